@@ -18,7 +18,7 @@ static const char *const levels[] = {"error: ", "warning: ", "", "debug: "};
 #define WINDOW_MS 60000
 
 /* Lines of one format. */
-struct kind {
+struct log_kind {
     const char *format; /* NULL: a vacant place */
     enum log_level level;
     struct rate rate;
@@ -30,7 +30,7 @@ struct kind {
 struct log_meter {
     pthread_mutex_t mutex;
     size_t at_once;
-    struct kind kind[KINDS]; /* the last is shared by all that find no place */
+    struct log_kind kind[KINDS]; /* the last is shared by all that find no place */
 };
 
 /* --- lines ----------------------------------------------------------------------------------- */
@@ -74,7 +74,7 @@ struct log_meter *log_meter_new(size_t at_once)
     return m;
 }
 
-static void tell_held(const struct log *log, struct kind *k, int64_t now)
+static void tell_held(const struct log *log, struct log_kind *k, int64_t now)
 {
     char line[LINE + 64];
     if (k->held == 0)
@@ -85,7 +85,7 @@ static void tell_held(const struct log *log, struct kind *k, int64_t now)
     write_line(log, k->level, line);
 }
 
-static struct kind *kind_of(struct log_meter *m, const char *format)
+static struct log_kind *kind_of(struct log_meter *m, const char *format)
 {
     size_t i = 0;
     while (i < KINDS - 1 && m->kind[i].format != NULL && m->kind[i].format != format)
@@ -98,7 +98,7 @@ static bool may_pass(struct log_meter *m, enum log_level level, const char *form
                      const char *line)
 {
     const int64_t now = clock_now_ms();
-    struct kind *k = kind_of(m, format);
+    struct log_kind *k = kind_of(m, format);
     size_t at_once = level <= LOG_WARN ? LOG_METER_WARNINGS : m->at_once;
     k->format = format;
     if (rate_take(&k->rate, 1.0 / LOG_METER_S, (double)at_once, now))

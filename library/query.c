@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-struct asked {
+struct library_asked {
     struct question *question;
     struct answer *answer;
     struct trefoil_answer *made; /* part of the result */
@@ -20,12 +20,12 @@ struct result {
     const struct trefoil_answer **list;
 };
 
-struct asking {
+struct library_asking {
     struct trefoil *model;
     double level; /* 0: no intervals */
     size_t count, room;
     uint64_t values; /* of all answers */
-    struct asked *one;
+    struct library_asked *one;
     struct result *result;
     struct log *log;
 };
@@ -40,7 +40,7 @@ void trefoil_answers_free(struct trefoil_answers **answers)
     memory_free(answers);
 }
 
-static void asking_clear(struct asking *k)
+static void asking_clear(struct library_asking *k)
 {
     struct trefoil_answers *unfinished = (struct trefoil_answers *)k->result;
     for (size_t i = 0; i < k->count; i++) {
@@ -149,7 +149,7 @@ static enum err make_items(struct keep *k, const struct released *r, const struc
     return ERR_OK;
 }
 
-static enum err make_answer(struct asking *k, size_t i)
+static enum err make_answer(struct library_asking *k, size_t i)
 {
     const struct answer *a = k->one[i].answer;
     struct trefoil_answer *to = k->one[i].made;
@@ -167,12 +167,12 @@ static enum err make_answer(struct asking *k, size_t i)
 /* --- all of them ------------------------------------------------------------------------------ */
 
 /* Takes over the question. */
-static enum err take_one(struct asking *k, struct questions_next *next)
+static enum err take_one(struct library_asking *k, struct questions_next *next)
 {
-    struct asked *one;
+    struct library_asked *one;
     TRY(memory_room(&k->one, &k->room, k->count + 1));
     one = &k->one[k->count++];
-    *one = (struct asked){.question = next->question};
+    *one = (struct library_asked){.question = next->question};
     next->question = NULL;
     TRY(memory_extend(&k->result->list, k->count));
     TRY(keep_new(&k->result->keep, &one->made, 1));
@@ -188,7 +188,7 @@ static enum err take_one(struct asking *k, struct questions_next *next)
 }
 
 /* All are read before any is answered: what is too much is refused at once. */
-static enum err answer_all(struct asking *k, const char *sql)
+static enum err answer_all(struct library_asking *k, const char *sql)
 {
     struct released *r = &k->model->released;
     struct questions q CLEAN(questions_clear) = {.domain = k->model->released.domain,
@@ -211,7 +211,7 @@ static enum err answer_all(struct asking *k, const char *sql)
     return ERR_OK;
 }
 
-static enum err find_intervals(struct asking *k)
+static enum err find_intervals(struct library_asking *k)
 {
     struct released *r = &k->model->released;
     char path[FILE_PATH];
@@ -233,7 +233,7 @@ static enum err find_intervals(struct asking *k)
 static enum err query(struct trefoil *model, const char *sql, double level,
                       struct trefoil_answers **answers, struct log *log)
 {
-    struct asking k CLEAN(asking_clear) = {.model = model, .level = level, .log = log};
+    struct library_asking k CLEAN(asking_clear) = {.model = model, .level = level, .log = log};
     if (level != 0 && !(level >= 0.5 && level <= 0.9999))
         return log_fail(log, ERR_USAGE,
                         "a level is a number from 0.5 to 0.9999, or 0 for no intervals; not %.10g",

@@ -201,7 +201,7 @@ static bool zap_read(void *socket, struct zap_request *r)
     return true;
 }
 
-enum verdict { ADMITTED, GUEST, LATER, TURNED_AWAY };
+enum context_verdict { ADMITTED, GUEST, LATER, TURNED_AWAY };
 
 /* PLAIN also has a password, which we do not use. */
 static bool shows_pass(const struct zap_request *r)
@@ -215,7 +215,7 @@ static bool shows_key(const struct zap_request *r)
 }
 
 /* A key that dials faster than any client of ours is turned away for now: it will try again. */
-static enum verdict judge_key(struct admitted *a, uint32_t *user)
+static enum context_verdict judge_key(struct admitted *a, uint32_t *user)
 {
     if (a == NULL || a->pass)
         return TURNED_AWAY;
@@ -223,16 +223,16 @@ static enum verdict judge_key(struct admitted *a, uint32_t *user)
     return rate_take(&a->rate, DIALS_PER_SECOND, DIALS_AT_ONCE, clock_now_ms()) ? ADMITTED : LATER;
 }
 
-static enum verdict judge_pass(struct admitted *a)
+static enum context_verdict judge_pass(struct admitted *a)
 {
     return a != NULL && a->pass && a->dials++ < PASS_DIALS ? ADMITTED : TURNED_AWAY;
 }
 
-static enum verdict judge(struct netio *n, const struct zap_request *r, uint32_t *user)
+static enum context_verdict judge(struct netio *n, const struct zap_request *r, uint32_t *user)
 {
     bool pass = shows_pass(r);
     struct admitted *a;
-    enum verdict v;
+    enum context_verdict v;
 
     if (strcmp(r->data[ZAP_VERSION], "1.0") != 0 || (!pass && !shows_key(r)) ||
         r->size[ZAP_KEY] != KEY_SIZE)
@@ -258,7 +258,8 @@ static void report_denial(struct netio *n, const struct zap_request *r)
              r->data[ZAP_ADDRESS], r->data[ZAP_DOMAIN], text);
 }
 
-static bool zap_answer(void *socket, const struct zap_request *r, enum verdict v, uint32_t user)
+static bool zap_answer(void *socket, const struct zap_request *r, enum context_verdict v,
+                       uint32_t user)
 {
     const bool admitted = v == ADMITTED || v == GUEST;
     const char *status = admitted ? "200" : v == LATER ? "300" : "400";
@@ -286,7 +287,7 @@ static void *admission(void *argument)
 
     while (done && zap_read(n->zap, &r)) {
         uint32_t user = 0;
-        enum verdict v = judge(n, &r, &user);
+        enum context_verdict v = judge(n, &r, &user);
         if (v == TURNED_AWAY && !shows_pass(&r)) /* a pass is nobody's name */
             report_denial(n, &r);
         done = zap_answer(n->zap, &r, v, user);

@@ -25,7 +25,7 @@
 #define REPLY_MS 10000
 
 /* Whose messages wait for the worker. Front and worker share it. */
-struct queue {
+struct gate_queue {
     pthread_mutex_t mutex;
     uint32_t user[GATE_BACKLOG];
     size_t count;
@@ -39,18 +39,18 @@ struct gate {
     void *hub; /* PAIR: the front's end of the port */
     char hub_name[40];
     uint8_t secret[crypto_shorthash_KEYBYTES]; /* so that no guest can choose another's number */
-    struct queue queue;
+    struct gate_queue queue;
 };
 
 struct gate_port {
     struct log *log;
     void *pair;
-    struct queue *queue; /* the gate's, which outlives the port's use of it */
+    struct gate_queue *queue; /* the gate's, which outlives the port's use of it */
 };
 
 /* --- who waits for the worker ----------------------------------------------------------------- */
 
-static bool queue_enter(struct queue *q, uint32_t user)
+static bool queue_enter(struct gate_queue *q, uint32_t user)
 {
     size_t mine = 0;
     bool room;
@@ -65,7 +65,7 @@ static bool queue_enter(struct queue *q, uint32_t user)
     return room;
 }
 
-static void queue_leave(struct queue *q, uint32_t user)
+static void queue_leave(struct gate_queue *q, uint32_t user)
 {
     size_t i = 0;
 

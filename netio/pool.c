@@ -9,19 +9,19 @@
 #define ALIGNMENT ((size_t)64)
 
 /* Stands before each buffer's bytes. */
-struct head {
+struct pool_head {
     struct pool *pool;
     size_t capacity;
 };
 
-_Static_assert(sizeof(struct head) <= ALIGNMENT, "the head fits before an aligned buffer");
+_Static_assert(sizeof(struct pool_head) <= ALIGNMENT, "the head fits before an aligned buffer");
 
 struct pool {
     pthread_mutex_t mutex;
     size_t users; /* the owner and every buffer that is out */
     bool closed;
     size_t count, spare;
-    struct head *unused[]; /* oldest first */
+    struct pool_head *unused[]; /* oldest first */
 };
 
 struct pool *pool_new(uint8_t spare)
@@ -70,7 +70,7 @@ static void take_out(struct pool *pool, size_t i)
 
 void *pool_get(struct pool *pool, size_t size)
 {
-    struct head *head = NULL;
+    struct pool_head *head = NULL;
 
     if (size > SIZE_MAX - ALIGNMENT)
         return NULL;
@@ -90,14 +90,14 @@ void *pool_get(struct pool *pool, size_t size)
             leave(pool);
             return NULL;
         }
-        *head = (struct head){.pool = pool, .capacity = size};
+        *head = (struct pool_head){.pool = pool, .capacity = size};
     }
     return (unsigned char *)head + ALIGNMENT;
 }
 
 void pool_put(void *buffer)
 {
-    struct head *head = (void *)((unsigned char *)buffer - ALIGNMENT), *surplus = head;
+    struct pool_head *head = (void *)((unsigned char *)buffer - ALIGNMENT), *surplus = head;
     struct pool *pool = head->pool;
 
     pthread_mutex_lock(&pool->mutex);

@@ -13,7 +13,7 @@ struct region {
 };
 
 /* Pairs at one distance, 64 of them a word of pairs. */
-struct layer {
+struct bitonic_layer {
     const struct planes *rows;
     unsigned order;
     const struct region *region;
@@ -25,7 +25,7 @@ struct layer {
  * Words of pairs from `at` on in a tile: rows from word `low` on and those a distance further; or,
  * where pairs lie within words, the `rows` words from `low` on.
  */
-struct run {
+struct bitonic_run {
     size_t low, at, words, rows;
 };
 
@@ -38,7 +38,8 @@ static size_t pairs_of(size_t words, size_t distance)
 }
 
 /* Finds the runs of a tile that begins at word `from` of all pairs; returns how many there are. */
-static size_t runs_of(const struct layer *y, size_t from, size_t words, struct run *run)
+static size_t runs_of(const struct bitonic_layer *y, size_t from, size_t words,
+                      struct bitonic_run *run)
 {
     const size_t d = y->distance / 64;
     size_t runs = 0, at = 0;
@@ -49,8 +50,8 @@ static size_t runs_of(const struct layer *y, size_t from, size_t words, struct r
             const size_t within = d > 0 ? from % d : 0, most = d > 0 ? d - within : pairs,
                          left = pairs - from < words - at ? pairs - from : words - at,
                          n = left < most ? left : most, rows = d > 0 ? 0 : region->words - 2 * from;
-            run[runs] = (struct run){region->from + 2 * (from - within) + within, at, n,
-                                     rows < 2 * n ? rows : 2 * n};
+            run[runs] = (struct bitonic_run){region->from + 2 * (from - within) + within, at, n,
+                                             rows < 2 * n ? rows : 2 * n};
             from += n;
             at += n;
         }
@@ -61,8 +62,8 @@ static size_t runs_of(const struct layer *y, size_t from, size_t words, struct r
 
 /* --- one component of one plane --------------------------------------------------------------- */
 
-static void take_lower(const struct layer *y, const struct run *run, size_t runs, const uint64_t *x,
-                       uint64_t *out)
+static void take_lower(const struct bitonic_layer *y, const struct bitonic_run *run, size_t runs,
+                       const uint64_t *x, uint64_t *out)
 {
     for (; runs > 0; runs--, run++)
         if (y->distance >= 64)
@@ -71,7 +72,7 @@ static void take_lower(const struct layer *y, const struct run *run, size_t runs
             lanes_lower(out + run->at, x + run->low, run->rows, (unsigned)y->distance);
 }
 
-static void take_differ(const struct layer *y, const struct run *run, size_t runs,
+static void take_differ(const struct bitonic_layer *y, const struct bitonic_run *run, size_t runs,
                         const uint64_t *x, uint64_t *out)
 {
     for (; runs > 0; runs--, run++)
@@ -82,8 +83,8 @@ static void take_differ(const struct layer *y, const struct run *run, size_t run
                 out[run->at + i] = x[run->low + i] ^ x[run->low + y->distance / 64 + i];
 }
 
-static void put_moved(const struct layer *y, const struct run *run, size_t runs, uint64_t *x,
-                      const uint64_t *moved)
+static void put_moved(const struct bitonic_layer *y, const struct bitonic_run *run, size_t runs,
+                      uint64_t *x, const uint64_t *moved)
 {
     for (; runs > 0; runs--, run++)
         if (y->distance < 64)
@@ -110,12 +111,12 @@ static enum err exchange(struct party *p, const struct bits above, const struct 
 static enum err order_tile(void *self, struct party *p, size_t tile)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    const struct layer *y = self;
+    const struct bitonic_layer *y = self;
     const size_t from = tile * y->tile, left = y->pairs - from,
                  words = left < y->tile ? left : y->tile;
     struct planes differ, lower, moved, deciding;
     struct bits above;
-    struct run *run;
+    struct bitonic_run *run;
     size_t runs;
     TRY(scratch_array(p->scratch, &run, words));
     TRY(party_planes(p, &differ, y->rows->width, 64 * words));
@@ -143,7 +144,7 @@ static enum err order_tile(void *self, struct party *p, size_t tile)
     return ERR_OK;
 }
 
-static enum err order_layer(struct party *p, struct layer *y)
+static enum err order_layer(struct party *p, struct bitonic_layer *y)
 {
     const size_t noted = record_most(p, (6 * (size_t)y->rows->width + 7) / 8),
                  most = noted < BITONIC_TILE ? noted : BITONIC_TILE;
@@ -173,7 +174,7 @@ static size_t join_lists(const struct planes *rows, struct region *list, size_t 
     return (lists + 1) / 2;
 }
 
-static enum err bitonic_level(struct party *p, struct layer *y)
+static enum err bitonic_level(struct party *p, struct bitonic_layer *y)
 {
     size_t longest = 0;
     for (size_t r = 0; r < y->regions; r++)
@@ -190,7 +191,7 @@ enum err bitonic_merge(struct party *p, const struct planes *rows, unsigned orde
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct region *list;
-    struct layer y = {.rows = rows, .order = order};
+    struct bitonic_layer y = {.rows = rows, .order = order};
     size_t at = 0;
     TRY(scratch_array(p->scratch, &list, lists));
     for (size_t k = 0; k < lists; at += words[k++])

@@ -155,7 +155,7 @@ static enum err apply_signs(struct party *p, struct share64 out, struct share64 
 /* --- candidates until there are enough -------------------------------------------------------- */
 
 /* Candidates that lanes draw side by side, in parts of whole words. */
-struct drawing {
+struct discrete_drawing {
     struct share64 value;
     struct bits accept;
     size_t part;
@@ -164,7 +164,7 @@ struct drawing {
 static enum err draw_part(void *self, struct party *lane, size_t part)
 {
     const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(lane->scratch);
-    const struct drawing *d = self;
+    const struct discrete_drawing *d = self;
     const size_t from = part * d->part, left = d->value.n - from,
                  n = left < d->part ? left : d->part;
     const struct bits accept = {d->accept.a + from / 64, d->accept.b + from / 64, n};
@@ -179,7 +179,7 @@ static enum err draw_part(void *self, struct party *lane, size_t part)
 /* Appends the accepted ones of n candidates to out from *made on, until it is full. */
 static enum err sample_some(struct party *p, struct share64 out, size_t *made, size_t n)
 {
-    struct drawing d = {.part = crew_tile(p, n, n, 64)};
+    struct discrete_drawing d = {.part = crew_tile(p, n, n, 64)};
     uint64_t *accepted;
     TRY(scratch_array(p->scratch, &accepted, bits_words(n)));
     TRY(party_share64(p, &d.value, n));

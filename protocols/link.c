@@ -107,7 +107,7 @@ enum err link_bound(struct party *p, const struct planes *out, const struct plan
 /* --- join ------------------------------------------------------------------------------------- */
 
 /* Planes: the owner's rank, surplus, key, invalid, columns. */
-struct joining {
+struct link_joining {
     struct linked l;
     const struct planes *out;
     unsigned owner;  /* planes of a rank */
@@ -121,12 +121,12 @@ struct joining {
  */
 static enum err surplus_tile(struct party *p, const void *self, size_t from, size_t words)
 {
-    const struct joining *j = self;
+    const struct link_joining *j = self;
     return same_key(p, &j->l, from, -1,
                     linked_words(planes_plane(&j->l.rows, j->owner), from, words));
 }
 
-static enum err find_surplus(struct party *p, const struct joining *j)
+static enum err find_surplus(struct party *p, const struct link_joining *j)
 {
     const struct bits surplus = planes_plane(&j->l.rows, j->owner);
     TRY(linked_tiles(p, &j->l, LINK_TILE, surplus_tile, j));
@@ -154,8 +154,8 @@ static void end_rows(const struct party *p, const struct linked *l, size_t from,
  * rows after it, `count` in all, `words` words each. Planes from surplus to invalid stand side by
  * side.
  */
-static enum err match_ahead(struct party *p, const struct joining *j, size_t from, size_t words,
-                            size_t first, size_t count, struct bits match)
+static enum err match_ahead(struct party *p, const struct link_joining *j, size_t from,
+                            size_t words, size_t first, size_t count, struct bits match)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct linked *l = &j->l;
@@ -177,20 +177,20 @@ static enum err match_ahead(struct party *p, const struct joining *j, size_t fro
     return order_equal(p, match, &differ);
 }
 
-static struct bits column(const struct joining *j, size_t owner, unsigned k, size_t from,
+static struct bits column(const struct link_joining *j, size_t owner, unsigned k, size_t from,
                           size_t words)
 {
     return linked_words(planes_plane(j->out, j->first[owner] + k), from, words);
 }
 
-static unsigned columns_of(const struct joining *j, size_t owner)
+static unsigned columns_of(const struct link_joining *j, size_t owner)
 {
     return j->l.table[owner].width - LINK_FRONT;
 }
 
 static enum err inner_tile(struct party *p, const void *self, size_t from, size_t words)
 {
-    const struct joining *j = self;
+    const struct link_joining *j = self;
     TRY(match_ahead(p, j, from, words, j->l.owners - 1, 1,
                     linked_words(planes_plane(j->out, 0), from, words)));
     for (size_t o = 0; o < j->l.owners; o++)
@@ -203,7 +203,7 @@ static enum err inner_tile(struct party *p, const void *self, size_t from, size_
 /* --- join that keeps an owner's rows ---------------------------------------------------------- */
 
 /* valid = the row is of the owner that is kept, valid and no surplus */
-static enum err kept_rows(struct party *p, const struct joining *j, size_t from, size_t words)
+static enum err kept_rows(struct party *p, const struct link_joining *j, size_t from, size_t words)
 {
     struct planes differ;
     TRY(party_planes(p, &differ, j->owner + 2, 64 * words));
@@ -217,14 +217,14 @@ static enum err kept_rows(struct party *p, const struct joining *j, size_t from,
  * A block of lanes for each row ahead and each rank that it can have, row by row: 1 <= ahead <=
  * rank. Its lanes say whether that row has the rank's columns: it matches, and is of that rank.
  */
-static size_t block_of(const struct joining *j, size_t ahead, size_t rank)
+static size_t block_of(const struct link_joining *j, size_t ahead, size_t rank)
 {
     const size_t most = j->l.owners - 1;
     return (ahead - 1) * most - (ahead - 1) * (ahead - 2) / 2 + rank - ahead;
 }
 
-static enum err choose_rows(struct party *p, const struct joining *j, size_t from, size_t words,
-                            struct bits chosen)
+static enum err choose_rows(struct party *p, const struct link_joining *j, size_t from,
+                            size_t words, struct bits chosen)
 {
     const size_t most = j->l.owners - 1;
     struct planes differ;
@@ -249,8 +249,8 @@ static enum err choose_rows(struct party *p, const struct joining *j, size_t fro
 }
 
 /* A column of an owner: the sum over rows ahead of what is chosen from them; one term each. */
-static enum err choose_column(struct party *p, const struct joining *j, size_t owner, unsigned k,
-                              size_t from, size_t words, struct bits chosen,
+static enum err choose_column(struct party *p, const struct link_joining *j, size_t owner,
+                              unsigned k, size_t from, size_t words, struct bits chosen,
                               struct move_term *terms)
 {
     const struct bits out = column(j, owner, k, from, words);
@@ -268,13 +268,13 @@ static enum err choose_column(struct party *p, const struct joining *j, size_t o
 }
 
 /* The plane of whether an owner has the row. */
-static struct bits presence(const struct joining *j, size_t owner, size_t from, size_t words)
+static struct bits presence(const struct link_joining *j, size_t owner, size_t from, size_t words)
 {
     const unsigned first = j->out->width - (unsigned)j->l.owners;
     return linked_words(planes_plane(j->out, first + (unsigned)owner), from, words);
 }
 
-static void find_presence(const struct joining *j, size_t owner, size_t from, size_t words,
+static void find_presence(const struct link_joining *j, size_t owner, size_t from, size_t words,
                           struct bits chosen)
 {
     const struct bits out = presence(j, owner, from, words);
@@ -285,7 +285,7 @@ static void find_presence(const struct joining *j, size_t owner, size_t from, si
 
 static enum err keep_tile(struct party *p, const void *self, size_t from, size_t words)
 {
-    const struct joining *j = self;
+    const struct link_joining *j = self;
     const size_t most = j->l.owners - 1;
     struct move_term *terms, *next;
     struct bits chosen;
@@ -315,7 +315,7 @@ static enum err keep_tile(struct party *p, const void *self, size_t from, size_t
 }
 
 /* The rank of each owner: that of the one that is kept is 0. Its first column in `out`. */
-static void number_columns(struct joining *j, size_t keep)
+static void number_columns(struct link_joining *j, size_t keep)
 {
     unsigned first = 1;
     for (size_t o = 0; o < j->l.owners; o++) {
@@ -329,7 +329,7 @@ enum err link_join(struct party *p, const struct planes *out, const struct plane
                    size_t owners, size_t keep, const bool *sorted)
 {
     const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
-    struct joining j = {.out = out, .owner = linked_bits(owners), .keep = keep < owners};
+    struct link_joining j = {.out = out, .owner = linked_bits(owners), .keep = keep < owners};
     unsigned widest = 0, all = 1 + (j.keep ? (unsigned)owners : 0);
     if (owners == 0 || owners > LINK_OWNERS_MAX || out->n != link_rows(tables, owners))
         return ERR_RANGE;

@@ -4,15 +4,16 @@
 #include "protocols/link_private.h"
 
 /* The tables' lengths in words, with their sum and the longest. */
-struct adding {
+struct cost_adding {
     struct link_cost *cost;
     size_t owners, *list;
     size_t words, longest;
 };
 
-static enum err begin(struct adding *a, struct link_cost *cost, const size_t *rows, size_t owners)
+static enum err begin(struct cost_adding *a, struct link_cost *cost, const size_t *rows,
+                      size_t owners)
 {
-    *a = (struct adding){.cost = cost, .owners = owners};
+    *a = (struct cost_adding){.cost = cost, .owners = owners};
     *cost = (struct link_cost){0};
     TRY(memory_new(&a->list, owners));
     for (size_t k = 0; k < owners; k++) {
@@ -23,13 +24,13 @@ static enum err begin(struct adding *a, struct link_cost *cost, const size_t *ro
     return ERR_OK;
 }
 
-static void end(struct adding *a)
+static void end(struct cost_adding *a)
 {
     memory_free(&a->list);
 }
 
 /* Adds `ands` ANDs per row, and `rounds` rounds for each tile of `most` rows. */
-static void add(const struct adding *a, uint64_t ands, uint64_t rounds, size_t most)
+static void add(const struct cost_adding *a, uint64_t ands, uint64_t rounds, size_t most)
 {
     const size_t tile = most / 64;
     a->cost->words += a->words * ands;
@@ -37,7 +38,7 @@ static void add(const struct adding *a, uint64_t ands, uint64_t rounds, size_t m
 }
 
 /* Finding out which tables are sorted, and opening it. */
-static void add_sorted(const struct adding *a)
+static void add_sorted(const struct cost_adding *a)
 {
     add(a, 2 * LINK_FRONT - linked_bits(LINK_FRONT + 1), 7, LINK_TILE);
     for (size_t k = 0; k < a->owners; k++)
@@ -46,7 +47,7 @@ static void add_sorted(const struct adding *a)
     a->cost->rounds += linked_bits(a->longest) + 6 + 1;
 }
 
-static void add_merge(const struct adding *a, unsigned order, unsigned columns)
+static void add_merge(const struct cost_adding *a, unsigned order, unsigned columns)
 {
     bitonic_cost(order, order + columns, a->list, a->owners, &a->cost->words, &a->cost->rounds);
 }
@@ -54,7 +55,7 @@ static void add_merge(const struct adding *a, unsigned order, unsigned columns)
 enum err link_bound_cost(struct link_cost *cost, const size_t *rows, size_t owners,
                          unsigned columns)
 {
-    struct adding a CLEAN(end) = {0};
+    struct cost_adding a CLEAN(end) = {0};
     TRY(begin(&a, cost, rows, owners));
     add_sorted(&a);
     add_merge(&a, LINK_FRONT + linked_bits(owners) + linked_bits(64 * a.longest), columns);
@@ -63,7 +64,7 @@ enum err link_bound_cost(struct link_cost *cost, const size_t *rows, size_t owne
 }
 
 /* A join that keeps an owner, where the others have `columns` columns. */
-static void add_kept(const struct adding *a, unsigned columns)
+static void add_kept(const struct cost_adding *a, unsigned columns)
 {
     const size_t others = a->owners - 1, pairs = a->owners * others / 2,
                  most = LINK_TILE / a->owners;
@@ -79,7 +80,7 @@ static void add_kept(const struct adding *a, unsigned columns)
 enum err link_join_cost(struct link_cost *cost, const size_t *rows, const unsigned *columns,
                         size_t owners, size_t keep)
 {
-    struct adding a CLEAN(end) = {0};
+    struct cost_adding a CLEAN(end) = {0};
     const unsigned order = LINK_FRONT + 1 + linked_bits(owners);
     unsigned widest = 0, others = 0;
     TRY(begin(&a, cost, rows, owners));

@@ -9,7 +9,7 @@
 #define WORD ((size_t)64) /* cuts fall between words */
 #define MOST ((uint64_t)1 << 32)
 
-enum kind { NOTHING, COUNTS, RECORDS };
+enum portion_kind { NOTHING, COUNTS, RECORDS };
 
 /* --- cutting ---------------------------------------------------------------------------------- */
 

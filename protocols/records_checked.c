@@ -54,13 +54,13 @@ enum err records_checks_new(struct party *p, struct check_plans *checks,
 }
 
 /* `n` lanes of the block from `from` on, in tiles. */
-struct group {
+struct checked_group {
     const struct records_checked *c;
     const struct records_block *b;
     size_t from, n, tile;
 };
 
-static enum err add_tile(struct party *p, const struct group *g, struct records_tile *t,
+static enum err add_tile(struct party *p, const struct checked_group *g, struct records_tile *t,
                          uint16_t *parts)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
@@ -70,7 +70,7 @@ static enum err add_tile(struct party *p, const struct group *g, struct records_
 }
 
 /* Adds this server's parts of all tiles, whose sides stay. */
-static enum err add_tiles(struct party *p, const struct group *g, struct check_tile *kept,
+static enum err add_tiles(struct party *p, const struct checked_group *g, struct check_tile *kept,
                           uint16_t *parts)
 {
     for (size_t at = 0; at < g->n; at += g->tile, kept++) {
@@ -84,7 +84,8 @@ static enum err add_tiles(struct party *p, const struct group *g, struct check_t
 }
 
 /* cells += a component of the sums of all plans, where the marginals have them */
-static enum err place(struct party *p, const struct group *g, const uint16_t *sums, uint16_t *cells)
+static enum err place(struct party *p, const struct checked_group *g, const uint16_t *sums,
+                      uint16_t *cells)
 {
     const struct records_plans *plans = g->c->plans;
     uint16_t *placed;
@@ -96,7 +97,7 @@ static enum err place(struct party *p, const struct group *g, const uint16_t *su
     return ERR_OK;
 }
 
-static enum err count_group(struct party *p, const struct group *g, struct share16 cells)
+static enum err count_group(struct party *p, const struct checked_group *g, struct share16 cells)
 {
     const size_t tiles = (g->n + g->tile - 1) / g->tile, parts = g->c->plans->parts;
     struct check_tile *tile;
@@ -117,7 +118,7 @@ enum err records_block_checked(struct party *p, const struct records_checked *c,
 {
     const size_t most = GROUP_BYTES / check_plans_bytes(c->checks) / 64 * 64,
                  group = most < GROUP_LEAST ? GROUP_LEAST : most;
-    struct group g = {.c = c, .b = b, .tile = c->tile};
+    struct checked_group g = {.c = c, .b = b, .tile = c->tile};
     memset(cells.a, 0, cells.n * sizeof *cells.a);
     memset(cells.b, 0, cells.n * sizeof *cells.b);
     for (; g.from < b->used; g.from += g.n) {

@@ -6,7 +6,7 @@
 #include "protocols/records_tile.h"
 
 /* What is counted: the marginals of the plans. */
-struct counting {
+struct records_counting {
     struct records_plans plans;
     struct check_plans checks; /* where there is a check */
 };
@@ -14,7 +14,7 @@ struct counting {
 static enum err add_tile(struct party *lane, const struct records_sums *s,
                          const struct records_block *b, size_t from, size_t n, uint16_t *parts)
 {
-    const struct counting *c = s->self;
+    const struct records_counting *c = s->self;
     struct records_tile t = {.from = from, .n = n};
     TRY(records_tile_sides(lane, &t, &c->plans, b));
     records_tile_add(lane, &t, &c->plans, parts);
@@ -24,7 +24,7 @@ static enum err add_tile(struct party *lane, const struct records_sums *s,
 static enum err settle(struct party *p, const struct records_sums *s, const struct records_block *b,
                        uint16_t *parts, struct share16 cells)
 {
-    const struct counting *c = s->self;
+    const struct records_counting *c = s->self;
     (void)b;
     for (size_t k = 0; k < c->plans.plans; k++) {
         const struct records_plan *plan = &c->plans.plan[k];
@@ -37,7 +37,7 @@ static enum err settle(struct party *p, const struct records_sums *s, const stru
 static enum err checked(struct party *p, const struct records_sums *s,
                         const struct records_block *b, struct share16 cells)
 {
-    const struct counting *c = s->self;
+    const struct records_counting *c = s->self;
     return records_block_checked(p, &(const struct records_checked){&c->plans, &c->checks, s->tile},
                                  b, cells);
 }
@@ -45,7 +45,7 @@ static enum err checked(struct party *p, const struct records_sums *s,
 /* Adds the sums of cells from `from` on to the marginals that have them. */
 static void take(const struct records_sums *s, size_t from, struct share64 sums)
 {
-    const struct counting *c = s->self;
+    const struct records_counting *c = s->self;
     for (size_t k = 0; k < c->plans.plans; k++) {
         const struct records_plan *plan = &c->plans.plan[k];
         const struct share64 out = plan->query->out;
@@ -64,7 +64,7 @@ enum err records_count(struct party *p, const struct records_shape *shape,
                        struct records_query *queries, size_t query_count)
 {
     const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
-    struct counting c = {0};
+    struct records_counting c = {0};
     TRY(records_plans_new(p, &c.plans, shape, queries, query_count));
     if (party_proves(p))
         TRY(records_checks_new(p, &c.checks, &c.plans, shape));

@@ -43,13 +43,13 @@ struct records_stream {
 };
 
 /* Where `n` records of a batch, from `from` on, go in the block: at its lane `at`. */
-struct span {
+struct load_span {
     size_t from, n, at;
 };
 
 /* Loads `count` of a component's planes, from plane `first` on. */
 static void load_planes(const uint8_t *stream, size_t first, unsigned count, size_t records,
-                        const struct span *s, uint64_t *planes, size_t plane_words)
+                        const struct load_span *s, uint64_t *planes, size_t plane_words)
 {
     size_t plane_bytes = records_plane_bytes(records), bytes = s->n / 8 + (s->n % 8 != 0);
     for (unsigned k = 0; k < count; k++) {
@@ -62,8 +62,8 @@ static void load_planes(const uint8_t *stream, size_t first, unsigned count, siz
 
 /* Loads a part's validity to `valid`, and its codes to their attributes' places in the block. */
 static void load_part(struct records_block *b, const struct records_part *part,
-                      const struct records_stream *stream, size_t records, const struct span *s,
-                      struct bits valid)
+                      const struct records_stream *stream, size_t records,
+                      const struct load_span *s, struct bits valid)
 {
     size_t plane = 1, words = b->n / 64;
     load_planes(stream->component[0], 0, 1, records, s, valid.a, words);
@@ -78,7 +78,7 @@ static void load_part(struct records_block *b, const struct records_part *part,
 }
 
 /* A part that this batch lacks and another has is valid: component 0 carries the ones. */
-static void load_ones(const struct party *p, const struct span *s, struct bits valid)
+static void load_ones(const struct party *p, const struct load_span *s, struct bits valid)
 {
     size_t bytes = (s->n / 64 + (s->n % 64 != 0)) * sizeof *valid.a;
     if (p->index == 0)
@@ -130,7 +130,7 @@ bool records_load(const struct party *p, struct records_block *b, struct records
     const struct records_batch *batch = s->batch;
     const size_t left = batch->records - s->taken, lanes = b->n - b->used,
                  most = RECORDS_BLOCK - b->records, room = lanes < most ? lanes : most;
-    const struct span span = {s->taken, left <= room ? left : room / 64 * 64, b->used};
+    const struct load_span span = {s->taken, left <= room ? left : room / 64 * 64, b->used};
     if (span.n == 0)
         return false;
     for (size_t i = 0; i < b->valid.width; i++) {

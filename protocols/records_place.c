@@ -4,7 +4,7 @@
  * Where a row of a side is in a marginal: where its cells begin, and its digit of the attribute
  * that the sides split.
  */
-struct place {
+struct records_place {
     size_t at;
     uint32_t digit;
 };
@@ -21,14 +21,14 @@ static size_t stride_of(const struct records_shape *shape, const struct records_
 
 static enum err places_of(struct party *p, const struct records_shape *shape,
                           const struct records_query *q, const struct records_side *s,
-                          struct place **places)
+                          struct records_place **places)
 {
-    struct place *place;
+    struct records_place *place;
     TRY(scratch_array(p->scratch, &place, s->rows));
     *places = place;
     for (size_t i = 0; i < s->rows; i++) {
         size_t left = i;
-        place[i] = (struct place){0, 0};
+        place[i] = (struct records_place){0, 0};
         for (unsigned k = s->factors; k-- > 0;) {
             const struct records_factor *f = &s->factor[k];
             const size_t rows = records_factor_rows(shape, f), digit = left % rows;
@@ -57,7 +57,7 @@ enum err records_place(struct party *p, const struct records_shape *shape,
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct records_side *left = &plans->side[plan->left], *right = &plans->side[plan->right];
     const uint32_t size = split_size(shape, left);
-    struct place *row, *column;
+    struct records_place *row, *column;
     TRY(places_of(p, shape, plan->query, left, &row));
     TRY(places_of(p, shape, plan->query, right, &column));
     for (size_t i = 0; i < left->rows; i++)

@@ -15,7 +15,7 @@ _Static_assert(2 * RECORDS_BLOCK < (size_t)1 << 15 && 2 * SUMS_MOST < (uint64_t)
 #define CELLS_AT_ONCE ((size_t)1 << 20)
 
 /* What is summed, and the sums of the blocks so far. */
-struct summing {
+struct records_summing {
     const struct records_sums *of;
     struct share32 sums; /* twice the sums */
     uint64_t records;    /* in these */
@@ -28,7 +28,7 @@ static void zero(struct share32 x)
     memset(x.b, 0, x.n * sizeof *x.b);
 }
 
-static void tell(const struct party *p, const struct summing *c, uint64_t done)
+static void tell(const struct party *p, const struct records_summing *c, uint64_t done)
 {
     if (p->progress != NULL)
         p->progress(p->progress_self, done < c->all ? done : c->all, c->all);
@@ -37,15 +37,15 @@ static void tell(const struct party *p, const struct summing *c, uint64_t done)
 /* --- a block ---------------------------------------------------------------------------------- */
 
 /* The tiles of a block, and where each lane adds up its own. */
-struct adding {
-    const struct summing *c;
+struct records_adding {
+    const struct records_summing *c;
     const struct records_block *b;
     uint16_t *parts; /* of each lane, `stride` apart */
     size_t stride, tile, lanes;
 };
 
 /* Words of a lane's parts, so that each lane's are aligned for vectors. */
-static size_t stride_of(const struct summing *c)
+static size_t stride_of(const struct records_summing *c)
 {
     return (c->of->parts + 31) / 32 * 32;
 }
@@ -53,8 +53,8 @@ static size_t stride_of(const struct summing *c)
 /* Adds this server's parts of a tile's sums. */
 static enum err add_tile(void *self, struct party *lane, size_t tile)
 {
-    const struct adding *s = self;
-    const struct summing *c = s->c;
+    const struct records_adding *s = self;
+    const struct records_summing *c = s->c;
     const size_t from = tile * s->tile, left = s->b->used - from,
                  n = left < s->tile ? left : s->tile;
     TRY(c->of->add(lane, c->of, s->b, from, n, s->parts + tile % s->lanes * s->stride));
@@ -63,11 +63,11 @@ static enum err add_tile(void *self, struct party *lane, size_t tile)
 }
 
 /* Adds up what all lanes have, in the first lane's parts. */
-static enum err add_tiles(struct party *p, const struct summing *c, const struct records_block *b,
-                          uint16_t *parts)
+static enum err add_tiles(struct party *p, const struct records_summing *c,
+                          const struct records_block *b, uint16_t *parts)
 {
     const size_t stride = stride_of(c), lanes = crew_lanes(p);
-    struct adding s = {c, b, parts, stride, crew_tile(p, b->used, c->of->tile, 64), lanes};
+    struct records_adding s = {c, b, parts, stride, crew_tile(p, b->used, c->of->tile, 64), lanes};
     memset(parts, 0, lanes * stride * sizeof *parts);
     TRY(crew_run(p, (b->used + s.tile - 1) / s.tile, add_tile, &s));
     for (size_t k = 1; k < lanes; k++)
@@ -76,8 +76,8 @@ static enum err add_tiles(struct party *p, const struct summing *c, const struct
 }
 
 /* cells = twice the sums of a block */
-static enum err sum_block(struct party *p, const struct summing *c, const struct records_block *b,
-                          struct share16 cells)
+static enum err sum_block(struct party *p, const struct records_summing *c,
+                          const struct records_block *b, struct share16 cells)
 {
     uint16_t *parts;
     if (party_proves(p) && c->of->checked != NULL)
@@ -87,7 +87,7 @@ static enum err sum_block(struct party *p, const struct summing *c, const struct
     return c->of->settle(p, c->of, b, parts, cells);
 }
 
-static enum err add_block(struct party *p, struct summing *c, struct records_block *b)
+static enum err add_block(struct party *p, struct records_summing *c, struct records_block *b)
 {
     struct share16 cells;
     struct share32 wide;
@@ -109,7 +109,7 @@ static enum err add_block(struct party *p, struct summing *c, struct records_blo
 /* --- all batches ------------------------------------------------------------------------------ */
 
 /* Adds half of the sums to the results, and begins new ones. */
-static enum err flush(struct party *p, struct summing *c)
+static enum err flush(struct party *p, struct records_summing *c)
 {
     for (size_t at = 0, n; c->records > 0 && at < c->sums.n; at += n) {
         const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
@@ -125,7 +125,7 @@ static enum err flush(struct party *p, struct summing *c)
 }
 
 /* Sums up what is loaded and empties the block. */
-static enum err sum_loaded(struct party *p, struct summing *c, struct records_block *b)
+static enum err sum_loaded(struct party *p, struct records_summing *c, struct records_block *b)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     if (b->used == 0)
@@ -138,7 +138,7 @@ static enum err sum_loaded(struct party *p, struct summing *c, struct records_bl
     return ERR_OK;
 }
 
-static enum err sum_batch(struct party *p, struct summing *c, struct records_block *b,
+static enum err sum_batch(struct party *p, struct records_summing *c, struct records_block *b,
                           const struct records_batch *batch)
 {
     struct records_source s;
@@ -166,7 +166,7 @@ static enum err block_for(struct party *p, struct records_block *b, const struct
 enum err records_sum(struct party *p, const struct records_sums *s,
                      const struct records_batch *batches, size_t count)
 {
-    struct summing c = {.of = s};
+    struct records_summing c = {.of = s};
     struct records_block b;
     TRY(party_share32(p, &c.sums, s->cells));
     zero(c.sums);

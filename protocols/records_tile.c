@@ -14,27 +14,27 @@ size_t records_tile_length(const struct records_plans *plans)
     return n < TILE_LEAST ? TILE_LEAST : n;
 }
 
-struct making {
+struct tile_making {
     struct party *p;
     const struct records_block *b;
     const struct records_tile *t;
 };
 
 /* What rows are made as: what they bring to this server's products, or one of their components. */
-enum form { FORM_PART, FORM_A, FORM_B };
+enum tile_form { FORM_PART, FORM_A, FORM_B };
 
-struct rows {
+struct tile_rows {
     struct share16 *row;
     size_t rows;
 };
 
 /* A side of two factors. Row (i, j) is row i of x times row j of y. */
-struct product {
-    const struct rows *x, *y;
+struct tile_product {
+    const struct tile_rows *x, *y;
     uint16_t *b; /* component b of what is made, where that is not a row of the side */
 };
 
-static void bring(const struct making *m, enum form form, uint16_t *out, struct share16 x)
+static void bring(const struct tile_making *m, enum tile_form form, uint16_t *out, struct share16 x)
 {
     if (form == FORM_PART)
         move_part_side(m->p, out, x);
@@ -43,7 +43,7 @@ static void bring(const struct making *m, enum form form, uint16_t *out, struct 
 }
 
 /* A digit's rows are sums of its values' rows. */
-static void digit_row(const struct making *m, const struct records_factor *f, size_t i,
+static void digit_row(const struct tile_making *m, const struct records_factor *f, size_t i,
                       struct share16 row)
 {
     const size_t size = m->b->shape->size[f->attribute], n = m->t->n;
@@ -60,8 +60,8 @@ static void digit_row(const struct making *m, const struct records_factor *f, si
 }
 
 /* Puts rows in `room` where they are kept; else whole attributes' rows are those of the block. */
-static enum err factor_rows(const struct making *m, const struct records_factor *f,
-                            const struct share16 *room, struct rows *rows)
+static enum err factor_rows(const struct tile_making *m, const struct records_factor *f,
+                            const struct share16 *room, struct tile_rows *rows)
 {
     const size_t n = m->t->n;
     rows->rows = records_factor_rows(m->b->shape, f);
@@ -88,7 +88,7 @@ static enum err factor_rows(const struct making *m, const struct records_factor 
 }
 
 /* The number 1 for each record: component 0 carries it. */
-static enum err ones(const struct making *m, enum form form, uint16_t *out)
+static enum err ones(const struct tile_making *m, enum tile_form form, uint16_t *out)
 {
     const unsigned index = m->p->index;
     struct share16 one;
@@ -105,8 +105,9 @@ static enum err ones(const struct making *m, enum form form, uint16_t *out)
  * What is made for a side of two factors: the products of all values but the last. Component a, and
  * component b where it is kept, stand in rows of the side.
  */
-static enum err plan_product(const struct making *m, size_t side, const struct records_plans *plans,
-                             struct product *k, struct move_term *terms, size_t *count)
+static enum err plan_product(const struct tile_making *m, size_t side,
+                             const struct records_plans *plans, struct tile_product *k,
+                             struct move_term *terms, size_t *count)
 {
     const struct records_side *s = &plans->side[side];
     const struct share16 kept = m->t->kept != NULL ? m->t->kept[side] : (struct share16){0};
@@ -127,7 +128,7 @@ static enum err plan_product(const struct making *m, size_t side, const struct r
     return ERR_OK;
 }
 
-static void subtract(const struct making *m, uint16_t *row, const uint16_t *other)
+static void subtract(const struct tile_making *m, uint16_t *row, const uint16_t *other)
 {
     m->p->kernel->linear16(row, 1, row, UINT16_MAX, other, m->t->n);
 }
@@ -136,7 +137,8 @@ static void subtract(const struct making *m, uint16_t *row, const uint16_t *othe
  * The sum over all values of one factor is the other factor, so the last value's products are what
  * is left of it. What is made is read once.
  */
-static void complete(const struct making *m, const struct product *k, enum form form, uint16_t *out)
+static void complete(const struct tile_making *m, const struct tile_product *k, enum tile_form form,
+                     uint16_t *out)
 {
     const size_t n = m->t->n, last_x = k->x->rows - 1, last_y = k->y->rows - 1;
     uint16_t *const below = out + last_x * k->y->rows * n; /* the last value of x */
@@ -158,7 +160,7 @@ static void complete(const struct making *m, const struct product *k, enum form 
         subtract(m, below + last_y * n, below + j * n);
 }
 
-static void single(const struct making *m, const struct records_side *s, enum form form,
+static void single(const struct tile_making *m, const struct records_side *s, enum tile_form form,
                    uint16_t *out)
 {
     for (size_t i = 0; i < s->rows; i++)
@@ -166,8 +168,8 @@ static void single(const struct making *m, const struct records_side *s, enum fo
               records_row(m->b, s->factor[0].attribute, i, m->t->from, m->t->n));
 }
 
-static enum err finish(const struct making *m, const struct records_side *s,
-                       const struct product *k, enum form form, uint16_t *out)
+static enum err finish(const struct tile_making *m, const struct records_side *s,
+                       const struct tile_product *k, enum tile_form form, uint16_t *out)
 {
     if (s->factors == 0)
         return ones(m, form, out);
@@ -179,8 +181,8 @@ static enum err finish(const struct making *m, const struct records_side *s,
 }
 
 /* Where components are kept, makes both first, and from them what goes into products. */
-static enum err finish_side(const struct making *m, const struct records_side *s,
-                            const struct product *k, uint16_t *out, const struct share16 *kept)
+static enum err finish_side(const struct tile_making *m, const struct records_side *s,
+                            const struct tile_product *k, uint16_t *out, const struct share16 *kept)
 {
     if (kept == NULL)
         return finish(m, s, k, FORM_PART, out);
@@ -202,8 +204,8 @@ enum err records_tile_keep(struct party *p, struct records_tile *t,
     return ERR_OK;
 }
 
-static enum err all_factors(const struct making *m, const struct records_plans *plans,
-                            struct rows **rows)
+static enum err all_factors(const struct tile_making *m, const struct records_plans *plans,
+                            struct tile_rows **rows)
 {
     TRY(scratch_array(m->p->scratch, rows, plans->factors));
     for (size_t k = 0; k < plans->factors; k++)
@@ -215,10 +217,10 @@ static enum err all_factors(const struct making *m, const struct records_plans *
 enum err records_tile_sides(struct party *p, struct records_tile *t,
                             const struct records_plans *plans, const struct records_block *b)
 {
-    const struct making m = {p, b, t};
-    struct product *product;
+    const struct tile_making m = {p, b, t};
+    struct tile_product *product;
     struct move_term *terms;
-    struct rows *rows;
+    struct tile_rows *rows;
     size_t count = 0;
     TRY(scratch_array(p->scratch, &product, plans->sides));
     TRY(scratch_array(p->scratch, &terms, plans->made));
@@ -227,7 +229,7 @@ enum err records_tile_sides(struct party *p, struct records_tile *t,
     for (size_t k = 0; k < plans->sides; k++) {
         const struct records_side *s = &plans->side[k];
         TRY(scratch_array(p->scratch, &t->side[k], s->rows * t->n));
-        product[k] = (struct product){&rows[s->number[0]], &rows[s->number[1]], NULL};
+        product[k] = (struct tile_product){&rows[s->number[0]], &rows[s->number[1]], NULL};
         if (s->factors == 2)
             TRY(plan_product(&m, k, plans, &product[k], terms, &count));
     }

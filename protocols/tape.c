@@ -155,7 +155,7 @@ static enum err make_part(void *self, struct party *lane, size_t part)
 #define SHARE_MOST ((uint64_t)1 << 28) /* samples */
 
 /* A lane's parts of a batch: its own, and every `all`-th after that. */
-struct dealt {
+struct tape_dealt {
     struct batch batch;
     uint8_t noise, kind;
     size_t all;
@@ -168,7 +168,7 @@ static size_t part_at(const struct batch *b, size_t from)
 
 static enum err put_share(void *self, size_t lane, struct bytes *arguments)
 {
-    const struct dealt *d = self;
+    const struct tape_dealt *d = self;
     bytes_put_u8(arguments, d->noise);
     bytes_put_u8(arguments, d->kind);
     for (size_t from = lane * d->batch.part; from < d->batch.out.n; from += d->all * d->batch.part)
@@ -206,7 +206,7 @@ static enum err make_share(void *self, struct party *lane, struct reader *argume
 
 static enum err take_share(void *self, size_t lane, struct reader *result)
 {
-    const struct dealt *d = self;
+    const struct tape_dealt *d = self;
     for (size_t from = lane * d->batch.part; from < d->batch.out.n;
          from += d->all * d->batch.part) {
         const struct share64 to = share64_view(d->batch.out, from, part_at(&d->batch, from));
@@ -219,7 +219,7 @@ static enum err take_share(void *self, size_t lane, struct reader *result)
 static enum err deal_batch(struct party *p, const struct batch *b, enum noise_kind noise,
                            enum tape_kind kind)
 {
-    struct dealt d = {*b, (uint8_t)noise, (uint8_t)kind, crew_all(p)};
+    struct tape_dealt d = {*b, (uint8_t)noise, (uint8_t)kind, crew_all(p)};
     return crew_jobs(p, &(const struct crew_job){.number = CREW_NOISE,
                                                  .put = put_share,
                                                  .work = make_share,

@@ -1,5 +1,5 @@
 /*
- * Noise made ahead: parties/store/store_ahead.c, parties/settings/three/round_ahead.c and ahead.c.
+ * Noise made ahead: parties/store/store_ahead.c and parties/settings/three/ahead.c.
  * A block is used by one session, if all three have it, and is on no disk by then.
  */
 #include "tests/support_stores.h"
@@ -8,7 +8,6 @@
 #include "mpc/circuits/ring.h"
 #include "parties/server/bell.h"
 #include "parties/settings/three/ahead.h"
-#include "parties/settings/three/round_ahead.h"
 #include "parties/settings/three/split.h"
 #include "parties/store/store_backup.h"
 #include "protocols/range.h"
@@ -127,13 +126,11 @@ TEST(what_is_not_kept_is_gone_and_so_is_all_at_the_end)
     struct ahead_blocks keep = {.count = {1}};
     struct bytes statement CLEAN(bytes_clear) = {0};
     struct store *restored = NULL;
-    size_t dropped;
     for (size_t i = 0; i < 3; i++)
         put(b.store[0], TAPE_GAUSS, i);
     put(b.store[0], TAPE_GUMBEL, 0);
     memcpy(keep.name[0][0], name_of(TAPE_GAUSS, 1), AHEAD_NAME);
-    assert_int_equal(store_ahead_keep(b.store[0], &keep, &dropped), ERR_OK);
-    assert_int_equal(dropped, 3);
+    assert_int_equal(store_ahead_keep(b.store[0], &keep), ERR_OK);
     assert_int_equal(count_of(b.store[0], TAPE_GAUSS), 1);
     assert_int_equal(count_of(b.store[0], TAPE_GUMBEL), 0);
     /* a backup has none: restored blocks may have been used meanwhile */
@@ -180,18 +177,18 @@ struct comparing {
 static enum err compare(struct party *p, void *shared)
 {
     struct comparing *c = shared;
-    struct round_ahead talk;
+    struct ahead_talk talk;
     struct ahead_blocks own = {.count = {0}};
     const uint64_t before = net_rounds(p->net);
     for (size_t i = 0; i < 3; i++)
         if (c->has[p->index] >> i & 1)
             for (unsigned k = 0; k < TAPE_KINDS; k++)
                 memset(own.name[k][own.count[k]++], (int)(1 + i + 16 * k), AHEAD_NAME);
-    round_ahead(&talk, p->net, &own);
+    ahead_talk(&talk, p->net, &own);
     TRY(net_settle(p->net));
     c->rounds[p->index] = net_rounds(p->net) - before;
     c->common[p->index] = talk.common;
-    round_ahead_digest(&talk, c->digest[p->index]);
+    ahead_digest(&talk, c->digest[p->index]);
     return ERR_OK;
 }
 
@@ -257,14 +254,13 @@ static enum err take_blocks(struct party *p, void *shared)
     struct store *store = s->b.store[p->index];
     const size_t count[TAPE_KINDS] = {[TAPE_GAUSS] = s->wanted};
     struct tape tape CLEAN(tape_free);
-    struct round_ahead talk;
+    struct ahead_talk talk;
     struct ahead_blocks own;
     struct ahead ahead;
-    size_t dropped;
     TRY(store_ahead(store, &own));
-    round_ahead(&talk, p->net, &own);
+    ahead_talk(&talk, p->net, &own);
     TRY(net_settle(p->net));
-    TRY(store_ahead_keep(store, &talk.common, &dropped));
+    TRY(store_ahead_keep(store, &talk.common));
     ahead = (struct ahead){.blocks = talk.common};
     tape_start(&tape, session_id, NOISE_BOX_MULLER);
     s->result[p->index] = ahead_take(&ahead, store, s->b.s.study, &tape, count, &quiet);
@@ -378,11 +374,10 @@ TEST(altered_blocks_cost_one_session)
 TEST(blocks_of_another_size_cost_one_session)
 {
     struct sessions s CLEAN(sessions_free) = sessions_new(3);
-    size_t dropped;
     s.wanted = s.samples;
     for (unsigned i = 0; i < 3; i++) {
         const struct ahead_blocks none = {.count = {0}};
-        assert_int_equal(store_ahead_keep(s.b.store[i], &none, &dropped), ERR_OK);
+        assert_int_equal(store_ahead_keep(s.b.store[i], &none), ERR_OK);
         for (size_t k = 0; k < 3; k++)
             put(s.b.store[i], TAPE_GAUSS, k);
     }

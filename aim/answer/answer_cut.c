@@ -15,11 +15,11 @@
 #include <math.h>
 
 /* The codes of a group: shares and weights. If all weights are equal, the group is not cut. */
-struct group {
+struct cut_group {
     double share, mean, square, least, most;
 };
 
-static void add_code(struct group *g, double share, double weight)
+static void add_code(struct cut_group *g, double share, double weight)
 {
     if (!(share > 0))
         return;
@@ -30,7 +30,7 @@ static void add_code(struct group *g, double share, double weight)
     g->square += share * weight * weight;
 }
 
-static double group_variance(const struct group *g)
+static double group_variance(const struct cut_group *g)
 {
     double mean;
     if (!(g->most > g->least))
@@ -46,7 +46,7 @@ static enum err find_variances(const struct model *m, const struct model_weight 
     const struct merges *merges = model_merges(m);
     const uint16_t a = weight->attribute;
     const double *share = model_share(m, a);
-    struct group *group CLEAN(memory_release) = NULL;
+    struct cut_group *group CLEAN(memory_release) = NULL;
     *any = false;
     if (share == NULL)
         return ERR_OK;

@@ -14,7 +14,7 @@
 #define LANES 10
 
 /* For one value, over the refits that know it. */
-struct sum {
+struct interval_sum {
     double off, square; /* the difference from the answer, and its square */
     double rows;        /* the square of the difference in rows, over all refits */
     uint32_t known, same;
@@ -24,8 +24,8 @@ struct intervals {
     struct answer *const *answer;
     size_t answers;
     const struct answer_terms *terms;
-    size_t *first;   /* each answer's first value, then the number of all values */
-    struct sum *sum; /* for each lane, each value */
+    size_t *first;            /* each answer's first value, then the number of all values */
+    struct interval_sum *sum; /* for each lane, each value */
 };
 
 static size_t values_of(const struct answer *a)
@@ -35,7 +35,7 @@ static size_t values_of(const struct answer *a)
 
 /* --- what refits answer ----------------------------------------------------------------------- */
 
-static enum err answer_again(const struct intervals *v, size_t k, struct sum *sum,
+static enum err answer_again(const struct intervals *v, size_t k, struct interval_sum *sum,
                              struct model_sums *m, const struct densities *inside, uint64_t seed)
 {
     const struct answer *a = v->answer[k];
@@ -46,7 +46,7 @@ static enum err answer_again(const struct intervals *v, size_t k, struct sum *su
     TRY(answer_make(&again, m, inside, a->question, &draw, NULL, v->terms->log));
     for (size_t i = 0; i < values_of(a); i++) {
         const struct answer_value *x = &a->value[i], *y = &again->value[i];
-        struct sum *s = &sum[v->first[k] + i];
+        struct interval_sum *s = &sum[v->first[k] + i];
         s->rows += (y->rows - x->rows) * (y->rows - x->rows);
         if (!x->known || !y->known)
             continue;
@@ -67,7 +67,7 @@ static enum err play(void *self, size_t lane, struct model *copy)
 {
     const struct intervals *v = self;
     const struct errors *e = v->terms->errors;
-    struct sum *sum = v->sum + lane * v->first[v->answers];
+    struct interval_sum *sum = v->sum + lane * v->first[v->answers];
     for (size_t r = lane; r < e->refits; r += LANES) {
         struct densities inside CLEAN(densities_clear) = {0};
         struct model_sums *sums CLEAN(model_sums_free) = NULL;
@@ -93,7 +93,7 @@ static void add_lanes(struct intervals *v)
     size_t n = v->first[v->answers];
     for (size_t lane = 1; lane < LANES; lane++)
         for (size_t i = 0; i < n; i++) {
-            const struct sum *s = &v->sum[lane * n + i];
+            const struct interval_sum *s = &v->sum[lane * n + i];
             v->sum[i].off += s->off;
             v->sum[i].square += s->square;
             v->sum[i].rows += s->rows;
@@ -175,7 +175,7 @@ static bool is_labels(const struct question *q, const struct question_item *item
  * rows to empty cells, in proportion to the noise. Refits have sqrt(2) times the model's noise. If
  * they are off to one side by d, the model is off by d / (sqrt(2) - 1).
  */
-static double error_of(const struct sum *s)
+static double error_of(const struct interval_sum *s)
 {
     const double n = s->known, mean = s->off / n;
     const double variance = fmax(0, s->square / n - mean * mean);
@@ -184,7 +184,7 @@ static double error_of(const struct sum *s)
 }
 
 static void set_interval(const struct intervals *v, struct answer *a, size_t at,
-                         const struct sum *s)
+                         const struct interval_sum *s)
 {
     const struct question_item *item = &a->question->item[at % a->question->items];
     const struct errors *e = v->terms->errors;
@@ -208,7 +208,7 @@ static void set_interval(const struct intervals *v, struct answer *a, size_t at,
 static enum err set_extremes(const struct intervals *v, size_t k)
 {
     struct answer *a = v->answer[k], *again CLEAN(answer_free) = NULL;
-    const struct sum *sum = v->sum + v->first[k];
+    const struct interval_sum *sum = v->sum + v->first[k];
     const double n = (double)v->terms->errors->refits;
     double *error CLEAN(memory_release) = NULL;
     struct answer_ends ends = {.errors = student_quantile(v->terms->level, n)};

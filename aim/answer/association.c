@@ -5,21 +5,21 @@
 #include <math.h>
 
 /* An attribute's codes, except the missing one: their rows and the numbers they stand for. */
-struct side {
+struct association_side {
     const struct domain_attribute *a;
     double *rows, *mean, *square; /* of each code; only numbers have means */
     double average, variance;     /* of numbers, over all rows */
 };
 
 struct cross {
-    struct side x, y;
+    struct association_side x, y;
     const double *counts;
     uint32_t stride;
     double rows; /* that have both values */
     double sigma;
 };
 
-static bool numbers(const struct side *s)
+static bool numbers(const struct association_side *s)
 {
     return domain_has_order(s->a);
 }
@@ -29,7 +29,7 @@ static double cell(const struct cross *t, uint32_t i, uint32_t k)
     return fmax(0, t->counts[(uint64_t)i * t->stride + k]);
 }
 
-static void side_clear(struct side *s)
+static void side_clear(struct association_side *s)
 {
     memory_free(&s->rows);
     memory_free(&s->mean);
@@ -42,7 +42,8 @@ static void clear(struct cross *t)
     side_clear(&t->y);
 }
 
-static enum err side_new(struct side *s, const struct domain_attribute *a, const struct density *d)
+static enum err side_new(struct association_side *s, const struct domain_attribute *a,
+                         const struct density *d)
 {
     s->a = a;
     TRY(memory_new(&s->rows, a->values));
@@ -68,7 +69,7 @@ static void add_up(struct cross *t)
 }
 
 /* Squares around the average lose fewer digits than those around 0. */
-static void find_moments(struct side *s, double rows)
+static void find_moments(struct association_side *s, double rows)
 {
     for (uint32_t i = 0; i < s->a->values; i++)
         s->average += s->rows[i] * s->mean[i] / rows;
@@ -115,7 +116,7 @@ static void correlate(const struct cross *t, struct association *a)
  */
 static enum err explain(const struct cross *t, bool flipped, struct association *a)
 {
-    const struct side *n = flipped ? &t->y : &t->x, *l = flipped ? &t->x : &t->y;
+    const struct association_side *n = flipped ? &t->y : &t->x, *l = flipped ? &t->x : &t->y;
     double *mean CLEAN(memory_release) = NULL;
     double between = 0, squares = 0, spread = 0, groups = 0;
     TRY(memory_new(&mean, l->a->values));

@@ -18,7 +18,7 @@
 #define HELD_BACK 40
 #define CELLS (UINT64_C(1) << 21)
 
-struct work {
+struct errors_work {
     struct errors *errors;
     const struct model *model;
     const struct measurement *measurement;
@@ -40,7 +40,7 @@ static unsigned iterations(const struct model *m, unsigned propagations)
 /* --- refits ----------------------------------------------------------------------------------- */
 
 /* Adds noise to the measurements once more; their numbers are in `room`. */
-static enum err disturb(const struct work *w, struct random *r, struct measurement **out,
+static enum err disturb(const struct errors_work *w, struct random *r, struct measurement **out,
                         double **room)
 {
     const struct domain *d = w->model->domain;
@@ -91,7 +91,7 @@ static void keep(struct errors *e, size_t refit, const struct model *from, const
     }
 }
 
-static enum err refit(const struct work *w, size_t number, struct model *m)
+static enum err refit(const struct errors_work *w, size_t number, struct model *m)
 {
     struct measurement *noisier CLEAN(memory_release) = NULL;
     double *room CLEAN(memory_release) = NULL;
@@ -110,7 +110,7 @@ static enum err refit(const struct work *w, size_t number, struct model *m)
 /* --- marginals that are held back ------------------------------------------------------------- */
 
 /* Flags the model's potentials that a group lacks. */
-static enum err flag_held(const struct work *w, size_t group, bool **without)
+static enum err flag_held(const struct errors_work *w, size_t group, bool **without)
 {
     TRY(memory_new(without, w->model->potentials));
     for (size_t i = group; i < w->held; i += w->groups)
@@ -126,7 +126,7 @@ static bool is_held(const struct model *m, const bool *without, const struct cli
     return false;
 }
 
-static enum err hold_back(const struct work *w, size_t group, struct model *m)
+static enum err hold_back(const struct errors_work *w, size_t group, struct model *m)
 {
     struct measurement *others CLEAN(memory_release) = NULL;
     bool *without CLEAN(memory_release) = NULL;
@@ -162,7 +162,7 @@ static bool is_within(const struct model *m, size_t k)
  * Takes the later half of the measured marginals. A run measures what the model fits worst, so the
  * marginals that were never measured are more like these than like the first ones.
  */
-static enum err find_held(struct work *w)
+static enum err find_held(struct errors_work *w)
 {
     const struct model *m = w->model;
     TRY(memory_new(&w->which, m->potentials));
@@ -180,11 +180,11 @@ static enum err find_held(struct work *w)
 
 static enum err play(void *self, size_t job, struct model *m)
 {
-    const struct work *w = self;
+    const struct errors_work *w = self;
     return job < w->groups ? hold_back(w, job, m) : refit(w, job - w->groups, m);
 }
 
-static void learn(struct work *w)
+static void learn(struct errors_work *w)
 {
     for (size_t g = 0; g < w->groups; g++)
         w->errors->learned |= w->seen[g].n > 0;
@@ -192,7 +192,7 @@ static void learn(struct work *w)
         w->errors->apart[wave] = errors_likely(w->seen, w->groups, wave);
 }
 
-static void work_clear(struct work *w)
+static void work_clear(struct errors_work *w)
 {
     for (size_t g = 0; w->seen != NULL && g < w->groups; g++)
         memory_free(&w->seen[g].one);
@@ -205,7 +205,7 @@ enum err errors_new(struct errors **out, const struct model *m,
                     const struct errors_progress *progress, struct log *log)
 {
     struct errors *e CLEAN(errors_free) = NULL;
-    struct work w CLEAN(work_clear) = {
+    struct errors_work w CLEAN(work_clear) = {
         .model = m, .measurement = measurements, .count = count, .log = log};
     struct model_jobs jobs = {.play = play, .self = &w, .log = log};
     *out = NULL;

@@ -8,13 +8,13 @@
 #define UNKNOWN 0.577 /* sqrt(1/3): for half a bin, any share is equally likely */
 
 /* An attribute whose bins are pairs of another's, from its `skip`-th on; spikes stay alone. */
-struct pairs {
+struct inside_pairs {
     struct domain_attribute attribute;
     double *edges, *counts;
     uint32_t *first, *bins; /* the other's bins in each: the first, and how many */
 };
 
-static void pairs_clear(struct pairs *p)
+static void pairs_clear(struct inside_pairs *p)
 {
     memory_free(&p->edges);
     memory_free(&p->counts);
@@ -22,8 +22,8 @@ static void pairs_clear(struct pairs *p)
     memory_free(&p->bins);
 }
 
-static enum err pairs_new(struct pairs *p, const struct domain_attribute *a, const double *counts,
-                          uint32_t skip)
+static enum err pairs_new(struct inside_pairs *p, const struct domain_attribute *a,
+                          const double *counts, uint32_t skip)
 {
     uint32_t n = 0, bins;
     TRY(memory_new(&p->edges, (size_t)a->values + 1));
@@ -51,7 +51,7 @@ static enum err pairs_new(struct pairs *p, const struct domain_attribute *a, con
 static enum err look_inside(const struct domain_attribute *a, const double *counts, double sigma,
                             uint32_t skip, double *seen, double *of)
 {
-    struct pairs p CLEAN(pairs_clear) = {.edges = NULL};
+    struct inside_pairs p CLEAN(pairs_clear) = {.edges = NULL};
     struct density *d CLEAN(density_free) = NULL;
     TRY(pairs_new(&p, a, counts, skip));
     TRY(density_new(&d, &p.attribute, p.counts));

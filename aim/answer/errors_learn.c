@@ -18,7 +18,7 @@
 /* --- boxes ------------------------------------------------------------------------------------ */
 
 /* A range of codes of each column: one label, or one or several numbers. */
-struct box {
+struct learn_box {
     uint32_t from[CLIQUE_MAX], below[CLIQUE_MAX];
 };
 
@@ -32,10 +32,10 @@ static void draw_range(uint32_t *from, uint32_t *below, const struct domain_attr
 }
 
 /* A random box with all codes of column `whole`. */
-static struct box draw_box(const struct clique *c, const struct domain *d, unsigned whole,
-                           struct random *r)
+static struct learn_box draw_box(const struct clique *c, const struct domain *d, unsigned whole,
+                                 struct random *r)
 {
-    struct box b;
+    struct learn_box b;
     for (unsigned i = 0; i < c->n; i++) {
         const struct domain_attribute *a = &d->attribute[c->attribute[i]];
         draw_range(&b.from[i], &b.below[i], a, r);
@@ -48,7 +48,7 @@ static struct box draw_box(const struct clique *c, const struct domain *d, unsig
 }
 
 /* Adds two tables' counts in a box to sums by code of column y. Returns the number of its cells. */
-static uint64_t sum_box(const struct clique *c, const struct domain *d, const struct box *b,
+static uint64_t sum_box(const struct clique *c, const struct domain *d, const struct learn_box *b,
                         unsigned y, const double *const table[2], double *const sum[2])
 {
     uint32_t at[CLIQUE_MAX] = {0};
@@ -122,7 +122,7 @@ static enum err look_at(const struct looking *k, const double *const sum[2], uin
 static enum err look_once(struct looking *k, unsigned y, bool shape, double *const sum[2])
 {
     const uint32_t codes = k->domain->attribute[k->clique->attribute[y]].size;
-    struct box b = draw_box(k->clique, k->domain, shape ? y : CLIQUE_MAX, &k->random);
+    struct learn_box b = draw_box(k->clique, k->domain, shape ? y : CLIQUE_MAX, &k->random);
     double variance = k->sigma * k->scale * k->sigma * k->scale;
     uint64_t cells;
     for (uint32_t i = 0; i < codes; i++)

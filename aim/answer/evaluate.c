@@ -157,14 +157,14 @@ double evaluate_inside(const struct table *t, const struct densities *inside)
 /* --- numbers ---------------------------------------------------------------------------------- */
 
 /* Means, and sums of products of distances from them, over the rows that have both numbers. */
-struct pair {
+struct evaluate_pair {
     size_t rows;
     double x, y, xx, xy, yy;
 };
 
-static struct pair pair_of(const double *x, const double *y, size_t rows)
+static struct evaluate_pair pair_of(const double *x, const double *y, size_t rows)
 {
-    struct pair p = {0};
+    struct evaluate_pair p = {0};
     for (size_t i = 0; i < rows; i++) {
         double dx = x[i] - p.x, dy = y[i] - p.y;
         if (isnan(dx) || isnan(dy))
@@ -182,7 +182,7 @@ static struct pair pair_of(const double *x, const double *y, size_t rows)
 struct evaluate_column evaluate_column(const struct table *t, uint16_t attribute)
 {
     const double *x = t->number[attribute];
-    struct pair p = pair_of(x, x, t->rows);
+    struct evaluate_pair p = pair_of(x, x, t->rows);
     if (p.rows == 0)
         return (struct evaluate_column){NAN, NAN};
     return (struct evaluate_column){p.x, sqrt(p.xx / (double)p.rows)};
@@ -190,7 +190,7 @@ struct evaluate_column evaluate_column(const struct table *t, uint16_t attribute
 
 double evaluate_correlation(const struct table *t, uint16_t a, uint16_t b)
 {
-    struct pair p = pair_of(t->number[a], t->number[b], t->rows);
+    struct evaluate_pair p = pair_of(t->number[a], t->number[b], t->rows);
     return p.xx > 0 && p.yy > 0 ? p.xy / sqrt(p.xx * p.yy) : NAN;
 }
 

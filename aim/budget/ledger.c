@@ -10,7 +10,7 @@
 
 #define TEXT_MAX 65536
 
-enum sum { SUM_RHO, SUM_EPSILON, SUM_DELTA, SUMS };
+enum ledger_sum { SUM_RHO, SUM_EPSILON, SUM_DELTA, SUMS };
 
 struct ledger {
     unsigned rows_per_person;
@@ -110,8 +110,8 @@ enum err ledger_select_cost(mpq_ptr cost, double epsilon, double slack)
 }
 
 /* sum = spent + factor * cost; whether it stays within the limit. */
-static bool fits(const struct ledger *l, enum sum which, mpq_srcptr cost, unsigned long factor,
-                 mpq_ptr sum)
+static bool fits(const struct ledger *l, enum ledger_sum which, mpq_srcptr cost,
+                 unsigned long factor, mpq_ptr sum)
 {
     if (mpq_sgn(cost) < 0)
         return false;

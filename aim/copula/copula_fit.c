@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-struct fit {
+struct copula_fitting {
     const struct copula_result *result;
     struct copula_column *column;
     size_t d;
@@ -18,12 +18,12 @@ struct fit {
 };
 
 /* For columns i < j. */
-static double *sums_of(const struct fit *f, size_t i, size_t j)
+static double *sums_of(const struct copula_fitting *f, size_t i, size_t j)
 {
     return f->sums + f->start[i * f->d + j];
 }
 
-static enum err fit_start(struct fit *f)
+static enum err fit_start(struct copula_fitting *f)
 {
     const struct copula_result *r = f->result;
     TRY(memory_new(&f->sums, r->forms));
@@ -41,7 +41,7 @@ static enum err fit_start(struct fit *f)
 /* --- order ------------------------------------------------------------------------------------ */
 
 /* The sums of a column's groups with group h of another column, in either order. */
-static void gather(const struct fit *f, size_t i, size_t j, size_t h, double *sums)
+static void gather(const struct copula_fitting *f, size_t i, size_t j, size_t h, double *sums)
 {
     const size_t groups = f->column[i].groups, others = f->column[j].groups;
     for (size_t g = 0; g < groups; g++)
@@ -49,7 +49,7 @@ static void gather(const struct fit *f, size_t i, size_t j, size_t h, double *su
 }
 
 /* Leaves one sum for each group of the other columns, in the first place of those it had. */
-static enum err collapse(const struct fit *f, size_t i, const struct copula_order *o)
+static enum err collapse(const struct copula_fitting *f, size_t i, const struct copula_order *o)
 {
     const size_t groups = f->column[i].groups;
     double *sums CLEAN(memory_release) = NULL;
@@ -68,7 +68,7 @@ static enum err collapse(const struct fit *f, size_t i, const struct copula_orde
     return ERR_OK;
 }
 
-static enum err look_for_order(const struct fit *f, size_t i, struct copula_order *o)
+static enum err look_for_order(const struct copula_fitting *f, size_t i, struct copula_order *o)
 {
     double *sums CLEAN(memory_release) = NULL;
     TRY(memory_new(&sums, f->column[i].groups));
@@ -83,7 +83,7 @@ static enum err look_for_order(const struct fit *f, size_t i, struct copula_orde
 }
 
 /* Only where each code is a group; otherwise there are too few of them to tell. */
-static enum err find_order(const struct fit *f, size_t i)
+static enum err find_order(const struct copula_fitting *f, size_t i)
 {
     struct copula_column *c = &f->column[i];
     struct copula_order o = {.found = 0};
@@ -98,7 +98,7 @@ static enum err find_order(const struct fit *f, size_t i)
     return e;
 }
 
-static enum err find_orders(const struct fit *f)
+static enum err find_orders(const struct copula_fitting *f)
 {
     for (size_t i = 0; i < f->d; i++)
         if (f->column[i].nominal && f->column[i].groups == f->column[i].size)
@@ -109,7 +109,8 @@ static enum err find_orders(const struct fit *f)
 /* --- ordered columns -------------------------------------------------------------------------- */
 
 /* The covariances of t_i and t_j, brought nearer to the true ones. */
-static enum err shrink(const struct fit *f, const size_t *ordered, size_t n, double *means)
+static enum err shrink(const struct copula_fitting *f, const size_t *ordered, size_t n,
+                       double *means)
 {
     for (size_t i = 0; i < n; i++)
         for (size_t j = i + 1; j < n; j++)
@@ -119,7 +120,7 @@ static enum err shrink(const struct fit *f, const size_t *ordered, size_t n, dou
     return copula_shrink(means, n, f->noise, f->log);
 }
 
-static enum err fit_ordered(const struct fit *f, double *m)
+static enum err fit_ordered(const struct copula_fitting *f, double *m)
 {
     const size_t *first = f->result->model->first, latents = first[f->d];
     double *means CLEAN(memory_release) = NULL;
@@ -139,7 +140,7 @@ static enum err fit_ordered(const struct fit *f, double *m)
 
 /* --- nominal columns -------------------------------------------------------------------------- */
 
-static enum err link_all(const struct fit *f, struct copula_side *side, double *m)
+static enum err link_all(const struct copula_fitting *f, struct copula_side *side, double *m)
 {
     const size_t *first = f->result->model->first;
     for (size_t i = 0; i < f->d; i++)
@@ -152,7 +153,7 @@ static enum err link_all(const struct fit *f, struct copula_side *side, double *
     return ERR_OK;
 }
 
-static enum err fit_nominal(const struct fit *f, double *m)
+static enum err fit_nominal(const struct copula_fitting *f, double *m)
 {
     struct copula_side *side CLEAN(memory_release) = NULL;
     enum err e;
@@ -165,7 +166,7 @@ static enum err fit_nominal(const struct fit *f, double *m)
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-static enum err fit(struct fit *f)
+static enum err fit(struct copula_fitting *f)
 {
     struct copula *model = f->result->model;
     double *m;
@@ -190,7 +191,7 @@ static enum err fit(struct fit *f)
 enum err copula_fit(const struct copula_result *result, struct copula_column *column,
                     struct log *log)
 {
-    struct fit f = {
+    struct copula_fitting f = {
         .result = result, .column = column, .d = result->model->domain->attributes, .log = log};
     enum err e = fit(&f);
     memory_free(&f.sums);

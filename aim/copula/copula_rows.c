@@ -19,7 +19,7 @@ struct cutter {
     double *of_group;        /* each group's share */
 };
 
-struct drawing {
+struct copula_drawing {
     const struct copula *copula;
     size_t latents;
     double *root;   /* L */
@@ -28,7 +28,7 @@ struct drawing {
     struct random random;
 };
 
-static void drawing_clear(struct drawing *w)
+static void drawing_clear(struct copula_drawing *w)
 {
     for (size_t i = 0; w->cutter != NULL && i < w->copula->domain->attributes; i++) {
         memory_free(&w->cutter[i].bound);
@@ -61,10 +61,10 @@ static enum err cutter_start(struct cutter *k, const struct copula *c, size_t i)
     return nominal_utilities(k->of_group, k->groups, k->utility, NULL);
 }
 
-static enum err drawing_start(struct drawing *w, const struct copula *c, uint64_t seed)
+static enum err drawing_start(struct copula_drawing *w, const struct copula *c, uint64_t seed)
 {
     const size_t d = c->domain->attributes, n = c->first[d];
-    *w = (struct drawing){.copula = c, .latents = n};
+    *w = (struct copula_drawing){.copula = c, .latents = n};
     random_seed_u64(&w->random, seed);
     TRY(memory_new(&w->root, n * n));
     TRY(memory_new(&w->normal, n));
@@ -122,7 +122,7 @@ static uint16_t code_of_group(const struct cutter *k, size_t group, struct rando
     return (uint16_t)code;
 }
 
-static void draw_row(struct drawing *w, uint16_t *codes)
+static void draw_row(struct copula_drawing *w, uint16_t *codes)
 {
     const size_t n = w->latents;
     random_normals(&w->random, w->normal, n);
@@ -140,7 +140,7 @@ static void draw_row(struct drawing *w, uint16_t *codes)
     }
 }
 
-static enum err draw_rows(struct table *t, struct drawing *w, size_t rows)
+static enum err draw_rows(struct table *t, struct copula_drawing *w, size_t rows)
 {
     uint16_t *codes CLEAN(memory_release) = NULL;
     TRY(memory_new(&codes, t->domain->attributes));
@@ -155,7 +155,7 @@ enum err copula_rows(struct table **out, const struct copula *c, size_t rows, ui
                      struct log *log)
 {
     struct table *t CLEAN(table_free) = NULL;
-    struct drawing w CLEAN(drawing_clear) = {0};
+    struct copula_drawing w CLEAN(drawing_clear) = {0};
     *out = NULL;
     if (drawing_start(&w, c, seed) != ERR_OK || table_new(&t, c->domain, rows) != ERR_OK ||
         draw_rows(t, &w, rows) != ERR_OK)

@@ -71,7 +71,7 @@ static uint64_t *places(const struct scope *scope, const struct scope *part, con
  * that stay) a matrix of f times one of g. g is copied into rows over the attributes that only g
  * has: `run` numbers, then zeros up to `width`. f's numbers are used in place.
  */
-struct product {
+struct factor_product {
     const struct factor *f, *g;
     struct factor *out;
     struct scope batch, sum, own, rest; /* own: only g's; rest: out's without own */
@@ -80,7 +80,7 @@ struct product {
     uint64_t *from, *to; /* where `sum` falls in f, and `own` in out */
 };
 
-static void product_clear(struct product *p)
+static void product_clear(struct factor_product *p)
 {
     memory_free(&p->rows);
     memory_free(&p->line);
@@ -88,7 +88,7 @@ static void product_clear(struct product *p)
     memory_free(&p->to);
 }
 
-static enum err product_new(struct product *p, const struct domain *d)
+static enum err product_new(struct factor_product *p, const struct domain *d)
 {
     const struct scope both = scope_intersect(&p->f->scope, &p->g->scope);
     p->batch = scope_intersect(&both, &p->out->scope);
@@ -105,7 +105,7 @@ static enum err product_new(struct product *p, const struct domain *d)
     return p->from != NULL && p->to != NULL ? ERR_OK : ERR_NOMEM;
 }
 
-static void product_lay_out(struct product *p, const struct domain *d)
+static void product_lay_out(struct factor_product *p, const struct domain *d)
 {
     struct scope order = p->batch;
     struct scope_walk w;
@@ -120,7 +120,7 @@ static void product_lay_out(struct product *p, const struct domain *d)
             row[i] = p->g->value[w.place];
 }
 
-static void product_sum(const struct product *p, const struct domain *d)
+static void product_sum(const struct factor_product *p, const struct domain *d)
 {
     const struct sweep *sweep = sweep_best();
     struct scope_walk in, out, batch;
@@ -141,7 +141,7 @@ static void product_sum(const struct product *p, const struct domain *d)
 static enum err multiply(const struct factor *f, const struct factor *g, struct factor *out,
                          const struct domain *d)
 {
-    struct product p CLEAN(product_clear) = {.f = f, .g = g, .out = out};
+    struct factor_product p CLEAN(product_clear) = {.f = f, .g = g, .out = out};
     TRY(product_new(&p, d));
     product_lay_out(&p, d);
     product_sum(&p, d);

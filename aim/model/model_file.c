@@ -62,7 +62,7 @@ enum err model_save(const char *path, const struct model *m, struct log *log)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-struct parts {
+struct file_parts {
     struct merges merges;
     size_t shares;
     double *share;
@@ -100,7 +100,7 @@ static enum err read_zeros(struct reader *r, const struct domain *d, struct zero
 }
 
 /* Counts are checked against the bytes that are left before they size any allocation. */
-static enum err read_parts(struct parts *p, struct reader *r, const struct domain *d)
+static enum err read_parts(struct file_parts *p, struct reader *r, const struct domain *d)
 {
     size_t zeros, cliques = reader_u32(r);
     if (r->failed || cliques == 0 || cliques > r->left / 4)
@@ -117,7 +117,7 @@ static enum err read_parts(struct parts *p, struct reader *r, const struct domai
     return ERR_OK;
 }
 
-static void parts_clear(struct parts *p)
+static void parts_clear(struct file_parts *p)
 {
     for (size_t i = 0; i < p->zeros; i++)
         memory_free(&p->zero[i].cell);
@@ -140,7 +140,7 @@ static enum err read_theta(struct model *m, struct reader *r)
     return isfinite(m->log_z) ? ERR_OK : ERR_FORMAT;
 }
 
-static enum err read_groups(struct parts *p, struct reader *r, const struct domain *d)
+static enum err read_groups(struct file_parts *p, struct reader *r, const struct domain *d)
 {
     TRY(merges_read(&p->merges, d, r));
     for (uint16_t a = 0; a < d->attributes; a++)
@@ -156,7 +156,7 @@ static enum err read_groups(struct parts *p, struct reader *r, const struct doma
 enum err model_read(struct model **out, const struct domain *d, bool merged, struct reader *r,
                     uint64_t limit_cells, struct log *log)
 {
-    struct parts p CLEAN(parts_clear) = {0};
+    struct file_parts p CLEAN(parts_clear) = {0};
     struct model *m CLEAN(model_free) = NULL;
     struct model_terms t = {.domain = d, .limit_cells = limit_cells};
     double total;

@@ -39,13 +39,13 @@ struct target {
 };
 
 /* Cells of a potential that were measured with the same noise. */
-struct run {
+struct fit_run {
     const double *mu;
     size_t offset, cells; /* in theta */
     double weight;        /* 1 / sigma^2, of all measurements together; 0 if there is none */
 };
 
-struct pair {
+struct fit_pair {
     float *moved; /* how theta moved */
     float *met;   /* how mu moved */
     double step;  /* the one its curvature allows */
@@ -57,14 +57,14 @@ struct fitting {
     size_t targets;
     struct target *target;
     size_t runs;
-    struct run *run;
+    struct fit_run *run;
     size_t *first;               /* of each potential, and one more */
     size_t n;                    /* parameters */
     double *y;                   /* measurements of a clique together */
     double *theta, *mu, *change; /* where it stands, and the proposed move from there */
     double loss, step;
     unsigned pairs, kept, newest;
-    struct pair pair[PAIRS];
+    struct fit_pair pair[PAIRS];
     double gram[PAIRS][PAIRS]; /* <met, met>, weighted */
 };
 
@@ -137,7 +137,7 @@ static enum err make_runs(struct fitting *f)
     for (size_t k = 0; k < m->potentials; k++) {
         const struct potential *p = &m->potential[k];
         for (size_t i = 0; i < f->first[k + 1] - f->first[k]; i++)
-            f->run[f->first[k] + i] = (struct run){
+            f->run[f->first[k] + i] = (struct fit_run){
                 .mu = p->mu + i, .offset = p->offset + i, .cells = apart[k] ? 1 : p->cells};
     }
     return ERR_OK;
@@ -147,7 +147,7 @@ static void join_target(struct fitting *f, const struct target *t)
 {
     const size_t k = (size_t)(t->potential - f->model->potential);
     for (size_t r = f->first[k]; r < f->first[k + 1]; r++) {
-        struct run *run = &f->run[r];
+        struct fit_run *run = &f->run[r];
         const size_t from = run->offset - t->potential->offset;
         const double weight = t->codes != NULL ? t->weight / t->codes[from] : t->weight;
         run->weight += weight;
@@ -162,7 +162,7 @@ static enum err join_targets(struct fitting *f)
     for (size_t k = 0; k < f->targets; k++)
         join_target(f, &f->target[k]);
     for (size_t k = 0; k < f->runs; k++) {
-        const struct run *run = &f->run[k];
+        const struct fit_run *run = &f->run[k];
         for (size_t i = 0; run->weight > 0 && i < run->cells; i++)
             f->y[run->offset + i] /= run->weight;
     }
@@ -174,7 +174,7 @@ static double loss_here(const struct fitting *f)
 {
     double loss = 0;
     for (size_t k = 0; k < f->runs; k++) {
-        const struct run *run = &f->run[k];
+        const struct fit_run *run = &f->run[k];
         loss += 0.5 * run->weight *
                 f->sweep->square_off(run->mu, f->model->total, f->y + run->offset, run->cells);
     }
@@ -192,7 +192,7 @@ static double try_change(struct fitting *f, double part, struct fit_result *r)
 }
 
 /* Makes the model's place the new starting point. */
-static void settle(struct fitting *f, double loss, struct pair *pair)
+static void settle(struct fitting *f, double loss, struct fit_pair *pair)
 {
     const struct model *m = f->model;
     for (size_t k = 0; k < m->potentials; k++) {
@@ -214,7 +214,7 @@ static double weighted(const struct fitting *f, const float *v, const float *w)
 {
     double sum = 0;
     for (size_t k = 0; k < f->runs; k++) {
-        const struct run *run = &f->run[k];
+        const struct fit_run *run = &f->run[k];
         sum += run->weight * f->sweep->dot(v + run->offset, w + run->offset, run->cells);
     }
     return sum;
@@ -224,7 +224,7 @@ static double weighted(const struct fitting *f, const float *v, const float *w)
 static void learn(struct fitting *f, double loss)
 {
     unsigned at = f->kept > 0 ? (f->newest + 1) % f->pairs : 0;
-    struct pair *pair = &f->pair[at];
+    struct fit_pair *pair = &f->pair[at];
     double across;
     settle(f, loss, pair);
     f->newest = at;
@@ -271,7 +271,7 @@ static void solve(const struct fitting *f, const unsigned *place, double *x)
 static void point_down(struct fitting *f)
 {
     for (size_t k = 0; k < f->runs; k++) {
-        const struct run *run = &f->run[k];
+        const struct fit_run *run = &f->run[k];
         double factor = f->step * run->weight;
         for (size_t i = run->offset; i < run->offset + run->cells; i++)
             f->change[i] = factor * (f->y[i] - f->mu[i]);
@@ -294,7 +294,7 @@ static void propose(struct fitting *f)
     solve(f, place, x);
     point_down(f);
     for (unsigned j = 0; j < f->kept; j++) {
-        const struct pair *pair = &f->pair[place[j]];
+        const struct fit_pair *pair = &f->pair[place[j]];
         f->sweep->add(f->change, -x[j], pair->moved, f->n);
         for (size_t k = 0; k < f->runs; k++) {
             size_t o = f->run[k].offset;

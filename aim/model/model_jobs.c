@@ -4,7 +4,7 @@
 
 #include <sched.h>
 
-struct work {
+struct jobs_work {
     const struct model_jobs *jobs;
     const struct model *model;
     pthread_mutex_t lock; /* of the two below */
@@ -12,7 +12,7 @@ struct work {
     enum err failed;
 };
 
-static size_t take(struct work *w)
+static size_t take(struct jobs_work *w)
 {
     size_t job;
     (void)pthread_mutex_lock(&w->lock);
@@ -21,14 +21,14 @@ static size_t take(struct work *w)
     return job;
 }
 
-static void note(struct work *w, enum err e)
+static void note(struct jobs_work *w, enum err e)
 {
     (void)pthread_mutex_lock(&w->lock);
     w->failed = w->failed == ERR_OK ? e : w->failed;
     (void)pthread_mutex_unlock(&w->lock);
 }
 
-static enum err play(struct work *w, bool shows)
+static enum err play(struct jobs_work *w, bool shows)
 {
     const struct model_jobs *j = w->jobs;
     struct model *m CLEAN(model_free) = NULL;
@@ -60,7 +60,7 @@ static size_t threads_for(size_t jobs, uint64_t cells)
 
 enum err model_jobs_run(const struct model_jobs *jobs, const struct model *m)
 {
-    struct work w = {.jobs = jobs, .model = m, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct jobs_work w = {.jobs = jobs, .model = m, .lock = PTHREAD_MUTEX_INITIALIZER};
     struct thread other[MODEL_JOBS_THREADS];
     size_t threads = 1, wanted = threads_for(jobs->jobs, model_cells(m));
     while (threads < wanted && thread_start(&other[threads], thread, &w, NULL) == ERR_OK)

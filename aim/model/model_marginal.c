@@ -25,7 +25,7 @@
 #define NOWHERE SIZE_MAX
 #define KEPT 4 /* kept messages have at most a model's cells divided by this */
 
-struct message {
+struct marginal_message {
     size_t clique;       /* the one that takes it */
     struct scope behind; /* the asked attributes, which tell over which edge it came */
     struct factor factor;
@@ -35,10 +35,10 @@ struct model_memo {
     const struct model *model;
     size_t messages, room;
     uint64_t cells;
-    struct message *message;
+    struct marginal_message *message;
 };
 
-struct question {
+struct marginal_question {
     const struct model *model;
     struct model_memo *memo;
     const struct scope *asked;
@@ -47,17 +47,17 @@ struct question {
     uint64_t largest; /* cells of the largest table met, or of a product over WORK */
 };
 
-static void question_clear(struct question *q)
+static void question_clear(struct marginal_question *q)
 {
     memory_free(&q->below);
     memory_free(&q->above);
 }
 
-static enum err question_new(struct question *q, const struct model *m, struct model_memo *memo,
-                             const struct scope *asked)
+static enum err question_new(struct marginal_question *q, const struct model *m,
+                             struct model_memo *memo, const struct scope *asked)
 {
     const struct junction *j = m->junction;
-    *q = (struct question){.model = m, .memo = memo, .asked = asked};
+    *q = (struct marginal_question){.model = m, .memo = memo, .asked = asked};
     TRY(memory_new(&q->below, j->cliques));
     TRY(memory_new(&q->above, j->cliques));
     for (size_t i = 0; i < j->cliques; i++)
@@ -72,7 +72,7 @@ static enum err question_new(struct question *q, const struct model *m, struct m
 }
 
 /* Whether a message with something asked comes to clique i over an edge. */
-static bool comes(const struct question *q, size_t i, size_t edge)
+static bool comes(const struct marginal_question *q, size_t i, size_t edge)
 {
     if (edge == i)
         return i > 0 && q->above[i].n > 0;
@@ -80,7 +80,7 @@ static bool comes(const struct question *q, size_t i, size_t edge)
 }
 
 /* The clique to start from: 0, or lower while more is asked behind an edge than before it. */
-static size_t middle_of(const struct question *q)
+static size_t middle_of(const struct marginal_question *q)
 {
     const struct domain *d = &q->model->grouped;
     size_t middle = 0;
@@ -99,7 +99,7 @@ struct stand {
 };
 
 /* What must be kept for later, once the message over `edge` is in. */
-static struct scope kept(const struct question *q, const struct stand *s, size_t edge)
+static struct scope kept(const struct marginal_question *q, const struct stand *s, size_t edge)
 {
     const struct junction *j = q->model->junction;
     struct scope keep = *q->asked;
@@ -111,7 +111,7 @@ static struct scope kept(const struct question *q, const struct stand *s, size_t
     return keep;
 }
 
-static struct stand begin(const struct question *q, size_t i, size_t to)
+static struct stand begin(const struct marginal_question *q, size_t i, size_t to)
 {
     const struct junction *j = q->model->junction;
     struct stand s = {.clique = i, .to = to};
@@ -124,12 +124,12 @@ static struct stand begin(const struct question *q, size_t i, size_t to)
     return s;
 }
 
-static const struct scope *behind(const struct question *q, size_t i, size_t edge)
+static const struct scope *behind(const struct marginal_question *q, size_t i, size_t edge)
 {
     return edge == i ? &q->above[i] : &q->below[edge];
 }
 
-static uint64_t cells_after(const struct question *q, const struct stand *s, size_t edge)
+static uint64_t cells_after(const struct marginal_question *q, const struct stand *s, size_t edge)
 {
     const struct scope keep = kept(q, s, edge),
                        all = scope_union(&s->scope, behind(q, s->clique, edge));
@@ -138,7 +138,7 @@ static uint64_t cells_after(const struct question *q, const struct stand *s, siz
 }
 
 /* Takes out the edge that leaves the fewest cells, and moves on to those. */
-static size_t next(const struct question *q, struct stand *s, struct scope *keep)
+static size_t next(const struct marginal_question *q, struct stand *s, struct scope *keep)
 {
     uint64_t least = UINT64_MAX;
     size_t best = 0, edge;
@@ -158,19 +158,19 @@ static size_t next(const struct question *q, struct stand *s, struct scope *keep
 }
 
 /* The clique behind an edge of i. The edge to its parent has i's number, others the child's. */
-static size_t beyond(const struct question *q, size_t i, size_t edge)
+static size_t beyond(const struct marginal_question *q, size_t i, size_t edge)
 {
     return edge == i ? q->model->junction->clique[i].parent : edge;
 }
 
-static void note_size(struct question *q, const struct scope *s, uint64_t share)
+static void note_size(struct marginal_question *q, const struct scope *s, uint64_t share)
 {
     uint64_t cells = scope_cells(s, &q->model->grouped) / share;
     q->largest = cells > q->largest ? cells : q->largest;
 }
 
 /* Notes the sizes that answer() below meets, without computing anything. */
-static void rehearse(struct question *q, size_t i, size_t to)
+static void rehearse(struct marginal_question *q, size_t i, size_t to)
 {
     struct stand s = begin(q, i, to);
     note_size(q, &s.scope, 1);
@@ -185,13 +185,13 @@ static void rehearse(struct question *q, size_t i, size_t to)
     }
 }
 
-static enum err answer(const struct question *q, size_t i, size_t to, struct factor *f);
+static enum err answer(const struct marginal_question *q, size_t i, size_t to, struct factor *f);
 
-static const struct factor *find(const struct question *q, size_t i, size_t edge)
+static const struct factor *find(const struct marginal_question *q, size_t i, size_t edge)
 {
     const struct model_memo *memo = q->memo;
     for (size_t k = 0; k < memo->messages; k++) {
-        const struct message *m = &memo->message[k];
+        const struct marginal_message *m = &memo->message[k];
         if (m->clique == i && scope_equal(&m->behind, behind(q, i, edge)))
             return &m->factor;
     }
@@ -199,8 +199,8 @@ static const struct factor *find(const struct question *q, size_t i, size_t edge
 }
 
 /* The message to clique i over an edge: kept, or in `own`, which the caller clears. */
-static enum err message(const struct question *q, size_t i, size_t edge, struct factor *own,
-                        const struct factor **f)
+static enum err message(const struct marginal_question *q, size_t i, size_t edge,
+                        struct factor *own, const struct factor **f)
 {
     struct model_memo *memo = q->memo;
     *f = find(q, i, edge);
@@ -212,7 +212,7 @@ static enum err message(const struct question *q, size_t i, size_t edge, struct 
         return ERR_OK;
     TRY(memory_room(&memo->message, &memo->room, memo->messages + 1));
     memo->cells += own->cells;
-    memo->message[memo->messages] = (struct message){
+    memo->message[memo->messages] = (struct marginal_message){
         .clique = i, .behind = *behind(q, i, edge), .factor = *own};
     *f = &memo->message[memo->messages++].factor;
     *own = (struct factor){0};
@@ -220,7 +220,7 @@ static enum err message(const struct question *q, size_t i, size_t edge, struct 
 }
 
 /* The message of clique i over `to`, or p(asked) if that is NOWHERE; the caller clears f. */
-static enum err answer(const struct question *q, size_t i, size_t to, struct factor *f)
+static enum err answer(const struct marginal_question *q, size_t i, size_t to, struct factor *f)
 {
     const struct domain *d = &q->model->grouped;
     const struct junction_clique *c = q->model->junction->clique;
@@ -242,7 +242,7 @@ static enum err answer(const struct question *q, size_t i, size_t to, struct fac
 
 static enum err cells_outside(const struct model *m, const struct scope *asked, uint64_t *largest)
 {
-    struct question q CLEAN(question_clear) = {0};
+    struct marginal_question q CLEAN(question_clear) = {0};
     TRY(question_new(&q, m, NULL, asked));
     rehearse(&q, middle_of(&q), NOWHERE);
     *largest = q.largest;
@@ -261,7 +261,7 @@ uint64_t model_marginal_cells(const struct model *m, const struct clique *c)
 static enum err outside(const struct model *m, struct model_memo *memo, const struct scope *asked,
                         double *counts)
 {
-    struct question q CLEAN(question_clear) = {0};
+    struct marginal_question q CLEAN(question_clear) = {0};
     struct factor f CLEAN(factor_clear) = {0};
     TRY(question_new(&q, m, memo, asked));
     TRY(answer(&q, middle_of(&q), NOWHERE, &f));

@@ -14,18 +14,18 @@
 #define SWEEPS 500
 
 /* Known counts, of merged cells where the model has merged ones. */
-struct known {
+struct meet_known {
     const struct potential *potential;
     const double *y;
     double *sums; /* its own, or NULL */
 };
 
-struct meeting {
+struct model_meeting {
     size_t count;
-    struct known *known;
+    struct meet_known *known;
 };
 
-static void clear(struct meeting *g)
+static void clear(struct model_meeting *g)
 {
     for (size_t k = 0; g->known != NULL && k < g->count; k++)
         memory_free(&g->known[k].sums);
@@ -33,7 +33,7 @@ static void clear(struct meeting *g)
 }
 
 /* The number of rows by which the worst cell is off. */
-static double off_by(const struct model *m, const struct known *k)
+static double off_by(const struct model *m, const struct meet_known *k)
 {
     double off = 0;
     for (size_t i = 0; i < k->potential->cells; i++)
@@ -42,7 +42,7 @@ static double off_by(const struct model *m, const struct known *k)
 }
 
 /* Scales a potential's cells; returns by how much they were off before. */
-static double meet_one(struct model *m, const struct known *k)
+static double meet_one(struct model *m, const struct meet_known *k)
 {
     const struct potential *p = k->potential;
     const double off = off_by(m, k);
@@ -54,7 +54,7 @@ static double meet_one(struct model *m, const struct known *k)
 }
 
 /* For one attribute, meets the merged cells and takes the shares from the known counts. */
-static enum err take_counts(struct model *m, struct known *k, const struct measurement *x,
+static enum err take_counts(struct model *m, struct meet_known *k, const struct measurement *x,
                             struct log *log)
 {
     k->y = x->y;
@@ -72,7 +72,7 @@ static enum err take_counts(struct model *m, struct known *k, const struct measu
 }
 
 /* Finds the potentials of the known counts, in their order. */
-static enum err find(struct meeting *g, struct model *m, const struct measurement *known,
+static enum err find(struct model_meeting *g, struct model *m, const struct measurement *known,
                      struct log *log)
 {
     for (size_t k = 0; k < g->count; k++) {
@@ -92,7 +92,7 @@ enum err model_meet(struct model *m, const struct measurement *known, size_t cou
                     struct log *log)
 {
     const double near = MODEL_MET * m->total;
-    struct meeting g CLEAN(clear) = {.count = count};
+    struct model_meeting g CLEAN(clear) = {.count = count};
     TRY(memory_new(&g.known, count));
     TRY(find(&g, m, known, log));
     for (int sweep = 0; sweep < SWEEPS; sweep++) {

@@ -9,32 +9,32 @@
 #define WORK 32 /* products are summed but not held */
 
 /* The codes of a weighted attribute that count; the others are left out of all tables. */
-struct counting {
+struct weigh_counting {
     const double *weight; /* NULL: all codes count alike */
     uint32_t *code;
 };
 
-struct weighing {
+struct model_weighing {
     const struct model *model;
     struct model_sums *sums; /* NULL: a rehearsal, tables have scopes but no values */
     struct scope asked;
     const struct model_weight *weight;
     size_t weights;
-    struct domain left;     /* the model's, with only the codes that count */
-    struct counting *codes; /* of each attribute */
-    uint32_t *room;         /* for them */
-    bool nothing;           /* no row counts */
-    struct scope matters;   /* asked or weighted */
-    struct scope *below;    /* for each clique: what matters in its subtree */
-    bool *needed;           /* something in its subtree matters and is not in its separator */
-    size_t top;             /* the lowest clique whose subtree holds all that matters */
+    struct domain left;           /* the model's, with only the codes that count */
+    struct weigh_counting *codes; /* of each attribute */
+    uint32_t *room;               /* for them */
+    bool nothing;                 /* no row counts */
+    struct scope matters;         /* asked or weighted */
+    struct scope *below;          /* for each clique: what matters in its subtree */
+    bool *needed;                 /* something in its subtree matters and is not in its separator */
+    size_t top;                   /* the lowest clique whose subtree holds all that matters */
     size_t tables;
     struct factor *table;
     size_t *clique;   /* of each table */
     uint64_t largest; /* met so far */
 };
 
-static void weighing_clear(struct weighing *g)
+static void weighing_clear(struct model_weighing *g)
 {
     for (size_t i = 0; i < g->tables; i++)
         factor_clear(&g->table[i]);
@@ -47,14 +47,14 @@ static void weighing_clear(struct weighing *g)
     memory_free(&g->room);
 }
 
-static const struct domain *domain_of(const struct weighing *g)
+static const struct domain *domain_of(const struct model_weighing *g)
 {
     return &g->left;
 }
 
 /* --- which codes ------------------------------------------------------------------------------ */
 
-static uint32_t count_codes(struct counting *c, uint32_t size)
+static uint32_t count_codes(struct weigh_counting *c, uint32_t size)
 {
     uint32_t n = 0;
     for (uint32_t code = 0; code < size; code++)
@@ -63,7 +63,7 @@ static uint32_t count_codes(struct counting *c, uint32_t size)
     return n;
 }
 
-static enum err find_codes(struct weighing *g)
+static enum err find_codes(struct model_weighing *g)
 {
     const struct domain *d = &g->model->grouped;
     size_t room = 0, at = 0;
@@ -78,7 +78,7 @@ static enum err find_codes(struct weighing *g)
     for (size_t i = 0; i < g->weights; i++) {
         uint16_t a = g->weight[i].attribute;
         uint32_t size = d->attribute[a].size;
-        g->codes[a] = (struct counting){g->weight[i].of, g->room + at};
+        g->codes[a] = (struct weigh_counting){g->weight[i].of, g->room + at};
         g->left.attribute[a].size = count_codes(&g->codes[a], size);
         g->nothing |= g->left.attribute[a].size == 0;
         at += size;
@@ -86,7 +86,7 @@ static enum err find_codes(struct weighing *g)
     return ERR_OK;
 }
 
-static void note_size(struct weighing *g, const struct scope *s, uint64_t share)
+static void note_size(struct model_weighing *g, const struct scope *s, uint64_t share)
 {
     uint64_t cells = scope_cells(s, domain_of(g)) / share;
     g->largest = cells > g->largest ? cells : g->largest;
@@ -99,7 +99,7 @@ static struct scope single(uint16_t attribute)
     return (struct scope){.n = 1, .attribute = {attribute}};
 }
 
-static void find_top(struct weighing *g)
+static void find_top(struct model_weighing *g)
 {
     const struct junction *j = g->model->junction;
     for (size_t i = 1; i < j->cliques; i++) /* parents come before children */
@@ -107,7 +107,7 @@ static void find_top(struct weighing *g)
             g->top = i;
 }
 
-static enum err weighing_start(struct weighing *g)
+static enum err weighing_start(struct model_weighing *g)
 {
     const struct junction *j = g->model->junction;
     g->matters = g->asked;
@@ -133,7 +133,7 @@ static enum err weighing_start(struct weighing *g)
 /* --- the cliques' tables ---------------------------------------------------------------------- */
 
 /* The attributes of a clique that matter, here or to the cliques next to it. */
-static struct scope kept(const struct weighing *g, size_t i)
+static struct scope kept(const struct model_weighing *g, size_t i)
 {
     const struct junction *j = g->model->junction;
     struct scope s = g->matters;
@@ -146,14 +146,14 @@ static struct scope kept(const struct weighing *g, size_t i)
 }
 
 /* Whether clique i takes part: it and all above it, up to the top, lead to what matters. */
-static bool takes_part(const struct weighing *g, size_t i)
+static bool takes_part(const struct model_weighing *g, size_t i)
 {
     while (i > g->top && g->needed[i])
         i = g->model->junction->clique[i].parent;
     return i == g->top;
 }
 
-static void add_tables(struct weighing *g)
+static void add_tables(struct model_weighing *g)
 {
     for (size_t i = g->top; i < g->model->junction->cliques; i++)
         if (takes_part(g, i)) {
@@ -166,7 +166,7 @@ static void add_tables(struct weighing *g)
 /* --- their product ---------------------------------------------------------------------------- */
 
 /* What must be kept of the product of two tables: what is asked, or is in a third. */
-static struct scope wanted(const struct weighing *g, size_t a, size_t b)
+static struct scope wanted(const struct model_weighing *g, size_t a, size_t b)
 {
     struct scope s = g->asked;
     for (size_t i = 0; i < g->tables; i++)
@@ -176,7 +176,7 @@ static struct scope wanted(const struct weighing *g, size_t a, size_t b)
 }
 
 /* The pair with the smallest product; tables that share nothing wait for the others. */
-static void choose_pair(const struct weighing *g, size_t *a, size_t *b)
+static void choose_pair(const struct model_weighing *g, size_t *a, size_t *b)
 {
     uint64_t fewest = UINT64_MAX;
     bool shares = false;
@@ -197,7 +197,7 @@ static void choose_pair(const struct weighing *g, size_t *a, size_t *b)
         }
 }
 
-static enum err contract(struct weighing *g, size_t a, size_t b)
+static enum err contract(struct model_weighing *g, size_t a, size_t b)
 {
     struct factor *f = &g->table[a], *with = &g->table[b];
     struct scope both = scope_union(&f->scope, &with->scope), keep = wanted(g, a, b);
@@ -220,15 +220,16 @@ static enum err contract(struct weighing *g, size_t a, size_t b)
  */
 struct picking {
     unsigned n;
-    const struct counting *codes[DOMAIN_ATTRIBUTES_MAX];
+    const struct weigh_counting *codes[DOMAIN_ATTRIBUTES_MAX];
     bool weighs[DOMAIN_ATTRIBUTES_MAX];
     uint64_t size[DOMAIN_ATTRIBUTES_MAX];
     uint64_t from[DOMAIN_ATTRIBUTES_MAX], to[DOMAIN_ATTRIBUTES_MAX];
 };
 
 /* `to` lacks what is summed out. An attribute weighs where `weighing` has it. */
-static void picking_start(struct picking *p, const struct weighing *g, const struct scope *from,
-                          const struct scope *to, const struct scope *weighing)
+static void picking_start(struct picking *p, const struct model_weighing *g,
+                          const struct scope *from, const struct scope *to,
+                          const struct scope *weighing)
 {
     uint64_t from_stride = 1, to_stride = 1;
     p->n = 0;
@@ -315,7 +316,7 @@ static void pick(const struct picking *p, unsigned n, const double *from, double
 }
 
 /* Adds the model's table of these attributes in clique i to f. */
-static enum err pick_clique(const struct weighing *g, size_t i, const struct scope *from,
+static enum err pick_clique(const struct model_weighing *g, size_t i, const struct scope *from,
                             const struct scope *weighing, struct factor *f)
 {
     const double *cells;
@@ -327,7 +328,7 @@ static enum err pick_clique(const struct weighing *g, size_t i, const struct sco
 }
 
 /* Divides by the separator's marginal, which leaves p(the rest | separator). */
-static enum err condition(const struct weighing *g, size_t i, struct factor *f)
+static enum err condition(const struct model_weighing *g, size_t i, struct factor *f)
 {
     const struct scope *given = &g->model->junction->clique[i].separator, none = {.n = 0};
     struct factor sum CLEAN(factor_clear) = {.value = NULL};
@@ -338,7 +339,7 @@ static enum err condition(const struct weighing *g, size_t i, struct factor *f)
 }
 
 /* A clique's attributes that weigh: all except its separator's, and at the top all. */
-static struct scope own(const struct weighing *g, size_t i)
+static struct scope own(const struct model_weighing *g, size_t i)
 {
     const struct junction_clique *c = &g->model->junction->clique[i];
     struct scope s = {.n = 0};
@@ -349,7 +350,7 @@ static struct scope own(const struct weighing *g, size_t i)
 }
 
 /* A table of the attributes that are asked or in other tables: weighted p(those | separator). */
-static enum err fill_table(struct weighing *g, size_t t)
+static enum err fill_table(struct model_weighing *g, size_t t)
 {
     const struct scope from = g->table[t].scope, keep = wanted(g, t, t);
     const struct scope weighing = own(g, g->clique[t]);
@@ -362,7 +363,7 @@ static enum err fill_table(struct weighing *g, size_t t)
     return g->clique[t] != g->top ? condition(g, g->clique[t], f) : ERR_OK;
 }
 
-static enum err weigh(struct weighing *g)
+static enum err weigh(struct model_weighing *g)
 {
     TRY(find_codes(g));
     if (g->nothing)
@@ -380,19 +381,19 @@ static enum err weigh(struct weighing *g)
 }
 
 /* Cells of the largest table, or product over 32, that this needs; nothing is computed. */
-static enum err rehearse(const struct weighing *like, uint64_t *largest)
+static enum err rehearse(const struct model_weighing *like, uint64_t *largest)
 {
-    struct weighing g CLEAN(weighing_clear) = {.model = like->model,
-                                               .asked = like->asked,
-                                               .weight = like->weight,
-                                               .weights = like->weights};
+    struct model_weighing g CLEAN(weighing_clear) = {.model = like->model,
+                                                     .asked = like->asked,
+                                                     .weight = like->weight,
+                                                     .weights = like->weights};
     TRY(weigh(&g));
     *largest = g.largest;
     return ERR_OK;
 }
 
 /* The codes that do not count have no rows. */
-static void spread(const struct weighing *g, double *counts)
+static void spread(const struct model_weighing *g, double *counts)
 {
     const struct domain *d = &g->model->grouped;
     const struct scope *s = &g->asked;
@@ -416,7 +417,7 @@ enum err model_weigh_merged(struct model_sums *sums, const struct clique *asked,
                             struct log *log)
 {
     const struct model *m = model_sums_of(sums);
-    struct weighing g CLEAN(weighing_clear) = {
+    struct model_weighing g CLEAN(weighing_clear) = {
         .model = m, .sums = sums, .asked = scope_of(asked), .weight = weight, .weights = weights};
     uint64_t largest,
         most = m->limit_cells < MODEL_WEIGH_CELLS ? m->limit_cells : MODEL_WEIGH_CELLS;

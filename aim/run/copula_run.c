@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-struct run {
+struct copula_run {
     const struct copula_options *o;
     const struct aim_backend *backend;
     struct log *log;
@@ -26,14 +26,14 @@ double copula_sigma(size_t columns, double rho)
 }
 
 /* The rho that is left for a person's single row. */
-static double left(const struct run *r)
+static double left(const struct copula_run *r)
 {
     const double k = ledger_rows_per_person(r->ledger);
     return ledger_remaining(r->ledger) / (k * k);
 }
 
 /* Debits a request, and once more for each time that it is lost. */
-static enum err debit(struct run *r, const struct ask_price *price, unsigned times)
+static enum err debit(struct copula_run *r, const struct ask_price *price, unsigned times)
 {
     struct copula_round *round = &r->result->round[r->ask.round];
     const double k = ledger_rows_per_person(r->ledger);
@@ -44,7 +44,7 @@ static enum err debit(struct run *r, const struct ask_price *price, unsigned tim
     return ERR_OK;
 }
 
-static enum err pay_and_ask(struct run *r, struct ask_price *price, struct told *told)
+static enum err pay_and_ask(struct copula_run *r, struct ask_price *price, struct told *told)
 {
     const struct ask_terms terms = {.domain = r->o->domain,
                                     .workload = r->o->pairs,
@@ -59,7 +59,7 @@ static enum err pay_and_ask(struct run *r, struct ask_price *price, struct told 
 }
 
 /* Asks for the round, which is paid for first. */
-static enum err ask(struct run *r, struct told *told)
+static enum err ask(struct copula_run *r, struct told *told)
 {
     struct ask_price price;
     enum err e;
@@ -71,7 +71,7 @@ static enum err ask(struct run *r, struct told *told)
 
 /* --- round 0: the one-ways -------------------------------------------------------------------- */
 
-static enum err record(struct run *r, uint64_t multiplier, const int64_t *values)
+static enum err record(struct copula_run *r, uint64_t multiplier, const int64_t *values)
 {
     const size_t d = r->o->domain->attributes;
     struct copula_result *out = r->result;
@@ -89,7 +89,7 @@ static enum err record(struct run *r, uint64_t multiplier, const int64_t *values
     return ERR_OK;
 }
 
-static enum err measure(struct run *r)
+static enum err measure(struct copula_run *r)
 {
     const struct copula_options *o = r->o;
     const uint32_t d = (uint32_t)o->domain->attributes;
@@ -104,7 +104,7 @@ static enum err measure(struct run *r)
     return record(r, r->ask.multiplier, told.value);
 }
 
-static enum err keep_groups(struct run *r)
+static enum err keep_groups(struct copula_run *r)
 {
     const size_t d = r->o->domain->attributes;
     struct copula_result *out = r->result;
@@ -120,7 +120,7 @@ static enum err keep_groups(struct run *r)
 }
 
 /* Finds each column's shares and scores, the nominal ones' groups, and the number of rows. */
-static enum err look(struct run *r)
+static enum err look(struct copula_run *r)
 {
     const struct domain *d = r->o->domain;
     const size_t groups = copula_groups_most(d);
@@ -142,13 +142,13 @@ static enum err look(struct run *r)
 /* --- round 1: the forms ----------------------------------------------------------------------- */
 
 /* round(sqrt(kappa) t) of a code. */
-static int64_t rounded(const struct run *r, size_t column, uint32_t code)
+static int64_t rounded(const struct copula_run *r, size_t column, uint32_t code)
 {
     return llround(sqrt(r->kappa) * r->column[column].score[code]);
 }
 
 /* The sum over pairs of max u_i^2 max u_j^2. */
-static double squares(const struct run *r)
+static double squares(const struct copula_run *r)
 {
     double sum = 0, before = 0;
     for (size_t i = 0; i < r->o->domain->attributes; i++) {
@@ -162,7 +162,7 @@ static double squares(const struct run *r)
 }
 
 /* How many steps the largest score may be from 0. */
-static double steps(const struct run *r)
+static double steps(const struct copula_run *r)
 {
     return sqrt(r->kappa) * r->result->clip;
 }
@@ -171,7 +171,7 @@ static double steps(const struct run *r)
  * The kappa that the remaining budget pays for. Delta^2 grows as kappa^2; where rounding adds to
  * it, kappa goes down. products_sensitivity() and the ledger have the last word.
  */
-static enum err choose_kappa(struct run *r)
+static enum err choose_kappa(struct copula_run *r)
 {
     const double most = 0x1p41 * left(r);
     r->kappa = 0x1p30; /* fine enough that rounding does not matter */
@@ -193,7 +193,7 @@ static enum err choose_kappa(struct run *r)
 }
 
 /* Replaces the scores by those that the forms used, which are rounded. */
-static enum err keep_scores(struct run *r)
+static enum err keep_scores(struct copula_run *r)
 {
     const size_t d = r->o->domain->attributes;
     TRY(memory_new(&r->result->score, d));
@@ -218,7 +218,7 @@ static void add_forms(struct copula_result *out, const struct copula_column *col
 }
 
 /* Writes the request, and the places of its answers. */
-static enum err make_forms(struct run *r)
+static enum err make_forms(struct copula_run *r)
 {
     const struct workload *w = r->o->pairs;
     const size_t codes = products_codes(w);
@@ -238,7 +238,7 @@ static enum err make_forms(struct run *r)
     return ERR_OK;
 }
 
-static enum err open_forms(struct run *r)
+static enum err open_forms(struct copula_run *r)
 {
     struct copula_result *out = r->result;
     struct told told CLEAN(told_clear) = {0};
@@ -249,7 +249,7 @@ static enum err open_forms(struct run *r)
     return ERR_OK;
 }
 
-static enum err run(struct run *r)
+static enum err run(struct copula_run *r)
 {
     TRY(memory_new(&r->result, 1));
     TRY(copula_new(&r->result->model, r->o->domain));
@@ -267,7 +267,7 @@ static enum err run(struct run *r)
 enum err copula_run(struct copula_result **result, const struct copula_options *options,
                     const struct aim_backend *backend, struct log *log)
 {
-    struct run r = {.o = options, .backend = backend, .log = log};
+    struct copula_run r = {.o = options, .backend = backend, .log = log};
     enum err e = run(&r);
     for (size_t i = 0; r.column != NULL && i < options->domain->attributes; i++)
         copula_column_clear(&r.column[i]);

@@ -11,7 +11,7 @@
 
 #define OUTPUT_FILE_MAX ((size_t)4 << 30)
 
-struct reading {
+struct output_reading {
     const char *path;
     const struct domain *domain;
     const struct merges *merges;
@@ -19,20 +19,22 @@ struct reading {
     struct log *log;
 };
 
-static enum err wrong(const struct reading *r, const char *field, const char *what)
+static enum err wrong(const struct output_reading *r, const char *field, const char *what)
 {
     return log_fail(r->log, ERR_FORMAT, "%s: %s%s %s", r->path, r->place, field, what);
 }
 
 /* A finite number: jansson refuses others. */
-static enum err number_of(const struct reading *r, const json_t *o, const char *key, double *v)
+static enum err number_of(const struct output_reading *r, const json_t *o, const char *key,
+                          double *v)
 {
     const json_t *number = json_object_get(o, key);
     *v = json_number_value(number);
     return json_is_number(number) ? ERR_OK : wrong(r, key, "must be a number");
 }
 
-static enum err positive_of(const struct reading *r, const json_t *o, const char *key, double *v)
+static enum err positive_of(const struct output_reading *r, const json_t *o, const char *key,
+                            double *v)
 {
     TRY(number_of(r, o, key, v));
     return *v > 0 ? ERR_OK : wrong(r, key, "must be above 0");
@@ -40,7 +42,7 @@ static enum err positive_of(const struct reading *r, const json_t *o, const char
 
 /* --- a measurement ---------------------------------------------------------------------------- */
 
-static enum err read_clique(const struct reading *r, const json_t *names, struct clique *c)
+static enum err read_clique(const struct output_reading *r, const json_t *names, struct clique *c)
 {
     size_t n = json_array_size(names);
     *c = (struct clique){.n = (uint16_t)n};
@@ -58,7 +60,8 @@ static enum err read_clique(const struct reading *r, const json_t *names, struct
     return ERR_OK;
 }
 
-static enum err read_values(const struct reading *r, const json_t *values, struct measurement *m)
+static enum err read_values(const struct output_reading *r, const json_t *values,
+                            struct measurement *m)
 {
     uint64_t cells = measurement_cells(m, r->domain);
     if (!json_is_array(values) || json_array_size(values) != cells) {
@@ -76,7 +79,7 @@ static enum err read_values(const struct reading *r, const json_t *values, struc
     return ERR_OK;
 }
 
-static enum err read_measurement(const struct reading *r, const json_t *o, bool noisy,
+static enum err read_measurement(const struct output_reading *r, const json_t *o, bool noisy,
                                  struct measurement *m)
 {
     TRY(read_clique(r, json_object_get(o, "attributes"), &m->clique));
@@ -94,7 +97,8 @@ static enum err read_measurement(const struct reading *r, const json_t *o, bool 
     return read_values(r, json_object_get(o, "values"), m);
 }
 
-static enum err read_measurements(struct reading *r, const json_t *list, struct output_found *found)
+static enum err read_measurements(struct output_reading *r, const json_t *list,
+                                  struct output_found *found)
 {
     const size_t one_ways = r->domain->attributes, count = json_array_size(list);
     if (count < one_ways)
@@ -112,7 +116,7 @@ static enum err read_measurements(struct reading *r, const json_t *list, struct 
     return ERR_OK;
 }
 
-static enum err read_known(struct reading *r, const json_t *list, struct output_found *found)
+static enum err read_known(struct output_reading *r, const json_t *list, struct output_found *found)
 {
     TRY(memory_new(&found->known, json_array_size(list)));
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -125,7 +129,7 @@ static enum err read_known(struct reading *r, const json_t *list, struct output_
 /* --- the file --------------------------------------------------------------------------------- */
 
 /* The sizes tell whether the file belongs to this domain. */
-static enum err check_domain(const struct reading *r, const json_t *sizes)
+static enum err check_domain(const struct output_reading *r, const json_t *sizes)
 {
     const struct domain *d = r->domain;
     bool same = json_object_size(sizes) == d->attributes;
@@ -136,7 +140,7 @@ static enum err check_domain(const struct reading *r, const json_t *sizes)
                 : wrong(r, "domain", "is not the model's: the two files do not go together");
 }
 
-static enum err put_merged(const struct reading *r, uint32_t a, const json_t *list,
+static enum err put_merged(const struct output_reading *r, uint32_t a, const json_t *list,
                            struct bytes *out)
 {
     const size_t codes = json_array_size(list);
@@ -154,7 +158,8 @@ static enum err put_merged(const struct reading *r, uint32_t a, const json_t *li
 }
 
 /* Goes through the bytes of aim/workload/merge.h, which are checked where they are read. */
-static enum err read_merged(struct reading *r, const json_t *merged, struct output_found *found)
+static enum err read_merged(struct output_reading *r, const json_t *merged,
+                            struct output_found *found)
 {
     struct bytes b CLEAN(bytes_clear) = {0};
     struct reader in;
@@ -180,7 +185,7 @@ static enum err read_merged(struct reading *r, const json_t *merged, struct outp
     return ERR_OK;
 }
 
-static enum err read_root(struct reading *r, const json_t *root, struct output_found *found)
+static enum err read_root(struct output_reading *r, const json_t *root, struct output_found *found)
 {
     static const char known[] = "trefoil-measurements-2";
     const char *format = json_string_value(json_object_get(root, "format"));
@@ -205,7 +210,7 @@ static enum err read_root(struct reading *r, const json_t *root, struct output_f
 enum err output_read(struct output_found *found, const char *path, const struct domain *domain,
                      struct log *log)
 {
-    struct reading r = {.path = path, .domain = domain, .log = log};
+    struct output_reading r = {.path = path, .domain = domain, .log = log};
     struct bytes text CLEAN(bytes_clear) = {0};
     json_auto_t *root = NULL;
     json_error_t error;

@@ -19,7 +19,7 @@ struct cut {
     bool at_most; /* a value is below if it is `at` or less; otherwise only if it is less */
 };
 
-struct tree {
+struct bins_tree {
     const struct domain_attribute *attribute;
     enum bins_of of;
     const char *value; /* in SQL */
@@ -61,13 +61,13 @@ long bins_marked(const struct domain_attribute *a, const char *text)
     return domain_fits(a, text) ? (long)code : -(long)code - 1;
 }
 
-static bool whole_values(const struct tree *t)
+static bool whole_values(const struct bins_tree *t)
 {
     return t->of == BINS_OF_WHOLE || t->attribute->whole;
 }
 
 /* A number just after a cut, as text. */
-static void behind(const struct tree *t, size_t cut, char *text, size_t size)
+static void behind(const struct bins_tree *t, size_t cut, char *text, size_t size)
 {
     const struct cut *c = &t->cut[cut];
     double x = c->at_most ? nextafter(c->at, DBL_MAX) : c->at;
@@ -76,7 +76,7 @@ static void behind(const struct tree *t, size_t cut, char *text, size_t size)
     number_print(text, size, x, -1);
 }
 
-static void find_codes(struct tree *t)
+static void find_codes(struct bins_tree *t)
 {
     const struct cut *first = &t->cut[0];
     char text[64];
@@ -90,7 +90,7 @@ static void find_codes(struct tree *t)
 }
 
 /* Drops cuts that have the same code on both sides. */
-static void join(struct tree *t)
+static void join(struct bins_tree *t)
 {
     size_t n = 0;
     for (size_t i = 0; i < t->cuts; i++)
@@ -109,7 +109,7 @@ static int by_value(const void *a, const void *b)
     return x->at_most - y->at_most;
 }
 
-static void add_cuts(struct tree *t, const double *at, size_t n)
+static void add_cuts(struct bins_tree *t, const double *at, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         t->cut[t->cuts++] = (struct cut){at[i], false};
@@ -118,7 +118,7 @@ static void add_cuts(struct tree *t, const double *at, size_t n)
 }
 
 /* Both sides of every number that matters, so that codes here follow from domain_code() alone. */
-static enum err find_cuts(struct tree *t)
+static enum err find_cuts(struct bins_tree *t)
 {
     const struct domain_attribute *a = t->attribute;
     const size_t edges = (size_t)a->values + 1;
@@ -132,7 +132,7 @@ static enum err find_cuts(struct tree *t)
     return ERR_OK;
 }
 
-static void tree_clear(struct tree *t)
+static void tree_clear(struct bins_tree *t)
 {
     memory_free(&t->cut);
     memory_free(&t->code);
@@ -145,7 +145,7 @@ void bins_put_code(struct bytes *sql, bool quoted, long code)
     text_put(sql, quoted ? "'%ld'" : code < 0 ? "(%ld)" : "%ld", code);
 }
 
-static void put_cut(const struct tree *t, struct bytes *sql, const struct cut *c)
+static void put_cut(const struct bins_tree *t, struct bytes *sql, const struct cut *c)
 {
     if (t->of == BINS_OF_WHOLE) {
         double least = c->at_most ? floor(c->at) + 1 : ceil(c->at); /* the least not below */
@@ -157,7 +157,7 @@ static void put_cut(const struct tree *t, struct bytes *sql, const struct cut *c
 }
 
 /* The cuts from `low` up to but not including `high`. */
-static void put_tree(const struct tree *t, struct bytes *sql, size_t low, size_t high)
+static void put_tree(const struct bins_tree *t, struct bytes *sql, size_t low, size_t high)
 {
     size_t middle = low + (high - low) / 2;
     if (low == high) {
@@ -176,7 +176,7 @@ static void put_tree(const struct tree *t, struct bytes *sql, size_t low, size_t
 enum err bins_put(const struct domain_attribute *a, enum bins_of of, const char *value,
                   struct bytes *sql)
 {
-    struct tree t CLEAN(tree_clear) = {.attribute = a, .of = of, .value = value};
+    struct bins_tree t CLEAN(tree_clear) = {.attribute = a, .of = of, .value = value};
     TRY(find_cuts(&t));
     put_tree(&t, sql, 0, t.cuts);
     return bytes_ok(sql);

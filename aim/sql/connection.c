@@ -11,32 +11,32 @@
 
 #define KEY_MAX 63 /* letters and digits of a key */
 
-struct parser {
+struct connection_parser {
     const char *p, *end;
     size_t line;
     const char *name;
     struct log *log;
 };
 
-static enum err wrong(const struct parser *s, const char *what)
+static enum err wrong(const struct connection_parser *s, const char *what)
 {
     return log_fail(s->log, ERR_FORMAT, "%s:%zu: %s", s->name, s->line, what);
 }
 
-static void step(struct parser *s)
+static void step(struct connection_parser *s)
 {
     s->line += *s->p == '\n';
     s->p++;
 }
 
-static void skip_comment(struct parser *s)
+static void skip_comment(struct connection_parser *s)
 {
     while (s->p < s->end && *s->p != '\n')
         s->p++;
 }
 
 /* To the next key: past spaces, line ends, semicolons and comments. */
-static void skip_between(struct parser *s)
+static void skip_between(struct connection_parser *s)
 {
     for (; s->p < s->end; step(s)) {
         if (*s->p == '#')
@@ -87,7 +87,7 @@ static bool holds_secret(const char *value, size_t n)
     return false;
 }
 
-static enum err take_key(struct parser *s, struct bytes *out, bool *secret)
+static enum err take_key(struct connection_parser *s, struct bytes *out, bool *secret)
 {
     const char *key = s->p;
     size_t n;
@@ -110,7 +110,7 @@ static enum err take_key(struct parser *s, struct bytes *out, bool *secret)
 }
 
 /* Inside braces, a closing brace is doubled. */
-static enum err take_braced(struct parser *s, struct bytes *out, bool *secret)
+static enum err take_braced(struct connection_parser *s, struct bytes *out, bool *secret)
 {
     const char *value = s->p;
     for (s->p++;; step(s)) {
@@ -132,7 +132,7 @@ static enum err take_braced(struct parser *s, struct bytes *out, bool *secret)
     return ERR_OK;
 }
 
-static enum err take_value(struct parser *s, struct bytes *out, bool *secret)
+static enum err take_value(struct connection_parser *s, struct bytes *out, bool *secret)
 {
     const char *value;
     size_t n;
@@ -156,7 +156,7 @@ static enum err take_value(struct parser *s, struct bytes *out, bool *secret)
 enum err connection_parse(const char *name, const void *text, size_t n, struct bytes *out,
                           bool *secret, struct log *log)
 {
-    struct parser s = {
+    struct connection_parser s = {
         .p = text, .end = (const char *)text + n, .line = 1, .name = name, .log = log};
     *secret = false;
     bytes_clear(out);

@@ -12,14 +12,14 @@ static bool digit(char c)
 }
 
 /* A number taken apart: (-1)^negative * digits * 10^exponent, if `exact`. */
-struct parts {
+struct number_parts {
     bool negative;
     bool exact; /* at most 18 digits, exponent within +-400 */
     uint64_t digits;
     int exponent;
 };
 
-static const char *parse_digits(const char *p, struct parts *n, int step, bool *some)
+static const char *parse_digits(const char *p, struct number_parts *n, int step, bool *some)
 {
     for (; digit(*p); p++) {
         *some = true;
@@ -32,7 +32,7 @@ static const char *parse_digits(const char *p, struct parts *n, int step, bool *
     return p;
 }
 
-static const char *parse_exponent(const char *p, struct parts *n)
+static const char *parse_exponent(const char *p, struct number_parts *n)
 {
     bool negative = *p == '-';
     int e = 0;
@@ -46,11 +46,11 @@ static const char *parse_exponent(const char *p, struct parts *n)
     return p;
 }
 
-static bool parse(const char *text, struct parts *n)
+static bool parse(const char *text, struct number_parts *n)
 {
     const char *p = text;
     bool some = false;
-    *n = (struct parts){.exact = true};
+    *n = (struct number_parts){.exact = true};
     n->negative = *p == '-';
     if (*p == '-' || *p == '+')
         p++;
@@ -76,7 +76,7 @@ static double power_of_ten(int e)
 
 bool number_double(const char *text, double *value)
 {
-    struct parts n;
+    struct number_parts n;
     if (!parse(text, &n))
         return false;
     /* Both operands are exact, so the one operation rounds correctly. */
@@ -96,7 +96,7 @@ bool number_double(const char *text, double *value)
 
 bool number_integer(const char *text, int64_t *value)
 {
-    struct parts n;
+    struct number_parts n;
     double v;
     if (!parse(text, &n))
         return false;

@@ -11,14 +11,14 @@
 #define DIGEST 16 /* two of 10^8 persons collide with a probability below 2^-74 */
 #define PLACES_SHOWN 8
 
-struct row {
+struct persons_row {
     uint8_t person[DIGEST];
     size_t place;
 };
 
 struct persons {
     uint8_t key[crypto_generichash_KEYBYTES];
-    struct row *row;
+    struct persons_row *row;
     size_t rows, capacity;
 };
 
@@ -40,7 +40,7 @@ void persons_free(struct persons **p)
 
 enum err persons_add(struct persons *p, const char *text, size_t n, size_t place)
 {
-    struct row *row;
+    struct persons_row *row;
     TRY(memory_room(&p->row, &p->capacity, p->rows + 1));
     row = &p->row[p->rows++];
     row->place = place;
@@ -52,13 +52,13 @@ enum err persons_add(struct persons *p, const char *text, size_t n, size_t place
 
 static int by_person(const void *x, const void *y)
 {
-    const struct row *a = x, *b = y;
+    const struct persons_row *a = x, *b = y;
     int order = memcmp(a->person, b->person, DIGEST);
     return order != 0 ? order : (a->place > b->place) - (a->place < b->place);
 }
 
 /* "lines 3, 5 and 8". */
-static void put_places(const struct row *row, size_t rows, const char *places, char *text,
+static void put_places(const struct persons_row *row, size_t rows, const char *places, char *text,
                        size_t size)
 {
     size_t shown = rows < PLACES_SHOWN ? rows : PLACES_SHOWN;

@@ -76,19 +76,19 @@ enum err table_append(struct table *t, const uint16_t *codes)
 
 /* --- by key ----------------------------------------------------------------------------------- */
 
-struct keyed {
+struct table_keyed {
     uint64_t key;
     size_t row;
 };
 
 static int by_key(const void *x, const void *y)
 {
-    const struct keyed *a = x, *b = y;
+    const struct table_keyed *a = x, *b = y;
     return a->key != b->key ? (a->key > b->key) - (a->key < b->key)
                             : (a->row > b->row) - (a->row < b->row);
 }
 
-static void put_in_order(const struct table *t, const struct keyed *order, uint16_t *codes,
+static void put_in_order(const struct table *t, const struct table_keyed *order, uint16_t *codes,
                          double *numbers)
 {
     for (size_t a = 0; a < t->domain->attributes; a++) {
@@ -107,14 +107,14 @@ static void put_in_order(const struct table *t, const struct keyed *order, uint1
 
 enum err table_sort(struct table *t, size_t most, size_t *surplus)
 {
-    struct keyed *order CLEAN(memory_release) = NULL;
+    struct table_keyed *order CLEAN(memory_release) = NULL;
     uint16_t *codes CLEAN(memory_release) = NULL;
     double *numbers CLEAN(memory_release) = NULL;
     TRY(memory_new(&order, t->rows));
     TRY(memory_new(&codes, t->rows));
     TRY(memory_new(&numbers, t->number != NULL ? t->rows : 0));
     for (size_t i = 0; i < t->rows; i++)
-        order[i] = (struct keyed){t->key[i], i};
+        order[i] = (struct table_keyed){t->key[i], i};
     qsort(order, t->rows, sizeof *order, by_key);
     put_in_order(t, order, codes, numbers);
     *surplus = 0;

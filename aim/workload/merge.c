@@ -49,14 +49,14 @@ void merges_free(struct merges **m)
 /* --- which ------------------------------------------------------------------------------------ */
 
 /* Groups of neighbours, each named by its first code. A tournament finds the least count. */
-struct joining {
+struct merge_joining {
     uint32_t codes;
     double *count;
     uint32_t *before, *after; /* the neighbours' first codes; `codes` where there is none */
     uint32_t leaves, *winner; /* winner[1] has won; leaves are at winner[leaves + code] */
 };
 
-static void play(struct joining *j, uint32_t code)
+static void play(struct merge_joining *j, uint32_t code)
 {
     for (uint32_t at = (j->leaves + code) / 2; at > 0; at /= 2) {
         const uint32_t low = j->winner[2 * at], high = j->winner[2 * at + 1];
@@ -64,7 +64,7 @@ static void play(struct joining *j, uint32_t code)
     }
 }
 
-static enum err joining_new(struct joining *j, uint32_t codes, const double *counts)
+static enum err joining_new(struct merge_joining *j, uint32_t codes, const double *counts)
 {
     j->codes = codes;
     for (j->leaves = 1; j->leaves < codes;)
@@ -86,7 +86,7 @@ static enum err joining_new(struct joining *j, uint32_t codes, const double *cou
     return ERR_OK;
 }
 
-static void joining_clear(struct joining *j)
+static void joining_clear(struct merge_joining *j)
 {
     memory_free(&j->count);
     memory_free(&j->before);
@@ -95,7 +95,7 @@ static void joining_clear(struct joining *j)
 }
 
 /* The group at `code` takes in the one after it. */
-static void join(struct joining *j, uint32_t code)
+static void join(struct merge_joining *j, uint32_t code)
 {
     const uint32_t gone = j->after[code];
     j->count[code] += j->count[gone];
@@ -110,7 +110,7 @@ static void join(struct joining *j, uint32_t code)
 /* Bins and whole numbers. */
 static enum err join_neighbours(uint32_t *first, uint32_t codes, const double *counts, double least)
 {
-    struct joining j CLEAN(joining_clear) = {0};
+    struct merge_joining j CLEAN(joining_clear) = {0};
     TRY(joining_new(&j, codes, counts));
     for (uint32_t groups = codes; groups > 2 && j.count[j.winner[1]] < least; groups--) {
         const uint32_t code = j.winner[1], before = j.before[code], after = j.after[code];

@@ -75,18 +75,18 @@ unsigned check_products(const struct move_term *terms, unsigned most)
 }
 
 /* Where word `at` of a list stands: its group's products, z, and its place in each vector. */
-struct place {
+struct log_place {
     uint64_t *products, *z;
     size_t within;
 };
 
-static struct place place_of(const struct check_bit_log *log, unsigned products, size_t at)
+static struct log_place place_of(const struct check_bit_log *log, unsigned products, size_t at)
 {
     const size_t groups = capacity(products), group = at / KERNEL_GROUP % groups;
     uint64_t *chunk = log->list[products].chunk[at / KERNEL_GROUP / groups];
-    return (struct place){chunk + 4 * products * group * KERNEL_GROUP,
-                          chunk + (4 * products * groups + 2 * group) * KERNEL_GROUP,
-                          at % KERNEL_GROUP};
+    return (struct log_place){chunk + 4 * products * group * KERNEL_GROUP,
+                              chunk + (4 * products * groups + 2 * group) * KERNEL_GROUP,
+                              at % KERNEL_GROUP};
 }
 
 /* How many of the next words of a list, at most `words`, stand in one group. */
@@ -101,8 +101,9 @@ static const uint64_t *word_at(const void *words, size_t at)
     return (const void *)((const uint8_t *)words + at);
 }
 
-static void put_run(const struct place *to, const struct kernel *k, const struct move_term *terms,
-                    unsigned products, size_t at, const uint64_t *z, size_t n)
+static void put_run(const struct log_place *to, const struct kernel *k,
+                    const struct move_term *terms, unsigned products, size_t at, const uint64_t *z,
+                    size_t n)
 {
     uint64_t *out = to->products + to->within, *za = to->z + to->within, *zb = za + KERNEL_GROUP;
     for (unsigned v = 4 * products; v < 4 * list_of(products); v++)
@@ -130,7 +131,7 @@ enum err check_bit_log_room(struct check_bit_log *log, const struct move_term *t
     products = list_of(products);
     list = &log->list[products];
     for (size_t n; words > 0; words -= n) {
-        struct place to;
+        struct log_place to;
         if (list->words == list->chunks * capacity(products) * KERNEL_GROUP)
             TRY(add_chunk(log, list));
         n = run(list->words, words);
@@ -148,7 +149,7 @@ void check_bit_log_put(struct check_bit_log *log, struct check_cursor *cursor,
 {
     size_t *next = &cursor->at[list_of(products)];
     for (size_t n; words > 0; words -= n, z += n, at += n * sizeof *z, *next += n) {
-        const struct place to = place_of(log, list_of(products), *next);
+        const struct log_place to = place_of(log, list_of(products), *next);
         n = run(*next, words);
         put_run(&to, kernel, terms, products, at, z, n);
     }
@@ -160,7 +161,7 @@ void check_bit_log_take(struct check_bit_log *log, struct check_cursor *cursor,
 {
     size_t *at = &cursor->at[list_of(products)];
     for (size_t n; words > 0; words -= n, z += n, *at += n) {
-        const struct place to = place_of(log, list_of(products), *at);
+        const struct log_place to = place_of(log, list_of(products), *at);
         uint64_t *zb = to.z + KERNEL_GROUP + to.within;
         n = run(*at, words);
         if (terms->c.a == NULL)
@@ -175,7 +176,7 @@ size_t check_bit_log_groups(struct check_bit_log *log, unsigned products)
     const struct check_list *list = &log->list[products];
     const size_t used = list->words % KERNEL_GROUP, bytes = (KERNEL_GROUP - used) * 8;
     if (used > 0) {
-        const struct place last = place_of(log, products, list->words);
+        const struct log_place last = place_of(log, products, list->words);
         for (unsigned v = 0; v < 4 * products; v++)
             memset(last.products + v * KERNEL_GROUP + used, 0, bytes);
         for (unsigned v = 0; v < 2; v++)

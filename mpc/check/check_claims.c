@@ -154,26 +154,26 @@ static void weights_at(struct claims *c, const struct prime *f, const uint64_t p
 }
 
 /* The sum of weighed words, in three words. */
-struct adding {
+struct claims_adding {
     word128 low;
     uint64_t high;
 };
 
-static inline void add_weighed(struct adding *to, uint64_t x, uint64_t weight)
+static inline void add_weighed(struct claims_adding *to, uint64_t x, uint64_t weight)
 {
     const word128 product = (word128)x * weight;
     to->low += product;
     to->high += to->low < product;
 }
 
-static uint64_t added(const struct prime *f, const struct adding *a)
+static uint64_t added(const struct prime *f, const struct claims_adding *a)
 {
     const word128 high = (word128)a->high << 64 | (uint64_t)(a->low >> 64);
     return prime_wide(f, (word128)prime_wide(f, high) << 64 | (uint64_t)a->low);
 }
 
-static void add_minus_z(struct adding to[2], const struct check_record *r, const uint64_t *weight,
-                        unsigned side)
+static void add_minus_z(struct claims_adding to[2], const struct check_record *r,
+                        const uint64_t *weight, unsigned side)
 {
     uint64_t room[NUMBERS_TILE];
     for (size_t at = 0, n; at < r->words; at += n) {
@@ -194,7 +194,7 @@ static void add_minus_z(struct adding to[2], const struct check_record *r, const
 void claims_less_z(const struct claims claims[NUMBERS_RINGS], const struct check_numbers *log,
                    const struct prime *f, uint64_t z[2])
 {
-    struct adding sum[2][2] = {{{0}}};
+    struct claims_adding sum[2][2] = {{{0}}};
     struct check_place place = {0, 0};
     struct check_record r;
     while (check_numbers_next(log, &place, &r))

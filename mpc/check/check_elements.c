@@ -7,7 +7,7 @@
  * 64 words of a product make a block. Shorter pieces, which end a run of relations, fill up blocks
  * one after the other.
  */
-struct filling {
+struct elements_filling {
     struct check_prime *n;
     struct prime_block block;
     size_t at, used;
@@ -15,7 +15,7 @@ struct filling {
     void *arg;
 };
 
-static void filled(struct filling *to)
+static void filled(struct elements_filling *to)
 {
     struct prime_view all;
     if (to->used == 0)
@@ -28,7 +28,7 @@ static void filled(struct filling *to)
     to->used = 0;
 }
 
-static void fill(struct filling *to, const struct prime_view *view, size_t n)
+static void fill(struct elements_filling *to, const struct prime_view *view, size_t n)
 {
     if (n == PRIME_BLOCK) {
         to->call(to->n, view, to->at++, to->arg);
@@ -50,12 +50,12 @@ static void fill(struct filling *to, const struct prime_view *view, size_t n)
 /* --- factors ---------------------------------------------------------------------------------- */
 
 /* The weights of one tile's words, and the same times 2^64. */
-struct weighing {
+struct elements_weighing {
     const struct prime *f;
     uint64_t w[NUMBERS_TILE], over[NUMBERS_TILE], high[NUMBERS_TILE], high_over[NUMBERS_TILE];
 };
 
-static void weigh(struct weighing *w, const struct check_record *r, const uint64_t *weight,
+static void weigh(struct elements_weighing *w, const struct check_record *r, const uint64_t *weight,
                   size_t n)
 {
     const struct prime *f = w->f;
@@ -70,8 +70,8 @@ static void weigh(struct weighing *w, const struct check_record *r, const uint64
 }
 
 /* Words of a vector, weighed. */
-static void weighed_words(const struct weighing *w, enum ring ring, const void *v, size_t at,
-                          size_t n, uint64_t *out)
+static void weighed_words(const struct elements_weighing *w, enum ring ring, const void *v,
+                          size_t at, size_t n, uint64_t *out)
 {
     const struct prime *f = w->f;
     uint64_t room[NUMBERS_TILE];
@@ -117,8 +117,8 @@ static bool is_kept(const struct check_record *r, unsigned l)
  * x is weighed. Elements overwrite the words, or the first half of them: each word is read before
  * it is overwritten.
  */
-static void put_kept(struct filling *to, const struct weighing *w, const struct check_record *r,
-                     unsigned l, size_t at, size_t n)
+static void put_kept(struct elements_filling *to, const struct elements_weighing *w,
+                     const struct check_record *r, unsigned l, size_t at, size_t n)
 {
     struct prime_view view = {{NULL}};
     for (unsigned v = 0; v < 4; v++) {
@@ -135,8 +135,8 @@ static void put_kept(struct filling *to, const struct weighing *w, const struct 
 }
 
 /* Bits have a factor: it goes into V where both sides are bits, else into the weights. */
-static void put_product(struct filling *to, const struct weighing *w, const struct check_record *r,
-                        unsigned l, size_t at, size_t n)
+static void put_product(struct elements_filling *to, const struct elements_weighing *w,
+                        const struct check_record *r, unsigned l, size_t at, size_t n)
 {
     const struct prime *f = w->f;
     const uint64_t factor = prime_wide(f, r->factor[l]), over = prime_over(f, factor);
@@ -164,9 +164,10 @@ static void put_product(struct filling *to, const struct weighing *w, const stru
 }
 
 /* Some words of a record, product by product. */
-static void put_elements(struct filling *to, const struct check_record *r, size_t at, size_t n)
+static void put_elements(struct elements_filling *to, const struct check_record *r, size_t at,
+                         size_t n)
 {
-    struct weighing w = {.f = &to->n->field};
+    struct elements_weighing w = {.f = &to->n->field};
     bool kept = to->n->made;
     for (unsigned l = 0; l < r->products; l++)
         kept = kept && is_kept(r, l);
@@ -227,7 +228,7 @@ static void call_with(struct check_prime *n, const struct prime_block *block, si
 
 void check_prime_each_block(struct check_prime *n, check_prime_block_fn *call, void *arg)
 {
-    struct filling to = {.n = n, .call = call, .arg = arg};
+    struct elements_filling to = {.n = n, .call = call, .arg = arg};
     struct check_place place = {0, 0};
     struct check_record r;
     for (size_t k = 0; n->block != NULL && k < n->blocks; k++)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The work on a tile, and the part of each factor that is a v. */
-struct making {
+struct made_making {
     struct check_folded *s;
     const struct check_tile *tile;
     uint64_t *const *weight; /* of the rows of each factor */
@@ -15,7 +15,7 @@ struct making {
 };
 
 /* Draws fresh weights for a row of u, and adds the row to g with them. */
-static enum err weigh_row(const struct party *p, const struct making *m, struct share16 g,
+static enum err weigh_row(const struct party *p, const struct made_making *m, struct share16 g,
                           const uint16_t *a, const uint16_t *b)
 {
     const size_t n = m->tile->n;
@@ -25,7 +25,8 @@ static enum err weigh_row(const struct party *p, const struct making *m, struct 
 }
 
 /* Weighs a side's products: here by columns and rows of u, then by rows of v. */
-static enum err weigh_side(struct party *p, const struct making *m, const struct check_made *made)
+static enum err weigh_side(struct party *p, const struct made_making *m,
+                           const struct check_made *made)
 {
     const struct check_plans *plans = m->s->m->plans;
     const size_t rows_u = plans->factor_rows[made->u], rows_v = plans->factor_rows[made->v];
@@ -55,7 +56,7 @@ static bool is_v(const struct check_plans *plans, size_t factor)
     return false;
 }
 
-static enum err fold_factors(struct party *p, const struct making *m)
+static enum err fold_factors(struct party *p, const struct made_making *m)
 {
     const struct check_plans *plans = m->s->m->plans;
     for (size_t k = 0; k < plans->factors; k++) {
@@ -69,7 +70,7 @@ static enum err fold_factors(struct party *p, const struct making *m)
     return ERR_OK;
 }
 
-static enum err weigh_sides(struct party *p, struct making *m)
+static enum err weigh_sides(struct party *p, struct made_making *m)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct check_plans *plans = m->s->m->plans;
@@ -84,7 +85,7 @@ static enum err weigh_sides(struct party *p, struct making *m)
 enum err check_fold_made(struct party *p, struct check_folded *s, const struct check_matrices *m,
                          struct prg *weights)
 {
-    struct making k = {.s = s, .weights = weights};
+    struct made_making k = {.s = s, .weights = weights};
     uint64_t **weight;
     TRY(check_folded_new(p, s, m, m->tiles * m->plans->factors));
     s->bits = 17;

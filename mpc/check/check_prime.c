@@ -94,28 +94,28 @@ static bool has_products(const struct prime_view *block)
 
 /* Sums at points as they add up, in three words; and sides that are not yet part of them. */
 #define SIDES ((size_t)32)
-struct adding {
+struct prime_adding {
     struct prime_sums *sums;
     uint64_t point[PRIME_POINTS][3];
     uint64_t u[SIDES][PRIME_BLOCK], v[SIDES][PRIME_BLOCK];
     size_t waiting;
 };
 
-static void add_points(const struct check_prime *n, struct adding *to)
+static void add_points(const struct check_prime *n, struct prime_adding *to)
 {
     n->p->kernel->number_points(to->point[0], to->u[0], to->v[0], to->waiting, n->field.p);
     to->waiting = 0;
 }
 
 /* Keeps the next sides waiting; those without products only until the next ones come. */
-static void keep_sides(const struct check_prime *n, struct adding *to, bool products)
+static void keep_sides(const struct check_prime *n, struct prime_adding *to, bool products)
 {
     to->waiting += products;
     if (to->waiting == SIDES)
         add_points(n, to);
 }
 
-static void end_points(const struct check_prime *n, struct adding *to)
+static void end_points(const struct check_prime *n, struct prime_adding *to)
 {
     add_points(n, to);
     for (size_t c = 0; c < PRIME_POINTS; c++) {
@@ -127,7 +127,7 @@ static void end_points(const struct check_prime *n, struct adding *to)
 
 static void sum_block(struct check_prime *n, const struct prime_view *block, size_t at, void *arg)
 {
-    struct adding *to = arg;
+    struct prime_adding *to = arg;
     (void)at;
     if (!has_products(block))
         return;
@@ -188,7 +188,7 @@ static void add_cross(struct check_prime *n, const uint64_t *u, const uint64_t *
 static void sum_last_block(struct check_prime *n, const struct prime_view *block, size_t at,
                            void *arg)
 {
-    struct adding *to = arg;
+    struct prime_adding *to = arg;
     uint64_t *u = to->u[to->waiting], *v = to->v[to->waiting];
     make_sides(n, block, u, v);
     add_cross(n, u, v, at, to->sums);
@@ -221,7 +221,7 @@ static enum err mask(struct check_prime *n, uint64_t *x, size_t words)
 enum err check_prime_sum(struct check_prime *n, bool last, struct beside *beside)
 {
     const size_t bytes = last ? sizeof n->sums[0] : sizeof n->sums[0].point;
-    struct adding adding;
+    struct prime_adding adding;
     if (n->words == 0)
         return ERR_OK;
     if (n->remainders++ == PRIME_REMAINDERS)

@@ -9,26 +9,26 @@
 #define TILE ((size_t)1 << 20) /* pairs compared at a time: 14 to 25 bytes each on the wire */
 
 /* Walks all pairs a < b in the order (0,1), (0,2) .. (1,2) .. */
-struct pairs {
+struct argmax_pairs {
     size_t m, a, b;
 };
 
 /* The next pairs with the same a, at most *n; moves past them. */
-static struct pairs next_pairs(struct pairs *s, size_t *n)
+static struct argmax_pairs next_pairs(struct argmax_pairs *s, size_t *n)
 {
-    struct pairs run;
+    struct argmax_pairs run;
     if (s->b == s->m)
-        *s = (struct pairs){s->m, s->a + 1, s->a + 2};
+        *s = (struct argmax_pairs){s->m, s->a + 1, s->a + 2};
     run = *s;
     *n = s->m - s->b < *n ? s->m - s->b : *n;
     s->b += *n;
     return run;
 }
 
-static void differences(struct pairs s, struct share64 out, struct share64 v)
+static void differences(struct argmax_pairs s, struct share64 out, struct share64 v)
 {
     for (size_t k = 0, n; k < out.n; k += n) {
-        struct pairs run = next_pairs(&s, (n = out.n - k, &n));
+        struct argmax_pairs run = next_pairs(&s, (n = out.n - k, &n));
         for (size_t i = 0; i < n; i++) {
             out.a[k + i] = v.a[run.a] - v.a[run.b + i];
             out.b[k + i] = v.b[run.a] - v.b[run.b + i];
@@ -42,13 +42,13 @@ static void differences(struct pairs s, struct share64 out, struct share64 v)
  * W_q as XOR shares: the coefficients of the comparisons that q lost. b loses where "less" is 0:
  * the complement is carried by component 0.
  */
-static enum err pack_losses(struct party *p, struct pairs s, struct bits less, struct share64 w,
-                            struct prg *public)
+static enum err pack_losses(struct party *p, struct argmax_pairs s, struct bits less,
+                            struct share64 w, struct prg *public)
 {
     const uint64_t not_a = p->index == 0 ? UINT64_MAX : 0, not_b = p->index == 2 ? UINT64_MAX : 0;
     for (size_t k = 0, n; k < less.n; k += n) {
         uint64_t c[COEFFICIENTS], sum_a = 0, sum_b = 0;
-        struct pairs run;
+        struct argmax_pairs run;
         n = less.n - k < COEFFICIENTS / 2 ? less.n - k : COEFFICIENTS / 2;
         run = next_pairs(&s, &n);
         TRY(prg_fill(public, c, 2 * n * sizeof *c));
@@ -98,7 +98,7 @@ struct draw {
 };
 
 /* Compares n pairs and adds up who lost. */
-static enum err lose(struct party *p, struct pairs at, size_t n, struct share64 values,
+static enum err lose(struct party *p, struct argmax_pairs at, size_t n, struct share64 values,
                      unsigned width, struct share64 w, struct draw *draw)
 {
     struct share64 d;
@@ -118,7 +118,7 @@ static enum err lose_all(struct party *p, struct share64 values, unsigned width,
     const size_t noted = width <= 49 ? 250 : 450; /* bytes of a pair in a check's log: compare.h */
     const size_t most = record_most(p, noted), tile = most < TILE ? most : TILE;
     size_t left = values.n * (values.n - 1) / 2;
-    struct pairs at = {values.n, 0, 1};
+    struct argmax_pairs at = {values.n, 0, 1};
     for (size_t n; left > 0; left -= n) {
         const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
         n = left < tile ? left : tile;

@@ -4,14 +4,14 @@
  * g.a is NULL where G is 0 because the constant has only zeros there, l.a where L is 1 because it
  * has only ones.
  */
-struct group {
+struct below_group {
     struct bits g, l;
 };
 
 /* The groups of one constant, from the lowest up. */
-struct tree {
+struct below_tree {
     unsigned count;
-    struct group group[BELOW_BITS];
+    struct below_group group[BELOW_BITS];
 };
 
 unsigned below_positions(uint64_t constant, unsigned width)
@@ -20,19 +20,19 @@ unsigned below_positions(uint64_t constant, unsigned width)
 }
 
 /* At a position, [u < 1] and [u <= 0] are its complement; the others are 0 and 1. */
-static void plant(struct tree *t, const struct planes *complement, unsigned first, unsigned width,
-                  uint64_t constant)
+static void plant(struct below_tree *t, const struct planes *complement, unsigned first,
+                  unsigned width, uint64_t constant)
 {
     t->count = below_positions(constant, width);
     for (unsigned i = 0; i < t->count; i++) {
         struct bits v = planes_plane(complement, first + i);
-        t->group[i] = constant >> (width - t->count + i) & 1 ? (struct group){.g = v}
-                                                             : (struct group){.l = v};
+        t->group[i] = constant >> (width - t->count + i) & 1 ? (struct below_group){.g = v}
+                                                             : (struct below_group){.l = v};
     }
 }
 
 /* G ^ L: made in `room` unless it is L itself. */
-static struct bits undecided(struct party *p, const struct group *x, struct bits room)
+static struct bits undecided(struct party *p, const struct below_group *x, struct bits room)
 {
     if (x->g.a == NULL)
         return x->l;
@@ -44,14 +44,15 @@ static struct bits undecided(struct party *p, const struct group *x, struct bits
 }
 
 /* What a layer writes: products, which stay, and factors, which the next layer overwrites. */
-struct layer {
+struct below_layer {
     struct planes products, factors;
     unsigned made, pairs;
     struct move_term *terms;
     size_t count;
 };
 
-static struct bits product(struct layer *y, struct bits factor, struct bits low, struct bits added)
+static struct bits product(struct below_layer *y, struct bits factor, struct bits low,
+                           struct bits added)
 {
     struct bits out = planes_plane(&y->products, y->made++);
     y->terms[y->count++] = bits_product_plus(out, factor, low, added);
@@ -59,11 +60,11 @@ static struct bits product(struct layer *y, struct bits factor, struct bits low,
 }
 
 /* The lowest group's L is never needed. */
-static void join_pairs(struct party *p, struct tree *t, struct layer *y)
+static void join_pairs(struct party *p, struct below_tree *t, struct below_layer *y)
 {
     for (unsigned i = 0; 2 * i < t->count; i++) {
-        const struct group low = t->group[2 * i], high = t->group[2 * i + 1];
-        struct group *to = &t->group[i];
+        const struct below_group low = t->group[2 * i], high = t->group[2 * i + 1];
+        struct below_group *to = &t->group[i];
         struct bits factor;
         if (2 * i + 1 == t->count) {
             *to = low;
@@ -98,7 +99,8 @@ unsigned below_ands(uint64_t constant, unsigned width)
     return ands;
 }
 
-static enum err climb(struct party *p, struct tree *trees, unsigned count, struct layer *y)
+static enum err climb(struct party *p, struct below_tree *trees, unsigned count,
+                      struct below_layer *y)
 {
     for (;;) {
         y->count = 0;
@@ -115,8 +117,8 @@ enum err below_constants(struct party *p, struct planes *out, const struct plane
                          unsigned width, const uint64_t *constant)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    struct tree *trees;
-    struct layer y = {.made = 0};
+    struct below_tree *trees;
+    struct below_layer y = {.made = 0};
     unsigned positions = 0, ands = 0;
     if (width == 0 || width > BELOW_BITS)
         return ERR_RANGE;

@@ -12,23 +12,23 @@
 /* --- what is kept ----------------------------------------------------------------------------- */
 
 /* Consecutive bits: [their value < v] for v = 1 .. 2^width - 1. */
-struct group {
+struct cached_group {
     unsigned width;
     struct bits less[CACHED_KEPT];
 };
 
 /* Joins two groups of a digit: products for each value of the high group except the last. */
 struct joint {
-    struct group *to;
-    struct group low, high, out;
+    struct cached_group *to;
+    struct cached_group low, high, out;
 };
 
 struct digits {
     unsigned groups[CACHED_DIGITS];
-    struct group group[CACHED_DIGITS][5];
+    struct cached_group group[CACHED_DIGITS][5];
 };
 
-static unsigned values(const struct group *g)
+static unsigned values(const struct cached_group *g)
 {
     return 1u << g->width;
 }
@@ -88,7 +88,7 @@ static enum err join_all(struct party *p, struct digits *d, unsigned digits, siz
     TRY(scratch_array(p->scratch, &joints, 2 * CACHED_DIGITS));
     TRY(scratch_array(p->scratch, &terms, (size_t)CACHED_KEPT * CACHED_DIGITS));
     for (unsigned k = 0; k < digits; k++) {
-        struct group *g = d->group[k];
+        struct cached_group *g = d->group[k];
         unsigned left = 0;
         for (unsigned i = 0; i < d->groups[k]; i += 2, left++) {
             if (i + 1 == d->groups[k]) {
@@ -172,7 +172,7 @@ static enum err make_tile(struct party *p, struct cached *c, const struct planes
         for (unsigned i = 0; i < c->width[k]; i++, b++) {
             const struct bits all = planes_plane(bits, b), to = planes_plane(&not_bits, b);
             bits_not(p, to, (struct bits){all.a + from / 64, all.b + from / 64, n});
-            d->group[k][i] = (struct group){.width = 1, .less[1] = to};
+            d->group[k][i] = (struct cached_group){.width = 1, .less[1] = to};
         }
     }
     while (joined)
@@ -184,7 +184,7 @@ static enum err make_tile(struct party *p, struct cached *c, const struct planes
     return convert_bit64(p, share64_view(c->zero, from, n), d->group[0][0].less[0]);
 }
 
-struct filling {
+struct cached_filling {
     struct cached *c;
     const struct planes *bits;
     size_t tile; /* lanes, whole blocks */
@@ -192,7 +192,7 @@ struct filling {
 
 static enum err fill_tile(void *self, struct party *lane, size_t tile)
 {
-    const struct filling *f = self;
+    const struct cached_filling *f = self;
     const size_t from = tile * f->tile, left = f->bits->n - from;
     return make_tile(lane, f->c, f->bits, from, left < f->tile ? left : f->tile);
 }
@@ -200,7 +200,7 @@ static enum err fill_tile(void *self, struct party *lane, size_t tile)
 static enum err fill(struct party *p, struct cached *c, const struct planes *bits)
 {
     const size_t most = TILE_BITS / c->kept.width / BLOCK * BLOCK;
-    struct filling f = {c, bits, crew_tile(p, bits->n, most, BLOCK)};
+    struct cached_filling f = {c, bits, crew_tile(p, bits->n, most, BLOCK)};
     TRY(planes_new(&c->kept, c->kept.width, (bits->n + BLOCK - 1) / BLOCK * BLOCK));
     TRY(share64_new(&c->zero, bits->n));
     return crew_run(p, (bits->n + f.tile - 1) / f.tile, fill_tile, &f);

@@ -83,14 +83,14 @@ static enum err give(const struct party *p, const struct crew_job *job, const st
     return ERR_OK;
 }
 
-struct dealt {
+struct crew_dealt {
     const struct crew_job *job;
     const struct letters *letters;
 };
 
 static enum err work_near(void *self, struct party *lane, size_t k)
 {
-    const struct dealt *d = self;
+    const struct crew_dealt *d = self;
     const struct letters *l = d->letters;
     const struct bytes *argument = &l->argument[k];
     struct reader r = reader_of(argument->data, argument->size);
@@ -104,7 +104,7 @@ static enum err work(struct party *p, const struct crew_job *job, const struct l
     const struct crew_far *far = crew_far(p);
     const uint64_t since = net_counters(p->net, net_phase(p->net))->rounds;
     struct net_counters counted = {0};
-    struct dealt dealt = {job, l};
+    struct crew_dealt dealt = {job, l};
     enum err near;
     TRY(give(p, job, l));
     near = crew_each_here(p, work_near, &dealt);

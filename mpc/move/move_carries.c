@@ -92,13 +92,13 @@ static void keep_rows(const struct carrying *c, bool b, size_t first, size_t wor
 /* --- what is made before the round, and after it ---------------------------------------------- */
 
 /* This server's role in a part: rows or sums of its words, block by block. */
-struct role {
+struct carries_role {
     struct part part; /* words */
     uint64_t *rows;   /* m: sent by j, received by the others */
     uint64_t *sums;   /* sent by one of the others; at j: what comes from j+2, then from j+1 */
 };
 
-static enum err make_rows(const struct carrying *c, const struct role *j, uint64_t *room)
+static enum err make_rows(const struct carrying *c, const struct carries_role *j, uint64_t *room)
 {
     uint64_t *m = j->rows;
     for (size_t at = j->part.begin, n; at < j->part.end; at += n, m += c->rows * n) {
@@ -115,7 +115,7 @@ static enum err make_rows(const struct carrying *c, const struct role *j, uint64
 }
 
 /* f of key_j or key_(j+1), which chooses what is sent; the masks are of key_(j+2). */
-static enum err make_sums(const struct carrying *c, const struct role *r, bool second,
+static enum err make_sums(const struct carrying *c, const struct carries_role *r, bool second,
                           uint64_t *room)
 {
     struct prg *f = second ? c->p->prg[0][PRG_MASK] : c->p->prg[1][PRG_INPUT];
@@ -136,7 +136,8 @@ static enum err make_sums(const struct carrying *c, const struct role *r, bool s
 }
 
 /* Component j+2, once m is there. */
-static void use_rows(const struct carrying *c, const struct role *r, bool second, uint64_t *room)
+static void use_rows(const struct carrying *c, const struct carries_role *r, bool second,
+                     uint64_t *room)
 {
     const uint64_t *m = r->rows;
     for (size_t at = r->part.begin, n; at < r->part.end; at += n, m += c->rows * n) {
@@ -147,7 +148,7 @@ static void use_rows(const struct carrying *c, const struct role *r, bool second
     }
 }
 
-static void use_sums(const struct carrying *c, const struct role *j)
+static void use_sums(const struct carrying *c, const struct carries_role *j)
 {
     for (unsigned b = 0; b < 2; b++) {
         const uint64_t *sum = j->sums + b * c->sums * part_lanes(j->part);
@@ -160,10 +161,11 @@ static void use_sums(const struct carrying *c, const struct role *j)
 
 /* --- the arrows ------------------------------------------------------------------------------- */
 
-static enum err carries(const struct carrying *c, struct role *j, struct role *j1, struct role *j2)
+static enum err carries(const struct carrying *c, struct carries_role *j, struct carries_role *j1,
+                        struct carries_role *j2)
 {
     struct party *p = c->p;
-    struct role *const role[] = {j, j1, j2};
+    struct carries_role *const role[] = {j, j1, j2};
     uint64_t *room;
     TRY(scratch_array(p->scratch, &room, BLOCK * (c->rows + 2 * c->sums)));
     for (unsigned k = 0; k < 3; k++) {
@@ -204,8 +206,8 @@ enum err move_carries(struct party *p, const struct move_carries *t)
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct parts parts = party_parts(p, t->g.n, 64);
     struct carrying c = {p, t, bits_words(t->g.n), 1, 2 * t->digits - 1};
-    struct role j = {.part = in_words(parts.j)}, j1 = {.part = in_words(parts.j1)},
-                j2 = {.part = in_words(parts.j2)};
+    struct carries_role j = {.part = in_words(parts.j)}, j1 = {.part = in_words(parts.j1)},
+                        j2 = {.part = in_words(parts.j2)};
     for (unsigned k = 0; k < t->digits; k++) {
         c.rows += (1u << t->width[k]) - 1;
         memset(t->g.a + k * c.stride, 0, c.stride * sizeof *t->g.a);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* A component that arrives, its size, and the digest that it must match. */
-struct arrival {
+struct checked_arrival {
     uint64_t *words;
     size_t bytes;
     uint8_t digest[MOVE_DIGEST];
@@ -21,7 +21,7 @@ enum err move_digest(const void *p, size_t bytes, uint8_t digest[MOVE_DIGEST])
     return EVP_Digest(p, bytes, digest, NULL, EVP_sha256(), NULL) == 1 ? ERR_OK : ERR_CRYPTO;
 }
 
-static enum err accept(struct party *p, struct arrival *a, const char *what)
+static enum err accept(struct party *p, struct checked_arrival *a, const char *what)
 {
     uint8_t own[MOVE_DIGEST];
     TRY(move_digest(a->words, a->bytes, own));
@@ -47,7 +47,7 @@ static enum err clear_lanes(struct party *p, const uint64_t *from, size_t n, uns
 enum err move_third_checked(struct party *p, struct operand x, size_t words, uint64_t *third)
 {
     const size_t bytes = words * sizeof *third;
-    struct arrival in = {.words = third, .bytes = bytes};
+    struct checked_arrival in = {.words = third, .bytes = bytes};
     uint8_t digest[MOVE_DIGEST];
     TRY(move_digest(x.b, bytes, digest));
     const struct round round = {
@@ -107,7 +107,7 @@ enum err move_reveal_checked(struct party *p, unsigned from, const struct planes
     const size_t words = y->width * bits_words(y->n), bytes = words * sizeof *out;
     const bool first = p->index == (from + 1) % 3;
     const enum net_peer giver = first ? NET_PREV : NET_NEXT, other = first ? NET_NEXT : NET_PREV;
-    struct arrival in = {.bytes = bytes};
+    struct checked_arrival in = {.bytes = bytes};
     uint8_t digest[MOVE_DIGEST];
     uint64_t *a, *b;
     struct round round = {0};

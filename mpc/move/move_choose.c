@@ -21,7 +21,7 @@ struct choosing {
 };
 
 /* This server's role in one part of the lanes, and the sums that have lanes there. */
-struct role {
+struct choose_role {
     const struct choosing *c;
     struct part part;
     size_t first, count;
@@ -42,9 +42,9 @@ static void keep(struct operand to, bool b, size_t lane, const void *words, size
         memcpy(at + lane, words, n * sizeof *at);
 }
 
-static struct role role_of(const struct choosing *c, struct part part)
+static struct choose_role role_of(const struct choosing *c, struct part part)
 {
-    struct role r = {c, part, 0, 0};
+    struct choose_role r = {c, part, 0, 0};
     if (part.begin < part.end) {
         r.first = sum_of(c, 0, part.begin);
         r.count = sum_of(c, r.first, part.end - 1) + 1 - r.first;
@@ -70,13 +70,13 @@ static void add_up(const struct choosing *c, uint64_t *sums, size_t *at, size_t 
 /* --- server j --------------------------------------------------------------------------------- */
 
 /* m and n, made a step at a time as soon as one of their messages asks for it. */
-struct knowing {
-    struct role r;
+struct choose_knowing {
+    struct choose_role r;
     size_t made;
     uint64_t *m, *n;
 };
 
-static enum err known_step(struct knowing *j, size_t k)
+static enum err known_step(struct choose_knowing *j, size_t k)
 {
     const struct choosing *c = j->r.c;
     const struct kernel *kernel = c->p->kernel;
@@ -99,8 +99,8 @@ static enum err known_step(struct knowing *j, size_t k)
     return ERR_OK;
 }
 
-static enum err send_known(struct knowing *j, const uint64_t *words, size_t offset, uint8_t *out,
-                           size_t n)
+static enum err send_known(struct choose_knowing *j, const uint64_t *words, size_t offset,
+                           uint8_t *out, size_t n)
 {
     const size_t end = j->r.part.begin + (offset + n) / 8;
     for (size_t k; j->made < end; j->made += k) {
@@ -113,25 +113,25 @@ static enum err send_known(struct knowing *j, const uint64_t *words, size_t offs
 
 static enum err send_m(void *self, size_t offset, uint8_t *out, size_t n)
 {
-    struct knowing *j = self;
+    struct choose_knowing *j = self;
     return send_known(j, j->m, offset, out, n);
 }
 
 static enum err send_n(void *self, size_t offset, uint8_t *out, size_t n)
 {
-    struct knowing *j = self;
+    struct choose_knowing *j = self;
     return send_known(j, j->n, offset, out, n);
 }
 
 /* The sums that one of the others has made: a component of j's. */
-struct arrival {
-    const struct role *r;
+struct choose_arrival {
+    const struct choose_role *r;
     uint64_t *component;
 };
 
 static enum err take_sums(void *self, size_t offset, const uint8_t *in, size_t n)
 {
-    const struct arrival *v = self;
+    const struct choose_arrival *v = self;
     for (size_t i = 0; i < n / 8; i++) {
         uint64_t sum;
         memcpy(&sum, in + 8 * i, sizeof sum);
@@ -143,7 +143,7 @@ static enum err take_sums(void *self, size_t offset, const uint8_t *in, size_t n
 /* --- servers j+1 and j+2 ---------------------------------------------------------------------- */
 
 struct other {
-    struct role r;
+    struct choose_role r;
     struct prg *f, *g;           /* of the key that it has in common with j, and of key_(j+2) */
     const uint64_t *u, *v0, *v2; /* s_(j+2); v of the component that j has too; v_(j+2) */
     uint64_t *own, *common;      /* of out: the component that j has too; component j+2 */
@@ -153,7 +153,7 @@ struct other {
 
 static enum err mask_sums(const struct other *o, bool second)
 {
-    const struct role *r = &o->r;
+    const struct choose_role *r = &o->r;
     for (unsigned k = 0; k < 2; k++) {
         uint64_t mask[STEP];
         for (size_t at = 0, n; at < r->count; at += n) {
@@ -265,9 +265,9 @@ static enum err choose(const struct choosing *c)
     const struct parts parts = party_parts(p, c->s.n, 64);
     const size_t nj = 8 * part_lanes(parts.j), nj1 = 8 * part_lanes(parts.j1),
                  nj2 = 8 * part_lanes(parts.j2);
-    struct knowing j = {.r = role_of(c, parts.j), .made = parts.j.begin};
+    struct choose_knowing j = {.r = role_of(c, parts.j), .made = parts.j.begin};
     struct other j1 = other_of(c, parts.j1, false), j2 = other_of(c, parts.j2, true);
-    struct arrival from_j1 = {&j.r, c->out.b}, from_j2 = {&j.r, c->out.a};
+    struct choose_arrival from_j1 = {&j.r, c->out.b}, from_j2 = {&j.r, c->out.a};
     const struct round round = {
         .send[NET_NEXT] = {{nj, send_m, NULL, &j, true},
                            {nj, send_n, NULL, &j, true},

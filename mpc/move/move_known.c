@@ -83,7 +83,7 @@ enum err move_input(struct party *p, struct planes u)
 
 /* --- a bit that j knows, a bit that the others know ------------------------------------------- */
 
-struct knowing {
+struct known_knowing {
     struct party *p;
     const struct move_known *terms;
     size_t size, product; /* of a word of the ring, and of the ring in which products are made */
@@ -94,33 +94,34 @@ struct knowing {
  * in order, as soon as a message that it sends or receives asks for it: both holders of a key draw
  * in the same steps.
  */
-struct role {
-    const struct knowing *c;
-    enum err (*step)(const struct role *r, size_t lane, size_t n);
+struct known_role {
+    const struct known_knowing *c;
+    enum err (*step)(const struct known_role *r, size_t lane, size_t n);
     struct part part;
     size_t made;   /* lane up to which that is done */
     uint8_t *sent; /* what goes to another as words of the product's ring */
 };
 
-static void *lane_of(const struct knowing *c, const void *words, size_t lane)
+static void *lane_of(const struct known_knowing *c, const void *words, size_t lane)
 {
     return (uint8_t *)(uintptr_t)words + lane * c->size;
 }
 
 /* Part of the shares of T, where they are asked for. */
-static void keep_share(const struct knowing *c, bool b, size_t lane, const void *words, size_t n)
+static void keep_share(const struct known_knowing *c, bool b, size_t lane, const void *words,
+                       size_t n)
 {
     uint8_t *to = b ? c->terms->shares.b : c->terms->shares.a;
     if (to != NULL)
         memcpy(to + lane * c->product, words, n * c->product);
 }
 
-static void *sent_at(const struct role *r, size_t lane)
+static void *sent_at(const struct known_role *r, size_t lane)
 {
     return r->sent + (lane - r->part.begin) * r->c->product;
 }
 
-static enum err reach(struct role *r, size_t lane)
+static enum err reach(struct known_role *r, size_t lane)
 {
     for (size_t n; r->made < lane; r->made += n) {
         n = r->part.end - r->made < STEP ? r->part.end - r->made : STEP;
@@ -130,8 +131,8 @@ static enum err reach(struct role *r, size_t lane)
 }
 
 /* z = b - f - g, with b the bits as numbers; without b they are 0. */
-static void less(const struct knowing *c, void *z, const uint64_t *b, const void *f, const void *g,
-                 size_t n)
+static void less(const struct known_knowing *c, void *z, const uint64_t *b, const void *f,
+                 const void *g, size_t n)
 {
     static const uint64_t none[STEP / 64];
     const struct kernel *k = c->p->kernel;
@@ -149,8 +150,8 @@ static void less(const struct knowing *c, void *z, const uint64_t *b, const void
 }
 
 /* z = (1 - 2 u) v + g */
-static void sign(const struct knowing *c, void *z, const uint64_t *u, const void *v, const void *g,
-                 size_t n)
+static void sign(const struct known_knowing *c, void *z, const uint64_t *u, const void *v,
+                 const void *g, size_t n)
 {
     const struct kernel *k = c->p->kernel;
     if (c->product == 2)
@@ -166,8 +167,8 @@ static void sign(const struct knowing *c, void *z, const uint64_t *u, const void
 }
 
 /* z = u v + g */
-static void times(const struct knowing *c, void *z, const uint64_t *u, const void *v, const void *g,
-                  size_t n)
+static void times(const struct known_knowing *c, void *z, const uint64_t *u, const void *v,
+                  const void *g, size_t n)
 {
     const struct kernel *k = c->p->kernel;
     if (c->product == 2)
@@ -196,7 +197,7 @@ static inline void lift_sizes(uint8_t *out, size_t wide, const uint8_t *z, size_
     }
 }
 
-static void lift(const struct knowing *c, void *out, const void *z, size_t n)
+static void lift(const struct known_knowing *c, void *out, const void *z, size_t n)
 {
     const unsigned shift = c->terms->shift;
     if (c->size == 4)
@@ -212,9 +213,9 @@ static void lift(const struct knowing *c, void *out, const void *z, size_t n)
 }
 
 /* j: a - F - F'; from what is added, c - F'', which stays in its place; both are components */
-static enum err step_j(const struct role *r, size_t lane, size_t n)
+static enum err step_j(const struct known_role *r, size_t lane, size_t n)
 {
-    const struct knowing *c = r->c;
+    const struct known_knowing *c = r->c;
     const struct move_known *t = c->terms;
     void *a = lane_of(c, t->out.a, lane), *added = lane_of(c, t->added, lane);
     word128 f[STEP], f1[STEP];
@@ -235,10 +236,11 @@ static enum err step_j(const struct role *r, size_t lane, size_t n)
  * What both others make: component j+2 except for m b. `own` is their mask for the product with f,
  * which they send.
  */
-static enum err step_other(const struct role *r, size_t lane, size_t n, struct prg *known_to_j,
-                           struct prg *unknown_to_j, void *common, bool second)
+static enum err step_other(const struct known_role *r, size_t lane, size_t n,
+                           struct prg *known_to_j, struct prg *unknown_to_j, void *common,
+                           bool second)
 {
-    const struct knowing *c = r->c;
+    const struct known_knowing *c = r->c;
     const struct move_known *t = c->terms;
     const uint64_t *u = t->known + lane / 64;
     word128 f[STEP], g[STEP], h[STEP];
@@ -259,9 +261,9 @@ static enum err step_other(const struct role *r, size_t lane, size_t n, struct p
 }
 
 /* j+1: F' b + H, component j+1; where something is added its other part comes from j */
-static enum err step_j1(const struct role *r, size_t lane, size_t n)
+static enum err step_j1(const struct known_role *r, size_t lane, size_t n)
 {
-    const struct knowing *c = r->c;
+    const struct known_knowing *c = r->c;
     const struct operand out = c->terms->out;
     TRY(step_other(r, lane, n, c->p->prg[0][PRG_MASK], c->p->prg[1][PRG_RANDOM], out.b, true));
     if (c->terms->added == NULL)
@@ -272,9 +274,9 @@ static enum err step_j1(const struct role *r, size_t lane, size_t n)
 }
 
 /* j+2: F b + G, component j, with F'' where something is added */
-static enum err step_j2(const struct role *r, size_t lane, size_t n)
+static enum err step_j2(const struct known_role *r, size_t lane, size_t n)
 {
-    const struct knowing *c = r->c;
+    const struct known_knowing *c = r->c;
     const struct operand out = c->terms->out;
     TRY(step_other(r, lane, n, c->p->prg[1][PRG_INPUT], c->p->prg[0][PRG_RANDOM], out.a, false));
     if (c->terms->added == NULL)
@@ -289,7 +291,7 @@ static enum err step_j2(const struct role *r, size_t lane, size_t n)
 /* m, or a product */
 static enum err send_words(void *self, size_t offset, uint8_t *out, size_t n)
 {
-    struct role *r = self;
+    struct known_role *r = self;
     TRY(reach(r, r->part.begin + (offset + n) / r->c->product));
     memcpy(out, r->sent + offset, n);
     return ERR_OK;
@@ -298,24 +300,24 @@ static enum err send_words(void *self, size_t offset, uint8_t *out, size_t n)
 /* c - F'' */
 static enum err send_added(void *self, size_t offset, uint8_t *out, size_t n)
 {
-    struct role *r = self;
-    const struct knowing *c = r->c;
+    struct known_role *r = self;
+    const struct known_knowing *c = r->c;
     TRY(reach(r, r->part.begin + (offset + n) / c->size));
     memcpy(out, (uint8_t *)lane_of(c, c->terms->added, r->part.begin) + offset, n);
     return ERR_OK;
 }
 
 /* What arrives becomes part of a component of this server's. */
-struct arrival {
-    struct role *role;
+struct known_arrival {
+    struct known_role *role;
     void *component;
 };
 
 static enum err take_m(void *self, size_t offset, const uint8_t *in, size_t n)
 {
     static const word128 none[STEP];
-    const struct arrival *v = self;
-    const struct knowing *c = v->role->c;
+    const struct known_arrival *v = self;
+    const struct known_knowing *c = v->role->c;
     size_t lane = v->role->part.begin + offset / c->product, lanes = n / c->product;
     TRY(reach(v->role, lane + lanes));
     keep_share(c, v->role->step == step_j1, lane, in, lanes);
@@ -337,8 +339,8 @@ static enum err take_m(void *self, size_t offset, const uint8_t *in, size_t n)
 
 static enum err take_product(void *self, size_t offset, const uint8_t *in, size_t n)
 {
-    const struct arrival *v = self;
-    const struct knowing *c = v->role->c;
+    const struct known_arrival *v = self;
+    const struct known_knowing *c = v->role->c;
     const size_t lane = v->role->part.begin + offset / c->product, lanes = n / c->product;
     if (c->terms->added == NULL) {
         memcpy(lane_of(c, v->component, lane), in, n);
@@ -351,8 +353,8 @@ static enum err take_product(void *self, size_t offset, const uint8_t *in, size_
 
 static enum err take_added(void *self, size_t offset, const uint8_t *in, size_t n)
 {
-    const struct arrival *v = self;
-    const struct knowing *c = v->role->c;
+    const struct known_arrival *v = self;
+    const struct known_knowing *c = v->role->c;
     const size_t lane = v->role->part.begin + offset / c->size, lanes = n / c->size;
     TRY(reach(v->role, lane + lanes));
     words_add(c->terms->ring, lane_of(c, v->component, lane), in, lanes);
@@ -360,11 +362,11 @@ static enum err take_added(void *self, size_t offset, const uint8_t *in, size_t 
 }
 
 /* Room for what is sent: where nothing is added, products are components as they are. */
-static enum err make_room(const struct knowing *c, struct role *role[3])
+static enum err make_room(const struct known_knowing *c, struct known_role *role[3])
 {
     const struct move_known *t = c->terms;
     for (unsigned k = 0; k < 3; k++) {
-        struct role *r = role[k];
+        struct known_role *r = role[k];
         r->made = r->part.begin;
         if (k > 0 && t->added == NULL)
             r->sent = lane_of(c, k == 1 ? t->out.a : t->out.b, r->part.begin);
@@ -378,12 +380,12 @@ enum err move_known(struct party *p, const struct move_known *t)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct parts parts = party_parts(p, t->n, 64);
-    const struct knowing c = {p, t, ring_size(t->ring),
-                              ring_size(t->added != NULL ? t->product : t->ring)};
-    struct role j = {&c, step_j, .part = parts.j}, j1 = {&c, step_j1, .part = parts.j1},
-                j2 = {&c, step_j2, .part = parts.j2};
-    struct arrival product_j2 = {&j, t->out.a}, product_j1 = {&j, t->out.b};
-    struct arrival m_j1 = {&j1, t->out.b}, m_j2 = {&j2, t->out.a}, added = {&j1, t->out.a};
+    const struct known_knowing c = {p, t, ring_size(t->ring),
+                                    ring_size(t->added != NULL ? t->product : t->ring)};
+    struct known_role j = {&c, step_j, .part = parts.j}, j1 = {&c, step_j1, .part = parts.j1},
+                      j2 = {&c, step_j2, .part = parts.j2};
+    struct known_arrival product_j2 = {&j, t->out.a}, product_j1 = {&j, t->out.b};
+    struct known_arrival m_j1 = {&j1, t->out.b}, m_j2 = {&j2, t->out.a}, added = {&j1, t->out.a};
     const size_t nj = part_lanes(parts.j), nj1 = part_lanes(parts.j1), nj2 = part_lanes(parts.j2);
     const size_t more = t->added != NULL ? c.size : 0;
     const struct round round = {
@@ -400,6 +402,6 @@ enum err move_known(struct party *p, const struct move_known *t)
     };
     if (party_proves(p) && t->shares.a == NULL) /* nobody could note what it must be */
         return ERR_MISUSE;
-    TRY(make_room(&c, (struct role *[]){&j, &j1, &j2}));
+    TRY(make_room(&c, (struct known_role *[]){&j, &j1, &j2}));
     return move_round(p, &round);
 }

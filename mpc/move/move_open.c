@@ -6,7 +6,7 @@
 /* --- reveal ----------------------------------------------------------------------------------- */
 
 /* What arrives is combined with the two components at hand. */
-struct joining {
+struct open_joining {
     const struct kernel *kernel;
     enum ring ring;
     struct operand x;
@@ -15,7 +15,7 @@ struct joining {
 
 static enum err join(void *self, size_t offset, const uint8_t *in, size_t n)
 {
-    const struct joining *j = self;
+    const struct open_joining *j = self;
     const void *words = in, *a = (const uint8_t *)j->x.a + offset,
                *b = (const uint8_t *)j->x.b + offset;
     void *out = j->out + offset;
@@ -29,7 +29,7 @@ static enum err join(void *self, size_t offset, const uint8_t *in, size_t n)
 enum err move_reveal(struct party *p, unsigned from, const struct planes *y, uint64_t *out)
 {
     const size_t bytes = y->width * bits_words(y->n) * sizeof *out;
-    struct joining j = {p->kernel, RING_BITS, {y->a, y->b}, (uint8_t *)out};
+    struct open_joining j = {p->kernel, RING_BITS, {y->a, y->b}, (uint8_t *)out};
     const struct message in = {.bytes = bytes, .take = join, .self = &j};
     struct round round = {0};
     TRY(record_agree(p));
@@ -67,7 +67,7 @@ enum err move_open(struct party *p, enum open_reason reason, enum ring ring, str
                    size_t n, uint64_t *out)
 {
     const size_t words = ring == RING_BITS ? bits_words(n) : n, bytes = words * sizeof *out;
-    struct joining j = {p->kernel, ring, x, (uint8_t *)out};
+    struct open_joining j = {p->kernel, ring, x, (uint8_t *)out};
     const struct round round = {.send[NET_NEXT] = {move_whole(x.a, bytes)},
                                 .receive[NET_PREV] = {{.bytes = bytes, .take = join, .self = &j}}};
     TRY(record_prove(p));
@@ -82,14 +82,14 @@ enum err move_open(struct party *p, enum open_reason reason, enum ring ring, str
 
 /* --- products, opened ------------------------------------------------------------------------- */
 
-struct adding {
+struct open_adding {
     const struct kernel *kernel;
     uint64_t *sum;
 };
 
 static enum err add_summand(void *self, size_t offset, const uint8_t *in, size_t n)
 {
-    const struct adding *s = self;
+    const struct open_adding *s = self;
     const void *words = in;
     s->kernel->xor_bits(s->sum + offset / 8, s->sum + offset / 8, words, n / 8);
     return ERR_OK;
@@ -100,7 +100,7 @@ static enum err open_products(struct party *p, struct share64 x, struct share64 
     const struct kernel *k = p->kernel;
     const size_t bytes = x.n * sizeof *out;
     uint64_t *z, *y_ab;
-    struct adding s = {k, out};
+    struct open_adding s = {k, out};
     const struct message in = {.bytes = bytes, .take = add_summand, .self = &s};
     TRY(scratch_array(p->scratch, &z, x.n));
     TRY(scratch_array(p->scratch, &y_ab, x.n));

@@ -9,7 +9,7 @@ struct cursor {
     size_t term, at; /* bytes */
 };
 
-struct summing {
+struct move_summing {
     struct party *p;
     const struct move_sums *sums;
     size_t size;          /* of a word */
@@ -18,8 +18,8 @@ struct summing {
 };
 
 /* The longest run of bytes, up to *bytes, within one output, and where it begins; moves past it. */
-static const struct move_term *next_run(const struct summing *s, struct cursor *c, size_t *bytes,
-                                        size_t *at)
+static const struct move_term *next_run(const struct move_summing *s, struct cursor *c,
+                                        size_t *bytes, size_t *at)
 {
     size_t all;
     while ((all = s->sums->terms[c->term].words * s->size) == c->at)
@@ -35,7 +35,7 @@ static void *word_at(void *words, size_t at)
     return (uint8_t *)words + at;
 }
 
-static enum err make_bits(struct summing *s, uint8_t *out, size_t n)
+static enum err make_bits(struct move_summing *s, uint8_t *out, size_t n)
 {
     for (size_t left = n, k, at; left > 0; left -= k) {
         const struct move_term *t = next_run(s, &s->make, (k = left, &k), &at);
@@ -58,8 +58,8 @@ static void multiply128(word128 *z, const word128 *f, const word128 *xa, const w
 }
 
 /* z = z - f + this server's part of the products at `at`; z - f is the mask */
-static void add_products(const struct summing *s, const struct move_term *t, size_t at, void *z,
-                         const void *f, size_t n)
+static void add_products(const struct move_summing *s, const struct move_term *t, size_t at,
+                         void *z, const void *f, size_t n)
 {
     const void *xa = word_at(t->x.a, at), *xb = word_at(t->x.b, at);
     const void *ya = word_at(t->y.a, at), *yb = word_at(t->y.b, at);
@@ -79,7 +79,7 @@ static void add_products(const struct summing *s, const struct move_term *t, siz
     }
 }
 
-static enum err make_numbers(struct summing *s, uint8_t *out, size_t n)
+static enum err make_numbers(struct move_summing *s, uint8_t *out, size_t n)
 {
     static const uint8_t no_mask[MOVE_STEP / 2];
     _Alignas(64) uint8_t f[MOVE_STEP / 2];
@@ -100,7 +100,7 @@ static enum err make_numbers(struct summing *s, uint8_t *out, size_t n)
 }
 
 /* Tells what has been made, while its operands are still there. */
-static void note(struct summing *s, const uint8_t *z, size_t n)
+static void note(struct move_summing *s, const uint8_t *z, size_t n)
 {
     for (size_t left = n, k, at; left > 0; left -= k) {
         const struct move_term *t = next_run(s, &s->note, (k = left, &k), &at);
@@ -108,7 +108,7 @@ static void note(struct summing *s, const uint8_t *z, size_t n)
     }
 }
 
-static enum err make_step(struct summing *s, uint8_t *out, size_t n)
+static enum err make_step(struct move_summing *s, uint8_t *out, size_t n)
 {
     if (s->sums->ring != RING_BITS)
         return make_numbers(s, out, n);
@@ -119,7 +119,7 @@ static enum err make_step(struct summing *s, uint8_t *out, size_t n)
 }
 
 /* What is sent becomes component a. */
-static void keep(struct summing *s, const uint8_t *z, size_t n)
+static void keep(struct move_summing *s, const uint8_t *z, size_t n)
 {
     for (size_t left = n, k, at; left > 0; left -= k) {
         const struct move_term *t = next_run(s, &s->keep, (k = left, &k), &at);
@@ -129,7 +129,7 @@ static void keep(struct summing *s, const uint8_t *z, size_t n)
 
 static enum err sums_make(void *self, size_t offset, uint8_t *out, size_t n)
 {
-    struct summing *s = self;
+    struct move_summing *s = self;
     if (s->whole != NULL) {
         memcpy(out, s->whole + offset, n);
         return ERR_OK;
@@ -145,7 +145,7 @@ static enum err sums_make(void *self, size_t offset, uint8_t *out, size_t n)
 /* What arrives becomes component b. */
 static enum err sums_take(void *self, size_t offset, const uint8_t *in, size_t n)
 {
-    struct summing *s = self;
+    struct move_summing *s = self;
     (void)offset;
     for (size_t left = n, k, at; left > 0; left -= k) {
         const struct move_term *t = next_run(s, &s->take, (k = left, &k), &at);
@@ -157,18 +157,18 @@ static enum err sums_take(void *self, size_t offset, const uint8_t *in, size_t n
 }
 
 /* The addresses that a set of vectors spans, from the lowest to the highest. */
-struct span {
+struct sums_span {
     uintptr_t low, high;
 };
 
-static void span_add(struct span *s, const void *v, size_t bytes)
+static void span_add(struct sums_span *s, const void *v, size_t bytes)
 {
     uintptr_t from = (uintptr_t)v, to = from + bytes;
     s->low = from < s->low ? from : s->low;
     s->high = to > s->high ? to : s->high;
 }
 
-static bool span_meets(const struct span *s, const void *v, size_t bytes)
+static bool span_meets(const struct sums_span *s, const void *v, size_t bytes)
 {
     uintptr_t from = (uintptr_t)v, to = from + bytes;
     return v != NULL && from < s->high && s->low < to;
@@ -178,7 +178,7 @@ static bool span_meets(const struct span *s, const void *v, size_t bytes)
 static bool are_apart(const struct move_sums *sums)
 {
     const size_t all = sums->count * sums->products, size = ring_size(sums->ring);
-    struct span a = {UINTPTR_MAX, 0}, b = {UINTPTR_MAX, 0};
+    struct sums_span a = {UINTPTR_MAX, 0}, b = {UINTPTR_MAX, 0};
     for (size_t t = 0; t < all; t += sums->products) {
         span_add(&a, sums->terms[t].out.a, sums->terms[t].words * size);
         span_add(&b, sums->terms[t].out.b, sums->terms[t].words * size);
@@ -195,7 +195,7 @@ static bool are_apart(const struct move_sums *sums)
 }
 
 /* All of z is made before any output is written. */
-static enum err send_whole(struct summing *s, size_t bytes, const struct round *round)
+static enum err send_whole(struct move_summing *s, size_t bytes, const struct round *round)
 {
     uint8_t *z;
     TRY(scratch_array(s->p->scratch, &z, bytes));
@@ -208,7 +208,7 @@ static enum err send_whole(struct summing *s, size_t bytes, const struct round *
 
 enum err move_sums(struct party *p, const struct move_sums *sums)
 {
-    struct summing s = {.p = p, .sums = sums, .size = ring_size(sums->ring)};
+    struct move_summing s = {.p = p, .sums = sums, .size = ring_size(sums->ring)};
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     size_t bytes = 0;
     for (size_t k = 0; k < sums->count; k++)

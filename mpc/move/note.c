@@ -39,7 +39,7 @@ static struct operand at_lane(enum ring ring, struct operand x, size_t lane)
 /* --- stretches of lanes ----------------------------------------------------------------------- */
 
 /* Lanes of one part, in which this server is j + role: so its component a is j + role. */
-struct stretch {
+struct note_stretch {
     struct party *p;
     unsigned role;
     size_t lane, n;
@@ -49,12 +49,12 @@ struct stretch {
 
 /* Calls `note` for all lanes, part 0 first, so that the three servers note the same. */
 static enum err each_stretch(struct party *p, enum ring ring, size_t n,
-                             enum err (*note)(const struct stretch *s, const void *self),
+                             enum err (*note)(const struct note_stretch *s, const void *self),
                              const void *self)
 {
     const struct parts parts = party_parts(p, n, 64);
     const struct part of_role[3] = {parts.j, parts.j1, parts.j2};
-    struct stretch s = {.p = p, .ring = ring};
+    struct note_stretch s = {.p = p, .ring = ring};
     for (unsigned j = 0; j < 3; j++) {
         const struct part *part = &of_role[s.role = (p->index + 3 - j) % 3];
         for (s.lane = part->begin; s.lane < part->end; s.lane += s.n) {
@@ -68,26 +68,26 @@ static enum err each_stretch(struct party *p, enum ring ring, size_t n,
 }
 
 /* Bits of a stretch, as they are shared; and what this server holds of component j + k alone. */
-static struct operand bits_here(const struct stretch *s, struct bits x)
+static struct operand bits_here(const struct note_stretch *s, struct bits x)
 {
     return (struct operand){x.a + s->lane / 64, x.b + s->lane / 64};
 }
 
-static struct operand carried(const struct stretch *s, struct bits x, unsigned k)
+static struct operand carried(const struct note_stretch *s, struct bits x, unsigned k)
 {
     const struct operand all = bits_here(s, x);
     return (struct operand){s->role == k ? all.a : NULL, (s->role + 1) % 3 == k ? all.b : NULL};
 }
 
 /* The same, without component j + k. */
-static struct operand all_but(const struct stretch *s, struct bits x, unsigned k)
+static struct operand all_but(const struct note_stretch *s, struct bits x, unsigned k)
 {
     const struct operand all = bits_here(s, x);
     return (struct operand){s->role == k ? NULL : all.a, (s->role + 1) % 3 == k ? NULL : all.b};
 }
 
 /* c 2^shift times the bits x_j and x_(j+1) */
-static struct record_product of_bits(const struct stretch *s, struct bits x, int64_t c,
+static struct record_product of_bits(const struct note_stretch *s, struct bits x, int64_t c,
                                      unsigned shift)
 {
     return (struct record_product){carried(s, x, 0), carried(s, x, 1), c, RECORD_BOTH, shift,
@@ -95,14 +95,15 @@ static struct record_product of_bits(const struct stretch *s, struct bits x, int
 }
 
 /* c 2^shift times the bit x_(j+2) and a number */
-static struct record_product of_choice(const struct stretch *s, struct bits x, enum ring ring,
+static struct record_product of_choice(const struct note_stretch *s, struct bits x, enum ring ring,
                                        struct operand y, int64_t c, unsigned shift)
 {
     return (struct record_product){
         carried(s, x, 2), at_lane(ring, y, s->lane), c, RECORD_CHOICE, shift, ring};
 }
 
-static enum err end(const struct stretch *s, const struct record_product *products, unsigned count)
+static enum err end(const struct note_stretch *s, const struct record_product *products,
+                    unsigned count)
 {
     return record_numbers(s->p, s->ring,
                           &(struct record_sums){.products = products, .count = count}, s->z, s->n);
@@ -115,7 +116,7 @@ struct bit {
     struct operand t, out;
 };
 
-static enum err note_t(const struct stretch *s, const void *self)
+static enum err note_t(const struct note_stretch *s, const void *self)
 {
     const struct bit *b = self;
     const struct operand t = at_lane(s->ring, b->t, s->lane), x = all_but(s, b->x, 2);
@@ -125,7 +126,7 @@ static enum err note_t(const struct stretch *s, const void *self)
     return end(s, &product, 1);
 }
 
-static enum err note_out(const struct stretch *s, const void *self)
+static enum err note_out(const struct note_stretch *s, const void *self)
 {
     const struct bit *b = self;
     const struct operand t = at_lane(s->ring, b->t, s->lane), u = carried(s, b->x, 2);
@@ -151,7 +152,7 @@ enum err note_bit(struct party *p, enum ring ring, struct bits x, struct operand
 /* --- truncation ------------------------------------------------------------------------------- */
 
 /* One component of the right side. */
-static void right_of(const struct stretch *s, const struct note_truncation *v, void *z,
+static void right_of(const struct note_stretch *s, const struct note_truncation *v, void *z,
                      const struct right *of)
 {
     if (s->ring == RING_32)
@@ -162,7 +163,7 @@ static void right_of(const struct stretch *s, const struct note_truncation *v, v
         truncated128(z, of, ring_size(v->product), v->lift, s->n);
 }
 
-static enum err note_sum(const struct stretch *s, const void *self)
+static enum err note_sum(const struct note_stretch *s, const void *self)
 {
     const struct note_truncation *v = self;
     const struct operand out = at_lane(s->ring, v->out, s->lane), w = carried(s, v->top, 2);
@@ -192,7 +193,7 @@ static struct operand view64(struct share64 x, size_t lane)
 }
 
 /* V is carried by components j and j+1. */
-static enum err note_product(const struct stretch *s, const void *self)
+static enum err note_product(const struct note_stretch *s, const void *self)
 {
     const struct note_choice *c = self;
     const struct operand t = at_lane(RING_64, c->t, s->lane), v = view64(c->v, s->lane);

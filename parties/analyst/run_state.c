@@ -16,7 +16,7 @@
 
 static const char magic[] = "trefoil-run-4\n";
 
-struct asked {
+struct state_asked {
     uint32_t round;
     uint32_t skipped;     /* sequence numbers at which the servers have lost it */
     struct bytes request; /* empty: nothing was asked */
@@ -28,9 +28,9 @@ struct run_state {
     const struct study *study; /* borrowed */
     uint8_t run[REQUEST_RUN_SIZE];
     double left;
-    struct asked last, before;
-    struct asked *asked; /* the one of these that is asked now */
-    uint32_t sequence;   /* of the last */
+    struct state_asked last, before;
+    struct state_asked *asked; /* the one of these that is asked now */
+    uint32_t sequence;         /* of the last */
     bool ended;
     const uint8_t *lost; /* borrowed; NULL unless it is a lost run */
     struct log *log;
@@ -38,14 +38,14 @@ struct run_state {
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-static void write_asked(const struct asked *a, struct bytes *out)
+static void write_asked(const struct state_asked *a, struct bytes *out)
 {
     bytes_put_u32(out, a->round);
     bytes_put_u32(out, a->skipped);
     bytes_put_block(out, a->request.data, a->request.size);
 }
 
-static void read_asked(struct asked *a, struct reader *in)
+static void read_asked(struct state_asked *a, struct reader *in)
 {
     const uint8_t *request;
     size_t n = 0;
@@ -138,7 +138,7 @@ static enum err take_folder(struct run_state *s, const char *folder, const char 
     return log_fail(s->log, ERR_SYSTEM, "cannot lock %s: %s", path, strerror(errno));
 }
 
-static bool is_of(const struct asked *a, uint32_t round)
+static bool is_of(const struct state_asked *a, uint32_t round)
 {
     return a->request.size > 0 && a->round == round;
 }
@@ -285,7 +285,7 @@ enum err run_state_request(struct run_state *s, const struct ask *ask, const str
         s->sequence++;
         bytes_clear(&s->before.request);
         s->before = s->last;
-        s->last = (struct asked){0};
+        s->last = (struct state_asked){0};
     }
     s->last.round = round;
     return keep(s, ask);

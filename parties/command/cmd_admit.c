@@ -54,7 +54,7 @@ struct asker {
 };
 
 /* A token from the register, or a new one. */
-struct entry {
+struct admit_entry {
     struct token token; /* first: entries are ordered as tokens */
     bool asked;         /* gets a file of its own */
 };
@@ -63,7 +63,7 @@ struct admit {
     const char *study_path, *keys, *key, *tokens, *folder, *earlier_path;
     struct study *study, *earlier; /* earlier: may be NULL */
     struct identity *issuer;
-    struct entry *entry; /* those of the register, then the new ones */
+    struct admit_entry *entry; /* those of the register, then the new ones */
     size_t count, room, before;
     size_t renewed; /* tokens that an earlier issuer had signed */
     struct asker *asker;
@@ -138,7 +138,7 @@ static enum err take_token(struct admit *a, const struct line_reader *in, const 
     if (e != ERR_OK)
         return line_fail(in, e, "%s", token_hint(e));
     TRY(memory_room(&a->entry, &a->room, a->count + 1));
-    a->entry[a->count++] = (struct entry){.token = t};
+    a->entry[a->count++] = (struct admit_entry){.token = t};
     a->renewed += renewed;
     return ERR_OK;
 }
@@ -241,7 +241,7 @@ static enum err load_keys(struct admit *a)
     qsort(a->asker, a->askers, sizeof *a->asker, by_key);
     TRY(check_roles(a));
     for (size_t i = 0; i < a->askers; i++) {
-        struct entry wanted = {0}, *found = NULL;
+        struct admit_entry wanted = {0}, *found = NULL;
         memcpy(wanted.token.sign, a->asker[i].sign, sizeof wanted.token.sign);
         if (a->count > 0)
             found = bsearch(&wanted, a->entry, a->count, sizeof wanted, by_token_key);

@@ -124,7 +124,7 @@ static enum err read_all(const struct study *study, struct sources *from, struct
 }
 
 /* What comes out, and where to. */
-struct outcome {
+struct aim_outcome {
     const char *folder;
     size_t rows;
     uint64_t seed;
@@ -132,7 +132,7 @@ struct outcome {
     struct log *log;
 };
 
-static enum err make_aim(const struct outcome *o, const struct study *study,
+static enum err make_aim(const struct aim_outcome *o, const struct study *study,
                          const struct table *table, double rho)
 {
     struct aim_result *result CLEAN(aim_result_free) = NULL;
@@ -146,7 +146,7 @@ static enum err make_aim(const struct outcome *o, const struct study *study,
     return ERR_OK;
 }
 
-static enum err make_copula(const struct outcome *o, const struct study *study,
+static enum err make_copula(const struct aim_outcome *o, const struct study *study,
                             const struct table *table, double rho)
 {
     struct copula_result *result CLEAN(copula_result_free) = NULL;
@@ -181,7 +181,7 @@ static enum err take_look(const struct study *study, size_t linked,
 static enum err execute(struct sources *from, const char *folder, size_t rows, uint64_t seed,
                         bool quick, struct log *log)
 {
-    const struct outcome o = {folder, rows, seed, quick, log};
+    const struct aim_outcome o = {folder, rows, seed, quick, log};
     struct study *study CLEAN(study_free) = NULL;
     struct table *table CLEAN(table_free) = NULL;
     struct ledger_limits limits = {0};

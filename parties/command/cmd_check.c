@@ -52,7 +52,7 @@ static enum err check_arithmetic(const struct study *study, double *rho, struct 
     return ERR_OK;
 }
 
-struct wish {
+struct check_wish {
     const char *file, *key, *receipt, *statement;
     bool fingerprint;
 };
@@ -178,7 +178,7 @@ static enum err check_statement(const struct study *study, const char *path, str
     return ERR_OK;
 }
 
-static enum err check(const struct wish *w, struct log *log)
+static enum err check(const struct check_wish *w, struct log *log)
 {
     struct study *study CLEAN(study_free) = NULL;
     double rho;
@@ -196,7 +196,7 @@ static enum err check(const struct wish *w, struct log *log)
 
 static enum err run(int argc, char **argv, struct log *log)
 {
-    struct wish w = {0};
+    struct check_wish w = {0};
     const struct command_option options[] = {
         {.name = "key", .value = &w.key},
         {.name = "receipt", .value = &w.receipt},

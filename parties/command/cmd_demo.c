@@ -130,7 +130,7 @@ static enum err write_study(struct demo *d)
              "workload: {all: 2}\nbudget: {epsilon: 1, delta: 1e-6}\nnoise: box-muller\n"
              "person: {columns: [patient], normalise: [case, spaces]}\n"
              "link: {min_linked: %d}\n"
-             "rounds: %d\nservers:\n",
+             "rounds: %d\nsecurity: abort\nservers:\n",
              demo_data_domain_yaml(), MIN_LINKED, ROUNDS);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         TRY(make_key(d, demo_servers[i], key));

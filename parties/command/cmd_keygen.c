@@ -42,12 +42,12 @@ static void print(const struct public_identity *who, const char *name)
                public_identity_expired(who, date_today()) ? ": it has expired" : "");
 }
 
-struct wish {
+struct keygen_wish {
     const char *file, *show, *renew, *until, *name;
     bool force;
 };
 
-static enum err check_wish(const struct wish *w, uint32_t *last_day, struct log *log)
+static enum err check_wish(const struct keygen_wish *w, uint32_t *last_day, struct log *log)
 {
     if ((w->show == NULL) == (w->file == NULL))
         return log_fail(log, ERR_USAGE,
@@ -64,7 +64,7 @@ static enum err check_wish(const struct wish *w, uint32_t *last_day, struct log 
     return ERR_OK;
 }
 
-static enum err show(const struct wish *w, struct log *log)
+static enum err show(const struct keygen_wish *w, struct log *log)
 {
     struct identity *identity CLEAN(identity_free) = NULL;
     TRY(identity_load(&identity, w->show, log));
@@ -72,7 +72,7 @@ static enum err show(const struct wish *w, struct log *log)
     return ERR_OK;
 }
 
-static enum err make(const struct wish *w, uint32_t last_day, struct log *log)
+static enum err make(const struct keygen_wish *w, uint32_t last_day, struct log *log)
 {
     struct identity *base CLEAN(identity_free) = NULL;
     struct identity *made CLEAN(identity_free) = NULL;
@@ -91,7 +91,7 @@ static enum err make(const struct wish *w, uint32_t last_day, struct log *log)
 
 static enum err run(int argc, char **argv, struct log *log)
 {
-    struct wish w = {0};
+    struct keygen_wish w = {0};
     uint32_t last_day = 0;
     const struct command_option options[] = {
         {.name = "show", .value = &w.show},   {.name = "name", .value = &w.name},

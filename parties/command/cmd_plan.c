@@ -44,7 +44,7 @@ static const char help[] =
 
 #define ROUND_EXCHANGES 9 /* of a selection and its measurement, about */
 
-struct plan {
+struct plan_asked {
     struct study *study;
     struct bounds *bounds;
     struct aim_options options;
@@ -58,7 +58,7 @@ struct plan {
     struct log *log;
 };
 
-static void count(struct plan *p)
+static void count(struct plan_asked *p)
 {
     const struct workload *w = p->study->workload;
     for (size_t i = 0; i < p->study->owners; i++)
@@ -76,7 +76,7 @@ static void count(struct plan *p)
 
 /* --- what it takes --------------------------------------------------------------------------- */
 
-static void print_domain(const struct plan *p)
+static void print_domain(const struct plan_asked *p)
 {
     const struct workload *w = p->study->workload;
     printf("study %s: %zu attributes, at most %" PRIu64 " rows from %zu owners\n", p->study->name,
@@ -100,7 +100,7 @@ static int by_size(const void *a, const void *b)
  * *cells: of the one-ways, and of as many of the largest marginals as there are rounds. *asked: of
  * all marginals that a selection may ask about.
  */
-static enum err count_measured(const struct plan *p, const struct domain *d, uint64_t *cells,
+static enum err count_measured(const struct plan_asked *p, const struct domain *d, uint64_t *cells,
                                uint64_t *asked)
 {
     const struct workload *w = p->study->workload;
@@ -140,7 +140,8 @@ static uint64_t most_cells(const struct study *s)
  *             is kept of all refits
  *   drawing   a row's codes, its place and a value
  */
-static double analyst_bytes(const struct plan *p, uint64_t asked, uint64_t cells, uint64_t measured)
+static double analyst_bytes(const struct plan_asked *p, uint64_t asked, uint64_t cells,
+                            uint64_t measured)
 {
     const double asking = 56.0 * (double)asked;
     const double steps = fmax(16.0 * (double)cells, fmin(80.0 * (double)cells, 0x1p26));
@@ -155,7 +156,7 @@ static double analyst_bytes(const struct plan *p, uint64_t asked, uint64_t cells
     return 15e6 + fmax(asking, fmax(fmax(fitting, errors), drawing + 16.0 * (double)cells));
 }
 
-static bool merges(const struct plan *p)
+static bool merges(const struct plan_asked *p)
 {
     for (size_t i = 0; i < p->grouped.attributes; i++)
         if (p->grouped.attribute[i].size < p->study->domain->attribute[i].size)
@@ -163,7 +164,7 @@ static bool merges(const struct plan *p)
     return false;
 }
 
-static enum err print_model(const struct plan *p)
+static enum err print_model(const struct plan_asked *p)
 {
     const uint64_t most = most_cells(p->study);
     uint64_t measured, cells, asked, unmerged, all;
@@ -201,7 +202,7 @@ static void print_upload(const struct study *s, size_t i)
                s->owner[i].records ? "records" : "counts");
 }
 
-static void print_uploads(const struct plan *p)
+static void print_uploads(const struct plan_asked *p)
 {
     const struct study *s = p->study;
     uint64_t all = 0;
@@ -226,7 +227,7 @@ static void print_uploads(const struct plan *p)
 
 /* --- what comes out -------------------------------------------------------------------------- */
 
-static enum err print_questions(const struct plan *p)
+static enum err print_questions(const struct plan_asked *p)
 {
     struct expect *list CLEAN(memory_release) = NULL;
     uint64_t multiplier;
@@ -241,7 +242,7 @@ static enum err print_questions(const struct plan *p)
 
 /* --- what cannot work ------------------------------------------------------------------------ */
 
-static enum err check(const struct plan *p)
+static enum err check(const struct plan_asked *p)
 {
     const uint64_t limit = ((uint64_t)p->study->max_mib << 20) / sizeof(double);
     if (p->one_way_cells <= limit)
@@ -252,14 +253,14 @@ static enum err check(const struct plan *p)
                     p->one_way_cells, limit);
 }
 
-static void clear(struct plan *p)
+static void clear(struct plan_asked *p)
 {
     memory_free(&p->grouped.attribute);
     bounds_free(&p->bounds);
     study_free(&p->study);
 }
 
-static enum err print_servers(const struct plan *p)
+static enum err print_servers(const struct plan_asked *p)
 {
     TRY(plan_servers(p->study));
     if (p->ranks == 0)
@@ -267,7 +268,7 @@ static enum err print_servers(const struct plan *p)
     return plan_ranks(p->study, (unsigned)p->ranks, p->lanes > 0 ? (unsigned)p->lanes : 1, p->log);
 }
 
-static enum err plan_copula(const struct plan *p, double rho)
+static enum err plan_copula(const struct plan_asked *p, double rho)
 {
     plan_copula_size(p->study, p->rows);
     TRY(method_print(stdout, p->study, (double)p->rows, rho));
@@ -277,7 +278,7 @@ static enum err plan_copula(const struct plan *p, double rho)
 }
 
 /* Reads --left. */
-static enum err take_left(struct plan *p)
+static enum err take_left(struct plan_asked *p)
 {
     struct ledger_limits limits;
     char *end;
@@ -293,7 +294,7 @@ static enum err take_left(struct plan *p)
     return ERR_OK;
 }
 
-static enum err plan(struct plan *p, const char *path)
+static enum err plan(struct plan_asked *p, const char *path)
 {
     struct ledger_limits limits;
     TRY(study_load(&p->study, path, p->log));
@@ -319,7 +320,7 @@ static enum err plan(struct plan *p, const char *path)
 static enum err run(int argc, char **argv, struct log *log)
 {
     const char *file = NULL;
-    struct plan p CLEAN(clear) = {.log = log};
+    struct plan_asked p CLEAN(clear) = {.log = log};
     const struct command_option options[] = {
         {.name = "left", .value = &p.left},
         {.name = "ranks", .number = &p.ranks, .least = 2, .most = SESSION_ALL_MAX},

@@ -39,27 +39,27 @@ static const char help[] =
     "example:\n"
     "  trefoil query result \"SELECT AVG(age) FROM t WHERE sex = 'f' GROUP BY ward\"\n";
 
-enum form { FORM_TEXT, FORM_CSV, FORM_JSON };
+enum query_form { FORM_TEXT, FORM_CSV, FORM_JSON };
 
-struct asked {
+struct query_asked {
     struct question *question;
     struct answer *answer;
     struct bytes text;
 };
 
-struct asking {
+struct query_asking {
     struct released model;
     double level; /* of intervals; 0: none are wanted */
-    enum form form;
+    enum query_form form;
     size_t asked;
-    struct asked *one;
+    struct query_asked *one;
     json_t *list; /* of answers, if they are JSON */
     struct bytes out;
     struct progress progress;
     struct log *log;
 };
 
-static void asking_clear(struct asking *k)
+static void asking_clear(struct query_asking *k)
 {
     progress_detach(&k->progress, k->log);
     for (size_t i = 0; i < k->asked; i++) {
@@ -75,7 +75,7 @@ static void asking_clear(struct asking *k)
 
 /* --- the model -------------------------------------------------------------------------------- */
 
-static enum err load(struct asking *k, const char *path)
+static enum err load(struct query_asking *k, const char *path)
 {
     char file[FILE_PATH];
     TRY(file_in(file, path, "model", k->log));
@@ -85,7 +85,7 @@ static enum err load(struct asking *k, const char *path)
     return released_sums(&k->model, k->log);
 }
 
-static enum err load_errors(struct asking *k, const char *path)
+static enum err load_errors(struct query_asking *k, const char *path)
 {
     char model[FILE_PATH], file[FILE_PATH];
     if (k->level == 0)
@@ -119,7 +119,7 @@ static void print_column(const struct domain_attribute *a)
 
 /* --- questions -------------------------------------------------------------------------------- */
 
-static enum err put(struct asking *k, const struct answers_entry *e, bool first)
+static enum err put(struct query_asking *k, const struct answers_entry *e, bool first)
 {
     char left[100];
     switch (k->form) {
@@ -140,12 +140,12 @@ static enum err put(struct asking *k, const struct answers_entry *e, bool first)
 }
 
 /* Takes over the question. */
-static enum err answer_one(struct asking *k, struct questions_next *next)
+static enum err answer_one(struct query_asking *k, struct questions_next *next)
 {
-    struct asked *one;
+    struct query_asked *one;
     TRY(memory_extend(&k->one, k->asked + 1));
     one = &k->one[k->asked++];
-    *one = (struct asked){.question = next->question};
+    *one = (struct query_asked){.question = next->question};
     next->question = NULL;
     bytes_put(&one->text, next->text, next->size);
     TRY(bytes_ok(&one->text));
@@ -153,7 +153,7 @@ static enum err answer_one(struct asking *k, struct questions_next *next)
 }
 
 /* Finds the intervals of all answers together, so that each refit is made once. */
-static enum err find_intervals(struct asking *k)
+static enum err find_intervals(struct query_asking *k)
 {
     const struct answer_terms terms = {.model = k->model.sums,
                                        .inside = &k->model.inside,
@@ -171,10 +171,10 @@ static enum err find_intervals(struct asking *k)
     return answer_intervals(list, k->asked, &terms);
 }
 
-static enum err put_all(struct asking *k)
+static enum err put_all(struct query_asking *k)
 {
     for (size_t i = 0; i < k->asked; i++) {
-        const struct asked *one = &k->one[i];
+        const struct query_asked *one = &k->one[i];
         struct answers_entry e = {.text = (const char *)one->text.data,
                                   .size = one->text.size,
                                   .answer = one->answer,
@@ -191,7 +191,7 @@ static enum err put_all(struct asking *k)
     return ERR_OK;
 }
 
-static enum err answer_all(struct asking *k, struct questions *q)
+static enum err answer_all(struct query_asking *k, struct questions *q)
 {
     for (;;) {
         struct questions_next next CLEAN(questions_next_clear) = {0};
@@ -203,7 +203,7 @@ static enum err answer_all(struct asking *k, struct questions *q)
     }
 }
 
-static enum err answer(struct asking *k, const char *text, const char *file)
+static enum err answer(struct query_asking *k, const char *text, const char *file)
 {
     struct questions q CLEAN(questions_clear) = {.domain = k->model.domain, .log = k->log};
     TRY(file != NULL ? questions_file(&q, file) : questions_text(&q, text));
@@ -211,7 +211,7 @@ static enum err answer(struct asking *k, const char *text, const char *file)
 }
 
 /* Nothing is printed before everything is answered. */
-static enum err print(struct asking *k)
+static enum err print(struct query_asking *k)
 {
     if (k->form == FORM_JSON) {
         if (json_dumpf(k->list, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) != 0)
@@ -226,10 +226,10 @@ static enum err print(struct asking *k)
 
 #define QUESTIONS_MAX 256
 
-static enum err execute(const char *const *given, size_t count, const char *file, enum form form,
-                        double level, bool columns, struct log *log)
+static enum err execute(const char *const *given, size_t count, const char *file,
+                        enum query_form form, double level, bool columns, struct log *log)
 {
-    struct asking k CLEAN(asking_clear) = {.form = form, .level = level, .log = log};
+    struct query_asking k CLEAN(asking_clear) = {.form = form, .level = level, .log = log};
     k.progress = progress_start(stderr, NULL, 0);
     progress_attach(&k.progress, log);
     TRY(load(&k, given[0]));

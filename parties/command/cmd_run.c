@@ -62,7 +62,7 @@ static const char help[] =
     "example:\n"
     "  trefoil run study.yaml --key analyst.key --out result\n";
 
-struct run {
+struct run_asked {
     struct study *study;
     struct identity *me;
     struct bounds *bounds;
@@ -88,7 +88,7 @@ static void show_wait(void *progress, const char *what)
 }
 
 /* Says how far the run in the folder has got, if there is one. */
-static void say_begun(struct run *r)
+static void say_begun(struct run_asked *r)
 {
     if (run_state_begun(r->state))
         progress_say(&r->progress, "continuing the run that was begun here");
@@ -105,13 +105,13 @@ static void show_adding(void *progress, double share)
     progress_wait(progress, what);
 }
 
-static bool is_copula(const struct run *r)
+static bool is_copula(const struct run_asked *r)
 {
     return r->study->method == STUDY_COPULA;
 }
 
 /* Says what can be done once too few rows were linked. */
-static const char *next_of(const struct run *r, char text[320])
+static const char *next_of(const struct run_asked *r, char text[320])
 {
     static const char mend[] = "Owners may correct their tables and run share --replace for "
                                "another run, with another --out";
@@ -131,7 +131,7 @@ static const char *next_of(const struct run *r, char text[320])
 }
 
 /* What was opened is here, however this ends. */
-static enum err close_run(struct run *r)
+static enum err close_run(struct run_asked *r)
 {
     enum err e;
     progress_wait(&r->progress, "closing the session");
@@ -142,7 +142,7 @@ static enum err close_run(struct run *r)
     return e;
 }
 
-static enum err too_few(struct run *r)
+static enum err too_few(struct run_asked *r)
 {
     const struct study *s = r->study;
     char next[320];
@@ -159,7 +159,7 @@ static enum err too_few(struct run *r)
 }
 
 /* Finds with what budget the run begins, or began. */
-static enum err find_budget(struct run *r, struct ledger_limits *limits)
+static enum err find_budget(struct run_asked *r, struct ledger_limits *limits)
 {
     const double all = r->rho;
     TRY(remote_begin(&r->remote));
@@ -174,7 +174,7 @@ static enum err find_budget(struct run *r, struct ledger_limits *limits)
 }
 
 /* Finds how many rows were linked, before more is spent. */
-static enum err take_look(struct run *r, const struct ledger_limits *limits)
+static enum err take_look(struct run_asked *r, const struct ledger_limits *limits)
 {
     int64_t value;
     TRY(price_look(r->study, limits, &r->remote.look, r->log));
@@ -187,7 +187,7 @@ static enum err take_look(struct run *r, const struct ledger_limits *limits)
     return r->linked < r->study->link.min_linked ? too_few(r) : ERR_OK;
 }
 
-static enum err make_copula(struct run *r)
+static enum err make_copula(struct run_asked *r)
 {
     const struct aim_backend backend = remote_backend(&r->remote);
     struct copula_options options;
@@ -200,7 +200,7 @@ static enum err make_copula(struct run *r)
     return ERR_OK;
 }
 
-static enum err make_model(struct run *r, unsigned rounds)
+static enum err make_model(struct run_asked *r, unsigned rounds)
 {
     const struct aim_backend backend = remote_backend(&r->remote);
     struct aim_options options;
@@ -214,7 +214,8 @@ static enum err make_model(struct run *r, unsigned rounds)
     return aim_run(&r->result, &options, &backend, r->log);
 }
 
-static enum err play(struct run *r, struct ledger_limits *limits, int64_t wait_ms, unsigned rounds)
+static enum err play(struct run_asked *r, struct ledger_limits *limits, int64_t wait_ms,
+                     unsigned rounds)
 {
     double begin = clock_now_s();
     TRY(netio_new(&r->netio, r->log));
@@ -236,7 +237,7 @@ static enum err play(struct run *r, struct ledger_limits *limits, int64_t wait_m
     return ERR_OK;
 }
 
-static struct run_stats stats_of(const struct run *r)
+static struct run_stats stats_of(const struct run_asked *r)
 {
     return (struct run_stats){
         .study = r->study,
@@ -262,7 +263,7 @@ struct run_terms {
 };
 
 /* What the servers signed is kept beside the key and in the folder, since one may be lost. */
-static enum err call_witness(struct run *r, const struct run_terms *t)
+static enum err call_witness(struct run_asked *r, const struct run_terms *t)
 {
     char path[FILE_PATH];
     struct roster_person self;
@@ -275,7 +276,7 @@ static enum err call_witness(struct run *r, const struct run_terms *t)
 }
 
 /* Writes what was opened, and the model and rows that follow from it. */
-static enum err release_data(struct run *r, const struct run_terms *t)
+static enum err release_data(struct run_asked *r, const struct run_terms *t)
 {
     progress_wait(&r->progress, "drawing the synthetic rows");
     return is_copula(r) ? release_copula(t->folder, r->study, r->copula, r->rho, (size_t)t->rows,
@@ -285,7 +286,7 @@ static enum err release_data(struct run *r, const struct run_terms *t)
 }
 
 /* Makes the rest, some of it from what the servers counted. */
-static enum err release(struct run *r, const struct run_terms *t)
+static enum err release(struct run_asked *r, const struct run_terms *t)
 {
     const struct errors_progress refits = {.fitted = progress_refits, .self = &r->progress};
     const struct run_stats stats = stats_of(r);
@@ -303,7 +304,7 @@ static enum err release(struct run *r, const struct run_terms *t)
     return ERR_OK;
 }
 
-static enum err execute(struct run *r, struct run_terms *t)
+static enum err execute(struct run_asked *r, struct run_terms *t)
 {
     enum err e, closed = ERR_OK;
     struct ledger_limits limits;
@@ -332,7 +333,7 @@ static enum err execute(struct run *r, struct run_terms *t)
     return closed;
 }
 
-static void end(struct run *r)
+static void end(struct run_asked *r)
 {
     progress_detach(&r->progress, r->log);
     aim_result_free(&r->result);
@@ -378,7 +379,7 @@ static enum err run(int argc, char **argv, struct log *log)
     const char *lost = NULL;
     uint8_t number[REQUEST_RUN_SIZE];
     struct run_terms t = {.wait_s = 3600, .seed = 1};
-    struct run r = {.log = log};
+    struct run_asked r = {.log = log};
     struct adviser adviser CLEAN(adviser_stop) = {0};
     const struct command_option options[] = {
         {.name = "key", .value = &t.key, .needed = "FILE"},

@@ -190,12 +190,12 @@ static struct patient draw_patient(struct random *r, const struct skew *k)
 }
 
 /* A row, in the two parts that two hospitals may have. */
-struct row {
+struct demo_row {
     char person[80], stay[80];
 };
 
 /* Also draws whether values are missing, so that each row uses the stream in the same order. */
-static struct row draw_row(struct random *r, const struct skew *k)
+static struct demo_row draw_row(struct random *r, const struct skew *k)
 {
     static const char *const smokers[] = {"never", "former", "current"};
     static const char *const diagnoses[] = {"heart",  "lung",      "cancer",
@@ -205,7 +205,7 @@ static struct row draw_row(struct random *r, const struct skew *k)
     const struct patient p = draw_patient(r, k);
     const bool no_smoker = chance(r, k->no_smoker);
     char bmi[16] = "", pressure[16] = "";
-    struct row row;
+    struct demo_row row;
     /* the injured are weighed less often: values are not missing at random */
     if (!chance(r, k->no_bmi * (p.diagnosis == INJURY ? 2 : 1)))
         snprintf(bmi, sizeof bmi, "%.1f", p.bmi);
@@ -237,7 +237,7 @@ static enum err write_hospital(const char *folder, size_t index, struct random *
     struct bytes b CLEAN(bytes_clear) = {0};
     text_put(&b, "%s,%s%s", person_columns, stay_columns, k->line_end);
     for (uint32_t i = 0; i < h->rows; i++) {
-        const struct row row = draw_row(r, k);
+        const struct demo_row row = draw_row(r, k);
         text_put(&b, "%s,%s%s", row.person, row.stay, k->line_end);
     }
     return write_file(folder, h->name, &b, log);
@@ -254,7 +254,7 @@ static enum err write_linked(const char *folder, struct random *r, struct log *l
     for (uint32_t i = 0; i < h[1].rows - LINKED; i++)
         text_put(&second, "h%04u,%s%s", 7000 + i, draw_row(r, k).stay, k->line_end);
     for (uint32_t i = 0; i < h[0].rows; i++) {
-        const struct row row = draw_row(r, k);
+        const struct demo_row row = draw_row(r, k);
         text_put(&first, "P %04u,%s%s", 3 * i + 1, row.person, k->line_end);
         if (i < LINKED)
             text_put(&second, "p%04u,%s%s", 3 * i + 1, row.stay, k->line_end);

@@ -31,12 +31,12 @@ static enum err error_of_central(const struct demo *d, const struct table *table
 
 /* Errors against all patients: Trefoil's, central AIM's, each hospital's alone. */
 #define TABLES (2 + DEMO_POPULATIONS)
-struct errors {
+struct demo_errors {
     char name[TABLES][64];
     double error[TABLES];
 };
 
-static enum err find_errors(const struct demo *d, struct errors *x)
+static enum err find_errors(const struct demo *d, struct demo_errors *x)
 {
     char path[FILE_PATH];
     demo_path(d, path, "result/synthetic.csv");
@@ -55,7 +55,7 @@ static enum err find_errors(const struct demo *d, struct errors *x)
     return ERR_OK;
 }
 
-static void show_errors(const struct demo *d, const struct errors *x)
+static void show_errors(const struct demo *d, const struct demo_errors *x)
 {
     printf("\nError against all %zu patients: mean over the %zu two-way marginals of\n"
            "sum |p - q|, from 0 (alike) to 2. Only a demo can compute this.\n\n",
@@ -65,7 +65,7 @@ static void show_errors(const struct demo *d, const struct errors *x)
 }
 
 /* Writes the run's report again, now beside the truth, which no real study has. */
-static enum err write_report(const struct demo *d, const struct errors *x)
+static enum err write_report(const struct demo *d, const struct demo_errors *x)
 {
     const struct workload *w = d->study->workload;
     const char *name[TABLES];
@@ -175,7 +175,7 @@ static void show_guarantee(const struct demo *d)
 
 enum err demo_show(const struct demo *d)
 {
-    struct errors errors;
+    struct demo_errors errors;
     TRY(show_costs(d));
     TRY(find_errors(d, &errors));
     show_errors(d, &errors);

@@ -30,7 +30,7 @@
 #define PROGRAM_BYTES 50e6
 #define LANE_BYTES 256e6 /* that a rank's lanes together work in */
 
-struct work {
+struct ranks_work {
     double count, noise, choose; /* seconds of one lane of each server */
     double uploads, group;       /* bytes that a server with vectors holds; of the largest group */
     double sums, samples;        /* bytes of shares: counted cells; noise that ranks make */
@@ -73,8 +73,8 @@ static enum err record_s(const struct study *s, double cells, double *seconds)
     return ERR_OK;
 }
 
-static void add_owner(struct work *w, const struct study *s, size_t i, double times, double cells,
-                      double record)
+static void add_owner(struct ranks_work *w, const struct study *s, size_t i, double times,
+                      double cells, double record)
 {
     const struct study_owner *o = study_owner(s, i);
     const double bytes = (double)study_upload_bytes(s, i);
@@ -84,7 +84,7 @@ static void add_owner(struct work *w, const struct study *s, size_t i, double ti
     w->group = fmax(w->group, GROUP_OWNERS * bytes);
 }
 
-static enum err add_up(struct work *w, const struct study *s)
+static enum err add_up(struct ranks_work *w, const struct study *s)
 {
     const struct workload *load = s->workload;
     const struct price_noise noise = price_noise(s);
@@ -122,7 +122,7 @@ static void print_line(const char *what, double one, double all)
 enum err plan_ranks(const struct study *s, unsigned ranks, unsigned lanes, struct log *log)
 {
     const double r = ranks, t = lanes, all = r * t, other = (r - 1) / r;
-    struct work w = {0};
+    struct ranks_work w = {0};
     double passed, rank0, sum;
     if (ranks * lanes > SESSION_ALL_MAX)
         return log_fail(log, ERR_USAGE, "%u ranks of %u lanes are %u; a session has %d at most",

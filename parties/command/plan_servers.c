@@ -14,12 +14,12 @@
 #define FAR_S 0.04 /* a round between servers in different countries */
 
 /* What each server sends, and how long two cores take for all three. */
-struct work {
+struct servers_work {
     double rounds, bytes, seconds;
 };
 
 static void print_work(const struct study *study, enum study_security security,
-                       const struct work *w)
+                       const struct servers_work *w)
 {
     printf("  %-11s %9.0f %13s %10.0f s %11.0f s%s\n", study_security_word(security), w->rounds,
            words_bytes((uint64_t)w->bytes).text, ceil(w->seconds), ceil(w->rounds * FAR_S),
@@ -48,7 +48,7 @@ static double batches(uint64_t samples, const struct tape_cost *cost)
     return (double)((samples + cost->batch - 1) / cost->batch);
 }
 
-static struct work noise_work(const struct study *study, enum study_security security)
+static struct servers_work noise_work(const struct study *study, enum study_security security)
 {
     const struct price_noise noise = price_noise(study);
     const enum noise_kind kind = study->noise;
@@ -57,11 +57,11 @@ static struct work noise_work(const struct study *study, enum study_security sec
     double per_s;
     const struct tape_messages *gauss = messages_of(of_gauss, security, &per_s),
                                *gumbel = messages_of(of_gumbel, security, &per_s);
-    return (struct work){.rounds = batches(noise.gauss, of_gauss) * gauss->rounds +
-                                   batches(noise.gumbel, of_gumbel) * gumbel->rounds,
-                         .bytes = (double)noise.gauss * gauss->bytes +
-                                  (double)noise.gumbel * gumbel->bytes,
-                         .seconds = (double)(noise.gauss + noise.gumbel) / per_s};
+    return (struct servers_work){.rounds = batches(noise.gauss, of_gauss) * gauss->rounds +
+                                           batches(noise.gumbel, of_gumbel) * gumbel->rounds,
+                                 .bytes = (double)noise.gauss * gauss->bytes +
+                                          (double)noise.gumbel * gumbel->bytes,
+                                 .seconds = (double)(noise.gauss + noise.gumbel) / per_s};
 }
 
 /* Prints how much of it idle servers make before a run. */
@@ -86,7 +86,7 @@ static void print_noise(const struct study *study)
            "  security    exchanges         bytes         time       waiting\n",
            noise.gauss, noise.gumbel, 1e3 * FAR_S);
     for (unsigned s = STUDY_SEMI_HONEST; s <= STUDY_ABORT; s++) {
-        const struct work w = noise_work(study, (enum study_security)s);
+        const struct servers_work w = noise_work(study, (enum study_security)s);
         print_work(study, (enum study_security)s, &w);
     }
     print_ahead(study);
@@ -102,9 +102,9 @@ static void print_noise(const struct study *study)
 #define FLUSH_ROUNDS 8
 #define FLUSH_BYTES (192.0 * 1024 * 1024 / 6)
 
-static struct work bound_work(const struct link_cost *cost, enum study_security security)
+static struct servers_work bound_work(const struct link_cost *cost, enum study_security security)
 {
-    struct work w = {.rounds = (double)cost->rounds, .bytes = 8 * (double)cost->words};
+    struct servers_work w = {.rounds = (double)cost->rounds, .bytes = 8 * (double)cost->words};
     switch (security) {
     case STUDY_SEMI_HONEST:
         w.seconds = w.bytes / BOUND_BYTES_S;
@@ -120,7 +120,7 @@ static struct work bound_work(const struct link_cost *cost, enum study_security 
 static void print_merging(const struct study *study, const struct link_cost *cost)
 {
     for (unsigned s = STUDY_SEMI_HONEST; s <= STUDY_ABORT; s++) {
-        const struct work w = bound_work(cost, (enum study_security)s);
+        const struct servers_work w = bound_work(cost, (enum study_security)s);
         print_work(study, (enum study_security)s, &w);
     }
 }

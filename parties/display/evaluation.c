@@ -22,14 +22,14 @@ void evaluation_clear(struct evaluation *e)
 }
 
 /* The worst comes first. */
-struct entry {
+struct evaluation_entry {
     double error;
     size_t index;
 };
 
 static int by_error(const void *a, const void *b)
 {
-    const struct entry *x = a, *y = b;
+    const struct evaluation_entry *x = a, *y = b;
     if (x->error != y->error)
         return x->error > y->error ? -1 : 1;
     return x->index < y->index ? -1 : 1;
@@ -51,10 +51,10 @@ static void print_rest(FILE *out, size_t all, size_t worst)
 static enum err print_marginals(FILE *out, const struct evaluation *e, size_t worst)
 {
     const struct workload *w = e->study->asked;
-    struct entry *order CLEAN(memory_release) = NULL;
+    struct evaluation_entry *order CLEAN(memory_release) = NULL;
     TRY(memory_new(&order, w->cliques));
     for (size_t i = 0; i < w->cliques; i++)
-        order[i] = (struct entry){e->each[SIDE_SYNTHETIC][i], i};
+        order[i] = (struct evaluation_entry){e->each[SIDE_SYNTHETIC][i], i};
     qsort(order, w->cliques, sizeof *order, by_error);
     fprintf(out,
             "mean L1 error of a marginal: %.4f  (independent columns %.4f, a resample %.4f)\n"
@@ -113,13 +113,13 @@ static void print_correlation(FILE *out, double r)
 
 static enum err print_correlations(FILE *out, const struct evaluation *e, size_t worst)
 {
-    struct entry *order CLEAN(memory_release) = NULL;
+    struct evaluation_entry *order CLEAN(memory_release) = NULL;
     TRY(memory_new(&order, e->pairs));
     if (e->pairs == 0)
         return ERR_OK;
     for (size_t i = 0; i < e->pairs; i++) {
         double off = fabs(e->pair[i].of[SIDE_SYNTHETIC] - e->pair[i].real);
-        order[i] = (struct entry){isnan(off) ? 0 : off, i};
+        order[i] = (struct evaluation_entry){isnan(off) ? 0 : off, i};
     }
     qsort(order, e->pairs, sizeof *order, by_error);
     fputs("correlation\n    real  synth.  indep.  resample\n", out);

@@ -9,13 +9,13 @@
 #define SHOWN_MOST 30 /* more are folded away, except those that fit worst */
 #define ALL_MOST 500  /* and beyond that left out */
 
-struct fit {
+struct report_fitting {
     size_t measurement;
     double error, expected; /* shares of the rows, 0 to 2 and more */
     uint64_t cells;
 };
 
-static enum err fit_of(const struct report *r, size_t i, struct fit *f)
+static enum err fit_of(const struct report *r, size_t i, struct report_fitting *f)
 {
     const struct measurement *m = &r->measurement[i];
     const uint64_t cells = measurement_cells(m, r->domain);
@@ -23,7 +23,7 @@ static enum err fit_of(const struct report *r, size_t i, struct fit *f)
     double *counts CLEAN(memory_release) = NULL;
     TRY(memory_new(&counts, cells));
     TRY(report_measured(r, m, counts));
-    *f = (struct fit){i, 0, sqrt(2 / M_PI) * m->sigma * (double)cells / rows, cells};
+    *f = (struct report_fitting){i, 0, sqrt(2 / M_PI) * m->sigma * (double)cells / rows, cells};
     for (uint64_t k = 0; k < cells; k++)
         f->error += fabs(counts[k] - m->y[k]) / rows;
     return ERR_OK;
@@ -31,7 +31,7 @@ static enum err fit_of(const struct report *r, size_t i, struct fit *f)
 
 static int worst_first(const void *a, const void *b)
 {
-    const struct fit *x = a, *y = b;
+    const struct report_fitting *x = a, *y = b;
     const double u = x->error / x->expected, v = y->error / y->expected;
     if (u != v)
         return u < v ? 1 : -1;
@@ -40,11 +40,11 @@ static int worst_first(const void *a, const void *b)
 
 static int in_order(const void *a, const void *b)
 {
-    const struct fit *x = a, *y = b;
+    const struct report_fitting *x = a, *y = b;
     return (x->measurement > y->measurement) - (x->measurement < y->measurement);
 }
 
-static void put_row(const struct report *r, const struct fit *f, double most)
+static void put_row(const struct report *r, const struct report_fitting *f, double most)
 {
     const struct measurement *m = &r->measurement[f->measurement];
     text_put(r->out, "<tr><td class=\"n hide\">%zu</td><th scope=\"row\">",
@@ -58,7 +58,7 @@ static void put_row(const struct report *r, const struct fit *f, double most)
              f->error, f->expected, f->cells, m->sigma);
 }
 
-static void put_table(const struct report *r, const struct fit *f, size_t n, double most)
+static void put_table(const struct report *r, const struct report_fitting *f, size_t n, double most)
 {
     text_put(r->out,
              "<div class=\"wide\"><table class=\"rows\"><thead><tr>"
@@ -72,7 +72,7 @@ static void put_table(const struct report *r, const struct fit *f, size_t n, dou
     text_put(r->out, "</tbody></table></div>\n");
 }
 
-static void put_folded(const struct report *r, struct fit *f, double most)
+static void put_folded(const struct report *r, struct report_fitting *f, double most)
 {
     const size_t all = r->measurements, n = all < ALL_MOST ? all : ALL_MOST;
     qsort(f, all, sizeof *f, worst_first);
@@ -105,7 +105,7 @@ static void put_known(const struct report *r)
 
 enum err report_fit(const struct report *r)
 {
-    struct fit *f CLEAN(memory_release) = NULL;
+    struct report_fitting *f CLEAN(memory_release) = NULL;
     double most = 0;
     TRY(memory_new(&f, r->measurements));
     for (size_t i = 0; i < r->measurements; i++) {

@@ -18,7 +18,7 @@
 #define NAME_CUT 10    /* characters of a name below */
 #define NAME_LEFT 12   /* on the left; capitals, too, have room there */
 
-struct side {
+struct heat_side {
     uint16_t attribute;
     struct report_slots slots;
     double *at;   /* where slots begin and end: slots.count + 1 places, and a gap after ranges */
@@ -29,13 +29,13 @@ struct side {
 struct heat {
     const struct report *r;
     const struct report_pair *pair;
-    struct side across, down;
+    struct heat_side across, down;
     double *cell;  /* rows; down by across, row-major */
     double *codes; /* how many cells of the marginal each has */
     double total;
 };
 
-static void side_clear(struct side *s)
+static void side_clear(struct heat_side *s)
 {
     report_slots_clear(&s->slots);
     memory_free(&s->at);
@@ -51,7 +51,7 @@ static void clear(struct heat *h)
 }
 
 /* Places ranges to scale, then names, each with the same room. */
-static enum err place(struct side *s, double length)
+static enum err place(struct heat_side *s, double length)
 {
     const size_t names = s->slots.count - s->slots.ranges;
     double ranges = length - NAME_ROOM * (double)names, each = NAME_ROOM;
@@ -67,7 +67,7 @@ static enum err place(struct side *s, double length)
     return ERR_OK;
 }
 
-static enum err side_new(const struct report *r, struct side *s, uint16_t attribute)
+static enum err side_new(const struct report *r, struct heat_side *s, uint16_t attribute)
 {
     const struct domain_attribute *a = &r->domain->attribute[attribute];
     const struct clique clique = {1, {attribute}};
@@ -105,18 +105,18 @@ static enum err add_up(struct heat *h)
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-struct box {
+struct heat_box {
     double x, y, width, height;
 };
 
-static struct box box_of(const struct heat *h, size_t a, size_t b)
+static struct heat_box box_of(const struct heat *h, size_t a, size_t b)
 {
     /* numbers ascend upwards, names are read downwards */
-    const struct side *d = &h->down;
+    const struct heat_side *d = &h->down;
     const double ranges = d->at[d->slots.ranges];
     const bool up = b < d->slots.ranges;
-    return (struct box){LEFT + h->across.at[a], up ? ranges - d->at[b + 1] : d->at[b],
-                        h->across.at[a + 1] - h->across.at[a], d->at[b + 1] - d->at[b]};
+    return (struct heat_box){LEFT + h->across.at[a], up ? ranges - d->at[b + 1] : d->at[b],
+                             h->across.at[a + 1] - h->across.at[a], d->at[b + 1] - d->at[b]};
 }
 
 /* Rows as the eye sees them: by area if ranges are to scale, so that wide bins are not dark. */
@@ -141,7 +141,7 @@ static void draw_shades(const struct heat *h)
     for (unsigned shade = 1; shade <= SHADES; shade++) {
         size_t n = 0;
         for (size_t i = 0; i < columns * rows; i++) {
-            const struct box b = box_of(h, i % columns, i / columns);
+            const struct heat_box b = box_of(h, i % columns, i / columns);
             const double v = sqrt(fmax(0, density(h, i % columns, i / columns)) / most);
             if ((unsigned)lround(v * SHADES) != shade)
                 continue;
@@ -169,7 +169,7 @@ static void draw_marks(const struct heat *h)
     const size_t columns = h->across.slots.count, rows = h->down.slots.count;
     size_t n = 0;
     for (size_t i = 0; i < columns * rows; i++) {
-        const struct box b = box_of(h, i % columns, i / columns);
+        const struct heat_box b = box_of(h, i % columns, i / columns);
         const int sign = differs(h, i % columns, i / columns);
         const double x = b.x + b.width / 2, y = b.y + b.height / 2;
         if (sign == 0 || b.width < CELL_LEAST || b.height < CELL_LEAST)
@@ -189,7 +189,7 @@ static void put_number(const struct heat *h, double x, double y, const char *cla
 
 static void draw_down_names(const struct heat *h)
 {
-    const struct side *s = &h->down;
+    const struct heat_side *s = &h->down;
     const double ranges = s->at[s->slots.ranges];
     if (s->slots.ranges > 0) {
         put_number(h, LEFT - 5, ranges - 1, " end", s->slots.slot[0].low);
@@ -206,7 +206,7 @@ static void draw_down_names(const struct heat *h)
 /* Names of columns are turned, so that each has room. */
 static void draw_across_names(const struct heat *h)
 {
-    const struct side *s = &h->across;
+    const struct heat_side *s = &h->across;
     const double y = h->down.length;
     if (s->slots.ranges > 0) {
         put_number(h, LEFT, y + 14, "", s->slots.slot[0].low);

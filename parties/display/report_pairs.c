@@ -11,7 +11,7 @@
 #define HEAT_MOST 12                        /* pictures of measured pairs */
 #define PAIR_CELLS_MOST (UINT64_C(1) << 22) /* of a pair, or of a table on the way to it */
 
-struct pairs {
+struct report_pairs {
     const struct report *r;
     size_t count, measured, listed;
     struct report_pair *pair;        /* all, by report_pair_place() */
@@ -20,7 +20,7 @@ struct pairs {
     size_t attributes;
 };
 
-static void clear(struct pairs *p)
+static void clear(struct report_pairs *p)
 {
     memory_free(&p->pair);
     memory_free(&p->list);
@@ -32,7 +32,7 @@ static void clear(struct pairs *p)
  * A cell of the pair is a sum of a larger marginal's cells, with the variance of that sum. Over all
  * measurements, inverse variances add up.
  */
-static void note(struct pairs *p, size_t i, uint16_t x, uint16_t y)
+static void note(struct report_pairs *p, size_t i, uint16_t x, uint16_t y)
 {
     const struct measurement *m = &p->r->measurement[i];
     struct report_pair *pair = &p->pair[report_pair_place(x, y)];
@@ -47,7 +47,7 @@ static void note(struct pairs *p, size_t i, uint16_t x, uint16_t y)
     pair->times++;
 }
 
-static enum err find_measured(struct pairs *p)
+static enum err find_measured(struct report_pairs *p)
 {
     const size_t d = p->r->domain->attributes;
     p->count = d * (d - 1) / 2;
@@ -76,7 +76,7 @@ static enum err find_measured(struct pairs *p)
 }
 
 /* The attributes with the most measured pairs, in the study's order. */
-static enum err choose_attributes(struct pairs *p)
+static enum err choose_attributes(struct report_pairs *p)
 {
     const size_t d = p->r->domain->attributes;
     unsigned *times CLEAN(memory_release) = NULL;
@@ -104,7 +104,7 @@ static enum err choose_attributes(struct pairs *p)
 /* --- how much they have to do with each other ------------------------------------------------- */
 
 /* Does nothing if the model would need too large a table for it. */
-static enum err associate(const struct pairs *p, struct report_pair *pair)
+static enum err associate(const struct report_pairs *p, struct report_pair *pair)
 {
     const struct report *r = p->r;
     const struct clique clique = {2, {pair->x, pair->y}};
@@ -121,7 +121,7 @@ static enum err associate(const struct pairs *p, struct report_pair *pair)
     return ERR_OK;
 }
 
-static enum err associate_all(struct pairs *p)
+static enum err associate_all(struct report_pairs *p)
 {
     for (size_t i = 0; i < p->count; i++)
         if (p->pair[i].times > 0)
@@ -147,7 +147,7 @@ static int stronger_first(const void *a, const void *b)
     return x < y ? -1 : 1;
 }
 
-static void make_list(struct pairs *p)
+static void make_list(struct report_pairs *p)
 {
     for (size_t i = 0; i < p->count; i++)
         if (p->pair[i].known)
@@ -175,7 +175,7 @@ static void put_row(const struct report *r, const struct report_pair *p)
     text_put(r->out, "</td></tr>\n");
 }
 
-static void put_table(const struct pairs *p)
+static void put_table(const struct report_pairs *p)
 {
     struct bytes *out = p->r->out;
     size_t measured = 0, following = 0;
@@ -200,7 +200,7 @@ static void put_table(const struct pairs *p)
                  p->measured - measured);
 }
 
-static enum err put_pictures(const struct pairs *p)
+static enum err put_pictures(const struct report_pairs *p)
 {
     struct bytes *out = p->r->out;
     size_t drawn = 0, measured = 0;
@@ -228,7 +228,7 @@ static const char what_strengths_are[] =
     "r is the correlation of two columns of numbers, -1 to 1; eta, how much labels explain of "
     "numbers, and V (Cram&eacute;r's) of two columns of labels go from 0 to 1. ";
 
-static void say_what_of_copula(const struct pairs *p)
+static void say_what_of_copula(const struct report_pairs *p)
 {
     struct bytes *out = p->r->out;
     const double sigma = report_number(report_round(p->r, 1), "sigma");
@@ -241,7 +241,7 @@ static void say_what_of_copula(const struct pairs *p)
              p->count, sigma, what_strengths_are);
 }
 
-static void say_what(const struct pairs *p)
+static void say_what(const struct report_pairs *p)
 {
     struct bytes *out = p->r->out;
     if (p->r->copula != NULL) {
@@ -269,7 +269,7 @@ static void say_what(const struct pairs *p)
 
 enum err report_pairs(const struct report *r)
 {
-    struct pairs p CLEAN(clear) = {.r = r};
+    struct report_pairs p CLEAN(clear) = {.r = r};
     if (r->domain->attributes < 2)
         return ERR_OK;
     TRY(find_measured(&p));

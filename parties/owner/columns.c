@@ -12,7 +12,7 @@
 #define MOSTLY 0.5
 #define NEARLY 0.99
 
-struct column {
+struct columns_column {
     const struct domain_attribute *attribute;
     const struct rows_moments *moments;
     size_t rows;      /* of the table */
@@ -58,11 +58,12 @@ static void count_of_counts(const struct source *s, const struct workload *w, si
 }
 
 static enum err look(const struct source *s, const struct workload *w, size_t attribute,
-                     struct column *c)
+                     struct columns_column *c)
 {
     const struct domain_attribute *a = &s->columns->attribute[attribute];
     int64_t *rows;
-    *c = (struct column){.attribute = a, .moments = &s->moments[attribute], .rows = s->rows};
+    *c = (struct columns_column){
+        .attribute = a, .moments = &s->moments[attribute], .rows = s->rows};
     TRY(memory_new(&rows, a->size));
     for (size_t i = 0; s->table != NULL && i < s->rows; i++)
         rows[s->table->column[attribute][i]]++;
@@ -91,7 +92,7 @@ static void print_name(FILE *out, const char *name)
     fputs(fitted, out);
 }
 
-static void print_column(FILE *out, const struct column *c)
+static void print_column(FILE *out, const struct columns_column *c)
 {
     char unseen[32];
     const struct rows_moments *m = c->moments;
@@ -114,7 +115,7 @@ static const char legend[] =
     "that no row has; least, largest: of the numbers as the table has them.\n";
 
 /* Names columns of numbers that the database can compare only as texts. */
-static void print_unknown(FILE *out, const struct column *c, size_t count)
+static void print_unknown(FILE *out, const struct columns_column *c, size_t count)
 {
     const char *before = "Least and largest are not known where the database holds numbers as "
                          "texts:\n";
@@ -146,7 +147,7 @@ static enum err put_value(const struct domain_attribute *a, uint32_t code, struc
     return bytes_ok(text);
 }
 
-static enum err warn(const struct column *c, const char *source, struct log *log)
+static enum err warn(const struct columns_column *c, const char *source, struct log *log)
 {
     struct bytes value CLEAN(bytes_clear) = {0};
     const char *name = c->attribute->name;
@@ -172,7 +173,7 @@ static enum err warn(const struct column *c, const char *source, struct log *log
 enum err columns_print(FILE *out, const struct source *s, const struct workload *w, struct log *log)
 {
     size_t n = s->columns->attributes;
-    struct column *c CLEAN(memory_release) = NULL;
+    struct columns_column *c CLEAN(memory_release) = NULL;
     TRY(memory_new(&c, n));
     fputs(heading, out);
     for (size_t a = 0; a < n; a++) {

@@ -25,7 +25,7 @@ struct branches {
     size_t count, room;
 };
 
-struct meeting {
+struct branches_meeting {
     const uint8_t *own;
     size_t count, size;
     struct branches open; /* to be taken apart */
@@ -54,7 +54,7 @@ static enum err add(struct branches *to, const struct branch *b)
 }
 
 /* Files a branch that differs: to be listed if it is small or its keys have no more digits. */
-static enum err sort(struct meeting *m, const struct branch *b)
+static enum err sort(struct branches_meeting *m, const struct branch *b)
 {
     const uint64_t items = (uint64_t)b->count[0] + b->count[1] + b->count[2];
     return add(items <= BRANCH_ITEMS || b->digits == 2 * BRANCH_KEY ? &m->leaf : &m->open, b);
@@ -66,7 +66,8 @@ static unsigned digit_of(const uint8_t *key, unsigned digit)
 }
 
 /* The branch's k-th part, whose items begin at `at` in the own list. */
-static struct branch part_of(const struct meeting *m, const struct branch *b, unsigned k, size_t at)
+static struct branch part_of(const struct branches_meeting *m, const struct branch *b, unsigned k,
+                             size_t at)
 {
     struct branch part = *b;
     const size_t end = b->at + b->count[OWN];
@@ -79,7 +80,7 @@ static struct branch part_of(const struct meeting *m, const struct branch *b, un
     return part;
 }
 
-static enum err take_apart(const struct meeting *m, const struct branches *open,
+static enum err take_apart(const struct branches_meeting *m, const struct branches *open,
                            struct branches *parts, uint8_t *cards)
 {
     for (size_t i = 0; i < open->count; i++) {
@@ -96,7 +97,7 @@ static enum err take_apart(const struct meeting *m, const struct branches *open,
 }
 
 /* Compares what neighbours say of the parts, which must add up; keeps the parts that differ. */
-static enum err compare(struct meeting *m, const struct branches *open,
+static enum err compare(struct branches_meeting *m, const struct branches *open,
                         const struct branches *parts, uint8_t *const card[3])
 {
     for (size_t i = 0; i < open->count; i++) {
@@ -129,7 +130,7 @@ static void drop(struct branches *b)
 }
 
 /* Goes on to the next digit. */
-static enum err descend(struct net *net, struct meeting *m)
+static enum err descend(struct net *net, struct branches_meeting *m)
 {
     struct branches open CLEAN(drop) = m->open, parts CLEAN(drop) = {0};
     const size_t n = open.count * CHILDREN * CARD_SIZE;
@@ -152,8 +153,8 @@ static int compare_leaves(const void *a, const void *b)
 }
 
 /* The neighbour's list: like our own, except in the leaves, where it is what has come. */
-static enum err merge(const struct meeting *m, unsigned p, const uint8_t *came, size_t count,
-                      void **list)
+static enum err merge(const struct branches_meeting *m, unsigned p, const uint8_t *came,
+                      size_t count, void **list)
 {
     uint8_t *to;
     size_t at = 0;
@@ -174,8 +175,8 @@ static enum err merge(const struct meeting *m, unsigned p, const uint8_t *came, 
     return ERR_OK;
 }
 
-static enum err list_leaves(struct net *net, struct meeting *m, const struct branch_card card[2],
-                            void *theirs[2])
+static enum err list_leaves(struct net *net, struct branches_meeting *m,
+                            const struct branch_card card[2], void *theirs[2])
 {
     uint8_t *items CLEAN(memory_release) = NULL, *item[3];
     size_t all[3] = {0};
@@ -204,7 +205,7 @@ static enum err list_leaves(struct net *net, struct meeting *m, const struct bra
     return ERR_OK;
 }
 
-static void clear(struct meeting *m)
+static void clear(struct branches_meeting *m)
 {
     drop(&m->open);
     drop(&m->leaf);
@@ -213,7 +214,7 @@ static void clear(struct meeting *m)
 enum err branches_meet(struct net *net, const void *own, size_t count, size_t size,
                        const struct branch_card card[2], void *theirs[2])
 {
-    struct meeting m CLEAN(clear) = {.own = own, .count = count, .size = size};
+    struct branches_meeting m CLEAN(clear) = {.own = own, .count = count, .size = size};
     const struct branch root = {.count = {card[0].count, card[1].count, (uint32_t)count}};
     TRY(sort(&m, &root));
     while (m.open.count > 0)

@@ -117,21 +117,22 @@ static enum err pass_on_again(const struct play *p, const struct bytes *lacking)
 
 /* --- counting them ---------------------------------------------------------------------------- */
 
-struct group {
+struct collect_group {
     struct upload *upload;
     size_t count, room;
     uint64_t bytes;
 };
 
-static void empty(struct group *group)
+static void empty(struct collect_group *group)
 {
     for (size_t i = 0; i < group->count; i++)
         upload_clear(&group->upload[i]);
     memory_free(&group->upload);
-    *group = (struct group){0};
+    *group = (struct collect_group){0};
 }
 
-static enum err load_one(const struct play *p, const struct upload_name *name, struct group *group)
+static enum err load_one(const struct play *p, const struct upload_name *name,
+                         struct collect_group *group)
 {
     struct upload *u;
     enum err e;
@@ -149,7 +150,7 @@ static enum err load_one(const struct play *p, const struct upload_name *name, s
 
 /* Loads the uploads of a batch, whose owners are counted together. */
 static enum err load_batch(const struct play *p, const struct upload_name *const *by_owner,
-                           size_t first, struct group *group)
+                           size_t first, struct collect_group *group)
 {
     const struct study_owner *owner = p->study->owner;
     size_t end = study_owner(p->study, first)->columns == p->study->domain->attributes
@@ -177,7 +178,7 @@ static void show(void *self, uint64_t done, uint64_t all)
     atomic_store(m->adding, 1 + (unsigned)fmin(1000, 1000 * bytes / (double)m->all));
 }
 
-static enum err take_group(struct group *group, bool at_end, struct meter *m)
+static enum err take_group(struct collect_group *group, bool at_end, struct meter *m)
 {
     enum err e;
     if (!at_end) /* else they are loaded, and counted by finish() */
@@ -195,7 +196,7 @@ static enum err take_groups(const struct play *p, const struct upload_name *cons
 {
     const struct study *study = p->study;
     const struct engine_counted counts = p->engine.ops->counted(p->engine.self);
-    struct group group CLEAN(empty) = {0};
+    struct collect_group group CLEAN(empty) = {0};
     for (size_t i = 0; i < study_owners_most(study); i++) {
         if (study_batch(study, i) != i || counts.counted[i] != counted)
             continue;

@@ -50,14 +50,14 @@ static enum err send_part(struct forward *f, const struct upload *u, uint64_t fi
     return dial_send(f->dial, message.data, message.size, clock_now_ms() + ANSWER_MS);
 }
 
-struct answer {
+struct forward_answer {
     enum err status;
     uint8_t id[UPLOAD_ID_SIZE];
     uint64_t held;
     bool complete;
 };
 
-static enum err receive_answer(struct forward *f, struct answer *a, int64_t deadline)
+static enum err receive_answer(struct forward *f, struct forward_answer *a, int64_t deadline)
 {
     struct bytes message CLEAN(bytes_clear) = {0};
     struct reply reply;
@@ -78,7 +78,7 @@ static enum err send_all_but_last(struct forward *f, const struct upload *u, uin
     size_t patience = 2 * (u->vector.size / MESSAGE_PART_MAX + 1); /* it may have begun already */
     *first = 0;
     while (u->vector.size - *first > MESSAGE_PART_MAX) {
-        struct answer a;
+        struct forward_answer a;
         if (patience-- == 0 || atomic_load(&f->stop))
             return ERR_TIMEOUT;
         TRY(send_part(f, u, *first));
@@ -138,7 +138,7 @@ static enum err send_window(struct forward *f, struct window *w)
 }
 
 /* A refusal of the vector itself is final: its owner told the two servers different things. */
-static enum err take_answer(struct forward *f, struct window *w, const struct answer *a)
+static enum err take_answer(struct forward *f, struct window *w, const struct forward_answer *a)
 {
     for (size_t i = 0; i < w->sent; i++) {
         if (w->item[i].answered || memcmp(w->item[i].id, a->id, UPLOAD_ID_SIZE) != 0)
@@ -163,7 +163,7 @@ static enum err take_answers(struct forward *f, struct window *w, int64_t deadli
 {
     enum err worst = ERR_OK;
     while (w->answers < w->sent) {
-        struct answer a;
+        struct forward_answer a;
         enum err e;
         TRY(receive_answer(f, &a, deadline));
         e = take_answer(f, w, &a);

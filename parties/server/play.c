@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* A round in hand. */
-struct round {
+struct play_round {
     struct play *p;
     const struct request *request;
     struct engine_step step;
@@ -35,7 +35,7 @@ static enum net_phase phase_of(const struct request *request)
  * The noise of a round that is bound. It may be gone: the run went on, or this server was restored
  * from a backup. What was altered in the store is as good as gone.
  */
-static enum err load_noise(struct round *r)
+static enum err load_noise(struct play_round *r)
 {
     const struct engine *g = &r->p->engine;
     struct bytes noise CLEAN(bytes_clear) = {0};
@@ -49,7 +49,7 @@ static enum err load_noise(struct round *r)
     return e == ERR_LOST || e == ERR_AUTH || e == ERR_FORMAT ? ERR_OK : e;
 }
 
-static enum round_obstacle obstacle(const struct round *r, const struct store_found *found)
+static enum round_obstacle obstacle(const struct play_round *r, const struct store_found *found)
 {
     if (r->stake == NULL || found->standing == STANDING_LOST)
         return ROUND_NO_NOISE;
@@ -61,7 +61,7 @@ static enum round_obstacle obstacle(const struct round *r, const struct store_fo
 }
 
 /* For a round that is already bound: only the very same request is answered. */
-static enum err take_up(struct round *r, const struct store_found *found)
+static enum err take_up(struct play_round *r, const struct store_found *found)
 {
     struct log *log = r->p->log;
     if (memcmp(found->round.request, r->round.request, sizeof r->round.request) != 0)
@@ -85,7 +85,7 @@ static enum err take_up(struct round *r, const struct store_found *found)
 }
 
 /* A new round: it has to be the run's next, and within the budget. */
-static enum err price(struct round *r)
+static enum err price(struct play_round *r)
 {
     uint32_t next;
     TRY(store_run(r->p->store, r->round.run, &next, NULL));
@@ -98,7 +98,7 @@ static enum err price(struct round *r)
                         r->p->log);
 }
 
-static enum err prepare(struct round *r, const uint8_t digest[REQUEST_DIGEST_SIZE])
+static enum err prepare(struct play_round *r, const uint8_t digest[REQUEST_DIGEST_SIZE])
 {
     struct play *p = r->p;
     struct store_found found;
@@ -123,7 +123,7 @@ static enum err prepare(struct round *r, const uint8_t digest[REQUEST_DIGEST_SIZ
 
 /* --- agree ------------------------------------------------------------------------------------ */
 
-static enum err state_digests(struct round *r, struct round_statement *own)
+static enum err state_digests(struct play_round *r, struct round_statement *own)
 {
     const struct engine *g = &r->p->engine;
     round_digest_stake(&r->round.stake, own->range);
@@ -135,13 +135,13 @@ static enum err state_digests(struct round *r, struct round_statement *own)
  * Whether a new round is on disk here, so that its debit is known. The head after that debit is
  * stated then, in place of the head before: whoever agrees has the same to sign.
  */
-static bool is_staged(const struct round *r)
+static bool is_staged(const struct play_round *r)
 {
     return r->standing == STANDING_NONE && r->stake != NULL;
 }
 
 /* Completes the statement if `verdict` is ERR_OK, lets it ride, and returns its verdict. */
-static enum err agree(struct round *r, enum err verdict, enum round_intent intent)
+static enum err agree(struct play_round *r, enum err verdict, enum round_intent intent)
 {
     struct round_statement own = {.intent = (uint8_t)intent,
                                   .standing = (uint8_t)r->standing,
@@ -172,7 +172,7 @@ static enum err agree(struct round *r, enum err verdict, enum round_intent inten
     return verdict;
 }
 
-static enum err make_noise(struct round *r)
+static enum err make_noise(struct play_round *r)
 {
     (void)agree(r, ERR_OK, ROUND_NOISE);
     TRY(net_settle(r->p->net));
@@ -183,13 +183,13 @@ static enum err make_noise(struct round *r)
 }
 
 /* Nothing that still has to be proved is kept or answered. */
-static enum err is_proved(const struct round *r)
+static enum err is_proved(const struct play_round *r)
 {
     return r->p->engine.ops->proved(r->p->engine.self) ? ERR_OK : ERR_MISUSE;
 }
 
 /* Sets the round's noise aside, and puts it on disk before anybody can bind it. */
-static enum err stage(struct round *r)
+static enum err stage(struct play_round *r)
 {
     const struct engine *g = &r->p->engine;
     struct bytes noise CLEAN(bytes_clear) = {0};
@@ -208,7 +208,7 @@ static void expect(const struct play *p, bool heard)
 }
 
 /* All three have signed that a new round is staged, or one states a debit that it did not sign. */
-static enum err is_signed(const struct round *r)
+static enum err is_signed(const struct play_round *r)
 {
     unsigned without;
     if (vouchers_good(r->p->study, r->next, &r->talk.agreement.vouchers, &without))
@@ -219,7 +219,7 @@ static enum err is_signed(const struct round *r)
 }
 
 /* Debits and binds a new round. */
-static enum err bind(struct round *r)
+static enum err bind(struct play_round *r)
 {
     r->p->openings.common.spent = ledger_spent(r->after);
     return store_bind(r->p->store, &r->round, &r->talk.agreement.vouchers, &r->head);
@@ -228,7 +228,7 @@ static enum err bind(struct round *r)
 /* All three say the same: the round is bound here, and that is confirmed. */
 static enum err hear_agreed(void *self)
 {
-    struct round *r = self;
+    struct play_round *r = self;
     struct openings *o = &r->p->openings;
     uint8_t signature[2][64] = {{0}};
     enum err e = ERR_OK;
@@ -250,7 +250,7 @@ static enum err hear_agreed(void *self)
 /* The round is paid for at all three, and each has signed what the others have logged so far. */
 static enum err hear_confirmed(void *self)
 {
-    struct round *r = self;
+    struct play_round *r = self;
     struct openings *o = &r->p->openings;
     TRY(openings_keep(o, r->p->net, &r->audit, r->talk.signature));
     /* under a check what is opened is right, however often: the guard counts checks instead */
@@ -265,7 +265,7 @@ static enum err hear_confirmed(void *self)
 
 /* --- open ------------------------------------------------------------------------------------- */
 
-static enum err write_result(const struct round *r, struct bytes *result)
+static enum err write_result(const struct play_round *r, struct bytes *result)
 {
     if (r->request->ask.kind == ASK_SELECT)
         bytes_put_u64(result, r->selected);
@@ -273,7 +273,7 @@ static enum err write_result(const struct round *r, struct bytes *result)
     return bytes_ok(result);
 }
 
-static enum err select_one(struct round *r)
+static enum err select_one(struct play_round *r)
 {
     const struct engine *g = &r->p->engine;
     size_t selected = 0;
@@ -284,7 +284,7 @@ static enum err select_one(struct round *r)
 }
 
 /* Takes the index that the two others state: round_agree() has found them equal. */
-static enum err take_index(struct round *r)
+static enum err take_index(struct play_round *r)
 {
     const uint64_t selected = r->talk.agreement.selected;
     if (selected >= r->request->ask.queries)
@@ -296,7 +296,7 @@ static enum err take_index(struct round *r)
     return store_put_index(r->p->store, &r->round, r->selected);
 }
 
-static enum err measure(struct round *r, struct bytes *result)
+static enum err measure(struct play_round *r, struct bytes *result)
 {
     const struct engine *g = &r->p->engine;
     int64_t *cells CLEAN(memory_release) = NULL;
@@ -316,7 +316,7 @@ static enum err measure(struct round *r, struct bytes *result)
 }
 
 /* Two have the values on disk; the third gets them, and nothing is opened. */
-static enum err give_values(struct round *r)
+static enum err give_values(struct play_round *r)
 {
     bool lacks = r->standing != STANDING_OPENED;
     if (lacks && r->request->ask.kind == ASK_SELECT)
@@ -330,7 +330,7 @@ static enum err give_values(struct round *r)
     return lacks ? store_put_values(r->p->store, &r->round, &r->values) : ERR_OK;
 }
 
-static enum err open_values(struct round *r, struct bytes *result)
+static enum err open_values(struct play_round *r, struct bytes *result)
 {
     const struct engine *g = &r->p->engine;
     if (r->request->ask.kind == ASK_SELECT)
@@ -349,13 +349,13 @@ static enum err open_values(struct round *r, struct bytes *result)
  * A new selection computes before it is bound: agree and confirm ride on its first two exchanges.
  * One candidate alone needs none. A measurement opens in its first.
  */
-static bool rides(const struct round *r, enum err verdict)
+static bool rides(const struct play_round *r, enum err verdict)
 {
     return verdict == ERR_OK && r->standing == STANDING_NONE &&
            r->request->ask.kind == ASK_SELECT && r->request->ask.queries > 1;
 }
 
-static enum err play(struct round *r, enum err verdict, struct bytes *result)
+static enum err play(struct play_round *r, enum err verdict, struct bytes *result)
 {
     bool made = false;
     if (verdict == ERR_OK && r->standing == STANDING_NONE) {
@@ -382,7 +382,7 @@ static enum err play(struct round *r, enum err verdict, struct bytes *result)
 enum err play_round(struct play *p, const struct request *request,
                     const uint8_t digest[REQUEST_DIGEST_SIZE], struct bytes *result)
 {
-    struct round r = {.p = p, .request = request, .talk = {.net = p->net, .log = p->log}};
+    struct play_round r = {.p = p, .request = request, .talk = {.net = p->net, .log = p->log}};
     enum err e;
     r.talk.self = &r;
     p->openings.confirmed = false;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-struct card {
+struct ledger_card {
     struct store_head head;
     uint8_t open[32];
     struct vouchers vouchers;
@@ -13,7 +13,7 @@ struct card {
 #define CARD_SIZE (8 + 32 + 32 + sizeof(struct vouchers))
 
 static enum err exchange_cards(struct net *net, const uint8_t open[32],
-                               const struct round_ledger *ledger, struct card other[2])
+                               const struct round_ledger *ledger, struct ledger_card other[2])
 {
     uint8_t own[CARD_SIZE], came[2][CARD_SIZE], *to = integer_put(own, ledger->head.number, 8);
     memcpy(to, ledger->head.head, 32);
@@ -61,7 +61,7 @@ static void tell_behind(unsigned own_index, uint64_t own, unsigned server, uint6
 
 /* Whether the ledgers can be what a crash has left. */
 static enum err compare_ledgers(unsigned i, const struct store_head *own,
-                                const struct card other[2], struct log *log)
+                                const struct ledger_card other[2], struct log *log)
 {
     for (unsigned p = 0; p < 2; p++) {
         unsigned server = net_index_of(i, (enum net_peer)p);
@@ -75,7 +75,7 @@ static enum err compare_ledgers(unsigned i, const struct store_head *own,
 
 /* The debit by which neighbour `server` is ahead has to be the one that all three have staged. */
 static enum err all_staged(const struct round_ledger *own, unsigned i, unsigned server,
-                           const struct card *theirs, struct log *log)
+                           const struct ledger_card *theirs, struct log *log)
 {
     const unsigned long long number = theirs->head.number;
     uint8_t next[32];
@@ -102,7 +102,7 @@ static enum err all_staged(const struct round_ledger *own, unsigned i, unsigned 
 enum err round_ledger(struct net *net, const uint8_t open[32], const struct round_ledger *own,
                       bool *adopt, struct vouchers *vouchers, struct log *log)
 {
-    struct card other[2];
+    struct ledger_card other[2];
     unsigned i = net_index(net);
     *adopt = false;
     TRY(exchange_cards(net, open, own, other));

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct card {
+struct uploads_card {
     struct branch_card list;
     uint32_t last; /* enum standing */
 };
@@ -17,7 +17,7 @@ struct card {
 #define CARD_SIZE (4 + 4 + 32)
 
 /* On the wire as it is here: only bytes. */
-struct entry {
+struct uploads_entry {
     uint8_t id[UPLOAD_ID_SIZE]; /* first: entries are ordered by it */
     uint8_t digest[32];
     uint8_t owner[4];
@@ -25,7 +25,7 @@ struct entry {
     uint8_t held;    /* 0: the run has counted it, and it is no longer here */
 };
 
-_Static_assert(sizeof(struct entry) == UPLOAD_ID_SIZE + 32 + 4 + 2, "nothing between");
+_Static_assert(sizeof(struct uploads_entry) == UPLOAD_ID_SIZE + 32 + 4 + 2, "nothing between");
 
 _Static_assert(UPLOAD_ID_SIZE == BRANCH_KEY, "branches are of ids");
 
@@ -35,8 +35,8 @@ _Static_assert(UPLOAD_ID_SIZE == BRANCH_KEY, "branches are of ids");
 struct lists {
     unsigned own;
     unsigned believed; /* whose list says what the run has counted */
-    struct card card[STUDY_SERVERS];
-    struct entry *entry[STUDY_SERVERS]; /* our own for all, if all are alike */
+    struct uploads_card card[STUDY_SERVERS];
+    struct uploads_entry *entry[STUDY_SERVERS]; /* our own for all, if all are alike */
 };
 
 /* --- lists ------------------------------------------------------------------------------------ */
@@ -46,22 +46,22 @@ static int compare_ids(const void *a, const void *b)
     return memcmp(a, b, UPLOAD_ID_SIZE);
 }
 
-static struct entry *look_up(const struct lists *l, unsigned server, const uint8_t *id)
+static struct uploads_entry *look_up(const struct lists *l, unsigned server, const uint8_t *id)
 {
-    return bsearch(id, l->entry[server], l->card[server].list.count, sizeof(struct entry),
+    return bsearch(id, l->entry[server], l->card[server].list.count, sizeof(struct uploads_entry),
                    compare_ids);
 }
 
-static struct entry entry_of(const struct upload_name *u)
+static struct uploads_entry entry_of(const struct upload_name *u)
 {
-    struct entry e = {.held = 1};
+    struct uploads_entry e = {.held = 1};
     memcpy(e.id, u->id, sizeof e.id);
     memcpy(e.digest, u->digest, sizeof e.digest);
     integer_put(e.owner, u->owner, 4);
     return e;
 }
 
-static uint32_t owner_of(const struct entry *e)
+static uint32_t owner_of(const struct uploads_entry *e)
 {
     return (uint32_t)integer_get(e->owner, 4);
 }
@@ -70,17 +70,17 @@ static uint32_t owner_of(const struct entry *e)
 static enum err write_list(struct lists *l, const struct round_uploads *u)
 {
     size_t counted = u->counted.size / UPLOAD_ID_SIZE, lost = 0;
-    struct entry *list;
+    struct uploads_entry *list;
     TRY(memory_new(&list, u->count + counted));
     l->entry[l->own] = list;
-    l->card[l->own] = (struct card){.list.count = (uint32_t)u->count, .last = u->last};
+    l->card[l->own] = (struct uploads_card){.list.count = (uint32_t)u->count, .last = u->last};
     if (u->count + counted > ENTRIES_MAX)
         return ERR_RANGE;
     for (size_t i = 0; i < u->count; i++)
         list[i] = entry_of(&u->upload[i]);
     for (size_t i = 0; i < counted; i++) {
         const uint8_t *id = u->counted.data + i * UPLOAD_ID_SIZE;
-        struct entry *e = look_up(l, l->own, id);
+        struct uploads_entry *e = look_up(l, l->own, id);
         if (e == NULL) {
             e = &list[u->count + lost++];
             memcpy(e->id, id, sizeof e->id);
@@ -95,7 +95,7 @@ static enum err write_list(struct lists *l, const struct round_uploads *u)
 /* Whether a list is in order, and names only owners of the study. */
 static enum err check_list(const struct lists *l, unsigned server, const struct study *study)
 {
-    const struct entry *e = l->entry[server];
+    const struct uploads_entry *e = l->entry[server];
     for (uint32_t i = 0; i < l->card[server].list.count; i++)
         if ((i > 0 && compare_ids(e[i - 1].id, e[i].id) >= 0) ||
             owner_of(&e[i]) >= study_owners_most(study))
@@ -103,13 +103,13 @@ static enum err check_list(const struct lists *l, unsigned server, const struct 
     return ERR_OK;
 }
 
-static void put_card(const struct card *card, uint8_t said[CARD_SIZE])
+static void put_card(const struct uploads_card *card, uint8_t said[CARD_SIZE])
 {
     uint8_t *to = integer_put(integer_put(said, card->list.count, 4), card->last, 4);
     memcpy(to, card->list.digest, sizeof card->list.digest);
 }
 
-static enum err read_card(const uint8_t came[CARD_SIZE], struct card *card)
+static enum err read_card(const uint8_t came[CARD_SIZE], struct uploads_card *card)
 {
     card->list.count = (uint32_t)integer_get(came, 4);
     card->last = (uint32_t)integer_get(came + 4, 4);
@@ -120,7 +120,7 @@ static enum err read_card(const uint8_t came[CARD_SIZE], struct card *card)
 /* If all hold the same, nothing is listed. */
 static enum err exchange_lists(struct net *net, struct lists *l)
 {
-    const struct card *own = &l->card[l->own];
+    const struct uploads_card *own = &l->card[l->own];
     uint8_t said[CARD_SIZE], came[2][CARD_SIZE];
     struct branch_card card[2];
     void *list[2] = {NULL, NULL};
@@ -129,13 +129,14 @@ static enum err exchange_lists(struct net *net, struct lists *l)
     put_card(own, said);
     TRY(round_broadcast(net, said, sizeof said, came[NET_PREV], came[NET_NEXT]));
     for (unsigned p = 0; p < 2; p++) {
-        struct card *theirs = &l->card[net_index_of(l->own, (enum net_peer)p)];
+        struct uploads_card *theirs = &l->card[net_index_of(l->own, (enum net_peer)p)];
         TRY(read_card(came[p], theirs));
         card[p] = theirs->list;
         alike = alike && branch_alike(&card[p], &own->list);
     }
     if (!alike)
-        e = branches_meet(net, l->entry[l->own], own->list.count, sizeof(struct entry), card, list);
+        e = branches_meet(net, l->entry[l->own], own->list.count, sizeof(struct uploads_entry),
+                          card, list);
     for (unsigned p = 0; p < 2; p++)
         l->entry[net_index_of(l->own, (enum net_peer)p)] = alike ? l->entry[l->own] : list[p];
     return e;
@@ -144,7 +145,7 @@ static enum err exchange_lists(struct net *net, struct lists *l)
 /* --- what is counted -------------------------------------------------------------------------- */
 
 /* Adds an upload to the digest of what is counted: its id, and its digest as it is held. */
-static void add_counted(crypto_hash_sha256_state *hash, const struct entry *held)
+static void add_counted(crypto_hash_sha256_state *hash, const struct uploads_entry *held)
 {
     crypto_hash_sha256_update(hash, held->id, sizeof held->id);
     crypto_hash_sha256_update(hash, held->digest, sizeof held->digest);
@@ -168,38 +169,40 @@ static bool is_closed(const struct lists *l, const struct study *study)
 
 static bool says_counted(const struct lists *l, unsigned server, const uint8_t *id)
 {
-    const struct entry *e = look_up(l, server, id);
+    const struct uploads_entry *e = look_up(l, server, id);
     return e != NULL && e->counted;
 }
 
 /* The upload as a server holds it, or NULL. */
-static const struct entry *held_at(const struct lists *l, unsigned server, const uint8_t *id)
+static const struct uploads_entry *held_at(const struct lists *l, unsigned server,
+                                           const uint8_t *id)
 {
-    const struct entry *e = look_up(l, server, id);
+    const struct uploads_entry *e = look_up(l, server, id);
     return e != NULL && e->held ? e : NULL;
 }
 
 /* As `server` holds it, or else the first that does. */
-static const struct entry *held_somewhere(const struct lists *l, unsigned server, const uint8_t *id)
+static const struct uploads_entry *held_somewhere(const struct lists *l, unsigned server,
+                                                  const uint8_t *id)
 {
-    const struct entry *e = NULL;
+    const struct uploads_entry *e = NULL;
     for (unsigned k = 0; e == NULL && k < STUDY_SERVERS; k++)
         e = held_at(l, (server + k) % STUDY_SERVERS, id);
     return e;
 }
 
-static bool alike(const struct entry *a, const struct entry *b)
+static bool alike(const struct uploads_entry *a, const struct uploads_entry *b)
 {
     return a != NULL && b != NULL && memcmp(a->digest, b->digest, sizeof a->digest) == 0;
 }
 
 /* Whether both neighbours hold the same as this server; logs who does not. */
-static bool held_by_all(const struct lists *l, const struct entry *own, const char *owner,
+static bool held_by_all(const struct lists *l, const struct uploads_entry *own, const char *owner,
                         struct log *log)
 {
     bool all = true;
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        const struct entry *theirs = held_at(l, i, own->id);
+        const struct uploads_entry *theirs = held_at(l, i, own->id);
         if (theirs == NULL)
             log_warn(log,
                      "the upload of %s is not complete at server %u, and is left out until it is",
@@ -221,7 +224,7 @@ static void keep(const struct lists *l, struct round_uploads *u, uint8_t digest[
     crypto_hash_sha256_init(&hash);
     for (size_t i = 0; i < u->count; i++) {
         const struct upload_name name = u->upload[i];
-        const struct entry own = entry_of(&name);
+        const struct uploads_entry own = entry_of(&name);
         const struct phrase called = study_owner_name(u->study, name.owner);
         const char *owner = called.text;
         if (closed && !says_counted(l, l->believed, own.id)) {
@@ -244,7 +247,7 @@ static void keep(const struct lists *l, struct round_uploads *u, uint8_t digest[
 static enum err check_counted(const struct lists *l, const struct study *study, const uint8_t *id,
                               struct log *log)
 {
-    const struct entry *first = held_somewhere(l, l->believed, id);
+    const struct uploads_entry *first = held_somewhere(l, l->believed, id);
     enum err e = ERR_OK;
     if (first == NULL)
         return log_fail(log, ERR_MISMATCH,
@@ -279,7 +282,7 @@ static enum err check_all_counted(const struct lists *l, const struct study *stu
 {
     enum err e = ERR_OK;
     for (uint32_t k = 0; k < l->card[l->believed].list.count; k++) {
-        const struct entry *entry = &l->entry[l->believed][k];
+        const struct uploads_entry *entry = &l->entry[l->believed][k];
         enum err one = entry->counted ? check_counted(l, study, entry->id, log) : ERR_OK;
         e = e == ERR_OK ? one : e;
     }
@@ -295,8 +298,8 @@ static bool digest_counted(const struct lists *l, unsigned server, uint8_t diges
     crypto_hash_sha256_state hash;
     crypto_hash_sha256_init(&hash);
     for (uint32_t k = 0; k < l->card[server].list.count; k++) {
-        const struct entry *e = &l->entry[server][k];
-        const struct entry *held = e->counted ? held_somewhere(l, server, e->id) : NULL;
+        const struct uploads_entry *e = &l->entry[server][k];
+        const struct uploads_entry *held = e->counted ? held_somewhere(l, server, e->id) : NULL;
         any = any || e->counted;
         if (held != NULL)
             add_counted(&hash, held);
@@ -306,10 +309,10 @@ static bool digest_counted(const struct lists *l, unsigned server, uint8_t diges
 }
 
 /* The first upload that server a lists as counted and server b does not, or NULL. */
-static const struct entry *only_at(const struct lists *l, unsigned a, unsigned b)
+static const struct uploads_entry *only_at(const struct lists *l, unsigned a, unsigned b)
 {
     for (uint32_t k = 0; k < l->card[a].list.count; k++) {
-        const struct entry *e = &l->entry[a][k];
+        const struct uploads_entry *e = &l->entry[a][k];
         if (e->counted && !says_counted(l, b, e->id))
             return e;
     }
@@ -320,9 +323,9 @@ static const struct entry *only_at(const struct lists *l, unsigned a, unsigned b
 static void tell_apart(const struct lists *l, const struct study *study, unsigned server,
                        struct log *log)
 {
-    const struct entry *more = only_at(l, server, l->believed);
-    const struct entry *e = more != NULL ? more : only_at(l, l->believed, server);
-    const struct entry *held = e != NULL ? held_somewhere(l, l->believed, e->id) : NULL;
+    const struct uploads_entry *more = only_at(l, server, l->believed);
+    const struct uploads_entry *e = more != NULL ? more : only_at(l, l->believed, server);
+    const struct uploads_entry *held = e != NULL ? held_somewhere(l, l->believed, e->id) : NULL;
     if (e != NULL)
         log_error(log,
                   "server %u says that this run has %scounted the rows of %s, and this server "

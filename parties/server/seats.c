@@ -16,7 +16,7 @@
 /* For keys without a seat: several may share a rate, so few that honest keys hardly meet others. */
 #define RATES 65536
 
-struct seat {
+struct seats_seat {
     uint8_t key[32]; /* CURVE */
     uint32_t owner;
     uint32_t last_day; /* of the key (struct public_identity) */
@@ -28,7 +28,7 @@ struct seat {
 struct seats {
     const struct study *study;
     struct store *store;
-    struct seat seat[SEATS];
+    struct seats_seat seat[SEATS];
     struct rate rate[RATES];
     uint64_t uses;
     uint8_t secret[crypto_shorthash_KEYBYTES]; /* so that nobody can choose keys of one set */
@@ -55,14 +55,14 @@ static uint32_t hash_of(const struct seats *s, const uint8_t key[32])
     return (uint32_t)integer_get(hash, 4);
 }
 
-static struct seat *set_of(struct seats *s, const uint8_t key[32])
+static struct seats_seat *set_of(struct seats *s, const uint8_t key[32])
 {
     return &s->seat[hash_of(s, key) % (SEATS / WAYS) * WAYS];
 }
 
-static struct seat *find(struct seats *s, const uint8_t key[32])
+static struct seats_seat *find(struct seats *s, const uint8_t key[32])
 {
-    struct seat *set = set_of(s, key);
+    struct seats_seat *set = set_of(s, key);
     for (unsigned i = 0; i < WAYS; i++)
         if (set[i].taken && memcmp(set[i].key, key, sizeof set[i].key) == 0) {
             set[i].used = ++s->uses;
@@ -74,13 +74,13 @@ static struct seat *find(struct seats *s, const uint8_t key[32])
 /* Seats a key in the place of the one that was silent longest. */
 static void sit(struct seats *s, const uint8_t key[32], uint32_t owner, uint32_t last_day)
 {
-    struct seat *seat = find(s, key), *set = set_of(s, key);
+    struct seats_seat *seat = find(s, key), *set = set_of(s, key);
     if (seat == NULL) {
         seat = set;
         for (unsigned i = 1; i < WAYS; i++)
             if (set[i].used < seat->used)
                 seat = &set[i];
-        *seat = (struct seat){.taken = true, .used = ++s->uses};
+        *seat = (struct seats_seat){.taken = true, .used = ++s->uses};
         memcpy(seat->key, key, sizeof seat->key);
     }
     seat->owner = owner;
@@ -94,7 +94,7 @@ void seats_forget(struct seats *s)
 
 bool seats_find(struct seats *s, const struct gate_client *guest, uint32_t *owner)
 {
-    const struct seat *seat = find(s, guest->key);
+    const struct seats_seat *seat = find(s, guest->key);
     if (seat == NULL || (seat->last_day != 0 && date_today() > seat->last_day))
         return false;
     *owner = seat->owner;
@@ -110,7 +110,7 @@ bool seats_hear(struct seats *s, const struct gate_client *guest)
 bool seats_rate(struct seats *s, const struct gate_client *guest, unsigned per_second,
                 unsigned at_once)
 {
-    struct seat *seat = find(s, guest->key);
+    struct seats_seat *seat = find(s, guest->key);
     return seat == NULL || rate_take(&seat->rate, per_second, at_once, clock_now_ms());
 }
 

@@ -31,7 +31,7 @@ static struct worker_waiting *place_for(struct worker *w, const struct worker_wa
     struct worker_waiting *vacant = NULL, *oldest = NULL, *own = NULL;
     unsigned mine = 0;
     for (unsigned i = 0; i < WORKER_WAITING; i++) {
-        struct worker_waiting *n = &w->waiting[i];
+        struct worker_waiting *n = &w->queue.waiting[i];
         bool is_own = n->used && n->ask.client.user == new->ask.client.user;
         mine += is_own;
         if (!n->used)
@@ -53,10 +53,10 @@ static struct worker_waiting *place_for(struct worker *w, const struct worker_wa
 static void forget_older(struct worker *w, const struct gate_client *client)
 {
     for (unsigned i = 0; i < WORKER_WAITING; i++) {
-        const struct gate_client *c = &w->waiting[i].ask.client;
-        if (w->waiting[i].used && c->route_size == client->route_size &&
+        const struct gate_client *c = &w->queue.waiting[i].ask.client;
+        if (w->queue.waiting[i].used && c->route_size == client->route_size &&
             memcmp(c->route, client->route, client->route_size) == 0)
-            w->waiting[i].used = false;
+            w->queue.waiting[i].used = false;
     }
 }
 
@@ -76,7 +76,7 @@ void worker_follow(struct worker *w, const struct worker_ask *ask)
 {
     const struct worker_waiting new = {.ask = *ask, .since = clock_now_ms(), .used = true};
     forget_older(w, &ask->client);
-    if (is_half_open(w) && memcmp(ask->attempt, w->joined, sizeof w->joined) == 0) {
+    if (is_half_open(w) && memcmp(ask->attempt, w->queue.joined, sizeof w->queue.joined) == 0) {
         begin(w, ask);
         return;
     }
@@ -90,9 +90,9 @@ void worker_follow(struct worker *w, const struct worker_ask *ask)
 static struct worker_waiting *find(struct worker *w, const uint8_t attempt[REQUEST_ATTEMPT_SIZE])
 {
     for (unsigned i = 0; i < WORKER_WAITING; i++)
-        if (w->waiting[i].used &&
-            memcmp(w->waiting[i].ask.attempt, attempt, REQUEST_ATTEMPT_SIZE) == 0)
-            return &w->waiting[i];
+        if (w->queue.waiting[i].used &&
+            memcmp(w->queue.waiting[i].ask.attempt, attempt, REQUEST_ATTEMPT_SIZE) == 0)
+            return &w->queue.waiting[i];
     return NULL;
 }
 
@@ -104,14 +104,14 @@ static void join(struct worker *w, const struct bytes *propose)
 {
     struct worker_waiting *waiting;
     enum err e;
-    memset(w->joined, 0, sizeof w->joined);
-    e = worker_open_session(w, propose, w->joined);
-    w->joined_ms = clock_now_ms();
-    if (e == ERR_OK && worker_is_about_noise(w->joined)) {
+    memset(w->queue.joined, 0, sizeof w->queue.joined);
+    e = worker_open_session(w, propose, w->queue.joined);
+    w->queue.joined_ms = clock_now_ms();
+    if (e == ERR_OK && worker_is_about_noise(w->queue.joined)) {
         worker_make_ahead(w);
         return;
     }
-    waiting = find(w, w->joined);
+    waiting = find(w, w->queue.joined);
     if (waiting == NULL)
         return;
     if (e != ERR_OK) {
@@ -127,10 +127,10 @@ static void give_way(struct worker *w)
 {
     const int64_t part = worker_connect_ms(w) / HALF_OPEN_PART;
     if (!is_half_open(w) ||
-        clock_now_ms() - w->joined_ms < (part < HALF_OPEN_MS ? part : HALF_OPEN_MS))
+        clock_now_ms() - w->queue.joined_ms < (part < HALF_OPEN_MS ? part : HALF_OPEN_MS))
         return;
     for (unsigned i = 0; i < WORKER_WAITING; i++) {
-        if (w->waiting[i].used) {
+        if (w->queue.waiting[i].used) {
             worker_close_session(w);
             return;
         }
@@ -142,8 +142,9 @@ static void tell_waiting(struct worker *w)
 {
     snprintf(w->words, sizeof w->words, "server 0 has not opened a session for the request");
     for (unsigned i = 0; i < WORKER_WAITING; i++)
-        if (w->waiting[i].used && clock_now_ms() - w->waiting[i].since >= worker_connect_ms(w))
-            tell(w, &w->waiting[i], ERR_TIMEOUT);
+        if (w->queue.waiting[i].used &&
+            clock_now_ms() - w->queue.waiting[i].since >= worker_connect_ms(w))
+            tell(w, &w->queue.waiting[i], ERR_TIMEOUT);
 }
 
 enum err worker_tend(struct worker *w, struct bytes *message)

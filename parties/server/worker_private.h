@@ -58,15 +58,16 @@ struct worker {
         int64_t last_ms;       /* when one was last open, by clock_now_ms() */
         int64_t shut_until_ms; /* until when none opens, since an owner waits */
     } turn;
-    struct {
+    struct worker_idle {
         int64_t due,
             pause;         /* when noise is made next, by clock_now_ms(); how long it waits after */
         unsigned standing; /* the neighbours' links as they were */
     } idle;
-    /* at servers 1 and 2 */
-    struct worker_waiting waiting[WORKER_WAITING];
-    uint8_t joined[REQUEST_ATTEMPT_SIZE]; /* the attempt whose session this is */
-    int64_t joined_ms;
+    struct worker_queue { /* at servers 1 and 2 */
+        struct worker_waiting waiting[WORKER_WAITING];
+        uint8_t joined[REQUEST_ATTEMPT_SIZE]; /* the attempt whose session this is */
+        int64_t joined_ms;
+    } queue;
 };
 
 /*

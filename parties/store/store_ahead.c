@@ -113,14 +113,13 @@ static void leave_others(struct ahead_blocks *blocks, const struct ahead_blocks 
     }
 }
 
-enum err store_ahead_keep(struct store *store, const struct ahead_blocks *keep, size_t *dropped)
+enum err store_ahead_keep(struct store *store, const struct ahead_blocks *keep)
 {
     struct ahead_blocks others;
     enum err e = ERR_OK;
     TRY(store_ahead(store, &others));
     leave_others(&others, keep);
-    *dropped = others.count[TAPE_GAUSS] + others.count[TAPE_GUMBEL];
-    if (*dropped == 0)
+    if (others.count[TAPE_GAUSS] + others.count[TAPE_GUMBEL] == 0)
         return ERR_OK;
     TRY(store_batch(store));
     for (unsigned k = 0; k < TAPE_KINDS; k++)

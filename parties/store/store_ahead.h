@@ -33,8 +33,7 @@ enum err store_ahead_put(struct store *store, enum tape_kind kind, const uint8_t
  */
 enum err store_ahead_take(struct store *store, enum tape_kind kind, const uint8_t name[AHEAD_NAME],
                           struct bytes *noise) MUST_CHECK;
-/* Deletes all blocks except these; `dropped`: how many. */
-enum err store_ahead_keep(struct store *store, const struct ahead_blocks *keep,
-                          size_t *dropped) MUST_CHECK;
+/* Deletes all blocks except these. */
+enum err store_ahead_keep(struct store *store, const struct ahead_blocks *keep) MUST_CHECK;
 
 #endif

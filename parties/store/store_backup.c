@@ -13,18 +13,18 @@
 #define AUDIT_MAX ((size_t)1 << 30)
 
 /* One of the two databases, with its name for messages. */
-struct side {
+struct backup_side {
     sqlite3 *db;
     const char *path;
     struct log *log;
 };
 
-static enum err failed(const struct side *s, const char *what)
+static enum err failed(const struct backup_side *s, const char *what)
 {
     return log_fail(s->log, ERR_SYSTEM, "cannot %s %s: %s", what, s->path, sqlite3_errmsg(s->db));
 }
 
-static enum err open_side(struct side *s, const char *path, int flags, struct log *log)
+static enum err open_side(struct backup_side *s, const char *path, int flags, struct log *log)
 {
     s->path = path;
     s->log = log;
@@ -34,12 +34,12 @@ static enum err open_side(struct side *s, const char *path, int flags, struct lo
     return ERR_OK;
 }
 
-static void close_side(struct side *s)
+static void close_side(struct backup_side *s)
 {
     sqlite3_close(s->db);
 }
 
-static enum err execute(const struct side *s, const char *sql)
+static enum err execute(const struct backup_side *s, const char *sql)
 {
     return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? ERR_OK : failed(s, "write");
 }
@@ -51,7 +51,7 @@ static void finalize(sqlite3_stmt **statement)
 }
 
 /* The one number from a query; ERR_FORMAT, not logged, if there is none. */
-static enum err ask(const struct side *s, const char *sql, uint64_t *v)
+static enum err ask(const struct backup_side *s, const char *sql, uint64_t *v)
 {
     sqlite3_stmt *row CLEAN(finalize) = NULL;
     if (sqlite3_prepare_v2(s->db, sql, -1, &row, NULL) != SQLITE_OK ||
@@ -62,7 +62,7 @@ static enum err ask(const struct side *s, const char *sql, uint64_t *v)
 }
 
 /* All pages in one step, in one read transaction of the source, whose server can go on writing. */
-static enum err copy(const struct side *from, const struct side *to)
+static enum err copy(const struct backup_side *from, const struct backup_side *to)
 {
     sqlite3_backup *b = sqlite3_backup_init(to->db, "main", from->db, "main");
     int result = b != NULL ? sqlite3_backup_step(b, -1) : SQLITE_ERROR;
@@ -74,7 +74,7 @@ static enum err copy(const struct side *from, const struct side *to)
                     sqlite3_errstr(result));
 }
 
-static enum err read_contents(const struct side *s, struct store_contents *contents)
+static enum err read_contents(const struct backup_side *s, struct store_contents *contents)
 {
     uint64_t whole, logs;
     TRY(ask(s, "SELECT COUNT(*) FROM uploads", &contents->uploads));
@@ -85,7 +85,7 @@ static enum err read_contents(const struct side *s, struct store_contents *conte
 }
 
 /* Whether it is intact, is a store with its audit log, and has a version this program knows. */
-static enum err check(const struct side *s, struct store_contents *contents)
+static enum err check(const struct backup_side *s, struct store_contents *contents)
 {
     uint64_t version = 0;
     enum err e = ask(s, "PRAGMA user_version", &version);
@@ -103,7 +103,7 @@ static enum err check(const struct side *s, struct store_contents *contents)
 
 /* --- the audit log, next to the tables -------------------------------------------------------- */
 
-static enum err put_audit(const struct side *s, const char *path)
+static enum err put_audit(const struct backup_side *s, const char *path)
 {
     sqlite3_stmt *row CLEAN(finalize) = NULL;
     struct bytes audit CLEAN(bytes_clear) = {0};
@@ -121,7 +121,7 @@ static enum err put_audit(const struct side *s, const char *path)
     return ERR_OK;
 }
 
-static enum err take_audit(const struct side *s, const char *path)
+static enum err take_audit(const struct backup_side *s, const char *path)
 {
     sqlite3_stmt *row CLEAN(finalize) = NULL;
     int result;
@@ -172,7 +172,7 @@ static enum err refuse_if_not_there(const char *path, const char *what, struct l
 }
 
 /* A backup has no noise that was made ahead, so that a restore cannot use any of it twice. */
-static enum err drop_ahead(const struct side *s)
+static enum err drop_ahead(const struct backup_side *s)
 {
     uint64_t any = 0;
     TRY(execute(s, "PRAGMA secure_delete = ON"));
@@ -186,8 +186,8 @@ static enum err drop_ahead(const struct side *s)
 static enum err make_backup(const char *from_path, const char *made, const char *audit,
                             struct store_contents *contents, struct log *log)
 {
-    struct side from CLEAN(close_side) = {0};
-    struct side to CLEAN(close_side) = {0};
+    struct backup_side from CLEAN(close_side) = {0};
+    struct backup_side to CLEAN(close_side) = {0};
     TRY(open_side(&from, from_path, SQLITE_OPEN_READWRITE, log));
     TRY(open_side(&to, made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, log));
     TRY(copy(&from, &to));
@@ -218,8 +218,8 @@ enum err store_backup(const char *folder, const char *file, struct store_content
 static enum err make_store(const char *file, const char *made, const char *audit,
                            struct store_contents *contents, struct log *log)
 {
-    struct side from CLEAN(close_side) = {0};
-    struct side to CLEAN(close_side) = {0};
+    struct backup_side from CLEAN(close_side) = {0};
+    struct backup_side to CLEAN(close_side) = {0};
     TRY(open_side(&from, file, SQLITE_OPEN_READONLY, log));
     TRY(check(&from, contents));
     TRY(open_side(&to, made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, log));

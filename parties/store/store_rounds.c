@@ -126,7 +126,7 @@ enum err store_analyst(struct store *store, const uint8_t run[REQUEST_RUN_SIZE],
 /* --- standing --------------------------------------------------------------------------------- */
 
 /* A change of a round's standing. */
-struct step {
+struct rounds_step {
     enum standing from, until, to; /* to `to`, from any standing between the first two */
     /* what else changes: NULL leaves it as it is */
     const uint64_t *number, *selected;
@@ -134,8 +134,8 @@ struct step {
 };
 
 /* `advanced`: whether the round had a standing that this may change; if not, nothing changed. */
-static enum err advance(struct store *s, const struct store_round *round, const struct step *step,
-                        bool *advanced)
+static enum err advance(struct store *s, const struct store_round *round,
+                        const struct rounds_step *step, bool *advanced)
 {
     struct query q = query_of(
         s, "UPDATE rounds SET standing = ?3, number = COALESCE(?4, number),"
@@ -275,7 +275,8 @@ enum err store_unstage(struct store *store)
 /* Gives the round its debit's number; ERR_LOST if it is not the staged one. */
 static enum err number_staged(struct store *s, const struct store_round *round, uint64_t number)
 {
-    const struct step step = {STANDING_STAGED, STANDING_STAGED, STANDING_BOUND, .number = &number};
+    const struct rounds_step step = {STANDING_STAGED, STANDING_STAGED, STANDING_BOUND,
+                                     .number = &number};
     struct store_found found;
     bool bound = false;
     TRY(store_find_round(s, round->run, round->sequence, &found));
@@ -355,7 +356,8 @@ static enum err differs(struct store *s, const struct store_round *round)
 
 enum err store_put_index(struct store *s, const struct store_round *round, uint64_t selected)
 {
-    const struct step step = {STANDING_LOST, STANDING_BOUND, STANDING_INDEX, .selected = &selected};
+    const struct rounds_step step = {STANDING_LOST, STANDING_BOUND, STANDING_INDEX,
+                                     .selected = &selected};
     struct store_found found;
     bool is_new;
     TRY(advance(s, round, &step, &is_new));
@@ -370,7 +372,8 @@ enum err store_put_index(struct store *s, const struct store_round *round, uint6
 enum err store_put_values(struct store *s, const struct store_round *round,
                           const struct bytes *values)
 {
-    const struct step step = {STANDING_LOST, STANDING_INDEX, STANDING_OPENED, .opened = values};
+    const struct rounds_step step = {STANDING_LOST, STANDING_INDEX, STANDING_OPENED,
+                                     .opened = values};
     struct bytes known CLEAN(bytes_clear) = {0};
     bool is_new;
     TRY(advance(s, round, &step, &is_new));

@@ -23,15 +23,15 @@
 static const char *const text_prefix[2] = {"trefoil1-", "trefoil2-"};
 static const char *const curve_label[2] = {"trefoil-curve-1", "trefoil-curve-2"};
 
-struct statement {
+struct identity_statement {
     uint8_t bytes[15 + 32 + 4];
     size_t size;
 };
 
 /* What an identity signs to vouch for its CURVE key. */
-static struct statement curve_statement(const struct public_identity *who)
+static struct identity_statement curve_statement(const struct public_identity *who)
 {
-    struct statement s = {.size = 15 + 32};
+    struct identity_statement s = {.size = 15 + 32};
     memcpy(s.bytes, curve_label[who->last_day != 0], 15);
     memcpy(s.bytes + 15, who->curve, 32);
     if (who->last_day != 0) {
@@ -57,7 +57,7 @@ static bool clamped(const uint8_t secret[32])
 static enum err derive(struct identity *id, const uint8_t seed[32], const uint8_t curve_secret[32],
                        uint32_t last_day)
 {
-    struct statement statement;
+    struct identity_statement statement;
     memcpy(id->curve_secret, curve_secret, 32);
     id->public.last_day = last_day;
     if (crypto_sign_seed_keypair(id->public.sign, id->sign_secret, seed) != 0 ||
@@ -284,7 +284,7 @@ void public_identity_text(const struct public_identity *who, char text[KEYS_TEXT
 enum err public_identity_parse(struct public_identity *who, const char *text)
 {
     uint8_t raw[PUBLIC_SIZE + 4];
-    struct statement statement;
+    struct identity_statement statement;
     char again[KEYS_TEXT_SIZE];
     size_t n = 0, length = strlen(text);
     const char *end;

@@ -15,13 +15,13 @@ static const char signatures_key[] = "signatures:";
 /* --- signatures ------------------------------------------------------------------------------- */
 
 /* What the servers sign. */
-struct statement {
+struct roster_statement {
     uint8_t bytes[32 + 4 + 32];
 };
 
-static struct statement statement_of(const struct study *study)
+static struct roster_statement statement_of(const struct study *study)
 {
-    struct statement s;
+    struct roster_statement s;
     memcpy(s.bytes, study->terms.digest, 32);
     memcpy(integer_put(s.bytes + 32, study->roster_version, 4), study->roster, 32);
     return s;
@@ -29,7 +29,7 @@ static struct statement statement_of(const struct study *study)
 
 enum roster_signature roster_signature(const struct study *study, size_t server)
 {
-    const struct statement s = statement_of(study);
+    const struct roster_statement s = statement_of(study);
     if (!study->signature[server].given)
         return ROSTER_UNSIGNED;
     return public_identity_verify(&study->server[server].key, label, s.bytes, sizeof s.bytes,
@@ -134,7 +134,7 @@ enum err roster_sign_file(const char *path, const struct identity *server,
 {
     struct study *study CLEAN(study_free) = NULL;
     struct bytes file CLEAN(bytes_clear) = {0};
-    struct statement s;
+    struct roster_statement s;
     uint8_t signature[KEYS_SIGNATURE_SIZE];
     size_t index = 0;
     text[0] = '\0';

@@ -18,32 +18,32 @@ struct wanted {
     double weight;
 };
 
-struct asked {
+struct questions_asked {
     const struct domain *domain;
     uint64_t most; /* cells of a marginal */
     size_t count, room;
     struct wanted *wanted;
 };
 
-static void asked_clear(struct asked *k)
+static void asked_clear(struct questions_asked *k)
 {
     memory_free(&k->wanted);
 }
 
-static enum err add(struct asked *k, const struct clique *c)
+static enum err add(struct questions_asked *k, const struct clique *c)
 {
     TRY(memory_room(&k->wanted, &k->room, k->count + 1));
     k->wanted[k->count++] = (struct wanted){*c, 1};
     return ERR_OK;
 }
 
-static bool is_small(const struct asked *k, const struct clique *c)
+static bool is_small(const struct questions_asked *k, const struct clique *c)
 {
     return clique_cells(c, k->domain) <= k->most;
 }
 
 /* The marginal over all of them; if that is too large, those over each pair. */
-static enum err add_columns(struct asked *k, const struct scope *s)
+static enum err add_columns(struct questions_asked *k, const struct scope *s)
 {
     struct clique all = {.n = s->n};
     if (s->n <= CLIQUE_MAX) {
@@ -60,7 +60,8 @@ static enum err add_columns(struct asked *k, const struct scope *s)
     return ERR_OK; /* settle() adds the columns that no marginal is small enough for */
 }
 
-static enum err add_file(struct asked *k, const char *path, size_t *questions, struct log *log)
+static enum err add_file(struct questions_asked *k, const char *path, size_t *questions,
+                         struct log *log)
 {
     struct questions q CLEAN(questions_clear) = {.domain = k->domain, .log = log};
     TRY(questions_file(&q, path));
@@ -83,7 +84,7 @@ static int by_clique(const void *a, const void *b)
 }
 
 /* Every column at least once, alone; equal marginals become one, with the sum of their weights. */
-static enum err settle(struct asked *k)
+static enum err settle(struct questions_asked *k)
 {
     size_t kept = 0;
     for (uint16_t i = 0; i < k->domain->attributes; i++) {
@@ -104,7 +105,7 @@ static enum err settle(struct asked *k)
     return ERR_OK;
 }
 
-static enum err make(struct reading *r, const yaml_node_t *node, const struct asked *k)
+static enum err make(struct reading *r, const yaml_node_t *node, const struct questions_asked *k)
 {
     struct clique *cliques CLEAN(memory_release) = NULL;
     double *weights CLEAN(memory_release) = NULL;
@@ -141,7 +142,7 @@ static enum err find(struct reading *r, const yaml_node_t *node, char path[FILE_
 
 enum err study_read_questions(struct reading *r, const yaml_node_t *node, const yaml_node_t *most)
 {
-    struct asked k CLEAN(asked_clear) = {.domain = r->study->domain};
+    struct questions_asked k CLEAN(asked_clear) = {.domain = r->study->domain};
     int64_t cells = CELLS_MOST;
     size_t questions = 0;
     char path[FILE_PATH];

@@ -156,7 +156,7 @@ static void put_servers(const struct study *s, struct bytes *b)
         bytes_put_string(b, study_security_word(s->security));
 }
 
-static const struct part {
+static const struct terms_part {
     const char *name;
     void (*put)(const struct study *s, struct bytes *b);
     const char *words; /* if the name is not a key of the file */
@@ -184,7 +184,8 @@ static enum err hash(const struct bytes *b, uint8_t digest[32])
     return ERR_OK;
 }
 
-static enum err digest_part(const struct study *s, const struct part *part, uint8_t digest[32])
+static enum err digest_part(const struct study *s, const struct terms_part *part,
+                            uint8_t digest[32])
 {
     struct bytes content CLEAN(bytes_clear) = {0}, b CLEAN(bytes_clear) = {0};
     part->put(s, &content);

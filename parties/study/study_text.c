@@ -286,7 +286,8 @@ static const char *about_servers(enum study_security security)
     switch (security) {
     case STUDY_SEMI_HONEST:
         return "  Each is trusted to follow the protocol (security: semi-honest). One that does\n"
-               "  not could falsify results, and learn more than the guarantee allows.\n";
+               "  not could falsify results, and learn more than the guarantee allows; with\n"
+               "  security: abort the run would stop.\n";
     case STUDY_ABORT:
         return "  They prove to each other what they compute (security: abort). If one departs\n"
                "  from the protocol, the run stops, and nothing wrong is opened.\n";

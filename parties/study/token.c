@@ -14,13 +14,13 @@ static const char label[] = "trefoil-token-1";
 #define PREFIX_SIZE (sizeof prefix - 1)
 
 /* What the issuer signs. */
-struct statement {
+struct token_statement {
     uint8_t bytes[32 + 4 + 32];
 };
 
-static struct statement statement_of(const struct token *t, const struct study *study)
+static struct token_statement statement_of(const struct token *t, const struct study *study)
 {
-    struct statement s;
+    struct token_statement s;
     memcpy(s.bytes, study->terms.digest, 32);
     memcpy(integer_put(s.bytes + 32, t->number, 4), t->sign, sizeof t->sign);
     return s;
@@ -35,7 +35,7 @@ static enum err check_key(const struct token *t, const struct study *study)
 enum err token_make(struct token *t, const struct study *study, const struct identity *issuer,
                     uint32_t number, const uint8_t sign[32])
 {
-    struct statement s;
+    struct token_statement s;
     t->number = number;
     memcpy(t->sign, sign, sizeof t->sign);
     TRY(check_key(t, study));
@@ -45,7 +45,7 @@ enum err token_make(struct token *t, const struct study *study, const struct ide
 
 enum err token_check(const struct token *t, const struct study *study)
 {
-    const struct statement s = statement_of(t, study);
+    const struct token_statement s = statement_of(t, study);
     if (t->number >= study->open.most)
         return ERR_RANGE;
     TRY(check_key(t, study));

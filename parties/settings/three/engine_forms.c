@@ -6,7 +6,7 @@
 #include "protocols/measure.h"
 
 /* Sums of products that are made from records. */
-struct summing {
+struct forms_summing {
     struct three *g;
     struct products products;
     struct share64 sums;
@@ -14,7 +14,7 @@ struct summing {
 
 static enum err add_products(void *self, const struct upload *uploads, size_t count)
 {
-    const struct summing *s = self;
+    const struct forms_summing *s = self;
     return tally_products(s->g->party, &s->g->tally, uploads, count, &s->products, s->sums);
 }
 
@@ -32,7 +32,7 @@ enum err three_open_forms(struct three *g, const struct engine_step *step, struc
 {
     const struct ask *a = step->ask;
     struct share64 sums CLEAN(share64_free) = {0};
-    struct summing s = {.g = g, .products = ask_forms(a, g->study->workload)};
+    struct forms_summing s = {.g = g, .products = ask_forms(a, g->study->workload)};
     TRY(share64_new(&sums, step->price.cells));
     s.sums = sums;
     if (study_counts_pairs(g->study)) {

@@ -100,7 +100,7 @@ enum err keyed_load(struct party *p, struct keyed *x, const struct upload *u)
 /* --- rows ------------------------------------------------------------------------------------- */
 
 /* Tables from which rows are made together, in the order of their owners. */
-struct source {
+struct keyed_source {
     size_t count;
     size_t *owner;
     struct planes *table; /* borrowed */
@@ -109,7 +109,7 @@ struct source {
     unsigned codes;    /* planes of codes, of all tables */
 };
 
-static void source_clear(struct source *s)
+static void source_clear(struct keyed_source *s)
 {
     memory_free(&s->owner);
     memory_free(&s->table);
@@ -117,7 +117,7 @@ static void source_clear(struct source *s)
 }
 
 /* Adds owner i's table, if it is here. */
-static void add_table(const struct keyed *x, size_t i, struct source *s)
+static void add_table(const struct keyed *x, size_t i, struct keyed_source *s)
 {
     if (x->table[i].width == 0)
         return;
@@ -128,7 +128,7 @@ static void add_table(const struct keyed *x, size_t i, struct source *s)
     s->codes += x->table[i].width - LINK_FRONT;
 }
 
-static enum err source_new(const struct keyed *x, struct source *s)
+static enum err source_new(const struct keyed *x, struct keyed_source *s)
 {
     TRY(memory_new(&s->owner, x->study->owners));
     TRY(memory_new(&s->table, x->study->owners));
@@ -136,7 +136,7 @@ static enum err source_new(const struct keyed *x, struct source *s)
 }
 
 /* The tables of a batch or, if `first` is the number of owners, all tables. */
-static enum err gather(const struct keyed *x, size_t first, struct source *s)
+static enum err gather(const struct keyed *x, size_t first, struct keyed_source *s)
 {
     const struct study *study = x->study;
     TRY(source_new(x, s));
@@ -148,14 +148,14 @@ static enum err gather(const struct keyed *x, size_t first, struct source *s)
 
 /* --- are they sorted? ------------------------------------------------------------------------- */
 
-struct asking {
+struct keyed_asking {
     const struct keyed_watch *watch;
-    const struct source *source;
+    const struct keyed_source *source;
 };
 
 static enum err opening(void *self)
 {
-    const struct asking *a = self;
+    const struct keyed_asking *a = self;
     return a->watch->opening(a->watch->self, a->source->owner, a->source->count);
 }
 
@@ -163,8 +163,8 @@ static enum err opening(void *self)
 static enum err find_sorted(struct party *p, struct keyed *x)
 {
     const struct keyed_watch *w = &x->watch;
-    struct source s CLEAN(source_clear) = {0};
-    struct asking asking = {w, &s};
+    struct keyed_source s CLEAN(source_clear) = {0};
+    struct keyed_asking asking = {w, &s};
     TRY(source_new(x, &s));
     for (size_t i = 0; i < x->study->owners; i++)
         if (!x->known[i])
@@ -184,7 +184,7 @@ static enum err find_sorted(struct party *p, struct keyed *x)
 /* --- lists ------------------------------------------------------------------------------------ */
 
 /* Which attributes the first `count` tables have, side by side. */
-static enum err name_attributes(const struct keyed *x, const struct source *s, size_t count,
+static enum err name_attributes(const struct keyed *x, const struct keyed_source *s, size_t count,
                                 struct keyed_rows *rows)
 {
     size_t at = 0;
@@ -200,7 +200,7 @@ static enum err name_attributes(const struct keyed *x, const struct source *s, s
 /* All tables that are here, as one with at most rows_per_person rows of a key. */
 static enum err bound(struct party *p, struct keyed *x)
 {
-    struct source s CLEAN(source_clear) = {0};
+    struct keyed_source s CLEAN(source_clear) = {0};
     struct keyed_rows *rows = &x->rows[x->lists];
     TRY(gather(x, x->study->owners, &s));
     if (s.count == 0)
@@ -234,8 +234,9 @@ static enum err put_missing(struct party *p, const struct study *study, size_t o
 }
 
 /* Finishes a join that keeps the rows of table `keep`; `has` tells who has a row. */
-static enum err finish_kept(struct party *p, const struct study *study, const struct source *s,
-                            size_t keep, const struct keyed_rows *rows, const struct planes *has)
+static enum err finish_kept(struct party *p, const struct study *study,
+                            const struct keyed_source *s, size_t keep,
+                            const struct keyed_rows *rows, const struct planes *has)
 {
     unsigned at = 1;
     for (size_t k = 0; k < s->count; k++) {
@@ -256,7 +257,7 @@ static enum err find_linked(struct party *p, struct keyed_rows *rows, struct pla
     return ERR_OK;
 }
 
-static bool all_sorted(const struct source *s)
+static bool all_sorted(const struct keyed_source *s)
 {
     bool all = true;
     for (size_t k = 0; k < s->count; k++)
@@ -268,7 +269,7 @@ static bool all_sorted(const struct source *s)
 static enum err join(struct party *p, struct keyed *x, size_t first)
 {
     const struct study *study = x->study;
-    struct source s CLEAN(source_clear) = {0};
+    struct keyed_source s CLEAN(source_clear) = {0};
     struct keyed_rows *rows = &x->rows[x->lists];
     struct planes has;
     size_t keep = 0;

@@ -226,7 +226,7 @@ enum err ranks_reduce(struct ranks *r, struct share64 sums)
 /* --- the beginning ---------------------------------------------------------------------------- */
 
 /* What a rank says about itself. */
-struct card {
+struct ranks_card {
     char version[16];
     uint8_t public[crypto_kx_PUBLICKEYBYTES];
     char name[RANKS_NAME], host[STUDY_HOST_SIZE];
@@ -253,8 +253,8 @@ static enum err key_ends(struct ranks_end *end, const uint8_t sent[KEY], const u
     return e;
 }
 
-static enum err agree(const struct ranks *r, struct ranks_end *end, const struct card *own,
-                      const uint8_t *secret, const struct card *theirs)
+static enum err agree(const struct ranks *r, struct ranks_end *end, const struct ranks_card *own,
+                      const uint8_t *secret, const struct ranks_card *theirs)
 {
     uint8_t *sent CLEAN(secret_release) = secret_new(2 * KEY);
     uint8_t *got;
@@ -279,11 +279,11 @@ static enum err agree(const struct ranks *r, struct ranks_end *end, const struct
 
 enum err ranks_meet(struct ranks *r)
 {
-    struct card own = {.version = TREFOIL_VERSION,
-                       .lanes = (uint32_t)r->own,
-                       .port = r->own_place.port[0],
-                       .pid = (uint32_t)getpid()};
-    struct card *card CLEAN(memory_release) = NULL;
+    struct ranks_card own = {.version = TREFOIL_VERSION,
+                             .lanes = (uint32_t)r->own,
+                             .port = r->own_place.port[0],
+                             .pid = (uint32_t)getpid()};
+    struct ranks_card *card CLEAN(memory_release) = NULL;
     uint8_t *secret CLEAN(secret_release) = secret_new(crypto_kx_SECRETKEYBYTES);
     char name[MPI_MAX_PROCESSOR_NAME] = "";
     int n;

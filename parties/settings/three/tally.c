@@ -40,7 +40,7 @@ void tally_free(struct tally *t)
 }
 
 /* The uploads to be counted now, as the protocols take them; borrows from them and the study. */
-struct work {
+struct tally_work {
     struct counts_upload *upload;
     struct records_batch *batch;
     struct records_part *part; /* of all batches, one after another */
@@ -49,7 +49,7 @@ struct work {
     bool whole;           /* nothing is packed */
 };
 
-static void work_free(struct work *w)
+static void work_free(struct tally_work *w)
 {
     memory_free(&w->upload);
     memory_free(&w->batch);
@@ -57,14 +57,14 @@ static void work_free(struct work *w)
     planes_free(&w->packed);
 }
 
-static void put_counts(struct work *w, const struct upload *u, unsigned index)
+static void put_counts(struct tally_work *w, const struct upload *u, unsigned index)
 {
     struct counts_upload *a = &w->upload[w->uploads++];
     *a = (struct counts_upload){.bits = u->form, .vector = u->vector.data};
     three_seeds(u, index, a->seed);
 }
 
-static void put_part(struct work *w, const struct study_owner *owner, const struct upload *u,
+static void put_part(struct tally_work *w, const struct study_owner *owner, const struct upload *u,
                      unsigned index)
 {
     struct records_part *part = &w->part[w->parts++];
@@ -75,7 +75,7 @@ static void put_part(struct work *w, const struct study_owner *owner, const stru
 }
 
 /* The batch whose first owner is `first`; by_owner[] has the uploads. */
-static void put_batch(struct work *w, const struct study *study, size_t first,
+static void put_batch(struct tally_work *w, const struct study *study, size_t first,
                       const struct upload *const *by_owner, unsigned index)
 {
     const struct study_owner *owner = study->owner, *one = study_owner(study, first);
@@ -90,7 +90,7 @@ static void put_batch(struct work *w, const struct study *study, size_t first,
 }
 
 /* Gathers the rows that were made from all uploads. */
-static enum err gather_made(struct work *w, const struct study *study, const struct keyed *x)
+static enum err gather_made(struct tally_work *w, const struct study *study, const struct keyed *x)
 {
     TRY(memory_new(&w->batch, x->lists));
     TRY(memory_new(&w->part, x->lists));
@@ -108,7 +108,7 @@ static enum err gather_made(struct work *w, const struct study *study, const str
 /* --- few records of many owners --------------------------------------------------------------- */
 
 /* Records are counted 64 of a batch at a time, so owners with fewer share a batch. */
-static bool is_packed(const struct work *w, const struct study *study, size_t owner,
+static bool is_packed(const struct tally_work *w, const struct study *study, size_t owner,
                       const struct upload *u)
 {
     return !w->whole && owner >= study->owners && u->form == UPLOAD_RECORDS &&
@@ -147,7 +147,7 @@ static enum err pack_one(struct party *p, struct planes *to, const struct upload
 }
 
 /* Packs all of them into one batch, whose last lanes are invalid records. */
-static enum err put_packed(struct party *p, struct work *w, const struct study *study,
+static enum err put_packed(struct party *p, struct tally_work *w, const struct study *study,
                            const bool *now, const struct upload *const *by_owner)
 {
     const struct study_owner *each = &study->open.each;
@@ -177,8 +177,8 @@ static enum err put_packed(struct party *p, struct work *w, const struct study *
  * Gathers uploads without keys, in the order of the owners, which is the same at all servers.
  * now[i]: owner i is to be counted.
  */
-static enum err gather(struct party *p, struct work *w, const struct study *study, const bool *now,
-                       const struct upload *const *by_owner)
+static enum err gather(struct party *p, struct tally_work *w, const struct study *study,
+                       const bool *now, const struct upload *const *by_owner)
 {
     const size_t most = study_owners_most(study);
     TRY(memory_new(&w->upload, most));
@@ -196,7 +196,7 @@ static enum err gather(struct party *p, struct work *w, const struct study *stud
     return put_packed(p, w, study, now, by_owner);
 }
 
-static enum err add_counts(struct party *p, struct tally *t, const struct work *w)
+static enum err add_counts(struct party *p, struct tally *t, const struct tally_work *w)
 {
     struct share64 more CLEAN(share64_free) = {0};
     TRY(share64_new(&more, t->sums.n));
@@ -236,7 +236,7 @@ static enum err queries_of(const struct tally *t, struct records_query **queries
     return ERR_OK;
 }
 
-static enum err add_records(struct party *p, struct tally *t, const struct work *w)
+static enum err add_records(struct party *p, struct tally *t, const struct tally_work *w)
 {
     struct records_query *queries CLEAN(memory_release) = NULL;
     uint32_t *size CLEAN(memory_release) = NULL;
@@ -270,7 +270,7 @@ static enum err count_portion(void *self, struct party *lane, struct reader *arg
 }
 
 /* Deals out uploads, a portion for each lane of the session. */
-static enum err deal(struct party *p, struct tally *t, const struct work *w)
+static enum err deal(struct party *p, struct tally *t, const struct tally_work *w)
 {
     struct records_query *queries CLEAN(memory_release) = NULL;
     uint32_t *size CLEAN(memory_release) = NULL;
@@ -325,7 +325,7 @@ static enum err sort_out(const struct tally *t, const struct upload *uploads, si
 static enum err add_each(struct party *p, struct tally *t, const bool *now,
                          const struct upload *const *by_owner)
 {
-    struct work w CLEAN(work_free) = {0};
+    struct tally_work w CLEAN(work_free) = {0};
     w.whole = crew_deals(p); /* portions consist of uploads as they came */
     TRY(gather(p, &w, t->study, now, by_owner));
     if (crew_deals(p))
@@ -385,7 +385,7 @@ static enum err count_linked(struct party *p, struct tally *t)
 
 enum err tally_finish(struct party *p, struct tally *t)
 {
-    struct work w CLEAN(work_free) = {0};
+    struct tally_work w CLEAN(work_free) = {0};
     struct keyed *x = &t->keyed;
     if (!keyed_in(t->study) || x->made || t->owners == 0)
         return ERR_OK;
@@ -401,7 +401,7 @@ enum err tally_finish(struct party *p, struct tally *t)
     return ERR_OK;
 }
 
-static enum err multiply(struct party *p, const struct tally *t, const struct work *w,
+static enum err multiply(struct party *p, const struct tally *t, const struct tally_work *w,
                          const struct products *products, struct share64 out)
 {
     const struct workload *load = t->study->workload;
@@ -425,7 +425,7 @@ enum err tally_products(struct party *p, const struct tally *t, const struct upl
 {
     const struct upload **by_owner CLEAN(memory_release) = NULL;
     bool *now CLEAN(memory_release) = NULL;
-    struct work w CLEAN(work_free) = {0};
+    struct tally_work w CLEAN(work_free) = {0};
     TRY(memory_new(&now, study_owners_most(t->study)));
     TRY(sort_out(t, uploads, count, true, now, &by_owner));
     TRY(gather(p, &w, t->study, now, by_owner));
@@ -435,7 +435,7 @@ enum err tally_products(struct party *p, const struct tally *t, const struct upl
 enum err tally_made_products(struct party *p, const struct tally *t,
                              const struct products *products, struct share64 out)
 {
-    struct work w CLEAN(work_free) = {0};
+    struct tally_work w CLEAN(work_free) = {0};
     TRY(gather_made(&w, t->study, &t->keyed));
     return multiply(p, t, &w, products, out);
 }

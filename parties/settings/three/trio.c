@@ -96,8 +96,8 @@ static enum err begin(void *self, const struct engine_uploads *uploads, struct e
 {
     struct trio *t = self;
     uint8_t id[TAPE_ID_SIZE], ahead[32];
-    TRY(trio_keep_ahead(t));
-    round_ahead_digest(&t->ahead, ahead);
+    TRY(store_ahead_keep(t->site->store, &t->ahead.common));
+    ahead_digest(&t->ahead, ahead);
     hash_labelled(id, "trefoil-tape-2", t->session->id, SESSION_ID_SIZE, ahead, sizeof ahead);
     TRY(three_new(&t->engine, t->party, t->site->study, t->site->bounds, id, t->log));
     t->engine->uploads = *uploads;

@@ -1,7 +1,7 @@
 /*
  * parties/settings/three/trio.h - the setting of three servers (parties/setting/setting.h), and the
  * state that its files share: those that look after sessions (trio.c), their lanes (trio_lanes.c),
- * and noise for a later run: making it (trio_idle.c) and keeping it (trio_blocks.c).
+ * and noise for a later run (trio_idle.c).
  */
 #ifndef TREFOIL_PARTIES_SETTINGS_THREE_TRIO_H
 #define TREFOIL_PARTIES_SETTINGS_THREE_TRIO_H
@@ -13,7 +13,6 @@
 #include "parties/setting/setting.h"
 #include "parties/settings/three/engine.h"
 #include "parties/settings/three/guard.h"
-#include "parties/settings/three/round_ahead.h"
 
 extern const struct setting trio_setting;
 
@@ -40,8 +39,8 @@ struct trio {
     struct net *net;                /* lane 0's, and its party with the others as its crew */
     struct party *party;
     struct crew *crew;
-    struct three *engine;     /* once a run has begun */
-    struct round_ahead ahead; /* as compared when the session opened */
+    struct three *engine;    /* once a run has begun */
+    struct ahead_talk ahead; /* as compared when the session opened */
     /* of noise for a later run */
     bool told;  /* the log says why none is made */
     bool whole; /* nothing was missing when this was last compared */
@@ -61,16 +60,12 @@ enum err trio_listen(void *self) MUST_CHECK;
 void trio_close_lanes(struct trio *t);
 
 /*
- * trio_blocks.c. trio_greet() lets the names of the blocks that are here ride on the session's next
- * exchange; after that, trio_keep_ahead() keeps the blocks that all three have named, and drops the
- * others.
+ * trio_idle.c. trio_greet() lets the names of the blocks that are here ride on the session's next
+ * exchange; the engine that begins then may take those that all three have named.
  */
 enum err trio_greet(void *self) MUST_CHECK;
-enum err trio_keep_ahead(struct trio *t) MUST_CHECK;
 void trio_show(void *self);
 void trio_drop(void *self);
-
-/* trio_idle.c. */
 enum err trio_idle(void *self, bool *done) MUST_CHECK;
 
 /* trio_lanes.c. */

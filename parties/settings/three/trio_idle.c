@@ -21,27 +21,65 @@
 
 #include <string.h>
 
-enum wish {
+/* --- what is there ---------------------------------------------------------------------------- */
+
+void trio_show(void *self)
+{
+    const struct trio *t = self;
+    const struct price_ahead sizes = price_ahead(t->site->study);
+    struct ahead_blocks here;
+    if (store_ahead(t->site->store, &here) != ERR_OK)
+        return;
+    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+        atomic_store(&t->site->status.ahead[k], here.count[k] * sizes.samples[k]);
+        atomic_store(&t->site->status.ahead_most[k], sizes.blocks[k] * sizes.samples[k]);
+    }
+}
+
+void trio_drop(void *self)
+{
+    const struct trio *t = self;
+    static const struct ahead_blocks none;
+    if (!site_is_spent(t->site))
+        return;
+    if (store_ahead_keep(t->site->store, &none) != ERR_OK)
+        log_warn(t->site->log, "noise that was made ahead stays on disk, though the budget is "
+                               "spent; mend the disk and start the server again, which deletes it");
+    trio_show(self);
+}
+
+enum err trio_greet(void *self)
+{
+    struct trio *t = self;
+    struct ahead_blocks own;
+    TRY(store_ahead(t->site->store, &own));
+    ahead_talk(&t->ahead, t->net, &own);
+    return ERR_OK;
+}
+
+/* --- making it -------------------------------------------------------------------------------- */
+
+enum idle_wish {
     GO_ON,
     LATER, /* somebody asks for something, or this server ends */
     NEVER  /* --noise-ahead off, or the budget is spent, or the guard refuses */
 };
 
-struct making {
+struct idle_making {
     struct trio *t;
     struct price_ahead plan;
     struct ahead_blocks blocks; /* those that all have */
     struct tape tape;
     size_t made[TAPE_KINDS]; /* blocks made in this session */
-    enum wish heard;         /* the least willing of the three */
+    enum idle_wish heard;    /* the least willing of the three */
 };
 
-static void clear(struct making *m)
+static void clear(struct idle_making *m)
 {
     tape_free(&m->tape);
 }
 
-static enum wish own_wish(struct trio *t)
+static enum idle_wish own_wish(struct trio *t)
 {
     if (t->site->ahead_s == 0 || site_is_spent(t->site) || guard_verdict(&t->guard) != ERR_OK)
         return NEVER;
@@ -49,45 +87,44 @@ static enum wish own_wish(struct trio *t)
 }
 
 /* Asks whether all three go on. From here on the bell ends nothing until it is armed again. */
-static enum err ask_all(struct making *m)
+static enum err ask_all(struct idle_making *m)
 {
     uint8_t own, came[2];
     bell_disarm(&m->t->site->bell);
     own = (uint8_t)own_wish(m->t);
     TRY(round_broadcast(m->t->net, &own, 1, &came[0], &came[1]));
-    m->heard = (enum wish)own;
+    m->heard = (enum idle_wish)own;
     for (unsigned p = 0; p < 2; p++)
         if (came[p] > NEVER)
             return ERR_FORMAT;
         else if (came[p] > m->heard)
-            m->heard = (enum wish)came[p];
+            m->heard = (enum idle_wish)came[p];
     return ERR_OK;
 }
 
 /* If the lists differ, so do the streams that mask what follows from them. */
-static enum err set_topic(struct making *m)
+static enum err set_topic(struct idle_making *m)
 {
     uint8_t digest[32], topic[SESSION_ID_SIZE];
-    round_ahead_digest(&m->t->ahead, digest);
+    ahead_digest(&m->t->ahead, digest);
     hash_labelled(topic, "trefoil-ahead-1", digest, sizeof digest, NULL, 0);
     TRY(crew_topic(m->t->party, m->t->session, topic));
     return record_alike(m->t->party, digest, sizeof digest);
 }
 
-static enum err compare(struct making *m)
+static enum err compare(struct idle_making *m)
 {
     struct trio *t = m->t;
-    size_t dropped;
     TRY(store_ahead(t->site->store, &m->blocks));
-    round_ahead(&t->ahead, t->net, &m->blocks);
+    ahead_talk(&t->ahead, t->net, &m->blocks);
     TRY(ask_all(m));
     m->blocks = t->ahead.common;
-    TRY(store_ahead_keep(t->site->store, &m->blocks, &dropped));
+    TRY(store_ahead_keep(t->site->store, &m->blocks));
     return set_topic(m);
 }
 
 /* The kind that is furthest from complete; false: nothing is missing. */
-static bool next_kind(const struct making *m, enum tape_kind *kind)
+static bool next_kind(const struct idle_making *m, enum tape_kind *kind)
 {
     const size_t *have = m->blocks.count, *plan = m->plan.blocks;
     *kind = have[TAPE_GAUSS] * plan[TAPE_GUMBEL] <= have[TAPE_GUMBEL] * plan[TAPE_GAUSS] &&
@@ -97,7 +134,7 @@ static bool next_kind(const struct making *m, enum tape_kind *kind)
     return have[*kind] < plan[*kind];
 }
 
-static enum err keep_block(struct making *m, enum tape_kind kind)
+static enum err keep_block(struct idle_making *m, enum tape_kind kind)
 {
     size_t count[TAPE_KINDS] = {0};
     struct bytes noise CLEAN(bytes_clear) = {0};
@@ -117,12 +154,12 @@ static enum err keep_block(struct making *m, enum tape_kind kind)
  * leaves it. */
 static enum err may_prove(void *self)
 {
-    struct making *m = self;
+    struct idle_making *m = self;
     TRY(ask_all(m));
     return m->heard == GO_ON ? ERR_OK : ERR_AGAIN;
 }
 
-static enum err make_block(struct making *m, enum tape_kind kind)
+static enum err make_block(struct idle_making *m, enum tape_kind kind)
 {
     struct trio *t = m->t;
     enum err e;
@@ -137,7 +174,7 @@ static enum err make_block(struct making *m, enum tape_kind kind)
     return keep_block(m, kind);
 }
 
-static enum err make_blocks(struct making *m)
+static enum err make_blocks(struct idle_making *m)
 {
     enum tape_kind kind;
     tape_start(&m->tape, m->t->session->id, m->t->site->study->noise);
@@ -151,7 +188,7 @@ static enum err make_blocks(struct making *m)
     return ERR_OK;
 }
 
-static void tell(struct trio *t, const struct making *m, enum err e)
+static void tell(struct trio *t, const struct idle_making *m, enum err e)
 {
     struct log *log = t->site->log;
     const size_t made = m->made[TAPE_GAUSS] + m->made[TAPE_GUMBEL];
@@ -176,7 +213,7 @@ static void tell(struct trio *t, const struct making *m, enum err e)
 enum err trio_idle(void *self, bool *done)
 {
     struct trio *t = self;
-    struct making m CLEAN(clear) = {.t = t, .plan = price_ahead(t->site->study)};
+    struct idle_making m CLEAN(clear) = {.t = t, .plan = price_ahead(t->site->study)};
     /* then it only says so to the others, and nothing that ends this is a lie once more */
     const bool stopped = guard_verdict(&t->guard) != ERR_OK;
     enum err e;
