@@ -300,8 +300,7 @@ TEST(an_upload_is_the_same_again_and_cannot_be_altered)
             if (changed) /* other data have other masks */
                 for (unsigned slot = 0; slot < 2; slot++)
                     assert_true((i + slot) % 3 == 2 ||
-                                memcmp(again[i].seed[slot], first->seed[slot], SPLIT_SEED) !=
-                                    0);
+                                memcmp(again[i].seed[slot], first->seed[slot], SPLIT_SEED) != 0);
             assert_int_equal(upload_check(&again[i], i, terms), ERR_OK);
             assert_int_equal(upload_write(&again[i], i, true, &b), ERR_OK);
             for (size_t k = 0; k < b.size; k += k < 300 ? 1 : 37) { /* any altered byte is found */
