@@ -115,7 +115,7 @@ struct share {
     struct bytes packed; /* counts or records */
     bool made;           /* `parts` are made */
     const struct split *split;
-    struct upload parts[STUDY_SERVERS];
+    struct upload parts[STUDY_SERVERS_MOST];
     struct progress progress;
     struct witness witness; /* of the servers' ledgers */
     char book_path[FILE_PATH];
@@ -307,7 +307,7 @@ static enum err withdraw(struct share *s)
 static enum err tell_status(struct share *s)
 {
     struct courier *courier = NULL;
-    struct server_status status[STUDY_SERVERS] = {{0}};
+    struct server_status status[STUDY_SERVERS_MOST] = {{0}};
     enum err e = meet(s, &courier), ledgers = ERR_OK;
     if (e == ERR_OK)
         ledgers = courier_status(courier, status);
@@ -316,7 +316,7 @@ static enum err tell_status(struct share *s)
         server_status_describe(stdout, s->study, s->split, status);
     if (e == ERR_OK)
         e = ledgers;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < s->study->servers; i++) {
         if (e == ERR_OK && !status[i].answered)
             e = ERR_PEER;
         server_status_clear(&status[i]);
@@ -337,7 +337,7 @@ static enum err write_stats(const struct share *s)
 
 static void clear(struct share *s)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < s->study->servers; i++)
         upload_clear(&s->parts[i]);
     book_clear(&s->book);
     bytes_clear(&s->packed);

@@ -37,7 +37,7 @@ void courier_free(struct courier **courier)
     struct courier *c = *courier;
     if (c == NULL)
         return;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < c->o.study->servers; i++)
         dials_end(&c->dials, i);
     netio_free(&c->netio);
     memory_free(courier);
@@ -307,7 +307,7 @@ static enum err deliver(struct courier *c, unsigned server, void *self)
 }
 
 /* A server that is passed the vector answers when it has come: the giver is before it in the order. */
-enum err courier_upload(struct courier *c, const struct upload parts[STUDY_SERVERS], bool replace,
+enum err courier_upload(struct courier *c, const struct upload parts[], bool replace,
                         struct receipt *receipt)
 {
     struct delivery d = {
@@ -316,7 +316,7 @@ enum err courier_upload(struct courier *c, const struct upload parts[STUDY_SERVE
     char text[80];
     *receipt = (struct receipt){.state = RECEIPT_HELD, .owner = c->o.owner};
     upload_digest(&parts[0], c->o.study->terms.digest, receipt->digest);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < c->o.study->servers; i++) {
         snprintf(text, sizeof text, "waiting until server %u has passed the upload on to server %u",
                  split->given, i);
         progress_wait(c->o.progress, i == split->passed ? text : "waiting for the server's answer");
@@ -365,9 +365,9 @@ enum err courier_withdraw(struct courier *c, struct receipt *receipt, bool *whol
 {
     struct withdrawal w = {.receipt = receipt};
     *receipt = (struct receipt){.state = RECEIPT_WITHDRAWN, .owner = c->o.owner};
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < c->o.study->servers; i++)
         TRY(persist(c, i, withdraw, &w));
-    *whole = w.had == STUDY_SERVERS && !w.differ;
+    *whole = w.had == c->o.study->servers && !w.differ;
     return ERR_OK;
 }
 
@@ -385,10 +385,10 @@ static enum err status_of(struct courier *c, unsigned server, struct server_stat
     return e == ERR_FORMAT ? misfit(c) : e;
 }
 
-enum err courier_status(struct courier *c, struct server_status status[STUDY_SERVERS])
+enum err courier_status(struct courier *c, struct server_status status[])
 {
     enum err worst = ERR_OK;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < c->o.study->servers; i++) {
         char words[sizeof c->words + 64];
         enum err e;
         bool refused = false;

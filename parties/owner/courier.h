@@ -40,8 +40,8 @@ void courier_free(struct courier **courier);
  * replaces the last one. A server whose ledger does not continue what was seen of it is sent
  * nothing (ERR_MISMATCH).
  */
-enum err courier_upload(struct courier *courier, const struct upload parts[STUDY_SERVERS],
-                        bool replace, struct receipt *receipt) MUST_CHECK;
+enum err courier_upload(struct courier *courier, const struct upload parts[], bool replace,
+                        struct receipt *receipt) MUST_CHECK;
 /* Has all three delete the owner's upload. *whole: all had the one that the receipt names. */
 enum err courier_withdraw(struct courier *courier, struct receipt *receipt, bool *whole) MUST_CHECK;
 
@@ -49,8 +49,7 @@ enum err courier_withdraw(struct courier *courier, struct receipt *receipt, bool
  * Asks all three once, and logs those that do not answer. ERR_MISMATCH if a server has other terms,
  * or a ledger that does not continue what was seen of it.
  */
-enum err courier_status(struct courier *courier,
-                        struct server_status status[STUDY_SERVERS]) MUST_CHECK;
+enum err courier_status(struct courier *courier, struct server_status status[]) MUST_CHECK;
 
 /* The traffic so far. */
 struct traffic courier_traffic(const struct courier *courier);

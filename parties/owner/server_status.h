@@ -21,6 +21,6 @@ enum err server_status_read(const struct study *study, const struct reply *reply
 void server_status_clear(struct server_status *h);
 /* In words, for 80 columns: an upload that may be incomplete is told server by server. */
 void server_status_describe(FILE *out, const struct study *study, const struct split *split,
-                            const struct server_status status[STUDY_SERVERS]);
+                            const struct server_status status[]);
 
 #endif

@@ -307,7 +307,8 @@ enum err collect_uploads(struct play *p, const uint8_t run[REQUEST_RUN_SIZE], bo
         log_error(p->log,
                   "server %u or %u lists uploads as no server can: it departs from the "
                   "protocol, or its memory is faulty; nothing was counted",
-                  (net_index(p->net) + 1) % 3, (net_index(p->net) + 2) % 3);
+                  net_neighbour_of(net_servers(p->net), net_index(p->net), NET_NEXT),
+                  net_neighbour(p->net, NET_PREV));
     passed = pass_on_again(p, &u.lacking); /* also if the run cannot go on without them */
     TRY(e);
     TRY(passed);
@@ -340,11 +341,13 @@ enum err collect_late(struct play *p, uint8_t *late)
     return ERR_OK;
 }
 
-void collect_hear_late(struct play *p, const bool late[3])
+void collect_hear_late(struct play *p, const bool *late)
 {
     const bool here = late[net_index(p->net)];
-    p->late = late[0] && late[1] && late[2];
-    for (unsigned i = 0; i < 3; i++) {
+    p->late = true;
+    for (unsigned i = 0; i < p->study->servers; i++)
+        p->late = p->late && late[i];
+    for (unsigned i = 0; i < p->study->servers; i++) {
         if (here && !late[i] && !p->told_late[i])
             log_warn(p->log,
                      "rows have come that may join the run, but server %u says that none have come "

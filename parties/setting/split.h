@@ -19,11 +19,11 @@
 
 struct split {
     unsigned servers, components;
-    unsigned held;                                     /* components of each server */
-    uint8_t component[STUDY_SERVERS][SPLIT_HELD_MOST]; /* which, by server */
-    unsigned given;                  /* the server that gets the vector from the owner */
-    unsigned passed;                 /* the one that gets it from that server, or SPLIT_NOBODY */
-    const char *gets[STUDY_SERVERS]; /* what each gets, for people */
+    unsigned held;                                          /* components of each server */
+    uint8_t component[STUDY_SERVERS_MOST][SPLIT_HELD_MOST]; /* which, by server */
+    unsigned given;  /* the server that gets the vector from the owner */
+    unsigned passed; /* the one that gets it from that server, or SPLIT_NOBODY */
+    const char *gets[STUDY_SERVERS_MOST]; /* what each gets, for people */
     /* Bytes of the vector; 0 if the study does not take this form of the owner. */
     uint64_t (*bytes)(const struct study *study, size_t owner, unsigned form);
     /* The packed data become the vector. The seeds must be used for nothing else. */

@@ -330,7 +330,7 @@ void study_free(struct study **study)
         memory_free(&s->owner[i].column);
     for (size_t k = 0; k < s->zeros; k++)
         memory_free(&s->zero[k].cell);
-    for (size_t i = 0; i < STUDY_SERVERS; i++)
+    for (size_t i = 0; i < STUDY_SERVERS_MOST; i++)
         memory_free(&s->server[i].rank);
     memory_free(&s->zero);
     memory_free(&s->questions);

@@ -85,7 +85,9 @@ static enum err read_servers(struct reading *r, const yaml_node_t *node, struct 
                                     {"key", true, &key},
                                     {"ranks", false, &ranks}};
     size_t count;
-    TRY(yaml_list(r->file, node, "servers", STUDY_SERVERS, STUDY_SERVERS, &count));
+    /* the only setting so far is of three */
+    TRY(yaml_list(r->file, node, "servers", 3, 3, &count));
+    r->study->servers = (unsigned)count;
     for (size_t i = 0; i < count; i++) {
         struct study_server *s = &r->study->server[i];
         TRY(yaml_mapping(r->file, yaml_item(r->file, node, i), "a server", keys, 4));
@@ -159,7 +161,7 @@ enum err study_read_people(struct reading *r, const struct people_nodes *nodes)
     if (nodes->owners != NULL)
         TRY(yaml_list(r->file, nodes->owners, "owners", 1, STUDY_OWNERS_MAX, &n_owners));
     TRY(yaml_list(r->file, nodes->analysts, "analysts", 1, STUDY_ANALYSTS_MAX, &n_analysts));
-    TRY(memory_new(&persons, STUDY_SERVERS + n_owners + 1 + n_analysts));
+    TRY(memory_new(&persons, STUDY_SERVERS_MOST + n_owners + 1 + n_analysts));
     people.person = persons;
     TRY(memory_new(&s->owner, n_owners));
     s->owners = n_owners;
@@ -188,7 +190,7 @@ static enum err read_revoked(struct reading *r, const yaml_node_t *node)
     for (; s->revoked_count < count; s->revoked_count++)
         TRY(study_read_key(r, yaml_item(r->file, node, s->revoked_count),
                            &s->revoked[s->revoked_count]));
-    for (size_t i = 0; i < STUDY_SERVERS; i++)
+    for (size_t i = 0; i < s->servers; i++)
         if (study_revoked(s, &s->server[i].key))
             return yaml_error(r->file, node,
                               "the key of server %s is revoked; put a renewed one (trefoil keygen "
@@ -200,14 +202,14 @@ static enum err read_revoked(struct reading *r, const yaml_node_t *node)
 static enum err read_signatures(struct reading *r, const yaml_node_t *node)
 {
     struct study *s = r->study;
-    struct yaml_key keys[STUDY_SERVERS];
-    const yaml_node_t *part[STUDY_SERVERS];
+    struct yaml_key keys[STUDY_SERVERS_MOST];
+    const yaml_node_t *part[STUDY_SERVERS_MOST];
     if (node == NULL)
         return ERR_OK;
-    for (size_t i = 0; i < STUDY_SERVERS; i++)
+    for (size_t i = 0; i < s->servers; i++)
         keys[i] = (struct yaml_key){s->server[i].name, false, &part[i]};
-    TRY(yaml_mapping(r->file, node, "signatures", keys, STUDY_SERVERS));
-    for (size_t i = 0; i < STUDY_SERVERS; i++) {
+    TRY(yaml_mapping(r->file, node, "signatures", keys, s->servers));
+    for (size_t i = 0; i < s->servers; i++) {
         const char *text;
         enum err e;
         if (part[i] == NULL)

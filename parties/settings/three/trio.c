@@ -59,7 +59,7 @@ static enum err meet(struct trio *t, const struct bytes *propose, uint8_t *about
     secret_random(&offer.passes, sizeof offer.passes);
     e = trio_admit_lanes(t, (const uint8_t(*)[TRANSPORT_PASS_SIZE])offer.passes.expect);
     if (e == ERR_OK)
-        e = session_open(&t->session, t->site->control, t->site->index, &t->site->study->terms,
+        e = session_open(&t->session, t->site->control, 3, t->site->index, &t->site->study->terms,
                          propose, &offer, deadline_ms, t->log);
     if (e == ERR_OK)
         e = trio_dial_lanes(t, &offer);
