@@ -92,19 +92,20 @@ SHARED_LINK := $(OUT)/libtrefoil.so
 SHARED_OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(wildcard library/*.c))
 SHARED_PACKAGES := libsodium jansson
 MAIN_OBJECT := $(patsubst %.c,$(OUT)/%.o,$(MAIN))
-TEST_SOURCES := $(wildcard tests/test_*.c)
+# Suites have names of their own, whatever room they are in: $(OUT)/tests/NAME.
+TEST_SOURCES := $(wildcard $(addsuffix /test_*.c,tests tests/* tests/*/* tests/*/*/* bench bench/*))
 TEST_SUPPORT := $(OUT)/tests/support.a
-TESTS := $(patsubst tests/%.c,$(OUT)/tests/%,$(TEST_SOURCES))
-TEST_MAIN := $(OUT)/tests/main.a
-PRELOAD := $(OUT)/tests/preload_fault.so
+TESTS := $(addprefix $(OUT)/tests/,$(basename $(notdir $(TEST_SOURCES))))
+HARNESS := $(OUT)/harness/harness.a
+PRELOAD := $(OUT)/harness/preload_fault.so
 BENCH_SOURCES := $(wildcard bench/bench_*.c)
-RELAY := $(OUT)/tests/relay
+RELAY := $(OUT)/harness/relay
 BENCHES := $(patsubst bench/%.c,$(OUT)/bench/%,$(BENCH_SOURCES))
-BENCH_SUPPORT := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(BENCH_SOURCES) bench/scale_ranks.c,$(wildcard bench/*.c bench/flaim/*.c)))
+BENCH_SUPPORT := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(BENCH_SOURCES) $(TEST_SOURCES) bench/scale_ranks.c,$(wildcard bench/*.c bench/flaim/*.c)))
 BENCH_LIBRARY := $(OUT)/bench/support.a
-FUZZ_SOURCES := $(wildcard tests/fuzz_*.c)
-FUZZERS := $(patsubst tests/%.c,build/fuzz/%,$(FUZZ_SOURCES))
-REPLAYS := $(patsubst tests/%.c,$(OUT)/tests/%,$(FUZZ_SOURCES))
+FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(FUZZ_SOURCES))
+REPLAYS := $(patsubst tests/fuzz/%.c,$(OUT)/tests/%,$(FUZZ_SOURCES))
 FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 # As many compilers as there are cores, unless the caller of make has said how many.
@@ -215,7 +216,7 @@ analyze: deps
 FUZZ_SECONDS ?= 60
 fuzz: deps
 	@$(MAKE) --no-print-directory $(PARALLEL) fuzzers $(REPLAYS)
-	@for f in $(notdir $(FUZZERS)); do tests/fuzz.sh $$f $(FUZZ_SECONDS) $(OUT) || exit 1; done
+	@for f in $(notdir $(FUZZERS)); do tests/fuzz/fuzz.sh $$f $(FUZZ_SECONDS) $(OUT) || exit 1; done
 .PHONY: fuzzers
 fuzzers: $(FUZZERS)
 
@@ -280,7 +281,7 @@ clean:
 	rm -rf build
 
 # Tests and their hooks take whatever arguments their caller passes, needed or not.
-$(OUT)/tests/%.o build/fuzz/objects/tests/%.o: FLAGS += -Wno-unused-parameter
+$(addprefix $(OUT)/,tests/%.o harness/%.o bench/test_%.o bench/flaim/test_%.o) build/fuzz/objects/tests/%.o: FLAGS += -Wno-unused-parameter
 
 # A change of the Makefile rebuilds everything, since it sets the flags.
 $(OUT)/%.o: %.c Makefile
@@ -321,32 +322,35 @@ $(SHARED): $(SHARED_OBJECTS) $(LIBRARY) library/libtrefoil.map
 $(SHARED_LINK): $(SHARED)
 	$(Q)ln -sf $(<F) $@
 
-$(RELAY): $(OUT)/tests/relay.o
+$(RELAY): $(OUT)/harness/relay.o
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@
 
-$(OUT)/tests/fuzz_%: $(OUT)/tests/fuzz_%.o $(OUT)/tests/replay.o $(LIBRARY)
+$(OUT)/tests/fuzz_%: $(OUT)/tests/fuzz/fuzz_%.o $(OUT)/tests/fuzz/replay.o $(LIBRARY)
 	$(say) LINK $@
 	$(Q)$(CC) $(GOLD) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS)
 
-# All of the product except main(), what benchmarks and tests share, and main() of tests: a program takes what it needs.
+# All of the product except main(), and what suites and benchmarks share, with main() of suites: a program takes what it needs.
 $(LIBRARY): $(OBJECTS)
 $(BENCH_LIBRARY): $(BENCH_SUPPORT)
-$(TEST_SUPPORT): $(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support_*.c))
-$(TEST_MAIN): $(OUT)/tests/main.o
-$(LIBRARY) $(BENCH_LIBRARY) $(TEST_SUPPORT) $(TEST_MAIN):
+$(TEST_SUPPORT): $(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support/*.c))
+$(HARNESS): $(patsubst %.c,$(OUT)/%.o,$(filter-out harness/relay.c harness/preload_%,$(wildcard harness/*.c)))
+$(LIBRARY) $(BENCH_LIBRARY) $(TEST_SUPPORT) $(HARNESS):
+	@mkdir -p $(@D)
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # What a test loads into the programs that it starts: without sanitizer or coverage, since the programs' come first.
-$(PRELOAD): $(wildcard tests/preload_*.c) tests/preload_fault.h Makefile
+$(PRELOAD): $(wildcard harness/preload_*.c) harness/preload_fault.h Makefile
 	$(say) LINK $@
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(if $(filter 1,$(WERROR)),-Werror) -O2 -g -fPIC -shared $(filter %.c,$^) -o $@ -ldl
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -I. $(WARNINGS) $(if $(filter 1,$(WERROR)),-Werror) -O2 -g -fPIC -shared $(filter %.c,$^) -o $@ -ldl
 
-$(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_MAIN) $(TEST_SUPPORT) $(BENCH_LIBRARY) $(LIBRARY)
+$(foreach t,$(TEST_SOURCES),$(eval $(OUT)/tests/$(basename $(notdir $t)): $(OUT)/$(t:.c=.o)))
+$(filter $(OUT)/tests/test_bench_%,$(TESTS)): $(BENCH_LIBRARY)
+$(filter-out %/test_library,$(TESTS)): $(TEST_SUPPORT) $(HARNESS) $(LIBRARY)
 	$(say) LINK $@
-	$(Q)$(CC) $(GOLD) $(FLAGS) $(CFLAGS) $(WRAP) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -o $@ \
+	$(Q)$(CC) $(GOLD) $(FLAGS) $(CFLAGS) $(WRAP) $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -o $@ \
 		$(PKG_LIBS) $(TEST_LIBS)
 
 # What programs start besides trefoil: all of bench/, and where there is Open MPI, servers with ranks.
@@ -355,9 +359,9 @@ $(OUT)/tests/test_ranks: | $(if $(RANKS),$(OUT)/trefoil-mpi)
 $(OUT)/bench/bench_scale: | $(if $(RANKS),$(OUT)/bench/scale_ranks)
 
 # Of the product, it links the shared library alone.
-$(OUT)/tests/test_library: $(OUT)/tests/test_library.o $(TEST_SUPPORT) $(SHARED_LINK)
+$(OUT)/tests/test_library: $(TEST_SUPPORT) $(HARNESS) $(SHARED_LINK)
 	$(say) LINK $@
-	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(filter %.o %.a,$^) -o $@ -L$(OUT) -ltrefoil -lm -Wl,-rpath,'$$ORIGIN/..' $(TEST_LIBS)
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(filter %.o,$^) $(filter %.a,$^) -o $@ -L$(OUT) -ltrefoil -lm -Wl,-rpath,'$$ORIGIN/..' $(TEST_LIBS)
 
 # In these, one of its servers alters what it sends or says, or leaves.
 $(OUT)/tests/test_cheat: WRAP := $(addprefix -Wl$(comma)--wrap=,party_new convert_to_bits bitonic_merge move_known \
@@ -377,14 +381,14 @@ $(OUT)/tests/test_ranks: WRAP := -Wl,--wrap=party_new
 # Two of its servers state an index other than the one they have.
 $(OUT)/tests/test_play: WRAP := -Wl,--wrap=round_agree
 
-$(OUT)/bench/bench_%: $(OUT)/bench/bench_%.o $(TEST_SUPPORT) $(BENCH_LIBRARY) $(LIBRARY)
+$(OUT)/bench/bench_%: $(OUT)/bench/bench_%.o $(HARNESS) $(BENCH_LIBRARY) $(LIBRARY)
 	$(say) LINK $@
 	$(Q)$(CC) $(GOLD) $(FLAGS) $(CFLAGS) $(WRAP) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -o $@ \
 		$(PKG_LIBS) $(TEST_LIBS)
 
 # One server of several ranks, which hears recordings.
 $(OUT)/bench/scale_ranks: WRAP := $(addprefix -Wl$(comma)--wrap=transport_zmq_,new admit aim dial close)
-$(OUT)/bench/scale_ranks: $(OUT)/mpi/bench/scale_ranks.o $(RANKS_OBJECTS) $(TEST_SUPPORT) $(BENCH_LIBRARY) $(LIBRARY)
+$(OUT)/bench/scale_ranks: $(OUT)/mpi/bench/scale_ranks.o $(RANKS_OBJECTS) $(HARNESS) $(BENCH_LIBRARY) $(LIBRARY)
 	$(say) LINK $@
 	$(Q)$(CC) $(GOLD) $(FLAGS) $(CFLAGS) $(WRAP) $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -o $@ \
 		$(PKG_LIBS) $(MPI_LIBS) $(TEST_LIBS)
@@ -397,7 +401,7 @@ build/fuzz/objects/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(Q)clang $(FLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link $(PKG_CFLAGS) -MMD -MP -c $< -o $@
 
-build/fuzz/fuzz_%: build/fuzz/objects/tests/fuzz_%.o $(OBJECTS:$(OUT)/%=build/fuzz/objects/%)
+build/fuzz/fuzz_%: build/fuzz/objects/tests/fuzz/fuzz_%.o $(OBJECTS:$(OUT)/%=build/fuzz/objects/%)
 	$(say) LINK $@
 	$(Q)clang $(FLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@ $(PKG_LIBS)
 

@@ -16,9 +16,9 @@
 #include "bench/figures.h"
 #include "bench/support_studies.h"
 #include "bench/work.h"
+#include "harness/forked.h"
 #include "mpc/check/check.h"
 #include "protocols/tape.h"
-#include "tests/support_forked.h"
 
 #include <stdio.h>
 #include <string.h>

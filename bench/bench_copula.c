@@ -30,7 +30,7 @@
 #include "bench/forest.h"
 #include "bench/study_text.h"
 #include "bench/table_study.h"
-#include "tests/support_study.h"
+#include "harness/study.h"
 
 #include <math.h>
 #include <stdlib.h>

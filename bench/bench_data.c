@@ -15,10 +15,10 @@
 #include "bench/data.h"
 #include "bench/data_sql.h"
 #include "bench/figures.h"
+#include "harness/study.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/exchange/price.h"
-#include "tests/support_study.h"
 
 #include <math.h>
 #include <stdio.h>

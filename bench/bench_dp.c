@@ -20,8 +20,8 @@
 #include "bench/data.h"
 #include "bench/figures.h"
 #include "bench/table_study.h"
+#include "harness/forked.h"
 #include "protocols/tape.h"
-#include "tests/support_forked.h"
 
 #include <jansson.h>
 #include <string.h>

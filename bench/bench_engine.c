@@ -15,7 +15,7 @@
 #include "bench/cpu.h"
 #include "bench/figures.h"
 #include "bench/work.h"
-#include "tests/support_forked.h"
+#include "harness/forked.h"
 
 #include <stdlib.h>
 #include <string.h>

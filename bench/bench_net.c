@@ -17,10 +17,10 @@
 #include "bench/cpu.h"
 #include "bench/figures.h"
 #include "bench/support_studies.h"
+#include "harness/netio.h"
+#include "harness/session.h"
 #include "netio/net.h"
 #include "netio/seal.h"
-#include "tests/support_netio.h"
-#include "tests/support_session.h"
 
 #include <openssl/evp.h>
 #include <signal.h>

@@ -1,10 +1,11 @@
 /*
  * The estimator and central AIM, measured. Two uses:
  *
- *   bench_pgm [--json FILE] [--only PART] [--table NAME] [--seeds N] [--rounds N] [--smoke]
- *       PART: nursery, bp, aim or wide. Reference figures are in reference/baselines.md. AIM runs
- *       on six tables with 5 seeds and T = 10 at (1, 1e-5), and annealed; adult also with T = 32.
- *       --smoke: one seed, small sizes.
+ *   bench_pgm [--json FILE] [--only PART] [--table NAME] [--seeds N] [--rounds N]
+ *             [--epsilon E] [--smoke]
+ *       PART: nursery, bp, aim or wide. Reference figures are in reference/baselines.md. Part aim
+ *       has six tables and those of bench/generated.h, 5 seeds at (1, 1e-5): AIM with T = 10 and
+ *       annealed, a copula; adult also with T = 32. --smoke: one seed, small sizes.
  *   bench_pgm --case FILE [--iterations N] [--plain] [--marginal a,b]...
  *       Fits one case, with --plain by the reference's mirror descent, and prints loss, CPU seconds
  *       and the marginals asked for. A case is
@@ -15,35 +16,35 @@
  *       ignored.
  *
  * Tables come from $TREFOIL_DATA, or ../shared/data; the nursery case from the folder `reference`
- * beside it. Absent ones are named and left out. Times are CPU seconds; each AIM run is a process
- * of its own, so that its peak memory can be measured.
+ * beside it. Absent ones are named and left out. Times are CPU seconds; each run on a table is a
+ * process of its own, so that its peak memory can be measured.
  */
-#include "aim/answer/evaluate.h"
-#include "aim/budget/budget.h"
 #include "aim/model/model_private.h"
-#include "aim/model/sample.h"
 #include "aim/run/loop.h"
-#include "aim/run/plaintext.h"
 #include "base/memory.h"
+#include "bench/central.h"
 #include "bench/cpu.h"
 #include "bench/data.h"
 #include "bench/figures.h"
-#include "tests/support_model.h"
+#include "bench/generated.h"
+#include "harness/model.h"
 
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define MARGINALS_MAX 64
+#define SMOKE_ROWS 1000 /* of generated tables */
+#define WIDE_ROWS 1000000
 
 struct bench {
     struct log *log;
     const char *table; /* NULL: all */
     unsigned seeds, rounds;
+    double epsilon;
     bool smoke;
 };
 
@@ -304,195 +305,62 @@ static void bench_bp(const struct bench *b, json_t *out)
     json_object_set_new(out, "kernel", json_string(sweep_best()->name));
 }
 
-/* --- AIM on tables --------------------------------------------------------------------------- */
+/* --- methods on tables ----------------------------------------------------------------------- */
 
-struct aim_figures {
-    double l1, l1_model, cpu, loss, rounds, peak;
-};
-
-static struct aim_options aim_terms(const struct bench_data *c, unsigned rounds)
+static void bench_aim_one(const struct bench *b, const char *table, enum central_way way,
+                          unsigned rounds, json_t *list)
 {
-    return (struct aim_options){.domain = c->domain,
-                                .workload = c->workload,
-                                .limits = {.rho = budget_rho(1, 1e-5), .epsilon_slack = 1},
-                                .annealed = rounds == 0,
-                                .rounds = rounds,
-                                .bounds = {.bits = 21}};
-}
-
-static enum err aim_once(const struct bench_data *c, const struct aim_options *o, uint64_t seed,
-                         struct aim_figures *f, struct log *log)
-{
-    struct random r;
-    struct noise_source noise = noise_from_random(&r);
-    struct plaintext *p = NULL;
-    struct aim_result *result = NULL;
-    struct table *rows = NULL;
-    double start = cpu_s();
-    enum err e;
-    random_seed_u64(&r, seed);
-    e = plaintext_new(&p, c->workload, c->table, &noise, log);
-    if (e == ERR_OK) {
-        struct aim_backend backend = plaintext_backend(p);
-        e = aim_run(&result, o, &backend, log);
-    }
-    f->cpu = cpu_s() - start;
-    f->peak = cpu_mib_of(getpid(), "VmHWM"); /* without what evaluation takes */
-    if (e == ERR_OK)
-        model_set_limit(result->model, UINT64_C(1) << 30);
-    if (e == ERR_OK)
-        e = model_error(result->model, c->workload, c->table, &f->l1_model, log);
-    if (e == ERR_OK)
-        e = sample_rows(&rows, result->model, c->table->rows, seed, log);
-    if (e == ERR_OK)
-        e = evaluate_tables(c->workload, c->table, rows, NULL, &f->l1);
-    if (e == ERR_OK) {
-        f->loss = result->loss;
-        f->rounds = (double)result->rounds - 1;
-    }
-    table_free(&rows);
-    aim_result_free(&result);
-    plaintext_free(&p);
-    return e;
-}
-
-/* In a process of its own, for its peak memory. Annealed where rounds is 0. */
-static enum err aim_apart(const struct bench *b, const char *name, unsigned rounds, uint64_t seed,
-                          struct aim_figures *f)
-{
-    int ends[2], status = 1;
-    pid_t child;
-    bool got;
-    if (pipe(ends) != 0)
-        return ERR_SYSTEM;
-    child = fork();
-    if (child == 0) {
-        struct bench_data c;
-        enum err e = bench_data_read(&c, name, b->log);
-        if (e == ERR_OK) {
-            struct aim_options o = aim_terms(&c, rounds);
-            e = aim_once(&c, &o, seed, f, b->log);
-        }
-        _exit(e == ERR_OK && write(ends[1], f, sizeof *f) == sizeof *f ? 0 : 1);
-    }
-    close(ends[1]);
-    got = child > 0 && read(ends[0], f, sizeof *f) == sizeof *f;
-    close(ends[0]);
-    if (child > 0)
-        waitpid(child, &status, 0);
-    return got && status == 0 ? ERR_OK : ERR_SYSTEM;
-}
-
-static void bench_aim_one(const struct bench *b, const char *name, unsigned rounds, json_t *list)
-{
-    struct aim_figures sum = {0}, f = {0};
-    double square = 0, n = b->seeds, scatter;
-    fflush(NULL);
-    for (uint64_t seed = 1; seed <= b->seeds; seed++) {
-        if (aim_apart(b, name, rounds, seed, &f) != ERR_OK) {
-            log_error(b->log, "%s: the run with seed %llu failed", name, (unsigned long long)seed);
-            return;
-        }
-        sum.l1 += f.l1 / n;
-        square += f.l1 * f.l1 / n;
-        sum.l1_model += f.l1_model / n;
-        sum.cpu += f.cpu / n;
-        sum.loss += f.loss / n;
-        sum.rounds += f.rounds / n;
-        sum.peak = fmax(sum.peak, f.peak);
-    }
-    scatter = sqrt(fmax(0, square - sum.l1 * sum.l1) / fmax(1, n - 1));
-    printf("%-14s %-8s rounds %5.1f  L1 %.4f +- %.4f  of model %.4f  %7.3f CPU s  %5.0f MiB  loss "
-           "%.5g\n",
-           name, rounds == 0 ? "annealed" : "fixed", sum.rounds, sum.l1, scatter, sum.l1_model,
-           sum.cpu, sum.peak, sum.loss);
-    json_array_append_new(list,
-                          json_pack("{sssbsisfsfsfsfsfsf}", "table", name, "annealed", rounds == 0,
-                                    "seeds", (int)b->seeds, "l1", sum.l1, "l1_standard_error",
-                                    scatter, "l1_model", sum.l1_model, "cpu_s", sum.cpu, "peak_mib",
-                                    sum.peak, "rounds", sum.rounds));
+    const struct central_run run = {table, b->smoke ? SMOKE_ROWS : GENERATED_ROWS, way, rounds,
+                                    b->epsilon};
+    struct central_figures f;
+    if (central_measure(&run, b->seeds, &f, b->log) == ERR_OK)
+        central_show(&run, b->seeds, &f, list);
 }
 
 static void bench_aim(const struct bench *b, json_t *out)
 {
     static const char *const tables[] = {"adult",    "adult_pgm",     "nursery",
-                                         "mushroom", "breast_cancer", "compas_caps"};
-    json_t *list = figures_list(out, "aim");
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+                                         "mushroom", "breast_cancer", "compas_caps",
+                                         "dense",    "parity",        "wide"};
+    json_t *aim = figures_list(out, "aim"), *copula = figures_list(out, "copula");
+    const size_t count = sizeof tables / sizeof *tables - (b->smoke ? 1 : 0); /* wide takes long */
+    for (size_t i = 0; i < count; i++) {
         if (b->table != NULL && strcmp(b->table, tables[i]) != 0)
             continue;
-        if (data_absent(tables[i]))
+        if (!generated_is(tables[i]) && data_absent(tables[i]))
             continue;
-        bench_aim_one(b, tables[i], b->rounds, list);
+        bench_aim_one(b, tables[i], CENTRAL_FIXED, b->rounds, aim);
         if (b->rounds != 10)
             continue;
-        bench_aim_one(b, tables[i], 0, list);
+        bench_aim_one(b, tables[i], CENTRAL_ANNEALED, 0, aim);
+        bench_aim_one(b, tables[i], CENTRAL_COPULA, 0, copula);
         if (strcmp(tables[i], "adult") == 0)
-            bench_aim_one(b, tables[i], 32, list);
+            bench_aim_one(b, tables[i], CENTRAL_FIXED, 32, aim);
     }
 }
 
-/* --- a wide table ---------------------------------------------------------------------------- */
+/* --- a wide table of many rows --------------------------------------------------------------- */
 
-#define WIDE_ATTRIBUTES 100
-#define WIDE_ROWS 1000000
-
-/* Chains of attributes of 2 to 12 values, each following the one before three times in four. */
-static enum err wide_new(struct bench_data *c, size_t rows, struct log *log)
+static void bench_wide_one(const struct bench *b, size_t rows, unsigned rounds, json_t *list)
 {
-    uint16_t codes[WIDE_ATTRIBUTES];
-    struct random r;
-    enum err e = domain_new(&c->domain);
-    random_seed_u64(&r, 1);
-    for (unsigned a = 0; e == ERR_OK && a < WIDE_ATTRIBUTES; a++) {
-        char name[16];
-        snprintf(name, sizeof name, "a%u", a);
-        e = domain_add_integer(c->domain, name, 0, 1 + (a * 7) % 11, NULL, DOMAIN_REJECT, log);
-    }
-    if (e == ERR_OK)
-        e = workload_all(&c->workload, c->domain, 2, log);
-    if (e == ERR_OK)
-        e = table_new(&c->table, c->domain, rows);
-    for (size_t i = 0; e == ERR_OK && i < rows; i++) {
-        for (unsigned a = 0; a < WIDE_ATTRIBUTES; a++) {
-            uint64_t word = random_u64(&r), size = c->domain->attribute[a].size;
-            codes[a] = (uint16_t)(a > 0 && (word & 3) != 0 ? codes[a - 1] % size
-                                                           : (word >> 32) * size >> 32);
-        }
-        e = table_append(c->table, codes);
-    }
-    return e;
-}
-
-static json_t *bench_wide_one(const struct bench *b, size_t rows, unsigned rounds)
-{
-    struct bench_data c = {0};
-    struct aim_figures f = {0};
-    json_t *out = NULL;
-    if (wide_new(&c, rows, b->log) == ERR_OK) {
-        struct aim_options o = aim_terms(&c, rounds);
-        if (aim_once(&c, &o, 1, &f, b->log) == ERR_OK) {
-            printf("wide: %d attributes, %zu rows, %zu queries, %u rounds: L1 %.4f of model %.4f, "
-                   "%.2f CPU s, %.0f MiB\n",
-                   WIDE_ATTRIBUTES, rows, c.workload->queries, rounds, f.l1, f.l1_model, f.cpu,
-                   f.peak);
-            out = json_pack("{sIsisfsfsf}", "rows", (json_int_t)rows, "rounds", (int)rounds,
-                            "cpu_s", f.cpu, "l1", f.l1, "peak_mib", f.peak);
-        }
-    }
-    bench_data_clear(&c);
-    return out;
+    const struct central_run run = {"wide", rows, CENTRAL_FIXED, rounds, 1};
+    struct central_figures f;
+    if (central_measure(&run, 1, &f, b->log) != ERR_OK)
+        return;
+    printf("%zu rows: ", rows);
+    central_show(&run, 1, &f, list);
+    figures_put(json_array_get(list, json_array_size(list) - 1), (double)rows, "rows");
 }
 
 static void bench_wide(const struct bench *b, json_t *out)
 {
     json_t *list = figures_list(out, "wide");
     if (b->smoke) {
-        json_array_append_new(list, bench_wide_one(b, WIDE_ROWS / 1000, 1));
+        bench_wide_one(b, SMOKE_ROWS, 1, list);
     } else {
-        json_array_append_new(list, bench_wide_one(b, WIDE_ROWS / 10, 10));
-        json_array_append_new(list, bench_wide_one(b, WIDE_ROWS, 10));
-        json_array_append_new(list, bench_wide_one(b, WIDE_ROWS, 40));
+        bench_wide_one(b, WIDE_ROWS / 10, 10, list);
+        bench_wide_one(b, WIDE_ROWS, 10, list);
+        bench_wide_one(b, WIDE_ROWS, 40, list);
     }
 }
 
@@ -514,7 +382,7 @@ int main(int argc, char **argv)
 {
     struct figures f;
     struct log log = {.file = stderr, .level = LOG_WARN};
-    struct bench b = {.log = &log, .seeds = 5, .rounds = 10};
+    struct bench b = {.log = &log, .seeds = 5, .rounds = 10, .epsilon = 1};
     const char *only = NULL, *file = NULL, *marginal[MARGINALS_MAX];
     size_t marginals = 0;
     unsigned iterations = AIM_FIT_FINAL;
@@ -524,6 +392,7 @@ int main(int argc, char **argv)
         {.name = "table", .text = &b.table},
         {.name = "seeds", .count = &b.seeds},
         {.name = "rounds", .count = &b.rounds},
+        {.name = "epsilon", .number = &b.epsilon},
         {.name = "case", .text = &file},
         {.name = "iterations", .count = &iterations},
         {.name = "plain", .flag = &plain},

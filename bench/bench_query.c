@@ -32,7 +32,7 @@
 #include "bench/program.h"
 #include "bench/queries.h"
 #include "bench/study_text.h"
-#include "tests/support_process.h"
+#include "harness/process.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -18,6 +18,8 @@
 #include "bench/cpu.h"
 #include "bench/figures.h"
 #include "bench/recording.h"
+#include "harness/session.h"
+#include "harness/transport.h"
 #include "mpc/circuits/argmax.h"
 #include "mpc/circuits/ring.h"
 #include "mpc/move/crew.h"
@@ -26,8 +28,6 @@
 #include "protocols/records.h"
 #include "protocols/score.h"
 #include "protocols/tape.h"
-#include "tests/support_session.h"
-#include "tests/support_transport.h"
 
 #include <pthread.h>
 #include <sched.h>

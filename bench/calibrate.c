@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "harness/netio.h"
 #include "mpc/kernel/kernel.h"
-#include "tests/support_netio.h"
 
 #include <cblas.h>
 #include <openssl/evp.h>

@@ -8,8 +8,8 @@
 #ifndef TREFOIL_BENCH_CAST_H
 #define TREFOIL_BENCH_CAST_H
 
+#include "harness/process.h"
 #include "parties/study/token.h"
-#include "tests/support_process.h"
 
 #include <jansson.h>
 
@@ -25,7 +25,7 @@ struct cast {
     struct identity *owner; /* for as long as the measurement */
     struct token *token;    /* of each, where the study does not list them */
     struct identity *analyst;
-    pid_t server[STUDY_SERVERS];
+    pid_t server[STUDY_SERVERS_MOST];
 };
 
 /* The key of owner 0 is saved too, as o0.key. */

@@ -2,10 +2,10 @@
 
 #include "base/memory.h"
 #include "bench/cpu.h"
+#include "harness/forked.h"
 #include "mpc/check/check.h"
 #include "protocols/mask.h"
 #include "protocols/records.h"
-#include "tests/support_forked.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -12,10 +12,10 @@ set -u
 usage='usage: bench/studies.sh OUT FOLDER [smoke]'
 OUT=${1:?$usage} folder=${2:?$usage}
 data=${TREFOIL_DATA:-../shared/data}
-# shellcheck source=tests/network.sh
-. tests/network.sh
-# shellcheck source=tests/network_study.sh
-. tests/network_study.sh
+# shellcheck source=harness/network.sh
+. harness/network.sh
+# shellcheck source=harness/network_study.sh
+. harness/network_study.sh
 owners=3 fixed_rounds=10 wan_delay=40
 ahead_kinds='annealed-ahead fixed10-ahead annealed-abort-ahead fixed10-abort-ahead'
 [ "${3:-}" = smoke ] && fixed_rounds=2 wan_delay=1 ahead_kinds=fixed10-ahead

@@ -1,14 +1,14 @@
 #include "bench/work.h"
 
 #include "base/memory.h"
+#include "harness/netio.h"
+#include "harness/shares.h"
 #include "mpc/circuits/argmax.h"
 #include "mpc/circuits/compare.h"
 #include "mpc/circuits/convert.h"
 #include "mpc/circuits/ring.h"
 #include "mpc/move/open.h"
 #include "protocols/link.h"
-#include "tests/support_netio.h"
-#include "tests/support_shares.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  *
  * A transport moves whole messages; it knows nothing of their contents. Two kinds exist: ZeroMQ
  * with CURVE (control links) and ZeroMQ bare (bulk links, sealed one layer up). Tests have a third,
- * in-process queues (tests/support_transport.h). Each direction of each link is a queue of bounded
+ * in-process queues (harness/transport.h). Each direction of each link is a queue of bounded
  * length: a full one gives ERR_AGAIN, so that memory is bounded and the caller can receive
  * meanwhile.
  *

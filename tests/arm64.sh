@@ -65,8 +65,8 @@ build() { # targets...
 
 run_arm64=(qemu-aarch64 -L "$PWD/$root" -E LD_LIBRARY_PATH="$blas")
 
-mapfile -t names < <(grep -LE '"(parties|library|bench)/|support_(process|scene|faults|postgres)|TREFOIL_OUT' \
-    tests/test_*.c | xargs -n 1 basename -s .c | grep -e "${ONLY:-}")
+mapfile -t names < <(find tests -name 'test_*.c' | LC_ALL=C sort |
+    xargs grep -LE '"(parties|library)/|"(harness|tests/support)/(process|scene|faults|postgres)|TREFOIL_OUT' | xargs -n 1 basename -s .c | grep -e "${ONLY:-}")
 build "$out/trefoil" "${names[@]/#/$out/tests/}" || exit 1
 "${run_arm64[@]}" "$out/trefoil" --version | sed 's/^/# /'
 
@@ -96,6 +96,6 @@ for name in "${names[@]}"; do
     passed=$((passed + $(count '^ok' "$out/tests/$name.log")))
     failed=$((failed + $(count '^not ok' "$out/tests/$name.log")))
 done
-echo "not run: $(($(find tests -name 'test_*.c' | wc -l) - ${#names[@]})) suites that start programs or belong to parties, library and bench"
+echo "not run: $(($(find tests bench -name 'test_*.c' | wc -l) - ${#names[@]})) suites that start programs or belong to parties, library and bench"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -6,7 +6,7 @@
 #   tests/browser.sh build/gcc/trefoil
 set -u
 TREFOIL=$1
-. tests/support.sh
+. tests/scripts/support.sh
 out=build/browser
 
 if ! have chromium chromium || ! have pdftotext poppler-utils; then

@@ -51,7 +51,7 @@ step() { # words command
     fi
 }
 document() { # file chapter-from chapter-to: its commands, in one shell
-    step "the commands of $1" "HAVE='root sqlite-odbc' tests/commands.sh '$1' '${2:-}' '${3:-}' >/root/commands && bash -e /root/commands"
+    step "the commands of $1" "HAVE='root sqlite-odbc' tests/scripts/commands.sh '$1' '${2:-}' '${3:-}' >/root/commands && bash -e /root/commands"
 }
 first() {
     step "make demo" "make demo"
@@ -65,7 +65,7 @@ second() {
     for page in $(sed -n 's|^- \[.*(\(.*/README.md\)).*|docs/examples/\1|p' docs/examples/README.md); do
         document "$page"
     done
-    step "docs/python.md" "tests/python.test.sh"
+    step "docs/python.md" "tests/scripts/python.test.sh"
 }
 step "make is installed" "apt-get update -qq && apt-get install -y -qq --no-install-recommends make"
 for hour in $hours; do

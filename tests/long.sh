@@ -62,7 +62,7 @@ run_memcheck() {
         { record memcheck 1 "does not build; see build/long-memcheck.log"; return; }
     for t in build/gcc/tests/test_*; do
         name=$(basename "$t")
-        [ -x "$t" ] && [ -f "tests/$name.c" ] || continue
+        [ -x "$t" ] && [ -n "$(find tests bench -name "$name.c")" ] || continue
         [[ " $memcheck_skip " == *" $name "* ]] && continue
         log=build/long-memcheck-$name.log
         CMOCKA_MESSAGE_OUTPUT=TAP OPENBLAS_NUM_THREADS=1 TREFOIL=build/gcc/trefoil \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Whole studies over real networks: servers, owners and the analyst each in a network namespace, with
-# delays, a rate, losses, a partition and a flapping link between them (tests/network.sh). TAP. Needs
+# delays, a rate, losses, a partition and a flapping link between them (harness/network.sh). TAP. Needs
 # root; without it, says so and skips.
 #
 #   tests/net.sh OUT              SCENES="wan partition" tests/net.sh OUT    some of them
@@ -8,10 +8,10 @@
 # There are enough rows and budget (epsilon 8) for small noise: what comes out must be like the rows.
 set -u
 OUT=${1:?usage: tests/net.sh OUT, such as build/gcc}
-# shellcheck source=tests/network.sh
-. tests/network.sh
-# shellcheck source=tests/network_study.sh
-. tests/network_study.sh
+# shellcheck source=harness/network.sh
+. harness/network.sh
+# shellcheck source=harness/network_study.sh
+. harness/network_study.sh
 owners=3
 hosts=(s0 s1 s2 o0 o1 o2 a)
 number=0 failed=0

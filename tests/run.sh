@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every test program under OUT/tests and every tests/*.test.sh script, each with a time limit,
+# Runs every test program under OUT/tests and every tests/scripts/*.test.sh script, each with a time limit,
 # and counts their TAP lines. The last line is "N passed, N failed"; the line before it counts skips.
 # Above these it says again what failed, so that the end of a long log is enough.
 #
@@ -49,12 +49,13 @@ sum_up() { # "KIND DIGEST FILE" each; "alone NAME" of programs that start no oth
 }
 digest_of() { # name
     local kinds="$1|file"
-    [ ! -f "tests/$1.test.sh" ] || kinds+="|c"
+    [ ! -f "tests/scripts/$1.test.sh" ] || kinds+="|c"
     grep -qx "alone $1" "$sums" || kinds+="|document|started"
     [[ $1 != *bench* ]] || kinds+="|bench"
     grep -E "^($kinds) " "$sums" | sha256sum
 }
 sum_up >"$sums"
+sources=" $(find tests bench -name '*_*.c' -printf '%f ')" # what a tree had once may have left programs
 
 # Runs one program to its end. Its counts go to its .count: a line of numbers, and the reasons for skips.
 run() { # name command...
@@ -110,9 +111,9 @@ begin() { # name command...
 # A script, a test program, or a fuzzer that goes through its corpus; not the object or log of one.
 suite() { # name
     local program="$out/tests/$1"
-    if [ -f "tests/$1.test.sh" ]; then
-        begin "$1" bash "tests/$1.test.sh"
-    elif [ -f "tests/$1.c" ] && [ -f "$program" ] && [ -x "$program" ]; then
+    if [ -f "tests/scripts/$1.test.sh" ]; then
+        begin "$1" bash "tests/scripts/$1.test.sh"
+    elif [[ "$sources" == *" $1.c "* ]] && [ -f "$program" ] && [ -x "$program" ]; then
         case $1 in
         fuzz_*) begin "$1" "$program" "tests/corpus/${1#fuzz_}" ;;
         *) begin "$1" "$program" ;;
@@ -148,7 +149,7 @@ longest=(test_bench_smoke test_crashes test_processes_lost test_ranks test_fault
 for name in "${longest[@]}"; do
     suite "$name"
 done
-for t in tests/*.test.sh "$out"/tests/test_* "$out"/tests/fuzz_*; do
+for t in tests/scripts/*.test.sh "$out"/tests/test_* "$out"/tests/fuzz_*; do
     name=$(basename "$t" .test.sh)
     [[ " ${longest[*]} " == *" $name "* ]] || suite "$name"
 done

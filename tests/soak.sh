@@ -9,8 +9,8 @@
 set -u
 OUT=${1:?usage: tests/soak.sh OUT, such as build/gcc}
 seconds=${SOAK_SECONDS:-600} owners=${SOAK_OWNERS:-300}
-# shellcheck source=tests/patience.sh
-. tests/patience.sh
+# shellcheck source=harness/patience.sh
+. harness/patience.sh
 client_s=$(patience 6)
 work=build/soak
 workers=3

@@ -10,7 +10,8 @@ failures=() skips=()
 kept=$PWD/build/lint
 folders=(base netio mpc protocols aim parties library)
 
-# What a folder may include besides itself: the dependency order of the design. bench and tests see all.
+# What a folder may include besides itself: the dependency order of the design. harness, which runs the product, sees
+# all of it; so do tests and bench, which do not see each other.
 declare -A allowed=(
     [base]=""
     [netio]="base"
@@ -19,6 +20,9 @@ declare -A allowed=(
     [aim]="base"
     [parties]="protocols mpc netio aim base"
     [library]="aim base"
+    [harness]="${folders[*]}"
+    [tests]="harness ${folders[*]}"
+    [bench]="harness ${folders[*]}"
 )
 # And within mpc/, aim/ and parties/, where files of a subfolder may include those of their own and of these;
 # a file in none, such as main.c, sees all.
@@ -92,7 +96,7 @@ make_variable() { # name
 
 include_order() {
     local folder file line included
-    for folder in "${folders[@]}"; do
+    for folder in "${!allowed[@]}"; do
         while IFS=: read -r file line included; do
             [[ " $folder ${allowed[$folder]} " == *" $included "* ]] ||
                 echo "$file:$line: $folder/ may not include $included/"
@@ -107,6 +111,13 @@ include_order() {
             echo "$file:$line: ${file%/*}/ may not include ${file%%/*}/$included"
     done < <(sources mpc aim parties | grep '/.*/' | xargs -r grep -nHE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' |
         sed -nE 's|^(([^/]+)/[^:]+:[0-9]+):[^"]*"\2/([^/"]*)/?[^"]*".*|\1:\3|p')
+    scripts_across tests bench
+    scripts_across bench tests
+    scripts_across harness "(tests|bench)"
+}
+# What scripts of a folder source, too.
+scripts_across() { # folder, what it may not source
+    find "$1" -name '*.sh' -exec grep -nHE "^(\.|source) $2/" {} + | sed "s|$|: $1/ may not source this|"
 }
 
 # A server uses its setting through two tables (parties/setting/), whatever computes behind them.
@@ -169,10 +180,10 @@ senders_are_found() {
 }
 
 # No test compares a clock with a number or sleeps by itself, since a busy machine turns such a test red:
-# tests/support_patience.h and tests/patience.sh have what tests wait with. A clock is also what is assigned from one.
+# harness/patience.h and harness/patience.sh have what tests wait with. A clock is also what is assigned from one.
 # Files given are looked at too.
 tests_by_the_clock() { # [file.c file.sh]
-    sources tests ${1:+"$1"} | grep -v '^tests/support_patience\.' | xargs -r awk '
+    sources tests harness bench/test_* bench/flaim/test_* ${1:+"$1"} | grep -v '^harness/patience\.' | xargs -r awk '
         function look(    n, i, part, term, name) {
             if (said ~ /(^|[^_[:alnum:]])(usleep|nanosleep|sleep|clock_pause) *\(|(^|[^_[:alnum:]])alarm *\( *[0-9]/)
                 print file ":" line ": sleeps by itself"
@@ -216,9 +227,9 @@ tests_by_the_clock() { # [file.c file.sh]
             said = said " " $0
             if (/[;{}] *$/) { look(); said = "" }
         }'
-    find tests ${2:+"$2"} -name '*.sh' | grep -v '^tests/patience\.sh$' | LC_ALL=C sort | xargs -r grep -nHE \
+    find tests harness ${2:+"$2"} -name '*.sh' | grep -v '^harness/patience\.sh$' | LC_ALL=C sort | xargs -r grep -nHE \
         '(^|[^_[:alnum:]])timeout (-k [0-9]+ )?[0-9]|SECONDS.* -[lg][te] [0-9]|(\{1\.\.[0-9]+\}|seq [0-9]|< *[0-9]+; *[a-z]+\+\+).*(^|[^_[:alnum:]])sleep ' |
-        sed -E 's/^([^:]+:[0-9]+):.*/\1: waits for a number of seconds: see tests\/patience.sh/'
+        sed -E 's/^([^:]+:[0-9]+):.*/\1: waits for a number of seconds: see harness\/patience.sh/'
 }
 
 # Each of these ways to do it must be found, and none of those that are allowed.
@@ -321,7 +332,7 @@ no_name_of_a_library() {
 
 guards() {
     local header guard
-    for header in $(sources "${folders[@]}" tests bench | grep '\.h$'); do
+    for header in $(sources "${folders[@]}" harness tests bench | grep '\.h$'); do
         guard=TREFOIL_$(tr 'a-z/.' 'A-Z__' <<<"$header")
         grep -q "^#ifndef $guard\$" "$header" || echo "$header: no include guard $guard"
     done
@@ -340,7 +351,7 @@ make_digests() {
         pkg-config --modversion $(make_variable PACKAGES)
         dpkg-query -W libc6-dev
     } >"$kept/tools" 2>/dev/null
-    find "${folders[@]}" tests bench \( -name '*.[ch]' -o -name '*.inc' \) -exec sha256sum {} + >"$kept/sums"
+    find "${folders[@]}" harness tests bench \( -name '*.[ch]' -o -name '*.inc' \) -exec sha256sum {} + >"$kept/sums"
     awk '{ print $2 }' "$kept/sums" | xargs grep -HoE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^"]+"' |
         sed -E 's|^([^:]+):.*"(.*)"|\1 \2|' |
         awk -v all="$all" -v tools="$(sha256sum <"$kept/tools")" '
@@ -377,7 +388,7 @@ look_gcc() { # file
     local command seen=1 object=$kept/object-$$.o
     while read -r command; do
         eval "$command -g0 -o $object" 2>&1 || return 1 # debug symbols take a tenth of the time
-        case $1 in tests/* | bench/*) ;; *) names_of "$object" >&3 ;; esac
+        case $1 in harness/* | tests/* | bench/*) ;; *) names_of "$object" >&3 ;; esac
         seen=0
     done < <(commands_of "$1")
     return $seen
@@ -434,7 +445,7 @@ look_at_files() {
             for tool in "${compilers[@]}"; do echo "$tool $file"; done
         done <"$kept/compiled"
         sources "${folders[@]}" | grep '\.h$' | sed 's/^/header /'
-        [ -z "$formats" ] || sources "${folders[@]}" tests bench | sed 's/^/format /'
+        [ -z "$formats" ] || sources "${folders[@]}" harness tests bench | sed 's/^/format /'
     } >"$kept/wanted"
     awk 'NR == FNR { digest[$2] = $1; next } { print $1, digest[$2], $2 }' "$kept/digests" "$kept/wanted" |
         while read -r tool digest file; do
@@ -475,7 +486,7 @@ no_compile() { # compiler
 }
 
 scripts() {
-    find tools tests bench .ci -type f \( -name '*.sh' -o -path '.ci/run' \) 2>/dev/null | sort
+    find tools harness tests bench .ci -type f \( -name '*.sh' -o -path '.ci/run' \) 2>/dev/null | sort
 }
 
 script_syntax() {
@@ -488,12 +499,12 @@ script_syntax() {
 
 # clang-format leaves comments as they are.
 line_width() {
-    sources "${folders[@]}" tests bench | xargs awk 'length($0) > 100 { print FILENAME ":" FNR ": " length($0) }'
+    sources "${folders[@]}" harness tests bench | xargs awk 'length($0) > 100 { print FILENAME ":" FNR ": " length($0) }'
 }
 
 white_space() {
     # shellcheck disable=SC2046
-    grep -nHE '[[:space:]]+$' $(sources "${folders[@]}" tests bench) $(scripts) Makefile 2>/dev/null
+    grep -nHE '[[:space:]]+$' $(sources "${folders[@]}" harness tests bench) $(scripts) Makefile 2>/dev/null
 }
 
 flags=$(make_variable FLAGS)

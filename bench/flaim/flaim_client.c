@@ -3,7 +3,7 @@
 #include "aim/run/loop.h"
 #include "aim/workload/tabulate.h"
 #include "base/memory.h"
-#include "tests/support_model.h"
+#include "harness/model.h"
 
 #include <math.h>
 #include <string.h>

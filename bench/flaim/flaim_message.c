@@ -2,7 +2,7 @@
 
 #include "aim/model/model_private.h"
 #include "base/memory.h"
-#include "tests/support_model.h"
+#include "harness/model.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include "bench/flaim/flaim.h"
 #include "bench/flaim/joining.h"
 #include "bench/flaim/trees.h"
-#include "tests/support_model.h"
+#include "harness/model.h"
 
 #include <math.h>
 #include <stdio.h>

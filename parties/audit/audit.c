@@ -182,74 +182,17 @@ void audit_close(struct audit **audit)
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-enum err audit_write(struct audit *a, const struct audit_opening *o)
+static enum err append(struct audit *a, const struct audit_entry *entry, bool sync)
 {
     struct bytes line CLEAN(bytes_clear) = {0};
     begin(a, &line);
-    text_put(&line, "open run ");
-    text_put_hex(&line, o->run, sizeof o->run);
-    text_put(&line, " round %" PRIu32 " reason %s values %" PRIu64 " request ", o->round, o->reason,
-             o->values);
-    text_put_hex(&line, o->request, sizeof o->request);
-    text_put(&line, " cost %.12g spent %.12g what ", o->cost, o->spent);
-    bytes_put_text(&line, o->what);
-    return end(a, &line, true);
+    audit_entry_put(&line, entry);
+    return end(a, &line, sync);
 }
 
-enum err audit_recovered(struct audit *a, uint64_t from, uint64_t to)
+enum err audit_note(struct audit *audit, const struct audit_entry *entry)
 {
-    struct bytes line CLEAN(bytes_clear) = {0};
-    begin(a, &line);
-    text_put(&line, "recovered debits %" PRIu64 " to %" PRIu64, from, to);
-    return end(a, &line, true);
-}
-
-enum err audit_dropped(struct audit *a, uint64_t number, const uint8_t head[32])
-{
-    struct bytes line CLEAN(bytes_clear) = {0};
-    begin(a, &line);
-    text_put(&line, "dropped debit %" PRIu64 " head ", number);
-    text_put_hex(&line, head, 32);
-    return end(a, &line, true);
-}
-
-enum err audit_left_out(struct audit *a, const struct audit_left_out *l)
-{
-    struct bytes line CLEAN(bytes_clear) = {0};
-    begin(a, &line);
-    text_put(&line, "left-out run ");
-    text_put_hex(&line, l->run, sizeof l->run);
-    text_put(&line, " owner %s", l->owner);
-    return end(a, &line, true);
-}
-
-enum err audit_lost(struct audit *a, const struct audit_lost *l)
-{
-    struct bytes line CLEAN(bytes_clear) = {0};
-    begin(a, &line);
-    text_put(&line, "lost run ");
-    text_put_hex(&line, l->run, sizeof l->run);
-    text_put(&line, " round %" PRIu32 " server %" PRIu32 " why %s", l->round, l->server, l->why);
-    return end(a, &line, true);
-}
-
-enum err audit_caught(struct audit *a, const struct audit_caught *c)
-{
-    struct bytes line CLEAN(bytes_clear) = {0};
-    begin(a, &line);
-    text_put(&line, "caught run ");
-    text_put_hex(&line, c->run, sizeof c->run);
-    text_put(&line, " round %" PRIu32 " phase %s check %" PRIu64, c->round, c->phase, c->check);
-    return end(a, &line, true);
-}
-
-enum err audit_resumed(struct audit *a, const struct audit_checks *checks)
-{
-    struct bytes line CLEAN(bytes_clear) = {0};
-    begin(a, &line);
-    text_put(&line, "resumed checks %" PRIu64 " left %" PRIu64 " failed %d", checks->begun,
-             checks->left, checks->failed);
-    return end(a, &line, true);
+    return append(audit, entry, true);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -290,21 +233,12 @@ void audit_lasting(struct audit *a, struct audit_head *head)
     pthread_mutex_unlock(&a->lock);
 }
 
-static void put_head(struct bytes *line, const char *kind, unsigned server,
-                     const struct audit_head *head)
-{
-    text_put(line, "%s server %u entries %" PRIu64 " head ", kind, server, head->entries);
-    text_put_hex(line, head->hash, sizeof head->hash);
-}
-
 enum err audit_see(struct audit *a, unsigned server, const struct audit_head *theirs,
                    uint8_t signature[64])
 {
+    const struct audit_entry entry = {.kind = AUDIT_SEEN, .server = server, .head = *theirs};
     uint8_t words[AUDIT_SIGNED_SIZE];
-    struct bytes line CLEAN(bytes_clear) = {0};
-    begin(a, &line);
-    put_head(&line, "seen", server, theirs);
-    TRY(end(a, &line, false)); /* on disk with the opening that follows */
+    TRY(append(a, &entry, false)); /* on disk with the opening that follows */
     audit_signed_words(a->study->terms.digest, server, theirs, words);
     return identity_sign(a->me, AUDIT_LABEL, words, sizeof words, signature);
 }
@@ -312,16 +246,13 @@ enum err audit_see(struct audit *a, unsigned server, const struct audit_head *th
 enum err audit_keep(struct audit *a, unsigned server, const struct audit_head *ours,
                     const uint8_t signature[64])
 {
+    struct audit_entry entry = {.kind = AUDIT_SIGNED, .server = server, .head = *ours};
     uint8_t words[AUDIT_SIGNED_SIZE];
-    struct bytes line CLEAN(bytes_clear) = {0};
     audit_signed_words(a->study->terms.digest, a->index, ours, words);
     if (public_identity_verify(&a->study->server[server].key, AUDIT_LABEL, words, sizeof words,
                                signature) != ERR_OK)
         return log_fail(a->log, ERR_AUTH,
                         "server %u did not sign the head of this server's audit log", server);
-    begin(a, &line);
-    put_head(&line, "signed", server, ours);
-    text_put(&line, " signature ");
-    text_put_hex(&line, signature, 64);
-    return end(a, &line, false);
+    memcpy(entry.signature, signature, sizeof entry.signature);
+    return append(a, &entry, false);
 }

@@ -22,18 +22,14 @@ enum err audit_open(struct audit **audit, const char *folder, const struct study
                     const struct identity *me, unsigned index, struct log *log) MUST_CHECK;
 void audit_close(struct audit **audit);
 
-/* Each appends a line, on disk on return. ERR_DATA, logged, if somebody has cut the file. */
-enum err audit_write(struct audit *audit, const struct audit_opening *opening) MUST_CHECK;
-enum err audit_recovered(struct audit *audit, uint64_t from, uint64_t to) MUST_CHECK;
-/* That `trefoil recover` dropped the last debit, which gave the ledger this head. */
-enum err audit_dropped(struct audit *audit, uint64_t number, const uint8_t head[32]) MUST_CHECK;
+/*
+ * Appends a line of any kind but LOG, SEEN and SIGNED, on disk on return. ERR_DATA, logged, if
+ * somebody has cut the file.
+ */
+enum err audit_note(struct audit *audit, const struct audit_entry *entry) MUST_CHECK;
 /* Whether the log has a line for what a round opened once it was paid for. */
 enum err audit_has_opened(struct audit *audit, const uint8_t run[AUDIT_RUN_SIZE], uint32_t round,
                           bool *opened) MUST_CHECK;
-enum err audit_left_out(struct audit *audit, const struct audit_left_out *left_out) MUST_CHECK;
-enum err audit_lost(struct audit *audit, const struct audit_lost *lost) MUST_CHECK;
-enum err audit_caught(struct audit *audit, const struct audit_caught *caught) MUST_CHECK;
-enum err audit_resumed(struct audit *audit, const struct audit_checks *checks) MUST_CHECK;
 
 /* The head to show to others, who note it for good: all of the log is on disk first. */
 enum err audit_head(struct audit *audit, struct audit_head *head) MUST_CHECK;

@@ -9,6 +9,7 @@
 #include "base/version.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +33,12 @@ void audit_signed_words(const uint8_t terms[32], unsigned server, const struct a
 
 /* --- words of a line -------------------------------------------------------------------------- */
 
-/* Walks over words with single spaces between them. */
+/*
+ * Walks over words with single spaces between them; with `out` it writes them instead. A function
+ * for a kind of line names its words once, for both: what is written is what is read.
+ */
 struct words {
+    struct bytes *out;
     char *next;
     unsigned servers; /* below which the number of one is */
     bool failed;
@@ -57,15 +62,20 @@ static char *word(struct words *w)
 
 static void expect(struct words *w, const char *text)
 {
-    if (strcmp(word(w), text) != 0)
+    if (w->out != NULL)
+        text_put(w->out, " %s ", text);
+    else if (strcmp(word(w), text) != 0)
         w->failed = true;
 }
 
-static uint64_t number(struct words *w, const char *name, uint64_t most)
+static uint64_t number(struct words *w, const char *name, uint64_t v, uint64_t most)
 {
     char *text, *end = NULL;
-    uint64_t v;
     expect(w, name);
+    if (w->out != NULL) {
+        text_put(w->out, "%" PRIu64, v);
+        return v;
+    }
     text = word(w);
     errno = 0;
     v = strtoull(text, &end, 10);
@@ -74,11 +84,14 @@ static uint64_t number(struct words *w, const char *name, uint64_t most)
     return v;
 }
 
-static double real(struct words *w, const char *name)
+static double real(struct words *w, const char *name, double v)
 {
     char *text, *end = NULL;
-    double v;
     expect(w, name);
+    if (w->out != NULL) {
+        text_put(w->out, "%.12g", v);
+        return v;
+    }
     text = word(w);
     v = strtod(text, &end);
     if (*text == '\0' || *end != '\0' || !(v >= 0))
@@ -86,10 +99,12 @@ static double real(struct words *w, const char *name)
     return v;
 }
 
-static void hex(struct words *w, const char *name, uint8_t *out, size_t n)
+static void hex(struct words *w, const char *name, uint8_t *p, size_t n)
 {
     expect(w, name);
-    if (!text_hex(word(w), out, n))
+    if (w->out != NULL)
+        text_put_hex(w->out, p, n);
+    else if (!text_hex(word(w), p, n))
         w->failed = true;
 }
 
@@ -101,9 +116,23 @@ static void copy(struct words *w, const char *text, char *to, size_t size)
         memcpy(to, text, strlen(text) + 1);
 }
 
-static unsigned server_of(struct words *w)
+static void text(struct words *w, const char *name, char *p, size_t size)
 {
-    return (unsigned)(number(w, "server", w->servers - 1) % w->servers);
+    expect(w, name);
+    if (w->out != NULL)
+        bytes_put_text(w->out, p);
+    else
+        copy(w, word(w), p, size);
+}
+
+static unsigned server_of(struct words *w, unsigned server)
+{
+    return (unsigned)(number(w, "server", server, w->servers - 1) % w->servers);
+}
+
+static uint32_t round_of(struct words *w, uint32_t round)
+{
+    return (uint32_t)number(w, "round", round, UINT32_MAX);
 }
 
 /* --- kinds ------------------------------------------------------------------------------------ */
@@ -120,7 +149,7 @@ static void read_first(struct audit_file *f, struct words *w)
     expect(w, "study");
     copy(w, word(w), f->study, sizeof f->study);
     hex(w, "terms", f->terms, sizeof f->terms);
-    f->server = server_of(w);
+    f->server = server_of(w, 0);
     for (; f->servers < STUDY_SERVERS_MOST && names_server(w); f->servers++) {
         char *name = word(w), *key = strchr(name, '=');
         *key = '\0';
@@ -135,65 +164,100 @@ static void read_first(struct audit_file *f, struct words *w)
     expect(w, study_security_word(f->security));
 }
 
-static void read_opening(struct audit_entry *entry, struct words *w)
+static void opening(struct audit_entry *entry, struct words *w)
 {
     struct audit_opening *o = &entry->opening;
-    char *what;
     hex(w, "run", o->run, sizeof o->run);
-    o->round = (uint32_t)number(w, "round", UINT32_MAX);
-    expect(w, "reason");
-    copy(w, word(w), o->reason, sizeof o->reason);
-    o->values = number(w, "values", UINT64_MAX);
+    o->round = round_of(w, o->round);
+    text(w, "reason", o->reason, sizeof o->reason);
+    o->values = number(w, "values", o->values, UINT64_MAX);
     hex(w, "request", o->request, sizeof o->request);
-    o->cost = real(w, "cost");
-    o->spent = real(w, "spent");
+    o->cost = real(w, "cost", o->cost);
+    o->spent = real(w, "spent", o->spent);
     expect(w, "what");
-    what = word(w);
+    if (w->out != NULL) {
+        bytes_put_text(w->out, o->what);
+        return;
+    }
+    o->what = word(w);
     if (!w->failed)
-        o->what = entry->what = memory_string(what);
+        o->what = entry->what = memory_string(o->what);
 }
 
-static void read_head(struct audit_entry *entry, struct words *w)
-{
-    entry->server = server_of(w);
-    entry->head.entries = number(w, "entries", UINT64_MAX);
-    hex(w, "head", entry->head.hash, sizeof entry->head.hash);
-    if (entry->kind == AUDIT_SIGNED)
-        hex(w, "signature", entry->signature, sizeof entry->signature);
-}
-
-static void read_left_out(struct audit_left_out *l, struct words *w)
-{
-    hex(w, "run", l->run, sizeof l->run);
-    expect(w, "owner");
-    copy(w, word(w), l->owner, sizeof l->owner);
-    w->failed = w->failed || !study_good_name(l->owner);
-}
-
-static void read_lost(struct audit_lost *l, struct words *w)
-{
-    hex(w, "run", l->run, sizeof l->run);
-    l->round = (uint32_t)number(w, "round", UINT32_MAX);
-    l->server = server_of(w);
-    expect(w, "why");
-    copy(w, word(w), l->why, sizeof l->why);
-}
-
-static void read_caught(struct audit_caught *c, struct words *w)
+static void caught(struct audit_caught *c, struct words *w)
 {
     hex(w, "run", c->run, sizeof c->run);
-    c->round = (uint32_t)number(w, "round", UINT32_MAX);
-    expect(w, "phase");
-    copy(w, word(w), c->phase, sizeof c->phase);
-    c->check = number(w, "check", UINT64_MAX);
+    c->round = round_of(w, c->round);
+    text(w, "phase", c->phase, sizeof c->phase);
+    c->check = number(w, "check", c->check, UINT64_MAX);
+}
+
+static void lost(struct audit_lost *l, struct words *w)
+{
+    hex(w, "run", l->run, sizeof l->run);
+    l->round = round_of(w, l->round);
+    l->server = server_of(w, l->server);
+    text(w, "why", l->why, sizeof l->why);
+}
+
+/* The words of any line but the first, after its kind. */
+static void line_of(struct audit_entry *e, struct words *w)
+{
+    switch (e->kind) {
+    case AUDIT_OPEN:
+        opening(e, w);
+        break;
+    case AUDIT_SEEN:
+    case AUDIT_SIGNED:
+        e->server = server_of(w, e->server);
+        e->head.entries = number(w, "entries", e->head.entries, UINT64_MAX);
+        hex(w, "head", e->head.hash, sizeof e->head.hash);
+        if (e->kind == AUDIT_SIGNED)
+            hex(w, "signature", e->signature, sizeof e->signature);
+        break;
+    case AUDIT_LEFT_OUT:
+        hex(w, "run", e->left_out.run, sizeof e->left_out.run);
+        text(w, "owner", e->left_out.owner, sizeof e->left_out.owner);
+        w->failed = w->failed || !study_good_name(e->left_out.owner);
+        break;
+    case AUDIT_LOST:
+        lost(&e->lost, w);
+        break;
+    case AUDIT_CAUGHT:
+        caught(&e->caught, w);
+        break;
+    case AUDIT_RESUMED:
+        e->checks.begun = number(w, "checks", e->checks.begun, UINT64_MAX);
+        e->checks.left = number(w, "left", e->checks.left, UINT64_MAX);
+        e->checks.failed = number(w, "failed", e->checks.failed, 1) == 1;
+        break;
+    case AUDIT_RECOVERED:
+        e->from = number(w, "debits", e->from, UINT64_MAX);
+        e->to = number(w, "to", e->to, UINT64_MAX);
+        break;
+    case AUDIT_DROPPED:
+        e->head.entries = number(w, "debit", e->head.entries, UINT64_MAX);
+        hex(w, "head", e->head.hash, sizeof e->head.hash);
+        break;
+    case AUDIT_LOG:
+    case AUDIT_KINDS:
+        w->failed = true;
+    }
 }
 
 static const char *const kinds[AUDIT_KINDS] = {"log",  "open",      "seen",   "signed",  "left-out",
                                                "lost", "recovered", "caught", "resumed", "dropped"};
 
-static enum err read_words(struct audit_file *f, struct audit_entry *entry, char *text)
+void audit_entry_put(struct bytes *line, const struct audit_entry *entry)
 {
-    struct words w = {.next = text, .servers = f->servers > 0 ? f->servers : STUDY_SERVERS_MOST};
+    struct audit_entry e = *entry;
+    bytes_put_text(line, kinds[e.kind]);
+    line_of(&e, &(struct words){.out = line, .servers = STUDY_SERVERS_MOST});
+}
+
+static enum err read_words(struct audit_file *f, struct audit_entry *entry, char *line)
+{
+    struct words w = {.next = line, .servers = f->servers > 0 ? f->servers : STUDY_SERVERS_MOST};
     char *kind, *end = NULL, *count = word(&w);
     unsigned k = 0;
     if (strtoull(count, &end, 10) != f->entries || *end != '\0')
@@ -205,42 +269,10 @@ static enum err read_words(struct audit_file *f, struct audit_entry *entry, char
     if ((k == AUDIT_LOG) != (f->entries == 0))
         return ERR_DATA;
     entry->kind = (enum audit_kind)k;
-    switch (entry->kind) {
-    case AUDIT_LOG:
+    if (k == AUDIT_LOG)
         read_first(f, &w);
-        break;
-    case AUDIT_OPEN:
-        read_opening(entry, &w);
-        break;
-    case AUDIT_SEEN:
-    case AUDIT_SIGNED:
-        read_head(entry, &w);
-        break;
-    case AUDIT_LEFT_OUT:
-        read_left_out(&entry->left_out, &w);
-        break;
-    case AUDIT_LOST:
-        read_lost(&entry->lost, &w);
-        break;
-    case AUDIT_CAUGHT:
-        read_caught(&entry->caught, &w);
-        break;
-    case AUDIT_RESUMED:
-        entry->checks.begun = number(&w, "checks", UINT64_MAX);
-        entry->checks.left = number(&w, "left", UINT64_MAX);
-        entry->checks.failed = number(&w, "failed", 1) == 1;
-        break;
-    case AUDIT_RECOVERED:
-        entry->from = number(&w, "debits", UINT64_MAX);
-        entry->to = number(&w, "to", UINT64_MAX);
-        break;
-    case AUDIT_DROPPED:
-        entry->head.entries = number(&w, "debit", UINT64_MAX);
-        hex(&w, "head", entry->head.hash, sizeof entry->head.hash);
-        break;
-    case AUDIT_KINDS:
-        return ERR_DATA;
-    }
+    else
+        line_of(entry, &w);
     if (w.failed || w.next != NULL)
         return ERR_DATA;
     return entry->kind == AUDIT_OPEN && entry->what == NULL ? ERR_NOMEM : ERR_OK;

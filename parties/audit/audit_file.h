@@ -8,6 +8,7 @@
 #ifndef TREFOIL_PARTIES_AUDIT_AUDIT_FILE_H
 #define TREFOIL_PARTIES_AUDIT_AUDIT_FILE_H
 
+#include "base/bytes.h"
 #include "parties/study/study.h"
 
 #define AUDIT_RUN_SIZE 16
@@ -107,6 +108,9 @@ enum err audit_file_read(struct audit_file **file, const char *path, struct log 
 void audit_file_free(struct audit_file **file);
 /* Whether it belongs to this study's terms and three servers. */
 bool audit_file_of(const struct audit_file *file, const struct study *study);
+
+/* Adds a line's words to `line`, which has its number and time; of any kind but AUDIT_LOG. */
+void audit_entry_put(struct bytes *line, const struct audit_entry *entry);
 
 /* Moves the chain's hash on by one line: `text` is n bytes, without the space before the hash. */
 void audit_chain(uint8_t hash[32], const char *text, size_t n);

@@ -131,7 +131,7 @@ static uint64_t most_cells(const struct study *s)
 }
 
 /*
- * The memory that the analyst's program takes, as measured (tests/test_plan_memory.c): itself and
+ * The memory that the analyst's program takes, as measured (test_plan_memory.c): itself and
  * its libraries, and the most that one of these takes:
  *   asking    each candidate's estimates, from the model to the wire
  *   fitting   a cell's potential, belief and numbers for the fit; the memory of its steps is

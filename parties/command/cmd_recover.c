@@ -103,7 +103,8 @@ static enum err take_debits(struct recover *r, unsigned index, struct log *log)
     terms.netio = r->netio;
     e = recover_ledger(&terms, &from, &to);
     if (to > from)
-        TRY(audit_recovered(r->audit, from + 1, to));
+        TRY(audit_note(r->audit, &(const struct audit_entry){
+                                     .kind = AUDIT_RECOVERED, .from = from + 1, .to = to}));
     if (e == ERR_OK)
         say(from, to);
     return e;

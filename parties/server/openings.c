@@ -6,19 +6,20 @@
 enum err openings_audit(void *self, enum engine_opening opening, const char *reason, size_t values)
 {
     const struct openings *o = self;
-    struct audit_opening line = o->common;
+    struct audit_entry entry = {.kind = AUDIT_OPEN, .opening = o->common};
+    struct audit_opening *line = &entry.opening;
     if (!o->confirmed && opening != ENGINE_OPENS_NOTHING)
         return ERR_MISUSE;
-    snprintf(line.reason, sizeof line.reason, "%s", reason);
-    line.values = values;
-    line.what = "-";
+    snprintf(line->reason, sizeof line->reason, "%s", reason);
+    line->values = values;
+    line->what = "-";
     if (opening == ENGINE_OPENS_INDEX)
-        line.cost = o->select_cost;
+        line->cost = o->select_cost;
     if (opening == ENGINE_OPENS_VALUES) {
-        line.cost = o->measure_cost;
-        line.what = (const char *)o->what.data;
+        line->cost = o->measure_cost;
+        line->what = (const char *)o->what.data;
     }
-    return audit_write(o->audit, &line);
+    return audit_note(o->audit, &entry);
 }
 
 enum err openings_may(const struct openings *o,
@@ -40,12 +41,13 @@ enum err openings_may(const struct openings *o,
     enum err e = ERR_OK;
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         if (obstacle[i] != ROUND_READY) {
-            struct audit_lost line = {.round = o->common.round, .server = i};
+            struct audit_entry line = {.kind = AUDIT_LOST,
+                                       .lost = {.round = o->common.round, .server = i}};
             log_error(o->log, "round %u stays without an answer, and its debit stays: server %u %s",
                       o->common.round, i, why[obstacle[i]].text);
-            memcpy(line.run, o->common.run, sizeof line.run);
-            snprintf(line.why, sizeof line.why, "%s", why[obstacle[i]].word);
-            TRY(audit_lost(o->audit, &line));
+            memcpy(line.lost.run, o->common.run, sizeof line.lost.run);
+            snprintf(line.lost.why, sizeof line.lost.why, "%s", why[obstacle[i]].word);
+            TRY(audit_note(o->audit, &line));
             e = ERR_LOST;
         }
     return e;

@@ -220,6 +220,7 @@ static enum err is_unopened(const struct recovery *r, uint64_t number, bool *uno
 static enum err drop_last(struct recovery *r, struct store_head *head)
 {
     struct store_head before = {.number = head->number - 1};
+    struct audit_entry dropped = {.kind = AUDIT_DROPPED, .head.entries = head->number};
     struct bytes ignored CLEAN(bytes_clear) = {0};
     bool unopened;
     if (head->number == 0)
@@ -234,7 +235,8 @@ static enum err drop_last(struct recovery *r, struct store_head *head)
     if (before.number > 0)
         TRY(store_entry(r->t->store, before.number, &ignored, before.head));
     TRY(check_past(r, &before));
-    TRY(audit_dropped(r->t->audit, head->number, head->head));
+    memcpy(dropped.head.hash, head->head, sizeof dropped.head.hash);
+    TRY(audit_note(r->t->audit, &dropped));
     TRY(store_drop_last(r->t->store, head->number));
     log_warn(r->t->log,
              "dropped debit %" PRIu64 ", which no other server has made: nothing was opened for "

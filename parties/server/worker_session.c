@@ -234,7 +234,7 @@ static enum err name_left_out(struct worker *w)
     const struct study *study = w->site->study;
     const bool *left_out = worker_counted(w).left_out;
     for (size_t i = 0; left_out != NULL && i < study->owners; i++) {
-        struct audit_left_out line = {{0}, {0}};
+        struct audit_entry line = {.kind = AUDIT_LEFT_OUT};
         atomic_store(&w->site->status.owner[i].left_out, left_out[i]);
         if (!left_out[i])
             continue;
@@ -242,9 +242,9 @@ static enum err name_left_out(struct worker *w)
                  "the upload of %s is not sorted by person, and is left out; its owner should run "
                  "trefoil share --replace, before a run has paid for anything",
                  study->owner[i].name);
-        memcpy(line.run, w->run, sizeof line.run);
-        memcpy(line.owner, study->owner[i].name, sizeof line.owner);
-        TRY(audit_left_out(w->site->audit, &line));
+        memcpy(line.left_out.run, w->run, sizeof w->run);
+        memcpy(line.left_out.owner, study->owner[i].name, sizeof line.left_out.owner);
+        TRY(audit_note(w->site->audit, &line));
     }
     return ERR_OK;
 }
@@ -305,14 +305,14 @@ static enum err dispatch(struct worker *w, const struct worker_ask *ask, struct 
 void worker_catch(struct worker *w, uint32_t round, enum err e)
 {
     const struct setting_failure failure = w->setting->failed(w->part, e);
-    struct audit_caught caught = {.round = round};
+    struct audit_entry line = {.kind = AUDIT_CAUGHT,
+                               .caught = {.round = round, .check = failure.check}};
     if (e == ERR_OK || w->setting->verdict(w->part, NULL) != ERR_CHEAT)
         return;
-    caught.check = failure.check;
-    memcpy(caught.run, w->run, sizeof caught.run);
-    snprintf(caught.phase, sizeof caught.phase, "%s",
+    memcpy(line.caught.run, w->run, sizeof w->run);
+    snprintf(line.caught.phase, sizeof line.caught.phase, "%s",
              failure.phase != NULL ? failure.phase : AUDIT_STATEMENT);
-    if (audit_caught(w->site->audit, &caught) != ERR_OK)
+    if (audit_note(w->site->audit, &line) != ERR_OK)
         log_warn(w->site->log, "cannot write to the audit log that a check failed");
 }
 

@@ -138,7 +138,9 @@ enum err guard_lift(struct store *store, struct audit *audit, struct store_guard
     TRY(store_guard(store, before));
     if (!store_guard_refuses(before))
         return ERR_OK;
-    TRY(audit_resumed(audit,
-                      &(const struct audit_checks){before->begun, before->tries, before->failed}));
+    TRY(audit_note(audit, &(const struct audit_entry){.kind = AUDIT_RESUMED,
+                                                      .checks = {.begun = before->begun,
+                                                                 .left = before->tries,
+                                                                 .failed = before->failed}}));
     return store_guard_lift(store);
 }

@@ -1,0 +1,37 @@
+/*
+ * bench/central.h - central runs on tables of the folder or of bench/generated.h: AIM with T rounds
+ * or annealed, or a copula, all with the same budget.
+ */
+#ifndef TREFOIL_BENCH_CENTRAL_H
+#define TREFOIL_BENCH_CENTRAL_H
+
+#include "bench/data.h"
+
+enum central_way { CENTRAL_FIXED, CENTRAL_ANNEALED, CENTRAL_COPULA };
+
+struct central_run {
+    const char *table;
+    size_t rows; /* of a generated table */
+    enum central_way way;
+    unsigned rounds; /* of CENTRAL_FIXED */
+    double epsilon;  /* delta is 1e-5 */
+};
+
+/* Over the seeds: means, but for peak_mib, which is the largest. */
+struct central_figures {
+    double l1, l1_standard_error; /* of as many rows as the table has, drawn from the model */
+    double l1_model, loss;        /* of the model itself; NAN for a copula */
+    double rounds;                /* selections */
+    double cpu_s, peak_mib;       /* of the run, without what evaluation takes */
+};
+
+/* Seeds 1, 2, .., each in a process of its own. */
+enum err central_measure(const struct central_run *run, unsigned seeds, struct central_figures *f,
+                         struct log *log) MUST_CHECK;
+
+const char *central_word(enum central_way way);
+/* Prints the figures as a line, and adds them to a list. */
+void central_show(const struct central_run *run, unsigned seeds, const struct central_figures *f,
+                  json_t *list);
+
+#endif

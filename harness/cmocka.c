@@ -1,0 +1,30 @@
+#include "harness/cmocka.h"
+
+#include <stdlib.h>
+
+static struct CMUnitTest tests[64];
+static size_t count;
+
+void support_list(const char *name, CMUnitTestFunction test, void *initial)
+{
+    if (count == sizeof tests / sizeof *tests)
+        abort();
+    tests[count++] = (struct CMUnitTest){.name = name, .test_func = test, .initial_state = initial};
+}
+
+int support_run_tests(CMFixtureFunction setup, CMFixtureFunction teardown)
+{
+    /* as `make test` sets them, for those who start a test program by hand */
+    setenv("TREFOIL", "build/gcc/trefoil", 0);
+    setenv("TREFOIL_OUT", "build/gcc", 0);
+    return _cmocka_run_group_tests("tests", tests, count, setup, teardown);
+}
+
+int support_run_each(CMFixtureFunction setup, CMFixtureFunction teardown)
+{
+    for (size_t i = 0; i < count; i++) {
+        tests[i].setup_func = setup;
+        tests[i].teardown_func = teardown;
+    }
+    return support_run_tests(NULL, NULL);
+}

@@ -1,0 +1,33 @@
+/* harness/cmocka.h - cmocka, with the headers that it needs before it; the list of tests. */
+#ifndef TREFOIL_HARNESS_CMOCKA_H
+#define TREFOIL_HARNESS_CMOCKA_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+/*
+ * A test, and its place in the program's list: TEST(what_it_shows) { ... }. main() (harness/main.c)
+ * runs them in the order in which they are written.
+ */
+#define TEST(name) TEST_OF(name, NULL)
+/* The same with an initial state. */
+#define TEST_OF(name, initial)                                                                     \
+    static void name(void **state);                                                                \
+    __attribute__((constructor)) static void list_##name(void)                                     \
+    {                                                                                              \
+        support_list(#name, name, (initial));                                                      \
+    }                                                                                              \
+    static void name(void **state)
+
+void support_list(const char *name, CMUnitTestFunction test, void *initial);
+
+/* Runs all, for a main() with fixtures: of the program, or of each test. They may be NULL. */
+int support_run_tests(CMFixtureFunction setup, CMFixtureFunction teardown);
+int support_run_each(CMFixtureFunction setup, CMFixtureFunction teardown);
+
+#endif

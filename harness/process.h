@@ -1,0 +1,65 @@
+/* harness/process.h - the real trefoil program (named by $TREFOIL) as child processes. */
+#ifndef TREFOIL_HARNESS_PROCESS_H
+#define TREFOIL_HARNESS_PROCESS_H
+
+#include "harness/patience.h"
+#include "harness/study.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Starts it with NULL-ended arguments; output and errors are appended to `output`. */
+pid_t support_start(const char *output, const char *const *arguments);
+/*
+ * Its exit code; -1 if it died of a signal, -2 if it has not ended by support_deadline(seconds) (it
+ * is then killed). All that waits below waits until then.
+ */
+int support_wait(pid_t pid, double seconds);
+/* The same; and the most memory that it had at any time. */
+int support_wait_peak(pid_t pid, double seconds, size_t *peak_bytes);
+int support_run(const char *output, double seconds, const char *const *arguments);
+/*
+ * With arguments that begin with its name, on a terminal of 80 columns; what it wrote goes to
+ * `out`, NUL-ended.
+ */
+int support_on_terminal(const char *const *arguments, char *out, size_t size);
+/* SIGTERM, and its exit code. */
+int support_stop(pid_t *pid);
+void support_kill(pid_t *pid);
+
+/*
+ * `trefoil serve` of a study file as one of the study's servers, with s<i>.key and server<i> in the
+ * study's folder; what it says is appended to server<i>.log.
+ */
+pid_t support_serve(const struct support_study *s, unsigned i, const char *study);
+/*
+ * Starts all three, with logs of their own, and waits until they are ready; stops those that were
+ * started. False if one is not ready, or did not end well.
+ */
+bool support_serve_all(const struct support_study *s, const char *study,
+                       pid_t server[STUDY_SERVERS_MOST]);
+bool support_stop_all(pid_t server[STUDY_SERVERS_MOST]);
+/* One in this process, the child of a test that has wrapped what servers call; ends it. */
+_Noreturn void support_serve_here(const struct support_study *s, unsigned i);
+/* What mpirun needs where it starts ranks on this machine alone. */
+#define SUPPORT_MPIRUN                                                                             \
+    "mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader", "--mca",     \
+        "oob_tcp_if_include", "lo"
+
+/*
+ * Programs that start from now on, until support_unload(), have harness/preload_fault.c in them.
+ */
+void support_preload(void);
+void support_unload(void);
+
+/*
+ * Copies a file with texts replaced: NULL-ended pairs of a text, which must occur once, and its
+ * replacement.
+ */
+bool support_edit(const char *from, const char *to, const char *const *pairs);
+
+/* Whether a file contains a text; waits for that, and shows the file's end if it waits in vain. */
+bool support_contains(const char *path, const char *text);
+bool support_wait_for(const char *path, const char *text, double seconds);
+
+#endif

@@ -1,0 +1,42 @@
+#include "harness/session.h"
+
+#include "base/bytes.h"
+
+#include <sodium.h>
+
+/*
+ * A digest of the label, the seed and two numbers: what a test session has instead of fresh bytes.
+ */
+static enum err test_bytes(const char *label, uint64_t seed, unsigned a, unsigned b,
+                           uint8_t out[32])
+{
+    struct bytes in CLEAN(bytes_clear) = {0};
+    bytes_put_string(&in, label);
+    bytes_put_u64(&in, seed);
+    bytes_put_u32(&in, a);
+    bytes_put_u32(&in, b);
+    TRY(bytes_ok(&in));
+    crypto_hash_sha256(out, in.data, in.size);
+    return ERR_OK;
+}
+
+enum err session_for_test(struct session **session, unsigned index, uint64_t seed)
+{
+    uint8_t id[SESSION_ID_SIZE], terms[32];
+    uint8_t secret[2][SESSION_SECRET_SIZE];
+
+    *session = NULL;
+    if (index > 2)
+        return ERR_RANGE;
+    TRY(test_bytes("trefoil-test-session", seed, 0, 0, id));
+    TRY(test_bytes("trefoil-test-terms", seed, 0, 0, terms));
+    for (unsigned p = 0; p < 2; p++) {
+        unsigned other = net_index_of(index, (enum net_peer)p);
+        unsigned low = index < other ? index : other;
+        unsigned high = index < other ? other : index;
+        TRY(test_bytes("trefoil-test-secret", seed, low, high, secret[p]));
+        TRY(test_bytes("trefoil-test-secret", seed, high, low, secret[p] + 32));
+    }
+    return session_make(session, 3, index, id, terms,
+                        (const uint8_t(*)[SESSION_SECRET_SIZE])secret);
+}

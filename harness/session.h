@@ -1,0 +1,10 @@
+/* harness/session.h - a session with given secrets, without a handshake. */
+#ifndef TREFOIL_HARNESS_SESSION_H
+#define TREFOIL_HARNESS_SESSION_H
+
+#include "netio/session.h"
+
+/* As server `index`; `seed` is common to the three. */
+enum err session_for_test(struct session **session, unsigned index, uint64_t seed) MUST_CHECK;
+
+#endif

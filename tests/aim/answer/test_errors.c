@@ -1,0 +1,270 @@
+/* aim/errors: refits show the noise of a model, held-back marginals and bins show the rest. */
+#include "harness/cmocka.h"
+#include "harness/model.h"
+
+#include "aim/answer/errors_file.h"
+#include "aim/answer/errors_private.h"
+#include "aim/model/model_private.h"
+#include "base/file.h"
+#include "base/random.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SIGMA 20.0
+#define SIZE 4
+#define CELLS (SIZE * SIZE)
+
+struct world {
+    struct domain *domain;
+    struct model *model;
+    struct random random;
+    size_t n;
+    struct measurement x[8];
+    double y[8][CELLS];
+};
+
+static void world_new(struct world *w, size_t columns)
+{
+    *w = (struct world){.n = 0};
+    random_seed_u64(&w->random, 5);
+    assert_int_equal(domain_new(&w->domain), ERR_OK);
+    for (size_t i = 0; i < columns; i++) {
+        const char name[] = {(char)('a' + i), '\0'};
+        assert_int_equal(
+            domain_add_integer(w->domain, name, 0, SIZE - 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+    }
+}
+
+static void world_free(struct world *w)
+{
+    model_free(&w->model);
+    domain_free(&w->domain);
+}
+
+static double noise(struct world *w)
+{
+    return SIGMA * ldexp((double)random_gauss(&w->random), -RANDOM_GAUSS_BITS);
+}
+
+static void measure(struct world *w, struct clique c, const double *counts)
+{
+    struct measurement *x = &w->x[w->n];
+    *x = (struct measurement){.clique = c, .sigma = SIGMA, .y = w->y[w->n]};
+    for (uint64_t i = 0; i < clique_cells(&c, w->domain); i++)
+        x->y[i] = counts[i] + noise(w);
+    w->n++;
+}
+
+static void fit(struct world *w)
+{
+    struct clique c[8];
+    struct fit_result result;
+    for (size_t i = 0; i < w->n; i++)
+        c[i] = w->x[i].clique;
+    assert_int_equal(model_plain(&w->model, w->domain, c, w->n, 1 << 20, NULL), ERR_OK);
+    model_set_total(w->model, model_estimate_total(w->domain, w->x, w->n));
+    assert_int_equal(model_fit(w->model, w->x, w->n, 1000, &result, NULL), ERR_OK);
+}
+
+/* One pair of columns, with counts far above the noise. */
+static void one_pair(struct world *w)
+{
+    double counts[CELLS];
+    world_new(w, 2);
+    for (int i = 0; i < CELLS; i++)
+        counts[i] = 1000 + 100 * i;
+    measure(w, (struct clique){.n = 2, .attribute = {0, 1}}, counts);
+    fit(w);
+}
+
+static void make(struct errors **e, const struct world *w)
+{
+    assert_int_equal(errors_new(e, w->model, w->x, w->n, NULL, NULL), ERR_OK);
+    assert_non_null(*e);
+}
+
+/* --- refits ----------------------------------------------------------------------------------- */
+
+/* Where a marginal is measured once, its counts are as uncertain as its noise. */
+TEST(refits_differ_by_the_noise)
+{
+    const struct clique pair = {.n = 2, .attribute = {0, 1}};
+    struct world w CLEAN(world_free);
+    struct errors *e CLEAN(errors_free) = NULL;
+    struct model *copy CLEAN(model_free) = NULL;
+    double counts[CELLS], again[CELLS], square = 0;
+    one_pair(&w);
+    make(&e, &w);
+    assert_int_equal(e->refits, ERRORS_REFITS);
+    assert_int_equal(model_copy(&copy, w.model, NULL), ERR_OK);
+    assert_int_equal(model_marginal(w.model, &pair, counts, NULL), ERR_OK);
+    for (size_t r = 0; r < e->refits; r++) {
+        errors_apply(e, r, w.model, copy);
+        assert_int_equal(model_marginal(copy, &pair, again, NULL), ERR_OK);
+        for (int i = 0; i < CELLS; i++)
+            square += (again[i] - counts[i]) * (again[i] - counts[i]);
+    }
+    square = sqrt(square / CELLS / (double)e->refits);
+    assert_true(square > 0.9 * SIGMA && square < 1.1 * SIGMA);
+}
+
+TEST(fewer_refits_where_there_are_many_parameters)
+{
+    assert_int_equal(errors_refits(1), ERRORS_REFITS);
+    assert_int_equal(errors_refits(ERRORS_FILE_MAX / 2 / 2 / 20), 20);
+    assert_int_equal(errors_refits(ERRORS_FILE_MAX), 0);
+    assert_true(errors_bytes(1 << 20) <= ERRORS_FILE_MAX);
+}
+
+/* --- gaps ------------------------------------------------------------------------------------- */
+
+TEST(links_are_counted)
+{
+    const struct scope all = {.n = 4, .attribute = {0, 1, 2, 3}},
+                       far = {.n = 2, .attribute = {0, 2}}, near = {.n = 2, .attribute = {1, 2}},
+                       none = {.n = 0};
+    const struct clique c[] = {
+        {.n = 2, .attribute = {0, 1}}, {.n = 2, .attribute = {1, 2}}, {.n = 1, .attribute = {3}}};
+    const bool without[] = {false, true, false};
+    struct world w CLEAN(world_free);
+    world_new(&w, 4);
+    assert_int_equal(model_plain(&w.model, w.domain, c, 3, 1 << 20, NULL), ERR_OK);
+    assert_int_equal(errors_links(w.model, &none), 0);
+    assert_int_equal(errors_links(w.model, &near), 0);
+    assert_int_equal(errors_links(w.model, &far), 1);
+    assert_int_equal(errors_links(w.model, &all), 2);
+    assert_int_equal(errors_links_without(w.model, &far, without), 0); /* nothing covers column 2 */
+}
+
+/* Four pairs around a ring, dependent or not: the held-back pair tells. */
+static void ring(struct world *w, double dependence)
+{
+    double counts[CELLS], one[SIZE];
+    world_new(w, 4);
+    for (int i = 0; i < CELLS; i++)
+        counts[i] = 10000 * (i / SIZE == i % SIZE ? 1 + 3 * dependence : 1 - dependence);
+    for (int i = 0; i < SIZE; i++)
+        one[i] = 10000 * SIZE;
+    for (uint16_t i = 0; i < 4; i++)
+        measure(w, (struct clique){.n = 1, .attribute = {i}}, one);
+    for (uint16_t i = 0; i < 2; i++) /* a-b and c-d: nothing else says anything about either */
+        measure(w, (struct clique){.n = 2, .attribute = {(uint16_t)(2 * i), (uint16_t)(2 * i + 1)}},
+                counts);
+    fit(w);
+}
+
+TEST(dependence_is_learned)
+{
+    for (int dependent = 0; dependent < 2; dependent++) {
+        struct world w CLEAN(world_free);
+        struct errors *e CLEAN(errors_free) = NULL;
+        double variance;
+        ring(&w, dependent ? 0.3 : 0);
+        make(&e, &w);
+        assert_true(e->learned);
+        variance = e->apart[0].common + e->apart[0].small / 10000;
+        if (dependent) /* cells are 1.9 and 0.7 times what independence gives */
+            assert_true(variance > 0.05 && variance < 1);
+        else
+            assert_true(variance < 1e-4);
+    }
+}
+
+TEST(without_pairs_nothing_is_learned)
+{
+    const double one[SIZE] = {1000, 1000, 1000, 1000};
+    struct world w CLEAN(world_free);
+    struct errors *e CLEAN(errors_free) = NULL;
+    world_new(&w, 2);
+    measure(&w, (struct clique){.n = 1, .attribute = {0}}, one);
+    measure(&w, (struct clique){.n = 1, .attribute = {1}}, one);
+    fit(&w);
+    make(&e, &w);
+    assert_false(e->learned);
+}
+
+/* Bins that fall off evenly follow the density; bins that go up and down do not. */
+TEST(bins_tell_of_what_is_inside)
+{
+    double inside[2];
+    for (int rough = 0; rough < 2; rough++) {
+        double edges[13], y[12];
+        struct domain *d CLEAN(domain_free) = NULL;
+        struct model *m CLEAN(model_free) = NULL;
+        const struct clique c = {.n = 1, .attribute = {0}};
+        const struct measurement x = {.clique = c, .sigma = 1, .y = y};
+        struct fit_result result;
+        for (int i = 0; i < 12; i++) {
+            edges[i] = i;
+            y[i] = 10000 * pow(0.8, i) * (rough && i % 3 == 0 ? 3 : 1);
+        }
+        edges[12] = 12;
+        assert_int_equal(domain_new(&d), ERR_OK);
+        assert_int_equal(domain_add_numeric(d, "n", edges, 13, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+        assert_int_equal(model_plain(&m, d, &c, 1, 1 << 20, NULL), ERR_OK);
+        model_set_total(m, model_estimate_total(d, &x, 1));
+        assert_int_equal(model_fit(m, &x, 1, 1000, &result, NULL), ERR_OK);
+        assert_int_equal(errors_inside(&inside[rough], m, &x, 1, NULL), ERR_OK);
+    }
+    assert_true(inside[0] < 0.05);
+    assert_true(inside[1] > 0.3 && inside[1] <= 1);
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+#define PATH "/tmp/trefoil-test-errors"
+
+static void read_back(struct bytes *b)
+{
+    assert_int_equal(file_read(PATH, ERRORS_FILE_MAX, b, NULL), ERR_OK);
+}
+
+TEST(a_file_reads_back_to_the_same_bytes)
+{
+    struct world w CLEAN(world_free);
+    struct errors *e CLEAN(errors_free) = NULL, *same CLEAN(errors_free) = NULL,
+                     *loaded CLEAN(errors_free) = NULL;
+    struct bytes first CLEAN(bytes_clear) = {0}, second CLEAN(bytes_clear) = {0};
+    ring(&w, 0.2);
+    make(&e, &w);
+    make(&same, &w);
+    assert_int_equal(errors_save(PATH, e, w.model, NULL), ERR_OK);
+    read_back(&first);
+    assert_int_equal(errors_save(PATH, same, w.model, NULL), ERR_OK);
+    read_back(&second);
+    assert_int_equal(first.size, second.size);
+    assert_memory_equal(first.data, second.data, first.size);
+    assert_int_equal(errors_load(&loaded, w.model, PATH, NULL), ERR_OK);
+    assert_int_equal(errors_save(PATH, loaded, w.model, NULL), ERR_OK);
+    read_back(&second);
+    assert_memory_equal(first.data, second.data, first.size);
+    unlink(PATH);
+}
+
+TEST(a_file_that_is_damaged_or_of_another_model_is_refused)
+{
+    struct world w CLEAN(world_free);
+    struct errors *e CLEAN(errors_free) = NULL, *loaded = NULL;
+    struct bytes b CLEAN(bytes_clear) = {0};
+    one_pair(&w);
+    make(&e, &w);
+    assert_int_equal(errors_save(PATH, e, w.model, NULL), ERR_OK);
+    read_back(&b);
+    for (size_t i = 0; i < b.size; i += b.size / 50) {
+        b.data[i] ^= 4;
+        assert_int_equal(file_write(PATH, 0600, b.data, b.size, NULL), ERR_OK);
+        assert_int_equal(errors_load(&loaded, w.model, PATH, NULL), ERR_FORMAT);
+        b.data[i] ^= 4;
+        assert_int_equal(file_write(PATH, 0600, b.data, i, NULL), ERR_OK);
+        assert_int_equal(errors_load(&loaded, w.model, PATH, NULL), ERR_FORMAT);
+    }
+    assert_int_equal(file_write(PATH, 0600, b.data, b.size, NULL), ERR_OK);
+    w.model->theta[0] += 1;
+    assert_int_equal(errors_load(&loaded, w.model, PATH, NULL), ERR_FORMAT);
+    w.model->theta[0] -= 1;
+    assert_int_equal(errors_load(&loaded, w.model, PATH, NULL), ERR_OK);
+    errors_free(&loaded);
+    unlink(PATH);
+}

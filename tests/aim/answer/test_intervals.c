@@ -1,0 +1,235 @@
+/* Intervals of answers: as wide as noise and gaps make them, and right as often as they say. */
+#include "harness/cmocka.h"
+#include "harness/model.h"
+
+#include "aim/answer/answer_private.h"
+#include "aim/model/model_densities.h"
+#include "base/random.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SIGMA 20.0
+#define SIZE 4
+#define CELLS (SIZE * SIZE)
+
+/* Whole numbers a, b, c, d from 0 to 3; each is measured, and so are a with b, and c with d. */
+#define MEASURED 6
+
+struct world {
+    struct domain *domain;
+    struct model *model;
+    struct model_sums *sums;
+    struct errors *errors;
+    struct densities inside;
+    struct measurement x[MEASURED];
+    double y[MEASURED][CELLS], truth[CELLS];
+};
+
+/* The same counts for both pairs, so that columns are dependent, or not. */
+static void world_new(struct world *w, double dependence, uint64_t seed)
+{
+    const struct clique c[MEASURED] = {
+        {.n = 1, .attribute = {0}}, {.n = 1, .attribute = {1}},    {.n = 1, .attribute = {2}},
+        {.n = 1, .attribute = {3}}, {.n = 2, .attribute = {0, 1}}, {.n = 2, .attribute = {2, 3}}};
+    struct fit_result result;
+    struct random r;
+    random_seed_u64(&r, seed);
+    *w = (struct world){.domain = NULL};
+    assert_int_equal(domain_new(&w->domain), ERR_OK);
+    for (int i = 0; i < 4; i++) {
+        const char name[] = {(char)('a' + i), '\0'};
+        assert_int_equal(
+            domain_add_integer(w->domain, name, 0, SIZE - 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+    }
+    for (int i = 0; i < CELLS; i++)
+        w->truth[i] = 1000 * (i / SIZE == i % SIZE ? 1 + 3 * dependence : 1 - dependence);
+    for (int k = 0; k < MEASURED; k++) {
+        w->x[k] = (struct measurement){.clique = c[k], .sigma = SIGMA, .y = w->y[k]};
+        for (int i = 0; i < (k < 4 ? SIZE : CELLS); i++)
+            w->y[k][i] = (k < 4 ? 1000 * SIZE : w->truth[i]) +
+                         SIGMA * ldexp((double)random_gauss(&r), -RANDOM_GAUSS_BITS);
+    }
+    assert_int_equal(model_plain(&w->model, w->domain, c, MEASURED, 1 << 20, NULL), ERR_OK);
+    model_set_total(w->model, model_estimate_total(w->domain, w->x, MEASURED));
+    assert_int_equal(model_fit(w->model, w->x, MEASURED, 1000, &result, NULL), ERR_OK);
+    assert_int_equal(errors_new(&w->errors, w->model, w->x, MEASURED, NULL, NULL), ERR_OK);
+    assert_int_equal(model_densities(&w->inside, w->model, NULL), ERR_OK);
+    assert_int_equal(model_sums_new(&w->sums, w->model), ERR_OK);
+}
+
+static void world_free(struct world *w)
+{
+    densities_clear(&w->inside);
+    model_sums_free(&w->sums);
+    errors_free(&w->errors);
+    model_free(&w->model);
+    domain_free(&w->domain);
+}
+
+/* The first item of the first line. */
+static struct answer_value ask(const struct world *w, const char *text, double level)
+{
+    const struct answer_terms terms = {
+        .model = w->sums, .inside = &w->inside, .errors = w->errors, .level = level};
+    struct question *q CLEAN(question_free) = NULL;
+    struct answer *a CLEAN(answer_free) = NULL;
+    struct question_text t = {.text = text};
+    assert_int_equal(question_parse(&q, w->domain, &t, NULL), ERR_OK);
+    assert_int_equal(answer_new(&a, w->sums, &w->inside, q, NULL), ERR_OK);
+    assert_false(a->value[0].bounded);
+    assert_int_equal(answer_intervals(&a, 1, &terms), ERR_OK);
+    return a->value[0];
+}
+
+#define CELL "SELECT COUNT(*) FROM t WHERE a = 0 AND b = 1"
+
+static double half(struct answer_value v)
+{
+    assert_true(v.known && v.bounded && v.low <= v.number && v.number <= v.high);
+    return (v.high - v.low) / 2;
+}
+
+/* A cell covered by one measurement is as uncertain as its noise. */
+TEST(a_counts_interval_is_of_its_noise)
+{
+    struct world w CLEAN(world_free);
+    double wide, narrow;
+    world_new(&w, 0, 1);
+    wide = half(ask(&w, CELL, 0.95));
+    narrow = half(ask(&w, CELL, 0.5));
+    assert_true(wide > 0.7 * 1.96 * SIGMA && wide < 1.4 * 1.96 * SIGMA);
+    assert_true(narrow / wide > 0.31 && narrow / wide < 0.36); /* of t with 29 degrees: 0.334 */
+    assert_true(half(ask(&w, CELL, 0.95)) == wide);
+}
+
+/* Noise adds rows to cells that have none: answers are too large, and intervals reach down. */
+TEST(rows_of_empty_cells_are_within_the_interval)
+{
+    int held = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct world w CLEAN(world_free);
+        struct answer_value v;
+        world_new(&w, 1, seed);
+        v = ask(&w, "SELECT COUNT(*) FROM t WHERE a = 0 AND b > 0", 0.95);
+        assert_true(v.number > 0);
+        held += v.low < 1;
+    }
+    assert_true(held >= 38);
+}
+
+/*
+ * Of 100 measurements of the same rows, about as many intervals hold the truth as their level
+ * promises: they share the 30 draws of noise of their refits, which give a deviation to some 13 %.
+ */
+TEST(intervals_hold_the_truth_as_often_as_they_say)
+{
+    static const char *const questions[] = {CELL, "SELECT AVG(b) FROM t WHERE a = 0",
+                                            "SELECT VARIANCE(b) FROM t WHERE a = 0"};
+    int held[2][3] = {{0}};
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        struct world w CLEAN(world_free);
+        double rows = 0, mean = 0, square = 0, truth[3];
+        world_new(&w, 0.1, seed);
+        for (int b = 0; b < SIZE; b++) {
+            rows += w.truth[b];
+            mean += b * w.truth[b];
+            square += b * b * w.truth[b];
+        }
+        mean /= rows;
+        truth[0] = w.truth[1];
+        truth[1] = mean;
+        truth[2] = square / rows - mean * mean;
+        for (int i = 0; i < 3; i++)
+            for (int k = 0; k < 2; k++) {
+                struct answer_value v = ask(&w, questions[i], k == 0 ? 0.95 : 0.5);
+                assert_true(v.bounded);
+                held[k][i] += v.low <= truth[i] && truth[i] <= v.high;
+            }
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_true(held[0][i] >= 87);
+        assert_true(held[1][i] >= 30 && held[1][i] <= 70);
+    }
+}
+
+/* a and c were not measured together: it may be as wrong about them as it would be about a, b. */
+TEST(what_was_not_measured_widens_an_interval)
+{
+    static const char apart[] = "SELECT COUNT(*) FROM t WHERE a = 0 AND c = 1",
+                      mean[] = "SELECT AVG(c) FROM t WHERE a = 0";
+    struct world dependent CLEAN(world_free), not CLEAN(world_free);
+    world_new(&dependent, 0.3, 1);
+    world_new(&not, 0, 1);
+    assert_true(half(ask(&dependent, apart, 0.95)) > 200);
+    assert_true(half(ask(&dependent, mean, 0.95)) > 0.1);
+    assert_true(half(ask(&dependent, CELL, 0.95)) < 60);
+    assert_true(half(ask(&not, apart, 0.95)) < 60);
+    assert_true(half(ask(&not, mean, 0.95)) < 0.1);
+    dependent.errors->learned = false; /* as if nothing had been held back */
+    assert_false(ask(&dependent, apart, 0.95).bounded);
+    assert_true(ask(&dependent, CELL, 0.95).bounded);
+}
+
+TEST(extremes_leave_out_what_noise_may_have_put_there)
+{
+    struct world w CLEAN(world_free);
+    struct answer_value v;
+    world_new(&w, 0, 1);
+    v = ask(&w, "SELECT MIN(b) FROM t", 0.95);
+    assert_true(v.bounded && v.low == 0 && v.number >= 0 && v.high <= 3);
+    v = ask(&w, "SELECT MAX(b) FROM t WHERE a = 1", 0.95);
+    assert_true(v.bounded && v.high == 3 && v.low <= v.number && v.number <= 3);
+    v = ask(&w, "SELECT RANGE(b) FROM t", 0.95);
+    assert_true(v.bounded && v.high == 3 && v.low <= v.number);
+}
+
+/* How much of a bin a condition takes is uncertain; which numbers remain is not. */
+TEST(quantiles_of_refits_stay_within_conditions)
+{
+    static const double edges[] = {0, 10, 20, 30, 40};
+    static double y[] = {1000, 3000, 2000, 500};
+    const struct clique c = {.n = 1, .attribute = {0}};
+    const struct measurement x = {.clique = c, .sigma = SIGMA, .y = y};
+    struct question_text t = {.text = "SELECT PERCENTILE(x, 0.9) FROM t WHERE x BETWEEN 13 AND 16"};
+    struct world w CLEAN(world_free) = {.domain = NULL};
+    struct question *q CLEAN(question_free) = NULL;
+    struct fit_result result;
+    int known = 0;
+    assert_int_equal(domain_new(&w.domain), ERR_OK);
+    assert_int_equal(domain_add_numeric(w.domain, "x", edges, 5, NULL, DOMAIN_REJECT, NULL),
+                     ERR_OK);
+    assert_int_equal(model_plain(&w.model, w.domain, &c, 1, 1 << 20, NULL), ERR_OK);
+    model_set_total(w.model, 6500);
+    assert_int_equal(model_fit(w.model, &x, 1, 1000, &result, NULL), ERR_OK);
+    assert_int_equal(errors_new(&w.errors, w.model, &x, 1, NULL, NULL), ERR_OK);
+    assert_int_equal(model_densities(&w.inside, w.model, NULL), ERR_OK);
+    assert_int_equal(model_sums_new(&w.sums, w.model), ERR_OK);
+    assert_int_equal(question_parse(&q, w.domain, &t, NULL), ERR_OK);
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        struct answer *a CLEAN(answer_free) = NULL;
+        struct random r;
+        const struct answer_draw draw = {.errors = w.errors, .random = &r};
+        random_seed_u64(&r, seed);
+        assert_int_equal(answer_make(&a, w.sums, &w.inside, q, &draw, NULL, NULL), ERR_OK);
+        if (a->value[0].known)
+            assert_true(13 <= a->value[0].number && a->value[0].number <= 16);
+        known += a->value[0].known;
+    }
+    assert_true(known > 30);
+}
+
+TEST(intervals_keep_to_what_is_possible)
+{
+    struct world w CLEAN(world_free);
+    struct answer_value v;
+    world_new(&w, 0.9999, 1);
+    v = ask(&w, CELL, 0.9999); /* almost no rows */
+    assert_true(v.bounded && v.low >= 0);
+    v = ask(&w, "SELECT MEDIAN(b) FROM t WHERE a = 0", 0.9999);
+    assert_true(v.bounded && v.low >= 0 && v.high <= 3);
+    v = ask(&w, "SELECT AVG(b) FROM t WHERE a = 0 AND b BETWEEN 1 AND 2", 0.9999);
+    assert_true(v.bounded && v.low >= 1 && v.high <= 2);
+    v = ask(&w, "SELECT MODE(b) FROM t WHERE a = 2", 0.95);
+    assert_true(v.known && v.number == 2 && v.agreed == 1 && v.low == 2 && v.high == 2);
+}

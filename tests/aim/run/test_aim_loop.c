@@ -1,0 +1,473 @@
+/* aim/plaintext, aim/loop, aim/sample, aim/evaluate, aim/output: whole runs on a made-up table. */
+#include "harness/cmocka.h"
+#include "harness/model.h"
+#include "tests/support/copula.h"
+
+#include "aim/answer/evaluate.h"
+#include "aim/model/sample.h"
+#include "aim/run/loop.h"
+#include "aim/run/output.h"
+#include "aim/run/plaintext.h"
+#include "aim/workload/tabulate.h"
+#include "base/memory.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ROWS 4000
+
+struct stage {
+    struct domain *domain;
+    struct workload *workload;
+    struct table *table;
+};
+
+/* Five attributes: b follows a, d follows c, e is the two together with noise. */
+static struct stage stage_new(size_t rows)
+{
+    static const int64_t size[] = {4, 4, 3, 3, 6};
+    struct stage s;
+    struct random r;
+    random_seed_u64(&r, 1);
+    assert_int_equal(domain_new(&s.domain), ERR_OK);
+    for (int a = 0; a < 5; a++) {
+        char name[] = {(char)('a' + a), 0};
+        assert_int_equal(
+            domain_add_integer(s.domain, name, 0, size[a] - 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+    }
+    assert_int_equal(workload_all(&s.workload, s.domain, 3, NULL), ERR_OK);
+    assert_int_equal(table_new(&s.table, s.domain, rows), ERR_OK);
+    for (size_t i = 0; i < rows; i++) {
+        uint16_t c[5];
+        c[0] = (uint16_t)(random_below(&r, 4) & random_below(&r, 4));
+        c[1] = random_below(&r, 10) < 8 ? c[0] : (uint16_t)random_below(&r, 4);
+        c[2] = (uint16_t)random_below(&r, 3);
+        c[3] = random_below(&r, 10) < 7 ? (uint16_t)(2 - c[2]) : (uint16_t)random_below(&r, 3);
+        c[4] = (uint16_t)((c[1] + c[3] + random_below(&r, 2)) % 6);
+        assert_int_equal(table_append(s.table, c), ERR_OK);
+    }
+    return s;
+}
+
+static void stage_free(struct stage *s)
+{
+    table_free(&s->table);
+    workload_free(&s->workload);
+    domain_free(&s->domain);
+}
+
+static struct aim_options options_of(const struct stage *s, double rho, unsigned rounds)
+{
+    return (struct aim_options){.domain = s->domain,
+                                .workload = s->workload,
+                                .limits = {.rho = rho, .epsilon_slack = 1e-3},
+                                .rounds = rounds,
+                                .bounds = {.bits = 13},
+                                .slack = {.select = 1e-6, .marginal = 7.7e-6},
+                                .fit_final = 200};
+}
+
+static struct aim_result *run_seeded(const struct stage *s, const struct aim_options *o,
+                                     uint64_t seed)
+{
+    struct random r;
+    struct noise_source noise = noise_from_random(&r);
+    struct plaintext *p CLEAN(plaintext_free) = NULL;
+    struct aim_backend backend;
+    struct aim_result *result;
+    random_seed_u64(&r, seed);
+    assert_int_equal(plaintext_new(&p, s->workload, s->table, &noise, NULL), ERR_OK);
+    backend = plaintext_backend(p);
+    assert_int_equal(aim_run(&result, o, &backend, NULL), ERR_OK);
+    return result;
+}
+
+TEST(closure_counts_are_the_tables)
+{
+    struct stage s CLEAN(stage_free) = stage_new(500);
+    int64_t *counts CLEAN(memory_release) = memory_array(s.workload->cells, sizeof *counts);
+    int64_t direct[64];
+    assert_int_equal(tabulate_closure(s.table, s.workload, counts), ERR_OK);
+    for (size_t i = 0; i < s.workload->queries; i++) {
+        const struct workload_query *q = &s.workload->query[i];
+        if (q->cells > 64)
+            continue;
+        tabulate_marginal(s.table, &q->clique, direct);
+        assert_memory_equal(direct, counts + q->offset, q->cells * sizeof *direct);
+    }
+}
+
+TEST(more_rounds_beat_independence)
+{
+    struct stage s CLEAN(stage_free) = stage_new(ROWS);
+    struct aim_options o = options_of(&s, 0.2, 6);
+    struct aim_options none = options_of(&s, 0.2, 0);
+    double with, without;
+    for (uint64_t seed = 0; seed < 3; seed++) {
+        struct aim_result *a CLEAN(aim_result_free) = run_seeded(&s, &o, seed);
+        struct aim_result *b CLEAN(aim_result_free) = run_seeded(&s, &none, seed);
+        assert_int_equal(a->rounds, 7);
+        assert_int_equal(a->measurements, 11);
+        assert_int_equal(b->measurements, 5);
+        assert_true(a->round[6].spent <= 0.2 && a->round[6].spent > 0.19);
+        assert_int_equal(model_error(a->model, s.workload, s.table, &with, NULL), 0);
+        assert_int_equal(model_error(b->model, s.workload, s.table, &without, NULL), 0);
+        assert_true(with < 0.35 * without);
+        assert_true(fabs(model_total(a->model) - ROWS) < 60);
+    }
+}
+
+TEST(the_same_noise_gives_the_same_run)
+{
+    struct stage s CLEAN(stage_free) = stage_new(ROWS);
+    struct aim_options o = options_of(&s, 0.05, 4);
+    struct aim_result *a CLEAN(aim_result_free) = run_seeded(&s, &o, 3);
+    struct aim_result *b CLEAN(aim_result_free) = run_seeded(&s, &o, 3);
+    struct aim_result *c CLEAN(aim_result_free) = run_seeded(&s, &o, 4);
+    assert_memory_equal(a->query, b->query, a->measurements * sizeof *a->query);
+    for (size_t i = 0; i < a->measurements; i++) {
+        uint64_t cells = clique_cells(&a->measurement[i].clique, s.domain);
+        assert_memory_equal(a->measurement[i].y, b->measurement[i].y, cells * sizeof(double));
+    }
+    assert_true(a->loss == b->loss);
+    assert_true(a->loss != c->loss);
+}
+
+/* A backend that does what servers do before they answer, and keeps the order of the noise. */
+struct strict {
+    struct stage *stage;
+    struct aim_options *options;
+    struct plaintext *inner;
+    struct random random;
+    struct ledger *ledger;
+    char order[4096]; /* g: Gaussians of one query, u: Gumbels of one select */
+    unsigned last_round;
+    bool loses; /* loses the answer of a round, once: it is paid for twice */
+    unsigned lost_round;
+};
+
+static enum err strict_gauss(void *self, size_t n, int64_t *out)
+{
+    struct strict *s = self;
+    strcat(s->order, "g");
+    for (size_t i = 0; i < n; i++)
+        out[i] = random_gauss(&s->random);
+    return ERR_OK;
+}
+
+static enum err strict_gumbel(void *self, size_t n, int64_t *out)
+{
+    struct strict *s = self;
+    strcat(s->order, "u");
+    for (size_t i = 0; i < n; i++)
+        out[i] = random_gumbel(&s->random);
+    return ERR_OK;
+}
+
+/* Debits the cost, and once more if the answer is lost. */
+static void strict_debit(struct strict *s, const mpq_t cost, unsigned round, unsigned *lost)
+{
+    *lost = s->loses && round == s->lost_round;
+    for (unsigned i = 0; i <= *lost; i++)
+        assert_int_equal(ledger_debit(s->ledger, cost, NULL), ERR_OK);
+}
+
+static void strict_measure(struct strict *s, const struct ask *a, struct told *told)
+{
+    mpq_t cost;
+    mpq_init(cost);
+    assert_int_equal(a->round, s->last_round == UINT32_MAX ? 0 : s->last_round);
+    ledger_measure_cost(cost, a->multiplier, a->queries);
+    strict_debit(s, cost, a->round, &told->lost);
+    mpq_clear(cost);
+}
+
+static void strict_select(struct strict *s, const struct ask *a, struct told *told)
+{
+    const uint64_t *estimate = a->estimate;
+    uint64_t scale[64], penalty[64];
+    struct select_terms terms = {.domain = s->stage->domain,
+                                 .workload = s->stage->workload,
+                                 .merges = a->merges,
+                                 .query = a->query,
+                                 .candidates = a->queries,
+                                 .epsilon = a->epsilon,
+                                 .sigma = a->sigma,
+                                 .bounds = s->options->bounds};
+    struct select_plan plan;
+    mpq_t cost;
+    mpq_init(cost);
+    s->last_round = a->round;
+    assert_in_range(a->queries, 1, 64);
+    assert_int_equal(select_plan(&terms, scale, penalty, &plan, NULL), ERR_OK);
+    assert_int_equal(plan.shift, a->price->plan.shift);
+    for (uint32_t i = 0; i < a->queries; i++) {
+        assert_true(a->price->scale[i] == scale[i] && a->price->penalty[i] == penalty[i]);
+        assert_int_equal(select_check_estimates(&terms, a->query[i], estimate, NULL), ERR_OK);
+        estimate += merges_query_cells(a->merges, &s->stage->workload->query[a->query[i]]);
+    }
+    assert_ptr_equal(estimate, a->estimate + a->estimates);
+    assert_int_equal(ledger_select_cost(cost, a->epsilon, s->options->slack.select), ERR_OK);
+    strict_debit(s, cost, a->round, &told->lost);
+    ledger_measure_cost(cost, a->multiplier, 1);
+    strict_debit(s, cost, a->round, &told->lost);
+    mpq_clear(cost);
+}
+
+static enum err strict_ask(void *self, const struct ask *a, struct told *told)
+{
+    struct strict *s = self;
+    const struct aim_backend inner = plaintext_backend(s->inner);
+    if (a->kind == ASK_SELECT)
+        strict_select(s, a, told);
+    else
+        strict_measure(s, a, told);
+    return inner.ask(inner.self, a, told);
+}
+
+TEST(servers_would_accept_every_request)
+{
+    struct stage s CLEAN(stage_free) = stage_new(ROWS);
+    for (unsigned k = 1; k <= 3; k++) {
+        struct aim_options o = options_of(&s, 0.03 * k * k, 1 + 3 * k);
+        struct strict strict = {.stage = &s, .options = &o, .last_round = UINT32_MAX};
+        struct noise_source noise = {&strict, strict_gauss, strict_gumbel};
+        struct aim_backend backend = {.self = &strict, .ask = strict_ask};
+        struct aim_result *result;
+        o.limits.rows_per_person = k;
+        o.bounds.bits = k == 1 ? 12 : 13; /* 12: the sum of estimates is just below its bound */
+        random_seed_u64(&strict.random, k);
+        assert_int_equal(ledger_new(&strict.ledger, &o.limits, NULL), ERR_OK);
+        assert_int_equal(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL), ERR_OK);
+        assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_OK);
+        assert_true(ledger_spent(strict.ledger) == result->round[o.rounds].spent);
+        assert_true(ledger_remaining(strict.ledger) < 0.01 * o.limits.rho);
+        assert_int_equal(strlen(strict.order), 5 + 2 * o.rounds);
+        assert_memory_equal(strict.order, "gggggugug", 9);
+        aim_result_free(&result);
+        plaintext_free(&strict.inner);
+        ledger_free(&strict.ledger);
+    }
+}
+
+/*
+ * What servers debit and cannot answer is spent: the run knows this, and ends when there is no room
+ * for another round.
+ */
+TEST(what_is_lost_is_spent)
+{
+    struct stage s CLEAN(stage_free) = stage_new(ROWS);
+    for (unsigned k = 0; k < 8; k++) {
+        struct aim_options o = options_of(&s, 0.03, 7);
+        struct strict strict = {.stage = &s,
+                                .options = &o,
+                                .last_round = UINT32_MAX,
+                                .loses = true,
+                                .lost_round = k % 2 == 0 ? 0 : 3};
+        struct noise_source noise = {&strict, strict_gauss, strict_gumbel};
+        struct aim_backend backend = {.self = &strict, .ask = strict_ask};
+        struct aim_result *result;
+        bool stops = (k & 2) != 0, annealed = (k & 4) != 0;
+        enum err expected = stops || annealed ? ERR_OK : ERR_BUDGET;
+        o.annealed = annealed;
+        o.stop_when_spent = stops;
+        random_seed_u64(&strict.random, k);
+        assert_int_equal(ledger_new(&strict.ledger, &o.limits, NULL), ERR_OK);
+        assert_int_equal(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL), ERR_OK);
+        assert_int_equal(aim_run(&result, &o, &backend, NULL), expected);
+        if (expected == ERR_OK) {
+            const struct aim_round *last = &result->round[result->rounds - 1];
+            assert_true(ledger_spent(strict.ledger) == last->spent);
+            assert_true(last->last);
+            assert_true(annealed || result->rounds < o.rounds + 1);
+        }
+        aim_result_free(&result);
+        plaintext_free(&strict.inner);
+        ledger_free(&strict.ledger);
+    }
+}
+
+TEST(budgets_that_cannot_work_are_refused)
+{
+    struct stage s CLEAN(stage_free) = stage_new(50);
+    struct plaintext *p CLEAN(plaintext_free) = NULL;
+    struct aim_backend backend;
+    struct aim_result *result CLEAN(aim_result_free) = NULL;
+    struct aim_options o = options_of(&s, 1e-9, 4);
+    assert_int_equal(plaintext_new(&p, s.workload, s.table, NULL, NULL), ERR_OK);
+    backend = plaintext_backend(p);
+    assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_RANGE); /* sigma above 4096 */
+    assert_null(result);
+    o.limits.rho = 0.01;
+    o.slack.select = 1;
+    assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_RANGE);
+    o.slack.select = 0;
+    o.limits.epsilon_slack = 8 * 7.7e-6; /* one marginal too few */
+    assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_BUDGET);
+    o.limits.epsilon_slack = 1;
+    o.limits.rho = 1000;    /* almost no noise: every code has its rows, none is merged */
+    o.model_bytes = 8 * 19; /* the one-ways alone take 20 cells */
+    assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_RANGE);
+    o.model_bytes = 8 * 22; /* the smallest pair makes it 23: the one-ways stay candidates */
+    assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_OK);
+    assert_int_equal(result->round[4].candidates, 5);
+    assert_int_equal(result->round[4].model_cells, 20);
+}
+
+TEST(the_lowest_index_wins_ties)
+{
+    struct stage s CLEAN(stage_free) = stage_new(100);
+    struct noise_source noise = {NULL, support_no_noise, support_no_noise};
+    uint64_t estimate[12] = {0}, scale[3] = {1 << 14, 1 << 14, 1 << 14}, penalty[3] = {1, 0, 0};
+    uint32_t query[3] = {0};
+    const struct ask_price price = {.plan.shift = 24, .scale = scale, .penalty = penalty};
+    const struct ask ask = {
+        .kind = ASK_SELECT, .queries = 3, .query = query, .estimate = estimate, .price = &price};
+    struct plaintext *p CLEAN(plaintext_free) = NULL;
+    struct aim_backend backend;
+    assert_int_equal(plaintext_new(&p, s.workload, s.table, &noise, NULL), ERR_OK);
+    backend = plaintext_backend(p);
+    for (size_t first = 1;; first--) {
+        struct told told CLEAN(told_clear) = {0};
+        assert_int_equal(backend.ask(backend.self, &ask, &told), ERR_OK);
+        assert_int_equal(told.selected, first);
+        if (first == 0)
+            break;
+        penalty[0] = 0;
+    }
+    query[1] = 9999;
+    assert_int_equal(backend.ask(backend.self, &ask, &(struct told){0}), ERR_REFUSED);
+}
+
+/* Selection frequencies against the exact softmax of the scores. */
+TEST(selection_follows_the_softmax)
+{
+    enum { TRIALS = 20000 };
+    struct stage s CLEAN(stage_free) = stage_new(100);
+    int64_t *counts CLEAN(memory_release) = memory_array(s.workload->cells, sizeof *counts);
+    uint64_t estimate[12] = {0}, penalty[3] = {0, 1024, 3 * 512};
+    uint64_t scale[3] = {1 << 14, 1 << 14, 1 << 14}; /* at shift 24: one a count */
+    uint32_t query[3] = {0};
+    const struct ask_price price = {.plan.shift = 24, .scale = scale, .penalty = penalty};
+    const struct ask ask = {
+        .kind = ASK_SELECT, .queries = 3, .query = query, .estimate = estimate, .price = &price};
+    struct random r;
+    struct noise_source noise = noise_from_random(&r);
+    struct plaintext *p CLEAN(plaintext_free) = NULL;
+    struct aim_backend backend;
+    int seen[3] = {0};
+    double weight[3], sum = 0, chi = 0;
+    random_seed_u64(&r, 8);
+    for (int i = 0; i < 3; i++) {
+        weight[i] = exp(-(double)penalty[i] / 1024);
+        sum += weight[i];
+    }
+    assert_int_equal(plaintext_new_counts(&p, s.workload, counts, &noise, NULL), ERR_OK);
+    backend = plaintext_backend(p);
+    for (int i = 0; i < TRIALS; i++) {
+        struct told told CLEAN(told_clear) = {0};
+        assert_int_equal(backend.ask(backend.self, &ask, &told), ERR_OK);
+        seen[told.selected]++;
+    }
+    for (int i = 0; i < 3; i++) {
+        double expected = TRIALS * weight[i] / sum;
+        chi += (seen[i] - expected) * (seen[i] - expected) / expected;
+    }
+    assert_true(chi < 13.8); /* 0.1 % with 2 degrees */
+}
+
+TEST(samples_follow_the_model)
+{
+    struct stage s CLEAN(stage_free) = stage_new(ROWS);
+    struct aim_options o = options_of(&s, 5, 8);
+    struct aim_result *a CLEAN(aim_result_free) = run_seeded(&s, &o, 1);
+    struct table *rows, *again, *other;
+    double error, small;
+    assert_int_equal(sample_rows(&rows, a->model, 20000, 1, NULL), ERR_OK);
+    assert_int_equal(rows->rows, 20000);
+    assert_int_equal(model_error(a->model, s.workload, rows, &error, NULL), ERR_OK);
+    assert_true(error < 0.03); /* independent draws would give about 0.04 */
+    assert_int_equal(sample_rows(&again, a->model, 20000, 1, NULL), ERR_OK);
+    assert_int_equal(sample_rows(&other, a->model, 20000, 2, NULL), ERR_OK);
+    assert_int_equal(evaluate_tables(s.workload, rows, again, NULL, &error), ERR_OK);
+    assert_true(error <= 0);
+    assert_int_equal(evaluate_tables(s.workload, rows, other, NULL, &small), ERR_OK);
+    assert_true(small > 0 && small < 0.05);
+    table_free(&again);
+    table_free(&other);
+    table_free(&rows);
+    assert_int_equal(sample_rows(&rows, a->model, 0, 1, NULL), ERR_OK);
+    assert_int_equal(rows->rows, 0);
+    table_free(&rows);
+    /* one row at a time, many times: unbiased */
+    {
+        double mean[4] = {0}, truth[4];
+        static const struct clique first = {1, {0}};
+        for (uint64_t seed = 0; seed < 4000; seed++) {
+            assert_int_equal(sample_rows(&rows, a->model, 1, seed, NULL), ERR_OK);
+            mean[rows->column[0][0]] += 1.0 / 4000;
+            table_free(&rows);
+        }
+        assert_int_equal(model_marginal(a->model, &first, truth, NULL), ERR_OK);
+        for (int i = 0; i < 4; i++)
+            assert_true(fabs(mean[i] - truth[i] / model_total(a->model)) < 0.036);
+    }
+}
+
+TEST(errors_of_tables_are_sums_of_differences)
+{
+    struct stage s CLEAN(stage_free) = stage_new(0);
+    struct table *t CLEAN(table_free) = NULL;
+    double each[10], mean;
+    assert_int_equal(table_append(s.table, (uint16_t[]){0, 0, 0, 0, 0}), ERR_OK);
+    assert_int_equal(table_append(s.table, (uint16_t[]){0, 0, 0, 0, 0}), ERR_OK);
+    assert_int_equal(table_new(&t, s.domain, 0), ERR_OK);
+    assert_int_equal(table_append(t, (uint16_t[]){0, 0, 0, 0, 0}), ERR_OK);
+    assert_int_equal(evaluate_tables(s.workload, s.table, t, each, &mean), ERR_OK);
+    assert_true(mean <= 0);
+    assert_int_equal(table_append(t, (uint16_t[]){1, 0, 0, 0, 0}), ERR_OK);
+    assert_int_equal(evaluate_tables(s.workload, s.table, t, each, &mean), ERR_OK);
+    for (int i = 0; i < 10; i++) /* six of the ten three-ways hold attribute a */
+        assert_true(fabs(each[i] - (s.workload->clique[i].attribute[0] == 0 ? 1 : 0)) < 1e-15);
+    assert_true(fabs(mean - 0.6) < 1e-15);
+}
+
+TEST(measurements_are_written_as_documented)
+{
+    struct stage s CLEAN(stage_free) = stage_new(300);
+    struct aim_options o = options_of(&s, 0.1, 2);
+    struct aim_result *a CLEAN(aim_result_free) = run_seeded(&s, &o, 1);
+    struct output_terms terms = {.domain = s.domain,
+                                 .epsilon = 1,
+                                 .delta = 1e-5,
+                                 .rho = 0.1,
+                                 .total = model_total(a->model),
+                                 .measurement = a->measurement,
+                                 .measurements = a->measurements};
+    char folder[] = "/tmp/trefoil-test-XXXXXX", path[64];
+    json_error_t error;
+    json_t *root, *m;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/m.json", folder);
+    assert_int_equal(output_measurements(path, &terms, NULL), ERR_OK);
+    root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    assert_non_null(root);
+    assert_string_equal(json_string_value(json_object_get(root, "format")),
+                        "trefoil-measurements-1");
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(root, "domain"), "e")), 6);
+    assert_int_equal(json_array_size(json_object_get(root, "attributes")), 5);
+    m = json_array_get(json_object_get(root, "measurements"), 5);
+    assert_int_equal(json_array_size(json_object_get(m, "values")),
+                     clique_cells(&a->measurement[5].clique, s.domain));
+    assert_true(json_real_value(json_array_get(json_object_get(m, "values"), 0)) ==
+                a->measurement[5].y[0]);
+    assert_true(json_real_value(json_object_get(m, "sigma")) == a->measurement[5].sigma);
+    json_decref(root);
+    s.domain->attribute[0].name[0] = (char)0xff;
+    assert_int_equal(output_measurements(path, &terms, NULL), ERR_DATA);
+    unlink(path);
+    rmdir(folder);
+}

@@ -1,0 +1,360 @@
+/* Runs that merge codes with few rows: what they ask, their files, the commands that read these. */
+#include "harness/cmocka.h"
+
+#include "aim/model/model_file.h"
+#include "aim/run/loop.h"
+#include "aim/run/output.h"
+#include "aim/run/plaintext.h"
+#include "aim/table/csv.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "harness/process.h"
+#include "parties/command/command.h"
+#include "tests/support/result.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ROWS 3000
+
+struct stage {
+    struct support_study s;
+    struct outcome o;
+    struct bytes csv;
+};
+
+#define path(...) support_path(&g.s, __VA_ARGS__)
+
+/* Nearly all have age 0 to 2 or 12, and a third of these work 5 or 6 hours. */
+static void put_rows(struct bytes *out)
+{
+    text_put(out, "age,hours,sex\n");
+    for (unsigned i = 0; i < ROWS; i++) {
+        const unsigned age = i % 300 == 7 ? 3 + i / 300 : i % 4 == 3 ? 12 : i % 4;
+        text_put(out, "%u,%s,%s\n", age,
+                 i % 3 == 0   ? i % 2 == 0 ? "5" : "6"
+                 : i % 3 == 1 ? "0"
+                              : "",
+                 i % 5 < 2 ? "f" : "m");
+    }
+}
+
+static void stage_new(struct stage *g)
+{
+    const struct support_options o = {
+        .owners = 1,
+        .rounds = 5,
+        .epsilon = 20,
+        .domain = "domain:\n"
+                  "  - {name: age, kind: integer, min: 0, max: 15}\n"
+                  "  - {name: hours, kind: numeric, min: 0, max: 10, bins: 10, missing: \"\"}\n"
+                  "  - {name: sex, kind: categorical, values: [f, m, x, y]}\n"};
+    assert_int_equal(support_study_new(&g->s, &o, NULL), ERR_OK);
+    put_rows(&g->csv);
+    assert_int_equal(
+        file_write(support_path(&g->s, "rows.csv"), 0600, g->csv.data, g->csv.size, NULL), ERR_OK);
+}
+
+static void stage_free(struct stage *g)
+{
+    const char *const folders[] = {"result", "again", "more"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        support_drop_result(&g->s, folders[i]);
+    bytes_clear(&g->csv);
+    support_study_free(&g->s);
+}
+
+/* --- what is asked ---------------------------------------------------------------------------- */
+
+/* Passes requests on, and looks at them. */
+struct watch {
+    struct aim_backend inner;
+    const struct domain *domain;
+    const struct workload *workload;
+    unsigned selections;
+};
+
+static enum err watch(void *self, const struct ask *a, struct told *told)
+{
+    struct watch *w = self;
+    uint64_t cells = 0;
+    if (a->kind == ASK_MEASURE) {
+        assert_null(a->merges);
+        return w->inner.ask(w->inner.self, a, told);
+    }
+    assert_non_null(a->merges);
+    assert_memory_equal(a->merges->group[2], ((uint32_t[]){0, 1, 2, 2}), 4 * sizeof(uint32_t));
+    assert_int_equal(a->merges->group[1][10], a->merges->groups[1] - 1);
+    for (uint32_t i = 0; i < a->queries; i++)
+        cells += merges_query_cells(a->merges, &w->workload->query[a->query[i]]);
+    assert_int_equal(a->estimates, cells);
+    w->selections++;
+    return w->inner.ask(w->inner.self, a, told);
+}
+
+/* `w` may be NULL. */
+static struct aim_result *run(const struct stage *g, struct aim_options *o, struct watch *w,
+                              struct random *r)
+{
+    struct noise_source noise = noise_from_random(r);
+    struct plaintext *p CLEAN(plaintext_free) = NULL;
+    struct table *t CLEAN(table_free) = NULL;
+    const struct aim_backend watching = {.self = w, .ask = watch};
+    struct aim_backend backend;
+    struct aim_result *result;
+    assert_int_equal(
+        table_read_csv(&t, g->s.study->domain, support_path(&g->s, "rows.csv"), NULL, NULL),
+        ERR_OK);
+    assert_int_equal(plaintext_new(&p, g->s.study->workload, t, &noise, NULL), ERR_OK);
+    backend = plaintext_backend(p);
+    if (w != NULL)
+        *w = (struct watch){backend, g->s.study->domain, g->s.study->workload, 0};
+    assert_int_equal(aim_run(&result, o, w != NULL ? &watching : &backend, NULL), ERR_OK);
+    return result;
+}
+
+TEST(a_run_merges_after_the_first_round_and_goes_on_from_its_state)
+{
+    struct stage g CLEAN(stage_free) = {0};
+    struct aim_result *whole CLEAN(aim_result_free) = NULL, *part CLEAN(aim_result_free) = NULL,
+                             *rest CLEAN(aim_result_free) = NULL;
+    struct aim_options o;
+    struct random r;
+    struct watch w;
+    stage_new(&g);
+    o = (struct aim_options){.domain = g.s.study->domain,
+                             .workload = g.s.study->workload,
+                             .limits = {.rho = 2, .epsilon_slack = 1e-3},
+                             .rounds = 4,
+                             .bounds = {.bits = 13},
+                             .slack = {.select = 1e-6, .marginal = 7.7e-6},
+                             .fit_final = 50};
+    random_seed_u64(&r, 3);
+    whole = run(&g, &o, &w, &r);
+    assert_int_equal(w.selections, 4);
+    assert_true(whole->merges->groups[0] >= 4 && whole->merges->groups[0] < 16);
+    assert_null(whole->measurement[0].merges);
+    for (size_t i = 3; i < whole->measurements; i++)
+        assert_ptr_equal(whole->measurement[i].merges,
+                         merges_touch(whole->merges, &whole->measurement[i].clique) ? whole->merges
+                                                                                    : NULL);
+    o.state_file = path("state");
+    random_seed_u64(&r, 3);
+    o.rounds_now = 2;
+    part = run(&g, &o, &w, &r);
+    o.rounds_now = 0;
+    o.resume = true;
+    rest = run(&g, &o, &w, &r);
+    assert_int_equal(w.selections, 2);
+    assert_true(merges_equal(whole->merges, rest->merges));
+    assert_int_equal(model_save(path("a"), whole->model, NULL), ERR_OK);
+    assert_int_equal(model_save(path("b"), rest->model, NULL), ERR_OK);
+    assert_true(support_same_files(path("a"), path("b")));
+    assert_int_equal(merges_query_cells(whole->merges, &o.workload->query[5]),
+                     3 * whole->merges->groups[1]);
+}
+
+/* 13 to 15, which have no rows, are merged with 12. */
+TEST(what_noise_does_not_hide_is_not_merged)
+{
+    struct stage g CLEAN(stage_free) = {0};
+    struct aim_result *result CLEAN(aim_result_free) = NULL;
+    struct aim_options o;
+    struct random r;
+    stage_new(&g);
+    o = (struct aim_options){.domain = g.s.study->domain,
+                             .workload = g.s.study->workload,
+                             .limits = {.rho = 2e6, .epsilon_slack = 1e-3},
+                             .rounds = 1,
+                             .bounds = {.bits = 13, .epsilon = 50},
+                             .slack = {.select = 1e-6, .marginal = 7.7e-6},
+                             .fit_final = 50};
+    random_seed_u64(&r, 4);
+    result = run(&g, &o, NULL, &r);
+    assert_int_equal(result->merges->groups[0], 13);
+}
+
+/* Owners that join later may have values that the current ones do not have. */
+TEST(nothing_is_merged_before_all_have_come)
+{
+    static const char late[] = "late_uploads: join\n";
+    struct stage g CLEAN(stage_free) = {0};
+    struct output_found found CLEAN(output_found_clear) = {0};
+    struct bytes study CLEAN(bytes_clear) = {0};
+    stage_new(&g);
+    assert_int_equal(file_read(g.s.path, 1 << 20, &study, NULL), ERR_OK);
+    bytes_put_text(&study, late);
+    assert_int_equal(file_write(path("s.yaml"), 0600, study.data, study.size, NULL), ERR_OK);
+    TREFOIL(&g, "aim", path("s.yaml"), path("rows.csv"), "--out", path("more"), "--quick");
+    assert_int_equal(g.o.code, EXIT_OK);
+    assert_int_equal(output_read(&found, path("more/measurements.json"), g.s.study->domain, NULL),
+                     ERR_OK);
+    assert_false(found.merges != NULL && merges_any(found.merges));
+}
+
+/* Owners of counts may fill every cell of a group: codes that scores could not hold stay apart. */
+TEST(a_run_merges_what_scores_have_room_for)
+{
+    struct stage g CLEAN(stage_free) = {0};
+    struct merges kept CLEAN(merges_clear) = {0};
+    struct aim_options o;
+    struct random r;
+    unsigned seen = 0;
+    stage_new(&g);
+    o = (struct aim_options){.domain = g.s.study->domain,
+                             .workload = g.s.study->workload,
+                             .limits = {.rho = 2, .epsilon_slack = 1e-3},
+                             .rounds = 1,
+                             .bounds = {.bits = 10, .counts = 63},
+                             .slack = {.select = 1e-6, .marginal = 7.7e-6},
+                             .fit_final = 5};
+    for (unsigned room = 16; room >= o.bounds.bits; room--) {
+        struct aim_result *result CLEAN(aim_result_free) = NULL;
+        struct score_bounds merged;
+        unsigned some = 0;
+        o.bounds.room = room;
+        random_seed_u64(&r, 3);
+        result = run(&g, &o, NULL, &r);
+        if (kept.attributes == 0)
+            assert_int_equal(merges_copy(&kept, result->merges), ERR_OK);
+        for (;; merges_part(&kept)) {
+            assert_int_equal(score_merged(&merged, &o.bounds, o.workload, &kept), ERR_OK);
+            if (merged.bits <= room || !merges_any(&kept))
+                break;
+        }
+        assert_true(merges_equal(&kept, result->merges));
+        for (size_t i = 0; i < 3; i++)
+            some += kept.group[i] != NULL;
+        seen |= 1u << some;
+    }
+    assert_int_equal(seen, 13); /* of three columns, of two, of none */
+}
+
+/* The same holds for merges from a state: whatever chose them expected more room. */
+TEST(a_state_with_merges_beyond_the_room_is_refused)
+{
+    struct stage g CLEAN(stage_free) = {0};
+    const struct aim_backend nobody = {.self = NULL};
+    struct aim_result *part CLEAN(aim_result_free) = NULL, *rest CLEAN(aim_result_free) = NULL;
+    struct aim_options o;
+    struct random r;
+    stage_new(&g);
+    o = (struct aim_options){.domain = g.s.study->domain,
+                             .workload = g.s.study->workload,
+                             .limits = {.rho = 2, .epsilon_slack = 1e-3},
+                             .rounds = 2,
+                             .rounds_now = 1,
+                             .bounds = {.bits = 10, .counts = 63, .room = 16},
+                             .slack = {.select = 1e-6, .marginal = 7.7e-6},
+                             .fit_final = 5,
+                             .state_file = path("state"),
+                             .resume = true};
+    random_seed_u64(&r, 3);
+    part = run(&g, &o, NULL, &r);
+    assert_true(merges_any(part->merges));
+    o.bounds.room = o.bounds.bits;
+    assert_int_equal(aim_run(&rest, &o, &nobody, NULL), ERR_MISMATCH);
+    o.bounds.room = 16;
+    assert_int_equal(aim_run(&rest, &o, &nobody, NULL), ERR_OK);
+}
+
+/* --- files and commands ----------------------------------------------------------------------- */
+
+static void aim(struct stage *g)
+{
+    TREFOIL(g, "aim", g->s.path, support_path(&g->s, "rows.csv"), "--out",
+            support_path(&g->s, "result"));
+    assert_int_equal(g->o.code, EXIT_OK);
+}
+
+TEST(the_runs_model_comes_again)
+{
+    static const char *const files[] = {"model", "errors", "measurements.json", "synthetic.csv"};
+    struct stage g CLEAN(stage_free) = {0};
+    struct bytes json CLEAN(bytes_clear) = {0};
+    stage_new(&g);
+    aim(&g);
+    assert_int_equal(file_read(path("result/measurements.json"), 1 << 20, &json, NULL), ERR_OK);
+    bytes_put_u8(&json, 0);
+    support_says((const char *)json.data, "\"format\":\"trefoil-measurements-2\"");
+    support_says((const char *)json.data, "\"merged\":{\"age\":[0,1,2,3,3,");
+    support_says((const char *)json.data, "\"merged\":true");
+    TREFOIL(&g, "refit", path("result"), "--out", path("again"));
+    assert_int_equal(g.o.code, EXIT_OK);
+    for (size_t i = 0; i < 4; i++)
+        assert_true(support_same_files(path("result/%s", files[i]), path("again/%s", files[i])));
+    TREFOIL(&g, "query", path("again"), "SELECT AVG(age), COUNT(*) FROM t WHERE hours > 5.5");
+    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(&g, "eval", g.s.path, path("rows.csv"), path("result/synthetic.csv"), "--model",
+            path("result/model"));
+    assert_int_equal(g.o.code, EXIT_OK);
+}
+
+TEST(known_totals_of_a_merged_column_are_met_alone)
+{
+    static const double truth[] = {750, 750, 750, 3, 0, 1, 1, 1, 0, 1, 1, 1, 741, 0, 0, 0};
+    const struct clique age = {1, {0}};
+    struct stage g CLEAN(stage_free) = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct model *m CLEAN(model_free) = NULL;
+    double counts[16];
+    stage_new(&g);
+    aim(&g);
+    text_put(&text, "age,count\n");
+    for (int i = 0; i < 16; i++)
+        text_put(&text, "%d,%g\n", i, truth[i]);
+    assert_int_equal(file_write(path("k.csv"), 0600, text.data, text.size, NULL), ERR_OK);
+    for (int i = 0; i < 2; i++) { /* and again, from the results of the first */
+        TREFOIL(&g, "refit", path(i == 0 ? "result" : "again"), "--out",
+                path(i == 0 ? "again" : "more"), i == 0 ? "--known" : "--quick",
+                i == 0 ? path("k.csv") : NULL);
+        assert_int_equal(g.o.code, EXIT_OK);
+    }
+    assert_int_equal(model_load(&m, &d, path("more/model"), 1 << 20, NULL), ERR_OK);
+    assert_int_equal(model_marginal(m, &age, counts, NULL), ERR_OK);
+    for (int i = 0; i < 16; i++)
+        assert_true(fabs(counts[i] - truth[i]) < 1e-5);
+    assert_true(
+        support_edit(path("again/measurements.json"), path("again/measurements.json"),
+                     (const char *const[]){"\"known\":[{", "\"known\":[{\"merged\":true,", NULL}));
+    TREFOIL(&g, "refit", path("again"), "--out", path("more"), "--quick");
+    assert_int_equal(g.o.code, EXIT_BAD_DATA);
+    support_says(g.o.err, "known[0].merged is said of known counts");
+    bytes_clear(&text);
+    text_put(&text, "age,sex,count\n");
+    for (int i = 0; i < 64; i++)
+        text_put(&text, "%d,%c,%d\n", i / 4, "fmxy"[i % 4], i % 4 < 2 ? 94 : 0);
+    assert_int_equal(file_write(path("k.csv"), 0600, text.data, text.size, NULL), ERR_OK);
+    TREFOIL(&g, "refit", path("result"), "--out", path("more"), "--known", path("k.csv"));
+    assert_int_equal(g.o.code, EXIT_BAD_DATA);
+    support_says(g.o.err, "the known counts of age x sex cannot be met: the run measured");
+}
+
+/* Codes that cannot occur together stay apart, as do those that the study keeps apart. */
+TEST(combinations_that_cannot_occur_are_not_merged)
+{
+    struct stage g CLEAN(stage_free) = {0};
+    struct output_found found CLEAN(output_found_clear) = {0};
+    static const char zeros[] = "impossible: [{age: 9, sex: f}]\n";
+    struct bytes study CLEAN(bytes_clear) = {0};
+    stage_new(&g);
+    assert_int_equal(file_write(path("z.yaml"), 0600, zeros, sizeof zeros - 1, NULL), ERR_OK);
+    aim(&g);
+    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--impossible", path("z.yaml"));
+    assert_int_equal(g.o.code, EXIT_BAD_DATA); /* too late */
+    support_says(g.o.err, "merged values with few rows");
+    assert_int_equal(file_read(g.s.path, 1 << 20, &study, NULL), ERR_OK);
+    bytes_put_text(&study, zeros);
+    bytes_put_text(&study, "model: {apart: [sex]}\n");
+    assert_int_equal(file_write(path("s.yaml"), 0600, study.data, study.size, NULL), ERR_OK);
+    TREFOIL(&g, "aim", path("s.yaml"), path("rows.csv"), "--out", path("more"), "--quick");
+    assert_int_equal(g.o.code, EXIT_OK);
+    assert_int_equal(output_read(&found, path("more/measurements.json"), g.s.study->domain, NULL),
+                     ERR_OK);
+    assert_null(found.merges->group[0]);
+    assert_non_null(found.merges->group[1]);
+    assert_null(found.merges->group[2]);
+}

@@ -1,0 +1,119 @@
+/* aim/table/kind: a kind that the tree does not know, days, is a struct and nothing else. */
+#include "harness/cmocka.h"
+
+#include "aim/question/values.h"
+#include "aim/table/csv.h"
+#include "aim/table/domain_private.h"
+#include "aim/workload/merge.h"
+#include "base/date.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static uint32_t day_code(const struct domain_attribute *a, const char *text)
+{
+    uint32_t day;
+    if (!date_parse_day(text, &day))
+        return DOMAIN_NO_CODE;
+    if (a->policy == DOMAIN_CLIP)
+        day = day < a->min ? (uint32_t)a->min : day > a->max ? (uint32_t)a->max : day;
+    return day < a->min || day > a->max ? DOMAIN_NO_CODE : day - (uint32_t)a->min;
+}
+
+static double day_number(const struct domain_attribute *a, uint32_t code)
+{
+    return (double)a->min + code;
+}
+
+static const char *day_text(const struct domain_attribute *a, uint32_t code, int digits,
+                            char room[COLUMN_TEXT])
+{
+    (void)digits;
+    snprintf(room, COLUMN_TEXT, "%s", date_day_text((uint32_t)a->min + code).text);
+    return room;
+}
+
+static const struct column_kind days = {.byte = COLUMN_KINDS,
+                                        .word = "day",
+                                        .noun = "day",
+                                        .order = true,
+                                        .code = day_code,
+                                        .number = day_number,
+                                        .text = day_text};
+
+/* 2024-02-27 to 2024-03-02; other days count as the nearest. */
+static struct domain *five_days(void)
+{
+    struct domain_attribute a CLEAN(domain_attribute_clear) = {.kind = &days,
+                                                               .policy = DOMAIN_CLIP};
+    struct domain *d;
+    uint32_t day;
+    assert_true(date_parse_day("2024-02-27", &day));
+    a.min = day;
+    a.max = day + 4;
+    assert_int_equal(domain_new(&d), ERR_OK);
+    assert_int_equal(domain_check_new(d, &a, "seen", "never", NULL), ERR_OK);
+    assert_int_equal(domain_append(d, &a, 5, "seen", "never", NULL), ERR_OK);
+    return d;
+}
+
+TEST(texts_have_codes_and_codes_texts)
+{
+    struct domain *d CLEAN(domain_free) = five_days();
+    const struct domain_attribute *a = d->attribute;
+    char room[DOMAIN_RANGE], allowed[100];
+    assert_int_equal(domain_code(a, "2024-02-29"), 2);
+    assert_int_equal(domain_code(a, "2025-01-01"), 4);
+    assert_int_equal(domain_code(a, "never"), 5);
+    assert_int_equal(domain_code(a, "soon"), 5);
+    assert_false(domain_fits(a, "2025-01-01"));
+    assert_string_equal(domain_text(a, 3, 0, room), "2024-03-01");
+    assert_string_equal(domain_range(a, 6, room), "2024-02-27 to 2024-03-02");
+    rows_allowed(a, allowed, sizeof allowed);
+    assert_string_equal(allowed, "a day from 2024-02-27 to 2024-03-02, or 'never' if missing");
+}
+
+TEST(neighbours_merge_and_ranges_are_sets)
+{
+    struct domain *d CLEAN(domain_free) = five_days();
+    const double counts[] = {100, 1, 1, 100, 100, 0}, *const all[] = {counts};
+    const struct merges_least least = {.neighbours = 50, .labels = 50};
+    struct pool pool CLEAN(pool_clear) = {0};
+    struct merges m CLEAN(merges_clear) = {0};
+    struct densities even CLEAN(densities_clear) = {0};
+    struct values known;
+    assert_int_equal(merges_choose(&m, d, all, &least, NULL), ERR_OK);
+    assert_int_equal(m.groups[0], 4); /* the rare two join each other, then the day before */
+    assert_int_equal(m.group[0][1], m.group[0][2]);
+    known = values_known(&pool, d->attribute);
+    assert_int_equal(known.spans, 1);
+    assert_true(pool.span[known.first].from == domain_number(d->attribute, 0) - 0.5);
+    assert_true(pool.span[known.first].below == domain_last(d->attribute) + 0.5);
+    assert_int_equal(densities_even(&even, d), ERR_OK);
+    assert_true(density_whole(even.of[0], 2).mean == domain_number(d->attribute, 2));
+}
+
+TEST(files_give_back_the_same_days)
+{
+    static const char text[] = "seen\n2024-02-29\nnever\n2024-03-02\n2024-02-27\n";
+    char path[] = "/tmp/kind-XXXXXX", back[2 * sizeof text] = "";
+    struct domain *d CLEAN(domain_free) = five_days();
+    struct table *t CLEAN(table_free) = NULL;
+    const int fd = mkstemp(path);
+    FILE *file;
+    assert_true(fd >= 0 && write(fd, text, sizeof text - 1) == (ssize_t)sizeof text - 1);
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(table_read_csv(&t, d, path, NULL, NULL), ERR_OK);
+    assert_int_equal(t->rows, 4);
+    assert_int_equal(table_write_csv(path, t, NULL, 1, NULL), ERR_OK);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(fread(back, 1, sizeof back, file),
+                     sizeof text - 1 + 2); /* "never" in quotes */
+    assert_int_equal(fclose(file), 0);
+    unlink(path);
+    assert_memory_equal(back, "seen\n2024-02-29\n\"never\"\n", 24);
+}

@@ -1,0 +1,56 @@
+/*
+ * An owner's budget book, as it is beside the key: no crash, every refusal names the line, and
+ * what is accepted reads the same after it is written.
+ */
+#include "base/text.h"
+#include "parties/owner/book.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char sink[1024] = "";
+    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
+    struct book b CLEAN(book_clear) = {0}, again CLEAN(book_clear) = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
+    struct book_sum sum;
+    enum err e = book_parse(&b, "fuzz", data, size, &log);
+    if (e != ERR_OK) {
+        if ((e != ERR_STUDY && e != ERR_FORMAT) || strncmp(sink, "error: fuzz", 11) != 0 ||
+            b.entries != 0)
+            abort();
+        return 0;
+    }
+    sum = book_add_up(&b, NULL, NULL);
+    if (!(sum.epsilon >= 0) || sum.studies > b.entries)
+        abort();
+    text_put(&text, "format trefoil-book-1\n");
+    for (size_t i = 0; i < b.entries; i++) {
+        book_put(&text, &b.entry[i]);
+        text_put(&text, "\n");
+    }
+    if (book_parse(&again, "fuzz", text.data, text.size, &log) != ERR_OK ||
+        again.entries != b.entries)
+        abort();
+    for (size_t i = 0; i < b.entries; i++)
+        if (memcmp(&b.entry[i].rho, &again.entry[i].rho, sizeof(double)) != 0 ||
+            b.entry[i].state != again.entry[i].state)
+            abort();
+    return 0;
+}
+
+void fuzz_seeds(fuzz_put put, void *self)
+{
+    static const char text[] =
+        "# a book\n"
+        "format trefoil-book-1\n"
+        "2026-11-22T10:00:00Z begun one AAAAA-AAAAA-AAAAA-AAAAA-AAAAA-AAAAA epsilon 1 delta "
+        "1.0000000000000001e-05 rho 0.03125 slack 0.0009765625 0\n"
+        "2026-11-22T10:00:05Z sent one AAAAA-AAAAA-AAAAA-AAAAA-AAAAA-AAAAA epsilon 1 delta "
+        "1.0000000000000001e-05 rho 0.03125 slack 0.0009765625 0\n"
+        "2026-11-23T10:00:05Z withdrawn two BAAAA-AAAAA-AAAAA-AAAAA-AAAAA-AAAAA epsilon 2 delta "
+        "0.5 rho 0.25 slack 0 0.125\n";
+    put(self, text, sizeof text - 1);
+}

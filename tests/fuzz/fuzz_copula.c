@@ -1,0 +1,67 @@
+/*
+ * A copula's file, with its digest made to fit, since no mutation would find it: no crash; what is
+ * accepted can be drawn from, and its codes are the domain's.
+ */
+#include "aim/copula/copula_model.h"
+#include "base/digest.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <string.h>
+
+#define ROWS 3
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char sink[4096] = "", path[64];
+    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
+    struct bytes text = {0};
+    struct copula *c;
+    struct domain *d;
+    struct table *t = NULL;
+    struct densities inside = {0};
+    enum err e;
+    int fd;
+    bytes_put(&text, data, size);
+    digest_append(&text);
+    fd = fuzz_file(text.data, text.size, path);
+    e = copula_load(&c, &d, path, &log);
+    if (e == ERR_OK)
+        e = copula_rows(&t, c, ROWS, 1, &log); /* refuses codes that do not exist */
+    if (e == ERR_OK)
+        e = copula_densities(&inside, c);
+    if (e != ERR_OK && e != ERR_NOMEM && strstr(sink, "error: ") == NULL)
+        abort();
+    densities_clear(&inside);
+    table_free(&t);
+    copula_free(&c);
+    domain_free(&d);
+    bytes_clear(&text);
+    close(fd);
+    return 0;
+}
+
+void fuzz_seeds(fuzz_put put, void *self)
+{
+    static const char *const wards[] = {"a", "b", "c"};
+    static const double edges[] = {0, 1.5, 3, 10};
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct copula *c CLEAN(copula_free) = NULL;
+    struct bytes text CLEAN(bytes_clear) = {0};
+    char path[64];
+    if (domain_new(&d) != ERR_OK ||
+        domain_add_categorical(d, "ward", wards, 3, "?", DOMAIN_AS_MISSING, NULL) != ERR_OK ||
+        domain_add_numeric(d, "bmi", edges, 4, "", DOMAIN_REJECT, NULL) != ERR_OK ||
+        copula_new(&c, d) != ERR_OK)
+        abort();
+    if (copula_set_groups(c, 0, (const uint16_t[]){0, 1, 2, 2}, 3) != ERR_OK)
+        abort();
+    c->total = 100;
+    c->share[0][0] = c->share[0][2] = c->share[1][0] = c->share[1][3] = 0.5;
+    c->correlation[0] = c->correlation[4] = c->correlation[8] = 1; /* two variables of the ward */
+    c->correlation[2] = c->correlation[6] = -0.3;
+    snprintf(path, sizeof path, "/tmp/trefoil-fuzz-copula-%d", (int)getpid());
+    if (copula_save(path, c, NULL) != ERR_OK || file_read(path, 1 << 24, &text, NULL) != ERR_OK)
+        abort();
+    unlink(path);
+    put(self, text.data, text.size - 32);
+}

@@ -1,0 +1,61 @@
+/*
+ * A private key file and a public key's text: no crash; what is accepted is written back as it was.
+ * A file whose keys do not fit each other is refused, so mutations rarely get further than that.
+ */
+#include "base/bytes.h"
+#include "base/file.h"
+#include "base/secret.h"
+#include "parties/study/keys.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <string.h>
+
+static void as_file(const uint8_t *data, size_t size)
+{
+    char sink[1024] = "", path[64];
+    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
+    struct identity *id;
+    int fd = fuzz_file(data, size, path);
+    enum err e = identity_load(&id, path, &log);
+    if (e != ERR_OK && e != ERR_NOMEM && strncmp(sink, "error: /proc/self/fd/", 21) != 0)
+        abort();
+    identity_free(&id);
+    close(fd);
+}
+
+static void as_text(const uint8_t *data, size_t size)
+{
+    char text[512] = "", back[KEYS_TEXT_SIZE];
+    struct public_identity who;
+    memcpy(text, data, size < sizeof text ? size : sizeof text - 1);
+    if (public_identity_parse(&who, text) != ERR_OK)
+        return;
+    public_identity_text(&who, back);
+    if (strcmp(text, back) != 0)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (secret_start() != ERR_OK)
+        abort();
+    as_file(data, size);
+    as_text(data, size);
+    return 0;
+}
+
+void fuzz_seeds(fuzz_put put, void *self)
+{
+    struct identity *id CLEAN(identity_free) = NULL;
+    struct bytes file CLEAN(bytes_clear) = {0};
+    char path[64], text[KEYS_TEXT_SIZE];
+    snprintf(path, sizeof path, "/tmp/trefoil-fuzz-key-%d", (int)getpid());
+    if (secret_start() != ERR_OK || identity_new(&id, NULL) != ERR_OK ||
+        identity_save(id, path, true, NULL) != ERR_OK ||
+        file_read(path, 1 << 16, &file, NULL) != ERR_OK)
+        abort();
+    unlink(path);
+    put(self, file.data, file.size);
+    public_identity_text(&id->public, text);
+    put(self, text, strlen(text));
+}

@@ -1,0 +1,113 @@
+/*
+ * A receipt, as it is beside an owner's key: no crash, every refusal has its line; what is accepted
+ * reads the same after it is written, and its signatures are good only if they were made over
+ * exactly that.
+ */
+#include "base/file.h"
+#include "base/secret.h"
+#include "parties/exchange/receipt.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <sodium.h>
+#include <string.h>
+
+/* A study of fixed keys, with what receipts look at. */
+struct world {
+    struct study study;
+    struct study_owner owner[2];
+    struct identity server[STUDY_SERVERS_MOST];
+};
+
+static void world_new(struct world *w)
+{
+    memset(w, 0, sizeof *w);
+    w->study.owner = w->owner;
+    w->study.owners = 2;
+    strcpy(w->study.name, "fuzz");
+    strcpy(w->owner[0].name, "a");
+    strcpy(w->owner[1].name, "hospital-b");
+    memset(w->study.terms.digest, 7, 32);
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        const uint8_t seed[32] = {(uint8_t)i, 1};
+        snprintf(w->study.server[i].name, STUDY_NAME_SIZE, "s%u", i);
+        crypto_sign_seed_keypair(w->server[i].public.sign, w->server[i].sign_secret, seed);
+        w->study.server[i].key = w->server[i].public;
+    }
+}
+
+static bool same(const struct receipt *a, const struct receipt *b)
+{
+    bool same = a->state == b->state && a->owner == b->owner &&
+                memcmp(a->digest, b->digest, 32) == 0;
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+        same = same && a->part[i].time == b->part[i].time &&
+               memcmp(a->part[i].signature, b->part[i].signature, KEYS_SIGNATURE_SIZE) == 0;
+    return same;
+}
+
+/* A signed receipt of these digests. */
+static void sign(const struct world *w, enum receipt_state state, uint32_t owner, struct receipt *r)
+{
+    *r = (struct receipt){.state = state, .owner = owner};
+    memset(r->digest, (int)owner + 1, sizeof r->digest);
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+        if (receipt_sign(&w->study, &w->server[i], r, &r->part[i]) != ERR_OK)
+            abort();
+}
+
+static void written(const struct world *w, const struct receipt *r, struct bytes *text)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/trefoil-fuzz-receipt-%d", (int)getpid());
+    if (receipt_save(path, &w->study, r, NULL) != ERR_OK ||
+        file_read(path, RECEIPT_FILE_MAX, text, NULL) != ERR_OK)
+        abort();
+    unlink(path);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct world w;
+    char sink[1024] = "";
+    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
+    struct receipt r, again;
+    struct bytes text CLEAN(bytes_clear) = {0};
+    enum err e;
+    if (secret_start() != ERR_OK)
+        abort();
+    world_new(&w);
+    e = receipt_parse(&r, &w.study, "fuzz", data, size, &log);
+    if (e != ERR_OK) {
+        if ((e != ERR_FORMAT && e != ERR_MISMATCH) || strncmp(sink, "error: fuzz", 11) != 0)
+            abort();
+        return 0;
+    }
+    written(&w, &r, &text);
+    if (receipt_parse(&again, &w.study, "fuzz", text.data, text.size, NULL) != ERR_OK ||
+        !same(&r, &again))
+        abort();
+    if (receipt_verify(&w.study, &r, NULL) == ERR_OK) {
+        /* the signatures do not cover anything else */
+        r.digest[31] ^= 1;
+        if (receipt_verify(&w.study, &r, NULL) != ERR_AUTH)
+            abort();
+    }
+    return 0;
+}
+
+void fuzz_seeds(fuzz_put put, void *self)
+{
+    struct world w;
+    struct receipt r;
+    struct bytes text CLEAN(bytes_clear) = {0};
+    if (secret_start() != ERR_OK)
+        abort();
+    world_new(&w);
+    for (unsigned k = 0; k < 4; k++) {
+        sign(&w, k < 2 ? RECEIPT_HELD : RECEIPT_WITHDRAWN, k % 2, &r);
+        if (receipt_verify(&w.study, &r, NULL) != ERR_OK)
+            abort();
+        written(&w, &r, &text);
+        put(self, text.data, text.size);
+    }
+}

@@ -1,7 +1,0 @@
-/* main() of a test program that has none of its own. */
-#include "tests/support_cmocka.h"
-
-int main(void)
-{
-    return support_run_tests(NULL, NULL);
-}

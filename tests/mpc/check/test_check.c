@@ -1,0 +1,198 @@
+/*
+ * mpc/check/check.h among three servers that follow the protocol: they open what they open without
+ * a check, in six more rounds; all that is sent is masked.
+ */
+#include "harness/cmocka.h"
+
+#include "mpc/circuits/adder.h"
+#include "mpc/circuits/bits.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/move/open.h"
+#include "tests/support/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WIDTH 5
+
+/* --- the same is opened ----------------------------------------------------------------------- */
+
+/* Sums in place, of one product and of several. */
+static enum err add(struct party *p, struct play *play)
+{
+    struct planes x = {0}, y = {0}, z = {0};
+    enum err e = three_share_planes(p, &x, three_values(), play->n, WIDTH, 3);
+    if (e == ERR_OK)
+        e = three_share_planes(p, &y, three_values() + 1, play->n, WIDTH, 4);
+    if (e == ERR_OK)
+        e = planes_new(&z, 1, play->n);
+    if (e == ERR_OK)
+        e = adder_add(p, y, &x, &y, false);
+    if (e == ERR_OK) {
+        const struct bits out = planes_flat(&z), a = planes_plane(&x, 1), b = planes_plane(&y, 2);
+        const struct move_term terms[3] = {bits_product_plus(out, a, b, planes_plane(&x, 3)),
+                                           bits_product(out, b, planes_plane(&y, 4)),
+                                           bits_product(out, a, a)};
+        e = bits_sums(p, terms, 1, 3);
+    }
+    if (e == ERR_OK)
+        e = play_open(p, play, &z);
+    if (e == ERR_OK)
+        e = play_open(p, play, &y);
+    planes_free(&x);
+    planes_free(&y);
+    planes_free(&z);
+    return e;
+}
+
+TEST(what_is_opened_is_the_same)
+{
+    static const size_t lengths[] = {1, 61, 64, 130, 1000, 30000};
+    static const struct check_limits limits[] = {
+        {.log = 0}, {.log = 1}, {.groups = 1}, {.log = 20000, .groups = 1}};
+    for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+        struct play plain = {.job = add, .n = lengths[l], .cheat = NOBODY};
+        play_run(&plain);
+        for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
+            struct play checked = {
+                .job = add, .limits = &limits[k], .n = lengths[l], .cheat = NOBODY};
+            play_run(&checked);
+            for (unsigned s = 0; s < 3; s++)
+                assert_true(play_opened_all(&checked, &plain, s));
+            if (k == 0)
+                assert_int_equal(checked.rounds, plain.rounds + 6);
+            if (k == 1)
+                assert_int_equal(checked.rounds, plain.rounds + 6 * 4);
+            for (unsigned s = 0; s < 3 && k < 2; s++) {
+                assert_int_equal(checked.begun[s], k == 0 ? 1 : 4);
+                assert_int_equal(checked.ended[s], checked.begun[s]);
+                assert_int_equal(checked.failed[s], 0);
+            }
+            play_free(&checked);
+        }
+        play_free(&plain);
+    }
+}
+
+/* --- what is not covered ---------------------------------------------------------------------- */
+
+static enum err numbers(struct party *p, struct play *play)
+{
+    struct share64 x = {0};
+    struct move_known known = {.ring = RING_64, .n = 64};
+    enum err e = share64_new(&x, 64);
+    (void)play;
+    known.out = OPERAND(x);
+    known.known = x.a;
+    if (e == ERR_OK && (move_known(p, &known) != ERR_MISUSE ||
+                        move_settle(p, RING_64, OPERAND(x), x.a, 64, NULL) != ERR_MISUSE ||
+                        net_rounds(p->net) != 0))
+        e = ERR_FORMAT;
+    share64_free(&x);
+    return e;
+}
+
+TEST(what_nobody_could_note_is_refused)
+{
+    static const struct check_limits limits;
+    struct play play = {.job = numbers, .limits = &limits, .cheat = NOBODY};
+    play_run(&play);
+    play_free(&play);
+}
+
+/* --- what is sent ----------------------------------------------------------------------------- */
+
+/* Relations with zeros only, in all components: so only masks are sent. */
+static enum err nothing(struct party *p, struct play *play)
+{
+    struct planes x = {0}, y = {0};
+    enum err e = planes_new(&x, 1, play->n);
+    if (e == ERR_OK)
+        e = planes_new(&y, 1, play->n);
+    if (e == ERR_OK)
+        e = bits_and(p, planes_flat(&x), planes_flat(&y), planes_flat(&y));
+    if (e == ERR_OK)
+        e = play_open(p, play, &x);
+    if (e == ERR_OK) {
+        struct share64 product = {y.a, y.b, bits_words(play->n)};
+        uint64_t out[64];
+        e = open_products(p, OPEN_MASKED, product, product, out);
+        if (e == ERR_OK && check_clean(p)) /* whether they fit must still be told */
+            e = ERR_FORMAT;
+        if (e == ERR_OK)
+            e = p->recorder->calls->rode(p, true);
+    }
+    planes_free(&x);
+    planes_free(&y);
+    return e;
+}
+
+static int compare_words(const void *x, const void *y)
+{
+    return memcmp(x, y, 8);
+}
+
+TEST(every_word_is_masked)
+{
+    static const struct check_limits limits;
+    struct play play = {.job = nothing, .limits = &limits, .n = 1000, .cheat = NOBODY};
+    const struct {
+        uint64_t round;
+        enum net_peer to;
+        size_t message, words;
+    } messages[] = {{2, NET_PREV, 0, 729},
+                    {4, NET_PREV, 0, 729 + 65},
+                    {6, NET_NEXT, 0, 2 * 8},
+                    {9, NET_PREV, 1, 16}};
+    struct bytes all = {0};
+    play_run(&play);
+    for (unsigned s = 0; s < 3; s++)
+        for (unsigned k = 0; k < sizeof messages / sizeof *messages; k++) {
+            const struct bytes *sent =
+                &play.sent[s][messages[k].round][messages[k].to][messages[k].message];
+            assert_true(sent->size >= 8 * messages[k].words);
+            bytes_put(&all, sent->data, 8 * messages[k].words);
+        }
+    assert_int_equal(bytes_ok(&all), ERR_OK);
+    qsort(all.data, all.size / 8, 8, compare_words);
+    for (size_t i = 8; i < all.size; i += 8)
+        assert_memory_not_equal(all.data + i - 8, all.data + i, 8);
+    bytes_clear(&all);
+    play_free(&play);
+}
+
+/* Beyond their end, vectors hold bits that nobody vouches for. */
+static enum err open_with_more(struct party *p, struct play *play)
+{
+    struct planes x = {0};
+    uint64_t out[2 * 3];
+    enum err e = planes_new(&x, 2, play->n);
+    if (e == ERR_OK) {
+        memset(x.a, 0xff, 2 * bits_words(play->n) * 8);
+        memset(x.b, 0xff, 2 * bits_words(play->n) * 8);
+        e = move_reveal(p, 0, &x, out);
+        x.width = 1;
+    }
+    if (e == ERR_OK)
+        e = play_open(p, play, &x);
+    planes_free(&x);
+    return e;
+}
+
+TEST(lanes_past_the_end_do_not_leave)
+{
+    static const struct check_limits limits;
+    static const uint64_t cleared[] = {UINT64_MAX, UINT64_MAX, 3, UINT64_MAX, UINT64_MAX, 3};
+    struct play play = {.job = open_with_more, .limits = &limits, .n = 130, .cheat = NOBODY};
+    play_run(&play);
+    for (unsigned to = 0; to < 2; to++)
+        assert_memory_equal(play.sent[0][0][to][0].data, cleared, sizeof cleared);
+    for (unsigned s = 0; s < 3; s++)
+        assert_memory_equal(play.sent[s][1][NET_NEXT][0].data, cleared, sizeof cleared / 2);
+    play_free(&play);
+}
+
+int main(void)
+{
+    return three_each_kernel();
+}

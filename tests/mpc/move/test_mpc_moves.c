@@ -1,0 +1,252 @@
+/*
+ * What mpc/move/move.h promises for every protocol: both holders of a component hold the same
+ * words, lanes past the end included; and a test can alter any word that leaves, as the results
+ * show.
+ */
+#include "harness/cmocka.h"
+
+#include "mpc/circuits/argmax.h"
+#include "mpc/move/open.h"
+#include "tests/support/all.h"
+
+#include <string.h>
+
+#define ROUNDS 16
+
+/*
+ * A run of one protocol, the components that each server then holds, and a word that one of them
+ * alters.
+ */
+struct run {
+    size_t protocol, n;
+    const uint64_t *values;
+    struct bytes a[3], b[3];
+    unsigned cheat; /* 3: nobody */
+    uint64_t round;
+    enum net_peer to;
+    bool both; /* or to each of them */
+    size_t message, word;
+    unsigned altered;
+    uint64_t rounds;            /* of the cheat */
+    size_t bytes[ROUNDS][2][3]; /* of each of the first messages, by neighbour */
+};
+
+static void put(struct run *r, const struct party *p, const void *a, const void *b, size_t bytes)
+{
+    bytes_put(&r->a[p->index], a, bytes);
+    bytes_put(&r->b[p->index], b, bytes);
+}
+
+/* All vectors, in whole words. */
+static void put_secrets(struct run *r, const struct party *p, const struct secrets *s)
+{
+    const size_t planes = bits_words(s->n) * ALL_BITS * 8;
+    put(r, p, s->x.a, s->x.b, s->n * 8);
+    put(r, p, s->y.a, s->y.b, s->n * 8);
+    put(r, p, s->out.a, s->out.b, s->n * 8);
+    put(r, p, s->wide.a, s->wide.b, s->n * 16);
+    put(r, p, s->x32.a, s->x32.b, s->n * 4);
+    put(r, p, s->out32.a, s->out32.b, s->n * 4);
+    put(r, p, s->x16.a, s->x16.b, s->n * 2);
+    put(r, p, s->y16.a, s->y16.b, s->n * 2);
+    put(r, p, s->out16.a, s->out16.b, s->n * 2);
+    put(r, p, s->bits.a, s->bits.b, planes);
+    put(r, p, s->more.a, s->more.b, planes);
+}
+
+static enum err alter(void *self, const struct party_sent *at, void *p, size_t n)
+{
+    struct run *r = self;
+    const size_t byte = 8 * r->word;
+    r->rounds = at->round + 1;
+    if (at->round < ROUNDS)
+        r->bytes[at->round][at->to][at->message] = at->offset + n;
+    if (at->round == r->round && (r->both || at->to == r->to) && at->message == r->message &&
+        byte >= at->offset && byte < at->offset + n) {
+        ((uint8_t *)p)[byte - at->offset] ^= 1;
+        r->altered++;
+    }
+    return ERR_OK;
+}
+
+static enum err job(struct party *p, void *shared)
+{
+    struct run *r = shared;
+    const struct party_tamper tamper = {.alter = alter, .self = r};
+    struct secrets s CLEAN(secrets_free) = {0};
+    enum err e = secrets_new(p, &s, r->values, r->n, 5);
+    if (p->index == r->cheat)
+        p->tamper = &tamper;
+    if (e == ERR_OK)
+        e = all_protocols[r->protocol].run(p, &s);
+    if (e == ERR_OK)
+        put_secrets(r, p, &s);
+    return e;
+}
+
+static void run_free(struct run *r)
+{
+    for (unsigned s = 0; s < 3; s++) {
+        bytes_clear(&r->a[s]);
+        bytes_clear(&r->b[s]);
+    }
+}
+
+static size_t protocol_named(const char *name)
+{
+    for (size_t k = 0; k < ALL_PROTOCOLS; k++)
+        if (strcmp(all_protocols[k].name, name) == 0)
+            return k;
+    fail_msg("no protocol is called %s", name);
+    return 0;
+}
+
+#define N_MAX 2100
+
+TEST(both_holders_hold_the_same_words)
+{
+    static const size_t lengths[] = {61, 64, 65, 130, N_MAX};
+    for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
+        for (size_t k = 0; k < ALL_PROTOCOLS; k++) {
+            struct run r CLEAN(run_free) = {
+                .protocol = k, .n = lengths[l], .values = three_values(), .cheat = 3};
+            assert_int_equal(three_run(7, job, &r, NULL), ERR_OK);
+            for (unsigned s = 0; s < 3; s++) {
+                const struct bytes *next = &r.a[(s + 1) % 3];
+                assert_int_equal(r.b[s].size, next->size);
+                if (memcmp(r.b[s].data, next->data, next->size) != 0)
+                    fail_msg("%s of %zu: servers %u and %u hold different words",
+                             all_protocols[k].name, r.n, s, (s + 1) % 3);
+            }
+        }
+}
+
+static bool same(const struct run *x, const struct run *y)
+{
+    for (unsigned s = 0; s < 3; s++)
+        if (x->a[s].size != y->a[s].size || memcmp(x->a[s].data, y->a[s].data, x->a[s].size) != 0 ||
+            memcmp(x->b[s].data, y->b[s].data, x->b[s].size) != 0)
+            return false;
+    return true;
+}
+
+/*
+ * Every message of protocols in which no word is lost, at each server: its first word, then its
+ * last.
+ */
+TEST(an_altered_word_shows)
+{
+    static const char *const names[] = {"multiply", "inner and matrix products", "bits to numbers"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        for (unsigned cheat = 0; cheat < 3; cheat++) {
+            struct run honest = {.protocol = protocol_named(names[k]),
+                                 .n = 130,
+                                 .values = three_values(),
+                                 .cheat = cheat,
+                                 .round = UINT64_MAX};
+            unsigned tried = 0;
+            assert_int_equal(three_run(7, job, &honest, NULL), ERR_OK);
+            assert_int_equal(honest.altered, 0);
+            assert_true(honest.rounds > 0 && honest.rounds <= ROUNDS);
+            for (size_t t = 0; t < 12 * honest.rounds; t++) {
+                const enum net_peer to = t / 6 % 2 == 0 ? NET_PREV : NET_NEXT;
+                const size_t bytes = honest.bytes[t / 12][to][t / 2 % 3];
+                struct run r = {.protocol = honest.protocol,
+                                .n = honest.n,
+                                .values = honest.values,
+                                .cheat = cheat,
+                                .round = t / 12,
+                                .to = to,
+                                .message = t / 2 % 3,
+                                .word = t % 2 == 0 ? 0 : (bytes - 1) / 8};
+                if (bytes == 0)
+                    continue;
+                assert_int_equal(three_run(7, job, &r, NULL), ERR_OK);
+                assert_int_equal(r.altered, 1);
+                assert_false(same(&r, &honest));
+                tried++;
+                run_free(&r);
+            }
+            assert_true(tried >= 2 * honest.rounds);
+            run_free(&honest);
+        }
+}
+
+/*
+ * --- openings
+ * --------------------------------------------------------------------------------------
+ */
+
+struct opening {
+    struct run run;
+    uint64_t opened[3];
+    size_t index[3];
+    enum err result[3];
+};
+
+static enum err open_one(struct party *p, void *shared)
+{
+    struct opening *o = shared;
+    const struct party_tamper tamper = {.alter = alter, .self = &o->run};
+    uint64_t value = 42;
+    struct share64 x CLEAN(share64_free);
+    enum err e = three_share64(p, &x, &value, 1, 3);
+    if (p->index == o->run.cheat)
+        p->tamper = &tamper;
+    if (e == ERR_OK)
+        e = open_ring64(p, OPEN_MASKED, x, &o->opened[p->index]);
+    return e;
+}
+
+TEST(an_altered_opening_reaches_one_neighbour)
+{
+    for (unsigned cheat = 0; cheat < 3; cheat++) {
+        struct opening o = {.run = {.cheat = cheat, .to = NET_NEXT}};
+        assert_int_equal(three_run(8, open_one, &o, NULL), ERR_OK);
+        assert_int_equal(o.run.altered, 1);
+        for (unsigned s = 0; s < 3; s++)
+            assert_int_equal(o.opened[s] == 42, s != (cheat + 1) % 3);
+    }
+}
+
+static enum err choose(struct party *p, void *shared)
+{
+    static const uint8_t seed[ARGMAX_SEED_SIZE] = {1};
+    static const uint64_t values[] = {7, 3, 900, 5};
+    struct opening *o = shared;
+    const struct party_tamper tamper = {.alter = alter, .self = &o->run};
+    struct share64 x CLEAN(share64_free);
+    enum err e = three_share64(p, &x, values, 4, 3);
+    if (p->index == o->run.cheat)
+        p->tamper = &tamper;
+    p->log = NULL;
+    if (e == ERR_OK)
+        o->result[p->index] = argmax_open(p, x, 16, seed, &o->index[p->index]);
+    return e;
+}
+
+/*
+ * In its last round argmax opens W_q R_q, which is 0 only for the largest. Here the neighbours get
+ * no 0.
+ */
+TEST(an_altered_argmax_ends_in_an_error)
+{
+    struct opening honest = {.run = {.cheat = 0, .round = UINT64_MAX}};
+    struct opening o = {.run = {.cheat = 0, .both = true, .word = 2}};
+    assert_int_equal(three_run(8, choose, &honest, NULL), ERR_OK);
+    for (unsigned s = 0; s < 3; s++) {
+        assert_int_equal(honest.result[s], ERR_OK);
+        assert_int_equal(honest.index[s], 2);
+    }
+    o.run.round = honest.run.rounds - 1;
+    assert_int_equal(three_run(8, choose, &o, NULL), ERR_OK);
+    assert_int_equal(o.run.altered, 2); /* it goes to both */
+    assert_int_equal(o.result[0], ERR_OK);
+    assert_int_equal(o.result[1], ERR_RANGE);
+    assert_int_equal(o.result[2], ERR_RANGE);
+}
+
+int main(void)
+{
+    return three_each_kernel();
+}

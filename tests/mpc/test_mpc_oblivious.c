@@ -1,0 +1,132 @@
+/*
+ * No branch and no index of mpc/ depends on a secret: every protocol runs with marked secrets
+ * (tests/support/marks.h). The cases also check that the marks reach the results, which shows that
+ * they are not lost on the way. Whole runs with marked secrets are in test_engine.c.
+ * tests/long.sh runs both under valgrind.
+ */
+#include "harness/cmocka.h"
+
+#include "mpc/check/check.h"
+#include "mpc/circuits/convert.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/move/open.h"
+#include "tests/support/all.h"
+#include "tests/support/marks.h"
+
+#define N 130
+
+struct run {
+    size_t protocol;
+    bool tainted[3]; /* server i's result is undefined */
+};
+
+static void make_secrets(struct secrets *s)
+{
+    const size_t planes = bits_words(s->n) * ALL_BITS * 8;
+    marks_secret(s->x.a, 8 * s->n);
+    marks_secret(s->x.b, 8 * s->n);
+    marks_secret(s->y.a, 8 * s->n);
+    marks_secret(s->y.b, 8 * s->n);
+    marks_secret(s->x32.a, 4 * s->n);
+    marks_secret(s->x32.b, 4 * s->n);
+    marks_secret(s->x16.a, 2 * s->n);
+    marks_secret(s->x16.b, 2 * s->n);
+    marks_secret(s->y16.a, 2 * s->n);
+    marks_secret(s->y16.b, 2 * s->n);
+    marks_secret(s->wide.a, 16 * s->n);
+    marks_secret(s->wide.b, 16 * s->n);
+    marks_secret(s->bits.a, planes);
+    marks_secret(s->bits.b, planes);
+    marks_secret(s->more.a, planes);
+    marks_secret(s->more.b, planes);
+}
+
+static enum err job(struct party *p, void *shared)
+{
+    static const uint64_t values[N] = {1, 2, 3, 5, 8, 13};
+    struct run *r = shared;
+    struct secrets s CLEAN(secrets_free) = {0};
+    uint64_t opened[N];
+    enum err e = secrets_new(p, &s, values, N, 5);
+    if (e == ERR_OK)
+        e = marks_begin(p);
+    if (e == ERR_OK) {
+        make_secrets(&s);
+        e = all_protocols[r->protocol].run(p, &s);
+    }
+    if (e == ERR_OK) {
+        e = ring64_multiply(p, s.out, s.y, s.y);
+        r->tainted[p->index] = marks_reach(s.out.a, 64) && marks_reach(s.out.b, 64);
+    }
+    if (e == ERR_OK)
+        e = open_ring64(p, OPEN_MASKED, s.out, opened);
+    if (e == ERR_OK && marks_reach(opened, sizeof opened))
+        e = ERR_MISUSE; /* what is opened is public, here at least */
+    if (e == ERR_OK && opened[7] != (uint64_t)((1 << ALL_BITS) - 1) * ((1 << ALL_BITS) - 1))
+        e = ERR_MISUSE;
+    return e;
+}
+
+static void one(size_t protocol)
+{
+    struct run r = {.protocol = protocol};
+    assert_true(protocol < ALL_PROTOCOLS);
+    assert_int_equal(three_run_wrapped(9, job, &r, NULL, marks_wrap), ERR_OK);
+    for (int s = 0; s < 3; s++)
+        assert_true(r.tainted[s] == marks_on());
+}
+
+TEST(every_protocol)
+{
+    for (size_t k = 0; k < ALL_PROTOCOLS; k++)
+        one(k);
+}
+
+/* --- under a check ---------------------------------------------------------------------------- */
+
+static enum err checked(struct party *p, void *shared)
+{
+    static const uint64_t values[N] = {1, 2, 3, 5, 8, 13};
+    static const struct check_limits limits;
+    struct run *r = shared;
+    struct secrets s CLEAN(secrets_free) = {0};
+    uint64_t opened[N];
+    enum err e = secrets_new(p, &s, values, N, 5);
+    if (e == ERR_OK)
+        e = marks_begin(p);
+    if (e == ERR_OK)
+        e = check_new(p, &limits);
+    if (e == ERR_OK) {
+        make_secrets(&s);
+        e = all_and(p, &s);
+    }
+    if (e == ERR_OK)
+        e = all_compare(p, &s);
+    if (e == ERR_OK)
+        e = convert_to_ring64(p, s.out, &s.more);
+    if (e == ERR_OK) {
+        r->tainted[p->index] = marks_reach(s.out.a, 64) && marks_reach(s.out.b, 64);
+        e = open_ring64(p, OPEN_MASKED, s.out, opened);
+    }
+    if (e == ERR_OK && marks_reach(opened, sizeof opened))
+        e = ERR_MISUSE;
+    if (e == ERR_OK)
+        e = all_argmax(p, &s);
+    return e;
+}
+
+TEST(with_a_check)
+{
+    struct run r = {0};
+    assert_int_equal(three_run_wrapped(9, checked, &r, NULL, marks_wrap), ERR_OK);
+    for (int s = 0; s < 3; s++)
+        assert_true(r.tainted[s] == marks_on());
+}
+
+TEST(marks_can_be_made)
+{
+    if (!marks_possible()) {
+        print_message("# SKIP valgrind/memcheck.h is absent: install valgrind\n");
+        skip();
+    }
+}

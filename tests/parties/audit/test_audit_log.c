@@ -1,0 +1,866 @@
+/*
+ * parties/audit/audit.c, audit_file.c and audit_compare.c: a log cannot be altered, cut or
+ * rewritten unless a check of one log, or of all three, notices.
+ */
+#include "harness/cmocka.h"
+
+#include "base/bytes.h"
+#include "base/file.h"
+#include "harness/study.h"
+#include "parties/audit/audit.h"
+#include "parties/audit/audit_compare.h"
+
+#include <signal.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct bench {
+    struct support_study s;
+    struct identity *server[STUDY_SERVERS_MOST];
+    struct audit *audit[STUDY_SERVERS_MOST];
+};
+
+static void path_of(const struct bench *b, unsigned i, char path[SUPPORT_PATH])
+{
+    char name[32];
+    snprintf(name, sizeof name, "server%u", i);
+    support_study_file(&b->s, name, path);
+    assert_int_equal(file_folder(path, &quiet), ERR_OK);
+}
+
+static enum err open_log(struct bench *b, unsigned i)
+{
+    char path[SUPPORT_PATH];
+    path_of(b, i, path);
+    return audit_open(&b->audit[i], path, b->s.study, b->server[i], i, &quiet);
+}
+
+static void log_path(const struct bench *b, unsigned i, char path[SUPPORT_PATH])
+{
+    size_t n;
+    path_of(b, i, path);
+    n = strlen(path);
+    snprintf(path + n, SUPPORT_PATH - n, "/audit.log");
+}
+
+static struct bench bench_new(void)
+{
+    struct bench b = {0};
+    const struct support_options o = {.owners = 2};
+    assert_int_equal(support_study_new(&b.s, &o, &quiet), ERR_OK);
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        char name[16], path[SUPPORT_PATH];
+        snprintf(name, sizeof name, "s%u.key", i);
+        support_study_file(&b.s, name, path);
+        assert_int_equal(identity_load(&b.server[i], path, &quiet), ERR_OK);
+        assert_int_equal(open_log(&b, i), ERR_OK);
+    }
+    return b;
+}
+
+static void bench_free(struct bench *b)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        audit_close(&b->audit[i]);
+        identity_free(&b->server[i]);
+    }
+    support_study_free(&b->s);
+}
+
+/* Each signs the heads of the two others. */
+static void sign_all(struct bench *b)
+{
+    struct audit_head head[STUDY_SERVERS_MOST];
+    uint8_t signature[STUDY_SERVERS_MOST][STUDY_SERVERS_MOST][64]; /* by whom, of whom */
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+        assert_int_equal(audit_head(b->audit[i], &head[i]), ERR_OK);
+    for (unsigned by = 0; by < STUDY_SERVERS_MOST; by++)
+        for (unsigned of = 0; of < STUDY_SERVERS_MOST; of++)
+            if (by != of)
+                assert_int_equal(audit_see(b->audit[by], of, &head[of], signature[by][of]), ERR_OK);
+    for (unsigned of = 0; of < STUDY_SERVERS_MOST; of++)
+        for (unsigned by = 0; by < STUDY_SERVERS_MOST; by++)
+            if (by != of)
+                assert_int_equal(audit_keep(b->audit[of], by, &head[of], signature[by][of]),
+                                 ERR_OK);
+}
+
+static void open_one(struct bench *b, unsigned i, uint32_t round, const char *reason)
+{
+    struct audit_opening o = {.round = round,
+                              .values = 10 + round,
+                              .cost = 0.25,
+                              .spent = 0.25 * (round + 1),
+                              .what = strcmp(reason, "NOISY_MARGINAL") == 0 ? "sex*age,ward" : "-"};
+    snprintf(o.reason, sizeof o.reason, "%s", reason);
+    memset(o.request, (int)round, sizeof o.request);
+    assert_int_equal(
+        audit_note(b->audit[i], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = o}),
+        ERR_OK);
+}
+
+/* Two rounds at all three, with signatures around each. */
+static void fill(struct bench *b)
+{
+    for (uint32_t round = 0; round < 2; round++) {
+        sign_all(b);
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+            if (round > 0)
+                open_one(b, i, round, "SELECTED_INDEX");
+            open_one(b, i, round, "NOISY_MARGINAL");
+        }
+    }
+    sign_all(b);
+}
+
+static enum err compare(struct bench *b, unsigned count, char *words, size_t size)
+{
+    struct audit_file *files[STUDY_SERVERS_MOST] = {NULL};
+    FILE *out = fmemopen(words, size, "w");
+    enum err e = ERR_OK;
+    assert_non_null(out);
+    for (unsigned i = 0; e == ERR_OK && i < count; i++) {
+        char path[SUPPORT_PATH];
+        log_path(b, i, path);
+        e = audit_file_read(&files[i], path, &quiet);
+        if (e == ERR_OK && (files[i]->torn > 0 || files[i]->entries == 0))
+            e = ERR_DATA;
+        if (e == ERR_OK)
+            e = audit_is_of(files[i], b->s.study, &quiet);
+    }
+    if (e == ERR_OK)
+        e = audit_compare(files, count, out, &quiet);
+    for (unsigned i = 0; i < count; i++)
+        audit_file_free(&files[i]);
+    fclose(out);
+    return e;
+}
+
+TEST(logs_hold_alone_and_together)
+{
+    struct bench b CLEAN(bench_free) = bench_new();
+    struct audit_file *f = NULL;
+    char words[4096] = "", path[SUPPORT_PATH];
+    fill(&b);
+    assert_int_equal(compare(&b, 1, words, sizeof words), ERR_OK);
+    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
+    assert_string_equal(words, ""); /* not even a note */
+    log_path(&b, 1, path);
+    assert_int_equal(audit_file_read(&f, path, &quiet), ERR_OK);
+    assert_int_equal(f->entries, 1 + 3 * 4 + 3);
+    assert_int_equal(f->server, 1);
+    assert_string_equal(f->entry[5].opening.what, "sex*age,ward");
+    audit_file_free(&f);
+    /* and goes on after a restart */
+    audit_close(&b.audit[1]);
+    assert_int_equal(open_log(&b, 1), ERR_OK);
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+        open_one(&b, i, 2, "NOISY_MARGINAL");
+    sign_all(&b);
+    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
+}
+
+static void write_file(const char *path, const struct bytes *b, size_t n)
+{
+    FILE *f = fopen(path, "wb"); /* thousands of times: not through file_write(), which syncs */
+    assert_non_null(f);
+    assert_int_equal(fwrite(b->data, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* Every byte changed in two ways or left out; every line end replaced; every length. */
+TEST(no_byte_can_be_changed)
+{
+    struct bench b CLEAN(bench_free) = bench_new();
+    struct bytes whole CLEAN(bytes_clear) = {0};
+    char path[SUPPORT_PATH], words[4096];
+    size_t step = getenv("TREFOIL_LONG") != NULL ? 1 : 7, newline;
+    fill(&b);
+    log_path(&b, 0, path);
+    assert_int_equal(file_read(path, 1 << 20, &whole, &quiet), ERR_OK);
+    for (size_t k = 0; k < whole.size; k += step) {
+        uint8_t was = whole.data[k];
+        struct bytes less CLEAN(bytes_clear) = {0};
+        whole.data[k] = was ^ 1;
+        write_file(path, &whole, whole.size);
+        assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
+        whole.data[k] = was ^ 0x20; /* the other case of a letter */
+        write_file(path, &whole, whole.size);
+        assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
+        whole.data[k] = was;
+        bytes_put(&less, whole.data, k);
+        bytes_put(&less, whole.data + k + 1, whole.size - k - 1);
+        write_file(path, &less, less.size);
+        assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
+    }
+    for (size_t k = 0; k < whole.size; k++) {
+        struct bytes more CLEAN(bytes_clear) = {0};
+        if (whole.data[k] != '\n')
+            continue;
+        bytes_put(&more, whole.data, k);
+        bytes_put_u8(&more, '\r');
+        bytes_put(&more, whole.data + k, whole.size - k);
+        write_file(path, &more, more.size);
+        assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
+    }
+    /* cut within a line, the log alone shows it; cut at a line's end, a neighbour's log does */
+    newline = whole.size - 1;
+    for (size_t n = whole.size - 1; n > 0; n -= n < step ? n : step) {
+        write_file(path, &whole, n);
+        assert_int_equal(compare(&b, 1, words, sizeof words),
+                         whole.data[n - 1] == '\n' ? ERR_OK : ERR_DATA);
+    }
+    for (unsigned lines = 0; lines < 8; lines++) {
+        while (whole.data[--newline] != '\n')
+            ;
+        write_file(path, &whole, newline + 1);
+        assert_int_equal(compare(&b, 1, words, sizeof words), ERR_OK);
+        /* the last four lines are the signatures of the last exchange, which nobody has seen */
+        assert_int_equal(compare(&b, 3, words, sizeof words), lines < 4 ? ERR_OK : ERR_DATA);
+    }
+}
+
+/*
+ * A server that rewrites its log, with a chain that holds, does not have the others' signatures of
+ * it.
+ */
+TEST(a_log_written_anew_is_not_what_was_seen)
+{
+    struct bench b CLEAN(bench_free) = bench_new();
+    char path[SUPPORT_PATH], words[4096];
+    fill(&b);
+    log_path(&b, 2, path);
+    audit_close(&b.audit[2]);
+    assert_int_equal(remove(path), 0);
+    assert_int_equal(open_log(&b, 2), ERR_OK);
+    for (uint32_t round = 0; round < 9; round++) /* the same length, but with other openings */
+        open_one(&b, 2, round, "NOISY_MARGINAL");
+    assert_int_equal(compare(&b, 2, words, sizeof words), ERR_OK); /* the two others */
+    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_DATA);
+}
+
+TEST(a_foreign_signature_is_not_kept)
+{
+    struct bench b CLEAN(bench_free) = bench_new();
+    struct audit_head head;
+    uint8_t signature[64];
+    assert_int_equal(audit_head(b.audit[0], &head), ERR_OK);
+    assert_int_equal(audit_see(b.audit[1], 0, &head, signature), ERR_OK);
+    assert_int_equal(audit_keep(b.audit[0], 2, &head, signature), ERR_AUTH); /* not server 2's */
+    head.entries++;
+    assert_int_equal(audit_keep(b.audit[0], 1, &head, signature), ERR_AUTH); /* not of this head */
+    head.entries--;
+    assert_int_equal(audit_keep(b.audit[0], 1, &head, signature), ERR_OK);
+}
+
+/* Else a server that lost its power would lack lines that others saw, and seem to have cut them. */
+TEST(what_is_shown_of_a_log_is_on_disk)
+{
+    struct bench b CLEAN(bench_free) = bench_new();
+    struct audit_head shown, lasting;
+    sign_all(&b); /* lines that are not synced */
+    assert_int_equal(audit_head(b.audit[0], &shown), ERR_OK);
+    audit_lasting(b.audit[0], &lasting);
+    assert_int_equal(lasting.entries, shown.entries);
+    assert_memory_equal(lasting.hash, shown.hash, sizeof shown.hash);
+}
+
+TEST(half_a_line_of_a_crash_is_cut_off)
+{
+    struct bench b CLEAN(bench_free) = bench_new();
+    struct bytes whole CLEAN(bytes_clear) = {0};
+    char path[SUPPORT_PATH], words[4096];
+    fill(&b);
+    audit_close(&b.audit[0]);
+    log_path(&b, 0, path);
+    assert_int_equal(file_read(path, 1 << 20, &whole, &quiet), ERR_OK);
+    bytes_put(&whole, "16 2026-11-20T", 14);
+    write_file(path, &whole, whole.size);
+    assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
+    assert_int_equal(open_log(&b, 0), ERR_OK);
+    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
+    /* an altered line is not repaired: the server does not start */
+    audit_close(&b.audit[0]);
+    whole.data[whole.size / 2] ^= 1;
+    write_file(path, &whole, whole.size - 14);
+    assert_int_equal(open_log(&b, 0), ERR_DATA);
+    /* nor is another server's log accepted */
+    log_path(&b, 1, path);
+    assert_int_equal(file_read(path, 1 << 20, &whole, &quiet), ERR_OK);
+    log_path(&b, 0, path);
+    write_file(path, &whole, whole.size);
+    assert_int_equal(open_log(&b, 0), ERR_MISMATCH);
+}
+
+/* A recovery explains missing lines that neighbours have seen; nothing else does. */
+TEST(a_recovery_explains_lost_lines)
+{
+    struct bench b CLEAN(bench_free) = bench_new();
+    struct bytes before CLEAN(bytes_clear) = {0};
+    char path[SUPPORT_PATH], words[4096] = "";
+    sign_all(&b);
+    log_path(&b, 0, path);
+    assert_int_equal(file_read(path, 1 << 20, &before, &quiet), ERR_OK);
+    fill(&b);
+    audit_close(&b.audit[0]);
+    write_file(path, &before, before.size); /* the backup */
+    assert_int_equal(open_log(&b, 0), ERR_OK);
+    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_DATA);
+    assert_int_equal(
+        audit_note(b.audit[0],
+                   &(const struct audit_entry){.kind = AUDIT_RECOVERED, .from = 1, .to = 2}),
+        ERR_OK);
+    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
+    assert_non_null(strstr(words, "was recovered since"));
+}
+
+/* --- logs whose chain holds, and which say what they should not ------------------------------- */
+
+#define RUN "000102030405060708090a0b0c0d0e0f"
+#define DIGEST RUN RUN
+#define REQUEST " reason NOISY_MARGINAL values 4 request " DIGEST
+
+/* Chains lines, given without hashes, into a log. */
+static void forge(const char *path, const char *const *lines, size_t count)
+{
+    struct bytes text CLEAN(bytes_clear) = {0};
+    uint8_t hash[32] = {0};
+    char hex[65];
+    for (size_t i = 0; i < count; i++) {
+        audit_chain(hash, lines[i], strlen(lines[i]));
+        sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
+        bytes_put(&text, lines[i], strlen(lines[i]));
+        bytes_put(&text, " ", 1);
+        bytes_put(&text, hex, 64);
+        bytes_put(&text, "\n", 1);
+    }
+    write_file(path, &text, text.size);
+}
+
+/* The first line of server 0's log, up to its hash. */
+static void first_line(const struct bench *b, char line[1024])
+{
+    struct bytes text CLEAN(bytes_clear) = {0};
+    char path[SUPPORT_PATH];
+    size_t n;
+    log_path(b, 0, path);
+    assert_int_equal(file_read(path, 1 << 20, &text, &quiet), ERR_OK);
+    n = (size_t)((uint8_t *)memchr(text.data, '\n', text.size) - text.data) - 65;
+    assert_true(n < 1024);
+    memcpy(line, text.data, n);
+    line[n] = '\0';
+}
+
+static void expect_words(const char *path, const char *words)
+{
+    char said[1024] = "";
+    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    struct audit_file *f = NULL;
+    assert_int_equal(audit_file_read(&f, path, &log), ERR_DATA);
+    assert_null(f);
+    if (strstr(said, words) == NULL)
+        fail_msg("not \"%s\" but: %s", words, said);
+}
+
+TEST(every_word_of_a_line_is_checked)
+{
+    static const char *const wrong[] = {
+        "1 now",
+        "1 now opened",
+        "2 now recovered debits 1 to 2",
+        "1x now recovered debits 1 to 2",
+        "1 2026-11-20T00:00:00.000Z recovered debits 1 to 2",
+        "1 now recovered",
+        "1 now recovered debits 1",
+        "1 now recovered credits 1 to 2",
+        "1 now recovered debits x to 2",
+        "1 now recovered debits -1 to 2",
+        "1 now recovered debits 1x to 2",
+        "1 now recovered debits 1 to 18446744073709551616",
+        "1 now recovered debits 1 to 2 ",
+        "1 now recovered debits 1 to 2 3",
+        "1 now resumed checks 3 left 1",
+        "1 now resumed checks 3 left 1 failed 2",
+        "1 now resumed checks 3 missed 1 failed 0",
+        "1 now dropped debit 4",
+        "1 now dropped debit x head " DIGEST,
+        "1 now dropped debit 4 head " RUN,
+        "1 now dropped debit 4 head " DIGEST " 5",
+        "1 now seen server 3 entries 1 head " DIGEST,
+        "1 now seen server 1 entries 1 head " RUN,
+        "1 now seen server 1 entries 1 head " RUN RUN "00",
+        "1 now seen server 1 entries 1 head " RUN "000102030405060708090a0b0c0d0e0g",
+        "1 now signed server 1 entries 1 head " DIGEST,
+        "1 now open run " RUN " round 4294967296" REQUEST " cost 1 spent 1 what -",
+        "1 now open run " RUN
+        " round 1 reason A-REASON-OF-MORE-THAN-23-LETTERS values 4 request " DIGEST
+        " cost 1 spent 1 what -",
+        "1 now open run " RUN " round 1" REQUEST " cost -1 spent 1 what -",
+        "1 now open run " RUN " round 1" REQUEST " cost 1 spent nan what -",
+        "1 now open run " RUN " round 1" REQUEST " cost 1 spent 1x what -",
+        "1 now open run " RUN " round 1" REQUEST " cost  spent 1 what -",
+        "1 now open run " RUN " round 1" REQUEST " cost 1 spent 1 what",
+        "1 now open run " RUN " round 1" REQUEST " cost 1 spent 1 what \033[2J",
+        "1 now open run " RUN " round 1" REQUEST " cost 1 spent 1 what - more",
+        "1 now left-out run " RUN,
+        "1 now left-out run " RUN " owner",
+        "1 now left-out run " RUN " owner a-name-of-more-than-thirty-one-letters",
+        "1 now left-out run " RUN " owner Ward*",
+        "1 now left-out run " RUN " owner ward more",
+        "1 now caught run " RUN " round 1 phase noise",
+        "1 now caught run " RUN " round 1 phase a-phase-of-letters check 3",
+        "1 now caught run " RUN " round 1 check 3 phase noise",
+        "1 now caught run " RUN " round 1 phase noise check 3 more",
+    };
+    struct bench b CLEAN(bench_free) = bench_new();
+    char path[SUPPORT_PATH], first[1024];
+    const char *lines[2] = {first, first};
+    first_line(&b, first);
+    support_study_file(&b.s, "forged.log", path);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        lines[1] = wrong[i];
+        forge(path, lines, 2);
+        expect_words(path, "log:2: this is not a line of an audit log");
+    }
+    lines[1] = first; /* it begins twice */
+    forge(path, lines, 2);
+    expect_words(path, "log:2: this is not a line of an audit log");
+    lines[0] = "0 now recovered debits 1 to 2"; /* or not at all */
+    forge(path, lines, 1);
+    expect_words(path, "log:1: this is not a line of an audit log");
+}
+
+/* Words of the first line, each replaced. */
+TEST(the_first_line_is_checked)
+{
+    static const struct {
+        const char *find, *by;
+    } cases[] = {
+        {"trefoil-audit-1", "trefoil-adieu-1"},
+        {" study test", " study a-name-of-more-than-thirty-one-letters"},
+        {" terms ", " terms 0"},
+        {" server 0", " server 3"},
+        {" s0=", " s0:"},
+        {" s1=", " a-name-of-more-than-thirty-one-letters="},
+        {" s2=", " s2=0"},
+        {" s2=", " s2=x s3="},
+        {" server 0", " security abort server 0"},
+    };
+    struct bench b CLEAN(bench_free) = bench_new();
+    char path[SUPPORT_PATH], first[1024];
+    first_line(&b, first);
+    support_study_file(&b.s, "forged.log", path);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char line[1200];
+        const char *at = strstr(first, cases[i].find), *const lines[] = {line};
+        assert_non_null(at);
+        snprintf(line, sizeof line, "%.*s%s%s", (int)(at - first), first, cases[i].by,
+                 at + strlen(cases[i].find));
+        forge(path, lines, 1);
+        expect_words(path, "log:1: this is not a line of an audit log");
+    }
+}
+
+/* Signatures of heads that this log never had, or by others; and a total that decreases. */
+TEST(what_a_line_claims_is_checked)
+{
+    struct bench b CLEAN(bench_free) = bench_new();
+    struct audit_head head;
+    uint8_t signature[64];
+    char path[SUPPORT_PATH], first[1024], line[4][512], hex[129], at[65];
+    const char *const forged[] = {first, line[0]};
+    first_line(&b, first);
+    support_study_file(&b.s, "forged.log", path);
+    assert_int_equal(audit_head(b.audit[0], &head), ERR_OK);
+    assert_int_equal(audit_see(b.audit[1], 0, &head, signature), ERR_OK);
+    sodium_bin2hex(hex, sizeof hex, signature, sizeof signature);
+    sodium_bin2hex(at, sizeof at, head.hash, sizeof head.hash);
+    snprintf(line[0], sizeof line[0], "1 now signed server 1 entries 1 head %s signature %s", at,
+             hex);
+    forge(path, forged, 2);
+    {
+        struct audit_file *f = NULL; /* this one is correct */
+        assert_int_equal(audit_file_read(&f, path, &quiet), ERR_OK);
+        audit_file_free(&f);
+    }
+    snprintf(line[0], sizeof line[0], "1 now signed server 2 entries 1 head %s signature %s", at,
+             hex);
+    forge(path, forged, 2);
+    expect_words(path, ":2: this is not a signature of server 2");
+    snprintf(line[0], sizeof line[0], "1 now signed server 0 entries 1 head %s signature %s", at,
+             hex);
+    forge(path, forged, 2);
+    expect_words(path, ":2: this is not a signature of server 0");
+    for (unsigned n = 0; n < 3; n++) {
+        snprintf(line[0], sizeof line[0], "1 now signed server 1 entries %u head %s signature %s",
+                 n, n == 1 ? DIGEST : at, hex);
+        forge(path, forged, 2);
+        expect_words(path, ":2: server 1 signed another log than this one");
+    }
+    {
+        const char *const lines[] = {
+            first, "1 now open run " RUN " round 1" REQUEST " cost 1 spent 2 what -",
+            "2 now recovered debits 1 to 2",
+            "3 now open run " RUN " round 2" REQUEST " cost 1 spent 1.5 what -"};
+        forge(path, lines, 4);
+        expect_words(path, ":4: what was spent is less than before");
+    }
+}
+
+/* Logs that are consistent by themselves, but not with each other. */
+TEST(logs_that_do_not_belong_together_are_told)
+{
+    char said[1024], path[SUPPORT_PATH];
+    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    struct bench b, other CLEAN(bench_free);
+    struct audit_file *f[3] = {NULL};
+    struct audit_opening o = {.round = 3, .values = 4, .cost = 0, .spent = 9, .what = "sex"};
+    b = bench_new();
+    other = bench_new();
+    snprintf(o.reason, sizeof o.reason, "NOISY_MARGINAL");
+    assert_int_equal(
+        audit_note(b.audit[0], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = o}),
+        ERR_OK);
+    o.values = 5;
+    assert_int_equal(
+        audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = o}),
+        ERR_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        log_path(i < 2 ? &b : &other, i, path);
+        assert_int_equal(audit_file_read(&f[i], path, &quiet), ERR_OK);
+    }
+    said[0] = '\0';
+    assert_int_equal(audit_compare(f, 2, stdout, &log), ERR_DATA);
+    assert_non_null(
+        strstr(said, "servers 0 and 1 tell different things about NOISY_MARGINAL in round 3"));
+    said[0] = '\0';
+    assert_int_equal(audit_compare(f, 3, stdout, &log), ERR_DATA);
+    assert_non_null(strstr(said, "logs 1 and 3 are of different studies or servers"));
+    said[0] = '\0';
+    assert_int_equal(audit_is_of(f[2], b.s.study, &log), ERR_MISMATCH);
+    assert_non_null(strstr(said, "the log of server 2 is not of this study's terms and servers"));
+    audit_file_free(&f[2]);
+    f[2] = f[1];
+    said[0] = '\0';
+    assert_int_equal(audit_compare(f, 3, stdout, &log), ERR_DATA);
+    assert_non_null(strstr(said, "logs 2 and 3 are both of server 1"));
+    audit_file_free(&f[0]);
+    audit_file_free(&f[1]);
+    bench_free(&b);
+}
+
+/* Every reason that exists, and one that does not exist yet. */
+TEST(openings_are_described)
+{
+    static const char *const reasons[][2] = {
+        {"SELECTED_INDEX", "which of 13 marginals fits worst"},
+        {"NOISY_MARGINAL", "13 noisy counts: sex*age,ward"},
+        {"NOISY_FORM", "13 noisy sums of counts"},
+        {"SORTED", "which of 13 uploads are sorted by key"},
+        {"REJECT_BIT", "which of 13 tries for noise are kept"},
+        {"SOMETHING", "13 values, SOMETHING"},
+    };
+    struct bench b CLEAN(bench_free) = bench_new();
+    struct audit_file *f CLEAN(audit_file_free) = NULL;
+    char path[SUPPORT_PATH], words[4096] = "";
+    FILE *out;
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        open_one(&b, 0, 3, reasons[i][0]);
+    log_path(&b, 0, path);
+    assert_int_equal(audit_file_read(&f, path, &quiet), ERR_OK);
+    out = fmemopen(words, sizeof words, "w");
+    assert_non_null(out);
+    audit_describe(&f, 1, out);
+    fclose(out);
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        assert_non_null(strstr(words, reasons[i][1]));
+}
+
+static size_t times(const char *words, const char *text)
+{
+    size_t n = 0;
+    for (const char *at = words; (at = strstr(at, text)) != NULL; at++)
+        n++;
+    return n;
+}
+
+/* All three logs in words. */
+static void describe_all(struct bench *b, char *words, size_t size)
+{
+    struct audit_file *files[STUDY_SERVERS_MOST] = {NULL};
+    FILE *out = fmemopen(words, size, "w");
+    assert_non_null(out);
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        char path[SUPPORT_PATH];
+        log_path(b, i, path);
+        assert_int_equal(audit_file_read(&files[i], path, &quiet), ERR_OK);
+    }
+    audit_describe(files, STUDY_SERVERS_MOST, out);
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+        audit_file_free(&files[i]);
+    fclose(out);
+}
+
+/* A log that was started again from nothing has another first line, which others may have seen. */
+TEST(a_recovery_from_nothing_explains_the_first_line)
+{
+    struct audit_entry entry[] = {{.kind = AUDIT_LOG}, {.kind = AUDIT_RECOVERED}};
+    const struct audit_file f = {.entry = entry, .entries = 2};
+    const struct audit_head first = {.entries = 1, .hash = {1}};
+    FILE *out = tmpfile();
+    assert_non_null(out);
+    assert_int_equal(audit_continues(&f, &first, "that day", out, &quiet), ERR_OK);
+    entry[1].kind = AUDIT_OPEN;
+    assert_int_equal(audit_continues(&f, &first, "that day", out, NULL), ERR_DATA);
+    fclose(out);
+}
+
+/*
+ * Lines that are the same in all logs are listed once; a recovery's explanation once for each log.
+ */
+TEST(nothing_is_told_twice)
+{
+    struct bench b CLEAN(bench_free) = bench_new();
+    char path[SUPPORT_PATH], words[8192] = "";
+    fill(&b);
+    describe_all(&b, words, sizeof words);
+    assert_int_equal(times(words, "the chain holds"), 3);
+    assert_int_equal(times(words, "10 noisy counts"), 1);
+    assert_int_equal(times(words, "opened for rho"), 1);
+    assert_int_equal(times(words, "says the same"), 2);
+    log_path(&b, 0, path);
+    audit_close(&b.audit[0]);
+    assert_int_equal(remove(path), 0);
+    assert_int_equal(open_log(&b, 0), ERR_OK);
+    assert_int_equal(
+        audit_note(b.audit[0],
+                   &(const struct audit_entry){.kind = AUDIT_RECOVERED, .from = 1, .to = 2}),
+        ERR_OK);
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+        open_one(&b, i, 2, "NOISY_MARGINAL");
+    open_one(&b, 2, 3, "NOISY_MARGINAL"); /* which the others did not reach */
+    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
+    assert_int_equal(times(words, "recovered since"), 1);
+    assert_int_equal(times(words, "note:"), 3);
+    assert_int_equal(times(words, "server 0 (s0) lacks 4 openings, of rounds 0 to 3"), 1);
+    assert_int_equal(times(words, "server 1 (s1) lacks 1 opening, of round 3, that"), 1);
+    describe_all(&b, words, sizeof words);
+    assert_int_equal(times(words, "10 noisy counts"), 1);
+    assert_int_equal(times(words, "12 noisy counts"), 1);
+    assert_int_equal(times(words, "took over debits 1 to 2"), 1);
+    assert_int_equal(times(words, "also says, or says differently"), 2);
+}
+
+/* --- a disk that fails ------------------------------------------------------------------------ */
+
+/* Those who saw it report it, next to those who did not. */
+TEST(a_check_that_failed_is_listed)
+{
+    const struct audit_caught caught = {.run = {7}, .round = 4, .phase = "noise", .check = 3};
+    static const char told[] = "round 4    check 3 failed, of phase noise: a server departed";
+    struct bench b = bench_new();
+    char words[8192];
+    fill(&b);
+    assert_int_equal(
+        audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_CAUGHT, .caught = caught}),
+        ERR_OK);
+    describe_all(&b, words, sizeof words);
+    assert_int_equal(times(words, told), 1);
+    assert_int_equal(times(words, "says the same"), 1);
+    assert_int_equal(
+        audit_note(b.audit[0], &(const struct audit_entry){.kind = AUDIT_CAUGHT, .caught = caught}),
+        ERR_OK);
+    describe_all(&b, words, sizeof words);
+    assert_int_equal(times(words, told), 2);
+    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
+    bench_free(&b);
+}
+
+/* What a server stated has no phase. */
+TEST(a_statement_that_cannot_be_is_listed)
+{
+    const struct audit_caught caught = {.run = {7}, .round = 4, .phase = AUDIT_STATEMENT};
+    struct bench b = bench_new();
+    char words[8192];
+    fill(&b);
+    assert_int_equal(
+        audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_CAUGHT, .caught = caught}),
+        ERR_OK);
+    describe_all(&b, words, sizeof words);
+    assert_int_equal(times(words, "round 4    a server stated what cannot be so: it departed"), 1);
+    bench_free(&b);
+}
+
+/* A round that is lost, reported once if all say so for the same reason. */
+TEST(a_round_that_was_lost_is_listed)
+{
+    struct audit_lost lost = {.run = {7}, .round = 4, .server = 2, .why = "other-noise"};
+    static const char told[] =
+        "round 4    is lost, paid for without an answer: server 2, other-noi";
+    struct bench b = bench_new();
+    char words[8192];
+    fill(&b);
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+        assert_int_equal(
+            audit_note(b.audit[i], &(const struct audit_entry){.kind = AUDIT_LOST, .lost = lost}),
+            ERR_OK);
+    describe_all(&b, words, sizeof words);
+    assert_int_equal(times(words, told), 1);
+    assert_int_equal(times(words, "says the same"), 2);
+    lost.round = 5;
+    assert_int_equal(
+        audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_LOST, .lost = lost}),
+        ERR_OK);
+    describe_all(&b, words, sizeof words);
+    assert_int_equal(times(words, "round 5    is lost"), 1);
+    assert_int_equal(times(words, "says the same"), 1);
+    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
+    bench_free(&b);
+}
+
+/* A debit that was dropped is listed, and what was spent may be less after it. */
+TEST(a_debit_that_was_dropped_is_listed)
+{
+    static const char told[] = "trefoil recover dropped debit 4, which no other server had";
+    const struct audit_opening less = {.reason = "SORTED", .what = "-"};
+    struct bench b = bench_new();
+    char words[8192];
+    fill(&b);
+    assert_int_equal(audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_DROPPED,
+                                                                        .head = {4, {7}}}),
+                     ERR_OK);
+    assert_int_equal(
+        audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = less}),
+        ERR_OK);
+    describe_all(&b, words, sizeof words);
+    assert_int_equal(times(words, told), 1);
+    bench_free(&b);
+}
+
+/* An owner that did not sort, reported once if all three say so. */
+TEST(an_upload_that_was_left_out_is_listed)
+{
+    const struct audit_left_out left_out = {.run = {7}, .owner = "ward-2"};
+    static const char told[] = "the upload of ward-2 was left out: it is not sorted by person";
+    struct bench b = bench_new();
+    char words[8192];
+    fill(&b);
+    assert_int_equal(audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_LEFT_OUT,
+                                                                        .left_out = left_out}),
+                     ERR_OK);
+    describe_all(&b, words, sizeof words);
+    assert_int_equal(times(words, told), 1);
+    assert_int_equal(times(words, "says the same"), 1);
+    assert_int_equal(audit_note(b.audit[0], &(const struct audit_entry){.kind = AUDIT_LEFT_OUT,
+                                                                        .left_out = left_out}),
+                     ERR_OK);
+    assert_int_equal(audit_note(b.audit[2], &(const struct audit_entry){.kind = AUDIT_LEFT_OUT,
+                                                                        .left_out = left_out}),
+                     ERR_OK);
+    describe_all(&b, words, sizeof words);
+    assert_int_equal(times(words, told), 1);
+    assert_int_equal(times(words, "says the same"), 2);
+    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
+    bench_free(&b);
+}
+
+/* A log says that its study's servers prove what they compute; it says nothing of others. */
+TEST(the_first_line_has_the_security)
+{
+    static const struct {
+        const char *more;
+        bool good;
+    } cases[] = {{"", true},           {" security abort", true},  {" security semi-honest", false},
+                 {" security", false}, {" sekurity abort", false}, {" security abort ", false}};
+    struct bench b;
+    char path[SUPPORT_PATH], first[1024], line[1200], words[4096];
+    const char *const lines[] = {line};
+    b = bench_new();
+    first_line(&b, first);
+    support_study_file(&b.s, "forged.log", path);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct audit_file *f CLEAN(audit_file_free) = NULL;
+        snprintf(line, sizeof line, "%s%s", first, cases[i].more);
+        forge(path, lines, 1);
+        assert_int_equal(audit_file_read(&f, path, &quiet), cases[i].good ? ERR_OK : ERR_DATA);
+        if (cases[i].good)
+            assert_int_equal(f->security, i == 0 ? STUDY_SEMI_HONEST : STUDY_ABORT);
+    }
+    log_path(&b, 0, path);
+    audit_close(&b.audit[0]);
+    assert_int_equal(remove(path), 0);
+    b.s.study->security = STUDY_ABORT;
+    assert_int_equal(open_log(&b, 0), ERR_OK);
+    describe_all(&b, words, sizeof words);
+    assert_int_equal(times(words, "study test (security: abort): 1 lines, the chain holds"), 1);
+    assert_int_equal(times(words, "study test (security: semi-honest): 1 lines"), 2);
+    bench_free(&b);
+}
+
+/*
+ * Half a line is removed, so that the next one begins where it did; nothing that has not been
+ * written is opened.
+ */
+TEST(a_line_that_is_not_written_whole_is_taken_back)
+{
+    struct bench b CLEAN(bench_free) = bench_new();
+    struct rlimit no, before;
+    struct stat st;
+    char path[SUPPORT_PATH], words[4096] = "";
+    char said[1024] = "";
+    struct audit_opening o = {.what = "sex", .reason = "NOISY_MARGINAL"};
+    FILE *half;
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    log_path(&b, 0, path);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    no = (struct rlimit){.rlim_cur = (rlim_t)st.st_size + 10, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &no), 0);
+    quiet.buffer = said;
+    quiet.buffer_size = sizeof said;
+    assert_int_equal(
+        audit_note(b.audit[0], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = o}),
+        ERR_SYSTEM);
+    quiet.buffer = NULL;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_non_null(strstr(said, "audit.log: File too large; nothing is opened without it"));
+    signal(SIGXFSZ, handler);
+    open_one(&b, 0, 0, "NOISY_MARGINAL");
+    assert_int_equal(compare(&b, 1, words, sizeof words), ERR_OK);
+    /* half a line that could not be removed at once goes before the next line */
+    half = fopen(path, "a");
+    assert_non_null(half);
+    assert_true(fputs("2 2026-11-20T", half) > 0);
+    assert_int_equal(fclose(half), 0);
+    assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
+    open_one(&b, 0, 1, "NOISY_MARGINAL");
+    assert_int_equal(compare(&b, 1, words, sizeof words), ERR_OK);
+    audit_close(&b.audit[0]);
+    assert_int_equal(open_log(&b, 0), ERR_OK);
+    /* and what others have cut off is noticed at once */
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(truncate(path, st.st_size - 1), 0);
+    assert_int_equal(
+        audit_note(b.audit[0], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = o}),
+        ERR_DATA);
+}
+
+TEST(what_is_no_file_is_no_log)
+{
+    char said[1024] = "", path[SUPPORT_PATH];
+    struct bench b CLEAN(bench_free) = bench_new();
+    audit_close(&b.audit[0]);
+    log_path(&b, 0, path);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+    quiet.buffer = said;
+    quiet.buffer_size = sizeof said;
+    assert_int_equal(open_log(&b, 0), ERR_SYSTEM);
+    quiet.buffer = NULL;
+    assert_non_null(strstr(said, "audit.log: Is a directory"));
+    assert_int_equal(rmdir(path), 0);
+}

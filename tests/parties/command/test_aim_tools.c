@@ -1,0 +1,400 @@
+/*
+ * aim/evaluate's likelihood, and the commands synth, query, eval and plan, each as a process of its
+ * own.
+ */
+#include "harness/cmocka.h"
+#include "tests/support/command.h"
+#include "tests/support/domain.h"
+
+#include "aim/answer/evaluate.h"
+#include "aim/model/model_file.h"
+#include "aim/model/model_private.h"
+#include "aim/model/sample.h"
+#include "aim/table/csv.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "harness/model.h"
+#include "harness/study.h"
+#include "parties/command/command.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct stage {
+    struct support_study s;
+    char real[SUPPORT_PATH], rows[SUPPORT_PATH], model[SUPPORT_PATH], out[SUPPORT_PATH],
+        err[SUPPORT_PATH];
+};
+
+#define TREFOIL(outcome, stage, ...)                                                               \
+    support_command(outcome, (stage)->out, (stage)->err, (const char *const[]){__VA_ARGS__, NULL})
+
+/* A model of the first attributes together; `first` is the parameter of their first cell. */
+static void save_model(const struct stage *g, const struct domain *d, double first)
+{
+    const struct clique c = {.n = d->attributes > 1 ? 2 : 1, .attribute = {0, 1}};
+    struct model *m CLEAN(model_free) = NULL;
+    assert_int_equal(model_plain(&m, d, &c, 1, 1 << 20, NULL), ERR_OK);
+    for (size_t i = 0; i < m->parameters; i++)
+        m->theta[i] = i == 0 ? first : (double)(i % 5) * 0.3;
+    model_propagate(m, true);
+    model_set_total(m, 321.4);
+    assert_int_equal(model_save(g->model, m, NULL), ERR_OK);
+}
+
+/* A study, 400 rows, and the model of independent attributes with a little added. */
+static void stage_new(struct stage *g, const struct support_options *o)
+{
+    struct table *t CLEAN(table_free) = NULL;
+    struct model *m CLEAN(model_free) = NULL;
+    assert_int_equal(support_study_new(&g->s, o, NULL), ERR_OK);
+    support_study_file(&g->s, "real.csv", g->real);
+    support_study_file(&g->s, "rows.csv", g->rows);
+    support_study_file(&g->s, "model", g->model);
+    support_study_file(&g->s, "out", g->out);
+    support_study_file(&g->s, "err", g->err);
+    assert_int_equal(support_table(&t, g->s.study->domain, 400, 1), ERR_OK);
+    assert_int_equal(table_write_csv(g->real, t, NULL, 1, NULL), ERR_OK);
+    assert_int_equal(model_plain(&m, g->s.study->domain, g->s.study->workload->clique,
+                                 g->s.study->workload->cliques > 2 ? 2 : 1, 1 << 20, NULL),
+                     ERR_OK);
+    for (size_t i = 0; i < m->parameters; i++)
+        m->theta[i] = (double)(i % 5) * 0.3;
+    model_propagate(m, true);
+    model_set_total(m, 321.4);
+    assert_int_equal(model_save(g->model, m, NULL), ERR_OK);
+}
+
+static void stage_free(struct stage *g)
+{
+    support_study_free(&g->s);
+}
+
+TEST(rows_are_made_from_a_file)
+{
+    static const struct support_options o = {.owners = 2};
+    struct outcome a;
+    struct stage g CLEAN(stage_free);
+    struct table *t;
+    struct bytes first CLEAN(bytes_clear) = {0}, second CLEAN(bytes_clear) = {0};
+    stage_new(&g, &o);
+    TREFOIL(&a, &g, "synth", g.model, "--out", g.rows);
+    assert_int_equal(a.code, EXIT_OK);
+    support_says(a.out, "wrote 321 rows");
+    assert_int_equal(table_read_csv(&t, g.s.study->domain, g.rows, NULL, NULL), ERR_OK);
+    assert_int_equal(t->rows, 321);
+    table_free(&t);
+    TREFOIL(&a, &g, "synth", g.model, "--out", g.rows, "--rows", "50", "--seed", "7", "--sampling",
+            "independent");
+    assert_int_equal(a.code, EXIT_OK);
+    assert_int_equal(file_read(g.rows, 1 << 20, &first, NULL), ERR_OK);
+    TREFOIL(&a, &g, "synth", g.model, "--out", g.rows, "--rows", "50", "--seed", "7", "--sampling",
+            "independent");
+    assert_int_equal(file_read(g.rows, 1 << 20, &second, NULL), ERR_OK);
+    assert_int_equal(first.size, second.size);
+    assert_memory_equal(first.data, second.data, first.size);
+    TREFOIL(&a, &g, "synth", g.real, "--out", g.rows);
+    assert_int_equal(a.code, EXIT_BAD_DATA);
+    support_says(a.err, "is no model of this version");
+    TREFOIL(&a, &g, "synth", g.model);
+    assert_int_equal(a.code, EXIT_USAGE);
+    TREFOIL(&a, &g, "synth", g.model, "--out", g.rows, "--sampling", "other");
+    assert_int_equal(a.code, EXIT_USAGE);
+    support_says(a.err, "rounded or independent");
+}
+
+/* The folder of a result works like its model; JSON has what the text has. */
+TEST(questions_are_answered)
+{
+    static const struct support_options o = {.owners = 2};
+    struct outcome a;
+    struct stage g CLEAN(stage_free);
+    json_t *root, *line;
+    const char *name;
+    char text[256];
+    stage_new(&g, &o);
+    name = g.s.study->domain->attribute[0].name;
+    TREFOIL(&a, &g, "query", g.model, "SELECT COUNT(*) FROM t; SELECT COUNT(*) FROM t");
+    assert_int_equal(a.code, EXIT_OK);
+    assert_string_equal(a.out,
+                        "COUNT(*)  rows\n   321.4   321\n\nCOUNT(*)  rows\n   321.4   321\n");
+    snprintf(text, sizeof text, "SELECT \"%s\", COUNT(*) FROM t GROUP BY \"%s\"", name, name);
+    TREFOIL(&a, &g, "query", g.s.folder, text, "--json");
+    assert_int_equal(a.code, EXIT_OK);
+    root = json_loads(a.out, 0, NULL);
+    line = json_array_get(json_object_get(json_array_get(root, 0), "lines"), 0);
+    assert_non_null(json_object_get(json_object_get(line, "group"), name));
+    assert_true(json_real_value(json_object_get(line, "rows")) > 1);
+    assert_true(json_is_true(json_object_get(json_array_get(root, 0), "together")));
+    json_decref(root);
+    TREFOIL(&a, &g, "query", g.model, text, "--csv");
+    support_says(a.out, ",COUNT(*),rows,together\n");
+    support_says(a.err, "no intervals");
+    TREFOIL(&a, &g, "query", g.model, "--columns");
+    support_says(a.out, name);
+}
+
+/* The model holds the first two columns together: an item that adds the third rests on less. */
+TEST(items_that_rest_on_independence_are_named)
+{
+    static const struct support_options o = {.owners = 2};
+    static const char text[] = "SELECT COUNT(*), MODE(ward), MODE(sex) FROM t GROUP BY age";
+    struct outcome a;
+    struct stage g CLEAN(stage_free);
+    json_t *root, *answers;
+    stage_new(&g, &o);
+    save_model(&g, g.s.study->domain, 0);
+    TREFOIL(&a, &g, "query", g.model, text);
+    support_says(a.out, "\nMODE(ward): no measured marginal holds these columns together");
+    TREFOIL(&a, &g, "query", g.model, text, "--json");
+    root = json_loads(a.out, 0, NULL);
+    answers = json_object_get(json_array_get(json_object_get(json_array_get(root, 0), "lines"), 0),
+                              "answers");
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(json_object_get(json_array_get(answers, i), "together") != NULL, i == 1);
+    json_decref(root);
+}
+
+TEST(evaluation_warns_and_compares)
+{
+    static const struct support_options o = {.owners = 2};
+    struct outcome a;
+    static const uint32_t nine = 9;
+    struct domain *other;
+    struct stage g CLEAN(stage_free);
+    stage_new(&g, &o);
+    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.real);
+    assert_int_equal(a.code, EXIT_OK);
+    support_says(a.err, "NOT PRIVATE");
+    support_says(a.out, "400 real rows, 400 synthetic rows");
+    support_says(a.out, "mean L1 error of a marginal: 0.0000");
+    support_says(a.out, "     +0.00 %     +0.00 %  ");
+    support_says(a.out, "correlation\n    real  synth.  indep.  resample\n");
+    TREFOIL(&a, &g, "synth", g.model, "--out", g.rows);
+    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.model, "--worst", "1");
+    assert_int_equal(a.code, EXIT_OK);
+    support_says(a.out, "negative log-likelihood of a real row under the model: ");
+    support_says(a.out, "more (--worst 0 for all)");
+    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.real);
+    assert_int_equal(a.code, EXIT_BAD_DATA);
+    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--worst", "0");
+    assert_int_equal(a.code, EXIT_OK);
+    assert_null(strstr(a.out, "more (--worst"));
+    save_model(&g, g.s.study->domain, -2000);
+    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.model);
+    assert_int_equal(a.code, EXIT_OK);
+    support_says(a.out, "rows are impossible under the model");
+    other = support_domain(&nine, 1);
+    save_model(&g, other, 0);
+    domain_free(&other);
+    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.model);
+    assert_int_equal(a.code, EXIT_CONFIG);
+    support_says(a.err, "is a model whose domain is not the study's");
+    TREFOIL(&a, &g, "eval", g.s.path, g.real);
+    assert_int_equal(a.code, EXIT_USAGE);
+}
+
+/* No more rows of a person are compared than servers count. */
+TEST(evaluation_bounds_persons)
+{
+    static const struct support_options o = {.owners = 2, .enforce = 1};
+    struct outcome a;
+    struct stage g CLEAN(stage_free);
+    struct bytes real CLEAN(bytes_clear) = {0}, twice CLEAN(bytes_clear) = {0};
+    char path[SUPPORT_PATH], *line, *rest;
+    unsigned row = 0;
+    stage_new(&g, &o);
+    support_study_file(&g.s, "twice.csv", path);
+    assert_int_equal(file_read(g.real, 1 << 20, &real, NULL), ERR_OK);
+    bytes_put_u8(&real, 0);
+    rest = (char *)real.data;
+    text_put(&twice, "who,%s\n", strtok_r(rest, "\n", &rest));
+    for (char *first = rest; (line = strtok_r(rest, "\n", &rest)) != NULL; row++)
+        text_put(&twice, "P %u,%s\np%u,%s\n", row, line, row,
+                 first); /* its first row's once more */
+    assert_int_equal(file_write(path, 0600, twice.data, twice.size, NULL), ERR_OK);
+    TREFOIL(&a, &g, "eval", g.s.path, path, g.real);
+    assert_int_equal(a.code, EXIT_OK);
+    support_says(a.err, "rows beyond the first 1 of their person, which are not counted: 400");
+    support_says(a.out, "400 real rows, 400 synthetic rows");
+    support_says(a.out, "mean L1 error of a marginal: 0.0000");
+    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.real);
+    assert_int_equal(a.code, EXIT_BAD_DATA);
+    support_says(a.err, "no column is named who");
+}
+
+static double figure(const json_t *root, const char *path)
+{
+    char names[128], *rest = names;
+    snprintf(names, sizeof names, "%s", path);
+    for (char *name = strtok_r(rest, ".", &rest); name != NULL; name = strtok_r(NULL, ".", &rest))
+        root = *name >= '0' && *name <= '9' ? json_array_get(root, (size_t)atoi(name))
+                                            : json_object_get(root, name);
+    assert_true(json_is_number(root));
+    return json_number_value(root);
+}
+
+/* Real rows as another program writes them, compared with themselves as the rows of a result. */
+TEST(evaluation_takes_other_files_results_and_questions)
+{
+    static const struct support_options o = {.owners = 2};
+    static const char sql[] = "SELECT COUNT(*), AVG(bmi) FROM t WHERE age >= 3;\n"
+                              "SELECT MODE(ward), COUNT(*) FROM t GROUP BY sex;";
+    struct outcome a;
+    struct stage g CLEAN(stage_free);
+    struct bytes real CLEAN(bytes_clear) = {0};
+    char path[SUPPORT_PATH], queries[SUPPORT_PATH];
+    json_t *root;
+    stage_new(&g, &o);
+    support_study_file(&g.s, "synthetic.csv", path);
+    support_study_file(&g.s, "q.sql", queries);
+    assert_int_equal(support_copy(g.real, path), ERR_OK);
+    assert_int_equal(file_write(queries, 0600, sql, sizeof sql - 1, NULL), ERR_OK);
+    assert_int_equal(file_read(g.real, 1 << 20, &real, NULL), ERR_OK);
+    for (size_t i = 0; i < real.size; i++)
+        real.data[i] = real.data[i] == ',' ? ';' : real.data[i] == '.' ? ',' : real.data[i];
+    assert_int_equal(file_write(g.real, 0600, real.data, real.size, NULL), ERR_OK);
+    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.s.folder, "--json", "--delimiter", ";", "--decimal",
+            ",", "--queries", queries);
+    assert_int_equal(a.code, EXIT_OK);
+    root = json_loads(strchr(a.out, '{'), JSON_DISABLE_EOF_CHECK, NULL);
+    assert_non_null(root);
+    assert_true(json_is_false(json_object_get(root, "private")));
+    assert_true(figure(root, "real_rows") == 400 && figure(root, "synthetic_rows") == 400);
+    assert_true(figure(root, "marginals.mean.synthetic") < 1e-12);
+    assert_true(figure(root, "marginals.mean.resample") > 0.01);
+    assert_true(figure(root, "marginals.mean.independent") >
+                figure(root, "marginals.mean.resample"));
+    assert_true(figure(root, "columns.0.mean.real") == figure(root, "columns.0.mean.synthetic"));
+    assert_true(figure(root, "correlations.0.real") == figure(root, "correlations.0.synthetic"));
+    assert_true(figure(root, "likelihood.codes.model") < 0);
+    assert_true(figure(root, "likelihood.numbers.independent") < 0);
+    for (size_t i = 0; i < json_array_size(json_object_get(root, "questions")); i++)
+        assert_true(figure(json_array_get(json_object_get(root, "questions"), i), "synthetic.max") <
+                    1e-12);
+    assert_int_equal(json_array_size(json_object_get(root, "questions")), 4);
+    assert_true(figure(root, "questions.0.resample.max") > 0);
+    assert_true(figure(root, "questions.0.model.median") > 0);
+    json_decref(root);
+    TREFOIL(&a, &g, "eval", g.s.path, path, g.s.folder, "--queries", queries);
+    assert_int_equal(a.code, EXIT_OK);
+    support_says(a.out, "relative errors of the answers to 2 questions\n");
+    support_says(a.out, "  MODE        by group      2  model ");
+    support_says(a.out, "log-likelihood of its numbers as written, in deviations: ");
+    TREFOIL(&a, &g, "eval", g.s.path, path, path, "--queries", path);
+    assert_int_equal(a.code, EXIT_USAGE);
+    support_says(a.err, "synthetic.csv:1:1: SELECT should stand here");
+}
+
+TEST(plans_say_what_a_study_takes)
+{
+    static const struct support_options o = {.owners = 2, .rounds = 3, .epsilon = 3};
+    static const struct support_options poor = {.owners = 2, .rounds = 900, .epsilon = 0.0005};
+    static const struct support_options persons = {.owners = 2, .enforce = 2};
+    static const char *const words[] = {"attributes, at most",
+                                        " with the smaller ones they contain",
+                                        "then 3; each about 9",
+                                        "model: about",
+                                        "as counts (",
+                                        "as records (",
+                                        "noise: at most",
+                                        "disk: servers 1 and 2",
+                                        "eps of round",
+                                        "study's own",
+                                        "6 more with security: abort",
+                                        "(this study)"};
+    struct outcome a;
+    struct stage g;
+    stage_new(&g, &o);
+    TREFOIL(&a, &g, "plan", g.s.path);
+    assert_int_equal(a.code, EXIT_OK);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        support_says(a.out, words[i]);
+    TREFOIL(&a, &g, "plan", g.real);
+    assert_int_equal(a.code, EXIT_CONFIG);
+    stage_free(&g);
+    stage_new(&g, &persons);
+    TREFOIL(&a, &g, "plan", g.s.path);
+    assert_int_equal(a.code, EXIT_OK);
+    support_says(a.out, "the servers merge 3000 rows of all owners, and\nkeep 2 of a person.");
+    stage_free(&g);
+    stage_new(&g, &poor);
+    TREFOIL(&a, &g, "plan", g.s.path);
+    assert_true(a.code != EXIT_OK);
+    assert_string_equal(a.out, "");
+    stage_free(&g);
+}
+
+/* What an unusual study says of its owners, budgets and model. */
+TEST(plans_of_unusual_studies)
+{
+    static const char *const parts[] = {
+        "    max_rows: 900\n    batch: city\n    columns: [age, sex]\n",
+        "    max_rows: 900\n    batch: city\n    columns: [ward, bmi, died]\n",
+        "    max_rows: 4\n    as: records\n",
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        NULL};
+    static const struct {
+        struct support_options o;
+        int code;
+        const char *words;
+    } cases[] = {
+        {{.owners = 12, .part = parts}, EXIT_OK, "bits a row) of its 2 columns"},
+        {{.owners = 12, .part = parts}, EXIT_OK, "bits a row): sends records"},
+        {{.owners = 12, .part = parts}, EXIT_OK, "  ...     and 2 more owners\n"},
+        {{.more = "model: {max_mib: 1}\n",
+          .workload = "{all: 1}",
+          .domain = "domain:\n  - {name: a, kind: integer, min: 0, max: 60000}\n"
+                    "  - {name: b, kind: integer, min: 0, max: 60000}\n"
+                    "  - {name: c, kind: integer, min: 0, max: 60000}\n"},
+         EXIT_BAD_DATA,
+         "the one-ways alone take 180003 cells, the model may have 131072"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct outcome a;
+        struct stage g CLEAN(stage_free);
+        stage_new(&g, &cases[i].o);
+        TREFOIL(&a, &g, "plan", g.s.path);
+        assert_int_equal(a.code, cases[i].code);
+        support_says(cases[i].code == EXIT_OK ? a.out : a.err, cases[i].words);
+    }
+}
+
+/* -ln p compared with the full joint. */
+TEST(likelihoods_match_the_joint)
+{
+    static const struct clique c[] = {{2, {0, 1}}, {2, {1, 2}}, {1, {3}}};
+    static const struct clique all = {4, {0, 1, 2, 3}};
+    double p[120], sum = 0, mean;
+    size_t impossible;
+    static const uint32_t size[] = {2, 3, 4, 5};
+    struct domain *d CLEAN(domain_free) = support_domain(size, 4);
+    struct model *m CLEAN(model_free) = NULL;
+    struct table *t CLEAN(table_free) = NULL;
+    assert_int_equal(model_plain(&m, d, c, 3, 1000, NULL), ERR_OK);
+    for (size_t i = 0; i < m->parameters; i++)
+        m->theta[i] = (double)(i * 7 % 5) * 0.5;
+    model_propagate(m, true);
+    model_set_total(m, 1);
+    assert_int_equal(model_marginal(m, &all, p, NULL), ERR_OK);
+    assert_int_equal(sample_independent(&t, m, 300, 1, NULL), ERR_OK);
+    for (size_t row = 0; row < 300; row++)
+        sum -= log(p[((t->column[0][row] * 3u + t->column[1][row]) * 4u + t->column[2][row]) * 5u +
+                     t->column[3][row]]);
+    assert_int_equal(evaluate_likelihood(m, t, &mean, &impossible), ERR_OK);
+    assert_true(fabs(mean - sum / 300) < 1e-9);
+    assert_int_equal(impossible, 0);
+    m->theta[m->potential[2].offset] = -2000; /* the first value of the last attribute */
+    model_propagate(m, true);
+    assert_int_equal(evaluate_likelihood(m, t, &mean, &impossible), ERR_OK);
+    assert_true(impossible > 10 && isfinite(mean));
+}

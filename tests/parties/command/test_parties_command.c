@@ -1,0 +1,635 @@
+/* parties/command and the commands keygen, init, check: each as a process of its own. */
+#include "harness/cmocka.h"
+#include "harness/patience.h"
+#include "tests/support/command.h"
+
+#include "base/bytes.h"
+#include "base/file.h"
+#include "base/secret.h"
+#include "parties/command/command.h"
+#include "parties/command/help.h"
+#include "parties/command/process.h"
+#include "parties/study/keys.h"
+#include "parties/study/study_text.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct fixture {
+    char folder[64];
+    char was[4096];
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    if (f == NULL || secret_start() != ERR_OK)
+        return 1;
+    strcpy(f->folder, "/tmp/trefoil-command-XXXXXX");
+    if (getcwd(f->was, sizeof f->was) == NULL || mkdtemp(f->folder) == NULL ||
+        chdir(f->folder) != 0)
+        return 1;
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    static const char *const made[] = {"out",        "err",        "study.yaml", "other.yaml",
+                                       "my.key",     "north",      "east",       "west",
+                                       "hospital-a", "hospital-b", "office",     "renewed",
+                                       "a",          "-b",         "unwise.yaml"};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++)
+        unlink(made[i]);
+    if (chdir(f->was) != 0 || rmdir(f->folder) != 0)
+        return 1;
+    free(f);
+    return 0;
+}
+
+#define TREFOIL(outcome, ...)                                                                      \
+    support_command(outcome, "out", "err", (const char *const[]){__VA_ARGS__, NULL})
+
+/* --- dispatch --------------------------------------------------------------------------------- */
+
+TEST(help_is_on_standard_output)
+{
+    static const char *const ways[] = {"--help", "-h", "help"};
+    struct outcome o;
+    for (size_t i = 0; i < 3; i++) {
+        TREFOIL(&o, ways[i]);
+        assert_int_equal(o.code, EXIT_OK);
+        assert_string_equal(o.err, "");
+        for (size_t k = 0; k < command_count; k++) {
+            support_says(o.out, commands[k]->name);
+            support_says(o.out, commands[k]->summary);
+        }
+    }
+}
+
+TEST(without_a_command_it_is_a_mistake)
+{
+    static const char *const nothing[] = {NULL};
+    struct outcome o;
+    support_command(&o, "out", "err", nothing);
+    assert_int_equal(o.code, EXIT_USAGE);
+    assert_string_equal(o.out, "");
+    support_says(o.err, "usage: trefoil COMMAND");
+}
+
+TEST(every_command_has_help_with_an_example)
+{
+    struct outcome a, b;
+    for (size_t k = 0; k < command_count; k++) {
+        const struct command *c = commands[k];
+        char example[64];
+        assert_in_range(strlen(c->summary), 10, 66);
+        assert_in_range(strlen(c->name), 2, 8);
+        TREFOIL(&a, "help", c->name);
+        TREFOIL(&b, c->name, "x", "--help");
+        assert_int_equal(a.code, EXIT_OK);
+        assert_int_equal(b.code, EXIT_OK);
+        assert_string_equal(a.out, b.out);
+        support_says(a.out, "usage: trefoil ");
+        support_says(a.out, "\nexample:\n  trefoil ");
+        snprintf(example, sizeof example, "\n  trefoil %s", c->name);
+        support_says(a.out, example);
+        assert_int_equal(a.out[strlen(a.out) - 1], '\n');
+    }
+}
+
+/* The options of a command's parser, as it lists them when it is given an unknown one. */
+static size_t parsed_options(const char *name, char option[HELP_OPTIONS_MAX][32])
+{
+    struct outcome o;
+    const char *at;
+    size_t n = 0;
+    TREFOIL(&o, name, "--zzzzzzzzzzzz");
+    assert_int_equal(o.code, EXIT_USAGE);
+    at = strstr(o.err, "there is no option --zzzzzzzzzzzz; there is ");
+    assert_non_null(at);
+    at = strstr(at, "there is --");
+    while ((at = strstr(at, "--")) != NULL && n < HELP_OPTIONS_MAX) {
+        size_t length = strspn(at + 2, "abcdefghijklmnopqrstuvwxyz-");
+        snprintf(option[n], sizeof option[n], "%.*s", (int)length, at + 2);
+        at += 2 + length;
+        n += strcmp(option[n], "help") != 0;
+    }
+    return n;
+}
+
+/* Completion and manual pages are made from the help: so it lists exactly what the parser takes. */
+TEST(help_lists_what_the_parser_takes)
+{
+    for (size_t k = 0; k < command_count; k++) {
+        struct help_option told[HELP_OPTIONS_MAX];
+        char taken[HELP_OPTIONS_MAX][32];
+        size_t n = help_options(commands[k]->help, told);
+        size_t m = parsed_options(commands[k]->name, taken);
+        for (size_t i = 0; i < n; i++) {
+            bool found = false;
+            for (size_t j = 0; j < m; j++)
+                found |= strcmp(told[i].name, taken[j]) == 0;
+            if (!found)
+                fail_msg("%s: the help lists --%s, the parser does not take it", commands[k]->name,
+                         told[i].name);
+            assert_true(told[i].words[0] != '\0');
+        }
+        for (size_t j = 0; j < m; j++) {
+            bool found = false;
+            for (size_t i = 0; i < n; i++)
+                found |= strcmp(told[i].name, taken[j]) == 0;
+            if (!found)
+                fail_msg("%s: the parser takes --%s, the help does not list it", commands[k]->name,
+                         taken[j]);
+        }
+    }
+}
+
+TEST(options_of_a_help_text)
+{
+    static const char text[] = "usage: trefoil x [--how one|other] [--out FILE]\n\nWords --not.\n\n"
+                               "  --how HOW   which way\n"
+                               "  --a C, --b C    both of them\n"
+                               "                  and --more of it\n"
+                               "  --flag      nothing; more\n"
+                               "  --e, --f    two flags\n";
+    struct help_option o[HELP_OPTIONS_MAX];
+    char many[40 * 16] = "";
+    for (unsigned i = 0; i < 40; i++)
+        snprintf(many + strlen(many), sizeof many - strlen(many), "\n  --o%u  words", i);
+    assert_int_equal(help_options(many, o), HELP_OPTIONS_MAX);
+    assert_int_equal(help_options(text, o), 6);
+    assert_string_equal(o[4].name, "e");
+    assert_string_equal(o[5].name, "f");
+    assert_string_equal(o[5].words, "two flags");
+    assert_string_equal(o[0].name, "how");
+    assert_string_equal(o[0].value, "HOW");
+    assert_string_equal(o[0].choices, "one|other");
+    assert_string_equal(o[0].words, "which way");
+    assert_string_equal(o[1].name, "a");
+    assert_string_equal(o[2].name, "b");
+    assert_string_equal(o[2].value, "C");
+    assert_string_equal(o[1].words, "both of them and --more of it");
+    assert_string_equal(o[3].name, "flag");
+    assert_string_equal(o[3].value, "");
+    assert_string_equal(o[3].words, "nothing");
+}
+
+TEST(completion_names_everything)
+{
+    struct outcome o;
+    for (unsigned shell = 0; shell < 2; shell++) {
+        TREFOIL(&o, "complete", shell == 0 ? "bash" : "zsh");
+        assert_int_equal(o.code, EXIT_OK);
+        for (size_t k = 0; k < command_count; k++) {
+            struct help_option option[HELP_OPTIONS_MAX];
+            size_t n = help_options(commands[k]->help, option);
+            support_says(o.out, commands[k]->name);
+            for (size_t i = 0; i < n; i++)
+                support_says(o.out, option[i].name);
+        }
+    }
+    TREFOIL(&o, "complete", "fish");
+    assert_int_equal(o.code, EXIT_USAGE);
+    support_says(o.err, "bash and zsh");
+}
+
+TEST(the_version_is_told)
+{
+    struct outcome o;
+    TREFOIL(&o, "--version");
+    assert_int_equal(o.code, EXIT_OK);
+    support_says(o.out, "trefoil " TREFOIL_VERSION "\n");
+    support_says(o.out, "built with ");
+    support_says(o.out, "libsodium ");
+}
+
+TEST(an_unknown_command_has_a_suggestion)
+{
+    struct outcome o;
+    TREFOIL(&o, "keygne");
+    assert_int_equal(o.code, EXIT_USAGE);
+    support_says(o.err, "did you mean trefoil keygen?");
+    TREFOIL(&o, "help", "chekc");
+    assert_int_equal(o.code, EXIT_USAGE);
+    support_says(o.err, "did you mean trefoil check?");
+    TREFOIL(&o, "elephant");
+    assert_int_equal(o.code, EXIT_USAGE);
+    support_says(o.err, "trefoil --help lists them");
+}
+
+TEST(a_full_disk_is_an_error)
+{
+    if (access("/dev/full", W_OK) != 0)
+        skip();
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        char name[] = "trefoil", option[] = "--help";
+        char *argv[] = {name, option, NULL};
+        if (freopen("/dev/full", "w", stdout) == NULL)
+            _exit(99);
+        exit(command_main(commands, command_count, 2, argv, NULL));
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WEXITSTATUS(status), EXIT_RUNTIME);
+}
+
+/* A reader who closes the pipe has read enough, and gets no message. */
+TEST(a_reader_may_have_enough)
+{
+    int ends[2], status;
+    char said[64];
+    pid_t child;
+    assert_int_equal(pipe(ends), 0);
+    close(ends[0]); /* before the child can write */
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        char name[] = "trefoil", option[] = "--help";
+        char *argv[] = {name, option, NULL};
+        struct log log = {.file = stderr, .level = LOG_INFO};
+        signal(SIGPIPE, SIG_IGN);
+        if (dup2(ends[1], STDOUT_FILENO) < 0 || freopen("err", "w", stderr) == NULL)
+            _exit(99);
+        exit(command_main(commands, command_count, 2, argv, &log));
+    }
+    close(ends[1]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WEXITSTATUS(status), EXIT_RUNTIME);
+    support_text("err", said, sizeof said);
+    assert_string_equal(said, "");
+}
+
+TEST(every_error_has_its_exit_code)
+{
+    static const struct {
+        enum err e;
+        int code;
+    } cases[] = {
+        {ERR_OK, 0},       {ERR_NOMEM, 1},   {ERR_SYSTEM, 1}, {ERR_CRYPTO, 1}, {ERR_MISUSE, 1},
+        {ERR_USAGE, 2},    {ERR_STUDY, 3},   {ERR_AUTH, 3},   {ERR_PEER, 4},   {ERR_TIMEOUT, 4},
+        {ERR_MISMATCH, 3}, {ERR_REFUSED, 5}, {ERR_BUDGET, 5}, {ERR_DATA, 6},   {ERR_FORMAT, 6},
+        {ERR_RANGE, 6},    {ERR_LOST, 5},    {ERR_CHEAT, 7},
+    };
+    char sink[256] = "";
+    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_int_equal(command_exit_code(cases[i].e), cases[i].code);
+    assert_int_equal(command_end(ERR_OK, &log), 0);
+    assert_string_equal(sink, "");
+    assert_int_equal(command_end(ERR_BUDGET, &log), 5);
+    support_says(sink, error_text(ERR_BUDGET));
+}
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+#define ARGS_MAX 12
+
+struct parsed {
+    const char *text, *other, *file;
+    const char *needs; /* an option named --file */
+    bool flag;
+    const char *rest[2];
+    size_t given;
+    char sink[512];
+    char copy[ARGS_MAX][64]; /* where the pointers above point */
+};
+
+static enum err parse(struct parsed *p, int argc, const char *const *arguments)
+{
+    char *argv[ARGS_MAX + 1] = {0};
+    struct log log = {.buffer = p->sink, .buffer_size = sizeof p->sink, .level = LOG_INFO};
+    const struct command_option options[] = {
+        {.name = "text", .value = &p->text},
+        {.name = "other", .value = &p->other},
+        {.name = "flag", .flag = &p->flag},
+        {.name = "file", .value = &p->file, .needed = p->needs},
+    };
+    for (int i = 0; i < argc; i++) {
+        snprintf(p->copy[i], sizeof p->copy[i], "%s", arguments[i]);
+        argv[i] = p->copy[i];
+    }
+    p->sink[0] = '\0';
+    return command_options(argc, argv, options, 4, p->rest, 1, 2, &p->given, &log);
+}
+
+#define PARSE(p, ...)                                                                              \
+    parse(p, (int)(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)),             \
+          (const char *const[]){__VA_ARGS__})
+
+TEST(options_in_every_form)
+{
+    struct parsed p = {0};
+    assert_int_equal(PARSE(&p, "cmd", "--text", "a", "one", "--other=b=c", "--flag", "two"),
+                     ERR_OK);
+    assert_string_equal(p.text, "a");
+    assert_string_equal(p.other, "b=c");
+    assert_true(p.flag);
+    assert_int_equal(p.given, 2);
+    assert_string_equal(p.rest[0], "one");
+    assert_string_equal(p.rest[1], "two");
+
+    p = (struct parsed){.text = "default"};
+    assert_int_equal(PARSE(&p, "cmd", "--", "--flag", "-x"), ERR_OK);
+    assert_string_equal(p.text, "default");
+    assert_false(p.flag);
+    assert_string_equal(p.rest[0], "--flag");
+
+    p = (struct parsed){0};
+    assert_int_equal(PARSE(&p, "cmd", "-", "--text="), ERR_OK);
+    assert_string_equal(p.rest[0], "-");
+    assert_string_equal(p.text, "");
+}
+
+TEST(mistakes_in_options)
+{
+    struct parsed p = {0};
+    assert_int_equal(PARSE(&p, "cmd", "--txt", "a", "one"), ERR_USAGE);
+    support_says(p.sink, "there is no option --txt; did you mean --text?");
+    assert_int_equal(PARSE(&p, "cmd", "--elephant=3", "one"), ERR_USAGE);
+    support_says(
+        p.sink,
+        "there is no option --elephant; there is --text, --other, --flag, --file and --help");
+    assert_int_equal(PARSE(&p, "cmd", "--tex", "a"), ERR_USAGE); /* no abbreviations */
+    assert_int_equal(PARSE(&p, "cmd", "one", "--text"), ERR_USAGE);
+    support_says(p.sink, "--text needs a value");
+    assert_int_equal(PARSE(&p, "cmd", "one", "--flag=yes"), ERR_USAGE);
+    support_says(p.sink, "--flag takes no value");
+    assert_int_equal(PARSE(&p, "cmd", "one", "--text", "a", "--text=b"), ERR_USAGE);
+    support_says(p.sink, "--text comes twice");
+    assert_int_equal(PARSE(&p, "cmd", "-t", "one"), ERR_USAGE);
+    support_says(p.sink, "there is no option -t");
+    assert_int_equal(PARSE(&p, "cmd", "one", "two", "three"), ERR_USAGE);
+    support_says(p.sink, "do not know what to do with \"three\"");
+    assert_int_equal(PARSE(&p, "cmd"), ERR_USAGE);
+    support_says(p.sink, "an argument is missing");
+    p.needs = "FILE";
+    assert_int_equal(PARSE(&p, "cmd", "one", "--text", "--file"), ERR_USAGE);
+    support_says(p.sink, "cmd needs --file FILE");
+    assert_int_equal(PARSE(&p, "cmd", "one", "--file", "a"), ERR_OK);
+    assert_int_equal(command_options(0, NULL, NULL, 33, p.rest, 0, 0, &p.given, NULL), ERR_MISUSE);
+}
+
+TEST(numbers_in_options)
+{
+    static const char *const wrong[] = {"", "x", "3x", "0", "11", "1.5", "99999999999999999999"};
+    char sink[256];
+    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
+    int64_t n;
+    assert_int_equal(command_integer("rows", "10", 1, 10, &n, &log), ERR_OK);
+    assert_int_equal(n, 10);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        sink[0] = '\0';
+        assert_int_equal(command_integer("rows", wrong[i], 1, 10, &n, &log), ERR_USAGE);
+        support_says(sink, "it should be a whole number from 1 to 10");
+    }
+}
+
+/* --- the commands ----------------------------------------------------------------------------- */
+
+TEST(keygen_makes_a_key_and_shows_it)
+{
+    struct outcome made, shown, again;
+    struct stat st;
+    TREFOIL(&made, "keygen", "my.key");
+    assert_int_equal(made.code, EXIT_OK);
+    assert_memory_equal(made.out, "trefoil1-", 9);
+    support_says(made.err, "keep it secret");
+    assert_int_equal(stat("my.key", &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    TREFOIL(&shown, "keygen", "--show", "my.key");
+    assert_int_equal(shown.code, EXIT_OK);
+    assert_string_equal(shown.out, made.out);
+    TREFOIL(&again, "keygen", "my.key");
+    assert_int_equal(again.code, EXIT_RUNTIME);
+    assert_string_equal(again.out, "");
+    support_says(again.err, "left alone");
+    TREFOIL(&again, "keygen", "my.key", "--force", "--name", "office");
+    assert_int_equal(again.code, EXIT_OK);
+    support_says(again.out, "  - name: office\n    key: trefoil1-");
+}
+
+TEST(keygen_explains_mistakes)
+{
+    struct outcome o;
+    TREFOIL(&o, "keygen");
+    assert_int_equal(o.code, EXIT_USAGE);
+    TREFOIL(&o, "keygen", "a", "--show", "my.key");
+    assert_int_equal(o.code, EXIT_USAGE);
+    TREFOIL(&o, "keygen", "a", "--until", "2020-01-01");
+    assert_int_equal(o.code, EXIT_USAGE);
+    support_says(o.err, "a day in the future");
+    TREFOIL(&o, "keygen", "a", "--until", "soon");
+    assert_int_equal(o.code, EXIT_USAGE);
+    TREFOIL(&o, "keygen", "--show", "a", "--renew", "b");
+    assert_int_equal(o.code, EXIT_USAGE);
+    TREFOIL(&o, "keygen", "a", "--renew", "nowhere.key");
+    assert_int_equal(o.code, EXIT_RUNTIME);
+    assert_int_equal(access("a", F_OK), -1);
+    TREFOIL(&o, "keygen", "--show", "nowhere.key");
+    assert_int_equal(o.code, EXIT_RUNTIME);
+    support_says(o.err, "nowhere.key");
+    TREFOIL(&o, "keygen", "/nonexistent/folder/key");
+    assert_int_equal(o.code, EXIT_RUNTIME);
+    support_says(o.err, "/nonexistent/folder/key");
+}
+
+TEST(an_expired_key_is_shown_as_such)
+{
+    struct identity *base CLEAN(identity_free) = NULL, *made CLEAN(identity_free) = NULL;
+    struct outcome o;
+    assert_int_equal(identity_new(&base, NULL), ERR_OK);
+    assert_int_equal(identity_renew(&made, base, 20000, NULL), ERR_OK);
+    assert_int_equal(identity_save(made, "my.key", false, NULL), ERR_OK);
+    TREFOIL(&o, "keygen", "--show", "my.key", "--name", "office");
+    assert_int_equal(o.code, EXIT_OK);
+    support_says(o.out, "# good until the end of 2024-10-04: it has expired");
+}
+
+/* --- processes -------------------------------------------------------------------------------- */
+
+static pid_t sleeper(bool stubborn)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        signal(SIGTERM, stubborn ? SIG_IGN : SIG_DFL);
+        for (;;)
+            pause();
+    }
+    return child;
+}
+
+TEST(a_process_that_does_not_end_is_ended)
+{
+    char said[1024] = "";
+    struct log log = {.buffer = said, .buffer_size = sizeof said};
+    for (unsigned stubborn = 0; stubborn < 2; stubborn++) {
+        pid_t pid = sleeper(stubborn == 1), was = pid;
+        assert_false(process_ended(&pid));
+        assert_int_equal(process_wait(&pid, "a sleeper", "its.log", support_moment(20), &log),
+                         ERR_TIMEOUT);
+        support_says(said, "a sleeper did not end in time; see its.log");
+        assert_int_equal(pid, was);
+        process_end(&pid);
+        assert_int_equal(pid, 0);
+        assert_int_equal(kill(was, 0), -1);
+        process_end(&pid);
+    }
+    for (unsigned killed = 0; killed < 2; killed++) {
+        pid_t pid = sleeper(false);
+        assert_int_equal(kill(pid, killed == 1 ? SIGKILL : SIGTERM), 0);
+        assert_int_equal(process_wait(&pid, "a victim", "its.log", support_end_ms(5), &log),
+                         ERR_SYSTEM);
+        support_says(said, "a victim failed; see its.log");
+        assert_int_equal(pid, 0);
+    }
+}
+
+/* What check says of study.yaml with other words in the place of some of its own. */
+static void check_warns(const char *words, const char *others, const char *warning)
+{
+    struct outcome o;
+    struct bytes text CLEAN(bytes_clear) = {0}, changed CLEAN(bytes_clear) = {0};
+    const char *at;
+    assert_int_equal(file_read("study.yaml", 1 << 20, &text, NULL), ERR_OK);
+    bytes_put_u8(&text, 0);
+    at = strstr((const char *)text.data, words);
+    assert_non_null(at);
+    bytes_put(&changed, text.data, (size_t)(at - (const char *)text.data));
+    bytes_put_text(&changed, others);
+    bytes_put_text(&changed, at + strlen(words));
+    assert_int_equal(file_write("unwise.yaml", 0644, changed.data, changed.size, NULL), ERR_OK);
+    TREFOIL(&o, "check", "unwise.yaml");
+    if (o.code != EXIT_OK)
+        fail_msg("%s: %s", others, o.err);
+    if (warning != NULL)
+        support_says(o.err, warning);
+    else
+        assert_string_equal(o.err, "");
+}
+
+static void check_choices(void)
+{
+    check_warns("epsilon: 1\n", "epsilon: 10\n", NULL);
+    check_warns(
+        "epsilon: 1\n", "epsilon: 40\n",
+        "warning: epsilon is 40: what is opened may change odds by a factor of 2.4e+17, so");
+    check_warns("delta: 1e-6\n", "delta: 1e-4\n",
+                "warning: delta is 0.0001, above one in the 12286 rows that owners may bring");
+    check_warns("delta: 1e-6\n", "delta: 5e-5\n", NULL);
+    check_warns("deadlines:\n", "deadlines:\n  uploads: 2020-02-03T04:05:06Z\n",
+                "warning: deadlines.uploads is over since 2020-02-03T");
+    check_warns("deadlines:\n", "deadlines:\n  uploads: 9999-12-31T00:00:00Z\n", NULL);
+}
+
+/* init, a key for everybody, keys put in, check: as the example tells people to do. */
+TEST(from_nothing_to_a_checked_study)
+{
+    static const char *const names[] = {"north",      "east",       "west",
+                                        "hospital-a", "hospital-b", "office"};
+    struct outcome o;
+    struct bytes text = {0};
+    TREFOIL(&o, "init");
+    assert_int_equal(o.code, EXIT_OK);
+    support_says(o.err, "wrote study.yaml");
+    TREFOIL(&o, "check", "study.yaml");
+    assert_int_equal(o.code, EXIT_CONFIG);
+    support_says(o.err, "error: study.yaml:");
+    support_says(o.err, "not a public key");
+    bytes_put(&text, study_example, strlen(study_example) + 1);
+    for (size_t i = 0; i < 6; i++) {
+        struct bytes next = {0};
+        char find[64];
+        char *at;
+        TREFOIL(&o, "keygen", names[i]);
+        assert_int_equal(o.code, EXIT_OK);
+        snprintf(find, sizeof find, "REPLACE-WITH-KEY-OF-%s\n", names[i]);
+        at = strstr((char *)text.data, find);
+        assert_non_null(at);
+        bytes_put(&next, text.data, (size_t)(at - (char *)text.data));
+        bytes_put(&next, o.out, strcspn(o.out, "\n"));
+        at += strlen(find) - 1;
+        bytes_put(&next, at, strlen(at) + 1);
+        bytes_clear(&text);
+        text = next;
+    }
+    assert_int_equal(file_write("study.yaml", 0644, text.data, text.size - 1, NULL), ERR_OK);
+    bytes_clear(&text);
+    TREFOIL(&o, "check", "study.yaml", "--key", "hospital-b");
+    assert_int_equal(o.code, EXIT_OK);
+    assert_string_equal(o.err, "");
+    support_says(o.out, "differential privacy");
+    support_says(o.out, "You are the owner hospital-b");
+    support_says(o.out, "j^2 rho");
+    support_says(o.out, "Costs: owners upload");
+    support_says(o.out, "Roster 1 of study example");
+    /* a renewed key is recognised as different from the one that the study lists */
+    TREFOIL(&o, "keygen", "renewed", "--renew", "hospital-b", "--until", "2199-01-01");
+    assert_int_equal(o.code, EXIT_OK);
+    assert_memory_equal(o.out, "trefoil2-", 9);
+    support_says(o.out, "# good until the end of 2199-01-01");
+    TREFOIL(&o, "check", "study.yaml", "--key", "renewed");
+    assert_int_equal(o.code, EXIT_OK);
+    support_says(o.err, "another key for the links of hospital-b");
+    TREFOIL(&o, "check", "study.yaml", "--receipt", "study.yaml");
+    assert_int_equal(o.code, EXIT_BAD_DATA);
+    TREFOIL(&o, "check", "study.yaml", "--receipt", "nowhere", "--fingerprint");
+    assert_int_equal(o.code, EXIT_USAGE);
+    TREFOIL(&o, "roster", "show", "study.yaml", "--since", "study.yaml");
+    assert_int_equal(o.code, EXIT_OK);
+    support_says(o.out, "nothing");
+    TREFOIL(&o, "roster", "sing", "study.yaml");
+    assert_int_equal(o.code, EXIT_USAGE);
+    TREFOIL(&o, "check", "--fingerprint", "study.yaml");
+    assert_int_equal(o.code, EXIT_OK);
+    assert_int_equal(strlen(o.out), 36);
+    check_choices();
+}
+
+TEST(init_replaces_nothing)
+{
+    struct outcome o;
+    char text[64];
+    assert_int_equal(file_write("other.yaml", 0644, "mine", 4, NULL), ERR_OK);
+    TREFOIL(&o, "init", "other.yaml");
+    assert_int_equal(o.code, EXIT_RUNTIME);
+    support_says(o.err, "left alone");
+    support_text("other.yaml", text, sizeof text);
+    assert_string_equal(text, "mine");
+    TREFOIL(&o, "init", "--force", "other.yaml");
+    assert_int_equal(o.code, EXIT_OK);
+    TREFOIL(&o, "init", "a", "-b");
+    assert_int_equal(o.code, EXIT_USAGE);
+    TREFOIL(&o, "init", "--", "-b");
+    assert_int_equal(o.code, EXIT_OK);
+}
+
+TEST(check_explains_mistakes)
+{
+    struct outcome o;
+    TREFOIL(&o, "check");
+    assert_int_equal(o.code, EXIT_USAGE);
+    TREFOIL(&o, "check", "nowhere.yaml");
+    assert_int_equal(o.code, EXIT_RUNTIME);
+    support_says(o.err, "nowhere.yaml");
+    assert_int_equal(file_write("other.yaml", 0644, "study: x\nfoo: 1\n", 16, NULL), ERR_OK);
+    TREFOIL(&o, "check", "other.yaml");
+    assert_int_equal(o.code, EXIT_CONFIG);
+    support_says(o.err, "error: other.yaml:2:1: ");
+    assert_string_equal(o.out, "");
+}
+
+int main(void)
+{
+    return support_run_each(setup, teardown);
+}

@@ -1,0 +1,319 @@
+/* trefoil refit: the run's model again, byte for byte; zeros are zero; what is wrong is named. */
+#include "harness/cmocka.h"
+
+#include "aim/model/model_file.h"
+#include "aim/run/loop.h"
+#include "aim/run/plaintext.h"
+#include "base/file.h"
+#include "harness/process.h"
+#include "parties/analyst/release.h"
+#include "parties/command/command.h"
+#include "parties/exchange/bounds.h"
+#include "tests/support/result.h"
+
+#include <jansson.h>
+#include <string.h>
+#include <unistd.h>
+
+struct stage {
+    struct support_study s;
+    struct outcome o;
+};
+
+#define path(...) support_path(&g.s, __VA_ARGS__)
+
+/* A study of 300 rows, and the folder `result` that trefoil aim made of it. */
+static void stage_new(struct stage *g, const char *more)
+{
+    const struct support_options o = {.owners = 1, .rounds = 6, .more = more};
+    const char *rows;
+    assert_int_equal(support_study_new(&g->s, &o, NULL), ERR_OK);
+    rows = support_path(&g->s, "rows.csv");
+    assert_int_equal(support_csv(rows, g->s.study->domain, 300, 1), ERR_OK);
+    TREFOIL(g, "aim", g->s.path, rows, "--out", support_path(&g->s, "result"));
+    assert_int_equal(g->o.code, EXIT_OK);
+}
+
+static void stage_free(struct stage *g)
+{
+    const char *const folders[] = {"result", "again", "joined"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        support_drop_result(&g->s, folders[i]);
+    support_study_free(&g->s);
+}
+
+TEST(the_runs_model_comes_again)
+{
+    static const char *const files[] = {"model", "errors", "measurements.json", "synthetic.csv"};
+    struct stage g CLEAN(stage_free);
+    stage_new(&g, "impossible: [{age: 8, ward: d}]\n");
+    TREFOIL(&g, "refit", path("result"), "--out", path("again"));
+    assert_int_equal(g.o.code, EXIT_OK);
+    support_says(g.o.out, "nothing is charged");
+    for (size_t i = 0; i < 4; i++)
+        assert_true(support_same_files(path("result/%s", files[i]), path("again/%s", files[i])));
+    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--seed", "2");
+    assert_int_equal(g.o.code, EXIT_OK);
+    assert_true(support_same_files(path("result/model"), path("again/model")));
+    assert_false(support_same_files(path("result/synthetic.csv"), path("again/synthetic.csv")));
+    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--quick");
+    assert_int_equal(g.o.code, EXIT_OK);
+    assert_true(support_same_files(path("result/model"), path("again/model")));
+    assert_false(file_is_there(path("again/errors")));
+    TREFOIL(&g, "query", path("again"), "SELECT COUNT(*) FROM t");
+    support_says(g.o.err, "no intervals");
+    support_says(g.o.err, "trefoil refit");
+}
+
+/* Next to the numbers, with what they rest on. */
+TEST(answers_have_intervals)
+{
+    static const char text[] = "SELECT COUNT(*), MODE(ward) FROM t";
+    struct stage g CLEAN(stage_free);
+    json_t *root, *one, *answer;
+    stage_new(&g, NULL);
+    TREFOIL(&g, "query", path("result"), text, "--json");
+    assert_int_equal(g.o.code, EXIT_OK);
+    root = json_loads(g.o.out, 0, NULL);
+    one = json_array_get(root, 0);
+    assert_true(json_real_value(json_object_get(one, "level")) == 0.95);
+    answer = json_object_get(json_array_get(json_object_get(one, "lines"), 0), "answers");
+    one = json_array_get(answer, 1);
+    answer = json_array_get(answer, 0);
+    assert_true(json_real_value(json_object_get(answer, "low")) <
+                json_real_value(json_object_get(answer, "answer")));
+    assert_true(json_real_value(json_object_get(answer, "high")) >
+                json_real_value(json_object_get(answer, "answer")));
+    assert_true(json_is_null(json_object_get(one, "low")));
+    assert_true(json_real_value(json_object_get(one, "agreed")) > 0);
+    json_decref(root);
+    TREFOIL(&g, "query", path("result/model"), text, "--csv", "--level", "0.5");
+    support_says(g.o.out, "COUNT(*),COUNT(*) low,COUNT(*) high,MODE(ward),MODE(ward) low,");
+    support_says(g.o.out, ",rows,together\n");
+    TREFOIL(&g, "query", path("result"), text, "--level", "0.9");
+    support_says(g.o.out, "90 %");
+    support_says(g.o.out, " to ");
+    support_says(g.o.out, "agree");
+    TREFOIL(&g, "query", path("result"),
+            "SELECT COUNT(*) FROM t WHERE age > 3 AND sex = 'm' AND died = "
+            "'yes' AND ward = 'a'");
+    support_says(g.o.out, "independence");
+    for (const char *const *level = (const char *const[]){"1", "0.4", "x", NULL}; *level != NULL;
+         level++) {
+        TREFOIL(&g, "query", path("result"), text, "--level", *level);
+        assert_int_equal(g.o.code, EXIT_USAGE);
+        support_says(g.o.err, "--level must be a number from 0.5 to 0.9999");
+    }
+    assert_int_equal(file_write(path("result/errors"), 0600, "x", 1, NULL), ERR_OK);
+    TREFOIL(&g, "query", path("result"), text);
+    assert_int_equal(g.o.code, EXIT_BAD_DATA);
+    support_says(g.o.err, "trefoil refit makes it anew");
+}
+
+static double cell(const char *model, uint16_t a, uint16_t b, uint32_t at)
+{
+    const struct clique c = {.n = 2, .attribute = {a, b}};
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct model *m CLEAN(model_free) = NULL;
+    double counts[64];
+    assert_int_equal(model_load(&m, &d, model, 1 << 20, NULL), ERR_OK);
+    assert_true(clique_cells(&c, d) <= 64);
+    assert_int_equal(model_marginal(m, &c, counts, NULL), ERR_OK);
+    return counts[at];
+}
+
+/* With combinations that cannot occur, from a file z.yaml. */
+static void refit_impossible(struct stage *g, const char *zeros)
+{
+    const char *const file = support_path(&g->s, "z.yaml");
+    assert_int_equal(file_write(file, 0600, zeros, strlen(zeros), NULL), ERR_OK);
+    TREFOIL(g, "refit", support_path(&g->s, "result"), "--out", support_path(&g->s, "again"),
+            "--impossible", file);
+}
+
+/*
+ * The zeros of the file and those of the result; a line of columns of which the result has zeros.
+ */
+TEST(zeros_are_zero)
+{
+    static const char zeros[] = "impossible:\n"
+                                "  - {sex: m, died: \"yes\"}\n"
+                                "  - {age: 0, ward: a}\n";
+    struct stage g CLEAN(stage_free);
+    stage_new(&g, "impossible: [{age: 8, ward: d}]\n");
+    assert_true(cell(path("result/model"), 0, 2, 0) > 0 && cell(path("result/model"), 1, 4, 3) > 0);
+    refit_impossible(&g, zeros);
+    assert_int_equal(g.o.code, EXIT_OK);
+    assert_true(cell(path("again/model"), 1, 4, 3) == 0);         /* sex m, died yes */
+    assert_true(cell(path("again/model"), 0, 2, 0) == 0);         /* age 0, ward a */
+    assert_true(cell(path("again/model"), 0, 2, 8 * 5 + 3) == 0); /* age 8, ward d */
+    assert_true(cell(path("again/model"), 0, 2, 1) > 0);
+}
+
+/* Half of the rows cannot be a mistake in the data: the label is wrong. */
+TEST(zeros_of_many_rows_are_doubted)
+{
+    static const char zeros[] = "impossible: [{sex: m}]\n";
+    struct stage g CLEAN(stage_free);
+    stage_new(&g, NULL);
+    refit_impossible(&g, zeros);
+    assert_int_equal(g.o.code, EXIT_OK);
+    support_says(g.o.err, "z.yaml: what cannot occur hardly fits what was measured");
+    support_says(g.o.err, " rows were, of sex");
+}
+
+/* --- populations ------------------------------------------------------------------------------ */
+
+/* People join during a run, before its second selection and again before its third. */
+struct joining {
+    struct plaintext *few, *many;
+    struct random random;
+    struct noise_source noise;
+};
+
+static enum err ask(void *self, const struct ask *a, struct told *told)
+{
+    struct joining *j = self;
+    const struct aim_backend b = plaintext_backend(a->round > 1 ? j->many : j->few);
+    told->population = a->round > 1 ? a->round : 0;
+    return b.ask(b.self, a, told);
+}
+
+static void joining_clear(struct joining *j)
+{
+    plaintext_free(&j->few);
+    plaintext_free(&j->many);
+}
+
+static void joining_new(struct joining *j, const struct stage *g)
+{
+    const struct study *study = g->s.study;
+    struct table *few CLEAN(table_free) = NULL, *many CLEAN(table_free) = NULL;
+    assert_int_equal(support_table(&few, study->domain, 300, 1), ERR_OK);
+    assert_int_equal(support_table(&many, study->domain, 900, 2), ERR_OK);
+    random_seed_u64(&j->random, 1);
+    j->noise = noise_from_random(&j->random);
+    assert_int_equal(plaintext_new(&j->few, study->workload, few, &j->noise, NULL), ERR_OK);
+    assert_int_equal(plaintext_new(&j->many, study->workload, many, &j->noise, NULL), ERR_OK);
+}
+
+/* What a run writes into the folder `joined`, except synthetic rows. */
+static void run_joining(const struct stage *g)
+{
+    const struct study *study = g->s.study;
+    struct joining j CLEAN(joining_clear) = {0};
+    const struct aim_backend backend = {.self = &j, .ask = ask};
+    struct bounds *bounds CLEAN(bounds_free) = NULL;
+    struct aim_result *result CLEAN(aim_result_free) = NULL;
+    struct aim_options options;
+    joining_new(&j, g);
+    assert_int_equal(bounds_new(&bounds, study, NULL), ERR_OK);
+    assert_int_equal(release_loop_options(study, bounds, &options, NULL), ERR_OK);
+    assert_int_equal(aim_run(&result, &options, &backend, NULL), ERR_OK);
+    assert_true(result->measurement[0].total > 0);
+    assert_int_equal(file_folder(support_path(&g->s, "joined"), NULL), ERR_OK);
+    assert_int_equal(release_write(support_path(&g->s, "joined"), study, result, 1, 0, 1, NULL),
+                     ERR_OK);
+}
+
+TEST(who_joined_is_counted_as_in_the_run)
+{
+    struct stage g CLEAN(stage_free);
+    stage_new(&g, NULL);
+    run_joining(&g);
+    TREFOIL(&g, "refit", path("joined"), "--out", path("again"));
+    assert_int_equal(g.o.code, EXIT_OK);
+    assert_true(support_same_files(path("joined/model"), path("again/model")));
+    assert_true(
+        support_same_files(path("joined/measurements.json"), path("again/measurements.json")));
+}
+
+/* The run has the study's iterations, and the refit those of the command line. */
+TEST(iterations_are_those_asked_for)
+{
+    struct stage g CLEAN(stage_free);
+    stage_new(&g, "model: {iterations: 1, final_iterations: 9}\n");
+    run_joining(&g);
+    TREFOIL(&g, "refit", path("joined"), "--out", path("again"), "--iterations", "9", "--between",
+            "1");
+    assert_int_equal(g.o.code, EXIT_OK);
+    assert_true(support_same_files(path("joined/model"), path("again/model")));
+    TREFOIL(&g, "refit", path("joined"), "--out", path("again"));
+    assert_int_equal(g.o.code, EXIT_OK);
+    assert_false(support_same_files(path("joined/model"), path("again/model")));
+}
+
+/* --- mistakes --------------------------------------------------------------------------------- */
+
+#define AGE "\"measurements\":[{\"attributes\":[\"age\"],"
+
+/* measurements.json, changed in one place. */
+TEST(bad_files_name_their_field)
+{
+    static const struct {
+        const char *find, *put, *words;
+    } cases[] = {
+        {"{\"format\"", "[\"format\"", "measurements.json:1: "},
+        {"measurements-", "measurements-9", "its format is trefoil-measurements-9"},
+        {"measurements-", "measures-", "format must be"},
+        {"\"epsilon\":", "\"epsilon\":-", "epsilon must be above 0"},
+        {"\"delta\":", "\"delta\":\"1\",\"was\":", "delta must be a number"},
+        {"\"rows_per_person\":1", "\"rows_per_person\":1.5", "rows_per_person must be"},
+        {"\"domain\":{\"age\":9", "\"domain\":{\"age\":8", "domain is not the model's"},
+        {"\"measurements\":", "\"measured\":", "measurements must be a list"},
+        {AGE, "\"measurements\":[{\"attributes\":[],", "measurements[0].attributes must be a list"},
+        {AGE, "\"measurements\":[{\"attributes\":[\"ages\"],", "is no column of the model"},
+        {AGE, "\"measurements\":[{\"attributes\":[\"sex\",\"age\"],", "in the order"},
+        {AGE, AGE "\"total\":0,", "measurements[0].total must be above 0"},
+        {AGE "\"sigma\":", AGE "\"sigma\":-", "measurements[0].sigma must be above 0"},
+        {AGE, "\"measurements\":[{\"attributes\":[\"sex\"],",
+         "measurements[0].values must be a list of 2 numbers"},
+        {AGE,
+         "\"measurements\":[{\"attributes\":[\"age\"],\"sigma\":1,"
+         "\"values\":[1,2,null,4,5,6,7,8,9]},{\"attributes\":[\"age\"],",
+         "measurements[0].values must be numbers"},
+    };
+    struct stage g CLEAN(stage_free);
+    stage_new(&g, NULL);
+    assert_int_equal(support_copy(path("result/measurements.json"), path("whole")), ERR_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_true(support_edit(path("whole"), path("result/measurements.json"),
+                                 (const char *const[]){cases[i].find, cases[i].put, NULL}));
+        TREFOIL(&g, "refit", path("result"), "--out", path("again"));
+        assert_int_equal(g.o.code, EXIT_BAD_DATA);
+        support_says(g.o.err, "measurements.json");
+        support_says(g.o.err, cases[i].words);
+        assert_false(file_is_there(path("again")));
+    }
+}
+
+TEST(mistakes_are_answered)
+{
+    static const char unknown[] = "impossible:\n  - {age: 3, wart: a}\n";
+    static const char other[] = "{\"terms\": \"of another study\"}";
+    struct stage g CLEAN(stage_free);
+    stage_new(&g, NULL);
+    refit_impossible(&g, unknown);
+    assert_int_equal(g.o.code, EXIT_CONFIG);
+    support_says(g.o.err, "z.yaml:2:14: ");
+    support_says(g.o.err, "wart");
+    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--impossible", g.s.path);
+    assert_int_equal(g.o.code, EXIT_CONFIG);
+    support_says(g.o.err, "impossible");
+    TREFOIL(&g, "refit", path("result"), "--out", path("result/."));
+    assert_int_equal(g.o.code, EXIT_USAGE);
+    support_says(g.o.err, "name another folder");
+    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--iterations", "0");
+    assert_int_equal(g.o.code, EXIT_USAGE);
+    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--study", g.s.path);
+    assert_int_equal(g.o.code, EXIT_USAGE); /* aim keeps no numbers of a run */
+    support_says(g.o.err, "result/stats.json, of which the report of a run is made");
+    assert_int_equal(file_write(path("result/stats.json"), 0600, other, sizeof other - 1, NULL),
+                     ERR_OK);
+    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--study", g.s.path);
+    assert_int_equal(g.o.code, EXIT_CONFIG);
+    support_says(g.o.err, "result does not belong to study");
+    TREFOIL(&g, "refit", path("rows.csv"), "--out", path("again"));
+    assert_int_equal(g.o.code, EXIT_RUNTIME);
+    assert_false(file_is_there(path("again")));
+}

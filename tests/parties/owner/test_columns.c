@@ -1,0 +1,225 @@
+/*
+ * What owners are told about their columns before they send anything (parties/owner/columns.c), and
+ * how far the reading of a table has got (parties/display/progress.c).
+ */
+#include "harness/cmocka.h"
+
+#include "base/file.h"
+#include "base/text.h"
+#include "harness/study.h"
+#include "parties/display/progress.h"
+#include "parties/owner/columns.h"
+#include "parties/setting/upload.h"
+#include "tests/support/command.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char domain[] =
+    "domain:\n"
+    "  - {name: sex, kind: categorical, values: [f, m, x], missing: \"\"}\n"
+    "  - {name: age, kind: integer, min: 0, max: 9, missing: [\"\", \"-5\"]}\n"
+    "  - {name: dose, kind: numeric, edges: [0, 1, 2.5, 30], missing: NA, outside: missing}\n"
+    "  - {name: \"a column of quite a long name\", kind: categorical, values: [\"0\", \"1\"]}\n"
+    "  - {name: one, kind: categorical, values: [only]}\n";
+
+struct scene {
+    struct support_study s;
+    struct source source;
+    char words[4096];
+    struct log log;
+    char *text;
+};
+
+static void scene_free(struct scene *c)
+{
+    source_clear(&c->source);
+    support_study_free(&c->s);
+    free(c->text);
+}
+
+/* Loads a table of this many rows, each given by its number, and has its columns printed. */
+static void scene_new(struct scene *c, unsigned rows, void (*put)(struct bytes *csv, unsigned row))
+{
+    static const struct support_options o = {.domain = domain};
+    struct bytes csv CLEAN(bytes_clear) = {0};
+    struct source_options from = {.look = true};
+    size_t size;
+    FILE *out;
+    memset(c, 0, sizeof *c);
+    c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_WARN};
+    assert_int_equal(support_study_new(&c->s, &o, &c->log), ERR_OK);
+    bytes_put_text(&csv, "sex,age,dose,a column of quite a long name,one\n");
+    for (unsigned i = 0; i < rows; i++)
+        put(&csv, i);
+    from.csv = support_path(&c->s, "t.csv");
+    assert_int_equal(file_write(from.csv, 0600, csv.data, csv.size, NULL), ERR_OK);
+    assert_int_equal(source_load(&c->source, c->s.study, 0, UPLOAD_RECORDS, &from, &c->log),
+                     ERR_OK);
+    c->words[0] = '\0';
+    out = open_memstream(&c->text, &size);
+    assert_non_null(out);
+    assert_int_equal(columns_print(out, &c->source, c->s.study->workload, &c->log), ERR_OK);
+    assert_int_equal(fclose(out), 0);
+}
+
+static void mixed(struct bytes *csv, unsigned row)
+{
+    static const char *const age[] = {"3", "-5", "12", "-2", "x", "", "3.0", "1e0"};
+    static const char *const dose[] = {"NA", "0.25", "99.5", "-4", "y", "0", "0.5", "29"};
+    text_put(csv, "%s,%s,%s,%u,only\n", row % 4 == 0 ? "z" : "f", age[row % 8], dose[row % 8],
+             row % 2);
+}
+
+TEST(each_column_has_a_line)
+{
+    struct scene c CLEAN(scene_free);
+    scene_new(&c, 80, mixed);
+    support_says(c.text, "never sent");
+    support_says(
+        c.text,
+        "column                rows  missing  clipped  outside   unseen    least  largest\n"
+        "sex                     60        0        0       20      2/3        -        -\n"
+        "age                     50       20       20       10     6/10       -2       12\n"
+        "dose                    40       10        0       30      1/3       -4     99.5\n"
+        "a column of qu..        80        0        0        0      0/2        -        -\n"
+        "one                     80        0        0        0      0/1        -        -\n");
+    for (const char *line = c.text; *line != '\0'; line += strcspn(line, "\n") + 1)
+        assert_true(strcspn(line, "\n") <= 80);
+    assert_null(strstr(c.text, "not known"));
+    support_says(c.words, "t.csv: sex is 'f' in 100.0 % of the rows that have a value");
+    assert_null(strstr(c.words, "counts as missing"));
+    assert_null(strstr(c.words, "clipped"));
+    assert_null(strstr(c.words, "age"));
+}
+
+static void odd(struct bytes *csv, unsigned row)
+{
+    text_put(csv, "%s,%u,%s,%u,only\n",
+             row < 40       ? ""
+             : row % 2 == 0 ? "f"
+                            : "m",
+             row + 39,
+             row == 7   ? "3"
+             : row < 50 ? "2.25"
+                        : "NA",
+             row == 0);
+}
+
+TEST(odd_columns_are_warned_of)
+{
+    struct scene c CLEAN(scene_free);
+    scene_new(&c, 100, odd);
+    support_says(c.words, "a column of quite a long name is '0' in 99.0 % of the rows");
+    support_says(c.words, "age is clipped in 100.0 % of the rows");
+    support_says(c.words, "age is 9 in 100.0 % of the rows");
+    assert_null(strstr(c.words, "sex"));
+    assert_null(strstr(c.words, "dose")); /* half of it is missing; 49 of 50 are in one bin */
+    assert_null(strstr(c.words, ": one"));
+}
+
+static void missing(struct bytes *csv, unsigned row)
+{
+    text_put(csv, "%s,%u,%s,0,only\n", row < 10 ? "F" : "f", row % 2, row < 49 ? "2.25" : "NA");
+}
+
+TEST(mostly_missing_columns_are_warned_of)
+{
+    struct scene c CLEAN(scene_free);
+    scene_new(&c, 100, missing);
+    support_says(c.words, "dose counts as missing in 51.0 % of the rows");
+    support_says(c.words, "dose lies from 1 to 2.5 in 100.0 % of the rows");
+    assert_null(strstr(c.words, "age"));
+}
+
+static void nothing(struct bytes *csv, unsigned row)
+{
+    (void)csv;
+    (void)row;
+}
+
+TEST(an_empty_table_is_not_warned_of_again)
+{
+    struct scene c CLEAN(scene_free);
+    scene_new(&c, 0, nothing);
+    support_says(
+        c.text,
+        "age                      0        0        0        0    10/10        -        -\n");
+    assert_string_equal(c.words, "");
+}
+
+/* --- how far reading is ----------------------------------------------------------------------- */
+
+struct heard {
+    size_t calls, rows;
+    double part;
+};
+
+static void tell(void *self, const char *source, size_t rows, double part)
+{
+    struct heard *t = self;
+    assert_non_null(strstr(source, "t.csv"));
+    assert_true(rows > t->rows && part >= t->part && part <= 1);
+    *t = (struct heard){t->calls + 1, rows, part};
+}
+
+TEST(reading_tells_how_far_it_is)
+{
+    struct scene c CLEAN(scene_free);
+    struct heard t = {0};
+    struct table_csv_options o = {.rows = {.tell = tell, .self = &t}};
+    struct table *table CLEAN(table_free) = NULL;
+    struct bytes csv CLEAN(bytes_clear) = {0};
+    scene_new(&c, 0, nothing);
+    bytes_put_text(&csv, "sex,age,dose,a column of quite a long name,one\n");
+    for (unsigned i = 0; i < 20000; i++)
+        mixed(&csv, i);
+    assert_int_equal(file_write(support_path(&c.s, "t.csv"), 0600, csv.data, csv.size, NULL),
+                     ERR_OK);
+    assert_int_equal(
+        table_read_csv(&table, c.s.study->domain, support_path(&c.s, "t.csv"), &o, NULL), ERR_OK);
+    assert_int_equal(t.calls, 4);
+    assert_int_equal(t.rows, 16384);
+    assert_true(t.part > 0.7 && t.part < 1);
+}
+
+TEST(a_terminal_shows_how_far_reading_is)
+{
+    struct log log = {0};
+    struct progress_reading r = {.log = &log};
+    char *text = NULL;
+    size_t size = 0;
+    r.progress = (struct progress){.out = open_memstream(&text, &size), .columns = 40};
+    assert_non_null(r.progress.out);
+    progress_attach(&r.progress, &log);
+    progress_rows(&r, "a.csv", 4096, 0.519);
+    r.progress.told = 0;
+    progress_rows(&r, "a file of a name that is longer than a line", 8192, NAN);
+    progress_reading_end(&r);
+    assert_null(log.before);
+    fclose(r.progress.out);
+    assert_string_equal(text, "4096 rows, 51 %, are read of a.csv\r\033[K"
+                              "8192 rows are read of a file of a name \r\033[K");
+    free(text);
+}
+
+/* Without a terminal nothing is shown, and nobody asks. */
+TEST(a_pipe_is_left_alone)
+{
+    struct log log = {0};
+    struct progress_reading r;
+    struct rows_options rows = {0};
+    int kept = dup(STDERR_FILENO), pipes[2];
+    assert_int_equal(pipe(pipes), 0);
+    assert_int_equal(dup2(pipes[1], STDERR_FILENO), STDERR_FILENO);
+    progress_reading_begin(&r, &rows, &log);
+    assert_int_equal(dup2(kept, STDERR_FILENO), STDERR_FILENO);
+    assert_null(rows.tell);
+    assert_null(log.before);
+    progress_reading_end(&r);
+    close(kept);
+    close(pipes[0]);
+    close(pipes[1]);
+}

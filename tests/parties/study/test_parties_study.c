@@ -1,0 +1,568 @@
+/* parties/study: what a study file means. */
+#include "harness/cmocka.h"
+#include "tests/support/parse.h"
+
+#include "aim/budget/schedule.h"
+#include "aim/budget/score.h"
+#include "base/bytes.h"
+#include "parties/exchange/bounds.h"
+#include "parties/exchange/price.h"
+#include "parties/study/keys.h"
+#include "parties/study/roster.h"
+#include "parties/study/study_ports.h"
+#include "parties/study/study_uploads.h"
+#include "protocols/tape.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- meaning ---------------------------------------------------------------------------------- */
+
+TEST(the_domain_is_read)
+{
+    struct fixture *f = *state;
+    const struct domain *d = f->base->domain;
+    assert_int_equal(d->attributes, 4);
+    assert_ptr_equal(d->attribute[0].kind, &column_whole);
+    assert_int_equal(d->attribute[0].size, 10);
+    assert_int_equal(d->attribute[0].policy, DOMAIN_CLIP);
+    assert_null(d->attribute[0].missing);
+    assert_int_equal(d->attribute[1].size, 4);
+    assert_string_equal(d->attribute[1].labels[2], "c");
+    assert_string_equal(d->attribute[1].missing, "?");
+    assert_int_equal(d->attribute[1].policy, DOMAIN_AS_MISSING); /* by default */
+    assert_int_equal(d->attribute[2].size, 2);
+    assert_int_equal(d->attribute[2].policy, DOMAIN_CLIP);
+    assert_true(d->attribute[2].edges[1] == 1.5);
+    assert_int_equal(d->attribute[3].size, 5);
+    for (int i = 0; i <= 5; i++)
+        assert_true(d->attribute[3].edges[i] == 10 + 2 * i);
+    assert_int_equal(f->base->workload->cliques, 2);
+    assert_int_equal(f->base->workload->maximal_cells, 10 * 4 + 2 * 5);
+    assert_int_equal(f->base->workload->queries, 6);
+}
+
+/* The edges of an attribute, from its description; an edge that occurs twice is a spike. */
+static const struct {
+    const char *find, *replace;
+    double step;
+    uint32_t values;
+    double edges[8];
+} bins[] = {
+    {"    max: 9", "    max: 9\n    bins: 2", 1, 2, {0, 5, 9}},
+    {"    max: 9", "    max: 9\n    bins: 4", 1, 4, {0, 3, 5, 8, 9}},
+    {"    max: 9", "    max: 9\n    bins: 3\n    spikes: [0, 9]", 1, 5, {0, 0, 4, 7, 9, 9}},
+    {"    min: 0\n    max: 9", "    edges: [0, 1, 9]\n    spikes: [0]", 1, 2, {0, 0, 9}},
+    {"    min: 0\n    max: 9",
+     "    edges: [0, 6, 9]\n    spikes: [3, 4]",
+     1,
+     5,
+     {0, 3, 4, 4, 6, 9}},
+    {"    min: 0\n    max: 9", "    edges: [0, 8, 9]\n    spikes: [8]", 1, 3, {0, 8, 8, 9}},
+    {"    min: 0\n    max: 9", "    edges: [0, 6, 9]\n    step: 3", 3, 2, {0, 6, 9}},
+    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    spikes: [1]", 0, 4, {0, 1, 1, 1.5, 3}},
+    {"    edges: [0, 1.5, 3]",
+     "    edges: [0, 1.5, 3]\n    spikes: [1.5, -0]",
+     0,
+     4,
+     {0, 0, 1.5, 1.5, 3}},
+    {"    edges: [0, 1.5, 3]",
+     "    edges: [0, 0.95, 3]\n    step: 0.1\n    spikes: [1]",
+     0.1,
+     3,
+     {0, 1, 1, 3}},
+};
+
+TEST(bins_are_read)
+{
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof bins / sizeof bins[0]; i++) {
+        struct study *s CLEAN(study_free) = NULL;
+        const struct domain_attribute *a;
+        uint64_t count;
+        assert_int_equal(parse_edit(f, bins[i].find, bins[i].replace, &s), ERR_OK);
+        a = &s->domain->attribute[i < 7 ? 0 : 2];
+        assert_ptr_equal(a->kind, &column_bins);
+        assert_int_equal(a->whole, i < 7);
+        assert_true(a->step == bins[i].step);
+        assert_int_equal(a->values, bins[i].values);
+        for (uint32_t k = 0; k <= a->values; k++)
+            assert_true(a->edges[k] == bins[i].edges[k]);
+        for (uint32_t k = 0; a->step > 0 && k < a->values; k++) {
+            domain_multiples(a, k, &count);
+            assert_true(count > 0);
+        }
+    }
+}
+
+static void assert_edges(struct fixture *f, size_t column, const char *find, const char *replace,
+                         double (*edge)(int k, int n), int n)
+{
+    struct study *s CLEAN(study_free) = NULL;
+    char text[100];
+    snprintf(text, sizeof text, "%s\n    bins: %d", replace, n);
+    assert_int_equal(parse_edit(f, find, text, &s), ERR_OK);
+    for (int k = 0; k < n; k++)
+        assert_true(s->domain->attribute[column].edges[k] == edge(k, n));
+}
+
+static double whole_edge(int k, int n)
+{
+    return (100 * k + n - 1) / n;
+}
+
+/* Nearest to k / 10; for 9 bins from 0 to 10 there are no such numbers. */
+static double tenth(int k, int n)
+{
+    return n == 100 ? k / 10. : 10 * (k / 9.);
+}
+
+/* 100 * (11. / 20) is above 55, and 10 * (7. / 100) above 0.7. */
+TEST(edges_of_even_bins_are_not_off_by_a_rounding)
+{
+    struct fixture *f = *state;
+    for (int n = 2; n <= 100; n++)
+        assert_edges(f, 0, "    max: 9", "    max: 99", whole_edge, n);
+    assert_edges(f, 2, "    edges: [0, 1.5, 3]", "    min: 0\n    max: 10", tenth, 100);
+    assert_edges(f, 2, "    edges: [0, 1.5, 3]", "    min: 0\n    max: 10", tenth, 9);
+}
+
+TEST(what_is_missing_is_read)
+{
+    struct fixture *f = *state;
+    struct study *s CLEAN(study_free) = NULL;
+    const struct domain_attribute *a;
+    assert_int_equal(parse_edit(f, "    max: 9",
+                                "    max: 9\n    missing: [\"\", NA, \"-1\"]\n"
+                                "    write: NA\n",
+                                &s),
+                     ERR_OK);
+    a = &s->domain->attribute[0];
+    assert_string_equal(a->missing, "NA");
+    assert_int_equal(a->missing_too_count, 2);
+    assert_int_equal(domain_code(a, "-1.0"), 10);
+    assert_int_equal(domain_code(a, "NA"), 10);
+    assert_int_equal(domain_code(a, ""), 10);
+    assert_int_equal(domain_code(a, "-2"), 0);
+}
+
+/* Spikes are values of their own, and an edge that a spike took away is still one. */
+TEST(what_is_impossible_of_bins_is_read)
+{
+    struct fixture *f = *state;
+    struct study *s CLEAN(study_free) = NULL;
+    struct bytes b CLEAN(bytes_clear) = edited(
+        base_text, "    edges: [0, 1.5, 3]",
+        "    edges: [0, 1, 2, 3]\n    step: 1\n    spikes: [0, 3]");
+    struct bytes c CLEAN(bytes_clear) = edited(
+        (const char *)b.data, "workload:",
+        "impossible:\n  - {bmi: [0, 3], ward: a}\n  - {bmi: {from: 1, to: 3}, ward: b}\nworkload:");
+    static const uint32_t cells[] = {0, 3, 4 + 1, 4 + 2, 4 + 3};
+    assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_OK);
+    assert_int_equal(s->domain->attribute[2].values, 4); /* 0, 1, 2, 3 */
+    assert_int_equal(s->zeros, 1);
+    assert_int_equal(s->zero[0].cells, 5);
+    assert_int_equal(s->zero[0].clique.attribute[0], 1);
+    assert_memory_equal(s->zero[0].cell, cells, sizeof cells);
+}
+
+TEST(what_is_impossible_is_read)
+{
+    static const char *const same[] = {
+        "impossible:\n"
+        "  - {ward: [b, \"?\"], age: {from: 7, to: 8}}\n"
+        "  - {bmi: {from: 1.5, to: 3}}\n"
+        "workload:",
+        "impossible: [{bmi: {to: 3, from: 1.5}},  {age: 8, ward: b}, {age: [7, 8], ward: \"?\"},\n"
+        "    {age: {from: 7, to: 7}, ward: b}, {age: 8, ward: [b]}]\n"
+        "workload:",
+    };
+    static const uint32_t cells[] = {7 * 4 + 1, 7 * 4 + 3, 8 * 4 + 1, 8 * 4 + 3};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < 2; i++) {
+        struct study *s CLEAN(study_free) = NULL;
+        const struct zeros *two, *one;
+        assert_int_equal(parse_edit(f, "workload:", same[i], &s), ERR_OK);
+        assert_int_equal(s->zeros, 2);
+        two = &s->zero[i];
+        one = &s->zero[1 - i];
+        assert_int_equal(two->clique.n, 2);
+        assert_int_equal(two->clique.attribute[0], 0);
+        assert_int_equal(two->clique.attribute[1], 1);
+        assert_int_equal(two->cells, 4);
+        assert_memory_equal(two->cell, cells, sizeof cells);
+        assert_int_equal(one->clique.n, 1);
+        assert_int_equal(one->cells, 1);
+        assert_int_equal(one->cell[0], 1);
+    }
+}
+
+TEST(the_rest_is_read)
+{
+    struct fixture *f = *state;
+    const struct study *s = f->base;
+    assert_string_equal(s->name, "test");
+    assert_true(s->epsilon == 1 && s->delta == 1e-6);
+    assert_int_equal(s->rows_per_person, 2);
+    assert_int_equal(s->noise, NOISE_BOX_MULLER);
+    assert_int_equal(s->rounds, 4);
+    assert_string_equal(s->server[2].name, "s2");
+    assert_string_equal(s->server[2].host, "[::1]");
+    assert_int_equal(s->server[1].port, 7110);
+    assert_true(public_identity_equal(&s->server[1].key, &f->identity[1]->public));
+    assert_int_equal(s->owners, 2);
+    assert_int_equal(s->owner[0].max_rows, 500);
+    assert_int_equal(s->owner[0].bits, 9);
+    assert_int_equal(s->owner[1].bits, 9);
+    assert_int_equal(s->count_bits, 10); /* 511 + 511 < 1024 */
+    assert_int_equal(study_upload_bytes(s, 0), (50 * 9 + 7) / 8);
+    assert_int_equal(s->analysts, 1);
+    assert_int_equal(s->connect_s, 10);
+    assert_int_equal(s->round_s, 20);
+    assert_int_equal(s->max_mib, 40);
+    assert_int_equal(s->iterations, 50);
+    assert_int_equal(s->final_iterations, 60);
+}
+
+TEST(everybody_is_found_by_key)
+{
+    struct fixture *f = *state;
+    const struct study *s = f->base;
+    struct roster_person p = {0};
+    for (size_t i = 0; i < KEYS; i++) {
+        const struct public_identity *who = &f->identity[i]->public;
+        assert_true(roster_has(s, ROLE_SERVER, who) == (i < 3));
+        assert_true(roster_has(s, ROLE_OWNER, who) == (i == 3 || i == 4));
+        assert_true(roster_has(s, ROLE_ANALYST, who) == (i == 5));
+        if (i <= 6)
+            assert_true(roster_next(s, &p) == (i < 6));
+        if (i < 6) {
+            assert_true(public_identity_equal(p.key, who));
+            assert_int_equal(p.index, i < 3 ? i : i < 5 ? i - 3 : 0);
+        }
+    }
+}
+
+TEST(endpoints_are_five_ports)
+{
+    struct fixture *f = *state;
+    char text[STUDY_ENDPOINT_SIZE];
+    study_endpoint(f->base, 1, STUDY_GATE, text);
+    assert_string_equal(text, "tcp://here:7110");
+    study_endpoint(f->base, 2, STUDY_BULK_NEXT, text);
+    assert_string_equal(text, "tcp://[::1]:7104");
+    study_listen(f->base, 0, STUDY_CONTROL_PREV, NULL, 0, text);
+    assert_string_equal(text, "tcp://0.0.0.0:7101");
+    study_listen(f->base, 0, STUDY_CONTROL_NEXT, "127.0.0.1", 0, text);
+    assert_string_equal(text, "tcp://127.0.0.1:7102");
+    study_listen(f->base, 0, STUDY_CONTROL_NEXT, "127.0.0.1", 9000, text);
+    assert_string_equal(text, "tcp://127.0.0.1:9002");
+}
+
+/* Up to where a server's ports would reach the next one's on the same host. */
+TEST(lanes_are_as_many_as_ports_have_room_for)
+{
+    struct fixture *f = *state;
+    const struct study *s = f->base;
+    char text[STUDY_ENDPOINT_SIZE];
+    study_endpoint(s, 1, study_bulk(STUDY_BULK_PREV, 2), text);
+    assert_string_equal(text, "tcp://here:7117");
+    study_endpoint(s, 1, study_bulk(STUDY_BULK_NEXT, 2), text);
+    assert_string_equal(text, "tcp://here:7118");
+    assert_int_equal(study_lanes_most(s, 0), 3); /* here:7100 and here:7110 */
+    assert_int_equal(study_lanes_most(s, 65536 - 5), 1);
+    assert_int_equal(study_lanes_most(s, 65536 - 7), 2);
+    assert_int_equal(study_lanes_most(s, 65536 - 100), 3);
+}
+
+TEST(bounds_give_the_bits_of_counts)
+{
+    static const struct {
+        const char *rows;
+        unsigned bits, count_bits;
+    } cases[] = {
+        {"1", 1, 10},    /* 1 + 511 = 512 */
+        {"511", 9, 10},  /* 1022 */
+        {"512", 10, 11}, /* 1023 + 511 */
+        {"1073741823", 30, 31},
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[64];
+        struct study *s CLEAN(study_free) = NULL;
+        snprintf(text, sizeof text, "max_rows: %s", cases[i].rows);
+        assert_int_equal(parse_edit(f, "max_rows: 500", text, &s), ERR_OK);
+        assert_int_equal(s->owner[0].bits, cases[i].bits);
+        assert_int_equal(s->count_bits, cases[i].count_bits);
+    }
+}
+
+TEST(defaults_are_the_documented_ones)
+{
+    struct fixture *f = *state;
+    struct study *s CLEAN(study_free) = NULL;
+    struct bytes b = edited(base_text,
+                            "deadlines:\n  connect: 10\n  round: 20\nmodel:\n  max_mib: 40\n  "
+                            "iterations: 50\n  final_iterations: 60\n",
+                            "");
+    struct bytes c CLEAN(bytes_clear) = edited((const char *)b.data,
+                                               "  rows_per_person: 2\nnoise: box-muller\n", "");
+    assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_OK);
+    assert_int_equal(s->rows_per_person, 1);
+    assert_int_equal(s->connect_s, 30);
+    assert_int_equal(s->round_s, 120);
+    assert_int_equal(s->max_mib, 80);
+    assert_int_equal(s->iterations, 100);
+    assert_int_equal(s->final_iterations, 1000);
+    assert_true(s->workload->clique_weight[0] + s->workload->clique_weight[1] == 3);
+    bytes_clear(&b);
+}
+
+/* Records fit within the bounds of counts; counts do not fit within the bounds of records. */
+TEST(the_forms_that_bounds_carry)
+{
+    struct fixture *f = *state;
+    struct study *s CLEAN(study_free) = NULL;
+    const uint64_t answers = (50 * 9 + 7) / 8, records = study_records_bytes(f->base, 0);
+    assert_int_equal(study_upload_form(f->base, 0), 9);
+    assert_int_equal(study_form_bytes(f->base, 0, 9), answers);
+    assert_int_equal(study_form_bytes(f->base, 0, 0), records);
+    assert_int_equal(study_form_bytes(f->base, 0, 8), 0);
+    assert_int_equal(parse_edit(f, "max_rows: 500", "max_rows: 500, as: records", &s), ERR_OK);
+    assert_int_equal(study_upload_form(s, 0), 0);
+    assert_int_equal(study_form_bytes(s, 0, 0), records);
+    assert_int_equal(study_form_bytes(s, 0, 9), 0);
+    study_free(&s);
+    /* more padding than a cell of counts could hold */
+    assert_int_equal(parse_edit(f, "max_rows: 500", "max_rows: 500, pad_to: 512", &s), ERR_OK);
+    assert_int_equal(study_form_bytes(s, 0, 0), 0);
+    study_free(&s);
+    assert_int_equal(parse_edit(f, "max_rows: 500", "max_rows: 500, pad_to: 511", &s), ERR_OK);
+    assert_int_equal(study_form_bytes(s, 0, 0), study_records_bytes(s, 0));
+    assert_true(study_form_bytes(s, 0, 0) > records);
+}
+
+/* No marginal of more than four columns can be sent as records, whoever asks for it. */
+TEST(large_marginals_have_no_records)
+{
+    struct fixture *f = *state;
+    struct study *s;
+    struct bytes b = edited(base_text, "attributes: [age, ward]",
+                            "attributes: [age, ward, a, b, c]");
+    struct bytes c = edited((const char *)b.data, "workload:",
+                            "  - {name: a, kind: integer, min: 0, max: 1}\n"
+                            "  - {name: b, kind: integer, min: 0, max: 1}\n"
+                            "  - {name: c, kind: integer, min: 0, max: 1}\nworkload:");
+    struct bytes d CLEAN(bytes_clear) = edited((const char *)c.data, "max_rows: 300",
+                                               "max_rows: 300, as: records");
+    assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_OK);
+    assert_int_equal(study_records_bytes(s, 0), UINT64_MAX);
+    assert_false(s->owner[0].records);
+    assert_int_equal(study_form_bytes(s, 0, 0), 0);
+    study_free(&s);
+    assert_int_equal(parse_text(f, (const char *)d.data, &s), ERR_STUDY);
+    assert_non_null(strstr(f->sink,
+                           "t.yaml:38:5: o1 cannot send records, since a marginal has more "
+                           "than 4 attributes; use as: counts"));
+    bytes_clear(&b);
+    bytes_clear(&c);
+}
+
+TEST(a_random_workload_is_the_same_for_its_seed)
+{
+    static const char list[] = "workload:\n  - {attributes: [age, ward], weight: 2}\n"
+                               "  - {attributes: [bmi, dose]}\n";
+    struct fixture *f = *state;
+    struct study *s[3];
+    assert_int_equal(parse_edit(f, list, "workload: {random: 2, count: 3, seed: 5}\n", &s[0]),
+                     ERR_OK);
+    assert_int_equal(parse_edit(f, list, "workload: {seed: 5, count: 3, random: 2}\n", &s[1]),
+                     ERR_OK);
+    assert_int_equal(parse_edit(f, list, "workload: {random: 2, count: 6, seed: 0}\n", &s[2]),
+                     ERR_OK);
+    assert_int_equal(s[0]->workload->cliques, 3);
+    assert_int_equal(s[2]->workload->cliques, 6); /* all that exist */
+    assert_memory_equal(s[0]->terms.digest, s[1]->terms.digest, 32);
+    assert_memory_not_equal(s[0]->terms.digest, s[2]->terms.digest, 32);
+    for (size_t i = 0; i < 3; i++)
+        study_free(&s[i]);
+}
+
+/* The bounds of a table of this many cells, where one owner has up to 2^30 - 1 rows. */
+static enum err bounds_of(struct fixture *f, unsigned first, unsigned second, const char *rounds,
+                          struct bounds **bounds)
+{
+    char domain[256];
+    struct bytes b CLEAN(bytes_clear), c CLEAN(bytes_clear), d CLEAN(bytes_clear);
+    struct study *s CLEAN(study_free) = NULL;
+    snprintf(domain, sizeof domain,
+             "  - {name: big, kind: integer, min: 1, max: %u}\n"
+             "  - {name: second, kind: integer, min: 1, max: %u}\nworkload:\n"
+             "  - {attributes: [big, second]}\n",
+             first, second);
+    b = edited(base_text, "workload:\n", domain);
+    c = edited((const char *)b.data, "max_rows: 500", "max_rows: 1073741823, as: counts");
+    d = edited((const char *)c.data, "rounds: 4\n", rounds);
+    assert_int_equal(parse_text(f, (const char *)d.data, &s), ERR_OK);
+    return bounds_new(bounds, s, &f->log);
+}
+
+static void expect_too_much(struct fixture *f, unsigned first, unsigned second, const char *rounds,
+                            const char *words)
+{
+    struct bounds *bounds = NULL;
+    assert_int_equal(bounds_of(f, first, second, rounds, &bounds), ERR_RANGE);
+    assert_null(bounds);
+    if (strstr(f->sink, words) == NULL)
+        fail_msg("not \"%s\" but %s", words, f->sink);
+}
+
+TEST(counts_that_the_arithmetic_cannot_carry_are_refused)
+{
+    /* 46 bits in the one cell of `second` */
+    expect_too_much(*state, 65535, 1, "rounds: 4\n",
+                    "counts could need 46 bits, more than the 40 carried; lower max_rows");
+    expect_too_much(*state, 65535, 17, "rounds: 4\n",
+                    "the marginal big could count up to 1073742123 in each of 1114095 cells");
+}
+
+/* A study from which no run could select is refused before anything is spent on one-ways. */
+TEST(scores_that_the_arithmetic_cannot_carry_are_refused)
+{
+    struct bounds *b CLEAN(bounds_free) = NULL;
+    expect_too_much(*state, 64, 64, "rounds: 4\n",
+                    "scores of counts of up to 2^37 could need more than 63 bits");
+    expect_too_much(*state, 512, 64, "rounds: 4\n", "scores need 64 bits even at the coarsest");
+    expect_too_much(*state, 512, 64, "rounds: annealed\n", "a round is too small to weigh age");
+    assert_int_equal(bounds_of(*state, 32, 64, "rounds: 4\n", &b), ERR_OK);
+    assert_int_equal(b->counts.bits, 37);
+    assert_int_equal(b->counts.room, 39); /* less than the arithmetic carries otherwise */
+}
+
+/* --- prices ----------------------------------------------------------------------------------- */
+
+/* The study's limits at this epsilon. */
+static struct ledger_limits limits_at(const struct study *study, double epsilon)
+{
+    struct study s = *study;
+    struct ledger_limits limits = {0};
+    s.epsilon = epsilon;
+    assert_int_equal(price_limits(&s, &limits, NULL), ERR_OK);
+    assert_true(limits.delta_slack <= 0.01 * s.delta);
+    assert_true(limits.rho < epsilon); /* the proof of the selection's ratios needs it */
+    return limits;
+}
+
+/* A candidate's delta is that of its Gumbel plus the chance that the opening fails. */
+static void expect_candidate(const struct study *study, double factor, double tau)
+{
+    const struct ask_term t = price_slack(study).candidate;
+    assert_true(t.factor == factor && t.tau == tau + 2 * 0x1p-64);
+}
+
+/*
+ * A small epsilon is priced in total variation, a large one by ratios; there is a largest, and its
+ * message gives it.
+ */
+TEST(slack_does_not_grow_with_a_large_epsilon)
+{
+    struct fixture *f = *state;
+    struct study s = *f->base, discrete = s;
+    struct ledger_limits ignored;
+    double limit, before = 0;
+    char words[64];
+    s.delta = 1e-6;
+    s.rounds = 10;
+    s.rows_per_person = 1;
+    assert_true(price_slack(&s).marginal == tape_slack(NOISE_BOX_MULLER, TAPE_GAUSS).epsilon);
+    assert_true(price_slack(&s).select == tape_slack(NOISE_BOX_MULLER, TAPE_GUMBEL).epsilon);
+    expect_candidate(&s, 1 + tape_rounded_up(exp(s.epsilon)),
+                     tape_slack(NOISE_BOX_MULLER, TAPE_GUMBEL).tau);
+    for (double epsilon = 0.01; epsilon < 42.5; epsilon *= 1.3) {
+        const struct ledger_limits limits = limits_at(&s, epsilon);
+        assert_true(limits.rho > before);
+        before = limits.rho;
+    }
+    limit = price_epsilon_limit(&s);
+    assert_in_range((long)(10 * limit), 425, 427); /* 64 + ln(0.01 delta / 18) */
+    limits_at(&s, limit);
+    s.epsilon = limit + 0.2;
+    f->log.buffer[0] = '\0';
+    assert_int_equal(price_limits(&s, &ignored, &f->log), ERR_STUDY);
+    snprintf(words, sizeof words, "noise circuits allow: at most %.1f with a delta of 1e-06",
+             floor(10 * limit) / 10);
+    if (strstr(f->sink, words) == NULL)
+        fail_msg("not \"%s\" but %s", words, f->sink);
+    s.epsilon = 40;
+    assert_true(price_slack(&s).marginal == tape_ratio(NOISE_BOX_MULLER).epsilon);
+    assert_true(price_slack(&s).select < 3e-4);
+    expect_candidate(&s, 1, tape_select_ratio((double)s.workload->queries, sqrt(8 * 40)).tail);
+    s.rows_per_person = 3;
+    assert_true(price_epsilon_limit(&s) < limit - 1);
+    discrete.delta = 1e-6;
+    discrete.rounds = 10;
+    discrete.noise = NOISE_DISCRETE;
+    assert_true(price_epsilon_limit(&discrete) > 50);
+    s.delta = 1e-15; /* so small that nothing is left for any epsilon */
+    s.rounds = 1000;
+    s.rows_per_person = 10000;
+    assert_true(price_epsilon_limit(&s) < 15);
+}
+
+/* If the first noise would be larger than any that is made, the message gives the least epsilon. */
+TEST(an_epsilon_that_buys_no_noise_is_refused)
+{
+    struct fixture *f = *state;
+    struct study s = *f->base;
+    double before = 0;
+    s.delta = 1e-6;
+    for (unsigned k = 0; k < 4; k++) {
+        struct ledger_limits limits = {0};
+        uint64_t multiplier;
+        s.annealed = k == 3;
+        s.rounds = k == 3 ? 16 * (unsigned)s.workload->one_ways : 10u << 2 * k;
+        const double least = price_epsilon_least(&s);
+        assert_true(least > 1.5 * before || k == 3);
+        before = least;
+        s.epsilon = least;
+        assert_int_equal(price_check_noise(&s, NULL), ERR_OK);
+        assert_int_equal(price_limits(&s, &limits, NULL), ERR_OK);
+        assert_int_equal(
+            measure_multiplier(schedule_start(s.workload->one_ways, s.rounds, s.annealed,
+                                              limits.rho / pow(s.rows_per_person, 2))
+                                   .sigma,
+                               &multiplier, NULL),
+            ERR_OK);
+        assert_in_range(multiplier, SCORE_MULTIPLIER_MIN, 1.01 * SCORE_MULTIPLIER_MIN);
+        s.epsilon = 0.99 * least;
+        f->log.buffer[0] = '\0';
+        assert_int_equal(price_check_noise(&s, &f->log), ERR_STUDY);
+        assert_non_null(strstr(f->sink, "than the noise circuits allow: at least 0.0"));
+        s.epsilon = strtod(strstr(f->sink, "at least ") + 9, NULL);
+        assert_in_range(1e6 * s.epsilon, 1e6 * least, 1.11e6 * least);
+        assert_int_equal(price_check_noise(&s, NULL), ERR_OK);
+    }
+    s.epsilon = 1;
+    s.rounds = 10;
+    s.annealed = false;
+    for (unsigned k = 0; k < 2; k++) { /* of either method */
+        s.rows_per_person = 10000;
+        f->log.buffer[0] = '\0';
+        assert_int_equal(price_check_noise(&s, &f->log), ERR_STUDY);
+        assert_non_null(strstr(f->sink, "lower rows_per_person"));
+        s.rows_per_person = 1;
+        assert_int_equal(price_check_noise(&s, NULL), ERR_OK);
+        s.method = STUDY_COPULA;
+        s.rounds = 0;
+    }
+    s.epsilon = price_epsilon_least(&s);
+    assert_true(s.epsilon > 0);
+    assert_int_equal(price_check_noise(&s, NULL), ERR_OK);
+    s.epsilon *= 0.99;
+    assert_int_equal(price_check_noise(&s, NULL), ERR_STUDY);
+}
+
+int main(void)
+{
+    return support_run_tests(setup, teardown);
+}

@@ -1,0 +1,242 @@
+/*
+ * protocols/tape.c and range.c: noise is made in few batches, at the stated cost, and is there when
+ * it is asked for; what is left over is used later.
+ */
+#include "harness/cmocka.h"
+
+#include "base/memory.h"
+#include "harness/three.h"
+#include "mpc/check/check.h"
+#include "protocols/range.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint8_t id[TAPE_ID_SIZE] = {7};
+
+/* The steps of a party: it reserves this many, and takes this many of them. */
+struct step {
+    size_t reserve, take;
+    size_t made;      /* expected by then */
+    uint64_t batches; /* that this reservation takes */
+};
+
+struct script {
+    enum noise_kind noise;
+    enum tape_kind kind;
+    size_t planned, steps;
+    struct step step[6];
+    double bytes[3]; /* a sample, by server */
+};
+
+static enum err play(struct party *p, void *shared)
+{
+    struct script *s = shared;
+    const struct tape_cost *cost = tape_cost(s->noise, s->kind);
+    struct tape tape CLEAN(tape_free);
+    enum err e = ERR_OK;
+    tape_start(&tape, id, s->noise);
+    tape_plan(&tape, s->kind, s->planned);
+    for (size_t i = 0; e == ERR_OK && i < s->steps; i++) {
+        const struct step *step = &s->step[i];
+        uint64_t before = net_rounds(p->net), rounds;
+        struct share64 taken CLEAN(share64_free) = {0};
+        e = tape_reserve(p, &tape, s->kind, step->reserve);
+        rounds = net_rounds(p->net) - before;
+        if (e == ERR_OK &&
+            (tape.reel[s->kind].made != step->made ||
+             (s->noise == NOISE_DISCRETE
+                  ? rounds < step->batches * cost->plain.rounds || rounds % cost->plain.rounds != 0
+                  : rounds != step->batches * cost->plain.rounds)))
+            e = ERR_DATA;
+        if (e == ERR_OK)
+            e = share64_new(&taken, step->take);
+        if (e == ERR_OK)
+            e = tape_take(&tape, s->kind, taken);
+    }
+    s->bytes[p->index] = (double)net_total(p->net).payload_sent / (double)tape.reel[s->kind].made;
+    return e;
+}
+
+TEST(a_plan_is_made_in_batches)
+{
+    struct script small = {
+        .noise = NOISE_BOX_MULLER,
+        .kind = TAPE_GUMBEL,
+        .planned = 1000,
+        .steps = 5,
+        .step = {{10, 10, 1024, 1},
+                 {500, 500, 1024, 0},
+                 {514, 512, 1024, 0}, /* to the end of the tape; two are left */
+                 {3, 3, 1152, 1},     /* beyond the plan: what is missing, in words */
+                 {300, 300, 1408, 1}}};
+    struct script none = {.noise = NOISE_BOX_MULLER,
+                          .kind = TAPE_GAUSS,
+                          .steps = 2,
+                          .step = {{3, 3, 128, 1}, {100, 100, 128, 0}}};
+    assert_int_equal(three_run(1, play, &small, NULL), ERR_OK);
+    assert_int_equal(three_run(2, play, &none, NULL), ERR_OK);
+}
+
+/* Whole batches, and a plan's last part; what a server sends for each. */
+TEST(a_batch_costs_what_is_stated)
+{
+    static const struct {
+        enum noise_kind noise;
+        enum tape_kind kind;
+    } kinds[] = {{NOISE_BOX_MULLER, TAPE_GAUSS},
+                 {NOISE_BOX_MULLER, TAPE_GUMBEL},
+                 {NOISE_DISCRETE, TAPE_GAUSS}};
+    for (size_t k = 0; k < 3; k++) {
+        const struct tape_cost *cost = tape_cost(kinds[k].noise, kinds[k].kind);
+        const size_t batch = cost->batch;
+        struct script s = {
+            .noise = kinds[k].noise,
+            .kind = kinds[k].kind,
+            .planned = batch + 5000,
+            .steps = 3,
+            .step = {{1, 0, batch, 1}, {batch, batch, batch, 0}, {1, 1, batch + 5120, 1}}};
+        assert_int_equal(batch % 128, 0);
+        assert_int_equal(three_run(k, play, &s, NULL), ERR_OK);
+        assert_true(fabs(fmax(s.bytes[0], fmax(s.bytes[1], s.bytes[2])) / cost->plain.bytes - 1) <
+                    0.01);
+    }
+}
+
+struct proved {
+    enum noise_kind noise;
+    enum tape_kind kind;
+    uint64_t rounds[3]; /* by server */
+    double bytes[3];    /* a sample */
+};
+
+/* A batch made by servers that prove it. */
+static enum err make_proved(struct party *p, void *shared)
+{
+    static const struct check_limits limits;
+    struct proved *s = shared;
+    const size_t batch = tape_cost(s->noise, s->kind)->batch;
+    struct tape tape CLEAN(tape_free);
+    tape_start(&tape, id, s->noise);
+    tape_plan(&tape, s->kind, batch);
+    TRY(check_new(p, &limits));
+    TRY(tape_reserve(p, &tape, s->kind, batch));
+    TRY(record_prove(p));
+    s->rounds[p->index] = net_rounds(p->net);
+    s->bytes[p->index] = (double)net_total(p->net).payload_sent / (double)batch;
+    return ERR_OK;
+}
+
+TEST(a_batch_that_is_proved_costs_what_is_stated)
+{
+    static const struct proved kinds[] = {{.noise = NOISE_BOX_MULLER, .kind = TAPE_GAUSS},
+                                          {.noise = NOISE_BOX_MULLER, .kind = TAPE_GUMBEL},
+                                          {.noise = NOISE_DISCRETE, .kind = TAPE_GAUSS}};
+    for (size_t k = 0; k < 3; k++) {
+        struct proved s = kinds[k];
+        const struct tape_messages *stated = &tape_cost(s.noise, s.kind)->proved;
+        assert_int_equal(three_run(k, make_proved, &s, NULL), ERR_OK);
+        for (unsigned i = 0; i < 3; i++)
+            assert_int_equal(s.rounds[i], stated->rounds);
+        assert_true(fabs(fmax(s.bytes[0], fmax(s.bytes[1], s.bytes[2])) / stated->bytes - 1) <
+                    0.01);
+    }
+}
+
+/* --- what a range did not use ----------------------------------------------------------------- */
+
+#define CUTS 40
+
+struct cuts {
+    struct three_result all;  /* the tape as it was made */
+    struct three_result used; /* the used part of it, in order */
+    size_t made, batches[3], held[3];
+};
+
+/* Ranges of 100 Gaussians, of which 1 to 40 are used; the rest goes back. */
+static enum err cut_and_return(struct party *p, void *shared)
+{
+    struct cuts *c = shared;
+    const size_t count[TAPE_KINDS] = {[TAPE_GAUSS] = 100};
+    struct three_result *to = &c->used;
+    size_t used = 0;
+    struct tape tape;
+    enum err e = ERR_OK;
+    tape_start(&tape, id, NOISE_BOX_MULLER);
+    tape_plan(&tape, TAPE_GAUSS, c->made);
+    TRY(tape_reserve(p, &tape, TAPE_GAUSS, 100));
+    three_put64(&c->all, p, share64_view(tape.reel[TAPE_GAUSS].samples, 0, c->made));
+    for (size_t i = 0; e == ERR_OK && i < CUTS; i++) {
+        const size_t n = 1 + i;
+        struct tape range CLEAN(tape_free) = {0};
+        struct range_place place, next;
+        struct share64 out;
+        range_next(&tape, count, &place);
+        TRY(tape_reserve(p, &tape, TAPE_GAUSS, 100));
+        TRY(range_cut(&tape, count, &range));
+        TRY(share64_new(&out, n));
+        TRY(tape_take(&range, TAPE_GAUSS, out));
+        for (size_t k = 0; k < n; k++) {
+            to->component[p->index][used + k] = out.a[k];
+            to->copy[p->index][used + k] = out.b[k];
+        }
+        used += n;
+        e = range_return(&tape, &range);
+        range_next(&tape, count, &next);
+        if (next.from[TAPE_GAUSS] < place.from[TAPE_GAUSS] + 100) /* a position names one sample */
+            e = ERR_DATA;
+        share64_free(&out);
+    }
+    c->held[p->index] = tape.reel[TAPE_GAUSS].samples.n;
+    c->batches[p->index] = net_rounds(p->net) /
+                           tape_cost(NOISE_BOX_MULLER, TAPE_GAUSS)->plain.rounds;
+    tape_free(&tape);
+    return e;
+}
+
+static int compare_words(const void *a, const void *b)
+{
+    uint64_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return x < y ? -1 : x > y;
+}
+
+/* Sums as sorted words. */
+static uint64_t *sums(const struct three_result *r, size_t n)
+{
+    uint64_t *words = memory_array(n, sizeof *words);
+    assert_non_null(words);
+    for (size_t i = 0; i < n; i++)
+        words[i] = three_sum64(r, i);
+    qsort(words, n, sizeof *words, compare_words);
+    return words;
+}
+
+TEST(what_a_range_did_not_use_is_used_once_later)
+{
+    const size_t used = CUTS * (CUTS + 1) / 2;
+    struct cuts c = {.made = 1024};
+    uint64_t *all, *some;
+    size_t at = 0;
+    assert_int_equal(three_result_new(&c.all, c.made), ERR_OK);
+    assert_int_equal(three_result_new(&c.used, used), ERR_OK);
+    assert_int_equal(three_run(4, cut_and_return, &c, NULL), ERR_OK);
+    assert_true(three_replicated(&c.used, 64));
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(c.batches[i], 1); /* 4000 Gaussians were bound, fewer than 1024 used */
+        assert_true(c.held[i] <= c.made + 100);
+    }
+    all = sums(&c.all, c.made);
+    some = sums(&c.used, used);
+    for (size_t i = 0; i < used; i++, at++) { /* each a sample of the tape, none twice */
+        while (at < c.made && all[at] < some[i])
+            at++;
+        assert_true(at < c.made && all[at] == some[i]);
+    }
+    memory_free(&all);
+    memory_free(&some);
+    three_result_free(&c.all);
+    three_result_free(&c.used);
+}

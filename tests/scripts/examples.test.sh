@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# The pages of docs/examples, command by command as written there; then what they promise. Writes TAP.
+set -u
+. tests/scripts/support.sh
+
+# a build with unixODBC, and SQLite's driver
+ldd "$trefoil" | grep -q libodbc && odbcinst -q -d -n SQLite3 >/dev/null 2>&1 && export HAVE="sqlite-odbc"
+# Python cannot load a sanitizer or gcov
+[[ ${TREFOIL_OUT:-build/gcc} != *-* ]] || export LACK=python3
+
+example() { # NAME: its commands run
+    page "docs/examples/$1/README.md" "$1" "the commands of $1 run, one after another"
+}
+
+says() { # WORDS: the last example did
+    grep -qF -- "$1" "$folder/output"
+    result $? "they say: $1"
+}
+
+rows() { # FILE LEAST MOST
+    local n
+    n=$(($(wc -l <"$folder/$1") - 1))
+    [ "$n" -ge "$2" ] && [ "$n" -le "$3" ]
+    result $? "$1 has from $2 to $3 rows: $n"
+}
+
+example hospitals
+says 'rows are at all owners of their batch'
+says 'the three logs fit together'
+rows hospitals/result/synthetic.csv 4000 4400 # 1200 that both have, and 3000
+example banks
+says 'security: abort'
+says 'expected to be better for this study: copula'
+rows banks/more.csv 20000 20000
+example census
+says '12 new tokens, 12 in admitted.txt'
+says 'server 2: 12, and 0 in part'
+rows census/result/synthetic.csv 7600 8400
+if [ -x "$(dirname "$trefoil")/trefoil-mpi" ]; then
+    example ranks
+    says 'rank 1 is on'
+    rows ranks/result/synthetic.csv 14800 15200
+else
+    skip "the commands of ranks run" "no trefoil-mpi: install libopenmpi-dev and openmpi-bin"
+fi
+end_test

@@ -1,0 +1,348 @@
+"""The module trefoil against the program and the files of two results. Writes TAP.
+
+    python_checks.py FOLDER TREFOIL ROOT        FOLDER as tests/scripts/support_results.sh leaves it
+"""
+
+import csv
+import hashlib
+import io
+import itertools
+import json
+import math
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import threading
+
+import trefoil
+
+folder, program, root = sys.argv[1:]
+tree, copula = folder + "/tree", folder + "/copula"
+
+
+def run(*arguments):
+    return subprocess.run([program, *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def raises(kind, words, call, *arguments, **named):
+    try:
+        call(*arguments, **named)
+    except kind as error:
+        assert words in str(error), error
+        assert isinstance(error, trefoil.Error) and not str(error).endswith("\n")
+        return
+    raise AssertionError(f"no {kind.__name__}")
+
+
+def first(cell):
+    return cell.low if isinstance(cell, trefoil.Bin) else cell
+
+
+QUESTIONS = """SELECT sex, AVG(age), AVG(age), MODE(ward), MAX(bmi) FROM t GROUP BY sex;
+    SELECT COUNT(*), MODE(age) FROM t WHERE bmi < 22.5 GROUP BY ward, bmi; SELECT SUM(age) FROM t WHERE age > 99;
+    SELECT MEDIAN(bmi), MODE(bmi) FROM t WHERE ward IS NULL"""
+
+
+def answers_are_the_programs():
+    for path, options in ((tree, []), (tree, ["--level", "0.8"]), (tree, ["--quick"]), (copula, [])):
+        level = None if "--quick" in options else float((options or [0, 0.95])[1])
+        said = json.loads(run("query", path, "--json", *options, QUESTIONS))
+        with trefoil.Model(path) as model:
+            answers = model.queries(QUESTIONS, level)
+        assert len(answers) == len(said) == 4
+        for ours, theirs in zip(answers, said):
+            assert ours.question == theirs["question"] and ours.together == theirs["together"]
+            assert ours.level == theirs.get("level") and len(ours) == len(theirs["lines"])
+            assert ours.left_out == theirs.get("left_out", {"groups": 0})["groups"]
+            for line, their_line in zip(ours, theirs["lines"]):
+                assert {name: first(cell) for name, cell in line.group.items()} == their_line.get("group", {})
+                assert line.rows == their_line["rows"]
+                for name, value, theirs_one in zip(ours.items, line.values, their_line["answers"]):
+                    told = (theirs_one["answer"], theirs_one.get("low"), theirs_one.get("high"), theirs_one.get("agreed"),
+                            theirs_one["rows"], theirs_one.get("approximate", False), theirs_one.get("together", True))
+                    if value.value is None:
+                        told = told[:3] + (None,) + told[4:]
+                    assert name == theirs_one["item"] and tuple(value) == told, (value, told)
+
+
+def one_answer_is_a_value():
+    with trefoil.Model(tree) as model:
+        assert abs(model.query("SELECT COUNT(*) FROM t").value - model.total) < 1e-6
+        grouped = model.query("SELECT COUNT(*) FROM t GROUP BY sex")
+        assert [line.group["sex"] for line in grouped] == ["m", "f"] and grouped[-1]["COUNT(*)"].low > 0
+        raises(trefoil.UsageError, "2 lines", lambda: grouped.value)
+        raises(trefoil.QuestionError, "queries()", model.query, QUESTIONS)
+
+
+def read_csv(text):
+    rows = list(csv.reader(io.StringIO(text)))
+    return {name: [row[i] for row in rows[1:]] for i, name in enumerate(rows[0])}
+
+
+def rows_are_those_of_synth():
+    for path, sampling in ((tree, None), (tree, "independent"), (tree, "rounded"), (copula, None)):
+        options = ["--sampling", sampling] if sampling else []
+        written = read_csv(run("synth", path + "/model", "--rows", "300", "--seed", "7", "--out", "-", *options))
+        with trefoil.Model(path) as model:
+            drawn = model.sample(300, seed=7, sampling=sampling, frame=False)
+            missing = {c.name: c.missing for c in model.columns}
+        assert list(drawn) == list(written)
+        for name, values in drawn.items():
+            for ours, theirs in zip(values, written[name]):
+                assert theirs == missing[name] if ours is None else type(ours)(theirs) == ours, (name, ours, theirs)
+        assert None in drawn["bmi"] and None in drawn["ward"]
+
+
+def as_many_rows_as_the_model_stands_for():
+    with trefoil.Model(tree) as model:
+        drawn = model.sample(seed=7, frame=False)
+        assert len(drawn["age"]) == round(model.total)
+        for name in drawn:  # rounded rows have about the model's counts
+            column = model.column(name)
+            for cell, count in model.marginal(name).items():
+                inside = sum(v is cell[0] if cell[0] is None or v is None else
+                             cell[0].low <= v < cell[0].high if isinstance(cell[0], trefoil.Bin) else v == cell[0]
+                             for v in drawn[name])
+                assert abs(inside - count) <= 4 * len(column.values) + 2, (name, cell, inside, count)
+
+
+def marginals_answer_as_questions_do():
+    for path, closeness in ((tree, 1e-9), (copula, 0.02)):
+        with trefoil.Model(path) as model:
+            assert abs(sum(model.marginal("ward").counts) - model.total) < 1e-6  # before anything else is asked
+            m = model.marginal("ward", "sex")
+            assert m.shape == (4, 2) and abs(sum(m.counts) - model.total) < 1e-6
+            asked = model.query("SELECT COUNT(*) FROM t WHERE sex = 'f' AND ward = 'lung'", None).value
+            assert abs(m["lung", "f"] - asked) <= closeness * model.total
+            asked = model.query("SELECT COUNT(*) FROM t WHERE ward IS NULL", None).value
+            assert abs(m[None, "m"] + m[None, "f"] - asked) <= closeness * model.total
+            bins = model.marginal("bmi")
+            assert bins[trefoil.Bin(18.5, 25)] == bins.counts[1]
+            raises_key(lambda: m["lung"])
+            raises_key(lambda: m["lung", "x"])
+
+
+def raises_key(call):
+    try:
+        call()
+    except KeyError:
+        return
+    raise AssertionError("no KeyError")
+
+
+def measurements_are_those_of_the_file():
+    for path in (tree, copula):
+        with open(path + "/measurements.json", encoding="utf-8") as file:
+            said = json.load(file)
+        with trefoil.Model(path) as model:
+            m = model.measurements()
+        assert (m.epsilon, m.delta, m.rho, m.rows_per_person, m.known) == (
+            said["epsilon"], said["delta"], said["rho"], said["rows_per_person"], [])
+        assert [(list(x.columns), x.counts, x.sigma, x.total) for x in m.measurements] == [
+            (x["attributes"], x["values"], x["sigma"], x.get("total")) for x in said["measurements"]]
+
+
+def errors_are_of_their_kind():
+    raises(trefoil.FileError, "/nowhere", trefoil.Model, "/nowhere")
+    raises(OSError, "/nowhere", trefoil.Model, "/nowhere")
+    raises(trefoil.FormatError, "no model", trefoil.Model, folder + "/rows.csv")
+    os.mkdir(folder + "/empty")
+    shutil.copy(tree + "/model", folder + "/empty")
+    open(folder + "/empty/measurements.json", "w").close()
+    raises(trefoil.FormatError, "measurements.json is empty", trefoil.Model(folder + "/empty").measurements)
+    model = trefoil.Model(copula)
+    raises(trefoil.QuestionError, "^", model.query, "SELECT AVG(weight) FROM t")
+    raises(ValueError, "character", model.query, "SELECT\0")
+    raises(trefoil.QuestionError, "colour", model.marginal, "colour")
+    raises(trefoil.QuestionError, 'did you mean "age"?', model.marginal, "sex", "aeg")
+    raises(trefoil.RangeError, "one to 8", model.marginal)
+    raises(trefoil.UsageError, "copula", model.sample, 5, sampling="rounded")
+    raises(trefoil.UsageError, "sampling", model.sample, 5, sampling="any")
+    raises(trefoil.UsageError, "1 or more", model.sample, 0)
+    raises(trefoil.UsageError, "seed", model.sample, 5, seed=-1)
+    raises(trefoil.UsageError, "0.9999", model.query, "SELECT COUNT(*) FROM t", 1)
+    raises(trefoil.RangeError, "fewer", model.sample, 1 << 60)
+    raises(trefoil.RangeError, "fewer", model.sample, 1 << 70)
+    raises(trefoil.UsageError, "or None", model.query, "SELECT COUNT(*) FROM t", 0.3)
+    raises(trefoil.UsageError, "character", trefoil.Model, tree + "\0")
+    raises(trefoil.QuestionError, "character", model.marginal, "age\0")
+    for call, wrong in ((model.query, b"SELECT"), (model.marginal, ["age"]), (model.sample, 2.5), (model.sample, "5"),
+                        (trefoil.Model, 3)):
+        try:
+            call(wrong)
+        except TypeError:
+            continue
+        raise AssertionError(f"no TypeError of {wrong!r}")
+    model.close()
+    model.close()
+    raises(trefoil.UsageError, "closed", model.query, "SELECT COUNT(*) FROM t")
+
+
+def threads_may_share_a_model():
+    found = []
+    with trefoil.Model(tree) as model:
+        def ask():
+            found.append((model.query("SELECT AVG(bmi) FROM t WHERE age < 10").value,
+                          tuple(model.sample(50, frame=False)["age"])))
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    assert len(found) == 4 and len(set(found)) == 1
+
+
+def structures_are_the_headers():
+    from trefoil import _library
+    kinds = [kind for kind in vars(_library).values()
+             if isinstance(kind, type) and kind.__name__.startswith("trefoil_")]
+    assert len(kinds) == 8
+    lines = ['#include "library/trefoil.h"', "#include <stdio.h>", "int main(void) {"]
+    expected = []
+    for kind in kinds:
+        lines.append(f'printf("{kind.__name__} %zu\\n", sizeof(struct {kind.__name__}));')
+        expected.append(f"{kind.__name__} {_library.ctypes.sizeof(kind)}")
+        for name, _ in kind._fields_:
+            lines.append(f'printf("{name} %zu\\n", offsetof(struct {kind.__name__}, {name}));')
+            expected.append(f"{name} {getattr(kind, name).offset}")
+    with open(folder + "/layout.c", "w", encoding="utf-8") as file:
+        file.write("\n".join([*lines, "}"]))
+    subprocess.run(["gcc", "-I" + root, folder + "/layout.c", "-o", folder + "/layout"], check=True)
+    said = subprocess.run([folder + "/layout"], check=True, capture_output=True, text=True).stdout
+    assert said.split("\n")[:-1] == expected, said
+    with open(root + "/library/trefoil.h", encoding="utf-8") as file:
+        constants = dict(re.findall(r"TREFOIL_([A-Z]+) = (\d+)", file.read()))
+    for name in ("LABELS", "WHOLE", "BINS", "COPULA", "OK", "SYSTEM", "MEMORY", "FORMAT", "QUESTION", "RANGE", "USAGE"):
+        assert getattr(_library, name) == int(constants[name]), name
+
+
+def the_page_of_python_runs():
+    with open(root + "/docs/python.md", encoding="utf-8") as file:
+        blocks = re.findall(r"^```python\n(.*?)^```", file.read(), re.M | re.S)
+    assert len(blocks) >= 3
+    with_pandas = have_pandas()
+    names = {}
+    for block in blocks:
+        if "pandas" in block and not with_pandas:
+            continue
+        exec(compile(block.replace('"result"', repr(tree)), "docs/python.md", "exec"), names)
+
+
+class Bytes:
+    """Reads as docs/formats.md describes."""
+
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def take(self, form):
+        values = struct.unpack_from("<" + form, self.data, self.at)
+        self.at += struct.calcsize("<" + form)
+        return values[0] if len(values) == 1 else values
+
+    def block(self):
+        n = self.take("I")
+        self.at += n
+        return self.data[self.at - n:self.at].decode()
+
+    def attribute(self):
+        name, kind, _, missing = self.block(), self.take("B"), self.take("B"), self.take("B")
+        if missing:
+            self.block()
+        values = self.take("I")
+        if kind & 127 == 0:
+            for _ in range(values):
+                self.block()
+        else:
+            self.take("2q" if kind & 127 == 1 else f"{values + 1}d")
+        if kind & 128:
+            self.take("dBBd")
+            for _ in range(self.take("I")):
+                self.block()
+        return name, values + missing
+
+    def clique(self):
+        return [self.take("H") for _ in range(self.take("H"))]
+
+
+def the_file_model_is_as_documented():
+    with open(tree + "/model", "rb") as file:
+        data = file.read()
+    magic = b"trefoil-model-1\n"
+    assert data.startswith(magic) and data[-32:] == hashlib.blake2b(data[:-32], digest_size=32).digest()
+    r = Bytes(data[:-32])
+    r.at = len(magic)
+    attributes = [r.attribute() for _ in range(r.take("I"))]
+    total = r.take("d")
+    cliques = [r.clique() for _ in range(r.take("I"))]
+    assert r.take("I") == 0  # no zeros
+    theta = [r.take("d") for _ in range(r.take("Q"))]
+    assert r.at == len(r.data)
+    weights, sizes = {}, [size for _, size in attributes]
+    for codes in itertools.product(*map(range, sizes)):
+        exponent, offset = 0.0, 0
+        for clique in cliques:
+            cell = 0
+            for a in clique:
+                cell = cell * sizes[a] + codes[a]
+            exponent += theta[offset + cell]
+            offset += math.prod(sizes[a] for a in clique)
+        weights[codes] = exponent
+    top = max(weights.values())
+    weights = {codes: math.exp(x - top) for codes, x in weights.items()}
+    everything = sum(weights.values())
+    with trefoil.Model(tree) as model:
+        assert total == model.total and [name for name, _ in attributes] == [c.name for c in model.columns]
+        counts = model.marginal(*(name for name, _ in attributes)).counts
+    for theirs, weight in zip(counts, weights.values()):
+        assert math.isclose(theirs, total * weight / everything, rel_tol=1e-8, abs_tol=1e-9)
+
+
+def have_pandas():
+    try:
+        import pandas  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def frames_have_what_lists_have():
+    with trefoil.Model(tree) as model:
+        frame, lists = model.sample(200, seed=3), model.sample(200, seed=3, frame=False)
+        assert list(frame.columns) == list(lists) and len(frame) == 200
+        for name, values in lists.items():
+            theirs = [None if v != v else v for v in frame[name].astype(object)]
+            assert theirs == values, name
+        assert str(frame["age"].dtype) == "int64" and str(frame["bmi"].dtype) == "float64"
+        answer = model.query("SELECT AVG(age) FROM t GROUP BY sex")
+        assert list(answer.frame().columns) == ["sex", "AVG(age)", "AVG(age) low", "AVG(age) high", "rows"]
+        marginal = model.marginal("sex", "ward").frame()
+        assert len(marginal) == 8 and math.isclose(marginal["count"].sum(), model.total)
+    of_counts = trefoil.Marginal((trefoil.Column("count", "whole", (0, 1)),), [3.0, 4.0]).frame()
+    assert list(of_counts.columns) == ["count", "count"] and of_counts.values.tolist() == [[0, 3], [1, 4]]
+
+
+CHECKS = [
+    answers_are_the_programs, one_answer_is_a_value, rows_are_those_of_synth, as_many_rows_as_the_model_stands_for,
+    marginals_answer_as_questions_do, measurements_are_those_of_the_file, errors_are_of_their_kind,
+    threads_may_share_a_model, structures_are_the_headers, the_file_model_is_as_documented,
+    the_page_of_python_runs, frames_have_what_lists_have,
+]
+failed = 0
+for number, check in enumerate(CHECKS, 1):
+    words = check.__name__.replace("_", " ")
+    if check is frames_have_what_lists_have and not have_pandas():
+        print(f"# SKIP pandas is absent\nok {number} - {words} # SKIP pandas is absent")
+        continue
+    try:
+        check()
+        print(f"ok {number} - {words}")
+    except Exception:
+        import traceback
+        print("".join("# " + line + "\n" for line in traceback.format_exc().split("\n")), end="")
+        print(f"not ok {number} - {words}")
+        failed = 1
+print(f"1..{len(CHECKS)}")
+sys.exit(failed)

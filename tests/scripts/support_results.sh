@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Two small results for tests of what reads them: FOLDER/tree, which has intervals, and FOLDER/copula.
+#
+#   tests/scripts/support_results.sh FOLDER
+set -eu
+folder=$1
+trefoil=${TREFOIL:-build/gcc/trefoil}
+
+awk 'BEGIN {
+    srand(7)
+    split("surgery cardiology lung", ward, " ")
+    print "age,sex,ward,bmi"
+    for (i = 0; i < 1500; i++) {
+        age = int(20 * rand()); sex = rand() < 0.4 ? "f" : "m"
+        w = 1 + int(3 * rand() * (sex == "f" ? 1 : 0.7))
+        printf "%d,%s,%s,%s\n", age, sex, rand() < 0.1 ? "?" : ward[w], \
+            rand() < 0.05 ? "" : sprintf("%.1f", 14 + age + 20 * rand())
+    }
+}' >"$folder/rows.csv"
+for name in north east west owner office; do
+    "$trefoil" keygen "$folder/$name.key" 2>/dev/null | head -n 1 >"$folder/$name.public"
+done
+study() { # more lines...
+    cat <<X
+study: results
+domain:
+  - {name: age, kind: integer, min: 0, max: 19}
+  - {name: sex, kind: categorical, values: [m, f]}
+  - {name: ward, kind: categorical, values: [surgery, cardiology, lung], missing: "?"}
+  - {name: bmi, kind: numeric, edges: [10, 18.5, 25, 30, 60], step: 0.1, missing: ""}
+budget: {epsilon: 20, delta: 1e-6}
+servers:
+  - {name: north, endpoint: "tcp://127.0.0.1:7100", key: $(cat "$folder/north.public")}
+  - {name: east, endpoint: "tcp://127.0.0.1:7110", key: $(cat "$folder/east.public")}
+  - {name: west, endpoint: "tcp://127.0.0.1:7120", key: $(cat "$folder/west.public")}
+owners:
+  - {name: owner, key: $(cat "$folder/owner.public"), max_rows: 2000}
+analysts:
+  - {name: office, key: $(cat "$folder/office.public")}
+X
+    printf '%s\n' "$@"
+}
+study 'workload: {all: 2}' 'rounds: 5' >"$folder/tree.yaml"
+study 'method: copula' >"$folder/copula.yaml"
+for kind in tree copula; do
+    "$trefoil" aim "$folder/$kind.yaml" "$folder/rows.csv" --out "$folder/$kind" --seed 7 \
+        >"$folder/$kind.log" 2>&1 ||
+        { cat "$folder/$kind.log" >&2; exit 1; }
+done

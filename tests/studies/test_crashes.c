@@ -1,0 +1,606 @@
+/*
+ * A whole study with real processes, of which one or two are killed, or their disk fails, at every
+ * step that changes the disk (harness/preload_fault.c); they are started again, and the run ends.
+ * Then: every round was debited once, what was released is what all three servers have stored, no
+ * upload is lost, ledgers are equal, audit logs hold together; and each fault took one attempt at
+ * one round, so that no round came near to being lost.
+ *
+ * `make test` takes some of the steps, TREFOIL_LONG=1 all of them, with pairs. It also plays
+ * studies whose servers prove what they compute, copulas, and runs that find noise made ahead.
+ */
+#include "harness/cmocka.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "harness/process.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OWNERS 3
+#define ROUNDS 2
+#define PEOPLE 4 /* three servers and the analyst */
+#define ANALYST 3
+
+/* With so many ages each has hardly any rows: a run merges them. */
+static const char many_ages[] = "domain:\n"
+                                "  - {name: age, kind: integer, min: 0, max: 119}\n"
+                                "  - {name: sex, kind: categorical, values: [f, m]}\n"
+                                "  - {name: bmi, kind: numeric, edges: [10, 18.5, 25, 30, 60]}\n"
+                                "  - {name: died, kind: categorical, values: [no, yes]}\n";
+
+struct fault {
+    const char *what; /* a FAULT without its number; NULL: none */
+    long at;
+};
+
+struct stage {
+    struct support_study s;
+    pid_t pid[PEOPLE];
+    char ledger[4096]; /* the text of the last entry of an undisturbed run */
+    long syncs[PEOPLE], writes[PEOPLE];
+    const char *ahead; /* the servers' --noise-ahead */
+    enum kind {
+        AIM,
+        PROVED, /* security: abort */
+        COPULA, /* method: copula */
+        AHEAD   /* noise for the run was made before */
+    } kind;
+};
+
+/* --- processes -------------------------------------------------------------------------------- */
+
+static void arm(const struct stage *c, unsigned who, const struct fault *fault, const char *count)
+{
+    char text[32];
+    support_preload();
+    setenv("FAULT_UNDER", who == ANALYST ? file(c, "out/") : file(c, "server%u/", who), 1);
+    if (fault->what != NULL) {
+        snprintf(text, sizeof text, "%s%ld", fault->what, fault->at);
+        setenv("FAULT", text, 1);
+    }
+    if (count != NULL)
+        setenv("FAULT_TALLY", count, 1);
+}
+
+static void disarm(void)
+{
+    static const char *const names[] = {"FAULT", "FAULT_UNDER", "FAULT_TALLY"};
+    support_unload();
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        unsetenv(names[k]);
+}
+
+static void start(struct stage *c, unsigned who)
+{
+    const char *const serve[] = {"serve",
+                                 c->s.path,
+                                 "--key",
+                                 file(c, "s%u.key", who),
+                                 "--folder",
+                                 file(c, "server%u", who),
+                                 "--listen",
+                                 "127.0.0.1",
+                                 "--noise-ahead",
+                                 c->ahead,
+                                 NULL};
+    const char *const run[] = {"run",   c->s.path,      "--key",     file(c, "a.key"),
+                               "--out", file(c, "out"), "--wait=60", NULL};
+    if (who == ANALYST)
+        c->pid[who] = support_start(file(c, "run.log"), run);
+    else {
+        unlink(file(c, "server%u.log", who));
+        c->pid[who] = support_start(file(c, "server%u.log", who), serve);
+    }
+}
+
+static void start_with(struct stage *c, unsigned who, const struct fault *fault, const char *count)
+{
+    arm(c, who, fault, count);
+    start(c, who);
+    disarm();
+}
+
+/* Whether a process has ended; its exit code, or -1 for a signal. */
+static bool has_ended(struct stage *c, unsigned who, int *code)
+{
+    int status;
+    if (c->pid[who] <= 0 || waitpid(c->pid[who], &status, WNOHANG) != c->pid[who])
+        return false;
+    c->pid[who] = 0;
+    *code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return true;
+}
+
+/* Waits until a server listens or is dead. */
+static void wait_ready(struct stage *c, unsigned who)
+{
+    double end = support_deadline(20);
+    while (support_again(end) && kill(c->pid[who], 0) == 0 &&
+           !support_contains(file(c, "server%u.log", who), "is ready")) {
+        siginfo_t info = {0};
+        if (waitid(P_PID, (id_t)c->pid[who], &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+            info.si_pid == c->pid[who])
+            return;
+    }
+}
+
+/* --- folders ---------------------------------------------------------------------------------- */
+
+static void forget(const struct stage *c, const char *folder)
+{
+    static const char *const names[] = {"store.sqlite",
+                                        "store.sqlite-wal",
+                                        "store.sqlite-shm",
+                                        "audit.log",
+                                        "run.state",
+                                        "loop.state",
+                                        "run.lock",
+                                        "heads",
+                                        "measurements.json",
+                                        "synthetic.csv",
+                                        "stats.json",
+                                        "report.html",
+                                        "model",
+                                        "errors"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        unlink(file(c, "%s/%s", folder, names[k]));
+}
+
+/* As it was when all owners had shared and nothing had been asked. */
+static void restore(struct stage *c)
+{
+    forget(c, "out");
+    support_forget(&c->s);
+    unlink(file(c, "run.log"));
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "server%u", i);
+        forget(c, name);
+        assert_int_equal(
+            support_copy(file(c, "base%u/store.sqlite", i), file(c, "server%u/store.sqlite", i)),
+            ERR_OK);
+        assert_int_equal(
+            support_copy(file(c, "base%u/audit.log", i), file(c, "server%u/audit.log", i)), ERR_OK);
+    }
+}
+
+/* --- playing ---------------------------------------------------------------------------------- */
+
+/* Restarts what ended and has to go on; true while the run has not ended well. */
+static bool tend(struct stage *c, bool downwards, unsigned *runs)
+{
+    unsigned dead[STUDY_SERVERS_MOST], count = 0;
+    int code = 0;
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+        if (has_ended(c, i, &code))
+            dead[count++] = i;
+    for (unsigned k = 0; k < count; k++)
+        start(c, dead[downwards ? count - 1 - k : k]);
+    for (unsigned k = 0; k < count; k++)
+        wait_ready(c, dead[k]);
+    if (!has_ended(c, ANALYST, &code))
+        return true;
+    if (code == 0)
+        return false;
+    if (++*runs > 6) {
+        struct bytes b = {0};
+        if (file_read(file(c, "run.log"), 1 << 20, &b, NULL) == ERR_OK)
+            print_error("%.*s\n", (int)b.size, (const char *)b.data);
+        fail_msg("the run does not end, exit code %d", code);
+    }
+    /* a disk that was full has room again */
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+        if (support_contains(file(c, "server%u.log", i), "cannot ")) {
+            support_kill(&c->pid[i]);
+            start(c, i);
+            wait_ready(c, i);
+        }
+    start(c, ANALYST);
+    return true;
+}
+
+/* A whole study; everybody has their fault. */
+static void play(struct stage *c, const struct fault faults[PEOPLE], bool downwards)
+{
+    double end = support_deadline(120);
+    unsigned runs = 0;
+    restore(c);
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+        start_with(c, i, &faults[i], NULL);
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+        wait_ready(c, i);
+    start_with(c, ANALYST, &faults[ANALYST], NULL);
+    while (tend(c, downwards, &runs))
+        assert_true(support_again(end));
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        support_stop(&c->pid[i]);
+        if (support_contains(file(c, "server%u.log", i), "start the server again")) {
+            start(c, i);
+            wait_ready(c, i);
+            support_stop(&c->pid[i]);
+        }
+    }
+}
+
+/* --- what must be true then ------------------------------------------------------------------- */
+
+static sqlite3 *open_store(const struct stage *c, unsigned i)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(file(c, "server%u/store.sqlite", i), &db), SQLITE_OK);
+    return db;
+}
+
+/* The columns of a query's rows as one text. */
+static void query(sqlite3 *db, const char *sql, char *out, size_t size)
+{
+    sqlite3_stmt *row;
+    size_t n = 0;
+    out[0] = '\0';
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
+    while (sqlite3_step(row) == SQLITE_ROW && n < size)
+        for (int k = 0; k < sqlite3_column_count(row); k++)
+            n += (size_t)snprintf(out + n, size - n, "%s|", sqlite3_column_text(row, k));
+    assert_true(n < size);
+    sqlite3_finalize(row);
+}
+
+/* The next round's values; returns how many bytes. All owners are counted; the values follow. */
+static size_t next_values(sqlite3_stmt *row)
+{
+    int64_t owners;
+    size_t n;
+    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+    n = (size_t)sqlite3_column_bytes(row, 0);
+    assert_true(n > sizeof owners);
+    memcpy(&owners, sqlite3_column_blob(row, 0), sizeof owners);
+    assert_int_equal(owners, OWNERS);
+    return n;
+}
+
+/* The forms of a copula; as integers their noise has a deviation of 2^20. */
+static void forms_are_stored(const json_t *copula, sqlite3_stmt *row)
+{
+    const double kappa = 0x1p20 / json_number_value(json_object_get(copula, "sigma"));
+    const size_t n = next_values(row) / sizeof(int64_t);
+    json_t *form;
+    size_t k;
+    assert_int_equal(json_array_size(json_object_get(copula, "forms")), n - 1);
+    json_array_foreach(json_object_get(copula, "forms"), k, form)
+    {
+        int64_t stored;
+        memcpy(&stored, (const int64_t *)sqlite3_column_blob(row, 0) + 1 + k, sizeof stored);
+        assert_true(fabs(json_number_value(json_object_get(form, "value")) * kappa -
+                         (double)stored) < 1e-9 * fabs((double)stored) + 1e-9);
+    }
+}
+
+/* The released noisy counts are those that a server has stored, divided by its multiplier. */
+static void released_is_stored(const struct stage *c, sqlite3 *db)
+{
+    json_t *doc = json_load_file(file(c, "out/measurements.json"), 0, NULL), *m, *v;
+    sqlite3_stmt *row;
+    size_t k, j, at = 0, n = 0;
+    assert_non_null(doc);
+    assert_int_equal(
+        sqlite3_prepare_v2(db, "SELECT opened FROM rounds ORDER BY number", -1, &row, NULL),
+        SQLITE_OK);
+    json_array_foreach(json_object_get(doc, "measurements"), k, m)
+    {
+        double multiplier = round(0x1p20 / json_number_value(json_object_get(m, "sigma")));
+        json_array_foreach(json_object_get(m, "values"), j, v)
+        {
+            int64_t stored;
+            if (at == n) {
+                n = next_values(row);
+                at = sizeof stored;
+            }
+            memcpy(&stored, (const uint8_t *)sqlite3_column_blob(row, 0) + at, sizeof stored);
+            at += sizeof stored;
+            assert_true(json_number_value(v) == (double)stored / multiplier);
+        }
+    }
+    assert_true(at == n);
+    assert_true(c->kind == COPULA || json_object_get(doc, "merged") != NULL);
+    if (c->kind == COPULA)
+        forms_are_stored(json_object_get(doc, "copula"), row);
+    assert_int_equal(sqlite3_step(row), SQLITE_DONE);
+    sqlite3_finalize(row);
+    json_decref(doc);
+}
+
+static void logs_fit(const struct stage *c)
+{
+    const char *const a[] = {"audit", file(c, "server0/audit.log"), file(c, "server1/audit.log"),
+                             file(c, "server2/audit.log"), NULL};
+    unlink(file(c, "audit.txt"));
+    assert_int_equal(support_run(file(c, "audit.txt"), 20, a), 0);
+}
+
+static void check(struct stage *c)
+{
+    static const char rounds[] =
+        "SELECT hex(head) FROM ledger UNION ALL"
+        " SELECT hex(request) || standing || ifnull(selected, '') || hex(opened) FROM rounds";
+    static char first[1 << 18], other[1 << 18];
+    const char *const all = c->kind == COPULA ? "2|" : "3|";
+    char text[4096];
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        sqlite3 *db = open_store(c, i);
+        query(db, "SELECT COUNT(*) FROM ledger", text, sizeof text);
+        assert_string_equal(text, all);
+        query(db, "SELECT COUNT(*) FROM rounds WHERE standing = 5", text, sizeof text);
+        assert_string_equal(text, all);
+        query(db, "SELECT MIN(attempts) > 0, SUM(attempts) <= 3 + 2, COUNT(entry) FROM rounds",
+              text, sizeof text);
+        assert_string_equal(text, c->kind == PROVED ? "0|1|0|" : "1|1|0|");
+        query(db, "SELECT begun > 0, tries <= 2 * 3, failed FROM guard", text, sizeof text);
+        assert_string_equal(text, c->kind == PROVED ? "1|1|0|" : "0|1|0|");
+        query(db, "SELECT COUNT(*) FROM noise", text, sizeof text);
+        assert_string_equal(text, "0|");
+        query(db, "SELECT COUNT(*) FROM ahead", text, sizeof text);
+        assert_string_equal(text, "0|");
+        query(db, "SELECT COUNT(*) FROM uploads WHERE complete", text, sizeof text);
+        assert_string_equal(text, "3|");
+        query(db,
+              "SELECT CAST(substr(entry, 153) AS TEXT) FROM ledger ORDER BY number DESC LIMIT 1",
+              text, sizeof text);
+        /*
+         * the cost of a copula's forms follows from the counts before them: compared within one run
+         * alone
+         */
+        if (c->ledger[0] == '\0' || (c->kind == COPULA && i == 0))
+            memcpy(c->ledger, text, sizeof text);
+        assert_string_equal(text, c->ledger);
+        query(db, rounds, i == 0 ? first : other, sizeof first);
+        if (i > 0)
+            assert_string_equal(first, other);
+        released_is_stored(c, db);
+        sqlite3_close(db);
+    }
+    logs_fit(c);
+}
+
+/* --- the stage -------------------------------------------------------------------------------- */
+
+static void share(struct stage *c, unsigned owner)
+{
+    const char *const a[] = {
+        "share", c->s.path, file(c, "o%u.csv", owner), "--key", file(c, "o%u.key", owner), NULL};
+    assert_int_equal(
+        support_csv(file(c, "o%u.csv", owner), c->s.study->domain, 400 + 500 * owner, 10 + owner),
+        ERR_OK);
+    assert_int_equal(support_run(file(c, "share.log"), 30, a), 0);
+}
+
+/* How often each server syncs and writes in an undisturbed run. */
+static void take_count(struct stage *c)
+{
+    const struct fault none = {.at = -1};
+    double end = support_deadline(60);
+    int code = 1;
+    restore(c);
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        start_with(c, i, &none, file(c, "tally%u", i));
+        wait_ready(c, i);
+    }
+    start_with(c, ANALYST, &none, file(c, "tally%u", ANALYST));
+    while (!has_ended(c, ANALYST, &code))
+        assert_true(support_again(end));
+    assert_int_equal(code, 0);
+    for (unsigned i = 0; i < PEOPLE; i++) {
+        struct bytes b = {0};
+        support_stop(&c->pid[i]);
+        assert_int_equal(file_read(file(c, "tally%u", i), 1 << 20, &b, &quiet), ERR_OK);
+        for (size_t k = 0; k < b.size; k++)
+            *(b.data[k] == 's' ? &c->syncs[i] : &c->writes[i]) += 1;
+        bytes_clear(&b);
+    }
+    check(c);
+    print_message("# syncs %ld %ld %ld, analyst %ld; writes %ld %ld %ld\n", c->syncs[0],
+                  c->syncs[1], c->syncs[2], c->syncs[3], c->writes[0], c->writes[1], c->writes[2]);
+}
+
+static int stage_of(void **state, enum kind kind)
+{
+    const struct support_options o = {.owners = OWNERS,
+                                      .rounds = ROUNDS,
+                                      .domain = kind == COPULA ? NULL : many_ages,
+                                      .copula = kind == COPULA ? "method: copula\n" : NULL,
+                                      .more = kind == PROVED ? "security: abort\n" : NULL};
+    struct stage *c = memory_array(1, sizeof *c);
+    assert_non_null(c);
+    c->kind = kind;
+    c->ahead = kind == AHEAD ? "1" : "off";
+    *state = c;
+    assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        start(c, i);
+        wait_ready(c, i);
+    }
+    for (unsigned owner = 0; owner < OWNERS; owner++)
+        share(c, owner);
+    for (unsigned i = 0; kind == AHEAD && i < STUDY_SERVERS_MOST; i++)
+        assert_true(support_wait_for(file(c, "server%u.log", i), "all that a run may take", 60));
+    c->ahead = "off";
+    assert_int_equal(mkdir(file(c, "out"), 0700), 0);
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        assert_int_equal(support_stop(&c->pid[i]), 0);
+        assert_int_equal(mkdir(file(c, "base%u", i), 0700), 0);
+        assert_int_equal(
+            support_copy(file(c, "server%u/store.sqlite", i), file(c, "base%u/store.sqlite", i)),
+            ERR_OK);
+        assert_int_equal(
+            support_copy(file(c, "server%u/audit.log", i), file(c, "base%u/audit.log", i)), ERR_OK);
+    }
+    take_count(c);
+    return 0;
+}
+
+static int stage_new(void **state)
+{
+    return stage_of(state, AIM);
+}
+
+static int proving_stage_new(void **state)
+{
+    return stage_of(state, PROVED);
+}
+
+static int copula_stage_new(void **state)
+{
+    return stage_of(state, COPULA);
+}
+
+static int ahead_stage_new(void **state)
+{
+    return stage_of(state, AHEAD);
+}
+
+static int stage_free(void **state)
+{
+    struct stage *c = *state;
+    for (unsigned i = 0; i < PEOPLE; i++)
+        support_kill(&c->pid[i]);
+    support_study_free(&c->s);
+    memory_free(&c);
+    return 0;
+}
+
+static bool is_long(void)
+{
+    return getenv("TREFOIL_LONG") != NULL;
+}
+
+static void one(struct stage *c, unsigned who, const char *what, long at)
+{
+    struct fault faults[PEOPLE] = {{0}};
+    faults[who] = (struct fault){what, at};
+    play(c, faults, false);
+    check(c);
+}
+
+/* --- tests ------------------------------------------------------------------------------------ */
+
+/*
+ * Killed before every even step and after every odd one; in a long run all of both. `make test`
+ * takes only some steps, at intervals and starts that spread all tests over a run.
+ */
+static void killed_at(struct stage *c, unsigned who, long from, long apart)
+{
+    if (is_long())
+        from = apart = 1;
+    for (long at = from; at <= c->syncs[who]; at += apart) {
+        if (is_long() || at % 2 == 0)
+            one(c, who, "kill-before:", at);
+        if (is_long() || at % 2 == 1)
+            one(c, who, "kill-after:", at);
+    }
+}
+
+TEST(a_server_is_killed_at_each_step)
+{
+    for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++)
+        killed_at(*state, who, 1 + 3 * (long)who, 26);
+}
+
+TEST(the_analyst_is_killed_at_each_step)
+{
+    killed_at(*state, ANALYST, 2, 17);
+}
+
+/* Two at once, at steps in a fixed sequence; restarted in either order. */
+TEST(two_are_killed)
+{
+    struct stage *c = *state;
+    uint64_t seed = 4;
+    for (unsigned k = 0; k < (is_long() ? 80 : 2); k++) {
+        struct fault faults[PEOPLE] = {{0}};
+        unsigned a = k % PEOPLE, b = (a + 1 + k / PEOPLE % 3) % PEOPLE;
+        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+        faults[a] = (struct fault){k % 2 ? "kill-before:" : "kill-after:",
+                                   1 + (long)(seed >> 33) % c->syncs[a]};
+        faults[b] = (struct fault){k % 3 ? "kill-after:" : "kill-before:",
+                                   1 + (long)(seed >> 13 & 0xffff) % c->syncs[b]};
+        play(c, faults, k % 2 != 0);
+        check(c);
+    }
+}
+
+TEST(a_sync_fails_at_each_step)
+{
+    struct stage *c = *state;
+    for (unsigned who = 0; who < PEOPLE; who++)
+        for (long at = is_long() ? 1 : 2 + 5 * (long)who; at <= c->syncs[who];
+             at += is_long() ? 1 : 48)
+            one(c, who, "sync:", at);
+}
+
+TEST(a_disk_is_full_at_each_write)
+{
+    struct stage *c = *state;
+    for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++)
+        for (long at = is_long() ? 1 : 7 + 30 * (long)who; at <= c->writes[who];
+             at += is_long() ? 3 : 220)
+            one(c, who, "write+", at);
+}
+
+/*
+ * If servers prove what they compute, each check begins and ends on disk. An interrupted check is a
+ * try; each fault costs few tries, and none fails. The long tests play all of the above this way.
+ */
+static void whoever_proves_is_killed_at_each_step(void **state)
+{
+    struct stage *c = *state;
+    for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++)
+        for (long at = 1 + (is_long() ? 0 : 4 * (long)who); at <= c->syncs[who];
+             at += is_long() ? 1 : 42)
+            one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);
+}
+
+/* One step of each of the two rounds of a copula. The long tests play all of the above this way. */
+static void a_copula_goes_on_at_each_step(void **state)
+{
+    struct stage *c = *state;
+    for (unsigned who = 0; who < PEOPLE; who++)
+        for (long at = 5 + 3 * (long)who; at <= c->syncs[who]; at += 15)
+            one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);
+}
+
+/* Blocks made before, then taken or dropped. The long tests play all of the above this way. */
+static void noise_made_ahead_is_used_once_at_each_step(void **state)
+{
+    struct stage *c = *state;
+    for (unsigned who = 0; who < PEOPLE; who++)
+        for (long at = 2 + 3 * (long)who; at <= c->syncs[who]; at += is_long() ? 1 : 34)
+            one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest proving[] = {
+        cmocka_unit_test(whoever_proves_is_killed_at_each_step),
+    };
+    const struct CMUnitTest copula[] = {
+        cmocka_unit_test(a_copula_goes_on_at_each_step),
+    };
+    const struct CMUnitTest ahead[] = {
+        cmocka_unit_test(noise_made_ahead_is_used_once_at_each_step),
+    };
+    cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
+    return support_run_tests(stage_new, stage_free) +
+           (is_long() ? support_run_tests(proving_stage_new, stage_free) +
+                            support_run_tests(copula_stage_new, stage_free) +
+                            support_run_tests(ahead_stage_new, stage_free)
+                      : cmocka_run_group_tests(proving, proving_stage_new, stage_free) +
+                            cmocka_run_group_tests(copula, copula_stage_new, stage_free) +
+                            cmocka_run_group_tests(ahead, ahead_stage_new, stage_free));
+}

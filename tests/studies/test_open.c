@@ -1,0 +1,267 @@
+/*
+ * Owners that the study does not list, at real servers: what the gate lets a stranger say, what
+ * tokens are good for, and that what they send is counted.
+ */
+#include "harness/cmocka.h"
+
+#include "base/file.h"
+#include "base/secret.h"
+#include "harness/process.h"
+#include "parties/exchange/dials.h"
+#include "parties/study/token.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#define GUESTS 4
+#define ROWS 40 /* of each guest; the listed owner has ten times as many */
+
+struct scene {
+    struct support_study s;
+    pid_t server[STUDY_SERVERS_MOST];
+    struct identity *issuer, *guest[GUESTS];
+    struct study *study; /* with open_owners */
+};
+
+static void scene_free(struct scene *c)
+{
+    assert_true(support_stop_all(c->server));
+    for (unsigned k = 0; k < GUESTS; k++)
+        identity_free(&c->guest[k]);
+    identity_free(&c->issuer);
+    study_free(&c->study);
+    support_study_free(&c->s);
+}
+
+/* Each guest has a key, and all but the last have rows and a token in the file `tokens`. */
+static void make_guests(struct scene *c)
+{
+    struct bytes tokens CLEAN(bytes_clear) = {0};
+    for (unsigned k = 0; k < GUESTS; k++) {
+        struct token t;
+        char text[TOKEN_TEXT_SIZE];
+        assert_int_equal(identity_new(&c->guest[k], NULL), ERR_OK);
+        if (k == GUESTS - 1)
+            break;
+        assert_int_equal(identity_save(c->guest[k], file(c, "p%u.key", k), false, NULL), ERR_OK);
+        assert_int_equal(support_csv(file(c, "p%u.csv", k), c->study->domain, ROWS, 70 + k),
+                         ERR_OK);
+        assert_int_equal(token_make(&t, c->study, c->issuer, k, c->guest[k]->public.sign), ERR_OK);
+        token_text(&t, text);
+        bytes_put_text(&tokens, text);
+        bytes_put_text(&tokens, "\n");
+    }
+    assert_int_equal(file_write(file(c, "tokens"), 0600, tokens.data, tokens.size, NULL), ERR_OK);
+}
+
+static void scene_new(struct scene *c)
+{
+    const struct support_options o = {.owners = 1, .rounds = 1, .epsilon = 40};
+    char open[512], key[KEYS_TEXT_SIZE];
+    *c = (struct scene){0};
+    assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
+    assert_int_equal(identity_new(&c->issuer, NULL), ERR_OK);
+    public_identity_text(&c->issuer->public, key);
+    snprintf(open, sizeof open,
+             "min_owners: 3\nopen_owners: {issuer: %s, max: 1000, max_rows: %d, revoked: [9]}\n"
+             "study:",
+             key, ROWS);
+    assert_true(
+        support_edit(c->s.path, file(c, "open.yaml"), (const char *const[]){"study:", open, NULL}));
+    assert_int_equal(study_load(&c->study, file(c, "open.yaml"), &quiet), ERR_OK);
+    make_guests(c);
+    assert_true(support_serve_all(&c->s, file(c, "open.yaml"), c->server));
+}
+
+/* --- at the gate ------------------------------------------------------------------------------ */
+
+struct stranger {
+    struct netio *netio;
+    struct dial *dial;
+    const struct scene *c;
+};
+
+static void stranger_free(struct stranger *x)
+{
+    dial_free(&x->dial);
+    netio_free(&x->netio);
+}
+
+static void stranger_new(struct stranger *x, const struct scene *c, const struct identity *me)
+{
+    x->c = c;
+    assert_int_equal(netio_new(&x->netio, &quiet), ERR_OK);
+    assert_int_equal(dials_new(&x->dial, x->netio, c->study, me, 0, &quiet), ERR_OK);
+    assert_int_equal(dial_watch(x->dial), ERR_OK);
+}
+
+static enum err ask(struct stranger *x, struct bytes *message)
+{
+    struct reply reply;
+    const int64_t ms = support_patience_ms(10);
+    assert_int_equal(dials_ask(x->dial, message, &reply, ms, ms), ERR_OK);
+    bytes_clear(message);
+    return reply.status;
+}
+
+static enum err ask_status(struct stranger *x)
+{
+    struct bytes message CLEAN(bytes_clear) = {0};
+    bytes_put_u8(&message, MESSAGE_STATUS);
+    return ask(x, &message);
+}
+
+/* Claims to be `who`, shows a token of `number` by `issuer` for the key of `whose`; then asks. */
+static enum err show_and_ask(struct stranger *x, const struct identity *who,
+                             const struct identity *issuer, uint8_t kind, uint8_t *answered)
+{
+    struct bytes message CLEAN(bytes_clear) = {0};
+    struct token t;
+    struct reply reply;
+    const int64_t ms = support_patience_ms(10);
+    assert_int_equal(token_make(&t, x->c->study, issuer, 5, who->public.sign), ERR_OK);
+    bytes_put_u8(&message, kind);
+    assert_int_equal(dials_token(&who->public, &t, &message), ERR_OK);
+    assert_int_equal(dials_ask(x->dial, &message, &reply, ms, ms), ERR_OK);
+    *answered = reply.kind;
+    return reply.status;
+}
+
+/* The same, without asking. */
+static enum err show(struct stranger *x, const struct identity *who, const struct identity *whose,
+                     const struct identity *issuer, uint32_t number)
+{
+    struct bytes message CLEAN(bytes_clear) = {0};
+    struct token t;
+    assert_int_equal(token_make(&t, x->c->study, issuer, number, whose->public.sign), ERR_OK);
+    assert_int_equal(dials_token(&who->public, &t, &message), ERR_OK);
+    return ask(x, &message);
+}
+
+static void expect_turned_away(const struct scene *c)
+{
+    struct stranger x CLEAN(stranger_free) = {0};
+    struct bytes message CLEAN(bytes_clear) = {0};
+    const struct identity *me = c->guest[GUESTS - 1], *other = c->guest[0];
+    uint8_t kind;
+    stranger_new(&x, c, me);
+    assert_int_equal(ask_status(&x), ERR_AGAIN);
+    bytes_put_u8(&message, MESSAGE_TOKEN);
+    assert_non_null(bytes_extend(&message, 100000));
+    assert_int_equal(ask(&x, &message), ERR_FORMAT);
+    assert_int_equal(show(&x, other, other, c->issuer, 0), ERR_AUTH); /* stolen */
+    assert_int_equal(show(&x, me, other, c->issuer, 0), ERR_AUTH);
+    assert_int_equal(show(&x, me, me, me, 5), ERR_AUTH);              /* self-made */
+    assert_int_equal(show(&x, me, me, c->issuer, 9), ERR_REFUSED);    /* revoked */
+    assert_int_equal(show(&x, me, me, c->issuer, 1000), ERR_REFUSED); /* beyond max */
+    assert_int_equal(ask_status(&x), ERR_AGAIN);
+    assert_int_equal(show(&x, me, me, c->issuer, 0), ERR_REFUSED); /* it belongs to another key */
+    assert_int_equal(ask_status(&x), ERR_AGAIN);
+    assert_int_equal(show_and_ask(&x, me, me, MESSAGE_STATUS, &kind), ERR_AUTH);
+    assert_int_equal(kind, MESSAGE_TOKEN);
+    assert_int_equal(show_and_ask(&x, me, c->issuer, MESSAGE_STATUS, &kind), ERR_OK);
+    assert_int_equal(kind, MESSAGE_STATUS);
+    assert_int_equal(ask_status(&x), ERR_OK);
+    /* a token inside is none, and what only others may say stays theirs */
+    assert_int_equal(show_and_ask(&x, me, c->issuer, MESSAGE_TOKEN, &kind), ERR_REFUSED);
+    assert_int_equal(show_and_ask(&x, me, c->issuer, MESSAGE_REQUEST, &kind), ERR_REFUSED);
+    assert_int_equal(show(&x, me, me, c->issuer, 5), ERR_OK);
+}
+
+TEST(a_long_message_does_not_go_with_a_token)
+{
+    struct identity *me CLEAN(identity_free) = NULL;
+    const struct token t = {.number = 1};
+    struct bytes message CLEAN(bytes_clear) = {0};
+    assert_int_equal(identity_new(&me, NULL), ERR_OK);
+    assert_non_null(bytes_extend(&message, 1000));
+    assert_int_equal(dials_token(&me->public, &t, &message), ERR_OK);
+    assert_in_range(message.size, 1001, MESSAGE_TOKEN_MOST);
+    message.size = 0;
+    assert_non_null(bytes_extend(&message, MESSAGE_TOKEN_MOST));
+    assert_int_equal(dials_token(&me->public, &t, &message), ERR_RANGE);
+    assert_int_equal(message.size, MESSAGE_TOKEN_MOST);
+}
+
+/* A client that keeps talking without a token is cut off; others are still heard. */
+static void expect_chatter_cut(const struct scene *c)
+{
+    struct stranger x CLEAN(stranger_free) = {0}, y CLEAN(stranger_free) = {0};
+    struct identity *noisy CLEAN(identity_free) = NULL;
+    struct bytes message CLEAN(bytes_clear) = {0};
+    enum err e = ERR_OK;
+    assert_int_equal(identity_new(&noisy, NULL), ERR_OK);
+    stranger_new(&x, c, noisy);
+    for (unsigned k = 0; k < 200 && e == ERR_OK; k++) { /* bad tokens: each costs a signature */
+        struct token t;
+        assert_int_equal(token_make(&t, c->study, noisy, k, noisy->public.sign), ERR_OK);
+        message.size = 0;
+        assert_int_equal(dials_token(&noisy->public, &t, &message), ERR_OK);
+        e = dial_send(x.dial, message.data, message.size, support_end_ms(10));
+        if (e == ERR_OK)
+            e = dial_receive(x.dial, &message, support_end_ms(10));
+    }
+    assert_int_equal(e, ERR_PEER);
+    stranger_new(&y, c, c->guest[1]);
+    assert_int_equal(show(&y, c->guest[1], c->guest[1], c->issuer, 1), ERR_OK);
+    assert_int_equal(ask_status(&y), ERR_OK);
+}
+
+/* --- uploads ---------------------------------------------------------------------------------- */
+
+static int share(struct scene *c, unsigned k, const char *csv, const char *more)
+{
+    const char *const a[] = {
+        "share",   file(c, "open.yaml"), file(c, "%s", csv), "--key", file(c, "p%u.key", k),
+        "--token", file(c, "tokens"),    "--retries",        "2",     more,
+        NULL};
+    return support_run(file(c, "p%u.log", k), 60, a);
+}
+
+static double total_of(const char *path)
+{
+    json_t *all = json_load_file(path, 0, NULL);
+    const double total = json_number_value(json_object_get(all, "total"));
+    json_decref(all);
+    return total;
+}
+
+TEST(strangers_with_tokens_are_counted)
+{
+    struct scene c CLEAN(scene_free);
+    scene_new(&c);
+    const char *const listed[] = {"share", file(&c, "open.yaml"), file(&c, "o0.csv"),
+                                  "--key", file(&c, "o0.key"),    NULL};
+    const char *const withdraw[] = {
+        "share",   file(&c, "open.yaml"), "--key",      file(&c, "p2.key"),
+        "--token", file(&c, "tokens"),    "--withdraw", NULL};
+    const char *const run[] = {"run",   file(&c, "open.yaml"), "--key", file(&c, "a.key"),
+                               "--out", file(&c, "out"),       NULL};
+    const char *const receipt[] = {"check", file(&c, "open.yaml"), "--receipt",
+                                   file(&c, "token.0.%s.receipt", c.study->name), NULL};
+    assert_int_equal(support_csv(file(&c, "o0.csv"), c.study->domain, 10 * ROWS, 7), ERR_OK);
+    assert_int_equal(support_run(file(&c, "o0.log"), 60, listed), 0);
+    for (unsigned k = 0; k < 3; k++)
+        assert_int_equal(share(&c, k, k == 0 ? "p0.csv" : k == 1 ? "p1.csv" : "p2.csv", NULL), 0);
+    assert_int_equal(share(&c, 0, "p0.csv", NULL), 0); /* the same again */
+    assert_int_not_equal(share(&c, 0, "p1.csv", NULL), 0);
+    assert_true(support_contains(file(&c, "p0.log"), "another upload of this owner"));
+    expect_turned_away(&c);
+    expect_chatter_cut(&c);
+    assert_int_equal(support_run(file(&c, "check.log"), 60, receipt), 0);
+    assert_true(support_contains(file(&c, "check.log"), "the upload of token.0"));
+    assert_int_equal(support_run(file(&c, "p2.log"), 60, withdraw), 0);
+    /* what servers know is on disk */
+    assert_int_equal(support_stop(&c.server[0]), 0);
+    c.server[0] = support_serve(&c.s, 0, file(&c, "open.yaml"));
+    assert_int_equal(share(&c, 1, "p1.csv", NULL), 0);
+    assert_int_equal(support_run(file(&c, "run.log"), 120, run), 0);
+    assert_true(support_contains(file(&c, "run.log"), "the rows of 3 of 1001 are counted"));
+    assert_true(fabs(total_of(file(&c, "out/measurements.json")) - 12 * ROWS) < ROWS / 2);
+}
+
+int main(void)
+{
+    return secret_start() == ERR_OK ? support_run_tests(NULL, NULL) : 1;
+}

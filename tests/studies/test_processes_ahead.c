@@ -1,0 +1,165 @@
+/*
+ * Noise made ahead by real servers: a run that finds it uses it, and comes out like any other; a
+ * request stops its making at once; a server that is killed meanwhile costs nothing.
+ */
+#include "harness/patience.h"
+#include "tests/support/scene.h"
+
+#include <signal.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#define ROUNDS 20 /* their noise takes several blocks of either kind */
+
+/* The result of a query to a server's store. */
+static void look(struct scene *c, unsigned server, const char *sql, char *out, size_t size)
+{
+    sqlite3_stmt *row;
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(file(c, "server%u/store.sqlite", server), &db), SQLITE_OK);
+    sqlite3_busy_timeout(db, 10000);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+    snprintf(out, size, "%s", (const char *)sqlite3_column_text(row, 0));
+    sqlite3_finalize(row);
+    sqlite3_close(db);
+}
+
+static unsigned count_blocks(struct scene *c, unsigned server)
+{
+    char text[32];
+    look(c, server, "SELECT COUNT(*) FROM ahead", text, sizeof text);
+    return (unsigned)atoi(text);
+}
+
+/* No check was abandoned. */
+static void no_tries_are_gone(struct scene *c)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        char text[32];
+        look(c, i, "SELECT tries FROM guard", text, sizeof text);
+        assert_string_equal(text, "0");
+    }
+}
+
+/* All three have the same blocks, of both kinds if there are two. */
+static void all_are_there(struct scene *c)
+{
+    static char first[1 << 14], other[1 << 14];
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+        assert_true(support_wait_for(file(c, "server%u.log", i), "all that a run may take", 60));
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        look(c, i,
+             "SELECT group_concat(kind || hex(name)) FROM"
+             " (SELECT kind, name FROM ahead ORDER BY kind, name)",
+             i == 0 ? first : other, sizeof first);
+        assert_true(i == 0 || strcmp(first, other) == 0);
+    }
+    assert_true(strlen(first) > 32);
+}
+
+/* Exchanges in which server 0 made noise. */
+static json_int_t rounds_of_noise(struct scene *c, const char *path)
+{
+    json_t *doc = json_load_file(path, JSON_REJECT_DUPLICATES, NULL), *noise;
+    json_int_t rounds;
+    assert_non_null(doc);
+    noise = json_object_get(json_array_get(json_object_get(doc, "servers"), 0), "noise");
+    assert_non_null(noise);
+    rounds = json_integer_value(json_object_get(noise, "rounds"));
+    json_decref(doc);
+    (void)c;
+    return rounds;
+}
+
+TEST(a_run_takes_the_noise_that_it_finds)
+{
+    static const struct {
+        const char *noise, *more, *copula;
+    } kinds[] = {{"box-muller", NULL, NULL},
+                 {"box-muller", "security: abort\n", NULL},
+                 {"discrete", "security: abort\n", NULL},
+                 {"box-muller", NULL, "method: copula\n"}};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        const unsigned rounds = kinds[k].copula == NULL ? 3 : 0;
+        const struct support_options o = {.owners = OWNERS,
+                                          .rounds = rounds,
+                                          .ahead = 1,
+                                          .noise = kinds[k].noise,
+                                          .copula = kinds[k].copula,
+                                          .more = kinds[k].more};
+        struct scene c CLEAN(scene_free) = scene_new(&o);
+        share_everything(&c);
+        all_are_there(&c);
+        expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
+        check_measurements(&c, file(&c, "out0/measurements.json"),
+                           c.s.study->workload->one_ways + rounds);
+        check_logs(&c);
+        no_tries_are_gone(&c);
+        assert_int_equal(rounds_of_noise(&c, file(&c, "out0/stats.json")), 0);
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) { /* the budget is spent */
+            assert_int_equal(count_blocks(&c, i), 0);
+            assert_false(support_contains(file(&c, "server%u.log", i), "error"));
+        }
+    }
+}
+
+/* A request in the middle of it; the machine may not let us catch this, so several times. */
+TEST(a_request_does_not_wait_for_it)
+{
+    for (unsigned k = 0; k < 3; k++) {
+        const struct support_options o = {.owners = OWNERS,
+                                          .rounds = ROUNDS,
+                                          .epsilon = 8,
+                                          .ahead = 1,
+                                          .noise = k == 2 ? "discrete" : "box-muller",
+                                          .more = k > 0 ? "security: abort\n" : NULL};
+        struct scene c CLEAN(scene_free) = scene_new(&o);
+        const double end = support_deadline(20);
+        share_everything(&c);
+        while (count_blocks(&c, k) <= k)
+            assert_true(support_again(end));
+        expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
+        check_measurements(&c, file(&c, "out0/measurements.json"),
+                           c.s.study->workload->one_ways + ROUNDS);
+        check_logs(&c);
+        no_tries_are_gone(&c);
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+            assert_false(support_contains(file(&c, "server%u.log", i), "error"));
+    }
+}
+
+TEST(one_server_may_have_it_off)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = 3, .ahead = 1};
+    struct scene c CLEAN(scene_free) = scene_new(&o);
+    assert_int_equal(support_stop(&c.server[1]), 0);
+    unlink(file(&c, "server1.log"));
+    c.s.ahead[1] = 0;
+    start_server(&c, 1, c.s.path);
+    assert_true(support_wait_for(file(&c, "server0.log"), "none is made, because a server", 20));
+    share_everything(&c);
+    expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
+    check_audit(&c, 3, 4);
+}
+
+/* Blocks that are not stored at all three are dropped, and others made. */
+TEST(a_server_that_is_killed_while_it_is_made_costs_nothing)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = ROUNDS, .epsilon = 8, .ahead = 1};
+    for (unsigned k = 0; k < STUDY_SERVERS_MOST; k++) {
+        struct scene c CLEAN(scene_free) = scene_new(&o);
+        const double end = support_deadline(20);
+        share_everything(&c);
+        while (count_blocks(&c, k) <= k)
+            assert_true(support_again(end));
+        support_kill(&c.server[k]);
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+            if (i != k)
+                unlink(file(&c, "server%u.log", i)); /* earlier messages do not count */
+        unlink(file(&c, "server%u.log", k));
+        start_server(&c, k, c.s.path);
+        expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
+        check_audit(&c, ROUNDS, ROUNDS + 1);
+    }
+}

@@ -1,0 +1,188 @@
+/* method: copula over real processes: what comes out, what is logged, and a run that goes on. */
+#include "harness/cmocka.h"
+#include "harness/process.h"
+#include "tests/support/scene.h"
+
+#include "aim/budget/forms.h"
+#include "aim/copula/copula.h"
+#include "aim/copula/copula_model.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+static const char lines[] = "method: copula\n";
+
+static int run_into(struct scene *c, const char *out, const char *more, const char *value)
+{
+    const char *const a[] = {"run",   c->s.path,          "--key", file(c, "a.key"),
+                             "--out", file(c, "%s", out), more,    value,
+                             NULL};
+    return support_run(file(c, "%s.log", out), 60, a);
+}
+
+static struct copula *model_of(struct scene *c, const char *out, struct domain **d)
+{
+    struct copula *model = NULL;
+    assert_int_equal(copula_load(&model, d, file(c, "%s/model", out), &quiet), ERR_OK);
+    return model;
+}
+
+/* Whether a code is in the group of a form; for an ordered attribute it always is. */
+static bool is_in(const json_t *groups, uint16_t code, const json_t *of, size_t i)
+{
+    return groups == NULL || json_integer_value(json_array_get(groups, code)) ==
+                                 json_integer_value(json_array_get(of, i));
+}
+
+/* Sums of the noisy scores' products over all rows, compared with what was opened. */
+static void check_forms(struct scene *c, const char *path)
+{
+    json_t *doc = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+    json_t *copula = json_object_get(doc, "copula"), *form;
+    const double sigma = json_number_value(json_object_get(copula, "sigma"));
+    const json_t *scores = json_object_get(copula, "scores");
+    const struct domain *d = c->s.study->domain;
+    double squares = 0;
+    const json_t *groups = json_object_get(copula, "groups");
+    size_t k, n = json_array_size(json_object_get(copula, "forms"));
+    assert_true(sigma > 0);
+    assert_in_range(n, products_pairs(d->attributes) + 1, copula_forms_most(d)); /* of labels */
+    json_array_foreach(json_object_get(copula, "forms"), k, form)
+    {
+        const json_t *score[2], *group[2], *pair = json_object_get(form, "attributes");
+        const json_t *of = json_object_get(form, "groups");
+        const uint16_t *code[2];
+        double sum = 0, z;
+        for (size_t i = 0; i < 2; i++) {
+            const char *name = json_string_value(json_array_get(pair, i));
+            score[i] = json_object_get(scores, name);
+            code[i] = c->all->column[domain_find(d, name)];
+            group[i] = json_object_get(groups, name); /* or NULL: all its codes are in one */
+        }
+        for (size_t i = 0; i < c->all->rows; i++)
+            if (is_in(group[0], code[0][i], of, 0) && is_in(group[1], code[1][i], of, 1))
+                sum += json_number_value(json_array_get(score[0], code[0][i])) *
+                       json_number_value(json_array_get(score[1], code[1][i]));
+        z = (json_number_value(json_object_get(form, "value")) - sum) / sigma;
+        assert_true(fabs(z) < 6.5);
+        squares += z * z;
+    }
+    assert_true(fabs(squares / (double)n - 1) < 5.8 * sqrt(2 / (double)n) + 34 / (double)n);
+    json_decref(doc);
+}
+
+/* One line for the one-ways and one for the forms, at prices that add up to what was spent. */
+static void check_openings(struct scene *c)
+{
+    check_logs(c);
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        struct audit_file *log = NULL;
+        const struct audit_opening *line[2] = {0};
+        size_t lines_read = 0;
+        assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
+        for (size_t k = 0; k < log->entries; k++)
+            if (log->entry[k].kind == AUDIT_OPEN) {
+                assert_in_range(lines_read, 0, 1);
+                line[lines_read++] = &log->entry[k].opening;
+            }
+        assert_int_equal(lines_read, 2);
+        assert_string_equal(line[0]->reason, "NOISY_MARGINAL");
+        assert_string_equal(line[1]->reason, "NOISY_FORM");
+        assert_string_equal(line[1]->what, "pairs:age,sex,ward,bmi,died");
+        assert_in_range(line[1]->values, products_pairs(c->s.study->domain->attributes) + 1,
+                        copula_forms_most(c->s.study->domain));
+        assert_true(fabs(line[0]->cost + line[1]->cost - line[1]->spent) < 1e-9);
+        assert_true(line[0]->cost > 0 && line[1]->cost > 0);
+        audit_file_free(&log);
+    }
+    assert_true(support_contains(file(c, "audit.txt"), " noisy sums of counts: pairs:"));
+}
+
+/* The model depends on the folder alone: the answers on disk give it again, whoever is there. */
+static void check_same_model(struct scene *c, const char *a, const char *b)
+{
+    struct domain *d[2];
+    struct copula *model[2] = {model_of(c, a, &d[0]), model_of(c, b, &d[1])};
+    const size_t n = model[0]->first[d[0]->attributes];
+    assert_memory_equal(model[0]->correlation, model[1]->correlation, n * n * sizeof(double));
+    for (unsigned i = 0; i < 2; i++) {
+        copula_free(&model[i]);
+        domain_free(&d[i]);
+    }
+}
+
+TEST(a_copula_comes_of_three_servers)
+{
+    const struct support_options o = {.owners = OWNERS,
+                                      .copula = lines,
+                                      .epsilon = 5,
+                                      .workload = "\n  - {attributes: [age, sex, ward]}\n"
+                                                  "  - {attributes: [bmi, died]}"};
+    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct bytes first CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
+    char number[2 * 16 + 1] = "";
+    json_t *stats;
+    share_everything(&c);
+    assert_int_equal(run_into(&c, "out", "--rounds", "3"), 2);
+    expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
+    assert_true(support_contains(file(&c, "out.log"), "10 pairs, in "));
+    check_measurements(&c, file(&c, "out/measurements.json"), 5);
+    check_forms(&c, file(&c, "out/measurements.json"));
+    check_openings(&c);
+    assert_true(support_contains(file(&c, "out/report.html"), "<b>10</b><small>pairs measured"));
+    assert_true(support_contains(file(&c, "out/report.html"), "one number for each two"));
+    assert_true(support_contains(file(&c, "out/report.html"), "Pairs, the strongest first"));
+    assert_false(support_contains(file(&c, "out/report.html"), "chose the marginal"));
+    assert_false(support_contains(file(&c, "out/report.html"), "nan"));
+    /* again without a server: rows and model come from what is there */
+    assert_int_equal(file_read(file(&c, "out/synthetic.csv"), 1 << 20, &first, NULL), ERR_OK);
+    assert_true(support_stop_all(c.server));
+    expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
+    assert_int_equal(file_read(file(&c, "out/synthetic.csv"), 1 << 20, &again, NULL), ERR_OK);
+    assert_int_equal(first.size, again.size);
+    assert_memory_equal(first.data, again.data, first.size);
+    /* and from the servers' stores, if the folder is lost */
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        unlink(file(&c, "server%u.log", i));
+        start_server(&c, i, c.s.path);
+    }
+    stats = json_load_file(file(&c, "out/stats.json"), 0, NULL);
+    snprintf(number, sizeof number, "%s", json_string_value(json_object_get(stats, "run")));
+    json_decref(stats);
+    expect_code(run_into(&c, "second", "--continue", number), 0, file(&c, "second.log"));
+    check_same_model(&c, "out", "second");
+    assert_int_equal(run_into(&c, "third", NULL, NULL), 5); /* the budget is spent */
+}
+
+/*
+ * With records, which servers read again for the forms. Killed as soon as it asks, then when it has
+ * the one-ways: it goes on, and pays nothing twice.
+ */
+TEST(a_copula_goes_on_after_its_analyst_was_killed)
+{
+    static const char *const records[] = {"    max_rows: 1000\n    as: records\n",
+                                          "    max_rows: 2000\n    as: records\n",
+                                          "    max_rows: 4000\n    as: records\n"};
+    const struct support_options o = {.owners = OWNERS,
+                                      .copula = lines,
+                                      .part = records,
+                                      .more = "security: abort\n",
+                                      .round_s = 20};
+    struct scene c CLEAN(scene_free) = scene_new(&o);
+    const char *const a[] = {"run",   c.s.path,        "--key", file(&c, "a.key"),
+                             "--out", file(&c, "out"), NULL};
+    share_everything(&c);
+    for (unsigned k = 0; k < 2; k++) {
+        const char *const until = file(&c, k == 0 ? "out/run.state" : "out/loop.state");
+        pid_t run = support_start(file(&c, "out.log"), a);
+        const double end = support_deadline(60);
+        while (access(until, F_OK) != 0)
+            assert_true(support_again(end));
+        support_kill(&run);
+    }
+    assert_int_equal(access(file(&c, "out/loop.state"), F_OK), 0);
+    expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
+    check_forms(&c, file(&c, "out/measurements.json"));
+    check_logs(&c);
+    assert_int_equal(run_into(&c, "third", NULL, NULL), 5);
+}

@@ -1,0 +1,46 @@
+#include "tests/support/caller.h"
+#include "harness/patience.h"
+
+#include "harness/cmocka.h"
+
+void support_caller_new(struct support_caller *c, const struct support_study *s, const char *key,
+                        unsigned server)
+{
+    *c = (struct support_caller){.me = NULL};
+    assert_int_equal(identity_load(&c->me, support_path(s, "%s", key), NULL), ERR_OK);
+    assert_int_equal(netio_new(&c->netio, NULL), ERR_OK);
+    assert_int_equal(dials_new(&c->dial, c->netio, s->study, c->me, server, NULL), ERR_OK);
+}
+
+void support_caller_free(struct support_caller *c)
+{
+    dial_free(&c->dial);
+    netio_free(&c->netio);
+    identity_free(&c->me);
+    bytes_clear(&c->message);
+}
+
+void support_caller_begin(struct support_caller *c, uint8_t kind)
+{
+    bytes_clear(&c->message);
+    bytes_put_u8(&c->message, kind);
+}
+
+void support_caller_send(struct support_caller *c)
+{
+    assert_int_equal(dial_send(c->dial, c->message.data, c->message.size, support_end_ms(10)),
+                     ERR_OK);
+}
+
+enum err support_caller_hear(struct support_caller *c)
+{
+    assert_int_equal(dial_receive(c->dial, &c->message, support_end_ms(10)), ERR_OK);
+    assert_int_equal(reply_read(&c->reply, &c->message), ERR_OK);
+    return c->reply.status;
+}
+
+enum err support_call(struct support_caller *c)
+{
+    support_caller_send(c);
+    return support_caller_hear(c);
+}

@@ -1,0 +1,311 @@
+#include "tests/support/check.h"
+
+#include "harness/cmocka.h"
+#include "mpc/check/check_numbers.h"
+#include "mpc/circuits/bits.h"
+#include "mpc/move/move.h"
+
+#include <openssl/sha.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A server of a play: which one it is, for the hook. */
+struct player {
+    struct play *play;
+    unsigned index;
+};
+
+static enum err on_sent(void *self, const struct party_sent *at, void *p, size_t n)
+{
+    const struct player *who = self;
+    struct play *play = who->play;
+    assert_true(at->round < PLAY_ROUNDS && at->message < PLAY_MESSAGES);
+    pthread_mutex_lock(&play->lock);
+    bytes_put(&play->sent[who->index][at->round][at->to][at->message], p, n);
+    pthread_mutex_unlock(&play->lock);
+    if (who->index == play->cheat && play->alter != NULL)
+        return play->alter(play, at, p, n);
+    return ERR_OK;
+}
+
+static void on_input(void *self, const struct planes *u, size_t begin, size_t end)
+{
+    const struct player *who = self;
+    if (who->index == who->play->cheat && who->play->input != NULL)
+        who->play->input(who->play, u, begin, end);
+}
+
+static enum err on_begin(void *self)
+{
+    const struct player *who = self;
+    const struct check_guard *guard = &who->play->guard[who->index];
+    if (guard->begin != NULL)
+        TRY(guard->begin(guard->self));
+    who->play->begun[who->index]++;
+    return ERR_OK;
+}
+
+static enum err on_end(void *self)
+{
+    const struct player *who = self;
+    const struct check_guard *guard = &who->play->guard[who->index];
+    who->play->ended[who->index]++;
+    return guard->end != NULL ? guard->end(guard->self) : ERR_OK;
+}
+
+static void on_fail(void *self)
+{
+    const struct player *who = self;
+    const struct check_guard *guard = &who->play->guard[who->index];
+    who->play->failed[who->index]++;
+    if (guard->failed != NULL)
+        guard->failed(guard->self);
+}
+
+static enum err sit(struct party *p, void *shared)
+{
+    struct play *play = shared;
+    struct player who = {play, p->index};
+    const struct party_tamper tamper = {on_input, on_sent, &who};
+    struct check_limits limits = {0};
+    enum err e = ERR_OK;
+    p->log->file = NULL;
+    p->tamper = &tamper;
+    play->party[p->index] = p;
+    if (play->limits != NULL)
+        limits = *play->limits;
+    limits.guard = (struct check_guard){on_begin, on_end, on_fail, &who, NULL};
+    if (play->limits != NULL)
+        e = check_new(p, &limits);
+    if (e == ERR_OK)
+        e = play->job(p, play);
+    if (e == ERR_OK)
+        assert_true(check_clean(p));
+    if (p->index == 0)
+        play->rounds = net_rounds(p->net);
+    if (e != ERR_OK)
+        net_abort(p->net);
+    play->result[p->index] = e;
+    p->tamper = NULL;
+    return e;
+}
+
+void play_run(struct play *play)
+{
+    enum err e;
+    pthread_mutex_init(&play->lock, NULL);
+    e = three_run(7, sit, play, NULL);
+    assert_true(e != ERR_NOMEM && e != ERR_SYSTEM);
+    if (play->cheat == NOBODY)
+        assert_int_equal(e, ERR_OK);
+}
+
+void play_free(struct play *play)
+{
+    pthread_mutex_destroy(&play->lock);
+    for (unsigned s = 0; s < 3; s++) {
+        bytes_clear(&play->opened[s]);
+        for (unsigned k = 0; k < PLAY_ROUNDS * 2 * PLAY_MESSAGES; k++)
+            bytes_clear(&play->sent[s][0][0][0] + k);
+    }
+}
+
+enum err play_open(struct party *p, struct play *play, const struct planes *x)
+{
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
+    const size_t words = bits_words(x->n);
+    uint64_t *out;
+    enum err e = scratch_array(p->scratch, &out, words);
+    for (unsigned k = 0; e == ERR_OK && k < x->width; k++) {
+        e = move_open(p, OPEN_MASKED, RING_BITS, OPERAND(planes_plane(x, k)), x->n, out);
+        if (e == ERR_OK)
+            bytes_put(&play->opened[p->index], out, words * sizeof *out);
+    }
+    return e;
+}
+
+void play_masked(const struct play *play, const struct play *other, uint64_t round,
+                 enum net_peer to, size_t message, size_t words)
+{
+    for (unsigned s = 0; s < 3; s++) {
+        const struct bytes *one = &play->sent[s][round][to][message];
+        assert_true(one->size >= 8 * words && one->size > 0);
+        for (size_t at = 0; at < (words > 0 ? 8 * words : one->size); at += 8)
+            assert_memory_not_equal(one->data + at, other->sent[s][round][to][message].data + at,
+                                    8);
+    }
+}
+
+bool play_opened_right(const struct play *play, const struct play *honest, unsigned server)
+{
+    const struct bytes *got = &play->opened[server], *all = &honest->opened[0];
+    return got->size <= all->size &&
+           (got->size == 0 || memcmp(got->data, all->data, got->size) == 0);
+}
+
+bool play_opened_all(const struct play *play, const struct play *honest, unsigned server)
+{
+    return play_opened_right(play, honest, server) &&
+           play->opened[server].size == honest->opened[0].size;
+}
+
+bool play_has_sent(struct play *play, unsigned server, uint64_t round, enum net_peer to)
+{
+    bool any;
+    pthread_mutex_lock(&play->lock);
+    any = play->sent[server][round][to][0].size > 0;
+    pthread_mutex_unlock(&play->lock);
+    return any;
+}
+
+/* u_k is sent by server k to the next, v_k by server k-1 to the one before it. */
+enum err play_coin(struct play *play, uint64_t round, struct prg **weights)
+{
+    static const char label[] = "trefoil-coin-1";
+    struct bytes all CLEAN(bytes_clear) = {0};
+    uint8_t coin[32];
+    for (unsigned k = 0; k < 6; k++)
+        while (!play_has_sent(play, k % 3, round, (enum net_peer)(k / 3)))
+            sched_yield();
+    pthread_mutex_lock(&play->lock);
+    bytes_put(&all, label, sizeof label);
+    bytes_put(&all, play->sent[0][round][NET_NEXT][0].data + 48, 32);
+    for (unsigned k = 0; k < 3; k++) {
+        bytes_put(&all, play->sent[k][round][NET_NEXT][0].data, 16);
+        bytes_put(&all, play->sent[(k + 2) % 3][round][NET_PREV][0].data, 16);
+    }
+    pthread_mutex_unlock(&play->lock);
+    TRY(bytes_ok(&all));
+    SHA256(all.data, all.size, coin);
+    return prg_new(weights, coin);
+}
+
+/* --- every message, every server -------------------------------------------------------------- */
+
+void play_judge(const struct play *play, const struct play *honest, uint64_t round,
+                const char *what, bool may_go_on)
+{
+    may_go_on = may_go_on || round + 1 == honest->rounds;
+    for (unsigned s = 0; s < 3; s++) {
+        if (s == play->cheat)
+            continue;
+        if (!play_opened_right(play, honest, s))
+            fail_msg("%s: server %u opened something else, cheat %u in round %lu", what, s,
+                     play->cheat, (unsigned long)round);
+        if (play->result[s] == ERR_OK && !may_go_on)
+            fail_msg("%s: server %u noticed nothing, cheat %u in round %lu", what, s, play->cheat,
+                     (unsigned long)round);
+        if (play->result[s] == ERR_OK)
+            assert_true(play_opened_all(play, honest, s));
+        assert_int_equal(play->failed[s], play->result[s] == ERR_CHEAT);
+        assert_in_range(play->begun[s] - play->ended[s], 0, play->result[s] != ERR_OK);
+    }
+}
+
+enum err play_alter_word(struct play *play, const struct party_sent *at, void *p, size_t n)
+{
+    const struct altering *a = play->self;
+    const size_t byte = 8 * a->word;
+    uint64_t w;
+    const bool same = at->to == a->to ? at->message == a->message
+                                      : a->both && at->message == a->other;
+    if (at->round != a->round || !same || byte < at->offset || byte >= at->offset + n)
+        return ERR_OK;
+    memcpy(&w, (uint8_t *)p + byte - at->offset, 8);
+    w = a->how == FLIP ? w ^ 4 : a->how == PLUS_ONE ? w + 1 : w ^ (uint64_t)1 << 63;
+    memcpy((uint8_t *)p + byte - at->offset, &w, 8);
+    play->altered++;
+    return ERR_OK;
+}
+
+/* The message to the next server that equals this one to the previous server. */
+static bool goes_to_both(const struct play *honest, unsigned cheat, uint64_t round, unsigned m,
+                         size_t *other)
+{
+    const struct bytes *sent = &honest->sent[cheat][round][NET_PREV][m];
+    for (*other = 0; *other < PLAY_MESSAGES; (*other)++) {
+        const struct bytes *same = &honest->sent[cheat][round][NET_NEXT][*other];
+        if (same->size == sent->size && memcmp(same->data, sent->data, same->size) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void try_word(const char *name, const struct play *model, const struct play *honest,
+                     unsigned cheat, struct altering a, bool may_go_on)
+{
+    struct play play = *model;
+    play.cheat = cheat;
+    play.alter = play_alter_word;
+    play.self = &a;
+    play_run(&play);
+    assert_int_equal(play.altered, a.both ? 2 : 1);
+    play_judge(&play, honest, a.round, name, may_go_on);
+    play_free(&play);
+}
+
+void play_sweep(const char *name, const struct play *model, bool may_go_on)
+{
+    struct play honest = *model;
+    uint64_t seed = model->n;
+    const bool all = getenv("TREFOIL_LONG") != NULL;
+    const unsigned of = model->sparse > 0 ? model->sparse : 3;
+    honest.cheat = NOBODY;
+    play_run(&honest);
+    for (unsigned k = 0; k < 3 * honest.rounds * 2 * PLAY_MESSAGES; k++) {
+        const unsigned cheat = k % 3, m = k / 3 % PLAY_MESSAGES, to = k / 3 / PLAY_MESSAGES % 2;
+        const uint64_t round = k / 3 / PLAY_MESSAGES / 2;
+        const size_t words = honest.sent[cheat][round][to][m].size / 8;
+        const size_t word[3] = {0, words - 1, words > 0 ? three_random(&seed) % words : 0};
+        const unsigned chosen = (unsigned)(three_random(&seed) % of);
+        for (unsigned w = 0; words > 0 && w < 3; w++)
+            for (unsigned how = 0; how < HOWS; how++) {
+                struct altering a = {round, (enum net_peer)to, m, word[w], how, false, 0};
+                if (!all && (w != chosen || how != (k + w) % HOWS))
+                    continue;
+                try_word(name, model, &honest, cheat, a, may_go_on);
+                a.both = to == NET_PREV && goes_to_both(&honest, cheat, round, m, &a.other);
+                if (a.both)
+                    try_word(name, model, &honest, cheat, a, may_go_on);
+            }
+    }
+    play_free(&honest);
+}
+
+enum err play_and(struct party *p, struct play *play)
+{
+    struct planes x = {0}, y = {0};
+    enum err e = planes_new(&x, 1, play->n);
+    if (e == ERR_OK)
+        e = planes_new(&y, 1, play->n);
+    if (e == ERR_OK)
+        e = bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&y));
+    if (e == ERR_OK)
+        e = play_open(p, play, &x);
+    planes_free(&x);
+    planes_free(&y);
+    return e;
+}
+
+static word128 word_at(enum ring ring, const void *v, size_t i)
+{
+    word128 w = 0;
+    if (v != NULL && ring == RING_BITS)
+        return ((const uint64_t *)v)[i / 64] >> i % 64 & 1;
+    if (v != NULL)
+        memcpy(&w, (const uint8_t *)v + i * ring_size(ring), ring_size(ring));
+    return w;
+}
+
+word128 play_factors(const struct check_record *r, unsigned l, unsigned component, size_t i,
+                     word128 *x, word128 *y)
+{
+    const bool words = r->form[l] == RECORD_WORDS;
+    *x = word_at(words ? r->ring : RING_BITS, r->x[l][component], i);
+    *y = word_at(words                         ? r->ring
+                 : r->form[l] == RECORD_CHOICE ? r->narrow[l]
+                                               : RING_BITS,
+                 r->y[l][component], i);
+    return words ? 1 : r->factor[l];
+}

@@ -1,0 +1,25 @@
+/*
+ * tests/support/command.h - a command of trefoil in a child, since commands write to the process's
+ * own output.
+ */
+#ifndef TREFOIL_TESTS_SUPPORT_COMMAND_H
+#define TREFOIL_TESTS_SUPPORT_COMMAND_H
+
+#include <stddef.h>
+
+/* What one call left behind. */
+struct outcome {
+    int code;
+    char out[32768], err[16384];
+};
+
+/* NULL-ended arguments; output and errors go through these two files. */
+void support_command(struct outcome *o, const char *out, const char *err,
+                     const char *const *arguments);
+
+/* A whole file, which must fit, as a string. */
+void support_text(const char *path, char *to, size_t size);
+/* Fails unless the text has the words. */
+void support_says(const char *text, const char *words);
+
+#endif

@@ -1,0 +1,300 @@
+#include "tests/support/scene.h"
+
+#include "parties/exchange/dials.h"
+
+void start_server(struct scene *c, unsigned i, const char *study)
+{
+    c->server[i] = support_serve(&c->s, i, study);
+    assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 60));
+}
+
+int share(struct scene *c, unsigned owner, const char *study, const char *data)
+{
+    const char *const a[] = {"share", study, data, "--key", file(c, "o%u.key", owner), NULL};
+    return support_run(file(c, "share%u.log", owner), 30, a);
+}
+
+int share_own(struct scene *c, unsigned owner)
+{
+    return share(c, owner, c->s.path, file(c, "o%u.csv", owner));
+}
+
+pid_t start_study(struct scene *c, const char *key, unsigned number)
+{
+    const char *const a[] = {
+        "run", c->s.path, "--key", file(c, "%s", key), "--out", file(c, "out%u", number), NULL};
+    return support_start(file(c, "run%u.log", number), a);
+}
+
+int run_study(struct scene *c, const char *key, unsigned number)
+{
+    return support_wait(start_study(c, key, number), 60);
+}
+
+void expect_code(int code, int expected, const char *output)
+{
+    struct bytes b = {0};
+    if (code != expected && file_read(output, 1 << 20, &b, NULL) == ERR_OK)
+        fprintf(stderr, "exit code %d instead of %d; %s:\n%.*s\n", code, expected, output,
+                (int)b.size, (const char *)b.data); /* cmocka's own output would cut it off */
+    bytes_clear(&b);
+    assert_int_equal(code, expected);
+}
+
+struct scene scene_without_servers(const struct support_options *o)
+{
+    struct scene c = {0};
+    assert_int_equal(support_study_new(&c.s, o, &quiet), ERR_OK);
+    assert_int_equal(table_new(&c.all, c.s.study->domain, 0), ERR_OK);
+    for (unsigned i = 0; i < c.s.owners; i++) {
+        size_t batch = c.s.study->owner[i].batch; /* its owners have the same rows */
+        struct table *t = NULL;
+        assert_int_equal(support_table(&t, c.s.study->domain, 400 + 500 * batch, 10 + batch),
+                         ERR_OK);
+        assert_int_equal(table_write_csv(file(&c, "o%u.csv", i), t, NULL, 1, &quiet), ERR_OK);
+        if (batch == i)
+            assert_int_equal(central_append(c.all, t), ERR_OK);
+        table_free(&t);
+    }
+    return c;
+}
+
+struct scene scene_new(const struct support_options *o)
+{
+    struct scene c = scene_without_servers(o);
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+        start_server(&c, i, c.s.path);
+    return c;
+}
+
+void scene_free(struct scene *c)
+{
+    assert_true(support_stop_all(c->server));
+    table_free(&c->all);
+    support_study_free(&c->s);
+}
+
+uint32_t scene_query(const struct study *study, const json_t *attributes)
+{
+    struct clique clique = {.n = (uint16_t)json_array_size(attributes)};
+    for (size_t i = 0; i < clique.n; i++)
+        clique.attribute[i] = (uint16_t)domain_find(
+            study->domain, json_string_value(json_array_get(attributes, i)));
+    return workload_find(study->workload, &clique);
+}
+
+/* What a run has merged: the group of each code of each attribute. */
+static void read_merges(struct merges *m, const struct domain *d, json_t *merged)
+{
+    const char *name;
+    json_t *list, *group;
+    size_t k;
+    assert_int_equal(merges_none(m, d), ERR_OK);
+    json_object_foreach(merged, name, list)
+    {
+        const uint32_t a = domain_find(d, name), size = d->attribute[a].size;
+        assert_int_equal(memory_new(&m->group[a], size), ERR_OK);
+        assert_int_equal(json_array_size(list), size);
+        m->groups[a] = 0;
+        json_array_foreach(list, k, group)
+        {
+            m->group[a][k] = (uint32_t)json_integer_value(group);
+            m->groups[a] += m->group[a][k] == m->groups[a];
+        }
+    }
+}
+
+/* Replaces counts of codes with the counts that a measurement is of; `merges` NULL: none merged. */
+static uint64_t merge_counts(int64_t *counts, const struct merges *merges,
+                             const struct workload_query *q)
+{
+    int64_t *merged CLEAN(memory_release) = memory_array(q->cells, sizeof *merged);
+    uint32_t *index CLEAN(memory_release) = memory_array(q->cells, sizeof *index);
+    if (merges == NULL)
+        return q->cells;
+    merges_index(merges, &q->clique, index);
+    for (uint64_t i = 0; i < q->cells; i++)
+        merged[index[i]] += counts[i];
+    memcpy(counts, merged, q->cells * sizeof *merged);
+    return merges_cells(merges, &q->clique);
+}
+
+void check_measurements(struct scene *c, const char *path, size_t expected)
+{
+    const struct workload *w = c->s.study->workload;
+    int64_t *counts = memory_array(w->cells, sizeof *counts);
+    int64_t *all = memory_array(w->cells, sizeof *all);
+    struct merges merges CLEAN(merges_clear);
+    json_t *doc = json_load_file(path, JSON_REJECT_DUPLICATES, NULL), *m;
+    double n = 0, sum = 0, squares = 0;
+    size_t k, j;
+    assert_non_null(doc);
+    read_merges(&merges, c->s.study->domain, json_object_get(doc, "merged"));
+    assert_int_equal(tabulate_closure(c->all, w, all), ERR_OK);
+    assert_int_equal(json_array_size(json_object_get(doc, "measurements")), expected);
+    json_array_foreach(json_object_get(doc, "measurements"), k, m)
+    {
+        uint32_t q = scene_query(c->s.study, json_object_get(m, "attributes"));
+        double sigma = json_number_value(json_object_get(m, "sigma"));
+        const bool merged = json_is_true(json_object_get(m, "merged"));
+        json_t *value;
+        assert_true(q < w->queries);
+        memcpy(counts, all + w->query[q].offset, w->query[q].cells * sizeof *counts);
+        assert_int_equal(json_array_size(json_object_get(m, "values")),
+                         merge_counts(counts, merged ? &merges : NULL, &w->query[q]));
+        json_array_foreach(json_object_get(m, "values"), j, value)
+        {
+            double z = (json_number_value(value) - (double)counts[j]) / sigma;
+            assert_true(fabs(z) < 6.5);
+            n++;
+            sum += z;
+            squares += z * z;
+        }
+    }
+    /* fresh noise in each run: bounds that a correct program misses once in 10^8 runs */
+    assert_true(fabs(sum / n) < 5.8 / sqrt(n));
+    assert_true(fabs(squares / n - 1) < 5.8 * sqrt(2 / n) + 34 / n);
+    json_decref(doc);
+    memory_free(&counts);
+    memory_free(&all);
+}
+
+void check_logs(struct scene *c)
+{
+    const char *const a[] = {"audit",
+                             file(c, "server%u/audit.log", 0),
+                             file(c, "server%u/audit.log", 1),
+                             file(c, "server%u/audit.log", 2),
+                             "--study",
+                             c->s.path,
+                             NULL};
+    expect_code(support_run(file(c, "audit.txt"), 10, a), 0, file(c, "audit.txt"));
+    assert_true(support_contains(file(c, "audit.txt"), "the three logs fit together"));
+}
+
+void check_audit(struct scene *c, unsigned selections, unsigned measurements)
+{
+    check_logs(c);
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        struct audit_file *log = NULL;
+        unsigned count[2] = {0, 0};
+        double paid = 0;
+        assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
+        for (size_t k = 0; k < log->entries; k++) {
+            const struct audit_opening *o = &log->entry[k].opening;
+            if (log->entry[k].kind != AUDIT_OPEN)
+                continue;
+            paid += o->cost;
+            assert_true(fabs(paid - o->spent) < 1e-9 ||
+                        strcmp(o->reason, "SELECTED_INDEX") == 0); /* paid for with its marginal */
+            if (strcmp(o->reason, "SELECTED_INDEX") == 0)
+                count[0]++;
+            else {
+                assert_string_equal(o->reason, "NOISY_MARGINAL");
+                assert_string_not_equal(o->what, "-");
+                count[1]++;
+            }
+        }
+        assert_int_equal(count[0], selections);
+        assert_int_equal(count[1], measurements);
+        audit_file_free(&log);
+    }
+}
+
+void leave_out(struct scene *c, unsigned owner)
+{
+    table_free(&c->all);
+    assert_int_equal(table_new(&c->all, c->s.study->domain, 0), ERR_OK);
+    for (unsigned i = 0; i < OWNERS; i++) {
+        struct table *t = NULL;
+        assert_int_equal(support_table(&t, c->s.study->domain, 400 + 500 * i, 10 + i), ERR_OK);
+        if (i != owner)
+            assert_int_equal(central_append(c->all, t), ERR_OK);
+        table_free(&t);
+    }
+}
+
+void share_everything(struct scene *c)
+{
+    for (unsigned i = 0; i < c->s.owners; i++)
+        expect_code(share_own(c, i), 0, file(c, "share%u.log", i));
+}
+
+enum err scene_send(struct scene *c, const struct identity *me, unsigned server,
+                    const struct upload *part)
+{
+    struct netio *netio CLEAN(netio_free) = NULL;
+    struct dial *dial CLEAN(dial_free) = NULL;
+    struct bytes message CLEAN(bytes_clear) = {0};
+    struct reply reply = {0};
+    const int64_t wait_ms = server == 2 ? 500 : 10000;
+    enum err e;
+    assert_int_equal(netio_new(&netio, &quiet), ERR_OK);
+    assert_int_equal(dials_new(&dial, netio, c->s.study, me, server, &quiet), ERR_OK);
+    bytes_put_u8(&message, MESSAGE_UPLOAD);
+    bytes_put(&message, c->s.study->terms.digest, 32);
+    assert_int_equal(upload_write(part, server, false, &message), ERR_OK);
+    e = dials_ask(dial, &message, &reply, wait_ms, wait_ms);
+    if (e == ERR_OK)
+        e = reply.status;
+    return e;
+}
+
+/* --- persons ---------------------------------------------------------------------------------- */
+
+#define PERSONS 300
+
+/* Row i of an owner belongs to this person, whom its table calls "P 0017" or the like. */
+static size_t person_of(unsigned owner, size_t row)
+{
+    return row * (2 * owner + 1) % PERSONS;
+}
+
+struct table *scene_rows(const struct scene *c, unsigned owner)
+{
+    struct table *t = NULL;
+    assert_int_equal(support_table(&t, c->s.study->domain, 400 + 500 * owner, 10 + owner), ERR_OK);
+    assert_int_equal(table_keep_keys(t), ERR_OK);
+    for (size_t i = 0; i < t->rows; i++)
+        t->key[i] = person_of(owner, i);
+    return t;
+}
+
+void scene_name_rows(struct scene *c, unsigned owner, size_t (*person)(unsigned owner, size_t row))
+{
+    struct bytes from CLEAN(bytes_clear) = {0}, to CLEAN(bytes_clear) = {0};
+    const char *line;
+    size_t i = 0;
+    assert_int_equal(file_read(file(c, "o%u.csv", owner), 1 << 20, &from, NULL), ERR_OK);
+    bytes_put_u8(&from, 0);
+    line = (const char *)from.data;
+    for (const char *end; (end = strchr(line, '\n')) != NULL; line = end + 1, i++) {
+        char name[40] = "who,";
+        if (i > 0)
+            snprintf(name, sizeof name, "%s%04zu,", i % 2 ? "P " : "p", person(owner, i - 1));
+        bytes_put_text(&to, name);
+        bytes_put(&to, line, (size_t)(end + 1 - line));
+    }
+    assert_int_equal(file_write(file(c, "o%u.csv", owner), 0600, to.data, to.size, NULL), ERR_OK);
+}
+
+void scene_bound(struct scene *c, unsigned without)
+{
+    size_t surplus;
+    table_free(&c->all);
+    assert_int_equal(table_new(&c->all, c->s.study->domain, 0), ERR_OK);
+    assert_int_equal(table_keep_keys(c->all), ERR_OK);
+    for (unsigned o = 0; o < OWNERS; o++) {
+        struct table *t CLEAN(table_free) = scene_rows(c, o);
+        if (o != without)
+            assert_int_equal(central_append(c->all, t), ERR_OK);
+    }
+    assert_int_equal(table_bound(c->all, c->s.study->rows_per_person, &surplus), ERR_OK);
+    assert_true(surplus > 0);
+}
+
+void scene_name_persons(struct scene *c)
+{
+    for (unsigned i = 0; i < c->s.owners; i++)
+        scene_name_rows(c, i, person_of);
+}

@@ -1,0 +1,152 @@
+#include "tests/support/stores.h"
+
+#include "parties/settings/three/split.h"
+#include "parties/study/study_uploads.h"
+
+enum err open_store(struct bench *b, unsigned i)
+{
+    return store_open(&b->store[i], support_path(&b->s, "server%u", i), b->s.study, &three_split,
+                      b->server[i], i, &quiet);
+}
+
+struct bench bench_new(void)
+{
+    return bench_of(&(const struct support_options){.owners = 2});
+}
+
+struct bench bench_of(const struct support_options *o)
+{
+    struct bench b = {0};
+    struct bytes packed = {0};
+    assert_int_equal(support_study_new(&b.s, o, &quiet), ERR_OK);
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        assert_int_equal(identity_load(&b.server[i], support_path(&b.s, "s%u.key", i), &quiet),
+                         ERR_OK);
+        assert_int_equal(open_store(&b, i), ERR_OK);
+    }
+    assert_int_equal(identity_load(&b.owner, support_path(&b.s, "o1.key"), &quiet), ERR_OK);
+    bytes_extend(&packed, study_upload_bytes(b.s.study, 1));
+    packed.data[3] = 7;
+    assert_int_equal(upload_make(b.parts, &three_split, b.owner, 1,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, b.s.study->terms.digest,
+                                 study_upload_form(b.s.study, 1), &packed),
+                     ERR_OK);
+    bytes_clear(&packed);
+    return b;
+}
+
+void bench_free(struct bench *b)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        store_close(&b->store[i]);
+        identity_free(&b->server[i]);
+        upload_clear(&b->parts[i]);
+    }
+    identity_free(&b->owner);
+    support_study_free(&b->s);
+}
+
+struct store_round round_of(uint8_t run, uint32_t i)
+{
+    struct store_round r = {.sequence = i};
+    memset(r.run, run, sizeof r.run);
+    memset(r.request, (int)i, sizeof r.request);
+    r.stake.of[0] = run;
+    r.stake.from[STAKE_MEASURE] = 10 * i;
+    r.stake.count[STAKE_MEASURE] = 10;
+    return r;
+}
+
+enum err stage_with(struct store *store, const struct store_round *r, const struct ledger *after)
+{
+    struct bytes noise = {0}, ids = {0};
+    uint8_t next[32] = {0};
+    enum err e;
+    bytes_put(&noise, "these are the shares", 20);
+    bytes_put(&ids, "0123456789abcdef", UPLOAD_ID_SIZE);
+    e = store_stage(store, r, after, &ids, &noise, next);
+    bytes_clear(&noise);
+    bytes_clear(&ids);
+    return e;
+}
+
+/* The ledger after one more debit; *head is the one before it. */
+static enum err ledger_after(struct store *store, unsigned price, struct ledger **after,
+                             struct store_head *head)
+{
+    mpq_t cost;
+    enum err e = store_ledger(store, &limits, after, head);
+    mpq_init(cost);
+    mpq_set_ui(cost, price, 1);
+    if (e == ERR_OK)
+        e = ledger_debit(*after, cost, &quiet);
+    mpq_clear(cost);
+    return e;
+}
+
+enum err stage_at(struct store *store, const struct store_round *r, unsigned price)
+{
+    struct ledger *after = NULL;
+    struct store_head head;
+    enum err e = ledger_after(store, price, &after, &head);
+    if (e == ERR_OK)
+        e = stage_with(store, r, after);
+    ledger_free(&after);
+    return e;
+}
+
+enum err stage(struct store *store, const struct store_round *r)
+{
+    return stage_at(store, r, 1);
+}
+
+static enum err bind(struct store *store, const struct store_round *r,
+                     const struct vouchers *vouchers)
+{
+    struct ledger *ledger = NULL;
+    struct store_head head;
+    enum err e = store_ledger(store, &limits, &ledger, &head);
+    ledger_free(&ledger);
+    return e == ERR_OK ? store_bind(store, r, vouchers, &head) : e;
+}
+
+enum err debit(struct store *store, const struct store_round *r, unsigned price)
+{
+    enum err e = stage_at(store, r, price);
+    return e == ERR_OK ? bind(store, r, &(const struct vouchers){0}) : e;
+}
+
+void staged_head(struct store *store, uint8_t next[32])
+{
+    struct ledger *ledger = NULL;
+    struct store_round round;
+    struct store_head head;
+    struct bytes entry = {0};
+    assert_int_equal(store_ledger(store, &limits, &ledger, &head), ERR_OK);
+    assert_int_equal(store_staged(store, &round, &entry), ERR_OK);
+    memcpy(next, head.head, 32);
+    store_chain(entry.data, entry.size, next);
+    ledger_free(&ledger);
+    bytes_clear(&entry);
+}
+
+struct vouchers vouchers_of(const struct bench *b, const uint8_t next[32])
+{
+    struct vouchers v;
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+        assert_int_equal(voucher_sign(b->s.study, b->server[i], next, v.by[i]), ERR_OK);
+    return v;
+}
+
+void debit_times(struct bench *b, unsigned server, unsigned from, unsigned to)
+{
+    for (unsigned i = from; i < to; i++) {
+        const struct store_round r = round_of(1, i);
+        struct vouchers v;
+        uint8_t next[32];
+        assert_int_equal(stage_at(b->store[server], &r, i + 1), ERR_OK);
+        staged_head(b->store[server], next);
+        v = vouchers_of(b, next);
+        assert_int_equal(bind(b->store[server], &r, &v), ERR_OK);
+    }
+}

@@ -1,0 +1,411 @@
+#include "tests/support/whole.h"
+
+#include "parties/settings/three/split.h"
+#include "parties/study/study_uploads.h"
+
+enum err rows_of(const struct whole *w, unsigned o, struct table **t)
+{
+    unsigned first = (unsigned)w->s.study->owner[o].batch;
+    enum err e = support_table(t, w->s.study->domain, 300 + 500 * first, first);
+    if (e == ERR_OK && first != o)
+        (*t)->rows -= 40;
+    return e;
+}
+
+/* Makes the rows' keys, and sorts them as `share` does. */
+static enum err key_rows(const struct whole *w, unsigned o, struct table *t)
+{
+    const struct whole_persons *x = &w->persons;
+    size_t surplus;
+    t->rows = x->empty == o + 1 ? 0 : t->rows;
+    TRY(table_keep_keys(t));
+    for (size_t i = 0; i < t->rows; i++)
+        t->key[i] = (i * (2 * o + 1) % x->count + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    return x->unsorted == o + 1 ? ERR_OK : table_sort(t, 1, &surplus);
+}
+
+/* The columns of `all` that owner o holds. */
+static enum err columns_of(const struct whole *w, unsigned o, const struct table *all,
+                           struct domain **own, struct table **t)
+{
+    const struct study_owner *owner = &w->s.study->owner[o];
+    uint16_t codes[DOMAIN_ATTRIBUTES_MAX];
+    TRY(pack_domain(own, w->s.study, o));
+    TRY(table_new(t, *own, all->rows));
+    for (size_t i = 0; i < all->rows; i++) {
+        for (size_t c = 0; c < owner->columns; c++)
+            codes[c] = all->column[owner->column[c]][i];
+        TRY(table_append(*t, codes));
+    }
+    if (all->key == NULL)
+        return ERR_OK;
+    TRY(table_keep_keys(*t));
+    memcpy((*t)->key, all->key, all->rows * sizeof *all->key);
+    return ERR_OK;
+}
+
+enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts[3],
+                   struct log *log)
+{
+    struct table *all = NULL, *t = NULL;
+    struct domain *own = NULL;
+    struct identity *me = NULL;
+    struct bytes packed = {0};
+    uint8_t secret[UPLOAD_SECRET_SIZE] = {1};
+    enum err e;
+    e = identity_load(&me, support_path(&w->s, "o%u.key", o), log);
+    if (e == ERR_OK)
+        e = rows_of(w, o, &all);
+    if (e == ERR_OK && w->persons.count > 0)
+        e = key_rows(w, o, all);
+    if (e == ERR_OK && changed)
+        all->rows--;
+    if (e == ERR_OK)
+        e = columns_of(w, o, all, &own, &t);
+    if (e == ERR_OK)
+        e = pack_table(w->s.study, o, study_upload_form(w->s.study, o), t, &packed);
+    marks_secret(secret, sizeof secret);
+    marks_secret(packed.data, packed.size);
+    if (e == ERR_OK)
+        e = upload_make(parts, &three_split, me, o, secret, w->s.study->terms.digest,
+                        study_upload_form(w->s.study, o), &packed);
+    for (unsigned i = 0; e == ERR_OK && i < 3; i++) {
+        marks_public(parts[i].vector.data, parts[i].vector.size); /* until the engine gets it */
+        marks_public(&parts[i], sizeof parts[i]);
+    }
+    /* whole rows count once; in a batch, only those that its last owner has too */
+    if (e == ERR_OK && w->s.study->link.on) {
+        w->own[o] = t;
+        w->columns[o] = own;
+        t = NULL;
+        own = NULL;
+    } else if (e == ERR_OK && w->persons.count > 0)
+        e = w->persons.unsorted == o + 1 ? ERR_OK : central_append(w->all, all);
+    else if (e == ERR_OK && !changed && t->domain->attributes == w->s.study->domain->attributes)
+        e = central_append(w->all, all);
+    else if (e == ERR_OK && !changed && w->s.study->owner[o].batch != o)
+        e = central_append(w->all, all);
+    table_free(&all);
+    table_free(&t);
+    domain_free(&own);
+    identity_free(&me);
+    bytes_clear(&packed);
+    return e;
+}
+
+/* What the servers make of the owners' tables; nothing of a batch in which one is not sorted. */
+static enum err link_all(struct whole *w)
+{
+    const struct study_owner *owner = w->s.study->owner;
+    size_t surplus;
+    for (unsigned o = 0; w->persons.unsorted > 0 && o < OWNERS; o++)
+        if (owner[o].batch == owner[w->persons.unsorted - 1].batch) {
+            w->own[o]->rows = 0;
+            w->lacking++;
+        }
+    return central_link(w->all, w->s.study, w->own, &w->linked, &surplus);
+}
+
+static enum err share_all(struct whole *w, struct log *log)
+{
+    size_t surplus;
+    enum err e = table_new(&w->all, w->s.study->domain, 0);
+    if (e == ERR_OK && w->persons.count > 0)
+        e = table_keep_keys(w->all);
+    for (unsigned o = 0; e == ERR_OK && o < OWNERS; o++) {
+        e = share_one(w, o, 0, w->parts[o], log);
+        if (e == ERR_OK && w->s.study->link.on && o == OWNERS - 1)
+            e = link_all(w);
+        else if (e == ERR_OK && w->persons.count > 0 && o == OWNERS - 1)
+            e = table_bound(w->all, w->s.study->rows_per_person, &surplus);
+        if (e == ERR_OK)
+            e = table_new(&w->stage[o], w->s.study->domain, 0);
+        if (e == ERR_OK)
+            e = central_append(w->stage[o], w->all);
+    }
+    return e;
+}
+
+enum err count_all(struct three *g, const struct upload *uploads, size_t count)
+{
+    TRY(tally_add(g->party, &g->tally, uploads, count));
+    TRY(three_finish(g));
+    return check_clean(g->party) ? ERR_OK : ERR_MISUSE;
+}
+
+/* Seeds and vectors are secret. */
+static void mark_upload(struct upload *u)
+{
+    marks_secret(u->seed, sizeof u->seed);
+    marks_secret(u->vector.data, u->vector.size);
+}
+
+/* Adds the uploads of the first `owners` owners. */
+static enum err add_uploads(struct whole *w, struct three *g, unsigned owners)
+{
+    const bool marked = g->party->watch != NULL; /* set by marks_begin() */
+    struct upload held[OWNERS];
+    for (unsigned o = 0; o < owners; o++) {
+        held[o] = w->parts[o][g->party->index];
+        if (marked)
+            mark_upload(&held[o]);
+    }
+    TRY(count_all(g, held, owners));
+    /* the marks reach the counts, so they are not lost on the way */
+    if (marked && g->tally.owners > 0 && marks_reach(g->counts->x.a, 64) != marks_on())
+        return ERR_MISUSE;
+    return ERR_OK;
+}
+
+/* For struct engine_uploads: one owner's, then the others'. */
+static enum err
+read_again(void *self, enum err (*take)(void *taker, const struct upload *uploads, size_t count),
+           void *taker)
+{
+    const struct again *a = self;
+    struct upload held[OWNERS];
+    for (unsigned o = 0; o < OWNERS; o++) {
+        held[o] = a->w->parts[o][a->p->index];
+        if (a->p->watch != NULL)
+            mark_upload(&held[o]);
+    }
+    if (a->w->s.study->owner[0].columns < a->w->s.study->domain->attributes)
+        return take(taker, held, OWNERS);
+    TRY(take(taker, held, 1));
+    return take(taker, held + 1, OWNERS - 1);
+}
+
+/*
+ * Uploads that come between rounds: at the first request one owner's are there, then one more each
+ * time.
+ */
+static enum err next_request(struct seat *s)
+{
+    unsigned owners = ++s->requests < OWNERS ? s->requests : OWNERS;
+    if (s->w->coming == BETWEEN_ROUNDS)
+        TRY(add_uploads(s->w, s->engine, owners));
+    return ERR_OK;
+}
+
+/* Remembers the samples of a range before they are used and wiped. */
+static enum err remember(struct seat *s, const struct tape *range, enum tape_kind kind)
+{
+    const struct share64 *samples = &range->reel[kind].samples;
+    size_t *used = &s->w->used[kind][s->index];
+    if (*used + samples->n > NOISE_MAX)
+        return ERR_RANGE;
+    if (samples->n > 0) {
+        uint64_t *kept = s->w->noise[kind][s->index] + *used;
+        memcpy(kept, samples->a, samples->n * sizeof *kept);
+        if (marks_reach(kept, sizeof *kept) != marks_on())
+            return ERR_MISUSE;
+        marks_public(kept, samples->n * sizeof *kept); /* for the plaintext twin alone */
+    }
+    *used += samples->n;
+    return ERR_OK;
+}
+
+/* Opens what a step asks for, with a range of noise that is then wiped. */
+static enum err open_step(struct seat *s, struct engine_step *step, struct tape *range,
+                          struct told *told)
+{
+    const struct round_statement statement = {.verdict = ERR_OK};
+    struct net *net = s->engine->party->net;
+    const uint8_t signature[2][64] = {{0}};
+    struct round_talk talk = {.net = net, .log = s->engine->log};
+    const bool finished = step->ask->kind != ASK_SELECT ||
+                          counts_finished(three_step(step)->scope.counts,
+                                          three_step(step)->select.squared);
+    uint64_t rounds = net_rounds(net);
+    round_agree(&talk, &statement);
+    TRY(net_settle(net));
+    round_confirm(&talk, ERR_OK, signature);
+    TRY(net_settle(net));
+    TRY(memory_new(&told->value, step->price.cells));
+    if (step->ask->kind == ASK_SELECT)
+        TRY(three_select(s->engine, step, range, talk.seed, &told->selected));
+    TRY(three_measure(s->engine, step, range, told->selected, told->value, &told->values));
+    if (step->ask->kind == ASK_FORMS && !study_counts_pairs(s->engine->study))
+        return ERR_OK; /* blocks of records take more */
+    return net_rounds(net) - rounds > ROUNDS_MAX + (finished ? 0 : ROUNDS_FINISH) ? ERR_RANGE
+                                                                                  : ERR_OK;
+}
+
+/* The same request, with the saved range: other masks, the same values. */
+static enum err open_again(struct seat *s, struct engine_step *step, const struct bytes *kept,
+                           const struct range_place *place, const struct told *told)
+{
+    struct told again CLEAN(told_clear) = {0};
+    struct tape range = {0};
+    enum err e = range_read(&range, place, s->engine->tape.noise, kept);
+    if (e == ERR_OK)
+        e = open_step(s, step, &range, &again);
+    if (e == ERR_OK && (again.values != told->values || again.selected != told->selected ||
+                        memcmp(again.value, told->value, told->values * sizeof *told->value) != 0))
+        e = ERR_MISMATCH;
+    tape_free(&range);
+    return e;
+}
+
+enum err perform(struct seat *s, const struct ask *a, struct told *told)
+{
+    struct engine_step step;
+    struct range_place place;
+    struct bytes kept = {0};
+    struct tape range = {0};
+    enum err e;
+    TRY(three_prepare(s->engine, a, &step));
+    range_next(&s->engine->tape, three_step(&step)->noise, &place);
+    e = three_reserve(s->engine, &step);
+    if (e == ERR_OK && !check_clean(s->engine->party))
+        e = ERR_MISUSE;
+    if (e == ERR_OK)
+        e = range_is_made(&s->engine->tape, three_step(&step)->noise)
+                ? range_cut(&s->engine->tape, three_step(&step)->noise, &range)
+                : ERR_MISUSE;
+    if (e == ERR_OK)
+        e = range_write(&range, &kept);
+    if (e == ERR_OK)
+        e = remember(s, &range, TAPE_GUMBEL);
+    if (e == ERR_OK)
+        e = remember(s, &range, TAPE_GAUSS);
+    if (e == ERR_OK)
+        e = open_step(s, &step, &range, told);
+    if (e == ERR_OK)
+        e = range_return(&s->engine->tape, &range);
+    if (e == ERR_OK && s->w->twice)
+        e = open_again(s, &step, &kept, &place, told);
+    /* only these were used of the Gaussians that were ready for the largest candidate */
+    s->w->used[TAPE_GAUSS][s->index] -= three_step(&step)->noise[TAPE_GAUSS] - told->values;
+    bytes_clear(&kept);
+    tape_free(&range);
+    three_step_clear(&step);
+    return e;
+}
+
+enum err seat_ask(void *self, const struct ask *a, struct told *told)
+{
+    struct seat *s = self;
+    struct whole *w = s->w;
+    TRY(next_request(s));
+    TRY(perform(s, a, told));
+    told->population = s->engine->tally.owners;
+    if (a->kind == ASK_SELECT)
+        w->selected[s->index][w->selections[s->index]++] = a->query[told->selected];
+    return ERR_OK;
+}
+
+struct aim_backend seat_backend(struct seat *seat)
+{
+    return (struct aim_backend){.self = seat, .ask = seat_ask};
+}
+
+enum err load_engine(struct whole *w, struct party *p, struct three **engine)
+{
+    static const uint8_t id[TAPE_ID_SIZE] = {1};
+    static const struct check_guard nobody;
+    enum err e = three_check(p, w->s.study, &nobody);
+    if (e == ERR_OK)
+        e = three_new(engine, p, w->s.study, w->bounds, id, p->log);
+    if (e != ERR_OK)
+        return e;
+    w->again[p->index] = (struct again){w, p};
+    (*engine)->uploads = (struct engine_uploads){read_again, &w->again[p->index]};
+    if (w->coming == BETWEEN_ROUNDS)
+        return e;
+    for (unsigned o = w->coming == ONE_BY_ONE ? 1 : OWNERS; e == ERR_OK && o <= OWNERS; o++)
+        e = add_uploads(w, *engine, o);
+    return e;
+}
+
+static enum err take_look(struct seat *s, uint64_t multiplier)
+{
+    struct told told CLEAN(told_clear) = {0};
+    TRY(perform(s, &(struct ask){.kind = ASK_LOOK, .multiplier = multiplier}, &told));
+    s->w->look[s->index] = told.value[0];
+    return ERR_OK;
+}
+
+enum err run_mpc(struct party *p, void *shared)
+{
+    struct whole *w = shared;
+    struct seat seat = {.w = w, .index = p->index};
+    const struct aim_backend backend = seat_backend(&seat);
+    struct aim_options options;
+    enum err e = marks_begin(p);
+    if (e == ERR_OK)
+        e = load_engine(w, p, &seat.engine);
+    if (e == ERR_OK)
+        e = release_loop_options(w->s.study, w->bounds, &options, p->log);
+    if (e == ERR_OK && options.look.multiplier > 0)
+        e = take_look(&seat, options.look.multiplier);
+    if (e == ERR_OK)
+        e = aim_run(&w->result[p->index], &options, &backend, p->log);
+    three_free(&seat.engine);
+    return e;
+}
+
+void whole_new(struct whole *w, const struct support_options *o)
+{
+    whole_new_persons(w, o, &(const struct whole_persons){0});
+}
+
+void whole_new_persons(struct whole *w, const struct support_options *o,
+                       const struct whole_persons *persons)
+{
+    struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
+    memset(w, 0, sizeof *w);
+    w->persons = *persons;
+    w->lacking = o->link == NULL && persons->unsorted > 0;
+    assert_int_equal(support_study_new(&w->s, o, &log), ERR_OK);
+    assert_int_equal(bounds_new(&w->bounds, w->s.study, &log), ERR_OK);
+    assert_int_equal(share_all(w, &log), ERR_OK);
+    for (unsigned kind = 0; kind < 2; kind++)
+        for (unsigned i = 0; i < 3; i++) {
+            w->noise[kind][i] = memory_array(NOISE_MAX, sizeof(uint64_t));
+            assert_non_null(w->noise[kind][i]);
+        }
+}
+
+void whole_free(struct whole *w)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        aim_result_free(&w->result[i]);
+        memory_free(&w->noise[0][i]);
+        memory_free(&w->noise[1][i]);
+        for (unsigned o = 0; o < OWNERS; o++)
+            upload_clear(&w->parts[o][i]);
+    }
+    for (unsigned o = 0; o < OWNERS; o++) {
+        table_free(&w->stage[o]);
+        table_free(&w->own[o]);
+        domain_free(&w->columns[o]);
+    }
+    table_free(&w->all);
+    bounds_free(&w->bounds);
+    support_study_free(&w->s);
+}
+
+static enum err next_samples(struct replay *r, enum tape_kind kind, size_t n, int64_t *out)
+{
+    if (r->next[kind] + n > r->w->used[kind][0])
+        return ERR_RANGE;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t sum = 0;
+        for (unsigned c = 0; c < 3; c++)
+            sum += r->w->noise[kind][c][r->next[kind] + i];
+        out[i] = (int64_t)sum;
+    }
+    r->next[kind] += n;
+    return ERR_OK;
+}
+
+enum err replay_gauss(void *self, size_t n, int64_t *out)
+{
+    return next_samples(self, TAPE_GAUSS, n, out);
+}
+
+enum err replay_gumbel(void *self, size_t n, int64_t *out)
+{
+    return next_samples(self, TAPE_GUMBEL, n, out);
+}
