@@ -23,6 +23,7 @@ static void world_new(struct world *w)
     memset(w, 0, sizeof *w);
     w->study.owner = w->owner;
     w->study.owners = 2;
+    w->study.servers = 3;
     strcpy(w->study.name, "fuzz");
     strcpy(w->owner[0].name, "a");
     strcpy(w->owner[1].name, "hospital-b");

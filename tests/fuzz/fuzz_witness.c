@@ -19,6 +19,7 @@ static void world_new(struct world *w)
 {
     memset(w, 0, sizeof *w);
     memset(w->study.terms.digest, 7, 32);
+    w->study.servers = 3;
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         const uint8_t seed[32] = {(uint8_t)i, 2};
         snprintf(w->study.server[i].name, STUDY_NAME_SIZE, "s%u", i);

@@ -60,7 +60,7 @@ static struct study_owner owner = {.name = "somebody"};
 
 static struct world empty_world(void)
 {
-    return (struct world){.study = {.owners = 1, .owner = &owner}};
+    return (struct world){.study = {.servers = 3, .owners = 1, .owner = &owner}};
 }
 
 static struct upload_name name_of(unsigned k, unsigned server)

@@ -30,6 +30,7 @@ static void room_new(struct room *r)
         snprintf(r->study.server[i].name, sizeof r->study.server[i].name, "%s",
                  (const char *const[]){"north", "east", "west"}[i]);
     r->study.owners = 5;
+    r->study.servers = 3;
     r->study.owner = r->owner;
     for (unsigned i = 0; i < 5; i++)
         snprintf(r->owner[i].name, sizeof r->owner[i].name, "o%u", i);
