@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/secret.h"
 #include "parties/command/command.h"
+#include "parties/command/settings.h"
 #include "parties/exchange/price.h"
 #include "parties/owner/announce.h"
 #include "parties/owner/book.h"
@@ -13,7 +14,6 @@
 #include "parties/owner/self.h"
 #include "parties/owner/source.h"
 #include "parties/setting/upload.h"
-#include "parties/settings/three/split.h"
 #include "parties/study/roster.h"
 #include "parties/study/study_uploads.h"
 
@@ -128,7 +128,7 @@ struct share {
 static enum err load(struct share *s)
 {
     TRY(study_load(&s->study, s->study_path, s->log));
-    s->split = &three_split;
+    s->split = settings_of(s->study)->split;
     TRY(identity_load(&s->me, s->key, s->log));
     TRY(self_find(&s->self, s->study, &s->me->public, s->token_path, s->status, s->log));
     TRY(roster_check(s->study, s->log));

@@ -12,8 +12,10 @@
 #include "parties/setting/engine.h"
 #include "parties/setting/split.h"
 
+struct audit;
 struct openings;
 struct site;
+struct store;
 
 /* What a server lends its setting for as long as it runs. */
 struct setting_host {
@@ -36,6 +38,8 @@ struct setting {
     /* If it fails, `stop` cleans up. */
     enum err (*start)(void **self, const struct setting_host *host);
     void (*stop)(void **self);
+    /* Of a server that does not run: lets it take part again. `stopped`: it took no part. */
+    enum err (*resume)(struct store *store, struct audit *audit, bool *stopped);
 
     /*
      * Opens a session; `propose`: the message that called us, or NULL at the server that calls;

@@ -45,6 +45,14 @@ static void stop(void **self)
     *self = NULL;
 }
 
+static enum err resume(struct store *store, struct audit *audit, bool *stopped)
+{
+    struct store_guard found;
+    TRY(guard_lift(store, audit, &found));
+    *stopped = store_guard_refuses(&found);
+    return ERR_OK;
+}
+
 /* --- sessions --------------------------------------------------------------------------------- */
 
 /*
@@ -130,6 +138,7 @@ const struct setting trio_setting = {.split = &three_split,
                                      .check = check,
                                      .start = start,
                                      .stop = stop,
+                                     .resume = resume,
                                      .open = open_session,
                                      .close = close_session,
                                      .listen = trio_listen,
