@@ -354,9 +354,23 @@ struct phrase keys_groups(const uint8_t digest[32], unsigned groups)
     return w;
 }
 
+void public_identity_none(struct public_identity *who, const char *name)
+{
+    *who = (struct public_identity){0};
+    crypto_hash_sha256(who->sign, (const uint8_t *)name, strlen(name));
+    memcpy(who->curve, who->sign, sizeof who->curve);
+}
+
+bool public_identity_is_none(const struct public_identity *who)
+{
+    return sodium_is_zero(who->signature, sizeof who->signature) == 1;
+}
+
 struct phrase public_identity_fingerprint(const struct public_identity *who)
 {
     uint8_t digest[32];
+    if (public_identity_is_none(who))
+        return (struct phrase){"not yet"};
     crypto_hash_sha256(digest, who->sign, sizeof who->sign);
     return keys_groups(digest, 4);
 }

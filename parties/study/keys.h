@@ -78,7 +78,14 @@ enum err keys_signature_parse(uint8_t signature[KEYS_SIGNATURE_SIZE], const char
 bool public_identity_equal(const struct public_identity *a, const struct public_identity *b);
 bool public_identity_expired(const struct public_identity *who, uint32_t today);
 
-/* For people to compare over the telephone. It depends on the signing key alone, so it survives a
+/*
+ * Stands for the key that somebody does not have yet, unlike those of others: for a plan, since it
+ * vouches for nothing.
+ */
+void public_identity_none(struct public_identity *who, const char *name);
+bool public_identity_is_none(const struct public_identity *who);
+
+/* For people to compare over the telephone, or "not yet". It depends on the signing key alone, so it survives a
  * change of the CURVE key. */
 struct phrase public_identity_fingerprint(const struct public_identity *who);
 

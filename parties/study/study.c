@@ -10,10 +10,17 @@
 
 #include <string.h>
 
+/* The nodes of the file's keys. */
+struct study_top {
+    const yaml_node_t *name, *domain, *impossible, *workload, *budget, *noise, *score, *method,
+        *copula, *rounds, *security, *servers, *owners, *least, *late, *analysts, *retain,
+        *deadlines, *model, *version, *revoked, *signatures, *person, *link, *open;
+};
+
 /* --- budget, noise, deadlines, model ---------------------------------------------------------- */
 
 static enum err read_budget(struct reading *r, const yaml_node_t *node, const yaml_node_t *person,
-                            const yaml_node_t *link)
+                            const yaml_node_t *link, const yaml_node_t *late)
 {
     struct study *s = r->study;
     const yaml_node_t *epsilon, *delta, *rows, *enforce;
@@ -22,9 +29,15 @@ static enum err read_budget(struct reading *r, const yaml_node_t *node, const ya
                                     {"rows_per_person", false, &rows},
                                     {"enforce_person", false, &enforce}};
     TRY(yaml_mapping(r->file, node, "budget", keys, 4));
-    TRY(study_read_person(r, person, enforce, link));
-    TRY(yaml_number(r->file, epsilon, "epsilon", 1e-4, STUDY_EPSILON_MAX, &s->epsilon));
-    TRY(yaml_number(r->file, delta, "delta", 1e-15, 0.01, &s->delta));
+    TRY(study_go_on(r, study_read_person(r, person, enforce, link)));
+    if (s->enforce_person && s->late_join)
+        TRY(study_go_on(r, yaml_error(r->file, late,
+                                      "which of a person's rows count must not change during a "
+                                      "run, as it may where rows come late; with enforce_person "
+                                      "write wait")));
+    TRY(study_go_on(
+        r, yaml_number(r->file, epsilon, "epsilon", 1e-4, STUDY_EPSILON_MAX, &s->epsilon)));
+    TRY(study_go_on(r, yaml_number(r->file, delta, "delta", 1e-15, 0.01, &s->delta)));
     return study_read_unsigned(r, rows, "rows_per_person", 1, 10000, &s->rows_per_person);
 }
 
@@ -52,12 +65,16 @@ static enum err read_rounds(struct reading *r, const yaml_node_t *node)
     if (strcmp(text, "annealed") != 0)
         return study_read_unsigned(r, node, "rounds", 1, STUDY_ROUNDS_MAX, &r->study->rounds);
     r->study->annealed = true;
+    if (r->study->workload == NULL)
+        return ERR_OK; /* it, or the domain, has a mistake */
     r->study->rounds = schedule_rounds_most(r->study->workload->one_ways, 0, true);
     return ERR_OK;
 }
 
 static enum err lacks(struct reading *r, const char *key)
 {
+    if (r->misspelt)
+        return ERR_OK;
     return yaml_error(r->file, yaml_root(r->file), "the study file lacks the key \"%s\"; add it",
                       key);
 }
@@ -66,10 +83,7 @@ static enum err lacks(struct reading *r, const char *key)
 static enum err read_method(struct reading *r, const yaml_node_t *method,
                             const yaml_node_t *workload)
 {
-    const char *const words[] = {study_method_word(STUDY_AIM), study_method_word(STUDY_COPULA)};
-    size_t kind = STUDY_AIM;
-    TRY(yaml_choice(r->file, method, "method", words, 2, &kind));
-    r->study->method = (enum study_method)kind;
+    const enum study_method kind = r->study->method;
     if (kind == STUDY_COPULA && r->study->domain->attributes < 2)
         return yaml_error(r->file, method, "method: copula needs two attributes at least");
     if (workload != NULL)
@@ -109,21 +123,36 @@ static enum err read_course(struct reading *r, const yaml_node_t *rounds, const 
     return read_copula(r, copula);
 }
 
-/* Keys whose value is one of a few words; the first of each is the default. */
-static enum err read_kinds(struct reading *r, const yaml_node_t *noise, const yaml_node_t *score,
-                           const yaml_node_t *security, const yaml_node_t *late_uploads)
+/* A key whose value is one of a few words; after a mistake it keeps its default. */
+static enum err choose(struct reading *r, const yaml_node_t *node, const char *what,
+                       const char *const *words, size_t count, size_t *kind)
 {
+    size_t chosen = *kind;
+    const enum err e = yaml_choice(r->file, node, what, words, count, &chosen);
+    *kind = e == ERR_OK ? chosen : *kind;
+    return study_go_on(r, e);
+}
+
+/* The first of the words is the default. */
+static enum err read_kinds(struct reading *r, const struct study_top *t)
+{
+    const char *const methods[] = {study_method_word(STUDY_AIM), study_method_word(STUDY_COPULA)};
     const char *const noises[NOISE_KINDS] = {study_noise_word(NOISE_BOX_MULLER),
                                              study_noise_word(NOISE_DISCRETE)};
     const char *const scores[] = {study_score_word(AIM_L1), study_score_word(AIM_L2)};
     const char *const securities[] = {study_security_word(STUDY_SEMI_HONEST),
                                       study_security_word(STUDY_ABORT)};
     static const char *const late[] = {"wait", "join"};
-    size_t kind[4] = {NOISE_BOX_MULLER, AIM_L1, STUDY_SEMI_HONEST, 0};
-    TRY(yaml_choice(r->file, noise, "noise", noises, NOISE_KINDS, &kind[0]));
-    TRY(yaml_choice(r->file, score, "score", scores, 2, &kind[1]));
-    TRY(yaml_choice(r->file, security, "security", securities, 2, &kind[2]));
-    TRY(yaml_choice(r->file, late_uploads, "late_uploads", late, 2, &kind[3]));
+    size_t kind[5] = {NOISE_BOX_MULLER, AIM_L1, STUDY_SEMI_HONEST, 0, STUDY_AIM};
+    unsigned before;
+    TRY(choose(r, t->noise, "noise", noises, NOISE_KINDS, &kind[0]));
+    TRY(choose(r, t->score, "score", scores, 2, &kind[1]));
+    TRY(choose(r, t->security, "security", securities, 2, &kind[2]));
+    TRY(choose(r, t->late, "late_uploads", late, 2, &kind[3]));
+    before = r->mistakes;
+    TRY(choose(r, t->method, "method", methods, 2, &kind[4]));
+    r->method_known = r->mistakes == before;
+    r->study->method = (enum study_method)kind[4];
     r->study->noise = (enum noise_kind)kind[0];
     r->study->score = (enum aim_score)kind[1];
     r->study->security = (enum study_security)kind[2];
@@ -181,8 +210,8 @@ static enum err read_deadlines(struct reading *r, const yaml_node_t *node)
     if (node == NULL)
         return ERR_OK;
     TRY(yaml_mapping(r->file, node, "deadlines", keys, 3));
-    TRY(study_read_unsigned(r, connect, "connect", 1, 3600, &s->connect_s));
-    TRY(study_read_unsigned(r, round, "round", 1, 86400, &s->round_s));
+    TRY(study_go_on(r, study_read_unsigned(r, connect, "connect", 1, 3600, &s->connect_s)));
+    TRY(study_go_on(r, study_read_unsigned(r, round, "round", 1, 86400, &s->round_s)));
     return read_date(r, uploads, "uploads", &s->uploads_until);
 }
 
@@ -197,11 +226,13 @@ static enum err read_model(struct reading *r, const yaml_node_t *node)
     if (node == NULL)
         return ERR_OK;
     TRY(yaml_mapping(r->file, node, "model", keys, 4));
-    TRY(study_read_unsigned(r, mib, "max_mib", 1, 65536, &s->max_mib));
-    TRY(study_read_unsigned(r, iterations, "iterations", 1, 1000000, &s->iterations));
-    TRY(study_read_unsigned(r, final, "final_iterations", 1, 1000000, &s->final_iterations));
-    if (apart == NULL)
-        return ERR_OK;
+    TRY(study_go_on(r, study_read_unsigned(r, mib, "max_mib", 1, 65536, &s->max_mib)));
+    TRY(study_go_on(r,
+                    study_read_unsigned(r, iterations, "iterations", 1, 1000000, &s->iterations)));
+    TRY(study_go_on(
+        r, study_read_unsigned(r, final, "final_iterations", 1, 1000000, &s->final_iterations)));
+    if (apart == NULL || s->workload == NULL)
+        return ERR_OK; /* without a sound domain no column is known */
     TRY(memory_new(&s->apart, s->domain->attributes));
     return study_read_attributes(r, apart, "apart", s->domain->attributes, s->apart, &s->aparts);
 }
@@ -221,69 +252,88 @@ static enum err read_least(struct reading *r, const yaml_node_t *least, const ya
                                &s->min_owners);
 }
 
-static enum err read_study(struct reading *r)
+static enum err read_keys(struct reading *r, struct study_top *t)
 {
-    struct study *s = r->study;
-    const yaml_node_t *root = yaml_root(r->file), *name, *domain, *impossible, *workload, *budget,
-                      *noise, *score, *method, *copula, *rounds, *security, *servers, *owners,
-                      *least, *late, *analysts, *retain, *deadlines, *model, *version, *revoked,
-                      *signatures, *person, *link, *open;
+    const yaml_node_t *root = yaml_root(r->file);
     const struct yaml_key keys[] = {
-        {"study", true, &name},
-        {"domain", true, &domain},
-        {"impossible", false, &impossible},
-        {"workload", false, &workload},
-        {"budget", true, &budget},
-        {"person", false, &person},
-        {"link", false, &link},
-        {"noise", false, &noise},
-        {"score", false, &score},
-        {"method", false, &method},
-        {"copula", false, &copula},
-        {"rounds", false, &rounds},
-        {"security", false, &security},
-        {"servers", true, &servers},
-        {"owners", false, &owners},
-        {"open_owners", false, &open},
-        {"min_owners", false, &least},
-        {"late_uploads", false, &late},
-        {"analysts", true, &analysts},
-        {"retain_days", false, &retain},
-        {"deadlines", false, &deadlines},
-        {"model", false, &model},
-        {"roster", false, &version},
-        {"revoked", false, &revoked},
-        {"signatures", false, &signatures},
+        {"study", true, &t->name},
+        {"domain", true, &t->domain},
+        {"impossible", false, &t->impossible},
+        {"workload", false, &t->workload},
+        {"budget", true, &t->budget},
+        {"person", false, &t->person},
+        {"link", false, &t->link},
+        {"noise", false, &t->noise},
+        {"score", false, &t->score},
+        {"method", false, &t->method},
+        {"copula", false, &t->copula},
+        {"rounds", false, &t->rounds},
+        {"security", false, &t->security},
+        {"servers", true, &t->servers},
+        {"owners", false, &t->owners},
+        {"open_owners", false, &t->open},
+        {"min_owners", false, &t->least},
+        {"late_uploads", false, &t->late},
+        {"analysts", true, &t->analysts},
+        {"retain_days", false, &t->retain},
+        {"deadlines", false, &t->deadlines},
+        {"model", false, &t->model},
+        {"roster", false, &t->version},
+        {"revoked", false, &t->revoked},
+        {"signatures", false, &t->signatures},
     };
+    r->misspelt = true;
     if (!yaml_is_mapping(root))
         return yaml_error(r->file, root,
                           "this is no study file; trefoil init writes an example of one");
     TRY(yaml_mapping(r->file, root, "the study file", keys, sizeof keys / sizeof *keys));
-    TRY(study_read_name(r, name, "study", s->name));
-    TRY(study_read_domain(r, domain));
-    TRY(study_read_impossible(r, impossible));
-    TRY(read_method(r, method, workload));
-    TRY(read_kinds(r, noise, score, security, late));
-    TRY(check_candidates(r, workload));
-    TRY(study_read_link(r, link, late));
-    TRY(read_budget(r, budget, person, link));
-    TRY(read_course(r, rounds, copula, score, late, impossible));
-    if (s->enforce_person && s->late_join)
-        return yaml_error(r->file, late,
-                          "which of a person's rows count must not change during a run, as it may "
-                          "where rows come late; with enforce_person write wait");
-    TRY(owners == NULL && open == NULL ? lacks(r, "owners") : ERR_OK);
-    TRY(study_read_people(r, &(const struct people_nodes){servers, owners, open, link, analysts}));
-    TRY(study_read_unsigned(r, retain, "retain_days", 1, 3650, &s->retain_days));
-    TRY(read_least(r, least, open));
-    TRY(read_deadlines(r, deadlines));
-    TRY(read_model(r, model));
-    TRY(study_read_roster(r, version, revoked, signatures));
-    return study_digest(s);
+    r->misspelt = false;
+    return t->owners == NULL && t->open == NULL ? lacks(r, "owners") : ERR_OK;
 }
 
-enum err study_parse(struct study **study, const char *path, const void *text, size_t n,
-                     struct log *log)
+/* The columns, and what refers to them: that waits until they are sound. */
+static enum err read_columns(struct reading *r, const struct study_top *t)
+{
+    const unsigned before = r->mistakes;
+    if (t->domain == NULL)
+        return read_kinds(r, t);
+    TRY(study_go_on(r, study_read_domain(r, t->domain)));
+    if (r->mistakes > before)
+        return read_kinds(r, t);
+    TRY(study_go_on(r, study_read_impossible(r, t->impossible)));
+    TRY(read_kinds(r, t));
+    if (r->method_known)
+        TRY(study_go_on(r, read_method(r, t->method, t->workload)));
+    return r->study->workload != NULL ? study_go_on(r, check_candidates(r, t->workload)) : ERR_OK;
+}
+
+/* A part with a mistake leaves the others to be read, so that people see all mistakes at once. */
+static enum err read_study(struct reading *r)
+{
+    struct study *s = r->study;
+    struct study_top t = {0};
+    TRY(study_go_on(r, read_keys(r, &t)));
+    if (t.name != NULL)
+        TRY(study_go_on(r, study_read_name(r, t.name, "study", s->name)));
+    TRY(read_columns(r, &t));
+    TRY(study_go_on(r, study_read_link(r, t.link, t.late)));
+    if (t.budget != NULL)
+        TRY(study_go_on(r, read_budget(r, t.budget, t.person, t.link, t.late)));
+    if (r->method_known)
+        TRY(study_go_on(r, read_course(r, t.rounds, t.copula, t.score, t.late, t.impossible)));
+    TRY(study_go_on(r, study_read_people(r, &(const struct people_nodes){
+                                                t.servers, t.owners, t.open, t.link, t.analysts})));
+    TRY(study_go_on(r, study_read_unsigned(r, t.retain, "retain_days", 1, 3650, &s->retain_days)));
+    TRY(study_go_on(r, read_deadlines(r, t.deadlines)));
+    TRY(study_go_on(r, read_model(r, t.model)));
+    if (study_sound(r))
+        TRY(study_go_on(r, read_least(r, t.least, t.open)));
+    TRY(study_go_on(r, study_read_roster(r, t.version, t.revoked, t.signatures)));
+    return study_sound(r) ? study_digest(s) : ERR_STUDY;
+}
+
+static enum err parse(struct study **study, const char *path, const void *text, size_t n,
+                      bool draft, struct log *log)
 {
     struct yaml_file *file CLEAN(yaml_close) = NULL;
     struct study *s CLEAN(study_free) = NULL;
@@ -297,6 +347,7 @@ enum err study_parse(struct study **study, const char *path, const void *text, s
         .noise = NOISE_BOX_MULLER,
         .connect_s = 30,
         .round_s = 120,
+        .servers = 3, /* the only setting so far */
         .max_mib = 80,
         .copula_clip = 2.5,
         .copula_share = 0.5,
@@ -304,7 +355,7 @@ enum err study_parse(struct study **study, const char *path, const void *text, s
         .final_iterations = 1000,
         .roster_version = 1,
     };
-    r = (struct reading){.file = file, .path = path, .log = log, .study = s};
+    r = (struct reading){.file = file, .path = path, .log = log, .study = s, .draft = draft};
     r.quiet = (struct log){.buffer = r.note, .buffer_size = sizeof r.note, .level = LOG_ERROR};
     e = read_study(&r);
     if (e == ERR_NOMEM)
@@ -313,12 +364,32 @@ enum err study_parse(struct study **study, const char *path, const void *text, s
     return memory_hand_over(study, &s);
 }
 
+enum err study_parse(struct study **study, const char *path, const void *text, size_t n,
+                     struct log *log)
+{
+    return parse(study, path, text, n, false, log);
+}
+
+enum err study_parse_draft(struct study **study, const char *path, const void *text, size_t n,
+                           struct log *log)
+{
+    return parse(study, path, text, n, true, log);
+}
+
 enum err study_load(struct study **study, const char *path, struct log *log)
 {
     struct bytes text CLEAN(bytes_clear) = {0};
     *study = NULL;
     TRY(file_read(path, YAML_FILE_MAX, &text, log));
     return study_parse(study, path, text.data, text.size, log);
+}
+
+enum err study_load_draft(struct study **study, const char *path, struct log *log)
+{
+    struct bytes text CLEAN(bytes_clear) = {0};
+    *study = NULL;
+    TRY(file_read(path, YAML_FILE_MAX, &text, log));
+    return study_parse_draft(study, path, text.data, text.size, log);
 }
 
 void study_free(struct study **study)

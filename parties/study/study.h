@@ -80,6 +80,7 @@ struct study_owner {
     uint16_t *column;
     size_t batch;  /* the first owner of the batch; itself if it shares its rows with nobody */
     uint32_t rows; /* which each owner of the batch must have, as they agreed; 0: not given */
+    uint32_t expected_rows; /* for plans alone; 0: not given */
 };
 
 /* Which columns say whose a row is, and which differences between their texts are ignored. */
@@ -140,6 +141,7 @@ struct study {
     bool late_join;      /* rows that come during a run count from its next round on */
     size_t analysts;
     struct study_analyst *analyst;
+    size_t keyless; /* how many of all those have no key yet: only a draft may have any */
     unsigned connect_s, round_s;
     unsigned retain_days;
     int64_t uploads_until; /* seconds since 1970; 0: no deadline */
@@ -163,6 +165,13 @@ struct study {
 
 /* ERR_STUDY, logged, for anything wrong in it; ERR_SYSTEM if the file cannot be read. */
 enum err study_load(struct study **study, const char *path, struct log *log) MUST_CHECK;
+/*
+ * The same, but people may have no key yet, or REPLACE-WITH-KEY-OF- and a name in its place; then
+ * owners need no name either. For what needs nobody: explaining, planning, trying.
+ */
+enum err study_load_draft(struct study **study, const char *path, struct log *log) MUST_CHECK;
+enum err study_parse_draft(struct study **study, const char *path, const void *text, size_t n,
+                           struct log *log) MUST_CHECK;
 /* The same from memory; `path` is for messages, and its folder has the files that a study names. */
 enum err study_parse(struct study **study, const char *path, const void *text, size_t n,
                      struct log *log) MUST_CHECK;
@@ -208,6 +217,10 @@ bool study_linked(const struct study *study, size_t owner);
 bool study_sends_keys(const struct study *study, size_t owner);
 uint32_t study_batch_rows(const struct study *study, size_t first);
 uint32_t study_batch_most(const struct study *study, size_t first);
+/* How many rows count if all owners bring the most, or as many as expected where they say that. */
+uint64_t study_rows(const struct study *study, bool expected);
+/* The key that says so, for messages: "expected_rows" or "max_rows". */
+const char *study_rows_key(const struct study *study);
 /*
  * How this study makes keys of persons, from columns with the study's names or, in the same order,
  * with the names in a list separated by commas. ERR_USAGE, logged, if the number of names differs

@@ -149,7 +149,7 @@ static enum err read_domain_mapping(struct reading *r, const yaml_node_t *node)
         entries[i] = yaml_entry(r->file, node, i);
     qsort(entries, count, sizeof entries[0], by_name);
     for (size_t i = 0; i < count; i++)
-        TRY(read_attribute(r, entries[i].value, entries[i].key));
+        TRY(study_go_on(r, read_attribute(r, entries[i].value, entries[i].key)));
     return ERR_OK;
 }
 
@@ -161,7 +161,7 @@ enum err study_read_domain(struct reading *r, const yaml_node_t *node)
         return read_domain_mapping(r, node);
     TRY(yaml_list(r->file, node, "domain", 1, DOMAIN_ATTRIBUTES_MAX, &count));
     for (size_t i = 0; i < count; i++)
-        TRY(read_attribute(r, yaml_item(r->file, node, i), NULL));
+        TRY(study_go_on(r, read_attribute(r, yaml_item(r->file, node, i), NULL)));
     return ERR_OK;
 }
 

@@ -230,7 +230,7 @@ enum err study_read_impossible(struct reading *r, const yaml_node_t *node)
         return ERR_OK;
     TRY(yaml_list(r->file, node, "impossible", 1, 10000, &count));
     for (size_t i = 0; i < count; i++)
-        TRY(read_combination(r, yaml_item(r->file, node, i)));
+        TRY(study_go_on(r, read_combination(r, yaml_item(r->file, node, i))));
     for (size_t k = 0; k < r->study->zeros; k++)
         tidy(&r->study->zero[k]);
     return ERR_OK;
@@ -247,5 +247,8 @@ enum err study_add_impossible(struct study *study, const char *path, struct log 
     TRY(yaml_parse(&file, path, text.data, text.size, log));
     TRY(yaml_mapping(file, yaml_root(file), "the file of what is impossible", keys, 1));
     r.file = file;
-    return study_read_impossible(&r, node);
+    r.path = path;
+    r.log = log;
+    TRY(study_read_impossible(&r, node));
+    return study_sound(&r) ? ERR_OK : ERR_STUDY;
 }

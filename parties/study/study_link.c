@@ -51,6 +51,26 @@ uint32_t study_batch_most(const struct study *study, size_t first)
     return batch_rows(study, first, false);
 }
 
+/* Rows that are joined are no more than any of their owners expects. */
+uint64_t study_rows(const struct study *study, bool expected)
+{
+    uint64_t all = (uint64_t)study->open.most * study->open.each.max_rows;
+    for (size_t i = 0; i < study->owners; i++) {
+        uint32_t rows = study->owner[i].batch == i ? study_batch_most(study, i) : 0;
+        for (size_t k = i; expected && k < study->owners; k++)
+            if (study->owner[k].batch == i && study->owner[k].expected_rows > 0 &&
+                study->owner[k].expected_rows < rows)
+                rows = study->owner[k].expected_rows;
+        all += rows;
+    }
+    return all;
+}
+
+const char *study_rows_key(const struct study *study)
+{
+    return study_rows(study, true) < study_rows(study, false) ? "expected_rows" : "max_rows";
+}
+
 /* --- the key ---------------------------------------------------------------------------------- */
 
 static enum err read_mapping(struct reading *r, const yaml_node_t *node)

@@ -87,16 +87,13 @@ enum err study_read_open(struct reading *r, const yaml_node_t *node, struct peop
     struct study_open *o = &r->study->open;
     struct study_owner *each = &o->each;
     const yaml_node_t *issuer, *most, *rows, *revoked;
-    const struct yaml_key keys[] = {{"issuer", true, &issuer},
+    const struct yaml_key keys[] = {{"issuer", !r->draft, &issuer},
                                     {"max", true, &most},
                                     {"max_rows", false, &rows},
                                     {"revoked", false, &revoked}};
     unsigned number = 0;
-    if (node == NULL)
-        return ERR_OK;
     TRY(yaml_mapping(r->file, node, "open_owners", keys, 4));
     TRY(check_persons(r, node));
-    TRY(study_read_key(r, issuer, &o->issuer));
     TRY(study_read_unsigned(r, most, "max", 1, STUDY_OPEN_MAX, &number));
     o->most = number;
     *each = (struct study_owner){.name = "open_owners", .max_rows = 1, .batch = SIZE_MAX};
@@ -108,7 +105,6 @@ enum err study_read_open(struct reading *r, const yaml_node_t *node, struct peop
     TRY(memory_new(&each->column, each->columns));
     for (size_t a = 0; a < each->columns; a++)
         each->column[a] = (uint16_t)a;
-    people->person[people->count++] = (struct person){
-        .name = each->name, .key = &o->issuer, .name_node = node, .key_node = issuer};
+    TRY(study_read_member(r, node, issuer, each->name, &o->issuer, people));
     return read_revoked(r, revoked);
 }

@@ -144,18 +144,22 @@ static enum err read_batches(struct reading *r, struct batch_part *parts)
 static enum err read_owner(struct reading *r, const yaml_node_t *node, struct study_owner *o,
                            struct batch_part *part, struct people *people)
 {
-    const yaml_node_t *name, *key, *most, *least, *padded, *as;
+    const yaml_node_t *name, *key, *most, *least, *padded, *as, *expected;
     const struct yaml_key keys[] = {
-        {"name", true, &name},          {"key", true, &key},
+        {"name", !r->draft, &name},     {"key", !r->draft, &key},
         {"max_rows", true, &most},      {"min_rows", false, &least},
         {"pad_to", false, &padded},     {"as", false, &as},
         {"batch", false, &part->batch}, {"columns", false, &part->columns},
-        {"rows", false, &part->rows},
+        {"rows", false, &part->rows},   {"expected_rows", false, &expected},
     };
     TRY(yaml_mapping(r->file, node, "an owner", keys, sizeof keys / sizeof *keys));
     part->node = node;
-    TRY(study_read_name(r, name, "name", o->name));
-    TRY(study_read_key(r, key, &o->key));
+    if (name != NULL)
+        TRY(study_read_name(r, name, "name", o->name));
+    else
+        snprintf(o->name, sizeof o->name, "owner-%zu", (size_t)(o - r->study->owner) + 1);
+    TRY(study_go_on(
+        r, study_read_member(r, name != NULL ? name : node, key, o->name, &o->key, people)));
     TRY(study_read_unsigned(r, most, "max_rows", 1, INT32_MAX, &o->max_rows));
     TRY(study_read_unsigned(r, least, "min_rows", 0, o->max_rows, &o->min_rows));
     TRY(study_read_unsigned(r, part->rows, "rows", o->min_rows > 0 ? o->min_rows : 1, o->max_rows,
@@ -165,17 +169,21 @@ static enum err read_owner(struct reading *r, const yaml_node_t *node, struct st
     TRY(read_form(r, as, &o->as));
     while ((o->max_rows >> o->bits) != 0)
         o->bits++;
-    people->person[people->count++] = (struct person){
-        .name = o->name, .key = &o->key, .name_node = name, .key_node = key};
-    return ERR_OK;
+    return study_read_unsigned(r, expected, "expected_rows", o->min_rows > 0 ? o->min_rows : 1,
+                               o->max_rows, &o->expected_rows);
 }
 
 enum err study_read_owners(struct reading *r, const yaml_node_t *node, struct people *people)
 {
     struct study *s = r->study;
     struct batch_part *parts CLEAN(memory_release) = NULL;
-    TRY(memory_new(&parts, s->owners));
-    for (size_t i = 0; i < s->owners; i++)
-        TRY(read_owner(r, yaml_item(r->file, node, i), &s->owner[i], &parts[i], people));
-    return read_batches(r, parts);
+    size_t count;
+    TRY(yaml_list(r->file, node, "owners", 1, STUDY_OWNERS_MAX, &count));
+    TRY(memory_new(&s->owner, count));
+    s->owners = count;
+    TRY(memory_new(&parts, count));
+    for (size_t i = 0; i < count; i++)
+        TRY(study_go_on(
+            r, read_owner(r, yaml_item(r->file, node, i), &s->owner[i], &parts[i], people)));
+    return study_sound(r) ? read_batches(r, parts) : ERR_OK;
 }

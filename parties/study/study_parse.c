@@ -3,6 +3,24 @@
 
 #include <string.h>
 
+#define MISTAKES_MOST 20
+
+enum err study_go_on(struct reading *r, enum err e)
+{
+    if (e != ERR_STUDY)
+        return e;
+    if (++r->mistakes < MISTAKES_MOST)
+        return ERR_OK;
+    if (r->mistakes == MISTAKES_MOST)
+        log_error(r->log, "%s: there may be more mistakes; correct these first", r->path);
+    return ERR_STUDY;
+}
+
+bool study_sound(const struct reading *r)
+{
+    return r->mistakes == 0;
+}
+
 enum err study_note(struct reading *r, enum err e, const yaml_node_t *node)
 {
     if (e == ERR_OK || e == ERR_NOMEM)

@@ -16,11 +16,22 @@ struct reading {
     struct log *log;
     struct study *study;
     const yaml_node_t *keep; /* in `link`, until the owners are known */
+    bool draft;              /* people may have no keys yet */
+    bool misspelt;           /* a key of the file is none, and may be one that seems to lack */
+    bool method_known;       /* aim or copula, given or by default */
+    unsigned mistakes;       /* so far */
     char note[768];          /* what aim/ logged about a part, to be logged with its place */
     struct log quiet;
 };
 
 /* --- small parts, study_parse.c --------------------------------------------------------------- */
+
+/*
+ * Goes on after a mistake in one part, so that a file's mistakes are all logged at once: ERR_OK,
+ * unless there are too many, or it is another error. study_sound(): there was none so far.
+ */
+enum err study_go_on(struct reading *r, enum err e) MUST_CHECK;
+bool study_sound(const struct reading *r);
 
 /* Logs with its place an error from aim/ that `quiet` caught (except lack of memory). */
 enum err study_note(struct reading *r, enum err e, const yaml_node_t *node) MUST_CHECK;
@@ -73,17 +84,21 @@ struct person {
 
 struct people {
     struct person *person;
-    size_t count;
+    size_t count, room;
 };
 
 struct people_nodes {
     const yaml_node_t *servers, *owners, *open, *link, *analysts;
 };
+/* The key of somebody, `called` so, and into `people`; in a draft the key may not be there yet. */
+enum err study_read_member(struct reading *r, const yaml_node_t *name, const yaml_node_t *key,
+                           const char *called, struct public_identity *who,
+                           struct people *people) MUST_CHECK;
 enum err study_read_people(struct reading *r, const struct people_nodes *nodes) MUST_CHECK;
 /* The key `open_owners`, whose issuer is added to `people` (study_open.c). */
 enum err study_read_open(struct reading *r, const yaml_node_t *node,
                          struct people *people) MUST_CHECK;
-/* The study's `owners`, whose number is known, added to `people` (study_owners.c). */
+/* The study's `owners`, added to `people` (study_owners.c). */
 enum err study_read_owners(struct reading *r, const yaml_node_t *node,
                            struct people *people) MUST_CHECK;
 /* By which form each owner is bounded, counts or records: from public values (study_uploads.c). */

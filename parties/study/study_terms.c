@@ -243,6 +243,12 @@ static void put_roster(const struct study *s, struct bytes *b)
             bytes_put_u64(b, i);
             bytes_put_string(b, s->server[i].rank[k]);
         }
+    for (size_t i = 0; i < s->owners; i++)
+        if (s->owner[i].expected_rows > 0) {
+            bytes_put_string(b, "expected_rows");
+            bytes_put_u64(b, i);
+            bytes_put_u32(b, s->owner[i].expected_rows);
+        }
     if (s->aparts > 0)
         bytes_put_string(b, "apart");
     for (size_t i = 0; i < s->aparts; i++)

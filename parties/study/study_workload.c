@@ -72,19 +72,26 @@ static enum err read_clique(struct reading *r, const yaml_node_t *node, struct c
     return ERR_OK;
 }
 
+static enum err read_marginal(struct reading *r, const yaml_node_t *node, struct clique *clique,
+                              double *weight)
+{
+    const yaml_node_t *attributes, *given;
+    const struct yaml_key keys[] = {{"attributes", true, &attributes}, {"weight", false, &given}};
+    TRY(yaml_mapping(r->file, node, "a marginal of the workload", keys, 2));
+    TRY(read_clique(r, attributes, clique));
+    *weight = 1;
+    return given == NULL ? ERR_OK : yaml_number(r->file, given, "weight", 1e-6, 1e6, weight);
+}
+
 static enum err read_cliques(struct reading *r, const yaml_node_t *node, struct clique *cliques,
                              double *weights, size_t count)
 {
-    const yaml_node_t *attributes, *weight;
-    const struct yaml_key keys[] = {{"attributes", true, &attributes}, {"weight", false, &weight}};
-    for (size_t i = 0; i < count; i++) {
-        const yaml_node_t *item = yaml_item(r->file, node, i);
-        TRY(yaml_mapping(r->file, item, "a marginal of the workload", keys, 2));
-        TRY(read_clique(r, attributes, &cliques[i]));
-        weights[i] = 1;
-        if (weight != NULL)
-            TRY(yaml_number(r->file, weight, "weight", 1e-6, 1e6, &weights[i]));
-    }
+    const unsigned before = r->mistakes;
+    for (size_t i = 0; i < count; i++)
+        TRY(study_go_on(r,
+                        read_marginal(r, yaml_item(r->file, node, i), &cliques[i], &weights[i])));
+    if (r->mistakes > before)
+        return ERR_OK;
     return study_note(
         r, workload_new(&r->study->workload, r->study->domain, cliques, weights, count, &r->quiet),
         node);

@@ -74,6 +74,8 @@ struct fixture {
 /* `text` with `find`, which must occur once, replaced. */
 struct bytes edited(const char *text, const char *find, const char *replace);
 
+/* The text with keys filled in, without its NUL; the caller clears it. */
+struct bytes with_keys(const struct fixture *f, const char *text);
 enum err parse_text(struct fixture *f, const char *text, struct study **study);
 enum err parse_edit(struct fixture *f, const char *find, const char *replace, struct study **study);
 int setup(void **state);
