@@ -27,7 +27,7 @@ static const struct {
     [MESSAGE_PIECE] = {FROM_ANALYSTS},
 };
 
-bool message_allowed(uint8_t kind, enum role role, unsigned ways)
+bool message_allowed(uint8_t kind, enum study_role role, unsigned ways)
 {
     return kind < MESSAGE_KINDS && (rules[kind].from >> role & 1) != 0 &&
            (rules[kind].way & ~ways) == 0;

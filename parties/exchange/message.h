@@ -34,7 +34,7 @@ enum { MESSAGE_GIVEN = 1, MESSAGE_PASSED = 2 }; /* from owners; from the server 
  * Whether a server that takes vectors in these ways takes a message of this kind from a role. It
  * does not take a token, which only makes its sender an owner.
  */
-bool message_allowed(uint8_t kind, enum role role, unsigned ways);
+bool message_allowed(uint8_t kind, enum study_role role, unsigned ways);
 
 /* No message is much longer: longer vectors and requests are sent in parts of this many bytes. */
 #define MESSAGE_PART_MAX ((size_t)256 << 10)

@@ -52,6 +52,6 @@ enum err courier_withdraw(struct courier *courier, struct receipt *receipt, bool
 enum err courier_status(struct courier *courier, struct server_status status[]) MUST_CHECK;
 
 /* The traffic so far. */
-struct traffic courier_traffic(const struct courier *courier);
+struct dials_traffic courier_traffic(const struct courier *courier);
 
 #endif

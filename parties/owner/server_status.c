@@ -82,7 +82,7 @@ static void describe_owner(FILE *out, const struct study *study, const struct sp
                            const struct server_status status[], size_t owner, bool *left_out)
 {
     const struct at_servers at = count_servers(study, status, owner);
-    struct phrase time = {""};
+    struct words_text time = {""};
     bool known = at.answer == study->servers;
     *left_out = false;
     if (status[0].answered)
@@ -153,7 +153,7 @@ static void describe_open(FILE *out, const struct study *study, const struct ser
 
 static void describe_due(FILE *out, int64_t due)
 {
-    const struct phrase date = date_text(due);
+    const struct words_text date = date_text(due);
     if (due != 0 && date_now() >= due)
         fprintf(out,
                 "The study's retain_days were over on %s: the servers are\n"

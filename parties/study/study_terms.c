@@ -286,7 +286,7 @@ const char *study_part_words(const char *part)
     return part;
 }
 
-struct phrase study_fingerprint(const struct study *study)
+struct words_text study_fingerprint(const struct study *study)
 {
-    return keys_groups(study->terms.digest, 6);
+    return identity_groups(study->terms.digest, 6);
 }
