@@ -153,7 +153,7 @@ static enum err compare(unsigned server, const struct round_statement *own,
 }
 
 /* What each server states. */
-struct statements {
+struct round_statements {
     unsigned servers;
     const struct round_statement *by[STUDY_SERVERS_MOST];
 };
@@ -162,8 +162,8 @@ struct statements {
  * Each component of the noise has two holders, and all servers hear what both say of it. If
  * that differs, a new round is not bound, and one that is bound cannot be opened.
  */
-static enum err compare_noise(const struct statements *said, struct round_agreement *agreement,
-                              struct log *log)
+static enum err compare_noise(const struct round_statements *said,
+                              struct round_agreement *agreement, struct log *log)
 {
     enum err e = ERR_OK;
     for (unsigned i = 0; i < said->servers; i++) {
@@ -185,7 +185,7 @@ static enum err compare_noise(const struct statements *said, struct round_agreem
  * Any two servers that have opened the round must have the same values. So where all but one have
  * them, that one can take their word.
  */
-static enum err compare_opened(const struct statements *said, struct log *log)
+static enum err compare_opened(const struct round_statements *said, struct log *log)
 {
     for (unsigned i = 0; i < said->servers; i++) {
         const unsigned j = net_neighbour_of(said->servers, i, NET_NEXT);
@@ -210,7 +210,7 @@ static enum err compare_opened(const struct statements *said, struct log *log)
  * What all but one have opened stays: a server that claims to lack it cannot make others open it
  * again.
  */
-static void set_course(const struct statements *said, struct round_agreement *agreement)
+static void set_course(const struct round_statements *said, struct round_agreement *agreement)
 {
     unsigned indexed = 0, opened = 0;
     for (unsigned i = 0; i < said->servers; i++) {
@@ -230,7 +230,7 @@ static void set_course(const struct statements *said, struct round_agreement *ag
                                                        : ROUND_SELECT;
 }
 
-static enum err agreed(const struct statements *said, struct round_agreement *agreement,
+static enum err agreed(const struct round_statements *said, struct round_agreement *agreement,
                        struct log *log)
 {
     for (unsigned i = 0; i < said->servers; i++) {
@@ -249,7 +249,7 @@ static enum err hear_agree(void *self)
 {
     struct round_talk *t = self;
     struct round_statement other[2];
-    struct statements said = {.servers = net_servers(t->net)};
+    struct round_statements said = {.servers = net_servers(t->net)};
     enum err e = ERR_OK;
     said.by[net_index(t->net)] = &t->own;
     for (unsigned p = 0; e == ERR_OK && p + 1 < said.servers; p++) {
