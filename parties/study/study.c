@@ -24,12 +24,16 @@ static enum err read_budget(struct study_reading *r, const yaml_node_t *node,
                             const yaml_node_t *late)
 {
     struct study *s = r->study;
-    const yaml_node_t *epsilon, *delta, *rows, *enforce;
+    const char *const words[] = {study_accounting_word(ACCOUNTING_ZCDP),
+                                 study_accounting_word(ACCOUNTING_GAUSSIAN)};
+    size_t kind = ACCOUNTING_ZCDP;
+    const yaml_node_t *epsilon, *delta, *rows, *enforce, *accounting;
     const struct yaml_key keys[] = {{"epsilon", true, &epsilon},
                                     {"delta", true, &delta},
                                     {"rows_per_person", false, &rows},
-                                    {"enforce_person", false, &enforce}};
-    TRY(yaml_mapping(r->file, node, "budget", keys, 4));
+                                    {"enforce_person", false, &enforce},
+                                    {"accounting", false, &accounting}};
+    TRY(yaml_mapping(r->file, node, "budget", keys, 5));
     TRY(study_go_on(r, study_read_person(r, person, enforce, link)));
     if (s->enforce_person && s->late_join)
         TRY(study_go_on(r, yaml_error(r->file, late,
@@ -39,6 +43,8 @@ static enum err read_budget(struct study_reading *r, const yaml_node_t *node,
     TRY(study_go_on(
         r, yaml_number(r->file, epsilon, "epsilon", 1e-4, STUDY_EPSILON_MAX, &s->epsilon)));
     TRY(study_go_on(r, yaml_number(r->file, delta, "delta", 1e-15, 0.01, &s->delta)));
+    TRY(study_go_on(r, yaml_choice(r->file, accounting, "accounting", words, 2, &kind)));
+    s->accounting = (enum accounting)kind;
     return study_read_unsigned(r, rows, "rows_per_person", 1, 10000, &s->rows_per_person);
 }
 

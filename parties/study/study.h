@@ -13,6 +13,7 @@
 #ifndef TREFOIL_PARTIES_STUDY_STUDY_H
 #define TREFOIL_PARTIES_STUDY_STUDY_H
 
+#include "aim/budget/ledger.h"
 #include "aim/budget/score.h"
 #include "aim/table/domain.h"
 #include "aim/table/person_key.h"
@@ -47,6 +48,8 @@ enum study_role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
 /* The word in the file, which is also what is hashed. */
 const char *study_noise_word(enum noise_kind noise);
 const char *study_score_word(enum aim_score score);
+
+const char *study_accounting_word(enum accounting accounting);
 
 /* What a run makes of the counts: AIM's rounds, or a Gaussian copula (aim/run/copula_run.h). */
 enum study_method { STUDY_AIM, STUDY_COPULA };
@@ -121,6 +124,7 @@ struct study {
     struct workload *asked;    /* what the file says matters: for a copula what eval compares */
     char *questions;           /* the file that the workload is made for, or NULL */
     double epsilon, delta;
+    enum accounting accounting;
     unsigned rows_per_person;
     struct study_person person;
     bool enforce_person; /* servers enforce rows_per_person, over all owners */
@@ -130,6 +134,7 @@ struct study {
     enum study_method method;
     unsigned rounds; /* the most, if annealed; 0 for a copula */
     bool annealed;
+    unsigned sweeps;                  /* in their place, so that rounds is 0; 0: none */
     double copula_clip, copula_share; /* for a copula: aim/run/copula_run.h */
     enum study_security security;
     unsigned servers;

@@ -60,6 +60,8 @@ static const struct {
     {"delta: 1e-6", "delta: 1.1e-6", "budget"},
     {"rows_per_person: 2", "rows_per_person: 3", "budget"},
     {"rows_per_person: 2", "rows_per_person: 2\n  enforce_person: false", ""},
+    {"rows_per_person: 2", "rows_per_person: 2\n  accounting: gaussian", "budget"},
+    {"rows_per_person: 2", "rows_per_person: 2\n  accounting: zcdp", ""},
     {"noise: box-muller", "noise: discrete", "noise"},
     {"rounds: 4", "rounds: annealed", "rounds"},
     {"rounds: 4", "rounds: 5", "rounds"},
