@@ -192,8 +192,9 @@ static void send_upload(struct cast *c, struct netio *netio, unsigned owner,
         cast_done(upload_write(&parts[i], i, false, &message), "writing an upload");
         if (c->token != NULL)
             cast_done(dials_token(&c->owner[owner].public, &c->token[owner], &message), "a token");
-        cast_done(dial_send(dial[i], message.data, message.size, clock_now_ms() + PATIENCE_MS),
-                  "sending");
+        cast_done(
+            dial_send(dial[i], false, message.data, message.size, clock_now_ms() + PATIENCE_MS),
+            "sending");
         upload_clear(&parts[i]);
     }
     bytes_clear(&message);

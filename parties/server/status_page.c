@@ -255,7 +255,7 @@ enum err status_page(const struct status *s, struct bytes *out)
     text_put(out,
              "</style></head><body><h1>Server %u, %s</h1><p>Study %s, security: %s</p>"
              "<p class=\"state %s\"><b>%s</b> ",
-             s->index, name, s->study->name, study_security_word(s->study->security),
+             s->index, name, s->study->name, study_security_words[s->study->security],
              moods[mood].class, moods[mood].sign);
     html_text(out, why);
     text_put(out, "</p><table>");
