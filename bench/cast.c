@@ -124,7 +124,8 @@ void cast_new(struct cast *c, const struct cast_plan *p)
     f = fopen(c->s.path, "w");
     cast_must(f != NULL, "the study file");
     fprintf(f,
-            "study: bench\n%sworkload: %s\nbudget: {epsilon: 1, delta: 1e-6}\nrounds: 3\n"
+            "study: bench\n%sworkload: %s\nbudget: {epsilon: 1, delta: 1e-6, accounting: "
+            "gaussian}\nrounds: 3\n"
             "deadlines: {connect: 30, round: 120}\n",
             p->domain, p->workload);
     write_servers(c, f);

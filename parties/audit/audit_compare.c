@@ -8,7 +8,8 @@
 static const char *in_words(const struct audit_opening *o, char *text, size_t size)
 {
     if (strcmp(o->reason, "SELECTED_INDEX") == 0)
-        snprintf(text, size, "which of %" PRIu64 " marginals fits worst", o->values);
+        snprintf(text, size, "which of %" PRIu64 " marginals fits worst; with its measurement",
+                 o->values);
     else if (strcmp(o->reason, "NOISY_MARGINAL") == 0)
         snprintf(text, size, "%" PRIu64 " noisy counts", o->values);
     else if (strcmp(o->reason, "NOISY_FORM") == 0)

@@ -199,6 +199,7 @@ static void what_is_guaranteed(const struct report *r)
     const size_t rounds = json_array_size(json_object_get(r->stats, "rounds"));
     const struct words_text delta = words_number(s->delta);
     const bool row = !study_of_persons(s);
+    const double spent = report_number(report_round(r, rounds - 1), "spent");
     text_put(r->out,
              "<h2>What is guaranteed</h2>\n<p>Everything that came out of this study together is "
              "(&epsilon; = %g, &delta; = %s)-differentially private for adding or removing %s. "
@@ -221,11 +222,14 @@ static void what_is_guaranteed(const struct report *r)
                  s->rows_per_person, s->rows_per_person == 1 ? "row" : "rows",
                  s->link.on ? ", where those that were joined are one" : "");
     text_put(r->out,
-             "<p>Each server kept the budget by itself: &rho; = %.4g of zero-concentrated "
-             "differential privacy, of which %.4g is spent. Budgets of other studies on the same "
-             "data add up with this one. Two servers that collude could read the data; no single "
-             "one can. %s</p>\n",
-             report_number(r->stats, "rho"), report_number(report_round(r, rounds - 1), "spent"),
+             "<p>Each server kept the budget by itself: &rho; = %.4g (%s), of which %.4g is spent",
+             report_number(r->stats, "rho"), study_accounting_words[s->accounting], spent);
+    if (s->accounting == ACCOUNTING_GAUSSIAN)
+        text_put(r->out, ", as private as one count with Gaussian noise of standard deviation %.3g",
+                 ledger_deviation(spent));
+    text_put(r->out,
+             ". Budgets of other studies on the same data add up with this one. Two servers that "
+             "collude could read the data; no single one can. %s</p>\n",
              whether_servers_prove(s->security));
 }
 

@@ -166,10 +166,12 @@ static void budget_row(const struct status *s, struct bytes *out)
     begin_row(out, "Privacy budget");
     text_put(out, "rho %.6g of %.6g spent", spent, limit);
     bar(out, spent, limit);
-    text_put(out,
-             "<span class=\"soft\">for (epsilon %g, delta %g), as this server's ledger has "
-             "it</span></td></tr>",
+    text_put(out, "<span class=\"soft\">for (epsilon %g, delta %g), as this server's ledger has it",
              s->study->epsilon, s->study->delta);
+    if (s->study->accounting == ACCOUNTING_GAUSSIAN)
+        text_put(out, "; all of it is as private as one count with Gaussian noise of %.3g",
+                 ledger_deviation(limit));
+    text_put(out, "</span></td></tr>");
 }
 
 static void bytes_row(const struct status *s, struct bytes *out)
