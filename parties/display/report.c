@@ -8,7 +8,6 @@
 #include "base/words.h"
 #include "parties/display/report_private.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 static void names_in_words(struct bytes *out, size_t i, size_t count, const char *name)
