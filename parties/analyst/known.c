@@ -4,7 +4,6 @@
 #include "aim/table/number.h"
 #include "base/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

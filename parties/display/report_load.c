@@ -1,6 +1,5 @@
 /* What a report is made of: the files that a run wrote, and nothing else. */
 #include "base/file.h"
-#include "base/memory.h"
 #include "base/version.h"
 #include "parties/display/report_private.h"
 
