@@ -270,13 +270,21 @@ static enum err answer(const struct marginal_question *q, size_t i, size_t to, s
     return ERR_OK;
 }
 
-enum err marginal_cells(const struct model *m, const struct marginal_weights *weights,
-                        const struct scope *asked, uint64_t *largest)
+enum err marginal_of(const struct model *m, struct model_memo *memo,
+                     const struct marginal_weights *weights, const struct scope *asked,
+                     uint64_t most, uint64_t *largest, double *shares)
 {
     struct marginal_question q CLEAN(question_clear) = {0};
-    TRY(question_new(&q, m, NULL, weights, asked));
-    rehearse(&q, middle_of(&q), NOWHERE);
+    struct factor f CLEAN(factor_clear) = {0};
+    size_t middle;
+    TRY(question_new(&q, m, memo, weights, asked));
+    middle = middle_of(&q);
+    rehearse(&q, middle, NOWHERE);
     *largest = q.largest;
+    if (q.largest > most)
+        return ERR_RANGE;
+    TRY(answer(&q, middle, NOWHERE, &f));
+    memcpy(shares, f.value, f.cells * sizeof *shares);
     return ERR_OK;
 }
 
@@ -286,19 +294,8 @@ uint64_t model_marginal_cells(const struct model *m, const struct clique *c)
     uint64_t largest;
     if (model_covers(m, c))
         return clique_cells(c, &m->grouped);
-    return marginal_cells(m, NULL, &asked, &largest) == ERR_OK ? largest : UINT64_MAX;
-}
-
-enum err marginal_of(const struct model *m, struct model_memo *memo,
-                     const struct marginal_weights *weights, const struct scope *asked,
-                     double *shares)
-{
-    struct marginal_question q CLEAN(question_clear) = {0};
-    struct factor f CLEAN(factor_clear) = {0};
-    TRY(question_new(&q, m, memo, weights, asked));
-    TRY(answer(&q, middle_of(&q), NOWHERE, &f));
-    memcpy(shares, f.value, f.cells * sizeof *shares);
-    return ERR_OK;
+    return marginal_of(m, NULL, NULL, &asked, 0, &largest, NULL) == ERR_RANGE ? largest
+                                                                              : UINT64_MAX;
 }
 
 enum err model_memo_new(struct model_memo **memo, const struct model *m)
@@ -359,15 +356,15 @@ enum err model_memo_merged(struct model_memo *memo, const struct clique *c, doub
                    counts);
     } else {
         uint64_t largest;
-        TRY(marginal_cells(m, NULL, &asked, &largest));
-        if (largest > m->limit_cells)
+        const enum err e = marginal_of(m, memo, NULL, &asked, m->limit_cells, &largest, counts);
+        if (e == ERR_RANGE)
             return log_fail(
-                log, ERR_RANGE,
+                log, e,
                 "the marginal of %s needs a table of %llu cells where %llu are allowed; allow "
                 "more memory",
                 clique_name(c, &m->grouped).text, (unsigned long long)largest,
                 (unsigned long long)m->limit_cells);
-        TRY(marginal_of(m, memo, NULL, &asked, counts));
+        TRY(e);
     }
     for (uint64_t i = 0; i < cells; i++)
         counts[i] *= m->total;

@@ -185,13 +185,14 @@ struct marginal_weights {
     void *self;
 };
 
-/* Cells of the largest table, or of a product over 32, that marginal_of() makes. */
-enum err marginal_cells(const struct model *m, const struct marginal_weights *weights,
-                        const struct scope *asked, uint64_t *largest) MUST_CHECK;
-/* The probability of each cell of what is asked; `memo` and `weights` may be NULL. */
+/*
+ * The probability of each cell of what is asked; `memo` and `weights` may be NULL. *largest: the
+ * cells of the largest table, or of a product over 32, that this takes. ERR_RANGE, not logged, if
+ * that is above `most`.
+ */
 enum err marginal_of(const struct model *m, struct model_memo *memo,
                      const struct marginal_weights *weights, const struct scope *asked,
-                     double *shares) MUST_CHECK;
+                     uint64_t most, uint64_t *largest, double *shares) MUST_CHECK;
 
 /* --- the rest --------------------------------------------------------------------------------- */
 

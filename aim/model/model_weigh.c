@@ -236,20 +236,21 @@ enum err model_weigh_merged(struct model_sums *sums, const struct clique *asked,
     double *shares CLEAN(memory_release) = NULL;
     uint64_t largest,
         most = m->limit_cells < MODEL_WEIGH_CELLS ? m->limit_cells : MODEL_WEIGH_CELLS;
+    enum err e;
     memset(counts, 0, clique_cells(asked, &m->grouped) * sizeof *counts);
     TRY(find_codes(&g));
     if (g.nothing)
         return ERR_OK;
     if (g.matters.n > MARGINAL_MATTERS_MAX)
         return ERR_MISUSE;
-    TRY(marginal_cells(m, &w, &g.asked, &largest));
-    if (largest > most)
-        return log_fail(log, ERR_RANGE,
+    TRY(memory_new(&shares, scope_cells(&g.asked, &g.left)));
+    e = marginal_of(m, NULL, &w, &g.asked, most, &largest, shares);
+    if (e == ERR_RANGE)
+        return log_fail(log, e,
                         "the answer needs a table of %llu cells where %llu are allowed; ask for "
                         "fewer columns at a time, those in GROUP BY first",
                         (unsigned long long)largest, (unsigned long long)most);
-    TRY(memory_new(&shares, scope_cells(&g.asked, &g.left)));
-    TRY(marginal_of(m, NULL, &w, &g.asked, shares));
+    TRY(e);
     spread(&g, shares, counts);
     return ERR_OK;
 }
