@@ -37,6 +37,7 @@ static enum err make_study(struct scene *c, const struct table_study *t, struct 
                                 .rounds = t->rounds,
                                 .copula = t->copula,
                                 .delta = t->delta,
+                                .accounting = ACCOUNTING_GAUSSIAN,
                                 .round_s = 300,
                                 .part = part,
                                 .more = t->more};
