@@ -28,7 +28,7 @@
 #include <stdint.h>
 
 struct schedule {
-    enum accounting accounting;
+    enum ledger_accounting accounting;
     bool annealed;
     unsigned sweeps;       /* S; 0: none */
     unsigned done;         /* rounds that have ended, not counting the one-ways */
@@ -49,7 +49,7 @@ unsigned schedule_rounds_most(size_t one_ways, unsigned rounds, bool annealed);
  * one-ways alone, with all of rho.
  */
 struct schedule schedule_start(size_t one_ways, unsigned rounds, bool annealed, double rho,
-                               enum accounting accounting);
+                               enum ledger_accounting accounting);
 
 struct schedule schedule_sweeps(size_t one_ways, unsigned sweeps, double rho);
 /* Whether the next round of a sweep opens scores; what it takes of the rho that remains. */

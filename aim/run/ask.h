@@ -118,7 +118,7 @@ struct ask_terms {
     struct score_bounds bounds; /* of the cells that the request names, merged ones if it merges */
     enum aim_score score;
     struct ask_slack slack;
-    enum accounting accounting;
+    enum ledger_accounting accounting;
 };
 
 struct ask_price {

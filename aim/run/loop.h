@@ -78,7 +78,7 @@ struct aim_options {
     const struct domain *domain;
     const struct workload *workload;
     struct ledger_limits limits; /* from budget_plan() */
-    enum accounting accounting;
+    enum ledger_accounting accounting;
     bool annealed;   /* aim/budget/schedule.h */
     unsigned rounds; /* T; if annealed T0, 0 for 16 d */
     unsigned sweeps; /* in place of these; 0: none */

@@ -36,7 +36,7 @@ TEST(results_outlive_a_cut_and_the_last_counts)
     int fd = mkstemp(path);
     struct results *r;
     struct trial t = trial_of(1);
-    struct mean m;
+    struct results_mean m;
     FILE *f;
     assert_true(fd >= 0);
     close(fd);

@@ -44,7 +44,7 @@ static enum err read_budget(struct study_reading *r, const yaml_node_t *node,
         r, yaml_number(r->file, epsilon, "epsilon", 1e-4, STUDY_EPSILON_MAX, &s->epsilon)));
     TRY(study_go_on(r, yaml_number(r->file, delta, "delta", 1e-15, 0.01, &s->delta)));
     TRY(study_go_on(r, yaml_choice(r->file, accounting, "accounting", words, 2, &kind)));
-    s->accounting = (enum accounting)kind;
+    s->accounting = (enum ledger_accounting)kind;
     return study_read_unsigned(r, rows, "rows_per_person", 1, 10000, &s->rows_per_person);
 }
 

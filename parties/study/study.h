@@ -49,7 +49,7 @@ enum study_role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
 const char *study_noise_word(enum noise_kind noise);
 const char *study_score_word(enum aim_score score);
 
-const char *study_accounting_word(enum accounting accounting);
+const char *study_accounting_word(enum ledger_accounting accounting);
 
 /* What a run makes of the counts: AIM's rounds, or a Gaussian copula (aim/run/copula_run.h). */
 enum study_method { STUDY_AIM, STUDY_COPULA };
@@ -124,7 +124,7 @@ struct study {
     struct workload *asked;    /* what the file says matters: for a copula what eval compares */
     char *questions;           /* the file that the workload is made for, or NULL */
     double epsilon, delta;
-    enum accounting accounting;
+    enum ledger_accounting accounting;
     unsigned rows_per_person;
     struct study_person person;
     bool enforce_person; /* servers enforce rows_per_person, over all owners */

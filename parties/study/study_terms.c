@@ -58,7 +58,7 @@ static void put_budget(const struct study *s, struct bytes *b)
         bytes_put_string(b, study_accounting_word(s->accounting));
 }
 
-const char *study_accounting_word(enum accounting accounting)
+const char *study_accounting_word(enum ledger_accounting accounting)
 {
     switch (accounting) {
     case ACCOUNTING_ZCDP:

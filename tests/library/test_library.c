@@ -443,7 +443,7 @@ TEST(a_file_of_errors_that_is_altered_is_refused)
     trefoil_close(&t);
 }
 
-struct worker {
+struct library_worker {
     pthread_t thread;
     const char *kind;
     double sum;
@@ -451,7 +451,7 @@ struct worker {
 
 static void *work(void *self)
 {
-    struct worker *w = self;
+    struct library_worker *w = self;
     for (int i = 0; i < 5; i++) {
         struct trefoil *t = opened(w->kind);
         struct trefoil_answers *a = asked(t, "SELECT AVG(bmi) FROM t WHERE age < 10", 0);
@@ -467,7 +467,8 @@ static void *work(void *self)
 
 TEST(threads_with_models_of_their_own_do_not_meet)
 {
-    struct worker w[4] = {{.kind = "tree"}, {.kind = "tree"}, {.kind = "tree"}, {.kind = "tree"}};
+    struct library_worker w[4] = {
+        {.kind = "tree"}, {.kind = "tree"}, {.kind = "tree"}, {.kind = "tree"}};
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(pthread_create(&w[i].thread, NULL, work, &w[i]), 0);
     for (size_t i = 0; i < 4; i++)

@@ -21,7 +21,7 @@
 #define OWNERS 7
 #define CELLS 133
 
-struct owners_counts {
+struct protocols_owners_counts {
     size_t owners;
     unsigned bits[OWNERS];
     int64_t counts[OWNERS][CELLS];
@@ -33,7 +33,7 @@ struct owners_counts {
 
 static enum err sum_counts(struct party *p, void *shared)
 {
-    struct owners_counts *a = shared;
+    struct protocols_owners_counts *a = shared;
     struct counts_upload uploads[OWNERS];
     struct share64 out;
     for (size_t i = 0; i < a->owners; i++) {
@@ -53,7 +53,7 @@ static enum err sum_counts(struct party *p, void *shared)
 TEST(counts_add_up)
 {
     for (size_t owners = 1; owners <= OWNERS; owners++) {
-        struct owners_counts *a = memory_array(1, sizeof *a);
+        struct protocols_owners_counts *a = memory_array(1, sizeof *a);
         uint64_t s = owners, largest = 0;
         a->owners = owners;
         for (size_t i = 0; i < owners; i++) {

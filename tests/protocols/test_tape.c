@@ -16,30 +16,30 @@
 static const uint8_t id[TAPE_ID_SIZE] = {7};
 
 /* The steps of a party: it reserves this many, and takes this many of them. */
-struct step {
+struct tape_step {
     size_t reserve, take;
     size_t made;      /* expected by then */
     uint64_t batches; /* that this reservation takes */
 };
 
-struct script {
+struct tape_script {
     enum noise_kind noise;
     enum noise_law kind;
     size_t planned, steps;
-    struct step step[6];
+    struct tape_step step[6];
     double bytes[3]; /* a sample, by server */
 };
 
 static enum err play(struct party *p, void *shared)
 {
-    struct script *s = shared;
+    struct tape_script *s = shared;
     const struct tape_cost *cost = tape_cost(s->noise, s->kind);
     struct tape tape CLEAN(tape_free);
     enum err e = ERR_OK;
     tape_start(&tape, id, s->noise);
     tape_plan(&tape, s->kind, s->planned);
     for (size_t i = 0; e == ERR_OK && i < s->steps; i++) {
-        const struct step *step = &s->step[i];
+        const struct tape_step *step = &s->step[i];
         uint64_t before = net_rounds(p->net), rounds;
         struct share64 taken CLEAN(share64_free) = {0};
         e = tape_reserve(p, &tape, s->kind, step->reserve);
@@ -61,7 +61,7 @@ static enum err play(struct party *p, void *shared)
 
 TEST(a_plan_is_made_in_batches)
 {
-    struct script small = {
+    struct tape_script small = {
         .noise = NOISE_BOX_MULLER,
         .kind = NOISE_GUMBEL,
         .planned = 1000,
@@ -71,10 +71,10 @@ TEST(a_plan_is_made_in_batches)
                  {514, 512, 1024, 0}, /* to the end of the tape; two are left */
                  {3, 3, 1152, 1},     /* beyond the plan: what is missing, in words */
                  {300, 300, 1408, 1}}};
-    struct script none = {.noise = NOISE_BOX_MULLER,
-                          .kind = NOISE_GAUSS,
-                          .steps = 2,
-                          .step = {{3, 3, 128, 1}, {100, 100, 128, 0}}};
+    struct tape_script none = {.noise = NOISE_BOX_MULLER,
+                               .kind = NOISE_GAUSS,
+                               .steps = 2,
+                               .step = {{3, 3, 128, 1}, {100, 100, 128, 0}}};
     assert_int_equal(three_run(1, play, &small, NULL), ERR_OK);
     assert_int_equal(three_run(2, play, &none, NULL), ERR_OK);
 }
@@ -91,7 +91,7 @@ TEST(a_batch_costs_what_is_stated)
     for (size_t k = 0; k < 3; k++) {
         const struct tape_cost *cost = tape_cost(kinds[k].noise, kinds[k].kind);
         const size_t batch = cost->batch;
-        struct script s = {
+        struct tape_script s = {
             .noise = kinds[k].noise,
             .kind = kinds[k].kind,
             .planned = batch + 5000,
