@@ -48,10 +48,10 @@ static void must(bool fine, const char *what)
 /* --- within a server -------------------------------------------------------------------------- */
 
 void __real_net_enter(struct net *net, enum net_phase phase);
-enum err __real_net_exchange(struct net *net, const struct net_round *round);
+enum err __real_net_exchange(struct net *net, const struct net_exchange *round);
 enum err __real_net_stream(struct net *net, const struct net_flow *flows, size_t count);
 void __wrap_net_enter(struct net *net, enum net_phase phase);
-enum err __wrap_net_exchange(struct net *net, const struct net_round *round);
+enum err __wrap_net_exchange(struct net *net, const struct net_exchange *round);
 enum err __wrap_net_stream(struct net *net, const struct net_flow *flows, size_t count);
 
 /* When a server should signal itself; arm() reads it from the environment. */
@@ -91,7 +91,7 @@ void __wrap_net_enter(struct net *net, enum net_phase phase)
     __real_net_enter(net, phase);
 }
 
-enum err __wrap_net_exchange(struct net *net, const struct net_round *round)
+enum err __wrap_net_exchange(struct net *net, const struct net_exchange *round)
 {
     strike();
     return __real_net_exchange(net, round);

@@ -135,10 +135,10 @@ static enum err sealed_rounds(const struct job *job, struct net *net, uint8_t *b
                             .produce = fill,
                             .consume = look,
                             .self = &last};
-    struct net_round round = {.send = {[NET_NEXT] = buffer[0]},
-                              .send_size = {[NET_NEXT] = job->payload},
-                              .receive = {[NET_PREV] = buffer[1]},
-                              .receive_size = {[NET_PREV] = job->payload}};
+    struct net_exchange round = {.send = {[NET_NEXT] = buffer[0]},
+                                 .send_size = {[NET_NEXT] = job->payload},
+                                 .receive = {[NET_PREV] = buffer[1]},
+                                 .receive_size = {[NET_PREV] = job->payload}};
     if (job->kind == BOTH_WAYS) {
         round.send[NET_PREV] = buffer[2];
         round.receive[NET_NEXT] = buffer[3];

@@ -164,10 +164,10 @@ reach_is_found() {
 # In mpc/ and protocols/ only the moves, and the check of what they move, touch the network (net_settle() sends what
 # rides already, and nothing of its own). A file given as $1 is looked at too.
 only_moves_send() { # [file]
-    find mpc protocols ${1:+"$1"} -name '*.[ch]' -o -name '*.inc' | LC_ALL=C sort | grep -v '^mpc/move/move_round\.c$' |
+    find mpc protocols ${1:+"$1"} -name '*.[ch]' -o -name '*.inc' | LC_ALL=C sort | grep -v '^mpc/move/move_exchange\.c$' |
         xargs -r grep -nHE '(^|[^_[:alnum:]])net_(exchange|stream|ride|settle)[[:space:]]*\('
     find mpc protocols -name '*.[ch]' | LC_ALL=C sort | grep -vE '^mpc/(move/move|check/check)[_a-z]*\.[ch]$' |
-        xargs -r grep -nHE '^#include "mpc/(move/move|check/check)_private\.h"|(^|[^_[:alnum:]])move_round[[:space:]]*\('
+        xargs -r grep -nHE '^#include "mpc/(move/move|check/check)_private\.h"|(^|[^_[:alnum:]])move_exchange[[:space:]]*\('
 }
 
 # A file that sends by itself must be found, or the check above checks nothing.
@@ -352,8 +352,8 @@ calls_in_circles() { # ["FILE FILE": one more call]
         sed -n 's/^tsort: \([^ ]*\.c\)$/\1: calls in a circle with those beside it/p'
 }
 circles_are_found() {
-    calls_in_circles "mpc/move/move_round.c mpc/move/move_open.c" | grep -q '^mpc/move/move_open\.c:' ||
-        echo "a circle of mpc/move/move_round.c and mpc/move/move_open.c is not found"
+    calls_in_circles "mpc/move/move_exchange.c mpc/move/move_open.c" | grep -q '^mpc/move/move_open\.c:' ||
+        echo "a circle of mpc/move/move_exchange.c and mpc/move/move_open.c is not found"
 }
 
 # A function of ours with the name of a library's replaces it inside that library too: open64()
@@ -556,7 +556,7 @@ check "what servers know of their setting" server_knows_no_shares
 check "out of reach" out_of_reach
 check "what is in reach is found" reach_is_found
 check "only parties/main.c exits" only_main_exits
-check "only mpc/move/move_round.c sends" only_moves_send
+check "only mpc/move/move_exchange.c sends" only_moves_send
 check "who else sends is found" senders_are_found
 check "no test goes by the clock" tests_by_the_clock
 check "a test by the clock is found" clocks_are_found

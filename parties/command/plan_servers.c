@@ -99,7 +99,7 @@ static void print_noise(const struct study *study)
 #define BOUND_PROVED_BYTES_S 18e6
 /* A flush of a check has about 8 rounds. It comes when this much is sent: 6 bytes are noted for
  * each byte sent. */
-#define FLUSH_ROUNDS 8
+#define FLUSH_EXCHANGES 8
 #define FLUSH_BYTES (192.0 * 1024 * 1024 / 6)
 
 static struct servers_work bound_work(const struct link_cost *cost, enum study_security security)
@@ -111,7 +111,7 @@ static struct servers_work bound_work(const struct link_cost *cost, enum study_s
         break;
     case STUDY_ABORT:
         w.seconds = w.bytes / BOUND_PROVED_BYTES_S;
-        w.rounds += FLUSH_ROUNDS * (2 + floor(w.bytes / FLUSH_BYTES));
+        w.rounds += FLUSH_EXCHANGES * (2 + floor(w.bytes / FLUSH_BYTES));
         break;
     }
     return w;

@@ -215,7 +215,7 @@ static uint64_t tag_of(size_t round, unsigned from, unsigned to)
 
 static enum err one_round(struct net_party *p, struct net *net, size_t round)
 {
-    struct net_round r = {0};
+    struct net_exchange r = {0};
     uint8_t *out[2] = {0}, *in[2] = {0};
     enum err e;
 
@@ -274,10 +274,10 @@ static void *run_party(void *argument)
         p->total = net_total(net);
         p->select = *net_counters(net, NET_SELECT);
         p->strangers = net->strangers;
-        p->counted = net_rounds(net);
+        p->counted = net_exchanges(net);
         if (p->says_so)
             net_abort(net);
-        p->after = p->e != ERR_OK || p->says_so ? net_exchange(net, &(struct net_round){0})
+        p->after = p->e != ERR_OK || p->says_so ? net_exchange(net, &(struct net_exchange){0})
                                                 : ERR_OK;
     }
     net_free(&net);
@@ -739,7 +739,7 @@ static enum err hear_beside_silence(const struct session *session, enum news new
                                     int64_t patience_ms, struct log *log, uint64_t *strangers)
 {
     uint8_t word, message[FRAME_HEADER + 16];
-    const struct net_round r = {.receive[NET_NEXT] = &word, .receive_size[NET_NEXT] = 1};
+    const struct net_exchange r = {.receive[NET_NEXT] = &word, .receive_size[NET_NEXT] = 1};
     struct transport *t[3] CLEAN(links_free) = {0};
     struct net *net CLEAN(net_free) = NULL;
     size_t n = write_news(news, session, message);
@@ -818,7 +818,7 @@ TEST(a_flood_of_strangers_ends_with_our_patience)
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
     uint8_t word[2];
     /* waiting for server 2 alone, and for both */
-    const struct net_round rounds[] = {
+    const struct net_exchange rounds[] = {
         {.receive[NET_NEXT] = word, .receive_size[NET_NEXT] = 1},
         {.receive = {word, word + 1}, .receive_size = {1, 1}},
     };
@@ -849,10 +849,10 @@ TEST(a_short_patience_ends_as_well)
     char sink[2048] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
     uint8_t word;
-    const struct net_round r = {.send[NET_PREV] = "x",
-                                .send_size[NET_PREV] = 1,
-                                .receive[NET_NEXT] = &word,
-                                .receive_size[NET_NEXT] = 1};
+    const struct net_exchange r = {.send[NET_PREV] = "x",
+                                   .send_size[NET_PREV] = 1,
+                                   .receive[NET_NEXT] = &word,
+                                   .receive_size[NET_NEXT] = 1};
     struct session *session CLEAN(session_free) = NULL;
     struct transport *t[3] CLEAN(links_free) = {0};
     struct net *net;
@@ -1067,14 +1067,14 @@ static void *wait_in_vain(void *argument)
     struct waiter *w = argument;
     uint8_t word;
     w->e = net_exchange(
-        w->net, &(struct net_round){.receive[NET_PREV] = &word, .receive_size[NET_PREV] = 1});
+        w->net, &(struct net_exchange){.receive[NET_PREV] = &word, .receive_size[NET_PREV] = 1});
     return NULL;
 }
 
 /* ZeroMQ's context ends under a session: nobody hangs, and nothing is mistaken for silence. */
 TEST(links_that_are_closed_under_us_say_so)
 {
-    const struct net_round give = {.send[NET_NEXT] = "x", .send_size[NET_NEXT] = 1};
+    const struct net_exchange give = {.send[NET_NEXT] = "x", .send_size[NET_NEXT] = 1};
     struct session *session;
     struct net_relay watch = {.damage = NONE};
     struct transport watched = {.ops = &relay_ops, .self = &watch};

@@ -105,7 +105,7 @@ static enum err move(struct rider *r)
     struct net *net = r->p->net;
     struct taking t[2];
     struct net_flow flow[2];
-    struct net_round round = {0};
+    struct net_exchange round = {0};
     for (unsigned k = 0; k < 2; k++) {
         t[k] = (struct taking){r, r->in[k], r->out[1 - k]};
         flow[k] = (struct net_flow){.to = (enum net_peer)(1 - k),
@@ -146,7 +146,7 @@ static enum err ride_twice(struct party *p, void *shared)
         right = right && r.in[k][0] == net_index_of(i, (enum net_peer)k) + 1 &&
                 r.in[k][SIZE - 1] == r.in[k][0];
     all->result[i] = e;
-    all->rounds[i] = net_rounds(p->net);
+    all->rounds[i] = net_exchanges(p->net);
     for (unsigned k = 0; k < 2; k++) {
         memory_free(&r.in[k]);
         memory_free(&r.out[k]);

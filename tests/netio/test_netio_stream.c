@@ -113,7 +113,7 @@ static enum err one_round(struct stream_party *p, struct net *net, size_t round)
     size_t first = plan->shape == COUNTER_RING ? 1 : 0, count = plan->shape == BOTH ? 2 : 1;
     struct net_flow flow[2];
     struct pipe pipe[2];
-    struct net_round r = {0};
+    struct net_exchange r = {0};
     enum err e;
 
     for (size_t k = 0; k < count; k++) {
@@ -174,7 +174,7 @@ static void *run_party(void *argument)
     for (size_t r = 0; p->e == ERR_OK && r < p->plan->rounds && r + 1 != p->stop_at; r++)
         p->e = one_round(p, net, r);
     if (net != NULL) {
-        p->rounds = net_rounds(net);
+        p->rounds = net_exchanges(net);
         p->strangers = net->strangers;
         p->total = net_total(net);
     }
@@ -506,7 +506,7 @@ TEST(wrong_flows_are_refused)
         assert_int_equal(
             net_new(&net, &(struct net_options){.transport = t[0], .session = session}), ERR_OK);
         assert_int_equal(net_stream(net, NULL, 0), ERR_OK); /* a round that moves nothing */
-        assert_int_equal(net_rounds(net), 1);
+        assert_int_equal(net_exchanges(net), 1);
         assert_int_equal(net_stream(net, wrong[i].flow, wrong[i].count), wrong[i].e);
         assert_int_equal(net_stream(net, NULL, 0), ERR_MISUSE);
         net_free(&net);
@@ -682,7 +682,7 @@ static void *act(void *argument)
     struct session *session CLEAN(session_free) = NULL;
     struct net *net CLEAN(net_free) = NULL;
     uint8_t word = (uint8_t)(10 + a->index);
-    struct net_round r[2];
+    struct net_exchange r[2];
 
     if (session_for_test(&session, a->index, 5) != ERR_OK ||
         net_new(&net, &(struct net_options){.transport = a->transport,

@@ -297,9 +297,9 @@ static enum err square(struct party *p, void *shared)
         candidates[q] = (struct score_candidate){q, r->estimate[q]};
     without = score_l2(p, scores, counts, candidates);
     TRY(counts_finish_squares(p, counts));
-    rounds = net_rounds(p->net);
+    rounds = net_exchanges(p->net);
     TRY(score_l2(p, scores, counts, candidates));
-    rounds = net_rounds(p->net) - rounds;
+    rounds = net_exchanges(p->net) - rounds;
     TRY(open_ring64(p, OPEN_MASKED, scores, (uint64_t *)r->scores[p->index]));
     p->log = NULL;
     bad = (struct score_candidate){2, high};
@@ -458,10 +458,10 @@ static enum err select_of_many(struct party *p, void *shared)
     tape_start(&tape, id, NOISE_BOX_MULLER);
     TRY(tape_reserve(p, &tape, NOISE_GUMBEL, MANY));
     TRY(tape_reserve(p, &tape, NOISE_GAUSS, 1));
-    c->rounds[p->index] = net_rounds(p->net);
+    c->rounds[p->index] = net_exchanges(p->net);
     TRY(select_index(p, counts, &tape, &request, &c->index[p->index]));
     TRY(measure_open(p, counts, &tape, &(uint32_t){(uint32_t)c->index[p->index]}, 1, &m, &value));
-    c->rounds[p->index] = net_rounds(p->net) - c->rounds[p->index];
+    c->rounds[p->index] = net_exchanges(p->net) - c->rounds[p->index];
     tape_free(&tape);
     share64_free(&x);
     return ERR_OK;

@@ -40,10 +40,10 @@ static enum err play(struct party *p, void *shared)
     tape_plan(&tape, s->kind, s->planned);
     for (size_t i = 0; e == ERR_OK && i < s->steps; i++) {
         const struct tape_step *step = &s->step[i];
-        uint64_t before = net_rounds(p->net), rounds;
+        uint64_t before = net_exchanges(p->net), rounds;
         struct share64 taken CLEAN(share64_free) = {0};
         e = tape_reserve(p, &tape, s->kind, step->reserve);
-        rounds = net_rounds(p->net) - before;
+        rounds = net_exchanges(p->net) - before;
         if (e == ERR_OK &&
             (tape.reel[s->kind].made != step->made ||
              (s->noise == NOISE_DISCRETE
@@ -123,7 +123,7 @@ static enum err make_proved(struct party *p, void *shared)
     TRY(check_new(p, &limits));
     TRY(tape_reserve(p, &tape, s->kind, batch));
     TRY(record_prove(p));
-    s->rounds[p->index] = net_rounds(p->net);
+    s->rounds[p->index] = net_exchanges(p->net);
     s->bytes[p->index] = (double)net_total(p->net).payload_sent / (double)batch;
     return ERR_OK;
 }
@@ -190,7 +190,7 @@ static enum err cut_and_return(struct party *p, void *shared)
         share64_free(&out);
     }
     c->held[p->index] = tape.reel[NOISE_GAUSS].samples.n;
-    c->batches[p->index] = net_rounds(p->net) /
+    c->batches[p->index] = net_exchanges(p->net) /
                            tape_cost(NOISE_BOX_MULLER, NOISE_GAUSS)->plain.rounds;
     tape_free(&tape);
     return e;

@@ -83,7 +83,7 @@ static enum err sit(struct party *p, void *shared)
     if (e == ERR_OK)
         assert_true(check_clean(p));
     if (p->index == 0)
-        play->rounds = net_rounds(p->net);
+        play->rounds = net_exchanges(p->net);
     if (e != ERR_OK)
         net_abort(p->net);
     play->result[p->index] = e;

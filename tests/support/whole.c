@@ -215,7 +215,7 @@ static enum err open_step(struct whole_seat *s, struct engine_step *step, struct
     const bool finished = step->ask->kind != ASK_SELECT ||
                           counts_finished(three_step(step)->scope.counts,
                                           three_step(step)->select.squared);
-    uint64_t rounds = net_rounds(net);
+    uint64_t rounds = net_exchanges(net);
     round_agree(&talk, &statement);
     TRY(net_settle(net));
     round_confirm(&talk, ERR_OK, signature);
@@ -226,8 +226,8 @@ static enum err open_step(struct whole_seat *s, struct engine_step *step, struct
     TRY(three_measure(s->engine, step, range, told->selected, told->value, &told->values));
     if (step->ask->kind == ASK_FORMS && !study_counts_pairs(s->engine->study))
         return ERR_OK; /* blocks of records take more */
-    return net_rounds(net) - rounds > ROUNDS_MAX + (finished ? 0 : ROUNDS_FINISH) ? ERR_RANGE
-                                                                                  : ERR_OK;
+    return net_exchanges(net) - rounds > ROUNDS_MAX + (finished ? 0 : ROUNDS_FINISH) ? ERR_RANGE
+                                                                                     : ERR_OK;
 }
 
 /* The same request, with the saved range: other masks, the same values. */

@@ -86,7 +86,7 @@ static enum err numbers(struct party *p, struct check_play *play)
     known.known = x.a;
     if (e == ERR_OK && (move_known(p, &known) != ERR_MISUSE ||
                         move_settle(p, RING_64, OPERAND(x), x.a, 64, NULL) != ERR_MISUSE ||
-                        net_rounds(p->net) != 0))
+                        net_exchanges(p->net) != 0))
         e = ERR_FORMAT;
     share64_free(&x);
     return e;

@@ -214,10 +214,10 @@ static enum err select_and_measure(struct party *p, struct check_play *play,
     for (size_t q = 0; q < 3; q++)
         candidate[q] = (struct score_candidate){q, estimate};
     if (p->index == 0)
-        play->before = net_rounds(p->net);
+        play->before = net_exchanges(p->net);
     TRY(select_index(p, s->counts, &s->tape, &request, &index));
     if (p->index == 0)
-        play->between = net_rounds(p->net);
+        play->between = net_exchanges(p->net);
     bytes_put_u64(&play->opened[p->index], index);
     TRY(measure_open(p, s->counts, &s->tape, measured, 2, (uint64_t[]){1 << 10, 1 << 10}, values));
     bytes_put(&play->opened[p->index], values, sizeof values);

@@ -91,7 +91,7 @@ static enum err job(struct party *p, void *shared)
     if (e == ERR_OK && !check_clean(p))
         e = ERR_FORMAT;
     if (p->index == 0)
-        b->rounds = net_rounds(p->net);
+        b->rounds = net_exchanges(p->net);
     share64_free(&x);
     share64_free(&out);
     return e;
@@ -262,10 +262,10 @@ static enum err pass_on(struct party *p, void *shared)
     if (b->checked)
         TRY(check_new(p, &limits));
     TRY(crew_run(p, TILES, make_numbers, &s));
-    before = net_rounds(p->net);
+    before = net_exchanges(p->net);
     TRY(crew_run(p, TILES, use_numbers, &s));
     if (p->index == 0)
-        b->rounds = net_rounds(p->net) - before;
+        b->rounds = net_exchanges(p->net) - before;
     return record_prove(p);
 }
 

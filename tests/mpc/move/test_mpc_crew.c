@@ -50,7 +50,7 @@ static enum err multiply(void *self, struct party *lane, size_t tile)
     if (s->b->slow)
         dawdle(lane, tile);
     s->b->lane_of[s->index][tile] = lane->lane;
-    s->b->order[s->index][tile] = net_rounds(lane->net);
+    s->b->order[s->index][tile] = net_exchanges(lane->net);
     return ring64_multiply(lane, share64_view(s->z, from, n), share64_view(s->x, from, n),
                            share64_view(s->y, from, n));
 }

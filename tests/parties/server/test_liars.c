@@ -92,10 +92,10 @@ static enum err lie(const struct liars_lists *l, struct net *net)
     uint8_t card[4 + 4 + 32] = {0}; /* of a list that nobody else has */
     uint8_t list[2][UPLOAD_ID_SIZE + 32 + 4 + 2] = {{0}}, cards[2][sizeof card],
                                               lists[2][2][sizeof list[0]];
-    struct net_round r = {.send = {card, card},
-                          .send_size = {sizeof card, sizeof card},
-                          .receive = {cards[0], cards[1]},
-                          .receive_size = {sizeof card, sizeof card}};
+    struct net_exchange r = {.send = {card, card},
+                             .send_size = {sizeof card, sizeof card},
+                             .receive = {cards[0], cards[1]},
+                             .receive_size = {sizeof card, sizeof card}};
     integer_put(card, 1, 4);
     for (unsigned o = 0; o < 2; o++) {
         memcpy(list[o], l->parts[o][0].id, UPLOAD_ID_SIZE);
@@ -171,7 +171,7 @@ static enum err sit(struct party *p, void *shared)
     if (e == ERR_OK)
         e = draw(l, p);
     l->result[p->index] = e;
-    l->rounds[p->index] = net_rounds(p->net);
+    l->rounds[p->index] = net_exchanges(p->net);
     if (e != ERR_OK)
         net_abort(p->net);
     three_free(&g);

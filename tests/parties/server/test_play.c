@@ -294,7 +294,7 @@ static enum err listen_only(struct net *net, size_t values)
 {
     uint64_t *part = memory_array(2 * values, sizeof *part);
     const size_t size = values * sizeof *part;
-    const struct net_round r = {.receive = {part, part + values}, .receive_size = {size, size}};
+    const struct net_exchange r = {.receive = {part, part + values}, .receive_size = {size, size}};
     enum err e = part == NULL ? ERR_NOMEM : net_exchange(net, &r);
     memory_free(&part);
     return e == ERR_OK ? ERR_PEER : e;
@@ -371,12 +371,12 @@ static enum err play_with(struct play_stage *c, struct party *p, struct three *g
     bytes_put(&play.upload_ids, c->parts[i].id, UPLOAD_ID_SIZE);
     p->audit = keep_and_audit;
     p->audit_self = &keeper;
-    c->rounds[i] = net_rounds(p->net);
+    c->rounds[i] = net_exchanges(p->net);
     if (e == ERR_OK)
         e = play_round(&play, &r, digest, &c->opened[i]);
     if (play.openings.confirmed || draw(c, p) != ERR_OK)
         e = ERR_DATA; /* what comes next could be opened without being bound */
-    c->rounds[i] = net_rounds(p->net) - c->rounds[i];
+    c->rounds[i] = net_exchanges(p->net) - c->rounds[i];
     c->indices[i] = p->opened[OPEN_SELECTED_INDEX].calls;
     c->openings[i] = c->indices[i] + p->opened[OPEN_NOISY_MARGINAL].calls;
     c->late[i] = play.late;
@@ -654,7 +654,7 @@ static enum err open_unbound(struct party *p, void *shared)
     struct openings o = {.audit = c->audit[p->index]};
     struct share64 x;
     struct audit_head before, after;
-    uint64_t value, rounds = net_rounds(p->net);
+    uint64_t value, rounds = net_exchanges(p->net);
     bool right = true;
     TRY(party_share64(p, &x, 1));
     memset(x.a, 0, sizeof *x.a);
@@ -666,7 +666,7 @@ static enum err open_unbound(struct party *p, void *shared)
     right = right && open_ring64(p, OPEN_NOISY_MARGINAL, x, &value) == ERR_MISUSE;
     right = right && open_products(p, OPEN_SELECTED_INDEX, x, x, &value) == ERR_MISUSE;
     TRY(audit_head(o.audit, &after));
-    right = right && before.entries == after.entries && net_rounds(p->net) == rounds;
+    right = right && before.entries == after.entries && net_exchanges(p->net) == rounds;
     o.confirmed = true;
     right = right && open_ring64(p, OPEN_NOISY_MARGINAL, x, &value) == ERR_OK;
     p->audit = NULL;

@@ -113,10 +113,10 @@ enum err __wrap_round_broadcast(struct net *net, const void *own, size_t size, v
     static const uint8_t words[] = {
         [TWO_FACED] = 1, [OTHER_BITS] = 1, [OTHERWISE] = 2, [IMPOSSIBLE] = 3};
     const uint8_t other[OWNERS] = {words[here.lie], words[here.lie]};
-    struct net_round r = {.send = {own, own},
-                          .send_size = {size, size},
-                          .receive = {prev, next},
-                          .receive_size = {size, size}};
+    struct net_exchange r = {.send = {own, own},
+                             .send_size = {size, size},
+                             .receive = {prev, next},
+                             .receive_size = {size, size}};
     if (size != OWNERS || here.lie == NONE)
         return __real_round_broadcast(net, own, size, prev, next);
     here.broadcasts++;

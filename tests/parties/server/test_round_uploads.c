@@ -496,8 +496,8 @@ static enum err hear_claim(struct party *p, void *shared)
     struct log log = {.file = NULL};
     struct round_uploads u = {.study = &c->study};
     uint8_t digest[32], card[40] = {2}, came[2][sizeof card];
-    struct net_round r = {.send = {c->list, c->list},
-                          .send_size = {sizeof c->list, sizeof c->list}};
+    struct net_exchange r = {.send = {c->list, c->list},
+                             .send_size = {sizeof c->list, sizeof c->list}};
     if (p->index != 0) {
         c->result[p->index] = round_uploads(p->net, &u, digest, &log);
         bytes_clear(&u.lacking);

@@ -150,7 +150,7 @@ static enum err tell_both(struct party *p, void *shared)
         struct vouchers vouchers;
     } card[2];
     uint8_t came[2][sizeof card[0]], next[STUDY_SERVERS][32];
-    struct net_round r = {0};
+    struct net_exchange r = {0};
     if (p->index != 0)
         return meet(p, shared);
     for (unsigned i = 1; i < STUDY_SERVERS; i++)
@@ -673,10 +673,10 @@ struct oddity {
 static enum err send_odd(struct party *p, const void *own, size_t size)
 {
     uint8_t theirs[2][80] = {{0}};
-    const struct net_round r = {.send = {own, own},
-                                .send_size = {size, size},
-                                .receive = {theirs[0], theirs[1]},
-                                .receive_size = {size, size}};
+    const struct net_exchange r = {.send = {own, own},
+                                   .send_size = {size, size},
+                                   .receive = {theirs[0], theirs[1]},
+                                   .receive_size = {size, size}};
     return net_exchange(p->net, &r);
 }
 
@@ -834,10 +834,10 @@ struct trickery {
 /* Sends to each neighbour, and receives from each. */
 static enum err swap(struct net *net, const void *const send[2], size_t n, void *receive[2])
 {
-    const struct net_round r = {.send = {send[0], send[1]},
-                                .send_size = {n, n},
-                                .receive = {receive[0], receive[1]},
-                                .receive_size = {n, n}};
+    const struct net_exchange r = {.send = {send[0], send[1]},
+                                   .send_size = {n, n},
+                                   .receive = {receive[0], receive[1]},
+                                   .receive_size = {n, n}};
     return net_exchange(net, &r);
 }
 

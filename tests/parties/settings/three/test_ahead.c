@@ -178,14 +178,14 @@ static enum err compare(struct party *p, void *shared)
     struct ahead_comparing *c = shared;
     struct ahead_talk talk;
     struct ahead_blocks own = {.count = {0}};
-    const uint64_t before = net_rounds(p->net);
+    const uint64_t before = net_exchanges(p->net);
     for (size_t i = 0; i < 3; i++)
         if (c->has[p->index] >> i & 1)
             for (unsigned k = 0; k < NOISE_LAWS; k++)
                 memset(own.name[k][own.count[k]++], (int)(1 + i + 16 * k), AHEAD_NAME);
     ahead_talk(&talk, p->net, &own);
     TRY(net_settle(p->net));
-    c->rounds[p->index] = net_rounds(p->net) - before;
+    c->rounds[p->index] = net_exchanges(p->net) - before;
     c->common[p->index] = talk.common;
     ahead_digest(&talk, c->digest[p->index]);
     return ERR_OK;

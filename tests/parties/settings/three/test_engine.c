@@ -363,16 +363,16 @@ static enum err add_more(struct party *p, void *shared)
     TRY(three_new(&alone, p, w->s.study, w->bounds, id, p->log));
     TRY(count_all(g, held, OWNERS - 1));
     for (unsigned k = 0; k < 2; k++) {
-        rounds = net_rounds(p->net);
+        rounds = net_exchanges(p->net);
         bytes = bytes_sent(p);
         TRY(k == 0 ? count_all(g, held, OWNERS) : count_all(alone, &held[OWNERS - 1], 1));
-        cost[k][0] = net_rounds(p->net) - rounds;
+        cost[k][0] = net_exchanges(p->net) - rounds;
         cost[k][1] = bytes_sent(p) - bytes;
     }
     right = cost[0][0] > 0 && cost[0][0] == cost[1][0] && cost[0][1] == cost[1][1];
-    rounds = net_rounds(p->net);
+    rounds = net_exchanges(p->net);
     TRY(count_all(g, held, OWNERS));
-    right = right && net_rounds(p->net) == rounds && g->tally.owners == OWNERS;
+    right = right && net_exchanges(p->net) == rounds && g->tally.owners == OWNERS;
     three_free(&g);
     return right ? ERR_OK : ERR_MISMATCH;
 }
