@@ -352,7 +352,7 @@ static enum err prepare(struct loop *l)
     return memory_new(&r->round, (size_t)l->schedule.most + 1);
 }
 
-static enum err run(struct loop *l)
+static enum err run_loop(struct loop *l)
 {
     const struct aim_options *o = l->options;
     bool found = false;
@@ -384,7 +384,7 @@ enum err aim_run(struct aim_result **result, const struct aim_options *options,
     *result = NULL;
     TRY(memory_new(&l.result, 1));
     ask_price_new(&l.price);
-    e = run(&l);
+    e = run_loop(&l);
     if (e != ERR_OK)
         (void)!loop_settle(&l); /* keeps what was learned, whatever ends the run */
     bytes_clear(&l.unsaved);

@@ -12,7 +12,7 @@ static const char help[] =
     "example:\n"
     "  trefoil init study.yaml\n";
 
-static enum err run(int argc, char **argv, struct log *log)
+static enum err run_init(int argc, char **argv, struct log *log)
 {
     const char *file = "study.yaml";
     bool force = false;
@@ -23,4 +23,5 @@ static enum err run(int argc, char **argv, struct log *log)
     return ERR_OK;
 }
 
-const struct command cmd_init = {"init", "write a commented example of a study file", help, run};
+const struct command cmd_init = {"init", "write a commented example of a study file", help,
+                                 run_init};

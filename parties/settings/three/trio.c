@@ -10,7 +10,7 @@
 /* --- a server's life -------------------------------------------------------------------------- */
 
 /* The others connect only to hosts that the study has for this server. */
-static enum err check(const struct site *site)
+static enum err trio_check(const struct site *site)
 {
     for (size_t j = 0; j < ranks_lanes(site->ranks); j++) {
         const char *host = ranks_place(site->ranks, j)->host;
@@ -125,7 +125,7 @@ static enum err verdict(void *self, struct log *log)
     return log != NULL ? guard_allows(&t->guard, log) : guard_verdict(&t->guard);
 }
 
-const struct setting trio_setting = {.check = check,
+const struct setting trio_setting = {.check = trio_check,
                                      .start = start,
                                      .stop = stop,
                                      .open = open_session,
