@@ -98,7 +98,7 @@ static enum err keep_apart(const struct aim_options *o, bool **keep)
     for (size_t k = 0; k < o->zeros; k++)
         for (unsigned i = 0; i < o->zero[k].clique.n; i++)
             (*keep)[o->zero[k].clique.attribute[i]] |= o->zero[k].clique.n > 1;
-    for (size_t i = 0; i < o->aparts; i++)
+    for (size_t i = 0; i < o->apart_columns; i++)
         (*keep)[o->apart[i]] = true;
     for (size_t i = 0; o->grows && i < o->domain->attributes; i++)
         (*keep)[i] = true;

@@ -99,8 +99,9 @@ TEST(answers_have_values_intervals_and_groups)
                         "SELECT sex, AVG(age), MODE(ward), MAX(bmi) FROM t GROUP BY sex");
     assert_true(x->level == 0.9 && x->groups == 1 && x->group[0] == 1 && x->items == 3);
     assert_string_equal(x->item[0], "AVG(age)");
-    assert_true(x->coded[0] == TREFOIL_NONE && x->coded[1] == 2 && x->coded[2] == TREFOIL_NONE);
-    assert_true(x->rough[0] == 0 && x->rough[2] == 1);
+    assert_true(x->label_column[0] == TREFOIL_NONE && x->label_column[1] == 2 &&
+                x->label_column[2] == TREFOIL_NONE);
+    assert_true(x->approximate[0] == 0 && x->approximate[2] == 1);
     assert_true(x->lines == 2 && x->left_out == 0);
     for (size_t line = 0; line < 2; line++) {
         const size_t at = line * 3;
