@@ -76,7 +76,7 @@ static enum err make_noise(struct party *p, const struct noise_row *k, size_t sa
         e = forked_barrier(p, &zero);
     if (p->index == 0) {
         r->per_s = (double)samples / (clock_now_s() - begin);
-        r->rounds = after.rounds - before.rounds;
+        r->rounds = after.exchanges - before.exchanges;
         r->bytes = (double)(after.payload_sent - before.payload_sent) / (double)samples;
     }
     tape_free(&tape);

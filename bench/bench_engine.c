@@ -167,7 +167,7 @@ static enum err measure(struct party *p, const struct engine_options *o,
         struct net_counters after = net_total(p->net);
         r->per_s = items * (double)runs / seconds;
         r->ms = 1e3 * seconds / (double)runs;
-        r->rounds = (after.rounds - before.rounds - (more > 0 ? 4 : 6)) / runs;
+        r->rounds = (after.exchanges - before.exchanges - (more > 0 ? 4 : 6)) / runs;
         r->bytes_per_item = (double)(after.payload_sent - before.payload_sent -
                                      (more > 0 ? 32 : 48)) /
                             items / (double)runs;

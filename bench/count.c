@@ -100,7 +100,7 @@ static enum err count(struct party *p, struct count_board *b, const struct count
     b->cpu_s[p->index] = cpu_s() - cpu;
     if (p->index == 0) {
         b->bytes = (double)(after.payload_sent - before.payload_sent);
-        b->rounds = (double)(after.rounds - before.rounds);
+        b->rounds = (double)(after.exchanges - before.exchanges);
     }
     return forked_barrier(p, &zero);
 }

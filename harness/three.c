@@ -141,7 +141,7 @@ static void *sit(void *arg)
         struct net_counters total = net_total(nets[0]);
         s->costs->sent[s->index] = total.payload_sent;
         if (s->index == 0) {
-            s->costs->rounds = total.rounds;
+            s->costs->rounds = total.exchanges;
             for (unsigned r = 0; r < OPEN_REASONS; r++) {
                 s->costs->opened_calls[r] = party->opened[r].calls;
                 s->costs->opened_values[r] = party->opened[r].values;

@@ -502,7 +502,7 @@ static void expect_varied(struct net_party p[3], const struct net_plan *plan)
             fail_msg("server %u: %s\n%s", i, error_text(p[i].e), p[i].sink);
         assert_true(p[i].intact);
         assert_int_equal(p[i].counted, plan->rounds);
-        assert_int_equal(p[i].total.rounds, plan->rounds);
+        assert_int_equal(p[i].total.exchanges, plan->rounds);
         assert_int_equal(p[i].total.payload_sent, sent);
         assert_int_equal(p[i].total.payload_received, received);
         assert_int_equal(p[i].total.frames_sent, out);
@@ -546,8 +546,8 @@ TEST(counters_are_exact)
     run_three(run_party, p, sizeof *p);
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(p[i].e, ERR_OK);
-        assert_int_equal(p[i].total.rounds, 4);
-        assert_int_equal(p[i].select.rounds, 2);
+        assert_int_equal(p[i].total.exchanges, 4);
+        assert_int_equal(p[i].select.exchanges, 2);
         assert_int_equal(p[i].total.payload_sent, 800);
         assert_int_equal(p[i].total.payload_received, 800);
         assert_int_equal(p[i].total.wire_sent, 800 + 8 * 96);
@@ -726,7 +726,7 @@ static size_t write_news(enum news news, const struct session *from, uint8_t *me
     if (news == DATA_AHEAD)
         h.kind = FRAME_DATA;
     else if (news == LATER_ABORT)
-        h.round = 1;
+        h.exchange = 1;
     else if (news == STRANGER_AHEAD)
         h.session[0] ^= 1;
     else if (news == STRAY_ABORT) /* as if one of server 2's were sent back to us by server 0 */

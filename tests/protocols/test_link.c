@@ -428,7 +428,7 @@ TEST(costs_are_those_of_the_formulas)
         l.keep = k % 3 == 1 ? INNER : 0;
         execute(&l, 1);
         cost = cost_of(&l);
-        assert_int_equal(l.costs.rounds, cost.rounds);
+        assert_int_equal(l.costs.rounds, cost.exchanges);
         for (unsigned i = 0; i < 3; i++)
             assert_int_equal(l.costs.sent[i], 8 * cost.words);
     }
@@ -444,7 +444,7 @@ TEST(costs_of_several_tiles_are_those_of_the_formulas)
     tables_fill(&l.t, 1, 66000, 1, 60000, &seed);
     execute(&l, 1);
     cost = cost_of(&l);
-    assert_int_equal(l.costs.rounds, cost.rounds);
+    assert_int_equal(l.costs.rounds, cost.exchanges);
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(l.costs.sent[i], 8 * cost.words);
 }

@@ -377,7 +377,7 @@ static enum err linear(struct party *p, void *shared)
     before = net_total(p->net);
     e = measure_open_sums(p, OPEN_NOISY_FORM, sums, &tape, 1, l->opened[p->index]);
     after = net_total(p->net);
-    l->rounds[p->index] = after.rounds - before.rounds;
+    l->rounds[p->index] = after.exchanges - before.exchanges;
     l->bytes[p->index] = after.payload_sent - before.payload_sent;
     tape_free(&tape);
     return e;

@@ -480,7 +480,7 @@ TEST(noise_is_made_by_all_lanes)
             for (size_t lane = 0; lane < lanes; lane++)
                 expect_samples(&n.out, lane * part, part, n.kind == NOISE_GUMBEL);
             if (n.noise != NOISE_DISCRETE)
-                assert_int_equal(cost[l].rounds, tape_cost(n.noise, n.kind)->plain.rounds);
+                assert_int_equal(cost[l].rounds, tape_cost(n.noise, n.kind)->plain.exchanges);
             else if (cost[l].opened_calls[OPEN_REJECT_BIT] == cost[0].opened_calls[OPEN_REJECT_BIT])
                 assert_int_equal(cost[l].rounds, cost[0].rounds);
             if (n.noise != NOISE_DISCRETE)

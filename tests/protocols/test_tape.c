@@ -46,9 +46,9 @@ static enum err play(struct party *p, void *shared)
         rounds = net_exchanges(p->net) - before;
         if (e == ERR_OK &&
             (tape.reel[s->kind].made != step->made ||
-             (s->noise == NOISE_DISCRETE
-                  ? rounds < step->batches * cost->plain.rounds || rounds % cost->plain.rounds != 0
-                  : rounds != step->batches * cost->plain.rounds)))
+             (s->noise == NOISE_DISCRETE ? rounds < step->batches * cost->plain.exchanges ||
+                                               rounds % cost->plain.exchanges != 0
+                                         : rounds != step->batches * cost->plain.exchanges)))
             e = ERR_DATA;
         if (e == ERR_OK)
             e = share64_new(&taken, step->take);
@@ -138,7 +138,7 @@ TEST(a_batch_that_is_proved_costs_what_is_stated)
         const struct tape_messages *stated = &tape_cost(s.noise, s.kind)->proved;
         assert_int_equal(three_run(k, make_proved, &s, NULL), ERR_OK);
         for (unsigned i = 0; i < 3; i++)
-            assert_int_equal(s.rounds[i], stated->rounds);
+            assert_int_equal(s.rounds[i], stated->exchanges);
         assert_true(fabs(fmax(s.bytes[0], fmax(s.bytes[1], s.bytes[2])) / stated->bytes - 1) <
                     0.01);
     }
@@ -191,7 +191,7 @@ static enum err cut_and_return(struct party *p, void *shared)
     }
     c->held[p->index] = tape.reel[NOISE_GAUSS].samples.n;
     c->batches[p->index] = net_exchanges(p->net) /
-                           tape_cost(NOISE_BOX_MULLER, NOISE_GAUSS)->plain.rounds;
+                           tape_cost(NOISE_BOX_MULLER, NOISE_GAUSS)->plain.exchanges;
     tape_free(&tape);
     return e;
 }

@@ -20,9 +20,9 @@ static enum err on_sent(void *self, const struct party_sent *at, void *p, size_t
 {
     const struct player *who = self;
     struct check_play *play = who->play;
-    assert_true(at->round < PLAY_ROUNDS && at->message < PLAY_MESSAGES);
+    assert_true(at->exchange < PLAY_ROUNDS && at->message < PLAY_MESSAGES);
     pthread_mutex_lock(&play->lock);
-    bytes_put(&play->sent[who->index][at->round][at->to][at->message], p, n);
+    bytes_put(&play->sent[who->index][at->exchange][at->to][at->message], p, n);
     pthread_mutex_unlock(&play->lock);
     if (who->index == play->cheat && play->alter != NULL)
         return play->alter(play, at, p, n);
@@ -212,7 +212,7 @@ enum err play_alter_word(struct check_play *play, const struct party_sent *at, v
     uint64_t w;
     const bool same = at->to == a->to ? at->message == a->message
                                       : a->both && at->message == a->other;
-    if (at->round != a->round || !same || byte < at->offset || byte >= at->offset + n)
+    if (at->exchange != a->round || !same || byte < at->offset || byte >= at->offset + n)
         return ERR_OK;
     memcpy(&w, (uint8_t *)p + byte - at->offset, 8);
     w = a->how == FLIP ? w ^ 4 : a->how == PLUS_ONE ? w + 1 : w ^ (uint64_t)1 << 63;

@@ -36,13 +36,13 @@ static void hear(struct channel *c, const uint8_t *frame, size_t size)
         c->failed = ERR_NOMEM;
         return;
     }
-    if (c->frames == 0 || h.round != c->round)
-        crypto_hash_sha256_update(&c->hash, (const uint8_t *)&h.round, sizeof h.round);
+    if (c->frames == 0 || h.exchange != c->round)
+        crypto_hash_sha256_update(&c->hash, (const uint8_t *)&h.exchange, sizeof h.exchange);
     c->failed = seal_open(c->seal, h.sequence, frame, FRAME_HEADER, frame + FRAME_HEADER, h.length,
                           plain);
     crypto_hash_sha256_update(&c->hash, plain, h.length);
     c->frames = h.sequence + 1;
-    c->round = h.round;
+    c->round = h.exchange;
     memory_wipe_free(&plain, h.length + 1);
 }
 

@@ -260,7 +260,7 @@ static enum err tell_one_otherwise(struct check_play *play, const struct party_s
                                    size_t n)
 {
     uint64_t w;
-    if (at->round == 0 && at->to == NET_NEXT && at->message == 0) {
+    if (at->exchange == 0 && at->to == NET_NEXT && at->message == 0) {
         assert_true(n >= 16);
         memcpy(&w, (uint8_t *)p + 8, 8);
         w ^= 1;
@@ -302,7 +302,7 @@ static enum err hang_up(struct check_play *play, const struct party_sent *at, vo
     const uint64_t *round = play->self;
     (void)p;
     (void)n;
-    return at->round == *round ? ERR_PEER : ERR_OK;
+    return at->exchange == *round ? ERR_PEER : ERR_OK;
 }
 
 TEST(who_hangs_up_opens_nothing)
@@ -337,9 +337,9 @@ static enum err end_badly(struct check_play *play, const struct party_sent *at, 
     const struct ending *end = play->self;
     uint64_t *words = p;
     if (end->leaves)
-        return at->round == end->opening ? ERR_PEER : ERR_OK;
-    if ((at->round == end->products && at->to == NET_PREV && at->message == 1) ||
-        (at->round == end->opening && at->to == NET_NEXT && at->message == 0))
+        return at->exchange == end->opening ? ERR_PEER : ERR_OK;
+    if ((at->exchange == end->products && at->to == NET_PREV && at->message == 1) ||
+        (at->exchange == end->opening && at->to == NET_NEXT && at->message == 0))
         for (size_t i = 0; i < n / sizeof *words; i++, play->altered++)
             words[i] ^= 1;
     return ERR_OK;

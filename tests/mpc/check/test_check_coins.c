@@ -57,21 +57,21 @@ static enum err correct(struct check_play *play, const struct party_sent *at, vo
     uint64_t drawn[6 + 8];
     if (at->offset != 0)
         return ERR_OK;
-    if (at->round == 0)
+    if (at->exchange == 0)
         for (unsigned k = 0; k < 2; k++)
             if (k == 0 || a->word[1] != a->word[0])
                 add_to(p, a->word[k], 1 << 5);
-    if (at->round == FLUSH + 1 && a->level > 0) {
+    if (at->exchange == FLUSH + 1 && a->level > 0) {
         draw(play, FLUSH, drawn, 14); /* row 0's weight is on both sides */
         a->error = kernel_field_product(drawn[6], 1 << 5);
         add_to(p, 0, a->error);
     }
-    if (at->round == FLUSH + 3 && a->level > 1) {
+    if (at->exchange == FLUSH + 3 && a->level > 1) {
         draw(play, FLUSH + 2, drawn, 6);
         a->next = kernel_field_product(a->error, weight_of_row_0(drawn));
         add_to(p, 0, a->next); /* row 0 weighs 1 */
     }
-    if (at->round == FLUSH + 5 && a->level > 2 && at->to == NET_NEXT) {
+    if (at->exchange == FLUSH + 5 && a->level > 2 && at->to == NET_NEXT) {
         draw(play, FLUSH + 4, drawn, 6);
         a->last = kernel_field_product(a->next, weight_of_row_0(drawn));
         add_to(p, n / 8 - 3, a->last);
@@ -116,7 +116,7 @@ static enum err hold(struct check_play *play, const struct party_sent *at, void 
     const unsigned before = (play->cheat + 2) % 3;
     (void)p;
     (void)n;
-    if (at->round != h->round || at->to != NET_PREV)
+    if (at->exchange != h->round || at->to != NET_PREV)
         return ERR_OK;
     support_pause_ms(30); /* the others go on */
     h->before_came = play_has_sent(play, before, h->coin, NET_NEXT);
@@ -155,7 +155,7 @@ static enum err leave(struct check_play *play, const struct party_sent *at, void
     const uint64_t *round = play->self;
     (void)p;
     (void)n;
-    return at->round == *round ? ERR_PEER : ERR_OK;
+    return at->exchange == *round ? ERR_PEER : ERR_OK;
 }
 
 /* Whoever may know a coin and hangs up has used a try at both others. */

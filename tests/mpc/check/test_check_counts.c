@@ -449,7 +449,7 @@ static enum err make_up(struct check_play *play, const struct party_sent *at, vo
     const uint64_t lifted = (uint64_t)1 << (64 - SHIFT);
     uint64_t *added = p;
     uint32_t *m = p;
-    if (at->round != 1)
+    if (at->exchange != 1)
         return ERR_OK;
     for (size_t i = 0; at->to == NET_NEXT && at->message == 0 && i < n / sizeof *added; i++) {
         added[i] -= lifted;

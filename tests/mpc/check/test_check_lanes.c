@@ -47,7 +47,7 @@ static enum err alter(void *self, const struct party_sent *at, void *p, size_t n
 {
     uint64_t w;
     (void)self;
-    if (at->round > 0 || n < sizeof w)
+    if (at->exchange > 0 || n < sizeof w)
         return ERR_OK;
     memcpy(&w, p, sizeof w);
     w ^= 1;
@@ -369,12 +369,12 @@ static enum err hold(void *self, const struct party_sent *at, void *p, size_t n)
     struct check_lanes_held *h = who->h;
     const bool cheat = who->index == h->cheat;
     (void)n;
-    if (!cheat && who->lane == 0 && at->round > COIN)
+    if (!cheat && who->lane == 0 && at->exchange > COIN)
         tell(h, true);
-    if (cheat && who->lane == 1 && at->round == 0 && at->to == NET_NEXT && at->message == 1)
+    if (cheat && who->lane == 1 && at->exchange == 0 && at->to == NET_NEXT && at->message == 1)
         ((uint8_t *)p)[7] ^= 0x80;
     pthread_mutex_lock(&h->lock);
-    while (cheat && who->lane == 1 && at->round > 0 && !h->more && h->failed < 2)
+    while (cheat && who->lane == 1 && at->exchange > 0 && !h->more && h->failed < 2)
         pthread_cond_wait(&h->changed, &h->lock);
     pthread_mutex_unlock(&h->lock);
     return ERR_OK;

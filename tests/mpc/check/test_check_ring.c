@@ -361,25 +361,25 @@ static enum err attack(struct check_play *play, const struct party_sent *at, voi
     struct attacking *a = play->self;
     const bool claimed = a->attack == CLAIMED || a->attack == CLAIMED_AND_SUMS;
     const bool wrong = claimed || a->attack == OLD_PRIME || a->attack == TWO_THAT_CANCEL;
-    if (at->to == NET_NEXT && at->round == OPENED && claimed)
+    if (at->to == NET_NEXT && at->exchange == OPENED && claimed)
         alter_opened(play, a, p);
     if (at->to != NET_PREV)
         return ERR_OK;
     assert_true(at->offset == 0 && n > 0);
-    if (at->round == PRODUCTS && (wrong || a->attack == TOP_ONLY))
+    if (at->exchange == PRODUCTS && (wrong || a->attack == TOP_ONLY))
         add_at(p, ATTACKED, 1, a->attack == TOP_ONLY ? (__int128)1 << 63 : 1);
-    if (at->round == PRODUCTS && a->attack == TWO_THAT_CANCEL)
+    if (at->exchange == PRODUCTS && a->attack == TWO_THAT_CANCEL)
         add_at(p, ATTACKED + 1, 1, -1);
-    if (at->round == WIDE && a->attack == OTHER_RING)
+    if (at->exchange == WIDE && a->attack == OTHER_RING)
         add_at(p, 2 * ATTACKED + 1, 1, 1);
-    if (at->round == CLAIMS_LEFT && at->message == 2) {
+    if (at->exchange == CLAIMS_LEFT && at->message == 2) {
         take_coins(play, a);
         alter_claims(a, p);
         play->altered++;
     }
-    if (at->round == SUMS && at->message == 2 && claimed)
+    if (at->exchange == SUMS && at->message == 2 && claimed)
         take_choice(play, a);
-    if (at->round == SUMS && at->message == 2 && a->attack == CLAIMED_AND_SUMS)
+    if (at->exchange == SUMS && at->message == 2 && a->attack == CLAIMED_AND_SUMS)
         add_modulo(&a->field, p, 0, a->error);
     return ERR_OK;
 }

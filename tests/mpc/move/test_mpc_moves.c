@@ -59,10 +59,10 @@ static enum err alter(void *self, const struct party_sent *at, void *p, size_t n
 {
     struct moves_run *r = self;
     const size_t byte = 8 * r->word;
-    r->rounds = at->round + 1;
-    if (at->round < ROUNDS)
-        r->bytes[at->round][at->to][at->message] = at->offset + n;
-    if (at->round == r->round && (r->both || at->to == r->to) && at->message == r->message &&
+    r->rounds = at->exchange + 1;
+    if (at->exchange < ROUNDS)
+        r->bytes[at->exchange][at->to][at->message] = at->offset + n;
+    if (at->exchange == r->round && (r->both || at->to == r->to) && at->message == r->message &&
         byte >= at->offset && byte < at->offset + n) {
         ((uint8_t *)p)[byte - at->offset] ^= 1;
         r->altered++;

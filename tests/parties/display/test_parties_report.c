@@ -135,7 +135,7 @@ static void write_result(struct report_stage *g)
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         for (unsigned k = 0; k < NET_PHASES; k++)
             server[i][k] = (struct net_counters){
-                .rounds = 3, .wire_sent = 1000000, .seconds = 0.25};
+                .exchanges = 3, .wire_sent = 1000000, .seconds = 0.25};
     assert_int_equal(price_limits(g->s.study, &limits, &silent), ERR_OK);
     assert_int_equal(central_run(&result, g->s.study, g->table, NULL, NULL, &silent), ERR_OK);
     for (size_t i = 0; i < result->measurements; i++) { /* what the servers would have reported */
