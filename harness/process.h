@@ -18,7 +18,10 @@ int support_wait(pid_t pid, double seconds);
 /* The same; and the most memory that it had at any time. */
 int support_wait_peak(pid_t pid, double seconds, size_t *peak_bytes);
 int support_run(const char *output, double seconds, const char *const *arguments);
-/* The same with the command's words as arguments: START("log", "check", path), COMMAND("log", 10, ..). */
+/*
+ * The same with the command's words as arguments: START("log", "check", path), COMMAND("log", 10,
+ * ..).
+ */
 #define START(output, ...) support_start(output, (const char *const[]){__VA_ARGS__, NULL})
 #define COMMAND(output, seconds, ...)                                                              \
     support_run(output, seconds, (const char *const[]){__VA_ARGS__, NULL})
@@ -45,8 +48,8 @@ pid_t support_serve(const struct support_study *s, unsigned i, const char *study
  * started. False if one is not ready, or did not end well.
  */
 bool support_serve_all(const struct support_study *s, const char *study,
-                       pid_t server[STUDY_SERVERS]);
-bool support_stop_all(pid_t server[STUDY_SERVERS]);
+                       pid_t server[STUDY_SERVERS_MOST]);
+bool support_stop_all(pid_t server[STUDY_SERVERS_MOST]);
 /* One in this process, the child of a test that has wrapped what servers call; ends it. */
 _Noreturn void support_serve_here(const struct support_study *s, unsigned i);
 /* What mpirun needs where it starts ranks on this machine alone. */

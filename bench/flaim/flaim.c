@@ -114,7 +114,7 @@ static enum err debit(struct flaim *f, uint64_t marginals, unsigned selections)
 
 static enum err draw_crowd(struct flaim *f, struct flaim_crowd *c)
 {
-    const struct split *s = f->o.split;
+    const struct flaim_split *s = f->o.split;
     bool *drawn = memory_array(s->clients, sizeof *drawn);
     *c = (struct flaim_crowd){.client = memory_array(s->clients, sizeof *c->client)};
     if (drawn != NULL && c->client != NULL)

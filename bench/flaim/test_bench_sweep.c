@@ -143,7 +143,7 @@ TEST(servers_tell_what_an_upload_costs)
     struct domain *d CLEAN(domain_free) = NULL;
     struct workload *w CLEAN(workload_free) = NULL;
     struct table *t CLEAN(table_free) = NULL;
-    struct split split;
+    struct flaim_split split;
     uint32_t assignment[rows];
     const bool here[clients] = {true, false, true, true};
     struct servers_terms terms;

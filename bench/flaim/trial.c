@@ -72,7 +72,7 @@ void trial_name(const struct trial *t, char name[TRIAL_NAME])
 
 struct trial_scene {
     struct bench_data data;
-    struct split split;
+    struct flaim_split split;
 };
 
 static enum err assignment_of(const struct trial *t, const struct bench_data *data, uint32_t *to,
@@ -216,7 +216,7 @@ static size_t label_of(const struct trial *t, const struct domain *d)
 
 static enum err evaluate(struct trial_stage *s, struct model *m)
 {
-    const struct split *split = &s->scene->split;
+    const struct flaim_split *split = &s->scene->split;
     struct table *rows = NULL;
     size_t impossible = 0;
     enum err e;
