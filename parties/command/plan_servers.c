@@ -21,8 +21,8 @@ static void print_work(const struct study *study, enum study_security security,
                        const struct servers_work *w)
 {
     printf("  %-11s %9.0f %13s %10.0f s %11.0f s%s\n", study_security_words[security], w->exchanges,
-           words_bytes((uint64_t)w->bytes).text, ceil(w->seconds), ceil(w->exchanges * MACHINE_FAR_S),
-           security == study->security ? "  (this study)" : "");
+           words_bytes((uint64_t)w->bytes).text, ceil(w->seconds),
+           ceil(w->exchanges * MACHINE_FAR_S), security == study->security ? "  (this study)" : "");
 }
 
 /* --- noise ------------------------------------------------------------------------------------ */
@@ -57,7 +57,7 @@ static struct servers_work noise_work(const struct study *study, enum study_secu
     const struct tape_messages *gauss = messages_of(of_gauss, security, &per_s),
                                *gumbel = messages_of(of_gumbel, security, &per_s);
     return (struct servers_work){.exchanges = batches(noise.gauss, of_gauss) * gauss->exchanges +
-                                           batches(noise.gumbel, of_gumbel) * gumbel->exchanges,
+                                              batches(noise.gumbel, of_gumbel) * gumbel->exchanges,
                                  .bytes = (double)noise.gauss * gauss->bytes +
                                           (double)noise.gumbel * gumbel->bytes,
                                  .seconds = (double)(noise.gauss + noise.gumbel) / per_s};
@@ -100,7 +100,8 @@ static void print_noise(const struct study *study)
 
 static struct servers_work bound_work(const struct link_cost *cost, enum study_security security)
 {
-    struct servers_work w = {.exchanges = (double)cost->exchanges, .bytes = 8 * (double)cost->words};
+    struct servers_work w = {.exchanges = (double)cost->exchanges,
+                             .bytes = 8 * (double)cost->words};
     switch (security) {
     case STUDY_SEMI_HONEST:
         w.seconds = w.bytes / MACHINE_BOUND_BYTES;

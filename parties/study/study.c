@@ -233,7 +233,8 @@ static enum err read_model(struct study_reading *r, const yaml_node_t *node)
     if (apart == NULL || s->workload == NULL)
         return ERR_OK; /* without a sound domain no column is known */
     TRY(memory_new(&s->apart, s->domain->attributes));
-    return study_read_attributes(r, apart, "apart", s->domain->attributes, s->apart, &s->apart_columns);
+    return study_read_attributes(r, apart, "apart", s->domain->attributes, s->apart,
+                                 &s->apart_columns);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
