@@ -251,7 +251,7 @@ static void two_exchange_ride_and_stream(void **state)
             assert_int_equal(s->in[k], k < theirs ? 7 + 1 - i : 0);
         assert_int_equal(s->made, LONG + i);
         assert_int_equal(s->used, LONG + 1 - i);
-        assert_int_equal(all.rounds, 3); /* the first is the greeting */
+        assert_int_equal(all.exchanges, 3); /* the first is the greeting */
         assert_int_equal(all.payload_sent, 1 + 1 + mine + LONG + i);
         assert_int_equal(all.payload_received, 1 + 1 + theirs + LONG + 1 - i);
     }

@@ -277,7 +277,7 @@ static enum err leave(struct check_play *play, const struct party_sent *at, void
     (void)play;
     (void)p;
     (void)n;
-    return at->round == LAST_COIN ? ERR_PEER : ERR_OK;
+    return at->exchange == LAST_COIN ? ERR_PEER : ERR_OK;
 }
 
 /* Sends another word than it has made, in the given round. */
@@ -285,7 +285,7 @@ static enum err alter(struct check_play *play, const struct party_sent *at, void
 {
     const uint64_t *round = play->self;
     (void)n;
-    if (at->round == *round && at->to == NET_PREV)
+    if (at->exchange == *round && at->to == NET_PREV)
         *(uint8_t *)p ^= 1;
     return ERR_OK;
 }
