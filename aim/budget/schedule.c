@@ -89,6 +89,8 @@ struct schedule_sweep schedule_sweep(const struct schedule *start, size_t one_wa
     last.done = start->most - 2;
     s.most_scores = schedule_sweep_rho(&last, left);
     s.most_set = left;
+    s.sigma = sqrt(SCHEDULE_SET * (double)one_ways /
+                   (2 * (1 - SWEEPS_SCORES) * s.most_scores / SWEEPS_SCORES));
     return s;
 }
 

@@ -45,6 +45,8 @@ static enum err load_measurements(struct report *r, const char *folder)
     r->measurement = found.measurement;
     r->measurements = found.measurements;
     found.measurement = NULL;
+    r->sweep = found.sweep;
+    found.sweep = NULL;
     r->merges = found.merges;
     found.merges = NULL;
     r->known = found.known;
@@ -132,6 +134,7 @@ void report_unload(struct report *r)
     for (size_t i = 0; r->known != NULL && i < r->knowns; i++)
         memory_free(&r->known[i].y);
     memory_free(&r->measurement);
+    memory_free(&r->sweep);
     merges_free(&r->merges);
     memory_free(&r->known);
     json_decref(r->stats);

@@ -22,6 +22,7 @@ struct report {
     struct densities inside; /* of bins, by the model's counts */
     size_t measurements;     /* the one-ways, then one a round */
     struct measurement *measurement;
+    unsigned *sweep;       /* of each: the sweep whose set it is of; or 0 */
     struct merges *merges; /* of the measurements; or NULL */
     size_t knowns;         /* published totals that a refit was given */
     struct measurement *known;
@@ -55,9 +56,13 @@ double report_number(const json_t *object, const char *key);
 static inline size_t report_round_of(const struct report *r, size_t measurement)
 {
     size_t one_ways = r->study->workload->one_ways;
+    if (r->sweep[measurement] > 0)
+        return 2 * r->sweep[measurement];
     return measurement < one_ways ? 0 : measurement - one_ways + 1;
 }
 
+/* report_truth.c: of a demo alone, the tables against the data. */
+void report_truth(const struct report *r);
 /* report_fit.c: the model against what was measured. */
 enum err report_fit(const struct report *r) MUST_CHECK;
 
