@@ -137,7 +137,7 @@ static enum err write_study(struct support_study *s, const struct support_option
     fprintf(f, "budget: {epsilon: %g, delta: %g", o->epsilon > 0 ? o->epsilon : 1.0,
             o->delta > 0 ? o->delta : 1e-6);
     if (o->accounting != ACCOUNTING_ZCDP)
-        fprintf(f, ", accounting: %s", study_accounting_word(o->accounting));
+        fprintf(f, ", accounting: %s", study_accounting_words[o->accounting]);
     if (o->enforce > 0)
         fprintf(f, ", rows_per_person: %u, enforce_person: true", o->enforce);
     fprintf(f, "}\n");
@@ -159,7 +159,7 @@ static enum err write_study(struct support_study *s, const struct support_option
             o->connect_s > 0 ? o->connect_s : support_slow(30),
             o->round_s > 0 ? o->round_s : support_slow(60));
     fprintf(f, "servers:\n");
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         char name[16];
         snprintf(name, sizeof name, "s%u", i);
         fprintf(f, "  - name: %s\n    endpoint: tcp://%s:%u\n", name, s->host,
@@ -194,10 +194,10 @@ enum err support_study_new(struct support_study *s, const struct support_options
              folders != NULL ? folders : "/tmp");
     if (mkdtemp(s->folder) == NULL)
         return ERR_SYSTEM;
-    s->port = support_ports(STUDY_SERVERS * ports_of(o));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    s->port = support_ports(STUDY_SERVERS_MOST * ports_of(o));
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         s->lanes[i] = o->lanes > 1 ? o->lanes : 1;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         s->ahead[i] = o->ahead;
     support_study_file(s, "study.yaml", s->path);
     f = fopen(s->path, "w");

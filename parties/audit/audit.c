@@ -99,12 +99,12 @@ static enum err write_first(struct audit *a)
     text_put(&line, "log trefoil-audit-1 study %s terms ", a->study->name);
     text_put_hex(&line, a->study->terms.digest, 32);
     text_put(&line, " server %u", a->index);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < a->study->servers; i++) {
         text_put(&line, " %s=", a->study->server[i].name);
         text_put_hex(&line, a->study->server[i].key.sign, 32);
     }
     if (a->study->security != STUDY_SEMI_HONEST)
-        text_put(&line, " security %s", study_security_word(a->study->security));
+        text_put(&line, " security %s", study_security_words[a->study->security]);
     return end(a, &line, true);
 }
 

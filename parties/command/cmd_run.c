@@ -2,7 +2,6 @@
 #include "aim/run/loop.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/words.h"
 #include "parties/analyst/release.h"
 #include "parties/analyst/remote.h"
 #include "parties/analyst/run_stats.h"
@@ -16,7 +15,6 @@
 #include "parties/owner/pin.h"
 #include "parties/study/roster.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -77,7 +75,7 @@ struct run_asked {
     struct copula_result *copula; /* in its place, with method: copula */
     double rho;                   /* of the study, or what earlier runs left of it */
     struct progress progress;
-    struct net_counters stats[STUDY_SERVERS][NET_PHASES];
+    struct net_counters stats[STUDY_SERVERS_MOST][NET_PHASES];
     double total_s;
     struct log *log;
 };

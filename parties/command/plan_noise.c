@@ -1,4 +1,4 @@
-#include "parties/command/plan_noise.h"
+#include "parties/command/plan.h"
 
 #include "base/memory.h"
 #include "parties/exchange/price.h"

@@ -8,7 +8,6 @@
 #include "base/words.h"
 #include "parties/display/report_private.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 static void names_in_words(struct bytes *out, size_t i, size_t count, const char *name)
@@ -21,11 +20,11 @@ static void names_in_words(struct bytes *out, size_t i, size_t count, const char
 static double total_error(const struct report *r)
 {
     double weight = 0;
-    for (size_t i = 0; i < r->measurements; i++) {
-        const struct measurement *m = &r->measurement[i];
+    for (size_t i = 0; i < r->found.measurements; i++) {
+        const struct measurement *m = &r->found.measurement[i];
         if (m->total > 0) /* of fewer rows, before an owner joined: not part of the total */
             continue;
-        weight += 1 / (m->sigma * m->sigma * (double)measurement_cells(m, r->domain));
+        weight += 1 / (m->sigma * m->sigma * (double)measurement_cells(m, r->of->domain));
     }
     return sqrt(1 / weight);
 }
@@ -34,10 +33,10 @@ static double total_error(const struct report *r)
 static size_t different_marginals(const struct report *r)
 {
     size_t n = 0;
-    for (size_t i = 0; i < r->measurements; i++) {
+    for (size_t i = 0; i < r->found.measurements; i++) {
         bool seen = false;
         for (size_t k = 0; k < i && !seen; k++)
-            seen = clique_equal(&r->measurement[i].clique, &r->measurement[k].clique);
+            seen = clique_equal(&r->found.measurement[i].clique, &r->found.measurement[k].clique);
         n += !seen;
     }
     return n;
@@ -46,7 +45,7 @@ static size_t different_marginals(const struct report *r)
 static double sum_of_servers(const struct report *r, const char *key)
 {
     double sum = 0;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < r->study->servers; i++)
         for (size_t k = 0; k < REPORT_PHASES; k++)
             sum += report_number(report_phase(r, i, k), key);
     return sum;
@@ -66,10 +65,10 @@ static void cards(const struct report *r)
     snprintf(value, sizeof value, "&epsilon; %g, &delta; %s", r->study->epsilon,
              words_number(r->study->delta).text);
     card(r->out, value, "differential privacy");
-    snprintf(value, sizeof value, "%.0f &plusmn; %.0f", r->total, 2 * total_error(r));
+    snprintf(value, sizeof value, "%.0f &plusmn; %.0f", released_total(r->of), 2 * total_error(r));
     card(r->out, value, "rows, from noisy counts (95 %)");
-    if (r->copula != NULL) {
-        snprintf(value, sizeof value, "%zu", (size_t)forms_pairs(r->domain->attributes));
+    if (r->of->copula != NULL) {
+        snprintf(value, sizeof value, "%zu", (size_t)forms_pairs(r->of->domain->attributes));
         card(r->out, value,
              "pairs measured, in a number each, or one for each two groups of labels");
     } else {
@@ -140,14 +139,14 @@ static void what_was_linked(const struct report *r)
 
 static void what_was_run(const struct report *r)
 {
-    const size_t rounds = r->measurements - r->domain->attributes;
+    const size_t rounds = r->found.measurements - r->of->domain->attributes;
     char later[160] = " one number for each two (method: copula)";
     if (r->study->sweeps > 0)
         snprintf(
             later, sizeof later,
             ", %u %s, opened how far the model was from every marginal and measured a set of them",
             r->study->sweeps, r->study->sweeps == 1 ? "time" : "times");
-    else if (r->copula == NULL)
+    else if (r->of->copula == NULL)
         snprintf(later, sizeof later,
                  ", %zu %s, chose the marginal that the model so far fitted worst and measured it",
                  rounds, rounds == 1 ? "time" : "times");
@@ -162,30 +161,24 @@ static void what_was_run(const struct report *r)
     whose_rows(r);
     what_was_linked(r);
     text_put(r->out, ". Three servers, ");
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        names_in_words(r->out, i, STUDY_SERVERS, r->study->server[i].name);
+    for (unsigned i = 0; i < r->study->servers; i++)
+        names_in_words(r->out, i, r->study->servers, r->study->server[i].name);
     text_put(
         r->out,
         ", held them as secret shares, none of which tells anything by itself. Together they "
         "measured each of %zu attributes once and then%s. What they opened is %s, each with "
         "Gaussian noise that nobody knows. From that, and from nothing else, come the model, the "
         "synthetic table and this page.</p>\n",
-        r->domain->attributes, later,
-        r->copula != NULL      ? "the counts of the attributes, and these numbers"
+        r->of->domain->attributes, later,
+        r->of->copula != NULL  ? "the counts of the attributes, and these numbers"
         : r->study->sweeps > 0 ? "these distances and the counts"
                                : "the choices and the counts");
 }
 
-static const char *how_noise_is_made(enum noise_kind noise)
-{
-    switch (noise) {
-    case NOISE_BOX_MULLER:
-        return "in finite precision";
-    case NOISE_DISCRETE:
-        return "by exact coins";
-    }
-    return "";
-}
+static const char *const how_noise_is_made[] = {
+    [NOISE_BOX_MULLER] = "in finite precision",
+    [NOISE_DISCRETE] = "by exact coins",
+};
 
 static const char *whether_servers_prove(enum study_security security)
 {
@@ -205,6 +198,7 @@ static void what_is_guaranteed(const struct report *r)
     const size_t rounds = json_array_size(json_object_get(r->stats, "rounds"));
     const struct words_text delta = words_number(s->delta);
     const bool row = !study_of_persons(s);
+    const double spent = report_number(report_round(r, rounds - 1), "spent");
     text_put(r->out,
              "<h2>What is guaranteed</h2>\n<p>Everything that came out of this study together is "
              "(&epsilon; = %g, &delta; = %s)-differentially private for adding or removing %s. "
@@ -213,7 +207,7 @@ static void what_is_guaranteed(const struct report *r)
              "computed, %s.</p>\n",
              s->epsilon, delta.text, row ? "any one row" : "all rows of any one person", s->epsilon,
              exp(s->epsilon), row ? "that row" : "that person", delta.text,
-             how_noise_is_made(s->noise));
+             how_noise_is_made[s->noise]);
     if (s->enforce_person)
         text_put(
             r->out,
@@ -227,11 +221,14 @@ static void what_is_guaranteed(const struct report *r)
                  s->rows_per_person, s->rows_per_person == 1 ? "row" : "rows",
                  s->link.on ? ", where those that were joined are one" : "");
     text_put(r->out,
-             "<p>Each server kept the budget by itself: &rho; = %.4g of zero-concentrated "
-             "differential privacy, of which %.4g is spent. Budgets of other studies on the same "
-             "data add up with this one. Two servers that collude could read the data; no single "
-             "one can. %s</p>\n",
-             report_number(r->stats, "rho"), report_number(report_round(r, rounds - 1), "spent"),
+             "<p>Each server kept the budget by itself: &rho; = %.4g (%s), of which %.4g is spent",
+             report_number(r->stats, "rho"), study_accounting_words[s->accounting], spent);
+    if (s->accounting == ACCOUNTING_GAUSSIAN)
+        text_put(r->out, ", as private as one count with Gaussian noise of standard deviation %.3g",
+                 ledger_deviation(spent));
+    text_put(r->out,
+             ". Budgets of other studies on the same data add up with this one. Two servers that "
+             "collude could read the data; no single one can. %s</p>\n",
              whether_servers_prove(s->security));
 }
 
@@ -251,13 +248,13 @@ static void budget(const struct report *r)
         r->out,
         "<section><h2>Where the budget went</h2>\n<p>Round 0 measures all attributes; %s"
         ".</p>\n<ul class=\"key\">",
-        r->copula != NULL ? "round 1 one number for each two"
+        r->of->copula != NULL ? "round 1 one number for each two"
         : r->study->sweeps > 0
             ? "odd rounds open how far the model is from each marginal, even ones measure a set"
             : "each later round spends a little on the choice and most on the "
               "measurement");
     key(r->out, "model", "measuring");
-    if (r->copula == NULL)
+    if (r->of->copula == NULL)
         key(r->out, "select", r->study->sweeps > 0 ? "scores" : "choosing");
     text_put(r->out, "</ul>\n<div class=\"figure\">");
     report_chart_budget(r);
@@ -268,7 +265,7 @@ static void cost_row(const struct report *r, size_t phase)
 {
     text_put(r->out, "<tr><th scope=\"row\">%s</th><td class=\"n hide\">%.0f</td>",
              report_phases[phase].name, report_number(report_phase(r, 0, phase), "rounds"));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < r->study->servers; i++) {
         const json_t *o = report_phase(r, i, phase);
         text_put(r->out, "<td class=\"n\">%s<br>%s</td>",
                  words_time(report_number(o, "seconds")).text,
@@ -293,7 +290,7 @@ static void costs(const struct report *r)
     text_put(r->out,
              "</div>\n<div class=\"wide\"><table class=\"costs\"><thead><tr><th scope=\"col\">"
              "phase</th><th scope=\"col\" class=\"n hide\">rounds</th>");
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < r->study->servers; i++) {
         text_put(r->out, "<th scope=\"col\" class=\"n\">");
         html_text(r->out, r->study->server[i].name);
         text_put(r->out, "</th>");
@@ -322,7 +319,7 @@ static enum err attributes(const struct report *r)
         "deviation of their noise: about 95 of 100 true counts lie inside it. Bins are drawn to "
         "their width, and their area is their rows; nobody counted how rows lie inside a bin, so "
         "the slope that is drawn there is an assumption.%s</p>\n<ul class=\"key\">",
-        r->measurement[0].total > 0
+        r->found.measurement[0].total > 0
             ? " The noisy counts are of the owners who were there then, scaled to the final number "
               "of rows; the band does not cover how the others' rows differ."
             : "");
@@ -332,7 +329,7 @@ static enum err attributes(const struct report *r)
         text_put(r->out, "<li><svg viewBox=\"0 0 14 10\"><path class=\"truth\" d=\"M7 0l5 5-5 "
                          "5-5-5z\"/></svg>the truth (this is a demo)</li>");
     text_put(r->out, "</ul>\n<div class=\"grid\">\n");
-    for (size_t a = 0; a < r->domain->attributes; a++)
+    for (size_t a = 0; a < r->of->domain->attributes; a++)
         TRY(report_chart_attribute(r, (uint16_t)a));
     text_put(r->out, "</div>\n");
     return ERR_OK;
@@ -376,10 +373,10 @@ static void files(const struct report *r)
         "<li><a href=\"measurements.json\">measurements.json</a>: all noisy counts, for other "
         "programs</li>"
         "<li><a href=\"stats.json\">stats.json</a>: what the run took</li></ul>\n",
-        r->copula != NULL ? ""
-                          : "<li><a href=\"errors\">errors</a>: how far off answers may be, "
-                            "unless this was left out (<code>--quick</code>)</li>");
-    if (r->copula == NULL)
+        r->of->copula != NULL ? ""
+                              : "<li><a href=\"errors\">errors</a>: how far off answers may be, "
+                                "unless this was left out (<code>--quick</code>)</li>");
+    if (r->of->copula == NULL)
         text_put(r->out, "%s", into_private_pgm);
     text_put(r->out,
              "<p class=\"soft\"><small>Written by Trefoil %s from <code>study.yaml</code>, "
@@ -420,8 +417,9 @@ enum err report_write(const char *folder, const struct study *study,
                       const struct report_truth *truth, struct log *log)
 {
     struct bytes out CLEAN(bytes_clear) = {0};
+    struct released of CLEAN(released_clear) = {0};
     struct report r CLEAN(report_unload) = {
-        .study = study, .truth = truth, .out = &out, .log = log};
+        .of = &of, .study = study, .truth = truth, .out = &out, .log = log};
     char path[FILE_PATH];
     TRY(report_load(&r, folder));
     TRY(page(&r));

@@ -31,11 +31,11 @@ struct chart {
 /* The bars of all slots. A slot's counts are added up, so its noise is that of all its codes. */
 static enum err make_bars(struct chart *c, uint16_t attribute)
 {
-    const struct measurement *m = &c->r->measurement[attribute]; /* in round 0 */
+    const struct measurement *m = &c->r->found.measurement[attribute]; /* in round 0 */
     const struct clique clique = {1, {attribute}};
     double *counts CLEAN(memory_release) = NULL;
     TRY(memory_new(&counts, c->a->size));
-    TRY(report_counts(c->r, &clique, counts));
+    TRY(released_marginal(c->r->of, &clique, counts, c->r->log));
     TRY(report_slots_new(&c->slots, c->a, counts, RANGES_MOST, NAMES_MOST));
     TRY(memory_new(&c->bar, c->slots.count));
     for (uint32_t i = 0; i < c->a->size; i++) {
@@ -58,7 +58,7 @@ static void set_axis(struct chart *c)
 {
     c->low = 0;
     /* beside ranges of numbers a bar is as long as its share of all rows */
-    c->high = c->slots.ranges > 0 ? fmax(1, c->r->total) : 1;
+    c->high = c->slots.ranges > 0 ? fmax(1, released_total(c->r->of)) : 1;
     for (size_t i = c->slots.ranges; i < c->slots.count; i++) {
         const struct report_bar *b = &c->bar[i];
         c->low = fmin(c->low, b->noisy - REPORT_BAND * b->sigma);
@@ -150,7 +150,7 @@ static void say_scale(const struct chart *c)
 
 enum err report_chart_attribute(const struct report *r, uint16_t attribute)
 {
-    struct chart c CLEAN(free_bars) = {.r = r, .a = &r->domain->attribute[attribute]};
+    struct chart c CLEAN(free_bars) = {.r = r, .a = &r->of->domain->attribute[attribute]};
     TRY(make_bars(&c, attribute));
     text_put(r->out, "<figure><figcaption>");
     html_text(r->out, c.a->name);
@@ -187,8 +187,8 @@ static double measuring(const struct report *r, size_t round)
     double marginals = round == 0 ? (double)r->study->workload->one_ways : 1;
     if (r->study->sweeps > 0 && round > 0)
         return report_number(o, "marginals") > 0 ? report_number(o, "cost") : 0;
-    return r->copula != NULL ? report_number(o, "cost") /* all of it: nothing is chosen */
-                             : k * k * marginals / (2 * sigma * sigma);
+    return r->of->copula != NULL ? report_number(o, "cost") /* all of it: nothing is chosen */
+                                 : k * k * marginals / (2 * sigma * sigma);
 }
 
 /* Round 0 has its own bar; of the others, each bar has as many as necessary. */
@@ -232,15 +232,15 @@ void report_chart_budget(const struct report *r)
 
 void report_chart_phases(const struct report *r)
 {
-    double seconds[STUDY_SERVERS] = {0}, most = 1e-9;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    double seconds[STUDY_SERVERS_MOST] = {0}, most = 1e-9;
+    for (unsigned i = 0; i < r->study->servers; i++) {
         for (size_t k = 0; k < REPORT_PHASES; k++)
             seconds[i] += report_number(report_phase(r, i, k), "seconds");
         most = fmax(most, seconds[i]);
     }
-    report_svg(r->out, 36 * STUDY_SERVERS + 2);
+    report_svg(r->out, 36 * r->study->servers + 2);
     text_put(r->out, "Time of each server by phase, as in the table below\">");
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < r->study->servers; i++) {
         double x = 4, y = 36.0 * i;
         text_put(r->out, "<text x=\"4\" y=\"%g\" class=\"t\">", y + 11);
         html_text(r->out, r->study->server[i].name);

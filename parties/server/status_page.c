@@ -56,7 +56,7 @@ static unsigned find_absent(const struct status *s, char names[2 * STUDY_NAME_SI
 {
     unsigned absent = 0;
     names[0] = '\0';
-    for (unsigned p = 0; p < 2; p++)
+    for (unsigned p = 0; p + 1 < s->study->servers; p++)
         if (looked_at(&s->neighbour[p]) && !atomic_load(&s->neighbour[p].connected)) {
             if (absent++ > 0)
                 strcat(names, " and ");
@@ -143,13 +143,13 @@ static void ahead_row(const struct status *s, struct bytes *out)
 static void neighbours_row(const struct status *s, struct bytes *out)
 {
     begin_row(out, "Other servers");
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < s->study->servers; p++) {
         const struct status_neighbour *n = &s->neighbour[p];
         const bool up = atomic_load(&n->connected);
         const enum mood mood = up ? GOOD : WAITING;
         const struct words_text since = date_text(atomic_load(&n->since));
         text_put(out, "<div class=\"%s\">%s server %u, ", moods[mood].class, moods[mood].sign,
-                 net_index_of(s->index, (enum net_peer)p));
+                 net_neighbour_of(s->study->servers, s->index, (enum net_peer)p));
         html_text(out, status_neighbour_name(s, p));
         if (!looked_at(n))
             text_put(out, ": not looked at yet</div>");
@@ -166,10 +166,12 @@ static void budget_row(const struct status *s, struct bytes *out)
     begin_row(out, "Privacy budget");
     text_put(out, "rho %.6g of %.6g spent", spent, limit);
     bar(out, spent, limit);
-    text_put(out,
-             "<span class=\"soft\">for (epsilon %g, delta %g), as this server's ledger has "
-             "it</span></td></tr>",
+    text_put(out, "<span class=\"soft\">for (epsilon %g, delta %g), as this server's ledger has it",
              s->study->epsilon, s->study->delta);
+    if (s->study->accounting == ACCOUNTING_GAUSSIAN)
+        text_put(out, "; all of it is as private as one count with Gaussian noise of %.3g",
+                 ledger_deviation(limit));
+    text_put(out, "</span></td></tr>");
 }
 
 static void bytes_row(const struct status *s, struct bytes *out)
@@ -255,7 +257,7 @@ enum err status_page(const struct status *s, struct bytes *out)
     text_put(out,
              "</style></head><body><h1>Server %u, %s</h1><p>Study %s, security: %s</p>"
              "<p class=\"state %s\"><b>%s</b> ",
-             s->index, name, s->study->name, study_security_word(s->study->security),
+             s->index, name, s->study->name, study_security_words[s->study->security],
              moods[mood].class, moods[mood].sign);
     html_text(out, why);
     text_put(out, "</p><table>");

@@ -7,14 +7,13 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
-#include "parties/study/study_terms.h"
 
 #include <string.h>
 
 /* The nodes of the file's keys. */
 struct study_top {
-    const yaml_node_t *name, *domain, *impossible, *workload, *budget, *noise, *score, *method,
-        *copula, *rounds, *security, *servers, *owners, *least, *late, *analysts, *retain,
+    const yaml_node_t *name, *from, *domain, *impossible, *workload, *budget, *noise, *score,
+        *method, *copula, *rounds, *security, *servers, *owners, *least, *late, *analysts, *retain,
         *deadlines, *model, *version, *revoked, *signatures, *person, *link, *open;
 };
 
@@ -25,8 +24,6 @@ static enum err read_budget(struct study_reading *r, const yaml_node_t *node,
                             const yaml_node_t *late)
 {
     struct study *s = r->study;
-    const char *const words[] = {study_accounting_word(ACCOUNTING_ZCDP),
-                                 study_accounting_word(ACCOUNTING_GAUSSIAN)};
     size_t kind = ACCOUNTING_ZCDP;
     const yaml_node_t *epsilon, *delta, *rows, *enforce, *accounting;
     const struct yaml_key keys[] = {{"epsilon", true, &epsilon},
@@ -44,7 +41,8 @@ static enum err read_budget(struct study_reading *r, const yaml_node_t *node,
     TRY(study_go_on(
         r, yaml_number(r->file, epsilon, "epsilon", 1e-4, STUDY_EPSILON_MAX, &s->epsilon)));
     TRY(study_go_on(r, yaml_number(r->file, delta, "delta", 1e-15, 0.01, &s->delta)));
-    TRY(study_go_on(r, yaml_choice(r->file, accounting, "accounting", words, 2, &kind)));
+    TRY(study_go_on(
+        r, yaml_choice(r->file, accounting, "accounting", study_accounting_words, 2, &kind)));
     s->accounting = (enum accounting)kind;
     return study_read_unsigned(r, rows, "rows_per_person", 1, 10000, &s->rows_per_person);
 }
@@ -161,21 +159,15 @@ static enum err choose(struct study_reading *r, const yaml_node_t *node, const c
 /* The first of the words is the default. */
 static enum err read_kinds(struct study_reading *r, const struct study_top *t)
 {
-    const char *const methods[] = {study_method_word(STUDY_AIM), study_method_word(STUDY_COPULA)};
-    const char *const noises[NOISE_KINDS] = {study_noise_word(NOISE_BOX_MULLER),
-                                             study_noise_word(NOISE_DISCRETE)};
-    const char *const scores[] = {study_score_word(AIM_L1), study_score_word(AIM_L2)};
-    const char *const securities[] = {study_security_word(STUDY_SEMI_HONEST),
-                                      study_security_word(STUDY_ABORT)};
     static const char *const late[] = {"wait", "join"};
     size_t kind[5] = {NOISE_BOX_MULLER, AIM_L1, STUDY_SEMI_HONEST, 0, STUDY_AIM};
     unsigned before;
-    TRY(choose(r, t->noise, "noise", noises, NOISE_KINDS, &kind[0]));
-    TRY(choose(r, t->score, "score", scores, 2, &kind[1]));
-    TRY(choose(r, t->security, "security", securities, 2, &kind[2]));
+    TRY(choose(r, t->noise, "noise", study_noise_words, NOISE_KINDS, &kind[0]));
+    TRY(choose(r, t->score, "score", study_score_words, 2, &kind[1]));
+    TRY(choose(r, t->security, "security", study_security_words, 2, &kind[2]));
     TRY(choose(r, t->late, "late_uploads", late, 2, &kind[3]));
     before = r->mistakes;
-    TRY(choose(r, t->method, "method", methods, 2, &kind[4]));
+    TRY(choose(r, t->method, "method", study_method_words, 2, &kind[4]));
     r->method_known = r->mistakes == before;
     r->study->method = (enum study_method)kind[4];
     r->study->noise = (enum noise_kind)kind[0];
@@ -210,7 +202,7 @@ static enum err check_candidates(struct study_reading *r, const yaml_node_t *wor
         "the workload has %zu marginals with the smaller ones they contain; with "
         "security: %s a round selects from at most %zu. List fewer marginals, or ones "
         "of fewer attributes",
-        s->workload->queries, study_security_word(s->security), most);
+        s->workload->queries, study_security_words[s->security], most);
 }
 
 static enum err read_date(struct study_reading *r, const yaml_node_t *node, const char *what,
@@ -282,31 +274,19 @@ static enum err read_keys(struct study_reading *r, struct study_top *t)
 {
     const yaml_node_t *root = yaml_root(r->file);
     const struct yaml_key keys[] = {
-        {"study", true, &t->name},
-        {"domain", true, &t->domain},
-        {"impossible", false, &t->impossible},
-        {"workload", false, &t->workload},
-        {"budget", true, &t->budget},
-        {"person", false, &t->person},
-        {"link", false, &t->link},
-        {"noise", false, &t->noise},
-        {"score", false, &t->score},
-        {"method", false, &t->method},
-        {"copula", false, &t->copula},
-        {"rounds", false, &t->rounds},
-        {"security", false, &t->security},
-        {"servers", true, &t->servers},
-        {"owners", false, &t->owners},
-        {"open_owners", false, &t->open},
-        {"min_owners", false, &t->least},
-        {"late_uploads", false, &t->late},
-        {"analysts", true, &t->analysts},
-        {"retain_days", false, &t->retain},
-        {"deadlines", false, &t->deadlines},
-        {"model", false, &t->model},
-        {"roster", false, &t->version},
-        {"revoked", false, &t->revoked},
-        {"signatures", false, &t->signatures},
+        {"study", true, &t->name},          {"columns_from", false, &t->from},
+        {"domain", true, &t->domain},       {"impossible", false, &t->impossible},
+        {"workload", false, &t->workload},  {"budget", true, &t->budget},
+        {"person", false, &t->person},      {"link", false, &t->link},
+        {"noise", false, &t->noise},        {"score", false, &t->score},
+        {"method", false, &t->method},      {"copula", false, &t->copula},
+        {"rounds", false, &t->rounds},      {"security", false, &t->security},
+        {"servers", true, &t->servers},     {"owners", false, &t->owners},
+        {"open_owners", false, &t->open},   {"min_owners", false, &t->least},
+        {"late_uploads", false, &t->late},  {"analysts", true, &t->analysts},
+        {"retain_days", false, &t->retain}, {"deadlines", false, &t->deadlines},
+        {"model", false, &t->model},        {"roster", false, &t->version},
+        {"revoked", false, &t->revoked},    {"signatures", false, &t->signatures},
     };
     r->misspelt = true;
     if (!yaml_is_mapping(root))
@@ -315,6 +295,14 @@ static enum err read_keys(struct study_reading *r, struct study_top *t)
     TRY(yaml_mapping(r->file, root, "the study file", keys, sizeof keys / sizeof *keys));
     r->misspelt = false;
     return t->owners == NULL && t->open == NULL ? lacks(r, "owners") : ERR_OK;
+}
+
+static enum err read_from(struct study_reading *r, const yaml_node_t *node)
+{
+    const char *text;
+    TRY(yaml_text(r->file, node, "columns_from", &text));
+    r->study->columns_from = memory_string(text);
+    return r->study->columns_from != NULL ? ERR_OK : ERR_NOMEM;
 }
 
 /* The columns, and what refers to them: that waits until they are sound. */
@@ -341,6 +329,8 @@ static enum err read_study(struct study_reading *r)
     TRY(study_go_on(r, read_keys(r, &t)));
     if (t.name != NULL)
         TRY(study_go_on(r, study_read_name(r, t.name, "study", s->name)));
+    if (t.from != NULL)
+        TRY(study_go_on(r, read_from(r, t.from)));
     TRY(read_columns(r, &t));
     TRY(study_go_on(r, study_read_link(r, t.link, t.late)));
     if (t.budget != NULL)
@@ -373,6 +363,7 @@ static enum err parse(struct study **study, const char *path, const void *text, 
         .noise = NOISE_BOX_MULLER,
         .connect_s = 30,
         .round_s = 120,
+        .servers = 3, /* the only setting so far */
         .max_mib = 80,
         .copula_clip = 2.5,
         .copula_share = 0.5,
@@ -426,10 +417,11 @@ void study_free(struct study **study)
         memory_free(&s->owner[i].column);
     for (size_t k = 0; k < s->zeros; k++)
         memory_free(&s->zero[k].cell);
-    for (size_t i = 0; i < STUDY_SERVERS; i++)
+    for (size_t i = 0; i < STUDY_SERVERS_MOST; i++)
         memory_free(&s->server[i].rank);
     memory_free(&s->zero);
     memory_free(&s->questions);
+    memory_free(&s->columns_from);
     if (s->asked != s->workload)
         workload_free(&s->asked);
     workload_free(&s->workload);

@@ -29,7 +29,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define STUDY_SERVERS 3
+#define STUDY_SERVERS_MOST 3 /* room for so many; how many there are: study->servers */
 #define STUDY_NAME_SIZE 32
 #define STUDY_HOST_SIZE 254
 #define STUDY_OWNERS_MAX 10000
@@ -46,19 +46,16 @@
 
 enum study_role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
 
-/* The word in the file, which is also what is hashed. */
-const char *study_noise_word(enum noise_kind noise);
-const char *study_score_word(enum aim_score score);
-
-const char *study_accounting_word(enum accounting accounting);
-
 /* What a run makes of the counts: AIM's rounds, or a Gaussian copula (aim/run/copula_run.h). */
 enum study_method { STUDY_AIM, STUDY_COPULA };
-const char *study_method_word(enum study_method method);
 
 /* What guards against a server that departs from the protocol: nothing, or mpc/check/check.h. */
 enum study_security { STUDY_SEMI_HONEST, STUDY_ABORT };
-const char *study_security_word(enum study_security security);
+
+/* The words in the file, which are also what is hashed. */
+extern const char *const study_noise_words[NOISE_KINDS],
+    *const study_score_words[2], *const study_accounting_words[2],
+                                     *const study_method_words[2], *const study_security_words[2];
 
 enum study_form { STUDY_AUTO, STUDY_COUNTS, STUDY_RECORDS };
 
@@ -119,7 +116,8 @@ struct study_analyst {
 struct study {
     char name[STUDY_NAME_SIZE];
     struct domain *domain;
-    size_t zeros; /* impossible combinations, by their columns */
+    char *columns_from; /* what the columns were written from, in words; or NULL */
+    size_t zeros;       /* impossible combinations, by their columns */
     struct workload_zeros *zero;
     struct workload *workload; /* what is counted and may be measured; for a copula all pairs */
     struct workload *asked;    /* what the file says matters: for a copula what eval compares */
@@ -138,7 +136,8 @@ struct study {
     unsigned sweeps;                  /* in their place, so that rounds is 0; 0: none */
     double copula_clip, copula_share; /* for a copula: aim/run/copula_run.h */
     enum study_security security;
-    struct study_server server[STUDY_SERVERS];
+    unsigned servers;
+    struct study_server server[STUDY_SERVERS_MOST];
     size_t owners;
     struct study_owner *owner;
     struct study_open open;
@@ -163,7 +162,8 @@ struct study {
     struct {
         bool given;
         uint8_t bytes[64];
-    } signature[STUDY_SERVERS]; /* over terms and roster; roster.h says whether they are good */
+    } signature
+        [STUDY_SERVERS_MOST]; /* over terms and roster; roster.h says whether they are good */
     double left; /* of rho, for a run that begins with what others left; not from the file; or 0 */
 };
 
@@ -214,13 +214,12 @@ bool study_token_revoked(const struct study *study, uint32_t number);
 size_t study_taking_part(const struct study *study, bool *has);
 /*
  * Whether an owner's columns are joined to others' by person; whether its records have keys; how
- * many rows of this first owner's batch can count, whatever is sent and however it is joined; and
- * how many if its owners keep to max_rows.
+ * many rows of this first owner's batch can count, whatever is sent and however it is joined or,
+ * unless `padded`, if its owners keep to max_rows.
  */
 bool study_linked(const struct study *study, size_t owner);
 bool study_sends_keys(const struct study *study, size_t owner);
-uint32_t study_batch_rows(const struct study *study, size_t first);
-uint32_t study_batch_most(const struct study *study, size_t first);
+uint32_t study_batch_rows(const struct study *study, size_t first, bool padded);
 /* How many rows count if all owners bring the most, or as many as expected where they say that. */
 uint64_t study_rows(const struct study *study, bool expected);
 /* The key that says so, for messages: "expected_rows" or "max_rows". */

@@ -7,9 +7,8 @@
  *
  * A list's order counts (server 0 is the first; owners are numbered); a mapping's does not.
  */
-#include "parties/study/study_terms.h"
-
 #include "base/bytes.h"
+#include "parties/study/study_parse.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -33,6 +32,8 @@ static void put_domain(const struct study *s, struct bytes *b)
         for (size_t i = 0; i < s->zero[k].cells; i++)
             bytes_put_u32(b, s->zero[k].cell[i]);
     }
+    if (s->columns_from != NULL) /* studies from before the key keep their terms */
+        bytes_put_string(b, s->columns_from);
 }
 
 static void put_workload(const struct study *s, struct bytes *b)
@@ -55,79 +56,33 @@ static void put_budget(const struct study *s, struct bytes *b)
         bytes_put_u8(b, s->enforce_person);
     }
     if (s->accounting != ACCOUNTING_ZCDP)
-        bytes_put_string(b, study_accounting_word(s->accounting));
+        bytes_put_string(b, study_accounting_words[s->accounting]);
 }
 
-const char *study_accounting_word(enum accounting accounting)
-{
-    switch (accounting) {
-    case ACCOUNTING_ZCDP:
-        return "zcdp";
-    case ACCOUNTING_GAUSSIAN:
-        return "gaussian";
-    }
-    return NULL;
-}
-
-const char *study_noise_word(enum noise_kind noise)
-{
-    switch (noise) {
-    case NOISE_BOX_MULLER:
-        return "box-muller";
-    case NOISE_DISCRETE:
-        return "discrete";
-    }
-    return NULL;
-}
-
-const char *study_score_word(enum aim_score score)
-{
-    switch (score) {
-    case AIM_L1:
-        return "l1";
-    case AIM_L2:
-        return "l2";
-    }
-    return NULL;
-}
-
-const char *study_method_word(enum study_method method)
-{
-    switch (method) {
-    case STUDY_AIM:
-        return "aim";
-    case STUDY_COPULA:
-        return "copula";
-    }
-    return NULL;
-}
-
-const char *study_security_word(enum study_security security)
-{
-    switch (security) {
-    case STUDY_SEMI_HONEST:
-        return "semi-honest";
-    case STUDY_ABORT:
-        return "abort";
-    }
-    return NULL;
-}
+const char *const study_noise_words[NOISE_KINDS] = {
+    [NOISE_BOX_MULLER] = "box-muller", [NOISE_DISCRETE] = "discrete"};
+const char *const study_score_words[] = {[AIM_L1] = "l1", [AIM_L2] = "l2"};
+const char *const study_accounting_words[] = {
+    [ACCOUNTING_ZCDP] = "zcdp", [ACCOUNTING_GAUSSIAN] = "gaussian"};
+const char *const study_method_words[] = {[STUDY_AIM] = "aim", [STUDY_COPULA] = "copula"};
+const char *const study_security_words[] = {
+    [STUDY_SEMI_HONEST] = "semi-honest", [STUDY_ABORT] = "abort"};
 
 static void put_noise(const struct study *s, struct bytes *b)
 {
-    bytes_put_string(b, study_noise_word(s->noise));
+    bytes_put_string(b, study_noise_words[s->noise]);
 }
 
 static void put_rounds(const struct study *s, struct bytes *b)
 {
     bytes_put_u32(b, s->rounds);
     bytes_put_u8(b, s->annealed);
-    bytes_put_string(b, study_score_word(s->score));
+    bytes_put_string(b, study_score_words[s->score]);
     if (s->sweeps > 0) /* studies from before these keep their terms, and likewise below */
         bytes_put_u32(b, s->sweeps);
     if (s->method == STUDY_AIM)
         return;
-    bytes_put_string(b, study_method_word(s->method));
+    bytes_put_string(b, study_method_words[s->method]);
     bytes_put_double(b, s->copula_clip);
     bytes_put_double(b, s->copula_share);
 }
@@ -163,12 +118,12 @@ static void put_bounds(const struct study *s, struct bytes *b)
 
 static void put_servers(const struct study *s, struct bytes *b)
 {
-    for (size_t i = 0; i < STUDY_SERVERS; i++) {
+    for (size_t i = 0; i < s->servers; i++) {
         bytes_put_string(b, s->server[i].name);
         bytes_put(b, s->server[i].key.sign, 32);
     }
     if (s->security != STUDY_SEMI_HONEST) /* studies from before the key keep their terms */
-        bytes_put_string(b, study_security_word(s->security));
+        bytes_put_string(b, study_security_words[s->security]);
 }
 
 static const struct terms_part {
@@ -223,7 +178,7 @@ static void put_roster(const struct study *s, struct bytes *b)
 {
     bytes_put_string(b, roster_label);
     bytes_put_u32(b, s->roster_version);
-    for (size_t i = 0; i < STUDY_SERVERS; i++) {
+    for (size_t i = 0; i < s->servers; i++) {
         /* the signing key is in the terms; what may change while it stays is here */
         bytes_put(b, s->server[i].key.curve, sizeof s->server[i].key.curve);
         bytes_put_u32(b, s->server[i].key.last_day);
@@ -252,7 +207,7 @@ static void put_roster(const struct study *s, struct bytes *b)
             bytes_put_u64(b, i);
             bytes_put_u32(b, s->owner[i].rows);
         }
-    for (size_t i = 0; i < STUDY_SERVERS; i++)
+    for (size_t i = 0; i < s->servers; i++)
         for (size_t k = 0; k < s->server[i].ranks; k++) {
             bytes_put_string(b, "rank");
             bytes_put_u64(b, i);

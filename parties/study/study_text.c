@@ -276,7 +276,7 @@ static void describe_servers(FILE *out, const struct study *s)
     fputs("\nServers: each sees one share of everything, which by itself is random, and\n"
           "the noisy results.\n",
           out);
-    for (size_t i = 0; i < STUDY_SERVERS; i++) {
+    for (size_t i = 0; i < s->servers; i++) {
         const struct study_server *server = &s->server[i];
         size_t at = 28;
         fprintf(out, "  %zu %-18s tcp://%s, ports %u to %u\n  %-20s key %s\n", i, s->server[i].name,
@@ -399,6 +399,11 @@ void study_describe(FILE *out, const struct study *study, const struct public_id
     fprintf(out, "Data: %zu %s\n", d->attributes, plural(d->attributes, "attribute", "attributes"));
     for (size_t i = 0; i < d->attributes; i++)
         describe_attribute(out, &d->attribute[i]);
+    if (study->columns_from != NULL)
+        fprintf(out,
+                "  They were written from: %s.\n"
+                "  (Columns that are written from owners' rows tell something about them.)\n",
+                study->columns_from);
     describe_impossible(out, study);
     method_describe(out, study);
     describe_guarantee(out, study);
