@@ -153,7 +153,7 @@ static void comma(struct bytes *csv, unsigned row)
 /* One value with another decimal sign is enough; so is an impossible row, or none at all. */
 TEST(what_seems_wrong_is_sent_only_if_accepted)
 {
-    struct scene c CLEAN(scene_free);
+    struct columns_scene c CLEAN(scene_free);
     scene_new(&c, 60, comma);
     assert_int_equal(c.source.doubts, 1);
     assert_int_equal(columns_accept(&c.source, false, &c.log), ERR_DATA);
@@ -169,7 +169,7 @@ static void few(struct bytes *csv, unsigned row)
 /* Of a few rows, such as those of one person, shares say nothing. */
 TEST(a_few_rows_are_not_judged)
 {
-    struct scene c CLEAN(scene_free);
+    struct columns_scene c CLEAN(scene_free);
     scene_new(&c, 19, few);
     assert_int_equal(c.source.doubts, 0);
     assert_int_equal(columns_accept(&c.source, false, &c.log), ERR_OK);
