@@ -10,6 +10,7 @@
 #include "bench/figures.h"
 #include "bench/generated.h"
 #include "harness/model.h"
+#include "parties/study/study.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,14 +18,16 @@
 #include <unistd.h>
 
 #define DELTA 1e-5
-#define BITS 21 /* room for the counts of any of the tables */
+#define ACCOUNTING ACCOUNTING_GAUSSIAN /* of all these tables */
+#define BITS 21                        /* room for the counts of any of the tables */
 /* What a study has by default. */
 #define COPULA_CLIP 2.5
 #define COPULA_SHARE 0.5
 
 static struct ledger_limits limits_of(const struct central_run *run)
 {
-    return (struct ledger_limits){.rho = budget_rho(run->epsilon, DELTA), .epsilon_slack = 1};
+    return (struct ledger_limits){.rho = budget_rho(ACCOUNTING, run->epsilon, DELTA),
+                                  .epsilon_slack = 1};
 }
 
 static enum err draw_aim(struct aim_result *result, const struct bench_data *c, uint64_t seed,
@@ -38,12 +41,13 @@ static enum err draw_aim(struct aim_result *result, const struct bench_data *c, 
 }
 
 static enum err run_aim(const struct central_run *run, const struct bench_data *c,
-                        struct noise_source *noise, uint64_t seed, struct central_figures *f,
+                        struct plaintext_noise *noise, uint64_t seed, struct central_figures *f,
                         struct table **rows, struct log *log)
 {
     const struct aim_options o = {.domain = c->domain,
                                   .workload = c->workload,
                                   .limits = limits_of(run),
+                                  .accounting = ACCOUNTING,
                                   .annealed = run->way == CENTRAL_ANNEALED,
                                   .rounds = run->way == CENTRAL_ANNEALED ? 0 : run->rounds,
                                   .bounds = {.bits = BITS}};
@@ -60,7 +64,7 @@ static enum err run_aim(const struct central_run *run, const struct bench_data *
 }
 
 static enum err run_copula(const struct central_run *run, const struct bench_data *c,
-                           struct noise_source *noise, uint64_t seed, struct central_figures *f,
+                           struct plaintext_noise *noise, uint64_t seed, struct central_figures *f,
                            struct table **rows, struct log *log)
 {
     struct workload *pairs CLEAN(workload_free) = NULL;
@@ -90,7 +94,7 @@ static enum err run_once(const struct central_run *run, uint64_t seed, struct ce
     struct bench_data c CLEAN(bench_data_clear) = {0};
     struct table *rows CLEAN(table_free) = NULL; /* goes first */
     struct random r;
-    struct noise_source noise = noise_from_random(&r);
+    struct plaintext_noise noise = noise_from_random(&r);
     random_seed_u64(&r, seed);
     TRY(generated_is(run->table)
             ? generated_make(&c, run->table, run->rows != 0 ? run->rows : GENERATED_ROWS, log)
@@ -171,6 +175,7 @@ void central_show(const struct central_run *run, unsigned seeds, const struct ce
         printf("  rounds %5.1f  of model %.4f  loss %.5g", f->rounds, f->l1_model, f->loss);
     printf("\n");
     json_object_set_new(o, "table", json_string(run->table));
+    json_object_set_new(o, "accounting", json_string(study_accounting_word(ACCOUNTING)));
     json_object_set_new(o, "annealed", json_boolean(run->way == CENTRAL_ANNEALED));
     figures_put(o, seeds, "seeds");
     figures_put(o, f->l1, "l1");

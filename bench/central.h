@@ -1,6 +1,7 @@
 /*
  * bench/central.h - central runs on tables of the folder or of bench/generated.h: AIM with T rounds
- * or annealed, or a copula, all with the same budget.
+ * or annealed, or a copula, all with the same budget,
+ * in Gaussian terms (aim/budget/ledger.h).
  */
 #ifndef TREFOIL_BENCH_CENTRAL_H
 #define TREFOIL_BENCH_CENTRAL_H

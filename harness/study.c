@@ -111,7 +111,7 @@ const char *support_path(const struct support_study *s, const char *format, ...)
 static enum err key(const struct support_study *s, const char *name, FILE *f, struct log *log)
 {
     struct identity *identity CLEAN(identity_free) = NULL;
-    char text[KEYS_TEXT_SIZE];
+    char text[IDENTITY_TEXT_SIZE];
     enum err e = identity_new(&identity, log);
     if (e == ERR_OK)
         e = identity_save(identity, support_path(s, "%s.key", name), false, log);
@@ -136,6 +136,8 @@ static enum err write_study(struct support_study *s, const struct support_option
     fprintf(f, "noise: %s\n", o->noise != NULL ? o->noise : "box-muller");
     fprintf(f, "budget: {epsilon: %g, delta: %g", o->epsilon > 0 ? o->epsilon : 1.0,
             o->delta > 0 ? o->delta : 1e-6);
+    if (o->accounting != ACCOUNTING_ZCDP)
+        fprintf(f, ", accounting: %s", study_accounting_word(o->accounting));
     if (o->enforce > 0)
         fprintf(f, ", rows_per_person: %u, enforce_person: true", o->enforce);
     fprintf(f, "}\n");

@@ -31,6 +31,7 @@ struct support_options {
     bool annealed;      /* as many rounds as the budget allows */
     const char *copula; /* instead of rounds: the lines of method: copula */
     double epsilon, delta;
+    enum accounting accounting;
     unsigned round_s, connect_s; /* deadlines; default: longer than anything takes */
     unsigned enforce; /* rows of a person that servers count, by the column "who"; 0: they do not */
     const char *link; /* what follows "link:", with persons by the column "who"; or NULL */

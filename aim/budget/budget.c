@@ -1,5 +1,6 @@
 #include "aim/budget/budget.h"
 
+#include <float.h>
 #include <math.h>
 
 #define RHO_GRID 0x1p40L
@@ -35,14 +36,44 @@ static bool gives(long double rho, long double epsilon, long double log_of_delta
     return log_delta(rho, epsilon) <= log_of_delta - margin;
 }
 
-double budget_rho(double epsilon, double delta)
+_Static_assert(LDBL_MANT_DIG >= 64, "the room in gaussian_gives()");
+
+static long double below(long double x) /* Phi */
+{
+    return erfcl(-x * 0.707106781186547524400844362104849039L) / 2;
+}
+
+/*
+ * Whether one Gaussian with u^2 = 2 rho gives (eps, delta). An error of 2^-64 in an argument b is
+ * one of b^2 2^-64 in Phi(b), relatively, and exp(eps) Phi(b) < Phi(a): so the room is for some
+ * hundred such errors. It is the same for every processor, as servers must find the same rho.
+ */
+static bool gaussian_gives(long double rho, long double epsilon, long double delta)
+{
+    const long double u = sqrtl(2 * rho), a = u / 2 - epsilon / u, b = -u / 2 - epsilon / u;
+    const long double room = 0x1p-53L * (1 + b * b);
+    return below(a) * (1 + room) - expl(epsilon) * below(b) <= delta;
+}
+
+static bool keeps(enum accounting accounting, long double rho, double epsilon, double delta)
+{
+    switch (accounting) {
+    case ACCOUNTING_ZCDP:
+        return gives(rho, epsilon, logl(delta));
+    case ACCOUNTING_GAUSSIAN:
+        return gaussian_gives(rho, epsilon, delta);
+    }
+    return false;
+}
+
+double budget_rho(enum accounting accounting, double epsilon, double delta)
 {
     uint64_t low = 0, high = (uint64_t)(RHO_MAX * RHO_GRID);
     if (!isfinite(epsilon) || epsilon <= 0 || !(delta > 0 && delta < 1))
         return 0;
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
-        if (gives((long double)middle / RHO_GRID, epsilon, logl(delta)))
+        if (keeps(accounting, (long double)middle / RHO_GRID, epsilon, delta))
             low = middle;
         else
             high = middle;
@@ -106,7 +137,7 @@ enum err budget_plan(const struct budget_terms *t, struct budget_plan *plan, str
         .epsilon = nextafter(t->epsilon - slack, 0),
         .delta = (t->delta - t->delta_slack) * exp(-slack / 2) * (1 - 0x1p-50),
     };
-    plan->limits.rho = budget_rho(plan->epsilon, plan->delta);
+    plan->limits.rho = budget_rho(t->accounting, plan->epsilon, plan->delta);
     if (plan->limits.rho <= 0)
         return log_fail(log, ERR_STUDY,
                         "epsilon %g with delta %g leaves no budget; raise one of them", t->epsilon,

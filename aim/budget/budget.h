@@ -5,13 +5,15 @@
 #include "aim/budget/ledger.h"
 
 /*
- * The largest rho for which rho-zCDP gives (eps, delta), rounded down to a multiple of 2^-40; 0 if
- * there is none or the arguments make no sense. It uses the optimal conversion of Canonne, Kamath
- * and Steinke (2020):
+ * The largest rho that gives (eps, delta), rounded down to a multiple of 2^-40; 0 if there is none
+ * or the arguments make no sense. In Gaussian terms (ledger.h) it follows from the exact curve of
+ * one Gaussian (Balle and Wang 2018), with u = sqrt(2 rho):
+ *   delta = Phi(u/2 - eps/u) - exp(eps) Phi(-u/2 - eps/u)
+ * and in zCDP from the optimal conversion of Canonne, Kamath and Steinke (2020):
  *   delta = min over alpha > 1 of exp((alpha-1)(alpha rho - eps)) (1-1/alpha)^alpha / (alpha-1).
  */
-double budget_rho(double epsilon, double delta);
-/* The reverse: an epsilon, rounded up, that rho-zCDP gives with delta; INFINITY if none exists. */
+double budget_rho(enum accounting accounting, double epsilon, double delta);
+/* An epsilon, rounded up, that rho-zCDP gives with delta; INFINITY if none exists. */
 double budget_epsilon(double rho, double delta);
 
 /* How much of a promise slack may take. */
@@ -19,6 +21,7 @@ double budget_epsilon(double rho, double delta);
 #define BUDGET_SLACK_OF_EPSILON 0.1
 
 struct budget_terms {
+    enum accounting accounting;
     double epsilon, delta;         /* what the study promises */
     unsigned rows_per_person;      /* k; 0 counts as 1 */
     uint64_t marginals;            /* measured in the whole study at most */

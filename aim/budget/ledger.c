@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define TEXT_MAX 65536
+#define SELECT_GRID 128 /* a selection's cost is a multiple of 2^-this */
 
 enum ledger_sum { SUM_RHO, SUM_EPSILON, SUM_DELTA, SUMS };
 
@@ -94,10 +95,29 @@ void ledger_forms_cost(mpq_ptr cost, mpz_srcptr squared)
     mpq_div_2exp(cost, cost, 2 * AIM_GAUSS_BITS + 1);
 }
 
-enum err ledger_select_cost(mpq_ptr cost, double epsilon, double slack)
+/* From zCDP: divides by the greater of 1 - cost / (m^2 / 2^41) and 226/355, and rounds up. */
+static void in_gaussian_terms(mpq_ptr cost, uint64_t multiplier)
+{
+    mpq_t left, least;
+    mpq_inits(left, least, (mpq_ptr)NULL);
+    ledger_measure_cost(left, multiplier, 1);
+    mpq_div(least, cost, left);
+    mpq_set_ui(left, 1, 1);
+    mpq_sub(left, left, least);
+    mpq_set_ui(least, 226, 355);
+    mpq_div(cost, cost, mpq_cmp(left, least) > 0 ? left : least);
+    mpq_mul_2exp(cost, cost, SELECT_GRID);
+    mpz_cdiv_q(mpq_numref(cost), mpq_numref(cost), mpq_denref(cost));
+    mpz_set_ui(mpq_denref(cost), 1);
+    mpq_div_2exp(cost, cost, SELECT_GRID);
+    mpq_clears(left, least, (mpq_ptr)NULL);
+}
+
+enum err ledger_select_cost(mpq_ptr cost, enum accounting accounting, double epsilon, double slack,
+                            uint64_t multiplier)
 {
     mpq_t s;
-    if (!ledger_amount(epsilon) || !ledger_amount(slack))
+    if (!ledger_amount(epsilon) || !ledger_amount(slack) || multiplier == 0)
         return ERR_RANGE;
     mpq_init(s);
     mpq_set_d(cost, epsilon);
@@ -106,6 +126,8 @@ enum err ledger_select_cost(mpq_ptr cost, double epsilon, double slack)
     mpq_mul(cost, cost, cost);
     mpq_div_2exp(cost, cost, 3);
     mpq_clear(s);
+    if (accounting == ACCOUNTING_GAUSSIAN)
+        in_gaussian_terms(cost, multiplier);
     return ERR_OK;
 }
 

@@ -1,9 +1,11 @@
 /*
  * aim/budget/ledger.h - how much of the privacy budget is spent, in exact rationals.
  *
- * Costs are in zero-concentrated differential privacy (zCDP), where they add up. A ledger starts
- * with rho and refuses whatever would take the sum above it. It never rounds: doubles count as the
- * binary fractions that they are. Where one person may have k rows, every cost counts k^2 times.
+ * A cost of rho is as private as one Gaussian of sensitivity 1 and variance 1 / (2 rho), or, in a
+ * study without `accounting: gaussian`, rho of zero-concentrated differential privacy (zCDP), which
+ * the former implies. Either way costs add up. A ledger starts with rho and refuses whatever would
+ * take the sum above it. It never rounds: doubles count as the binary fractions that they are.
+ * Where one person may have k rows, every cost counts k^2 times.
  *
  * Besides rho there are two smaller sums, of epsilon and of delta: how far the noise as computed
  * (finite precision, bounded circuits) is from the noise of the theorem. budget_plan()
@@ -21,6 +23,9 @@
 #include <stdint.h>
 
 #define LEDGER_ROWS_PER_PERSON_MAX 65535
+
+/* What rho means, which decides two formulas: ledger_select_cost() and budget_rho(). */
+enum accounting { ACCOUNTING_ZCDP, ACCOUNTING_GAUSSIAN };
 
 struct ledger;
 
@@ -46,8 +51,14 @@ enum err ledger_copy(struct ledger **l, const struct ledger *from) MUST_CHECK;
 void ledger_measure_cost(mpq_ptr cost, uint64_t multiplier, uint64_t marginals); /* n m^2 / 2^41 */
 /* For forms that one row moves by `squared` in all (aim/budget/forms.h): squared / 2^41. */
 void ledger_forms_cost(mpq_ptr cost, mpz_srcptr squared);
-/* (epsilon + slack)^2 / 8; ERR_RANGE unless both are finite and not negative. */
-enum err ledger_select_cost(mpq_ptr cost, double epsilon, double slack) MUST_CHECK;
+/*
+ * What a selection adds to the cost of the measurement at m that is made, opened or not, of what it
+ * selects. In zCDP it is c = (epsilon + slack)^2 / 8. In Gaussian terms it is c divided by the
+ * greater of 1 - c / (m^2 / 2^41) and 226/355, rounded up to a multiple of 2^-128 so that sums stay
+ * short. ERR_RANGE unless epsilon and slack are finite and not negative, and m is not 0.
+ */
+enum err ledger_select_cost(mpq_ptr cost, enum accounting accounting, double epsilon, double slack,
+                            uint64_t multiplier) MUST_CHECK;
 
 /* ERR_BUDGET, logged, if it does not fit; then nothing changes. */
 enum err ledger_debit(struct ledger *l, mpq_srcptr cost, struct log *log) MUST_CHECK;

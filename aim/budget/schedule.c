@@ -12,9 +12,27 @@ static double sigma_of(double shares, double measure_share, double rho)
     return sqrt(shares / (2 * measure_share * rho)) * (1 + GUARD);
 }
 
-static double epsilon_of(double rounds, double rho)
+/*
+ * The eps with which a selection costs its share: with c = eps^2 / 8 and s = 1 / (2 sigma^2) that
+ * is c in zCDP, and c over the greater of 1 - c / s and 226/355 in Gaussian terms
+ * (ledger_select_cost()).
+ */
+static double epsilon_of(enum accounting accounting, double rounds, double rho, double sigma)
 {
-    return sqrt(8 * (1 - MEASURE_SHARE) * rho / rounds) * (1 - GUARD);
+    const double each = (1 - MEASURE_SHARE) * rho / rounds;
+    const double part = accounting == ACCOUNTING_GAUSSIAN
+                            ? fmax(1 / (1 + 2 * each * sigma * sigma), 226.0 / 355)
+                            : 1;
+    return sqrt(8 * (1 - MEASURE_SHARE) * rho / rounds * part) * (1 - GUARD);
+}
+
+static double next_cost(const struct schedule *s)
+{
+    const double measuring = 1 / (2 * s->sigma * s->sigma), zcdp = s->epsilon * s->epsilon / 8;
+    const double part = s->accounting == ACCOUNTING_GAUSSIAN
+                            ? fmax(1 - zcdp / measuring, 226.0 / 355)
+                            : 1;
+    return measuring + zcdp / part;
 }
 
 unsigned schedule_rounds_most(size_t one_ways, unsigned rounds, bool annealed)
@@ -27,14 +45,16 @@ unsigned schedule_rounds_most(size_t one_ways, unsigned rounds, bool annealed)
     return rounds > 2 * d ? rounds : 2 * d; /* the one-ways must leave something */
 }
 
-struct schedule schedule_start(size_t one_ways, unsigned rounds, bool annealed, double rho)
+struct schedule schedule_start(size_t one_ways, unsigned rounds, bool annealed, double rho,
+                               enum accounting accounting)
 {
     unsigned most = schedule_rounds_most(one_ways, rounds, annealed);
     double shares = annealed ? most : (double)rounds + (double)one_ways;
-    struct schedule s = {.annealed = annealed, .most = most, .finished = most == 0};
+    struct schedule s = {
+        .accounting = accounting, .annealed = annealed, .most = most, .finished = most == 0};
     s.last = most == 1;
     s.sigma = sigma_of(shares, most > 0 ? MEASURE_SHARE : 1, rho);
-    s.epsilon = most > 0 ? epsilon_of(most, rho) : 0;
+    s.epsilon = most > 0 ? epsilon_of(accounting, most, rho, s.sigma) : 0;
     return s;
 }
 
@@ -64,10 +84,9 @@ void schedule_next(struct schedule *s, double moved, uint64_t cells, double rema
         s->sigma /= M_SQRT2;
         s->epsilon *= M_SQRT2;
     }
-    if (s->done + 1 == s->most ||
-        remaining <= 2 * (1 / (2 * s->sigma * s->sigma) + s->epsilon * s->epsilon / 8)) {
+    if (s->done + 1 == s->most || remaining <= 2 * next_cost(s)) {
         s->last = true;
         s->sigma = sigma_of(1, MEASURE_SHARE, remaining);
-        s->epsilon = epsilon_of(1, remaining);
+        s->epsilon = epsilon_of(s->accounting, 1, remaining, s->sigma);
     }
 }

@@ -1,28 +1,31 @@
 /*
  * aim/budget/schedule.h - how AIM spends its budget: sigma and epsilon of each round.
  *
- *   fixed     T rounds, all alike: sigma = sqrt((T + d) / (2 * 0.9 rho)), eps = sqrt(8 * 0.1 rho /
- *             T). The d one-ways have the same sigma.
+ *   fixed     T rounds, all alike: sigma = sqrt((T + d) / (2 * 0.9 rho)), and eps such that
+ *             selections cost 0.1 rho: sqrt(8 * 0.1 rho / T) in zCDP. The d one-ways have the same
+ *             sigma.
  *   annealed  (McKenna et al. 2022) begins with T0 = 16 d, or another T0:
- *             sigma = sqrt(T0 / (2 * 0.9 rho)), eps = sqrt(8 * 0.1 rho / T0), and the one-ways
- *             have that sigma. When a measurement moved the model's marginal by no more than the
+ *             sigma = sqrt(T0 / (2 * 0.9 rho)), eps for 0.1 rho / T0, and the one-ways have that
+ *             sigma. When a measurement moved the model's marginal by no more than the
  *             sqrt(2/pi) sigma n_q that noise is expected to make, rounds cost twice as much from
  *             then on: sigma is divided by sqrt(2), eps multiplied by it. (The paper takes 2 for
  *             both, four times the cost: a few last rounds then have most of the budget.) In either
- *             case, if what remains is at most twice the next round's 1/(2 sigma^2) + eps^2/8, the
- *             next round is the last and takes it all: sigma = sqrt(1 / (2 * 0.9 remaining)), eps =
- *             sqrt(8 * 0.1 remaining).
+ *             case, if what remains is at most twice the next round's cost, the next round is the
+ *             last and takes it all: sigma = sqrt(1 / (2 * 0.9 remaining)), eps for 0.1 remaining.
  *
  * rho is the budget of one row: the study's divided by k^2, for k rows a person.
  */
 #ifndef TREFOIL_AIM_BUDGET_SCHEDULE_H
 #define TREFOIL_AIM_BUDGET_SCHEDULE_H
 
+#include "aim/budget/ledger.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct schedule {
+    enum accounting accounting;
     bool annealed;
     unsigned done;         /* rounds that have ended, not counting the one-ways */
     unsigned most;         /* rounds at most: schedule_rounds_most() */
@@ -41,7 +44,8 @@ unsigned schedule_rounds_most(size_t one_ways, unsigned rounds, bool annealed);
  * `rounds` is T, or T0 if annealed: 0 stands for 16 d, and 2 d is the least. T = 0 measures the
  * one-ways alone, with all of rho.
  */
-struct schedule schedule_start(size_t one_ways, unsigned rounds, bool annealed, double rho);
+struct schedule schedule_start(size_t one_ways, unsigned rounds, bool annealed, double rho,
+                               enum accounting accounting);
 
 /* The largest epsilon that a round may have in a run that begins with this schedule. */
 double schedule_epsilon_most(const struct schedule *start);

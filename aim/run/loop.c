@@ -10,7 +10,7 @@
 static struct schedule start_of(const struct aim_options *o)
 {
     return schedule_start(o->workload->one_ways, o->rounds, o->annealed,
-                          look_leaves(&o->look, &o->limits));
+                          look_leaves(&o->look, &o->limits), o->accounting);
 }
 
 double aim_sigma(const struct aim_options *o)
@@ -126,7 +126,7 @@ static enum err choose_merges(struct loop *l)
 static enum err measure_one_ways(struct loop *l)
 {
     const struct workload *w = l->options->workload;
-    struct told told CLEAN(told_clear) = {0};
+    struct ask_told told CLEAN(told_clear) = {0};
     TRY(l->backend->ask(l->backend->self, &l->ask, &told));
     TRY(debit_lost(l, told.lost));
     for (uint32_t i = 0; i < w->one_ways; i++)
@@ -229,7 +229,7 @@ static enum err round_zero(struct loop *l)
 }
 
 /* Takes in what was measured, fits, and notes how far the marginal moved. */
-static enum err learn(struct loop *l, struct aim_round *r, const struct told *told)
+static enum err learn(struct loop *l, struct aim_round *r, const struct ask_told *told)
 {
     const struct measurement *x = &l->result->measurement[l->result->measurements],
                              as = about(l, r->query);
@@ -248,7 +248,7 @@ static enum err learn(struct loop *l, struct aim_round *r, const struct told *to
 static enum err choose_and_learn(struct loop *l, struct aim_round *r)
 {
     const struct aim_options *o = l->options;
-    struct told told CLEAN(told_clear) = {0};
+    struct ask_told told CLEAN(told_clear) = {0};
     TRY(loop_choose(l, &told, &r->query));
     TRY(debit_lost(l, told.lost));
     l->name = clique_name(&o->workload->query[r->query].clique, o->domain);
@@ -350,7 +350,7 @@ enum err aim_run(struct aim_result **result, const struct aim_options *options,
                      .log = log,
                      .ask.price = &l.price,
                      .terms = {options->domain, options->workload, options->bounds, options->score,
-                               options->slack}};
+                               options->slack, options->accounting}};
     enum err e;
     *result = NULL;
     TRY(memory_new(&l.result, 1));

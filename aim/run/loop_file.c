@@ -19,7 +19,7 @@ static void write_zeros(const struct aim_options *o, struct bytes *out)
 {
     bytes_put_u64(out, o->zeros);
     for (size_t k = 0; k < o->zeros; k++) {
-        const struct zeros *z = &o->zero[k];
+        const struct workload_zeros *z = &o->zero[k];
         bytes_put_block(out, z->clique.attribute, z->clique.n * sizeof z->clique.attribute[0]);
         bytes_put_u64(out, z->cells);
         for (size_t i = 0; i < z->cells; i++)
@@ -51,6 +51,8 @@ static enum err digest_options(const struct aim_options *o, uint8_t digest[DIGES
     if (o->look.multiplier > 0)
         bytes_put_u64(&b, o->look.multiplier);
     write_zeros(o, &b);
+    if (o->accounting != ACCOUNTING_ZCDP) /* states from before the choice keep their digest */
+        bytes_put_u8(&b, (uint8_t)o->accounting);
     TRY(bytes_ok(&b));
     crypto_generichash(digest, DIGEST_SIZE, b.data, b.size, NULL, 0);
     return ERR_OK;

@@ -101,7 +101,7 @@ static enum err debit(struct flaim *f, uint64_t marginals, unsigned selections)
     enum err e;
     mpq_inits(cost, each, (mpq_ptr)NULL);
     ledger_measure_cost(cost, f->multiplier << (FLAIM_LATTICE_MOST - f->lattice), marginals);
-    e = ledger_select_cost(each, f->epsilon, 0);
+    e = ledger_select_cost(each, ACCOUNTING_ZCDP, f->epsilon, 0, 1);
     for (unsigned i = 0; i < selections; i++)
         mpq_add(cost, cost, each);
     if (e == ERR_OK)

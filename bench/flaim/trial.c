@@ -142,7 +142,8 @@ static enum err run_loop(struct stage *s, struct model **m)
     const struct aim_options o = {
         .domain = s->scene->data.domain,
         .workload = s->scene->data.workload,
-        .limits = {.rho = budget_rho(s->trial->epsilon, DELTA), .epsilon_slack = 1},
+        .limits = {.rho = budget_rho(ACCOUNTING_ZCDP, s->trial->epsilon, DELTA),
+                   .epsilon_slack = 1},
         .annealed = s->trial->rounds == 0,
         .rounds = rounds,
         .bounds = {.bits = BITS},
@@ -179,7 +180,7 @@ static enum err run_flaim(struct stage *s, struct model **m)
 {
     const struct flaim_options o = {.workload = s->scene->data.workload,
                                     .split = &s->scene->split,
-                                    .rho = budget_rho(s->trial->epsilon, DELTA),
+                                    .rho = budget_rho(ACCOUNTING_ZCDP, s->trial->epsilon, DELTA),
                                     .annealed = s->trial->rounds == 0,
                                     .rounds = s->trial->rounds,
                                     .steps = s->trial->steps,

@@ -115,7 +115,8 @@ static enum err print_questions(const struct study *study, struct log *log)
     struct aim_options options = {.domain = study->domain,
                                   .workload = study->workload,
                                   .rounds = study->rounds,
-                                  .annealed = study->annealed};
+                                  .annealed = study->annealed,
+                                  .accounting = study->accounting};
     uint64_t multiplier;
     size_t count;
     if (study->questions == NULL || study->method != STUDY_AIM) /* only AIM measures marginals */

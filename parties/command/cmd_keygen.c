@@ -45,9 +45,9 @@ static enum err print(const struct public_identity *who, const struct keygen_wis
                       struct log *log)
 {
     const char *name = w->name;
-    char text[KEYS_TEXT_SIZE];
+    char text[IDENTITY_TEXT_SIZE];
     public_identity_text(who, text);
-    const struct phrase fingerprint = public_identity_fingerprint(who);
+    const struct words_text fingerprint = public_identity_fingerprint(who);
     if (name != NULL)
         printf("  - name: %s\n    key: %s\n# fingerprint %s\n", name, text, fingerprint.text);
     else

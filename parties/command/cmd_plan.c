@@ -193,7 +193,7 @@ static enum err print_model(const struct plan_asked *p)
 static void print_upload(const struct study *s, size_t i)
 {
     uint64_t codes = study_records_bytes(s, i);
-    const struct phrase records = words_bytes(codes);
+    const struct words_text records = words_bytes(codes);
     if (s->owner[i].columns < s->domain->attributes)
         printf("  %-20s %12s as records (%u bits a row) of its %zu columns\n", s->owner[i].name,
                records.text, study_record_bits(s, i), s->owner[i].columns);

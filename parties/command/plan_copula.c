@@ -48,8 +48,8 @@ void plan_copula_size(const struct study *s, uint64_t rows)
     printf("rounds: the one-ways (%" PRIu64 " cells), then a number for each of %" PRIu64
            " pairs of\n  attributes; each about %u exchanges between the servers, and 6 more with\n"
            "  security: abort\n",
-           codes, products_pairs(d), ROUND_EXCHANGES);
-    if (copula_forms_most(s->domain) > products_pairs(d))
+           codes, forms_pairs(d), ROUND_EXCHANGES);
+    if (copula_forms_most(s->domain) > forms_pairs(d))
         printf("  of attributes whose values have no order there is one for each two frequent\n"
                "  values: at most %" PRIu64 " numbers in all\n",
                copula_forms_most(s->domain));

@@ -28,12 +28,21 @@ _Static_assert(SCORE_MULTIPLIER_MIN == MEASURE_MULTIPLIER_MIN &&
 
 /* --- slack ------------------------------------------------------------------------------------ */
 
+/*
+ * In Gaussian terms discrete noise has to be compared with rounded Gaussians: of a sample, the two
+ * laws differ by a factor of at most e^(2^-32.5) either way (docs/protocols.md).
+ */
+static double discrete_epsilon(const struct study *study)
+{
+    return study->accounting == ACCOUNTING_GAUSSIAN && study->noise == NOISE_DISCRETE ? 0x1p-30 : 0;
+}
+
 static struct ask_slack by_variation(const struct study *study)
 {
     const struct tape_slack gauss = tape_slack(study->noise, TAPE_GAUSS),
                             gumbel = tape_slack(study->noise, TAPE_GUMBEL);
     const double factor = 1 + tape_rounded_up(exp(study->epsilon));
-    return (struct ask_slack){.marginal = gauss.epsilon,
+    return (struct ask_slack){.marginal = gauss.epsilon + discrete_epsilon(study),
                               .select = gumbel.epsilon,
                               .measured = {factor, gauss.tau},
                               .candidate = {factor, gumbel.tau + ARGMAX_TAU}};
@@ -45,7 +54,7 @@ static struct ask_slack by_ratio(const struct study *study)
     const struct tape_ratio gauss = tape_ratio(study->noise),
                             gumbel = tape_select_ratio((double)study->workload->queries,
                                                        sqrt(8 * study->epsilon));
-    return (struct ask_slack){.marginal = gauss.epsilon,
+    return (struct ask_slack){.marginal = gauss.epsilon + discrete_epsilon(study),
                               .select = gumbel.epsilon,
                               .measured = {tape_rounded_up(exp(study->epsilon)), gauss.tail},
                               .candidate = {1, ARGMAX_TAU + gumbel.tail}};
@@ -64,7 +73,7 @@ static uint64_t measured(const struct study *study)
     case STUDY_AIM:
         return looks + 2 * d + study->rounds;
     case STUDY_COPULA:
-        return looks + 2 * d + products_pairs(d);
+        return looks + 2 * d + forms_pairs(d);
     }
     return UINT64_MAX;
 }
@@ -129,6 +138,7 @@ enum err price_limits(const struct study *study, struct ledger_limits *limits, s
 {
     const struct ask_slack slack = price_slack(study);
     const struct budget_terms terms = {
+        .accounting = study->accounting,
         .epsilon = study->epsilon,
         .delta = study->delta,
         .rows_per_person = study->rows_per_person,
@@ -171,7 +181,8 @@ enum err price_schedule(const struct study *study, struct schedule *start)
     struct look look;
     double rho;
     TRY(look_and_rest(study, &look, &rho));
-    *start = schedule_start(study->workload->one_ways, study->rounds, study->annealed, rho);
+    *start = schedule_start(study->workload->one_ways, study->rounds, study->annealed, rho,
+                            study->accounting);
     return ERR_OK;
 }
 

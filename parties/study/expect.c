@@ -25,7 +25,7 @@ static double part_of(const struct question *q, const struct densities *even,
     if (code >= a->values)
         return v->missing ? 1 : 0;
     for (uint32_t i = 0; i < v->spans; i++) {
-        struct span s = q->pool.span[v->first + i];
+        struct values_span s = q->pool.span[v->first + i];
         share += domain_has_order(a) ? density_part(even->of[column], code, s.from, s.below).share
                                      : code >= s.from && code < s.below;
     }

@@ -19,16 +19,21 @@ struct study_top {
 
 /* --- budget, noise, deadlines, model ---------------------------------------------------------- */
 
-static enum err read_budget(struct reading *r, const yaml_node_t *node, const yaml_node_t *person,
-                            const yaml_node_t *link, const yaml_node_t *late)
+static enum err read_budget(struct study_reading *r, const yaml_node_t *node,
+                            const yaml_node_t *person, const yaml_node_t *link,
+                            const yaml_node_t *late)
 {
     struct study *s = r->study;
-    const yaml_node_t *epsilon, *delta, *rows, *enforce;
+    const char *const words[] = {study_accounting_word(ACCOUNTING_ZCDP),
+                                 study_accounting_word(ACCOUNTING_GAUSSIAN)};
+    size_t kind = ACCOUNTING_ZCDP;
+    const yaml_node_t *epsilon, *delta, *rows, *enforce, *accounting;
     const struct yaml_key keys[] = {{"epsilon", true, &epsilon},
                                     {"delta", true, &delta},
                                     {"rows_per_person", false, &rows},
-                                    {"enforce_person", false, &enforce}};
-    TRY(yaml_mapping(r->file, node, "budget", keys, 4));
+                                    {"enforce_person", false, &enforce},
+                                    {"accounting", false, &accounting}};
+    TRY(yaml_mapping(r->file, node, "budget", keys, 5));
     TRY(study_go_on(r, study_read_person(r, person, enforce, link)));
     if (s->enforce_person && s->late_join)
         TRY(study_go_on(r, yaml_error(r->file, late,
@@ -38,11 +43,13 @@ static enum err read_budget(struct reading *r, const yaml_node_t *node, const ya
     TRY(study_go_on(
         r, yaml_number(r->file, epsilon, "epsilon", 1e-4, STUDY_EPSILON_MAX, &s->epsilon)));
     TRY(study_go_on(r, yaml_number(r->file, delta, "delta", 1e-15, 0.01, &s->delta)));
+    TRY(study_go_on(r, yaml_choice(r->file, accounting, "accounting", words, 2, &kind)));
+    s->accounting = (enum accounting)kind;
     return study_read_unsigned(r, rows, "rows_per_person", 1, 10000, &s->rows_per_person);
 }
 
 /* The parameters of a copula. */
-static enum err read_copula(struct reading *r, const yaml_node_t *node)
+static enum err read_copula(struct study_reading *r, const yaml_node_t *node)
 {
     struct study *s = r->study;
     const yaml_node_t *clip, *share;
@@ -58,7 +65,7 @@ static enum err read_copula(struct reading *r, const yaml_node_t *node)
 }
 
 /* A number of rounds, or "annealed": as many as the budget allows, at most 16 for each column. */
-static enum err read_rounds(struct reading *r, const yaml_node_t *node)
+static enum err read_rounds(struct study_reading *r, const yaml_node_t *node)
 {
     const char *text;
     TRY(yaml_text(r->file, node, "rounds", &text));
@@ -71,7 +78,7 @@ static enum err read_rounds(struct reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
-static enum err lacks(struct reading *r, const char *key)
+static enum err lacks(struct study_reading *r, const char *key)
 {
     if (r->misspelt)
         return ERR_OK;
@@ -80,7 +87,7 @@ static enum err lacks(struct reading *r, const char *key)
 }
 
 /* What a run makes, and the marginals that matter. A copula uses all pairs, whatever these are. */
-static enum err read_method(struct reading *r, const yaml_node_t *method,
+static enum err read_method(struct study_reading *r, const yaml_node_t *method,
                             const yaml_node_t *workload)
 {
     const enum study_method kind = r->study->method;
@@ -95,9 +102,9 @@ static enum err read_method(struct reading *r, const yaml_node_t *method,
 }
 
 /* AIM has rounds, a copula has none. */
-static enum err read_course(struct reading *r, const yaml_node_t *rounds, const yaml_node_t *copula,
-                            const yaml_node_t *score, const yaml_node_t *late,
-                            const yaml_node_t *impossible)
+static enum err read_course(struct study_reading *r, const yaml_node_t *rounds,
+                            const yaml_node_t *copula, const yaml_node_t *score,
+                            const yaml_node_t *late, const yaml_node_t *impossible)
 {
     switch (r->study->method) {
     case STUDY_AIM:
@@ -124,7 +131,7 @@ static enum err read_course(struct reading *r, const yaml_node_t *rounds, const 
 }
 
 /* A key whose value is one of a few words; after a mistake it keeps its default. */
-static enum err choose(struct reading *r, const yaml_node_t *node, const char *what,
+static enum err choose(struct study_reading *r, const yaml_node_t *node, const char *what,
                        const char *const *words, size_t count, size_t *kind)
 {
     size_t chosen = *kind;
@@ -134,7 +141,7 @@ static enum err choose(struct reading *r, const yaml_node_t *node, const char *w
 }
 
 /* The first of the words is the default. */
-static enum err read_kinds(struct reading *r, const struct study_top *t)
+static enum err read_kinds(struct study_reading *r, const struct study_top *t)
 {
     const char *const methods[] = {study_method_word(STUDY_AIM), study_method_word(STUDY_COPULA)};
     const char *const noises[NOISE_KINDS] = {study_noise_word(NOISE_BOX_MULLER),
@@ -174,7 +181,7 @@ size_t study_candidates_most(const struct study *study)
 /*
  * Every marginal of the closure may be a candidate, and what a selection costs is paid before it.
  */
-static enum err check_candidates(struct reading *r, const yaml_node_t *workload)
+static enum err check_candidates(struct study_reading *r, const yaml_node_t *workload)
 {
     const struct study *s = r->study;
     const size_t most = study_candidates_most(s);
@@ -188,7 +195,7 @@ static enum err check_candidates(struct reading *r, const yaml_node_t *workload)
         s->workload->queries, study_security_word(s->security), most);
 }
 
-static enum err read_date(struct reading *r, const yaml_node_t *node, const char *what,
+static enum err read_date(struct study_reading *r, const yaml_node_t *node, const char *what,
                           int64_t *seconds)
 {
     const char *text;
@@ -201,7 +208,7 @@ static enum err read_date(struct reading *r, const yaml_node_t *node, const char
     return ERR_OK;
 }
 
-static enum err read_deadlines(struct reading *r, const yaml_node_t *node)
+static enum err read_deadlines(struct study_reading *r, const yaml_node_t *node)
 {
     struct study *s = r->study;
     const yaml_node_t *connect, *round, *uploads;
@@ -215,7 +222,7 @@ static enum err read_deadlines(struct reading *r, const yaml_node_t *node)
     return read_date(r, uploads, "uploads", &s->uploads_until);
 }
 
-static enum err read_model(struct reading *r, const yaml_node_t *node)
+static enum err read_model(struct study_reading *r, const yaml_node_t *node)
 {
     struct study *s = r->study;
     const yaml_node_t *mib, *iterations, *final, *apart;
@@ -240,7 +247,8 @@ static enum err read_model(struct reading *r, const yaml_node_t *node)
 /* --- the whole -------------------------------------------------------------------------------- */
 
 /* By default all listed owners; nobody knows how many owners with tokens will come. */
-static enum err read_least(struct reading *r, const yaml_node_t *least, const yaml_node_t *open)
+static enum err read_least(struct study_reading *r, const yaml_node_t *least,
+                           const yaml_node_t *open)
 {
     struct study *s = r->study;
     if (open != NULL && least == NULL)
@@ -252,7 +260,7 @@ static enum err read_least(struct reading *r, const yaml_node_t *least, const ya
                                &s->min_owners);
 }
 
-static enum err read_keys(struct reading *r, struct study_top *t)
+static enum err read_keys(struct study_reading *r, struct study_top *t)
 {
     const yaml_node_t *root = yaml_root(r->file);
     const struct yaml_key keys[] = {
@@ -292,7 +300,7 @@ static enum err read_keys(struct reading *r, struct study_top *t)
 }
 
 /* The columns, and what refers to them: that waits until they are sound. */
-static enum err read_columns(struct reading *r, const struct study_top *t)
+static enum err read_columns(struct study_reading *r, const struct study_top *t)
 {
     const unsigned before = r->mistakes;
     if (t->domain == NULL)
@@ -308,7 +316,7 @@ static enum err read_columns(struct reading *r, const struct study_top *t)
 }
 
 /* A part with a mistake leaves the others to be read, so that people see all mistakes at once. */
-static enum err read_study(struct reading *r)
+static enum err read_study(struct study_reading *r)
 {
     struct study *s = r->study;
     struct study_top t = {0};
@@ -321,7 +329,7 @@ static enum err read_study(struct reading *r)
         TRY(study_go_on(r, read_budget(r, t.budget, t.person, t.link, t.late)));
     if (r->method_known)
         TRY(study_go_on(r, read_course(r, t.rounds, t.copula, t.score, t.late, t.impossible)));
-    TRY(study_go_on(r, study_read_people(r, &(const struct people_nodes){
+    TRY(study_go_on(r, study_read_people(r, &(const struct study_people_nodes){
                                                 t.servers, t.owners, t.open, t.link, t.analysts})));
     TRY(study_go_on(r, study_read_unsigned(r, t.retain, "retain_days", 1, 3650, &s->retain_days)));
     TRY(study_go_on(r, read_deadlines(r, t.deadlines)));
@@ -337,7 +345,7 @@ static enum err parse(struct study **study, const char *path, const void *text, 
 {
     struct yaml_file *file CLEAN(yaml_close) = NULL;
     struct study *s CLEAN(study_free) = NULL;
-    struct reading r;
+    struct study_reading r;
     enum err e;
     *study = NULL;
     TRY(yaml_parse(&file, path, text, n, log));
@@ -354,7 +362,7 @@ static enum err parse(struct study **study, const char *path, const void *text, 
         .final_iterations = 1000,
         .roster_version = 1,
     };
-    r = (struct reading){.file = file, .path = path, .log = log, .study = s, .draft = draft};
+    r = (struct study_reading){.file = file, .path = path, .log = log, .study = s, .draft = draft};
     r.quiet = (struct log){.buffer = r.note, .buffer_size = sizeof r.note, .level = LOG_ERROR};
     e = read_study(&r);
     if (e == ERR_NOMEM)

@@ -13,6 +13,7 @@
 #ifndef TREFOIL_PARTIES_STUDY_STUDY_H
 #define TREFOIL_PARTIES_STUDY_STUDY_H
 
+#include "aim/budget/ledger.h"
 #include "aim/budget/score.h"
 #include "aim/table/domain.h"
 #include "aim/table/person_key.h"
@@ -21,7 +22,7 @@
 #include "base/log.h"
 #include "base/noise.h"
 #include "base/terms.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,11 +43,13 @@
 #define STUDY_ROUNDS_MAX 1000
 #define STUDY_COUNT_BITS_MAX 31 /* the most for l: all owners' counts together are below 2^31 */
 
-enum role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
+enum study_role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
 
 /* The word in the file, which is also what is hashed. */
 const char *study_noise_word(enum noise_kind noise);
 const char *study_score_word(enum aim_score score);
+
+const char *study_accounting_word(enum accounting accounting);
 
 /* What a run makes of the counts: AIM's rounds, or a Gaussian copula (aim/run/copula_run.h). */
 enum study_method { STUDY_AIM, STUDY_COPULA };
@@ -116,11 +119,12 @@ struct study {
     char name[STUDY_NAME_SIZE];
     struct domain *domain;
     size_t zeros; /* impossible combinations, by their columns */
-    struct zeros *zero;
+    struct workload_zeros *zero;
     struct workload *workload; /* what is counted and may be measured; for a copula all pairs */
     struct workload *asked;    /* what the file says matters: for a copula what eval compares */
     char *questions;           /* the file that the workload is made for, or NULL */
     double epsilon, delta;
+    enum accounting accounting;
     unsigned rows_per_person;
     struct study_person person;
     bool enforce_person; /* servers enforce rows_per_person, over all owners */
@@ -195,7 +199,7 @@ bool study_revoked(const struct study *study, const struct public_identity *who)
  */
 const struct study_owner *study_owner(const struct study *study, size_t owner);
 size_t study_batch(const struct study *study, size_t owner);
-struct phrase study_owner_name(const struct study *study, size_t owner);
+struct words_text study_owner_name(const struct study *study, size_t owner);
 /* The owner with that name; study_owners_most() if there is none. */
 size_t study_find_owner(const struct study *study, const char *name);
 size_t study_owners_most(const struct study *study);
@@ -240,6 +244,6 @@ size_t study_candidates_most(const struct study *study);
 /* The name of a part of the terms in the study file, for messages. */
 const char *study_part_words(const char *part);
 /* The terms in six groups of five characters, for people to compare. */
-struct phrase study_fingerprint(const struct study *study);
+struct words_text study_fingerprint(const struct study *study);
 
 #endif

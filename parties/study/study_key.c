@@ -109,7 +109,7 @@ enum err study_put_key(const char *path, const char *name, const struct public_i
     struct study *study CLEAN(study_free) = NULL;
     struct public_identity old;
     struct key_place place = {0};
-    char key[KEYS_TEXT_SIZE];
+    char key[IDENTITY_TEXT_SIZE];
     const char *given;
     struct stat st;
     TRY(file_read(path, YAML_FILE_MAX, &text, log));

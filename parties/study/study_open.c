@@ -30,9 +30,9 @@ size_t study_batch(const struct study *study, size_t owner)
     return owner < study->owners ? study->owner[owner].batch : owner;
 }
 
-struct phrase study_owner_name(const struct study *study, size_t owner)
+struct words_text study_owner_name(const struct study *study, size_t owner)
 {
-    struct phrase name;
+    struct words_text name;
     if (owner < study->owners)
         snprintf(name.text, sizeof name.text, "%s", study->owner[owner].name);
     else
@@ -57,7 +57,7 @@ size_t study_owners_most(const struct study *study)
     return study->owners + study->open.most;
 }
 
-static enum err read_revoked(struct reading *r, const yaml_node_t *node)
+static enum err read_revoked(struct study_reading *r, const yaml_node_t *node)
 {
     struct study_open *o = &r->study->open;
     if (node == NULL)
@@ -72,7 +72,7 @@ static enum err read_revoked(struct reading *r, const yaml_node_t *node)
 }
 
 /* An owner of one row need not say whose it is: the issuer ensures that a person has only one. */
-static enum err check_persons(struct reading *r, const yaml_node_t *node)
+static enum err check_persons(struct study_reading *r, const yaml_node_t *node)
 {
     const struct study *s = r->study;
     if (s->person.columns == 0)
@@ -82,7 +82,8 @@ static enum err check_persons(struct reading *r, const yaml_node_t *node)
                       "person, and have the issuer admit each person once");
 }
 
-enum err study_read_open(struct reading *r, const yaml_node_t *node, struct people *people)
+enum err study_read_open(struct study_reading *r, const yaml_node_t *node,
+                         struct study_people *people)
 {
     struct study_open *o = &r->study->open;
     struct study_owner *each = &o->each;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Counts were once called answers. Studies with that word are still read, with the same digests. */
-static enum err read_form(struct reading *r, const yaml_node_t *node, enum study_form *as)
+static enum err read_form(struct study_reading *r, const yaml_node_t *node, enum study_form *as)
 {
     static const char *const forms[] = {
         [STUDY_AUTO] = "auto", [STUDY_COUNTS] = "counts", [STUDY_RECORDS] = "records"};
@@ -29,7 +29,8 @@ struct batch_part {
     const char *name; /* of the batch */
 };
 
-static enum err read_columns(struct reading *r, struct study_owner *o, struct batch_part *part)
+static enum err read_columns(struct study_reading *r, struct study_owner *o,
+                             struct batch_part *part)
 {
     const struct domain *d = r->study->domain;
     o->columns = d->attributes;
@@ -65,7 +66,7 @@ static enum err read_columns(struct reading *r, struct study_owner *o, struct ba
 }
 
 /* The first owner of the batch; unless they are linked, owners of a batch have as many rows. */
-static enum err find_batch(struct reading *r, const struct batch_part *parts, size_t i)
+static enum err find_batch(struct study_reading *r, const struct batch_part *parts, size_t i)
 {
     struct study_owner *owner = r->study->owner;
     owner[i].batch = i;
@@ -94,7 +95,7 @@ static enum err find_batch(struct reading *r, const struct batch_part *parts, si
 }
 
 /* Each column of the domain is at exactly one owner of the batch; `i` is the first of them. */
-static enum err check_batch(struct reading *r, const struct batch_part *parts, size_t i)
+static enum err check_batch(struct study_reading *r, const struct batch_part *parts, size_t i)
 {
     const struct study *s = r->study;
     const struct study_owner *holder[DOMAIN_ATTRIBUTES_MAX] = {NULL};
@@ -118,7 +119,7 @@ static enum err check_batch(struct reading *r, const struct batch_part *parts, s
     return ERR_OK;
 }
 
-static enum err read_batches(struct reading *r, struct batch_part *parts)
+static enum err read_batches(struct study_reading *r, struct batch_part *parts)
 {
     const struct study *s = r->study;
     unsigned most = 0; /* columns in a marginal */
@@ -141,8 +142,8 @@ static enum err read_batches(struct reading *r, struct batch_part *parts)
     return ERR_OK;
 }
 
-static enum err read_owner(struct reading *r, const yaml_node_t *node, struct study_owner *o,
-                           struct batch_part *part, struct people *people)
+static enum err read_owner(struct study_reading *r, const yaml_node_t *node, struct study_owner *o,
+                           struct batch_part *part, struct study_people *people)
 {
     const yaml_node_t *name, *key, *most, *least, *padded, *as, *expected;
     const struct yaml_key keys[] = {
@@ -173,7 +174,8 @@ static enum err read_owner(struct reading *r, const yaml_node_t *node, struct st
                                o->max_rows, &o->expected_rows);
 }
 
-enum err study_read_owners(struct reading *r, const yaml_node_t *node, struct people *people)
+enum err study_read_owners(struct study_reading *r, const yaml_node_t *node,
+                           struct study_people *people)
 {
     struct study *s = r->study;
     struct batch_part *parts CLEAN(memory_release) = NULL;

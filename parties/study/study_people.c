@@ -35,7 +35,7 @@ static bool parse_endpoint(const char *text, struct study_server *server)
     return good_host(server->host) && port <= 65535 - (STUDY_PORTS - 1);
 }
 
-static enum err read_endpoint(struct reading *r, const yaml_node_t *node, size_t index)
+static enum err read_endpoint(struct study_reading *r, const yaml_node_t *node, size_t index)
 {
     struct study_server *server = r->study->server;
     const char *text;
@@ -57,7 +57,8 @@ static enum err read_endpoint(struct reading *r, const yaml_node_t *node, size_t
 }
 
 /* Hosts of a server's other machines. */
-static enum err read_ranks(struct reading *r, const yaml_node_t *node, struct study_server *server)
+static enum err read_ranks(struct study_reading *r, const yaml_node_t *node,
+                           struct study_server *server)
 {
     size_t count;
     if (node == NULL)
@@ -77,8 +78,8 @@ static enum err read_ranks(struct reading *r, const yaml_node_t *node, struct st
     return ERR_OK;
 }
 
-static enum err read_server(struct reading *r, const yaml_node_t *node, size_t index,
-                            struct people *people)
+static enum err read_server(struct study_reading *r, const yaml_node_t *node, size_t index,
+                            struct study_people *people)
 {
     struct study_server *s = &r->study->server[index];
     const yaml_node_t *name, *endpoint, *key, *ranks;
@@ -93,7 +94,8 @@ static enum err read_server(struct reading *r, const yaml_node_t *node, size_t i
     return study_read_member(r, name, key, s->name, &s->key, people);
 }
 
-static enum err read_servers(struct reading *r, const yaml_node_t *node, struct people *people)
+static enum err read_servers(struct study_reading *r, const yaml_node_t *node,
+                             struct study_people *people)
 {
     size_t count;
     TRY(yaml_list(r->file, node, "servers", STUDY_SERVERS, STUDY_SERVERS, &count));
@@ -102,8 +104,8 @@ static enum err read_servers(struct reading *r, const yaml_node_t *node, struct 
     return ERR_OK;
 }
 
-static enum err read_analyst(struct reading *r, const yaml_node_t *node, struct study_analyst *a,
-                             struct people *people)
+static enum err read_analyst(struct study_reading *r, const yaml_node_t *node,
+                             struct study_analyst *a, struct study_people *people)
 {
     const yaml_node_t *name, *key;
     const struct yaml_key keys[] = {{"name", true, &name}, {"key", !r->draft, &key}};
@@ -112,7 +114,8 @@ static enum err read_analyst(struct reading *r, const yaml_node_t *node, struct 
     return study_read_member(r, name, key, a->name, &a->key, people);
 }
 
-static enum err read_analysts(struct reading *r, const yaml_node_t *node, struct people *people)
+static enum err read_analysts(struct study_reading *r, const yaml_node_t *node,
+                              struct study_people *people)
 {
     struct study *s = r->study;
     size_t count;
@@ -125,8 +128,9 @@ static enum err read_analysts(struct reading *r, const yaml_node_t *node, struct
 }
 
 /* The key of somebody with a name, who is then looked for among the others. */
-enum err study_read_member(struct reading *r, const yaml_node_t *name, const yaml_node_t *key,
-                           const char *called, struct public_identity *who, struct people *people)
+enum err study_read_member(struct study_reading *r, const yaml_node_t *name, const yaml_node_t *key,
+                           const char *called, struct public_identity *who,
+                           struct study_people *people)
 {
     const char *text = "KEY-OF-";
     if (r->draft && key != NULL)
@@ -138,7 +142,7 @@ enum err study_read_member(struct reading *r, const yaml_node_t *name, const yam
         r->study->keyless++;
     }
     TRY(memory_room(&people->person, &people->room, people->count + 1));
-    people->person[people->count++] = (struct person){
+    people->person[people->count++] = (struct study_participant){
         .name = called, .key = who, .name_node = name, .key_node = key != NULL ? key : name};
     return ERR_OK;
 }
@@ -149,15 +153,15 @@ _Static_assert(STUDY_NAME_SIZE == 32, "names are compared as keys are");
 /* Equal ones are in the order of the file. */
 static int by_bytes(const void *x, const void *y)
 {
-    const struct person *a = x, *b = y;
+    const struct study_participant *a = x, *b = y;
     size_t i = a->name_node->start_mark.index, k = b->name_node->start_mark.index;
     int order = memcmp(a->once, b->once, 32);
     return order != 0 ? order : (i > k) - (i < k);
 }
 
-static enum err check_unique(struct reading *r, struct people *people)
+static enum err check_unique(struct study_reading *r, struct study_people *people)
 {
-    struct person *p = people->person;
+    struct study_participant *p = people->person;
     for (unsigned pass = 0; pass < 3 && people->count > 0; pass++) {
         for (size_t i = 0; i < people->count; i++)
             p[i].once = pass == 0 ? p[i].name
@@ -179,8 +183,8 @@ static enum err check_unique(struct reading *r, struct people *people)
     return ERR_OK;
 }
 
-static enum err read_everybody(struct reading *r, const struct people_nodes *nodes,
-                               struct people *people)
+static enum err read_everybody(struct study_reading *r, const struct study_people_nodes *nodes,
+                               struct study_people *people)
 {
     if (nodes->servers != NULL)
         TRY(study_go_on(r, read_servers(r, nodes->servers, people)));
@@ -193,9 +197,9 @@ static enum err read_everybody(struct reading *r, const struct people_nodes *nod
     return check_unique(r, people);
 }
 
-enum err study_read_people(struct reading *r, const struct people_nodes *nodes)
+enum err study_read_people(struct study_reading *r, const struct study_people_nodes *nodes)
 {
-    struct people people = {0};
+    struct study_people people = {0};
     enum err e = read_everybody(r, nodes, &people);
     memory_free(&people.person);
     TRY(e);
@@ -208,7 +212,7 @@ enum err study_read_people(struct reading *r, const struct people_nodes *nodes)
 
 /* --- the roster's own parts ------------------------------------------------------------------- */
 
-static enum err read_revoked(struct reading *r, const yaml_node_t *node)
+static enum err read_revoked(struct study_reading *r, const yaml_node_t *node)
 {
     struct study *s = r->study;
     size_t count;
@@ -228,7 +232,7 @@ static enum err read_revoked(struct reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
-static enum err read_signatures(struct reading *r, const yaml_node_t *node)
+static enum err read_signatures(struct study_reading *r, const yaml_node_t *node)
 {
     struct study *s = r->study;
     struct yaml_key keys[STUDY_SERVERS];
@@ -244,7 +248,7 @@ static enum err read_signatures(struct reading *r, const yaml_node_t *node)
         if (part[i] == NULL)
             continue;
         TRY(yaml_text(r->file, part[i], "a signature", &text));
-        e = keys_signature_parse(s->signature[i].bytes, text);
+        e = identity_signature_parse(s->signature[i].bytes, text);
         if (e == ERR_MISMATCH)
             return yaml_error(r->file, part[i],
                               "the signature of %s is of a later trefoil; this one, %s, reads "
@@ -260,7 +264,7 @@ static enum err read_signatures(struct reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
-enum err study_read_roster(struct reading *r, const yaml_node_t *version,
+enum err study_read_roster(struct study_reading *r, const yaml_node_t *version,
                            const yaml_node_t *revoked, const yaml_node_t *signatures)
 {
     TRY(study_read_unsigned(r, version, "roster", 1, 1000000, &r->study->roster_version));

@@ -45,15 +45,28 @@ static void put_budget(const struct study *s, struct bytes *b)
     bytes_put_double(b, s->epsilon);
     bytes_put_double(b, s->delta);
     bytes_put_u32(b, s->rows_per_person);
-    if (s->person.columns == 0)
-        return; /* studies from before the key keep their terms */
-    bytes_put_u64(b, s->person.columns);
-    for (size_t k = 0; k < s->person.columns; k++)
-        bytes_put_string(b, s->person.column[k]);
-    bytes_put_u8(b, s->person.form.composed);
-    bytes_put_u8(b, s->person.form.caseless);
-    bytes_put_u8(b, s->person.form.spaceless);
-    bytes_put_u8(b, s->enforce_person);
+    if (s->person.columns > 0) { /* studies from before this key, or the next, keep their terms */
+        bytes_put_u64(b, s->person.columns);
+        for (size_t k = 0; k < s->person.columns; k++)
+            bytes_put_string(b, s->person.column[k]);
+        bytes_put_u8(b, s->person.form.composed);
+        bytes_put_u8(b, s->person.form.caseless);
+        bytes_put_u8(b, s->person.form.spaceless);
+        bytes_put_u8(b, s->enforce_person);
+    }
+    if (s->accounting != ACCOUNTING_ZCDP)
+        bytes_put_string(b, study_accounting_word(s->accounting));
+}
+
+const char *study_accounting_word(enum accounting accounting)
+{
+    switch (accounting) {
+    case ACCOUNTING_ZCDP:
+        return "zcdp";
+    case ACCOUNTING_GAUSSIAN:
+        return "gaussian";
+    }
+    return NULL;
 }
 
 const char *study_noise_word(enum noise_kind noise)
@@ -286,7 +299,7 @@ const char *study_part_words(const char *part)
     return part;
 }
 
-struct phrase study_fingerprint(const struct study *study)
+struct words_text study_fingerprint(const struct study *study)
 {
-    return keys_groups(study->terms.digest, 6);
+    return identity_groups(study->terms.digest, 6);
 }

@@ -384,8 +384,8 @@ static void describe_analysts(FILE *out, const struct study *s)
 static void describe_times(FILE *out, const struct study *s)
 {
     int64_t last = study_purge_due(s, s->uploads_until);
-    const struct phrase until = date_text(s->uploads_until);
-    const struct phrase due = date_text(last);
+    const struct words_text until = date_text(s->uploads_until);
+    const struct words_text due = date_text(last);
     if (s->uploads_until != 0)
         fprintf(out, "Uploads are taken until %s.\n", until.text);
     if (s->retain_days != 0)
@@ -419,9 +419,9 @@ static void describe_me(FILE *out, const struct study *s, const struct public_id
                 s->owner[p.index].max_rows, words_bytes(study_upload_bytes(s, p.index)).text);
 }
 
-struct phrase study_not_yet(const struct study *study)
+struct words_text study_not_yet(const struct study *study)
 {
-    struct phrase w;
+    struct words_text w;
     snprintf(w.text, sizeof w.text, "not yet: %zu %s", study->keyless,
              plural(study->keyless, "key", "keys"));
     return w;

@@ -30,7 +30,7 @@ static void check_case(const struct question *q, const struct one_case *c)
               (i > 0 && c->part[i].column <= c->part[i - 1].column) ||
               v->first + v->spans > q->pool.used || values_are_none(*v));
         for (uint32_t k = 0; k < v->spans; k++) {
-            struct span s = q->pool.span[v->first + k];
+            struct values_span s = q->pool.span[v->first + k];
             never(!(s.from < s.below) || s.from < last);
             last = s.below;
         }

@@ -35,6 +35,7 @@ sed -e 's/max: 7}/max: 7, outside: error}/; s/missing: "?"}/missing: "?", outsid
 terms=$(sed -n 's/^upgraded //p' clinic.pins)
 [ "$("$trefoil" check study.yaml --fingerprint)" = "$terms" ]
 result $? 'the terms with outside: error are those that the owner saw'
+says 0 'rho = 1.53927716 of zero-concentrated' check study.yaml
 refuses stopped/north 'serve the study with trefoil 0.1 at all three servers until that run has spent its budget'
 refuses killed/north 'has a run that trefoil 0.1 began and that is not over (store version 6'
 says 0 'is on their disks, whole' check study.yaml --receipt clinic.upgraded.receipt

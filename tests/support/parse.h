@@ -10,7 +10,7 @@
 #include "aim/table/table.h"
 #include "base/bytes.h"
 #include "base/secret.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 #include "parties/study/study.h"
 
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static const char base_text[] = "study: test\n"                                 
 
 struct fixture {
     struct identity *identity[KEYS];
-    char key[KEYS][KEYS_TEXT_SIZE];
+    char key[KEYS][IDENTITY_TEXT_SIZE];
     char sink[4096];
     struct log log;
     struct study *base;

@@ -27,16 +27,19 @@ TEST(conversions_agree_with_forty_digits)
         {1e-6, 1e-9, 0.0068040608222062185369},
     };
     for (size_t i = 0; i < sizeof rho / sizeof *rho; i++)
-        assert_true(budget_rho(rho[i].epsilon, rho[i].delta) == ldexp((double)rho[i].grid, -40));
+        assert_true(budget_rho(ACCOUNTING_ZCDP, rho[i].epsilon, rho[i].delta) ==
+                    ldexp((double)rho[i].grid, -40));
     for (size_t i = 0; i < sizeof epsilon / sizeof *epsilon; i++) {
-        double r = budget_rho(epsilon[i].epsilon, epsilon[i].delta);
+        double r = budget_rho(ACCOUNTING_ZCDP, epsilon[i].epsilon, epsilon[i].delta);
         assert_true(fabs(r - epsilon[i].rho) <= 0x1p-40);
         r = budget_epsilon(epsilon[i].rho, epsilon[i].delta);
         assert_true(r >= epsilon[i].epsilon && r <= epsilon[i].epsilon * (1 + 1e-12));
     }
-    assert_true(fabs(budget_rho(1, 1e-5) - 0.0305566) < 1e-7);
-    assert_true(fabs(budget_rho(1, 1e-9) - 0.01497) < 1e-5);
-    assert_true(budget_rho(0, 1e-5) <= 0 && budget_rho(1, 0) <= 0 && budget_rho(NAN, 0.1) <= 0);
+    assert_true(fabs(budget_rho(ACCOUNTING_ZCDP, 1, 1e-5) - 0.0305566) < 1e-7);
+    assert_true(fabs(budget_rho(ACCOUNTING_ZCDP, 1, 1e-9) - 0.01497) < 1e-5);
+    assert_true(budget_rho(ACCOUNTING_ZCDP, 0, 1e-5) <= 0 &&
+                budget_rho(ACCOUNTING_ZCDP, 1, 0) <= 0 &&
+                budget_rho(ACCOUNTING_ZCDP, NAN, 0.1) <= 0);
     assert_true(budget_epsilon(0, 1e-5) <= 0 && isinf(budget_epsilon(1, 1)));
     assert_true(isinf(budget_epsilon(NAN, 0.1)) && isinf(budget_epsilon(1, 0)));
 }
@@ -53,8 +56,9 @@ TEST(a_plan_sets_the_slack_aside)
     assert_int_equal(budget_plan(&t, &p, NULL), ERR_OK);
     assert_true(p.limits.epsilon_slack >= 48 * 7.7e-6);
     assert_true(p.epsilon <= 1 - 48 * 7.7e-6);
-    assert_true(p.limits.rho == budget_rho(p.epsilon, p.delta));
-    assert_true(p.limits.rho < budget_rho(1, 1e-5) && p.limits.rho > 0.99 * budget_rho(1, 1e-5));
+    assert_true(p.limits.rho == budget_rho(ACCOUNTING_ZCDP, p.epsilon, p.delta));
+    assert_true(p.limits.rho < budget_rho(ACCOUNTING_ZCDP, 1, 1e-5) &&
+                p.limits.rho > 0.99 * budget_rho(ACCOUNTING_ZCDP, 1, 1e-5));
     t.delta_slack = 1.01e-7;
     assert_int_equal(budget_plan(&t, &p, NULL), ERR_STUDY);
     t.delta_slack = 0;
@@ -85,16 +89,16 @@ TEST(costs_are_exact)
     mpq_set_ui(expected, 1, 1);
     mpq_mul_2exp(expected, expected, 39);
     assert_true(mpq_equal(cost, expected));
-    assert_int_equal(ledger_select_cost(cost, 0.1, 0.25), ERR_OK);
+    assert_int_equal(ledger_select_cost(cost, ACCOUNTING_ZCDP, 0.1, 0.25, 1), ERR_OK);
     mpq_set_d(expected, 0.1);
     mpq_set_str(cost, "1/4", 10);
     mpq_add(expected, expected, cost);
     mpq_mul(expected, expected, expected);
     mpq_div_2exp(expected, expected, 3);
-    assert_int_equal(ledger_select_cost(cost, 0.1, 0.25), ERR_OK);
+    assert_int_equal(ledger_select_cost(cost, ACCOUNTING_ZCDP, 0.1, 0.25, 1), ERR_OK);
     assert_true(mpq_equal(cost, expected));
-    assert_int_equal(ledger_select_cost(cost, NAN, 0), ERR_RANGE);
-    assert_int_equal(ledger_select_cost(cost, 1, -1), ERR_RANGE);
+    assert_int_equal(ledger_select_cost(cost, ACCOUNTING_ZCDP, NAN, 0, 1), ERR_RANGE);
+    assert_int_equal(ledger_select_cost(cost, ACCOUNTING_ZCDP, 1, -1, 1), ERR_RANGE);
     mpq_clears(cost, expected, (mpq_ptr)NULL);
 }
 
@@ -137,7 +141,9 @@ TEST(random_schedules_stay_within)
             if (random_u64(&r) & 1)
                 ledger_measure_cost(cost, 20000 + random_below(&r, 40000), 1);
             else
-                assert_int_equal(ledger_select_cost(cost, random_double(&r) / 10, 1e-7), ERR_OK);
+                assert_int_equal(ledger_select_cost(cost, (enum accounting)(i % 2),
+                                                    random_double(&r) / 10, 1e-7, 20000),
+                                 ERR_OK);
             if (ledger_debit(l, cost, NULL) == ERR_OK)
                 mpq_add(sum, sum, cost);
             assert_true(mpq_cmp(sum, limit) <= 0);
@@ -174,7 +180,7 @@ TEST(a_ledger_survives_as_text)
     char *text, *again;
     mpq_t cost;
     mpq_init(cost);
-    assert_int_equal(ledger_select_cost(cost, 0.01, 1e-7), ERR_OK);
+    assert_int_equal(ledger_select_cost(cost, ACCOUNTING_ZCDP, 0.01, 1e-7, 1), ERR_OK);
     assert_int_equal(ledger_debit(l, cost, NULL), ERR_OK);
     assert_int_equal(ledger_slack(l, 1e-6, 0, NULL), ERR_OK);
     assert_int_equal(ledger_text(l, &text), ERR_OK);

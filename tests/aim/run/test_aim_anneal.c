@@ -98,7 +98,7 @@ static void rounds_meanwhile(void *self, enum err (*work)(void *worker), void *w
     r->worker = worker;
 }
 
-static enum err rounds_ask(void *self, const struct ask *a, struct told *told)
+static enum err rounds_ask(void *self, const struct ask *a, struct ask_told *told)
 {
     struct rounds *r = self;
     char away[64];
@@ -124,7 +124,7 @@ static enum err rounds_ask(void *self, const struct ask *a, struct told *told)
 static enum err run_rounds(const struct stage *s, const struct aim_options *o,
                            struct rounds *rounds, struct aim_result **result)
 {
-    struct noise_source noise = noise_from_random(&rounds->random);
+    struct plaintext_noise noise = noise_from_random(&rounds->random);
     struct aim_backend backend = {
         .self = rounds, .keeps = rounds->keeps, .ask = rounds_ask, .meanwhile = rounds_meanwhile};
     struct plaintext *p CLEAN(plaintext_free) = NULL;
@@ -229,12 +229,13 @@ TEST(random_schedules_never_exceed_the_budget)
     for (int trial = 0; trial < 3000; trial++) {
         size_t d = 1 + (size_t)random_below(&r, 30);
         bool annealed = random_below(&r, 4) > 0;
+        enum accounting accounting = (enum accounting)(trial % 2);
         unsigned k = 1 + (unsigned)random_below(&r, 3);
         struct ledger_limits limits = {.rho = exp(-6 + 8 * random_double(&r)),
                                        .rows_per_person = k};
         unsigned rounds = (unsigned)random_below(&r, 40), fire = (unsigned)random_below(&r, 4);
         double rho = limits.rho / (k * k), slack = 1e-9;
-        struct schedule s = schedule_start(d, rounds, annealed, rho);
+        struct schedule s = schedule_start(d, rounds, annealed, rho, accounting);
         struct ledger *l;
         mpq_t cost, more;
         uint64_t m;
@@ -250,7 +251,8 @@ TEST(random_schedules_never_exceed_the_budget)
             if (measure_multiplier(s.sigma, &m, NULL) != ERR_OK)
                 break;
             ledger_measure_cost(cost, m, 1);
-            assert_int_equal(ledger_select_cost(more, s.epsilon - slack, slack), ERR_OK);
+            assert_int_equal(ledger_select_cost(more, accounting, s.epsilon - slack, slack, m),
+                             ERR_OK);
             mpq_add(cost, cost, more);
             assert_int_equal(ledger_debit(l, cost, NULL), ERR_OK);
             schedule_next(&s, random_below(&r, 4) < fire ? 0 : 1e30, 10,
@@ -405,7 +407,7 @@ struct growing {
     bool tells;
 };
 
-static enum err growing_ask(void *self, const struct ask *a, struct told *told)
+static enum err growing_ask(void *self, const struct ask *a, struct ask_told *told)
 {
     struct growing *g = self;
     bool grown = a->round >= g->grows_at;
@@ -425,7 +427,7 @@ static void grow(const struct stage *s, bool tells, double *share, double *pair,
     struct aim_options o = options_of(s, 0.5);
     int64_t *counts CLEAN(memory_release) = memory_array(s->workload->cells, sizeof *counts);
     struct random r;
-    struct noise_source noise = noise_from_random(&r);
+    struct plaintext_noise noise = noise_from_random(&r);
     struct growing g = {.grows_at = 3, .tells = tells};
     assert_non_null(counts);
     *share = *pair = *total = 0;

@@ -9,7 +9,7 @@
 #include "parties/command/command.h"
 #include "parties/command/help.h"
 #include "parties/command/process.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 #include "parties/study/study_text.h"
 
 #include <fcntl.h>

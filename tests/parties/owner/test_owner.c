@@ -538,7 +538,7 @@ TEST(pins_are_replaced_and_kept)
     struct study *changed CLEAN(study_free) = NULL, *other CLEAN(study_free) = NULL;
     const struct support_options o = {.owners = 1};
     char said[2048] = "", key[SUPPORT_PATH], pins[SUPPORT_PATH], expected[1024];
-    struct phrase print[3];
+    struct words_text print[3];
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     struct bytes text CLEAN(bytes_clear) = {0};
     bool known = true;
@@ -625,7 +625,7 @@ static struct book_entry entry(const char *study, enum book_state state, double 
                            .delta_slack = 1e-9};
     snprintf(e.study, sizeof e.study, "%s", study);
     snprintf(e.terms.text, sizeof e.terms.text, "ABCDE-ABCDE-ABCDE-ABCDE-ABCDE-ABCDE");
-    e.rho = budget_rho(epsilon - e.epsilon_slack, 0.998e-6);
+    e.rho = budget_rho(ACCOUNTING_ZCDP, epsilon - e.epsilon_slack, 0.998e-6);
     return e;
 }
 
@@ -686,7 +686,8 @@ TEST(a_book_counts_each_study_once)
     assert_int_equal(sum.studies, 4);
     assert_true(sum.delta > 3.99e-6 && sum.delta < 4.01e-6);
     assert_true(sum.epsilon > 1.8 && sum.epsilon < 2.2);
-    assert_true(budget_rho(sum.epsilon - 4e-3, (4e-6 - 4e-9) * exp(-2e-3)) >= 4 * one.rho);
+    assert_true(budget_rho(ACCOUNTING_ZCDP, sum.epsilon - 4e-3, (4e-6 - 4e-9) * exp(-2e-3)) >=
+                4 * one.rho);
     /* withdrawn and sent again, it counts again */
     in_book(path, "x", BOOK_WITHDRAWN, 1);
     assert_int_equal(sum_of(path, NULL, NULL).studies, 3);

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "parties/exchange/bounds.h"
 #include "parties/exchange/price.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 #include "parties/study/roster.h"
 #include "parties/study/study_ports.h"
 #include "parties/study/study_uploads.h"
@@ -181,7 +181,7 @@ TEST(what_is_impossible_is_read)
     struct fixture *f = *state;
     for (size_t i = 0; i < 2; i++) {
         struct study *s CLEAN(study_free) = NULL;
-        const struct zeros *two, *one;
+        const struct workload_zeros *two, *one;
         assert_int_equal(parse_edit(f, "workload:", same[i], &s), ERR_OK);
         assert_int_equal(s->zeros, 2);
         two = &s->zero[i];
@@ -509,6 +509,25 @@ TEST(slack_does_not_grow_with_a_large_epsilon)
     assert_true(price_epsilon_limit(&s) < 15);
 }
 
+/* With a slack for discrete noise, and a larger limit all the same. */
+TEST(gaussian_terms_give_more)
+{
+    struct fixture *f = *state;
+    for (unsigned k = 0; k < 4; k++) {
+        struct study s = *f->base;
+        struct ask_slack before, after;
+        s.noise = k % 2 == 0 ? NOISE_DISCRETE : NOISE_BOX_MULLER;
+        s.epsilon = k < 2 ? 1 : 20; /* charged by variation, by ratio */
+        const double zcdp = limits_at(&s, s.epsilon).rho;
+        before = price_slack(&s);
+        s.accounting = ACCOUNTING_GAUSSIAN;
+        after = price_slack(&s);
+        assert_true(limits_at(&s, s.epsilon).rho > 1.05 * zcdp);
+        assert_true(after.marginal - before.marginal == (k % 2 == 0 ? 0x1p-30 : 0));
+        assert_true(after.select == before.select);
+    }
+}
+
 /* If the first noise would be larger than any that is made, the message gives the least epsilon. */
 TEST(an_epsilon_that_buys_no_noise_is_refused)
 {
@@ -529,7 +548,7 @@ TEST(an_epsilon_that_buys_no_noise_is_refused)
         assert_int_equal(price_limits(&s, &limits, NULL), ERR_OK);
         assert_int_equal(
             measure_multiplier(schedule_start(s.workload->one_ways, s.rounds, s.annealed,
-                                              limits.rho / pow(s.rows_per_person, 2))
+                                              limits.rho / pow(s.rows_per_person, 2), s.accounting)
                                    .sigma,
                                &multiplier, NULL),
             ERR_OK);

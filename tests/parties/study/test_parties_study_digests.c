@@ -3,7 +3,7 @@
 #include "tests/support/parse.h"
 
 #include "base/bytes.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 #include "parties/study/study.h"
 
 #include <sodium.h>
@@ -60,6 +60,8 @@ static const struct {
     {"delta: 1e-6", "delta: 1.1e-6", "budget"},
     {"rows_per_person: 2", "rows_per_person: 3", "budget"},
     {"rows_per_person: 2", "rows_per_person: 2\n  enforce_person: false", ""},
+    {"rows_per_person: 2", "rows_per_person: 2\n  accounting: gaussian", "budget"},
+    {"rows_per_person: 2", "rows_per_person: 2\n  accounting: zcdp", ""},
     {"noise: box-muller", "noise: discrete", "noise"},
     {"rounds: 4", "rounds: annealed", "rounds"},
     {"rounds: 4", "rounds: 5", "rounds"},
@@ -147,7 +149,7 @@ TEST(a_new_curve_key_is_a_matter_of_the_roster)
     struct bytes text CLEAN(bytes_clear);
     struct public_identity mixed;
     uint8_t message[15 + 32];
-    char got[256], key[KEYS_TEXT_SIZE], edit[KEYS_TEXT_SIZE + 8];
+    char got[256], key[IDENTITY_TEXT_SIZE], edit[IDENTITY_TEXT_SIZE + 8];
     mixed = f->identity[0]->public;
     memcpy(mixed.curve, f->identity[9]->public.curve, 32);
     memcpy(message, "trefoil-curve-1", 15);
@@ -264,10 +266,10 @@ TEST(the_fingerprint_is_of_the_terms)
 {
     struct fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
-    const struct phrase a = study_fingerprint(f->base);
+    const struct words_text a = study_fingerprint(f->base);
     assert_int_equal(strlen(a.text), 35);
     assert_int_equal(parse_edit(f, "connect: 10", "connect: 11", &s), ERR_OK);
-    const struct phrase b = study_fingerprint(s);
+    const struct words_text b = study_fingerprint(s);
     assert_string_equal(a.text, b.text);
     study_free(&s);
     assert_int_equal(parse_edit(f, "rounds: 4", "rounds: 5", &s), ERR_OK);

@@ -238,6 +238,7 @@ static const struct mistake mistakes[] = {
     {"delta: 1e-6", "delta: ^0", "should be from 1e-15 to 0.01"},
     {"delta: 1e-6", "delta: ^0.1", "should be from 1e-15 to 0.01"},
     {"rows_per_person: 2", "rows_per_person: ^0", "from 1 to 10000"},
+    {"rows_per_person: 2", "accounting: ^gaus", "it may be: zcdp, gaussian"},
     {"rows_per_person: 2", "^row_per_person: 2", "did you mean \"rows_per_person\""},
     {"noise: box-muller", "noise: ^boxmuller", "did you mean \"box-muller\""},
     {"noise: box-muller", "score: ^l3", "l1"},

@@ -377,11 +377,12 @@ static void price(struct audit *a, struct log *log)
     mpq_t cost, one;
     mpq_inits(cost, one, NULL);
     assert_int_equal(price_limits(a->s.study, &limits, log), ERR_OK);
-    a->schedule = schedule_start(2, a->s.study->rounds, false, limits.rho);
+    a->schedule = schedule_start(2, a->s.study->rounds, false, limits.rho, a->s.study->accounting);
     assert_int_equal(measure_multiplier(a->schedule.sigma, &a->multiplier, log), ERR_OK);
     ledger_measure_cost(cost, a->multiplier, 3);
-    assert_int_equal(ledger_select_cost(one, a->schedule.epsilon - price_slack(a->s.study).select,
-                                        price_slack(a->s.study).select),
+    assert_int_equal(ledger_select_cost(one, a->s.study->accounting,
+                                        a->schedule.epsilon - price_slack(a->s.study).select,
+                                        price_slack(a->s.study).select, a->multiplier),
                      ERR_OK);
     mpq_add(cost, cost, one);
     a->rho = mpq_get_d(cost);
@@ -415,12 +416,12 @@ static size_t runs(void)
 }
 
 /* The smallest epsilon that rho gives at DELTA. */
-static double epsilon_of(double rho)
+static double epsilon_of(enum accounting accounting, double rho)
 {
     double low = 0, high = 100;
     while (high - low > 1e-6) {
         double middle = (low + high) / 2;
-        if (budget_rho(middle, DELTA) >= rho)
+        if (budget_rho(accounting, middle, DELTA) >= rho)
             high = middle;
         else
             low = middle;
@@ -454,7 +455,7 @@ static double audit_of(const struct support_options *o, enum flaw flaw)
     if (o->copula != NULL)
         a->rho = a->charged / (2 * (double)a->runs);
     assert_true(fabs(a->charged / (2 * (double)a->runs) / a->rho - 1) < 1e-9);
-    promise = epsilon_of(a->rho) + 3 * price_slack(a->s.study).marginal;
+    promise = epsilon_of(a->s.study->accounting, a->rho) + 3 * price_slack(a->s.study).marginal;
     loss = shown_loss(a);
     print_message("# promised: epsilon %.2f at delta %g; shown: %.2f\n", promise, DELTA, loss);
     memory_free(&a->both[0]);
@@ -465,27 +466,41 @@ static double audit_of(const struct support_options *o, enum flaw flaw)
     return loss / promise;
 }
 
-static double audit(const char *score, const char *noise, enum flaw flaw)
+static double audit(const char *score, const char *noise, enum accounting accounting,
+                    enum flaw flaw)
 {
-    const struct support_options o = {
-        .owners = 1, .rounds = 1, .epsilon = 6, .domain = domain, .more = score, .noise = noise};
+    const struct support_options o = {.owners = 1,
+                                      .rounds = 1,
+                                      .epsilon = 6,
+                                      .accounting = accounting,
+                                      .domain = domain,
+                                      .more = score,
+                                      .noise = noise};
     return audit_of(&o, flaw);
 }
 
 static double audit_copula(const char *noise, enum flaw flaw)
 {
-    const struct support_options o = {
-        .owners = 1, .copula = "method: copula\n", .epsilon = 6, .domain = domain, .noise = noise};
+    const struct support_options o = {.owners = 1,
+                                      .copula = "method: copula\n",
+                                      .epsilon = 6,
+                                      .accounting = ACCOUNTING_GAUSSIAN,
+                                      .domain = domain,
+                                      .noise = noise};
     return audit_of(&o, flaw);
 }
 
 /* And some loss is shown, as it must be when the whole budget is spent. */
 TEST(the_promise_is_kept)
 {
-    static const char *const score[] = {"score: l1\n", "score: l2\n", "score: l2\n"};
-    static const char *const noise[] = {"box-muller", "box-muller", "discrete"};
-    for (size_t k = 0; k < 3; k++) {
-        double share = audit(score[k], noise[k], NONE);
+    static const struct {
+        const char *score, *noise;
+        enum accounting accounting;
+    } of[] = {{"score: l1\n", "box-muller", ACCOUNTING_GAUSSIAN},
+              {"score: l2\n", "box-muller", ACCOUNTING_ZCDP},
+              {"score: l2\n", "discrete", ACCOUNTING_GAUSSIAN}};
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+        const double share = audit(of[k].score, of[k].noise, of[k].accounting, NONE);
         assert_true(share <= 1);
         assert_true(share > 0.2);
     }
@@ -493,17 +508,17 @@ TEST(the_promise_is_kept)
 
 TEST(half_the_noise_breaks_it)
 {
-    assert_true(audit("score: l2\n", "box-muller", HALF_NOISE) > 1);
+    assert_true(audit("score: l2\n", "box-muller", ACCOUNTING_GAUSSIAN, HALF_NOISE) > 1);
 }
 
 TEST(noise_used_twice_breaks_it)
 {
-    assert_true(audit("score: l2\n", "box-muller", USED_TWICE) > 1);
+    assert_true(audit("score: l2\n", "box-muller", ACCOUNTING_GAUSSIAN, USED_TWICE) > 1);
 }
 
 TEST(estimates_above_their_bound_break_it)
 {
-    assert_true(audit("score: l2\n", "box-muller", UNCLAMPED) > 1);
+    assert_true(audit("score: l2\n", "box-muller", ACCOUNTING_ZCDP, UNCLAMPED) > 1);
 }
 
 static double audit_person(enum flaw flaw)
@@ -514,6 +529,7 @@ static double audit_person(enum flaw flaw)
     const struct support_options o = {.owners = OWNERS,
                                       .rounds = 1,
                                       .epsilon = 6,
+                                      .accounting = ACCOUNTING_GAUSSIAN,
                                       .domain = domain,
                                       .more = "score: l2\n",
                                       .enforce = flaw == UNBOUNDED ? 0 : 1,
