@@ -258,8 +258,8 @@ static struct model *transcribe(const struct flaim_options *o, uint64_t seed, st
     s->o = o;
     s->w = o->workload;
     s->h = h;
-    random_seed_u64(&s->coins, seed);
-    random_seed_u64(&s->noise, seed + 1);
+    s->coins = random_of(seed);
+    s->noise = random_of(seed + 1);
     s->sigma = sqrt((each_round ? T * (l + d) : T * l + d) / (2 * 0.9 * o->rho));
     s->epsilon = sqrt(8 * 0.1 * o->rho / (T * l));
     s->m = (uint64_t)floor(1048576 / s->sigma);
@@ -284,8 +284,8 @@ struct program {
 
 static void prepare(struct program *p, const struct stage *s, uint64_t seed)
 {
-    random_seed_u64(&p->coins, seed);
-    random_seed_u64(&p->noise, seed + 1);
+    p->coins = random_of(seed);
+    p->noise = random_of(seed + 1);
     p->o.workload = s->workload;
     p->o.split = &s->split;
     p->o.rho = 0.5;
@@ -490,9 +490,9 @@ TEST(populations_grow_by_who_was_drawn)
         bool here[CLIENTS] = {false};
         struct joining *j;
         struct aim_backend backend;
-        random_seed_u64(&coins, 9);
-        random_seed_u64(&same, 9);
-        random_seed_u64(&noise, 10);
+        coins = random_of(9);
+        same = random_of(9);
+        noise = random_of(10);
         assert_int_equal(joining_new(&j, &terms, NULL), ERR_OK);
         backend = joining_backend(j);
         for (unsigned round = 0; round < 6; round++) {

@@ -64,7 +64,7 @@ static struct scene *scene_new(uint64_t seed, size_t clients)
     struct scene *s = memory_array(1, sizeof *s);
     struct random r;
     assert_non_null(s);
-    random_seed_u64(&r, seed);
+    r = random_of(seed);
     for (size_t g = 0; g < SEGMENTS; g++) {
         for (size_t k = 0; k < clients; k++)
             s->member[g][k] = g == 0 || random_below(&r, 2) == 0;

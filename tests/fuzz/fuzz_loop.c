@@ -28,7 +28,7 @@ struct stage {
 static void stage_new(struct stage *s, const char *state)
 {
     *s = (struct stage){.domain = NULL};
-    random_seed_u64(&s->random, 1);
+    s->random = random_of(1);
     never(domain_new(&s->domain) != ERR_OK);
     for (int a = 0; a < 3; a++) {
         const char name[] = {(char)('a' + a), 0};

@@ -472,9 +472,8 @@ static bool compare(const struct world *w, unsigned y, unsigned group, const str
 
 TEST(answers_are_those_of_the_joint_distribution)
 {
-    struct random r;
+    struct random r = random_of(22);
     size_t answered = 0;
-    random_seed_u64(&r, 22);
     for (unsigned trial = 0; trial < 40; trial++) {
         struct world w;
         world_new(&w, &r);
@@ -494,11 +493,10 @@ TEST(numbers_of_a_step_are_exact)
 {
     static const char text[] = "SELECT PERCENTILE(days, 0), PERCENTILE(days, 1), MIN(days), "
                                "MAX(days) FROM t GROUP BY days";
-    struct random r;
+    struct random r = random_of(5);
     struct world w;
     struct question *q CLEAN(question_free) = NULL;
     struct answer *a CLEAN(answer_free) = NULL;
-    random_seed_u64(&r, 5);
     world_new(&w, &r);
     assert_int_equal(question_parse(&q, w.domain, &(struct question_text){.text = text}, NULL),
                      ERR_OK);

@@ -92,8 +92,7 @@ static void world_new(struct world *w, uint64_t seed, double sigma)
     const struct clique all = {3, {0, 1, 2}};
     struct model_terms t;
     struct model_fitted result;
-    struct random r;
-    random_seed_u64(&r, seed);
+    struct random r = random_of(seed);
     *w = (struct world){.domain = NULL};
     make_domain(w);
     draw_rows(w, &r);

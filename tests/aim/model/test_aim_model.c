@@ -96,8 +96,7 @@ static void joint_of(const struct world *w, const struct model *m, double *p)
 
 TEST(running_intersection_holds)
 {
-    struct random r;
-    random_seed_u64(&r, 1);
+    struct random r = random_of(1);
     for (int run = 0; run < 200; run++) {
         struct world w CLEAN(world_free);
         struct junction *j;
@@ -126,8 +125,7 @@ TEST(beliefs_and_marginals_match_the_joint)
 {
     static double p[JOINT_MAX], expected[JOINT_MAX], counts[JOINT_MAX], alone[JOINT_MAX];
     static uint32_t index[JOINT_MAX];
-    struct random r;
-    random_seed_u64(&r, 2);
+    struct random r = random_of(2);
     for (int run = 0; run < 60; run++) {
         struct world w CLEAN(world_free);
         struct model *m CLEAN(model_free) = NULL;
@@ -239,8 +237,7 @@ TEST(mirror_descent_follows_its_twin)
 {
     static struct twin t;
     static struct case_of_fit f;
-    struct random r;
-    random_seed_u64(&r, 3);
+    struct random r = random_of(3);
     for (int run = 0; run < 6; run++) {
         struct model_fitted result;
         struct world w CLEAN(world_free);
@@ -292,8 +289,7 @@ TEST(a_perfect_fit_stops_without_harm)
 TEST(a_warm_start_keeps_the_distribution)
 {
     static double before[JOINT_MAX], after[JOINT_MAX];
-    struct random r;
-    random_seed_u64(&r, 4);
+    struct random r = random_of(4);
     for (int run = 0; run < 30; run++) {
         struct world w CLEAN(world_free);
         struct clique larger[CLIQUES];
@@ -388,8 +384,7 @@ TEST(structural_zeros_are_exact)
 {
     static double p[JOINT_MAX], expected[JOINT_MAX], counts[JOINT_MAX];
     static uint32_t index[JOINT_MAX], zero_index[JOINT_MAX];
-    struct random r;
-    random_seed_u64(&r, 6);
+    struct random r = random_of(6);
     for (int run = 0; run < 40; run++) {
         struct world w CLEAN(world_free);
         struct model *m CLEAN(model_free) = NULL;
@@ -452,8 +447,7 @@ TEST(the_fit_agrees_with_plain_descent)
 {
     static struct case_of_fit f;
     static double x[JOINT_MAX], y[JOINT_MAX];
-    struct random r;
-    random_seed_u64(&r, 7);
+    struct random r = random_of(7);
     for (int run = 0; run < 12; run++) {
         struct model_fitted a, b;
         struct world w CLEAN(world_free);
@@ -479,9 +473,8 @@ TEST(files_keep_models_to_the_last_bit)
     static const uint32_t cell[] = {1};
     struct workload_zeros zeros = {.clique = {1, {2}}, .cells = 1, .cell = cell};
     char folder[] = "/tmp/trefoil-test-XXXXXX", path[64];
-    struct random r;
+    struct random r = random_of(8);
     struct bytes text = {0};
-    random_seed_u64(&r, 8);
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/model", folder);
     for (int run = 0; run < 10; run++) {

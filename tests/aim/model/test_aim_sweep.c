@@ -22,8 +22,7 @@ TEST(exp_and_log_are_within_their_bound)
 {
     static double in[CELLS], out[CELLS], first[CELLS];
     static const double edges[] = {0, -708, 709, -1e-300, 1e-17, -0.34657, 0.34658, 1};
-    struct random r;
-    random_seed_u64(&r, 1);
+    struct random r = random_of(1);
     for (int run = 0; run < 12; run++) {
         double width = run < 4 ? 708 : run < 8 ? 2 : 1e-3;
         for (int i = 0; i < CELLS; i++)
@@ -115,8 +114,7 @@ static void check_shape(const struct shape *s, const struct sweep *k, struct ran
 
 TEST(strips_follow_the_walk)
 {
-    struct random r;
-    random_seed_u64(&r, 2);
+    struct random r = random_of(2);
     for (int run = 0; run < 400; run++) {
         struct shape s;
         if (run % 3 == 0)
@@ -227,8 +225,7 @@ static void check_stream(struct stream *s, size_t first)
 
 TEST(ladders_carry_flows_to_the_cells_and_back)
 {
-    struct random r;
-    random_seed_u64(&r, 6);
+    struct random r = random_of(6);
     for (int run = 0; run < 200; run++) {
         struct shape shape;
         struct stream s;
@@ -249,9 +246,8 @@ TEST(sums_are_the_same_on_all)
     static const uint64_t place[] = {5, 0, 9};
     static float a[CELLS], b[CELLS];
     static double x[CELLS], y[CELLS], z[CELLS];
-    struct random r;
+    struct random r = random_of(3);
     double dot[3], off[3], square[3];
-    random_seed_u64(&r, 3);
     for (int i = 0; i < CELLS; i++) {
         a[i] = (float)random_double(&r);
         b[i] = (float)random_double(&r);
@@ -331,8 +327,7 @@ static void multiply_plainly(const struct factor *f, const struct factor *g, str
 
 TEST(products_of_tables_are_those_of_their_cells)
 {
-    struct random r;
-    random_seed_u64(&r, 5);
+    struct random r = random_of(5);
     for (int run = 0; run < 300; run++) {
         struct shape s;
         struct factor f CLEAN(factor_clear), g CLEAN(factor_clear), out CLEAN(factor_clear);

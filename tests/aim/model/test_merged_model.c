@@ -119,7 +119,7 @@ static void world_make(struct world *w, bool merge)
 {
     struct random r;
     *w = (struct world){.domain = make_domain()};
-    random_seed_u64(&r, 5);
+    r = random_of(5);
     w->merges = make_merges(w->domain, merge);
     for (size_t k = 0; k < MEASURED; k++) {
         struct measurement *x = &w->x[k];
@@ -231,7 +231,7 @@ TEST(rows_that_are_weighed_are_those_of_all_combinations)
     struct model_sums *sums CLEAN(model_sums_free) = NULL;
     struct random r;
     world_make(&w, true);
-    random_seed_u64(&r, 8);
+    r = random_of(8);
     fit(&w);
     assert_int_equal(model_sums_new(&sums, w.model), ERR_OK);
     for (int run = 0; run < 200; run++) {

@@ -131,7 +131,7 @@ TEST(a_run_merges_after_the_first_round_and_goes_on_from_its_state)
                              .bounds = {.bits = 13},
                              .slack = {.select = 1e-6, .marginal = 7.7e-6},
                              .fit_final = 50};
-    random_seed_u64(&r, 3);
+    r = random_of(3);
     whole = run(&g, &o, &w, &r);
     assert_int_equal(w.selections, 4);
     assert_true(whole->merges->groups[0] >= 4 && whole->merges->groups[0] < 16);
@@ -141,7 +141,7 @@ TEST(a_run_merges_after_the_first_round_and_goes_on_from_its_state)
                          merges_touch(whole->merges, &whole->measurement[i].clique) ? whole->merges
                                                                                     : NULL);
     o.state_file = path("state");
-    random_seed_u64(&r, 3);
+    r = random_of(3);
     o.rounds_now = 2;
     part = run(&g, &o, &w, &r);
     o.rounds_now = 0;
@@ -171,7 +171,7 @@ TEST(what_noise_does_not_hide_is_not_merged)
                              .bounds = {.bits = 13, .epsilon = 50},
                              .slack = {.select = 1e-6, .marginal = 7.7e-6},
                              .fit_final = 50};
-    random_seed_u64(&r, 4);
+    r = random_of(4);
     result = run(&g, &o, NULL, &r);
     assert_int_equal(result->merges->groups[0], 13);
 }
@@ -215,7 +215,7 @@ TEST(a_run_merges_what_scores_have_room_for)
         struct score_bounds merged;
         unsigned some = 0;
         o.bounds.room = room;
-        random_seed_u64(&r, 3);
+        r = random_of(3);
         result = run(&g, &o, NULL, &r);
         if (kept.attributes == 0)
             assert_int_equal(merges_copy(&kept, result->merges), ERR_OK);
@@ -251,7 +251,7 @@ TEST(a_state_with_merges_beyond_the_room_is_refused)
                              .fit_final = 5,
                              .state_file = path("state"),
                              .resume = true};
-    random_seed_u64(&r, 3);
+    r = random_of(3);
     part = run(&g, &o, NULL, &r);
     assert_true(merges_any(part->merges));
     o.bounds.room = o.bounds.bits;

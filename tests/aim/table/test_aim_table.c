@@ -400,8 +400,7 @@ TEST(random_files_read_as_they_were_meant)
     static const char *const junk[] = {"", "x", "1,2", "two\nlines", "\"", "\xc3\xa9"};
     static const char *const name[] = {"colour", "age", "dose", "other"};
     static char text[200000];
-    struct random r;
-    random_seed_u64(&r, 4);
+    struct random r = random_of(4);
     for (int run = 0; run < 100; run++) {
         struct domain *d CLEAN(domain_free) = three();
         unsigned order[4] = {0, 1, 2, 3}, rows = (unsigned)random_below(&r, 200);
@@ -478,7 +477,7 @@ TEST(what_is_written_reads_back)
     struct table *t CLEAN(table_free) = NULL, *back CLEAN(table_free) = NULL;
     struct random r;
     assert_int_equal(domain_add_integer(d, "a \"b\", c", 5, 5, NULL, DOMAIN_REJECT, NULL), ERR_OK);
-    random_seed_u64(&r, 1);
+    r = random_of(1);
     assert_int_equal(table_new(&t, d, 0), ERR_OK);
     for (int i = 0; i < 12000; i++) {
         uint16_t codes[4];

@@ -102,8 +102,7 @@ static void check_groups(const struct merges *m, size_t attribute, const uint32_
 
 TEST(small_groups_join_as_the_rule_says)
 {
-    struct random r;
-    random_seed_u64(&r, 22);
+    struct random r = random_of(22);
     for (int run = 0; run < 300; run++) {
         const uint32_t values = 1 + (uint32_t)random_below(&r, CODES);
         struct domain *d = domain_of(values);
@@ -188,8 +187,7 @@ TEST(few_rows_are_few_of_all_and_near_the_noise)
 TEST(as_many_groups_are_expected_as_even_rows_have)
 {
     const struct domain_attribute many = {.kind = &column_labels, .values = 250, .size = 250};
-    struct random r;
-    random_seed_u64(&r, 23);
+    struct random r = random_of(23);
     for (int run = 0; run < 200; run++) {
         const uint32_t values = 2 + (uint32_t)random_below(&r, CODES - 2);
         struct domain *d = domain_of(values);

@@ -191,7 +191,7 @@ static void joining_new(struct joining *j, const struct stage *g)
     struct table *few CLEAN(table_free) = NULL, *many CLEAN(table_free) = NULL;
     assert_int_equal(support_table(&few, study->domain, 300, 1), ERR_OK);
     assert_int_equal(support_table(&many, study->domain, 900, 2), ERR_OK);
-    random_seed_u64(&j->random, 1);
+    j->random = random_of(1);
     j->noise = noise_from_random(&j->random);
     assert_int_equal(plaintext_new(&j->few, study->workload, few, &j->noise, NULL), ERR_OK);
     assert_int_equal(plaintext_new(&j->many, study->workload, many, &j->noise, NULL), ERR_OK);
