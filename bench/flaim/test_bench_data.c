@@ -85,7 +85,7 @@ TEST(gamma_has_its_mean_and_variance)
 
 TEST(synthfs_clients_have_features_of_their_own)
 {
-    struct bench_data d;
+    struct bench_data d CLEAN(bench_data_clear);
     uint32_t *to CLEAN(memory_release) = NULL;
     double within = 0, all = 0;
     assert_int_equal(synthfs_new(&d, &to, 1, NULL), ERR_OK);
@@ -100,7 +100,6 @@ TEST(synthfs_clients_have_features_of_their_own)
         all += far * far;
     }
     assert_true(within < 0.1 * all);
-    bench_data_clear(&d);
 }
 
 /* A label that follows another column can be learned; a random one cannot. */

@@ -323,7 +323,7 @@ static void compare(const struct stage *s, struct flaim_options variant, uint64_
     struct program p = {.o = variant};
     struct history *mine CLEAN(memory_release) = memory_array(1, sizeof *mine);
     struct history *other CLEAN(memory_release) = memory_array(1, sizeof *other);
-    struct flaim_result *r;
+    struct flaim_result *r CLEAN(flaim_result_free);
     struct model *m CLEAN(model_free) = NULL;
     double fits[2];
     mine->workload = other->workload = s->workload;
@@ -343,7 +343,6 @@ static void compare(const struct stage *s, struct flaim_options variant, uint64_
     fits[0] = loss(&p.o, other, r->model);
     fits[1] = loss(&p.o, other, m);
     assert_true(fabs(fits[0] - fits[1]) < 1e-3 * fits[1]);
-    flaim_result_free(&r);
 }
 
 TEST(naive_and_true_are_algorithm_1)
@@ -396,7 +395,7 @@ TEST(the_budget_is_spent_and_no_more)
     for (int annealed = 0; annealed <= 1; annealed++)
         for (int i = 0; i < 4; i++) {
             struct program p = {.o = variant[i]};
-            struct flaim_result *r;
+            struct flaim_result *r CLEAN(flaim_result_free);
             p.o.annealed = annealed != 0;
             prepare(&p, s, 50);
             p.o.fit_round = p.o.fit_final = 50;
@@ -406,7 +405,6 @@ TEST(the_budget_is_spent_and_no_more)
                 assert_int_equal(r->rounds, 4);
             else
                 assert_true(r->rounds >= 1 && r->rounds <= 8 * 4 + 1);
-            flaim_result_free(&r);
         }
 }
 
@@ -436,7 +434,7 @@ TEST(the_papers_bytes_are_as_it_counts_them)
     struct stage *s CLEAN(stage_free) = stage_new();
     struct program p = {.o = flaim_aug_private()};
     struct history *h CLEAN(memory_release) = memory_array(1, sizeof *h);
-    struct flaim_result *r;
+    struct flaim_result *r CLEAN(flaim_result_free);
     uint64_t one_ways = 3 + 4 + 2 + 3, chosen = 0, sent = 0, received = 0;
     h->workload = s->workload;
     prepare(&p, s, 70);
@@ -456,7 +454,6 @@ TEST(the_papers_bytes_are_as_it_counts_them)
     assert_int_equal(sent, 8 * (CLIENTS * 2 * one_ways + chosen + CLIENTS * 2 * 2));
     assert_true(received >= 2 * 8 * CLIENTS * one_ways);
     assert_int_equal(r->taken, CLIENTS);
-    flaim_result_free(&r);
 }
 
 /* --- DistAIM --------------------------------------------------------------------------------- */
@@ -488,7 +485,7 @@ TEST(populations_grow_by_who_was_drawn)
                                       .noise = noise_from_random(&noise),
                                       .coins = &coins};
         bool here[CLIENTS] = {false};
-        struct joining *j;
+        struct joining *j CLEAN(joining_free);
         struct aim_backend backend;
         coins = random_of(9);
         same = random_of(9);
@@ -518,6 +515,5 @@ TEST(populations_grow_by_who_was_drawn)
             assert_true(fabs(opened - rows) < 0.5);
             assert_true(told.population > 0);
         }
-        joining_free(&j);
     }
 }

@@ -143,7 +143,7 @@ TEST(sizes_do_not_overflow)
 
 TEST(what_grows_keeps_what_it_has)
 {
-    uint32_t *p = NULL, *before;
+    uint32_t *p CLEAN(memory_release) = NULL, *before;
     size_t room = 0;
     for (uint32_t i = 0; i < 1000; i++) {
         assert_int_equal(memory_room(&p, &room, i + (size_t)1), ERR_OK);
@@ -157,7 +157,6 @@ TEST(what_grows_keeps_what_it_has)
     assert_int_equal(memory_extend(&p, 2000), ERR_OK);
     for (uint32_t i = 0; i < 1000; i++)
         assert_int_equal(p[i], i);
-    memory_free(&p);
 }
 
 TEST(secrets_are_zeroed_and_freed)

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char sink[1024] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
-    struct bytes once = {0}, again = {0};
+    struct bytes once = {0}, again CLEAN(bytes_clear) = {0};
     bool secret, still;
     enum err e = connection_parse("f", data, size, &once, &secret, &log);
     if (e == ERR_OK) {
@@ -23,7 +23,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     }
     bytes_clear(&once);
-    bytes_clear(&again);
     return 0;
 }
 

@@ -230,7 +230,8 @@ static enum err plain_product(struct party *p, void *shared)
 /* On shares that are 0 there is nothing but masks: without them the words are not uniform. */
 TEST(masks_that_cancel_are_caught)
 {
-    struct transcript sound = {0}, mutant CLEAN(transcript_free) = {.mutant = MASKS_CANCEL};
+    struct transcript sound CLEAN(transcript_free) = {0},
+                            mutant CLEAN(transcript_free) = {.mutant = MASKS_CANCEL};
     assert_int_equal(three_run(9, plain_product, &sound, NULL), ERR_OK);
     assert_int_equal(three_run(9, plain_product, &mutant, NULL), ERR_OK);
     for (int s = 0; s < 3; s++) {
@@ -238,7 +239,6 @@ TEST(masks_that_cancel_are_caught)
         assert_true(worst_byte(&mutant.received[s]) > LIMIT);
         assert_true(worst_difference(&sound.received[s], &mutant.received[s]) > LIMIT);
     }
-    transcript_free(&sound);
 }
 
 /* Shares of nothing: what a stream of masks gives to each of its two holders. */

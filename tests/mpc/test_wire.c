@@ -210,19 +210,18 @@ static enum err run_study(struct party *p, void *shared)
     struct whole *w = shared;
     const struct workload *workload = w->s.study->workload;
     struct three *g CLEAN(three_free) = NULL;
-    struct ask r = {.kind = ASK_MEASURE,
-                    .query = memory_array(workload->queries, sizeof *r.query),
-                    .estimate = memory_array(workload->cells, sizeof *r.estimate),
-                    .epsilon = 0.5,
-                    .sigma = 20,
-                    .multiplier = 1 << 15};
+    struct ask r CLEAN(ask_clear) = {.kind = ASK_MEASURE,
+                                     .query = memory_array(workload->queries, sizeof *r.query),
+                                     .estimate = memory_array(workload->cells, sizeof *r.estimate),
+                                     .epsilon = 0.5,
+                                     .sigma = 20,
+                                     .multiplier = 1 << 15};
     int64_t *values CLEAN(memory_release) = memory_array(workload->cells, sizeof *values);
     enum err e = values == NULL || r.query == NULL || r.estimate == NULL ? ERR_NOMEM : ERR_OK;
     if (e == ERR_OK)
         e = load_engine(w, p, &g);
     if (e == ERR_OK)
         e = play_study(g, &r, values);
-    ask_clear(&r);
     return e;
 }
 

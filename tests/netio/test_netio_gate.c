@@ -542,7 +542,7 @@ TEST(what_fails_leaves_nothing_behind)
 {
     struct house h CLEAN(pull_down);
     struct gate_client alice, bob, from;
-    struct gate_port *port;
+    struct gate_port *port CLEAN(gate_port_free);
     struct dial *a CLEAN(dial_free) = NULL, *other CLEAN(dial_free) = NULL;
     build(&h);
     port = gate_port(h.gate);
@@ -570,7 +570,6 @@ TEST(what_fails_leaves_nothing_behind)
     assert_int_equal(gate_receive(h.gate, &from, &h.b, support_moment(100)), ERR_TIMEOUT);
     expect_answer(&h, other, "again");
     assert_int_equal(dial_receive(a, &h.b, support_moment(20)), ERR_TIMEOUT);
-    gate_port_free(&port);
 }
 
 /*
@@ -1148,7 +1147,7 @@ TEST(admission_outlives_what_fails)
     const struct frame frames[7] = {{"1.0", 3}, {"a", 1},     {"gate", 4},     {"127.0.0.1", 9},
                                     {"", 0},    {"CURVE", 5}, {key.public, 32}};
     const int soon = (int)support_patience_ms(5);
-    struct netio *netio;
+    struct netio *netio CLEAN(netio_free);
     void *asker;
     char user[16];
     int call = 0;
@@ -1167,7 +1166,6 @@ TEST(admission_outlives_what_fails)
     assert_true(call > 7 + 7 + 6); /* of frames read, of whether more come, of frames sent */
     asking = NULL;
     zmq_close(asker);
-    netio_free(&netio);
 }
 
 /* Without CURVE nobody asks admission: whatever comes then is ignored. */

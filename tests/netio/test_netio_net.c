@@ -661,7 +661,7 @@ TEST(one_that_leaves_between_rounds_is_noticed_too)
     struct session *session CLEAN(session_free) = NULL;
     struct netio *netio CLEAN(netio_free) = NULL;
     struct transport *t[3] CLEAN(links_free) = {0};
-    struct net *net;
+    struct net *net CLEAN(net_free);
     struct bytes b CLEAN(bytes_clear) = {0};
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
     assert_int_equal(three_zmq(t, netio, 4, NULL, NULL, &log), ERR_OK);
@@ -675,7 +675,6 @@ TEST(one_that_leaves_between_rounds_is_noticed_too)
     assert_int_equal(net_listen(net), ERR_PEER);
     assert_non_null(strstr(sink, "server 1 closed its connection"));
     assert_int_equal(net_listen(net), ERR_MISUSE);
-    net_free(&net);
 }
 
 TEST(a_party_may_give_up_by_itself)
@@ -853,7 +852,7 @@ TEST(a_short_patience_ends_as_well)
                                 .receive_size[NET_NEXT] = 1};
     struct session *session CLEAN(session_free) = NULL;
     struct transport *t[3] CLEAN(links_free) = {0};
-    struct net *net;
+    struct net *net CLEAN(net_free);
     assert_int_equal(session_for_test(&session, 1, 11), ERR_OK);
     assert_int_equal(transport_memory_new(t, 1), ERR_OK);
     assert_int_equal(transport_send(t[1], NET_PREV, "no room is left", 15), ERR_OK);
@@ -861,7 +860,6 @@ TEST(a_short_patience_ends_as_well)
     assert_int_equal(net_exchange(net, &r), ERR_TIMEOUT);
     assert_non_null(strstr(sink, "server 0 took nothing for 5 ms"));
     assert_non_null(strstr(sink, "server 2 was silent for 5 ms"));
-    net_free(&net);
 }
 
 /* --- links ------------------------------------------------------------------------------------ */
@@ -1073,7 +1071,7 @@ static void *wait_in_vain(void *argument)
 TEST(links_that_are_closed_under_us_say_so)
 {
     const struct net_round give = {.send[NET_NEXT] = "x", .send_size[NET_NEXT] = 1};
-    struct session *session;
+    struct session *session CLEAN(session_free);
     struct relay watch = {.damage = NONE};
     struct transport watched = {.ops = &relay_ops, .self = &watch};
     struct waiter w = {0};
@@ -1102,5 +1100,4 @@ TEST(links_that_are_closed_under_us_say_so)
     assert_int_equal(net_exchange(net, &give), ERR_MISUSE);
     assert_non_null(strstr(l.sink, "the link to server 1 failed in exchange 0 (other)"));
     net_free(&net);
-    session_free(&session);
 }

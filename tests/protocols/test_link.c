@@ -370,7 +370,7 @@ TEST(lanes_and_a_check_change_nothing)
 
 static enum err bound_two(struct party *p, struct play *play)
 {
-    struct tables t = {.owners = 0};
+    struct tables t CLEAN(tables_free) = {.owners = 0};
     struct planes table[2] = {0}, out CLEAN(planes_free) = {0};
     uint64_t seed = 2;
     bool sorted[2] = {false};
@@ -391,7 +391,6 @@ static enum err bound_two(struct party *p, struct play *play)
         e = play_open(p, play, &out);
     for (size_t o = 0; o < 2; o++)
         planes_free(&table[o]);
-    tables_free(&t);
     return e;
 }
 

@@ -379,7 +379,7 @@ struct lines {
 
 static struct lines lines_of(struct scene *c, unsigned i, enum net_phase phase)
 {
-    struct audit_file *log = NULL;
+    struct audit_file *log CLEAN(audit_file_free) = NULL;
     struct lines lines = {0};
     assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
     for (size_t k = 0; k < log->entries; k++) {
@@ -392,7 +392,6 @@ static struct lines lines_of(struct scene *c, unsigned i, enum net_phase phase)
         assert_string_equal(log->entry[k].caught.phase,
                             phase == SAID ? AUDIT_STATEMENT : net_phase_name(phase));
     }
-    audit_file_free(&log);
     return lines;
 }
 
@@ -617,7 +616,7 @@ static void ask_differently(bool hastily)
     const struct support_options o = {
         .owners = OWNERS, .rounds = 2, .lanes = LANES, .more = "security: abort\nscore: l1\n"};
     const struct lie lie[STUDY_SERVERS] = {[LIAR] = {OTHER_LANE, NET_SELECT, NET_PREV, 0}};
-    struct scene c = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         apart.still = true;
         apart.asked_otherwise = i == OTHER;
@@ -640,7 +639,6 @@ static void ask_differently(bool hastily)
     expect_right(&c);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         support_kill(&c.server[i]);
-    scene_free(&c);
 }
 
 TEST(who_is_asked_for_something_else_is_no_cheat)
@@ -817,7 +815,7 @@ TEST(a_session_is_no_round_that_is_lost)
 {
     static const struct lie lie = {.place = LOST_SESSION};
     const struct support_options o = {.owners = OWNERS, .rounds = 2};
-    struct scene c = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     share_everything(&c);
     expect_code(run_to(&c, "1"), 0, file(&c, "run0.log"));
     start_cheat(&c, 1, &lie);
@@ -827,19 +825,17 @@ TEST(a_session_is_no_round_that_is_lost)
     assert_int_equal(unlink(file(&c, "server%u.log", 1)), 0);
     start_server(&c, 1, c.s.path);
     expect_code(run_to(&c, "2"), 0, file(&c, "run0.log"));
-    scene_free(&c);
 }
 
 /* Two lanes on each server; late uploads are counted. */
 TEST(a_study_of_honest_servers_goes_well)
 {
     const struct support_options o = {.owners = OWNERS, .annealed = true, .lanes = 2, .more = JOIN};
-    struct scene c = scene_but_one(&o);
+    struct scene c CLEAN(scene_free) = scene_but_one(&o);
     expect_code(run_to(&c, "1"), 0, file(&c, "run0.log"));
     expect_code(share_own(&c, OWNERS - 1), 0, file(&c, "share.log"));
     expect_code(run_to(&c, "3"), 0, file(&c, "run0.log"));
     assert_true(support_contains(file(&c, "run0.log"), "came during the run"));
     check_audit(&c, 3, 4);
     assert_true(support_contains(file(&c, "audit.txt"), "study test (security: abort): "));
-    scene_free(&c);
 }

@@ -385,12 +385,11 @@ static void take_count(struct stage *c)
         assert_true(support_again(end));
     assert_int_equal(code, 0);
     for (unsigned i = 0; i < PEOPLE; i++) {
-        struct bytes b = {0};
+        struct bytes b CLEAN(bytes_clear) = {0};
         support_stop(&c->pid[i]);
         assert_int_equal(file_read(file(c, "tally%u", i), 1 << 20, &b, &quiet), ERR_OK);
         for (size_t k = 0; k < b.size; k++)
             *(b.data[k] == 's' ? &c->syncs[i] : &c->writes[i]) += 1;
-        bytes_clear(&b);
     }
     check(c);
     print_message("# syncs %ld %ld %ld, analyst %ld; writes %ld %ld %ld\n", c->syncs[0],

@@ -496,7 +496,7 @@ static bool status_survives(struct scene *c, unsigned victim, const char *kind, 
 {
     static const char *const page[] = {"GET /", "GET /metrics", "GET /healthz", "GET /none"};
     const uint16_t port = support_ports(1);
-    struct bytes answer = {0};
+    struct bytes answer CLEAN(bytes_clear) = {0};
     char at[16];
     (void)victim;
     snprintf(at, sizeof at, "%u", port);
@@ -514,7 +514,6 @@ static bool status_survives(struct scene *c, unsigned victim, const char *kind, 
                 fail_msg("%s with %s%ld: %s", page[k / 2], kind, n, text);
         }
     faults_expect_words(file(c, "server0.log"), support_stop(&c->server[0]), kind, n);
-    bytes_clear(&answer);
     return faults_happened(c);
 }
 

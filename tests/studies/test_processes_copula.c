@@ -74,7 +74,7 @@ static void check_openings(struct scene *c)
 {
     check_logs(c);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        struct audit_file *log = NULL;
+        struct audit_file *log CLEAN(audit_file_free) = NULL;
         const struct audit_opening *line[2] = {0};
         size_t lines_read = 0;
         assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
@@ -91,7 +91,6 @@ static void check_openings(struct scene *c)
                         copula_forms_most(c->s.study->domain));
         assert_true(fabs(line[0]->cost + line[1]->cost - line[1]->spent) < 1e-9);
         assert_true(line[0]->cost > 0 && line[1]->cost > 0);
-        audit_file_free(&log);
     }
     assert_true(support_contains(file(c, "audit.txt"), " noisy sums of counts: pairs:"));
 }

@@ -65,13 +65,12 @@ static json_t *linked_of(struct scene *c, const char *stats)
 /* How often server 0 has opened a look that cost something. */
 static unsigned looks(struct scene *c)
 {
-    struct audit_file *f = NULL;
+    struct audit_file *f CLEAN(audit_file_free) = NULL;
     unsigned found = 0;
     assert_int_equal(audit_file_read(&f, file(c, "server0/audit.log"), &quiet), ERR_OK);
     for (size_t i = 0; i < f->entries; i++)
         found += f->entry[i].kind == AUDIT_OPEN && f->entry[i].opening.cost > 0 &&
                  strcmp(f->entry[i].opening.what, "linked-rows") == 0;
-    audit_file_free(&f);
     return found;
 }
 

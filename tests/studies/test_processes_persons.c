@@ -32,13 +32,12 @@ static void send_unsorted(struct scene *c)
 /* How many uploads each opening was for, as the digits of a number. */
 static unsigned sorted_of(struct scene *c, unsigned server)
 {
-    struct audit_file *log = NULL;
+    struct audit_file *log CLEAN(audit_file_free) = NULL;
     unsigned digits = 0;
     assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", server), &quiet), ERR_OK);
     for (size_t k = 0; k < log->entries; k++)
         if (log->entry[k].kind == AUDIT_OPEN && strcmp(log->entry[k].opening.reason, "SORTED") == 0)
             digits = 10 * digits + (unsigned)log->entry[k].opening.values;
-    audit_file_free(&log);
     return digits;
 }
 

@@ -249,12 +249,11 @@ static pid_t start_liar(struct scene *c, unsigned i, enum net_phase phase)
 /* Lines of a server's log: failed checks, openings. */
 static unsigned lines_of(struct scene *c, unsigned i, enum audit_kind kind)
 {
-    struct audit_file *log = NULL;
+    struct audit_file *log CLEAN(audit_file_free) = NULL;
     unsigned lines = 0;
     assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
     for (size_t k = 0; k < log->entries; k++)
         lines += log->entry[k].kind == kind;
-    audit_file_free(&log);
     return lines;
 }
 

@@ -131,7 +131,7 @@ TEST(strangers_fill_no_memory)
 {
     const struct support_options o = {
         .owners = 2, .rounds = 30, .connect_s = 20, .round_s = 20, .epsilon = 8};
-    struct netio *netio;
+    struct netio *netio CLEAN(netio_free);
     struct scene c CLEAN(scene_free);
     uint64_t before;
     pid_t run;
@@ -150,7 +150,6 @@ TEST(strangers_fill_no_memory)
     assert_false(support_contains(file(&c, "run.log"), "trying again"));
     /* those that never had a name do not leave a line each */
     assert_false(support_contains(file(&c, "server0.log"), "turned away"));
-    netio_free(&netio);
 }
 
 /* --- connections ------------------------------------------------------------------------------ */

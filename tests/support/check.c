@@ -235,19 +235,18 @@ static bool goes_to_both(const struct play *honest, unsigned cheat, uint64_t rou
 static void try_word(const char *name, const struct play *model, const struct play *honest,
                      unsigned cheat, struct altering a, bool may_go_on)
 {
-    struct play play = *model;
+    struct play play CLEAN(play_free) = *model;
     play.cheat = cheat;
     play.alter = play_alter_word;
     play.self = &a;
     play_run(&play);
     assert_int_equal(play.altered, a.both ? 2 : 1);
     play_judge(&play, honest, a.round, name, may_go_on);
-    play_free(&play);
 }
 
 void play_sweep(const char *name, const struct play *model, bool may_go_on)
 {
-    struct play honest = *model;
+    struct play honest CLEAN(play_free) = *model;
     uint64_t seed = model->n;
     const bool all = getenv("TREFOIL_LONG") != NULL;
     const unsigned of = model->sparse > 0 ? model->sparse : 3;
@@ -270,12 +269,11 @@ void play_sweep(const char *name, const struct play *model, bool may_go_on)
                     try_word(name, model, &honest, cheat, a, may_go_on);
             }
     }
-    play_free(&honest);
 }
 
 enum err play_and(struct party *p, struct play *play)
 {
-    struct planes x = {0}, y = {0};
+    struct planes x = {0}, y CLEAN(planes_free) = {0};
     enum err e = planes_new(&x, 1, play->n);
     if (e == ERR_OK)
         e = planes_new(&y, 1, play->n);
@@ -284,7 +282,6 @@ enum err play_and(struct party *p, struct play *play)
     if (e == ERR_OK)
         e = play_open(p, play, &x);
     planes_free(&x);
-    planes_free(&y);
     return e;
 }
 

@@ -16,7 +16,7 @@ struct bench bench_new(void)
 struct bench bench_of(const struct support_options *o)
 {
     struct bench b = {0};
-    struct bytes packed = {0};
+    struct bytes packed CLEAN(bytes_clear) = {0};
     assert_int_equal(support_study_new(&b.s, o, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         assert_int_equal(identity_load(&b.server[i], support_path(&b.s, "s%u.key", i), &quiet),
@@ -29,7 +29,6 @@ struct bench bench_of(const struct support_options *o)
     assert_int_equal(upload_make(b.parts, b.owner, 1, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
                                  b.s.study->terms.digest, study_upload_form(b.s.study, 1), &packed),
                      ERR_OK);
-    bytes_clear(&packed);
     return b;
 }
 
@@ -57,14 +56,13 @@ struct store_round round_of(uint8_t run, uint32_t i)
 
 enum err stage_with(struct store *store, const struct store_round *r, const struct ledger *after)
 {
-    struct bytes noise = {0}, ids = {0};
+    struct bytes noise = {0}, ids CLEAN(bytes_clear) = {0};
     uint8_t next[32] = {0};
     enum err e;
     bytes_put(&noise, "these are the shares", 20);
     bytes_put(&ids, "0123456789abcdef", UPLOAD_ID_SIZE);
     e = store_stage(store, r, after, &ids, &noise, next);
     bytes_clear(&noise);
-    bytes_clear(&ids);
     return e;
 }
 
@@ -84,12 +82,11 @@ static enum err ledger_after(struct store *store, unsigned price, struct ledger 
 
 enum err stage_at(struct store *store, const struct store_round *r, unsigned price)
 {
-    struct ledger *after = NULL;
+    struct ledger *after CLEAN(ledger_free) = NULL;
     struct store_head head;
     enum err e = ledger_after(store, price, &after, &head);
     if (e == ERR_OK)
         e = stage_with(store, r, after);
-    ledger_free(&after);
     return e;
 }
 
@@ -101,10 +98,9 @@ enum err stage(struct store *store, const struct store_round *r)
 static enum err bind(struct store *store, const struct store_round *r,
                      const struct vouchers *vouchers)
 {
-    struct ledger *ledger = NULL;
+    struct ledger *ledger CLEAN(ledger_free) = NULL;
     struct store_head head;
     enum err e = store_ledger(store, &limits, &ledger, &head);
-    ledger_free(&ledger);
     return e == ERR_OK ? store_bind(store, r, vouchers, &head) : e;
 }
 
@@ -116,16 +112,14 @@ enum err debit(struct store *store, const struct store_round *r, unsigned price)
 
 void staged_head(struct store *store, uint8_t next[32])
 {
-    struct ledger *ledger = NULL;
+    struct ledger *ledger CLEAN(ledger_free) = NULL;
     struct store_round round;
     struct store_head head;
-    struct bytes entry = {0};
+    struct bytes entry CLEAN(bytes_clear) = {0};
     assert_int_equal(store_ledger(store, &limits, &ledger, &head), ERR_OK);
     assert_int_equal(store_staged(store, &round, &entry), ERR_OK);
     memcpy(next, head.head, 32);
     store_chain(entry.data, entry.size, next);
-    ledger_free(&ledger);
-    bytes_clear(&entry);
 }
 
 struct vouchers vouchers_of(const struct bench *b, const uint8_t next[32])

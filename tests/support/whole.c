@@ -48,8 +48,8 @@ enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts
 {
     struct table *all = NULL, *t = NULL;
     struct domain *own = NULL;
-    struct identity *me = NULL;
-    struct bytes packed = {0};
+    struct identity *me CLEAN(identity_free) = NULL;
+    struct bytes packed CLEAN(bytes_clear) = {0};
     uint8_t secret[UPLOAD_SECRET_SIZE] = {1};
     enum err e;
     e = identity_load(&me, support_path(&w->s, "o%u.key", o), log);
@@ -87,8 +87,6 @@ enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts
     table_free(&all);
     table_free(&t);
     domain_free(&own);
-    identity_free(&me);
-    bytes_clear(&packed);
     return e;
 }
 
@@ -235,14 +233,13 @@ static enum err open_again(struct seat *s, struct engine_step *step, const struc
                            const struct range_place *place, const struct ask_told *told)
 {
     struct ask_told again CLEAN(told_clear) = {0};
-    struct tape range = {0};
+    struct tape range CLEAN(tape_free) = {0};
     enum err e = range_read(&range, place, s->engine->tape.noise, kept);
     if (e == ERR_OK)
         e = open_step(s, step, &range, &again);
     if (e == ERR_OK && (again.values != told->values || again.selected != told->selected ||
                         memcmp(again.value, told->value, told->values * sizeof *told->value) != 0))
         e = ERR_MISMATCH;
-    tape_free(&range);
     return e;
 }
 

@@ -475,7 +475,7 @@ TEST(answers_are_those_of_the_joint_distribution)
     struct random r = random_of(22);
     size_t answered = 0;
     for (unsigned trial = 0; trial < 40; trial++) {
-        struct world w;
+        struct world w CLEAN(world_free);
         world_new(&w, &r);
         for (unsigned i = 0; i < 15; i++) {
             struct condition c = {.nodes = 0};
@@ -483,7 +483,6 @@ TEST(answers_are_those_of_the_joint_distribution)
             answered += compare(&w, (unsigned)random_below(&r, COLUMNS),
                                 (unsigned)random_below(&r, COLUMNS + 2), &c);
         }
-        world_free(&w);
     }
     assert_true(answered > 500);
 }
@@ -494,7 +493,7 @@ TEST(numbers_of_a_step_are_exact)
     static const char text[] = "SELECT PERCENTILE(days, 0), PERCENTILE(days, 1), MIN(days), "
                                "MAX(days) FROM t GROUP BY days";
     struct random r = random_of(5);
-    struct world w;
+    struct world w CLEAN(world_free);
     struct question *q CLEAN(question_free) = NULL;
     struct answer *a CLEAN(answer_free) = NULL;
     world_new(&w, &r);
@@ -503,7 +502,6 @@ TEST(numbers_of_a_step_are_exact)
     assert_int_equal(answer_new(&a, w.sums, &w.inside, q, NULL), ERR_OK);
     for (size_t i = 0; i < a->lines * q->items; i++)
         assert_true(a->value[i].number == rint(a->value[i].number));
-    world_free(&w);
 }
 
 TEST(what_no_double_holds_is_not_known)
@@ -511,7 +509,7 @@ TEST(what_no_double_holds_is_not_known)
     static const double edges[] = {-1e200, 0, 1e200};
     static const struct clique all = {.n = 1, .attribute = {0}};
     static const char text[] = "SELECT AVG(x), VARIANCE(x) FROM t";
-    struct world w = {.model = NULL};
+    struct world w CLEAN(world_free) = {.model = NULL};
     struct question *q CLEAN(question_free) = NULL;
     struct answer *a CLEAN(answer_free) = NULL;
     assert_int_equal(domain_new(&w.domain), ERR_OK);
@@ -522,7 +520,6 @@ TEST(what_no_double_holds_is_not_known)
     assert_int_equal(answer_new(&a, w.sums, &w.inside, q, NULL), ERR_OK);
     assert_true(a->value[0].known);
     assert_false(a->value[1].known);
-    world_free(&w);
 }
 
 /* Each case has its own table: the bound is on all of them together. */
@@ -532,7 +529,7 @@ TEST(answers_of_many_cells_and_cases_are_refused)
     static const char text[] = "SELECT AVG(c) FROM t WHERE a < 3 OR b < 3 OR c < 3 GROUP BY a, b";
     static const struct clique single[] = {
         {.n = 1, .attribute = {0}}, {.n = 1, .attribute = {1}}, {.n = 1, .attribute = {2}}};
-    struct world w = {.model = NULL};
+    struct world w CLEAN(world_free) = {.model = NULL};
     struct question *q CLEAN(question_free) = NULL;
     struct answer *a;
     char said[1024] = "";
@@ -546,5 +543,4 @@ TEST(answers_of_many_cells_and_cases_are_refused)
                      ERR_OK);
     assert_int_equal(answer_new(&a, w.sums, &w.inside, q, &log), ERR_RANGE);
     assert_non_null(strstr(said, "27000000 cells in each of 3 cases"));
-    world_free(&w);
 }

@@ -209,7 +209,7 @@ TEST(a_ledger_survives_as_text)
 
 TEST(seeds_decide_everything)
 {
-    struct random a, b;
+    struct random a CLEAN(random_wipe), b;
     a = random_of(9);
     b = random_of(9);
     for (int i = 0; i < 1000; i++)
@@ -219,7 +219,6 @@ TEST(seeds_decide_everything)
     random_fresh(&a);
     random_fresh(&b);
     assert_true(random_u64(&a) != random_u64(&b));
-    random_wipe(&a);
 }
 
 TEST(below_is_even)

@@ -737,8 +737,8 @@ TEST(tables_of_two_follow_the_copula)
 {
     static const uint32_t coins[] = {2, 2, 3};
     static const uint16_t pair[] = {0, 1}, skew[] = {0, 2};
-    struct domain *d = support_domain(coins, 3);
-    struct copula *c = NULL;
+    struct domain *d CLEAN(domain_free) = support_domain(coins, 3);
+    struct copula *c CLEAN(copula_free) = NULL;
     assert_int_equal(copula_new(&c, d), ERR_OK);
     c->total = 1000;
     for (size_t i = 0; i < 3; i++)
@@ -759,8 +759,6 @@ TEST(tables_of_two_follow_the_copula)
         assert_true(fabs(other[0] + other[2] - 500) < 1e-6);
         assert_true(r * (other[0] - other[3]) >= 0);
     }
-    copula_free(&c);
-    domain_free(&d);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -779,7 +777,7 @@ static void copula_study(struct support_study *s, const char *lines)
 
 TEST(trefoil_aim_makes_a_copula)
 {
-    struct support_study s;
+    struct support_study s CLEAN(support_study_free);
     struct outcome o;
     static const char *const files[] = {"model", "measurements.json", "synthetic.csv", NULL};
     copula_study(&s, "method: copula\ncopula: {clip: 3, share: 0.4}\n");
@@ -814,12 +812,11 @@ TEST(trefoil_aim_makes_a_copula)
     support_says(o.out, "a Gaussian copula");
     unlink(support_path(&s, "more.csv"));
     file_drop_folder(support_path(&s, "result"), files);
-    support_study_free(&s);
 }
 
 TEST(a_copula_is_planned)
 {
-    struct support_study s;
+    struct support_study s CLEAN(support_study_free);
     struct outcome o;
     copula_study(&s, "method: copula\n");
     TREFOIL("plan", s.path);
@@ -827,7 +824,6 @@ TEST(a_copula_is_planned)
     support_says(o.out, "a number for each of 10 pairs");
     support_says(o.out, "method: copula; expected to be better for this study: aim");
     support_says(o.out, "sigma of a pair's sum and of its correlation");
-    support_study_free(&s);
 }
 
 /* --- which method ----------------------------------------------------------------------------- */

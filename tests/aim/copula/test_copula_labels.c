@@ -375,13 +375,11 @@ TEST(models_of_labels_come_back)
 
 static enum err loaded_again(const char *path, const struct copula *c)
 {
-    struct copula *back = NULL;
-    struct domain *d = NULL;
+    struct copula *back CLEAN(copula_free) = NULL;
+    struct domain *d CLEAN(domain_free) = NULL;
     enum err e;
     assert_int_equal(copula_save(path, c, NULL), ERR_OK);
     e = copula_load(&back, &d, path, NULL);
-    copula_free(&back);
-    domain_free(&d);
     return e;
 }
 

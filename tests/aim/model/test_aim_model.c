@@ -99,7 +99,7 @@ TEST(running_intersection_holds)
     struct random r = random_of(1);
     for (int run = 0; run < 200; run++) {
         struct world w CLEAN(world_free);
-        struct junction *j;
+        struct junction *j CLEAN(junction_free);
         world_new(&w, &r);
         assert_int_equal(junction_new(&j, w.domain, w.clique, w.cliques), ERR_OK);
         assert_true(j->cells == junction_cells(w.domain, w.domain, w.clique, w.cliques, NULL));
@@ -117,7 +117,6 @@ TEST(running_intersection_holds)
             }
             assert_int_equal(with, separators + 1);
         }
-        junction_free(&j);
     }
 }
 

@@ -85,7 +85,7 @@ static void check_shape(const struct shape *s, const struct sweep *k, struct ran
     double *most CLEAN(memory_release) = memory_array(parts, sizeof *most);
     double *out CLEAN(memory_release) = memory_array(cells, sizeof *out);
     double *top CLEAN(memory_release) = memory_array(parts, sizeof *top);
-    struct model_projection p;
+    struct model_projection p CLEAN(projection_clear);
     struct scope_walk w;
     assert_true(cell && part && sum && most && out && top && cells % chunk == 0);
     assert_int_equal(projection_new(&p, &s->whole, chunk, &s->part, s->domain), ERR_OK);
@@ -109,7 +109,6 @@ static void check_shape(const struct shape *s, const struct sweep *k, struct ran
     }
     for (size_t i = 0; i < parts; i++)
         assert_true(sum[i] == 0 && most[i] == top[i]);
-    projection_clear(&p);
 }
 
 TEST(strips_follow_the_walk)

@@ -366,7 +366,7 @@ TEST(zeros_bar_what_is_merged_as_a_whole)
     struct world w CLEAN(world_clear) = {0};
     static const uint32_t group[] = {2, 4, 6}, part[] = {2, 4}; /* n 1 to 3 with label a */
     const struct workload_zeros whole = {{2, {0, 1}}, 3, group}, some = {{2, {0, 1}}, 2, part};
-    struct workload_zeros *zero;
+    struct workload_zeros *zero CLEAN(memory_release);
     size_t zeros;
     double counts[14];
     struct model *m CLEAN(model_free) = NULL;
@@ -381,7 +381,6 @@ TEST(zeros_bar_what_is_merged_as_a_whole)
     assert_int_equal(zero->cells, 3);
     assert_memory_equal(zero->cell, group, sizeof group);
     memory_free(&zero->cell);
-    memory_free(&zero);
 }
 
 TEST(without_merges_nothing_changes)

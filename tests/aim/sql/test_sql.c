@@ -196,10 +196,9 @@ static void scene_new(struct scene *c, const char *columns)
     if (support_study_new(&c->s, &o, &c->log) != ERR_OK)
         fail_msg("%s", c->words);
     for (unsigned i = 0; i < 3; i++) {
-        uint8_t *secret = NULL;
+        uint8_t *secret CLEAN(secret_release) = NULL;
         assert_int_equal(
             owner_secret_take(&secret, file(c, "o%u.test.secret", i), c->s.study, NULL), ERR_OK);
-        secret_release(&secret);
     }
 }
 

@@ -20,7 +20,7 @@
 /* Sums in place, of one product and of several. */
 static enum err add(struct party *p, struct play *play)
 {
-    struct planes x = {0}, y = {0}, z = {0};
+    struct planes x = {0}, y = {0}, z CLEAN(planes_free) = {0};
     enum err e = three_share_planes(p, &x, three_values(), play->n, WIDTH, 3);
     if (e == ERR_OK)
         e = three_share_planes(p, &y, three_values() + 1, play->n, WIDTH, 4);
@@ -41,7 +41,6 @@ static enum err add(struct party *p, struct play *play)
         e = play_open(p, play, &y);
     planes_free(&x);
     planes_free(&y);
-    planes_free(&z);
     return e;
 }
 
@@ -51,10 +50,10 @@ TEST(what_is_opened_is_the_same)
     static const struct check_limits limits[] = {
         {.log = 0}, {.log = 1}, {.groups = 1}, {.log = 20000, .groups = 1}};
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
-        struct play plain = {.job = add, .n = lengths[l], .cheat = NOBODY};
+        struct play plain CLEAN(play_free) = {.job = add, .n = lengths[l], .cheat = NOBODY};
         play_run(&plain);
         for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
-            struct play checked = {
+            struct play checked CLEAN(play_free) = {
                 .job = add, .limits = &limits[k], .n = lengths[l], .cheat = NOBODY};
             play_run(&checked);
             for (unsigned s = 0; s < 3; s++)
@@ -68,9 +67,7 @@ TEST(what_is_opened_is_the_same)
                 assert_int_equal(checked.ended[s], checked.begun[s]);
                 assert_int_equal(checked.failed[s], 0);
             }
-            play_free(&checked);
         }
-        play_free(&plain);
     }
 }
 
@@ -78,7 +75,7 @@ TEST(what_is_opened_is_the_same)
 
 static enum err numbers(struct party *p, struct play *play)
 {
-    struct share64 x = {0};
+    struct share64 x CLEAN(share64_free) = {0};
     struct move_known known = {.ring = RING_64, .n = 64};
     enum err e = share64_new(&x, 64);
     (void)play;
@@ -88,16 +85,14 @@ static enum err numbers(struct party *p, struct play *play)
                         move_settle(p, RING_64, OPERAND(x), x.a, 64, NULL) != ERR_MISUSE ||
                         net_rounds(p->net) != 0))
         e = ERR_FORMAT;
-    share64_free(&x);
     return e;
 }
 
 TEST(what_nobody_could_note_is_refused)
 {
     static const struct check_limits limits;
-    struct play play = {.job = numbers, .limits = &limits, .cheat = NOBODY};
+    struct play play CLEAN(play_free) = {.job = numbers, .limits = &limits, .cheat = NOBODY};
     play_run(&play);
-    play_free(&play);
 }
 
 /* --- what is sent ----------------------------------------------------------------------------- */
@@ -105,7 +100,7 @@ TEST(what_nobody_could_note_is_refused)
 /* Relations with zeros only, in all components: so only masks are sent. */
 static enum err nothing(struct party *p, struct play *play)
 {
-    struct planes x = {0}, y = {0};
+    struct planes x = {0}, y CLEAN(planes_free) = {0};
     enum err e = planes_new(&x, 1, play->n);
     if (e == ERR_OK)
         e = planes_new(&y, 1, play->n);
@@ -123,7 +118,6 @@ static enum err nothing(struct party *p, struct play *play)
             e = p->recorder->calls->rode(p, true);
     }
     planes_free(&x);
-    planes_free(&y);
     return e;
 }
 
@@ -135,7 +129,8 @@ static int compare_words(const void *x, const void *y)
 TEST(every_word_is_masked)
 {
     static const struct check_limits limits;
-    struct play play = {.job = nothing, .limits = &limits, .n = 1000, .cheat = NOBODY};
+    struct play play CLEAN(play_free) = {
+        .job = nothing, .limits = &limits, .n = 1000, .cheat = NOBODY};
     const struct {
         uint64_t round;
         enum net_peer to;
@@ -158,13 +153,12 @@ TEST(every_word_is_masked)
     for (size_t i = 8; i < all.size; i += 8)
         assert_memory_not_equal(all.data + i - 8, all.data + i, 8);
     bytes_clear(&all);
-    play_free(&play);
 }
 
 /* Beyond their end, vectors hold bits that nobody vouches for. */
 static enum err open_with_more(struct party *p, struct play *play)
 {
-    struct planes x = {0};
+    struct planes x CLEAN(planes_free) = {0};
     uint64_t out[2 * 3];
     enum err e = planes_new(&x, 2, play->n);
     if (e == ERR_OK) {
@@ -175,7 +169,6 @@ static enum err open_with_more(struct party *p, struct play *play)
     }
     if (e == ERR_OK)
         e = play_open(p, play, &x);
-    planes_free(&x);
     return e;
 }
 
@@ -183,13 +176,13 @@ TEST(lanes_past_the_end_do_not_leave)
 {
     static const struct check_limits limits;
     static const uint64_t cleared[] = {UINT64_MAX, UINT64_MAX, 3, UINT64_MAX, UINT64_MAX, 3};
-    struct play play = {.job = open_with_more, .limits = &limits, .n = 130, .cheat = NOBODY};
+    struct play play CLEAN(play_free) = {
+        .job = open_with_more, .limits = &limits, .n = 130, .cheat = NOBODY};
     play_run(&play);
     for (unsigned to = 0; to < 2; to++)
         assert_memory_equal(play.sent[0][0][to][0].data, cleared, sizeof cleared);
     for (unsigned s = 0; s < 3; s++)
         assert_memory_equal(play.sent[s][1][NET_NEXT][0].data, cleared, sizeof cleared / 2);
-    play_free(&play);
 }
 
 int main(void)

@@ -70,7 +70,7 @@ static enum err job(struct party *p, void *shared)
 {
     static const struct check_limits limits;
     struct bench *b = shared;
-    struct share64 x = {0}, out = {0};
+    struct share64 x = {0}, out CLEAN(share64_free) = {0};
     enum err e = b->checked ? check_new(p, &limits) : ERR_OK;
     if (e == ERR_OK)
         e = share64_new(&x, WORDS);
@@ -93,7 +93,6 @@ static enum err job(struct party *p, void *shared)
     if (p->index == 0)
         b->rounds = net_rounds(p->net);
     share64_free(&x);
-    share64_free(&out);
     return e;
 }
 

@@ -221,7 +221,8 @@ TEST(matrix16_products)
             const size_t m = sides[s][0], n = sides[s][1], k = sides[s][2];
             uint16_t *a = memory_array(m * k, sizeof *a);
             uint16_t *b = memory_array(k * n, sizeof *b);
-            uint16_t *c = memory_array(2 * m * n, sizeof *c), *twin = c + m * n;
+            uint16_t *c CLEAN(memory_release) = memory_array(2 * m * n, sizeof *c),
+                        *twin = c + m * n;
             uint64_t seed = s;
             const uint16_t factor = s % 3 == 0 ? UINT16_MAX - 1 : (uint16_t)s;
             for (size_t i = 0; i < m * k; i++)
@@ -239,7 +240,6 @@ TEST(matrix16_products)
             assert_memory_equal(c, twin, m * n * sizeof *c);
             memory_free(&a);
             memory_free(&b);
-            memory_free(&c);
         }
 }
 

@@ -139,11 +139,11 @@ TEST(an_altered_word_shows)
     static const char *const names[] = {"multiply", "inner and matrix products", "bits to numbers"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         for (unsigned cheat = 0; cheat < 3; cheat++) {
-            struct run honest = {.protocol = protocol_named(names[k]),
-                                 .n = 130,
-                                 .values = three_values(),
-                                 .cheat = cheat,
-                                 .round = UINT64_MAX};
+            struct run honest CLEAN(run_free) = {.protocol = protocol_named(names[k]),
+                                                 .n = 130,
+                                                 .values = three_values(),
+                                                 .cheat = cheat,
+                                                 .round = UINT64_MAX};
             unsigned tried = 0;
             assert_int_equal(three_run(7, job, &honest, NULL), ERR_OK);
             assert_int_equal(honest.altered, 0);
@@ -151,24 +151,22 @@ TEST(an_altered_word_shows)
             for (size_t t = 0; t < 12 * honest.rounds; t++) {
                 const enum net_peer to = t / 6 % 2 == 0 ? NET_PREV : NET_NEXT;
                 const size_t bytes = honest.bytes[t / 12][to][t / 2 % 3];
-                struct run r = {.protocol = honest.protocol,
-                                .n = honest.n,
-                                .values = honest.values,
-                                .cheat = cheat,
-                                .round = t / 12,
-                                .to = to,
-                                .message = t / 2 % 3,
-                                .word = t % 2 == 0 ? 0 : (bytes - 1) / 8};
+                struct run r CLEAN(run_free) = {.protocol = honest.protocol,
+                                                .n = honest.n,
+                                                .values = honest.values,
+                                                .cheat = cheat,
+                                                .round = t / 12,
+                                                .to = to,
+                                                .message = t / 2 % 3,
+                                                .word = t % 2 == 0 ? 0 : (bytes - 1) / 8};
                 if (bytes == 0)
                     continue;
                 assert_int_equal(three_run(7, job, &r, NULL), ERR_OK);
                 assert_int_equal(r.altered, 1);
                 assert_false(same(&r, &honest));
                 tried++;
-                run_free(&r);
             }
             assert_true(tried >= 2 * honest.rounds);
-            run_free(&honest);
         }
 }
 

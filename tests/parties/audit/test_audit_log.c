@@ -516,7 +516,7 @@ TEST(logs_that_do_not_belong_together_are_told)
 {
     char said[1024], path[SUPPORT_PATH];
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
-    struct bench b, other CLEAN(bench_free);
+    struct bench b CLEAN(bench_free), other CLEAN(bench_free);
     struct audit_file *f[3] = {NULL};
     struct audit_opening o = {.round = 3, .values = 4, .cost = 0, .spent = 9, .what = "sex"};
     b = bench_new();
@@ -550,7 +550,6 @@ TEST(logs_that_do_not_belong_together_are_told)
     assert_non_null(strstr(said, "logs 2 and 3 are both of server 1"));
     audit_file_free(&f[0]);
     audit_file_free(&f[1]);
-    bench_free(&b);
 }
 
 /* Every reason that exists, and one that does not exist yet. */
@@ -662,7 +661,7 @@ TEST(a_check_that_failed_is_listed)
 {
     const struct audit_caught caught = {.run = {7}, .round = 4, .phase = "noise", .check = 3};
     static const char told[] = "round 4    check 3 failed, of phase noise: a server departed";
-    struct bench b = bench_new();
+    struct bench b CLEAN(bench_free) = bench_new();
     char words[8192];
     fill(&b);
     assert_int_equal(
@@ -677,14 +676,13 @@ TEST(a_check_that_failed_is_listed)
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 2);
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
-    bench_free(&b);
 }
 
 /* What a server stated has no phase. */
 TEST(a_statement_that_cannot_be_is_listed)
 {
     const struct audit_caught caught = {.run = {7}, .round = 4, .phase = AUDIT_STATEMENT};
-    struct bench b = bench_new();
+    struct bench b CLEAN(bench_free) = bench_new();
     char words[8192];
     fill(&b);
     assert_int_equal(
@@ -692,7 +690,6 @@ TEST(a_statement_that_cannot_be_is_listed)
         ERR_OK);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, "round 4    a server stated what cannot be so: it departed"), 1);
-    bench_free(&b);
 }
 
 /* A round that is lost, reported once if all say so for the same reason. */
@@ -701,7 +698,7 @@ TEST(a_round_that_was_lost_is_listed)
     struct audit_lost lost = {.run = {7}, .round = 4, .server = 2, .why = "other-noise"};
     static const char told[] =
         "round 4    is lost, paid for without an answer: server 2, other-noi";
-    struct bench b = bench_new();
+    struct bench b CLEAN(bench_free) = bench_new();
     char words[8192];
     fill(&b);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
@@ -719,7 +716,6 @@ TEST(a_round_that_was_lost_is_listed)
     assert_int_equal(times(words, "round 5    is lost"), 1);
     assert_int_equal(times(words, "says the same"), 1);
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
-    bench_free(&b);
 }
 
 /* A debit that was dropped is listed, and what was spent may be less after it. */
@@ -727,7 +723,7 @@ TEST(a_debit_that_was_dropped_is_listed)
 {
     static const char told[] = "trefoil recover dropped debit 4, which no other server had";
     const struct audit_opening less = {.reason = "SORTED", .what = "-"};
-    struct bench b = bench_new();
+    struct bench b CLEAN(bench_free) = bench_new();
     char words[8192];
     fill(&b);
     assert_int_equal(audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_DROPPED,
@@ -738,7 +734,6 @@ TEST(a_debit_that_was_dropped_is_listed)
         ERR_OK);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 1);
-    bench_free(&b);
 }
 
 /* An owner that did not sort, reported once if all three say so. */
@@ -746,7 +741,7 @@ TEST(an_upload_that_was_left_out_is_listed)
 {
     const struct audit_left_out left_out = {.run = {7}, .owner = "ward-2"};
     static const char told[] = "the upload of ward-2 was left out: it is not sorted by person";
-    struct bench b = bench_new();
+    struct bench b CLEAN(bench_free) = bench_new();
     char words[8192];
     fill(&b);
     assert_int_equal(audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_LEFT_OUT,
@@ -765,7 +760,6 @@ TEST(an_upload_that_was_left_out_is_listed)
     assert_int_equal(times(words, told), 1);
     assert_int_equal(times(words, "says the same"), 2);
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
-    bench_free(&b);
 }
 
 /* A log says that its study's servers prove what they compute; it says nothing of others. */

@@ -852,7 +852,7 @@ TEST(files_that_do_not_go_together_are_refused)
                   "  - {name: b, kind: integer, min: 0, max: 3}\n"};
     char text[512] = "";
     struct log log = {.buffer = text, .buffer_size = sizeof text};
-    struct stage g, h CLEAN(stage_free);
+    struct stage g CLEAN(stage_free), h CLEAN(stage_free);
     stage_new(&g, &o);
     stage_new(&h, &two);
     assert_int_equal(report_write(g.folder, h.s.study, NULL, &log), ERR_MISMATCH);
@@ -861,5 +861,4 @@ TEST(files_that_do_not_go_together_are_refused)
     text[0] = '\0';
     assert_int_equal(report_write(h.folder, h.s.study, NULL, &log), ERR_FORMAT);
     assert_non_null(strstr(text, "measurements.json: domain is not the model's"));
-    stage_free(&g);
 }

@@ -228,12 +228,11 @@ static const struct edit statements[] = {
 
 static enum err read_statement(struct desk *d, const struct bytes *text)
 {
-    struct statement s;
+    struct statement s CLEAN(statement_clear);
     enum err e;
     listen_from_here();
     e = statement_read(&s, d->s.study, "paper", text->data, text->size, &quiet);
     quiet.buffer = NULL;
-    statement_clear(&s);
     return e;
 }
 
@@ -438,11 +437,10 @@ TEST(a_selection_has_an_estimate_for_each_merged_cell)
                                           .estimates = n,
                                           .estimate = estimate}};
         struct bytes text CLEAN(bytes_clear) = {0};
-        struct request back;
+        struct request back CLEAN(request_clear);
         write_merged(&r, &merges, &text);
         assert_int_equal(request_read(&back, domain, w, text.data, text.size),
                          n == 2 ? ERR_OK : ERR_FORMAT);
-        request_clear(&back);
     }
 }
 

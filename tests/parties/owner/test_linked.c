@@ -317,7 +317,7 @@ static enum err pack_csv(const struct support_study *s, size_t owner, const char
 
 TEST(a_linked_owner_sends_sorted_keys_of_its_columns)
 {
-    struct support_study s;
+    struct support_study s CLEAN(support_study_free);
     struct bytes one CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
     char words[1000] = "";
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_WARN};
@@ -335,5 +335,4 @@ TEST(a_linked_owner_sends_sorted_keys_of_its_columns)
     bytes_clear(&other);
     assert_int_equal(pack_csv(&s, 2, "who,died\nann,no\nANN,yes\nbob,no\n", &other, &log), ERR_OK);
     assert_non_null(strstr(words, "rows of persons who have an earlier row (1 of 3)"));
-    support_study_free(&s);
 }

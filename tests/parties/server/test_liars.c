@@ -41,7 +41,7 @@ static void open_stores(struct bench *b, const char *more)
 
 static void make_part(struct lists *l, unsigned owner)
 {
-    struct identity *me = NULL;
+    struct identity *me CLEAN(identity_free) = NULL;
     struct bytes packed CLEAN(bytes_clear) = {0};
     char name[16], path[SUPPORT_PATH];
     snprintf(name, sizeof name, "o%u.key", owner);
@@ -53,7 +53,6 @@ static void make_part(struct lists *l, unsigned owner)
                                  l->b.s.study->terms.digest, study_upload_form(l->b.s.study, owner),
                                  &packed),
                      ERR_OK);
-    identity_free(&me);
 }
 
 /* All servers hold both uploads. */
@@ -159,8 +158,8 @@ static enum err count(struct lists *l, struct three *g, const struct session *se
 static enum err sit(struct party *p, void *shared)
 {
     struct lists *l = shared;
-    struct session *session = NULL;
-    struct three *g = NULL;
+    struct session *session CLEAN(session_free) = NULL;
+    struct three *g CLEAN(three_free) = NULL;
     enum err e = session_for_test(&session, p->index, 5);
     if (e == ERR_OK)
         e = three_check(p, l->b.s.study, &(const struct check_guard){0});
@@ -174,8 +173,6 @@ static enum err sit(struct party *p, void *shared)
     l->rounds[p->index] = net_rounds(p->net);
     if (e != ERR_OK)
         net_abort(p->net);
-    three_free(&g);
-    session_free(&session);
     return ERR_OK;
 }
 
@@ -186,7 +183,7 @@ static enum err sit(struct party *p, void *shared)
 TEST(who_is_told_of_other_uploads_masks_with_other_streams)
 {
     for (unsigned lies = 0; lies < 2; lies++) {
-        struct lists l;
+        struct lists l CLEAN(lists_free);
         lists_new(&l, NULL);
         l.lies = lies;
         assert_int_equal(three_run(5, sit, &l, NULL), ERR_OK);
@@ -196,7 +193,6 @@ TEST(who_is_told_of_other_uploads_masks_with_other_streams)
         assert_int_equal(l.kept[2], l.kept[1]);
         assert_int_equal(memcmp(l.counted[1], l.counted[2], 32) != 0, lies);
         assert_int_equal(l.drawn[1][NET_NEXT] != l.drawn[2][NET_PREV], lies);
-        lists_free(&l);
     }
 }
 
@@ -204,7 +200,7 @@ TEST(who_is_told_of_other_uploads_masks_with_other_streams)
 TEST(who_proves_does_not_count_other_uploads)
 {
     for (unsigned lies = 0; lies < 2; lies++) {
-        struct lists l;
+        struct lists l CLEAN(lists_free);
         unsigned caught = 0;
         lists_new(&l, "security: abort\n");
         l.lies = lies;
@@ -215,6 +211,5 @@ TEST(who_proves_does_not_count_other_uploads)
             assert_true(lies ? l.rounds[i] <= 3 : l.rounds[i] > 3);
         }
         assert_true(lies ? caught > 0 : caught == 0);
-        lists_free(&l);
     }
 }

@@ -111,7 +111,7 @@ static void forge_debit(struct store *store, const struct ledger_limits *limits)
     const struct store_round round = {.run = {9}};
     struct ledger *ledger = NULL;
     struct store_head head;
-    struct bytes noise = {0}, ids = {0};
+    struct bytes noise = {0}, ids CLEAN(bytes_clear) = {0};
     uint8_t next[32] = {0};
     bytes_put_string(&noise, "noise");
     bytes_extend(&ids, UPLOAD_ID_SIZE);
@@ -120,13 +120,12 @@ static void forge_debit(struct store *store, const struct ledger_limits *limits)
     assert_int_equal(store_bind(store, &round, &(const struct vouchers){0}, &head), ERR_OK);
     ledger_free(&ledger);
     bytes_clear(&noise);
-    bytes_clear(&ids);
 }
 
 static void make_upload(struct stage *c)
 {
-    struct identity *owner = NULL;
-    struct bytes packed = {0};
+    struct identity *owner CLEAN(identity_free) = NULL;
+    struct bytes packed CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH];
     support_study_file(&c->s, "o0.key", path);
     assert_int_equal(identity_load(&owner, path, &quiet), ERR_OK);
@@ -137,8 +136,6 @@ static void make_upload(struct stage *c)
                                  c->s.study->terms.digest, study_upload_form(c->s.study, 0),
                                  &packed),
                      ERR_OK);
-    bytes_clear(&packed);
-    identity_free(&owner);
 }
 
 static void stage_of(struct stage *c, const char *more)
@@ -237,7 +234,7 @@ static struct request selection(const struct stage *c, enum cheat cheat)
 /* There is noise for two rounds, so that one can be a sample ahead. */
 static enum err make_noise(struct three *g, enum cheat cheat)
 {
-    struct share64 one = {0};
+    struct share64 one CLEAN(share64_free) = {0};
     enum err e;
     TRY(tape_reserve(g->party, &g->tape, TAPE_GUMBEL, 100));
     TRY(tape_reserve(g->party, &g->tape, TAPE_GAUSS, 2000));
@@ -250,7 +247,6 @@ static enum err make_noise(struct three *g, enum cheat cheat)
         return ERR_OK;
     TRY(share64_new(&one, 1));
     e = tape_take(&g->tape, TAPE_GAUSS, one);
-    share64_free(&one);
     return e;
 }
 
@@ -292,11 +288,10 @@ struct keeper {
 /* Takes the others' parts of what is opened, sends none, and leaves. */
 static enum err listen_only(struct net *net, size_t values)
 {
-    uint64_t *part = memory_array(2 * values, sizeof *part);
+    uint64_t *part CLEAN(memory_release) = memory_array(2 * values, sizeof *part);
     const size_t size = values * sizeof *part;
     const struct net_round r = {.receive = {part, part + values}, .receive_size = {size, size}};
     enum err e = part == NULL ? ERR_NOMEM : net_exchange(net, &r);
-    memory_free(&part);
     return e == ERR_OK ? ERR_PEER : e;
 }
 
@@ -358,7 +353,7 @@ static enum err play_with(struct stage *c, struct party *p, struct three *g, str
                         .expect = on_expect,
                         .expect_self = &c->waits[i],
                         .log = log};
-    struct session *session = NULL;
+    struct session *session CLEAN(session_free) = NULL;
     struct keeper keeper = {.c = c, .play = &play, .party = p, .cheat = cheat, .server = i};
     enum err e = session_for_test(&session, i, c->seed);
     limits.rho += cheat == OTHER_LIMITS ? 0x1p-40 : 0;
@@ -384,7 +379,6 @@ static enum err play_with(struct stage *c, struct party *p, struct three *g, str
     p->audit = NULL;
     bytes_clear(&play.upload_ids);
     bytes_clear(&play.openings.what);
-    session_free(&session);
     return e;
 }
 
@@ -466,7 +460,7 @@ static void expect_refused(struct stage *c, enum cheat cheat, unsigned who)
 
 TEST(whoever_departs_is_named_and_nothing_is_opened)
 {
-    struct stage c;
+    struct stage c CLEAN(stage_free);
     stage_new(&c);
     for (enum cheat cheat = HONEST + 1; cheat < OTHER_NOISE; cheat++)
         for (unsigned who = 0; who < STUDY_SERVERS; who++)
@@ -480,13 +474,12 @@ TEST(whoever_departs_is_named_and_nothing_is_opened)
         assert_int_equal(c.opened[i].size, c.opened[0].size);
         assert_memory_equal(c.opened[i].data, c.opened[0].data, c.opened[0].size);
     }
-    stage_free(&c);
 }
 
 /* A measurement ends where statements are heard: its streams are as at the beginning. */
 TEST(who_is_asked_something_else_masks_with_other_streams)
 {
-    struct stage c;
+    struct stage c CLEAN(stage_free);
     stage_new(&c);
     c.measures = true;
     c.candidates = 1;
@@ -498,7 +491,6 @@ TEST(who_is_asked_something_else_masks_with_other_streams)
                              i != who && next != who);
         }
     }
-    stage_free(&c);
 }
 
 /* What the three say if the holders of server `who`'s first component have different ones. */
@@ -518,7 +510,7 @@ static void expect_unlike(const struct stage *c, unsigned who, enum err e)
 TEST(noise_that_was_altered_is_not_bound)
 {
     for (unsigned who = 0; who < STUDY_SERVERS; who++) {
-        struct stage c;
+        struct stage c CLEAN(stage_free);
         stage_new(&c);
         play(&c, OTHER_NOISE, who);
         expect_unlike(&c, who, ERR_AGAIN);
@@ -529,7 +521,6 @@ TEST(noise_that_was_altered_is_not_bound)
             assert_int_equal(c.result[i], ERR_OK);
             assert_int_equal(debits(&c, i), 1);
         }
-        stage_free(&c);
     }
 }
 
@@ -558,7 +549,7 @@ static void put_back(struct stage *c, unsigned i, const char *state)
 /* Each of the neighbours has signed this server's log, and this one has seen theirs. */
 static void expect_signatures(const struct stage *c, unsigned i)
 {
-    struct audit_file *log = NULL;
+    struct audit_file *log CLEAN(audit_file_free) = NULL;
     unsigned seen = 0, kept = 0;
     char name[32], path[SUPPORT_PATH];
     snprintf(name, sizeof name, "server%u/audit.log", i);
@@ -570,7 +561,6 @@ static void expect_signatures(const struct stage *c, unsigned i)
     }
     assert_int_equal(seen, 2);
     assert_int_equal(kept, 2);
-    audit_file_free(&log);
 }
 
 static const char *const securities[] = {"security: semi-honest\n", "security: abort\n"};
@@ -676,10 +666,9 @@ static enum err open_unbound(struct party *p, void *shared)
 
 TEST(nothing_is_opened_before_all_have_confirmed)
 {
-    struct stage c;
+    struct stage c CLEAN(stage_free);
     stage_new(&c);
     assert_int_equal(three_run(1, open_unbound, &c, NULL), ERR_OK);
-    stage_free(&c);
 }
 
 /*
@@ -689,7 +678,7 @@ TEST(nothing_is_opened_before_all_have_confirmed)
 TEST(what_a_crash_left_opens_what_it_would_have)
 {
     static const char *const kept[] = {"bound", "index", "opened"};
-    struct bytes first = {0};
+    struct bytes first CLEAN(bytes_clear) = {0};
     struct stage c;
     for (unsigned k = 0; k < 2 * 27; k++) {
         const unsigned mix = k % 27, at[] = {mix % 3, mix / 3 % 3, mix / 9};
@@ -711,20 +700,18 @@ TEST(what_a_crash_left_opens_what_it_would_have)
         if (mix == 26)
             stage_free(&c);
     }
-    bytes_clear(&first);
 }
 
 /* Rounds of a selection, and then of a measurement. */
 static void rounds_of_both(const char *more, uint64_t rounds[2])
 {
-    struct stage c;
+    struct stage c CLEAN(stage_free);
     stage_of(&c, more);
     rounds[0] = rounds_of(&c, 2);
     c.sequence = 1;
     c.candidates = 1;
     c.measures = true;
     rounds[1] = rounds_of(&c, 1);
-    stage_free(&c);
 }
 
 /* A selection takes one more flush; a measurement, which multiplies nothing, takes none. */
@@ -744,7 +731,7 @@ TEST(what_is_proved_takes_a_flush_more)
 /* A server computes on wrong values, so what it sends is wrong: nothing is opened. */
 TEST(wrong_counts_end_a_round_that_is_proved)
 {
-    struct stage c;
+    struct stage c CLEAN(stage_free);
     stage_of(&c, "security: abort\n");
     for (unsigned who = 0; who < STUDY_SERVERS; who++) {
         play(&c, OTHER_COUNTS, who);
@@ -757,7 +744,6 @@ TEST(wrong_counts_end_a_round_that_is_proved)
     play(&c, HONEST, 0); /* it pays for what nobody has opened */
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(c.result[i], ERR_OK);
-    stage_free(&c);
 }
 
 static struct store_found found_of(const struct stage *c, unsigned i)
@@ -771,7 +757,7 @@ static struct store_found found_of(const struct stage *c, unsigned i)
 /* The round is not even staged. */
 TEST(no_round_begins_while_something_is_to_be_proved)
 {
-    struct stage c;
+    struct stage c CLEAN(stage_free);
     stage_of(&c, "security: abort\n");
     c.owes = true;
     play(&c, HONEST, 0);
@@ -780,7 +766,6 @@ TEST(no_round_begins_while_something_is_to_be_proved)
         assert_int_equal(c.openings[i], 0);
         assert_int_equal(found_of(&c, i).standing, STANDING_NONE);
     }
-    stage_free(&c);
 }
 
 /* What is opened in that state is not kept: neither the index nor, after it, the values. */
@@ -789,7 +774,7 @@ TEST(nothing_is_kept_while_something_is_to_be_proved)
     static const enum party_reason at[] = {OPEN_SELECTED_INDEX, OPEN_NOISY_MARGINAL};
     static const enum store_standing kept[] = {STANDING_BOUND, STANDING_INDEX};
     for (unsigned k = 0; k < 2; k++) {
-        struct stage c;
+        struct stage c CLEAN(stage_free);
         stage_of(&c, "security: abort\n");
         c.owes_at = &at[k];
         play(&c, HONEST, 0);
@@ -798,14 +783,13 @@ TEST(nothing_is_kept_while_something_is_to_be_proved)
             assert_int_equal(c.opened[i].size, 0);
             assert_int_equal(found_of(&c, i).standing, kept[k]);
         }
-        stage_free(&c);
     }
 }
 
 /* How many lines of an audit log say that round 0 is lost because of a server. */
 static unsigned lost_lines(const struct stage *c, unsigned i, unsigned server, const char *why)
 {
-    struct audit_file *log = NULL;
+    struct audit_file *log CLEAN(audit_file_free) = NULL;
     unsigned lines = 0;
     char name[32], path[SUPPORT_PATH];
     snprintf(name, sizeof name, "server%u/audit.log", i);
@@ -815,7 +799,6 @@ static unsigned lost_lines(const struct stage *c, unsigned i, unsigned server, c
         lines += log->entry[k].kind == AUDIT_LOST && log->entry[k].lost.run[0] == 1 &&
                  log->entry[k].lost.round == 0 && log->entry[k].lost.server == server &&
                  strcmp(log->entry[k].lost.why, why) == 0;
-    audit_file_free(&log);
     return lines;
 }
 
@@ -836,10 +819,10 @@ static void alter_noise(struct stage *c, unsigned i)
  */
 TEST(noise_that_was_altered_loses_its_round_alone)
 {
-    struct bytes first = {0};
+    struct bytes first CLEAN(bytes_clear) = {0};
     for (unsigned who = 0; who < STUDY_SERVERS; who++) {
         const unsigned other = (who + 2) % 3;
-        struct stage c;
+        struct stage c CLEAN(stage_free);
         play_and_keep_as(&c, securities[who % 2], &first);
         for (unsigned i = 0; i < STUDY_SERVERS; i++)
             put_back(&c, i, i == other ? "bound" : "opened");
@@ -866,9 +849,7 @@ TEST(noise_that_was_altered_loses_its_round_alone)
             assert_int_equal(c.result[i], ERR_OK);
             assert_int_equal(debits(&c, i), 2);
         }
-        stage_free(&c);
     }
-    bytes_clear(&first);
 }
 
 static const struct ruin {
@@ -910,7 +891,7 @@ static const struct ruin {
 TEST(a_round_that_cannot_go_on_is_told_why)
 {
     struct bytes first = {0};
-    struct stage c;
+    struct stage c CLEAN(stage_free);
     play_and_keep(&c, &first);
     bytes_clear(&first);
     for (size_t k = 0; k < sizeof ruins / sizeof *ruins; k++) {
@@ -933,7 +914,6 @@ TEST(a_round_that_cannot_go_on_is_told_why)
             assert_int_equal(debits(&c, i), 1);
         }
     }
-    stage_free(&c);
 }
 
 /* --- what two others state -------------------------------------------------------------------- */
@@ -966,7 +946,7 @@ void __wrap_round_agree(struct round_talk *talk, const struct round_statement *o
 TEST(an_index_that_is_taken_over_is_a_candidate_s)
 {
     struct bytes first = {0};
-    struct stage c;
+    struct stage c CLEAN(stage_free);
     play_and_keep(&c, &first);
     bytes_clear(&first);
     for (unsigned past = 0; past < 2; past++)
@@ -982,7 +962,6 @@ TEST(an_index_that_is_taken_over_is_a_candidate_s)
             assert_int_equal(strstr(c.words[told.who], "is not among its candidates") != NULL,
                              past);
         }
-    stage_free(&c);
 }
 
 /*
@@ -992,8 +971,8 @@ TEST(an_index_that_is_taken_over_is_a_candidate_s)
  */
 TEST(noise_that_one_alone_hears_of_is_not_opened)
 {
-    struct bytes first = {0};
-    struct stage c;
+    struct bytes first CLEAN(bytes_clear) = {0};
+    struct stage c CLEAN(stage_free);
     play_and_keep(&c, &first);
     for (told.who = 0; told.who < STUDY_SERVERS; told.who++) {
         for (unsigned i = 0; i < STUDY_SERVERS; i++)
@@ -1011,14 +990,12 @@ TEST(noise_that_one_alone_hears_of_is_not_opened)
         for (unsigned i = 0; i < STUDY_SERVERS; i++)
             expect_answer(&c, i, &first);
     }
-    bytes_clear(&first);
-    stage_free(&c);
 }
 
 /* Nobody debits what not all three have signed; and whoever debits keeps what they signed. */
 TEST(a_debit_has_three_vouchers)
 {
-    struct stage c;
+    struct stage c CLEAN(stage_free);
     stage_new(&c);
     for (told.forger = 3; told.forger > 0; told.forger--) {
         const unsigned who = told.forger - 1;
@@ -1043,7 +1020,6 @@ TEST(a_debit_has_three_vouchers)
         assert_int_equal(store_vouchers(c.store[i], &vouchers), ERR_OK);
         assert_true(vouchers_good(c.s.study, head, &vouchers, &without));
     }
-    stage_free(&c);
 }
 
 /* Rows join when all three have some. Who says that it has none is named, once each time. */
@@ -1051,7 +1027,7 @@ TEST(who_keeps_rows_out_is_named_once)
 {
     static const unsigned late[] = {0, 7, 6, 6, 2, 7, 6, 5, 0},
                           named[] = {0, 0, 1, 0, 4, 0, 1, 2, 0};
-    struct stage c;
+    struct stage c CLEAN(stage_free);
     stage_new(&c);
     c.level = LOG_WARN;
     for (size_t k = 0; k < sizeof late / sizeof *late; k++) {
@@ -1069,7 +1045,6 @@ TEST(who_keeps_rows_out_is_named_once)
             }
         }
     }
-    stage_free(&c);
 }
 
 /* --- a server that asks again ----------------------------------------------------------------- */
@@ -1080,8 +1055,8 @@ TEST(what_two_have_is_answered_without_the_third)
     static const char *const harm[] = {"PRAGMA user_version", "DELETE FROM noise",
                                        "UPDATE rounds SET standing = 2; DELETE FROM noise",
                                        "UPDATE rounds SET attempts = 100"};
-    struct bytes first = {0};
-    struct stage c;
+    struct bytes first CLEAN(bytes_clear) = {0};
+    struct stage c CLEAN(stage_free);
     play_and_keep(&c, &first);
     for (unsigned k = 0; k < 2 * sizeof harm / sizeof *harm; k++) {
         unsigned who = k % STUDY_SERVERS;
@@ -1098,8 +1073,6 @@ TEST(what_two_have_is_answered_without_the_third)
         for (unsigned i = 0; i < STUDY_SERVERS; i++)
             expect_answer(&c, i, &first);
     }
-    bytes_clear(&first);
-    stage_free(&c);
 }
 
 /*
@@ -1108,8 +1081,8 @@ TEST(what_two_have_is_answered_without_the_third)
  */
 TEST(two_that_have_the_index_open_no_other)
 {
-    struct bytes first = {0};
-    struct stage c;
+    struct bytes first CLEAN(bytes_clear) = {0};
+    struct stage c CLEAN(stage_free);
     play_and_keep(&c, &first);
     for (unsigned who = 0; who < STUDY_SERVERS; who++) {
         for (unsigned i = 0; i < STUDY_SERVERS; i++)
@@ -1123,8 +1096,6 @@ TEST(two_that_have_the_index_open_no_other)
         for (unsigned i = 0; i < STUDY_SERVERS; i++)
             expect_answer(&c, i, &first);
     }
-    bytes_clear(&first);
-    stage_free(&c);
 }
 
 /*
@@ -1133,9 +1104,9 @@ TEST(two_that_have_the_index_open_no_other)
  */
 TEST(who_has_an_index_takes_no_other)
 {
-    struct bytes first = {0};
+    struct bytes first CLEAN(bytes_clear) = {0};
     unsigned noticed = 0;
-    struct stage c;
+    struct stage c CLEAN(stage_free);
     play_and_keep(&c, &first);
     for (unsigned who = 0; who < STUDY_SERVERS; who++) {
         const unsigned has = (who + 1) % 3;
@@ -1156,8 +1127,6 @@ TEST(who_has_an_index_takes_no_other)
         assert_memory_equal(&found.selected, first.data, sizeof found.selected);
     }
     assert_true(noticed > 0);
-    bytes_clear(&first);
-    stage_free(&c);
 }
 
 /*
@@ -1167,8 +1136,8 @@ TEST(who_has_an_index_takes_no_other)
  */
 TEST(a_round_is_tried_a_few_times)
 {
-    struct bytes first = {0};
-    struct stage c;
+    struct bytes first CLEAN(bytes_clear) = {0};
+    struct stage c CLEAN(stage_free);
     play_and_keep(&c, &first);
     for (unsigned who = 0; who < STUDY_SERVERS; who++) {
         uint64_t indices = 0;
@@ -1195,8 +1164,6 @@ TEST(a_round_is_tried_a_few_times)
         assert_int_equal(c.result[i], ERR_OK);
         assert_int_equal(debits(&c, i), 2);
     }
-    bytes_clear(&first);
-    stage_free(&c);
 }
 
 /*
@@ -1205,9 +1172,9 @@ TEST(a_round_is_tried_a_few_times)
  */
 TEST(a_link_that_is_lost_before_is_free)
 {
-    struct bytes first = {0}, log = {0};
+    struct bytes first CLEAN(bytes_clear) = {0}, log = {0};
     char name[32], path[SUPPORT_PATH];
-    struct stage c;
+    struct stage c CLEAN(stage_free);
     play_and_keep(&c, &first);
     for (unsigned who = 0; who < STUDY_SERVERS; who++) {
         uint32_t before[STUDY_SERVERS];
@@ -1229,8 +1196,6 @@ TEST(a_link_that_is_lost_before_is_free)
         assert_int_equal(file_write(path, 0600, log.data, log.size, &quiet), ERR_OK);
     }
     bytes_clear(&log);
-    bytes_clear(&first);
-    stage_free(&c);
 }
 
 /*
@@ -1239,8 +1204,8 @@ TEST(a_link_that_is_lost_before_is_free)
  */
 TEST(an_honest_server_needs_few_attempts)
 {
-    struct bytes first = {0};
-    struct stage c;
+    struct bytes first CLEAN(bytes_clear) = {0};
+    struct stage c CLEAN(stage_free);
     play_and_keep(&c, &first);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         put_back(&c, i, "bound");
@@ -1252,6 +1217,4 @@ TEST(an_honest_server_needs_few_attempts)
     play(&c, HONEST, 0); /* what is on disk can always be answered */
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         expect_answer(&c, i, &first);
-    bytes_clear(&first);
-    stage_free(&c);
 }

@@ -85,12 +85,11 @@ static void debit_small(struct scene *c, unsigned server, unsigned from, unsigne
     struct store *store = c->b.store[server];
     for (unsigned i = from; i < to; i++) {
         const struct store_round r = round_of(run, i);
-        struct bytes values = {0};
+        struct bytes values CLEAN(bytes_clear) = {0};
         bind_small(c, server, &r);
         bytes_put_u64(&values, 100 + i);
         assert_int_equal(store_put_index(store, &r, i), ERR_OK);
         assert_int_equal(store_put_values(store, &r, &values), ERR_OK);
-        bytes_clear(&values);
     }
 }
 

@@ -139,7 +139,7 @@ static struct upload_entry entry_of(struct bench *b, unsigned server)
 TEST(a_vector_may_come_in_parts)
 {
     struct bench b CLEAN(bench_free) = bench_new();
-    struct upload head, back = {0};
+    struct upload head, back CLEAN(upload_clear) = {0};
     const uint8_t *p;
     size_t n;
     uint64_t held;
@@ -153,7 +153,7 @@ TEST(a_vector_may_come_in_parts)
     assert_int_equal(store_put(b.store[1], &head, false, &complete), ERR_OK);
     assert_false(complete);
     for (unsigned round = 0; round < 2; round++) {
-        struct bytes wrong = {0};
+        struct bytes wrong CLEAN(bytes_clear) = {0};
         assert_int_equal(store_put_part(b.store[1], 1, head.id, 0, p, 5, &held, &complete), ERR_OK);
         assert_true(held == 5 && !complete);
         /* the same again, with a gap, another upload's, too long, empty */
@@ -182,7 +182,6 @@ TEST(a_vector_may_come_in_parts)
             store_put_part(b.store[1], 1, head.id, 5, wrong.data, wrong.size, &held, &complete),
             ERR_DATA);
         assert_true(held == 0 && !complete && entry_of(&b, 1).bytes == 0);
-        bytes_clear(&wrong);
     }
     assert_int_equal(store_put_part(b.store[1], 1, head.id, 5, p + 5, n - 5, &held, &complete),
                      ERR_OK);
@@ -193,7 +192,6 @@ TEST(a_vector_may_come_in_parts)
     assert_true(found);
     assert_int_equal(back.vector.size, n);
     assert_memory_equal(back.vector.data, p, n);
-    upload_clear(&back);
 }
 
 /* Looks at each upload instead of using indices. */

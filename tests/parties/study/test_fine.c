@@ -23,7 +23,7 @@ static char *said_of(double rows, double sigma, uint32_t ages)
 {
     struct domain_attribute grouped[4];
     const struct support_options o = {.domain = domain, .rounds = 1, .epsilon = 4};
-    struct support_study s;
+    struct support_study s CLEAN(support_study_free);
     char *text = NULL;
     size_t n = 0;
     FILE *out = open_memstream(&text, &n);
@@ -33,7 +33,6 @@ static char *said_of(double rows, double sigma, uint32_t ages)
     grouped[0].size = ages;
     fine_print(out, s.study, &(struct domain){.attributes = 4, .attribute = grouped}, rows, sigma);
     assert_int_equal(fclose(out), 0);
-    support_study_free(&s);
     return text;
 }
 

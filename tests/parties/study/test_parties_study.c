@@ -301,10 +301,11 @@ TEST(defaults_are_the_documented_ones)
 {
     struct fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
-    struct bytes b = edited(base_text,
-                            "deadlines:\n  connect: 10\n  round: 20\nmodel:\n  max_mib: 40\n  "
-                            "iterations: 50\n  final_iterations: 60\n",
-                            "");
+    struct bytes b CLEAN(bytes_clear) = edited(
+        base_text,
+        "deadlines:\n  connect: 10\n  round: 20\nmodel:\n  max_mib: 40\n  "
+        "iterations: 50\n  final_iterations: 60\n",
+        "");
     struct bytes c CLEAN(bytes_clear) = edited((const char *)b.data,
                                                "  rows_per_person: 2\nnoise: box-muller\n", "");
     assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_OK);
@@ -315,7 +316,6 @@ TEST(defaults_are_the_documented_ones)
     assert_int_equal(s->iterations, 100);
     assert_int_equal(s->final_iterations, 1000);
     assert_true(s->workload->clique_weight[0] + s->workload->clique_weight[1] == 3);
-    bytes_clear(&b);
 }
 
 /* Records fit within the bounds of counts; counts do not fit within the bounds of records. */
@@ -349,10 +349,11 @@ TEST(large_marginals_have_no_records)
     struct study *s;
     struct bytes b = edited(base_text, "attributes: [age, ward]",
                             "attributes: [age, ward, a, b, c]");
-    struct bytes c = edited((const char *)b.data, "workload:",
-                            "  - {name: a, kind: integer, min: 0, max: 1}\n"
-                            "  - {name: b, kind: integer, min: 0, max: 1}\n"
-                            "  - {name: c, kind: integer, min: 0, max: 1}\nworkload:");
+    struct bytes c CLEAN(bytes_clear) = edited(
+        (const char *)b.data, "workload:",
+        "  - {name: a, kind: integer, min: 0, max: 1}\n"
+        "  - {name: b, kind: integer, min: 0, max: 1}\n"
+        "  - {name: c, kind: integer, min: 0, max: 1}\nworkload:");
     struct bytes d CLEAN(bytes_clear) = edited((const char *)c.data, "max_rows: 300",
                                                "max_rows: 300, as: records");
     assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_OK);
@@ -365,7 +366,6 @@ TEST(large_marginals_have_no_records)
                            "t.yaml:38:5: o1 cannot send records, since a marginal has more "
                            "than 4 attributes; use as: counts"));
     bytes_clear(&b);
-    bytes_clear(&c);
 }
 
 TEST(a_random_workload_is_the_same_for_its_seed)

@@ -552,7 +552,7 @@ TEST(a_draft_needs_no_keys)
         {"name: o1, max_rows: 300, key: @4", "max_rows: 300, expected_rows: 200", ""}};
     struct fixture *f = *state;
     struct bytes b CLEAN(bytes_clear) = edited(base_text, "study: test", "study: test"), text;
-    struct study *s;
+    struct study *s CLEAN(study_free);
     for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++) {
         struct bytes next = edited((const char *)b.data, lacking[i].find, lacking[i].replace);
         bytes_clear(&b);
@@ -569,7 +569,6 @@ TEST(a_draft_needs_no_keys)
     assert_string_equal(public_identity_fingerprint(&s->server[2].key).text, "not yet");
     assert_int_equal(study_rows(s, false), 800);
     assert_int_equal(study_rows(s, true), 700);
-    study_free(&s);
 }
 
 TEST(the_mapping_form_of_a_domain_has_its_errors)

@@ -139,8 +139,9 @@ TEST(columns_are_described)
     struct fixture *f = *state;
     struct bytes b = edited(base_text, "{name: o0, max_rows: 500",
                             "{name: o0, batch: x, columns: [age, ward], rows: 400, max_rows: 500");
-    struct bytes c = edited((const char *)b.data, "{name: o1, max_rows: 300",
-                            "{name: o1, batch: x, columns: [bmi, dose], rows: 400, max_rows: 500");
+    struct bytes c CLEAN(bytes_clear) = edited(
+        (const char *)b.data, "{name: o1, max_rows: 300",
+        "{name: o1, batch: x, columns: [bmi, dose], rows: 400, max_rows: 500");
     struct bytes d CLEAN(bytes_clear) = edited((const char *)c.data, "rounds: 4",
                                                "rounds: 4\nmin_owners: 1");
     struct study *s CLEAN(study_free) = NULL;
@@ -152,7 +153,6 @@ TEST(columns_are_described)
             fail_msg("does not say \"%s\":\n%s", said[i], text);
     free(text);
     bytes_clear(&b);
-    bytes_clear(&c);
 }
 
 TEST(the_reader_is_told_their_part)

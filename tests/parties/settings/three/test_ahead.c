@@ -27,11 +27,10 @@ static const uint8_t *name_of(unsigned kind, size_t i)
 /* Bytes that do not occur anywhere by chance. */
 static void put(struct store *store, unsigned kind, size_t i)
 {
-    struct bytes noise = {0};
+    struct bytes noise CLEAN(bytes_clear) = {0};
     bytes_put_text(&noise, "these are shares of a block, and there are some");
     assert_int_equal(store_ahead_put(store, (enum tape_kind)kind, name_of(kind, i), &noise),
                      ERR_OK);
-    bytes_clear(&noise);
 }
 
 static size_t count_of(struct store *store, unsigned kind)
@@ -395,7 +394,7 @@ TEST(blocks_of_another_size_cost_one_session)
 
 TEST(a_bell_ends_what_is_armed_and_nothing_else)
 {
-    struct bell bell;
+    struct bell bell CLEAN(bell_free);
     atomic_bool ends = false;
     bell_new(&bell);
     bell_arm(&bell, &ends);
@@ -414,5 +413,4 @@ TEST(a_bell_ends_what_is_armed_and_nothing_else)
     atomic_store(&ends, false);
     bell_arm(&bell, &ends);
     assert_false(atomic_load(&ends));
-    bell_free(&bell);
 }

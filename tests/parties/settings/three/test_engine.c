@@ -353,7 +353,7 @@ static enum err add_more(struct party *p, void *shared)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
     struct whole *w = shared;
-    struct three *g = NULL, *alone CLEAN(three_free) = NULL;
+    struct three *g CLEAN(three_free) = NULL, *alone CLEAN(three_free) = NULL;
     struct upload held[OWNERS];
     uint64_t rounds, bytes, cost[2][2];
     bool right = true;
@@ -373,7 +373,6 @@ static enum err add_more(struct party *p, void *shared)
     rounds = net_rounds(p->net);
     TRY(count_all(g, held, OWNERS));
     right = right && net_rounds(p->net) == rounds && g->tally.owners == OWNERS;
-    three_free(&g);
     return right ? ERR_OK : ERR_MISMATCH;
 }
 

@@ -65,14 +65,13 @@ static void others_have(const struct whole *w, unsigned hostile, const struct cl
     int64_t *one CLEAN(memory_release) = memory_array(cells, sizeof *one);
     memset(counts, 0, cells * sizeof *counts);
     for (unsigned o = 0; o < OWNERS; o++) {
-        struct table *t = NULL;
+        struct table *t CLEAN(table_free) = NULL;
         if (owner[o].batch == owner[hostile].batch)
             continue;
         assert_int_equal(rows_of(w, o, &t), ERR_OK);
         tabulate_marginal(t, clique, one);
         for (size_t i = 0; i < cells; i++)
             counts[i] += one[i];
-        table_free(&t);
     }
 }
 

@@ -192,8 +192,8 @@ static enum err sit(struct party *p, void *shared)
 
 static void at_desk(const char *method, const char *const *part, void (*ask)(struct three *g))
 {
-    struct support_study s;
-    struct bounds *bounds = NULL;
+    struct support_study s CLEAN(support_study_free);
+    struct bounds *bounds CLEAN(bounds_free) = NULL;
     struct desk d = {.s = &s, .ask = ask};
     assert_int_equal(
         support_study_new(
@@ -202,8 +202,6 @@ static void at_desk(const char *method, const char *const *part, void (*ask)(str
     assert_int_equal(bounds_new(&bounds, s.study, NULL), ERR_OK);
     d.bounds = bounds;
     assert_int_equal(three_run(1, sit, &d, NULL), ERR_OK);
-    bounds_free(&bounds);
-    support_study_free(&s);
 }
 
 /* `moved`: the most forms that a row moves. */
@@ -250,7 +248,7 @@ static void ask_products(struct three *g)
 {
     const struct workload *w = g->study->workload;
     const size_t codes = forms_codes(w), pairs = forms_pairs(w->one_ways);
-    struct ask r = {.kind = ASK_FORMS, .weights = 2 * codes};
+    struct ask r CLEAN(ask_clear) = {.kind = ASK_FORMS, .weights = 2 * codes};
     double cost;
     size_t forms;
     r.weight = memory_array(r.weights, sizeof *r.weight);
@@ -279,18 +277,17 @@ static void ask_products(struct three *g)
     r.weight[w->query[1].offset] = 1 << 16;
     assert_int_equal(prepare(g, &r, &cost, &forms, pairs),
                      g->bounds->counts.bits < 20 ? ERR_OK : ERR_REFUSED);
-    ask_clear(&r);
 }
 
 static void ask_other(struct three *g)
 {
     const struct workload *w = g->study->workload;
-    struct ask r = {.queries = 1,
-                    .query = memory_array(1, sizeof *r.query),
-                    .multiplier = 50000,
-                    .epsilon = 0.1,
-                    .sigma = 10};
-    struct engine_step step;
+    struct ask r CLEAN(ask_clear) = {.queries = 1,
+                                     .query = memory_array(1, sizeof *r.query),
+                                     .multiplier = 50000,
+                                     .epsilon = 0.1,
+                                     .sigma = 10};
+    struct engine_step step CLEAN(three_step_clear);
     r.kind = g->study->method == STUDY_COPULA ? ASK_SELECT : ASK_FORMS;
     r.weights = 2 * forms_codes(w);
     r.estimates = w->query[0].cells;
@@ -299,8 +296,6 @@ static void ask_other(struct three *g)
     assert_int_equal(three_prepare(g, &r, &step), ERR_REFUSED);
     r.kind = ASK_MEASURE;
     assert_int_equal(three_prepare(g, &r, &step), ERR_OK);
-    three_step_clear(&step);
-    ask_clear(&r);
 }
 
 /* What has not been counted cannot be measured. */

@@ -303,13 +303,13 @@ static unsigned naive_bits(const struct whole *w, const struct merges *m)
 {
     const struct workload *load = w->s.study->workload;
     const struct score_bounds *b = &w->bounds->counts;
-    uint32_t *child = memory_array(load->cells, sizeof *child);
-    uint32_t *merged = memory_array(load->cells, sizeof *merged);
+    uint32_t *child CLEAN(memory_release) = memory_array(load->cells, sizeof *child);
+    uint32_t *merged CLEAN(memory_release) = memory_array(load->cells, sizeof *merged);
     uint64_t most = 0;
     unsigned bits = 0;
     for (size_t q = 0; q < load->queries; q++) {
         const struct workload_query *query = &load->query[q], *parent = &load->query[query->parent];
-        uint64_t *full = memory_array(query->cells, sizeof *full);
+        uint64_t *full CLEAN(memory_release) = memory_array(query->cells, sizeof *full);
         clique_project(&parent->clique, &query->clique, w->s.study->domain, child);
         merges_index(m, &query->clique, merged);
         for (uint64_t i = 0; i < parent->cells; i++) {
@@ -317,12 +317,9 @@ static unsigned naive_bits(const struct whole *w, const struct merges *m)
             *cell += b->counts;
             most = *cell + b->rows > most ? *cell + b->rows : most;
         }
-        memory_free(&full);
     }
     while (most >> bits != 0)
         bits++;
-    memory_free(&child);
-    memory_free(&merged);
     return bits;
 }
 
