@@ -155,7 +155,7 @@ static enum err prepare_score(struct party *p, struct work *w)
 
 static enum err run_score(struct party *p, struct work *w)
 {
-    return score_l1(p, w->scores, w->counts, w->candidates);
+    return score_l1(p, w->scores, w->counts, w->candidates, SCORE_UNIT);
 }
 
 /* The scores of zeros are all the same: one number makes them differ. */

@@ -12,6 +12,9 @@
  *             both, four times the cost: a few last rounds then have most of the budget.) In either
  *             case, if what remains is at most twice the next round's cost, the next round is the
  *             last and takes it all: sigma = sqrt(1 / (2 * 0.9 remaining)), eps for 0.1 remaining.
+ *   sweeps    S sweeps, each of two rounds: the scores of all candidates, then a set of them. The
+ *             one-ways have 15 % of rho, sigma = sqrt(d / (2 * 0.15 rho)). Sweep i has i / (i + ... +
+ *             S) of what is left, of which its scores take a tenth. So the last takes all.
  *
  * rho is the budget of one row: the study's divided by k^2, for k rows a person.
  */
@@ -27,11 +30,12 @@
 struct schedule {
     enum accounting accounting;
     bool annealed;
+    unsigned sweeps;       /* S; 0: none */
     unsigned done;         /* rounds that have ended, not counting the one-ways */
-    unsigned most;         /* rounds at most: schedule_rounds_most() */
+    unsigned most;         /* rounds at most: schedule_rounds_most(), or 2 S */
     bool last;             /* the next round is the last */
     bool finished;         /* there is no next round */
-    double sigma, epsilon; /* of the next round */
+    double sigma, epsilon; /* of the next round; of sweeps, sigma of the one-ways */
 };
 
 /*
@@ -46,6 +50,13 @@ unsigned schedule_rounds_most(size_t one_ways, unsigned rounds, bool annealed);
  */
 struct schedule schedule_start(size_t one_ways, unsigned rounds, bool annealed, double rho,
                                enum accounting accounting);
+
+struct schedule schedule_sweeps(size_t one_ways, unsigned sweeps, double rho);
+/* Whether the next round of a sweep opens scores; what it takes of the rho that remains. */
+bool schedule_scores(const struct schedule *s);
+double schedule_sweep_rho(const struct schedule *s, double remaining);
+/* After such a round. */
+void schedule_swept(struct schedule *s);
 
 /* The largest epsilon that a round may have in a run that begins with this schedule. */
 double schedule_epsilon_most(const struct schedule *start);

@@ -15,6 +15,7 @@ struct aim_options method_aim(const struct study *s)
                                 .grows = s->late_join,
                                 .rounds = s->rounds,
                                 .annealed = s->annealed,
+                                .sweeps = s->sweeps,
                                 .accounting = s->accounting,
                                 .score = s->score,
                                 .model_bytes = (uint64_t)s->max_mib << 20,

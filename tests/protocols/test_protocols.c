@@ -134,6 +134,7 @@ static enum err play(struct party *p, void *shared)
     struct round *r = shared;
     static const uint8_t id[TAPE_ID_SIZE], seed[ARGMAX_SEED_SIZE];
     static const uint32_t measured[] = {4, 0, 3};
+    static const uint64_t times[] = {1000, 300, 70000};
     struct counts *counts CLEAN(counts_free) = NULL;
     struct tape tape;
     struct share64 scores, odd;
@@ -154,10 +155,10 @@ static enum err play(struct party *p, void *shared)
     three_put64(&r->gumbels, p, share64_view(tape.reel[TAPE_GUMBEL].samples, 0, QUERIES));
     three_put64(&r->gausses, p, share64_view(tape.reel[TAPE_GAUSS].samples, 0, 266));
     TRY(share64_new(&scores, QUERIES));
-    TRY(score_l1(p, scores, counts, candidates));
+    TRY(score_l1(p, scores, counts, candidates, SCORE_UNIT));
     TRY(open_ring64(p, OPEN_MASKED, scores, (uint64_t *)r->scores[p->index]));
     TRY(select_index(p, counts, &tape, &request, &r->index[p->index]));
-    TRY(measure_open(p, counts, &tape, measured, 3, 1000, r->noisy[p->index]));
+    TRY(measure_open(p, counts, &tape, measured, 3, times, r->noisy[p->index]));
     /* wiped where taken, and gone */
     if ((tape.reel[TAPE_GAUSS].samples.a[265] | tape.reel[TAPE_GAUSS].samples.b[265]) != 0 ||
         tape.reel[TAPE_GAUSS].next != 266)
@@ -197,6 +198,7 @@ TEST(select_and_measure_equal_plain_arithmetic)
         int64_t best = INT64_MIN;
         size_t winner = 0, at = 0;
         static const size_t measured[] = {4, 0, 3};
+        static const uint64_t times[] = {1000, 300, 70000};
         for (size_t q = 0; q < QUERIES; q++) {
             uint64_t left = (uint64_t)1 << (BITS + 1 + SCORE_BITS);
             r->multiplier[q] = 1000 + three_random(&s) % 100000;
@@ -234,7 +236,8 @@ TEST(select_and_measure_equal_plain_arithmetic)
             for (size_t j = 0; j < cells[measured[k]]; j++, at++) {
                 int64_t z = (int64_t)three_sum64(&r->gausses, at);
                 for (int party = 0; party < 3; party++)
-                    assert_int_equal(r->noisy[party][at], 1000 * r->counts[measured[k]][j] + z);
+                    assert_int_equal(r->noisy[party][at],
+                                     (int64_t)times[k] * r->counts[measured[k]][j] + z);
             }
         assert_int_equal(r->costs.opened_calls[OPEN_SELECTED_INDEX], 1);
         assert_int_equal(r->costs.opened_calls[OPEN_NOISY_MARGINAL], 1);
@@ -263,13 +266,13 @@ static enum err over_the_bound(struct party *p, void *shared)
     r->noisy[p->index][0] = 0;
     uint64_t estimate[64] = {((uint64_t)1 << (BITS + SCORE_BITS)) + 1};
     struct score_candidate bad = {2, estimate};
-    cell = score_l1(p, score, counts, &bad);
+    cell = score_l1(p, score, counts, &bad, SCORE_UNIT);
     for (int j = 0; j < 3; j++)
         estimate[j] = (uint64_t)1 << (BITS + SCORE_BITS);
-    sum = score_l1(p, score, counts, &bad);
-    unknown = score_l1(p, score, counts, &none);
+    sum = score_l1(p, score, counts, &bad, SCORE_UNIT);
+    unknown = score_l1(p, score, counts, &none, SCORE_UNIT);
     p->log = log;
-    TRY(score_l1(p, score, counts, &one));
+    TRY(score_l1(p, score, counts, &one, SCORE_UNIT));
     share64_free(&score);
     counts_free(&counts);
     return cell == ERR_REFUSED && sum == ERR_REFUSED && unknown == ERR_REFUSED ? ERR_OK
@@ -438,6 +441,7 @@ static enum err select_of_many(struct party *p, void *shared)
     struct counts *counts CLEAN(counts_free) = NULL;
     struct share64 x;
     struct tape tape;
+    const uint64_t m = 1000;
     int64_t value;
     for (size_t q = 0; q < MANY; q++) {
         candidates[q] = (struct score_candidate){q, &c->estimate[q]};
@@ -454,7 +458,7 @@ static enum err select_of_many(struct party *p, void *shared)
     TRY(tape_reserve(p, &tape, TAPE_GAUSS, 1));
     c->rounds[p->index] = net_rounds(p->net);
     TRY(select_index(p, counts, &tape, &request, &c->index[p->index]));
-    TRY(measure_open(p, counts, &tape, &(uint32_t){(uint32_t)c->index[p->index]}, 1, 1000, &value));
+    TRY(measure_open(p, counts, &tape, &(uint32_t){(uint32_t)c->index[p->index]}, 1, &m, &value));
     c->rounds[p->index] = net_rounds(p->net) - c->rounds[p->index];
     tape_free(&tape);
     share64_free(&x);

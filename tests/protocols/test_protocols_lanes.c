@@ -114,7 +114,7 @@ static enum err score_all(struct party *p, void *shared)
     if (e == ERR_OK)
         e = make_counts(p, s, &counts);
     if (e == ERR_OK)
-        e = score_l1(p, out, counts, candidates);
+        e = score_l1(p, out, counts, candidates, SCORE_UNIT);
     if (e == ERR_OK)
         three_put64(&s->out, p, out);
     return e;

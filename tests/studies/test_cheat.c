@@ -212,7 +212,7 @@ enum err __wrap_check_coin(struct party *p, struct prg **weights)
 /* Leaves when it has all parts of what is opened; for a false index, when it has the index. */
 __typeof__(measure_open) __real_measure_open, __wrap_measure_open;
 enum err __wrap_measure_open(struct party *p, const struct counts *counts, struct tape *tape,
-                             const uint32_t *queries, size_t n, uint64_t multiplier,
+                             const uint32_t *queries, size_t n, const uint64_t *multiplier,
                              int64_t *values)
 {
     if (net_phase(p->net) == NET_MEASURE && n == 1 &&

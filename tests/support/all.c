@@ -179,7 +179,7 @@ static enum err all_cached(struct party *p, struct all_secrets *s)
         c[i] = i % 4000 << CACHED_GRID;
     if (e == ERR_OK) {
         const struct cached_span span = {0, s->n, c};
-        e = cached_distance(p, share64_view(s->out, 0, 1), cached, &span);
+        e = cached_distance(p, share64_view(s->out, 0, 1), cached, &span, 1 << CACHED_GRID);
     }
     return e;
 }

@@ -70,6 +70,7 @@ struct three_step {
     struct three_scope scope;     /* borrowed, until the next step is prepared */
     size_t noise[TAPE_KINDS];     /* that it may take from the tape: Gaussians for all cells */
     struct select_request select; /* its candidates are owned; the seed comes later */
+    uint64_t *multiplier;         /* of each marginal that is measured; owned */
 };
 static inline struct three_step *three_step(const struct engine_step *step)
 {

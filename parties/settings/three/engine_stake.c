@@ -104,7 +104,7 @@ enum err three_return_stake(void *self, void *stake)
 bool three_is_unfinished(const struct engine_step *s)
 {
     const struct three_step *own = three_step(s);
-    return s->ask->kind == ASK_SELECT && !counts_finished(own->scope.counts, own->select.squared);
+    return ask_estimates(s->ask) && !counts_finished(own->scope.counts, own->select.squared);
 }
 
 static enum err digest_step(const struct engine_step *s, uint8_t digest[REQUEST_DIGEST_SIZE])
@@ -121,7 +121,7 @@ static enum err digest_step(const struct engine_step *s, uint8_t digest[REQUEST_
     bytes_put_u32(&b, select->shift);
     bytes_put_u32(&b, select->width);
     bytes_put_u8(&b, three_is_unfinished(s)); /* else masks would be those of different messages */
-    for (size_t k = 0; k < select->candidates; k++) {
+    for (size_t k = 0; select->multiplier != NULL && k < select->candidates; k++) {
         bytes_put_u64(&b, select->multiplier[k]);
         bytes_put_u64(&b, select->penalty[k]);
     }

@@ -219,7 +219,7 @@ static enum err select_and_measure(struct party *p, struct play *play, struct st
     if (p->index == 0)
         play->between = net_rounds(p->net);
     bytes_put_u64(&play->opened[p->index], index);
-    TRY(measure_open(p, s->counts, &s->tape, measured, 2, 1 << 10, values));
+    TRY(measure_open(p, s->counts, &s->tape, measured, 2, (uint64_t[]){1 << 10, 1 << 10}, values));
     bytes_put(&play->opened[p->index], values, sizeof values);
     return ERR_OK;
 }
