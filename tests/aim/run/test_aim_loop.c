@@ -289,7 +289,7 @@ TEST(servers_would_accept_sweeps)
     for (unsigned k = 1; k <= 4; k++) {
         struct aim_options o = options_of(&s, 0.03 * k * k, 0);
         struct strict strict = {.stage = &s, .options = &o, .last_round = UINT32_MAX};
-        struct noise_source noise = {&strict, strict_gauss, strict_gumbel};
+        struct plaintext_noise noise = {&strict, strict_gauss, strict_gumbel};
         struct aim_backend backend = {.self = &strict, .ask = strict_ask};
         struct aim_result *result CLEAN(aim_result_free) = NULL;
         double error;
