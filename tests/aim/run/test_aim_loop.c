@@ -296,7 +296,7 @@ TEST(servers_would_accept_sweeps)
         o.sweeps = k;
         o.limits.epsilon_slack = 1;
         o.limits.rows_per_person = k;
-        random_seed_u64(&strict.random, k);
+        strict.random = random_of(k);
         assert_int_equal(ledger_new(&strict.ledger, &o.limits, NULL), ERR_OK);
         assert_int_equal(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL), ERR_OK);
         assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_OK);
