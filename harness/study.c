@@ -251,8 +251,6 @@ enum err support_table(struct table **t, const struct domain *d, size_t rows, ui
 enum err support_csv(const char *path, const struct domain *d, size_t rows, uint64_t seed)
 {
     struct table *t CLEAN(table_free) = NULL;
-    enum err e = support_table(&t, d, rows, seed);
-    if (e == ERR_OK)
-        e = table_write_csv(path, t, NULL, 1, NULL);
-    return e;
+    TRY(support_table(&t, d, rows, seed));
+    return table_write_csv(path, t, NULL, 1, NULL);
 }

@@ -58,10 +58,8 @@ static enum err run_one(struct party *p, void *shared)
 {
     const struct one *o = shared;
     struct all_secrets s CLEAN(secrets_free) = {0};
-    enum err e = secrets_new(p, &s, o->values, o->n, 5);
-    if (e == ERR_OK)
-        e = all_protocols[o->protocol].run(p, &s);
-    return e;
+    TRY(secrets_new(p, &s, o->values, o->n, 5));
+    return all_protocols[o->protocol].run(p, &s);
 }
 
 /* One word and part of another, no multiple of 64 or 3, and more than one tile. */
@@ -113,10 +111,8 @@ static enum err make_some(struct party *p, void *shared)
 {
     const struct making *m = shared;
     struct share64 out CLEAN(share64_free);
-    enum err e = share64_new(&out, m->n);
-    if (e == ERR_OK)
-        e = m->make(p, out);
-    return e;
+    TRY(share64_new(&out, m->n));
+    return m->make(p, out);
 }
 
 TEST(openings_and_noise_send_what_they_sent)

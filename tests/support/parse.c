@@ -41,8 +41,7 @@ enum err parse_text(struct fixture *f, const char *text, struct study **study)
 enum err parse_edit(struct fixture *f, const char *find, const char *replace, struct study **study)
 {
     struct bytes b CLEAN(bytes_clear) = edited(base_text, find, replace);
-    enum err e = parse_text(f, (const char *)b.data, study);
-    return e;
+    return parse_text(f, (const char *)b.data, study);
 }
 
 int setup(void **state)

@@ -207,16 +207,13 @@ enum err scene_send(struct scene *c, const struct identity *me, unsigned server,
     struct bytes message CLEAN(bytes_clear) = {0};
     struct reply reply = {0};
     const int64_t wait_ms = server == 2 ? 500 : 10000;
-    enum err e;
     assert_int_equal(netio_new(&netio, &quiet), ERR_OK);
     assert_int_equal(dials_new(&dial, netio, c->s.study, me, server, &quiet), ERR_OK);
     bytes_put_u8(&message, MESSAGE_UPLOAD);
     bytes_put(&message, c->s.study->terms.digest, 32);
     assert_int_equal(upload_write(part, server, false, &message), ERR_OK);
-    e = dials_ask(dial, &message, &reply, wait_ms, wait_ms);
-    if (e == ERR_OK)
-        e = reply.status;
-    return e;
+    TRY(dials_ask(dial, &message, &reply, wait_ms, wait_ms));
+    return reply.status;
 }
 
 /* --- persons ---------------------------------------------------------------------------------- */

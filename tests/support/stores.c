@@ -84,10 +84,8 @@ enum err stage_at(struct store *store, const struct store_round *r, unsigned pri
 {
     struct ledger *after CLEAN(ledger_free) = NULL;
     struct store_head head;
-    enum err e = ledger_after(store, price, &after, &head);
-    if (e == ERR_OK)
-        e = stage_with(store, r, after);
-    return e;
+    TRY(ledger_after(store, price, &after, &head));
+    return stage_with(store, r, after);
 }
 
 enum err stage(struct store *store, const struct store_round *r)

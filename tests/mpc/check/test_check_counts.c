@@ -144,14 +144,10 @@ static enum err make_noise(struct party *p, struct play *play,
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 out;
-    enum err e;
     TRY(party_share64(p, &out, play->n));
-    e = make(p, out);
-    if (e == ERR_OK)
-        e = record_prove(p);
-    if (e == ERR_OK)
-        e = open_and_note(p, play, out);
-    return e;
+    TRY(make(p, out));
+    TRY(record_prove(p));
+    return open_and_note(p, play, out);
 }
 
 static enum err gauss(struct party *p, struct play *play)
