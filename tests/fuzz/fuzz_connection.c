@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char sink[1024] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
-    struct bytes once = {0}, again CLEAN(bytes_clear) = {0};
+    struct bytes once CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
     bool secret, still;
     enum err e = connection_parse("f", data, size, &once, &secret, &log);
     if (e == ERR_OK) {
@@ -22,7 +22,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else if (strstr(sink, "error: f") == NULL) {
         abort();
     }
-    bytes_clear(&once);
     return 0;
 }
 

@@ -156,7 +156,7 @@ static enum err ask(struct three *g, struct ask *r, size_t *selected, int64_t *v
 {
     uint8_t seed[ARGMAX_SEED_SIZE] = {3};
     struct engine_step step;
-    struct tape range = {0};
+    struct tape range CLEAN(tape_free) = {0};
     size_t measured;
     enum err e;
     TRY(three_prepare(g, r, &step));
@@ -169,7 +169,6 @@ static enum err ask(struct three *g, struct ask *r, size_t *selected, int64_t *v
         e = three_measure(g, &step, &range, *selected, values, &measured);
     if (e == ERR_OK)
         e = range_return(&g->tape, &range);
-    tape_free(&range);
     three_step_clear(&step);
     return e;
 }

@@ -253,7 +253,7 @@ TEST(a_vector_that_does_not_fit_is_refused_for_good)
 TEST(an_id_is_taken_from_its_owner_alone)
 {
     struct scene *c = *state;
-    struct owner w, thief CLEAN(owner_free);
+    struct owner w CLEAN(owner_free), thief CLEAN(owner_free);
     owner_new(&w, c, 0, 0);
     owner_new(&thief, c, 1, 0);
     for (unsigned i = STUDY_SERVERS; i-- > 0;) { /* server 2 knows of it when the vector comes */
@@ -269,7 +269,6 @@ TEST(an_id_is_taken_from_its_owner_alone)
     }
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(withdraw(&w, c, i), ERR_OK);
-    owner_free(&w);
 }
 
 static enum err say_part(struct owner *w, uint64_t first, const uint8_t *p, size_t n)

@@ -273,16 +273,11 @@ void play_sweep(const char *name, const struct play *model, bool may_go_on)
 
 enum err play_and(struct party *p, struct play *play)
 {
-    struct planes x = {0}, y CLEAN(planes_free) = {0};
-    enum err e = planes_new(&x, 1, play->n);
-    if (e == ERR_OK)
-        e = planes_new(&y, 1, play->n);
-    if (e == ERR_OK)
-        e = bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&y));
-    if (e == ERR_OK)
-        e = play_open(p, play, &x);
-    planes_free(&x);
-    return e;
+    struct planes x CLEAN(planes_free) = {0}, y CLEAN(planes_free) = {0};
+    TRY(planes_new(&x, 1, play->n));
+    TRY(planes_new(&y, 1, play->n));
+    TRY(bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&y)));
+    return play_open(p, play, &x);
 }
 
 static word128 word_at(enum share_ring ring, const void *v, size_t i)

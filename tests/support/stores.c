@@ -56,13 +56,12 @@ struct store_round round_of(uint8_t run, uint32_t i)
 
 enum err stage_with(struct store *store, const struct store_round *r, const struct ledger *after)
 {
-    struct bytes noise = {0}, ids CLEAN(bytes_clear) = {0};
+    struct bytes noise CLEAN(bytes_clear) = {0}, ids CLEAN(bytes_clear) = {0};
     uint8_t next[32] = {0};
     enum err e;
     bytes_put(&noise, "these are the shares", 20);
     bytes_put(&ids, "0123456789abcdef", UPLOAD_ID_SIZE);
     e = store_stage(store, r, after, &ids, &noise, next);
-    bytes_clear(&noise);
     return e;
 }
 

@@ -47,7 +47,7 @@ enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts
                    struct log *log)
 {
     struct table *all = NULL, *t = NULL;
-    struct domain *own = NULL;
+    struct domain *own CLEAN(domain_free) = NULL;
     struct identity *me CLEAN(identity_free) = NULL;
     struct bytes packed CLEAN(bytes_clear) = {0};
     uint8_t secret[UPLOAD_SECRET_SIZE] = {1};
@@ -86,7 +86,6 @@ enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts
         e = central_append(w->all, all);
     table_free(&all);
     table_free(&t);
-    domain_free(&own);
     return e;
 }
 
@@ -247,8 +246,8 @@ enum err perform(struct seat *s, const struct ask *a, struct ask_told *told)
 {
     struct engine_step step;
     struct range_place place;
-    struct bytes kept = {0};
-    struct tape range = {0};
+    struct bytes kept CLEAN(bytes_clear) = {0};
+    struct tape range CLEAN(tape_free) = {0};
     enum err e;
     TRY(three_prepare(s->engine, a, &step));
     range_next(&s->engine->tape, three_step(&step)->noise, &place);
@@ -273,8 +272,6 @@ enum err perform(struct seat *s, const struct ask *a, struct ask_told *told)
         e = open_again(s, &step, &kept, &place, told);
     /* only these were used of the Gaussians that were ready for the largest candidate */
     s->w->used[TAPE_GAUSS][s->index] -= three_step(&step)->noise[TAPE_GAUSS] - told->values;
-    bytes_clear(&kept);
-    tape_free(&range);
     three_step_clear(&step);
     return e;
 }

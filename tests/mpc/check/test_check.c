@@ -20,7 +20,8 @@
 /* Sums in place, of one product and of several. */
 static enum err add(struct party *p, struct play *play)
 {
-    struct planes x = {0}, y = {0}, z CLEAN(planes_free) = {0};
+    struct planes x CLEAN(planes_free) = {0}, y CLEAN(planes_free) = {0},
+                    z CLEAN(planes_free) = {0};
     enum err e = three_share_planes(p, &x, three_values(), play->n, WIDTH, 3);
     if (e == ERR_OK)
         e = three_share_planes(p, &y, three_values() + 1, play->n, WIDTH, 4);
@@ -39,8 +40,6 @@ static enum err add(struct party *p, struct play *play)
         e = play_open(p, play, &z);
     if (e == ERR_OK)
         e = play_open(p, play, &y);
-    planes_free(&x);
-    planes_free(&y);
     return e;
 }
 
@@ -100,7 +99,7 @@ TEST(what_nobody_could_note_is_refused)
 /* Relations with zeros only, in all components: so only masks are sent. */
 static enum err nothing(struct party *p, struct play *play)
 {
-    struct planes x = {0}, y CLEAN(planes_free) = {0};
+    struct planes x CLEAN(planes_free) = {0}, y CLEAN(planes_free) = {0};
     enum err e = planes_new(&x, 1, play->n);
     if (e == ERR_OK)
         e = planes_new(&y, 1, play->n);
@@ -117,7 +116,6 @@ static enum err nothing(struct party *p, struct play *play)
         if (e == ERR_OK)
             e = p->recorder->calls->rode(p, true);
     }
-    planes_free(&x);
     return e;
 }
 

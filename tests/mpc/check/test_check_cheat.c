@@ -183,11 +183,11 @@ static struct play honest_run(size_t job, bool checked)
 TEST(a_check_changes_nothing_that_is_opened)
 {
     for (size_t k = 0; k < JOBS; k++) {
-        struct play plain = honest_run(k, false), checked CLEAN(play_free) = honest_run(k, true);
+        struct play plain CLEAN(play_free) = honest_run(k, false),
+                          checked CLEAN(play_free) = honest_run(k, true);
         for (unsigned s = 0; s < 3; s++)
             assert_true(play_opened_all(&checked, &plain, s));
         assert_int_equal(checked.rounds, plain.rounds + 6 + jobs[k].more);
-        play_free(&plain);
     }
 }
 

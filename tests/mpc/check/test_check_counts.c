@@ -300,7 +300,7 @@ static struct play model_of(size_t k)
 TEST(the_right_values_are_opened)
 {
     for (size_t k = 0; k < JOBS; k++) {
-        struct play plain = model_of(k), checked CLEAN(play_free) = model_of(k);
+        struct play plain CLEAN(play_free) = model_of(k), checked CLEAN(play_free) = model_of(k);
         plain.limits = NULL;
         play_run(&plain);
         play_run(&checked);
@@ -309,21 +309,20 @@ TEST(the_right_values_are_opened)
         if (checked.rounds != plain.rounds + jobs[k].more)
             fail_msg("%s: %lu rounds, not %lu and %lu", jobs[k].name, (unsigned long)checked.rounds,
                      (unsigned long)plain.rounds, (unsigned long)jobs[k].more);
-        play_free(&plain);
     }
 }
 
 TEST(a_selection_takes_six_rounds_more_and_a_measurement_none)
 {
     for (unsigned squared = 0; squared < 2; squared++) {
-        struct play plain = {.job = squared ? squares : distances, .cheat = NOBODY};
+        struct play plain CLEAN(play_free) = {.job = squared ? squares : distances,
+                                              .cheat = NOBODY};
         struct play checked CLEAN(play_free) = {
             .job = plain.job, .limits = &limits, .cheat = NOBODY};
         play_run(&plain);
         play_run(&checked);
         assert_int_equal(checked.between - checked.before, plain.between - plain.before + 6);
         assert_int_equal(checked.rounds - checked.between, plain.rounds - plain.between);
-        play_free(&plain);
     }
 }
 
@@ -372,7 +371,8 @@ static uint64_t bytes_between(const struct play *play, unsigned s, uint64_t from
 TEST(a_selection_sends_a_flush_more_and_an_opening_a_digest)
 {
     for (unsigned squared = 0; squared < 2; squared++) {
-        struct play plain = {.job = squared ? squares : distances, .cheat = NOBODY};
+        struct play plain CLEAN(play_free) = {.job = squared ? squares : distances,
+                                              .cheat = NOBODY};
         struct play checked CLEAN(play_free) = {
             .job = plain.job, .limits = &limits, .cheat = NOBODY};
         struct flush_cost flush = {.play = &checked};
@@ -386,7 +386,6 @@ TEST(a_selection_sends_a_flush_more_and_an_opening_a_digest)
             assert_int_equal(bytes_between(&checked, s, checked.between, checked.rounds),
                              bytes_between(&plain, s, plain.between, plain.rounds) + 32);
         }
-        play_free(&plain);
     }
 }
 

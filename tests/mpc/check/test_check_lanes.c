@@ -70,7 +70,7 @@ static enum err job(struct party *p, void *shared)
 {
     static const struct check_limits limits;
     struct bench *b = shared;
-    struct share64 x = {0}, out CLEAN(share64_free) = {0};
+    struct share64 x CLEAN(share64_free) = {0}, out CLEAN(share64_free) = {0};
     enum err e = b->checked ? check_new(p, &limits) : ERR_OK;
     if (e == ERR_OK)
         e = share64_new(&x, WORDS);
@@ -92,7 +92,6 @@ static enum err job(struct party *p, void *shared)
         e = ERR_FORMAT;
     if (p->index == 0)
         b->rounds = net_rounds(p->net);
-    share64_free(&x);
     return e;
 }
 

@@ -131,14 +131,10 @@ static enum err with_inputs(struct party *p, struct play *play,
                                             struct share64 y))
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    struct share64 x = {0}, y CLEAN(share64_free) = {0};
-    enum err e = three_share64(p, &x, three_values(), play->n, 5);
-    if (e == ERR_OK)
-        e = three_share64(p, &y, three_values() + 1, play->n, 6);
-    if (e == ERR_OK)
-        e = run(p, play, x, y);
-    share64_free(&x);
-    return e;
+    struct share64 x CLEAN(share64_free) = {0}, y CLEAN(share64_free) = {0};
+    TRY(three_share64(p, &x, three_values(), play->n, 5));
+    TRY(three_share64(p, &y, three_values() + 1, play->n, 6));
+    return run(p, play, x, y);
 }
 
 #define JOB(name)                                                                                  \

@@ -257,7 +257,7 @@ static unsigned bit_at(const struct bytes *b, size_t records, size_t plane, size
 TEST(an_upload_has_sorted_keys_and_is_that_of_the_same_rows_in_sql)
 {
     static const char *const part[] = {"    max_rows: 100\n    pad_to: 130\n", NULL, NULL};
-    struct support_study plain, s CLEAN(support_study_free);
+    struct support_study plain CLEAN(support_study_free), s CLEAN(support_study_free);
     struct bytes csv CLEAN(bytes_clear) = {0}, sql CLEAN(bytes_clear) = {0};
     char words[2000];
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_WARN};
@@ -293,7 +293,6 @@ TEST(an_upload_has_sorted_keys_and_is_that_of_the_same_rows_in_sql)
     assert_int_equal(pack_source(&s, false, NULL, &sql, &log), ERR_DATA);
     assert_non_null(strstr(words, "no column is named who, which should say whose a row is"));
     assert_int_equal(pack_source(&s, false, "pid,more", &sql, &log), ERR_USAGE);
-    support_study_free(&plain);
 }
 
 TEST(a_column_of_ones_own_makes_a_key_once)

@@ -109,17 +109,15 @@ static void open_folder(struct stage *c, unsigned i, const char *kind, struct st
 static void forge_debit(struct store *store, const struct ledger_limits *limits)
 {
     const struct store_round round = {.run = {9}};
-    struct ledger *ledger = NULL;
+    struct ledger *ledger CLEAN(ledger_free) = NULL;
     struct store_head head;
-    struct bytes noise = {0}, ids CLEAN(bytes_clear) = {0};
+    struct bytes noise CLEAN(bytes_clear) = {0}, ids CLEAN(bytes_clear) = {0};
     uint8_t next[32] = {0};
     bytes_put_string(&noise, "noise");
     bytes_extend(&ids, UPLOAD_ID_SIZE);
     assert_int_equal(store_ledger(store, limits, &ledger, &head), ERR_OK);
     assert_int_equal(store_stage(store, &round, ledger, &ids, &noise, next), ERR_OK);
     assert_int_equal(store_bind(store, &round, &(const struct vouchers){0}, &head), ERR_OK);
-    ledger_free(&ledger);
-    bytes_clear(&noise);
 }
 
 static void make_upload(struct stage *c)

@@ -347,8 +347,8 @@ TEST(large_marginals_have_no_records)
 {
     struct fixture *f = *state;
     struct study *s;
-    struct bytes b = edited(base_text, "attributes: [age, ward]",
-                            "attributes: [age, ward, a, b, c]");
+    struct bytes b CLEAN(bytes_clear) = edited(base_text, "attributes: [age, ward]",
+                                               "attributes: [age, ward, a, b, c]");
     struct bytes c CLEAN(bytes_clear) = edited(
         (const char *)b.data, "workload:",
         "  - {name: a, kind: integer, min: 0, max: 1}\n"
@@ -365,7 +365,6 @@ TEST(large_marginals_have_no_records)
     assert_non_null(strstr(f->sink,
                            "t.yaml:38:5: o1 cannot send records, since a marginal has more "
                            "than 4 attributes; use as: counts"));
-    bytes_clear(&b);
 }
 
 TEST(a_random_workload_is_the_same_for_its_seed)

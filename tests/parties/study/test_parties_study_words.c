@@ -137,8 +137,9 @@ TEST(columns_are_described)
         "Each of them must have 400 rows.", "row i of one belongs to row i of the others",
         "at least 1 of these 2"};
     struct fixture *f = *state;
-    struct bytes b = edited(base_text, "{name: o0, max_rows: 500",
-                            "{name: o0, batch: x, columns: [age, ward], rows: 400, max_rows: 500");
+    struct bytes b CLEAN(bytes_clear) = edited(
+        base_text, "{name: o0, max_rows: 500",
+        "{name: o0, batch: x, columns: [age, ward], rows: 400, max_rows: 500");
     struct bytes c CLEAN(bytes_clear) = edited(
         (const char *)b.data, "{name: o1, max_rows: 300",
         "{name: o1, batch: x, columns: [bmi, dose], rows: 400, max_rows: 500");
@@ -152,7 +153,6 @@ TEST(columns_are_described)
         if (strstr(text, said[i]) == NULL)
             fail_msg("does not say \"%s\":\n%s", said[i], text);
     free(text);
-    bytes_clear(&b);
 }
 
 TEST(the_reader_is_told_their_part)

@@ -335,7 +335,8 @@ TEST(one_wrong_word_stops_both)
     for (unsigned k = 0; k < 3; k++) {
         uint64_t round = rounds[k];
         const unsigned cheat = k;
-        struct play wrong = {.alter = alter, .self = &round}, again = {0};
+        struct play wrong CLEAN(play_free) = {.alter = alter, .self = &round},
+                          again CLEAN(play_free) = {0};
         struct watch w CLEAN(watch_free);
         watch_new(&w);
         play_as(&w, &wrong, cheat);
@@ -346,8 +347,6 @@ TEST(one_wrong_word_stops_both)
         again.alter = leave; /* whatever it does then */
         play_as(&w, &again, cheat);
         assert_int_equal(again.result[(cheat + 2) % 3], ERR_REFUSED);
-        play_free(&wrong);
-        play_free(&again);
     }
 }
 
