@@ -91,12 +91,9 @@ static enum err open_some(struct party *p, struct share64 x)
 {
     struct bits all = {x.a, x.b, 64 * x.n - 3};
     uint64_t *out CLEAN(memory_release) = memory_array(x.n + 1, sizeof *out);
-    enum err e = out == NULL ? ERR_NOMEM : party_random64(p, &x);
-    if (e == ERR_OK)
-        e = open_ring64(p, OPEN_NOISY_MARGINAL, x, out);
-    if (e == ERR_OK)
-        e = open_bits(p, OPEN_REJECT_BIT, all, out);
-    return e;
+    TRY(out == NULL ? ERR_NOMEM : party_random64(p, &x));
+    TRY(open_ring64(p, OPEN_NOISY_MARGINAL, x, out));
+    return open_bits(p, OPEN_REJECT_BIT, all, out);
 }
 
 static const struct making {
@@ -212,12 +209,9 @@ static enum err run_study(struct party *p, void *shared)
                                      .sigma = 20,
                                      .multiplier = 1 << 15};
     int64_t *values CLEAN(memory_release) = memory_array(workload->cells, sizeof *values);
-    enum err e = values == NULL || r.query == NULL || r.estimate == NULL ? ERR_NOMEM : ERR_OK;
-    if (e == ERR_OK)
-        e = load_engine(w, p, &g);
-    if (e == ERR_OK)
-        e = play_study(g, &r, values);
-    return e;
+    TRY(values == NULL || r.query == NULL || r.estimate == NULL ? ERR_NOMEM : ERR_OK);
+    TRY(load_engine(w, p, &g));
+    return play_study(g, &r, values);
 }
 
 static const char *const split[] = {

@@ -142,14 +142,12 @@ static enum err relay_make(void *self, size_t size, struct transport_message *m)
 static enum err relay_send(void *self, enum net_peer to, struct transport_message *m)
 {
     struct relay *r = self;
-    enum err e;
 
     if (to != r->to || m->size > 400)
         return transport_push(r->inner, to, m);
-    e = relay_bytes(r, m->data, m->size);
-    if (e == ERR_OK)
-        transport_drop(r->inner, m);
-    return e;
+    TRY(relay_bytes(r, m->data, m->size));
+    transport_drop(r->inner, m);
+    return ERR_OK;
 }
 
 static enum err relay_receive(void *self, enum net_peer from, struct transport_message *m)

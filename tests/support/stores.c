@@ -97,14 +97,14 @@ static enum err bind(struct store *store, const struct store_round *r,
 {
     struct ledger *ledger CLEAN(ledger_free) = NULL;
     struct store_head head;
-    enum err e = store_ledger(store, &limits, &ledger, &head);
-    return e == ERR_OK ? store_bind(store, r, vouchers, &head) : e;
+    TRY(store_ledger(store, &limits, &ledger, &head));
+    return store_bind(store, r, vouchers, &head);
 }
 
 enum err debit(struct store *store, const struct store_round *r, unsigned price)
 {
-    enum err e = stage_at(store, r, price);
-    return e == ERR_OK ? bind(store, r, &(const struct vouchers){0}) : e;
+    TRY(stage_at(store, r, price));
+    return bind(store, r, &(const struct vouchers){0});
 }
 
 void staged_head(struct store *store, uint8_t next[32])

@@ -5,10 +5,10 @@
 enum err rows_of(const struct whole *w, unsigned o, struct table **t)
 {
     unsigned first = (unsigned)w->s.study->owner[o].batch;
-    enum err e = support_table(t, w->s.study->domain, 300 + 500 * first, first);
-    if (e == ERR_OK && first != o)
+    TRY(support_table(t, w->s.study->domain, 300 + 500 * first, first));
+    if (first != o)
         (*t)->rows -= 40;
-    return e;
+    return ERR_OK;
 }
 
 /* Makes the rows' keys, and sorts them as `share` does. */
@@ -233,13 +233,12 @@ static enum err open_again(struct seat *s, struct engine_step *step, const struc
 {
     struct ask_told again CLEAN(told_clear) = {0};
     struct tape range CLEAN(tape_free) = {0};
-    enum err e = range_read(&range, place, s->engine->tape.noise, kept);
-    if (e == ERR_OK)
-        e = open_step(s, step, &range, &again);
-    if (e == ERR_OK && (again.values != told->values || again.selected != told->selected ||
-                        memcmp(again.value, told->value, told->values * sizeof *told->value) != 0))
-        e = ERR_MISMATCH;
-    return e;
+    TRY(range_read(&range, place, s->engine->tape.noise, kept));
+    TRY(open_step(s, step, &range, &again));
+    if (again.values != told->values || again.selected != told->selected ||
+        memcmp(again.value, told->value, told->values * sizeof *told->value) != 0)
+        return ERR_MISMATCH;
+    return ERR_OK;
 }
 
 enum err perform(struct seat *s, const struct ask *a, struct ask_told *told)

@@ -22,25 +22,17 @@ static enum err add(struct party *p, struct play *play)
 {
     struct planes x CLEAN(planes_free) = {0}, y CLEAN(planes_free) = {0},
                     z CLEAN(planes_free) = {0};
-    enum err e = three_share_planes(p, &x, three_values(), play->n, WIDTH, 3);
-    if (e == ERR_OK)
-        e = three_share_planes(p, &y, three_values() + 1, play->n, WIDTH, 4);
-    if (e == ERR_OK)
-        e = planes_new(&z, 1, play->n);
-    if (e == ERR_OK)
-        e = adder_add(p, y, &x, &y, false);
-    if (e == ERR_OK) {
-        const struct bits out = planes_flat(&z), a = planes_plane(&x, 1), b = planes_plane(&y, 2);
-        const struct move_term terms[3] = {bits_product_plus(out, a, b, planes_plane(&x, 3)),
-                                           bits_product(out, b, planes_plane(&y, 4)),
-                                           bits_product(out, a, a)};
-        e = bits_sums(p, terms, 1, 3);
-    }
-    if (e == ERR_OK)
-        e = play_open(p, play, &z);
-    if (e == ERR_OK)
-        e = play_open(p, play, &y);
-    return e;
+    TRY(three_share_planes(p, &x, three_values(), play->n, WIDTH, 3));
+    TRY(three_share_planes(p, &y, three_values() + 1, play->n, WIDTH, 4));
+    TRY(planes_new(&z, 1, play->n));
+    TRY(adder_add(p, y, &x, &y, false));
+    const struct bits out = planes_flat(&z), a = planes_plane(&x, 1), b = planes_plane(&y, 2);
+    const struct move_term terms[3] = {bits_product_plus(out, a, b, planes_plane(&x, 3)),
+                                       bits_product(out, b, planes_plane(&y, 4)),
+                                       bits_product(out, a, a)};
+    TRY(bits_sums(p, terms, 1, 3));
+    TRY(play_open(p, play, &z));
+    return play_open(p, play, &y);
 }
 
 TEST(what_is_opened_is_the_same)
@@ -76,15 +68,14 @@ static enum err numbers(struct party *p, struct play *play)
 {
     struct share64 x CLEAN(share64_free) = {0};
     struct move_known known = {.ring = RING_64, .n = 64};
-    enum err e = share64_new(&x, 64);
+    TRY(share64_new(&x, 64));
     (void)play;
     known.out = OPERAND(x);
     known.known = x.a;
-    if (e == ERR_OK && (move_known(p, &known) != ERR_MISUSE ||
-                        move_settle(p, RING_64, OPERAND(x), x.a, 64, NULL) != ERR_MISUSE ||
-                        net_rounds(p->net) != 0))
-        e = ERR_FORMAT;
-    return e;
+    if (move_known(p, &known) != ERR_MISUSE ||
+        move_settle(p, RING_64, OPERAND(x), x.a, 64, NULL) != ERR_MISUSE || net_rounds(p->net) != 0)
+        return ERR_FORMAT;
+    return ERR_OK;
 }
 
 TEST(what_nobody_could_note_is_refused)
@@ -158,16 +149,12 @@ static enum err open_with_more(struct party *p, struct play *play)
 {
     struct planes x CLEAN(planes_free) = {0};
     uint64_t out[2 * 3];
-    enum err e = planes_new(&x, 2, play->n);
-    if (e == ERR_OK) {
-        memset(x.a, 0xff, 2 * bits_words(play->n) * 8);
-        memset(x.b, 0xff, 2 * bits_words(play->n) * 8);
-        e = move_reveal(p, 0, &x, out);
-        x.width = 1;
-    }
-    if (e == ERR_OK)
-        e = play_open(p, play, &x);
-    return e;
+    TRY(planes_new(&x, 2, play->n));
+    memset(x.a, 0xff, 2 * bits_words(play->n) * 8);
+    memset(x.b, 0xff, 2 * bits_words(play->n) * 8);
+    TRY(move_reveal(p, 0, &x, out));
+    x.width = 1;
+    return play_open(p, play, &x);
 }
 
 TEST(lanes_past_the_end_do_not_leave)

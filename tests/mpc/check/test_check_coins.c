@@ -212,15 +212,13 @@ static enum err alike(struct party *p, struct play *play)
 {
     const uint8_t on = p->index == play->cheat;
     struct planes x CLEAN(planes_free) = {0};
-    enum err e = record_alike(p, &on, sizeof on);
+    TRY(record_alike(p, &on, sizeof on));
     assert_true(!party_proves(p) || !check_clean(p));
-    if (e == ERR_OK && play->n > 0)
-        e = planes_new(&x, 1, play->n);
-    if (e == ERR_OK && play->n > 0)
-        e = bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&x));
-    if (e == ERR_OK)
-        e = record_prove(p);
-    return e;
+    if (play->n > 0)
+        TRY(planes_new(&x, 1, play->n));
+    if (play->n > 0)
+        TRY(bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&x)));
+    return record_prove(p);
 }
 
 /* No message is wrong, and yet a flush sends nothing but its first coin, or nothing at all. */

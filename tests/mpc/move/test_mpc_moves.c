@@ -74,14 +74,12 @@ static enum err job(struct party *p, void *shared)
     struct run *r = shared;
     const struct party_tamper tamper = {.alter = alter, .self = r};
     struct all_secrets s CLEAN(secrets_free) = {0};
-    enum err e = secrets_new(p, &s, r->values, r->n, 5);
+    TRY(secrets_new(p, &s, r->values, r->n, 5));
     if (p->index == r->cheat)
         p->tamper = &tamper;
-    if (e == ERR_OK)
-        e = all_protocols[r->protocol].run(p, &s);
-    if (e == ERR_OK)
-        put_secrets(r, p, &s);
-    return e;
+    TRY(all_protocols[r->protocol].run(p, &s));
+    put_secrets(r, p, &s);
+    return ERR_OK;
 }
 
 static void run_free(struct run *r)
@@ -188,12 +186,10 @@ static enum err open_one(struct party *p, void *shared)
     const struct party_tamper tamper = {.alter = alter, .self = &o->run};
     uint64_t value = 42;
     struct share64 x CLEAN(share64_free);
-    enum err e = three_share64(p, &x, &value, 1, 3);
+    TRY(three_share64(p, &x, &value, 1, 3));
     if (p->index == o->run.cheat)
         p->tamper = &tamper;
-    if (e == ERR_OK)
-        e = open_ring64(p, OPEN_MASKED, x, &o->opened[p->index]);
-    return e;
+    return open_ring64(p, OPEN_MASKED, x, &o->opened[p->index]);
 }
 
 TEST(an_altered_opening_reaches_one_neighbour)
@@ -214,13 +210,12 @@ static enum err choose(struct party *p, void *shared)
     struct opening *o = shared;
     const struct party_tamper tamper = {.alter = alter, .self = &o->run};
     struct share64 x CLEAN(share64_free);
-    enum err e = three_share64(p, &x, values, 4, 3);
+    TRY(three_share64(p, &x, values, 4, 3));
     if (p->index == o->run.cheat)
         p->tamper = &tamper;
     p->log = NULL;
-    if (e == ERR_OK)
-        o->result[p->index] = argmax_open(p, x, 16, seed, &o->index[p->index]);
-    return e;
+    o->result[p->index] = argmax_open(p, x, 16, seed, &o->index[p->index]);
+    return ERR_OK;
 }
 
 /*

@@ -160,17 +160,13 @@ static enum err bits_to_numbers(struct party *p, const struct share64 *x, const 
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 narrow;
     struct share128 wide;
-    enum err e = ERR_OK;
     (void)x;
     TRY(party_share64(p, &narrow, N));
     TRY(party_share128(p, &wide, N));
-    e = convert_bit64(p, narrow, planes_plane(bits, 0));
-    if (e == ERR_OK)
-        e = convert_bit128(p, wide, planes_plane(bits, 1));
-    if (e == ERR_OK)
-        e = convert_bit16(p, (struct share16){(uint16_t *)narrow.a, (uint16_t *)narrow.b, N},
-                          planes_plane(bits, 1));
-    return e;
+    TRY(convert_bit64(p, narrow, planes_plane(bits, 0)));
+    TRY(convert_bit128(p, wide, planes_plane(bits, 1)));
+    return convert_bit16(p, (struct share16){(uint16_t *)narrow.a, (uint16_t *)narrow.b, N},
+                         planes_plane(bits, 1));
 }
 
 static enum err truncations(struct party *p, const struct share64 *x, const struct planes *bits)

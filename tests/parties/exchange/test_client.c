@@ -86,18 +86,15 @@ static enum err ask_and_keep(struct house *h, struct witness *witness, char *wor
     struct log log = {.buffer = words, .buffer_size = size, .level = LOG_ERROR};
     struct client *client CLEAN(client_free) = NULL;
     struct bytes request CLEAN(bytes_clear) = {0}, result CLEAN(bytes_clear) = {0};
-    enum err e;
     words[0] = '\0';
     bytes_put_string(&request, "any bytes do");
     assert_int_equal(client_new(&client, h->netio, h->s.study, h->analyst, h->run, &log), ERR_OK);
     if (witness != NULL)
         client_watch(client, witness);
-    e = client_result(client, &request, &result);
-    if (e == ERR_OK) {
-        assert_int_equal(result.size, sizeof opened);
-        assert_memory_equal(result.data, opened, sizeof opened);
-    }
-    return e;
+    TRY(client_result(client, &request, &result));
+    assert_int_equal(result.size, sizeof opened);
+    assert_memory_equal(result.data, opened, sizeof opened);
+    return ERR_OK;
 }
 
 static enum err ask(struct house *h, char *words, size_t size)

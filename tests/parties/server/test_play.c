@@ -289,8 +289,8 @@ static enum err listen_only(struct net *net, size_t values)
     uint64_t *part CLEAN(memory_release) = memory_array(2 * values, sizeof *part);
     const size_t size = values * sizeof *part;
     const struct net_round r = {.receive = {part, part + values}, .receive_size = {size, size}};
-    enum err e = part == NULL ? ERR_NOMEM : net_exchange(net, &r);
-    return e == ERR_OK ? ERR_PEER : e;
+    TRY(part == NULL ? ERR_NOMEM : net_exchange(net, &r));
+    return ERR_PEER;
 }
 
 static enum err owe(struct party *p)

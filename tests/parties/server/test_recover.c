@@ -154,17 +154,14 @@ static enum err answer(struct neighbour *n, const struct gate_client *to, const 
     bool lies = reader_u64(&in) == lie->of && lie->kind != TRUTH &&
                 (lie->who == BOTH || (lie->who == ONE) == (n->index == 1));
     struct bytes answer CLEAN(bytes_clear) = {0}, out CLEAN(bytes_clear) = {0};
-    enum err e = recover_answer(n->c->b.store[n->index], ask->data + 1, ask->size - 1, &answer);
+    TRY(recover_answer(n->c->b.store[n->index], ask->data + 1, ask->size - 1, &answer));
     if (lies && lie->of == 0 && lie->kind == CUT)
         answer.size--;
     else if (lies && lie->kind != REFUSAL)
         change(n->c, lie, &answer);
-    if (e == ERR_OK)
-        e = reply_write(MESSAGE_LEDGER, lies && lie->kind == REFUSAL ? ERR_REFUSED : ERR_OK, "",
-                        answer.data, answer.size, &out);
-    if (e == ERR_OK)
-        e = gate_reply(n->gate, to, out.data, out.size);
-    return e;
+    TRY(reply_write(MESSAGE_LEDGER, lies && lie->kind == REFUSAL ? ERR_REFUSED : ERR_OK, "",
+                    answer.data, answer.size, &out));
+    return gate_reply(n->gate, to, out.data, out.size);
 }
 
 static void *serve(void *arg)

@@ -28,10 +28,9 @@ static enum err tally_up(struct party *p, void *shared)
 {
     struct hostile *h = shared;
     struct three *g CLEAN(three_free) = NULL;
-    enum err e = load_engine(h->w, p, &g);
-    if (e == ERR_OK)
-        three_put64(&h->sums, p, g->tally.sums);
-    return e;
+    TRY(load_engine(h->w, p, &g));
+    three_put64(&h->sums, p, g->tally.sums);
+    return ERR_OK;
 }
 
 /* Owner o's upload, well formed, but with these bytes: all ones, or noise. */
