@@ -139,7 +139,7 @@ TEST(merges_that_a_study_does_not_permit_are_refused_in_words)
         bytes_put_u8(&caller.message, 0);
     assert_int_equal(request_write(&r, &caller.message), ERR_OK);
     assert_int_equal(support_call(&caller), ERR_REFUSED);
-    assert_non_null(strstr(caller.reply.text, "merges values that the study does not permit"));
+    support_says(caller.reply.text, "merges values that the study does not permit");
 }
 
 /* More than the worker can take: some are told so at once, and all get an answer. */
@@ -260,7 +260,7 @@ TEST(an_id_is_taken_from_its_owner_alone)
         assert_int_equal(upload_check(&thief.part[i], i, c->s.study->terms.digest), ERR_OK);
         say_upload(&thief, c, i);
         assert_int_equal(support_caller_hear(&thief.at[i]), ERR_DATA);
-        assert_non_null(strstr(thief.at[i].reply.text, "or is made for another owner"));
+        support_says(thief.at[i].reply.text, "or is made for another owner");
         say_upload(&w, c, i);
     }
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {

@@ -185,7 +185,7 @@ TEST(an_interrupted_run_says_how_to_go_on)
     assert_non_null(at);
     at += sizeof before - 1;
     at[strcspn(at, "\n")] = '\0';
-    assert_non_null(strstr(at, "--rounds=6"));
+    support_says(at, "--rounds=6");
     snprintf(command, sizeof command, "\"$TREFOIL\" %s > %s", at, file(&c, "again.log"));
     assert_int_equal(system(command), 0);
     assert_true(support_contains(file(&c, "again.log"), "\n6/200 "));

@@ -178,7 +178,7 @@ TEST(who_only_connects_takes_no_descriptors)
     scene_new(&c, &o, DESCRIPTORS);
     for (unsigned i = 0; i < IDLE; i++)
         fd[i] = connect_from_afar(port_of(&c, (enum study_port)(STUDY_CONTROL_PREV + i % 4)));
-    assert_non_null(strstr(support_ask(c.status, "GET /healthz", &answer), " 200 "));
+    support_says(support_ask(c.status, "GET /healthz", &answer), " 200 ");
     share_all(&c);
     assert_int_equal(support_wait(start_run(&c), 60), 0);
     assert_false(support_contains(file(&c, "run.log"), "trying again"));

@@ -365,7 +365,7 @@ TEST(sizes_are_refused_by_name)
     double counts[10000];
     assert_int_equal(model_plain(&m, d, pairs, 3, 299, &log), ERR_RANGE);
     assert_null(m);
-    assert_non_null(strstr(sink, "a0 x a1"));
+    support_says(sink, "a0 x a1");
     assert_int_equal(model_plain(&m, d, pairs, 3, 300, NULL), ERR_OK);
     assert_int_equal(model_cells(m), 300);
     assert_int_equal(model_cells_with(m, &inside), 300);
@@ -375,7 +375,7 @@ TEST(sizes_are_refused_by_name)
                      model_marginal_cells(m, &ends) > 300 ? ERR_RANGE : ERR_OK);
     sink[0] = '\0';
     assert_int_equal(model_marginal(m, &across, counts, &log), ERR_RANGE);
-    assert_non_null(strstr(sink, "a0 x a1 x a3"));
+    support_says(sink, "a0 x a1 x a3");
     assert_int_equal(model_fit(m, &x, 1, 1, &result, NULL), ERR_MISMATCH);
 }
 

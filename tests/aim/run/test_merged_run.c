@@ -278,9 +278,8 @@ TEST(the_runs_model_comes_again)
     aim(&g);
     assert_int_equal(file_read(path("result/measurements.json"), 1 << 20, &json, NULL), ERR_OK);
     bytes_put_u8(&json, 0);
-    support_says((const char *)json.data, "\"format\":\"trefoil-measurements-2\"");
-    support_says((const char *)json.data, "\"merged\":{\"age\":[0,1,2,3,3,");
-    support_says((const char *)json.data, "\"merged\":true");
+    EACH(support_says, (const char *)json.data, "\"format\":\"trefoil-measurements-2\"",
+         "\"merged\":{\"age\":[0,1,2,3,3,", "\"merged\":true");
     TREFOIL(&g, "refit", path("result"), "--out", path("again"));
     assert_int_equal(g.o.code, EXIT_OK);
     for (size_t i = 0; i < 4; i++)

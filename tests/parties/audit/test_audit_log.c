@@ -315,7 +315,7 @@ TEST(a_recovery_explains_lost_lines)
                    &(const struct audit_entry){.kind = AUDIT_RECOVERED, .from = 1, .to = 2}),
         ERR_OK);
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
-    assert_non_null(strstr(words, "was recovered since"));
+    support_says(words, "was recovered since");
 }
 
 /* --- logs whose chain holds, and which say what they should not ------------------------------- */
@@ -539,15 +539,15 @@ TEST(logs_that_do_not_belong_together_are_told)
         strstr(said, "servers 0 and 1 tell different things about NOISY_MARGINAL in round 3"));
     said[0] = '\0';
     assert_int_equal(audit_compare(f, 3, stdout, &log), ERR_DATA);
-    assert_non_null(strstr(said, "logs 1 and 3 are of different studies or servers"));
+    support_says(said, "logs 1 and 3 are of different studies or servers");
     said[0] = '\0';
     assert_int_equal(audit_is_of(f[2], b.s.study, &log), ERR_MISMATCH);
-    assert_non_null(strstr(said, "the log of server 2 is not of this study's terms and servers"));
+    support_says(said, "the log of server 2 is not of this study's terms and servers");
     audit_file_free(&f[2]);
     f[2] = f[1];
     said[0] = '\0';
     assert_int_equal(audit_compare(f, 3, stdout, &log), ERR_DATA);
-    assert_non_null(strstr(said, "logs 2 and 3 are both of server 1"));
+    support_says(said, "logs 2 and 3 are both of server 1");
     audit_file_free(&f[0]);
     audit_file_free(&f[1]);
 }
@@ -576,7 +576,7 @@ TEST(openings_are_described)
     audit_describe(&f, 1, out);
     fclose(out);
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
-        assert_non_null(strstr(words, reasons[i][1]));
+        support_says(words, reasons[i][1]);
 }
 
 static size_t times(const char *words, const char *text)
@@ -821,7 +821,7 @@ TEST(a_line_that_is_not_written_whole_is_taken_back)
         ERR_SYSTEM);
     quiet.buffer = NULL;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    assert_non_null(strstr(said, "audit.log: File too large; nothing is opened without it"));
+    support_says(said, "audit.log: File too large; nothing is opened without it");
     signal(SIGXFSZ, handler);
     open_one(&b, 0, 0, "NOISY_MARGINAL");
     assert_int_equal(compare(&b, 1, words, sizeof words), ERR_OK);
@@ -855,6 +855,6 @@ TEST(what_is_no_file_is_no_log)
     quiet.buffer_size = sizeof said;
     assert_int_equal(open_log(&b, 0), ERR_SYSTEM);
     quiet.buffer = NULL;
-    assert_non_null(strstr(said, "audit.log: Is a directory"));
+    support_says(said, "audit.log: Is a directory");
     assert_int_equal(rmdir(path), 0);
 }

@@ -61,8 +61,7 @@ TEST(the_runs_model_comes_again)
     assert_true(support_same_files(path("result/model"), path("again/model")));
     assert_false(file_is_there(path("again/errors")));
     TREFOIL(&g, "query", path("again"), "SELECT COUNT(*) FROM t");
-    support_says(g.o.err, "no intervals");
-    support_says(g.o.err, "trefoil refit");
+    EACH(support_says, g.o.err, "no intervals", "trefoil refit");
 }
 
 /* Next to the numbers, with what they rest on. */
@@ -91,9 +90,7 @@ TEST(answers_have_intervals)
     support_says(g.o.out, "COUNT(*),COUNT(*) low,COUNT(*) high,MODE(ward),MODE(ward) low,");
     support_says(g.o.out, ",rows,together\n");
     TREFOIL(&g, "query", path("result"), text, "--level", "0.9");
-    support_says(g.o.out, "90 %");
-    support_says(g.o.out, " to ");
-    support_says(g.o.out, "agree");
+    EACH(support_says, g.o.out, "90 %", " to ", "agree");
     TREFOIL(&g, "query", path("result"),
             "SELECT COUNT(*) FROM t WHERE age > 3 AND sex = 'm' AND died = "
             "'yes' AND ward = 'a'");
@@ -281,8 +278,7 @@ TEST(bad_files_name_their_field)
                                  (const char *const[]){cases[i].find, cases[i].put, NULL}));
         TREFOIL(&g, "refit", path("result"), "--out", path("again"));
         assert_int_equal(g.o.code, EXIT_BAD_DATA);
-        support_says(g.o.err, "measurements.json");
-        support_says(g.o.err, cases[i].words);
+        EACH(support_says, g.o.err, "measurements.json", cases[i].words);
         assert_false(file_is_there(path("again")));
     }
 }
@@ -295,8 +291,7 @@ TEST(mistakes_are_answered)
     stage_new(&g, NULL);
     refit_impossible(&g, unknown);
     assert_int_equal(g.o.code, EXIT_CONFIG);
-    support_says(g.o.err, "z.yaml:2:14: ");
-    support_says(g.o.err, "wart");
+    EACH(support_says, g.o.err, "z.yaml:2:14: ", "wart");
     TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--impossible", g.s.path);
     assert_int_equal(g.o.code, EXIT_CONFIG);
     support_says(g.o.err, "impossible");

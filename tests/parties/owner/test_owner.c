@@ -497,17 +497,14 @@ TEST(what_is_held_is_told_in_words)
     }
     server_status_describe(out, s.study, status);
     fclose(out);
-    support_says(words, "Server 0, s0: roster 1; no run has begun");
-    support_says(words, "Server 1, s1: roster 2 (this file has another); no run has begun");
-    support_says(words,
-                 "o0                   the servers hold different uploads: run share --replace");
-    support_says(words, "o1                   incomplete\n");
-    support_says(words, "    server 0 (s0) has deleted it: withdrawn\n");
-    support_says(words, "    server 1 (s1) has 5000 bytes of it\n");
-    support_says(words, "    server 2 (s2) waits until server 1 has passed it on\n");
-    support_says(words, "o2                   nothing yet\n");
-    support_says(words, "retain_days were over on 2001-10-09");
-    support_says(words, "A run leaves out what is not alike and complete");
+    EACH(support_says, words, "Server 0, s0: roster 1; no run has begun",
+         "Server 1, s1: roster 2 (this file has another); no run has begun",
+         "o0                   the servers hold different uploads: run share --replace",
+         "o1                   incomplete\n", "    server 0 (s0) has deleted it: withdrawn\n",
+         "    server 1 (s1) has 5000 bytes of it\n",
+         "    server 2 (s2) waits until server 1 has passed it on\n",
+         "o2                   nothing yet\n", "retain_days were over on 2001-10-09",
+         "A run leaves out what is not alike and complete");
     for (const char *line = words; *line != '\0'; line += strcspn(line, "\n") + 1)
         assert_true(strcspn(line, "\n") <= 80);
 }

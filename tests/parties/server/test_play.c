@@ -500,7 +500,7 @@ static void expect_unlike(const struct stage *c, unsigned who, enum err e)
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         assert_int_equal(c->result[i], e);
         assert_int_equal(c->openings[i], 0);
-        assert_non_null(strstr(c->words[i], named));
+        support_says(c->words[i], named);
     }
 }
 
@@ -736,7 +736,7 @@ TEST(wrong_counts_end_a_round_that_is_proved)
         for (unsigned i = 0; i < STUDY_SERVERS; i++) {
             assert_int_equal(c.result[i], ERR_CHEAT);
             assert_int_equal(c.openings[i], 0);
-            assert_non_null(strstr(c.words[i], "sent something that does not fit (phase select"));
+            support_says(c.words[i], "sent something that does not fit (phase select");
         }
     }
     play(&c, HONEST, 0); /* it pays for what nobody has opened */
@@ -1004,7 +1004,7 @@ TEST(a_debit_has_three_vouchers)
             assert_int_equal(debits(&c, i), 0);
             assert_int_equal(c.openings[i], 0);
             assert_true(c.result[i] != ERR_OK);
-            assert_non_null(strstr(c.words[i], says));
+            support_says(c.words[i], says);
         }
     }
     play(&c, HONEST, 0);
@@ -1151,7 +1151,7 @@ TEST(a_round_is_tried_a_few_times)
                     fail_msg("attempt %u, server %u: %s", k, i, error_text(c.result[i]));
         }
         assert_int_equal(indices, ROUND_ATTEMPTS - 1);
-        assert_non_null(strstr(c.words[who], "has tried it as often as it may"));
+        support_says(c.words[who], "has tried it as often as it may");
         play(&c, HONEST, 0);
         for (unsigned i = 0; i < STUDY_SERVERS; i++)
             assert_int_equal(c.result[i], ERR_LOST);

@@ -45,7 +45,7 @@ TEST(the_description_says_what_matters)
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
         if (strstr(text, said[i]) == NULL)
             fail_msg("does not say \"%s\":\n%s", said[i], text);
-    assert_non_null(strstr(text, study_fingerprint(f->base).text));
+    support_says(text, study_fingerprint(f->base).text);
     assert_null(strstr(text, "You are"));
     for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
         assert_in_range(strcspn(line, "\n"), 0, 100);
@@ -106,10 +106,10 @@ TEST(what_may_be_said_besides)
                                 &s),
                      ERR_OK);
     text = description(s, NULL);
-    assert_non_null(strstr(text, "Impossible, by public knowledge"));
-    assert_non_null(strstr(text, "  age x ward: 2 of 40 combinations\n"));
-    assert_non_null(strstr(text, "Then it chooses and\n  measures at most 64 more,"));
-    assert_non_null(strstr(text, "the one with the largest sum of squared errors"));
+    support_says(text, "Impossible, by public knowledge");
+    support_says(text, "  age x ward: 2 of 40 combinations\n");
+    support_says(text, "Then it chooses and\n  measures at most 64 more,");
+    support_says(text, "the one with the largest sum of squared errors");
     assert_non_null(
         strstr(text, "(security: abort). If one departs\n  from the protocol, the run"));
     assert_null(strstr(text, "ranks"));
@@ -126,7 +126,7 @@ TEST(a_servers_other_machines_are_described)
         parse_edit(*state, "tcp://here:7100", "tcp://here:7100, ranks: [calc1, calc2]", &s),
         ERR_OK);
     text = description(s, NULL);
-    assert_non_null(strstr(text, "ranks calc1, calc2\n"));
+    support_says(text, "ranks calc1, calc2\n");
     free(text);
 }
 
@@ -167,7 +167,7 @@ TEST(the_reader_is_told_their_part)
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *text = description(f->base, &f->identity[cases[i].key]->public);
-        assert_non_null(strstr(text, cases[i].said));
+        support_says(text, cases[i].said);
         free(text);
     }
 }
@@ -229,12 +229,12 @@ TEST(the_demos_data_need_a_folder)
     struct fixture *f = *state;
     char folder[FILE_PATH] = "/";
     assert_int_equal(demo_data_write("/nowhere/demo", DEMO_SEED, &f->log), ERR_SYSTEM);
-    assert_non_null(strstr(f->sink, "cannot make the folder /nowhere/demo"));
+    support_says(f->sink, "cannot make the folder /nowhere/demo");
     f->sink[0] = '\0';
     for (size_t i = 1; i < FILE_PATH - 6; i++)
         folder[i] = i % 2 == 1 ? '.' : '/';
     assert_int_equal(demo_data_write(folder, DEMO_SEED, &f->log), ERR_SYSTEM);
-    assert_non_null(strstr(f->sink, "this path is too long: /./"));
+    support_says(f->sink, "this path is too long: /./");
 }
 
 TEST(the_demos_data_hang_on_their_seed_alone)

@@ -200,11 +200,9 @@ TEST(what_is_not_answered_well_is_said)
     expect_summary(out, study, list, count);
     expect_table(out, study, list, count);
     fclose(out);
-    assert_non_null(strstr(text, "Questions: 3, of q.sql"));
-    assert_non_null(strstr(text, "1 for which no marginal has all columns"));
+    EACH(support_says, text, "Questions: 3, of q.sql", "1 for which no marginal has all columns");
     assert_non_null(
         strstr(text, "    apart        SELECT COUNT(*) FROM t WHERE sex = 'f' AND age"));
-    assert_non_null(strstr(text, "age = 3 AND"));
-    assert_non_null(strstr(text, "1 more have no marginal of all their columns"));
+    EACH(support_says, text, "age = 3 AND", "1 more have no marginal of all their columns");
     free(text);
 }

@@ -112,7 +112,7 @@ TEST(a_block_that_was_altered_or_moved_is_refused_once)
                                           name_of(TAPE_GAUSS, 0), &noise),
                          ERR_AUTH);
         quiet.buffer = NULL;
-        assert_non_null(strstr(words, "find out who writes to the server's folder"));
+        support_says(words, "find out who writes to the server's folder");
         assert_int_equal(count_of(b.store[0], TAPE_GAUSS) + count_of(b.store[0], TAPE_GUMBEL), 0);
     }
 }

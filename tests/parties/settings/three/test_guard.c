@@ -110,7 +110,7 @@ TEST(tries_are_counted_on_disk)
     assert_int_equal(g.begin(g.self), ERR_REFUSED);
     expect(&w, 0, STORE_GUARD_TRIES + 1, STORE_GUARD_TRIES, false);
     assert_int_equal(guard_allows(&w.guard[0], &log), ERR_REFUSED);
-    assert_non_null(strstr(words, "because too many checks were broken off before they ended"));
+    support_says(words, "because too many checks were broken off before they ended");
 }
 
 /* It does not matter which of them is left: the session ends for all. */
@@ -220,8 +220,8 @@ TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
     assert_int_equal(g.begin(g.self), ERR_REFUSED);
     expect(&w, 1, 1, 1, true);
     assert_int_equal(guard_allows(&w.guard[1], &log), ERR_CHEAT);
-    assert_non_null(strstr(words, "because a check failed: another server departs"));
-    assert_non_null(strstr(words, "trefoil recover STUDY --key KEY --folder FOLDER --resume"));
+    support_says(words, "because a check failed: another server departs");
+    support_says(words, "trefoil recover STUDY --key KEY --folder FOLDER --resume");
     assert_int_equal(guard_lift(w.b.store[1], w.audit[1], &before), ERR_OK);
     assert_true(before.failed && before.begun == 1 && before.tries == 1);
     open_again(&w, 1);
@@ -416,8 +416,8 @@ static void expect_health(uint16_t port, const char *code, const char *words)
     struct bytes answer CLEAN(bytes_clear) = {0};
     const int fd = support_connect("127.0.0.1", port);
     assert_int_equal(write(fd, "GET /healthz HTTP/1.0\r\n\r\n", 25), 25);
-    assert_non_null(strstr(support_answer(fd, &answer), code));
-    assert_non_null(strstr((const char *)answer.data, words));
+    support_says(support_answer(fd, &answer), code);
+    support_says((const char *)answer.data, words);
 }
 
 /* A stopped server says so to analyst and operator, and goes on when the operator says so. */
