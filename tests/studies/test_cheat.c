@@ -354,9 +354,8 @@ static void start_cheat(struct scene *c, unsigned i, const struct lie *lie)
 static struct scene scene_with(unsigned cheat, const struct lie *lie, const char *noise,
                                const char *security)
 {
-    const struct support_options o = {
-        .owners = OWNERS, .rounds = 2, .noise = noise, .more = security};
-    struct scene c = scene_new(&o);
+    struct scene c = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 2, .noise = noise, .more = security));
     start_cheat(&c, cheat, lie);
     share_everything(&c);
     return c;
@@ -613,10 +612,10 @@ TEST(what_no_server_can_state_stops_no_server_that_proves_nothing)
  */
 static void ask_differently(bool hastily)
 {
-    const struct support_options o = {
-        .owners = OWNERS, .rounds = 2, .lanes = LANES, .more = "security: abort\nscore: l1\n"};
     const struct lie lie[STUDY_SERVERS] = {[LIAR] = {OTHER_LANE, NET_SELECT, NET_PREV, 0}};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .rounds = 2,
+                                                         .lanes = LANES,
+                                                         .more = "security: abort\nscore: l1\n"));
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         apart.still = true;
         apart.asked_otherwise = i == OTHER;
@@ -670,8 +669,7 @@ static struct scene scene_but_one(const struct support_options *o)
 TEST(late_rows_are_not_counted_where_a_check_fails)
 {
     static const struct lie lie = {ANYWHERE, NET_COMPUTE, NET_PREV, 0};
-    const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = JOIN};
-    struct scene c = scene_but_one(&o);
+    struct scene c = scene_but_one(OPTIONS(.owners = OWNERS, .rounds = 2, .more = JOIN));
     expect_code(run_to(&c, "1"), 0, file(&c, "run0.log"));
     start_cheat(&c, 1, &lie);
     expect_code(share_own(&c, OWNERS - 1), 0, file(&c, "share.log"));
@@ -691,9 +689,8 @@ TEST(late_rows_are_not_counted_where_a_check_fails)
 TEST(no_server_alone_has_late_rows_counted)
 {
     static const struct lie lie = {.place = LISTS};
-    const struct support_options o = {
-        .owners = OWNERS, .rounds = 2, .more = "security: abort\nmin_owners: 2\n"};
-    struct scene c = scene_but_one(&o);
+    struct scene c = scene_but_one(
+        OPTIONS(.owners = OWNERS, .rounds = 2, .more = "security: abort\nmin_owners: 2\n"));
     expect_code(run_to(&c, "1"), 0, file(&c, "run0.log"));
     start_cheat(&c, 1, &lie);
     expect_code(share_own(&c, OWNERS - 1), 0, file(&c, "share.log"));
@@ -713,8 +710,7 @@ TEST(no_server_alone_has_late_rows_counted)
 TEST(rows_between_rounds_are_not_counted_where_a_check_fails)
 {
     static const struct lie lie = {ANYWHERE, NET_COMPUTE, NET_PREV, 0};
-    const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = JOIN};
-    struct scene c = scene_but_one(&o);
+    struct scene c = scene_but_one(OPTIONS(.owners = OWNERS, .rounds = 2, .more = JOIN));
     late = &c;
     start_cheat(&c, 1, &lie);
     late = NULL;
@@ -735,12 +731,9 @@ TEST(sums_of_products_are_not_opened_where_a_check_fails)
     static const char *const records[] = {"    max_rows: 1000\n    as: records\n",
                                           "    max_rows: 2000\n    as: records\n",
                                           "    max_rows: 4000\n    as: records\n"};
-    const struct support_options o = {.owners = OWNERS,
-                                      .copula = "method: copula\n",
-                                      .part = records,
-                                      .lanes = LANES,
-                                      .more = "security: abort\n"};
-    struct scene c = scene_new(&o);
+    struct scene c = scene_new(OPTIONS(.owners = OWNERS, .copula = "method: copula\n",
+                                       .part = records, .lanes = LANES,
+                                       .more = "security: abort\n"));
     const char *const a[] = {"run",   c.s.path,         "--key", file(&c, "a.key"),
                              "--out", file(&c, "out0"), NULL};
     start_cheat(&c, 2, &lie);
@@ -762,9 +755,8 @@ TEST(sums_of_products_are_not_opened_where_a_check_fails)
 TEST(other_rows_of_a_person_are_not_counted_where_a_check_fails)
 {
     static const struct lie lie = {MERGING, NET_COMPUTE, NET_PREV, 0};
-    const struct support_options o = {
-        .owners = OWNERS, .rounds = 2, .enforce = 2, .more = "security: abort\n"};
-    struct scene c = scene_new(&o);
+    struct scene c = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 2, .enforce = 2, .more = "security: abort\n"));
     scene_name_persons(&c);
     start_cheat(&c, 0, &lie);
     share_everything(&c);
@@ -786,8 +778,7 @@ TEST(other_rows_of_a_person_are_not_counted_where_a_check_fails)
 TEST(noise_ahead_is_not_kept_where_a_check_fails)
 {
     static const struct lie lie = {CIRCLE, NET_NOISE, NET_PREV, 0};
-    const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = "security: abort\n"};
-    struct scene c = scene_new(&o);
+    struct scene c = scene_new(OPTIONS(.owners = OWNERS, .rounds = 2, .more = "security: abort\n"));
     for (unsigned k = 1; k <= STUDY_SERVERS; k++) {
         const unsigned i = k % STUDY_SERVERS; /* the cheat, which is 1, before anybody begins */
         c.s.ahead[i] = 1;
@@ -814,8 +805,7 @@ TEST(noise_ahead_is_not_kept_where_a_check_fails)
 TEST(a_session_is_no_round_that_is_lost)
 {
     static const struct lie lie = {.place = LOST_SESSION};
-    const struct support_options o = {.owners = OWNERS, .rounds = 2};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .rounds = 2));
     share_everything(&c);
     expect_code(run_to(&c, "1"), 0, file(&c, "run0.log"));
     start_cheat(&c, 1, &lie);
@@ -830,8 +820,8 @@ TEST(a_session_is_no_round_that_is_lost)
 /* Two lanes on each server; late uploads are counted. */
 TEST(a_study_of_honest_servers_goes_well)
 {
-    const struct support_options o = {.owners = OWNERS, .annealed = true, .lanes = 2, .more = JOIN};
-    struct scene c CLEAN(scene_free) = scene_but_one(&o);
+    struct scene c CLEAN(scene_free) = scene_but_one(
+        OPTIONS(.owners = OWNERS, .annealed = true, .lanes = 2, .more = JOIN));
     expect_code(run_to(&c, "1"), 0, file(&c, "run0.log"));
     expect_code(share_own(&c, OWNERS - 1), 0, file(&c, "share.log"));
     expect_code(run_to(&c, "3"), 0, file(&c, "run0.log"));

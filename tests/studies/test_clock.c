@@ -120,10 +120,9 @@ static int status(struct scene *c)
 TEST(a_study_goes_on_whatever_the_clocks_do)
 {
     static const int64_t jumps[] = {3600, -3600, 20 * YEAR, -20 * YEAR, 0};
-    const struct support_options o = {.owners = OWNERS, .rounds = 12, .epsilon = 8};
     struct scene c CLEAN(scene_free);
     pid_t run;
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = OWNERS, .rounds = 12, .epsilon = 8));
     start_all(&c);
     set_clock(&c, 0, YEAR);
     set_clock(&c, 1, -YEAR);
@@ -165,11 +164,10 @@ TEST(a_study_goes_on_whatever_the_clocks_do)
  */
 TEST(a_key_expires_by_the_servers_clock)
 {
-    const struct support_options o = {.owners = OWNERS};
     struct identity *old = NULL, *renewed = NULL;
     char was[IDENTITY_TEXT_SIZE], is[IDENTITY_TEXT_SIZE];
     struct scene c CLEAN(scene_free);
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = OWNERS));
     assert_int_equal(identity_load(&old, file(&c, "o0.key"), &quiet), ERR_OK);
     assert_int_equal(identity_renew(&renewed, old, date_today() + 30, &quiet), ERR_OK);
     assert_int_equal(identity_save(renewed, file(&c, "o0.key"), true, &quiet), ERR_OK);
@@ -190,11 +188,10 @@ TEST(a_key_expires_by_the_servers_clock)
 TEST(uploads_end_and_are_due_by_the_servers_clock)
 {
     char more[128];
-    const struct support_options o = {.owners = OWNERS, .more = "retain_days: 30\n"};
     struct scene c CLEAN(scene_free);
     const struct words_text until = date_text(date_now() + 10 * DAY);
     snprintf(more, sizeof more, "deadlines: {uploads: %s, ", until.text);
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = OWNERS, .more = "retain_days: 30\n"));
     assert_true(support_edit(c.s.path, file(&c, "new.yaml"),
                              (const char *const[]){"deadlines: {", more, NULL}));
     assert_int_equal(rename(file(&c, "new.yaml"), c.s.path), 0);

@@ -398,17 +398,15 @@ static void take_count(struct stage *c)
 
 static int stage_of(void **state, enum kind kind)
 {
-    const struct support_options o = {.owners = OWNERS,
-                                      .rounds = ROUNDS,
-                                      .domain = kind == COPULA ? NULL : many_ages,
-                                      .copula = kind == COPULA ? "method: copula\n" : NULL,
-                                      .more = kind == PROVED ? "security: abort\n" : NULL};
     struct stage *c = memory_array(1, sizeof *c);
     assert_non_null(c);
     c->kind = kind;
     c->ahead = kind == AHEAD ? "1" : "off";
     *state = c;
-    assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&c->s, &quiet, .owners = OWNERS, .rounds = ROUNDS,
+              .domain = kind == COPULA ? NULL : many_ages,
+              .copula = kind == COPULA ? "method: copula\n" : NULL,
+              .more = kind == PROVED ? "security: abort\n" : NULL);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         start(c, i);
         wait_ready(c, i);

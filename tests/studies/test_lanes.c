@@ -29,8 +29,8 @@ static void restart(struct scene *c, unsigned server, unsigned lanes)
 /* Server 0 could use three lanes, the others two. */
 TEST(servers_of_different_size_share_a_study)
 {
-    const struct support_options o = {.owners = OWNERS, .epsilon = 8, .lanes = 3};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .epsilon = 8, .lanes = 3));
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         expect_lanes(&c, i, 3);
     for (unsigned i = 1; i < STUDY_SERVERS; i++) {
@@ -45,8 +45,8 @@ TEST(servers_of_different_size_share_a_study)
 /* In the middle of a run, a server with two lanes ends; the one that comes back has one. */
 TEST(a_run_goes_on_with_other_lanes)
 {
-    const struct support_options o = {.owners = OWNERS, .epsilon = 8, .rounds = 3, .lanes = 2};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .epsilon = 8, .rounds = 3, .lanes = 2));
     pid_t run;
     share_everything(&c);
     run = start_study(&c, "a.key", 0);
@@ -113,8 +113,8 @@ TEST(a_lane_that_a_firewall_stops_is_named)
 {
     static const char words[] = "lane 1 does not get through: open the ports + 5 and + 6 of each "
                                 "server to the other two, or start one of them with --lanes 1";
-    const struct support_options o = {.owners = OWNERS, .round_s = support_slow(4), .lanes = 2};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .round_s = support_slow(4), .lanes = 2));
     pid_t firewall;
     share_everything(&c);
     assert_int_equal(support_stop(&c.server[0]), 0);
@@ -180,8 +180,8 @@ static uint16_t listen_elsewhere(int *fd)
 
 TEST(nobody_connects_to_a_host_that_is_not_in_the_study)
 {
-    const struct support_options o = {.owners = OWNERS, .round_s = 5, .lanes = 2};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .round_s = 5, .lanes = 2));
     struct pollfd trap = {.events = POLLIN};
     const uint16_t port = listen_elsewhere(&trap.fd);
     unsigned told = 0;
@@ -208,8 +208,7 @@ TEST(nobody_connects_to_a_host_that_is_not_in_the_study)
 TEST(lanes_without_ports_are_refused)
 {
     static const char *const wrong[] = {"0", "2", "17"};
-    const struct support_options o = {.owners = OWNERS};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS));
     for (size_t k = 0; k < 3; k++) {
         const char *const a[] = {"serve",    c.s.path,          "--key",   file(&c, "s0.key"),
                                  "--folder", file(&c, "other"), "--lanes", wrong[k],

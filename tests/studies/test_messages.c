@@ -24,9 +24,8 @@ struct scene {
 static int scene_new(void **state)
 {
     static struct scene c;
-    const struct support_options o = {
-        .owners = OWNERS, .round_s = support_slow(10), .connect_s = support_slow(5)};
-    assert_int_equal(support_study_new(&c.s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&c.s, &quiet, .owners = OWNERS, .round_s = support_slow(10),
+              .connect_s = support_slow(5));
     assert_true(support_serve_all(&c.s, c.s.path, c.server));
     *state = &c;
     return 0;

@@ -54,8 +54,7 @@ static void tables_that_do_not_fit_stay(struct scene *c)
 
 TEST(a_study_over_real_processes)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 3};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .rounds = 3));
     tables_that_do_not_fit_stay(&c);
     /* the run needs everybody; it says who is missing, and costs nothing */
     assert_int_equal(share_own(&c, 0), 0);
@@ -100,9 +99,8 @@ TEST(rows_and_columns_over_real_processes)
     static const char *const part[] = {
         "    max_rows: 900\n    batch: city\n    columns: [age, died]\n",
         "    max_rows: 900\n    batch: city\n    columns: [sex, ward, bmi]\n", NULL};
-    const struct support_options o = {
-        .owners = OWNERS, .rounds = 3, .part = part, .more = "min_owners: 2\n"};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 3, .part = part, .more = "min_owners: 2\n"));
     assert_int_equal(share_own(&c, 0), 0);
     assert_true(support_contains(file(&c, "share%u.log", 0), "rows of 2 columns, padded to 900"));
     /* two of three have uploaded, but the columns of one wait for the rest of their rows */
@@ -120,9 +118,8 @@ TEST(records_are_counted_with_counts)
 {
     static const char *const as[][OWNERS] = {{"records", "records", "records"},
                                              {"auto", "records", "counts"}};
-    const struct support_options o = {.owners = OWNERS, .rounds = 3};
     for (size_t k = 0; k < sizeof as / sizeof *as; k++) {
-        struct scene c CLEAN(scene_free) = scene_new(&o);
+        struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .rounds = 3));
         for (unsigned i = 0; i < OWNERS; i++) {
             assert_false(c.s.study->owner[i].records);
             EXPECT(0, file(&c, "share%u.log", i), 30, "share", c.s.path, file(&c, "o%u.csv", i),
@@ -145,8 +142,6 @@ TEST(more_owners_than_are_added_up_at_once)
     enum { MANY = 66, COLUMNS = 10 };
     const char *part[MANY];
     char domain[1024] = "domain:\n";
-    const struct support_options o = {
-        .owners = MANY, .rounds = 1, .epsilon = 8, .round_s = 60, .domain = domain, .part = part};
     struct scene c CLEAN(scene_free);
     if (getenv("TREFOIL_LONG") == NULL) {
         printf("# SKIP 66 owners: TREFOIL_LONG=1\n");
@@ -159,7 +154,8 @@ TEST(more_owners_than_are_added_up_at_once)
         snprintf(domain + n, sizeof domain - n, "  - {name: c%u, kind: integer, min: 0, max: 38}\n",
                  a);
     }
-    c = scene_new(&o);
+    c = scene_new(OPTIONS(.owners = MANY, .rounds = 1, .epsilon = 8, .round_s = 60,
+                          .domain = domain, .part = part));
     assert_true(MANY * study_upload_bytes(c.s.study, 0) > (8 << 20));
     for (unsigned i = 0; i < MANY; i++)
         assert_int_equal(share_own(&c, i), 0);
@@ -170,8 +166,8 @@ TEST(more_owners_than_are_added_up_at_once)
 
 TEST(a_run_begins_with_fewer_owners_where_the_study_says_so)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = "min_owners: 2\n"};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 2, .more = "min_owners: 2\n"));
     assert_int_equal(share_own(&c, 2), 0);
     assert_int_equal(run_study(&c, "a.key", 0), 1);
     assert_true(support_contains(file(&c, "run%u.log", 0), "1 of 3 owners' rows are here"));
@@ -225,13 +221,11 @@ static void tell_populations(struct scene *c, const struct table *some, const ch
 /* The third owner uploads in the middle of a run, which counts its rows from the next round on. */
 TEST(late_rows_join_a_run)
 {
-    const struct support_options o = {.owners = OWNERS,
-                                      .rounds = 300,
-                                      .epsilon = 8,
-                                      .more = "min_owners: 2\nlate_uploads: join\n"};
     const char *arguments[] = {"run", NULL, "--key", NULL, "--out", NULL, NULL};
     char letters[512] = "";
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 300, .epsilon = 8,
+                .more = "min_owners: 2\nlate_uploads: join\n"));
     struct table *some CLEAN(table_free) = NULL;
     size_t first, n;
     pid_t run;
@@ -291,11 +285,11 @@ TEST(adding_up_is_told_by_tiles)
 {
     static const char part[] = "    max_rows: 4000\n    pad_to: 12000000\n    as: records\n";
     const char *const parts[] = {part};
-    const struct support_options o = {
-        .owners = 1, .rounds = 1, .epsilon = 8, .connect_s = support_slow(5), .part = parts};
     static char said[1 << 16];
     unsigned shown = 0, percent = 0;
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = 1, .rounds = 1, .epsilon = 8,
+                                                         .connect_s = support_slow(5),
+                                                         .part = parts));
     assert_int_equal(share_own(&c, 0), 0);
     {
         const char *const a[] = {"trefoil",         "run",   c.s.path,        "--key",
@@ -313,11 +307,9 @@ TEST(adding_up_is_told_by_tiles)
 /* The third owner uploads while nobody runs: the first round that follows counts its rows. */
 TEST(late_rows_join_between_two_commands)
 {
-    const struct support_options o = {.owners = OWNERS,
-                                      .rounds = 4,
-                                      .epsilon = 35,
-                                      .more = "min_owners: 2\nlate_uploads: join\n"};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 4, .epsilon = 35,
+                .more = "min_owners: 2\nlate_uploads: join\n"));
     char letters[64] = "";
     struct table *all;
     assert_int_equal(share_own(&c, 0), 0);
@@ -345,11 +337,9 @@ TEST(late_rows_join_between_two_commands)
 /* A lost round is not played again, so it does not keep late rows from the next one. */
 TEST(late_rows_join_after_a_round_that_is_lost)
 {
-    const struct support_options o = {.owners = OWNERS,
-                                      .rounds = 4,
-                                      .epsilon = 35,
-                                      .more = "min_owners: 2\nlate_uploads: join\n"};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 4, .epsilon = 35,
+                .more = "min_owners: 2\nlate_uploads: join\n"));
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(share_own(&c, 1), 0);
     expect_code(support_wait(start_run_of(&c, "--rounds=1"), 30), 0, file(&c, "run.log"));
@@ -371,11 +361,9 @@ TEST(late_rows_join_after_a_round_that_is_lost)
  */
 TEST(late_rows_that_are_damaged_stop_no_run)
 {
-    const struct support_options o = {.owners = OWNERS,
-                                      .rounds = 15,
-                                      .epsilon = 8,
-                                      .more = "min_owners: 2\nlate_uploads: join\n"};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 15, .epsilon = 8,
+                .more = "min_owners: 2\nlate_uploads: join\n"));
     struct bytes log CLEAN(bytes_clear) = {0};
     unsigned stumbles = 0;
     pid_t run;
@@ -400,8 +388,7 @@ TEST(late_rows_that_are_damaged_stop_no_run)
 
 TEST(other_terms_are_named)
 {
-    const struct support_options o = {.owners = OWNERS};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS));
     char altered[SUPPORT_PATH];
     altered_study(&c, "rounds: 3", "rounds: 4", altered);
     /* an owner whose study differs by one value */

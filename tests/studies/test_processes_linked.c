@@ -106,15 +106,10 @@ static void begin(struct scene *c, size_t (*person)(unsigned owner, size_t row))
 /* Linked and looked at again in the session that goes on, for free: the same answer. */
 TEST(owners_are_linked_also_after_a_server_was_killed)
 {
-    const struct support_options o = {.owners = OWNERS,
-                                      .domain = SUPPORT_LINKED_DOMAIN,
-                                      .part = part,
-                                      .link = "{keep: o0, min_linked: 90, look: 0.05}",
-                                      .rounds = 10,
-                                      .epsilon = 8,
-                                      .lanes = 2,
-                                      .more = "security: abort\n"};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .domain = SUPPORT_LINKED_DOMAIN, .part = part,
+                .link = "{keep: o0, min_linked: 90, look: 0.05}", .rounds = 10, .epsilon = 8,
+                .lanes = 2, .more = "security: abort\n"));
     json_auto_t *linked = NULL;
     double rows;
     pid_t run;

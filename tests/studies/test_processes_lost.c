@@ -21,8 +21,7 @@
 
 TEST(a_dead_server_is_an_error_in_time_and_can_come_back)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 3};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .rounds = 3));
     share_everything(&c);
     support_kill(&c.server[2]);
     assert_int_equal(run_study(&c, "a.key", 0), 4);
@@ -53,13 +52,12 @@ static bool says(struct scene *c, unsigned server, const char *words)
  */
 TEST(a_server_killed_in_the_middle_of_a_run)
 {
-    const struct support_options o = {
-        .owners = OWNERS, .rounds = 40, .connect_s = 900, .round_s = 900, .epsilon = 8};
     struct scene c;
     for (unsigned victim = 0; victim < STUDY_SERVERS; victim++) {
         pid_t run;
         char words[64];
-        c = scene_new(&o);
+        c = scene_new(OPTIONS(.owners = OWNERS, .rounds = 40, .connect_s = 900, .round_s = 900,
+                              .epsilon = 8));
         share_everything(&c);
         run = start_run(&c, "out", NULL);
         assert_true(support_wait_for(file(&c, "out.log"), "\n5/40 ", 20));
@@ -89,8 +87,8 @@ TEST(a_server_killed_in_the_middle_of_a_run)
 /* One that hangs for less than the deadline is no loss. */
 TEST(a_server_that_hangs_for_a_moment_is_waited_for)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 40, .epsilon = 8};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 40, .epsilon = 8));
     pid_t run;
     share_everything(&c);
     run = start_run(&c, "out", NULL);
@@ -107,8 +105,8 @@ TEST(a_server_that_hangs_for_a_moment_is_waited_for)
 /* Nobody comes back: the run ends, and the same command continues it. */
 TEST(a_run_gives_up_and_goes_on_later)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 40, .epsilon = 8};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 40, .epsilon = 8));
     pid_t run;
     share_everything(&c);
     run = start_run(&c, "out", "--wait=1");
@@ -132,8 +130,7 @@ TEST(a_run_gives_up_and_goes_on_later)
 /* The analyst's program dies at once, wherever it is; and a run is done in parts. */
 TEST(a_run_is_killed_and_extended)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 12};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .rounds = 12));
     pid_t run;
     share_everything(&c);
     run = start_run(&c, "out", "--rounds=4");
@@ -163,11 +160,11 @@ TEST(a_run_is_killed_and_extended)
  */
 TEST(an_interrupted_run_says_how_to_go_on)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 200, .epsilon = 8};
     static const char before[] = "nothing that it spent is lost:\n  trefoil ";
     char command[4 * SUPPORT_PATH];
     struct bytes said CLEAN(bytes_clear) = {0};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 200, .epsilon = 8));
     char *at;
     pid_t run;
     share_everything(&c);
@@ -195,9 +192,8 @@ TEST(an_interrupted_run_says_how_to_go_on)
 /* A server that cannot start leaves no folder behind; one that runs logs the time of each event. */
 TEST(a_refused_server_leaves_nothing)
 {
-    const struct support_options o = {.owners = OWNERS};
     const int64_t begun = date_now();
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS));
     struct bytes said CLEAN(bytes_clear) = {0};
     char date[DATE_SIZE];
     int64_t when;
@@ -222,11 +218,11 @@ TEST(a_refused_server_leaves_nothing)
  */
 TEST(a_run_whose_folder_is_lost_goes_on)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 9, .connect_s = 3};
     static const char option[] = "--continue ";
     char text[64] = "--continue=";
     struct bytes words = {0};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 9, .connect_s = 3));
     const char *at;
     pid_t run;
     share_everything(&c);
@@ -303,8 +299,8 @@ static int recover(struct scene *c, unsigned i)
  */
 TEST(a_restored_server_is_refused_and_recovers)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 9, .more = "security: abort\n"};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 9, .more = "security: abort\n"));
     share_everything(&c);
     expect_code(support_wait(start_run(&c, "out", "--rounds=2"), 30), 0, file(&c, "out.log"));
     assert_int_equal(support_stop(&c.server[1]), 0);
@@ -374,8 +370,8 @@ static void mislead(struct scene *c, unsigned i)
  */
 TEST(ledgers_that_a_lie_has_forked_mend)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 3, .more = "security: abort\n"};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 3, .more = "security: abort\n"));
     share_everything(&c);
     expect_code(support_wait(start_run(&c, "out", "--rounds=1"), 30), 0, file(&c, "out.log"));
     for (unsigned i = 0; i < STUDY_SERVERS; i += 2) {
@@ -405,10 +401,10 @@ TEST(ledgers_that_a_lie_has_forked_mend)
 /* A run has counted an upload that the restored server never saw: it is not left out silently. */
 TEST(rows_that_a_restored_server_lacks_are_missed)
 {
-    const struct support_options o = {
-        .owners = OWNERS, .rounds = 6, .epsilon = 8, .more = "min_owners: 2\nlate_uploads: join\n"};
     for (unsigned victim = 0; victim < STUDY_SERVERS; victim++) {
-        struct scene c CLEAN(scene_free) = scene_new(&o);
+        struct scene c CLEAN(scene_free) = scene_new(
+            OPTIONS(.owners = OWNERS, .rounds = 6, .epsilon = 8,
+                    .more = "min_owners: 2\nlate_uploads: join\n"));
         char words[256];
         expect_code(share_own(&c, 0), 0, file(&c, "share0.log"));
         expect_code(share_own(&c, 1), 0, file(&c, "share1.log"));
@@ -467,8 +463,7 @@ static void start_doomed(struct scene *c, unsigned i, unsigned n)
  */
 TEST(a_round_that_a_server_has_lost_is_asked_anew)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 12};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .rounds = 12));
     bool debited = false;
     int code;
     share_everything(&c);
@@ -624,11 +619,9 @@ static unsigned how_often(const char *path, const char *text)
 
 TEST(a_hostile_owner_is_named_and_left_out)
 {
-    const struct support_options o = {.owners = OWNERS,
-                                      .rounds = 24,
-                                      .epsilon = 8,
-                                      .more = "min_owners: 2\nlate_uploads: join\n"};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 24, .epsilon = 8,
+                .more = "min_owners: 2\nlate_uploads: join\n"));
     what_an_owner_may_not_send_is_refused_by_name(&c);
     two_uploads_under_one_id(&c);
     assert_int_equal(share_own(&c, 0), 0);

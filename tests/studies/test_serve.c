@@ -171,8 +171,7 @@ static void wait_for_page(const struct house *h, unsigned server, const char *wo
 
 TEST(the_operator_sees_how_it_goes)
 {
-    const struct support_options o = {.owners = OWNERS};
-    struct house h CLEAN(house_free) = house_new(&o);
+    struct house h CLEAN(house_free) = house_new(OPTIONS(.owners = OWNERS));
     struct bytes answer CLEAN(bytes_clear) = {0};
     const char *text;
     start_all(&h);
@@ -232,9 +231,8 @@ TEST(the_operator_sees_how_it_goes)
 
 TEST(the_status_port_bears_what_comes)
 {
-    const struct support_options o = {.owners = 1};
     char long_line[40000];
-    struct house h CLEAN(house_free) = house_new(&o);
+    struct house h CLEAN(house_free) = house_new(OPTIONS(.owners = 1));
     struct bytes answer CLEAN(bytes_clear) = {0};
     int idle[40];
     start_all(&h);
@@ -283,8 +281,7 @@ TEST(wrong_addresses_are_usage)
         {"--status", "localhost:9100"},  {"--status", "1.2.3:70000"}, {"--listen", "127.0.0.1:0"},
         {"--listen", "127.0.0.1:65532"}, {"--listen", "[::1"},        {"--listen", ":7100"},
     };
-    const struct support_options o = {.owners = 1};
-    struct house h CLEAN(house_free) = house_new(&o);
+    struct house h CLEAN(house_free) = house_new(OPTIONS(.owners = 1));
     for (size_t k = 0; k < sizeof wrong / sizeof wrong[0]; k++) {
         EXPECT(2, file(&h, "server0.log"), 10, "serve", h.s.path, "--key", file(&h, "s0.key"),
                "--folder", file(&h, "server0"), wrong[k][0], wrong[k][1],
@@ -295,8 +292,7 @@ TEST(wrong_addresses_are_usage)
 /* Where a router passes ports on, a server listens elsewhere than others dial. */
 TEST(a_server_may_listen_elsewhere)
 {
-    const struct support_options o = {.owners = 1, .round_s = support_slow(5)};
-    struct house h CLEAN(house_free) = house_new(&o);
+    struct house h CLEAN(house_free) = house_new(OPTIONS(.owners = 1, .round_s = support_slow(5)));
     char listen[64], from[64], to[64];
     uint16_t elsewhere;
     elsewhere = support_ports(STUDY_PORTS);
@@ -355,8 +351,7 @@ static pid_t start_limited(struct house *h, unsigned i)
 TEST(keys_are_locked_or_the_operator_is_warned)
 {
     const bool may = geteuid() == 0 && prctl(PR_CAPBSET_READ, CAP_IPC_LOCK, 0, 0, 0) == 1;
-    const struct support_options o = {.owners = 1, .round_s = 1};
-    struct house h CLEAN(house_free) = house_new(&o);
+    struct house h CLEAN(house_free) = house_new(OPTIONS(.owners = 1, .round_s = 1));
     pid_t limited;
     start(&h, 0);
     assert_int_equal(kilobytes(h.server[0], "VmLck") >= kilobytes(h.server[0], "VmRSS"),
@@ -372,8 +367,7 @@ TEST(keys_are_locked_or_the_operator_is_warned)
 
 TEST(late_uploads_are_refused)
 {
-    const struct support_options o = {.owners = 1};
-    struct house h CLEAN(house_free) = house_new(&o);
+    struct house h CLEAN(house_free) = house_new(OPTIONS(.owners = 1));
     struct support_caller c CLEAN(support_caller_free);
     const char *late;
     late = altered(&h, "deadlines: {", "deadlines: {uploads: 2026-01-01T00:00:00Z, ");
@@ -424,8 +418,7 @@ static void ask_many(struct support_caller *c, unsigned *served, unsigned *refus
  */
 TEST(a_key_that_floods_is_slowed_and_others_are_served)
 {
-    const struct support_options o = {.owners = OWNERS};
-    struct house h CLEAN(house_free) = house_new(&o);
+    struct house h CLEAN(house_free) = house_new(OPTIONS(.owners = OWNERS));
     struct support_caller c CLEAN(support_caller_free);
     unsigned served = 0, refused = 0;
     pid_t other;
@@ -450,8 +443,7 @@ TEST(a_key_that_floods_is_slowed_and_others_are_served)
 
 TEST(an_upload_of_another_version_is_told_which_is_taken)
 {
-    const struct support_options o = {.owners = 1};
-    struct house h CLEAN(house_free) = house_new(&o);
+    struct house h CLEAN(house_free) = house_new(OPTIONS(.owners = 1));
     struct support_caller c CLEAN(support_caller_free);
     start_all(&h);
     support_caller_new(&c, &h.s, "o0.key", 1);
@@ -495,8 +487,7 @@ static void flip_byte(const char *path, long at)
 
 TEST(a_backup_of_a_running_server_comes_back)
 {
-    const struct support_options o = {.owners = OWNERS};
-    struct house h CLEAN(house_free) = house_new(&o);
+    struct house h CLEAN(house_free) = house_new(OPTIONS(.owners = OWNERS));
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
     assert_int_equal(share(&h, 1), 0);
@@ -537,8 +528,7 @@ TEST(a_backup_of_a_running_server_comes_back)
  */
 TEST(a_server_that_is_behind_is_refused)
 {
-    const struct support_options o = {.owners = 1};
-    struct house h CLEAN(house_free) = house_new(&o);
+    struct house h CLEAN(house_free) = house_new(OPTIONS(.owners = 1));
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
     assert_int_equal(two(&h, "backup", file(&h, "server1"), file(&h, "backup1")), 0);
@@ -622,9 +612,8 @@ static void exchange_folder(struct house *h, unsigned i, const char *away, const
 /* Only what both neighbours say is taken over; if they disagree, nothing is. */
 TEST(neighbours_that_disagree_recover_nobody)
 {
-    const struct support_options o = {
-        .owners = 1, .round_s = support_slow(10), .connect_s = support_slow(5)};
-    struct house h CLEAN(house_free) = house_new(&o);
+    struct house h CLEAN(house_free) = house_new(
+        OPTIONS(.owners = 1, .round_s = support_slow(10), .connect_s = support_slow(5)));
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
     for (unsigned i = 1; i < STUDY_SERVERS; i++)
@@ -702,8 +691,7 @@ static int check_statement(struct house *h, const char *study, const char *state
 
 TEST(what_is_purged_is_gone_and_signed_for)
 {
-    const struct support_options o = {.owners = 2};
-    struct house h CLEAN(house_free) = house_new(&o);
+    struct house h CLEAN(house_free) = house_new(OPTIONS(.owners = 2));
     struct bytes before CLEAN(bytes_clear) = {0}, after CLEAN(bytes_clear) = {0};
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
@@ -743,8 +731,7 @@ TEST(what_is_purged_is_gone_and_signed_for)
 
 TEST(nothing_is_purged_before_its_time)
 {
-    const struct support_options o = {.owners = 1, .more = "retain_days: 30\n"};
-    struct house h CLEAN(house_free) = house_new(&o);
+    struct house h CLEAN(house_free) = house_new(OPTIONS(.owners = 1, .more = "retain_days: 30\n"));
     struct bytes page = {0};
     const int64_t before = date_now();
     double due;

@@ -158,10 +158,9 @@ static void the_dry_run_says_what_the_receipt_is_of(struct scene *c, const char 
 
 TEST(uploads_are_held_replaced_and_withdrawn)
 {
-    const struct support_options o = {.owners = 3};
     struct scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], own[SUPPORT_PATH], other[SUPPORT_PATH];
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = 3));
     start_servers(&c);
     support_study_file(&c.s, "o0.key", key);
     support_study_file(&c.s, "o0.csv", own);
@@ -234,10 +233,9 @@ static void another_study(struct scene *c, const char *book)
 
 TEST(the_budget_book_says_what_a_key_has_sent)
 {
-    const struct support_options o = {.owners = 1};
     struct scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], csv[SUPPORT_PATH], book[SUPPORT_PATH], altered[SUPPORT_PATH];
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = 1));
     start_servers(&c);
     support_study_file(&c.s, "o0.key", key);
     support_study_file(&c.s, "o0.csv", csv);
@@ -339,11 +337,10 @@ static void a_stolen_key_confirms_no_guess(struct scene *c, const char *csv)
 
 TEST(the_secret_of_a_study_is_kept_beside_the_key)
 {
-    const struct support_options o = {.owners = 2};
     struct scene c CLEAN(scene_free);
     struct stat st;
     char key[SUPPORT_PATH], csv[SUPPORT_PATH], secret[SUPPORT_PATH];
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = 2));
     start_servers(&c);
     support_study_file(&c.s, "o0.key", key);
     support_study_file(&c.s, "o0.csv", csv);
@@ -374,10 +371,9 @@ TEST(the_secret_of_a_study_is_kept_beside_the_key)
 /* An upload that only some of the servers hold waits, and is named. */
 TEST(what_only_some_hold_waits)
 {
-    const struct support_options o = {.owners = 2, .round_s = support_slow(5)};
     struct scene c CLEAN(scene_free);
     char key[SUPPORT_PATH];
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = 2, .round_s = support_slow(5)));
     start_servers(&c);
     support_study_file(&c.s, "o1.key", key);
     assert_int_equal(SHARE(&c, file(&c, "o0.csv"), "--key", file(&c, "o0.key")), 0);
@@ -423,12 +419,11 @@ static void write_otherwise(struct scene *c, const char *altered)
 
 TEST(terms_are_pinned_and_their_difference_named)
 {
-    const struct support_options o = {.owners = 2};
     struct scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], csv[SUPPORT_PATH], altered[SUPPORT_PATH];
     struct words_text print;
     struct study *study CLEAN(study_free) = NULL;
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = 2));
     start_servers(&c);
     support_study_file(&c.s, "o0.key", key);
     support_study_file(&c.s, "o0.csv", csv);
@@ -622,11 +617,10 @@ struct lossy {
 static void lossy_new(struct lossy *l)
 {
     /* a cut handshake is waited for as long as a round */
-    const struct support_options o = {.owners = 2, .round_s = support_slow(5)};
     uint16_t port = support_ports(STUDY_SERVERS * STUDY_PORTS);
     char big[SUPPORT_PATH], find[64], replace[64];
     struct study *study = NULL;
-    scene_new(&l->c, &o);
+    scene_new(&l->c, OPTIONS(.owners = 2, .round_s = support_slow(5)));
     support_study_file(&l->c.s, "big.yaml", big);
     support_study_file(&l->c.s, "through.yaml", l->study);
     support_study_file(&l->c.s, "o1.key", l->key);
@@ -799,10 +793,9 @@ TEST(a_replayed_upload_is_nothing)
 TEST(an_upload_under_anothers_name_is_refused)
 {
     static const char *const part[] = {"    max_rows: 1000\n", "    max_rows: 1000\n"};
-    const struct support_options o = {.owners = 2, .part = part};
     struct scene c CLEAN(scene_free);
     char keys[2][IDENTITY_TEXT_SIZE], swapped[SUPPORT_PATH];
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = 2, .part = part));
     start_servers(&c);
     for (unsigned i = 0; i < 2; i++)
         public_identity_text(&c.s.study->owner[i].key, keys[i]);
@@ -880,10 +873,9 @@ TEST(a_batch_has_the_number_of_rows_that_was_agreed)
     static const char *const part[] = {
         "    max_rows: 900\n    batch: x\n    columns: [age, sex]\n    rows: 401\n",
         "    max_rows: 900\n    batch: x\n    columns: [ward, bmi, died]\n    rows: 401\n"};
-    const struct support_options o = {.owners = 2, .part = part};
     struct scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], csv[SUPPORT_PATH], other[SUPPORT_PATH];
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = 2, .part = part));
     support_study_file(&c.s, "o0.key", key);
     support_study_file(&c.s, "o0.csv", csv); /* of 400 rows */
     support_study_file(&c.s, "other.yaml", other);
@@ -904,10 +896,9 @@ TEST(a_batch_has_the_number_of_rows_that_was_agreed)
 
 TEST(mistakes_on_the_command_line)
 {
-    const struct support_options o = {.owners = 1};
     struct scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], csv[SUPPORT_PATH];
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = 1));
     support_study_file(&c.s, "o0.key", key);
     support_study_file(&c.s, "o0.csv", csv);
     assert_int_equal(SHARE(&c, csv), 2);

@@ -129,13 +129,12 @@ static void flood(const struct scene *c, struct netio *netio)
 
 TEST(strangers_fill_no_memory)
 {
-    const struct support_options o = {
-        .owners = 2, .rounds = 30, .connect_s = 20, .round_s = 20, .epsilon = 8};
     struct netio *netio CLEAN(netio_free);
     struct scene c CLEAN(scene_free);
     uint64_t before;
     pid_t run;
-    scene_new(&c, &o, 0);
+    scene_new(&c, OPTIONS(.owners = 2, .rounds = 30, .connect_s = 20, .round_s = 20, .epsilon = 8),
+              0);
     share_all(&c);
     assert_int_equal(netio_new(&netio, &quiet), ERR_OK);
     before = resident(&c);
@@ -171,11 +170,10 @@ static int connect_from_afar(unsigned port)
 TEST(who_only_connects_takes_no_descriptors)
 {
     enum { IDLE = 240, DESCRIPTORS = 180 };
-    const struct support_options o = {.owners = 2, .connect_s = 20, .round_s = 20};
     struct bytes answer CLEAN(bytes_clear) = {0};
     int fd[IDLE];
     struct scene c CLEAN(scene_free);
-    scene_new(&c, &o, DESCRIPTORS);
+    scene_new(&c, OPTIONS(.owners = 2, .connect_s = 20, .round_s = 20), DESCRIPTORS);
     for (unsigned i = 0; i < IDLE; i++)
         fd[i] = connect_from_afar(port_of(&c, (enum study_port)(STUDY_CONTROL_PREV + i % 4)));
     support_says(support_ask(c.status, "GET /healthz", &answer), " 200 ");

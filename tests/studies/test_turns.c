@@ -27,10 +27,9 @@ struct scene {
 
 static void scene_of(struct scene *c, const char *domain, unsigned connect_s, unsigned round_s)
 {
-    const struct support_options o = {
-        .owners = 1, .rounds = 2, .round_s = round_s, .connect_s = connect_s, .domain = domain};
     memset(c, 0, sizeof *c);
-    assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&c->s, &quiet, .owners = 1, .rounds = 2, .round_s = round_s, .connect_s = connect_s,
+              .domain = domain);
     assert_true(support_serve_all(&c->s, c->s.path, c->server));
     assert_int_equal(support_csv(file(c, "o.csv"), c->s.study->domain, 400, 10), ERR_OK);
     EXPECT(0, file(c, "share.log"), 30, "share", c->s.path, file(c, "o.csv"), "--key",

@@ -470,20 +470,16 @@ TEST(servers_are_told_to_end_in_the_middle_of_a_run)
 static int stage_new(void **state)
 {
     static struct stage c;
-    const struct support_options o = {
-        .owners = OWNERS,
-        .rounds = 12,
-        .epsilon = 8,
-        .round_s = support_slow(20),
-        .domain = "domain:\n"
-                  "  - {name: age, kind: integer, min: 0, max: 7}\n"
-                  "  - {name: sex, kind: categorical, values: [f, m]}\n"
-                  "  - {name: ward, kind: categorical, values: [a, b, c, d]}\n",
-        .part = (const char *const[]){NULL, "    max_rows: 2000\n    as: records\n"
-                                            "    pad_to: 310000\n"}};
     memset(&c, 0, sizeof c);
     *state = &c;
-    assert_int_equal(support_study_new(&c.s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&c.s, &quiet, .owners = OWNERS, .rounds = 12, .epsilon = 8,
+              .round_s = support_slow(20),
+              .domain = "domain:\n"
+                        "  - {name: age, kind: integer, min: 0, max: 7}\n"
+                        "  - {name: sex, kind: categorical, values: [f, m]}\n"
+                        "  - {name: ward, kind: categorical, values: [a, b, c, d]}\n",
+              .part = (const char *const[]){NULL, "    max_rows: 2000\n    as: records\n"
+                                                  "    pad_to: 310000\n"});
     for (unsigned i = 0; i < OWNERS; i++) {
         struct table *t CLEAN(table_free) = NULL;
         assert_int_equal(support_table(&t, c.s.study->domain, 400 + 500 * i, 10 + i), ERR_OK);

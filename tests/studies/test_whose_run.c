@@ -40,11 +40,10 @@ static int trefoil(struct scene *c, const char *const *words)
 
 static void scene_new(struct scene *c)
 {
-    const struct support_options o = {.owners = 1, .round_s = 5, .connect_s = CONNECT_S};
     char key[IDENTITY_TEXT_SIZE], analysts[IDENTITY_TEXT_SIZE + 64];
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
-    assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&c->s, &quiet, .owners = 1, .round_s = 5, .connect_s = CONNECT_S);
     assert_int_equal(TREFOIL(c, "keygen", file(c, "b.key")), 0);
     assert_int_equal(identity_load(&c->me[0], file(c, "a.key"), &quiet), ERR_OK);
     assert_int_equal(identity_load(&c->me[1], file(c, "b.key"), &quiet), ERR_OK);

@@ -43,15 +43,12 @@ static void put_rows(struct bytes *out)
 
 static void stage_new(struct stage *g)
 {
-    const struct support_options o = {
-        .owners = 1,
-        .rounds = 5,
-        .epsilon = 20,
-        .domain = "domain:\n"
-                  "  - {name: age, kind: integer, min: 0, max: 15}\n"
-                  "  - {name: hours, kind: numeric, min: 0, max: 10, bins: 10, missing: \"\"}\n"
-                  "  - {name: sex, kind: categorical, values: [f, m, x, y]}\n"};
-    assert_int_equal(support_study_new(&g->s, &o, NULL), ERR_OK);
+    NEW_STUDY(&g->s, NULL, .owners = 1, .rounds = 5, .epsilon = 20,
+              .domain = "domain:\n"
+                        "  - {name: age, kind: integer, min: 0, max: 15}\n"
+                        "  - {name: hours, kind: numeric, min: 0, max: 10, bins: 10, "
+                        "missing: \"\"}\n"
+                        "  - {name: sex, kind: categorical, values: [f, m, x, y]}\n");
     put_rows(&g->csv);
     assert_int_equal(
         file_write(support_path(&g->s, "rows.csv"), 0600, g->csv.data, g->csv.size, NULL), ERR_OK);

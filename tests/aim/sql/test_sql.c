@@ -187,13 +187,14 @@ static void scene_new(struct scene *c, const char *columns)
     static const char *const part[] = {"    max_rows: 4000\n    as: counts\n",
                                        "    max_rows: 4000\n    as: records\n",
                                        "    max_rows: 300\n    as: counts\n"};
-    const struct support_options o = {
-        .domain = columns,
-        .workload = columns == domain ? "{random: 2, count: 24, seed: 5}" : NULL,
-        .part = part};
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_INFO};
-    if (support_study_new(&c->s, &o, &c->log) != ERR_OK)
+    if (support_study_new(
+            &c->s,
+            OPTIONS(.domain = columns,
+                    .workload = columns == domain ? "{random: 2, count: 24, seed: 5}" : NULL,
+                    .part = part),
+            &c->log) != ERR_OK)
         fail_msg("%s", c->words);
     for (unsigned i = 0; i < 3; i++) {
         uint8_t *secret CLEAN(secret_release) = NULL;
@@ -539,14 +540,13 @@ TEST(rows_of_a_batch_need_an_order)
         "    max_rows: 900\n    batch: city\n    columns: [age, sex]\n",
         "    max_rows: 900\n    batch: city\n    columns: [bmi]\n",
     };
-    static const struct support_options o = {.domain = strict, .owners = 2, .part = part};
     struct scene c = {.log = {.level = LOG_ERROR}};
     struct bytes sql CLEAN(bytes_clear) = {0};
     char connection[SUPPORT_PATH + 64], expected[65], got[65];
     uint8_t *secret = NULL;
     if (!has_sqlite)
         skip();
-    assert_int_equal(support_study_new(&c.s, &o, &c.log), ERR_OK);
+    NEW_STUDY(&c.s, &c.log, .domain = strict, .owners = 2, .part = part);
     assert_int_equal(owner_secret_take(&secret, file(&c, "o0.test.secret"), c.s.study, NULL),
                      ERR_OK);
     secret_release(&secret);

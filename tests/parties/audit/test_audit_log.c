@@ -50,8 +50,7 @@ static void log_path(const struct bench *b, unsigned i, char path[SUPPORT_PATH])
 static struct bench bench_new(void)
 {
     struct bench b = {0};
-    const struct support_options o = {.owners = 2};
-    assert_int_equal(support_study_new(&b.s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&b.s, &quiet, .owners = 2);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         char name[16], path[SUPPORT_PATH];
         snprintf(name, sizeof name, "s%u.key", i);

@@ -25,9 +25,8 @@ struct stage {
 /* A study of 300 rows, and the folder `result` that trefoil aim made of it. */
 static void stage_new(struct stage *g, const char *more)
 {
-    const struct support_options o = {.owners = 1, .rounds = 6, .more = more};
     const char *rows;
-    assert_int_equal(support_study_new(&g->s, &o, NULL), ERR_OK);
+    NEW_STUDY(&g->s, NULL, .owners = 1, .rounds = 6, .more = more);
     rows = support_path(&g->s, "rows.csv");
     assert_int_equal(support_csv(rows, g->s.study->domain, 300, 1), ERR_OK);
     TREFOIL(g, "aim", g->s.path, rows, "--out", support_path(&g->s, "result"));

@@ -198,9 +198,8 @@ static size_t count_of(const char *text, const char *what)
 
 TEST(a_run_in_words_and_pictures)
 {
-    const struct support_options o = {.rounds = 3};
     struct stage g CLEAN(stage_free);
-    stage_new(&g, &o);
+    stage_new(&g, OPTIONS(.rounds = 3));
     write_page(&g, g.folder, NULL);
     EACH(expect, &g, "<h1>Study test</h1>",
          "Each server was trusted to follow the protocol (security: semi-honest).",
@@ -247,9 +246,8 @@ TEST(whose_rows_are_counted)
 
 TEST(published_margins_are_named)
 {
-    const struct support_options o = {.rounds = 1};
     struct stage g CLEAN(stage_free);
-    stage_new(&g, &o);
+    stage_new(&g, OPTIONS(.rounds = 1));
     write_page(&g, g.folder, NULL);
     expect_not(&g, "published margin");
     g.knowns = 2;
@@ -265,9 +263,8 @@ TEST(published_margins_are_named)
  */
 TEST(a_run_that_is_continued_is_counted_as_a_whole)
 {
-    const struct support_options o = {.rounds = 2};
     struct stage g CLEAN(stage_free);
-    stage_new(&g, &o);
+    stage_new(&g, OPTIONS(.rounds = 2));
     write_page(&g, g.folder, NULL);
     expect(&g, "<b>3.5 s</b><small>at work</small>");
     expect(&g, "<b>18.0 MB</b><small>between the servers</small>");
@@ -301,11 +298,10 @@ static void copy_file(const char *from, const char *to, const char *name)
 TEST(it_is_made_of_opened_values_alone)
 {
     static const char *const inputs[] = {"measurements.json", "model", "stats.json"};
-    const struct support_options o = {.rounds = 2};
     struct stage g CLEAN(stage_free);
     struct bytes first CLEAN(bytes_clear) = {0};
     char other[SUPPORT_PATH];
-    stage_new(&g, &o);
+    stage_new(&g, OPTIONS(.rounds = 2));
     write_page(&g, g.folder, NULL);
     bytes_put(&first, g.page.data, g.page.size);
     table_free(&g.table);
@@ -355,11 +351,10 @@ TEST(damaged_files_are_refused)
         {"stats.json", "\"finished\": ", "\"finished\": 2, \"was\": ", ERR_MISMATCH, other},
         {"stats.json", "\"finished\": ", "\"study\": ", ERR_FORMAT, "stats.json:"},
     };
-    const struct support_options o = {.rounds = 2};
     char said_now[512];
     struct log log = {.buffer = said_now, .buffer_size = sizeof said_now};
     struct stage g CLEAN(stage_free);
-    stage_new(&g, &o);
+    stage_new(&g, OPTIONS(.rounds = 2));
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char path[SUPPORT_PATH + 32];
         struct bytes whole CLEAN(bytes_clear) = {0};
@@ -379,12 +374,11 @@ TEST(damaged_files_are_refused)
 /* A measured pair instead of a one-way: no chart has its counts. */
 TEST(measurements_in_another_order_are_refused)
 {
-    const struct support_options o = {.rounds = 1};
     char said_now[512] = "", path[SUPPORT_PATH + 32];
     struct log log = {.buffer = said_now, .buffer_size = sizeof said_now};
     json_t *doc, *list;
     struct stage g CLEAN(stage_free);
-    stage_new(&g, &o);
+    stage_new(&g, OPTIONS(.rounds = 1));
     snprintf(path, sizeof path, "%s/measurements.json", g.folder);
     doc = json_load_file(path, 0, NULL);
     list = json_object_get(doc, "measurements");
@@ -405,10 +399,9 @@ TEST(measurements_in_another_order_are_refused)
  */
 TEST(long_paths_are_refused)
 {
-    const struct support_options o = {.rounds = 1};
     static const size_t sizes[] = {4085, 4091};
     struct stage g CLEAN(stage_free);
-    stage_new(&g, &o);
+    stage_new(&g, OPTIONS(.rounds = 1));
     for (size_t i = 0; i < 2; i++) {
         char folder[FILE_PATH] = "/", said_now[4500] = "";
         struct log log = {.buffer = said_now, .buffer_size = sizeof said_now};
@@ -423,9 +416,8 @@ TEST(long_paths_are_refused)
 
 TEST(many_owners_persons_and_exact_noise_are_told)
 {
-    const struct support_options o = {.owners = 10, .rounds = 1};
     struct stage g CLEAN(stage_free);
-    stage_new(&g, &o);
+    stage_new(&g, OPTIONS(.owners = 10, .rounds = 1));
     g.s.study->rows_per_person = 2;
     g.s.study->noise = NOISE_DISCRETE;
     g.s.study->security = STUDY_ABORT;
@@ -445,14 +437,14 @@ TEST(many_owners_persons_and_exact_noise_are_told)
 
 TEST(names_stay_text)
 {
-    const struct support_options o = {
-        .rounds = 2,
-        .domain = "domain:\n"
-                  "  - {name: '<script>alert(1)</script>', kind: categorical, values: "
-                  "['\"><i>&', 'größe der länge nach und noch viel mehr']}\n"
-                  "  - {name: 'a&b', kind: integer, min: -5, max: 5, missing: '<i>'}\n"};
     struct stage g CLEAN(stage_free);
-    stage_new(&g, &o);
+    stage_new(
+        &g,
+        OPTIONS(.rounds = 2,
+                .domain = "domain:\n"
+                          "  - {name: '<script>alert(1)</script>', kind: categorical, values: "
+                          "['\"><i>&', 'größe der länge nach und noch viel mehr']}\n"
+                          "  - {name: 'a&b', kind: integer, min: -5, max: 5, missing: '<i>'}\n"));
     write_page(&g, g.folder, NULL);
     EACH(expect_not, &g, "<script", "<i>");
     EACH(expect, &g, "&lt;script&gt;alert(1)&lt;/script&gt;", "&quot;&gt;&lt;i&gt;&amp;");
@@ -546,20 +538,17 @@ static const char *path_of(const struct stage *g, const char *attribute, const c
 TEST(bins_are_drawn_to_their_width)
 {
     static const double edges[] = {0, 10, 15, 40, 70, 90};
-    const struct support_options o = {
-        .rounds = 1,
-        .epsilon = 4,
-        .domain = "domain:\n"
-                  "  - {name: x, kind: numeric, edges: [0, 10, 15, 40, 70, 90], "
-                  "spikes: [0], missing: ''}\n"
-                  "  - {name: y, kind: integer, min: 0, max: 3}\n"};
     struct stage g CLEAN(stage_free);
     struct opened r CLEAN(opened_free);
     struct shape s[5];
     double *counts CLEAN(memory_release) = NULL;
     double all = 0, area = 0;
     const char *at;
-    stage_new(&g, &o);
+    stage_new(&g, OPTIONS(.rounds = 1, .epsilon = 4,
+                          .domain = "domain:\n"
+                                    "  - {name: x, kind: numeric, edges: [0, 10, 15, 40, 70, 90], "
+                                    "spikes: [0], missing: ''}\n"
+                                    "  - {name: y, kind: integer, min: 0, max: 3}\n"));
     write_page(&g, g.folder, NULL);
     open_result(&r, &g);
     counts = counts_of(&r, &(struct clique){1, {0}});
@@ -595,11 +584,10 @@ TEST(bins_that_would_leave_no_room_are_drawn_otherwise)
                   "The bins' widths differ too much to be drawn to scale", 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char domain[256];
-        const struct support_options o = {.rounds = 0, .workload = "{all: 1}", .domain = domain};
         struct stage g CLEAN(stage_free);
         snprintf(domain, sizeof domain, "domain:\n  - {name: x, kind: numeric, edges: %s}\n",
                  cases[i].edges);
-        stage_new(&g, &o);
+        stage_new(&g, OPTIONS(.rounds = 0, .workload = "{all: 1}", .domain = domain));
         write_page(&g, g.folder, NULL);
         expect(&g, cases[i].says);
         assert_int_equal(count_of(text_of(&g), "<path class=\"break\""), cases[i].breaks);
@@ -650,11 +638,10 @@ TEST(measured_pairs_are_marked_and_no_others)
 {
     static const char *const workloads[] = {"{all: 2}", "{all: 3}"};
     for (size_t i = 0; i < 2; i++) {
-        const struct support_options o = {.rounds = 3, .workload = workloads[i], .epsilon = 4};
         struct stage g CLEAN(stage_free);
         struct opened r CLEAN(opened_free);
         size_t discs, rings;
-        stage_new(&g, &o);
+        stage_new(&g, OPTIONS(.rounds = 3, .workload = workloads[i], .epsilon = 4));
         write_page(&g, g.folder, NULL);
         open_result(&r, &g);
         for (uint16_t y = 1; y < r.d->attributes; y++)
@@ -677,7 +664,6 @@ TEST(measured_pairs_are_marked_and_no_others)
 static void expect_signs(const char *b_values, double epsilon, bool some)
 {
     char domain[256], words[96], *path = NULL;
-    const struct support_options o = {.rounds = 4, .epsilon = epsilon, .domain = domain};
     struct stage g CLEAN(stage_free);
     struct opened r CLEAN(opened_free);
     double *counts CLEAN(memory_release) = NULL;
@@ -687,7 +673,7 @@ static void expect_signs(const char *b_values, double epsilon, bool some)
              "domain:\n  - {name: a, kind: categorical, values: [p, q]}\n"
              "  - {name: b, kind: categorical, values: %s}\n",
              b_values);
-    stage_new(&g, &o);
+    stage_new(&g, OPTIONS(.rounds = 4, .epsilon = epsilon, .domain = domain));
     write_page(&g, g.folder, NULL);
     open_result(&r, &g);
     for (size_t i = 2; i < r.found.measurements; i++)
@@ -778,15 +764,12 @@ TEST(large_attributes_are_added_up)
 TEST(what_has_no_room_is_left_out_and_said)
 {
     char domain[4096] = "domain:\n";
-    const struct support_options o = {.rounds = 60,
-                                      .domain = domain,
-                                      .epsilon = 8,
-                                      .workload = "{random: 2, count: 90, seed: 1}"};
     struct stage g CLEAN(stage_free);
     for (unsigned i = 0; i < 40; i++)
         snprintf(domain + strlen(domain), sizeof domain - strlen(domain),
                  "  - {name: c%u, kind: categorical, values: [a, b]}\n", i);
-    stage_new(&g, &o);
+    stage_new(&g, OPTIONS(.rounds = 60, .domain = domain, .epsilon = 8,
+                          .workload = "{random: 2, count: 90, seed: 1}"));
     write_page(&g, g.folder, NULL);
     expect(&g, "Of 100 marginals, the 30 with the worst fit beside their noise:");
     expect(&g, "<details><summary>All 100, in the order in which they were measured</summary>");
@@ -804,11 +787,10 @@ TEST(a_demo_marks_the_truth)
 {
     static const char *const names[] = {"this", "that & more"};
     static const double errors[] = {0.125, 1.5};
-    const struct support_options o = {.rounds = 2};
     struct report_truth truth = {.rows = 3000, .comparisons = 2, .name = names, .error = errors};
     int64_t counts[5][16], *one_way[5];
     struct stage g CLEAN(stage_free);
-    stage_new(&g, &o);
+    stage_new(&g, OPTIONS(.rounds = 2));
     for (unsigned a = 0; a < 5; a++) {
         one_way[a] = counts[a];
         tabulate_marginal(g.table, &g.s.study->workload->query[a].clique, counts[a]);
@@ -825,16 +807,13 @@ TEST(a_demo_marks_the_truth)
 
 TEST(files_that_do_not_go_together_are_refused)
 {
-    const struct support_options o = {.rounds = 2};
-    const struct support_options two = {
-        .rounds = 2,
-        .domain = "domain:\n  - {name: a, kind: integer, min: 0, max: 3}\n"
-                  "  - {name: b, kind: integer, min: 0, max: 3}\n"};
     char text[512] = "";
     struct log log = {.buffer = text, .buffer_size = sizeof text};
     struct stage g CLEAN(stage_free), h CLEAN(stage_free);
-    stage_new(&g, &o);
-    stage_new(&h, &two);
+    stage_new(&g, OPTIONS(.rounds = 2));
+    stage_new(
+        &h, OPTIONS(.rounds = 2, .domain = "domain:\n  - {name: a, kind: integer, min: 0, max: 3}\n"
+                                           "  - {name: b, kind: integer, min: 0, max: 3}\n"));
     assert_int_equal(report_write(g.folder, h.s.study, NULL, &log), ERR_MISMATCH);
     support_says(text, "does not belong to study test");
     copy_file(g.folder, h.folder, "measurements.json");

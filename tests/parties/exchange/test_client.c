@@ -58,13 +58,12 @@ static void answer(void *self, unsigned i, const struct bytes *message, struct b
 
 static void house_new(struct house *h)
 {
-    const struct support_options o = {.owners = 1, .connect_s = support_slow(3), .round_s = 1};
     memset(h, 0, sizeof *h);
     memset(h->run, 5, sizeof h->run);
     atomic_store(&h->liar, STUDY_SERVERS);
     atomic_store(&h->refuses, STUDY_SERVERS);
     atomic_store(&h->refusal, ERR_REFUSED);
-    assert_int_equal(support_study_new(&h->s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&h->s, &quiet, .owners = 1, .connect_s = support_slow(3), .round_s = 1);
     assert_int_equal(identity_load(&h->analyst, support_path(&h->s, "a.key"), &quiet), ERR_OK);
     assert_int_equal(netio_new(&h->netio, &quiet), ERR_OK);
     gates_new(&h->gates, &h->s, &h->analyst->public, answer, h);

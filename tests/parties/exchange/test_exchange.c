@@ -26,9 +26,8 @@ static char words[2048];
 
 static void desk_new(struct desk *d)
 {
-    const struct support_options o = {.owners = 2};
     memset(d, 0, sizeof *d);
-    assert_int_equal(support_study_new(&d->s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&d->s, &quiet, .owners = 2);
     d->receipt = (struct receipt){.owner = 1, .state = RECEIPT_HELD, .digest = {7}};
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         assert_int_equal(identity_load(&d->server[i], support_path(&d->s, "s%u.key", i), &quiet),

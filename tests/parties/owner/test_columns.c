@@ -43,14 +43,13 @@ static void scene_free(struct scene *c)
 /* Loads a table of this many rows, each given by its number, and has its columns printed. */
 static void scene_new(struct scene *c, unsigned rows, void (*put)(struct bytes *csv, unsigned row))
 {
-    static const struct support_options o = {.domain = domain};
     struct bytes csv CLEAN(bytes_clear) = {0};
     struct source_options from = {.look = true};
     size_t size;
     FILE *out;
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_WARN};
-    assert_int_equal(support_study_new(&c->s, &o, &c->log), ERR_OK);
+    NEW_STUDY(&c->s, &c->log, .domain = domain);
     bytes_put_text(&csv, "sex,age,dose,a column of quite a long name,one\n");
     for (unsigned i = 0; i < rows; i++)
         put(&csv, i);

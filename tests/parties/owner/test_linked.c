@@ -27,12 +27,10 @@ static const char *const three[] = {CLINIC, LAB, REGISTRY};
 static enum err study_of(struct support_study *s, const char *link, const char *const *part,
                          unsigned owners, const char *more, struct log *log)
 {
-    const struct support_options o = {.domain = SUPPORT_LINKED_DOMAIN,
-                                      .link = link,
-                                      .part = part,
-                                      .owners = owners,
-                                      .more = more};
-    return support_study_new(s, &o, log);
+    return support_study_new(s,
+                             OPTIONS(.domain = SUPPORT_LINKED_DOMAIN, .link = link, .part = part,
+                                     .owners = owners, .more = more),
+                             log);
 }
 
 /* --- the study -------------------------------------------------------------------------------- */

@@ -28,8 +28,7 @@ struct lists {
 static void open_stores(struct bench *b, const char *more)
 {
     static const char *const part[] = {"    max_rows: 900\n", "    max_rows: 900\n"};
-    const struct support_options o = {.owners = 2, .part = part, .more = more};
-    assert_int_equal(support_study_new(&b->s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&b->s, &quiet, .owners = 2, .part = part, .more = more);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         char name[16], path[SUPPORT_PATH];
         snprintf(name, sizeof name, "s%u.key", i);

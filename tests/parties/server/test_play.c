@@ -139,10 +139,9 @@ static void make_upload(struct stage *c)
 static void stage_of(struct stage *c, const char *more)
 {
     /* marginals of different sizes and weights */
-    const struct support_options o = {.owners = 1, .rounds = 3, .epsilon = 4, .more = more};
     const struct workload *w;
     memset(c, 0, sizeof *c);
-    assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&c->s, &quiet, .owners = 1, .rounds = 3, .epsilon = 4, .more = more);
     assert_int_equal(bounds_new(&c->bounds, c->s.study, &quiet), ERR_OK);
     assert_int_equal(price_limits(c->s.study, &c->limits, &quiet), ERR_OK);
     w = c->s.study->workload;

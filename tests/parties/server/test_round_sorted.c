@@ -69,9 +69,8 @@ static void store_parts(struct sorting *s, unsigned owner)
 static void sorting_new(struct sorting *s, const char *more)
 {
     static const char *const part[] = {"    max_rows: 900\n", "    max_rows: 900\n"};
-    const struct support_options o = {.owners = OWNERS, .part = part, .enforce = 1, .more = more};
     memset(s, 0, sizeof *s);
-    assert_int_equal(support_study_new(&s->b.s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&s->b.s, &quiet, .owners = OWNERS, .part = part, .enforce = 1, .more = more);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         char name[16], path[SUPPORT_PATH];
         snprintf(name, sizeof name, "s%u.key", i);

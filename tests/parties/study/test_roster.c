@@ -24,10 +24,9 @@ struct scene {
 
 static void scene_new(struct scene *c)
 {
-    const struct support_options o = {.owners = 3, .round_s = 40, .connect_s = 30};
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
-    assert_int_equal(support_study_new(&c->s, &o, &c->log), ERR_OK);
+    NEW_STUDY(&c->s, &c->log, .owners = 3, .round_s = 40, .connect_s = 30);
     for (unsigned i = 0; i < c->s.owners; i++) {
         assert_int_equal(support_csv(file(c, "o%u.csv", i), c->s.study->domain, 400 + 100 * i, i),
                          ERR_OK);

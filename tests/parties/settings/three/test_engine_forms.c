@@ -145,11 +145,9 @@ TEST(a_copula_whose_persons_are_bounded_equals_too)
 {
     static const struct whole_persons persons[] = {{.count = 400}, {.count = 50, .unsorted = 3}};
     for (unsigned k = 0; k < 2; k++) {
-        const struct support_options o = {.owners = OWNERS,
-                                          .copula = copula,
-                                          .enforce = 3 - k,
-                                          .more = k == 0 ? "security: abort\n" : NULL};
-        equals(&o, &persons[k], true);
+        equals(OPTIONS(.owners = OWNERS, .copula = copula, .enforce = 3 - k,
+                       .more = k == 0 ? "security: abort\n" : NULL),
+               &persons[k], true);
     }
 }
 
@@ -160,12 +158,9 @@ TEST(a_copula_whose_owners_are_linked_equals_too)
         "    max_rows: 900\n    batch: x\n    columns: [age, sex, ward]\n",
         "    max_rows: 800\n    batch: x\n    columns: [bmi, died]\n", RECORDS};
     for (unsigned k = 0; k < 2; k++) {
-        const struct support_options o = {.owners = OWNERS,
-                                          .copula = copula,
-                                          .part = part,
-                                          .link = "true",
-                                          .more = k == 0 ? "security: abort\n" : NULL};
-        equals(&o, &(const struct whole_persons){.count = 270}, k == 1);
+        equals(OPTIONS(.owners = OWNERS, .copula = copula, .part = part, .link = "true",
+                       .more = k == 0 ? "security: abort\n" : NULL),
+               &(const struct whole_persons){.count = 270}, k == 1);
     }
 }
 

@@ -277,11 +277,10 @@ TEST(merges_beyond_the_room_of_scores_are_refused)
                                 "  - {name: y, kind: integer, min: 1, max: 64}\n";
     static const char most[] = "    max_rows: 400000000\n    as: counts\n";
     static const char *const part[] = {most, most, most};
-    const struct support_options o = {.owners = OWNERS, .domain = large, .part = part};
     struct refused *f CLEAN(memory_release) = memory_array(1, sizeof *f);
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     struct three_costs costs;
-    whole_new(w, &o);
+    whole_new(w, OPTIONS(.owners = OWNERS, .domain = large, .part = part));
     f->w = w;
     assert_in_range(w->bounds->counts.room, w->bounds->counts.bits + 1, SCORE_BITS_MAX - 1);
     assert_int_equal(three_run(5, refuse, f, &costs), ERR_OK);

@@ -423,11 +423,10 @@ static void expect_health(uint16_t port, const char *code, const char *words)
 /* A stopped server says so to analyst and operator, and goes on when the operator says so. */
 TEST(a_server_that_stopped_serves_no_run)
 {
-    const struct support_options o = {.owners = 1, .rounds = 1};
     struct support_study s CLEAN(support_study_free);
     pid_t server[STUDY_SERVERS];
     uint16_t status;
-    assert_int_equal(support_study_new(&s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&s, &quiet, .owners = 1, .rounds = 1);
     status = support_ports(1);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         server[i] = i == 2 ? serve_with_status(&s, status) : support_serve(&s, i, s.path);

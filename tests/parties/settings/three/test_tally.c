@@ -43,11 +43,10 @@ static void share(struct scene *c, const struct identity *me, unsigned guest, un
 /* `more`: top-level lines of the study. */
 static void scene_new(struct scene *c, unsigned rows, const char *more)
 {
-    const struct support_options o = {.owners = 1, .more = more};
     struct identity *issuer CLEAN(identity_free) = NULL;
     char open[512], key[IDENTITY_TEXT_SIZE];
     *c = (struct scene){0};
-    assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&c->s, &quiet, .owners = 1, .more = more);
     assert_int_equal(identity_new(&issuer, NULL), ERR_OK);
     public_identity_text(&issuer->public, key);
     snprintf(open, sizeof open,
