@@ -375,12 +375,10 @@ TEST(models_of_labels_come_back)
 
 static enum err loaded_again(const char *path, const struct copula *c)
 {
-    struct copula *back CLEAN(copula_free) = NULL;
     struct domain *d CLEAN(domain_free) = NULL;
-    enum err e;
+    struct copula *back CLEAN(copula_free) = NULL;
     assert_int_equal(copula_save(path, c, NULL), ERR_OK);
-    e = copula_load(&back, &d, path, NULL);
-    return e;
+    return copula_load(&back, &d, path, NULL);
 }
 
 /* Utilities of so many groups that nobody waits for them, and rows with other shares. */
