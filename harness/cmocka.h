@@ -29,6 +29,11 @@ void support_list(const char *name, CMUnitTestFunction test, void *initial);
 /* Runs all, for a main() with fixtures: of the program, or of each test. They may be NULL. */
 int support_run_tests(CMFixtureFunction setup, CMFixtureFunction teardown);
 int support_run_each(CMFixtureFunction setup, CMFixtureFunction teardown);
+#define MAIN(run)                                                                                  \
+    int main(void)                                                                                 \
+    {                                                                                              \
+        return run;                                                                                \
+    }
 
 /* Fails the test, and shows the text, unless the words are in it. */
 void support_says(const char *text, const char *words);

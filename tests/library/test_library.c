@@ -492,7 +492,4 @@ static int teardown(void **state)
     return system(command);
 }
 
-int main(void)
-{
-    return support_run_tests(setup, teardown);
-}
+MAIN(support_run_tests(setup, teardown))

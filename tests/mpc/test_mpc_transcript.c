@@ -275,7 +275,4 @@ TEST(who_computes_something_else_masks_with_something_else)
     assert_true(seen[1] != seen[3] && seen[0] == seen[3]);
 }
 
-int main(void)
-{
-    return three_each_kernel();
-}
+MAIN(three_each_kernel())

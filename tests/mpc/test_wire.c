@@ -246,7 +246,4 @@ TEST(whole_studies_send_what_they_sent)
     }
 }
 
-int main(void)
-{
-    return three_each_kernel();
-}
+MAIN(three_each_kernel())

@@ -485,12 +485,12 @@ static void attack(const struct attack *a)
     expect_lies(&c, a->cheat, a->name);
     snprintf(says, sizeof says, "sent something that does not fit (phase %s, check",
              net_phase_name(a->lie.phase));
-    assert_true(support_contains(file(&c, "run0.log"), says));
+    file_says(file(&c, "run0.log"), says);
     assert_false(support_contains(file(&c, "run0.log"), "trying again"));
     expect_lines(&c, a->cheat, a->lie.phase, a->least, a->most, true);
     /* nobody goes on before the operators of those who noticed say so */
     expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run0.log"));
-    assert_true(support_contains(file(&c, "run0.log"), "no longer takes part in the study"));
+    file_says(file(&c, "run0.log"), "no longer takes part in the study");
     expect_lines(&c, a->cheat, a->lie.phase, a->least, a->most, true);
     if (a == attacks) {
         resume_all(&c, a->cheat);
@@ -570,7 +570,7 @@ static void depart(const struct departure *d, unsigned cheat)
     if (d->least == ALL)
         expect_right(&c);
     if (d->least == ALL && d->code != 0) {
-        assert_true(support_contains(file(&c, "run0.log"), "wrote report.html"));
+        file_says(file(&c, "run0.log"), "wrote report.html");
         assert_false(support_contains(file(&c, "run0.log"), "between the servers"));
         assert_false(support_contains(file(&c, "out%u/report.html", 0), "between the servers"));
         resume_all(&c, cheat);
@@ -593,7 +593,7 @@ TEST(what_no_server_can_state_stops_no_server_that_proves_nothing)
     const struct lie lie = {.place = OTHER_BYTES};
     struct scene c = scene_with(1, &lie, NULL, "security: semi-honest\n");
     expect_code(run_study(&c, "a.key", 0), 3, file(&c, "run0.log"));
-    assert_true(support_contains(file(&c, "run0.log"), "shows other random bytes"));
+    file_says(file(&c, "run0.log"), "shows other random bytes");
     expect_lines(&c, 1, SAID, 0, 0, false);
     expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
     expect_right(&c);
@@ -632,7 +632,7 @@ static void ask_differently(bool hastily)
         assert_true(support_contains(file(&c, "server%u.log", 0), "so no check failed") ||
                     support_contains(file(&c, "server%u.log", OTHER), "so no check failed"));
     else
-        assert_true(support_contains(file(&c, "run0.log"), "has another request"));
+        file_says(file(&c, "run0.log"), "has another request");
     expect_lines(&c, LIAR, NET_OTHER, 3, 3, false);
     expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
     expect_right(&c);
@@ -679,7 +679,7 @@ TEST(late_rows_are_not_counted_where_a_check_fails)
     expect_lines(&c, 1, NET_COMPUTE, 3, 3, true);
     resume_all(&c, 1);
     expect_code(run_to(&c, "2"), 0, file(&c, "run0.log"));
-    assert_true(support_contains(file(&c, "run0.log"), "came during the run"));
+    file_says(file(&c, "run0.log"), "came during the run");
     scene_end(&c, 1);
 }
 
@@ -698,11 +698,11 @@ TEST(no_server_alone_has_late_rows_counted)
     expect_lies(&c, 1, "a list");
     expect_lines(&c, 1, NET_COMPUTE, 3, 3, true);
     for (unsigned i = 0; i < STUDY_SERVERS; i += 2)
-        assert_true(support_contains(file(&c, "server%u.log", i),
-                                     "server 1 says that this run has counted the rows of"));
+        file_says(file(&c, "server%u.log", i),
+                  "server 1 says that this run has counted the rows of");
     resume_all(&c, 1);
     expect_code(run_to(&c, "2"), 0, file(&c, "run0.log"));
-    assert_true(support_contains(file(&c, "run0.log"), "the rows of 2 of 3"));
+    file_says(file(&c, "run0.log"), "the rows of 2 of 3");
     scene_end(&c, 1);
 }
 
@@ -716,7 +716,7 @@ TEST(rows_between_rounds_are_not_counted_where_a_check_fails)
     late = NULL;
     expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run0.log"));
     expect_lies(&c, 1, "rows between rounds");
-    assert_true(support_contains(file(&c, "server%u.log", 0), "could not be counted"));
+    file_says(file(&c, "server%u.log", 0), "could not be counted");
     expect_lines(&c, 1, NET_COMPUTE, 3, 3, true);
     scene_end(&c, 1);
 }
@@ -825,7 +825,7 @@ TEST(a_study_of_honest_servers_goes_well)
     expect_code(run_to(&c, "1"), 0, file(&c, "run0.log"));
     expect_code(share_own(&c, OWNERS - 1), 0, file(&c, "share.log"));
     expect_code(run_to(&c, "3"), 0, file(&c, "run0.log"));
-    assert_true(support_contains(file(&c, "run0.log"), "came during the run"));
+    file_says(file(&c, "run0.log"), "came during the run");
     check_audit(&c, 3, 4);
-    assert_true(support_contains(file(&c, "audit.txt"), "study test (security: abort): "));
+    file_says(file(&c, "audit.txt"), "study test (security: abort): ");
 }

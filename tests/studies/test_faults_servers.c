@@ -245,7 +245,7 @@ static bool parts_survive(struct scene *c, unsigned victim, const char *kind, lo
     fired = faults_happened(c);
     replace_server(c, victim, kind, n);
     assert_int_equal(share(c), 0);
-    assert_true(support_contains(file(c, "share.log"), "all three servers have stored the upload"));
+    file_says(file(c, "share.log"), "all three servers have stored the upload");
     end_servers(c);
     return fired;
 }
@@ -357,7 +357,7 @@ static bool withdrawal_survives(struct scene *c, unsigned victim, const char *ki
     replace_server(c, victim, kind, n);
     assert_int_equal(withdraw(c), 0);
     assert_int_equal(ask_status(c), 0);
-    assert_true(support_contains(file(c, "status.log"), "withdrawn"));
+    file_says(file(c, "status.log"), "withdrawn");
     end_servers(c);
     return fired;
 }

@@ -127,7 +127,7 @@ TEST(a_lane_that_a_firewall_stops_is_named)
     }
     EXPECT(4, file(&c, "run0.log"), 60, "run", c.s.path, "--key", file(&c, "a.key"), "--out",
            file(&c, "out0"), "--wait", "1");
-    assert_true(support_contains(file(&c, "run0.log"), words));
+    file_says(file(&c, "run0.log"), words);
     kill(firewall, SIGKILL);
     support_wait(firewall, 10);
 }
@@ -190,8 +190,8 @@ TEST(nobody_connects_to_a_host_that_is_not_in_the_study)
     c.s.lanes[LIAR] = 1;
     serve_elsewhere(&c, port, false);
     assert_int_equal(support_wait(c.server[LIAR], 10), 1);
-    assert_true(support_contains(file(&c, "server%u.log", LIAR),
-                                 "--ranks has the host " ELSEWHERE ", which the study does not"));
+    file_says(file(&c, "server%u.log", LIAR),
+              "--ranks has the host " ELSEWHERE ", which the study does not");
     serve_elsewhere(&c, port, true);
     assert_true(support_wait_for(file(&c, "server%u.log", LIAR), "is ready", 60));
     expect_code(run_study(&c, "a.key", 0), 3, file(&c, "run0.log"));
@@ -214,9 +214,9 @@ TEST(lanes_without_ports_are_refused)
                                  "--folder", file(&c, "other"), "--lanes", wrong[k],
                                  NULL};
         assert_int_equal(support_run(file(&c, "refused.log"), 10, a), 2);
-        assert_true(support_contains(file(&c, "refused.log"),
-                                     k == 1 ? "--lanes 2 takes 7 ports in a row at each server; "
-                                              "those in the study have room for 1 lane"
-                                            : "lanes"));
+        file_says(file(&c, "refused.log"), k == 1
+                                               ? "--lanes 2 takes 7 ports in a row at each server; "
+                                                 "those in the study have room for 1 lane"
+                                               : "lanes");
     }
 }

@@ -359,7 +359,4 @@ TEST(a_damaged_vector_keeps_no_other_from_server_2)
     }
 }
 
-int main(void)
-{
-    return support_run_tests(scene_new, scene_free);
-}
+MAIN(support_run_tests(scene_new, scene_free))

@@ -92,7 +92,7 @@ static void check_openings(struct scene *c)
         assert_true(fabs(line[0]->cost + line[1]->cost - line[1]->spent) < 1e-9);
         assert_true(line[0]->cost > 0 && line[1]->cost > 0);
     }
-    assert_true(support_contains(file(c, "audit.txt"), " noisy sums of counts: pairs:"));
+    file_says(file(c, "audit.txt"), " noisy sums of counts: pairs:");
 }
 
 /* The model depends on the folder alone: the answers on disk give it again, whoever is there. */
@@ -120,13 +120,12 @@ TEST(a_copula_comes_of_three_servers)
     share_everything(&c);
     assert_int_equal(run_into(&c, "out", "--rounds", "3"), 2);
     expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
-    assert_true(support_contains(file(&c, "out.log"), "10 pairs, in "));
+    file_says(file(&c, "out.log"), "10 pairs, in ");
     check_measurements(&c, file(&c, "out/measurements.json"), 5);
     check_forms(&c, file(&c, "out/measurements.json"));
     check_openings(&c);
-    assert_true(support_contains(file(&c, "out/report.html"), "<b>10</b><small>pairs measured"));
-    assert_true(support_contains(file(&c, "out/report.html"), "one number for each two"));
-    assert_true(support_contains(file(&c, "out/report.html"), "Pairs, the strongest first"));
+    EACH(file_says, file(&c, "out/report.html"), "<b>10</b><small>pairs measured",
+         "one number for each two", "Pairs, the strongest first");
     assert_false(support_contains(file(&c, "out/report.html"), "chose the marginal"));
     assert_false(support_contains(file(&c, "out/report.html"), "nan"));
     /* again without a server: rows and model come from what is there */

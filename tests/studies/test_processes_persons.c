@@ -69,13 +69,12 @@ TEST(an_owner_that_does_not_sort_is_named_by_all)
     assert_int_equal(share_own(&c, 0), 0);
     /* too few are left: nothing is paid, and another owner may join */
     expect_code(run_study(&c, "a.key", 0), 1, file(&c, "run%u.log", 0));
-    assert_true(support_contains(file(&c, "run%u.log", 0), "the upload of o1 is not sorted"));
-    assert_true(
-        support_contains(file(&c, "run%u.log", 0), "uploads here that are sorted by person: 1;"));
+    file_says(file(&c, "run%u.log", 0), "the upload of o1 is not sorted");
+    file_says(file(&c, "run%u.log", 0), "uploads here that are sorted by person: 1;");
     expect_code(share_own(&c, 2), 0, file(&c, "share%u.log", 2));
     expect_code(run_study(&c, "a.key", 1), 0, file(&c, "run%u.log", 1));
-    assert_true(support_contains(file(&c, "run%u.log", 1),
-                                 "the upload of o1 is not sorted by person, and is left out"));
+    file_says(file(&c, "run%u.log", 1),
+              "the upload of o1 is not sorted by person, and is left out");
     scene_bound(&c, 1);
     check_measurements(&c, file(&c, "out%u/measurements.json", 1),
                        c.s.study->workload->one_ways + 2);

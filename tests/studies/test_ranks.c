@@ -22,12 +22,12 @@ TEST(an_ordinary_program_has_no_ranks)
     struct scene c CLEAN(scene_free) = scene_without_servers(OPTIONS(.owners = OWNERS));
     EXPECT(2, file(&c, "option.log"), 10, "serve", c.s.path, "--key", file(&c, "s0.key"),
            "--folder", file(&c, "other"), "--ranks", "127.0.0.1:7000");
-    assert_true(support_contains(file(&c, "option.log"), "there is no option --ranks"));
+    file_says(file(&c, "option.log"), "there is no option --ranks");
     setenv("OMPI_COMM_WORLD_SIZE", "2", 1); /* as mpirun does */
     EXPECT(2, file(&c, "refused.log"), 10, "serve", c.s.path, "--key", file(&c, "s0.key"),
            "--folder", file(&c, "other"));
     unsetenv("OMPI_COMM_WORLD_SIZE");
-    assert_true(support_contains(file(&c, "refused.log"), "this trefoil was built without MPI"));
+    file_says(file(&c, "refused.log"), "this trefoil was built without MPI");
     assert_false(file_is_there(file(&c, "other")));
 }
 
@@ -133,7 +133,7 @@ TEST(a_server_that_nobody_has_asked_stops_with_its_ranks)
     c.server[0] = 0;
     kill(pid, SIGTERM);
     assert_int_not_equal(support_wait(pid, 60), -2); /* the exit code is mpirun's */
-    assert_true(support_contains(file(&c, "server%u.log", 0), "server stopped"));
+    file_says(file(&c, "server%u.log", 0), "server stopped");
     assert_false(support_contains(file(&c, "server%u.log", 0), "nothing was heard from"));
 }
 
@@ -265,7 +265,7 @@ static void expect_caught(enum net_phase phase)
         expect_ready(&c, i);
     share_everything(&c);
     expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run%u.log", 0));
-    assert_true(support_contains(file(&c, "server%u.log", liar), "this server lies"));
+    file_says(file(&c, "server%u.log", liar), "this server lies");
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         if (i == liar)
             continue;
@@ -273,13 +273,12 @@ static void expect_caught(enum net_phase phase)
         if (lines_of(&c, i, AUDIT_CAUGHT) == 0)
             continue;
         noticed++;
-        assert_true(support_contains(file(&c, "server%u.log", i), "rank 1 on "));
-        assert_true(support_contains(file(&c, "server%u.log", i),
-                                     "what another process of this server computed"));
+        file_says(file(&c, "server%u.log", i), "rank 1 on ");
+        file_says(file(&c, "server%u.log", i), "what another process of this server computed");
     }
     assert_in_range(noticed, 1, 2);
     expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run%u.log", 0));
-    assert_true(support_contains(file(&c, "run0.log"), "no longer takes part in the study"));
+    file_says(file(&c, "run0.log"), "no longer takes part in the study");
     support_kill(&c.server[liar]);
     stop_all(&c);
 }
@@ -328,8 +327,7 @@ static void kill_rank(int64_t after_ms)
         OPTIONS(.owners = OWNERS, .epsilon = 8, .lanes = RANKS, .more = PROVED), ports, after_ms,
         SIGKILL, &run);
     assert_int_not_equal(support_wait(c.server[1], 60), 0);
-    assert_true(support_contains(file(&c, "server%u.log", 1), "rank 1"));
-    assert_true(support_contains(file(&c, "server%u.log", 1), "signal 9"));
+    EACH(file_says, file(&c, "server%u.log", 1), "rank 1", "signal 9");
     expect_to_go_on(&c, ports, run);
 }
 
@@ -350,7 +348,6 @@ TEST(a_rank_that_hangs_ends_its_server_and_a_new_one_goes_on)
         OPTIONS(.owners = OWNERS, .epsilon = 8, .lanes = RANKS, .round_s = 10), ports, 0, SIGSTOP,
         &run);
     assert_int_not_equal(support_wait(c.server[1], 120), 0);
-    assert_true(support_contains(file(&c, "server%u.log", 1), "rank 1 on "));
-    assert_true(support_contains(file(&c, "server%u.log", 1), "for 10 seconds: it hangs"));
+    EACH(file_says, file(&c, "server%u.log", 1), "rank 1 on ", "for 10 seconds: it hangs");
     expect_to_go_on(&c, ports, run);
 }

@@ -374,7 +374,7 @@ TEST(late_uploads_are_refused)
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         start_with(&h, i, late, "127.0.0.1");
     assert_int_equal(share(&h, 0), 5);
-    assert_true(support_contains(file(&h, "share0.log"), "taken until 2026-01-01T00:00:00Z"));
+    file_says(file(&h, "share0.log"), "taken until 2026-01-01T00:00:00Z");
     assert_true(metric(&h, 0, "trefoil_uploads{state=\"partial\"}") == 0);
     assert_true(metric(&h, 0, "trefoil_messages_refused_total") >= 1);
     /* the parts of one that began in time are also too late */
@@ -455,7 +455,7 @@ TEST(an_upload_of_another_version_is_told_which_is_taken)
     expect(c.reply.text, "the upload is of version 3, and this server (trefoil ");
     expect(c.reply.text, "takes version 2; share with the version that the servers run");
     expect_not(c.reply.text, "terms");
-    assert_true(support_contains(file(&h, "server1.log"), "the upload is of version 3"));
+    file_says(file(&h, "server1.log"), "the upload is of version 3");
     assert_true(metric(&h, 1, "trefoil_uploads{state=\"partial\"}") == 0);
     /* an answer of another version is not accepted */
     assert_int_equal(ask_status(&c), ERR_OK);
@@ -493,10 +493,10 @@ TEST(a_backup_of_a_running_server_comes_back)
     assert_int_equal(share(&h, 1), 0);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(two(&h, "backup", file(&h, "server%u", i), file(&h, "backup%u", i)), 0);
-    assert_true(support_contains(file(&h, "two.log"), "holds 2 uploads and 0 debits"));
+    file_says(file(&h, "two.log"), "holds 2 uploads and 0 debits");
     /* nothing is replaced, and no part of a file remains */
     assert_int_equal(two(&h, "backup", file(&h, "server0"), file(&h, "backup0")), 1);
-    assert_true(support_contains(file(&h, "two.log"), "there already"));
+    file_says(file(&h, "two.log"), "there already");
     assert_int_equal(access(file(&h, "backup0.partial"), F_OK), -1);
     assert_int_equal(two(&h, "backup", file(&h, "nowhere"), file(&h, "backup9")), 1);
     assert_int_equal(access(file(&h, "backup9"), F_OK), -1);
@@ -515,7 +515,7 @@ TEST(a_backup_of_a_running_server_comes_back)
     assert_int_equal(run_study(&h), 0);
     /* a damaged one is refused, and so is another file */
     assert_int_equal(two(&h, "backup", file(&h, "server0"), file(&h, "later")), 0);
-    assert_true(support_contains(file(&h, "two.log"), "holds 3 uploads and 4 debits"));
+    file_says(file(&h, "two.log"), "holds 3 uploads and 4 debits");
     flip_byte(file(&h, "later"), 20);
     assert_int_not_equal(two(&h, "restore", file(&h, "later"), file(&h, "again")), 0);
     assert_int_not_equal(two(&h, "restore", file(&h, "run.log"), file(&h, "again")), 0);
@@ -538,7 +538,7 @@ TEST(a_server_that_is_behind_is_refused)
     assert_int_equal(two(&h, "restore", file(&h, "backup1"), file(&h, "server1")), 0);
     start(&h, 1);
     assert_int_not_equal(run_into(&h, "out2"), 0);
-    assert_true(support_contains(file(&h, "run.log"), "edger"));
+    file_says(file(&h, "run.log"), "edger");
     assert_true(metric(&h, 1, "trefoil_budget_rho_spent") == 0);
     assert_int_equal(support_stop(&h.server[1]), 0);
     EXPECT(0, file(&h, "recover.log"), 60, "recover", h.s.path, "--key", file(&h, "s1.key"),
@@ -626,38 +626,34 @@ TEST(neighbours_that_disagree_recover_nobody)
     forge_last_debit(file(&h, "server2"));
     start(&h, 2);
     assert_int_equal(recover(&h, 1), 3);
-    assert_true(support_contains(file(&h, "recover.log"),
-                                 "servers 0 and 2 disagree on debit 4, which is not"));
+    file_says(file(&h, "recover.log"), "servers 0 and 2 disagree on debit 4, which is not");
     /* or it is also an old one */
     exchange_folder(&h, 2, "forged2", "old2");
     start(&h, 2);
     assert_int_equal(recover(&h, 1), 3);
-    assert_true(
-        support_contains(file(&h, "recover.log"),
-                         "server 0 has 4 debits and server 2 only 0: that one was restored"));
+    file_says(file(&h, "recover.log"),
+              "server 0 has 4 debits and server 2 only 0: that one was restored");
     /* or does not start, since its log was altered */
     exchange_folder(&h, 2, "old2now", "new2");
     flip_byte(file(&h, "server2/audit.log"), 900);
     EXPECT(6, file(&h, "altered.log"), 30, "serve", h.s.path, "--key", file(&h, "s2.key"),
            "--folder", file(&h, "server2"));
-    assert_true(support_contains(file(&h, "altered.log"), "audit.log:"));
+    file_says(file(&h, "altered.log"), "audit.log:");
     assert_int_equal(recover(&h, 1), 4);
-    assert_true(
-        support_contains(file(&h, "recover.log"), "server 2 (s2) does not give its ledger"));
+    file_says(file(&h, "recover.log"), "server 2 (s2) does not give its ledger");
     /* none of this has changed anything: with two that agree all is well */
     assert_int_equal(rename(file(&h, "server2"), file(&h, "altered2")), 0);
     assert_int_equal(two(&h, "restore", file(&h, "new2"), file(&h, "server2")), 0);
     start(&h, 2);
     assert_int_equal(recover(&h, 1), 0);
-    assert_true(support_contains(file(&h, "recover.log"), "took over debits 1 to 4"));
+    file_says(file(&h, "recover.log"), "took over debits 1 to 4");
     /* without a backup, in an empty folder; a mistyped folder is not created */
     assert_int_equal(rename(file(&h, "server1"), file(&h, "recovered1")), 0);
     assert_int_equal(recover(&h, 1), 1);
-    assert_true(
-        support_contains(file(&h, "recover.log"), "does not exist: restore it from a backup"));
+    file_says(file(&h, "recover.log"), "does not exist: restore it from a backup");
     assert_int_equal(mkdir(file(&h, "server1"), 0700), 0);
     assert_int_equal(recover(&h, 1), 0);
-    assert_true(support_contains(file(&h, "recover.log"), "took over debits 1 to 4"));
+    file_says(file(&h, "recover.log"), "took over debits 1 to 4");
     start(&h, 1);
     assert_int_equal(share(&h, 0), 0);
 }
@@ -715,11 +711,10 @@ TEST(what_is_purged_is_gone_and_signed_for)
     assert_memory_equal(before.data, after.data, before.size);
     EXPECT(5, file(&h, "serve.log"), 30, "serve", h.s.path, "--key", file(&h, "s1.key"), "--folder",
            file(&h, "server1"));
-    assert_true(support_contains(file(&h, "serve.log"), "have been purged"));
+    file_says(file(&h, "serve.log"), "have been purged");
     /* an owner checks it, and notices any change */
     assert_int_equal(check_statement(&h, h.s.path, file(&h, "first.txt")), 0);
-    assert_true(support_contains(file(&h, "check.log"), "Server 1 (s1) states"));
-    assert_true(support_contains(file(&h, "check.log"), "  o1\n"));
+    EACH(file_says, file(&h, "check.log"), "Server 1 (s1) states", "  o1\n");
     for (long at = 0; at < (long)before.size; at += 41) {
         flip_byte(file(&h, "first.txt"), at);
         assert_int_equal(check_statement(&h, h.s.path, file(&h, "first.txt")) != 0, 1);
@@ -744,7 +739,7 @@ TEST(nothing_is_purged_before_its_time)
     bytes_clear(&page);
     assert_int_equal(support_stop(&h.server[0]), 0);
     assert_int_equal(serve_purge(&h, 0), 5);
-    assert_true(support_contains(file(&h, "purge.log"), "cannot be purged yet"));
+    file_says(file(&h, "purge.log"), "cannot be purged yet");
     assert_int_equal(access(file(&h, "server0/purge.txt"), F_OK), -1);
     start(&h, 0);
     assert_true(metric(&h, 0, "trefoil_uploads{state=\"complete\"}") == 1);

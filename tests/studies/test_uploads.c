@@ -385,9 +385,9 @@ TEST(a_full_disk_is_told_and_passes)
     expect_code(COMMAND(file(c, "share.log"), 60, "share", c->s.path, file(c, "o%u.csv", BIG),
                         "--key", file(c, "o%u.key", BIG), "--retries", "1"),
                 EXIT_OTHER, file(c, "share.log"));
-    assert_true(support_contains(file(c, "share.log"), "the server could not store it"));
-    assert_true(support_contains(file(c, "share.log"), "run the same command again later"));
-    assert_true(support_contains(file(c, "server0.log"), "is the disk full"));
+    file_says(file(c, "share.log"), "the server could not store it");
+    file_says(file(c, "share.log"), "run the same command again later");
+    file_says(file(c, "server0.log"), "is the disk full");
     /* it lives, and still has what it had */
     status_says(c, "  o0                   held by all three, ");
     status_says(c, "  o1                   nothing yet");
@@ -504,7 +504,4 @@ static int stage_free(void **state)
     return 0;
 }
 
-int main(void)
-{
-    return support_run_each(stage_new, stage_free);
-}
+MAIN(support_run_each(stage_new, stage_free))

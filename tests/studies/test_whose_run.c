@@ -229,7 +229,7 @@ TEST(another_gets_its_turn)
     if (ended == 0)
         support_kill(&b);
     assert_true(ended == b && WIFEXITED(code) && WEXITSTATUS(code) == 0);
-    assert_true(support_contains(file(&c, "b.log"), "another run, of analyst a, is in progress"));
+    file_says(file(&c, "b.log"), "another run, of analyst a, is in progress");
 }
 
 /* --- handing over ----------------------------------------------------------------------------- */
@@ -269,7 +269,7 @@ TEST(a_run_is_handed_over_by_the_roster)
     run_number(&c, number);
     spent(&c, 2);
     assert_int_equal(go_on(&c, c.path, "b", "taken", number), 5);
-    assert_true(support_contains(file(&c, "said.log"), "this run belongs to analyst a"));
+    file_says(file(&c, "said.log"), "this run belongs to analyst a");
     spent(&c, 2);
     assert_int_equal(go_on(&c, leave_a_out(&c), "b", "taken", number), 0);
     spent(&c, 4);
@@ -306,17 +306,17 @@ TEST(another_run_begins_with_what_is_left)
     while (run_of_b(&c, c.path, "out") == 5 && /* a's place is still taken */
            support_contains(file(&c, "said.log"), "another run, of analyst a, is in progress"))
         ;
-    assert_true(support_contains(file(&c, "said.log"), "an earlier run spent the rest"));
+    file_says(file(&c, "said.log"), "an earlier run spent the rest");
     spent(&c, 1);
     amended = leave_a_out(&c);
     assert_int_equal(TREFOIL(&c, "plan", amended, "--left", left), 0);
-    assert_true(support_contains(file(&c, "said.log"), "to which earlier ones left a rho of"));
+    file_says(file(&c, "said.log"), "to which earlier ones left a rho of");
     assert_int_equal(run_of_b(&c, amended, "out"), 0);
-    assert_true(support_contains(file(&c, "said.log"), "earlier runs left this one a rho of"));
+    file_says(file(&c, "said.log"), "earlier runs left this one a rho of");
     assert_int_equal(run_of_b(&c, amended, "out"), 0); /* nothing more to do */
     spent(&c, 5);
     assert_int_equal(run_of_b(&c, amended, "more"), 5);
-    assert_true(support_contains(file(&c, "said.log"), "an earlier run spent the rest"));
+    file_says(file(&c, "said.log"), "an earlier run spent the rest");
     assert_int_equal(TREFOIL(&c, "audit", file(&c, "server0/audit.log"),
                              file(&c, "server1/audit.log"), file(&c, "server2/audit.log"),
                              "--study", amended),

@@ -150,7 +150,7 @@ void check_logs(struct scene *c)
     EXPECT(0, file(c, "audit.txt"), 10, "audit", file(c, "server%u/audit.log", 0),
            file(c, "server%u/audit.log", 1), file(c, "server%u/audit.log", 2), "--study",
            c->s.path);
-    assert_true(support_contains(file(c, "audit.txt"), "the three logs fit together"));
+    file_says(file(c, "audit.txt"), "the three logs fit together");
 }
 
 void check_audit(struct scene *c, unsigned selections, unsigned measurements)

@@ -235,7 +235,4 @@ TEST(a_single_number_without_a_step_is_warned_of)
     assert_null(strstr(strstr(said, "`step`") + 1, "`step`")); /* once */
 }
 
-int main(void)
-{
-    return support_run_tests(make_domain, free_domain);
-}
+MAIN(support_run_tests(make_domain, free_domain))

@@ -818,7 +818,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    return support_run_tests(set_up, tear_down);
-}
+MAIN(support_run_tests(set_up, tear_down))

@@ -170,7 +170,4 @@ TEST(lanes_past_the_end_do_not_leave)
         assert_memory_equal(play.sent[s][1][NET_NEXT][0].data, cleared, sizeof cleared / 2);
 }
 
-int main(void)
-{
-    return three_each_kernel();
-}
+MAIN(three_each_kernel())

@@ -239,7 +239,4 @@ TEST(an_altered_argmax_ends_in_an_error)
     assert_int_equal(o.result[2], ERR_RANGE);
 }
 
-int main(void)
-{
-    return three_each_kernel();
-}
+MAIN(three_each_kernel())

@@ -333,7 +333,4 @@ TEST(a_remainder_is_what_its_definition_says)
     }
 }
 
-int main(void)
-{
-    return three_each_kernel();
-}
+MAIN(three_each_kernel())

@@ -378,7 +378,4 @@ TEST(what_matrices_owe_nothing_else_proves)
     assert_int_equal(three_run(3, misuse, s, NULL), ERR_OK);
 }
 
-int main(void)
-{
-    return three_each_kernel();
-}
+MAIN(three_each_kernel())

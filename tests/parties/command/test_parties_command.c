@@ -629,7 +629,4 @@ TEST(check_explains_mistakes)
     assert_string_equal(o.out, "");
 }
 
-int main(void)
-{
-    return support_run_each(setup, teardown);
-}
+MAIN(support_run_each(setup, teardown))

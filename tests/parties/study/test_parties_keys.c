@@ -352,7 +352,4 @@ TEST(fingerprints_are_short_and_stable)
     assert_string_equal(identity_groups(digest, 1).text, "10000");
 }
 
-int main(void)
-{
-    return support_run_each(setup, teardown);
-}
+MAIN(support_run_each(setup, teardown))

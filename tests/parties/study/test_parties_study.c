@@ -579,7 +579,4 @@ TEST(an_epsilon_that_buys_no_noise_is_refused)
     assert_int_equal(price_check_noise(&s, NULL), ERR_STUDY);
 }
 
-int main(void)
-{
-    return support_run_tests(setup, teardown);
-}
+MAIN(support_run_tests(setup, teardown))

@@ -796,7 +796,4 @@ TEST(the_nearest_word_is_suggested)
     assert_int_equal(nearest("a-word-of-more-than-forty-characters-in-all-!", words, 4), 4);
 }
 
-int main(void)
-{
-    return support_run_tests(setup, teardown);
-}
+MAIN(support_run_tests(setup, teardown))

@@ -262,7 +262,4 @@ TEST(the_demos_data_hang_on_their_seed_alone)
     rmdir(folder);
 }
 
-int main(void)
-{
-    return support_run_tests(setup, teardown);
-}
+MAIN(support_run_tests(setup, teardown))

@@ -439,7 +439,7 @@ TEST(a_server_that_stopped_serves_no_run)
     expect_health(status, " 200 ", "ok");
     assert_int_equal(run_study(&s), 7);
     expect_health(status, " 503 ", "a check failed: this server takes part in no run");
-    assert_true(support_contains(support_path(&s, "run.log"), "no longer takes part in the study"));
+    file_says(support_path(&s, "run.log"), "no longer takes part in the study");
     assert_int_equal(resume(&s, 2), 1); /* it runs */
     assert_int_equal(support_stop(&server[2]), 0);
     unlink(support_path(&s, "server2.log"));
@@ -448,18 +448,16 @@ TEST(a_server_that_stopped_serves_no_run)
     expect_health(status, " 503 ", "a check failed: this server takes part in no run");
     assert_int_equal(support_stop(&server[2]), 0);
     assert_int_equal(resume(&s, 2), 0);
-    assert_true(support_contains(support_path(&s, "resume.log"), "can be started again"));
-    assert_true(support_contains(support_path(&s, "server2/audit.log"),
-                                 " resumed checks 9 left 1 failed 1 "));
+    file_says(support_path(&s, "resume.log"), "can be started again");
+    file_says(support_path(&s, "server2/audit.log"), " resumed checks 9 left 1 failed 1 ");
     assert_int_equal(resume(&s, 2), 0);
-    assert_true(support_contains(support_path(&s, "resume.log"), "nothing stopped this server"));
+    file_says(support_path(&s, "resume.log"), "nothing stopped this server");
     unlink(support_path(&s, "server2.log"));
     server[2] = support_serve(&s, 2, s.path);
     assert_true(support_wait_for(support_path(&s, "server2.log"), "is ready", 60));
     assert_int_equal(run_study(&s), 0);
     EXPECT(0, support_path(&s, "audit.txt"), 20, "audit", support_path(&s, "server0/audit.log"),
            support_path(&s, "server1/audit.log"), support_path(&s, "server2/audit.log"));
-    assert_true(support_contains(support_path(&s, "audit.txt"),
-                                 "take part again: of 9 checks one had failed"));
+    file_says(support_path(&s, "audit.txt"), "take part again: of 9 checks one had failed");
     assert_true(support_stop_all(server));
 }
