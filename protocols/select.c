@@ -12,7 +12,7 @@ enum err select_index(struct party *p, const struct counts *counts, struct tape 
         return ERR_REFUSED;
     TRY(party_share64(p, &value, request->candidates));
     TRY(party_share64(p, &g, request->candidates));
-    TRY(tape_take(tape, TAPE_GUMBEL, g));
+    TRY(tape_take(tape, NOISE_GUMBEL, g));
     if (request->squared)
         TRY(score_l2(p, value, counts, request->candidate));
     else

@@ -150,28 +150,28 @@ static enum err play(struct party *p, void *shared)
         candidates[q] = (struct score_candidate){QUERIES - 1 - q, r->estimate[QUERIES - 1 - q]};
     TRY(load_counts(p, r, &counts));
     tape_start(&tape, id, r->discrete ? NOISE_DISCRETE : NOISE_BOX_MULLER);
-    TRY(tape_reserve(p, &tape, TAPE_GUMBEL, QUERIES));
-    TRY(tape_reserve(p, &tape, TAPE_GAUSS, 266));
-    three_put64(&r->gumbels, p, share64_view(tape.reel[TAPE_GUMBEL].samples, 0, QUERIES));
-    three_put64(&r->gausses, p, share64_view(tape.reel[TAPE_GAUSS].samples, 0, 266));
+    TRY(tape_reserve(p, &tape, NOISE_GUMBEL, QUERIES));
+    TRY(tape_reserve(p, &tape, NOISE_GAUSS, 266));
+    three_put64(&r->gumbels, p, share64_view(tape.reel[NOISE_GUMBEL].samples, 0, QUERIES));
+    three_put64(&r->gausses, p, share64_view(tape.reel[NOISE_GAUSS].samples, 0, 266));
     TRY(share64_new(&scores, QUERIES));
     TRY(score_l1(p, scores, counts, candidates, SCORE_UNIT));
     TRY(open_ring64(p, OPEN_MASKED, scores, (uint64_t *)r->scores[p->index]));
     TRY(select_index(p, counts, &tape, &request, &r->index[p->index]));
     TRY(measure_open(p, counts, &tape, measured, 3, times, r->noisy[p->index]));
     /* wiped where taken, and gone */
-    if ((tape.reel[TAPE_GAUSS].samples.a[265] | tape.reel[TAPE_GAUSS].samples.b[265]) != 0 ||
-        tape.reel[TAPE_GAUSS].next != 266)
+    if ((tape.reel[NOISE_GAUSS].samples.a[265] | tape.reel[NOISE_GAUSS].samples.b[265]) != 0 ||
+        tape.reel[NOISE_GAUSS].next != 266)
         return ERR_MISUSE;
-    if (tape_take(&tape, TAPE_GUMBEL, (struct share64){NULL, NULL, 1000}) != ERR_MISUSE)
+    if (tape_take(&tape, NOISE_GUMBEL, (struct share64){NULL, NULL, 1000}) != ERR_MISUSE)
         return ERR_MISUSE;
     /* a range after an odd end begins at the next pair */
     TRY(share64_new(&odd, 3));
-    TRY(tape_take(&tape, TAPE_GAUSS, odd));
-    if (tape.reel[TAPE_GAUSS].next != 269 || tape_position(&tape, TAPE_GAUSS) != 270)
+    TRY(tape_take(&tape, NOISE_GAUSS, odd));
+    if (tape.reel[NOISE_GAUSS].next != 269 || tape_position(&tape, NOISE_GAUSS) != 270)
         return ERR_MISUSE;
-    TRY(tape_take(&tape, TAPE_GAUSS, odd));
-    if (tape.reel[TAPE_GAUSS].next != 273 || tape.reel[TAPE_GAUSS].samples.a[269] != 0)
+    TRY(tape_take(&tape, NOISE_GAUSS, odd));
+    if (tape.reel[NOISE_GAUSS].next != 273 || tape.reel[NOISE_GAUSS].samples.a[269] != 0)
         return ERR_MISUSE;
     share64_free(&odd);
     tape_free(&tape);
@@ -370,8 +370,8 @@ static enum err linear(struct party *p, void *shared)
     for (size_t k = 0; k < FORMS; k++)
         support_weigh(sums, k, counts_query(counts, query_of[k]), l->weight[k]);
     tape_start(&tape, id, NOISE_BOX_MULLER);
-    TRY(tape_reserve(p, &tape, TAPE_GAUSS, FORMS));
-    three_put64(&l->noise, p, share64_view(tape.reel[TAPE_GAUSS].samples, 0, FORMS));
+    TRY(tape_reserve(p, &tape, NOISE_GAUSS, FORMS));
+    three_put64(&l->noise, p, share64_view(tape.reel[NOISE_GAUSS].samples, 0, FORMS));
     before = net_total(p->net);
     e = measure_open_sums(p, OPEN_NOISY_FORM, sums, &tape, 1, l->opened[p->index]);
     after = net_total(p->net);
@@ -454,8 +454,8 @@ static enum err select_of_many(struct party *p, void *shared)
         ring64_copy(counts_query(counts, q), share64_view(x, q, 1));
     TRY(counts_finish(p, counts));
     tape_start(&tape, id, NOISE_BOX_MULLER);
-    TRY(tape_reserve(p, &tape, TAPE_GUMBEL, MANY));
-    TRY(tape_reserve(p, &tape, TAPE_GAUSS, 1));
+    TRY(tape_reserve(p, &tape, NOISE_GUMBEL, MANY));
+    TRY(tape_reserve(p, &tape, NOISE_GAUSS, 1));
     c->rounds[p->index] = net_rounds(p->net);
     TRY(select_index(p, counts, &tape, &request, &c->index[p->index]));
     TRY(measure_open(p, counts, &tape, &(uint32_t){(uint32_t)c->index[p->index]}, 1, &m, &value));

@@ -208,7 +208,7 @@ static enum err forms_of(struct party *p, struct all_secrets *s, struct tape *ta
     TRY(share64_new(&noise, forms));
     TRY(share64_new(&sums, forms));
     TRY(party_random64(p, &noise));
-    TRY(tape_append(tape, TAPE_GAUSS, noise));
+    TRY(tape_append(tape, NOISE_GAUSS, noise));
     for (int i = 0; i < ALL_CELLS + 7; i++)
         weight[i] = i % 7 - 3;
     for (size_t k = 0; k < forms; k++)

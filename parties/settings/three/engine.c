@@ -17,8 +17,8 @@ static void start_tape(struct three *g, const uint8_t id[TAPE_ID_SIZE])
 {
     const struct price_noise noise = price_noise(g->study);
     tape_start(&g->tape, id, g->study->noise);
-    tape_plan(&g->tape, TAPE_GAUSS, noise.gauss);
-    tape_plan(&g->tape, TAPE_GUMBEL, noise.gumbel);
+    tape_plan(&g->tape, NOISE_GAUSS, noise.gauss);
+    tape_plan(&g->tape, NOISE_GUMBEL, noise.gumbel);
 }
 
 /* --- security --------------------------------------------------------------------------------- */
@@ -194,7 +194,7 @@ static enum err check_kind(const struct three *g, const struct ask *a)
     if (a->kind != (study->method == STUDY_AIM ? ASK_FORMS : ASK_SELECT))
         return ERR_OK;
     return log_fail(g->log, ERR_REFUSED, "a study of method: %s has no %s",
-                    study_method_word(study->method),
+                    study_method_words[study->method],
                     a->kind == ASK_FORMS ? "forms" : "selections");
 }
 
@@ -235,7 +235,7 @@ static enum err check_candidates(const struct three *g, const struct ask *a)
         return ERR_OK;
     return log_fail(g->log, ERR_REFUSED,
                     "the request has %u candidates; with security: %s %zu are allowed", a->queries,
-                    study_security_word(g->study->security), most);
+                    study_security_words[g->study->security], most);
 }
 
 /* Whether there are counts of all marginals that a request names. */
@@ -287,8 +287,8 @@ static enum err prepare(const struct three *g, struct engine_step *s)
     TRY(take_multipliers(g, s));
     TRY(check_candidates(g, s->ask));
     TRY(ask_price(&s->price, s->ask, &terms, g->log));
-    own->noise[TAPE_GAUSS] = s->price.cells;
-    own->noise[TAPE_GUMBEL] = s->price.candidates;
+    own->noise[NOISE_GAUSS] = s->price.cells;
+    own->noise[NOISE_GUMBEL] = s->price.candidates;
     s->place = three_next(g, s);
     if (!ask_estimates(s->ask))
         return ERR_OK;

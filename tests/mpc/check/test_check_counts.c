@@ -184,10 +184,10 @@ static enum err begin_study(struct party *p, struct study *s, bool squared)
             ring64_copy(counts_query(s->counts, q), x);
         share64_free(&x);
     }
-    for (unsigned kind = 0; e == ERR_OK && kind < TAPE_KINDS; kind++) {
+    for (unsigned kind = 0; e == ERR_OK && kind < NOISE_LAWS; kind++) {
         e = three_share64(p, &noise, some_values(20), 80, kind);
         if (e == ERR_OK)
-            e = tape_append(&s->tape, (enum tape_kind)kind, noise);
+            e = tape_append(&s->tape, (enum noise_law)kind, noise);
         share64_free(&noise);
     }
     if (e == ERR_OK)
