@@ -571,7 +571,10 @@ TEST(from_nothing_to_a_checked_study)
     TREFOIL(&o, "check", "study.yaml", "--key", "hospital-b");
     assert_int_equal(o.code, EXIT_OK);
     assert_string_equal(o.err, "");
-    EACH(support_says, o.out, "differential privacy", "You are the owner hospital-b", "j^2 rho", "Costs: owners upload", "as private as one count with Gaussian noise of standard deviation\n  4.22", "Roster 1 of study example");
+    EACH(support_says, o.out, "differential privacy", "You are the owner hospital-b", "j^2 rho",
+         "Costs: owners upload",
+         "as private as one count with Gaussian noise of standard deviation\n  4.22",
+         "Roster 1 of study example");
     /* a renewed key is recognised as different from the one that the study lists */
     TREFOIL(&o, "keygen", "renewed", "--renew", "hospital-b", "--until", "2199-01-01");
     assert_int_equal(o.code, EXIT_OK);

@@ -422,7 +422,10 @@ TEST(many_owners_persons_and_exact_noise_are_told)
     g.s.study->noise = NOISE_DISCRETE;
     g.s.study->security = STUDY_ABORT;
     write_page(&g, g.folder, NULL);
-    EACH(expect, &g, "The servers proved to each other what they computed (security: abort)", "10 owners brought records: o0, o1, o2, o3, o4, o5, o6 and 3 others. Three servers", "for adding or removing all rows of any one person", "with that person as without", "by exact coins.", "It holds for people with at most 2 rows.", "(zcdp), of which ");
+    EACH(expect, &g, "The servers proved to each other what they computed (security: abort)",
+         "10 owners brought records: o0, o1, o2, o3, o4, o5, o6 and 3 others. Three servers",
+         "for adding or removing all rows of any one person", "with that person as without",
+         "by exact coins.", "It holds for people with at most 2 rows.", "(zcdp), of which ");
     expect_not(&g, "as private as one count");
     /* if servers enforce it, one row is also a person's */
     g.s.study->rows_per_person = 1;
