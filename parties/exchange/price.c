@@ -71,7 +71,9 @@ static uint64_t measured(const struct study *study)
     const uint64_t looks = study->link.min_linked > 0 ? LOOK_TRIES : 0;
     switch (study->method) {
     case STUDY_AIM:
-        return looks + 2 * d + study->rounds;
+        /* a sweep opens all scores, and may measure all marginals */
+        return looks + 2 * d + study->rounds +
+               2 * (uint64_t)study->sweeps * study->workload->queries;
     case STUDY_COPULA:
         return looks + 2 * d + forms_pairs(d);
     }
@@ -181,8 +183,25 @@ enum err price_schedule(const struct study *study, struct schedule *start)
     struct look look;
     double rho;
     TRY(look_and_rest(study, &look, &rho));
-    *start = schedule_start(study->workload->one_ways, study->rounds, study->annealed, rho,
-                            study->accounting);
+    *start = study->sweeps > 0 ? schedule_sweeps(study->workload->one_ways, study->sweeps, rho)
+                               : schedule_start(study->workload->one_ways, study->rounds,
+                                                study->annealed, rho, study->accounting);
+    return ERR_OK;
+}
+
+enum err price_sweep(const struct study *study, struct price_sweep *sweep)
+{
+    const struct workload *w = study->workload;
+    struct schedule start;
+    struct schedule_sweep s;
+    struct look look;
+    double rho;
+    TRY(look_and_rest(study, &look, &rho));
+    TRY(price_schedule(study, &start));
+    s = schedule_sweep(&start, w->one_ways, rho);
+    sweep->most_sigma = sqrt((double)w->queries / (2 * s.first_scores));
+    sweep->least_sigma = sqrt((double)w->one_ways / (2 * s.most_scores)); /* always candidates */
+    sweep->least_sigma_of_set = sqrt(1 / (2 * s.most_set));
     return ERR_OK;
 }
 
@@ -214,10 +233,14 @@ static bool buys_noise(const struct study *study, double epsilon)
     struct study other = *study;
     struct price_first first;
     struct schedule s;
+    struct price_sweep sweep;
     uint64_t multiplier;
     other.epsilon = epsilon;
     if (study->method == STUDY_COPULA)
         return price_first(&other, &first) == ERR_OK;
+    if (study->sweeps > 0)
+        return price_first(&other, &first) == ERR_OK && price_sweep(&other, &sweep) == ERR_OK &&
+               scores_multiplier(sweep.most_sigma, &multiplier, NULL) == ERR_OK;
     return price_schedule(&other, &s) == ERR_OK &&
            (s.sigma < 1 || measure_multiplier(s.sigma, &multiplier, NULL) == ERR_OK) &&
            (s.finished || s.epsilon > price_slack(&other).select);
@@ -268,16 +291,20 @@ struct price_noise price_noise(const struct study *study)
 {
     const struct workload *w = study->workload;
     const uint64_t forms = study->method == STUDY_COPULA ? copula_forms_most(study->domain) : 0;
-    uint64_t one_ways = 0, largest = 0;
+    uint64_t one_ways = 0, largest = 0, sweep = 0;
     for (size_t q = 0; q < w->queries; q++) {
         one_ways += q < w->one_ways ? w->query[q].cells : 0;
         largest = w->query[q].cells > largest ? w->query[q].cells : largest;
     }
+    if (study->sweeps > 0) {
+        const uint64_t set = one_ways < w->cells / PRICE_SET ? PRICE_SET * one_ways : w->cells;
+        sweep = w->queries + w->queries % 2 + set + set % 2;
+    }
     /* every range of Gaussians begins at an even position */
-    return (struct price_noise){.gauss = (study->link.min_linked > 0 ? 2 : 0) + one_ways +
-                                         one_ways % 2 + forms + forms % 2 +
-                                         study->rounds * (largest + largest % 2),
-                                .gumbel = (uint64_t)study->rounds * w->queries};
+    return (struct price_noise){
+        .gauss = (study->link.min_linked > 0 ? 2 : 0) + one_ways + one_ways % 2 + forms +
+                 forms % 2 + study->rounds * (largest + largest % 2) + study->sweeps * sweep,
+        .gumbel = (uint64_t)study->rounds * w->queries};
 }
 
 struct price_ahead price_ahead(const struct study *study)

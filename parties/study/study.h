@@ -29,7 +29,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define STUDY_SERVERS 3
+#define STUDY_SERVERS_MOST 3 /* room for so many; how many there are: study->servers */
 #define STUDY_NAME_SIZE 32
 #define STUDY_HOST_SIZE 254
 #define STUDY_OWNERS_MAX 10000
@@ -41,6 +41,7 @@
 #define STUDY_COLUMN_SIZE 128 /* of the name of a column that says whose a row is */
 #define STUDY_EPSILON_MAX 100 /* noise circuits may allow less: price_epsilon_limit() */
 #define STUDY_ROUNDS_MAX 1000
+#define STUDY_SWEEPS_MAX 8
 #define STUDY_COUNT_BITS_MAX 31 /* the most for l: all owners' counts together are below 2^31 */
 
 enum study_role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
@@ -115,7 +116,8 @@ struct study_analyst {
 struct study {
     char name[STUDY_NAME_SIZE];
     struct domain *domain;
-    size_t zeros; /* impossible combinations, by their columns */
+    char *columns_from; /* what the columns were written from, in words; or NULL */
+    size_t zeros;       /* impossible combinations, by their columns */
     struct workload_zeros *zero;
     struct workload *workload; /* what is counted and may be measured; for a copula all pairs */
     struct workload *asked;    /* what the file says matters: for a copula what eval compares */
@@ -134,7 +136,8 @@ struct study {
     unsigned sweeps;                  /* in their place, so that rounds is 0; 0: none */
     double copula_clip, copula_share; /* for a copula: aim/run/copula_run.h */
     enum study_security security;
-    struct study_server server[STUDY_SERVERS];
+    unsigned servers;
+    struct study_server server[STUDY_SERVERS_MOST];
     size_t owners;
     struct study_owner *owner;
     struct study_open open;
@@ -159,7 +162,8 @@ struct study {
     struct {
         bool given;
         uint8_t bytes[64];
-    } signature[STUDY_SERVERS]; /* over terms and roster; roster.h says whether they are good */
+    } signature
+        [STUDY_SERVERS_MOST]; /* over terms and roster; roster.h says whether they are good */
     double left; /* of rho, for a run that begins with what others left; not from the file; or 0 */
 };
 

@@ -32,6 +32,8 @@ static void put_domain(const struct study *s, struct bytes *b)
         for (size_t i = 0; i < s->zero[k].cells; i++)
             bytes_put_u32(b, s->zero[k].cell[i]);
     }
+    if (s->columns_from != NULL) /* studies from before the key keep their terms */
+        bytes_put_string(b, s->columns_from);
 }
 
 static void put_workload(const struct study *s, struct bytes *b)
@@ -76,8 +78,10 @@ static void put_rounds(const struct study *s, struct bytes *b)
     bytes_put_u32(b, s->rounds);
     bytes_put_u8(b, s->annealed);
     bytes_put_string(b, study_score_words[s->score]);
+    if (s->sweeps > 0) /* studies from before these keep their terms, and likewise below */
+        bytes_put_u32(b, s->sweeps);
     if (s->method == STUDY_AIM)
-        return; /* studies from before the key keep their terms */
+        return;
     bytes_put_string(b, study_method_words[s->method]);
     bytes_put_double(b, s->copula_clip);
     bytes_put_double(b, s->copula_share);
@@ -114,7 +118,7 @@ static void put_bounds(const struct study *s, struct bytes *b)
 
 static void put_servers(const struct study *s, struct bytes *b)
 {
-    for (size_t i = 0; i < STUDY_SERVERS; i++) {
+    for (size_t i = 0; i < s->servers; i++) {
         bytes_put_string(b, s->server[i].name);
         bytes_put(b, s->server[i].key.sign, 32);
     }
@@ -174,7 +178,7 @@ static void put_roster(const struct study *s, struct bytes *b)
 {
     bytes_put_string(b, roster_label);
     bytes_put_u32(b, s->roster_version);
-    for (size_t i = 0; i < STUDY_SERVERS; i++) {
+    for (size_t i = 0; i < s->servers; i++) {
         /* the signing key is in the terms; what may change while it stays is here */
         bytes_put(b, s->server[i].key.curve, sizeof s->server[i].key.curve);
         bytes_put_u32(b, s->server[i].key.last_day);
@@ -203,7 +207,7 @@ static void put_roster(const struct study *s, struct bytes *b)
             bytes_put_u64(b, i);
             bytes_put_u32(b, s->owner[i].rows);
         }
-    for (size_t i = 0; i < STUDY_SERVERS; i++)
+    for (size_t i = 0; i < s->servers; i++)
         for (size_t k = 0; k < s->server[i].ranks; k++) {
             bytes_put_string(b, "rank");
             bytes_put_u64(b, i);

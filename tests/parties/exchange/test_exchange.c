@@ -18,7 +18,7 @@
 
 struct desk {
     struct support_study s;
-    struct identity *server[STUDY_SERVERS];
+    struct identity *server[STUDY_SERVERS_MOST];
     struct receipt receipt;
 };
 
@@ -29,7 +29,7 @@ static void desk_new(struct desk *d)
     memset(d, 0, sizeof *d);
     NEW_STUDY(&d->s, &quiet, .owners = 2);
     d->receipt = (struct receipt){.owner = 1, .state = RECEIPT_HELD, .digest = {7}};
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         assert_int_equal(identity_load(&d->server[i], support_path(&d->s, "s%u.key", i), &quiet),
                          ERR_OK);
         assert_int_equal(receipt_sign(d->s.study, d->server[i], &d->receipt, &d->receipt.part[i]),
@@ -39,7 +39,7 @@ static void desk_new(struct desk *d)
 
 static void desk_free(struct desk *d)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         identity_free(&d->server[i]);
     support_study_free(&d->s);
 }
@@ -178,14 +178,14 @@ TEST(a_receipt_needs_three_signatures)
     struct desk d CLEAN(desk_free);
     desk_new(&d);
     assert_int_equal(receipt_verify(d.s.study, &d.receipt, &quiet), ERR_OK);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         struct receipt r = d.receipt;
         char named[64];
         r.part[i].signature[9] ^= 1;
         listen_from_here();
         snprintf(named, sizeof named, "server %u (s%u) has not signed this", i, i);
         expect(receipt_verify(d.s.study, &r, &quiet), ERR_AUTH, named, "signature");
-        r.part[i] = d.receipt.part[(i + 1) % STUDY_SERVERS];
+        r.part[i] = d.receipt.part[(i + 1) % STUDY_SERVERS_MOST];
         expect(receipt_verify(d.s.study, &r, &quiet), ERR_AUTH, named, "another's");
         quiet.buffer = NULL;
     }
@@ -269,7 +269,7 @@ static const struct {
 } changes[] = {
     {0, REQUEST_VERSION + 1},
     {1, 0},
-    {1, ASK_LOOK + 1},
+    {1, ASK_SCORES + 1},
     {1, ASK_MEASURE}, /* has no estimates */
     {26, 255},        /* more queries than there are */
     {30, 200},        /* no such query */
@@ -312,6 +312,35 @@ TEST(a_request_that_is_cut_or_changed_is_none)
     assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, text.size), ERR_FORMAT);
     assert_int_equal(request_version(NULL, 0), 0);
     memory_free(&r.ask.estimate);
+}
+
+/* A measured set has a multiplier for each of its marginals, and none for all. */
+TEST(a_request_of_a_set_comes_back)
+{
+    struct desk d CLEAN(desk_free);
+    const struct workload *w;
+    uint32_t query[] = {1, 2};
+    int64_t multiplier[] = {300, 1 << 20, 7};
+    struct request r = {.ask = {.kind = ASK_MEASURE,
+                                .queries = 2,
+                                .query = query,
+                                .weights = 2,
+                                .weight = multiplier}},
+                   back;
+    desk_new(&d);
+    w = d.s.study->workload;
+    for (unsigned k = 0; k < 4; k++) {
+        struct bytes text CLEAN(bytes_clear) = {0};
+        r.ask.weights = k == 2 ? 1 : k == 3 ? 3 : 2;
+        r.ask.multiplier = k == 1 ? 300 : 0;
+        assert_int_equal(request_write(&r, &text), ERR_OK);
+        assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, text.size),
+                         k == 0 ? ERR_OK : ERR_FORMAT);
+        if (k == 0)
+            assert_true(ask_multiplier(&back.ask, 0) == 300 &&
+                        ask_multiplier(&back.ask, 1) == 1 << 20 && ask_alike(&back.ask, &r.ask));
+        request_clear(&back);
+    }
 }
 
 /* For attribute `a`: the codes of `of` below `first` are one group, the others another. */

@@ -20,6 +20,7 @@
 #include "parties/exchange/price.h"
 #include "parties/owner/pack.h"
 #include "parties/settings/three/engine.h"
+#include "parties/settings/three/split.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -158,6 +159,8 @@ static enum err ask(struct seat *s, struct ask *r, struct share64 *noise, size_t
     }
     if (s->a->flaw == HALF_NOISE && r->kind != ASK_FORMS) /* more than what was charged */
         r->multiplier *= 2;
+    for (uint32_t k = 0; s->a->flaw == HALF_NOISE && r->kind == ASK_MEASURE && k < r->queries; k++)
+        three_step(&step)->multiplier[k] *= 2;
     for (size_t k = 0; s->a->flaw == HALF_NOISE && k < r->weights / 2; k++)
         r->weight[k] *= 2;
     e = perform(s, &step, noise, index, out);
@@ -357,8 +360,8 @@ static enum err share_rows(struct audit *a, bool with_person)
         TRY(rows_of(a, o, with_person, &t));
         TRY(identity_load(&me, support_path(&a->s, "o%u.key", o), NULL));
         TRY(pack_table(a->s.study, o, UPLOAD_RECORDS, t, &packed));
-        TRY(upload_make(a->parts[o], me, o, secret, a->s.study->terms.digest, UPLOAD_RECORDS,
-                        &packed));
+        TRY(upload_make(a->parts[o], &three_split, me, o, secret, a->s.study->terms.digest,
+                        UPLOAD_RECORDS, &packed));
     }
     return ERR_OK;
 }
@@ -493,7 +496,7 @@ TEST(the_promise_is_kept)
     for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
         const double share = audit(of[k].score, of[k].noise, of[k].accounting, NONE);
         assert_true(share <= 1);
-        assert_true(share > 0.2);
+        assert_true(share > 0.35);
     }
 }
 
@@ -529,7 +532,7 @@ TEST(the_promise_to_a_person_is_kept)
 {
     const double share = audit_person(NONE);
     assert_true(share <= 1);
-    assert_true(share > 0.2);
+    assert_true(share > 0.35);
 }
 
 TEST(a_person_whose_rows_are_not_bounded_breaks_it)
@@ -543,7 +546,7 @@ TEST(the_promise_of_a_copula_is_kept)
     for (size_t k = 0; k < 2; k++) {
         const double share = audit_copula(noise[k], NONE);
         assert_true(share <= 1);
-        assert_true(share > 0.3);
+        assert_true(share > 0.5);
     }
 }
 
