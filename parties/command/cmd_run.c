@@ -212,8 +212,8 @@ static enum err make_model(struct run_asked *r, unsigned rounds)
     return aim_run(&r->result, &options, &backend, r->log);
 }
 
-static enum err play(struct run_asked *r, struct ledger_limits *limits, int64_t wait_ms,
-                     unsigned rounds)
+static enum err play_rounds(struct run_asked *r, struct ledger_limits *limits, int64_t wait_ms,
+                            unsigned rounds)
 {
     double begin = clock_now_s();
     TRY(netio_new(&r->netio, r->log));
@@ -320,7 +320,7 @@ static enum err execute(struct run_asked *r, struct run_terms *t)
     TRY(file_folder(t->folder, r->log)); /* before the budget is spent */
     TRY(run_state_open(&r->state, t->folder, r->study, t->lost, r->log));
     TRY(call_witness(r, t));
-    e = play(r, &limits, t->wait_s * 1000, (unsigned)t->rounds);
+    e = play_rounds(r, &limits, t->wait_s * 1000, (unsigned)t->rounds);
     if (e == ERR_OK)
         e = release_data(r, t); /* before the servers have another chance to fail */
     if (e == ERR_OK)
@@ -372,7 +372,7 @@ static enum err read_run(const char *text, uint8_t number[REQUEST_RUN_SIZE], str
                     2 * REQUEST_RUN_SIZE);
 }
 
-static enum err run(int argc, char **argv, struct log *log)
+static enum err run_run(int argc, char **argv, struct log *log)
 {
     const char *lost = NULL;
     uint8_t number[REQUEST_RUN_SIZE];
@@ -405,4 +405,4 @@ static enum err run(int argc, char **argv, struct log *log)
     return e;
 }
 
-const struct command cmd_run = {"run", "run the study and write synthetic data", help, run};
+const struct command cmd_run = {"run", "run the study and write synthetic data", help, run_run};

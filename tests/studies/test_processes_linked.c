@@ -128,8 +128,8 @@ TEST(owners_are_linked_also_after_a_server_was_killed)
     rows = json_number_value(json_object_get(linked, "rows"));
     assert_true(fabs(rows - (double)expected) <
                 6.5 * json_number_value(json_object_get(linked, "sigma")));
-    file_says(file(&c, "out/report.html"), "a first look showed about");
-    file_says(file(&c, "out/report.html"), "servers made sure of that, whatever owners sent");
+    EACH(file_says, file(&c, "out/report.html"), "a first look showed about",
+         "servers made sure of that, whatever owners sent");
     file_says(file(&c, "out.log"), "for all rows of one person");
     check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 10);
     check_logs(&c);
@@ -137,12 +137,12 @@ TEST(owners_are_linked_also_after_a_server_was_killed)
     file_says(file(&c, "audit.txt"), "linked-rows");
 }
 
-static const struct support_options few_looks = {.owners = OWNERS,
-                                                 .domain = SUPPORT_LINKED_DOMAIN,
-                                                 .part = part,
-                                                 .link = "{min_linked: 90, look: 0.05}",
-                                                 .rounds = 2,
-                                                 .epsilon = 8};
+static const struct study_options few_looks = {.owners = OWNERS,
+                                               .domain = SUPPORT_LINKED_DOMAIN,
+                                               .part = part,
+                                               .link = "{min_linked: 90, look: 0.05}",
+                                               .rounds = 2,
+                                               .epsilon = 8};
 
 /* The budget has three looks for all runs, and the programs say so before they ask for more. */
 TEST(looks_run_out)
@@ -166,9 +166,8 @@ TEST(a_run_with_too_few_linked_rows_stops_before_it_spends)
     begin(&c, person_of_its_own);
     for (unsigned again = 0; again < 2; again++) {
         expect_code(run_study(&c, "a.key", 0), 6, file(&c, "run%u.log", 0));
-        file_says(file(&c, "run%u.log", 0), "asks for at least 90 linked rows (min_linked)");
-        file_says(file(&c, "run%u.log", 0), "1.7 % of the budget was spent");
-        file_says(file(&c, "run%u.log", 0), again ? "if less than 3 runs" : "look 1 of 3");
+        EACH(file_says, file(&c, "run%u.log", 0), "asks for at least 90 linked rows (min_linked)",
+             "1.7 % of the budget was spent", again ? "if less than 3 runs" : "look 1 of 3");
         check_logs(&c);
         assert_int_equal(looks(&c), 1);
     }

@@ -87,7 +87,7 @@ static void stop_all(struct scene *c)
 }
 
 /* If the program was built, it is tried in any case. */
-static struct scene set(const struct support_options *o)
+static struct scene set(const struct study_options *o)
 {
     if (!file_is_there(ranked_program())) {
         print_message("# SKIP no trefoil-mpi: install libopenmpi-dev and openmpi-bin\n");
@@ -159,7 +159,7 @@ static void expect_costs(struct scene *c)
     json_decref(doc);
 }
 
-static void expect_run(const unsigned ranks[STUDY_SERVERS_MOST], const struct support_options *o)
+static void expect_run(const unsigned ranks[STUDY_SERVERS_MOST], const struct study_options *o)
 {
     struct scene c CLEAN(scene_free) = set(o);
     begin(&c, ranks, support_ports(2 * STUDY_SERVERS_MOST));
@@ -296,8 +296,8 @@ TEST(a_lie_to_a_rank_is_noticed_where_it_makes_noise)
 /* --- ranks that die, and that hang ------------------------------------------------------------ */
 
 /* A study; something happens to the rank of server 1 this long after its run has begun. */
-static struct scene scene_befallen(const struct support_options *o, uint16_t ports,
-                                   int64_t after_ms, int what, pid_t *run)
+static struct scene scene_befallen(const struct study_options *o, uint16_t ports, int64_t after_ms,
+                                   int what, pid_t *run)
 {
     static const unsigned ranks[STUDY_SERVERS_MOST] = {2, 2, 2};
     struct scene c = set(o);

@@ -18,7 +18,7 @@
 /* --- the same is opened ----------------------------------------------------------------------- */
 
 /* Sums in place, of one product and of several. */
-static enum err add(struct party *p, struct play *play)
+static enum err add(struct party *p, struct check_play *play)
 {
     struct planes x CLEAN(planes_free) = {0}, y CLEAN(planes_free) = {0},
                     z CLEAN(planes_free) = {0};
@@ -41,10 +41,10 @@ TEST(what_is_opened_is_the_same)
     static const struct check_limits limits[] = {
         {.log = 0}, {.log = 1}, {.groups = 1}, {.log = 20000, .groups = 1}};
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
-        struct play plain CLEAN(play_free) = {.job = add, .n = lengths[l], .cheat = NOBODY};
+        struct check_play plain CLEAN(play_free) = {.job = add, .n = lengths[l], .cheat = NOBODY};
         play_run(&plain);
         for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
-            struct play checked CLEAN(play_free) = {
+            struct check_play checked CLEAN(play_free) = {
                 .job = add, .limits = &limits[k], .n = lengths[l], .cheat = NOBODY};
             play_run(&checked);
             for (unsigned s = 0; s < 3; s++)
@@ -64,7 +64,7 @@ TEST(what_is_opened_is_the_same)
 
 /* --- what is not covered ---------------------------------------------------------------------- */
 
-static enum err numbers(struct party *p, struct play *play)
+static enum err numbers(struct party *p, struct check_play *play)
 {
     struct share64 x CLEAN(share64_free) = {0};
     struct move_known known = {.ring = RING_64, .n = 64};
@@ -72,8 +72,9 @@ static enum err numbers(struct party *p, struct play *play)
     (void)play;
     known.out = OPERAND(x);
     known.known = x.a;
-    if (move_known(p, &known) != ERR_MISUSE ||
-        move_settle(p, RING_64, OPERAND(x), x.a, 64, NULL) != ERR_MISUSE || net_rounds(p->net) != 0)
+    if ((move_known(p, &known) != ERR_MISUSE ||
+         move_settle(p, RING_64, OPERAND(x), x.a, 64, NULL) != ERR_MISUSE ||
+         net_exchanges(p->net) != 0))
         return ERR_FORMAT;
     return ERR_OK;
 }
@@ -81,14 +82,14 @@ static enum err numbers(struct party *p, struct play *play)
 TEST(what_nobody_could_note_is_refused)
 {
     static const struct check_limits limits;
-    struct play play CLEAN(play_free) = {.job = numbers, .limits = &limits, .cheat = NOBODY};
+    struct check_play play CLEAN(play_free) = {.job = numbers, .limits = &limits, .cheat = NOBODY};
     play_run(&play);
 }
 
 /* --- what is sent ----------------------------------------------------------------------------- */
 
 /* Relations with zeros only, in all components: so only masks are sent. */
-static enum err nothing(struct party *p, struct play *play)
+static enum err nothing(struct party *p, struct check_play *play)
 {
     struct planes x CLEAN(planes_free) = {0}, y CLEAN(planes_free) = {0};
     enum err e = planes_new(&x, 1, play->n);
@@ -118,7 +119,7 @@ static int compare_words(const void *x, const void *y)
 TEST(every_word_is_masked)
 {
     static const struct check_limits limits;
-    struct play play CLEAN(play_free) = {
+    struct check_play play CLEAN(play_free) = {
         .job = nothing, .limits = &limits, .n = 1000, .cheat = NOBODY};
     const struct {
         uint64_t round;
@@ -145,7 +146,7 @@ TEST(every_word_is_masked)
 }
 
 /* Beyond their end, vectors hold bits that nobody vouches for. */
-static enum err open_with_more(struct party *p, struct play *play)
+static enum err open_with_more(struct party *p, struct check_play *play)
 {
     struct planes x CLEAN(planes_free) = {0};
     uint64_t out[2 * 3];
@@ -161,7 +162,7 @@ TEST(lanes_past_the_end_do_not_leave)
 {
     static const struct check_limits limits;
     static const uint64_t cleared[] = {UINT64_MAX, UINT64_MAX, 3, UINT64_MAX, UINT64_MAX, 3};
-    struct play play CLEAN(play_free) = {
+    struct check_play play CLEAN(play_free) = {
         .job = open_with_more, .limits = &limits, .n = 130, .cheat = NOBODY};
     play_run(&play);
     for (unsigned to = 0; to < 2; to++)

@@ -28,13 +28,13 @@
 /* --- the plaintext twin ----------------------------------------------------------------------- */
 
 /* A backend for each population, all with the same noise. */
-struct growing {
+struct engine_growing {
     const struct whole *w;
     struct plaintext *plain[OWNERS];
     unsigned requests;
 };
 
-static struct aim_backend next_backend(struct growing *g, uint64_t *population)
+static struct aim_backend next_backend(struct engine_growing *g, uint64_t *population)
 {
     unsigned owners = ++g->requests < OWNERS ? g->requests : OWNERS;
     if (g->w->coming != BETWEEN_ROUNDS)
@@ -49,11 +49,11 @@ static enum err ask_plain(void *self, const struct ask *a, struct ask_told *told
     return backend.ask(backend.self, a, told);
 }
 
-static enum err run_plain(struct whole *w, struct aim_result **result, struct replay *replay,
+static enum err run_plain(struct whole *w, struct aim_result **result, struct whole_replay *replay,
                           struct log *log)
 {
     const struct plaintext_noise noise = {replay, replay_gauss, replay_gumbel};
-    struct growing growing = {.w = w};
+    struct engine_growing growing = {.w = w};
     const struct aim_backend backend = {.self = &growing, .ask = ask_plain};
     struct aim_options options;
     enum err e = release_loop_options(w->s.study, w->bounds, &options, log);
@@ -125,14 +125,14 @@ static void check_scores(const struct whole *w, const struct aim_result *plain,
     assert_int_equal(costs->opened_values[OPEN_NOISY_SCORE], scores);
 }
 
-static void equals(const struct support_options *o, const struct whole_persons *persons,
-                   enum coming coming)
+static void equals(const struct study_options *o, const struct whole_persons *persons,
+                   enum whole_coming coming)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     struct three_costs costs;
     struct aim_result *plain = NULL;
-    struct replay replay = {.w = w};
+    struct whole_replay replay = {.w = w};
     size_t cells = 0, looks;
     whole_new_persons(w, o, persons);
     looks = w->s.study->link.min_linked > 0;
@@ -163,12 +163,12 @@ static void equals(const struct support_options *o, const struct whole_persons *
     whole_free(w);
 }
 
-static void mpc_equals_plaintext_as(const struct support_options *o, enum coming coming)
+static void mpc_equals_plaintext_as(const struct study_options *o, enum whole_coming coming)
 {
     equals(o, &(const struct whole_persons){0}, coming);
 }
 
-static void mpc_equals_plaintext(const struct support_options *o)
+static void mpc_equals_plaintext(const struct study_options *o)
 {
     mpc_equals_plaintext_as(o, AT_ONCE);
 }
@@ -190,7 +190,7 @@ TEST(a_run_over_three_ways_and_lists_equals_too)
 /* A wide domain, so that small owners send records and large ones counts, in one study. */
 TEST(a_run_over_records_and_counts_equals_too)
 {
-    const struct support_options mixed = {
+    const struct study_options mixed = {
         .owners = OWNERS, .rounds = 4, .domain = wide_domain, .workload = wide_workload};
     struct whole *w = memory_array(1, sizeof *w);
     whole_new(w, &mixed);
@@ -219,7 +219,7 @@ TEST(a_run_over_rows_and_columns_of_several_owners_equals_too)
  */
 TEST(every_noise_and_score_on_every_kind_of_data_equal_too)
 {
-    static const struct support_options data[] = {
+    static const struct study_options data[] = {
         {.workload = "{all: 2}"},
         {.workload =
              "\n  - {attributes: [age, ward, bmi], weight: 2}\n  - {attributes: [sex, died]}"},
@@ -228,7 +228,7 @@ TEST(every_noise_and_score_on_every_kind_of_data_equal_too)
     static const char *const noise[] = {"box-muller", "discrete"};
     static const char *const score[] = {"score: l1\n", "score: l2\n"};
     for (size_t k = 0; k < 4 * sizeof data / sizeof *data; k++) {
-        struct support_options run = data[k / 4];
+        struct study_options run = data[k / 4];
         run.owners = OWNERS;
         run.rounds = 2 + (unsigned)(k % 3);
         run.epsilon = 3;
@@ -249,9 +249,9 @@ TEST(sweeps_equal_the_plaintext_run)
         "    max_rows: 300\n    batch: x\n    columns: [ward, bmi]\n",
         "    max_rows: 400\n    batch: x\n    columns: [died]\n"};
     static const struct {
-        struct support_options o;
+        struct study_options o;
         struct whole_persons persons;
-        enum coming coming;
+        enum whole_coming coming;
     } cases[] = {
         {.o = {.sweeps = 2}},
         {.o = {.sweeps = 1, .noise = "discrete", .more = "security: abort\n"}},
@@ -270,7 +270,7 @@ TEST(sweeps_equal_the_plaintext_run)
                .more = "security: abort\n"},
          .persons = {.count = 270}}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        struct support_options o = cases[k].o;
+        struct study_options o = cases[k].o;
         o.owners = OWNERS;
         o.epsilon = 3;
         equals(&o, &cases[k].persons, cases[k].coming);
@@ -298,7 +298,7 @@ static enum err make_engines(struct party *p, void *shared)
 
 TEST(an_engine_does_not_run_unproved)
 {
-    const struct support_options o[] = {{.owners = 1}, {.owners = 1, .more = "security: abort\n"}};
+    const struct study_options o[] = {{.owners = 1}, {.owners = 1, .more = "security: abort\n"}};
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     struct support_study both[2];
     for (unsigned k = 0; k < 2; k++)
@@ -320,7 +320,7 @@ TEST(a_run_that_is_proved_equals_too)
         mpc_equals_plaintext_as(OPTIONS(.owners = OWNERS, .rounds = 2, .epsilon = 3,
                                         .noise = noise[k % 2], .more = more[k / 2],
                                         .workload = workload[k % 2]),
-                                k < 3 ? (enum coming)k : AT_ONCE);
+                                k < 3 ? (enum whole_coming)k : AT_ONCE);
     }
 }
 
@@ -414,16 +414,16 @@ static enum err add_more(struct party *p, void *shared)
     TRY(three_new(&alone, p, w->s.study, w->bounds, id, p->log));
     TRY(count_all(g, held, OWNERS - 1));
     for (unsigned k = 0; k < 2; k++) {
-        rounds = net_rounds(p->net);
+        rounds = net_exchanges(p->net);
         bytes = bytes_sent(p);
         TRY(k == 0 ? count_all(g, held, OWNERS) : count_all(alone, &held[OWNERS - 1], 1));
-        cost[k][0] = net_rounds(p->net) - rounds;
+        cost[k][0] = net_exchanges(p->net) - rounds;
         cost[k][1] = bytes_sent(p) - bytes;
     }
     right = cost[0][0] > 0 && cost[0][0] == cost[1][0] && cost[0][1] == cost[1][1];
-    rounds = net_rounds(p->net);
+    rounds = net_exchanges(p->net);
     TRY(count_all(g, held, OWNERS));
-    right = right && net_rounds(p->net) == rounds && g->tally.owners == OWNERS;
+    right = right && net_exchanges(p->net) == rounds && g->tally.owners == OWNERS;
     return right ? ERR_OK : ERR_MISMATCH;
 }
 
@@ -468,7 +468,7 @@ TEST(a_run_whose_owners_come_between_rounds_equals_too)
 /* No model says otherwise, and the two runs still agree. */
 TEST(what_is_impossible_has_no_part_in_a_run)
 {
-    const struct support_options o = {
+    const struct study_options o = {
         .owners = OWNERS,
         .rounds = 3,
         .more = "impossible:\n  - {age: {from: 0, to: 3}, died: yes}\n  - {ward: d, sex: [f]}\n"};

@@ -80,7 +80,7 @@ static void others_have(const struct whole *w, unsigned hostile, const struct cl
  * marginal in total, no more than its bound: 2^b - 1 a cell, pad_to records, or the rows that the
  * others in its batch hold.
  */
-static void moves_no_more_than_its_bound(const struct support_options *o, unsigned hostile,
+static void moves_no_more_than_its_bound(const struct study_options *o, unsigned hostile,
                                          uint64_t most_cell, uint64_t most_total)
 {
     struct hostile h = {.w = memory_array(1, sizeof *h.w)};
@@ -119,7 +119,7 @@ TEST(hostile_owners_move_no_more_than_their_bounds)
     static const char *const part[] = {
         "    max_rows: 900\n    batch: city\n    columns: [died, age]\n", NULL,
         "    max_rows: 900\n    batch: city\n    columns: [bmi, sex, ward]\n"};
-    const struct support_options columns = {.owners = OWNERS, .part = part};
+    const struct study_options columns = {.owners = OWNERS, .part = part};
     static const char *const padded_part[] = {
         "    max_rows: 900\n    pad_to: 1200\n    as: records\n", NULL, NULL};
     moves_no_more_than_its_bound(OPTIONS(.owners = OWNERS), 1, (1 << 11) - 1,

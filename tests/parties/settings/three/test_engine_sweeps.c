@@ -63,10 +63,10 @@ static enum err open_alone(struct three *g, const struct ask *a, uint64_t *round
     TRY(three_reserve(g, &step));
     TRY(range_cut(&g->tape, three_step(&step)->noise, &range));
     TRY(memory_new(&values, step.price.cells));
-    *rounds = net_rounds(g->party->net);
+    *rounds = net_exchanges(g->party->net);
     *bytes = payload_sent(g->party);
     e = three_measure(g, &step, &range, 0, values, &measured);
-    *rounds = net_rounds(g->party->net) - *rounds;
+    *rounds = net_exchanges(g->party->net) - *rounds;
     *bytes = payload_sent(g->party) - *bytes;
     if (e == ERR_OK && measured != step.price.cells)
         e = ERR_MISMATCH;
@@ -103,7 +103,7 @@ static uint64_t sum_of(const uint64_t by[3])
  */
 TEST(a_sweep_has_few_exchanges)
 {
-    const struct support_options o = {.owners = OWNERS, .sweeps = 2, .lanes = 1};
+    const struct study_options o = {.owners = OWNERS, .sweeps = 2, .lanes = 1};
     struct costing *c CLEAN(memory_release) = memory_array(1, sizeof *c);
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     const struct workload *load;
@@ -126,10 +126,12 @@ TEST(a_sweep_has_few_exchanges)
     whole_free(w);
 }
 
-/* C scores at m cost as much as C marginals, and so does their slack; a set the sum of its parts. */
+/*
+ * C scores at m cost as much as C marginals, and so does their slack; a set the sum of its parts.
+ */
 TEST(scores_cost_what_marginals_cost)
 {
-    const struct support_options o = {.owners = OWNERS, .sweeps = 2};
+    const struct study_options o = {.owners = OWNERS, .sweeps = 2};
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     uint32_t query[] = {1, 2};
     int64_t multiplier[] = {300, 70000};
@@ -226,7 +228,7 @@ static enum err refuse(struct party *p, void *shared)
 
 TEST(what_is_no_sweep_is_refused)
 {
-    const struct support_options o = {.owners = OWNERS, .sweeps = 1};
+    const struct study_options o = {.owners = OWNERS, .sweeps = 1};
     struct refusal *r CLEAN(memory_release) = memory_array(1, sizeof *r);
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     struct three_costs costs;
@@ -254,7 +256,7 @@ static enum err refuse_scores(struct party *p, void *shared)
 
 TEST(other_studies_open_no_scores)
 {
-    static const struct support_options o[] = {
+    static const struct study_options o[] = {
         {.owners = OWNERS}, {.owners = OWNERS, .annealed = true, .more = "score: l2\n"}};
     for (unsigned k = 0; k < 2; k++) {
         struct refusal *r CLEAN(memory_release) = memory_array(1, sizeof *r);
