@@ -94,7 +94,7 @@ struct aim_options {
     const struct workload_zeros *zero; /* what cannot occur: public knowledge */
     size_t zeros;
     const uint16_t *apart; /* attributes that are never merged */
-    size_t aparts;
+    size_t apart_columns;
     bool grows; /* rows not yet known may come during the run: nothing is merged */
     const struct measurement *known; /* of aim_refit(): counts that the model is to have exactly */
     size_t knowns;

@@ -35,7 +35,7 @@ static enum err job(struct party *p, void *shared)
     c->before[p->index] = net_total(p->net);
     c->cache_sent[p->index] = c->before[p->index].payload_sent - start.payload_sent;
     if (p->index == 0)
-        c->cache_rounds = c->before[0].rounds - start.rounds;
+        c->cache_rounds = c->before[0].exchanges - start.exchanges;
     TRY(cached_distance(p, out, cached, c->spans, c->unit));
     c->after[p->index] = net_total(p->net);
     three_put64(&c->out, p, out);
@@ -122,7 +122,7 @@ TEST(distances_are_exact)
         for (size_t n = 0; n < 8; n++) {
             struct cached_call *c = fresh_on(widths[w], cells[n], units[(w + n) % 6]);
             run(c);
-            assert_true(c->after[0].rounds - c->before[0].rounds <= 3);
+            assert_true(c->after[0].exchanges - c->before[0].exchanges <= 3);
             finish(c);
         }
 }
@@ -133,7 +133,7 @@ TEST(wide_counts)
     for (size_t w = 0; w < 4; w++) {
         struct cached_call *c = fresh(widths[w], 300);
         run(c);
-        assert_int_equal(c->after[0].rounds - c->before[0].rounds,
+        assert_int_equal(c->after[0].exchanges - c->before[0].exchanges,
                          log2_ceil(widths[w] <= 20   ? 4
                                    : widths[w] <= 40 ? 8
                                                      : 11) +
@@ -220,7 +220,7 @@ TEST(a_dense_cell_costs_what_is_stated)
     }
     /* 4 ANDs and 4 elements a cell; for the one sum, 2 elements in each of three parts */
     assert_int_equal(all, 3 * cells * 4 / 8 + 4 * cells * 8 + 3 * 2 * 8);
-    assert_int_equal(c->after[0].rounds - c->before[0].rounds, 3);
+    assert_int_equal(c->after[0].exchanges - c->before[0].exchanges, 3);
     /* flags: 63 ANDs, 5 rounds; [x = 0]: 4 elements over all servers, 1 round */
     assert_int_equal(c->cache_sent[0] + c->cache_sent[1] + c->cache_sent[2],
                      3 * c->lanes * 63 / 8 + 4 * c->lanes * 8);
@@ -236,7 +236,7 @@ TEST(cells_up_to_one_cost_nothing)
     run(c);
     for (int s = 0; s < 3; s++)
         assert_int_equal(sent(c, s), 0);
-    assert_int_equal(c->after[0].rounds - c->before[0].rounds, 0);
+    assert_int_equal(c->after[0].exchanges - c->before[0].exchanges, 0);
     finish(c);
     /* one larger cell among them costs one word of lanes for ANDs, and the choice of one element */
     c = fresh(17, 1000);
@@ -244,7 +244,7 @@ TEST(cells_up_to_one_cost_nothing)
         c->c[i] = i == 100 ? 3 << CACHED_GRID : i % 1025;
     run(c);
     assert_int_equal(sent(c, 0) + sent(c, 1) + sent(c, 2), 3 * 8 * 4 + (4 + 2) * 8);
-    assert_int_equal(c->after[0].rounds - c->before[0].rounds, 3);
+    assert_int_equal(c->after[0].exchanges - c->before[0].exchanges, 3);
     finish(c);
 }
 

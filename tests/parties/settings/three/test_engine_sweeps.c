@@ -9,22 +9,22 @@
 /* --- what it costs ---------------------------------------------------------------------------- */
 
 /* The closure's marginals as candidates, with estimates of 2 in every cell, all to be compared. */
-struct scored {
+struct engine_sweeps_scored {
     struct ask ask;
     uint32_t *query;
     uint64_t *estimate;
 };
 
-static void scored_clear(struct scored *s)
+static void scored_clear(struct engine_sweeps_scored *s)
 {
     memory_free(&s->query);
     memory_free(&s->estimate);
 }
 
-static struct scored scored_new(const struct workload *w, uint64_t multiplier)
+static struct engine_sweeps_scored scored_new(const struct workload *w, uint64_t multiplier)
 {
-    struct scored s = {.query = memory_array(w->queries, sizeof *s.query),
-                       .estimate = memory_array(w->cells, sizeof *s.estimate)};
+    struct engine_sweeps_scored s = {.query = memory_array(w->queries, sizeof *s.query),
+                                     .estimate = memory_array(w->cells, sizeof *s.estimate)};
     for (uint32_t q = 0; q < w->queries; q++)
         s.query[q] = q;
     for (uint64_t i = 0; i < w->cells; i++)
@@ -79,7 +79,7 @@ static enum err cost(struct party *p, void *shared)
 {
     struct costing *c = shared;
     const struct workload *w = c->w->s.study->workload;
-    struct scored s CLEAN(scored_clear) = scored_new(w, 3000);
+    struct engine_sweeps_scored s CLEAN(scored_clear) = scored_new(w, 3000);
     uint32_t query[] = {0, 7, 9};
     int64_t multiplier[] = {500, 40000, 1000};
     const struct ask set = {
@@ -148,7 +148,7 @@ TEST(scores_cost_what_marginals_cost)
     mpq_init(expected);
     ask_price_new(&price);
     {
-        struct scored s CLEAN(scored_clear) = scored_new(w->s.study->workload, 3001);
+        struct engine_sweeps_scored s CLEAN(scored_clear) = scored_new(w->s.study->workload, 3001);
         const uint64_t candidates = s.ask.queries;
         assert_int_equal(ask_price(&price, &s.ask, &terms, NULL), ERR_OK);
         mpq_set_ui(expected, candidates * 3001 * 3001, 1);
@@ -194,7 +194,7 @@ static enum err refuse(struct party *p, void *shared)
     const uint64_t most = scores_most(&r->w->bounds->counts, 0);
     struct log log = {.buffer = r->said[p->index], .buffer_size = 800, .level = LOG_ERROR};
     struct three *g CLEAN(three_free) = NULL;
-    struct scored s CLEAN(scored_clear) = scored_new(w, 3000);
+    struct engine_sweeps_scored s CLEAN(scored_clear) = scored_new(w, 3000);
     int64_t multiplier[] = {500, 255};
     struct ask set = {
         .kind = ASK_MEASURE, .queries = 2, .query = s.query, .weights = 2, .weight = multiplier};
@@ -247,7 +247,7 @@ static enum err refuse_scores(struct party *p, void *shared)
     struct refusal *r = shared;
     struct log log = {.buffer = r->said[p->index], .buffer_size = 800, .level = LOG_ERROR};
     struct three *g CLEAN(three_free) = NULL;
-    struct scored s CLEAN(scored_clear) = scored_new(r->w->s.study->workload, 3000);
+    struct engine_sweeps_scored s CLEAN(scored_clear) = scored_new(r->w->s.study->workload, 3000);
     TRY(load_engine(r->w, p, &g));
     g->log = &log;
     r->right[p->index] = refused(g, &s.ask, "without rounds: sweeps");
