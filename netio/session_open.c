@@ -347,7 +347,7 @@ static enum err answer_hellos(struct handshake *h)
     return ERR_OK;
 }
 
-static enum err run(struct handshake *h)
+static enum err shake_hands(struct handshake *h)
 {
     for (;;) {
         if (of_all(h, h->hello)) {
@@ -444,6 +444,6 @@ enum err session_open(struct session **session, struct transport *control, unsig
         return log_fail(log, ERR_MISUSE, "session_open: wrong arguments at server %u", index);
     TRY(prepare(&h));
     TRY(first_attempt(&h, propose));
-    TRY(run(&h));
+    TRY(shake_hands(&h));
     return finish(&h, session);
 }

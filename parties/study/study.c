@@ -2,6 +2,7 @@
 #include "parties/study/study.h"
 
 #include "aim/budget/schedule.h"
+#include "aim/run/loop.h"
 #include "base/date.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -11,8 +12,8 @@
 
 /* The nodes of the file's keys. */
 struct study_top {
-    const yaml_node_t *name, *domain, *impossible, *workload, *budget, *noise, *score, *method,
-        *copula, *rounds, *security, *servers, *owners, *least, *late, *analysts, *retain,
+    const yaml_node_t *name, *from, *domain, *impossible, *workload, *budget, *noise, *score,
+        *method, *copula, *rounds, *security, *servers, *owners, *least, *late, *analysts, *retain,
         *deadlines, *model, *version, *revoked, *signatures, *person, *link, *open;
 };
 
@@ -42,7 +43,7 @@ static enum err read_budget(struct study_reading *r, const yaml_node_t *node,
     TRY(study_go_on(r, yaml_number(r->file, delta, "delta", 1e-15, 0.01, &s->delta)));
     TRY(study_go_on(
         r, yaml_choice(r->file, accounting, "accounting", study_accounting_words, 2, &kind)));
-    s->accounting = (enum accounting)kind;
+    s->accounting = (enum ledger_accounting)kind;
     return study_read_unsigned(r, rows, "rows_per_person", 1, 10000, &s->rows_per_person);
 }
 
@@ -62,11 +63,28 @@ static enum err read_copula(struct study_reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
-/* A number of rounds, or "annealed": as many as the budget allows, at most 16 for each column. */
+/* "sweeps", or "sweeps 3": their fits are other ones, unless the study says which. */
+static enum err read_sweeps(struct study_reading *r, const yaml_node_t *node, const char *text)
+{
+    struct study *s = r->study;
+    const bool given = text[0] == ' ' && text[1] >= '1' && text[1] <= '0' + STUDY_SWEEPS_MAX;
+    if (text[0] != '\0' && !(given && text[2] == '\0'))
+        return yaml_error(r->file, node, "write rounds: sweeps, or a number of them: \"sweeps 3\"");
+    if (s->score != AIM_L1)
+        return yaml_error(r->file, node, "rounds: sweeps opens distances, so it needs score: l1");
+    s->sweeps = given ? (unsigned)(text[1] - '0') : AIM_SWEEPS;
+    s->iterations = AIM_SWEEPS_FIT;
+    s->final_iterations = AIM_SWEEPS_FIT_FINAL;
+    return ERR_OK;
+}
+
+/* A number, "annealed" (as many as the budget allows, at most 16 for each column), or sweeps. */
 static enum err read_rounds(struct study_reading *r, const yaml_node_t *node)
 {
     const char *text;
     TRY(yaml_text(r->file, node, "rounds", &text));
+    if (strncmp(text, "sweeps", 6) == 0)
+        return read_sweeps(r, node, text + 6);
     if (strcmp(text, "annealed") != 0)
         return study_read_unsigned(r, node, "rounds", 1, STUDY_ROUNDS_MAX, &r->study->rounds);
     r->study->annealed = true;
@@ -233,7 +251,8 @@ static enum err read_model(struct study_reading *r, const yaml_node_t *node)
     if (apart == NULL || s->workload == NULL)
         return ERR_OK; /* without a sound domain no column is known */
     TRY(memory_new(&s->apart, s->domain->attributes));
-    return study_read_attributes(r, apart, "apart", s->domain->attributes, s->apart, &s->aparts);
+    return study_read_attributes(r, apart, "apart", s->domain->attributes, s->apart,
+                                 &s->apart_columns);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -256,31 +275,19 @@ static enum err read_keys(struct study_reading *r, struct study_top *t)
 {
     const yaml_node_t *root = yaml_root(r->file);
     const struct yaml_key keys[] = {
-        {"study", true, &t->name},
-        {"domain", true, &t->domain},
-        {"impossible", false, &t->impossible},
-        {"workload", false, &t->workload},
-        {"budget", true, &t->budget},
-        {"person", false, &t->person},
-        {"link", false, &t->link},
-        {"noise", false, &t->noise},
-        {"score", false, &t->score},
-        {"method", false, &t->method},
-        {"copula", false, &t->copula},
-        {"rounds", false, &t->rounds},
-        {"security", false, &t->security},
-        {"servers", true, &t->servers},
-        {"owners", false, &t->owners},
-        {"open_owners", false, &t->open},
-        {"min_owners", false, &t->least},
-        {"late_uploads", false, &t->late},
-        {"analysts", true, &t->analysts},
-        {"retain_days", false, &t->retain},
-        {"deadlines", false, &t->deadlines},
-        {"model", false, &t->model},
-        {"roster", false, &t->version},
-        {"revoked", false, &t->revoked},
-        {"signatures", false, &t->signatures},
+        {"study", true, &t->name},          {"columns_from", false, &t->from},
+        {"domain", true, &t->domain},       {"impossible", false, &t->impossible},
+        {"workload", false, &t->workload},  {"budget", true, &t->budget},
+        {"person", false, &t->person},      {"link", false, &t->link},
+        {"noise", false, &t->noise},        {"score", false, &t->score},
+        {"method", false, &t->method},      {"copula", false, &t->copula},
+        {"rounds", false, &t->rounds},      {"security", false, &t->security},
+        {"servers", true, &t->servers},     {"owners", false, &t->owners},
+        {"open_owners", false, &t->open},   {"min_owners", false, &t->least},
+        {"late_uploads", false, &t->late},  {"analysts", true, &t->analysts},
+        {"retain_days", false, &t->retain}, {"deadlines", false, &t->deadlines},
+        {"model", false, &t->model},        {"roster", false, &t->version},
+        {"revoked", false, &t->revoked},    {"signatures", false, &t->signatures},
     };
     r->misspelt = true;
     if (!yaml_is_mapping(root))
@@ -289,6 +296,14 @@ static enum err read_keys(struct study_reading *r, struct study_top *t)
     TRY(yaml_mapping(r->file, root, "the study file", keys, sizeof keys / sizeof *keys));
     r->misspelt = false;
     return t->owners == NULL && t->open == NULL ? lacks(r, "owners") : ERR_OK;
+}
+
+static enum err read_from(struct study_reading *r, const yaml_node_t *node)
+{
+    const char *text;
+    TRY(yaml_text(r->file, node, "columns_from", &text));
+    r->study->columns_from = memory_string(text);
+    return r->study->columns_from != NULL ? ERR_OK : ERR_NOMEM;
 }
 
 /* The columns, and what refers to them: that waits until they are sound. */
@@ -315,6 +330,8 @@ static enum err read_study(struct study_reading *r)
     TRY(study_go_on(r, read_keys(r, &t)));
     if (t.name != NULL)
         TRY(study_go_on(r, study_read_name(r, t.name, "study", s->name)));
+    if (t.from != NULL)
+        TRY(study_go_on(r, read_from(r, t.from)));
     TRY(read_columns(r, &t));
     TRY(study_go_on(r, study_read_link(r, t.link, t.late)));
     if (t.budget != NULL)
@@ -405,6 +422,7 @@ void study_free(struct study **study)
         memory_free(&s->server[i].rank);
     memory_free(&s->zero);
     memory_free(&s->questions);
+    memory_free(&s->columns_from);
     if (s->asked != s->workload)
         workload_free(&s->asked);
     workload_free(&s->workload);
