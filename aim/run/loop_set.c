@@ -8,7 +8,8 @@
  * that, best first: in the order of w r / y.
  *
  * Who joins explains part of other scores: what a candidate has in common with it. As errors of
- * parts that have nothing to do with each other add up in squares, r^2 of the common part comes off.
+ * parts that have nothing to do with each other add up in squares, r^2 of the common part comes
+ * off.
  */
 #include "aim/model/sweep.h"
 #include "aim/run/loop_private.h"
@@ -20,7 +21,7 @@
 #define STAYS 0.7 /* of what noise adds to a marginal by itself */
 
 struct set {
-    const struct loop *l;
+    struct loop *l;
     double budget; /* B */
     uint64_t limit;
     double *r;             /* by closure index; 0: no candidate, or not any more */
@@ -138,6 +139,7 @@ static void join(struct set *s)
             s->r[q] = 0;
             continue;
         }
+        loop_reason(s->l, q, s->r[q]);
         s->joined[q] = true;
         s->sum += s->y[q];
         s->clique[s->cliques++] = *c;

@@ -31,10 +31,11 @@ static json_t *server_json(const struct net_counters phase[NET_PHASES], const js
         const json_t *old = json_object_get(before, name);
         json_object_set_new(
             phases, name,
-            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "rounds", integer(c->rounds, old, "rounds"),
-                      "payload_sent", integer(c->payload_sent, old, "payload_sent"),
-                      "payload_received", integer(c->payload_received, old, "payload_received"),
-                      "wire_sent", integer(c->wire_sent, old, "wire_sent"), "wire_received",
+            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "rounds",
+                      integer(c->exchanges, old, "rounds"), "payload_sent",
+                      integer(c->payload_sent, old, "payload_sent"), "payload_received",
+                      integer(c->payload_received, old, "payload_received"), "wire_sent",
+                      integer(c->wire_sent, old, "wire_sent"), "wire_received",
                       integer(c->wire_received, old, "wire_received"), "seconds",
                       real(c->seconds, old, "seconds")));
     }
@@ -44,15 +45,13 @@ static json_t *server_json(const struct net_counters phase[NET_PHASES], const js
 /* `owners`: how many owners' rows were counted when it was measured. */
 static json_t *round_json(const struct study *study, const struct aim_round *r, uint64_t owners)
 {
-    struct clique_name name = {"all one-ways"};
-    if (r->query != AIM_NO_QUERY)
-        name = clique_name(&study->workload->query[r->query].clique, study->domain);
-    return json_pack("{s:i, s:s, s:f, s:f, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I}",
-                     "round", (int)r->round, "marginal", name.text, "sigma", r->sigma, "epsilon",
-                     r->epsilon, "candidates", (int)r->candidates, "cost", r->cost, "spent",
-                     r->spent, "before", r->before, "after", r->after, "noise", r->noise, "moved",
-                     r->moved, "loss", r->loss, "total", r->total, "model_cells",
-                     (json_int_t)r->model_cells, "owners", (json_int_t)owners);
+    return json_pack(
+        "{s:i, s:s, s:f, s:f, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I}", "round",
+        (int)r->round, "marginal", aim_round_name(r, study->workload, study->domain).text, "sigma",
+        r->sigma, "epsilon", r->epsilon, "candidates", (int)r->candidates, "marginals",
+        (int)r->marginals, "cost", r->cost, "spent", r->spent, "before", r->before, "after",
+        r->after, "noise", r->noise, "moved", r->moved, "loss", r->loss, "total", r->total,
+        "model_cells", (json_int_t)r->model_cells, "owners", (json_int_t)owners);
 }
 
 /* Round 0, the one-ways; then round 1, one number for each pair. */
@@ -71,14 +70,17 @@ static json_t *copula_json(const struct copula_result *c)
 
 static json_t *rounds_json(const struct run_stats *s)
 {
+    const struct aim_result *r = s->result;
     json_t *rounds;
+    size_t measured = 0;
     if (s->copula != NULL)
         return copula_json(s->copula);
     rounds = json_array();
-    for (size_t i = 0; i < s->result->rounds; i++) /* the one-ways in one, then one in each */
-        json_array_append_new(
-            rounds, round_json(s->study, &s->result->round[i],
-                               s->result->population[s->study->workload->one_ways - 1 + i]));
+    for (size_t i = 0; i < r->rounds; i++) {
+        measured += r->round[i].marginals;
+        json_array_append_new(rounds,
+                              round_json(s->study, &r->round[i], r->population[measured - 1]));
+    }
     return rounds;
 }
 
@@ -159,7 +161,7 @@ static void print_traffic(FILE *out, const struct run_stats *s)
     for (unsigned i = 0; i < s->study->servers; i++)
         for (unsigned k = 0; k < NET_PHASES; k++) {
             bytes += s->server[i][k].wire_sent;
-            rounds += i == 0 ? s->server[i][k].rounds : 0;
+            rounds += i == 0 ? s->server[i][k].exchanges : 0;
         }
     if (rounds > 0) /* unless the servers could not end the run */
         fprintf(out, "      between the servers %.1f MB in %" PRIu64 " exchanges\n",

@@ -41,6 +41,7 @@
 #define STUDY_COLUMN_SIZE 128 /* of the name of a column that says whose a row is */
 #define STUDY_EPSILON_MAX 100 /* noise circuits may allow less: price_epsilon_limit() */
 #define STUDY_ROUNDS_MAX 1000
+#define STUDY_SWEEPS_MAX 8
 #define STUDY_COUNT_BITS_MAX 31 /* the most for l: all owners' counts together are below 2^31 */
 
 enum study_role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
@@ -122,7 +123,7 @@ struct study {
     struct workload *asked;    /* what the file says matters: for a copula what eval compares */
     char *questions;           /* the file that the workload is made for, or NULL */
     double epsilon, delta;
-    enum accounting accounting;
+    enum ledger_accounting accounting;
     unsigned rows_per_person;
     struct study_person person;
     bool enforce_person; /* servers enforce rows_per_person, over all owners */
@@ -149,7 +150,7 @@ struct study {
     unsigned retain_days;
     int64_t uploads_until; /* seconds since 1970; 0: no deadline */
     unsigned max_mib, iterations, final_iterations;
-    size_t aparts; /* columns in which a run merges no values, however few rows they have */
+    size_t apart_columns; /* columns in which a run merges no values, however few rows they have */
     uint16_t *apart;
 
     unsigned count_bits; /* l, the least with the sum of 2^b - 1 over owners below 2^l */
