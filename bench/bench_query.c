@@ -4,8 +4,8 @@
  *
  *   bench_query [--json FILE] [--table NAME] [--epsilon E] [--smoke]
  *
- * Runs `trefoil aim` at epsilon 1, annealed, on adult (all pairs, delta 1e-5; and in sweeps, as
- * adult_sweeps) and bjaq (all triples, 1e-6), has it answer every question of TABLE.queries.json, and scores the answers
+ * Runs `trefoil aim` at epsilon 1, annealed, on adult (all pairs, delta 1e-5; and in sweeps, with
+ * models of up to 40 MiB, as adult_sweeps) and bjaq (all triples, 1e-6), has it answer every question of TABLE.queries.json, and scores the answers
  * (bench/queries.h). A table needs TABLE.codes.json, which says what its columns are, its rows
  * (raw/TABLE.raw.csv.gz, raw/TABLE.raw.csv or TABLE.csv) in $TREFOIL_DATA, and its questions in
  * $TREFOIL_QUERIES, or the folder reference/queries beside the data. What is absent is named and
@@ -89,6 +89,7 @@ static enum err make_study(struct support_study *s, const struct bench *b, const
     struct support_options o = {.owners = 1,
                                 .annealed = !b->smoke,
                                 .sweeps = t->sweeps,
+                                .more = t->sweeps > 0 ? "model: {max_mib: 40}\n" : NULL,
                                 .rounds = 2,
                                 .workload = t->workload,
                                 .epsilon = b->epsilon,
