@@ -51,7 +51,7 @@ static const struct ground {
               {"adult", "{all: 2}", 1e-5, false, 2, "adult_sweeps"},
               {"bjaq", "{all: 3}", 1e-6, true, 0, "bjaq"}};
 
-struct bench {
+struct query_bench {
     const char *only;
     double epsilon;
     bool smoke;
@@ -81,12 +81,12 @@ static enum err find_rows(const struct support_study *s, const char *name, char 
     return ERR_OK;
 }
 
-static enum err make_study(struct support_study *s, const struct bench *b, const struct ground *t,
-                           struct log *log)
+static enum err make_study(struct support_study *s, const struct query_bench *b,
+                           const struct ground *t, struct log *log)
 {
     static const char *const owner[] = {"    max_rows: 524287\n"};
     struct bytes domain CLEAN(bytes_clear) = {0};
-    struct support_options o = {.owners = 1,
+    struct study_options o = {.owners = 1,
                                 .annealed = !b->smoke,
                                 .sweeps = t->sweeps,
                                 .more = t->sweeps > 0 ? "model: {max_mib: 40}\n" : NULL,
@@ -215,10 +215,10 @@ static enum err find_likelihood(const struct support_study *s, const struct grou
     return *likelihood != 0 ? ERR_OK : ERR_FORMAT;
 }
 
-static enum err measure_likelihood(struct bench *b, const struct ground *t)
+static enum err measure_likelihood(struct query_bench *b, const struct ground *t)
 {
     struct support_study s;
-    struct bench other = *b;
+    struct query_bench other = *b;
     double likelihood = 0;
     other.epsilon = LOGLIK_EPSILON;
     TRY(make_study(&s, &other, t, &b->log));
@@ -252,7 +252,8 @@ static void put_score(json_t *out, const char *key, const struct queries_score *
     figures_put(out, s->over_error, "%s_over_error", key);
 }
 
-static enum err report(struct bench *b, json_t *out, const struct queries *q, const json_t *answers)
+static enum err report(struct query_bench *b, json_t *out, const struct queries *q,
+                       const json_t *answers)
 {
     static const char *const names[] = {"COUNT",      "SUM",  "AVG",     "MEDIAN",
                                         "PERCENTILE", "MODE", "VARIANCE"};
@@ -284,7 +285,7 @@ static enum err report(struct bench *b, json_t *out, const struct queries *q, co
     return ERR_OK;
 }
 
-static enum err measure(struct bench *b, const struct ground *t, const char *folder)
+static enum err measure(struct query_bench *b, const struct ground *t, const char *folder)
 {
     struct support_study s;
     struct queries q CLEAN(queries_clear) = {0};
@@ -319,7 +320,7 @@ static bool is_there(const char *folder, const char *table)
            file_is_there(path) && file_is_there(codes);
 }
 
-static enum err measure_all(struct bench *b)
+static enum err measure_all(struct query_bench *b)
 {
     char folder[FILE_PATH];
     const char *named = getenv("TREFOIL_QUERIES");
@@ -343,8 +344,8 @@ static enum err measure_all(struct bench *b)
 int main(int argc, char **argv)
 {
     struct figures f;
-    struct bench b = {.epsilon = 1,
-                      .log = {.file = stderr, .level = LOG_ERROR, .prefix = "bench_query: "}};
+    struct query_bench b = {.epsilon = 1,
+                            .log = {.file = stderr, .level = LOG_ERROR, .prefix = "bench_query: "}};
     const struct figures_option options[] = {{.name = "table", .text = &b.only},
                                              {.name = "epsilon", .number = &b.epsilon}};
     enum err e;

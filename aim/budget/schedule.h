@@ -13,8 +13,8 @@
  *             case, if what remains is at most twice the next round's cost, the next round is the
  *             last and takes it all: sigma = sqrt(1 / (2 * 0.9 remaining)), eps for 0.1 remaining.
  *   sweeps    S sweeps, each of two rounds: the scores of all candidates, then a set of them. The
- *             one-ways have 15 % of rho, sigma = sqrt(d / (2 * 0.15 rho)). Sweep i has i / (i + ... +
- *             S) of what is left, of which its scores take a tenth. So the last takes all.
+ *             one-ways have 15 % of rho, sigma = sqrt(d / (2 * 0.15 rho)). Sweep i has i / (i + ...
+ *             + S) of what is left, of which its scores take a tenth. So the last takes all.
  *
  * rho is the budget of one row: the study's divided by k^2, for k rows a person.
  */
@@ -28,7 +28,7 @@
 #include <stdint.h>
 
 struct schedule {
-    enum accounting accounting;
+    enum ledger_accounting accounting;
     bool annealed;
     unsigned sweeps;       /* S; 0: none */
     unsigned done;         /* rounds that have ended, not counting the one-ways */
@@ -49,7 +49,7 @@ unsigned schedule_rounds_most(size_t one_ways, unsigned rounds, bool annealed);
  * one-ways alone, with all of rho.
  */
 struct schedule schedule_start(size_t one_ways, unsigned rounds, bool annealed, double rho,
-                               enum accounting accounting);
+                               enum ledger_accounting accounting);
 
 struct schedule schedule_sweeps(size_t one_ways, unsigned sweeps, double rho);
 /* Whether the next round of a sweep opens scores; what it takes of the rho that remains. */
