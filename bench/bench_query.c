@@ -87,15 +87,15 @@ static enum err make_study(struct support_study *s, const struct query_bench *b,
     static const char *const owner[] = {"    max_rows: 524287\n"};
     struct bytes domain CLEAN(bytes_clear) = {0};
     struct study_options o = {.owners = 1,
-                                .annealed = !b->smoke,
-                                .sweeps = t->sweeps,
-                                .more = t->sweeps > 0 ? "model: {max_mib: 40}\n" : NULL,
-                                .rounds = 2,
-                                .workload = t->workload,
-                                .epsilon = b->epsilon,
-                                .accounting = ACCOUNTING_GAUSSIAN,
-                                .delta = t->delta,
-                                .part = owner};
+                              .annealed = !b->smoke,
+                              .sweeps = t->sweeps,
+                              .more = t->sweeps > 0 ? "model: {max_mib: 40}\n" : NULL,
+                              .rounds = 2,
+                              .workload = t->workload,
+                              .epsilon = b->epsilon,
+                              .accounting = ACCOUNTING_GAUSSIAN,
+                              .delta = t->delta,
+                              .part = owner};
     char path[FILE_PATH];
     json_t *codes;
     TRY(file_path(path, log, "%s/%s.codes.json", data_folder(), t->name));

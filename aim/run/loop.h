@@ -49,9 +49,9 @@
 #define AIM_FIT_ROUND 100
 #define AIM_FIT_FINAL 1000
 #define AIM_NO_QUERY UINT32_MAX
-#define AIM_SWEEPS 2             /* unless a study says how many */
-#define AIM_SWEEPS_MIB 8 /* of a model, unless options say how large; more takes more time */
-#define AIM_SWEEPS_FIT 300       /* iterations after each sweep, and at the end */
+#define AIM_SWEEPS 2       /* unless a study says how many */
+#define AIM_SWEEPS_MIB 8   /* of a model, unless options say how large; more takes more time */
+#define AIM_SWEEPS_FIT 300 /* iterations after each sweep, and at the end */
 #define AIM_SWEEPS_FIT_FINAL 3000
 
 struct aim_round {
