@@ -291,6 +291,7 @@ static void ask_other(struct three *g)
     r.estimate = memory_array(r.estimates, sizeof *r.estimate);
     assert_int_equal(three_prepare(g, &r, &step), ERR_REFUSED);
     r.kind = ASK_MEASURE;
+    r.weights = 0; /* of a measurement they would be its multipliers */
     assert_int_equal(three_prepare(g, &r, &step), ERR_OK);
 }
 
