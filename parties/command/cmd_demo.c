@@ -345,5 +345,8 @@ static enum err run_demo(int argc, char **argv, struct log *log)
     return play_demo(&d, folder, (uint64_t)seed);
 }
 
-const struct command cmd_demo = {"demo", "show a whole study on this machine, with invented data",
-                                 help, run_demo};
+const struct command cmd_demo = {
+    .name = "demo",
+    .summary = "show a whole study on this machine, with invented data",
+    .help = help,
+    .run = run_demo};

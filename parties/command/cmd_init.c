@@ -63,4 +63,5 @@ static enum err run_init(int argc, char **argv, struct log *log)
     return ERR_OK;
 }
 
-const struct command cmd_init = {"init", "write a study file to begin with", help, run_init};
+const struct command cmd_init = {
+    .name = "init", .summary = "write a study file to begin with", .help = help, .run = run_init};

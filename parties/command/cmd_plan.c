@@ -313,7 +313,11 @@ static enum err plan_aim(struct plan_asked *p, double rho)
     TRY(print_model(p));
     print_uploads(p);
     TRY(print_servers(p));
-    plan_noise(&(struct plan_noise){p->study, &p->options, p->rows, merges(p), &p->grouped});
+    plan_noise(&(struct plan_noise){.study = p->study,
+                                    .options = &p->options,
+                                    .rows = p->rows,
+                                    .merges = merges(p),
+                                    .grouped = &p->grouped});
     return print_questions(p);
 }
 
@@ -369,9 +373,7 @@ static enum err run_plan(int argc, char **argv, struct log *log)
     return plan(&p, file);
 }
 
-const struct command cmd_plan = {
-    .name = "plan",
-    .summary = "say what a study will take and what error to expect",
-    .help = help,
-    .run = run_plan,
-};
+const struct command cmd_plan = {.name = "plan",
+                                 .summary = "say what a study will take and what error to expect",
+                                 .help = help,
+                                 .run = run_plan};

@@ -446,5 +446,7 @@ static enum err run_share(int argc, char **argv, struct log *log)
     return s.status ? tell_status(&s) : s.withdraw ? withdraw(&s) : share_data(&s);
 }
 
-const struct command cmd_share = {"share", "send an owner's data, secret-shared, to the servers",
-                                  help, run_share};
+const struct command cmd_share = {.name = "share",
+                                  .summary = "send an owner's data, secret-shared, to the servers",
+                                  .help = help,
+                                  .run = run_share};
