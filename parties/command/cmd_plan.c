@@ -147,8 +147,7 @@ static enum err count_measured(const struct plan_asked *p, const struct domain *
 /* Cells of the whole domain, or as many as the model may have. */
 static uint64_t most_cells(const struct study *s)
 {
-    const uint64_t given = ((uint64_t)s->max_mib << 20) / sizeof(double);
-    const uint64_t limit = s->sweeps > 0 && given > AIM_SWEEPS_CELLS ? AIM_SWEEPS_CELLS : given;
+    const uint64_t limit = ((uint64_t)s->max_mib << 20) / sizeof(double);
     uint64_t cells = 1;
     for (size_t i = 0; i < s->domain->attributes; i++)
         if (__builtin_mul_overflow(cells, s->domain->attribute[i].size, &cells) || cells > limit)
