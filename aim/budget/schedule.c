@@ -2,7 +2,10 @@
 
 #include <math.h>
 
-#define MEASURE_SHARE 0.9
+#define MEASURE_SHARE 0.9 /* of a round; the rest selects */
+/* Of the budget, in Gaussian terms: docs/results.md has what other shares do. */
+#define ONE_WAYS_FIXED 0.3
+#define ONE_WAYS_ANNEALED 0.1
 #define ANNEALED_START 16 /* T0 = 16 d, unless given */
 /* Makes sigma larger and epsilon smaller, so that rounding cannot end even a unit above rho. */
 #define GUARD 0x1p-48
@@ -45,16 +48,35 @@ unsigned schedule_rounds_most(size_t one_ways, unsigned rounds, bool annealed)
     return rounds > 2 * d ? rounds : 2 * d; /* the one-ways must leave something */
 }
 
+/* The shares of the budget of one-ways and rounds; in zCDP all have the same sigma. */
+static void split(struct schedule *s, double one_ways, double rho)
+{
+    const double share = s->annealed ? ONE_WAYS_ANNEALED : ONE_WAYS_FIXED;
+    if (s->most == 0) {
+        s->alone = s->sigma = sigma_of(one_ways, 1, rho);
+        return;
+    }
+    if (s->accounting == ACCOUNTING_GAUSSIAN) {
+        s->alone = sigma_of(one_ways, share, rho);
+        rho *= 1 - share;
+        s->sigma = sigma_of(s->most, MEASURE_SHARE, rho);
+    } else {
+        s->alone = s->sigma = sigma_of(s->annealed ? s->most : s->most + one_ways, MEASURE_SHARE,
+                                       rho);
+    }
+    s->epsilon = epsilon_of(s->accounting, s->most, rho, s->sigma);
+}
+
 struct schedule schedule_start(size_t one_ways, unsigned rounds, bool annealed, double rho,
                                enum accounting accounting)
 {
-    unsigned most = schedule_rounds_most(one_ways, rounds, annealed);
-    double shares = annealed ? most : (double)rounds + (double)one_ways;
-    struct schedule s = {
-        .accounting = accounting, .annealed = annealed, .most = most, .finished = most == 0};
-    s.last = most == 1;
-    s.sigma = sigma_of(shares, most > 0 ? MEASURE_SHARE : 1, rho);
-    s.epsilon = most > 0 ? epsilon_of(accounting, most, rho, s.sigma) : 0;
+    const unsigned most = schedule_rounds_most(one_ways, rounds, annealed);
+    struct schedule s = {.accounting = accounting,
+                         .annealed = annealed,
+                         .most = most,
+                         .last = most == 1,
+                         .finished = most == 0};
+    split(&s, (double)one_ways, rho);
     return s;
 }
 

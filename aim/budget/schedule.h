@@ -1,17 +1,21 @@
 /*
  * aim/budget/schedule.h - how AIM spends its budget: sigma and epsilon of each round.
  *
- *   fixed     T rounds, all alike: sigma = sqrt((T + d) / (2 * 0.9 rho)), and eps such that
- *             selections cost 0.1 rho: sqrt(8 * 0.1 rho / T) in zCDP. The d one-ways have the same
- *             sigma.
- *   annealed  (McKenna et al. 2022) begins with T0 = 16 d, or another T0:
- *             sigma = sqrt(T0 / (2 * 0.9 rho)), eps for 0.1 rho / T0, and the one-ways have that
- *             sigma. When a measurement moved the model's marginal by no more than the
- *             sqrt(2/pi) sigma n_q that noise is expected to make, rounds cost twice as much from
- *             then on: sigma is divided by sqrt(2), eps multiplied by it. (The paper takes 2 for
- *             both, four times the cost: a few last rounds then have most of the budget.) In either
- *             case, if what remains is at most twice the next round's cost, the next round is the
- *             last and takes it all: sigma = sqrt(1 / (2 * 0.9 remaining)), eps for 0.1 remaining.
+ *   fixed     T rounds, all alike. The d one-ways have 0.3 rho: sigma = sqrt(d / (2 * 0.3 rho)). Of
+ *             the rest a tenth is for selections: sigma = sqrt(T / (2 * 0.9 * 0.7 rho)), eps for
+ *             0.1 * 0.7 rho / T.
+ *   annealed  (McKenna et al. 2022) begins as T0 rounds would, T0 = 16 d or another number, but
+ *             the one-ways have 0.1 rho. When a measurement moved the model's marginal by no more
+ *             than the sqrt(2/pi) sigma n_q that noise is expected to make, rounds cost twice as
+ *             much from then on: sigma is divided by sqrt(2), eps multiplied by it. (The paper
+ *             takes 2 for both, four times the cost: a few last rounds then have most of the
+ *             budget.) In either case, if what remains is at most twice the next round's cost, the
+ *             next round is the last and takes it all: sigma = sqrt(1 / (2 * 0.9 remaining)), eps
+ *             for 0.1 remaining.
+ *
+ * A study that counts in zCDP has the split of the papers: a tenth of rho for selections, and one
+ * sigma for one-ways and rounds, sqrt((T + d) / (2 * 0.9 rho)), or sqrt(T0 / (2 * 0.9 rho)) if
+ * annealed. A selection then costs eps^2 / 8.
  *
  * rho is the budget of one row: the study's divided by k^2, for k rows a person.
  */
@@ -31,6 +35,7 @@ struct schedule {
     unsigned most;         /* rounds at most: schedule_rounds_most() */
     bool last;             /* the next round is the last */
     bool finished;         /* there is no next round */
+    double alone;          /* sigma of the one-ways */
     double sigma, epsilon; /* of the next round */
 };
 

@@ -18,6 +18,11 @@ double aim_sigma(const struct aim_options *o)
     return start_of(o).sigma;
 }
 
+double aim_sigma_alone(const struct aim_options *o)
+{
+    return start_of(o).alone;
+}
+
 double aim_epsilon(const struct aim_options *o)
 {
     struct schedule s = start_of(o);
@@ -151,7 +156,7 @@ static enum err enter(struct loop *l, enum ask_kind kind, struct log *log)
             "%u rounds leave each selection an epsilon of %g, less than the slack of its "
             "noise; use fewer rounds or a larger budget",
             s->most, epsilon);
-    TRY(measure_multiplier(s->sigma, &a->multiplier, log));
+    TRY(measure_multiplier(kind == ASK_MEASURE ? s->alone : s->sigma, &a->multiplier, log));
     a->kind = kind;
     a->queries = 0;
     if (kind == ASK_SELECT) {

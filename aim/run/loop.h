@@ -105,8 +105,9 @@ struct aim_result {
     struct model *model;
 };
 
-/* What a run with these options begins with. */
+/* What a run with these options begins with: sigma of the first round, and of the one-ways. */
 double aim_sigma(const struct aim_options *o);
+double aim_sigma_alone(const struct aim_options *o);
 double aim_epsilon(const struct aim_options *o); /* slack already taken off; 0 if T is 0 */
 
 /*

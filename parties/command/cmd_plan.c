@@ -307,7 +307,7 @@ static enum err plan(struct plan_asked *p, const char *path)
         return plan_copula(p, limits.rho);
     TRY(release_loop_options(p->study, p->bounds, &p->options, p->log));
     TRY(check(p));
-    TRY(aim_expect_groups(&p->grouped, &p->options, (double)p->rows, aim_sigma(&p->options)));
+    TRY(aim_expect_groups(&p->grouped, &p->options, (double)p->rows, aim_sigma_alone(&p->options)));
     print_domain(p);
     TRY(method_print(stdout, p->study, (double)p->rows, limits.rho));
     TRY(print_model(p));

@@ -49,9 +49,9 @@ static enum err add_noise(const struct plan_noise *p, const struct aim_options *
 {
     const struct workload *w = p->study->workload;
     struct domain grouped;
-    TRY(aim_expect_groups(&grouped, o, (double)p->rows, aim_sigma(o)));
+    TRY(aim_expect_groups(&grouped, o, (double)p->rows, aim_sigma_alone(o)));
     for (size_t i = 0; i < w->one_ways; i++)
-        x->one_ways += noise_error(p, x->sigma, w->query[i].cells) / (double)w->one_ways;
+        x->one_ways += noise_error(p, aim_sigma_alone(o), w->query[i].cells) / (double)w->one_ways;
     for (size_t i = 0; i < w->cliques; i++)
         x->workload += noise_error(p, x->sigma, cells_of(p, &w->clique[i], &grouped)) /
                        (double)w->cliques;

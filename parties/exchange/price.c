@@ -200,7 +200,7 @@ enum err price_first(const struct study *study, struct price_first *first)
         break;
     case STUDY_AIM:
         TRY(price_schedule(study, &start));
-        sigma = start.sigma;
+        sigma = start.alone;
         break;
     }
     return measure_multiplier(sigma, &first->one_ways, NULL);

@@ -241,7 +241,7 @@ TEST(random_schedules_never_exceed_the_budget)
         uint64_t m;
         assert_int_equal(ledger_new(&l, &limits, NULL), ERR_OK);
         mpq_inits(cost, more, (mpq_ptr)NULL);
-        if (measure_multiplier(s.sigma, &m, NULL) == ERR_OK) {
+        if (measure_multiplier(s.alone, &m, NULL) == ERR_OK) {
             ledger_measure_cost(cost, m, d);
             assert_int_equal(ledger_debit(l, cost, NULL), ERR_OK);
         } else {
