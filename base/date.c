@@ -15,10 +15,10 @@ int64_t date_now(void)
     return t.tv_sec;
 }
 
-struct phrase date_text(int64_t seconds)
+struct words_text date_text(int64_t seconds)
 {
     time_t t = (time_t)(seconds < 0 ? 0 : seconds > LAST ? LAST : seconds);
-    struct phrase w;
+    struct words_text w;
     struct tm utc;
     gmtime_r(&t, &utc);
     strftime(w.text, sizeof w.text, "%Y-%m-%dT%H:%M:%SZ", &utc);
@@ -60,9 +60,9 @@ bool date_parse_day(const char *text, uint32_t *day)
     return true;
 }
 
-struct phrase date_day_text(uint32_t day)
+struct words_text date_day_text(uint32_t day)
 {
-    struct phrase w = date_text((int64_t)day * DAY_S);
+    struct words_text w = date_text((int64_t)day * DAY_S);
     w.text[DAY_LENGTH] = '\0';
     return w;
 }

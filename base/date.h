@@ -20,11 +20,11 @@ int64_t date_now(void);
 /* False unless `text` is a date of the years 1970 to 9999 in exactly that form. */
 bool date_parse(const char *text, int64_t *seconds);
 /* A date outside those years is written as the nearest one inside. */
-struct phrase date_text(int64_t seconds);
+struct words_text date_text(int64_t seconds);
 
 /* Whole days since 1970-01-01, written 2026-12-01: coarse enough for a clock that is wrong. */
 uint32_t date_today(void);
 bool date_parse_day(const char *text, uint32_t *day);
-struct phrase date_day_text(uint32_t day);
+struct words_text date_day_text(uint32_t day);
 
 #endif

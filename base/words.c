@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-struct phrase words_time(double seconds)
+struct words_text words_time(double seconds)
 {
     unsigned s = seconds > 0 && seconds < 1e9 ? (unsigned)lround(seconds) : 0;
-    struct phrase w;
+    struct words_text w;
     if (seconds < 9.95)
         snprintf(w.text, sizeof w.text, "%.1f s", fmax(0, seconds));
     else if (s < 100)
@@ -20,11 +20,11 @@ struct phrase words_time(double seconds)
     return w;
 }
 
-struct phrase words_bytes(uint64_t bytes)
+struct words_text words_bytes(uint64_t bytes)
 {
     static const char *const unit[] = {"kB", "MB", "GB", "TB"};
     double v = (double)bytes / 1e3;
-    struct phrase w;
+    struct words_text w;
     unsigned i = 0;
     for (; v >= 999.95 && i < 3; i++)
         v /= 1e3;
@@ -35,9 +35,9 @@ struct phrase words_bytes(uint64_t bytes)
     return w;
 }
 
-struct phrase words_number(double v)
+struct words_text words_number(double v)
 {
-    struct phrase w;
+    struct words_text w;
     char *digits;
     snprintf(w.text, sizeof w.text, "%g", v);
     digits = strchr(w.text, 'e');

@@ -108,8 +108,8 @@ static size_t size_of(const struct options *o, const struct figure *f)
 }
 
 /* One run with or without the check; both servers that hold it go on when all are done. */
-static enum err run(struct party *p, struct recorder *check, const struct figure *f, struct work *w,
-                    struct sample *sample)
+static enum err run(struct party *p, struct party_recorder *check, const struct figure *f,
+                    struct work *w, struct sample *sample)
 {
     uint64_t zero = 0;
     double cpu, begin;
@@ -127,7 +127,8 @@ static enum err run(struct party *p, struct recorder *check, const struct figure
     return ERR_OK;
 }
 
-static enum err run_in_turn(struct party *p, struct board *b, size_t figure, struct recorder *check)
+static enum err run_in_turn(struct party *p, struct board *b, size_t figure,
+                            struct party_recorder *check)
 {
     const struct figure *f = &figures[figure];
     struct work w = {.n = size_of(&b->options, f)};
@@ -151,7 +152,7 @@ static enum err measure(struct party *p, void *shared)
 {
     static const struct check_limits limits;
     struct board *b = shared;
-    struct recorder *check;
+    struct party_recorder *check;
     enum err e = check_new(p, &limits);
     check = p->recorder;
     for (size_t k = 0; e == ERR_OK && k < FIGURES; k++)

@@ -143,7 +143,7 @@ static enum err case_read(struct pgm_case *c, const char *path, struct log *log)
 }
 
 static enum err case_fit(const struct pgm_case *c, bool plain, unsigned iterations,
-                         struct model **m, struct fit_result *fitted, double *seconds,
+                         struct model **m, struct model_fitted *fitted, double *seconds,
                          struct log *log)
 {
     double start = cpu_s();
@@ -185,7 +185,7 @@ static enum err run_case(const char *path, bool plain, unsigned iterations, cons
 {
     struct pgm_case c;
     struct model *m = NULL;
-    struct fit_result fitted;
+    struct model_fitted fitted;
     double seconds;
     enum err e;
     TRY(case_read(&c, path, log));
@@ -210,7 +210,7 @@ static void bench_nursery(const struct bench *b, json_t *out)
     char path[4096];
     struct pgm_case c;
     struct model *m = NULL;
-    struct fit_result fitted;
+    struct model_fitted fitted;
     double seconds;
     json_t *losses = figures_object(out, "nursery_plain_loss");
     snprintf(path, sizeof path, "%s/../reference/pgm_nursery.json", data_folder());

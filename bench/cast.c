@@ -49,7 +49,7 @@ void cast_begin(void)
 
 static struct identity *new_key(FILE *f, const char *before)
 {
-    char text[KEYS_TEXT_SIZE];
+    char text[IDENTITY_TEXT_SIZE];
     struct identity *who;
     cast_done(identity_new(&who, &cast_log), "a key");
     public_identity_text(&who->public, text);

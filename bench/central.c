@@ -41,7 +41,7 @@ static enum err draw_aim(struct aim_result *result, const struct bench_data *c, 
 }
 
 static enum err run_aim(const struct central_run *run, const struct bench_data *c,
-                        struct noise_source *noise, uint64_t seed, struct central_figures *f,
+                        struct plaintext_noise *noise, uint64_t seed, struct central_figures *f,
                         struct table **rows, struct log *log)
 {
     const struct aim_options o = {.domain = c->domain,
@@ -64,7 +64,7 @@ static enum err run_aim(const struct central_run *run, const struct bench_data *
 }
 
 static enum err run_copula(const struct central_run *run, const struct bench_data *c,
-                           struct noise_source *noise, uint64_t seed, struct central_figures *f,
+                           struct plaintext_noise *noise, uint64_t seed, struct central_figures *f,
                            struct table **rows, struct log *log)
 {
     struct workload *pairs CLEAN(workload_free) = NULL;
@@ -94,7 +94,7 @@ static enum err run_once(const struct central_run *run, uint64_t seed, struct ce
     struct bench_data c CLEAN(bench_data_clear) = {0};
     struct table *rows CLEAN(table_free) = NULL; /* goes first */
     struct random r;
-    struct noise_source noise = noise_from_random(&r);
+    struct plaintext_noise noise = noise_from_random(&r);
     random_seed_u64(&r, seed);
     TRY(generated_is(run->table)
             ? generated_make(&c, run->table, run->rows != 0 ? run->rows : GENERATED_ROWS, log)

@@ -55,9 +55,9 @@ struct mirror {
     double *theta, *mu, *mu_gradient;
 };
 
-static const struct potential *potential_of(const struct model *m, const struct clique *c)
+static const struct model_potential *potential_of(const struct model *m, const struct clique *c)
 {
-    const struct potential *p = m->potential;
+    const struct model_potential *p = m->potential;
     while (!clique_equal(&p->clique, c))
         p++;
     return p;
@@ -71,7 +71,7 @@ static double loss_of(struct mirror *d)
     memset(d->gradient, 0, m->parameters * sizeof *d->gradient);
     for (size_t k = 0; k < d->measurements; k++) {
         const struct measurement *x = &d->measurement[k];
-        const struct potential *p = potential_of(m, &x->clique);
+        const struct model_potential *p = potential_of(m, &x->clique);
         const double scale = x->total > 0 ? m->total / x->total : 1;
         const double weight = 1 / (x->sigma * scale) / (x->sigma * scale);
         for (size_t i = 0; i < p->cells; i++) {
@@ -102,7 +102,7 @@ static double try_step(struct mirror *d, double step, double *decrease)
         m->theta[i] = d->theta[i] - step * d->mu_gradient[i];
     model_propagate(m, false);
     for (size_t k = 0; k < m->potentials; k++) {
-        const struct potential *p = &m->potential[k];
+        const struct model_potential *p = &m->potential[k];
         for (size_t i = 0; i < p->cells; i++)
             *decrease += d->mu_gradient[p->offset + i] *
                          (d->mu[p->offset + i] - m->total * p->mu[i]);
@@ -111,7 +111,7 @@ static double try_step(struct mirror *d, double step, double *decrease)
 }
 
 /* One iteration; false, with the model back where it was, if no step lowers the loss. */
-static bool descend(struct mirror *d, double *step, struct fit_result *r)
+static bool descend(struct mirror *d, double *step, struct model_fitted *r)
 {
     *step *= 2;
     keep_point(d);
@@ -129,13 +129,13 @@ static bool descend(struct mirror *d, double *step, struct fit_result *r)
 }
 
 enum err mirror_fit(struct model *m, const struct measurement *measurements, size_t count,
-                    unsigned iterations, struct fit_result *r)
+                    unsigned iterations, struct model_fitted *r)
 {
     const size_t n = m->parameters;
     double *room CLEAN(memory_release) = memory_array(4 * n, sizeof *room);
     double step = 1 / (m->total * m->total);
     struct mirror d = {m, measurements, count, room, room + n, room + 2 * n, room + 3 * n};
-    *r = (struct fit_result){0};
+    *r = (struct model_fitted){0};
     if (room == NULL)
         return ERR_NOMEM;
     model_propagate(m, true);

@@ -25,6 +25,6 @@ enum err model_error(const struct model *m, const struct workload *w, const stru
 
 /* As model_fit(). Every clique is one of the model's. */
 enum err mirror_fit(struct model *m, const struct measurement *measurements, size_t count,
-                    unsigned iterations, struct fit_result *result) MUST_CHECK;
+                    unsigned iterations, struct model_fitted *result) MUST_CHECK;
 
 #endif

@@ -111,7 +111,7 @@ const char *support_path(const struct support_study *s, const char *format, ...)
 static enum err key(const struct support_study *s, const char *name, FILE *f, struct log *log)
 {
     struct identity *identity CLEAN(identity_free) = NULL;
-    char text[KEYS_TEXT_SIZE];
+    char text[IDENTITY_TEXT_SIZE];
     enum err e = identity_new(&identity, log);
     if (e == ERR_OK)
         e = identity_save(identity, support_path(s, "%s.key", name), false, log);

@@ -1,7 +1,7 @@
 /* What was measured, from the file beside the model. */
 #include "aim/run/output.h"
 #include "base/memory.h"
-#include "library/private.h"
+#include "library/trefoil_private.h"
 
 #include <string.h>
 

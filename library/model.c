@@ -1,7 +1,7 @@
 /* Models and their columns. */
 #include "base/memory.h"
 #include "base/secret.h"
-#include "library/private.h"
+#include "library/trefoil_private.h"
 
 _Static_assert(TREFOIL_BINS + 1 == COLUMN_KINDS, "the header has a name for each kind's byte");
 

@@ -2,7 +2,7 @@
 #include "aim/answer/answer.h"
 #include "aim/question/questions.h"
 #include "base/memory.h"
-#include "library/private.h"
+#include "library/trefoil_private.h"
 
 #include <math.h>
 #include <string.h>
@@ -132,7 +132,7 @@ static enum err make_items(struct keep *k, const struct released *r, const struc
     for (size_t i = 0; i < q->groups; i++)
         group[i] = q->group[i];
     for (size_t i = 0; i < q->items; i++) {
-        const enum aggregate a = q->item[i].aggregate;
+        const enum question_aggregate a = q->item[i].aggregate;
         const bool labels = aggregate_is_code(a) && !domain_has_order(question_item_column(q, i));
         coded[i] = labels ? q->item[i].column : TREFOIL_NONE;
         rough[i] = aggregate_is_extreme(a);

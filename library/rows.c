@@ -2,7 +2,7 @@
 #include "aim/table/csv.h"
 #include "aim/table/number.h"
 #include "base/memory.h"
-#include "library/private.h"
+#include "library/trefoil_private.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -87,9 +87,9 @@ static enum err check_rows(const struct trefoil *model, size_t rows, struct log 
 static enum err sample(const struct trefoil *model, size_t rows, uint64_t seed,
                        enum trefoil_sampling sampling, struct trefoil_rows **out, struct log *log)
 {
-    static const enum sampling how[] = {[TREFOIL_USUAL] = SAMPLING_ANY,
-                                        [TREFOIL_ROUNDED] = SAMPLING_ROUNDED,
-                                        [TREFOIL_INDEPENDENT] = SAMPLING_INDEPENDENT};
+    static const enum released_sampling how[] = {[TREFOIL_USUAL] = SAMPLING_ANY,
+                                                 [TREFOIL_ROUNDED] = SAMPLING_ROUNDED,
+                                                 [TREFOIL_INDEPENDENT] = SAMPLING_INDEPENDENT};
     struct trefoil_rows *made CLEAN(trefoil_rows_free) = NULL;
     struct table *t CLEAN(table_free) = NULL;
     struct drawn *d;

@@ -29,7 +29,7 @@ static enum err derive_abort_key(const uint8_t bulk[SEAL_KEY], uint8_t **key)
 static enum err open_direction(struct net *net, const struct net_options *o, enum net_peer peer,
                                enum seal_side side)
 {
-    struct link *link = &net->link[peer];
+    struct net_link *link = &net->link[peer];
     uint8_t key[SEAL_KEY];
     enum err e = session_bulk_key(o->session, peer, side == SEAL_SENDER, o->lane, key);
     if (e == ERR_OK)
@@ -104,7 +104,7 @@ static struct outstanding outstanding(const struct net *net)
 {
     struct outstanding o = {.until = net->left_by};
     for (unsigned p = 0; p < 2; p++) {
-        const struct link *link = &net->link[p];
+        const struct net_link *link = &net->link[p];
         if (link->incoming.done < link->incoming.size) {
             o.readable |= 1u << p;
             o.until = link->receive_by < o.until ? link->receive_by : o.until;
@@ -132,7 +132,7 @@ static enum err too_late(struct net *net, int64_t now)
     if (now >= net->left_by)
         return ERR_PEER;
     for (int p = 0; p < 2; p++) {
-        const struct link *link = &net->link[p];
+        const struct net_link *link = &net->link[p];
         bool silent = link->incoming.done < link->incoming.size && now >= link->receive_by;
         bool full = link->outgoing.done < link->outgoing.size && now >= link->send_by;
         if (silent || full)
@@ -357,15 +357,15 @@ enum err net_stream(struct net *net, const struct net_flow *flows, size_t count)
         return give_up(net, e);
     }
     for (int p = 0; p < 2; p++) {
-        net->link[p].outgoing = (struct outgoing){0};
-        net->link[p].incoming = (struct incoming){0};
+        net->link[p].outgoing = (struct net_outgoing){0};
+        net->link[p].incoming = (struct net_incoming){0};
     }
     for (size_t k = 0; k < count; k++) {
         const struct net_flow *f = &flows[k];
         size_t tile = f->tile > 0 ? f->tile : NET_TILE;
-        net->link[f->to].outgoing = (struct outgoing){
+        net->link[f->to].outgoing = (struct net_outgoing){
             .flow = f, .size = f->send_size, .tile = tile};
-        net->link[f->from].incoming = (struct incoming){
+        net->link[f->from].incoming = (struct net_incoming){
             .flow = f, .size = f->receive_size, .tile = tile};
     }
     return run_round(net);

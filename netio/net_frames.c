@@ -51,8 +51,8 @@ static size_t frame_body(size_t total, size_t done, size_t tile)
 /* Makes the next frame of a payload, sealed where the transport will send it from. */
 static enum err seal_next(struct net *net, enum net_peer peer)
 {
-    struct link *link = &net->link[peer];
-    const struct outgoing *o = &link->outgoing;
+    struct net_link *link = &net->link[peer];
+    const struct net_outgoing *o = &link->outgoing;
     size_t n = frame_body(o->size, o->done, o->tile);
     struct frame_header h = header(net, peer, SEAL_SENDER);
     const uint8_t *plain = net->tile;
@@ -80,7 +80,7 @@ static enum err seal_next(struct net *net, enum net_peer peer)
 
 enum err net_push(struct net *net, enum net_peer peer, bool *moved)
 {
-    struct link *link = &net->link[peer];
+    struct net_link *link = &net->link[peer];
     size_t n;
     enum err e;
 
@@ -116,7 +116,7 @@ static enum err bad_frame(struct net *net, enum net_peer peer, enum err e, const
 
 static enum err take_abort(struct net *net, enum net_peer peer, const struct transport_message *m)
 {
-    struct link *link = &net->link[peer];
+    struct net_link *link = &net->link[peer];
     struct seal *seal CLEAN(seal_free) = NULL;
     uint8_t nothing;
     enum err e;
@@ -141,7 +141,7 @@ static enum err take_abort(struct net *net, enum net_peer peer, const struct tra
 static enum err unexpected(struct net *net, enum net_peer peer, struct transport_message *m,
                            const struct frame_header *h, const struct frame_header *expected)
 {
-    struct link *link = &net->link[peer];
+    struct net_link *link = &net->link[peer];
     uint8_t *body = m->data + FRAME_HEADER;
     enum err e;
 
@@ -186,8 +186,8 @@ static enum err unreadable(struct net *net, enum net_peer peer, const struct tra
 
 static enum err take_frame(struct net *net, enum net_peer peer, struct transport_message *m)
 {
-    struct link *link = &net->link[peer];
-    struct incoming *in = &link->incoming;
+    struct net_link *link = &net->link[peer];
+    struct net_incoming *in = &link->incoming;
     struct frame_header h, expected = header(net, peer, SEAL_RECEIVER);
     uint8_t expected_bytes[FRAME_HEADER];
     uint8_t *plain = in->flow != NULL ? net->tile : in->to + in->done;
@@ -222,7 +222,7 @@ static enum err take_frame(struct net *net, enum net_peer peer, struct transport
 /* The next message of a neighbour, into `m`. */
 static enum err next_message(struct net *net, enum net_peer peer, struct transport_message *m)
 {
-    const struct link *link = &net->link[peer];
+    const struct net_link *link = &net->link[peer];
     enum err e = transport_pull(net->transport, peer, m);
 
     if (e != ERR_OK && e != ERR_AGAIN)
@@ -243,7 +243,7 @@ static bool is_stranger(struct net *net, struct transport_message *m)
 
 enum err net_pull(struct net *net, enum net_peer peer, bool *moved)
 {
-    struct link *link = &net->link[peer];
+    struct net_link *link = &net->link[peer];
     struct transport_message *m = link->ahead.held ? &link->ahead : &net->message;
     enum err e = ERR_OK;
 
@@ -281,7 +281,7 @@ enum err net_look_ahead(struct net *net, enum net_peer peer)
 
 enum err net_send_abort(struct net *net, enum net_peer peer, int64_t deadline)
 {
-    struct link *link = &net->link[peer];
+    struct net_link *link = &net->link[peer];
     struct frame_header h = header(net, peer, SEAL_SENDER);
     uint8_t message[FRAME_HEADER + SEAL_TAG];
     struct seal *seal CLEAN(seal_free) = NULL;

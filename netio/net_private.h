@@ -26,27 +26,27 @@
  * One payload of a round or one block of a statement, in memory or made and used by a flow tile by
  * tile; `done` bytes have moved.
  */
-struct outgoing {
+struct net_outgoing {
     const uint8_t *from;
     const struct net_flow *flow;
     size_t size, done, tile;
 };
 
-struct incoming {
+struct net_incoming {
     uint8_t *to;
     const struct net_flow *flow;
     size_t size, done, tile;
 };
 
-struct link {
+struct net_link {
     unsigned index; /* the neighbour's */
     struct seal *out, *in;
     uint64_t out_sequence, in_sequence;
     struct transport_message sealed; /* a frame that the transport had no room for */
     struct transport_message ahead;  /* what came while we watched for an ABORT; read next */
     /* of this round */
-    struct outgoing outgoing, later_out; /* later: behind a statement */
-    struct incoming incoming, later_in;
+    struct net_outgoing outgoing, later_out; /* later: behind a statement */
+    struct net_incoming incoming, later_in;
     bool said;                   /* the statement, if one rides, has left */
     int64_t send_by, receive_by; /* when its silence is too long */
     bool gave_up;                /* it sent an ABORT */
@@ -60,7 +60,7 @@ struct net {
     uint32_t lane;
     uint8_t session[SESSION_ID_SIZE];
     int64_t deadline_ms;
-    struct link link[2];
+    struct net_link link[2];
     uint8_t *abort_key[2][2]; /* [peer][0: to send, 1: to receive] */
     struct transport_message message;
     uint8_t *tile; /* plain text of the tile that a callback makes or uses */
@@ -92,7 +92,7 @@ void net_load(struct net *net, const struct net_round *round);
  * come, and sets *moved.
  */
 void net_mount(struct net *net);
-void net_say(struct link *link);
+void net_say(struct net_link *link);
 enum err net_hear(struct net *net, bool *moved) MUST_CHECK;
 
 /*

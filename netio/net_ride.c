@@ -5,9 +5,9 @@
 void net_load(struct net *net, const struct net_round *round)
 {
     for (unsigned p = 0; p < 2; p++) {
-        net->link[p].outgoing = (struct outgoing){
+        net->link[p].outgoing = (struct net_outgoing){
             .from = round->send[p], .size = round->send_size[p], .tile = NET_FRAME_BODY};
-        net->link[p].incoming = (struct incoming){
+        net->link[p].incoming = (struct net_incoming){
             .to = round->receive[p], .size = round->receive_size[p], .tile = NET_FRAME_BODY};
     }
 }
@@ -22,7 +22,7 @@ void net_mount(struct net *net)
     net->rider = net->next_rider;
     net->next_rider = (struct net_rider){0};
     for (unsigned p = 0; p < 2; p++) {
-        struct link *link = &net->link[p];
+        struct net_link *link = &net->link[p];
         link->said = net->rider.heard == NULL;
         link->later_out = link->outgoing;
         link->later_in = link->incoming;
@@ -31,7 +31,7 @@ void net_mount(struct net *net)
         net_load(net, &net->rider.blocks);
 }
 
-void net_say(struct link *link)
+void net_say(struct net_link *link)
 {
     if (link->said || link->outgoing.done < link->outgoing.size)
         return;
@@ -54,7 +54,7 @@ enum err net_hear(struct net *net, bool *moved)
     if (e != ERR_OK)
         net->round++; /* whoever still waits for the third server's statement gets that first */
     for (unsigned p = 0; p < 2; p++) {
-        struct link *link = &net->link[p];
+        struct net_link *link = &net->link[p];
         link->incoming = link->later_in;
         link->send_by = link->receive_by = clock_now_ms() + net->deadline_ms;
     }

@@ -1,5 +1,5 @@
 #include "mpc/circuits/order.h"
-#include "protocols/link_private.h"
+#include "protocols/linked.h"
 
 /* 1 in the lanes below n of a vector's word `at`. */
 static uint64_t lanes_below(size_t n, size_t at)

@@ -1,7 +1,7 @@
 /* What linking takes, from public sizes: the formulas of docs/protocols.md. */
 #include "base/memory.h"
 #include "protocols/bitonic.h"
-#include "protocols/link_private.h"
+#include "protocols/linked.h"
 
 /* The tables' lengths in words, with their sum and the longest. */
 struct cost_adding {

@@ -1,4 +1,4 @@
-#include "protocols/link_private.h"
+#include "protocols/linked.h"
 
 #include "mpc/circuits/order.h"
 #include "mpc/move/crew.h"

@@ -26,7 +26,7 @@ enum err measure_open(struct party *p, const struct counts *counts, struct tape 
     return open_ring64(p, OPEN_NOISY_MARGINAL, noisy, (uint64_t *)values);
 }
 
-enum err measure_open_sums(struct party *p, enum open_reason reason, struct share64 sums,
+enum err measure_open_sums(struct party *p, enum party_reason reason, struct share64 sums,
                            struct tape *tape, uint64_t m, int64_t *values)
 {
     const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);

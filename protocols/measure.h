@@ -29,7 +29,7 @@ enum err measure_open(struct party *p, const struct counts *counts, struct tape 
  * The same for sums that are no marginal. The caller must know that m times each does not wrap: a
  * number below 2^32 where m is permitted; products, with an m of 1 (aim/budget/forms.h).
  */
-enum err measure_open_sums(struct party *p, enum open_reason reason, struct share64 sums,
+enum err measure_open_sums(struct party *p, enum party_reason reason, struct share64 sums,
                            struct tape *tape, uint64_t m, int64_t *values) MUST_CHECK;
 
 #endif

@@ -40,7 +40,7 @@ struct scope answer_columns(const struct question *q, size_t item)
 /* --- rows of each code of y ------------------------------------------------------------------- */
 
 /* The weights of a case's conditions on columns other than y; memory_free(&room) frees them. */
-static enum err case_weights(const struct answering *w, const struct one_case *c,
+static enum err case_weights(const struct answer_state *w, const struct one_case *c,
                              struct model_weight *weight, size_t *weights, double **room)
 {
     const struct domain *d = w->question->domain;
@@ -61,7 +61,8 @@ static enum err case_weights(const struct answering *w, const struct one_case *c
     return ERR_OK;
 }
 
-static enum err weigh_case(struct answering *w, struct model_sums *m, unsigned k, struct log *log)
+static enum err weigh_case(struct answer_state *w, struct model_sums *m, unsigned k,
+                           struct log *log)
 {
     struct model_weight weight[CASE_COLUMNS_MAX];
     double *room CLEAN(memory_release) = NULL;
@@ -72,7 +73,7 @@ static enum err weigh_case(struct answering *w, struct model_sums *m, unsigned k
 }
 
 /* The part of each code of y that each case leaves. */
-static enum err find_parts(struct answering *w)
+static enum err find_parts(struct answer_state *w)
 {
     const struct question *q = w->question;
     TRY(memory_new(&w->part, q->where.n * w->codes));
@@ -96,7 +97,7 @@ static void ask_column(struct clique *c, uint16_t column)
 }
 
 /* How many cells apart a column's neighbouring codes are in the table of what is asked. */
-static size_t stride_of(const struct answering *w, uint16_t column)
+static size_t stride_of(const struct answer_state *w, uint16_t column)
 {
     size_t stride = 1;
     for (unsigned i = w->asked.n; i-- > 0 && w->asked.attribute[i] != column;)
@@ -104,14 +105,14 @@ static size_t stride_of(const struct answering *w, uint16_t column)
     return stride;
 }
 
-static void answering_clear(struct answering *w)
+static void answering_clear(struct answer_state *w)
 {
     memory_free(&w->mass);
     memory_free(&w->part);
     memory_free(&w->cell);
 }
 
-static void count_links(struct answering *w, const struct model *m)
+static void count_links(struct answer_state *w, const struct model *m)
 {
     struct scope rows = columns_of_rows(w->question), all = rows;
     if (w->y != ANSWER_ROWS) {
@@ -123,7 +124,7 @@ static void count_links(struct answering *w, const struct model *m)
     w->total = model_total(m);
 }
 
-static enum err answering_start(struct answering *w, struct model_sums *m, struct log *log)
+static enum err answering_start(struct answer_state *w, struct model_sums *m, struct log *log)
 {
     const struct question *q = w->question;
     const struct domain_attribute *a = w->y != ANSWER_ROWS ? &q->domain->attribute[w->y] : NULL;
@@ -172,7 +173,7 @@ size_t answer_left_out(const struct answer *a, double *rows)
 }
 
 /* A line's part of the table: where it begins, and which codes of y it has. */
-static struct answer_line line_of(const struct answering *w, const struct answer *a, size_t line)
+static struct answer_line line_of(const struct answer_state *w, const struct answer *a, size_t line)
 {
     const struct question *q = w->question;
     struct answer_line l = {.from = 0, .below = w->codes};
@@ -189,8 +190,8 @@ static struct answer_line line_of(const struct answering *w, const struct answer
 }
 
 /* The cuts of each line, for all of its rows: as many as its cell has. */
-static enum err find_cuts(const struct answering *w, const struct answer *a, struct model_sums *m,
-                          struct log *log)
+static enum err find_cuts(const struct answer_state *w, const struct answer *a,
+                          struct model_sums *m, struct log *log)
 {
     for (size_t line = 0; line < a->lines; line++) {
         const struct answer_line l = line_of(w, a, line);
@@ -203,8 +204,9 @@ static enum err find_cuts(const struct answering *w, const struct answer *a, str
 }
 
 /* Both ends, with `out` rows left out at each. */
-static void set_ends(const struct answering *w, const struct answer_line *l,
-                     enum aggregate aggregate, double rows, double out, double *least, double *most)
+static void set_ends(const struct answer_state *w, const struct answer_line *l,
+                     enum question_aggregate aggregate, double rows, double out, double *least,
+                     double *most)
 {
     double first = 0, last = 0;
     out = fmin(rows / 2, out);
@@ -216,7 +218,7 @@ static void set_ends(const struct answering *w, const struct answer_line *l,
     *most = aggregate == AGGREGATE_MIN ? first : last;
 }
 
-static double one_end(enum aggregate aggregate, double least, double most)
+static double one_end(enum question_aggregate aggregate, double least, double most)
 {
     return aggregate == AGGREGATE_MIN ? least : aggregate == AGGREGATE_MAX ? most : most - least;
 }
@@ -225,8 +227,8 @@ static double one_end(enum aggregate aggregate, double least, double most)
  * MIN, MAX or RANGE: the interval reaches from the most extreme possible value to the one with more
  * standard errors left out.
  */
-static void set_extreme(const struct answering *w, const struct answer_line *l,
-                        enum aggregate aggregate, size_t at, struct answer_value *v)
+static void set_extreme(const struct answer_state *w, const struct answer_line *l,
+                        enum question_aggregate aggregate, size_t at, struct answer_value *v)
 {
     double error = w->ends != NULL ? w->ends->error[at] : sqrt(v->rows), least, most, a, b;
     v->known &= w->draw == NULL;
@@ -245,7 +247,7 @@ static void set_extreme(const struct answering *w, const struct answer_line *l,
     v->high = fmax(a, b);
 }
 
-static struct answer_value value_of(const struct answering *w, const struct answer_line *l,
+static struct answer_value value_of(const struct answer_state *w, const struct answer_line *l,
                                     const struct question_item *item, size_t at)
 {
     struct answer_sums s = answer_sums(w, l);
@@ -289,11 +291,11 @@ static uint16_t column_of(const struct question_item *item)
 }
 
 /* All items of one column, or of rows. */
-static enum err answer_column(struct answer *a, struct model_sums *m, const struct answering *terms,
-                              uint16_t y, struct log *log)
+static enum err answer_column(struct answer *a, struct model_sums *m,
+                              const struct answer_state *terms, uint16_t y, struct log *log)
 {
     const struct question *q = a->question;
-    struct answering w CLEAN(answering_clear) = *terms;
+    struct answer_state w CLEAN(answering_clear) = *terms;
     w.y = y;
     TRY(answering_start(&w, m, log));
     if (w.cell != NULL)
@@ -319,7 +321,7 @@ static enum err answer_column(struct answer *a, struct model_sums *m, const stru
     return ERR_OK;
 }
 
-static enum err answer_all(struct answer *a, struct model_sums *m, const struct answering *terms,
+static enum err answer_all(struct answer *a, struct model_sums *m, const struct answer_state *terms,
                            struct log *log)
 {
     const struct question *q = a->question;
@@ -346,7 +348,7 @@ enum err answer_make(struct answer **out, struct model_sums *m, const struct den
                      const struct question *q, const struct answer_draw *draw,
                      const struct answer_ends *ends, struct log *log)
 {
-    struct answering terms = {.question = q, .inside = inside, .draw = draw, .ends = ends};
+    struct answer_state terms = {.question = q, .inside = inside, .draw = draw, .ends = ends};
     struct answer *a CLEAN(answer_free) = NULL;
     struct answer_cut *cut CLEAN(memory_release) = NULL;
     *out = NULL;

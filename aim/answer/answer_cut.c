@@ -83,7 +83,7 @@ static enum err add_condition(struct answer_cut *cut, const struct clique *group
     return ERR_OK;
 }
 
-enum err answer_cut_case(const struct answering *w, struct model_sums *m,
+enum err answer_cut_case(const struct answer_state *w, struct model_sums *m,
                          const struct model_weight *weight, size_t weights, struct log *log)
 {
     const struct domain *d = w->question->domain;
@@ -99,8 +99,8 @@ enum err answer_cut_case(const struct answering *w, struct model_sums *m,
     return ERR_OK;
 }
 
-enum err answer_cut_groups(const struct answering *w, const struct answer *a, struct model_sums *m,
-                           struct log *log)
+enum err answer_cut_groups(const struct answer_state *w, const struct answer *a,
+                           struct model_sums *m, struct log *log)
 {
     const struct question *q = w->question;
     for (size_t i = 0; i < q->groups; i++) {

@@ -6,13 +6,13 @@
 
 #define SD_MOST 1 /* of a logarithm of rows: anything is possible then */
 
-static double gauss(const struct answering *w)
+static double gauss(const struct answer_state *w)
 {
     return ldexp((double)random_gauss(w->draw->random), -RANDOM_GAUSS_BITS);
 }
 
 /* As in a Dirichlet process around the density, each share w has a variance like w (1 - w). */
-double answer_disturb_share(const struct answering *w, uint16_t column, double share)
+double answer_disturb_share(const struct answer_state *w, uint16_t column, double share)
 {
     double inside, other;
     if (w->draw == NULL || !(share > 0 && share < 1))
@@ -25,7 +25,7 @@ double answer_disturb_share(const struct answering *w, uint16_t column, double s
 }
 
 /* The mean moves as much; the spread of the numbers around it stays. */
-void answer_disturb_part(const struct answering *w, uint16_t column, struct density_part *part)
+void answer_disturb_part(const struct answer_state *w, uint16_t column, struct density_part *part)
 {
     double variance, inside;
     if (w->draw == NULL)
@@ -40,7 +40,7 @@ void answer_disturb_part(const struct answering *w, uint16_t column, struct dens
 }
 
 /* From links that were not measured, and from rows drawn blindly from groups. */
-static double deviation(const struct answering *w, const struct answer_line *l, unsigned wave,
+static double deviation(const struct answer_state *w, const struct answer_line *l, unsigned wave,
                         double rows)
 {
     const struct errors_size *s = &w->draw->errors->apart[wave];
@@ -59,7 +59,7 @@ static double tilt(const double *size, double rank)
     return sum;
 }
 
-static void scale_code(const struct answering *w, const struct answer_line *l, uint32_t code,
+static void scale_code(const struct answer_state *w, const struct answer_line *l, uint32_t code,
                        double factor)
 {
     for (unsigned k = 0; k < w->question->where.n; k++)
@@ -67,7 +67,7 @@ static void scale_code(const struct answering *w, const struct answer_line *l, u
 }
 
 /* The number of rows moves by the first wave, how y is distributed among them by the others. */
-void answer_disturb_line(const struct answering *w, const struct answer_line *l)
+void answer_disturb_line(const struct answer_state *w, const struct answer_line *l)
 {
     const double rows = answer_sums(w, l).rows;
     const bool tilted = w->links_y > 0 || l->cut.each > 0;

@@ -39,7 +39,7 @@ enum err answer_make(struct answer **a, struct model_sums *m, const struct densi
                      const struct question *q, const struct answer_draw *draw,
                      const struct answer_ends *ends, struct log *log) MUST_CHECK;
 
-struct answering {
+struct answer_state {
     const struct question *question;
     const struct densities *inside;
     uint16_t y;
@@ -71,21 +71,21 @@ struct answer_line {
  */
 
 /* The part of a code that is in a set, below a bound. */
-struct density_part answer_part(const struct answering *w, uint16_t column, struct values v,
+struct density_part answer_part(const struct answer_state *w, uint16_t column, struct values v,
                                 uint32_t code, double below);
 
 /* A line's rows that have a code of y. */
-double answer_rows_of(const struct answering *w, const struct answer_line *l, uint32_t code);
+double answer_rows_of(const struct answer_state *w, const struct answer_line *l, uint32_t code);
 /* The end of a line's codes of y without the missing one, which comes last. */
-uint32_t answer_end(const struct answering *w, const struct answer_line *l);
+uint32_t answer_end(const struct answer_state *w, const struct answer_line *l);
 
 struct answer_sums {
     double rows, mean, variance; /* of rows that have y */
 };
-struct answer_sums answer_sums(const struct answering *w, const struct answer_line *l);
+struct answer_sums answer_sums(const struct answer_state *w, const struct answer_line *l);
 
 /* The code with the most rows. */
-double answer_mode(const struct answering *w, const struct answer_line *l);
+double answer_mode(const struct answer_state *w, const struct answer_line *l);
 
 /*
  * --- aim/answer/answer_quantile.c
@@ -93,9 +93,9 @@ double answer_mode(const struct answering *w, const struct answer_line *l);
  */
 
 /* The number at or below which so many rows lie; there must be some. */
-double answer_quantile(const struct answering *w, const struct answer_line *l, double rows);
+double answer_quantile(const struct answer_state *w, const struct answer_line *l, double rows);
 /* SQL's PERCENTILE_CONT over this number of rows. */
-double answer_percentile(const struct answering *w, const struct answer_line *l, double rows,
+double answer_percentile(const struct answer_state *w, const struct answer_line *l, double rows,
                          double p);
 
 /*
@@ -104,12 +104,12 @@ double answer_percentile(const struct answering *w, const struct answer_line *l,
  */
 
 /* Adds what a case's conditions cut to w->cell; the weights are those of all its columns. */
-enum err answer_cut_case(const struct answering *w, struct model_sums *m,
+enum err answer_cut_case(const struct answer_state *w, struct model_sums *m,
                          const struct model_weight *weight, size_t weights,
                          struct log *log) MUST_CHECK;
 /* Adds to w->cut what GROUP BY cuts: a line has one code of each of its columns. */
-enum err answer_cut_groups(const struct answering *w, const struct answer *a, struct model_sums *m,
-                           struct log *log) MUST_CHECK;
+enum err answer_cut_groups(const struct answer_state *w, const struct answer *a,
+                           struct model_sums *m, struct log *log) MUST_CHECK;
 /* The relative variance of this many rows, or of a part of them among the others. */
 double answer_cut_variance(const struct answer_cut *cut, double rows, bool count);
 
@@ -119,9 +119,9 @@ double answer_cut_variance(const struct answer_cut *cut, double rows, bool count
  */
 
 /* Another share of a bin of a column, which is as likely. */
-double answer_disturb_share(const struct answering *w, uint16_t column, double share);
-void answer_disturb_part(const struct answering *w, uint16_t column, struct density_part *part);
+double answer_disturb_share(const struct answer_state *w, uint16_t column, double share);
+void answer_disturb_part(const struct answer_state *w, uint16_t column, struct density_part *part);
 /* The table's cells that are about a line. */
-void answer_disturb_line(const struct answering *w, const struct answer_line *l);
+void answer_disturb_line(const struct answer_state *w, const struct answer_line *l);
 
 #endif

@@ -6,7 +6,7 @@
 #define HALVINGS 200
 #define NEAR 1e-12 /* of a code's rows: sums are rounded */
 
-static double rows_up_to(const struct answering *w, const struct answer_line *l, uint32_t code,
+static double rows_up_to(const struct answer_state *w, const struct answer_line *l, uint32_t code,
                          double x)
 {
     double sum = 0, below = nextafter(x, INFINITY);
@@ -24,7 +24,7 @@ static double rows_up_to(const struct answering *w, const struct answer_line *l,
  * The least number of a code at or below which this share of its rows lies. Only rows that the
  * undisturbed conditions take count, or a refit's share could lie beyond the conditions.
  */
-static double within(const struct answering *w, const struct answer_line *l, uint32_t code,
+static double within(const struct answer_state *w, const struct answer_line *l, uint32_t code,
                      double share)
 {
     double low = density_quantile(w->density, code, -INFINITY, INFINITY, 0),
@@ -44,7 +44,7 @@ static double within(const struct answering *w, const struct answer_line *l, uin
     return high;
 }
 
-double answer_quantile(const struct answering *w, const struct answer_line *l, double rows)
+double answer_quantile(const struct answer_state *w, const struct answer_line *l, double rows)
 {
     uint32_t last = l->from;
     double before = 0, of_last = 0;
@@ -65,7 +65,7 @@ double answer_quantile(const struct answering *w, const struct answer_line *l, d
 }
 
 /* Whole rows share the total evenly; a row's number is the one at its middle. */
-double answer_percentile(const struct answering *w, const struct answer_line *l, double rows,
+double answer_percentile(const struct answer_state *w, const struct answer_line *l, double rows,
                          double p)
 {
     double whole = rint(rows), row = rows / whole, place = p * (whole - 1), low = floor(place);

@@ -23,14 +23,14 @@ uint32_t answer_code(const struct answer *a, size_t line, size_t group)
 static double spans_hold(const struct question *q, struct values v, double x)
 {
     for (uint32_t i = 0; i < v.spans; i++) {
-        struct span s = q->pool.span[v.first + i];
+        struct values_span s = q->pool.span[v.first + i];
         if (x >= s.from && x < s.below)
             return 1;
     }
     return 0;
 }
 
-struct density_part answer_part(const struct answering *w, uint16_t column, struct values v,
+struct density_part answer_part(const struct answer_state *w, uint16_t column, struct values v,
                                 uint32_t code, double below)
 {
     const struct domain_attribute *a = &w->question->domain->attribute[column];
@@ -40,7 +40,7 @@ struct density_part answer_part(const struct answering *w, uint16_t column, stru
     if (!domain_has_order(a))
         return (struct density_part){.share = spans_hold(w->question, v, code)};
     for (uint32_t i = 0; i < v.spans; i++) {
-        struct span s = w->question->pool.span[v.first + i];
+        struct values_span s = w->question->pool.span[v.first + i];
         struct density_part part = density_part(w->inside->of[column], code, s.from,
                                                 fmin(s.below, below));
         sum.share += part.share;
@@ -56,13 +56,13 @@ struct density_part answer_part(const struct answering *w, uint16_t column, stru
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-static double case_rows(const struct answering *w, const struct answer_line *l, unsigned k,
+static double case_rows(const struct answer_state *w, const struct answer_line *l, unsigned k,
                         uint32_t code)
 {
     return w->mass[k * w->cells + l->first + code * w->stride] * w->part[k * w->codes + code].share;
 }
 
-double answer_rows_of(const struct answering *w, const struct answer_line *l, uint32_t code)
+double answer_rows_of(const struct answer_state *w, const struct answer_line *l, uint32_t code)
 {
     double sum = 0;
     for (unsigned k = 0; k < w->question->where.n; k++)
@@ -71,12 +71,12 @@ double answer_rows_of(const struct answering *w, const struct answer_line *l, ui
 }
 
 /* Missing values come last and belong to no line. */
-uint32_t answer_end(const struct answering *w, const struct answer_line *l)
+uint32_t answer_end(const struct answer_state *w, const struct answer_line *l)
 {
     return l->below < w->known ? l->below : w->known;
 }
 
-struct answer_sums answer_sums(const struct answering *w, const struct answer_line *l)
+struct answer_sums answer_sums(const struct answer_state *w, const struct answer_line *l)
 {
     struct answer_sums s = {0};
     for (uint32_t code = l->from; code < answer_end(w, l); code++)
@@ -99,7 +99,7 @@ struct answer_sums answer_sums(const struct answering *w, const struct answer_li
     return s;
 }
 
-double answer_mode(const struct answering *w, const struct answer_line *l)
+double answer_mode(const struct answer_state *w, const struct answer_line *l)
 {
     uint32_t best = l->from;
     double most = 0;

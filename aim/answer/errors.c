@@ -49,7 +49,7 @@ void errors_apply(const struct errors *e, size_t refit, const struct model *m, s
     const int16_t *moved = e->moved + refit * e->parameters;
     const float *unit = e->unit + refit * e->potentials;
     for (size_t k = 0; k < m->potentials; k++) {
-        const struct potential *p = &m->potential[k];
+        const struct model_potential *p = &m->potential[k];
         for (size_t i = p->offset; i < p->offset + p->cells; i++)
             copy->theta[i] = m->theta[i] + (double)unit[k] * moved[i];
     }

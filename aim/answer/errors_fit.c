@@ -78,7 +78,7 @@ static void keep(struct errors *e, size_t refit, const struct model *from, const
     e->total[refit] = to->total;
     groups_get(to, e->share + refit * e->shares);
     for (size_t k = 0; k < from->potentials; k++) {
-        const struct potential *p = &from->potential[k];
+        const struct model_potential *p = &from->potential[k];
         float *unit = &e->unit[refit * e->potentials + k];
         double most = 0;
         for (size_t i = p->offset; i < p->offset + p->cells; i++)
@@ -95,7 +95,7 @@ static enum err refit(const struct errors_work *w, size_t number, struct model *
 {
     struct measurement *noisier CLEAN(memory_release) = NULL;
     double *room CLEAN(memory_release) = NULL;
-    struct fit_result result;
+    struct model_fitted result;
     struct random r;
     random_seed_u64(&r, number + 1);
     TRY(disturb(w, &r, &noisier, &room));
@@ -130,7 +130,7 @@ static enum err hold_back(const struct errors_work *w, size_t group, struct mode
 {
     struct measurement *others CLEAN(memory_release) = NULL;
     bool *without CLEAN(memory_release) = NULL;
-    struct fit_result result;
+    struct model_fitted result;
     size_t n = 0;
     TRY(memory_new(&others, w->count));
     TRY(flag_held(w, group, &without));

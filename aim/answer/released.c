@@ -89,7 +89,7 @@ enum err released_marginal(struct released *r, const struct clique *c, double *c
 }
 
 enum err released_rows(struct table **t, const struct released *r, size_t rows, uint64_t seed,
-                       enum sampling how, struct log *log)
+                       enum released_sampling how, struct log *log)
 {
     if (rows == 0)
         rows = (size_t)fmax(1, round(released_total(r)));

@@ -41,12 +41,12 @@ enum err released_marginal(struct released *r, const struct clique *c, double *c
                            struct log *log) MUST_CHECK;
 
 /* How rows are drawn (aim/model/sample.h). A copula's are each drawn by itself. */
-enum sampling { SAMPLING_ANY, SAMPLING_ROUNDED, SAMPLING_INDEPENDENT };
+enum released_sampling { SAMPLING_ANY, SAMPLING_ROUNDED, SAMPLING_INDEPENDENT };
 /*
  * Draws so many rows; 0: as many as the model stands for. ERR_USAGE, logged, if a copula's rows are
  * to be rounded.
  */
 enum err released_rows(struct table **t, const struct released *r, size_t rows, uint64_t seed,
-                       enum sampling how, struct log *log) MUST_CHECK;
+                       enum released_sampling how, struct log *log) MUST_CHECK;
 
 #endif

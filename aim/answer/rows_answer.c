@@ -19,7 +19,7 @@ static double place_of(const struct table *t, uint16_t column, size_t row)
                : domain_number(a, code);
 }
 
-static bool holds(const struct pool *p, struct values v, double x)
+static bool holds(const struct values_pool *p, struct values v, double x)
 {
     if (isnan(x))
         return v.missing;

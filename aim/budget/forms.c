@@ -19,13 +19,13 @@ static uint64_t largest_of(const int64_t *weight, uint64_t cells)
     return largest;
 }
 
-size_t products_codes(const struct workload *w)
+size_t forms_codes(const struct workload *w)
 {
     return (size_t)(w->query[w->one_ways - 1].offset + w->query[w->one_ways - 1].cells);
 }
 
 /* max |u_i|; column i's factors are at the offset of its one-way's cells. */
-static uint64_t largest_factor(const struct products *p, size_t i)
+static uint64_t largest_factor(const struct forms *p, size_t i)
 {
     const struct workload_query *column = &p->workload->query[i];
     return largest_of(p->factor + column->offset, column->cells);
@@ -40,7 +40,7 @@ static uint64_t largest_total(const struct workload *w, const struct score_bound
     return largest;
 }
 
-size_t products_groups(const struct products *p, size_t column)
+size_t forms_groups(const struct forms *p, size_t column)
 {
     const struct workload_query *q = &p->workload->query[column];
     int64_t largest = 0;
@@ -50,11 +50,11 @@ size_t products_groups(const struct products *p, size_t column)
     return (size_t)largest + 1;
 }
 
-uint64_t products_count(const struct products *p)
+uint64_t forms_count(const struct forms *p)
 {
     uint64_t forms = 0, before = 0; /* groups of the columns before */
     for (size_t i = 0; i < p->workload->one_ways; i++) {
-        const uint64_t groups = products_groups(p, i);
+        const uint64_t groups = forms_groups(p, i);
         forms += before * groups;
         before += groups;
     }
@@ -62,12 +62,12 @@ uint64_t products_count(const struct products *p)
 }
 
 /* Whether each group's codes share one factor, if the column has several groups. */
-static bool scores_by_group(const struct products *p, size_t column)
+static bool scores_by_group(const struct forms *p, size_t column)
 {
     const struct workload_query *q = &p->workload->query[column];
     const int64_t *factor = p->factor + q->offset, *group = p->group + q->offset;
     uint64_t first[FORMS_GROUPS_MOST] = {0}; /* each group's first code, plus 1 */
-    const bool several = products_groups(p, column) > 1;
+    const bool several = forms_groups(p, column) > 1;
     for (uint64_t a = 0; several && a < q->cells; a++) {
         uint64_t *of = &first[group[a]];
         *of = *of == 0 ? a + 1 : *of;
@@ -77,7 +77,7 @@ static bool scores_by_group(const struct products *p, size_t column)
     return true;
 }
 
-static enum err check_groups(const struct products *p, const struct domain *d, struct log *log)
+static enum err check_groups(const struct forms *p, const struct domain *d, struct log *log)
 {
     for (size_t i = 0; i < p->workload->one_ways; i++) {
         const struct workload_query *q = &p->workload->query[i];
@@ -98,20 +98,20 @@ static enum err check_groups(const struct products *p, const struct domain *d, s
     return ERR_OK;
 }
 
-enum err products_check(const struct products *p, const struct domain *d,
-                        const struct score_bounds *bounds, struct log *log)
+enum err forms_check(const struct forms *p, const struct domain *d,
+                     const struct score_bounds *bounds, struct log *log)
 {
     const uint64_t total = largest_total(p->workload, bounds);
     const size_t columns = p->workload->one_ways;
     uint64_t first = 0, second = 0; /* the two largest */
     TRY(check_groups(p, d, log));
-    if (columns < 2 || products_pairs(columns) > FORMS_MAX)
+    if (columns < 2 || forms_pairs(columns) > FORMS_MAX)
         return log_fail(log, ERR_REFUSED, "products take 2 to 1,448 columns, not %zu", columns);
-    if (products_count(p) > FORMS_MAX)
+    if (forms_count(p) > FORMS_MAX)
         return log_fail(log, ERR_REFUSED,
                         "the groups of all columns make %llu products, more than %llu; make "
                         "fewer groups",
-                        (unsigned long long)products_count(p), (unsigned long long)FORMS_MAX);
+                        (unsigned long long)forms_count(p), (unsigned long long)FORMS_MAX);
     for (size_t i = 0; i < columns; i++) {
         const uint64_t largest = largest_factor(p, i);
         if (largest > (uint64_t)FORMS_FACTOR_MAX)
@@ -129,7 +129,7 @@ enum err products_check(const struct products *p, const struct domain *d,
                     (unsigned long long)(first * second), (unsigned long long)total);
 }
 
-void products_sensitivity(mpz_ptr squared, const struct products *p)
+void forms_sensitivity(mpz_ptr squared, const struct forms *p)
 {
     mpz_t before, square; /* the squares of the columns before, and this one's */
     mpz_set_ui(squared, 0);
@@ -146,7 +146,7 @@ void products_sensitivity(mpz_ptr squared, const struct products *p)
 }
 
 /* Adds a pair's forms, from its counts; the second column has `groups` groups. */
-static void add_pair(const struct products *p, const struct workload_query *pair, size_t groups,
+static void add_pair(const struct forms *p, const struct workload_query *pair, size_t groups,
                      const uint64_t *counts, uint64_t *values)
 {
     const struct workload_query *first = &p->workload->query[pair->clique.attribute[0]],
@@ -159,15 +159,15 @@ static void add_pair(const struct products *p, const struct workload_query *pair
                                                             counts[a * second->cells + b];
 }
 
-enum err products_add(const struct products *p, const uint64_t *counts, const size_t *start,
-                      uint64_t *values)
+enum err forms_add(const struct forms *p, const uint64_t *counts, const size_t *start,
+                   uint64_t *values)
 {
     const struct workload *w = p->workload;
     size_t *groups CLEAN(memory_release) = NULL;
     uint64_t pairs = 0;
     TRY(memory_new(&groups, w->one_ways));
     for (size_t i = 0; i < w->one_ways; i++)
-        groups[i] = products_groups(p, i);
+        groups[i] = forms_groups(p, i);
     for (size_t k = 0; k < w->queries; k++) {
         const struct workload_query *q = &w->query[k];
         if (q->clique.n != 2)
@@ -176,5 +176,5 @@ enum err products_add(const struct products *p, const uint64_t *counts, const si
         values += groups[q->clique.attribute[0]] * groups[q->clique.attribute[1]];
         pairs++;
     }
-    return pairs == products_pairs(w->one_ways) ? ERR_OK : ERR_MISUSE;
+    return pairs == forms_pairs(w->one_ways) ? ERR_OK : ERR_MISUSE;
 }

@@ -39,42 +39,42 @@
 #define FORMS_FACTOR_MAX (INT64_C(1) << 24) /* finer than any noise that a ledger pays */
 #define FORMS_GROUPS_MOST 64                /* of a column */
 
-struct products {
+struct forms {
     const struct workload *workload; /* its one-ways are the columns; it has all pairs */
     const int64_t *factor;           /* u: the codes of one column after the other */
     const int64_t *group;            /* of each of these, from 0 on within a column */
 };
 
 /* How many codes all columns have together, which is the number of factors. */
-size_t products_codes(const struct workload *w);
+size_t forms_codes(const struct workload *w);
 
 /* How many pairs these columns make. */
-static inline uint64_t products_pairs(uint64_t columns)
+static inline uint64_t forms_pairs(uint64_t columns)
 {
     return columns * (columns - 1) / 2;
 }
 
 /* How many groups column i has: one more than the largest of its numbers. */
-size_t products_groups(const struct products *p, size_t column);
-/* How many forms that makes. Groups are below 2^16, as products_check() ensures. */
-uint64_t products_count(const struct products *p);
+size_t forms_groups(const struct forms *p, size_t column);
+/* How many forms that makes. Groups are below 2^16, as forms_check() ensures. */
+uint64_t forms_count(const struct forms *p);
 
 /*
  * ERR_REFUSED, logged, unless all of this holds: no column has more groups than codes, or more than
  * FORMS_GROUPS_MOST; where it has several, each has one factor; there are 1 to FORMS_MAX forms; no
  * factor is above FORMS_FACTOR_MAX; nothing can wrap, with the largest S of the closure.
  */
-enum err products_check(const struct products *p, const struct domain *d,
-                        const struct score_bounds *bounds, struct log *log) MUST_CHECK;
+enum err forms_check(const struct forms *p, const struct domain *d,
+                     const struct score_bounds *bounds, struct log *log) MUST_CHECK;
 
 /* Delta^2: the sum over i < j of max u_i^2 max u_j^2. */
-void products_sensitivity(mpz_ptr squared, const struct products *p);
+void forms_sensitivity(mpz_ptr squared, const struct forms *p);
 
 /*
  * Adds the values of all forms, given the counts of the closure, those of query q from start[q] on.
  * It computes modulo 2^64, so shares give shares. ERR_MISUSE if the closure lacks a pair.
  */
-enum err products_add(const struct products *p, const uint64_t *counts, const size_t *start,
-                      uint64_t *values) MUST_CHECK;
+enum err forms_add(const struct forms *p, const uint64_t *counts, const size_t *start,
+                   uint64_t *values) MUST_CHECK;
 
 #endif

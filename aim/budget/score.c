@@ -82,7 +82,7 @@ double measure_sigma(uint64_t multiplier)
     return (double)(1 << AIM_GAUSS_BITS) / (double)multiplier;
 }
 
-static double largest_weight(const struct select_terms *t)
+static double largest_weight(const struct score_terms *t)
 {
     double most = 0;
     for (size_t i = 0; i < t->candidates; i++)
@@ -103,7 +103,7 @@ static unsigned score_bits(enum aim_score score)
 }
 
 /* A row changes a score by at most 2^this. */
-static unsigned change_bits(const struct select_terms *t)
+static unsigned change_bits(const struct score_terms *t)
 {
     switch (t->score) {
     case AIM_L1:
@@ -130,7 +130,7 @@ static void expected_score(mpq_ptr q, enum aim_score score, mpq_srcptr sigma)
     mpq_mul_2exp(q, q, score_bits(score));
 }
 
-static bool penalty_of(const struct select_terms *t, uint64_t cells, uint64_t *penalty)
+static bool penalty_of(const struct score_terms *t, uint64_t cells, uint64_t *penalty)
 {
     mpq_t q, s;
     bool fits;
@@ -148,7 +148,7 @@ static bool penalty_of(const struct select_terms *t, uint64_t cells, uint64_t *p
 }
 
 /* floor(2^shift eps w / (2 Delta)), with Delta on the score's grid */
-static bool multiplier_of(const struct select_terms *t, double weight, double most, unsigned shift,
+static bool multiplier_of(const struct score_terms *t, double weight, double most, unsigned shift,
                           uint64_t *multiplier)
 {
     mpq_t q, s;
@@ -167,7 +167,7 @@ static bool multiplier_of(const struct select_terms *t, double weight, double mo
 }
 
 /* The largest score of a marginal. */
-static u128 range_of(const struct select_terms *t, uint32_t query)
+static u128 range_of(const struct score_terms *t, uint32_t query)
 {
     u128 l1 = (u128)score_total(&t->bounds, query) + (UINT64_C(2) << t->bounds.bits);
     switch (t->score) {
@@ -180,7 +180,7 @@ static u128 range_of(const struct select_terms *t, uint32_t query)
 }
 
 /* 1 + ceil(log2(max_q(...) + 2^f 96)), with the multipliers of f = 40 shifted down to f. */
-static unsigned width_of(const struct select_terms *t, const uint64_t *top, const uint64_t *penalty,
+static unsigned width_of(const struct score_terms *t, const uint64_t *top, const uint64_t *penalty,
                          unsigned shift)
 {
     u128 most = 0;
@@ -197,7 +197,7 @@ static unsigned width_of(const struct select_terms *t, const uint64_t *top, cons
 }
 
 /* The least f at which all multipliers are fine, or a number above 40; `top` has those of 40. */
-static unsigned finest_needed(const struct select_terms *t, const uint64_t *top)
+static unsigned finest_needed(const struct score_terms *t, const uint64_t *top)
 {
     uint64_t least = UINT64_MAX;
     unsigned shift = SCORE_SHIFT_MIN;
@@ -209,8 +209,8 @@ static unsigned finest_needed(const struct select_terms *t, const uint64_t *top)
 }
 
 /* f and w as the header says; f is below SCORE_SHIFT_MIN if nothing fits. */
-static void choose_shift(const struct select_terms *t, const uint64_t *top, const uint64_t *penalty,
-                         struct select_plan *plan)
+static void choose_shift(const struct score_terms *t, const uint64_t *top, const uint64_t *penalty,
+                         struct score_plan *plan)
 {
     plan->shift = finest_needed(t, top);
     if (plan->shift <= SCORE_SHIFT_MAX) {
@@ -225,7 +225,7 @@ static void choose_shift(const struct select_terms *t, const uint64_t *top, cons
     }
 }
 
-static enum err check_terms(const struct select_terms *t, struct log *log)
+static enum err check_terms(const struct score_terms *t, struct log *log)
 {
     bool bounded = t->bounds.bits >= 1 && t->bounds.bits <= SCORE_BITS_MAX;
     for (size_t i = 0; i < t->candidates; i++)
@@ -249,7 +249,7 @@ static enum err check_terms(const struct select_terms *t, struct log *log)
     return ERR_OK;
 }
 
-static enum err too_small(const struct select_terms *t, size_t candidate, struct log *log)
+static enum err too_small(const struct score_terms *t, size_t candidate, struct log *log)
 {
     return log_fail(
         log, ERR_RANGE,
@@ -259,10 +259,10 @@ static enum err too_small(const struct select_terms *t, size_t candidate, struct
         t->bounds.bits);
 }
 
-enum err select_plan(const struct select_terms *t, uint64_t *multiplier, uint64_t *penalty,
-                     struct select_plan *plan, struct log *log)
+enum err score_plan(const struct score_terms *t, uint64_t *multiplier, uint64_t *penalty,
+                    struct score_plan *plan, struct log *log)
 {
-    *plan = (struct select_plan){0};
+    *plan = (struct score_plan){0};
     double most;
     TRY(check_terms(t, log));
     most = largest_weight(t);
@@ -294,7 +294,7 @@ enum err select_plan(const struct select_terms *t, uint64_t *multiplier, uint64_
  * The epsilon up to which every plan of some of the candidates, as select_room() says, has a width
  * that fits; 0 if this is not certain even at the terms' epsilon.
  */
-static double epsilon_with_room(const struct select_terms *t, const uint64_t *penalty)
+static double epsilon_with_room(const struct score_terms *t, const uint64_t *penalty)
 {
     const int grid = (int)(score_bits(t->score) + change_bits(t)) + 1;
     const double limit = 0x1.fffp61; /* 2^62 less the noise of any shift, and less rounding */
@@ -314,16 +314,15 @@ static double epsilon_with_room(const struct select_terms *t, const uint64_t *pe
     return most >= t->epsilon ? most : 0;
 }
 
-enum err select_room(const struct select_terms *terms, double *most, unsigned *room,
-                     struct log *log)
+enum err select_room(const struct score_terms *terms, double *most, unsigned *room, struct log *log)
 {
     uint64_t *multiplier CLEAN(memory_release) = NULL, *penalty CLEAN(memory_release) = NULL;
-    struct select_terms t = *terms;
-    struct select_plan first;
+    struct score_terms t = *terms;
+    struct score_plan first;
     double fits;
     TRY(memory_new(&multiplier, t.candidates));
     TRY(memory_new(&penalty, t.candidates));
-    TRY(select_plan(&t, multiplier, penalty, &first, log));
+    TRY(score_plan(&t, multiplier, penalty, &first, log));
     t.bounds.bits = SCORE_BITS_MAX;
     while ((fits = epsilon_with_room(&t, penalty)) < *most && t.bounds.bits > terms->bounds.bits)
         t.bounds.bits--;
@@ -337,7 +336,7 @@ enum err select_room(const struct select_terms *terms, double *most, unsigned *r
     return ERR_OK;
 }
 
-enum err select_check_estimates(const struct select_terms *t, uint32_t query,
+enum err select_check_estimates(const struct score_terms *t, uint32_t query,
                                 const uint64_t *estimate, struct log *log)
 {
     uint64_t one = UINT64_C(1) << (t->bounds.bits + AIM_ESTIMATE_BITS);

@@ -66,7 +66,7 @@ enum err measure_multiplier(double sigma, uint64_t *multiplier, struct log *log)
 /* The standard deviation that m gives, 2^20 / m, never below the sigma asked for. */
 double measure_sigma(uint64_t multiplier);
 
-struct select_terms {
+struct score_terms {
     const struct domain *domain;
     const struct workload *workload;
     const struct merges *merges; /* NULL: none */
@@ -78,7 +78,7 @@ struct select_terms {
     enum aim_score score;
 };
 
-struct select_plan {
+struct score_plan {
     unsigned shift;     /* f */
     unsigned width;     /* w */
     double sensitivity; /* the largest w_q, times the most that a row may change a score by */
@@ -96,8 +96,8 @@ struct select_plan {
  * The caller provides room for `candidates` multipliers and penalties. ERR_RANGE, logged with what
  * to change, if there is no such f or a multiplier is below 2^8.
  */
-enum err select_plan(const struct select_terms *terms, uint64_t *multiplier, uint64_t *penalty,
-                     struct select_plan *plan, struct log *log) MUST_CHECK;
+enum err score_plan(const struct score_terms *terms, uint64_t *multiplier, uint64_t *penalty,
+                    struct score_plan *plan, struct log *log) MUST_CHECK;
 
 /*
  * The most that merges may raise l to so that every selection of a run has a plan: with any of the
@@ -107,16 +107,16 @@ enum err select_plan(const struct select_terms *terms, uint64_t *multiplier, uin
  *
  * Let f be the least shift, 24 at least, at which all m_q >= 2^8. Then m_q < 2^9 w_q / min w, or f
  * is 24 and m_q <= 2^13 `most` (of squares 2^(22-l) `most`). Where such multipliers have a width of
- * at most 63, select_plan() finds this f or a larger one.
+ * at most 63, score_plan() finds this f or a larger one.
  */
-enum err select_room(const struct select_terms *terms, double *most, unsigned *room,
+enum err select_room(const struct score_terms *terms, double *most, unsigned *room,
                      struct log *log) MUST_CHECK;
 
 /*
  * ERR_REFUSED, logged with the query's name, if its estimates exceed the bounds above. Of the terms
  * it uses domain, workload, merges and bounds.
  */
-enum err select_check_estimates(const struct select_terms *terms, uint32_t query,
+enum err select_check_estimates(const struct score_terms *terms, uint32_t query,
                                 const uint64_t *estimate, struct log *log) MUST_CHECK;
 
 /*

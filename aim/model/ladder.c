@@ -35,11 +35,11 @@ static struct scope scope_in(const struct scope *inner, uint32_t set)
 }
 
 /* Keeps the steps in order of their cells: a step that holds another has more and comes later. */
-static enum err add_step(struct ladder *l, const struct scope *inner, const struct domain *d,
+static enum err add_step(struct model_ladder *l, const struct scope *inner, const struct domain *d,
                          uint32_t set, bool used)
 {
     const struct scope scope = scope_in(inner, set);
-    const struct step s = {.set = set, .cells = scope_cells(&scope, d), .used = used};
+    const struct model_step s = {.set = set, .cells = scope_cells(&scope, d), .used = used};
     size_t at = l->steps;
     for (size_t i = 0; i < l->steps; i++)
         if (l->step[i].set == set) {
@@ -55,7 +55,7 @@ static enum err add_step(struct ladder *l, const struct scope *inner, const stru
 }
 
 /* Each leads to the smallest that holds it. Returns a step that saves nothing, or the last. */
-static size_t link_steps(struct ladder *l)
+static size_t link_steps(struct model_ladder *l)
 {
     const size_t last = l->steps - 1;
     for (size_t i = 0; i <= last; i++)
@@ -73,22 +73,22 @@ static size_t link_steps(struct ladder *l)
     return last;
 }
 
-static void find_strips(struct ladder *l, const struct scope *inner, const struct domain *d)
+static void find_strips(struct model_ladder *l, const struct scope *inner, const struct domain *d)
 {
     for (size_t i = 0; i < l->steps; i++) {
-        struct step *s = &l->step[i];
+        struct model_step *s = &l->step[i];
         const struct scope part = scope_in(inner, s->set);
         const struct scope whole = scope_in(inner, l->step[i + 1 < l->steps ? s->into : i].set);
         strip_make(&s->strip, &whole, 0, &part, d);
-        s->own = (struct strip){.kept = true, .runs = 2, .length = {s->cells, 1}};
+        s->own = (struct sweep_strip){.kept = true, .runs = 2, .length = {s->cells, 1}};
         s->at = l->room;
         l->room += i + 1 < l->steps ? s->cells : 0;
     }
 }
 
-static enum err find_steps(struct node *n, const struct scope *inner, const struct domain *d)
+static enum err find_steps(struct model_node *n, const struct scope *inner, const struct domain *d)
 {
-    struct ladder *l = &n->ladder;
+    struct model_ladder *l = &n->ladder;
     size_t idle;
     for (uint16_t i = 0; i <= inner->n; i++)
         TRY(add_step(l, inner, d, (UINT32_C(1) << i) - 1, i == inner->n));
@@ -103,23 +103,23 @@ static enum err find_steps(struct node *n, const struct scope *inner, const stru
     return ERR_OK;
 }
 
-static void place_flows(const struct ladder *l, struct flow *flow, size_t flows)
+static void place_flows(const struct model_ladder *l, struct model_flow *flow, size_t flows)
 {
     for (size_t k = 0; k < flows; k++)
         while (l->step[flow[k].step].set != flow[k].set)
             flow[k].step++;
 }
 
-static void find_ways_out(const struct node *n)
+static void find_ways_out(const struct model_node *n)
 {
-    const struct ladder *l = &n->ladder;
+    const struct model_ladder *l = &n->ladder;
     for (size_t k = 0; k < n->outflows; k++)
         l->step[n->outflow[k].step].out = true;
     for (size_t i = 0; i + 1 < l->steps; i++)
         l->step[l->step[i].into].out |= l->step[i].out;
 }
 
-enum err ladder_new(struct node *n, const struct scope *whole, const struct domain *d)
+enum err ladder_new(struct model_node *n, const struct scope *whole, const struct domain *d)
 {
     const struct scope inner = ladder_inner(whole, n->chunk, d);
     TRY(find_steps(n, &inner, d));
@@ -130,36 +130,36 @@ enum err ladder_new(struct node *n, const struct scope *whole, const struct doma
     return memory_new(&n->ladder.table, n->ladder.room);
 }
 
-void ladder_clear(struct ladder *l)
+void ladder_clear(struct model_ladder *l)
 {
     memory_free(&l->step);
     memory_free(&l->table);
 }
 
 /* The last step is the chunk itself. */
-static double *table_of(const struct ladder *l, size_t step, double *cells)
+static double *table_of(const struct model_ladder *l, size_t step, double *cells)
 {
     return step + 1 < l->steps ? l->table + l->step[step].at : cells;
 }
 
 /* Adds to a step; the first addition overwrites, so the step need not be zeroed. */
-static void take_in(const struct ladder *l, const struct sweep *sweep, size_t step, double *cells,
-                    const double *from, const struct strip *strip)
+static void take_in(const struct model_ladder *l, const struct sweep *sweep, size_t step,
+                    double *cells, const double *from, const struct sweep_strip *strip)
 {
-    struct step *s = &l->step[step];
+    struct model_step *s = &l->step[step];
     (s->begun ? sweep->spread_add : sweep->spread)(table_of(l, step, cells), from, strip);
     s->begun = true;
 }
 
-void ladder_gather(const struct node *n, const struct sweep *sweep, size_t first, size_t chunk,
-                   double *cells)
+void ladder_gather(const struct model_node *n, const struct sweep *sweep, size_t first,
+                   size_t chunk, double *cells)
 {
-    const struct ladder *l = &n->ladder;
+    const struct model_ladder *l = &n->ladder;
     const size_t last = l->steps - 1;
     for (size_t i = 0; i <= last; i++)
         l->step[i].begun = false;
     for (size_t k = first; k < n->inflows; k++) {
-        const struct flow *f = &n->inflow[k];
+        const struct model_flow *f = &n->inflow[k];
         take_in(l, sweep, f->step, cells, f->value + f->by->offset[chunk], &l->step[f->step].own);
     }
     for (size_t i = 0; i < last; i++)
@@ -169,16 +169,17 @@ void ladder_gather(const struct node *n, const struct sweep *sweep, size_t first
         memset(cells, 0, n->chunk * sizeof *cells);
 }
 
-void ladder_scatter(const struct node *n, const struct sweep *sweep, size_t chunk, double *cells)
+void ladder_scatter(const struct model_node *n, const struct sweep *sweep, size_t chunk,
+                    double *cells)
 {
-    const struct ladder *l = &n->ladder;
+    const struct model_ladder *l = &n->ladder;
     memset(l->table, 0, l->room * sizeof *l->table);
     for (size_t i = l->steps - 1; i-- > 0;)
         if (l->step[i].out)
             sweep->collect(table_of(l, i, cells), table_of(l, l->step[i].into, cells),
                            &l->step[i].strip);
     for (size_t k = 0; k < n->outflows; k++) {
-        const struct flow *f = &n->outflow[k];
+        const struct model_flow *f = &n->outflow[k];
         sweep->collect(f->value + f->by->offset[chunk], table_of(l, f->step, cells),
                        &l->step[f->step].own);
     }

@@ -27,7 +27,7 @@ static enum err check_size(const struct model *m, struct log *log)
 static enum err node_build(struct model *m, size_t i)
 {
     const struct junction_clique *c = &m->junction->clique[i];
-    struct node *n = &m->node[i];
+    struct model_node *n = &m->node[i];
     n->cells = scope_cells(&c->scope, &m->grouped);
     n->chunk = projection_chunk(&c->scope, &m->grouped);
     n->separator_cells = scope_cells(&c->separator, &m->grouped);
@@ -43,7 +43,7 @@ static enum err node_build(struct model *m, size_t i)
 }
 
 static enum err home_of(const struct model *m, const struct clique *c, uint32_t *home,
-                        struct projection *from_home)
+                        struct model_projection *from_home)
 {
     struct scope s = scope_of(c);
     *home = junction_find(m->junction, &m->grouped, &s);
@@ -53,7 +53,7 @@ static enum err home_of(const struct model *m, const struct clique *c, uint32_t 
 
 static enum err potential_add(struct model *m, const struct clique *c)
 {
-    struct potential *p = &m->potential[m->potentials];
+    struct model_potential *p = &m->potential[m->potentials];
     for (size_t i = 0; i < m->potentials; i++)
         if (clique_equal(&m->potential[i].clique, c))
             return ERR_OK;
@@ -69,9 +69,9 @@ static enum err potential_add(struct model *m, const struct clique *c)
     return p->mu != NULL ? ERR_OK : ERR_NOMEM;
 }
 
-static enum err mask_add(struct model *m, const struct zeros *z, struct log *log)
+static enum err mask_add(struct model *m, const struct workload_zeros *z, struct log *log)
 {
-    struct mask *mask = &m->mask[m->masks++];
+    struct model_mask *mask = &m->mask[m->masks++];
     uint64_t cells = clique_cells(&z->clique, m->domain);
     mask->clique = m->clique[m->cliques++] = z->clique;
     TRY(memory_new(&mask->barred, cells));
@@ -87,20 +87,22 @@ static enum err mask_add(struct model *m, const struct zeros *z, struct log *log
     return home_of(m, &z->clique, &mask->home, &mask->from_home);
 }
 
-static enum err add_flow(const struct model *m, size_t node, bool in, const struct projection *by,
-                         const struct scope *scope, double *value)
+static enum err add_flow(const struct model *m, size_t node, bool in,
+                         const struct model_projection *by, const struct scope *scope,
+                         double *value)
 {
-    struct node *n = &m->node[node];
-    struct flow **list = in ? &n->inflow : &n->outflow;
+    struct model_node *n = &m->node[node];
+    struct model_flow **list = in ? &n->inflow : &n->outflow;
     size_t *count = in ? &n->inflows : &n->outflows;
     const struct scope inner = ladder_inner(&m->junction->clique[node].scope, n->chunk,
                                             &m->grouped);
     TRY(memory_extend(list, *count + 1));
-    (*list)[(*count)++] = (struct flow){.by = by, .value = value, .set = ladder_set(&inner, scope)};
+    (*list)[(*count)++] = (struct model_flow){
+        .by = by, .value = value, .set = ladder_set(&inner, scope)};
     return ERR_OK;
 }
 
-static enum err connect_potential(const struct model *m, struct potential *p)
+static enum err connect_potential(const struct model *m, struct model_potential *p)
 {
     const struct scope scope = scope_of(&p->clique);
     TRY(add_flow(m, p->home, true, &p->from_home, &scope, m->theta + p->offset));
@@ -112,18 +114,18 @@ static enum err connect(struct model *m)
 {
     const struct junction_clique *clique = m->junction->clique;
     for (size_t k = 0; k < m->junction->cliques; k++) {
-        struct node *n = &m->node[k];
+        struct model_node *n = &m->node[k];
         TRY(add_flow(m, k, true, &n->up, &clique[k].separator, n->shift));
     }
     for (size_t k = 0; k < m->potentials; k++)
         TRY(connect_potential(m, &m->potential[k]));
     for (size_t k = 0; k < m->masks; k++) {
-        struct mask *mask = &m->mask[k];
+        struct model_mask *mask = &m->mask[k];
         const struct scope scope = scope_of(&mask->clique);
         TRY(add_flow(m, mask->home, true, &mask->from_home, &scope, mask->value));
     }
     for (size_t k = 1; k < m->junction->cliques; k++) {
-        struct node *child = &m->node[k];
+        struct model_node *child = &m->node[k];
         const size_t parent = clique[k].parent;
         const struct scope *scope = &clique[k].separator;
         TRY(add_flow(m, parent, true, &child->down, scope, child->message));
@@ -135,11 +137,11 @@ static enum err connect(struct model *m)
 }
 
 /* The potential that takes an old clique's theta: its equal, or the smallest that holds it. */
-static struct potential *heir(struct model *m, const struct clique *c)
+static struct model_potential *heir(struct model *m, const struct clique *c)
 {
-    struct potential *best = NULL;
+    struct model_potential *best = NULL;
     for (size_t i = 0; i < m->potentials; i++) {
-        struct potential *p = &m->potential[i];
+        struct model_potential *p = &m->potential[i];
         if (clique_contains(&p->clique, c) && (best == NULL || p->cells < best->cells))
             best = p;
     }
@@ -149,8 +151,8 @@ static struct potential *heir(struct model *m, const struct clique *c)
 static void start_from(struct model *m, const struct model *old)
 {
     for (size_t k = 0; k < old->potentials; k++) {
-        const struct potential *from = &old->potential[k];
-        struct potential *to = heir(m, &from->clique);
+        const struct model_potential *from = &old->potential[k];
+        struct model_potential *to = heir(m, &from->clique);
         struct scope whole, part;
         struct scope_walk w;
         if (to == NULL)
@@ -210,7 +212,7 @@ enum err model_new(struct model **out, const struct model_terms *t, struct log *
     return memory_hand_over(out, &m);
 }
 
-static void node_clear(struct node *n)
+static void node_clear(struct model_node *n)
 {
     projection_clear(&n->up);
     projection_clear(&n->down);
@@ -252,7 +254,7 @@ void model_free(struct model **out)
 
 /* --- small things ----------------------------------------------------------------------------- */
 
-static void free_zeros(struct zeros **zero, size_t zeros)
+static void free_zeros(struct workload_zeros **zero, size_t zeros)
 {
     for (size_t i = 0; *zero != NULL && i < zeros; i++)
         memory_free(&(*zero)[i].cell);
@@ -270,7 +272,7 @@ void model_take(struct model *m, const struct model *from)
 enum err model_copy(struct model **out, const struct model *from, struct log *log)
 {
     struct model *m CLEAN(model_free) = NULL;
-    struct zeros *zero = NULL;
+    struct workload_zeros *zero = NULL;
     size_t zeros = 0;
     struct model_terms t = {.domain = from->domain,
                             .merges = &from->merges,
@@ -364,12 +366,12 @@ const double *model_belief(const struct model *m, size_t clique)
     return m->node[clique].belief;
 }
 
-enum err model_zeros(const struct model *m, struct zeros **zero, size_t *zeros)
+enum err model_zeros(const struct model *m, struct workload_zeros **zero, size_t *zeros)
 {
     TRY(memory_new(zero, m->masks));
     for (*zeros = 0; *zeros < m->masks; ++*zeros) {
-        const struct mask *mask = &m->mask[*zeros];
-        struct zeros *z = &(*zero)[*zeros];
+        const struct model_mask *mask = &m->mask[*zeros];
+        struct workload_zeros *z = &(*zero)[*zeros];
         uint64_t cells = clique_cells(&mask->clique, m->domain);
         uint32_t *cell = memory_array(cells, sizeof *cell);
         if (cell == NULL)

@@ -40,7 +40,7 @@ struct model_terms {
     const struct merges *merges; /* copied; NULL: none */
     const struct clique *clique;
     size_t cliques;
-    const struct zeros *zero; /* copied */
+    const struct workload_zeros *zero; /* copied */
     size_t zeros;
     uint64_t limit_cells;
     const struct model *warm; /* NULL, or where to start: theta is then not 0 */
@@ -76,7 +76,7 @@ const struct domain *model_grouped(const struct model *m);
 const double *model_share(const struct model *m, uint16_t attribute);
 const struct junction *model_junction(const struct model *m);
 /* A copy of its structural zeros. The caller frees the list and each list of cells. */
-enum err model_zeros(const struct model *m, struct zeros **zero, size_t *zeros) MUST_CHECK;
+enum err model_zeros(const struct model *m, struct workload_zeros **zero, size_t *zeros) MUST_CHECK;
 uint64_t model_cells(const struct model *m); /* of all junction tree cliques */
 /*
  * Cells of the tree that a model with `extra` would have if every code were its own group: merges
@@ -123,7 +123,7 @@ enum err model_measured(const struct model *m, const struct measurement *x, doub
 enum err model_meet(struct model *m, const struct measurement *known, size_t count, double *off,
                     struct log *log) MUST_CHECK;
 
-struct fit_result {
+struct model_fitted {
     double loss;
     unsigned iterations; /* fewer than asked for when no step lowers the loss any more */
     unsigned trials;     /* belief propagations */
@@ -146,6 +146,6 @@ static inline unsigned fit_iterations(unsigned propagations)
  * model's: ERR_MISMATCH.
  */
 enum err model_fit(struct model *m, const struct measurement *measurements, size_t count,
-                   unsigned iterations, struct fit_result *result, struct log *log) MUST_CHECK;
+                   unsigned iterations, struct model_fitted *result, struct log *log) MUST_CHECK;
 
 #endif

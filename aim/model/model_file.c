@@ -15,7 +15,7 @@ static const char magic_merged[] = "trefoil-model-2\n";
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-static void write_zeros(const struct mask *mask, const struct domain *d, struct bytes *out)
+static void write_zeros(const struct model_mask *mask, const struct domain *d, struct bytes *out)
 {
     uint64_t cells = clique_cells(&mask->clique, d), zeros = 0;
     for (uint64_t i = 0; i < cells; i++)
@@ -68,7 +68,7 @@ struct file_parts {
     double *share;
     struct clique *clique;
     size_t cliques;
-    struct zeros *zero;
+    struct workload_zeros *zero;
     size_t zeros;
 };
 
@@ -85,7 +85,7 @@ static enum err read_clique(struct reader *r, const struct domain *d, struct cli
     return r->failed ? ERR_FORMAT : ERR_OK;
 }
 
-static enum err read_zeros(struct reader *r, const struct domain *d, struct zeros *z)
+static enum err read_zeros(struct reader *r, const struct domain *d, struct workload_zeros *z)
 {
     uint32_t *cell;
     TRY(read_clique(r, d, &z->clique));

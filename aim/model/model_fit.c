@@ -30,7 +30,7 @@
 
 /* A measurement on the model's scale. */
 struct target {
-    const struct potential *potential;
+    const struct model_potential *potential;
     double scale;  /* y counts as y * scale */
     double weight; /* 1 / sigma^2, scaled */
     const double *y;
@@ -135,7 +135,7 @@ static enum err make_runs(struct fitting *f)
     f->runs = f->first[m->potentials];
     TRY(memory_new(&f->run, f->runs));
     for (size_t k = 0; k < m->potentials; k++) {
-        const struct potential *p = &m->potential[k];
+        const struct model_potential *p = &m->potential[k];
         for (size_t i = 0; i < f->first[k + 1] - f->first[k]; i++)
             f->run[f->first[k] + i] = (struct fit_run){
                 .mu = p->mu + i, .offset = p->offset + i, .cells = apart[k] ? 1 : p->cells};
@@ -182,7 +182,7 @@ static double loss_here(const struct fitting *f)
 }
 
 /* The same after a move to theta + part * change. */
-static double try_change(struct fitting *f, double part, struct fit_result *r)
+static double try_change(struct fitting *f, double part, struct model_fitted *r)
 {
     for (size_t i = 0; i < f->n; i++)
         f->model->theta[i] = f->theta[i] + part * f->change[i];
@@ -196,7 +196,7 @@ static void settle(struct fitting *f, double loss, struct fit_pair *pair)
 {
     const struct model *m = f->model;
     for (size_t k = 0; k < m->potentials; k++) {
-        const struct potential *p = &m->potential[k];
+        const struct model_potential *p = &m->potential[k];
         for (size_t i = p->offset; i < p->offset + p->cells; i++) {
             double mu = m->total * p->mu[i - p->offset];
             if (pair != NULL) {
@@ -305,7 +305,7 @@ static void propose(struct fitting *f)
 }
 
 /* One iteration; false, with the model back where it was, if nothing lowers the loss. */
-static bool improve(struct fitting *f, struct fit_result *r, unsigned most)
+static bool improve(struct fitting *f, struct model_fitted *r, unsigned most)
 {
     double loss;
     if (f->kept > 0) {
@@ -329,7 +329,7 @@ static bool improve(struct fitting *f, struct fit_result *r, unsigned most)
     return false;
 }
 
-static void descend(struct fitting *f, unsigned iterations, struct fit_result *r)
+static void descend(struct fitting *f, unsigned iterations, struct model_fitted *r)
 {
     const unsigned most = fit_propagations(iterations);
     double before = INFINITY;
@@ -380,10 +380,10 @@ static void clear(struct fitting *f)
 }
 
 enum err model_fit(struct model *m, const struct measurement *measurements, size_t count,
-                   unsigned iterations, struct fit_result *result, struct log *log)
+                   unsigned iterations, struct model_fitted *result, struct log *log)
 {
     struct fitting f CLEAN(clear) = {.model = m, .sweep = m->sweep, .n = m->parameters};
-    *result = (struct fit_result){0};
+    *result = (struct model_fitted){0};
     if (!make_room(&f, count))
         return log_fail(log, ERR_NOMEM, "no memory to fit a model of %llu cells",
                         (unsigned long long)m->junction->cells);

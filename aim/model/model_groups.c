@@ -34,7 +34,7 @@ void groups_share(struct model *m, uint16_t attribute, const double *counts)
     }
 }
 
-enum err groups_bar(struct model *m, struct mask *mask, struct log *log)
+enum err groups_bar(struct model *m, struct model_mask *mask, struct log *log)
 {
     const struct clique *c = &mask->clique;
     const uint64_t cells = clique_cells(c, m->domain), grouped = merges_cells(&m->merges, c);

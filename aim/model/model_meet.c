@@ -15,7 +15,7 @@
 
 /* Known counts, of merged cells where the model has merged ones. */
 struct meet_known {
-    const struct potential *potential;
+    const struct model_potential *potential;
     const double *y;
     double *sums; /* its own, or NULL */
 };
@@ -44,7 +44,7 @@ static double off_by(const struct model *m, const struct meet_known *k)
 /* Scales a potential's cells; returns by how much they were off before. */
 static double meet_one(struct model *m, const struct meet_known *k)
 {
-    const struct potential *p = k->potential;
+    const struct model_potential *p = k->potential;
     const double off = off_by(m, k);
     for (size_t i = 0; i < p->cells; i++)
         if (p->mu[i] > 0 && k->y[i] > 0)

@@ -23,14 +23,14 @@
 #define MODEL_ZERO (-1e9)
 
 /* Where the cells of a table fall in a table over fewer attributes. */
-struct projection {
-    struct strip strip; /* within a chunk */
-    uint32_t *offset;   /* of each chunk of the larger table, in the smaller one */
+struct model_projection {
+    struct sweep_strip strip; /* within a chunk */
+    uint32_t *offset;         /* of each chunk of the larger table, in the smaller one */
 };
 
 /* Numbers that flow into a node's cells, or out of them. */
-struct flow {
-    const struct projection *by;
+struct model_flow {
+    const struct model_projection *by;
     double *value;
     uint32_t set; /* which attributes of a chunk it has, as bits */
     size_t step;  /* the ladder's step over this set */
@@ -42,55 +42,55 @@ struct flow {
  * next step that has them all. So even many flows pass over all cells only once or twice, and short
  * runs of the last attributes occur in few passes. A step that would save nothing is not made.
  */
-struct step {
+struct model_step {
     uint32_t set;
     bool used;  /* flows meet here, or it is the chunk itself: the last step */
     bool out;   /* flows leave from here, or from what is below */
     bool begun; /* while a chunk is gathered: it holds something */
     size_t cells;
-    size_t into;        /* the step that it is spread over */
-    size_t below;       /* how many are spread over this one */
-    struct strip strip; /* where cells of `into` fall here */
-    struct strip own;   /* cell by cell */
-    size_t at;          /* in `table` */
+    size_t into;              /* the step that it is spread over */
+    size_t below;             /* how many are spread over this one */
+    struct sweep_strip strip; /* where cells of `into` fall here */
+    struct sweep_strip own;   /* cell by cell */
+    size_t at;                /* in `table` */
 };
 
-struct ladder {
+struct model_ladder {
     size_t steps, room;
-    struct step *step; /* by their cells */
-    double *table;     /* of all steps but the last */
+    struct model_step *step; /* by their cells */
+    double *table;           /* of all steps but the last */
 };
 
-struct potential {
+struct model_potential {
     struct clique clique;
     uint32_t home; /* the tree clique that carries it */
     size_t cells;  /* of the clique */
     size_t offset; /* in theta */
     double *mu;    /* probabilities after model_propagate(); the home's belief itself if `whole` */
     bool whole;    /* the clique is all of its home */
-    struct projection from_home;
+    struct model_projection from_home;
 };
 
 /* A table of 0 and MODEL_ZERO, added like a potential but never fitted. */
-struct mask {
+struct model_mask {
     struct clique clique;
     uint32_t home;
-    struct projection from_home;
+    struct model_projection from_home;
     double *value;
     bool *barred; /* the domain's cells of which it was made */
 };
 
-struct node {
+struct model_node {
     size_t cells, chunk; /* chunk divides cells */
     size_t separator_cells;
-    struct projection up;   /* own cells -> separator */
-    struct projection down; /* parent's cells -> separator */
+    struct model_projection up;   /* own cells -> separator */
+    struct model_projection down; /* parent's cells -> separator */
     double *belief;
     double *shift, *sum, *message; /* one for each separator cell; shift = -most */
     size_t inflows, outflows;
-    struct flow *inflow;  /* its shift; potentials, masks, children's messages */
-    struct flow *outflow; /* children's separators, potentials' mu */
-    struct ladder ladder;
+    struct model_flow *inflow;  /* its shift; potentials, masks, children's messages */
+    struct model_flow *outflow; /* children's separators, potentials' mu */
+    struct model_ladder ladder;
 };
 
 struct model {
@@ -102,11 +102,11 @@ struct model {
     size_t shares;         /* how many in all */
     const struct sweep *sweep;
     struct junction *junction;
-    struct node *node; /* of each tree clique */
+    struct model_node *node; /* of each tree clique */
     size_t potentials;
-    struct potential *potential;
+    struct model_potential *potential;
     size_t masks;
-    struct mask *mask;
+    struct model_mask *mask;
     size_t cliques;
     struct clique *clique; /* of potentials and masks, for model_cells_with() */
     size_t parameters;     /* length of theta */
@@ -148,7 +148,7 @@ void groups_share(struct model *m, uint16_t attribute, const double *counts);
  * ERR_RANGE, logged, where some can and some cannot; in a mask of one attribute, codes that cannot
  * occur have no share instead.
  */
-enum err groups_bar(struct model *m, struct mask *mask, struct log *log) MUST_CHECK;
+enum err groups_bar(struct model *m, struct model_mask *mask, struct log *log) MUST_CHECK;
 /* Copies all `shares` of a model out or back, one merged attribute after the other. */
 void groups_get(const struct model *m, double *share);
 void groups_set(struct model *m, const double *share);
@@ -173,13 +173,13 @@ void model_take(struct model *m, const struct model *from);
 void model_propagate(struct model *m, bool exact);
 
 /* `offset` is allocated; the chunk is the whole table's. */
-enum err projection_new(struct projection *p, const struct scope *whole, size_t chunk,
+enum err projection_new(struct model_projection *p, const struct scope *whole, size_t chunk,
                         const struct scope *part, const struct domain *d) MUST_CHECK;
-void projection_clear(struct projection *p);
+void projection_clear(struct model_projection *p);
 /* Cells of a chunk of a table: those of its last attributes. */
 size_t projection_chunk(const struct scope *whole, const struct domain *d);
 /* The strip from attribute `start` of `whole` on. */
-void strip_make(struct strip *s, const struct scope *whole, unsigned start,
+void strip_make(struct sweep_strip *s, const struct scope *whole, unsigned start,
                 const struct scope *part, const struct domain *d);
 
 /* The attributes of a node's chunk that have two values or more, and which of them a scope has. */
@@ -187,12 +187,14 @@ struct scope ladder_inner(const struct scope *whole, size_t chunk, const struct 
 uint32_t ladder_set(const struct scope *inner, const struct scope *part);
 
 /* To be called once all flows of the node are set. */
-enum err ladder_new(struct node *n, const struct scope *whole, const struct domain *d) MUST_CHECK;
-void ladder_clear(struct ladder *l);
+enum err ladder_new(struct model_node *n, const struct scope *whole,
+                    const struct domain *d) MUST_CHECK;
+void ladder_clear(struct model_ladder *l);
 /* cells = the sum of what flows into a chunk, from inflow `first` on. */
-void ladder_gather(const struct node *n, const struct sweep *sweep, size_t first, size_t chunk,
-                   double *cells);
+void ladder_gather(const struct model_node *n, const struct sweep *sweep, size_t first,
+                   size_t chunk, double *cells);
 /* Adds the chunk's cells to what flows out. */
-void ladder_scatter(const struct node *n, const struct sweep *sweep, size_t chunk, double *cells);
+void ladder_scatter(const struct model_node *n, const struct sweep *sweep, size_t chunk,
+                    double *cells);
 
 #endif

@@ -27,10 +27,10 @@ size_t projection_chunk(const struct scope *whole, const struct domain *d)
     return cells;
 }
 
-void strip_make(struct strip *s, const struct scope *whole, unsigned start,
+void strip_make(struct sweep_strip *s, const struct scope *whole, unsigned start,
                 const struct scope *part, const struct domain *d)
 {
-    *s = (struct strip){0};
+    *s = (struct sweep_strip){0};
     for (unsigned i = whole->n; i-- > start;) {
         size_t size = d->attribute[whole->attribute[i]].size;
         bool kept = scope_has(part, whole->attribute[i]);
@@ -47,7 +47,7 @@ void strip_make(struct strip *s, const struct scope *whole, unsigned start,
         s->length[s->runs++] = 1;
 }
 
-enum err projection_new(struct projection *p, const struct scope *whole, size_t chunk,
+enum err projection_new(struct model_projection *p, const struct scope *whole, size_t chunk,
                         const struct scope *part, const struct domain *d)
 {
     size_t cells, inner = 1, chunks = scope_cells(whole, d) / chunk;
@@ -67,7 +67,7 @@ enum err projection_new(struct projection *p, const struct scope *whole, size_t 
     return ERR_OK;
 }
 
-void projection_clear(struct projection *p)
+void projection_clear(struct model_projection *p)
 {
     memory_free(&p->offset);
 }

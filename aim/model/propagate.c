@@ -9,7 +9,7 @@
 
 /* --- up -------------------------------------------------------------------------------------- */
 
-static void find_most(const struct model *m, struct node *n)
+static void find_most(const struct model *m, struct model_node *n)
 {
     for (size_t s = 0; s < n->separator_cells; s++)
         n->shift[s] = -INFINITY;
@@ -22,7 +22,7 @@ static void find_most(const struct model *m, struct node *n)
         n->shift[s] = -n->shift[s];
 }
 
-static void exponentiate(const struct model *m, struct node *n)
+static void exponentiate(const struct model *m, struct model_node *n)
 {
     memset(n->sum, 0, n->separator_cells * sizeof *n->sum);
     for (size_t c = 0; c < n->cells / n->chunk; c++) {
@@ -33,7 +33,7 @@ static void exponentiate(const struct model *m, struct node *n)
     }
 }
 
-static bool in_range(const struct node *n)
+static bool in_range(const struct model_node *n)
 {
     bool fine = true;
     for (size_t s = 0; s < n->separator_cells; s++)
@@ -41,7 +41,7 @@ static bool in_range(const struct node *n)
     return fine;
 }
 
-static void go_up(const struct model *m, struct node *n, bool exact)
+static void go_up(const struct model *m, struct model_node *n, bool exact)
 {
     if (exact)
         find_most(m, n);
@@ -59,7 +59,7 @@ static void go_up(const struct model *m, struct node *n, bool exact)
 /* --- down ------------------------------------------------------------------------------------ */
 
 /* `message` holds the parent's marginal of the separator (1 at the root); it becomes the scale. */
-static void go_down(const struct model *m, struct node *n)
+static void go_down(const struct model *m, struct model_node *n)
 {
     for (size_t s = 0; s < n->separator_cells; s++)
         n->message[s] /= n->sum[s];
@@ -72,7 +72,7 @@ static void go_down(const struct model *m, struct node *n)
 
 void model_propagate(struct model *m, bool exact)
 {
-    struct node *root = &m->node[0];
+    struct model_node *root = &m->node[0];
     for (size_t i = m->junction->cliques; i-- > 0;)
         go_up(m, &m->node[i], exact);
     m->log_z = root->message[0];

@@ -19,7 +19,7 @@
 #define SWEEP_LANES 8 /* numbers of a vector */
 #define STRIP_RUNS 18 /* chunks have at most 16 attributes of two or more values */
 
-struct strip {
+struct sweep_strip {
     bool kept;                 /* the innermost run moves along */
     unsigned runs;             /* at least 2; padded with runs of length 1 */
     size_t length[STRIP_RUNS]; /* innermost first, alternately kept and dropped */
@@ -28,12 +28,12 @@ struct strip {
 struct sweep {
     const char *name;
     /* cell[i] = part[strip(i)], += and *=, over one chunk */
-    void (*spread)(double *cell, const double *part, const struct strip *s);
-    void (*spread_add)(double *cell, const double *part, const struct strip *s);
-    void (*spread_multiply)(double *cell, const double *part, const struct strip *s);
+    void (*spread)(double *cell, const double *part, const struct sweep_strip *s);
+    void (*spread_add)(double *cell, const double *part, const struct sweep_strip *s);
+    void (*spread_multiply)(double *cell, const double *part, const struct sweep_strip *s);
     /* part[strip(i)] += cell[i], and the larger of the two */
-    void (*collect)(double *part, const double *cell, const struct strip *s);
-    void (*collect_most)(double *part, const double *cell, const struct strip *s);
+    void (*collect)(double *part, const double *cell, const struct sweep_strip *s);
+    void (*collect_most)(double *part, const double *cell, const struct sweep_strip *s);
     /*
      * v = exp(v) and v = log(v) in place. exp: relative error below 2^-51 for -708 <= v <= 709; 0
      * below that, and the value at 709 above. log: relative error below 2^-51 for positive normal

@@ -13,7 +13,7 @@ const struct values *case_values(const struct one_case *c, uint16_t column)
 }
 
 /* Adds or replaces what a case asks of a column. */
-static void set_part(struct casework *w, struct one_case *c, uint16_t column, struct values v)
+static void set_part(struct cases_work *w, struct one_case *c, uint16_t column, struct values v)
 {
     unsigned at = 0;
     while (at < c->parts && c->part[at].column < column)
@@ -29,14 +29,14 @@ static void set_part(struct casework *w, struct one_case *c, uint16_t column, st
     c->part[at] = (struct case_part){column, v};
 }
 
-static struct values asked_of(struct casework *w, const struct one_case *c, uint16_t column)
+static struct values asked_of(struct cases_work *w, const struct one_case *c, uint16_t column)
 {
     const struct values *v = case_values(c, column);
     return v != NULL ? *v : values_every(&w->pool, &w->domain->attribute[column]);
 }
 
 /* Narrows c to what fits both; false if nothing can. */
-static bool meet(struct casework *w, struct one_case *c, const struct one_case *with)
+static bool meet(struct cases_work *w, struct one_case *c, const struct one_case *with)
 {
     for (unsigned i = 0; i < with->parts; i++) {
         uint16_t column = with->part[i].column;
@@ -50,7 +50,7 @@ static bool meet(struct casework *w, struct one_case *c, const struct one_case *
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-static void add(struct casework *w, struct cases *c, const struct one_case *one)
+static void add(struct cases_work *w, struct cases *c, const struct one_case *one)
 {
     if (c->n == CASES_ROOM)
         w->too_many = true;
@@ -59,7 +59,7 @@ static void add(struct casework *w, struct cases *c, const struct one_case *one)
 }
 
 /* Adds `one` without `gone`: a piece for each column of `gone`, inside it in the columns before. */
-static void add_without(struct casework *w, struct cases *out, const struct one_case *one,
+static void add_without(struct cases_work *w, struct cases *out, const struct one_case *one,
                         const struct one_case *gone)
 {
     struct one_case left = *one, both = *one;
@@ -81,7 +81,7 @@ static void add_without(struct casework *w, struct cases *out, const struct one_
 }
 
 /* a becomes a without b. */
-static void take_away(struct casework *w, struct cases *a, const struct cases *b)
+static void take_away(struct cases_work *w, struct cases *a, const struct cases *b)
 {
     for (unsigned k = 0; k < b->n; k++) {
         struct cases left = {.n = 0};
@@ -92,7 +92,7 @@ static void take_away(struct casework *w, struct cases *a, const struct cases *b
 }
 
 /* Whether two cases differ in at most one column. */
-static bool are_neighbours(const struct casework *w, const struct one_case *a,
+static bool are_neighbours(const struct cases_work *w, const struct one_case *a,
                            const struct one_case *b, unsigned *at)
 {
     unsigned differences = 0;
@@ -111,7 +111,7 @@ static bool are_neighbours(const struct casework *w, const struct one_case *a,
 }
 
 /* Neighbours become one case. */
-static void join(struct casework *w, struct cases *c)
+static void join(struct cases_work *w, struct cases *c)
 {
     unsigned at;
     for (unsigned i = 0; i < c->n; i++)
@@ -133,7 +133,7 @@ void cases_every(struct cases *c)
     c->one[0].parts = 0;
 }
 
-void cases_of(struct casework *w, struct cases *c, uint16_t column, struct values v)
+void cases_of(struct cases_work *w, struct cases *c, uint16_t column, struct values v)
 {
     c->n = 0;
     if (values_are_none(v))
@@ -142,7 +142,7 @@ void cases_of(struct casework *w, struct cases *c, uint16_t column, struct value
     set_part(w, &c->one[0], column, v);
 }
 
-void cases_and(struct casework *w, struct cases *a, const struct cases *b)
+void cases_and(struct cases_work *w, struct cases *a, const struct cases *b)
 {
     struct cases out = {.n = 0};
     for (unsigned i = 0; i < a->n; i++)
@@ -156,7 +156,7 @@ void cases_and(struct casework *w, struct cases *a, const struct cases *b)
 }
 
 /* Cuts the side that leaves fewer pieces. */
-void cases_or(struct casework *w, struct cases *a, const struct cases *b)
+void cases_or(struct cases_work *w, struct cases *a, const struct cases *b)
 {
     struct cases b_less = *b, a_less = *a;
     bool was = w->too_many, failed;

@@ -31,18 +31,18 @@ struct cases {
 };
 
 /* Where sets are made, and what went wrong, to be checked once at the end. */
-struct casework {
+struct cases_work {
     const struct domain *domain;
-    struct pool pool;
+    struct values_pool pool;
     bool too_many; /* cases or columns */
 };
 
 void cases_every(struct cases *c); /* all rows */
 /* The rows whose value in a column is in a set. */
-void cases_of(struct casework *w, struct cases *c, uint16_t column, struct values v);
+void cases_of(struct cases_work *w, struct cases *c, uint16_t column, struct values v);
 /* a becomes a AND b; a OR b. */
-void cases_and(struct casework *w, struct cases *a, const struct cases *b);
-void cases_or(struct casework *w, struct cases *a, const struct cases *b);
+void cases_and(struct cases_work *w, struct cases *a, const struct cases *b);
+void cases_or(struct cases_work *w, struct cases *a, const struct cases *b);
 
 /* The values that a case asks for in a column, or NULL. */
 const struct values *case_values(const struct one_case *c, uint16_t column);

@@ -21,7 +21,7 @@ static const struct domain_attribute *attribute_of(const struct parser *p, uint1
 
 static enum err no_such_label(struct parser *p, const struct domain_attribute *a)
 {
-    const struct token *t = &p->lexer.token;
+    const struct lexer_token *t = &p->lexer.token;
     size_t hit = nearest(t->text, (const char *const *)a->labels, a->values);
     if (domain_missing_text(a, t->text))
         return lexer_fail(&p->lexer, t->at, "'%s' stands for a missing value: write %s IS NULL",
@@ -36,7 +36,7 @@ static enum err no_such_label(struct parser *p, const struct domain_attribute *a
 /* A label's code. Labels that are numbers may be written without quotes. */
 static enum err read_label(struct parser *p, const struct domain_attribute *a, double *code)
 {
-    const struct token *t = &p->lexer.token;
+    const struct lexer_token *t = &p->lexer.token;
     if (lexer_is(&p->lexer, "null"))
         return lexer_fail(&p->lexer, t->at, "nothing equals NULL: write %s IS NULL", a->name);
     if (t->kind == TOKEN_NAME)
@@ -59,7 +59,7 @@ static enum err read_label(struct parser *p, const struct domain_attribute *a, d
 static enum err read_literal(struct parser *p, uint16_t column, double *value)
 {
     const struct domain_attribute *a = attribute_of(p, column);
-    const struct token *t = &p->lexer.token;
+    const struct lexer_token *t = &p->lexer.token;
     if (!domain_has_order(a))
         return read_label(p, a, value);
     if (lexer_is(&p->lexer, "null"))
@@ -74,7 +74,7 @@ static enum err read_literal(struct parser *p, uint16_t column, double *value)
 
 enum relation { EQUAL, UNEQUAL, LESS, AT_MOST, MORE, AT_LEAST };
 
-static struct values compared(struct pool *pool, const struct domain_attribute *a,
+static struct values compared(struct values_pool *pool, const struct domain_attribute *a,
                               enum relation relation, double v)
 {
     const double before = values_before(a, v), after = values_after(a, v);
@@ -262,7 +262,7 @@ static enum err check(struct parser *p, size_t at)
 /* Parts joined by a keyword; only `negated` decides which of the two operations it means. */
 static enum err read_joined(struct parser *p, bool negated, const char *word, struct cases *c,
                             enum err (*part)(struct parser *p, bool negated, struct cases *c),
-                            void (*operation)(struct casework *w, struct cases *a,
+                            void (*operation)(struct cases_work *w, struct cases *a,
                                               const struct cases *b))
 {
     TRY(part(p, negated, c));

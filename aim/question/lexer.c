@@ -84,9 +84,9 @@ size_t lexer_between(const char *text, const char *spaces)
     return n;
 }
 
-static enum err take(struct lexer *l, enum token_kind kind, size_t size)
+static enum err take(struct lexer *l, enum lexer_token_kind kind, size_t size)
 {
-    struct token *t = &l->token;
+    struct lexer_token *t = &l->token;
     if (size >= sizeof t->text)
         return lexer_fail(l, t->at, "this word is too long");
     t->kind = kind;
@@ -99,7 +99,7 @@ static enum err take(struct lexer *l, enum token_kind kind, size_t size)
 
 static enum err take_quoted(struct lexer *l, char quote)
 {
-    struct token *t = &l->token;
+    struct lexer_token *t = &l->token;
     const char *p = l->text + t->at + 1;
     size_t n = 0;
     for (;; p++) {

@@ -18,12 +18,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum token_kind { TOKEN_END, TOKEN_WORD, TOKEN_NAME, TOKEN_LABEL, TOKEN_NUMBER, TOKEN_SYMBOL };
+enum lexer_token_kind {
+    TOKEN_END,
+    TOKEN_WORD,
+    TOKEN_NAME,
+    TOKEN_LABEL,
+    TOKEN_NUMBER,
+    TOKEN_SYMBOL
+};
 
 #define TOKEN_TEXT 512
 
-struct token {
-    enum token_kind kind;
+struct lexer_token {
+    enum lexer_token_kind kind;
     size_t at, size;       /* in the text */
     char text[TOKEN_TEXT]; /* without its quotes */
 };
@@ -32,7 +39,7 @@ struct lexer {
     const char *text;
     const char *file; /* for messages, or NULL */
     size_t next;      /* after the token */
-    struct token token;
+    struct lexer_token token;
     struct log *log;
 };
 

@@ -20,17 +20,17 @@ static const char *const names[AGGREGATES] = {
     [AGGREGATE_RANGE] = "RANGE",
 };
 
-const char *aggregate_name(enum aggregate a)
+const char *aggregate_name(enum question_aggregate a)
 {
     return names[a];
 }
 
-bool aggregate_is_extreme(enum aggregate a)
+bool aggregate_is_extreme(enum question_aggregate a)
 {
     return a == AGGREGATE_MIN || a == AGGREGATE_MAX || a == AGGREGATE_RANGE;
 }
 
-bool aggregate_is_code(enum aggregate a)
+bool aggregate_is_code(enum question_aggregate a)
 {
     return a == AGGREGATE_MODE;
 }
@@ -77,11 +77,11 @@ static enum err no_such_aggregate(const struct parser *p, const char *word, size
 }
 
 static enum err find_aggregate(const struct parser *p, const char *word, size_t at,
-                               enum aggregate *aggregate)
+                               enum question_aggregate *aggregate)
 {
     for (unsigned i = 0; i < AGGREGATES; i++)
         if (strcasecmp(word, names[i]) == 0) {
-            *aggregate = (enum aggregate)i;
+            *aggregate = (enum question_aggregate)i;
             return ERR_OK;
         }
     return no_such_aggregate(p, word, at);

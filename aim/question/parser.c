@@ -36,7 +36,7 @@ enum err parser_number(struct parser *p, double *value)
 }
 
 /* A column by its exact name or, without quotes, the single one that differs only in case. */
-static uint32_t find_column(const struct domain *d, const struct token *t)
+static uint32_t find_column(const struct domain *d, const struct lexer_token *t)
 {
     uint32_t exact = domain_find(d, t->text), hit = DOMAIN_NO_CODE;
     if (exact != DOMAIN_NO_CODE || t->kind == TOKEN_NAME)
@@ -65,7 +65,7 @@ static bool is_keyword(const struct lexer *l)
 /* The column whose name is written here without quotes, and goes on after the word. */
 static const char *unquoted(const struct parser *p)
 {
-    const struct token *t = &p->lexer.token;
+    const struct lexer_token *t = &p->lexer.token;
     for (size_t i = 0; t->kind == TOKEN_WORD && i < p->domain->attributes; i++) {
         const char *name = p->domain->attribute[i].name;
         const size_t size = strlen(name);
@@ -77,7 +77,7 @@ static const char *unquoted(const struct parser *p)
 
 static enum err no_such_column(const struct parser *p)
 {
-    const struct token *t = &p->lexer.token;
+    const struct lexer_token *t = &p->lexer.token;
     const char *whole = unquoted(p), *near;
     if (whole != NULL)
         return lexer_fail(&p->lexer, t->at,
@@ -94,7 +94,7 @@ static enum err no_such_column(const struct parser *p)
 
 enum err parser_column(struct parser *p, uint16_t *column)
 {
-    const struct token *t = &p->lexer.token;
+    const struct lexer_token *t = &p->lexer.token;
     uint32_t found;
     if (t->kind == TOKEN_LABEL)
         return lexer_fail(&p->lexer, t->at, "put columns in double quotes, labels in single ones");

@@ -8,7 +8,7 @@
 struct parser {
     struct lexer lexer;
     const struct domain *domain;
-    struct casework work;
+    struct cases_work work;
     unsigned depth; /* of parentheses and NOT */
 };
 

@@ -26,7 +26,7 @@
 #define QUESTION_GROUPS_MAX 2
 #define QUESTION_TEXT_MAX ((size_t)1 << 20)
 
-enum aggregate {
+enum question_aggregate {
     AGGREGATE_COUNT,
     AGGREGATE_SUM,
     AGGREGATE_AVG,
@@ -41,14 +41,14 @@ enum aggregate {
 };
 #define AGGREGATES 11
 
-const char *aggregate_name(enum aggregate a);
+const char *aggregate_name(enum question_aggregate a);
 /* MIN, MAX and RANGE, which a model answers only approximately. */
-bool aggregate_is_extreme(enum aggregate a);
+bool aggregate_is_extreme(enum question_aggregate a);
 /* MODE, whose answer is a code. */
-bool aggregate_is_code(enum aggregate a);
+bool aggregate_is_code(enum question_aggregate a);
 
 struct question_item {
-    enum aggregate aggregate;
+    enum question_aggregate aggregate;
     bool rows;       /* COUNT(*): no column */
     uint16_t column; /* y */
     double p;        /* of PERCENTILE; 0.5 for MEDIAN */
@@ -60,8 +60,8 @@ struct question {
     struct question_item item[QUESTION_ITEMS_MAX];
     size_t groups;
     uint16_t group[QUESTION_GROUPS_MAX];
-    struct cases where; /* at most CASES_MAX */
-    struct pool pool;   /* of their values */
+    struct cases where;      /* at most CASES_MAX */
+    struct values_pool pool; /* of their values */
 };
 
 /* Questions, separated by ; */

@@ -7,13 +7,13 @@
 
 #define POOL_MAX ((size_t)1 << 20)
 
-void pool_clear(struct pool *p)
+void pool_clear(struct values_pool *p)
 {
     memory_free(&p->span);
-    *p = (struct pool){0};
+    *p = (struct values_pool){0};
 }
 
-static void put(struct pool *p, struct values *v, double from, double below)
+static void put(struct values_pool *p, struct values *v, double from, double below)
 {
     if (!(from < below) || p->failed)
         return;
@@ -21,11 +21,11 @@ static void put(struct pool *p, struct values *v, double from, double below)
         p->failed = true;
         return;
     }
-    p->span[p->used++] = (struct span){from, below};
+    p->span[p->used++] = (struct values_span){from, below};
     v->spans++;
 }
 
-static struct values begin(const struct pool *p, bool missing)
+static struct values begin(const struct values_pool *p, bool missing)
 {
     return (struct values){.first = (uint32_t)p->used, .missing = missing};
 }
@@ -42,13 +42,13 @@ double values_after(const struct domain_attribute *a, double value)
     return domain_has_bins(a) ? nextafter(value, INFINITY) : floor(value) + 0.5;
 }
 
-struct values values_known(struct pool *p, const struct domain_attribute *a)
+struct values values_known(struct values_pool *p, const struct domain_attribute *a)
 {
     return values_between(p, values_before(a, domain_number(a, 0)),
                           values_after(a, domain_last(a)));
 }
 
-struct values values_every(struct pool *p, const struct domain_attribute *a)
+struct values values_every(struct values_pool *p, const struct domain_attribute *a)
 {
     struct values v = values_known(p, a);
     v.missing = a->missing != NULL;
@@ -62,18 +62,18 @@ struct values values_missing(const struct domain_attribute *a)
 
 /* --- sets ------------------------------------------------------------------------------------- */
 
-struct values values_between(struct pool *p, double from, double below)
+struct values values_between(struct values_pool *p, double from, double below)
 {
     struct values v = begin(p, false);
     put(p, &v, from, below);
     return v;
 }
 
-struct values values_and(struct pool *p, struct values a, struct values b)
+struct values values_and(struct values_pool *p, struct values a, struct values b)
 {
     struct values v = begin(p, a.missing && b.missing);
     for (uint32_t i = 0, k = 0; i < a.spans && k < b.spans && !p->failed;) {
-        struct span x = p->span[a.first + i], y = p->span[b.first + k];
+        struct values_span x = p->span[a.first + i], y = p->span[b.first + k];
         put(p, &v, fmax(x.from, y.from), fmin(x.below, y.below));
         if (x.below < y.below)
             i++;
@@ -84,12 +84,12 @@ struct values values_and(struct pool *p, struct values a, struct values b)
 }
 
 /* Everything else on the line. */
-static struct values rest(struct pool *p, struct values a)
+static struct values rest(struct values_pool *p, struct values a)
 {
     struct values v = begin(p, !a.missing);
     double from = -INFINITY;
     for (uint32_t i = 0; i < a.spans && !p->failed; i++) {
-        struct span x = p->span[a.first + i];
+        struct values_span x = p->span[a.first + i];
         put(p, &v, from, x.from);
         from = x.below;
     }
@@ -97,7 +97,7 @@ static struct values rest(struct pool *p, struct values a)
     return v;
 }
 
-struct values values_keep(struct pool *p, size_t used, struct values v)
+struct values values_keep(struct values_pool *p, size_t used, struct values v)
 {
     if (p->failed)
         return v;
@@ -108,13 +108,13 @@ struct values values_keep(struct pool *p, size_t used, struct values v)
     return v;
 }
 
-struct values values_or(struct pool *p, struct values a, struct values b)
+struct values values_or(struct values_pool *p, struct values a, struct values b)
 {
     const size_t mark = p->used;
     return values_keep(p, mark, rest(p, values_and(p, rest(p, a), rest(p, b))));
 }
 
-struct values values_minus(struct pool *p, struct values a, struct values b)
+struct values values_minus(struct values_pool *p, struct values a, struct values b)
 {
     const size_t mark = p->used;
     return values_keep(p, mark, values_and(p, a, rest(p, b)));
@@ -125,7 +125,7 @@ bool values_are_none(struct values v)
     return v.spans == 0 && !v.missing;
 }
 
-bool values_equal(const struct pool *p, struct values a, struct values b)
+bool values_equal(const struct values_pool *p, struct values a, struct values b)
 {
     return a.missing == b.missing && a.spans == b.spans &&
            (a.spans == 0 ||

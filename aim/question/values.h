@@ -12,12 +12,12 @@
 
 #include "aim/table/domain.h"
 
-struct span {
+struct values_span {
     double from, below;
 };
 
-struct pool {
-    struct span *span;
+struct values_pool {
+    struct values_span *span;
     size_t used, room;
     bool failed; /* no memory: sets made since are wrong */
 };
@@ -27,25 +27,25 @@ struct values {
     bool missing;
 };
 
-void pool_clear(struct pool *p);
+void pool_clear(struct values_pool *p);
 
 /* The place just before, or just after, a value: where intervals begin or end. */
 double values_before(const struct domain_attribute *a, double value);
 double values_after(const struct domain_attribute *a, double value);
 
 /* All values of a column; the same without missing ones; only missing ones; an interval. */
-struct values values_every(struct pool *p, const struct domain_attribute *a);
-struct values values_known(struct pool *p, const struct domain_attribute *a);
+struct values values_every(struct values_pool *p, const struct domain_attribute *a);
+struct values values_known(struct values_pool *p, const struct domain_attribute *a);
 struct values values_missing(const struct domain_attribute *a);
-struct values values_between(struct pool *p, double from, double below);
+struct values values_between(struct values_pool *p, double from, double below);
 
-struct values values_and(struct pool *p, struct values a, struct values b);
-struct values values_or(struct pool *p, struct values a, struct values b);
+struct values values_and(struct values_pool *p, struct values a, struct values b);
+struct values values_or(struct values_pool *p, struct values a, struct values b);
 /* What is in `a` and not in `b`. */
-struct values values_minus(struct pool *p, struct values a, struct values b);
+struct values values_minus(struct values_pool *p, struct values a, struct values b);
 /* Forgets all sets made since the pool had `used` intervals, except `v`. */
-struct values values_keep(struct pool *p, size_t used, struct values v);
+struct values values_keep(struct values_pool *p, size_t used, struct values v);
 bool values_are_none(struct values v);
-bool values_equal(const struct pool *p, struct values a, struct values b);
+bool values_equal(const struct values_pool *p, struct values a, struct values b);
 
 #endif

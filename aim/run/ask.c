@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-void told_clear(struct told *t)
+void told_clear(struct ask_told *t)
 {
     memory_free(&t->value);
-    *t = (struct told){0};
+    *t = (struct ask_told){0};
 }
 
 /* --- bytes ------------------------------------------------------------------------------------ */
@@ -74,7 +74,7 @@ static enum err read_queries(struct ask *a, const struct workload *w, struct rea
         cells += merges_query_cells(a->merges, &w->query[a->query[k]]);
     }
     a->estimates = a->kind == ASK_SELECT ? (size_t)cells : 0;
-    a->weights = a->kind == ASK_FORMS ? 2 * products_codes(w) : 0;
+    a->weights = a->kind == ASK_FORMS ? 2 * forms_codes(w) : 0;
     return ERR_OK;
 }
 
@@ -101,8 +101,8 @@ enum err ask_read(struct ask *a, const struct domain *d, const struct workload *
 
 size_t ask_longest(const struct workload *w)
 {
-    const size_t factors = 2 * products_codes(w), cells = (size_t)w->cells;
-    const size_t merges = 2 + 2 * w->one_ways + 4 * products_codes(w);
+    const size_t factors = 2 * forms_codes(w), cells = (size_t)w->cells;
+    const size_t merges = 2 + 2 * w->one_ways + 4 * forms_codes(w);
     return SMALL_MOST * (cells > factors ? cells : factors) + (size_t)w->queries * 4 + merges;
 }
 
@@ -128,9 +128,9 @@ bool ask_alike(const struct ask *a, const struct ask *b)
            (a->weights == 0 || memcmp(a->weight, b->weight, a->weights * sizeof *a->weight) == 0);
 }
 
-struct products ask_forms(const struct ask *a, const struct workload *w)
+struct forms ask_forms(const struct ask *a, const struct workload *w)
 {
-    return (struct products){w, a->weight, a->weight + a->weights / 2};
+    return (struct forms){w, a->weight, a->weight + a->weights / 2};
 }
 
 static uint64_t cells_of(const struct ask *a, const struct workload *w, uint32_t k)
@@ -140,7 +140,7 @@ static uint64_t cells_of(const struct ask *a, const struct workload *w, uint32_t
 
 uint64_t ask_cells(const struct ask *a, const struct workload *w, size_t selected)
 {
-    struct products p;
+    struct forms p;
     uint64_t cells = 0;
     switch (a->kind) {
     case ASK_MEASURE:
@@ -151,7 +151,7 @@ uint64_t ask_cells(const struct ask *a, const struct workload *w, size_t selecte
         return cells_of(a, w, (uint32_t)selected);
     case ASK_FORMS:
         p = ask_forms(a, w);
-        return products_count(&p);
+        return forms_count(&p);
     case ASK_LOOK:
         return 1;
     }
@@ -195,28 +195,28 @@ static void price_marginals(struct ask_price *p, const struct ask *a, const stru
     price_moved(p, t, marginals);
 }
 
-static struct select_terms terms_of(const struct ask *a, const struct ask_terms *t)
+static struct score_terms terms_of(const struct ask *a, const struct ask_terms *t)
 {
-    return (struct select_terms){.domain = t->domain,
-                                 .workload = t->workload,
-                                 .merges = a->merges,
-                                 .query = a->query,
-                                 .candidates = a->queries,
-                                 .epsilon = a->epsilon,
-                                 .sigma = a->sigma,
-                                 .bounds = t->bounds,
-                                 .score = t->score};
+    return (struct score_terms){.domain = t->domain,
+                                .workload = t->workload,
+                                .merges = a->merges,
+                                .query = a->query,
+                                .candidates = a->queries,
+                                .epsilon = a->epsilon,
+                                .sigma = a->sigma,
+                                .bounds = t->bounds,
+                                .score = t->score};
 }
 
 static enum err plan_selection(struct ask_price *p, const struct ask *a, const struct ask_terms *t,
                                struct log *log)
 {
-    const struct select_terms terms = terms_of(a, t);
+    const struct score_terms terms = terms_of(a, t);
     memory_free(&p->scale);
     memory_free(&p->penalty);
     TRY(memory_new(&p->scale, a->queries));
     TRY(memory_new(&p->penalty, a->queries));
-    return select_plan(&terms, p->scale, p->penalty, &p->plan, log);
+    return score_plan(&terms, p->scale, p->penalty, &p->plan, log);
 }
 
 /* Prices a selection and the measurement of what it selects. */
@@ -248,15 +248,15 @@ static enum err price_selection(struct ask_price *p, const struct ask *a, const 
 static enum err price_forms(struct ask_price *p, const struct ask *a, const struct ask_terms *t,
                             struct log *log)
 {
-    const struct products products = ask_forms(a, t->workload);
+    const struct forms products = ask_forms(a, t->workload);
     mpz_t squared;
-    TRY(products_check(&products, t->domain, &t->bounds, log));
+    TRY(forms_check(&products, t->domain, &t->bounds, log));
     mpz_init(squared);
-    products_sensitivity(squared, &products);
+    forms_sensitivity(squared, &products);
     ledger_forms_cost(p->measuring, squared);
     mpz_clear(squared);
     mpq_set(p->cost, p->measuring);
-    price_moved(p, t, products_pairs(t->workload->one_ways));
+    price_moved(p, t, forms_pairs(t->workload->one_ways));
     return ERR_OK;
 }
 
@@ -264,7 +264,7 @@ enum err ask_price(struct ask_price *p, const struct ask *a, const struct ask_te
                    struct log *log)
 {
     p->cells = p->candidates = 0;
-    p->plan = (struct select_plan){0};
+    p->plan = (struct score_plan){0};
     p->score = t->score;
     switch (a->kind) {
     case ASK_MEASURE:
@@ -299,7 +299,7 @@ enum err ask_debit(const struct ask_price *p, unsigned times, struct ledger *led
 
 enum err ask_check_estimates(const struct ask *a, const struct ask_terms *t, struct log *log)
 {
-    const struct select_terms terms = terms_of(a, t);
+    const struct score_terms terms = terms_of(a, t);
     const uint64_t *estimate = a->estimate;
     for (uint32_t k = 0; k < a->queries; k++) {
         TRY(select_check_estimates(&terms, a->query[k], estimate, log));

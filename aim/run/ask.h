@@ -13,7 +13,7 @@
  *            s_q = sum_j |2^10 x_j - c_j| - penalty_q or, where the study asks for squares,
  *            sum_j (x_j - round(2^-10 c_j))^2 - penalty_q (select_score()). The backend opens the
  *            lowest argmax of m_q s_q + 2^(f-24) g_q, with g_q a Gumbel sample on the grid 2^-24
- *            and f, m_q and penalty_q from select_plan(). It costs (eps + slack)^2 / 8 zCDP; the
+ *            and f, m_q and penalty_q from score_plan(). It costs (eps + slack)^2 / 8 zCDP; the
  *            slack covers the error of the backend's Gumbel circuit. The same request measures
  *            what was selected: one exchange with the servers a round.
  *   forms    The public integers u_i(a) are factors, one for each code of each column. For every
@@ -54,14 +54,14 @@ struct ask {
 };
 
 /* What a backend answers. */
-struct told {
+struct ask_told {
     size_t selected;     /* select: index of the candidate */
     uint64_t population; /* the number of the set of rows, if it grows */
     unsigned lost;       /* how often the request was paid for in vain before */
     size_t values;
     int64_t *value; /* the cells of one query after the other, row-major; forms; or the look */
 };
-void told_clear(struct told *t);
+void told_clear(struct ask_told *t);
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
@@ -83,7 +83,7 @@ bool ask_alike(const struct ask *a, const struct ask *b);
 /* How many values the answer has; `selected` is read only if the request selects. */
 uint64_t ask_cells(const struct ask *a, const struct workload *w, size_t selected);
 /* What a request for forms sums; borrows its weights. */
-struct products ask_forms(const struct ask *a, const struct workload *w);
+struct forms ask_forms(const struct ask *a, const struct workload *w);
 
 /* --- the price -------------------------------------------------------------------------------- */
 
@@ -112,7 +112,7 @@ struct ask_price {
     double epsilon_slack, delta_slack; /* for ledger_slack() */
     size_t cells, candidates;          /* the most Gaussians and the Gumbels that it takes */
     enum aim_score score;
-    struct select_plan plan;   /* of a selection, and for each candidate: */
+    struct score_plan plan;    /* of a selection, and for each candidate: */
     uint64_t *scale, *penalty; /* m_q and penalty_q */
 };
 

@@ -14,7 +14,7 @@
 struct aim_backend {
     void *self;
     /* The caller clears what is told, also after an error; before, it is all zero. */
-    enum err (*ask)(void *self, const struct ask *ask, struct told *told);
+    enum err (*ask)(void *self, const struct ask *ask, struct ask_told *told);
     bool keeps; /* a crash loses no request: a run that goes on repeats it and the one before */
     /*
      * Of one that keeps: calls `work` once, while others work on the next request; NULL undoes it.

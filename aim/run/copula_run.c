@@ -44,7 +44,7 @@ static enum err debit(struct copula_run *r, const struct ask_price *price, unsig
     return ERR_OK;
 }
 
-static enum err pay_and_ask(struct copula_run *r, struct ask_price *price, struct told *told)
+static enum err pay_and_ask(struct copula_run *r, struct ask_price *price, struct ask_told *told)
 {
     const struct ask_terms terms = {.domain = r->o->domain,
                                     .workload = r->o->pairs,
@@ -59,7 +59,7 @@ static enum err pay_and_ask(struct copula_run *r, struct ask_price *price, struc
 }
 
 /* Asks for the round, which is paid for first. */
-static enum err ask(struct copula_run *r, struct told *told)
+static enum err ask(struct copula_run *r, struct ask_told *told)
 {
     struct ask_price price;
     enum err e;
@@ -93,7 +93,7 @@ static enum err measure(struct copula_run *r)
 {
     const struct copula_options *o = r->o;
     const uint32_t d = (uint32_t)o->domain->attributes;
-    struct told told CLEAN(told_clear) = {0};
+    struct ask_told told CLEAN(told_clear) = {0};
     r->ask = (struct ask){.kind = ASK_MEASURE, .queries = d};
     TRY(measure_multiplier(copula_sigma(d, o->share * look_leaves(&o->look, &o->limits)),
                            &r->ask.multiplier, r->log));
@@ -169,7 +169,7 @@ static double steps(const struct copula_run *r)
 
 /*
  * The kappa that the remaining budget pays for. Delta^2 grows as kappa^2; where rounding adds to
- * it, kappa goes down. products_sensitivity() and the ledger have the last word.
+ * it, kappa goes down. forms_sensitivity() and the ledger have the last word.
  */
 static enum err choose_kappa(struct copula_run *r)
 {
@@ -221,7 +221,7 @@ static void add_forms(struct copula_result *out, const struct copula_column *col
 static enum err make_forms(struct copula_run *r)
 {
     const struct workload *w = r->o->pairs;
-    const size_t codes = products_codes(w);
+    const size_t codes = forms_codes(w);
     struct copula_result *out = r->result;
     ask_clear(&r->ask);
     r->ask = (struct ask){.kind = ASK_FORMS, .round = 1, .weights = 2 * codes};
@@ -241,7 +241,7 @@ static enum err make_forms(struct copula_run *r)
 static enum err open_forms(struct copula_run *r)
 {
     struct copula_result *out = r->result;
-    struct told told CLEAN(told_clear) = {0};
+    struct ask_told told CLEAN(told_clear) = {0};
     TRY(ask(r, &told));
     out->sigma = 0x1p20 / r->kappa;
     for (size_t k = 0; k < out->forms; k++)

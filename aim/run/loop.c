@@ -131,7 +131,7 @@ static enum err choose_merges(struct loop *l)
 static enum err measure_one_ways(struct loop *l)
 {
     const struct workload *w = l->options->workload;
-    struct told told CLEAN(told_clear) = {0};
+    struct ask_told told CLEAN(told_clear) = {0};
     TRY(l->backend->ask(l->backend->self, &l->ask, &told));
     TRY(debit_lost(l, told.lost));
     for (uint32_t i = 0; i < w->one_ways; i++)
@@ -234,7 +234,7 @@ static enum err round_zero(struct loop *l)
 }
 
 /* Takes in what was measured, fits, and notes how far the marginal moved. */
-static enum err learn(struct loop *l, struct aim_round *r, const struct told *told)
+static enum err learn(struct loop *l, struct aim_round *r, const struct ask_told *told)
 {
     const struct measurement *x = &l->result->measurement[l->result->measurements],
                              as = about(l, r->query);
@@ -253,7 +253,7 @@ static enum err learn(struct loop *l, struct aim_round *r, const struct told *to
 static enum err choose_and_learn(struct loop *l, struct aim_round *r)
 {
     const struct aim_options *o = l->options;
-    struct told told CLEAN(told_clear) = {0};
+    struct ask_told told CLEAN(told_clear) = {0};
     TRY(loop_choose(l, &told, &r->query));
     TRY(debit_lost(l, told.lost));
     l->name = clique_name(&o->workload->query[r->query].clique, o->domain);

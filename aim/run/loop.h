@@ -70,12 +70,12 @@ struct aim_options {
     unsigned rounds; /* T; if annealed T0, 0 for 16 d */
     struct score_bounds bounds;
     enum aim_score score;
-    struct ask_slack slack;   /* of the backend's noise */
-    struct look look;         /* taken before round 0 */
-    uint64_t model_bytes;     /* 0: AIM_MODEL_BYTES */
-    unsigned fit_round;       /* iterations after each round; 0: AIM_FIT_ROUND */
-    unsigned fit_final;       /* iterations at the end; 0: AIM_FIT_FINAL */
-    const struct zeros *zero; /* what cannot occur: public knowledge */
+    struct ask_slack slack;            /* of the backend's noise */
+    struct look look;                  /* taken before round 0 */
+    uint64_t model_bytes;              /* 0: AIM_MODEL_BYTES */
+    unsigned fit_round;                /* iterations after each round; 0: AIM_FIT_ROUND */
+    unsigned fit_final;                /* iterations at the end; 0: AIM_FIT_FINAL */
+    const struct workload_zeros *zero; /* what cannot occur: public knowledge */
     size_t zeros;
     const uint16_t *apart; /* attributes that are never merged */
     size_t aparts;

@@ -76,7 +76,7 @@ static enum err settle(void *loop)
     return loop_settle(loop);
 }
 
-enum err loop_choose(struct loop *l, struct told *told, uint32_t *query)
+enum err loop_choose(struct loop *l, struct ask_told *told, uint32_t *query)
 {
     const struct aim_backend *b = l->backend;
     enum err e;

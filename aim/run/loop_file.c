@@ -19,7 +19,7 @@ static void write_zeros(const struct aim_options *o, struct bytes *out)
 {
     bytes_put_u64(out, o->zeros);
     for (size_t k = 0; k < o->zeros; k++) {
-        const struct zeros *z = &o->zero[k];
+        const struct workload_zeros *z = &o->zero[k];
         bytes_put_block(out, z->clique.attribute, z->clique.n * sizeof z->clique.attribute[0]);
         bytes_put_u64(out, z->cells);
         for (size_t i = 0; i < z->cells; i++)

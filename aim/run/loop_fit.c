@@ -106,7 +106,7 @@ static double rows_of(const struct domain *d, const struct measurement *x)
 static enum err fit(const struct aim_options *o, struct aim_result *r, unsigned iterations,
                     double *loss, struct log *log)
 {
-    struct fit_result fitted = {0};
+    struct model_fitted fitted = {0};
     struct model *m CLEAN(model_free) = NULL, *old = r->model;
     struct measurement *all CLEAN(memory_release) = NULL;
     double total;

@@ -38,7 +38,7 @@ enum err loop_fit_final(const struct aim_options *o, struct aim_result *r,
 /* Finds the candidates of a round that may use up to this share of what a model may hold. */
 void loop_find_candidates(struct loop *l, double share);
 /* Has one of them selected and measured. *query: which. */
-enum err loop_choose(struct loop *l, struct told *told, uint32_t *query) MUST_CHECK;
+enum err loop_choose(struct loop *l, struct ask_told *told, uint32_t *query) MUST_CHECK;
 
 /* Writes and shows the round that has ended; does neither a second time. */
 enum err loop_settle(struct loop *l) MUST_CHECK;

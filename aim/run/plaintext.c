@@ -11,7 +11,7 @@ struct plaintext {
     const struct workload *workload;
     struct log *log;
     int64_t *counts;
-    struct noise_source noise;
+    struct plaintext_noise noise;
     struct random random; /* behind `noise` where none was given */
 };
 
@@ -32,13 +32,13 @@ static enum err draw_gumbel(void *self, size_t n, int64_t *out)
     return ERR_OK;
 }
 
-struct noise_source noise_from_random(struct random *r)
+struct plaintext_noise noise_from_random(struct random *r)
 {
-    return (struct noise_source){.self = r, .gauss = draw_gauss, .gumbel = draw_gumbel};
+    return (struct plaintext_noise){.self = r, .gauss = draw_gauss, .gumbel = draw_gumbel};
 }
 
 static enum err empty(struct plaintext **out, const struct workload *w,
-                      const struct noise_source *noise, struct log *log)
+                      const struct plaintext_noise *noise, struct log *log)
 {
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     *out = NULL;
@@ -56,7 +56,7 @@ static enum err empty(struct plaintext **out, const struct workload *w,
 }
 
 enum err plaintext_new(struct plaintext **p, const struct workload *w, const struct table *t,
-                       const struct noise_source *noise, struct log *log)
+                       const struct plaintext_noise *noise, struct log *log)
 {
     enum err e;
     TRY(empty(p, w, noise, log));
@@ -67,7 +67,7 @@ enum err plaintext_new(struct plaintext **p, const struct workload *w, const str
 }
 
 enum err plaintext_new_counts(struct plaintext **p, const struct workload *w, const int64_t *counts,
-                              const struct noise_source *noise, struct log *log)
+                              const struct plaintext_noise *noise, struct log *log)
 {
     TRY(empty(p, w, noise, log));
     memcpy((*p)->counts, counts, w->cells * sizeof *counts);
@@ -125,7 +125,7 @@ static enum err measure_one(struct plaintext *p, const struct ask *a, uint32_t q
     return ERR_OK;
 }
 
-static enum err measure(struct plaintext *p, const struct ask *a, struct told *t)
+static enum err measure(struct plaintext *p, const struct ask *a, struct ask_told *t)
 {
     int64_t *value = t->value;
     uint64_t cells;
@@ -147,7 +147,7 @@ static enum err score_of(const struct plaintext *p, const struct ask *a, uint32_
     return ERR_OK;
 }
 
-static enum err select_worst(struct plaintext *p, const struct ask *a, struct told *t)
+static enum err select_worst(struct plaintext *p, const struct ask *a, struct ask_told *t)
 {
     int64_t *noise CLEAN(memory_release) = NULL;
     const uint64_t *estimate = a->estimate;
@@ -168,18 +168,18 @@ static enum err select_worst(struct plaintext *p, const struct ask *a, struct to
     return ERR_OK;
 }
 
-static enum err open_forms(struct plaintext *p, const struct ask *a, struct told *t)
+static enum err open_forms(struct plaintext *p, const struct ask *a, struct ask_told *t)
 {
-    const struct products products = ask_forms(a, p->workload);
+    const struct forms products = ask_forms(a, p->workload);
     size_t *start CLEAN(memory_release) = NULL;
     TRY(memory_new(&start, p->workload->queries));
     for (size_t q = 0; q < p->workload->queries; q++)
         start[q] = (size_t)p->workload->query[q].offset;
     TRY(p->noise.gauss(p->noise.self, t->values, t->value));
-    return products_add(&products, (const uint64_t *)p->counts, start, (uint64_t *)t->value);
+    return forms_add(&products, (const uint64_t *)p->counts, start, (uint64_t *)t->value);
 }
 
-static enum err answer(void *self, const struct ask *a, struct told *t)
+static enum err answer(void *self, const struct ask *a, struct ask_told *t)
 {
     struct plaintext *p = self;
     uint64_t cells;
@@ -202,7 +202,7 @@ static enum err answer(void *self, const struct ask *a, struct told *t)
     return ERR_MISUSE;
 }
 
-enum err plaintext_look(const struct noise_source *noise, uint64_t number, uint64_t multiplier,
+enum err plaintext_look(const struct plaintext_noise *noise, uint64_t number, uint64_t multiplier,
                         int64_t *value)
 {
     struct random random;

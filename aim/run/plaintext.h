@@ -17,27 +17,27 @@
 #include "base/random.h"
 
 /* Unit samples on the lattices of aim/budget/grid.h, as integers. */
-struct noise_source {
+struct plaintext_noise {
     void *self;
     enum err (*gauss)(void *self, size_t n, int64_t *out);
     enum err (*gumbel)(void *self, size_t n, int64_t *out);
 };
 
 /* Draws from `r`, which must outlive it. */
-struct noise_source noise_from_random(struct random *r);
+struct plaintext_noise noise_from_random(struct random *r);
 
 struct plaintext;
 
 /* Counts the table once. A NULL `noise` means fresh noise from the operating system's generator. */
 enum err plaintext_new(struct plaintext **p, const struct workload *w, const struct table *t,
-                       const struct noise_source *noise, struct log *log) MUST_CHECK;
+                       const struct plaintext_noise *noise, struct log *log) MUST_CHECK;
 /* From given counts of the whole closure: w->cells of them, each query at its offset. Copied. */
 enum err plaintext_new_counts(struct plaintext **p, const struct workload *w, const int64_t *counts,
-                              const struct noise_source *noise, struct log *log) MUST_CHECK;
+                              const struct plaintext_noise *noise, struct log *log) MUST_CHECK;
 void plaintext_free(struct plaintext **p);
 
 /* What a look opens of this number, with noise from this source, or fresh noise if it is NULL. */
-enum err plaintext_look(const struct noise_source *noise, uint64_t number, uint64_t multiplier,
+enum err plaintext_look(const struct plaintext_noise *noise, uint64_t number, uint64_t multiplier,
                         int64_t *value) MUST_CHECK;
 
 /* Valid until `p` is freed. */

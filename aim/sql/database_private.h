@@ -16,7 +16,7 @@ struct database {
     char name[DATABASE_NAME];
     struct bytes connection;
     struct odbc *odbc;
-    const struct engine *engine;
+    const struct sql_engine *engine;
     struct bytes from; /* "FROM .." with the rows as q; NUL-ended */
 
     size_t columns; /* of the source */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct engine engines[] = {
+static const struct sql_engine engines[] = {
     {.kind = ENGINE_POSTGRESQL,
      .name = "PostgreSQL",
      .begin = {"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"},
@@ -32,9 +32,9 @@ static const struct engine engines[] = {
     {.kind = ENGINE_OTHER, .name = ""},
 };
 
-const struct engine *engine_find(const char *name)
+const struct sql_engine *engine_find(const char *name)
 {
-    const struct engine *e = engines;
+    const struct sql_engine *e = engines;
     while (strncasecmp(e->name, name, strlen(e->name)) != 0)
         e++;
     return e;
@@ -51,7 +51,7 @@ void engine_column(struct bytes *sql, const char *name, const char *quote)
     bytes_put_text(sql, quote);
 }
 
-void engine_text(const struct engine *e, const struct odbc_column *c, const char *column,
+void engine_text(const struct sql_engine *e, const struct odbc_column *c, const char *column,
                  struct bytes *sql)
 {
     switch (e->kind) {
@@ -74,7 +74,7 @@ void engine_text(const struct engine *e, const struct odbc_column *c, const char
     }
 }
 
-void engine_group(const struct engine *e, const struct odbc_column *c, const char *column,
+void engine_group(const struct sql_engine *e, const struct odbc_column *c, const char *column,
                   struct bytes *sql)
 {
     bytes_put_text(sql, "(");
@@ -96,7 +96,7 @@ void engine_group(const struct engine *e, const struct odbc_column *c, const cha
     }
 }
 
-void engine_trimmed(const struct engine *e, const struct odbc_column *c, const char *column,
+void engine_trimmed(const struct sql_engine *e, const struct odbc_column *c, const char *column,
                     struct bytes *sql)
 {
     bytes_put_text(sql, "COALESCE(");

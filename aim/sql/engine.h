@@ -18,7 +18,7 @@ enum engine_kind {
     ENGINE_OTHER   /* unknown: rows are read, and counted here */
 };
 
-struct engine {
+struct sql_engine {
     enum engine_kind kind;
     const char *name; /* as ODBC has it, or its beginning */
     const char *begin[2];
@@ -27,18 +27,18 @@ struct engine {
 };
 
 /* The engine of a name from odbc_engine(). */
-const struct engine *engine_find(const char *name);
+const struct sql_engine *engine_find(const char *name);
 
 /* How SQL refers to a column: q and its name in quotes. */
 void engine_column(struct bytes *sql, const char *name, const char *quote);
 /* The text of a column (`column` as engine_column() made it), for reading. */
-void engine_text(const struct engine *e, const struct odbc_column *c, const char *column,
+void engine_text(const struct sql_engine *e, const struct odbc_column *c, const char *column,
                  struct bytes *sql);
 /* The same, for GROUP BY. */
-void engine_group(const struct engine *e, const struct odbc_column *c, const char *column,
+void engine_group(const struct sql_engine *e, const struct odbc_column *c, const char *column,
                   struct bytes *sql);
 /* The same without spaces around it, and "" for NULL. */
-void engine_trimmed(const struct engine *e, const struct odbc_column *c, const char *column,
+void engine_trimmed(const struct sql_engine *e, const struct odbc_column *c, const char *column,
                     struct bytes *sql);
 
 #endif

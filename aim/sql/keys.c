@@ -49,7 +49,7 @@ static enum err whole_bins(struct key *k, const char *column)
 }
 
 /* Anything beyond `most` is not a number. */
-static enum err plain_bins(struct key *k, const struct engine *e, const char *column,
+static enum err plain_bins(struct key *k, const struct sql_engine *e, const char *column,
                            const char *most)
 {
     const struct domain_attribute *a = k->attribute;
@@ -85,7 +85,7 @@ static void begin_either(struct key *k)
     bytes_put_text(&k->sql, "(CASE WHEN ");
 }
 
-static void end_either(struct key *k, const struct engine *e, const char *column)
+static void end_either(struct key *k, const struct sql_engine *e, const char *column)
 {
     bytes_put_text(&k->sql, " ELSE '=' || ");
     engine_text(e, &k->column, column, &k->sql);
@@ -93,7 +93,7 @@ static void end_either(struct key *k, const struct engine *e, const char *column
 }
 
 /* Whole numbers within the attribute's range; everything else by its text. */
-static void either_difference(struct key *k, const struct engine *e, const char *column)
+static void either_difference(struct key *k, const struct sql_engine *e, const char *column)
 {
     const struct domain_attribute *a = k->attribute;
     bool sqlite = e->kind == ENGINE_SQLITE;
@@ -111,7 +111,7 @@ static void either_difference(struct key *k, const struct engine *e, const char 
 }
 
 /* The database refuses to cast a number that is not near any double. */
-static enum err either_numeric(struct key *k, const struct engine *e, const char *column)
+static enum err either_numeric(struct key *k, const struct sql_engine *e, const char *column)
 {
     char value[2 * ODBC_NAME + 64];
     begin_either(k);
@@ -131,7 +131,7 @@ static enum err either_numeric(struct key *k, const struct engine *e, const char
 }
 
 /* Each value has a type of its own. The text of a real number has fewer digits than the number. */
-static enum err either_dynamic(struct key *k, const struct engine *e, const char *column)
+static enum err either_dynamic(struct key *k, const struct sql_engine *e, const char *column)
 {
     char value[2 * ODBC_NAME + 64];
     begin_either(k);
@@ -175,13 +175,13 @@ static bool exact(double x)
     return fabs(x) < EXACT;
 }
 
-static void by_text(struct key *k, const struct engine *e, const char *column)
+static void by_text(struct key *k, const struct sql_engine *e, const char *column)
 {
     k->form = KEY_TEXT;
     engine_group(e, &k->column, column, &k->sql);
 }
 
-static enum err integer_key(struct key *k, const struct engine *e, const char *column)
+static enum err integer_key(struct key *k, const struct sql_engine *e, const char *column)
 {
     const struct domain_attribute *a = k->attribute;
     enum odbc_type type = k->column.type;
@@ -199,7 +199,7 @@ static enum err integer_key(struct key *k, const struct engine *e, const char *c
     return ERR_OK;
 }
 
-static enum err numeric_key(struct key *k, const struct engine *e, const char *column)
+static enum err numeric_key(struct key *k, const struct sql_engine *e, const char *column)
 {
     const struct domain_attribute *a = k->attribute;
     enum odbc_type type = k->column.type;
@@ -219,7 +219,7 @@ static enum err numeric_key(struct key *k, const struct engine *e, const char *c
     return ERR_OK;
 }
 
-static enum err find_key(struct key *k, const struct engine *e, const char *column)
+static enum err find_key(struct key *k, const struct sql_engine *e, const char *column)
 {
     if (domain_has_bins(k->attribute))
         return numeric_key(k, e, column);
@@ -229,7 +229,7 @@ static enum err find_key(struct key *k, const struct engine *e, const char *colu
     return ERR_OK;
 }
 
-enum err key_make(struct key *k, const struct engine *e, const char *quote,
+enum err key_make(struct key *k, const struct sql_engine *e, const char *quote,
                   const struct domain_attribute *a, const struct odbc_column *column)
 {
     struct bytes name CLEAN(bytes_clear) = {0};

@@ -27,7 +27,7 @@ struct key {
 };
 
 /* The key of an attribute in a column; key_clear() it. */
-enum err key_make(struct key *k, const struct engine *e, const char *quote,
+enum err key_make(struct key *k, const struct sql_engine *e, const char *quote,
                   const struct domain_attribute *a, const struct odbc_column *column) MUST_CHECK;
 void key_clear(struct key *k);
 

@@ -20,7 +20,7 @@ struct clique {
 };
 
 /* Cells of a clique that cannot occur, by public knowledge: "pregnant x male". */
-struct zeros {
+struct workload_zeros {
     struct clique clique;
     size_t cells;
     const uint32_t *cell; /* row-major indices */

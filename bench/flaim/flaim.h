@@ -67,7 +67,7 @@ struct flaim_options {
     bool combine, filter, noisy_totals;
     uint64_t model_bytes; /* 0: AIM_MODEL_BYTES */
     unsigned fit_round, fit_final;
-    struct noise_source noise;
+    struct plaintext_noise noise;
     struct random *coins;
     /* Sums by secagg_run(), each checked against addition; else plain, bytes by secagg_count(). */
     bool real_messages;

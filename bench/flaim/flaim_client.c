@@ -100,7 +100,7 @@ static enum err fit_measurements(struct model **m, const struct flaim_options *o
                                  const struct measurement *x, size_t n, const struct model *warm,
                                  unsigned iterations, struct log *log)
 {
-    struct fit_result fitted;
+    struct model_fitted fitted;
     struct clique *c CLEAN(memory_release) = memory_array(n, sizeof *c);
     const struct model_terms t = {.domain = o->split->train->domain,
                                   .clique = c,

@@ -97,7 +97,7 @@ static enum err next_population(struct joining *j)
     return e;
 }
 
-static enum err ask(void *self, const struct ask *a, struct told *told)
+static enum err ask(void *self, const struct ask *a, struct ask_told *told)
 {
     struct joining *j = self;
     struct aim_backend now;

@@ -27,7 +27,7 @@ struct joining_terms {
     enum joining_kind kind;
     double participation;
     unsigned rounds; /* selections to come: for JOINING_AHEAD alone */
-    struct noise_source noise;
+    struct plaintext_noise noise;
     struct random *coins;
 };
 

@@ -125,7 +125,7 @@ static struct model *fit(struct sketch *s, const struct measurement *own, size_t
 {
     struct measurement x[MEASURED_MOST + 4];
     struct clique c[MEASURED_MOST + 4];
-    struct fit_result fitted;
+    struct model_fitted fitted;
     struct model *m;
     size_t n = 0;
     for (size_t i = 0; i < s->measurements; i++)
@@ -497,7 +497,7 @@ TEST(populations_grow_by_who_was_drawn)
         backend = joining_backend(j);
         for (unsigned round = 0; round < 6; round++) {
             uint32_t query = 0;
-            struct told told CLEAN(told_clear) = {0};
+            struct ask_told told CLEAN(told_clear) = {0};
             double rows = 0, opened = 0;
             bool now[CLIENTS];
             const struct ask ask = {.kind = ASK_MEASURE,

@@ -80,7 +80,7 @@ static void sum_chunk(struct flush *f, const struct check_part *part, unsigned p
 
 struct folding_bits {
     uint64_t weight[KERNEL_ROWS], sum[2][KERNEL_COLUMNS];
-    struct sums *own;
+    struct flush_sums *own;
 };
 
 /* A few groups at a time: every row's bits times its weight, in place, and their sums. */
@@ -94,18 +94,18 @@ static void fold_chunk(struct flush *f, const struct check_part *part, unsigned 
         uint64_t *x = part->products + 4 * g * products * KERNEL_GROUP;
         n = part->groups - g < most ? part->groups - g : most;
         f->p->kernel->bits_rows(x, x, 4 * products * n, b->weight);
-        flush_sum(f, &(struct stretch){x, products * n, sigma + g * KERNEL_COLUMNS, products},
+        flush_sum(f, &(struct flush_stretch){x, products * n, sigma + g * KERNEL_COLUMNS, products},
                   b->own);
     }
-    f->stretch[f->stretches++] = (struct stretch){part->products, products * part->groups, sigma,
-                                                  products};
+    f->stretch[f->stretches++] = (struct flush_stretch){part->products, products * part->groups,
+                                                        sigma, products};
 }
 
-enum err flush_bits(struct flush *f, struct sums sums[2])
+enum err flush_bits(struct flush *f, struct flush_sums sums[2])
 {
     struct folding_bits b = {.sum = {{0}}, .own = sums};
     uint64_t r[CHECK_DIGITS];
-    struct pair d;
+    struct flush_pair d;
     TRY(weigh(f));
     TRY(make_ride(f));
     memset(sums, 0, 2 * sizeof *sums);

@@ -2,12 +2,12 @@
 
 #define DIGITS 8 /* of 8 bits in theta */
 
-static size_t words_of(enum ring ring)
+static size_t words_of(enum share_ring ring)
 {
     return ring == RING_128 ? 6 : ring == RING_64 ? 4 : 3;
 }
 
-static enum err count_claims(struct party *p, enum ring ring, struct claims *c)
+static enum err count_claims(struct party *p, enum share_ring ring, struct claims *c)
 {
     c->relations = check_of(p)->numbers.relations[ring];
     c->words = c->relations == 0 ? 0 : words_of(ring);
@@ -23,7 +23,7 @@ enum err claims_new(struct party *p, struct claims claims[CLAIMS_KINDS], bool ma
     *words = 0;
     for (unsigned kind = 0; kind < CLAIMS_KINDS; kind++) {
         if (kind < NUMBERS_RINGS)
-            TRY(count_claims(p, (enum ring)kind, &claims[kind]));
+            TRY(count_claims(p, (enum share_ring)kind, &claims[kind]));
         else if (matrices)
             claims[kind] = (struct claims){.count = MATRIX_CLAIMS, .words = words_of(RING_16)};
         *words += claims[kind].count * claims[kind].words;
@@ -80,7 +80,7 @@ enum err claims_make(struct party *p, struct claims claims[NUMBERS_RINGS])
         const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
         if (claims[ring].words == 0)
             continue;
-        TRY(claims_sum(p, (enum ring)ring, &claims[ring]));
+        TRY(claims_sum(p, (enum share_ring)ring, &claims[ring]));
         TRY(mask(p, &claims[ring]));
     }
     return ERR_OK;

@@ -41,7 +41,7 @@ enum err claims_new(struct party *p, struct claims claims[CLAIMS_KINDS], bool ma
 enum err claims_weigh(struct claims claims[NUMBERS_RINGS], struct prg *weights) MUST_CHECK;
 
 /* Sets this server's claims to W_i of all relations of a ring (mpc/check/check_summands.c). */
-enum err claims_sum(struct party *p, enum ring ring, struct claims *c) MUST_CHECK;
+enum err claims_sum(struct party *p, enum share_ring ring, struct claims *c) MUST_CHECK;
 
 /* Fill in this server's claims, masked: of rings; of one kind of matrices. */
 enum err claims_make(struct party *p, struct claims claims[NUMBERS_RINGS]) MUST_CHECK;

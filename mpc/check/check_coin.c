@@ -19,8 +19,8 @@ static enum err compare_scripts(struct party *p, const uint8_t own[MOVE_DIGEST],
 enum err check_agree_lane(void *self, struct party *p, size_t k)
 {
     uint8_t own[MOVE_DIGEST] = {0}, came[2][MOVE_DIGEST];
-    const struct message all = move_whole(own, sizeof own);
-    const struct round round = {
+    const struct move_message all = move_whole(own, sizeof own);
+    const struct move_exchange round = {
         .send = {{all}, {all}},
         .receive = {{move_kept(came[NET_PREV], sizeof own)},
                     {move_kept(came[NET_NEXT], sizeof own)}},
@@ -68,7 +68,7 @@ static enum err exchange(struct party *p, const struct share_of_coin sent[2],
                          struct share_of_coin came[2])
 {
     const size_t bytes = sizeof *sent;
-    const struct round round = {
+    const struct move_exchange round = {
         .send = {[NET_PREV] = {move_whole(&sent[NET_PREV], bytes)},
                  [NET_NEXT] = {move_whole(&sent[NET_NEXT], bytes)}},
         .receive = {[NET_PREV] = {move_kept(&came[NET_PREV], bytes)},

@@ -70,7 +70,7 @@ static void weigh(struct elements_weighing *w, const struct check_record *r, con
 }
 
 /* Words of a vector, weighed. */
-static void weighed_words(const struct elements_weighing *w, enum ring ring, const void *v,
+static void weighed_words(const struct elements_weighing *w, enum share_ring ring, const void *v,
                           size_t at, size_t n, uint64_t *out)
 {
     const struct prime *f = w->f;
@@ -88,8 +88,8 @@ static void weighed_words(const struct elements_weighing *w, enum ring ring, con
 }
 
 /* Words as they are, in `room` or where they stand. */
-static const uint64_t *plain_words(const struct prime *f, enum ring ring, const void *v, size_t at,
-                                   size_t n, uint64_t room[NUMBERS_TILE])
+static const uint64_t *plain_words(const struct prime *f, enum share_ring ring, const void *v,
+                                   size_t at, size_t n, uint64_t room[NUMBERS_TILE])
 {
     const uint64_t *x = (const uint64_t *)v + 2 * at;
     if (ring != RING_128)

@@ -9,7 +9,7 @@
 
 /* --- elements --------------------------------------------------------------------------------- */
 
-static enum err sum_elements(struct flush *f, struct sums sums[2])
+static enum err sum_elements(struct flush *f, struct flush_sums sums[2])
 {
     TRY(flush_begin_sums(f, sums));
     for (size_t s = 0; s < f->stretches; s++)
@@ -19,9 +19,9 @@ static enum err sum_elements(struct flush *f, struct sums sums[2])
 }
 
 /* The sums have come: keeps by how much they are off z. From here on every row weighs 1. */
-static void take_sums(struct flush *f, const struct sums sums[2])
+static void take_sums(struct flush *f, const struct flush_sums sums[2])
 {
-    struct pair d = flush_sum_of_rows(sums, f->row_weight);
+    struct flush_pair d = flush_sum_of_rows(sums, f->row_weight);
     d.a ^= f->z.a;
     d.b ^= f->z.b;
     f->remainder[f->remainders++] = d;
@@ -30,7 +30,7 @@ static void take_sums(struct flush *f, const struct sums sums[2])
 }
 
 /* out += the rows of one group, weighed; rows of U also times their columns' weights. */
-static void add_rows(const struct flush *f, const struct stretch *elements, size_t g,
+static void add_rows(const struct flush *f, const struct flush_stretch *elements, size_t g,
                      const uint64_t weight[KERNEL_ROWS], uint64_t *out)
 {
     const struct kernel *k = f->p->kernel;
@@ -54,7 +54,8 @@ static void fold_groups(struct flush *f, const uint64_t weight[KERNEL_ROWS], uin
                          at / 4 % KERNEL_ROWS * KERNEL_COLUMNS);
 }
 
-static enum err fold_bits(struct flush *f, const uint64_t weight[KERNEL_ROWS], struct sums sums[2])
+static enum err fold_bits(struct flush *f, const uint64_t weight[KERNEL_ROWS],
+                          struct flush_sums sums[2])
 {
     static const uint64_t ones[KERNEL_COLUMNS] = {1, 1, 1, 1, 1, 1, 1, 1};
     const size_t groups = f->groups / KERNEL_ROWS + (f->groups % KERNEL_ROWS != 0);
@@ -62,14 +63,14 @@ static enum err fold_bits(struct flush *f, const uint64_t weight[KERNEL_ROWS], s
     TRY(scratch_array(f->p->scratch, &out, 4 * groups * KERNEL_GROUP));
     memset(out, 0, 4 * groups * KERNEL_GROUP * sizeof *out);
     fold_groups(f, weight, out);
-    f->stretch[0] = (struct stretch){out, groups, ones, groups};
+    f->stretch[0] = (struct flush_stretch){out, groups, ones, groups};
     f->stretches = 1;
     f->groups = groups;
     return sum_elements(f, sums);
 }
 
 /* Folds bits, numbers or both: whichever are too many for the last fold. */
-static enum err fold_plainly(struct flush *f, struct sums sums[2], bool bits, bool numbers)
+static enum err fold_plainly(struct flush *f, struct flush_sums sums[2], bool bits, bool numbers)
 {
     uint64_t r[CHECK_DIGITS], weight[KERNEL_ROWS];
     if (bits && f->remainders + 1 == FLUSH_REMAINDERS)
@@ -87,7 +88,7 @@ static enum err fold_plainly(struct flush *f, struct sums sums[2], bool bits, bo
     return fold_bits(f, weight, sums);
 }
 
-static enum err fold_to_few(struct flush *f, struct sums sums[2])
+static enum err fold_to_few(struct flush *f, struct flush_sums sums[2])
 {
     const size_t groups = f->c->limits.groups, blocks = groups * KERNEL_GROUP / PRIME_BLOCK;
     for (;;) {
@@ -101,14 +102,14 @@ static enum err fold_to_few(struct flush *f, struct sums sums[2])
 /* --- the last fold ---------------------------------------------------------------------------- */
 
 /* What is opened of a component: U*, V*, Z*, remainders. */
-static size_t opened_words(const struct flush *f, const struct columns *m)
+static size_t opened_words(const struct flush *f, const struct flush_columns *m)
 {
     return 2 * m->n + 1 + f->remainders;
 }
 
 /* Component `side`: the columns folded by `weight`, and zeta times the masks. */
 static void star(const struct flush *f, unsigned side, const uint64_t weight[KERNEL_ROWS],
-                 uint64_t zeta, const struct columns *m, uint64_t *out)
+                 uint64_t zeta, const struct flush_columns *m, uint64_t *out)
 {
     const struct kernel *k = f->p->kernel;
     uint64_t *u = out, *v = out + m->n;
@@ -129,7 +130,7 @@ static void star(const struct flush *f, unsigned side, const uint64_t weight[KER
 }
 
 /* Z* of one component: z + zeta sum weight[a] E[a] + zeta^2 e. */
-static uint64_t star_z(const struct sums *s, uint64_t z, const uint64_t weight[KERNEL_ROWS],
+static uint64_t star_z(const struct flush_sums *s, uint64_t z, const uint64_t weight[KERNEL_ROWS],
                        uint64_t zeta)
 {
     uint64_t sum = kernel_field_product(s->square, zeta);
@@ -138,7 +139,7 @@ static uint64_t star_z(const struct sums *s, uint64_t z, const uint64_t weight[K
     return z ^ kernel_field_product(sum, zeta);
 }
 
-static bool holds(const struct flush *f, const uint64_t *opened, const struct columns *m,
+static bool holds(const struct flush *f, const uint64_t *opened, const struct flush_columns *m,
                   uint64_t *product)
 {
     const uint64_t *z = opened + 2 * m->n;
@@ -166,8 +167,9 @@ static enum err draw_last(struct flush *f, uint64_t r[CHECK_DIGITS], uint64_t we
 }
 
 /* What is opened for bits, in both components; what is opened for numbers follows it. */
-static void make_opened(const struct flush *f, const struct columns *m, const struct sums sums[2],
-                        const uint64_t weight[KERNEL_ROWS], uint64_t zeta, struct share64 x)
+static void make_opened(const struct flush *f, const struct flush_columns *m,
+                        const struct flush_sums sums[2], const uint64_t weight[KERNEL_ROWS],
+                        uint64_t zeta, struct share64 x)
 {
     for (unsigned side = 0; side < 2; side++) {
         uint64_t *to = side == 0 ? x.a : x.b, *z = to + 2 * m->n;
@@ -178,9 +180,9 @@ static void make_opened(const struct flush *f, const struct columns *m, const st
     }
 }
 
-static enum err open_and_judge(struct flush *f, const struct sums sums[2])
+static enum err open_and_judge(struct flush *f, const struct flush_sums sums[2])
 {
-    const struct columns *m = &f->mask;
+    const struct flush_columns *m = &f->mask;
     const size_t bits = opened_words(f, m), words = bits + check_prime_opened(&f->numbers);
     uint64_t r[CHECK_DIGITS], weight[KERNEL_ROWS], zeta, *third, *out;
     struct share64 x;
@@ -202,7 +204,7 @@ static enum err open_and_judge(struct flush *f, const struct sums sums[2])
 
 static enum err prove(struct flush *f)
 {
-    struct sums *sums;
+    struct flush_sums *sums;
     TRY(scratch_array(f->p->scratch, &sums, 2));
     TRY(scratch_array(f->p->scratch, &f->sides, 2 * FLUSH_CACHED * KERNEL_GROUP));
     TRY(flush_bits(f, sums));

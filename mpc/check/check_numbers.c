@@ -57,10 +57,10 @@ static size_t vector_bytes(const struct header *h, unsigned l, unsigned v, size_
 {
     switch ((enum record_form)h->form[l]) {
     case RECORD_WORDS:
-        return aligned(words * ring_size((enum ring)h->ring));
+        return aligned(words * ring_size((enum share_ring)h->ring));
     case RECORD_CHOICE:
         if (v >= 2)
-            return aligned(words * ring_size((enum ring)h->narrow[l]));
+            return aligned(words * ring_size((enum share_ring)h->narrow[l]));
         break;
     case RECORD_BOTH:
         break;
@@ -70,7 +70,8 @@ static size_t vector_bytes(const struct header *h, unsigned l, unsigned v, size_
 
 static size_t record_bytes(const struct header *h, size_t words)
 {
-    size_t bytes = HEADER + (h->has_z ? 2 * aligned(words * ring_size((enum ring)h->ring)) : 0);
+    size_t bytes = HEADER +
+                   (h->has_z ? 2 * aligned(words * ring_size((enum share_ring)h->ring)) : 0);
     for (unsigned l = 0; l < h->products; l++) {
         bytes += h->form[l] == RECORD_WORDS ? 0 : ALIGNED;
         for (unsigned v = 0; v < 4; v++)
@@ -117,7 +118,7 @@ static void copy(const struct kernel *k, uint8_t *to, const uint8_t *from, size_
     memcpy(to + streamed, from + streamed, bytes - streamed);
 }
 
-static void put_words(const struct kernel *k, enum ring ring, uint8_t *to, const void *from,
+static void put_words(const struct kernel *k, enum share_ring ring, uint8_t *to, const void *from,
                       size_t at, size_t n, int64_t factor)
 {
     const void *words = (const uint8_t *)from + at * ring_size(ring);
@@ -133,7 +134,7 @@ static void put_vector(const struct kernel *kernel, const struct header *h, uint
                        size_t at)
 {
     if (product->form == RECORD_WORDS)
-        put_words(kernel, (enum ring)h->ring, to, from, at, h->words, k < 2 ? product->c : 1);
+        put_words(kernel, (enum share_ring)h->ring, to, from, at, h->words, k < 2 ? product->c : 1);
     else if (product->form == RECORD_CHOICE && k >= 2)
         put_words(kernel, product->narrow, to, from, at, h->words, 1);
     else
@@ -225,7 +226,7 @@ static enum err add_spans(struct check_numbers *log, struct header h,
 }
 
 /* The bytes that n words of a product take if no component is zero. */
-static size_t product_bytes(enum ring ring, const struct record_product *product, size_t n)
+static size_t product_bytes(enum share_ring ring, const struct record_product *product, size_t n)
 {
     switch (product->form) {
     case RECORD_WORDS:
@@ -238,7 +239,7 @@ static size_t product_bytes(enum ring ring, const struct record_product *product
     return 0;
 }
 
-enum err check_numbers_add(struct check_numbers *log, enum ring ring,
+enum err check_numbers_add(struct check_numbers *log, enum share_ring ring,
                            const struct record_product *products, unsigned count,
                            const size_t *start, size_t n, struct check_place *place)
 {
@@ -265,7 +266,7 @@ enum err check_numbers_add(struct check_numbers *log, enum ring ring,
     return ERR_OK;
 }
 
-static void fill(enum ring ring, void *to, const void *z, size_t at, size_t n)
+static void fill(enum share_ring ring, void *to, const void *z, size_t at, size_t n)
 {
     const void *from = (const uint8_t *)z + at * ring_size(ring);
     if (z == NULL)
@@ -274,7 +275,7 @@ static void fill(enum ring ring, void *to, const void *z, size_t at, size_t n)
         words_add_bits(ring, to, NULL, NULL, from, n);
 }
 
-void check_numbers_fill(struct check_numbers *log, struct check_place *place, struct operand z,
+void check_numbers_fill(struct check_numbers *log, struct check_place *place, struct move_operand z,
                         size_t n)
 {
     struct check_record r;
@@ -298,7 +299,7 @@ static void *take(uint8_t **at, bool there, size_t bytes)
 static void take_product(struct check_record *r, const struct header *h, unsigned l, uint8_t **at)
 {
     r->form[l] = (enum record_form)h->form[l];
-    r->narrow[l] = (enum ring)h->narrow[l];
+    r->narrow[l] = (enum share_ring)h->narrow[l];
     if (r->form[l] != RECORD_WORDS)
         memcpy(&r->factor[l], take(at, true, ALIGNED), sizeof r->factor[l]);
     if (r->form[l] != RECORD_WORDS && r->ring != RING_128)
@@ -321,7 +322,7 @@ bool check_numbers_next(const struct check_numbers *log, struct check_place *pla
     memcpy(&h, at, sizeof h);
     place->at += record_bytes(&h, h.words);
     at += HEADER;
-    *record = (struct check_record){.ring = (enum ring)h.ring,
+    *record = (struct check_record){.ring = (enum share_ring)h.ring,
                                     .one = h.one,
                                     .products = h.products,
                                     .relation = h.relation,
@@ -334,7 +335,7 @@ bool check_numbers_next(const struct check_numbers *log, struct check_place *pla
     return true;
 }
 
-const uint64_t *check_numbers_words(enum ring ring, const void *v, size_t at, size_t n,
+const uint64_t *check_numbers_words(enum share_ring ring, const void *v, size_t at, size_t n,
                                     uint64_t room[NUMBERS_TILE])
 {
     static const uint64_t zeros[NUMBERS_TILE];

@@ -35,12 +35,12 @@ struct check_numbers {
 
 /* Vectors of a record; NULL: zero. */
 struct check_record {
-    enum ring ring;
+    enum share_ring ring;
     bool one; /* of one relation */
     unsigned products;
     size_t relation, words;
     enum record_form form[NUMBERS_PRODUCTS];
-    enum ring narrow[NUMBERS_PRODUCTS];                    /* of y, where x are bits */
+    enum share_ring narrow[NUMBERS_PRODUCTS];              /* of y, where x are bits */
     word128 factor[NUMBERS_PRODUCTS];                      /* modulo 2^K, of bits */
     void *x[NUMBERS_PRODUCTS][2], *y[NUMBERS_PRODUCTS][2]; /* by component: a, b */
     void *minus_z[2];
@@ -60,10 +60,10 @@ bool check_numbers_empty(const struct check_numbers *log);
  * Copies the products of n relations, and makes room for z, which is filled in from `place` on when
  * it is complete.
  */
-enum err check_numbers_add(struct check_numbers *log, enum ring ring,
+enum err check_numbers_add(struct check_numbers *log, enum share_ring ring,
                            const struct record_product *products, unsigned count,
                            const size_t *start, size_t n, struct check_place *place) MUST_CHECK;
-void check_numbers_fill(struct check_numbers *log, struct check_place *place, struct operand z,
+void check_numbers_fill(struct check_numbers *log, struct check_place *place, struct move_operand z,
                         size_t n);
 
 /* The record at a place, which then moves past it; false at the end. */
@@ -72,7 +72,7 @@ bool check_numbers_next(const struct check_numbers *log, struct check_place *pla
 
 /* Words [at, at + n) of a vector of a ring of up to 64 bits, in `room` or in place. */
 #define NUMBERS_TILE 64
-const uint64_t *check_numbers_words(enum ring ring, const void *v, size_t at, size_t n,
+const uint64_t *check_numbers_words(enum share_ring ring, const void *v, size_t at, size_t n,
                                     uint64_t room[NUMBERS_TILE]);
 
 #endif

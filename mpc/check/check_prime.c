@@ -22,7 +22,7 @@ static enum err count_elements(struct check_prime *n)
     return count > 2 * NUMBERS_MOST ? ERR_RANGE : ERR_OK;
 }
 
-enum err check_prime_claim(struct check_prime *n, struct prg *weights, struct beside *beside)
+enum err check_prime_claim(struct check_prime *n, struct prg *weights, struct prime_beside *beside)
 {
     TRY(claims_new(n->p, n->claims, n->matrices != NULL, &n->words));
     TRY(claims_weigh(n->claims, weights));
@@ -31,8 +31,8 @@ enum err check_prime_claim(struct check_prime *n, struct prg *weights, struct be
         TRY(claim_matrices(n, weights));
     TRY(count_elements(n));
     n->due = n->words > 0 ? DUE_CHOOSE : DUE_NOTHING;
-    *beside = (struct beside){n->claims->claim[0], n->claims->claim[1],
-                              n->words * sizeof(uint64_t)};
+    *beside = (struct prime_beside){n->claims->claim[0], n->claims->claim[1],
+                                    n->words * sizeof(uint64_t)};
     return ERR_OK;
 }
 
@@ -218,7 +218,7 @@ static enum err mask(struct check_prime *n, uint64_t *x, size_t words)
     return ERR_OK;
 }
 
-enum err check_prime_sum(struct check_prime *n, bool last, struct beside *beside)
+enum err check_prime_sum(struct check_prime *n, bool last, struct prime_beside *beside)
 {
     const size_t bytes = last ? sizeof n->sums[0] : sizeof n->sums[0].point;
     struct prime_adding adding;
@@ -236,7 +236,7 @@ enum err check_prime_sum(struct check_prime *n, bool last, struct beside *beside
     end_points(n, &adding);
     divide_sums(n, &n->sums[0]);
     TRY(mask(n, n->sums[0].point, bytes / sizeof(uint64_t)));
-    *beside = (struct beside){&n->sums[0], &n->sums[1], bytes};
+    *beside = (struct prime_beside){&n->sums[0], &n->sums[1], bytes};
     n->due = last ? DUE_LAST : DUE_FOLD;
     return ERR_OK;
 }

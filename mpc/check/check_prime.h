@@ -57,7 +57,7 @@ struct check_prime {
 };
 
 /* A message beside that of bits: what goes to the previous server, and comes from the next. */
-struct beside {
+struct prime_beside {
     void *out, *in;
     size_t bytes;
 };
@@ -67,11 +67,11 @@ struct beside {
  * a prime and a point; the points of folds. They do nothing where nothing is noted.
  */
 enum err check_prime_claim(struct check_prime *n, struct prg *weights,
-                           struct beside *beside) MUST_CHECK;
+                           struct prime_beside *beside) MUST_CHECK;
 enum err check_prime_coin(struct check_prime *n, struct prg *weights) MUST_CHECK;
 
 /* Sums of a fold, sent beside the bits'; after its coin the fold itself, except for the last. */
-enum err check_prime_sum(struct check_prime *n, bool last, struct beside *beside) MUST_CHECK;
+enum err check_prime_sum(struct check_prime *n, bool last, struct prime_beside *beside) MUST_CHECK;
 enum err check_prime_fold(struct check_prime *n) MUST_CHECK;
 
 /* Makes the elements of columns, once there is a prime. */

@@ -10,7 +10,7 @@
 #include <openssl/evp.h>
 
 struct check {
-    struct recorder recorder; /* first: the party points to it */
+    struct party_recorder recorder; /* first: the party points to it */
     struct check_limits limits;
     struct check_chunks chunks;
     struct check_bit_log bits;

@@ -13,7 +13,7 @@ static enum err prove_if_full(struct party *p)
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-static enum err note_products(struct party *p, enum ring ring, const struct move_term *t,
+static enum err note_products(struct party *p, enum share_ring ring, const struct move_term *t,
                               unsigned products, struct check_place *place)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
@@ -88,8 +88,8 @@ static enum err bits(struct party *p, const struct move_term *terms, unsigned mo
     return ERR_OK;
 }
 
-static enum err numbers(struct party *p, enum ring ring, const struct record_sums *of,
-                        struct operand z, size_t n)
+static enum err numbers(struct party *p, enum share_ring ring, const struct record_sums *of,
+                        struct move_operand z, size_t n)
 {
     struct check_numbers *log = &check_of(p)->numbers;
     struct check_place place;
@@ -146,7 +146,7 @@ static enum err rode(struct party *p, bool fits)
 
 /* --- a new check ------------------------------------------------------------------------------ */
 
-static void end_check(struct recorder *recorder)
+static void end_check(struct party_recorder *recorder)
 {
     struct check *c = (struct check *)recorder;
     check_bit_log_free(&c->bits);
@@ -158,7 +158,7 @@ static void end_check(struct recorder *recorder)
     memory_free(&c);
 }
 
-static const struct recorder_calls calls = {
+static const struct record_calls calls = {
     .begin = begin,
     .made = made,
     .came = came,
@@ -192,7 +192,7 @@ static enum err begin_lane(void *self, struct party *lane, size_t k)
     if (c == NULL)
         return ERR_NOMEM;
     lane->recorder = &c->recorder;
-    c->recorder = (struct recorder){&calls, limits->log, end_check};
+    c->recorder = (struct party_recorder){&calls, limits->log, end_check};
     c->limits = *limits;
     c->limits.groups = c->limits.groups == 0 ? 1024 : c->limits.groups;
     c->bits.from = c->numbers.from = &c->chunks;

@@ -17,7 +17,7 @@ struct buckets {
     size_t lines;
 };
 
-static enum err buckets_new(struct party *p, enum ring ring, struct buckets *b)
+static enum err buckets_new(struct party *p, enum share_ring ring, struct buckets *b)
 {
     const size_t words = KERNEL_BUCKETS * (b->limbs = ring == RING_128 ? 8 : 4);
     b->kernel = p->kernel;
@@ -245,7 +245,7 @@ static void empty(struct buckets *b, struct claims *c)
     }
 }
 
-enum err claims_sum(struct party *p, enum ring ring, struct claims *c)
+enum err claims_sum(struct party *p, enum share_ring ring, struct claims *c)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct check_place place = {0, 0};

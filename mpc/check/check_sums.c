@@ -13,7 +13,7 @@ enum err flush_reshare(struct flush *f, uint64_t *a, uint64_t *b, size_t n,
                        const struct record_ride *more)
 {
     const size_t bytes = n * sizeof *a, rides = more != NULL ? more->z.n * sizeof *a : 0;
-    const struct round round = {
+    const struct move_exchange round = {
         .send[NET_PREV] = {move_whole(a, bytes), move_whole(rides ? more->z.a : a, rides),
                            move_whole(f->beside.out, f->beside.bytes)},
         .receive[NET_NEXT] = {move_kept(b, bytes), move_kept(rides ? more->z.b : b, rides),
@@ -34,15 +34,16 @@ uint64_t flush_total(const uint64_t *x, size_t n)
     return sum;
 }
 
-struct pair flush_value_at(const struct sums sums[2], const uint64_t r[CHECK_DIGITS])
+struct flush_pair flush_value_at(const struct flush_sums sums[2], const uint64_t r[CHECK_DIGITS])
 {
-    return (struct pair){check_value_at(sums[0].point, r), check_value_at(sums[1].point, r)};
+    return (struct flush_pair){check_value_at(sums[0].point, r), check_value_at(sums[1].point, r)};
 }
 
-struct pair flush_sum_of_rows(const struct sums sums[2], const uint64_t weight[KERNEL_ROWS])
+struct flush_pair flush_sum_of_rows(const struct flush_sums sums[2],
+                                    const uint64_t weight[KERNEL_ROWS])
 {
-    return (struct pair){check_sum_of_rows(sums[0].point, weight),
-                         check_sum_of_rows(sums[1].point, weight)};
+    return (struct flush_pair){check_sum_of_rows(sums[0].point, weight),
+                               check_sum_of_rows(sums[1].point, weight)};
 }
 
 enum err flush_draw_point(struct flush *f, uint64_t r[CHECK_DIGITS], uint64_t weight[KERNEL_ROWS])
@@ -56,7 +57,7 @@ enum err flush_draw_point(struct flush *f, uint64_t r[CHECK_DIGITS], uint64_t we
 
 /* --- elements --------------------------------------------------------------------------------- */
 
-static enum err draw_columns(struct flush *f, struct columns *m)
+static enum err draw_columns(struct flush *f, struct flush_columns *m)
 {
     struct party *p = f->p;
     const size_t bytes = (m->n = f->groups * KERNEL_COLUMNS) * sizeof(uint64_t);
@@ -76,14 +77,15 @@ static enum err draw_columns(struct flush *f, struct columns *m)
     return ERR_OK;
 }
 
-enum err flush_begin_sums(struct flush *f, struct sums sums[2])
+enum err flush_begin_sums(struct flush *f, struct flush_sums sums[2])
 {
     memset(sums, 0, 2 * sizeof *sums);
     return f->groups <= f->c->limits.groups ? draw_columns(f, &f->mask) : ERR_OK;
 }
 
 /* The sides of a few products: U's, which is weighed, and V's. */
-static void make_sides(const struct flush *f, const struct stretch *elements, size_t from, size_t n)
+static void make_sides(const struct flush *f, const struct flush_stretch *elements, size_t from,
+                       size_t n)
 {
     const struct kernel *k = f->p->kernel;
     for (size_t g = from; g < from + n; g++) {
@@ -96,10 +98,10 @@ static void make_sides(const struct flush *f, const struct stretch *elements, si
     }
 }
 
-void flush_sum(struct flush *f, const struct stretch *elements, struct sums *own)
+void flush_sum(struct flush *f, const struct flush_stretch *elements, struct flush_sums *own)
 {
     const struct kernel *k = f->p->kernel;
-    struct columns *m = &f->mask;
+    struct flush_columns *m = &f->mask;
     for (size_t g = 0, n; g < elements->groups; g += n) {
         n = elements->groups - g < FLUSH_CACHED ? elements->groups - g : FLUSH_CACHED;
         make_sides(f, elements, g, n);
@@ -112,10 +114,10 @@ void flush_sum(struct flush *f, const struct stretch *elements, struct sums *own
 }
 
 /* Adds the sums of the masks R and S; all sums get the factor that products of sides lack. */
-void flush_end_sums(struct flush *f, struct sums *own)
+void flush_end_sums(struct flush *f, struct flush_sums *own)
 {
     enum { WORDS = sizeof *own / sizeof(uint64_t) };
-    const struct columns *m = &f->mask;
+    const struct flush_columns *m = &f->mask;
     uint64_t sum[WORDS] = {0}, factor[WORDS], square[KERNEL_COLUMNS] = {0};
     for (size_t i = 0; i < m->n; i += KERNEL_COLUMNS)
         f->p->kernel->field(square, m->sides + 2 * i, m->sides + 2 * i + KERNEL_COLUMNS,

@@ -8,8 +8,8 @@
 #define STEP 512 /* lanes at a time; a multiple of 64 */
 
 /* Puts the bits of a ring's words into the lanes of a part, in planes of n lanes. */
-static void slice(const struct party *p, uint64_t *planes, size_t n, unsigned width, enum ring ring,
-                  const void *words, struct part part)
+static void slice(const struct party *p, uint64_t *planes, size_t n, unsigned width,
+                  enum share_ring ring, const void *words, struct party_part part)
 {
     const size_t size = ring_size(ring), stride = bits_words(n);
     for (size_t at = part.begin, k; at < part.end; at += k) {
@@ -29,10 +29,10 @@ static void slice(const struct party *p, uint64_t *planes, size_t n, unsigned wi
     }
 }
 
-void carry_components(const struct party *p, struct planes *a, struct planes *b, enum ring ring,
-                      struct operand x)
+void carry_components(const struct party *p, struct planes *a, struct planes *b,
+                      enum share_ring ring, struct move_operand x)
 {
-    const struct parts parts = party_parts(p, a->n, 64);
+    const struct party_parts parts = party_parts(p, a->n, 64);
     bits_zero(planes_flat(a));
     bits_zero(planes_flat(b));
     slice(p, a->a, a->n, a->width, ring, x.a, parts.j);
@@ -44,7 +44,7 @@ void carry_components(const struct party *p, struct planes *a, struct planes *b,
 enum err carry_input(struct party *p, const struct planes *c, const struct planes *a,
                      const struct planes *b)
 {
-    const struct part j = party_parts(p, c->n, 64).j;
+    const struct party_part j = party_parts(p, c->n, 64).j;
     const size_t stride = bits_words(c->n);
     const struct planes in = planes_view(c, 1, c->width - 1);
     bits_zero(planes_plane(c, 0));

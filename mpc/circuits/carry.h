@@ -14,8 +14,8 @@
 #include "mpc/move/move.h"
 
 /* The low bits of x_j and x_(j+1) of every lane, x being words of a ring. */
-void carry_components(const struct party *p, struct planes *a, struct planes *b, enum ring ring,
-                      struct operand x);
+void carry_components(const struct party *p, struct planes *a, struct planes *b,
+                      enum share_ring ring, struct move_operand x);
 
 /* Notes the relations of c, c_0 first, which must be 0. Uses up a and b. */
 enum err carry_note(struct party *p, struct planes *a, struct planes *b,

@@ -84,8 +84,8 @@ static enum err note_values(const struct noting *s, unsigned row, unsigned width
 static void set_hot(const struct noting *s, const struct planes *hot, unsigned first,
                     unsigned width)
 {
-    const struct parts parts = party_parts(s->p, s->x.n, 64);
-    const struct part part[2] = {parts.j2, parts.j1};
+    const struct party_parts parts = party_parts(s->p, s->x.n, 64);
+    const struct party_part part[2] = {parts.j2, parts.j1};
     const size_t stride = bits_words(s->x.n);
     bits_zero(planes_flat(hot));
     for (unsigned side = 0; side < 2; side++)

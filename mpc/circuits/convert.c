@@ -7,7 +7,7 @@
 
 /* --- numbers to bits -------------------------------------------------------------------------- */
 
-static void slice(const struct party *p, const uint64_t *v, struct part part, unsigned digits,
+static void slice(const struct party *p, const uint64_t *v, struct party_part part, unsigned digits,
                   size_t n, uint64_t *planes)
 {
     kernel_slice64(p->kernel, v, part.end - part.begin, digits, planes + part.begin / 64,
@@ -15,21 +15,21 @@ static void slice(const struct party *p, const uint64_t *v, struct part part, un
 }
 
 /* The bits of x_j + x_(j+1), a few lanes at a time. */
-static void slice_sum(const struct party *p, struct share64 x, struct part part, unsigned digits,
-                      uint64_t *planes)
+static void slice_sum(const struct party *p, struct share64 x, struct party_part part,
+                      unsigned digits, uint64_t *planes)
 {
     uint64_t sum[STEP];
     for (size_t at = part.begin, k; at < part.end; at += k) {
         k = part.end - at < STEP ? part.end - at : STEP;
         for (size_t i = 0; i < k; i++)
             sum[i] = x.a[at + i] + x.b[at + i];
-        slice(p, sum, (struct part){at, at + k}, digits, x.n, planes);
+        slice(p, sum, (struct party_part){at, at + k}, digits, x.n, planes);
     }
 }
 
 void convert_known(const struct party *p, uint64_t *planes, unsigned digits, struct share64 x)
 {
-    const struct parts parts = party_parts(p, x.n, 64);
+    const struct party_parts parts = party_parts(p, x.n, 64);
     slice_sum(p, x, parts.j, digits, planes);
     slice(p, x.a + parts.j2.begin, parts.j2, digits, x.n, planes);
     slice(p, x.b + parts.j1.begin, parts.j1, digits, x.n, planes);
@@ -52,7 +52,7 @@ static enum err input_carries(struct party *p, struct planes *u, struct share64 
 /* Boolean shares of the bits of u = x_j + x_(j+1), which j inputs, and of t = x_(j+2). */
 static enum err split(struct party *p, struct planes *u, struct planes *t, struct share64 x)
 {
-    const struct parts parts = party_parts(p, x.n, 64);
+    const struct party_parts parts = party_parts(p, x.n, 64);
     bits_zero(planes_flat(t));
     slice(p, x.a + parts.j2.begin, parts.j2, t->width, x.n, t->a);
     slice(p, x.b + parts.j1.begin, parts.j1, t->width, x.n, t->b);
@@ -164,12 +164,13 @@ enum err convert_two_to_ring64(struct party *p, struct share64 out, const struct
 /* --- one bit to a number ---------------------------------------------------------------------- */
 
 /* x_j ^ x_(j+1), as j knows it, and x_(j+2), as the others do. */
-static enum err bit_number(struct party *p, enum ring ring, struct operand out, struct bits x)
+static enum err bit_number(struct party *p, enum share_ring ring, struct move_operand out,
+                           struct bits x)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    const struct parts parts = party_parts(p, x.n, 64);
+    const struct party_parts parts = party_parts(p, x.n, 64);
     uint64_t *known;
-    struct operand t;
+    struct move_operand t;
     TRY(scratch_array(p->scratch, &known, bits_words(x.n)));
     for (size_t w = bits_words(parts.j.begin); w < bits_words(parts.j.end); w++)
         known[w] = x.a[w] ^ x.b[w];

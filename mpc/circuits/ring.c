@@ -27,7 +27,7 @@ void ring64_from128(struct share64 out, struct share128 x)
 
 /* --- products --------------------------------------------------------------------------------- */
 
-static enum err multiply(struct party *p, enum ring ring, const struct move_term *product)
+static enum err multiply(struct party *p, enum share_ring ring, const struct move_term *product)
 {
     return move_sums(p, &(struct move_sums){ring, product, 1, 1, false, false});
 }

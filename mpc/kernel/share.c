@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 
-size_t ring_size(enum ring ring)
+size_t ring_size(enum share_ring ring)
 {
     static const size_t size[] = {
         [RING_BITS] = 8, [RING_16] = 2, [RING_32] = 4, [RING_64] = 8, [RING_128] = 16,

@@ -21,10 +21,10 @@
 typedef unsigned __int128 word128;
 
 /* What words are: 64 bits over XOR, or numbers modulo 2^K. */
-enum ring { RING_BITS, RING_16, RING_32, RING_64, RING_128 };
+enum share_ring { RING_BITS, RING_16, RING_32, RING_64, RING_128 };
 
 /* Bytes of a word. */
-size_t ring_size(enum ring ring);
+size_t ring_size(enum share_ring ring);
 
 struct share16 {
     uint16_t *a, *b;

@@ -23,23 +23,23 @@ static const struct {
     [RING_128] = {add128, subtract128, scale128, add_bits128},
 };
 
-void words_add(enum ring ring, void *z, const void *x, size_t n)
+void words_add(enum share_ring ring, void *z, const void *x, size_t n)
 {
     steps[ring].add(z, x, n);
 }
 
-void words_subtract(enum ring ring, void *z, const void *x, size_t n)
+void words_subtract(enum share_ring ring, void *z, const void *x, size_t n)
 {
     steps[ring].subtract(z, x, n);
 }
 
-void words_scale(enum ring ring, void *z, const void *x, word128 factor, size_t n)
+void words_scale(enum share_ring ring, void *z, const void *x, word128 factor, size_t n)
 {
     steps[ring].scale(z, x, factor, n);
 }
 
-void words_add_bits(enum ring ring, void *z, const void *x, const uint64_t *bits, const void *y,
-                    size_t n)
+void words_add_bits(enum share_ring ring, void *z, const void *x, const uint64_t *bits,
+                    const void *y, size_t n)
 {
     steps[ring].add_bits(z, x, bits, y, n);
 }

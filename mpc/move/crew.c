@@ -15,12 +15,12 @@ struct crew {
 /* --- life ------------------------------------------------------------------------------------- */
 
 /* The audit hook of all lanes but the first. */
-static enum err refuse_to_open(void *self, enum open_reason reason, size_t values)
+static enum err refuse_to_open(void *self, enum party_reason reason, size_t values)
 {
     struct party *p = self;
     (void)values;
     return log_fail(p->log, ERR_MISUSE, "lane %u was to open values (%s): only lane 0 does",
-                    p->lane, open_reason_name(reason));
+                    p->lane, party_reason_name(reason));
 }
 
 void crew_never_opens(struct party *lane)

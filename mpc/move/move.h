@@ -27,11 +27,11 @@
 #define MOVE_TILE ((size_t)256 << 10)
 
 /* A shared vector, as words of the ring that goes with it; a is NULL where there is none. */
-struct operand {
+struct move_operand {
     void *a, *b;
 };
 
-#define OPERAND(x) ((struct operand){(x).a, (x).b})
+#define OPERAND(x) ((struct move_operand){(x).a, (x).b})
 
 /* --- reshare ---------------------------------------------------------------------------------- */
 
@@ -41,7 +41,7 @@ struct operand {
  *   i -> i-1   z_i                                          1 word a server
  */
 struct move_term {
-    struct operand out, x, y, c;
+    struct move_operand out, x, y, c;
     size_t words;
 };
 
@@ -53,7 +53,7 @@ struct move_term {
  * (mpc/check/check_matrix.h).
  */
 struct move_sums {
-    enum ring ring;
+    enum share_ring ring;
     const struct move_term *terms;
     size_t count;
     unsigned products;
@@ -76,8 +76,8 @@ void move_part_side(const struct party *p, uint16_t *side, struct share16 x);
 void move_part_matrix(const struct party *p, uint16_t *z, const uint16_t *x, const uint16_t *y,
                       size_t rows, size_t columns, size_t n);
 struct record_sums;
-enum err move_settle(struct party *p, enum ring ring, struct operand out, void *z, size_t n,
-                     const struct record_sums *of) MUST_CHECK;
+enum err move_settle(struct party *p, enum share_ring ring, struct move_operand out, void *z,
+                     size_t n, const struct record_sums *of) MUST_CHECK;
 
 /* --- input, and products of what is known ----------------------------------------------------- */
 
@@ -109,14 +109,14 @@ enum err move_input(struct party *p, struct planes u) MUST_CHECK;
  * for which `shares` receives the shares of T.
  */
 struct move_known {
-    enum ring ring;
+    enum share_ring ring;
     size_t n; /* lanes */
-    struct operand out;
+    struct move_operand out;
     const uint64_t *known;
     void *added; /* or NULL */
     unsigned shift;
-    enum ring product;
-    struct operand shares; /* or nothing; words in which products are made */
+    enum share_ring product;
+    struct move_operand shares; /* or nothing; words in which products are made */
 };
 enum err move_known(struct party *p, const struct move_known *terms) MUST_CHECK;
 
@@ -183,13 +183,13 @@ enum err move_reveal(struct party *p, unsigned from, const struct planes *y,
  * n bits (RING_BITS), or n words (RING_64). Bits past n become zero.
  *   i -> i+1   x_i                                          1 word a server
  */
-enum err move_open(struct party *p, enum open_reason reason, enum ring ring, struct operand x,
-                   size_t n, uint64_t *out) MUST_CHECK;
+enum err move_open(struct party *p, enum party_reason reason, enum share_ring ring,
+                   struct move_operand x, size_t n, uint64_t *out) MUST_CHECK;
 /*
  * The products in GF(2^64) of two shared vectors and their opening in one round.
  *   i -> both   x_i (y_i + y_(i+1)) + x_(i+1) y_i + alpha_i     2 words a server
  */
-enum err move_open_products(struct party *p, enum open_reason reason, struct share64 x,
+enum err move_open_products(struct party *p, enum party_reason reason, struct share64 x,
                             struct share64 y, uint64_t *out) MUST_CHECK;
 
 #endif

@@ -93,9 +93,9 @@ static void keep_rows(const struct carrying *c, bool b, size_t first, size_t wor
 
 /* This server's role in a part: rows or sums of its words, block by block. */
 struct carries_role {
-    struct part part; /* words */
-    uint64_t *rows;   /* m: sent by j, received by the others */
-    uint64_t *sums;   /* sent by one of the others; at j: what comes from j+2, then from j+1 */
+    struct party_part part; /* words */
+    uint64_t *rows;         /* m: sent by j, received by the others */
+    uint64_t *sums; /* sent by one of the others; at j: what comes from j+2, then from j+1 */
 };
 
 static enum err make_rows(const struct carrying *c, const struct carries_role *j, uint64_t *room)
@@ -178,11 +178,11 @@ static enum err carries(const struct carrying *c, struct carries_role *j, struct
     TRY(make_sums(c, j2, false, room));
     const size_t nj = 8 * part_lanes(j->part), nj1 = 8 * part_lanes(j1->part),
                  nj2 = 8 * part_lanes(j2->part);
-    struct message rows = move_whole(j->rows, c->rows * nj), rows_j1, rows_j2;
+    struct move_message rows = move_whole(j->rows, c->rows * nj), rows_j1, rows_j2;
     rows_j1 = move_kept(j1->rows, c->rows * nj1);
     rows_j2 = move_kept(j2->rows, c->rows * nj2);
     rows.both = rows_j1.both = rows_j2.both = true;
-    const struct round round = {
+    const struct move_exchange round = {
         .send[NET_NEXT] = {rows, move_whole(j2->sums, c->sums * nj2)},
         .send[NET_PREV] = {rows, move_whole(j1->sums, c->sums * nj1)},
         .receive[NET_PREV] = {rows_j1, move_kept(j->sums, c->sums * nj)},
@@ -196,15 +196,15 @@ static enum err carries(const struct carrying *c, struct carries_role *j, struct
     return ERR_OK;
 }
 
-static struct part in_words(struct part lanes)
+static struct party_part in_words(struct party_part lanes)
 {
-    return (struct part){bits_words(lanes.begin), bits_words(lanes.end)};
+    return (struct party_part){bits_words(lanes.begin), bits_words(lanes.end)};
 }
 
 enum err move_carries(struct party *p, const struct move_carries *t)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    const struct parts parts = party_parts(p, t->g.n, 64);
+    const struct party_parts parts = party_parts(p, t->g.n, 64);
     struct carrying c = {p, t, bits_words(t->g.n), 1, 2 * t->digits - 1};
     struct carries_role j = {.part = in_words(parts.j)}, j1 = {.part = in_words(parts.j1)},
                         j2 = {.part = in_words(parts.j2)};

@@ -44,13 +44,13 @@ static enum err clear_lanes(struct party *p, const uint64_t *from, size_t n, uns
 
 /* --- open ------------------------------------------------------------------------------------- */
 
-enum err move_third_checked(struct party *p, struct operand x, size_t words, uint64_t *third)
+enum err move_third_checked(struct party *p, struct move_operand x, size_t words, uint64_t *third)
 {
     const size_t bytes = words * sizeof *third;
     struct checked_arrival in = {.words = third, .bytes = bytes};
     uint8_t digest[MOVE_DIGEST];
     TRY(move_digest(x.b, bytes, digest));
-    const struct round round = {
+    const struct move_exchange round = {
         .send = {[NET_NEXT] = {move_whole(x.a, bytes)},
                  [NET_PREV] = {move_whole(digest, sizeof digest)}},
         .receive = {[NET_PREV] = {move_kept(in.words, bytes)},
@@ -66,8 +66,8 @@ enum err move_opened(struct party *p, uint64_t *out, size_t words)
     return p->recorder->calls->opened(p, out, words * sizeof *out);
 }
 
-static enum err open_cleared(struct party *p, enum ring ring, struct operand x, size_t words,
-                             uint64_t *out)
+static enum err open_cleared(struct party *p, enum share_ring ring, struct move_operand x,
+                             size_t words, uint64_t *out)
 {
     uint64_t *third;
     TRY(scratch_array(p->scratch, &third, words));
@@ -79,15 +79,15 @@ static enum err open_cleared(struct party *p, enum ring ring, struct operand x, 
     return move_opened(p, out, words);
 }
 
-static enum err open_bits_cleared(struct party *p, struct operand x, size_t n, uint64_t *out)
+static enum err open_bits_cleared(struct party *p, struct move_operand x, size_t n, uint64_t *out)
 {
     uint64_t *a, *b;
     TRY(clear_lanes(p, x.a, n, 1, &a));
     TRY(clear_lanes(p, x.b, n, 1, &b));
-    return open_cleared(p, RING_BITS, (struct operand){a, b}, bits_words(n), out);
+    return open_cleared(p, RING_BITS, (struct move_operand){a, b}, bits_words(n), out);
 }
 
-enum err move_open_checked(struct party *p, enum ring ring, struct operand x, size_t n,
+enum err move_open_checked(struct party *p, enum share_ring ring, struct move_operand x, size_t n,
                            uint64_t *out)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
@@ -110,7 +110,7 @@ enum err move_reveal_checked(struct party *p, unsigned from, const struct planes
     struct checked_arrival in = {.bytes = bytes};
     uint8_t digest[MOVE_DIGEST];
     uint64_t *a, *b;
-    struct round round = {0};
+    struct move_exchange round = {0};
     TRY(p->recorder->calls->say(p, RECORD_REVEAL, from, y->n, y->width));
     TRY(clear_lanes(p, y->a, y->n, y->width, &a));
     TRY(clear_lanes(p, y->b, y->n, y->width, &b));

@@ -17,13 +17,13 @@ struct choosing {
     struct bits s;
     struct share64 v, out;
     const size_t *start;
-    struct operand t, product; /* under a check: shares of T and P, else nothing */
+    struct move_operand t, product; /* under a check: shares of T and P, else nothing */
 };
 
 /* This server's role in one part of the lanes, and the sums that have lanes there. */
 struct choose_role {
     const struct choosing *c;
-    struct part part;
+    struct party_part part;
     size_t first, count;
 };
 
@@ -35,14 +35,14 @@ static size_t sum_of(const struct choosing *c, size_t at, size_t lane)
     return at;
 }
 
-static void keep(struct operand to, bool b, size_t lane, const void *words, size_t n)
+static void keep(struct move_operand to, bool b, size_t lane, const void *words, size_t n)
 {
     uint64_t *at = b ? to.b : to.a;
     if (at != NULL)
         memcpy(at + lane, words, n * sizeof *at);
 }
 
-static struct choose_role role_of(const struct choosing *c, struct part part)
+static struct choose_role role_of(const struct choosing *c, struct party_part part)
 {
     struct choose_role r = {c, part, 0, 0};
     if (part.begin < part.end) {
@@ -244,7 +244,7 @@ static enum err take_n(void *self, size_t offset, const uint8_t *in, size_t n)
 /* --- the arrows ------------------------------------------------------------------------------- */
 
 /* Server j+1 of a part, or j+2, whose components are the other way round. */
-static struct other other_of(const struct choosing *c, struct part part, bool second)
+static struct other other_of(const struct choosing *c, struct party_part part, bool second)
 {
     const struct party *p = c->p;
     return (struct other){
@@ -262,13 +262,13 @@ static struct other other_of(const struct choosing *c, struct part part, bool se
 static enum err choose(const struct choosing *c)
 {
     struct party *p = c->p;
-    const struct parts parts = party_parts(p, c->s.n, 64);
+    const struct party_parts parts = party_parts(p, c->s.n, 64);
     const size_t nj = 8 * part_lanes(parts.j), nj1 = 8 * part_lanes(parts.j1),
                  nj2 = 8 * part_lanes(parts.j2);
     struct choose_knowing j = {.r = role_of(c, parts.j), .made = parts.j.begin};
     struct other j1 = other_of(c, parts.j1, false), j2 = other_of(c, parts.j2, true);
     struct choose_arrival from_j1 = {&j.r, c->out.b}, from_j2 = {&j.r, c->out.a};
-    const struct round round = {
+    const struct move_exchange round = {
         .send[NET_NEXT] = {{nj, send_m, NULL, &j, true},
                            {nj, send_n, NULL, &j, true},
                            {8 * j2.r.count, send_sums, NULL, &j2, false}},
@@ -300,7 +300,7 @@ static enum err choose_checked(struct choosing *c)
     struct party *p = c->p;
     const struct share64 sums = c->out;
     const size_t *start = c->start;
-    const struct parts parts = party_parts(p, c->s.n, 64);
+    const struct party_parts parts = party_parts(p, c->s.n, 64);
     const size_t cut[3] = {parts.j.begin, parts.j1.begin, parts.j2.begin};
     size_t *piece, *of, n = 0;
     TRY(scratch_array(p->scratch, &piece, sums.n + 4));

@@ -17,11 +17,12 @@
 struct inputting {
     struct party *p;
     struct planes u;
-    struct parts parts; /* in words */
+    struct party_parts parts; /* in words */
 };
 
 /* The stretch of one plane that begins at word `at` of the part's planes, taken end to end. */
-static uint64_t *stretch(uint64_t *planes, size_t n, struct part part, size_t at, size_t *words)
+static uint64_t *stretch(uint64_t *planes, size_t n, struct party_part part, size_t at,
+                         size_t *words)
 {
     size_t k = part_lanes(part), left = k - at % k;
     *words = left < *words ? left : *words;
@@ -54,7 +55,7 @@ static enum err input_take(void *self, size_t offset, const uint8_t *in, size_t 
     return ERR_OK;
 }
 
-static void zero_part(uint64_t *planes, const struct planes *u, struct part part)
+static void zero_part(uint64_t *planes, const struct planes *u, struct party_part part)
 {
     for (unsigned i = 0; i < u->width; i++)
         memset(planes + i * bits_words(u->n) + part.begin, 0, part_lanes(part) * sizeof *planes);
@@ -64,7 +65,7 @@ enum err move_input(struct party *p, struct planes u)
 {
     struct inputting c = {p, u, party_parts(p, bits_words(u.n), 1)};
     const size_t j2 = u.width * part_lanes(c.parts.j2);
-    const struct round round = {
+    const struct move_exchange round = {
         .send[NET_NEXT] = {{8 * u.width * part_lanes(c.parts.j), input_make, NULL, &c, false}},
         .receive[NET_PREV] = {{8 * u.width * part_lanes(c.parts.j1), NULL, input_take, &c, false}},
     };
@@ -97,7 +98,7 @@ struct known_knowing {
 struct known_role {
     const struct known_knowing *c;
     enum err (*step)(const struct known_role *r, size_t lane, size_t n);
-    struct part part;
+    struct party_part part;
     size_t made;   /* lane up to which that is done */
     uint8_t *sent; /* what goes to another as words of the product's ring */
 };
@@ -264,7 +265,7 @@ static enum err step_other(const struct known_role *r, size_t lane, size_t n,
 static enum err step_j1(const struct known_role *r, size_t lane, size_t n)
 {
     const struct known_knowing *c = r->c;
-    const struct operand out = c->terms->out;
+    const struct move_operand out = c->terms->out;
     TRY(step_other(r, lane, n, c->p->prg[0][PRG_MASK], c->p->prg[1][PRG_RANDOM], out.b, true));
     if (c->terms->added == NULL)
         return ERR_OK;
@@ -277,7 +278,7 @@ static enum err step_j1(const struct known_role *r, size_t lane, size_t n)
 static enum err step_j2(const struct known_role *r, size_t lane, size_t n)
 {
     const struct known_knowing *c = r->c;
-    const struct operand out = c->terms->out;
+    const struct move_operand out = c->terms->out;
     TRY(step_other(r, lane, n, c->p->prg[1][PRG_INPUT], c->p->prg[0][PRG_RANDOM], out.a, false));
     if (c->terms->added == NULL)
         return ERR_OK;
@@ -379,7 +380,7 @@ static enum err make_room(const struct known_knowing *c, struct known_role *role
 enum err move_known(struct party *p, const struct move_known *t)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    const struct parts parts = party_parts(p, t->n, 64);
+    const struct party_parts parts = party_parts(p, t->n, 64);
     const struct known_knowing c = {p, t, ring_size(t->ring),
                                     ring_size(t->added != NULL ? t->product : t->ring)};
     struct known_role j = {&c, step_j, .part = parts.j}, j1 = {&c, step_j1, .part = parts.j1},
@@ -388,7 +389,7 @@ enum err move_known(struct party *p, const struct move_known *t)
     struct known_arrival m_j1 = {&j1, t->out.b}, m_j2 = {&j2, t->out.a}, added = {&j1, t->out.a};
     const size_t nj = part_lanes(parts.j), nj1 = part_lanes(parts.j1), nj2 = part_lanes(parts.j2);
     const size_t more = t->added != NULL ? c.size : 0;
-    const struct round round = {
+    const struct move_exchange round = {
         .send[NET_NEXT] = {{nj * more, send_added, NULL, &j, false},
                            {nj * c.product, send_words, NULL, &j, true},
                            {nj2 * c.product, send_words, NULL, &j2, false}},

@@ -8,8 +8,8 @@
 /* What arrives is combined with the two components at hand. */
 struct open_joining {
     const struct kernel *kernel;
-    enum ring ring;
-    struct operand x;
+    enum share_ring ring;
+    struct move_operand x;
     uint8_t *out;
 };
 
@@ -30,8 +30,8 @@ enum err move_reveal(struct party *p, unsigned from, const struct planes *y, uin
 {
     const size_t bytes = y->width * bits_words(y->n) * sizeof *out;
     struct open_joining j = {p->kernel, RING_BITS, {y->a, y->b}, (uint8_t *)out};
-    const struct message in = {.bytes = bytes, .take = join, .self = &j};
-    struct round round = {0};
+    const struct move_message in = {.bytes = bytes, .take = join, .self = &j};
+    struct move_exchange round = {0};
     TRY(record_agree(p));
     if (party_proves(p))
         return move_reveal_checked(p, from, y, out);
@@ -46,7 +46,7 @@ enum err move_reveal(struct party *p, unsigned from, const struct planes *y, uin
 
 /* --- open ------------------------------------------------------------------------------------- */
 
-static enum err report(struct party *p, enum open_reason reason, size_t values)
+static enum err report(struct party *p, enum party_reason reason, size_t values)
 {
     if (p->audit != NULL)
         TRY(p->audit(p->audit_self, reason, values));
@@ -55,7 +55,7 @@ static enum err report(struct party *p, enum open_reason reason, size_t values)
     return ERR_OK;
 }
 
-static enum err open_round(struct party *p, const struct round *round, const void *out,
+static enum err open_round(struct party *p, const struct move_exchange *round, const void *out,
                            size_t bytes)
 {
     TRY(move_round(p, round));
@@ -63,13 +63,14 @@ static enum err open_round(struct party *p, const struct round *round, const voi
     return ERR_OK;
 }
 
-enum err move_open(struct party *p, enum open_reason reason, enum ring ring, struct operand x,
-                   size_t n, uint64_t *out)
+enum err move_open(struct party *p, enum party_reason reason, enum share_ring ring,
+                   struct move_operand x, size_t n, uint64_t *out)
 {
     const size_t words = ring == RING_BITS ? bits_words(n) : n, bytes = words * sizeof *out;
     struct open_joining j = {p->kernel, ring, x, (uint8_t *)out};
-    const struct round round = {.send[NET_NEXT] = {move_whole(x.a, bytes)},
-                                .receive[NET_PREV] = {{.bytes = bytes, .take = join, .self = &j}}};
+    const struct move_exchange round = {
+        .send[NET_NEXT] = {move_whole(x.a, bytes)},
+        .receive[NET_PREV] = {{.bytes = bytes, .take = join, .self = &j}}};
     TRY(record_prove(p));
     TRY(report(p, reason, n));
     if (party_proves(p))
@@ -101,11 +102,11 @@ static enum err open_products(struct party *p, struct share64 x, struct share64 
     const size_t bytes = x.n * sizeof *out;
     uint64_t *z, *y_ab;
     struct open_adding s = {k, out};
-    const struct message in = {.bytes = bytes, .take = add_summand, .self = &s};
+    const struct move_message in = {.bytes = bytes, .take = add_summand, .self = &s};
     TRY(scratch_array(p->scratch, &z, x.n));
     TRY(scratch_array(p->scratch, &y_ab, x.n));
-    const struct round round = {.send = {{move_whole(z, bytes)}, {move_whole(z, bytes)}},
-                                .receive = {{in}, {in}}};
+    const struct move_exchange round = {.send = {{move_whole(z, bytes)}, {move_whole(z, bytes)}},
+                                        .receive = {{in}, {in}}};
     TRY(prg_fill(p->prg[0][PRG_ZERO], z, bytes));
     TRY(prg_xor(p->prg[1][PRG_ZERO], z, bytes));
     k->xor_bits(y_ab, y.a, y.b, x.n);
@@ -116,7 +117,7 @@ static enum err open_products(struct party *p, struct share64 x, struct share64 
 }
 
 /* With a check: makes shares of the products, which travel with its flush, and then opens them. */
-static enum err open_checked_products(struct party *p, enum open_reason reason, struct share64 x,
+static enum err open_checked_products(struct party *p, enum party_reason reason, struct share64 x,
                                       struct share64 y, uint64_t *out)
 {
     struct record_ride ride = {.x = x, .y = y};
@@ -126,7 +127,7 @@ static enum err open_checked_products(struct party *p, enum open_reason reason, 
     return move_open_checked(p, RING_BITS, OPERAND(ride.z), 64 * x.n, out);
 }
 
-enum err move_open_products(struct party *p, enum open_reason reason, struct share64 x,
+enum err move_open_products(struct party *p, enum party_reason reason, struct share64 x,
                             struct share64 y, uint64_t *out)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);

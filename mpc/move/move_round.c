@@ -12,7 +12,7 @@
 /* What goes to one neighbour and comes from the other. */
 struct current {
     struct party *p;
-    const struct round *round;
+    const struct move_exchange *round;
     enum net_peer to, from;
 };
 
@@ -20,7 +20,7 @@ struct current {
  * The message that holds *offset of all, taken end to end. *offset is then within it, and *n at
  * most what is left of it.
  */
-static size_t message_at(const struct message *all, size_t *offset, size_t *n)
+static size_t message_at(const struct move_message *all, size_t *offset, size_t *n)
 {
     size_t m = 0;
     for (; *offset >= all[m].bytes; m++)
@@ -32,7 +32,7 @@ static size_t message_at(const struct message *all, size_t *offset, size_t *n)
 static enum err produce(void *self, size_t offset, uint8_t *out, size_t n)
 {
     const struct current *c = self;
-    const struct message *all = c->round->send[c->to];
+    const struct move_message *all = c->round->send[c->to];
     const struct party_tamper *tamper = c->p->tamper;
     for (size_t end = offset + n, k; offset < end; offset += k, out += k) {
         size_t at = offset, m = message_at(all, &at, (k = end - offset, &k));
@@ -49,7 +49,7 @@ static enum err produce(void *self, size_t offset, uint8_t *out, size_t n)
 static enum err consume(void *self, size_t offset, const uint8_t *in, size_t n)
 {
     const struct current *c = self;
-    const struct message *all = c->round->receive[c->from];
+    const struct move_message *all = c->round->receive[c->from];
     const struct party_watch *watch = c->p->watch;
     if (watch != NULL)
         watch->secret(watch->self, in, n);
@@ -63,7 +63,7 @@ static enum err consume(void *self, size_t offset, const uint8_t *in, size_t n)
     return ERR_OK;
 }
 
-static size_t total(const struct message *all)
+static size_t total(const struct move_message *all)
 {
     size_t bytes = 0;
     for (unsigned m = 0; m < MOVE_MESSAGES; m++)
@@ -71,7 +71,7 @@ static size_t total(const struct message *all)
     return bytes;
 }
 
-static bool went_to_both(const struct message *all)
+static bool went_to_both(const struct move_message *all)
 {
     bool both = false;
     for (unsigned m = 0; m < MOVE_MESSAGES; m++)
@@ -79,7 +79,7 @@ static bool went_to_both(const struct message *all)
     return both;
 }
 
-enum err move_round(struct party *p, const struct round *round)
+enum err move_round(struct party *p, const struct move_exchange *round)
 {
     struct current current[2];
     struct net_flow flows[2];
@@ -117,12 +117,13 @@ static enum err copy_in(void *self, size_t offset, const uint8_t *in, size_t n)
     return ERR_OK;
 }
 
-struct message move_whole(const void *words, size_t bytes)
+struct move_message move_whole(const void *words, size_t bytes)
 {
-    return (struct message){.bytes = bytes, .make = copy_out, .self = (void *)(uintptr_t)words};
+    return (struct move_message){
+        .bytes = bytes, .make = copy_out, .self = (void *)(uintptr_t)words};
 }
 
-struct message move_kept(void *words, size_t bytes)
+struct move_message move_kept(void *words, size_t bytes)
 {
-    return (struct message){.bytes = bytes, .take = copy_in, .self = words};
+    return (struct move_message){.bytes = bytes, .take = copy_in, .self = words};
 }

@@ -195,7 +195,7 @@ static bool are_apart(const struct move_sums *sums)
 }
 
 /* All of z is made before any output is written. */
-static enum err send_whole(struct move_summing *s, size_t bytes, const struct round *round)
+static enum err send_whole(struct move_summing *s, size_t bytes, const struct move_exchange *round)
 {
     uint8_t *z;
     TRY(scratch_array(s->p->scratch, &z, bytes));
@@ -213,7 +213,7 @@ enum err move_sums(struct party *p, const struct move_sums *sums)
     size_t bytes = 0;
     for (size_t k = 0; k < sums->count; k++)
         bytes += sums->terms[sums->products * k].words * s.size;
-    const struct round round = {
+    const struct move_exchange round = {
         .send[NET_PREV] = {{bytes, sums_make, NULL, &s, false}},
         .receive[NET_NEXT] = {{bytes, NULL, sums_take, &s, false}},
     };
@@ -247,8 +247,8 @@ void move_part_matrix(const struct party *p, uint16_t *z, const uint16_t *x, con
     p->kernel->matrix16(z, p->index == 2 ? UINT16_MAX - 1 : 1, x, y, rows, columns, n);
 }
 
-enum err move_settle(struct party *p, enum ring ring, struct operand out, void *z, size_t n,
-                     const struct record_sums *of)
+enum err move_settle(struct party *p, enum share_ring ring, struct move_operand out, void *z,
+                     size_t n, const struct record_sums *of)
 {
     const struct move_term term = {.out = out, .c = {.a = z}, .words = n};
     if (party_proves(p) && of == NULL)

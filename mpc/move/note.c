@@ -24,16 +24,16 @@ struct right {
 
 /* --- vectors ---------------------------------------------------------------------------------- */
 
-enum err note_room(struct party *p, struct operand *x, enum ring ring, size_t n)
+enum err note_room(struct party *p, struct move_operand *x, enum share_ring ring, size_t n)
 {
     TRY(scratch_take(p->scratch, &x->a, n, ring_size(ring)));
     return scratch_take(p->scratch, &x->b, n, ring_size(ring));
 }
 
-static struct operand at_lane(enum ring ring, struct operand x, size_t lane)
+static struct move_operand at_lane(enum share_ring ring, struct move_operand x, size_t lane)
 {
-    return (struct operand){(uint8_t *)x.a + lane * ring_size(ring),
-                            (uint8_t *)x.b + lane * ring_size(ring)};
+    return (struct move_operand){(uint8_t *)x.a + lane * ring_size(ring),
+                                 (uint8_t *)x.b + lane * ring_size(ring)};
 }
 
 /* --- stretches of lanes ----------------------------------------------------------------------- */
@@ -43,20 +43,20 @@ struct note_stretch {
     struct party *p;
     unsigned role;
     size_t lane, n;
-    enum ring ring;
-    struct operand z; /* the relation's right side */
+    enum share_ring ring;
+    struct move_operand z; /* the relation's right side */
 };
 
 /* Calls `note` for all lanes, part 0 first, so that the three servers note the same. */
-static enum err each_stretch(struct party *p, enum ring ring, size_t n,
+static enum err each_stretch(struct party *p, enum share_ring ring, size_t n,
                              enum err (*note)(const struct note_stretch *s, const void *self),
                              const void *self)
 {
-    const struct parts parts = party_parts(p, n, 64);
-    const struct part of_role[3] = {parts.j, parts.j1, parts.j2};
+    const struct party_parts parts = party_parts(p, n, 64);
+    const struct party_part of_role[3] = {parts.j, parts.j1, parts.j2};
     struct note_stretch s = {.p = p, .ring = ring};
     for (unsigned j = 0; j < 3; j++) {
-        const struct part *part = &of_role[s.role = (p->index + 3 - j) % 3];
+        const struct party_part *part = &of_role[s.role = (p->index + 3 - j) % 3];
         for (s.lane = part->begin; s.lane < part->end; s.lane += s.n) {
             const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
             s.n = part->end - s.lane < STEP ? part->end - s.lane : STEP;
@@ -68,22 +68,24 @@ static enum err each_stretch(struct party *p, enum ring ring, size_t n,
 }
 
 /* Bits of a stretch, as they are shared; and what this server holds of component j + k alone. */
-static struct operand bits_here(const struct note_stretch *s, struct bits x)
+static struct move_operand bits_here(const struct note_stretch *s, struct bits x)
 {
-    return (struct operand){x.a + s->lane / 64, x.b + s->lane / 64};
+    return (struct move_operand){x.a + s->lane / 64, x.b + s->lane / 64};
 }
 
-static struct operand carried(const struct note_stretch *s, struct bits x, unsigned k)
+static struct move_operand carried(const struct note_stretch *s, struct bits x, unsigned k)
 {
-    const struct operand all = bits_here(s, x);
-    return (struct operand){s->role == k ? all.a : NULL, (s->role + 1) % 3 == k ? all.b : NULL};
+    const struct move_operand all = bits_here(s, x);
+    return (struct move_operand){s->role == k ? all.a : NULL,
+                                 (s->role + 1) % 3 == k ? all.b : NULL};
 }
 
 /* The same, without component j + k. */
-static struct operand all_but(const struct note_stretch *s, struct bits x, unsigned k)
+static struct move_operand all_but(const struct note_stretch *s, struct bits x, unsigned k)
 {
-    const struct operand all = bits_here(s, x);
-    return (struct operand){s->role == k ? NULL : all.a, (s->role + 1) % 3 == k ? NULL : all.b};
+    const struct move_operand all = bits_here(s, x);
+    return (struct move_operand){s->role == k ? NULL : all.a,
+                                 (s->role + 1) % 3 == k ? NULL : all.b};
 }
 
 /* c 2^shift times the bits x_j and x_(j+1) */
@@ -95,8 +97,9 @@ static struct record_product of_bits(const struct note_stretch *s, struct bits x
 }
 
 /* c 2^shift times the bit x_(j+2) and a number */
-static struct record_product of_choice(const struct note_stretch *s, struct bits x, enum ring ring,
-                                       struct operand y, int64_t c, unsigned shift)
+static struct record_product of_choice(const struct note_stretch *s, struct bits x,
+                                       enum share_ring ring, struct move_operand y, int64_t c,
+                                       unsigned shift)
 {
     return (struct record_product){
         carried(s, x, 2), at_lane(ring, y, s->lane), c, RECORD_CHOICE, shift, ring};
@@ -113,13 +116,13 @@ static enum err end(const struct note_stretch *s, const struct record_product *p
 
 struct bit {
     struct bits x;
-    struct operand t, out;
+    struct move_operand t, out;
 };
 
 static enum err note_t(const struct note_stretch *s, const void *self)
 {
     const struct bit *b = self;
-    const struct operand t = at_lane(s->ring, b->t, s->lane), x = all_but(s, b->x, 2);
+    const struct move_operand t = at_lane(s->ring, b->t, s->lane), x = all_but(s, b->x, 2);
     const struct record_product product = of_bits(s, b->x, 2, 0);
     words_add_bits(s->ring, s->z.a, NULL, x.a, t.a, s->n);
     words_add_bits(s->ring, s->z.b, NULL, x.b, t.b, s->n);
@@ -129,21 +132,21 @@ static enum err note_t(const struct note_stretch *s, const void *self)
 static enum err note_out(const struct note_stretch *s, const void *self)
 {
     const struct bit *b = self;
-    const struct operand t = at_lane(s->ring, b->t, s->lane), u = carried(s, b->x, 2);
-    const struct operand out = at_lane(s->ring, b->out, s->lane);
+    const struct move_operand t = at_lane(s->ring, b->t, s->lane), u = carried(s, b->x, 2);
+    const struct move_operand out = at_lane(s->ring, b->out, s->lane);
     const struct record_product product = of_choice(s, b->x, s->ring, b->t, 2, 0);
     words_add_bits(s->ring, s->z.a, t.a, u.a, out.a, s->n);
     words_add_bits(s->ring, s->z.b, t.b, u.b, out.b, s->n);
     return end(s, &product, 1);
 }
 
-enum err note_known(struct party *p, enum ring ring, struct bits x, struct operand t)
+enum err note_known(struct party *p, enum share_ring ring, struct bits x, struct move_operand t)
 {
     return each_stretch(p, ring, x.n, note_t, &(struct bit){x, t, {NULL, NULL}});
 }
 
-enum err note_bit(struct party *p, enum ring ring, struct bits x, struct operand t,
-                  struct operand out)
+enum err note_bit(struct party *p, enum share_ring ring, struct bits x, struct move_operand t,
+                  struct move_operand out)
 {
     TRY(note_known(p, ring, x, t));
     return each_stretch(p, ring, x.n, note_out, &(struct bit){x, t, out});
@@ -166,10 +169,11 @@ static void right_of(const struct note_stretch *s, const struct note_truncation 
 static enum err note_sum(const struct note_stretch *s, const void *self)
 {
     const struct note_truncation *v = self;
-    const struct operand out = at_lane(s->ring, v->out, s->lane), w = carried(s, v->top, 2);
-    const struct operand shifted = at_lane(s->ring, v->shifted, s->lane);
-    const struct operand t = at_lane(v->product, v->t, s->lane);
-    const struct operand carry_s = bits_here(s, v->carry_s), carry_k = bits_here(s, v->carry_k);
+    const struct move_operand out = at_lane(s->ring, v->out, s->lane), w = carried(s, v->top, 2);
+    const struct move_operand shifted = at_lane(s->ring, v->shifted, s->lane);
+    const struct move_operand t = at_lane(v->product, v->t, s->lane);
+    const struct move_operand carry_s = bits_here(s, v->carry_s),
+                              carry_k = bits_here(s, v->carry_k);
     right_of(s, v, s->z.a, &(struct right){out.a, shifted.a, t.a, carry_s.a, carry_k.a, w.a});
     right_of(s, v, s->z.b, &(struct right){out.b, shifted.b, t.b, carry_s.b, carry_k.b, w.b});
     const struct record_product products[] = {
@@ -187,17 +191,17 @@ enum err note_truncated(struct party *p, const struct note_truncation *terms)
 
 /* --- sums of numbers that bits choose --------------------------------------------------------- */
 
-static struct operand view64(struct share64 x, size_t lane)
+static struct move_operand view64(struct share64 x, size_t lane)
 {
-    return (struct operand){x.a + lane, x.b + lane};
+    return (struct move_operand){x.a + lane, x.b + lane};
 }
 
 /* V is carried by components j and j+1. */
 static enum err note_product(const struct note_stretch *s, const void *self)
 {
     const struct note_choice *c = self;
-    const struct operand t = at_lane(RING_64, c->t, s->lane), v = view64(c->v, s->lane);
-    struct operand sum = v;
+    const struct move_operand t = at_lane(RING_64, c->t, s->lane), v = view64(c->v, s->lane);
+    struct move_operand sum = v;
     if (s->role == 1)
         sum.b = NULL;
     if (s->role == 2)
@@ -211,8 +215,8 @@ static enum err note_product(const struct note_stretch *s, const void *self)
 struct choices {
     const struct note_choice *c;
     unsigned role;
-    struct part part;
-    struct operand u, w, rest; /* rest: V - 2 P */
+    struct party_part part;
+    struct move_operand u, w, rest; /* rest: V - 2 P */
     size_t first, count;
 };
 
@@ -248,7 +252,7 @@ static enum err note_sums(struct party *p, struct choices *s)
     const size_t n = s->part.end - s->part.begin;
     const unsigned ka = s->role, kb = (s->role + 1) % 3;
     size_t *start;
-    struct operand z;
+    struct move_operand z;
     TRY(scratch_array(p->scratch, &start, s->count + 1));
     TRY(note_room(p, &s->u, RING_64, n));
     TRY(note_room(p, &s->w, RING_64, n));
@@ -260,7 +264,7 @@ static enum err note_sums(struct party *p, struct choices *s)
     fill_component(s, kb, c->s.b, c->v.b, c->product.b, s->u.b, s->w.b, s->rest.b);
     right_side(s, ka, z.a, c->out.a, c->product.a, s->u.a, c->v.a);
     right_side(s, kb, z.b, c->out.b, c->product.b, s->u.b, c->v.b);
-    const struct operand t = at_lane(RING_64, c->t, s->part.begin);
+    const struct move_operand t = at_lane(RING_64, c->t, s->part.begin);
     const struct record_product products[] = {
         {{ka == 2 ? s->u.a : NULL, kb == 2 ? s->u.b : NULL}, s->rest, .c = 1},
         {{ka == 2 ? s->w.a : NULL, kb == 2 ? s->w.b : NULL}, t, .c = 1},
@@ -272,8 +276,8 @@ static enum err note_sums(struct party *p, struct choices *s)
 
 enum err note_choice(struct party *p, const struct note_choice *terms)
 {
-    const struct parts parts = party_parts(p, terms->s.n, 64);
-    const struct part of_role[3] = {parts.j, parts.j1, parts.j2};
+    const struct party_parts parts = party_parts(p, terms->s.n, 64);
+    const struct party_part of_role[3] = {parts.j, parts.j1, parts.j2};
     size_t sum = 0;
     TRY(note_known(p, RING_64, terms->s, terms->t));
     TRY(each_stretch(p, RING_64, terms->s.n, note_product, terms));

@@ -12,15 +12,17 @@
 #include "mpc/move/move.h"
 
 /* Room in scratch for shares of n words. */
-enum err note_room(struct party *p, struct operand *x, enum ring ring, size_t n) MUST_CHECK;
+enum err note_room(struct party *p, struct move_operand *x, enum share_ring ring,
+                   size_t n) MUST_CHECK;
 
 /*
  * T is the XOR of the bits x_j and x_(j+1), as a number:      2 x_j x_(j+1) = x_j + x_(j+1) - T
  * and out that of T and u = x_(j+2):                          2 u T = T + u - out
  */
-enum err note_known(struct party *p, enum ring ring, struct bits x, struct operand t) MUST_CHECK;
-enum err note_bit(struct party *p, enum ring ring, struct bits x, struct operand t,
-                  struct operand out) MUST_CHECK;
+enum err note_known(struct party *p, enum share_ring ring, struct bits x,
+                    struct move_operand t) MUST_CHECK;
+enum err note_bit(struct party *p, enum share_ring ring, struct bits x, struct move_operand t,
+                  struct move_operand out) MUST_CHECK;
 
 /*
  * What a truncation by s of words of k bits gives (mpc/circuits/truncate.h), in words of `ring`:
@@ -37,11 +39,11 @@ enum err note_bit(struct party *p, enum ring ring, struct bits x, struct operand
  * `product`, of at least as many bits.
  */
 struct note_truncation {
-    enum ring ring, product;
+    enum share_ring ring, product;
     size_t n;
     unsigned shift, lift; /* s, k - s */
     struct bits carry_s, carry_k, top;
-    struct operand shifted, t, out; /* shifted: v_i >> s of each component */
+    struct move_operand shifted, t, out; /* shifted: v_i >> s of each component */
 };
 enum err note_truncated(struct party *p, const struct note_truncation *terms) MUST_CHECK;
 
@@ -58,7 +60,7 @@ struct note_choice {
     struct bits s;
     struct share64 v, out;
     const size_t *start;
-    struct operand t, product;
+    struct move_operand t, product;
 };
 enum err note_choice(struct party *p, const struct note_choice *terms) MUST_CHECK;
 

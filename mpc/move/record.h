@@ -33,11 +33,11 @@ enum record_form {
  * words of 64, from bit 0 of the first on; they cost little to note and to prove.
  */
 struct record_product {
-    struct operand x, y;
+    struct move_operand x, y;
     int64_t c;
     enum record_form form;
     unsigned shift;
-    enum ring narrow; /* of the words that bits choose */
+    enum share_ring narrow; /* of the words that bits choose */
 };
 
 /*
@@ -77,7 +77,7 @@ enum record_step {
 };
 
 /* ERR_CHEAT: one of the others sent what does not fit; it is logged, and the session has ended. */
-struct recorder_calls {
+struct record_calls {
     /*
      * move_sums(): before anything is made; words of bits, as they are made from byte `at` of a
      * term on, and as they come, each in order; and when outputs are complete.
@@ -88,8 +88,8 @@ struct recorder_calls {
     void (*came)(struct party *p, const struct move_term *term, const uint64_t *z, size_t words);
     enum err (*end)(struct party *p, const struct move_sums *sums) MUST_CHECK;
     enum err (*bits)(struct party *p, const struct move_term *terms, unsigned products) MUST_CHECK;
-    enum err (*numbers)(struct party *p, enum ring ring, const struct record_sums *of,
-                        struct operand z, size_t n) MUST_CHECK;
+    enum err (*numbers)(struct party *p, enum share_ring ring, const struct record_sums *of,
+                        struct move_operand z, size_t n) MUST_CHECK;
     enum err (*say)(const struct party *p, enum record_step step, uint64_t a, uint64_t b,
                     uint64_t c) MUST_CHECK;
     enum err (*opened)(const struct party *p, const void *words, size_t bytes) MUST_CHECK;
@@ -132,9 +132,9 @@ MUST_CHECK static inline enum err record_bits(struct party *p, const struct move
     return RECORD(p, ERR_OK, bits(p, terms, products));
 }
 
-MUST_CHECK static inline enum err record_numbers(struct party *p, enum ring ring,
-                                                 const struct record_sums *of, struct operand z,
-                                                 size_t n)
+MUST_CHECK static inline enum err record_numbers(struct party *p, enum share_ring ring,
+                                                 const struct record_sums *of,
+                                                 struct move_operand z, size_t n)
 {
     return RECORD(p, ERR_OK, numbers(p, ring, of, z, n));
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-const char *open_reason_name(enum open_reason reason)
+const char *party_reason_name(enum party_reason reason)
 {
     static const char *const names[OPEN_REASONS] = {
         [OPEN_SELECTED_INDEX] = "SELECTED_INDEX",
@@ -132,10 +132,10 @@ static size_t start_of(size_t n, size_t unit, unsigned j)
     return at < n ? at : n;
 }
 
-struct parts party_parts(const struct party *p, size_t n, size_t unit)
+struct party_parts party_parts(const struct party *p, size_t n, size_t unit)
 {
-    struct part part[3];
+    struct party_part part[3];
     for (unsigned j = 0; j < 3; j++)
-        part[j] = (struct part){start_of(n, unit, j), start_of(n, unit, j + 1)};
-    return (struct parts){part[p->index], part[(p->index + 2) % 3], part[(p->index + 1) % 3]};
+        part[j] = (struct party_part){start_of(n, unit, j), start_of(n, unit, j + 1)};
+    return (struct party_parts){part[p->index], part[(p->index + 2) % 3], part[(p->index + 1) % 3]};
 }

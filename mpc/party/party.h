@@ -19,7 +19,7 @@
 #include "netio/net.h"
 
 /* Why a value is opened. Only the first four carry data-dependent values that are not masked. */
-enum open_reason {
+enum party_reason {
     OPEN_SELECTED_INDEX,
     OPEN_NOISY_MARGINAL,
     OPEN_NOISY_FORM,
@@ -29,10 +29,10 @@ enum open_reason {
     OPEN_MASKED,
     OPEN_REASONS
 };
-const char *open_reason_name(enum open_reason reason);
+const char *party_reason_name(enum party_reason reason);
 
 /* Separate streams of each key, so that no two uses can meet. */
-enum prg_purpose {
+enum party_purpose {
     PRG_ZERO,
     PRG_RANDOM,
     PRG_INPUT,
@@ -70,10 +70,10 @@ struct party_tamper {
 };
 
 /* Who is told what moves do: mpc/move/record.h has the calls. It is freed with its party. */
-struct recorder {
-    const struct recorder_calls *calls;
+struct party_recorder {
+    const struct record_calls *calls;
     size_t log; /* bytes that may be noted before they are proved */
-    void (*free)(struct recorder *recorder);
+    void (*free)(struct party_recorder *recorder);
 };
 
 struct crew;
@@ -86,14 +86,14 @@ struct party {
     struct log *log;
     const struct kernel *kernel; /* kernel_best() */
     struct scratch *scratch;
-    struct recorder *recorder;         /* NULL: servers are trusted to follow the protocol */
+    struct party_recorder *recorder;   /* NULL: servers are trusted to follow the protocol */
     const struct party_watch *watch;   /* NULL except in tests */
     const struct party_tamper *tamper; /* NULL except in tests */
     struct {
         uint64_t calls, values;
     } opened[OPEN_REASONS];
     /* Called before each opening, if set; an error stops it. */
-    enum err (*audit)(void *self, enum open_reason reason, size_t values);
+    enum err (*audit)(void *self, enum party_reason reason, size_t values);
     void *audit_self;
     /* Called after each tile of a long computation, if set: how much is done. Sizes are public. */
     void (*progress)(void *self, uint64_t done, uint64_t all);
@@ -141,16 +141,16 @@ enum err party_share128(struct party *p, struct share128 *x, size_t n) MUST_CHEC
  * that all three send the same. These are [begin, end) of the parts in which this server is j, j+1
  * and j+2; each but the last of all begins and ends at a multiple of `unit`.
  */
-struct part {
+struct party_part {
     size_t begin, end;
 };
-static inline size_t part_lanes(struct part part)
+static inline size_t part_lanes(struct party_part part)
 {
     return part.end - part.begin;
 }
-struct parts {
-    struct part j, j1, j2;
+struct party_parts {
+    struct party_part j, j1, j2;
 };
-struct parts party_parts(const struct party *p, size_t n, size_t unit);
+struct party_parts party_parts(const struct party *p, size_t n, size_t unit);
 
 #endif

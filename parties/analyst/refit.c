@@ -68,7 +68,7 @@ static enum err add_known_zeros(struct refit *f)
     for (size_t i = 0; i < f->known.count; i++) {
         const struct measurement *m = &f->known.margin[i];
         const uint64_t cells = clique_cells(&m->clique, s->domain);
-        struct zeros z = {.clique = m->clique};
+        struct workload_zeros z = {.clique = m->clique};
         uint32_t *cell;
         TRY(memory_new(&cell, cells));
         z.cell = cell;

@@ -148,9 +148,9 @@ enum err remote_begin(struct remote *r)
     return run_state_begun(r->state) ? ERR_OK : begin(r);
 }
 
-static struct phrase name_of(const struct ask *ask)
+static struct words_text name_of(const struct ask *ask)
 {
-    struct phrase name = {"the look"};
+    struct words_text name = {"the look"};
     if (ask->kind != ASK_LOOK)
         snprintf(name.text, sizeof name.text, "round %u", ask->round);
     return name;
@@ -242,7 +242,7 @@ static enum err ask_aloud(struct remote *r, struct replies *kept, const struct a
 /* --- the backend ------------------------------------------------------------------------------ */
 
 static enum err read_answer(const struct study *study, const struct ask *a,
-                            const struct bytes *answer, struct told *told)
+                            const struct bytes *answer, struct ask_told *told)
 {
     struct reader in = reader_of(answer->data, answer->size);
     const uint64_t selected = a->kind == ASK_SELECT ? reader_u64(&in) : 0;
@@ -259,7 +259,7 @@ static enum err read_answer(const struct study *study, const struct ask *a,
 
 /* Asks, and keeps an answer that fits. */
 static enum err ask_and_read(struct remote *r, struct replies *kept, const struct ask *a,
-                             struct told *told)
+                             struct ask_told *told)
 {
     struct bytes answer CLEAN(bytes_clear) = {0};
     enum err e;
@@ -274,7 +274,7 @@ static enum err ask_and_read(struct remote *r, struct replies *kept, const struc
     return kept != NULL ? replies_keep(kept, a, &answer, told->lost) : ERR_OK;
 }
 
-static enum err answer(void *self, const struct ask *a, struct told *told)
+static enum err answer(void *self, const struct ask *a, struct ask_told *told)
 {
     struct remote *r = self;
     return ask_and_read(r, r->replies, a, told);
@@ -296,7 +296,7 @@ enum err remote_look(struct remote *r, const char *path, int64_t *value)
 {
     const struct ask a = {.kind = ASK_LOOK, .multiplier = r->look.multiplier};
     struct replies *kept CLEAN(replies_free) = NULL;
-    struct told told CLEAN(told_clear) = {0};
+    struct ask_told told CLEAN(told_clear) = {0};
     TRY(replies_open(&kept, path, r->study, run_state_run(r->state), r->log));
     TRY(ask_and_read(r, kept, &a, &told));
     *value = told.value[0];

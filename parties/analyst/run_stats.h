@@ -22,7 +22,7 @@ struct run_stats {
     /* of this command */
     const struct net_counters (*server)[NET_PHASES]; /* of STUDY_SERVERS */
     double mpc_s, total_s;
-    struct traffic analyst;
+    struct dials_traffic analyst;
     double rho;
 };
 

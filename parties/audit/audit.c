@@ -207,8 +207,8 @@ enum err audit_has_opened(struct audit *a, const uint8_t run[AUDIT_RUN_SIZE], ui
         const struct audit_opening *o = &f->entry[k].opening;
         *opened = *opened || (f->entry[k].kind == AUDIT_OPEN && o->round == round &&
                               memcmp(o->run, run, sizeof o->run) == 0 &&
-                              strcmp(o->reason, open_reason_name(OPEN_REJECT_BIT)) != 0 &&
-                              strcmp(o->reason, open_reason_name(OPEN_SORTED)) != 0);
+                              strcmp(o->reason, party_reason_name(OPEN_REJECT_BIT)) != 0 &&
+                              strcmp(o->reason, party_reason_name(OPEN_SORTED)) != 0);
     }
     return ERR_OK;
 }

@@ -37,14 +37,14 @@ void audit_signed_words(const uint8_t terms[32], unsigned server, const struct a
  * Walks over words with single spaces between them; with `out` it writes them instead. A function
  * for a kind of line names its words once, for both: what is written is what is read.
  */
-struct words {
+struct audit_words {
     struct bytes *out;
     char *next;
     bool failed;
     char none[1]; /* the word after the last one */
 };
 
-static char *word(struct words *w)
+static char *word(struct audit_words *w)
 {
     char *begin = w->next, *end;
     if (w->failed || begin == NULL || *begin == '\0') {
@@ -59,7 +59,7 @@ static char *word(struct words *w)
     return begin;
 }
 
-static void expect(struct words *w, const char *text)
+static void expect(struct audit_words *w, const char *text)
 {
     if (w->out != NULL)
         text_put(w->out, " %s ", text);
@@ -67,7 +67,7 @@ static void expect(struct words *w, const char *text)
         w->failed = true;
 }
 
-static uint64_t number(struct words *w, const char *name, uint64_t v, uint64_t most)
+static uint64_t number(struct audit_words *w, const char *name, uint64_t v, uint64_t most)
 {
     char *text, *end = NULL;
     expect(w, name);
@@ -83,7 +83,7 @@ static uint64_t number(struct words *w, const char *name, uint64_t v, uint64_t m
     return v;
 }
 
-static double real(struct words *w, const char *name, double v)
+static double real(struct audit_words *w, const char *name, double v)
 {
     char *text, *end = NULL;
     expect(w, name);
@@ -98,7 +98,7 @@ static double real(struct words *w, const char *name, double v)
     return v;
 }
 
-static void hex(struct words *w, const char *name, uint8_t *p, size_t n)
+static void hex(struct audit_words *w, const char *name, uint8_t *p, size_t n)
 {
     expect(w, name);
     if (w->out != NULL)
@@ -107,7 +107,7 @@ static void hex(struct words *w, const char *name, uint8_t *p, size_t n)
         w->failed = true;
 }
 
-static void copy(struct words *w, const char *text, char *to, size_t size)
+static void copy(struct audit_words *w, const char *text, char *to, size_t size)
 {
     if (strlen(text) >= size)
         w->failed = true;
@@ -115,7 +115,7 @@ static void copy(struct words *w, const char *text, char *to, size_t size)
         memcpy(to, text, strlen(text) + 1);
 }
 
-static void text(struct words *w, const char *name, char *p, size_t size)
+static void text(struct audit_words *w, const char *name, char *p, size_t size)
 {
     expect(w, name);
     if (w->out != NULL)
@@ -124,19 +124,19 @@ static void text(struct words *w, const char *name, char *p, size_t size)
         copy(w, word(w), p, size);
 }
 
-static unsigned server_of(struct words *w, unsigned server)
+static unsigned server_of(struct audit_words *w, unsigned server)
 {
     return (unsigned)(number(w, "server", server, STUDY_SERVERS - 1) % STUDY_SERVERS);
 }
 
-static uint32_t round_of(struct words *w, uint32_t round)
+static uint32_t round_of(struct audit_words *w, uint32_t round)
 {
     return (uint32_t)number(w, "round", round, UINT32_MAX);
 }
 
 /* --- kinds ------------------------------------------------------------------------------------ */
 
-static void read_first(struct audit_file *f, struct words *w)
+static void read_first(struct audit_file *f, struct audit_words *w)
 {
     expect(w, AUDIT_LABEL);
     expect(w, "study");
@@ -160,7 +160,7 @@ static void read_first(struct audit_file *f, struct words *w)
     expect(w, study_security_word(f->security));
 }
 
-static void opening(struct audit_entry *entry, struct words *w)
+static void opening(struct audit_entry *entry, struct audit_words *w)
 {
     struct audit_opening *o = &entry->opening;
     hex(w, "run", o->run, sizeof o->run);
@@ -180,7 +180,7 @@ static void opening(struct audit_entry *entry, struct words *w)
         o->what = entry->what = memory_string(o->what);
 }
 
-static void caught(struct audit_caught *c, struct words *w)
+static void caught(struct audit_caught *c, struct audit_words *w)
 {
     hex(w, "run", c->run, sizeof c->run);
     c->round = round_of(w, c->round);
@@ -188,7 +188,7 @@ static void caught(struct audit_caught *c, struct words *w)
     c->check = number(w, "check", c->check, UINT64_MAX);
 }
 
-static void lost(struct audit_lost *l, struct words *w)
+static void lost(struct audit_lost *l, struct audit_words *w)
 {
     hex(w, "run", l->run, sizeof l->run);
     l->round = round_of(w, l->round);
@@ -197,7 +197,7 @@ static void lost(struct audit_lost *l, struct words *w)
 }
 
 /* The words of any line but the first, after its kind. */
-static void line_of(struct audit_entry *e, struct words *w)
+static void line_of(struct audit_entry *e, struct audit_words *w)
 {
     switch (e->kind) {
     case AUDIT_OPEN:
@@ -248,12 +248,12 @@ void audit_entry_put(struct bytes *line, const struct audit_entry *entry)
 {
     struct audit_entry e = *entry;
     bytes_put_text(line, kinds[e.kind]);
-    line_of(&e, &(struct words){.out = line});
+    line_of(&e, &(struct audit_words){.out = line});
 }
 
 static enum err read_words(struct audit_file *f, struct audit_entry *entry, char *line)
 {
-    struct words w = {.next = line};
+    struct audit_words w = {.next = line};
     char *kind, *end = NULL, *count = word(&w);
     unsigned k = 0;
     if (strtoull(count, &end, 10) != f->entries || *end != '\0')

@@ -149,7 +149,7 @@ static enum err take_key(struct admit *a, const struct line_reader *in, const ch
     struct asker *asker;
     const enum err e = public_identity_parse(&who, line);
     if (e != ERR_OK)
-        return line_fail(in, e, "%s", keys_parse_hint(e));
+        return line_fail(in, e, "%s", identity_parse_hint(e));
     TRY(memory_room(&a->asker, &a->asker_room, a->askers + 1));
     asker = &a->asker[a->askers++];
     *asker = (struct asker){.line = in->number};

@@ -31,6 +31,9 @@ static const char help[] =
     "delta above one in the number of rows, and a deadline that is over. Everybody\n"
     "should run it before sending anything, and compare the fingerprint of the terms.\n"
     "\n"
+    "Keys may be absent, or REPLACE-WITH-KEY-OF- and a name: it says how many are not\n"
+    "there yet. All mistakes of a file are shown at once.\n"
+    "\n"
     "  --key FILE      also say what part the holder of this private key plays\n"
     "  --fingerprint   print only the fingerprint of the terms\n"
     "  --receipt FILE  only verify what the three servers signed for an owner\n"
@@ -79,16 +82,6 @@ static void warn_of_key(const struct study *study, const struct public_identity 
             return;
 }
 
-/* The most that the study admits; owners of a batch have the same rows. */
-static uint64_t most_rows(const struct study *study)
-{
-    uint64_t rows = (uint64_t)study->open.most * study->open.each.max_rows;
-    for (size_t i = 0; i < study->owners; i++)
-        if (study->owner[i].batch == i)
-            rows += study_batch_most(study, i);
-    return rows;
-}
-
 /*
  * What a study may say, and should not. Whoever held even odds that a row is there may be sure to e
  * to the epsilon to one: beyond 10, that is 22,000 to one, and protects hardly anybody. A program
@@ -96,7 +89,7 @@ static uint64_t most_rows(const struct study *study)
  */
 static void warn_of_choices(const struct study *study, struct log *log)
 {
-    const uint64_t rows = most_rows(study);
+    const uint64_t rows = study_rows(study, false);
     if (study->epsilon > UNWISE_EPSILON)
         log_warn(
             log,
@@ -183,7 +176,7 @@ static enum err check(const struct check_wish *w, struct log *log)
 {
     struct study *study CLEAN(study_free) = NULL;
     double rho;
-    TRY(study_load(&study, w->file, log));
+    TRY(study_load_draft(&study, w->file, log));
     if (w->receipt != NULL)
         return check_receipt(study, w->receipt, log);
     if (w->statement != NULL)
@@ -191,6 +184,9 @@ static enum err check(const struct check_wish *w, struct log *log)
     if (!w->fingerprint)
         return explain(study, w->key, log);
     TRY(check_arithmetic(study, &rho, log));
+    if (study->keyless > 0)
+        return log_fail(log, ERR_STUDY, "%s has no terms yet to compare: %s", w->file,
+                        study_not_yet(study).text);
     puts(study_fingerprint(study).text);
     return ERR_OK;
 }

@@ -109,7 +109,7 @@ static enum err find_ports(struct demo *d)
                     STUDY_SERVERS * STUDY_PORTS);
 }
 
-static enum err make_key(const struct demo *d, const char *name, char text[KEYS_TEXT_SIZE])
+static enum err make_key(const struct demo *d, const char *name, char text[IDENTITY_TEXT_SIZE])
 {
     struct identity *identity CLEAN(identity_free) = NULL;
     char path[FILE_PATH];
@@ -122,7 +122,7 @@ static enum err make_key(const struct demo *d, const char *name, char text[KEYS_
 
 static enum err write_study(struct demo *d)
 {
-    char path[FILE_PATH], key[KEYS_TEXT_SIZE];
+    char path[FILE_PATH], key[IDENTITY_TEXT_SIZE];
     struct bytes text CLEAN(bytes_clear) = {0};
     demo_path(d, path, "study.yaml");
     text_put(&text,

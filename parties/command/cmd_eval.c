@@ -249,7 +249,7 @@ static enum err compare(struct evaluating *e, struct questions *q)
 static enum err execute(struct evaluating *e)
 {
     struct questions q CLEAN(questions_clear) = {.log = e->log};
-    TRY(study_load(&e->study, e->study_file, e->log));
+    TRY(study_load_draft(&e->study, e->study_file, e->log));
     e->shown.study = e->study;
     q.domain = e->study->domain;
     if (e->queries != NULL)

@@ -1,12 +1,17 @@
 #include "base/date.h"
+#include "base/file.h"
+#include "base/text.h"
 #include "parties/command/command.h"
-#include "parties/study/keys.h"
-#include "parties/study/study.h"
+#include "parties/study/roster.h"
+
+#include <string.h>
+
+#define PUBLIC_FILE_MAX 65536
 
 static const char help[] =
-    "usage: trefoil keygen FILE [--until DATE] [--name NAME] [--force]\n"
+    "usage: trefoil keygen FILE [--until DATE] [--name NAME [--into STUDY]] [--force]\n"
     "       trefoil keygen FILE --renew OLD [--until DATE] [--name NAME] [--force]\n"
-    "       trefoil keygen --show FILE [--name NAME]\n"
+    "       trefoil keygen --show FILE [--name NAME [--into STUDY]]\n"
     "\n"
     "Makes a private key in FILE (only you can read it) and prints its public half,\n"
     "which goes into the study file. Read the fingerprint aloud over the telephone to\n"
@@ -21,18 +26,28 @@ static const char help[] =
     "  --renew OLD   keep the identity of this private key, make a new key for its\n"
     "                links\n"
     "  --name NAME   print lines ready to paste into the study file\n"
-    "  --show FILE   make nothing; print the public half of an existing key\n"
+    "  --show FILE   make nothing; print the public half of an existing key. FILE may\n"
+    "                also hold what keygen printed for somebody else\n"
+    "  --into STUDY  put the public half into this study file, where NAME has no key yet\n"
     "  --force       overwrite FILE; the key in it is lost\n"
     "\n"
     "example:\n"
     "  trefoil keygen hospital-a.key --name hospital-a\n"
+    "  trefoil keygen --show from-b.txt --name hospital-b --into study.yaml\n"
     "  trefoil keygen hospital-a-2027.key --renew hospital-a.key --until 2027-12-31\n";
 
-static void print(const struct public_identity *who, const char *name)
+struct keygen_wish {
+    const char *file, *show, *renew, *until, *name, *into;
+    bool force;
+};
+
+static enum err print(const struct public_identity *who, const struct keygen_wish *w,
+                      struct log *log)
 {
-    char text[KEYS_TEXT_SIZE];
+    const char *name = w->name;
+    char text[IDENTITY_TEXT_SIZE];
     public_identity_text(who, text);
-    const struct phrase fingerprint = public_identity_fingerprint(who);
+    const struct words_text fingerprint = public_identity_fingerprint(who);
     if (name != NULL)
         printf("  - name: %s\n    key: %s\n# fingerprint %s\n", name, text, fingerprint.text);
     else
@@ -40,12 +55,12 @@ static void print(const struct public_identity *who, const char *name)
     if (who->last_day != 0)
         printf("# good until the end of %s%s\n", date_day_text(who->last_day).text,
                public_identity_expired(who, date_today()) ? ": it has expired" : "");
+    if (w->into == NULL)
+        return ERR_OK;
+    TRY(study_put_key(w->into, name, who, log));
+    log_info(log, "it is in %s now", w->into);
+    return ERR_OK;
 }
-
-struct keygen_wish {
-    const char *file, *show, *renew, *until, *name;
-    bool force;
-};
 
 static enum err check_wish(const struct keygen_wish *w, uint32_t *last_day, struct log *log)
 {
@@ -57,6 +72,12 @@ static enum err check_wish(const struct keygen_wish *w, uint32_t *last_day, stru
     if (w->name != NULL && !study_good_name(w->name))
         return log_fail(log, ERR_USAGE, "--name is \"%s\"; a study takes 1 to %d of a-z 0-9 _ -",
                         w->name, STUDY_NAME_SIZE - 1);
+    if (w->into != NULL && (w->name == NULL || w->renew != NULL))
+        return log_fail(log, ERR_USAGE,
+                        w->name == NULL
+                            ? "--into needs --name, which says whose the key is in the study file"
+                            : "a renewed key replaces one in an amended study file, by hand; "
+                              "leave --into out");
     if (w->until != NULL && (!date_parse_day(w->until, last_day) || *last_day < date_today()))
         return log_fail(log, ERR_USAGE,
                         "--until is \"%s\"; it should be a day in the future, such as 2027-06-30",
@@ -64,12 +85,35 @@ static enum err check_wish(const struct keygen_wish *w, uint32_t *last_day, stru
     return ERR_OK;
 }
 
+/* Whether a file is not a private key, but has the line that was printed for a public one. */
+static bool read_public(const char *path, struct public_identity *who)
+{
+    struct bytes text CLEAN(bytes_clear) = {0};
+    char *at, *end;
+    if (file_read(path, PUBLIC_FILE_MAX, &text, NULL) != ERR_OK)
+        return false;
+    bytes_put_u8(&text, 0);
+    if (bytes_ok(&text) != ERR_OK || text_value((char *)text.data, "secret") != NULL)
+        return false;
+    at = strstr((char *)text.data, "trefoil");
+    for (; at != NULL; at = strstr(end, "trefoil")) {
+        end = at + strcspn(at, " \t\r\n");
+        if (*end != '\0')
+            *end++ = '\0';
+        if (public_identity_parse(who, at) == ERR_OK)
+            return true;
+    }
+    return false;
+}
+
 static enum err show(const struct keygen_wish *w, struct log *log)
 {
     struct identity *identity CLEAN(identity_free) = NULL;
+    struct public_identity who;
+    if (read_public(w->show, &who))
+        return print(&who, w, log);
     TRY(identity_load(&identity, w->show, log));
-    print(&identity->public, w->name);
-    return ERR_OK;
+    return print(&identity->public, w, log);
 }
 
 static enum err make(const struct keygen_wish *w, uint32_t last_day, struct log *log)
@@ -85,8 +129,7 @@ static enum err make(const struct keygen_wish *w, uint32_t last_day, struct log 
                  "Send the public key to whoever keeps the study file; use %s\n"
                  "until the servers run with the amended one.",
                  w->renew);
-    print(&made->public, w->name);
-    return ERR_OK;
+    return print(&made->public, w, log);
 }
 
 static enum err run(int argc, char **argv, struct log *log)
@@ -96,9 +139,9 @@ static enum err run(int argc, char **argv, struct log *log)
     const struct command_option options[] = {
         {.name = "show", .value = &w.show},   {.name = "name", .value = &w.name},
         {.name = "renew", .value = &w.renew}, {.name = "until", .value = &w.until},
-        {.name = "force", .flag = &w.force},
+        {.name = "into", .value = &w.into},   {.name = "force", .flag = &w.force},
     };
-    TRY(command_options(argc, argv, options, 5, &w.file, 0, 1, NULL, log));
+    TRY(command_options(argc, argv, options, 6, &w.file, 0, 1, NULL, log));
     TRY(check_wish(&w, &last_day, log));
     return w.show != NULL ? show(&w, log) : make(&w, last_day, log);
 }

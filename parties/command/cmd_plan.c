@@ -15,6 +15,7 @@
 #include "parties/study/expect.h"
 #include "parties/study/method.h"
 #include "parties/study/study_ports.h"
+#include "parties/study/study_text.h"
 #include "parties/study/study_uploads.h"
 
 #include <inttypes.h>
@@ -30,7 +31,9 @@ static const char help[] =
     "numbers of rounds, and in the answers to the questions that the study is made\n"
     "for; which columns have more bins than the noise lets one see; and which method\n"
     "is expected to do better, AIM or a copula.\n"
-    "Reads only the study file. Refuses a study that cannot work, and says what to\n"
+    "Reads only the study file, in which keys may be absent. Takes owners to bring as\n"
+    "many rows as their expected_rows say, or else max_rows. Refuses a study that cannot work, and "
+    "says what to\n"
     "change.\n"
     "\n"
     "  --left RHO         plan a run that begins with what earlier runs left of the\n"
@@ -50,7 +53,7 @@ struct plan_asked {
     struct aim_options options;
     struct domain grouped;  /* codes that a run is expected to merge are one */
     int64_t ranks, lanes;   /* of a server; 0 ranks: nothing is said about them */
-    uint64_t rows;          /* at most, of all owners */
+    uint64_t rows;          /* of all owners: as many as are expected, or else the most */
     uint64_t one_way_cells; /* of all one-ways */
     uint64_t largest;       /* cells of the closure's largest marginal */
     uint32_t largest_query; /* and which it is */
@@ -61,9 +64,7 @@ struct plan_asked {
 static void count(struct plan_asked *p)
 {
     const struct workload *w = p->study->workload;
-    for (size_t i = 0; i < p->study->owners; i++)
-        p->rows += p->study->owner[i].batch == i ? study_batch_most(p->study, i) : 0;
-    p->rows += (uint64_t)p->study->open.most * p->study->open.each.max_rows;
+    p->rows = study_rows(p->study, true);
     for (uint32_t q = 0; q < w->queries; q++) {
         if (q < w->one_ways)
             p->one_way_cells += w->query[q].cells;
@@ -79,8 +80,10 @@ static void count(struct plan_asked *p)
 static void print_domain(const struct plan_asked *p)
 {
     const struct workload *w = p->study->workload;
-    printf("study %s: %zu attributes, at most %" PRIu64 " rows from %zu owners\n", p->study->name,
-           p->study->domain->attributes, p->rows, study_owners_most(p->study));
+    printf("study %s: %zu attributes, %s %" PRIu64 " rows from %zu owners\n", p->study->name,
+           p->study->domain->attributes,
+           p->rows < study_rows(p->study, false) ? "about" : "at most", p->rows,
+           study_owners_most(p->study));
     printf("workload: %zu marginals; %zu with the smaller ones they contain, %" PRIu64 " cells\n",
            w->cliques, w->queries, w->cells);
     printf("largest marginal: %s, %" PRIu64 " cells\n",
@@ -190,7 +193,7 @@ static enum err print_model(const struct plan_asked *p)
 static void print_upload(const struct study *s, size_t i)
 {
     uint64_t codes = study_records_bytes(s, i);
-    const struct phrase records = words_bytes(codes);
+    const struct words_text records = words_bytes(codes);
     if (s->owner[i].columns < s->domain->attributes)
         printf("  %-20s %12s as records (%u bits a row) of its %zu columns\n", s->owner[i].name,
                records.text, study_record_bits(s, i), s->owner[i].columns);
@@ -297,7 +300,9 @@ static enum err take_left(struct plan_asked *p)
 static enum err plan(struct plan_asked *p, const char *path)
 {
     struct ledger_limits limits;
-    TRY(study_load(&p->study, path, p->log));
+    TRY(study_load_draft(&p->study, path, p->log));
+    if (p->study->keyless > 0)
+        printf("%s\n", study_not_yet(p->study).text);
     TRY(take_left(p));
     TRY(bounds_new(&p->bounds, p->study, p->log));
     TRY(price_check_noise(p->study, p->log));

@@ -75,7 +75,7 @@ static enum err load_study(struct refitting *r)
 {
     char path[FILE_PATH];
     json_auto_t *stats = NULL;
-    TRY(study_load(&r->study, r->study_file, r->log));
+    TRY(study_load_draft(&r->study, r->study_file, r->log));
     TRY(file_path(path, r->log, "%s/stats.json", r->terms.folder));
     if (access(path, F_OK) != 0)
         return log_fail(r->log, ERR_USAGE,

@@ -38,7 +38,7 @@ static enum err sign(const char *path, const char *key, struct log *log)
 {
     struct identity *me CLEAN(identity_free) = NULL;
     struct study *study CLEAN(study_free) = NULL;
-    char text[KEYS_SIGNATURE_TEXT_SIZE] = "";
+    char text[IDENTITY_SIGNATURE_TEXT_SIZE] = "";
     enum err e;
     TRY(identity_load(&me, key, log));
     e = roster_sign_file(path, me, text, log);

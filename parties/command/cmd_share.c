@@ -119,7 +119,7 @@ struct share {
     char book_path[FILE_PATH];
     struct book book;
     struct book_entry entry; /* of this study */
-    struct traffic traffic;
+    struct dials_traffic traffic;
     struct log *log;
 };
 

@@ -22,7 +22,7 @@ static const char help[] =
     "  trefoil synth result/model --rows 10000 --out rows.csv\n";
 
 static enum err execute(const char *path, const char *out, size_t rows, uint64_t seed,
-                        enum sampling how, struct log *log)
+                        enum released_sampling how, struct log *log)
 {
     struct released model CLEAN(released_clear) = {0};
     struct table *t CLEAN(table_free) = NULL;
@@ -37,7 +37,7 @@ static enum err execute(const char *path, const char *out, size_t rows, uint64_t
 static enum err run(int argc, char **argv, struct log *log)
 {
     const char *path, *out = NULL, *sampling = NULL;
-    enum sampling how = SAMPLING_ANY;
+    enum released_sampling how = SAMPLING_ANY;
     int64_t rows = 0, seed = 1;
     const struct command_option options[] = {
         {.name = "out", .value = &out, .needed = "FILE"},

@@ -43,13 +43,13 @@ void plan_copula_size(const struct study *s, uint64_t rows)
     /* itself and its libraries; the matrix, with LAPACK's copies; the rows that it draws */
     const double program = 15e6 + 40.0 * (double)(latents * latents) +
                            (double)rows * (sizeof(uint16_t) * ((double)d + 1) + sizeof(uint32_t));
-    printf("study %s: %" PRIu64 " attributes, at most %" PRIu64 " rows from %zu owners\n", s->name,
-           d, rows, study_owners_most(s));
+    printf("study %s: %" PRIu64 " attributes, %s %" PRIu64 " rows from %zu owners\n", s->name, d,
+           rows < study_rows(s, false) ? "about" : "at most", rows, study_owners_most(s));
     printf("rounds: the one-ways (%" PRIu64 " cells), then a number for each of %" PRIu64
            " pairs of\n  attributes; each about %u exchanges between the servers, and 6 more with\n"
            "  security: abort\n",
-           codes, products_pairs(d), ROUND_EXCHANGES);
-    if (copula_forms_most(s->domain) > products_pairs(d))
+           codes, forms_pairs(d), ROUND_EXCHANGES);
+    if (copula_forms_most(s->domain) > forms_pairs(d))
         printf("  of attributes whose values have no order there is one for each two frequent\n"
                "  values: at most %" PRIu64 " numbers in all\n",
                copula_forms_most(s->domain));
@@ -153,9 +153,9 @@ enum err plan_copula_errors(const struct study *s, uint64_t rows)
     TRY(even_new(&e, s->domain));
     printf("noise by epsilon (delta %g): sigma of a count, the L1 error to expect of an\n"
            "attribute, sigma of a pair's sum and of its correlation, where all owners have\n"
-           "max_rows rows (fewer: more, in proportion), spread evenly over the values:\n"
+           "%s rows (fewer: more, in proportion), spread evenly over the values:\n"
            "  epsilon         rho     sigma  one-ways, mean  of a pair  a correlation\n",
-           s->delta);
+           s->delta, study_rows_key(s));
     for (size_t i = 0; i < sizeof epsilon / sizeof *epsilon; i++) {
         own |= fabs(epsilon[i] - s->epsilon) < 1e-9;
         TRY(print_line(&e, s, epsilon[i], n));

@@ -153,8 +153,8 @@ static void print_errors(const struct plan_noise *p)
     static const double epsilon[] = {0.5, 1, 2, 4};
     bool own = false;
     printf("noise by epsilon (delta %g), and the L1 error to expect of a measured\n"
-           "marginal where all owners have max_rows rows (fewer: more, in proportion):\n",
-           p->study->delta);
+           "marginal where all owners have %s rows (fewer: more, in proportion):\n",
+           p->study->delta, study_rows_key(p->study));
     printf("  epsilon         rho     sigma  eps of round  one-ways, mean  workload, mean\n");
     for (size_t i = 0; i < sizeof epsilon / sizeof epsilon[0]; i++) {
         own |= fabs(epsilon[i] - p->study->epsilon) < 1e-9;

@@ -153,7 +153,8 @@ static void print_likelihood(FILE *out, const struct evaluation *e)
 
 /* --- questions -------------------------------------------------------------------------------- */
 
-static void print_answers(FILE *out, const struct evaluation *e, enum aggregate a, size_t grouped)
+static void print_answers(FILE *out, const struct evaluation *e, enum question_aggregate a,
+                          size_t grouped)
 {
     static const enum evaluation_side order[SIDES] = {SIDE_MODEL, SIDE_SYNTHETIC, SIDE_INDEPENDENT,
                                                       SIDE_RESAMPLE};
@@ -184,7 +185,7 @@ static void print_questions(FILE *out, const struct evaluation *e)
             e->questions, e->questions == 1 ? "" : "s");
     for (size_t k = 0; k < 2; k++)
         for (size_t a = 0; a < AGGREGATES; a++)
-            print_answers(out, e, (enum aggregate)a, k);
+            print_answers(out, e, (enum question_aggregate)a, k);
 }
 
 enum err evaluation_text(FILE *out, const struct evaluation *e, size_t worst)

@@ -125,7 +125,7 @@ static json_t *questions(const struct evaluation *e, int *failed)
             if (items == 0)
                 continue;
             o = json_object();
-            put(o, "aggregate", json_string(aggregate_name((enum aggregate)a)), failed);
+            put(o, "aggregate", json_string(aggregate_name((enum question_aggregate)a)), failed);
             put(o, "by_group", json_boolean(k == 1), failed);
             put(o, "items", json_integer((json_int_t)items), failed);
             for (size_t i = 0; i < SIDES; i++)

@@ -69,7 +69,7 @@ static void cards(const struct report *r)
     snprintf(value, sizeof value, "%.0f &plusmn; %.0f", r->total, 2 * total_error(r));
     card(r->out, value, "rows, from noisy counts (95 %)");
     if (r->copula != NULL) {
-        snprintf(value, sizeof value, "%zu", (size_t)products_pairs(r->domain->attributes));
+        snprintf(value, sizeof value, "%zu", (size_t)forms_pairs(r->domain->attributes));
         card(r->out, value,
              "pairs measured, in a number each, or one for each two groups of labels");
     } else {
@@ -197,7 +197,7 @@ static void what_is_guaranteed(const struct report *r)
 {
     const struct study *s = r->study;
     const size_t rounds = json_array_size(json_object_get(r->stats, "rounds"));
-    const struct phrase delta = words_number(s->delta);
+    const struct words_text delta = words_number(s->delta);
     const bool row = !study_of_persons(s);
     text_put(r->out,
              "<h2>What is guaranteed</h2>\n<p>Everything that came out of this study together is "

@@ -63,9 +63,9 @@ enum err report_fit(const struct report *r) MUST_CHECK;
 
 /* --- report_slots.c: an attribute's codes, in as few slots as a picture has room for ---------- */
 
-enum slot_kind { SLOT_NUMBERS, SLOT_LABEL, SLOT_ONE_NUMBER, SLOT_MISSING, SLOT_OTHERS };
+enum report_slot_kind { SLOT_NUMBERS, SLOT_LABEL, SLOT_ONE_NUMBER, SLOT_MISSING, SLOT_OTHERS };
 struct report_slot {
-    enum slot_kind kind;
+    enum report_slot_kind kind;
     uint32_t first, codes; /* the first, and how many */
     double low, high;      /* of numbers */
 };

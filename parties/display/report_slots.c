@@ -31,7 +31,7 @@ static bool is_range(const struct domain_attribute *a, uint32_t code)
     return !is_missing(a, code) && domain_has_order(a) && !domain_spike(a, code);
 }
 
-static enum slot_kind kind_of(const struct domain_attribute *a, uint32_t code)
+static enum report_slot_kind kind_of(const struct domain_attribute *a, uint32_t code)
 {
     return is_missing(a, code)   ? SLOT_MISSING
            : is_range(a, code)   ? SLOT_NUMBERS
@@ -43,7 +43,7 @@ static enum slot_kind kind_of(const struct domain_attribute *a, uint32_t code)
 static void begin_slot(struct report_slots *s, uint32_t code)
 {
     const struct domain_attribute *a = s->a;
-    const enum slot_kind kind = kind_of(a, code);
+    const enum report_slot_kind kind = kind_of(a, code);
     struct report_slot *slot = &s->slot[s->count];
     *slot = (struct report_slot){.kind = kind, .first = code, .codes = 1};
     if (kind == SLOT_NUMBERS) {

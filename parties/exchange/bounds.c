@@ -78,11 +78,11 @@ static enum err find_room(const struct study *study, struct score_bounds *b, str
     uint32_t *query CLEAN(memory_release) = NULL;
     struct schedule start;
     uint64_t multiplier;
-    struct select_terms all = {.domain = study->domain,
-                               .workload = study->workload,
-                               .candidates = study->workload->queries,
-                               .bounds = *b,
-                               .score = study->score};
+    struct score_terms all = {.domain = study->domain,
+                              .workload = study->workload,
+                              .candidates = study->workload->queries,
+                              .bounds = *b,
+                              .score = study->score};
     b->room = b->bits;
     if (study->method != STUDY_AIM || price_schedule(study, &start) != ERR_OK || start.finished ||
         measure_multiplier(start.sigma, &multiplier, NULL) != ERR_OK)

@@ -424,7 +424,7 @@ enum err client_close(struct client *c, struct net_counters stats[STUDY_SERVERS]
     return ERR_OK;
 }
 
-struct traffic client_traffic(const struct client *c)
+struct dials_traffic client_traffic(const struct client *c)
 {
     return dials_traffic(&c->dials);
 }

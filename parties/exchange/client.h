@@ -12,7 +12,7 @@
 #include "parties/exchange/dials.h"
 #include "parties/exchange/request.h"
 #include "parties/exchange/witness.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 #include "parties/study/study.h"
 
 struct client;
@@ -64,6 +64,6 @@ enum err client_close(struct client *client,
                       struct net_counters stats[STUDY_SERVERS][NET_PHASES]) MUST_CHECK;
 
 /* The traffic so far between the analyst and all servers. */
-struct traffic client_traffic(const struct client *client);
+struct dials_traffic client_traffic(const struct client *client);
 
 #endif

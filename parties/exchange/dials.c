@@ -29,7 +29,7 @@ enum err dials_new(struct dial **dial, struct netio *netio, const struct study *
 enum err dials_token(const struct public_identity *who, const struct token *token,
                      struct bytes *message)
 {
-    char identity[KEYS_TEXT_SIZE], text[TOKEN_TEXT_SIZE];
+    char identity[IDENTITY_TEXT_SIZE], text[TOKEN_TEXT_SIZE];
     struct bytes both CLEAN(bytes_clear) = {0};
     public_identity_text(who, identity);
     token_text(token, text);
@@ -53,7 +53,7 @@ enum err dials_ask(struct dial *dial, struct bytes *message, struct reply *reply
     return reply_read(reply, message);
 }
 
-static void add(struct traffic *sum, const struct dial *dial)
+static void add(struct dials_traffic *sum, const struct dial *dial)
 {
     if (dial != NULL) {
         sum->sent += dial_sent(dial);
@@ -67,9 +67,9 @@ void dials_end(struct dials *l, unsigned server)
     dial_free(&l->dial[server]);
 }
 
-struct traffic dials_traffic(const struct dials *l)
+struct dials_traffic dials_traffic(const struct dials *l)
 {
-    struct traffic sum = l->gone;
+    struct dials_traffic sum = l->gone;
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         add(&sum, l->dial[i]);
     return sum;

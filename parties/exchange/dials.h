@@ -4,7 +4,7 @@
 
 #include "netio/dial.h"
 #include "parties/exchange/message.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 #include "parties/study/study.h"
 #include "parties/study/token.h"
 
@@ -25,17 +25,17 @@ enum err dials_ask(struct dial *dial, struct bytes *message, struct reply *reply
                    int64_t answer_ms) MUST_CHECK;
 
 /* Bytes in messages. */
-struct traffic {
+struct dials_traffic {
     uint64_t sent, received;
 };
 
 /* All zero: none yet. */
 struct dials {
     struct dial *dial[STUDY_SERVERS]; /* NULL if there is none */
-    struct traffic gone;              /* over dials that have ended */
+    struct dials_traffic gone;        /* over dials that have ended */
 };
 void dials_end(struct dials *l, unsigned server);
 /* Over all dials, including those that have ended. */
-struct traffic dials_traffic(const struct dials *l);
+struct dials_traffic dials_traffic(const struct dials *l);
 
 #endif

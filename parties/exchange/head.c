@@ -83,12 +83,12 @@ void head_line(const struct study *study, unsigned index, const struct head *hea
                char line[HEAD_LINE_SIZE])
 {
     char terms[HEX_SIZE], ledger[HEX_SIZE], past[HEX_SIZE], log[HEX_SIZE],
-        signature[KEYS_SIGNATURE_TEXT_SIZE];
+        signature[IDENTITY_SIGNATURE_TEXT_SIZE];
     sodium_bin2hex(terms, sizeof terms, study->terms.digest, 32);
     sodium_bin2hex(ledger, sizeof ledger, head->ledger.hash, 32);
     sodium_bin2hex(past, sizeof past, head->past.hash, 32);
     sodium_bin2hex(log, sizeof log, head->log.hash, 32);
-    keys_signature_text(head->signature, signature);
+    identity_signature_text(head->signature, signature);
     snprintf(
         line, HEAD_LINE_SIZE,
         "%s server %u %s terms %s debits %" PRIu64 " %s was %" PRIu64 " %s log %" PRIu64 " %s %s",
@@ -99,7 +99,7 @@ void head_line(const struct study *study, unsigned index, const struct head *hea
 enum err head_parse(const struct study *study, const char *line, unsigned *index, struct head *head)
 {
     char time[DATE_SIZE], name[STUDY_NAME_SIZE], terms[HEX_SIZE], ledger[HEX_SIZE], past[HEX_SIZE],
-        log[HEX_SIZE], signature[KEYS_SIGNATURE_TEXT_SIZE], again[HEAD_LINE_SIZE];
+        log[HEX_SIZE], signature[IDENTITY_SIGNATURE_TEXT_SIZE], again[HEAD_LINE_SIZE];
     uint8_t digest[32];
     *head = (struct head){0};
     if (strlen(line) >= HEAD_LINE_SIZE ||
@@ -111,7 +111,7 @@ enum err head_parse(const struct study *study, const char *line, unsigned *index
         *index >= STUDY_SERVERS || !date_parse(time, &head->time) || !text_hex(terms, digest, 32) ||
         !text_hex(ledger, head->ledger.hash, 32) || !text_hex(past, head->past.hash, 32) ||
         !text_hex(log, head->log.hash, 32) ||
-        keys_signature_parse(head->signature, signature) != ERR_OK)
+        identity_signature_parse(head->signature, signature) != ERR_OK)
         return ERR_FORMAT;
     if (memcmp(digest, study->terms.digest, sizeof digest) != 0)
         return ERR_MISMATCH;

@@ -24,7 +24,7 @@ struct head {
     struct head_at past;   /* what was asked about */
     struct head_at log;    /* lines of the audit log */
     int64_t time;          /* base/date.h */
-    uint8_t signature[KEYS_SIGNATURE_SIZE];
+    uint8_t signature[IDENTITY_SIGNATURE_SIZE];
 };
 
 /* Signs as server `index`, with its identity `me` and the time now. */

@@ -29,7 +29,7 @@ static const struct {
     [MESSAGE_PIECE] = {FROM_ANALYSTS, AT_ALL},
 };
 
-bool message_allowed(uint8_t kind, enum role role, size_t who, unsigned at)
+bool message_allowed(uint8_t kind, enum study_role role, size_t who, unsigned at)
 {
     const unsigned sender = 1u << role | (role == ROLE_SERVER && who == 1 ? FROM_SERVER_1 : 0);
     return kind < MESSAGE_KINDS && (rules[kind].from & sender) != 0 &&

@@ -31,7 +31,7 @@ enum message_kind {
  * Whether server `at` takes a message of this kind from person `who` of a role. It does not take a
  * token, which only makes its sender an owner.
  */
-bool message_allowed(uint8_t kind, enum role role, size_t who, unsigned at);
+bool message_allowed(uint8_t kind, enum study_role role, size_t who, unsigned at);
 
 /* No message is much longer: longer vectors and requests are sent in parts of this many bytes. */
 #define MESSAGE_PART_MAX ((size_t)256 << 10)

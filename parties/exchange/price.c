@@ -73,7 +73,7 @@ static uint64_t measured(const struct study *study)
     case STUDY_AIM:
         return looks + 2 * d + study->rounds;
     case STUDY_COPULA:
-        return looks + 2 * d + products_pairs(d);
+        return looks + 2 * d + forms_pairs(d);
     }
     return UINT64_MAX;
 }

@@ -14,7 +14,7 @@
 
 #include "netio/context.h"
 #include "parties/exchange/request.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 #include "parties/study/study.h"
 
 struct pulse;

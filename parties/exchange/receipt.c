@@ -87,8 +87,8 @@ enum err receipt_save(const char *path, const struct study *study, const struct 
     text_put_hex(&out, r->digest, 32);
     text_put(&out, "\nstate %s\n", states[r->state]);
     for (size_t i = 0; i < STUDY_SERVERS; i++) {
-        char signature[KEYS_SIGNATURE_TEXT_SIZE];
-        keys_signature_text(r->part[i].signature, signature);
+        char signature[IDENTITY_SIGNATURE_TEXT_SIZE];
+        identity_signature_text(r->part[i].signature, signature);
         text_put(&out, "server %s %s %s\n", study->server[i].name, date_text(r->part[i].time).text,
                  signature);
     }
@@ -164,7 +164,7 @@ static enum err read_part(struct line_reader *in, const struct study_server *ser
     if (!date_parse(time, &part->time))
         return line_fail(in, ERR_FORMAT,
                          "a time such as 2026-12-01T18:00:00Z should follow the name");
-    if (keys_signature_parse(part->signature, signature) != ERR_OK)
+    if (identity_signature_parse(part->signature, signature) != ERR_OK)
         return line_fail(in, ERR_FORMAT, "a signature, trefoil-sig1-..., should follow the time");
     return ERR_OK;
 }

@@ -20,7 +20,7 @@ enum receipt_state { RECEIPT_HELD = 1, RECEIPT_WITHDRAWN };
 /* One server's statement. */
 struct receipt_part {
     int64_t time; /* base/date.h */
-    uint8_t signature[KEYS_SIGNATURE_SIZE];
+    uint8_t signature[IDENTITY_SIGNATURE_SIZE];
 };
 
 struct receipt {

@@ -23,8 +23,8 @@ void statement_clear(struct statement *s)
 enum err statement_write(const struct statement *s, const struct study *study,
                          const struct identity *me, struct bytes *out)
 {
-    uint8_t signature[KEYS_SIGNATURE_SIZE];
-    char text[KEYS_SIGNATURE_TEXT_SIZE];
+    uint8_t signature[IDENTITY_SIGNATURE_SIZE];
+    char text[IDENTITY_SIGNATURE_TEXT_SIZE];
     text_put(out, LABEL "\nstudy %s\nterms ", study->name);
     text_put_hex(out, study->terms.digest, 32);
     text_put(out, "\nserver %u %s\ntime %s\nuploads %zu\n", s->server,
@@ -39,7 +39,7 @@ enum err statement_write(const struct statement *s, const struct study *study,
     }
     TRY(bytes_ok(out));
     TRY(identity_sign(me, LABEL, out->data, out->size, signature));
-    keys_signature_text(signature, text);
+    identity_signature_text(signature, text);
     text_put(out, "signature %s\n", text);
     return bytes_ok(out);
 }
@@ -93,10 +93,11 @@ static enum err read_head(struct line_reader *in, const struct study *study, str
 static enum err check_signature(struct line_reader *in, const struct study *study,
                                 const struct statement *s, const void *text)
 {
-    uint8_t signature[KEYS_SIGNATURE_SIZE];
+    uint8_t signature[IDENTITY_SIGNATURE_SIZE];
     const size_t n = in->next;
     const char *rest = field(in, "signature");
-    if (rest == NULL || keys_signature_parse(signature, rest) != ERR_OK || line_next(in) != NULL)
+    if (rest == NULL || identity_signature_parse(signature, rest) != ERR_OK ||
+        line_next(in) != NULL)
         return ERR_FORMAT;
     return public_identity_verify(&study->server[s->server].key, LABEL, text, n, signature);
 }

@@ -14,7 +14,7 @@ static void put_signed(const struct study *study, const uint8_t next[32],
 }
 
 enum err voucher_sign(const struct study *study, const struct identity *me, const uint8_t next[32],
-                      uint8_t voucher[KEYS_SIGNATURE_SIZE])
+                      uint8_t voucher[IDENTITY_SIGNATURE_SIZE])
 {
     uint8_t words[SIGNED_SIZE];
     put_signed(study, next, words);

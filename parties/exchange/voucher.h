@@ -15,11 +15,11 @@
 
 /* Signatures for one debit, by the servers' indices. */
 struct vouchers {
-    uint8_t by[STUDY_SERVERS][KEYS_SIGNATURE_SIZE];
+    uint8_t by[STUDY_SERVERS][IDENTITY_SIGNATURE_SIZE];
 };
 
 enum err voucher_sign(const struct study *study, const struct identity *me, const uint8_t next[32],
-                      uint8_t voucher[KEYS_SIGNATURE_SIZE]) MUST_CHECK;
+                      uint8_t voucher[IDENTITY_SIGNATURE_SIZE]) MUST_CHECK;
 /* Whether all three have signed the head `next`; if not, the first server that has not. */
 bool vouchers_good(const struct study *study, const uint8_t next[32], const struct vouchers *v,
                    unsigned *without) MUST_CHECK;

@@ -23,7 +23,7 @@ enum book_state {
 
 struct book_entry {
     char study[STUDY_NAME_SIZE];
-    struct phrase terms; /* their fingerprint */
+    struct words_text terms; /* their fingerprint */
     enum book_state state;
     int64_t time;
     double epsilon, delta;                  /* the study's promise */

@@ -43,7 +43,7 @@ void courier_free(struct courier **courier)
     memory_free(courier);
 }
 
-struct traffic courier_traffic(const struct courier *c)
+struct dials_traffic courier_traffic(const struct courier *c)
 {
     return dials_traffic(&c->dials);
 }

@@ -53,6 +53,6 @@ enum err courier_status(struct courier *courier,
                         struct server_status status[STUDY_SERVERS]) MUST_CHECK;
 
 /* The traffic so far. */
-struct traffic courier_traffic(const struct courier *courier);
+struct dials_traffic courier_traffic(const struct courier *courier);
 
 #endif

@@ -44,7 +44,7 @@ enum err pin_check(const char *key_path, const struct study *study, const char *
     char path[FILE_PATH];
     struct bytes text CLEAN(bytes_clear) = {0};
     const char *pinned;
-    const struct phrase print = study_fingerprint(study);
+    const struct words_text print = study_fingerprint(study);
     const size_t n = strlen(print.text);
     *known = false;
     TRY(read_pins(key_path, path, &text, log));
@@ -97,7 +97,7 @@ static enum err write_pin(const char *key_path, const struct study *study, const
 enum err pin_set(const char *key_path, const struct study *study, struct log *log)
 {
     enum err e;
-    const struct phrase print = study_fingerprint(study);
+    const struct words_text print = study_fingerprint(study);
     e = write_pin(key_path, study, print.text, log);
     if (e == ERR_SYSTEM)
         log_error(

@@ -5,7 +5,7 @@
 #include "parties/study/token.h"
 
 struct self {
-    struct phrase name;
+    struct words_text name;
     size_t owner;  /* as study.h numbers them; any, for an analyst, who may only ask */
     bool admitted; /* by this token: */
     struct token token;

@@ -83,7 +83,7 @@ static void describe_owner(FILE *out, const struct study *study,
                            bool *left_out)
 {
     const struct at_servers at = count_servers(status, owner);
-    struct phrase time = {""};
+    struct words_text time = {""};
     bool known = at.answer == STUDY_SERVERS;
     *left_out = false;
     if (status[0].answered)
@@ -156,7 +156,7 @@ static void describe_open(FILE *out, const struct study *study,
 
 static void describe_due(FILE *out, int64_t due)
 {
-    const struct phrase date = date_text(due);
+    const struct words_text date = date_text(due);
     if (due != 0 && date_now() >= due)
         fprintf(out,
                 "The study's retain_days were over on %s: the servers are\n"

@@ -171,8 +171,8 @@ static enum err count(struct source *s, const struct clique *c, int64_t *cells)
     return ERR_OK;
 }
 
-static enum err check_zeros(struct source *s, const struct study *study, const struct zeros *zero,
-                            struct log *log)
+static enum err check_zeros(struct source *s, const struct study *study,
+                            const struct workload_zeros *zero, struct log *log)
 {
     uint64_t cells = clique_cells(&zero->clique, study->domain);
     int64_t *counts, rows = 0;

@@ -85,7 +85,7 @@ static enum err tell(struct front *f, const struct intake_message *m, enum err s
 }
 
 /* Refuses a sender whose key, or a server's, has expired while servers and links went on. */
-static enum err check_dates(struct front *f, const struct intake_message *m, enum role role,
+static enum err check_dates(struct front *f, const struct intake_message *m, enum study_role role,
                             bool *refused)
 {
     char words[512] = "";
@@ -103,7 +103,7 @@ static enum err check_dates(struct front *f, const struct intake_message *m, enu
 }
 
 /* Whether an owner or analyst sends faster than any program of ours. */
-static bool too_fast(struct front *f, enum role role, const struct intake_message *m)
+static bool too_fast(struct front *f, enum study_role role, const struct intake_message *m)
 {
     size_t i = role == ROLE_OWNER ? m->who : f->site->study->owners + m->who;
     if (m->from->guest)
@@ -175,7 +175,7 @@ static const struct {
     [MESSAGE_PIECE] = {.front = take_request},
 };
 
-static enum err handle(struct front *f, const struct intake_message *m, enum role role)
+static enum err handle(struct front *f, const struct intake_message *m, enum study_role role)
 {
     if (!message_allowed(m->kind, role, m->who, f->site->index)) {
         log_warn(f->site->log, "a message of kind %u from user %u:%u is not for this server",
@@ -233,7 +233,7 @@ static enum err take(struct front *f, const struct gate_client *from, const stru
                                .p = message->data + 1,
                                .n = message->size - 1,
                                .whole = message};
-    enum role role = from->guest ? ROLE_OWNER : (enum role)(from->user >> 24);
+    enum study_role role = from->guest ? ROLE_OWNER : (enum study_role)(from->user >> 24);
     bool refused, known = true;
     if (from->guest)
         TRY(know_guest(f, &m, &known));

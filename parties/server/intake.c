@@ -105,7 +105,7 @@ static bool is_over(const struct intake *in)
 static enum err tell_over(const struct intake *in, const struct intake_message *m)
 {
     char text[256];
-    const struct phrase until = date_text(in->site->study->uploads_until);
+    const struct words_text until = date_text(in->site->study->uploads_until);
     snprintf(text, sizeof text,
              "uploads were taken until %s; whoever keeps the study file may set another "
              "deadlines.uploads",

@@ -12,7 +12,7 @@ struct play_round {
     const struct request *request;
     struct engine_step step;
     struct store_round round;
-    enum standing standing; /* as found here; NONE: the round is new */
+    enum store_standing standing; /* as found here; NONE: the round is new */
     enum round_obstacle obstacle;
     uint64_t selected;
     struct bytes values;           /* those that it opened, if it has */

@@ -66,7 +66,7 @@ enum round_course {
 struct round_statement {
     uint8_t verdict;   /* enum err */
     uint8_t intent;    /* enum round_intent */
-    uint8_t standing;  /* enum standing: STANDING_NONE for a new round */
+    uint8_t standing;  /* enum store_standing: STANDING_NONE for a new round */
     uint8_t obstacle;  /* enum round_obstacle */
     uint8_t late;      /* 1: rows have come that may join the run, and are not counted yet */
     uint64_t selected; /* from STANDING_INDEX on */
@@ -82,7 +82,7 @@ struct round_statement {
     struct audit_head audit;
     /* of the noise's components held with NET_PREV and NET_NEXT; at ROUND_BIND, if noise is here */
     uint8_t replica[2][32];
-    uint8_t voucher[KEYS_SIGNATURE_SIZE]; /* for the debit (voucher.h); zeros if it is made */
+    uint8_t voucher[IDENTITY_SIGNATURE_SIZE]; /* for the debit (voucher.h); zeros if it is made */
 };
 
 /* What the three statements together say. */
@@ -97,7 +97,7 @@ struct round_agreement {
     struct vouchers vouchers;        /* as stated: not verified here */
 };
 
-#define ROUND_AGREE_SIZE (5 + 8 + ROUND_DIGESTS * 32 + 40 + 2 * 32 + KEYS_SIGNATURE_SIZE)
+#define ROUND_AGREE_SIZE (5 + 8 + ROUND_DIGESTS * 32 + 40 + 2 * 32 + IDENTITY_SIGNATURE_SIZE)
 #define ROUND_CONFIRM_SIZE (1 + 32 + 32 + 64)
 
 /* The two exchanges of statements about one round; `net` and `log` are borrowed. */

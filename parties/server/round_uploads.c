@@ -11,7 +11,7 @@
 
 struct uploads_card {
     struct branch_card list;
-    uint32_t last; /* enum standing */
+    uint32_t last; /* enum store_standing */
 };
 
 #define CARD_SIZE (4 + 4 + 32)
@@ -225,7 +225,7 @@ static void keep(const struct lists *l, struct round_uploads *u, uint8_t digest[
     for (size_t i = 0; i < u->count; i++) {
         const struct upload_name name = u->upload[i];
         const struct uploads_entry own = entry_of(&name);
-        const struct phrase called = study_owner_name(u->study, name.owner);
+        const struct words_text called = study_owner_name(u->study, name.owner);
         const char *owner = called.text;
         if (closed && !says_counted(l, l->believed, own.id)) {
             log_warn(log, "the rows of %s came after this run had begun, and are not counted %s",
@@ -254,7 +254,7 @@ static enum err check_counted(const struct lists *l, const struct study *study, 
                         "this run has counted an upload that no server holds any more, so it "
                         "cannot go on; restore the servers' folders from newer backups");
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        const struct phrase called = study_owner_name(study, owner_of(first));
+        const struct words_text called = study_owner_name(study, owner_of(first));
         const char *owner = called.text;
         if (alike(held_at(l, i, id), first))
             continue;

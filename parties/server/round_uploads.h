@@ -30,7 +30,8 @@
 
 struct round_uploads {
     const struct study *study; /* borrowed */
-    enum standing last;   /* of the run's last round here; NONE: there is none, or it has ended */
+    enum store_standing
+        last;             /* of the run's last round here; NONE: there is none, or it has ended */
     uint8_t bound[32];    /* digest of what that round counted */
     struct bytes counted; /* ids that the run has counted, one after another */
     struct upload_name *upload; /* complete uploads here, ordered by id */

@@ -136,7 +136,7 @@ static enum err refuse(enum err e, const char *says, const char **words)
 static enum err check(const struct seats *s, const uint8_t key[32], struct reader *message,
                       struct token *t, uint32_t *last_day, const char **words)
 {
-    char identity[KEYS_TEXT_SIZE], text[TOKEN_TEXT_SIZE];
+    char identity[IDENTITY_TEXT_SIZE], text[TOKEN_TEXT_SIZE];
     struct public_identity who;
     enum err e;
     reader_string(message, identity, sizeof identity);
@@ -150,7 +150,7 @@ static enum err check(const struct seats *s, const uint8_t key[32], struct reade
         return refuse(e == ERR_RANGE ? ERR_REFUSED : e, token_hint(e), words);
     e = public_identity_parse(&who, identity);
     if (e != ERR_OK)
-        return refuse(e, keys_parse_hint(e), words);
+        return refuse(e, identity_parse_hint(e), words);
     if (memcmp(who.sign, t->sign, sizeof t->sign) != 0 || memcmp(who.curve, key, 32) != 0)
         return refuse(ERR_AUTH, "the token is another key's; show the one that names yours", words);
     if (public_identity_expired(&who, date_today()))

@@ -5,7 +5,7 @@
 #ifndef TREFOIL_PARTIES_SERVER_SERVER_H
 #define TREFOIL_PARTIES_SERVER_SERVER_H
 
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 #include "parties/study/study.h"
 
 #include <stdatomic.h>

@@ -44,7 +44,7 @@ struct site {
 };
 
 /* The gate's `user` number for the sender of a message: role << 24 | index in the study. */
-static inline uint32_t role_user(enum role role, size_t index)
+static inline uint32_t role_user(enum study_role role, size_t index)
 {
     return (uint32_t)role << 24 | (uint32_t)index;
 }

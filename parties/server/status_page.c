@@ -36,9 +36,9 @@ static void begin_row(struct bytes *out, const char *what)
 }
 
 /* "3 h 05 min", or days if there are more than two. */
-static struct phrase span(int64_t seconds)
+static struct words_text span(int64_t seconds)
 {
-    struct phrase p = words_time((double)seconds);
+    struct words_text p = words_time((double)seconds);
     if (seconds >= 2 * 86400)
         snprintf(p.text, sizeof p.text, "%" PRId64 " days", seconds / 86400);
     return p;
@@ -82,7 +82,7 @@ static enum mood find_mood(const struct status *s, char why[STATUS_WHY_SIZE])
 
 static void put_due(int64_t due, struct bytes *out)
 {
-    const struct phrase date = date_text(due);
+    const struct words_text date = date_text(due);
     if (due != 0 && date_now() >= due)
         text_put(out, "<p class=\"bad\">due to be purged since %s: trefoil serve --purge</p>",
                  date.text);
@@ -93,7 +93,7 @@ static void put_due(int64_t due, struct bytes *out)
 static void put_deadline(const struct status *s, struct bytes *out)
 {
     const int64_t until = s->study->uploads_until, left = until - date_now();
-    const struct phrase date = date_text(until), wait = span(left);
+    const struct words_text date = date_text(until), wait = span(left);
     if (until != 0 && left > 0)
         text_put(out, "<p class=\"soft\">taken until %s, for %s more</p>", date.text, wait.text);
     else if (until != 0)
@@ -147,7 +147,7 @@ static void neighbours_row(const struct status *s, struct bytes *out)
         const struct status_neighbour *n = &s->neighbour[p];
         const bool up = atomic_load(&n->connected);
         const enum mood mood = up ? GOOD : WAITING;
-        const struct phrase since = date_text(atomic_load(&n->since));
+        const struct words_text since = date_text(atomic_load(&n->since));
         text_put(out, "<div class=\"%s\">%s server %u, ", moods[mood].class, moods[mood].sign,
                  net_index_of(s->index, (enum net_peer)p));
         html_text(out, status_neighbour_name(s, p));
@@ -188,7 +188,7 @@ static void bytes_row(const struct status *s, struct bytes *out)
 static void owner_row(const struct status *s, size_t i, struct bytes *out)
 {
     const enum upload_state state = (enum upload_state)atomic_load(&s->owner[i].state);
-    const struct phrase time = date_text(atomic_load(&s->owner[i].time));
+    const struct words_text time = date_text(atomic_load(&s->owner[i].time));
     const bool left_out = atomic_load(&s->owner[i].left_out);
     const enum mood mood = left_out ? BAD : state == UPLOAD_COMPLETE ? GOOD : WAITING;
     text_put(out, "<tr><th scope=\"row\">");
@@ -244,7 +244,7 @@ enum err status_page(const struct status *s, struct bytes *out)
     const char *name = s->study->server[s->index].name;
     char why[STATUS_WHY_SIZE];
     const enum mood mood = find_mood(s, why);
-    const struct phrase now = date_text(date_now());
+    const struct words_text now = date_text(date_now());
     text_put(out,
              "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">"
              "<meta name=\"viewport\" content=\"width=device-width\">"

@@ -80,7 +80,7 @@ static bool busy_with_another(const struct worker *w, const struct request *r)
 
 static enum err refuse_second(struct worker *w)
 {
-    const struct phrase since = date_text(w->began);
+    const struct words_text since = date_text(w->began);
     return log_fail(
         &w->log, ERR_BUSY,
         "another run, of analyst %s, is in progress since %s; its program was last heard from %lld "

@@ -16,7 +16,7 @@
  * Which of a session's noise belongs to a round: so much of each kind, from there on. What of, and
  * in which units, the setting knows (parties/setting/engine.h).
  */
-enum stake_kind { STAKE_MEASURE, STAKE_SELECT, STAKE_KINDS };
+enum store_stake_kind { STAKE_MEASURE, STAKE_SELECT, STAKE_KINDS };
 struct store_stake {
     uint8_t of[32];
     uint64_t from[STAKE_KINDS], count[STAKE_KINDS];

@@ -70,7 +70,7 @@ static enum err take_found(struct query *q, struct store_found *found)
     *found = (struct store_found){0};
     if (query_row(q)) {
         take_round(q, &found->round);
-        found->standing = (enum standing)query_u64(q);
+        found->standing = (enum store_standing)query_u64(q);
         found->selected = query_u64(q);
         found->attempts = (uint32_t)query_u64(q);
     }
@@ -127,7 +127,7 @@ enum err store_analyst(struct store *store, const uint8_t run[REQUEST_RUN_SIZE],
 
 /* A change of a round's standing. */
 struct rounds_step {
-    enum standing from, until, to; /* to `to`, from any standing between the first two */
+    enum store_standing from, until, to; /* to `to`, from any standing between the first two */
     /* what else changes: NULL leaves it as it is */
     const uint64_t *number, *selected;
     const struct bytes *opened;
@@ -184,9 +184,9 @@ static enum err may_stage(struct store *s, const struct store_round *round)
 }
 
 /* A staged round has its entry and no number; a lost one has the number of its debit. */
-static enum err insert(struct store *s, const struct store_round *round, enum standing standing,
-                       const uint64_t *number, const struct bytes *entry,
-                       const struct bytes *upload_ids)
+static enum err insert(struct store *s, const struct store_round *round,
+                       enum store_standing standing, const uint64_t *number,
+                       const struct bytes *entry, const struct bytes *upload_ids)
 {
     struct query q = query_of(
         s,

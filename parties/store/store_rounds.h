@@ -27,7 +27,7 @@
 
 #define ROUND_ATTEMPTS 8
 
-enum standing {
+enum store_standing {
     STANDING_NONE,
     STANDING_STAGED,
     STANDING_LOST,
@@ -39,7 +39,7 @@ enum standing {
 /* A round as it is stored here; all zero, STANDING_NONE, if it is not. */
 struct store_found {
     struct store_round round;
-    enum standing standing;
+    enum store_standing standing;
     uint64_t selected; /* from STANDING_INDEX on; 0 if nothing was selected */
     uint32_t attempts;
 };

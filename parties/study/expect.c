@@ -25,7 +25,7 @@ static double part_of(const struct question *q, const struct densities *even,
     if (code >= a->values)
         return v->missing ? 1 : 0;
     for (uint32_t i = 0; i < v->spans; i++) {
-        struct span s = q->pool.span[v->first + i];
+        struct values_span s = q->pool.span[v->first + i];
         share += domain_has_order(a) ? density_part(even->of[column], code, s.from, s.below).share
                                      : code >= s.from && code < s.below;
     }
@@ -71,14 +71,6 @@ static void weigh(const struct question *q, const struct densities *even, const 
     }
 }
 
-static double most_rows(const struct study *s)
-{
-    double rows = (double)s->open.most * s->open.each.max_rows;
-    for (size_t i = 0; i < s->owners; i++)
-        rows += s->owner[i].batch == i ? study_batch_most(s, i) : 0;
-    return rows;
-}
-
 static bool has_marginal(const struct study *s, const struct scope *columns)
 {
     struct clique c = {.n = columns->n};
@@ -101,7 +93,7 @@ static struct expect judge(const struct study *s, const struct questions_next *n
                            const struct densities *even, double sigma)
 {
     const struct question *q = next->question;
-    const double rows = most_rows(s), lines = lines_of(q);
+    const double rows = (double)study_rows(s, true), lines = lines_of(q);
     struct expect e = {.together = true};
     size_t n = 0;
     for (size_t i = 0; i < next->size && n + 1 < sizeof e.text; i++) {

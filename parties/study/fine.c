@@ -66,7 +66,8 @@ static void print_marginals(FILE *out, const struct study *s, const struct domai
 void fine_print(FILE *out, const struct study *s, const struct domain *grouped, double rows,
                 double sigma)
 {
-    fprintf(out, "bins, where rows are spread evenly and all owners have max_rows rows:\n");
+    fprintf(out, "bins, where rows are spread evenly and all owners have %s rows:\n",
+            study_rows_key(s));
     for (size_t i = 0; i < s->domain->attributes; i++)
         print_column(out, &s->domain->attribute[i], rows, sigma);
     print_marginals(out, s, grouped, rows, sigma);

@@ -83,10 +83,10 @@ static void copy_unsigned(struct bytes *out, const char *text, size_t n)
 }
 
 static void put_signature(struct bytes *out, const char *name,
-                          const uint8_t signature[KEYS_SIGNATURE_SIZE])
+                          const uint8_t signature[IDENTITY_SIGNATURE_SIZE])
 {
-    char text[KEYS_SIGNATURE_TEXT_SIZE];
-    keys_signature_text(signature, text);
+    char text[IDENTITY_SIGNATURE_TEXT_SIZE];
+    identity_signature_text(signature, text);
     text_put(out, "  %s: %s\n", name, text);
 }
 
@@ -130,12 +130,12 @@ static enum err write_signed(const char *path, const struct study *study, size_t
 }
 
 enum err roster_sign_file(const char *path, const struct identity *server,
-                          char text[KEYS_SIGNATURE_TEXT_SIZE], struct log *log)
+                          char text[IDENTITY_SIGNATURE_TEXT_SIZE], struct log *log)
 {
     struct study *study CLEAN(study_free) = NULL;
     struct bytes file CLEAN(bytes_clear) = {0};
     struct roster_statement s;
-    uint8_t signature[KEYS_SIGNATURE_SIZE];
+    uint8_t signature[IDENTITY_SIGNATURE_SIZE];
     size_t index = 0;
     text[0] = '\0';
     TRY(file_read(path, YAML_FILE_MAX, &file, log));
@@ -154,13 +154,13 @@ enum err roster_sign_file(const char *path, const struct identity *server,
                         path);
     s = statement_of(study);
     TRY(identity_sign(server, label, s.bytes, sizeof s.bytes, signature));
-    keys_signature_text(signature, text);
+    identity_signature_text(signature, text);
     return write_signed(path, study, index, signature, &file, log);
 }
 
 /* --- people ----------------------------------------------------------------------------------- */
 
-static const char *role_name(enum role role)
+static const char *role_name(enum study_role role)
 {
     switch (role) {
     case ROLE_SERVER:
@@ -197,11 +197,11 @@ bool roster_next(const struct study *study, struct roster_person *p)
     else
         p->index++;
     while (!fill(study, p) && p->role < ROLE_ANALYST)
-        *p = (struct roster_person){.role = (enum role)(p->role + 1)};
+        *p = (struct roster_person){.role = (enum study_role)(p->role + 1)};
     return p->key != NULL;
 }
 
-bool roster_has(const struct study *study, enum role role, const struct public_identity *who)
+bool roster_has(const struct study *study, enum study_role role, const struct public_identity *who)
 {
     struct roster_person p = {0};
     while (roster_next(study, &p))
@@ -224,7 +224,7 @@ static enum err check_current(const char *name, const struct public_identity *wh
 
 /* Somebody with this signing key, in this role if possible. */
 static struct roster_person look_up(const struct study *study, const struct public_identity *who,
-                                    enum role role)
+                                    enum study_role role)
 {
     struct roster_person p = {0}, found = {0};
     while (roster_next(study, &p))
@@ -243,8 +243,8 @@ const char *roster_analyst(const struct study *study, const uint8_t sign[32])
     return NULL;
 }
 
-enum err roster_find(const struct study *study, const struct public_identity *who, enum role role,
-                     struct roster_person *person, struct log *log)
+enum err roster_find(const struct study *study, const struct public_identity *who,
+                     enum study_role role, struct roster_person *person, struct log *log)
 {
     const struct roster_person p = *person = look_up(study, who, role);
     if (p.key == NULL)
@@ -270,7 +270,8 @@ enum err roster_find(const struct study *study, const struct public_identity *wh
     return check_current(p.name, who, log);
 }
 
-enum err roster_current(const struct study *study, enum role role, size_t index, struct log *log)
+enum err roster_current(const struct study *study, enum study_role role, size_t index,
+                        struct log *log)
 {
     struct roster_person p = {.role = role, .index = index};
     return fill(study, &p) ? check_current(p.name, p.key, log) : ERR_AUTH;
@@ -314,7 +315,7 @@ void roster_describe(FILE *out, const struct study *study)
                                         "signed"};
     struct roster_person p = {0};
     fprintf(out, "Roster %u of study %s, %s\n", study->roster_version, study->name,
-            keys_groups(study->roster, 4).text);
+            identity_groups(study->roster, 4).text);
     if (study->roster_version == 1)
         fputs("  the first, which needs no signatures\n", out);
     for (size_t i = 0; study->roster_version > 1 && i < STUDY_SERVERS; i++)

@@ -29,11 +29,18 @@ enum err roster_check(const struct study *study, struct log *log) MUST_CHECK;
  * text. Nothing else in the file changes: the result is parsed before it is written.
  */
 enum err roster_sign_file(const char *path, const struct identity *server,
-                          char text[KEYS_SIGNATURE_TEXT_SIZE], struct log *log) MUST_CHECK;
+                          char text[IDENTITY_SIGNATURE_TEXT_SIZE], struct log *log) MUST_CHECK;
+
+/*
+ * Puts the key of somebody whom the study file names into it. ERR_STUDY, logged, if it has another
+ * key for them, or if the result would be no study.
+ */
+enum err study_put_key(const char *path, const char *name, const struct public_identity *who,
+                       struct log *log) MUST_CHECK;
 
 /* Somebody who takes part. */
 struct roster_person {
-    enum role role;
+    enum study_role role;
     size_t index; /* among those of the role */
     const char *name;
     const struct public_identity *key;
@@ -41,17 +48,18 @@ struct roster_person {
 /* Goes on to the next of servers, owners, analysts; to the first if `person` is zero or nobody. */
 bool roster_next(const struct study *study, struct roster_person *person);
 /* Whether exactly this key, all of it, has the role. */
-bool roster_has(const struct study *study, enum role role, const struct public_identity *who);
+bool roster_has(const struct study *study, enum study_role role, const struct public_identity *who);
 /*
  * Who has this key in a role. ERR_AUTH, logged with the reason, if nobody does, if the study lists
  * another CURVE key for this identity, or if the key is revoked, expired, or has another role.
  */
-enum err roster_find(const struct study *study, const struct public_identity *who, enum role role,
-                     struct roster_person *person, struct log *log) MUST_CHECK;
+enum err roster_find(const struct study *study, const struct public_identity *who,
+                     enum study_role role, struct roster_person *person,
+                     struct log *log) MUST_CHECK;
 /* The name of the analyst whose signing key this is; NULL if it is not listed, or revoked. */
 const char *roster_analyst(const struct study *study, const uint8_t sign[32]);
 /* ERR_AUTH, logged, if the key at this place has expired; or any server's key. */
-enum err roster_current(const struct study *study, enum role role, size_t index,
+enum err roster_current(const struct study *study, enum study_role role, size_t index,
                         struct log *log) MUST_CHECK;
 enum err roster_servers_current(const struct study *study, struct log *log) MUST_CHECK;
 

@@ -61,12 +61,15 @@ static void compare_servers(FILE *out, const struct study *a, const struct study
 /* Once for each batch, at its first owner. */
 static void compare_rows(FILE *out, const struct study *a, const struct study *b)
 {
-    for (size_t i = 0; i < b->owners; i++)
+    char what[STUDY_NAME_SIZE + 64];
+    for (size_t i = 0; i < b->owners; i++) {
+        snprintf(what, sizeof what, "expected_rows of %s (0: not said)", b->owner[i].name);
+        compare_number(out, what, a->owner[i].expected_rows, b->owner[i].expected_rows);
         if (b->owner[i].batch == i) {
-            char what[STUDY_NAME_SIZE + 64];
             snprintf(what, sizeof what, "rows of the batch of %s (0: not said)", b->owner[i].name);
             compare_number(out, what, a->owner[i].rows, b->owner[i].rows);
         }
+    }
 }
 
 /* Which tokens are good. */

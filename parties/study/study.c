@@ -10,10 +10,18 @@
 
 #include <string.h>
 
+/* The nodes of the file's keys. */
+struct study_top {
+    const yaml_node_t *name, *domain, *impossible, *workload, *budget, *noise, *score, *method,
+        *copula, *rounds, *security, *servers, *owners, *least, *late, *analysts, *retain,
+        *deadlines, *model, *version, *revoked, *signatures, *person, *link, *open;
+};
+
 /* --- budget, noise, deadlines, model ---------------------------------------------------------- */
 
-static enum err read_budget(struct reading *r, const yaml_node_t *node, const yaml_node_t *person,
-                            const yaml_node_t *link)
+static enum err read_budget(struct study_reading *r, const yaml_node_t *node,
+                            const yaml_node_t *person, const yaml_node_t *link,
+                            const yaml_node_t *late)
 {
     struct study *s = r->study;
     const char *const words[] = {study_accounting_word(ACCOUNTING_ZCDP),
@@ -26,16 +34,22 @@ static enum err read_budget(struct reading *r, const yaml_node_t *node, const ya
                                     {"enforce_person", false, &enforce},
                                     {"accounting", false, &accounting}};
     TRY(yaml_mapping(r->file, node, "budget", keys, 5));
-    TRY(study_read_person(r, person, enforce, link));
-    TRY(yaml_number(r->file, epsilon, "epsilon", 1e-4, STUDY_EPSILON_MAX, &s->epsilon));
-    TRY(yaml_number(r->file, delta, "delta", 1e-15, 0.01, &s->delta));
-    TRY(yaml_choice(r->file, accounting, "accounting", words, 2, &kind));
+    TRY(study_go_on(r, study_read_person(r, person, enforce, link)));
+    if (s->enforce_person && s->late_join)
+        TRY(study_go_on(r, yaml_error(r->file, late,
+                                      "which of a person's rows count must not change during a "
+                                      "run, as it may where rows come late; with enforce_person "
+                                      "write wait")));
+    TRY(study_go_on(
+        r, yaml_number(r->file, epsilon, "epsilon", 1e-4, STUDY_EPSILON_MAX, &s->epsilon)));
+    TRY(study_go_on(r, yaml_number(r->file, delta, "delta", 1e-15, 0.01, &s->delta)));
+    TRY(study_go_on(r, yaml_choice(r->file, accounting, "accounting", words, 2, &kind)));
     s->accounting = (enum accounting)kind;
     return study_read_unsigned(r, rows, "rows_per_person", 1, 10000, &s->rows_per_person);
 }
 
 /* The parameters of a copula. */
-static enum err read_copula(struct reading *r, const yaml_node_t *node)
+static enum err read_copula(struct study_reading *r, const yaml_node_t *node)
 {
     struct study *s = r->study;
     const yaml_node_t *clip, *share;
@@ -51,31 +65,32 @@ static enum err read_copula(struct reading *r, const yaml_node_t *node)
 }
 
 /* A number of rounds, or "annealed": as many as the budget allows, at most 16 for each column. */
-static enum err read_rounds(struct reading *r, const yaml_node_t *node)
+static enum err read_rounds(struct study_reading *r, const yaml_node_t *node)
 {
     const char *text;
     TRY(yaml_text(r->file, node, "rounds", &text));
     if (strcmp(text, "annealed") != 0)
         return study_read_unsigned(r, node, "rounds", 1, STUDY_ROUNDS_MAX, &r->study->rounds);
     r->study->annealed = true;
+    if (r->study->workload == NULL)
+        return ERR_OK; /* it, or the domain, has a mistake */
     r->study->rounds = schedule_rounds_most(r->study->workload->one_ways, 0, true);
     return ERR_OK;
 }
 
-static enum err lacks(struct reading *r, const char *key)
+static enum err lacks(struct study_reading *r, const char *key)
 {
+    if (r->misspelt)
+        return ERR_OK;
     return yaml_error(r->file, yaml_root(r->file), "the study file lacks the key \"%s\"; add it",
                       key);
 }
 
 /* What a run makes, and the marginals that matter. A copula uses all pairs, whatever these are. */
-static enum err read_method(struct reading *r, const yaml_node_t *method,
+static enum err read_method(struct study_reading *r, const yaml_node_t *method,
                             const yaml_node_t *workload)
 {
-    const char *const words[] = {study_method_word(STUDY_AIM), study_method_word(STUDY_COPULA)};
-    size_t kind = STUDY_AIM;
-    TRY(yaml_choice(r->file, method, "method", words, 2, &kind));
-    r->study->method = (enum study_method)kind;
+    const enum study_method kind = r->study->method;
     if (kind == STUDY_COPULA && r->study->domain->attributes < 2)
         return yaml_error(r->file, method, "method: copula needs two attributes at least");
     if (workload != NULL)
@@ -87,9 +102,9 @@ static enum err read_method(struct reading *r, const yaml_node_t *method,
 }
 
 /* AIM has rounds, a copula has none. */
-static enum err read_course(struct reading *r, const yaml_node_t *rounds, const yaml_node_t *copula,
-                            const yaml_node_t *score, const yaml_node_t *late,
-                            const yaml_node_t *impossible)
+static enum err read_course(struct study_reading *r, const yaml_node_t *rounds,
+                            const yaml_node_t *copula, const yaml_node_t *score,
+                            const yaml_node_t *late, const yaml_node_t *impossible)
 {
     switch (r->study->method) {
     case STUDY_AIM:
@@ -115,21 +130,36 @@ static enum err read_course(struct reading *r, const yaml_node_t *rounds, const 
     return read_copula(r, copula);
 }
 
-/* Keys whose value is one of a few words; the first of each is the default. */
-static enum err read_kinds(struct reading *r, const yaml_node_t *noise, const yaml_node_t *score,
-                           const yaml_node_t *security, const yaml_node_t *late_uploads)
+/* A key whose value is one of a few words; after a mistake it keeps its default. */
+static enum err choose(struct study_reading *r, const yaml_node_t *node, const char *what,
+                       const char *const *words, size_t count, size_t *kind)
 {
+    size_t chosen = *kind;
+    const enum err e = yaml_choice(r->file, node, what, words, count, &chosen);
+    *kind = e == ERR_OK ? chosen : *kind;
+    return study_go_on(r, e);
+}
+
+/* The first of the words is the default. */
+static enum err read_kinds(struct study_reading *r, const struct study_top *t)
+{
+    const char *const methods[] = {study_method_word(STUDY_AIM), study_method_word(STUDY_COPULA)};
     const char *const noises[NOISE_KINDS] = {study_noise_word(NOISE_BOX_MULLER),
                                              study_noise_word(NOISE_DISCRETE)};
     const char *const scores[] = {study_score_word(AIM_L1), study_score_word(AIM_L2)};
     const char *const securities[] = {study_security_word(STUDY_SEMI_HONEST),
                                       study_security_word(STUDY_ABORT)};
     static const char *const late[] = {"wait", "join"};
-    size_t kind[4] = {NOISE_BOX_MULLER, AIM_L1, STUDY_SEMI_HONEST, 0};
-    TRY(yaml_choice(r->file, noise, "noise", noises, NOISE_KINDS, &kind[0]));
-    TRY(yaml_choice(r->file, score, "score", scores, 2, &kind[1]));
-    TRY(yaml_choice(r->file, security, "security", securities, 2, &kind[2]));
-    TRY(yaml_choice(r->file, late_uploads, "late_uploads", late, 2, &kind[3]));
+    size_t kind[5] = {NOISE_BOX_MULLER, AIM_L1, STUDY_SEMI_HONEST, 0, STUDY_AIM};
+    unsigned before;
+    TRY(choose(r, t->noise, "noise", noises, NOISE_KINDS, &kind[0]));
+    TRY(choose(r, t->score, "score", scores, 2, &kind[1]));
+    TRY(choose(r, t->security, "security", securities, 2, &kind[2]));
+    TRY(choose(r, t->late, "late_uploads", late, 2, &kind[3]));
+    before = r->mistakes;
+    TRY(choose(r, t->method, "method", methods, 2, &kind[4]));
+    r->method_known = r->mistakes == before;
+    r->study->method = (enum study_method)kind[4];
     r->study->noise = (enum noise_kind)kind[0];
     r->study->score = (enum aim_score)kind[1];
     r->study->security = (enum study_security)kind[2];
@@ -151,7 +181,7 @@ size_t study_candidates_most(const struct study *study)
 /*
  * Every marginal of the closure may be a candidate, and what a selection costs is paid before it.
  */
-static enum err check_candidates(struct reading *r, const yaml_node_t *workload)
+static enum err check_candidates(struct study_reading *r, const yaml_node_t *workload)
 {
     const struct study *s = r->study;
     const size_t most = study_candidates_most(s);
@@ -165,7 +195,7 @@ static enum err check_candidates(struct reading *r, const yaml_node_t *workload)
         s->workload->queries, study_security_word(s->security), most);
 }
 
-static enum err read_date(struct reading *r, const yaml_node_t *node, const char *what,
+static enum err read_date(struct study_reading *r, const yaml_node_t *node, const char *what,
                           int64_t *seconds)
 {
     const char *text;
@@ -178,7 +208,7 @@ static enum err read_date(struct reading *r, const yaml_node_t *node, const char
     return ERR_OK;
 }
 
-static enum err read_deadlines(struct reading *r, const yaml_node_t *node)
+static enum err read_deadlines(struct study_reading *r, const yaml_node_t *node)
 {
     struct study *s = r->study;
     const yaml_node_t *connect, *round, *uploads;
@@ -187,12 +217,12 @@ static enum err read_deadlines(struct reading *r, const yaml_node_t *node)
     if (node == NULL)
         return ERR_OK;
     TRY(yaml_mapping(r->file, node, "deadlines", keys, 3));
-    TRY(study_read_unsigned(r, connect, "connect", 1, 3600, &s->connect_s));
-    TRY(study_read_unsigned(r, round, "round", 1, 86400, &s->round_s));
+    TRY(study_go_on(r, study_read_unsigned(r, connect, "connect", 1, 3600, &s->connect_s)));
+    TRY(study_go_on(r, study_read_unsigned(r, round, "round", 1, 86400, &s->round_s)));
     return read_date(r, uploads, "uploads", &s->uploads_until);
 }
 
-static enum err read_model(struct reading *r, const yaml_node_t *node)
+static enum err read_model(struct study_reading *r, const yaml_node_t *node)
 {
     struct study *s = r->study;
     const yaml_node_t *mib, *iterations, *final, *apart;
@@ -203,11 +233,13 @@ static enum err read_model(struct reading *r, const yaml_node_t *node)
     if (node == NULL)
         return ERR_OK;
     TRY(yaml_mapping(r->file, node, "model", keys, 4));
-    TRY(study_read_unsigned(r, mib, "max_mib", 1, 65536, &s->max_mib));
-    TRY(study_read_unsigned(r, iterations, "iterations", 1, 1000000, &s->iterations));
-    TRY(study_read_unsigned(r, final, "final_iterations", 1, 1000000, &s->final_iterations));
-    if (apart == NULL)
-        return ERR_OK;
+    TRY(study_go_on(r, study_read_unsigned(r, mib, "max_mib", 1, 65536, &s->max_mib)));
+    TRY(study_go_on(r,
+                    study_read_unsigned(r, iterations, "iterations", 1, 1000000, &s->iterations)));
+    TRY(study_go_on(
+        r, study_read_unsigned(r, final, "final_iterations", 1, 1000000, &s->final_iterations)));
+    if (apart == NULL || s->workload == NULL)
+        return ERR_OK; /* without a sound domain no column is known */
     TRY(memory_new(&s->apart, s->domain->attributes));
     return study_read_attributes(r, apart, "apart", s->domain->attributes, s->apart, &s->aparts);
 }
@@ -215,7 +247,8 @@ static enum err read_model(struct reading *r, const yaml_node_t *node)
 /* --- the whole -------------------------------------------------------------------------------- */
 
 /* By default all listed owners; nobody knows how many owners with tokens will come. */
-static enum err read_least(struct reading *r, const yaml_node_t *least, const yaml_node_t *open)
+static enum err read_least(struct study_reading *r, const yaml_node_t *least,
+                           const yaml_node_t *open)
 {
     struct study *s = r->study;
     if (open != NULL && least == NULL)
@@ -227,73 +260,92 @@ static enum err read_least(struct reading *r, const yaml_node_t *least, const ya
                                &s->min_owners);
 }
 
-static enum err read_study(struct reading *r)
+static enum err read_keys(struct study_reading *r, struct study_top *t)
 {
-    struct study *s = r->study;
-    const yaml_node_t *root = yaml_root(r->file), *name, *domain, *impossible, *workload, *budget,
-                      *noise, *score, *method, *copula, *rounds, *security, *servers, *owners,
-                      *least, *late, *analysts, *retain, *deadlines, *model, *version, *revoked,
-                      *signatures, *person, *link, *open;
+    const yaml_node_t *root = yaml_root(r->file);
     const struct yaml_key keys[] = {
-        {"study", true, &name},
-        {"domain", true, &domain},
-        {"impossible", false, &impossible},
-        {"workload", false, &workload},
-        {"budget", true, &budget},
-        {"person", false, &person},
-        {"link", false, &link},
-        {"noise", false, &noise},
-        {"score", false, &score},
-        {"method", false, &method},
-        {"copula", false, &copula},
-        {"rounds", false, &rounds},
-        {"security", false, &security},
-        {"servers", true, &servers},
-        {"owners", false, &owners},
-        {"open_owners", false, &open},
-        {"min_owners", false, &least},
-        {"late_uploads", false, &late},
-        {"analysts", true, &analysts},
-        {"retain_days", false, &retain},
-        {"deadlines", false, &deadlines},
-        {"model", false, &model},
-        {"roster", false, &version},
-        {"revoked", false, &revoked},
-        {"signatures", false, &signatures},
+        {"study", true, &t->name},
+        {"domain", true, &t->domain},
+        {"impossible", false, &t->impossible},
+        {"workload", false, &t->workload},
+        {"budget", true, &t->budget},
+        {"person", false, &t->person},
+        {"link", false, &t->link},
+        {"noise", false, &t->noise},
+        {"score", false, &t->score},
+        {"method", false, &t->method},
+        {"copula", false, &t->copula},
+        {"rounds", false, &t->rounds},
+        {"security", false, &t->security},
+        {"servers", true, &t->servers},
+        {"owners", false, &t->owners},
+        {"open_owners", false, &t->open},
+        {"min_owners", false, &t->least},
+        {"late_uploads", false, &t->late},
+        {"analysts", true, &t->analysts},
+        {"retain_days", false, &t->retain},
+        {"deadlines", false, &t->deadlines},
+        {"model", false, &t->model},
+        {"roster", false, &t->version},
+        {"revoked", false, &t->revoked},
+        {"signatures", false, &t->signatures},
     };
+    r->misspelt = true;
     if (!yaml_is_mapping(root))
         return yaml_error(r->file, root,
                           "this is no study file; trefoil init writes an example of one");
     TRY(yaml_mapping(r->file, root, "the study file", keys, sizeof keys / sizeof *keys));
-    TRY(study_read_name(r, name, "study", s->name));
-    TRY(study_read_domain(r, domain));
-    TRY(study_read_impossible(r, impossible));
-    TRY(read_method(r, method, workload));
-    TRY(read_kinds(r, noise, score, security, late));
-    TRY(check_candidates(r, workload));
-    TRY(study_read_link(r, link, late));
-    TRY(read_budget(r, budget, person, link));
-    TRY(read_course(r, rounds, copula, score, late, impossible));
-    if (s->enforce_person && s->late_join)
-        return yaml_error(r->file, late,
-                          "which of a person's rows count must not change during a run, as it may "
-                          "where rows come late; with enforce_person write wait");
-    TRY(owners == NULL && open == NULL ? lacks(r, "owners") : ERR_OK);
-    TRY(study_read_people(r, &(const struct people_nodes){servers, owners, open, link, analysts}));
-    TRY(study_read_unsigned(r, retain, "retain_days", 1, 3650, &s->retain_days));
-    TRY(read_least(r, least, open));
-    TRY(read_deadlines(r, deadlines));
-    TRY(read_model(r, model));
-    TRY(study_read_roster(r, version, revoked, signatures));
-    return study_digest(s);
+    r->misspelt = false;
+    return t->owners == NULL && t->open == NULL ? lacks(r, "owners") : ERR_OK;
 }
 
-enum err study_parse(struct study **study, const char *path, const void *text, size_t n,
-                     struct log *log)
+/* The columns, and what refers to them: that waits until they are sound. */
+static enum err read_columns(struct study_reading *r, const struct study_top *t)
+{
+    const unsigned before = r->mistakes;
+    if (t->domain == NULL)
+        return read_kinds(r, t);
+    TRY(study_go_on(r, study_read_domain(r, t->domain)));
+    if (r->mistakes > before)
+        return read_kinds(r, t);
+    TRY(study_go_on(r, study_read_impossible(r, t->impossible)));
+    TRY(read_kinds(r, t));
+    if (r->method_known)
+        TRY(study_go_on(r, read_method(r, t->method, t->workload)));
+    return r->study->workload != NULL ? study_go_on(r, check_candidates(r, t->workload)) : ERR_OK;
+}
+
+/* A part with a mistake leaves the others to be read, so that people see all mistakes at once. */
+static enum err read_study(struct study_reading *r)
+{
+    struct study *s = r->study;
+    struct study_top t = {0};
+    TRY(study_go_on(r, read_keys(r, &t)));
+    if (t.name != NULL)
+        TRY(study_go_on(r, study_read_name(r, t.name, "study", s->name)));
+    TRY(read_columns(r, &t));
+    TRY(study_go_on(r, study_read_link(r, t.link, t.late)));
+    if (t.budget != NULL)
+        TRY(study_go_on(r, read_budget(r, t.budget, t.person, t.link, t.late)));
+    if (r->method_known)
+        TRY(study_go_on(r, read_course(r, t.rounds, t.copula, t.score, t.late, t.impossible)));
+    TRY(study_go_on(r, study_read_people(r, &(const struct study_people_nodes){
+                                                t.servers, t.owners, t.open, t.link, t.analysts})));
+    TRY(study_go_on(r, study_read_unsigned(r, t.retain, "retain_days", 1, 3650, &s->retain_days)));
+    TRY(study_go_on(r, read_deadlines(r, t.deadlines)));
+    TRY(study_go_on(r, read_model(r, t.model)));
+    if (study_sound(r))
+        TRY(study_go_on(r, read_least(r, t.least, t.open)));
+    TRY(study_go_on(r, study_read_roster(r, t.version, t.revoked, t.signatures)));
+    return study_sound(r) ? study_digest(s) : ERR_STUDY;
+}
+
+static enum err parse(struct study **study, const char *path, const void *text, size_t n,
+                      bool draft, struct log *log)
 {
     struct yaml_file *file CLEAN(yaml_close) = NULL;
     struct study *s CLEAN(study_free) = NULL;
-    struct reading r;
+    struct study_reading r;
     enum err e;
     *study = NULL;
     TRY(yaml_parse(&file, path, text, n, log));
@@ -310,7 +362,7 @@ enum err study_parse(struct study **study, const char *path, const void *text, s
         .final_iterations = 1000,
         .roster_version = 1,
     };
-    r = (struct reading){.file = file, .path = path, .log = log, .study = s};
+    r = (struct study_reading){.file = file, .path = path, .log = log, .study = s, .draft = draft};
     r.quiet = (struct log){.buffer = r.note, .buffer_size = sizeof r.note, .level = LOG_ERROR};
     e = read_study(&r);
     if (e == ERR_NOMEM)
@@ -319,12 +371,32 @@ enum err study_parse(struct study **study, const char *path, const void *text, s
     return memory_hand_over(study, &s);
 }
 
+enum err study_parse(struct study **study, const char *path, const void *text, size_t n,
+                     struct log *log)
+{
+    return parse(study, path, text, n, false, log);
+}
+
+enum err study_parse_draft(struct study **study, const char *path, const void *text, size_t n,
+                           struct log *log)
+{
+    return parse(study, path, text, n, true, log);
+}
+
 enum err study_load(struct study **study, const char *path, struct log *log)
 {
     struct bytes text CLEAN(bytes_clear) = {0};
     *study = NULL;
     TRY(file_read(path, YAML_FILE_MAX, &text, log));
     return study_parse(study, path, text.data, text.size, log);
+}
+
+enum err study_load_draft(struct study **study, const char *path, struct log *log)
+{
+    struct bytes text CLEAN(bytes_clear) = {0};
+    *study = NULL;
+    TRY(file_read(path, YAML_FILE_MAX, &text, log));
+    return study_parse_draft(study, path, text.data, text.size, log);
 }
 
 void study_free(struct study **study)

@@ -22,7 +22,7 @@
 #include "base/log.h"
 #include "base/noise.h"
 #include "base/terms.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@
 #define STUDY_ROUNDS_MAX 1000
 #define STUDY_COUNT_BITS_MAX 31 /* the most for l: all owners' counts together are below 2^31 */
 
-enum role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
+enum study_role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
 
 /* The word in the file, which is also what is hashed. */
 const char *study_noise_word(enum noise_kind noise);
@@ -83,6 +83,7 @@ struct study_owner {
     uint16_t *column;
     size_t batch;  /* the first owner of the batch; itself if it shares its rows with nobody */
     uint32_t rows; /* which each owner of the batch must have, as they agreed; 0: not given */
+    uint32_t expected_rows; /* for plans alone; 0: not given */
 };
 
 /* Which columns say whose a row is, and which differences between their texts are ignored. */
@@ -118,7 +119,7 @@ struct study {
     char name[STUDY_NAME_SIZE];
     struct domain *domain;
     size_t zeros; /* impossible combinations, by their columns */
-    struct zeros *zero;
+    struct workload_zeros *zero;
     struct workload *workload; /* what is counted and may be measured; for a copula all pairs */
     struct workload *asked;    /* what the file says matters: for a copula what eval compares */
     char *questions;           /* the file that the workload is made for, or NULL */
@@ -143,6 +144,7 @@ struct study {
     bool late_join;      /* rows that come during a run count from its next round on */
     size_t analysts;
     struct study_analyst *analyst;
+    size_t keyless; /* how many of all those have no key yet: only a draft may have any */
     unsigned connect_s, round_s;
     unsigned retain_days;
     int64_t uploads_until; /* seconds since 1970; 0: no deadline */
@@ -165,6 +167,13 @@ struct study {
 
 /* ERR_STUDY, logged, for anything wrong in it; ERR_SYSTEM if the file cannot be read. */
 enum err study_load(struct study **study, const char *path, struct log *log) MUST_CHECK;
+/*
+ * The same, but people may have no key yet, or REPLACE-WITH-KEY-OF- and a name in its place; then
+ * owners need no name either. For what needs nobody: explaining, planning, trying.
+ */
+enum err study_load_draft(struct study **study, const char *path, struct log *log) MUST_CHECK;
+enum err study_parse_draft(struct study **study, const char *path, const void *text, size_t n,
+                           struct log *log) MUST_CHECK;
 /* The same from memory; `path` is for messages, and its folder has the files that a study names. */
 enum err study_parse(struct study **study, const char *path, const void *text, size_t n,
                      struct log *log) MUST_CHECK;
@@ -190,7 +199,7 @@ bool study_revoked(const struct study *study, const struct public_identity *who)
  */
 const struct study_owner *study_owner(const struct study *study, size_t owner);
 size_t study_batch(const struct study *study, size_t owner);
-struct phrase study_owner_name(const struct study *study, size_t owner);
+struct words_text study_owner_name(const struct study *study, size_t owner);
 /* The owner with that name; study_owners_most() if there is none. */
 size_t study_find_owner(const struct study *study, const char *name);
 size_t study_owners_most(const struct study *study);
@@ -210,6 +219,10 @@ bool study_linked(const struct study *study, size_t owner);
 bool study_sends_keys(const struct study *study, size_t owner);
 uint32_t study_batch_rows(const struct study *study, size_t first);
 uint32_t study_batch_most(const struct study *study, size_t first);
+/* How many rows count if all owners bring the most, or as many as expected where they say that. */
+uint64_t study_rows(const struct study *study, bool expected);
+/* The key that says so, for messages: "expected_rows" or "max_rows". */
+const char *study_rows_key(const struct study *study);
 /*
  * How this study makes keys of persons, from columns with the study's names or, in the same order,
  * with the names in a list separated by commas. ERR_USAGE, logged, if the number of names differs
@@ -231,6 +244,6 @@ size_t study_candidates_most(const struct study *study);
 /* The name of a part of the terms in the study file, for messages. */
 const char *study_part_words(const char *part);
 /* The terms in six groups of five characters, for people to compare. */
-struct phrase study_fingerprint(const struct study *study);
+struct words_text study_fingerprint(const struct study *study);
 
 #endif

@@ -25,7 +25,7 @@ static void bins_clear(struct bins *b)
     memory_free(&b->edge);
 }
 
-static enum err read_number(struct reading *r, const yaml_node_t *node, const char *what,
+static enum err read_number(struct study_reading *r, const yaml_node_t *node, const char *what,
                             const struct bins *b, double *x)
 {
     int64_t whole;
@@ -38,7 +38,7 @@ static enum err read_number(struct reading *r, const yaml_node_t *node, const ch
 
 /* --- edges ------------------------------------------------------------------------------------ */
 
-static enum err read_edges(struct reading *r, const yaml_node_t *node, struct bins *b)
+static enum err read_edges(struct study_reading *r, const yaml_node_t *node, struct bins *b)
 {
     for (size_t i = 0; i < b->edges; i++) {
         const yaml_node_t *item = yaml_item(r->file, node, i);
@@ -68,7 +68,7 @@ static double even_edge(double min, double max, double i, double bins)
 }
 
 /* Bins of equal width; or of as equally many whole numbers as possible, the last one up to max. */
-static enum err even_edges(struct reading *r, const struct column *c, struct bins *b)
+static enum err even_edges(struct study_reading *r, const struct column *c, struct bins *b)
 {
     const double bins = (double)(b->edges - 1);
     double min, max;
@@ -90,7 +90,7 @@ static enum err even_edges(struct reading *r, const struct column *c, struct bin
 }
 
 /* How many edges; checks which keys are there. */
-static enum err count_edges(struct reading *r, const struct column *c, size_t *count)
+static enum err count_edges(struct study_reading *r, const struct column *c, size_t *count)
 {
     int64_t bins;
     TRY(study_check_keys(r, c, 0, HAS_VALUES));
@@ -131,7 +131,7 @@ static bool doubled(const struct bins *b, size_t at)
 }
 
 /* An edge that occurs twice is a spike (aim/table/domain.h). */
-static enum err add_spike(struct reading *r, const yaml_node_t *node, struct bins *b)
+static enum err add_spike(struct study_reading *r, const yaml_node_t *node, struct bins *b)
 {
     size_t at = 0;
     double x;
@@ -150,7 +150,7 @@ static enum err add_spike(struct reading *r, const yaml_node_t *node, struct bin
     return ERR_OK;
 }
 
-static enum err read_spikes(struct reading *r, const yaml_node_t *node, struct bins *b)
+static enum err read_spikes(struct study_reading *r, const yaml_node_t *node, struct bins *b)
 {
     size_t count;
     if (node == NULL)
@@ -198,7 +198,7 @@ static void drop_empty(struct bins *b)
 
 /* --- the whole column ------------------------------------------------------------------------- */
 
-static enum err read_step(struct reading *r, const yaml_node_t *node, struct bins *b)
+static enum err read_step(struct study_reading *r, const yaml_node_t *node, struct bins *b)
 {
     b->step = b->whole ? 1 : 0;
     if (node == NULL)
@@ -209,7 +209,7 @@ static enum err read_step(struct reading *r, const yaml_node_t *node, struct bin
     return ERR_OK;
 }
 
-static enum err read_tail(struct reading *r, const struct column *c)
+static enum err read_tail(struct study_reading *r, const struct column *c)
 {
     static const char *const words[] = {"exponential"};
     const yaml_node_t *node = c->part[COLUMN_TAIL], *typical;
@@ -228,7 +228,7 @@ static enum err read_tail(struct reading *r, const struct column *c)
     return study_note(r, domain_set_tail(d, DOMAIN_TAIL_TYPICAL, x, &r->quiet), typical);
 }
 
-static enum err read_bins(struct reading *r, const struct column *c, struct bins *b)
+static enum err read_bins(struct study_reading *r, const struct column *c, struct bins *b)
 {
     TRY(count_edges(r, c, &b->edges));
     b->edge = memory_array(b->edges, sizeof *b->edge);
@@ -242,7 +242,7 @@ static enum err read_bins(struct reading *r, const struct column *c, struct bins
     return ERR_OK;
 }
 
-enum err study_add_bins(struct reading *r, const struct column *c)
+enum err study_add_bins(struct study_reading *r, const struct column *c)
 {
     struct bins b CLEAN(bins_clear) = {.whole = c->kind == &column_whole};
     struct domain *d = r->study->domain;

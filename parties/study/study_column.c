@@ -8,7 +8,7 @@ const char *const study_column_keys[COLUMN_KEYS] = {
     [COLUMN_TAIL] = "tail",
 };
 
-enum err study_check_keys(struct reading *r, const struct column *c, unsigned needed,
+enum err study_check_keys(struct study_reading *r, const struct column *c, unsigned needed,
                           unsigned refused)
 {
     for (unsigned k = 0; k < COLUMN_KEYS; k++)
@@ -24,7 +24,7 @@ enum err study_check_keys(struct reading *r, const struct column *c, unsigned ne
     return ERR_OK;
 }
 
-enum err study_add_missing(struct reading *r, const struct column *c)
+enum err study_add_missing(struct study_reading *r, const struct column *c)
 {
     return study_note(
         r, domain_set_missing(r->study->domain, c->missing_too, c->missing_too_count, &r->quiet),

@@ -50,13 +50,13 @@ struct column {
 };
 
 /* Complains about a key that is there but refused, or needed but not there. */
-enum err study_check_keys(struct reading *r, const struct column *c, unsigned needed,
+enum err study_check_keys(struct study_reading *r, const struct column *c, unsigned needed,
                           unsigned refused) MUST_CHECK;
 
 /* After an attribute was added: tells the domain what else is read as missing. */
-enum err study_add_missing(struct reading *r, const struct column *c) MUST_CHECK;
+enum err study_add_missing(struct study_reading *r, const struct column *c) MUST_CHECK;
 
 /* Adds a column with bins, numeric or integer, at the end of the domain (study_bins.c). */
-enum err study_add_bins(struct reading *r, const struct column *c) MUST_CHECK;
+enum err study_add_bins(struct study_reading *r, const struct column *c) MUST_CHECK;
 
 #endif

@@ -7,7 +7,7 @@
 
 #define LABEL_SIZE 128 /* an attribute's name, with its NUL */
 
-static enum err add_categorical(struct reading *r, const struct column *c)
+static enum err add_categorical(struct study_reading *r, const struct column *c)
 {
     const yaml_node_t *node = c->part[COLUMN_VALUES];
     const char **labels CLEAN(memory_release) = NULL;
@@ -24,7 +24,7 @@ static enum err add_categorical(struct reading *r, const struct column *c)
     return study_add_missing(r, c);
 }
 
-static enum err add_integer(struct reading *r, const struct column *c)
+static enum err add_integer(struct study_reading *r, const struct column *c)
 {
     int64_t min, max;
     if (c->part[COLUMN_EDGES] != NULL || c->part[COLUMN_BINS] != NULL)
@@ -40,7 +40,7 @@ static enum err add_integer(struct reading *r, const struct column *c)
     return study_add_missing(r, c);
 }
 
-static enum err read_kind(struct reading *r, struct column *c)
+static enum err read_kind(struct study_reading *r, struct column *c)
 {
     const char *words[COLUMN_KINDS];
     size_t kind = 0;
@@ -52,7 +52,7 @@ static enum err read_kind(struct reading *r, struct column *c)
 }
 
 /* A text or a list of them; the first is what is written for a missing value, unless `write` is. */
-static enum err read_missing(struct reading *r, struct column *c)
+static enum err read_missing(struct study_reading *r, struct column *c)
 {
     const yaml_node_t *node = c->part[COLUMN_MISSING], *write = c->part[COLUMN_WRITE];
     bool found = false;
@@ -79,7 +79,7 @@ static enum err read_missing(struct reading *r, struct column *c)
     return ERR_OK;
 }
 
-static enum err read_policy(struct reading *r, struct column *c)
+static enum err read_policy(struct study_reading *r, struct column *c)
 {
     static const char *const policies[] = {
         [DOMAIN_REJECT] = "error", [DOMAIN_CLIP] = "clip", [DOMAIN_AS_MISSING] = "missing"};
@@ -101,12 +101,13 @@ static enum err read_policy(struct reading *r, struct column *c)
 }
 
 /* By the byte of a kind. */
-static enum err (*const add_values[])(struct reading *r, const struct column *c) = {
+static enum err (*const add_values[])(struct study_reading *r, const struct column *c) = {
     add_categorical, add_integer, study_add_bins};
 _Static_assert(sizeof add_values / sizeof *add_values == COLUMN_KINDS, "a study may have any kind");
 
 /* `name` is the key of a mapping of attributes, or NULL in a list. */
-static enum err read_attribute(struct reading *r, const yaml_node_t *node, const yaml_node_t *name)
+static enum err read_attribute(struct study_reading *r, const yaml_node_t *node,
+                               const yaml_node_t *name)
 {
     struct column c = {.node = node};
     struct yaml_key keys[COLUMN_KEYS];
@@ -138,7 +139,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* A mapping of attributes has no order in YAML, so they are ordered by name. */
-static enum err read_domain_mapping(struct reading *r, const yaml_node_t *node)
+static enum err read_domain_mapping(struct study_reading *r, const yaml_node_t *node)
 {
     struct yaml_entry entries[DOMAIN_ATTRIBUTES_MAX];
     size_t count;
@@ -149,11 +150,11 @@ static enum err read_domain_mapping(struct reading *r, const yaml_node_t *node)
         entries[i] = yaml_entry(r->file, node, i);
     qsort(entries, count, sizeof entries[0], by_name);
     for (size_t i = 0; i < count; i++)
-        TRY(read_attribute(r, entries[i].value, entries[i].key));
+        TRY(study_go_on(r, read_attribute(r, entries[i].value, entries[i].key)));
     return ERR_OK;
 }
 
-enum err study_read_domain(struct reading *r, const yaml_node_t *node)
+enum err study_read_domain(struct study_reading *r, const yaml_node_t *node)
 {
     size_t count;
     TRY(domain_new(&r->study->domain));
@@ -161,11 +162,11 @@ enum err study_read_domain(struct reading *r, const yaml_node_t *node)
         return read_domain_mapping(r, node);
     TRY(yaml_list(r->file, node, "domain", 1, DOMAIN_ATTRIBUTES_MAX, &count));
     for (size_t i = 0; i < count; i++)
-        TRY(read_attribute(r, yaml_item(r->file, node, i), NULL));
+        TRY(study_go_on(r, read_attribute(r, yaml_item(r->file, node, i), NULL)));
     return ERR_OK;
 }
 
-enum err study_unknown_attribute(struct reading *r, const yaml_node_t *node, const char *text)
+enum err study_unknown_attribute(struct study_reading *r, const yaml_node_t *node, const char *text)
 {
     const char *near = domain_nearest(r->study->domain, text);
     if (near != NULL)
@@ -176,7 +177,7 @@ enum err study_unknown_attribute(struct reading *r, const yaml_node_t *node, con
                       "the domain has no attribute \"%.64s\"; name one of its attributes", text);
 }
 
-enum err study_read_attributes(struct reading *r, const yaml_node_t *node, const char *what,
+enum err study_read_attributes(struct study_reading *r, const yaml_node_t *node, const char *what,
                                size_t most, uint16_t *attribute, size_t *count)
 {
     TRY(yaml_list(r->file, node, what, 1, most, count));

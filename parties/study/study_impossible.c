@@ -15,7 +15,7 @@ struct codes {
     uint32_t *code; /* ascending */
 };
 
-static enum err read_value(struct reading *r, const yaml_node_t *node, uint16_t attribute,
+static enum err read_value(struct study_reading *r, const yaml_node_t *node, uint16_t attribute,
                            bool *marked)
 {
     struct domain_attribute strict = r->study->domain->attribute[attribute];
@@ -44,7 +44,7 @@ static bool begins(const struct domain_attribute *a, uint32_t code, double v)
                                    step_value(&s, domain_multiples(a, code, &count)) == v);
 }
 
-static enum err read_edge(struct reading *r, const yaml_node_t *node,
+static enum err read_edge(struct study_reading *r, const yaml_node_t *node,
                           const struct domain_attribute *a, bool last, uint32_t *edge)
 {
     double v;
@@ -62,7 +62,7 @@ static enum err read_edge(struct reading *r, const yaml_node_t *node,
 }
 
 /* {from: x, to: y}: whole numbers, both included, or the bins between two edges. */
-static enum err read_range(struct reading *r, const yaml_node_t *node, uint16_t attribute,
+static enum err read_range(struct study_reading *r, const yaml_node_t *node, uint16_t attribute,
                            bool *marked)
 {
     const yaml_node_t *first_node, *last_node;
@@ -90,7 +90,7 @@ static enum err read_range(struct reading *r, const yaml_node_t *node, uint16_t 
     return ERR_OK;
 }
 
-static enum err mark_codes(struct reading *r, const yaml_node_t *node, uint16_t attribute,
+static enum err mark_codes(struct study_reading *r, const yaml_node_t *node, uint16_t attribute,
                            bool *marked)
 {
     const struct domain_attribute *a = &r->study->domain->attribute[attribute];
@@ -105,7 +105,7 @@ static enum err mark_codes(struct reading *r, const yaml_node_t *node, uint16_t 
     return ERR_OK;
 }
 
-static enum err read_codes(struct reading *r, const yaml_node_t *node, struct codes *codes)
+static enum err read_codes(struct study_reading *r, const yaml_node_t *node, struct codes *codes)
 {
     uint32_t size = r->study->domain->attribute[codes->attribute].size;
     bool *marked CLEAN(memory_release) = NULL;
@@ -125,7 +125,7 @@ static int by_attribute(const void *x, const void *y)
 }
 
 /* The study's entry for this line's columns; a new one if there is none. */
-static enum err zeros_of(struct study *s, const struct clique *clique, struct zeros **zero)
+static enum err zeros_of(struct study *s, const struct clique *clique, struct workload_zeros **zero)
 {
     for (size_t k = 0; k < s->zeros; k++)
         if (clique_equal(&s->zero[k].clique, clique)) {
@@ -134,18 +134,18 @@ static enum err zeros_of(struct study *s, const struct clique *clique, struct ze
         }
     TRY(memory_extend(&s->zero, s->zeros + 1));
     *zero = &s->zero[s->zeros++];
-    **zero = (struct zeros){.clique = *clique};
+    **zero = (struct workload_zeros){.clique = *clique};
     return ERR_OK;
 }
 
 /* Every combination of the codes, as cells of the columns' marginal. */
-static enum err add_cells(struct reading *r, const yaml_node_t *node, const struct codes *codes,
-                          size_t columns)
+static enum err add_cells(struct study_reading *r, const yaml_node_t *node,
+                          const struct codes *codes, size_t columns)
 {
     const struct domain *d = r->study->domain;
     struct clique clique = {.n = (uint16_t)columns};
     uint64_t more = 1;
-    struct zeros *zero;
+    struct workload_zeros *zero;
     uint32_t *grown;
     for (size_t k = 0; k < columns; k++) {
         clique.attribute[k] = codes[k].attribute;
@@ -175,7 +175,7 @@ static enum err add_cells(struct reading *r, const yaml_node_t *node, const stru
     return ERR_OK;
 }
 
-static enum err read_columns(struct reading *r, const yaml_node_t *node, struct codes *codes,
+static enum err read_columns(struct study_reading *r, const yaml_node_t *node, struct codes *codes,
                              size_t columns)
 {
     if (columns == 0)
@@ -193,7 +193,7 @@ static enum err read_columns(struct reading *r, const yaml_node_t *node, struct 
 }
 
 /* A line {column: values, column: values}: no row has them together. */
-static enum err read_combination(struct reading *r, const yaml_node_t *node)
+static enum err read_combination(struct study_reading *r, const yaml_node_t *node)
 {
     struct codes codes[CLIQUE_MAX] = {{0}};
     size_t columns;
@@ -212,7 +212,7 @@ static int by_cell(const void *x, const void *y)
 }
 
 /* Ascending, each once: lines that mean the same give the same cells. */
-static void tidy(struct zeros *zero)
+static void tidy(struct workload_zeros *zero)
 {
     uint32_t *cell = (uint32_t *)(uintptr_t)zero->cell;
     size_t kept = 0;
@@ -223,14 +223,14 @@ static void tidy(struct zeros *zero)
     zero->cells = kept;
 }
 
-enum err study_read_impossible(struct reading *r, const yaml_node_t *node)
+enum err study_read_impossible(struct study_reading *r, const yaml_node_t *node)
 {
     size_t count;
     if (node == NULL)
         return ERR_OK;
     TRY(yaml_list(r->file, node, "impossible", 1, 10000, &count));
     for (size_t i = 0; i < count; i++)
-        TRY(read_combination(r, yaml_item(r->file, node, i)));
+        TRY(study_go_on(r, read_combination(r, yaml_item(r->file, node, i))));
     for (size_t k = 0; k < r->study->zeros; k++)
         tidy(&r->study->zero[k]);
     return ERR_OK;
@@ -240,12 +240,15 @@ enum err study_add_impossible(struct study *study, const char *path, struct log 
 {
     struct bytes text CLEAN(bytes_clear) = {0};
     struct yaml_file *file CLEAN(yaml_close) = NULL;
-    struct reading r = {.study = study};
+    struct study_reading r = {.study = study};
     const yaml_node_t *node;
     const struct yaml_key keys[] = {{"impossible", true, &node}};
     TRY(file_read(path, YAML_FILE_MAX, &text, log));
     TRY(yaml_parse(&file, path, text.data, text.size, log));
     TRY(yaml_mapping(file, yaml_root(file), "the file of what is impossible", keys, 1));
     r.file = file;
-    return study_read_impossible(&r, node);
+    r.path = path;
+    r.log = log;
+    TRY(study_read_impossible(&r, node));
+    return study_sound(&r) ? ERR_OK : ERR_STUDY;
 }

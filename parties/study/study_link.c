@@ -51,9 +51,29 @@ uint32_t study_batch_most(const struct study *study, size_t first)
     return batch_rows(study, first, false);
 }
 
+/* Rows that are joined are no more than any of their owners expects. */
+uint64_t study_rows(const struct study *study, bool expected)
+{
+    uint64_t all = (uint64_t)study->open.most * study->open.each.max_rows;
+    for (size_t i = 0; i < study->owners; i++) {
+        uint32_t rows = study->owner[i].batch == i ? study_batch_most(study, i) : 0;
+        for (size_t k = i; expected && k < study->owners; k++)
+            if (study->owner[k].batch == i && study->owner[k].expected_rows > 0 &&
+                study->owner[k].expected_rows < rows)
+                rows = study->owner[k].expected_rows;
+        all += rows;
+    }
+    return all;
+}
+
+const char *study_rows_key(const struct study *study)
+{
+    return study_rows(study, true) < study_rows(study, false) ? "expected_rows" : "max_rows";
+}
+
 /* --- the key ---------------------------------------------------------------------------------- */
 
-static enum err read_mapping(struct reading *r, const yaml_node_t *node)
+static enum err read_mapping(struct study_reading *r, const yaml_node_t *node)
 {
     struct study_link *link = &r->study->link;
     const yaml_node_t *least, *look;
@@ -71,7 +91,7 @@ static enum err read_mapping(struct reading *r, const yaml_node_t *node)
     return yaml_number(r->file, look, "look", 0.0001, 0.5, &link->look);
 }
 
-enum err study_read_link(struct reading *r, const yaml_node_t *node, const yaml_node_t *late)
+enum err study_read_link(struct study_reading *r, const yaml_node_t *node, const yaml_node_t *late)
 {
     static const char *const words[] = {"false", "true"};
     struct study *s = r->study;
@@ -93,7 +113,7 @@ enum err study_read_link(struct reading *r, const yaml_node_t *node, const yaml_
 
 /* --- what goes with it ------------------------------------------------------------------------ */
 
-static enum err find_kept(struct reading *r, const yaml_node_t *owners)
+static enum err find_kept(struct study_reading *r, const yaml_node_t *owners)
 {
     struct study *s = r->study;
     const char *name;
@@ -129,7 +149,7 @@ static bool one_batch(const struct study *s)
     return study_linked(s, 0);
 }
 
-static enum err check_persons(struct reading *r, const yaml_node_t *node)
+static enum err check_persons(struct study_reading *r, const yaml_node_t *node)
 {
     struct study *s = r->study;
     if (one_batch(s) && s->rows_per_person > 1)
@@ -146,7 +166,7 @@ static enum err check_persons(struct reading *r, const yaml_node_t *node)
 }
 
 /* The owners of the batch that begins here. */
-static enum err check_owners(struct reading *r, const yaml_node_t *owners, size_t first)
+static enum err check_owners(struct study_reading *r, const yaml_node_t *owners, size_t first)
 {
     const struct study *s = r->study;
     size_t count = 0;
@@ -159,7 +179,8 @@ static enum err check_owners(struct reading *r, const yaml_node_t *owners, size_
                             s->owner[first].name, count, STUDY_LINKED_MAX);
 }
 
-enum err study_check_link(struct reading *r, const yaml_node_t *node, const yaml_node_t *owners)
+enum err study_check_link(struct study_reading *r, const yaml_node_t *node,
+                          const yaml_node_t *owners)
 {
     struct study *s = r->study;
     uint64_t most = 0;

@@ -30,9 +30,9 @@ size_t study_batch(const struct study *study, size_t owner)
     return owner < study->owners ? study->owner[owner].batch : owner;
 }
 
-struct phrase study_owner_name(const struct study *study, size_t owner)
+struct words_text study_owner_name(const struct study *study, size_t owner)
 {
-    struct phrase name;
+    struct words_text name;
     if (owner < study->owners)
         snprintf(name.text, sizeof name.text, "%s", study->owner[owner].name);
     else
@@ -57,7 +57,7 @@ size_t study_owners_most(const struct study *study)
     return study->owners + study->open.most;
 }
 
-static enum err read_revoked(struct reading *r, const yaml_node_t *node)
+static enum err read_revoked(struct study_reading *r, const yaml_node_t *node)
 {
     struct study_open *o = &r->study->open;
     if (node == NULL)
@@ -72,7 +72,7 @@ static enum err read_revoked(struct reading *r, const yaml_node_t *node)
 }
 
 /* An owner of one row need not say whose it is: the issuer ensures that a person has only one. */
-static enum err check_persons(struct reading *r, const yaml_node_t *node)
+static enum err check_persons(struct study_reading *r, const yaml_node_t *node)
 {
     const struct study *s = r->study;
     if (s->person.columns == 0)
@@ -82,21 +82,19 @@ static enum err check_persons(struct reading *r, const yaml_node_t *node)
                       "person, and have the issuer admit each person once");
 }
 
-enum err study_read_open(struct reading *r, const yaml_node_t *node, struct people *people)
+enum err study_read_open(struct study_reading *r, const yaml_node_t *node,
+                         struct study_people *people)
 {
     struct study_open *o = &r->study->open;
     struct study_owner *each = &o->each;
     const yaml_node_t *issuer, *most, *rows, *revoked;
-    const struct yaml_key keys[] = {{"issuer", true, &issuer},
+    const struct yaml_key keys[] = {{"issuer", !r->draft, &issuer},
                                     {"max", true, &most},
                                     {"max_rows", false, &rows},
                                     {"revoked", false, &revoked}};
     unsigned number = 0;
-    if (node == NULL)
-        return ERR_OK;
     TRY(yaml_mapping(r->file, node, "open_owners", keys, 4));
     TRY(check_persons(r, node));
-    TRY(study_read_key(r, issuer, &o->issuer));
     TRY(study_read_unsigned(r, most, "max", 1, STUDY_OPEN_MAX, &number));
     o->most = number;
     *each = (struct study_owner){.name = "open_owners", .max_rows = 1, .batch = SIZE_MAX};
@@ -108,7 +106,6 @@ enum err study_read_open(struct reading *r, const yaml_node_t *node, struct peop
     TRY(memory_new(&each->column, each->columns));
     for (size_t a = 0; a < each->columns; a++)
         each->column[a] = (uint16_t)a;
-    people->person[people->count++] = (struct person){
-        .name = each->name, .key = &o->issuer, .name_node = node, .key_node = issuer};
+    TRY(study_read_member(r, node, issuer, each->name, &o->issuer, people));
     return read_revoked(r, revoked);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Counts were once called answers. Studies with that word are still read, with the same digests. */
-static enum err read_form(struct reading *r, const yaml_node_t *node, enum study_form *as)
+static enum err read_form(struct study_reading *r, const yaml_node_t *node, enum study_form *as)
 {
     static const char *const forms[] = {
         [STUDY_AUTO] = "auto", [STUDY_COUNTS] = "counts", [STUDY_RECORDS] = "records"};
@@ -29,7 +29,8 @@ struct batch_part {
     const char *name; /* of the batch */
 };
 
-static enum err read_columns(struct reading *r, struct study_owner *o, struct batch_part *part)
+static enum err read_columns(struct study_reading *r, struct study_owner *o,
+                             struct batch_part *part)
 {
     const struct domain *d = r->study->domain;
     o->columns = d->attributes;
@@ -65,7 +66,7 @@ static enum err read_columns(struct reading *r, struct study_owner *o, struct ba
 }
 
 /* The first owner of the batch; unless they are linked, owners of a batch have as many rows. */
-static enum err find_batch(struct reading *r, const struct batch_part *parts, size_t i)
+static enum err find_batch(struct study_reading *r, const struct batch_part *parts, size_t i)
 {
     struct study_owner *owner = r->study->owner;
     owner[i].batch = i;
@@ -94,7 +95,7 @@ static enum err find_batch(struct reading *r, const struct batch_part *parts, si
 }
 
 /* Each column of the domain is at exactly one owner of the batch; `i` is the first of them. */
-static enum err check_batch(struct reading *r, const struct batch_part *parts, size_t i)
+static enum err check_batch(struct study_reading *r, const struct batch_part *parts, size_t i)
 {
     const struct study *s = r->study;
     const struct study_owner *holder[DOMAIN_ATTRIBUTES_MAX] = {NULL};
@@ -118,7 +119,7 @@ static enum err check_batch(struct reading *r, const struct batch_part *parts, s
     return ERR_OK;
 }
 
-static enum err read_batches(struct reading *r, struct batch_part *parts)
+static enum err read_batches(struct study_reading *r, struct batch_part *parts)
 {
     const struct study *s = r->study;
     unsigned most = 0; /* columns in a marginal */
@@ -141,21 +142,25 @@ static enum err read_batches(struct reading *r, struct batch_part *parts)
     return ERR_OK;
 }
 
-static enum err read_owner(struct reading *r, const yaml_node_t *node, struct study_owner *o,
-                           struct batch_part *part, struct people *people)
+static enum err read_owner(struct study_reading *r, const yaml_node_t *node, struct study_owner *o,
+                           struct batch_part *part, struct study_people *people)
 {
-    const yaml_node_t *name, *key, *most, *least, *padded, *as;
+    const yaml_node_t *name, *key, *most, *least, *padded, *as, *expected;
     const struct yaml_key keys[] = {
-        {"name", true, &name},          {"key", true, &key},
+        {"name", !r->draft, &name},     {"key", !r->draft, &key},
         {"max_rows", true, &most},      {"min_rows", false, &least},
         {"pad_to", false, &padded},     {"as", false, &as},
         {"batch", false, &part->batch}, {"columns", false, &part->columns},
-        {"rows", false, &part->rows},
+        {"rows", false, &part->rows},   {"expected_rows", false, &expected},
     };
     TRY(yaml_mapping(r->file, node, "an owner", keys, sizeof keys / sizeof *keys));
     part->node = node;
-    TRY(study_read_name(r, name, "name", o->name));
-    TRY(study_read_key(r, key, &o->key));
+    if (name != NULL)
+        TRY(study_read_name(r, name, "name", o->name));
+    else
+        snprintf(o->name, sizeof o->name, "owner-%zu", (size_t)(o - r->study->owner) + 1);
+    TRY(study_go_on(
+        r, study_read_member(r, name != NULL ? name : node, key, o->name, &o->key, people)));
     TRY(study_read_unsigned(r, most, "max_rows", 1, INT32_MAX, &o->max_rows));
     TRY(study_read_unsigned(r, least, "min_rows", 0, o->max_rows, &o->min_rows));
     TRY(study_read_unsigned(r, part->rows, "rows", o->min_rows > 0 ? o->min_rows : 1, o->max_rows,
@@ -165,17 +170,22 @@ static enum err read_owner(struct reading *r, const yaml_node_t *node, struct st
     TRY(read_form(r, as, &o->as));
     while ((o->max_rows >> o->bits) != 0)
         o->bits++;
-    people->person[people->count++] = (struct person){
-        .name = o->name, .key = &o->key, .name_node = name, .key_node = key};
-    return ERR_OK;
+    return study_read_unsigned(r, expected, "expected_rows", o->min_rows > 0 ? o->min_rows : 1,
+                               o->max_rows, &o->expected_rows);
 }
 
-enum err study_read_owners(struct reading *r, const yaml_node_t *node, struct people *people)
+enum err study_read_owners(struct study_reading *r, const yaml_node_t *node,
+                           struct study_people *people)
 {
     struct study *s = r->study;
     struct batch_part *parts CLEAN(memory_release) = NULL;
-    TRY(memory_new(&parts, s->owners));
-    for (size_t i = 0; i < s->owners; i++)
-        TRY(read_owner(r, yaml_item(r->file, node, i), &s->owner[i], &parts[i], people));
-    return read_batches(r, parts);
+    size_t count;
+    TRY(yaml_list(r->file, node, "owners", 1, STUDY_OWNERS_MAX, &count));
+    TRY(memory_new(&s->owner, count));
+    s->owners = count;
+    TRY(memory_new(&parts, count));
+    for (size_t i = 0; i < count; i++)
+        TRY(study_go_on(
+            r, read_owner(r, yaml_item(r->file, node, i), &s->owner[i], &parts[i], people)));
+    return study_sound(r) ? read_batches(r, parts) : ERR_OK;
 }

@@ -3,7 +3,25 @@
 
 #include <string.h>
 
-enum err study_note(struct reading *r, enum err e, const yaml_node_t *node)
+#define MISTAKES_MOST 20
+
+enum err study_go_on(struct study_reading *r, enum err e)
+{
+    if (e != ERR_STUDY)
+        return e;
+    if (++r->mistakes < MISTAKES_MOST)
+        return ERR_OK;
+    if (r->mistakes == MISTAKES_MOST)
+        log_error(r->log, "%s: there may be more mistakes; correct these first", r->path);
+    return ERR_STUDY;
+}
+
+bool study_sound(const struct study_reading *r)
+{
+    return r->mistakes == 0;
+}
+
+enum err study_note(struct study_reading *r, enum err e, const yaml_node_t *node)
 {
     if (e == ERR_OK || e == ERR_NOMEM)
         return e;
@@ -16,7 +34,7 @@ bool study_good_name(const char *text)
     return n > 0 && n < STUDY_NAME_SIZE && text[n] == '\0';
 }
 
-enum err study_read_name(struct reading *r, const yaml_node_t *node, const char *what,
+enum err study_read_name(struct study_reading *r, const yaml_node_t *node, const char *what,
                          char name[STUDY_NAME_SIZE])
 {
     const char *text;
@@ -28,16 +46,17 @@ enum err study_read_name(struct reading *r, const yaml_node_t *node, const char 
     return ERR_OK;
 }
 
-enum err study_read_key(struct reading *r, const yaml_node_t *node, struct public_identity *key)
+enum err study_read_key(struct study_reading *r, const yaml_node_t *node,
+                        struct public_identity *key)
 {
     const char *text;
     enum err e;
     TRY(yaml_text(r->file, node, "key", &text));
     e = public_identity_parse(key, text);
-    return e == ERR_OK ? ERR_OK : yaml_error(r->file, node, "%s", keys_parse_hint(e));
+    return e == ERR_OK ? ERR_OK : yaml_error(r->file, node, "%s", identity_parse_hint(e));
 }
 
-enum err study_read_unsigned(struct reading *r, const yaml_node_t *node, const char *what,
+enum err study_read_unsigned(struct study_reading *r, const yaml_node_t *node, const char *what,
                              unsigned least, unsigned most, unsigned *v)
 {
     int64_t n;

@@ -10,87 +10,103 @@
 #include "parties/study/yaml.h"
 
 /* What every reader works on. */
-struct reading {
+struct study_reading {
     struct yaml_file *file;
     const char *path; /* of the study file; other files are next to it */
     struct log *log;
     struct study *study;
     const yaml_node_t *keep; /* in `link`, until the owners are known */
+    bool draft;              /* people may have no keys yet */
+    bool misspelt;           /* a key of the file is none, and may be one that seems to lack */
+    bool method_known;       /* aim or copula, given or by default */
+    unsigned mistakes;       /* so far */
     char note[768];          /* what aim/ logged about a part, to be logged with its place */
     struct log quiet;
 };
 
 /* --- small parts, study_parse.c --------------------------------------------------------------- */
 
-/* Logs with its place an error from aim/ that `quiet` caught (except lack of memory). */
-enum err study_note(struct reading *r, enum err e, const yaml_node_t *node) MUST_CHECK;
+/*
+ * Goes on after a mistake in one part, so that a file's mistakes are all logged at once: ERR_OK,
+ * unless there are too many, or it is another error. study_sound(): there was none so far.
+ */
+enum err study_go_on(struct study_reading *r, enum err e) MUST_CHECK;
+bool study_sound(const struct study_reading *r);
 
-enum err study_read_name(struct reading *r, const yaml_node_t *node, const char *what,
+/* Logs with its place an error from aim/ that `quiet` caught (except lack of memory). */
+enum err study_note(struct study_reading *r, enum err e, const yaml_node_t *node) MUST_CHECK;
+
+enum err study_read_name(struct study_reading *r, const yaml_node_t *node, const char *what,
                          char name[STUDY_NAME_SIZE]) MUST_CHECK;
-enum err study_read_key(struct reading *r, const yaml_node_t *node,
+enum err study_read_key(struct study_reading *r, const yaml_node_t *node,
                         struct public_identity *key) MUST_CHECK;
 /* Optional: if it is not there, `v` keeps its default. */
-enum err study_read_unsigned(struct reading *r, const yaml_node_t *node, const char *what,
+enum err study_read_unsigned(struct study_reading *r, const yaml_node_t *node, const char *what,
                              unsigned least, unsigned most, unsigned *v) MUST_CHECK;
 
 /* --- the domain and what refers to it: study_domain.c, study_impossible.c, study_workload.c --- */
 
-enum err study_read_domain(struct reading *r, const yaml_node_t *node) MUST_CHECK;
+enum err study_read_domain(struct study_reading *r, const yaml_node_t *node) MUST_CHECK;
 /* Names of different attributes, given in any order, become ascending indices. */
-enum err study_read_attributes(struct reading *r, const yaml_node_t *node, const char *what,
+enum err study_read_attributes(struct study_reading *r, const yaml_node_t *node, const char *what,
                                size_t most, uint16_t *attribute, size_t *count) MUST_CHECK;
 /* The error that no attribute has this name. */
-enum err study_unknown_attribute(struct reading *r, const yaml_node_t *node,
+enum err study_unknown_attribute(struct study_reading *r, const yaml_node_t *node,
                                  const char *text) MUST_CHECK;
-enum err study_read_impossible(struct reading *r, const yaml_node_t *node) MUST_CHECK;
-enum err study_read_workload(struct reading *r, const yaml_node_t *node) MUST_CHECK;
+enum err study_read_impossible(struct study_reading *r, const yaml_node_t *node) MUST_CHECK;
+enum err study_read_workload(struct study_reading *r, const yaml_node_t *node) MUST_CHECK;
 /* A workload made from a file of questions (study_questions.c); `most` is optional. */
-enum err study_read_questions(struct reading *r, const yaml_node_t *node,
+enum err study_read_questions(struct study_reading *r, const yaml_node_t *node,
                               const yaml_node_t *most) MUST_CHECK;
 /* All pairs of attributes: the default in a study that needs no workload. */
-enum err study_pair_workload(struct reading *r, const yaml_node_t *node) MUST_CHECK;
+enum err study_pair_workload(struct study_reading *r, const yaml_node_t *node) MUST_CHECK;
 
 /* --- whose rows are whose: study_person.c, study_link.c --------------------------------------- */
 
 /* The keys `person`, and `enforce_person` of the budget; after `link`. */
-enum err study_read_person(struct reading *r, const yaml_node_t *person, const yaml_node_t *enforce,
-                           const yaml_node_t *link) MUST_CHECK;
+enum err study_read_person(struct study_reading *r, const yaml_node_t *person,
+                           const yaml_node_t *enforce, const yaml_node_t *link) MUST_CHECK;
 /* The key `link`, after late_uploads; then the parts that need the owners (study_link.c). */
-enum err study_read_link(struct reading *r, const yaml_node_t *node,
+enum err study_read_link(struct study_reading *r, const yaml_node_t *node,
                          const yaml_node_t *late) MUST_CHECK;
-enum err study_check_link(struct reading *r, const yaml_node_t *node,
+enum err study_check_link(struct study_reading *r, const yaml_node_t *node,
                           const yaml_node_t *owners) MUST_CHECK;
 
 /* --- who takes part, after the workload: study_people.c --------------------------------------- */
 
 /* Everybody, for the search for repeated names and keys. */
-struct person {
+struct study_participant {
     const char *name;
     const struct public_identity *key;
     const yaml_node_t *name_node, *key_node;
     const void *once; /* what is being compared */
 };
 
-struct people {
-    struct person *person;
-    size_t count;
+struct study_people {
+    struct study_participant *person;
+    size_t count, room;
 };
 
-struct people_nodes {
+struct study_people_nodes {
     const yaml_node_t *servers, *owners, *open, *link, *analysts;
 };
-enum err study_read_people(struct reading *r, const struct people_nodes *nodes) MUST_CHECK;
+/* The key of somebody, `called` so, and into `people`; in a draft the key may not be there yet. */
+enum err study_read_member(struct study_reading *r, const yaml_node_t *name, const yaml_node_t *key,
+                           const char *called, struct public_identity *who,
+                           struct study_people *people) MUST_CHECK;
+enum err study_read_people(struct study_reading *r,
+                           const struct study_people_nodes *nodes) MUST_CHECK;
 /* The key `open_owners`, whose issuer is added to `people` (study_open.c). */
-enum err study_read_open(struct reading *r, const yaml_node_t *node,
-                         struct people *people) MUST_CHECK;
-/* The study's `owners`, whose number is known, added to `people` (study_owners.c). */
-enum err study_read_owners(struct reading *r, const yaml_node_t *node,
-                           struct people *people) MUST_CHECK;
+enum err study_read_open(struct study_reading *r, const yaml_node_t *node,
+                         struct study_people *people) MUST_CHECK;
+/* The study's `owners`, added to `people` (study_owners.c). */
+enum err study_read_owners(struct study_reading *r, const yaml_node_t *node,
+                           struct study_people *people) MUST_CHECK;
 /* By which form each owner is bounded, counts or records: from public values (study_uploads.c). */
-enum err study_choose_forms(struct reading *r, const yaml_node_t *owners) MUST_CHECK;
+enum err study_choose_forms(struct study_reading *r, const yaml_node_t *owners) MUST_CHECK;
 /* The least l with all owners' largest counts together below 2^l: no count wraps in l bits. */
-enum err study_find_count_bits(struct reading *r, const yaml_node_t *owners) MUST_CHECK;
-enum err study_read_roster(struct reading *r, const yaml_node_t *version,
+enum err study_find_count_bits(struct study_reading *r, const yaml_node_t *owners) MUST_CHECK;
+enum err study_read_roster(struct study_reading *r, const yaml_node_t *version,
                            const yaml_node_t *revoked, const yaml_node_t *signatures) MUST_CHECK;
 
 #endif

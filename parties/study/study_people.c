@@ -35,7 +35,7 @@ static bool parse_endpoint(const char *text, struct study_server *server)
     return good_host(server->host) && port <= 65535 - (STUDY_PORTS - 1);
 }
 
-static enum err read_endpoint(struct reading *r, const yaml_node_t *node, size_t index)
+static enum err read_endpoint(struct study_reading *r, const yaml_node_t *node, size_t index)
 {
     struct study_server *server = r->study->server;
     const char *text;
@@ -57,7 +57,8 @@ static enum err read_endpoint(struct reading *r, const yaml_node_t *node, size_t
 }
 
 /* Hosts of a server's other machines. */
-static enum err read_ranks(struct reading *r, const yaml_node_t *node, struct study_server *server)
+static enum err read_ranks(struct study_reading *r, const yaml_node_t *node,
+                           struct study_server *server)
 {
     size_t count;
     if (node == NULL)
@@ -77,40 +78,72 @@ static enum err read_ranks(struct reading *r, const yaml_node_t *node, struct st
     return ERR_OK;
 }
 
-static enum err read_servers(struct reading *r, const yaml_node_t *node, struct people *people)
+static enum err read_server(struct study_reading *r, const yaml_node_t *node, size_t index,
+                            struct study_people *people)
 {
+    struct study_server *s = &r->study->server[index];
     const yaml_node_t *name, *endpoint, *key, *ranks;
     const struct yaml_key keys[] = {{"name", true, &name},
                                     {"endpoint", true, &endpoint},
-                                    {"key", true, &key},
+                                    {"key", !r->draft, &key},
                                     {"ranks", false, &ranks}};
+    TRY(yaml_mapping(r->file, node, "a server", keys, 4));
+    TRY(study_read_name(r, name, "name", s->name));
+    TRY(study_go_on(r, read_endpoint(r, endpoint, index)));
+    TRY(study_go_on(r, read_ranks(r, ranks, s)));
+    return study_read_member(r, name, key, s->name, &s->key, people);
+}
+
+static enum err read_servers(struct study_reading *r, const yaml_node_t *node,
+                             struct study_people *people)
+{
     size_t count;
     TRY(yaml_list(r->file, node, "servers", STUDY_SERVERS, STUDY_SERVERS, &count));
-    for (size_t i = 0; i < count; i++) {
-        struct study_server *s = &r->study->server[i];
-        TRY(yaml_mapping(r->file, yaml_item(r->file, node, i), "a server", keys, 4));
-        TRY(study_read_name(r, name, "name", s->name));
-        TRY(read_endpoint(r, endpoint, i));
-        TRY(study_read_key(r, key, &s->key));
-        TRY(read_ranks(r, ranks, s));
-        people->person[people->count++] = (struct person){
-            .name = s->name, .key = &s->key, .name_node = name, .key_node = key};
-    }
+    for (size_t i = 0; i < count; i++)
+        TRY(study_go_on(r, read_server(r, yaml_item(r->file, node, i), i, people)));
     return ERR_OK;
 }
 
-static enum err read_analysts(struct reading *r, const yaml_node_t *node, struct people *people)
+static enum err read_analyst(struct study_reading *r, const yaml_node_t *node,
+                             struct study_analyst *a, struct study_people *people)
 {
     const yaml_node_t *name, *key;
-    const struct yaml_key keys[] = {{"name", true, &name}, {"key", true, &key}};
-    for (size_t i = 0; i < r->study->analysts; i++) {
-        struct study_analyst *a = &r->study->analyst[i];
-        TRY(yaml_mapping(r->file, yaml_item(r->file, node, i), "an analyst", keys, 2));
-        TRY(study_read_name(r, name, "name", a->name));
-        TRY(study_read_key(r, key, &a->key));
-        people->person[people->count++] = (struct person){
-            .name = a->name, .key = &a->key, .name_node = name, .key_node = key};
+    const struct yaml_key keys[] = {{"name", true, &name}, {"key", !r->draft, &key}};
+    TRY(yaml_mapping(r->file, node, "an analyst", keys, 2));
+    TRY(study_read_name(r, name, "name", a->name));
+    return study_read_member(r, name, key, a->name, &a->key, people);
+}
+
+static enum err read_analysts(struct study_reading *r, const yaml_node_t *node,
+                              struct study_people *people)
+{
+    struct study *s = r->study;
+    size_t count;
+    TRY(yaml_list(r->file, node, "analysts", 1, STUDY_ANALYSTS_MAX, &count));
+    TRY(memory_new(&s->analyst, count));
+    s->analysts = count;
+    for (size_t i = 0; i < count; i++)
+        TRY(study_go_on(r, read_analyst(r, yaml_item(r->file, node, i), &s->analyst[i], people)));
+    return ERR_OK;
+}
+
+/* The key of somebody with a name, who is then looked for among the others. */
+enum err study_read_member(struct study_reading *r, const yaml_node_t *name, const yaml_node_t *key,
+                           const char *called, struct public_identity *who,
+                           struct study_people *people)
+{
+    const char *text = "KEY-OF-";
+    if (r->draft && key != NULL)
+        TRY(yaml_text(r->file, key, "key", &text));
+    if (!r->draft || strstr(text, "KEY-OF-") == NULL) {
+        TRY(study_read_key(r, key, who));
+    } else {
+        public_identity_none(who, called);
+        r->study->keyless++;
     }
+    TRY(memory_room(&people->person, &people->room, people->count + 1));
+    people->person[people->count++] = (struct study_participant){
+        .name = called, .key = who, .name_node = name, .key_node = key != NULL ? key : name};
     return ERR_OK;
 }
 
@@ -120,16 +153,16 @@ _Static_assert(STUDY_NAME_SIZE == 32, "names are compared as keys are");
 /* Equal ones are in the order of the file. */
 static int by_bytes(const void *x, const void *y)
 {
-    const struct person *a = x, *b = y;
+    const struct study_participant *a = x, *b = y;
     size_t i = a->name_node->start_mark.index, k = b->name_node->start_mark.index;
     int order = memcmp(a->once, b->once, 32);
     return order != 0 ? order : (i > k) - (i < k);
 }
 
-static enum err check_unique(struct reading *r, struct people *people)
+static enum err check_unique(struct study_reading *r, struct study_people *people)
 {
-    struct person *p = people->person;
-    for (unsigned pass = 0; pass < 3; pass++) {
+    struct study_participant *p = people->person;
+    for (unsigned pass = 0; pass < 3 && people->count > 0; pass++) {
         for (size_t i = 0; i < people->count; i++)
             p[i].once = pass == 0 ? p[i].name
                                   : (const void *)(pass == 1 ? p[i].key->sign : p[i].key->curve);
@@ -150,26 +183,28 @@ static enum err check_unique(struct reading *r, struct people *people)
     return ERR_OK;
 }
 
-enum err study_read_people(struct reading *r, const struct people_nodes *nodes)
+static enum err read_everybody(struct study_reading *r, const struct study_people_nodes *nodes,
+                               struct study_people *people)
 {
-    struct study *s = r->study;
-    struct person *persons CLEAN(memory_release) = NULL;
-    struct people people = {0};
-    size_t n_owners = 0, n_analysts;
+    if (nodes->servers != NULL)
+        TRY(study_go_on(r, read_servers(r, nodes->servers, people)));
     if (nodes->owners != NULL)
-        TRY(yaml_list(r->file, nodes->owners, "owners", 1, STUDY_OWNERS_MAX, &n_owners));
-    TRY(yaml_list(r->file, nodes->analysts, "analysts", 1, STUDY_ANALYSTS_MAX, &n_analysts));
-    TRY(memory_new(&persons, STUDY_SERVERS + n_owners + 1 + n_analysts));
-    people.person = persons;
-    TRY(memory_new(&s->owner, n_owners));
-    s->owners = n_owners;
-    TRY(memory_new(&s->analyst, n_analysts));
-    s->analysts = n_analysts;
-    TRY(read_servers(r, nodes->servers, &people));
-    TRY(study_read_owners(r, nodes->owners, &people));
-    TRY(study_read_open(r, nodes->open, &people));
-    TRY(read_analysts(r, nodes->analysts, &people));
-    TRY(check_unique(r, &people));
+        TRY(study_go_on(r, study_read_owners(r, nodes->owners, people)));
+    if (nodes->open != NULL && r->study->workload != NULL)
+        TRY(study_go_on(r, study_read_open(r, nodes->open, people)));
+    if (nodes->analysts != NULL)
+        TRY(study_go_on(r, read_analysts(r, nodes->analysts, people)));
+    return check_unique(r, people);
+}
+
+enum err study_read_people(struct study_reading *r, const struct study_people_nodes *nodes)
+{
+    struct study_people people = {0};
+    enum err e = read_everybody(r, nodes, &people);
+    memory_free(&people.person);
+    TRY(e);
+    if (!study_sound(r))
+        return ERR_OK;
     TRY(study_check_link(r, nodes->link, nodes->owners));
     TRY(study_choose_forms(r, nodes->owners));
     return study_find_count_bits(r, nodes->owners != NULL ? nodes->owners : nodes->open);
@@ -177,7 +212,7 @@ enum err study_read_people(struct reading *r, const struct people_nodes *nodes)
 
 /* --- the roster's own parts ------------------------------------------------------------------- */
 
-static enum err read_revoked(struct reading *r, const yaml_node_t *node)
+static enum err read_revoked(struct study_reading *r, const yaml_node_t *node)
 {
     struct study *s = r->study;
     size_t count;
@@ -197,7 +232,7 @@ static enum err read_revoked(struct reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
-static enum err read_signatures(struct reading *r, const yaml_node_t *node)
+static enum err read_signatures(struct study_reading *r, const yaml_node_t *node)
 {
     struct study *s = r->study;
     struct yaml_key keys[STUDY_SERVERS];
@@ -213,7 +248,7 @@ static enum err read_signatures(struct reading *r, const yaml_node_t *node)
         if (part[i] == NULL)
             continue;
         TRY(yaml_text(r->file, part[i], "a signature", &text));
-        e = keys_signature_parse(s->signature[i].bytes, text);
+        e = identity_signature_parse(s->signature[i].bytes, text);
         if (e == ERR_MISMATCH)
             return yaml_error(r->file, part[i],
                               "the signature of %s is of a later trefoil; this one, %s, reads "
@@ -229,7 +264,7 @@ static enum err read_signatures(struct reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
-enum err study_read_roster(struct reading *r, const yaml_node_t *version,
+enum err study_read_roster(struct study_reading *r, const yaml_node_t *version,
                            const yaml_node_t *revoked, const yaml_node_t *signatures)
 {
     TRY(study_read_unsigned(r, version, "roster", 1, 1000000, &r->study->roster_version));

@@ -11,7 +11,7 @@ static bool known(const struct study_person *p, const char *name)
     return false;
 }
 
-static enum err read_columns(struct reading *r, const yaml_node_t *node)
+static enum err read_columns(struct study_reading *r, const yaml_node_t *node)
 {
     struct study_person *p = &r->study->person;
     size_t count;
@@ -35,7 +35,7 @@ static enum err read_columns(struct reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
-static enum err read_normalise(struct reading *r, const yaml_node_t *node)
+static enum err read_normalise(struct study_reading *r, const yaml_node_t *node)
 {
     static const char *const words[] = {"nfc", "case", "spaces"};
     struct unicode_form *form = &r->study->person.form;
@@ -54,8 +54,8 @@ static enum err read_normalise(struct reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
-enum err study_read_person(struct reading *r, const yaml_node_t *person, const yaml_node_t *enforce,
-                           const yaml_node_t *link)
+enum err study_read_person(struct study_reading *r, const yaml_node_t *person,
+                           const yaml_node_t *enforce, const yaml_node_t *link)
 {
     static const char *const words[] = {"false", "true"};
     const yaml_node_t *columns, *normalise;

@@ -105,7 +105,8 @@ static enum err settle(struct questions_asked *k)
     return ERR_OK;
 }
 
-static enum err make(struct reading *r, const yaml_node_t *node, const struct questions_asked *k)
+static enum err make(struct study_reading *r, const yaml_node_t *node,
+                     const struct questions_asked *k)
 {
     struct clique *cliques CLEAN(memory_release) = NULL;
     double *weights CLEAN(memory_release) = NULL;
@@ -121,7 +122,7 @@ static enum err make(struct reading *r, const yaml_node_t *node, const struct qu
 }
 
 /* The path of the file, which is looked up next to the study file. */
-static enum err find(struct reading *r, const yaml_node_t *node, char path[FILE_PATH])
+static enum err find(struct study_reading *r, const yaml_node_t *node, char path[FILE_PATH])
 {
     const char *name, *slash = strrchr(r->path, '/');
     TRY(yaml_text(r->file, node, "queries", &name));
@@ -140,7 +141,8 @@ static enum err find(struct reading *r, const yaml_node_t *node, char path[FILE_
     return ERR_OK;
 }
 
-enum err study_read_questions(struct reading *r, const yaml_node_t *node, const yaml_node_t *most)
+enum err study_read_questions(struct study_reading *r, const yaml_node_t *node,
+                              const yaml_node_t *most)
 {
     struct questions_asked k CLEAN(asked_clear) = {.domain = r->study->domain};
     int64_t cells = CELLS_MOST;

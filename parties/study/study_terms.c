@@ -256,6 +256,12 @@ static void put_roster(const struct study *s, struct bytes *b)
             bytes_put_u64(b, i);
             bytes_put_string(b, s->server[i].rank[k]);
         }
+    for (size_t i = 0; i < s->owners; i++)
+        if (s->owner[i].expected_rows > 0) {
+            bytes_put_string(b, "expected_rows");
+            bytes_put_u64(b, i);
+            bytes_put_u32(b, s->owner[i].expected_rows);
+        }
     if (s->aparts > 0)
         bytes_put_string(b, "apart");
     for (size_t i = 0; i < s->aparts; i++)
@@ -293,7 +299,7 @@ const char *study_part_words(const char *part)
     return part;
 }
 
-struct phrase study_fingerprint(const struct study *study)
+struct words_text study_fingerprint(const struct study *study)
 {
-    return keys_groups(study->terms.digest, 6);
+    return identity_groups(study->terms.digest, 6);
 }

@@ -384,8 +384,8 @@ static void describe_analysts(FILE *out, const struct study *s)
 static void describe_times(FILE *out, const struct study *s)
 {
     int64_t last = study_purge_due(s, s->uploads_until);
-    const struct phrase until = date_text(s->uploads_until);
-    const struct phrase due = date_text(last);
+    const struct words_text until = date_text(s->uploads_until);
+    const struct words_text due = date_text(last);
     if (s->uploads_until != 0)
         fprintf(out, "Uploads are taken until %s.\n", until.text);
     if (s->retain_days != 0)
@@ -419,11 +419,26 @@ static void describe_me(FILE *out, const struct study *s, const struct public_id
                 s->owner[p.index].max_rows, words_bytes(study_upload_bytes(s, p.index)).text);
 }
 
+struct words_text study_not_yet(const struct study *study)
+{
+    struct words_text w;
+    snprintf(w.text, sizeof w.text, "not yet: %zu %s", study->keyless,
+             plural(study->keyless, "key", "keys"));
+    return w;
+}
+
 void study_describe(FILE *out, const struct study *study, const struct public_identity *me)
 {
     const struct domain *d = study->domain;
-    fprintf(out, "Study %s\nTerms %s\n  (everybody must see the same; compare by telephone)\n\n",
-            study->name, study_fingerprint(study).text);
+    if (study->keyless > 0)
+        fprintf(out,
+                "Study %s\nTerms %s\n  (trefoil keygen --into puts a key in its place; until "
+                "all are there, there are no\n  terms to compare)\n\n",
+                study->name, study_not_yet(study).text);
+    else
+        fprintf(out,
+                "Study %s\nTerms %s\n  (everybody must see the same; compare by telephone)\n\n",
+                study->name, study_fingerprint(study).text);
     fprintf(out, "Data: %zu %s\n", d->attributes, plural(d->attributes, "attribute", "attributes"));
     for (size_t i = 0; i < d->attributes; i++)
         describe_attribute(out, &d->attribute[i]);

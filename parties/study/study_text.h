@@ -10,6 +10,9 @@
  */
 void study_describe(FILE *out, const struct study *study, const struct public_identity *me);
 
+/* How many keys a draft lacks: "not yet: 6 keys". */
+struct words_text study_not_yet(const struct study *study);
+
 /*
  * Where a step, more edges, spikes or a tail would improve the numbers inside bins: a line for
  * each, or nothing. Judged from the study alone.

@@ -71,7 +71,7 @@ uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form
 }
 
 /* Whether the form that the file gives an owner is possible in the study. */
-static enum err check_form(struct reading *r, const yaml_node_t *node, size_t owner)
+static enum err check_form(struct study_reading *r, const yaml_node_t *node, size_t owner)
 {
     const struct study *s = r->study;
     const struct study_owner *o = &s->owner[owner];
@@ -110,7 +110,7 @@ static bool is_smaller_as_records(const struct study *s, size_t owner)
     return study_records_bytes(s, owner) < study_counts_bytes(s, owner);
 }
 
-enum err study_choose_forms(struct reading *r, const yaml_node_t *owners)
+enum err study_choose_forms(struct study_reading *r, const yaml_node_t *owners)
 {
     struct study *s = r->study;
     for (size_t i = 0; i < s->owners; i++) {
@@ -133,7 +133,7 @@ static uint64_t largest_count(const struct study *s, size_t owner)
     return o->records && rows > cell ? rows : cell;
 }
 
-enum err study_find_count_bits(struct reading *r, const yaml_node_t *owners)
+enum err study_find_count_bits(struct study_reading *r, const yaml_node_t *owners)
 {
     struct study *s = r->study;
     uint64_t sum = 0;

@@ -5,14 +5,15 @@
 #define CLIQUES_MAX 100000
 
 /* The k of {all: k} or {random: k, ...}; there must not be too many such marginals. */
-static enum err read_ways(struct reading *r, const yaml_node_t *node, const char *name, unsigned *k)
+static enum err read_ways(struct study_reading *r, const yaml_node_t *node, const char *name,
+                          unsigned *k)
 {
     const struct domain *d = r->study->domain;
     unsigned most = d->attributes < CLIQUE_MAX ? (unsigned)d->attributes : CLIQUE_MAX;
     return study_read_unsigned(r, node, name, 1, most, k);
 }
 
-static enum err read_workload_all(struct reading *r, const yaml_node_t *all)
+static enum err read_workload_all(struct study_reading *r, const yaml_node_t *all)
 {
     const struct domain *d = r->study->domain;
     unsigned k;
@@ -25,7 +26,7 @@ static enum err read_workload_all(struct reading *r, const yaml_node_t *all)
     return study_note(r, workload_all(&r->study->workload, d, k, &r->quiet), all);
 }
 
-static enum err read_workload_random(struct reading *r, const yaml_node_t *node,
+static enum err read_workload_random(struct study_reading *r, const yaml_node_t *node,
                                      const yaml_node_t *random, const yaml_node_t *cliques,
                                      const yaml_node_t *start)
 {
@@ -45,7 +46,7 @@ static enum err read_workload_random(struct reading *r, const yaml_node_t *node,
 }
 
 /* {all: k}, {random: k, count: n, seed: s}, or {queries: file, max_cells: n}. */
-static enum err read_workload_rule(struct reading *r, const yaml_node_t *node)
+static enum err read_workload_rule(struct study_reading *r, const yaml_node_t *node)
 {
     const yaml_node_t *all, *random, *count, *seed, *queries, *most;
     const struct yaml_key keys[] = {{"all", false, &all},         {"random", false, &random},
@@ -63,7 +64,7 @@ static enum err read_workload_rule(struct reading *r, const yaml_node_t *node)
                        : read_workload_random(r, node, random, count, seed);
 }
 
-static enum err read_clique(struct reading *r, const yaml_node_t *node, struct clique *clique)
+static enum err read_clique(struct study_reading *r, const yaml_node_t *node, struct clique *clique)
 {
     size_t count;
     *clique = (struct clique){0};
@@ -72,30 +73,37 @@ static enum err read_clique(struct reading *r, const yaml_node_t *node, struct c
     return ERR_OK;
 }
 
-static enum err read_cliques(struct reading *r, const yaml_node_t *node, struct clique *cliques,
-                             double *weights, size_t count)
+static enum err read_marginal(struct study_reading *r, const yaml_node_t *node,
+                              struct clique *clique, double *weight)
 {
-    const yaml_node_t *attributes, *weight;
-    const struct yaml_key keys[] = {{"attributes", true, &attributes}, {"weight", false, &weight}};
-    for (size_t i = 0; i < count; i++) {
-        const yaml_node_t *item = yaml_item(r->file, node, i);
-        TRY(yaml_mapping(r->file, item, "a marginal of the workload", keys, 2));
-        TRY(read_clique(r, attributes, &cliques[i]));
-        weights[i] = 1;
-        if (weight != NULL)
-            TRY(yaml_number(r->file, weight, "weight", 1e-6, 1e6, &weights[i]));
-    }
+    const yaml_node_t *attributes, *given;
+    const struct yaml_key keys[] = {{"attributes", true, &attributes}, {"weight", false, &given}};
+    TRY(yaml_mapping(r->file, node, "a marginal of the workload", keys, 2));
+    TRY(read_clique(r, attributes, clique));
+    *weight = 1;
+    return given == NULL ? ERR_OK : yaml_number(r->file, given, "weight", 1e-6, 1e6, weight);
+}
+
+static enum err read_cliques(struct study_reading *r, const yaml_node_t *node,
+                             struct clique *cliques, double *weights, size_t count)
+{
+    const unsigned before = r->mistakes;
+    for (size_t i = 0; i < count; i++)
+        TRY(study_go_on(r,
+                        read_marginal(r, yaml_item(r->file, node, i), &cliques[i], &weights[i])));
+    if (r->mistakes > before)
+        return ERR_OK;
     return study_note(
         r, workload_new(&r->study->workload, r->study->domain, cliques, weights, count, &r->quiet),
         node);
 }
 
-enum err study_pair_workload(struct reading *r, const yaml_node_t *node)
+enum err study_pair_workload(struct study_reading *r, const yaml_node_t *node)
 {
     return study_note(r, workload_all(&r->study->workload, r->study->domain, 2, &r->quiet), node);
 }
 
-enum err study_read_workload(struct reading *r, const yaml_node_t *node)
+enum err study_read_workload(struct study_reading *r, const yaml_node_t *node)
 {
     struct clique *cliques CLEAN(memory_release) = NULL;
     double *weights CLEAN(memory_release) = NULL;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define BASE64 sodium_base64_VARIANT_URLSAFE_NO_PADDING
-#define RAW_SIZE (4 + 32 + KEYS_SIGNATURE_SIZE)
+#define RAW_SIZE (4 + 32 + IDENTITY_SIGNATURE_SIZE)
 
 static const char prefix[] = "trefoil-token1-";
 static const char label[] = "trefoil-token-1";

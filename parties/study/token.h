@@ -6,7 +6,7 @@
  *
  * The signature is the issuer's Ed25519, with the label "trefoil-token-1", over the digest of the
  * study's terms, the number and the key. So a token is good for one study, and is not secret, since
- * only the holder of the key can use it. The key belongs to an identity (keys.h), which may renew
+ * only the holder of the key can use it. The key belongs to an identity (identity.h), which may renew
  * its CURVE key. To the servers a number is one owner with one upload. It belongs to the key that
  * shows it first.
  */
@@ -21,7 +21,7 @@
 struct token {
     uint32_t number; /* below the study's open_owners.max */
     uint8_t sign[32];
-    uint8_t signature[KEYS_SIGNATURE_SIZE];
+    uint8_t signature[IDENTITY_SIGNATURE_SIZE];
 };
 
 /* ERR_DATA for the study's issuer's own key. */

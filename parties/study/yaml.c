@@ -165,6 +165,8 @@ static enum err take_pair(const struct yaml_file *file, const yaml_node_t *name,
 enum err yaml_mapping(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                       const struct yaml_key *key, size_t keys)
 {
+    size_t lacking = 0;
+    enum err e = ERR_OK;
     if (keys > YAML_KEYS_MAX)
         return ERR_MISUSE;
     for (size_t i = 0; i < keys; i++)
@@ -172,12 +174,15 @@ enum err yaml_mapping(const struct yaml_file *file, const yaml_node_t *node, con
     TRY(check_kind(file, node, yaml_is_mapping(node), what, "a mapping (key: value)"));
     for (size_t i = 0; i < pairs(node); i++) {
         struct yaml_entry entry = yaml_entry(file, node, i);
-        TRY(take_pair(file, entry.key, entry.value, what, key, keys));
+        if (take_pair(file, entry.key, entry.value, what, key, keys) != ERR_OK)
+            e = ERR_STUDY; /* it may be a misspelt one of those that lack */
     }
-    for (size_t i = 0; i < keys; i++)
+    for (size_t i = 0; i < keys && e == ERR_OK; i++)
+        lacking += key[i].required && *key[i].node == NULL;
+    for (size_t i = 0; i < keys && lacking > 0; i++)
         if (key[i].required && *key[i].node == NULL)
-            return yaml_error(file, node, "%s lacks the key \"%s\"; add it", what, key[i].name);
-    return ERR_OK;
+            e = yaml_error(file, node, "%s lacks the key \"%s\"; add it", what, key[i].name);
+    return e;
 }
 
 enum err yaml_entries(const struct yaml_file *file, const yaml_node_t *node, const char *what,

@@ -43,7 +43,10 @@ struct yaml_key {
     const yaml_node_t **node; /* where its value goes; becomes NULL if an optional one is absent */
 };
 
-/* Takes a mapping apart, of at most YAML_KEYS_MAX keys. */
+/*
+ * Takes a mapping apart, of at most YAML_KEYS_MAX keys. Logs every key that does not belong there,
+ * or else every one that lacks; nodes of the others are set even then.
+ */
 #define YAML_KEYS_MAX 32
 enum err yaml_mapping(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                       const struct yaml_key *key, size_t keys) MUST_CHECK;

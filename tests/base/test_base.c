@@ -316,7 +316,7 @@ TEST(dates_have_one_form)
                                         "1969-12-31T23:59:59Z",
                                         "2026-12-01T+8:00:00Z",
                                         "2026-12-01T18:00:00ZZ"};
-    struct phrase text;
+    struct words_text text;
     int64_t t;
     assert_true(date_parse("1970-01-01T00:00:00Z", &t));
     assert_int_equal(t, 0);

@@ -5,7 +5,7 @@
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/secret.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static void as_file(const uint8_t *data, size_t size)
 
 static void as_text(const uint8_t *data, size_t size)
 {
-    char text[512] = "", back[KEYS_TEXT_SIZE];
+    char text[512] = "", back[IDENTITY_TEXT_SIZE];
     struct public_identity who;
     memcpy(text, data, size < sizeof text ? size : sizeof text - 1);
     if (public_identity_parse(&who, text) != ERR_OK)
@@ -48,7 +48,7 @@ void fuzz_seeds(fuzz_put put, void *self)
 {
     struct identity *id CLEAN(identity_free) = NULL;
     struct bytes file CLEAN(bytes_clear) = {0};
-    char path[64], text[KEYS_TEXT_SIZE];
+    char path[64], text[IDENTITY_TEXT_SIZE];
     snprintf(path, sizeof path, "/tmp/trefoil-fuzz-key-%d", (int)getpid());
     if (secret_start() != ERR_OK || identity_new(&id, NULL) != ERR_OK ||
         identity_save(id, path, true, NULL) != ERR_OK ||

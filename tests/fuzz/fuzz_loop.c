@@ -20,7 +20,7 @@ struct stage {
     struct workload *workload;
     struct table *table;
     struct random random;
-    struct noise_source noise;
+    struct plaintext_noise noise;
     struct plaintext *plain;
     struct aim_options options;
 };
@@ -66,7 +66,7 @@ static void stage_free(struct stage *s)
     domain_free(&s->domain);
 }
 
-static enum err refuse(void *self, const struct ask *a, struct told *told)
+static enum err refuse(void *self, const struct ask *a, struct ask_told *told)
 {
     return ERR_REFUSED;
 }

@@ -32,7 +32,7 @@ static void check_case(const struct question *q, const struct one_case *c)
             v->first + v->spans > q->pool.used || values_are_none(*v))
             abort();
         for (uint32_t k = 0; k < v->spans; k++) {
-            struct span s = q->pool.span[v->first + k];
+            struct values_span s = q->pool.span[v->first + k];
             if (!(s.from < s.below) || s.from < last)
                 abort();
             last = s.below;

@@ -41,7 +41,7 @@ static bool same(const struct receipt *a, const struct receipt *b)
                 memcmp(a->digest, b->digest, 32) == 0;
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         same = same && a->part[i].time == b->part[i].time &&
-               memcmp(a->part[i].signature, b->part[i].signature, KEYS_SIGNATURE_SIZE) == 0;
+               memcmp(a->part[i].signature, b->part[i].signature, IDENTITY_SIGNATURE_SIZE) == 0;
     return same;
 }
 

@@ -20,7 +20,7 @@ struct run {
     bool tainted[3]; /* server i's result is undefined */
 };
 
-static void make_secrets(struct secrets *s)
+static void make_secrets(struct all_secrets *s)
 {
     const size_t planes = bits_words(s->n) * ALL_BITS * 8;
     marks_secret(s->x.a, 8 * s->n);
@@ -45,7 +45,7 @@ static enum err job(struct party *p, void *shared)
 {
     static const uint64_t values[N] = {1, 2, 3, 5, 8, 13};
     struct run *r = shared;
-    struct secrets s CLEAN(secrets_free) = {0};
+    struct all_secrets s CLEAN(secrets_free) = {0};
     uint64_t opened[N];
     enum err e = secrets_new(p, &s, values, N, 5);
     if (e == ERR_OK)
@@ -89,7 +89,7 @@ static enum err checked(struct party *p, void *shared)
     static const uint64_t values[N] = {1, 2, 3, 5, 8, 13};
     static const struct check_limits limits;
     struct run *r = shared;
-    struct secrets s CLEAN(secrets_free) = {0};
+    struct all_secrets s CLEAN(secrets_free) = {0};
     uint64_t opened[N];
     enum err e = secrets_new(p, &s, values, N, 5);
     if (e == ERR_OK)

@@ -68,7 +68,7 @@ static enum err job(struct party *p, void *shared)
     struct transcript *t = shared;
     watch(p, t);
     for (unsigned k = 0; k < t->repeats; k++) {
-        struct secrets s = {0};
+        struct all_secrets s = {0};
         enum err e = secrets_new(p, &s, t->values, N, 5); /* the same shares each time */
         if (e == ERR_OK && t->mutant != SOUND && (k == 0 || t->mutant == PRG_REPEATS))
             e = streams_anew(p, 9, t->mutant == MASKS_CANCEL);

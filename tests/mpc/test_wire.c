@@ -57,7 +57,7 @@ struct one {
 static enum err run_one(struct party *p, void *shared)
 {
     const struct one *o = shared;
-    struct secrets s CLEAN(secrets_free) = {0};
+    struct all_secrets s CLEAN(secrets_free) = {0};
     enum err e = secrets_new(p, &s, o->values, o->n, 5);
     if (e == ERR_OK)
         e = all_protocols[o->protocol].run(p, &s);

@@ -39,6 +39,17 @@ result $? "synthetic.csv has the study's labels and numbers, some missing"
 "$trefoil" synth result/model --rows 100 --out more.csv >/dev/null 2>&1 && [ "$(wc -l <more.csv)" -eq 101 ]
 result $? "synth draws more rows from the model"
 
+# what was planted: three of four are heart patients from 60 on, and one of five before
+heart() { # condition
+    "$trefoil" query result --csv "SELECT COUNT(*) FROM t WHERE $1 GROUP BY diagnosis" |
+        tr -d '\r' | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "COUNT(*)") at = i; next }
+            $1 == "heart" { heart = $at } { all += $at } END { printf "%d\n", 100 * heart / all }'
+}
+old=$(heart 'age >= 60') young=$(heart 'age < 60')
+echo "# heart patients: $old % from 60 on, $young % before"
+grep -q '^[123]/3 *age x diagnosis ' output && [ "$old" -ge 60 ] && [ "$young" -le 35 ]
+result $? "a question shows the link between age and diagnosis that the tables have"
+
 sed -n '/<pre>/,/<\/pre>/p' result/report.html | sed 's/<[^>]*>//g; s/&quot;/"/g' >report.py
 sed -n '/^```python/,/^```/{/^```/d;p}' "$tree/docs/formats.md" >pgm.py
 diff <(tr -d ' \n' <report.py) <(tr -d ' \n' <pgm.py)

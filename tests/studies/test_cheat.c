@@ -175,8 +175,8 @@ INSIDE(CHOICE, move_choose,
        (struct party * p, struct share64 out, struct bits s, struct share64 v, const size_t *start),
        p, out, s, v, start)
 INSIDE(OPENING, move_open_checked,
-       (struct party * p, enum ring ring, struct operand x, size_t n, uint64_t *out), p, ring, x, n,
-       out)
+       (struct party * p, enum share_ring ring, struct move_operand x, size_t n, uint64_t *out), p,
+       ring, x, n, out)
 INSIDE(MERGING, bitonic_merge,
        (struct party * p, const struct planes *rows, unsigned order, const size_t *words,
         size_t lists),

@@ -170,7 +170,7 @@ TEST(a_key_expires_by_the_servers_clock)
 {
     const struct support_options o = {.owners = OWNERS};
     struct identity *old = NULL, *renewed = NULL;
-    char was[KEYS_TEXT_SIZE], is[KEYS_TEXT_SIZE];
+    char was[IDENTITY_TEXT_SIZE], is[IDENTITY_TEXT_SIZE];
     struct scene c CLEAN(scene_free);
     scene_new(&c, &o);
     assert_int_equal(identity_load(&old, file(&c, "o0.key"), &quiet), ERR_OK);
@@ -195,7 +195,7 @@ TEST(uploads_end_and_are_due_by_the_servers_clock)
     char more[128];
     const struct support_options o = {.owners = OWNERS, .more = "retain_days: 30\n"};
     struct scene c CLEAN(scene_free);
-    const struct phrase until = date_text(date_now() + 10 * DAY);
+    const struct words_text until = date_text(date_now() + 10 * DAY);
     snprintf(more, sizeof more, "deadlines: {uploads: %s, ", until.text);
     scene_new(&c, &o);
     assert_true(support_edit(c.s.path, file(&c, "new.yaml"),

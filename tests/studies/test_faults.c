@@ -38,7 +38,7 @@ TEST(a_roster_is_signed_or_as_it_was)
     struct scene *c = *state;
     const char *amended = file(c, "amended.yaml"), *signs = file(c, "work/amended.yaml");
     const char *const sign[] = {"roster", "sign", signs, "--key", file(c, "s1.key"), NULL};
-    char amendment[256], key[KEYS_TEXT_SIZE];
+    char amendment[256], key[IDENTITY_TEXT_SIZE];
     struct identity *revoked = NULL;
     const char *const show[] = {"roster", "show", amended, "--since", c->s.path, NULL};
     assert_int_equal(identity_new(&revoked, NULL), ERR_OK);
@@ -57,7 +57,7 @@ TEST(tokens_are_made_or_not)
     const char *const a[] = {
         "admit", opened, keys, "--key", file(c, "issuer.key"), "--tokens", file(c, "work/tokens"),
         NULL};
-    char open[256], key[KEYS_TEXT_SIZE];
+    char open[256], key[IDENTITY_TEXT_SIZE];
     struct identity *issuer = NULL, *asks = NULL;
     assert_int_equal(identity_new(&issuer, NULL), ERR_OK);
     assert_int_equal(identity_new(&asks, NULL), ERR_OK);

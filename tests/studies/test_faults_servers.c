@@ -611,7 +611,7 @@ TEST(withdrawals_survive_faults)
 static void amend_study(struct scene *c)
 {
     struct identity *old = NULL, *renewed = NULL;
-    char was[KEYS_TEXT_SIZE], is[KEYS_TEXT_SIZE];
+    char was[IDENTITY_TEXT_SIZE], is[IDENTITY_TEXT_SIZE];
     assert_int_equal(identity_load(&old, file(c, "o0.key"), NULL), ERR_OK);
     assert_int_equal(identity_renew(&renewed, old, date_today() + 30, NULL), ERR_OK);
     assert_int_equal(identity_save(renewed, file(c, "o0.key"), true, NULL), ERR_OK);

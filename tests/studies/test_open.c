@@ -58,7 +58,7 @@ static void make_guests(struct scene *c)
 static void scene_new(struct scene *c)
 {
     const struct support_options o = {.owners = 1, .rounds = 1, .epsilon = 40};
-    char open[512], key[KEYS_TEXT_SIZE];
+    char open[512], key[IDENTITY_TEXT_SIZE];
     *c = (struct scene){0};
     assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
     assert_int_equal(identity_new(&c->issuer, NULL), ERR_OK);

@@ -46,7 +46,7 @@ static void check_forms(struct scene *c, const char *path)
     const json_t *groups = json_object_get(copula, "groups");
     size_t k, n = json_array_size(json_object_get(copula, "forms"));
     assert_true(sigma > 0);
-    assert_in_range(n, products_pairs(d->attributes) + 1, copula_forms_most(d)); /* of labels */
+    assert_in_range(n, forms_pairs(d->attributes) + 1, copula_forms_most(d)); /* of labels */
     json_array_foreach(json_object_get(copula, "forms"), k, form)
     {
         const json_t *score[2], *group[2], *pair = json_object_get(form, "attributes");
@@ -89,7 +89,7 @@ static void check_openings(struct scene *c)
         assert_string_equal(line[0]->reason, "NOISY_MARGINAL");
         assert_string_equal(line[1]->reason, "NOISY_FORM");
         assert_string_equal(line[1]->what, "pairs:age,sex,ward,bmi,died");
-        assert_in_range(line[1]->values, products_pairs(c->s.study->domain->attributes) + 1,
+        assert_in_range(line[1]->values, forms_pairs(c->s.study->domain->attributes) + 1,
                         copula_forms_most(c->s.study->domain));
         assert_true(fabs(line[0]->cost + line[1]->cost - line[1]->spent) < 1e-9);
         assert_true(line[0]->cost > 0 && line[1]->cost > 0);

@@ -333,7 +333,7 @@ static struct request products(struct scene *c, uint32_t sequence, int64_t facto
 {
     struct request r = {
         .sequence = sequence,
-        .ask = {.kind = ASK_FORMS, .weights = 2 * products_codes(c->s.study->workload)}};
+        .ask = {.kind = ASK_FORMS, .weights = 2 * forms_codes(c->s.study->workload)}};
     r.ask.weight = memory_array(r.ask.weights, sizeof *r.ask.weight);
     for (size_t k = 0; k < r.ask.weights / 2; k++)
         r.ask.weight[k] = k % 2 == 0 ? factor : -factor;
@@ -366,7 +366,7 @@ static void forms_that_do_not_fit_are_refused(struct scene *c)
 /* The price of the forms; the same request again, and no other, is free. */
 static void forms_are_bound(struct scene *c, uint32_t sequence, int64_t factor)
 {
-    const double pairs = (double)products_pairs(c->s.study->workload->one_ways);
+    const double pairs = (double)forms_pairs(c->s.study->workload->one_ways);
     const double whole = remaining(c), u = (double)factor;
     struct bytes first CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
     struct request r CLEAN(request_clear) = products(c, sequence, factor);

@@ -429,7 +429,7 @@ TEST(terms_are_pinned_and_their_difference_named)
     const struct support_options o = {.owners = 2};
     struct scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], csv[SUPPORT_PATH], altered[SUPPORT_PATH];
-    struct phrase print;
+    struct words_text print;
     struct study *study CLEAN(study_free) = NULL;
     scene_new(&c, &o);
     start_servers(&c);
@@ -805,7 +805,7 @@ TEST(an_upload_under_anothers_name_is_refused)
     static const char *const part[] = {"    max_rows: 1000\n", "    max_rows: 1000\n"};
     const struct support_options o = {.owners = 2, .part = part};
     struct scene c CLEAN(scene_free);
-    char keys[2][KEYS_TEXT_SIZE], swapped[SUPPORT_PATH];
+    char keys[2][IDENTITY_TEXT_SIZE], swapped[SUPPORT_PATH];
     scene_new(&c, &o);
     start_servers(&c);
     for (unsigned i = 0; i < 2; i++)

@@ -41,7 +41,7 @@ static int trefoil(struct scene *c, const char *const *words)
 static void scene_new(struct scene *c)
 {
     const struct support_options o = {.owners = 1, .round_s = 5, .connect_s = CONNECT_S};
-    char key[KEYS_TEXT_SIZE], analysts[KEYS_TEXT_SIZE + 64];
+    char key[IDENTITY_TEXT_SIZE], analysts[IDENTITY_TEXT_SIZE + 64];
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
     assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
@@ -247,7 +247,7 @@ static int go_on(struct scene *c, const char *study, const char *who, const char
 static const char *leave_a_out(struct scene *c)
 {
     const char *const amended = file(c, "amended.yaml");
-    char key[KEYS_TEXT_SIZE], revoked[KEYS_TEXT_SIZE + 64];
+    char key[IDENTITY_TEXT_SIZE], revoked[IDENTITY_TEXT_SIZE + 64];
     assert_true(support_stop_all(c->server));
     public_identity_text(&c->me[0]->public, key);
     snprintf(revoked, sizeof revoked, "roster: 2\nrevoked: [%s]\nstudy: test\n", key);

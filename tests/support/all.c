@@ -21,7 +21,7 @@
 #define ALL_CELLS 60           /* of the marginal that these forms use */
 #define ALL_ROWS ((size_t)200) /* of a table, at most */
 
-void secrets_free(struct secrets *s)
+void secrets_free(struct all_secrets *s)
 {
     share64_free(&s->x);
     share64_free(&s->y);
@@ -37,7 +37,7 @@ void secrets_free(struct secrets *s)
     memory_free(&s->values);
 }
 
-enum err secrets_new(const struct party *p, struct secrets *s, const uint64_t *values, size_t n,
+enum err secrets_new(const struct party *p, struct all_secrets *s, const uint64_t *values, size_t n,
                      uint64_t seed)
 {
     s->n = n;
@@ -72,7 +72,7 @@ enum err secrets_new(const struct party *p, struct secrets *s, const uint64_t *v
     return ERR_OK;
 }
 
-static enum err all_multiply(struct party *p, struct secrets *s)
+static enum err all_multiply(struct party *p, struct all_secrets *s)
 {
     const struct move_term product = {
         .out = OPERAND(s->out16), .x = OPERAND(s->x16), .y = OPERAND(s->y16), .words = s->n};
@@ -82,7 +82,7 @@ static enum err all_multiply(struct party *p, struct secrets *s)
     return ring64_multiply(p, s->x, s->x, s->y); /* in place */
 }
 
-static enum err all_inner(struct party *p, struct secrets *s)
+static enum err all_inner(struct party *p, struct all_secrets *s)
 {
     size_t *start = memory_array(s->n + 1, sizeof *start);
     enum err e = start == NULL ? ERR_NOMEM : ERR_OK;
@@ -103,7 +103,7 @@ static enum err all_inner(struct party *p, struct secrets *s)
     return move_settle(p, RING_16, OPERAND(s->out16), s->out16.a, s->n, NULL);
 }
 
-static enum err all_choose(struct party *p, struct secrets *s)
+static enum err all_choose(struct party *p, struct all_secrets *s)
 {
     const size_t start[] = {0, 3, 3, s->n}, each = s->n;
     TRY(move_choose(p, share64_view(s->out, 0, 3), planes_plane(&s->bits, 0), s->x, start));
@@ -112,7 +112,7 @@ static enum err all_choose(struct party *p, struct secrets *s)
                                   (const size_t[]){0, each});
 }
 
-enum err all_and(struct party *p, struct secrets *s)
+enum err all_and(struct party *p, struct all_secrets *s)
 {
     struct planes half = planes_view(&s->bits, 0, ALL_BITS / 2);
     TRY(bits_and(p, planes_flat(&s->more), planes_flat(&s->more), planes_flat(&s->bits)));
@@ -120,7 +120,7 @@ enum err all_and(struct party *p, struct secrets *s)
     return adder_add(p, s->more, &s->bits, &s->more, false);
 }
 
-enum err all_compare(struct party *p, struct secrets *s)
+enum err all_compare(struct party *p, struct all_secrets *s)
 {
     static const uint64_t constant = 0xabd; /* its lowest bit is 1: all positions are tried */
     struct planes one = planes_view(&s->more, 0, 1);
@@ -130,13 +130,13 @@ enum err all_compare(struct party *p, struct secrets *s)
     return compare_top_bit(p, out, s->y, 33);
 }
 
-static enum err all_convert(struct party *p, struct secrets *s)
+static enum err all_convert(struct party *p, struct all_secrets *s)
 {
     TRY(convert_to_bits(p, &s->more, s->x));
     return convert_to_ring64(p, s->out, &s->bits);
 }
 
-static enum err all_bits_to_numbers(struct party *p, struct secrets *s)
+static enum err all_bits_to_numbers(struct party *p, struct all_secrets *s)
 {
     struct bits bit = planes_plane(&s->bits, 0);
     TRY(convert_bit16(p, s->out16, bit));
@@ -144,7 +144,7 @@ static enum err all_bits_to_numbers(struct party *p, struct secrets *s)
     return convert_bit128(p, s->wide, bit);
 }
 
-static enum err all_truncate(struct party *p, struct secrets *s)
+static enum err all_truncate(struct party *p, struct all_secrets *s)
 {
     static const int64_t c[] = {1, 2, 3};
     TRY(truncate_signed_ring64(p, s->out, s->x, 5));
@@ -155,7 +155,7 @@ static enum err all_truncate(struct party *p, struct secrets *s)
     return fixed_polynomial64(p, s->out, s->x, 12, c, 2);
 }
 
-static enum err all_elementary(struct party *p, struct secrets *s)
+static enum err all_elementary(struct party *p, struct all_secrets *s)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct planes segment = planes_view(&s->bits, 0, 3);
@@ -170,7 +170,7 @@ static enum err all_elementary(struct party *p, struct secrets *s)
     return elementary_root(p, sine, s->wide, &segment);
 }
 
-static enum err all_cached(struct party *p, struct secrets *s)
+static enum err all_cached(struct party *p, struct all_secrets *s)
 {
     struct cached *cached = NULL;
     uint64_t *c = memory_array(s->n, sizeof *c);
@@ -186,7 +186,7 @@ static enum err all_cached(struct party *p, struct secrets *s)
     return e;
 }
 
-enum err all_argmax(struct party *p, struct secrets *s)
+enum err all_argmax(struct party *p, struct all_secrets *s)
 {
     static const uint8_t seed[ARGMAX_SEED_SIZE] = {1, 2, 3};
     size_t index;
@@ -202,7 +202,7 @@ void support_weigh(struct share64 sums, size_t k, struct share64 x, const int64_
 }
 
 /* Many forms of the first lanes of x. Noise is a fresh random share, like that from a tape. */
-static enum err forms_of(struct party *p, struct secrets *s, struct tape *tape)
+static enum err forms_of(struct party *p, struct all_secrets *s, struct tape *tape)
 {
     const size_t forms = s->n - s->n % 2;
     int64_t weight[ALL_CELLS + 7];
@@ -218,7 +218,7 @@ static enum err forms_of(struct party *p, struct secrets *s, struct tape *tape)
     return measure_open_sums(p, OPEN_NOISY_FORM, sums, tape, 1, (int64_t *)s->values);
 }
 
-static enum err all_forms(struct party *p, struct secrets *s)
+static enum err all_forms(struct party *p, struct all_secrets *s)
 {
     static const uint8_t id[TAPE_ID_SIZE];
     struct tape tape;
@@ -230,7 +230,7 @@ static enum err all_forms(struct party *p, struct secrets *s)
 }
 
 /* A table made from some of x: valid rows; a key is a public place above secret bits, so sorted. */
-static enum err all_table(struct party *p, const struct secrets *s, struct planes *table)
+static enum err all_table(struct party *p, const struct all_secrets *s, struct planes *table)
 {
     const size_t n = s->n < ALL_ROWS ? s->n : ALL_ROWS;
     TRY(party_planes(p, table, LINK_FRONT + ALL_BITS / 2, n));
@@ -249,7 +249,7 @@ static enum err all_table(struct party *p, const struct secrets *s, struct plane
 }
 
 /* Two tables, of which the second owner's rows stay, then at most one row a key. */
-static enum err all_link(struct party *p, struct secrets *s)
+static enum err all_link(struct party *p, struct all_secrets *s)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct planes table[3], out;
@@ -269,7 +269,7 @@ static enum err all_link(struct party *p, struct secrets *s)
 }
 
 /* For n records; the uploads have any components. */
-static enum err all_moments(struct party *p, struct secrets *s)
+static enum err all_moments(struct party *p, struct all_secrets *s)
 {
     static const uint32_t size[] = {5, 2, 16, 3};
     static const int64_t of_five[] = {-9, -2, 1, 4, 7}, of_two[] = {-8, 3},

@@ -288,7 +288,7 @@ enum err play_and(struct party *p, struct play *play)
     return e;
 }
 
-static word128 word_at(enum ring ring, const void *v, size_t i)
+static word128 word_at(enum share_ring ring, const void *v, size_t i)
 {
     word128 w = 0;
     if (v != NULL && ring == RING_BITS)

@@ -24,7 +24,7 @@ struct copula_options copula_stage_options(const struct copula_stage *s, double 
 }
 
 enum err copula_stage_run(struct copula_result **result, const struct copula_stage *s,
-                          const struct copula_options *o, const struct noise_source *noise)
+                          const struct copula_options *o, const struct plaintext_noise *noise)
 {
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;

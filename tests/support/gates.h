@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "harness/study.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 
 struct gates;
 

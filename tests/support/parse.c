@@ -1,7 +1,6 @@
 #include "tests/support/parse.h"
 
-/* The text with keys filled in, with a NUL after its size; the caller clears it. */
-static struct bytes with_keys(const struct fixture *f, const char *text)
+struct bytes with_keys(const struct fixture *f, const char *text)
 {
     struct bytes b = {0};
     for (; *text != '\0'; text++) {

@@ -10,7 +10,7 @@
 #include "aim/table/table.h"
 #include "base/bytes.h"
 #include "base/secret.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 #include "parties/study/study.h"
 
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static const char base_text[] = "study: test\n"                                 
 
 struct fixture {
     struct identity *identity[KEYS];
-    char key[KEYS][KEYS_TEXT_SIZE];
+    char key[KEYS][IDENTITY_TEXT_SIZE];
     char sink[4096];
     struct log log;
     struct study *base;
@@ -74,6 +74,8 @@ struct fixture {
 /* `text` with `find`, which must occur once, replaced. */
 struct bytes edited(const char *text, const char *find, const char *replace);
 
+/* The text with keys filled in, without its NUL; the caller clears it. */
+struct bytes with_keys(const struct fixture *f, const char *text);
 enum err parse_text(struct fixture *f, const char *text, struct study **study);
 enum err parse_edit(struct fixture *f, const char *find, const char *replace, struct study **study);
 int setup(void **state);

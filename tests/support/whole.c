@@ -206,7 +206,7 @@ static enum err remember(struct seat *s, const struct tape *range, enum tape_kin
 
 /* Opens what a step asks for, with a range of noise that is then wiped. */
 static enum err open_step(struct seat *s, struct engine_step *step, struct tape *range,
-                          struct told *told)
+                          struct ask_told *told)
 {
     const struct round_statement statement = {.verdict = ERR_OK};
     struct net *net = s->engine->party->net;
@@ -232,9 +232,9 @@ static enum err open_step(struct seat *s, struct engine_step *step, struct tape 
 
 /* The same request, with the saved range: other masks, the same values. */
 static enum err open_again(struct seat *s, struct engine_step *step, const struct bytes *kept,
-                           const struct range_place *place, const struct told *told)
+                           const struct range_place *place, const struct ask_told *told)
 {
-    struct told again CLEAN(told_clear) = {0};
+    struct ask_told again CLEAN(told_clear) = {0};
     struct tape range = {0};
     enum err e = range_read(&range, place, s->engine->tape.noise, kept);
     if (e == ERR_OK)
@@ -246,7 +246,7 @@ static enum err open_again(struct seat *s, struct engine_step *step, const struc
     return e;
 }
 
-enum err perform(struct seat *s, const struct ask *a, struct told *told)
+enum err perform(struct seat *s, const struct ask *a, struct ask_told *told)
 {
     struct engine_step step;
     struct range_place place;
@@ -282,7 +282,7 @@ enum err perform(struct seat *s, const struct ask *a, struct told *told)
     return e;
 }
 
-enum err seat_ask(void *self, const struct ask *a, struct told *told)
+enum err seat_ask(void *self, const struct ask *a, struct ask_told *told)
 {
     struct seat *s = self;
     struct whole *w = s->w;
@@ -319,7 +319,7 @@ enum err load_engine(struct whole *w, struct party *p, struct three **engine)
 
 static enum err take_look(struct seat *s, uint64_t multiplier)
 {
-    struct told told CLEAN(told_clear) = {0};
+    struct ask_told told CLEAN(told_clear) = {0};
     TRY(perform(s, &(struct ask){.kind = ASK_LOOK, .multiplier = multiplier}, &told));
     s->w->look[s->index] = told.value[0];
     return ERR_OK;

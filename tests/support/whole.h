@@ -86,9 +86,9 @@ enum err count_all(struct three *g, const struct upload *uploads, size_t count);
 /* Those that make what scores need, with the first selection. */
 #define ROUNDS_FINISH 16
 
-enum err perform(struct seat *s, const struct ask *a, struct told *told);
+enum err perform(struct seat *s, const struct ask *a, struct ask_told *told);
 /* As a backend: uploads may come first. */
-enum err seat_ask(void *self, const struct ask *a, struct told *told);
+enum err seat_ask(void *self, const struct ask *a, struct ask_told *told);
 struct aim_backend seat_backend(struct seat *seat);
 enum err load_engine(struct whole *w, struct party *p, struct three **engine);
 enum err run_mpc(struct party *p, void *shared);

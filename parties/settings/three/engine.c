@@ -350,7 +350,7 @@ enum err three_measure(void *self, const struct engine_step *s, void *range, siz
     return measure_open(g->party, counts, range, a->query, a->queries, a->multiplier, values);
 }
 
-enum err three_audit(void *self, enum open_reason reason, size_t values)
+enum err three_audit(void *self, enum party_reason reason, size_t values)
 {
     static const enum engine_opening opening[OPEN_REASONS] = {
         [OPEN_SELECTED_INDEX] = ENGINE_OPENS_INDEX,
@@ -358,7 +358,7 @@ enum err three_audit(void *self, enum open_reason reason, size_t values)
         [OPEN_NOISY_FORM] = ENGINE_OPENS_VALUES,
         [OPEN_SORTED] = ENGINE_OPENS_NOTHING, /* so is an honest owner's, whatever its rows */
         [OPEN_REJECT_BIT] = ENGINE_OPENS_NOTHING};
-    return openings_audit(self, opening[reason], open_reason_name(reason), values);
+    return openings_audit(self, opening[reason], party_reason_name(reason), values);
 }
 
 /* --- as a table ------------------------------------------------------------------------------- */

@@ -77,7 +77,7 @@ static inline struct three_step *three_step(const struct engine_step *step)
 }
 
 /* A party's audit hook; `self` is a struct openings, which is asked (parties/server/openings.h). */
-enum err three_audit(void *self, enum open_reason reason, size_t values);
+enum err three_audit(void *self, enum party_reason reason, size_t values);
 
 /* Functions of the table. */
 enum err three_finish(void *self) MUST_CHECK;

@@ -8,7 +8,7 @@
 /* Sums of products that are made from records. */
 struct forms_summing {
     struct three *g;
-    struct products products;
+    struct forms products;
     struct share64 sums;
 };
 
@@ -36,8 +36,8 @@ enum err three_open_forms(struct three *g, const struct engine_step *step, struc
     TRY(share64_new(&sums, step->price.cells));
     s.sums = sums;
     if (study_counts_pairs(g->study)) {
-        TRY(products_add(&s.products, g->counts->x.a, g->counts->start, sums.a));
-        TRY(products_add(&s.products, g->counts->x.b, g->counts->start, sums.b));
+        TRY(forms_add(&s.products, g->counts->x.a, g->counts->start, sums.a));
+        TRY(forms_add(&s.products, g->counts->x.b, g->counts->start, sums.b));
     } else {
         TRY(tally_made_products(g->party, &g->tally, &s.products, sums));
         if (reads_again(g->study))

@@ -21,7 +21,7 @@ static enum err recall(const struct round_sorted *r, const struct upload_name *u
 }
 
 /* Servers differ in what they have kept: names the one that both others contradict, or two. */
-static enum err differ(const struct round_sorted *r, const struct phrase *owner,
+static enum err differ(const struct round_sorted *r, const struct words_text *owner,
                        const uint8_t said[STUDY_SERVERS])
 {
     static const char lies[] = "departs from the protocol, or its store was altered";
@@ -58,7 +58,7 @@ static enum err are_possible(const struct round_sorted *r, const uint8_t said[ST
 static enum err settle(const struct round_sorted *r, const struct upload_name *u,
                        const uint8_t said[STUDY_SERVERS], uint8_t *state)
 {
-    const struct phrase owner = study_owner_name(r->study, u->owner);
+    const struct words_text owner = study_owner_name(r->study, u->owner);
     unsigned servers[STATES] = {0}, spent = STUDY_SERVERS;
     TRY(are_possible(r, said));
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
@@ -124,7 +124,7 @@ static enum err compare(const struct round_sorted *r, const size_t *owner, const
     }
     TRY(round_broadcast(r->net, bit, count, came[NET_PREV], came[NET_NEXT]));
     for (size_t k = 0; k < count; k++) {
-        const struct phrase name = study_owner_name(r->study, owner[k]);
+        const struct words_text name = study_owner_name(r->study, owner[k]);
         if (bit[k] != sorted[k])
             return log_fail(r->log, ERR_CHEAT,
                             "whether the upload of %s is sorted by person was opened otherwise "

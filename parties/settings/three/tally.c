@@ -402,7 +402,7 @@ enum err tally_finish(struct party *p, struct tally *t)
 }
 
 static enum err multiply(struct party *p, const struct tally *t, const struct tally_work *w,
-                         const struct products *products, struct share64 out)
+                         const struct forms *products, struct share64 out)
 {
     const struct workload *load = t->study->workload;
     const int64_t **score CLEAN(memory_release) = NULL, **group CLEAN(memory_release) = NULL;
@@ -421,7 +421,7 @@ static enum err multiply(struct party *p, const struct tally *t, const struct ta
 }
 
 enum err tally_products(struct party *p, const struct tally *t, const struct upload *uploads,
-                        size_t count, const struct products *products, struct share64 out)
+                        size_t count, const struct forms *products, struct share64 out)
 {
     const struct upload **by_owner CLEAN(memory_release) = NULL;
     bool *now CLEAN(memory_release) = NULL;
@@ -432,8 +432,8 @@ enum err tally_products(struct party *p, const struct tally *t, const struct upl
     return w.uploads > 0 ? ERR_MISUSE : multiply(p, t, &w, products, out);
 }
 
-enum err tally_made_products(struct party *p, const struct tally *t,
-                             const struct products *products, struct share64 out)
+enum err tally_made_products(struct party *p, const struct tally *t, const struct forms *products,
+                             struct share64 out)
 {
     struct tally_work w CLEAN(work_free) = {0};
     TRY(gather_made(&w, t->study, &t->keyed));

@@ -60,10 +60,9 @@ enum err tally_finish(struct party *p, struct tally *t) MUST_CHECK;
  * (aim/budget/forms.h).
  */
 enum err tally_products(struct party *p, const struct tally *t, const struct upload *uploads,
-                        size_t count, const struct products *products,
-                        struct share64 out) MUST_CHECK;
+                        size_t count, const struct forms *products, struct share64 out) MUST_CHECK;
 /* The same for the rows that were made from uploads with keys, if any. */
-enum err tally_made_products(struct party *p, const struct tally *t,
-                             const struct products *products, struct share64 out) MUST_CHECK;
+enum err tally_made_products(struct party *p, const struct tally *t, const struct forms *products,
+                             struct share64 out) MUST_CHECK;
 
 #endif

@@ -274,7 +274,7 @@ static double weight_of(const struct model *m, const struct atom *const *x)
 {
     double sum = 0;
     for (size_t k = 0; k < m->potentials; k++) {
-        const struct potential *p = &m->potential[k];
+        const struct model_potential *p = &m->potential[k];
         size_t cell = 0;
         for (unsigned i = 0; i < p->clique.n; i++)
             cell = cell * m->domain->attribute[p->clique.attribute[i]].size +
@@ -427,7 +427,7 @@ static void put_question(struct bytes *out, const struct world *w, unsigned y, u
     if (domain_has_order(&w->domain->attribute[y])) {
         for (unsigned i = AGGREGATE_SUM; i < AGGREGATES; i++)
             if (i != AGGREGATE_PERCENTILE && i != AGGREGATE_MODE)
-                text_put(out, ", %s(\"%s\")", aggregate_name((enum aggregate)i), name);
+                text_put(out, ", %s(\"%s\")", aggregate_name((enum question_aggregate)i), name);
         text_put(out, ", PERCENTILE(\"%s\", .9)", name);
     }
     text_put(out, " FROM t WHERE ");

@@ -91,7 +91,7 @@ static void world_new(struct world *w, uint64_t seed, double sigma)
 {
     const struct clique all = {3, {0, 1, 2}};
     struct model_terms t;
-    struct fit_result result;
+    struct model_fitted result;
     struct random r;
     random_seed_u64(&r, seed);
     *w = (struct world){.domain = NULL};
@@ -178,11 +178,11 @@ static struct question *parse(const struct world *w, const char *text)
 static void cut_of(const struct world *w, const double *by[3], bool by_b, struct answer_cut *cell)
 {
     const struct question question = {.domain = w->domain};
-    const struct answering all = {.question = &question,
-                                  .y = ANSWER_ROWS,
-                                  .asked = {by_b ? 1 : 0, {1}},
-                                  .cells = by_b ? B : 1,
-                                  .cell = cell};
+    const struct answer_state all = {.question = &question,
+                                     .y = ANSWER_ROWS,
+                                     .asked = {by_b ? 1 : 0, {1}},
+                                     .cells = by_b ? B : 1,
+                                     .cell = cell};
     struct model_weight weight[3];
     size_t weights = 0;
     for (uint16_t i = 0; i < 3; i++)

@@ -60,7 +60,7 @@ static void measure(struct world *w, struct clique c, const double *counts)
 static void fit(struct world *w)
 {
     struct clique c[8];
-    struct fit_result result;
+    struct model_fitted result;
     for (size_t i = 0; i < w->n; i++)
         c[i] = w->x[i].clique;
     assert_int_equal(model_plain(&w->model, w->domain, c, w->n, 1 << 20, NULL), ERR_OK);
@@ -195,7 +195,7 @@ TEST(bins_tell_of_what_is_inside)
         struct model *m CLEAN(model_free) = NULL;
         const struct clique c = {.n = 1, .attribute = {0}};
         const struct measurement x = {.clique = c, .sigma = 1, .y = y};
-        struct fit_result result;
+        struct model_fitted result;
         for (int i = 0; i < 12; i++) {
             edges[i] = i;
             y[i] = 10000 * pow(0.8, i) * (rough && i % 3 == 0 ? 3 : 1);

@@ -32,7 +32,7 @@ static void world_new(struct world *w, double dependence, uint64_t seed)
     const struct clique c[MEASURED] = {
         {.n = 1, .attribute = {0}}, {.n = 1, .attribute = {1}},    {.n = 1, .attribute = {2}},
         {.n = 1, .attribute = {3}}, {.n = 2, .attribute = {0, 1}}, {.n = 2, .attribute = {2, 3}}};
-    struct fit_result result;
+    struct model_fitted result;
     struct random r;
     random_seed_u64(&r, seed);
     *w = (struct world){.domain = NULL};
@@ -194,7 +194,7 @@ TEST(quantiles_of_refits_stay_within_conditions)
     struct question_text t = {.text = "SELECT PERCENTILE(x, 0.9) FROM t WHERE x BETWEEN 13 AND 16"};
     struct world w CLEAN(world_free) = {.domain = NULL};
     struct question *q CLEAN(question_free) = NULL;
-    struct fit_result result;
+    struct model_fitted result;
     int known = 0;
     assert_int_equal(domain_new(&w.domain), ERR_OK);
     assert_int_equal(domain_add_numeric(w.domain, "x", edges, 5, NULL, DOMAIN_REJECT, NULL),

@@ -32,13 +32,13 @@ TEST(multipliers_are_floors)
     }
 }
 
-static __int128 largest_l1(const struct select_terms *t, uint32_t query)
+static __int128 largest_l1(const struct score_terms *t, uint32_t query)
 {
     return (__int128)score_total(&t->bounds, query) + ((__int128)2 << t->bounds.bits);
 }
 
 /* Whether f is the largest possible: with the next one the scores would need too many bits. */
-static bool finer_would_not_fit(const struct select_terms *t, const struct select_plan *plan,
+static bool finer_would_not_fit(const struct score_terms *t, const struct score_plan *plan,
                                 const uint64_t *m, const uint64_t *p)
 {
     __int128 bound = 0;
@@ -71,8 +71,8 @@ TEST(plans_cover_their_extremes)
     for (int run = 0; run < 2000; run++) {
         uint32_t query[14];
         uint64_t m[14], p[14], total[14];
-        struct select_plan plan;
-        struct select_terms t = {.domain = d, .workload = w, .query = query, .candidates = 0};
+        struct score_plan plan;
+        struct score_terms t = {.domain = d, .workload = w, .query = query, .candidates = 0};
         __int128 most = 0, least = 0, room;
         t.bounds.bits = 4 + (unsigned)random_below(&r, 33);
         t.bounds.total = random_u64(&r) & 1 ? total : NULL;
@@ -83,7 +83,7 @@ TEST(plans_cover_their_extremes)
             if (random_u64(&r) & 1)
                 query[t.candidates++] = q;
         }
-        if (select_plan(&t, m, p, &plan, NULL) != ERR_OK)
+        if (score_plan(&t, m, p, &plan, NULL) != ERR_OK)
             continue;
         planned++;
         assert_in_range(plan.shift, SCORE_SHIFT_MIN, SCORE_SHIFT_MAX);
@@ -131,8 +131,8 @@ TEST(plans_of_squares_cover_their_extremes)
     for (int run = 0; run < 2000; run++) {
         uint32_t query[14];
         uint64_t m[14], p[14];
-        struct select_plan plan;
-        struct select_terms t = {.domain = d, .workload = w, .query = query, .score = AIM_L2};
+        struct score_plan plan;
+        struct score_terms t = {.domain = d, .workload = w, .query = query, .score = AIM_L2};
         __int128 most = 0, least = 0;
         t.bounds.bits = 4 + (unsigned)random_below(&r, 33);
         t.epsilon = exp(-4 + 6 * random_double(&r));
@@ -140,7 +140,7 @@ TEST(plans_of_squares_cover_their_extremes)
         for (uint32_t q = 0; q < w->queries; q++)
             if (random_u64(&r) & 1)
                 query[t.candidates++] = q;
-        if (select_plan(&t, m, p, &plan, NULL) != ERR_OK)
+        if (score_plan(&t, m, p, &plan, NULL) != ERR_OK)
             continue;
         planned++;
         assert_true(plan.sensitivity >= ldexp(1, (int)t.bounds.bits + 1));
@@ -194,8 +194,8 @@ TEST(every_selection_has_a_plan_where_there_is_room)
         uint32_t query[8];
         uint64_t m[8], p[8], total[8];
         unsigned room;
-        struct select_plan plan;
-        struct select_terms t = {.domain = d, .query = query}, one;
+        struct score_plan plan;
+        struct score_terms t = {.domain = d, .query = query}, one;
         double most, asked;
         assert_int_equal(workload_new(&w, d, given, weight, 4, NULL), ERR_OK);
         assert_in_range(w->queries, 1, 8);
@@ -229,16 +229,16 @@ TEST(every_selection_has_a_plan_where_there_is_room)
             one.bounds.bits += (unsigned)random_below(&r, room - t.bounds.bits + 1);
             one.epsilon = k == 0 ? t.epsilon : k == 1 ? most : between(&r, t.epsilon, most);
             one.sigma = between(&r, 1e-3, t.sigma);
-            assert_int_equal(select_plan(&one, m, p, &plan, NULL), ERR_OK);
+            assert_int_equal(score_plan(&one, m, p, &plan, NULL), ERR_OK);
         }
         if (room + 3 <= SCORE_BITS_MAX) { /* three more bits, and all candidates */
             one = t;
             for (one.candidates = 0; one.candidates < w->queries; one.candidates++)
                 query[one.candidates] = (uint32_t)one.candidates;
             one.bounds.bits = room + 3;
-            beyond += select_plan(&one, m, p, &plan, NULL) != ERR_OK;
+            beyond += score_plan(&one, m, p, &plan, NULL) != ERR_OK;
             one.epsilon = most;
-            beyond += select_plan(&one, m, p, &plan, NULL) != ERR_OK;
+            beyond += score_plan(&one, m, p, &plan, NULL) != ERR_OK;
         }
     }
     assert_true(roomy > 100 && tight > 5 && refused > 50 && beyond > 50 && less > 5);
@@ -276,35 +276,35 @@ TEST(hopeless_plans_are_refused)
     struct workload *w CLEAN(workload_free) = NULL;
     uint32_t query[] = {0, 1};
     uint64_t m[2], p[2];
-    struct select_plan plan;
+    struct score_plan plan;
     char sink[600] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
-    struct select_terms t;
+    struct score_terms t;
     assert_int_equal(workload_new(&w, d, given, weight, 2, NULL), ERR_OK);
-    t = (struct select_terms){.domain = d,
-                              .workload = w,
-                              .query = query,
-                              .candidates = 2,
-                              .epsilon = 0.05,
-                              .sigma = 20,
-                              .bounds = {.bits = 17}};
-    assert_int_equal(select_plan(&t, m, p, &plan, &log), ERR_RANGE);
+    t = (struct score_terms){.domain = d,
+                             .workload = w,
+                             .query = query,
+                             .candidates = 2,
+                             .epsilon = 0.05,
+                             .sigma = 20,
+                             .bounds = {.bits = 17}};
+    assert_int_equal(score_plan(&t, m, p, &plan, &log), ERR_RANGE);
     assert_non_null(strstr(sink, "too small to weigh a1"));
     t.candidates = 1;
-    assert_int_equal(select_plan(&t, m, p, &plan, NULL), ERR_OK);
+    assert_int_equal(score_plan(&t, m, p, &plan, NULL), ERR_OK);
     assert_int_equal(plan.shift, 26); /* m = floor(2^16 x 0.05 / 2) = 1638 */
     t.bounds.bits = 41;
-    assert_int_equal(select_plan(&t, m, p, &plan, NULL), ERR_RANGE);
+    assert_int_equal(score_plan(&t, m, p, &plan, NULL), ERR_RANGE);
     t.bounds.bits = 40;
     t.epsilon = 1e5;
-    assert_int_equal(select_plan(&t, m, p, &plan, NULL), ERR_RANGE);
+    assert_int_equal(score_plan(&t, m, p, &plan, NULL), ERR_RANGE);
     t.epsilon = NAN;
-    assert_int_equal(select_plan(&t, m, p, &plan, NULL), ERR_RANGE);
+    assert_int_equal(score_plan(&t, m, p, &plan, NULL), ERR_RANGE);
     t.epsilon = 1;
     query[0] = 2;
-    assert_int_equal(select_plan(&t, m, p, &plan, NULL), ERR_REFUSED);
+    assert_int_equal(score_plan(&t, m, p, &plan, NULL), ERR_REFUSED);
     t.candidates = 0;
-    assert_int_equal(select_plan(&t, m, p, &plan, NULL), ERR_RANGE);
+    assert_int_equal(score_plan(&t, m, p, &plan, NULL), ERR_RANGE);
 }
 
 TEST(estimates_are_held_to_their_bounds)
@@ -312,7 +312,7 @@ TEST(estimates_are_held_to_their_bounds)
     static const uint32_t size[] = {2, 2};
     struct domain *d CLEAN(domain_free) = support_domain(size, 2);
     struct workload *w CLEAN(workload_free) = NULL;
-    struct select_terms t = {.domain = d, .bounds = {.bits = 5}};
+    struct score_terms t = {.domain = d, .bounds = {.bits = 5}};
     char sink[300] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
     uint64_t c[4] = {32 << 10, 32 << 10, 0, 0};

@@ -58,18 +58,18 @@ static void some_new(struct some_forms *s, unsigned ways)
 #define CODES_OF_ALL (3 + 2 + 4 + 1)
 
 /* Adds a row to the forms of a pair, which begin at `form`; returns how many there are. */
-static size_t add_by_hand(const struct products *p, const uint16_t *codes, size_t i, size_t j,
+static size_t add_by_hand(const struct forms *p, const uint16_t *codes, size_t i, size_t j,
                           int64_t *form)
 {
     const struct workload_query *q = p->workload->query;
     const size_t a = (size_t)q[i].offset + codes[i], b = (size_t)q[j].offset + codes[j];
-    const size_t groups = products_groups(p, j);
+    const size_t groups = forms_groups(p, j);
     form[(size_t)p->group[a] * groups + (size_t)p->group[b]] += p->factor[a] * p->factor[b];
-    return products_groups(p, i) * groups;
+    return forms_groups(p, i) * groups;
 }
 
 /* All forms of a row, and the sum of their squares. */
-static double row_by_hand(const struct products *p, const uint16_t *codes, int64_t *form)
+static double row_by_hand(const struct forms *p, const uint16_t *codes, int64_t *form)
 {
     int64_t one[COLUMNS * 4 * COLUMNS * 4] = {0};
     double squares = 0;
@@ -77,7 +77,7 @@ static double row_by_hand(const struct products *p, const uint16_t *codes, int64
     for (size_t i = 0; i < COLUMNS; i++)
         for (size_t j = i + 1; j < COLUMNS; j++)
             at += add_by_hand(p, codes, i, j, one + at);
-    assert_int_equal(at, products_count(p));
+    assert_int_equal(at, forms_count(p));
     for (size_t k = 0; k < at; k++) {
         squares += (double)one[k] * (double)one[k];
         form[k] += one[k];
@@ -97,20 +97,20 @@ TEST(products_of_pairs_are_exact)
         int64_t expected[COLUMNS * 4 * COLUMNS * 4] = {0}, found[COLUMNS * 4 * COLUMNS * 4] = {0};
         uint64_t counts[200] = {0};
         size_t start[16];
-        struct products p;
+        struct forms p;
         struct random r;
         double most = 0;
         mpz_t squared;
         some_new(&s, 2);
-        p = (struct products){s.workload, u, group};
+        p = (struct forms){s.workload, u, group};
         random_seed_u64(&r, seed);
-        assert_int_equal(products_codes(s.workload), CODES_OF_ALL);
+        assert_int_equal(forms_codes(s.workload), CODES_OF_ALL);
         for (size_t a = 0; a < CODES_OF_ALL; a++)
             u[a] = (int64_t)random_below(&r, 401) - 200;
         for (size_t i = 0; seed > 0 && i < COLUMNS; i++)
             for (size_t a = 0; a < sizes[i]; a++)
                 group[s.workload->query[i].offset + a] = (int64_t)random_below(&r, sizes[i]);
-        assert_true(seed > 0 || products_count(&p) == products_pairs(COLUMNS));
+        assert_true(seed > 0 || forms_count(&p) == forms_pairs(COLUMNS));
         for (size_t q = 0; q < s.workload->queries; q++)
             start[q] = (size_t)s.workload->query[q].offset + 3 * q;
         for (uint32_t k = 0; k < 3 * 2 * 4; k++) {
@@ -120,10 +120,10 @@ TEST(products_of_pairs_are_exact)
             for (size_t q = 0; q < s.workload->queries; q++)
                 counts[start[q] + cell_of(&s.workload->query[q].clique, codes)]++;
         }
-        assert_int_equal(products_add(&p, counts, start, (uint64_t *)found), ERR_OK);
+        assert_int_equal(forms_add(&p, counts, start, (uint64_t *)found), ERR_OK);
         assert_memory_equal(found, expected, sizeof found);
         mpz_init(squared);
-        products_sensitivity(squared, &p);
+        forms_sensitivity(squared, &p);
         assert_true(mpz_get_d(squared) == most);
         mpz_clear(squared);
     }
@@ -134,7 +134,7 @@ static enum err check_products(const struct some_forms *s, const int64_t *u, uin
     const uint64_t totals[16] = {1, total, 1};
     const struct score_bounds bounds = {.bits = 1, .total = totals};
     static const int64_t one[CODES_OF_ALL];
-    return products_check(&(struct products){s->workload, u, one}, s->domain, &bounds, NULL);
+    return forms_check(&(struct forms){s->workload, u, one}, s->domain, &bounds, NULL);
 }
 
 TEST(groups_that_are_not_there_are_refused)
@@ -144,20 +144,20 @@ TEST(groups_that_are_not_there_are_refused)
     const struct score_bounds bounds = {.bits = 1, .total = totals};
     struct some_forms s CLEAN(some_clear);
     int64_t u[CODES_OF_ALL] = {0}, group[CODES_OF_ALL] = {0};
-    struct products of = {NULL, u, group};
+    struct forms of = {NULL, u, group};
     some_new(&s, 2);
     of.workload = s.workload;
     group[5] = 3; /* the column of four codes */
     u[5] = 7;
     u[0] = 5; /* beside two codes of 0, in the one group of its column */
-    assert_int_equal(products_check(&of, s.domain, &bounds, NULL), ERR_OK);
-    assert_int_equal(products_count(&of), 1 + 4 + 1 + 4 + 1 + 4);
+    assert_int_equal(forms_check(&of, s.domain, &bounds, NULL), ERR_OK);
+    assert_int_equal(forms_count(&of), 1 + 4 + 1 + 4 + 1 + 4);
     u[8] = 1; /* of two others, in the first group, it is 0 */
-    assert_int_equal(products_check(&of, s.domain, &bounds, NULL), ERR_REFUSED);
+    assert_int_equal(forms_check(&of, s.domain, &bounds, NULL), ERR_REFUSED);
     u[8] = 0;
     for (size_t k = 0; k < 4; k++) {
         group[5] = bad[k];
-        assert_int_equal(products_check(&of, s.domain, &bounds, NULL), ERR_REFUSED);
+        assert_int_equal(forms_check(&of, s.domain, &bounds, NULL), ERR_REFUSED);
     }
 }
 
@@ -493,7 +493,7 @@ static void stage_new(struct copula_stage *s)
 /* Without noise: shares, sums of scores and correlations, all counted by hand. */
 TEST(without_noise_the_numbers_are_the_tables)
 {
-    const struct noise_source none = {.gauss = support_no_noise, .gumbel = support_no_noise};
+    const struct plaintext_noise none = {.gauss = support_no_noise, .gumbel = support_no_noise};
     struct copula_stage s CLEAN(copula_stage_clear);
     struct copula_result *r CLEAN(copula_result_free) = NULL;
     struct copula_options o;
@@ -529,7 +529,7 @@ TEST(without_noise_the_numbers_are_the_tables)
 TEST(a_run_pays_for_what_a_row_can_move)
 {
     struct copula_stage s CLEAN(copula_stage_clear);
-    struct noise_source noise;
+    struct plaintext_noise noise;
     struct random random;
     stage_new(&s);
     for (unsigned k = 1; k <= 2; k++) {
@@ -573,20 +573,20 @@ TEST(forms_have_the_noise_that_they_say)
 {
     struct copula_stage s CLEAN(copula_stage_clear);
     struct random random;
-    const struct noise_source noise = noise_from_random(&random);
+    const struct plaintext_noise noise = noise_from_random(&random);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;
     struct ask ask CLEAN(ask_clear) = {.kind = ASK_FORMS};
     double opened[RUNS * PAIRS];
     stage_new(&s);
     random_seed_u64(&random, 7);
-    ask.weights = 2 * products_codes(s.pairs);
+    ask.weights = 2 * forms_codes(s.pairs);
     assert_int_equal(memory_new(&ask.weight, ask.weights), ERR_OK);
     ask.weight[3] = 5;
     assert_int_equal(plaintext_new(&p, s.pairs, s.table, &noise, NULL), ERR_OK);
     backend = plaintext_backend(p);
     for (size_t i = 0; i < RUNS; i++) {
-        struct told told CLEAN(told_clear) = {0};
+        struct ask_told told CLEAN(told_clear) = {0};
         assert_int_equal(backend.ask(backend.self, &ask, &told), ERR_OK);
         assert_int_equal(told.values, PAIRS);
         for (size_t k = 0; k < PAIRS; k++)
@@ -604,7 +604,7 @@ TEST(the_same_noise_gives_the_same_copula)
     o = copula_stage_options(&s, 0.05, 13);
     for (uint64_t i = 0; i < 3; i++) {
         struct random random;
-        const struct noise_source noise = noise_from_random(&random);
+        const struct plaintext_noise noise = noise_from_random(&random);
         random_seed_u64(&random, i / 2);
         assert_int_equal(copula_stage_run(&r[i], &s, &o, &noise), ERR_OK);
     }
@@ -620,7 +620,7 @@ TEST(a_budget_that_is_too_small_is_refused)
 {
     struct copula_stage s CLEAN(copula_stage_clear);
     struct random random;
-    const struct noise_source noise = noise_from_random(&random);
+    const struct plaintext_noise noise = noise_from_random(&random);
     struct copula_result *r = NULL;
     struct copula_options o;
     stage_new(&s);
@@ -635,7 +635,7 @@ TEST(a_budget_that_is_too_small_is_refused)
 
 static struct copula *fitted(const struct copula_stage *s, struct copula_result **keep)
 {
-    const struct noise_source none = {.gauss = support_no_noise, .gumbel = support_no_noise};
+    const struct plaintext_noise none = {.gauss = support_no_noise, .gumbel = support_no_noise};
     const struct copula_options o = copula_stage_options(s, 0.05, 13);
     assert_int_equal(copula_stage_run(keep, s, &o, &none), ERR_OK);
     return (*keep)->model;
@@ -903,7 +903,7 @@ TEST(the_better_method_is_advised)
 TEST(advice_merges_what_a_run_does)
 {
     static const uint32_t size[] = {200, 200, 2}, cell[] = {7};
-    const struct zeros zero[] = {{{2, {0, 1}}, 1, cell}, {{1, {2}}, 1, cell}};
+    const struct workload_zeros zero[] = {{{2, {0, 1}}, 1, cell}, {{1, {2}}, 1, cell}};
     struct study study = {.rows_per_person = 1, .domain = support_domain(size, 3)};
     struct method_advice merged, apart;
     assert_int_equal(method_advise(&merged, &study, 1000, 0.1), ERR_OK);

@@ -220,7 +220,7 @@ static void stage_new(struct copula_stage *s, const uint16_t *place)
 }
 
 static void run_of(struct copula_result **result, const struct copula_stage *s,
-                   const struct noise_source *noise, double rho)
+                   const struct plaintext_noise *noise, double rho)
 {
     const struct copula_options o = copula_stage_options(s, rho, 15);
     assert_int_equal(copula_stage_run(result, s, &o, noise), ERR_OK);
@@ -247,12 +247,12 @@ static double error_of(const struct copula_stage *s, const struct copula *c)
 TEST(labels_are_taken_in_order_where_they_have_one)
 {
     static const uint16_t in_order[] = {0, 1, 2, 3, 4}, mixed[] = {3, 0, 4, 1, 2};
-    const struct noise_source none = {.gauss = support_no_noise, .gumbel = support_no_noise};
+    const struct plaintext_noise none = {.gauss = support_no_noise, .gumbel = support_no_noise};
     struct random random;
     for (int k = 0; k < 4; k++) {
         struct copula_stage s CLEAN(copula_stage_clear);
         struct copula_result *r CLEAN(copula_result_free) = NULL;
-        const struct noise_source noise = k < 2 ? none : noise_from_random(&random);
+        const struct plaintext_noise noise = k < 2 ? none : noise_from_random(&random);
         double error;
         random_seed_u64(&random, 1);
         stage_new(&s, k % 2 == 0 ? in_order : mixed);
@@ -297,7 +297,7 @@ TEST(noise_gives_labels_no_order)
         struct copula_stage s CLEAN(copula_stage_clear);
         struct copula_result *r CLEAN(copula_result_free) = NULL;
         struct random random;
-        const struct noise_source noise = noise_from_random(&random);
+        const struct plaintext_noise noise = noise_from_random(&random);
         random_seed_u64(&random, seed);
         pair_new(&s, seed);
         run_of(&r, &s, &noise, seed % 2 == 0 ? 0.05 : 10);
@@ -310,7 +310,7 @@ TEST(noise_gives_labels_no_order)
 TEST(forms_of_labels_are_sums_over_their_rows)
 {
     static const uint16_t mixed[] = {3, 0, 4, 1, 2};
-    const struct noise_source none = {.gauss = support_no_noise, .gumbel = support_no_noise};
+    const struct plaintext_noise none = {.gauss = support_no_noise, .gumbel = support_no_noise};
     struct copula_stage s CLEAN(copula_stage_clear);
     struct copula_result *r CLEAN(copula_result_free) = NULL;
     stage_new(&s, mixed);
@@ -333,7 +333,7 @@ TEST(forms_of_labels_are_sums_over_their_rows)
 TEST(models_of_labels_come_back)
 {
     static const uint16_t mixed[] = {3, 0, 4, 1, 2};
-    const struct noise_source none = {.gauss = support_no_noise, .gumbel = support_no_noise};
+    const struct plaintext_noise none = {.gauss = support_no_noise, .gumbel = support_no_noise};
     char folder[] = "/tmp/trefoil-labels-XXXXXX", path[64];
     struct copula_stage s CLEAN(copula_stage_clear);
     struct copula_result *r CLEAN(copula_result_free) = NULL;

@@ -242,7 +242,7 @@ TEST(mirror_descent_follows_its_twin)
     struct random r;
     random_seed_u64(&r, 3);
     for (int run = 0; run < 6; run++) {
-        struct fit_result result;
+        struct model_fitted result;
         struct world w CLEAN(world_free);
         struct model *m CLEAN(model_free) = NULL;
         double loss;
@@ -272,7 +272,7 @@ TEST(a_perfect_fit_stops_without_harm)
     static const struct clique c = {1, {0}};
     double y[2] = {50, 50};
     struct measurement x = {.clique = c, .sigma = 1, .y = y};
-    struct fit_result result;
+    struct model_fitted result;
     struct domain *d CLEAN(domain_free) = NULL;
     struct model *m CLEAN(model_free) = NULL;
     assert_int_equal(domain_new(&d), ERR_OK);
@@ -334,7 +334,7 @@ TEST(totals_weigh_by_inverse_variance)
     struct measurement x[] = {{.clique = {1, {0}}, .sigma = 1, .y = y[0]},
                               {.clique = {1, {1}}, .sigma = 2, .y = y[1]}};
     struct model *m CLEAN(model_free) = NULL;
-    struct fit_result result;
+    struct model_fitted result;
     static const struct clique c[] = {{1, {0}}, {1, {1}}};
     assert_int_equal(domain_new(&d), ERR_OK);
     assert_int_equal(domain_add_integer(d, "a", 0, size[0] - 1, NULL, DOMAIN_REJECT, NULL), 0);
@@ -362,7 +362,7 @@ TEST(sizes_are_refused_by_name)
     static const struct clique ends = {2, {0, 3}}, across = {3, {0, 1, 3}}, inside = {2, {1, 2}};
     char sink[600] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
-    struct fit_result result;
+    struct model_fitted result;
     struct measurement x = {.clique = ends, .sigma = 1};
     static const uint32_t size[] = {10, 10, 10, 10};
     struct domain *d CLEAN(domain_free) = support_domain(size, 4);
@@ -394,7 +394,7 @@ TEST(structural_zeros_are_exact)
         struct world w CLEAN(world_free);
         struct model *m CLEAN(model_free) = NULL;
         uint32_t cell[2];
-        struct zeros zeros = {.cells = 2, .cell = cell};
+        struct workload_zeros zeros = {.cells = 2, .cell = cell};
         struct model_terms t = {.zero = &zeros, .zeros = 1, .limit_cells = 1 << 20};
         double sum = 0;
         world_new(&w, &r);
@@ -433,7 +433,7 @@ TEST(structural_zeros_are_exact)
 TEST(impossible_zeros_are_refused)
 {
     static const uint32_t both[] = {0, 1}, outside[] = {2};
-    struct zeros zeros = {.clique = {1, {0}}, .cells = 2, .cell = both};
+    struct workload_zeros zeros = {.clique = {1, {0}}, .cells = 2, .cell = both};
     static const struct clique c = {1, {0}};
     struct model_terms t = {
         .clique = &c, .cliques = 1, .zero = &zeros, .zeros = 1, .limit_cells = 100};
@@ -443,7 +443,7 @@ TEST(impossible_zeros_are_refused)
     assert_int_equal(domain_add_integer(d, "a", 0, 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
     t.domain = d;
     assert_int_equal(model_new(&m, &t, NULL), ERR_RANGE);
-    zeros = (struct zeros){.clique = {1, {0}}, .cells = 1, .cell = outside};
+    zeros = (struct workload_zeros){.clique = {1, {0}}, .cells = 1, .cell = outside};
     assert_int_equal(model_new(&m, &t, NULL), ERR_RANGE);
 }
 
@@ -455,7 +455,7 @@ TEST(the_fit_agrees_with_plain_descent)
     struct random r;
     random_seed_u64(&r, 7);
     for (int run = 0; run < 12; run++) {
-        struct fit_result a, b;
+        struct model_fitted a, b;
         struct world w CLEAN(world_free);
         struct model *m CLEAN(model_free) = NULL, *n CLEAN(model_free) = NULL;
         world_new(&w, &r);
@@ -477,7 +477,7 @@ TEST(the_fit_agrees_with_plain_descent)
 TEST(files_keep_models_to_the_last_bit)
 {
     static const uint32_t cell[] = {1};
-    struct zeros zeros = {.clique = {1, {2}}, .cells = 1, .cell = cell};
+    struct workload_zeros zeros = {.clique = {1, {2}}, .cells = 1, .cell = cell};
     char folder[] = "/tmp/trefoil-test-XXXXXX", path[64];
     struct random r;
     struct bytes text = {0};

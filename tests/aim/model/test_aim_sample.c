@@ -135,7 +135,7 @@ static double selection_chi(size_t m, size_t trials, double error)
 {
     static const int64_t counts[64] = {0};
     struct random r;
-    struct noise_source noise = noise_from_random(&r);
+    struct plaintext_noise noise = noise_from_random(&r);
     struct workload_query query = {.cells = 2};
     struct workload w = {.queries = 1, .query = &query, .cells = 2};
     uint32_t queries[16] = {0};
@@ -159,7 +159,7 @@ static double selection_chi(size_t m, size_t trials, double error)
     assert_int_equal(plaintext_new_counts(&p, &w, counts, &noise, NULL), ERR_OK);
     backend = plaintext_backend(p);
     for (size_t i = 0; i < trials; i++) {
-        struct told told CLEAN(told_clear) = {0};
+        struct ask_told told CLEAN(told_clear) = {0};
         assert_int_equal(backend.ask(backend.self, &ask, &told), ERR_OK);
         seen[told.selected]++;
     }

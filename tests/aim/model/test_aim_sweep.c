@@ -86,7 +86,7 @@ static void check_shape(const struct shape *s, const struct sweep *k, struct ran
     double *most CLEAN(memory_release) = memory_array(parts, sizeof *most);
     double *out CLEAN(memory_release) = memory_array(cells, sizeof *out);
     double *top CLEAN(memory_release) = memory_array(parts, sizeof *top);
-    struct projection p;
+    struct model_projection p;
     struct scope_walk w;
     assert_true(cell && part && sum && most && out && top && cells % chunk == 0);
     assert_int_equal(projection_new(&p, &s->whole, chunk, &s->part, s->domain), ERR_OK);
@@ -137,10 +137,10 @@ TEST(strips_follow_the_walk)
 /* A node over a shape, with so many flows in and out, each over some of its attributes. */
 struct stream {
     const struct shape *shape;
-    struct node node;
+    struct model_node node;
     size_t cells[FLOWS];
     struct scope scope[FLOWS];
-    struct projection by[FLOWS];
+    struct model_projection by[FLOWS];
     double *in[FLOWS], *out[FLOWS];
 };
 
@@ -165,7 +165,7 @@ static void add(struct stream *s, size_t k, const struct scope *part, struct ran
                      ERR_OK);
     for (size_t i = 0; i < s->cells[k]; i++)
         s->in[k][i] = (double)random_below(r, 1000);
-    s->node.inflow[k] = (struct flow){
+    s->node.inflow[k] = (struct model_flow){
         .by = &s->by[k], .value = s->in[k], .set = ladder_set(&inner, part)};
     s->node.outflow[k] = s->node.inflow[k];
     s->node.outflow[k].value = s->out[k];
@@ -202,7 +202,7 @@ static void stream_clear(struct stream *s)
 /* Flows from `first` on reach the cells, and the cells the flows, as when walking over them. */
 static void check_stream(struct stream *s, size_t first)
 {
-    const struct node *n = &s->node;
+    const struct model_node *n = &s->node;
     double *cell CLEAN(memory_release) = memory_array(n->cells, sizeof *cell);
     double *sum CLEAN(memory_release) = memory_array(n->cells, sizeof *sum);
     struct scope_walk w;

@@ -101,7 +101,8 @@ static struct merges make_merges(const struct domain *d, bool merge)
     return merges;
 }
 
-static enum err model_of(struct world *w, struct model **m, const struct zeros *zero, size_t zeros)
+static enum err model_of(struct world *w, struct model **m, const struct workload_zeros *zero,
+                         size_t zeros)
 {
     const struct model_terms t = {.domain = w->domain,
                                   .merges = &w->merges,
@@ -132,9 +133,9 @@ static void world_make(struct world *w, bool merge)
     model_set_total(w->model, ROWS);
 }
 
-static struct fit_result fit(struct world *w)
+static struct model_fitted fit(struct world *w)
 {
-    struct fit_result result;
+    struct model_fitted result;
     assert_int_equal(model_fit(w->model, w->x, MEASURED, 300, &result, NULL), ERR_OK);
     enumerate(w);
     return result;
@@ -150,7 +151,7 @@ static void world_clear(struct world *w)
 TEST(the_fit_weighs_sums_of_codes_by_their_noise)
 {
     struct world w CLEAN(world_clear) = {0};
-    struct fit_result result;
+    struct model_fitted result;
     double loss = 0;
     world_make(&w, true);
     result = fit(&w);
@@ -184,7 +185,7 @@ TEST(two_measurements_count_by_their_noise)
     const struct clique c = {1, {0}};
     struct measurement x[] = {{.clique = c, .sigma = 10, .y = codes},
                               {.clique = c, .sigma = 15, .y = groups}};
-    struct fit_result result;
+    struct model_fitted result;
     world_make(&w, true);
     x[1].merges = &w.merges;
     model_set_total(w.model, ROWS);
@@ -343,7 +344,8 @@ TEST(what_is_known_of_codes_is_met)
 {
     struct world w CLEAN(world_clear) = {0};
     double y[] = {250, 0, 50, 300, 0, 150, 250}, counts[7], off;
-    const struct zeros none = {.clique = {1, {0}}, .cells = 2, .cell = (const uint32_t[]){1, 4}};
+    const struct workload_zeros none = {
+        .clique = {1, {0}}, .cells = 2, .cell = (const uint32_t[]){1, 4}};
     const struct measurement known = {.clique = {1, {0}}, .y = y},
                              pair = {.clique = {2, {0, 1}}, .y = y};
     world_make(&w, true);
@@ -363,8 +365,8 @@ TEST(zeros_bar_what_is_merged_as_a_whole)
 {
     struct world w CLEAN(world_clear) = {0};
     static const uint32_t group[] = {2, 4, 6}, part[] = {2, 4}; /* n 1 to 3 with label a */
-    const struct zeros whole = {{2, {0, 1}}, 3, group}, some = {{2, {0, 1}}, 2, part};
-    struct zeros *zero;
+    const struct workload_zeros whole = {{2, {0, 1}}, 3, group}, some = {{2, {0, 1}}, 2, part};
+    struct workload_zeros *zero;
     size_t zeros;
     double counts[14];
     struct model *m CLEAN(model_free) = NULL;
@@ -388,7 +390,7 @@ TEST(without_merges_nothing_changes)
     struct model_terms t = {
         .domain = w.domain, .clique = cliques, .cliques = MEASURED, .limit_cells = 1 << 20};
     struct model *m CLEAN(model_free) = NULL;
-    struct fit_result result;
+    struct model_fitted result;
     world_make(&w, false);
     t.domain = w.domain;
     fit(&w);

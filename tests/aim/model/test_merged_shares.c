@@ -29,7 +29,7 @@ static void scene_clear(struct scene *c)
 }
 
 /* A model of the scene's domain, merged by these counts. */
-static void scene_model(struct scene *c, const double *few, const struct zeros *zero)
+static void scene_model(struct scene *c, const double *few, const struct workload_zeros *zero)
 {
     const double *const counts[] = {few};
     const struct clique clique = {1, {0}};
@@ -50,7 +50,7 @@ static void scene_model(struct scene *c, const double *few, const struct zeros *
         c->x[k] = (struct measurement){.clique = clique, .sigma = 10, .y = c->y};
 }
 
-static void scene_new(struct scene *c, const struct zeros *zero)
+static void scene_new(struct scene *c, const struct workload_zeros *zero)
 {
     static const double few[CODES + 1] = {1, 1, 1, 1, 1, 4, 900};
     assert_int_equal(domain_new(&c->domain), ERR_OK);
@@ -169,7 +169,8 @@ TEST(a_group_of_noise_is_shared_out_evenly)
 /* Also far below 0; and what cannot occur has nothing and does not count in the sum. */
 TEST(shares_are_some_whatever_was_measured)
 {
-    const struct zeros none = {.clique = {1, {0}}, .cells = 1, .cell = (const uint32_t[]){2}};
+    const struct workload_zeros none = {
+        .clique = {1, {0}}, .cells = 1, .cell = (const uint32_t[]){2}};
     struct scene c CLEAN(scene_clear) = {0};
     struct random r;
     double before[CODES];

@@ -98,7 +98,7 @@ static void rounds_meanwhile(void *self, enum err (*work)(void *worker), void *w
     r->worker = worker;
 }
 
-static enum err rounds_ask(void *self, const struct ask *a, struct told *told)
+static enum err rounds_ask(void *self, const struct ask *a, struct ask_told *told)
 {
     struct rounds *r = self;
     char away[64];
@@ -124,7 +124,7 @@ static enum err rounds_ask(void *self, const struct ask *a, struct told *told)
 static enum err run_rounds(const struct stage *s, const struct aim_options *o,
                            struct rounds *rounds, struct aim_result **result)
 {
-    struct noise_source noise = noise_from_random(&rounds->random);
+    struct plaintext_noise noise = noise_from_random(&rounds->random);
     struct aim_backend backend = {
         .self = rounds, .keeps = rounds->keeps, .ask = rounds_ask, .meanwhile = rounds_meanwhile};
     struct plaintext *p CLEAN(plaintext_free) = NULL;
@@ -407,7 +407,7 @@ struct growing {
     bool tells;
 };
 
-static enum err growing_ask(void *self, const struct ask *a, struct told *told)
+static enum err growing_ask(void *self, const struct ask *a, struct ask_told *told)
 {
     struct growing *g = self;
     bool grown = a->round >= g->grows_at;
@@ -427,7 +427,7 @@ static void grow(const struct stage *s, bool tells, double *share, double *pair,
     struct aim_options o = options_of(s, 0.5);
     int64_t *counts CLEAN(memory_release) = memory_array(s->workload->cells, sizeof *counts);
     struct random r;
-    struct noise_source noise = noise_from_random(&r);
+    struct plaintext_noise noise = noise_from_random(&r);
     struct growing g = {.grows_at = 3, .tells = tells};
     assert_non_null(counts);
     *share = *pair = *total = 0;

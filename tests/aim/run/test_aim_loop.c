@@ -74,7 +74,7 @@ static struct aim_result *run_seeded(const struct stage *s, const struct aim_opt
                                      uint64_t seed)
 {
     struct random r;
-    struct noise_source noise = noise_from_random(&r);
+    struct plaintext_noise noise = noise_from_random(&r);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;
     struct aim_result *result;
@@ -175,7 +175,7 @@ static void strict_debit(struct strict *s, const mpq_t cost, unsigned round, uns
         assert_int_equal(ledger_debit(s->ledger, cost, NULL), ERR_OK);
 }
 
-static void strict_measure(struct strict *s, const struct ask *a, struct told *told)
+static void strict_measure(struct strict *s, const struct ask *a, struct ask_told *told)
 {
     mpq_t cost;
     mpq_init(cost);
@@ -185,24 +185,24 @@ static void strict_measure(struct strict *s, const struct ask *a, struct told *t
     mpq_clear(cost);
 }
 
-static void strict_select(struct strict *s, const struct ask *a, struct told *told)
+static void strict_select(struct strict *s, const struct ask *a, struct ask_told *told)
 {
     const uint64_t *estimate = a->estimate;
     uint64_t scale[64], penalty[64];
-    struct select_terms terms = {.domain = s->stage->domain,
-                                 .workload = s->stage->workload,
-                                 .merges = a->merges,
-                                 .query = a->query,
-                                 .candidates = a->queries,
-                                 .epsilon = a->epsilon,
-                                 .sigma = a->sigma,
-                                 .bounds = s->options->bounds};
-    struct select_plan plan;
+    struct score_terms terms = {.domain = s->stage->domain,
+                                .workload = s->stage->workload,
+                                .merges = a->merges,
+                                .query = a->query,
+                                .candidates = a->queries,
+                                .epsilon = a->epsilon,
+                                .sigma = a->sigma,
+                                .bounds = s->options->bounds};
+    struct score_plan plan;
     mpq_t cost;
     mpq_init(cost);
     s->last_round = a->round;
     assert_in_range(a->queries, 1, 64);
-    assert_int_equal(select_plan(&terms, scale, penalty, &plan, NULL), ERR_OK);
+    assert_int_equal(score_plan(&terms, scale, penalty, &plan, NULL), ERR_OK);
     assert_int_equal(plan.shift, a->price->plan.shift);
     for (uint32_t i = 0; i < a->queries; i++) {
         assert_true(a->price->scale[i] == scale[i] && a->price->penalty[i] == penalty[i]);
@@ -219,7 +219,7 @@ static void strict_select(struct strict *s, const struct ask *a, struct told *to
     mpq_clear(cost);
 }
 
-static enum err strict_ask(void *self, const struct ask *a, struct told *told)
+static enum err strict_ask(void *self, const struct ask *a, struct ask_told *told)
 {
     struct strict *s = self;
     const struct aim_backend inner = plaintext_backend(s->inner);
@@ -236,7 +236,7 @@ TEST(servers_would_accept_every_request)
     for (unsigned k = 1; k <= 3; k++) {
         struct aim_options o = options_of(&s, 0.03 * k * k, 1 + 3 * k);
         struct strict strict = {.stage = &s, .options = &o, .last_round = UINT32_MAX};
-        struct noise_source noise = {&strict, strict_gauss, strict_gumbel};
+        struct plaintext_noise noise = {&strict, strict_gauss, strict_gumbel};
         struct aim_backend backend = {.self = &strict, .ask = strict_ask};
         struct aim_result *result;
         o.limits.rows_per_person = k;
@@ -269,7 +269,7 @@ TEST(what_is_lost_is_spent)
                                 .last_round = UINT32_MAX,
                                 .loses = true,
                                 .lost_round = k % 2 == 0 ? 0 : 3};
-        struct noise_source noise = {&strict, strict_gauss, strict_gumbel};
+        struct plaintext_noise noise = {&strict, strict_gauss, strict_gumbel};
         struct aim_backend backend = {.self = &strict, .ask = strict_ask};
         struct aim_result *result;
         bool stops = (k & 2) != 0, annealed = (k & 4) != 0;
@@ -322,7 +322,7 @@ TEST(budgets_that_cannot_work_are_refused)
 TEST(the_lowest_index_wins_ties)
 {
     struct stage s CLEAN(stage_free) = stage_new(100);
-    struct noise_source noise = {NULL, support_no_noise, support_no_noise};
+    struct plaintext_noise noise = {NULL, support_no_noise, support_no_noise};
     uint64_t estimate[12] = {0}, scale[3] = {1 << 14, 1 << 14, 1 << 14}, penalty[3] = {1, 0, 0};
     uint32_t query[3] = {0};
     const struct ask_price price = {.plan.shift = 24, .scale = scale, .penalty = penalty};
@@ -333,7 +333,7 @@ TEST(the_lowest_index_wins_ties)
     assert_int_equal(plaintext_new(&p, s.workload, s.table, &noise, NULL), ERR_OK);
     backend = plaintext_backend(p);
     for (size_t first = 1;; first--) {
-        struct told told CLEAN(told_clear) = {0};
+        struct ask_told told CLEAN(told_clear) = {0};
         assert_int_equal(backend.ask(backend.self, &ask, &told), ERR_OK);
         assert_int_equal(told.selected, first);
         if (first == 0)
@@ -341,7 +341,7 @@ TEST(the_lowest_index_wins_ties)
         penalty[0] = 0;
     }
     query[1] = 9999;
-    assert_int_equal(backend.ask(backend.self, &ask, &(struct told){0}), ERR_REFUSED);
+    assert_int_equal(backend.ask(backend.self, &ask, &(struct ask_told){0}), ERR_REFUSED);
 }
 
 /* Selection frequencies against the exact softmax of the scores. */
@@ -357,7 +357,7 @@ TEST(selection_follows_the_softmax)
     const struct ask ask = {
         .kind = ASK_SELECT, .queries = 3, .query = query, .estimate = estimate, .price = &price};
     struct random r;
-    struct noise_source noise = noise_from_random(&r);
+    struct plaintext_noise noise = noise_from_random(&r);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;
     int seen[3] = {0};
@@ -370,7 +370,7 @@ TEST(selection_follows_the_softmax)
     assert_int_equal(plaintext_new_counts(&p, s.workload, counts, &noise, NULL), ERR_OK);
     backend = plaintext_backend(p);
     for (int i = 0; i < TRIALS; i++) {
-        struct told told CLEAN(told_clear) = {0};
+        struct ask_told told CLEAN(told_clear) = {0};
         assert_int_equal(backend.ask(backend.self, &ask, &told), ERR_OK);
         seen[told.selected]++;
     }

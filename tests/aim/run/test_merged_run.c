@@ -76,7 +76,7 @@ struct watch {
     unsigned selections;
 };
 
-static enum err watch(void *self, const struct ask *a, struct told *told)
+static enum err watch(void *self, const struct ask *a, struct ask_told *told)
 {
     struct watch *w = self;
     uint64_t cells = 0;
@@ -98,7 +98,7 @@ static enum err watch(void *self, const struct ask *a, struct told *told)
 static struct aim_result *run(const struct stage *g, struct aim_options *o, struct watch *w,
                               struct random *r)
 {
-    struct noise_source noise = noise_from_random(r);
+    struct plaintext_noise noise = noise_from_random(r);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct table *t CLEAN(table_free) = NULL;
     const struct aim_backend watching = {.self = w, .ask = watch};

@@ -81,7 +81,7 @@ TEST(neighbours_merge_and_ranges_are_sets)
     struct domain *d CLEAN(domain_free) = five_days();
     const double counts[] = {100, 1, 1, 100, 100, 0}, *const all[] = {counts};
     const struct merges_least least = {.neighbours = 50, .labels = 50};
-    struct pool pool CLEAN(pool_clear) = {0};
+    struct values_pool pool CLEAN(pool_clear) = {0};
     struct merges m CLEAN(merges_clear) = {0};
     struct densities even CLEAN(densities_clear) = {0};
     struct values known;

@@ -104,7 +104,7 @@ static enum err discrete(struct party *p)
 /* What is kept of the counts is made without a check. */
 static enum err distances_of(struct party *p, struct share64 x)
 {
-    struct recorder *const recorder = p->recorder;
+    struct party_recorder *const recorder = p->recorder;
     struct cached_span span = {.cells = CELLS};
     uint64_t *bound;
     struct cached *kept = NULL;

@@ -239,7 +239,7 @@ static enum err reveal_carries(struct party *p, struct play *play)
 {
     static const uint8_t width[] = {2, 1};
     uint64_t known[8] = {0}, room[4][4] = {{0}}, out[2] = {0};
-    const struct part j = party_parts(p, play->n, 64).j;
+    const struct party_part j = party_parts(p, play->n, 64).j;
     struct move_carries t = {.known = known,
                              .digits = 2,
                              .width = width,

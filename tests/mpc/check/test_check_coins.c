@@ -260,7 +260,7 @@ static enum err in_terms(struct party *p, struct play *play)
     struct move_term term[2];
     TRY(party_planes(p, &x, 1, 128));
     bits_zero(planes_flat(&x));
-    const struct operand first = {x.a, x.b}, second = {x.a + 1, x.b + 1};
+    const struct move_operand first = {x.a, x.b}, second = {x.a + 1, x.b + 1};
     const bool two = p->index == play->cheat;
     term[0] = (struct move_term){first, first, first, {NULL, NULL}, two ? 1 : 2};
     term[1] = (struct move_term){second, second, second, {NULL, NULL}, 1};

@@ -109,8 +109,8 @@ static enum err run_alone(struct party *p, struct play *play, struct share64 x, 
     TRY(scratch_array(p->scratch, &ones, x.n));
     for (size_t i = 0; i < x.n; i++)
         ones[i] = 1;
-    const struct operand alone = {p->index == 1 ? v : NULL, p->index == 0 ? v : NULL};
-    const struct operand one = {p->index == 0 ? ones : NULL, p->index == 2 ? ones : NULL};
+    const struct move_operand alone = {p->index == 1 ? v : NULL, p->index == 0 ? v : NULL};
+    const struct move_operand one = {p->index == 0 ? ones : NULL, p->index == 2 ? ones : NULL};
     const struct record_product products[2] = {{alone, OPERAND(u), .c = -3},
                                                {OPERAND(u), one, .c = 1}};
     TRY(record_numbers(p, RING_32, &(struct record_sums){.products = products, .count = 2},

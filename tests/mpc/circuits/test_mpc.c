@@ -121,7 +121,7 @@ TEST(open_gives_all_three_the_value_and_counts)
     finish(c);
 }
 
-static enum err refuse(void *self, enum open_reason reason, size_t values)
+static enum err refuse(void *self, enum party_reason reason, size_t values)
 {
     return ERR_BUDGET;
 }

@@ -108,7 +108,7 @@ static enum err run_choose(struct party *p, struct call *c)
 {
     struct planes s;
     struct share64 v, out;
-    const struct parts parts = party_parts(p, c->n, 64);
+    const struct party_parts parts = party_parts(p, c->n, 64);
     size_t twice = 0; /* sums with lanes both in this part and in an earlier one */
     TRY(three_share_planes(p, &s, c->y, c->n, 1, 1));
     TRY(three_share64(p, &v, c->x, c->n, 2));

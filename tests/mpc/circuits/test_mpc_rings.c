@@ -69,7 +69,7 @@ static void finish(struct call *c)
 
 #define WORDS ((size_t)70)
 
-static word128 word_of(const uint8_t *v, enum ring ring, size_t i)
+static word128 word_of(const uint8_t *v, enum share_ring ring, size_t i)
 {
     word128 w = 0;
     memcpy(&w, v + i * ring_size(ring), ring_size(ring));
@@ -77,7 +77,8 @@ static word128 word_of(const uint8_t *v, enum ring ring, size_t i)
 }
 
 /* Words i of z are, modulo the ring, what a step makes of the earlier x, y, bits and z. */
-static void assert_steps(enum ring ring, const uint8_t *x, const uint8_t *y, const uint64_t *bits)
+static void assert_steps(enum share_ring ring, const uint8_t *x, const uint8_t *y,
+                         const uint64_t *bits)
 {
     const size_t bytes = WORDS * ring_size(ring);
     const word128 factor = word_of(y, RING_128, 3);
@@ -110,7 +111,7 @@ TEST(words_are_added_and_scaled)
         x[i] = three_random(&seed);
         y[i] = three_random(&seed);
     }
-    for (enum ring ring = RING_16; ring <= RING_128; ring++)
+    for (enum share_ring ring = RING_16; ring <= RING_128; ring++)
         assert_steps(ring, (const uint8_t *)x, (const uint8_t *)y, x);
     for (size_t from = 0; from < 130; from++)
         for (size_t n = 1; n <= 128; n += 7) {

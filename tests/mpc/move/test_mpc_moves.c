@@ -38,7 +38,7 @@ static void put(struct run *r, const struct party *p, const void *a, const void 
 }
 
 /* All vectors, in whole words. */
-static void put_secrets(struct run *r, const struct party *p, const struct secrets *s)
+static void put_secrets(struct run *r, const struct party *p, const struct all_secrets *s)
 {
     const size_t planes = bits_words(s->n) * ALL_BITS * 8;
     put(r, p, s->x.a, s->x.b, s->n * 8);
@@ -73,7 +73,7 @@ static enum err job(struct party *p, void *shared)
 {
     struct run *r = shared;
     const struct party_tamper tamper = {.alter = alter, .self = r};
-    struct secrets s CLEAN(secrets_free) = {0};
+    struct all_secrets s CLEAN(secrets_free) = {0};
     enum err e = secrets_new(p, &s, r->values, r->n, 5);
     if (p->index == r->cheat)
         p->tamper = &tamper;

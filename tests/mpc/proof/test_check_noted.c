@@ -30,7 +30,7 @@ struct found {
     size_t words[RECORD_PRODUCTS + 1]; /* of relations of bits, by list */
 };
 
-static word128 word_of(enum ring ring, const void *v, size_t i)
+static word128 word_of(enum share_ring ring, const void *v, size_t i)
 {
     word128 w = 0;
     if (v != NULL)
@@ -145,7 +145,7 @@ static struct found all_hold(enum err (*job)(struct party *p, const struct share
             word128 sum = 0;
             for (unsigned s = 0; s < 3; s++)
                 sum = ring == RING_BITS ? sum ^ f.off[s][ring][q] : sum + f.off[s][ring][q];
-            sum = word_of((enum ring)ring, &sum, 0);
+            sum = word_of((enum share_ring)ring, &sum, 0);
             if (sum != 0)
                 fail_msg("ring %u, relation %zu of %zu is off by %llx", ring, q, f.count[ring],
                          (unsigned long long)sum);

@@ -13,7 +13,7 @@
 
 static const unsigned sizes[] = {[RING_16] = 2, [RING_32] = 4, [RING_64] = 8, [RING_128] = 16};
 
-static word128 word_of(enum ring ring, const void *v, size_t i)
+static word128 word_of(enum share_ring ring, const void *v, size_t i)
 {
     word128 w = 0;
     if (v != NULL)
@@ -39,7 +39,7 @@ static word128 read_product(const struct check_record *r, unsigned l, size_t i)
     return factor * summand(x, y);
 }
 
-static void read_back(const struct check_numbers *log, enum ring ring, struct relation *out)
+static void read_back(const struct check_numbers *log, enum share_ring ring, struct relation *out)
 {
     struct check_place at = {0, 0};
     struct check_record r;
@@ -56,7 +56,7 @@ static void read_back(const struct check_numbers *log, enum ring ring, struct re
     }
 }
 
-static word128 shortened(enum ring ring, word128 w)
+static word128 shortened(enum share_ring ring, word128 w)
 {
     return word_of(ring, &w, 0);
 }
@@ -65,13 +65,13 @@ static word128 shortened(enum ring ring, word128 w)
 #define PRODUCTS 11
 
 struct call {
-    enum ring ring;
+    enum share_ring ring;
     size_t n;
     unsigned products;
     const size_t *start;
 };
 
-static word128 factor_of(const struct record_product *product, enum ring ring, const void *v,
+static word128 factor_of(const struct record_product *product, enum share_ring ring, const void *v,
                          bool is_y, size_t i)
 {
     if (product->form == RECORD_WORDS)
@@ -81,7 +81,7 @@ static word128 factor_of(const struct record_product *product, enum ring ring, c
     return v == NULL ? 0 : ((const uint64_t *)v)[i / 64] >> i % 64 & 1;
 }
 
-static word128 product_of(const struct record_product *product, enum ring ring, size_t i)
+static word128 product_of(const struct record_product *product, enum share_ring ring, size_t i)
 {
     const word128 x[2] = {factor_of(product, ring, product->x.a, false, i),
                           factor_of(product, ring, product->x.b, false, i)};
@@ -116,8 +116,8 @@ static void note(struct check_numbers *log, const struct call *c, bool bits, str
                                               l % 3 == 0 ? 1 : 40 - (int64_t)l * 1000000007,
                                               bits ? (enum record_form)(l % 3) : RECORD_WORDS,
                                               bits && l % 3 != 0 ? 5 * l : 0,
-                                              (enum ring)(l % 2 == 0 ? c->ring : RING_16)};
-    const struct operand z = {v[4 * c->products], v[4 * c->products + 1]};
+                                              (enum share_ring)(l % 2 == 0 ? c->ring : RING_16)};
+    const struct move_operand z = {v[4 * c->products], v[4 * c->products + 1]};
     assert_int_equal(check_numbers_add(log, c->ring, products, c->products, c->start, c->n, &place),
                      ERR_OK);
     check_numbers_fill(log, &place, z, c->n);
@@ -196,7 +196,7 @@ TEST(too_many_products_are_refused)
 static enum err flush_too_many(struct party *p, struct play *play)
 {
     static uint64_t zero;
-    const struct operand z = {&zero, &zero};
+    const struct move_operand z = {&zero, &zero};
     enum err e;
     (void)play;
     const struct record_product product = {z, z, .c = 1};

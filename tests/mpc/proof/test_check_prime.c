@@ -18,7 +18,7 @@ static const unsigned bits_of[RINGS] = {0, 16, 32, 64, 128}, claim_words[RINGS] 
 
 /* Relations of one call: components of each vector, as words 16 bytes apart. */
 struct call {
-    enum ring ring;
+    enum share_ring ring;
     size_t n, start[4];
     bool spans;
     unsigned products;
@@ -26,11 +26,11 @@ struct call {
     int64_t c[2];
     enum record_form form[2];
     unsigned shift[2];
-    enum ring narrow[2];
+    enum share_ring narrow[2];
 };
 #define CALLS 6
 
-static word128 below(enum ring ring, word128 w)
+static word128 below(enum share_ring ring, word128 w)
 {
     if (ring == RING_BITS)
         return w & 1;
@@ -51,7 +51,7 @@ static size_t relation_of(const struct call *c, size_t word)
 }
 
 /* Which words x and y of a product are. */
-static enum ring ring_of(const struct call *c, unsigned l, bool is_y)
+static enum share_ring ring_of(const struct call *c, unsigned l, bool is_y)
 {
     if (c->form[l] == RECORD_WORDS)
         return c->ring;
@@ -119,7 +119,7 @@ static struct call *make_calls(void)
 
 /* --- what the servers do ---------------------------------------------------------------------- */
 
-static void *packed(struct party *p, enum ring ring, const word128 *v, size_t n)
+static void *packed(struct party *p, enum share_ring ring, const word128 *v, size_t n)
 {
     const size_t size = bits_of[ring] / 8;
     uint8_t *out;
@@ -144,7 +144,7 @@ static enum err note_call(struct party *p, const struct call *c)
     struct record_product products[2];
     const size_t n = words_of(c);
     for (unsigned l = 0; l < c->products; l++) {
-        const enum ring x = ring_of(c, l, false), y = ring_of(c, l, true);
+        const enum share_ring x = ring_of(c, l, false), y = ring_of(c, l, true);
         products[l] = (struct record_product){
             {packed(p, x, c->x[l][a], n), packed(p, x, c->x[l][b], n)},
             {packed(p, y, c->y[l][a], n), packed(p, y, c->y[l][b], n)},
@@ -153,7 +153,8 @@ static enum err note_call(struct party *p, const struct call *c)
             c->shift[l],
             c->narrow[l]};
     }
-    const struct operand z = {packed(p, c->ring, c->z[a], c->n), packed(p, c->ring, c->z[b], c->n)};
+    const struct move_operand z = {packed(p, c->ring, c->z[a], c->n),
+                                   packed(p, c->ring, c->z[b], c->n)};
     const struct record_sums of = {
         .products = products, .count = c->products, .start = c->spans ? c->start : NULL};
     return record_numbers(p, c->ring, &of, z, c->n);
@@ -215,7 +216,7 @@ static uint64_t shared(const struct play *play, uint64_t round, enum net_peer to
 /* An element: its relation's weight theta, and both factors, whole and modulo p. */
 struct element {
     uint64_t theta, u, v;
-    enum ring ring;
+    enum share_ring ring;
     const struct call *call;
     size_t word;
     unsigned product;
@@ -233,7 +234,7 @@ static void add_number(BIGNUM *sum, word128 w)
 }
 
 /* The three components of a factor, times what is taken modulo 2^K, added up as they are. */
-static void add_up(BIGNUM *sum, const word128 component[3][WORDS], size_t i, enum ring ring,
+static void add_up(BIGNUM *sum, const word128 component[3][WORDS], size_t i, enum share_ring ring,
                    word128 factor)
 {
     BN_zero(sum);
@@ -291,7 +292,7 @@ static void multiply_up(BIGNUM *product, const struct element *e, BN_CTX *ctx)
  * The sum of theta_t Z over a ring's relations, where each component of z is subtracted from 2^K.
  */
 static void take_off_z(BIGNUM *sum, const struct call *calls, uint64_t (*const theta)[RINGS][256],
-                       enum ring ring, unsigned t)
+                       enum share_ring ring, unsigned t)
 {
     size_t before = 0;
     for (const struct call *c = calls; c < calls + CALLS; c++)
@@ -317,7 +318,7 @@ static void claims_are_whole_sums(const struct play *play, const struct element 
                 multiply_up(x, &e[i], ctx);
                 BN_add(sum, sum, x);
             }
-            take_off_z(sum, play->self, theta, (enum ring)ring, t);
+            take_off_z(sum, play->self, theta, (enum share_ring)ring, t);
             for (unsigned s = 0; s < 3; s++) {
                 const uint8_t *w = play->sent[s][1][NET_PREV][2].data + 8 * at;
                 BN_lebin2bn(w, 8 * (int)claim_words[ring], x);

@@ -333,7 +333,7 @@ static void hand_over(struct scene *c)
 static enum err ask_servers(struct scene *c, const struct ask *a, unsigned *lost)
 {
     const struct aim_backend backend = remote_backend(&c->remote);
-    struct told told CLEAN(told_clear) = {0};
+    struct ask_told told CLEAN(told_clear) = {0};
     enum err e;
     hand_over(c);
     e = backend.ask(backend.self, a, &told);
@@ -458,7 +458,7 @@ TEST(a_run_that_lacks_rows_does_not_wait_for_long)
 
 static enum err open_forms(struct scene *c, int64_t factor)
 {
-    const size_t codes = products_codes(c->s.study->workload);
+    const size_t codes = forms_codes(c->s.study->workload);
     int64_t *u CLEAN(memory_release) = memory_array(2 * codes, sizeof *u);
     unsigned lost;
     assert_non_null(u);
@@ -508,7 +508,7 @@ TEST(replies_are_kept_and_had_again)
     assert_int_equal(open_forms(&c, 6), ERR_MISMATCH); /* other ones, as the same round */
     clear_steps(&c);
     add_opened(&c, RHO, 0);
-    add_values(&c, NULL, products_pairs(c.s.study->workload->one_ways));
+    add_values(&c, NULL, forms_pairs(c.s.study->workload->one_ways));
     c.remote.open = false;
     assert_int_equal(open_forms(&c, 5), ERR_OK);
     clear_steps(&c);

@@ -45,7 +45,7 @@ TEST(known_counts_are_met_as_in_the_joint)
     static const struct clique c[] = {{2, {0, 1}}, {2, {1, 2}}, {2, {2, 3}}, {2, {0, 3}}};
     static const struct clique all = {4, {0, 1, 2, 3}};
     static const uint32_t size[] = {2, 3, 4, 5}, zero[] = {1};
-    const struct zeros zeros = {.clique = c[1], .cells = 1, .cell = zero};
+    const struct workload_zeros zeros = {.clique = c[1], .cells = 1, .cell = zero};
     struct domain *d CLEAN(domain_free) = support_domain(size, 4);
     struct model *m CLEAN(model_free) = NULL;
     double p[CELLS], met[CELLS], truth[CELLS], y[2][20] = {{0}}, off, total = 0;

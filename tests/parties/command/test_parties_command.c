@@ -9,7 +9,7 @@
 #include "parties/command/command.h"
 #include "parties/command/help.h"
 #include "parties/command/process.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 #include "parties/study/study_text.h"
 
 #include <fcntl.h>
@@ -40,10 +40,10 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    static const char *const made[] = {"out",        "err",        "study.yaml", "other.yaml",
-                                       "my.key",     "north",      "east",       "west",
-                                       "hospital-a", "hospital-b", "office",     "renewed",
-                                       "a",          "-b",         "unwise.yaml"};
+    static const char *const made[] = {
+        "out",  "err",  "study.yaml",  "other.yaml", "my.key",  "north",
+        "east", "west", "hospital-a",  "hospital-b", "office",  "renewed",
+        "a",    "-b",   "unwise.yaml", "other",      "mail.txt"};
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof made / sizeof made[0]; i++)
         unlink(made[i]);
@@ -538,33 +538,40 @@ TEST(from_nothing_to_a_checked_study)
     static const char *const names[] = {"north",      "east",       "west",
                                         "hospital-a", "hospital-b", "office"};
     struct outcome o;
-    struct bytes text = {0};
     TREFOIL(&o, "init");
     assert_int_equal(o.code, EXIT_OK);
     support_says(o.err, "wrote study.yaml");
     TREFOIL(&o, "check", "study.yaml");
+    assert_int_equal(o.code, EXIT_OK);
+    support_says(o.out, "not yet: 6 keys");
+    TREFOIL(&o, "plan", "study.yaml");
+    assert_int_equal(o.code, EXIT_OK);
+    support_says(o.out, "not yet: 6 keys");
+    TREFOIL(&o, "check", "study.yaml", "--fingerprint");
     assert_int_equal(o.code, EXIT_CONFIG);
-    support_says(o.err, "error: study.yaml:");
+    support_says(o.err, "no terms yet to compare: not yet: 6 keys");
+    TREFOIL(&o, "roster", "show", "study.yaml");
+    assert_int_equal(o.code, EXIT_CONFIG);
     support_says(o.err, "not a public key");
-    bytes_put(&text, study_example, strlen(study_example) + 1);
-    for (size_t i = 0; i < 6; i++) {
-        struct bytes next = {0};
-        char find[64];
-        char *at;
-        TREFOIL(&o, "keygen", names[i]);
+    for (size_t i = 0; i < 5; i++) {
+        TREFOIL(&o, "keygen", names[i], "--name", names[i], "--into", "study.yaml");
         assert_int_equal(o.code, EXIT_OK);
-        snprintf(find, sizeof find, "REPLACE-WITH-KEY-OF-%s\n", names[i]);
-        at = strstr((char *)text.data, find);
-        assert_non_null(at);
-        bytes_put(&next, text.data, (size_t)(at - (char *)text.data));
-        bytes_put(&next, o.out, strcspn(o.out, "\n"));
-        at += strlen(find) - 1;
-        bytes_put(&next, at, strlen(at) + 1);
-        bytes_clear(&text);
-        text = next;
     }
-    assert_int_equal(file_write("study.yaml", 0644, text.data, text.size - 1, NULL), ERR_OK);
-    bytes_clear(&text);
+    TREFOIL(&o, "keygen", "other", "--name", "north", "--into", "study.yaml");
+    assert_int_equal(o.code, EXIT_CONFIG);
+    support_says(o.err, "north has another key here already");
+    TREFOIL(&o, "keygen", "office", "--into", "study.yaml");
+    assert_int_equal(o.code, EXIT_USAGE);
+    /* what somebody else's keygen printed */
+    TREFOIL(&o, "keygen", "office");
+    assert_int_equal(file_write("mail.txt", 0644, o.out, strlen(o.out), NULL), ERR_OK);
+    TREFOIL(&o, "keygen", "--show", "mail.txt", "--name", "nobody", "--into", "study.yaml");
+    assert_int_equal(o.code, EXIT_CONFIG);
+    support_says(o.err, "study.yaml has nobody named nobody");
+    TREFOIL(&o, "check", "study.yaml");
+    support_says(o.out, "not yet: 1 key\n");
+    TREFOIL(&o, "keygen", "--show", "mail.txt", "--name", "office", "--into", "study.yaml");
+    assert_int_equal(o.code, EXIT_OK);
     TREFOIL(&o, "check", "study.yaml", "--key", "hospital-b");
     assert_int_equal(o.code, EXIT_OK);
     assert_string_equal(o.err, "");

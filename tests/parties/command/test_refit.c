@@ -168,10 +168,10 @@ TEST(zeros_of_many_rows_are_doubted)
 struct joining {
     struct plaintext *few, *many;
     struct random random;
-    struct noise_source noise;
+    struct plaintext_noise noise;
 };
 
-static enum err ask(void *self, const struct ask *a, struct told *told)
+static enum err ask(void *self, const struct ask *a, struct ask_told *told)
 {
     struct joining *j = self;
     const struct aim_backend b = plaintext_backend(a->round > 1 ? j->many : j->few);

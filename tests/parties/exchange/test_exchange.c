@@ -456,7 +456,7 @@ TEST(a_request_of_forms_comes_back)
     struct bytes text CLEAN(bytes_clear) = {0}, named CLEAN(bytes_clear) = {0};
     desk_new(&d);
     w = d.s.study->workload;
-    r.ask.weights = 2 * products_codes(w);
+    r.ask.weights = 2 * forms_codes(w);
     r.ask.weight = memory_array(w->cells + r.ask.weights, sizeof *r.ask.weight);
     r.ask.weight[r.ask.weights - 1] = -7;
     assert_int_equal(request_write(&r, &text), ERR_OK);

@@ -538,7 +538,7 @@ TEST(pins_are_replaced_and_kept)
     struct study *changed CLEAN(study_free) = NULL, *other CLEAN(study_free) = NULL;
     const struct support_options o = {.owners = 1};
     char said[2048] = "", key[SUPPORT_PATH], pins[SUPPORT_PATH], expected[1024];
-    struct phrase print[3];
+    struct words_text print[3];
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     struct bytes text CLEAN(bytes_clear) = {0};
     bool known = true;

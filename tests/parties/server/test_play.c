@@ -72,10 +72,10 @@ struct stage {
     uint32_t *query;
     uint64_t *estimate;
     /* of a round that is played */
-    uint64_t seed;                   /* of the session: other streams, another tape */
-    bool keep;                       /* what is on disk before each opening */
-    bool owes;                       /* something waits to be proved when a round begins; */
-    const enum open_reason *owes_at; /* or when that has been opened; NULL: never */
+    uint64_t seed;                    /* of the session: other streams, another tape */
+    bool keep;                        /* what is on disk before each opening */
+    bool owes;                        /* something waits to be proved when a round begins; */
+    const enum party_reason *owes_at; /* or when that has been opened; NULL: never */
     enum cheat cheat;
     unsigned who;
     uint32_t sequence;
@@ -309,7 +309,7 @@ static enum err owe(struct party *p)
     return bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&x));
 }
 
-static enum err keep_and_audit(void *self, enum open_reason reason, size_t values)
+static enum err keep_and_audit(void *self, enum party_reason reason, size_t values)
 {
     struct keeper *k = self;
     if (k->cheat == HANGS_UP && reason == OPEN_SELECTED_INDEX)
@@ -786,8 +786,8 @@ TEST(no_round_begins_while_something_is_to_be_proved)
 /* What is opened in that state is not kept: neither the index nor, after it, the values. */
 TEST(nothing_is_kept_while_something_is_to_be_proved)
 {
-    static const enum open_reason at[] = {OPEN_SELECTED_INDEX, OPEN_NOISY_MARGINAL};
-    static const enum standing kept[] = {STANDING_BOUND, STANDING_INDEX};
+    static const enum party_reason at[] = {OPEN_SELECTED_INDEX, OPEN_NOISY_MARGINAL};
+    static const enum store_standing kept[] = {STANDING_BOUND, STANDING_INDEX};
     for (unsigned k = 0; k < 2; k++) {
         struct stage c;
         stage_of(&c, "security: abort\n");

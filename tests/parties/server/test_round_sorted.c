@@ -136,8 +136,8 @@ static enum err flip(void *self, const struct party_sent *at, void *p, size_t n)
 }
 
 __typeof__(move_open) __real_move_open, __wrap_move_open;
-enum err __wrap_move_open(struct party *p, enum open_reason reason, enum ring ring,
-                          struct operand x, size_t n, uint64_t *out)
+enum err __wrap_move_open(struct party *p, enum party_reason reason, enum share_ring ring,
+                          struct move_operand x, size_t n, uint64_t *out)
 {
     static const struct party_tamper tamper = {.alter = flip};
     enum err e;

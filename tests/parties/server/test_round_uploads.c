@@ -46,7 +46,7 @@ static bool is_counted(unsigned k)
 struct world {
     bool there[CASES];
     struct study study;
-    enum standing last[3];
+    enum store_standing last[3];
     bool restored[3]; /* knows nothing of what it has counted */
     bool renames[3];  /* says that it has counted the same, under other ids */
     uint8_t bound[32];
@@ -192,8 +192,8 @@ TEST(nobody_goes_on_without_what_was_counted)
 /* Late uploads: not in a round that may be played again, nor where nobody may join. */
 TEST(what_came_later_is_counted_if_it_may)
 {
-    static const enum standing standings[] = {STANDING_NONE, STANDING_LOST, STANDING_BOUND,
-                                              STANDING_INDEX, STANDING_OPENED};
+    static const enum store_standing standings[] = {STANDING_NONE, STANDING_LOST, STANDING_BOUND,
+                                                    STANDING_INDEX, STANDING_OPENED};
     for (unsigned mix = 0; mix < 2 * 125; mix++) {
         struct world w = empty_world();
         const unsigned at[] = {mix % 5, mix / 5 % 5, mix / 25 % 5};

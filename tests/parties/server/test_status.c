@@ -92,7 +92,7 @@ TEST(the_page_has_what_is_going_on)
 {
     struct room r;
     char words[64];
-    struct phrase date;
+    struct words_text date;
     room_new(&r);
     expect(made(&r, status_page), "none in progress");
     expect((char *)r.text.data, "<p>Study cities, security: semi-honest</p>");

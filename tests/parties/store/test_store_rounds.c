@@ -162,7 +162,7 @@ static enum err tell_both(struct party *p, void *shared)
         memcpy(card[q].open, asked, sizeof asked);
         card[q].vouchers = vouchers_of(m->b, next[to]);
         memcpy(card[q].vouchers.by[3 - to], vouchers_of(m->b, next[3 - to]).by[3 - to],
-               KEYS_SIGNATURE_SIZE);
+               IDENTITY_SIGNATURE_SIZE);
         r.send[q] = &card[q];
         r.receive[q] = came[q];
         r.send_size[q] = r.receive_size[q] = sizeof card[q];
@@ -305,7 +305,7 @@ TEST(an_altered_ledger_does_not_open)
 
 /* --- rounds ----------------------------------------------------------------------------------- */
 
-static enum standing standing_of(struct store *store, const struct store_round *r)
+static enum store_standing standing_of(struct store *store, const struct store_round *r)
 {
     struct store_found found;
     assert_int_equal(store_find_round(store, r->run, r->sequence, &found), ERR_OK);
@@ -589,7 +589,7 @@ static enum err say(struct party *p, void *shared)
 }
 
 /* All say the same, with noise whose digests match. */
-static void all_alike(struct saying *s, enum standing standing)
+static void all_alike(struct saying *s, enum store_standing standing)
 {
     memset(s, 0, sizeof *s);
     for (unsigned i = 0; i < 3; i++) {
@@ -749,8 +749,8 @@ static enum round_course course_of(const unsigned standing[3])
  */
 TEST(what_two_have_opened_is_opened_no_more)
 {
-    static const enum standing all[] = {STANDING_LOST, STANDING_BOUND, STANDING_INDEX,
-                                        STANDING_OPENED};
+    static const enum store_standing all[] = {STANDING_LOST, STANDING_BOUND, STANDING_INDEX,
+                                              STANDING_OPENED};
     struct saying s;
     for (unsigned mix = 0; mix < 64; mix++) {
         const unsigned standing[] = {all[mix % 4], all[mix / 4 % 4], all[mix / 16]};

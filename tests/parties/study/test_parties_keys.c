@@ -4,7 +4,7 @@
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/secret.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 
 #include <sodium.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ TEST(text_round_trip)
 {
     struct fixture *f = *state;
     struct public_identity back;
-    char text[KEYS_TEXT_SIZE], again[KEYS_TEXT_SIZE];
+    char text[IDENTITY_TEXT_SIZE], again[IDENTITY_TEXT_SIZE];
     public_identity_text(&f->id->public, text);
     assert_int_equal(strlen(text), 180);
     assert_memory_equal(text, "trefoil1-", 9);
@@ -62,7 +62,7 @@ TEST(every_altered_character_is_noticed)
 {
     struct fixture *f = *state;
     struct public_identity back;
-    char text[KEYS_TEXT_SIZE];
+    char text[IDENTITY_TEXT_SIZE];
     public_identity_text(&f->id->public, text);
     for (size_t i = 0; text[i] != '\0'; i++) {
         char was = text[i];
@@ -80,7 +80,7 @@ TEST(what_is_not_a_key_is_refused)
     static const char *const wrong[] = {"", "trefoil1-", "trefoil1-AAAA", "ssh-ed25519 AAAA"};
     struct fixture *f = *state;
     struct public_identity back;
-    char text[KEYS_TEXT_SIZE + 8];
+    char text[IDENTITY_TEXT_SIZE + 8];
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         assert_int_equal(public_identity_parse(&back, wrong[i]), ERR_FORMAT);
     public_identity_text(&f->id->public, text);
@@ -88,7 +88,7 @@ TEST(what_is_not_a_key_is_refused)
     assert_int_equal(public_identity_parse(&back, text), ERR_FORMAT);
     text[179] = '\0';
     assert_int_equal(public_identity_parse(&back, text), ERR_FORMAT);
-    assert_string_not_equal(keys_parse_hint(ERR_AUTH), keys_parse_hint(ERR_FORMAT));
+    assert_string_not_equal(identity_parse_hint(ERR_AUTH), identity_parse_hint(ERR_FORMAT));
 }
 
 /*
@@ -100,7 +100,7 @@ TEST(a_key_has_one_text)
     struct fixture *f = *state;
     struct public_identity back;
     uint8_t raw[132] = {0};
-    char text[KEYS_TEXT_SIZE] = "trefoil2-";
+    char text[IDENTITY_TEXT_SIZE] = "trefoil2-";
     memcpy(raw, f->id->public.sign, 32);
     memcpy(raw + 32, f->id->public.curve, 32);
     memcpy(raw + 64, f->id->public.signature, 64);
@@ -114,7 +114,7 @@ TEST(one_identity_cannot_vouch_for_anothers_curve_key)
     struct fixture *f = *state;
     struct identity *other;
     struct public_identity mixed, back;
-    char text[KEYS_TEXT_SIZE];
+    char text[IDENTITY_TEXT_SIZE];
     assert_int_equal(identity_new(&other, NULL), ERR_OK);
     assert_false(public_identity_equal(&other->public, &f->id->public));
     mixed = f->id->public;
@@ -151,17 +151,17 @@ TEST(a_key_may_be_renewed_and_expire)
     struct fixture *f = *state;
     struct identity *renewed CLEAN(identity_free) = NULL, *back CLEAN(identity_free) = NULL;
     struct public_identity parsed;
-    char text[KEYS_TEXT_SIZE];
+    char text[IDENTITY_TEXT_SIZE];
     assert_int_equal(identity_renew(&renewed, f->id, 20800, &f->log), ERR_OK);
     assert_memory_equal(renewed->public.sign, f->id->public.sign, 32);
     assert_memory_equal(renewed->sign_secret, f->id->sign_secret, 64);
     assert_memory_not_equal(renewed->public.curve, f->id->public.curve, 32);
     assert_false(public_identity_equal(&renewed->public, &f->id->public));
-    const struct phrase b = public_identity_fingerprint(&f->id->public);
+    const struct words_text b = public_identity_fingerprint(&f->id->public);
     assert_string_equal(public_identity_fingerprint(&renewed->public).text, b.text);
     public_identity_text(&renewed->public, text);
     assert_memory_equal(text, "trefoil2-", 9);
-    assert_int_equal(strlen(text), KEYS_TEXT_SIZE - 1);
+    assert_int_equal(strlen(text), IDENTITY_TEXT_SIZE - 1);
     assert_int_equal(public_identity_parse(&parsed, text), ERR_OK);
     assert_true(public_identity_equal(&parsed, &renewed->public));
     for (size_t i = 0; text[i] != '\0'; i++) {
@@ -282,7 +282,7 @@ TEST(a_secret_of_another_size_is_refused)
 {
     static const char *const wrong[] = {"", "!", "AAAA", "AAAA!", "A"};
     struct fixture *f = *state;
-    char public[KEYS_TEXT_SIZE], text[1024], secret[128];
+    char public[IDENTITY_TEXT_SIZE], text[1024], secret[128];
     uint8_t seeds[64];
     public_identity_text(&f->id->public, public);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -339,17 +339,17 @@ TEST(fingerprints_are_short_and_stable)
     struct fixture *f = *state;
     struct identity *other;
     uint8_t digest[32];
-    const struct phrase a = public_identity_fingerprint(&f->id->public);
+    const struct words_text a = public_identity_fingerprint(&f->id->public);
     assert_int_equal(strlen(a.text), 23);
     assert_int_equal(strspn(a.text, "0123456789abcdefghjkmnpqrstvwxyz-"), 23);
     assert_int_equal(identity_new(&other, NULL), ERR_OK);
     assert_string_not_equal(a.text, public_identity_fingerprint(&other->public).text);
     identity_free(&other);
     memset(digest, 0xff, sizeof digest);
-    assert_string_equal(keys_groups(digest, 6).text, "zzzzz-zzzzz-zzzzz-zzzzz-zzzzz-zzzzz");
+    assert_string_equal(identity_groups(digest, 6).text, "zzzzz-zzzzz-zzzzz-zzzzz-zzzzz-zzzzz");
     memset(digest, 0, sizeof digest);
     digest[0] = 0x08; /* 00001 000 ... */
-    assert_string_equal(keys_groups(digest, 1).text, "10000");
+    assert_string_equal(identity_groups(digest, 1).text, "10000");
 }
 
 int main(void)

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "parties/exchange/bounds.h"
 #include "parties/exchange/price.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 #include "parties/study/roster.h"
 #include "parties/study/study_ports.h"
 #include "parties/study/study_uploads.h"
@@ -181,7 +181,7 @@ TEST(what_is_impossible_is_read)
     struct fixture *f = *state;
     for (size_t i = 0; i < 2; i++) {
         struct study *s CLEAN(study_free) = NULL;
-        const struct zeros *two, *one;
+        const struct workload_zeros *two, *one;
         assert_int_equal(parse_edit(f, "workload:", same[i], &s), ERR_OK);
         assert_int_equal(s->zeros, 2);
         two = &s->zero[i];

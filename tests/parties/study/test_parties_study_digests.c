@@ -3,7 +3,7 @@
 #include "tests/support/parse.h"
 
 #include "base/bytes.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 #include "parties/study/study.h"
 
 #include <sodium.h>
@@ -82,6 +82,7 @@ static const struct {
     {"max_rows: 500", "max_rows: 500, min_rows: 0", ""},
     {"max_rows: 500", "max_rows: 500, pad_to: 501", "bounds"},
     {"max_rows: 500", "max_rows: 500, as: records", "bounds"},
+    {"max_rows: 500", "max_rows: 500, expected_rows: 400", "roster"},
     {"rounds: 4", "rounds: 4\nroster: 2", "roster"},
     {"rounds: 4", "rounds: 4\nrevoked: [@9]", "roster"},
     {"rounds: 4", "rounds: 4\nrevoked: [@3]", "roster"},
@@ -148,7 +149,7 @@ TEST(a_new_curve_key_is_a_matter_of_the_roster)
     struct bytes text CLEAN(bytes_clear);
     struct public_identity mixed;
     uint8_t message[15 + 32];
-    char got[256], key[KEYS_TEXT_SIZE], edit[KEYS_TEXT_SIZE + 8];
+    char got[256], key[IDENTITY_TEXT_SIZE], edit[IDENTITY_TEXT_SIZE + 8];
     mixed = f->identity[0]->public;
     memcpy(mixed.curve, f->identity[9]->public.curve, 32);
     memcpy(message, "trefoil-curve-1", 15);
@@ -265,10 +266,10 @@ TEST(the_fingerprint_is_of_the_terms)
 {
     struct fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
-    const struct phrase a = study_fingerprint(f->base);
+    const struct words_text a = study_fingerprint(f->base);
     assert_int_equal(strlen(a.text), 35);
     assert_int_equal(parse_edit(f, "connect: 10", "connect: 11", &s), ERR_OK);
-    const struct phrase b = study_fingerprint(s);
+    const struct words_text b = study_fingerprint(s);
     assert_string_equal(a.text, b.text);
     study_free(&s);
     assert_int_equal(parse_edit(f, "rounds: 4", "rounds: 5", &s), ERR_OK);

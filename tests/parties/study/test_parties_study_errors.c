@@ -16,6 +16,7 @@
 #define TEN "abcdefghij"
 #define WORKLOAD                                                                                   \
     "workload:\n  - {attributes: [age, ward], weight: 2}\n  - {attributes: [bmi, dose]}\n"
+#define BIGS "\n  - {attributes: [big]}\n  - {attributes: [huge]}"
 #define PERSON "rounds: 4\nperson: {columns: [who]}\n"
 #define BIG                                                                                        \
     "  - {name: big, kind: integer, min: 0, max: 65534}\n"                                         \
@@ -113,7 +114,7 @@ static const struct mistake mistakes[] = {
     {"name: ward", "name: ^" TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN "12345678",
      "1 to 127 bytes"},
     {"name: ward", "name: ^[a]", "name is a list"},
-    {"  - name: ward\n    kind: categorical", "  - ^ward\n  - kind: categorical",
+    {"  - name: ward\n    kind: categorical", "  - ^ward\n  - name: ward\n    kind: categorical",
      "an attribute is a single value; it should be a mapping"},
     {"  - name: ward\n    kind: categorical", "  - ^kind: categorical", "lacks the key \"name\""},
     {"kind: categorical", "kind: ^categoric", "It may be: categorical, integer, numeric"},
@@ -144,7 +145,7 @@ static const struct mistake mistakes[] = {
     {"    max: 20", "    max: ^twenty", "should be a number"},
     {"    max: 20", "    max: ^10", "should exceed min"},
     {"    bins: 5", "    bins: ^0", "from 1 to 65534"},
-    {"domain:\n", "domain: []\n^ignored:\n", "no key \"ignored\""},
+    {"noise: box-muller", "noise: box-muller\n^ignored: 1", "no key \"ignored\""},
     /* workload */
     {"workload:", "impossible: ^{age: 1}\nworkload:", "should be a list"},
     {"workload:", "impossible:\n  - ^{}\nworkload:", "names no column"},
@@ -165,9 +166,9 @@ static const struct mistake mistakes[] = {
     {"workload:", "impossible:\n  - {bmi: {from: ^x, to: 3}}\nworkload:", "a number"},
     {"workload:",
      BIG "impossible:\n  - ^{big: {from: 0, to: 59999}, ward: [a, b, c], dose: {from: 10, "
-         "to: 20}, bmi: {from: 0, to: 3}}\nworkload:",
+         "to: 20}, bmi: {from: 0, to: 3}}\nworkload:" BIGS,
      "more than 1000000 cells"},
-    {"workload:", BIG "impossible:\n  - ^{big: 1, huge: 1, ward: a}\nworkload:",
+    {"workload:", BIG "impossible:\n  - ^{big: 1, huge: 1, ward: a}\nworkload:" BIGS,
      "these columns have more than 4294967295 cells together"},
     {WORKLOAD, "workload: ^{random: 2}\n", "{random: 3, count: 64, seed: 1}"},
     {WORKLOAD, "workload: ^{random: 2, count: 2}\n", "needs a count and a seed"},
@@ -215,7 +216,7 @@ static const struct mistake mistakes[] = {
     {"rounds: 4", "rounds: 4\nlink: {min_linked: ^0}", "from 1 to"},
     {"rounds: 4", "rounds: 4\nlink: {look: ^0.1}", "where min_linked is given"},
     {"rounds: 4", "rounds: 4\nlink: {min_linked: 9, look: ^0.6}", "from 0.0001 to 0.5"},
-    {"rounds: 4", "rounds: 4\nlink: true\nlate_uploads: ^join", "joined once, before the run"},
+    {"rounds: 4", PERSON "link: true\nlate_uploads: ^join", "joined once, before the run"},
     {"rounds: 4", PERSON "link: ^true", "nobody is to be linked"},
     {"rounds: 4", "rounds: 4\nlink: false\nperson: ^{columns: [who]}", "add link for the"},
     /* open_owners */
@@ -292,6 +293,7 @@ static const struct mistake mistakes[] = {
     {"max_rows: 500", "max_rows: ^0", "from 1 to 2147483647"},
     {"max_rows: 500", "max_rows: 500, min_rows: ^501", "from 0 to 500"},
     {"max_rows: 500", "max_rows: ^5e2", "whole number"},
+    {"max_rows: 500", "max_rows: 500, expected_rows: ^501", "from 1 to 500"},
     {"max_rows: 500", "max_rows: ^[500]", "max_rows is a list"},
     {"name: o0", "name: ^[o0]", "name is a list"},
     {"key: @3", "key: ^trefoil1-abc", "not a public key"},
@@ -476,9 +478,98 @@ TEST(whole_files_have_their_errors)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct bytes b CLEAN(bytes_clear) = {0};
+        struct study *s;
+        char place[32];
         bytes_put(&b, cases[i].text, strlen(cases[i].text) + 1);
-        assert_true(is_refused(*state, &b, NULL, cases[i].words));
+        take_place(&b, NULL, place);
+        assert_int_equal(parse_text(*state, (const char *)b.data, &s), ERR_STUDY);
+        assert_true(message_is(((struct fixture *)*state)->sink, place, cases[i].words));
     }
+}
+
+/* A file's mistakes are all shown at once, each once, and nothing that only follows from them. */
+TEST(all_mistakes_are_shown_at_once)
+{
+    static const struct mistake several[] = {
+        {"    min: 0\n    max: 9", "    mn: 0\n    mx: 9", ""},
+        {"kind: categorical", "kind: text", ""},
+        {"epsilon: 1", "epsilon: 0", ""},
+        {"delta: 1e-6", "delta: 1", ""},
+        {"noise: box-muller", "noise: white", ""},
+        {"rounds: 4", "rounds: 0", ""},
+        {"tcp://here:7110", "here:7110", ""},
+        {"max_rows: 500", "max_rows: 0", ""},
+        {"max_rows: 300, key: @4", "key: @4", ""},
+        {"name: a0", "name: A", ""},
+        {"connect: 10", "connect: 0", ""},
+        {"round: 20", "round: 0", ""},
+        {"max_mib: 40", "max_mib: 0", ""},
+    };
+    static const char expected[][8] = {"5:5",   "6:5",   "9:11",  "27:8",  "24:12",
+                                       "25:10", "28:9",  "31:26", "34:26", "35:5",
+                                       "37:12", "39:12", "40:10", "42:12"};
+    struct fixture *f = *state;
+    struct bytes b CLEAN(bytes_clear) = edited(base_text, "study: test", "study: test");
+    struct study *s;
+    const char *line = f->sink;
+    for (size_t i = 0; i < sizeof several / sizeof *several; i++) {
+        struct bytes next = edited((const char *)b.data, several[i].find, several[i].replace);
+        bytes_clear(&b);
+        b = next;
+    }
+    assert_int_equal(parse_text(f, (const char *)b.data, &s), ERR_STUDY);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        assert_true(message_is(line, expected[i], ""));
+        line += strcspn(line, "\n") + 1;
+    }
+    assert_string_equal(line, "");
+}
+
+TEST(too_many_mistakes_end_at_twenty)
+{
+    struct fixture *f = *state;
+    struct bytes b CLEAN(bytes_clear) = {0};
+    struct study *s;
+    size_t lines = 0;
+    bytes_put_text(&b, "study: x\ndomain:\n");
+    for (int i = 0; i < 100; i++)
+        bytes_put_text(&b, "  - {name: a, kind: b}\n");
+    bytes_put(&b, "", 1);
+    assert_int_equal(parse_text(f, (const char *)b.data, &s), ERR_STUDY);
+    for (const char *p = f->sink; *p != '\0'; p++)
+        lines += *p == '\n';
+    assert_true(strstr(f->sink, "t.yaml: there may be more mistakes") != NULL);
+    assert_int_equal(lines, 3 + 19 + 1); /* three keys lack, which count once */
+}
+
+/* Without keys a study can be explained and planned, and nothing else. */
+TEST(a_draft_needs_no_keys)
+{
+    static const struct mistake lacking[] = {
+        {", key: @0", ", key: REPLACE-WITH-KEY-OF-s0", ""},
+        {", key: @1", ", key: KEY-OF-s0", ""},
+        {", key: @2", "", ""},
+        {"name: o1, max_rows: 300, key: @4", "max_rows: 300, expected_rows: 200", ""}};
+    struct fixture *f = *state;
+    struct bytes b CLEAN(bytes_clear) = edited(base_text, "study: test", "study: test"), text;
+    struct study *s;
+    for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++) {
+        struct bytes next = edited((const char *)b.data, lacking[i].find, lacking[i].replace);
+        bytes_clear(&b);
+        b = next;
+    }
+    assert_int_equal(parse_text(f, (const char *)b.data, &s), ERR_STUDY);
+    text = with_keys(f, (const char *)b.data);
+    assert_int_equal(study_parse_draft(&s, "t.yaml", text.data, text.size, &f->log), ERR_OK);
+    bytes_clear(&text);
+    assert_int_equal(s->keyless, 4);
+    assert_string_equal(s->owner[1].name, "owner-2");
+    assert_true(public_identity_is_none(&s->owner[1].key));
+    assert_false(public_identity_is_none(&s->owner[0].key));
+    assert_string_equal(public_identity_fingerprint(&s->server[2].key).text, "not yet");
+    assert_int_equal(study_rows(s, false), 800);
+    assert_int_equal(study_rows(s, true), 700);
+    study_free(&s);
 }
 
 TEST(the_mapping_form_of_a_domain_has_its_errors)
@@ -492,10 +583,14 @@ TEST(the_mapping_form_of_a_domain_has_its_errors)
         {"age: {kind: integer, min: 0, max: 4}", "age: ^{kind: integer, min: 0}",
          "lacks the key \"max\""},
     };
-    static const char text[] =
-        "study: x\ndomain:\n  age: {kind: integer, min: 0, max: 4}\n"
-        "workload: {all: 1}\nbudget: {}\nrounds: 1\nservers: []\nowners: []\n"
-        "analysts: []\n";
+    static const char text[] = "study: x\ndomain:\n  age: {kind: integer, min: 0, max: 4}\n"
+                               "workload: {all: 1}\nbudget: {epsilon: 1, delta: 1e-6}\nrounds: 1\n"
+                               "servers:\n"
+                               "  - {name: s0, endpoint: tcp://a:7100, key: @0}\n"
+                               "  - {name: s1, endpoint: tcp://b:7100, key: @1}\n"
+                               "  - {name: s2, endpoint: tcp://c:7100, key: @2}\n"
+                               "owners: [{name: o0, max_rows: 500, key: @3}]\n"
+                               "analysts: [{name: a0, key: @5}]\n";
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_true(is_edit_refused(*state, text, &cases[i], NULL));
 }

@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "base/file.h"
 #include "parties/command/demo_data.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 #include "parties/study/study_text.h"
 
 #include <stdlib.h>

@@ -52,7 +52,7 @@ static void sign_with(struct scene *c, const char *study, unsigned server)
     assert_int_equal(support_run(file(c, "sign.log"), 10, a), 0);
 }
 
-static void key_text(const char *path, char text[KEYS_TEXT_SIZE])
+static void key_text(const char *path, char text[IDENTITY_TEXT_SIZE])
 {
     struct identity *id CLEAN(identity_free) = NULL;
     assert_int_equal(identity_load(&id, path, NULL), ERR_OK);
@@ -139,7 +139,7 @@ TEST(any_form_of_the_block_is_replaced)
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         char head[256];
         struct identity *me = NULL;
-        char text[KEYS_SIGNATURE_TEXT_SIZE];
+        char text[IDENTITY_SIGNATURE_TEXT_SIZE];
         enum err e;
         snprintf(head, sizeof head, "roster: 2\n%sstudy: test\n", forms[i]);
         amend(c.s.path, file(&c, "form.yaml"), (const char *const[]){"study: test\n", head, NULL});
@@ -169,7 +169,7 @@ TEST(what_cannot_be_signed_is_left_alone)
     };
     struct scene c CLEAN(scene_free);
     struct identity *me CLEAN(identity_free) = NULL;
-    char path[SUPPORT_PATH], text[KEYS_SIGNATURE_TEXT_SIZE];
+    char path[SUPPORT_PATH], text[IDENTITY_SIGNATURE_TEXT_SIZE];
     scene_new(&c);
     support_study_file(&c.s, "form.yaml", path);
     assert_int_equal(identity_load(&me, file(&c, "s1.key"), NULL), ERR_OK);
@@ -197,7 +197,7 @@ TEST(the_last_line_is_ended_before_it_is_signed)
     struct scene c CLEAN(scene_free);
     struct identity *me CLEAN(identity_free) = NULL;
     struct bytes text CLEAN(bytes_clear) = {0};
-    char signature[KEYS_SIGNATURE_TEXT_SIZE];
+    char signature[IDENTITY_SIGNATURE_TEXT_SIZE];
     scene_new(&c);
     amend(c.s.path, file(&c, "cut.yaml"),
           (const char *const[]){"study: test\n", "study: test\nroster: 2\n", NULL});
@@ -234,8 +234,8 @@ TEST(only_servers_sign)
 TEST(amendments_are_told_in_words)
 {
     struct scene c CLEAN(scene_free);
-    char o0[KEYS_TEXT_SIZE], o1[KEYS_TEXT_SIZE], o1_new[KEYS_TEXT_SIZE], o0_new[KEYS_TEXT_SIZE],
-        revoked[KEYS_TEXT_SIZE + 64];
+    char o0[IDENTITY_TEXT_SIZE], o1[IDENTITY_TEXT_SIZE], o1_new[IDENTITY_TEXT_SIZE],
+        o0_new[IDENTITY_TEXT_SIZE], revoked[IDENTITY_TEXT_SIZE + 64];
     const char *output;
     scene_new(&c);
     {
@@ -294,8 +294,9 @@ TEST(every_change_is_told)
 {
     struct scene c CLEAN(scene_free);
     struct study *study CLEAN(study_free) = NULL;
-    char a[SUPPORT_PATH], b[SUPPORT_PATH], key[KEYS_TEXT_SIZE], revoked[KEYS_TEXT_SIZE + 64],
-        added[KEYS_TEXT_SIZE + 64], words[4096], endpoint[2][96];
+    char a[SUPPORT_PATH], b[SUPPORT_PATH], key[IDENTITY_TEXT_SIZE],
+        revoked[IDENTITY_TEXT_SIZE + 64], added[IDENTITY_TEXT_SIZE + 64], words[4096],
+        endpoint[2][96];
     scene_new(&c);
     support_study_file(&c.s, "a.yaml", a);
     support_study_file(&c.s, "b.yaml", b);
@@ -396,7 +397,8 @@ static int run_study(struct scene *c, const char *study)
 TEST(amended_in_the_middle_of_collecting)
 {
     struct scene c CLEAN(scene_free);
-    char o1[KEYS_TEXT_SIZE], o1_new[KEYS_TEXT_SIZE], o2[KEYS_TEXT_SIZE], o2_new[KEYS_TEXT_SIZE];
+    char o1[IDENTITY_TEXT_SIZE], o1_new[IDENTITY_TEXT_SIZE], o2[IDENTITY_TEXT_SIZE],
+        o2_new[IDENTITY_TEXT_SIZE];
     const char *const renew[] = {"keygen", NULL, "--renew", NULL, NULL};
     const char *renewal[5];
     scene_new(&c);
@@ -464,7 +466,7 @@ TEST(amended_in_the_middle_of_collecting)
 TEST(a_server_renews_its_key)
 {
     struct scene c CLEAN(scene_free);
-    char s1[KEYS_TEXT_SIZE], s1_new[KEYS_TEXT_SIZE], soon[64];
+    char s1[IDENTITY_TEXT_SIZE], s1_new[IDENTITY_TEXT_SIZE], soon[64];
     scene_new(&c);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(serve(&c, i, c.s.path), 0);
@@ -474,7 +476,7 @@ TEST(a_server_renews_its_key)
         assert_int_equal(share(&c, c.s.path, key, i), 0);
     }
     key_text(file(&c, "s1.key"), s1);
-    const struct phrase day = date_day_text(date_today() + 3);
+    const struct words_text day = date_day_text(date_today() + 3);
     {
         const char *const renew[] = {
             "keygen", file(&c, "new.key"), "--renew", file(&c, "s1.key"), "--until", day.text,
@@ -548,8 +550,9 @@ TEST(keys_that_were_good_are_turned_away)
 {
     struct scene c CLEAN(scene_free);
     struct identity *old = NULL, *expired = NULL;
-    char o0[KEYS_TEXT_SIZE], o1[KEYS_TEXT_SIZE], o1_new[KEYS_TEXT_SIZE], s1[KEYS_TEXT_SIZE],
-        s1_new[KEYS_TEXT_SIZE], head[KEYS_TEXT_SIZE + 64], text[512];
+    char o0[IDENTITY_TEXT_SIZE], o1[IDENTITY_TEXT_SIZE], o1_new[IDENTITY_TEXT_SIZE],
+        s1[IDENTITY_TEXT_SIZE], s1_new[IDENTITY_TEXT_SIZE], head[IDENTITY_TEXT_SIZE + 64],
+        text[512];
     scene_new(&c);
     key_text(file(&c, "o0.key"), o0);
     key_text(file(&c, "o1.key"), o1);

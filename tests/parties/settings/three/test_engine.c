@@ -43,7 +43,7 @@ static struct aim_backend next_backend(struct growing *g, uint64_t *population)
     return plaintext_backend(g->plain[owners - 1]);
 }
 
-static enum err ask_plain(void *self, const struct ask *a, struct told *told)
+static enum err ask_plain(void *self, const struct ask *a, struct ask_told *told)
 {
     const struct aim_backend backend = next_backend(self, &told->population);
     return backend.ask(backend.self, a, told);
@@ -52,7 +52,7 @@ static enum err ask_plain(void *self, const struct ask *a, struct told *told)
 static enum err run_plain(struct whole *w, struct aim_result **result, struct replay *replay,
                           struct log *log)
 {
-    const struct noise_source noise = {replay, replay_gauss, replay_gumbel};
+    const struct plaintext_noise noise = {replay, replay_gauss, replay_gumbel};
     struct growing growing = {.w = w};
     const struct aim_backend backend = {.self = &growing, .ask = ask_plain};
     struct aim_options options;
@@ -434,7 +434,7 @@ TEST(what_is_impossible_has_no_part_in_a_run)
     assert_int_equal(three_run_wrapped(77, run_mpc, w, NULL, marks_wrap), ERR_OK);
     assert_int_equal(sample_rows(&rows, w->result[0]->model, 5000, 1, &log), ERR_OK);
     for (size_t k = 0; k < w->s.study->zeros; k++) {
-        const struct zeros *zero = &w->s.study->zero[k];
+        const struct workload_zeros *zero = &w->s.study->zero[k];
         double counts[64] = {0};
         int64_t sampled[64] = {0};
         assert_in_range(clique_cells(&zero->clique, w->s.study->domain), 1, 64);

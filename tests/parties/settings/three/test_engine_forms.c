@@ -38,7 +38,7 @@ static enum err run_copula(struct party *p, void *shared)
 
 static enum err run_plain(struct copulas *c, struct copula_result **result, struct replay *replay)
 {
-    const struct noise_source noise = {replay, replay_gauss, replay_gumbel};
+    const struct plaintext_noise noise = {replay, replay_gauss, replay_gumbel};
     const struct study *study = c->w.s.study;
     struct plaintext *plain CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;
@@ -53,7 +53,7 @@ static void same_result(const struct copula_result *a, const struct copula_resul
 {
     const struct domain *d = a->model->domain;
     assert_int_equal(a->measurements, d->attributes);
-    assert_in_range(a->forms, products_pairs(d->attributes), copula_forms_most(d));
+    assert_in_range(a->forms, forms_pairs(d->attributes), copula_forms_most(d));
     for (size_t i = 0; i < d->attributes; i++) {
         const size_t size = d->attribute[i].size * sizeof(double);
         assert_memory_equal(a->measurement[i].y, b->measurement[i].y, size);
@@ -82,7 +82,7 @@ static void equals(const struct support_options *o, const struct whole_persons *
     for (unsigned i = 0; i < 3; i++)
         same_result(c->result[i], plain);
     /* one opening of all one-ways and one of all forms, nothing else */
-    cells = products_codes(c->w.s.study->workload);
+    cells = forms_codes(c->w.s.study->workload);
     assert_int_equal(costs.opened_calls[OPEN_NOISY_MARGINAL], 1 + twice);
     assert_int_equal(costs.opened_values[OPEN_NOISY_MARGINAL], (1 + twice) * cells);
     assert_int_equal(costs.opened_calls[OPEN_NOISY_FORM], 1 + twice);
@@ -249,7 +249,7 @@ static double most_moved(const struct workload *w, const int64_t *u)
 static void ask_products(struct three *g)
 {
     const struct workload *w = g->study->workload;
-    const size_t codes = products_codes(w), pairs = products_pairs(w->one_ways);
+    const size_t codes = forms_codes(w), pairs = forms_pairs(w->one_ways);
     struct ask r = {.kind = ASK_FORMS, .weights = 2 * codes};
     double cost;
     size_t forms;
@@ -292,7 +292,7 @@ static void ask_other(struct three *g)
                     .sigma = 10};
     struct engine_step step;
     r.kind = g->study->method == STUDY_COPULA ? ASK_SELECT : ASK_FORMS;
-    r.weights = 2 * products_codes(w);
+    r.weights = 2 * forms_codes(w);
     r.estimates = w->query[0].cells;
     r.weight = memory_array(r.weights, sizeof *r.weight);
     r.estimate = memory_array(r.estimates, sizeof *r.estimate);

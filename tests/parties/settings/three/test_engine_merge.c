@@ -48,7 +48,7 @@ struct opened {
 /* Asks, and notes what is opened. */
 static enum err ask_and_note(const struct aim_backend *b, const struct ask *a, struct opened *out)
 {
-    struct told told CLEAN(told_clear) = {0};
+    struct ask_told told CLEAN(told_clear) = {0};
     TRY(b->ask(b->self, a, &told));
     memcpy(out->value + out->values, told.value, told.values * sizeof *told.value);
     out->values += told.values;
@@ -137,7 +137,7 @@ struct acted {
 };
 
 /* Scores keep the cells that were last selected from, and no others. */
-static enum err ask_and_look(void *self, const struct ask *a, struct told *told)
+static enum err ask_and_look(void *self, const struct ask *a, struct ask_told *told)
 {
     const struct seat *seat = self;
     const struct three *g = seat->engine;
@@ -176,7 +176,7 @@ static struct aim_backend next(struct stages *s)
     return plaintext_backend(s->plain[owners - 1]);
 }
 
-static enum err ask_plain(void *self, const struct ask *a, struct told *told)
+static enum err ask_plain(void *self, const struct ask *a, struct ask_told *told)
 {
     const struct aim_backend b = next(self);
     return b.ask(b.self, a, told);
@@ -188,7 +188,7 @@ static void equals(const struct support_options *o, enum coming coming)
     struct opened *plain CLEAN(memory_release) = memory_array(1, sizeof *plain);
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     struct replay replay = {.w = w};
-    const struct noise_source noise = {&replay, replay_gauss, replay_gumbel};
+    const struct plaintext_noise noise = {&replay, replay_gauss, replay_gumbel};
     struct stages stages = {.grows = coming == BETWEEN_ROUNDS};
     const struct aim_backend twin = {.self = &stages, .ask = ask_plain};
     whole_new(w, o);

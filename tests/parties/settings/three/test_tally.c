@@ -45,7 +45,7 @@ static void scene_new(struct scene *c, unsigned rows, const char *more)
 {
     const struct support_options o = {.owners = 1, .more = more};
     struct identity *issuer CLEAN(identity_free) = NULL;
-    char open[512], key[KEYS_TEXT_SIZE];
+    char open[512], key[IDENTITY_TEXT_SIZE];
     *c = (struct scene){0};
     assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
     assert_int_equal(identity_new(&issuer, NULL), ERR_OK);

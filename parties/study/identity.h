@@ -1,5 +1,5 @@
 /*
- * parties/study/keys.h - who somebody is: an Ed25519 key that signs a CURVE key.
+ * parties/study/identity.h - who somebody is: an Ed25519 key that signs a CURVE key.
  *
  * The Ed25519 key is the identity: it signs receipts and amendments. ZeroMQ's CURVE needs a key of
  * another kind (X25519). The identity signs that key, for ever or until the end of some day (UTC).
@@ -10,8 +10,8 @@
  * docs/formats.md describes a public identity's text, which is unique, and key files, whose parts
  * must belong together, so that damage is noticed.
  */
-#ifndef TREFOIL_PARTIES_STUDY_KEYS_H
-#define TREFOIL_PARTIES_STUDY_KEYS_H
+#ifndef TREFOIL_PARTIES_STUDY_IDENTITY_H
+#define TREFOIL_PARTIES_STUDY_IDENTITY_H
 
 #include "base/error.h"
 #include "base/log.h"
@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KEYS_TEXT_SIZE 186 /* with the NUL; one that never expires is 5 shorter */
+#define IDENTITY_TEXT_SIZE 186 /* with the NUL; one that never expires is 5 shorter */
 
 struct public_identity {
     uint8_t sign[32];      /* Ed25519 */
@@ -59,33 +59,41 @@ enum err public_identity_verify(const struct public_identity *who, const char *l
                                 const void *message, size_t n,
                                 const uint8_t signature[64]) MUST_CHECK;
 
-void public_identity_text(const struct public_identity *who, char text[KEYS_TEXT_SIZE]);
+void public_identity_text(const struct public_identity *who, char text[IDENTITY_TEXT_SIZE]);
 /* ERR_FORMAT if it is not such a text, ERR_MISMATCH if it has a later version, ERR_AUTH if the
- * signature fails. Not logged: the caller knows the place. keys_parse_hint() has the words. */
+ * signature fails. Not logged: the caller knows the place. identity_parse_hint() has the words. */
 enum err public_identity_parse(struct public_identity *who, const char *text) MUST_CHECK;
-const char *keys_parse_hint(enum err e);
+const char *identity_parse_hint(enum err e);
 
 /*
  * A signature as text: "trefoil-sig1-" and base64url. ERR_FORMAT for anything else, ERR_MISMATCH
  * for a later version.
  */
-#define KEYS_SIGNATURE_SIZE 64
-#define KEYS_SIGNATURE_TEXT_SIZE 100 /* with the NUL */
-void keys_signature_text(const uint8_t signature[KEYS_SIGNATURE_SIZE],
-                         char text[KEYS_SIGNATURE_TEXT_SIZE]);
-enum err keys_signature_parse(uint8_t signature[KEYS_SIGNATURE_SIZE], const char *text) MUST_CHECK;
+#define IDENTITY_SIGNATURE_SIZE 64
+#define IDENTITY_SIGNATURE_TEXT_SIZE 100 /* with the NUL */
+void identity_signature_text(const uint8_t signature[IDENTITY_SIGNATURE_SIZE],
+                             char text[IDENTITY_SIGNATURE_TEXT_SIZE]);
+enum err identity_signature_parse(uint8_t signature[IDENTITY_SIGNATURE_SIZE],
+                                  const char *text) MUST_CHECK;
 
 bool public_identity_equal(const struct public_identity *a, const struct public_identity *b);
 bool public_identity_expired(const struct public_identity *who, uint32_t today);
 
-/* For people to compare over the telephone. It depends on the signing key alone, so it survives a
+/*
+ * Stands for the key that somebody does not have yet, unlike those of others: for a plan, since it
+ * vouches for nothing.
+ */
+void public_identity_none(struct public_identity *who, const char *name);
+bool public_identity_is_none(const struct public_identity *who);
+
+/* For people to compare over the telephone, or "not yet". It depends on the signing key alone, so it survives a
  * change of the CURVE key. */
-struct phrase public_identity_fingerprint(const struct public_identity *who);
+struct words_text public_identity_fingerprint(const struct public_identity *who);
 
 /*
  * The first 25 * groups bits of a digest, as groups of five characters (0-9, a-z without i l o u)
  * with dashes. At most 6 groups.
  */
-struct phrase keys_groups(const uint8_t digest[32], unsigned groups);
+struct words_text identity_groups(const uint8_t digest[32], unsigned groups);
 
 #endif

@@ -1,6 +1,6 @@
-/* protocols/link_private.h - the list of all tables, as link.c merges it. */
-#ifndef TREFOIL_PROTOCOLS_LINK_PRIVATE_H
-#define TREFOIL_PROTOCOLS_LINK_PRIVATE_H
+/* protocols/linked.h - the list of all tables, as link.c merges it. */
+#ifndef TREFOIL_PROTOCOLS_LINKED_H
+#define TREFOIL_PROTOCOLS_LINKED_H
 
 #include "protocols/link.h"
 

@@ -1,6 +1,6 @@
-/* library/private.h - an open model, as the files of the library share it. */
-#ifndef TREFOIL_LIBRARY_PRIVATE_H
-#define TREFOIL_LIBRARY_PRIVATE_H
+/* library/trefoil_private.h - an open model, as the files of the library share it. */
+#ifndef TREFOIL_LIBRARY_TREFOIL_PRIVATE_H
+#define TREFOIL_LIBRARY_TREFOIL_PRIVATE_H
 
 #include "aim/answer/released.h"
 #include "base/file.h"

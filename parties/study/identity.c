@@ -1,4 +1,4 @@
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 
 #include "base/bytes.h"
 #include "base/file.h"
@@ -169,7 +169,7 @@ enum err identity_load(struct identity **identity, const char *path, struct log 
     TRY(seeds == NULL || id == NULL ? ERR_NOMEM : bytes_ok(&file));
     e = parse_private(id, (char *)file.data, seeds);
     if (e == ERR_MISMATCH)
-        return log_fail(log, ERR_STUDY, "%s: %s", path, keys_parse_hint(e));
+        return log_fail(log, ERR_STUDY, "%s: %s", path, identity_parse_hint(e));
     if (e != ERR_OK)
         return log_fail(
             log, e, "%s is not an intact private key; name a file made by trefoil keygen", path);
@@ -182,7 +182,7 @@ enum err identity_save(const struct identity *identity, const char *path, bool f
 {
     struct bytes file CLEAN(bytes_clear) = {0};
     struct stat st;
-    char public_text[KEYS_TEXT_SIZE];
+    char public_text[IDENTITY_TEXT_SIZE];
     char secret_text[SECRET_TEXT_SIZE];
     uint8_t seeds[SECRET_SIZE];
     enum err e;
@@ -239,25 +239,25 @@ enum err public_identity_verify(const struct public_identity *who, const char *l
 static const char signature_prefix[] = "trefoil-sig1-";
 #define SIGNATURE_PREFIX_SIZE (sizeof signature_prefix - 1)
 
-void keys_signature_text(const uint8_t signature[KEYS_SIGNATURE_SIZE],
-                         char text[KEYS_SIGNATURE_TEXT_SIZE])
+void identity_signature_text(const uint8_t signature[IDENTITY_SIGNATURE_SIZE],
+                             char text[IDENTITY_SIGNATURE_TEXT_SIZE])
 {
     memcpy(text, signature_prefix, SIGNATURE_PREFIX_SIZE);
     sodium_bin2base64(text + SIGNATURE_PREFIX_SIZE,
-                      KEYS_SIGNATURE_TEXT_SIZE - SIGNATURE_PREFIX_SIZE, signature,
-                      KEYS_SIGNATURE_SIZE, BASE64);
+                      IDENTITY_SIGNATURE_TEXT_SIZE - SIGNATURE_PREFIX_SIZE, signature,
+                      IDENTITY_SIGNATURE_SIZE, BASE64);
 }
 
-enum err keys_signature_parse(uint8_t signature[KEYS_SIGNATURE_SIZE], const char *text)
+enum err identity_signature_parse(uint8_t signature[IDENTITY_SIGNATURE_SIZE], const char *text)
 {
     const char *end;
     size_t n = 0;
     if (version_of(text, strlen(text), signature_prefix) > 1)
         return ERR_MISMATCH;
     if (strncmp(text, signature_prefix, SIGNATURE_PREFIX_SIZE) != 0 ||
-        sodium_base642bin(signature, KEYS_SIGNATURE_SIZE, text + SIGNATURE_PREFIX_SIZE,
+        sodium_base642bin(signature, IDENTITY_SIGNATURE_SIZE, text + SIGNATURE_PREFIX_SIZE,
                           strlen(text) - SIGNATURE_PREFIX_SIZE, NULL, &n, &end, BASE64) != 0 ||
-        *end != '\0' || n != KEYS_SIGNATURE_SIZE)
+        *end != '\0' || n != IDENTITY_SIGNATURE_SIZE)
         return ERR_FORMAT;
     return ERR_OK;
 }
@@ -273,19 +273,19 @@ static size_t pack(const struct public_identity *who, uint8_t raw[PUBLIC_SIZE + 
     return who->last_day != 0 ? PUBLIC_SIZE + 4 : PUBLIC_SIZE;
 }
 
-void public_identity_text(const struct public_identity *who, char text[KEYS_TEXT_SIZE])
+void public_identity_text(const struct public_identity *who, char text[IDENTITY_TEXT_SIZE])
 {
     uint8_t raw[PUBLIC_SIZE + 4];
     size_t n = pack(who, raw);
     memcpy(text, text_prefix[who->last_day != 0], PREFIX_SIZE);
-    sodium_bin2base64(text + PREFIX_SIZE, KEYS_TEXT_SIZE - PREFIX_SIZE, raw, n, BASE64);
+    sodium_bin2base64(text + PREFIX_SIZE, IDENTITY_TEXT_SIZE - PREFIX_SIZE, raw, n, BASE64);
 }
 
 enum err public_identity_parse(struct public_identity *who, const char *text)
 {
     uint8_t raw[PUBLIC_SIZE + 4];
     struct identity_statement statement;
-    char again[KEYS_TEXT_SIZE];
+    char again[IDENTITY_TEXT_SIZE];
     size_t n = 0, length = strlen(text);
     const char *end;
     bool expires = strncmp(text, text_prefix[1], PREFIX_SIZE) == 0;
@@ -311,7 +311,7 @@ enum err public_identity_parse(struct public_identity *who, const char *text)
                : ERR_AUTH;
 }
 
-const char *keys_parse_hint(enum err e)
+const char *identity_parse_hint(enum err e)
 {
     switch (e) {
     case ERR_AUTH:
@@ -338,10 +338,10 @@ bool public_identity_expired(const struct public_identity *who, uint32_t today)
     return who->last_day != 0 && today > who->last_day;
 }
 
-struct phrase keys_groups(const uint8_t digest[32], unsigned groups)
+struct words_text identity_groups(const uint8_t digest[32], unsigned groups)
 {
     static const char alphabet[] = "0123456789abcdefghjkmnpqrstvwxyz";
-    struct phrase w;
+    struct words_text w;
     char *text = w.text;
     for (unsigned i = 0; i < 5 * groups; i++) {
         unsigned bit = 5 * i;
@@ -354,9 +354,23 @@ struct phrase keys_groups(const uint8_t digest[32], unsigned groups)
     return w;
 }
 
-struct phrase public_identity_fingerprint(const struct public_identity *who)
+void public_identity_none(struct public_identity *who, const char *name)
+{
+    *who = (struct public_identity){0};
+    crypto_hash_sha256(who->sign, (const uint8_t *)name, strlen(name));
+    memcpy(who->curve, who->sign, sizeof who->curve);
+}
+
+bool public_identity_is_none(const struct public_identity *who)
+{
+    return sodium_is_zero(who->signature, sizeof who->signature) == 1;
+}
+
+struct words_text public_identity_fingerprint(const struct public_identity *who)
 {
     uint8_t digest[32];
+    if (public_identity_is_none(who))
+        return (struct words_text){"not yet"};
     crypto_hash_sha256(digest, who->sign, sizeof who->sign);
-    return keys_groups(digest, 4);
+    return identity_groups(digest, 4);
 }
