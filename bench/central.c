@@ -48,6 +48,7 @@ static enum err run_aim(const struct central_run *run, const struct bench_data *
                                   .workload = c->workload,
                                   .limits = limits_of(run),
                                   .accounting = ACCOUNTING,
+                                  .rows = c->table->rows,
                                   .annealed = run->way == CENTRAL_ANNEALED,
                                   .rounds = run->way == CENTRAL_ANNEALED ? 0 : run->rounds,
                                   .bounds = {.bits = BITS}};

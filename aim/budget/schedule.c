@@ -3,10 +3,12 @@
 #include <math.h>
 
 #define MEASURE_SHARE 0.9 /* of a round; the rest selects */
-/* Of the budget, in Gaussian terms: docs/results.md has what other shares do. */
-#define ONE_WAYS_FIXED 0.3
-#define ONE_WAYS_ANNEALED 0.1
 #define ANNEALED_START 16 /* T0 = 16 d, unless given */
+/* Shares of one-ways, in Gaussian terms: docs/results.md has what others do. */
+#define ONE_WAYS_MOST 0.3
+#define ONE_WAYS_LEAST 0.2
+#define ONE_WAYS_LEAST_ANNEALED 0.05
+#define ONE_WAYS_ERROR 0.1
 /* Makes sigma larger and epsilon smaller, so that rounding cannot end even a unit above rho. */
 #define GUARD 0x1p-48
 
@@ -48,35 +50,43 @@ unsigned schedule_rounds_most(size_t one_ways, unsigned rounds, bool annealed)
     return rounds > 2 * d ? rounds : 2 * d; /* the one-ways must leave something */
 }
 
-/* The shares of the budget of one-ways and rounds; in zCDP all have the same sigma. */
-static void split(struct schedule *s, double one_ways, double rho)
+/* Of the budget, so that noise alone gives a mean error of ONE_WAYS_ERROR, within limits. */
+static double one_ways_share(const struct schedule_terms *t, double rho)
 {
-    const double share = s->annealed ? ONE_WAYS_ANNEALED : ONE_WAYS_FIXED;
+    const double all = sqrt(2 / M_PI) * (double)t->cells / fmax(1, (double)t->rows),
+                 least = t->annealed ? ONE_WAYS_LEAST_ANNEALED : ONE_WAYS_LEAST,
+                 share = pow(all / ONE_WAYS_ERROR, 2) / (2 * (double)t->one_ways * rho);
+    return fmin(ONE_WAYS_MOST, fmax(least, share));
+}
+
+static void split(struct schedule *s, const struct schedule_terms *t, double rho)
+{
+    const double d = (double)t->one_ways;
     if (s->most == 0) {
-        s->alone = s->sigma = sigma_of(one_ways, 1, rho);
+        s->alone = s->sigma = sigma_of(d, 1, rho);
         return;
     }
-    if (s->accounting == ACCOUNTING_GAUSSIAN) {
-        s->alone = sigma_of(one_ways, share, rho);
+    if (t->accounting == ACCOUNTING_GAUSSIAN) {
+        const double share = one_ways_share(t, rho);
+        s->alone = sigma_of(d, share, rho);
         rho *= 1 - share;
         s->sigma = sigma_of(s->most, MEASURE_SHARE, rho);
     } else {
-        s->alone = s->sigma = sigma_of(s->annealed ? s->most : s->most + one_ways, MEASURE_SHARE,
-                                       rho);
+        s->sigma = sigma_of(s->annealed ? s->most : s->most + d, MEASURE_SHARE, rho);
+        s->alone = s->sigma;
     }
     s->epsilon = epsilon_of(s->accounting, s->most, rho, s->sigma);
 }
 
-struct schedule schedule_start(size_t one_ways, unsigned rounds, bool annealed, double rho,
-                               enum accounting accounting)
+struct schedule schedule_start(const struct schedule_terms *t, double rho)
 {
-    const unsigned most = schedule_rounds_most(one_ways, rounds, annealed);
-    struct schedule s = {.accounting = accounting,
-                         .annealed = annealed,
+    const unsigned most = schedule_rounds_most(t->one_ways, t->rounds, t->annealed);
+    struct schedule s = {.accounting = t->accounting,
+                         .annealed = t->annealed,
                          .most = most,
                          .last = most == 1,
                          .finished = most == 0};
-    split(&s, (double)one_ways, rho);
+    split(&s, t, rho);
     return s;
 }
 

@@ -1,17 +1,18 @@
 /*
  * aim/budget/schedule.h - how AIM spends its budget: sigma and epsilon of each round.
  *
- *   fixed     T rounds, all alike. The d one-ways have 0.3 rho: sigma = sqrt(d / (2 * 0.3 rho)). Of
- *             the rest a tenth is for selections: sigma = sqrt(T / (2 * 0.9 * 0.7 rho)), eps for
- *             0.1 * 0.7 rho / T.
- *   annealed  (McKenna et al. 2022) begins as T0 rounds would, T0 = 16 d or another number, but
- *             the one-ways have 0.1 rho. When a measurement moved the model's marginal by no more
- *             than the sqrt(2/pi) sigma n_q that noise is expected to make, rounds cost twice as
- *             much from then on: sigma is divided by sqrt(2), eps multiplied by it. (The paper
- *             takes 2 for both, four times the cost: a few last rounds then have most of the
- *             budget.) In either case, if what remains is at most twice the next round's cost, the
- *             next round is the last and takes it all: sigma = sqrt(1 / (2 * 0.9 remaining)), eps
- *             for 0.1 remaining.
+ * First a share w of rho is for the d one-ways, sigma = sqrt(d / (2 w rho)): such that noise makes
+ * a mean error of 0.1, if there are as many rows as there can be; at most 0.3, and at least 0.2 or,
+ * annealed, 0.05. The rest, r = (1 - w) rho, is for rounds. A tenth of a round selects.
+ *
+ *   fixed     T rounds, all alike: sigma = sqrt(T / (2 * 0.9 r)), eps for 0.1 r / T.
+ *   annealed  (McKenna et al. 2022) begins as T0 rounds would, T0 = 16 d or another number. When a
+ *             measurement moved the model's marginal by no more than the sqrt(2/pi) sigma n_q that
+ *             noise is expected to make, rounds cost twice as much from then on: sigma is divided
+ *             by sqrt(2), eps multiplied by it. (The paper takes 2 for both, four times the cost: a
+ *             few last rounds then have most of the budget.) In either case, if what remains is at
+ *             most twice the next round's cost, the next round is the last and takes it all: sigma
+ *             = sqrt(1 / (2 * 0.9 remaining)), eps for 0.1 remaining.
  *
  * A study that counts in zCDP has the split of the papers: a tenth of rho for selections, and one
  * sigma for one-ways and rounds, sqrt((T + d) / (2 * 0.9 rho)), or sqrt(T0 / (2 * 0.9 rho)) if
@@ -49,8 +50,16 @@ unsigned schedule_rounds_most(size_t one_ways, unsigned rounds, bool annealed);
  * `rounds` is T, or T0 if annealed: 0 stands for 16 d, and 2 d is the least. T = 0 measures the
  * one-ways alone, with all of rho.
  */
-struct schedule schedule_start(size_t one_ways, unsigned rounds, bool annealed, double rho,
-                               enum accounting accounting);
+struct schedule_terms {
+    enum accounting accounting;
+    bool annealed;
+    unsigned rounds;
+    size_t one_ways;
+    uint64_t cells; /* of the one-ways together */
+    uint64_t rows;  /* the most that there can be; 0: few */
+};
+
+struct schedule schedule_start(const struct schedule_terms *t, double rho);
 
 /* The largest epsilon that a round may have in a run that begins with this schedule. */
 double schedule_epsilon_most(const struct schedule *start);

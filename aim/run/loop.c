@@ -9,8 +9,13 @@
 
 static struct schedule start_of(const struct aim_options *o)
 {
-    return schedule_start(o->workload->one_ways, o->rounds, o->annealed,
-                          look_leaves(&o->look, &o->limits), o->accounting);
+    const struct schedule_terms terms = {o->accounting,
+                                         o->annealed,
+                                         o->rounds,
+                                         o->workload->one_ways,
+                                         workload_one_way_cells(o->workload),
+                                         o->rows};
+    return schedule_start(&terms, look_leaves(&o->look, &o->limits));
 }
 
 double aim_sigma(const struct aim_options *o)

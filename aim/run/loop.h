@@ -68,6 +68,7 @@ struct aim_options {
     enum accounting accounting;
     bool annealed;   /* aim/budget/schedule.h */
     unsigned rounds; /* T; if annealed T0, 0 for 16 d */
+    uint64_t rows;   /* the most that there can be; 0: few */
     struct score_bounds bounds;
     enum aim_score score;
     struct ask_slack slack;            /* of the backend's noise */

@@ -116,7 +116,8 @@ static enum err print_questions(const struct study *study, struct log *log)
                                   .workload = study->workload,
                                   .rounds = study->rounds,
                                   .annealed = study->annealed,
-                                  .accounting = study->accounting};
+                                  .accounting = study->accounting,
+                                  .rows = study_rows(study, false)};
     uint64_t multiplier;
     size_t count;
     if (study->questions == NULL || study->method != STUDY_AIM) /* only AIM measures marginals */

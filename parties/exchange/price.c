@@ -181,8 +181,11 @@ enum err price_schedule(const struct study *study, struct schedule *start)
     struct look look;
     double rho;
     TRY(look_and_rest(study, &look, &rho));
-    *start = schedule_start(study->workload->one_ways, study->rounds, study->annealed, rho,
-                            study->accounting);
+    *start = schedule_start(&(struct schedule_terms){study->accounting, study->annealed,
+                                                     study->rounds, study->workload->one_ways,
+                                                     workload_one_way_cells(study->workload),
+                                                     study_rows(study, false)},
+                            rho);
     return ERR_OK;
 }
 

@@ -235,7 +235,9 @@ TEST(random_schedules_never_exceed_the_budget)
                                        .rows_per_person = k};
         unsigned rounds = (unsigned)random_below(&r, 40), fire = (unsigned)random_below(&r, 4);
         double rho = limits.rho / (k * k), slack = 1e-9;
-        struct schedule s = schedule_start(d, rounds, annealed, rho, accounting);
+        const struct schedule_terms terms = {accounting, annealed, rounds,
+                                             d,          5 * d,    random_below(&r, 100000)};
+        struct schedule s = schedule_start(&terms, rho);
         struct ledger *l;
         mpq_t cost, more;
         uint64_t m;

@@ -378,7 +378,7 @@ static void price(struct audit *a, struct log *log)
     mpq_t cost, one;
     mpq_inits(cost, one, NULL);
     assert_int_equal(price_limits(a->s.study, &limits, log), ERR_OK);
-    a->schedule = schedule_start(2, a->s.study->rounds, false, limits.rho, a->s.study->accounting);
+    assert_int_equal(price_schedule(a->s.study, &a->schedule), ERR_OK);
     assert_int_equal(measure_multiplier(a->schedule.alone, &a->alone, log), ERR_OK);
     assert_int_equal(measure_multiplier(a->schedule.sigma, &a->multiplier, log), ERR_OK);
     ledger_measure_cost(cost, a->alone, 2);
