@@ -2,9 +2,10 @@
 #ifndef TREFOIL_BASE_NOISE_H
 #define TREFOIL_BASE_NOISE_H
 
-enum tape_kind { TAPE_GAUSS, TAPE_GUMBEL, TAPE_KINDS };
+/* What a sample's distribution is: Gaussian on a measurement, Gumbel on a score. */
+enum noise_law { NOISE_GAUSS, NOISE_GUMBEL, NOISE_LAWS };
 
-/* Both have the same deviation (protocols/tape.h). */
+/* How a Gaussian sample is made. Both ways have the same deviation (protocols/tape.h). */
 enum noise_kind { NOISE_BOX_MULLER, NOISE_DISCRETE };
 #define NOISE_KINDS 2
 

@@ -38,7 +38,7 @@ static enum err nothing(struct party *p, struct work *w)
     return ERR_OK;
 }
 
-static enum err make_noise(struct party *p, enum tape_kind kind, enum noise_kind noise, size_t n)
+static enum err make_noise(struct party *p, enum noise_law kind, enum noise_kind noise, size_t n)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
     struct tape tape;
@@ -51,17 +51,17 @@ static enum err make_noise(struct party *p, enum tape_kind kind, enum noise_kind
 
 static enum err run_gauss(struct party *p, struct work *w)
 {
-    return make_noise(p, TAPE_GAUSS, NOISE_BOX_MULLER, w->n);
+    return make_noise(p, NOISE_GAUSS, NOISE_BOX_MULLER, w->n);
 }
 
 static enum err run_discrete(struct party *p, struct work *w)
 {
-    return make_noise(p, TAPE_GAUSS, NOISE_DISCRETE, w->n);
+    return make_noise(p, NOISE_GAUSS, NOISE_DISCRETE, w->n);
 }
 
 static enum err run_gumbel(struct party *p, struct work *w)
 {
-    return make_noise(p, TAPE_GUMBEL, NOISE_BOX_MULLER, w->n);
+    return make_noise(p, NOISE_GUMBEL, NOISE_BOX_MULLER, w->n);
 }
 
 #define NOISE "noise_"

@@ -39,11 +39,11 @@ struct options {
 
 static const struct noise_row {
     const char *name, *key;
-    enum tape_kind kind;
+    enum noise_law kind;
     enum noise_kind noise;
-} noise_kinds[] = {{"Box-Muller", "gauss", TAPE_GAUSS, NOISE_BOX_MULLER},
-                   {"discrete", "discrete", TAPE_GAUSS, NOISE_DISCRETE},
-                   {"Gumbel", "gumbel", TAPE_GUMBEL, NOISE_BOX_MULLER}};
+} noise_kinds[] = {{"Box-Muller", "gauss", NOISE_GAUSS, NOISE_BOX_MULLER},
+                   {"discrete", "discrete", NOISE_GAUSS, NOISE_DISCRETE},
+                   {"Gumbel", "gumbel", NOISE_GUMBEL, NOISE_BOX_MULLER}};
 #define NOISE_ROWS (sizeof noise_kinds / sizeof *noise_kinds)
 
 struct noise_result {

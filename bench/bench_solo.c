@@ -125,7 +125,7 @@ static enum err prepare_noise(struct party *p, struct work *w)
 
 static enum err run_noise(struct party *p, struct work *w)
 {
-    return tape_reserve(p, &w->tape, TAPE_GAUSS, w->size->samples);
+    return tape_reserve(p, &w->tape, NOISE_GAUSS, w->size->samples);
 }
 
 /* Counts of zero, as good as any, and estimates up to the largest. */
@@ -155,7 +155,7 @@ static enum err prepare_score(struct party *p, struct work *w)
 
 static enum err run_score(struct party *p, struct work *w)
 {
-    return score_l1(p, w->scores, w->counts, w->candidates);
+    return score_l1(p, w->scores, w->counts, w->candidates, SCORE_UNIT);
 }
 
 /* The scores of zeros are all the same: one number makes them differ. */

@@ -35,6 +35,7 @@ static enum err draw_aim(struct aim_result *result, const struct bench_data *c, 
 {
     f->loss = result->loss;
     f->rounds = (double)result->rounds - 1;
+    f->scores = result->sweeps > 0 ? (double)result->scores[0].candidates : 0;
     model_set_limit(result->model, UINT64_C(1) << 30);
     TRY(model_error(result->model, c->workload, c->table, &f->l1_model, log));
     return sample_rows(rows, result->model, c->table->rows, seed, log);
@@ -50,7 +51,8 @@ static enum err run_aim(const struct central_run *run, const struct bench_data *
                                   .accounting = ACCOUNTING,
                                   .rows = c->table->rows,
                                   .annealed = run->way == CENTRAL_ANNEALED,
-                                  .rounds = run->way == CENTRAL_ANNEALED ? 0 : run->rounds,
+                                  .rounds = run->way == CENTRAL_FIXED ? run->rounds : 0,
+                                  .sweeps = run->way == CENTRAL_SWEEPS ? AIM_SWEEPS : 0,
                                   .bounds = {.bits = BITS}};
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_result *result CLEAN(aim_result_free) = NULL;
@@ -146,6 +148,7 @@ enum err central_measure(const struct central_run *run, unsigned seeds, struct c
         f->l1_model += one.l1_model / n;
         f->loss += one.loss / n;
         f->rounds += one.rounds / n;
+        f->scores = fmax(f->scores, one.scores);
         f->cpu_s += one.cpu_s / n;
         f->peak_mib = fmax(f->peak_mib, one.peak_mib);
     }
@@ -160,6 +163,8 @@ const char *central_word(enum central_way way)
         return "fixed";
     case CENTRAL_ANNEALED:
         return "annealed";
+    case CENTRAL_SWEEPS:
+        return "sweeps";
     case CENTRAL_COPULA:
         return "copula";
     }
@@ -184,5 +189,11 @@ void central_show(const struct central_run *run, unsigned seeds, const struct ce
     figures_put(o, f->l1_model, "l1_model");
     figures_put(o, f->cpu_s, "cpu_s");
     figures_put(o, f->peak_mib, "peak_mib");
-    figures_put(o, f->rounds, "rounds");
+    if (run->way != CENTRAL_SWEEPS) {
+        figures_put(o, f->rounds, "rounds");
+        return;
+    }
+    figures_put(o, f->l1_standard_error, "l1_se");
+    figures_put(o, f->rounds + 1, "requests");
+    figures_put(o, f->scores, "scores");
 }

@@ -1,14 +1,14 @@
 /*
- * bench/central.h - central runs on tables of the folder or of bench/generated.h: AIM with T rounds
- * or annealed, or a copula, all with the same budget,
- * in Gaussian terms (aim/budget/ledger.h).
+ * bench/central.h - central runs on tables of the folder or of bench/generated.h: AIM with T
+ * rounds, annealed or in sweeps, or a copula, all with the same budget, in Gaussian terms
+ * (aim/budget/ledger.h).
  */
 #ifndef TREFOIL_BENCH_CENTRAL_H
 #define TREFOIL_BENCH_CENTRAL_H
 
 #include "bench/data.h"
 
-enum central_way { CENTRAL_FIXED, CENTRAL_ANNEALED, CENTRAL_COPULA };
+enum central_way { CENTRAL_FIXED, CENTRAL_ANNEALED, CENTRAL_SWEEPS, CENTRAL_COPULA };
 
 struct central_run {
     const char *table;
@@ -22,7 +22,8 @@ struct central_run {
 struct central_figures {
     double l1, l1_standard_error; /* of as many rows as the table has, drawn from the model */
     double l1_model, loss;        /* of the model itself; NAN for a copula */
-    double rounds;                /* selections */
+    double rounds;                /* after the one-ways */
+    double scores;                /* that the first sweep opens */
     double cpu_s, peak_mib;       /* of the run, without what evaluation takes */
 };
 

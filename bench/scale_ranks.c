@@ -161,7 +161,7 @@ static enum err work(struct party *p, const struct scene *c, const struct measur
     if (m->owners > 0)
         return count(p, c, m);
     tape_start(&tape, id, NOISE_BOX_MULLER);
-    return tape_reserve(p, &tape, TAPE_GAUSS, m->samples);
+    return tape_reserve(p, &tape, NOISE_GAUSS, m->samples);
 }
 
 /* --- what passes between ranks, with its time ------------------------------------------------- */

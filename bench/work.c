@@ -138,7 +138,8 @@ enum err work_run_distances(struct party *p, struct work *w)
 {
     for (size_t k = 0, batch; k < w->z.n; k += batch) {
         batch = w->z.n - k < L1_BATCH / L1_CELLS ? w->z.n - k : L1_BATCH / L1_CELLS;
-        TRY(cached_distance(p, share64_view(w->z, k, batch), w->cached, w->spans + k));
+        TRY(cached_distance(p, share64_view(w->z, k, batch), w->cached, w->spans + k,
+                            1 << CACHED_GRID));
     }
     return ERR_OK;
 }

@@ -1,6 +1,7 @@
 #include "harness/process.h"
 
 #include "base/file.h"
+#include "harness/cmocka.h"
 
 #include <fcntl.h>
 #include <pty.h>
@@ -35,23 +36,13 @@ pid_t support_start(const char *output, const char *const *arguments)
 pid_t support_serve(const struct support_study *s, unsigned i, const char *study)
 {
     char lanes[16], ahead[16] = "off";
-    const char *const arguments[] = {"serve",
-                                     study,
-                                     "--key",
-                                     support_path(s, "s%u.key", i),
-                                     "--folder",
-                                     support_path(s, "server%u", i),
-                                     "--listen",
-                                     s->host,
-                                     "--noise-ahead",
-                                     ahead,
-                                     s->lanes[i] > 0 ? "--lanes" : NULL,
-                                     lanes,
-                                     NULL};
     if (s->ahead[i] > 0)
         snprintf(ahead, sizeof ahead, "%u", s->ahead[i]);
     snprintf(lanes, sizeof lanes, "%u", s->lanes[i]);
-    return support_start(support_path(s, "server%u.log", i), arguments);
+    return START(support_path(s, "server%u.log", i), "serve", study, "--key",
+                 support_path(s, "s%u.key", i), "--folder", support_path(s, "server%u", i),
+                 "--listen", s->host, "--noise-ahead", ahead, s->lanes[i] > 0 ? "--lanes" : NULL,
+                 lanes);
 }
 
 int support_wait_peak(pid_t pid, double seconds, size_t *peak_bytes)
@@ -148,6 +139,16 @@ int support_on_terminal(const char *const *arguments, char *out, size_t size)
     out[n] = '\0';
     close(fd);
     return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+void expect_code(int code, int expected, const char *output)
+{
+    struct bytes b = {0};
+    if (code != expected && file_read(output, 1 << 20, &b, NULL) == ERR_OK)
+        fprintf(stderr, "exit code %d instead of %d; %s:\n%.*s\n", code, expected, output,
+                (int)b.size, (const char *)b.data); /* cmocka's own output would cut it off */
+    bytes_clear(&b);
+    assert_int_equal(code, expected);
 }
 
 void support_preload(void)

@@ -18,6 +18,14 @@ int support_wait(pid_t pid, double seconds);
 /* The same; and the most memory that it had at any time. */
 int support_wait_peak(pid_t pid, double seconds, size_t *peak_bytes);
 int support_run(const char *output, double seconds, const char *const *arguments);
+/* The same with the command's words as arguments: START("log", "check", path), COMMAND("log", 10, ..). */
+#define START(output, ...) support_start(output, (const char *const[]){__VA_ARGS__, NULL})
+#define COMMAND(output, seconds, ...)                                                              \
+    support_run(output, seconds, (const char *const[]){__VA_ARGS__, NULL})
+/* Fails the test unless a command ends with this code, and shows what it said. */
+#define EXPECT(code, output, seconds, ...)                                                         \
+    expect_code(COMMAND(output, seconds, __VA_ARGS__), code, output)
+void expect_code(int code, int expected, const char *output);
 /*
  * With arguments that begin with its name, on a terminal of 80 columns; what it wrote goes to
  * `out`, NUL-ended.

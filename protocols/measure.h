@@ -18,11 +18,12 @@
 bool measure_permits(const struct counts *counts, uint64_t m);
 
 /*
- * values receives the cells of all queries, one after another (no padding). The Gaussians (one a
- * cell) must have been reserved. ERR_REFUSED unless m is permitted.
+ * values receives the cells of all queries, one after another (no padding), m[k] times those of
+ * query k. The Gaussians (one a cell) must have been reserved. ERR_REFUSED unless all m are
+ * permitted.
  */
 enum err measure_open(struct party *p, const struct counts *counts, struct tape *tape,
-                      const uint32_t *queries, size_t count, uint64_t m,
+                      const uint32_t *queries, size_t count, const uint64_t *m,
                       int64_t *values) MUST_CHECK;
 
 /*

@@ -4,21 +4,21 @@
 #include <sodium.h>
 #include <string.h>
 
-bool range_is_made(const struct tape *tape, const size_t count[TAPE_KINDS])
+bool range_is_made(const struct tape *tape, const size_t count[NOISE_LAWS])
 {
-    for (unsigned k = 0; k < TAPE_KINDS; k++) {
-        size_t from = tape_position(tape, (enum tape_kind)k), made = tape->reel[k].made;
+    for (unsigned k = 0; k < NOISE_LAWS; k++) {
+        size_t from = tape_position(tape, (enum noise_law)k), made = tape->reel[k].made;
         if (count[k] > 0 && (from > made || count[k] > made - from))
             return false;
     }
     return true;
 }
 
-void range_next(const struct tape *tape, const size_t count[TAPE_KINDS], struct range_place *place)
+void range_next(const struct tape *tape, const size_t count[NOISE_LAWS], struct range_place *place)
 {
     memcpy(place->tape, tape->id, sizeof place->tape);
-    for (unsigned k = 0; k < TAPE_KINDS; k++) {
-        place->from[k] = tape_position(tape, (enum tape_kind)k);
+    for (unsigned k = 0; k < NOISE_LAWS; k++) {
+        place->from[k] = tape_position(tape, (enum noise_law)k);
         place->count[k] = count[k];
     }
 }
@@ -37,15 +37,15 @@ static enum err hand_over(struct tape *to, struct tape *from)
     return ERR_OK;
 }
 
-enum err range_cut(struct tape *tape, const size_t count[TAPE_KINDS], struct tape *range)
+enum err range_cut(struct tape *tape, const size_t count[NOISE_LAWS], struct tape *range)
 {
     struct tape cut CLEAN(tape_free);
     *range = (struct tape){0};
     tape_start(&cut, tape->id, tape->noise);
-    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+    for (unsigned k = 0; k < NOISE_LAWS; k++) {
         TRY(make_reel(&cut, k, count[k]));
         if (count[k] > 0)
-            TRY(tape_take(tape, (enum tape_kind)k, cut.reel[k].samples));
+            TRY(tape_take(tape, (enum noise_law)k, cut.reel[k].samples));
     }
     return hand_over(range, &cut);
 }
@@ -54,13 +54,13 @@ enum err range_return(struct tape *tape, struct tape *range)
 {
     if (memcmp(tape->id, range->id, TAPE_ID_SIZE) != 0)
         return ERR_MISUSE;
-    for (unsigned k = 0; k < TAPE_KINDS; k++) {
-        const size_t from = tape_position(range, (enum tape_kind)k), made = range->reel[k].made;
+    for (unsigned k = 0; k < NOISE_LAWS; k++) {
+        const size_t from = tape_position(range, (enum noise_law)k), made = range->reel[k].made;
         size_t n = made > from ? made - from : 0;
-        if (k == TAPE_GAUSS)
+        if (k == NOISE_GAUSS)
             n -= n % 2; /* an odd end's partner was left behind when the range was cut */
         if (n > 0)
-            TRY(tape_append(tape, (enum tape_kind)k,
+            TRY(tape_append(tape, (enum noise_law)k,
                             share64_view(range->reel[k].samples, from, n)));
         range->reel[k].next = made;
     }
@@ -69,7 +69,7 @@ enum err range_return(struct tape *tape, struct tape *range)
 
 enum err range_write(const struct tape *range, struct bytes *out)
 {
-    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+    for (unsigned k = 0; k < NOISE_LAWS; k++) {
         const struct share64 *s = &range->reel[k].samples;
         if (range->reel[k].next != 0)
             return ERR_MISUSE;
@@ -87,7 +87,7 @@ enum err range_read(struct tape *range, const struct range_place *place, enum no
     struct tape read CLEAN(tape_free);
     *range = (struct tape){0};
     tape_start(&read, place->tape, noise);
-    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+    for (unsigned k = 0; k < NOISE_LAWS; k++) {
         const uint64_t n = reader_u64(&r);
         if (r.failed || n != place->count[k] || n > r.left / (2 * sizeof(uint64_t)))
             return ERR_FORMAT;
@@ -113,7 +113,7 @@ void range_digest(const struct tape *range, unsigned component, const uint8_t ke
     crypto_auth_hmacsha256_state hmac;
     crypto_auth_hmacsha256_init(&hmac, key, RANGE_KEY_SIZE);
     crypto_auth_hmacsha256_update(&hmac, range->id, sizeof range->id);
-    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+    for (unsigned k = 0; k < NOISE_LAWS; k++) {
         const struct share64 *s = &range->reel[k].samples;
         const uint64_t *words = component == 0 ? s->a : s->b;
         uint64_t n = s->n;

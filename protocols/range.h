@@ -13,18 +13,18 @@
 
 struct range_place {
     uint8_t tape[TAPE_ID_SIZE];
-    uint64_t from[TAPE_KINDS], count[TAPE_KINDS];
+    uint64_t from[NOISE_LAWS], count[NOISE_LAWS];
 };
 
 /* Whether the tape has so many samples of each kind left. */
-bool range_is_made(const struct tape *tape, const size_t count[TAPE_KINDS]);
+bool range_is_made(const struct tape *tape, const size_t count[NOISE_LAWS]);
 /* The range that range_cut() would give. */
-void range_next(const struct tape *tape, const size_t count[TAPE_KINDS], struct range_place *place);
+void range_next(const struct tape *tape, const size_t count[NOISE_LAWS], struct range_place *place);
 /*
  * Moves the next samples of each kind to `range`; they are wiped on the tape. ERR_MISUSE if too
  * few.
  */
-enum err range_cut(struct tape *tape, const size_t count[TAPE_KINDS],
+enum err range_cut(struct tape *tape, const size_t count[NOISE_LAWS],
                    struct tape *range) MUST_CHECK;
 
 /*

@@ -2,9 +2,11 @@
 
 #include "mpc/move/crew.h"
 
-static enum err check(struct party *p, const uint64_t *c, size_t cells, unsigned bits, size_t query)
+/* `limit`: what 2^l is on their grid */
+static enum err check(struct party *p, const uint64_t *c, size_t cells, uint64_t limit,
+                      size_t query)
 {
-    uint64_t limit = (uint64_t)1 << (bits + SCORE_BITS), sum = 0;
+    uint64_t sum = 0;
     for (size_t j = 0; j < cells; j++) {
         if (c[j] > limit || sum > 2 * limit - c[j])
             return log_fail(p->log, ERR_REFUSED,
@@ -17,11 +19,11 @@ static enum err check(struct party *p, const uint64_t *c, size_t cells, unsigned
 }
 
 static enum err check_candidate(struct party *p, const struct counts *counts,
-                                const struct score_candidate *c)
+                                const struct score_candidate *c, uint64_t unit)
 {
-    if (c->query >= counts->queries)
+    if (c->query >= counts->queries || unit > (UINT64_C(1) << 62) >> counts->bits)
         return ERR_REFUSED;
-    return check(p, c->estimate, counts->cells[c->query], counts->bits, c->query);
+    return check(p, c->estimate, counts->cells[c->query], unit << counts->bits, c->query);
 }
 
 /* Candidates, and where the part of each lane begins among them. */
@@ -29,6 +31,7 @@ struct scoring {
     struct share64 out;
     const struct cached *kept;
     struct cached_span *spans;
+    uint64_t unit;
     size_t *start; /* parts + 1 */
 };
 
@@ -36,7 +39,8 @@ static enum err score_part(void *self, struct party *lane, size_t part)
 {
     const struct scoring *s = self;
     const size_t from = s->start[part], n = s->start[part + 1] - from;
-    return n > 0 ? cached_distance(lane, share64_view(s->out, from, n), s->kept, s->spans + from)
+    return n > 0 ? cached_distance(lane, share64_view(s->out, from, n), s->kept, s->spans + from,
+                                   s->unit)
                  : ERR_OK;
 }
 
@@ -52,17 +56,17 @@ static void share_out(struct scoring *s, size_t cells, size_t parts)
 }
 
 enum err score_l1(struct party *p, struct share64 out, const struct counts *counts,
-                  const struct score_candidate *candidates)
+                  const struct score_candidate *candidates, uint64_t unit)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const size_t parts = crew_lanes(p);
     size_t cells = 0;
-    struct scoring s = {.out = out, .kept = counts->kept};
+    struct scoring s = {.out = out, .kept = counts->kept, .unit = unit};
     TRY(scratch_array(p->scratch, &s.spans, out.n));
     TRY(scratch_array(p->scratch, &s.start, parts + 1));
     for (size_t k = 0; k < out.n; k++) {
         const size_t q = candidates[k].query;
-        TRY(check_candidate(p, counts, &candidates[k]));
+        TRY(check_candidate(p, counts, &candidates[k], unit));
         s.spans[k] = (struct cached_span){counts->start[q], counts->cells[q],
                                           candidates[k].estimate};
         cells += counts->cells[q];
@@ -90,7 +94,7 @@ enum err score_l2(struct party *p, struct share64 out, const struct counts *coun
         return ERR_MISUSE;
     for (size_t k = 0; k < out.n; k++) {
         const struct score_candidate *c = &candidates[k];
-        TRY(check_candidate(p, counts, c));
+        TRY(check_candidate(p, counts, c, SCORE_UNIT));
         const struct share64 x = counts_query(counts, c->query);
         out.a[k] = counts->squares.a[c->query] +
                    without_squares(x.a, c->estimate, x.n, p->index == 0);

@@ -12,11 +12,11 @@ enum err select_index(struct party *p, const struct counts *counts, struct tape 
         return ERR_REFUSED;
     TRY(party_share64(p, &value, request->candidates));
     TRY(party_share64(p, &g, request->candidates));
-    TRY(tape_take(tape, TAPE_GUMBEL, g));
+    TRY(tape_take(tape, NOISE_GUMBEL, g));
     if (request->squared)
         TRY(score_l2(p, value, counts, request->candidate));
     else
-        TRY(score_l1(p, value, counts, request->candidate));
+        TRY(score_l1(p, value, counts, request->candidate, SCORE_UNIT));
     for (size_t k = 0; k < request->candidates; k++) {
         struct share64 v = share64_view(value, k, 1);
         ring64_add_public(p, v, 0 - request->penalty[k]);

@@ -22,9 +22,9 @@ static const struct maker {
   box_muller = {gauss_sample, {131072, {GAUSS_ROUNDS, 636}, {133, 703}}, false},
   discrete = {discrete_sample, {36864, {DISCRETE_ROUNDS, 983}, {82, 993}}, true};
 
-static const struct maker *maker_of(enum noise_kind noise, enum tape_kind kind)
+static const struct maker *maker_of(enum noise_kind noise, enum noise_law kind)
 {
-    if (kind == TAPE_GUMBEL)
+    if (kind == NOISE_GUMBEL)
         return &gumbel;
     switch (noise) {
     case NOISE_BOX_MULLER:
@@ -35,7 +35,7 @@ static const struct maker *maker_of(enum noise_kind noise, enum tape_kind kind)
     return &discrete;
 }
 
-const struct tape_cost *tape_cost(enum noise_kind noise, enum tape_kind kind)
+const struct tape_cost *tape_cost(enum noise_kind noise, enum noise_law kind)
 {
     return &maker_of(noise, kind)->cost;
 }
@@ -48,19 +48,19 @@ void tape_start(struct tape *tape, const uint8_t id[TAPE_ID_SIZE], enum noise_ki
 
 void tape_free(struct tape *tape)
 {
-    for (unsigned k = 0; k < TAPE_KINDS; k++)
+    for (unsigned k = 0; k < NOISE_LAWS; k++)
         share64_free(&tape->reel[k].samples);
     *tape = (struct tape){0};
 }
 
 /* The samples of positions from `from` on. */
-static struct share64 view(const struct tape *tape, enum tape_kind kind, size_t from, size_t n)
+static struct share64 view(const struct tape *tape, enum noise_law kind, size_t from, size_t n)
 {
     return share64_view(tape->reel[kind].samples, from - tape->reel[kind].base, n);
 }
 
 /* Makes room for n more at the end, and drops what has been taken. */
-static enum err grow(struct tape *tape, enum tape_kind kind, size_t n)
+static enum err grow(struct tape *tape, enum noise_law kind, size_t n)
 {
     const size_t from = tape_position(tape, kind), made = tape->reel[kind].made;
     const size_t base = from < made ? from : made;
@@ -74,7 +74,7 @@ static enum err grow(struct tape *tape, enum tape_kind kind, size_t n)
     return ERR_OK;
 }
 
-void tape_plan(struct tape *tape, enum tape_kind kind, size_t samples)
+void tape_plan(struct tape *tape, enum noise_law kind, size_t samples)
 {
     tape->reel[kind].planned = samples;
 }
@@ -86,9 +86,9 @@ double tape_rounded_up(double x)
     return ldexp(ceil(ldexp(mantissa, 24)), exponent - 24);
 }
 
-struct tape_slack tape_slack(enum noise_kind noise, enum tape_kind kind)
+struct tape_slack tape_slack(enum noise_kind noise, enum noise_law kind)
 {
-    if (kind == TAPE_GUMBEL)
+    if (kind == NOISE_GUMBEL)
         return (struct tape_slack){tape_rounded_up(gumbel_epsilon()),
                                    tape_rounded_up(gumbel_tau())};
     switch (noise) {
@@ -126,7 +126,7 @@ struct tape_ratio tape_select_ratio(double candidates, double epsilon)
  * How many samples to make to reach `end`: whole batches while the plan lasts, whole words of pairs
  * at its end.
  */
-static size_t missing(const struct tape *tape, enum tape_kind kind, size_t end)
+static size_t missing(const struct tape *tape, enum noise_law kind, size_t end)
 {
     const size_t made = tape->reel[kind].made, planned = tape->reel[kind].planned;
     const size_t batch = tape_cost(tape->noise, kind)->batch, most = planned > end ? planned : end;
@@ -180,9 +180,9 @@ enum err tape_make_share(struct party *lane, struct reader *r, struct bytes *res
 {
     const unsigned noise = reader_u8(r), kind = reader_u8(r);
     const struct maker *maker;
-    if (noise >= NOISE_KINDS || kind >= TAPE_KINDS)
+    if (noise >= NOISE_KINDS || kind >= NOISE_LAWS)
         return ERR_FORMAT;
-    maker = maker_of((enum noise_kind)noise, (enum tape_kind)kind);
+    maker = maker_of((enum noise_kind)noise, (enum noise_law)kind);
     while (r->left > 0) {
         const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(lane->scratch);
         const uint64_t n = reader_u64(r);
@@ -217,7 +217,7 @@ static enum err take_share(void *self, size_t lane, struct reader *result)
 }
 
 static enum err deal_batch(struct party *p, const struct batch *b, enum noise_kind noise,
-                           enum tape_kind kind)
+                           enum noise_law kind)
 {
     struct tape_dealt d = {*b, (uint8_t)noise, (uint8_t)kind, crew_all(p)};
     return crew_jobs(p, &(const struct crew_job){.number = CREW_NOISE,
@@ -227,7 +227,7 @@ static enum err deal_batch(struct party *p, const struct batch *b, enum noise_ki
                                                  .self = &d});
 }
 
-static enum err make_batch(struct party *p, enum noise_kind noise, enum tape_kind kind,
+static enum err make_batch(struct party *p, enum noise_kind noise, enum noise_law kind,
                            struct share64 out)
 {
     const struct maker *maker = maker_of(noise, kind);
@@ -241,7 +241,7 @@ static enum err make_batch(struct party *p, enum noise_kind noise, enum tape_kin
     return crew_run(p, (out.n + b.part - 1) / b.part, make_part, &b);
 }
 
-enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind, size_t count)
+enum err tape_reserve(struct party *p, struct tape *tape, enum noise_law kind, size_t count)
 {
     const struct maker *maker = maker_of(tape->noise, kind);
     /* a check notes what is computed: half as many at a time keep its moves below 96 MiB */
@@ -262,13 +262,13 @@ enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind, s
     return ERR_OK;
 }
 
-size_t tape_position(const struct tape *tape, enum tape_kind kind)
+size_t tape_position(const struct tape *tape, enum noise_law kind)
 {
     size_t next = tape->reel[kind].next;
-    return kind == TAPE_GAUSS ? next + next % 2 : next;
+    return kind == NOISE_GAUSS ? next + next % 2 : next;
 }
 
-enum err tape_take(struct tape *tape, enum tape_kind kind, struct share64 out)
+enum err tape_take(struct tape *tape, enum noise_law kind, struct share64 out)
 {
     size_t position = tape_position(tape, kind), next = tape->reel[kind].next,
            end = position + out.n;
@@ -288,10 +288,10 @@ enum err tape_take(struct tape *tape, enum tape_kind kind, struct share64 out)
     return ERR_OK;
 }
 
-enum err tape_fill(struct tape *tape, enum tape_kind kind, struct share64 samples)
+enum err tape_fill(struct tape *tape, enum noise_law kind, struct share64 samples)
 {
     const size_t made = tape->reel[kind].made;
-    if (kind == TAPE_GAUSS && (samples.n % 2 != 0 || made % 2 != 0))
+    if (kind == NOISE_GAUSS && (samples.n % 2 != 0 || made % 2 != 0))
         return ERR_MISUSE;
     TRY(grow(tape, kind, samples.n));
     ring64_copy(view(tape, kind, made, samples.n), samples);
@@ -299,7 +299,7 @@ enum err tape_fill(struct tape *tape, enum tape_kind kind, struct share64 sample
     return ERR_OK;
 }
 
-enum err tape_append(struct tape *tape, enum tape_kind kind, struct share64 samples)
+enum err tape_append(struct tape *tape, enum noise_law kind, struct share64 samples)
 {
     TRY(tape_fill(tape, kind, samples));
     tape->reel[kind].planned += samples.n;

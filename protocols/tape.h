@@ -53,16 +53,16 @@ struct tape {
         struct share64 samples;  /* of positions from `base` on */
         size_t base, made, next; /* [next..made) exist; those before are taken, and wiped or gone */
         size_t planned;          /* how many will be taken in all, at most, as far as is known */
-    } reel[TAPE_KINDS];
+    } reel[NOISE_LAWS];
 };
 
 void tape_start(struct tape *tape, const uint8_t id[TAPE_ID_SIZE], enum noise_kind noise);
 void tape_free(struct tape *tape);
 
-const struct tape_cost *tape_cost(enum noise_kind noise, enum tape_kind kind);
+const struct tape_cost *tape_cost(enum noise_kind noise, enum noise_law kind);
 /* To 24 bits, so that servers agree even if their mathematical libraries differ in the last one. */
 double tape_rounded_up(double x);
-struct tape_slack tape_slack(enum noise_kind noise, enum tape_kind kind);
+struct tape_slack tape_slack(enum noise_kind noise, enum noise_law kind);
 struct tape_ratio tape_ratio(enum noise_kind noise);
 /*
  * For a selection among so many candidates: what is added to its epsilon; the most that is missed
@@ -70,16 +70,16 @@ struct tape_ratio tape_ratio(enum noise_kind noise);
  */
 struct tape_ratio tape_select_ratio(double candidates, double epsilon);
 /* Says how many samples to expect in all. More may still be reserved. */
-void tape_plan(struct tape *tape, enum tape_kind kind, size_t samples);
+void tape_plan(struct tape *tape, enum noise_law kind, size_t samples);
 
 /* Where the next range begins. */
-size_t tape_position(const struct tape *tape, enum tape_kind kind);
+size_t tape_position(const struct tape *tape, enum noise_law kind);
 
 /*
  * Makes samples until `count` more are there. Where there is a check, the caller proves it
  * (record_prove()) before any of it is kept. A protocol: all three call it alike.
  */
-enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind,
+enum err tape_reserve(struct party *p, struct tape *tape, enum noise_law kind,
                       size_t count) MUST_CHECK;
 
 /*
@@ -91,14 +91,14 @@ enum err tape_make_share(struct party *lane, struct reader *arguments,
 
 /* Moves the next samples to `out` (out.n of them) and wipes them on the tape. ERR_MISUSE if too
  * few. */
-enum err tape_take(struct tape *tape, enum tape_kind kind, struct share64 out) MUST_CHECK;
+enum err tape_take(struct tape *tape, enum noise_law kind, struct share64 out) MUST_CHECK;
 
 /*
  * Puts samples that were made elsewhere at the tape's end, as if they had been made here. For
  * Gaussians: whole pairs.
  */
-enum err tape_fill(struct tape *tape, enum tape_kind kind, struct share64 samples) MUST_CHECK;
+enum err tape_fill(struct tape *tape, enum noise_law kind, struct share64 samples) MUST_CHECK;
 /* The same with samples that were taken and not used: under new positions, beyond the plan. */
-enum err tape_append(struct tape *tape, enum tape_kind kind, struct share64 samples) MUST_CHECK;
+enum err tape_append(struct tape *tape, enum noise_law kind, struct share64 samples) MUST_CHECK;
 
 #endif

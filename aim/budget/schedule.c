@@ -9,6 +9,8 @@
 #define ONE_WAYS_LEAST 0.2
 #define ONE_WAYS_LEAST_ANNEALED 0.05
 #define ONE_WAYS_ERROR 0.1
+#define SWEEPS_ONE_WAYS 0.15
+#define SWEEPS_SCORES 0.1 /* of a sweep */
 /* Makes sigma larger and epsilon smaller, so that rounding cannot end even a unit above rho. */
 #define GUARD 0x1p-48
 
@@ -88,6 +90,33 @@ struct schedule schedule_start(const struct schedule_terms *t, double rho)
                          .finished = most == 0};
     split(&s, t, rho);
     return s;
+}
+
+struct schedule schedule_sweeps(size_t one_ways, unsigned sweeps, double rho)
+{
+    const double sigma = sigma_of((double)one_ways, SWEEPS_ONE_WAYS, rho);
+    return (struct schedule){.sweeps = sweeps, .most = 2 * sweeps, .alone = sigma, .sigma = sigma};
+}
+
+bool schedule_scores(const struct schedule *s)
+{
+    return s->done % 2 == 0;
+}
+
+double schedule_sweep_rho(const struct schedule *s, double remaining)
+{
+    const double now = s->done / 2 + 1, last = s->sweeps;
+    const double share = 2 * now / ((now + last) * (last - now + 1)); /* i / (i + ... + S) */
+    if (schedule_scores(s))
+        return SWEEPS_SCORES * share * remaining;
+    return (1 - SWEEPS_SCORES) * share * remaining / (1 - SWEEPS_SCORES * share);
+}
+
+void schedule_swept(struct schedule *s)
+{
+    s->done++;
+    s->last = s->done + 1 == s->most;
+    s->finished = s->done == s->most;
 }
 
 /* A last round takes at most the whole budget: as much as `most` rounds like the first. */

@@ -1,9 +1,9 @@
 /*
  * aim/budget/schedule.h - how AIM spends its budget: sigma and epsilon of each round.
  *
- * First a share w of rho is for the d one-ways, sigma = sqrt(d / (2 w rho)): such that noise makes
- * a mean error of 0.1, if there are as many rows as there can be; at most 0.3, and at least 0.2 or,
- * annealed, 0.05. The rest, r = (1 - w) rho, is for rounds. A tenth of a round selects.
+ * First a share w of rho is for the d one-ways, sigma = sqrt(d / (2 w rho)): so much that noise
+ * makes a mean error of 0.1 if there are as many rows as there can be, but at most 0.3, and at least
+ * 0.2 or, annealed, 0.05. The rest, r = (1 - w) rho, is for rounds. A tenth of a round selects.
  *
  *   fixed     T rounds, all alike: sigma = sqrt(T / (2 * 0.9 r)), eps for 0.1 r / T.
  *   annealed  (McKenna et al. 2022) begins as T0 rounds would, T0 = 16 d or another number. When a
@@ -13,6 +13,9 @@
  *             few last rounds then have most of the budget.) In either case, if what remains is at
  *             most twice the next round's cost, the next round is the last and takes it all: sigma
  *             = sqrt(1 / (2 * 0.9 remaining)), eps for 0.1 remaining.
+ *   sweeps    S sweeps, each of two rounds: the scores of all candidates, then a set of them. w is
+ *             0.15. Sweep i has i / (i + ... + S) of what is left, of which its scores take a tenth.
+ *             So the last takes all.
  *
  * A study that counts in zCDP has the split of the papers: a tenth of rho for selections, and one
  * sigma for one-ways and rounds, sqrt((T + d) / (2 * 0.9 rho)), or sqrt(T0 / (2 * 0.9 rho)) if
@@ -32,12 +35,13 @@
 struct schedule {
     enum accounting accounting;
     bool annealed;
+    unsigned sweeps;       /* S; 0: none */
     unsigned done;         /* rounds that have ended, not counting the one-ways */
-    unsigned most;         /* rounds at most: schedule_rounds_most() */
+    unsigned most;         /* rounds at most: schedule_rounds_most(), or 2 S */
     bool last;             /* the next round is the last */
     bool finished;         /* there is no next round */
     double alone;          /* sigma of the one-ways */
-    double sigma, epsilon; /* of the next round */
+    double sigma, epsilon; /* of the next round; of sweeps, sigma of the one-ways */
 };
 
 /*
@@ -60,6 +64,13 @@ struct schedule_terms {
 };
 
 struct schedule schedule_start(const struct schedule_terms *t, double rho);
+
+struct schedule schedule_sweeps(size_t one_ways, unsigned sweeps, double rho);
+/* Whether the next round of a sweep opens scores; what it takes of the rho that remains. */
+bool schedule_scores(const struct schedule *s);
+double schedule_sweep_rho(const struct schedule *s, double remaining);
+/* After such a round. */
+void schedule_swept(struct schedule *s);
 
 /* The largest epsilon that a round may have in a run that begins with this schedule. */
 double schedule_epsilon_most(const struct schedule *start);

@@ -56,13 +56,16 @@ static bool floor_u64(mpq_srcptr q, uint64_t *v)
     return fits;
 }
 
-enum err measure_multiplier(double sigma, uint64_t *multiplier, struct log *log)
+/* floor(2^20 / sigma), from `least` on */
+static enum err multiplier_for(double sigma, uint64_t least, uint64_t *multiplier, struct log *log)
 {
+    const unsigned most = (1u << AIM_GAUSS_BITS) / (unsigned)least;
     mpq_t q, s;
     bool fits;
     *multiplier = 0;
-    if (!isfinite(sigma) || sigma < 0x1p-10 || sigma > 0x1p13)
-        return log_fail(log, ERR_RANGE, "a noise of sigma %g is outside 1/1024 .. 4096; %s", sigma,
+    if (!isfinite(sigma) || sigma < 0x1p-10 || sigma > 2. * most)
+        return log_fail(log, ERR_RANGE, "a noise of sigma %g is outside 1/1024 .. %u; %s", sigma,
+                        most,
                         sigma < 1 ? "the budget is far larger than any study needs, lower epsilon"
                                   : "raise epsilon, or measure less");
     mpq_inits(q, s, (mpq_ptr)NULL);
@@ -71,10 +74,27 @@ enum err measure_multiplier(double sigma, uint64_t *multiplier, struct log *log)
     mpq_div(q, q, s);
     fits = floor_u64(q, multiplier);
     mpq_clears(q, s, (mpq_ptr)NULL);
-    if (!fits || *multiplier < SCORE_MULTIPLIER_MIN)
+    if (!fits || *multiplier < least)
         return log_fail(log, ERR_RANGE,
-                        "a noise of sigma %g is above 4096; raise epsilon, or measure less", sigma);
+                        "a noise of sigma %g is above %u; raise epsilon, or measure less", sigma,
+                        most);
     return ERR_OK;
+}
+
+enum err measure_multiplier(double sigma, uint64_t *multiplier, struct log *log)
+{
+    return multiplier_for(sigma, SCORE_MULTIPLIER_MIN, multiplier, log);
+}
+
+enum err scores_multiplier(double sigma, uint64_t *multiplier, struct log *log)
+{
+    return multiplier_for(sigma, SCORES_MULTIPLIER_MIN, multiplier, log);
+}
+
+uint64_t scores_most(const struct score_bounds *b, uint32_t query)
+{
+    const uint64_t room = (UINT64_C(1) << 63) - SCORES_NOISE - 1;
+    return room / (score_total(b, query) + (UINT64_C(2) << b->bits));
 }
 
 double measure_sigma(uint64_t multiplier)
@@ -336,10 +356,10 @@ enum err select_room(const struct score_terms *terms, double *most, unsigned *ro
     return ERR_OK;
 }
 
-enum err select_check_estimates(const struct score_terms *t, uint32_t query,
+enum err select_check_estimates(const struct score_terms *t, uint32_t query, uint64_t unit,
                                 const uint64_t *estimate, struct log *log)
 {
-    uint64_t one = UINT64_C(1) << (t->bounds.bits + AIM_ESTIMATE_BITS);
+    const uint64_t one = unit << t->bounds.bits;
     uint64_t cells, sum = 0, cell = 0;
     if (query >= t->workload->queries)
         return log_fail(log, ERR_REFUSED,
@@ -357,11 +377,12 @@ enum err select_check_estimates(const struct score_terms *t, uint32_t query,
         t->bounds.bits, t->bounds.bits + 1);
 }
 
-static uint64_t sum_l1(size_t cells, const int64_t *counts, const uint64_t *estimate)
+uint64_t score_distance(uint64_t unit, size_t cells, const int64_t *counts,
+                        const uint64_t *estimate)
 {
     uint64_t sum = 0;
     for (size_t j = 0; j < cells; j++) {
-        uint64_t x = (uint64_t)counts[j] << AIM_ESTIMATE_BITS;
+        uint64_t x = (uint64_t)counts[j] * unit;
         sum += x > estimate[j] ? x - estimate[j] : estimate[j] - x;
     }
     return sum;
@@ -383,7 +404,7 @@ uint64_t select_score(enum aim_score score, size_t cells, const int64_t *counts,
 {
     switch (score) {
     case AIM_L1:
-        return sum_l1(cells, counts, estimate);
+        return score_distance(1 << AIM_ESTIMATE_BITS, cells, counts, estimate);
     case AIM_L2:
         return sum_l2(cells, counts, estimate);
     }

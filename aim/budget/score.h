@@ -37,6 +37,8 @@ enum aim_score { AIM_L1, AIM_L2 };
 #define SCORE_MULTIPLIER_FINE 1024 /* below it, a finer grid is tried */
 #define SCORE_MULTIPLIER_MAX (UINT64_C(1) << 30)
 #define SCORE_BITS_MAX 40
+#define SCORES_MULTIPLIER_MIN 32 /* of scores that are opened: flooring there costs up to 3 % */
+#define SCORES_NOISE (UINT64_C(1) << 26) /* no Gaussian of the lattice is as large */
 #define SCORE_TOTAL_MAX (UINT64_C(1) << 50)
 
 struct score_bounds {
@@ -65,6 +67,14 @@ enum err measure_multiplier(double sigma, uint64_t *multiplier, struct log *log)
 
 /* The standard deviation that m gives, 2^20 / m, never below the sigma asked for. */
 double measure_sigma(uint64_t multiplier);
+
+/*
+ * The same for scores that are opened (aim/run/ask.h), from 2^5 on, where sigma is 2^15. Those that
+ * would wrap are another matter: the most that m may be is scores_most().
+ */
+enum err scores_multiplier(double sigma, uint64_t *multiplier, struct log *log) MUST_CHECK;
+/* The largest m with m (S_q + 2^(l+1)) + 2^26 < 2^63 for this query. */
+uint64_t scores_most(const struct score_bounds *b, uint32_t query);
 
 struct score_terms {
     const struct domain *domain;
@@ -113,11 +123,15 @@ enum err select_room(const struct score_terms *terms, double *most, unsigned *ro
                      struct log *log) MUST_CHECK;
 
 /*
- * ERR_REFUSED, logged with the query's name, if its estimates exceed the bounds above. Of the terms
- * it uses domain, workload, merges and bounds.
+ * ERR_REFUSED, logged with the query's name, if its estimates, on the grid 1 / `unit`, exceed the
+ * bounds above. Of the terms it uses domain, workload, merges and bounds.
  */
-enum err select_check_estimates(const struct score_terms *terms, uint32_t query,
+enum err select_check_estimates(const struct score_terms *terms, uint32_t query, uint64_t unit,
                                 const uint64_t *estimate, struct log *log) MUST_CHECK;
+
+/* The sum over cells of |unit x_j - c_j|. */
+uint64_t score_distance(uint64_t unit, size_t cells, const int64_t *counts,
+                        const uint64_t *estimate);
 
 /*
  * The integer that servers compute on shares (protocols/score.h):

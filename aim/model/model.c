@@ -290,11 +290,6 @@ enum err model_copy(struct model **out, const struct model *from, struct log *lo
     return memory_hand_over(out, &m);
 }
 
-uint64_t measurement_cells(const struct measurement *x, const struct domain *d)
-{
-    return x->merges != NULL ? merges_cells(x->merges, &x->clique) : clique_cells(&x->clique, d);
-}
-
 double model_estimate_total(const struct domain *d, const struct measurement *measurements,
                             size_t count)
 {

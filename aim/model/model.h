@@ -16,22 +16,7 @@
 #define TREFOIL_AIM_MODEL_MODEL_H
 
 #include "aim/model/junction.h"
-#include "aim/workload/merge.h"
-
-struct measurement {
-    struct clique clique;
-    double sigma;
-    double *y; /* noisy counts, row-major */
-    /* NULL, or y is over merged cells, not the domain's; the model has the same. Borrowed. */
-    const struct merges *merges;
-    /*
-     * 0 or, where people have joined since, the noisy number of rows of the population that was
-     * measured: y and sigma are then scaled by the model's total / total.
-     */
-    double total;
-};
-
-uint64_t measurement_cells(const struct measurement *x, const struct domain *d);
+#include "aim/model/measurement.h"
 
 struct model;
 

@@ -36,7 +36,7 @@ enum err ask_write(const struct ask *a, struct bytes *out)
 /* Whether a request of this kind names marginals, over codes or groups of them. */
 static bool names_marginals(const struct ask *a)
 {
-    return a->kind == ASK_MEASURE || a->kind == ASK_SELECT;
+    return a->kind == ASK_MEASURE || ask_estimates(a);
 }
 
 /* There is only one way to write that a request has none. */
@@ -73,7 +73,7 @@ static enum err read_queries(struct ask *a, const struct workload *w, struct rea
             return ERR_FORMAT;
         cells += merges_query_cells(a->merges, &w->query[a->query[k]]);
     }
-    a->estimates = a->kind == ASK_SELECT ? (size_t)cells : 0;
+    a->estimates = ask_estimates(a) ? (size_t)cells : 0;
     a->weights = a->kind == ASK_FORMS ? 2 * forms_codes(w) : 0;
     return ERR_OK;
 }
@@ -81,13 +81,17 @@ static enum err read_queries(struct ask *a, const struct workload *w, struct rea
 enum err ask_read(struct ask *a, const struct domain *d, const struct workload *w,
                   struct reader *in)
 {
+    uint64_t numbers;
     TRY(read_merges(a, d, in));
     TRY(read_queries(a, w, in));
     a->multiplier = reader_u64(in);
     a->epsilon = reader_double(in);
     a->sigma = reader_double(in);
+    numbers = reader_u64(in);
+    if (a->kind == ASK_MEASURE && numbers > 0 && a->multiplier == 0)
+        a->weights = a->queries;
     /* a request has one of them */
-    if (reader_u64(in) != a->estimates + a->weights || in->failed ||
+    if (numbers != a->estimates + a->weights || in->failed ||
         in->left < a->estimates + 8 * a->weights)
         return ERR_FORMAT;
     TRY(memory_new(&a->estimate, a->estimates));
@@ -133,6 +137,21 @@ struct forms ask_forms(const struct ask *a, const struct workload *w)
     return (struct forms){w, a->weight, a->weight + a->weights / 2};
 }
 
+uint64_t ask_multiplier(const struct ask *a, uint32_t k)
+{
+    return a->weights > 0 ? (uint64_t)a->weight[k] : a->multiplier;
+}
+
+bool ask_estimates(const struct ask *a)
+{
+    return a->kind == ASK_SELECT || a->kind == ASK_SCORES;
+}
+
+uint64_t ask_grid(const struct ask *a)
+{
+    return a->kind == ASK_SCORES ? a->multiplier : UINT64_C(1) << AIM_ESTIMATE_BITS;
+}
+
 static uint64_t cells_of(const struct ask *a, const struct workload *w, uint32_t k)
 {
     return merges_query_cells(a->merges, &w->query[a->query[k]]);
@@ -154,6 +173,8 @@ uint64_t ask_cells(const struct ask *a, const struct workload *w, size_t selecte
         return forms_count(&p);
     case ASK_LOOK:
         return 1;
+    case ASK_SCORES:
+        return a->queries;
     }
     return 0;
 }
@@ -190,9 +211,38 @@ static void price_moved(struct ask_price *p, const struct ask_terms *t, uint64_t
 static void price_marginals(struct ask_price *p, const struct ask *a, const struct ask_terms *t,
                             uint64_t marginals)
 {
+    mpq_t one;
     ledger_measure_cost(p->measuring, a->multiplier, marginals);
+    mpq_init(one);
+    for (uint32_t k = 0; a->kind == ASK_MEASURE && k < a->weights; k++) {
+        ledger_measure_cost(one, ask_multiplier(a, k), 1);
+        mpq_add(p->measuring, p->measuring, one);
+    }
+    mpq_clear(one);
     mpq_set(p->cost, p->measuring);
     price_moved(p, t, marginals);
+}
+
+/* A row moves all scores, each by at most the multiplier: they cost what marginals cost. */
+static enum err price_scores(struct ask_price *p, const struct ask *a, const struct ask_terms *t,
+                             struct log *log)
+{
+    const uint64_t m = a->multiplier;
+    if (t->score != AIM_L1)
+        return log_fail(log, ERR_REFUSED, "scores of squares are not opened: they have no bound");
+    if (a->queries == 0 || m < SCORES_MULTIPLIER_MIN || m > SCORE_MULTIPLIER_MAX)
+        return log_fail(log, ERR_REFUSED,
+                        "a multiplier of %llu over %u scores is outside what servers permit",
+                        (unsigned long long)m, a->queries);
+    for (uint32_t k = 0; k < a->queries; k++)
+        if (m > scores_most(&t->bounds, a->query[k]))
+            return log_fail(
+                log, ERR_REFUSED,
+                "at a multiplier of %llu the score of %s could be more than the arithmetic carries",
+                (unsigned long long)m,
+                clique_name(&t->workload->query[a->query[k]].clique, t->domain).text);
+    price_marginals(p, a, t, a->queries);
+    return ERR_OK;
 }
 
 static struct score_terms terms_of(const struct ask *a, const struct ask_terms *t)
@@ -278,6 +328,9 @@ enum err ask_price(struct ask_price *p, const struct ask *a, const struct ask_te
     case ASK_FORMS:
         TRY(price_forms(p, a, t, log));
         break;
+    case ASK_SCORES:
+        TRY(price_scores(p, a, t, log));
+        break;
     }
     p->cells = (size_t)ask_cells(a, t->workload, 0);
     return ERR_OK;
@@ -302,7 +355,7 @@ enum err ask_check_estimates(const struct ask *a, const struct ask_terms *t, str
     const struct score_terms terms = terms_of(a, t);
     const uint64_t *estimate = a->estimate;
     for (uint32_t k = 0; k < a->queries; k++) {
-        TRY(select_check_estimates(&terms, a->query[k], estimate, log));
+        TRY(select_check_estimates(&terms, a->query[k], ask_grid(a), estimate, log));
         estimate += cells_of(a, t->workload, k);
     }
     return ERR_OK;

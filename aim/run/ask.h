@@ -23,6 +23,13 @@
  *            max u_i^2 max u_j^2: the most by which one row can move them, squared.
  *   look     The backend opens m n + z, n the number of rows that were linked (aim/run/look.h). It
  *            costs as much as a marginal.
+ *   scores   Estimates c_j are integers on the grid 1 / m. For every candidate the backend opens
+ *            sum_j |m x_j - c_j| + z: m times its L1 norm, and one z. A row moves each norm by at
+ *            most 1, so a candidate costs as much as a marginal. m < 2^5 is refused, and an m above
+ *            scores_most(), with which a sum might wrap.
+ *
+ * A measurement may have a multiplier for each marginal: its weights then are these, and its
+ * `multiplier` is 0. It costs the sum of what the marginals cost.
  *
  * Marginals are named by their index in the closure of the workload (aim/workload/workload.h).
  * Where a request has merges (aim/workload/merge.h), its cells are merged ones.
@@ -36,20 +43,22 @@
 #include "aim/workload/merge.h"
 
 /* The numbers are those of the wire (parties/exchange/request.h), which has more. */
-enum ask_kind { ASK_MEASURE = 2, ASK_SELECT = 3, ASK_FORMS = 5, ASK_LOOK = 6 };
+enum ask_kind { ASK_MEASURE = 2, ASK_SELECT = 3, ASK_FORMS = 5, ASK_LOOK = 6, ASK_SCORES = 7 };
 
 struct ask {
     enum ask_kind kind;
     unsigned round;        /* of the loop, 0: the one-ways; not part of the bytes */
-    struct merges *merges; /* measure, select; NULL: every code by itself */
+    struct merges *merges; /* measure, select, scores; NULL: every code by itself */
     uint32_t queries;
-    uint32_t *query;       /* measure: what to measure; select: the candidates */
-    uint64_t multiplier;   /* m: of a measurement, a look, or what is selected */
+    uint32_t *query;       /* measure: what to measure; select, scores: the candidates */
+    uint64_t multiplier;   /* m: of a measurement, a look, what is selected, or scores */
     double epsilon, sigma; /* select: eps_t, and the sigma that penalties follow from */
     size_t estimates;
-    uint64_t *estimate; /* select: the candidates' c_j, one candidate after the other */
+    uint64_t *estimate; /* select, scores: the candidates' c_j, one candidate after the other */
     size_t weights;
-    int64_t *weight; /* forms: the factor of each code, column after column; then its group */
+    /* forms: the factor of each code, column after column; then its group. measure: none, or m of
+     * each marginal */
+    int64_t *weight;
     const struct ask_price *price; /* borrowed: the asker's own; not part of the bytes */
 };
 
@@ -59,7 +68,7 @@ struct ask_told {
     uint64_t population; /* the number of the set of rows, if it grows */
     unsigned lost;       /* how often the request was paid for in vain before */
     size_t values;
-    int64_t *value; /* the cells of one query after the other, row-major; forms; or the look */
+    int64_t *value; /* the cells of one query after the other, row-major; forms; scores; a look */
 };
 void told_clear(struct ask_told *t);
 
@@ -80,6 +89,11 @@ size_t ask_longest(const struct workload *w);
 void ask_clear(struct ask *a);
 /* Whether both ask for the same; estimates are not compared, as their last bit may differ. */
 bool ask_alike(const struct ask *a, const struct ask *b);
+/* m of the k-th marginal that is measured. */
+uint64_t ask_multiplier(const struct ask *a, uint32_t k);
+/* Whether it has estimates of candidates, and the grid that they are on: multiples of 1 / this. */
+bool ask_estimates(const struct ask *a);
+uint64_t ask_grid(const struct ask *a);
 /* How many values the answer has; `selected` is read only if the request selects. */
 uint64_t ask_cells(const struct ask *a, const struct workload *w, size_t selected);
 /* What a request for forms sums; borrows its weights. */

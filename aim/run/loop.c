@@ -9,13 +9,15 @@
 
 static struct schedule start_of(const struct aim_options *o)
 {
+    const double rho = look_leaves(&o->look, &o->limits);
     const struct schedule_terms terms = {o->accounting,
                                          o->annealed,
                                          o->rounds,
                                          o->workload->one_ways,
                                          workload_one_way_cells(o->workload),
                                          o->rows};
-    return schedule_start(&terms, look_leaves(&o->look, &o->limits));
+    return o->sweeps > 0 ? schedule_sweeps(o->workload->one_ways, o->sweeps, rho)
+                         : schedule_start(&terms, rho);
 }
 
 double aim_sigma(const struct aim_options *o)
@@ -31,19 +33,17 @@ double aim_sigma_alone(const struct aim_options *o)
 double aim_epsilon(const struct aim_options *o)
 {
     struct schedule s = start_of(o);
-    return s.finished ? 0 : s.epsilon - o->slack.select;
+    return s.finished || s.sweeps > 0 ? 0 : s.epsilon - o->slack.select;
 }
 
 /* --- the ledger ------------------------------------------------------------------------------ */
 
-/* Prices the request as far as it is known. */
-static enum err price(struct loop *l, struct log *log)
+enum err loop_price(struct loop *l, struct log *log)
 {
     return ask_price(&l->price, &l->ask, &l->terms, log);
 }
 
-/* Debits the request once more for each time it could not be answered. */
-static enum err debit_lost(struct loop *l, unsigned lost)
+enum err loop_debit_lost(struct loop *l, unsigned lost)
 {
     for (unsigned i = 0; i < lost; i++)
         TRY(ask_debit(&l->price, 1, l->ledger, l->log));
@@ -61,20 +61,33 @@ static struct measurement about(const struct loop *l, uint32_t query)
     return (struct measurement){.clique = *c, .merges = merged ? m : NULL};
 }
 
-/* Noisy counts from opened integers. */
-static enum err record(struct loop *l, uint32_t query, uint64_t population, const int64_t *values)
+/* Noisy counts from integers opened at a multiplier of m. */
+static enum err record(struct loop *l, uint32_t query, uint64_t m, uint64_t population,
+                       const int64_t *values)
 {
     struct aim_result *r = l->result;
     struct measurement *x = &r->measurement[r->measurements];
     uint64_t cells;
     *x = about(l, query);
-    x->sigma = measure_sigma(l->ask.multiplier);
+    x->sigma = measure_sigma(m);
     cells = measurement_cells(x, l->options->domain);
     TRY(memory_new(&x->y, cells));
     for (uint64_t i = 0; i < cells; i++)
-        x->y[i] = (double)values[i] / (double)l->ask.multiplier;
+        x->y[i] = (double)values[i] / (double)m;
     r->population[r->measurements] = population;
+    r->sweep[r->measurements] = l->options->sweeps > 0 ? (l->schedule.done + 1) / 2 : 0;
     r->query[r->measurements++] = query;
+    return ERR_OK;
+}
+
+enum err loop_take(struct loop *l, const struct ask_told *told)
+{
+    const int64_t *values = told->value;
+    for (uint32_t k = 0; k < l->ask.queries; k++) {
+        const struct measurement *x = &l->result->measurement[l->result->measurements];
+        TRY(record(l, l->ask.query[k], ask_multiplier(&l->ask, k), told->population, values));
+        values += measurement_cells(x, l->options->domain);
+    }
     return ERR_OK;
 }
 
@@ -135,12 +148,10 @@ static enum err choose_merges(struct loop *l)
 /* All one-ways: the closure begins with them. */
 static enum err measure_one_ways(struct loop *l)
 {
-    const struct workload *w = l->options->workload;
     struct ask_told told CLEAN(told_clear) = {0};
     TRY(l->backend->ask(l->backend->self, &l->ask, &told));
-    TRY(debit_lost(l, told.lost));
-    for (uint32_t i = 0; i < w->one_ways; i++)
-        TRY(record(l, i, told.population, told.value + w->query[i].offset));
+    TRY(loop_debit_lost(l, told.lost));
+    TRY(loop_take(l, &told));
     return choose_merges(l);
 }
 
@@ -155,7 +166,7 @@ static enum err enter(struct loop *l, enum ask_kind kind, struct log *log)
     struct ask *a = &l->ask;
     if (most > 0)
         epsilon = fmin(epsilon, most);
-    if (!s->finished && !(epsilon > 0))
+    if (!s->finished && s->sweeps == 0 && !(epsilon > 0))
         return log_fail(
             log, ERR_RANGE,
             "%u rounds leave each selection an epsilon of %g, less than the slack of its "
@@ -172,11 +183,9 @@ static enum err enter(struct loop *l, enum ask_kind kind, struct log *log)
     return ERR_OK;
 }
 
-/* Ends a round. The next request need not wait until the round is written and shown. */
-static enum err leave(struct loop *l, struct aim_round *r, double spent_before)
+enum err loop_leave(struct loop *l, struct aim_round *r, double spent_before)
 {
     l->result->rounds++;
-    r->sigma = measure_sigma(l->ask.multiplier);
     r->spent = ledger_spent(l->ledger);
     r->cost = r->spent - spent_before;
     r->total = model_total(l->result->model);
@@ -210,13 +219,17 @@ static void compare(struct aim_round *r, const struct measurement *x, const doub
     r->noise += sqrt(2 / M_PI) * x->sigma * (double)cells;
 }
 
-static enum err compare_one_ways(struct loop *l, struct aim_round *r)
+enum err loop_compare(struct loop *l, size_t from, bool before, struct aim_round *r)
 {
-    for (uint32_t i = 0; i < l->options->workload->one_ways; i++) {
+    for (size_t i = from; i < l->result->measurements; i++) {
         const struct measurement *x = &l->result->measurement[i];
+        const uint64_t cells = measurement_cells(x, l->options->domain);
         double *counts CLEAN(memory_release) = NULL;
         TRY(marginal_of(l, x, &counts));
-        compare(r, x, counts, measurement_cells(x, l->options->domain));
+        if (before)
+            r->before += distance(counts, x->y, cells);
+        else
+            compare(r, x, counts, cells);
     }
     return ERR_OK;
 }
@@ -225,17 +238,19 @@ static enum err round_zero(struct loop *l)
 {
     struct aim_round *r = &l->result->round[0];
     const double spent = ledger_spent(l->ledger);
-    *r = (struct aim_round){.query = AIM_NO_QUERY};
+    *r = (struct aim_round){.asked = ASK_MEASURE, .query = AIM_NO_QUERY};
     l->name = (struct clique_name){"all one-ways"};
     TRY(enter(l, ASK_MEASURE, l->log));
+    r->sigma = measure_sigma(l->ask.multiplier);
+    r->marginals = l->options->workload->one_ways;
     for (uint32_t i = 0; i < l->options->workload->one_ways; i++)
         l->ask.query[l->ask.queries++] = i;
-    TRY(price(l, l->log));
+    TRY(loop_price(l, l->log));
     TRY(ask_debit(&l->price, 1, l->ledger, l->log));
     TRY(measure_one_ways(l));
     TRY(loop_fit_round(l->options, l->result, &r->loss, l->log));
-    TRY(compare_one_ways(l, r));
-    return leave(l, r, spent);
+    TRY(loop_compare(l, 0, false, r));
+    return loop_leave(l, r, spent);
 }
 
 /* Takes in what was measured, fits, and notes how far the marginal moved. */
@@ -246,7 +261,7 @@ static enum err learn(struct loop *l, struct aim_round *r, const struct ask_told
     const uint64_t cells = measurement_cells(&as, l->options->domain);
     double *before CLEAN(memory_release) = NULL, *after CLEAN(memory_release) = NULL;
     TRY(marginal_of(l, &as, &before));
-    TRY(record(l, r->query, told->population, told->value));
+    TRY(record(l, r->query, l->ask.multiplier, told->population, told->value));
     TRY(loop_fit_round(l->options, l->result, &r->loss, l->log));
     TRY(marginal_of(l, &as, &after));
     r->moved = distance(after, before, cells);
@@ -260,23 +275,28 @@ static enum err choose_and_learn(struct loop *l, struct aim_round *r)
     const struct aim_options *o = l->options;
     struct ask_told told CLEAN(told_clear) = {0};
     TRY(loop_choose(l, &told, &r->query));
-    TRY(debit_lost(l, told.lost));
     l->name = clique_name(&o->workload->query[r->query].clique, o->domain);
     return learn(l, r, &told);
+}
+
+enum err loop_merge(struct loop *l)
+{
+    const struct aim_options *o = l->options;
+    struct merges *merges = l->result->merges;
+    l->ask.merges = merges != NULL && merges_any(merges) ? merges : NULL;
+    return score_merged(&l->terms.bounds, &o->bounds, o->workload, l->ask.merges);
 }
 
 /* What a round costs and selects from. */
 static enum err plan_round(struct loop *l, struct log *log)
 {
     const struct aim_options *o = l->options;
-    struct merges *merges = l->result->merges;
     TRY(enter(l, ASK_SELECT, log));
-    TRY(price(l, log));
+    TRY(loop_price(l, log));
     TRY(ask_debit(&l->price, 1, l->ledger, o->stop_when_spent ? NULL : log));
     loop_find_candidates(l, ledger_spent(l->ledger) / o->limits.rho);
-    l->ask.merges = merges != NULL && merges_any(merges) ? merges : NULL;
-    TRY(score_merged(&l->terms.bounds, &o->bounds, o->workload, l->ask.merges));
-    return price(l, log);
+    TRY(loop_merge(l));
+    return loop_price(l, log);
 }
 
 /* An annealed run's last round takes what is left; after lost rounds that may be almost nothing. */
@@ -296,13 +316,17 @@ static enum err round_select(struct loop *l)
     if (e == ERR_RANGE && rest)
         return ERR_BUDGET;
     TRY(e);
-    *r = (struct aim_round){
-        .round = l->ask.round, .epsilon = l->ask.epsilon, .candidates = l->ask.queries};
+    *r = (struct aim_round){.asked = ASK_SELECT,
+                            .round = l->ask.round,
+                            .sigma = measure_sigma(l->ask.multiplier),
+                            .epsilon = l->ask.epsilon,
+                            .candidates = l->ask.queries,
+                            .marginals = 1};
     TRY(choose_and_learn(l, r));
     schedule_next(&l->schedule, r->moved,
                   merges_query_cells(l->result->merges, &o->workload->query[r->query]),
                   ledger_remaining(l->ledger) / (k * k));
-    return leave(l, r, spent);
+    return loop_leave(l, r, spent);
 }
 
 /* Lost rounds have used up what the remaining ones would cost. */
@@ -320,16 +344,21 @@ static enum err end_early(struct loop *l)
 static enum err prepare(struct loop *l)
 {
     const struct aim_options *o = l->options;
-    size_t queries = o->workload->queries, measured;
+    size_t queries = o->workload->queries, measured = o->workload->one_ways;
     struct aim_result *r = l->result;
     l->schedule = start_of(o);
-    measured = o->workload->one_ways + l->schedule.most;
+    measured += o->sweeps > 0 ? o->sweeps * queries : l->schedule.most;
+    l->measurements_most = measured;
     TRY(ledger_new(&l->ledger, &o->limits, l->log));
     TRY(look_debit(&o->look, l->ledger, &o->slack, l->log));
     TRY(memory_new(&l->ask.query, queries));
+    if (o->sweeps > 0)
+        TRY(memory_new(&l->ask.weight, queries));
     TRY(memory_new(&r->measurement, measured));
     TRY(memory_new(&r->query, measured));
     TRY(memory_new(&r->population, measured));
+    TRY(memory_new(&r->sweep, measured));
+    TRY(memory_new(&r->scores, o->sweeps));
     return memory_new(&r->round, (size_t)l->schedule.most + 1);
 }
 
@@ -343,7 +372,7 @@ static enum err run(struct loop *l)
     if (!found)
         TRY(round_zero(l));
     while (!l->schedule.finished && (o->rounds_now == 0 || l->schedule.done < o->rounds_now)) {
-        enum err e = round_select(l);
+        enum err e = o->sweeps > 0 ? loop_sweep(l) : round_select(l);
         if (e == ERR_BUDGET && o->stop_when_spent)
             return end_early(l);
         TRY(e);
@@ -389,7 +418,13 @@ void aim_result_free(struct aim_result **result)
     memory_free(&r->measurement);
     memory_free(&r->query);
     memory_free(&r->population);
+    memory_free(&r->sweep);
     memory_free(&r->round);
+    for (size_t i = 0; i < r->sweeps; i++) {
+        memory_free(&r->scores[i].query);
+        memory_free(&r->scores[i].value);
+    }
+    memory_free(&r->scores);
     model_free(&r->model);
     merges_free(&r->merges);
     memory_free(result);

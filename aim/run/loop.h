@@ -6,6 +6,12 @@
  *   round 1 ...  estimate every candidate from the model, select the one that the model fits worst,
  *                measure it, fit the model again; all over merged cells
  *
+ * or, in sweeps of two rounds,
+ *
+ *   round 1, 3   open how far the model is from every candidate, with noise
+ *   round 2, 4   measure the set of them that promises most, each with its own sigma, and fit the
+ *                model again
+ *
  * aim/budget/schedule.h says how many rounds there are and gives each its sigma and epsilon; the
  * slack of the backend's selection comes off epsilon. The loop keeps a ledger of its own. Like the
  * servers, it debits a request before making it.
@@ -21,8 +27,9 @@
  *
  *   "trefoil-loop-2\n"; 32 bytes, BLAKE2b-256 of the options that matter; block ledger_text();
  *   the schedule: u32 done, u8 last, u8 finished, f64 sigma, f64 epsilon; the merges; u32
- *   measurements, for each u32 query, u64 population, f64 sigma, f64 each noisy count; u32 rounds,
- *   for each all of struct aim_round but name; the model (aim/model/model_file.h); 32 bytes,
+ *   measurements, for each u32 query, u64 population, f64 sigma, of a run in sweeps u32 sweep, f64
+ *   each noisy count; for each sweep f64 sigma, u32 candidates, for each u32 query, f64 score; u32
+ *   rounds, for each all of struct aim_round but asked, name and marginals; the model (aim/model/model_file.h); 32 bytes,
  *   BLAKE2b-256 of all before.
  *
  * Where people join between rounds, the backend numbers the populations that it measured. Each has
@@ -42,15 +49,21 @@
 #define AIM_FIT_ROUND 100
 #define AIM_FIT_FINAL 1000
 #define AIM_NO_QUERY UINT32_MAX
+#define AIM_SWEEPS 2             /* unless a study says how many */
+#define AIM_SWEEPS_CELLS 1000000 /* the most that sweeps let a model have */
+#define AIM_SWEEPS_FIT 300       /* iterations after each sweep, and at the end */
+#define AIM_SWEEPS_FIT_FINAL 3000
 
 struct aim_round {
     unsigned round;
-    uint32_t query;        /* selected and measured; AIM_NO_QUERY in round 0 */
+    enum ask_kind asked;   /* select; of sweeps scores or, as in round 0, measure */
+    uint32_t query;        /* selected and measured; AIM_NO_QUERY if the round selects none */
     const char *name;      /* of the query; "all one-ways" in round 0. Valid during the callback */
-    double sigma, epsilon; /* epsilon 0 in round 0 */
-    size_t candidates;
-    double moved; /* L1 change of the query's marginal by this round, in rows */
-    double loss;  /* after the fit */
+    double sigma, epsilon; /* epsilon is 0 unless it selects. The least sigma of a set */
+    size_t candidates;     /* of a selection, or scores */
+    size_t marginals;      /* that were measured: 0 of scores */
+    double moved;          /* L1 change of the query's marginal by this round, in rows */
+    double loss;           /* after the fit */
     /* Sums over the measured cells, in rows: how far the model is from what was measured, before
      * and after the fit, and what noise alone is expected to add, sqrt(2/pi) sigma a cell. */
     double before, after, noise; /* before is 0 in round 0 */
@@ -68,6 +81,7 @@ struct aim_options {
     enum accounting accounting;
     bool annealed;   /* aim/budget/schedule.h */
     unsigned rounds; /* T; if annealed T0, 0 for 16 d */
+    unsigned sweeps; /* in place of these; 0: none */
     uint64_t rows;   /* the most that there can be; 0: few */
     struct score_bounds bounds;
     enum aim_score score;
@@ -91,14 +105,25 @@ struct aim_options {
     void *self;
 };
 
+/* What a sweep opened: of each candidate how far the model was from it, in rows, with noise. */
+struct aim_scores {
+    double sigma;
+    size_t candidates;
+    uint32_t *query; /* closure indices */
+    double *value;
+};
+
 struct aim_result {
     struct merges *merges; /* chosen after the one-ways; NULL: none. Owned */
     size_t measurements;   /* the d one-ways, then one a round */
     struct measurement *measurement;
     uint32_t *query;      /* closure index of each measurement */
     uint64_t *population; /* and its population */
+    unsigned *sweep;      /* and the sweep whose set it is of, from 1; else 0 */
     size_t rounds;        /* records: round 0, and those that followed */
     struct aim_round *round;
+    size_t sweeps; /* whose scores were opened */
+    struct aim_scores *scores;
     double loss;                     /* after the final fit */
     const struct measurement *known; /* what aim_refit() was given, borrowed */
     size_t knowns;
@@ -128,8 +153,8 @@ enum err aim_run(struct aim_result **result, const struct aim_options *options,
 
 /*
  * Makes the model again, as a run fits it: to the first measurements, of every attribute alone,
- * then after each further one, and at the end. The result has no model yet; its measurements and
- * populations are those of a run. With the run's own options the model is the run's, to the last
+ * then after each further one, or each set of a sweep, and at the end. The result has no model yet;
+ * its measurements, populations and sweeps are those of a run. With the run's own options the model is the run's, to the last
  * bit. Of the options, only domain, zeros, known counts, model_bytes and iterations matter. The
  * fits treat known counts as measurements with a tenth of the least noise; the last model meets
  * them (model_meet()).

@@ -1,4 +1,4 @@
-/* What a round selects from: its candidates, the model's estimates of them, and the request. */
+/* What a round chooses from: its candidates, the model's estimates of them, and the request. */
 #include "aim/run/loop_private.h"
 #include "base/memory.h"
 
@@ -27,7 +27,7 @@ static enum err make_room(struct loop *l)
 {
     struct ask *a = &l->ask;
     a->estimates = 0;
-    for (uint32_t k = 0; k < a->queries; k++)
+    for (uint32_t k = 0; ask_estimates(a) && k < a->queries; k++)
         a->estimates += merges_query_cells(a->merges, &l->options->workload->query[a->query[k]]);
     if (a->estimates <= l->room)
         return ERR_OK;
@@ -40,20 +40,21 @@ static enum err make_room(struct loop *l)
 }
 
 /*
- * Puts counts onto the grid 2^-10, rounded down, so that their sum stays within that of the counts,
- * and clamped to what servers accept: each at most 2^l, the sum at most 2^(l+1).
+ * Puts counts onto the request's grid, rounded down, so that their sum stays within that of the
+ * counts, and clamped to what servers accept: each at most 2^l, the sum at most 2^(l+1).
  */
 static enum err estimate(struct loop *l, struct model_memo *memo, uint32_t query, uint64_t *out)
 {
     const struct workload_query *q = &l->options->workload->query[query];
     const uint64_t cells = merges_query_cells(l->ask.merges, q);
+    const double grid = (double)ask_grid(&l->ask);
     double most = ldexp(1, (int)l->terms.bounds.bits);
     double scale = fmin(1, 2 * most / model_total(l->result->model)) * (1 - GUARD);
     double *counts CLEAN(memory_release) = NULL;
     TRY(memory_new(&counts, cells));
     TRY(model_memo_merged(memo, &q->clique, counts, l->log));
     for (uint64_t i = 0; i < cells; i++)
-        out[i] = (uint64_t)(fmax(0, fmin(counts[i] * scale, most)) * (1 << AIM_ESTIMATE_BITS));
+        out[i] = (uint64_t)(fmax(0, fmin(counts[i] * scale, most)) * grid);
     return ERR_OK;
 }
 
@@ -63,6 +64,8 @@ static enum err fill_estimates(struct loop *l)
     const struct ask *a = &l->ask;
     struct model_memo *memo CLEAN(model_memo_free) = NULL;
     uint64_t *at = a->estimate;
+    if (!ask_estimates(a))
+        return ERR_OK;
     TRY(model_memo_new(&memo, l->result->model));
     for (uint32_t k = 0; k < a->queries; k++) {
         TRY(estimate(l, memo, a->query[k], at));
@@ -76,7 +79,7 @@ static enum err settle(void *loop)
     return loop_settle(loop);
 }
 
-enum err loop_choose(struct loop *l, struct ask_told *told, uint32_t *query)
+enum err loop_ask(struct loop *l, struct ask_told *told)
 {
     const struct aim_backend *b = l->backend;
     enum err e;
@@ -89,6 +92,12 @@ enum err loop_choose(struct loop *l, struct ask_told *told, uint32_t *query)
         b->meanwhile(b->self, NULL, NULL); /* in case the request never left */
     TRY(e);
     TRY(loop_settle(l));
+    return loop_debit_lost(l, told->lost);
+}
+
+enum err loop_choose(struct loop *l, struct ask_told *told, uint32_t *query)
+{
+    TRY(loop_ask(l, told));
     if (told->selected >= l->ask.queries)
         return log_fail(l->log, ERR_MISMATCH, "round %u: the backend selected candidate %zu of %u",
                         l->ask.round, told->selected, l->ask.queries);

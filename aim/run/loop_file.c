@@ -46,10 +46,12 @@ static enum err digest_options(const struct aim_options *o, uint8_t digest[DIGES
     bytes_put_double(&b, o->slack.select);
     bytes_put_double(&b, o->slack.marginal);
     bytes_put_u64(&b, loop_model_limit(o));
-    bytes_put_u32(&b, o->fit_round != 0 ? o->fit_round : AIM_FIT_ROUND);
+    bytes_put_u32(&b, loop_fit_iterations(o));
     bytes_put_u8(&b, 0); /* once the choice of fits */
     if (o->look.multiplier > 0)
         bytes_put_u64(&b, o->look.multiplier);
+    if (o->sweeps > 0)
+        bytes_put_u32(&b, o->sweeps);
     write_zeros(o, &b);
     if (o->accounting != ACCOUNTING_ZCDP) { /* states from before the choice keep their digest */
         bytes_put_u8(&b, (uint8_t)o->accounting);
@@ -89,8 +91,20 @@ static void write_measurements(const struct loop *l, struct bytes *out)
         bytes_put_u32(out, r->query[i]);
         bytes_put_u64(out, r->population[i]);
         bytes_put_double(out, r->measurement[i].sigma);
+        if (l->options->sweeps > 0)
+            bytes_put_u32(out, r->sweep[i]);
         for (uint64_t k = 0; k < measurement_cells(&r->measurement[i], l->options->domain); k++)
             bytes_put_double(out, r->measurement[i].y[k]);
+    }
+}
+
+static void write_scores(const struct aim_scores *s, struct bytes *out)
+{
+    bytes_put_double(out, s->sigma);
+    bytes_put_u32(out, (uint32_t)s->candidates);
+    for (size_t k = 0; k < s->candidates; k++) {
+        bytes_put_u32(out, s->query[k]);
+        bytes_put_double(out, s->value[k]);
     }
 }
 
@@ -111,6 +125,8 @@ enum err loop_pack(const struct loop *l, struct bytes *out)
     bytes_put_double(out, l->schedule.epsilon);
     merges_write(r->merges, out);
     write_measurements(l, out);
+    for (size_t i = 0; i < r->sweeps; i++)
+        write_scores(&r->scores[i], out);
     bytes_put_u32(out, (uint32_t)r->rounds);
     for (size_t i = 0; i < r->rounds; i++)
         write_round(&r->round[i], out);
@@ -120,9 +136,20 @@ enum err loop_pack(const struct loop *l, struct bytes *out)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-static void read_round(struct reader *r, struct aim_round *round)
+/* What a round asked for follows from its number, and what it measured from the measurements. */
+static void read_round(const struct loop *l, struct reader *r, struct aim_round *round)
 {
-    *round = (struct aim_round){.round = reader_u32(r)};
+    const struct aim_result *result = l->result;
+    const bool sweeps = l->options->sweeps > 0;
+    *round = (struct aim_round){.round = reader_u32(r), .asked = ASK_MEASURE};
+    if (round->round > 0 && (!sweeps || round->round % 2 != 0))
+        round->asked = sweeps ? ASK_SCORES : ASK_SELECT;
+    for (size_t i = 0; round->asked == ASK_MEASURE && i < result->measurements; i++)
+        round->marginals += sweeps || i < l->options->workload->one_ways
+                                ? 2 * result->sweep[i] == round->round
+                                : 0;
+    if (round->asked == ASK_SELECT)
+        round->marginals = 1;
     round->query = reader_u32(r);
     round->sigma = reader_double(r);
     round->epsilon = reader_double(r);
@@ -148,6 +175,7 @@ static enum err read_measurement(struct loop *l, struct reader *r)
     uint64_t population = reader_u64(r), cells;
     struct measurement *x = &result->measurement[i];
     double sigma = reader_double(r);
+    result->sweep[i] = l->options->sweeps > 0 ? reader_u32(r) : 0;
     if (r->failed || query >= w->queries || !(sigma > 0 && isfinite(sigma)))
         return ERR_FORMAT;
     *x = (struct measurement){.clique = w->query[query].clique, .sigma = sigma};
@@ -162,6 +190,23 @@ static enum err read_measurement(struct loop *l, struct reader *r)
     result->query[i] = query;
     result->population[i] = population;
     result->measurements++;
+    return ERR_OK;
+}
+
+static enum err read_scores(struct loop *l, struct reader *r)
+{
+    struct aim_scores *s = &l->result->scores[l->result->sweeps++];
+    *s = (struct aim_scores){.sigma = reader_double(r), .candidates = reader_u32(r)};
+    if (r->failed || s->candidates > l->options->workload->queries)
+        return ERR_FORMAT;
+    TRY(memory_new(&s->query, s->candidates));
+    TRY(memory_new(&s->value, s->candidates));
+    for (size_t k = 0; k < s->candidates; k++) {
+        s->query[k] = reader_u32(r);
+        s->value[k] = reader_double(r);
+        if (s->query[k] >= l->options->workload->queries)
+            return ERR_FORMAT;
+    }
     return ERR_OK;
 }
 
@@ -206,15 +251,18 @@ static enum err read_state(struct loop *l, struct reader *r)
     if (!fit)
         return ERR_MISMATCH;
     measurements = reader_u32(r);
-    if (measurements != o->workload->one_ways + l->schedule.done)
+    if (o->sweeps > 0 ? measurements > l->measurements_most
+                      : measurements != o->workload->one_ways + l->schedule.done)
         return ERR_FORMAT;
     while (result->measurements < measurements)
         TRY(read_measurement(l, r));
+    while (2 * result->sweeps < l->schedule.done && o->sweeps > 0)
+        TRY(read_scores(l, r));
     rounds = reader_u32(r);
     if (rounds != l->schedule.done + 1)
         return ERR_FORMAT;
     while (result->rounds < rounds)
-        read_round(r, &result->round[result->rounds++]);
+        read_round(l, r, &result->round[result->rounds++]);
     TRY(model_read(&result->model, o->domain, merges_any(result->merges), r, loop_model_limit(o),
                    l->log));
     return reader_done(r);

@@ -11,7 +11,9 @@
 
 uint64_t loop_model_limit(const struct aim_options *o)
 {
-    return (o->model_bytes != 0 ? o->model_bytes : AIM_MODEL_BYTES) / sizeof(double);
+    const uint64_t cells = (o->model_bytes != 0 ? o->model_bytes : AIM_MODEL_BYTES) /
+                           sizeof(double);
+    return o->sweeps > 0 && cells > AIM_SWEEPS_CELLS ? AIM_SWEEPS_CELLS : cells;
 }
 
 enum err loop_merges_fit(const struct loop *l, bool *fit)
@@ -121,30 +123,48 @@ static enum err fit(const struct aim_options *o, struct aim_result *r, unsigned 
     return ERR_OK;
 }
 
+unsigned loop_fit_iterations(const struct aim_options *o)
+{
+    const unsigned usual = o->sweeps > 0 ? AIM_SWEEPS_FIT : AIM_FIT_ROUND;
+    return o->fit_round != 0 ? o->fit_round : usual;
+}
+
 enum err loop_fit_round(const struct aim_options *o, struct aim_result *r, double *loss,
                         struct log *log)
 {
-    return fit(o, r, o->fit_round != 0 ? o->fit_round : AIM_FIT_ROUND, loss, log);
+    return fit(o, r, loop_fit_iterations(o), loss, log);
 }
 
 enum err loop_fit_final(const struct aim_options *o, struct aim_result *r, struct log *log)
 {
-    const unsigned iterations = o->fit_final != 0 ? o->fit_final : AIM_FIT_FINAL;
+    const unsigned usual = o->sweeps > 0 ? AIM_SWEEPS_FIT_FINAL : AIM_FIT_FINAL;
+    const unsigned iterations = o->fit_final != 0 ? o->fit_final : usual;
     return fit(o, r, iterations / 5 + iterations % 5, &r->loss, log);
+}
+
+/* Whether the set of a sweep goes on after this measurement. */
+static bool within_set(const struct aim_result *r, size_t i, size_t all)
+{
+    return r->sweep != NULL && i + 1 < all && r->sweep[i] > 0 && r->sweep[i] == r->sweep[i + 1];
 }
 
 static enum err refit(struct aim_result *r, const struct aim_options *o, size_t all,
                       const struct aim_refit_progress *progress, struct log *log)
 {
-    const size_t first = o->domain->attributes, fits = all - first + 2;
+    const size_t first = o->domain->attributes;
+    size_t fits = 2, done = 0;
+    for (size_t n = first; n < all; n++)
+        fits += !within_set(r, n, all);
     for (size_t n = first; n <= all; n++) {
+        if (n > first && within_set(r, n - 1, all))
+            continue;
         if (progress->fitted != NULL)
-            progress->fitted(progress->self, n - first, fits);
+            progress->fitted(progress->self, done++, fits);
         r->measurements = n;
         TRY(loop_fit_round(o, r, &r->loss, log));
     }
     if (progress->fitted != NULL)
-        progress->fitted(progress->self, fits - 1, fits);
+        progress->fitted(progress->self, done, fits);
     TRY(loop_fit_final(o, r, log));
     return r->knowns > 0 ? model_meet(r->model, r->known, r->knowns, &r->off, log) : ERR_OK;
 }

@@ -15,6 +15,7 @@ struct loop {
     struct ask_terms terms; /* of its price */
     struct ask_price price;
     uint64_t room; /* for estimates */
+    size_t measurements_most;
     struct clique_name name;
     /* A round that has ended: its state is still to be written, and the round to be shown. */
     struct aim_round *ended;
@@ -29,6 +30,8 @@ uint64_t loop_model_limit(const struct aim_options *o); /* cells */
  */
 enum err loop_merges_fit(const struct loop *l, bool *fit) MUST_CHECK;
 
+/* Iterations of the fit after a round. */
+unsigned loop_fit_iterations(const struct aim_options *o);
 /* Fit a new model to all measurements of the result, starting from its last one. */
 enum err loop_fit_round(const struct aim_options *o, struct aim_result *r, double *loss,
                         struct log *log) MUST_CHECK;
@@ -37,8 +40,34 @@ enum err loop_fit_final(const struct aim_options *o, struct aim_result *r,
 
 /* Finds the candidates of a round that may use up to this share of what a model may hold. */
 void loop_find_candidates(struct loop *l, double share);
-/* Has one of them selected and measured. *query: which. */
+/* Asks for what is priced and debited, with estimates if it needs them; debits lost rounds. */
+enum err loop_ask(struct loop *l, struct ask_told *told) MUST_CHECK;
+/* Has one of the candidates selected and measured. *query: which. */
 enum err loop_choose(struct loop *l, struct ask_told *told, uint32_t *query) MUST_CHECK;
+
+/* --- parts of a round (loop.c) ---------------------------------------------------------------- */
+
+/* Has the request count in the run's groups, with the bounds that these give. */
+enum err loop_merge(struct loop *l) MUST_CHECK;
+/* Prices the request, as far as it is known. */
+enum err loop_price(struct loop *l, struct log *log) MUST_CHECK;
+/* Debits the request once more for each time it could not be answered. */
+enum err loop_debit_lost(struct loop *l, unsigned lost) MUST_CHECK;
+/* Takes in all marginals of a measurement. */
+enum err loop_take(struct loop *l, const struct ask_told *told) MUST_CHECK;
+/* Adds how far the model is from measurements, from this one on, to `before` of a round; or, with
+ * the noise that they have, to `after`. */
+enum err loop_compare(struct loop *l, size_t from, bool before, struct aim_round *r) MUST_CHECK;
+/* Ends a round. The next request need not wait until the round is written and shown. */
+enum err loop_leave(struct loop *l, struct aim_round *r, double spent_before) MUST_CHECK;
+
+/* --- sweeps (loop_sweeps.c, loop_set.c) ------------------------------------------------------- */
+
+/* One more round of a sweep. ERR_BUDGET: lost rounds leave too little for it. */
+enum err loop_sweep(struct loop *l) MUST_CHECK;
+/* The set to measure with this much rho, and this share of what a model may hold, from the last
+ * scores: as the request has it. */
+enum err loop_choose_set(struct loop *l, double rho, double share) MUST_CHECK;
 
 /* Writes and shows the round that has ended; does neither a second time. */
 enum err loop_settle(struct loop *l) MUST_CHECK;

@@ -32,14 +32,19 @@ static json_t *attribute_json(const struct domain_attribute *a)
     return unless(failed, o);
 }
 
-static json_t *measurement_json(const struct domain *d, const struct measurement *x)
+static json_t *names_json(const struct domain *d, const struct clique *c)
 {
-    json_t *o = json_object(), *names = json_array();
+    json_t *names = json_array();
     int failed = 0;
-    for (unsigned i = 0; i < x->clique.n; i++)
-        failed |= json_array_append_new(names,
-                                        json_string(d->attribute[x->clique.attribute[i]].name));
-    failed |= json_object_set_new(o, "attributes", names);
+    for (unsigned i = 0; i < c->n; i++)
+        failed |= json_array_append_new(names, json_string(d->attribute[c->attribute[i]].name));
+    return unless(failed, names);
+}
+
+static json_t *measurement_json(const struct domain *d, const struct measurement *x, unsigned sweep)
+{
+    json_t *o = json_object();
+    int failed = json_object_set_new(o, "attributes", names_json(d, &x->clique));
     if (x->sigma > 0) /* else it is known */
         failed |= json_object_set_new(o, "sigma", json_real(x->sigma));
     failed |= json_object_set_new(o, "values", list_numbers(x->y, measurement_cells(x, d)));
@@ -47,7 +52,21 @@ static json_t *measurement_json(const struct domain *d, const struct measurement
         failed |= json_object_set_new(o, "merged", json_true());
     if (x->total > 0)
         failed |= json_object_set_new(o, "total", json_real(x->total));
+    if (sweep > 0)
+        failed |= json_object_set_new(o, "sweep", json_integer(sweep));
     return unless(failed, o);
+}
+
+static json_t *scores_json(const struct output_terms *o, const struct aim_scores *s)
+{
+    json_t *of = json_object(), *names = json_array();
+    int failed = json_object_set_new(of, "sigma", json_real(s->sigma));
+    for (size_t k = 0; k < s->candidates; k++)
+        failed |= json_array_append_new(
+            names, names_json(o->domain, &o->workload->query[s->query[k]].clique));
+    failed |= json_object_set_new(of, "attributes", names);
+    failed |= json_object_set_new(of, "values", list_numbers(s->value, s->candidates));
+    return unless(failed, of);
 }
 
 /* For each merged attribute, the group of each code. */
@@ -124,7 +143,7 @@ static json_t *copula_json(const struct domain *d, const struct copula_result *c
 static json_t *document(const struct output_terms *o)
 {
     json_t *root = json_object(), *sizes = json_object(), *attributes = json_array(),
-           *measurements = json_array(), *known = json_array();
+           *measurements = json_array(), *known = json_array(), *scores = json_array();
     const bool merged = o->merges != NULL && merges_any(o->merges);
     const char *format = merged ? "trefoil-measurements-2" : "trefoil-measurements-1";
     int failed = json_object_set_new(root, "format", json_string(format)) |
@@ -141,13 +160,19 @@ static json_t *document(const struct output_terms *o)
         failed |= json_array_append_new(attributes, attribute_json(a));
     }
     for (size_t i = 0; i < o->measurements; i++)
-        failed |= json_array_append_new(measurements,
-                                        measurement_json(o->domain, &o->measurement[i]));
+        failed |= json_array_append_new(
+            measurements,
+            measurement_json(o->domain, &o->measurement[i], o->sweep != NULL ? o->sweep[i] : 0));
     for (size_t i = 0; i < o->knowns; i++)
-        failed |= json_array_append_new(known, measurement_json(o->domain, &o->known[i]));
+        failed |= json_array_append_new(known, measurement_json(o->domain, &o->known[i], 0));
+    for (size_t i = 0; i < o->sweeps; i++)
+        failed |= json_array_append_new(scores, scores_json(o, &o->scores[i]));
     if (o->knowns > 0)
         failed |= json_object_set(root, "known", known);
+    if (o->sweeps > 0)
+        failed |= json_object_set(root, "scores", scores);
     json_decref(known);
+    json_decref(scores);
     failed |= json_object_set_new(root, "domain", sizes);
     failed |= json_object_set_new(root, "attributes", attributes);
     if (merged)

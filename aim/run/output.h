@@ -18,6 +18,12 @@
  *     "known": [ { "attributes": ["sex"], "values": [...] } ] }   published totals that the model
  *                                                  was given and has exactly, if there are any
  *
+ * For a run in sweeps, measurements after the first have "sweep": 1 and so on, and there is
+ *
+ *     "scores": [ { "sigma": 290.1, "attributes": [["age"], ["age", "sex"], ...],
+ *                   "values": [...] } ]          what each sweep opened of its candidates: how far
+ *                                                the model was from each, in rows, with noise
+ *
  * and for a copula, whose measurements are those of each attribute alone
  *
  *     "copula": { "sigma": 218.3, "scores": { "age": [-2.5, -2.4, ...], ... },
@@ -42,6 +48,7 @@
 #define TREFOIL_AIM_RUN_OUTPUT_H
 
 #include "aim/run/copula_run.h"
+#include "aim/run/loop.h"
 
 struct output_terms {
     const struct domain *domain;
@@ -51,6 +58,10 @@ struct output_terms {
     double total;
     const struct measurement *measurement;
     size_t measurements;
+    const unsigned *sweep;           /* of each, as in struct aim_result; or NULL */
+    const struct workload *workload; /* whose closure scores are of, or NULL */
+    const struct aim_scores *scores; /* of each sweep */
+    size_t sweeps;
     const struct copula_result *copula; /* the copula whose one-ways these are, or NULL */
     const struct measurement *known;    /* counts that were given (trefoil refit --known) */
     size_t knowns;
@@ -67,6 +78,7 @@ struct output_found {
     struct merges *merges; /* NULL: none */
     size_t measurements;
     struct measurement *measurement;
+    unsigned *sweep; /* of each */
     size_t knowns;
     struct measurement *known;
 };

@@ -97,6 +97,16 @@ static enum err read_measurement(const struct output_reading *r, const json_t *o
     return read_values(r, json_object_get(o, "values"), m);
 }
 
+static enum err read_sweep(const struct output_reading *r, const json_t *o, unsigned *sweep)
+{
+    const json_t *number = json_object_get(o, "sweep");
+    *sweep = (unsigned)json_integer_value(number);
+    if (number == NULL ||
+        (json_is_integer(number) && *sweep > 0 && json_integer_value(number) == (json_int_t)*sweep))
+        return ERR_OK;
+    return wrong(r, "sweep", "must be a whole number from 1 on");
+}
+
 static enum err read_measurements(struct output_reading *r, const json_t *list,
                                   struct output_found *found)
 {
@@ -104,10 +114,12 @@ static enum err read_measurements(struct output_reading *r, const json_t *list,
     if (count < one_ways)
         return wrong(r, "measurements", "must be a list, with one of every column first");
     TRY(memory_new(&found->measurement, count));
+    TRY(memory_new(&found->sweep, count));
     for (size_t i = 0; i < count; i++) {
         struct measurement *m = &found->measurement[found->measurements++];
         snprintf(r->place, sizeof r->place, "measurements[%zu].", i);
         TRY(read_measurement(r, json_array_get(list, i), true, m));
+        TRY(read_sweep(r, json_array_get(list, i), &found->sweep[i]));
         if (i < one_ways && m->merges != NULL)
             return wrong(r, "merged", "comes too early: first every column is measured as it is");
         if (i < one_ways && (m->clique.n != 1 || m->clique.attribute[0] != i))
@@ -231,6 +243,7 @@ void output_found_clear(struct output_found *found)
     for (size_t i = 0; i < found->knowns && found->known != NULL; i++)
         memory_free(&found->known[i].y);
     memory_free(&found->measurement);
+    memory_free(&found->sweep);
     memory_free(&found->known);
     merges_free(&found->merges);
 }

@@ -111,8 +111,8 @@ static enum err counts_of(const struct plaintext *p, uint32_t query, const struc
     return ERR_OK;
 }
 
-/* values = noise + multiplier * counts; *cells is the number of them. */
-static enum err measure_one(struct plaintext *p, const struct ask *a, uint32_t query,
+/* values = noise + m * counts; *cells is the number of them. */
+static enum err measure_one(struct plaintext *p, const struct ask *a, uint32_t query, uint64_t m,
                             int64_t *values, uint64_t *cells)
 {
     int64_t *own CLEAN(memory_release) = NULL;
@@ -121,7 +121,7 @@ static enum err measure_one(struct plaintext *p, const struct ask *a, uint32_t q
     *cells = merges_query_cells(a->merges, &p->workload->query[query]);
     TRY(p->noise.gauss(p->noise.self, *cells, values));
     for (uint64_t i = 0; i < *cells; i++)
-        values[i] += (int64_t)a->multiplier * counts[i];
+        values[i] += (int64_t)m * counts[i];
     return ERR_OK;
 }
 
@@ -130,7 +130,7 @@ static enum err measure(struct plaintext *p, const struct ask *a, struct ask_tol
     int64_t *value = t->value;
     uint64_t cells;
     for (uint32_t k = 0; k < a->queries; k++, value += cells)
-        TRY(measure_one(p, a, a->query[k], value, &cells));
+        TRY(measure_one(p, a, a->query[k], ask_multiplier(a, k), value, &cells));
     return ERR_OK;
 }
 
@@ -179,6 +179,21 @@ static enum err open_forms(struct plaintext *p, const struct ask *a, struct ask_
     return forms_add(&products, (const uint64_t *)p->counts, start, (uint64_t *)t->value);
 }
 
+static enum err open_scores(struct plaintext *p, const struct ask *a, struct ask_told *t)
+{
+    const uint64_t *estimate = a->estimate;
+    TRY(p->noise.gauss(p->noise.self, t->values, t->value));
+    for (uint32_t k = 0; k < a->queries; k++) {
+        const uint64_t cells = merges_query_cells(a->merges, &p->workload->query[a->query[k]]);
+        int64_t *own CLEAN(memory_release) = NULL;
+        const int64_t *counts;
+        TRY(counts_of(p, a->query[k], a->merges, &counts, &own));
+        t->value[k] += (int64_t)score_distance(a->multiplier, cells, counts, estimate);
+        estimate += cells;
+    }
+    return ERR_OK;
+}
+
 static enum err answer(void *self, const struct ask *a, struct ask_told *t)
 {
     struct plaintext *p = self;
@@ -193,9 +208,11 @@ static enum err answer(void *self, const struct ask *a, struct ask_told *t)
     case ASK_MEASURE:
         return measure(p, a, t);
     case ASK_SELECT:
-        return measure_one(p, a, a->query[t->selected], t->value, &cells);
+        return measure_one(p, a, a->query[t->selected], a->multiplier, t->value, &cells);
     case ASK_FORMS:
         return open_forms(p, a, t);
+    case ASK_SCORES:
+        return open_scores(p, a, t);
     case ASK_LOOK:
         break; /* it has counts, and no rows to link */
     }

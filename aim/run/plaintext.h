@@ -6,6 +6,7 @@
  *   select   one Gumbel a candidate, in the order of the request
  *   measure  one Gaussian a cell, queries in the order of the request, cells row-major
  *   forms    one Gaussian a form
+ *   scores   one Gaussian a candidate
  * and a round selects before it measures. Round 0 (the one-ways) only measures.
  */
 #ifndef TREFOIL_AIM_RUN_PLAINTEXT_H

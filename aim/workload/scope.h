@@ -2,14 +2,14 @@
  * aim/workload/scope.h - sets of attributes of any size, and walking the cells of a table over
  * them.
  *
- * A clique (aim/workload/workload.h) is what a study names, with at most eight attributes; a scope
+ * A clique (aim/workload/clique.h) is what a study names, with at most eight attributes; a scope
  * is what the estimator meets inside, and may hold all of them. Cells are row-major, the last
  * attribute fastest.
  */
 #ifndef TREFOIL_AIM_WORKLOAD_SCOPE_H
 #define TREFOIL_AIM_WORKLOAD_SCOPE_H
 
-#include "aim/workload/workload.h"
+#include "aim/workload/clique.h"
 
 struct scope {
     uint16_t n;

@@ -1,23 +1,16 @@
 /*
  * aim/workload/workload.h - the marginals that the study cares about, and their downward closure.
  *
- * A clique is a set of attributes, as ascending indices; a marginal's cells are row-major in that
- * order (the last attribute runs fastest). The closure holds every non-empty subset of a workload
- * clique once, by size, then lexicographically: the one-ways come first. All other modules and the
- * wire name a marginal by its index in the closure.
+ * The closure holds every non-empty subset of a workload clique once, by size, then
+ * lexicographically: the one-ways come first. All other modules and the wire name a marginal by its
+ * index in the closure.
  */
 #ifndef TREFOIL_AIM_WORKLOAD_WORKLOAD_H
 #define TREFOIL_AIM_WORKLOAD_WORKLOAD_H
 
-#include "aim/table/domain.h"
+#include "aim/workload/clique.h"
 
-#define CLIQUE_MAX 8
 #define WORKLOAD_CLIQUES_MAX (UINT64_C(1) << 22)
-
-struct clique {
-    uint16_t n;
-    uint16_t attribute[CLIQUE_MAX]; /* ascending, no repeats */
-};
 
 /* Cells of a clique that cannot occur, by public knowledge: "pregnant x male". */
 struct workload_zeros {
@@ -25,20 +18,6 @@ struct workload_zeros {
     size_t cells;
     const uint32_t *cell; /* row-major indices */
 };
-
-bool clique_equal(const struct clique *a, const struct clique *b);
-/* Two cliques for qsort(): by size, then lexicographically. */
-int clique_compare(const void *a, const void *b);
-bool clique_contains(const struct clique *whole, const struct clique *part);
-/* Cells of the marginal; UINT64_MAX on overflow. */
-uint64_t clique_cells(const struct clique *c, const struct domain *d);
-/* "age x sex", cut to fit. */
-struct clique_name {
-    char text[256];
-};
-struct clique_name clique_name(const struct clique *c, const struct domain *d);
-/* u16 attributes, u16 each. */
-void clique_write(const struct clique *c, struct bytes *out);
 
 struct workload_query {
     struct clique clique;
@@ -93,9 +72,5 @@ static inline uint64_t workload_one_way_cells(const struct workload *w)
 uint32_t workload_find(const struct workload *w, const struct clique *c);
 
 void workload_write(const struct workload *w, struct bytes *out); /* canonical, for digests */
-
-/* index[i] = the cell of `child`, a subset of `parent`, to which the parent's cell i sums. */
-void clique_project(const struct clique *parent, const struct clique *child, const struct domain *d,
-                    uint32_t *index);
 
 #endif

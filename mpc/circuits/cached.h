@@ -23,7 +23,7 @@
 #include "mpc/circuits/bits.h"
 #include "mpc/kernel/kernel.h"
 
-#define CACHED_GRID 10 /* estimates are multiples of 2^-10 */
+#define CACHED_GRID 10 /* most estimates are multiples of 2^-10 */
 #define CACHED_BITS 52 /* largest l: sums stay below 2^64 */
 #define CACHED_DIGITS 11
 #define CACHED_KEPT 32 /* most that is kept for a digit */
@@ -53,16 +53,16 @@ void cached_free(struct cached **c);
 /* `cells` lanes of the cache from lane `from`, a multiple of 64, and a public number for each. */
 struct cached_span {
     size_t from, cells;
-    const uint64_t *c; /* real numbers times 2^CACHED_GRID, none above 2^l */
+    const uint64_t *c; /* real numbers times the unit, none above 2^l */
 };
 
 /*
- * out[k] = 2^CACHED_GRID times the sum over span k of |x - c|. Only integers are compared: C is c
- * rounded up. out[k] must be below 2^64; it is if every c_j <= 2^l, the sum of x is below 2^l and
+ * out[k] = `unit` times the sum over span k of |x - c|. Only integers are compared: C is c rounded
+ * up. 1 <= unit <= 2^62 / 2^l, and out[k] must be below 2^64; it is if every c_j <= 2^l, the sum of x is below 2^l and
  * that of c below 2^(l+1). ceil(log2 D) + 1 rounds, none if every C is at most 1.
  * LEAKS: nothing.
  */
 enum err cached_distance(struct party *p, struct share64 out, const struct cached *x,
-                         const struct cached_span *spans) MUST_CHECK;
+                         const struct cached_span *spans, uint64_t unit) MUST_CHECK;
 
 #endif

@@ -14,6 +14,7 @@ struct comparing {
     struct party *p;
     const struct cached *x;
     const struct cached_span *spans;
+    uint64_t unit;
     size_t count, words; /* spans; the words of all spans, each starting at a word */
     uint64_t *c;         /* l + 1 planes of C */
     uint64_t *mask;      /* of the spans' words side by side: which lanes are compared */
@@ -21,7 +22,7 @@ struct comparing {
     size_t *start;       /* of each span among them */
     struct planes g, propagate;
     struct bits less; /* [x < C] */
-    struct share64 v; /* 2^CACHED_GRID (c - x) */
+    struct share64 v; /* unit (c - x) */
 };
 
 /* C of every cell, as planes; 0 in the lanes between spans. */
@@ -34,7 +35,7 @@ static void slice_bounds(struct comparing *s)
             uint64_t bound[SLICE];
             size_t n = span->cells - at < SLICE ? span->cells - at : SLICE;
             for (size_t i = 0; i < n; i++)
-                bound[i] = (span->c[at + i] + (1 << CACHED_GRID) - 1) >> CACHED_GRID;
+                bound[i] = (span->c[at + i] + s->unit - 1) / s->unit;
             kernel_slice64(s->p->kernel, bound, n, s->x->bits + 1, s->c + word, s->words);
             word += bits_words(n);
         }
@@ -155,8 +156,8 @@ static void gather_numbers(const struct comparing *s, const struct cached_span *
     uint64_t a[64], b[64];
     for (size_t i = 0; i < n; i++) {
         const uint64_t c = span->c[cell + i];
-        a[i] = (s->p->index == 0 ? c : 0) - (x_a[i] << CACHED_GRID);
-        b[i] = (s->p->index == 2 ? c : 0) - (x_b[i] << CACHED_GRID);
+        a[i] = (s->p->index == 0 ? c : 0) - x_a[i] * s->unit;
+        b[i] = (s->p->index == 2 ? c : 0) - x_b[i] * s->unit;
     }
     k->compress64(s->v.a + at, a, mask);
     k->compress64(s->v.b + at, b, mask);
@@ -201,18 +202,18 @@ static void add_local(const struct comparing *s, const struct cached_span *span,
         }
     for (size_t i = 0; i < span->cells; i++)
         all += span->c[i];
-    out.a[0] = 2 * (out.a[0] + s_a) + (k->sum64(x->x.a + span->from, span->cells) << CACHED_GRID) -
+    out.a[0] = 2 * (out.a[0] + s_a) + k->sum64(x->x.a + span->from, span->cells) * s->unit -
                (s->p->index == 0 ? all : 0);
-    out.b[0] = 2 * (out.b[0] + s_b) + (k->sum64(x->x.b + span->from, span->cells) << CACHED_GRID) -
+    out.b[0] = 2 * (out.b[0] + s_b) + k->sum64(x->x.b + span->from, span->cells) * s->unit -
                (s->p->index == 2 ? all : 0);
 }
 
 /* All at once. */
 static enum err distances(struct party *p, struct share64 out, const struct cached *x,
-                          const struct cached_span *spans)
+                          const struct cached_span *spans, uint64_t unit)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    struct comparing s = {.p = p, .x = x, .spans = spans, .count = out.n};
+    struct comparing s = {.p = p, .x = x, .spans = spans, .unit = unit, .count = out.n};
     size_t word = 0;
     TRY(prepare(&s));
     memset(out.a, 0, out.n * sizeof *out.a);
@@ -231,9 +232,11 @@ static enum err distances(struct party *p, struct share64 out, const struct cach
 
 /* ERR_RANGE, logged, for what the header excludes. */
 static enum err check(struct party *p, const struct cached *x, const struct cached_span *spans,
-                      size_t count)
+                      uint64_t unit, size_t count)
 {
-    const uint64_t limit = (uint64_t)1 << (x->bits + CACHED_GRID);
+    const uint64_t limit = unit << x->bits;
+    if (unit == 0 || unit > (UINT64_C(1) << 62) >> x->bits)
+        return ERR_RANGE;
     for (size_t k = 0; k < count; k++) {
         uint64_t high = 0;
         if (spans[k].from % 64 != 0 || spans[k].from > x->x.n ||
@@ -268,7 +271,7 @@ static size_t next_pieces(const struct cached_span *spans, size_t count, size_t 
 
 /* Limits the cells taken at a time: a check must have room for what their moves note. */
 static enum err distances_in_turn(struct party *p, struct share64 out, const struct cached *x,
-                                  const struct cached_span *spans)
+                                  const struct cached_span *spans, uint64_t unit)
 {
     struct cached_span *piece;
     struct share64 sums;
@@ -281,16 +284,17 @@ static enum err distances_in_turn(struct party *p, struct share64 out, const str
         const size_t n = next_pieces(spans, out.n, record_most(p, NOTED), &k, &at, piece);
         const struct share64 to = share64_view(out, first, n);
         sums.n = n;
-        TRY(distances(p, sums, x, piece));
+        TRY(distances(p, sums, x, piece, unit));
         ring64_add(to, to, sums);
     }
     return ERR_OK;
 }
 
 enum err cached_distance(struct party *p, struct share64 out, const struct cached *x,
-                         const struct cached_span *spans)
+                         const struct cached_span *spans, uint64_t unit)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    TRY(check(p, x, spans, out.n));
-    return party_proves(p) ? distances_in_turn(p, out, x, spans) : distances(p, out, x, spans);
+    TRY(check(p, x, spans, unit, out.n));
+    return party_proves(p) ? distances_in_turn(p, out, x, spans, unit)
+                           : distances(p, out, x, spans, unit);
 }

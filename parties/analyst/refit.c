@@ -49,6 +49,8 @@ static enum err load_measurements(struct refit *f, const char *folder, struct lo
     f->result->measurement = found.measurement;
     f->result->measurements = found.measurements;
     found.measurement = NULL;
+    f->result->sweep = found.sweep;
+    found.sweep = NULL;
     f->result->merges = found.merges;
     found.merges = NULL;
     if (found.knowns > KNOWN_MAX)

@@ -87,6 +87,10 @@ enum err release_write(const char *folder, const struct study *study,
     terms.merges = result->merges;
     terms.measurement = result->measurement;
     terms.measurements = result->measurements;
+    terms.sweep = result->sweep;
+    terms.workload = study->workload;
+    terms.scores = result->scores;
+    terms.sweeps = result->sweeps;
     terms.known = result->known;
     terms.knowns = result->knowns;
     TRY(begin(&f, folder, &terms, log));

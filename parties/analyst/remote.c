@@ -212,11 +212,19 @@ static struct deed what(const struct ask *a)
     struct deed d = {""};
     switch (a->kind) {
     case ASK_MEASURE:
-        return (struct deed){"the servers make noise and measure all one-ways"};
+        if (a->round == 0)
+            return (struct deed){"the servers make noise and measure all one-ways"};
+        snprintf(d.text, sizeof d.text, "round %u: the servers measure %u marginals", a->round,
+                 a->queries);
+        break;
     case ASK_SELECT:
         snprintf(d.text, sizeof d.text,
                  "round %u: the servers choose one of %u marginals and measure it", a->round,
                  a->queries);
+        break;
+    case ASK_SCORES:
+        snprintf(d.text, sizeof d.text, "round %u: the servers compare the model with %u marginals",
+                 a->round, a->queries);
         break;
     case ASK_FORMS:
         return (struct deed){"the servers measure how each pair of attributes is related"};

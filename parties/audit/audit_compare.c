@@ -13,6 +13,8 @@ static const char *in_words(const struct audit_opening *o, char *text, size_t si
         snprintf(text, size, "%" PRIu64 " noisy counts", o->values);
     else if (strcmp(o->reason, "NOISY_FORM") == 0)
         snprintf(text, size, "%" PRIu64 " noisy sums of counts", o->values);
+    else if (strcmp(o->reason, "NOISY_SCORE") == 0)
+        snprintf(text, size, "scores of %" PRIu64 " marginals, each with noise", o->values);
     else if (strcmp(o->reason, "SORTED") == 0)
         snprintf(text, size, "which of %" PRIu64 " uploads are sorted by key", o->values);
     else if (strcmp(o->reason, "REJECT_BIT") == 0)

@@ -52,8 +52,8 @@ static struct servers_work noise_work(const struct study *study, enum study_secu
 {
     const struct price_noise noise = price_noise(study);
     const enum noise_kind kind = study->noise;
-    const struct tape_cost *of_gauss = tape_cost(kind, TAPE_GAUSS),
-                           *of_gumbel = tape_cost(kind, TAPE_GUMBEL);
+    const struct tape_cost *of_gauss = tape_cost(kind, NOISE_GAUSS),
+                           *of_gumbel = tape_cost(kind, NOISE_GUMBEL);
     double per_s;
     const struct tape_messages *gauss = messages_of(of_gauss, security, &per_s),
                                *gumbel = messages_of(of_gumbel, security, &per_s);
@@ -68,8 +68,8 @@ static struct servers_work noise_work(const struct study *study, enum study_secu
 static void print_ahead(const struct study *study)
 {
     const struct price_ahead a = price_ahead(study);
-    const size_t gauss = a.blocks[TAPE_GAUSS] * a.samples[TAPE_GAUSS],
-                 gumbel = a.blocks[TAPE_GUMBEL] * a.samples[TAPE_GUMBEL];
+    const size_t gauss = a.blocks[NOISE_GAUSS] * a.samples[NOISE_GAUSS],
+                 gumbel = a.blocks[NOISE_GUMBEL] * a.samples[NOISE_GUMBEL];
     printf("Idle servers make %zu Gaussians and %zu Gumbels of it before a run, on %s\n"
            "of disk at each (trefoil serve --noise-ahead)\n",
            gauss, gumbel, words_bytes(2 * sizeof(uint64_t) * (gauss + gumbel)).text);

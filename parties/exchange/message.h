@@ -1,5 +1,6 @@
 /*
- * parties/exchange/message.h - messages between programs and gates, and answers to them.
+ * parties/exchange/message.h - what programs send to gates. What they get back is in
+ * parties/exchange/reply.h.
  *
  * docs/formats.md has the payloads byte by byte. message.c says from whom servers take a message,
  * and which of them; parties/server/front.c has what they do with it.
@@ -7,7 +8,7 @@
 #ifndef TREFOIL_PARTIES_EXCHANGE_MESSAGE_H
 #define TREFOIL_PARTIES_EXCHANGE_MESSAGE_H
 
-#include "base/bytes.h"
+#include "parties/exchange/reply.h"
 #include "parties/study/study.h"
 
 /* The first byte of every message to a gate. */
@@ -38,18 +39,5 @@ bool message_allowed(uint8_t kind, enum study_role role, size_t who, unsigned at
 
 /* A token and what follows it: what a key that the server does not know may send. */
 #define MESSAGE_TOKEN_MOST ((size_t)2048)
-
-/* Every answer from a gate: a status, words for people, then a payload. */
-struct reply {
-    uint8_t kind; /* of the message that it answers */
-    enum err status;
-    char text[512];         /* after reading, without anything that could control a terminal */
-    const uint8_t *payload; /* within the message that was read */
-    size_t size;
-};
-enum err reply_write(uint8_t kind, enum err status, const char *text, const void *payload, size_t n,
-                     struct bytes *out) MUST_CHECK;
-/* ERR_MISMATCH, with words in r->text, for an answer in another version. */
-enum err reply_read(struct reply *r, const struct bytes *message) MUST_CHECK;
 
 #endif

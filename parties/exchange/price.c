@@ -39,8 +39,8 @@ static double discrete_epsilon(const struct study *study)
 
 static struct ask_slack by_variation(const struct study *study)
 {
-    const struct tape_slack gauss = tape_slack(study->noise, TAPE_GAUSS),
-                            gumbel = tape_slack(study->noise, TAPE_GUMBEL);
+    const struct tape_slack gauss = tape_slack(study->noise, NOISE_GAUSS),
+                            gumbel = tape_slack(study->noise, NOISE_GUMBEL);
     const double factor = 1 + tape_rounded_up(exp(study->epsilon));
     return (struct ask_slack){.marginal = gauss.epsilon + discrete_epsilon(study),
                               .select = gumbel.epsilon,
@@ -286,9 +286,9 @@ struct price_noise price_noise(const struct study *study)
 struct price_ahead price_ahead(const struct study *study)
 {
     const struct price_noise noise = price_noise(study);
-    const uint64_t plan[TAPE_KINDS] = {[TAPE_GAUSS] = noise.gauss, [TAPE_GUMBEL] = noise.gumbel};
+    const uint64_t plan[NOISE_LAWS] = {[NOISE_GAUSS] = noise.gauss, [NOISE_GUMBEL] = noise.gumbel};
     struct price_ahead a = {{0}, {0}};
-    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+    for (unsigned k = 0; k < NOISE_LAWS; k++) {
         uint64_t samples = (plan[k] / 8 + 128) / 128 * 128, blocks;
         samples = samples < PRICE_AHEAD_MOST ? samples : PRICE_AHEAD_MOST;
         blocks = (plan[k] + samples - 1) / samples;

@@ -58,7 +58,7 @@ struct price_noise price_noise(const struct study *study);
 #define PRICE_AHEAD_MOST 16384
 #define PRICE_AHEAD_BLOCKS 64
 struct price_ahead {
-    size_t samples[TAPE_KINDS], blocks[TAPE_KINDS];
+    size_t samples[NOISE_LAWS], blocks[NOISE_LAWS];
 };
 struct price_ahead price_ahead(const struct study *study);
 

@@ -95,6 +95,13 @@ static void put_marginal(struct bytes *out, const struct study *study, const str
     }
 }
 
+static void put_sigma(struct bytes *out, uint64_t multiplier)
+{
+    char sigma[40];
+    snprintf(sigma, sizeof sigma, "sigma=%.6g:", measure_sigma(multiplier));
+    bytes_put_text(out, sigma);
+}
+
 enum err openings_name(struct openings *o, const struct study *study,
                        const struct engine_step *step, size_t selected)
 {
@@ -109,6 +116,8 @@ enum err openings_name(struct openings *o, const struct study *study,
         bytes_put_text(&o->what, "pairs:");
     else if (a->kind == ASK_LOOK)
         bytes_put_text(&o->what, "linked-rows");
+    else if (a->kind == ASK_SCORES)
+        put_sigma(&o->what, a->multiplier);
     for (size_t k = 0; a->kind != ASK_SELECT && k < count; k++) {
         if (k > 0)
             bytes_put_u8(&o->what, ',');

@@ -57,7 +57,7 @@ struct status {
     atomic_uint user;             /* whose it is, by the gate's numbers */
     atomic_int_fast64_t heard_ms; /* when it was last heard of: by the worker and the front */
     atomic_uint_fast64_t requests, requests_failed;
-    atomic_uint_fast64_t ahead[2], ahead_most[2]; /* samples made ahead, by enum tape_kind */
+    atomic_uint_fast64_t ahead[2], ahead_most[2]; /* samples made ahead, by enum noise_law */
     _Atomic double rho_spent, rho_limit;
     atomic_uint_fast64_t peer_sent, peer_received; /* on the bulk links, with headers and tags */
 };

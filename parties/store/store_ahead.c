@@ -11,7 +11,7 @@ enum err store_ahead(struct store *store, struct ahead_blocks *blocks)
     *blocks = (struct ahead_blocks){0};
     while (sound && query_row(&q)) {
         const uint64_t kind = query_u64(&q);
-        sound = kind < TAPE_KINDS && blocks->count[kind] < AHEAD_BLOCKS;
+        sound = kind < NOISE_LAWS && blocks->count[kind] < AHEAD_BLOCKS;
         if (sound)
             query_copy(&q, blocks->name[kind][blocks->count[kind]++], AHEAD_NAME);
     }
@@ -24,7 +24,7 @@ enum err store_ahead(struct store *store, struct ahead_blocks *blocks)
 }
 
 /* What binds a sealed block: its associated data. */
-static enum err binding(const struct store *s, enum tape_kind kind, const uint8_t *name,
+static enum err binding(const struct store *s, enum noise_law kind, const uint8_t *name,
                         struct bytes *out)
 {
     bytes_put_string(out, "trefoil-ahead-1");
@@ -34,13 +34,13 @@ static enum err binding(const struct store *s, enum tape_kind kind, const uint8_
     return bytes_ok(out);
 }
 
-static void put_block(struct query *q, enum tape_kind kind, const uint8_t *name)
+static void put_block(struct query *q, enum noise_law kind, const uint8_t *name)
 {
     query_put_u64(q, kind);
     query_put(q, name, AHEAD_NAME);
 }
 
-enum err store_ahead_put(struct store *store, enum tape_kind kind, const uint8_t name[AHEAD_NAME],
+enum err store_ahead_put(struct store *store, enum noise_law kind, const uint8_t name[AHEAD_NAME],
                          const struct bytes *noise)
 {
     struct bytes about CLEAN(bytes_clear) = {0}, sealed CLEAN(bytes_clear) = {0};
@@ -54,7 +54,7 @@ enum err store_ahead_put(struct store *store, enum tape_kind kind, const uint8_t
 }
 
 /* Within a batch, like all deletions: its end empties the log. */
-static enum err delete_block(struct store *s, enum tape_kind kind, const uint8_t *name)
+static enum err delete_block(struct store *s, enum noise_law kind, const uint8_t *name)
 {
     struct query q = query_of(s, "DELETE FROM ahead WHERE kind = ? AND name = ?");
     put_block(&q, kind, name);
@@ -62,7 +62,7 @@ static enum err delete_block(struct store *s, enum tape_kind kind, const uint8_t
     return query_run(&q, NULL);
 }
 
-static enum err read_block(struct store *s, enum tape_kind kind, const uint8_t *name,
+static enum err read_block(struct store *s, enum noise_law kind, const uint8_t *name,
                            struct bytes *sealed)
 {
     struct query q = query_of(s, "SELECT sealed FROM ahead WHERE kind = ? AND name = ?");
@@ -75,7 +75,7 @@ static enum err read_block(struct store *s, enum tape_kind kind, const uint8_t *
     return found ? ERR_OK : ERR_LOST;
 }
 
-enum err store_ahead_take(struct store *store, enum tape_kind kind, const uint8_t name[AHEAD_NAME],
+enum err store_ahead_take(struct store *store, enum noise_law kind, const uint8_t name[AHEAD_NAME],
                           struct bytes *noise)
 {
     struct bytes about CLEAN(bytes_clear) = {0}, sealed CLEAN(bytes_clear) = {0};
@@ -104,7 +104,7 @@ static bool is_among(const struct ahead_blocks *blocks, unsigned kind, const uin
 /* Removes from `blocks` those that are kept. */
 static void leave_others(struct ahead_blocks *blocks, const struct ahead_blocks *keep)
 {
-    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+    for (unsigned k = 0; k < NOISE_LAWS; k++) {
         size_t left = 0;
         for (size_t i = 0; i < blocks->count[k]; i++)
             if (!is_among(keep, k, blocks->name[k][i]))
@@ -119,11 +119,11 @@ enum err store_ahead_keep(struct store *store, const struct ahead_blocks *keep)
     enum err e = ERR_OK;
     TRY(store_ahead(store, &others));
     leave_others(&others, keep);
-    if (others.count[TAPE_GAUSS] + others.count[TAPE_GUMBEL] == 0)
+    if (others.count[NOISE_GAUSS] + others.count[NOISE_GUMBEL] == 0)
         return ERR_OK;
     TRY(store_batch(store));
-    for (unsigned k = 0; k < TAPE_KINDS; k++)
+    for (unsigned k = 0; k < NOISE_LAWS; k++)
         for (size_t i = 0; e == ERR_OK && i < others.count[k]; i++)
-            e = delete_block(store, (enum tape_kind)k, others.name[k][i]);
+            e = delete_block(store, (enum noise_law)k, others.name[k][i]);
     return store_batch_end(store, e);
 }

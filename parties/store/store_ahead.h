@@ -19,19 +19,19 @@
 
 /* The blocks of each kind that are here, in the order of their names. */
 struct ahead_blocks {
-    size_t count[TAPE_KINDS];
-    uint8_t name[TAPE_KINDS][AHEAD_BLOCKS][AHEAD_NAME];
+    size_t count[NOISE_LAWS];
+    uint8_t name[NOISE_LAWS][AHEAD_BLOCKS][AHEAD_NAME];
 };
 
 /* ERR_FORMAT, logged, if there are more than there may be. */
 enum err store_ahead(struct store *store, struct ahead_blocks *blocks) MUST_CHECK;
-enum err store_ahead_put(struct store *store, enum tape_kind kind, const uint8_t name[AHEAD_NAME],
+enum err store_ahead_put(struct store *store, enum noise_law kind, const uint8_t name[AHEAD_NAME],
                          const struct bytes *noise) MUST_CHECK;
 /*
  * Deletes a block, and appends what it held to `noise`. ERR_AUTH, logged, if it does not unseal:
  * then it is gone as well. ERR_LOST if it is not here.
  */
-enum err store_ahead_take(struct store *store, enum tape_kind kind, const uint8_t name[AHEAD_NAME],
+enum err store_ahead_take(struct store *store, enum noise_law kind, const uint8_t name[AHEAD_NAME],
                           struct bytes *noise) MUST_CHECK;
 /* Deletes all blocks except these. */
 enum err store_ahead_keep(struct store *store, const struct ahead_blocks *keep) MUST_CHECK;

@@ -15,6 +15,7 @@ struct aim_options method_aim(const struct study *s)
                                 .grows = s->late_join,
                                 .rounds = s->rounds,
                                 .annealed = s->annealed,
+                                .sweeps = s->sweeps,
                                 .accounting = s->accounting,
                                 .rows = study_rows(s, false),
                                 .score = s->score,

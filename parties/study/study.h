@@ -134,6 +134,7 @@ struct study {
     enum study_method method;
     unsigned rounds; /* the most, if annealed; 0 for a copula */
     bool annealed;
+    unsigned sweeps;                  /* in their place, so that rounds is 0; 0: none */
     double copula_clip, copula_share; /* for a copula: aim/run/copula_run.h */
     enum study_security security;
     struct study_server server[STUDY_SERVERS];

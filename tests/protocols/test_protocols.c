@@ -135,6 +135,7 @@ static enum err play(struct party *p, void *shared)
     struct round *r = shared;
     static const uint8_t id[TAPE_ID_SIZE], seed[ARGMAX_SEED_SIZE];
     static const uint32_t measured[] = {4, 0, 3};
+    static const uint64_t times[] = {1000, 300, 70000};
     struct counts *counts CLEAN(counts_free) = NULL;
     struct tape tape;
     struct share64 scores, odd;
@@ -150,28 +151,28 @@ static enum err play(struct party *p, void *shared)
         candidates[q] = (struct score_candidate){QUERIES - 1 - q, r->estimate[QUERIES - 1 - q]};
     TRY(load_counts(p, r, &counts));
     tape_start(&tape, id, r->discrete ? NOISE_DISCRETE : NOISE_BOX_MULLER);
-    TRY(tape_reserve(p, &tape, TAPE_GUMBEL, QUERIES));
-    TRY(tape_reserve(p, &tape, TAPE_GAUSS, 266));
-    three_put64(&r->gumbels, p, share64_view(tape.reel[TAPE_GUMBEL].samples, 0, QUERIES));
-    three_put64(&r->gausses, p, share64_view(tape.reel[TAPE_GAUSS].samples, 0, 266));
+    TRY(tape_reserve(p, &tape, NOISE_GUMBEL, QUERIES));
+    TRY(tape_reserve(p, &tape, NOISE_GAUSS, 266));
+    three_put64(&r->gumbels, p, share64_view(tape.reel[NOISE_GUMBEL].samples, 0, QUERIES));
+    three_put64(&r->gausses, p, share64_view(tape.reel[NOISE_GAUSS].samples, 0, 266));
     TRY(share64_new(&scores, QUERIES));
-    TRY(score_l1(p, scores, counts, candidates));
+    TRY(score_l1(p, scores, counts, candidates, SCORE_UNIT));
     TRY(open_ring64(p, OPEN_MASKED, scores, (uint64_t *)r->scores[p->index]));
     TRY(select_index(p, counts, &tape, &request, &r->index[p->index]));
-    TRY(measure_open(p, counts, &tape, measured, 3, 1000, r->noisy[p->index]));
+    TRY(measure_open(p, counts, &tape, measured, 3, times, r->noisy[p->index]));
     /* wiped where taken, and gone */
-    if ((tape.reel[TAPE_GAUSS].samples.a[265] | tape.reel[TAPE_GAUSS].samples.b[265]) != 0 ||
-        tape.reel[TAPE_GAUSS].next != 266)
+    if ((tape.reel[NOISE_GAUSS].samples.a[265] | tape.reel[NOISE_GAUSS].samples.b[265]) != 0 ||
+        tape.reel[NOISE_GAUSS].next != 266)
         return ERR_MISUSE;
-    if (tape_take(&tape, TAPE_GUMBEL, (struct share64){NULL, NULL, 1000}) != ERR_MISUSE)
+    if (tape_take(&tape, NOISE_GUMBEL, (struct share64){NULL, NULL, 1000}) != ERR_MISUSE)
         return ERR_MISUSE;
     /* a range after an odd end begins at the next pair */
     TRY(share64_new(&odd, 3));
-    TRY(tape_take(&tape, TAPE_GAUSS, odd));
-    if (tape.reel[TAPE_GAUSS].next != 269 || tape_position(&tape, TAPE_GAUSS) != 270)
+    TRY(tape_take(&tape, NOISE_GAUSS, odd));
+    if (tape.reel[NOISE_GAUSS].next != 269 || tape_position(&tape, NOISE_GAUSS) != 270)
         return ERR_MISUSE;
-    TRY(tape_take(&tape, TAPE_GAUSS, odd));
-    if (tape.reel[TAPE_GAUSS].next != 273 || tape.reel[TAPE_GAUSS].samples.a[269] != 0)
+    TRY(tape_take(&tape, NOISE_GAUSS, odd));
+    if (tape.reel[NOISE_GAUSS].next != 273 || tape.reel[NOISE_GAUSS].samples.a[269] != 0)
         return ERR_MISUSE;
     share64_free(&odd);
     tape_free(&tape);
@@ -198,6 +199,7 @@ TEST(select_and_measure_equal_plain_arithmetic)
         int64_t best = INT64_MIN;
         size_t winner = 0, at = 0;
         static const size_t measured[] = {4, 0, 3};
+        static const uint64_t times[] = {1000, 300, 70000};
         for (size_t q = 0; q < QUERIES; q++) {
             uint64_t left = (uint64_t)1 << (BITS + 1 + SCORE_BITS);
             r->multiplier[q] = 1000 + three_random(&s) % 100000;
@@ -235,7 +237,8 @@ TEST(select_and_measure_equal_plain_arithmetic)
             for (size_t j = 0; j < cells[measured[k]]; j++, at++) {
                 int64_t z = (int64_t)three_sum64(&r->gausses, at);
                 for (int party = 0; party < 3; party++)
-                    assert_int_equal(r->noisy[party][at], 1000 * r->counts[measured[k]][j] + z);
+                    assert_int_equal(r->noisy[party][at],
+                                     (int64_t)times[k] * r->counts[measured[k]][j] + z);
             }
         assert_int_equal(r->costs.opened_calls[OPEN_SELECTED_INDEX], 1);
         assert_int_equal(r->costs.opened_calls[OPEN_NOISY_MARGINAL], 1);
@@ -265,13 +268,13 @@ static enum err over_the_bound(struct party *p, void *shared)
     r->noisy[p->index][0] = 0;
     uint64_t estimate[64] = {((uint64_t)1 << (BITS + SCORE_BITS)) + 1};
     struct score_candidate bad = {2, estimate};
-    cell = score_l1(p, score, counts, &bad);
+    cell = score_l1(p, score, counts, &bad, SCORE_UNIT);
     for (int j = 0; j < 3; j++)
         estimate[j] = (uint64_t)1 << (BITS + SCORE_BITS);
-    sum = score_l1(p, score, counts, &bad);
-    unknown = score_l1(p, score, counts, &none);
+    sum = score_l1(p, score, counts, &bad, SCORE_UNIT);
+    unknown = score_l1(p, score, counts, &none, SCORE_UNIT);
     p->log = log;
-    TRY(score_l1(p, score, counts, &one));
+    TRY(score_l1(p, score, counts, &one, SCORE_UNIT));
     share64_free(&score);
     counts_free(&counts);
     return cell == ERR_REFUSED && sum == ERR_REFUSED && unknown == ERR_REFUSED ? ERR_OK
@@ -369,8 +372,8 @@ static enum err linear(struct party *p, void *shared)
     for (size_t k = 0; k < FORMS; k++)
         support_weigh(sums, k, counts_query(counts, query_of[k]), l->weight[k]);
     tape_start(&tape, id, NOISE_BOX_MULLER);
-    TRY(tape_reserve(p, &tape, TAPE_GAUSS, FORMS));
-    three_put64(&l->noise, p, share64_view(tape.reel[TAPE_GAUSS].samples, 0, FORMS));
+    TRY(tape_reserve(p, &tape, NOISE_GAUSS, FORMS));
+    three_put64(&l->noise, p, share64_view(tape.reel[NOISE_GAUSS].samples, 0, FORMS));
     before = net_total(p->net);
     e = measure_open_sums(p, OPEN_NOISY_FORM, sums, &tape, 1, l->opened[p->index]);
     after = net_total(p->net);
@@ -440,6 +443,7 @@ static enum err select_of_many(struct party *p, void *shared)
     struct counts *counts CLEAN(counts_free) = NULL;
     struct share64 x;
     struct tape tape;
+    const uint64_t m = 1000;
     int64_t value;
     for (size_t q = 0; q < MANY; q++) {
         candidates[q] = (struct score_candidate){q, &c->estimate[q]};
@@ -452,11 +456,11 @@ static enum err select_of_many(struct party *p, void *shared)
         ring64_copy(counts_query(counts, q), share64_view(x, q, 1));
     TRY(counts_finish(p, counts));
     tape_start(&tape, id, NOISE_BOX_MULLER);
-    TRY(tape_reserve(p, &tape, TAPE_GUMBEL, MANY));
-    TRY(tape_reserve(p, &tape, TAPE_GAUSS, 1));
+    TRY(tape_reserve(p, &tape, NOISE_GUMBEL, MANY));
+    TRY(tape_reserve(p, &tape, NOISE_GAUSS, 1));
     c->rounds[p->index] = net_rounds(p->net);
     TRY(select_index(p, counts, &tape, &request, &c->index[p->index]));
-    TRY(measure_open(p, counts, &tape, &(uint32_t){(uint32_t)c->index[p->index]}, 1, 1000, &value));
+    TRY(measure_open(p, counts, &tape, &(uint32_t){(uint32_t)c->index[p->index]}, 1, &m, &value));
     c->rounds[p->index] = net_rounds(p->net) - c->rounds[p->index];
     tape_free(&tape);
     share64_free(&x);

@@ -114,7 +114,7 @@ static enum err score_all(struct party *p, void *shared)
     if (e == ERR_OK)
         e = make_counts(p, s, &counts);
     if (e == ERR_OK)
-        e = score_l1(p, out, counts, candidates);
+        e = score_l1(p, out, counts, candidates, SCORE_UNIT);
     if (e == ERR_OK)
         three_put64(&s->out, p, out);
     return e;
@@ -423,7 +423,7 @@ TEST(portions_add_up_to_the_whole)
 
 struct noise {
     enum noise_kind noise;
-    enum tape_kind kind;
+    enum noise_law kind;
     bool checked;
     struct three_result out;
 };
@@ -466,9 +466,9 @@ static void expect_samples(const struct three_result *out, size_t from, size_t n
 
 TEST(noise_is_made_by_all_lanes)
 {
-    static const struct noise kinds[] = {{.noise = NOISE_BOX_MULLER, .kind = TAPE_GAUSS},
-                                         {.noise = NOISE_BOX_MULLER, .kind = TAPE_GUMBEL},
-                                         {.noise = NOISE_DISCRETE, .kind = TAPE_GAUSS}};
+    static const struct noise kinds[] = {{.noise = NOISE_BOX_MULLER, .kind = NOISE_GAUSS},
+                                         {.noise = NOISE_BOX_MULLER, .kind = NOISE_GUMBEL},
+                                         {.noise = NOISE_DISCRETE, .kind = NOISE_GAUSS}};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         struct noise n = kinds[k];
         struct three_costs cost[3];
@@ -478,7 +478,7 @@ TEST(noise_is_made_by_all_lanes)
             assert_int_equal(three_run_lanes(4, lanes, 8, make_noise, &n, &cost[l], NULL), ERR_OK);
             assert_true(three_replicated(&n.out, 64));
             for (size_t lane = 0; lane < lanes; lane++)
-                expect_samples(&n.out, lane * part, part, n.kind == TAPE_GUMBEL);
+                expect_samples(&n.out, lane * part, part, n.kind == NOISE_GUMBEL);
             if (n.noise != NOISE_DISCRETE)
                 assert_int_equal(cost[l].rounds, tape_cost(n.noise, n.kind)->plain.rounds);
             else if (cost[l].opened_calls[OPEN_REJECT_BIT] == cost[0].opened_calls[OPEN_REJECT_BIT])
@@ -508,8 +508,8 @@ TEST(lanes_of_one_process_share_its_memory)
 TEST(noise_does_not_depend_on_who_has_the_lanes)
 {
     struct noise n[2];
-    for (unsigned i = 0; i < 2 * TAPE_KINDS; i++) {
-        const enum tape_kind kind = (enum tape_kind)(i / 2);
+    for (unsigned i = 0; i < 2 * NOISE_LAWS; i++) {
+        const enum noise_law kind = (enum noise_law)(i / 2);
         for (size_t k = 0; k < 2; k++) {
             n[k] = (struct noise){.kind = kind, .checked = i % 2 != 0};
             assert_int_equal(three_result_new(&n[k].out, SAMPLES), ERR_OK);

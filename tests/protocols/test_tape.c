@@ -24,7 +24,7 @@ struct step {
 
 struct script {
     enum noise_kind noise;
-    enum tape_kind kind;
+    enum noise_law kind;
     size_t planned, steps;
     struct step step[6];
     double bytes[3]; /* a sample, by server */
@@ -63,7 +63,7 @@ TEST(a_plan_is_made_in_batches)
 {
     struct script small = {
         .noise = NOISE_BOX_MULLER,
-        .kind = TAPE_GUMBEL,
+        .kind = NOISE_GUMBEL,
         .planned = 1000,
         .steps = 5,
         .step = {{10, 10, 1024, 1},
@@ -72,7 +72,7 @@ TEST(a_plan_is_made_in_batches)
                  {3, 3, 1152, 1},     /* beyond the plan: what is missing, in words */
                  {300, 300, 1408, 1}}};
     struct script none = {.noise = NOISE_BOX_MULLER,
-                          .kind = TAPE_GAUSS,
+                          .kind = NOISE_GAUSS,
                           .steps = 2,
                           .step = {{3, 3, 128, 1}, {100, 100, 128, 0}}};
     assert_int_equal(three_run(1, play, &small, NULL), ERR_OK);
@@ -84,10 +84,10 @@ TEST(a_batch_costs_what_is_stated)
 {
     static const struct {
         enum noise_kind noise;
-        enum tape_kind kind;
-    } kinds[] = {{NOISE_BOX_MULLER, TAPE_GAUSS},
-                 {NOISE_BOX_MULLER, TAPE_GUMBEL},
-                 {NOISE_DISCRETE, TAPE_GAUSS}};
+        enum noise_law kind;
+    } kinds[] = {{NOISE_BOX_MULLER, NOISE_GAUSS},
+                 {NOISE_BOX_MULLER, NOISE_GUMBEL},
+                 {NOISE_DISCRETE, NOISE_GAUSS}};
     for (size_t k = 0; k < 3; k++) {
         const struct tape_cost *cost = tape_cost(kinds[k].noise, kinds[k].kind);
         const size_t batch = cost->batch;
@@ -106,7 +106,7 @@ TEST(a_batch_costs_what_is_stated)
 
 struct proved {
     enum noise_kind noise;
-    enum tape_kind kind;
+    enum noise_law kind;
     uint64_t rounds[3]; /* by server */
     double bytes[3];    /* a sample */
 };
@@ -130,9 +130,9 @@ static enum err make_proved(struct party *p, void *shared)
 
 TEST(a_batch_that_is_proved_costs_what_is_stated)
 {
-    static const struct proved kinds[] = {{.noise = NOISE_BOX_MULLER, .kind = TAPE_GAUSS},
-                                          {.noise = NOISE_BOX_MULLER, .kind = TAPE_GUMBEL},
-                                          {.noise = NOISE_DISCRETE, .kind = TAPE_GAUSS}};
+    static const struct proved kinds[] = {{.noise = NOISE_BOX_MULLER, .kind = NOISE_GAUSS},
+                                          {.noise = NOISE_BOX_MULLER, .kind = NOISE_GUMBEL},
+                                          {.noise = NOISE_DISCRETE, .kind = NOISE_GAUSS}};
     for (size_t k = 0; k < 3; k++) {
         struct proved s = kinds[k];
         const struct tape_messages *stated = &tape_cost(s.noise, s.kind)->proved;
@@ -158,25 +158,25 @@ struct cuts {
 static enum err cut_and_return(struct party *p, void *shared)
 {
     struct cuts *c = shared;
-    const size_t count[TAPE_KINDS] = {[TAPE_GAUSS] = 100};
+    const size_t count[NOISE_LAWS] = {[NOISE_GAUSS] = 100};
     struct three_result *to = &c->used;
     size_t used = 0;
     struct tape tape;
     enum err e = ERR_OK;
     tape_start(&tape, id, NOISE_BOX_MULLER);
-    tape_plan(&tape, TAPE_GAUSS, c->made);
-    TRY(tape_reserve(p, &tape, TAPE_GAUSS, 100));
-    three_put64(&c->all, p, share64_view(tape.reel[TAPE_GAUSS].samples, 0, c->made));
+    tape_plan(&tape, NOISE_GAUSS, c->made);
+    TRY(tape_reserve(p, &tape, NOISE_GAUSS, 100));
+    three_put64(&c->all, p, share64_view(tape.reel[NOISE_GAUSS].samples, 0, c->made));
     for (size_t i = 0; e == ERR_OK && i < CUTS; i++) {
         const size_t n = 1 + i;
         struct tape range CLEAN(tape_free) = {0};
         struct range_place place, next;
         struct share64 out;
         range_next(&tape, count, &place);
-        TRY(tape_reserve(p, &tape, TAPE_GAUSS, 100));
+        TRY(tape_reserve(p, &tape, NOISE_GAUSS, 100));
         TRY(range_cut(&tape, count, &range));
         TRY(share64_new(&out, n));
-        TRY(tape_take(&range, TAPE_GAUSS, out));
+        TRY(tape_take(&range, NOISE_GAUSS, out));
         for (size_t k = 0; k < n; k++) {
             to->component[p->index][used + k] = out.a[k];
             to->copy[p->index][used + k] = out.b[k];
@@ -184,13 +184,14 @@ static enum err cut_and_return(struct party *p, void *shared)
         used += n;
         e = range_return(&tape, &range);
         range_next(&tape, count, &next);
-        if (next.from[TAPE_GAUSS] < place.from[TAPE_GAUSS] + 100) /* a position names one sample */
+        if (next.from[NOISE_GAUSS] <
+            place.from[NOISE_GAUSS] + 100) /* a position names one sample */
             e = ERR_DATA;
         share64_free(&out);
     }
-    c->held[p->index] = tape.reel[TAPE_GAUSS].samples.n;
+    c->held[p->index] = tape.reel[NOISE_GAUSS].samples.n;
     c->batches[p->index] = net_rounds(p->net) /
-                           tape_cost(NOISE_BOX_MULLER, TAPE_GAUSS)->plain.rounds;
+                           tape_cost(NOISE_BOX_MULLER, NOISE_GAUSS)->plain.rounds;
     tape_free(&tape);
     return e;
 }

@@ -212,7 +212,7 @@ enum err __wrap_check_coin(struct party *p, struct prg **weights)
 /* Leaves when it has all parts of what is opened; for a false index, when it has the index. */
 __typeof__(measure_open) __real_measure_open, __wrap_measure_open;
 enum err __wrap_measure_open(struct party *p, const struct counts *counts, struct tape *tape,
-                             const uint32_t *queries, size_t n, uint64_t multiplier,
+                             const uint32_t *queries, size_t n, const uint64_t *multiplier,
                              int64_t *values)
 {
     if (net_phase(p->net) == NET_MEASURE && n == 1 &&
@@ -434,14 +434,10 @@ static void resume_all(struct scene *c, unsigned cheat)
 {
     support_kill(&c->server[cheat]);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        const char *const resume[] = {"recover",  c->s.path,
-                                      "--key",    file(c, "s%u.key", i),
-                                      "--folder", file(c, "server%u", i),
-                                      "--resume", NULL};
         if (i != cheat)
             assert_int_equal(support_stop(&c->server[i]), 0);
-        expect_code(support_run(file(c, "resume%u.log", i), 30, resume), 0,
-                    file(c, "resume%u.log", i));
+        EXPECT(0, file(c, "resume%u.log", i), 30, "recover", c->s.path, "--key",
+               file(c, "s%u.key", i), "--folder", file(c, "server%u", i), "--resume");
         assert_int_equal(unlink(file(c, "server%u.log", i)), 0);
         start_server(c, i, c->s.path);
     }
@@ -657,10 +653,8 @@ TEST(who_is_asked_for_something_else_is_no_cheat)
 
 static int run_to(struct scene *c, const char *rounds)
 {
-    const char *const a[] = {"run",   c->s.path,           "--key",    file(c, "a.key"),
-                             "--out", file(c, "out%u", 0), "--rounds", rounds,
-                             NULL};
-    return support_run(file(c, "run0.log"), 60, a);
+    return COMMAND(file(c, "run0.log"), 60, "run", c->s.path, "--key", file(c, "a.key"), "--out",
+                   file(c, "out%u", 0), "--rounds", rounds);
 }
 
 #define JOIN "security: abort\nmin_owners: 2\nlate_uploads: join\n"

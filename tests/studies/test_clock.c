@@ -135,11 +135,8 @@ TEST(a_study_goes_on_whatever_the_clocks_do)
     assert_int_equal(share(&c, 1), 0);
     assert_int_equal(status(&c), 0);
     assert_true(told(&c, "  o0                   held by all three, "));
-    {
-        const char *const a[] = {"run",   c.s.path,        "--key", file(&c, "a.key"),
-                                 "--out", file(&c, "out"), NULL};
-        run = support_start(file(&c, "run.log"), a);
-    }
+    run = START(file(&c, "run.log"), "run", c.s.path, "--key", file(&c, "a.key"), "--out",
+                file(&c, "out"));
     for (unsigned k = 0; k < sizeof jumps / sizeof *jumps; k++) {
         char round[16];
         snprintf(round, sizeof round, "\n%u/", 2 * k + 1);

@@ -80,24 +80,14 @@ static void disarm(void)
 
 static void start(struct stage *c, unsigned who)
 {
-    const char *const serve[] = {"serve",
-                                 c->s.path,
-                                 "--key",
-                                 file(c, "s%u.key", who),
-                                 "--folder",
-                                 file(c, "server%u", who),
-                                 "--listen",
-                                 "127.0.0.1",
-                                 "--noise-ahead",
-                                 c->ahead,
-                                 NULL};
-    const char *const run[] = {"run",   c->s.path,      "--key",     file(c, "a.key"),
-                               "--out", file(c, "out"), "--wait=60", NULL};
     if (who == ANALYST)
-        c->pid[who] = support_start(file(c, "run.log"), run);
+        c->pid[who] = START(file(c, "run.log"), "run", c->s.path, "--key", file(c, "a.key"),
+                            "--out", file(c, "out"), "--wait=60");
     else {
         unlink(file(c, "server%u.log", who));
-        c->pid[who] = support_start(file(c, "server%u.log", who), serve);
+        c->pid[who] = START(file(c, "server%u.log", who), "serve", c->s.path, "--key",
+                            file(c, "s%u.key", who), "--folder", file(c, "server%u", who),
+                            "--listen", "127.0.0.1", "--noise-ahead", c->ahead);
     }
 }
 
@@ -319,10 +309,9 @@ static void released_is_stored(const struct stage *c, sqlite3 *db)
 
 static void logs_fit(const struct stage *c)
 {
-    const char *const a[] = {"audit", file(c, "server0/audit.log"), file(c, "server1/audit.log"),
-                             file(c, "server2/audit.log"), NULL};
     unlink(file(c, "audit.txt"));
-    assert_int_equal(support_run(file(c, "audit.txt"), 20, a), 0);
+    EXPECT(0, file(c, "audit.txt"), 20, "audit", file(c, "server0/audit.log"),
+           file(c, "server1/audit.log"), file(c, "server2/audit.log"));
 }
 
 static void check(struct stage *c)
@@ -373,12 +362,11 @@ static void check(struct stage *c)
 
 static void share(struct stage *c, unsigned owner)
 {
-    const char *const a[] = {
-        "share", c->s.path, file(c, "o%u.csv", owner), "--key", file(c, "o%u.key", owner), NULL};
     assert_int_equal(
         support_csv(file(c, "o%u.csv", owner), c->s.study->domain, 400 + 500 * owner, 10 + owner),
         ERR_OK);
-    assert_int_equal(support_run(file(c, "share.log"), 30, a), 0);
+    EXPECT(0, file(c, "share.log"), 30, "share", c->s.path, file(c, "o%u.csv", owner), "--key",
+           file(c, "o%u.key", owner));
 }
 
 /* How often each server syncs and writes in an undisturbed run. */

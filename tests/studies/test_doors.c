@@ -148,7 +148,6 @@ TEST(what_never_ends_is_not_read_whole)
     struct scene c CLEAN(scene_free);
     scene_new(&c, &o);
     {
-        const char *const synth[] = {"synth", "/dev/zero", "--out", file(&c, "rows.csv"), NULL};
         const char *check[] = {"check", "/dev/zero", NULL};
         const char *const share[] = {"share", c.s.path,           file(&c, "endless.csv"),
                                      "--key", file(&c, "o0.key"), NULL};
@@ -159,7 +158,7 @@ TEST(what_never_ends_is_not_read_whole)
         for (unsigned i = 0; i < 1024; i++)
             assert_int_equal(fwrite(block, 1, sizeof block, f), sizeof block);
         fclose(f);
-        assert_int_equal(support_run(file(&c, "synth.log"), 60, synth), 6);
+        EXPECT(6, file(&c, "synth.log"), 60, "synth", "/dev/zero", "--out", file(&c, "rows.csv"));
         assert_true(support_contains(file(&c, "synth.log"), "larger than the 67108864 bytes"));
         assert_int_not_equal(support_run(file(&c, "check.log"), 60, check), 0);
         assert_true(support_contains(file(&c, "check.log"), "larger than the"));
@@ -212,12 +211,8 @@ TEST(a_long_request_comes_in_pieces)
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         serve(&c, i);
     assert_int_equal(support_csv(file(&c, "o0.csv"), c.s.study->domain, 200, 1), ERR_OK);
-    {
-        const char *const share[] = {"share", c.s.path,           file(&c, "o0.csv"),
-                                     "--key", file(&c, "o0.key"), NULL};
-        const char *const run[] = {"run",   c.s.path,        "--key", file(&c, "a.key"),
-                                   "--out", file(&c, "out"), NULL};
-        assert_int_equal(support_run(file(&c, "share.log"), 60, share), 0);
-        assert_int_equal(support_run(file(&c, "run.log"), 120, run), 0);
-    }
+    EXPECT(0, file(&c, "share.log"), 60, "share", c.s.path, file(&c, "o0.csv"), "--key",
+           file(&c, "o0.key"));
+    EXPECT(0, file(&c, "run.log"), 120, "run", c.s.path, "--key", file(&c, "a.key"), "--out",
+           file(&c, "out"));
 }

@@ -81,9 +81,6 @@ TEST(long_names_are_taken_or_refused)
     struct scene *c = *state;
     char saved[SUPPORT_PATH], again[SUPPORT_PATH], server[SUPPORT_PATH], folder[FILE_PATH];
     const size_t given = strlen(c->s.folder) + 1;
-    const char *const first[] = {"serve",    c->s.path, "--key",   file(c, "s0.key"),
-                                 "--folder", server,    "--purge", NULL};
-    const char *const save[] = {"backup", server, saved, NULL};
     const char *const purge[] = {"serve",    c->s.path, "--key",   file(c, "s0.key"),
                                  "--folder", folder,    "--purge", NULL};
     const char *const backup[] = {"backup", folder, again, NULL};
@@ -98,8 +95,9 @@ TEST(long_names_are_taken_or_refused)
     support_study_file(&c->s, "again.backup", again);
     support_study_file(&c->s, "server", server);
     snprintf(folder, sizeof folder, "%s/", c->s.folder);
-    assert_int_equal(support_run(log, 60, first), 0);
-    assert_int_equal(support_run(log, 60, save), 0);
+    EXPECT(0, log, 60, "serve", c->s.path, "--key", file(c, "s0.key"), "--folder", server,
+           "--purge");
+    EXPECT(0, log, 60, "backup", server, saved);
     for (size_t n = FILE_PATH - LENGTHS; n < FILE_PATH;
          n += getenv("TREFOIL_LONG") != NULL ? 1 : 5, tried++)
         for (size_t k = 0; k < sizeof commands / sizeof *commands; k++) {
@@ -137,11 +135,10 @@ TEST(results_are_whole_or_absent)
 {
     struct scene *c = *state;
     char model[SUPPORT_PATH], real[SUPPORT_PATH];
-    const char *const first[] = {"aim",   c->s.path,        file(c, "o0.csv"),
-                                 "--out", file(c, "first"), NULL};
     snprintf(model, sizeof model, "%s", file(c, "first/model"));
     snprintf(real, sizeof real, "%s", file(c, "o0.csv"));
-    assert_int_equal(support_run(file(c, "first.log"), 60, first), 0);
+    EXPECT(0, file(c, "first.log"), 60, "aim", c->s.path, file(c, "o0.csv"), "--out",
+           file(c, "first"));
     const char *const aim[] = {"aim", c->s.path, real, "--out", c->folder, NULL};
     faults_command(c, &(struct faults_command){aim, faults_entries(file(c, "first")), 97, NULL});
     const char *const refit[] = {"refit", file(c, "first"), "--out", c->folder, NULL};
@@ -201,12 +198,11 @@ TEST(a_database_is_counted_or_refused)
 /* In the folder of the one that failed before it. */
 static bool demo_survives(struct scene *c, unsigned victim, const char *kind, long n)
 {
-    const char *const a[] = {"demo", "--folder", c->folder, NULL};
     const char *log = file(c, "demo.log");
     int code;
     unlink(log);
     faults_arm(c, kind, n);
-    code = support_run(log, 60, a);
+    code = COMMAND(log, 60, "demo", "--folder", c->folder);
     faults_disarm();
     faults_expect_words(log, code, kind, n);
     return faults_happened(c);

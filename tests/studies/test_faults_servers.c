@@ -75,27 +75,23 @@ static bool comes_up(const struct scene *c, unsigned i)
 /* It gives up on a server that has ended well before the test would. */
 static int share(struct scene *c)
 {
-    const char *const a[] = {
-        "share", c->s.path, file(c, "o0.csv"), "--key", file(c, "o0.key"), "--retries", "2", NULL};
     unlink(file(c, "share.log"));
-    return support_run(file(c, "share.log"), 60, a);
+    return COMMAND(file(c, "share.log"), 60, "share", c->s.path, file(c, "o0.csv"), "--key",
+                   file(c, "o0.key"), "--retries", "2");
 }
 
 static int ask_status(struct scene *c)
 {
-    const char *const a[] = {"share",     c->s.path, "--key",    file(c, "o0.key"),
-                             "--retries", "2",       "--status", NULL};
     unlink(file(c, "status.log"));
-    return support_run(file(c, "status.log"), 60, a);
+    return COMMAND(file(c, "status.log"), 60, "share", c->s.path, "--key", file(c, "o0.key"),
+                   "--retries", "2", "--status");
 }
 
 static int run_waiting(struct scene *c, const char *seconds)
 {
-    const char *const a[] = {"run",   c->s.path,      "--key",  file(c, "a.key"),
-                             "--out", file(c, "out"), "--wait", seconds,
-                             NULL};
     unlink(file(c, "run.log"));
-    return support_run(file(c, "run.log"), 60, a);
+    return COMMAND(file(c, "run.log"), 60, "run", c->s.path, "--key", file(c, "a.key"), "--out",
+                   file(c, "out"), "--wait", seconds);
 }
 
 static int run(struct scene *c)
@@ -331,10 +327,9 @@ static bool analyst_survives(struct scene *c, unsigned victim, const char *kind,
 
 static int withdraw_under(struct scene *c, const char *study)
 {
-    const char *const a[] = {"share",     study, "--key",      file(c, "o0.key"),
-                             "--retries", "2",   "--withdraw", NULL};
     unlink(file(c, "share.log"));
-    return support_run(file(c, "share.log"), 60, a);
+    return COMMAND(file(c, "share.log"), 60, "share", study, "--key", file(c, "o0.key"),
+                   "--retries", "2", "--withdraw");
 }
 
 static int withdraw(struct scene *c)
@@ -344,11 +339,9 @@ static int withdraw(struct scene *c)
 
 static int replace(struct scene *c)
 {
-    const char *const a[] = {"share", c->s.path,         file(c, "other.csv"),
-                             "--key", file(c, "o0.key"), "--retries",
-                             "2",     "--replace",       NULL};
     unlink(file(c, "share.log"));
-    return support_run(file(c, "share.log"), 60, a);
+    return COMMAND(file(c, "share.log"), 60, "share", c->s.path, file(c, "other.csv"), "--key",
+                   file(c, "o0.key"), "--retries", "2", "--replace");
 }
 
 /* An existing upload is replaced and withdrawn, at a server whose n-th call fails. */
@@ -372,11 +365,10 @@ static bool withdrawal_survives(struct scene *c, unsigned victim, const char *ki
 /* Asks the servers themselves, whatever this key has shared under before. */
 static int share_under(struct scene *c, const char *study)
 {
-    const char *const a[] = {
-        "share", study, file(c, "o0.csv"), "--key", file(c, "o0.key"), "--retries", "2", NULL};
     unlink(file(c, "o0.pins"));
     unlink(file(c, "share.log"));
-    return support_run(file(c, "share.log"), 60, a);
+    return COMMAND(file(c, "share.log"), 60, "share", study, file(c, "o0.csv"), "--key",
+                   file(c, "o0.key"), "--retries", "2");
 }
 
 /*
@@ -450,10 +442,9 @@ static void set_back(struct scene *c)
 
 static int recover(struct scene *c)
 {
-    const char *const a[] = {"recover",  c->s.path,          "--key", file(c, "s0.key"),
-                             "--folder", file(c, "server0"), NULL};
     unlink(file(c, "recover.log"));
-    return support_run(file(c, "recover.log"), 60, a);
+    return COMMAND(file(c, "recover.log"), 60, "recover", c->s.path, "--key", file(c, "s0.key"),
+                   "--folder", file(c, "server0"));
 }
 
 /*
@@ -507,18 +498,13 @@ static bool status_survives(struct scene *c, unsigned victim, const char *kind, 
     const uint16_t port = support_ports(1);
     struct bytes answer = {0};
     char at[16];
-    const char *const a[] = {"serve",    c->s.path,
-                             "--key",    file(c, "s0.key"),
-                             "--folder", file(c, "server0"),
-                             "--listen", c->s.host,
-                             "--status", at,
-                             NULL};
     (void)victim;
     snprintf(at, sizeof at, "%u", port);
     have_torn_log(c);
     unlink(file(c, "server0.log"));
     faults_arm(c, kind, n);
-    c->server[0] = support_start(file(c, "server0.log"), a);
+    c->server[0] = START(file(c, "server0.log"), "serve", c->s.path, "--key", file(c, "s0.key"),
+                         "--folder", file(c, "server0"), "--listen", c->s.host, "--status", at);
     faults_disarm();
     if (comes_up(c, 0))
         for (unsigned k = 0; k < 2 * sizeof page / sizeof *page; k++) {
@@ -544,16 +530,15 @@ TEST_OF(status_pages_survive_faults, &many)
 
 static int purge(struct scene *c)
 {
-    const char *const a[] = {"serve",    c->s.path,          "--key",   file(c, "s0.key"),
-                             "--folder", file(c, "server0"), "--purge", NULL};
     unlink(file(c, "purge.log"));
-    return support_run(file(c, "purge.log"), 60, a);
+    return COMMAND(file(c, "purge.log"), 60, "serve", c->s.path, "--key", file(c, "s0.key"),
+                   "--folder", file(c, "server0"), "--purge");
 }
 
 static int check_statement(struct scene *c)
 {
-    const char *const a[] = {"check", c->s.path, "--statement", file(c, "server0/purge.txt"), NULL};
-    return support_run(file(c, "check.log"), 60, a);
+    return COMMAND(file(c, "check.log"), 60, "check", c->s.path, "--statement",
+                   file(c, "server0/purge.txt"));
 }
 
 /* The same command purges, whatever has failed, and the owners get a statement of it. */
@@ -680,7 +665,6 @@ TEST(folders_are_whole_or_absent)
 {
     struct scene *c = *state;
     char folder[SUPPORT_PATH], saved[SUPPORT_PATH], logs[2][SUPPORT_PATH], made[SUPPORT_PATH];
-    const char *const first[] = {"backup", folder, saved, NULL};
     const char *const backup[] = {"backup", folder, made, NULL};
     const char *const restore[] = {"restore", saved, c->folder, NULL};
     const char *const audit[] = {"audit", logs[0], logs[1], "--study", c->s.path, NULL};
@@ -693,7 +677,7 @@ TEST(folders_are_whole_or_absent)
     start_all(c);
     assert_int_equal(run(c), 0);
     end_servers(c);
-    assert_int_equal(support_run(file(c, "first.log"), 60, first), 0);
+    EXPECT(0, file(c, "first.log"), 60, "backup", folder, saved);
     faults_command(c, &(struct faults_command){backup, 1, 1, NULL});
     faults_command(c, &(struct faults_command){restore, 2, 1, NULL});
     faults_command(c, &(struct faults_command){audit, 0, 17, NULL});

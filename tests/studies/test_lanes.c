@@ -125,12 +125,8 @@ TEST(a_lane_that_a_firewall_stops_is_named)
         pass_on(c.s.port);
         _exit(1);
     }
-    {
-        const char *const a[] = {"run",   c.s.path,         "--key",  file(&c, "a.key"),
-                                 "--out", file(&c, "out0"), "--wait", "1",
-                                 NULL};
-        assert_int_equal(support_run(file(&c, "run0.log"), 60, a), 4);
-    }
+    EXPECT(4, file(&c, "run0.log"), 60, "run", c.s.path, "--key", file(&c, "a.key"), "--out",
+           file(&c, "out0"), "--wait", "1");
     assert_true(support_contains(file(&c, "run0.log"), words));
     kill(firewall, SIGKILL);
     support_wait(firewall, 10);

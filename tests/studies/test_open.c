@@ -212,11 +212,9 @@ static void expect_chatter_cut(const struct scene *c)
 
 static int share(struct scene *c, unsigned k, const char *csv, const char *more)
 {
-    const char *const a[] = {
-        "share",   file(c, "open.yaml"), file(c, "%s", csv), "--key", file(c, "p%u.key", k),
-        "--token", file(c, "tokens"),    "--retries",        "2",     more,
-        NULL};
-    return support_run(file(c, "p%u.log", k), 60, a);
+    return COMMAND(file(c, "p%u.log", k), 60, "share", file(c, "open.yaml"), file(c, "%s", csv),
+                   "--key", file(c, "p%u.key", k), "--token", file(c, "tokens"), "--retries", "2",
+                   more);
 }
 
 static double total_of(const char *path)
@@ -231,17 +229,9 @@ TEST(strangers_with_tokens_are_counted)
 {
     struct scene c CLEAN(scene_free);
     scene_new(&c);
-    const char *const listed[] = {"share", file(&c, "open.yaml"), file(&c, "o0.csv"),
-                                  "--key", file(&c, "o0.key"),    NULL};
-    const char *const withdraw[] = {
-        "share",   file(&c, "open.yaml"), "--key",      file(&c, "p2.key"),
-        "--token", file(&c, "tokens"),    "--withdraw", NULL};
-    const char *const run[] = {"run",   file(&c, "open.yaml"), "--key", file(&c, "a.key"),
-                               "--out", file(&c, "out"),       NULL};
-    const char *const receipt[] = {"check", file(&c, "open.yaml"), "--receipt",
-                                   file(&c, "token.0.%s.receipt", c.study->name), NULL};
     assert_int_equal(support_csv(file(&c, "o0.csv"), c.study->domain, 10 * ROWS, 7), ERR_OK);
-    assert_int_equal(support_run(file(&c, "o0.log"), 60, listed), 0);
+    EXPECT(0, file(&c, "o0.log"), 60, "share", file(&c, "open.yaml"), file(&c, "o0.csv"), "--key",
+           file(&c, "o0.key"));
     for (unsigned k = 0; k < 3; k++)
         assert_int_equal(share(&c, k, k == 0 ? "p0.csv" : k == 1 ? "p1.csv" : "p2.csv", NULL), 0);
     assert_int_equal(share(&c, 0, "p0.csv", NULL), 0); /* the same again */
@@ -249,14 +239,17 @@ TEST(strangers_with_tokens_are_counted)
     assert_true(support_contains(file(&c, "p0.log"), "another upload of this owner"));
     expect_turned_away(&c);
     expect_chatter_cut(&c);
-    assert_int_equal(support_run(file(&c, "check.log"), 60, receipt), 0);
+    EXPECT(0, file(&c, "check.log"), 60, "check", file(&c, "open.yaml"), "--receipt",
+           file(&c, "token.0.%s.receipt", c.study->name));
     assert_true(support_contains(file(&c, "check.log"), "the upload of token.0"));
-    assert_int_equal(support_run(file(&c, "p2.log"), 60, withdraw), 0);
+    EXPECT(0, file(&c, "p2.log"), 60, "share", file(&c, "open.yaml"), "--key", file(&c, "p2.key"),
+           "--token", file(&c, "tokens"), "--withdraw");
     /* what servers know is on disk */
     assert_int_equal(support_stop(&c.server[0]), 0);
     c.server[0] = support_serve(&c.s, 0, file(&c, "open.yaml"));
     assert_int_equal(share(&c, 1, "p1.csv", NULL), 0);
-    assert_int_equal(support_run(file(&c, "run.log"), 120, run), 0);
+    EXPECT(0, file(&c, "run.log"), 120, "run", file(&c, "open.yaml"), "--key", file(&c, "a.key"),
+           "--out", file(&c, "out"));
     assert_true(support_contains(file(&c, "run.log"), "the rows of 3 of 1001 are counted"));
     assert_true(fabs(total_of(file(&c, "out/measurements.json")) - 12 * ROWS) < ROWS / 2);
 }

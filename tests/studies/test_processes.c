@@ -31,9 +31,8 @@ static void tables_that_do_not_fit_stay(struct scene *c)
     {
         char altered[SUPPORT_PATH];
         altered_study(c, "rounds: 3", "rounds: 3\nimpossible: [{sex: f, died: yes}]", altered);
-        const char *const a[] = {
-            "share", altered, file(c, "o0.csv"), "--key", file(c, "o0.key"), "--dry-run", NULL};
-        assert_int_equal(support_run(file(c, "impossible.log"), 30, a), 0);
+        EXPECT(0, file(c, "impossible.log"), 30, "share", altered, file(c, "o0.csv"), "--key",
+               file(c, "o0.key"), "--dry-run");
         assert_true(support_contains(file(c, "impossible.log"),
                                      "rows hold sex x died that the study calls impossible"));
     }
@@ -46,13 +45,9 @@ static void tables_that_do_not_fit_stay(struct scene *c)
             support_contains(file(c, "share%u.log", 0), "400 rows, and o0 agreed to bring"));
     }
     /* nor is one in which somebody has more rows than agreed, if a column says whose they are */
-    {
-        const char *const a[] = {
-            "share", c->s.path, file(c, "o%u.csv", 0), "--key", file(c, "o%u.key", 0), "--person",
-            "sex",   NULL};
-        assert_int_equal(support_run(file(c, "person.log"), 30, a), 6);
-        assert_true(support_contains(file(c, "person.log"), "2 persons have more than 1 row"));
-    }
+    EXPECT(6, file(c, "person.log"), 30, "share", c->s.path, file(c, "o%u.csv", 0), "--key",
+           file(c, "o%u.key", 0), "--person", "sex");
+    assert_true(support_contains(file(c, "person.log"), "2 persons have more than 1 row"));
     /* more rows than the owner declared are never sent */
     assert_int_equal(share(c, 0, c->s.path, file(c, "o%u.csv", 2)), 6);
 }
@@ -129,12 +124,9 @@ TEST(records_are_counted_with_counts)
     for (size_t k = 0; k < sizeof as / sizeof *as; k++) {
         struct scene c CLEAN(scene_free) = scene_new(&o);
         for (unsigned i = 0; i < OWNERS; i++) {
-            const char *const a[] = {
-                "share",  c.s.path, file(&c, "o%u.csv", i), "--key", file(&c, "o%u.key", i), "--as",
-                as[k][i], NULL};
             assert_false(c.s.study->owner[i].records);
-            expect_code(support_run(file(&c, "share%u.log", i), 30, a), 0,
-                        file(&c, "share%u.log", i));
+            EXPECT(0, file(&c, "share%u.log", i), 30, "share", c.s.path, file(&c, "o%u.csv", i),
+                   "--key", file(&c, "o%u.key", i), "--as", as[k][i]);
             assert_true(support_contains(file(&c, "share%u.log", i),
                                          strcmp(as[k][i], "records") == 0 ? "sent as records"
                                                                           : "sent as counts"));
@@ -286,10 +278,9 @@ TEST(late_rows_join_a_run)
 
 static pid_t start_run_of(struct scene *c, const char *rounds)
 {
-    const char *const a[] = {"run",   c->s.path,      "--key", file(c, "a.key"),
-                             "--out", file(c, "out"), rounds,  NULL};
     unlink(file(c, "run.log"));
-    return support_start(file(c, "run.log"), a);
+    return START(file(c, "run.log"), "run", c->s.path, "--key", file(c, "a.key"), "--out",
+                 file(c, "out"), rounds);
 }
 
 /*
@@ -392,11 +383,8 @@ TEST(late_rows_that_are_damaged_stop_no_run)
         assert_int_equal(share_own(&c, i), 0);
     support_alter(
         &c.s, 1, "UPDATE uploads SET complete = 0 WHERE owner = 2"); /* as if it had not come yet */
-    {
-        const char *const a[] = {"run",   c.s.path,        "--key", file(&c, "a.key"),
-                                 "--out", file(&c, "out"), NULL};
-        run = support_start(file(&c, "run.log"), a);
-    }
+    run = START(file(&c, "run.log"), "run", c.s.path, "--key", file(&c, "a.key"), "--out",
+                file(&c, "out"));
     assert_true(support_wait_for(file(&c, "run.log"), "\n3/15", 20));
     support_alter(&c.s, 1,
                   "UPDATE uploads SET complete = 1, sealed = zeroblob(200) WHERE owner = 2");
@@ -423,23 +411,14 @@ TEST(other_terms_are_named)
     /* a server whose study differs */
     assert_int_equal(support_stop(&c.server[1]), 0);
     unlink(file(&c, "server%u.log", 1));
-    {
-        const char *const a[] = {
-            "serve", altered, "--key", file(&c, "s%u.key", 1), "--folder", file(&c, "server%u", 1),
-            NULL};
-        /* its own folder holds another study's data */
-        assert_int_equal(support_run(file(&c, "server%u.log", 1), 10, a), 3);
-        assert_true(support_contains(file(&c, "server%u.log", 1), "another study (its terms)"));
-    }
-    {
-        const char *const a[] = {"serve",    altered,
-                                 "--key",    file(&c, "s%u.key", 1),
-                                 "--folder", file(&c, "elsewhere"),
-                                 "--listen", "127.0.0.1",
-                                 NULL};
-        c.server[1] = support_start(file(&c, "server%u.log", 1), a);
-        assert_true(support_wait_for(file(&c, "server%u.log", 1), "is ready", 60));
-    }
+    /* its own folder holds another study's data */
+    EXPECT(3, file(&c, "server%u.log", 1), 10, "serve", altered, "--key", file(&c, "s%u.key", 1),
+           "--folder", file(&c, "server%u", 1));
+    assert_true(support_contains(file(&c, "server%u.log", 1), "another study (its terms)"));
+    c.server[1] = START(file(&c, "server%u.log", 1), "serve", altered, "--key",
+                        file(&c, "s%u.key", 1), "--folder", file(&c, "elsewhere"), "--listen",
+                        "127.0.0.1");
+    assert_true(support_wait_for(file(&c, "server%u.log", 1), "is ready", 60));
     assert_int_equal(run_study(&c, "a.key", 0), 3);
     assert_true(support_contains(file(&c, "run%u.log", 0), "rounds"));
 }

@@ -14,10 +14,8 @@ static const char lines[] = "method: copula\n";
 
 static int run_into(struct scene *c, const char *out, const char *more, const char *value)
 {
-    const char *const a[] = {"run",   c->s.path,          "--key", file(c, "a.key"),
-                             "--out", file(c, "%s", out), more,    value,
-                             NULL};
-    return support_run(file(c, "%s.log", out), 60, a);
+    return COMMAND(file(c, "%s.log", out), 60, "run", c->s.path, "--key", file(c, "a.key"), "--out",
+                   file(c, "%s", out), more, value);
 }
 
 static struct copula *model_of(struct scene *c, const char *out, struct domain **d)
@@ -169,12 +167,11 @@ TEST(a_copula_goes_on_after_its_analyst_was_killed)
                                       .more = "security: abort\n",
                                       .round_s = 20};
     struct scene c CLEAN(scene_free) = scene_new(&o);
-    const char *const a[] = {"run",   c.s.path,        "--key", file(&c, "a.key"),
-                             "--out", file(&c, "out"), NULL};
     share_everything(&c);
     for (unsigned k = 0; k < 2; k++) {
         const char *const until = file(&c, k == 0 ? "out/run.state" : "out/loop.state");
-        pid_t run = support_start(file(&c, "out.log"), a);
+        pid_t run = START(file(&c, "out.log"), "run", c.s.path, "--key", file(&c, "a.key"), "--out",
+                          file(&c, "out"));
         const double end = support_deadline(60);
         while (access(until, F_OK) != 0)
             assert_true(support_again(end));

@@ -91,11 +91,10 @@ static void unname_persons(struct scene *c, unsigned owner)
 
 static int share_changed(struct scene *c)
 {
-    const char *const a[] = {"share",     c->s.path, file(c, "o1.csv"), "--key", file(c, "o1.key"),
-                             "--replace", NULL};
     unname_persons(c, 1);
     scene_name_rows(c, 1, person_of_its_own);
-    return support_run(file(c, "share%u.log", 1), 30, a);
+    return COMMAND(file(c, "share%u.log", 1), 30, "share", c->s.path, file(c, "o1.csv"), "--key",
+                   file(c, "o1.key"), "--replace");
 }
 
 static void begin(struct scene *c, size_t (*person)(unsigned owner, size_t row))
@@ -117,15 +116,14 @@ TEST(owners_are_linked_also_after_a_server_was_killed)
                                       .lanes = 2,
                                       .more = "security: abort\n"};
     struct scene c CLEAN(scene_free) = scene_new(&o);
-    const char *const a[] = {"run",   c.s.path,        "--key", file(&c, "a.key"),
-                             "--out", file(&c, "out"), NULL};
     json_auto_t *linked = NULL;
     double rows;
     pid_t run;
     size_t expected;
     begin(&c, person_of);
     expected = link_all(&c);
-    run = support_start(file(&c, "out.log"), a);
+    run = START(file(&c, "out.log"), "run", c.s.path, "--key", file(&c, "a.key"), "--out",
+                file(&c, "out"));
     assert_true(support_wait_for(file(&c, "out.log"), "\n2/10 ", 60));
     support_kill(&c.server[1]);
     unlink(file(&c, "server%u.log", 1));
@@ -185,12 +183,10 @@ TEST(a_run_with_too_few_linked_rows_stops_before_it_spends)
     }
     /* once this is fixed they are linked in another run, which finds the rest of the budget */
     for (unsigned i = 0; i < OWNERS; i++) {
-        const char *const a[] = {
-            "share",     c.s.path, file(&c, "o%u.csv", i), "--key", file(&c, "o%u.key", i),
-            "--replace", NULL};
         unname_persons(&c, i);
         scene_name_rows(&c, i, person_of);
-        expect_code(support_run(file(&c, "share%u.log", i), 30, a), 0, file(&c, "share%u.log", i));
+        EXPECT(0, file(&c, "share%u.log", i), 30, "share", c.s.path, file(&c, "o%u.csv", i),
+               "--key", file(&c, "o%u.key", i), "--replace");
     }
     link_all(&c);
     expect_code(run_study(&c, "a.key", 1), 0, file(&c, "run%u.log", 1));

@@ -38,9 +38,8 @@ TEST(a_dead_server_is_an_error_in_time_and_can_come_back)
 
 static pid_t start_run(struct scene *c, const char *out, const char *more)
 {
-    const char *const a[] = {"run",   c->s.path,          "--key", file(c, "a.key"),
-                             "--out", file(c, "%s", out), more,    NULL};
-    return support_start(file(c, "%s.log", out), a);
+    return START(file(c, "%s.log", out), "run", c->s.path, "--key", file(c, "a.key"), "--out",
+                 file(c, "%s", out), more);
 }
 
 static bool says(struct scene *c, unsigned server, const char *words)
@@ -202,13 +201,10 @@ TEST(a_refused_server_leaves_nothing)
     struct bytes said CLEAN(bytes_clear) = {0};
     char date[DATE_SIZE];
     int64_t when;
-    {
-        const char *const a[] = {"serve",    c.s.path,           "--key",    file(&c, "s%u.key", 0),
-                                 "--folder", file(&c, "second"), "--listen", c.s.host,
-                                 NULL};
-        assert_int_not_equal(support_run(file(&c, "second.log"), 10, a),
-                             0); /* its ports are in use */
-    }
+    assert_int_not_equal(COMMAND(file(&c, "second.log"), 10, "serve", c.s.path, "--key",
+                                 file(&c, "s%u.key", 0), "--folder", file(&c, "second"), "--listen",
+                                 c.s.host),
+                         0); /* its ports are in use */
     assert_int_not_equal(access(file(&c, "second"), F_OK), 0);
     assert_int_equal(access(file(&c, "server%u", 0), F_OK), 0);
     assert_int_equal(file_read(file(&c, "server%u.log", 0), 1 << 20, &said, &quiet), ERR_OK);
@@ -297,10 +293,8 @@ static void restart_server(struct scene *c, unsigned i)
 
 static int recover(struct scene *c, unsigned i)
 {
-    const char *const a[] = {
-        "recover", c->s.path, "--key", file(c, "s%u.key", i), "--folder", file(c, "server%u", i),
-        NULL};
-    return support_run(file(c, "recover.log"), 20, a);
+    return COMMAND(file(c, "recover.log"), 20, "recover", c->s.path, "--key", file(c, "s%u.key", i),
+                   "--folder", file(c, "server%u", i));
 }
 
 /*
@@ -340,13 +334,9 @@ TEST(a_restored_server_is_refused_and_recovers)
     restart_server(&c, 1);
     expect_code(support_wait(start_run(&c, "out", NULL), 30), 0, file(&c, "out.log"));
     check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 9);
-    {
-        const char *const a[] = {"audit", file(&c, "server0/audit.log"),
-                                 file(&c, "server1/audit.log"), file(&c, "server2/audit.log"),
-                                 NULL};
-        expect_code(support_run(file(&c, "audit.txt"), 10, a), 0, file(&c, "audit.txt"));
-        assert_true(support_contains(file(&c, "audit.txt"), "the server was recovered since"));
-    }
+    EXPECT(0, file(&c, "audit.txt"), 10, "audit", file(&c, "server0/audit.log"),
+           file(&c, "server1/audit.log"), file(&c, "server2/audit.log"));
+    assert_true(support_contains(file(&c, "audit.txt"), "the server was recovered since"));
 }
 
 /* A server that is stopped gets a debit that no other has: a lie has made it take that over. */

@@ -93,12 +93,11 @@ TEST(persons_are_bounded_again_after_a_server_was_killed)
                                       .lanes = 2,
                                       .more = "security: abort\n"};
     struct scene c CLEAN(scene_free) = scene_new(&o);
-    const char *const a[] = {"run",   c.s.path,        "--key", file(&c, "a.key"),
-                             "--out", file(&c, "out"), NULL};
     pid_t run;
     scene_name_persons(&c);
     share_everything(&c);
-    run = support_start(file(&c, "out.log"), a);
+    run = START(file(&c, "out.log"), "run", c.s.path, "--key", file(&c, "a.key"), "--out",
+                file(&c, "out"));
     assert_true(support_wait_for(file(&c, "out.log"), "\n2/16 ", 20));
     support_kill(&c.server[1]);
     unlink(file(&c, "server%u.log", 1));

@@ -21,15 +21,12 @@ TEST(an_ordinary_program_has_no_ranks)
 {
     const struct support_options o = {.owners = OWNERS};
     struct scene c CLEAN(scene_free) = scene_without_servers(&o);
-    const char *const a[] = {"serve",    c.s.path,          "--key",   file(&c, "s0.key"),
-                             "--folder", file(&c, "other"), "--ranks", "127.0.0.1:7000",
-                             NULL};
-    const char *const b[] = {"serve",    c.s.path,          "--key", file(&c, "s0.key"),
-                             "--folder", file(&c, "other"), NULL};
-    assert_int_equal(support_run(file(&c, "option.log"), 10, a), 2);
+    EXPECT(2, file(&c, "option.log"), 10, "serve", c.s.path, "--key", file(&c, "s0.key"),
+           "--folder", file(&c, "other"), "--ranks", "127.0.0.1:7000");
     assert_true(support_contains(file(&c, "option.log"), "there is no option --ranks"));
     setenv("OMPI_COMM_WORLD_SIZE", "2", 1); /* as mpirun does */
-    assert_int_equal(support_run(file(&c, "refused.log"), 10, b), 2);
+    EXPECT(2, file(&c, "refused.log"), 10, "serve", c.s.path, "--key", file(&c, "s0.key"),
+           "--folder", file(&c, "other"));
     unsetenv("OMPI_COMM_WORLD_SIZE");
     assert_true(support_contains(file(&c, "refused.log"), "this trefoil was built without MPI"));
     assert_false(file_is_there(file(&c, "other")));

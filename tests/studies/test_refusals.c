@@ -37,10 +37,9 @@ static void scene_new(struct scene *c, const struct support_options *o)
     assert_int_equal(support_study_new(&c->s, o, &quiet), ERR_OK);
     assert_true(support_serve_all(&c->s, c->s.path, c->server));
     for (unsigned i = 0; i < c->s.owners; i++) {
-        const char *const a[] = {
-            "share", c->s.path, file(c, "o.csv"), "--key", file(c, "o%u.key", i), NULL};
         assert_int_equal(support_csv(file(c, "o.csv"), c->s.study->domain, 400, 10 + i), ERR_OK);
-        assert_int_equal(support_run(file(c, "share.log"), 30, a), 0);
+        EXPECT(0, file(c, "share.log"), 30, "share", c->s.path, file(c, "o.csv"), "--key",
+               file(c, "o%u.key", i));
     }
     assert_int_equal(bounds_new(&c->bounds, c->s.study, &quiet), ERR_OK);
     assert_int_equal(release_loop_options(c->s.study, c->bounds, &c->options, &quiet), ERR_OK);

@@ -36,15 +36,10 @@ struct house {
 static void start_with(struct house *h, unsigned i, const char *study, const char *listen)
 {
     char port[16];
-    const char *const a[] = {"serve",    study,
-                             "--key",    file(h, "s%u.key", i),
-                             "--folder", file(h, "server%u", i),
-                             "--listen", listen,
-                             "--status", port,
-                             NULL};
     snprintf(port, sizeof port, "%u", h->status + i);
     unlink(file(h, "server%u.log", i));
-    h->server[i] = support_start(file(h, "server%u.log", i), a);
+    h->server[i] = START(file(h, "server%u.log", i), "serve", study, "--key", file(h, "s%u.key", i),
+                         "--folder", file(h, "server%u", i), "--listen", listen, "--status", port);
     assert_true(support_wait_for(file(h, "server%u.log", i), "is ready", 60));
 }
 
@@ -80,16 +75,14 @@ static void house_free(struct house *h)
 
 static int share_with(struct house *h, unsigned owner, const char *study)
 {
-    const char *const a[] = {
-        "share", study, file(h, "o%u.csv", owner), "--key", file(h, "o%u.key", owner), NULL};
-    return support_run(file(h, "share%u.log", owner), 90, a);
+    return COMMAND(file(h, "share%u.log", owner), 90, "share", study, file(h, "o%u.csv", owner),
+                   "--key", file(h, "o%u.key", owner));
 }
 
 static pid_t start_share(struct house *h, unsigned owner)
 {
-    const char *const a[] = {
-        "share", h->s.path, file(h, "o%u.csv", owner), "--key", file(h, "o%u.key", owner), NULL};
-    return support_start(file(h, "share%u.log", owner), a);
+    return START(file(h, "share%u.log", owner), "share", h->s.path, file(h, "o%u.csv", owner),
+                 "--key", file(h, "o%u.key", owner));
 }
 
 /* It can still be waited for. */
@@ -106,10 +99,9 @@ static int share(struct house *h, unsigned owner)
 
 static int run_into(struct house *h, const char *out)
 {
-    const char *const a[] = {"run",   h->s.path,          "--key", file(h, "a.key"),
-                             "--out", file(h, "%s", out), NULL};
     unlink(file(h, "run.log"));
-    return support_run(file(h, "run.log"), 60, a);
+    return COMMAND(file(h, "run.log"), 60, "run", h->s.path, "--key", file(h, "a.key"), "--out",
+                   file(h, "%s", out));
 }
 
 static int run_study(struct house *h)
@@ -294,18 +286,9 @@ TEST(wrong_addresses_are_usage)
     const struct support_options o = {.owners = 1};
     struct house h CLEAN(house_free) = house_new(&o);
     for (size_t k = 0; k < sizeof wrong / sizeof wrong[0]; k++) {
-        const char *const a[] = {"serve",
-                                 h.s.path,
-                                 "--key",
-                                 file(&h, "s0.key"),
-                                 "--folder",
-                                 file(&h, "server0"),
-                                 wrong[k][0],
-                                 wrong[k][1],
-                                 strcmp(wrong[k][0], "--listen") == 0 ? NULL : "--listen",
-                                 "127.0.0.1",
-                                 NULL};
-        assert_int_equal(support_run(file(&h, "server0.log"), 10, a), 2);
+        EXPECT(2, file(&h, "server0.log"), 10, "serve", h.s.path, "--key", file(&h, "s0.key"),
+               "--folder", file(&h, "server0"), wrong[k][0], wrong[k][1],
+               strcmp(wrong[k][0], "--listen") == 0 ? NULL : "--listen", "127.0.0.1");
     }
 }
 
@@ -494,9 +477,8 @@ TEST(an_upload_of_another_version_is_told_which_is_taken)
 
 static int two(struct house *h, const char *command, const char *from, const char *to)
 {
-    const char *const a[] = {command, from, to, NULL};
     unlink(file(h, "two.log"));
-    return support_run(file(h, "two.log"), 30, a);
+    return COMMAND(file(h, "two.log"), 30, command, from, to);
 }
 
 static void flip_byte(const char *path, long at)
@@ -569,12 +551,8 @@ TEST(a_server_that_is_behind_is_refused)
     assert_true(support_contains(file(&h, "run.log"), "edger"));
     assert_true(metric(&h, 1, "trefoil_budget_rho_spent") == 0);
     assert_int_equal(support_stop(&h.server[1]), 0);
-    {
-        const char *const a[] = {
-            "recover",           h.s.path, "--key", file(&h, "s1.key"), "--folder",
-            file(&h, "server1"), NULL};
-        assert_int_equal(support_run(file(&h, "recover.log"), 60, a), 0);
-    }
+    EXPECT(0, file(&h, "recover.log"), 60, "recover", h.s.path, "--key", file(&h, "s1.key"),
+           "--folder", file(&h, "server1"));
     start(&h, 1);
     for (double end = support_deadline(10);
          metric(&h, 1, "trefoil_budget_rho_spent") != metric(&h, 0, "trefoil_budget_rho_spent");)
@@ -584,11 +562,9 @@ TEST(a_server_that_is_behind_is_refused)
 
 static int recover(struct house *h, unsigned i)
 {
-    const char *const a[] = {
-        "recover", h->s.path, "--key", file(h, "s%u.key", i), "--folder", file(h, "server%u", i),
-        NULL};
     unlink(file(h, "recover.log"));
-    return support_run(file(h, "recover.log"), 60, a);
+    return COMMAND(file(h, "recover.log"), 60, "recover", h->s.path, "--key", file(h, "s%u.key", i),
+                   "--folder", file(h, "server%u", i));
 }
 
 /*
@@ -673,12 +649,9 @@ TEST(neighbours_that_disagree_recover_nobody)
     /* or does not start, since its log was altered */
     exchange_folder(&h, 2, "old2now", "new2");
     flip_byte(file(&h, "server2/audit.log"), 900);
-    {
-        const char *const a[] = {
-            "serve", h.s.path, "--key", file(&h, "s2.key"), "--folder", file(&h, "server2"), NULL};
-        assert_int_equal(support_run(file(&h, "altered.log"), 30, a), 6);
-        assert_true(support_contains(file(&h, "altered.log"), "audit.log:"));
-    }
+    EXPECT(6, file(&h, "altered.log"), 30, "serve", h.s.path, "--key", file(&h, "s2.key"),
+           "--folder", file(&h, "server2"));
+    assert_true(support_contains(file(&h, "altered.log"), "audit.log:"));
     assert_int_equal(recover(&h, 1), 4);
     assert_true(
         support_contains(file(&h, "recover.log"), "server 2 (s2) does not give its ledger"));
@@ -702,11 +675,9 @@ TEST(neighbours_that_disagree_recover_nobody)
 
 static int serve_purge(struct house *h, unsigned i)
 {
-    const char *const a[] = {
-        "serve",   h->s.path, "--key", file(h, "s%u.key", i), "--folder", file(h, "server%u", i),
-        "--purge", NULL};
     unlink(file(h, "purge.log"));
-    return support_run(file(h, "purge.log"), 30, a);
+    return COMMAND(file(h, "purge.log"), 30, "serve", h->s.path, "--key", file(h, "s%u.key", i),
+                   "--folder", file(h, "server%u", i), "--purge");
 }
 
 /* All sealed uploads, one after another. */
@@ -725,9 +696,8 @@ static void sealed_of(const char *path, struct bytes *out)
 
 static int check_statement(struct house *h, const char *study, const char *statement)
 {
-    const char *const a[] = {"check", study, "--statement", statement, NULL};
     unlink(file(h, "check.log"));
-    return support_run(file(h, "check.log"), 30, a);
+    return COMMAND(file(h, "check.log"), 30, "check", study, "--statement", statement);
 }
 
 TEST(what_is_purged_is_gone_and_signed_for)
@@ -755,12 +725,9 @@ TEST(what_is_purged_is_gone_and_signed_for)
     assert_int_equal(file_read(file(&h, "server1/purge.txt"), 1 << 20, &after, &quiet), ERR_OK);
     assert_int_equal(before.size, after.size);
     assert_memory_equal(before.data, after.data, before.size);
-    {
-        const char *const a[] = {
-            "serve", h.s.path, "--key", file(&h, "s1.key"), "--folder", file(&h, "server1"), NULL};
-        assert_int_equal(support_run(file(&h, "serve.log"), 30, a), 5);
-        assert_true(support_contains(file(&h, "serve.log"), "have been purged"));
-    }
+    EXPECT(5, file(&h, "serve.log"), 30, "serve", h.s.path, "--key", file(&h, "s1.key"), "--folder",
+           file(&h, "server1"));
+    assert_true(support_contains(file(&h, "serve.log"), "have been purged"));
     /* an owner checks it, and notices any change */
     assert_int_equal(check_statement(&h, h.s.path, file(&h, "first.txt")), 0);
     assert_true(support_contains(file(&h, "check.log"), "Server 1 (s1) states"));

@@ -91,18 +91,16 @@ static bool said(struct scene *c, const char *text)
 
 static int run_study(struct scene *c)
 {
-    const char *const a[] = {"run",   c->s.path,      "--key", file(c, "a.key"),
-                             "--out", file(c, "out"), NULL};
-    return support_run(file(c, "run.log"), 60, a);
+    return COMMAND(file(c, "run.log"), 60, "run", c->s.path, "--key", file(c, "a.key"), "--out",
+                   file(c, "out"));
 }
 
 /* --- a life of uploads ------------------------------------------------------------------------ */
 
 static int check_receipt(struct scene *c, const char *study, const char *receipt)
 {
-    const char *const a[] = {"check", study, "--receipt", receipt, NULL};
     unlink(file(c, "check.log"));
-    return support_run(file(c, "check.log"), 10, a);
+    return COMMAND(file(c, "check.log"), 10, "check", study, "--receipt", receipt);
 }
 
 static void receipts_are_verified(struct scene *c)
@@ -219,9 +217,8 @@ TEST(uploads_are_held_replaced_and_withdrawn)
 
 static int list_book(struct scene *c, const char *key)
 {
-    const char *const a[] = {"share", "--key", key, "--book", NULL};
     unlink(file(c, "share.log"));
-    return support_run(file(c, "share.log"), 10, a);
+    return COMMAND(file(c, "share.log"), 10, "share", "--key", key, "--book");
 }
 
 /* An entry of a study with other servers. */
@@ -696,13 +693,12 @@ TEST(a_killed_client_is_resumed_by_the_same_command)
     lossy_new(&l);
     for (unsigned server = 0; server < STUDY_SERVERS; server++)
         for (size_t k = 0; k < sizeof cuts / sizeof cuts[0]; k++) {
-            const char *const a[] = {"share", l.study, l.csv, "--key", l.key, NULL};
             pid_t client;
             if (server != 1 && cuts[k] > 700)
                 continue;
             for (unsigned i = 0; i < STUDY_SERVERS; i++)
                 proxy_set(&l.proxy[i], i == server ? cuts[k] : SIZE_MAX, true);
-            client = support_start(file(&l.c, "killed.log"), a);
+            client = START(file(&l.c, "killed.log"), "share", l.study, l.csv, "--key", l.key);
             wait_until_reached(&l.proxy[server]);
             if (server == 1 && cuts[k] == 400000) {
                 /* the first part is there, or will be: named in the status */

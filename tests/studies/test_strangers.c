@@ -36,19 +36,10 @@ struct scene {
 static void serve(struct scene *c, unsigned i)
 {
     char port[8];
-    const char *const a[] = {"serve",
-                             c->s.path,
-                             "--key",
-                             file(c, "s%u.key", i),
-                             "--folder",
-                             file(c, "server%u", i),
-                             "--listen",
-                             c->s.host,
-                             i == 0 ? "--status" : NULL,
-                             port,
-                             NULL};
     snprintf(port, sizeof port, "%u", c->status);
-    c->server[i] = support_start(file(c, "server%u.log", i), a);
+    c->server[i] = START(file(c, "server%u.log", i), "serve", c->s.path, "--key",
+                         file(c, "s%u.key", i), "--folder", file(c, "server%u", i), "--listen",
+                         c->s.host, i == 0 ? "--status" : NULL, port);
     assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 60));
 }
 
@@ -79,17 +70,16 @@ static void share_all(struct scene *c)
 {
     for (unsigned i = 0; i < c->s.owners; i++) {
         const char *data = file(c, "o%u.csv", i);
-        const char *const a[] = {"share", c->s.path, data, "--key", file(c, "o%u.key", i), NULL};
         assert_int_equal(support_csv(data, c->s.study->domain, 400, 10 + i), ERR_OK);
-        assert_int_equal(support_run(file(c, "share.log"), 30, a), 0);
+        EXPECT(0, file(c, "share.log"), 30, "share", c->s.path, data, "--key",
+               file(c, "o%u.key", i));
     }
 }
 
 static pid_t start_run(struct scene *c)
 {
-    const char *const a[] = {"run",   c->s.path,      "--key", file(c, "a.key"),
-                             "--out", file(c, "out"), NULL};
-    return support_start(file(c, "run.log"), a);
+    return START(file(c, "run.log"), "run", c->s.path, "--key", file(c, "a.key"), "--out",
+                 file(c, "out"));
 }
 
 static unsigned port_of(const struct scene *c, enum study_port which)

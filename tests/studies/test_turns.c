@@ -32,12 +32,9 @@ static void scene_of(struct scene *c, const char *domain, unsigned connect_s, un
     memset(c, 0, sizeof *c);
     assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
     assert_true(support_serve_all(&c->s, c->s.path, c->server));
-    {
-        const char *const a[] = {"share", c->s.path,         file(c, "o.csv"),
-                                 "--key", file(c, "o0.key"), NULL};
-        assert_int_equal(support_csv(file(c, "o.csv"), c->s.study->domain, 400, 10), ERR_OK);
-        assert_int_equal(support_run(file(c, "share.log"), 30, a), 0);
-    }
+    assert_int_equal(support_csv(file(c, "o.csv"), c->s.study->domain, 400, 10), ERR_OK);
+    EXPECT(0, file(c, "share.log"), 30, "share", c->s.path, file(c, "o.csv"), "--key",
+           file(c, "o0.key"));
     assert_int_equal(identity_load(&c->me, file(c, "a.key"), &quiet), ERR_OK);
     assert_int_equal(netio_new(&c->netio, &quiet), ERR_OK);
 }
@@ -152,9 +149,8 @@ static void open_at_last(struct analyst *a)
 
 static int withdraw(struct scene *c, unsigned owner)
 {
-    const char *const a[] = {"share",      c->s.path, "--key", file(c, "o%u.key", owner),
-                             "--withdraw", NULL};
-    return support_run(file(c, "withdraw.log"), 60, a);
+    return COMMAND(file(c, "withdraw.log"), 60, "share", c->s.path, "--key",
+                   file(c, "o%u.key", owner), "--withdraw");
 }
 
 /* --- tests ------------------------------------------------------------------------------------ */
@@ -297,10 +293,8 @@ TEST(a_request_that_was_lost_is_not_waited_for)
 
 static int run_rounds(struct scene *c, const char *folder, const char *rounds)
 {
-    const char *const a[] = {
-        "run",      c->s.path, "--key", file(c, "a.key"), "--out", file(c, "%s", folder),
-        "--wait=0", rounds,    NULL};
-    return support_run(file(c, "%s.log", folder), 60, a);
+    return COMMAND(file(c, "%s.log", folder), 60, "run", c->s.path, "--key", file(c, "a.key"),
+                   "--out", file(c, "%s", folder), "--wait=0", rounds);
 }
 
 static int run_into(struct scene *c, const char *folder)
@@ -440,17 +434,11 @@ TEST(a_debit_that_was_not_staged_needs_a_recovery)
     struct scene c CLEAN(scene_free);
     scene_new(&c, NULL);
     assert_int_equal(run_rounds(&c, "first", "--rounds=1"), 0);
-    {
-        const char *const a[] = {"backup", file(&c, "server1"), file(&c, "backup"), NULL};
-        assert_int_equal(support_run(file(&c, "backup.log"), 30, a), 0);
-    }
+    EXPECT(0, file(&c, "backup.log"), 30, "backup", file(&c, "server1"), file(&c, "backup"));
     assert_int_equal(run_rounds(&c, "first", "--rounds=2"), 0);
     assert_int_equal(support_stop(&c.server[1]), 0);
     assert_int_equal(rename(file(&c, "server1"), file(&c, "lost1")), 0);
-    {
-        const char *const a[] = {"restore", file(&c, "backup"), file(&c, "server1"), NULL};
-        assert_int_equal(support_run(file(&c, "backup.log"), 30, a), 0);
-    }
+    EXPECT(0, file(&c, "backup.log"), 30, "restore", file(&c, "backup"), file(&c, "server1"));
     start_again(&c);
     assert_int_equal(run_into(&c, "second"), 3);
     assert_true(
@@ -461,12 +449,8 @@ TEST(a_debit_that_was_not_staged_needs_a_recovery)
     assert_true(support_contains(file(&c, "third.log"), ", which server 1 has not prepared"));
     assert_true(support_contains(file(&c, "third.log"), "run trefoil recover STUDY --key KEY"));
     assert_int_equal(support_stop(&c.server[1]), 0);
-    {
-        const char *const a[] = {
-            "recover",           c.s.path, "--key", file(&c, "s1.key"), "--folder",
-            file(&c, "server1"), NULL};
-        assert_int_equal(support_run(file(&c, "recover.log"), 30, a), 0);
-    }
+    EXPECT(0, file(&c, "recover.log"), 30, "recover", c.s.path, "--key", file(&c, "s1.key"),
+           "--folder", file(&c, "server1"));
     start_again(&c);
     assert_int_equal(run_into(&c, "third"), 5);
 }

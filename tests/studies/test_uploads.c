@@ -72,11 +72,10 @@ static void arm_kill(const struct stage *c, unsigned who, const char *kind, long
 
 static void start(struct stage *c, unsigned i)
 {
-    const char *const a[] = {
-        "serve",    c->s.path,   "--key", file(c, "s%u.key", i), "--folder", file(c, "server%u", i),
-        "--listen", "127.0.0.1", NULL};
     unlink(file(c, "server%u.log", i));
-    c->server[i] = support_start(file(c, "server%u.log", i), a);
+    c->server[i] = START(file(c, "server%u.log", i), "serve", c->s.path, "--key",
+                         file(c, "s%u.key", i), "--folder", file(c, "server%u", i), "--listen",
+                         "127.0.0.1");
     disarm();
 }
 
@@ -84,19 +83,6 @@ static bool has_ended(pid_t pid)
 {
     siginfo_t info = {0};
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
-}
-
-/* Checks an exit code; if it is wrong, prints what the program said. */
-static void expect_code(struct stage *c, int code, int expected, const char *log)
-{
-    struct bytes b = {0};
-    if (code != expected && file_read(file(c, "%s", log), 1 << 20, &b, NULL) == ERR_OK) {
-        size_t skip = b.size > 800 ? b.size - 800 : 0; /* cmocka prints no more */
-        print_error("exit code %d instead of %d; %s:\n%.*s\n", code, expected, log,
-                    (int)(b.size - skip), (const char *)b.data + skip);
-    }
-    bytes_clear(&b);
-    assert_int_equal(code, expected);
 }
 
 /* Waits until it listens; if it is already dead, it has said why. */
@@ -112,7 +98,7 @@ static void wait_ready(struct stage *c, unsigned i)
     siginfo_t info = {0};
     if (waitid(P_PID, (id_t)c->server[i], &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
         info.si_code != CLD_KILLED)
-        expect_code(c, support_wait(c->server[i], 1), 0, log);
+        expect_code(support_wait(c->server[i], 1), 0, file(c, "%s", log));
 }
 
 static void start_all(struct stage *c)
@@ -125,32 +111,30 @@ static void start_all(struct stage *c)
 
 static pid_t start_share(struct stage *c, unsigned owner)
 {
-    const char *const a[] = {
-        "share", c->s.path, file(c, "o%u.csv", owner), "--key", file(c, "o%u.key", owner), NULL};
     unlink(file(c, "share.log"));
-    return support_start(file(c, "share.log"), a);
+    return START(file(c, "share.log"), "share", c->s.path, file(c, "o%u.csv", owner), "--key",
+                 file(c, "o%u.key", owner));
 }
 
 static void share(struct stage *c, unsigned owner)
 {
-    expect_code(c, support_wait(start_share(c, owner), 60), 0, "share.log");
+    expect_code(support_wait(start_share(c, owner), 60), 0, file(c, "share.log"));
 }
 
 static pid_t start_run(struct stage *c)
 {
-    const char *const a[] = {"run",   c->s.path,      "--key",     file(c, "a.key"),
-                             "--out", file(c, "out"), "--wait=60", NULL};
     unlink(file(c, "run.log"));
-    return support_start(file(c, "run.log"), a);
+    return START(file(c, "run.log"), "run", c->s.path, "--key", file(c, "a.key"), "--out",
+                 file(c, "out"), "--wait=60");
 }
 
 /* Runs a command of three words and a file; checks its output, and that it succeeds. */
 static void tell(struct stage *c, const char *const *arguments, const char *expected)
 {
     unlink(file(c, "tell.log"));
-    expect_code(c, support_run(file(c, "tell.log"), 30, arguments), 0, "tell.log");
+    expect_code(support_run(file(c, "tell.log"), 30, arguments), 0, file(c, "tell.log"));
     if (!support_contains(file(c, "tell.log"), expected))
-        expect_code(c, -1, 0, "tell.log");
+        expect_code(-1, 0, file(c, "tell.log"));
 }
 
 static void remove_folder(const char *path)
@@ -224,7 +208,7 @@ static void run_counts_them_once(struct stage *c)
 {
     for (unsigned i = 0; i < OWNERS; i++)
         share(c, i);
-    expect_code(c, support_wait(start_run(c), 120), 0, "run.log");
+    expect_code(support_wait(start_run(c), 120), 0, file(c, "run.log"));
     are_counted_once(c);
 }
 
@@ -295,7 +279,7 @@ static void one_kill(struct stage *c, unsigned victim, const char *kind, long at
     }
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         wait_ready(c, i);
-    expect_code(c, tend(c, start_share(c, BIG)), 0, "share.log");
+    expect_code(tend(c, start_share(c, BIG)), 0, file(c, "share.log"));
     is_held(c, BIG);
 }
 
@@ -350,7 +334,7 @@ TEST(a_server_is_killed_while_they_agree)
             code = tend(c, start_run(c));
             if (code == EXIT_LOST) /* before the run had begun */
                 code = tend(c, start_run(c));
-            expect_code(c, code, 0, "run.log");
+            expect_code(code, 0, file(c, "run.log"));
             killed += access(c->done, F_OK) == 0;
             are_counted_once(c);
             is_held(c, BIG);
@@ -397,24 +381,16 @@ TEST(a_full_disk_is_told_and_passes)
         wait_ready(c, i);
     share(c, 0);
     fill(c, real);
-    {
-        const char *const a[] = {"share",
-                                 c->s.path,
-                                 file(c, "o%u.csv", BIG),
-                                 "--key",
-                                 file(c, "o%u.key", BIG),
-                                 "--retries",
-                                 "1",
-                                 NULL};
-        unlink(file(c, "share.log"));
-        expect_code(c, support_run(file(c, "share.log"), 60, a), EXIT_OTHER, "share.log");
-        assert_true(support_contains(file(c, "share.log"), "the server could not store it"));
-        assert_true(support_contains(file(c, "share.log"), "run the same command again later"));
-        assert_true(support_contains(file(c, "server0.log"), "is the disk full"));
-        /* it lives, and still has what it had */
-        status_says(c, "  o0                   held by all three, ");
-        status_says(c, "  o1                   nothing yet");
-    }
+    unlink(file(c, "share.log"));
+    expect_code(COMMAND(file(c, "share.log"), 60, "share", c->s.path, file(c, "o%u.csv", BIG),
+                        "--key", file(c, "o%u.key", BIG), "--retries", "1"),
+                EXIT_OTHER, file(c, "share.log"));
+    assert_true(support_contains(file(c, "share.log"), "the server could not store it"));
+    assert_true(support_contains(file(c, "share.log"), "run the same command again later"));
+    assert_true(support_contains(file(c, "server0.log"), "is the disk full"));
+    /* it lives, and still has what it had */
+    status_says(c, "  o0                   held by all three, ");
+    status_says(c, "  o1                   nothing yet");
     make_room(c, real);
     share(c, BIG);
     /* even after a crash in the middle of a full disk */
@@ -433,7 +409,7 @@ TEST(a_full_disk_is_told_and_passes)
 
 static void end_well(struct stage *c, unsigned i)
 {
-    expect_code(c, support_stop(&c->server[i]), 0, "share.log");
+    expect_code(support_stop(&c->server[i]), 0, file(c, "share.log"));
     start(c, i);
     wait_ready(c, i);
 }
@@ -452,7 +428,7 @@ TEST(servers_are_told_to_end_in_the_middle_of_an_upload)
     assert_true(support_wait_for(file(c, "server1.log"), "all of its parts are here", 20));
     end_well(c, 1);
     kill(c->server[2], SIGCONT);
-    expect_code(c, support_wait(client, 60), 0, "share.log");
+    expect_code(support_wait(client, 60), 0, file(c, "share.log"));
     is_held(c, BIG);
     kill(c->server[1], SIGSTOP);
     client = start_share(c, 0);
@@ -460,7 +436,7 @@ TEST(servers_are_told_to_end_in_the_middle_of_an_upload)
     end_well(c, 0);
     end_well(c, 2);
     kill(c->server[1], SIGCONT);
-    expect_code(c, support_wait(client, 60), 0, "share.log");
+    expect_code(support_wait(client, 60), 0, file(c, "share.log"));
     is_held(c, 0);
     run_counts_them_once(c);
     assert_true(support_stop_all(c->server));
@@ -480,7 +456,7 @@ TEST(servers_are_told_to_end_in_the_middle_of_a_run)
         assert_true(support_wait_for(file(c, "run.log"), round, 60));
         end_well(c, i);
     }
-    expect_code(c, support_wait(run, 120), 0, "run.log");
+    expect_code(support_wait(run, 120), 0, file(c, "run.log"));
     are_counted_once(c);
     tell(c,
          (const char *const[]){"audit", file(c, "server0/audit.log"), file(c, "server1/audit.log"),

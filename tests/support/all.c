@@ -179,7 +179,7 @@ static enum err all_cached(struct party *p, struct all_secrets *s)
         c[i] = i % 4000 << CACHED_GRID;
     if (e == ERR_OK) {
         const struct cached_span span = {0, s->n, c};
-        e = cached_distance(p, share64_view(s->out, 0, 1), cached, &span);
+        e = cached_distance(p, share64_view(s->out, 0, 1), cached, &span, 1 << CACHED_GRID);
     }
     cached_free(&cached);
     memory_free(&c);
@@ -210,7 +210,7 @@ static enum err forms_of(struct party *p, struct all_secrets *s, struct tape *ta
     TRY(share64_new(&noise, forms));
     TRY(share64_new(&sums, forms));
     TRY(party_random64(p, &noise));
-    TRY(tape_append(tape, TAPE_GAUSS, noise));
+    TRY(tape_append(tape, NOISE_GAUSS, noise));
     for (int i = 0; i < ALL_CELLS + 7; i++)
         weight[i] = i % 7 - 3;
     for (size_t k = 0; k < forms; k++)

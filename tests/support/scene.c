@@ -10,8 +10,8 @@ void start_server(struct scene *c, unsigned i, const char *study)
 
 int share(struct scene *c, unsigned owner, const char *study, const char *data)
 {
-    const char *const a[] = {"share", study, data, "--key", file(c, "o%u.key", owner), NULL};
-    return support_run(file(c, "share%u.log", owner), 30, a);
+    return COMMAND(file(c, "share%u.log", owner), 30, "share", study, data, "--key",
+                   file(c, "o%u.key", owner));
 }
 
 int share_own(struct scene *c, unsigned owner)
@@ -21,24 +21,13 @@ int share_own(struct scene *c, unsigned owner)
 
 pid_t start_study(struct scene *c, const char *key, unsigned number)
 {
-    const char *const a[] = {
-        "run", c->s.path, "--key", file(c, "%s", key), "--out", file(c, "out%u", number), NULL};
-    return support_start(file(c, "run%u.log", number), a);
+    return START(file(c, "run%u.log", number), "run", c->s.path, "--key", file(c, "%s", key),
+                 "--out", file(c, "out%u", number));
 }
 
 int run_study(struct scene *c, const char *key, unsigned number)
 {
     return support_wait(start_study(c, key, number), 60);
-}
-
-void expect_code(int code, int expected, const char *output)
-{
-    struct bytes b = {0};
-    if (code != expected && file_read(output, 1 << 20, &b, NULL) == ERR_OK)
-        fprintf(stderr, "exit code %d instead of %d; %s:\n%.*s\n", code, expected, output,
-                (int)b.size, (const char *)b.data); /* cmocka's own output would cut it off */
-    bytes_clear(&b);
-    assert_int_equal(code, expected);
 }
 
 struct scene scene_without_servers(const struct support_options *o)
@@ -161,14 +150,9 @@ void check_measurements(struct scene *c, const char *path, size_t expected)
 
 void check_logs(struct scene *c)
 {
-    const char *const a[] = {"audit",
-                             file(c, "server%u/audit.log", 0),
-                             file(c, "server%u/audit.log", 1),
-                             file(c, "server%u/audit.log", 2),
-                             "--study",
-                             c->s.path,
-                             NULL};
-    expect_code(support_run(file(c, "audit.txt"), 10, a), 0, file(c, "audit.txt"));
+    EXPECT(0, file(c, "audit.txt"), 10, "audit", file(c, "server%u/audit.log", 0),
+           file(c, "server%u/audit.log", 1), file(c, "server%u/audit.log", 2), "--study",
+           c->s.path);
     assert_true(support_contains(file(c, "audit.txt"), "the three logs fit together"));
 }
 

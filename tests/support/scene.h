@@ -33,9 +33,6 @@ int run_study(struct scene *c, const char *key, unsigned number);
 /* The same, but does not wait for its end. */
 pid_t start_study(struct scene *c, const char *key, unsigned number);
 
-/* Expects an exit code; if it is another, shows what the program said. */
-void expect_code(int code, int expected, const char *output);
-
 struct scene scene_new(const struct support_options *o);
 /* The same without servers. */
 struct scene scene_without_servers(const struct support_options *o);

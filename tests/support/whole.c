@@ -187,7 +187,7 @@ static enum err next_request(struct seat *s)
 }
 
 /* Remembers the samples of a range before they are used and wiped. */
-static enum err remember(struct seat *s, const struct tape *range, enum tape_kind kind)
+static enum err remember(struct seat *s, const struct tape *range, enum noise_law kind)
 {
     const struct share64 *samples = &range->reel[kind].samples;
     size_t *used = &s->w->used[kind][s->index];
@@ -265,9 +265,9 @@ enum err perform(struct seat *s, const struct ask *a, struct ask_told *told)
     if (e == ERR_OK)
         e = range_write(&range, &kept);
     if (e == ERR_OK)
-        e = remember(s, &range, TAPE_GUMBEL);
+        e = remember(s, &range, NOISE_GUMBEL);
     if (e == ERR_OK)
-        e = remember(s, &range, TAPE_GAUSS);
+        e = remember(s, &range, NOISE_GAUSS);
     if (e == ERR_OK)
         e = open_step(s, &step, &range, told);
     if (e == ERR_OK)
@@ -275,7 +275,7 @@ enum err perform(struct seat *s, const struct ask *a, struct ask_told *told)
     if (e == ERR_OK && s->w->twice)
         e = open_again(s, &step, &kept, &place, told);
     /* only these were used of the Gaussians that were ready for the largest candidate */
-    s->w->used[TAPE_GAUSS][s->index] -= three_step(&step)->noise[TAPE_GAUSS] - told->values;
+    s->w->used[NOISE_GAUSS][s->index] -= three_step(&step)->noise[NOISE_GAUSS] - told->values;
     bytes_clear(&kept);
     tape_free(&range);
     three_step_clear(&step);
@@ -385,7 +385,7 @@ void whole_free(struct whole *w)
     support_study_free(&w->s);
 }
 
-static enum err next_samples(struct replay *r, enum tape_kind kind, size_t n, int64_t *out)
+static enum err next_samples(struct replay *r, enum noise_law kind, size_t n, int64_t *out)
 {
     if (r->next[kind] + n > r->w->used[kind][0])
         return ERR_RANGE;
@@ -401,10 +401,10 @@ static enum err next_samples(struct replay *r, enum tape_kind kind, size_t n, in
 
 enum err replay_gauss(void *self, size_t n, int64_t *out)
 {
-    return next_samples(self, TAPE_GAUSS, n, out);
+    return next_samples(self, NOISE_GAUSS, n, out);
 }
 
 enum err replay_gumbel(void *self, size_t n, int64_t *out)
 {
-    return next_samples(self, TAPE_GUMBEL, n, out);
+    return next_samples(self, NOISE_GUMBEL, n, out);
 }

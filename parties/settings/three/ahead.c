@@ -20,7 +20,7 @@ static bool is_among(const uint8_t list[AHEAD_BLOCKS][AHEAD_NAME], const uint8_t
 static enum err hear(void *self)
 {
     struct ahead_talk *t = self;
-    for (unsigned k = 0; k < TAPE_KINDS; k++)
+    for (unsigned k = 0; k < NOISE_LAWS; k++)
         for (size_t i = 0; i < AHEAD_BLOCKS; i++) {
             const uint8_t *name = t->sent[k][i];
             if (!sodium_is_zero(name, AHEAD_NAME) && is_among(t->came[0][k], name) &&
@@ -33,7 +33,7 @@ static enum err hear(void *self)
 void ahead_talk(struct ahead_talk *t, struct net *net, const struct ahead_blocks *own)
 {
     *t = (struct ahead_talk){0};
-    for (unsigned k = 0; k < TAPE_KINDS; k++)
+    for (unsigned k = 0; k < NOISE_LAWS; k++)
         memcpy(t->sent[k], own->name[k], own->count[k] * AHEAD_NAME);
     net_ride(net, &(const struct net_rider){
                       .blocks = {.send = {t->sent, t->sent},
@@ -51,7 +51,7 @@ void ahead_digest(const struct ahead_talk *t, uint8_t digest[32])
 
 /* --- taking blocks ---------------------------------------------------------------------------- */
 
-void ahead_name(const uint8_t session[32], enum tape_kind kind, size_t i, uint8_t name[AHEAD_NAME])
+void ahead_name(const uint8_t session[32], enum noise_law kind, size_t i, uint8_t name[AHEAD_NAME])
 {
     uint8_t rest[1 + 8], digest[32];
     integer_put(integer_put(rest, kind, 1), i, 8);
@@ -62,12 +62,12 @@ void ahead_name(const uint8_t session[32], enum tape_kind kind, size_t i, uint8_
 /* Whether the tape has this many more samples of a kind. */
 static bool has(const struct tape *tape, unsigned kind, size_t count)
 {
-    size_t only[TAPE_KINDS] = {0};
+    size_t only[NOISE_LAWS] = {0};
     only[kind] = count;
     return range_is_made(tape, only);
 }
 
-static enum err take_one(struct store *store, struct tape *tape, enum tape_kind kind,
+static enum err take_one(struct store *store, struct tape *tape, enum noise_law kind,
                          const uint8_t *name, size_t samples)
 {
     struct range_place place = {.count = {0}};
@@ -91,12 +91,12 @@ static enum err leave_all(struct store *store, struct log *log)
 }
 
 enum err ahead_take(struct ahead *a, struct store *store, const struct study *study,
-                    struct tape *tape, const size_t count[TAPE_KINDS], struct log *log)
+                    struct tape *tape, const size_t count[NOISE_LAWS], struct log *log)
 {
     const struct price_ahead sizes = price_ahead(study);
-    for (unsigned k = 0; k < TAPE_KINDS; k++)
+    for (unsigned k = 0; k < NOISE_LAWS; k++)
         while (!has(tape, k, count[k]) && a->next[k] < a->blocks.count[k]) {
-            const enum err e = take_one(store, tape, (enum tape_kind)k,
+            const enum err e = take_one(store, tape, (enum noise_law)k,
                                         a->blocks.name[k][a->next[k]++], sizes.samples[k]);
             if (e == ERR_AUTH || e == ERR_FORMAT || e == ERR_LOST)
                 return leave_all(store, log);

@@ -30,8 +30,8 @@
 struct ahead_talk {
     struct ahead_blocks common; /* once heard: what all three have, in order */
     /* as in struct ahead_blocks; zeros where there are fewer */
-    uint8_t sent[TAPE_KINDS][AHEAD_BLOCKS][AHEAD_NAME],
-        came[2][TAPE_KINDS][AHEAD_BLOCKS][AHEAD_NAME];
+    uint8_t sent[NOISE_LAWS][AHEAD_BLOCKS][AHEAD_NAME],
+        came[2][NOISE_LAWS][AHEAD_BLOCKS][AHEAD_NAME];
 };
 
 /* Lets the names ride on the next exchange; `talk` must not move until then. */
@@ -42,7 +42,7 @@ void ahead_digest(const struct ahead_talk *talk, uint8_t digest[32]);
 /* The blocks that a session may still take. */
 struct ahead {
     struct ahead_blocks blocks;
-    size_t next[TAPE_KINDS];
+    size_t next[NOISE_LAWS];
 };
 
 /*
@@ -50,9 +50,9 @@ struct ahead {
  * ERR_AGAIN, logged, if a block cannot be used: all blocks are deleted, and the session should end.
  */
 enum err ahead_take(struct ahead *ahead, struct store *store, const struct study *study,
-                    struct tape *tape, const size_t count[TAPE_KINDS], struct log *log) MUST_CHECK;
+                    struct tape *tape, const size_t count[NOISE_LAWS], struct log *log) MUST_CHECK;
 
 /* The name of the i-th block of a kind that a session made. */
-void ahead_name(const uint8_t session[32], enum tape_kind kind, size_t i, uint8_t name[AHEAD_NAME]);
+void ahead_name(const uint8_t session[32], enum noise_law kind, size_t i, uint8_t name[AHEAD_NAME]);
 
 #endif

@@ -17,8 +17,8 @@ static void start_tape(struct three *g, const uint8_t id[TAPE_ID_SIZE])
 {
     const struct price_noise noise = price_noise(g->study);
     tape_start(&g->tape, id, g->study->noise);
-    tape_plan(&g->tape, TAPE_GAUSS, noise.gauss);
-    tape_plan(&g->tape, TAPE_GUMBEL, noise.gumbel);
+    tape_plan(&g->tape, NOISE_GAUSS, noise.gauss);
+    tape_plan(&g->tape, NOISE_GUMBEL, noise.gumbel);
 }
 
 /* --- security --------------------------------------------------------------------------------- */
@@ -183,35 +183,59 @@ enum err three_finish(void *self)
 /* A study's runs may ask for this, and no more: owners have read what its method opens. */
 static enum err check_kind(const struct three *g, const struct ask *a)
 {
-    static const enum ask_kind other[] = {[STUDY_AIM] = ASK_FORMS, [STUDY_COPULA] = ASK_SELECT};
-    if (a->kind == ASK_LOOK && g->study->link.min_linked == 0)
+    const struct study *study = g->study;
+    const bool sweeps = study->sweeps > 0;
+    if (a->kind == ASK_LOOK && study->link.min_linked == 0)
         return log_fail(g->log, ERR_REFUSED, "a study without min_linked takes no look");
-    if (a->kind != other[g->study->method])
+    if (a->kind == ASK_SCORES && !sweeps)
+        return log_fail(g->log, ERR_REFUSED, "a study without rounds: sweeps opens no scores");
+    if (a->kind == ASK_SELECT && sweeps)
+        return log_fail(g->log, ERR_REFUSED, "a study with rounds: sweeps has no selections");
+    if (a->kind != (study->method == STUDY_AIM ? ASK_FORMS : ASK_SELECT))
         return ERR_OK;
     return log_fail(g->log, ERR_REFUSED, "a study of method: %s has no %s",
-                    study_method_word(g->study->method),
+                    study_method_word(study->method),
                     a->kind == ASK_FORMS ? "forms" : "selections");
 }
 
-static enum err check_multiplier(const struct three *g, const struct engine_step *s)
+static enum err check_multiplier(const struct three *g, uint64_t multiplier,
+                                 const struct engine_step *s)
 {
     const struct ask *a = s->ask;
-    if (a->kind == ASK_FORMS || ((a->queries > 0 || a->kind == ASK_LOOK) &&
-                                 measure_permits(three_step(s)->scope.counts, a->multiplier)))
+    if ((a->queries > 0 || a->kind == ASK_LOOK) &&
+        measure_permits(three_step(s)->scope.counts, multiplier))
         return ERR_OK;
     return log_fail(g->log, ERR_REFUSED,
                     "a multiplier of %llu over %u marginals is outside what servers permit",
-                    (unsigned long long)a->multiplier, a->queries);
+                    (unsigned long long)multiplier, a->queries);
+}
+
+/* Scores and forms are judged with their price. */
+static enum err take_multipliers(const struct three *g, struct engine_step *s)
+{
+    const struct ask *a = s->ask;
+    uint64_t *m;
+    if (a->kind == ASK_FORMS || a->kind == ASK_SCORES)
+        return ERR_OK;
+    if (a->weights == 0)
+        TRY(check_multiplier(g, a->multiplier, s));
+    TRY(memory_new(&m, a->queries));
+    three_step(s)->multiplier = m;
+    for (uint32_t k = 0; k < a->queries; k++) {
+        m[k] = ask_multiplier(a, k);
+        TRY(check_multiplier(g, m[k], s));
+    }
+    return ERR_OK;
 }
 
 static enum err check_candidates(const struct three *g, const struct ask *a)
 {
     const size_t most = study_candidates_most(g->study);
-    if (a->kind != ASK_SELECT || a->queries <= most)
+    if (!ask_estimates(a) || a->queries <= most)
         return ERR_OK;
     return log_fail(g->log, ERR_REFUSED,
-                    "select: the request has %u candidates; with security: %s %zu are allowed",
-                    a->queries, study_security_word(g->study->security), most);
+                    "the request has %u candidates; with security: %s %zu are allowed", a->queries,
+                    study_security_word(g->study->security), most);
 }
 
 /* Whether there are counts of all marginals that a request names. */
@@ -227,7 +251,7 @@ static enum err check_counted(const struct three *g, const struct ask *a)
     return ERR_OK;
 }
 
-/* The candidates of a selection, as protocols/select.h takes them. */
+/* The candidates of a selection, as protocols/select.h takes them; or of scores. */
 static enum err take_candidates(const struct three *g, struct engine_step *s)
 {
     const struct ask *a = s->ask;
@@ -260,13 +284,13 @@ static enum err prepare(const struct three *g, struct engine_step *s)
                                     .accounting = g->study->accounting};
     TRY(check_kind(g, s->ask));
     TRY(check_counted(g, s->ask));
-    TRY(check_multiplier(g, s));
+    TRY(take_multipliers(g, s));
     TRY(check_candidates(g, s->ask));
     TRY(ask_price(&s->price, s->ask, &terms, g->log));
-    own->noise[TAPE_GAUSS] = s->price.cells;
-    own->noise[TAPE_GUMBEL] = s->price.candidates;
+    own->noise[NOISE_GAUSS] = s->price.cells;
+    own->noise[NOISE_GUMBEL] = s->price.candidates;
     s->place = three_next(g, s);
-    if (s->ask->kind != ASK_SELECT)
+    if (!ask_estimates(s->ask))
         return ERR_OK;
     TRY(ask_check_estimates(s->ask, &terms, g->log));
     return take_candidates(g, s);
@@ -298,6 +322,7 @@ void three_step_clear(struct engine_step *step)
         return;
     ask_price_clear(&step->price);
     memory_free(&own->select.candidate);
+    memory_free(&own->multiplier);
     memory_free(&own);
     *step = (struct engine_step){0};
 }
@@ -323,6 +348,17 @@ enum err three_select(void *self, const struct engine_step *s, void *range, cons
     return select_index(g->party, three_step(s)->scope.counts, range, &select, selected);
 }
 
+static enum err open_scores(struct three *g, const struct engine_step *s, struct tape *range,
+                            int64_t *values)
+{
+    const struct three_step *own = three_step(s);
+    struct share64 scores CLEAN(share64_free) = {0};
+    TRY(share64_new(&scores, own->select.candidates));
+    TRY(finish_counts(g, s));
+    TRY(score_l1(g->party, scores, own->scope.counts, own->select.candidate, s->ask->multiplier));
+    return measure_open_sums(g->party, OPEN_NOISY_SCORE, scores, range, 1, values);
+}
+
 static size_t cells(const struct engine_step *s, size_t selected)
 {
     return s->ask->kind == ASK_SELECT ? three_step(s)->scope.counts->cells[s->ask->query[selected]]
@@ -342,20 +378,23 @@ enum err three_measure(void *self, const struct engine_step *s, void *range, siz
     case ASK_LOOK:
         return measure_open_sums(g->party, OPEN_NOISY_MARGINAL, g->tally.linked, range,
                                  a->multiplier, values);
+    case ASK_SCORES:
+        return open_scores(g, s, range, values);
     case ASK_SELECT:
-        return measure_open(g->party, counts, range, &a->query[selected], 1, a->multiplier, values);
+        return measure_open(g->party, counts, range, &a->query[selected], 1, &a->multiplier,
+                            values);
     case ASK_MEASURE:
         break;
     }
-    return measure_open(g->party, counts, range, a->query, a->queries, a->multiplier, values);
+    return measure_open(g->party, counts, range, a->query, a->queries, three_step(s)->multiplier,
+                        values);
 }
 
 enum err three_audit(void *self, enum party_reason reason, size_t values)
 {
     static const enum engine_opening opening[OPEN_REASONS] = {
-        [OPEN_SELECTED_INDEX] = ENGINE_OPENS_INDEX,
-        [OPEN_NOISY_MARGINAL] = ENGINE_OPENS_VALUES,
-        [OPEN_NOISY_FORM] = ENGINE_OPENS_VALUES,
+        [OPEN_SELECTED_INDEX] = ENGINE_OPENS_INDEX, [OPEN_NOISY_MARGINAL] = ENGINE_OPENS_VALUES,
+        [OPEN_NOISY_FORM] = ENGINE_OPENS_VALUES,    [OPEN_NOISY_SCORE] = ENGINE_OPENS_VALUES,
         [OPEN_SORTED] = ENGINE_OPENS_NOTHING, /* so is an honest owner's, whatever its rows */
         [OPEN_REJECT_BIT] = ENGINE_OPENS_NOTHING};
     return openings_audit(self, opening[reason], party_reason_name(reason), values);

@@ -68,8 +68,9 @@ struct engine three_table(struct three *engine);
 /* What a step is to this engine. */
 struct three_step {
     struct three_scope scope;     /* borrowed, until the next step is prepared */
-    size_t noise[TAPE_KINDS];     /* that it may take from the tape: Gaussians for all cells */
+    size_t noise[NOISE_LAWS];     /* that it may take from the tape: Gaussians for all cells */
     struct select_request select; /* its candidates are owned; the seed comes later */
+    uint64_t *multiplier;         /* of each marginal that is measured; owned */
 };
 static inline struct three_step *three_step(const struct engine_step *step)
 {

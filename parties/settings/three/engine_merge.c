@@ -86,7 +86,7 @@ static enum err check_merges(const struct three *g)
 /* What scores need takes many times the room of counts, so only one kind of cells has it. */
 static void forget_others(struct three *g, const struct ask *a)
 {
-    if (a->kind != ASK_SELECT)
+    if (!ask_estimates(a))
         return;
     if (a->merges == NULL)
         three_unmerge(g);

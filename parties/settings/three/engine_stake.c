@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-_Static_assert(STAKE_MEASURE == (int)TAPE_GAUSS && STAKE_SELECT == (int)TAPE_GUMBEL &&
-                   STAKE_KINDS == (int)TAPE_KINDS,
+_Static_assert(STAKE_MEASURE == (int)NOISE_GAUSS && STAKE_SELECT == (int)NOISE_GUMBEL &&
+                   STAKE_KINDS == (int)NOISE_LAWS,
                "Gaussians are for measuring, Gumbels for selecting");
 
 /* --- places ----------------------------------------------------------------------------------- */
@@ -46,8 +46,8 @@ enum err three_reserve(void *self, const struct engine_step *step)
 {
     struct three *g = self;
     const size_t *noise = three_step(step)->noise;
-    TRY(tape_reserve(g->party, &g->tape, TAPE_GUMBEL, noise[TAPE_GUMBEL]));
-    TRY(tape_reserve(g->party, &g->tape, TAPE_GAUSS, noise[TAPE_GAUSS]));
+    TRY(tape_reserve(g->party, &g->tape, NOISE_GUMBEL, noise[NOISE_GUMBEL]));
+    TRY(tape_reserve(g->party, &g->tape, NOISE_GAUSS, noise[NOISE_GAUSS]));
     return record_prove(g->party);
 }
 
@@ -104,7 +104,7 @@ enum err three_return_stake(void *self, void *stake)
 bool three_is_unfinished(const struct engine_step *s)
 {
     const struct three_step *own = three_step(s);
-    return s->ask->kind == ASK_SELECT && !counts_finished(own->scope.counts, own->select.squared);
+    return ask_estimates(s->ask) && !counts_finished(own->scope.counts, own->select.squared);
 }
 
 static enum err digest_step(const struct engine_step *s, uint8_t digest[REQUEST_DIGEST_SIZE])
@@ -115,13 +115,13 @@ static enum err digest_step(const struct engine_step *s, uint8_t digest[REQUEST_
     bytes_put_double(&b, mpq_get_d(s->price.cost));
     bytes_put_double(&b, s->price.epsilon_slack);
     bytes_put_double(&b, s->price.delta_slack);
-    bytes_put_u64(&b, own->noise[TAPE_GAUSS]);
-    bytes_put_u64(&b, own->noise[TAPE_GUMBEL]);
+    bytes_put_u64(&b, own->noise[NOISE_GAUSS]);
+    bytes_put_u64(&b, own->noise[NOISE_GUMBEL]);
     bytes_put_u64(&b, s->price.cells);
     bytes_put_u32(&b, select->shift);
     bytes_put_u32(&b, select->width);
     bytes_put_u8(&b, three_is_unfinished(s)); /* else masks would be those of different messages */
-    for (size_t k = 0; k < select->candidates; k++) {
+    for (size_t k = 0; select->multiplier != NULL && k < select->candidates; k++) {
         bytes_put_u64(&b, select->multiplier[k]);
         bytes_put_u64(&b, select->penalty[k]);
     }

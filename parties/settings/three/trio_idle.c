@@ -30,7 +30,7 @@ void trio_show(void *self)
     struct ahead_blocks here;
     if (store_ahead(t->site->store, &here) != ERR_OK)
         return;
-    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+    for (unsigned k = 0; k < NOISE_LAWS; k++) {
         atomic_store(&t->site->status.ahead[k], here.count[k] * sizes.samples[k]);
         atomic_store(&t->site->status.ahead_most[k], sizes.blocks[k] * sizes.samples[k]);
     }
@@ -70,7 +70,7 @@ struct idle_making {
     struct price_ahead plan;
     struct ahead_blocks blocks; /* those that all have */
     struct tape tape;
-    size_t made[TAPE_KINDS]; /* blocks made in this session */
+    size_t made[NOISE_LAWS]; /* blocks made in this session */
     enum idle_wish heard;    /* the least willing of the three */
 };
 
@@ -124,19 +124,19 @@ static enum err compare(struct idle_making *m)
 }
 
 /* The kind that is furthest from complete; false: nothing is missing. */
-static bool next_kind(const struct idle_making *m, enum tape_kind *kind)
+static bool next_kind(const struct idle_making *m, enum noise_law *kind)
 {
     const size_t *have = m->blocks.count, *plan = m->plan.blocks;
-    *kind = have[TAPE_GAUSS] * plan[TAPE_GUMBEL] <= have[TAPE_GUMBEL] * plan[TAPE_GAUSS] &&
-                    have[TAPE_GAUSS] < plan[TAPE_GAUSS]
-                ? TAPE_GAUSS
-                : TAPE_GUMBEL;
+    *kind = have[NOISE_GAUSS] * plan[NOISE_GUMBEL] <= have[NOISE_GUMBEL] * plan[NOISE_GAUSS] &&
+                    have[NOISE_GAUSS] < plan[NOISE_GAUSS]
+                ? NOISE_GAUSS
+                : NOISE_GUMBEL;
     return have[*kind] < plan[*kind];
 }
 
-static enum err keep_block(struct idle_making *m, enum tape_kind kind)
+static enum err keep_block(struct idle_making *m, enum noise_law kind)
 {
-    size_t count[TAPE_KINDS] = {0};
+    size_t count[NOISE_LAWS] = {0};
     struct bytes noise CLEAN(bytes_clear) = {0};
     struct tape block CLEAN(tape_free) = {0};
     uint8_t name[AHEAD_NAME];
@@ -159,7 +159,7 @@ static enum err may_prove(void *self)
     return m->heard == GO_ON ? ERR_OK : ERR_AGAIN;
 }
 
-static enum err make_block(struct idle_making *m, enum tape_kind kind)
+static enum err make_block(struct idle_making *m, enum noise_law kind)
 {
     struct trio *t = m->t;
     enum err e;
@@ -176,7 +176,7 @@ static enum err make_block(struct idle_making *m, enum tape_kind kind)
 
 static enum err make_blocks(struct idle_making *m)
 {
-    enum tape_kind kind;
+    enum noise_law kind;
     tape_start(&m->tape, m->t->session->id, m->t->site->study->noise);
     net_enter(m->t->net, NET_NOISE);
     TRY(compare(m));
@@ -191,14 +191,14 @@ static enum err make_blocks(struct idle_making *m)
 static void tell(struct trio *t, const struct idle_making *m, enum err e)
 {
     struct log *log = t->site->log;
-    const size_t made = m->made[TAPE_GAUSS] + m->made[TAPE_GUMBEL];
-    enum tape_kind ignored;
+    const size_t made = m->made[NOISE_GAUSS] + m->made[NOISE_GUMBEL];
+    enum noise_law ignored;
     const bool was_whole = t->whole;
     t->whole = !next_kind(m, &ignored);
     if (made > 0 || (t->whole && !was_whole))
         log_info(log, "noise ahead: %zu Gaussians and %zu Gumbels are here%s",
-                 m->blocks.count[TAPE_GAUSS] * m->plan.samples[TAPE_GAUSS],
-                 m->blocks.count[TAPE_GUMBEL] * m->plan.samples[TAPE_GUMBEL],
+                 m->blocks.count[NOISE_GAUSS] * m->plan.samples[NOISE_GAUSS],
+                 m->blocks.count[NOISE_GUMBEL] * m->plan.samples[NOISE_GUMBEL],
                  t->whole ? ", all that a run may take" : "; more when there is time");
     if (e == ERR_OK && m->heard == NEVER && !t->told) {
         log_info(log, "noise ahead: none is made, because a server was started with --noise-ahead "

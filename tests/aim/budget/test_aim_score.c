@@ -318,16 +318,16 @@ TEST(estimates_are_held_to_their_bounds)
     uint64_t c[4] = {32 << 10, 32 << 10, 0, 0};
     assert_int_equal(workload_all(&w, d, 2, NULL), ERR_OK);
     t.workload = w;
-    assert_int_equal(select_check_estimates(&t, 2, c, &log), ERR_OK);
+    assert_int_equal(select_check_estimates(&t, 2, 1 << AIM_ESTIMATE_BITS, c, &log), ERR_OK);
     c[3] = 1;
-    assert_int_equal(select_check_estimates(&t, 2, c, &log), ERR_REFUSED);
+    assert_int_equal(select_check_estimates(&t, 2, 1 << AIM_ESTIMATE_BITS, c, &log), ERR_REFUSED);
     assert_non_null(strstr(sink, "a0 x a1"));
     c[0] = (32 << 10) + 1;
     c[1] = 0;
-    assert_int_equal(select_check_estimates(&t, 2, c, NULL), ERR_REFUSED);
+    assert_int_equal(select_check_estimates(&t, 2, 1 << AIM_ESTIMATE_BITS, c, NULL), ERR_REFUSED);
     c[0] = UINT64_MAX;
-    assert_int_equal(select_check_estimates(&t, 2, c, NULL), ERR_REFUSED);
-    assert_int_equal(select_check_estimates(&t, 3, c, NULL), ERR_REFUSED);
+    assert_int_equal(select_check_estimates(&t, 2, 1 << AIM_ESTIMATE_BITS, c, NULL), ERR_REFUSED);
+    assert_int_equal(select_check_estimates(&t, 3, 1 << AIM_ESTIMATE_BITS, c, NULL), ERR_REFUSED);
 }
 
 /* The servers' formula in Z_2^64. */

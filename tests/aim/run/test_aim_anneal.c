@@ -103,7 +103,7 @@ static enum err rounds_ask(void *self, const struct ask *a, struct ask_told *tol
     struct rounds *r = self;
     char away[64];
     enum err e = reseed(r, a->round, a->kind == ASK_SELECT);
-    if (a->kind == ASK_MEASURE)
+    if (a->kind == ASK_MEASURE && a->round == 0)
         return e == ERR_OK ? r->inner.ask(r->inner.self, a, told) : e;
     if (r->keeps && e != ERR_OK)
         _exit(0); /* the request has left, and the work that it was to leave time for is not done */
@@ -278,6 +278,11 @@ static void check_same(const struct aim_result *a, const struct aim_result *b,
     assert_int_equal(a->measurements, b->measurements);
     assert_int_equal(a->rounds, b->rounds);
     assert_memory_equal(a->query, b->query, a->measurements * sizeof *a->query);
+    assert_memory_equal(a->sweep, b->sweep, a->measurements * sizeof *a->sweep);
+    assert_int_equal(a->sweeps, b->sweeps);
+    for (size_t i = 0; i < a->sweeps; i++)
+        assert_memory_equal(a->scores[i].value, b->scores[i].value,
+                            a->scores[i].candidates * sizeof(double));
     for (size_t i = 0; i < a->measurements; i++)
         assert_memory_equal(a->measurement[i].y, b->measurement[i].y,
                             clique_cells(&a->measurement[i].clique, s->domain) * sizeof(double));
@@ -287,6 +292,7 @@ static void check_same(const struct aim_result *a, const struct aim_result *b,
         assert_true(p->sigma == q->sigma && p->epsilon == q->epsilon && p->last == q->last);
         assert_true(p->before == q->before && p->after == q->after && p->noise == q->noise);
         assert_true(p->candidates == q->candidates && p->model_cells == q->model_cells);
+        assert_true(p->asked == q->asked && p->marginals == q->marginals);
     }
     assert_true(a->loss == b->loss);
     assert_int_equal(model_marginal(a->model, &all, x, NULL), ERR_OK);
@@ -297,12 +303,13 @@ static void check_same(const struct aim_result *a, const struct aim_result *b,
 TEST(a_cut_run_goes_on_as_if_nothing_had_been)
 {
     struct stage s CLEAN(stage_free) = stage_new(2000);
-    for (int annealed = 0; annealed < 2; annealed++) {
+    for (int kind = 0; kind < 3; kind++) {
         struct aim_options o = options_of(&s, 0.05);
         struct aim_result *whole, *part;
         unsigned calls;
-        o.annealed = annealed == 1;
-        o.rounds = 5;
+        o.annealed = kind == 1;
+        o.rounds = kind < 2 ? 5 : 0;
+        o.sweeps = kind == 2 ? 3 : 0;
         assert_int_equal(run(&s, &o, 7, 0, &whole), ERR_OK);
         calls = (unsigned)whole->rounds;
         o.state_file = s.path;
@@ -327,35 +334,44 @@ TEST(a_cut_run_goes_on_as_if_nothing_had_been)
     }
 }
 
-/* If a backend keeps requests, a crash during its work leaves the state of the round before. */
-TEST(a_crash_takes_one_round_that_is_asked_again)
+static void crash_and_go_on(const struct stage *s, struct aim_options *o,
+                            const struct aim_result *whole)
 {
-    struct stage s CLEAN(stage_free) = stage_new(2000);
-    struct aim_options o = options_of(&s, 0.05);
-    struct aim_result *whole CLEAN(aim_result_free) = NULL;
-    o.annealed = false;
-    o.rounds = 4;
-    assert_int_equal(run(&s, &o, 7, 0, &whole), ERR_OK);
-    o.state_file = s.path;
-    o.resume = true;
+    o->state_file = s->path;
+    o->resume = true;
     for (unsigned crash = 2; crash <= whole->rounds; crash++) {
         struct rounds rounds = {.seed = 7, .fail_at = crash, .keeps = true};
         struct aim_result *part CLEAN(aim_result_free) = NULL;
         pid_t child;
         int status;
-        unlink(s.path);
+        unlink(s->path);
         child = fork();
         if (child == 0)
-            _exit(run_rounds(&s, &o, &rounds, &part) == ERR_OK ? 2 : 3);
+            _exit(run_rounds(s, o, &rounds, &part) == ERR_OK ? 2 : 3);
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_int_equal(status, 0);
-        assert_int_equal(access(s.path, F_OK) == 0, crash > 2);
+        assert_int_equal(access(s->path, F_OK) == 0, crash > 2);
         rounds.fail_at = 0;
-        assert_int_equal(run_rounds(&s, &o, &rounds, &part), ERR_OK);
+        assert_int_equal(run_rounds(s, o, &rounds, &part), ERR_OK);
         assert_int_equal(rounds.calls, whole->rounds - (crash - 2));
-        check_same(whole, part, &s);
+        check_same(whole, part, s);
     }
-    unlink(s.path);
+    unlink(s->path);
+}
+
+/* If a backend keeps requests, a crash during its work leaves the state of the round before. */
+TEST(a_crash_takes_one_round_that_is_asked_again)
+{
+    struct stage s CLEAN(stage_free) = stage_new(2000);
+    for (unsigned sweeps = 0; sweeps <= 2; sweeps += 2) {
+        struct aim_options o = options_of(&s, 0.05);
+        struct aim_result *whole CLEAN(aim_result_free) = NULL;
+        o.annealed = false;
+        o.rounds = sweeps == 0 ? 4 : 0;
+        o.sweeps = sweeps;
+        assert_int_equal(run(&s, &o, 7, 0, &whole), ERR_OK);
+        crash_and_go_on(&s, &o, whole);
+    }
 }
 
 /* A state that could not be written is written again, whole, when the run ends. */

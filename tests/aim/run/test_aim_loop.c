@@ -145,7 +145,8 @@ struct strict {
     struct ledger *ledger;
     char order[4096]; /* g: Gaussians of one query, u: Gumbels of one select */
     unsigned last_round;
-    bool loses; /* loses the answer of a round, once: it is paid for twice */
+    size_t scores; /* that were opened */
+    bool loses;    /* loses the answer of a round, once: it is paid for twice */
     unsigned lost_round;
 };
 
@@ -177,10 +178,35 @@ static void strict_debit(struct strict *s, const mpq_t cost, unsigned round, uns
 
 static void strict_measure(struct strict *s, const struct ask *a, struct ask_told *told)
 {
-    mpq_t cost;
-    mpq_init(cost);
+    mpq_t cost, one;
+    mpq_inits(cost, one, (mpq_ptr)NULL);
     assert_int_equal(a->round, s->last_round == UINT32_MAX ? 0 : s->last_round);
     ledger_measure_cost(cost, a->multiplier, a->queries);
+    for (size_t k = 0; k < a->weights; k++) {
+        assert_true(a->weight[k] >= SCORE_MULTIPLIER_MIN && a->multiplier == 0);
+        assert_true(k == 0 || a->query[k] > a->query[k - 1]);
+        ledger_measure_cost(one, (uint64_t)a->weight[k], 1);
+        mpq_add(cost, cost, one);
+    }
+    assert_int_equal(mpq_cmp(cost, a->price->cost), 0);
+    strict_debit(s, cost, a->round, &told->lost);
+    mpq_clears(cost, one, (mpq_ptr)NULL);
+}
+
+/* The sum of squares that a row moves: m for each candidate. */
+static void strict_scores(struct strict *s, const struct ask *a, struct ask_told *told)
+{
+    const struct ask_terms terms = {
+        .domain = s->stage->domain, .workload = s->stage->workload, .bounds = s->options->bounds};
+    mpq_t cost;
+    assert_int_equal(ask_check_estimates(a, &terms, NULL), ERR_OK);
+    assert_in_range(a->multiplier, SCORES_MULTIPLIER_MIN, SCORE_MULTIPLIER_MAX);
+    s->last_round = a->round + 1;
+    s->scores += a->queries;
+    mpq_init(cost);
+    mpq_set_ui(cost, a->queries * a->multiplier * a->multiplier, 1);
+    mpq_div_2exp(cost, cost, 41);
+    assert_int_equal(mpq_cmp(cost, a->price->cost), 0);
     strict_debit(s, cost, a->round, &told->lost);
     mpq_clear(cost);
 }
@@ -206,7 +232,8 @@ static void strict_select(struct strict *s, const struct ask *a, struct ask_told
     assert_int_equal(plan.shift, a->price->plan.shift);
     for (uint32_t i = 0; i < a->queries; i++) {
         assert_true(a->price->scale[i] == scale[i] && a->price->penalty[i] == penalty[i]);
-        assert_int_equal(select_check_estimates(&terms, a->query[i], estimate, NULL), ERR_OK);
+        assert_int_equal(select_check_estimates(&terms, a->query[i], ask_grid(a), estimate, NULL),
+                         ERR_OK);
         estimate += merges_query_cells(a->merges, &s->stage->workload->query[a->query[i]]);
     }
     assert_ptr_equal(estimate, a->estimate + a->estimates);
@@ -225,6 +252,8 @@ static enum err strict_ask(void *self, const struct ask *a, struct ask_told *tol
     const struct aim_backend inner = plaintext_backend(s->inner);
     if (a->kind == ASK_SELECT)
         strict_select(s, a, told);
+    else if (a->kind == ASK_SCORES)
+        strict_scores(s, a, told);
     else
         strict_measure(s, a, told);
     return inner.ask(inner.self, a, told);
@@ -255,6 +284,39 @@ TEST(servers_would_accept_every_request)
     }
 }
 
+/* One-ways, then in each sweep scores, a Gaussian each, and a set; and all of the budget. */
+TEST(servers_would_accept_sweeps)
+{
+    struct stage s CLEAN(stage_free) = stage_new(ROWS);
+    for (unsigned k = 1; k <= 4; k++) {
+        struct aim_options o = options_of(&s, 0.03 * k * k, 0);
+        struct strict strict = {.stage = &s, .options = &o, .last_round = UINT32_MAX};
+        struct plaintext_noise noise = {&strict, strict_gauss, strict_gumbel};
+        struct aim_backend backend = {.self = &strict, .ask = strict_ask};
+        struct aim_result *result CLEAN(aim_result_free) = NULL;
+        double error;
+        o.sweeps = k;
+        o.limits.epsilon_slack = 1;
+        o.limits.rows_per_person = k;
+        random_seed_u64(&strict.random, k);
+        assert_int_equal(ledger_new(&strict.ledger, &o.limits, NULL), ERR_OK);
+        assert_int_equal(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL), ERR_OK);
+        assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_OK);
+        assert_int_equal(result->rounds, 1 + 2 * k);
+        assert_int_equal(result->sweeps, k);
+        assert_int_equal(strict.scores, k * s.workload->queries);
+        assert_true(ledger_spent(strict.ledger) == result->round[2 * k].spent);
+        assert_true(result->round[2 * k].last &&
+                    ledger_remaining(strict.ledger) < 1e-3 * o.limits.rho);
+        assert_true(fabs(result->round[0].spent / o.limits.rho - 0.15) < 1e-3);
+        assert_null(strchr(strict.order, 'u'));
+        assert_int_equal(model_error(result->model, s.workload, s.table, &error, NULL), ERR_OK);
+        assert_true(error < 0.2); /* 0.62 if columns were independent */
+        plaintext_free(&strict.inner);
+        ledger_free(&strict.ledger);
+    }
+}
+
 /*
  * What servers debit and cannot answer is spent: the run knows this, and ends when there is no room
  * for another round.
@@ -262,7 +324,7 @@ TEST(servers_would_accept_every_request)
 TEST(what_is_lost_is_spent)
 {
     struct stage s CLEAN(stage_free) = stage_new(ROWS);
-    for (unsigned k = 0; k < 8; k++) {
+    for (unsigned k = 0; k < 12; k++) {
         struct aim_options o = options_of(&s, 0.03, 7);
         struct strict strict = {.stage = &s,
                                 .options = &o,
@@ -272,9 +334,10 @@ TEST(what_is_lost_is_spent)
         struct plaintext_noise noise = {&strict, strict_gauss, strict_gumbel};
         struct aim_backend backend = {.self = &strict, .ask = strict_ask};
         struct aim_result *result;
-        bool stops = (k & 2) != 0, annealed = (k & 4) != 0;
-        enum err expected = stops || annealed ? ERR_OK : ERR_BUDGET;
+        bool stops = (k & 2) != 0, annealed = (k & 4) != 0, sweeps = k >= 8;
+        enum err expected = stops || annealed || sweeps ? ERR_OK : ERR_BUDGET;
         o.annealed = annealed;
+        o.sweeps = sweeps ? 2 : 0;
         o.stop_when_spent = stops;
         random_seed_u64(&strict.random, k);
         assert_int_equal(ledger_new(&strict.ledger, &o.limits, NULL), ERR_OK);
@@ -284,7 +347,7 @@ TEST(what_is_lost_is_spent)
             const struct aim_round *last = &result->round[result->rounds - 1];
             assert_true(ledger_spent(strict.ledger) == last->spent);
             assert_true(last->last);
-            assert_true(annealed || result->rounds < o.rounds + 1);
+            assert_true(annealed || sweeps || result->rounds < o.rounds + 1);
         }
         aim_result_free(&result);
         plaintext_free(&strict.inner);

@@ -122,7 +122,7 @@ static enum err distances_of(struct party *p, struct share64 x)
     e = cached_new(p, &kept, x, &bits);
     p->recorder = recorder;
     if (e == ERR_OK)
-        e = cached_distance(p, sum, kept, &span);
+        e = cached_distance(p, sum, kept, &span, 1 << CACHED_GRID);
     cached_free(&kept);
     return e;
 }

@@ -188,10 +188,10 @@ static enum err begin_study(struct party *p, struct study *s, bool squared)
             ring64_copy(counts_query(s->counts, q), x);
         share64_free(&x);
     }
-    for (unsigned kind = 0; e == ERR_OK && kind < TAPE_KINDS; kind++) {
+    for (unsigned kind = 0; e == ERR_OK && kind < NOISE_LAWS; kind++) {
         e = three_share64(p, &noise, some_values(20), 80, kind);
         if (e == ERR_OK)
-            e = tape_append(&s->tape, (enum tape_kind)kind, noise);
+            e = tape_append(&s->tape, (enum noise_law)kind, noise);
         share64_free(&noise);
     }
     if (e == ERR_OK)
@@ -219,7 +219,7 @@ static enum err select_and_measure(struct party *p, struct play *play, struct st
     if (p->index == 0)
         play->between = net_rounds(p->net);
     bytes_put_u64(&play->opened[p->index], index);
-    TRY(measure_open(p, s->counts, &s->tape, measured, 2, 1 << 10, values));
+    TRY(measure_open(p, s->counts, &s->tape, measured, 2, (uint64_t[]){1 << 10, 1 << 10}, values));
     bytes_put(&play->opened[p->index], values, sizeof values);
     return ERR_OK;
 }

@@ -35,7 +35,7 @@ static enum err job(struct party *p, void *shared)
     c->cache_sent[p->index] = c->before[p->index].payload_sent - start.payload_sent;
     if (p->index == 0)
         c->cache_rounds = c->before[0].rounds - start.rounds;
-    TRY(cached_distance(p, out, cached, c->spans));
+    TRY(cached_distance(p, out, cached, c->spans, 1 << CACHED_GRID));
     c->after[p->index] = net_total(p->net);
     three_put64(&c->out, p, out);
     cached_free(&cached);
@@ -157,7 +157,7 @@ static enum err compare_every(struct party *p, void *shared)
     TRY(three_share_planes(p, &bits, c->x, n, c->l, 2));
     TRY(share64_new(&out, n + 1));
     TRY(cached_new(p, &cached, x, &bits));
-    TRY(cached_distance(p, out, cached, spans));
+    TRY(cached_distance(p, out, cached, spans, 1 << CACHED_GRID));
     three_put64(&c->out, p, out);
     cached_free(&cached);
     share64_free(&x);
@@ -250,7 +250,7 @@ static enum err out_of_range(struct party *p, void *shared)
     TRY(share64_new(&out, SPANS));
     TRY(cached_new(p, &cached, x, &bits));
     p->log = NULL;
-    enum err e = cached_distance(p, out, cached, c->spans);
+    enum err e = cached_distance(p, out, cached, c->spans, 1 << CACHED_GRID);
     bits.width = CACHED_BITS + 1;
     enum err wide = cached_new(p, &none, x, &bits);
     bits.width = c->l;

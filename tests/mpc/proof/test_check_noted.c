@@ -246,7 +246,7 @@ static enum err scores(struct party *p, const struct share64 *x, const struct pl
     if (e == ERR_OK)
         e = cached_new(p, &kept, numbers, &planes);
     if (e == ERR_OK)
-        e = cached_distance(p, out, kept, spans);
+        e = cached_distance(p, out, kept, spans, 1 << CACHED_GRID);
     for (unsigned width = 1; e == ERR_OK && width <= 64; width += 9)
         e = compare_top_bit(p, planes_plane(&planes, 0), *x, width);
     cached_free(&kept);

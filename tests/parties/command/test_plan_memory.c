@@ -85,11 +85,10 @@ static void write_pairs(struct scene *c, unsigned rows)
 static double planned_bytes(struct scene *c)
 {
     static const char before[] = "the analyst's program about ";
-    const char *const a[] = {"plan", c->s.path, NULL};
     struct bytes b CLEAN(bytes_clear) = {0};
     double bytes;
     char *at, *unit;
-    expect_code(support_run(file(c, "plan.txt"), 10, a), 0, file(c, "plan.txt"));
+    EXPECT(0, file(c, "plan.txt"), 10, "plan", c->s.path);
     assert_int_equal(file_read(file(c, "plan.txt"), 1 << 20, &b, NULL), ERR_OK);
     bytes_put_u8(&b, 0);
     at = strstr((char *)b.data, before);
@@ -101,12 +100,12 @@ static double planned_bytes(struct scene *c)
 
 static double taken_bytes(struct scene *c, const struct size *size)
 {
-    const char *const a[] = {"run",   c->s.path,      "--key",  file(c, "a.key"),
-                             "--out", file(c, "out"), "--rows", size->rows,
-                             NULL};
     size_t peak = 0;
-    expect_code(support_wait_peak(support_start(file(c, "run.log"), a), 60, &peak), 0,
-                file(c, "run.log"));
+    expect_code(
+        support_wait_peak(START(file(c, "run.log"), "run", c->s.path, "--key", file(c, "a.key"),
+                                "--out", file(c, "out"), "--rows", size->rows),
+                          60, &peak),
+        0, file(c, "run.log"));
     return (double)peak;
 }
 

@@ -239,17 +239,17 @@ static enum err make_noise(struct three *g, enum cheat cheat)
 {
     struct share64 one = {0};
     enum err e;
-    TRY(tape_reserve(g->party, &g->tape, TAPE_GUMBEL, 100));
-    TRY(tape_reserve(g->party, &g->tape, TAPE_GAUSS, 2000));
+    TRY(tape_reserve(g->party, &g->tape, NOISE_GUMBEL, 100));
+    TRY(tape_reserve(g->party, &g->tape, NOISE_GAUSS, 2000));
     TRY(record_prove(g->party));
     if (cheat == OTHER_TAPE)
         g->tape.id[0] ^= 1;
     if (cheat == OTHER_NOISE)
-        g->tape.reel[TAPE_GAUSS].samples.a[0] ^= 1;
+        g->tape.reel[NOISE_GAUSS].samples.a[0] ^= 1;
     if (cheat != OTHER_RANGE)
         return ERR_OK;
     TRY(share64_new(&one, 1));
-    e = tape_take(&g->tape, TAPE_GAUSS, one);
+    e = tape_take(&g->tape, NOISE_GAUSS, one);
     share64_free(&one);
     return e;
 }

@@ -474,10 +474,10 @@ TEST(slack_does_not_grow_with_a_large_epsilon)
     s.delta = 1e-6;
     s.rounds = 10;
     s.rows_per_person = 1;
-    assert_true(price_slack(&s).marginal == tape_slack(NOISE_BOX_MULLER, TAPE_GAUSS).epsilon);
-    assert_true(price_slack(&s).select == tape_slack(NOISE_BOX_MULLER, TAPE_GUMBEL).epsilon);
+    assert_true(price_slack(&s).marginal == tape_slack(NOISE_BOX_MULLER, NOISE_GAUSS).epsilon);
+    assert_true(price_slack(&s).select == tape_slack(NOISE_BOX_MULLER, NOISE_GUMBEL).epsilon);
     expect_candidate(&s, 1 + tape_rounded_up(exp(s.epsilon)),
-                     tape_slack(NOISE_BOX_MULLER, TAPE_GUMBEL).tau);
+                     tape_slack(NOISE_BOX_MULLER, NOISE_GUMBEL).tau);
     for (double epsilon = 0.01; epsilon < 42.5; epsilon *= 1.3) {
         const struct ledger_limits limits = limits_at(&s, epsilon);
         assert_true(limits.rho > before);

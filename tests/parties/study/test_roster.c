@@ -48,8 +48,8 @@ static void amend(const char *from, const char *to, const char *const *pairs)
 
 static void sign_with(struct scene *c, const char *study, unsigned server)
 {
-    const char *const a[] = {"roster", "sign", study, "--key", file(c, "s%u.key", server), NULL};
-    assert_int_equal(support_run(file(c, "sign.log"), 10, a), 0);
+    EXPECT(0, file(c, "sign.log"), 10, "roster", "sign", study, "--key",
+           file(c, "s%u.key", server));
 }
 
 static void key_text(const char *path, char text[IDENTITY_TEXT_SIZE])
@@ -90,11 +90,8 @@ TEST(signatures_gather_in_the_file)
     support_study_file(&c.s, "third.yaml", third);
     /* the first roster needs none, and accepts none */
     expect_signatures(&c, c.s.path, ROSTER_UNSIGNED, ROSTER_UNSIGNED, ROSTER_UNSIGNED);
-    {
-        const char *const a[] = {"roster", "sign", c.s.path, "--key", file(&c, "s0.key"), NULL};
-        assert_int_equal(support_run(file(&c, "sign.log"), 10, a), 3);
-        assert_true(support_contains(file(&c, "sign.log"), "roster: 2"));
-    }
+    EXPECT(3, file(&c, "sign.log"), 10, "roster", "sign", c.s.path, "--key", file(&c, "s0.key"));
+    assert_true(support_contains(file(&c, "sign.log"), "roster: 2"));
     amend(c.s.path, second,
           (const char *const[]){"study: test\n", "study: test # kept\nroster: 2\n", NULL});
     assert_int_equal(chmod(second, 0640), 0);
@@ -217,11 +214,8 @@ TEST(only_servers_sign)
     amend(c.s.path, file(&c, "a.yaml"),
           (const char *const[]){"study: test\n", "study: test\nroster: 2\n", NULL});
     assert_int_equal(file_read(file(&c, "a.yaml"), 1 << 20, &before, NULL), ERR_OK);
-    {
-        const char *const a[] = {"roster",           "sign", file(&c, "a.yaml"), "--key",
-                                 file(&c, "o0.key"), NULL};
-        assert_int_equal(support_run(file(&c, "sign.log"), 10, a), 3);
-    }
+    EXPECT(3, file(&c, "sign.log"), 10, "roster", "sign", file(&c, "a.yaml"), "--key",
+           file(&c, "o0.key"));
     assert_int_equal(file_read(file(&c, "a.yaml"), 1 << 20, &after, NULL), ERR_OK);
     assert_int_equal(before.size, after.size);
     assert_memory_equal(before.data, after.data, before.size);
@@ -238,14 +232,9 @@ TEST(amendments_are_told_in_words)
         o0_new[IDENTITY_TEXT_SIZE], revoked[IDENTITY_TEXT_SIZE + 64];
     const char *output;
     scene_new(&c);
-    {
-        const char *const renew[] = {
-            "keygen",  file(&c, "o0-new.key"), "--renew", file(&c, "o0.key"),
-            "--until", "2199-12-31",           NULL};
-        const char *const other[] = {"keygen", file(&c, "o1-new.key"), NULL};
-        assert_int_equal(support_run(file(&c, "keygen.log"), 10, renew), 0);
-        assert_int_equal(support_run(file(&c, "keygen.log"), 10, other), 0);
-    }
+    EXPECT(0, file(&c, "keygen.log"), 10, "keygen", file(&c, "o0-new.key"), "--renew",
+           file(&c, "o0.key"), "--until", "2199-12-31");
+    EXPECT(0, file(&c, "keygen.log"), 10, "keygen", file(&c, "o1-new.key"));
     key_text(file(&c, "o0.key"), o0);
     key_text(file(&c, "o1.key"), o1);
     key_text(file(&c, "o0-new.key"), o0_new);
@@ -255,11 +244,9 @@ TEST(amendments_are_told_in_words)
         /* o1's old key last, since it is also in `revoked` */
         const char *const pairs[] = {o0,          o0_new,          o1,      o1_new, "round: 40",
                                      "round: 50", "study: test\n", revoked, NULL};
-        const char *const show[] = {"roster",  "show",   file(&c, "second.yaml"),
-                                    "--since", c.s.path, NULL};
         amend(c.s.path, file(&c, "second.yaml"), pairs);
         output = file(&c, "show.log");
-        assert_int_equal(support_run(output, 10, show), 0);
+        EXPECT(0, output, 10, "roster", "show", file(&c, "second.yaml"), "--since", c.s.path);
     }
     output = file(&c, "show.log");
     assert_true(support_contains(output, "owner o0: a renewed key of the same identity, good until "
@@ -268,14 +255,11 @@ TEST(amendments_are_told_in_words)
     assert_true(support_contains(output, "revoked: a key of"));
     assert_true(support_contains(output, "deadlines.round: 40 -> 50"));
     assert_true(support_contains(output, "server 0, s0: has not signed"));
-    {
-        const char *const show[] = {"roster",  "show",   file(&c, "other.yaml"),
-                                    "--since", c.s.path, NULL};
-        amend(c.s.path, file(&c, "other.yaml"),
-              (const char *const[]){"epsilon: 1", "epsilon: 2", NULL});
-        assert_int_equal(support_run(file(&c, "show2.log"), 10, show), 3);
-        assert_true(support_contains(file(&c, "show2.log"), "budget"));
-    }
+    amend(c.s.path, file(&c, "other.yaml"),
+          (const char *const[]){"epsilon: 1", "epsilon: 2", NULL});
+    EXPECT(3, file(&c, "show2.log"), 10, "roster", "show", file(&c, "other.yaml"), "--since",
+           c.s.path);
+    assert_true(support_contains(file(&c, "show2.log"), "budget"));
 }
 
 /* The changes from one study to another, and what the new one says of itself. */
@@ -302,10 +286,7 @@ TEST(every_change_is_told)
     support_study_file(&c.s, "b.yaml", b);
     key_text(file(&c, "o1.key"), key);
     snprintf(revoked, sizeof revoked, "study: test\nroster: 2\nrevoked: [%s]\n", key);
-    {
-        const char *const other[] = {"keygen", file(&c, "new.key"), NULL};
-        assert_int_equal(support_run(file(&c, "keygen.log"), 10, other), 0);
-    }
+    EXPECT(0, file(&c, "keygen.log"), 10, "keygen", file(&c, "new.key"));
     key_text(file(&c, "new.key"), key);
     snprintf(added, sizeof added, "analysts:\n  - name: b\n    key: %s\n", key);
     for (unsigned i = 0; i < 2; i++)
@@ -354,12 +335,10 @@ TEST(every_change_is_told)
 /* Its exit code if it ends at once; 0 once it serves. */
 static int serve(struct scene *c, unsigned i, const char *study)
 {
-    const char *const a[] = {
-        "serve",    study,       "--key", file(c, "s%u.key", i), "--folder", file(c, "server%u", i),
-        "--listen", "127.0.0.1", NULL};
     const char *log = file(c, "server%u.log", i);
     unlink(log);
-    c->server[i] = support_start(log, a);
+    c->server[i] = START(log, "serve", study, "--key", file(c, "s%u.key", i), "--folder",
+                         file(c, "server%u", i), "--listen", "127.0.0.1");
     for (double end = support_deadline(10); support_again(end);) {
         if (support_contains(log, "is ready"))
             return 0;
@@ -380,18 +359,16 @@ static void restart(struct scene *c, unsigned i, const char *study)
 
 static int share(struct scene *c, const char *study, const char *key, unsigned data)
 {
-    const char *const a[] = {"share", study, file(c, "o%u.csv", data), "--key", file(c, "%s", key),
-                             NULL};
     unlink(file(c, "share.log"));
-    return support_run(file(c, "share.log"), 60, a);
+    return COMMAND(file(c, "share.log"), 60, "share", study, file(c, "o%u.csv", data), "--key",
+                   file(c, "%s", key));
 }
 
 static int run_study(struct scene *c, const char *study)
 {
-    const char *const a[] = {"run",   study,          "--key", file(c, "a.key"),
-                             "--out", file(c, "out"), NULL};
     unlink(file(c, "run.log"));
-    return support_run(file(c, "run.log"), 60, a);
+    return COMMAND(file(c, "run.log"), 60, "run", study, "--key", file(c, "a.key"), "--out",
+                   file(c, "out"));
 }
 
 TEST(amended_in_the_middle_of_collecting)
@@ -413,10 +390,7 @@ TEST(amended_in_the_middle_of_collecting)
     renewal[1] = file(&c, "o2-new.key");
     renewal[3] = file(&c, "o2.key");
     assert_int_equal(support_run(file(&c, "keygen.log"), 10, renewal), 0);
-    {
-        const char *const other[] = {"keygen", file(&c, "o1-new.key"), NULL};
-        assert_int_equal(support_run(file(&c, "keygen.log"), 10, other), 0);
-    }
+    EXPECT(0, file(&c, "keygen.log"), 10, "keygen", file(&c, "o1-new.key"));
     key_text(file(&c, "o1.key"), o1);
     key_text(file(&c, "o2.key"), o2);
     key_text(file(&c, "o1-new.key"), o1_new);
@@ -477,12 +451,8 @@ TEST(a_server_renews_its_key)
     }
     key_text(file(&c, "s1.key"), s1);
     const struct words_text day = date_day_text(date_today() + 3);
-    {
-        const char *const renew[] = {
-            "keygen", file(&c, "new.key"), "--renew", file(&c, "s1.key"), "--until", day.text,
-            NULL};
-        assert_int_equal(support_run(file(&c, "keygen.log"), 10, renew), 0);
-    }
+    EXPECT(0, file(&c, "keygen.log"), 10, "keygen", file(&c, "new.key"), "--renew",
+           file(&c, "s1.key"), "--until", day.text);
     key_text(file(&c, "new.key"), s1_new);
     amend(c.s.path, file(&c, "second.yaml"),
           (const char *const[]){s1, s1_new, "study: test\n", "study: test\nroster: 2\n", NULL});
@@ -497,11 +467,8 @@ TEST(a_server_renews_its_key)
     assert_true(support_contains(file(&c, "server1.log"), soon));
     restart(&c, 0, file(&c, "second.yaml"));
     restart(&c, 2, file(&c, "second.yaml"));
-    {
-        const char *const a[] = {"check", file(&c, "second.yaml"), "--receipt",
-                                 file(&c, "o1.test.receipt"), NULL};
-        assert_int_equal(support_run(file(&c, "check.log"), 10, a), 0);
-    }
+    EXPECT(0, file(&c, "check.log"), 10, "check", file(&c, "second.yaml"), "--receipt",
+           file(&c, "o1.test.receipt"));
     assert_int_equal(run_study(&c, file(&c, "second.yaml")), 0);
 }
 

@@ -20,7 +20,7 @@ static const uint8_t *name_of(unsigned kind, size_t i)
     static uint8_t name[4][AHEAD_NAME];
     static unsigned next;
     uint8_t *out = name[next++ % 4];
-    ahead_name(session_id, (enum tape_kind)kind, i, out);
+    ahead_name(session_id, (enum noise_law)kind, i, out);
     return out;
 }
 
@@ -29,7 +29,7 @@ static void put(struct store *store, unsigned kind, size_t i)
 {
     struct bytes noise = {0};
     bytes_put_text(&noise, "these are shares of a block, and there are some");
-    assert_int_equal(store_ahead_put(store, (enum tape_kind)kind, name_of(kind, i), &noise),
+    assert_int_equal(store_ahead_put(store, (enum noise_law)kind, name_of(kind, i), &noise),
                      ERR_OK);
     bytes_clear(&noise);
 }
@@ -44,7 +44,7 @@ static size_t count_of(struct store *store, unsigned kind)
 static enum err take(struct store *store, unsigned kind, size_t i, struct bytes *noise)
 {
     bytes_clear(noise);
-    return store_ahead_take(store, (enum tape_kind)kind, name_of(kind, i), noise);
+    return store_ahead_take(store, (enum noise_law)kind, name_of(kind, i), noise);
 }
 
 /* --- one server's disk ------------------------------------------------------------------------ */
@@ -72,18 +72,18 @@ TEST(what_is_taken_is_nowhere_on_the_disk)
 {
     struct bench b CLEAN(bench_free) = bench_new();
     struct bytes noise CLEAN(bytes_clear) = {0}, sealed CLEAN(bytes_clear) = {0};
-    put(b.store[0], TAPE_GAUSS, 0);
+    put(b.store[0], NOISE_GAUSS, 0);
     sealed = sealed_of(&b);
     assert_true(file_has(&b, "store.sqlite", &sealed) || file_has(&b, "store.sqlite-wal", &sealed));
     store_close(&b.store[0]);
     assert_int_equal(open_store(&b, 0), ERR_OK); /* a restarted server */
-    assert_int_equal(count_of(b.store[0], TAPE_GAUSS), 1);
-    assert_int_equal(take(b.store[0], TAPE_GAUSS, 0, &noise), ERR_OK);
+    assert_int_equal(count_of(b.store[0], NOISE_GAUSS), 1);
+    assert_int_equal(take(b.store[0], NOISE_GAUSS, 0, &noise), ERR_OK);
     assert_memory_equal(noise.data, "these are shares", 16);
     assert_false(file_has(&b, "store.sqlite", &sealed));
     assert_false(file_has(&b, "store.sqlite-wal", &sealed));
-    assert_int_equal(count_of(b.store[0], TAPE_GAUSS), 0);
-    assert_int_equal(take(b.store[0], TAPE_GAUSS, 0, &noise), ERR_LOST);
+    assert_int_equal(count_of(b.store[0], NOISE_GAUSS), 0);
+    assert_int_equal(take(b.store[0], NOISE_GAUSS, 0, &noise), ERR_LOST);
 }
 
 TEST(a_block_that_was_altered_or_moved_is_refused_once)
@@ -99,22 +99,22 @@ TEST(a_block_that_was_altered_or_moved_is_refused_once)
         struct bytes noise CLEAN(bytes_clear) = {0};
         char words[1024] = "";
         const bool kind = k == 2, other = k == 3;
-        put(b.store[0], TAPE_GAUSS, 0);
+        put(b.store[0], NOISE_GAUSS, 0);
         assert_int_equal(store_execute(b.store[0], "CREATE TABLE other AS SELECT * FROM ahead"),
                          ERR_OK);
         if (other)
             assert_int_equal(store_execute(b.store[0], "DELETE FROM ahead"), ERR_OK);
         if (other)
-            put(b.store[0], TAPE_GAUSS, 1);
+            put(b.store[0], NOISE_GAUSS, 1);
         support_alter(&b.s, 0, harm[k]);
         quiet.buffer = words;
         quiet.buffer_size = sizeof words;
-        assert_int_equal(store_ahead_take(b.store[0], kind ? TAPE_GUMBEL : TAPE_GAUSS,
-                                          name_of(TAPE_GAUSS, 0), &noise),
+        assert_int_equal(store_ahead_take(b.store[0], kind ? NOISE_GUMBEL : NOISE_GAUSS,
+                                          name_of(NOISE_GAUSS, 0), &noise),
                          ERR_AUTH);
         quiet.buffer = NULL;
         assert_non_null(strstr(words, "find out who writes to the server's folder"));
-        assert_int_equal(count_of(b.store[0], TAPE_GAUSS) + count_of(b.store[0], TAPE_GUMBEL), 0);
+        assert_int_equal(count_of(b.store[0], NOISE_GAUSS) + count_of(b.store[0], NOISE_GUMBEL), 0);
     }
 }
 
@@ -126,12 +126,12 @@ TEST(what_is_not_kept_is_gone_and_so_is_all_at_the_end)
     struct bytes statement CLEAN(bytes_clear) = {0};
     struct store *restored = NULL;
     for (size_t i = 0; i < 3; i++)
-        put(b.store[0], TAPE_GAUSS, i);
-    put(b.store[0], TAPE_GUMBEL, 0);
-    memcpy(keep.name[0][0], name_of(TAPE_GAUSS, 1), AHEAD_NAME);
+        put(b.store[0], NOISE_GAUSS, i);
+    put(b.store[0], NOISE_GUMBEL, 0);
+    memcpy(keep.name[0][0], name_of(NOISE_GAUSS, 1), AHEAD_NAME);
     assert_int_equal(store_ahead_keep(b.store[0], &keep), ERR_OK);
-    assert_int_equal(count_of(b.store[0], TAPE_GAUSS), 1);
-    assert_int_equal(count_of(b.store[0], TAPE_GUMBEL), 0);
+    assert_int_equal(count_of(b.store[0], NOISE_GAUSS), 1);
+    assert_int_equal(count_of(b.store[0], NOISE_GUMBEL), 0);
     /* a backup has none: restored blocks may have been used meanwhile */
     assert_int_equal(store_backup(support_path(&b.s, "server0"), support_path(&b.s, "backup"),
                                   &contents, &quiet),
@@ -142,10 +142,10 @@ TEST(what_is_not_kept_is_gone_and_so_is_all_at_the_end)
     assert_int_equal(
         store_open(&restored, support_path(&b.s, "again"), b.s.study, b.server[0], 0, &quiet),
         ERR_OK);
-    assert_int_equal(count_of(restored, TAPE_GAUSS), 0);
+    assert_int_equal(count_of(restored, NOISE_GAUSS), 0);
     store_close(&restored);
     assert_int_equal(store_purge(b.store[0], b.server[0], &statement), ERR_OK);
-    assert_int_equal(count_of(b.store[0], TAPE_GAUSS), 0);
+    assert_int_equal(count_of(b.store[0], NOISE_GAUSS), 0);
 }
 
 /*
@@ -156,11 +156,11 @@ TEST(blocks_of_other_terms_are_dropped)
 {
     struct bench b CLEAN(bench_free) = bench_new();
     struct study *study = (struct study *)b.s.study;
-    put(b.store[0], TAPE_GAUSS, 0);
+    put(b.store[0], NOISE_GAUSS, 0);
     store_close(&b.store[0]);
     study->terms.digest[0] ^= 1;
     assert_int_equal(open_store(&b, 0), ERR_OK);
-    assert_int_equal(count_of(b.store[0], TAPE_GAUSS), 0);
+    assert_int_equal(count_of(b.store[0], NOISE_GAUSS), 0);
     study->terms.digest[0] ^= 1;
 }
 
@@ -181,7 +181,7 @@ static enum err compare(struct party *p, void *shared)
     const uint64_t before = net_rounds(p->net);
     for (size_t i = 0; i < 3; i++)
         if (c->has[p->index] >> i & 1)
-            for (unsigned k = 0; k < TAPE_KINDS; k++)
+            for (unsigned k = 0; k < NOISE_LAWS; k++)
                 memset(own.name[k][own.count[k]++], (int)(1 + i + 16 * k), AHEAD_NAME);
     ahead_talk(&talk, p->net, &own);
     TRY(net_settle(p->net));
@@ -202,12 +202,12 @@ TEST(what_all_three_have_is_common)
             n = 0;
             for (unsigned bit = 0; bit < 3; bit++)
                 if (all >> bit & 1) {
-                    assert_int_equal(c.common[i].name[TAPE_GAUSS][n][0], 1 + bit);
-                    assert_int_equal(c.common[i].name[TAPE_GUMBEL][n][5], 17 + bit);
+                    assert_int_equal(c.common[i].name[NOISE_GAUSS][n][0], 1 + bit);
+                    assert_int_equal(c.common[i].name[NOISE_GUMBEL][n][5], 17 + bit);
                     n++;
                 }
-            assert_int_equal(c.common[i].count[TAPE_GAUSS], n);
-            assert_int_equal(c.common[i].count[TAPE_GUMBEL], n);
+            assert_int_equal(c.common[i].count[NOISE_GAUSS], n);
+            assert_int_equal(c.common[i].count[NOISE_GUMBEL], n);
             assert_int_equal(c.rounds[i], 1);
             assert_memory_equal(c.digest[i], c.digest[0], 32);
         }
@@ -227,7 +227,7 @@ struct sessions {
 static enum err make_blocks(struct party *p, void *shared)
 {
     struct sessions *s = shared;
-    const size_t count[TAPE_KINDS] = {[TAPE_GAUSS] = s->samples};
+    const size_t count[NOISE_LAWS] = {[NOISE_GAUSS] = s->samples};
     struct tape tape CLEAN(tape_free);
     struct share64 all CLEAN(share64_free) = {0};
     TRY(share64_new(&all, s->blocks * s->samples));
@@ -236,12 +236,12 @@ static enum err make_blocks(struct party *p, void *shared)
         struct tape block CLEAN(tape_free) = {0};
         struct bytes noise CLEAN(bytes_clear) = {0};
         uint8_t name[AHEAD_NAME];
-        ahead_name(session_id, TAPE_GAUSS, i, name);
-        TRY(tape_reserve(p, &tape, TAPE_GAUSS, s->samples));
+        ahead_name(session_id, NOISE_GAUSS, i, name);
+        TRY(tape_reserve(p, &tape, NOISE_GAUSS, s->samples));
         TRY(range_cut(&tape, count, &block));
         TRY(range_write(&block, &noise));
-        TRY(store_ahead_put(s->b.store[p->index], TAPE_GAUSS, name, &noise));
-        ring64_copy(share64_view(all, i * s->samples, s->samples), block.reel[TAPE_GAUSS].samples);
+        TRY(store_ahead_put(s->b.store[p->index], NOISE_GAUSS, name, &noise));
+        ring64_copy(share64_view(all, i * s->samples, s->samples), block.reel[NOISE_GAUSS].samples);
     }
     three_put64(&s->made, p, all);
     return ERR_OK;
@@ -251,7 +251,7 @@ static enum err take_blocks(struct party *p, void *shared)
 {
     struct sessions *s = shared;
     struct store *store = s->b.store[p->index];
-    const size_t count[TAPE_KINDS] = {[TAPE_GAUSS] = s->wanted};
+    const size_t count[NOISE_LAWS] = {[NOISE_GAUSS] = s->wanted};
     struct tape tape CLEAN(tape_free);
     struct ahead_talk talk;
     struct ahead_blocks own;
@@ -264,18 +264,18 @@ static enum err take_blocks(struct party *p, void *shared)
     tape_start(&tape, session_id, NOISE_BOX_MULLER);
     s->result[p->index] = ahead_take(&ahead, store, s->b.s.study, &tape, count, &quiet);
     TRY(store_ahead(store, &own));
-    s->left[p->index] = own.count[TAPE_GAUSS];
+    s->left[p->index] = own.count[NOISE_GAUSS];
     if (p->index == 0)
-        s->took = tape.reel[TAPE_GAUSS].made;
-    if (s->result[p->index] == ERR_OK && tape.reel[TAPE_GAUSS].made > 0)
-        three_put64(&s->taken, p, tape.reel[TAPE_GAUSS].samples);
+        s->took = tape.reel[NOISE_GAUSS].made;
+    if (s->result[p->index] == ERR_OK && tape.reel[NOISE_GAUSS].made > 0)
+        three_put64(&s->taken, p, tape.reel[NOISE_GAUSS].samples);
     return ERR_OK;
 }
 
 static struct sessions sessions_new(size_t blocks)
 {
     struct sessions s = {.b = bench_new(), .blocks = blocks};
-    s.samples = price_ahead(s.b.s.study).samples[TAPE_GAUSS];
+    s.samples = price_ahead(s.b.s.study).samples[NOISE_GAUSS];
     assert_int_equal(three_result_new(&s.made, blocks * s.samples), ERR_OK);
     assert_int_equal(three_result_new(&s.taken, blocks * s.samples), ERR_OK);
     assert_int_equal(three_run(1, make_blocks, &s, NULL), ERR_OK);
@@ -378,7 +378,7 @@ TEST(blocks_of_another_size_cost_one_session)
         const struct ahead_blocks none = {.count = {0}};
         assert_int_equal(store_ahead_keep(s.b.store[i], &none), ERR_OK);
         for (size_t k = 0; k < 3; k++)
-            put(s.b.store[i], TAPE_GAUSS, k);
+            put(s.b.store[i], NOISE_GAUSS, k);
     }
     assert_int_equal(three_run(2, take_blocks, &s, NULL), ERR_OK);
     for (unsigned i = 0; i < 3; i++) {

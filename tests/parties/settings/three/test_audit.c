@@ -107,8 +107,8 @@ static enum err engine_of(struct audit *a, struct party *p, struct three **engin
     struct three *g;
     TRY(three_new(engine, p, a->s.study, a->bounds, id, p->log));
     g = *engine;
-    tape_plan(&g->tape, TAPE_GAUSS, a->runs * (4 + CELLS));
-    tape_plan(&g->tape, TAPE_GUMBEL, a->runs * CANDIDATES);
+    tape_plan(&g->tape, NOISE_GAUSS, a->runs * (4 + CELLS));
+    tape_plan(&g->tape, NOISE_GUMBEL, a->runs * CANDIDATES);
     return a->s.owners == OWNERS ? count_uploads(a, g) : share_counts(a, g);
 }
 
@@ -124,10 +124,10 @@ static enum err perform(struct seat *s, struct engine_step *step, struct share64
     if (e == ERR_OK)
         e = range_cut(&s->engine->tape, three_step(step)->noise, &range);
     if (e == ERR_OK && noise != NULL && noise->n > 0)
-        ring64_copy(range.reel[TAPE_GAUSS].samples, *noise);
+        ring64_copy(range.reel[NOISE_GAUSS].samples, *noise);
     else if (e == ERR_OK && noise != NULL) {
-        e = share64_new(noise, range.reel[TAPE_GAUSS].samples.n);
-        ring64_copy(*noise, range.reel[TAPE_GAUSS].samples);
+        e = share64_new(noise, range.reel[NOISE_GAUSS].samples.n);
+        ring64_copy(*noise, range.reel[NOISE_GAUSS].samples);
     }
     if (e == ERR_OK && step->ask->kind == ASK_SELECT)
         e = three_select(s->engine, step, &range, seed, index);

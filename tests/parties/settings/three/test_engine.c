@@ -113,15 +113,15 @@ static void equals(const struct support_options *o, const struct whole_persons *
     for (unsigned i = 0; i < 3; i++)
         same_release(w->result[i], plain, w->s.study->domain);
     /* every sample was used on both sides */
-    assert_int_equal(replay.next[TAPE_GAUSS], w->used[TAPE_GAUSS][0]);
-    assert_int_equal(replay.next[TAPE_GUMBEL], w->used[TAPE_GUMBEL][0]);
+    assert_int_equal(replay.next[NOISE_GAUSS], w->used[NOISE_GAUSS][0]);
+    assert_int_equal(replay.next[NOISE_GUMBEL], w->used[NOISE_GUMBEL][0]);
     /* and nothing was opened except indices and noisy marginals */
     for (size_t k = 0; k < plain->measurements; k++)
         cells += measurement_cells(&plain->measurement[k], w->s.study->domain);
     assert_int_equal(costs.opened_calls[OPEN_SELECTED_INDEX], w->s.study->rounds);
     assert_int_equal(costs.opened_calls[OPEN_NOISY_MARGINAL], looks + 1 + w->s.study->rounds);
     assert_int_equal(costs.opened_values[OPEN_NOISY_MARGINAL], looks + cells);
-    assert_int_equal(costs.opened_values[OPEN_SELECTED_INDEX], w->used[TAPE_GUMBEL][0]);
+    assert_int_equal(costs.opened_values[OPEN_SELECTED_INDEX], w->used[NOISE_GUMBEL][0]);
     /* for discrete noise the accept bits, which depend on no data */
     assert_int_equal(costs.opened_calls[OPEN_REJECT_BIT] > 0, w->s.study->noise == NOISE_DISCRETE);
     /* for uploads with keys, once, whether they are sorted */

@@ -151,21 +151,21 @@ TEST(a_round_played_again_opens_the_same)
 static enum err compare_ranges(struct party *p, void *shared)
 {
     static const uint8_t key[RANGE_KEY_SIZE] = {1}, other[RANGE_KEY_SIZE] = {2};
-    const size_t count[TAPE_KINDS] = {[TAPE_GAUSS] = 7, [TAPE_GUMBEL] = 3};
+    const size_t count[NOISE_LAWS] = {[NOISE_GAUSS] = 7, [NOISE_GUMBEL] = 3};
     static const uint8_t id[TAPE_ID_SIZE] = {1};
     uint8_t(*digest)[2][32] = shared, changed[32];
     struct tape tape, range = {0};
     struct bytes kept CLEAN(bytes_clear) = {0};
     bool right = true;
     tape_start(&tape, id, NOISE_BOX_MULLER);
-    for (unsigned k = 0; k < TAPE_KINDS; k++)
-        TRY(tape_reserve(p, &tape, (enum tape_kind)k, count[k]));
+    for (unsigned k = 0; k < NOISE_LAWS; k++)
+        TRY(tape_reserve(p, &tape, (enum noise_law)k, count[k]));
     TRY(range_cut(&tape, count, &range));
     for (unsigned c = 0; c < 2; c++)
         range_digest(&range, c, key, digest[p->index][c]);
     range_digest(&range, 0, other, changed);
     right = right && memcmp(changed, digest[p->index][0], 32) != 0;
-    for (unsigned k = 0; k < TAPE_KINDS; k++)
+    for (unsigned k = 0; k < NOISE_LAWS; k++)
         for (size_t i = 0; i < count[k]; i++) {
             range.reel[k].samples.a[i] ^= 1;
             range_digest(&range, 0, key, changed);

@@ -90,8 +90,8 @@ static void equals(const struct support_options *o, const struct whole_persons *
     assert_int_equal(costs.opened_calls[OPEN_SELECTED_INDEX], 0);
     assert_int_equal(costs.opened_calls[OPEN_MASKED], 0);
     assert_int_equal(costs.opened_calls[OPEN_SORTED], persons->count > 0);
-    assert_int_equal(replay.next[TAPE_GAUSS], cells + plain->forms);
-    assert_int_equal(c->w.used[TAPE_GUMBEL][0], 0);
+    assert_int_equal(replay.next[NOISE_GAUSS], cells + plain->forms);
+    assert_int_equal(c->w.used[NOISE_GUMBEL][0], 0);
     /* no more noise is planned than that, except for rare labels and pairs of Gaussians */
     assert_in_range(price_noise(c->w.s.study).gauss, cells + plain->forms,
                     cells + copula_forms_most(c->w.s.study->domain) + 2);
@@ -214,9 +214,9 @@ static enum err prepare(struct three *g, const struct ask *r, double *cost, size
     TRY(three_prepare(g, r, &step));
     assert_true(mpq_equal(step.price.cost, step.price.measuring));
     *cost = mpq_get_d(step.price.cost) * 0x1p41;
-    *forms = three_step(&step)->noise[TAPE_GAUSS];
+    *forms = three_step(&step)->noise[NOISE_GAUSS];
     assert_true(step.price.epsilon_slack == (double)moved * g->slack.marginal);
-    assert_true(step.price.delta_slack > 0 && three_step(&step)->noise[TAPE_GUMBEL] == 0);
+    assert_true(step.price.delta_slack > 0 && three_step(&step)->noise[NOISE_GUMBEL] == 0);
     three_step_clear(&step);
     return ERR_OK;
 }

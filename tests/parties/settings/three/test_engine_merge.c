@@ -207,7 +207,7 @@ static void equals(const struct support_options *o, enum coming coming)
         assert_memory_equal(a->opened[i].value, plain->value, plain->values * sizeof *plain->value);
         assert_memory_equal(a->opened[i].selected, plain->selected, sizeof plain->selected);
     }
-    assert_int_equal(replay.next[TAPE_GAUSS], w->used[TAPE_GAUSS][0]);
+    assert_int_equal(replay.next[NOISE_GAUSS], w->used[NOISE_GAUSS][0]);
     for (unsigned i = 0; i < OWNERS; i++)
         plaintext_free(&stages.plain[i]);
     whole_free(w);

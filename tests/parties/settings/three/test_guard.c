@@ -364,21 +364,17 @@ TEST(one_wrong_word_stops_both)
 
 static int run_study(const struct support_study *s)
 {
-    const char *const a[] = {
-        "run",        s->path, "--key", support_path(s, "a.key"), "--out", support_path(s, "out"),
-        "--rounds=1", NULL};
     unlink(support_path(s, "run.log"));
-    return support_run(support_path(s, "run.log"), 60, a);
+    return COMMAND(support_path(s, "run.log"), 60, "run", s->path, "--key",
+                   support_path(s, "a.key"), "--out", support_path(s, "out"), "--rounds=1");
 }
 
 static int resume(const struct support_study *s, unsigned i)
 {
-    const char *const a[] = {"recover",  s->path,
-                             "--key",    support_path(s, "s%u.key", i),
-                             "--folder", support_path(s, "server%u", i),
-                             "--resume", NULL};
     unlink(support_path(s, "resume.log"));
-    return support_run(support_path(s, "resume.log"), 30, a);
+    return COMMAND(support_path(s, "resume.log"), 30, "recover", s->path, "--key",
+                   support_path(s, "s%u.key", i), "--folder", support_path(s, "server%u", i),
+                   "--resume");
 }
 
 /* Killed at each sync, it never let the server go on without a line in the audit log. */
@@ -420,14 +416,10 @@ TEST(a_resumption_that_is_killed_is_told_or_not_made)
 static pid_t serve_with_status(const struct support_study *s, uint16_t port)
 {
     char text[16];
-    const char *const a[] = {"serve",    s->path,
-                             "--key",    support_path(s, "s2.key"),
-                             "--folder", support_path(s, "server2"),
-                             "--listen", s->host,
-                             "--status", text,
-                             NULL};
     snprintf(text, sizeof text, "%u", port);
-    return support_start(support_path(s, "server2.log"), a);
+    return START(support_path(s, "server2.log"), "serve", s->path, "--key",
+                 support_path(s, "s2.key"), "--folder", support_path(s, "server2"), "--listen",
+                 s->host, "--status", text);
 }
 
 static void expect_health(uint16_t port, const char *code, const char *words)
@@ -453,12 +445,9 @@ TEST(a_server_that_stopped_serves_no_run)
         server[i] = i == 2 ? serve_with_status(&s, status) : support_serve(&s, i, s.path);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_true(support_wait_for(support_path(&s, "server%u.log", i), "is ready", 60));
-    {
-        const char *const a[] = {
-            "share", s.path, support_path(&s, "o.csv"), "--key", support_path(&s, "o0.key"), NULL};
-        assert_int_equal(support_csv(support_path(&s, "o.csv"), s.study->domain, 400, 10), ERR_OK);
-        assert_int_equal(support_run(support_path(&s, "share.log"), 30, a), 0);
-    }
+    assert_int_equal(support_csv(support_path(&s, "o.csv"), s.study->domain, 400, 10), ERR_OK);
+    EXPECT(0, support_path(&s, "share.log"), 30, "share", s.path, support_path(&s, "o.csv"),
+           "--key", support_path(&s, "o0.key"));
     support_alter(&s, 2, "UPDATE guard SET begun = 9, tries = 1, failed = 1");
     expect_health(status, " 200 ", "ok");
     assert_int_equal(run_study(&s), 7);
@@ -481,14 +470,10 @@ TEST(a_server_that_stopped_serves_no_run)
     server[2] = support_serve(&s, 2, s.path);
     assert_true(support_wait_for(support_path(&s, "server2.log"), "is ready", 60));
     assert_int_equal(run_study(&s), 0);
-    {
-        const char *const a[] = {"audit", support_path(&s, "server0/audit.log"),
-                                 support_path(&s, "server1/audit.log"),
-                                 support_path(&s, "server2/audit.log"), NULL};
-        assert_int_equal(support_run(support_path(&s, "audit.txt"), 20, a), 0);
-        assert_true(support_contains(support_path(&s, "audit.txt"),
-                                     "take part again: of 9 checks one had failed"));
-    }
+    EXPECT(0, support_path(&s, "audit.txt"), 20, "audit", support_path(&s, "server0/audit.log"),
+           support_path(&s, "server1/audit.log"), support_path(&s, "server2/audit.log"));
+    assert_true(support_contains(support_path(&s, "audit.txt"),
+                                 "take part again: of 9 checks one had failed"));
     assert_true(support_stop_all(server));
     support_study_free(&s);
 }

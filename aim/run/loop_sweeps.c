@@ -1,0 +1,103 @@
+/* Rounds of sweeps: the scores of all candidates, then the set of them that loop_set.c chooses. */
+#include "aim/run/loop_private.h"
+#include "base/memory.h"
+
+#include <math.h>
+
+/* Makes noise larger, so that rounding cannot take a request above what it may cost. */
+#define GUARD 0x1p-30
+
+/* What the next round may spend, before k^2. */
+static double rho_of(const struct loop *l)
+{
+    const double k = ledger_rows_per_person(l->ledger);
+    return schedule_sweep_rho(&l->schedule, ledger_remaining(l->ledger) / (k * k)) * (1 - GUARD);
+}
+
+/* The share of rho that is used once this sweep has ended. */
+static double share_of(const struct loop *l)
+{
+    const struct schedule *s = &l->schedule;
+    struct schedule set = *s;
+    double rho = rho_of(l), left;
+    const double k = ledger_rows_per_person(l->ledger);
+    if (schedule_scores(s)) {
+        left = ledger_remaining(l->ledger) / (k * k) - rho;
+        set.done++;
+        rho += schedule_sweep_rho(&set, left);
+    }
+    return (ledger_spent(l->ledger) + k * k * rho) / l->options->limits.rho;
+}
+
+static enum err ask(struct loop *l, struct ask_told *told)
+{
+    struct log *log = l->options->stop_when_spent ? NULL : l->log;
+    TRY(loop_price(l, l->log));
+    TRY(ask_debit(&l->price, 1, l->ledger, log));
+    return loop_ask(l, told);
+}
+
+static enum err keep_scores(struct loop *l, const struct ask_told *told)
+{
+    const struct ask *a = &l->ask;
+    struct aim_scores *s = &l->result->scores[l->result->sweeps++];
+    *s = (struct aim_scores){.sigma = measure_sigma(a->multiplier), .candidates = a->queries};
+    TRY(memory_new(&s->query, a->queries));
+    TRY(memory_new(&s->value, a->queries));
+    for (size_t k = 0; k < a->queries; k++) {
+        s->query[k] = a->query[k];
+        s->value[k] = (double)told->value[k] / (double)a->multiplier;
+    }
+    return ERR_OK;
+}
+
+static enum err open_scores(struct loop *l, struct aim_round *r)
+{
+    struct ask_told told CLEAN(told_clear) = {0};
+    struct ask *a = &l->ask;
+    const double rho = rho_of(l);
+    a->kind = ASK_SCORES;
+    a->weights = 0;
+    loop_find_candidates(l, share_of(l));
+    TRY(scores_multiplier(sqrt(a->queries / (2 * rho)), &a->multiplier, l->log));
+    r->candidates = a->queries;
+    r->sigma = measure_sigma(a->multiplier);
+    TRY(ask(l, &told));
+    return keep_scores(l, &told);
+}
+
+static enum err measure_set(struct loop *l, struct aim_round *r)
+{
+    struct ask_told told CLEAN(told_clear) = {0};
+    const size_t from = l->result->measurements;
+    struct ask *a = &l->ask;
+    a->kind = ASK_MEASURE;
+    a->multiplier = 0;
+    TRY(loop_choose_set(l, rho_of(l), share_of(l)));
+    r->marginals = a->queries;
+    if (a->queries == 0)
+        return ERR_OK; /* nothing stands out: the next sweep has what this one leaves */
+    TRY(ask(l, &told));
+    TRY(loop_take(l, &told));
+    TRY(loop_compare(l, from, true, r));
+    TRY(loop_fit_round(l->options, l->result, &r->loss, l->log));
+    for (size_t i = from; i < l->result->measurements; i++)
+        r->sigma = fmin(i > from ? r->sigma : INFINITY, l->result->measurement[i].sigma);
+    return loop_compare(l, from, false, r);
+}
+
+enum err loop_sweep(struct loop *l)
+{
+    const double spent = ledger_spent(l->ledger);
+    const bool scores = schedule_scores(&l->schedule);
+    struct aim_round *r = &l->result->round[l->result->rounds];
+    l->ask.round = l->schedule.done + 1;
+    l->ask.epsilon = l->ask.sigma = 0;
+    *r = (struct aim_round){
+        .asked = scores ? ASK_SCORES : ASK_MEASURE, .round = l->ask.round, .query = AIM_NO_QUERY};
+    l->name = (struct clique_name){""};
+    TRY(loop_merge(l));
+    TRY(scores ? open_scores(l, r) : measure_set(l, r));
+    schedule_swept(&l->schedule);
+    return loop_leave(l, r, spent);
+}
