@@ -7,7 +7,7 @@
 /* Shares of one-ways, in Gaussian terms: docs/results.md has what others do. */
 #define ONE_WAYS_MOST 0.3
 #define ONE_WAYS_LEAST 0.2
-#define ONE_WAYS_LEAST_ANNEALED 0.05
+#define ONE_WAYS_LEAST_ANNEALED 0.1
 #define ONE_WAYS_ERROR 0.1
 #define SWEEPS_ONE_WAYS 0.15
 #define SWEEPS_SCORES 0.1 /* of a sweep */

@@ -287,8 +287,8 @@ TEST(few_rows_leave_more_to_one_ways)
     } is[] = {{0, 0.3, 0.3},
               {250, 0.3, 0.3},
               {300, 0.2829, 0.2829},
-              {600, 0.2, 0.0707},
-              {100000, 0.2, 0.05}};
+              {450, 0.2, 0.1257},
+              {100000, 0.2, 0.1}};
     for (size_t i = 0; i < sizeof is / sizeof *is; i++) {
         assert_true(fabs(share_of_one_ways(ACCOUNTING_GAUSSIAN, false, is[i].rows) - is[i].fixed) <
                     1e-4);
