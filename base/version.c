@@ -1,6 +1,5 @@
 #include "base/version.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define MOST 99999

@@ -123,7 +123,8 @@ void cast_new(struct cast *c, const struct cast_plan *p)
     f = fopen(c->s.path, "w");
     cast_must(f != NULL, "the study file");
     fprintf(f,
-            "study: bench\n%sworkload: %s\nbudget: {epsilon: 1, delta: 1e-6}\nrounds: 3\n"
+            "study: bench\n%sworkload: %s\nbudget: {epsilon: 1, delta: 1e-6, accounting: "
+            "gaussian}\nrounds: 3\n"
             "deadlines: {connect: 30, round: 120}\n",
             p->domain, p->workload);
     write_servers(c, f);
@@ -190,8 +191,9 @@ static void send_upload(struct cast *c, struct netio *netio, unsigned owner,
         cast_done(upload_write(&parts[i], i, false, &message), "writing an upload");
         if (c->token != NULL)
             cast_done(dials_token(&c->owner[owner].public, &c->token[owner], &message), "a token");
-        cast_done(dial_send(dial[i], message.data, message.size, clock_now_ms() + PATIENCE_MS),
-                  "sending");
+        cast_done(
+            dial_send(dial[i], false, message.data, message.size, clock_now_ms() + PATIENCE_MS),
+            "sending");
         upload_clear(&parts[i]);
     }
     bytes_clear(&message);

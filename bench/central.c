@@ -181,7 +181,7 @@ void central_show(const struct central_run *run, unsigned seeds, const struct ce
         printf("  rounds %5.1f  of model %.4f  loss %.5g", f->rounds, f->l1_model, f->loss);
     printf("\n");
     json_object_set_new(o, "table", json_string(run->table));
-    json_object_set_new(o, "accounting", json_string(study_accounting_word(ACCOUNTING)));
+    json_object_set_new(o, "accounting", json_string(study_accounting_words[ACCOUNTING]));
     json_object_set_new(o, "annealed", json_boolean(run->way == CENTRAL_ANNEALED));
     figures_put(o, seeds, "seeds");
     figures_put(o, f->l1, "l1");

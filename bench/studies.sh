@@ -46,7 +46,7 @@ play() { # network kind
     [ "$kind" != "$2" ] && study_ahead=1
     rows=$(($(wc -l <"$data/adult.csv") / owners + 1))
     study_file "$(domain)" "workload: {all: 2}
-budget: {epsilon: 1, delta: 1e-5}
+budget: {epsilon: 1, delta: 1e-5, accounting: gaussian}
 rounds: $rounds
 security: $security" "$rows" "$owners" || return
     for ((k = 0; k < owners; k++)); do

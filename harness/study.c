@@ -137,7 +137,7 @@ static enum err write_study(struct support_study *s, const struct support_option
     fprintf(f, "budget: {epsilon: %g, delta: %g", o->epsilon > 0 ? o->epsilon : 1.0,
             o->delta > 0 ? o->delta : 1e-6);
     if (o->accounting != ACCOUNTING_ZCDP)
-        fprintf(f, ", accounting: %s", study_accounting_word(o->accounting));
+        fprintf(f, ", accounting: %s", study_accounting_words[o->accounting]);
     if (o->enforce > 0)
         fprintf(f, ", rows_per_person: %u, enforce_person: true", o->enforce);
     fprintf(f, "}\n");

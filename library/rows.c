@@ -1,7 +1,7 @@
 /* Synthetic rows, and marginals. */
-#include "aim/table/csv.h"
 #include "aim/table/number.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "library/trefoil_private.h"
 
 #include <inttypes.h>

@@ -209,38 +209,28 @@ static bool shows_pass(const struct zap_request *r)
     return r->frames == ZAP_MAX + 1 && strcmp(r->data[ZAP_MECHANISM], "PLAIN") == 0;
 }
 
-static bool shows_key(const struct zap_request *r)
-{
-    return r->frames == ZAP_MAX && strcmp(r->data[ZAP_MECHANISM], "CURVE") == 0;
-}
-
 /* A key that dials faster than any client of ours is turned away for now: it will try again. */
 static enum context_verdict judge_key(struct admitted *a, uint32_t *user)
 {
-    if (a == NULL || a->pass)
-        return TURNED_AWAY;
     *user = a->user;
     return rate_take(&a->rate, DIALS_PER_SECOND, DIALS_AT_ONCE, clock_now_ms()) ? ADMITTED : LATER;
 }
 
-static enum context_verdict judge_pass(struct admitted *a)
-{
-    return a != NULL && a->pass && a->dials++ < PASS_DIALS ? ADMITTED : TURNED_AWAY;
-}
-
 static enum context_verdict judge(struct netio *n, const struct zap_request *r, uint32_t *user)
 {
-    bool pass = shows_pass(r);
+    const bool pass = shows_pass(r);
+    const bool key = r->frames == ZAP_MAX && strcmp(r->data[ZAP_MECHANISM], "CURVE") == 0;
+    enum context_verdict v = TURNED_AWAY;
     struct admitted *a;
-    enum context_verdict v;
 
-    if (strcmp(r->data[ZAP_VERSION], "1.0") != 0 || (!pass && !shows_key(r)) ||
-        r->size[ZAP_KEY] != KEY_SIZE)
+    if (strcmp(r->data[ZAP_VERSION], "1.0") != 0 || (!pass && !key) || r->size[ZAP_KEY] != KEY_SIZE)
         return TURNED_AWAY;
     pthread_mutex_lock(&n->mutex);
     a = find(n, r->data[ZAP_DOMAIN], (const uint8_t *)r->data[ZAP_KEY]);
-    v = pass ? judge_pass(a) : judge_key(a, user);
-    if (a == NULL && !pass && n->guests[0] != '\0' && strcmp(n->guests, r->data[ZAP_DOMAIN]) == 0)
+    if (a != NULL && a->pass == pass)
+        v = !pass ? judge_key(a, user) : a->dials++ < PASS_DIALS ? ADMITTED : TURNED_AWAY;
+    else if (a == NULL && !pass && n->guests[0] != '\0' &&
+             strcmp(n->guests, r->data[ZAP_DOMAIN]) == 0)
         v = GUEST;
     pthread_mutex_unlock(&n->mutex);
     return v;

@@ -167,7 +167,7 @@ static enum err broken(const struct dial *d)
     return log_fail(d->log, ERR_PEER, "the connection to %s broke", d->label);
 }
 
-static enum err send(struct dial *d, bool more, const void *p, size_t n, int64_t deadline)
+enum err dial_send(struct dial *d, bool more, const void *p, size_t n, int64_t deadline)
 {
     enum err e = ERR_AGAIN;
     while (e == ERR_AGAIN) {
@@ -184,16 +184,6 @@ static enum err send(struct dial *d, bool more, const void *p, size_t n, int64_t
     if (e == ERR_OK)
         d->sent += n;
     return e;
-}
-
-enum err dial_send(struct dial *d, const void *p, size_t n, int64_t deadline)
-{
-    return send(d, false, p, n, deadline);
-}
-
-enum err dial_send_more(struct dial *d, const void *p, size_t n, int64_t deadline)
-{
-    return send(d, true, p, n, deadline);
 }
 
 /* Waits until there may be a message, or news of the connection. */
@@ -222,12 +212,8 @@ enum err dial_receive(struct dial *d, struct bytes *message, int64_t deadline)
     }
 }
 
-uint64_t dial_sent(const struct dial *d)
+void dial_traffic(const struct dial *d, uint64_t *sent, uint64_t *received)
 {
-    return d->sent;
-}
-
-uint64_t dial_received(const struct dial *d)
-{
-    return d->received;
+    *sent += d->sent;
+    *received += d->received;
 }

@@ -48,16 +48,14 @@ enum err dial_reach(struct dial *dial, int64_t deadline) MUST_CHECK;
  * again.
  */
 void dial_expect(struct dial *dial);
-/* Reaches it, then sends. */
-enum err dial_send(struct dial *dial, const void *p, size_t n, int64_t deadline) MUST_CHECK;
 /*
- * Sends what belongs to the previous message. The dial must be watched; ERR_PEER if its connection
- * has broken since that message.
+ * Reaches it, then sends. `more`: this belongs to the previous message; then the dial must be
+ * watched, and ERR_PEER says that its connection has broken since that message.
  */
-enum err dial_send_more(struct dial *dial, const void *p, size_t n, int64_t deadline) MUST_CHECK;
+enum err dial_send(struct dial *dial, bool more, const void *p, size_t n,
+                   int64_t deadline) MUST_CHECK;
 enum err dial_receive(struct dial *dial, struct bytes *message, int64_t deadline) MUST_CHECK;
-/* Bytes of messages sent and received so far (without the transport's own framing). */
-uint64_t dial_sent(const struct dial *dial);
-uint64_t dial_received(const struct dial *dial);
+/* Adds the bytes of messages so far (without the transport's own framing). */
+void dial_traffic(const struct dial *dial, uint64_t *sent, uint64_t *received);
 
 #endif

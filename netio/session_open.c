@@ -20,7 +20,6 @@
 
 #include "base/clock.h"
 #include "base/secret.h"
-#include "netio/hkdf.h"
 #include "netio/session_hello.h"
 
 #include <sodium.h>

@@ -12,15 +12,15 @@ static enum err error_of(const struct clique *c, const struct table *a, const st
                          double *error)
 {
     uint64_t cells = clique_cells(c, a->domain);
-    int64_t *p CLEAN(memory_release) = NULL, *q CLEAN(memory_release) = NULL;
+    double *p CLEAN(memory_release) = NULL, *q CLEAN(memory_release) = NULL;
     double n = a->rows > 0 ? (double)a->rows : 1, m = b->rows > 0 ? (double)b->rows : 1;
     TRY(memory_new(&p, cells));
     TRY(memory_new(&q, cells));
-    tabulate_marginal(a, c, p);
-    tabulate_marginal(b, c, q);
+    TRY(tabulate_counts(a, c, p));
+    TRY(tabulate_counts(b, c, q));
     *error = 0;
     for (uint64_t i = 0; i < cells; i++)
-        *error += fabs((double)p[i] / n - (double)q[i] / m);
+        *error += fabs(p[i] / n - q[i] / m);
     return ERR_OK;
 }
 
@@ -104,13 +104,12 @@ enum err evaluate_alone(const struct table *t, double *mean)
     for (uint16_t a = 0; a < t->domain->attributes; a++) {
         const struct clique c = {.n = 1, .attribute = {a}};
         const uint32_t size = t->domain->attribute[a].size;
-        int64_t *counts CLEAN(memory_release) = NULL;
+        double *counts CLEAN(memory_release) = NULL;
         TRY(memory_new(&counts, size));
-        tabulate_marginal(t, &c, counts);
-        for (uint32_t i = 0; i < size; i++) {
-            double p = (double)counts[i] / (double)t->rows;
-            *mean -= counts[i] > 0 ? p * log(p) : 0;
-        }
+        TRY(tabulate_counts(t, &c, counts));
+        for (uint32_t i = 0; i < size; i++)
+            *mean -= counts[i] > 0 ? counts[i] / (double)t->rows * log(counts[i] / (double)t->rows)
+                                   : 0;
     }
     return ERR_OK;
 }
@@ -122,15 +121,11 @@ enum err evaluate_densities(const struct table *t, struct densities *inside)
     for (uint16_t a = 0; a < all.attributes; a++) {
         const struct clique c = {.n = 1, .attribute = {a}};
         const struct domain_attribute *of = &t->domain->attribute[a];
-        int64_t *counts CLEAN(memory_release) = NULL;
         double *rows CLEAN(memory_release) = NULL;
         if (!domain_has_order(of))
             continue;
-        TRY(memory_new(&counts, of->size));
         TRY(memory_new(&rows, of->size));
-        tabulate_marginal(t, &c, counts);
-        for (uint32_t i = 0; i < of->size; i++)
-            rows[i] = (double)counts[i];
+        TRY(tabulate_counts(t, &c, rows));
         TRY(density_new(&all.of[a], of, rows));
     }
     *inside = all;

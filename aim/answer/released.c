@@ -67,12 +67,9 @@ bool released_item_together(const struct released *r, const struct question *q, 
 static enum err count_drawn(const struct released *r, const struct clique *c, double *counts)
 {
     const struct table *drawn = model_sums_rows(r->sums);
-    const uint64_t cells = clique_cells(c, r->domain);
-    int64_t *rows CLEAN(memory_release) = NULL;
-    TRY(memory_new(&rows, cells));
-    tabulate_marginal(drawn, c, rows);
-    for (uint64_t i = 0; i < cells; i++)
-        counts[i] = (double)rows[i] * r->copula->total / (double)drawn->rows;
+    TRY(tabulate_counts(drawn, c, counts));
+    for (uint64_t i = 0; i < clique_cells(c, r->domain); i++)
+        counts[i] = counts[i] * r->copula->total / (double)drawn->rows;
     return ERR_OK;
 }
 

@@ -158,7 +158,7 @@ enum err ledger_debit(struct ledger *l, mpq_srcptr cost, struct log *log)
     } else {
         e = log_fail(
             log, ERR_BUDGET,
-            "privacy budget: a cost of %.9g zCDP (times %lu for rows per person) is more than "
+            "privacy budget: a cost of rho %.9g (times %lu for rows per person) is more than "
             "the %.9g that remain; use more noise or fewer rounds",
             mpq_get_d(cost), squared(l->rows_per_person), ledger_remaining(l));
     }

@@ -27,6 +27,13 @@
 /* What rho means, which decides two formulas: ledger_select_cost() and budget_rho(). */
 enum accounting { ACCOUNTING_ZCDP, ACCOUNTING_GAUSSIAN };
 
+/* The standard deviation of the one Gaussian that rho is as private as, for something that a row or
+ * person changes by 1. */
+static inline double ledger_deviation(double rho)
+{
+    return 1 / sqrt(2 * rho);
+}
+
 struct ledger;
 
 struct ledger_limits {

@@ -47,11 +47,6 @@ static void weighing_clear(struct model_weighing *g)
     memory_free(&g->room);
 }
 
-static const struct domain *domain_of(const struct model_weighing *g)
-{
-    return &g->left;
-}
-
 /* --- which codes ------------------------------------------------------------------------------ */
 
 static uint32_t count_codes(struct weigh_counting *c, uint32_t size)
@@ -88,16 +83,11 @@ static enum err find_codes(struct model_weighing *g)
 
 static void note_size(struct model_weighing *g, const struct scope *s, uint64_t share)
 {
-    uint64_t cells = scope_cells(s, domain_of(g)) / share;
+    uint64_t cells = scope_cells(s, &g->left) / share;
     g->largest = cells > g->largest ? cells : g->largest;
 }
 
 /* --- which cliques ---------------------------------------------------------------------------- */
-
-static struct scope single(uint16_t attribute)
-{
-    return (struct scope){.n = 1, .attribute = {attribute}};
-}
 
 static void find_top(struct model_weighing *g)
 {
@@ -112,7 +102,7 @@ static enum err weighing_start(struct model_weighing *g)
     const struct junction *j = g->model->junction;
     g->matters = g->asked;
     for (size_t i = 0; i < g->weights; i++) {
-        struct scope one = single(g->weight[i].attribute);
+        const struct scope one = {.n = 1, .attribute = {g->weight[i].attribute}};
         g->matters = scope_union(&g->matters, &one);
     }
     TRY(memory_new(&g->below, j->cliques));
@@ -185,7 +175,7 @@ static void choose_pair(const struct model_weighing *g, size_t *a, size_t *b)
     for (size_t i = 0; i < g->tables; i++)
         for (size_t k = i + 1; k < g->tables; k++) {
             struct scope both = scope_union(&g->table[i].scope, &g->table[k].scope);
-            uint64_t cells = scope_cells(&both, domain_of(g));
+            uint64_t cells = scope_cells(&both, &g->left);
             bool share = both.n < g->table[i].scope.n + g->table[k].scope.n ||
                          g->table[i].scope.n == 0 || g->table[k].scope.n == 0;
             if (share < shares || (share == shares && cells >= fewest))
@@ -207,7 +197,7 @@ static enum err contract(struct model_weighing *g, size_t a, size_t b)
     if (g->sums == NULL)
         f->scope = out;
     else
-        TRY(factor_contract(f, with, &keep, domain_of(g)));
+        TRY(factor_contract(f, with, &keep, &g->left));
     factor_clear(with);
     *with = g->table[--g->tables];
     g->table[g->tables] = (struct factor){.value = NULL};
@@ -332,9 +322,9 @@ static enum err condition(const struct model_weighing *g, size_t i, struct facto
 {
     const struct scope *given = &g->model->junction->clique[i].separator, none = {.n = 0};
     struct factor sum CLEAN(factor_clear) = {.value = NULL};
-    TRY(factor_new(&sum, given, domain_of(g)));
+    TRY(factor_new(&sum, given, &g->left));
     TRY(pick_clique(g, i, given, &none, &sum));
-    factor_divide(f, &sum, domain_of(g));
+    factor_divide(f, &sum, &g->left);
     return ERR_OK;
 }
 
@@ -358,7 +348,7 @@ static enum err fill_table(struct model_weighing *g, size_t t)
     f->scope = scope_intersect(&from, &keep);
     if (g->sums == NULL)
         return ERR_OK;
-    TRY(factor_new(f, &f->scope, domain_of(g)));
+    TRY(factor_new(f, &f->scope, &g->left));
     TRY(pick_clique(g, g->clique[t], &from, &weighing, f));
     return g->clique[t] != g->top ? condition(g, g->clique[t], f) : ERR_OK;
 }

@@ -35,8 +35,5 @@ enum err model_weigh(struct model_sums *sums, const struct clique *asked,
 enum err model_weigh_merged(struct model_sums *sums, const struct clique *asked,
                             const struct model_weight *weight, size_t weights, double *counts,
                             struct log *log) MUST_CHECK;
-/* The same for rows that stand in for a model; model_weigh() calls it. */
-void model_weigh_rows(const struct model_sums *sums, const struct clique *asked,
-                      const struct model_weight *weight, size_t weights, double *counts);
 
 #endif

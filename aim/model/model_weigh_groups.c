@@ -1,7 +1,9 @@
-/* Weights of codes as weights of groups, and counts of groups as counts of codes. */
+/* Weighs a model, by way of its groups, or rows that stand in for one. */
 #include "aim/model/model_private.h"
 #include "aim/model/model_weigh.h"
 #include "base/memory.h"
+
+#include <string.h>
 
 /* Weights of groups instead of codes, and the factors that spread the asked groups over codes. */
 struct regroup {
@@ -87,13 +89,29 @@ static enum err weigh_model(struct model_sums *sums, const struct model *m,
     return groups_spread(m, asked, r.factor, grouped, counts);
 }
 
+/* Of rows that stand in for a model. */
+static void weigh_rows(const struct model_sums *s, const struct clique *asked,
+                       const struct model_weight *weight, size_t weights, double *counts)
+{
+    const struct table *t = model_sums_rows(s);
+    const double each = model_sums_total(s) / (double)t->rows;
+    memset(counts, 0, clique_cells(asked, t->domain) * sizeof *counts);
+    for (size_t row = 0; row < t->rows; row++) {
+        double rows = each;
+        for (size_t i = 0; i < weights && rows > 0; i++)
+            rows *= weight[i].of[t->column[weight[i].attribute][row]];
+        if (rows > 0)
+            counts[table_cell(t, asked->attribute, asked->n, row)] += rows;
+    }
+}
+
 enum err model_weigh(struct model_sums *sums, const struct clique *asked,
                      const struct model_weight *weight, size_t weights, double *counts,
                      struct log *log)
 {
     const struct model *m = model_sums_of(sums);
     if (m == NULL) {
-        model_weigh_rows(sums, asked, weight, weights, counts);
+        weigh_rows(sums, asked, weight, weights, counts);
         return ERR_OK;
     }
     return weigh_model(sums, m, asked, weight, weights, counts, log);

@@ -1,7 +1,6 @@
 #include "aim/run/loop.h"
 
 #include "aim/run/loop_private.h"
-#include "base/digest.h"
 #include "base/memory.h"
 
 #include <math.h>

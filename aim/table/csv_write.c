@@ -1,5 +1,4 @@
 #include "aim/table/csv.h"
-#include "aim/table/number.h"
 #include "base/file.h"
 
 #include <errno.h>

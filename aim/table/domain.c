@@ -5,7 +5,6 @@
 #include "base/nearest.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum err domain_new(struct domain **domain)

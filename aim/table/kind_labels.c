@@ -3,7 +3,6 @@
 #include "aim/table/lists.h"
 #include "base/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static uint32_t code_of(const struct domain_attribute *a, const char *text)

@@ -11,6 +11,17 @@ void tabulate_marginal(const struct table *t, const struct clique *c, int64_t *c
         cells[table_cell(t, c->attribute, c->n, row)]++;
 }
 
+enum err tabulate_counts(const struct table *t, const struct clique *c, double *counts)
+{
+    const uint64_t cells = clique_cells(c, t->domain);
+    int64_t *rows CLEAN(memory_release) = NULL;
+    TRY(memory_new(&rows, cells));
+    tabulate_marginal(t, c, rows);
+    for (uint64_t i = 0; i < cells; i++)
+        counts[i] = (double)rows[i];
+    return ERR_OK;
+}
+
 /* A query's counts as sums of its maximal parent's. */
 static enum err project(const struct workload *w, const struct domain *d, uint32_t query,
                         int64_t *counts)

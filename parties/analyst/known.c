@@ -7,7 +7,6 @@
 #include "base/memory.h"
 
 #include <csv.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

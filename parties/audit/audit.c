@@ -104,7 +104,7 @@ static enum err write_first(struct audit *a)
         text_put_hex(&line, a->study->server[i].key.sign, 32);
     }
     if (a->study->security != STUDY_SEMI_HONEST)
-        text_put(&line, " security %s", study_security_word(a->study->security));
+        text_put(&line, " security %s", study_security_words[a->study->security]);
     return end(a, &line, true);
 }
 

@@ -8,7 +8,8 @@
 static const char *in_words(const struct audit_opening *o, char *text, size_t size)
 {
     if (strcmp(o->reason, "SELECTED_INDEX") == 0)
-        snprintf(text, size, "which of %" PRIu64 " marginals fits worst", o->values);
+        snprintf(text, size, "which of %" PRIu64 " marginals fits worst; with its measurement",
+                 o->values);
     else if (strcmp(o->reason, "NOISY_MARGINAL") == 0)
         snprintf(text, size, "%" PRIu64 " noisy counts", o->values);
     else if (strcmp(o->reason, "NOISY_FORM") == 0)
@@ -89,7 +90,7 @@ static bool tells(const struct audit_file *f, const struct audit_entry *line)
 static void describe_head(const struct audit_file *f, FILE *out)
 {
     fprintf(out, "log of server %u (%s), study %s (security: %s): %zu lines, the chain holds\n",
-            f->server, f->name[f->server], f->study, study_security_word(f->security), f->entries);
+            f->server, f->name[f->server], f->study, study_security_words[f->security], f->entries);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         if (i != f->server)
             fprintf(out, "  server %u (%s) has signed its first %" PRIu64 " lines\n", i, f->name[i],

@@ -157,7 +157,7 @@ static void read_first(struct audit_file *f, struct audit_words *w)
         return; /* semi-honest, for which there is no word */
     f->security = STUDY_ABORT;
     expect(w, "security");
-    expect(w, study_security_word(f->security));
+    expect(w, study_security_words[f->security]);
 }
 
 static void opening(struct audit_entry *entry, struct audit_words *w)

@@ -65,10 +65,17 @@ static void print_costs(const struct study *study, double rho)
     uint64_t all = 0;
     for (size_t i = 0; i < study->owners; i++)
         all += study_upload_bytes(study, i);
-    printf("\nCosts: owners upload %s in all, each once; of the budget, which each\n"
-           "  server enforces as rho = %.9g of zero-concentrated differential\n"
-           "  privacy, a run takes all. Its time and traffic: trefoil plan.\n",
-           words_bytes(all).text, rho);
+    printf("\nCosts: owners upload %s in all, each once; of the budget, which each\n",
+           words_bytes(all).text);
+    if (study->accounting == ACCOUNTING_GAUSSIAN)
+        printf("  server enforces as rho = %.9g, a run takes all: what it opens is\n"
+               "  together as private as one count with Gaussian noise of standard deviation\n"
+               "  %.3g, and nothing else. Its time and traffic: trefoil plan.\n",
+               rho, ledger_deviation(rho));
+    else
+        printf("  server enforces as rho = %.9g of zero-concentrated differential\n"
+               "  privacy, a run takes all. Its time and traffic: trefoil plan.\n",
+               rho);
 }
 
 /* Says why a key cannot do what the study has its holder do, if it cannot. */

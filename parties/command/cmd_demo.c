@@ -127,7 +127,8 @@ static enum err write_study(struct demo *d)
     demo_path(d, path, "study.yaml");
     text_put(&text,
              "# made by trefoil demo\nstudy: six-hospitals\n%s"
-             "workload: {all: 2}\nbudget: {epsilon: 1, delta: 1e-6}\nnoise: box-muller\n"
+             "workload: {all: 2}\nbudget: {epsilon: 1, delta: 1e-6, accounting: gaussian}\nnoise: "
+             "box-muller\n"
              "person: {columns: [patient], normalise: [case, spaces]}\n"
              "link: {min_linked: %d}\n"
              "rounds: %d\nsecurity: abort\nservers:\n",

@@ -7,8 +7,6 @@
 #include "parties/display/answers.h"
 #include "parties/display/progress.h"
 
-#include <stdlib.h>
-
 static const char help[] =
     "usage: trefoil query MODEL [QUESTION ...] [--file FILE] [--json] [--csv]\n"
     "           [--level L | --quick]\n"

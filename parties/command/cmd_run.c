@@ -2,7 +2,6 @@
 #include "aim/run/loop.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/words.h"
 #include "parties/analyst/release.h"
 #include "parties/analyst/remote.h"
 #include "parties/analyst/run_stats.h"
@@ -16,7 +15,6 @@
 #include "parties/owner/pin.h"
 #include "parties/study/roster.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <sodium.h>
 #include <stdlib.h>

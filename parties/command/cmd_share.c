@@ -17,7 +17,6 @@
 #include "parties/study/study_uploads.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 static const char help[] =
     "usage: trefoil share STUDY DATA.csv --key FILE [--as counts|records|auto]\n"

@@ -1,4 +1,4 @@
-#include "parties/command/plan_copula.h"
+#include "parties/command/plan.h"
 
 #include "aim/budget/forms.h"
 #include "aim/copula/copula_noise.h"

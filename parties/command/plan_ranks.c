@@ -1,29 +1,15 @@
-#include "parties/command/plan_ranks.h"
+#include "parties/command/plan.h"
 
 #include "base/memory.h"
 #include "base/words.h"
 #include "netio/session.h"
+#include "parties/command/machine.h"
 #include "parties/exchange/price.h"
 #include "parties/settings/three/tally.h"
 #include "parties/study/study_uploads.h"
 
 #include <math.h>
 #include <stdio.h>
-
-/*
- * For one core of one server, as measured with AVX-512 (bench/README.md: bench_dp, bench_scale).
- * Records: the bytes that a lane sends for them, and products of matrices, one a cell.
- */
-#define RECORD_BYTES_S 0.8e9
-#define RECORD_CELLS_S 1.3e11
-#define COUNT_BIT_S 2e-9 /* for a bit of a cell of an upload */
-#define SAMPLE_S 1.1e-6
-#define SELECT_CELL_S 50e-9 /* for a cell, in each round: its score, and choosing */
-#define PROVED 5            /* times as much, with security: abort */
-/* Rank 0: for a byte of uploads that it cuts; that passes between ranks; of a rank's sums. */
-#define CUT_S 0.5e-9
-#define PASS_S 1.6e-9
-#define SUM_S 0.5e-9
 
 #define GROUP_BYTES 8e6 /* of uploads that are counted together, */
 #define GROUP_OWNERS 64 /* but from at least this many owners */
@@ -69,7 +55,7 @@ static enum err record_s(const struct study *s, double cells, double *seconds)
     for (size_t q = 0; q < s->workload->queries; q++)
         if (tally_counts(s, q) && s->workload->query[q].clique.n > 2)
             bits += add_pair(s, &s->workload->query[q].clique, seen);
-    *seconds = 2 * bits / RECORD_BYTES_S + cells / RECORD_CELLS_S;
+    *seconds = 2 * bits / MACHINE_RECORD_BYTES_S + cells / MACHINE_RECORD_CELLS_S;
     return ERR_OK;
 }
 
@@ -79,7 +65,8 @@ static void add_owner(struct ranks_work *w, const struct study *s, size_t i, dou
     const struct study_owner *o = study_owner(s, i);
     const double bytes = (double)study_upload_bytes(s, i);
     if (study_batch(s, i) == i)
-        w->count += times * (o->records ? o->pad_to * record : cells * o->bits * COUNT_BIT_S);
+        w->count += times *
+                    (o->records ? o->pad_to * record : cells * o->bits * MACHINE_COUNT_BIT_S);
     w->uploads += times * bytes;
     w->group = fmax(w->group, GROUP_OWNERS * bytes);
 }
@@ -98,16 +85,16 @@ static enum err add_up(struct ranks_work *w, const struct study *s)
     if (s->open.most > 0)
         add_owner(w, s, s->owners, (double)s->open.most, cells, record);
     w->group = fmin(w->uploads, fmax(w->group, GROUP_BYTES));
-    w->noise = SAMPLE_S * (double)(noise.gumbel + (discrete ? 0 : noise.gauss));
-    w->choose = SELECT_CELL_S * (double)load->cells * s->rounds +
-                (discrete ? SAMPLE_S * (double)noise.gauss : 0);
+    w->noise = MACHINE_SAMPLE_S * (double)(noise.gumbel + (discrete ? 0 : noise.gauss));
+    w->choose = MACHINE_SELECT_CELL_S * (double)load->cells * s->rounds +
+                (discrete ? MACHINE_SAMPLE_S * (double)noise.gauss : 0);
     w->sums = 16 * cells;
-    w->samples = 16 * w->noise / SAMPLE_S;
+    w->samples = 16 * w->noise / MACHINE_SAMPLE_S;
     w->near = s->enforce_person || s->link.on;
     if (s->security == STUDY_ABORT) {
-        w->count *= PROVED;
-        w->noise *= PROVED;
-        w->choose *= PROVED;
+        w->count *= MACHINE_PROVED;
+        w->noise *= MACHINE_PROVED;
+        w->choose *= MACHINE_PROVED;
     }
     return ERR_OK;
 }
@@ -129,7 +116,8 @@ enum err plan_ranks(const struct study *s, unsigned ranks, unsigned lanes, struc
                         ranks, lanes, ranks * lanes, SESSION_ALL_MAX);
     TRY(add_up(&w, s));
     passed = other * ((w.near ? 0 : w.uploads) + w.samples) + (r - 1) * w.sums;
-    rank0 = CUT_S * (w.near ? 0 : w.uploads) + PASS_S * passed + SUM_S * (r - 1) * w.sums;
+    rank0 = MACHINE_CUT_S * (w.near ? 0 : w.uploads) + MACHINE_PASS_S * passed +
+            MACHINE_SUM_S * (r - 1) * w.sums;
     sum = w.count + w.noise + rank0;
     printf("ranks: servers of %u, with %u %s each; time on cores such as those of\n"
            "bench/README.md, where lanes share evenly and no network holds them up:\n"

@@ -1,7 +1,8 @@
-#include "parties/command/plan_servers.h"
+#include "parties/command/plan.h"
 
 #include "base/memory.h"
 #include "base/words.h"
+#include "parties/command/machine.h"
 #include "parties/exchange/price.h"
 #include "parties/study/study_uploads.h"
 #include "protocols/link.h"
@@ -11,8 +12,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#define FAR_S 0.04 /* a round between servers in different countries */
-
 /* What each server sends, and how long two cores take for all three. */
 struct servers_work {
     double rounds, bytes, seconds;
@@ -21,8 +20,8 @@ struct servers_work {
 static void print_work(const struct study *study, enum study_security security,
                        const struct servers_work *w)
 {
-    printf("  %-11s %9.0f %13s %10.0f s %11.0f s%s\n", study_security_word(security), w->rounds,
-           words_bytes((uint64_t)w->bytes).text, ceil(w->seconds), ceil(w->rounds * FAR_S),
+    printf("  %-11s %9.0f %13s %10.0f s %11.0f s%s\n", study_security_words[security], w->rounds,
+           words_bytes((uint64_t)w->bytes).text, ceil(w->seconds), ceil(w->rounds * MACHINE_FAR_S),
            security == study->security ? "  (this study)" : "");
 }
 
@@ -34,10 +33,10 @@ static const struct tape_messages *messages_of(const struct tape_cost *cost,
 {
     switch (security) {
     case STUDY_SEMI_HONEST:
-        *samples_per_s = 200000; /* measured, of either kind: see bench/README.md */
+        *samples_per_s = MACHINE_SAMPLES;
         return &cost->plain;
     case STUDY_ABORT:
-        *samples_per_s = 60000;
+        *samples_per_s = MACHINE_PROVED_SAMPLES;
         return &cost->proved;
     }
     return NULL;
@@ -84,7 +83,7 @@ static void print_noise(const struct study *study)
            "each sends, time on two cores for all three, and more of waiting where an\n"
            "exchange takes %.0f ms:\n"
            "  security    exchanges         bytes         time       waiting\n",
-           noise.gauss, noise.gumbel, 1e3 * FAR_S);
+           noise.gauss, noise.gumbel, 1e3 * MACHINE_FAR_S);
     for (unsigned s = STUDY_SEMI_HONEST; s <= STUDY_ABORT; s++) {
         const struct servers_work w = noise_work(study, (enum study_security)s);
         print_work(study, (enum study_security)s, &w);
@@ -94,9 +93,6 @@ static void print_noise(const struct study *study)
 
 /* --- persons ---------------------------------------------------------------------------------- */
 
-/* Bytes made per second, of those that a server sends (bench/README.md, bench_persons). */
-#define BOUND_BYTES_S 120e6
-#define BOUND_PROVED_BYTES_S 18e6
 /* A flush of a check has about 8 rounds. It comes when this much is sent: 6 bytes are noted for
  * each byte sent. */
 #define FLUSH_ROUNDS 8
@@ -107,10 +103,10 @@ static struct servers_work bound_work(const struct link_cost *cost, enum study_s
     struct servers_work w = {.rounds = (double)cost->rounds, .bytes = 8 * (double)cost->words};
     switch (security) {
     case STUDY_SEMI_HONEST:
-        w.seconds = w.bytes / BOUND_BYTES_S;
+        w.seconds = w.bytes / MACHINE_BOUND_BYTES;
         break;
     case STUDY_ABORT:
-        w.seconds = w.bytes / BOUND_PROVED_BYTES_S;
+        w.seconds = w.bytes / MACHINE_PROVED_BOUND_BYTES;
         w.rounds += FLUSH_ROUNDS * (2 + floor(w.bytes / FLUSH_BYTES));
         break;
     }

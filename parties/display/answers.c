@@ -2,12 +2,10 @@
 
 #include "aim/table/csv.h"
 #include "aim/table/number.h"
-#include "base/memory.h"
 #include "base/text.h"
 #include "base/words.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define NAME QUESTION_ITEM_NAME

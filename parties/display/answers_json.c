@@ -1,4 +1,3 @@
-#include "base/memory.h"
 #include "parties/display/answers.h"
 
 static json_t *code_json(const struct domain_attribute *a, uint32_t code)

@@ -8,7 +8,6 @@
 #include "base/words.h"
 #include "parties/display/report_private.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 static void names_in_words(struct bytes *out, size_t i, size_t count, const char *name)
@@ -21,11 +20,11 @@ static void names_in_words(struct bytes *out, size_t i, size_t count, const char
 static double total_error(const struct report *r)
 {
     double weight = 0;
-    for (size_t i = 0; i < r->measurements; i++) {
-        const struct measurement *m = &r->measurement[i];
+    for (size_t i = 0; i < r->found.measurements; i++) {
+        const struct measurement *m = &r->found.measurement[i];
         if (m->total > 0) /* of fewer rows, before an owner joined: not part of the total */
             continue;
-        weight += 1 / (m->sigma * m->sigma * (double)measurement_cells(m, r->domain));
+        weight += 1 / (m->sigma * m->sigma * (double)measurement_cells(m, r->of->domain));
     }
     return sqrt(1 / weight);
 }
@@ -34,10 +33,10 @@ static double total_error(const struct report *r)
 static size_t different_marginals(const struct report *r)
 {
     size_t n = 0;
-    for (size_t i = 0; i < r->measurements; i++) {
+    for (size_t i = 0; i < r->found.measurements; i++) {
         bool seen = false;
         for (size_t k = 0; k < i && !seen; k++)
-            seen = clique_equal(&r->measurement[i].clique, &r->measurement[k].clique);
+            seen = clique_equal(&r->found.measurement[i].clique, &r->found.measurement[k].clique);
         n += !seen;
     }
     return n;
@@ -66,10 +65,10 @@ static void cards(const struct report *r)
     snprintf(value, sizeof value, "&epsilon; %g, &delta; %s", r->study->epsilon,
              words_number(r->study->delta).text);
     card(r->out, value, "differential privacy");
-    snprintf(value, sizeof value, "%.0f &plusmn; %.0f", r->total, 2 * total_error(r));
+    snprintf(value, sizeof value, "%.0f &plusmn; %.0f", released_total(r->of), 2 * total_error(r));
     card(r->out, value, "rows, from noisy counts (95 %)");
-    if (r->copula != NULL) {
-        snprintf(value, sizeof value, "%zu", (size_t)forms_pairs(r->domain->attributes));
+    if (r->of->copula != NULL) {
+        snprintf(value, sizeof value, "%zu", (size_t)forms_pairs(r->of->domain->attributes));
         card(r->out, value,
              "pairs measured, in a number each, or one for each two groups of labels");
     } else {
@@ -140,9 +139,9 @@ static void what_was_linked(const struct report *r)
 
 static void what_was_run(const struct report *r)
 {
-    const size_t rounds = r->measurements - r->domain->attributes;
+    const size_t rounds = r->found.measurements - r->of->domain->attributes;
     char later[160] = " one number for each two (method: copula)";
-    if (r->copula == NULL)
+    if (r->of->copula == NULL)
         snprintf(later, sizeof later,
                  ", %zu %s, chose the marginal that the model so far fitted worst and measured it",
                  rounds, rounds == 1 ? "time" : "times");
@@ -165,9 +164,9 @@ static void what_was_run(const struct report *r)
         "measured each of %zu attributes once and then%s. What they opened is %s, each with "
         "Gaussian noise that nobody knows. From that, and from nothing else, come the model, the "
         "synthetic table and this page.</p>\n",
-        r->domain->attributes, later,
-        r->copula != NULL ? "the counts of the attributes, and these numbers"
-                          : "the choices and the counts");
+        r->of->domain->attributes, later,
+        r->of->copula != NULL ? "the counts of the attributes, and these numbers"
+                              : "the choices and the counts");
 }
 
 static const char *how_noise_is_made(enum noise_kind noise)
@@ -199,6 +198,7 @@ static void what_is_guaranteed(const struct report *r)
     const size_t rounds = json_array_size(json_object_get(r->stats, "rounds"));
     const struct words_text delta = words_number(s->delta);
     const bool row = !study_of_persons(s);
+    const double spent = report_number(report_round(r, rounds - 1), "spent");
     text_put(r->out,
              "<h2>What is guaranteed</h2>\n<p>Everything that came out of this study together is "
              "(&epsilon; = %g, &delta; = %s)-differentially private for adding or removing %s. "
@@ -221,11 +221,14 @@ static void what_is_guaranteed(const struct report *r)
                  s->rows_per_person, s->rows_per_person == 1 ? "row" : "rows",
                  s->link.on ? ", where those that were joined are one" : "");
     text_put(r->out,
-             "<p>Each server kept the budget by itself: &rho; = %.4g of zero-concentrated "
-             "differential privacy, of which %.4g is spent. Budgets of other studies on the same "
-             "data add up with this one. Two servers that collude could read the data; no single "
-             "one can. %s</p>\n",
-             report_number(r->stats, "rho"), report_number(report_round(r, rounds - 1), "spent"),
+             "<p>Each server kept the budget by itself: &rho; = %.4g (%s), of which %.4g is spent",
+             report_number(r->stats, "rho"), study_accounting_words[s->accounting], spent);
+    if (s->accounting == ACCOUNTING_GAUSSIAN)
+        text_put(r->out, ", as private as one count with Gaussian noise of standard deviation %.3g",
+                 ledger_deviation(spent));
+    text_put(r->out,
+             ". Budgets of other studies on the same data add up with this one. Two servers that "
+             "collude could read the data; no single one can. %s</p>\n",
              whether_servers_prove(s->security));
 }
 
@@ -244,11 +247,12 @@ static void budget(const struct report *r)
     text_put(r->out,
              "<section><h2>Where the budget went</h2>\n<p>Round 0 measures all attributes; %s"
              ".</p>\n<ul class=\"key\">",
-             r->copula != NULL ? "round 1 one number for each two"
-                               : "each later round spends a little on the choice and most on the "
-                                 "measurement");
+             r->of->copula != NULL
+                 ? "round 1 one number for each two"
+                 : "each later round spends a little on the choice and most on the "
+                   "measurement");
     key(r->out, "model", "measuring");
-    if (r->copula == NULL)
+    if (r->of->copula == NULL)
         key(r->out, "select", "choosing");
     text_put(r->out, "</ul>\n<div class=\"figure\">");
     report_chart_budget(r);
@@ -313,7 +317,7 @@ static enum err attributes(const struct report *r)
         "deviation of their noise: about 95 of 100 true counts lie inside it. Bins are drawn to "
         "their width, and their area is their rows; nobody counted how rows lie inside a bin, so "
         "the slope that is drawn there is an assumption.%s</p>\n<ul class=\"key\">",
-        r->measurement[0].total > 0
+        r->found.measurement[0].total > 0
             ? " The noisy counts are of the owners who were there then, scaled to the final number "
               "of rows; the band does not cover how the others' rows differ."
             : "");
@@ -323,7 +327,7 @@ static enum err attributes(const struct report *r)
         text_put(r->out, "<li><svg viewBox=\"0 0 14 10\"><path class=\"truth\" d=\"M7 0l5 5-5 "
                          "5-5-5z\"/></svg>the truth (this is a demo)</li>");
     text_put(r->out, "</ul>\n<div class=\"grid\">\n");
-    for (size_t a = 0; a < r->domain->attributes; a++)
+    for (size_t a = 0; a < r->of->domain->attributes; a++)
         TRY(report_chart_attribute(r, (uint16_t)a));
     text_put(r->out, "</div>\n");
     return ERR_OK;
@@ -392,10 +396,10 @@ static void files(const struct report *r)
         "<li><a href=\"measurements.json\">measurements.json</a>: all noisy counts, for other "
         "programs</li>"
         "<li><a href=\"stats.json\">stats.json</a>: what the run took</li></ul>\n",
-        r->copula != NULL ? ""
-                          : "<li><a href=\"errors\">errors</a>: how far off answers may be, "
-                            "unless this was left out (<code>--quick</code>)</li>");
-    if (r->copula == NULL)
+        r->of->copula != NULL ? ""
+                              : "<li><a href=\"errors\">errors</a>: how far off answers may be, "
+                                "unless this was left out (<code>--quick</code>)</li>");
+    if (r->of->copula == NULL)
         text_put(r->out, "%s", into_private_pgm);
     text_put(r->out,
              "<p class=\"soft\"><small>Written by Trefoil %s from <code>study.yaml</code>, "
@@ -436,8 +440,9 @@ enum err report_write(const char *folder, const struct study *study,
                       const struct report_truth *truth, struct log *log)
 {
     struct bytes out CLEAN(bytes_clear) = {0};
+    struct released of CLEAN(released_clear) = {0};
     struct report r CLEAN(report_unload) = {
-        .study = study, .truth = truth, .out = &out, .log = log};
+        .of = &of, .study = study, .truth = truth, .out = &out, .log = log};
     char path[FILE_PATH];
     TRY(report_load(&r, folder));
     TRY(page(&r));

@@ -50,7 +50,7 @@ static double tilt_of(const struct plot *p, size_t i)
     const struct report_slot *slot = &p->s->slot[i];
     if (slot->codes > 1)
         return 0;
-    return density_tilt(p->r->inside.of[p->s->a - p->r->domain->attribute], slot->first);
+    return density_tilt(p->r->of->inside.of[p->s->a - p->r->of->domain->attribute], slot->first);
 }
 
 /* The density at u, 0 to 1 across a bin; the average is 1. */

@@ -31,11 +31,11 @@ struct chart {
 /* The bars of all slots. A slot's counts are added up, so its noise is that of all its codes. */
 static enum err make_bars(struct chart *c, uint16_t attribute)
 {
-    const struct measurement *m = &c->r->measurement[attribute]; /* in round 0 */
+    const struct measurement *m = &c->r->found.measurement[attribute]; /* in round 0 */
     const struct clique clique = {1, {attribute}};
     double *counts CLEAN(memory_release) = NULL;
     TRY(memory_new(&counts, c->a->size));
-    TRY(report_counts(c->r, &clique, counts));
+    TRY(released_marginal(c->r->of, &clique, counts, c->r->log));
     TRY(report_slots_new(&c->slots, c->a, counts, RANGES_MOST, NAMES_MOST));
     TRY(memory_new(&c->bar, c->slots.count));
     for (uint32_t i = 0; i < c->a->size; i++) {
@@ -58,7 +58,7 @@ static void set_axis(struct chart *c)
 {
     c->low = 0;
     /* beside ranges of numbers a bar is as long as its share of all rows */
-    c->high = c->slots.ranges > 0 ? fmax(1, c->r->total) : 1;
+    c->high = c->slots.ranges > 0 ? fmax(1, released_total(c->r->of)) : 1;
     for (size_t i = c->slots.ranges; i < c->slots.count; i++) {
         const struct report_bar *b = &c->bar[i];
         c->low = fmin(c->low, b->noisy - REPORT_BAND * b->sigma);
@@ -150,7 +150,7 @@ static void say_scale(const struct chart *c)
 
 enum err report_chart_attribute(const struct report *r, uint16_t attribute)
 {
-    struct chart c CLEAN(free_bars) = {.r = r, .a = &r->domain->attribute[attribute]};
+    struct chart c CLEAN(free_bars) = {.r = r, .a = &r->of->domain->attribute[attribute]};
     TRY(make_bars(&c, attribute));
     text_put(r->out, "<figure><figcaption>");
     html_text(r->out, c.a->name);
@@ -185,8 +185,8 @@ static double measuring(const struct report *r, size_t round)
     const json_t *o = report_round(r, round);
     double sigma = report_number(o, "sigma"), k = r->study->rows_per_person;
     double marginals = round == 0 ? (double)r->study->workload->one_ways : 1;
-    return r->copula != NULL ? report_number(o, "cost") /* all of it: nothing is chosen */
-                             : k * k * marginals / (2 * sigma * sigma);
+    return r->of->copula != NULL ? report_number(o, "cost") /* all of it: nothing is chosen */
+                                 : k * k * marginals / (2 * sigma * sigma);
 }
 
 /* Round 0 has its own bar; of the others, each bar has as many as necessary. */

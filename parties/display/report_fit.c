@@ -17,12 +17,13 @@ struct report_fitting {
 
 static enum err fit_of(const struct report *r, size_t i, struct report_fitting *f)
 {
-    const struct measurement *m = &r->measurement[i];
-    const uint64_t cells = measurement_cells(m, r->domain);
-    const double rows = fmax(1, r->total);
+    const struct measurement *m = &r->found.measurement[i];
+    const uint64_t cells = measurement_cells(m, r->of->domain);
+    const double rows = fmax(1, released_total(r->of));
     double *counts CLEAN(memory_release) = NULL;
     TRY(memory_new(&counts, cells));
-    TRY(report_measured(r, m, counts));
+    TRY(r->of->model != NULL ? model_measured(r->of->model, m, counts, r->log)
+                             : released_marginal(r->of, &m->clique, counts, r->log));
     *f = (struct report_fitting){i, 0, sqrt(2 / M_PI) * m->sigma * (double)cells / rows, cells};
     for (uint64_t k = 0; k < cells; k++)
         f->error += fabs(counts[k] - m->y[k]) / rows;
@@ -46,10 +47,10 @@ static int in_order(const void *a, const void *b)
 
 static void put_row(const struct report *r, const struct report_fitting *f, double most)
 {
-    const struct measurement *m = &r->measurement[f->measurement];
+    const struct measurement *m = &r->found.measurement[f->measurement];
     text_put(r->out, "<tr><td class=\"n hide\">%zu</td><th scope=\"row\">",
              report_round_of(r, f->measurement));
-    html_text(r->out, clique_name(&m->clique, r->domain).text);
+    html_text(r->out, clique_name(&m->clique, r->of->domain).text);
     text_put(r->out, "</th><td class=\"b\">");
     report_chart_bar(r->out, f->error, f->expected, most);
     text_put(r->out,
@@ -74,7 +75,7 @@ static void put_table(const struct report *r, const struct report_fitting *f, si
 
 static void put_folded(const struct report *r, struct report_fitting *f, double most)
 {
-    const size_t all = r->measurements, n = all < ALL_MOST ? all : ALL_MOST;
+    const size_t all = r->found.measurements, n = all < ALL_MOST ? all : ALL_MOST;
     qsort(f, all, sizeof *f, worst_first);
     text_put(r->out, "<p>Of %zu marginals, the %d with the worst fit beside their noise:</p>\n",
              all, SHOWN_MOST);
@@ -90,15 +91,15 @@ static void put_folded(const struct report *r, struct report_fitting *f, double 
 
 static void put_known(const struct report *r)
 {
-    if (r->knowns == 0)
+    if (r->found.knowns == 0)
         return;
     text_put(r->out,
              "<p>The model was given %zu published margin%s, which it matches exactly and on which "
              "no budget was spent: ",
-             r->knowns, r->knowns == 1 ? "" : "s");
-    for (size_t i = 0; i < r->knowns; i++) {
+             r->found.knowns, r->found.knowns == 1 ? "" : "s");
+    for (size_t i = 0; i < r->found.knowns; i++) {
         bytes_put_text(r->out, i > 0 ? "; " : "");
-        html_text(r->out, clique_name(&r->known[i].clique, r->domain).text);
+        html_text(r->out, clique_name(&r->found.known[i].clique, r->of->domain).text);
     }
     bytes_put_text(r->out, ".</p>\n");
 }
@@ -107,8 +108,8 @@ enum err report_fit(const struct report *r)
 {
     struct report_fitting *f CLEAN(memory_release) = NULL;
     double most = 0;
-    TRY(memory_new(&f, r->measurements));
-    for (size_t i = 0; i < r->measurements; i++) {
+    TRY(memory_new(&f, r->found.measurements));
+    for (size_t i = 0; i < r->found.measurements; i++) {
         TRY(fit_of(r, i, &f[i]));
         most = fmax(most, fmax(f[i].error, f[i].expected));
     }
@@ -126,8 +127,8 @@ enum err report_fit(const struct report *r)
         "viewBox=\"0 0 14 10\"><path class=\"noisy\" d=\"M7 0v10\"/></svg>expected of noise "
         "alone</li></ul>\n");
     put_known(r);
-    if (r->measurements <= SHOWN_MOST)
-        put_table(r, f, r->measurements, most);
+    if (r->found.measurements <= SHOWN_MOST)
+        put_table(r, f, r->found.measurements, most);
     else
         put_folded(r, f, most);
     return ERR_OK;

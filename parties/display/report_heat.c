@@ -69,25 +69,25 @@ static enum err place(struct heat_side *s, double length)
 
 static enum err side_new(const struct report *r, struct heat_side *s, uint16_t attribute)
 {
-    const struct domain_attribute *a = &r->domain->attribute[attribute];
+    const struct domain_attribute *a = &r->of->domain->attribute[attribute];
     const struct clique clique = {1, {attribute}};
     double *counts CLEAN(memory_release) = NULL;
     s->attribute = attribute;
     TRY(memory_new(&counts, a->size));
-    TRY(report_counts(r, &clique, counts));
+    TRY(released_marginal(r->of, &clique, counts, r->log));
     return report_slots_new(&s->slots, a, counts, RANGES_MOST, NAMES_MOST);
 }
 
 static enum err add_up(struct heat *h)
 {
-    const struct domain *d = h->r->domain;
+    const struct domain *d = h->r->of->domain;
     const struct clique clique = {2, {h->pair->x, h->pair->y}};
     const bool flipped = h->across.attribute == h->pair->y;
     const uint32_t stride = d->attribute[h->pair->y].size;
     const uint64_t cells = clique_cells(&clique, d);
     double *counts CLEAN(memory_release) = NULL;
     TRY(memory_new(&counts, cells));
-    TRY(report_counts(h->r, &clique, counts));
+    TRY(released_marginal(h->r->of, &clique, counts, h->r->log));
     TRY(memory_new(&h->cell, h->across.slots.count * h->down.slots.count));
     TRY(memory_new(&h->codes, h->across.slots.count * h->down.slots.count));
     for (uint64_t i = 0; i < cells; i++) {
@@ -270,7 +270,7 @@ static void draw(const struct heat *h)
 
 static bool has_ranges(const struct report *r, uint16_t attribute)
 {
-    return domain_has_order(&r->domain->attribute[attribute]);
+    return domain_has_order(&r->of->domain->attribute[attribute]);
 }
 
 /* An attribute of numbers goes across, if there is one: its labels need no room. */
@@ -291,8 +291,8 @@ void report_known_from(const struct report *r, const struct report_pair *p)
 {
     const struct clique pair = {2, {p->x, p->y}};
     bool published = false;
-    for (size_t i = 0; i < r->knowns; i++)
-        published |= clique_contains(&r->known[i].clique, &pair);
+    for (size_t i = 0; i < r->found.knowns; i++)
+        published |= clique_contains(&r->found.known[i].clique, &pair);
     if (p->times == 0)
         text_put(r->out, published ? "published" : "not measured");
     else if (p->times == 1)

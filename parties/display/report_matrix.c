@@ -26,9 +26,9 @@ static unsigned shade_of(const struct report_pair *p)
 static void put_title(const struct report *r, const struct report_pair *p)
 {
     text_put(r->out, "<title>");
-    html_text(r->out, r->domain->attribute[p->x].name);
+    html_text(r->out, r->of->domain->attribute[p->x].name);
     text_put(r->out, " and ");
-    html_text(r->out, r->domain->attribute[p->y].name);
+    html_text(r->out, r->of->domain->attribute[p->y].name);
     text_put(r->out, ": %s",
              p->times > 0 ? p->alone > 0 ? "measured" : "measured with others" : "not measured");
     if (p->known)
@@ -89,15 +89,15 @@ void report_matrix(const struct report *r, const uint16_t *attribute, size_t att
                      size * (double)k, size);
         text_put(r->out, "<text class=\"t\" style=\"font-size:%.3gpx\" x=\"%.1f\" y=\"%.1f\">",
                  text, size * (double)k + 3, size * (double)k + size / 2 + text / 3);
-        html_text_cut(r->out, r->domain->attribute[attribute[k]].name,
+        html_text_cut(r->out, r->of->domain->attribute[attribute[k]].name,
                       k + 3 < attributes ? 20 : 13);
         text_put(r->out, "</text>");
     }
     text_put(r->out, "</svg></div>\n");
-    if (attributes < r->domain->attributes)
+    if (attributes < r->of->domain->attributes)
         text_put(
             r->out,
             "<p class=\"soft\">The matrix has the %zu attributes with the most measured pairs; %zu "
             "are left out.</p>\n",
-            attributes, r->domain->attributes - attributes);
+            attributes, r->of->domain->attributes - attributes);
 }

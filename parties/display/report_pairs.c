@@ -34,11 +34,11 @@ static void clear(struct report_pairs *p)
  */
 static void note(struct report_pairs *p, size_t i, uint16_t x, uint16_t y)
 {
-    const struct measurement *m = &p->r->measurement[i];
+    const struct measurement *m = &p->r->found.measurement[i];
     struct report_pair *pair = &p->pair[report_pair_place(x, y)];
     const struct clique clique = {2, {x, y}};
-    const double cells = (double)measurement_cells(m, p->r->domain) /
-                         (double)clique_cells(&clique, p->r->domain);
+    const double cells = (double)measurement_cells(m, p->r->of->domain) /
+                         (double)clique_cells(&clique, p->r->of->domain);
     const double known = pair->times > 0 ? 1 / (pair->sigma * pair->sigma) : 0;
     pair->sigma = 1 / sqrt(known + 1 / (m->sigma * m->sigma * cells));
     pair->first = pair->times == 0 ? report_round_of(p->r, i) : pair->first;
@@ -49,7 +49,7 @@ static void note(struct report_pairs *p, size_t i, uint16_t x, uint16_t y)
 
 static enum err find_measured(struct report_pairs *p)
 {
-    const size_t d = p->r->domain->attributes;
+    const size_t d = p->r->of->domain->attributes;
     p->count = d * (d - 1) / 2;
     TRY(memory_new(&p->pair, p->count));
     TRY(memory_new(&p->list, p->count));
@@ -58,15 +58,15 @@ static enum err find_measured(struct report_pairs *p)
             p->pair[report_pair_place(x, y)].x = x;
             p->pair[report_pair_place(x, y)].y = y;
         }
-    for (size_t i = 0; i < p->r->measurements; i++) {
-        const struct clique *c = &p->r->measurement[i].clique;
+    for (size_t i = 0; i < p->r->found.measurements; i++) {
+        const struct clique *c = &p->r->found.measurement[i].clique;
         for (unsigned k = 1; k < c->n; k++)
             for (unsigned j = 0; j < k; j++)
                 note(p, i, c->attribute[j], c->attribute[k]);
     }
     for (size_t i = 0; i < p->count; i++) {
         struct report_pair *pair = &p->pair[i];
-        if (p->r->copula != NULL) { /* one number, and no cells with a known noise */
+        if (p->r->of->copula != NULL) { /* one number, and no cells with a known noise */
             pair->times = pair->alone = 1;
             pair->first = pair->last = 1;
         }
@@ -78,7 +78,7 @@ static enum err find_measured(struct report_pairs *p)
 /* The attributes with the most measured pairs, in the study's order. */
 static enum err choose_attributes(struct report_pairs *p)
 {
-    const size_t d = p->r->domain->attributes;
+    const size_t d = p->r->of->domain->attributes;
     unsigned *times CLEAN(memory_release) = NULL;
     bool *taken CLEAN(memory_release) = NULL;
     TRY(memory_new(&times, d));
@@ -108,15 +108,15 @@ static enum err associate(const struct report_pairs *p, struct report_pair *pair
 {
     const struct report *r = p->r;
     const struct clique clique = {2, {pair->x, pair->y}};
-    const uint64_t cells = clique_cells(&clique, r->domain);
+    const uint64_t cells = clique_cells(&clique, r->of->domain);
     double *counts CLEAN(memory_release) = NULL;
     if (cells > PAIR_CELLS_MOST ||
-        (r->model != NULL && model_marginal_cells(r->model, &clique) > PAIR_CELLS_MOST))
+        (r->of->model != NULL && model_marginal_cells(r->of->model, &clique) > PAIR_CELLS_MOST))
         return ERR_OK;
     TRY(memory_new(&counts, cells));
-    TRY(report_counts(r, &clique, counts));
-    TRY(association_of(&pair->association, r->domain, pair->x, pair->y, counts, pair->sigma,
-                       &r->inside));
+    TRY(released_marginal(r->of, &clique, counts, r->log));
+    TRY(association_of(&pair->association, r->of->domain, pair->x, pair->y, counts, pair->sigma,
+                       &r->of->inside));
     pair->known = true;
     return ERR_OK;
 }
@@ -162,9 +162,9 @@ static void put_row(const struct report *r, const struct report_pair *p)
 {
     const struct association *a = &p->association;
     text_put(r->out, "<tr><th scope=\"row\">");
-    html_text(r->out, r->domain->attribute[p->x].name);
+    html_text(r->out, r->of->domain->attribute[p->x].name);
     text_put(r->out, " &times; ");
-    html_text(r->out, r->domain->attribute[p->y].name);
+    html_text(r->out, r->of->domain->attribute[p->y].name);
     text_put(r->out, "<small>");
     report_known_from(r, p);
     text_put(r->out, "</small></th><td class=\"b\">");
@@ -244,7 +244,7 @@ static void say_what_of_copula(const struct report_pairs *p)
 static void say_what(const struct report_pairs *p)
 {
     struct bytes *out = p->r->out;
-    if (p->r->copula != NULL) {
+    if (p->r->of->copula != NULL) {
         say_what_of_copula(p);
         return;
     }
@@ -264,13 +264,14 @@ static void say_what(const struct report_pairs *p)
              "gives, which covers the truth in about 95 of 100 cases. It does not cover what "
              "bins%s leave out, nor how rows happened to be sampled. The mark in a bar shows what "
              "such noise alone would give.</p>\n",
-             what_strengths_are, p->r->merges != NULL ? ", and values measured together," : "");
+             what_strengths_are,
+             p->r->found.merges != NULL ? ", and values measured together," : "");
 }
 
 enum err report_pairs(const struct report *r)
 {
     struct report_pairs p CLEAN(clear) = {.r = r};
-    if (r->domain->attributes < 2)
+    if (r->of->domain->attributes < 2)
         return ERR_OK;
     TRY(find_measured(&p));
     TRY(choose_attributes(&p));

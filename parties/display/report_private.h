@@ -3,8 +3,8 @@
 #define TREFOIL_PARTIES_DISPLAY_REPORT_PRIVATE_H
 
 #include "aim/answer/association.h"
-#include "aim/copula/copula_model.h"
-#include "aim/model/model.h"
+#include "aim/answer/released.h"
+#include "aim/run/output.h"
 #include "base/text.h"
 #include "parties/display/html.h"
 #include "parties/display/report.h"
@@ -14,17 +14,8 @@
 struct report {
     const struct study *study;
     const struct report_truth *truth;
-    struct domain *domain;
-    struct model *model;
-    struct table *drawn;     /* from a copula, for tables that it has no formula for */
-    struct copula *copula;   /* instead of `model`, with method: copula */
-    double total;            /* rows in the model or copula */
-    struct densities inside; /* of bins, by the model's counts */
-    size_t measurements;     /* the one-ways, then one a round */
-    struct measurement *measurement;
-    struct merges *merges; /* of the measurements; or NULL */
-    size_t knowns;         /* published totals that a refit was given */
-    struct measurement *known;
+    struct released *of;       /* the model, which may keep what it was asked */
+    struct output_found found; /* the measurements: the one-ways, then one a round */
     json_t *stats;
     struct bytes *out;
     struct log *log;
@@ -33,12 +24,6 @@ struct report {
 /* Reads the three files. Call report_unload() also after a failure. */
 enum err report_load(struct report *r, const char *folder) MUST_CHECK;
 void report_unload(struct report *r);
-
-/* The model's counts; from a copula, of one attribute or two. */
-enum err report_counts(const struct report *r, const struct clique *c, double *counts) MUST_CHECK;
-/* The model's counts of the cells that were measured. */
-enum err report_measured(const struct report *r, const struct measurement *m,
-                         double *counts) MUST_CHECK;
 
 #define REPORT_PHASES 6
 struct report_phase {

@@ -19,7 +19,7 @@ static struct most most_of(const struct study *study)
         if (!o->records)
             m.cell += ((uint64_t)1 << o->bits) - 1;
         else if (o->batch == i)
-            m.rows += study_batch_rows(study, i);
+            m.rows += study_batch_rows(study, i, true);
     }
     if (study->open.each.records)
         m.rows += study->open.most * study->open.each.pad_to;

@@ -126,8 +126,7 @@ static enum err send_part(struct client *c, unsigned i, const uint8_t attempt[RE
     bytes_put_u64(&message, c->witness != NULL ? witness_debits(c->witness, i) : 0);
     bytes_put(&message, request->data + first, n);
     TRY(bytes_ok(&message));
-    return first == 0 ? dial_send(c->dials.dial[i], message.data, message.size, deadline)
-                      : dial_send_more(c->dials.dial[i], message.data, message.size, deadline);
+    return dial_send(c->dials.dial[i], first > 0, message.data, message.size, deadline);
 }
 
 static enum err send_all(struct client *c, const struct bytes *request, int64_t deadline)
@@ -273,7 +272,7 @@ static enum err ask_head(struct client *c, unsigned i, int64_t deadline)
     bytes_put(&message, c->study->terms.digest, 32);
     bytes_put_u64(&message, witness_debits(c->witness, i));
     TRY(bytes_ok(&message));
-    return dial_send(c->dials.dial[i], message.data, message.size, deadline);
+    return dial_send(c->dials.dial[i], false, message.data, message.size, deadline);
 }
 
 /*

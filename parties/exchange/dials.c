@@ -48,17 +48,15 @@ enum err dials_ask(struct dial *dial, struct bytes *message, struct reply *reply
                    int64_t answer_ms)
 {
     TRY(bytes_ok(message));
-    TRY(dial_send(dial, message->data, message->size, clock_now_ms() + send_ms));
+    TRY(dial_send(dial, false, message->data, message->size, clock_now_ms() + send_ms));
     TRY(dial_receive(dial, message, clock_now_ms() + answer_ms));
     return reply_read(reply, message);
 }
 
 static void add(struct dials_traffic *sum, const struct dial *dial)
 {
-    if (dial != NULL) {
-        sum->sent += dial_sent(dial);
-        sum->received += dial_received(dial);
-    }
+    if (dial != NULL)
+        dial_traffic(dial, &sum->sent, &sum->received);
 }
 
 void dials_end(struct dials *l, unsigned server)

@@ -25,7 +25,7 @@ struct pulse {
 static void beat(struct pulse *p)
 {
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        (void)!dial_send(p->dial[i], p->message, sizeof p->message, clock_now_ms());
+        (void)!dial_send(p->dial[i], false, p->message, sizeof p->message, clock_now_ms());
 }
 
 /* Takes the answers of server 0 that have come. */

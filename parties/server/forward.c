@@ -47,7 +47,7 @@ static enum err send_part(struct forward *f, const struct upload *u, uint64_t fi
     bytes_put_u64(&message, first);
     bytes_put(&message, u->vector.data + first, left < MESSAGE_PART_MAX ? left : MESSAGE_PART_MAX);
     TRY(bytes_ok(&message));
-    return dial_send(f->dial, message.data, message.size, clock_now_ms() + ANSWER_MS);
+    return dial_send(f->dial, false, message.data, message.size, clock_now_ms() + ANSWER_MS);
 }
 
 struct forward_answer {

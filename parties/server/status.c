@@ -164,7 +164,7 @@ enum err status_metrics(const struct status *s, struct bytes *out)
              "trefoil_info{study=\"%s\",server=\"%s\",index=\"%u\",security=\"%s\",version=\"%s\"} "
              "1\n",
              s->study->name, s->study->server[s->index].name, s->index,
-             study_security_word(s->study->security), TREFOIL_VERSION);
+             study_security_words[s->study->security], TREFOIL_VERSION);
     count(out, "trefoil_healthy", "gauge", "1 if /healthz says ok.", status_healthy(s, why));
     number(out, "trefoil_uptime_seconds", "Since the server began.",
            (double)(clock_now_ms() - s->started_ms) / 1000);

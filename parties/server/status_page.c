@@ -166,10 +166,12 @@ static void budget_row(const struct status *s, struct bytes *out)
     begin_row(out, "Privacy budget");
     text_put(out, "rho %.6g of %.6g spent", spent, limit);
     bar(out, spent, limit);
-    text_put(out,
-             "<span class=\"soft\">for (epsilon %g, delta %g), as this server's ledger has "
-             "it</span></td></tr>",
+    text_put(out, "<span class=\"soft\">for (epsilon %g, delta %g), as this server's ledger has it",
              s->study->epsilon, s->study->delta);
+    if (s->study->accounting == ACCOUNTING_GAUSSIAN)
+        text_put(out, "; all of it is as private as one count with Gaussian noise of %.3g",
+                 ledger_deviation(limit));
+    text_put(out, "</span></td></tr>");
 }
 
 static void bytes_row(const struct status *s, struct bytes *out)
@@ -255,7 +257,7 @@ enum err status_page(const struct status *s, struct bytes *out)
     text_put(out,
              "</style></head><body><h1>Server %u, %s</h1><p>Study %s, security: %s</p>"
              "<p class=\"state %s\"><b>%s</b> ",
-             s->index, name, s->study->name, study_security_word(s->study->security),
+             s->index, name, s->study->name, study_security_words[s->study->security],
              moods[mood].class, moods[mood].sign);
     html_text(out, why);
     text_put(out, "</p><table>");

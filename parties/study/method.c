@@ -51,7 +51,7 @@ enum err method_print(FILE *out, const struct study *s, double rows, double rho)
     struct method_advice m;
     TRY(method_advise(&m, s, rows, rho));
     fprintf(out, "method: %s; expected to be better for this study: %s\n",
-            study_method_word(s->method), study_method_word(m.better));
+            study_method_words[s->method], study_method_words[m.better]);
     fprintf(out,
             "  a table of two attributes has %.0f cells on average%s;\n"
             "  with all of the budget one would have an error of %.2g from noise alone",

@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
-#include "parties/study/study_terms.h"
 
 #include <string.h>
 
@@ -24,8 +23,6 @@ static enum err read_budget(struct study_reading *r, const yaml_node_t *node,
                             const yaml_node_t *late)
 {
     struct study *s = r->study;
-    const char *const words[] = {study_accounting_word(ACCOUNTING_ZCDP),
-                                 study_accounting_word(ACCOUNTING_GAUSSIAN)};
     size_t kind = ACCOUNTING_ZCDP;
     const yaml_node_t *epsilon, *delta, *rows, *enforce, *accounting;
     const struct yaml_key keys[] = {{"epsilon", true, &epsilon},
@@ -43,7 +40,8 @@ static enum err read_budget(struct study_reading *r, const yaml_node_t *node,
     TRY(study_go_on(
         r, yaml_number(r->file, epsilon, "epsilon", 1e-4, STUDY_EPSILON_MAX, &s->epsilon)));
     TRY(study_go_on(r, yaml_number(r->file, delta, "delta", 1e-15, 0.01, &s->delta)));
-    TRY(study_go_on(r, yaml_choice(r->file, accounting, "accounting", words, 2, &kind)));
+    TRY(study_go_on(
+        r, yaml_choice(r->file, accounting, "accounting", study_accounting_words, 2, &kind)));
     s->accounting = (enum accounting)kind;
     return study_read_unsigned(r, rows, "rows_per_person", 1, 10000, &s->rows_per_person);
 }
@@ -143,21 +141,15 @@ static enum err choose(struct study_reading *r, const yaml_node_t *node, const c
 /* The first of the words is the default. */
 static enum err read_kinds(struct study_reading *r, const struct study_top *t)
 {
-    const char *const methods[] = {study_method_word(STUDY_AIM), study_method_word(STUDY_COPULA)};
-    const char *const noises[NOISE_KINDS] = {study_noise_word(NOISE_BOX_MULLER),
-                                             study_noise_word(NOISE_DISCRETE)};
-    const char *const scores[] = {study_score_word(AIM_L1), study_score_word(AIM_L2)};
-    const char *const securities[] = {study_security_word(STUDY_SEMI_HONEST),
-                                      study_security_word(STUDY_ABORT)};
     static const char *const late[] = {"wait", "join"};
     size_t kind[5] = {NOISE_BOX_MULLER, AIM_L1, STUDY_SEMI_HONEST, 0, STUDY_AIM};
     unsigned before;
-    TRY(choose(r, t->noise, "noise", noises, NOISE_KINDS, &kind[0]));
-    TRY(choose(r, t->score, "score", scores, 2, &kind[1]));
-    TRY(choose(r, t->security, "security", securities, 2, &kind[2]));
+    TRY(choose(r, t->noise, "noise", study_noise_words, NOISE_KINDS, &kind[0]));
+    TRY(choose(r, t->score, "score", study_score_words, 2, &kind[1]));
+    TRY(choose(r, t->security, "security", study_security_words, 2, &kind[2]));
     TRY(choose(r, t->late, "late_uploads", late, 2, &kind[3]));
     before = r->mistakes;
-    TRY(choose(r, t->method, "method", methods, 2, &kind[4]));
+    TRY(choose(r, t->method, "method", study_method_words, 2, &kind[4]));
     r->method_known = r->mistakes == before;
     r->study->method = (enum study_method)kind[4];
     r->study->noise = (enum noise_kind)kind[0];
@@ -192,7 +184,7 @@ static enum err check_candidates(struct study_reading *r, const yaml_node_t *wor
         "the workload has %zu marginals with the smaller ones they contain; with "
         "security: %s a round selects from at most %zu. List fewer marginals, or ones "
         "of fewer attributes",
-        s->workload->queries, study_security_word(s->security), most);
+        s->workload->queries, study_security_words[s->security], most);
 }
 
 static enum err read_date(struct study_reading *r, const yaml_node_t *node, const char *what,

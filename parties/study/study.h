@@ -45,19 +45,16 @@
 
 enum study_role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
 
-/* The word in the file, which is also what is hashed. */
-const char *study_noise_word(enum noise_kind noise);
-const char *study_score_word(enum aim_score score);
-
-const char *study_accounting_word(enum accounting accounting);
-
 /* What a run makes of the counts: AIM's rounds, or a Gaussian copula (aim/run/copula_run.h). */
 enum study_method { STUDY_AIM, STUDY_COPULA };
-const char *study_method_word(enum study_method method);
 
 /* What guards against a server that departs from the protocol: nothing, or mpc/check/check.h. */
 enum study_security { STUDY_SEMI_HONEST, STUDY_ABORT };
-const char *study_security_word(enum study_security security);
+
+/* The words in the file, which are also what is hashed. */
+extern const char *const study_noise_words[NOISE_KINDS],
+    *const study_score_words[2], *const study_accounting_words[2],
+                                     *const study_method_words[2], *const study_security_words[2];
 
 enum study_form { STUDY_AUTO, STUDY_COUNTS, STUDY_RECORDS };
 
@@ -213,13 +210,12 @@ bool study_token_revoked(const struct study *study, uint32_t number);
 size_t study_taking_part(const struct study *study, bool *has);
 /*
  * Whether an owner's columns are joined to others' by person; whether its records have keys; how
- * many rows of this first owner's batch can count, whatever is sent and however it is joined; and
- * how many if its owners keep to max_rows.
+ * many rows of this first owner's batch can count, whatever is sent and however it is joined or,
+ * unless `padded`, if its owners keep to max_rows.
  */
 bool study_linked(const struct study *study, size_t owner);
 bool study_sends_keys(const struct study *study, size_t owner);
-uint32_t study_batch_rows(const struct study *study, size_t first);
-uint32_t study_batch_most(const struct study *study, size_t first);
+uint32_t study_batch_rows(const struct study *study, size_t first, bool padded);
 /* How many rows count if all owners bring the most, or as many as expected where they say that. */
 uint64_t study_rows(const struct study *study, bool expected);
 /* The key that says so, for messages: "expected_rows" or "max_rows". */

@@ -26,7 +26,7 @@ static uint32_t rows_of(const struct study_owner *o, bool padded)
     return padded ? o->pad_to : o->max_rows;
 }
 
-static uint32_t batch_rows(const struct study *study, size_t first, bool padded)
+uint32_t study_batch_rows(const struct study *study, size_t first, bool padded)
 {
     const struct study_owner *o = study->owner;
     const size_t keep = study->link.keep;
@@ -41,22 +41,12 @@ static uint32_t batch_rows(const struct study *study, size_t first, bool padded)
     return rows;
 }
 
-uint32_t study_batch_rows(const struct study *study, size_t first)
-{
-    return batch_rows(study, first, true);
-}
-
-uint32_t study_batch_most(const struct study *study, size_t first)
-{
-    return batch_rows(study, first, false);
-}
-
 /* Rows that are joined are no more than any of their owners expects. */
 uint64_t study_rows(const struct study *study, bool expected)
 {
     uint64_t all = (uint64_t)study->open.most * study->open.each.max_rows;
     for (size_t i = 0; i < study->owners; i++) {
-        uint32_t rows = study->owner[i].batch == i ? study_batch_most(study, i) : 0;
+        uint32_t rows = study->owner[i].batch == i ? study_batch_rows(study, i, false) : 0;
         for (size_t k = i; expected && k < study->owners; k++)
             if (study->owner[k].batch == i && study->owner[k].expected_rows > 0 &&
                 study->owner[k].expected_rows < rows)
@@ -200,7 +190,7 @@ enum err study_check_link(struct study_reading *r, const yaml_node_t *node,
     if (r->keep != NULL)
         TRY(find_kept(r, owners));
     for (size_t i = 0; i < s->owners; i++)
-        most += s->owner[i].batch == i && study_linked(s, i) ? study_batch_most(s, i) : 0;
+        most += s->owner[i].batch == i && study_linked(s, i) ? study_batch_rows(s, i, false) : 0;
     if (s->link.min_linked > most)
         return yaml_error(r->file, node,
                           "min_linked is %u, and by the owners' max_rows at most %llu rows can be "

@@ -109,4 +109,7 @@ enum err study_find_count_bits(struct study_reading *r, const yaml_node_t *owner
 enum err study_read_roster(struct study_reading *r, const yaml_node_t *version,
                            const yaml_node_t *revoked, const yaml_node_t *signatures) MUST_CHECK;
 
+/* Fills in `terms` and `roster` (study_terms.c). */
+enum err study_digest(struct study *study) MUST_CHECK;
+
 #endif

@@ -1,9 +1,9 @@
 /* What would improve the numbers inside bins, judged by the bins alone. */
+#include "aim/answer/sorted.h"
 #include "base/memory.h"
 #include "parties/study/study_text.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define WIDE 4 /* times the median width of bins */
 
@@ -26,12 +26,6 @@ static double width(const struct domain_attribute *a, uint32_t code)
     return a->edges[code + 1] - a->edges[code];
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* The median width of all bins that are not spikes; INFINITY if there are fewer than three. */
 static enum err usual_width(const struct domain_attribute *a, double *usual)
 {
@@ -42,7 +36,7 @@ static enum err usual_width(const struct domain_attribute *a, double *usual)
     for (uint32_t code = 0; code < a->values; code++)
         if (!domain_spike(a, code))
             widths[n++] = width(a, code);
-    qsort(widths, n, sizeof *widths, by_size);
+    sorted_make(widths, n);
     *usual = n < 3 ? INFINITY : widths[(n - 1) / 2];
     return ERR_OK;
 }

@@ -7,9 +7,8 @@
  *
  * A list's order counts (server 0 is the first; owners are numbered); a mapping's does not.
  */
-#include "parties/study/study_terms.h"
-
 #include "base/bytes.h"
+#include "parties/study/study_parse.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -55,77 +54,31 @@ static void put_budget(const struct study *s, struct bytes *b)
         bytes_put_u8(b, s->enforce_person);
     }
     if (s->accounting != ACCOUNTING_ZCDP)
-        bytes_put_string(b, study_accounting_word(s->accounting));
+        bytes_put_string(b, study_accounting_words[s->accounting]);
 }
 
-const char *study_accounting_word(enum accounting accounting)
-{
-    switch (accounting) {
-    case ACCOUNTING_ZCDP:
-        return "zcdp";
-    case ACCOUNTING_GAUSSIAN:
-        return "gaussian";
-    }
-    return NULL;
-}
-
-const char *study_noise_word(enum noise_kind noise)
-{
-    switch (noise) {
-    case NOISE_BOX_MULLER:
-        return "box-muller";
-    case NOISE_DISCRETE:
-        return "discrete";
-    }
-    return NULL;
-}
-
-const char *study_score_word(enum aim_score score)
-{
-    switch (score) {
-    case AIM_L1:
-        return "l1";
-    case AIM_L2:
-        return "l2";
-    }
-    return NULL;
-}
-
-const char *study_method_word(enum study_method method)
-{
-    switch (method) {
-    case STUDY_AIM:
-        return "aim";
-    case STUDY_COPULA:
-        return "copula";
-    }
-    return NULL;
-}
-
-const char *study_security_word(enum study_security security)
-{
-    switch (security) {
-    case STUDY_SEMI_HONEST:
-        return "semi-honest";
-    case STUDY_ABORT:
-        return "abort";
-    }
-    return NULL;
-}
+const char *const study_noise_words[NOISE_KINDS] = {
+    [NOISE_BOX_MULLER] = "box-muller", [NOISE_DISCRETE] = "discrete"};
+const char *const study_score_words[] = {[AIM_L1] = "l1", [AIM_L2] = "l2"};
+const char *const study_accounting_words[] = {
+    [ACCOUNTING_ZCDP] = "zcdp", [ACCOUNTING_GAUSSIAN] = "gaussian"};
+const char *const study_method_words[] = {[STUDY_AIM] = "aim", [STUDY_COPULA] = "copula"};
+const char *const study_security_words[] = {
+    [STUDY_SEMI_HONEST] = "semi-honest", [STUDY_ABORT] = "abort"};
 
 static void put_noise(const struct study *s, struct bytes *b)
 {
-    bytes_put_string(b, study_noise_word(s->noise));
+    bytes_put_string(b, study_noise_words[s->noise]);
 }
 
 static void put_rounds(const struct study *s, struct bytes *b)
 {
     bytes_put_u32(b, s->rounds);
     bytes_put_u8(b, s->annealed);
-    bytes_put_string(b, study_score_word(s->score));
+    bytes_put_string(b, study_score_words[s->score]);
     if (s->method == STUDY_AIM)
         return; /* studies from before the key keep their terms */
-    bytes_put_string(b, study_method_word(s->method));
+    bytes_put_string(b, study_method_words[s->method]);
     bytes_put_double(b, s->copula_clip);
     bytes_put_double(b, s->copula_share);
 }
@@ -166,7 +119,7 @@ static void put_servers(const struct study *s, struct bytes *b)
         bytes_put(b, s->server[i].key.sign, 32);
     }
     if (s->security != STUDY_SEMI_HONEST) /* studies from before the key keep their terms */
-        bytes_put_string(b, study_security_word(s->security));
+        bytes_put_string(b, study_security_words[s->security]);
 }
 
 static const struct terms_part {

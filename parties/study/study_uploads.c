@@ -129,7 +129,7 @@ enum err study_choose_forms(struct study_reading *r, const yaml_node_t *owners)
 static uint64_t largest_count(const struct study *s, size_t owner)
 {
     const struct study_owner *o = study_owner(s, owner);
-    uint64_t cell = ((uint64_t)1 << o->bits) - 1, rows = study_batch_rows(s, owner);
+    uint64_t cell = ((uint64_t)1 << o->bits) - 1, rows = study_batch_rows(s, owner, true);
     return o->records && rows > cell ? rows : cell;
 }
 

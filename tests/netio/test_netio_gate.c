@@ -116,7 +116,7 @@ static void expect_message(const struct bytes *b, const char *text)
 
 static void say(struct dial *d, const char *text)
 {
-    assert_int_equal(dial_send(d, text, strlen(text), support_end_ms(10)), ERR_OK);
+    assert_int_equal(dial_send(d, false, text, strlen(text), support_end_ms(10)), ERR_OK);
 }
 
 /* The next message from anybody: with that text, or with any if it is NULL. */
@@ -157,7 +157,7 @@ TEST(users_are_known_by_their_keys)
     for (uint32_t i = 0; i < 3; i++) {
         d[i] = knock(&h, &h.client[i], h.server.public);
         snprintf(text, sizeof text, "I am %u", i);
-        assert_int_equal(dial_send(d[i], text, strlen(text), support_end_ms(10)), ERR_OK);
+        assert_int_equal(dial_send(d[i], false, text, strlen(text), support_end_ms(10)), ERR_OK);
         assert_int_equal(gate_receive(h.gate, &from[i], &h.b, support_end_ms(10)), ERR_OK);
         expect_message(&h.b, text);
         assert_int_equal(from[i].user, 100 + i);
@@ -168,10 +168,12 @@ TEST(users_are_known_by_their_keys)
         assert_int_equal(gate_reply(h.gate, &from[i], text, strlen(text)), ERR_OK);
     }
     for (uint32_t i = 0; i < 3; i++) {
+        uint64_t sent = 0, received = 0;
         snprintf(text, sizeof text, "you are %u", i);
         expect_answer(&h, d[i], text);
-        assert_int_equal(dial_sent(d[i]), 6);
-        assert_int_equal(dial_received(d[i]), 9);
+        dial_traffic(d[i], &sent, &received);
+        assert_int_equal(sent, 6);
+        assert_int_equal(received, 9);
         assert_int_equal(dial_receive(d[i], &h.b, support_moment(20)), ERR_TIMEOUT);
         dial_free(&d[i]);
     }
@@ -209,11 +211,11 @@ TEST(a_watched_dial_notices_and_comes_back)
     build(&h);
     d = knock(&h, &late, h.server.public);
     assert_int_equal(dial_watch(d), ERR_OK);
-    assert_int_equal(dial_send(d, "let me in", 9, support_moment(300)), ERR_TIMEOUT);
+    assert_int_equal(dial_send(d, false, "let me in", 9, support_moment(300)), ERR_TIMEOUT);
     /* the list is amended: the same dial gets through */
     assert_int_equal(netio_allow(h.inside, "gate", late.public, 9), ERR_OK);
     while (e == ERR_TIMEOUT && support_again(end))
-        e = dial_send(d, "now?", 4, support_moment(500));
+        e = dial_send(d, false, "now?", 4, support_moment(500));
     assert_int_equal(e, ERR_OK);
     hear(&h, NULL);
     assert_int_equal(h.from.user, 9);
@@ -298,10 +300,10 @@ TEST(strangers_get_nothing)
     struct dial *d;
     build(&h);
     d = knock(&h, &stranger, h.server.public);
-    assert_int_equal(dial_send(d, "let me in", 9, support_moment(200)), ERR_TIMEOUT);
+    assert_int_equal(dial_send(d, false, "let me in", 9, support_moment(200)), ERR_TIMEOUT);
     dial_free(&d);
     d = knock(&h, &h.client[0], other_server.public); /* not the server that we expect */
-    assert_int_equal(dial_send(d, "hello", 5, support_moment(200)), ERR_TIMEOUT);
+    assert_int_equal(dial_send(d, false, "hello", 5, support_moment(200)), ERR_TIMEOUT);
     assert_non_null(strstr(h.outside_sink, h.endpoint[0]));
     dial_free(&d);
     hear_nothing(&h, 20);
@@ -316,12 +318,12 @@ TEST(strangers_get_nothing)
     netio_disallow(h.inside, "gate", stranger.public);
     netio_disallow(h.inside, "gate", stranger.public); /* it has gone already */
     d = knock(&h, &stranger, h.server.public);
-    assert_int_equal(dial_send(d, "still?", 6, support_moment(200)), ERR_TIMEOUT);
+    assert_int_equal(dial_send(d, false, "still?", 6, support_moment(200)), ERR_TIMEOUT);
     dial_free(&d);
     /* and a key of another domain is not a key of the gate */
     assert_int_equal(netio_allow(h.inside, "cellar", stranger.public, 7), ERR_OK);
     d = knock(&h, &stranger, h.server.public);
-    assert_int_equal(dial_send(d, "and now?", 8, support_moment(200)), ERR_TIMEOUT);
+    assert_int_equal(dial_send(d, false, "and now?", 8, support_moment(200)), ERR_TIMEOUT);
     dial_free(&d);
 }
 
@@ -329,12 +331,14 @@ TEST(nobody_there_is_a_timeout)
 {
     struct house h CLEAN(pull_down);
     struct dial *d CLEAN(dial_free) = NULL;
+    uint64_t sent = 0, received = 0;
     build(&h);
     gate_free(&h.gate);
     wait_until_closed(h.endpoint[0]);
     d = knock(&h, &h.client[0], h.server.public);
-    assert_int_equal(dial_send(d, "hello", 5, support_moment(150)), ERR_TIMEOUT);
-    assert_int_equal(dial_sent(d), 0);
+    assert_int_equal(dial_send(d, false, "hello", 5, support_moment(150)), ERR_TIMEOUT);
+    dial_traffic(d, &sent, &received);
+    assert_int_equal(sent, 0);
 }
 
 /*
@@ -355,7 +359,7 @@ TEST(an_impatient_dial_hears_why)
     assert_int_equal(dial_new(&d, &o), ERR_OK);
     assert_int_equal(dial_watch(d), ERR_OK);
     for (unsigned i = 0; i < 2; i++)
-        assert_int_equal(dial_send(d, "hello", 5, support_end_ms(10)), ERR_AUTH);
+        assert_int_equal(dial_send(d, false, "hello", 5, support_end_ms(10)), ERR_AUTH);
     assert_non_null(strstr(h.outside_sink, "does not admit this key: it is revoked"));
     /* let in a moment later, it gets through */
     assert_int_equal(netio_allow(h.inside, "gate", stranger.public, 103), ERR_OK);
@@ -364,14 +368,14 @@ TEST(an_impatient_dial_hears_why)
     wait_until_closed(h.endpoint[0]);
     /* ZeroMQ may take one more message at the end for the connection that stood */
     while (e == ERR_OK && support_again(end))
-        e = dial_send(d, "hello", 5, support_end_ms(10));
+        e = dial_send(d, false, "hello", 5, support_end_ms(10));
     assert_int_equal(e, ERR_TIMEOUT);
     assert_non_null(strstr(h.outside_sink, ": nobody listens there"));
     dial_free(&d);
     o.endpoint = "tcp://no-such-host.invalid:7100";
     assert_int_equal(dial_new(&d, &o), ERR_OK);
     assert_int_equal(dial_watch(d), ERR_OK);
-    assert_int_equal(dial_send(d, "hello", 5, support_end_ms(10)), ERR_TIMEOUT);
+    assert_int_equal(dial_send(d, false, "hello", 5, support_end_ms(10)), ERR_TIMEOUT);
     assert_non_null(strstr(h.outside_sink, "tcp://no-such-host.invalid:7100: nobody"));
     dial_free(&d);
 }
@@ -427,7 +431,7 @@ static void *buy(void *argument)
         char text[32], answer[64];
         snprintf(text, sizeof text, "order %zu", i);
         snprintf(answer, sizeof answer, "%u: order %zu", c->user, i);
-        c->e = dial_send(c->dial, text, strlen(text), support_end_ms(10));
+        c->e = dial_send(c->dial, false, text, strlen(text), support_end_ms(10));
         if (c->e == ERR_OK)
             c->e = dial_receive(c->dial, &b, support_end_ms(10));
         if (c->e == ERR_OK)
@@ -499,7 +503,7 @@ TEST(a_thousand_messages_wait_for_their_reader)
         if (i % (GATE_REPLIES / 4) == 0)
             support_pause_ms(
                 2); /* ZeroMQ checks no more often how many answers have left the gate */
-        assert_int_equal(dial_send(d, &i, sizeof i, support_end_ms(10)), ERR_OK);
+        assert_int_equal(dial_send(d, false, &i, sizeof i, support_end_ms(10)), ERR_OK);
         hear(&h, NULL);
         assert_int_equal(h.b.size, sizeof i);
         assert_memory_equal(h.b.data, &i, sizeof i);
@@ -695,11 +699,11 @@ TEST(what_is_too_long_does_not_arrive)
     struct dial *d CLEAN(dial_free) = NULL;
     build(&h);
     d = knock(&h, &h.client[0], h.server.public);
-    assert_int_equal(dial_send(d, big, MAX_MESSAGE, support_end_ms(10)), ERR_OK);
+    assert_int_equal(dial_send(d, false, big, MAX_MESSAGE, support_end_ms(10)), ERR_OK);
     hear(&h, NULL);
     assert_int_equal(h.b.size, MAX_MESSAGE);
     assert_int_equal(dial_watch(d), ERR_OK);
-    assert_int_equal(dial_send(d, big, MAX_MESSAGE + 1, support_end_ms(10)), ERR_OK);
+    assert_int_equal(dial_send(d, false, big, MAX_MESSAGE + 1, support_end_ms(10)), ERR_OK);
     assert_int_equal(dial_receive(d, &h.b, support_end_ms(10)), ERR_PEER);
     hear_nothing(&h, 20);
     /* the library cut that connection; a new one is made, and the gate stands */
@@ -959,7 +963,7 @@ TEST(a_message_has_a_time_to_arrive)
     /* every byte of whole messages is accounted for, whatever their length */
     for (size_t i = 0; i < 2000; i++) {
         static const uint8_t some[MAX_MESSAGE];
-        assert_int_equal(dial_send(honest, some, 150 + i % 150, support_end_ms(10)), ERR_OK);
+        assert_int_equal(dial_send(honest, false, some, 150 + i % 150, support_end_ms(10)), ERR_OK);
         hear(&h, NULL);
     }
     fd = stranger_from(&h, "127.0.0.1", 0);
@@ -1019,7 +1023,8 @@ TEST(a_key_that_dials_without_end_waits)
     for (; served < 400; served++) {
         enum err e;
         d = knock(&h, &h.client[0], h.server.public);
-        e = dial_send(d, "again", 5, served < 100 ? support_end_ms(10) : support_moment(1000));
+        e = dial_send(d, false, "again", 5,
+                      served < 100 ? support_end_ms(10) : support_moment(1000));
         if (e == ERR_OK)
             e = gate_receive(h.gate, &h.from, &h.b, support_end_ms(10));
         dial_free(&d);
@@ -1269,7 +1274,7 @@ TEST(a_gate_that_is_closed_under_us_says_so)
     assert_non_null(strstr(h.sink, "no ZeroMQ socket"));
 
     assert_int_equal(zmq_ctx_shutdown(netio_zmq(h.outside)), 0);
-    assert_int_equal(dial_send(d, "x", 1, support_end_ms(10)), ERR_MISUSE);
+    assert_int_equal(dial_send(d, false, "x", 1, support_end_ms(10)), ERR_MISUSE);
     assert_int_equal(dial_receive(d, &h.b, support_end_ms(10)), ERR_MISUSE);
     dials = dial_as(&h, &h.client[0]);
     assert_int_equal(dial_new(&other, &dials), ERR_MISUSE);

@@ -198,7 +198,7 @@ static void expect_chatter_cut(const struct scene *c)
         assert_int_equal(token_make(&t, c->study, noisy, k, noisy->public.sign), ERR_OK);
         message.size = 0;
         assert_int_equal(dials_token(&noisy->public, &t, &message), ERR_OK);
-        e = dial_send(x.dial, message.data, message.size, support_end_ms(10));
+        e = dial_send(x.dial, false, message.data, message.size, support_end_ms(10));
         if (e == ERR_OK)
             e = dial_receive(x.dial, &message, support_end_ms(10));
     }

@@ -279,7 +279,7 @@ static void a_request_that_is_another_at_one_server_opens_nothing(struct scene *
         memset(message.data + 1, 0, REQUEST_HEAD_SIZE - 1);
         r.ask.estimate[0] += i == 2 ? 1024 : 0;
         assert_int_equal(request_write(&r, &message), ERR_OK);
-        assert_int_equal(dial_send(dial[i], message.data, message.size, deadline), ERR_OK);
+        assert_int_equal(dial_send(dial[i], false, message.data, message.size, deadline), ERR_OK);
     }
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         struct bytes message CLEAN(bytes_clear) = {0};

@@ -88,8 +88,8 @@ static void tell(struct analyst *a, unsigned server, const uint8_t *attempt,
     bytes_put(&message, attempt, REQUEST_ATTEMPT_SIZE);
     bytes_put_u64(&message, 0);
     assert_int_equal(request_write(r, &message), ERR_OK);
-    assert_int_equal(dial_send(a->dial[server], message.data, message.size, support_end_ms(5)),
-                     ERR_OK);
+    assert_int_equal(
+        dial_send(a->dial[server], false, message.data, message.size, support_end_ms(5)), ERR_OK);
 }
 
 /* The message to server `lost` does not reach it. */
@@ -125,7 +125,7 @@ static void wait_until_heard(struct analyst *a, unsigned server)
     static const uint8_t status = MESSAGE_STATUS;
     struct bytes message CLEAN(bytes_clear) = {0};
     struct reply reply;
-    assert_int_equal(dial_send(a->dial[server], &status, 1, support_end_ms(5)), ERR_OK);
+    assert_int_equal(dial_send(a->dial[server], false, &status, 1, support_end_ms(5)), ERR_OK);
     assert_int_equal(dial_receive(a->dial[server], &message, support_end_ms(20)), ERR_OK);
     assert_int_equal(reply_read(&reply, &message), ERR_OK);
     assert_int_equal(reply.kind, MESSAGE_STATUS);

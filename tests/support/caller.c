@@ -28,8 +28,8 @@ void support_caller_begin(struct support_caller *c, uint8_t kind)
 
 void support_caller_send(struct support_caller *c)
 {
-    assert_int_equal(dial_send(c->dial, c->message.data, c->message.size, support_end_ms(10)),
-                     ERR_OK);
+    assert_int_equal(
+        dial_send(c->dial, false, c->message.data, c->message.size, support_end_ms(10)), ERR_OK);
 }
 
 enum err support_caller_hear(struct support_caller *c)

@@ -194,7 +194,7 @@ static enum err check_kind(const struct three *g, const struct ask *a)
     if (a->kind != (study->method == STUDY_AIM ? ASK_FORMS : ASK_SELECT))
         return ERR_OK;
     return log_fail(g->log, ERR_REFUSED, "a study of method: %s has no %s",
-                    study_method_word(study->method),
+                    study_method_words[study->method],
                     a->kind == ASK_FORMS ? "forms" : "selections");
 }
 
@@ -235,7 +235,7 @@ static enum err check_candidates(const struct three *g, const struct ask *a)
         return ERR_OK;
     return log_fail(g->log, ERR_REFUSED,
                     "the request has %u candidates; with security: %s %zu are allowed", a->queries,
-                    study_security_word(g->study->security), most);
+                    study_security_words[g->study->security], most);
 }
 
 /* Whether there are counts of all marginals that a request names. */

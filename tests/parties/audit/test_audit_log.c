@@ -557,7 +557,7 @@ TEST(logs_that_do_not_belong_together_are_told)
 TEST(openings_are_described)
 {
     static const char *const reasons[][2] = {
-        {"SELECTED_INDEX", "which of 13 marginals fits worst"},
+        {"SELECTED_INDEX", "which of 13 marginals fits worst; with its measurement"},
         {"NOISY_MARGINAL", "13 noisy counts: sex*age,ward"},
         {"NOISY_FORM", "13 noisy sums of counts"},
         {"SORTED", "which of 13 uploads are sorted by key"},

@@ -579,6 +579,8 @@ TEST(from_nothing_to_a_checked_study)
     support_says(o.out, "You are the owner hospital-b");
     support_says(o.out, "j^2 rho");
     support_says(o.out, "Costs: owners upload");
+    support_says(o.out,
+                 "as private as one count with Gaussian noise of standard deviation\n  4.22");
     support_says(o.out, "Roster 1 of study example");
     /* a renewed key is recognised as different from the one that the study lists */
     TREFOIL(&o, "keygen", "renewed", "--renew", "hospital-b", "--until", "2199-01-01");

@@ -445,10 +445,14 @@ TEST(many_owners_persons_and_exact_noise_are_told)
     expect(&g, "with that person as without");
     expect(&g, "by exact coins.");
     expect(&g, "It holds for people with at most 2 rows.");
+    expect(&g, "(zcdp), of which ");
+    expect_not(&g, "as private as one count");
     /* if servers enforce it, one row is also a person's */
     g.s.study->rows_per_person = 1;
     g.s.study->enforce_person = true;
+    g.s.study->accounting = ACCOUNTING_GAUSSIAN;
     write_page(&g, g.folder, NULL);
+    expect(&g, "is spent, as private as one count with Gaussian noise of standard deviation 4.53");
     expect(&g, "for adding or removing all rows of any one person");
     expect(&g, "no more than 1 counted: the servers made sure of that, whatever owners sent");
     expect_not(&g, "It holds for people");

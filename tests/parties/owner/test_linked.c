@@ -48,7 +48,7 @@ TEST(a_study_says_who_is_linked)
     assert_int_equal(s.study->link.keep, 3);
     for (size_t i = 0; i < 3; i++)
         assert_true(study_linked(s.study, i) && study_sends_keys(s.study, i));
-    assert_int_equal(study_batch_rows(s.study, 0), 60);
+    assert_int_equal(study_batch_rows(s.study, 0, true), 60);
     assert_int_equal(s.study->count_bits, 7); /* the clinic's bits; 60 rows need fewer */
     assert_int_equal(study_upload_bytes(s.study, 1), (1 + 64 + 3 + 3) * 8);
     support_study_free(&s);
@@ -57,7 +57,7 @@ TEST(a_study_says_who_is_linked)
     support_study_free(&s);
     assert_int_equal(study_of(&s, "{keep: o0, min_linked: 90}", three, 3, NULL, &quiet), ERR_OK);
     assert_int_equal(s.study->link.keep, 0);
-    assert_int_equal(study_batch_rows(s.study, 0), 100);
+    assert_int_equal(study_batch_rows(s.study, 0, true), 100);
     assert_true(s.study->link.look == 0.02);
     support_study_free(&s);
     assert_int_equal(study_of(&s, "true", whole, 4, NULL, &quiet), ERR_OK);

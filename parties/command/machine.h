@@ -1,0 +1,32 @@
+/*
+ * parties/command/machine.h - figures of machines, on which `trefoil plan` bases its times. Nothing
+ * else depends on them. bench/README.md has the benchmarks that print them, and their machine.
+ */
+#ifndef TREFOIL_PARTIES_COMMAND_MACHINE_H
+#define TREFOIL_PARTIES_COMMAND_MACHINE_H
+
+#define MACHINE_FAR_S 0.04 /* an exchange between servers in different countries */
+
+/* Two cores for all three servers, a second: samples of either kind (bench_dp), and .. */
+#define MACHINE_SAMPLES 200000
+#define MACHINE_PROVED_SAMPLES 60000
+/* .. bytes that a server sends to bound persons (bench_persons). */
+#define MACHINE_BOUND_BYTES 120e6
+#define MACHINE_PROVED_BOUND_BYTES 18e6
+
+/*
+ * One core of one server, with AVX-512 (bench_dp, bench_scale). Records: the bytes that a lane
+ * sends for them, and products of matrices, one a cell.
+ */
+#define MACHINE_RECORD_BYTES_S 0.8e9
+#define MACHINE_RECORD_CELLS_S 1.3e11
+#define MACHINE_COUNT_BIT_S 2e-9 /* for a bit of a cell of an upload */
+#define MACHINE_SAMPLE_S 1.1e-6
+#define MACHINE_SELECT_CELL_S 50e-9 /* for a cell, in each round: its score, and choosing */
+#define MACHINE_PROVED 5            /* times as much, with security: abort */
+/* Rank 0: for a byte of uploads that it cuts; that passes between ranks; of a rank's sums. */
+#define MACHINE_CUT_S 0.5e-9
+#define MACHINE_PASS_S 1.6e-9
+#define MACHINE_SUM_S 0.5e-9
+
+#endif
