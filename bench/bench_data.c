@@ -93,6 +93,7 @@ static enum err prepare(struct bench *b)
                                       .rounds = b->smoke ? 2 : 10,
                                       .epsilon = 1,
                                       .delta = 1e-5,
+                                      .accounting = ACCOUNTING_GAUSSIAN,
                                       .part = owner};
     const char *real;
     TRY(support_study_new(&b->s, &o, b->log));

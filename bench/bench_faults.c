@@ -107,7 +107,7 @@ enum err __wrap_net_stream(struct net *net, const struct net_flow *flows, size_t
 
 struct scene {
     struct support_study s;
-    pid_t server[STUDY_SERVERS];
+    pid_t server[STUDY_SERVERS_MOST];
 };
 
 struct kind {
@@ -158,7 +158,7 @@ static void scene_new(struct scene *c, unsigned victim)
     snprintf(folder, sizeof folder, "%s", c->s.folder);
     snprintf(kept, sizeof kept, "%s", text != NULL ? text : "");
     setenv("BENCH_FAULT_MARK", support_path(&c->s, "struck"), 1);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         if (i != victim)
             unsetenv("BENCH_FAULT");
         else
@@ -172,7 +172,7 @@ static void scene_new(struct scene *c, unsigned victim)
 
 static void scene_free(struct scene *c)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         must(support_stop(&c->server[i]) == 0, "stopping a server");
     support_study_free(&c->s);
 }
@@ -183,7 +183,7 @@ static double plain_run(uint64_t rounds[NET_PHASES])
     struct scene c;
     json_t *stats, *server;
     double begin;
-    scene_new(&c, STUDY_SERVERS);
+    scene_new(&c, STUDY_SERVERS_MOST);
     const char *const a[] = {
         "run", c.s.path, "--key", support_path(&c.s, "a.key"), "--out", support_path(&c.s, "out"),
         NULL};
@@ -271,7 +271,7 @@ static void measure(json_t *out, bool smoke, const char *only)
     printf("a run that nothing disturbs takes %.2f s\n", plain);
     for (unsigned k = 0; k < KINDS; k++)
         for (unsigned p = 0; p < PHASES; p++)
-            for (unsigned victim = 0; victim < STUDY_SERVERS; victim++)
+            for (unsigned victim = 0; victim < STUDY_SERVERS_MOST; victim++)
                 if (!smoke || (victim == k && p == 3 * k % PHASES))
                     play(out, only, plain, rounds, k, victim, phases[p]);
 }

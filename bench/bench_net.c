@@ -160,6 +160,7 @@ static void sit_sealed(const struct seat *s)
     struct log log = {.file = stderr, .level = LOG_ERROR};
     unsigned prev = net_index_of(s->index, NET_PREV), next = net_index_of(s->index, NET_NEXT);
     struct transport_zmq_options o = {
+        .servers = 3,
         .index = s->index,
         .listen = {s->endpoint[2 * s->index + NET_PREV], s->endpoint[2 * s->index + NET_NEXT]},
         .dial = {s->endpoint[2 * prev + NET_NEXT], s->endpoint[2 * next + NET_PREV]},

@@ -87,6 +87,7 @@ static enum err make_study(struct support_study *s, const struct bench *b, const
                                 .rounds = 2,
                                 .workload = t->workload,
                                 .epsilon = b->epsilon,
+                                .accounting = ACCOUNTING_GAUSSIAN,
                                 .delta = t->delta,
                                 .part = owner};
     char path[FILE_PATH];

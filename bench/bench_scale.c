@@ -56,7 +56,7 @@ struct costs {
 static double servers_cpu(const struct cast *c)
 {
     double sum = 0;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         sum += cpu_of(c->server[i]);
     return sum;
 }

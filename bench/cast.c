@@ -8,7 +8,8 @@
 #include "netio/dial.h"
 #include "parties/exchange/client.h"
 #include "parties/exchange/dials.h"
-#include "parties/exchange/upload.h"
+#include "parties/setting/upload.h"
+#include "parties/settings/three/split.h"
 #include "parties/study/study_ports.h"
 #include "parties/study/study_uploads.h"
 
@@ -61,7 +62,7 @@ static struct identity *new_key(FILE *f, const char *before)
 static void write_servers(struct cast *c, FILE *f)
 {
     fprintf(f, "servers:\n");
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         struct identity *who;
         fprintf(f, "  - name: s%u\n    endpoint: tcp://%s:%u\n", i, c->s.host,
                 c->s.port + i * STUDY_PORTS);
@@ -118,7 +119,7 @@ void cast_new(struct cast *c, const struct cast_plan *p)
     c->owner = memory_array(p->owners, sizeof *c->owner);
     snprintf(c->s.folder, sizeof c->s.folder, "/tmp/trefoil-bench-XXXXXX");
     cast_must(c->owner != NULL && mkdtemp(c->s.folder) != NULL, "a folder in /tmp");
-    c->s.port = support_ports(STUDY_SERVERS * STUDY_PORTS);
+    c->s.port = support_ports(STUDY_SERVERS_MOST * STUDY_PORTS);
     support_study_file(&c->s, "study.yaml", c->s.path);
     f = fopen(c->s.path, "w");
     cast_must(f != NULL, "the study file");
@@ -162,29 +163,30 @@ struct client_thread {
     pthread_t thread;
 };
 
-static void make_parts(struct cast *c, unsigned owner, struct upload parts[STUDY_SERVERS])
+static void make_parts(struct cast *c, unsigned owner, struct upload parts[STUDY_SERVERS_MOST])
 {
     const struct study *study = c->s.study;
     struct bytes packed = {0};
     uint8_t *at = bytes_extend(&packed, (size_t)study_upload_bytes(study, owner));
     cast_must(at != NULL, "memory");
     at[0] = (uint8_t)owner;
-    cast_done(upload_make(parts, &c->owner[owner], owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                          study->terms.digest, study_upload_form(study, owner), &packed),
+    cast_done(upload_make(parts, &three_split, &c->owner[owner], owner,
+                          (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study->terms.digest,
+                          study_upload_form(study, owner), &packed),
               "an upload");
     bytes_clear(&packed);
 }
 
 static void send_upload(struct cast *c, struct netio *netio, unsigned owner,
-                        struct dial *dial[STUDY_SERVERS])
+                        struct dial *dial[STUDY_SERVERS_MOST])
 {
     const struct study *study = c->s.study;
-    struct upload parts[STUDY_SERVERS];
+    struct upload parts[STUDY_SERVERS_MOST];
     struct bytes message = {0};
     make_parts(c, owner, parts);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         cast_done(dials_new(&dial[i], netio, study, &c->owner[owner], i, &cast_log), "a dial");
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         message.size = 0;
         bytes_put_u8(&message, MESSAGE_UPLOAD);
         bytes_put(&message, study->terms.digest, 32);
@@ -199,11 +201,11 @@ static void send_upload(struct cast *c, struct netio *netio, unsigned owner,
     bytes_clear(&message);
 }
 
-static void take_answers(struct dial *dial[STUDY_SERVERS])
+static void take_answers(struct dial *dial[STUDY_SERVERS_MOST])
 {
     struct bytes message = {0};
     struct reply reply;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         cast_done(dial_receive(dial[i], &message, clock_now_ms() + PATIENCE_MS), "an answer");
         cast_done(reply_read(&reply, &message), "reading an answer");
         cast_done(reply.status, "storing an upload");
@@ -218,7 +220,7 @@ static void *play_owners(void *argument)
     struct netio *netio;
     cast_done(netio_new(&netio, &cast_log), "ZeroMQ");
     for (unsigned base = t->from; base < t->to; base += AT_ONCE) {
-        struct dial *dial[AT_ONCE][STUDY_SERVERS];
+        struct dial *dial[AT_ONCE][STUDY_SERVERS_MOST];
         unsigned n = t->to - base < AT_ONCE ? t->to - base : AT_ONCE;
         for (unsigned i = 0; i < n; i++)
             send_upload(t->cast, netio, base + i, dial[i]);
@@ -250,7 +252,7 @@ struct cast_session cast_count(struct cast *c)
 {
     static const uint8_t run[REQUEST_RUN_SIZE] = {1};
     struct cast_session session = {0};
-    struct net_counters stats[STUDY_SERVERS][NET_PHASES];
+    struct net_counters stats[STUDY_SERVERS_MOST][NET_PHASES];
     struct netio *netio;
     struct client *client;
     struct client_opened opened;
@@ -262,7 +264,7 @@ struct cast_session cast_count(struct cast *c)
     client_free(&client);
     netio_free(&netio);
     session.seconds = clock_now_s() - begin;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         if (stats[i][NET_OTHER].wire_sent > session.agreed)
             session.agreed = stats[i][NET_OTHER].wire_sent;
     return session;
@@ -304,7 +306,7 @@ double cast_purge(struct cast *c)
 double cast_mib(const struct cast *c, const char *field)
 {
     double largest = 0;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         largest = fmax(largest, cpu_mib_of(c->server[i], field));
     return largest;
 }

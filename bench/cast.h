@@ -25,7 +25,7 @@ struct cast {
     struct identity *owner; /* for as long as the measurement */
     struct token *token;    /* of each, where the study does not list them */
     struct identity *analyst;
-    pid_t server[STUDY_SERVERS];
+    pid_t server[STUDY_SERVERS_MOST];
 };
 
 /* The key of owner 0 is saved too, as o0.key. */

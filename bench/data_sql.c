@@ -42,7 +42,7 @@ static const char *const by_hand[] = {
 struct bench {
     struct support_study s;
     struct support_postgres p;
-    pid_t server[STUDY_SERVERS];
+    pid_t server[STUDY_SERVERS_MOST];
     unsigned rows;
     char connection[256];
     struct log *log;

@@ -90,18 +90,19 @@ struct times {
 struct scene {
     struct cast cast;
     struct bounds *bounds;
-    struct upload *upload[STUDY_SERVERS];
+    struct upload *upload[STUDY_SERVERS_MOST];
 };
 
 static void fill(struct scene *c, const struct measure *m, unsigned owner)
 {
     const struct study *study = c->cast.s.study;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         struct upload *u = &c->upload[i][owner];
+        u->split = &three_split;
+        u->whole = true;
         u->owner = owner;
         u->form = (uint8_t)study_upload_form(study, owner);
         for (unsigned slot = 0; slot < 2; slot++) {
-            u->has[slot] = true;
             u->seed[slot][0] = (uint8_t)((i + slot) % 3 + 1);
             integer_put(u->seed[slot] + 1, owner, 4);
         }
@@ -125,7 +126,7 @@ static void scene_new(struct scene *c, const struct measure *m)
         return;
     cast_new(&c->cast, &plan);
     cast_done(bounds_new(&c->bounds, c->cast.s.study, &cast_log), "bounds");
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         cast_done(memory_new(&c->upload[i], m->owners), "memory");
     for (unsigned k = 0; k < m->owners; k++)
         fill(c, m, k);
@@ -135,7 +136,7 @@ static void scene_free(struct scene *c, const struct measure *m)
 {
     if (m->owners == 0)
         return;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         for (unsigned k = 0; k < m->owners; k++)
             upload_clear(&c->upload[i][k]);
         memory_free(&c->upload[i]);
@@ -308,27 +309,27 @@ static void *serve(void *arg)
 
 static struct recording *record(const struct server *s, size_t lane)
 {
-    struct transport *three[SESSION_LANES_MAX][STUDY_SERVERS] = {{NULL}}, kept;
-    struct server server[STUDY_SERVERS];
-    pthread_t thread[STUDY_SERVERS];
+    struct transport *three[SESSION_LANES_MAX][STUDY_SERVERS_MOST] = {{NULL}}, kept;
+    struct server server[STUDY_SERVERS_MOST];
+    pthread_t thread[STUDY_SERVERS_MOST];
     struct recording *r;
     cast_done(recording_new(&r), "memory");
     for (size_t k = 0; k < s->lanes; k++)
         cast_done(transport_memory_new(three[k], QUEUE), "memory");
     kept = recording_keep(r, three[lane][SERVER]);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         server[i] = *s;
         server[i].index = i;
         for (size_t k = 0; k < s->lanes; k++)
             server[i].transport[k] = k == lane && i == SERVER ? &kept : three[k][i];
         cast_must(pthread_create(&thread[i], NULL, serve, &server[i]) == 0, "a thread");
     }
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         pthread_join(thread[i], NULL);
         cast_done(server[i].result, "recording");
     }
     for (size_t k = 0; k < s->lanes; k++)
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             transport_free(&three[k][i]);
     return r;
 }

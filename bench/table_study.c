@@ -20,7 +20,7 @@ static unsigned owners_of(const struct table_study *t)
 
 struct scene {
     struct support_study s;
-    pid_t server[STUDY_SERVERS];
+    pid_t server[STUDY_SERVERS_MOST];
 };
 
 static enum err make_study(struct scene *c, const struct table_study *t, struct log *log)
@@ -37,6 +37,7 @@ static enum err make_study(struct scene *c, const struct table_study *t, struct 
                                 .rounds = t->rounds,
                                 .copula = t->copula,
                                 .delta = t->delta,
+                                .accounting = ACCOUNTING_GAUSSIAN,
                                 .round_s = 300,
                                 .part = part,
                                 .more = t->more};
@@ -147,7 +148,7 @@ static enum err share_all(struct scene *c, struct table_study_figures *f, struct
 static double cpu_of_servers(const struct scene *c)
 {
     double sum = 0;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         sum += cpu_of(c->server[i]);
     return sum;
 }
@@ -168,7 +169,7 @@ static enum err play(struct scene *c, const struct table_study *t, struct table_
                              NULL};
     TRY(ran(c, support_run(support_path(&c->s, "run.log"), PATIENCE_S, a), "trefoil run", log));
     f->cpu_s += cpu_of_servers(c);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         f->peak_mib = fmax(f->peak_mib, cpu_mib_of(c->server[i], "VmHWM"));
     f->stats = data_json(support_path(&c->s, "result/stats.json"), log);
     if (f->stats == NULL)

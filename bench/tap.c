@@ -18,7 +18,7 @@ struct pipe_pair {
 
 struct tap {
     uint16_t port, real;
-    int listening[STUDY_SERVERS], stop[2];
+    int listening[STUDY_SERVERS_MOST], stop[2];
     struct pipe_pair pair[PIPES];
     size_t pairs;
     uint64_t sent, received; /* by the client */
@@ -80,16 +80,17 @@ static void *run(void *argument)
 {
     struct tap *t = argument;
     for (;;) {
-        struct pollfd w[1 + STUDY_SERVERS + 2 * PIPES] = {{.fd = t->stop[0], .events = POLLIN}};
-        struct pollfd *of_pair = w + 1 + STUDY_SERVERS;
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) /* takes none while there is no room */
+        struct pollfd w[1 + STUDY_SERVERS_MOST + 2 * PIPES] = {
+            {.fd = t->stop[0], .events = POLLIN}};
+        struct pollfd *of_pair = w + 1 + STUDY_SERVERS_MOST;
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) /* takes none while there is no room */
             w[1 + i] = (struct pollfd){.fd = t->pairs < PIPES ? t->listening[i] : -1,
                                        .events = POLLIN};
         for (size_t k = 0; k < t->pairs; k++) {
             of_pair[2 * k] = (struct pollfd){.fd = t->pair[k].client, .events = POLLIN};
             of_pair[2 * k + 1] = (struct pollfd){.fd = t->pair[k].server, .events = POLLIN};
         }
-        (void)poll(w, 1 + STUDY_SERVERS + 2 * t->pairs, -1);
+        (void)poll(w, 1 + STUDY_SERVERS_MOST + 2 * t->pairs, -1);
         if (w[0].revents != 0)
             return NULL;
         for (size_t k = t->pairs; k-- > 0;)
@@ -98,7 +99,7 @@ static void *run(void *argument)
                 (of_pair[2 * k + 1].revents != 0 &&
                  !pass_on(t->pair[k].server, t->pair[k].client, &t->received)))
                 close_pair(t, k);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             if (w[1 + i].revents != 0 && t->pairs < PIPES)
                 accept_from(t, i);
     }
@@ -108,7 +109,7 @@ static void clear(struct tap *t)
 {
     while (t->pairs > 0)
         close_pair(t, t->pairs - 1);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         if (t->listening[i] >= 0)
             close(t->listening[i]);
     for (int i = 0; i < 2; i++)
@@ -124,10 +125,10 @@ enum err tap_open(struct tap **tap, uint16_t real)
     if (t == NULL)
         return ERR_NOMEM;
     t->real = real;
-    t->port = support_ports(STUDY_SERVERS * STUDY_PORTS);
+    t->port = support_ports(STUDY_SERVERS_MOST * STUDY_PORTS);
     t->stop[0] = t->stop[1] = -1;
     right = pipe(t->stop) == 0;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         t->listening[i] = listen_at((uint16_t)(t->port + i * STUDY_PORTS));
         right = right && t->listening[i] >= 0;
     }
@@ -152,9 +153,9 @@ void tap_close(struct tap **tap, uint64_t *sent, uint64_t *received)
 
 enum err tap_study(const struct tap *t, const char *from, const char *to, struct log *log)
 {
-    char endpoint[2 * STUDY_SERVERS][32];
-    const char *pairs[2 * STUDY_SERVERS + 1] = {NULL};
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    char endpoint[2 * STUDY_SERVERS_MOST][32];
+    const char *pairs[2 * STUDY_SERVERS_MOST + 1] = {NULL};
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         snprintf(endpoint[2 * i], sizeof endpoint[0], "tcp://127.0.0.1:%u\n",
                  t->real + i * STUDY_PORTS);
         snprintf(endpoint[2 * i + 1], sizeof endpoint[0], "tcp://127.0.0.1:%u\n",

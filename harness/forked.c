@@ -35,6 +35,7 @@ static enum err serve(unsigned index, char (*endpoint)[ENDPOINT_SIZE], forked_jo
     enum err e = netio_new(&netio, &log);
     struct transport_zmq_options zo = {
         .netio = netio,
+        .servers = 3,
         .index = index,
         .listen = {endpoint[2 * index + NET_PREV], endpoint[2 * index + NET_NEXT]},
         .dial = {endpoint[2 * prev + NET_NEXT], endpoint[2 * next + NET_PREV]},

@@ -84,6 +84,7 @@ enum err three_zmq(struct transport *t[3], struct netio *netio, int depth,
         /* endpoint[2 i + p]: where server i listens for its neighbour p */
         struct transport_zmq_options o = {
             .netio = netio,
+            .servers = 3,
             .index = i,
             .listen = {endpoint[2 * i + NET_PREV], endpoint[2 * i + NET_NEXT]},
             .dial = {endpoint[2 * prev + NET_NEXT], endpoint[2 * next + NET_PREV]},

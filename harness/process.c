@@ -84,22 +84,22 @@ int support_stop(pid_t *pid)
 }
 
 bool support_serve_all(const struct support_study *s, const char *study,
-                       pid_t server[STUDY_SERVERS])
+                       pid_t server[STUDY_SERVERS_MOST])
 {
     bool ready = true;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         unlink(support_path(s, "server%u.log", i));
         server[i] = support_serve(s, i, study);
     }
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         ready = ready && support_wait_for(support_path(s, "server%u.log", i), "is ready", 60);
     return ready;
 }
 
-bool support_stop_all(pid_t server[STUDY_SERVERS])
+bool support_stop_all(pid_t server[STUDY_SERVERS_MOST])
 {
     bool well = true;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         well = support_stop(&server[i]) == 0 && well;
     return well;
 }

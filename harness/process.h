@@ -45,8 +45,8 @@ pid_t support_serve(const struct support_study *s, unsigned i, const char *study
  * started. False if one is not ready, or did not end well.
  */
 bool support_serve_all(const struct support_study *s, const char *study,
-                       pid_t server[STUDY_SERVERS]);
-bool support_stop_all(pid_t server[STUDY_SERVERS]);
+                       pid_t server[STUDY_SERVERS_MOST]);
+bool support_stop_all(pid_t server[STUDY_SERVERS_MOST]);
 /* One in this process, the child of a test that has wrapped what servers call; ends it. */
 _Noreturn void support_serve_here(const struct support_study *s, unsigned i);
 /* What mpirun needs where it starts ranks on this machine alone. */

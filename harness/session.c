@@ -37,5 +37,6 @@ enum err session_for_test(struct session **session, unsigned index, uint64_t see
         TRY(test_bytes("trefoil-test-secret", seed, low, high, secret[p]));
         TRY(test_bytes("trefoil-test-secret", seed, high, low, secret[p] + 32));
     }
-    return session_make(session, index, id, terms, (const uint8_t(*)[SESSION_SECRET_SIZE])secret);
+    return session_make(session, 3, index, id, terms,
+                        (const uint8_t(*)[SESSION_SECRET_SIZE])secret);
 }

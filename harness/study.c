@@ -157,7 +157,7 @@ static enum err write_study(struct support_study *s, const struct support_option
             o->connect_s > 0 ? o->connect_s : support_slow(30),
             o->round_s > 0 ? o->round_s : support_slow(60));
     fprintf(f, "servers:\n");
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         char name[16];
         snprintf(name, sizeof name, "s%u", i);
         fprintf(f, "  - name: %s\n    endpoint: tcp://%s:%u\n", name, s->host,
@@ -192,10 +192,10 @@ enum err support_study_new(struct support_study *s, const struct support_options
              folders != NULL ? folders : "/tmp");
     if (mkdtemp(s->folder) == NULL)
         return ERR_SYSTEM;
-    s->port = support_ports(STUDY_SERVERS * ports_of(o));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    s->port = support_ports(STUDY_SERVERS_MOST * ports_of(o));
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         s->lanes[i] = o->lanes > 1 ? o->lanes : 1;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         s->ahead[i] = o->ahead;
     support_study_file(s, "study.yaml", s->path);
     f = fopen(s->path, "w");

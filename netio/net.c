@@ -42,7 +42,7 @@ static enum err open_direction(struct net *net, const struct net_options *o, enu
 
 static enum err open_link(struct net *net, const struct net_options *o, enum net_peer peer)
 {
-    net->link[peer].index = net_index_of(net->index, peer);
+    net->link[peer].index = net_neighbour_of(net->servers, net->index, peer);
     TRY(open_direction(net, o, peer, SEAL_SENDER));
     return open_direction(net, o, peer, SEAL_RECEIVER);
 }
@@ -50,12 +50,13 @@ static enum err open_link(struct net *net, const struct net_options *o, enum net
 enum err net_new(struct net **net, const struct net_options *o)
 {
     struct net *n;
-    enum err e;
+    enum err e = ERR_OK;
 
     *net = NULL;
     TRY(memory_new(&n, 1));
     n->transport = o->transport;
     n->log = o->log;
+    n->servers = o->session->servers;
     n->index = o->session->index;
     n->lane = o->lane;
     n->ended = o->ended;
@@ -64,9 +65,8 @@ enum err net_new(struct net **net, const struct net_options *o)
     n->left_by = INT64_MAX;
     n->entered = clock_now_s();
     transport_forget(o->transport);
-    e = open_link(n, o, NET_PREV);
-    if (e == ERR_OK)
-        e = open_link(n, o, NET_NEXT);
+    for (unsigned p = 0; p + 1 < n->servers && e == ERR_OK; p++)
+        e = open_link(n, o, (enum net_peer)p);
     if (e != ERR_OK) {
         log_error(o->log, "cannot set up the sealed links to the other servers: %s", error_text(e));
         net_free(&n);
@@ -79,7 +79,7 @@ void net_free(struct net **net)
 {
     if (*net == NULL)
         return;
-    for (int p = 0; p < 2; p++) {
+    for (unsigned p = 0; p < 2; p++) {
         seal_free(&(*net)->link[p].out);
         seal_free(&(*net)->link[p].in);
         transport_drop((*net)->transport, &(*net)->link[p].sealed);
@@ -103,7 +103,7 @@ struct outstanding {
 static struct outstanding outstanding(const struct net *net)
 {
     struct outstanding o = {.until = net->left_by};
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < net->servers; p++) {
         const struct net_link *link = &net->link[p];
         if (link->incoming.done < link->incoming.size) {
             o.readable |= 1u << p;
@@ -121,7 +121,7 @@ static struct outstanding outstanding(const struct net *net)
 static void see_who_left(struct net *net)
 {
     unsigned broken = transport_broken(net->transport);
-    for (unsigned p = 0; p < 2; p++)
+    for (unsigned p = 0; p + 1 < net->servers; p++)
         net->link[p].left = net->link[p].left || (broken >> p & 1);
     if (broken != 0 && net->left_by == INT64_MAX)
         net->left_by = clock_now_ms() + LEFT_MS;
@@ -131,7 +131,7 @@ static enum err too_late(struct net *net, int64_t now)
 {
     if (now >= net->left_by)
         return ERR_PEER;
-    for (int p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < net->servers; p++) {
         const struct net_link *link = &net->link[p];
         bool silent = link->incoming.done < link->incoming.size && now >= link->receive_by;
         bool full = link->outgoing.done < link->outgoing.size && now >= link->send_by;
@@ -160,7 +160,7 @@ static enum err wait_for(struct net *net, const struct outstanding *left)
     unsigned watched = 0;
     enum err e;
 
-    for (unsigned p = 0; p < 2; p++)
+    for (unsigned p = 0; p + 1 < net->servers; p++)
         if (!(left->readable >> p & 1) && !net->link[p].ahead.held)
             watched |= 1u << p;
     if (first > left->until)
@@ -174,7 +174,7 @@ static enum err wait_for(struct net *net, const struct outstanding *left)
             e = transport_wait(net->transport, left->readable | watched | TRANSPORT_NEWS,
                                left->writable, left->until);
     }
-    for (unsigned p = 0; p < 2 && e == ERR_OK; p++)
+    for (unsigned p = 0; p + 1 < net->servers && e == ERR_OK; p++)
         if (watched >> p & 1)
             TRY(net_look_ahead(net, (enum net_peer)p));
     if (e == ERR_OK || e == ERR_TIMEOUT)
@@ -197,7 +197,7 @@ static enum err move_all(struct net *net)
 
         if (net->ended != NULL && atomic_load(net->ended))
             return ERR_PEER;
-        for (unsigned p = 0; p < 2; p++) {
+        for (unsigned p = 0; p + 1 < net->servers; p++) {
             TRY(net_push(net, (enum net_peer)p, &moved));
             net_say(&net->link[p]);
             TRY(net_pull(net, (enum net_peer)p, &moved));
@@ -217,7 +217,7 @@ static enum err move_all(struct net *net)
 static void name_who_left(struct net *net)
 {
     see_who_left(net);
-    for (int p = 0; p < 2; p++)
+    for (unsigned p = 0; p + 1 < net->servers; p++)
         if (net->link[p].left)
             log_error(net->log,
                       "server %u closed its connection, or the network broke it, in %s: the "
@@ -234,7 +234,7 @@ static enum err give_up(struct net *net, enum err e)
         atomic_store(net->ended, true);
     if (e != ERR_OK)
         name_who_left(net);
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < net->servers; p++) {
         enum err told = ERR_OK;
         transport_drop(net->transport, &net->link[p].sealed);
         if (!net->link[p].gave_up && !net->link[p].left)
@@ -276,7 +276,7 @@ static enum err run_round(struct net *net)
     enum err e;
 
     net_mount(net);
-    for (int p = 0; p < 2; p++)
+    for (unsigned p = 0; p + 1 < net->servers; p++)
         net->link[p].send_by = net->link[p].receive_by = by;
     e = move_all(net);
     if (e == ERR_OK) {
@@ -314,13 +314,18 @@ enum err net_settle(struct net *net)
     return ERR_OK;
 }
 
-static enum err check_flows(const struct net_flow *flows, size_t count)
+static enum err check_flows(const struct net *net, const struct net_flow *flows, size_t count)
 {
-    if (count > 2 || (count == 2 && (flows[0].to == flows[1].to || flows[0].from == flows[1].from)))
+    const unsigned peers = net->servers - 1;
+    if (count > peers ||
+        (count == 2 && (flows[0].to == flows[1].to || flows[0].from == flows[1].from)))
         return ERR_MISUSE;
-    for (size_t k = 0; k < count; k++)
+    for (size_t k = 0; k < count; k++) {
+        if ((unsigned)flows[k].to >= peers || (unsigned)flows[k].from >= peers)
+            return ERR_MISUSE;
         if (flows[k].tile > NET_FRAME_BODY)
             return ERR_RANGE;
+    }
     return ERR_OK;
 }
 
@@ -349,14 +354,14 @@ enum err net_stream(struct net *net, const struct net_flow *flows, size_t count)
     enum err e;
 
     TRY(check_alive(net));
-    e = check_flows(flows, count);
+    e = check_flows(net, flows, count);
     if (e == ERR_OK)
         e = fit_tile(net, flows, count);
     if (e != ERR_OK) {
         log_error(net->log, "cannot stream %s: %s", net_place(net).text, error_text(e));
         return give_up(net, e);
     }
-    for (int p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < net->servers; p++) {
         net->link[p].outgoing = (struct net_outgoing){0};
         net->link[p].incoming = (struct net_incoming){0};
     }

@@ -1,7 +1,7 @@
 /*
- * netio/net.h - sealed rounds between the three servers: the one exchange function.
+ * netio/net.h - sealed rounds between two or three servers: the one exchange function.
  *
- * A round is one net_exchange() at each of the three: every server sends at most one payload to
+ * A round is one net_exchange() at each of them: every server sends at most one payload to
  * each neighbour and receives at most one from each. All lengths are public and known beforehand.
  * Payloads travel in frames of at most 1 MiB of body:
  *
@@ -11,7 +11,7 @@
  *
  * Keys are replaced by HKDF every 2^30 blocks. A frame of another session is dropped and counted. A
  * frame of this session that is altered, replayed, out of order, or of the wrong round, kind or
- * length ends the session: the error is logged, both neighbours are told (an ABORT frame, under a
+ * length ends the session: the error is logged, all neighbours are told (an ABORT frame, under a
  * key of its own), and every later call fails with ERR_MISUSE. The same happens when a neighbour is
  * silent past the deadline, or aborts. Errors:
  *
@@ -68,7 +68,7 @@ struct net_options {
     /*
      * Shared by the nets of a server's lanes; may be NULL. Once one of them has failed, the others
      * end too at their next step, and tell their neighbours. So a lane that fails ends all lanes of
-     * all three servers, without waiting for the work in hand.
+     * all servers, without waiting for the work in hand.
      */
     atomic_bool *ended;
     int64_t deadline_ms;   /* longest silence of a neighbour within a round; 0 means 60 seconds */
@@ -88,14 +88,15 @@ struct net_round {
 
 /*
  * One round. Sizes of 0 move nothing; a round in which a server has nothing to move is still
- * counted, so that all three stay aligned.
+ * counted, so that all stay aligned. What is for a neighbour that is not there is ignored.
  */
 enum err net_exchange(struct net *net, const struct net_round *round) MUST_CHECK;
 
 /*
  * One round, streamed: payloads are made and used tile by tile, so that neither side holds them
  * whole and computing overlaps sending. A flow is what this server sends to one neighbour and what
- * it receives from one; a round has one flow, or two with different `to` and different `from`.
+ * it receives from one; a round has one flow or, with two neighbours, two with different `to` and
+ * different `from`.
  *
  * produce fills `out` with the n bytes at `offset` of what is sent; consume is given the n bytes at
  * `offset` of what is received. Each is called once for each tile, in order. The two interleave as
@@ -122,7 +123,7 @@ enum err net_stream(struct net *net, const struct net_flow *flows, size_t count)
 /*
  * A statement rides on the next round: a block to each neighbour ahead of whatever that round
  * moves, and one from each. So what servers have to hear from each other costs no round of its own.
- * When both have come, and before anything else of the round is taken, `heard` is called. It may
+ * When all have come, and before anything else of the round is taken, `heard` is called. It may
  * let another statement ride, on the round after. Its failure ends the session; a neighbour that
  * waits for the third server's statement gets that before it hears of the failure. Until then the
  * blocks must stay in place. Only one statement can wait to ride: a second one replaces it.
@@ -143,12 +144,15 @@ enum err net_greet(struct net *net) MUST_CHECK;
 enum err net_listen(struct net *net) MUST_CHECK;
 
 /*
- * Ends the session and tells both neighbours, as a failed exchange does. A second call does
+ * Ends the session and tells all neighbours, as a failed exchange does. A second call does
  * nothing.
  */
 void net_abort(struct net *net);
 
 unsigned net_index(const struct net *net);
+unsigned net_servers(const struct net *net);
+/* The index of a neighbour. */
+unsigned net_neighbour(const struct net *net, enum net_peer peer);
 struct log *net_log(const struct net *net);
 uint64_t net_rounds(const struct net *net);
 

@@ -106,6 +106,16 @@ void net_join(struct net *first, const struct net *lane, uint64_t since)
     net_add(first, &lane->counters[first->phase], since);
 }
 
+unsigned net_servers(const struct net *net)
+{
+    return net->servers;
+}
+
+unsigned net_neighbour(const struct net *net, enum net_peer peer)
+{
+    return net->link[peer].index;
+}
+
 unsigned net_index(const struct net *net)
 {
     return net->index;

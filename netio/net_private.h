@@ -56,7 +56,7 @@ struct net_link {
 struct net {
     struct transport *transport;
     struct log *log;
-    unsigned index;
+    unsigned servers, index;
     uint32_t lane;
     uint8_t session[SESSION_ID_SIZE];
     int64_t deadline_ms;

@@ -4,7 +4,7 @@
 
 void net_load(struct net *net, const struct net_round *round)
 {
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < net->servers; p++) {
         net->link[p].outgoing = (struct net_outgoing){
             .from = round->send[p], .size = round->send_size[p], .tile = NET_FRAME_BODY};
         net->link[p].incoming = (struct net_incoming){
@@ -21,7 +21,7 @@ void net_mount(struct net *net)
 {
     net->rider = net->next_rider;
     net->next_rider = (struct net_rider){0};
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < net->servers; p++) {
         struct net_link *link = &net->link[p];
         link->said = net->rider.heard == NULL;
         link->later_out = link->outgoing;
@@ -46,14 +46,14 @@ enum err net_hear(struct net *net, bool *moved)
 
     if (rider.heard == NULL)
         return ERR_OK;
-    for (unsigned p = 0; p < 2; p++)
+    for (unsigned p = 0; p + 1 < net->servers; p++)
         if (!net->link[p].said || net->link[p].incoming.done < net->link[p].incoming.size)
             return ERR_OK;
     net->rider = (struct net_rider){0};
     e = rider.heard(rider.self);
     if (e != ERR_OK)
         net->round++; /* whoever still waits for the third server's statement gets that first */
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < net->servers; p++) {
         struct net_link *link = &net->link[p];
         link->incoming = link->later_in;
         link->send_by = link->receive_by = clock_now_ms() + net->deadline_ms;

@@ -6,17 +6,19 @@
 
 #include <string.h>
 
-enum err session_make(struct session **session, unsigned index, const uint8_t id[SESSION_ID_SIZE],
-                      const uint8_t terms[32], const uint8_t secret[2][SESSION_SECRET_SIZE])
+enum err session_make(struct session **session, unsigned servers, unsigned index,
+                      const uint8_t id[SESSION_ID_SIZE], const uint8_t terms[32],
+                      const uint8_t secret[][SESSION_SECRET_SIZE])
 {
     struct session *s CLEAN(session_free) = NULL;
 
     *session = NULL;
     TRY(memory_new(&s, 1));
+    s->servers = servers;
     s->index = index;
     memcpy(s->id, id, SESSION_ID_SIZE);
     memcpy(s->terms, terms, sizeof s->terms);
-    for (int p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < servers; p++) {
         s->pair_secret[p] = secret_new(SESSION_SECRET_SIZE);
         if (s->pair_secret[p] == NULL)
             return ERR_NOMEM;
@@ -45,7 +47,7 @@ static void begin_info(const struct session *s, const char *label, struct bytes 
 enum err session_bulk_key(const struct session *s, enum net_peer peer, bool sending, uint32_t lane,
                           uint8_t key[16])
 {
-    unsigned other = net_index_of(s->index, peer);
+    unsigned other = net_neighbour_of(s->servers, s->index, peer);
     struct bytes info CLEAN(bytes_clear) = {0};
 
     begin_info(s, "trefoil-bulk-1", &info);
@@ -59,13 +61,11 @@ enum err session_prg_key(const struct session *s, unsigned key_index, uint32_t l
                          const char *purpose, uint8_t key[16])
 {
     struct bytes info CLEAN(bytes_clear) = {0};
-    enum net_peer peer;
+    enum net_peer peer = NET_PREV; /* two servers share both keys */
 
-    if (key_index == s->index)
-        peer = NET_PREV;
-    else if (key_index == net_index_of(s->index, NET_NEXT))
+    if (s->servers > 2 && key_index == net_neighbour_of(s->servers, s->index, NET_NEXT))
         peer = NET_NEXT;
-    else
+    else if (key_index != s->index && (s->servers > 2 || key_index > 1))
         return ERR_MISUSE;
     begin_info(s, "trefoil-prg-1", &info);
     hkdf_put_u32(&info, key_index);

@@ -9,12 +9,12 @@
  *
  * Each link keeps its order, so a neighbour's HELLO comes before its SECRET. A server reads from a
  * neighbour up to that SECRET: what follows belongs to the session and stays in the queue. Server 0
- * starts again with a new PROPOSE. Servers 1 and 2 follow one that comes in the middle of an
- * attempt, since it is newer than all they know. It may stand behind server 0's SECRET, when the
- * other of the two was lost: so they read on there while the session cannot have begun.
+ * starts again with a new PROPOSE. The others follow one that comes in the middle of an
+ * attempt, since it is newer than all they know. It may stand behind server 0's SECRET, when that of
+ * the third server was lost: so they read on there while the session cannot have begun.
  *
  * Each server sends its HELLOs before it judges any, and judges them when both are there. So all
- * three servers report a mismatch, and each names every difference that it sees.
+ * servers report a mismatch, and each names every difference that it sees.
  */
 #include "netio/session.h"
 
@@ -26,6 +26,7 @@
 #include <string.h>
 
 #define MAGIC 0x31534654u /* "TFS1" */
+#define SERVERS_MOST 3
 #define ATTEMPT 16
 #define SECRET 32
 #define MESSAGE_MAX 4096
@@ -37,11 +38,11 @@ struct handshake {
     struct transport *control;
     const struct terms *terms;
     struct log *log;
-    unsigned index;
+    unsigned servers, index;
     int64_t deadline, patience; /* of an attempt */
     struct session_offer *offer;
     uint8_t attempt[ATTEMPT];
-    struct session_hello said[3]; /* by each server */
+    struct session_hello said[SERVERS_MOST]; /* by each server */
     uint8_t id[SESSION_ID_SIZE];
     struct bytes message;                 /* the last one received */
     struct bytes early[2];                /* a HELLO of an attempt that we have not heard of yet */
@@ -59,10 +60,10 @@ struct prefix {
 
 static bool is_leader(const struct handshake *h, enum net_peer peer)
 {
-    return net_index_of(h->index, peer) == 0;
+    return net_neighbour_of(h->servers, h->index, peer) == 0;
 }
 
-/* Server 2 is server 1's fellow, and the other way round. Server 0 has none. */
+/* Of three servers, 2 is server 1's fellow, and the other way round. Server 0 has none. */
 static bool is_fellow(const struct handshake *h, enum net_peer peer)
 {
     return h->index != 0 && !is_leader(h, peer);
@@ -101,14 +102,14 @@ static enum err tell(struct handshake *h, enum net_peer peer, struct bytes *b, c
     if (e == ERR_OK)
         e = transport_send_by(h->control, peer, b->data, b->size, h->deadline);
     if (e != ERR_OK)
-        log_error(h->log, "cannot send %s to server %u: %s", what, net_index_of(h->index, peer),
-                  error_text(e));
+        log_error(h->log, "cannot send %s to server %u: %s", what,
+                  net_neighbour_of(h->servers, h->index, peer), error_text(e));
     return e;
 }
 
 static enum err send_propose(struct handshake *h)
 {
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < h->servers; p++) {
         struct bytes b CLEAN(bytes_clear) = {0};
         put_prefix(&b, h, PROPOSE);
         bytes_put(&b, h->offer->about, sizeof h->offer->about);
@@ -123,7 +124,7 @@ static enum err send_hello(struct handshake *h)
     secret_random(own->nonce, sizeof own->nonce);
     own->lanes = (uint8_t)h->offer->lanes;
     own->all = (uint16_t)h->offer->all;
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < h->servers; p++) {
         struct bytes b CLEAN(bytes_clear) = {0};
         memcpy(own->pass, h->offer->passes.expect[p], sizeof own->pass);
         put_prefix(&b, h, HELLO);
@@ -135,7 +136,7 @@ static enum err send_hello(struct handshake *h)
 
 static enum err send_secrets(struct handshake *h)
 {
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < h->servers; p++) {
         struct bytes b CLEAN(bytes_clear) = {0};
         secret_random(h->mine[p], SECRET);
         put_prefix(&b, h, SECRETS);
@@ -152,7 +153,7 @@ static enum err send_secrets(struct handshake *h)
 static enum err take_hello(struct handshake *h, enum net_peer peer, const struct prefix *prefix,
                            struct reader *r)
 {
-    unsigned who = net_index_of(h->index, peer);
+    unsigned who = net_neighbour_of(h->servers, h->index, peer);
     enum err e = session_hello_take(r, prefix->protocol, who, h->terms, &h->said[who], &h->mismatch,
                                     h->log);
     if (e != ERR_OK)
@@ -170,7 +171,7 @@ static enum err take_secret(struct handshake *h, enum net_peer peer, struct read
     h->secret[peer] = reader_done(r) == ERR_OK;
     if (!h->secret[peer])
         return log_fail(h->log, ERR_FORMAT, "server %u sent a SECRET that does not parse: %s",
-                        net_index_of(h->index, peer), error_text(ERR_FORMAT));
+                        net_neighbour_of(h->servers, h->index, peer), error_text(ERR_FORMAT));
     return ERR_OK;
 }
 
@@ -208,15 +209,16 @@ static enum err begin_attempt(struct handshake *h, const uint8_t attempt[ATTEMPT
     if (h->index == 0)
         TRY(send_propose(h));
     TRY(send_hello(h));
-    TRY(take_early(h, NET_PREV));
-    return take_early(h, NET_NEXT);
+    for (unsigned p = 0; p + 1 < h->servers; p++)
+        TRY(take_early(h, (enum net_peer)p));
+    return ERR_OK;
 }
 
 /* One message in h->message; anything left over from before is skipped. */
 static enum err take(struct handshake *h, enum net_peer peer)
 {
     struct reader r = reader_of(h->message.data, h->message.size);
-    unsigned who = net_index_of(h->index, peer);
+    unsigned who = net_neighbour_of(h->servers, h->index, peer);
     struct prefix p;
     bool current;
 
@@ -239,19 +241,25 @@ static enum err take(struct handshake *h, enum net_peer peer)
     return ERR_OK;
 }
 
+/* Whether a flag is set for each neighbour. */
+static bool of_all(const struct handshake *h, const bool flag[2])
+{
+    return flag[NET_PREV] && (h->servers == 2 || flag[NET_NEXT]);
+}
+
 static void name_silent(struct handshake *h, enum err e)
 {
-    bool both = h->hello[NET_PREV] && h->hello[NET_NEXT];
-    if (h->dead && both)
+    bool both = of_all(h, h->hello);
+    if (h->dead && both) /* it has a fellow, so there are three servers */
         log_error(h->log, "server %u has begun another session, and server 0 did not call us to it",
                   3 - h->index);
-    for (unsigned p = 0; p < 2; p++)
+    for (unsigned p = 0; p + 1 < h->servers; p++)
         if (both ? !h->secret[p] : !h->hello[p])
             log_error(h->log,
                       "no %s from server %u: %s; see that it runs, that both studies have the "
                       "other's key and address, and that the network lets them through",
-                      both ? "SECRET" : "HELLO", net_index_of(h->index, (enum net_peer)p),
-                      error_text(e));
+                      both ? "SECRET" : "HELLO",
+                      net_neighbour_of(h->servers, h->index, (enum net_peer)p), error_text(e));
 }
 
 /*
@@ -267,12 +275,12 @@ static bool reads(const struct handshake *h, enum net_peer peer)
 static enum err check_links(struct handshake *h)
 {
     unsigned broken = transport_broken(h->control);
-    for (unsigned p = 0; p < 2; p++)
+    for (unsigned p = 0; p + 1 < h->servers; p++)
         if (broken >> p & 1)
             log_error(h->log,
                       "server %u closed its connection, or the network broke it, before the "
                       "session was agreed on",
-                      net_index_of(h->index, (enum net_peer)p));
+                      net_neighbour_of(h->servers, h->index, (enum net_peer)p));
     if (broken == 0)
         return ERR_OK;
     return h->mismatch ? ERR_MISMATCH : ERR_PEER;
@@ -285,7 +293,7 @@ static enum err receive_some(struct handshake *h)
     unsigned readable = 0;
     enum err e;
 
-    for (unsigned p = 0; p < 2; p++)
+    for (unsigned p = 0; p + 1 < h->servers; p++)
         readable |= reads(h, (enum net_peer)p) ? 1u << p : 0;
     if (h->mismatch && clock_now_ms() + MISMATCH_MS < deadline)
         deadline = clock_now_ms() + MISMATCH_MS;
@@ -298,7 +306,7 @@ static enum err receive_some(struct handshake *h)
         name_silent(h, e);
         return h->mismatch ? ERR_MISMATCH : e;
     }
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < h->servers; p++) {
         if (!(readable >> p & 1))
             continue;
         e = transport_receive(h->control, (enum net_peer)p, &h->message);
@@ -316,9 +324,9 @@ static enum err make_id(struct handshake *h)
 {
     struct bytes b CLEAN(bytes_clear) = {0};
     bytes_put_string(&b, "trefoil-session-1");
-    for (int i = 0; i < 3; i++)
+    for (unsigned i = 0; i < h->servers; i++)
         bytes_put_block(&b, h->said[i].nonce, SESSION_NONCE);
-    for (int i = 0; i < 3; i++) { /* so that all three take the same minimum */
+    for (unsigned i = 0; i < h->servers; i++) { /* so that all take the same minimum */
         bytes_put_u8(&b, h->said[i].lanes);
         bytes_put_u16(&b, h->said[i].all);
     }
@@ -342,12 +350,12 @@ static enum err answer_hellos(struct handshake *h)
 static enum err run(struct handshake *h)
 {
     for (;;) {
-        if (h->hello[NET_PREV] && h->hello[NET_NEXT]) {
+        if (of_all(h, h->hello)) {
             TRY(answer_hellos(h));
-            for (unsigned p = 0; p < 2; p++)
+            for (unsigned p = 0; p + 1 < h->servers; p++)
                 if (memcmp(h->their_id[p], h->id, sizeof h->id) != 0)
                     h->secret[p] = false; /* of a try with other nonces: skipped */
-            if (h->secret[NET_PREV] && h->secret[NET_NEXT] && !h->dead)
+            if (of_all(h, h->secret) && !h->dead)
                 return ERR_OK;
         }
         TRY(receive_some(h));
@@ -360,7 +368,7 @@ static enum err finish(struct handshake *h, struct session **session)
 
     if (both == NULL)
         return ERR_NOMEM;
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < h->servers; i++) {
         if (h->said[i].lanes < h->offer->lanes)
             h->offer->lanes = h->said[i].lanes;
         if (h->said[i].all < h->offer->all)
@@ -368,12 +376,12 @@ static enum err finish(struct handshake *h, struct session **session)
         if (h->said[i].lanes > h->offer->most)
             h->offer->most = h->said[i].lanes;
     }
-    for (unsigned p = 0; p < 2; p++) {
-        bool low = h->index < net_index_of(h->index, (enum net_peer)p);
+    for (unsigned p = 0; p + 1 < h->servers; p++) {
+        bool low = h->index < net_neighbour_of(h->servers, h->index, (enum net_peer)p);
         memcpy(both[p], low ? h->mine[p] : h->theirs[p], SECRET);
         memcpy(both[p] + SECRET, low ? h->theirs[p] : h->mine[p], SECRET);
     }
-    return session_make(session, h->index, h->id, h->terms->digest,
+    return session_make(session, h->servers, h->index, h->id, h->terms->digest,
                         (const uint8_t(*)[SESSION_SECRET_SIZE])both);
 }
 
@@ -395,7 +403,7 @@ static enum err first_attempt(struct handshake *h, const struct bytes *propose)
 
 static enum err prepare(struct handshake *h)
 {
-    for (int p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < h->servers; p++) {
         h->mine[p] = secret_new(SECRET);
         h->theirs[p] = secret_new(SECRET);
         if (h->mine[p] == NULL || h->theirs[p] == NULL)
@@ -406,7 +414,7 @@ static enum err prepare(struct handshake *h)
 
 static void clear(struct handshake *h)
 {
-    for (int p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < h->servers; p++) {
         secret_free(&h->mine[p]);
         secret_free(&h->theirs[p]);
         bytes_clear(&h->early[p]);
@@ -414,13 +422,14 @@ static void clear(struct handshake *h)
     bytes_clear(&h->message);
 }
 
-enum err session_open(struct session **session, struct transport *control, unsigned index,
-                      const struct terms *terms, const struct bytes *propose,
+enum err session_open(struct session **session, struct transport *control, unsigned servers,
+                      unsigned index, const struct terms *terms, const struct bytes *propose,
                       struct session_offer *offer, int64_t patience_ms, struct log *log)
 {
     struct handshake h CLEAN(clear) = {.control = control,
                                        .terms = terms,
                                        .log = log,
+                                       .servers = servers,
                                        .index = index,
                                        .offer = offer,
                                        .patience = patience_ms};
@@ -428,8 +437,9 @@ enum err session_open(struct session **session, struct transport *control, unsig
     *session = NULL;
     if (offer->all == 0)
         offer->all = offer->lanes;
-    if (index > 2 || terms->parts > TERMS_PARTS_MAX || (index == 0) != (propose == NULL) ||
-        offer->lanes == 0 || offer->lanes > SESSION_LANES_MAX || offer->all < offer->lanes ||
+    if (servers < 2 || servers > SERVERS_MOST || index >= servers ||
+        terms->parts > TERMS_PARTS_MAX || (index == 0) != (propose == NULL) || offer->lanes == 0 ||
+        offer->lanes > SESSION_LANES_MAX || offer->all < offer->lanes ||
         offer->all > SESSION_ALL_MAX)
         return log_fail(log, ERR_MISUSE, "session_open: wrong arguments at server %u", index);
     TRY(prepare(&h));

@@ -1,5 +1,5 @@
 /*
- * netio/transport.h - ordered, bounded message queues to the two neighbours.
+ * netio/transport.h - ordered, bounded message queues to one or two neighbours.
  *
  * A transport moves whole messages; it knows nothing of their contents. Two kinds exist: ZeroMQ
  * with CURVE (control links) and ZeroMQ bare (bulk links, sealed one layer up). Tests have a third,
@@ -20,12 +20,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Server i's neighbours: NET_PREV is server i-1, NET_NEXT is server i+1, modulo 3. */
+/*
+ * Server i's neighbours, modulo their number: NET_PREV is server i-1, NET_NEXT is server i+1. Of two
+ * servers, each has one neighbour, NET_PREV.
+ */
 enum net_peer { NET_PREV = 0, NET_NEXT = 1 };
 
+static inline unsigned net_neighbour_of(unsigned servers, unsigned own, enum net_peer peer)
+{
+    return (own + (peer == NET_NEXT ? 1 : servers - 1)) % servers;
+}
+
+/* What a server is to its neighbour `peer`. */
+static inline enum net_peer net_back(unsigned servers, enum net_peer peer)
+{
+    return servers > 2 && peer == NET_PREV ? NET_NEXT : NET_PREV;
+}
+
+/* For what only three servers do. */
 static inline unsigned net_index_of(unsigned own, enum net_peer peer)
 {
-    return (own + (peer == NET_NEXT ? 1 : 2)) % 3;
+    return net_neighbour_of(3, own, peer);
 }
 
 #define TRANSPORT_NEWS (1u << 2) /* beside the bits of both peers */
@@ -104,7 +119,7 @@ struct netio; /* netio/context.h: one per process */
 
 struct transport_zmq_options {
     struct netio *netio;
-    unsigned index;
+    unsigned servers, index;
     /* Where this server listens for each neighbour, and where it dials each: "tcp://host:port". */
     const char *listen[2];
     const char *dial[2];
@@ -145,12 +160,12 @@ enum err transport_zmq_admit(struct transport *t,
                              const uint8_t expect[2][TRANSPORT_PASS_SIZE]) MUST_CHECK;
 /* Says where to dial them from now on, if that is known only once there is a session. */
 enum err transport_zmq_aim(struct transport *t, const char *const dial[2]) MUST_CHECK;
-/* Then, when both neighbours have done the same, this dials them. */
+/* Then, when all neighbours have done the same, this dials them. */
 enum err transport_zmq_dial(struct transport *t,
                             const uint8_t show[2][TRANSPORT_PASS_SIZE]) MUST_CHECK;
 /* The socket that a neighbour's messages come on, to wait for it beside others. */
 void *transport_zmq_socket(struct transport *t, enum net_peer from);
-/* Disconnects from both, lets nobody in, and drops what has come. The links need not be open. */
+/* Disconnects from all, lets nobody in, and drops what has come. The links need not be open. */
 void transport_zmq_close(struct transport *t);
 
 #endif

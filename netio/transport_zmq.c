@@ -31,7 +31,7 @@ struct links {
     struct transport transport;
     struct netio *netio;
     struct log *log;
-    unsigned index;
+    unsigned servers, index;
     int depth;
     struct pool *pool; /* of long messages to be sent */
     char *dial[2];
@@ -116,7 +116,7 @@ static unsigned zmq_transport_broken(void *self)
 {
     struct links *l = self;
     unsigned broken = 0;
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < l->servers; p++) {
         if (l->watch[p] == NULL)
             continue;
         watch_redial(l->watch[p]);
@@ -130,7 +130,7 @@ static unsigned zmq_transport_standing(void *self)
 {
     struct links *l = self;
     unsigned standing = 0;
-    for (unsigned p = 0; p < 2; p++)
+    for (unsigned p = 0; p + 1 < l->servers; p++)
         if (l->watch[p] != NULL && watch_is_up(l->watch[p]))
             standing |= 1u << p;
     return standing;
@@ -139,7 +139,7 @@ static unsigned zmq_transport_standing(void *self)
 static void zmq_transport_forget(void *self)
 {
     struct links *l = self;
-    for (unsigned p = 0; p < 2; p++)
+    for (unsigned p = 0; p + 1 < l->servers; p++)
         if (l->watch[p] != NULL)
             watch_forget(l->watch[p]);
 }
@@ -156,7 +156,7 @@ static enum err zmq_transport_wait(void *self, unsigned readable, unsigned writa
     bool news = (readable & TRANSPORT_NEWS) != 0;
     size_t count = 0;
 
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < l->servers; p++) {
         if (l->curve)
             watch_tend(l->watch[p]);
         if (readable >> p & 1)
@@ -175,9 +175,9 @@ static enum err zmq_transport_wait(void *self, unsigned readable, unsigned writa
 static enum err admit(struct links *l, unsigned p, const uint8_t key[32])
 {
     memcpy(l->key[p], key, 32);
-    TRY(l->curve
-            ? netio_allow(l->netio, l->domain[p], key, net_index_of(l->index, (enum net_peer)p))
-            : netio_allow_pass(l->netio, l->domain[p], key));
+    TRY(l->curve ? netio_allow(l->netio, l->domain[p], key,
+                               net_neighbour_of(l->servers, l->index, (enum net_peer)p))
+                 : netio_allow_pass(l->netio, l->domain[p], key));
     l->admitted[p] = true;
     return ERR_OK;
 }
@@ -207,7 +207,7 @@ static enum err listen_to(struct links *l, const struct transport_zmq_options *o
 
     /* a list of its own for each socket: no other link's key opens this one */
     snprintf(l->domain[p], sizeof l->domain[p], "link %u from %u at %p", l->index,
-             net_index_of(l->index, (enum net_peer)p), (void *)l);
+             net_neighbour_of(l->servers, l->index, (enum net_peer)p), (void *)l);
     if (l->curve)
         TRY(admit(l, p, o->peer_public[p]));
     TRY(socket_new(&l->pull[p], netio_zmq(l->netio), &so, l->log));
@@ -249,7 +249,7 @@ static void park(struct links *l, unsigned p)
 static void zmq_transport_free(void *self)
 {
     struct links *l = self;
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < l->servers; p++) {
         park(l, p);
         let_go(&l->parked[p]);
         porter_free(&l->porter[p]);
@@ -302,12 +302,13 @@ enum err transport_zmq_new(struct transport **t, const struct transport_zmq_opti
     *t = &l->transport;
     l->netio = o->netio;
     l->log = o->log;
+    l->servers = o->servers;
     l->index = o->index;
     l->depth = o->depth;
     l->curve = o->curve_public != NULL;
     l->pool = pool_new((uint8_t)(o->depth + 4 < SPARE_MOST ? o->depth + 4 : SPARE_MOST));
     e = l->pool != NULL ? ERR_OK : ERR_NOMEM;
-    for (unsigned p = 0; p < 2 && e == ERR_OK; p++)
+    for (unsigned p = 0; p + 1 < l->servers && e == ERR_OK; p++)
         e = set_up(l, o, p);
     if (e != ERR_OK)
         transport_free(t);
@@ -319,7 +320,7 @@ enum err transport_zmq_admit(struct transport *t, const uint8_t expect[2][TRANSP
     struct links *l = t->self;
 
     transport_zmq_close(t);
-    for (unsigned p = 0; p < 2; p++)
+    for (unsigned p = 0; p + 1 < l->servers; p++)
         TRY(admit(l, p, expect[p]));
     return ERR_OK;
 }
@@ -327,7 +328,7 @@ enum err transport_zmq_admit(struct transport *t, const uint8_t expect[2][TRANSP
 enum err transport_zmq_aim(struct transport *t, const char *const dial[2])
 {
     struct links *l = t->self;
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < l->servers; p++) {
         memory_free(&l->dial[p]);
         l->dial[p] = memory_string(dial[p]);
         if (l->dial[p] == NULL)
@@ -340,7 +341,7 @@ enum err transport_zmq_dial(struct transport *t, const uint8_t show[2][TRANSPORT
 {
     struct links *l = t->self;
 
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < l->servers; p++) {
         const struct socket_options so = {
             .type = ZMQ_PUSH, .send_depth = l->depth, .pass = show[p]};
         let_go(&l->parked[p]); /* a neighbour that gave us this pass has left the session before */
@@ -359,7 +360,7 @@ void transport_zmq_close(struct transport *t)
 {
     struct links *l = t->self;
 
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < l->servers; p++) {
         struct transport_message m = {0};
         park(l, p);
         turn_away(l, p);

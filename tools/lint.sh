@@ -45,10 +45,10 @@ declare -A below=(
     [exchange]="study"
     [display]="study"
     [audit]="study"
-    [store]="exchange study"
-    [setting]="store exchange study"
+    [setting]="exchange study"
+    [store]="setting exchange study"
     [server]="setting store audit exchange display study"
-    [owner]="exchange display study"
+    [owner]="setting exchange display study"
     [analyst]="exchange study"
     [settings]="server setting store audit exchange display study"
     [command]="settings server setting owner analyst store audit exchange display study"
@@ -124,6 +124,14 @@ scripts_across() { # folder, what it may not source
 server_knows_no_shares() {
     sources parties/server parties/setting |
         xargs -r grep -nHE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"(mpc|protocols|parties/settings)/'
+}
+
+# One table has the settings that there are. Of three servers, `serve` starts other processes before it reads a
+# study, and `plan` says what those would gain.
+settings_are_in_one_table() {
+    sources "${folders[@]}" | grep -vE '^parties/(settings/|command/settings\.c$)' |
+        xargs -r grep -nHE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"parties/settings/' |
+        grep -vE '^parties/command/(cmd_serve\.c:.*three/ranks\.h"|plan_ranks\.c:.*three/tally\.h")'
 }
 
 # What files must not reach, even through ten headers: the study knows no network, owners' code no shares.
@@ -512,6 +520,7 @@ package_flags=$(make_variable PKG_CFLAGS)
 
 check "include order" include_order
 check "what servers know of their setting" server_knows_no_shares
+check "one table has the settings" settings_are_in_one_table
 check "out of reach" out_of_reach
 check "what is in reach is found" reach_is_found
 check "only parties/main.c exits" only_main_exits

@@ -17,7 +17,7 @@
  *
  * and no less, since one row can have the code of largest |u_i| in every column i. (Every
  * combination of values is assumed to occur, structural zeros too: nobody sees what owners send.)
- * It costs Delta^2 / 2^41 zCDP.
+ * It costs Delta^2 / 2^41 of rho (aim/budget/ledger.h).
  *
  * Groups cost no budget, but time: servers that sum records keep a plane for each group
  * (protocols/records.h). So there are few groups, and where a column has several, the codes of each

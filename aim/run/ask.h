@@ -8,18 +8,18 @@
  *   measure  sigma asks for m = measure_multiplier(sigma) = floor(2^20 / sigma). The backend opens
  *            value_j = m x_j + z_j, z_j unit Gaussians on the lattice 2^-20, each given as its
  *            integer multiple of 2^-20. The noisy count is value_j / m. A marginal costs m^2 / 2^41
- *            zCDP. m < 2^8 is refused.
+ *            (of rho: aim/budget/ledger.h). m < 2^8 is refused.
  *   select   Estimates c_j are integers on the grid 2^-10. The score of q is an integer:
  *            s_q = sum_j |2^10 x_j - c_j| - penalty_q or, where the study asks for squares,
  *            sum_j (x_j - round(2^-10 c_j))^2 - penalty_q (select_score()). The backend opens the
  *            lowest argmax of m_q s_q + 2^(f-24) g_q, with g_q a Gumbel sample on the grid 2^-24
- *            and f, m_q and penalty_q from score_plan(). It costs (eps + slack)^2 / 8 zCDP; the
+ *            and f, m_q and penalty_q from score_plan(). ledger_select_cost() says what it costs; its
  *            slack covers the error of the backend's Gumbel circuit. The same request measures
  *            what was selected: one exchange with the servers a round.
  *   forms    The public integers u_i(a) are factors, one for each code of each column. For every
  *            two columns i < j, and every group of codes of each, the backend opens the sum of
  *            u_i u_j over the rows in both groups, plus z as above (aim/budget/forms.h). All
- *            together cost Delta^2 / 2^41 zCDP, where Delta^2 is the sum over i < j of
+ *            together cost Delta^2 / 2^41, where Delta^2 is the sum over i < j of
  *            max u_i^2 max u_j^2: the most by which one row can move them, squared.
  *   look     The backend opens m n + z, n the number of rows that were linked (aim/run/look.h). It
  *            costs as much as a marginal.

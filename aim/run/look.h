@@ -3,7 +3,7 @@
  *
  * It opens m n + z, where n is the number, z a unit Gaussian of the lattice 2^-20 as its integer
  * multiple of that, and m = measure_multiplier(sigma). A row moves n by at most 1, so a look costs
- * m^2 / 2^41 zCDP, as a marginal does (aim/run/ask.h). The amount set aside pays for LOOK_TRIES
+ * m^2 / 2^41, as a marginal does (aim/run/ask.h). The amount set aside pays for LOOK_TRIES
  * looks: servers may lose an answer, and where too few rows were linked, owners may mend their
  * tables for another run. So what a run asks later does not depend on how many were taken.
  */

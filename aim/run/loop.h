@@ -67,7 +67,7 @@ struct aim_round {
     /* Sums over the measured cells, in rows: how far the model is from what was measured, before
      * and after the fit, and what noise alone is expected to add, sqrt(2/pi) sigma a cell. */
     double before, after, noise; /* before is 0 in round 0 */
-    double cost;                 /* zCDP of this round, k^2 included */
+    double cost;                 /* of this round, k^2 included */
     double spent;                /* of rho, after this round */
     double total;                /* estimated rows */
     uint64_t model_cells;        /* after the fit */

@@ -18,7 +18,7 @@ struct scene {
     const struct servers_terms *terms;
     struct support_study s;
     size_t *client; /* for each of the study's owners: its client in the split */
-    pid_t server[STUDY_SERVERS];
+    pid_t server[STUDY_SERVERS_MOST];
     struct log *log;
 };
 
@@ -164,12 +164,12 @@ static enum err run(const struct scene *s, struct servers_figures *f)
                                      "--key", support_path(&s->s, "a.key"),
                                      "--out", support_path(&s->s, "result"),
                                      NULL};
-    double before[STUDY_SERVERS];
+    double before[STUDY_SERVERS_MOST];
     json_t *stats;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         before[i] = cpu_of(s->server[i]);
     TRY(ended_well(s, support_run(output, RUN_S, arguments), "run", output));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         f->busiest_s = fmax(f->busiest_s, cpu_of(s->server[i]) - before[i]);
     stats = data_json(support_path(&s->s, "result/stats.json"), s->log);
     if (stats == NULL)
@@ -187,13 +187,13 @@ enum err servers_run(const struct servers_terms *terms, struct servers_figures *
     *figures = (struct servers_figures){0};
     s.client = memory_array(terms->split->clients, sizeof *s.client);
     e = s.client != NULL ? make_study(&s) : ERR_NOMEM;
-    for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS_MOST; i++)
         s.server[i] = support_serve(&s.s, i, s.s.path);
     if (e == ERR_OK)
         e = share_all(&s, figures);
     if (e == ERR_OK)
         e = run(&s, figures);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         if (s.server[i] > 0 && support_stop(&s.server[i]) != 0 && e == ERR_OK)
             log_warn(log, "server %u did not end well; see %s/server%u.log", i, s.s.folder, i);
     if (e == ERR_OK) /* otherwise the folder shows what happened */

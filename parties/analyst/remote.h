@@ -51,7 +51,6 @@ enum err remote_look(struct remote *remote, const char *path, int64_t *value) MU
  * Ends the run at the servers, which wipe what they kept for its last round, and returns their
  * counters. Does nothing if they were told before.
  */
-enum err remote_close(struct remote *remote,
-                      struct net_counters stats[STUDY_SERVERS][NET_PHASES]) MUST_CHECK;
+enum err remote_close(struct remote *remote, struct net_counters stats[][NET_PHASES]) MUST_CHECK;
 
 #endif

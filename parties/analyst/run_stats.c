@@ -103,7 +103,7 @@ static json_t *document(const struct run_stats *s, const char *run, const json_t
 {
     json_t *servers = json_array();
     const json_t *analyst = json_object_get(before, "analyst");
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < s->study->servers; i++)
         json_array_append_new(
             servers,
             server_json(s->server[i], json_array_get(json_object_get(before, "servers"), i)));
@@ -156,7 +156,7 @@ static void print_owners(FILE *out, const struct run_stats *s)
 static void print_traffic(FILE *out, const struct run_stats *s)
 {
     uint64_t bytes = 0, rounds = 0;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < s->study->servers; i++)
         for (unsigned k = 0; k < NET_PHASES; k++) {
             bytes += s->server[i][k].wire_sent;
             rounds += i == 0 ? s->server[i][k].rounds : 0;

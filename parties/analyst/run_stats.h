@@ -20,7 +20,7 @@ struct run_stats {
     double linked;                      /* what the look showed */
     const uint8_t *run;                 /* its number, REQUEST_RUN_SIZE bytes */
     /* of this command */
-    const struct net_counters (*server)[NET_PHASES]; /* of STUDY_SERVERS */
+    const struct net_counters (*server)[NET_PHASES]; /* of each server */
     double mpc_s, total_s;
     struct dials_traffic analyst;
     double rho;

@@ -99,7 +99,7 @@ static enum err write_first(struct audit *a)
     text_put(&line, "log trefoil-audit-1 study %s terms ", a->study->name);
     text_put_hex(&line, a->study->terms.digest, 32);
     text_put(&line, " server %u", a->index);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < a->study->servers; i++) {
         text_put(&line, " %s=", a->study->server[i].name);
         text_put_hex(&line, a->study->server[i].key.sign, 32);
     }

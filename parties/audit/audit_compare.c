@@ -91,7 +91,7 @@ static void describe_head(const struct audit_file *f, FILE *out)
 {
     fprintf(out, "log of server %u (%s), study %s (security: %s): %zu lines, the chain holds\n",
             f->server, f->name[f->server], f->study, study_security_words[f->security], f->entries);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < f->servers; i++)
         if (i != f->server)
             fprintf(out, "  server %u (%s) has signed its first %" PRIu64 " lines\n", i, f->name[i],
                     signed_by(f, i));

@@ -40,6 +40,7 @@ void audit_signed_words(const uint8_t terms[32], unsigned server, const struct a
 struct audit_words {
     struct bytes *out;
     char *next;
+    unsigned servers; /* below which the number of one is */
     bool failed;
     char none[1]; /* the word after the last one */
 };
@@ -126,7 +127,7 @@ static void text(struct audit_words *w, const char *name, char *p, size_t size)
 
 static unsigned server_of(struct audit_words *w, unsigned server)
 {
-    return (unsigned)(number(w, "server", server, STUDY_SERVERS - 1) % STUDY_SERVERS);
+    return (unsigned)(number(w, "server", server, w->servers - 1) % w->servers);
 }
 
 static uint32_t round_of(struct audit_words *w, uint32_t round)
@@ -136,6 +137,12 @@ static uint32_t round_of(struct audit_words *w, uint32_t round)
 
 /* --- kinds ------------------------------------------------------------------------------------ */
 
+/* Whether the next word is the name of a server with its key. */
+static bool names_server(const struct audit_words *w)
+{
+    return !w->failed && w->next != NULL && memchr(w->next, '=', strcspn(w->next, " ")) != NULL;
+}
+
 static void read_first(struct audit_file *f, struct audit_words *w)
 {
     expect(w, AUDIT_LABEL);
@@ -143,16 +150,13 @@ static void read_first(struct audit_file *f, struct audit_words *w)
     copy(w, word(w), f->study, sizeof f->study);
     hex(w, "terms", f->terms, sizeof f->terms);
     f->server = server_of(w, 0);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (; f->servers < STUDY_SERVERS_MOST && names_server(w); f->servers++) {
         char *name = word(w), *key = strchr(name, '=');
-        if (key == NULL) {
-            w->failed = true;
-            return;
-        }
         *key = '\0';
-        copy(w, name, f->name[i], sizeof f->name[i]);
-        w->failed = !text_hex(key + 1, f->key[i], sizeof f->key[i]) || w->failed;
+        copy(w, name, f->name[f->servers], STUDY_NAME_SIZE);
+        w->failed = !text_hex(key + 1, f->key[f->servers], sizeof f->key[0]) || w->failed;
     }
+    w->failed = w->failed || f->servers < 2 || f->server >= f->servers;
     if (w->next == NULL)
         return; /* semi-honest, for which there is no word */
     f->security = STUDY_ABORT;
@@ -248,12 +252,13 @@ void audit_entry_put(struct bytes *line, const struct audit_entry *entry)
 {
     struct audit_entry e = *entry;
     bytes_put_text(line, kinds[e.kind]);
-    line_of(&e, &(struct audit_words){.out = line});
+    line_of(&e, &(struct audit_words){.out = line, .servers = STUDY_SERVERS_MOST});
 }
 
 static enum err read_words(struct audit_file *f, struct audit_entry *entry, char *line)
 {
-    struct audit_words w = {.next = line};
+    struct audit_words w = {.next = line,
+                            .servers = f->servers > 0 ? f->servers : STUDY_SERVERS_MOST};
     char *kind, *end = NULL, *count = word(&w);
     unsigned k = 0;
     if (strtoull(count, &end, 10) != f->entries || *end != '\0')
@@ -397,8 +402,9 @@ void audit_file_free(struct audit_file **file)
 
 bool audit_file_of(const struct audit_file *f, const struct study *study)
 {
-    bool same = memcmp(f->terms, study->terms.digest, sizeof f->terms) == 0;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        same = same && memcmp(f->key[i], study->server[i].key.sign, sizeof f->key[i]) == 0;
+    bool same = f->servers == study->servers &&
+                memcmp(f->terms, study->terms.digest, sizeof f->terms) == 0;
+    for (unsigned i = 0; same && i < study->servers; i++)
+        same = memcmp(f->key[i], study->server[i].key.sign, sizeof f->key[i]) == 0;
     return same;
 }

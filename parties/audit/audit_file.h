@@ -91,8 +91,9 @@ struct audit_entry {
 struct audit_file {
     size_t entries;
     struct audit_entry *entry;
-    char study[STUDY_NAME_SIZE], name[STUDY_SERVERS][STUDY_NAME_SIZE];
-    uint8_t terms[32], key[STUDY_SERVERS][32]; /* Ed25519 */
+    unsigned servers;
+    char study[STUDY_NAME_SIZE], name[STUDY_SERVERS_MOST][STUDY_NAME_SIZE];
+    uint8_t terms[32], key[STUDY_SERVERS_MOST][32]; /* Ed25519 */
     enum study_security security;
     unsigned server;   /* whose log this is */
     size_t size, torn; /* bytes in whole lines, and in a last one without an end */

@@ -98,15 +98,15 @@ static enum err find_ports(struct demo *d)
         unsigned k = 0;
         secret_random(&base, sizeof base);
         base = (uint16_t)(20000 + base % 10000);
-        while (k < STUDY_SERVERS * STUDY_PORTS && port_is_free((uint16_t)(base + k)))
+        while (k < DEMO_SERVERS * STUDY_PORTS && port_is_free((uint16_t)(base + k)))
             k++;
-        if (k == STUDY_SERVERS * STUDY_PORTS) {
+        if (k == DEMO_SERVERS * STUDY_PORTS) {
             d->port = base;
             return ERR_OK;
         }
     }
     return log_fail(d->log, ERR_SYSTEM, "no %d free ports in a row on 127.0.0.1",
-                    STUDY_SERVERS * STUDY_PORTS);
+                    DEMO_SERVERS * STUDY_PORTS);
 }
 
 static enum err make_key(const struct demo *d, const char *name, char text[IDENTITY_TEXT_SIZE])
@@ -133,7 +133,7 @@ static enum err write_study(struct demo *d)
              "link: {min_linked: %d}\n"
              "rounds: %d\nsecurity: abort\nservers:\n",
              demo_data_domain_yaml(), MIN_LINKED, ROUNDS);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < DEMO_SERVERS; i++) {
         TRY(make_key(d, demo_servers[i], key));
         text_put(&text, "  - name: %s\n    endpoint: tcp://127.0.0.1:%u\n    key: %s\n",
                  demo_servers[i], d->port + i * STUDY_PORTS, key);
@@ -199,7 +199,7 @@ static enum err start_servers(struct demo *d)
 {
     char study[FILE_PATH], key[FILE_PATH], folder[FILE_PATH], output[FILE_PATH];
     demo_path(d, study, "study.yaml");
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < DEMO_SERVERS; i++) {
         const char *const arguments[] = {"serve", study,      "--key",     key, "--folder",
                                          folder,  "--listen", "127.0.0.1", NULL};
         demo_path(d, key, "%s.key", demo_servers[i]);
@@ -245,7 +245,7 @@ static enum err wait_for_servers(struct demo *d)
     demo_path(d, key, "analyst.key");
     TRY(identity_load(&analyst, key, d->log));
     TRY(netio_new(&netio, d->log));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < DEMO_SERVERS; i++)
         TRY(wait_for_server(d, netio, analyst, i));
     return ERR_OK;
 }
@@ -314,14 +314,14 @@ static enum err play(struct demo *d, const char *folder, uint64_t seed)
     TRY(run_owners(d));
     step("the analyst runs the study: one-ways, then four rounds of select and measure");
     TRY(run_analyst(d));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < DEMO_SERVERS; i++)
         process_end(&d->server[i]);
     return demo_show(d);
 }
 
 static void end(struct demo *d)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < DEMO_SERVERS; i++)
         process_end(&d->server[i]);
     for (unsigned i = 0; i < DEMO_HOSPITALS; i++) {
         table_free(&d->hospital[i]);

@@ -276,6 +276,20 @@ static enum err plan_copula(const struct plan_asked *p, double rho)
     return plan_copula_errors(p->study, p->rows);
 }
 
+static enum err plan_aim(struct plan_asked *p, double rho)
+{
+    TRY(release_loop_options(p->study, p->bounds, &p->options, p->log));
+    TRY(check(p));
+    TRY(aim_expect_groups(&p->grouped, &p->options, (double)p->rows, aim_sigma_alone(&p->options)));
+    print_domain(p);
+    TRY(method_print(stdout, p->study, (double)p->rows, rho));
+    TRY(print_model(p));
+    print_uploads(p);
+    TRY(print_servers(p));
+    plan_noise(&(struct plan_noise){p->study, &p->options, p->rows, merges(p), &p->grouped});
+    return print_questions(p);
+}
+
 /* Reads --left. */
 static enum err take_left(struct plan_asked *p)
 {
@@ -304,18 +318,12 @@ static enum err plan(struct plan_asked *p, const char *path)
     TRY(price_check_noise(p->study, p->log));
     TRY(price_limits(p->study, &limits, p->log));
     count(p);
-    if (p->study->method == STUDY_COPULA)
-        return plan_copula(p, limits.rho);
-    TRY(release_loop_options(p->study, p->bounds, &p->options, p->log));
-    TRY(check(p));
-    TRY(aim_expect_groups(&p->grouped, &p->options, (double)p->rows, aim_sigma_alone(&p->options)));
-    print_domain(p);
-    TRY(method_print(stdout, p->study, (double)p->rows, limits.rho));
-    TRY(print_model(p));
-    print_uploads(p);
-    TRY(print_servers(p));
-    plan_noise(&(struct plan_noise){p->study, &p->options, p->rows, merges(p), &p->grouped});
-    return print_questions(p);
+    TRY(p->study->method == STUDY_COPULA ? plan_copula(p, limits.rho) : plan_aim(p, limits.rho));
+    if (p->study->accounting == ACCOUNTING_GAUSSIAN)
+        printf("The study's own rho, %.4g, is as private as one count with Gaussian noise of\n"
+               "standard deviation %.3g: all that is opened together, and nothing else.\n",
+               limits.rho, ledger_deviation(limits.rho));
+    return ERR_OK;
 }
 
 static enum err run(int argc, char **argv, struct log *log)

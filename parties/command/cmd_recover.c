@@ -1,8 +1,8 @@
 #include "base/secret.h"
 #include "parties/audit/audit.h"
 #include "parties/command/command.h"
+#include "parties/command/settings.h"
 #include "parties/server/recover.h"
-#include "parties/settings/three/guard.h"
 #include "parties/study/roster.h"
 
 #include <inttypes.h>
@@ -84,7 +84,7 @@ static void clear(struct recover *r)
 static enum err open_folder(struct recover *r, const char *folder, unsigned index, struct log *log)
 {
     TRY(check_folder(folder, log));
-    TRY(store_open(&r->store, folder, r->study, r->me, index, log));
+    TRY(store_open(&r->store, folder, r->study, settings_of(r->study)->split, r->me, index, log));
     return audit_open(&r->audit, folder, r->study, r->me, index, log);
 }
 
@@ -111,9 +111,9 @@ static enum err take_debits(struct recover *r, unsigned index, struct log *log)
 
 static enum err resume(struct recover *r)
 {
-    struct store_guard found;
-    TRY(guard_lift(r->store, r->audit, &found));
-    if (store_guard_refuses(&found))
+    bool stopped;
+    TRY(settings_of(r->study)->resume(r->store, r->audit, &stopped));
+    if (stopped)
         puts("this server can be started again, and takes part in the study");
     else
         puts("nothing stopped this server: no check failed, and not too many were broken off");

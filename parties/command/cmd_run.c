@@ -75,7 +75,7 @@ struct run_asked {
     struct copula_result *copula; /* in its place, with method: copula */
     double rho;                   /* of the study, or what earlier runs left of it */
     struct progress progress;
-    struct net_counters stats[STUDY_SERVERS][NET_PHASES];
+    struct net_counters stats[STUDY_SERVERS_MOST][NET_PHASES];
     double total_s;
     struct log *log;
 };

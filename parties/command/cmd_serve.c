@@ -1,8 +1,8 @@
 #include "base/secret.h"
 #include "parties/command/command.h"
+#include "parties/command/settings.h"
 #include "parties/server/server.h"
 #include "parties/settings/three/ranks.h"
-#include "parties/settings/three/trio.h"
 #include "parties/study/study_ports.h"
 
 #include <signal.h>
@@ -125,8 +125,7 @@ static enum err serve(const struct arguments *a, struct ranks *ranks, struct log
 {
     struct study *study CLEAN(study_free) = NULL;
     struct identity *me CLEAN(identity_free) = NULL;
-    struct server_options options = {.setting = &trio_setting,
-                                     .folder = a->folder,
+    struct server_options options = {.folder = a->folder,
                                      .listen = a->listen != NULL ? a->host : NULL,
                                      .listen_port = a->port,
                                      .lanes = (unsigned)a->lanes,
@@ -142,6 +141,7 @@ static enum err serve(const struct arguments *a, struct ranks *ranks, struct log
     TRY(study_load(&study, a->study, log));
     TRY(identity_load(&me, a->key, log));
     options.study = study;
+    options.setting = settings_of(study);
     options.me = me;
     log->dated = true;
     e = a->purge ? server_purge(&options) : server_run(&options);

@@ -2,8 +2,8 @@
 #include "base/file.h"
 #include "base/secret.h"
 #include "parties/command/command.h"
+#include "parties/command/settings.h"
 #include "parties/exchange/price.h"
-#include "parties/exchange/upload.h"
 #include "parties/owner/announce.h"
 #include "parties/owner/book.h"
 #include "parties/owner/columns.h"
@@ -13,6 +13,7 @@
 #include "parties/owner/pin.h"
 #include "parties/owner/self.h"
 #include "parties/owner/source.h"
+#include "parties/setting/upload.h"
 #include "parties/study/roster.h"
 #include "parties/study/study_uploads.h"
 
@@ -107,12 +108,13 @@ struct share {
     struct study *study;
     struct identity *me;
     struct self self;
-    unsigned form; /* as parties/exchange/upload.h numbers it */
+    unsigned form; /* as parties/setting/upload.h numbers it */
     uint64_t bytes;
     struct source source;
     struct bytes packed; /* counts or records */
     bool made;           /* `parts` are made */
-    struct upload parts[STUDY_SERVERS];
+    const struct split *split;
+    struct upload parts[STUDY_SERVERS_MOST];
     struct progress progress;
     struct witness witness; /* of the servers' ledgers */
     char book_path[FILE_PATH];
@@ -125,6 +127,7 @@ struct share {
 static enum err load(struct share *s)
 {
     TRY(study_load(&s->study, s->study_path, s->log));
+    s->split = settings_of(s->study)->split;
     TRY(identity_load(&s->me, s->key, s->log));
     TRY(self_find(&s->self, s->study, &s->me->public, s->token_path, s->status, s->log));
     TRY(roster_check(s->study, s->log));
@@ -150,8 +153,8 @@ static enum err make_parts(struct share *s)
     s->made = secret != NULL;
     if (!s->made)
         return ERR_OK;
-    return upload_make(s->parts, s->me, (uint32_t)s->self.owner, secret, s->study->terms.digest,
-                       s->form, &s->packed);
+    return upload_make(s->parts, s->split, s->me, (uint32_t)s->self.owner, secret,
+                       s->study->terms.digest, s->form, &s->packed);
 }
 
 static void announce(const struct share *s)
@@ -160,6 +163,7 @@ static void announce(const struct share *s)
         .study = s->study,
         .owner = s->self.owner,
         .rows = s->source.rows,
+        .split = s->split,
         .form = s->form,
         .first = s->made ? &s->parts[0] : NULL,
         .person = s->data.options.rows.person,
@@ -302,16 +306,16 @@ static enum err withdraw(struct share *s)
 static enum err tell_status(struct share *s)
 {
     struct courier *courier = NULL;
-    struct server_status status[STUDY_SERVERS] = {{0}};
+    struct server_status status[STUDY_SERVERS_MOST] = {{0}};
     enum err e = meet(s, &courier), ledgers = ERR_OK;
     if (e == ERR_OK)
         ledgers = courier_status(courier, status);
     part(s, &courier);
     if (e == ERR_OK)
-        server_status_describe(stdout, s->study, status);
+        server_status_describe(stdout, s->study, s->split, status);
     if (e == ERR_OK)
         e = ledgers;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < s->study->servers; i++) {
         if (e == ERR_OK && !status[i].answered)
             e = ERR_PEER;
         server_status_clear(&status[i]);
@@ -332,7 +336,7 @@ static enum err write_stats(const struct share *s)
 
 static void clear(struct share *s)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < s->study->servers; i++)
         upload_clear(&s->parts[i]);
     book_clear(&s->book);
     bytes_clear(&s->packed);
@@ -355,7 +359,7 @@ static enum err share_data(struct share *s)
     TRY(pin_check(s->key, s->study, s->fingerprint, &known, s->log));
     TRY(load_book(s));
     TRY(pack_choose_form(s->study, s->self.owner, s->as, &s->form, s->log));
-    s->bytes = study_form_bytes(s->study, s->self.owner, s->form);
+    s->bytes = s->split->bytes(s->study, s->self.owner, s->form);
     TRY(load_data(s));
     TRY(source_check_impossible(&s->source, s->study, s->log));
     TRY(make_parts(s));

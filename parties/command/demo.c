@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-const char *const demo_servers[STUDY_SERVERS] = {"alder", "birch", "cedar"};
+const char *const demo_servers[DEMO_SERVERS] = {"alder", "birch", "cedar"};
 
 void demo_path(const struct demo *d, char path[FILE_PATH], const char *format, ...)
 {

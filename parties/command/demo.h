@@ -9,10 +9,12 @@
 
 #include <sys/types.h>
 
+#define DEMO_SERVERS 3 /* the setting that the demo shows */
+
 struct demo {
     char folder[FILE_PATH - 300]; /* leaves room for the name of a file in it */
     uint16_t port;
-    pid_t server[STUDY_SERVERS];
+    pid_t server[DEMO_SERVERS];
     struct study *study;
     struct domain *columns[DEMO_HOSPITALS];
     struct table *hospital[DEMO_HOSPITALS]; /* with its columns */
@@ -21,7 +23,7 @@ struct demo {
     struct log *log;
 };
 
-extern const char *const demo_servers[STUDY_SERVERS];
+extern const char *const demo_servers[DEMO_SERVERS];
 
 /* The path of a file in the demo's folder. */
 void demo_path(const struct demo *d, char path[FILE_PATH], const char *format, ...)

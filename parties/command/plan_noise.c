@@ -164,9 +164,6 @@ static void print_errors(const struct plan_noise *p)
         print_epsilon(p, p->study->epsilon);
         printf("  (the last line is the study's own)\n");
     }
-    if (p->study->accounting == ACCOUNTING_GAUSSIAN)
-        printf("All that a run opens for rho is together as private as one count with Gaussian\n"
-               "noise of 1 / sqrt(2 rho): at rho 0.02, of 5.\n");
     if (p->merges)
         printf("The workload's marginals are of merged values, as above.\n");
     printf("An error of 2 means that nothing but noise would come out. The model shares what\n"

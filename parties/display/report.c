@@ -45,7 +45,7 @@ static size_t different_marginals(const struct report *r)
 static double sum_of_servers(const struct report *r, const char *key)
 {
     double sum = 0;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < r->study->servers; i++)
         for (size_t k = 0; k < REPORT_PHASES; k++)
             sum += report_number(report_phase(r, i, k), key);
     return sum;
@@ -156,8 +156,8 @@ static void what_was_run(const struct report *r)
     whose_rows(r);
     what_was_linked(r);
     text_put(r->out, ". Three servers, ");
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        names_in_words(r->out, i, STUDY_SERVERS, r->study->server[i].name);
+    for (unsigned i = 0; i < r->study->servers; i++)
+        names_in_words(r->out, i, r->study->servers, r->study->server[i].name);
     text_put(
         r->out,
         ", held them as secret shares, none of which tells anything by itself. Together they "
@@ -263,7 +263,7 @@ static void cost_row(const struct report *r, size_t phase)
 {
     text_put(r->out, "<tr><th scope=\"row\">%s</th><td class=\"n hide\">%.0f</td>",
              report_phases[phase].name, report_number(report_phase(r, 0, phase), "rounds"));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < r->study->servers; i++) {
         const json_t *o = report_phase(r, i, phase);
         text_put(r->out, "<td class=\"n\">%s<br>%s</td>",
                  words_time(report_number(o, "seconds")).text,
@@ -288,7 +288,7 @@ static void costs(const struct report *r)
     text_put(r->out,
              "</div>\n<div class=\"wide\"><table class=\"costs\"><thead><tr><th scope=\"col\">"
              "phase</th><th scope=\"col\" class=\"n hide\">rounds</th>");
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < r->study->servers; i++) {
         text_put(r->out, "<th scope=\"col\" class=\"n\">");
         html_text(r->out, r->study->server[i].name);
         text_put(r->out, "</th>");

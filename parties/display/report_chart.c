@@ -230,15 +230,15 @@ void report_chart_budget(const struct report *r)
 
 void report_chart_phases(const struct report *r)
 {
-    double seconds[STUDY_SERVERS] = {0}, most = 1e-9;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    double seconds[STUDY_SERVERS_MOST] = {0}, most = 1e-9;
+    for (unsigned i = 0; i < r->study->servers; i++) {
         for (size_t k = 0; k < REPORT_PHASES; k++)
             seconds[i] += report_number(report_phase(r, i, k), "seconds");
         most = fmax(most, seconds[i]);
     }
-    report_svg(r->out, 36 * STUDY_SERVERS + 2);
+    report_svg(r->out, 36 * r->study->servers + 2);
     text_put(r->out, "Time of each server by phase, as in the table below\">");
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < r->study->servers; i++) {
         double x = 4, y = 36.0 * i;
         text_put(r->out, "<text x=\"4\" y=\"%g\" class=\"t\">", y + 11);
         html_text(r->out, r->study->server[i].name);

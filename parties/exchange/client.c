@@ -37,7 +37,7 @@ struct client {
 
 static enum err connect_all(struct client *c)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < c->study->servers; i++) {
         dials_end(&c->dials, i);
         TRY(dials_new(&c->dials.dial[i], c->netio, c->study, c->me, i, c->log));
         TRY(dial_watch(c->dials.dial[i])); /* a server that ends forgets its requests */
@@ -48,7 +48,7 @@ static enum err connect_all(struct client *c)
 enum err client_reconnect(struct client *c)
 {
     TRY(connect_all(c));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < c->study->servers; i++)
         dial_expect(c->dials.dial[i]);
     return ERR_OK;
 }
@@ -74,7 +74,7 @@ void client_free(struct client **client)
     if (*client == NULL)
         return;
     pulse_stop(&(*client)->pulse);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         dials_end(&(*client)->dials, i);
     memory_free(client);
 }
@@ -108,7 +108,7 @@ void client_show(struct client *c, void (*adding)(void *self, double share), voi
 static enum err reach_all(struct client *c, int64_t deadline)
 {
     enum err worst = ERR_OK;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < c->study->servers; i++) {
         enum err e = dial_reach(c->dials.dial[i], deadline);
         worst = e != ERR_OK && failures_say_more(e, worst) ? e : worst;
     }
@@ -135,7 +135,7 @@ static enum err send_all(struct client *c, const struct bytes *request, int64_t 
     secret_random(attempt, sizeof attempt);
     TRY(reach_all(c, deadline));
     for (size_t at = 0; at < request->size; at += MESSAGE_PART_MAX)
-        for (unsigned i = STUDY_SERVERS; i-- > 0;)
+        for (unsigned i = c->study->servers; i-- > 0;)
             TRY(send_part(c, i, attempt, request, at, deadline));
     return ERR_OK;
 }
@@ -171,26 +171,26 @@ static void show_adding(struct client *c)
 
 /* What the three answer to a request; replies borrow from the messages. */
 struct all_replies {
-    struct bytes message[STUDY_SERVERS];
-    struct reply reply[STUDY_SERVERS]; /* if all went well, without the head */
-    struct head head[STUDY_SERVERS];   /* what each signs about its ledger */
+    struct bytes message[STUDY_SERVERS_MOST];
+    struct reply reply[STUDY_SERVERS_MOST]; /* if all went well, without the head */
+    struct head head[STUDY_SERVERS_MOST];   /* what each signs about its ledger */
 };
 
 static void clear_replies(struct all_replies *a)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         bytes_clear(&a->message[i]);
 }
 
 /* Gathers the three answers as they come. After a failure the others get only a moment. */
 static enum err receive_all(struct client *c, struct all_replies *a, int64_t deadline)
 {
-    enum err worst = ERR_OK, failed[STUDY_SERVERS] = {ERR_OK};
-    unsigned missing = (1u << STUDY_SERVERS) - 1;
+    enum err worst = ERR_OK, failed[STUDY_SERVERS_MOST] = {ERR_OK};
+    unsigned missing = (1u << c->study->servers) - 1;
     while (missing != 0 && clock_left_ms(deadline) > 0) {
         int64_t slice = LOOK_MS; /* for the first that is missing; the others are only polled */
         show_adding(c);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 0; i < c->study->servers; i++) {
             bool came;
             enum err e;
             if ((missing >> i & 1) == 0)
@@ -226,7 +226,7 @@ static enum err ask_all(struct client *c, const struct bytes *request, struct al
     TRY(send_all(c, request, clock_now_ms() + connect_ms));
     TRY(work_meanwhile(c));
     TRY(receive_all(c, a, clock_now_ms() + connect_ms + 10000 * (int64_t)c->study->round_s));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < c->study->servers; i++) {
         struct reader in = reader_of(a->reply[i].payload, a->reply[i].size);
         head_read(&in, &a->head[i]);
         if (in.failed)
@@ -240,11 +240,11 @@ static enum err ask_all(struct client *c, const struct bytes *request, struct al
 }
 
 /* Whether the two others confirm the result that server 0 gives. */
-static enum err compare(const struct client *c, const struct reply reply[STUDY_SERVERS])
+static enum err compare(const struct client *c, const struct reply reply[])
 {
     uint8_t digest[REQUEST_DIGEST_SIZE];
     request_digest(reply[0].payload, reply[0].size, digest);
-    for (unsigned i = 1; i < STUDY_SERVERS; i++)
+    for (unsigned i = 1; i < c->study->servers; i++)
         if (reply[i].size != sizeof digest || memcmp(reply[i].payload, digest, sizeof digest) != 0)
             return log_fail(
                 c->log, ERR_MISMATCH,
@@ -316,9 +316,9 @@ static enum err look(struct client *c, bool *other, struct log *log)
 {
     int64_t deadline = clock_now_ms() + 1000 * (int64_t)c->study->connect_s;
     enum err worst = ERR_OK;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < c->study->servers; i++)
         TRY(ask_head(c, i, deadline));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < c->study->servers; i++) {
         enum err e = hear_head(c, i, deadline, other, log);
         worst = e == ERR_MISMATCH || worst == ERR_OK ? e : worst;
     }
@@ -329,7 +329,7 @@ static enum err look(struct client *c, bool *other, struct log *log)
 static enum err take_heads(struct client *c, const struct all_replies *a)
 {
     enum err worst = ERR_OK;
-    for (unsigned i = 0; c->witness != NULL && i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; c->witness != NULL && i < c->study->servers; i++) {
         enum err e = witness_take(c->witness, i, &a->head[i], c->log);
         if (e != ERR_OK && e != ERR_MISMATCH)
             log_error(c->log, "what server %u (%s) signs of its ledger does not hold: %s", i,
@@ -359,7 +359,7 @@ static enum err write_plain(const struct client *c, enum request_kind kind, stru
 /* If the servers run another study, ends the session that they now have; `other`: one said so. */
 static enum err check_terms(struct client *c, const uint8_t terms[32], bool other)
 {
-    struct net_counters ignored[STUDY_SERVERS][NET_PHASES];
+    struct net_counters ignored[STUDY_SERVERS_MOST][NET_PHASES];
     if (!other && memcmp(terms, c->study->terms.digest, 32) == 0)
         return ERR_OK;
     log_error(c->log, "the servers run a study with other terms than this file; compare "
@@ -412,13 +412,13 @@ enum err client_open(struct client *c, struct client_opened *opened)
     return check_terms(c, terms, other);
 }
 
-enum err client_close(struct client *c, struct net_counters stats[STUDY_SERVERS][NET_PHASES])
+enum err client_close(struct client *c, struct net_counters stats[][NET_PHASES])
 {
     struct bytes request CLEAN(bytes_clear) = {0};
     struct all_replies a CLEAN(clear_replies) = {0};
     TRY(write_plain(c, REQUEST_CLOSE, &request));
     TRY(ask_all(c, &request, &a));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < c->study->servers; i++)
         TRY(cost_read(stats[i], a.reply[i].payload, a.reply[i].size));
     return ERR_OK;
 }

@@ -60,8 +60,7 @@ void client_meanwhile(struct client *client, enum err (*work)(void *self), void 
 enum err client_result(struct client *client, const struct bytes *request,
                        struct bytes *result) MUST_CHECK;
 /* Ends session and run, and gets each server's counters. */
-enum err client_close(struct client *client,
-                      struct net_counters stats[STUDY_SERVERS][NET_PHASES]) MUST_CHECK;
+enum err client_close(struct client *client, struct net_counters stats[][NET_PHASES]) MUST_CHECK;
 
 /* The traffic so far between the analyst and all servers. */
 struct dials_traffic client_traffic(const struct client *client);

@@ -68,7 +68,7 @@ void dials_end(struct dials *l, unsigned server)
 struct dials_traffic dials_traffic(const struct dials *l)
 {
     struct dials_traffic sum = l->gone;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         add(&sum, l->dial[i]);
     return sum;
 }

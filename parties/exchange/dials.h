@@ -31,8 +31,8 @@ struct dials_traffic {
 
 /* All zero: none yet. */
 struct dials {
-    struct dial *dial[STUDY_SERVERS]; /* NULL if there is none */
-    struct dials_traffic gone;        /* over dials that have ended */
+    struct dial *dial[STUDY_SERVERS_MOST]; /* NULL if there is none */
+    struct dials_traffic gone;             /* over dials that have ended */
 };
 void dials_end(struct dials *l, unsigned server);
 /* Over all dials, including those that have ended. */

@@ -16,13 +16,12 @@ static bool is_consequence(enum err e, enum err of)
 }
 
 /* One message for all servers that failed alike. */
-static void tell_failure(const struct study *study, unsigned i,
-                         const enum err failed[STUDY_SERVERS],
-                         const struct reply reply[STUDY_SERVERS], struct log *log)
+static void tell_failure(const struct study *study, unsigned i, const enum err failed[],
+                         const struct reply reply[], struct log *log)
 {
-    char names[STUDY_SERVERS * (STUDY_NAME_SIZE + 24)] = "";
+    char names[STUDY_SERVERS_MOST * (STUDY_NAME_SIZE + 24)] = "";
     unsigned count = 0;
-    for (unsigned k = 0; k < STUDY_SERVERS; k++) {
+    for (unsigned k = 0; k < study->servers; k++) {
         size_t n = strlen(names);
         if (failed[k] != failed[i] || strcmp(reply[k].text, reply[i].text) != 0)
             continue;
@@ -31,7 +30,7 @@ static void tell_failure(const struct study *study, unsigned i,
         snprintf(names + n, sizeof names - n, "%sserver %u (%s)", count++ > 0 ? ", " : "", k,
                  study->server[k].name);
     }
-    log_error(log, "%s: %s%s%s", count == STUDY_SERVERS ? "all three servers" : names,
+    log_error(log, "%s: %s%s%s", count == study->servers ? "all three servers" : names,
               error_text(failed[i]),
               reply[i].text[0] == '\0' ? ""
               : count > 1              ? "\n  they say: "
@@ -39,16 +38,15 @@ static void tell_failure(const struct study *study, unsigned i,
               reply[i].text);
 }
 
-enum err failures_tell(const struct study *study, unsigned missing,
-                       const enum err failed[STUDY_SERVERS],
-                       const struct reply reply[STUDY_SERVERS], enum err worst, struct log *log)
+enum err failures_tell(const struct study *study, unsigned missing, const enum err failed[],
+                       const struct reply reply[], enum err worst, struct log *log)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < study->servers; i++)
         if (failed[i] != ERR_OK && !is_consequence(failed[i], worst))
             tell_failure(study, i, failed, reply, log);
     if (worst != ERR_OK) /* the others had only a moment: they may be up and still working */
         return worst;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < study->servers; i++)
         if (missing >> i & 1)
             log_error(log, "server %u (%s) did not answer; check that it is running", i,
                       study->server[i].name);

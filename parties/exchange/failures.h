@@ -15,9 +15,7 @@ bool failures_say_more(enum err e, enum err than);
  * Logs who failed, in the words of its reply, or who is silent (the bits of `missing`), but no
  * consequences of worse failures. Returns `worst`, or ERR_TIMEOUT if some are only silent.
  */
-enum err failures_tell(const struct study *study, unsigned missing,
-                       const enum err failed[STUDY_SERVERS],
-                       const struct reply reply[STUDY_SERVERS], enum err worst,
-                       struct log *log) MUST_CHECK;
+enum err failures_tell(const struct study *study, unsigned missing, const enum err failed[],
+                       const struct reply reply[], enum err worst, struct log *log) MUST_CHECK;
 
 #endif

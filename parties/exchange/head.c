@@ -108,9 +108,9 @@ enum err head_parse(const struct study *study, const char *line, unsigned *index
                " %64s log %" SCNu64 " %64s %99s",
                time, index, name, terms, &head->ledger.length, ledger, &head->past.length, past,
                &head->log.length, log, signature) != 11 ||
-        *index >= STUDY_SERVERS || !date_parse(time, &head->time) || !text_hex(terms, digest, 32) ||
-        !text_hex(ledger, head->ledger.hash, 32) || !text_hex(past, head->past.hash, 32) ||
-        !text_hex(log, head->log.hash, 32) ||
+        *index >= study->servers || !date_parse(time, &head->time) ||
+        !text_hex(terms, digest, 32) || !text_hex(ledger, head->ledger.hash, 32) ||
+        !text_hex(past, head->past.hash, 32) || !text_hex(log, head->log.hash, 32) ||
         identity_signature_parse(head->signature, signature) != ERR_OK)
         return ERR_FORMAT;
     if (memcmp(digest, study->terms.digest, sizeof digest) != 0)

@@ -13,7 +13,7 @@
 
 /* The first byte of every message to a gate. */
 enum message_kind {
-    MESSAGE_UPLOAD = 1,   /* terms digest, then parties/exchange/upload.h */
+    MESSAGE_UPLOAD = 1,   /* terms digest, then parties/setting/upload.h */
     MESSAGE_FORWARD = 2,  /* bytes of a vector (parties/server/intake.h) */
     MESSAGE_STATUS = 3,   /* what each owner has here (parties/server/intake.h) */
     MESSAGE_REQUEST = 4,  /* attempt, debits seen at this server, request or the rest of it */
@@ -28,11 +28,14 @@ enum message_kind {
     MESSAGE_KINDS
 };
 
+/* What vectors the server that gets a message takes, of which some kinds of messages are. */
+enum { MESSAGE_GIVEN = 1, MESSAGE_PASSED = 2 }; /* from owners; from the server that has sent it */
+
 /*
- * Whether server `at` takes a message of this kind from person `who` of a role. It does not take a
- * token, which only makes its sender an owner.
+ * Whether a server that takes vectors in these ways takes a message of this kind from a role. It
+ * does not take a token, which only makes its sender an owner.
  */
-bool message_allowed(uint8_t kind, enum study_role role, size_t who, unsigned at);
+bool message_allowed(uint8_t kind, enum study_role role, unsigned ways);
 
 /* No message is much longer: longer vectors and requests are sent in parts of this many bytes. */
 #define MESSAGE_PART_MAX ((size_t)256 << 10)

@@ -13,7 +13,8 @@
 #define BEAT_MS 1000
 
 struct pulse {
-    struct dial *dial[STUDY_SERVERS];
+    struct dial *dial[STUDY_SERVERS_MOST];
+    unsigned servers;
     uint8_t message[1 + REQUEST_RUN_SIZE];
     int64_t every_ms;
     struct thread thread;
@@ -24,7 +25,7 @@ struct pulse {
 /* A server that is away misses this beat and hears a later one. */
 static void beat(struct pulse *p)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < p->servers; i++)
         (void)!dial_send(p->dial[i], false, p->message, sizeof p->message, clock_now_ms());
 }
 
@@ -72,13 +73,14 @@ enum err pulse_start(struct pulse **pulse, struct netio *netio, const struct stu
     struct pulse *p;
     TRY(memory_new(pulse, 1));
     p = *pulse;
+    p->servers = study->servers;
     p->message[0] = MESSAGE_ALIVE;
     memcpy(p->message + 1, run, REQUEST_RUN_SIZE);
     p->every_ms = (int64_t)study->connect_s * 1000 / BEATS;
     p->every_ms = p->every_ms < BEAT_MS ? p->every_ms : BEAT_MS;
     atomic_init(&p->adding, -1);
     /* no log: requests to a server that is away fail with their own message */
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < p->servers; i++) {
         enum err e = dials_new(&p->dial[i], netio, study, me, i, NULL);
         if (e != ERR_OK)
             return log_fail(log, e,
@@ -95,7 +97,7 @@ void pulse_stop(struct pulse **pulse)
         return;
     atomic_store(&p->stop, true);
     thread_join(&p->thread);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < p->servers; i++)
         dial_free(&p->dial[i]);
     memory_free(pulse);
 }

@@ -54,7 +54,7 @@ enum err receipt_verify_part(const struct study *study, const struct receipt *r,
 
 enum err receipt_verify(const struct study *study, const struct receipt *r, struct log *log)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < study->servers; i++)
         TRY(receipt_verify_part(study, r, i, log));
     return ERR_OK;
 }
@@ -86,7 +86,7 @@ enum err receipt_save(const char *path, const struct study *study, const struct 
     text_put(&out, "\nowner %s\nupload ", study_owner_name(study, r->owner).text);
     text_put_hex(&out, r->digest, 32);
     text_put(&out, "\nstate %s\n", states[r->state]);
-    for (size_t i = 0; i < STUDY_SERVERS; i++) {
+    for (size_t i = 0; i < study->servers; i++) {
         char signature[IDENTITY_SIGNATURE_TEXT_SIZE];
         identity_signature_text(r->part[i].signature, signature);
         text_put(&out, "server %s %s %s\n", study->server[i].name, date_text(r->part[i].time).text,
@@ -173,7 +173,7 @@ static enum err parse(struct receipt *r, const struct study *study, struct line_
 {
     TRY(read_head(in, study));
     TRY(read_subject(in, study, r));
-    for (size_t i = 0; i < STUDY_SERVERS; i++)
+    for (size_t i = 0; i < study->servers; i++)
         TRY(read_part(in, &study->server[i], &r->part[i]));
     for (const char *line; (line = line_next(in)) != NULL;)
         if (line[0] != '\0')
@@ -207,7 +207,7 @@ void receipt_describe(FILE *out, const struct study *study, const struct receipt
             study->name, study_owner_name(study, r->owner).text, digest,
             r->state == RECEIPT_HELD ? "is on their disks, whole"
                                      : "was withdrawn, and their shares of it deleted");
-    for (size_t i = 0; i < STUDY_SERVERS; i++) {
+    for (size_t i = 0; i < study->servers; i++) {
         fprintf(out, "  server %zu, %-18s %s\n", i, study->server[i].name,
                 date_text(r->part[i].time).text);
     }

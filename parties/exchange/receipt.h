@@ -27,7 +27,7 @@ struct receipt {
     enum receipt_state state;
     uint32_t owner;
     uint8_t digest[32];
-    struct receipt_part part[STUDY_SERVERS];
+    struct receipt_part part[STUDY_SERVERS_MOST];
 };
 
 /* Signs the state, owner and digest in r, as `server` and with the time now. */

@@ -82,7 +82,7 @@ static enum err read_head(struct line_reader *in, const struct study *study, str
     if (strcmp(rest, terms) != 0)
         return ERR_MISMATCH;
     if ((rest = field(in, "server")) == NULL || sscanf(rest, "%u %31s", &s->server, name) != 2 ||
-        s->server >= STUDY_SERVERS || strcmp(name, study->server[s->server].name) != 0 ||
+        s->server >= study->servers || strcmp(name, study->server[s->server].name) != 0 ||
         (rest = field(in, "time")) == NULL || !date_parse(rest, &s->time) ||
         (rest = field(in, "uploads")) == NULL || sscanf(rest, "%zu", &s->uploads) != 1 ||
         s->uploads > study_owners_most(study))

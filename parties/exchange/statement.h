@@ -17,7 +17,7 @@
 #define TREFOIL_PARTIES_EXCHANGE_STATEMENT_H
 
 #include "base/bytes.h"
-#include "parties/exchange/upload.h"
+#include "parties/setting/upload.h"
 #include "parties/study/study.h"
 
 struct statement {

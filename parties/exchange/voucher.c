@@ -26,7 +26,7 @@ bool vouchers_good(const struct study *study, const uint8_t next[32], const stru
 {
     uint8_t words[SIGNED_SIZE];
     put_signed(study, next, words);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < study->servers; i++) {
         *without = i;
         if (public_identity_verify(&study->server[i].key, label, words, sizeof words, v->by[i]) !=
             ERR_OK)

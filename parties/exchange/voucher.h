@@ -15,7 +15,7 @@
 
 /* Signatures for one debit, by the servers' indices. */
 struct vouchers {
-    uint8_t by[STUDY_SERVERS][IDENTITY_SIGNATURE_SIZE];
+    uint8_t by[STUDY_SERVERS_MOST][IDENTITY_SIGNATURE_SIZE];
 };
 
 enum err voucher_sign(const struct study *study, const struct identity *me, const uint8_t next[32],

@@ -24,8 +24,8 @@ struct witness {
     struct log *log;
     char path[WITNESS_FILES][FILE_PATH];
     size_t files;
-    struct head seen[STUDY_SERVERS]; /* the longest ledger of each; length 0: none is known */
-    bool refused;                    /* whether a ledger was */
+    struct head seen[STUDY_SERVERS_MOST]; /* the longest ledger of each; length 0: none is known */
+    bool refused;                         /* whether a ledger was */
 };
 
 /*

@@ -54,7 +54,6 @@ static void say_batch(const struct announce *a)
 void announce_upload(const struct announce *a)
 {
     const struct study_owner *owner = study_owner(a->study, a->owner);
-    const struct study_server *server = a->study->server;
     uint64_t counts = study_counts_bytes(a->study, a->owner),
              records = study_records_bytes(a->study, a->owner);
     const char *noun = a->rows == 1 ? "row" : "rows";
@@ -78,13 +77,13 @@ void announce_upload(const struct announce *a)
                " cells of %u bits: %" PRIu64 " bytes.\n",
                owner->name, a->rows, noun, owner->max_rows, a->study->workload->maximal_cells,
                owner->bits, counts);
-    printf("  server 0 (%s) gets two random seeds;\n"
-           "  server 1 (%s) gets a seed and the masked bytes;\n"
-           "  server 2 (%s) gets a seed, and the masked bytes from server 1.\n"
-           "No server can read any of it; two servers together could. The size depends on\n"
+    for (unsigned i = 0; i < a->split->servers; i++)
+        printf("  server %u (%s) gets %s%s\n", i, a->study->server[i].name, a->split->gets[i],
+               i + 1 < a->split->servers ? ";" : ".");
+    printf("No server can read any of it; two servers together could. The size depends on\n"
            "what the study says, not on the data.\n"
            "terms: %s\n"
            "upload: %s\n",
-           server[0].name, server[1].name, server[2].name, study_fingerprint(a->study).text, print);
+           study_fingerprint(a->study).text, print);
     say_persons(a);
 }

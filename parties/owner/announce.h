@@ -2,13 +2,14 @@
 #ifndef TREFOIL_PARTIES_OWNER_ANNOUNCE_H
 #define TREFOIL_PARTIES_OWNER_ANNOUNCE_H
 
-#include "parties/exchange/upload.h"
+#include "parties/setting/upload.h"
 #include "parties/study/study.h"
 
 struct announce {
     const struct study *study;
     size_t owner, rows;
-    unsigned form;              /* as parties/exchange/upload.h numbers it */
+    const struct split *split;
+    unsigned form;              /* as parties/setting/upload.h numbers it */
     const struct upload *first; /* server 0's part; NULL if it is not made */
     const char *person;         /* the column by which rows per person were checked, or NULL */
 };

@@ -37,7 +37,7 @@ void courier_free(struct courier **courier)
     struct courier *c = *courier;
     if (c == NULL)
         return;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < c->o.study->servers; i++)
         dials_end(&c->dials, i);
     netio_free(&c->netio);
     memory_free(courier);
@@ -227,7 +227,7 @@ struct delivery {
     const struct upload *parts;
     uint8_t kind;
     struct receipt *receipt;
-    uint64_t held; /* of the vector, at server 1 */
+    uint64_t held; /* of the vector, at the server to which it is sent */
 };
 
 /* Reads how far the upload has come at a server. */
@@ -254,7 +254,7 @@ static void show(const struct courier *c, unsigned server, uint64_t done, uint64
     progress_wait(c->o.progress, text);
 }
 
-/* Sends the vector from where server 1 has it on. */
+/* Sends the vector from where the server has it on. */
 static enum err send_parts(struct courier *c, unsigned server, struct delivery *d, bool *complete)
 {
     const struct upload *u = &d->parts[server];
@@ -290,34 +290,36 @@ static enum err deliver(struct courier *c, unsigned server, void *self)
     struct reply reply;
     bool complete = false;
     TRY(look(c, server));
-    if (head.vector.size > MESSAGE_PART_MAX && server == 1)
-        head.has[1] = false;
+    if (head.vector.size > MESSAGE_PART_MAX)
+        head.whole = false;
     bytes_put_u8(&message, d->kind);
     bytes_put(&message, c->o.study->terms.digest, 32);
     TRY(upload_write(&head, server, false, &message));
     TRY(ask(c, server, &message, &reply));
     TRY(read_answer(c, &reply, server, d, &complete));
-    if (!complete && server == 1) {
+    if (!complete && server == head.split->given) {
         if (d->held > 0)
-            progress_say(c->o.progress, "server 1 has %u %% of it already",
+            progress_say(c->o.progress, "server %u has %u %% of it already", server,
                          (unsigned)(d->held * 100 / head.vector.size));
         TRY(send_parts(c, server, d, &complete));
     }
     return complete ? verify(c, d->receipt, server) : ERR_AGAIN;
 }
 
-/* Server 2 answers when server 1 has passed the vector on, so server 1 comes first. */
-enum err courier_upload(struct courier *c, const struct upload parts[STUDY_SERVERS], bool replace,
+/* A server that is passed the vector answers when it has come: the giver is before it in the order. */
+enum err courier_upload(struct courier *c, const struct upload parts[], bool replace,
                         struct receipt *receipt)
 {
     struct delivery d = {
         .parts = parts, .kind = replace ? MESSAGE_REPLACE : MESSAGE_UPLOAD, .receipt = receipt};
+    const struct split *split = parts[0].split;
+    char text[80];
     *receipt = (struct receipt){.state = RECEIPT_HELD, .owner = c->o.owner};
     upload_digest(&parts[0], c->o.study->terms.digest, receipt->digest);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        progress_wait(c->o.progress,
-                      i == 2 ? "waiting until server 1 has passed the upload on to server 2"
-                             : "waiting for the server's answer");
+    for (unsigned i = 0; i < c->o.study->servers; i++) {
+        snprintf(text, sizeof text, "waiting until server %u has passed the upload on to server %u",
+                 split->given, i);
+        progress_wait(c->o.progress, i == split->passed ? text : "waiting for the server's answer");
         TRY(persist(c, i, deliver, &d));
         progress_say(c->o.progress, "server %u (%s) has stored its part", i,
                      c->o.study->server[i].name);
@@ -363,9 +365,9 @@ enum err courier_withdraw(struct courier *c, struct receipt *receipt, bool *whol
 {
     struct withdrawal w = {.receipt = receipt};
     *receipt = (struct receipt){.state = RECEIPT_WITHDRAWN, .owner = c->o.owner};
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < c->o.study->servers; i++)
         TRY(persist(c, i, withdraw, &w));
-    *whole = w.had == STUDY_SERVERS && !w.differ;
+    *whole = w.had == c->o.study->servers && !w.differ;
     return ERR_OK;
 }
 
@@ -383,10 +385,10 @@ static enum err status_of(struct courier *c, unsigned server, struct server_stat
     return e == ERR_FORMAT ? misfit(c) : e;
 }
 
-enum err courier_status(struct courier *c, struct server_status status[STUDY_SERVERS])
+enum err courier_status(struct courier *c, struct server_status status[])
 {
     enum err worst = ERR_OK;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < c->o.study->servers; i++) {
         char words[sizeof c->words + 64];
         enum err e;
         bool refused = false;

@@ -3,7 +3,7 @@
  *
  * After a failure that may pass (a server that is down, a connection that is cut, a full disk at
  * the server) the courier tries again. The pauses double, and vary at random so that owners do not
- * all come back at once. A long vector goes in parts, each acknowledged when it is on server 1's
+ * all come back at once. A long vector goes in parts, each acknowledged when it is on the server's
  * disk, and goes on where it was cut. A failure that cannot pass (other terms, a refused key) ends
  * the upload, and is told in the server's words.
  */
@@ -13,9 +13,9 @@
 #include "parties/display/progress.h"
 #include "parties/exchange/dials.h"
 #include "parties/exchange/receipt.h"
-#include "parties/exchange/upload.h"
 #include "parties/exchange/witness.h"
 #include "parties/owner/server_status.h"
+#include "parties/setting/upload.h"
 #include "parties/study/token.h"
 
 struct courier_options {
@@ -40,8 +40,8 @@ void courier_free(struct courier **courier);
  * replaces the last one. A server whose ledger does not continue what was seen of it is sent
  * nothing (ERR_MISMATCH).
  */
-enum err courier_upload(struct courier *courier, const struct upload parts[STUDY_SERVERS],
-                        bool replace, struct receipt *receipt) MUST_CHECK;
+enum err courier_upload(struct courier *courier, const struct upload parts[], bool replace,
+                        struct receipt *receipt) MUST_CHECK;
 /* Has all three delete the owner's upload. *whole: all had the one that the receipt names. */
 enum err courier_withdraw(struct courier *courier, struct receipt *receipt, bool *whole) MUST_CHECK;
 
@@ -49,8 +49,7 @@ enum err courier_withdraw(struct courier *courier, struct receipt *receipt, bool
  * Asks all three once, and logs those that do not answer. ERR_MISMATCH if a server has other terms,
  * or a ledger that does not continue what was seen of it.
  */
-enum err courier_status(struct courier *courier,
-                        struct server_status status[STUDY_SERVERS]) MUST_CHECK;
+enum err courier_status(struct courier *courier, struct server_status status[]) MUST_CHECK;
 
 /* The traffic so far. */
 struct dials_traffic courier_traffic(const struct courier *courier);

@@ -4,7 +4,7 @@
 #include "base/secret.h"
 #include "base/text.h"
 #include "base/version.h"
-#include "parties/exchange/upload.h"
+#include "parties/setting/upload.h"
 
 #include <errno.h>
 #include <sodium.h>

@@ -3,7 +3,7 @@
  *
  * The secret is a file beside the key (docs/formats.md). The first share makes it; every later one
  * uses it, so that the same table gives the same upload. Somebody who has the owner's key but not
- * the secret cannot tell which table was uploaded (parties/exchange/upload.h). If the secret is
+ * the secret cannot tell which table was uploaded (parties/setting/upload.h). If the secret is
  * lost, the same table gives another upload, which can replace the first until the run begins.
  */
 #ifndef TREFOIL_PARTIES_OWNER_OWNER_SECRET_H

@@ -2,7 +2,7 @@
 
 #include "aim/workload/tabulate.h"
 #include "base/memory.h"
-#include "parties/exchange/upload.h"
+#include "parties/setting/upload.h"
 #include "parties/study/study_uploads.h"
 #include "protocols/counts_pack.h"
 #include "protocols/records_pack.h"

@@ -22,7 +22,7 @@ enum err pack_counts(const struct study *study, size_t owner, const int64_t *cou
                      struct bytes *packed) MUST_CHECK;
 
 /*
- * The form of an owner's upload (parties/exchange/upload.h) by its word: counts, records, or auto
+ * The form of an owner's upload (parties/setting/upload.h) by its word: counts, records, or auto
  * (the form by which the study bounds the owner); NULL is auto. ERR_USAGE, logged, for another
  * word, ERR_REFUSED for a form that the study's bounds do not allow.
  */

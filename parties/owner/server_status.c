@@ -32,8 +32,8 @@ void server_status_clear(struct server_status *h)
 }
 
 /* Says what one server has from an owner. */
-static void describe_entry(FILE *out, const struct study *study, unsigned server,
-                           const struct server_status *h, size_t owner)
+static void describe_entry(FILE *out, const struct study *study, const struct split *split,
+                           unsigned server, const struct server_status *h, size_t owner)
 {
     const struct upload_entry *entry;
     fprintf(out, "    server %u (%s) ", server, study->server[server].name);
@@ -42,10 +42,10 @@ static void describe_entry(FILE *out, const struct study *study, unsigned server
         return;
     }
     entry = &h->entry[owner];
-    if (entry->state == UPLOAD_INCOMPLETE && server == 1)
+    if (entry->state == UPLOAD_INCOMPLETE && server == split->given)
         fprintf(out, "has %s of it\n", words_bytes(entry->bytes).text);
     else if (entry->state == UPLOAD_INCOMPLETE)
-        fputs("waits until server 1 has passed it on\n", out);
+        fprintf(out, "waits until server %u has passed it on\n", split->given);
     else
         fputs(entry->state == UPLOAD_COMPLETE  ? "has stored its part\n"
               : entry->state == UPLOAD_NOTHING ? "has nothing\n"
@@ -53,9 +53,9 @@ static void describe_entry(FILE *out, const struct study *study, unsigned server
               out);
 }
 
-static bool all_alike(const struct server_status status[STUDY_SERVERS], size_t owner)
+static bool all_alike(const struct study *study, const struct server_status status[], size_t owner)
 {
-    for (unsigned i = 1; i < STUDY_SERVERS; i++)
+    for (unsigned i = 1; i < study->servers; i++)
         if (memcmp(status[i].entry[owner].digest, status[0].entry[owner].digest, 32) != 0)
             return false;
     return true;
@@ -65,11 +65,11 @@ static bool all_alike(const struct server_status status[STUDY_SERVERS], size_t o
 struct at_servers {
     unsigned answer, in[UPLOAD_WITHDRAWN + 1];
 };
-static struct at_servers count_servers(const struct server_status status[STUDY_SERVERS],
-                                       size_t owner)
+static struct at_servers count_servers(const struct study *study,
+                                       const struct server_status status[], size_t owner)
 {
     struct at_servers at = {0};
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < study->servers; i++)
         if (status[i].answered) {
             at.answer++;
             at.in[status[i].entry[owner].state]++;
@@ -78,13 +78,12 @@ static struct at_servers count_servers(const struct server_status status[STUDY_S
 }
 
 /* *left_out: as it is, a run would not count it. Nobody knows what a silent server has. */
-static void describe_owner(FILE *out, const struct study *study,
-                           const struct server_status status[STUDY_SERVERS], size_t owner,
-                           bool *left_out)
+static void describe_owner(FILE *out, const struct study *study, const struct split *split,
+                           const struct server_status status[], size_t owner, bool *left_out)
 {
-    const struct at_servers at = count_servers(status, owner);
+    const struct at_servers at = count_servers(study, status, owner);
     struct words_text time = {""};
-    bool known = at.answer == STUDY_SERVERS;
+    bool known = at.answer == study->servers;
     *left_out = false;
     if (status[0].answered)
         time = date_text(status[0].entry[owner].time);
@@ -93,9 +92,9 @@ static void describe_owner(FILE *out, const struct study *study,
         fputs("not known\n", out);
     else if (at.in[UPLOAD_NOTHING] == at.answer)
         fputs(known ? "nothing yet\n" : "nothing at the servers that answer\n", out);
-    else if (at.in[UPLOAD_WITHDRAWN] == STUDY_SERVERS)
+    else if (at.in[UPLOAD_WITHDRAWN] == study->servers)
         fprintf(out, "withdrawn, %s\n", time.text);
-    else if (known && at.in[UPLOAD_COMPLETE] == at.answer && all_alike(status, owner))
+    else if (known && at.in[UPLOAD_COMPLETE] == at.answer && all_alike(study, status, owner))
         fprintf(out, "held by all three, %s\n", time.text);
     else if (known && at.in[UPLOAD_COMPLETE] == at.answer) {
         *left_out = true;
@@ -103,15 +102,15 @@ static void describe_owner(FILE *out, const struct study *study,
     } else {
         *left_out = at.in[UPLOAD_COMPLETE] < at.answer;
         fputs(*left_out ? "incomplete\n" : "held by the servers that answer\n", out);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
-            describe_entry(out, study, i, &status[i], owner);
+        for (unsigned i = 0; i < study->servers; i++)
+            describe_entry(out, study, split, i, &status[i], owner);
     }
 }
 
 static void describe_servers(FILE *out, const struct study *study,
-                             const struct server_status status[STUDY_SERVERS])
+                             const struct server_status status[])
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < study->servers; i++) {
         fprintf(out, "Server %u, %s: ", i, study->server[i].name);
         if (!status[i].answered)
             fputs("does not answer\n", out);
@@ -123,11 +122,10 @@ static void describe_servers(FILE *out, const struct study *study,
 }
 
 /* When the study's retain_days are over; 0 if it has none, or nothing is held. */
-static int64_t purge_due(const struct study *study,
-                         const struct server_status status[STUDY_SERVERS])
+static int64_t purge_due(const struct study *study, const struct server_status status[])
 {
     int64_t last = 0;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < study->servers; i++)
         for (size_t k = 0; status[i].answered && k < study->owners; k++) {
             const struct upload_entry *entry = &status[i].entry[k];
             bool here = entry->state == UPLOAD_COMPLETE || entry->state == UPLOAD_INCOMPLETE;
@@ -137,8 +135,7 @@ static int64_t purge_due(const struct study *study,
 }
 
 /* Uploads of owners that are not listed: how many, and this owner's. */
-static void describe_open(FILE *out, const struct study *study,
-                          const struct server_status status[STUDY_SERVERS])
+static void describe_open(FILE *out, const struct study *study, const struct server_status status[])
 {
     static const char *const words[] = {[UPLOAD_NOTHING] = "",
                                         [UPLOAD_INCOMPLETE] = "; yours in part",
@@ -147,7 +144,7 @@ static void describe_open(FILE *out, const struct study *study,
     if (study->open.most == 0)
         return;
     fputs("Uploads of owners that the study does not list:\n", out);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < study->servers; i++)
         if (status[i].answered)
             fprintf(out, "  server %u: %llu, and %llu in part%s\n", i,
                     (unsigned long long)status[i].whole, (unsigned long long)status[i].part,
@@ -166,15 +163,15 @@ static void describe_due(FILE *out, int64_t due)
         fprintf(out, "The servers' operators are due to purge them from %s on.\n", date.text);
 }
 
-void server_status_describe(FILE *out, const struct study *study,
-                            const struct server_status status[STUDY_SERVERS])
+void server_status_describe(FILE *out, const struct study *study, const struct split *split,
+                            const struct server_status status[])
 {
     size_t incomplete = 0;
     describe_servers(out, study, status);
     fputs("Uploads:\n", out);
     for (size_t i = 0; i < study->owners; i++) {
         bool left_out;
-        describe_owner(out, study, status, i, &left_out);
+        describe_owner(out, study, split, status, i, &left_out);
         incomplete += left_out;
     }
     describe_open(out, study, status);

@@ -4,7 +4,7 @@
 
 #include "parties/exchange/message.h"
 #include "parties/exchange/upload_entry.h"
-#include "parties/study/study.h"
+#include "parties/setting/split.h"
 
 struct server_status {
     bool answered;
@@ -20,7 +20,7 @@ enum err server_status_read(const struct study *study, const struct reply *reply
                             struct server_status *h) MUST_CHECK;
 void server_status_clear(struct server_status *h);
 /* In words, for 80 columns: an upload that may be incomplete is told server by server. */
-void server_status_describe(FILE *out, const struct study *study,
-                            const struct server_status status[STUDY_SERVERS]);
+void server_status_describe(FILE *out, const struct study *study, const struct split *split,
+                            const struct server_status status[]);
 
 #endif

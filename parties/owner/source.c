@@ -3,8 +3,8 @@
 #include "aim/workload/tabulate.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "parties/exchange/upload.h"
 #include "parties/owner/pack.h"
+#include "parties/study/study_uploads.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -29,7 +29,7 @@ struct source {
 };
 
 /*
- * Reads or counts, for an upload of this form (parties/exchange/upload.h), within the study's
+ * Reads or counts, for an upload of this form (parties/setting/upload.h), within the study's
  * bounds for the owner. ERR_DATA, logged, if the data do not fit them.
  */
 enum err source_load(struct source *s, const struct study *study, size_t owner, unsigned form,

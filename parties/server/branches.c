@@ -10,7 +10,7 @@
 
 #define CHILDREN 16
 #define CARD_SIZE (4 + 32)
-#define OWN 2 /* beside NET_PREV and NET_NEXT */
+#define OWN 2 /* beside NET_PREV and NET_NEXT, which is empty if there are two servers */
 
 /* Items that may differ. */
 struct branch {
@@ -28,6 +28,7 @@ struct branches {
 struct branches_meeting {
     const uint8_t *own;
     size_t count, size;
+    unsigned peers;
     struct branches open; /* to be taken apart */
     struct branches leaf; /* to be listed */
 };
@@ -106,7 +107,7 @@ static enum err compare(struct branches_meeting *m, const struct branches *open,
             struct branch *b = &parts->branch[k];
             const uint8_t *own = card[OWN] + k * CARD_SIZE;
             bool alike = true;
-            for (unsigned p = 0; p < 2; p++) {
+            for (unsigned p = 0; p < m->peers; p++) {
                 const uint8_t *said = card[p] + k * CARD_SIZE;
                 b->count[p] = (uint32_t)integer_get(said, 4);
                 if (b->count[p] > left[p])
@@ -193,14 +194,14 @@ static enum err list_leaves(struct net *net, struct branches_meeting *m,
     for (size_t i = 0, to = 0; i < m->leaf.count; to += m->leaf.branch[i++].count[OWN])
         memcpy(item[OWN] + to * m->size, m->own + m->leaf.branch[i].at * m->size,
                m->leaf.branch[i].count[OWN] * m->size);
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p < m->peers; p++) {
         r.send[p] = item[OWN];
         r.send_size[p] = all[OWN] * m->size;
         r.receive[p] = item[p];
         r.receive_size[p] = all[p] * m->size;
     }
     TRY(net_exchange(net, &r));
-    for (unsigned p = 0; p < 2; p++)
+    for (unsigned p = 0; p < m->peers; p++)
         TRY(merge(m, p, item[p], card[p].count, &theirs[p]));
     return ERR_OK;
 }
@@ -214,8 +215,10 @@ static void clear(struct branches_meeting *m)
 enum err branches_meet(struct net *net, const void *own, size_t count, size_t size,
                        const struct branch_card card[2], void *theirs[2])
 {
-    struct branches_meeting m CLEAN(clear) = {.own = own, .count = count, .size = size};
-    const struct branch root = {.count = {card[0].count, card[1].count, (uint32_t)count}};
+    struct branches_meeting m CLEAN(clear) = {
+        .own = own, .count = count, .size = size, .peers = net_servers(net) - 1};
+    const struct branch root = {
+        .count = {card[0].count, m.peers > 1 ? card[1].count : 0, (uint32_t)count}};
     TRY(sort(&m, &root));
     while (m.open.count > 0)
         TRY(descend(net, &m));

@@ -106,10 +106,10 @@ static enum err leave_out_damaged(const struct play *p, struct round_uploads *u)
     return ERR_OK;
 }
 
-/* Server 1 passes on again what server 2, restored from a backup, no longer holds. */
+/* Vectors are passed on again if the server that had them was restored, and lacks them. */
 static enum err pass_on_again(const struct play *p, const struct bytes *lacking)
 {
-    if (net_index(p->net) == 1)
+    if (net_index(p->net) == p->split->given)
         for (size_t at = 0; at < lacking->size; at += UPLOAD_ID_SIZE)
             TRY(store_forwarded(p->store, lacking->data + at, false));
     return ERR_OK;
@@ -144,7 +144,7 @@ static enum err load_one(const struct play *p, const struct upload_name *name,
                         "the upload of %s cannot be read here; this server's log says why",
                         study_owner_name(p->study, name->owner).text);
     group->count++;
-    group->bytes += study_form_bytes(p->study, u->owner, u->form);
+    group->bytes += u->split->bytes(p->study, u->owner, u->form);
     return ERR_OK;
 }
 
@@ -293,7 +293,7 @@ static enum err enough_are_sorted(const struct play *p)
 
 enum err collect_uploads(struct play *p, const uint8_t run[REQUEST_RUN_SIZE], bool late)
 {
-    struct round_uploads u CLEAN(clear) = {.study = p->study};
+    struct round_uploads u CLEAN(clear) = {.study = p->study, .passed = p->split->passed};
     enum err e, passed;
     TRY(store_uploads(p->store, &u.upload, &u.count));
     if (late)
@@ -307,7 +307,8 @@ enum err collect_uploads(struct play *p, const uint8_t run[REQUEST_RUN_SIZE], bo
         log_error(p->log,
                   "server %u or %u lists uploads as no server can: it departs from the "
                   "protocol, or its memory is faulty; nothing was counted",
-                  (net_index(p->net) + 1) % 3, (net_index(p->net) + 2) % 3);
+                  net_neighbour_of(net_servers(p->net), net_index(p->net), NET_NEXT),
+                  net_neighbour(p->net, NET_PREV));
     passed = pass_on_again(p, &u.lacking); /* also if the run cannot go on without them */
     TRY(e);
     TRY(passed);
@@ -340,11 +341,13 @@ enum err collect_late(struct play *p, uint8_t *late)
     return ERR_OK;
 }
 
-void collect_hear_late(struct play *p, const bool late[3])
+void collect_hear_late(struct play *p, const bool *late)
 {
     const bool here = late[net_index(p->net)];
-    p->late = late[0] && late[1] && late[2];
-    for (unsigned i = 0; i < 3; i++) {
+    p->late = true;
+    for (unsigned i = 0; i < p->study->servers; i++)
+        p->late = p->late && late[i];
+    for (unsigned i = 0; i < p->study->servers; i++) {
         if (here && !late[i] && !p->told_late[i])
             log_warn(p->log,
                      "rows have come that may join the run, but server %u says that none have come "

@@ -1,5 +1,5 @@
 /*
- * parties/server/collect.h - the uploads that a session counts: the three servers agree on a list
+ * parties/server/collect.h - the uploads that a session counts: the servers agree on a list
  * of them, then add them up a group at a time, so that memory depends on the largest uploads and
  * not on their number.
  */
@@ -23,8 +23,8 @@ enum err collect_again(void *play,
 /* Whether rows are here that may join the run, and are not counted yet. */
 enum err collect_late(struct play *play, uint8_t *late) MUST_CHECK;
 /*
- * What each server says of that: rows join once all three have some. Who has none is named, once.
+ * What each server says of that: rows join once all have some. Who has none is named, once.
  */
-void collect_hear_late(struct play *play, const bool late[3]);
+void collect_hear_late(struct play *play, const bool *late);
 
 #endif

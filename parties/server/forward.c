@@ -13,7 +13,7 @@
 #define ANSWER_MS 10000
 #define LOOK_MS 50 /* between looks for something new */
 #define WAIT_MAX_MS 30000
-/* Vectors on the way at once: server 2 commits them together, and can answer them all. */
+/* Vectors on the way at once: the other server commits them together, and can answer them all. */
 #define WINDOW (GATE_REPLIES / 2)
 #define WINDOW_BYTES ((size_t)8 << 20)
 
@@ -147,9 +147,11 @@ static enum err take_answer(struct forward *f, struct window *w, const struct fo
         w->answers++;
         if (a->status == ERR_DATA || a->status == ERR_FORMAT)
             log_warn(f->site->log,
-                     "server 2 refused the vector of %s for good: it does not fit what that owner "
-                     "sent to server 2",
-                     study_owner_name(f->site->study, w->item[i].owner).text);
+                     "server %u refused the vector of %s for good: it does not fit what that owner "
+                     "sent to server %u",
+                     f->site->split->passed,
+                     study_owner_name(f->site->study, w->item[i].owner).text,
+                     f->site->split->passed);
         w->item[i].settled = a->status == ERR_DATA || a->status == ERR_FORMAT ||
                              (a->status == ERR_OK && a->complete);
         return w->item[i].settled ? ERR_OK : a->status;
@@ -215,9 +217,9 @@ static void *run(void *arg)
         enum err e = forward_some(f, &sent);
         dial_tend(f->dial);
         if (e != ERR_OK && e != ERR_AGAIN && e != ERR_TIMEOUT && e != ERR_PEER)
-            log_warn(f->site->log, "owners' vectors could not be passed to server 2: %s",
-                     error_text(e));
-        /* what server 2 cannot take yet is long: send it less and less often */
+            log_warn(f->site->log, "owners' vectors could not be passed to server %u: %s",
+                     f->site->split->passed, error_text(e));
+        /* what the other cannot take yet is long: send it less and less often */
         wait_ms = e == ERR_OK ? LOOK_MS : wait_ms < WAIT_MAX_MS / 2 ? 2 * wait_ms : WAIT_MAX_MS;
         if ((!sent || e != ERR_OK) && pause_until(f, clock_now_ms() + wait_ms))
             wait_ms = LOOK_MS;
@@ -238,7 +240,7 @@ enum err forward_start(struct forward **forward, const struct site *site)
     struct dial_options o = {
         .netio = site->netio,
         .endpoint = endpoint,
-        .server_public = site->study->server[2].key.curve,
+        .server_public = site->study->server[site->split->passed].key.curve,
         .curve_public = site->me->public.curve,
         .curve_secret = site->me->curve_secret,
         .max_message = 65536,
@@ -250,7 +252,7 @@ enum err forward_start(struct forward **forward, const struct site *site)
     atomic_init(&f->stop, false);
     atomic_init(&f->awake, false);
     o.stop = &f->stop;
-    study_endpoint(site->study, 2, STUDY_GATE, endpoint);
+    study_endpoint(site->study, site->split->passed, STUDY_GATE, endpoint);
     TRY(dial_new(&f->dial, &o));
     TRY(dial_watch(f->dial));
     return thread_start(&f->thread, run, f, site->log);

@@ -177,7 +177,11 @@ static const struct {
 
 static enum err handle(struct front *f, const struct intake_message *m, enum study_role role)
 {
-    if (!message_allowed(m->kind, role, m->who, f->site->index)) {
+    const struct split *split = f->site->split;
+    const bool giver = role == ROLE_SERVER && m->who == split->given;
+    const unsigned ways = (f->site->index == split->given ? MESSAGE_GIVEN : 0) |
+                          (giver && f->site->index == split->passed ? MESSAGE_PASSED : 0);
+    if (!message_allowed(m->kind, role, ways)) {
         log_warn(f->site->log, "a message of kind %u from user %u:%u is not for this server",
                  m->kind, (unsigned)role, m->who);
         return tell(f, m, ERR_REFUSED, "this key may not ask that of this server");

@@ -2,7 +2,6 @@
 
 #include "base/date.h"
 #include "base/memory.h"
-#include "parties/study/study_uploads.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -154,10 +153,10 @@ static enum err read_upload(const struct intake *in, uint32_t owner, const uint8
                             struct upload *u)
 {
     unsigned form = upload_form(p, n);
-    uint64_t bytes = study_form_bytes(in->site->study, owner, form);
+    uint64_t bytes = in->site->split->bytes(in->site->study, owner, form);
     if (bytes == 0)
         return ERR_FORMAT;
-    TRY(upload_read(u, in->site->index, form, (size_t)bytes, p, n));
+    TRY(upload_read(u, in->site->split, in->site->index, form, (size_t)bytes, p, n));
     u->owner = owner;
     if (!upload_id_fits(u))
         return ERR_DATA;
@@ -184,11 +183,11 @@ static enum err let_wait(struct intake *in, const struct intake_message *m,
     return ERR_OK;
 }
 
-/* Server 2 answers once server 1 has sent the vector; server 1 at once, so that parts follow. */
+/* At once if parts follow; not until another server has sent the vector, if it comes from there. */
 static enum err answer_upload(struct intake *in, const struct intake_message *m,
                               const uint8_t id[UPLOAD_ID_SIZE], bool complete)
 {
-    if (!complete && in->site->index == 2)
+    if (!complete && in->site->index == in->site->split->passed)
         return let_wait(in, m, id);
     log_info(in->site->log, "upload of %s: %s", study_owner_name(in->site->study, m->who).text,
              complete ? acknowledged : "its vector comes in parts");
@@ -274,12 +273,12 @@ enum err intake_part(struct intake *in, const struct intake_message *m)
 static enum err answer_one(const struct intake *in, const struct intake_waiting *w, enum err status)
 {
     const struct intake_message m = {.from = &w->client, .kind = MESSAGE_UPLOAD, .who = w->owner};
+    char text[128];
     if (status == ERR_OK)
         return tell_held(in, &m, acknowledged);
-    return refuse(in, &m, status,
-                  status == ERR_DATA || status == ERR_FORMAT
-                      ? "the vector from server 1 does not fit what came to this server"
-                      : not_stored);
+    snprintf(text, sizeof text, "the vector from server %u does not fit what came to this server",
+             in->site->split->given);
+    return refuse(in, &m, status, status == ERR_DATA || status == ERR_FORMAT ? text : not_stored);
 }
 
 enum err intake_answer_waiting(struct intake *in, const uint8_t *id, enum err status)
@@ -310,9 +309,11 @@ enum err intake_vector(struct intake *in, const struct intake_message *m)
     e = stored(in,
                store_pass_part(in->site->store, id, whole, first, r.p, r.left, &held, &complete));
     if (e == ERR_OK && complete)
-        log_info(in->site->log, "an upload is complete: its vector has come from server 1");
+        log_info(in->site->log, "an upload is complete: its vector has come from server %u",
+                 m->who);
     else if (e != ERR_OK && e != ERR_AGAIN)
-        log_error(in->site->log, "a vector from server 1 was not accepted: %s", error_text(e));
+        log_error(in->site->log, "a vector from server %u was not accepted: %s", m->who,
+                  error_text(e));
     /* if a whole batch fails, front.c tells all who wait */
     if ((e == ERR_OK ? complete : e != ERR_AGAIN) && in->failure == ERR_OK)
         TRY(intake_answer_waiting(in, id, e));

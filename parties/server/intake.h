@@ -2,8 +2,8 @@
  * parties/server/intake.h - how a server takes uploads, in one message or in parts, withdraws them,
  * reports on them, and signs its ledger's head. docs/formats.md has the answers' payloads.
  *
- * A server says `stored`, and signs it, when both of its components are on disk: server 2 answers
- * an owner when the vector has come from server 1, and server 1 when the last part has come.
+ * A server says `stored`, and signs it, when all that it holds of the upload is on disk: one to
+ * which the vector is passed on answers an owner when that has come.
  */
 #ifndef TREFOIL_PARTIES_SERVER_INTAKE_H
 #define TREFOIL_PARTIES_SERVER_INTAKE_H
@@ -13,7 +13,7 @@
 #include "parties/server/outbox.h"
 #include "parties/server/site.h"
 
-/* An owner whose answer waits for the vector from server 1. */
+/* An owner whose answer waits for the vector from another server. */
 struct intake_waiting {
     uint8_t id[UPLOAD_ID_SIZE];
     struct gate_client client;
@@ -49,10 +49,10 @@ enum err intake_answer_waiting(struct intake *in, const uint8_t *id, enum err st
 
 /* MESSAGE_UPLOAD or MESSAGE_REPLACE: terms digest, then the upload as upload_write() makes it. */
 enum err intake_upload(struct intake *in, const struct intake_message *m) MUST_CHECK;
-/* MESSAGE_PART, at server 1: id, first (u64), bytes. */
+/* MESSAGE_PART: id, first (u64), bytes. */
 enum err intake_part(struct intake *in, const struct intake_message *m) MUST_CHECK;
 /*
- * MESSAGE_FORWARD, at server 2 from server 1: id, size (u64), first (u64), bytes. Answers with id,
+ * MESSAGE_FORWARD: id, size (u64), first (u64), bytes. Answers with id,
  * bytes held (u64), complete (u8); once complete, it also answers an owner who waits.
  */
 enum err intake_vector(struct intake *in, const struct intake_message *m) MUST_CHECK;

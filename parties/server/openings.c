@@ -22,7 +22,8 @@ enum err openings_audit(void *self, enum engine_opening opening, const char *rea
     return audit_note(o->audit, &entry);
 }
 
-enum err openings_may(const struct openings *o, const enum round_obstacle obstacle[3])
+enum err openings_may(const struct openings *o,
+                      const enum round_obstacle obstacle[STUDY_SERVERS_MOST])
 {
     static const struct {
         const char *word, *text;
@@ -38,7 +39,7 @@ enum err openings_may(const struct openings *o, const enum round_obstacle obstac
                                "and a neighbour do not hold the same share of its noise"},
     };
     enum err e = ERR_OK;
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         if (obstacle[i] != ROUND_READY) {
             struct audit_entry line = {.kind = AUDIT_LOST,
                                        .lost = {.round = o->common.round, .server = i}};
@@ -131,13 +132,13 @@ enum err openings_name(struct openings *o, const struct study *study,
 static enum err check_growth(struct openings *o, const struct net *net,
                              const struct audit_head *ours, const struct audit_head theirs[2])
 {
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < net_servers(net); p++) {
         const uint64_t ahead = theirs[p].entries - ours->entries; /* modulo 2^64 */
         if (o->heads && ahead != o->ahead[p])
             return log_fail(o->log, ERR_MISMATCH,
                             "server %u says that its audit log has %llu lines, which does not fit "
                             "what the three have opened in this session: it is not signed",
-                            net_index_of(net_index(net), (enum net_peer)p),
+                            net_neighbour(net, (enum net_peer)p),
                             (unsigned long long)theirs[p].entries);
         o->ahead[p] = ahead;
     }
@@ -149,18 +150,17 @@ enum err openings_sign(struct openings *o, const struct net *net, const struct a
                        const struct audit_head theirs[2], uint8_t signature[2][64])
 {
     TRY(check_growth(o, net, ours, theirs));
-    for (unsigned p = 0; p < 2; p++)
-        TRY(audit_see(o->audit, net_index_of(net_index(net), (enum net_peer)p), &theirs[p],
-                      signature[p]));
+    for (unsigned p = 0; p + 1 < net_servers(net); p++)
+        TRY(audit_see(o->audit, net_neighbour(net, (enum net_peer)p), &theirs[p], signature[p]));
     return ERR_OK;
 }
 
 enum err openings_keep(struct openings *o, const struct net *net, const struct audit_head *ours,
                        const uint8_t signature[2][64])
 {
-    for (unsigned p = 0; p < 2; p++) {
-        const enum err e = audit_keep(o->audit, net_index_of(net_index(net), (enum net_peer)p),
-                                      ours, signature[p]);
+    for (unsigned p = 0; p + 1 < net_servers(net); p++) {
+        const enum err e = audit_keep(o->audit, net_neighbour(net, (enum net_peer)p), ours,
+                                      signature[p]);
         if (e != ERR_OK)
             return e == ERR_AUTH ? ERR_CHEAT /* it had to sign just what this server stated */ : e;
     }

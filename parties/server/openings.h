@@ -25,11 +25,12 @@ struct openings {
 };
 
 /*
- * If some server cannot open the round in hand, and no two have opened it, the round is lost: paid
+ * If some server cannot open the round in hand, and not all others have opened it, the round is lost: paid
  * for, and never answered. ERR_LOST, logged here and in the audit log. Nothing else of that is
  * kept: whoever asks again hears it again, or an answer.
  */
-enum err openings_may(const struct openings *o, const enum round_obstacle obstacle[3]) MUST_CHECK;
+enum err openings_may(const struct openings *o,
+                      const enum round_obstacle obstacle[STUDY_SERVERS_MOST]) MUST_CHECK;
 
 /* Sets what the openings of a step cost if a person may have k rows. */
 void openings_price(struct openings *o, double k, const struct engine_step *step);

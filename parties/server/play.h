@@ -37,6 +37,7 @@
 
 #include "parties/server/openings.h"
 #include "parties/setting/engine.h"
+#include "parties/setting/split.h"
 #include "parties/store/store_rounds.h"
 
 #include <stdatomic.h>
@@ -44,6 +45,7 @@
 /* A server's state for all rounds of a session; it borrows what it points to. */
 struct play {
     const struct study *study;
+    const struct split *split;
     const struct identity *me;
     const struct ledger_limits *limits; /* of a ledger without debits */
     struct store *store;
@@ -54,9 +56,9 @@ struct play {
     atomic_uint *adding;     /* how far the uploads are added up: status.h */
     uint8_t uploads[32];     /* digest of what the engine has counted */
     struct bytes upload_ids; /* the same, by id */
-    bool late;               /* after a round: all three have rows that may join before the next */
-    bool told_late[3];       /* a server was named that has none, while this one has */
-    size_t here;             /* owners whose rows are here */
+    bool late;               /* after a round: all have rows that may join before the next */
+    bool told_late[STUDY_SERVERS_MOST]; /* a server was named that has none, while this one has */
+    size_t here;                        /* owners whose rows are here */
     /* rounds until rows that could not join are tried again, in whatever session */
     unsigned patience;
     /* Told when data leave before they are agreed on, and when all have agreed, or not; or NULL. */

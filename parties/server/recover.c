@@ -76,19 +76,20 @@ static enum err read_debit(struct debit *d, const struct reply *reply, uint64_t 
 struct recovery {
     const struct recover_terms *t;
     struct ledger_limits limits; /* of a ledger without debits */
+    unsigned last; /* neighbour: with two servers the first, which agrees with itself */
     struct dial *dial[2];
     struct debit debit[2];
 };
 
 static unsigned neighbour(const struct recovery *r, unsigned peer)
 {
-    return net_index_of(r->t->index, (enum net_peer)peer);
+    return net_neighbour_of(r->t->study->servers, r->t->index, (enum net_peer)peer);
 }
 
 /* Asks both for debit `number`, or with 0 for how many there are. */
 static enum err ask_both(struct recovery *r, uint64_t number)
 {
-    for (unsigned peer = 0; peer < 2; peer++) {
+    for (unsigned peer = 0; peer <= r->last; peer++) {
         struct debit *d = &r->debit[peer];
         const int64_t wait_ms = 1000 * (int64_t)r->t->study->connect_s;
         struct reply reply;
@@ -124,13 +125,13 @@ static bool alike(const struct debit *a, const struct debit *b)
 static enum err ask_for(struct recovery *r, uint64_t number)
 {
     TRY(ask_both(r, number));
-    if (alike(&r->debit[0], &r->debit[1]))
+    if (alike(&r->debit[0], &r->debit[r->last]))
         return ERR_OK;
     return log_fail(r->t->log, ERR_MISMATCH,
                     "servers %u and %u disagree on debit %" PRIu64
                     ", which is not taken over. One of their folders was altered; compare the "
                     "audit logs of all three (trefoil audit), and restore that one from a backup",
-                    neighbour(r, 0), neighbour(r, 1), number);
+                    neighbour(r, 0), neighbour(r, r->last), number);
 }
 
 static bool has(const struct debit *d, const uint8_t head[32])
@@ -156,7 +157,7 @@ static enum err check_past(struct recovery *r, const struct store_head *head)
 /* Public values that both neighbours have stored, and that are alike. */
 static enum err take_values(struct recovery *r, uint64_t number)
 {
-    const struct debit *a = &r->debit[0], *b = &r->debit[1];
+    const struct debit *a = &r->debit[0], *b = &r->debit[r->last];
     const struct bytes values = {.data = a->message.data + (a->values - a->message.data),
                                  .size = a->values_size};
     struct store_found found;
@@ -188,16 +189,16 @@ static enum err count_debits(struct recovery *r, uint64_t *both)
 {
     unsigned fewer;
     TRY(ask_both(r, 0));
-    fewer = r->debit[0].count < r->debit[1].count ? 0 : 1;
+    fewer = r->debit[0].count < r->debit[r->last].count ? 0 : r->last;
     *both = r->debit[fewer].count;
-    if (r->debit[1 - fewer].count - *both <= 1)
+    if (r->debit[r->last - fewer].count - *both <= 1)
         return ERR_OK;
     return log_fail(r->t->log, ERR_MISMATCH,
                     "server %u has %" PRIu64 " debits and server %u only %" PRIu64
                     ": that one was restored from an old backup too. What one server alone says is "
                     "not taken over; restore a newer backup at server %u or here",
-                    neighbour(r, 1 - fewer), r->debit[1 - fewer].count, neighbour(r, fewer), *both,
-                    neighbour(r, fewer));
+                    neighbour(r, r->last - fewer), r->debit[r->last - fewer].count,
+                    neighbour(r, fewer), *both, neighbour(r, fewer));
 }
 
 /* Whether this server is as it was before it has sent anything that opens a value of a round. */
@@ -228,8 +229,8 @@ static enum err drop_last(struct recovery *r, struct store_head *head)
     if (!unopened)
         return ERR_OK;
     TRY(ask_both(r, head->number));
-    if (has(&r->debit[0], head->head) || has(&r->debit[1], head->head) ||
-        r->debit[0].count < before.number || r->debit[1].count < before.number)
+    if (has(&r->debit[0], head->head) || has(&r->debit[r->last], head->head) ||
+        r->debit[0].count < before.number || r->debit[r->last].count < before.number)
         return ERR_OK;
     if (before.number > 0)
         TRY(store_entry(r->t->store, before.number, &ignored, before.head));
@@ -278,9 +279,9 @@ static void clear(struct recovery *r)
 
 enum err recover_ledger(const struct recover_terms *terms, uint64_t *from, uint64_t *to)
 {
-    struct recovery r CLEAN(clear) = {.t = terms};
+    struct recovery r CLEAN(clear) = {.t = terms, .last = terms->study->servers - 2};
     *from = *to = 0;
-    for (unsigned peer = 0; peer < 2; peer++) {
+    for (unsigned peer = 0; peer <= r.last; peer++) {
         TRY(dials_new(&r.dial[peer], terms->netio, terms->study, terms->me, neighbour(&r, peer),
                       terms->log));
         TRY(dial_watch(r.dial[peer]));

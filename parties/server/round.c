@@ -39,7 +39,7 @@ static void take_head(struct reader *in, struct audit_head *head)
     reader_copy(in, head->hash, sizeof head->hash);
 }
 
-void round_digest_stake(const struct store_stake *stake, uint8_t digest[32])
+void round_digest_stake(const struct stake_place *stake, uint8_t digest[32])
 {
     uint8_t bytes[sizeof stake->of + STAKE_KINDS * 2 * sizeof(uint64_t)];
     uint8_t *to = put(bytes, stake->of, sizeof stake->of);
@@ -152,37 +152,44 @@ static enum err compare(unsigned server, const struct round_statement *own,
     return ERR_OK;
 }
 
+/* What each server states. */
+struct round_statements {
+    unsigned servers;
+    const struct round_statement *by[STUDY_SERVERS_MOST];
+};
+
 /*
- * Each component of the noise has two holders, and all three servers hear what both say of it. If
+ * Each component of the noise has two holders, and all servers hear what both say of it. If
  * that differs, a new round is not bound, and one that is bound cannot be opened.
  */
-static enum err compare_noise(const struct round_statement *const by[3],
+static enum err compare_noise(const struct round_statements *said,
                               struct round_agreement *agreement, struct log *log)
 {
     enum err e = ERR_OK;
-    for (unsigned i = 0; i < 3; i++) {
-        const unsigned j = net_index_of(i, NET_NEXT);
-        if (!has_noise(by[i]) || !has_noise(by[j]) ||
-            memcmp(by[i]->replica[NET_NEXT], by[j]->replica[NET_PREV], 32) == 0)
+    for (unsigned i = 0; i < said->servers; i++) {
+        const unsigned j = net_neighbour_of(said->servers, i, NET_NEXT);
+        if (!has_noise(said->by[i]) || !has_noise(said->by[j]) ||
+            memcmp(said->by[i]->replica[NET_NEXT], said->by[j]->replica[NET_PREV], 32) == 0)
             continue;
         agreement->obstacle[i] = agreement->obstacle[j] = ROUND_OTHER_NOISE;
         log_error(log,
                   "servers %u and %u do not hold the same share of this round's noise: the memory "
                   "or the store of one of them is faulty, or it lies",
                   i, j);
-        e = by[i]->standing == STANDING_NONE ? ERR_AGAIN : e;
+        e = said->by[i]->standing == STANDING_NONE ? ERR_AGAIN : e;
     }
     return e;
 }
 
 /*
- * Any two servers that have opened the round must have the same values. So where two have them, the
- * third can take either's word.
+ * Any two servers that have opened the round must have the same values. So where all but one have
+ * them, that one can take their word.
  */
-static enum err compare_opened(const struct round_statement *const by[3], struct log *log)
+static enum err compare_opened(const struct round_statements *said, struct log *log)
 {
-    for (unsigned i = 0; i < 3; i++) {
-        const struct round_statement *a = by[i], *b = by[(i + 1) % 3];
+    for (unsigned i = 0; i < said->servers; i++) {
+        const unsigned j = net_neighbour_of(said->servers, i, NET_NEXT);
+        const struct round_statement *a = said->by[i], *b = said->by[j];
         const char *what = NULL;
         if (a->standing >= STANDING_INDEX && b->standing >= STANDING_INDEX &&
             a->selected != b->selected)
@@ -194,58 +201,60 @@ static enum err compare_opened(const struct round_statement *const by[3], struct
             return log_fail(log, ERR_CHEAT,
                             "servers %u and %u have different %s of this round: one of them was "
                             "altered, or lies; nothing was opened",
-                            i, (i + 1) % 3, what);
+                            i, j, what);
     }
     return ERR_OK;
 }
 
-/* What two have opened stays: a server that claims to lack it cannot make others open it again. */
-static void set_course(const struct round_statement *const by[3], struct round_agreement *agreement)
+/*
+ * What all but one have opened stays: a server that claims to lack it cannot make others open it
+ * again.
+ */
+static void set_course(const struct round_statements *said, struct round_agreement *agreement)
 {
     unsigned indexed = 0, opened = 0;
-    for (unsigned i = 0; i < 3; i++) {
-        if (by[i]->standing >= STANDING_INDEX) {
+    for (unsigned i = 0; i < said->servers; i++) {
+        if (said->by[i]->standing >= STANDING_INDEX) {
             indexed++;
-            agreement->selected = by[i]->selected;
+            agreement->selected = said->by[i]->selected;
         }
-        if (by[i]->standing == STANDING_OPENED) {
+        if (said->by[i]->standing == STANDING_OPENED) {
             opened++;
-            memcpy(agreement->values, by[i]->values, sizeof agreement->values);
+            memcpy(agreement->values, said->by[i]->values, sizeof agreement->values);
         } else
             agreement->lacks = i;
     }
-    agreement->course = opened == 3    ? ROUND_ANSWER
-                        : opened == 2  ? ROUND_GIVE
-                        : indexed >= 2 ? ROUND_MEASURE
-                                       : ROUND_SELECT;
+    agreement->course = opened == said->servers        ? ROUND_ANSWER
+                        : opened == said->servers - 1  ? ROUND_GIVE
+                        : indexed >= said->servers - 1 ? ROUND_MEASURE
+                                                       : ROUND_SELECT;
 }
 
-static enum err agreed(const struct round_statement *const by[3], struct round_agreement *agreement,
+static enum err agreed(const struct round_statements *said, struct round_agreement *agreement,
                        struct log *log)
 {
-    for (unsigned i = 0; i < 3; i++) {
-        agreement->late[i] = by[i]->late != 0;
-        agreement->obstacle[i] = (enum round_obstacle)by[i]->obstacle;
-        memcpy(agreement->vouchers.by[i], by[i]->voucher, sizeof by[i]->voucher);
+    for (unsigned i = 0; i < said->servers; i++) {
+        agreement->late[i] = said->by[i]->late != 0;
+        agreement->obstacle[i] = (enum round_obstacle)said->by[i]->obstacle;
+        memcpy(agreement->vouchers.by[i], said->by[i]->voucher, sizeof said->by[i]->voucher);
     }
-    TRY(compare_opened(by, log));
-    TRY(compare_noise(by, agreement, log));
-    set_course(by, agreement);
+    TRY(compare_opened(said, log));
+    TRY(compare_noise(said, agreement, log));
+    set_course(said, agreement);
     return ERR_OK;
 }
 
-/* Judges the statements of both neighbours, and goes on if all three agree. */
+/* Judges the statements of the neighbours, and goes on if all agree. */
 static enum err hear_agree(void *self)
 {
     struct round_talk *t = self;
     struct round_statement other[2];
-    const struct round_statement *by[3];
-    unsigned i = net_index(t->net);
+    struct round_statements said = {.servers = net_servers(t->net)};
     enum err e = ERR_OK;
-    by[i] = &t->own;
-    for (unsigned p = 0; e == ERR_OK && p < 2; p++) {
-        unsigned server = net_index_of(i, (enum net_peer)p);
-        by[server] = &other[p];
+    said.by[net_index(t->net)] = &t->own;
+    for (unsigned p = 0; e == ERR_OK && p + 1 < said.servers; p++) {
+        unsigned server = net_neighbour(t->net, (enum net_peer)p);
+        said.by[server] = &other[p];
         take_statement(t->came[p], &other[p]);
         t->agreement.audit[p] = other[p].audit;
         memcpy(t->fresh[server], other[p].fresh, sizeof other[p].fresh);
@@ -254,11 +263,11 @@ static enum err hear_agree(void *self)
     }
     TRY(t->verdict);
     TRY(e);
-    TRY(agreed(by, &t->agreement, t->log));
+    TRY(agreed(&said, &t->agreement, t->log));
     return t->agreed != NULL ? t->agreed(t->self) : ERR_OK;
 }
 
-/* Lets blocks of this size ride to and from both neighbours. */
+/* Lets blocks of this size ride to and from all neighbours. */
 static void ride(struct round_talk *t, size_t size, enum err (*heard)(void *))
 {
     net_ride(t->net, &(const struct net_rider){
@@ -279,7 +288,7 @@ void round_agree(struct round_talk *t, const struct round_statement *own)
     t->agreement = (struct round_agreement){0};
     secret_random(fresh, sizeof t->fresh[0]);
     request_digest(fresh, sizeof t->fresh[0], t->own.fresh);
-    for (unsigned p = 0; p < 2; p++)
+    for (unsigned p = 0; p + 1 < net_servers(t->net); p++)
         put_statement(&t->own, t->sent[p]);
     ride(t, ROUND_AGREE_SIZE, hear_agree);
 }
@@ -288,15 +297,15 @@ void round_agree(struct round_talk *t, const struct round_statement *own)
 static enum err check_confirmation(struct round_talk *t, enum net_peer p, const uint8_t *fresh,
                                    const uint8_t *said)
 {
-    unsigned i = net_index(t->net), server = net_index_of(i, p),
-             third = net_index_of(i, (enum net_peer)(1 - p));
+    const enum net_peer other = p == NET_PREV ? NET_NEXT : NET_PREV;
+    const unsigned i = net_index(t->net), server = net_neighbour(t->net, p);
     uint8_t digest[32];
-    if (memcmp(said, t->said[1 - p], sizeof t->said[0]) != 0)
+    if (net_servers(t->net) > 2 && memcmp(said, t->said[other], sizeof t->said[0]) != 0)
         return log_fail(
             t->log, ERR_CHEAT,
             "server %u told server %u something else about this round than server %u, or server %u "
             "repeats it wrongly: one of the two departs from the protocol; nothing was opened",
-            third, server, i, server);
+            net_neighbour(t->net, other), server, i, server);
     request_digest(fresh, sizeof t->fresh[0], digest);
     if (memcmp(digest, t->fresh[server], sizeof digest) == 0) {
         memcpy(t->fresh[server], fresh, sizeof digest);
@@ -312,21 +321,21 @@ static enum err hear_confirm(void *self)
 {
     struct round_talk *t = self;
     TRY(t->verdict);
-    for (unsigned p = 0; p < 2; p++)
-        TRY(verdict_of(net_index_of(net_index(t->net), (enum net_peer)p), t->came[p][0], t->log));
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < net_servers(t->net); p++)
+        TRY(verdict_of(net_neighbour(t->net, (enum net_peer)p), t->came[p][0], t->log));
+    for (unsigned p = 0; p + 1 < net_servers(t->net); p++) {
         const uint8_t *fresh = t->came[p] + 1, *said = fresh + 32, *signature = said + 32;
         TRY(check_confirmation(t, (enum net_peer)p, fresh, said));
         memcpy(t->signature[p], signature, sizeof t->signature[p]);
     }
-    crypto_hash_sha256(t->seed, t->fresh[0], sizeof t->fresh);
+    crypto_hash_sha256(t->seed, t->fresh[0], net_servers(t->net) * sizeof t->fresh[0]);
     return t->confirmed != NULL ? t->confirmed(t->self) : ERR_OK;
 }
 
 void round_confirm(struct round_talk *t, enum err verdict, const uint8_t signature[2][64])
 {
     t->verdict = verdict;
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < net_servers(t->net); p++) {
         uint8_t *out = t->sent[p];
         *out++ = (uint8_t)verdict;
         out = put(out, t->fresh[net_index(t->net)], sizeof t->fresh[0]);
@@ -339,12 +348,14 @@ void round_confirm(struct round_talk *t, enum err verdict, const uint8_t signatu
 enum err round_values(struct net *net, const struct round_agreement *agreement,
                       struct bytes *values, struct log *log)
 {
-    unsigned i = net_index(net), giver = net_index_of(agreement->lacks, NET_PREV);
+    const unsigned servers = net_servers(net), i = net_index(net),
+                   giver = net_neighbour_of(servers, agreement->lacks, NET_PREV);
+    const enum net_peer lacking = net_back(servers, NET_PREV); /* the giver's */
     struct net_round r = {0};
     uint8_t digest[32];
     if (i == giver) {
-        r.send[NET_NEXT] = values->data;
-        r.send_size[NET_NEXT] = values->size;
+        r.send[lacking] = values->data;
+        r.send_size[lacking] = values->size;
     }
     if (i == agreement->lacks) {
         r.receive[NET_PREV] = values->data;
@@ -357,7 +368,7 @@ enum err round_values(struct net *net, const struct round_agreement *agreement,
     return log_fail(log, ERR_CHEAT,
                     "server %u gives other values than servers %u and %u say they have opened; "
                     "they are not taken over",
-                    giver, giver, net_index_of(agreement->lacks, NET_NEXT));
+                    giver, giver, net_neighbour_of(servers, agreement->lacks, NET_NEXT));
 }
 
 enum err round_heads(struct net *net, const struct audit_head *own, struct audit_head theirs[2])
@@ -365,7 +376,7 @@ enum err round_heads(struct net *net, const struct audit_head *own, struct audit
     uint8_t mine[HEAD_SIZE], other[2][HEAD_SIZE];
     put_head(mine, own);
     TRY(round_broadcast(net, mine, sizeof mine, other[NET_PREV], other[NET_NEXT]));
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < net_servers(net); p++) {
         struct reader in = reader_of(other[p], HEAD_SIZE);
         take_head(&in, &theirs[p]);
     }

@@ -1,5 +1,5 @@
 /*
- * parties/server/round.h - what the three servers say to each other around each request, over
+ * parties/server/round.h - what the servers say to each other around each request, over
  * sealed links.
  *
  *   round_agree    all -> all   verdict, how far the round is and what it opened; digests: 32 fresh
@@ -13,7 +13,7 @@
  *                               have
  *
  * Both statements ride (net_ride()): on the first exchanges of what they permit, or by themselves
- * if net_settle() follows. If anybody's verdict is not ERR_OK, the request ends at all three with
+ * if net_settle() follows. If anybody's verdict is not ERR_OK, the request ends at all of them with
  * nothing opened. The fresh bytes seed public randomness that nobody could know before the request
  * was bound, nor choose. A server that shows bytes that do not fit its digest ends the session, and
  * so does one that tells its two neighbours different things. LEAKS: nothing secret; the digests
@@ -33,7 +33,7 @@
 
 #include <stdbool.h>
 
-/* Sends the same block to both neighbours, and receives theirs. */
+/* Sends the same block to all neighbours, and receives theirs. */
 enum err round_broadcast(struct net *net, const void *own, size_t size, void *prev,
                          void *next) MUST_CHECK;
 
@@ -52,12 +52,12 @@ enum round_obstacle {
     ROUND_OTHER_NOISE /* never stated: who else holds a component of the noise has another */
 };
 
-/* The steps of a round that are left, given how far each of the three is. */
+/* The steps of a round that are left, given how far each server is. */
 enum round_course {
     ROUND_SELECT,  /* all; nothing is selected unless the request selects */
-    ROUND_MEASURE, /* two know the index, and the third takes it from them */
-    ROUND_GIVE,    /* two have the values, and the third gets them */
-    ROUND_ANSWER   /* all three have the values */
+    ROUND_MEASURE, /* all but one know the index, and that one takes it from them */
+    ROUND_GIVE,    /* all but one have the values, and that one gets them */
+    ROUND_ANSWER   /* all have the values */
 };
 
 #define ROUND_DIGESTS 9
@@ -85,16 +85,16 @@ struct round_statement {
     uint8_t voucher[IDENTITY_SIGNATURE_SIZE]; /* for the debit (voucher.h); zeros if it is made */
 };
 
-/* What the three statements together say. */
+/* What the statements together say. */
 struct round_agreement {
     enum round_course course;
-    unsigned lacks;                  /* ROUND_GIVE: the server that gets the values */
-    uint64_t selected;               /* from ROUND_MEASURE on */
-    uint8_t values[32];              /* digest of the values, from ROUND_GIVE on */
-    enum round_obstacle obstacle[3]; /* of each server; the same at all three */
-    bool late[3];                    /* whether rows have come to each */
-    struct audit_head audit[2];      /* of the neighbours' logs */
-    struct vouchers vouchers;        /* as stated: not verified here */
+    unsigned lacks;     /* ROUND_GIVE: the server that gets the values */
+    uint64_t selected;  /* from ROUND_MEASURE on */
+    uint8_t values[32]; /* digest of the values, from ROUND_GIVE on */
+    enum round_obstacle obstacle[STUDY_SERVERS_MOST]; /* of each server; the same at all */
+    bool late[STUDY_SERVERS_MOST];                    /* whether rows have come to each */
+    struct audit_head audit[2];                       /* of the neighbours' logs */
+    struct vouchers vouchers;                         /* as stated: not verified here */
 };
 
 #define ROUND_AGREE_SIZE (5 + 8 + ROUND_DIGESTS * 32 + 40 + 2 * 32 + IDENTITY_SIGNATURE_SIZE)
@@ -113,21 +113,22 @@ struct round_talk {
     /* the rest is round.c's */
     enum err verdict;
     struct round_statement own;
-    uint8_t fresh[3][32], said[2][32]; /* fresh: the others' are digests until they show them */
+    uint8_t fresh[STUDY_SERVERS_MOST][32],
+        said[2][32]; /* fresh: the others' are digests until they show them */
     uint8_t sent[2][ROUND_AGREE_SIZE], came[2][ROUND_AGREE_SIZE];
 };
 
 /*
  * Lets a statement ride. If it ends the session, the error is ERR_MISMATCH, logged with the server
  * and the part that differs; ERR_AGAIN, logged, if the noise of a new round is not the same at both
- * holders of a component; or else the worst verdict of the three.
+ * holders of a component; or else the worst verdict of all.
  */
 void round_agree(struct round_talk *talk, const struct round_statement *own);
 
 /* The digest of a stake's place, as a statement has it. */
-void round_digest_stake(const struct store_stake *stake, uint8_t digest[32]);
+void round_digest_stake(const struct stake_place *stake, uint8_t digest[32]);
 /*
- * A topic, for party_topic(): a digest of what the three must say alike, under a label, and of
+ * A topic, for party_topic(): a digest of what all must say alike, under a label, and of
  * where in the session they are. round_topic() takes everything in a statement that must be alike.
  */
 void round_topic_of(const struct net *net, const char *label, const void *alike, size_t n,

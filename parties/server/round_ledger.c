@@ -20,7 +20,7 @@ static enum err exchange_cards(struct net *net, const uint8_t open[32],
     memcpy(to + 32, open, 32);
     memcpy(to + 64, &ledger->vouchers, sizeof ledger->vouchers);
     TRY(round_broadcast(net, own, sizeof own, came[NET_PREV], came[NET_NEXT]));
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < net_servers(net); p++) {
         struct reader in = reader_of(came[p], CARD_SIZE);
         other[p].head.number = reader_u64(&in);
         reader_copy(&in, other[p].head.head, sizeof other[p].head.head);
@@ -60,13 +60,13 @@ static void tell_behind(unsigned own_index, uint64_t own, unsigned server, uint6
 }
 
 /* Whether the ledgers can be what a crash has left. */
-static enum err compare_ledgers(unsigned i, const struct store_head *own,
+static enum err compare_ledgers(const struct net *net, const struct store_head *own,
                                 const struct ledger_card other[2], struct log *log)
 {
-    for (unsigned p = 0; p < 2; p++) {
-        unsigned server = net_index_of(i, (enum net_peer)p);
+    for (unsigned p = 0; p + 1 < net_servers(net); p++) {
+        unsigned server = net_neighbour(net, (enum net_peer)p);
         if (!close_enough(own, &other[p].head)) {
-            tell_behind(i, own->number, server, other[p].head.number, log);
+            tell_behind(net_index(net), own->number, server, other[p].head.number, log);
             return ERR_MISMATCH;
         }
     }
@@ -106,16 +106,16 @@ enum err round_ledger(struct net *net, const uint8_t open[32], const struct roun
     unsigned i = net_index(net);
     *adopt = false;
     TRY(exchange_cards(net, open, own, other));
-    for (unsigned p = 0; p < 2; p++)
+    for (unsigned p = 0; p + 1 < net_servers(net); p++)
         if (memcmp(other[p].open, open, sizeof other[p].open) != 0)
             return log_fail(log, ERR_MISMATCH,
                             "server %u was asked to open another run, or in another way: the "
                             "analyst's program sends all three the same",
-                            net_index_of(i, (enum net_peer)p));
-    TRY(compare_ledgers(i, &own->head, other, log));
-    for (unsigned p = 0; p < 2; p++)
+                            net_neighbour(net, (enum net_peer)p));
+    TRY(compare_ledgers(net, &own->head, other, log));
+    for (unsigned p = 0; p + 1 < net_servers(net); p++)
         if (other[p].head.number > own->head.number) {
-            TRY(all_staged(own, i, net_index_of(i, (enum net_peer)p), &other[p], log));
+            TRY(all_staged(own, i, net_neighbour(net, (enum net_peer)p), &other[p], log));
             *vouchers = other[p].vouchers;
             *adopt = true;
         }

@@ -33,10 +33,10 @@ _Static_assert(UPLOAD_ID_SIZE == BRANCH_KEY, "branches are of ids");
 
 /* What the servers say, by their indices. */
 struct lists {
-    unsigned own;
+    unsigned own, servers;
     unsigned believed; /* whose list says what the run has counted */
-    struct uploads_card card[STUDY_SERVERS];
-    struct uploads_entry *entry[STUDY_SERVERS]; /* our own for all, if all are alike */
+    struct uploads_card card[STUDY_SERVERS_MOST];
+    struct uploads_entry *entry[STUDY_SERVERS_MOST]; /* our own for all, if all are alike */
 };
 
 /* --- lists ------------------------------------------------------------------------------------ */
@@ -128,8 +128,8 @@ static enum err exchange_lists(struct net *net, struct lists *l)
     enum err e = ERR_OK;
     put_card(own, said);
     TRY(round_broadcast(net, said, sizeof said, came[NET_PREV], came[NET_NEXT]));
-    for (unsigned p = 0; p < 2; p++) {
-        struct uploads_card *theirs = &l->card[net_index_of(l->own, (enum net_peer)p)];
+    for (unsigned p = 0; p + 1 < l->servers; p++) {
+        struct uploads_card *theirs = &l->card[net_neighbour(net, (enum net_peer)p)];
         TRY(read_card(came[p], theirs));
         card[p] = theirs->list;
         alike = alike && branch_alike(&card[p], &own->list);
@@ -137,8 +137,8 @@ static enum err exchange_lists(struct net *net, struct lists *l)
     if (!alike)
         e = branches_meet(net, l->entry[l->own], own->list.count, sizeof(struct uploads_entry),
                           card, list);
-    for (unsigned p = 0; p < 2; p++)
-        l->entry[net_index_of(l->own, (enum net_peer)p)] = alike ? l->entry[l->own] : list[p];
+    for (unsigned p = 0; p + 1 < l->servers; p++)
+        l->entry[net_neighbour(net, (enum net_peer)p)] = alike ? l->entry[l->own] : list[p];
     return e;
 }
 
@@ -153,18 +153,19 @@ static void add_counted(crypto_hash_sha256_state *hash, const struct uploads_ent
 
 /*
  * Whether only what the run's last round counted may be counted now. That the run has begun is in
- * the ledger, which is the same at all three. Rows may join it unless its last round may have to be
- * played again as it was: what two have opened is not, nor what one has lost.
+ * the ledger, which is the same at all of them. Rows may join it unless its last round may have to be
+ * played again as it was: what all but one have opened is not, nor what one has lost.
  */
 static bool is_closed(const struct lists *l, const struct study *study)
 {
     unsigned opened = 0;
     bool lost = false;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < l->servers; i++) {
         opened += l->card[i].last == STANDING_OPENED;
         lost = lost || l->card[i].last == STANDING_LOST;
     }
-    return l->card[l->own].last != STANDING_NONE && (!study->late_join || (opened < 2 && !lost));
+    return l->card[l->own].last != STANDING_NONE &&
+           (!study->late_join || (opened + 1 < l->servers && !lost));
 }
 
 static bool says_counted(const struct lists *l, unsigned server, const uint8_t *id)
@@ -186,8 +187,8 @@ static const struct uploads_entry *held_somewhere(const struct lists *l, unsigne
                                                   const uint8_t *id)
 {
     const struct uploads_entry *e = NULL;
-    for (unsigned k = 0; e == NULL && k < STUDY_SERVERS; k++)
-        e = held_at(l, (server + k) % STUDY_SERVERS, id);
+    for (unsigned k = 0; e == NULL && k < l->servers; k++)
+        e = held_at(l, (server + k) % l->servers, id);
     return e;
 }
 
@@ -201,7 +202,7 @@ static bool held_by_all(const struct lists *l, const struct uploads_entry *own, 
                         struct log *log)
 {
     bool all = true;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < l->servers; i++) {
         const struct uploads_entry *theirs = held_at(l, i, own->id);
         if (theirs == NULL)
             log_warn(log,
@@ -253,7 +254,7 @@ static enum err check_counted(const struct lists *l, const struct study *study, 
         return log_fail(log, ERR_MISMATCH,
                         "this run has counted an upload that no server holds any more, so it "
                         "cannot go on; restore the servers' folders from newer backups");
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < l->servers; i++) {
         const struct words_text called = study_owner_name(study, owner_of(first));
         const char *owner = called.text;
         if (alike(held_at(l, i, id), first))
@@ -268,11 +269,11 @@ static enum err check_counted(const struct lists *l, const struct study *study, 
     return e;
 }
 
-/* Finds the uploads that server 2 has lost: it needs their vectors from server 1 again. */
+/* Finds the uploads of which that server has lost the vectors, which it needs again. */
 static enum err find_lacking(const struct lists *l, struct round_uploads *u)
 {
-    for (size_t i = 0; i < u->count; i++)
-        if (held_at(l, 2, u->upload[i].id) == NULL)
+    for (size_t i = 0; i < u->count && u->passed != SPLIT_NOBODY; i++)
+        if (held_at(l, u->passed, u->upload[i].id) == NULL)
             bytes_put(&u->lacking, u->upload[i].id, UPLOAD_ID_SIZE);
     return bytes_ok(&u->lacking);
 }
@@ -344,8 +345,8 @@ static enum err choose_believed(struct lists *l, const struct round_uploads *u, 
     uint8_t digest[32];
     bool known = u->last == STANDING_NONE || digest_counted(l, l->own, digest);
     l->believed = l->own;
-    for (unsigned k = 1; !known && k < STUDY_SERVERS; k++) {
-        l->believed = (l->own + k) % STUDY_SERVERS;
+    for (unsigned k = 1; !known && k < l->servers; k++) {
+        l->believed = (l->own + k) % l->servers;
         known = digest_counted(l, l->believed, digest) &&
                 memcmp(digest, u->bound, sizeof digest) == 0;
     }
@@ -355,7 +356,7 @@ static enum err choose_believed(struct lists *l, const struct round_uploads *u, 
                         "no other server's list is what the ledger says; restore newer backups");
     if (!known)
         l->believed = l->own;
-    for (unsigned i = 0; known && i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; known && i < l->servers; i++)
         if (digest_counted(l, i, digest)) /* if not, it was restored, and knows nothing */
             tell_apart(l, u->study, i, log);
     return ERR_OK;
@@ -369,7 +370,7 @@ void round_uploads_topic(const struct net *net, const uint8_t digest[32],
 
 static void free_lists(struct lists *l)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < l->servers; i++)
         if (i != l->own && l->entry[i] != l->entry[l->own])
             memory_free(&l->entry[i]);
     memory_free(&l->entry[l->own]);
@@ -378,11 +379,11 @@ static void free_lists(struct lists *l)
 enum err round_uploads(struct net *net, struct round_uploads *u, uint8_t digest[32],
                        struct log *log)
 {
-    struct lists l CLEAN(free_lists) = {.own = net_index(net)};
+    struct lists l CLEAN(free_lists) = {.own = net_index(net), .servers = net_servers(net)};
     u->kept = 0;
     TRY(write_list(&l, u));
     TRY(exchange_lists(net, &l));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < l.servers; i++)
         TRY(check_list(&l, i, u->study));
     TRY(find_lacking(&l, u));
     TRY(choose_believed(&l, u, log));

@@ -1,19 +1,19 @@
 /*
- * parties/server/round_uploads.h - the three servers agree on the uploads that a session counts.
+ * parties/server/round_uploads.h - the servers agree on the uploads that a session counts.
  *
  *   all -> all   how many uploads each lists, a digest of the list, and how far the run's last
  *                round is there
  *   all -> all   if lists differ, which branches of them do (branches.h); for each upload there its
  *                id, owner and digest; whether it is counted; whether it is held
  *
- * Before a run's first round, and between rounds, the uploads that all three hold alike are
+ * Before a run's first round, and between rounds, the uploads that all hold alike are
  * counted. A run that goes on in a new session counts at least what its last round did. What has
  * come since (late_uploads: join) is counted at once, unless that round may have to be played again
  * as it was. LEAKS: nothing secret; ids and digests are salted.
  *
  * Which uploads that were, a server knows by itself, whatever others say; if its rounds came from
  * its neighbours (recover.h), it believes the one whose list gives the digest that is in the
- * ledger. Whether a round was opened is believed of two servers alike. So no server alone can have
+ * ledger. Whether a round was opened is believed of all other servers alike. So no server alone can have
  * rows counted that came too late; one that says otherwise is named in the log.
  *
  * A server that tells its two neighbours of different uploads makes them count different ones. They
@@ -25,7 +25,7 @@
 
 #include "base/log.h"
 #include "netio/net.h"
-#include "parties/exchange/upload.h"
+#include "parties/setting/upload.h"
 #include "parties/store/store_rounds.h"
 
 struct round_uploads {
@@ -37,7 +37,8 @@ struct round_uploads {
     struct upload_name *upload; /* complete uploads here, ordered by id */
     size_t count;
     size_t kept;          /* how many of these are counted; they are moved to the front */
-    struct bytes lacking; /* ids of those here that server 2 does not hold whole */
+    unsigned passed;      /* the server that others pass vectors on to, or SPLIT_NOBODY */
+    struct bytes lacking; /* ids of those here that it does not hold whole */
 };
 
 /*

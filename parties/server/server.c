@@ -35,30 +35,30 @@ static enum err make_links(struct server *s, const unsigned *lane, struct transp
 {
     const bool bulk = lane != NULL;
     const struct study *study = s->site.study;
-    unsigned prev = (s->site.index + 2) % 3, next = (s->site.index + 1) % 3;
-    unsigned from_prev = bulk ? study_bulk(STUDY_BULK_PREV, *lane) : STUDY_CONTROL_PREV;
-    unsigned from_next = bulk ? study_bulk(STUDY_BULK_NEXT, *lane) : STUDY_CONTROL_NEXT;
+    const unsigned from[2] = {bulk ? study_bulk(STUDY_BULK_PREV, *lane) : STUDY_CONTROL_PREV,
+                              bulk ? study_bulk(STUDY_BULK_NEXT, *lane) : STUDY_CONTROL_NEXT};
     char listen[2][STUDY_ENDPOINT_SIZE], dial[2][STUDY_ENDPOINT_SIZE];
     struct transport_zmq_options o = {
         .netio = s->site.netio,
+        .servers = study->servers,
         .index = s->site.index,
-        .listen = {listen[0], listen[1]},
-        .dial = {dial[0], dial[1]},
         .max_message = bulk ? NET_FRAME_BODY + NET_FRAME_OVERHEAD : WORKER_CONTROL_MAX,
         /* frames that wait in each direction: 2 for each lane, and 6 for all of them */
         .depth = bulk ? 2 + 6 / (int)s->site.lanes : 64,
         .log = s->site.log,
     };
-    study_listen(study, s->site.index, from_prev, s->o.listen, s->o.listen_port, listen[NET_PREV]);
-    study_listen(study, s->site.index, from_next, s->o.listen, s->o.listen_port, listen[NET_NEXT]);
-    /* to the previous server we are its next one, and the other way round */
-    study_endpoint(study, prev, from_next, dial[NET_PREV]);
-    study_endpoint(study, next, from_prev, dial[NET_NEXT]);
+    for (unsigned p = 0; p + 1 < study->servers; p++) {
+        const enum net_peer peer = (enum net_peer)p;
+        const unsigned other = net_neighbour_of(study->servers, s->site.index, peer);
+        study_listen(study, s->site.index, from[p], s->o.listen, s->o.listen_port, listen[p]);
+        study_endpoint(study, other, from[net_back(study->servers, peer)], dial[p]);
+        o.listen[p] = listen[p];
+        o.dial[p] = dial[p];
+        o.peer_public[p] = bulk ? NULL : study->server[other].key.curve;
+    }
     if (!bulk) {
         o.curve_public = s->site.me->public.curve;
         o.curve_secret = s->site.me->curve_secret;
-        o.peer_public[NET_PREV] = study->server[prev].key.curve;
-        o.peer_public[NET_NEXT] = study->server[next].key.curve;
     }
     return transport_zmq_new(t, &o);
 }
@@ -84,7 +84,7 @@ static enum err open_folder(struct site *site, const char *folder)
     const struct study *study = site->study;
     TRY(bounds_new(&site->bounds, study, site->log));
     TRY(price_limits(study, &site->limits, site->log)); /* a study that cannot run takes no data */
-    TRY(store_open(&site->store, folder, study, site->me, site->index, site->log));
+    TRY(store_open(&site->store, folder, study, site->split, site->me, site->index, site->log));
     TRY(store_check_purged(site->store));
     return audit_open(&site->audit, folder, study, site->me, site->index, site->log);
 }
@@ -113,7 +113,7 @@ static enum err start(struct server *s)
     struct site *site = &s->site;
     TRY(open_folder(site, s->o.folder));
     TRY(open_links(s));
-    if (site->index == 1)
+    if (site->index == site->split->given && site->split->passed != SPLIT_NOBODY)
         TRY(forward_start(&site->forward, site));
     TRY(front_new(&s->front, site));
     TRY(worker_start(&s->worker, site, s->o.setting));
@@ -218,6 +218,7 @@ enum err server_run(const struct server_options *options)
     s->o = *options;
     s->log = *options->log;
     s->site.study = options->study;
+    s->site.split = options->setting->split;
     s->site.me = options->me;
     s->site.stop = options->stop;
     s->site.log = &s->log;
@@ -239,7 +240,8 @@ static enum err purge(const struct server_options *o)
     char path[FILE_PATH];
     struct roster_person self;
     TRY(roster_find(o->study, &o->me->public, ROLE_SERVER, &self, o->log));
-    TRY(store_open(&store, o->folder, o->study, o->me, (unsigned)self.index, o->log));
+    TRY(store_open(&store, o->folder, o->study, o->setting->split, o->me, (unsigned)self.index,
+                   o->log));
     TRY(store_purge(store, o->me, &statement));
     TRY(file_path(path, o->log, "%s/purge.txt", o->folder));
     TRY(file_write(path, 0644, statement.data, statement.size, o->log));

@@ -1,6 +1,6 @@
 /*
- * parties/server/server.h - one compute server: the front thread at the gate, the worker, and at
- * server 1 the forwarder, which passes owners' vectors on to server 2.
+ * parties/server/server.h - one compute server: the front thread at the gate, the worker, and where
+ * owners' vectors are passed on to another server the forwarder.
  */
 #ifndef TREFOIL_PARTIES_SERVER_SERVER_H
 #define TREFOIL_PARTIES_SERVER_SERVER_H

@@ -14,6 +14,7 @@
 #include "parties/exchange/head.h"
 #include "parties/server/bell.h"
 #include "parties/server/status.h"
+#include "parties/setting/split.h"
 #include "parties/store/store_ledger.h"
 #include "parties/study/study_ports.h"
 
@@ -24,6 +25,7 @@ struct ranks;
 
 struct site {
     const struct study *study;
+    const struct split *split; /* how its setting splits uploads */
     const struct identity *me;
     unsigned index;
     struct bounds *bounds;
@@ -35,7 +37,7 @@ struct site {
     unsigned lanes;
     struct ranks *ranks; /* lanes of other processes; or NULL */
     struct gate *gate;
-    struct forward *forward; /* at server 1 */
+    struct forward *forward; /* where vectors are passed on */
     struct status status;
     struct bell bell;  /* rings when a request waits for the worker */
     unsigned ahead_s;  /* seconds idle before servers make noise ahead; 0: this one never does */

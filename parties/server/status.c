@@ -56,7 +56,8 @@ void status_note_owners(struct status *s, const struct upload_entry *entry)
 
 const char *status_neighbour_name(const struct status *s, unsigned peer)
 {
-    return s->study->server[net_index_of(s->index, (enum net_peer)peer)].name;
+    return s->study->server[net_neighbour_of(s->study->servers, s->index, (enum net_peer)peer)]
+        .name;
 }
 
 uint64_t status_memory(void)
@@ -139,7 +140,7 @@ static void of_worker(const struct status *s, struct bytes *out)
                  k == 0 ? "gauss" : "gumbel", atomic_load(&s->ahead[k]));
     head(out, "trefoil_neighbour_connected", "gauge",
          "1 while the link to another server stands. In a long round it is not looked at.");
-    for (unsigned p = 0; p < 2; p++)
+    for (unsigned p = 0; p + 1 < s->study->servers; p++)
         text_put(out, "trefoil_neighbour_connected{server=\"%s\"} %d\n",
                  status_neighbour_name(s, p), (int)atomic_load(&s->neighbour[p].connected));
     count(out, "trefoil_stopped", "gauge",

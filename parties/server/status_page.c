@@ -56,7 +56,7 @@ static unsigned find_absent(const struct status *s, char names[2 * STUDY_NAME_SI
 {
     unsigned absent = 0;
     names[0] = '\0';
-    for (unsigned p = 0; p < 2; p++)
+    for (unsigned p = 0; p + 1 < s->study->servers; p++)
         if (looked_at(&s->neighbour[p]) && !atomic_load(&s->neighbour[p].connected)) {
             if (absent++ > 0)
                 strcat(names, " and ");
@@ -143,13 +143,13 @@ static void ahead_row(const struct status *s, struct bytes *out)
 static void neighbours_row(const struct status *s, struct bytes *out)
 {
     begin_row(out, "Other servers");
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < s->study->servers; p++) {
         const struct status_neighbour *n = &s->neighbour[p];
         const bool up = atomic_load(&n->connected);
         const enum mood mood = up ? GOOD : WAITING;
         const struct words_text since = date_text(atomic_load(&n->since));
         text_put(out, "<div class=\"%s\">%s server %u, ", moods[mood].class, moods[mood].sign,
-                 net_index_of(s->index, (enum net_peer)p));
+                 net_neighbour_of(s->study->servers, s->index, (enum net_peer)p));
         html_text(out, status_neighbour_name(s, p));
         if (!looked_at(n))
             text_put(out, ": not looked at yet</div>");

@@ -58,6 +58,7 @@ enum err worker_start(struct worker **worker, struct site *site, const struct se
     w = *worker;
     w->site = site;
     w->play = (struct play){.study = site->study,
+                            .split = site->split,
                             .me = site->me,
                             .limits = &site->limits,
                             .store = site->store,

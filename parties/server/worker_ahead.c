@@ -74,7 +74,8 @@ void worker_tend_ahead(struct worker *w)
     if (standing != w->idle.standing)
         worker_idle_from_now(w);
     w->idle.standing = standing;
-    if (w->site->ahead_s == 0 || w->net != NULL || standing != 3 || site_is_spent(w->site) ||
+    if (w->site->ahead_s == 0 || w->net != NULL ||
+        standing + 1 != 1u << (w->site->study->servers - 1) || site_is_spent(w->site) ||
         clock_now_ms() < w->idle.due || bell_has_rung(&w->site->bell))
         return;
     memcpy(about, about_noise, sizeof about);

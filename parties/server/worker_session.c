@@ -151,7 +151,7 @@ enum err worker_show_budget(struct worker *w)
 void worker_show_neighbours(struct worker *w)
 {
     const unsigned standing = transport_standing(w->site->control);
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p + 1 < w->site->study->servers; p++) {
         struct status_neighbour *n = &w->site->status.neighbour[p];
         const bool up = (standing >> p & 1) != 0;
         if (atomic_load(&n->since) == 0 || atomic_load(&n->connected) != up)

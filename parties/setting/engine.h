@@ -23,8 +23,8 @@
 #define TREFOIL_PARTIES_SETTING_ENGINE_H
 
 #include "aim/run/ask.h"
-#include "parties/exchange/upload.h"
-#include "parties/store/store_ledger.h"
+#include "parties/setting/stake.h"
+#include "parties/setting/upload.h"
 
 #define ENGINE_TOPIC 32 /* bytes */
 
@@ -57,7 +57,7 @@ struct engine_step {
     const struct ask *ask;       /* borrowed */
     const struct merges *merges; /* borrowed, until the next step is prepared; NULL: none */
     struct ask_price price;
-    struct store_stake place; /* of the noise that it would take */
+    struct stake_place place; /* of the noise that it would take */
     void *own;                /* the engine's */
 };
 
@@ -98,7 +98,7 @@ struct engine_ops {
     /* Takes the noise for a step; `kept` gets what take_stake takes. NULL after a failure. */
     enum err (*stake)(void *self, const struct engine_step *step, void **stake, struct bytes *kept);
     /* ERR_FORMAT if `kept` is not this place's. */
-    enum err (*take_stake)(void *self, const struct store_stake *place, const struct bytes *kept,
+    enum err (*take_stake)(void *self, const struct stake_place *place, const struct bytes *kept,
                            void **stake);
     /* Only if nobody will read it again for more than what was used. All servers call it alike. */
     enum err (*return_stake)(void *self, void *stake);

@@ -10,9 +10,12 @@
 
 #include "netio/net.h"
 #include "parties/setting/engine.h"
+#include "parties/setting/split.h"
 
+struct audit;
 struct openings;
 struct site;
+struct store;
 
 /* What a server lends its setting for as long as it runs. */
 struct setting_host {
@@ -29,11 +32,14 @@ struct setting_failure {
 
 /* `self` is what `start` has made; one thread calls all others. */
 struct setting {
+    const struct split *split; /* how owners' data are split */
     /* Before anything is made: ERR_USAGE, logged, if this server of the study cannot have that. */
     enum err (*check)(const struct site *site);
     /* If it fails, `stop` cleans up. */
     enum err (*start)(void **self, const struct setting_host *host);
     void (*stop)(void **self);
+    /* Of a server that does not run: lets it take part again. `stopped`: it took no part. */
+    enum err (*resume)(struct store *store, struct audit *audit, bool *stopped);
 
     /*
      * Opens a session; `propose`: the message that called us, or NULL at the server that calls;

@@ -210,12 +210,14 @@ static bool lock_new(pthread_mutex_t *lock)
 }
 
 enum err store_open(struct store **store, const char *folder, const struct study *study,
-                    const struct identity *me, unsigned index, struct log *log)
+                    const struct split *split, const struct identity *me, unsigned index,
+                    struct log *log)
 {
     struct store *s CLEAN(store_close) = NULL;
     *store = NULL;
     TRY(memory_new(&s, 1));
-    *s = (struct store){.lock_file = -1, .study = study, .index = index, .log = log};
+    *s = (struct store){
+        .lock_file = -1, .study = study, .split = split, .index = index, .log = log};
     if (!lock_new(&s->lock)) {
         memory_free(&s);
         return ERR_NOMEM;

@@ -17,8 +17,8 @@
 #ifndef TREFOIL_PARTIES_STORE_STORE_H
 #define TREFOIL_PARTIES_STORE_STORE_H
 
-#include "parties/exchange/upload.h"
 #include "parties/exchange/upload_entry.h"
+#include "parties/setting/upload.h"
 #include "parties/study/study.h"
 
 struct store;
@@ -26,8 +26,10 @@ struct store;
 /* The version of stores that this program writes. */
 size_t store_version(void);
 
+/* `split`: how its setting splits uploads. */
 enum err store_open(struct store **store, const char *folder, const struct study *study,
-                    const struct identity *me, unsigned index, struct log *log) MUST_CHECK;
+                    const struct split *split, const struct identity *me, unsigned index,
+                    struct log *log) MUST_CHECK;
 void store_close(struct store **store);
 
 /*
@@ -42,19 +44,19 @@ enum err store_batch_end(struct store *store, enum err e) MUST_CHECK;
  * Adds an upload; the same again is fine. ERR_DATA if the id is known with another digest;
  * ERR_REFUSED if the owner has another upload, unless `replace`; ERR_MISUSE if that upload has been
  * counted: the ledger has a debit for more than looks (aim/run/look.h); ERR_BUSY while a session
- * counts it. `complete`: both components are here.
+ * counts it. `complete`: nothing of it is missing.
  */
 enum err store_put(struct store *store, const struct upload *u, bool replace,
                    bool *complete) MUST_CHECK;
 /*
- * Server 1: bytes of an owner's vector from `first` on, in order; *held are here afterwards.
+ * Bytes of an owner's vector from `first` on, in order; *held are here afterwards.
  * ERR_AGAIN if they do not follow what is here, or this owner has no such upload (*held 0). After
  * ERR_DATA, when the whole vector does not match its commitment, it starts over.
  */
 enum err store_put_part(struct store *store, uint32_t owner, const uint8_t id[UPLOAD_ID_SIZE],
                         uint64_t first, const void *p, size_t n, uint64_t *held,
                         bool *complete) MUST_CHECK;
-/* Server 2: the same from server 1, for a vector of `whole` bytes. ERR_FORMAT if that is wrong. */
+/* The same from the server that was given it, for a vector of `whole` bytes. ERR_FORMAT if that is wrong. */
 enum err store_pass_part(struct store *store, const uint8_t id[UPLOAD_ID_SIZE], uint64_t whole,
                          uint64_t first, const void *p, size_t n, uint64_t *held,
                          bool *complete) MUST_CHECK;
@@ -102,7 +104,7 @@ enum err store_count_open(struct store *store, uint64_t *whole, uint64_t *part) 
 /* has[owner] for each owner of the study: a complete upload is here. */
 enum err store_owners(struct store *store, bool *has) MUST_CHECK;
 /*
- * Server 1: the upload with the lowest id above `after` whose vector has not been passed on yet.
+ * At the server that is given vectors: the upload with the lowest id above `after` whose vector has not been passed on yet.
  * ERR_AUTH, logged, if it does not unseal: u->id says which it is.
  */
 enum err store_unforwarded(struct store *store, const uint8_t after[UPLOAD_ID_SIZE],

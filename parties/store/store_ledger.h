@@ -10,24 +10,15 @@
 
 #include "aim/budget/ledger.h"
 #include "parties/exchange/request.h"
+#include "parties/setting/stake.h"
 #include "parties/store/store.h"
-
-/*
- * Which of a session's noise belongs to a round: so much of each kind, from there on. What of, and
- * in which units, the setting knows (parties/setting/engine.h).
- */
-enum store_stake_kind { STAKE_MEASURE, STAKE_SELECT, STAKE_KINDS };
-struct store_stake {
-    uint8_t of[32];
-    uint64_t from[STAKE_KINDS], count[STAKE_KINDS];
-};
 
 /* A round as it is bound; everything in it is public. */
 struct store_round {
     uint8_t run[REQUEST_RUN_SIZE];
     uint32_t sequence;
     uint8_t request[REQUEST_DIGEST_SIZE], uploads[32];
-    struct store_stake stake;
+    struct stake_place stake;
     uint8_t analyst[32]; /* whose key signed the request; zeros: bound before this was noted */
 };
 

@@ -1,6 +1,5 @@
-/* Long vectors reach servers 1 and 2 in parts, which are stored and joined when the last comes. */
+/* Long vectors reach servers in parts, which are stored and joined when the last comes. */
 #include "parties/store/store_private.h"
-#include "parties/study/study_uploads.h"
 
 static enum err bytes_held(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], uint64_t *held)
 {
@@ -54,17 +53,11 @@ static enum err drop_parts(struct store *s, const uint8_t id[UPLOAD_ID_SIZE])
     return query_run(&q, NULL);
 }
 
-/* Which of a server's two components the vector is. */
-static unsigned vector_slot(const struct store *s)
-{
-    return (5 - s->index) % 3;
-}
-
 /* All is here, in parts or in u->vector: the upload takes it if it matches the commitment. */
 static enum err complete_parts(struct store *s, struct upload *u, uint64_t *held, bool *complete)
 {
     enum err e = u->vector.size == 0 ? join_parts(s, u->id, &u->vector) : ERR_OK;
-    u->has[vector_slot(s)] = true;
+    u->whole = true;
     if (e == ERR_AUTH) {
         log_error(s->log,
                   "store: the parts of the upload of %s on disk do not unseal; they begin anew. Is "
@@ -100,7 +93,7 @@ struct piece {
 static enum err put_part(struct store *s, struct upload *u, const struct piece *part,
                          uint64_t *held, bool *complete)
 {
-    uint64_t total = study_form_bytes(s->study, u->owner, u->form);
+    uint64_t total = s->split->bytes(s->study, u->owner, u->form);
     TRY(bytes_held(s, u->id, held));
     if (part->whole != 0 && part->whole != total)
         return ERR_FORMAT;
@@ -125,7 +118,7 @@ static enum err put_part_of(struct store *s, const struct piece *part, uint64_t 
     TRY(store_find_upload(s, part->id, &u, &found));
     if (!found || (u.owner != part->owner && part->owner != ANYBODY))
         return ERR_AGAIN;
-    *complete = u.has[vector_slot(s)];
+    *complete = u.whole;
     *held = u.vector.size;
     return *complete ? ERR_OK : put_part(s, &u, part, held, complete);
 }

@@ -29,7 +29,8 @@ struct store {
     sqlite3_stmt *kept[STORE_KEPT]; /* statements not in use, by a hash of their text */
     pthread_mutex_t lock;
     int lock_file;             /* locked as long as the store is open */
-    const struct study *study; /* borrowed */
+    const struct study *study; /* borrowed, as is the next */
+    const struct split *split;
     unsigned index;
     bool in_use;                 /* a session counts the uploads */
     bool erased;                 /* secrets were deleted, and the log was not emptied since */

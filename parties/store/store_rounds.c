@@ -154,7 +154,7 @@ static enum err advance(struct store *s, const struct store_round *round,
 /* --- staging ---------------------------------------------------------------------------------- */
 
 /* Whether no bound round has any of these samples. */
-static enum err stake_is_free(struct store *s, const struct store_stake *r)
+static enum err stake_is_free(struct store *s, const struct stake_place *r)
 {
     struct query q = query_of(s, "SELECT 1 FROM rounds WHERE number IS NOT NULL AND tape = ?1 AND"
                                  " (gauss_from < ?3 AND gauss_from + gauss_count > ?2 OR"

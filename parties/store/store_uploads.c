@@ -2,7 +2,6 @@
 #include "base/date.h"
 #include "base/memory.h"
 #include "parties/store/store_private.h"
-#include "parties/study/study_uploads.h"
 
 #include <string.h>
 
@@ -28,7 +27,7 @@ static enum err read_plain(const struct store *s, size_t owner, const struct byt
                         "version %u; run the one that stored it",
                         study_owner_name(s->study, owner).text, version, TREFOIL_VERSION,
                         UPLOAD_VERSION);
-    return upload_read(u, s->index, form, (size_t)study_form_bytes(s->study, owner, form),
+    return upload_read(u, s->split, s->index, form, (size_t)s->split->bytes(s->study, owner, form),
                        plain->data, plain->size);
 }
 
@@ -99,7 +98,7 @@ enum err store_write_upload(struct store *s, const struct upload *u)
     query_put(&q, u->id, sizeof u->id);
     query_put_u64(&q, u->owner);
     query_put(&q, digest, sizeof digest);
-    query_put_u64(&q, u->has[0] && u->has[1]);
+    query_put_u64(&q, u->whole);
     query_put_bytes(&q, &sealed);
     query_put_u64(&q, (uint64_t)date_now());
     return query_run(&q, NULL);
@@ -169,12 +168,12 @@ static enum err put(struct store *s, const struct upload *u, bool replace, bool 
     bool found;
     TRY(store_find_upload(s, u->id, &known, &found));
     if (!found) {
-        *complete = u->has[0] && u->has[1];
+        *complete = u->whole;
         return put_new(s, u, replace);
     }
     upload_digest(&known, s->study->terms.digest, old);
     upload_digest(u, s->study->terms.digest, new);
-    *complete = known.has[0] && known.has[1];
+    *complete = known.whole;
     return memcmp(old, new, sizeof old) == 0 ? ERR_OK : ERR_DATA;
 }
 

@@ -40,11 +40,11 @@ enum roster_signature roster_signature(const struct study *study, size_t server)
 
 enum err roster_check(const struct study *study, struct log *log)
 {
-    char missing[STUDY_SERVERS * (STUDY_NAME_SIZE + 64)] = "";
+    char missing[STUDY_SERVERS_MOST * (STUDY_NAME_SIZE + 64)] = "";
     size_t count = 0;
     if (study->roster_version == 1)
         return ERR_OK;
-    for (size_t i = 0; i < STUDY_SERVERS; i++)
+    for (size_t i = 0; i < study->servers; i++)
         if (roster_signature(study, i) != ROSTER_SIGNED) {
             size_t n = strlen(missing);
             snprintf(missing + n, sizeof missing - n, "%sserver %s%s", count++ > 0 ? " and " : "",
@@ -96,7 +96,7 @@ static enum err signed_text(const struct study *study, size_t server, const uint
 {
     copy_unsigned(out, (const char *)text->data, text->size);
     text_put(out, "%s\n", signatures_key);
-    for (size_t i = 0; i < STUDY_SERVERS; i++)
+    for (size_t i = 0; i < study->servers; i++)
         if (i == server)
             put_signature(out, study->server[i].name, signature);
         else if (roster_signature(study, i) == ROSTER_SIGNED)
@@ -141,10 +141,10 @@ enum err roster_sign_file(const char *path, const struct identity *server,
     TRY(file_read(path, YAML_FILE_MAX, &file, log));
     TRY(study_parse(&study, path, file.data, file.size, log));
     /* by the signing key alone: the amendment itself may bring in a new CURVE key */
-    while (index < STUDY_SERVERS &&
+    while (index < study->servers &&
            memcmp(study->server[index].key.sign, server->public.sign, 32) != 0)
         index++;
-    if (index == STUDY_SERVERS)
+    if (index == study->servers)
         return log_fail(log, ERR_AUTH,
                         "this key is not one of the study's three servers', who alone sign");
     if (study->roster_version == 1)
@@ -177,7 +177,7 @@ static const char *role_name(enum study_role role)
 static bool fill(const struct study *study, struct roster_person *p)
 {
     p->key = NULL;
-    if (p->role == ROLE_SERVER && p->index < STUDY_SERVERS) {
+    if (p->role == ROLE_SERVER && p->index < study->servers) {
         p->name = study->server[p->index].name;
         p->key = &study->server[p->index].key;
     } else if (p->role == ROLE_OWNER && p->index < study->owners) {
@@ -279,7 +279,7 @@ enum err roster_current(const struct study *study, enum study_role role, size_t 
 
 enum err roster_servers_current(const struct study *study, struct log *log)
 {
-    for (size_t i = 0; i < STUDY_SERVERS; i++)
+    for (size_t i = 0; i < study->servers; i++)
         TRY(roster_current(study, ROLE_SERVER, i, log));
     return ERR_OK;
 }
@@ -318,7 +318,7 @@ void roster_describe(FILE *out, const struct study *study)
             identity_groups(study->roster, 4).text);
     if (study->roster_version == 1)
         fputs("  the first, which needs no signatures\n", out);
-    for (size_t i = 0; study->roster_version > 1 && i < STUDY_SERVERS; i++)
+    for (size_t i = 0; study->roster_version > 1 && i < study->servers; i++)
         fprintf(out, "  server %zu, %s: %s\n", i, study->server[i].name,
                 words[roster_signature(study, i)]);
     while (roster_next(study, &p))

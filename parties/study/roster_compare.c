@@ -48,7 +48,7 @@ static void compare_ranks(FILE *out, const struct study_server *a, const struct 
 
 static void compare_servers(FILE *out, const struct study *a, const struct study *b)
 {
-    for (size_t i = 0; i < STUDY_SERVERS; i++) {
+    for (size_t i = 0; i < b->servers; i++) {
         const struct study_server *x = &a->server[i], *y = &b->server[i];
         compare_key(out, "server", y->name, &x->key, &y->key);
         if (strcmp(x->host, y->host) != 0 || x->port != y->port)

@@ -347,6 +347,7 @@ static enum err parse(struct study **study, const char *path, const void *text, 
         .noise = NOISE_BOX_MULLER,
         .connect_s = 30,
         .round_s = 120,
+        .servers = 3, /* the only setting so far */
         .max_mib = 80,
         .copula_clip = 2.5,
         .copula_share = 0.5,
@@ -400,7 +401,7 @@ void study_free(struct study **study)
         memory_free(&s->owner[i].column);
     for (size_t k = 0; k < s->zeros; k++)
         memory_free(&s->zero[k].cell);
-    for (size_t i = 0; i < STUDY_SERVERS; i++)
+    for (size_t i = 0; i < STUDY_SERVERS_MOST; i++)
         memory_free(&s->server[i].rank);
     memory_free(&s->zero);
     memory_free(&s->questions);

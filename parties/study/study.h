@@ -29,7 +29,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define STUDY_SERVERS 3
+#define STUDY_SERVERS_MOST 3 /* room for so many; how many there are: study->servers */
 #define STUDY_NAME_SIZE 32
 #define STUDY_HOST_SIZE 254
 #define STUDY_OWNERS_MAX 10000
@@ -134,7 +134,8 @@ struct study {
     unsigned sweeps;                  /* in their place, so that rounds is 0; 0: none */
     double copula_clip, copula_share; /* for a copula: aim/run/copula_run.h */
     enum study_security security;
-    struct study_server server[STUDY_SERVERS];
+    unsigned servers;
+    struct study_server server[STUDY_SERVERS_MOST];
     size_t owners;
     struct study_owner *owner;
     struct study_open open;
@@ -159,7 +160,8 @@ struct study {
     struct {
         bool given;
         uint8_t bytes[64];
-    } signature[STUDY_SERVERS]; /* over terms and roster; roster.h says whether they are good */
+    } signature
+        [STUDY_SERVERS_MOST]; /* over terms and roster; roster.h says whether they are good */
     double left; /* of rho, for a run that begins with what others left; not from the file; or 0 */
 };
 

@@ -98,7 +98,7 @@ static enum err read_servers(struct study_reading *r, const yaml_node_t *node,
                              struct study_people *people)
 {
     size_t count;
-    TRY(yaml_list(r->file, node, "servers", STUDY_SERVERS, STUDY_SERVERS, &count));
+    TRY(yaml_list(r->file, node, "servers", r->study->servers, r->study->servers, &count));
     for (size_t i = 0; i < count; i++)
         TRY(study_go_on(r, read_server(r, yaml_item(r->file, node, i), i, people)));
     return ERR_OK;
@@ -223,7 +223,7 @@ static enum err read_revoked(struct study_reading *r, const yaml_node_t *node)
     for (; s->revoked_count < count; s->revoked_count++)
         TRY(study_read_key(r, yaml_item(r->file, node, s->revoked_count),
                            &s->revoked[s->revoked_count]));
-    for (size_t i = 0; i < STUDY_SERVERS; i++)
+    for (size_t i = 0; i < s->servers; i++)
         if (study_revoked(s, &s->server[i].key))
             return yaml_error(r->file, node,
                               "the key of server %s is revoked; put a renewed one (trefoil keygen "
@@ -235,14 +235,14 @@ static enum err read_revoked(struct study_reading *r, const yaml_node_t *node)
 static enum err read_signatures(struct study_reading *r, const yaml_node_t *node)
 {
     struct study *s = r->study;
-    struct yaml_key keys[STUDY_SERVERS];
-    const yaml_node_t *part[STUDY_SERVERS];
+    struct yaml_key keys[STUDY_SERVERS_MOST];
+    const yaml_node_t *part[STUDY_SERVERS_MOST];
     if (node == NULL)
         return ERR_OK;
-    for (size_t i = 0; i < STUDY_SERVERS; i++)
+    for (size_t i = 0; i < s->servers; i++)
         keys[i] = (struct yaml_key){s->server[i].name, false, &part[i]};
-    TRY(yaml_mapping(r->file, node, "signatures", keys, STUDY_SERVERS));
-    for (size_t i = 0; i < STUDY_SERVERS; i++) {
+    TRY(yaml_mapping(r->file, node, "signatures", keys, s->servers));
+    for (size_t i = 0; i < s->servers; i++) {
         const char *text;
         enum err e;
         if (part[i] == NULL)

@@ -36,9 +36,9 @@ unsigned study_lanes_most(const struct study *study, uint16_t first)
 {
     const struct study_server *s = study->server;
     unsigned most = first != 0 ? room(first, 65536) : STUDY_LANES_MAX;
-    for (size_t i = 0; i < STUDY_SERVERS; i++) {
+    for (size_t i = 0; i < study->servers; i++) {
         unsigned end = 65536, lanes;
-        for (size_t k = 0; k < STUDY_SERVERS; k++)
+        for (size_t k = 0; k < study->servers; k++)
             if (strcmp(s[i].host, s[k].host) == 0 && s[k].port > s[i].port && s[k].port < end)
                 end = s[k].port;
         lanes = room(s[i].port, end);

@@ -114,7 +114,7 @@ static void put_bounds(const struct study *s, struct bytes *b)
 
 static void put_servers(const struct study *s, struct bytes *b)
 {
-    for (size_t i = 0; i < STUDY_SERVERS; i++) {
+    for (size_t i = 0; i < s->servers; i++) {
         bytes_put_string(b, s->server[i].name);
         bytes_put(b, s->server[i].key.sign, 32);
     }
@@ -174,7 +174,7 @@ static void put_roster(const struct study *s, struct bytes *b)
 {
     bytes_put_string(b, roster_label);
     bytes_put_u32(b, s->roster_version);
-    for (size_t i = 0; i < STUDY_SERVERS; i++) {
+    for (size_t i = 0; i < s->servers; i++) {
         /* the signing key is in the terms; what may change while it stays is here */
         bytes_put(b, s->server[i].key.curve, sizeof s->server[i].key.curve);
         bytes_put_u32(b, s->server[i].key.last_day);
@@ -203,7 +203,7 @@ static void put_roster(const struct study *s, struct bytes *b)
             bytes_put_u64(b, i);
             bytes_put_u32(b, s->owner[i].rows);
         }
-    for (size_t i = 0; i < STUDY_SERVERS; i++)
+    for (size_t i = 0; i < s->servers; i++)
         for (size_t k = 0; k < s->server[i].ranks; k++) {
             bytes_put_string(b, "rank");
             bytes_put_u64(b, i);

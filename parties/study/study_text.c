@@ -319,7 +319,7 @@ static void describe_servers(FILE *out, const struct study *s)
     fputs("\nServers: each sees one share of everything, which by itself is random, and\n"
           "the noisy results.\n",
           out);
-    for (size_t i = 0; i < STUDY_SERVERS; i++) {
+    for (size_t i = 0; i < s->servers; i++) {
         const struct study_server *server = &s->server[i];
         size_t at = 28;
         fprintf(out, "  %zu %-18s tcp://%s, ports %u to %u\n  %-20s key %s\n", i, s->server[i].name,

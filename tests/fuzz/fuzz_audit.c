@@ -95,14 +95,14 @@ static void add(struct bytes *lines, uint8_t hash[32], const char *line)
 /* A log of server 0 with a line of each kind; the neighbour's signature covers the first. */
 void fuzz_seeds(fuzz_put put, void *self)
 {
-    struct identity server[STUDY_SERVERS] = {0};
+    struct identity server[STUDY_SERVERS_MOST] = {0};
     struct audit_head head = {.entries = 1};
     struct bytes lines CLEAN(bytes_clear) = {0};
     uint8_t terms[32], words[AUDIT_SIGNED_SIZE], signature[64], unused[32] = {0};
-    char line[1024], key[STUDY_SERVERS][65], hex[65], text[129];
+    char line[1024], key[STUDY_SERVERS_MOST][65], hex[65], text[129];
     if (secret_start() != ERR_OK)
         abort();
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         const uint8_t seed[32] = {(uint8_t)i, 2};
         crypto_sign_seed_keypair(server[i].public.sign, server[i].sign_secret, seed);
         sodium_bin2hex(key[i], sizeof key[i], server[i].public.sign, 32);

@@ -15,7 +15,7 @@
 struct world {
     struct study study;
     struct study_owner owner[2];
-    struct identity server[STUDY_SERVERS];
+    struct identity server[STUDY_SERVERS_MOST];
 };
 
 static void world_new(struct world *w)
@@ -23,11 +23,12 @@ static void world_new(struct world *w)
     memset(w, 0, sizeof *w);
     w->study.owner = w->owner;
     w->study.owners = 2;
+    w->study.servers = 3;
     strcpy(w->study.name, "fuzz");
     strcpy(w->owner[0].name, "a");
     strcpy(w->owner[1].name, "hospital-b");
     memset(w->study.terms.digest, 7, 32);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         const uint8_t seed[32] = {(uint8_t)i, 1};
         snprintf(w->study.server[i].name, STUDY_NAME_SIZE, "s%u", i);
         crypto_sign_seed_keypair(w->server[i].public.sign, w->server[i].sign_secret, seed);
@@ -39,7 +40,7 @@ static bool same(const struct receipt *a, const struct receipt *b)
 {
     bool same = a->state == b->state && a->owner == b->owner &&
                 memcmp(a->digest, b->digest, 32) == 0;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         same = same && a->part[i].time == b->part[i].time &&
                memcmp(a->part[i].signature, b->part[i].signature, IDENTITY_SIGNATURE_SIZE) == 0;
     return same;
@@ -50,7 +51,7 @@ static void sign(const struct world *w, enum receipt_state state, uint32_t owner
 {
     *r = (struct receipt){.state = state, .owner = owner};
     memset(r->digest, (int)owner + 1, sizeof r->digest);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         if (receipt_sign(&w->study, &w->server[i], r, &r->part[i]) != ERR_OK)
             abort();
 }

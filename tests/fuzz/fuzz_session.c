@@ -117,7 +117,7 @@ static enum err open_with(struct wire *w, unsigned index)
     if (p != NULL)
         bytes_put(&propose, p, n);
     (void)session_is_propose(&propose);
-    e = session_open(&s, &t, index, &terms, index == 0 ? NULL : &propose, &offer, 60000, NULL);
+    e = session_open(&s, &t, 3, index, &terms, index == 0 ? NULL : &propose, &offer, 60000, NULL);
     if ((e == ERR_OK) != (s != NULL))
         abort();
     session_free(&s);

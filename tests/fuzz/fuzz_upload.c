@@ -3,7 +3,8 @@
  * accepted is written back byte for byte.
  */
 #include "base/secret.h"
-#include "parties/exchange/upload.h"
+#include "parties/setting/upload.h"
+#include "parties/settings/three/split.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -23,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     index = data[0] % 3;
     form = data[0] / 3 % 2 == 0 ? BITS : UPLOAD_RECORDS;
-    if (upload_read(&u, index, form, BYTES, data + 1, size - 1) != ERR_OK)
+    if (upload_read(&u, &three_split, index, form, BYTES, data + 1, size - 1) != ERR_OK)
         return 0;
     (void)!upload_check(&u, index, terms);
     upload_digest(&u, terms, digest);
@@ -46,8 +47,8 @@ void fuzz_seeds(fuzz_put put, void *self)
     for (unsigned k = 0; k < 12; k++) {
         unsigned index = k % 3, form = k / 3 % 2 == 0 ? BITS : UPLOAD_RECORDS;
         struct upload part[3] = {{.form = 0}};
-        if (upload_make(part, owner, 0, (const uint8_t[UPLOAD_SECRET_SIZE]){1}, terms, form,
-                        &packed) != ERR_OK)
+        if (upload_make(part, &three_split, owner, 0, (const uint8_t[UPLOAD_SECRET_SIZE]){1}, terms,
+                        form, &packed) != ERR_OK)
             abort();
         b.size = 0;
         bytes_put_u8(&b, (uint8_t)(k % 6));

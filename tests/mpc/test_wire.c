@@ -10,6 +10,7 @@
 #include "protocols/discrete.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
+#include "protocols/mask.h"
 #include "tests/support/all.h"
 #include "tests/support/whole.h"
 #include "tests/support/wire.h"

@@ -919,6 +919,7 @@ static void be_lonely(struct lonely *l)
     free_endpoints(l->endpoint, 4);
     assert_int_equal(netio_new(&l->netio, &l->log), ERR_OK);
     l->o = (struct transport_zmq_options){.netio = l->netio,
+                                          .servers = 3,
                                           .listen = {l->endpoint[0], l->endpoint[1]},
                                           .dial = {l->endpoint[2], l->endpoint[3]},
                                           .max_message = 1000,

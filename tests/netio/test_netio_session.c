@@ -33,7 +33,7 @@ static enum err lead(struct server *s, struct log *log, int64_t deadline)
     enum err e = ERR_TIMEOUT;
     for (unsigned i = 0; i < s->attempts && e == ERR_TIMEOUT; i++) {
         s->offer.about[0] = (uint8_t)(i + 1);
-        e = session_open(&s->session, s->transport, s->claimed, &s->terms, NULL, &s->offer,
+        e = session_open(&s->session, s->transport, 3, s->claimed, &s->terms, NULL, &s->offer,
                          i + 1 < s->attempts ? s->per_try : clock_left_ms(deadline), log);
         if (s->failed != NULL && e == ERR_TIMEOUT)
             atomic_fetch_add(s->failed, 1);
@@ -51,7 +51,7 @@ static enum err follow(struct server *s, struct log *log, int64_t deadline)
         e = transport_receive_by(s->transport, zero, &message, deadline);
     } while (e == ERR_OK && !session_is_propose(&message));
     if (e == ERR_OK)
-        e = session_open(&s->session, s->transport, s->claimed, &s->terms, &message, &s->offer,
+        e = session_open(&s->session, s->transport, 3, s->claimed, &s->terms, &message, &s->offer,
                          clock_left_ms(deadline), log);
     return e;
 }
@@ -452,23 +452,23 @@ TEST(proposals_are_recognised)
     assert_false(session_is_propose(&b));
     in_memory(s);
     assert_int_equal(
-        session_open(&s[1].session, s[1].transport, 1, &s[1].terms, &b, &s[1].offer, 0, NULL),
+        session_open(&s[1].session, s[1].transport, 3, 1, &s[1].terms, &b, &s[1].offer, 0, NULL),
         ERR_FORMAT);
     assert_int_equal(
-        session_open(&s[1].session, s[1].transport, 1, &s[1].terms, NULL, &s[1].offer, 0, NULL),
+        session_open(&s[1].session, s[1].transport, 3, 1, &s[1].terms, NULL, &s[1].offer, 0, NULL),
         ERR_MISUSE);
     assert_int_equal(
-        session_open(&s[1].session, s[1].transport, 3, &s[1].terms, &b, &s[1].offer, 0, NULL),
+        session_open(&s[1].session, s[1].transport, 3, 3, &s[1].terms, &b, &s[1].offer, 0, NULL),
         ERR_MISUSE);
     s[0].terms.parts = TERMS_PARTS_MAX + 1;
     assert_int_equal(
-        session_open(&s[0].session, s[0].transport, 0, &s[0].terms, NULL, &s[0].offer, 0, NULL),
+        session_open(&s[0].session, s[0].transport, 3, 0, &s[0].terms, NULL, &s[0].offer, 0, NULL),
         ERR_MISUSE);
     b.data[4] = 1;
     b.size--;
     assert_false(session_is_propose(&b));
     assert_int_equal(
-        session_open(&s[1].session, s[1].transport, 1, &s[1].terms, &b, &s[1].offer, 0, NULL),
+        session_open(&s[1].session, s[1].transport, 3, 1, &s[1].terms, &b, &s[1].offer, 0, NULL),
         ERR_FORMAT);
     sit_down(s);
 }
@@ -532,8 +532,8 @@ static enum err hear(struct server s[3], unsigned who, const struct line *line, 
     }
     raw_prefix(&propose, 1, SESSION_PROTOCOL, attempt_a);
     transport_memory_hurry(s[who].transport);
-    e = session_open(&s[who].session, s[who].transport, who, &s[who].terms, &propose, &s[who].offer,
-                     support_patience_ms(10), &log);
+    e = session_open(&s[who].session, s[who].transport, 3, who, &s[who].terms, &propose,
+                     &s[who].offer, support_patience_ms(10), &log);
     assert_true((e == ERR_OK) == (s[who].session != NULL));
     return e;
 }
@@ -622,7 +622,7 @@ TEST(what_cannot_be_sent_is_named)
     assert_non_null(strstr(s[1].sink, "cannot send HELLO to server 0"));
     transport_memory_hurry(t[0]);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(session_open(&s[0].session, s[0].transport, 0, &s[0].terms, NULL,
+        assert_int_equal(session_open(&s[0].session, s[0].transport, 3, 0, &s[0].terms, NULL,
                                       &s[0].offer, support_patience_ms(10), &log),
                          ERR_TIMEOUT);
     assert_non_null(strstr(sink, "cannot send HELLO to server 2"));

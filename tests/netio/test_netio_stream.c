@@ -232,6 +232,7 @@ static void serve(unsigned index, char (*endpoint)[ENDPOINT_SIZE], struct board 
 {
     unsigned prev = net_index_of(index, NET_PREV), next = net_index_of(index, NET_NEXT);
     struct transport_zmq_options o = {
+        .servers = 3,
         .index = index,
         .listen = {endpoint[2 * index + NET_PREV], endpoint[2 * index + NET_NEXT]},
         .dial = {endpoint[2 * prev + NET_NEXT], endpoint[2 * next + NET_PREV]},

@@ -401,8 +401,8 @@ static void expect_lines(struct scene *c, unsigned cheat, enum net_phase phase, 
                          unsigned most, bool caught)
 {
     unsigned noticed = 0;
-    for (unsigned k = 1; k < STUDY_SERVERS; k++) {
-        const struct lines lines = lines_of(c, (cheat + k) % STUDY_SERVERS, phase);
+    for (unsigned k = 1; k < STUDY_SERVERS_MOST; k++) {
+        const struct lines lines = lines_of(c, (cheat + k) % STUDY_SERVERS_MOST, phase);
         assert_in_range(lines.opened, least, most);
         assert_in_range(lines.caught, 0, 1);
         noticed += lines.caught;
@@ -433,7 +433,7 @@ static void restart(struct scene *c, unsigned i)
 static void resume_all(struct scene *c, unsigned cheat)
 {
     support_kill(&c->server[cheat]);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         if (i != cheat)
             assert_int_equal(support_stop(&c->server[i]), 0);
         EXPECT(0, file(c, "resume%u.log", i), 30, "recover", c->s.path, "--key",
@@ -560,14 +560,14 @@ static void depart(const struct departure *d, unsigned cheat)
     char tries[64];
     c = scene_with(cheat, &d->lie, NULL, "security: abort\n");
     snprintf(tries, sizeof tries, "UPDATE guard SET tries = %u", d->tries);
-    for (unsigned k = 1; k < STUDY_SERVERS && d->tries > 0; k++)
-        support_alter(&c.s, (cheat + k) % STUDY_SERVERS, tries);
+    for (unsigned k = 1; k < STUDY_SERVERS_MOST && d->tries > 0; k++)
+        support_alter(&c.s, (cheat + k) % STUDY_SERVERS_MOST, tries);
     expect_code(run_study(&c, "a.key", 0), d->code, file(&c, "run0.log"));
     expect_lies(&c, cheat, d->name);
     if (!support_contains(file(&c, "run0.log"), d->heard))
         fail_msg("%s: nobody says so", d->name);
     expect_lines(&c, cheat, SAID, d->least, d->most, d->code == 7);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(lines_of(&c, i, SAID).lost, d->lie.place == NOISE ? 2 : 0);
     if (d->least == ALL)
         expect_right(&c);
@@ -586,7 +586,7 @@ TEST(who_says_what_is_not_so_or_leaves_opens_nothing)
 {
     for (unsigned k = 0; k < sizeof departures / sizeof *departures; k++)
         if (!skipped(departures[k].quick))
-            depart(&departures[k], k % STUDY_SERVERS);
+            depart(&departures[k], k % STUDY_SERVERS_MOST);
 }
 
 /* Where nothing is proved, the session ends, and the next one goes on. */
@@ -616,9 +616,9 @@ static void ask_differently(bool hastily)
 {
     const struct support_options o = {
         .owners = OWNERS, .rounds = 2, .lanes = LANES, .more = "security: abort\nscore: l1\n"};
-    const struct lie lie[STUDY_SERVERS] = {[LIAR] = {OTHER_LANE, NET_SELECT, NET_PREV, 0}};
+    const struct lie lie[STUDY_SERVERS_MOST] = {[LIAR] = {OTHER_LANE, NET_SELECT, NET_PREV, 0}};
     struct scene c = scene_new(&o);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         apart.still = true;
         apart.asked_otherwise = i == OTHER;
         apart.impatient = hastily;
@@ -638,7 +638,7 @@ static void ask_differently(bool hastily)
     expect_lines(&c, LIAR, NET_OTHER, 3, 3, false);
     expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
     expect_right(&c);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         support_kill(&c.server[i]);
     scene_free(&c);
 }
@@ -702,7 +702,7 @@ TEST(no_server_alone_has_late_rows_counted)
     expect_code(run_to(&c, "2"), 7, file(&c, "run0.log"));
     expect_lies(&c, 1, "a list");
     expect_lines(&c, 1, NET_COMPUTE, 3, 3, true);
-    for (unsigned i = 0; i < STUDY_SERVERS; i += 2)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i += 2)
         assert_true(support_contains(file(&c, "server%u.log", i),
                                      "server 1 says that this run has counted the rows of"));
     resume_all(&c, 1);
@@ -790,8 +790,9 @@ TEST(noise_ahead_is_not_kept_where_a_check_fails)
     static const struct lie lie = {CIRCLE, NET_NOISE, NET_PREV, 0};
     const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = "security: abort\n"};
     struct scene c = scene_new(&o);
-    for (unsigned k = 1; k <= STUDY_SERVERS; k++) {
-        const unsigned i = k % STUDY_SERVERS; /* the cheat, which is 1, before anybody begins */
+    for (unsigned k = 1; k <= STUDY_SERVERS_MOST; k++) {
+        const unsigned i = k %
+                           STUDY_SERVERS_MOST; /* the cheat, which is 1, before anybody begins */
         c.s.ahead[i] = 1;
         if (i == 1)
             start_cheat(&c, i, &lie);
@@ -799,12 +800,12 @@ TEST(noise_ahead_is_not_kept_where_a_check_fails)
             restart(&c, i);
     }
     assert_true(support_wait_for(file(&c, "server%u.log", 1), "this server lies", 60));
-    for (unsigned i = 0; i < STUDY_SERVERS; i += 2)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i += 2)
         assert_true(support_wait_for(file(&c, "server%u.log", i), "noise ahead: ", 60));
-    for (unsigned i = 0; i < STUDY_SERVERS; i += 2)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i += 2)
         assert_true(
             support_wait_for(file(&c, "server%u.log", i), "noise ahead: stopped for now", 60));
-    for (unsigned i = 0; i < STUDY_SERVERS; i += 2)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i += 2)
         assert_int_equal(support_stop(&c.server[i]), 0);
     expect_lines(&c, 1, NET_NOISE, 0, 0, true);
     assert_false(support_contains(file(&c, "server0.log"), "Gumbels are here") &&

@@ -150,7 +150,7 @@ static void restore(struct stage *c)
     forget(c, "out");
     support_forget(&c->s);
     unlink(file(c, "run.log"));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         char name[16];
         snprintf(name, sizeof name, "server%u", i);
         forget(c, name);
@@ -167,9 +167,9 @@ static void restore(struct stage *c)
 /* Restarts what ended and has to go on; true while the run has not ended well. */
 static bool tend(struct stage *c, bool downwards, unsigned *runs)
 {
-    unsigned dead[STUDY_SERVERS], count = 0;
+    unsigned dead[STUDY_SERVERS_MOST], count = 0;
     int code = 0;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         if (has_ended(c, i, &code))
             dead[count++] = i;
     for (unsigned k = 0; k < count; k++)
@@ -187,7 +187,7 @@ static bool tend(struct stage *c, bool downwards, unsigned *runs)
         fail_msg("the run does not end, exit code %d", code);
     }
     /* a disk that was full has room again */
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         if (support_contains(file(c, "server%u.log", i), "cannot ")) {
             support_kill(&c->pid[i]);
             start(c, i);
@@ -203,14 +203,14 @@ static void play(struct stage *c, const struct fault faults[PEOPLE], bool downwa
     double end = support_deadline(120);
     unsigned runs = 0;
     restore(c);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         start_with(c, i, &faults[i], NULL);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         wait_ready(c, i);
     start_with(c, ANALYST, &faults[ANALYST], NULL);
     while (tend(c, downwards, &runs))
         assert_true(support_again(end));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         support_stop(&c->pid[i]);
         if (support_contains(file(c, "server%u.log", i), "start the server again")) {
             start(c, i);
@@ -322,7 +322,7 @@ static void check(struct stage *c)
     static char first[1 << 18], other[1 << 18];
     const char *const all = c->kind == COPULA ? "2|" : "3|";
     char text[4096];
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         sqlite3 *db = open_store(c, i);
         query(db, "SELECT COUNT(*) FROM ledger", text, sizeof text);
         assert_string_equal(text, all);
@@ -376,7 +376,7 @@ static void take_count(struct stage *c)
     double end = support_deadline(60);
     int code = 1;
     restore(c);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         start_with(c, i, &none, file(c, "tally%u", i));
         wait_ready(c, i);
     }
@@ -410,17 +410,17 @@ static int stage_of(void **state, enum kind kind)
     c->ahead = kind == AHEAD ? "1" : "off";
     *state = c;
     assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         start(c, i);
         wait_ready(c, i);
     }
     for (unsigned owner = 0; owner < OWNERS; owner++)
         share(c, owner);
-    for (unsigned i = 0; kind == AHEAD && i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; kind == AHEAD && i < STUDY_SERVERS_MOST; i++)
         assert_true(support_wait_for(file(c, "server%u.log", i), "all that a run may take", 60));
     c->ahead = "off";
     assert_int_equal(mkdir(file(c, "out"), 0700), 0);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         assert_int_equal(support_stop(&c->pid[i]), 0);
         assert_int_equal(mkdir(file(c, "base%u", i), 0700), 0);
         assert_int_equal(
@@ -496,7 +496,7 @@ static void killed_at(struct stage *c, unsigned who, long from, long apart)
 
 TEST(a_server_is_killed_at_each_step)
 {
-    for (unsigned who = 0; who < STUDY_SERVERS; who++)
+    for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++)
         killed_at(*state, who, 1 + 3 * (long)who, 26);
 }
 
@@ -535,7 +535,7 @@ TEST(a_sync_fails_at_each_step)
 TEST(a_disk_is_full_at_each_write)
 {
     struct stage *c = *state;
-    for (unsigned who = 0; who < STUDY_SERVERS; who++)
+    for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++)
         for (long at = is_long() ? 1 : 7 + 30 * (long)who; at <= c->writes[who];
              at += is_long() ? 3 : 220)
             one(c, who, "write+", at);
@@ -548,7 +548,7 @@ TEST(a_disk_is_full_at_each_write)
 static void whoever_proves_is_killed_at_each_step(void **state)
 {
     struct stage *c = *state;
-    for (unsigned who = 0; who < STUDY_SERVERS; who++)
+    for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++)
         for (long at = 1 + (is_long() ? 0 : 4 * (long)who); at <= c->syncs[who];
              at += is_long() ? 1 : 42)
             one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);

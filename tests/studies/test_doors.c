@@ -17,7 +17,7 @@
 
 struct scene {
     struct support_study s;
-    pid_t server[STUDY_SERVERS];
+    pid_t server[STUDY_SERVERS_MOST];
 };
 
 static void serve(struct scene *c, unsigned i)
@@ -208,7 +208,7 @@ TEST(a_long_request_comes_in_pieces)
     struct scene c CLEAN(scene_free);
     scene_new(&c, &o);
     assert_true(c.s.study->workload->cells * 8 > 2 * MESSAGE_PART_MAX);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         serve(&c, i);
     assert_int_equal(support_csv(file(&c, "o0.csv"), c.s.study->domain, 200, 1), ERR_OK);
     EXPECT(0, file(&c, "share.log"), 60, "share", c.s.path, file(&c, "o0.csv"), "--key",

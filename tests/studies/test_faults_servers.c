@@ -101,9 +101,9 @@ static int run(struct scene *c)
 
 static void start_all(struct scene *c)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         start_server(c, i);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_true(is_ready(c, i));
 }
 
@@ -111,14 +111,14 @@ static void start_all(struct scene *c)
 static bool start_servers(struct scene *c, unsigned victim, const char *kind, long n)
 {
     bool up;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         if (i == victim)
             faults_arm(c, kind, n);
         start_server(c, i);
         faults_disarm();
     }
     up = comes_up(c, victim);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_true(i == victim || is_ready(c, i));
     return up;
 }
@@ -163,16 +163,16 @@ static void replace_server(struct scene *c, unsigned victim, const char *kind, l
 
 static void end_servers(struct scene *c)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         if (c->server[i] > 0)
             kill(c->server[i], END_SIGNAL);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         end_server(c, i);
 }
 
 static void clear_servers(struct scene *c)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         faults_remove(file(c, "server%u", i));
     faults_remove(file(c, "out"));
     support_forget(&c->s);
@@ -182,7 +182,7 @@ static void clear_servers(struct scene *c)
 static void keep_folders(struct scene *c, const char *name)
 {
     end_servers(c);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         faults_copy(file(c, "server%u", i), file(c, "%s%u", name, i));
 }
 
@@ -191,7 +191,7 @@ static bool have_folders(struct scene *c, const char *name)
     clear_servers(c);
     if (access(file(c, "%s0", name), F_OK) != 0)
         return false;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         faults_copy(file(c, "%s%u", name, i), file(c, "server%u", i));
     return true;
 }
@@ -264,7 +264,7 @@ static bool run_survives(struct scene *c, unsigned victim, const char *kind, lon
     replace_server(c, victim, kind, n);
     if (run(c) != 0) {
         faults_show(file(c, "run.log"));
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             faults_show(file(c, "server%u.log", i));
         fail_msg("%s%ld at server %u: the run does not go on", kind, n, victim);
     }
@@ -277,10 +277,10 @@ static bool run_survives(struct scene *c, unsigned victim, const char *kind, lon
 /* A server gives up in the middle of the run, and another has the fault while it hears of that. */
 static bool lost_run_survives(struct scene *c, unsigned victim, const char *kind, long n)
 {
-    const unsigned lost = (victim + 1) % STUDY_SERVERS;
+    const unsigned lost = (victim + 1) % STUDY_SERVERS_MOST;
     bool fired, up;
     have_upload(c);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         if (i == victim)
             faults_arm(c, kind, n);
         else if (i == lost) {
@@ -455,7 +455,7 @@ static bool recovery_survives(struct scene *c, unsigned victim, const char *kind
 {
     bool fired, up = true;
     set_back(c);
-    for (unsigned i = 1; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 1; i < STUDY_SERVERS_MOST; i++) {
         if (i == victim)
             faults_arm(c, kind, n);
         start_server(c, i);
@@ -580,7 +580,7 @@ TEST(uploads_survive_faults)
         {"signal@", 1, 17}, {"link@", 2, 61},        {"sql+", 0, 61},          {"write+", 2, 47},
         {"alloc+", 1, 151}, {"alloc+1<sql@", 2, 55}, {"call+1<short:", 1, 61},
     };
-    faults_sweep(*state, upload_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
+    faults_sweep(*state, upload_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
 }
 
 TEST(withdrawals_survive_faults)
@@ -589,7 +589,7 @@ TEST(withdrawals_survive_faults)
         {"sync:", 0, 5}, {"sql@", 2, 55}, {"alloc@", 1, 91}, {"library@", 1, 31}};
     struct scene *c = *state;
     assert_int_equal(support_csv(file(c, "other.csv"), c->s.study->domain, 150, 2), ERR_OK);
-    faults_sweep(c, withdrawal_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
+    faults_sweep(c, withdrawal_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
 }
 
 /* The owner's key is good for a month; other.yaml has another budget. */
@@ -614,7 +614,7 @@ TEST(refusals_survive_faults)
 {
     static const struct sweep of[] = {{"alloc@", 0, 91}, {"link@", 2, 61}};
     amend_study(*state);
-    faults_sweep(*state, refusal_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
+    faults_sweep(*state, refusal_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
 }
 
 TEST(runs_survive_faults)
@@ -626,13 +626,13 @@ TEST(runs_survive_faults)
         {"sql+", 1, 193},    {"write+", 0, 55},       {"library+", 2, 700},
         {"alloc+", 0, 397},  {"call+1<sync:", 2, 10}, {"library+1<link@", 0, 227},
     };
-    faults_sweep(*state, run_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
+    faults_sweep(*state, run_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
 }
 
 TEST(lost_runs_survive_faults)
 {
     static const struct sweep of[] = {{"library@", 0, 61}};
-    faults_sweep(*state, lost_run_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
+    faults_sweep(*state, lost_run_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
 }
 
 static const char *const records[] = {"    max_rows: 1000\n    as: records\n"};
@@ -647,7 +647,7 @@ static struct support_options other = {.owners = 1,
 TEST_OF(other_runs_survive_faults, &other)
 {
     static const struct sweep of[] = {{"alloc@", 1, 227}, {"sql@", 2, 70}};
-    faults_sweep(*state, run_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
+    faults_sweep(*state, run_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
 }
 
 static struct support_options proved = {
@@ -657,7 +657,7 @@ static struct support_options proved = {
 TEST_OF(proved_runs_survive_faults, &proved)
 {
     static const struct sweep of[] = {{"sync:", 2, 17}, {"alloc@", 0, 300}, {"link@", 1, 400}};
-    faults_sweep(*state, run_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
+    faults_sweep(*state, run_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
 }
 
 /* What is made of a server's folder while it does not run. */
@@ -693,7 +693,7 @@ TEST_OF(long_uploads_survive_faults, &large)
     static const struct sweep at_owner[] = {{"alloc@", 0, 61}, {"link@", 0, 31}};
     struct scene *c = *state;
     assert_true(study_upload_bytes(c->s.study, 0) > MESSAGE_PART_MAX);
-    faults_sweep(c, parts_survive, STUDY_SERVERS, of, sizeof of / sizeof *of);
+    faults_sweep(c, parts_survive, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
     faults_sweep(c, owner_survives, 1, at_owner, sizeof at_owner / sizeof *at_owner);
 }
 
@@ -712,7 +712,7 @@ TEST(recovery_survives_faults)
         {"sync:", 0, 5},   {"sql@", 1, 20},     {"call@", 0, 7},
         {"alloc@", 0, 61}, {"library@", 2, 31}, {"link@", 0, 61},
     };
-    faults_sweep(*state, recovery_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
+    faults_sweep(*state, recovery_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
 }
 
 TEST(a_run_survives_faults_of_the_analyst)

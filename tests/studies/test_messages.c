@@ -7,7 +7,8 @@
 #include "harness/process.h"
 #include "parties/exchange/message.h"
 #include "parties/exchange/request.h"
-#include "parties/exchange/upload.h"
+#include "parties/setting/upload.h"
+#include "parties/settings/three/split.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support/caller.h"
 #include "tests/support/store.h"
@@ -18,7 +19,7 @@
 
 struct scene {
     struct support_study s;
-    pid_t server[STUDY_SERVERS];
+    pid_t server[STUDY_SERVERS_MOST];
 };
 
 static int scene_new(void **state)
@@ -172,7 +173,7 @@ TEST(a_worker_that_is_busy_says_so)
 /* --- an owner who says different things ------------------------------------------------------- */
 
 struct owner {
-    struct support_caller at[STUDY_SERVERS];
+    struct support_caller at[STUDY_SERVERS_MOST];
     struct upload part[3];
 };
 
@@ -183,18 +184,19 @@ static void owner_new(struct owner *w, struct scene *c, unsigned owner, unsigned
     struct bytes packed CLEAN(bytes_clear) = {0};
     char key[16];
     snprintf(key, sizeof key, "o%u.key", owner);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         support_caller_new(&w->at[i], &c->s, key, i);
     memset(bytes_extend(&packed, study_upload_bytes(study, owner)), 0,
            study_upload_bytes(study, owner));
-    assert_int_equal(upload_make(w->part, w->at[0].me, of, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                                 study->terms.digest, study_upload_form(study, owner), &packed),
+    assert_int_equal(upload_make(w->part, &three_split, w->at[0].me, of,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study->terms.digest,
+                                 study_upload_form(study, owner), &packed),
                      ERR_OK);
 }
 
 static void owner_free(struct owner *w)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         support_caller_free(&w->at[i]);
         upload_clear(&w->part[i]);
     }
@@ -241,7 +243,7 @@ TEST(a_vector_that_does_not_fit_is_refused_for_good)
             kind == 0 ? "server 2 refused the vector of o0 for good: it does not fit"
                       : "server 2 refused the vector of o1 for good: it does not fit",
             10));
-        for (unsigned i = 1; i < STUDY_SERVERS; i++)
+        for (unsigned i = 1; i < STUDY_SERVERS_MOST; i++)
             assert_int_equal(withdraw(&w, c, i), ERR_OK);
     }
 }
@@ -256,18 +258,19 @@ TEST(an_id_is_taken_from_its_owner_alone)
     struct owner w, thief;
     owner_new(&w, c, 0, 0);
     owner_new(&thief, c, 1, 0);
-    for (unsigned i = STUDY_SERVERS; i-- > 0;) { /* server 2 knows of it when the vector comes */
+    for (unsigned i = STUDY_SERVERS_MOST;
+         i-- > 0;) { /* server 2 knows of it when the vector comes */
         assert_int_equal(upload_check(&thief.part[i], i, c->s.study->terms.digest), ERR_OK);
         say_upload(&thief, c, i);
         assert_int_equal(support_caller_hear(&thief.at[i]), ERR_DATA);
         assert_non_null(strstr(thief.at[i].reply.text, "or is made for another owner"));
         say_upload(&w, c, i);
     }
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         assert_int_equal(support_caller_hear(&w.at[i]), ERR_OK);
         assert_string_equal(w.at[i].reply.text, "stored");
     }
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(withdraw(&w, c, i), ERR_OK);
     owner_free(&w);
     owner_free(&thief);
@@ -299,7 +302,7 @@ TEST(parts_that_do_not_fit_begin_anew)
     owner_new(&w, c, 0, 0);
     p = w.part[1].vector.data;
     n = w.part[1].vector.size;
-    w.part[1].has[1] = false;
+    w.part[1].whole = false;
     say_upload(&w, c, 1);
     assert_int_equal(support_caller_hear(&w.at[1]), ERR_OK);
     assert_true(held(&w) == 0 && w.at[1].reply.payload[0] == 0);
@@ -356,7 +359,7 @@ TEST(a_damaged_vector_keeps_no_other_from_server_2)
         w[first].at[1].reply.text,
         "the server could not store the upload; its operator should look at its log");
     for (unsigned i = 0; i < OWNERS; i++) {
-        for (unsigned k = 1; k < STUDY_SERVERS; k++)
+        for (unsigned k = 1; k < STUDY_SERVERS_MOST; k++)
             assert_int_equal(withdraw(&w[i], c, k), ERR_OK);
         owner_free(&w[i]);
     }

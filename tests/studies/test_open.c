@@ -19,7 +19,7 @@
 
 struct scene {
     struct support_study s;
-    pid_t server[STUDY_SERVERS];
+    pid_t server[STUDY_SERVERS_MOST];
     struct identity *issuer, *guest[GUESTS];
     struct study *study; /* with open_owners */
 };

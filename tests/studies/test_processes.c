@@ -83,7 +83,7 @@ TEST(a_study_over_real_processes)
     }
     /* the budget is spent, and stays spent after a restart of all servers */
     assert_int_equal(run_study(&c, "a.key", 3), 5);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         assert_int_equal(support_stop(&c.server[i]), 0);
         unlink(file(&c, "server%u.log", i));
         start_server(&c, i, c.s.path);
@@ -243,7 +243,7 @@ TEST(late_rows_join_a_run)
     run = support_start(file(&c, "run.log"), arguments);
     assert_true(support_wait_for(file(&c, "run.log"), "\n5/300", 20));
     assert_int_equal(share_own(&c, 2), 0);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_true(support_wait_for(file(&c, "server%u.log", i),
                                      "the rows of 1 more owner are counted from now on", 20));
     /* after a crash the run goes on with the rows that it had */
@@ -353,7 +353,7 @@ TEST(late_rows_join_after_a_round_that_is_lost)
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(share_own(&c, 1), 0);
     expect_code(support_wait(start_run_of(&c, "--rounds=1"), 30), 0, file(&c, "run.log"));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         support_alter(&c.s, i,
                       "UPDATE rounds SET standing = 3, attempts = 8, selected = NULL, opened = NULL"
                       " WHERE sequence = 1");

@@ -7,8 +7,9 @@
 #include "base/file.h"
 #include "parties/exchange/price.h"
 #include "parties/exchange/request.h"
-#include "parties/exchange/upload.h"
 #include "parties/owner/pack.h"
+#include "parties/setting/upload.h"
+#include "parties/settings/three/split.h"
 #include "parties/store/store_rounds.h"
 #include "parties/study/study_uploads.h"
 
@@ -56,7 +57,7 @@ TEST(a_server_killed_in_the_middle_of_a_run)
     const struct support_options o = {
         .owners = OWNERS, .rounds = 40, .connect_s = 900, .round_s = 900, .epsilon = 8};
     struct scene c;
-    for (unsigned victim = 0; victim < STUDY_SERVERS; victim++) {
+    for (unsigned victim = 0; victim < STUDY_SERVERS_MOST; victim++) {
         pid_t run;
         char words[64];
         c = scene_new(&o);
@@ -65,9 +66,9 @@ TEST(a_server_killed_in_the_middle_of_a_run)
         assert_true(support_wait_for(file(&c, "out.log"), "\n5/40 ", 20));
         support_kill(&c.server[victim]);
         snprintf(words, sizeof words, "server %u closed its connection", victim);
-        for (unsigned i = 1; i < STUDY_SERVERS; i++)
-            assert_true(support_wait_for(file(&c, "server%u.log", (victim + i) % STUDY_SERVERS),
-                                         words, 20));
+        for (unsigned i = 1; i < STUDY_SERVERS_MOST; i++)
+            assert_true(support_wait_for(
+                file(&c, "server%u.log", (victim + i) % STUDY_SERVERS_MOST), words, 20));
         /* the analyst is told which one, or sees that it is not there; no result is half written */
         snprintf(words, sizeof words, "server %u (", victim);
         assert_true(support_wait_for(file(&c, "out.log"), words, 20));
@@ -75,7 +76,7 @@ TEST(a_server_killed_in_the_middle_of_a_run)
         unlink(file(&c, "server%u.log", victim));
         start_server(&c, victim, c.s.path);
         expect_code(support_wait(run, 60), 0, file(&c, "out.log"));
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             assert_false(says(&c, i, "silent"));
         assert_false(support_contains(file(&c, "out.log"), "did not answer"));
         check_measurements(&c, file(&c, "out/measurements.json"),
@@ -100,7 +101,7 @@ TEST(a_server_that_hangs_for_a_moment_is_waited_for)
     assert_int_equal(kill(c.server[1], SIGCONT), 0);
     expect_code(support_wait(run, 60), 0, file(&c, "out.log"));
     assert_false(support_contains(file(&c, "out.log"), "trying again"));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_false(says(&c, i, "closed its connection") || says(&c, i, "silent"));
 }
 
@@ -145,7 +146,7 @@ TEST(a_run_is_killed_and_extended)
     check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 4);
     assert_true(support_contains(file(&c, "out.log"), "without --rounds goes on"));
     /* servers that restart meanwhile change nothing */
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         assert_int_equal(support_stop(&c.server[i]), 0);
         unlink(file(&c, "server%u.log", i));
         start_server(&c, i, c.s.path);
@@ -233,7 +234,7 @@ TEST(a_run_whose_folder_is_lost_goes_on)
     run = start_run(&c, "lost", "--rounds=5");
     assert_true(support_wait_for(file(&c, "lost.log"), "\n3/9 ", 20));
     support_kill(&run);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_true(support_wait_for(file(&c, "server%u.log", i),
                                      "nothing was heard from the run's program for too long", 20));
     /* a number of no run begins nothing */
@@ -357,7 +358,9 @@ static void mislead(struct scene *c, unsigned i)
     bytes_put_string(&noise, "noise");
     bytes_extend(&ids, UPLOAD_ID_SIZE);
     assert_int_equal(identity_load(&me, file(c, "s%u.key", i), &quiet), ERR_OK);
-    assert_int_equal(store_open(&store, file(c, "server%u", i), c->s.study, me, i, &quiet), ERR_OK);
+    assert_int_equal(
+        store_open(&store, file(c, "server%u", i), c->s.study, &three_split, me, i, &quiet),
+        ERR_OK);
     assert_int_equal(price_limits(c->s.study, &limits, &quiet), ERR_OK);
     assert_int_equal(store_ledger(store, &limits, &ledger, &head), ERR_OK);
     assert_int_equal(ledger_debit(ledger, cost, &quiet), ERR_OK);
@@ -378,7 +381,7 @@ TEST(ledgers_that_a_lie_has_forked_mend)
     struct scene c CLEAN(scene_free) = scene_new(&o);
     share_everything(&c);
     expect_code(support_wait(start_run(&c, "out", "--rounds=1"), 30), 0, file(&c, "out.log"));
-    for (unsigned i = 0; i < STUDY_SERVERS; i += 2) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i += 2) {
         assert_int_equal(support_stop(&c.server[i]), 0);
         mislead(&c, i);
         restart_server(&c, i);
@@ -386,7 +389,7 @@ TEST(ledgers_that_a_lie_has_forked_mend)
     expect_code(support_wait(start_run(&c, "out", NULL), 30), 3, file(&c, "out.log"));
     assert_true(
         support_contains(file(&c, "out.log"), "have different privacy ledgers of 3 debits"));
-    for (unsigned i = 0; i < STUDY_SERVERS; i += 2) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i += 2) {
         assert_int_equal(support_stop(&c.server[i]), 0);
         expect_code(recover(&c, i), 0, file(&c, "recover.log"));
         assert_true(support_contains(file(&c, "recover.log"), "dropped debit 3, which no other"));
@@ -407,7 +410,7 @@ TEST(rows_that_a_restored_server_lacks_are_missed)
 {
     const struct support_options o = {
         .owners = OWNERS, .rounds = 6, .epsilon = 8, .more = "min_owners: 2\nlate_uploads: join\n"};
-    for (unsigned victim = 0; victim < STUDY_SERVERS; victim++) {
+    for (unsigned victim = 0; victim < STUDY_SERVERS_MOST; victim++) {
         struct scene c CLEAN(scene_free) = scene_new(&o);
         char words[256];
         expect_code(share_own(&c, 0), 0, file(&c, "share0.log"));
@@ -545,7 +548,7 @@ static void take_on_id(struct upload parts[3], const uint8_t terms[32], const ui
         if (c == 2)
             put_field(&hash, holder->vector.data, holder->vector.size);
         else
-            put_field(&hash, holder->seed[slot], MASK_SEED_SIZE);
+            put_field(&hash, holder->seed[slot], SPLIT_SEED);
         crypto_hash_sha256_final(&hash, commitment);
         for (unsigned i = 0; i < 3; i++)
             memcpy(parts[i].commitment[c], commitment, sizeof commitment);
@@ -563,8 +566,9 @@ static void make_upload(struct scene *c, size_t rows, struct identity **me, stru
     assert_int_equal(identity_load(me, file(c, "o1.key"), &quiet), ERR_OK);
     assert_int_equal(support_table(&t, study->domain, rows, 77), ERR_OK);
     assert_int_equal(pack_table(study, 1, study_upload_form(study, 1), t, &packed), ERR_OK);
-    assert_int_equal(upload_make(parts, *me, 1, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                                 study->terms.digest, study_upload_form(study, 1), &packed),
+    assert_int_equal(upload_make(parts, &three_split, *me, 1,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study->terms.digest,
+                                 study_upload_form(study, 1), &packed),
                      ERR_OK);
 }
 

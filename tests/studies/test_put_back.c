@@ -21,7 +21,7 @@ static const char *const kept[] = {"store.sqlite", "audit.log"};
  */
 static void copy_folders(const struct support_study *s, const char *name, bool back)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         assert_int_equal(file_folder(support_path(s, "%s%u", name, i), NULL), ERR_OK);
         for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
             const char *folder = support_path(s, "server%u/%s", i, kept[k]),
@@ -103,7 +103,7 @@ TEST(three_folders_from_one_copy_give_no_budget_back)
 {
     const struct support_options o = {.owners = 2};
     struct support_study s CLEAN(support_study_free);
-    pid_t server[STUDY_SERVERS];
+    pid_t server[STUDY_SERVERS_MOST];
     assert_int_equal(support_study_new(&s, &o, NULL), ERR_OK);
     assert_true(support_serve_all(&s, s.path, server));
     for (unsigned i = 0; i < 2; i++) {

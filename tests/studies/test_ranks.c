@@ -83,7 +83,7 @@ static pid_t start_ranked(struct scene *c, unsigned i, unsigned ranks, uint16_t 
 
 static void stop_all(struct scene *c)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         support_stop(&c->server[i]);
 }
 
@@ -103,11 +103,11 @@ static void expect_ready(struct scene *c, unsigned i)
         fail_msg("server %u does not start", i);
 }
 
-static void begin(struct scene *c, const unsigned ranks[STUDY_SERVERS], uint16_t ports)
+static void begin(struct scene *c, const unsigned ranks[STUDY_SERVERS_MOST], uint16_t ports)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         c->server[i] = start_ranked(c, i, ranks[i], ports);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         expect_ready(c, i);
 }
 
@@ -130,7 +130,7 @@ TEST(a_server_that_nobody_has_asked_stops_with_its_ranks)
     const struct support_options o = {.owners = OWNERS, .lanes = RANKS};
     struct scene c CLEAN(scene_free) = set(&o);
     pid_t pid;
-    pid = c.server[0] = start_ranked(&c, 0, RANKS, support_ports(2 * STUDY_SERVERS));
+    pid = c.server[0] = start_ranked(&c, 0, RANKS, support_ports(2 * STUDY_SERVERS_MOST));
     expect_ready(&c, 0);
     c.server[0] = 0;
     kill(pid, SIGTERM);
@@ -145,10 +145,10 @@ static void expect_costs(struct scene *c)
     static const char *const phases[] = {"noise", "compute"};
     json_t *doc = json_load_file(file(c, "out%u/stats.json", 0), JSON_REJECT_DUPLICATES, NULL);
     const json_t *servers = json_object_get(doc, "servers");
-    assert_int_equal(json_array_size(servers), STUDY_SERVERS);
+    assert_int_equal(json_array_size(servers), STUDY_SERVERS_MOST);
     for (unsigned k = 0; k < 2; k++) {
-        json_int_t sent = 0, received = 0, rounds[STUDY_SERVERS];
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        json_int_t sent = 0, received = 0, rounds[STUDY_SERVERS_MOST];
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             const json_t *of = json_object_get(json_array_get(servers, i), phases[k]);
             sent += json_integer_value(json_object_get(of, "payload_sent"));
             received += json_integer_value(json_object_get(of, "payload_received"));
@@ -161,10 +161,10 @@ static void expect_costs(struct scene *c)
     json_decref(doc);
 }
 
-static void expect_run(const unsigned ranks[STUDY_SERVERS], const struct support_options *o)
+static void expect_run(const unsigned ranks[STUDY_SERVERS_MOST], const struct support_options *o)
 {
     struct scene c CLEAN(scene_free) = set(o);
-    begin(&c, ranks, support_ports(2 * STUDY_SERVERS));
+    begin(&c, ranks, support_ports(2 * STUDY_SERVERS_MOST));
     share_everything(&c);
     expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run%u.log", 0));
     check_measurements(&c, file(&c, "out%u/measurements.json", 0),
@@ -265,16 +265,16 @@ static void expect_caught(enum net_phase phase)
     const struct support_options o = {
         .owners = OWNERS, .epsilon = 8, .lanes = RANKS, .more = PROVED};
     struct scene c CLEAN(scene_free) = set(&o);
-    const uint16_t ports = support_ports(2 * STUDY_SERVERS);
+    const uint16_t ports = support_ports(2 * STUDY_SERVERS_MOST);
     unsigned noticed = 0;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         c.server[i] = i == liar ? start_liar(&c, i, phase) : start_ranked(&c, i, RANKS, ports);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         expect_ready(&c, i);
     share_everything(&c);
     expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run%u.log", 0));
     assert_true(support_contains(file(&c, "server%u.log", liar), "this server lies"));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         if (i == liar)
             continue;
         assert_int_equal(lines_of(&c, i, AUDIT_OPEN), 0);
@@ -308,7 +308,7 @@ TEST(a_lie_to_a_rank_is_noticed_where_it_makes_noise)
 static struct scene scene_befallen(const struct support_options *o, uint16_t ports,
                                    int64_t after_ms, int what, pid_t *run)
 {
-    static const unsigned ranks[STUDY_SERVERS] = {2, 2, 2};
+    static const unsigned ranks[STUDY_SERVERS_MOST] = {2, 2, 2};
     struct scene c = set(o);
     begin(&c, ranks, ports);
     share_everything(&c);
@@ -332,7 +332,7 @@ static void kill_rank(int64_t after_ms)
 {
     const struct support_options o = {
         .owners = OWNERS, .epsilon = 8, .lanes = RANKS, .more = PROVED};
-    const uint16_t ports = support_ports(2 * STUDY_SERVERS);
+    const uint16_t ports = support_ports(2 * STUDY_SERVERS_MOST);
     pid_t run = 0;
     struct scene c CLEAN(scene_free) = scene_befallen(&o, ports, after_ms, SIGKILL, &run);
     assert_int_not_equal(support_wait(c.server[1], 60), 0);
@@ -354,7 +354,7 @@ TEST(a_rank_that_hangs_ends_its_server_and_a_new_one_goes_on)
 {
     const struct support_options o = {
         .owners = OWNERS, .epsilon = 8, .lanes = RANKS, .round_s = 10};
-    const uint16_t ports = support_ports(2 * STUDY_SERVERS);
+    const uint16_t ports = support_ports(2 * STUDY_SERVERS_MOST);
     pid_t run = 0;
     struct scene c CLEAN(scene_free) = scene_befallen(&o, ports, 0, SIGSTOP, &run);
     assert_int_not_equal(support_wait(c.server[1], 120), 0);

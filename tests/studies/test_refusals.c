@@ -22,7 +22,7 @@
 
 struct scene {
     struct support_study s;
-    pid_t server[STUDY_SERVERS];
+    pid_t server[STUDY_SERVERS_MOST];
     struct bounds *bounds;
     struct aim_options options;
     struct identity *me;
@@ -211,7 +211,7 @@ static void what_the_study_does_not_permit_is_refused(struct scene *c)
     r.ask.estimates--; /* a request with its end cut off */
     refused(c, &r, ERR_FORMAT);
     request_clear(&r);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(openings(c, i), 1);
 }
 
@@ -257,22 +257,22 @@ static void a_bound_round_has_one_request(struct scene *c)
     assert_int_equal(ask(c, &r, &again), ERR_OK);
     assert_int_equal(first.size, again.size);
     assert_memory_equal(first.data, again.data, first.size);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(openings(c, i), 3); /* each once */
 }
 
 /* An analyst asks server 2 for something else: both others hear of it, and nothing is opened. */
 static void a_request_that_is_another_at_one_server_opens_nothing(struct scene *c)
 {
-    struct dial *dial[STUDY_SERVERS] = {NULL};
+    struct dial *dial[STUDY_SERVERS_MOST] = {NULL};
     struct request r CLEAN(request_clear) = selection(c, 2);
     struct reply reply;
     int64_t deadline = support_end_ms(20);
     double before = remaining(c);
     memcpy(r.run, c->run, sizeof r.run);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(dials_new(&dial[i], c->netio, c->s.study, c->me, i, &quiet), ERR_OK);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         struct bytes message CLEAN(bytes_clear) = {0};
         bytes_put_u8(&message, MESSAGE_REQUEST);
         bytes_extend(&message, REQUEST_HEAD_SIZE - 1);
@@ -281,7 +281,7 @@ static void a_request_that_is_another_at_one_server_opens_nothing(struct scene *
         assert_int_equal(request_write(&r, &message), ERR_OK);
         assert_int_equal(dial_send(dial[i], false, message.data, message.size, deadline), ERR_OK);
     }
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         struct bytes message CLEAN(bytes_clear) = {0};
         assert_int_equal(dial_receive(dial[i], &message, deadline), ERR_OK);
         assert_int_equal(reply_read(&reply, &message), ERR_OK);
@@ -289,7 +289,7 @@ static void a_request_that_is_another_at_one_server_opens_nothing(struct scene *
         assert_non_null(strstr(reply.text, "has another request"));
     }
     assert_true(remaining(c) == before);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         assert_int_equal(openings(c, i), 3);
         dial_free(&dial[i]);
     }
@@ -378,7 +378,7 @@ static void forms_are_bound(struct scene *c, uint32_t sequence, int64_t factor)
     assert_int_equal(ask(c, &r, &again), ERR_OK);
     assert_int_equal(first.size, again.size);
     assert_memory_equal(first.data, again.data, first.size);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(openings(c, i), sequence + 1);
 }
 

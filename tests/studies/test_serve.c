@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "harness/process.h"
 #include "netio/gate.h"
-#include "parties/exchange/upload.h"
+#include "parties/setting/upload.h"
 #include "parties/study/study_ports.h"
 #include "tests/support/caller.h"
 #include "tests/support/socket.h"
@@ -29,7 +29,7 @@
 
 struct house {
     struct support_study s;
-    pid_t server[STUDY_SERVERS];
+    pid_t server[STUDY_SERVERS_MOST];
     uint16_t status; /* server i shows its status on this port + i */
 };
 
@@ -52,8 +52,8 @@ static struct house house_new(const struct support_options *o)
 {
     struct house h = {0};
     assert_int_equal(support_study_new(&h.s, o, &quiet), ERR_OK);
-    h.status = support_ports(STUDY_SERVERS * STUDY_PORTS + STUDY_SERVERS);
-    h.status = (uint16_t)(h.status + STUDY_SERVERS * STUDY_PORTS);
+    h.status = support_ports(STUDY_SERVERS_MOST * STUDY_PORTS + STUDY_SERVERS_MOST);
+    h.status = (uint16_t)(h.status + STUDY_SERVERS_MOST * STUDY_PORTS);
     for (unsigned i = 0; i < h.s.owners; i++) {
         assert_int_equal(
             support_csv(file(&h, "o%u.csv", i), h.s.study->domain, 300 + 100 * i, 10 + i), ERR_OK);
@@ -63,7 +63,7 @@ static struct house house_new(const struct support_options *o)
 
 static void start_all(struct house *h)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         start(h, i);
 }
 
@@ -178,7 +178,7 @@ TEST(the_operator_sees_how_it_goes)
     start_all(&h);
     expect(ask(&h, 0, "GET /healthz", &answer), "HTTP/1.1 200");
     expect((const char *)answer.data, "\r\n\r\nok\n");
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         assert_true(metric(&h, i, "trefoil_uploads{state=\"complete\"}") == 0);
         assert_true(metric(&h, i, "trefoil_owners") == OWNERS);
         assert_true(metric(&h, i, "trefoil_budget_rho_spent") == 0);
@@ -187,7 +187,7 @@ TEST(the_operator_sees_how_it_goes)
     wait_for_page(&h, 1, "o0</th><td><span class=\"waiting\">&ndash; nothing yet</span>");
     for (unsigned i = 0; i < OWNERS; i++)
         assert_int_equal(share(&h, i), 0);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         wait_for_page(&h, i, "o2</th><td><span class=\"good\">&#10003; here</span>");
         assert_true(metric(&h, i, "trefoil_uploads{state=\"complete\"}") == OWNERS);
         assert_true(metric(&h, i, "trefoil_uploads{state=\"partial\"}") == 0);
@@ -195,7 +195,7 @@ TEST(the_operator_sees_how_it_goes)
         assert_true(metric(&h, i, "trefoil_peer_bytes_total{direction=\"sent\"}") == 0);
     }
     assert_int_equal(run_study(&h), 0);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         double limit = metric(&h, i, "trefoil_budget_rho");
         double spent = metric(&h, i, "trefoil_budget_rho_spent");
         assert_true(spent > 0.9 * limit && spent <= limit);
@@ -377,7 +377,7 @@ TEST(late_uploads_are_refused)
     struct support_caller c CLEAN(support_caller_free);
     const char *late;
     late = altered(&h, "deadlines: {", "deadlines: {uploads: 2026-01-01T00:00:00Z, ");
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         start_with(&h, i, late, "127.0.0.1");
     assert_int_equal(share(&h, 0), 5);
     assert_true(support_contains(file(&h, "share0.log"), "taken until 2026-01-01T00:00:00Z"));
@@ -500,7 +500,7 @@ TEST(a_backup_of_a_running_server_comes_back)
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
     assert_int_equal(share(&h, 1), 0);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(two(&h, "backup", file(&h, "server%u", i), file(&h, "backup%u", i)), 0);
     assert_true(support_contains(file(&h, "two.log"), "holds 2 uploads and 0 debits"));
     /* nothing is replaced, and no part of a file remains */
@@ -511,7 +511,7 @@ TEST(a_backup_of_a_running_server_comes_back)
     assert_int_equal(access(file(&h, "backup9"), F_OK), -1);
     /* the server keeps running meanwhile; later data are not in it */
     assert_int_equal(share(&h, 2), 0);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         assert_int_equal(support_stop(&h.server[i]), 0);
         assert_int_equal(two(&h, "restore", file(&h, "backup%u", i), file(&h, "server%u", i)), 1);
         assert_int_equal(two(&h, "restore", file(&h, "backup%u", i), file(&h, "restored%u", i)), 0);
@@ -627,7 +627,7 @@ TEST(neighbours_that_disagree_recover_nobody)
     struct house h CLEAN(house_free) = house_new(&o);
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
-    for (unsigned i = 1; i < STUDY_SERVERS; i++)
+    for (unsigned i = 1; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(two(&h, "backup", file(&h, "server%u", i), file(&h, "old%u", i)), 0);
     assert_int_equal(run_study(&h), 0);
     assert_int_equal(two(&h, "backup", file(&h, "server2"), file(&h, "new2")), 0);

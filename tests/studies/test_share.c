@@ -26,7 +26,7 @@
 
 struct scene {
     struct support_study s;
-    pid_t server[STUDY_SERVERS];
+    pid_t server[STUDY_SERVERS_MOST];
     char words[4096];
     struct log log;
 };
@@ -51,7 +51,7 @@ static void scene_new(struct scene *c, const struct support_options *o)
 
 static void start_servers(struct scene *c)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         start_server(c, i);
 }
 
@@ -613,7 +613,7 @@ static void proxy_set(struct proxy *p, size_t limit, bool hold)
  */
 struct lossy {
     struct scene c;
-    struct proxy proxy[STUDY_SERVERS];
+    struct proxy proxy[STUDY_SERVERS_MOST];
     char study[SUPPORT_PATH], key[SUPPORT_PATH], csv[SUPPORT_PATH];
 };
 
@@ -623,7 +623,7 @@ static void lossy_new(struct lossy *l)
 {
     /* a cut handshake is waited for as long as a round */
     const struct support_options o = {.owners = 2, .round_s = support_slow(5)};
-    uint16_t port = support_ports(STUDY_SERVERS * STUDY_PORTS);
+    uint16_t port = support_ports(STUDY_SERVERS_MOST * STUDY_PORTS);
     char big[SUPPORT_PATH], find[64], replace[64];
     struct study *study = NULL;
     scene_new(&l->c, &o);
@@ -640,7 +640,7 @@ static void lossy_new(struct lossy *l)
     assert_true(study_upload_bytes(study, 1) > 2 * MESSAGE_PART_MAX &&
                 study_upload_bytes(study, 1) < 3 * MESSAGE_PART_MAX);
     start_servers(&l->c);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         uint16_t real = (uint16_t)(l->c.s.port + i * STUDY_PORTS);
         proxy_start(&l->proxy[i], (uint16_t)(port + i * STUDY_PORTS), real);
         snprintf(find, sizeof find, "127.0.0.1:%u", real);
@@ -651,7 +651,7 @@ static void lossy_new(struct lossy *l)
 
 static void lossy_free(struct lossy *l)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         proxy_stop(&l->proxy[i]);
     scene_free(&l->c);
 }
@@ -666,12 +666,12 @@ TEST(a_cut_client_goes_on_where_it_was)
 {
     struct lossy l CLEAN(lossy_free);
     lossy_new(&l);
-    for (unsigned server = 0; server < STUDY_SERVERS; server++)
+    for (unsigned server = 0; server < STUDY_SERVERS_MOST; server++)
         for (size_t k = 0; k < sizeof cuts / sizeof cuts[0]; k++) {
             size_t all;
             if (server != 1 && cuts[k] > 700)
                 continue; /* only server 1 gets that much */
-            for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
                 proxy_set(&l.proxy[i], i == server ? cuts[k] : SIZE_MAX, false);
             assert_int_equal(
                 share_with(&l.c, l.study, (const char *const[]){l.csv, "--key", l.key, NULL}), 0);
@@ -691,12 +691,12 @@ TEST(a_killed_client_is_resumed_by_the_same_command)
 {
     struct lossy l CLEAN(lossy_free);
     lossy_new(&l);
-    for (unsigned server = 0; server < STUDY_SERVERS; server++)
+    for (unsigned server = 0; server < STUDY_SERVERS_MOST; server++)
         for (size_t k = 0; k < sizeof cuts / sizeof cuts[0]; k++) {
             pid_t client;
             if (server != 1 && cuts[k] > 700)
                 continue;
-            for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
                 proxy_set(&l.proxy[i], i == server ? cuts[k] : SIZE_MAX, true);
             client = START(file(&l.c, "killed.log"), "share", l.study, l.csv, "--key", l.key);
             wait_until_reached(&l.proxy[server]);
@@ -776,7 +776,7 @@ TEST(a_replayed_upload_is_nothing)
         0);
     assert_int_equal(SHARE(&l.c, "--key", key, "--withdraw"), 0);
     for (unsigned k = 0; k < 2; k++)
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             while (!atomic_load(&l.proxy[i].recorded))
                 support_pause_ms(1);
             assert_true(l.proxy[i].said.size > 500);

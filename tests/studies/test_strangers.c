@@ -29,7 +29,7 @@
 
 struct scene {
     struct support_study s;
-    pid_t server[STUDY_SERVERS];
+    pid_t server[STUDY_SERVERS_MOST];
     uint16_t status; /* of server 0 */
 };
 
@@ -56,7 +56,7 @@ static void scene_new(struct scene *c, const struct support_options *o, unsigned
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
     serve(c, 0);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    for (unsigned i = 1; i < STUDY_SERVERS; i++)
+    for (unsigned i = 1; i < STUDY_SERVERS_MOST; i++)
         serve(c, i);
 }
 

@@ -20,7 +20,7 @@
 
 struct scene {
     struct support_study s;
-    pid_t server[STUDY_SERVERS];
+    pid_t server[STUDY_SERVERS_MOST];
     struct identity *me;
     struct netio *netio;
 };
@@ -60,14 +60,14 @@ static void scene_free(struct scene *c)
 /* --- an analyst's program, step by step ------------------------------------------------------- */
 
 struct analyst {
-    struct dial *dial[STUDY_SERVERS];
+    struct dial *dial[STUDY_SERVERS_MOST];
     uint8_t run[REQUEST_RUN_SIZE];
 };
 
 static void connect_all(struct scene *c, struct analyst *a)
 {
     secret_random(a->run, sizeof a->run);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         assert_int_equal(dials_new(&a->dial[i], c->netio, c->s.study, c->me, i, &quiet), ERR_OK);
         assert_int_equal(dial_reach(a->dial[i], support_end_ms(10)), ERR_OK);
     }
@@ -75,7 +75,7 @@ static void connect_all(struct scene *c, struct analyst *a)
 
 static void disconnect_all(struct analyst *a)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         dial_free(&a->dial[i]);
 }
 
@@ -99,14 +99,14 @@ static void ask_without(struct analyst *a, enum request_kind kind, unsigned lost
     uint8_t attempt[REQUEST_ATTEMPT_SIZE];
     memcpy(r.run, a->run, sizeof r.run);
     secret_random(attempt, sizeof attempt);
-    for (unsigned i = STUDY_SERVERS; i-- > 0;)
+    for (unsigned i = STUDY_SERVERS_MOST; i-- > 0;)
         if (i != lost)
             tell(a, i, attempt, &r);
 }
 
 static void ask(struct analyst *a, enum request_kind kind)
 {
-    ask_without(a, kind, STUDY_SERVERS);
+    ask_without(a, kind, STUDY_SERVERS_MOST);
 }
 
 static enum err answer_of(struct analyst *a, unsigned server)
@@ -173,7 +173,7 @@ TEST(a_failure_is_told_to_whom_it_concerns)
     ask(&next, REQUEST_OPEN);
     assert_int_equal(answer_of(&first, 0), ERR_TIMEOUT);
     assert_int_equal(kill(c.server[2], SIGCONT), 0);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(answer_of(&next, i), ERR_OK);
     disconnect_all(&first);
     disconnect_all(&next);
@@ -203,18 +203,18 @@ TEST(a_request_has_to_be_of_the_session)
     connect_all(&c, &first);
     connect_all(&c, &other);
     ask(&first, REQUEST_ROUND);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(answer_of(&first, i), ERR_PEER);
     ask(&first, REQUEST_OPEN);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(answer_of(&first, i), ERR_OK);
     ask(&other, REQUEST_CLOSE);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(answer_of(&other, i), ERR_BUSY); /* the first one has the place */
     /* then the place is free, but it cannot have another's session */
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(answer_when_free(&other, i), ERR_MISUSE);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_true(
             support_contains(file(&c, "server%u.log", i), "the session is that of another run"));
     disconnect_all(&first);
@@ -253,13 +253,13 @@ TEST(a_request_that_names_other_runs_elsewhere_is_not_answered)
     struct analyst odd;
     scene_with(&c, NULL, support_slow(20));
     connect_all(&c, &odd);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         r.run[1] = i == 1;
         tell(&odd, i, attempt, &r);
     }
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_not_equal(answer_of(&odd, i), ERR_OK);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_true(support_contains(file(&c, "server%u.log", i),
                                      "was asked to open another run, or in another way"));
     disconnect_all(&odd);
@@ -275,14 +275,14 @@ TEST(a_request_that_was_lost_is_not_waited_for)
     struct analyst a;
     scene_with(&c, NULL, 900); /* longer than the test may take */
     connect_all(&c, &a);
-    for (unsigned lost = 1; lost < STUDY_SERVERS; lost++) {
+    for (unsigned lost = 1; lost < STUDY_SERVERS_MOST; lost++) {
         ask(&a, REQUEST_OPEN);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             assert_int_equal(answer_of(&a, i), ERR_OK);
         ask_without(&a, REQUEST_CLOSE, lost);
         support_pause_ms(500); /* the other two wait for it */
         ask(&a, REQUEST_OPEN);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             if (i != lost)
                 assert_int_equal(answer_of(&a, i), ERR_PEER);
             assert_int_equal(answer_of(&a, i), ERR_OK);
@@ -342,7 +342,7 @@ TEST(a_session_that_pays_for_nothing_ends)
     assert_int_equal(client_open(client, &opened), ERR_OK);
     limit = support_deadline(20);
     while (!closed && support_again(limit)) {
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) /* where it ends first */
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) /* where it ends first */
             closed = closed || support_contains(file(&c, "server%u.log", i),
                                                 "nothing was asked for deadlines.round");
     }
@@ -356,7 +356,7 @@ TEST(a_withdrawal_ends_a_session)
     struct client *client CLEAN(client_free) = NULL;
     uint8_t run[REQUEST_RUN_SIZE] = {7};
     struct client_opened opened;
-    struct net_counters stats[STUDY_SERVERS][NET_PHASES];
+    struct net_counters stats[STUDY_SERVERS_MOST][NET_PHASES];
     scene_with(&c, NULL, 20); /* nothing else ends it */
     assert_int_equal(client_new(&client, c.netio, c.s.study, c.me, run, &quiet), ERR_OK);
     assert_int_equal(client_open(client, &opened), ERR_OK);
@@ -378,10 +378,10 @@ TEST(a_run_that_is_not_heard_of_ends)
     scene_with(&c, NULL, 1);
     connect_all(&c, &dead);
     ask(&dead, REQUEST_OPEN);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(answer_of(&dead, i), ERR_OK);
     disconnect_all(&dead);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_true(support_wait_for(file(&c, "server%u.log", i),
                                      "nothing was heard from the run's program for too long", 10));
     assert_int_equal(withdraw(&c, 0), 0);

@@ -32,7 +32,7 @@
 
 struct stage {
     struct support_study s;
-    pid_t server[STUDY_SERVERS];
+    pid_t server[STUDY_SERVERS_MOST];
     char done[SUPPORT_PATH], full[SUPPORT_PATH];
     size_t rows;
     bool mounts; /* those of this process are seen by nobody else, and vanish with it */
@@ -103,9 +103,9 @@ static void wait_ready(struct stage *c, unsigned i)
 
 static void start_all(struct stage *c)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         start(c, i);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         wait_ready(c, i);
 }
 
@@ -146,7 +146,7 @@ static void remove_folder(const char *path)
 
 static void clear_servers(struct stage *c)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         remove_folder(file(c, "server%u", i));
     remove_folder(file(c, "out"));
     support_forget(&c->s);
@@ -174,11 +174,11 @@ static void is_held(struct stage *c, unsigned owner)
     char held[64];
     snprintf(held, sizeof held, "  o%u                   held by all three, ", owner);
     has_receipt(c, owner);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         support_kill(&c->server[i]);
         start(c, i);
     }
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         wait_ready(c, i);
     status_says(c, held);
     share(c, owner);
@@ -221,7 +221,7 @@ static int tend(struct stage *c, pid_t client)
 {
     for (double end = support_deadline(120); !has_ended(client);) {
         assert_true(support_again(end));
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             if (has_ended(c->server[i])) {
                 assert_int_equal(support_wait(c->server[i], 1), -1);
                 start(c, i);
@@ -251,14 +251,14 @@ static void measure(struct stage *c, unsigned victim, const char letters[4], str
 {
     clear_servers(c);
     unlink(file(c, "tally"));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         if (i == victim) {
             arm(c, i);
             setenv("FAULT_TALLY", file(c, "tally"), 1);
         }
         start(c, i);
     }
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         wait_ready(c, i);
     for (unsigned k = 0; k < 4; k++)
         steps[k].from = 1 + tally(c, letters[k]);
@@ -272,12 +272,12 @@ static void measure(struct stage *c, unsigned victim, const char letters[4], str
 static void one_kill(struct stage *c, unsigned victim, const char *kind, long at)
 {
     clear_servers(c);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         if (i == victim)
             arm_kill(c, i, kind, at);
         start(c, i);
     }
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         wait_ready(c, i);
     expect_code(tend(c, start_share(c, BIG)), 0, file(c, "share.log"));
     is_held(c, BIG);
@@ -300,7 +300,7 @@ static unsigned kill_at(struct stage *c, unsigned victim, const char *kind, stru
 TEST(a_server_is_killed_at_each_step)
 {
     struct stage *c = *state;
-    for (unsigned victim = 0; victim < STUDY_SERVERS; victim++) {
+    for (unsigned victim = 0; victim < STUDY_SERVERS_MOST; victim++) {
         struct range steps[4];
         unsigned killed = 0;
         measure(c, victim, "nwss", steps);
@@ -319,7 +319,7 @@ TEST(a_server_is_killed_while_they_agree)
 {
     struct stage *c = *state;
     unsigned killed = 0;
-    for (unsigned victim = 0; victim < STUDY_SERVERS; victim++)
+    for (unsigned victim = 0; victim < STUDY_SERVERS_MOST; victim++)
         for (long at = 10 + (is_long() ? 0 : 4 * (long)victim); at < (is_long() ? 200 : 20);
              at += is_long() ? 3 : 10) {
             int code;
@@ -375,9 +375,9 @@ TEST(a_full_disk_is_told_and_passes)
         arm(c, 0);
         setenv("FAULT_FULL", c->full, 1);
     }
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         start(c, i);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         wait_ready(c, i);
     share(c, 0);
     fill(c, real);
@@ -450,7 +450,7 @@ TEST(servers_are_told_to_end_in_the_middle_of_a_run)
     for (unsigned i = 0; i < OWNERS; i++)
         share(c, i);
     run = start_run(c);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         char round[16];
         snprintf(round, sizeof round, "\n%u/", i + 1);
         assert_true(support_wait_for(file(c, "run.log"), round, 60));
@@ -500,7 +500,7 @@ static int stage_new(void **state)
 static int stage_free(void **state)
 {
     struct stage *c = *state;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         support_kill(&c->server[i]);
     if (c->mounts)
         (void)umount(file(c, "server0"));

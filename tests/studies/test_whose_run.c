@@ -23,7 +23,7 @@ struct scene {
     struct support_study s;
     struct study *study; /* with a second analyst, b */
     char path[SUPPORT_PATH];
-    pid_t server[STUDY_SERVERS];
+    pid_t server[STUDY_SERVERS_MOST];
     struct identity *me[2]; /* a and b */
     struct netio *netio;
     char words[4096];
@@ -92,7 +92,7 @@ static int64_t debits(struct scene *c, unsigned i)
 
 static void spent(struct scene *c, int64_t expected)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(debits(c, i), expected);
 }
 
@@ -157,7 +157,7 @@ TEST(another_cannot_ask_for_it_or_end_it)
     struct client *a = NULL, *b CLEAN(client_free) = NULL;
     const uint8_t run[REQUEST_RUN_SIZE] = {42};
     struct client_opened opened;
-    struct net_counters stats[STUDY_SERVERS][NET_PHASES];
+    struct net_counters stats[STUDY_SERVERS_MOST][NET_PHASES];
     struct bytes first CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
     struct bytes result CLEAN(bytes_clear) = {0};
     scene_new(&c);
@@ -253,7 +253,7 @@ static const char *leave_a_out(struct scene *c)
     snprintf(revoked, sizeof revoked, "roster: 2\nrevoked: [%s]\nstudy: test\n", key);
     assert_true(
         support_edit(c->path, amended, (const char *const[]){"study: test\n", revoked, NULL}));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(TREFOIL(c, "roster", "sign", amended, "--key", file(c, "s%u.key", i)), 0);
     assert_true(support_serve_all(&c->s, amended, c->server));
     return amended;
@@ -290,7 +290,7 @@ TEST(another_run_begins_with_what_is_left)
     struct client *a = NULL;
     const uint8_t run[REQUEST_RUN_SIZE] = {42};
     struct client_opened opened;
-    struct net_counters stats[STUDY_SERVERS][NET_PHASES];
+    struct net_counters stats[STUDY_SERVERS_MOST][NET_PHASES];
     struct bytes first CLEAN(bytes_clear) = {0}, result CLEAN(bytes_clear) = {0};
     const char *amended;
     char left[32];

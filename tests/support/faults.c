@@ -48,7 +48,7 @@ static int faults_new(void **state)
 static int faults_free(void **state)
 {
     struct scene *c = *state;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         support_kill(&c->server[i]);
     support_study_free(&c->s);
     return 0;

@@ -13,7 +13,7 @@
 
 struct scene {
     struct support_study s;
-    pid_t server[STUDY_SERVERS];
+    pid_t server[STUDY_SERVERS_MOST];
     char folder[SUPPORT_PATH], done[SUPPORT_PATH];
 };
 

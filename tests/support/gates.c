@@ -24,7 +24,7 @@ struct one {
 struct gates {
     gates_answer answer;
     void *self;
-    struct one one[STUDY_SERVERS];
+    struct one one[STUDY_SERVERS_MOST];
     atomic_bool stop;
 };
 
@@ -70,7 +70,7 @@ void gates_new(struct gates **gates, const struct support_study *s,
     assert_non_null(g);
     g->answer = answer;
     g->self = self;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         g->one[i].all = g;
         g->one[i].index = i;
         open_one(&g->one[i], s, client);
@@ -82,7 +82,7 @@ void gates_free(struct gates **gates)
 {
     struct gates *g = *gates;
     atomic_store(&g->stop, true);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         pthread_join(g->one[i].thread, NULL);
         gate_free(&g->one[i].gate);
         netio_free(&g->one[i].netio);

@@ -51,7 +51,7 @@ struct scene scene_without_servers(const struct support_options *o)
 struct scene scene_new(const struct support_options *o)
 {
     struct scene c = scene_without_servers(o);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         start_server(&c, i, c.s.path);
     return c;
 }
@@ -159,7 +159,7 @@ void check_logs(struct scene *c)
 void check_audit(struct scene *c, unsigned selections, unsigned measurements)
 {
     check_logs(c);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         struct audit_file *log = NULL;
         unsigned count[2] = {0, 0};
         double paid = 0;

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "parties/analyst/central.h"
 #include "parties/audit/audit_file.h"
-#include "parties/exchange/upload.h"
+#include "parties/setting/upload.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -22,7 +22,7 @@
 
 struct scene {
     struct support_study s;
-    pid_t server[STUDY_SERVERS];
+    pid_t server[STUDY_SERVERS_MOST];
     struct table *all;
 };
 

@@ -1,11 +1,12 @@
 #include "tests/support/stores.h"
 
+#include "parties/settings/three/split.h"
 #include "parties/study/study_uploads.h"
 
 enum err open_store(struct bench *b, unsigned i)
 {
-    return store_open(&b->store[i], support_path(&b->s, "server%u", i), b->s.study, b->server[i], i,
-                      &quiet);
+    return store_open(&b->store[i], support_path(&b->s, "server%u", i), b->s.study, &three_split,
+                      b->server[i], i, &quiet);
 }
 
 struct bench bench_new(void)
@@ -18,7 +19,7 @@ struct bench bench_of(const struct support_options *o)
     struct bench b = {0};
     struct bytes packed = {0};
     assert_int_equal(support_study_new(&b.s, o, &quiet), ERR_OK);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         assert_int_equal(identity_load(&b.server[i], support_path(&b.s, "s%u.key", i), &quiet),
                          ERR_OK);
         assert_int_equal(open_store(&b, i), ERR_OK);
@@ -26,8 +27,9 @@ struct bench bench_of(const struct support_options *o)
     assert_int_equal(identity_load(&b.owner, support_path(&b.s, "o1.key"), &quiet), ERR_OK);
     bytes_extend(&packed, study_upload_bytes(b.s.study, 1));
     packed.data[3] = 7;
-    assert_int_equal(upload_make(b.parts, b.owner, 1, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                                 b.s.study->terms.digest, study_upload_form(b.s.study, 1), &packed),
+    assert_int_equal(upload_make(b.parts, &three_split, b.owner, 1,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, b.s.study->terms.digest,
+                                 study_upload_form(b.s.study, 1), &packed),
                      ERR_OK);
     bytes_clear(&packed);
     return b;
@@ -35,7 +37,7 @@ struct bench bench_of(const struct support_options *o)
 
 void bench_free(struct bench *b)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         store_close(&b->store[i]);
         identity_free(&b->server[i]);
         upload_clear(&b->parts[i]);
@@ -131,7 +133,7 @@ void staged_head(struct store *store, uint8_t next[32])
 struct vouchers vouchers_of(const struct bench *b, const uint8_t next[32])
 {
     struct vouchers v;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(voucher_sign(b->s.study, b->server[i], next, v.by[i]), ERR_OK);
     return v;
 }

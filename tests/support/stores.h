@@ -13,8 +13,8 @@
 
 struct bench {
     struct support_study s;
-    struct identity *server[STUDY_SERVERS], *owner;
-    struct store *store[STUDY_SERVERS];
+    struct identity *server[STUDY_SERVERS_MOST], *owner;
+    struct store *store[STUDY_SERVERS_MOST];
     struct upload parts[3];
 };
 

@@ -15,9 +15,9 @@
 #include "base/memory.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
-#include "parties/exchange/upload.h"
 #include "parties/owner/pack.h"
 #include "parties/server/round.h"
+#include "parties/setting/upload.h"
 #include "parties/settings/three/engine.h"
 
 #include <string.h>

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/secret.h"
+#include "parties/exchange/request.h"
 
 #include <string.h>
 
@@ -11,9 +12,9 @@ _Static_assert(STAKE_MEASURE == (int)NOISE_GAUSS && STAKE_SELECT == (int)NOISE_G
 
 /* --- places ----------------------------------------------------------------------------------- */
 
-struct store_stake three_next(const struct three *g, const struct engine_step *step)
+struct stake_place three_next(const struct three *g, const struct engine_step *step)
 {
-    struct store_stake place;
+    struct stake_place place;
     struct range_place range;
     range_next(&g->tape, three_step(step)->noise, &range);
     memcpy(place.of, range.tape, sizeof place.of);
@@ -22,7 +23,7 @@ struct store_stake three_next(const struct three *g, const struct engine_step *s
     return place;
 }
 
-static struct range_place range_of(const struct store_stake *place)
+static struct range_place range_of(const struct stake_place *place)
 {
     struct range_place range;
     memcpy(range.tape, place->of, sizeof range.tape);
@@ -78,7 +79,7 @@ enum err three_stake(void *self, const struct engine_step *step, void **stake, s
     return e;
 }
 
-enum err three_take_stake(void *self, const struct store_stake *place, const struct bytes *kept,
+enum err three_take_stake(void *self, const struct stake_place *place, const struct bytes *kept,
                           void **stake)
 {
     struct three *g = self;

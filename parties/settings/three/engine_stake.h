@@ -9,14 +9,14 @@
 #include "parties/settings/three/engine.h"
 
 /* The place of a step's stake, if it is the next. */
-struct store_stake three_next(const struct three *engine, const struct engine_step *step);
+struct stake_place three_next(const struct three *engine, const struct engine_step *step);
 /* Whether a step must first make what its scores need. */
 bool three_is_unfinished(const struct engine_step *step);
 
 enum err three_supply(void *self, const struct engine_step *step, bool *made) MUST_CHECK;
 enum err three_stake(void *self, const struct engine_step *step, void **stake,
                      struct bytes *kept) MUST_CHECK;
-enum err three_take_stake(void *self, const struct store_stake *place, const struct bytes *kept,
+enum err three_take_stake(void *self, const struct stake_place *place, const struct bytes *kept,
                           void **stake) MUST_CHECK;
 enum err three_return_stake(void *self, void *stake) MUST_CHECK;
 void three_free_stake(void **stake);

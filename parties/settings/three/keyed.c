@@ -87,7 +87,7 @@ enum err keyed_load(struct party *p, struct keyed *x, const struct upload *u)
     if (u->form != UPLOAD_RECORDS || table->width > 0 || x->made)
         return ERR_MISUSE;
     TRY(planes_new(table, bits, records));
-    upload_seeds(u, p->index, seed);
+    three_seeds(u, p->index, seed);
     for (unsigned k = 0; k < 2; k++) {
         const uint8_t *packed;
         TRY(mask_component(p, seed[k], u->vector.data, bits * records_plane_bytes(records),

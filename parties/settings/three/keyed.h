@@ -11,7 +11,7 @@
 #define TREFOIL_PARTIES_SETTINGS_THREE_KEYED_H
 
 #include "mpc/party/party.h"
-#include "parties/exchange/upload.h"
+#include "parties/settings/three/split.h"
 #include "parties/study/study.h"
 
 /* Rows as protocols/records.h takes them: validity, and codes of attributes in this order. */

@@ -52,6 +52,7 @@ static enum err make_links(struct follower *f, unsigned index)
     for (size_t k = 0; k < f->own; k++) {
         char listen[2][40];
         const struct transport_zmq_options o = {.netio = f->netio,
+                                                .servers = 3,
                                                 .index = index,
                                                 .listen = {listen[0], listen[1]},
                                                 .dial = {"", ""},
@@ -155,7 +156,7 @@ static enum err open_session(struct follower *f, struct reader *r)
         return ERR_FORMAT;
     atomic_store(&f->ended, false);
     (void)ranks_called_off(); /* of a job that had ended */
-    TRY(session_make(&f->session, index, id, terms,
+    TRY(session_make(&f->session, 3, index, id, terms,
                      (const uint8_t(*)[SESSION_SECRET_SIZE])secrets));
     for (size_t k = 0; k < f->lanes; k++)
         TRY(open_lane(f, &f->lane[k], r, first + (uint32_t)k, &of));

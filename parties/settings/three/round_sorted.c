@@ -22,30 +22,30 @@ static enum err recall(const struct round_sorted *r, const struct upload_name *u
 
 /* Servers differ in what they have kept: names the one that both others contradict, or two. */
 static enum err differ(const struct round_sorted *r, const struct words_text *owner,
-                       const uint8_t said[STUDY_SERVERS])
+                       const uint8_t said[3])
 {
     static const char lies[] = "departs from the protocol, or its store was altered";
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        const unsigned j = (i + 1) % STUDY_SERVERS, k = (i + 2) % STUDY_SERVERS;
+    for (unsigned i = 0; i < 3; i++) {
+        const unsigned j = (i + 1) % 3, k = (i + 2) % 3;
         if (said[j] == said[k] && said[j] != UNKNOWN)
             return log_fail(r->log, ERR_CHEAT,
                             "server %u says otherwise than both others whether the upload of %s is "
                             "sorted by person: it %s",
                             i, owner->text, lies);
     }
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < 3; i++)
         if (said[i] != SORTED && said[i] != UNSORTED)
             log_error(r->log,
                       "servers %u and %u differ in whether the upload of %s is sorted by person, "
                       "which was opened before: one of them %s",
-                      (i + 1) % STUDY_SERVERS, (i + 2) % STUDY_SERVERS, owner->text, lies);
+                      (i + 1) % 3, (i + 2) % 3, owner->text, lies);
     return ERR_CHEAT;
 }
 
 /* Under a check nobody counts attempts. */
-static enum err are_possible(const struct round_sorted *r, const uint8_t said[STUDY_SERVERS])
+static enum err are_possible(const struct round_sorted *r, const uint8_t said[3])
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < 3; i++)
         if (said[i] >= STATES || (r->proved && said[i] == SPENT))
             return log_fail(r->log, ERR_CHEAT,
                             "server %u says of an upload what no server can: it departs from the "
@@ -56,12 +56,12 @@ static enum err are_possible(const struct round_sorted *r, const uint8_t said[ST
 
 /* What follows from what the three servers say, by their indices: a state that is not SPENT. */
 static enum err settle(const struct round_sorted *r, const struct upload_name *u,
-                       const uint8_t said[STUDY_SERVERS], uint8_t *state)
+                       const uint8_t said[3], uint8_t *state)
 {
     const struct words_text owner = study_owner_name(r->study, u->owner);
-    unsigned servers[STATES] = {0}, spent = STUDY_SERVERS;
+    unsigned servers[STATES] = {0}, spent = 3;
     TRY(are_possible(r, said));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < 3; i++) {
         servers[said[i]]++;
         spent = said[i] == SPENT ? i : spent;
     }
@@ -172,12 +172,12 @@ enum err round_sorted(struct round_sorted *r, const struct upload_name *upload, 
                       const uint8_t uploads[32], struct keyed *keyed)
 {
     const unsigned me = net_index(r->net);
-    uint8_t *state CLEAN(memory_release) = NULL, *said[STUDY_SERVERS], *settled;
-    TRY(memory_new(&state, (STUDY_SERVERS + 1) * count));
+    uint8_t *state CLEAN(memory_release) = NULL, *said[3], *settled;
+    TRY(memory_new(&state, (3 + 1) * count));
     TRY(memory_new(&r->upload, r->study->owners));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < 3; i++)
         said[i] = state + i * count;
-    settled = state + STUDY_SERVERS * count;
+    settled = state + 3 * count;
     for (size_t k = 0; k < count; k++) {
         r->upload[upload[k].owner] = &upload[k];
         TRY(recall(r, &upload[k], &said[me][k]));

@@ -61,7 +61,7 @@ static void put_counts(struct tally_work *w, const struct upload *u, unsigned in
 {
     struct counts_upload *a = &w->upload[w->uploads++];
     *a = (struct counts_upload){.bits = u->form, .vector = u->vector.data};
-    upload_seeds(u, index, a->seed);
+    three_seeds(u, index, a->seed);
 }
 
 static void put_part(struct tally_work *w, const struct study_owner *owner, const struct upload *u,
@@ -70,7 +70,7 @@ static void put_part(struct tally_work *w, const struct study_owner *owner, cons
     struct records_part *part = &w->part[w->parts++];
     *part = (struct records_part){
         .attributes = owner->columns, .attribute = owner->column, .vector = u->vector.data};
-    upload_seeds(u, index, part->seed);
+    three_seeds(u, index, part->seed);
     w->batch[w->batches - 1].parts++;
 }
 
@@ -136,7 +136,7 @@ static enum err pack_one(struct party *p, struct planes *to, const struct upload
 {
     const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
     const uint8_t *seed[2];
-    upload_seeds(u, p->index, seed);
+    three_seeds(u, p->index, seed);
     for (unsigned k = 0; k < 2; k++) {
         const uint8_t *packed;
         TRY(mask_component(p, seed[k], u->vector.data, to->width * records_plane_bytes(records),

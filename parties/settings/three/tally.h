@@ -14,8 +14,8 @@
 #include "aim/budget/forms.h"
 #include "mpc/party/party.h"
 #include "parties/exchange/bounds.h"
-#include "parties/exchange/upload.h"
 #include "parties/settings/three/keyed.h"
+#include "parties/settings/three/split.h"
 #include "protocols/portion.h"
 
 struct tally {

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "parties/settings/three/ranks.h"
+#include "parties/settings/three/split.h"
 
 #include <string.h>
 
@@ -44,6 +45,14 @@ static void stop(void **self)
     *self = NULL;
 }
 
+static enum err resume(struct store *store, struct audit *audit, bool *stopped)
+{
+    struct store_guard found;
+    TRY(guard_lift(store, audit, &found));
+    *stopped = store_guard_refuses(&found);
+    return ERR_OK;
+}
+
 /* --- sessions --------------------------------------------------------------------------------- */
 
 /*
@@ -58,7 +67,7 @@ static enum err meet(struct trio *t, const struct bytes *propose, uint8_t *about
     secret_random(&offer.passes, sizeof offer.passes);
     e = trio_admit_lanes(t, (const uint8_t(*)[TRANSPORT_PASS_SIZE])offer.passes.expect);
     if (e == ERR_OK)
-        e = session_open(&t->session, t->site->control, t->site->index, &t->site->study->terms,
+        e = session_open(&t->session, t->site->control, 3, t->site->index, &t->site->study->terms,
                          propose, &offer, deadline_ms, t->log);
     if (e == ERR_OK)
         e = trio_dial_lanes(t, &offer);
@@ -125,9 +134,11 @@ static enum err verdict(void *self, struct log *log)
     return log != NULL ? guard_allows(&t->guard, log) : guard_verdict(&t->guard);
 }
 
-const struct setting trio_setting = {.check = check,
+const struct setting trio_setting = {.split = &three_split,
+                                     .check = check,
                                      .start = start,
                                      .stop = stop,
+                                     .resume = resume,
                                      .open = open_session,
                                      .close = close_session,
                                      .listen = trio_listen,

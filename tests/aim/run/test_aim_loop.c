@@ -269,6 +269,7 @@ TEST(servers_would_accept_every_request)
         struct aim_backend backend = {.self = &strict, .ask = strict_ask};
         struct aim_result *result;
         o.limits.rows_per_person = k;
+        o.accounting = k == 2 ? ACCOUNTING_ZCDP : ACCOUNTING_GAUSSIAN;
         o.bounds.bits = k == 1 ? 12 : 13; /* 12: the sum of estimates is just below its bound */
         random_seed_u64(&strict.random, k);
         assert_int_equal(ledger_new(&strict.ledger, &o.limits, NULL), ERR_OK);
@@ -298,6 +299,7 @@ TEST(servers_would_accept_sweeps)
         o.sweeps = k;
         o.limits.epsilon_slack = 1;
         o.limits.rows_per_person = k;
+        o.accounting = k == 2 ? ACCOUNTING_ZCDP : ACCOUNTING_GAUSSIAN;
         random_seed_u64(&strict.random, k);
         assert_int_equal(ledger_new(&strict.ledger, &o.limits, NULL), ERR_OK);
         assert_int_equal(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL), ERR_OK);
@@ -337,6 +339,7 @@ TEST(what_is_lost_is_spent)
         bool stops = (k & 2) != 0, annealed = (k & 4) != 0, sweeps = k >= 8;
         enum err expected = stops || annealed || sweeps ? ERR_OK : ERR_BUDGET;
         o.annealed = annealed;
+        o.accounting = ACCOUNTING_GAUSSIAN;
         o.sweeps = sweeps ? 2 : 0;
         o.stop_when_spent = stops;
         random_seed_u64(&strict.random, k);

@@ -41,7 +41,7 @@ struct scene {
     struct remote remote;
     pthread_mutex_t lock; /* of what follows */
     struct step step[STEPS];
-    size_t steps, at[STUDY_SERVERS];
+    size_t steps, at[STUDY_SERVERS_MOST];
     char words[4096];
     struct log log;
 };
@@ -609,7 +609,7 @@ static void add_costs(struct scene *c)
 
 static enum err close_run(struct scene *c)
 {
-    struct net_counters stats[STUDY_SERVERS][NET_PHASES];
+    struct net_counters stats[STUDY_SERVERS_MOST][NET_PHASES];
     hand_over(c);
     return remote_close(&c->remote, stats);
 }

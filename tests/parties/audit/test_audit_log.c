@@ -20,8 +20,8 @@
 
 struct bench {
     struct support_study s;
-    struct identity *server[STUDY_SERVERS];
-    struct audit *audit[STUDY_SERVERS];
+    struct identity *server[STUDY_SERVERS_MOST];
+    struct audit *audit[STUDY_SERVERS_MOST];
 };
 
 static void path_of(const struct bench *b, unsigned i, char path[SUPPORT_PATH])
@@ -52,7 +52,7 @@ static struct bench bench_new(void)
     struct bench b = {0};
     const struct support_options o = {.owners = 2};
     assert_int_equal(support_study_new(&b.s, &o, &quiet), ERR_OK);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         char name[16], path[SUPPORT_PATH];
         snprintf(name, sizeof name, "s%u.key", i);
         support_study_file(&b.s, name, path);
@@ -64,7 +64,7 @@ static struct bench bench_new(void)
 
 static void bench_free(struct bench *b)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         audit_close(&b->audit[i]);
         identity_free(&b->server[i]);
     }
@@ -74,16 +74,16 @@ static void bench_free(struct bench *b)
 /* Each signs the heads of the two others. */
 static void sign_all(struct bench *b)
 {
-    struct audit_head head[STUDY_SERVERS];
-    uint8_t signature[STUDY_SERVERS][STUDY_SERVERS][64]; /* by whom, of whom */
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    struct audit_head head[STUDY_SERVERS_MOST];
+    uint8_t signature[STUDY_SERVERS_MOST][STUDY_SERVERS_MOST][64]; /* by whom, of whom */
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(audit_head(b->audit[i], &head[i]), ERR_OK);
-    for (unsigned by = 0; by < STUDY_SERVERS; by++)
-        for (unsigned of = 0; of < STUDY_SERVERS; of++)
+    for (unsigned by = 0; by < STUDY_SERVERS_MOST; by++)
+        for (unsigned of = 0; of < STUDY_SERVERS_MOST; of++)
             if (by != of)
                 assert_int_equal(audit_see(b->audit[by], of, &head[of], signature[by][of]), ERR_OK);
-    for (unsigned of = 0; of < STUDY_SERVERS; of++)
-        for (unsigned by = 0; by < STUDY_SERVERS; by++)
+    for (unsigned of = 0; of < STUDY_SERVERS_MOST; of++)
+        for (unsigned by = 0; by < STUDY_SERVERS_MOST; by++)
             if (by != of)
                 assert_int_equal(audit_keep(b->audit[of], by, &head[of], signature[by][of]),
                                  ERR_OK);
@@ -108,7 +108,7 @@ static void fill(struct bench *b)
 {
     for (uint32_t round = 0; round < 2; round++) {
         sign_all(b);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             if (round > 0)
                 open_one(b, i, round, "SELECTED_INDEX");
             open_one(b, i, round, "NOISY_MARGINAL");
@@ -119,7 +119,7 @@ static void fill(struct bench *b)
 
 static enum err compare(struct bench *b, unsigned count, char *words, size_t size)
 {
-    struct audit_file *files[STUDY_SERVERS] = {NULL};
+    struct audit_file *files[STUDY_SERVERS_MOST] = {NULL};
     FILE *out = fmemopen(words, size, "w");
     enum err e = ERR_OK;
     assert_non_null(out);
@@ -158,7 +158,7 @@ TEST(logs_hold_alone_and_together)
     /* and goes on after a restart */
     audit_close(&b.audit[1]);
     assert_int_equal(open_log(&b, 1), ERR_OK);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         open_one(&b, i, 2, "NOISY_MARGINAL");
     sign_all(&b);
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
@@ -591,16 +591,16 @@ static size_t times(const char *words, const char *text)
 /* All three logs in words. */
 static void describe_all(struct bench *b, char *words, size_t size)
 {
-    struct audit_file *files[STUDY_SERVERS] = {NULL};
+    struct audit_file *files[STUDY_SERVERS_MOST] = {NULL};
     FILE *out = fmemopen(words, size, "w");
     assert_non_null(out);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         char path[SUPPORT_PATH];
         log_path(b, i, path);
         assert_int_equal(audit_file_read(&files[i], path, &quiet), ERR_OK);
     }
-    audit_describe(files, STUDY_SERVERS, out);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    audit_describe(files, STUDY_SERVERS_MOST, out);
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         audit_file_free(&files[i]);
     fclose(out);
 }
@@ -640,7 +640,7 @@ TEST(nothing_is_told_twice)
         audit_note(b.audit[0],
                    &(const struct audit_entry){.kind = AUDIT_RECOVERED, .from = 1, .to = 2}),
         ERR_OK);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         open_one(&b, i, 2, "NOISY_MARGINAL");
     open_one(&b, 2, 3, "NOISY_MARGINAL"); /* which the others did not reach */
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
@@ -704,7 +704,7 @@ TEST(a_round_that_was_lost_is_listed)
     struct bench b = bench_new();
     char words[8192];
     fill(&b);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(
             audit_note(b.audit[i], &(const struct audit_entry){.kind = AUDIT_LOST, .lost = lost}),
             ERR_OK);

@@ -19,9 +19,9 @@ struct house {
     struct netio *netio;
     struct gates *gates;
     uint8_t run[REQUEST_RUN_SIZE];
-    atomic_uint liar, refuses;        /* a server's index, or STUDY_SERVERS: nobody */
-    atomic_int refusal;               /* the error with which it refuses */
-    atomic_uint alive[STUDY_SERVERS]; /* how often it was told that the run lives */
+    atomic_uint liar, refuses;             /* a server's index, or STUDY_SERVERS_MOST: nobody */
+    atomic_int refusal;                    /* the error with which it refuses */
+    atomic_uint alive[STUDY_SERVERS_MOST]; /* how often it was told that the run lives */
 };
 
 static const char opened[] = "what was opened";
@@ -32,13 +32,13 @@ static enum err write_answer(struct house *h, unsigned i, uint8_t kind, struct b
 {
     unsigned refuses = atomic_load(&h->refuses);
     uint8_t digest[REQUEST_DIGEST_SIZE];
-    if (refuses != STUDY_SERVERS && (refuses + 1) % STUDY_SERVERS == i)
+    if (refuses != STUDY_SERVERS_MOST && (refuses + 1) % STUDY_SERVERS_MOST == i)
         return ERR_OK; /* it has nothing to say */
     request_digest(opened, sizeof opened, digest);
     digest[7] ^= atomic_load(&h->liar) == i;
     if (refuses == i)
         return reply_write(kind, (enum err)atomic_load(&h->refusal), "not today", NULL, 0, out);
-    if (refuses != STUDY_SERVERS) {
+    if (refuses != STUDY_SERVERS_MOST) {
         support_pause_ms(300);
         return reply_write(kind, ERR_TIMEOUT, "waited in vain", NULL, 0, out);
     }
@@ -61,8 +61,8 @@ static void house_new(struct house *h)
     const struct support_options o = {.owners = 1, .connect_s = support_slow(3), .round_s = 1};
     memset(h, 0, sizeof *h);
     memset(h->run, 5, sizeof h->run);
-    atomic_store(&h->liar, STUDY_SERVERS);
-    atomic_store(&h->refuses, STUDY_SERVERS);
+    atomic_store(&h->liar, STUDY_SERVERS_MOST);
+    atomic_store(&h->refuses, STUDY_SERVERS_MOST);
     atomic_store(&h->refusal, ERR_REFUSED);
     assert_int_equal(support_study_new(&h->s, &o, &quiet), ERR_OK);
     assert_int_equal(identity_load(&h->analyst, support_path(&h->s, "a.key"), &quiet), ERR_OK);
@@ -126,7 +126,7 @@ TEST(a_result_that_one_server_forges_is_noticed)
     house_new(&h);
     assert_int_equal(ask(&h, words, sizeof words), ERR_OK);
     assert_string_equal(words, "");
-    for (unsigned liar = 1; liar < STUDY_SERVERS; liar++) {
+    for (unsigned liar = 1; liar < STUDY_SERVERS_MOST; liar++) {
         char named[64];
         atomic_store(&h.liar, liar);
         assert_int_equal(ask(&h, words, sizeof words), ERR_MISMATCH);
@@ -140,7 +140,7 @@ TEST(a_refusal_is_all_that_is_said)
     char words[2048];
     struct house h CLEAN(house_free);
     house_new(&h);
-    for (unsigned who = 0; who < STUDY_SERVERS; who++) {
+    for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         char named[64];
         atomic_store(&h.refuses, who);
         assert_int_equal(ask(&h, words, sizeof words), ERR_REFUSED);
@@ -159,7 +159,7 @@ TEST(nobody_is_blamed_for_a_moment_of_silence)
     struct house h CLEAN(house_free);
     house_new(&h);
     atomic_store(&h.refusal, ERR_PEER);
-    for (unsigned who = 0; who < STUDY_SERVERS; who++) {
+    for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         atomic_store(&h.refuses, who);
         assert_int_equal(ask(&h, words, sizeof words), ERR_TIMEOUT);
         assert_non_null(strstr(words, "it says: not today"));
@@ -176,7 +176,7 @@ TEST(a_run_is_said_to_live_as_long_as_it_does)
     house_new(&h);
     assert_int_equal(client_new(&client, h.netio, h.s.study, h.analyst, h.run, &quiet), ERR_OK);
     end = support_deadline(30);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         while (atomic_load(&h.alive[i]) < 3)
             assert_true(support_again(end));
 }

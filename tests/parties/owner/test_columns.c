@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "harness/study.h"
 #include "parties/display/progress.h"
-#include "parties/exchange/upload.h"
 #include "parties/owner/columns.h"
+#include "parties/setting/upload.h"
 #include "tests/support/command.h"
 
 #include <math.h>

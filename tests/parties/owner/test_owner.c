@@ -14,6 +14,7 @@
 #include "parties/owner/owner_secret.h"
 #include "parties/owner/pack.h"
 #include "parties/owner/pin.h"
+#include "parties/settings/three/split.h"
 #include "tests/support/command.h"
 #include "tests/support/gates.h"
 
@@ -53,9 +54,9 @@ enum cheat {
 
 struct scene {
     struct support_study s;
-    struct identity *me, *server[STUDY_SERVERS];
+    struct identity *me, *server[STUDY_SERVERS_MOST];
     struct gates *gates;
-    struct upload parts[STUDY_SERVERS];
+    struct upload parts[STUDY_SERVERS_MOST];
     uint8_t digest[32];
     atomic_uint cheat, who; /* and which of the three cheats */
     atomic_uint misses;
@@ -213,11 +214,12 @@ static void scene_new(struct scene *c)
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_WARN};
     assert_int_equal(support_study_new(&c->s, &o, &c->log), ERR_OK);
     assert_int_equal(identity_load(&c->me, file(c, "o0.key"), &c->log), ERR_OK);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(identity_load(&c->server[i], file(c, "s%u.key", i), &c->log), ERR_OK);
     assert_non_null(p);
-    assert_int_equal(upload_make(c->parts, c->me, 0, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                                 c->s.study->terms.digest, UPLOAD_RECORDS, &packed),
+    assert_int_equal(upload_make(c->parts, &three_split, c->me, 0,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->s.study->terms.digest,
+                                 UPLOAD_RECORDS, &packed),
                      ERR_OK);
     upload_digest(&c->parts[0], c->s.study->terms.digest, c->digest);
     bytes_clear(&packed);
@@ -233,7 +235,7 @@ static void scene_free(struct scene *c)
 {
     gates_free(&c->gates);
     fclose(c->out);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         upload_clear(&c->parts[i]);
         identity_free(&c->server[i]);
     }
@@ -341,10 +343,10 @@ TEST(the_status_of_servers_that_cheat)
     struct scene c CLEAN(scene_free);
     scene_new(&c);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct server_status status[STUDY_SERVERS];
+        struct server_status status[STUDY_SERVERS_MOST];
         meet(&c, 1, cases[i].cheat);
         assert_int_equal(courier_status(c.courier, status), ERR_OK);
-        for (unsigned k = 0; k < STUDY_SERVERS; k++) {
+        for (unsigned k = 0; k < STUDY_SERVERS_MOST; k++) {
             assert_int_equal(status[k].answered, k != 1 || cases[i].cheat == NONE);
             server_status_clear(&status[k]);
         }
@@ -379,7 +381,7 @@ TEST(a_ledger_that_was_put_back_is_refused)
     unsigned kept = 0;
     scene_new(&c);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct server_status status[STUDY_SERVERS];
+        struct server_status status[STUDY_SERVERS_MOST];
         struct receipt receipt;
         enum err e;
         meet(&c, 1, cases[i].cheat);
@@ -387,7 +389,7 @@ TEST(a_ledger_that_was_put_back_is_refused)
         support_says(c.words, cases[i].words);
         e = courier_status(c.courier, status);
         assert_int_equal(e, cases[i].expected == ERR_MISMATCH ? ERR_MISMATCH : ERR_OK);
-        for (unsigned k = 0; k < STUDY_SERVERS; k++)
+        for (unsigned k = 0; k < STUDY_SERVERS_MOST; k++)
             server_status_clear(&status[k]);
         courier_free(&c.courier);
         /* and the next time, from the file */
@@ -427,7 +429,7 @@ TEST(what_was_kept_of_ledgers_is_read_with_care)
     struct head h = {.ledger = ledger_at(6, 0), .past = ledger_at(5, 0)};
     size_t end;
     scene_new(&c);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         struct head first = {.ledger = ledger_at(5, 0)};
         assert_int_equal(head_sign(c.s.study, c.server[i], i, &first), ERR_OK);
         assert_int_equal(witness_take(&c.witness, i, &first, &c.log), ERR_OK);
@@ -443,7 +445,7 @@ TEST(what_was_kept_of_ledgers_is_read_with_care)
         text.data[k] ^= 1;
         assert_int_equal(file_write(file(&c, "altered"), 0600, text.data, end, &c.log), ERR_OK);
         assert_int_equal(witness_add(&w, file(&c, "altered")), ERR_OK);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             known += witness_debits(&w, i) == 5;
         comment = known == 3;
         assert_true(known >= 1);
@@ -481,13 +483,13 @@ TEST(what_is_held_is_told_in_words)
 {
     struct support_study s CLEAN(support_study_free);
     const struct support_options o = {.owners = 3, .more = "retain_days: 30\n"};
-    struct upload_entry entry[STUDY_SERVERS][3] = {{{0}}};
-    struct server_status status[STUDY_SERVERS];
+    struct upload_entry entry[STUDY_SERVERS_MOST][3] = {{{0}}};
+    struct server_status status[STUDY_SERVERS_MOST];
     char words[4096] = "";
     FILE *out = fmemopen(words, sizeof words, "w");
     assert_non_null(out);
     assert_int_equal(support_study_new(&s, &o, &quiet), ERR_OK);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         status[i] = (struct server_status){.answered = true, .roster = 1 + i, .entry = entry[i]};
         entry[i][0] = (struct upload_entry){.state = UPLOAD_COMPLETE,
                                             .digest = {(uint8_t)(i == 2)}};
@@ -495,7 +497,7 @@ TEST(what_is_held_is_told_in_words)
                                             .time = 1000000000,
                                             .bytes = 5000};
     }
-    server_status_describe(out, s.study, status);
+    server_status_describe(out, s.study, &three_split, status);
     fclose(out);
     support_says(words, "Server 0, s0: roster 1; no run has begun");
     support_says(words, "Server 1, s1: roster 2 (this file has another); no run has begun");

@@ -7,6 +7,7 @@
 #include "harness/session.h"
 #include "parties/server/collect.h"
 #include "parties/settings/three/engine.h"
+#include "parties/settings/three/split.h"
 #include "parties/study/study_uploads.h"
 
 #define LIAR 0
@@ -17,11 +18,12 @@ struct lists {
     uint8_t digest[2][32];     /* of these uploads */
     struct bounds *bounds;
     bool lies;
-    enum err result[STUDY_SERVERS];
-    size_t kept[STUDY_SERVERS];
-    uint8_t counted[STUDY_SERVERS][32];
-    uint64_t rounds[STUDY_SERVERS];
-    uint64_t drawn[STUDY_SERVERS][2]; /* with each neighbour, from the streams that come then */
+    enum err result[STUDY_SERVERS_MOST];
+    size_t kept[STUDY_SERVERS_MOST];
+    uint8_t counted[STUDY_SERVERS_MOST][32];
+    uint64_t rounds[STUDY_SERVERS_MOST];
+    uint64_t drawn[STUDY_SERVERS_MOST]
+                  [2]; /* with each neighbour, from the streams that come then */
 };
 
 /* Owners with uploads of the same size, so that servers can count one instead of the other. */
@@ -30,7 +32,7 @@ static void open_stores(struct bench *b, const char *more)
     static const char *const part[] = {"    max_rows: 900\n", "    max_rows: 900\n"};
     const struct support_options o = {.owners = 2, .part = part, .more = more};
     assert_int_equal(support_study_new(&b->s, &o, &quiet), ERR_OK);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         char name[16], path[SUPPORT_PATH];
         snprintf(name, sizeof name, "s%u.key", i);
         support_study_file(&b->s, name, path);
@@ -49,9 +51,9 @@ static void make_part(struct lists *l, unsigned owner)
     assert_int_equal(identity_load(&me, path, &quiet), ERR_OK);
     bytes_extend(&packed, study_upload_bytes(l->b.s.study, owner));
     memset(packed.data, 0, packed.size);
-    assert_int_equal(upload_make(l->parts[owner], me, owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                                 l->b.s.study->terms.digest, study_upload_form(l->b.s.study, owner),
-                                 &packed),
+    assert_int_equal(upload_make(l->parts[owner], &three_split, me, owner,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, l->b.s.study->terms.digest,
+                                 study_upload_form(l->b.s.study, owner), &packed),
                      ERR_OK);
     identity_free(&me);
 }
@@ -65,7 +67,7 @@ static void lists_new(struct lists *l, const char *more)
     assert_int_equal(bounds_new(&l->bounds, l->b.s.study, &quiet), ERR_OK);
     for (unsigned o = 0; o < 2; o++) {
         make_part(l, o);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             l->parts[o][i].owner = o;
             assert_int_equal(store_put(l->b.store[i], &l->parts[o][i], false, &complete), ERR_OK);
             assert_true(complete);
@@ -77,7 +79,7 @@ static void lists_new(struct lists *l, const char *more)
 static void lists_free(struct lists *l)
 {
     for (unsigned o = 0; o < 2; o++)
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             upload_clear(&l->parts[o][i]);
     bounds_free(&l->bounds);
     bench_free(&l->b);
@@ -134,6 +136,7 @@ static enum err count(struct lists *l, struct three *g, const struct session *se
     const unsigned i = g->party->index;
     atomic_uint adding = 0;
     struct play c CLEAN(forget) = {.study = l->b.s.study,
+                                   .split = &three_split,
                                    .store = l->b.store[i],
                                    .net = g->party->net,
                                    .engine = three_table(g),
@@ -190,7 +193,7 @@ TEST(who_is_told_of_other_uploads_masks_with_other_streams)
         lists_new(&l, NULL);
         l.lies = lies;
         assert_int_equal(three_run(5, sit, &l, NULL), ERR_OK);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             assert_int_equal(l.result[i], ERR_OK);
         assert_int_equal(l.kept[1], lies ? 1 : 2);
         assert_int_equal(l.kept[2], l.kept[1]);
@@ -209,7 +212,7 @@ TEST(who_proves_does_not_count_other_uploads)
         lists_new(&l, "security: abort\n");
         l.lies = lies;
         assert_int_equal(three_run(5, sit, &l, NULL), ERR_OK);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             caught += i != LIAR && l.result[i] == ERR_CHEAT;
             assert_int_equal(l.result[i] != ERR_OK, lies);
             assert_true(lies ? l.rounds[i] <= 3 : l.rounds[i] > 3);

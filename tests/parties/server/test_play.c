@@ -16,10 +16,11 @@
 #include "mpc/circuits/bits.h"
 #include "mpc/move/open.h"
 #include "parties/exchange/price.h"
-#include "parties/exchange/upload.h"
 #include "parties/server/play.h"
 #include "parties/server/round.h"
+#include "parties/setting/upload.h"
 #include "parties/settings/three/engine.h"
+#include "parties/settings/three/split.h"
 #include "parties/store/store_private.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support/store.h"
@@ -65,9 +66,9 @@ struct stage {
     struct support_study s;
     struct bounds *bounds;
     struct ledger_limits limits;
-    struct identity *server[STUDY_SERVERS];
-    struct store *store[STUDY_SERVERS], *forged[STUDY_SERVERS]; /* with one more debit */
-    struct audit *audit[STUDY_SERVERS];
+    struct identity *server[STUDY_SERVERS_MOST];
+    struct store *store[STUDY_SERVERS_MOST], *forged[STUDY_SERVERS_MOST]; /* with one more debit */
+    struct audit *audit[STUDY_SERVERS_MOST];
     struct upload parts[3];
     uint32_t *query;
     uint64_t *estimate;
@@ -79,17 +80,19 @@ struct stage {
     enum cheat cheat;
     unsigned who;
     uint32_t sequence;
-    bool measures;                  /* instead of selecting */
-    uint32_t candidates;            /* only this many; 0: all */
-    uint64_t rounds[STUDY_SERVERS]; /* exchanges of a round */
-    enum err result[STUDY_SERVERS];
-    struct bytes opened[STUDY_SERVERS];
-    uint64_t openings[STUDY_SERVERS], indices[STUDY_SERVERS]; /* in total, and of an index */
-    uint64_t drawn[STUDY_SERVERS][2]; /* with each neighbour, from the streams that a round left */
-    bool waits[STUDY_SERVERS];        /* for agreement, as its guard knows it */
-    enum log_level level;             /* of the words */
-    bool late[STUDY_SERVERS], told_late[STUDY_SERVERS][3]; /* as each play has them */
-    char words[STUDY_SERVERS][4096];
+    bool measures;                       /* instead of selecting */
+    uint32_t candidates;                 /* only this many; 0: all */
+    uint64_t rounds[STUDY_SERVERS_MOST]; /* exchanges of a round */
+    enum err result[STUDY_SERVERS_MOST];
+    struct bytes opened[STUDY_SERVERS_MOST];
+    uint64_t openings[STUDY_SERVERS_MOST],
+        indices[STUDY_SERVERS_MOST]; /* in total, and of an index */
+    uint64_t drawn[STUDY_SERVERS_MOST]
+                  [2];              /* with each neighbour, from the streams that a round left */
+    bool waits[STUDY_SERVERS_MOST]; /* for agreement, as its guard knows it */
+    enum log_level level;           /* of the words */
+    bool late[STUDY_SERVERS_MOST], told_late[STUDY_SERVERS_MOST][3]; /* as each play has them */
+    char words[STUDY_SERVERS_MOST][4096];
 };
 
 /* --- the stage -------------------------------------------------------------------------------- */
@@ -99,7 +102,8 @@ static void open_folder(struct stage *c, unsigned i, const char *kind, struct st
     char name[24], path[SUPPORT_PATH];
     snprintf(name, sizeof name, "%s%u", kind, i);
     support_study_file(&c->s, name, path);
-    assert_int_equal(store_open(store, path, c->s.study, c->server[i], i, &quiet), ERR_OK);
+    assert_int_equal(store_open(store, path, c->s.study, &three_split, c->server[i], i, &quiet),
+                     ERR_OK);
     if (strcmp(kind, "server") == 0)
         assert_int_equal(audit_open(&c->audit[i], path, c->s.study, c->server[i], i, &quiet),
                          ERR_OK);
@@ -133,9 +137,9 @@ static void make_upload(struct stage *c)
     bytes_extend(&packed, study_upload_bytes(c->s.study, 0));
     memset(packed.data, 0, packed.size);
     packed.data[3] = 7;
-    assert_int_equal(upload_make(c->parts, owner, 0, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                                 c->s.study->terms.digest, study_upload_form(c->s.study, 0),
-                                 &packed),
+    assert_int_equal(upload_make(c->parts, &three_split, owner, 0,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->s.study->terms.digest,
+                                 study_upload_form(c->s.study, 0), &packed),
                      ERR_OK);
     bytes_clear(&packed);
     identity_free(&owner);
@@ -151,7 +155,7 @@ static void stage_of(struct stage *c, const char *more)
     assert_int_equal(bounds_new(&c->bounds, c->s.study, &quiet), ERR_OK);
     assert_int_equal(price_limits(c->s.study, &c->limits, &quiet), ERR_OK);
     w = c->s.study->workload;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         char name[16], path[SUPPORT_PATH];
         snprintf(name, sizeof name, "s%u.key", i);
         support_study_file(&c->s, name, path);
@@ -175,7 +179,7 @@ static void stage_new(struct stage *c)
 
 static void stage_free(struct stage *c)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         store_close(&c->store[i]);
         store_close(&c->forged[i]);
         audit_close(&c->audit[i]);
@@ -349,6 +353,7 @@ static enum err play_with(struct stage *c, struct party *p, struct three *g, str
     uint8_t digest[REQUEST_DIGEST_SIZE] = {3};
     struct ledger_limits limits = c->limits;
     struct play play = {.study = &mask->study,
+                        .split = &three_split,
                         .me = c->server[i],
                         .limits = &limits,
                         .store = cheat == OTHER_LEDGER ? c->forged[i] : c->store[i],
@@ -434,7 +439,7 @@ static void play(struct stage *c, enum cheat cheat, unsigned who)
     c->who = who;
     c->seed++;
     assert_int_equal(three_run(c->seed, play_one, c, NULL), ERR_OK);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_false(c->waits[i]); /* otherwise a failure in the next round would not count */
 }
 
@@ -453,7 +458,7 @@ static void expect_refused(struct stage *c, enum cheat cheat, unsigned who)
     unsigned names_it = 0;
     play(c, cheat, who);
     snprintf(named, sizeof named, "server %u has another %s", who, names[cheat]);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         if (i == who)
             continue;
         if (c->result[i] == ERR_OK || debits(c, i) > 0 || c->openings[i] > 0)
@@ -469,11 +474,11 @@ TEST(whoever_departs_is_named_and_nothing_is_opened)
     struct stage c;
     stage_new(&c);
     for (enum cheat cheat = HONEST + 1; cheat < OTHER_NOISE; cheat++)
-        for (unsigned who = 0; who < STUDY_SERVERS; who++)
+        for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++)
             expect_refused(&c, cheat, who);
     /* and nothing of all this remains: the round is played, and paid for once */
     play(&c, HONEST, 0);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         assert_int_equal(c.result[i], ERR_OK);
         assert_int_equal(debits(&c, i), 1);
         assert_int_equal(c.openings[i], 2);
@@ -490,9 +495,9 @@ TEST(who_is_asked_something_else_masks_with_other_streams)
     stage_new(&c);
     c.measures = true;
     c.candidates = 1;
-    for (unsigned who = 0; who < STUDY_SERVERS; who++) {
+    for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         play(&c, OTHER_REQUEST, who);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             const unsigned next = (i + 1) % 3;
             assert_int_equal(c.drawn[i][NET_NEXT] == c.drawn[next][NET_PREV],
                              i != who && next != who);
@@ -507,7 +512,7 @@ static void expect_unlike(const struct stage *c, unsigned who, enum err e)
     char named[128];
     snprintf(named, sizeof named, "servers %u and %u do not hold the same share of this round's",
              (who + 2) % 3, who);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         assert_int_equal(c->result[i], e);
         assert_int_equal(c->openings[i], 0);
         assert_non_null(strstr(c->words[i], named));
@@ -517,15 +522,15 @@ static void expect_unlike(const struct stage *c, unsigned who, enum err e)
 /* A component has two holders, and all three servers hear that it differs: nobody binds it. */
 TEST(noise_that_was_altered_is_not_bound)
 {
-    for (unsigned who = 0; who < STUDY_SERVERS; who++) {
+    for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         struct stage c;
         stage_new(&c);
         play(&c, OTHER_NOISE, who);
         expect_unlike(&c, who, ERR_AGAIN);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             assert_int_equal(debits(&c, i), 0);
         play(&c, HONEST, 0); /* with other noise */
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             assert_int_equal(c.result[i], ERR_OK);
             assert_int_equal(debits(&c, i), 1);
         }
@@ -582,7 +587,7 @@ static void play_and_keep_as(struct stage *c, const char *more, struct bytes *fi
     c->keep = true;
     play(c, HONEST, 0);
     c->keep = false;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         assert_int_equal(c->result[i], ERR_OK);
         expect_signatures(c, i);
         assert_int_equal(keep_store(c, i, "opened"), ERR_OK);
@@ -607,7 +612,7 @@ static void expect_answer(const struct stage *c, unsigned i, const struct bytes 
 static uint64_t rounds_of(struct stage *c, unsigned openings)
 {
     play(c, HONEST, 0);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         if (c->result[i] != ERR_OK)
             fail_msg("server %u: %s", i, c->words[i]);
         assert_int_equal(c->openings[i], openings);
@@ -629,7 +634,7 @@ TEST(statements_cost_a_new_selection_no_round)
     play_and_keep(&c, &first);
     bytes_clear(&first);
     rounds = c.rounds[0];
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         put_back(&c, i, "bound");
     assert_int_equal(rounds_of(&c, 2), rounds + 2);
     c.sequence = 1;
@@ -696,14 +701,14 @@ TEST(what_a_crash_left_opens_what_it_would_have)
         if (mix == 0)
             play_and_keep_as(&c, securities[k / 27], &first);
         unsigned indexed = 0, opened = 0;
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             indexed += at[i] > 0;
             opened += at[i] > 1;
         }
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             put_back(&c, i, kept[at[i]]);
         play(&c, HONEST, 0);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             expect_answer(&c, i, &first);
             assert_int_equal(debits(&c, i), 1);
             assert_int_equal(c.openings[i], opened >= 2 ? 0 : indexed >= 2 ? 1 : 2);
@@ -746,16 +751,16 @@ TEST(wrong_counts_end_a_round_that_is_proved)
 {
     struct stage c;
     stage_of(&c, "security: abort\n");
-    for (unsigned who = 0; who < STUDY_SERVERS; who++) {
+    for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         play(&c, OTHER_COUNTS, who);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             assert_int_equal(c.result[i], ERR_CHEAT);
             assert_int_equal(c.openings[i], 0);
             assert_non_null(strstr(c.words[i], "sent something that does not fit (phase select"));
         }
     }
     play(&c, HONEST, 0); /* it pays for what nobody has opened */
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(c.result[i], ERR_OK);
     stage_free(&c);
 }
@@ -775,7 +780,7 @@ TEST(no_round_begins_while_something_is_to_be_proved)
     stage_of(&c, "security: abort\n");
     c.owes = true;
     play(&c, HONEST, 0);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         assert_int_equal(c.result[i], ERR_MISUSE);
         assert_int_equal(c.openings[i], 0);
         assert_int_equal(found_of(&c, i).standing, STANDING_NONE);
@@ -793,7 +798,7 @@ TEST(nothing_is_kept_while_something_is_to_be_proved)
         stage_of(&c, "security: abort\n");
         c.owes_at = &at[k];
         play(&c, HONEST, 0);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             assert_int_equal(c.result[i], ERR_MISUSE);
             assert_int_equal(c.opened[i].size, 0);
             assert_int_equal(found_of(&c, i).standing, kept[k]);
@@ -837,15 +842,15 @@ static void alter_noise(struct stage *c, unsigned i)
 TEST(noise_that_was_altered_loses_its_round_alone)
 {
     struct bytes first = {0};
-    for (unsigned who = 0; who < STUDY_SERVERS; who++) {
+    for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         const unsigned other = (who + 2) % 3;
         struct stage c;
         play_and_keep_as(&c, securities[who % 2], &first);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             put_back(&c, i, i == other ? "bound" : "opened");
         alter_noise(&c, who);
         play(&c, HONEST, 0);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             expect_answer(&c, i, &first);
             put_back(&c, i, i == who ? "bound" : "index");
         }
@@ -853,7 +858,7 @@ TEST(noise_that_was_altered_loses_its_round_alone)
         for (unsigned k = 1; k < 3; k++) {
             play(&c, HONEST, 0);
             expect_unlike(&c, who, ERR_LOST);
-            for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
                 assert_int_equal(lost_lines(&c, i, who, "other-noise"), k);
                 assert_int_equal(lost_lines(&c, i, other, "other-noise"), k);
                 assert_int_equal(found_of(&c, i).attempts, who % 2 == 0); /* none is new */
@@ -862,7 +867,7 @@ TEST(noise_that_was_altered_loses_its_round_alone)
         }
         c.sequence = 1;
         play(&c, HONEST, 0);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             assert_int_equal(c.result[i], ERR_OK);
             assert_int_equal(debits(&c, i), 2);
         }
@@ -915,12 +920,12 @@ TEST(a_round_that_cannot_go_on_is_told_why)
     bytes_clear(&first);
     for (size_t k = 0; k < sizeof ruins / sizeof *ruins; k++) {
         const struct ruin *r = &ruins[k];
-        unsigned who = (unsigned)k % STUDY_SERVERS;
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        unsigned who = (unsigned)k % STUDY_SERVERS_MOST;
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             put_back(&c, i, i == who ? r->its : r->others);
         support_alter(&c.s, who, r->sql);
         play(&c, r->cheat, who);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             char says[128];
             if (r->e == ERR_LOST)
                 snprintf(says, sizeof says, "its debit stays: server %u %s", who, r->says);
@@ -970,8 +975,8 @@ TEST(an_index_that_is_taken_over_is_a_candidate_s)
     play_and_keep(&c, &first);
     bytes_clear(&first);
     for (unsigned past = 0; past < 2; past++)
-        for (told.who = 0; told.who < STUDY_SERVERS; told.who++) {
-            for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (told.who = 0; told.who < STUDY_SERVERS_MOST; told.who++) {
+            for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
                 put_back(&c, i, i == told.who ? "bound" : "index");
             told.selected = selection(&c, HONEST).ask.queries - 1 + past;
             play(&c, HONEST, 0);
@@ -995,20 +1000,20 @@ TEST(noise_that_one_alone_hears_of_is_not_opened)
     struct bytes first = {0};
     struct stage c;
     play_and_keep(&c, &first);
-    for (told.who = 0; told.who < STUDY_SERVERS; told.who++) {
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (told.who = 0; told.who < STUDY_SERVERS_MOST; told.who++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             put_back(&c, i, "bound");
         told.noise = true;
         play(&c, HONEST, 0);
         told.noise = false;
         assert_int_equal(c.result[(told.who + 1) % 3], ERR_LOST);
         assert_int_not_equal(c.result[(told.who + 2) % 3], ERR_OK);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             assert_int_equal(c.openings[i], 0);
             assert_int_equal(found_of(&c, i).attempts, 1);
         }
         play(&c, HONEST, 0);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             expect_answer(&c, i, &first);
     }
     bytes_clear(&first);
@@ -1025,7 +1030,7 @@ TEST(a_debit_has_three_vouchers)
         char says[64];
         snprintf(says, sizeof says, "server %u did not sign the debit that it agrees to", who);
         play(&c, HONEST, 0);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             assert_int_equal(debits(&c, i), 0);
             assert_int_equal(c.openings[i], 0);
             assert_true(c.result[i] != ERR_OK);
@@ -1033,7 +1038,7 @@ TEST(a_debit_has_three_vouchers)
         }
     }
     play(&c, HONEST, 0);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         struct bytes entry CLEAN(bytes_clear) = {0};
         struct vouchers vouchers;
         uint8_t head[32];
@@ -1058,10 +1063,10 @@ TEST(who_keeps_rows_out_is_named_once)
         told.late = late[k];
         play(&c, HONEST, 0);
         told.late = 0;
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             assert_int_equal(c.result[i], ERR_OK);
             assert_int_equal(c.late[i], late[k] == 7);
-            for (unsigned s = 0; s < STUDY_SERVERS; s++) {
+            for (unsigned s = 0; s < STUDY_SERVERS_MOST; s++) {
                 char says[64];
                 snprintf(says, sizeof says, "but server %u says that none have come", s);
                 assert_int_equal(strstr(c.words[i], says) != NULL,
@@ -1084,18 +1089,18 @@ TEST(what_two_have_is_answered_without_the_third)
     struct stage c;
     play_and_keep(&c, &first);
     for (unsigned k = 0; k < 2 * sizeof harm / sizeof *harm; k++) {
-        unsigned who = k % STUDY_SERVERS;
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        unsigned who = k % STUDY_SERVERS_MOST;
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             put_back(&c, i, i != who ? "opened" : k % 2 == 0 ? "bound" : "index");
         support_alter(&c.s, who, harm[k / 2]);
         play(&c, k == 0 ? OTHER_UPLOADS : OTHER_COUNTS, who);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             expect_answer(&c, i, &first);
             assert_int_equal(c.openings[i], 0);
         }
         assert_int_equal(found_of(&c, who).standing, STANDING_OPENED); /* now here as well */
         play(&c, HONEST, 0);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             expect_answer(&c, i, &first);
     }
     bytes_clear(&first);
@@ -1111,16 +1116,16 @@ TEST(two_that_have_the_index_open_no_other)
     struct bytes first = {0};
     struct stage c;
     play_and_keep(&c, &first);
-    for (unsigned who = 0; who < STUDY_SERVERS; who++) {
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             put_back(&c, i, "index");
         for (unsigned k = 0; k < 3; k++) {
             put_back(&c, who, "bound");
             play(&c, k == 2 ? HONEST : OTHER_COUNTS, who);
-            for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
                 assert_int_equal(c.indices[i], 0);
         }
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             expect_answer(&c, i, &first);
     }
     bytes_clear(&first);
@@ -1137,10 +1142,10 @@ TEST(who_has_an_index_takes_no_other)
     unsigned noticed = 0;
     struct stage c;
     play_and_keep(&c, &first);
-    for (unsigned who = 0; who < STUDY_SERVERS; who++) {
+    for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         const unsigned has = (who + 1) % 3;
         struct store_found found;
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             put_back(&c, i, i == has ? "index" : "bound");
         play(&c, OTHER_COUNTS, who);
         assert_int_equal(c.indices[has], 1);
@@ -1170,28 +1175,28 @@ TEST(a_round_is_tried_a_few_times)
     struct bytes first = {0};
     struct stage c;
     play_and_keep(&c, &first);
-    for (unsigned who = 0; who < STUDY_SERVERS; who++) {
+    for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         uint64_t indices = 0;
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             put_back(&c, i, "bound");
         for (unsigned k = 1; k < ROUND_ATTEMPTS + 3; k++) { /* the first one is over */
             bool lost = k >= ROUND_ATTEMPTS;
             put_back(&c, who, "bound");
             play(&c, HANGS_UP, who);
             indices += c.indices[(who + 1) % 3];
-            for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
                 if (lost ? c.result[i] != ERR_LOST || c.openings[i] > 0 : c.result[i] == ERR_OK)
                     fail_msg("attempt %u, server %u: %s", k, i, error_text(c.result[i]));
         }
         assert_int_equal(indices, ROUND_ATTEMPTS - 1);
         assert_non_null(strstr(c.words[who], "has tried it as often as it may"));
         play(&c, HONEST, 0);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             assert_int_equal(c.result[i], ERR_LOST);
     }
     c.sequence = 1;
     play(&c, HONEST, 0);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         assert_int_equal(c.result[i], ERR_OK);
         assert_int_equal(debits(&c, i), 2);
     }
@@ -1209,9 +1214,9 @@ TEST(a_link_that_is_lost_before_is_free)
     char name[32], path[SUPPORT_PATH];
     struct stage c;
     play_and_keep(&c, &first);
-    for (unsigned who = 0; who < STUDY_SERVERS; who++) {
-        uint32_t before[STUDY_SERVERS];
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
+        uint32_t before[STUDY_SERVERS_MOST];
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             put_back(&c, i, "bound");
             before[i] = found_of(&c, i).attempts;
         }
@@ -1221,7 +1226,7 @@ TEST(a_link_that_is_lost_before_is_free)
         assert_int_equal(file_read(path, 1 << 20, &log, &quiet), ERR_OK);
         assert_int_equal(truncate(path, 0), 0);
         play(&c, HONEST, 0);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             assert_int_equal(c.result[i], ERR_DATA);
             assert_int_equal(c.openings[i], 0);
             assert_int_equal(found_of(&c, i).attempts, before[i]);
@@ -1242,15 +1247,15 @@ TEST(an_honest_server_needs_few_attempts)
     struct bytes first = {0};
     struct stage c;
     play_and_keep(&c, &first);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         put_back(&c, i, "bound");
         support_alter(&c.s, i, "UPDATE rounds SET attempts = 7"); /* the last one */
     }
     play(&c, HONEST, 0);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         expect_answer(&c, i, &first);
     play(&c, HONEST, 0); /* what is on disk can always be answered */
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         expect_answer(&c, i, &first);
     bytes_clear(&first);
     stage_free(&c);

@@ -8,6 +8,7 @@
 #include "parties/server/collect.h"
 #include "parties/server/round.h"
 #include "parties/settings/three/engine.h"
+#include "parties/settings/three/split.h"
 #include "parties/store/store_sorted.h"
 #include "parties/study/study_uploads.h"
 
@@ -29,10 +30,10 @@ struct sorting {
     uint8_t digest[OWNERS][32];
     struct bounds *bounds;
     enum lie lie;
-    enum err result[STUDY_SERVERS];
-    uint64_t opened[STUDY_SERVERS]; /* bits */
-    bool left_out[STUDY_SERVERS][OWNERS];
-    char said[STUDY_SERVERS][2048]; /* to the logs */
+    enum err result[STUDY_SERVERS_MOST];
+    uint64_t opened[STUDY_SERVERS_MOST]; /* bits */
+    bool left_out[STUDY_SERVERS_MOST][OWNERS];
+    char said[STUDY_SERVERS_MOST][2048]; /* to the logs */
 };
 
 /* --- uploads ---------------------------------------------------------------------------------- */
@@ -50,15 +51,16 @@ static void make_parts(struct sorting *s, unsigned owner)
     bytes_extend(&packed, study_upload_bytes(study, owner));
     memset(packed.data, 0, packed.size);
     packed.data[0] = owner == 0 ? 1 : 2;
-    assert_int_equal(upload_make(s->parts[owner], me, owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                                 study->terms.digest, UPLOAD_RECORDS, &packed),
+    assert_int_equal(upload_make(s->parts[owner], &three_split, me, owner,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study->terms.digest,
+                                 UPLOAD_RECORDS, &packed),
                      ERR_OK);
 }
 
 static void store_parts(struct sorting *s, unsigned owner)
 {
     bool complete;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         s->parts[owner][i].owner = owner;
         assert_int_equal(store_put(s->b.store[i], &s->parts[owner][i], false, &complete), ERR_OK);
         assert_true(complete);
@@ -72,7 +74,7 @@ static void sorting_new(struct sorting *s, const char *more)
     const struct support_options o = {.owners = OWNERS, .part = part, .enforce = 1, .more = more};
     memset(s, 0, sizeof *s);
     assert_int_equal(support_study_new(&s->b.s, &o, &quiet), ERR_OK);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         char name[16], path[SUPPORT_PATH];
         snprintf(name, sizeof name, "s%u.key", i);
         support_study_file(&s->b.s, name, path);
@@ -89,7 +91,7 @@ static void sorting_new(struct sorting *s, const char *more)
 static void sorting_free(struct sorting *s)
 {
     for (unsigned o = 0; o < OWNERS; o++)
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             upload_clear(&s->parts[o][i]);
     bounds_free(&s->bounds);
     bench_free(&s->b);
@@ -159,6 +161,7 @@ static enum err count(struct sorting *s, struct three *g, const struct session *
     atomic_uint adding = 0;
     struct log log = {.buffer = s->said[i], .buffer_size = sizeof s->said[i], .level = LOG_ERROR};
     struct play c CLEAN(forget) = {.study = s->b.s.study,
+                                   .split = &three_split,
                                    .store = s->b.store[i],
                                    .net = g->party->net,
                                    .engine = three_table(g),
@@ -200,7 +203,7 @@ static void goes_well(struct sorting *s, unsigned opened)
 {
     s->lie = NONE;
     assert_int_equal(three_run(5, sit, s, NULL), ERR_OK);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         assert_int_equal(s->result[i], ERR_OK);
         assert_int_equal(s->opened[i], opened);
         assert_false(s->left_out[i][0]);
@@ -215,7 +218,7 @@ static uint64_t goes_wrong(struct sorting *s, enum lie lie, enum err e, const ch
     s->lie = lie;
     memset(s->said, 0, sizeof s->said);
     assert_int_equal(three_run(5, sit, s, NULL), ERR_OK);
-    for (unsigned i = 1; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 1; i < STUDY_SERVERS_MOST; i++) {
         told += s->result[i] == e && strstr(s->said[i], words) != NULL;
         if (s->result[i] != e && s->result[i] != ERR_PEER)
             fail_msg("server %u: %s", i, error_text(s->result[i]));
@@ -236,7 +239,7 @@ static struct store_sorted known(const struct sorting *s, unsigned server, unsig
 static void expect_known(const struct sorting *s, unsigned servers)
 {
     for (unsigned o = 0; o < OWNERS; o++)
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             assert_int_equal(known(s, i, o).known, servers >> i & 1);
             assert_int_equal(known(s, i, o).sorted, (servers >> i & 1) != 0 && o == 0);
         }
@@ -259,14 +262,14 @@ TEST(what_is_sorted_is_opened_once)
         sorting_new(&s, more[k]);
         goes_well(&s, OWNERS);
         expect_known(&s, 7);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             assert_int_equal(known(&s, i, 0).attempts, k == 0);
             store_close(&s.b.store[i]);
             assert_int_equal(open_store(&s.b, i), ERR_OK);
         }
         goes_well(&s, 0);
         /* only what comes anew is opened */
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             assert_int_equal(store_withdraw(s.b.store[i], 0), ERR_OK);
         store_parts(&s, 0);
         assert_false(known(&s, 1, 0).known);
@@ -280,7 +283,7 @@ TEST(what_two_servers_know_is_not_opened_for_the_third)
     struct sorting s;
     sorting_new(&s, ONE);
     goes_well(&s, OWNERS);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) { /* whoever says that it lacks it */
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) { /* whoever says that it lacks it */
         forgets(&s, i);
         goes_well(&s, 0);
         expect_known(&s, 7);
@@ -299,7 +302,7 @@ TEST(a_server_that_alters_what_is_opened_gets_eight_tries)
     for (unsigned k = 1; k <= SORTED_ATTEMPTS; k++) {
         assert_int_equal(goes_wrong(&s, ALTERED, ERR_CHEAT, DIFFERS), OWNERS);
         expect_known(&s, 0);
-        for (unsigned i = 1; i < STUDY_SERVERS; i++)
+        for (unsigned i = 1; i < STUDY_SERVERS_MOST; i++)
             assert_int_equal(known(&s, i, 1).attempts, k);
     }
     assert_int_equal(goes_wrong(&s, ALTERED, ERR_REFUSED, "tries no more"), 0);
@@ -331,7 +334,7 @@ TEST(two_honest_servers_open_the_same)
     for (unsigned o = 0; o < OWNERS; o++) /* so that what the liar says fits */
         assert_int_equal(store_put_sorted(s.b.store[1], s.digest[o], true), ERR_OK);
     assert_int_equal(goes_wrong(&s, TWO_FACED, ERR_CHEAT, "was told of other uploads"), 0);
-    for (unsigned i = 1; i < STUDY_SERVERS; i++)
+    for (unsigned i = 1; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(known(&s, i, 0).attempts, i == 1);
     sorting_free(&s);
 }

@@ -26,10 +26,11 @@ static void room_new(struct room *r)
 {
     memset(r, 0, sizeof *r);
     snprintf(r->study.name, sizeof r->study.name, "cities");
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         snprintf(r->study.server[i].name, sizeof r->study.server[i].name, "%s",
                  (const char *const[]){"north", "east", "west"}[i]);
     r->study.owners = 5;
+    r->study.servers = 3;
     r->study.owner = r->owner;
     for (unsigned i = 0; i < 5; i++)
         snprintf(r->owner[i].name, sizeof r->owner[i].name, "o%u", i);

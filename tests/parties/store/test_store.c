@@ -4,6 +4,7 @@
 #include "tests/support/stores.h"
 
 #include "base/memory.h"
+#include "parties/settings/three/split.h"
 #include "parties/store/store_private.h"
 #include "parties/study/study_uploads.h"
 
@@ -33,7 +34,7 @@ TEST(uploads_come_back)
     for (unsigned i = 0; i < 3; i++) {
         struct upload first = b.parts[i];
         if (i == 2)
-            first.has[0] = false; /* the vector comes from server 1 */
+            first.whole = false; /* the vector comes from server 1 */
         if (i == 2)
             assert_int_equal(pass_on(b.store[i], &first, 0, "x", 1, false), ERR_AGAIN);
         assert_int_equal(store_put(b.store[i], &first, false, &complete), ERR_OK);
@@ -146,7 +147,7 @@ TEST(a_vector_may_come_in_parts)
     bool complete, found;
     const uint8_t first_id[UPLOAD_ID_SIZE] = {0};
     head = b.parts[1];
-    head.has[1] = false;
+    head.whole = false;
     p = b.parts[1].vector.data;
     n = b.parts[1].vector.size;
     assert_int_equal(store_put_part(b.store[1], 1, head.id, 0, p, 5, &held, &complete), ERR_AGAIN);
@@ -222,7 +223,7 @@ TEST(uploads_are_counted_as_if_one_looked_at_each)
         to = (uint8_t)((at >> 20) % 3);
         undone = (at >> 25) % 4 == 0;
         before = has[u.owner];
-        u.has[1] = to == 2;
+        u.whole = to == 2;
         memcpy(u.id, &k, sizeof k);
         assert_int_equal(store_batch(b.store[1]), ERR_OK);
         if (before != 0) /* replaced by another, or gone */
@@ -259,8 +260,9 @@ TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
     bool complete;
     bytes_extend(&packed, study_upload_bytes(b.s.study, 1));
     packed.data[4] = 9;
-    assert_int_equal(upload_make(other, b.owner, 1, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                                 b.s.study->terms.digest, study_upload_form(b.s.study, 1), &packed),
+    assert_int_equal(upload_make(other, &three_split, b.owner, 1,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, b.s.study->terms.digest,
+                                 study_upload_form(b.s.study, 1), &packed),
                      ERR_OK);
     assert_int_equal(store_withdraw(b.store[0], 1), ERR_OK); /* nothing is there: fine */
     assert_int_equal(entry_of(&b, 0).state, UPLOAD_NOTHING);
@@ -347,7 +349,8 @@ TEST(a_folder_belongs_to_one_server_and_study)
     bool complete;
     support_study_file(&b.s, "server0", path);
     store_close(&b.store[0]);
-    assert_int_equal(store_open(&store, path, b.s.study, b.server[1], 1, &quiet), ERR_MISMATCH);
+    assert_int_equal(store_open(&store, path, b.s.study, &three_split, b.server[1], 1, &quiet),
+                     ERR_MISMATCH);
     assert_null(store);
     /* terms are frozen with the first upload; tokens belong to their terms, and so do numbers */
     assert_int_equal(open_store(&b, 0), ERR_OK);
@@ -367,7 +370,8 @@ TEST(a_folder_belongs_to_one_server_and_study)
     b.s.study->terms.digest[5] ^= 1;
     assert_int_equal(open_store(&b, 0), ERR_OK);
     /* and by one process at a time */
-    assert_int_equal(store_open(&store, path, b.s.study, b.server[0], 0, &quiet), ERR_SYSTEM);
+    assert_int_equal(store_open(&store, path, b.s.study, &three_split, b.server[0], 0, &quiet),
+                     ERR_SYSTEM);
 }
 
 /* As stores were before they had versions. */

@@ -6,6 +6,7 @@
 #include "tests/support/stores.h"
 
 #include "base/file.h"
+#include "parties/settings/three/split.h"
 #include "parties/store/store_backup.h"
 
 #include <sys/stat.h>
@@ -238,7 +239,7 @@ TEST(parts_that_are_damaged_come_again)
     uint64_t held;
     bool complete;
     head = b.parts[1];
-    head.has[1] = false;
+    head.whole = false;
     p = b.parts[1].vector.data;
     n = b.parts[1].vector.size;
     assert_int_equal(store_put(b.store[1], &head, false, &complete), ERR_OK);
@@ -311,7 +312,8 @@ TEST(folders_that_cannot_be_had)
     memset(far, 'x', sizeof far - 1);
     far[sizeof far - 1] = '\0';
     listen_from_here();
-    assert_int_equal(store_open(&store, far, b.s.study, b.server[0], 0, &quiet), ERR_SYSTEM);
+    assert_int_equal(store_open(&store, far, b.s.study, &three_split, b.server[0], 0, &quiet),
+                     ERR_SYSTEM);
     expect_words("this path is too long: xxx");
     /* a folder is in the place of the database, or of its lock */
     support_study_file(&b.s, "other", path);
@@ -319,13 +321,15 @@ TEST(folders_that_cannot_be_had)
     snprintf(name, sizeof name, "%s/store.sqlite", path);
     assert_int_equal(mkdir(name, 0700), 0);
     listen_from_here();
-    assert_int_equal(store_open(&store, path, b.s.study, b.server[0], 0, &quiet), ERR_SYSTEM);
+    assert_int_equal(store_open(&store, path, b.s.study, &three_split, b.server[0], 0, &quiet),
+                     ERR_SYSTEM);
     expect_words("store: cannot open: unable to open database file");
     snprintf(name, sizeof name, "%s/lock", path);
     assert_int_equal(unlink(name), 0);
     assert_int_equal(mkdir(name, 0700), 0);
     listen_from_here();
-    assert_int_equal(store_open(&store, path, b.s.study, b.server[0], 0, &quiet), ERR_SYSTEM);
+    assert_int_equal(store_open(&store, path, b.s.study, &three_split, b.server[0], 0, &quiet),
+                     ERR_SYSTEM);
     expect_words("/lock: Is a directory");
     quiet.buffer = NULL;
     assert_null(store);

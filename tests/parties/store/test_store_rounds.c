@@ -101,20 +101,20 @@ TEST(a_debit_is_taken_over_by_who_has_staged_it)
 /* Nor is it taken over unless its server shows that all three had staged it. */
 TEST(a_debit_is_taken_over_with_all_vouchers)
 {
-    for (unsigned k = 0; k < 2 * STUDY_SERVERS; k++) {
-        const unsigned without = k % STUDY_SERVERS;
+    for (unsigned k = 0; k < 2 * STUDY_SERVERS_MOST; k++) {
+        const unsigned without = k % STUDY_SERVERS_MOST;
         struct bench b CLEAN(bench_free) = bench_new();
         struct meeting m = {.b = &b};
         struct vouchers v;
         uint8_t next[32];
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             debit_times(&b, i, 0, 2);
             stage_third(b.store[i], SAME);
         }
         staged_head(b.store[0], next);
         v = vouchers_of(&b, next);
         next[0] ^= 1; /* signed, but another debit; or not signed at all */
-        if (k < STUDY_SERVERS)
+        if (k < STUDY_SERVERS_MOST)
             assert_int_equal(voucher_sign(b.s.study, b.server[without], next, v.by[without]),
                              ERR_OK);
         else
@@ -127,7 +127,7 @@ TEST(a_debit_is_taken_over_with_all_vouchers)
             assert_int_equal(store_bind(b.store[0], &third, &v, &head), ERR_OK);
         }
         assert_int_equal(three_run(k, meet, &m, NULL), ERR_OK);
-        for (unsigned i = 1; i < STUDY_SERVERS; i++) {
+        for (unsigned i = 1; i < STUDY_SERVERS_MOST; i++) {
             char says[64];
             snprintf(says, sizeof says, "does not show that server %u had prepared it", without);
             assert_int_equal(m.result[i], ERR_MISMATCH);
@@ -149,11 +149,11 @@ static enum err tell_both(struct party *p, void *shared)
         uint8_t open[32];
         struct vouchers vouchers;
     } card[2];
-    uint8_t came[2][sizeof card[0]], next[STUDY_SERVERS][32];
+    uint8_t came[2][sizeof card[0]], next[STUDY_SERVERS_MOST][32];
     struct net_round r = {0};
     if (p->index != 0)
         return meet(p, shared);
-    for (unsigned i = 1; i < STUDY_SERVERS; i++)
+    for (unsigned i = 1; i < STUDY_SERVERS_MOST; i++)
         staged_head(m->b->store[i], next[i]);
     for (unsigned q = 0; q < 2; q++) {
         const unsigned to = net_index_of(0, (enum net_peer)q);
@@ -176,12 +176,12 @@ TEST(no_server_makes_two_others_debit_different_things)
     for (unsigned alike = 0; alike < 2; alike++) {
         struct bench b CLEAN(bench_free) = bench_new();
         struct meeting m = {.b = &b};
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             debit_times(&b, i, 0, 2);
         stage_third(b.store[1], SAME);
         stage_third(b.store[2], alike ? SAME : OTHER_REQUEST);
         assert_int_equal(three_run(alike, tell_both, &m, NULL), ERR_OK);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             assert_int_equal(m.result[i], i == 0 || alike ? ERR_OK : ERR_MISMATCH);
         assert_int_equal(m.head[1].number, alike ? 3 : 2);
         assert_memory_equal(&m.head[1], &m.head[2], sizeof m.head[1]);

@@ -8,6 +8,7 @@
 #include "mpc/circuits/ring.h"
 #include "parties/server/bell.h"
 #include "parties/settings/three/ahead.h"
+#include "parties/settings/three/split.h"
 #include "parties/store/store_backup.h"
 #include "protocols/range.h"
 
@@ -139,9 +140,9 @@ TEST(what_is_not_kept_is_gone_and_so_is_all_at_the_end)
     assert_int_equal(
         store_restore(support_path(&b.s, "backup"), support_path(&b.s, "again"), &contents, &quiet),
         ERR_OK);
-    assert_int_equal(
-        store_open(&restored, support_path(&b.s, "again"), b.s.study, b.server[0], 0, &quiet),
-        ERR_OK);
+    assert_int_equal(store_open(&restored, support_path(&b.s, "again"), b.s.study, &three_split,
+                                b.server[0], 0, &quiet),
+                     ERR_OK);
     assert_int_equal(count_of(restored, NOISE_GAUSS), 0);
     store_close(&restored);
     assert_int_equal(store_purge(b.store[0], b.server[0], &statement), ERR_OK);

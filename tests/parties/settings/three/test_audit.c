@@ -20,6 +20,7 @@
 #include "parties/exchange/price.h"
 #include "parties/owner/pack.h"
 #include "parties/settings/three/engine.h"
+#include "parties/settings/three/split.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -358,8 +359,8 @@ static enum err share_rows(struct audit *a, bool with_person)
         TRY(rows_of(a, o, with_person, &t));
         TRY(identity_load(&me, support_path(&a->s, "o%u.key", o), NULL));
         TRY(pack_table(a->s.study, o, UPLOAD_RECORDS, t, &packed));
-        TRY(upload_make(a->parts[o], me, o, secret, a->s.study->terms.digest, UPLOAD_RECORDS,
-                        &packed));
+        TRY(upload_make(a->parts[o], &three_split, me, o, secret, a->s.study->terms.digest,
+                        UPLOAD_RECORDS, &packed));
     }
     return ERR_OK;
 }

@@ -20,7 +20,7 @@
 #include "aim/workload/tabulate.h"
 #include "base/memory.h"
 #include "parties/analyst/release.h"
-#include "parties/exchange/upload.h"
+#include "parties/setting/upload.h"
 #include "parties/settings/three/engine.h"
 
 #include <string.h>

@@ -11,8 +11,9 @@
 #include "aim/run/loop.h"
 #include "aim/workload/tabulate.h"
 #include "base/memory.h"
-#include "parties/exchange/upload.h"
+#include "parties/setting/upload.h"
 #include "parties/settings/three/engine.h"
+#include "parties/settings/three/split.h"
 #include "parties/study/study_uploads.h"
 
 #include <string.h>
@@ -48,9 +49,9 @@ static void replace_upload(struct whole *w, unsigned o, bool noise)
     assert_int_equal(identity_load(&me, support_path(&w->s, "o%u.key", o), &log), ERR_OK);
     for (unsigned i = 0; i < 3; i++)
         upload_clear(&w->parts[o][i]);
-    assert_int_equal(upload_make(w->parts[o], me, o, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                                 w->s.study->terms.digest, study_upload_form(w->s.study, o),
-                                 &packed),
+    assert_int_equal(upload_make(w->parts[o], &three_split, me, o,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, w->s.study->terms.digest,
+                                 study_upload_form(w->s.study, o), &packed),
                      ERR_OK);
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(upload_check(&w->parts[o][i], i, w->s.study->terms.digest), ERR_OK);
@@ -299,14 +300,13 @@ TEST(an_upload_is_the_same_again_and_cannot_be_altered)
             if (changed) /* other data have other masks */
                 for (unsigned slot = 0; slot < 2; slot++)
                     assert_true((i + slot) % 3 == 2 ||
-                                memcmp(again[i].seed[slot], first->seed[slot], MASK_SEED_SIZE) !=
-                                    0);
+                                memcmp(again[i].seed[slot], first->seed[slot], SPLIT_SEED) != 0);
             assert_int_equal(upload_check(&again[i], i, terms), ERR_OK);
             assert_int_equal(upload_write(&again[i], i, true, &b), ERR_OK);
             for (size_t k = 0; k < b.size; k += k < 300 ? 1 : 37) { /* any altered byte is found */
                 enum err e;
                 b.data[k] ^= 1;
-                e = upload_read(&back, i, form, bytes, b.data, b.size);
+                e = upload_read(&back, &three_split, i, form, bytes, b.data, b.size);
                 if (e == ERR_OK) {
                     uint8_t d1[32], d2[32];
                     enum err check = upload_check(&back, i, terms);
@@ -319,7 +319,8 @@ TEST(an_upload_is_the_same_again_and_cannot_be_altered)
                 b.data[k] ^= 1;
             }
             for (size_t n = 0; n < b.size; n += 13) /* cut short */
-                assert_int_equal(upload_read(&back, i, form, bytes, b.data, n), ERR_FORMAT);
+                assert_int_equal(upload_read(&back, &three_split, i, form, bytes, b.data, n),
+                                 ERR_FORMAT);
             bytes_clear(&b);
             upload_clear(&again[i]);
         }

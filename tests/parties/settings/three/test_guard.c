@@ -16,8 +16,8 @@
 
 struct watch {
     struct bench b;
-    struct audit *audit[STUDY_SERVERS];
-    struct guard guard[STUDY_SERVERS];
+    struct audit *audit[STUDY_SERVERS_MOST];
+    struct guard guard[STUDY_SERVERS_MOST];
 };
 
 static void open_guard(struct watch *w, unsigned i)
@@ -36,13 +36,13 @@ static void watch_new(struct watch *w)
 {
     memset(w, 0, sizeof *w);
     w->b = bench_new();
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         open_guard(w, i);
 }
 
 static void watch_free(struct watch *w)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         audit_close(&w->audit[i]);
     bench_free(&w->b);
 }
@@ -296,11 +296,11 @@ static void play_as(struct watch *w, struct play *play, unsigned cheat)
     play->n = 100;
     play->limits = &as_said;
     play->cheat = cheat;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         if (i != cheat)
             play->guard[i] = guard_of(&w->guard[i]);
     play_run(play);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         if (i != cheat && play->result[i] != ERR_OK)
             assert_int_equal(play->opened[i].size, 0);
 }
@@ -311,13 +311,13 @@ TEST(who_hangs_up_after_a_coin_has_a_number_of_tries)
     struct watch w;
     unsigned plays = 0;
     watch_new(&w);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         support_alter(&w.b.s, i, "UPDATE guard SET tries = 253");
     for (;;) {
         struct play play = {.alter = leave};
         play_as(&w, &play, 1);
         plays++;
-        for (unsigned i = 0; i < STUDY_SERVERS; i += 2)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i += 2)
             if (plays <= 3)
                 expect(&w, i, plays, 253 + plays, false);
         if (play.begun[0] == 0) {
@@ -347,7 +347,7 @@ TEST(one_wrong_word_stops_both)
         struct watch w;
         watch_new(&w);
         play_as(&w, &wrong, cheat);
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             if (i != cheat && wrong.result[i] == ERR_CHEAT)
                 expect(&w, i, 1, round == 7 ? 0 : 1, true);
         assert_true(wrong.result[(cheat + 2) % 3] == ERR_CHEAT);
@@ -437,13 +437,13 @@ TEST(a_server_that_stopped_serves_no_run)
 {
     const struct support_options o = {.owners = 1, .rounds = 1};
     struct support_study s;
-    pid_t server[STUDY_SERVERS];
+    pid_t server[STUDY_SERVERS_MOST];
     uint16_t status;
     assert_int_equal(support_study_new(&s, &o, &quiet), ERR_OK);
     status = support_ports(1);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         server[i] = i == 2 ? serve_with_status(&s, status) : support_serve(&s, i, s.path);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_true(support_wait_for(support_path(&s, "server%u.log", i), "is ready", 60));
     assert_int_equal(support_csv(support_path(&s, "o.csv"), s.study->domain, 400, 10), ERR_OK);
     EXPECT(0, support_path(&s, "share.log"), 30, "share", s.path, support_path(&s, "o.csv"),

@@ -7,8 +7,9 @@
 #include "harness/process.h"
 #include "harness/three.h"
 #include "parties/analyst/central.h"
-#include "parties/exchange/upload.h"
 #include "parties/owner/pack.h"
+#include "parties/setting/upload.h"
+#include "parties/settings/three/split.h"
 #include "parties/settings/three/tally.h"
 #include "parties/study/study_uploads.h"
 
@@ -33,7 +34,7 @@ static void share(struct scene *c, const struct identity *me, unsigned guest, un
     assert_int_equal(support_table(&t, c->study->domain, rows, guest), ERR_OK);
     assert_int_equal(pack_table(c->study, owner, form, t, &packed), ERR_OK);
     assert_int_equal(form, UPLOAD_RECORDS);
-    assert_int_equal(upload_make(c->parts[guest], me, (uint32_t)owner,
+    assert_int_equal(upload_make(c->parts[guest], &three_split, me, (uint32_t)owner,
                                  (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->study->terms.digest,
                                  form, &packed),
                      ERR_OK);

@@ -1,4 +1,4 @@
-#include "parties/exchange/upload.h"
+#include "parties/setting/upload.h"
 
 #include "base/secret.h"
 
@@ -36,7 +36,8 @@ static void commit(const uint8_t terms[32], const uint8_t id[UPLOAD_ID_SIZE], un
 struct origin {
     uint8_t key[OWNER_KEY_SIZE];
     uint8_t terms[32], data[32]; /* `data`: the digest of what is shared */
-    uint8_t id[32], seed[2][MASK_SEED_SIZE], salt[3][UPLOAD_SALT_SIZE];
+    uint8_t id[32], seed[SPLIT_COMPONENTS_MOST][SPLIT_SEED],
+        salt[SPLIT_COMPONENTS_MOST][UPLOAD_SALT_SIZE];
 };
 
 static void wipe(struct origin *from)
@@ -70,9 +71,9 @@ static void digest_packed(unsigned form, const struct bytes *packed, uint8_t out
     secret_wipe(&s, sizeof s);
 }
 
-static void take_origin(struct origin *from, const struct identity *me, uint32_t owner,
-                        const uint8_t secret[UPLOAD_SECRET_SIZE], const uint8_t terms[32],
-                        unsigned form, const struct bytes *packed)
+static void take_origin(struct origin *from, const struct split *split, const struct identity *me,
+                        uint32_t owner, const uint8_t secret[UPLOAD_SECRET_SIZE],
+                        const uint8_t terms[32], unsigned form, const struct bytes *packed)
 {
     memcpy(from->key, me->sign_secret, 32);
     memcpy(from->key + 32, secret, UPLOAD_SECRET_SIZE);
@@ -80,56 +81,60 @@ static void take_origin(struct origin *from, const struct identity *me, uint32_t
     digest_packed(form, packed, from->data);
     derive(from, "id", 0, from->id);
     integer_put(from->id + UPLOAD_ID_OWNER, owner, 4);
-    for (unsigned c = 0; c < 3; c++)
+    for (unsigned c = 0; c < split->components; c++)
         derive(from, "salt", c, from->salt[c]);
-    for (unsigned c = 0; c < 2; c++) {
+    for (unsigned c = 0; c < split_vector(split); c++) {
         uint8_t material[32];
         derive(from, "seed", c, material);
-        memcpy(from->seed[c], material, MASK_SEED_SIZE);
+        memcpy(from->seed[c], material, SPLIT_SEED);
         secret_wipe(material, sizeof material);
     }
 }
 
-/* Server i's part of an upload, made from `from` and the vector. */
-static enum err make_part(struct upload *part, unsigned i, const struct origin *from, unsigned form,
-                          const struct bytes *vector)
+static bool is_vector(const struct upload *u, unsigned index, unsigned slot)
 {
-    memcpy(part->id, from->id, UPLOAD_ID_SIZE);
-    part->form = (uint8_t)form;
-    for (unsigned slot = 0; slot < 2; slot++) {
-        const unsigned c = (i + slot) % 3;
+    return u->split->component[index][slot] == split_vector(u->split);
+}
+
+/* Server `index`'s components, made from `from` and the vector. */
+static enum err put_components(struct upload *part, unsigned index, const struct origin *from,
+                               const struct bytes *vector)
+{
+    for (unsigned slot = 0; slot < part->split->held; slot++) {
+        const unsigned c = part->split->component[index][slot];
         memcpy(part->salt[slot], from->salt[c], UPLOAD_SALT_SIZE);
-        part->has[slot] = true;
-        if (c < 2)
-            memcpy(part->seed[slot], from->seed[c], MASK_SEED_SIZE);
-        else
+        if (is_vector(part, index, slot))
             bytes_put(&part->vector, vector->data, vector->size);
+        else
+            memcpy(part->seed[slot], from->seed[c], SPLIT_SEED);
     }
     return bytes_ok(&part->vector);
 }
 
-enum err upload_make(struct upload parts[3], const struct identity *me, uint32_t owner,
-                     const uint8_t secret[UPLOAD_SECRET_SIZE], const uint8_t terms[32],
-                     unsigned form, const struct bytes *packed)
+enum err upload_make(struct upload *parts, const struct split *split, const struct identity *me,
+                     uint32_t owner, const uint8_t secret[UPLOAD_SECRET_SIZE],
+                     const uint8_t terms[32], unsigned form, const struct bytes *packed)
 {
     struct origin from CLEAN(wipe);
-    uint8_t commitment[3][UPLOAD_COMMITMENT_SIZE];
+    struct upload all = {
+        .split = split, .owner = owner, .form = (uint8_t)form, .whole = true}; /* alike in all */
     struct bytes vector CLEAN(bytes_clear) = {0};
     enum err e = ERR_OK;
-    memset(parts, 0, 3 * sizeof *parts);
-    take_origin(&from, me, owner, secret, terms, form, packed);
+    memset(parts, 0, split->servers * sizeof *parts);
+    take_origin(&from, split, me, owner, secret, terms, form, packed);
+    memcpy(all.id, from.id, sizeof all.id);
     bytes_put(&vector, packed->data, packed->size);
     TRY(bytes_ok(&vector));
-    TRY(mask_vector((const uint8_t(*)[MASK_SEED_SIZE])from.seed, vector.data, vector.size));
-    for (unsigned c = 0; c < 3; c++)
-        commit(terms, from.id, c, from.salt[c], c < 2 ? from.seed[c] : vector.data,
-               c < 2 ? MASK_SEED_SIZE : vector.size, commitment[c]);
-    for (unsigned i = 0; e == ERR_OK && i < 3; i++) {
-        parts[i].owner = owner;
-        memcpy(parts[i].commitment, commitment, sizeof commitment);
-        e = make_part(&parts[i], i, &from, form, &vector);
+    TRY(split->mask((const uint8_t(*)[SPLIT_SEED])from.seed, vector.data, vector.size));
+    for (unsigned c = 0; c < split_vector(split); c++)
+        commit(terms, all.id, c, from.salt[c], from.seed[c], SPLIT_SEED, all.commitment[c]);
+    commit(terms, all.id, split_vector(split), from.salt[split_vector(split)], vector.data,
+           vector.size, all.commitment[split_vector(split)]);
+    for (unsigned i = 0; e == ERR_OK && i < split->servers; i++) {
+        parts[i] = all;
+        e = put_components(&parts[i], i, &from, &vector);
     }
-    for (unsigned i = 0; e != ERR_OK && i < 3; i++)
+    for (unsigned i = 0; e != ERR_OK && i < split->servers; i++)
         upload_clear(&parts[i]);
     return e;
 }
@@ -140,28 +145,21 @@ void upload_clear(struct upload *u)
     secret_wipe(u, sizeof *u);
 }
 
-/* Whether server `index` gets component `slot` of its two from the owner directly. */
-static bool sent_along(unsigned index, unsigned slot)
-{
-    return (index + slot) % 3 != 2 || index == 1;
-}
-
-enum err upload_write(const struct upload *u, unsigned index, bool whole, struct bytes *out)
+enum err upload_write(const struct upload *u, unsigned index, bool stored, struct bytes *out)
 {
     bytes_put_u8(out, UPLOAD_VERSION);
     bytes_put(out, u->id, sizeof u->id);
     bytes_put_u8(out, u->form);
-    bytes_put(out, u->commitment, sizeof u->commitment);
-    bytes_put(out, u->salt, sizeof u->salt);
-    for (unsigned slot = 0; slot < 2; slot++) {
-        bool present = u->has[slot] && (whole || sent_along(index, slot));
+    bytes_put(out, u->commitment, u->split->components * sizeof *u->commitment);
+    bytes_put(out, u->salt, u->split->held * sizeof *u->salt);
+    for (unsigned slot = 0; slot < u->split->held; slot++) {
+        const bool vector = is_vector(u, index, slot);
+        const bool present = !vector || (u->whole && (stored || index == u->split->given));
         bytes_put_u8(out, present);
-        if (!present)
-            continue;
-        if ((index + slot) % 3 == 2)
+        if (present && vector)
             bytes_put_block(out, u->vector.data, u->vector.size);
-        else
-            bytes_put(out, u->seed[slot], MASK_SEED_SIZE);
+        else if (present)
+            bytes_put(out, u->seed[slot], sizeof u->seed[slot]);
     }
     return bytes_ok(out);
 }
@@ -182,18 +180,18 @@ unsigned upload_form(const void *p, size_t n)
 static enum err read_component(struct upload *u, unsigned index, unsigned slot, size_t bytes,
                                struct reader *in)
 {
-    uint8_t present = reader_u8(in);
+    const uint8_t present = reader_u8(in);
     size_t n;
     const uint8_t *vector;
-    if (present > 1 || (present == 0 && (index + slot) % 3 != 2))
+    if (present > 1 || (present == 0 && !is_vector(u, index, slot)))
         return ERR_FORMAT;
-    u->has[slot] = present;
-    if (!present)
-        return ERR_OK;
-    if ((index + slot) % 3 != 2) {
-        reader_copy(in, u->seed[slot], MASK_SEED_SIZE);
+    if (!is_vector(u, index, slot)) {
+        reader_copy(in, u->seed[slot], sizeof u->seed[slot]);
         return ERR_OK;
     }
+    u->whole = present;
+    if (!present)
+        return ERR_OK;
     vector = reader_block(in, &n);
     if (vector == NULL || n != bytes)
         return ERR_FORMAT;
@@ -201,19 +199,19 @@ static enum err read_component(struct upload *u, unsigned index, unsigned slot, 
     return bytes_ok(&u->vector);
 }
 
-enum err upload_read(struct upload *u, unsigned index, unsigned form, size_t bytes, const void *p,
-                     size_t n)
+enum err upload_read(struct upload *u, const struct split *split, unsigned index, unsigned form,
+                     size_t bytes, const void *p, size_t n)
 {
     struct reader in = reader_of(p, n);
     enum err e = reader_u8(&in) == UPLOAD_VERSION ? ERR_OK : ERR_FORMAT;
-    *u = (struct upload){0};
+    *u = (struct upload){.split = split, .whole = true};
     reader_copy(&in, u->id, sizeof u->id);
     u->form = reader_u8(&in);
-    reader_copy(&in, u->commitment, sizeof u->commitment);
-    reader_copy(&in, u->salt, sizeof u->salt);
+    reader_copy(&in, u->commitment, split->components * sizeof *u->commitment);
+    reader_copy(&in, u->salt, split->held * sizeof *u->salt);
     if (u->form != form)
         e = ERR_FORMAT;
-    for (unsigned slot = 0; e == ERR_OK && slot < 2; slot++)
+    for (unsigned slot = 0; e == ERR_OK && slot < split->held; slot++)
         e = read_component(u, index, slot, bytes, &in);
     if (e == ERR_OK)
         e = reader_done(&in);
@@ -229,23 +227,18 @@ bool upload_id_fits(const struct upload *u)
 
 enum err upload_check(const struct upload *u, unsigned index, const uint8_t terms[32])
 {
-    for (unsigned slot = 0; slot < 2; slot++) {
-        unsigned c = (index + slot) % 3;
+    for (unsigned slot = 0; slot < u->split->held; slot++) {
+        const unsigned c = u->split->component[index][slot];
+        const bool vector = is_vector(u, index, slot);
         uint8_t expected[UPLOAD_COMMITMENT_SIZE];
-        if (!u->has[slot])
+        if (vector && !u->whole)
             continue;
-        commit(terms, u->id, c, u->salt[slot], c < 2 ? u->seed[slot] : u->vector.data,
-               c < 2 ? MASK_SEED_SIZE : u->vector.size, expected);
+        commit(terms, u->id, c, u->salt[slot], vector ? u->vector.data : u->seed[slot],
+               vector ? u->vector.size : sizeof u->seed[slot], expected);
         if (memcmp(expected, u->commitment[c], sizeof expected) != 0)
             return ERR_DATA;
     }
     return ERR_OK;
-}
-
-void upload_seeds(const struct upload *u, unsigned index, const uint8_t *seed[2])
-{
-    for (unsigned slot = 0; slot < 2; slot++)
-        seed[slot] = (index + slot) % 3 == 2 ? NULL : u->seed[slot];
 }
 
 void upload_digest(const struct upload *u, const uint8_t terms[32], uint8_t digest[32])
@@ -259,6 +252,6 @@ void upload_digest(const struct upload *u, const uint8_t terms[32], uint8_t dige
     hash_block(&s, u->id, sizeof u->id);
     hash_block(&s, owner, sizeof owner);
     hash_block(&s, &u->form, 1);
-    hash_block(&s, u->commitment, sizeof u->commitment);
+    hash_block(&s, u->commitment, u->split->components * sizeof *u->commitment);
     crypto_hash_sha256_final(&s, digest);
 }
