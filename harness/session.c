@@ -20,23 +20,33 @@ static enum err test_bytes(const char *label, uint64_t seed, unsigned a, unsigne
     return ERR_OK;
 }
 
-enum err session_for_test(struct session **session, unsigned index, uint64_t seed)
+static enum err make(struct session **session, unsigned servers, unsigned index, uint64_t seed)
 {
     uint8_t id[SESSION_ID_SIZE], terms[32];
     uint8_t secret[2][SESSION_SECRET_SIZE];
 
     *session = NULL;
-    if (index > 2)
+    if (index >= servers)
         return ERR_RANGE;
     TRY(test_bytes("trefoil-test-session", seed, 0, 0, id));
     TRY(test_bytes("trefoil-test-terms", seed, 0, 0, terms));
-    for (unsigned p = 0; p < 2; p++) {
-        unsigned other = net_index_of(index, (enum net_peer)p);
+    for (unsigned p = 0; p + 1 < servers; p++) {
+        unsigned other = net_neighbour_of(servers, index, (enum net_peer)p);
         unsigned low = index < other ? index : other;
         unsigned high = index < other ? other : index;
         TRY(test_bytes("trefoil-test-secret", seed, low, high, secret[p]));
         TRY(test_bytes("trefoil-test-secret", seed, high, low, secret[p] + 32));
     }
-    return session_make(session, 3, index, id, terms,
+    return session_make(session, servers, index, id, terms,
                         (const uint8_t(*)[SESSION_SECRET_SIZE])secret);
+}
+
+enum err session_for_test(struct session **session, unsigned index, uint64_t seed)
+{
+    return make(session, 3, index, seed);
+}
+
+enum err session_of_two_for_test(struct session **session, unsigned index, uint64_t seed)
+{
+    return make(session, 2, index, seed);
 }

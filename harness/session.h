@@ -6,5 +6,8 @@
 
 /* As server `index`; `seed` is common to the three. */
 enum err session_for_test(struct session **session, unsigned index, uint64_t seed) MUST_CHECK;
+/* The same of two servers. */
+enum err session_of_two_for_test(struct session **session, unsigned index,
+                                 uint64_t seed) MUST_CHECK;
 
 #endif

@@ -36,6 +36,7 @@ struct end {
 struct hub {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
+    unsigned servers;
     struct end end[3];
     unsigned users; /* ends that are not freed yet */
     size_t depth;
@@ -51,7 +52,8 @@ static struct queue *outgoing(struct end *end, enum net_peer to)
 
 static struct queue *incoming(struct end *end, enum net_peer from)
 {
-    return &end->hub->queue[net_index_of(end->index, from)][from == NET_PREV ? NET_NEXT : NET_PREV];
+    const unsigned servers = end->hub->servers;
+    return &end->hub->queue[net_neighbour_of(servers, end->index, from)][net_back(servers, from)];
 }
 
 static enum err memory_make(void *self, size_t size, struct transport_message *m)
@@ -173,7 +175,7 @@ static const struct transport_ops memory_ops = {
     .free = memory_end,
 };
 
-static struct hub *hub_new(size_t depth)
+static struct hub *hub_new(unsigned servers, size_t depth)
 {
     struct hub *hub = memory_array(1, sizeof *hub);
     pthread_condattr_t monotonic;
@@ -181,7 +183,7 @@ static struct hub *hub_new(size_t depth)
     if (hub == NULL)
         return NULL;
     hub->depth = depth;
-    hub->users = 3;
+    hub->users = hub->servers = servers;
     pthread_mutex_init(&hub->mutex, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -198,22 +200,33 @@ static struct hub *hub_new(size_t depth)
     return hub;
 }
 
-enum err transport_memory_new(struct transport *three[3], size_t depth)
+static enum err connect(struct transport **t, unsigned servers, size_t depth)
 {
     struct hub *hub;
 
-    three[0] = three[1] = three[2] = NULL;
+    for (unsigned i = 0; i < servers; i++)
+        t[i] = NULL;
     if (depth == 0)
         return ERR_RANGE;
-    hub = hub_new(depth);
+    hub = hub_new(servers, depth);
     if (hub == NULL)
         return ERR_NOMEM;
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < servers; i++) {
         struct end *end = &hub->end[i];
         *end = (struct end){.transport = {&memory_ops, end}, .hub = hub, .index = i};
-        three[i] = &end->transport;
+        t[i] = &end->transport;
     }
     return ERR_OK;
+}
+
+enum err transport_memory_new(struct transport *three[3], size_t depth)
+{
+    return connect(three, 3, depth);
+}
+
+enum err transport_memory_pair(struct transport *two[2], size_t depth)
+{
+    return connect(two, 2, depth);
 }
 
 void transport_memory_hurry(struct transport *t)

@@ -12,6 +12,8 @@
  * one is a silent neighbour to the others, as a dead server is over a network.
  */
 enum err transport_memory_new(struct transport *three[3], size_t depth) MUST_CHECK;
+/* The same for two servers, each with one neighbour. */
+enum err transport_memory_pair(struct transport *two[2], size_t depth) MUST_CHECK;
 
 /*
  * From now on one of these waits for nothing: what is not there when it looks never comes. A script

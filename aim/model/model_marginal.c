@@ -11,6 +11,10 @@
  * A message depends only on its edge and the asked attributes behind it, so marginals that are
  * asked for one after the other share messages: `struct model_memo` keeps them. The numbers are the
  * same as without it, to the last bit.
+ *
+ * Where rows are weighted (model_weigh.c), a clique's table is weighted as it is made: each
+ * attribute in the clique nearest to where we start. Nothing is kept, and an edge takes part too if
+ * only weighted attributes are behind it.
  */
 #include "aim/model/model.h"
 
@@ -40,10 +44,13 @@ struct model_memo {
 
 struct marginal_question {
     const struct model *model;
-    struct model_memo *memo;
+    const struct domain *domain; /* of factors */
+    struct model_memo *memo;     /* NULL: no message is kept */
+    const struct marginal_weights *weights;
     const struct scope *asked;
     /* What is asked behind each clique's edge to its parent, seen from the parent and from it. */
     struct scope *below, *above;
+    bool *down, *up;  /* whether anything that matters is there */
     uint64_t largest; /* cells of the largest table met, or of a product over WORK */
 };
 
@@ -51,42 +58,61 @@ static void question_clear(struct marginal_question *q)
 {
     memory_free(&q->below);
     memory_free(&q->above);
+    memory_free(&q->down);
+    memory_free(&q->up);
 }
 
 static enum err question_new(struct marginal_question *q, const struct model *m,
-                             struct model_memo *memo, const struct scope *asked)
+                             struct model_memo *memo, const struct marginal_weights *weights,
+                             const struct scope *asked)
 {
     const struct junction *j = m->junction;
-    *q = (struct marginal_question){.model = m, .memo = memo, .asked = asked};
+    const struct scope *matters = weights != NULL ? weights->matters : asked;
+    *q = (struct marginal_question){.model = m,
+                                    .domain = weights != NULL ? weights->left : &m->grouped,
+                                    .memo = memo,
+                                    .weights = weights,
+                                    .asked = asked};
     TRY(memory_new(&q->below, j->cliques));
     TRY(memory_new(&q->above, j->cliques));
+    TRY(memory_new(&q->down, j->cliques));
+    TRY(memory_new(&q->up, j->cliques));
     for (size_t i = 0; i < j->cliques; i++)
-        q->below[i] = scope_intersect(&j->clique[i].scope, asked);
+        q->below[i] = scope_intersect(&j->clique[i].scope, matters);
     for (size_t i = j->cliques; i-- > 1;) {
         struct scope *parent = &q->below[j->clique[i].parent];
         *parent = scope_union(parent, &q->below[i]);
-        q->above[i] = scope_without(asked, &q->below[i]);
+        q->above[i] = scope_without(matters, &q->below[i]);
         q->below[i] = scope_without(&q->below[i], &j->clique[i].separator);
+        q->up[i] = q->above[i].n > 0;
+        q->down[i] = q->below[i].n > 0;
+    }
+    for (size_t i = 1; weights != NULL && i < j->cliques; i++) {
+        q->above[i] = scope_intersect(&q->above[i], asked);
+        q->below[i] = scope_intersect(&q->below[i], asked);
     }
     return ERR_OK;
 }
 
-/* Whether a message with something asked comes to clique i over an edge. */
+/* Whether a message about something that matters comes to clique i over an edge. */
 static bool comes(const struct marginal_question *q, size_t i, size_t edge)
 {
     if (edge == i)
-        return i > 0 && q->above[i].n > 0;
-    return q->model->junction->clique[edge].parent == i && q->below[edge].n > 0;
+        return i > 0 && q->up[i];
+    return q->model->junction->clique[edge].parent == i && q->down[edge];
 }
 
-/* The clique to start from: 0, or lower while more is asked behind an edge than before it. */
+/*
+ * The clique to start from: 0, or lower while more is asked behind an edge than before it, or all
+ * that is weighted is behind it.
+ */
 static size_t middle_of(const struct marginal_question *q)
 {
-    const struct domain *d = &q->model->grouped;
     size_t middle = 0;
     for (size_t i = 1; i < q->model->junction->cliques; i++) /* parents come before children */
         if (q->model->junction->clique[i].parent == middle &&
-            scope_cells(&q->below[i], d) > scope_cells(&q->above[i], d))
+            (scope_cells(&q->below[i], q->domain) > scope_cells(&q->above[i], q->domain) ||
+             (q->weights != NULL && q->down[i] && !q->up[i])))
             middle = i;
     return middle;
 }
@@ -95,7 +121,7 @@ static size_t middle_of(const struct marginal_question *q)
 struct stand {
     size_t clique, to; /* the edge it passes on over, or NOWHERE */
     struct scope scope;
-    size_t edges, edge[CLIQUE_MAX]; /* each brings at least one attribute */
+    size_t edges, edge[MARGINAL_MATTERS_MAX]; /* each brings at least one attribute */
 };
 
 /* What must be kept for later, once the message over `edge` is in. */
@@ -134,7 +160,7 @@ static uint64_t cells_after(const struct marginal_question *q, const struct stan
     const struct scope keep = kept(q, s, edge),
                        all = scope_union(&s->scope, behind(q, s->clique, edge));
     const struct scope left = scope_intersect(&all, &keep);
-    return scope_cells(&left, &q->model->grouped);
+    return scope_cells(&left, q->domain);
 }
 
 /* Takes out the edge that leaves the fewest cells, and moves on to those. */
@@ -165,7 +191,7 @@ static size_t beyond(const struct marginal_question *q, size_t i, size_t edge)
 
 static void note_size(struct marginal_question *q, const struct scope *s, uint64_t share)
 {
-    uint64_t cells = scope_cells(s, &q->model->grouped) / share;
+    uint64_t cells = scope_cells(s, q->domain) / share;
     q->largest = cells > q->largest ? cells : q->largest;
 }
 
@@ -203,12 +229,12 @@ static enum err message(const struct marginal_question *q, size_t i, size_t edge
                         struct factor *own, const struct factor **f)
 {
     struct model_memo *memo = q->memo;
-    *f = find(q, i, edge);
+    *f = memo != NULL ? find(q, i, edge) : NULL;
     if (*f != NULL)
         return ERR_OK;
     TRY(answer(q, beyond(q, i, edge), edge, own));
     *f = own;
-    if (memo->cells + own->cells > q->model->limit_cells / KEPT)
+    if (memo == NULL || memo->cells + own->cells > q->model->limit_cells / KEPT)
         return ERR_OK;
     TRY(memory_room(&memo->message, &memo->room, memo->messages + 1));
     memo->cells += own->cells;
@@ -222,13 +248,17 @@ static enum err message(const struct marginal_question *q, size_t i, size_t edge
 /* The message of clique i over `to`, or p(asked) if that is NOWHERE; the caller clears f. */
 static enum err answer(const struct marginal_question *q, size_t i, size_t to, struct factor *f)
 {
-    const struct domain *d = &q->model->grouped;
+    const struct domain *d = q->domain;
     const struct junction_clique *c = q->model->junction->clique;
+    const struct scope *given = to != NOWHERE ? &c[to].separator : NULL;
     struct stand s = begin(q, i, to);
     TRY(factor_new(f, &s.scope, d));
-    factor_sum(&c[i].scope, q->model->node[i].belief, &s.scope, d, f->value);
-    if (to != NOWHERE)
-        TRY(factor_condition(f, &c[to].separator, d));
+    if (q->weights != NULL)
+        TRY(q->weights->fill(q->weights->self, i, given, f));
+    else
+        factor_sum(&c[i].scope, q->model->node[i].belief, &s.scope, d, f->value);
+    if (q->weights == NULL && given != NULL)
+        TRY(factor_condition(f, given, d));
     while (s.edges > 0) {
         struct factor own CLEAN(factor_clear) = {0};
         const struct factor *passed;
@@ -240,12 +270,21 @@ static enum err answer(const struct marginal_question *q, size_t i, size_t to, s
     return ERR_OK;
 }
 
-static enum err cells_outside(const struct model *m, const struct scope *asked, uint64_t *largest)
+enum err marginal_of(const struct model *m, struct model_memo *memo,
+                     const struct marginal_weights *weights, const struct scope *asked,
+                     uint64_t most, uint64_t *largest, double *shares)
 {
     struct marginal_question q CLEAN(question_clear) = {0};
-    TRY(question_new(&q, m, NULL, asked));
-    rehearse(&q, middle_of(&q), NOWHERE);
+    struct factor f CLEAN(factor_clear) = {0};
+    size_t middle;
+    TRY(question_new(&q, m, memo, weights, asked));
+    middle = middle_of(&q);
+    rehearse(&q, middle, NOWHERE);
     *largest = q.largest;
+    if (q.largest > most)
+        return ERR_RANGE;
+    TRY(answer(&q, middle, NOWHERE, &f));
+    memcpy(shares, f.value, f.cells * sizeof *shares);
     return ERR_OK;
 }
 
@@ -255,18 +294,8 @@ uint64_t model_marginal_cells(const struct model *m, const struct clique *c)
     uint64_t largest;
     if (model_covers(m, c))
         return clique_cells(c, &m->grouped);
-    return cells_outside(m, &asked, &largest) == ERR_OK ? largest : UINT64_MAX;
-}
-
-static enum err outside(const struct model *m, struct model_memo *memo, const struct scope *asked,
-                        double *counts)
-{
-    struct marginal_question q CLEAN(question_clear) = {0};
-    struct factor f CLEAN(factor_clear) = {0};
-    TRY(question_new(&q, m, memo, asked));
-    TRY(answer(&q, middle_of(&q), NOWHERE, &f));
-    memcpy(counts, f.value, f.cells * sizeof *counts);
-    return ERR_OK;
+    return marginal_of(m, NULL, NULL, &asked, 0, &largest, NULL) == ERR_RANGE ? largest
+                                                                              : UINT64_MAX;
 }
 
 enum err model_memo_new(struct model_memo **memo, const struct model *m)
@@ -327,15 +356,15 @@ enum err model_memo_merged(struct model_memo *memo, const struct clique *c, doub
                    counts);
     } else {
         uint64_t largest;
-        TRY(cells_outside(m, &asked, &largest));
-        if (largest > m->limit_cells)
+        const enum err e = marginal_of(m, memo, NULL, &asked, m->limit_cells, &largest, counts);
+        if (e == ERR_RANGE)
             return log_fail(
-                log, ERR_RANGE,
+                log, e,
                 "the marginal of %s needs a table of %llu cells where %llu are allowed; allow "
                 "more memory",
                 clique_name(c, &m->grouped).text, (unsigned long long)largest,
                 (unsigned long long)m->limit_cells);
-        TRY(outside(m, memo, &asked, counts));
+        TRY(e);
     }
     for (uint64_t i = 0; i < cells; i++)
         counts[i] *= m->total;

@@ -164,6 +164,36 @@ enum err groups_spread(const struct model *m, const struct clique *c, const doub
 enum err groups_sum(const struct model *m, const struct clique *c, const double *counts,
                     double *grouped, double *codes) MUST_CHECK;
 
+/*
+ * --- aim/model/model_marginal.c
+ * ---------------------------------------------------------------------
+ */
+
+#define MARGINAL_MATTERS_MAX 64 /* attributes that are asked or weighted */
+
+struct factor;
+
+/* What weighs rows; model_weigh.c has it. */
+struct marginal_weights {
+    const struct domain *left;   /* the merged domain, with only the codes that count */
+    const struct scope *matters; /* what is asked or weighted */
+    /*
+     * Adds a clique's weighted probabilities to f, over codes that count: given the attributes of
+     * an edge, which weigh elsewhere, or all if `given` is NULL.
+     */
+    enum err (*fill)(void *self, size_t clique, const struct scope *given, struct factor *f);
+    void *self;
+};
+
+/*
+ * The probability of each cell of what is asked; `memo` and `weights` may be NULL. *largest: the
+ * cells of the largest table, or of a product over 32, that this takes. ERR_RANGE, not logged, if
+ * that is above `most`.
+ */
+enum err marginal_of(const struct model *m, struct model_memo *memo,
+                     const struct marginal_weights *weights, const struct scope *asked,
+                     uint64_t most, uint64_t *largest, double *shares) MUST_CHECK;
+
 /* --- the rest --------------------------------------------------------------------------------- */
 
 /* Takes over all that a model of the same terms has learned. */

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#define WORK 32 /* products are summed but not held */
-
 /* The codes of a weighted attribute that count; the others are left out of all tables. */
 struct weigh_counting {
     const double *weight; /* NULL: all codes count alike */
@@ -16,32 +14,18 @@ struct weigh_counting {
 
 struct model_weighing {
     const struct model *model;
-    struct model_sums *sums; /* NULL: a rehearsal, tables have scopes but no values */
-    struct scope asked;
+    struct model_sums *sums;
+    struct scope asked, matters; /* matters: asked or weighted */
     const struct model_weight *weight;
     size_t weights;
     struct domain left;           /* the model's, with only the codes that count */
     struct weigh_counting *codes; /* of each attribute */
     uint32_t *room;               /* for them */
     bool nothing;                 /* no row counts */
-    struct scope matters;         /* asked or weighted */
-    struct scope *below;          /* for each clique: what matters in its subtree */
-    bool *needed;                 /* something in its subtree matters and is not in its separator */
-    size_t top;                   /* the lowest clique whose subtree holds all that matters */
-    size_t tables;
-    struct factor *table;
-    size_t *clique;   /* of each table */
-    uint64_t largest; /* met so far */
 };
 
 static void weighing_clear(struct model_weighing *g)
 {
-    for (size_t i = 0; i < g->tables; i++)
-        factor_clear(&g->table[i]);
-    memory_free(&g->table);
-    memory_free(&g->clique);
-    memory_free(&g->below);
-    memory_free(&g->needed);
     memory_free(&g->left.attribute);
     memory_free(&g->codes);
     memory_free(&g->room);
@@ -70,9 +54,12 @@ static enum err find_codes(struct model_weighing *g)
     TRY(memory_new(&g->left.attribute, d->attributes));
     for (size_t i = 0; i < d->attributes; i++)
         g->left.attribute[i] = d->attribute[i];
+    g->matters = g->asked;
     for (size_t i = 0; i < g->weights; i++) {
         uint16_t a = g->weight[i].attribute;
         uint32_t size = d->attribute[a].size;
+        const struct scope one = {.n = 1, .attribute = {a}};
+        g->matters = scope_union(&g->matters, &one);
         g->codes[a] = (struct weigh_counting){g->weight[i].of, g->room + at};
         g->left.attribute[a].size = count_codes(&g->codes[a], size);
         g->nothing |= g->left.attribute[a].size == 0;
@@ -81,128 +68,7 @@ static enum err find_codes(struct model_weighing *g)
     return ERR_OK;
 }
 
-static void note_size(struct model_weighing *g, const struct scope *s, uint64_t share)
-{
-    uint64_t cells = scope_cells(s, &g->left) / share;
-    g->largest = cells > g->largest ? cells : g->largest;
-}
-
-/* --- which cliques ---------------------------------------------------------------------------- */
-
-static void find_top(struct model_weighing *g)
-{
-    const struct junction *j = g->model->junction;
-    for (size_t i = 1; i < j->cliques; i++) /* parents come before children */
-        if (j->clique[i].parent == g->top && g->below[i].n == g->matters.n)
-            g->top = i;
-}
-
-static enum err weighing_start(struct model_weighing *g)
-{
-    const struct junction *j = g->model->junction;
-    g->matters = g->asked;
-    for (size_t i = 0; i < g->weights; i++) {
-        const struct scope one = {.n = 1, .attribute = {g->weight[i].attribute}};
-        g->matters = scope_union(&g->matters, &one);
-    }
-    TRY(memory_new(&g->below, j->cliques));
-    TRY(memory_new(&g->needed, j->cliques));
-    TRY(memory_new(&g->table, j->cliques));
-    TRY(memory_new(&g->clique, j->cliques));
-    for (size_t i = 0; i < j->cliques; i++)
-        g->below[i] = scope_intersect(&j->clique[i].scope, &g->matters);
-    for (size_t i = j->cliques; i-- > 1;) {
-        uint32_t parent = j->clique[i].parent;
-        g->needed[i] = !scope_contains(&j->clique[i].separator, &g->below[i]);
-        g->below[parent] = scope_union(&g->below[parent], &g->below[i]);
-    }
-    find_top(g);
-    return ERR_OK;
-}
-
 /* --- the cliques' tables ---------------------------------------------------------------------- */
-
-/* The attributes of a clique that matter, here or to the cliques next to it. */
-static struct scope kept(const struct model_weighing *g, size_t i)
-{
-    const struct junction *j = g->model->junction;
-    struct scope s = g->matters;
-    if (i != g->top)
-        s = scope_union(&s, &j->clique[i].separator);
-    for (size_t c = i + 1; c < j->cliques; c++)
-        if (g->needed[c] && j->clique[c].parent == i)
-            s = scope_union(&s, &j->clique[c].separator);
-    return scope_intersect(&s, &j->clique[i].scope);
-}
-
-/* Whether clique i takes part: it and all above it, up to the top, lead to what matters. */
-static bool takes_part(const struct model_weighing *g, size_t i)
-{
-    while (i > g->top && g->needed[i])
-        i = g->model->junction->clique[i].parent;
-    return i == g->top;
-}
-
-static void add_tables(struct model_weighing *g)
-{
-    for (size_t i = g->top; i < g->model->junction->cliques; i++)
-        if (takes_part(g, i)) {
-            g->clique[g->tables] = i;
-            g->table[g->tables].scope = kept(g, i);
-            note_size(g, &g->table[g->tables++].scope, 1);
-        }
-}
-
-/* --- their product ---------------------------------------------------------------------------- */
-
-/* What must be kept of the product of two tables: what is asked, or is in a third. */
-static struct scope wanted(const struct model_weighing *g, size_t a, size_t b)
-{
-    struct scope s = g->asked;
-    for (size_t i = 0; i < g->tables; i++)
-        if (i != a && i != b)
-            s = scope_union(&s, &g->table[i].scope);
-    return s;
-}
-
-/* The pair with the smallest product; tables that share nothing wait for the others. */
-static void choose_pair(const struct model_weighing *g, size_t *a, size_t *b)
-{
-    uint64_t fewest = UINT64_MAX;
-    bool shares = false;
-    *a = 0;
-    *b = 1;
-    for (size_t i = 0; i < g->tables; i++)
-        for (size_t k = i + 1; k < g->tables; k++) {
-            struct scope both = scope_union(&g->table[i].scope, &g->table[k].scope);
-            uint64_t cells = scope_cells(&both, &g->left);
-            bool share = both.n < g->table[i].scope.n + g->table[k].scope.n ||
-                         g->table[i].scope.n == 0 || g->table[k].scope.n == 0;
-            if (share < shares || (share == shares && cells >= fewest))
-                continue;
-            shares = share;
-            fewest = cells;
-            *a = i;
-            *b = k;
-        }
-}
-
-static enum err contract(struct model_weighing *g, size_t a, size_t b)
-{
-    struct factor *f = &g->table[a], *with = &g->table[b];
-    struct scope both = scope_union(&f->scope, &with->scope), keep = wanted(g, a, b);
-    struct scope out = scope_intersect(&both, &keep);
-    note_size(g, &both, WORK);
-    note_size(g, &out, 1);
-    if (g->sums == NULL)
-        f->scope = out;
-    else
-        TRY(factor_contract(f, with, &keep, &g->left));
-    factor_clear(with);
-    *with = g->table[--g->tables];
-    g->table[g->tables] = (struct factor){.value = NULL};
-    return ERR_OK;
-}
 
 /*
  * A table of the model beside one of the codes that count, and each attribute's stride in both. The
@@ -317,10 +183,11 @@ static enum err pick_clique(const struct model_weighing *g, size_t i, const stru
     return ERR_OK;
 }
 
-/* Divides by the separator's marginal, which leaves p(the rest | separator). */
-static enum err condition(const struct model_weighing *g, size_t i, struct factor *f)
+/* Divides by the marginal of what is given, which leaves p(the rest | given). */
+static enum err condition(const struct model_weighing *g, size_t i, const struct scope *given,
+                          struct factor *f)
 {
-    const struct scope *given = &g->model->junction->clique[i].separator, none = {.n = 0};
+    const struct scope none = {.n = 0};
     struct factor sum CLEAN(factor_clear) = {.value = NULL};
     TRY(factor_new(&sum, given, &g->left));
     TRY(pick_clique(g, i, given, &none, &sum));
@@ -328,67 +195,23 @@ static enum err condition(const struct model_weighing *g, size_t i, struct facto
     return ERR_OK;
 }
 
-/* A clique's attributes that weigh: all except its separator's, and at the top all. */
-static struct scope own(const struct model_weighing *g, size_t i)
+static enum err fill(void *self, size_t i, const struct scope *given, struct factor *f)
 {
-    const struct junction_clique *c = &g->model->junction->clique[i];
-    struct scope s = {.n = 0};
-    for (unsigned k = 0; k < c->scope.n; k++)
-        if (i == g->top || !scope_has(&c->separator, c->scope.attribute[k]))
-            s.attribute[s.n++] = c->scope.attribute[k];
-    return s;
-}
-
-/* A table of the attributes that are asked or in other tables: weighted p(those | separator). */
-static enum err fill_table(struct model_weighing *g, size_t t)
-{
-    const struct scope from = g->table[t].scope, keep = wanted(g, t, t);
-    const struct scope weighing = own(g, g->clique[t]);
-    struct factor *f = &g->table[t];
-    f->scope = scope_intersect(&from, &keep);
-    if (g->sums == NULL)
-        return ERR_OK;
-    TRY(factor_new(f, &f->scope, &g->left));
-    TRY(pick_clique(g, g->clique[t], &from, &weighing, f));
-    return g->clique[t] != g->top ? condition(g, g->clique[t], f) : ERR_OK;
-}
-
-static enum err weigh(struct model_weighing *g)
-{
-    TRY(find_codes(g));
-    if (g->nothing)
-        return ERR_OK;
-    TRY(weighing_start(g));
-    add_tables(g);
-    for (size_t i = 0; i < g->tables; i++)
-        TRY(fill_table(g, i));
-    while (g->tables > 1) {
-        size_t a, b;
-        choose_pair(g, &a, &b);
-        TRY(contract(g, a, b));
-    }
-    return ERR_OK;
-}
-
-/* Cells of the largest table, or product over 32, that this needs; nothing is computed. */
-static enum err rehearse(const struct model_weighing *like, uint64_t *largest)
-{
-    struct model_weighing g CLEAN(weighing_clear) = {.model = like->model,
-                                                     .asked = like->asked,
-                                                     .weight = like->weight,
-                                                     .weights = like->weights};
-    TRY(weigh(&g));
-    *largest = g.largest;
-    return ERR_OK;
+    const struct model_weighing *g = self;
+    const struct scope *all = &g->model->junction->clique[i].scope, none = {.n = 0};
+    const struct scope matters = scope_union(&g->matters, &f->scope),
+                       from = scope_intersect(all, &matters),
+                       weighing = scope_without(all, given != NULL ? given : &none);
+    TRY(pick_clique(g, i, &from, &weighing, f));
+    return given != NULL ? condition(g, i, given, f) : ERR_OK;
 }
 
 /* The codes that do not count have no rows. */
-static void spread(const struct model_weighing *g, double *counts)
+static void spread(const struct model_weighing *g, const double *from, double *counts)
 {
     const struct domain *d = &g->model->grouped;
     const struct scope *s = &g->asked;
-    const double *from = g->table[0].value;
-    uint64_t cells = g->table[0].cells;
+    uint64_t cells = scope_cells(s, &g->left);
     for (uint64_t i = 0; i < cells; i++) {
         uint64_t rest = i, at = 0, stride = 1;
         for (unsigned k = s->n; k-- > 0;) {
@@ -409,17 +232,25 @@ enum err model_weigh_merged(struct model_sums *sums, const struct clique *asked,
     const struct model *m = model_sums_of(sums);
     struct model_weighing g CLEAN(weighing_clear) = {
         .model = m, .sums = sums, .asked = scope_of(asked), .weight = weight, .weights = weights};
+    const struct marginal_weights w = {&g.left, &g.matters, fill, &g};
+    double *shares CLEAN(memory_release) = NULL;
     uint64_t largest,
         most = m->limit_cells < MODEL_WEIGH_CELLS ? m->limit_cells : MODEL_WEIGH_CELLS;
-    TRY(rehearse(&g, &largest));
-    if (largest > most)
-        return log_fail(log, ERR_RANGE,
+    enum err e;
+    memset(counts, 0, clique_cells(asked, &m->grouped) * sizeof *counts);
+    TRY(find_codes(&g));
+    if (g.nothing)
+        return ERR_OK;
+    if (g.matters.n > MARGINAL_MATTERS_MAX)
+        return ERR_MISUSE;
+    TRY(memory_new(&shares, scope_cells(&g.asked, &g.left)));
+    e = marginal_of(m, NULL, &w, &g.asked, most, &largest, shares);
+    if (e == ERR_RANGE)
+        return log_fail(log, e,
                         "the answer needs a table of %llu cells where %llu are allowed; ask for "
                         "fewer columns at a time, those in GROUP BY first",
                         (unsigned long long)largest, (unsigned long long)most);
-    TRY(weigh(&g));
-    memset(counts, 0, clique_cells(asked, &m->grouped) * sizeof *counts);
-    if (!g.nothing)
-        spread(&g, counts);
+    TRY(e);
+    spread(&g, shares, counts);
     return ERR_OK;
 }

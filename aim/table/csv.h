@@ -12,6 +12,24 @@
 #include "aim/table/rows.h"
 #include "base/random.h"
 
+/* Where a file is that is being split, for messages. */
+struct csv_place {
+    size_t line;       /* of the bytes being parsed, from 1 */
+    size_t field;      /* of the row being parsed, from 0 */
+    double done, size; /* bytes; size 0: not known */
+};
+
+/* Takes the fields, NUL-ended and the taker's to change, and the ends of rows. An error ends all. */
+struct csv_sink {
+    enum err (*field)(void *self, char *text, size_t length);
+    enum err (*row)(void *self);
+    void *self;
+};
+
+/* Splits a file into fields; "-" is standard input. ERR_DATA, logged, if it is no CSV in UTF-8. */
+enum err csv_split(const char *path, char delimiter, const struct csv_sink *sink,
+                   struct csv_place *place, struct log *log) MUST_CHECK;
+
 struct table_csv_options {
     char delimiter; /* 0: a comma; any byte but quotes, ends of line, letters and digits */
     struct rows_options rows;

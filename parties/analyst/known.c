@@ -1,16 +1,12 @@
 #include "parties/analyst/known.h"
 
+#include "aim/table/csv.h"
 #include "aim/table/number.h"
-#include "aim/table/rows.h"
-#include "base/encoding.h"
-#include "base/file.h"
 #include "base/memory.h"
 
-#include <csv.h>
 #include <string.h>
 #include <strings.h>
 
-#define FILE_MOST ((size_t)256 << 20)
 #define FIELDS (CLIQUE_MAX + 1)
 #define ROWS_MOST 1e12
 
@@ -21,12 +17,11 @@ struct known_reading {
     const struct domain *domain;
     const char *path;
     struct log *log;
-    size_t line;
+    struct csv_place place;
     size_t fields;
     char *field[FIELDS];         /* of the current line */
     uint16_t column[CLIQUE_MAX]; /* of each field; of the current margin */
     bool *seen;                  /* by cell of the current margin */
-    enum err failed;
 };
 
 static void forget_fields(struct known_reading *r)
@@ -98,8 +93,9 @@ static enum err unknown_column(const struct known_reading *r, size_t field)
 {
     const char *near = domain_nearest(r->domain, r->field[field]);
     return log_fail(r->log, ERR_DATA, "%s:%zu:%zu: no column is called \"%.80s\"%s%s%s", r->path,
-                    r->line, field + 1, r->field[field], near != NULL ? "; did you mean \"" : "",
-                    near != NULL ? near : "", near != NULL ? "\"?" : "");
+                    r->place.line, field + 1, r->field[field],
+                    near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
+                    near != NULL ? "\"?" : "");
 }
 
 /* A line of names. Columns may come in any order. */
@@ -115,21 +111,21 @@ static enum err begin_margin(struct known_reading *r)
             return unknown_column(r, i);
         r->column[i] = (uint16_t)a;
         if (!domain_insert(c.attribute, c.n++, r->column[i]))
-            return log_fail(r->log, ERR_DATA, "%s:%zu:%zu: %s is there twice", r->path, r->line,
-                            i + 1, r->field[i]);
+            return log_fail(r->log, ERR_DATA, "%s:%zu:%zu: %s is there twice", r->path,
+                            r->place.line, i + 1, r->field[i]);
     }
     if (c.n == 0 || r->known->count == KNOWN_MAX)
         return log_fail(r->log, ERR_DATA,
                         c.n == 0 ? "%s:%zu: columns should stand before `count`"
                                  : "%s:%zu: there are too many margins; at most 256 are taken",
-                        r->path, r->line);
+                        r->path, r->place.line);
     cells = clique_cells(&c, r->domain);
     if (cells > UINT32_MAX)
         return log_fail(r->log, ERR_DATA, "%s:%zu: these columns have too many combinations",
-                        r->path, r->line);
+                        r->path, r->place.line);
     m = &r->known->margin[r->known->count];
     *m = (struct measurement){.clique = c};
-    r->known->line[r->known->count++] = r->line;
+    r->known->line[r->known->count++] = r->place.line;
     TRY(memory_new(&m->y, cells));
     return memory_new(&r->seen, cells);
 }
@@ -150,7 +146,7 @@ static enum err find_cell(const struct known_reading *r, uint64_t *cell, bool *b
             rows_allowed(a, allowed, sizeof allowed);
             rows_shown(a, '.', r->field[field], shown, hint);
             return log_fail(r->log, ERR_DATA, "%s:%zu:%zu: %s is '%s'%s; it must be %s", r->path,
-                            r->line, field + 1, a->name, shown, hint, allowed);
+                            r->place.line, field + 1, a->name, shown, hint, allowed);
         }
         *cell = *cell * a->size + domain_code(a, r->field[field]);
     }
@@ -166,98 +162,56 @@ static enum err add_count(struct known_reading *r)
     bool binned;
     if (r->fields != (size_t)m->clique.n + 1)
         return log_fail(r->log, ERR_DATA, "%s:%zu: the line has %zu fields, its header %u", r->path,
-                        r->line, r->fields, m->clique.n + 1u);
+                        r->place.line, r->fields, m->clique.n + 1u);
     TRY(find_cell(r, &cell, &binned));
     if (!number_double(r->field[last], &rows) || !(rows >= 0 && rows <= ROWS_MOST))
         return log_fail(r->log, ERR_DATA,
                         "%s:%zu:%zu: the count is '%.80s'; it must be a number from 0 on", r->path,
-                        r->line, r->fields, r->field[last]);
+                        r->place.line, r->fields, r->field[last]);
     if (r->seen[cell] && !binned)
         return log_fail(r->log, ERR_DATA, "%s:%zu: this combination has had its count; add them up",
-                        r->path, r->line);
+                        r->path, r->place.line);
     r->seen[cell] = true;
     m->y[cell] += rows;
     return ERR_OK;
 }
 
-static void on_field(void *text, size_t length, void *reading)
+static enum err take_field(void *reading, char *text, size_t length)
 {
     struct known_reading *r = reading;
-    if (r->failed != ERR_OK)
-        return;
-    if (r->fields == FIELDS) {
-        r->failed = log_fail(r->log, ERR_DATA, "%s:%zu: a line has at most %d columns and a count",
-                             r->path, r->line, CLIQUE_MAX);
-        return;
-    }
-    text = rows_trim(text, &length);
-    r->field[r->fields] = memory_string(text);
-    if (r->field[r->fields] == NULL)
-        r->failed = ERR_NOMEM;
-    else
-        r->fields++;
+    if (r->fields == FIELDS)
+        return log_fail(r->log, ERR_DATA, "%s:%zu: a line has at most %d columns and a count",
+                        r->path, r->place.line, CLIQUE_MAX);
+    r->field[r->fields] = memory_string(rows_trim(text, &length));
+    return r->field[r->fields++] == NULL ? ERR_NOMEM : ERR_OK;
 }
 
-static void on_line(int terminator, void *reading)
+static enum err take_line(void *reading)
 {
     struct known_reading *r = reading;
-    (void)terminator;
-    if (r->failed == ERR_OK && r->fields > 0) {
-        if (strcasecmp(r->field[r->fields - 1], "count") == 0)
-            r->failed = begin_margin(r);
-        else if (r->seen == NULL)
-            r->failed = log_fail(r->log, ERR_DATA,
-                                 "%s:%zu: the first line should name columns and end with `count`, "
-                                 "such as sex,count",
-                                 r->path, r->line);
-        else
-            r->failed = add_count(r);
-    }
+    enum err e = ERR_OK;
+    if (r->fields > 0 && strcasecmp(r->field[r->fields - 1], "count") == 0)
+        e = begin_margin(r);
+    else if (r->fields > 0 && r->seen == NULL)
+        e = log_fail(r->log, ERR_DATA,
+                     "%s:%zu: the first line should name columns and end with `count`, such as "
+                     "sex,count",
+                     r->path, r->place.line);
+    else if (r->fields > 0)
+        e = add_count(r);
     forget_fields(r);
-}
-
-/* libcsv does not say where it is, so it is fed one line at a time. */
-static enum err parse(struct known_reading *r, struct csv_parser *parser, const char *p, size_t n)
-{
-    while (n > 0 && r->failed == ERR_OK) {
-        const char *end = memchr(p, '\n', n);
-        size_t part = end != NULL ? (size_t)(end - p) + 1 : n;
-        if (csv_parse(parser, p, part, on_field, on_line, r) != part)
-            return log_fail(r->log, ERR_DATA, "%s:%zu: a quote stands where none may be", r->path,
-                            r->line);
-        r->line++;
-        p += part;
-        n -= part;
-    }
-    if (r->failed == ERR_OK && csv_fini(parser, on_field, on_line, r) != 0)
-        return log_fail(r->log, ERR_DATA, "%s: quotes that begin do not end", r->path);
-    TRY(r->failed);
-    return finish_margin(r);
+    return e;
 }
 
 enum err known_read(struct known *k, const struct domain *d, const char *path, struct log *log)
 {
     struct known_reading r CLEAN(reading_clear) = {
-        .known = k, .domain = d, .path = path, .log = log, .line = 1};
-    struct bytes text CLEAN(bytes_clear) = {0};
-    struct csv_parser parser;
+        .known = k, .domain = d, .path = table_csv_name(path), .log = log};
+    const struct csv_sink sink = {take_field, take_line, &r};
     const size_t before = k->count;
-    const char *p;
-    size_t skip;
-    enum err e;
-    TRY(file_read(path, FILE_MOST, &text, log));
-    p = (const char *)text.data;
-    if (encoding_foreign(p, text.size) != NULL)
-        return log_fail(log, ERR_DATA, "%s is %s; save it as CSV in UTF-8", path,
-                        encoding_foreign(p, text.size));
-    skip = encoding_mark(p, text.size);
-    if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0)
-        return ERR_NOMEM;
-    e = parse(&r, &parser, p + skip, text.size - skip);
-    csv_free(&parser);
-    if (e == ERR_OK && k->count == before)
-        return log_fail(log, ERR_DATA, "there is no margin in %s", path);
-    return e;
+    TRY(csv_split(path, ',', &sink, &r.place, log));
+    TRY(finish_margin(&r));
+    return k->count > before ? ERR_OK : log_fail(log, ERR_DATA, "there is no margin in %s", r.path);
 }
 
 void known_clear(struct known *k)

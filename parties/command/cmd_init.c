@@ -1,26 +1,66 @@
 #include "parties/command/command.h"
+#include "parties/study/outline.h"
 #include "parties/study/study_text.h"
 
 static const char help[] =
-    "usage: trefoil init [FILE] [--force]\n"
+    "usage: trefoil init [FILE] [--columns CODEBOOK.csv | --header DATA.csv |\n"
+    "                    --from PUBLIC.csv | --sql CONNECTION --table T [--lookup TABLES]]\n"
+    "                    [--force]\n"
     "\n"
-    "Writes a commented example of a study file to FILE, or to study.yaml. Edit it,\n"
-    "put in everybody's public keys, then run trefoil check.\n"
+    "Writes a commented example of a study file to FILE, or to study.yaml. Edit it until\n"
+    "trefoil plan is content; neither plan nor check needs keys. Columns may come from\n"
+    "what there is already; FILL-IN is left where that does not say enough:\n"
     "\n"
-    "  --force   overwrite FILE\n"
+    "  --columns CODEBOOK.csv   a line for each column. Its header has name, and of kind\n"
+    "                    (categorical, integer, numeric ..), values (a|b|c, or\n"
+    "                    1=male|2=female, or a range 0-120, or file:icd10.txt), min, max,\n"
+    "                    missing (texts, or the word empty), label, bins and step what\n"
+    "                    there is; or a data dictionary of REDCap\n"
+    "  --header DATA.csv   the names and their order; nothing else is read\n"
+    "  --from PUBLIC.csv   kinds and values of rows that are published or invented, never\n"
+    "                    those of owners: a domain taken from data tells about them\n"
+    "  --sql CONNECTION, --table T   the schema of a table, no rows: types, CHECK, ENUM\n"
+    "  --lookup TABLES   with --sql: tables of public codes, such as wards,units, that\n"
+    "                    foreign keys refer to; their keys become values\n"
+    "  --force           overwrite FILE\n"
+    "\n"
+    "The file says what the columns were written from, and check repeats it.\n"
     "\n"
     "example:\n"
-    "  trefoil init study.yaml\n";
+    "  trefoil init study.yaml --columns codebook.csv\n";
 
 static enum err run(int argc, char **argv, struct log *log)
 {
-    const char *file = "study.yaml";
+    struct outline outline CLEAN(outline_clear) = {0};
+    struct database_source sql = {0};
+    const char *file = "study.yaml", *columns = NULL, *header = NULL, *rows = NULL, *lookup = NULL;
     bool force = false;
-    const struct command_option options[] = {{.name = "force", .flag = &force}};
-    TRY(command_options(argc, argv, options, 1, &file, 0, 1, NULL, log));
-    TRY(study_write_template(file, force, log));
+    const struct command_option options[] = {
+        {.name = "columns", .value = &columns}, {.name = "header", .value = &header},
+        {.name = "from", .value = &rows},       {.name = "sql", .value = &sql.connection},
+        {.name = "table", .value = &sql.table}, {.name = "lookup", .value = &lookup},
+        {.name = "force", .flag = &force},
+    };
+    TRY(command_options(argc, argv, options, sizeof options / sizeof *options, &file, 0, 1, NULL,
+                        log));
+    TRY(command_sql(&sql, log));
+    if ((columns != NULL) + (header != NULL) + (rows != NULL) + (sql.connection != NULL) > 1)
+        return log_fail(log, ERR_USAGE,
+                        "--columns, --header, --from and --sql each say what the columns are; "
+                        "give one of them");
+    if (lookup != NULL && sql.connection == NULL)
+        return log_fail(log, ERR_USAGE, "--lookup names tables of a database; give --sql, too");
+    if (columns != NULL)
+        TRY(outline_codebook(&outline, columns, log));
+    if (header != NULL)
+        TRY(outline_header(&outline, header, log));
+    if (rows != NULL)
+        TRY(outline_rows(&outline, rows, log));
+    if (sql.connection != NULL)
+        TRY(outline_schema(&outline, &sql, lookup, log));
+    TRY(study_write_template(file, outline.count > 0 ? &outline : NULL, force, log));
     log_info(log, "wrote %s: edit it, then run trefoil check %s", file, file);
     return ERR_OK;
 }
 
-const struct command cmd_init = {"init", "write a commented example of a study file", help, run};
+const struct command cmd_init = {"init", "write a study file to begin with", help, run};

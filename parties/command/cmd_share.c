@@ -336,7 +336,7 @@ static enum err write_stats(const struct share *s)
 
 static void clear(struct share *s)
 {
-    for (unsigned i = 0; i < s->study->servers; i++)
+    for (size_t i = 0; i < sizeof s->parts / sizeof *s->parts; i++)
         upload_clear(&s->parts[i]);
     book_clear(&s->book);
     bytes_clear(&s->packed);

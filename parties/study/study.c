@@ -11,8 +11,8 @@
 
 /* The nodes of the file's keys. */
 struct study_top {
-    const yaml_node_t *name, *domain, *impossible, *workload, *budget, *noise, *score, *method,
-        *copula, *rounds, *security, *servers, *owners, *least, *late, *analysts, *retain,
+    const yaml_node_t *name, *from, *domain, *impossible, *workload, *budget, *noise, *score,
+        *method, *copula, *rounds, *security, *servers, *owners, *least, *late, *analysts, *retain,
         *deadlines, *model, *version, *revoked, *signatures, *person, *link, *open;
 };
 
@@ -256,31 +256,19 @@ static enum err read_keys(struct study_reading *r, struct study_top *t)
 {
     const yaml_node_t *root = yaml_root(r->file);
     const struct yaml_key keys[] = {
-        {"study", true, &t->name},
-        {"domain", true, &t->domain},
-        {"impossible", false, &t->impossible},
-        {"workload", false, &t->workload},
-        {"budget", true, &t->budget},
-        {"person", false, &t->person},
-        {"link", false, &t->link},
-        {"noise", false, &t->noise},
-        {"score", false, &t->score},
-        {"method", false, &t->method},
-        {"copula", false, &t->copula},
-        {"rounds", false, &t->rounds},
-        {"security", false, &t->security},
-        {"servers", true, &t->servers},
-        {"owners", false, &t->owners},
-        {"open_owners", false, &t->open},
-        {"min_owners", false, &t->least},
-        {"late_uploads", false, &t->late},
-        {"analysts", true, &t->analysts},
-        {"retain_days", false, &t->retain},
-        {"deadlines", false, &t->deadlines},
-        {"model", false, &t->model},
-        {"roster", false, &t->version},
-        {"revoked", false, &t->revoked},
-        {"signatures", false, &t->signatures},
+        {"study", true, &t->name},          {"columns_from", false, &t->from},
+        {"domain", true, &t->domain},       {"impossible", false, &t->impossible},
+        {"workload", false, &t->workload},  {"budget", true, &t->budget},
+        {"person", false, &t->person},      {"link", false, &t->link},
+        {"noise", false, &t->noise},        {"score", false, &t->score},
+        {"method", false, &t->method},      {"copula", false, &t->copula},
+        {"rounds", false, &t->rounds},      {"security", false, &t->security},
+        {"servers", true, &t->servers},     {"owners", false, &t->owners},
+        {"open_owners", false, &t->open},   {"min_owners", false, &t->least},
+        {"late_uploads", false, &t->late},  {"analysts", true, &t->analysts},
+        {"retain_days", false, &t->retain}, {"deadlines", false, &t->deadlines},
+        {"model", false, &t->model},        {"roster", false, &t->version},
+        {"revoked", false, &t->revoked},    {"signatures", false, &t->signatures},
     };
     r->misspelt = true;
     if (!yaml_is_mapping(root))
@@ -289,6 +277,14 @@ static enum err read_keys(struct study_reading *r, struct study_top *t)
     TRY(yaml_mapping(r->file, root, "the study file", keys, sizeof keys / sizeof *keys));
     r->misspelt = false;
     return t->owners == NULL && t->open == NULL ? lacks(r, "owners") : ERR_OK;
+}
+
+static enum err read_from(struct study_reading *r, const yaml_node_t *node)
+{
+    const char *text;
+    TRY(yaml_text(r->file, node, "columns_from", &text));
+    r->study->columns_from = memory_string(text);
+    return r->study->columns_from != NULL ? ERR_OK : ERR_NOMEM;
 }
 
 /* The columns, and what refers to them: that waits until they are sound. */
@@ -315,6 +311,8 @@ static enum err read_study(struct study_reading *r)
     TRY(study_go_on(r, read_keys(r, &t)));
     if (t.name != NULL)
         TRY(study_go_on(r, study_read_name(r, t.name, "study", s->name)));
+    if (t.from != NULL)
+        TRY(study_go_on(r, read_from(r, t.from)));
     TRY(read_columns(r, &t));
     TRY(study_go_on(r, study_read_link(r, t.link, t.late)));
     if (t.budget != NULL)
@@ -405,6 +403,7 @@ void study_free(struct study **study)
         memory_free(&s->server[i].rank);
     memory_free(&s->zero);
     memory_free(&s->questions);
+    memory_free(&s->columns_from);
     if (s->asked != s->workload)
         workload_free(&s->asked);
     workload_free(&s->workload);

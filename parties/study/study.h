@@ -115,7 +115,8 @@ struct study_analyst {
 struct study {
     char name[STUDY_NAME_SIZE];
     struct domain *domain;
-    size_t zeros; /* impossible combinations, by their columns */
+    char *columns_from; /* what the columns were written from, in words; or NULL */
+    size_t zeros;       /* impossible combinations, by their columns */
     struct workload_zeros *zero;
     struct workload *workload; /* what is counted and may be measured; for a copula all pairs */
     struct workload *asked;    /* what the file says matters: for a copula what eval compares */

@@ -1,4 +1,7 @@
 /* The domain of a study file: its attributes, and names of attributes in other parts. */
+#include "aim/table/rows.h"
+#include "base/encoding.h"
+#include "base/line.h"
 #include "base/memory.h"
 #include "parties/study/study_column.h"
 
@@ -7,21 +10,61 @@
 
 #define LABEL_SIZE 128 /* an attribute's name, with its NUL */
 
+static enum err add_labels(struct study_reading *r, const struct column *c,
+                           const char *const *labels, size_t count)
+{
+    TRY(study_note(r,
+                   domain_add_categorical(r->study->domain, c->name, labels, count, c->missing,
+                                          c->policy, &r->quiet),
+                   c->part[COLUMN_VALUES]));
+    return study_add_missing(r, c);
+}
+
+/* The lines of a file beside the study file, as if they were listed. */
+static enum err add_file(struct study_reading *r, const struct column *c)
+{
+    const yaml_node_t *node;
+    const struct yaml_key keys[] = {{"file", true, &node}};
+    struct line_reader lines CLEAN(line_clear) = {0};
+    const char **labels CLEAN(memory_release) = NULL;
+    char path[FILE_PATH], *line;
+    size_t count = 0, room = 0;
+    TRY(yaml_mapping(r->file, c->part[COLUMN_VALUES], "values", keys, 1));
+    TRY(study_find_file(r, node, "file", path));
+    TRY(line_file(&lines, path, YAML_FILE_MAX, r->log));
+    while ((line = line_next(&lines)) != NULL) {
+        size_t length = strlen(line);
+        line = rows_trim(line, &length);
+        if (length == 0)
+            continue;
+        if (encoding_steers(line))
+            return yaml_error(r->file, node,
+                              "line %zu of %.200s is not UTF-8, or holds a control character",
+                              lines.number, path);
+        if (count == DOMAIN_SIZE_MAX)
+            return yaml_error(r->file, node, "%.200s has more than %d values", path,
+                              DOMAIN_SIZE_MAX);
+        TRY(memory_room(&labels, &room, count + 1));
+        labels[count++] = line;
+    }
+    if (count == 0)
+        return yaml_error(r->file, node, "%.200s has no value; write one a line", path);
+    return add_labels(r, c, labels, count);
+}
+
 static enum err add_categorical(struct study_reading *r, const struct column *c)
 {
     const yaml_node_t *node = c->part[COLUMN_VALUES];
     const char **labels CLEAN(memory_release) = NULL;
     size_t count;
     TRY(study_check_keys(r, c, HAS_VALUES, HAS_EDGES | HAS_MIN | HAS_MAX | HAS_BINS | HAS_INSIDE));
+    if (yaml_is_mapping(node))
+        return add_file(r, c);
     TRY(yaml_list(r->file, node, "values", 1, DOMAIN_SIZE_MAX, &count));
     TRY(memory_new(&labels, count));
     for (size_t i = 0; i < count; i++)
         TRY(yaml_text(r->file, yaml_item(r->file, node, i), "a value", &labels[i]));
-    TRY(study_note(r,
-                   domain_add_categorical(r->study->domain, c->name, labels, count, c->missing,
-                                          c->policy, &r->quiet),
-                   node));
-    return study_add_missing(r, c);
+    return add_labels(r, c, labels, count);
 }
 
 static enum err add_integer(struct study_reading *r, const struct column *c)

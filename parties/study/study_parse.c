@@ -34,6 +34,26 @@ bool study_good_name(const char *text)
     return n > 0 && n < STUDY_NAME_SIZE && text[n] == '\0';
 }
 
+enum err study_find_file(struct study_reading *r, const yaml_node_t *node, const char *what,
+                         char path[FILE_PATH])
+{
+    const char *name, *slash = strrchr(r->path, '/');
+    TRY(yaml_text(r->file, node, what, &name));
+    if (strchr(name, '/') != NULL || name[0] == '\0' || name[0] == '.')
+        return yaml_error(r->file, node,
+                          "%s is \"%.200s\"; it should be the name of a file beside the study "
+                          "file, without a folder",
+                          what, name);
+    TRY(file_path(path, r->log, "%.*s%s", slash != NULL ? (int)(slash - r->path) + 1 : 0, r->path,
+                  name));
+    if (!file_is_there(path))
+        return yaml_error(r->file, node,
+                          "there is no %.200s beside the study file; whoever has the study needs "
+                          "it too",
+                          name);
+    return ERR_OK;
+}
+
 enum err study_read_name(struct study_reading *r, const yaml_node_t *node, const char *what,
                          char name[STUDY_NAME_SIZE])
 {

@@ -6,6 +6,7 @@
 #ifndef TREFOIL_PARTIES_STUDY_STUDY_PARSE_H
 #define TREFOIL_PARTIES_STUDY_STUDY_PARSE_H
 
+#include "base/file.h"
 #include "parties/study/study.h"
 #include "parties/study/yaml.h"
 
@@ -36,6 +37,9 @@ bool study_sound(const struct study_reading *r);
 /* Logs with its place an error from aim/ that `quiet` caught (except lack of memory). */
 enum err study_note(struct study_reading *r, enum err e, const yaml_node_t *node) MUST_CHECK;
 
+/* The path of a file that is beside the study file, and is named without a folder. */
+enum err study_find_file(struct study_reading *r, const yaml_node_t *node, const char *what,
+                         char path[FILE_PATH]) MUST_CHECK;
 enum err study_read_name(struct study_reading *r, const yaml_node_t *node, const char *what,
                          char name[STUDY_NAME_SIZE]) MUST_CHECK;
 enum err study_read_key(struct study_reading *r, const yaml_node_t *node,

@@ -121,26 +121,6 @@ static enum err make(struct study_reading *r, const yaml_node_t *node,
         node);
 }
 
-/* The path of the file, which is looked up next to the study file. */
-static enum err find(struct study_reading *r, const yaml_node_t *node, char path[FILE_PATH])
-{
-    const char *name, *slash = strrchr(r->path, '/');
-    TRY(yaml_text(r->file, node, "queries", &name));
-    if (strchr(name, '/') != NULL || name[0] == '\0' || name[0] == '.')
-        return yaml_error(r->file, node,
-                          "queries is \"%.200s\"; it should be the name of a file beside the study "
-                          "file, without a folder",
-                          name);
-    TRY(file_path(path, r->log, "%.*s%s", slash != NULL ? (int)(slash - r->path) + 1 : 0, r->path,
-                  name));
-    if (!file_is_there(path))
-        return yaml_error(r->file, node,
-                          "there is no %.200s beside the study file; whoever has the study needs "
-                          "it too",
-                          name);
-    return ERR_OK;
-}
-
 enum err study_read_questions(struct study_reading *r, const yaml_node_t *node,
                               const yaml_node_t *most)
 {
@@ -152,7 +132,7 @@ enum err study_read_questions(struct study_reading *r, const yaml_node_t *node,
     if (most != NULL)
         TRY(yaml_integer(r->file, most, "max_cells", 2, INT64_C(1) << 31, &cells));
     k.most = (uint64_t)cells;
-    TRY(find(r, node, path));
+    TRY(study_find_file(r, node, "queries", path));
     e = add_file(&k, path, &questions, r->log);
     if (e == ERR_QUESTION)
         return ERR_STUDY; /* logged with its place */

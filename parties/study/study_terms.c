@@ -32,6 +32,8 @@ static void put_domain(const struct study *s, struct bytes *b)
         for (size_t i = 0; i < s->zero[k].cells; i++)
             bytes_put_u32(b, s->zero[k].cell[i]);
     }
+    if (s->columns_from != NULL) /* studies from before the key keep their terms */
+        bytes_put_string(b, s->columns_from);
 }
 
 static void put_workload(const struct study *s, struct bytes *b)

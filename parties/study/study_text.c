@@ -442,6 +442,11 @@ void study_describe(FILE *out, const struct study *study, const struct public_id
     fprintf(out, "Data: %zu %s\n", d->attributes, plural(d->attributes, "attribute", "attributes"));
     for (size_t i = 0; i < d->attributes; i++)
         describe_attribute(out, &d->attribute[i]);
+    if (study->columns_from != NULL)
+        fprintf(out,
+                "  They were written from: %s.\n"
+                "  (Columns that are written from owners' rows tell something about them.)\n",
+                study->columns_from);
     describe_impossible(out, study);
     describe_workload(out, study);
     describe_guarantee(out, study);

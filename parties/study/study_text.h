@@ -2,6 +2,7 @@
 #ifndef TREFOIL_PARTIES_STUDY_STUDY_TEXT_H
 #define TREFOIL_PARTIES_STUDY_STUDY_TEXT_H
 
+#include "parties/study/outline.h"
 #include "parties/study/study.h"
 
 /*
@@ -20,10 +21,11 @@ struct words_text study_not_yet(const struct study *study);
 enum err study_suggest(FILE *out, const struct study *study) MUST_CHECK;
 
 /*
- * A commented example, valid once each REPLACE-WITH-KEY-OF-<name> is a public key. ERR_SYSTEM if
- * the file exists, unless `force`.
+ * A commented example, valid once each REPLACE-WITH-KEY-OF-<name> is a public key; with these
+ * columns instead of its own, unless NULL. ERR_SYSTEM if the file exists, unless `force`.
  */
-enum err study_write_template(const char *path, bool force, struct log *log) MUST_CHECK;
+enum err study_write_template(const char *path, const struct outline *columns, bool force,
+                              struct log *log) MUST_CHECK;
 extern const char study_example[];
 
 #endif

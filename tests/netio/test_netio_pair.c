@@ -129,12 +129,11 @@ static void expect(const struct pair *p, enum err zero, enum err one)
 
 /* --- the session ------------------------------------------------------------------------------ */
 
-static void two_agree_on_a_session_and_its_keys(void **state)
+TEST(two_agree_on_a_session_and_its_keys)
 {
     struct pair p CLEAN(end_pair) = {0};
     const struct server *a = &p.at[0], *b = &p.at[1];
     uint8_t key[2][2][16];
-    (void)state;
     run_pair(&p, NULL, 0);
     expect(&p, ERR_OK, ERR_OK);
     assert_memory_equal(a->session->id, b->session->id, SESSION_ID_SIZE);
@@ -166,10 +165,9 @@ static void two_agree_on_a_session_and_its_keys(void **state)
     }
 }
 
-static void both_name_what_differs(void **state)
+TEST(both_name_what_differs)
 {
     struct pair p CLEAN(end_pair) = {0};
-    (void)state;
     run_pair(&p, NULL, 9);
     expect(&p, ERR_MISMATCH, ERR_MISMATCH);
     assert_non_null(strstr(p.at[0].sink, "server 1 has other terms than we: \"budget\" differs"));
@@ -234,10 +232,9 @@ static enum err talk(struct server *s)
     return net_stream(s->net, &flow, 1);
 }
 
-static void two_exchange_ride_and_stream(void **state)
+TEST(two_exchange_ride_and_stream)
 {
     struct pair p CLEAN(end_pair) = {0};
-    (void)state;
     run_pair(&p, talk, 0);
     expect(&p, ERR_OK, ERR_OK);
     for (unsigned i = 0; i < 2; i++) {
@@ -267,10 +264,9 @@ static enum err give_up(struct server *s)
     return net_exchange(s->net, &(struct net_round){.receive = {s->in}, .receive_size = {1}});
 }
 
-static void one_hears_that_the_other_gives_up(void **state)
+TEST(one_hears_that_the_other_gives_up)
 {
     struct pair p CLEAN(end_pair) = {0};
-    (void)state;
     run_pair(&p, give_up, 0);
     expect(&p, ERR_PEER, ERR_OK);
 }
@@ -289,24 +285,11 @@ static enum err stream_twice(struct server *s)
     return net_stream(s->net, flow, 2);
 }
 
-static void a_flow_to_nobody_is_refused(void **state)
+TEST(a_flow_to_nobody_is_refused)
 {
-    (void)state;
     for (unsigned k = 0; k < 2; k++) {
         struct pair p CLEAN(end_pair) = {0};
         run_pair(&p, k == 0 ? stream_to_nobody : stream_twice, 0);
         expect(&p, ERR_MISUSE, ERR_MISUSE);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_agree_on_a_session_and_its_keys),
-        cmocka_unit_test(both_name_what_differs),
-        cmocka_unit_test(two_exchange_ride_and_stream),
-        cmocka_unit_test(one_hears_that_the_other_gives_up),
-        cmocka_unit_test(a_flow_to_nobody_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

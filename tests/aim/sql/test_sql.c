@@ -394,6 +394,63 @@ static void scene_sqlite(struct scene *c, const char *columns, const char *more,
     connect_sqlite(c, connection, SUPPORT_PATH + 64);
 }
 
+/* What init makes of the schema: no row is read, and a table of codes only if it is named. */
+static void check_schema(struct scene *c, const char *connection)
+{
+    static const char *const expected[] = {
+        "columns_from: \"the schema of the table patients\"\n",
+        "  # left out: id, a primary key\n  - name: age\n    kind: integer\n    min: 0\n"
+        "    max: 110\n    bins: 10\n  - name: sex\n    kind: categorical\n    values: [f, m]\n"
+        "    missing: [\"\"]\n",
+        "  - name: bmi\n    kind: numeric\n    min: 10\n    max: 60.5\n    bins: 10\n"
+        "    missing: [\"\"]\n",
+        "  # left out: remark, text or a time, without CHECK or ENUM\n"};
+    for (unsigned named = 0; named < 2; named++) {
+        const char *a[] = {
+            "init",     file(c, "init.yaml"),      "--force",     "--sql", connection, "--table",
+            "patients", named ? "--lookup" : NULL, "other,wards", NULL};
+        support_command(&c->o, file(c, "out"), file(c, "err"), a);
+        assert_int_equal(c->o.code, 0);
+        support_text(file(c, "init.yaml"), c->o.out, sizeof c->o.out);
+        for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+            support_says(c->o.out, expected[i]);
+        support_says(c->o.out, named ? "  - name: ward\n    # wards(code)\n"
+                                       "    kind: categorical\n    values: [c, s]\n"
+                                     : "  - name: ward\n    # it refers to wards(code); if that "
+                                       "has public codes: --lookup\n    kind: FILL-IN\n");
+        assert_null(strstr(c->o.out, "secret"));
+    }
+}
+
+#define SCHEMA(sex)                                                                                \
+    "CREATE TABLE wards (code VARCHAR(9) PRIMARY KEY, name TEXT);"                                 \
+    "INSERT INTO wards VALUES ('s', 'surgery'), ('c', 'cardiology');"                              \
+    "CREATE TABLE patients (id INTEGER PRIMARY KEY, age INTEGER NOT NULL CHECK (age >= 0 AND age " \
+    "< 111), sex " sex ", bmi DOUBLE PRECISION CHECK (bmi BETWEEN 10 AND 60.5), ward VARCHAR(9) "  \
+    "REFERENCES wards (code), remark TEXT);"                                                       \
+    "INSERT INTO patients VALUES (1, 50, 'f', 20, 's', 'secret');"
+
+TEST(a_schema_gives_columns)
+{
+    struct scene c;
+    char connection[SUPPORT_PATH + 64];
+    if (!has_sqlite && !has_postgres)
+        skip();
+    scene_new(&c, domain);
+    if (has_sqlite) {
+        run_sqlite(&c, SCHEMA("VARCHAR(1) CHECK (sex IN ('f', 'm'))"));
+        connect_sqlite(&c, connection, sizeof connection);
+        check_schema(&c, connection);
+    }
+    if (has_postgres) {
+        write_text(file(&c, "schema.sql"), "CREATE TYPE sexes AS ENUM ('f', 'm');" SCHEMA("sexes"));
+        assert_true(support_postgres_run(&postgres, file(&c, "schema.sql")));
+        support_postgres_connection(&postgres, connection, sizeof connection);
+        check_schema(&c, connection);
+    }
+    support_study_free(&c.s);
+}
+
 TEST(values_that_do_not_fit_are_told_with_their_number_of_rows)
 {
     static const struct {

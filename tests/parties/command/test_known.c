@@ -193,7 +193,7 @@ TEST(what_cannot_be_is_refused)
         {"sex,count\nf,-1\n", "k.csv:2:2: the count is '-1'"},
         {"sex,count\nf,1,2\n", "k.csv:2: the line has 3 fields, its header 2"},
         {"sex,count\nf,1\nf,2\n", "k.csv:3: this combination has had its count"},
-        {"sex,count\n\"f\"x,1\n", "k.csv:2: a quote stands where"},
+        {"sex,count\n\"f\"x,1\n", "k.csv:2:1: a quote stands where"},
         {"ward,count\na,1\nb,2\nc,3\nd,4\n", "has no line for ward=?"},
         {"\n", "there is no margin in"},
         {"sex,count\nf,200\nm,200\ndied,count\nno,300\nyes,200\n", "k.csv:4 has 500 rows in all, "},

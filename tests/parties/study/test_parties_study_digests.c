@@ -82,6 +82,7 @@ static const struct {
     {"max_rows: 500", "max_rows: 500, min_rows: 0", ""},
     {"max_rows: 500", "max_rows: 500, pad_to: 501", "bounds"},
     {"max_rows: 500", "max_rows: 500, as: records", "bounds"},
+    {"study: test", "study: test\ncolumns_from: a codebook", "domain"},
     {"max_rows: 500", "max_rows: 500, expected_rows: 400", "roster"},
     {"rounds: 4", "rounds: 4\nroster: 2", "roster"},
     {"rounds: 4", "rounds: 4\nrevoked: [@9]", "roster"},
