@@ -147,6 +147,8 @@ static enum err write_study(struct support_study *s, const struct support_option
         fprintf(f, "link: %s\n", o->link);
     if (o->copula != NULL)
         fprintf(f, "%s", o->copula);
+    else if (o->sweeps > 0)
+        fprintf(f, "rounds: sweeps %u\n", o->sweeps);
     else if (o->annealed)
         fprintf(f, "rounds: annealed\n");
     else

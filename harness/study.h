@@ -29,6 +29,7 @@ struct support_options {
     const char *workload;
     unsigned rounds;
     bool annealed;      /* as many rounds as the budget allows */
+    unsigned sweeps;    /* instead of rounds */
     const char *copula; /* instead of rounds: the lines of method: copula */
     double epsilon, delta;
     enum accounting accounting;

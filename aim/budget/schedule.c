@@ -112,6 +112,19 @@ double schedule_sweep_rho(const struct schedule *s, double remaining)
     return (1 - SWEEPS_SCORES) * share * remaining / (1 - SWEEPS_SCORES * share);
 }
 
+struct schedule_sweep schedule_sweep(const struct schedule *start, size_t one_ways, double rho)
+{
+    const double left = rho - (double)one_ways / (2 * start->sigma * start->sigma);
+    struct schedule last = *start;
+    struct schedule_sweep s = {.first_scores = schedule_sweep_rho(start, left)};
+    last.done = start->most - 2;
+    s.most_scores = schedule_sweep_rho(&last, left);
+    s.most_set = left;
+    s.sigma = sqrt(SCHEDULE_SET * (double)one_ways /
+                   (2 * (1 - SWEEPS_SCORES) * s.most_scores / SWEEPS_SCORES));
+    return s;
+}
+
 void schedule_swept(struct schedule *s)
 {
     s->done++;

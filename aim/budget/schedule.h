@@ -69,6 +69,17 @@ struct schedule schedule_sweeps(size_t one_ways, unsigned sweeps, double rho);
 /* Whether the next round of a sweep opens scores; what it takes of the rho that remains. */
 bool schedule_scores(const struct schedule *s);
 double schedule_sweep_rho(const struct schedule *s, double remaining);
+/*
+ * What such a run may spend, if it begins with this schedule: on the scores of its first sweep, the
+ * least of all, and at most on any scores and on any set. And the deviation of what the last set
+ * measures, if it has SCHEDULE_SET marginals for each attribute, all alike: as about all had in
+ * docs/results.md.
+ */
+#define SCHEDULE_SET 3
+struct schedule_sweep {
+    double first_scores, most_scores, most_set, sigma;
+};
+struct schedule_sweep schedule_sweep(const struct schedule *start, size_t one_ways, double rho);
 /* After such a round. */
 void schedule_swept(struct schedule *s);
 

@@ -21,12 +21,14 @@ static struct schedule start_of(const struct aim_options *o)
 
 double aim_sigma(const struct aim_options *o)
 {
-    return start_of(o).sigma;
+    return start_of(o).alone;
 }
 
-double aim_sigma_alone(const struct aim_options *o)
+double aim_sigma_later(const struct aim_options *o)
 {
-    return start_of(o).alone;
+    const struct schedule s = start_of(o);
+    const double rho = look_leaves(&o->look, &o->limits);
+    return s.sweeps > 0 ? schedule_sweep(&s, o->workload->one_ways, rho).sigma : s.sigma;
 }
 
 double aim_epsilon(const struct aim_options *o)

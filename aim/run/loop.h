@@ -29,7 +29,7 @@
  *   the schedule: u32 done, u8 last, u8 finished, f64 sigma, f64 epsilon; the merges; u32
  *   measurements, for each u32 query, u64 population, f64 sigma, of a run in sweeps u32 sweep, f64
  *   each noisy count; for each sweep f64 sigma, u32 candidates, for each u32 query, f64 score; u32
- *   rounds, for each all of struct aim_round but asked, name and marginals; the model (aim/model/model_file.h); 32 bytes,
+ *   rounds, for each all of struct aim_round but asked, name, why and marginals; the model (aim/model/model_file.h); 32 bytes,
  *   BLAKE2b-256 of all before.
  *
  * Where people join between rounds, the backend numbers the populations that it measured. Each has
@@ -56,9 +56,11 @@
 
 struct aim_round {
     unsigned round;
-    enum ask_kind asked;   /* select; of sweeps scores or, as in round 0, measure */
-    uint32_t query;        /* selected and measured; AIM_NO_QUERY if the round selects none */
-    const char *name;      /* of the query; "all one-ways" in round 0. Valid during the callback */
+    enum ask_kind asked; /* select; of sweeps scores or, as in round 0, measure */
+    uint32_t query;      /* selected and measured; AIM_NO_QUERY if the round selects none */
+    /* Of the query, or what was asked; of sweeps also which marginals the model was farthest from.
+     * Valid during the callback. */
+    const char *name, *why;
     double sigma, epsilon; /* epsilon is 0 unless it selects. The least sigma of a set */
     size_t candidates;     /* of a selection, or scores */
     size_t marginals;      /* that were measured: 0 of scores */
@@ -131,9 +133,14 @@ struct aim_result {
     struct model *model;
 };
 
-/* What a run with these options begins with: sigma of the first round, and of the one-ways. */
+/* What a round is called: its query, or how many marginals it measured or has scores of. */
+struct clique_name aim_round_name(const struct aim_round *r, const struct workload *w,
+                                  const struct domain *d);
+
+/* What a run with these options begins with: sigma of the one-ways. */
 double aim_sigma(const struct aim_options *o);
-double aim_sigma_alone(const struct aim_options *o);
+/* The deviation of what follows: of the first round, or about that of a sweep's set. */
+double aim_sigma_later(const struct aim_options *o);
 double aim_epsilon(const struct aim_options *o); /* slack already taken off; 0 if T is 0 */
 
 /*

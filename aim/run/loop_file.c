@@ -319,8 +319,9 @@ enum err loop_settle(struct loop *l)
     l->ended = NULL;
     if (o->progress != NULL) {
         r->name = l->name.text;
+        r->why = l->why;
         o->progress(o->self, r);
-        r->name = NULL;
+        r->name = r->why = NULL;
     }
     return ERR_OK;
 }

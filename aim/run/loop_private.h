@@ -17,6 +17,8 @@ struct loop {
     uint64_t room; /* for estimates */
     size_t measurements_most;
     struct clique_name name;
+    char why[400]; /* of a sweep's round: the marginals that the model was farthest from */
+    unsigned reasons;
     /* A round that has ended: its state is still to be written, and the round to be shown. */
     struct aim_round *ended;
     struct bytes unsaved;
@@ -68,6 +70,9 @@ enum err loop_sweep(struct loop *l) MUST_CHECK;
 /* The set to measure with this much rho, and this share of what a model may hold, from the last
  * scores: as the request has it. */
 enum err loop_choose_set(struct loop *l, double rho, double share) MUST_CHECK;
+
+/* Adds a marginal, from which the model was off by this many rows, to the three that l->why has. */
+void loop_reason(struct loop *l, uint32_t query, double rows);
 
 /* Writes and shows the round that has ended; does neither a second time. */
 enum err loop_settle(struct loop *l) MUST_CHECK;

@@ -20,7 +20,7 @@
 #define STAYS 0.7 /* of what noise adds to a marginal by itself */
 
 struct set {
-    const struct loop *l;
+    struct loop *l;
     double budget; /* B */
     uint64_t limit;
     double *r;             /* by closure index; 0: no candidate, or not any more */
@@ -138,6 +138,7 @@ static void join(struct set *s)
             s->r[q] = 0;
             continue;
         }
+        loop_reason(s->l, q, s->r[q]);
         s->joined[q] = true;
         s->sum += s->y[q];
         s->clique[s->cliques++] = *c;

@@ -3,9 +3,26 @@
 #include "base/memory.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define REASONS 3 /* marginals that are named */
 
 /* Makes noise larger, so that rounding cannot take a request above what it may cost. */
 #define GUARD 0x1p-30
+
+struct clique_name aim_round_name(const struct aim_round *r, const struct workload *w,
+                                  const struct domain *d)
+{
+    struct clique_name name = {"all one-ways"};
+    if (r->query != AIM_NO_QUERY)
+        return clique_name(&w->query[r->query].clique, d);
+    if (r->asked == ASK_SCORES)
+        snprintf(name.text, sizeof name.text, "scores of %zu marginals", r->candidates);
+    else if (r->round > 0)
+        snprintf(name.text, sizeof name.text, "%zu marginals", r->marginals);
+    return name;
+}
 
 /* What the next round may spend, before k^2. */
 static double rho_of(const struct loop *l)
@@ -86,6 +103,17 @@ static enum err measure_set(struct loop *l, struct aim_round *r)
     return loop_compare(l, from, false, r);
 }
 
+void loop_reason(struct loop *l, uint32_t query, double rows)
+{
+    const struct aim_options *o = l->options;
+    const size_t used = strlen(l->why);
+    if (l->reasons < REASONS)
+        snprintf(l->why + used, sizeof l->why - used, "%s%s (%.0f rows)",
+                 l->reasons > 0 ? ", " : "",
+                 clique_name(&o->workload->query[query].clique, o->domain).text, rows);
+    l->reasons++;
+}
+
 enum err loop_sweep(struct loop *l)
 {
     const double spent = ledger_spent(l->ledger);
@@ -95,9 +123,11 @@ enum err loop_sweep(struct loop *l)
     l->ask.epsilon = l->ask.sigma = 0;
     *r = (struct aim_round){
         .asked = scores ? ASK_SCORES : ASK_MEASURE, .round = l->ask.round, .query = AIM_NO_QUERY};
-    l->name = (struct clique_name){""};
+    l->why[0] = '\0';
+    l->reasons = 0;
     TRY(loop_merge(l));
     TRY(scores ? open_scores(l, r) : measure_set(l, r));
+    l->name = aim_round_name(r, l->options->workload, l->options->domain);
     schedule_swept(&l->schedule);
     return loop_leave(l, r, spent);
 }

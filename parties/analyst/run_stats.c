@@ -44,15 +44,13 @@ static json_t *server_json(const struct net_counters phase[NET_PHASES], const js
 /* `owners`: how many owners' rows were counted when it was measured. */
 static json_t *round_json(const struct study *study, const struct aim_round *r, uint64_t owners)
 {
-    struct clique_name name = {"all one-ways"};
-    if (r->query != AIM_NO_QUERY)
-        name = clique_name(&study->workload->query[r->query].clique, study->domain);
-    return json_pack("{s:i, s:s, s:f, s:f, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I}",
-                     "round", (int)r->round, "marginal", name.text, "sigma", r->sigma, "epsilon",
-                     r->epsilon, "candidates", (int)r->candidates, "cost", r->cost, "spent",
-                     r->spent, "before", r->before, "after", r->after, "noise", r->noise, "moved",
-                     r->moved, "loss", r->loss, "total", r->total, "model_cells",
-                     (json_int_t)r->model_cells, "owners", (json_int_t)owners);
+    return json_pack(
+        "{s:i, s:s, s:f, s:f, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I}", "round",
+        (int)r->round, "marginal", aim_round_name(r, study->workload, study->domain).text, "sigma",
+        r->sigma, "epsilon", r->epsilon, "candidates", (int)r->candidates, "marginals",
+        (int)r->marginals, "cost", r->cost, "spent", r->spent, "before", r->before, "after",
+        r->after, "noise", r->noise, "moved", r->moved, "loss", r->loss, "total", r->total,
+        "model_cells", (json_int_t)r->model_cells, "owners", (json_int_t)owners);
 }
 
 /* Round 0, the one-ways; then round 1, one number for each pair. */
@@ -71,14 +69,17 @@ static json_t *copula_json(const struct copula_result *c)
 
 static json_t *rounds_json(const struct run_stats *s)
 {
+    const struct aim_result *r = s->result;
     json_t *rounds;
+    size_t measured = 0;
     if (s->copula != NULL)
         return copula_json(s->copula);
     rounds = json_array();
-    for (size_t i = 0; i < s->result->rounds; i++) /* the one-ways in one, then one in each */
-        json_array_append_new(
-            rounds, round_json(s->study, &s->result->round[i],
-                               s->result->population[s->study->workload->one_ways - 1 + i]));
+    for (size_t i = 0; i < r->rounds; i++) {
+        measured += r->round[i].marginals;
+        json_array_append_new(rounds,
+                              round_json(s->study, &r->round[i], r->population[measured - 1]));
+    }
     return rounds;
 }
 

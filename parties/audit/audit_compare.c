@@ -15,7 +15,8 @@ static const char *in_words(const struct audit_opening *o, char *text, size_t si
     else if (strcmp(o->reason, "NOISY_FORM") == 0)
         snprintf(text, size, "%" PRIu64 " noisy sums of counts", o->values);
     else if (strcmp(o->reason, "NOISY_SCORE") == 0)
-        snprintf(text, size, "scores of %" PRIu64 " marginals, each with noise", o->values);
+        snprintf(text, size, "scores of %" PRIu64 " marginals, sigma %.*s", o->values,
+                 (int)strcspn(o->what, ":"), o->what);
     else if (strcmp(o->reason, "SORTED") == 0)
         snprintf(text, size, "which of %" PRIu64 " uploads are sorted by key", o->values);
     else if (strcmp(o->reason, "REJECT_BIT") == 0)
@@ -28,10 +29,13 @@ static const char *in_words(const struct audit_opening *o, char *text, size_t si
 static void describe_opening(const struct audit_entry *entry, FILE *out)
 {
     const struct audit_opening *o = &entry->opening;
+    const char *what = o->what;
     char text[96];
+    if (strcmp(o->reason, "NOISY_SCORE") == 0)
+        what += strcspn(what, ":") + (strchr(what, ':') != NULL);
     fprintf(out, "  %s  round %-4" PRIu32 " cost %-11.5g spent %.5g\n      %s%s%s\n", entry->time,
             o->round, o->cost, o->spent, in_words(o, text, sizeof text),
-            strcmp(o->what, "-") == 0 ? "" : ": ", strcmp(o->what, "-") == 0 ? "" : o->what);
+            strcmp(what, "-") == 0 ? "" : ": ", strcmp(what, "-") == 0 ? "" : what);
 }
 
 /* How many of the first lines neighbour `server` has signed. */

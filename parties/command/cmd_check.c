@@ -123,6 +123,7 @@ static enum err print_questions(const struct study *study, struct log *log)
                                   .workload = study->workload,
                                   .rounds = study->rounds,
                                   .annealed = study->annealed,
+                                  .sweeps = study->sweeps,
                                   .accounting = study->accounting,
                                   .rows = study_rows(study, false)};
     uint64_t multiplier;
@@ -130,7 +131,7 @@ static enum err print_questions(const struct study *study, struct log *log)
     if (study->questions == NULL || study->method != STUDY_AIM) /* only AIM measures marginals */
         return ERR_OK;
     TRY(price_limits(study, &options.limits, log));
-    TRY(measure_multiplier(aim_sigma(&options), &multiplier, log));
+    TRY(measure_multiplier(aim_sigma_later(&options), &multiplier, log));
     TRY(expect_questions(&list, &count, study, measure_sigma(multiplier), log));
     expect_summary(stdout, study, list, count);
     return ERR_OK;

@@ -42,6 +42,12 @@ static const char help[] =
     "  trefoil plan study.yaml\n";
 
 #define ROUND_EXCHANGES 9 /* of a selection and its measurement, about */
+/* Of a sweep's scores and its set; and of what scores are made from, once. */
+#define SCORES_EXCHANGES 6
+#define FINISH_EXCHANGES 13
+#define SET_EXCHANGES 3
+#define SCORE_BYTES 11   /* that a server sends for a cell */
+#define ESTIMATE_BYTES 2 /* that the analyst's program does */
 
 struct plan_asked {
     struct study *study;
@@ -73,6 +79,22 @@ static void count(struct plan_asked *p)
 
 /* --- what it takes --------------------------------------------------------------------------- */
 
+/* Estimates have some 2 bytes a cell; a score takes 11 bytes of each server for a cell. */
+static void print_sweeps(const struct plan_asked *p)
+{
+    const struct workload *w = p->study->workload;
+    struct price_sweep sweep;
+    if (price_sweep(p->study, &sweep) != ERR_OK)
+        return;
+    printf("sweeps: the one-ways; then %u %s: how far the model is from each of %zu marginals,\n"
+           "  with noise of at most %.0f rows, in about %u exchanges between the servers (%u more\n"
+           "  the first time) and %s from each; then a set of them, in %u; and 6 more each\n"
+           "  with security: abort. The analyst's program sends about %s a time\n",
+           p->study->sweeps, p->study->sweeps == 1 ? "time" : "times", w->queries, sweep.most_sigma,
+           SCORES_EXCHANGES, FINISH_EXCHANGES, words_bytes(SCORE_BYTES * w->cells).text,
+           SET_EXCHANGES, words_bytes(ESTIMATE_BYTES * w->cells).text);
+}
+
 static void print_domain(const struct plan_asked *p)
 {
     const struct workload *w = p->study->workload;
@@ -84,9 +106,12 @@ static void print_domain(const struct plan_asked *p)
            w->cliques, w->queries, w->cells);
     printf("largest marginal: %s, %" PRIu64 " cells\n",
            clique_name(&w->query[p->largest_query].clique, p->study->domain).text, p->largest);
-    printf("rounds: the one-ways, then %u; each about %u exchanges between the servers,\n"
-           "  and 6 more with security: abort\n",
-           p->study->rounds, ROUND_EXCHANGES);
+    if (p->study->sweeps > 0)
+        print_sweeps(p);
+    else
+        printf("rounds: the one-ways, then %u; each about %u exchanges between the servers,\n"
+               "  and 6 more with security: abort\n",
+               p->study->rounds, ROUND_EXCHANGES);
 }
 
 static int by_size(const void *a, const void *b)
@@ -96,8 +121,8 @@ static int by_size(const void *a, const void *b)
 }
 
 /*
- * *cells: of the one-ways, and of as many of the largest marginals as there are rounds. *asked: of
- * all marginals that a selection may ask about.
+ * *cells: of the one-ways, and of as many of the largest marginals as there are rounds; of sweeps,
+ * what their noise is planned for. *asked: of all marginals that a selection may ask about.
  */
 static enum err count_measured(const struct plan_asked *p, const struct domain *d, uint64_t *cells,
                                uint64_t *asked)
@@ -114,6 +139,7 @@ static enum err count_measured(const struct plan_asked *p, const struct domain *
     *cells = p->one_way_cells;
     for (size_t i = 0; i < n && i < p->study->rounds; i++)
         *cells += size[i];
+    *cells += p->study->sweeps * (*asked < PRICE_SET * *cells ? *asked : PRICE_SET * *cells);
     memory_free(&size);
     return ERR_OK;
 }
@@ -121,7 +147,8 @@ static enum err count_measured(const struct plan_asked *p, const struct domain *
 /* Cells of the whole domain, or as many as the model may have. */
 static uint64_t most_cells(const struct study *s)
 {
-    const uint64_t limit = ((uint64_t)s->max_mib << 20) / sizeof(double);
+    const uint64_t given = ((uint64_t)s->max_mib << 20) / sizeof(double);
+    const uint64_t limit = s->sweeps > 0 && given > AIM_SWEEPS_CELLS ? AIM_SWEEPS_CELLS : given;
     uint64_t cells = 1;
     for (size_t i = 0; i < s->domain->attributes; i++)
         if (__builtin_mul_overflow(cells, s->domain->attribute[i].size, &cells) || cells > limit)
@@ -233,7 +260,7 @@ static enum err print_questions(const struct plan_asked *p)
     size_t count;
     if (p->study->questions == NULL)
         return ERR_OK;
-    TRY(measure_multiplier(aim_sigma(&p->options), &multiplier, p->log));
+    TRY(measure_multiplier(aim_sigma_later(&p->options), &multiplier, p->log));
     TRY(expect_questions(&list, &count, p->study, measure_sigma(multiplier), p->log));
     expect_table(stdout, p->study, list, count);
     return ERR_OK;
@@ -280,7 +307,7 @@ static enum err plan_aim(struct plan_asked *p, double rho)
 {
     TRY(release_loop_options(p->study, p->bounds, &p->options, p->log));
     TRY(check(p));
-    TRY(aim_expect_groups(&p->grouped, &p->options, (double)p->rows, aim_sigma_alone(&p->options)));
+    TRY(aim_expect_groups(&p->grouped, &p->options, (double)p->rows, aim_sigma(&p->options)));
     print_domain(p);
     TRY(method_print(stdout, p->study, (double)p->rows, rho));
     TRY(print_model(p));

@@ -8,9 +8,11 @@
 #include <math.h>
 
 struct noise_made {
-    double rho, sigma, epsilon; /* of the run; of a cell; of a selection */
-    double one_ways, workload;  /* means */
-    double pairs;               /* the mean of pairs of columns, however large */
+    double rho, sigma;         /* of the run; of a cell of a one-way */
+    double later;              /* of a cell after these */
+    double select;             /* epsilon of a selection; or in sweeps the first sigma of scores */
+    double one_ways, workload; /* means */
+    double pairs;              /* the mean of pairs of columns, however large */
 };
 
 /* Expected L1 noise of a marginal that is measured once. An error is at most 2. */
@@ -49,15 +51,27 @@ static enum err add_noise(const struct plan_noise *p, const struct aim_options *
 {
     const struct workload *w = p->study->workload;
     struct domain grouped;
-    TRY(aim_expect_groups(&grouped, o, (double)p->rows, aim_sigma_alone(o)));
+    TRY(aim_expect_groups(&grouped, o, (double)p->rows, aim_sigma(o)));
     for (size_t i = 0; i < w->one_ways; i++)
-        x->one_ways += noise_error(p, aim_sigma_alone(o), w->query[i].cells) / (double)w->one_ways;
+        x->one_ways += noise_error(p, aim_sigma(o), w->query[i].cells) / (double)w->one_ways;
     for (size_t i = 0; i < w->cliques; i++)
-        x->workload += noise_error(p, x->sigma, cells_of(p, &w->clique[i], &grouped)) /
+        x->workload += noise_error(p, x->later, cells_of(p, &w->clique[i], &grouped)) /
                        (double)w->cliques;
-    x->pairs = noise_of_pairs(p, x->sigma, &grouped);
+    x->pairs = noise_of_pairs(p, x->later, &grouped);
     memory_free(&grouped.attribute);
     return ERR_OK;
+}
+
+static bool select_of(const struct study *s, const struct aim_options *o, double *select)
+{
+    struct price_sweep sweep;
+    *select = aim_epsilon(o);
+    if (s->sweeps == 0)
+        return *select > 0;
+    if (price_check_noise(s, NULL) != ERR_OK || price_sweep(s, &sweep) != ERR_OK)
+        return false;
+    *select = sweep.most_sigma;
+    return true;
 }
 
 /* For the study with another budget and other rounds; false if they do not go with it. */
@@ -72,11 +86,12 @@ static bool errors_of(const struct plan_noise *p, double epsilon, unsigned round
     if (!p->study->annealed)
         other.rounds = o.rounds = rounds;
     if (price_limits(&other, &o.limits, NULL) != ERR_OK ||
-        measure_multiplier(aim_sigma(&o), &multiplier, NULL) != ERR_OK || !(aim_epsilon(&o) > 0))
+        measure_multiplier(aim_sigma(&o), &multiplier, NULL) != ERR_OK ||
+        !select_of(&other, &o, &x->select))
         return false;
     x->rho = o.limits.rho;
-    x->epsilon = aim_epsilon(&o);
     x->sigma = measure_sigma(multiplier);
+    x->later = aim_sigma_later(&o);
     return add_noise(p, &o, x) == ERR_OK;
 }
 
@@ -87,7 +102,7 @@ static void print_epsilon(const struct plan_noise *p, double epsilon)
         printf("  %7.3g  does not fit this study\n", epsilon);
     else
         printf("  %7.3g  %10.4g  %8.4g  %12.4g  %14.4f  %14.4f\n", epsilon, x.rho, x.sigma,
-               x.epsilon, x.one_ways, x.workload);
+               x.select, x.one_ways, x.workload);
 }
 
 static bool pairs_at(const void *self, unsigned rounds, double *noise)
@@ -134,7 +149,7 @@ static void print_rounds(const struct plan_noise *p)
         if ((unsigned)rounds == before || !errors_of(p, p->study->epsilon, (unsigned)rounds, &x))
             continue;
         before = (unsigned)rounds;
-        printf("  %7u  %8.4g  %14.4f  %14.4f  %zu of %zu%s\n", before, x.sigma, x.one_ways,
+        printf("  %7u  %8.4g  %14.4f  %14.4f  %zu of %zu%s\n", before, x.later, x.one_ways,
                x.workload, before < others ? before : others, others,
                before == p->study->rounds ? "  (this study)" : "");
     }
@@ -155,7 +170,8 @@ static void print_errors(const struct plan_noise *p)
     printf("noise by epsilon (delta %g), and the L1 error to expect of a measured\n"
            "marginal where all owners have %s rows (fewer: more, in proportion):\n",
            p->study->delta, study_rows_key(p->study));
-    printf("  epsilon         rho     sigma  eps of round  one-ways, mean  workload, mean\n");
+    printf("  epsilon         rho     sigma  %s  one-ways, mean  workload, mean\n",
+           p->study->sweeps > 0 ? "of scores   " : "eps of round");
     for (size_t i = 0; i < sizeof epsilon / sizeof epsilon[0]; i++) {
         own |= fabs(epsilon[i] - p->study->epsilon) < 1e-9;
         print_epsilon(p, epsilon[i]);
@@ -164,6 +180,10 @@ static void print_errors(const struct plan_noise *p)
         print_epsilon(p, p->study->epsilon);
         printf("  (the last line is the study's own)\n");
     }
+    if (p->study->sweeps > 0)
+        printf("sigma is that of the one-ways; the workload's marginals are taken as measured in\n"
+               "the last sweep, with %d marginals for each attribute.\n",
+               SCHEDULE_SET);
     if (p->merges)
         printf("The workload's marginals are of merged values, as above.\n");
     printf("An error of 2 means that nothing but noise would come out. The model shares what\n"

@@ -86,7 +86,7 @@ static enum err add_up(struct ranks_work *w, const struct study *s)
         add_owner(w, s, s->owners, (double)s->open.most, cells, record);
     w->group = fmin(w->uploads, fmax(w->group, GROUP_BYTES));
     w->noise = MACHINE_SAMPLE_S * (double)(noise.gumbel + (discrete ? 0 : noise.gauss));
-    w->choose = MACHINE_SELECT_CELL_S * (double)load->cells * s->rounds +
+    w->choose = MACHINE_SELECT_CELL_S * (double)load->cells * (s->rounds + s->sweeps) +
                 (discrete ? MACHINE_SAMPLE_S * (double)noise.gauss : 0);
     w->sums = 16 * cells;
     w->samples = 16 * w->noise / MACHINE_SAMPLE_S;

@@ -77,13 +77,13 @@ static void print_ahead(const struct study *study)
 static void print_noise(const struct study *study)
 {
     const struct price_noise noise = price_noise(study);
-    printf("noise: at most %" PRIu64 " Gaussians and %" PRIu64
+    printf("noise: %s %" PRIu64 " Gaussians and %" PRIu64
            " Gumbels; smaller selections take less.\n"
            "Making them takes at most so many exchanges between the servers, bytes that\n"
            "each sends, time on two cores for all three, and more of waiting where an\n"
            "exchange takes %.0f ms:\n"
            "  security    exchanges         bytes         time       waiting\n",
-           noise.gauss, noise.gumbel, 1e3 * MACHINE_FAR_S);
+           study->sweeps > 0 ? "about" : "at most", noise.gauss, noise.gumbel, 1e3 * MACHINE_FAR_S);
     for (unsigned s = STUDY_SEMI_HONEST; s <= STUDY_ABORT; s++) {
         const struct servers_work w = noise_work(study, (enum study_security)s);
         print_work(study, (enum study_security)s, &w);

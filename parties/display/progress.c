@@ -30,7 +30,7 @@ struct progress progress_start(FILE *out, const struct study *study, double rho)
     if (study == NULL)
         return p;
     p.one_ways = study->workload->one_ways;
-    p.rounds = study->annealed ? 0 : study->rounds;
+    p.rounds = study->sweeps > 0 ? 2 * study->sweeps : study->annealed ? 0 : study->rounds;
     return p;
 }
 
@@ -152,11 +152,26 @@ static void heading(struct progress *p)
                  "marginal");
 }
 
+/* What a sweep saw, and what it made of that. */
+static void say_why(struct progress *p, const struct aim_round *r)
+{
+    if (r->asked == ASK_SCORES)
+        progress_say(p, "        how far the model is from each, with noise of %.0f rows",
+                     r->sigma);
+    else if (r->marginals == 0)
+        progress_say(p, "        none is farther from the model than the noise it would have");
+    else
+        progress_say(p, "        whose scores are above the noise they add: %s%s", r->why,
+                     r->marginals > 3 ? ", .." : "");
+}
+
 void progress_round(void *self, const struct aim_round *r)
 {
     struct progress *p = self;
-    double rows = fmax(1, r->total) * (r->query == AIM_NO_QUERY ? (double)p->one_ways : 1);
-    char name[NAME_TEXT], left[40], number[24], was[16] = "-";
+    const bool swept = r->round > 0 && r->query == AIM_NO_QUERY;
+    const double marginals = swept ? (double)r->marginals : r->round == 0 ? (double)p->one_ways : 1;
+    const double rows = fmax(1, r->total) * fmax(1, marginals);
+    char name[NAME_TEXT], left[40], number[24], was[16] = "-", now[16] = "-", noise[16] = "-";
     if (p->first <= 0) {
         heading(p);
         p->first = clock_now_s();
@@ -169,10 +184,16 @@ void progress_round(void *self, const struct aim_round *r)
         snprintf(number, sizeof number, "%u/%u", r->round, p->rounds);
     else
         snprintf(number, sizeof number, "%u", r->round);
-    if (r->query != AIM_NO_QUERY)
+    if (r->round > 0 && marginals > 0)
         snprintf(was, sizeof was, "%.3f", r->before / rows);
-    progress_say(p, "%-7s %s  %5s  %5.3f  %5.3f  %9.1f %%%s", number, name, was, r->after / rows,
-                 r->noise / rows, fmax(0, 100 * (1 - r->spent / p->rho)), left);
+    if (marginals > 0) {
+        snprintf(now, sizeof now, "%.3f", r->after / rows);
+        snprintf(noise, sizeof noise, "%.3f", r->noise / rows);
+    }
+    progress_say(p, "%-7s %s  %5s  %5s  %5s  %9.1f %%%s", number, name, was, now, noise,
+                 fmax(0, 100 * (1 - r->spent / p->rho)), left);
+    if (swept)
+        say_why(p, r);
 }
 
 void progress_copula(struct progress *p, const struct copula_result *c)

@@ -141,7 +141,12 @@ static void what_was_run(const struct report *r)
 {
     const size_t rounds = r->found.measurements - r->of->domain->attributes;
     char later[160] = " one number for each two (method: copula)";
-    if (r->of->copula == NULL)
+    if (r->study->sweeps > 0)
+        snprintf(
+            later, sizeof later,
+            ", %u %s, opened how far the model was from every marginal and measured a set of them",
+            r->study->sweeps, r->study->sweeps == 1 ? "time" : "times");
+    else if (r->of->copula == NULL)
         snprintf(later, sizeof later,
                  ", %zu %s, chose the marginal that the model so far fitted worst and measured it",
                  rounds, rounds == 1 ? "time" : "times");
@@ -165,8 +170,9 @@ static void what_was_run(const struct report *r)
         "Gaussian noise that nobody knows. From that, and from nothing else, come the model, the "
         "synthetic table and this page.</p>\n",
         r->of->domain->attributes, later,
-        r->of->copula != NULL ? "the counts of the attributes, and these numbers"
-                              : "the choices and the counts");
+        r->of->copula != NULL  ? "the counts of the attributes, and these numbers"
+        : r->study->sweeps > 0 ? "these distances and the counts"
+                               : "the choices and the counts");
 }
 
 static const char *const how_noise_is_made[] = {
@@ -238,16 +244,18 @@ static void key(struct bytes *out, const char *class, const char *what)
 
 static void budget(const struct report *r)
 {
-    text_put(r->out,
-             "<section><h2>Where the budget went</h2>\n<p>Round 0 measures all attributes; %s"
-             ".</p>\n<ul class=\"key\">",
-             r->of->copula != NULL
-                 ? "round 1 one number for each two"
-                 : "each later round spends a little on the choice and most on the "
-                   "measurement");
+    text_put(
+        r->out,
+        "<section><h2>Where the budget went</h2>\n<p>Round 0 measures all attributes; %s"
+        ".</p>\n<ul class=\"key\">",
+        r->of->copula != NULL ? "round 1 one number for each two"
+        : r->study->sweeps > 0
+            ? "odd rounds open how far the model is from each marginal, even ones measure a set"
+            : "each later round spends a little on the choice and most on the "
+              "measurement");
     key(r->out, "model", "measuring");
     if (r->of->copula == NULL)
-        key(r->out, "select", "choosing");
+        key(r->out, "select", r->study->sweeps > 0 ? "scores" : "choosing");
     text_put(r->out, "</ul>\n<div class=\"figure\">");
     report_chart_budget(r);
     text_put(r->out, "</div></section>\n");
@@ -327,31 +335,6 @@ static enum err attributes(const struct report *r)
     return ERR_OK;
 }
 
-/* What only a demo with invented data can know. */
-static void comparison_with_the_truth(const struct report *r)
-{
-    double most = 0;
-    for (size_t i = 0; i < r->truth->comparisons; i++)
-        most = fmax(most, r->truth->error[i]);
-    text_put(
-        r->out,
-        "<section class=\"demo\"><h2>Demo only: compared with the truth</h2>\n<p><b>Not private, "
-        "and in no real report.</b> The data are invented, so here one may look: there are %zu "
-        "rows. Error of tables of synthetic rows, as the mean over the study's marginals of "
-        "sum |p - q|, 0 for alike and 2 for nothing in common; the line through the bars is at "
-        "Trefoil's. In the charts of attributes the marks are true counts.</p>\n<table "
-        "class=\"rows\"><tbody>\n",
-        r->truth->rows);
-    for (size_t i = 0; i < r->truth->comparisons; i++) {
-        text_put(r->out, "<tr><th scope=\"row\">");
-        html_text(r->out, r->truth->name[i]);
-        text_put(r->out, "</th><td class=\"b\">");
-        report_chart_bar(r->out, r->truth->error[i], r->truth->error[0], most);
-        text_put(r->out, "</td><td class=\"n\">%.3f</td></tr>\n", r->truth->error[i]);
-    }
-    text_put(r->out, "</tbody></table></section>\n");
-}
-
 /* A copula's measurements are not tables, except those of one attribute. */
 static const char into_private_pgm[] =
     "<p>Into Python's private-pgm:</p>\n"
@@ -419,7 +402,7 @@ static enum err page(const struct report *r)
     what_was_run(r);
     what_is_guaranteed(r);
     if (r->truth != NULL)
-        comparison_with_the_truth(r);
+        report_truth(r);
     TRY(report_fit(r));
     TRY(attributes(r));
     TRY(report_pairs(r));

@@ -185,6 +185,8 @@ static double measuring(const struct report *r, size_t round)
     const json_t *o = report_round(r, round);
     double sigma = report_number(o, "sigma"), k = r->study->rows_per_person;
     double marginals = round == 0 ? (double)r->study->workload->one_ways : 1;
+    if (r->study->sweeps > 0 && round > 0)
+        return report_number(o, "marginals") > 0 ? report_number(o, "cost") : 0;
     return r->of->copula != NULL ? report_number(o, "cost") /* all of it: nothing is chosen */
                                  : k * k * marginals / (2 * sigma * sigma);
 }

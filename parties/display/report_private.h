@@ -15,7 +15,7 @@ struct report {
     const struct study *study;
     const struct report_truth *truth;
     struct released *of;       /* the model, which may keep what it was asked */
-    struct output_found found; /* the measurements: the one-ways, then one a round */
+    struct output_found found; /* the measurements: the one-ways, then one a round, or sets */
     json_t *stats;
     struct bytes *out;
     struct log *log;
@@ -40,9 +40,13 @@ double report_number(const json_t *object, const char *key);
 static inline size_t report_round_of(const struct report *r, size_t measurement)
 {
     size_t one_ways = r->study->workload->one_ways;
+    if (r->found.sweep[measurement] > 0)
+        return 2 * r->found.sweep[measurement];
     return measurement < one_ways ? 0 : measurement - one_ways + 1;
 }
 
+/* report_truth.c: of a demo alone, the tables against the data. */
+void report_truth(const struct report *r);
 /* report_fit.c: the model against what was measured. */
 enum err report_fit(const struct report *r) MUST_CHECK;
 

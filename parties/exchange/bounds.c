@@ -3,6 +3,8 @@
 #include "base/memory.h"
 #include "parties/exchange/price.h"
 
+#include <math.h>
+
 /*
  * The most that all owners together may count: `cell` from counts, in a cell of a maximal marginal;
  * `rows` from records, in any cell.
@@ -69,6 +71,38 @@ static unsigned bits_for(uint64_t most)
     return bits;
 }
 
+/* Whether scores of l bits and sets can be opened with the least noise that a run may give them. */
+static bool fits_sweeps(const struct study *study, const struct score_bounds *b, uint64_t scores,
+                        uint64_t set)
+{
+    for (uint32_t q = 0; q < study->workload->queries; q++)
+        if (scores > scores_most(b, q))
+            return false;
+    return set >> (62 - b->bits) == 0;
+}
+
+/* The same for sweeps: whether scores may be opened, and how much merges may add. */
+static enum err find_room_of_sweeps(const struct study *study, struct score_bounds *b,
+                                    struct log *log)
+{
+    struct score_bounds most = *b;
+    struct price_sweep sweep;
+    uint64_t scores, set;
+    b->room = b->bits;
+    if (price_sweep(study, &sweep) != ERR_OK ||
+        scores_multiplier(sweep.least_sigma, &scores, NULL) != ERR_OK ||
+        measure_multiplier(sweep.least_sigma_of_set, &set, NULL) != ERR_OK)
+        return ERR_OK;
+    if (!fits_sweeps(study, b, scores, set))
+        return log_fail(log, ERR_RANGE,
+                        "scores of counts of up to 2^%u could be more than the arithmetic carries "
+                        "with noise as small as %.2g; lower the bound on rows, or epsilon",
+                        b->bits, fmin(sweep.least_sigma, sweep.least_sigma_of_set));
+    for (most.bits++; most.bits <= SCORE_BITS_MAX && fits_sweeps(study, &most, scores, set);)
+        b->room = most.bits++;
+    return ERR_OK;
+}
+
 /*
  * Whether there is a plan for everything a run may select, and how much merges may add. A budget
  * that buys no rounds is refused with better words elsewhere (price_check_noise()).
@@ -117,7 +151,8 @@ enum err bounds_new(struct bounds **bounds, const struct study *study, struct lo
         return log_fail(log, ERR_RANGE,
                         "counts could need %u bits, more than the %d carried; lower max_rows",
                         b->counts.bits, SCORE_BITS_MAX);
-    TRY(find_room(study, &b->counts, log));
+    TRY(study->sweeps > 0 ? find_room_of_sweeps(study, &b->counts, log)
+                          : find_room(study, &b->counts, log));
     return memory_hand_over(bounds, &b);
 }
 

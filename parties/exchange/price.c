@@ -71,7 +71,9 @@ static uint64_t measured(const struct study *study)
     const uint64_t looks = study->link.min_linked > 0 ? LOOK_TRIES : 0;
     switch (study->method) {
     case STUDY_AIM:
-        return looks + 2 * d + study->rounds;
+        /* a sweep opens all scores, and may measure all marginals */
+        return looks + 2 * d + study->rounds +
+               2 * (uint64_t)study->sweeps * study->workload->queries;
     case STUDY_COPULA:
         return looks + 2 * d + forms_pairs(d);
     }
@@ -180,12 +182,31 @@ enum err price_schedule(const struct study *study, struct schedule *start)
 {
     struct look look;
     double rho;
+    const struct schedule_terms terms = {study->accounting,
+                                         study->annealed,
+                                         study->rounds,
+                                         study->workload->one_ways,
+                                         workload_one_way_cells(study->workload),
+                                         study_rows(study, false)};
     TRY(look_and_rest(study, &look, &rho));
-    *start = schedule_start(&(struct schedule_terms){study->accounting, study->annealed,
-                                                     study->rounds, study->workload->one_ways,
-                                                     workload_one_way_cells(study->workload),
-                                                     study_rows(study, false)},
-                            rho);
+    *start = study->sweeps > 0 ? schedule_sweeps(terms.one_ways, study->sweeps, rho)
+                               : schedule_start(&terms, rho);
+    return ERR_OK;
+}
+
+enum err price_sweep(const struct study *study, struct price_sweep *sweep)
+{
+    const struct workload *w = study->workload;
+    struct schedule start;
+    struct schedule_sweep s;
+    struct look look;
+    double rho;
+    TRY(look_and_rest(study, &look, &rho));
+    TRY(price_schedule(study, &start));
+    s = schedule_sweep(&start, w->one_ways, rho);
+    sweep->most_sigma = sqrt((double)w->queries / (2 * s.first_scores));
+    sweep->least_sigma = sqrt((double)w->one_ways / (2 * s.most_scores)); /* always candidates */
+    sweep->least_sigma_of_set = sqrt(1 / (2 * s.most_set));
     return ERR_OK;
 }
 
@@ -211,18 +232,27 @@ enum err price_first(const struct study *study, struct price_first *first)
 
 /* --- the least epsilon ------------------------------------------------------------------------ */
 
+static bool is_made(double sigma)
+{
+    uint64_t multiplier;
+    return sigma < 1 || measure_multiplier(sigma, &multiplier, NULL) == ERR_OK;
+}
+
 /* Whether the budget at this epsilon buys noise of at most the largest sigma, and a selection. */
 static bool buys_noise(const struct study *study, double epsilon)
 {
     struct study other = *study;
     struct price_first first;
     struct schedule s;
+    struct price_sweep sweep;
     uint64_t multiplier;
     other.epsilon = epsilon;
     if (study->method == STUDY_COPULA)
         return price_first(&other, &first) == ERR_OK;
-    return price_schedule(&other, &s) == ERR_OK &&
-           (s.sigma < 1 || measure_multiplier(s.sigma, &multiplier, NULL) == ERR_OK) &&
+    if (study->sweeps > 0)
+        return price_first(&other, &first) == ERR_OK && price_sweep(&other, &sweep) == ERR_OK &&
+               scores_multiplier(sweep.most_sigma, &multiplier, NULL) == ERR_OK;
+    return price_schedule(&other, &s) == ERR_OK && is_made(s.alone) && is_made(s.sigma) &&
            (s.finished || s.epsilon > price_slack(&other).select);
 }
 
@@ -271,16 +301,20 @@ struct price_noise price_noise(const struct study *study)
 {
     const struct workload *w = study->workload;
     const uint64_t forms = study->method == STUDY_COPULA ? copula_forms_most(study->domain) : 0;
-    uint64_t one_ways = 0, largest = 0;
+    uint64_t one_ways = 0, largest = 0, sweep = 0;
     for (size_t q = 0; q < w->queries; q++) {
         one_ways += q < w->one_ways ? w->query[q].cells : 0;
         largest = w->query[q].cells > largest ? w->query[q].cells : largest;
     }
+    if (study->sweeps > 0) {
+        const uint64_t set = one_ways < w->cells / PRICE_SET ? PRICE_SET * one_ways : w->cells;
+        sweep = w->queries + w->queries % 2 + set + set % 2;
+    }
     /* every range of Gaussians begins at an even position */
-    return (struct price_noise){.gauss = (study->link.min_linked > 0 ? 2 : 0) + one_ways +
-                                         one_ways % 2 + forms + forms % 2 +
-                                         study->rounds * (largest + largest % 2),
-                                .gumbel = (uint64_t)study->rounds * w->queries};
+    return (struct price_noise){
+        .gauss = (study->link.min_linked > 0 ? 2 : 0) + one_ways + one_ways % 2 + forms +
+                 forms % 2 + study->rounds * (largest + largest % 2) + study->sweeps * sweep,
+        .gumbel = (uint64_t)study->rounds * w->queries};
 }
 
 struct price_ahead price_ahead(const struct study *study)

@@ -37,14 +37,22 @@ struct price_first {
     uint64_t look, one_ways;
 };
 enum err price_first(const struct study *study, struct price_first *first) MUST_CHECK;
+/* In a study with sweeps: sigmas of scores, and the least of a measured set. */
+struct price_sweep {
+    double most_sigma, least_sigma, least_sigma_of_set;
+};
+enum err price_sweep(const struct study *study, struct price_sweep *sweep) MUST_CHECK;
 /* What a run of AIM begins with; an error, not logged, if price_limits() or a look has one. */
 enum err price_schedule(const struct study *study, struct schedule *start) MUST_CHECK;
 
 /*
  * The noise that a run may take: Gaussians for the one-ways and for the largest marginal in each
  * round, Gumbels for all candidates. An annealed study needs it for all rounds that it may have; a
- * copula needs Gaussians for the one-ways and the forms.
+ * copula needs Gaussians for the one-ways and the forms. A sweep needs one for each score, and about
+ * PRICE_SET times as many as the one-ways for its set: noise decides how large that gets, and a run
+ * that takes more has more made.
  */
+#define PRICE_SET 16
 struct price_noise {
     uint64_t gauss, gumbel;
 };

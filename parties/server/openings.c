@@ -99,7 +99,7 @@ static void put_marginal(struct bytes *out, const struct study *study, const str
 static void put_sigma(struct bytes *out, uint64_t multiplier)
 {
     char sigma[40];
-    snprintf(sigma, sizeof sigma, "sigma=%.6g:", measure_sigma(multiplier));
+    snprintf(sigma, sizeof sigma, "%.6g:", measure_sigma(multiplier));
     bytes_put_text(out, sigma);
 }
 

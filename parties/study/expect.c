@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/words.h"
+#include "parties/study/method.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -180,11 +181,11 @@ void expect_summary(FILE *out, const struct study *s, const struct expect *list,
     }
     fprintf(out,
             "\nQuestions: %zu, of %s, for which the study has %zu marginal%s besides those of\n"
-            "  one attribute; a run measures %s%u. If rows were spread evenly over the bins,\n"
+            "  one attribute; a run measures %s. If rows were spread evenly over the bins,\n"
             "  noise alone would leave %zu answer%s within %g %% of their number of rows.\n",
             count, name_of(s), marginals_of(s), marginals_of(s) == 1 ? "" : "s",
-            s->annealed ? "at most " : "", s->rounds, count - apart - noisy,
-            count - apart - noisy == 1 ? "" : "s", 100 * EXPECT_WELL);
+            method_rounds(s).text, count - apart - noisy, count - apart - noisy == 1 ? "" : "s",
+            100 * EXPECT_WELL);
     if (apart + noisy > 0)
         fprintf(out,
                 "  Not well answered: %zu for noise; %zu for which no marginal has all columns,\n"

@@ -73,3 +73,66 @@ enum err method_print(FILE *out, const struct study *s, double rows, double rho)
               out);
     return ERR_OK;
 }
+
+/* --- what a run does -------------------------------------------------------------------------- */
+
+static const char *score_kind(enum aim_score score)
+{
+    switch (score) {
+    case AIM_L1:
+        return "";
+    case AIM_L2:
+        return "squared ";
+    }
+    return "";
+}
+
+/* What a copula opens, and what it is not used for. */
+static void describe_copula(FILE *out, const struct study *s)
+{
+    const size_t d = s->domain->attributes;
+    fprintf(out,
+            "\nMethod: a Gaussian copula. Each attribute is measured once, for %g of the budget;\n"
+            "  then one number for each of %zu pairs of attributes, or of labels one for each\n"
+            "  two groups of them, for the rest. Scores end at %g deviations or before. What\n"
+            "  links more than two attributes is not measured. The workload (%zu marginals)\n"
+            "  is what trefoil eval compares.\n",
+            s->copula_share, d * (d - 1) / 2, s->copula_clip, s->asked->cliques);
+}
+
+struct words_text method_rounds(const struct study *s)
+{
+    struct words_text p = {"those that its sweeps choose"};
+    if (s->sweeps == 0)
+        snprintf(p.text, sizeof p.text, "%s%u", s->annealed ? "at most " : "", s->rounds);
+    return p;
+}
+
+void method_describe(FILE *out, const struct study *s)
+{
+    const struct workload *w = s->workload;
+    size_t maximal = 0;
+    if (s->method == STUDY_COPULA) {
+        describe_copula(out, s);
+        return;
+    }
+    for (size_t i = 0; i < w->queries; i++)
+        maximal += w->query[i].maximal;
+    fprintf(out,
+            "\nMarginals: %zu in all (%llu cells), including the smaller ones they contain;\n"
+            "  %zu have one attribute. The %zu largest (%llu cells) are counted; the others\n"
+            "  are sums of those. A run measures each attribute once. Then it ",
+            w->queries, (unsigned long long)w->cells, w->one_ways, maximal,
+            (unsigned long long)w->maximal_cells);
+    if (s->sweeps > 0)
+        fprintf(out,
+                "opens, with noise,\n"
+                "  how far its model is from each of them, and measures those that promise most:\n"
+                "  %u %s.\n",
+                s->sweeps, s->sweeps == 1 ? "time" : "times");
+    else
+        fprintf(out,
+                "chooses and\n"
+                "  measures %s more, each time the one with the largest sum of %serrors.\n",
+                method_rounds(s).text, score_kind(s->score));
+}

@@ -14,6 +14,7 @@
 #define TREFOIL_PARTIES_STUDY_METHOD_H
 
 #include "aim/run/loop.h"
+#include "base/words.h"
 #include "parties/study/study.h"
 
 #include <stdio.h>
@@ -36,7 +37,12 @@ struct aim_options method_aim(const struct study *study);
 enum err method_advise(struct method_advice *advice, const struct study *study, double rows,
                        double rho) MUST_CHECK;
 
-/* The same in words. */
+/* What a run of the study does, in words. */
+void method_describe(FILE *out, const struct study *study);
+/* How many marginals it measures after the one-ways: "10", "at most 224". */
+struct words_text method_rounds(const struct study *study);
+
+/* The advice in words. */
 enum err method_print(FILE *out, const struct study *study, double rows, double rho) MUST_CHECK;
 
 #endif

@@ -2,6 +2,7 @@
 #include "parties/study/study.h"
 
 #include "aim/budget/schedule.h"
+#include "aim/run/loop.h"
 #include "base/date.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -62,11 +63,28 @@ static enum err read_copula(struct study_reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
-/* A number of rounds, or "annealed": as many as the budget allows, at most 16 for each column. */
+/* "sweeps", or "sweeps 3": their fits are other ones, unless the study says which. */
+static enum err read_sweeps(struct study_reading *r, const yaml_node_t *node, const char *text)
+{
+    struct study *s = r->study;
+    const bool given = text[0] == ' ' && text[1] >= '1' && text[1] <= '0' + STUDY_SWEEPS_MAX;
+    if (text[0] != '\0' && !(given && text[2] == '\0'))
+        return yaml_error(r->file, node, "write rounds: sweeps, or a number of them: \"sweeps 3\"");
+    if (s->score != AIM_L1)
+        return yaml_error(r->file, node, "rounds: sweeps opens distances, so it needs score: l1");
+    s->sweeps = given ? (unsigned)(text[1] - '0') : AIM_SWEEPS;
+    s->iterations = AIM_SWEEPS_FIT;
+    s->final_iterations = AIM_SWEEPS_FIT_FINAL;
+    return ERR_OK;
+}
+
+/* A number, "annealed" (as many as the budget allows, at most 16 for each column), or sweeps. */
 static enum err read_rounds(struct study_reading *r, const yaml_node_t *node)
 {
     const char *text;
     TRY(yaml_text(r->file, node, "rounds", &text));
+    if (strncmp(text, "sweeps", 6) == 0)
+        return read_sweeps(r, node, text + 6);
     if (strcmp(text, "annealed") != 0)
         return study_read_unsigned(r, node, "rounds", 1, STUDY_ROUNDS_MAX, &r->study->rounds);
     r->study->annealed = true;

@@ -78,8 +78,10 @@ static void put_rounds(const struct study *s, struct bytes *b)
     bytes_put_u32(b, s->rounds);
     bytes_put_u8(b, s->annealed);
     bytes_put_string(b, study_score_words[s->score]);
+    if (s->sweeps > 0) /* studies from before these keep their terms, and likewise below */
+        bytes_put_u32(b, s->sweeps);
     if (s->method == STUDY_AIM)
-        return; /* studies from before the key keep their terms */
+        return;
     bytes_put_string(b, study_method_words[s->method]);
     bytes_put_double(b, s->copula_clip);
     bytes_put_double(b, s->copula_share);

@@ -3,6 +3,7 @@
 
 #include "base/date.h"
 #include "base/words.h"
+#include "parties/study/method.h"
 #include "parties/study/roster.h"
 #include "parties/study/study_ports.h"
 #include "parties/study/study_uploads.h"
@@ -129,50 +130,6 @@ static void describe_impossible(FILE *out, const struct study *s)
                 clique_name(&s->zero[k].clique, s->domain).text, s->zero[k].cells,
                 (unsigned long long)clique_cells(&s->zero[k].clique, s->domain));
     }
-}
-
-static const char *score_kind(enum aim_score score)
-{
-    switch (score) {
-    case AIM_L1:
-        return "";
-    case AIM_L2:
-        return "squared ";
-    }
-    return "";
-}
-
-/* What a copula opens, and what it is not used for. */
-static void describe_copula(FILE *out, const struct study *s)
-{
-    const size_t d = s->domain->attributes;
-    fprintf(out,
-            "\nMethod: a Gaussian copula. Each attribute is measured once, for %g of the budget;\n"
-            "  then one number for each of %zu pairs of attributes, or of labels one for each\n"
-            "  two groups of them, for the rest. Scores end at %g deviations or before. What\n"
-            "  links more than two attributes is not measured. The workload (%zu marginals)\n"
-            "  is what trefoil eval compares.\n",
-            s->copula_share, d * (d - 1) / 2, s->copula_clip, s->asked->cliques);
-}
-
-static void describe_workload(FILE *out, const struct study *s)
-{
-    const struct workload *w = s->workload;
-    size_t maximal = 0;
-    if (s->method == STUDY_COPULA) {
-        describe_copula(out, s);
-        return;
-    }
-    for (size_t i = 0; i < w->queries; i++)
-        maximal += w->query[i].maximal;
-    fprintf(out,
-            "\nMarginals: %zu in all (%llu cells), including the smaller ones they contain;\n"
-            "  %zu have one attribute. The %zu largest (%llu cells) are counted; the others\n"
-            "  are sums of those. A run measures each attribute once. Then it chooses and\n"
-            "  measures %s%u more, each time the one with the largest sum of %serrors.\n",
-            w->queries, (unsigned long long)w->cells, w->one_ways, maximal,
-            (unsigned long long)w->maximal_cells, s->annealed ? "at most " : "", s->rounds,
-            score_kind(s->score));
 }
 
 /* Whose a row is, and how servers use that. */
@@ -448,7 +405,7 @@ void study_describe(FILE *out, const struct study *study, const struct public_id
                 "  (Columns that are written from owners' rows tell something about them.)\n",
                 study->columns_from);
     describe_impossible(out, study);
-    describe_workload(out, study);
+    method_describe(out, study);
     describe_guarantee(out, study);
     describe_servers(out, study);
     describe_owners(out, study);

@@ -213,7 +213,7 @@ static enum err open_step(struct seat *s, struct engine_step *step, struct tape 
     struct net *net = s->engine->party->net;
     const uint8_t signature[2][64] = {{0}};
     struct round_talk talk = {.net = net, .log = s->engine->log};
-    const bool finished = step->ask->kind != ASK_SELECT ||
+    const bool finished = !ask_estimates(step->ask) ||
                           counts_finished(three_step(step)->scope.counts,
                                           three_step(step)->select.squared);
     uint64_t rounds = net_rounds(net);

@@ -11,6 +11,7 @@
 
 struct call {
     unsigned l;
+    uint64_t unit;
     size_t lanes;
     uint64_t *x, *c; /* of all lanes */
     struct cached_span spans[SPANS];
@@ -35,7 +36,7 @@ static enum err job(struct party *p, void *shared)
     c->cache_sent[p->index] = c->before[p->index].payload_sent - start.payload_sent;
     if (p->index == 0)
         c->cache_rounds = c->before[0].rounds - start.rounds;
-    TRY(cached_distance(p, out, cached, c->spans, 1 << CACHED_GRID));
+    TRY(cached_distance(p, out, cached, c->spans, c->unit));
     c->after[p->index] = net_total(p->net);
     three_put64(&c->out, p, out);
     cached_free(&cached);
@@ -46,20 +47,21 @@ static enum err job(struct party *p, void *shared)
 }
 
 /* The widest span holds `cells`; the others are short and elsewhere. */
-static struct call *fresh(unsigned l, size_t cells)
+static struct call *fresh_on(unsigned l, size_t cells, uint64_t unit)
 {
     struct call *c = memory_array(1, sizeof *c);
     uint64_t seed = l + cells;
     const uint64_t limit = (uint64_t)1 << l;
     assert_non_null(c);
     c->l = l;
+    c->unit = unit;
     c->lanes = 64 * bits_words(cells) + 128;
     c->x = memory_array(c->lanes, sizeof *c->x);
     c->c = memory_array(c->lanes, sizeof *c->c);
     for (size_t i = 0; i < c->lanes; i++) {
         uint64_t r = three_random(&seed), s = three_random(&seed);
         c->x[i] = (r % limit) >> s % (l + 1) >> (l > 17 ? l - 17 : 0);
-        c->c[i] = (three_random(&seed) % (limit << CACHED_GRID)) >> (s >> 32) % (l + CACHED_GRID);
+        c->c[i] = (three_random(&seed) % (limit * c->unit)) >> (s >> 32) % (l + CACHED_GRID);
         if (l > 17)
             c->c[i] >>= l - 17;
     }
@@ -67,7 +69,7 @@ static struct call *fresh(unsigned l, size_t cells)
         uint64_t power = (uint64_t)1 << i % (l + 1);
         if (l > 17)
             break;
-        c->c[i] = (power << CACHED_GRID) - (i / 18 == 1);
+        c->c[i] = power * c->unit - (i / 18 == 1);
         c->x[i] = i / 18 == 2 ? 0 : power - (i / 18 == 3 ? 1 : 0);
         c->x[i] = c->x[i] < limit ? c->x[i] : limit - 1;
     }
@@ -75,6 +77,11 @@ static struct call *fresh(unsigned l, size_t cells)
     c->spans[1] = (struct cached_span){0, c->lanes < 64 ? c->lanes : 64, c->c};
     c->spans[2] = (struct cached_span){c->lanes - 64, 1, c->c + c->lanes - 64};
     return c;
+}
+
+static struct call *fresh(unsigned l, size_t cells)
+{
+    return fresh_on(l, cells, 1 << CACHED_GRID);
 }
 
 static void finish(struct call *c)
@@ -93,7 +100,7 @@ static void run(struct call *c)
     for (size_t k = 0; k < SPANS; k++) {
         uint64_t sum = 0;
         for (size_t i = 0; i < c->spans[k].cells; i++) {
-            uint64_t x = c->x[c->spans[k].from + i] << CACHED_GRID, y = c->spans[k].c[i];
+            uint64_t x = c->x[c->spans[k].from + i] * c->unit, y = c->spans[k].c[i];
             sum += x > y ? x - y : y - x;
         }
         assert_true(three_sum64(&c->out, k) == sum);
@@ -109,9 +116,11 @@ TEST(distances_are_exact)
 {
     static const size_t cells[] = {1, 63, 64, 65, 511, 512, 513, 1000};
     static const unsigned widths[] = {1, 2, 3, 4, 5, 8, 9, 16, 17};
+    static const uint64_t units[] = {1 << CACHED_GRID,       1, 3, 3615, 1 << 20,
+                                     (UINT64_C(1) << 45) - 1};
     for (size_t w = 0; w < 9; w++)
         for (size_t n = 0; n < 8; n++) {
-            struct call *c = fresh(widths[w], cells[n]);
+            struct call *c = fresh_on(widths[w], cells[n], units[(w + n) % 6]);
             run(c);
             assert_true(c->after[0].rounds - c->before[0].rounds <= 3);
             finish(c);
@@ -250,7 +259,7 @@ static enum err out_of_range(struct party *p, void *shared)
     TRY(share64_new(&out, SPANS));
     TRY(cached_new(p, &cached, x, &bits));
     p->log = NULL;
-    enum err e = cached_distance(p, out, cached, c->spans, 1 << CACHED_GRID);
+    enum err e = cached_distance(p, out, cached, c->spans, c->unit);
     bits.width = CACHED_BITS + 1;
     enum err wide = cached_new(p, &none, x, &bits);
     bits.width = c->l;
@@ -265,6 +274,10 @@ TEST(what_could_wrap_is_refused)
 {
     struct call *c = fresh(5, 100);
     c->c[70] = ((uint64_t)32 << CACHED_GRID) + 1;
+    assert_int_equal(three_run(1, out_of_range, c, NULL), ERR_OK);
+    finish(c);
+    c = fresh(5, 100);
+    c->unit = (UINT64_C(1) << 57) + 1;
     assert_int_equal(three_run(1, out_of_range, c, NULL), ERR_OK);
     finish(c);
 }

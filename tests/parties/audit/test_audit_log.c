@@ -95,7 +95,11 @@ static void open_one(struct bench *b, unsigned i, uint32_t round, const char *re
                               .values = 10 + round,
                               .cost = 0.25,
                               .spent = 0.25 * (round + 1),
-                              .what = strcmp(reason, "NOISY_MARGINAL") == 0 ? "sex*age,ward" : "-"};
+                              .what = "-"};
+    if (strcmp(reason, "NOISY_MARGINAL") == 0)
+        o.what = "sex*age,ward";
+    if (strcmp(reason, "NOISY_SCORE") == 0)
+        o.what = "290.05:sex*age,ward";
     snprintf(o.reason, sizeof o.reason, "%s", reason);
     memset(o.request, (int)round, sizeof o.request);
     assert_int_equal(
@@ -560,6 +564,7 @@ TEST(openings_are_described)
         {"SELECTED_INDEX", "which of 13 marginals fits worst; with its measurement"},
         {"NOISY_MARGINAL", "13 noisy counts: sex*age,ward"},
         {"NOISY_FORM", "13 noisy sums of counts"},
+        {"NOISY_SCORE", "scores of 13 marginals, sigma 290.05: sex*age,ward"},
         {"SORTED", "which of 13 uploads are sorted by key"},
         {"REJECT_BIT", "which of 13 tries for noise are kept"},
         {"SOMETHING", "13 values, SOMETHING"},

@@ -271,7 +271,7 @@ static const struct {
 } changes[] = {
     {0, REQUEST_VERSION + 1},
     {1, 0},
-    {1, ASK_LOOK + 1},
+    {1, ASK_SCORES + 1},
     {1, ASK_MEASURE}, /* has no estimates */
     {26, 255},        /* more queries than there are */
     {30, 200},        /* no such query */
@@ -314,6 +314,35 @@ TEST(a_request_that_is_cut_or_changed_is_none)
     assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, text.size), ERR_FORMAT);
     assert_int_equal(request_version(NULL, 0), 0);
     memory_free(&r.ask.estimate);
+}
+
+/* A measured set has a multiplier for each of its marginals, and none for all. */
+TEST(a_request_of_a_set_comes_back)
+{
+    struct desk d CLEAN(desk_free);
+    const struct workload *w;
+    uint32_t query[] = {1, 2};
+    int64_t multiplier[] = {300, 1 << 20, 7};
+    struct request r = {.ask = {.kind = ASK_MEASURE,
+                                .queries = 2,
+                                .query = query,
+                                .weights = 2,
+                                .weight = multiplier}},
+                   back;
+    desk_new(&d);
+    w = d.s.study->workload;
+    for (unsigned k = 0; k < 4; k++) {
+        struct bytes text CLEAN(bytes_clear) = {0};
+        r.ask.weights = k == 2 ? 1 : k == 3 ? 3 : 2;
+        r.ask.multiplier = k == 1 ? 300 : 0;
+        assert_int_equal(request_write(&r, &text), ERR_OK);
+        assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, text.size),
+                         k == 0 ? ERR_OK : ERR_FORMAT);
+        if (k == 0)
+            assert_true(ask_multiplier(&back.ask, 0) == 300 &&
+                        ask_multiplier(&back.ask, 1) == 1 << 20 && ask_alike(&back.ask, &r.ask));
+        request_clear(&back);
+    }
 }
 
 /* For attribute `a`: the codes of `of` below `first` are one group, the others another. */
