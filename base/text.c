@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define BASE64 sodium_base64_VARIANT_URLSAFE_NO_PADDING
+
 size_t text_character(const char *p)
 {
     unsigned char first = (unsigned char)*p;
@@ -42,6 +44,23 @@ bool text_hex(const char *text, void *out, size_t n)
 {
     return strlen(text) == 2 * n && strspn(text, "0123456789abcdef") == 2 * n &&
            sodium_hex2bin(out, n, text, 2 * n, NULL, NULL, NULL) == 0;
+}
+
+void text_put_base64(char *text, const char *prefix, const void *p, size_t n)
+{
+    const size_t skip = strlen(prefix);
+    memcpy(text, prefix, skip);
+    sodium_bin2base64(text + skip, sodium_base64_ENCODED_LEN(n, BASE64), p, n, BASE64);
+}
+
+bool text_base64(const char *text, const char *prefix, void *out, size_t n)
+{
+    const size_t skip = strlen(prefix);
+    size_t found = 0;
+    return strncmp(text, prefix, skip) == 0 &&
+           sodium_base642bin(out, n, text + skip, strlen(text + skip), NULL, &found, NULL,
+                             BASE64) == 0 &&
+           found == n;
 }
 
 char *text_value(char *text, const char *word)

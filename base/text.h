@@ -21,6 +21,13 @@ void text_put_hex(struct bytes *b, const void *p, size_t n);
 bool text_hex(const char *text, void *out, size_t n);
 
 /*
+ * The prefix and base64url of n bytes, without padding, into a text that has room for it. Reading:
+ * false for any text but a prefix and n bytes so.
+ */
+void text_put_base64(char *text, const char *prefix, const void *p, size_t n);
+bool text_base64(const char *text, const char *prefix, void *out, size_t n);
+
+/*
  * Finds the line that begins with `word` and a space: where its value starts, or NULL. The value
  * reaches to the end of the line.
  */

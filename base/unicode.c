@@ -34,7 +34,7 @@ static void put_spaceless(struct bytes *out, const char *text)
 }
 
 /* Whether it is ASCII; ERR_DATA where it is not even UTF-8. */
-static enum err look(const char *text, bool *ascii)
+static enum err scan(const char *text, bool *ascii)
 {
     *ascii = true;
     for (size_t n; *text != '\0'; text += n) {
@@ -51,13 +51,13 @@ enum err unicode_put(struct bytes *out, const char *text, struct unicode_form fo
 {
     struct bytes spaceless CLEAN(bytes_clear) = {0};
     bool ascii;
-    TRY(look(text, &ascii));
+    TRY(scan(text, &ascii));
     if (form.spaceless) {
         put_spaceless(&spaceless, text);
         bytes_put_u8(&spaceless, 0);
         TRY(bytes_ok(&spaceless));
         text = (const char *)spaceless.data;
-        TRY(look(text, &ascii));
+        TRY(scan(text, &ascii));
     }
     if (ascii && form.caseless)
         for (; *text != '\0'; text++)

@@ -66,7 +66,7 @@ static enum err run_gumbel(struct party *p, struct work *w)
 
 #define NOISE "noise_"
 
-static const struct figure {
+static const struct abort_figure {
     const char *name, *unit;
     size_t n, smoke;
     enum err (*prepare)(struct party *p, struct work *w);
@@ -85,30 +85,30 @@ struct sample {
     double cpu_s[3], s; /* by server; at server 0 */
 };
 
-struct options {
+struct abort_options {
     const char *only;
     unsigned pairs;
     bool smoke;
 };
 
 /* In memory that the processes share. */
-struct board {
-    struct options options;
+struct abort_board {
+    struct abort_options options;
     struct sample sample[FIGURES][KERNELS][PAIRS_MAX][2]; /* checked or not */
 };
 
-static bool is_asked(const struct options *o, const char *name)
+static bool is_asked(const struct abort_options *o, const char *name)
 {
     return o->only == NULL || strcmp(o->only, name) == 0;
 }
 
-static size_t size_of(const struct options *o, const struct figure *f)
+static size_t size_of(const struct abort_options *o, const struct abort_figure *f)
 {
     return o->smoke ? f->smoke : f->n;
 }
 
 /* One run with or without the check; both servers that hold it go on when all are done. */
-static enum err run(struct party *p, struct party_recorder *check, const struct figure *f,
+static enum err run(struct party *p, struct party_recorder *check, const struct abort_figure *f,
                     struct work *w, struct sample *sample)
 {
     uint64_t zero = 0;
@@ -127,10 +127,10 @@ static enum err run(struct party *p, struct party_recorder *check, const struct 
     return ERR_OK;
 }
 
-static enum err run_in_turn(struct party *p, struct board *b, size_t figure,
+static enum err run_in_turn(struct party *p, struct abort_board *b, size_t figure,
                             struct party_recorder *check)
 {
-    const struct figure *f = &figures[figure];
+    const struct abort_figure *f = &figures[figure];
     struct work w = {.n = size_of(&b->options, f)};
     enum err e;
     p->recorder = NULL;
@@ -151,7 +151,7 @@ static enum err run_in_turn(struct party *p, struct board *b, size_t figure,
 static enum err measure(struct party *p, void *shared)
 {
     static const struct check_limits limits;
-    struct board *b = shared;
+    struct abort_board *b = shared;
     struct party_recorder *check;
     enum err e = check_new(p, &limits);
     check = p->recorder;
@@ -170,11 +170,11 @@ static double all_three(const struct sample *s)
 }
 
 /* Medians: of the ratio; with a check, of nanoseconds an item and of items a second. */
-struct result {
+struct abort_result {
     double ratio, cpu_ns, per_s;
 };
 
-static struct result result_of(const struct board *b, size_t figure, unsigned kernel)
+static struct abort_result result_of(const struct abort_board *b, size_t figure, unsigned kernel)
 {
     const double items = (double)size_of(&b->options, &figures[figure]);
     const size_t pairs = b->options.pairs;
@@ -185,16 +185,16 @@ static struct result result_of(const struct board *b, size_t figure, unsigned ke
         ns[i] = 1e9 * all_three(&s[1]) / items;
         per_s[i] = items / s[1].s;
     }
-    return (struct result){cpu_median(ratio, pairs), cpu_median(ns, pairs),
-                           cpu_median(per_s, pairs)};
+    return (struct abort_result){cpu_median(ratio, pairs), cpu_median(ns, pairs),
+                                 cpu_median(per_s, pairs)};
 }
 
 /* Keys for one instruction set end in `of`. */
-static void report_kernel(json_t *out, const struct board *b, unsigned kernel, const char *of)
+static void report_kernel(json_t *out, const struct abort_board *b, unsigned kernel, const char *of)
 {
     double noise = 0;
     for (size_t k = 0; k < FIGURES; k++) {
-        struct result r;
+        struct abort_result r;
         if (!is_asked(&b->options, figures[k].name))
             continue;
         r = result_of(b, k, kernel);
@@ -213,7 +213,7 @@ static void report_kernel(json_t *out, const struct board *b, unsigned kernel, c
         figures_put(out, noise, "noise_ratio%s", of);
 }
 
-static void report(json_t *out, const struct board *b)
+static void report(json_t *out, const struct abort_board *b)
 {
     unsigned best = KERNELS;
     for (unsigned k = 0; k < KERNELS; k++) {
@@ -227,7 +227,7 @@ static void report(json_t *out, const struct board *b)
         report_kernel(out, b, best, "");
 }
 
-static bool bench_figures(struct board *b, json_t *out)
+static bool bench_figures(struct abort_board *b, json_t *out)
 {
     double peak_mib[3];
     if (!forked_run("bench_abort", measure, b, peak_mib))
@@ -237,9 +237,9 @@ static bool bench_figures(struct board *b, json_t *out)
     return true;
 }
 
-static bool bench(struct board *b, json_t *out)
+static bool bench(struct abort_board *b, json_t *out)
 {
-    const struct options *o = &b->options;
+    const struct abort_options *o = &b->options;
     const bool counts = is_asked(o, "study"), records = is_asked(o, "records"),
                wan = is_asked(o, "wan");
     bool right = true;
@@ -258,11 +258,11 @@ static bool bench(struct board *b, json_t *out)
 int main(int argc, char **argv)
 {
     struct figures f;
-    struct options o = {.pairs = 5};
+    struct abort_options o = {.pairs = 5};
     const struct figures_option options[] = {{.name = "only", .text = &o.only},
                                              {.name = "pairs", .count = &o.pairs}};
-    struct board *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-                           0);
+    struct abort_board *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE,
+                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     figures_begin(&f, argc, argv, options, sizeof options / sizeof *options);
     o.smoke = f.smoke;
     o.pairs = o.smoke ? 1 : o.pairs;

@@ -38,7 +38,7 @@
 
 #define RUNS 5
 
-struct bench {
+struct copula_bench {
     const char *only;
     unsigned runs;
     bool smoke;
@@ -46,7 +46,7 @@ struct bench {
     struct log log;
 };
 
-static void put(struct bench *b, const char *table, const char *key, double value)
+static void put(struct copula_bench *b, const char *table, const char *key, double value)
 {
     printf("%s.%s %.4f\n", table, key, value);
     figures_put(figures_object(b->out, table), value, "%s", key);
@@ -55,7 +55,7 @@ static void put(struct bench *b, const char *table, const char *key, double valu
 /* --- body ------------------------------------------------------------------------------------- */
 
 /* Training rows, test rows, and the results. */
-struct rows {
+struct copula_rows {
     struct table *train, *test;
     const struct study *study; /* of the current run */
 };
@@ -116,7 +116,7 @@ static enum err wasserstein(const struct table *x, const struct table *y, size_t
 }
 
 struct body {
-    struct bench *b;
+    struct copula_bench *b;
     char train[FILE_PATH], test[FILE_PATH];
     double jsd, wd, accuracy; /* sums over runs */
     unsigned runs;
@@ -179,7 +179,7 @@ static enum err run_body(struct body *body, const char *domain)
     return ERR_OK;
 }
 
-static enum err measure_body(struct bench *b)
+static enum err measure_body(struct copula_bench *b)
 {
     char folder[] = "/tmp/trefoil-body-XXXXXX", path[FILE_PATH];
     struct bytes domain CLEAN(bytes_clear) = {0};
@@ -228,7 +228,7 @@ static enum err look_at_marginals(void *self, const struct support_study *s, str
     return evaluate_tables(m->data.workload, m->data.table, rows, NULL, &m->l1);
 }
 
-static enum err measure_marginals(struct bench *b, const char *table)
+static enum err measure_marginals(struct copula_bench *b, const char *table)
 {
     struct marginals m = {.l1 = 0};
     const struct table_study study = {.table = table,
@@ -262,7 +262,7 @@ enum structure { BY_FACTORS, BY_BLOCKS, BY_NEIGHBOURS, INDEPENDENT, STRUCTURES }
 static const char *const structures[] = {"factors", "blocks", "neighbours", "independent"};
 
 struct wide {
-    struct bench *b;
+    struct copula_bench *b;
     size_t columns, rows;
     enum structure structure;
     double load[COLUMNS][FACTORS], own[COLUMNS];
@@ -389,7 +389,7 @@ static enum err run_wide(struct wide *w, const char *domain, const char *path)
     return ERR_OK;
 }
 
-static enum err measure_wide(struct bench *b)
+static enum err measure_wide(struct copula_bench *b)
 {
     char path[] = "/tmp/trefoil-wide-XXXXXX";
     struct wide w = {.b = b, .columns = b->smoke ? 12 : COLUMNS, .rows = b->smoke ? 1000 : ROWS};
@@ -424,7 +424,7 @@ static enum err measure_wide(struct bench *b)
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-static enum err measure(struct bench *b)
+static enum err measure(struct copula_bench *b)
 {
     static const char *const all[] = {"body", "adult", "wide"};
     for (size_t k = 0; k < (b->only == NULL ? 3 : 1); k++) {
@@ -442,7 +442,7 @@ static enum err measure(struct bench *b)
 int main(int argc, char **argv)
 {
     struct figures f;
-    struct bench b = {.runs = RUNS, .log = {.file = stderr, .level = LOG_ERROR}};
+    struct copula_bench b = {.runs = RUNS, .log = {.file = stderr, .level = LOG_ERROR}};
     const struct figures_option options[] = {{.name = "only", .text = &b.only},
                                              {.name = "runs", .count = &b.runs}};
     figures_begin(&f, argc, argv, options, sizeof options / sizeof *options);

@@ -55,7 +55,7 @@ struct l1_errors {
     double mean[COLUMNS], deviation[COLUMNS];
 };
 
-struct bench {
+struct data_bench {
     struct support_study s;
     struct table *real;
     struct rows_moments *moments; /* of the real rows */
@@ -63,7 +63,7 @@ struct bench {
     bool smoke;
 };
 
-static enum err read_table(struct bench *b, const char *path, struct table **t,
+static enum err read_table(struct data_bench *b, const char *path, struct table **t,
                            struct rows_moments **moments)
 {
     const struct table_csv_options options = {
@@ -73,7 +73,7 @@ static enum err read_table(struct bench *b, const char *path, struct table **t,
     return table_read_csv(t, b->s.study->domain, path, &options, b->log);
 }
 
-static enum err unpack(struct bench *b, const char *to)
+static enum err unpack(struct data_bench *b, const char *to)
 {
     char command[4 * SUPPORT_PATH];
     snprintf(command, sizeof command, "gzip -dc '%s/raw/adult.raw.csv.gz' >'%s'", data_folder(),
@@ -84,17 +84,17 @@ static enum err unpack(struct bench *b, const char *to)
                     data_folder());
 }
 
-static enum err prepare(struct bench *b)
+static enum err prepare(struct data_bench *b)
 {
     static const char *const owner[] = {"    max_rows: 50000\n"};
-    const struct support_options o = {.owners = 1,
-                                      .domain = domain,
-                                      .workload = "{all: 2}",
-                                      .rounds = b->smoke ? 2 : 10,
-                                      .epsilon = 1,
-                                      .delta = 1e-5,
-                                      .accounting = ACCOUNTING_GAUSSIAN,
-                                      .part = owner};
+    const struct study_options o = {.owners = 1,
+                                    .domain = domain,
+                                    .workload = "{all: 2}",
+                                    .rounds = b->smoke ? 2 : 10,
+                                    .epsilon = 1,
+                                    .delta = 1e-5,
+                                    .accounting = ACCOUNTING_GAUSSIAN,
+                                    .part = owner};
     const char *real;
     TRY(support_study_new(&b->s, &o, b->log));
     real = support_path(&b->s, "real.csv");
@@ -107,7 +107,7 @@ static double deviation_of(const struct rows_moments *m)
     return sqrt(m->squares / (double)m->count);
 }
 
-static enum err run_once(struct bench *b, uint64_t seed, struct l1_errors *sum)
+static enum err run_once(struct data_bench *b, uint64_t seed, struct l1_errors *sum)
 {
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct table *rows CLEAN(table_free) = NULL;
@@ -134,7 +134,7 @@ static void put_errors(json_t *o, const double *sum, unsigned runs)
         figures_put(o, sum[i] / runs, "%s", columns[i]);
 }
 
-static enum err measure(struct bench *b, unsigned runs, json_t *out)
+static enum err measure(struct data_bench *b, unsigned runs, json_t *out)
 {
     struct l1_errors sum = {0};
     TRY(prepare(b));
@@ -155,7 +155,7 @@ int main(int argc, char **argv)
 {
     struct figures f;
     struct log log = {.file = stderr, .level = LOG_ERROR};
-    struct bench b = {.log = &log};
+    struct data_bench b = {.log = &log};
     unsigned runs = RUNS_FULL;
     const struct figures_option options[] = {{.name = "runs", .count = &runs}};
     enum err e;

@@ -29,7 +29,7 @@
 
 #define OWNERS TABLE_STUDY_OWNERS
 
-struct options {
+struct dp_options {
     const char *only, *table;
     unsigned samples, rounds;
     bool smoke;
@@ -52,7 +52,7 @@ struct noise_result {
 };
 
 /* In memory that the processes share. */
-struct board {
+struct dp_board {
     size_t samples;
     struct noise_result noise[NOISE_ROWS];
     double peak_rss_mib[3];
@@ -76,7 +76,7 @@ static enum err make_noise(struct party *p, const struct noise_row *k, size_t sa
         e = forked_barrier(p, &zero);
     if (p->index == 0) {
         r->per_s = (double)samples / (clock_now_s() - begin);
-        r->rounds = after.rounds - before.rounds;
+        r->rounds = after.exchanges - before.exchanges;
         r->bytes = (double)(after.payload_sent - before.payload_sent) / (double)samples;
     }
     tape_free(&tape);
@@ -85,16 +85,16 @@ static enum err make_noise(struct party *p, const struct noise_row *k, size_t sa
 
 static enum err all_noise(struct party *p, void *shared)
 {
-    struct board *b = shared;
+    struct dp_board *b = shared;
     for (size_t i = 0; i < NOISE_ROWS; i++)
         TRY(make_noise(p, &noise_kinds[i], b->samples, &b->noise[i]));
     return ERR_OK;
 }
 
-static bool bench_noise(const struct options *o, json_t *root)
+static bool bench_noise(const struct dp_options *o, json_t *root)
 {
-    struct board *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-                           0);
+    struct dp_board *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                              -1, 0);
     if (b == MAP_FAILED)
         return false;
     b->samples = o->samples;
@@ -184,8 +184,8 @@ static void put_figures(json_t *out, const json_t *stats, double *rounds_per_ite
 }
 
 /* As many records as the owners may send, counted alone. */
-static enum err bench_count(const struct options *o, const struct bench_table *t, json_t *figures,
-                            struct log *log)
+static enum err bench_count(const struct dp_options *o, const struct bench_table *t,
+                            json_t *figures, struct log *log)
 {
     struct bench_data data;
     struct count_result r = {0};
@@ -203,7 +203,7 @@ static enum err bench_count(const struct options *o, const struct bench_table *t
     return right ? ERR_OK : ERR_SYSTEM;
 }
 
-static enum err bench_table(const struct options *o, const struct bench_table *t, json_t *list,
+static enum err bench_table(const struct dp_options *o, const struct bench_table *t, json_t *list,
                             double *rounds)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "bench_dp: "};
@@ -218,7 +218,7 @@ static enum err bench_table(const struct options *o, const struct bench_table *t
                                         : ERR_OK;
 }
 
-static bool bench_tables(const struct options *o, json_t *root)
+static bool bench_tables(const struct dp_options *o, json_t *root)
 {
     json_t *list = figures_object(root, "tables");
     double most = 0;
@@ -239,7 +239,7 @@ static bool bench_tables(const struct options *o, json_t *root)
 int main(int argc, char **argv)
 {
     struct figures f;
-    struct options o = {.samples = 393216, .rounds = 10};
+    struct dp_options o = {.samples = 393216, .rounds = 10};
     const struct figures_option options[] = {{.name = "only", .text = &o.only},
                                              {.name = "table", .text = &o.table},
                                              {.name = "samples", .count = &o.samples},
@@ -247,7 +247,7 @@ int main(int argc, char **argv)
     bool right = secret_start() == ERR_OK;
     figures_begin(&f, argc, argv, options, sizeof options / sizeof *options);
     if (f.smoke)
-        o = (struct options){o.only, o.table, .samples = 1024, .rounds = 2, .smoke = true};
+        o = (struct dp_options){o.only, o.table, .samples = 1024, .rounds = 2, .smoke = true};
     if (o.only == NULL || strcmp(o.only, "noise") == 0)
         right = bench_noise(&o, f.out) && right;
     if (o.only == NULL || strcmp(o.only, "tables") == 0)

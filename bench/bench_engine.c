@@ -25,14 +25,14 @@
 
 /* --- what is measured ------------------------------------------------------------------------- */
 
-struct result {
+struct engine_result {
     double per_s, bytes_per_item;
     uint64_t rounds;
     double ms;
     double cpu_s[3]; /* filled in by each server */
 };
 
-struct measurement {
+struct engine_measurement {
     const char *name, *unit;
     size_t sizes[6];
     enum err (*prepare)(struct party *p, struct work *w);
@@ -46,7 +46,7 @@ static size_t cubed(size_t n)
     return n * n * n;
 }
 
-static const struct measurement measurements[] = {
+static const struct engine_measurement measurements[] = {
     {"and",
      "gates",
      {10000, 1000000, 100000000, 1000000000},
@@ -111,7 +111,7 @@ static const struct measurement measurements[] = {
 
 /* --- three processes -------------------------------------------------------------------------- */
 
-struct options {
+struct engine_options {
     const char *only;
     double largest;
     double seconds, budget;
@@ -119,14 +119,14 @@ struct options {
 };
 
 /* In memory that the processes share. */
-struct board {
-    struct options options;
-    struct result result[MEASUREMENTS][6];
+struct engine_board {
+    struct engine_options options;
+    struct engine_result result[MEASUREMENTS][6];
     double peak_rss_mib[3];
 };
 
-static enum err timed(struct party *p, const struct measurement *m, struct work *w, uint64_t runs,
-                      double *seconds)
+static enum err timed(struct party *p, const struct engine_measurement *m, struct work *w,
+                      uint64_t runs, double *seconds)
 {
     uint64_t zero = 0;
     TRY(forked_barrier(p, &zero));
@@ -138,8 +138,8 @@ static enum err timed(struct party *p, const struct measurement *m, struct work 
     return ERR_OK;
 }
 
-static enum err measure(struct party *p, const struct options *o, const struct measurement *m,
-                        size_t n, struct result *r)
+static enum err measure(struct party *p, const struct engine_options *o,
+                        const struct engine_measurement *m, size_t n, struct engine_result *r)
 {
     struct work w = {.n = n};
     double seconds = 0, cpu = cpu_s();
@@ -167,7 +167,7 @@ static enum err measure(struct party *p, const struct options *o, const struct m
         struct net_counters after = net_total(p->net);
         r->per_s = items * (double)runs / seconds;
         r->ms = 1e3 * seconds / (double)runs;
-        r->rounds = (after.rounds - before.rounds - (more > 0 ? 4 : 6)) / runs;
+        r->rounds = (after.exchanges - before.exchanges - (more > 0 ? 4 : 6)) / runs;
         r->bytes_per_item = (double)(after.payload_sent - before.payload_sent -
                                      (more > 0 ? 32 : 48)) /
                             items / (double)runs;
@@ -176,7 +176,7 @@ static enum err measure(struct party *p, const struct options *o, const struct m
     return e;
 }
 
-static void print_line(const struct measurement *m, size_t n, const struct result *r)
+static void print_line(const struct engine_measurement *m, size_t n, const struct engine_result *r)
 {
     const double items = (double)(m->items == NULL ? n : m->items(n));
     printf("%-16s %10zu  %12.4g %s/s  %9.3f ms  %3lu rounds  %8.3f bytes each, CPU %.3g ns each\n",
@@ -188,13 +188,13 @@ static void print_line(const struct measurement *m, size_t n, const struct resul
 /* The largest sizes come last, if there is time: server 0's clock decides. */
 static enum err all_measurements(struct party *p, void *shared)
 {
-    struct board *board = shared;
-    const struct options *o = &board->options;
+    struct engine_board *board = shared;
+    const struct engine_options *o = &board->options;
     const double begin = clock_now_s();
     for (size_t i = 0; i < 2 * 6 * MEASUREMENTS; i++) {
         const bool large = i >= 6 * MEASUREMENTS;
         const size_t k = i / 6 % MEASUREMENTS, s = i % 6;
-        const struct measurement *m = &measurements[k];
+        const struct engine_measurement *m = &measurements[k];
         const size_t n = m->sizes[s];
         uint64_t go = clock_now_s() - begin < o->budget;
         if (n == 0 || (double)n > o->largest || (n * m->item_bytes >= LARGE) != large ||
@@ -216,9 +216,9 @@ static enum err all_measurements(struct party *p, void *shared)
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-static const struct result *find(const struct board *b, const char *name, size_t n)
+static const struct engine_result *find(const struct engine_board *b, const char *name, size_t n)
 {
-    const struct result *found = NULL;
+    const struct engine_result *found = NULL;
     for (size_t k = 0; k < MEASUREMENTS; k++)
         for (size_t s = 0; s < 6 && strcmp(measurements[k].name, name) == 0; s++)
             if (b->options.smoke ? measurements[k].sizes[s] <= n && b->result[k][s].per_s > 0
@@ -227,12 +227,12 @@ static const struct result *find(const struct board *b, const char *name, size_t
     return found;
 }
 
-static void put_curves(json_t *out, const struct board *b)
+static void put_curves(json_t *out, const struct engine_board *b)
 {
     for (size_t k = 0; k < MEASUREMENTS; k++) {
         json_t *list = figures_list(out, measurements[k].name);
         for (size_t s = 0; s < 6; s++) {
-            const struct result *r = &b->result[k][s];
+            const struct engine_result *r = &b->result[k][s];
             if (measurements[k].sizes[s] == 0 || r->per_s <= 0)
                 continue;
             json_array_append_new(list, json_pack("{sIsfsfsIsfs[fff]}", "n",
@@ -244,7 +244,8 @@ static void put_curves(json_t *out, const struct board *b)
     }
 }
 
-static void put_figures(json_t *out, const struct board *b, const struct calibration *c)
+static void put_figures(json_t *out, const struct engine_board *b,
+                        const struct calibrate_figures *c)
 {
     double peak = 0;
     for (int i = 0; i < 3; i++)
@@ -271,7 +272,7 @@ static void put_figures(json_t *out, const struct board *b, const struct calibra
 }
 
 /* The largest sizes need memory: some 35 bytes a cell for each of 3 servers. */
-static void fit_memory(struct options *o)
+static void fit_memory(struct engine_options *o)
 {
     double available = 0;
     char line[200];
@@ -290,14 +291,14 @@ static void fit_memory(struct options *o)
 int main(int argc, char **argv)
 {
     struct figures f;
-    struct options o = {.largest = 1e18, .seconds = 0.3, .budget = 75};
+    struct engine_options o = {.largest = 1e18, .seconds = 0.3, .budget = 75};
     const struct figures_option options[] = {{.name = "only", .text = &o.only},
                                              {.name = "largest", .number = &o.largest},
                                              {.name = "seconds", .number = &o.seconds},
                                              {.name = "budget", .number = &o.budget}};
-    struct calibration c;
-    struct board *board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE,
-                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct calibrate_figures c;
+    struct engine_board *board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE,
+                                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     bool failed;
     figures_begin(&f, argc, argv, options, sizeof options / sizeof *options);
     if (board == MAP_FAILED || secret_start() != ERR_OK)

@@ -48,10 +48,10 @@ static void must(bool fine, const char *what)
 /* --- within a server -------------------------------------------------------------------------- */
 
 void __real_net_enter(struct net *net, enum net_phase phase);
-enum err __real_net_exchange(struct net *net, const struct net_round *round);
+enum err __real_net_exchange(struct net *net, const struct net_exchange *round);
 enum err __real_net_stream(struct net *net, const struct net_flow *flows, size_t count);
 void __wrap_net_enter(struct net *net, enum net_phase phase);
-enum err __wrap_net_exchange(struct net *net, const struct net_round *round);
+enum err __wrap_net_exchange(struct net *net, const struct net_exchange *round);
 enum err __wrap_net_stream(struct net *net, const struct net_flow *flows, size_t count);
 
 /* When a server should signal itself; arm() reads it from the environment. */
@@ -91,7 +91,7 @@ void __wrap_net_enter(struct net *net, enum net_phase phase)
     __real_net_enter(net, phase);
 }
 
-enum err __wrap_net_exchange(struct net *net, const struct net_round *round)
+enum err __wrap_net_exchange(struct net *net, const struct net_exchange *round)
 {
     strike();
     return __real_net_exchange(net, round);
@@ -105,17 +105,17 @@ enum err __wrap_net_stream(struct net *net, const struct net_flow *flows, size_t
 
 /* --- around them ------------------------------------------------------------------------------ */
 
-struct scene {
+struct bench_faults_scene {
     struct support_study s;
     pid_t server[STUDY_SERVERS_MOST];
 };
 
-struct kind {
+struct faults_kind {
     const char *name;
     int signal;
 };
 
-static const struct kind kinds[] = {
+static const struct faults_kind kinds[] = {
     {"SIGKILL", SIGKILL}, {"SIGTERM", SIGTERM}, {"SIGSTOP", SIGSTOP}};
 static const enum net_phase phases[] = {NET_COMPUTE, NET_NOISE, NET_SELECT, NET_MEASURE};
 #define KINDS (sizeof kinds / sizeof *kinds)
@@ -124,7 +124,7 @@ static const enum net_phase phases[] = {NET_COMPUTE, NET_NOISE, NET_SELECT, NET_
 static char self[4096];
 
 /* Like `trefoil serve`, with the functions above in it. */
-static void serve(struct scene *c, unsigned i)
+static void serve(struct bench_faults_scene *c, unsigned i)
 {
     const char *program = getenv("TREFOIL");
     char kept[4096];
@@ -137,7 +137,7 @@ static void serve(struct scene *c, unsigned i)
          "starting a server");
 }
 
-static void share(struct scene *c, unsigned owner)
+static void share(struct bench_faults_scene *c, unsigned owner)
 {
     const char *data = support_path(&c->s, "o%u.csv", owner);
     const char *const a[] = {
@@ -147,13 +147,12 @@ static void share(struct scene *c, unsigned owner)
 }
 
 /* A study with its uploads; its server `victim` is armed. */
-static void scene_new(struct scene *c, unsigned victim)
+static void scene_new(struct bench_faults_scene *c, unsigned victim)
 {
-    const struct support_options o = {
-        .owners = OWNERS, .rounds = 3, .connect_s = 30, .round_s = 120};
+    const struct study_options o = {.owners = OWNERS, .rounds = 3, .connect_s = 30, .round_s = 120};
     const char *text = getenv("BENCH_FAULT");
     char kept[64];
-    *c = (struct scene){0};
+    *c = (struct bench_faults_scene){0};
     must(support_study_new(&c->s, &o, &loud) == ERR_OK, "a study");
     snprintf(folder, sizeof folder, "%s", c->s.folder);
     snprintf(kept, sizeof kept, "%s", text != NULL ? text : "");
@@ -170,7 +169,7 @@ static void scene_new(struct scene *c, unsigned victim)
         share(c, owner);
 }
 
-static void scene_free(struct scene *c)
+static void scene_free(struct bench_faults_scene *c)
 {
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         must(support_stop(&c->server[i]) == 0, "stopping a server");
@@ -180,7 +179,7 @@ static void scene_free(struct scene *c)
 /* Rounds of each phase at server 0 in an undisturbed run, and how long it takes. */
 static double plain_run(uint64_t rounds[NET_PHASES])
 {
-    struct scene c;
+    struct bench_faults_scene c;
     json_t *stats, *server;
     double begin;
     scene_new(&c, STUDY_SERVERS_MOST);
@@ -201,7 +200,7 @@ static double plain_run(uint64_t rounds[NET_PHASES])
 }
 
 /* What happens to the victim after its signal. */
-static void come_back(struct scene *c, unsigned victim, int signal)
+static void come_back(struct bench_faults_scene *c, unsigned victim, int signal)
 {
     int status = 0;
     must(waitpid(c->server[victim], &status, signal == SIGSTOP ? WUNTRACED : 0) ==
@@ -219,10 +218,10 @@ static void come_back(struct scene *c, unsigned victim, int signal)
     serve(c, victim);
 }
 
-static double disturbed_run(unsigned victim, const struct kind *kind, enum net_phase phase,
+static double disturbed_run(unsigned victim, const struct faults_kind *kind, enum net_phase phase,
                             uint64_t round)
 {
-    struct scene c;
+    struct bench_faults_scene c;
     char text[64];
     double begin;
     pid_t run;

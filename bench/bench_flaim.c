@@ -29,7 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct bench {
+struct flaim_bench {
     struct plan_options plan;
     struct figures figures;
     bool report, trees;
@@ -40,7 +40,7 @@ struct bench {
 
 /* --- trials ---------------------------------------------------------------------------------- */
 
-static bool done(const struct bench *b, const struct trial *t)
+static bool done(const struct flaim_bench *b, const struct trial *t)
 {
     char name[TRIAL_NAME];
     const json_t *figures;
@@ -55,7 +55,7 @@ static bool has_data(const struct trial *t)
 }
 
 /* Moves the trials that can run and have not run to the front; reports those without data. */
-static size_t pending(const struct bench *b, struct plan *p)
+static size_t pending(const struct flaim_bench *b, struct plan *p)
 {
     size_t left = 0;
     const char *absent = NULL;
@@ -73,7 +73,8 @@ static size_t pending(const struct bench *b, struct plan *p)
     return left;
 }
 
-static enum err run_one(struct bench *b, const struct trial *t, size_t at, size_t all, double begin)
+static enum err run_one(struct flaim_bench *b, const struct trial *t, size_t at, size_t all,
+                        double begin)
 {
     char name[TRIAL_NAME];
     struct trial_figures f;
@@ -86,7 +87,7 @@ static enum err run_one(struct bench *b, const struct trial *t, size_t at, size_
     return ERR_OK;
 }
 
-static enum err run_trials(struct bench *b)
+static enum err run_trials(struct flaim_bench *b)
 {
     struct plan p;
     double begin = clock_now_s();
@@ -101,7 +102,7 @@ static enum err run_trials(struct bench *b)
 
 /* --- servers --------------------------------------------------------------------------------- */
 
-static enum err run_servers(struct bench *b)
+static enum err run_servers(struct flaim_bench *b)
 {
     struct plan p;
     enum err e;
@@ -129,7 +130,7 @@ static enum err run_servers(struct bench *b)
 
 /* --- what came of it ------------------------------------------------------------------------- */
 
-static void report(struct bench *b)
+static void report(struct flaim_bench *b)
 {
     const char *slash, *name;
     char prefix[512];
@@ -145,7 +146,7 @@ static void report(struct bench *b)
     report_plots(b->results, prefix);
 }
 
-static enum err all(struct bench *b)
+static enum err all(struct flaim_bench *b)
 {
     const char *reason;
     TRY(results_open(&b->results, b->results_path, &b->log));
@@ -175,8 +176,8 @@ static bool known_part(const char *part)
 
 int main(int argc, char **argv)
 {
-    struct bench b = {.results_path = "build/bench/flaim-results.jsonl",
-                      .log = {.file = stderr, .level = LOG_WARN}};
+    struct flaim_bench b = {.results_path = "build/bench/flaim-results.jsonl",
+                            .log = {.file = stderr, .level = LOG_WARN}};
     const struct figures_option options[] = {
         {.name = "only", .text = &b.plan.only},       {.name = "table", .text = &b.plan.table},
         {.name = "seeds", .count = &b.plan.seeds},    {.name = "quick", .flag = &b.plan.quick},

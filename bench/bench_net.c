@@ -37,30 +37,30 @@
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
 
-enum kind { EXCHANGE, BOTH_WAYS, STREAM, BARE };
+enum net_kind { EXCHANGE, BOTH_WAYS, STREAM, BARE };
 
 struct job {
-    enum kind kind;
+    enum net_kind kind;
     size_t payload; /* of one server, one direction, one round */
     size_t tile;    /* of a stream; the frame of bare ZeroMQ */
     size_t rounds;
 };
 
-struct figure {
+struct net_figure {
     double wall, cpu, system;
 };
 
 /* What the three processes share. */
-struct board {
+struct net_board {
     _Atomic unsigned ready, finished;
-    struct figure of[3];
+    struct net_figure of[3];
     bool done[3];
 };
 
-struct seat {
+struct net_seat {
     unsigned index;
     const struct job *job;
-    struct board *board;
+    struct net_board *board;
     char (*endpoint)[ENDPOINT_SIZE];
 };
 
@@ -77,16 +77,16 @@ static double seconds(struct timeval t)
     return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
 }
 
-static struct figure now(void)
+static struct net_figure now(void)
 {
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
-    return (struct figure){.wall = clock_now_s(),
-                           .cpu = seconds(u.ru_utime) + seconds(u.ru_stime),
-                           .system = seconds(u.ru_stime)};
+    return (struct net_figure){.wall = clock_now_s(),
+                               .cpu = seconds(u.ru_utime) + seconds(u.ru_stime),
+                               .system = seconds(u.ru_stime)};
 }
 
-static struct figure begin_together(struct board *board)
+static struct net_figure begin_together(struct net_board *board)
 {
     atomic_fetch_add(&board->ready, 1);
     while (atomic_load(&board->ready) < 3)
@@ -94,12 +94,12 @@ static struct figure begin_together(struct board *board)
     return now();
 }
 
-static void report(const struct seat *s, struct figure begin)
+static void report(const struct net_seat *s, struct net_figure begin)
 {
-    struct figure end = now();
-    s->board->of[s->index] = (struct figure){.wall = end.wall - begin.wall,
-                                             .cpu = end.cpu - begin.cpu,
-                                             .system = end.system - begin.system};
+    struct net_figure end = now();
+    s->board->of[s->index] = (struct net_figure){.wall = end.wall - begin.wall,
+                                                 .cpu = end.cpu - begin.cpu,
+                                                 .system = end.system - begin.system};
     s->board->done[s->index] = true;
     /* nobody closes links while another may still wait for what they hold */
     atomic_fetch_add(&s->board->finished, 1);
@@ -135,10 +135,10 @@ static enum err sealed_rounds(const struct job *job, struct net *net, uint8_t *b
                             .produce = fill,
                             .consume = look,
                             .self = &last};
-    struct net_round round = {.send = {[NET_NEXT] = buffer[0]},
-                              .send_size = {[NET_NEXT] = job->payload},
-                              .receive = {[NET_PREV] = buffer[1]},
-                              .receive_size = {[NET_PREV] = job->payload}};
+    struct net_exchange round = {.send = {[NET_NEXT] = buffer[0]},
+                                 .send_size = {[NET_NEXT] = job->payload},
+                                 .receive = {[NET_PREV] = buffer[1]},
+                                 .receive_size = {[NET_PREV] = job->payload}};
     if (job->kind == BOTH_WAYS) {
         round.send[NET_PREV] = buffer[2];
         round.receive[NET_NEXT] = buffer[3];
@@ -155,7 +155,7 @@ static enum err sealed_rounds(const struct job *job, struct net *net, uint8_t *b
     return ERR_OK;
 }
 
-static void sit_sealed(const struct seat *s)
+static void sit_sealed(const struct net_seat *s)
 {
     struct log log = {.file = stderr, .level = LOG_ERROR};
     unsigned prev = net_index_of(s->index, NET_PREV), next = net_index_of(s->index, NET_NEXT);
@@ -172,7 +172,7 @@ static void sit_sealed(const struct seat *s)
     uint8_t *buffer[4] = {NULL};
     struct net *net = NULL;
     struct job warm_up = {BOTH_WAYS, 16, 0, 20};
-    struct figure begin;
+    struct net_figure begin;
 
     must(netio_new(&o.netio, &log) == ERR_OK, "starting ZeroMQ");
     must(transport_zmq_new(&n.transport, &o) == ERR_OK, "binding");
@@ -199,7 +199,7 @@ static void sit_sealed(const struct seat *s)
 
 /* --- bare ZeroMQ ------------------------------------------------------------------------------ */
 
-static void sit_bare(const struct seat *s)
+static void sit_bare(const struct net_seat *s)
 {
     void *context = zmq_ctx_new(), *pull = zmq_socket(context, ZMQ_PULL);
     void *push = zmq_socket(context, ZMQ_PUSH);
@@ -207,7 +207,7 @@ static void sit_bare(const struct seat *s)
     size_t total = s->job->payload / s->job->tile, sent = 0, received = 0;
     zmq_msg_t out, in;
     bool made = false;
-    struct figure begin;
+    struct net_figure begin;
 
     zmq_setsockopt(pull, ZMQ_RCVHWM, &depth, sizeof depth);
     zmq_setsockopt(push, ZMQ_SNDHWM, &depth, sizeof depth);
@@ -246,19 +246,19 @@ static void sit_bare(const struct seat *s)
 
 /* --- three processes -------------------------------------------------------------------------- */
 
-static struct figure run_once(const struct job *job)
+static struct net_figure run_once(const struct job *job)
 {
     char endpoint[6][ENDPOINT_SIZE];
-    struct board *board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE,
-                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    struct figure sum = {0};
+    struct net_board *board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE,
+                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct net_figure sum = {0};
     pid_t child[3];
 
     must(board != MAP_FAILED, "sharing memory");
     free_endpoints(endpoint, 6);
     fflush(NULL);
     for (unsigned i = 0; i < 3; i++) {
-        struct seat s = {i, job, board, endpoint};
+        struct net_seat s = {i, job, board, endpoint};
         child[i] = fork();
         must(child[i] >= 0, "forking");
         if (child[i] == 0) {
@@ -287,15 +287,15 @@ static struct figure run_once(const struct job *job)
     return sum;
 }
 
-static struct figure run(const struct job *job)
+static struct net_figure run(const struct job *job)
 {
     double wall[REPEATS], cpu[REPEATS], system[REPEATS];
     for (int i = 0; i < REPEATS; i++) {
-        struct figure f = run_once(job);
+        struct net_figure f = run_once(job);
         wall[i] = f.wall, cpu[i] = f.cpu, system[i] = f.system;
     }
-    return (struct figure){cpu_median(wall, REPEATS), cpu_median(cpu, REPEATS),
-                           cpu_median(system, REPEATS)};
+    return (struct net_figure){cpu_median(wall, REPEATS), cpu_median(cpu, REPEATS),
+                               cpu_median(system, REPEATS)};
 }
 
 /* At most two tiles or rounds. */
@@ -310,7 +310,7 @@ static struct job smaller(const struct job *job)
 
 /* --- one core --------------------------------------------------------------------------------- */
 
-struct bench {
+struct net_bench {
     struct seal *seal;
     EVP_CIPHER_CTX *ctr;
     uint8_t *a, *b;
@@ -318,25 +318,25 @@ struct bench {
     size_t frame;
 };
 
-static void do_seal(struct bench *k)
+static void do_seal(struct net_bench *k)
 {
     must(seal_frame(k->seal, k->sequence++, k->b, 80, k->a, k->frame, k->b) == ERR_OK, "sealing");
 }
 
-static void do_ctr(struct bench *k)
+static void do_ctr(struct net_bench *k)
 {
     int n;
     must(EVP_EncryptUpdate(k->ctr, k->b, &n, k->a, (int)k->frame) == 1, "AES-CTR");
 }
 
-static void do_copy(struct bench *k)
+static void do_copy(struct net_bench *k)
 {
     memcpy(k->b, k->a, k->frame);
     __asm__ volatile("" : : "r"(k->b) : "memory");
 }
 
 /* GB/s of CPU time, the median of some short runs. */
-static double core_speed(struct bench *k, double seconds, void (*f)(struct bench *))
+static double core_speed(struct net_bench *k, double seconds, void (*f)(struct net_bench *))
 {
     double v[REPEATS];
     for (int r = 0; r < REPEATS; r++) {
@@ -358,7 +358,7 @@ static void row(struct figures *o, const char *name, const struct job *job)
     const struct job small = smaller(job);
     if (o->smoke)
         job = &small;
-    struct figure f = o->smoke ? run_once(job) : run(job);
+    struct net_figure f = o->smoke ? run_once(job) : run(job);
     double bytes = 3.0 * (double)job->payload * (double)job->rounds *
                    (job->kind == BOTH_WAYS ? 2 : 1);
     double us = f.wall / (double)job->rounds * 1e6;
@@ -380,7 +380,7 @@ static void row(struct figures *o, const char *name, const struct job *job)
 static void calibrate(struct figures *o, size_t frame)
 {
     static const uint8_t key[16] = {1};
-    struct bench k = {
+    struct net_bench k = {
         .frame = frame, .a = memory_words(frame, 1), .b = memory_words(frame + 16, 1)};
     const double seconds = o->smoke ? 0.001 : 0.1;
     double gcm, ctr, copy;

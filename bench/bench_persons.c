@@ -33,14 +33,14 @@
 #define ROWS 512 /* of an owner, at most */
 #define MOST 1
 
-struct bench {
+struct persons_bench {
     unsigned runs;
     bool smoke;
     json_t *out;
     struct log log;
 };
 
-static void put(struct bench *b, const char *key, double value)
+static void put(struct persons_bench *b, const char *key, double value)
 {
     printf("%s %.4f\n", key, value);
     figures_put(b->out, value, "%s", key);
@@ -60,7 +60,8 @@ static double slowest(const json_t *stats)
 }
 
 /* How long the servers count, and the bytes of an owner's rows. */
-static enum err count(struct bench *b, bool bound, bool proved, double *seconds, double *bytes)
+static enum err count(struct persons_bench *b, bool bound, bool proved, double *seconds,
+                      double *bytes)
 {
     const struct table_study study = {.table = "adult",
                                       .as = "records",
@@ -77,7 +78,7 @@ static enum err count(struct bench *b, bool bound, bool proved, double *seconds,
     return ERR_OK;
 }
 
-static enum err bound_adult(struct bench *b, bool proved)
+static enum err bound_adult(struct persons_bench *b, bool proved)
 {
     double seconds[2][RUNS_MAX], bytes[2] = {0};
     for (unsigned i = 0; i < b->runs; i++) {
@@ -123,8 +124,8 @@ static enum err write_owner(void *self, unsigned owner, FILE *csv)
 }
 
 /* Two owners of so many rows, linked or joined by position. */
-static enum err link_two(struct bench *b, unsigned rows, bool linked, bool proved, double *seconds,
-                         double *mib)
+static enum err link_two(struct persons_bench *b, unsigned rows, bool linked, bool proved,
+                         double *seconds, double *mib)
 {
     char part[2][128];
     const char *const parts[] = {part[0], part[1]};
@@ -147,7 +148,7 @@ static enum err link_two(struct bench *b, unsigned rows, bool linked, bool prove
     return ERR_OK;
 }
 
-static enum err link_200k(struct bench *b, bool proved)
+static enum err link_200k(struct persons_bench *b, bool proved)
 {
     const unsigned rows = b->smoke ? 700 : 100000;
     double seconds[2][RUNS_MAX], mib;
@@ -163,7 +164,7 @@ static enum err link_200k(struct bench *b, bool proved)
     return ERR_OK;
 }
 
-static enum err link_1m(struct bench *b)
+static enum err link_1m(struct persons_bench *b)
 {
     double seconds, mib;
     TRY(link_two(b, b->smoke ? 900 : 500000, true, false, &seconds, &mib));
@@ -172,7 +173,7 @@ static enum err link_1m(struct bench *b)
     return ERR_OK;
 }
 
-static enum err measure(struct bench *b)
+static enum err measure(struct persons_bench *b)
 {
     TRY(link_200k(b, false));
     TRY(link_200k(b, true));
@@ -186,7 +187,7 @@ static enum err measure(struct bench *b)
 int main(int argc, char **argv)
 {
     struct figures f;
-    struct bench b = {.runs = RUNS, .log = {.file = stderr, .level = LOG_ERROR}};
+    struct persons_bench b = {.runs = RUNS, .log = {.file = stderr, .level = LOG_ERROR}};
     const struct figures_option options[] = {{.name = "runs", .count = &b.runs}};
     figures_begin(&f, argc, argv, options, 1);
     b.smoke = f.smoke;

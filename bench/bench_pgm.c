@@ -41,7 +41,7 @@
 #define SMOKE_ROWS 1000 /* of generated tables */
 #define WIDE_ROWS 1000000
 
-struct bench {
+struct pgm_bench {
     struct log *log;
     const char *table; /* NULL: all */
     unsigned seeds, rounds;
@@ -204,7 +204,7 @@ static enum err run_case(const char *path, bool plain, unsigned iterations, cons
 
 /* --- nursery --------------------------------------------------------------------------------- */
 
-static void bench_nursery(const struct bench *b, json_t *out)
+static void bench_nursery(const struct pgm_bench *b, json_t *out)
 {
     struct log *log = b->log;
     static const unsigned iterations[] = {100, 1000, 10000};
@@ -291,7 +291,7 @@ static json_t *bench_bp_one(unsigned cliques, uint32_t size, uint64_t work, stru
     return out;
 }
 
-static void bench_bp(const struct bench *b, json_t *out)
+static void bench_bp(const struct pgm_bench *b, json_t *out)
 {
     static const struct {
         unsigned cliques;
@@ -308,7 +308,7 @@ static void bench_bp(const struct bench *b, json_t *out)
 
 /* --- methods on tables ----------------------------------------------------------------------- */
 
-static void bench_aim_one(const struct bench *b, const char *table, enum central_way way,
+static void bench_aim_one(const struct pgm_bench *b, const char *table, enum central_way way,
                           unsigned rounds, json_t *list)
 {
     const struct central_run run = {table, b->smoke ? SMOKE_ROWS : GENERATED_ROWS, way, rounds,
@@ -318,7 +318,7 @@ static void bench_aim_one(const struct bench *b, const char *table, enum central
         central_show(&run, b->seeds, &f, list);
 }
 
-static void bench_aim(const struct bench *b, json_t *out)
+static void bench_aim(const struct pgm_bench *b, json_t *out)
 {
     static const char *const tables[] = {"adult",    "adult_pgm",     "nursery",
                                          "mushroom", "breast_cancer", "compas_caps",
@@ -346,7 +346,7 @@ static void bench_aim(const struct bench *b, json_t *out)
 
 /* --- a wide table of many rows --------------------------------------------------------------- */
 
-static void bench_wide_one(const struct bench *b, size_t rows, unsigned rounds, json_t *list)
+static void bench_wide_one(const struct pgm_bench *b, size_t rows, unsigned rounds, json_t *list)
 {
     const struct central_run run = {"wide", rows, CENTRAL_FIXED, rounds, 1};
     struct central_figures f;
@@ -357,7 +357,7 @@ static void bench_wide_one(const struct bench *b, size_t rows, unsigned rounds, 
     figures_put(json_array_get(list, json_array_size(list) - 1), (double)rows, "rows");
 }
 
-static void bench_wide(const struct bench *b, json_t *out)
+static void bench_wide(const struct pgm_bench *b, json_t *out)
 {
     json_t *list = figures_list(out, "wide");
     if (b->smoke) {
@@ -371,11 +371,11 @@ static void bench_wide(const struct bench *b, json_t *out)
 
 /* --- all ------------------------------------------------------------------------------------- */
 
-static void all(const struct bench *b, json_t *out, const char *only)
+static void all(const struct pgm_bench *b, json_t *out, const char *only)
 {
     static const struct {
         const char *name;
-        void (*run)(const struct bench *b, json_t *out);
+        void (*run)(const struct pgm_bench *b, json_t *out);
     } part[] = {
         {"nursery", bench_nursery}, {"aim", bench_aim}, {"bp", bench_bp}, {"wide", bench_wide}};
     for (size_t i = 0; i < sizeof part / sizeof part[0]; i++)
@@ -387,7 +387,7 @@ int main(int argc, char **argv)
 {
     struct figures f;
     struct log log = {.file = stderr, .level = LOG_WARN};
-    struct bench b = {.log = &log, .seeds = 5, .rounds = 10, .epsilon = 1};
+    struct pgm_bench b = {.log = &log, .seeds = 5, .rounds = 10, .epsilon = 1};
     const char *only = NULL, *file = NULL, *marginal[MARGINALS_MAX];
     size_t marginals = 0;
     unsigned iterations = AIM_FIT_FINAL;

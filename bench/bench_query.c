@@ -47,7 +47,7 @@ static const struct ground {
     bool held_out; /* test rows are judged by a model of the others too */
 } tables[] = {{"adult", "{all: 2}", 1e-5, false}, {"bjaq", "{all: 3}", 1e-6, true}};
 
-struct bench {
+struct query_bench {
     const char *only;
     double epsilon;
     bool smoke;
@@ -77,19 +77,19 @@ static enum err find_rows(const struct support_study *s, const char *name, char 
     return ERR_OK;
 }
 
-static enum err make_study(struct support_study *s, const struct bench *b, const struct ground *t,
-                           struct log *log)
+static enum err make_study(struct support_study *s, const struct query_bench *b,
+                           const struct ground *t, struct log *log)
 {
     static const char *const owner[] = {"    max_rows: 524287\n"};
     struct bytes domain CLEAN(bytes_clear) = {0};
-    struct support_options o = {.owners = 1,
-                                .annealed = !b->smoke,
-                                .rounds = 2,
-                                .workload = t->workload,
-                                .epsilon = b->epsilon,
-                                .accounting = ACCOUNTING_GAUSSIAN,
-                                .delta = t->delta,
-                                .part = owner};
+    struct study_options o = {.owners = 1,
+                              .annealed = !b->smoke,
+                              .rounds = 2,
+                              .workload = t->workload,
+                              .epsilon = b->epsilon,
+                              .accounting = ACCOUNTING_GAUSSIAN,
+                              .delta = t->delta,
+                              .part = owner};
     char path[FILE_PATH];
     json_t *codes;
     TRY(file_path(path, log, "%s/%s.codes.json", data_folder(), t->name));
@@ -209,10 +209,10 @@ static enum err find_likelihood(const struct support_study *s, const struct grou
     return *likelihood != 0 ? ERR_OK : ERR_FORMAT;
 }
 
-static enum err measure_likelihood(struct bench *b, const struct ground *t)
+static enum err measure_likelihood(struct query_bench *b, const struct ground *t)
 {
     struct support_study s;
-    struct bench other = *b;
+    struct query_bench other = *b;
     double likelihood = 0;
     other.epsilon = LOGLIK_EPSILON;
     TRY(make_study(&s, &other, t, &b->log));
@@ -246,7 +246,8 @@ static void put_score(json_t *out, const char *key, const struct queries_score *
     figures_put(out, s->over_error, "%s_over_error", key);
 }
 
-static enum err report(struct bench *b, json_t *out, const struct queries *q, const json_t *answers)
+static enum err report(struct query_bench *b, json_t *out, const struct queries *q,
+                       const json_t *answers)
 {
     static const char *const names[] = {"COUNT",      "SUM",  "AVG",     "MEDIAN",
                                         "PERCENTILE", "MODE", "VARIANCE"};
@@ -278,7 +279,7 @@ static enum err report(struct bench *b, json_t *out, const struct queries *q, co
     return ERR_OK;
 }
 
-static enum err measure(struct bench *b, const struct ground *t, const char *folder)
+static enum err measure(struct query_bench *b, const struct ground *t, const char *folder)
 {
     struct support_study s;
     struct queries q CLEAN(queries_clear) = {0};
@@ -313,7 +314,7 @@ static bool is_there(const char *folder, const char *table)
            file_is_there(path) && file_is_there(codes);
 }
 
-static enum err measure_all(struct bench *b)
+static enum err measure_all(struct query_bench *b)
 {
     char folder[FILE_PATH];
     const char *named = getenv("TREFOIL_QUERIES");
@@ -337,8 +338,8 @@ static enum err measure_all(struct bench *b)
 int main(int argc, char **argv)
 {
     struct figures f;
-    struct bench b = {.epsilon = 1,
-                      .log = {.file = stderr, .level = LOG_ERROR, .prefix = "bench_query: "}};
+    struct query_bench b = {.epsilon = 1,
+                            .log = {.file = stderr, .level = LOG_ERROR, .prefix = "bench_query: "}};
     const struct figures_option options[] = {{.name = "table", .text = &b.only},
                                              {.name = "epsilon", .number = &b.epsilon}};
     enum err e;

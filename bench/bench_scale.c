@@ -48,7 +48,7 @@ static const char domain[] = "domain:\n"
                              "  - {name: k, kind: integer, min: 0, max: 31}\n"
                              "  - {name: l, kind: integer, min: 0, max: 15}\n";
 
-struct costs {
+struct scale_costs {
     double upload_s, upload_cpu_s, count_s, mib, status_s, purge_s;
     uint64_t agreed;
 };
@@ -61,11 +61,11 @@ static double servers_cpu(const struct cast *c)
     return sum;
 }
 
-static struct costs measure(unsigned owners, bool open)
+static struct scale_costs measure(unsigned owners, bool open)
 {
     const struct cast_plan plan = {
         .domain = domain, .workload = "{all: 2}", .owners = owners, .max_rows = 1, .open = open};
-    struct costs f;
+    struct scale_costs f;
     struct cast_session session;
     struct cast c;
     double cpu;
@@ -97,7 +97,7 @@ static struct costs measure(unsigned owners, bool open)
 
 static void bench_open(json_t *out, unsigned owners, unsigned listed)
 {
-    const struct costs few = measure(listed, false), many = measure(owners, true);
+    const struct scale_costs few = measure(listed, false), many = measure(owners, true);
     const double ratio = owners / many.upload_s / (listed / few.upload_s);
     const double cpu = many.upload_cpu_s / owners / (few.upload_cpu_s / listed);
     printf("open owners at %.2f times the rate of listed ones, with %.2f times their CPU\n", ratio,

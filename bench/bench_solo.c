@@ -51,7 +51,7 @@ struct sizes {
 static const struct sizes full = {100, 40000, 20000, 65536, 64, 16384},
                           smoke = {3, 1000, 200, 256, 4, 256};
 
-struct work {
+struct solo_work {
     const struct sizes *size;
     struct share64 sums;
     struct counts_upload *uploads;
@@ -72,7 +72,7 @@ static void seeds_of(unsigned index, const uint8_t *seed[2])
         seed[k] = (index + k) % 3 == 2 ? NULL : seeds[(index + k) % 3];
 }
 
-static enum err prepare_count(struct party *p, struct work *w)
+static enum err prepare_count(struct party *p, struct solo_work *w)
 {
     const size_t bytes = counts_bytes(w->size->cells, 12);
     w->vector = memory_array(bytes, 1);
@@ -86,12 +86,12 @@ static enum err prepare_count(struct party *p, struct work *w)
     return share64_new(&w->sums, w->size->cells);
 }
 
-static enum err run_count(struct party *p, struct work *w)
+static enum err run_count(struct party *p, struct solo_work *w)
 {
     return counts_sum(p, w->sums, w->uploads, w->size->owners, 20);
 }
 
-static enum err prepare_records(struct party *p, struct work *w)
+static enum err prepare_records(struct party *p, struct solo_work *w)
 {
     (void)p;
     w->vector = memory_array(12 * 4 + 1, (w->size->records + 7) / 8);
@@ -99,7 +99,7 @@ static enum err prepare_records(struct party *p, struct work *w)
 }
 
 /* All pairs of 12 columns. */
-static enum err run_records(struct party *p, struct work *w)
+static enum err run_records(struct party *p, struct solo_work *w)
 {
     static const uint16_t column[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     static const uint32_t size[12] = {16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16};
@@ -115,7 +115,7 @@ static enum err run_records(struct party *p, struct work *w)
     return records_count(p, &shape, &batch, 1, queries, n);
 }
 
-static enum err prepare_noise(struct party *p, struct work *w)
+static enum err prepare_noise(struct party *p, struct solo_work *w)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
     (void)p;
@@ -123,13 +123,13 @@ static enum err prepare_noise(struct party *p, struct work *w)
     return ERR_OK;
 }
 
-static enum err run_noise(struct party *p, struct work *w)
+static enum err run_noise(struct party *p, struct solo_work *w)
 {
     return tape_reserve(p, &w->tape, NOISE_GAUSS, w->size->samples);
 }
 
 /* Counts of zero, as good as any, and estimates up to the largest. */
-static enum err prepare_score(struct party *p, struct work *w)
+static enum err prepare_score(struct party *p, struct solo_work *w)
 {
     const size_t n = w->size->candidates, of = w->size->of;
     uint64_t *cells = memory_array(n, sizeof *cells);
@@ -153,13 +153,13 @@ static enum err prepare_score(struct party *p, struct work *w)
     return ERR_OK;
 }
 
-static enum err run_score(struct party *p, struct work *w)
+static enum err run_score(struct party *p, struct solo_work *w)
 {
     return score_l1(p, w->scores, w->counts, w->candidates, SCORE_UNIT);
 }
 
 /* The scores of zeros are all the same: one number makes them differ. */
-static enum err run_select(struct party *p, struct work *w)
+static enum err run_select(struct party *p, struct solo_work *w)
 {
     static const uint8_t seed[ARGMAX_SEED_SIZE] = {1};
     size_t index;
@@ -169,7 +169,7 @@ static enum err run_select(struct party *p, struct work *w)
     return argmax_open(p, w->scores, 48, seed, &index);
 }
 
-static void work_free(struct work *w)
+static void work_free(struct solo_work *w)
 {
     share64_free(&w->sums);
     share64_free(&w->scores);
@@ -201,10 +201,10 @@ static size_t cells_scored(const struct sizes *s)
     return s->candidates * s->of;
 }
 
-static const struct measurement {
+static const struct solo_measurement {
     const char *name, *unit;
-    enum err (*prepare)(struct party *p, struct work *w);
-    enum err (*run)(struct party *p, struct work *w);
+    enum err (*prepare)(struct party *p, struct solo_work *w);
+    enum err (*run)(struct party *p, struct solo_work *w);
     size_t (*items)(const struct sizes *s);
 } measurements[] = {
     {"count", "uploaded cells", prepare_count, run_count, cells_added},
@@ -217,17 +217,17 @@ static const struct measurement {
 
 /* --- a server --------------------------------------------------------------------------------- */
 
-struct times {
+struct solo_times {
     double wall, cpu, lane0; /* seconds; CPU of all threads, and of lane 0's thread */
 };
 
-struct server {
+struct solo_server {
     unsigned index;
     size_t lanes;
     struct transport *transport[SESSION_LANES_MAX];
-    const struct measurement *m;
+    const struct solo_measurement *m;
     const struct sizes *size;
-    struct times times;
+    struct solo_times times;
     enum err result;
 };
 
@@ -238,21 +238,21 @@ static double thread_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static enum err measure(struct server *s, struct party *p)
+static enum err measure(struct solo_server *s, struct party *p)
 {
-    struct work w = {.size = s->size};
+    struct solo_work w = {.size = s->size};
     enum err e = s->m->prepare(p, &w);
-    const struct times begin = {clock_now_s(), cpu_s(), thread_s()};
+    const struct solo_times begin = {clock_now_s(), cpu_s(), thread_s()};
     if (e == ERR_OK)
         e = s->m->run(p, &w);
-    s->times = (struct times){clock_now_s() - begin.wall, cpu_s() - begin.cpu,
-                              thread_s() - begin.lane0};
+    s->times = (struct solo_times){clock_now_s() - begin.wall, cpu_s() - begin.cpu,
+                                   thread_s() - begin.lane0};
     work_free(&w);
     return e;
 }
 
-static enum err open_nets(const struct server *s, const struct session *session, atomic_bool *ended,
-                          struct log *log, struct net *nets[SESSION_LANES_MAX])
+static enum err open_nets(const struct solo_server *s, const struct session *session,
+                          atomic_bool *ended, struct log *log, struct net *nets[SESSION_LANES_MAX])
 {
     for (size_t k = 0; k < s->lanes; k++)
         TRY(net_new(&nets[k], &(struct net_options){.transport = s->transport[k],
@@ -265,7 +265,7 @@ static enum err open_nets(const struct server *s, const struct session *session,
 
 static void *serve(void *arg)
 {
-    struct server *s = arg;
+    struct solo_server *s = arg;
     struct log log = {.file = stderr, .level = LOG_ERROR, .prefix = "bench_solo: "};
     struct session *session = NULL;
     struct net *nets[SESSION_LANES_MAX] = {NULL};
@@ -296,10 +296,10 @@ static void *serve(void *arg)
 struct take {
     size_t lanes;
     struct recording *lane[SESSION_LANES_MAX];
-    struct times best;
+    struct solo_times best;
 };
 
-static enum err run_three(struct server server[3])
+static enum err run_three(struct solo_server server[3])
 {
     pthread_t thread[3];
     enum err e = ERR_OK;
@@ -313,13 +313,13 @@ static enum err run_three(struct server server[3])
     return e;
 }
 
-static enum err record(struct take *t, const struct measurement *m, const struct sizes *size)
+static enum err record(struct take *t, const struct solo_measurement *m, const struct sizes *size)
 {
     struct transport *three[SESSION_LANES_MAX][3] = {{NULL}}, kept[SESSION_LANES_MAX];
-    struct server server[3];
+    struct solo_server server[3];
     enum err e = ERR_OK;
     for (unsigned i = 0; i < 3; i++)
-        server[i] = (struct server){.index = i, .lanes = t->lanes, .m = m, .size = size};
+        server[i] = (struct solo_server){.index = i, .lanes = t->lanes, .m = m, .size = size};
     for (size_t k = 0; k < t->lanes && e == ERR_OK; k++) {
         e = recording_new(&t->lane[k]);
         if (e == ERR_OK)
@@ -344,10 +344,10 @@ static void keep_best(double *best, double x)
         *best = x;
 }
 
-static enum err play(struct take *t, const struct measurement *m, const struct sizes *size)
+static enum err play(struct take *t, const struct solo_measurement *m, const struct sizes *size)
 {
     struct transport played[SESSION_LANES_MAX];
-    struct server s = {.index = 0, .lanes = t->lanes, .m = m, .size = size};
+    struct solo_server s = {.index = 0, .lanes = t->lanes, .m = m, .size = size};
     for (size_t k = 0; k < t->lanes; k++) {
         played[k] = recording_play(t->lane[k]);
         s.transport[k] = &played[k];
@@ -359,14 +359,14 @@ static enum err play(struct take *t, const struct measurement *m, const struct s
     return s.result;
 }
 
-struct options {
+struct solo_options {
     const char *only;
     size_t steps;
     unsigned runs;
     bool smoke;
 };
 
-static enum err measure_all(const struct options *o, const struct measurement *m,
+static enum err measure_all(const struct solo_options *o, const struct solo_measurement *m,
                             const struct sizes *size, struct take takes[STEPS])
 {
     enum err e = ERR_OK;
@@ -385,11 +385,11 @@ static enum err measure_all(const struct options *o, const struct measurement *m
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-static void print_takes(const struct measurement *m, const struct options *o, double items,
-                        const struct take takes[STEPS])
+static void print_takes(const struct solo_measurement *m, const struct solo_options *o,
+                        double items, const struct take takes[STEPS])
 {
     for (size_t k = 0; k < o->steps; k++) {
-        const struct times *t = &takes[k].best;
+        const struct solo_times *t = &takes[k].best;
         printf("%-8s %zu lane%s  %10.4g %s/s  %9.2f ms, lane 0's thread %9.2f ms, CPU %9.2f ms",
                m->name, takes[k].lanes, takes[k].lanes == 1 ? " " : "s", items / t->wall, m->unit,
                1e3 * t->wall, 1e3 * t->lane0, 1e3 * t->cpu);
@@ -401,15 +401,15 @@ static void print_takes(const struct measurement *m, const struct options *o, do
     fflush(stdout);
 }
 
-static void put_takes(json_t *out, const struct measurement *m, const struct options *o,
+static void put_takes(json_t *out, const struct solo_measurement *m, const struct solo_options *o,
                       double items, const struct take takes[STEPS])
 {
-    const struct times *one = &takes[0].best, *two = &takes[1].best;
+    const struct solo_times *one = &takes[0].best, *two = &takes[1].best;
     json_t *list = figures_list(out, m->name);
     figures_put(out, one->wall / two->wall, "%s_2_over_1", m->name);
     figures_put(out, one->lane0 / two->lane0, "%s_2_over_1_cpu", m->name);
     for (size_t k = 0; k < o->steps; k++) {
-        const struct times *t = &takes[k].best;
+        const struct solo_times *t = &takes[k].best;
         json_t *item = figures_item(list);
         figures_put(item, (double)takes[k].lanes, "lanes");
         figures_put(item, items / t->wall, "per_s");
@@ -419,7 +419,7 @@ static void put_takes(json_t *out, const struct measurement *m, const struct opt
     }
 }
 
-static enum err run(const struct options *o, json_t *out)
+static enum err run(const struct solo_options *o, json_t *out)
 {
     const struct sizes *size = o->smoke ? &smoke : &full;
     cpu_set_t cores;
@@ -431,7 +431,7 @@ static enum err run(const struct options *o, json_t *out)
     json_object_set_new(out, "kernel", json_string(kernel_best(NULL)->name));
     figures_put(out, count, "processors");
     for (size_t k = 0; k < MEASUREMENTS; k++) {
-        const struct measurement *m = &measurements[k];
+        const struct solo_measurement *m = &measurements[k];
         const double items = (double)m->items(size);
         struct take takes[STEPS] = {{0}};
         if (o->only != NULL && strcmp(o->only, m->name) != 0)
@@ -446,7 +446,7 @@ static enum err run(const struct options *o, json_t *out)
 int main(int argc, char **argv)
 {
     struct figures f;
-    struct options o = {.steps = 2, .runs = 5};
+    struct solo_options o = {.steps = 2, .runs = 5};
     unsigned lanes = 2;
     const struct figures_option options[] = {{.name = "only", .text = &o.only},
                                              {.name = "runs", .count = &o.runs},

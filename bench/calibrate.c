@@ -113,10 +113,10 @@ static void matrix_speed(size_t n, double seconds, double *own, double *blas)
     memory_free(&z);
 }
 
-struct calibration calibrate(double seconds)
+struct calibrate_figures calibrate(double seconds)
 {
     static const size_t sides[] = {16, 64, 512};
-    struct calibration c = {
+    struct calibrate_figures c = {
         .aes_gcm = cipher_speed(EVP_aes_128_gcm(), seconds),
         .aes_ctr = cipher_speed(EVP_aes_128_ctr(), seconds),
         .memory_copy = copy_speed(seconds),

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 
 /* In memory that the processes share. */
-struct board {
+struct count_board {
     const struct bench_data *data;
     size_t owners, records;
     bool proved;
@@ -19,7 +19,7 @@ struct board {
 };
 
 /* What a server holds: seeds, or a vector that is as good as random, the same for every owner. */
-struct held {
+struct count_held {
     struct records_shape shape;
     uint32_t *size;
     uint16_t *attribute;
@@ -30,7 +30,7 @@ struct held {
     size_t queries;
 };
 
-static void held_free(struct held *h)
+static void held_free(struct count_held *h)
 {
     for (size_t k = 0; k < h->queries; k++)
         share64_free(&h->query[k].out);
@@ -41,7 +41,7 @@ static void held_free(struct held *h)
     memory_free(&h->query);
 }
 
-static enum err ask(struct held *h, const struct workload *load)
+static enum err ask(struct count_held *h, const struct workload *load)
 {
     for (size_t k = 0; k < load->queries; k++) {
         const struct workload_query *from = &load->query[k];
@@ -56,7 +56,7 @@ static enum err ask(struct held *h, const struct workload *load)
     return ERR_OK;
 }
 
-static enum err hold(struct held *h, const struct party *p, const struct board *b)
+static enum err hold(struct count_held *h, const struct party *p, const struct count_board *b)
 {
     static const uint8_t seeds[2][MASK_SEED_SIZE] = {{1}, {2}};
     const struct domain *d = b->data->domain;
@@ -88,7 +88,7 @@ static enum err hold(struct held *h, const struct party *p, const struct board *
     return ask(h, b->data->workload);
 }
 
-static enum err count(struct party *p, struct board *b, const struct held *h)
+static enum err count(struct party *p, struct count_board *b, const struct count_held *h)
 {
     uint64_t zero = 0;
     TRY(forked_barrier(p, &zero));
@@ -100,7 +100,7 @@ static enum err count(struct party *p, struct board *b, const struct held *h)
     b->cpu_s[p->index] = cpu_s() - cpu;
     if (p->index == 0) {
         b->bytes = (double)(after.payload_sent - before.payload_sent);
-        b->rounds = (double)(after.rounds - before.rounds);
+        b->rounds = (double)(after.exchanges - before.exchanges);
     }
     return forked_barrier(p, &zero);
 }
@@ -108,8 +108,8 @@ static enum err count(struct party *p, struct board *b, const struct held *h)
 static enum err count_at(struct party *p, void *shared)
 {
     static const struct check_limits limits;
-    struct board *b = shared;
-    struct held h = {.queries = 0};
+    struct count_board *b = shared;
+    struct count_held h = {.queries = 0};
     enum err e = b->proved ? check_new(p, &limits) : ERR_OK;
     if (e == ERR_OK)
         e = hold(&h, p, b);
@@ -122,13 +122,13 @@ static enum err count_at(struct party *p, void *shared)
 bool count_table(const struct bench_data *data, size_t owners, size_t records, bool proved,
                  struct count_result *result)
 {
-    struct board *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-                           0);
+    struct count_board *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE,
+                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     double peak[3];
     bool right;
     if (b == MAP_FAILED)
         return false;
-    *b = (struct board){.data = data, .owners = owners, .records = records, .proved = proved};
+    *b = (struct count_board){.data = data, .owners = owners, .records = records, .proved = proved};
     right = forked_run("count_table", count_at, b, peak);
     if (right)
         *result = (struct count_result){b->cpu_s[0] + b->cpu_s[1] + b->cpu_s[2], b->bytes,

@@ -39,7 +39,7 @@ static const char *const by_hand[] = {
 };
 #define COLUMNS (sizeof by_hand / sizeof *by_hand)
 
-struct bench {
+struct data_sql_bench {
     struct support_study s;
     struct support_postgres p;
     pid_t server[STUDY_SERVERS_MOST];
@@ -48,14 +48,14 @@ struct bench {
     struct log *log;
 };
 
-static enum err run_sql(struct bench *b, const char *name, struct bytes *sql)
+static enum err run_sql(struct data_sql_bench *b, const char *name, struct bytes *sql)
 {
     TRY(bytes_ok(sql));
     TRY(file_write(file(b, "%s", name), 0600, sql->data, sql->size, b->log));
     return support_postgres_run(&b->p, file(b, "%s", name)) ? ERR_OK : ERR_SYSTEM;
 }
 
-static enum err make_rows(struct bench *b)
+static enum err make_rows(struct data_sql_bench *b)
 {
     struct bytes sql CLEAN(bytes_clear) = {0};
     text_put(
@@ -71,7 +71,7 @@ static enum err make_rows(struct bench *b)
 }
 
 /* In one transaction, for all pairs of columns. */
-static enum err count_by_hand(struct bench *b, double *seconds)
+static enum err count_by_hand(struct data_sql_bench *b, double *seconds)
 {
     struct bytes sql CLEAN(bytes_clear) = {0};
     double start;
@@ -88,8 +88,8 @@ static enum err count_by_hand(struct bench *b, double *seconds)
 }
 
 /* An owner's share, its cost, and the upload's digest. */
-static enum err share(struct bench *b, unsigned owner, bool csv, double *seconds, size_t *peak,
-                      char digest[65])
+static enum err share(struct data_sql_bench *b, unsigned owner, bool csv, double *seconds,
+                      size_t *peak, char digest[65])
 {
     const char *key = file(b, "o%u.key", owner), *out = file(b, "share.log"), *at;
     const char *const by_sql[] = {"share",       b->s.path, "--key",  key, "--sql",
@@ -109,11 +109,11 @@ static enum err share(struct bench *b, unsigned owner, bool csv, double *seconds
     return digest[0] != '\0' ? ERR_OK : ERR_DATA;
 }
 
-static enum err prepare(struct bench *b)
+static enum err prepare(struct data_sql_bench *b)
 {
     char counts[64], records[64];
     const char *const part[] = {counts, records};
-    const struct support_options o = {.owners = 2, .domain = domain, .part = part};
+    const struct study_options o = {.owners = 2, .domain = domain, .part = part};
     snprintf(counts, sizeof counts, "    max_rows: %u\n    as: counts\n", 2 * b->rows);
     snprintf(records, sizeof records, "    max_rows: %u\n    as: records\n", 2 * b->rows);
     TRY(support_study_new(&b->s, &o, b->log));
@@ -128,7 +128,7 @@ static double least(double a, double b)
     return a < b ? a : b;
 }
 
-static enum err measure(struct bench *b, json_t *out)
+static enum err measure(struct data_sql_bench *b, json_t *out)
 {
     double hand = 1e9, there = 1e9, by_csv, read, seconds;
     char digest[65], of_csv[65];
@@ -168,7 +168,7 @@ static enum err measure(struct bench *b, json_t *out)
 
 enum err data_sql(bool smoke, json_t *out, struct log *log)
 {
-    struct bench b = {.rows = smoke ? ROWS_SMOKE : ROWS_FULL, .log = log};
+    struct data_sql_bench b = {.rows = smoke ? ROWS_SMOKE : ROWS_FULL, .log = log};
     enum err e;
     if (!support_odbc("PostgreSQL Unicode") || !support_postgres_start(&b.p)) {
         puts("# SKIP counting in PostgreSQL, which is absent here");

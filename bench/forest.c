@@ -22,7 +22,7 @@ struct forest {
     size_t attribute, classes, features, tried;
     struct random random;
     size_t *row; /* the tree's rows, in the order of its leaves */
-    struct keyed {
+    struct forest_keyed {
         double value;
         uint32_t class;
     } * key;
@@ -32,7 +32,7 @@ struct forest {
     size_t leaves, leaf_room;
 };
 
-struct split {
+struct forest_split {
     int feature;
     double threshold, impurity;
 };
@@ -44,7 +44,8 @@ static double value_of(const struct table *t, size_t a, size_t row)
 
 static int by_value(const void *a, const void *b)
 {
-    const double x = ((const struct keyed *)a)->value, y = ((const struct keyed *)b)->value;
+    const double x = ((const struct forest_keyed *)a)->value,
+                 y = ((const struct forest_keyed *)b)->value;
     return (x > y) - (x < y);
 }
 
@@ -59,12 +60,12 @@ static double impurity(const double *count, size_t classes, double n)
 
 /* The best place to split rows by a feature; false if all have the same value. */
 static bool try_feature(struct forest *f, const size_t *row, size_t n, size_t feature,
-                        struct split *best)
+                        struct forest_split *best)
 {
     double left[CLASSES_MAX] = {0}, right[CLASSES_MAX] = {0};
     for (size_t i = 0; i < n; i++) {
-        f->key[i] = (struct keyed){value_of(f->train, feature, row[i]),
-                                   f->train->column[f->attribute][row[i]]};
+        f->key[i] = (struct forest_keyed){value_of(f->train, feature, row[i]),
+                                          f->train->column[f->attribute][row[i]]};
         right[f->key[i].class]++;
     }
     qsort(f->key, n, sizeof *f->key, by_value);
@@ -76,15 +77,16 @@ static bool try_feature(struct forest *f, const size_t *row, size_t n, size_t fe
         const double now = impurity(left, f->classes, (double)(i + 1)) +
                            impurity(right, f->classes, (double)(n - i - 1));
         if (now < best->impurity)
-            *best = (struct split){(int)feature, (f->key[i].value + f->key[i + 1].value) / 2, now};
+            *best = (struct forest_split){(int)feature, (f->key[i].value + f->key[i + 1].value) / 2,
+                                          now};
     }
     return f->key[0].value < f->key[n - 1].value;
 }
 
 /* Tries features in random order until enough of them differ between rows. */
-static struct split best_split(struct forest *f, const size_t *row, size_t n)
+static struct forest_split best_split(struct forest *f, const size_t *row, size_t n)
 {
-    struct split best = {-1, 0, INFINITY};
+    struct forest_split best = {-1, 0, INFINITY};
     size_t order[DOMAIN_ATTRIBUTES_MAX], tried = 0;
     for (size_t a = 0, k = 0; a <= f->features; a++)
         if (a != f->attribute)
@@ -120,7 +122,7 @@ static bool pure(const struct forest *f, const size_t *row, size_t n)
 /* Grows the subtree of a node: rows to the left of the threshold go first. */
 static enum err grow(struct forest *f, size_t at, size_t *row, size_t n)
 {
-    struct split s = {.feature = -1};
+    struct forest_split s = {.feature = -1};
     size_t left = 0;
     if (!pure(f, row, n))
         s = best_split(f, row, n);

@@ -77,7 +77,7 @@ static enum err wide_workload(struct bench_data *c, struct log *log)
     return workload_all(&c->workload, c->domain, 2, log);
 }
 
-static const struct kind {
+static const struct generated_kind {
     const char *name;
     size_t columns;
     uint32_t least, most; /* codes of a column */
@@ -89,7 +89,7 @@ static const struct kind {
     {"wide", WIDE_COLUMNS, WIDE_CODES_LEAST, WIDE_CODES_MOST, wide_row, wide_workload},
 };
 
-static const struct kind *find(const char *name)
+static const struct generated_kind *find(const char *name)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i].name, name) == 0)
@@ -102,7 +102,8 @@ bool generated_is(const char *name)
     return find(name) != NULL;
 }
 
-static enum err make(struct bench_data *c, const struct kind *kind, size_t rows, struct log *log)
+static enum err make(struct bench_data *c, const struct generated_kind *kind, size_t rows,
+                     struct log *log)
 {
     uint16_t code[COLUMNS_MOST];
     struct random r;
@@ -125,7 +126,7 @@ static enum err make(struct bench_data *c, const struct kind *kind, size_t rows,
 
 enum err generated_make(struct bench_data *c, const char *name, size_t rows, struct log *log)
 {
-    const struct kind *kind = find(name);
+    const struct generated_kind *kind = find(name);
     enum err e;
     *c = (struct bench_data){0};
     if (kind == NULL)

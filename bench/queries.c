@@ -136,7 +136,7 @@ static const json_t *floor_of(const struct queries *q, const json_t *query, cons
     return group != NULL ? json_object_get(floor, group) : floor;
 }
 
-struct tally {
+struct queries_tally {
     double *error;
     double *width; /* of the intervals */
     double *over_error;
@@ -144,8 +144,8 @@ struct tally {
     struct queries_score *score;
 };
 
-static enum err count(struct tally *t, const json_t *query, const char *group, const json_t *truth,
-                      const json_t *answer)
+static enum err count(struct queries_tally *t, const json_t *query, const char *group,
+                      const json_t *truth, const json_t *answer)
 {
     const json_t *low = json_object_get(answer, "low"), *high = json_object_get(answer, "high");
     const json_t *value = json_object_get(answer, "answer");
@@ -170,7 +170,7 @@ static bool is_grouped(const json_t *query)
     return json_is_string(json_object_get(query, "group_by"));
 }
 
-static enum err score_one(struct tally *t, const struct queries *q, const json_t *query,
+static enum err score_one(struct queries_tally *t, const struct queries *q, const json_t *query,
                           const json_t *answers, double within)
 {
     json_t *truth = json_object_get(query, "answer"), *of;
@@ -218,7 +218,7 @@ static bool is_chosen(const struct queries_choice *choice, const json_t *query,
 enum err queries_score(struct queries_score *s, const struct queries *q, const json_t *answers,
                        const struct queries_choice *choice, double within)
 {
-    struct tally t = {.score = s};
+    struct queries_tally t = {.score = s};
     enum err e = ERR_OK;
     json_t *query;
     size_t i;

@@ -7,7 +7,7 @@
 
 #define SPARE 8
 
-struct kept {
+struct recording_kept {
     uint8_t *bytes;
     size_t size;
 };
@@ -16,7 +16,7 @@ struct recording {
     struct transport *inner; /* while recording */
     struct pool *pool;       /* of what is sent, while playing */
     struct {
-        struct kept *message;
+        struct recording_kept *message;
         size_t count, room, next;
     } from[2];
 };
@@ -49,7 +49,7 @@ void recording_free(struct recording **r)
 static enum err grow(struct recording *r, enum net_peer from)
 {
     const size_t room = 2 * r->from[from].room + 64;
-    struct kept *longer;
+    struct recording_kept *longer;
     if (r->from[from].count < r->from[from].room)
         return ERR_OK;
     longer = memory_array(room, sizeof *longer);
@@ -76,7 +76,7 @@ static enum err keep_send(void *self, enum net_peer to, struct transport_message
 static enum err keep_receive(void *self, enum net_peer from, struct transport_message *m)
 {
     struct recording *r = self;
-    struct kept *k;
+    struct recording_kept *k;
     TRY(transport_pull(r->inner, from, m));
     TRY(grow(r, from));
     k = &r->from[from].message[r->from[from].count];
@@ -148,7 +148,7 @@ static enum err play_send(void *self, enum net_peer to, struct transport_message
 static enum err play_receive(void *self, enum net_peer from, struct transport_message *m)
 {
     struct recording *r = self;
-    struct kept *k;
+    struct recording_kept *k;
     if (r->from[from].next == r->from[from].count)
         return ERR_AGAIN;
     k = &r->from[from].message[r->from[from].next++];

@@ -77,7 +77,7 @@ static const struct measure {
 #define MEASURES (sizeof measures / sizeof *measures)
 
 /* Seconds of CPU, except `wall`. */
-struct times {
+struct scale_ranks_times {
     double wall, cpu, lane; /* rank 0: all; its lane's work */
     double begin, end, sum; /* rank 0: its messages to ranks, those from them, and adding up */
     double others, slowest; /* ranks */
@@ -87,13 +87,13 @@ struct times {
 /* --- work ------------------------------------------------------------------------------------- */
 
 /* A study and its uploads as a server holds them, the same in every process. */
-struct scene {
+struct scale_ranks_scene {
     struct cast cast;
     struct bounds *bounds;
     struct upload *upload[STUDY_SERVERS_MOST];
 };
 
-static void fill(struct scene *c, const struct measure *m, unsigned owner)
+static void fill(struct scale_ranks_scene *c, const struct measure *m, unsigned owner)
 {
     const struct study *study = c->cast.s.study;
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
@@ -114,14 +114,14 @@ static void fill(struct scene *c, const struct measure *m, unsigned owner)
               "an upload of that form");
 }
 
-static void scene_new(struct scene *c, const struct measure *m)
+static void scene_new(struct scale_ranks_scene *c, const struct measure *m)
 {
     const struct cast_plan plan = {.domain = domain,
                                    .workload = "{all: 2}",
                                    .owners = m->owners,
                                    .max_rows = m->rows,
                                    .as = m->as};
-    *c = (struct scene){0};
+    *c = (struct scale_ranks_scene){0};
     if (m->owners == 0)
         return;
     cast_new(&c->cast, &plan);
@@ -132,7 +132,7 @@ static void scene_new(struct scene *c, const struct measure *m)
         fill(c, m, k);
 }
 
-static void scene_free(struct scene *c, const struct measure *m)
+static void scene_free(struct scale_ranks_scene *c, const struct measure *m)
 {
     if (m->owners == 0)
         return;
@@ -145,7 +145,7 @@ static void scene_free(struct scene *c, const struct measure *m)
     cast_free(&c->cast);
 }
 
-static enum err count(struct party *p, const struct scene *c, const struct measure *m)
+static enum err count(struct party *p, const struct scale_ranks_scene *c, const struct measure *m)
 {
     struct tally t CLEAN(tally_free) = {0};
     TRY(tally_new(&t, c->cast.s.study, c->bounds));
@@ -155,7 +155,7 @@ static enum err count(struct party *p, const struct scene *c, const struct measu
     return tally_gather(p, &t);
 }
 
-static enum err work(struct party *p, const struct scene *c, const struct measure *m)
+static enum err work(struct party *p, const struct scale_ranks_scene *c, const struct measure *m)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
     struct tape tape CLEAN(tape_free) = {0};
@@ -169,7 +169,7 @@ static enum err work(struct party *p, const struct scene *c, const struct measur
 
 struct timed {
     const struct crew_far *inner;
-    struct times *times;
+    struct scale_ranks_times *times;
     double begun; /* when rank 0's own lane began */
 };
 
@@ -213,15 +213,15 @@ static enum err timed_sum(void *self, struct share64 sums)
 
 /* --- a server --------------------------------------------------------------------------------- */
 
-struct server {
+struct scale_ranks_server {
     unsigned index;
     size_t here, lanes; /* that this process has; of the session */
     struct transport *transport[SESSION_LANES_MAX];
     struct ranks *ranks; /* or NULL, where it has all */
     const struct measure *m;
     size_t number; /* of the measure */
-    const struct scene *scene;
-    struct times times;
+    const struct scale_ranks_scene *scene;
+    struct scale_ranks_times times;
     enum err result;
 };
 
@@ -234,11 +234,11 @@ static double cpu_of_rank(const struct ranks_end *end)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static enum err measure(struct server *s, struct party *p)
+static enum err measure(struct scale_ranks_server *s, struct party *p)
 {
     const size_t others = s->ranks != NULL ? s->lanes - 1 : 0;
     double before[RANKS_MOST] = {0};
-    struct times *t = &s->times;
+    struct scale_ranks_times *t = &s->times;
     const double wall = clock_now_s(), cpu = cpu_s();
     enum err e;
     for (size_t k = 0; k < others; k++)
@@ -254,7 +254,7 @@ static enum err measure(struct server *s, struct party *p)
     return e;
 }
 
-static enum err open_ranks(const struct server *s, const struct session *session)
+static enum err open_ranks(const struct scale_ranks_server *s, const struct session *session)
 {
     struct ranks_place *place CLEAN(memory_release) = NULL;
     uint8_t show[2][TRANSPORT_PASS_SIZE] = {{(uint8_t)s->number}};
@@ -268,7 +268,8 @@ static enum err open_ranks(const struct server *s, const struct session *session
                                                 .deadline_ms = 600000});
 }
 
-static enum err play_session(struct server *s, struct session *session, struct net **nets)
+static enum err play_session(struct scale_ranks_server *s, struct session *session,
+                             struct net **nets)
 {
     struct party *party CLEAN(party_free) = NULL;
     struct crew *crew CLEAN(crew_free) = NULL;
@@ -292,7 +293,7 @@ static enum err play_session(struct server *s, struct session *session, struct n
 
 static void *serve(void *arg)
 {
-    struct server *s = arg;
+    struct scale_ranks_server *s = arg;
     struct session *session = NULL;
     struct net *nets[SESSION_LANES_MAX] = {NULL};
     s->result = session_for_test(&session, s->index, SEED);
@@ -307,10 +308,10 @@ static void *serve(void *arg)
 
 /* --- three, and what came to one lane --------------------------------------------------------- */
 
-static struct recording *record(const struct server *s, size_t lane)
+static struct recording *record(const struct scale_ranks_server *s, size_t lane)
 {
     struct transport *three[SESSION_LANES_MAX][STUDY_SERVERS_MOST] = {{NULL}}, kept;
-    struct server server[STUDY_SERVERS_MOST];
+    struct scale_ranks_server server[STUDY_SERVERS_MOST];
     pthread_t thread[STUDY_SERVERS_MOST];
     struct recording *r;
     cast_done(recording_new(&r), "memory");
@@ -383,7 +384,7 @@ void __wrap_transport_zmq_close(struct transport *t)
 
 /* --- rank 0 ----------------------------------------------------------------------------------- */
 
-static void keep_best(struct times *best, const struct times *t)
+static void keep_best(struct scale_ranks_times *best, const struct scale_ranks_times *t)
 {
     double *const to = &best->wall;
     const double *const from = &t->wall;
@@ -391,7 +392,7 @@ static void keep_best(struct times *best, const struct times *t)
         to[i] = to[i] == 0 || from[i] < to[i] ? from[i] : to[i];
 }
 
-static void play(struct server s, struct recording *r, struct times *best)
+static void play(struct scale_ranks_server s, struct recording *r, struct scale_ranks_times *best)
 {
     struct transport played = recording_play(r);
     s.index = SERVER;
@@ -402,17 +403,17 @@ static void play(struct server s, struct recording *r, struct times *best)
     keep_best(best, &s.times);
 }
 
-static double outside(const struct times *t)
+static double outside(const struct scale_ranks_times *t)
 {
     return t->cpu - t->lane;
 }
 
-static double path(const struct times *t)
+static double path(const struct scale_ranks_times *t)
 {
     return outside(t) + fmax(t->lane, t->slowest);
 }
 
-static double share(const struct times *t)
+static double share(const struct scale_ranks_times *t)
 {
     return outside(t) / (t->cpu + t->others);
 }
@@ -439,7 +440,7 @@ static double unmask_s(double words)
  * so does cutting and putting together. What passes to and from other ranks is (ranks - 1) / ranks
  * of all. Each further rank's masks have to be taken off the sums.
  */
-static double predict(const struct times *t, double ranks)
+static double predict(const struct scale_ranks_times *t, double ranks)
 {
     const double passed = t->begin + t->end, fixed = outside(t) - passed;
     const double more = fixed + passed * 2 * (ranks - 1) / ranks + unmask_s(t->words) * (ranks - 2);
@@ -452,8 +453,8 @@ static void put(json_t *out, const char *key, const char *name, double figure)
     printf("  %-8s %-20s %8.4f\n", name, key, figure);
 }
 
-static void report(json_t *out, const char *name, const struct times *one, const struct times *all,
-                   unsigned ranks)
+static void report(json_t *out, const char *name, const struct scale_ranks_times *one,
+                   const struct scale_ranks_times *all, unsigned ranks)
 {
     char key[32];
     printf("%s, %u ranks: %.1f ms by the clock; rank 0 %.1f ms of CPU, of which its lane %.1f, to "
@@ -481,9 +482,10 @@ static void lead(struct ranks *ranks, const struct measure *list, unsigned runs,
     const uint8_t expect[2][TRANSPORT_PASS_SIZE] = {{0}};
     cast_done(ranks_admit(ranks, SERVER, expect, 600000), "ranks");
     for (size_t i = 0; i < MEASURES; i++) {
-        struct scene scene;
-        struct server s = {.m = &list[i], .number = i, .scene = &scene, .here = 1, .lanes = 1};
-        struct times one = {0}, all = {0};
+        struct scale_ranks_scene scene;
+        struct scale_ranks_server s = {
+            .m = &list[i], .number = i, .scene = &scene, .here = 1, .lanes = 1};
+        struct scale_ranks_times one = {0}, all = {0};
         struct recording *alone = NULL;
         scene_new(&scene, s.m);
         if (lanes == 2)
@@ -492,7 +494,7 @@ static void lead(struct ranks *ranks, const struct measure *list, unsigned runs,
             if (alone != NULL)
                 play(s, alone, &one);
             play(
-                (struct server){
+                (struct scale_ranks_server){
                     .m = s.m, .number = i, .scene = &scene, .lanes = lanes, .ranks = ranks},
                 kept[i], &all);
         }
@@ -505,8 +507,8 @@ static void lead(struct ranks *ranks, const struct measure *list, unsigned runs,
 static void record_own(const struct measure *list, size_t lane, size_t lanes)
 {
     for (size_t i = 0; i < MEASURES; i++) {
-        struct scene scene;
-        const struct server s = {
+        struct scale_ranks_scene scene;
+        const struct scale_ranks_server s = {
             .m = &list[i], .number = i, .scene = &scene, .here = lanes, .lanes = lanes};
         scene_new(&scene, s.m);
         kept[i] = record(&s, lane);

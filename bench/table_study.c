@@ -18,29 +18,30 @@ static unsigned owners_of(const struct table_study *t)
     return t->owners > 0 ? t->owners : TABLE_STUDY_OWNERS;
 }
 
-struct scene {
+struct table_study_scene {
     struct support_study s;
     pid_t server[STUDY_SERVERS_MOST];
 };
 
-static enum err make_study(struct scene *c, const struct table_study *t, struct log *log)
+static enum err make_study(struct table_study_scene *c, const struct table_study *t,
+                           struct log *log)
 {
     struct bench_data data CLEAN(bench_data_clear) = {0};
     struct bytes domain CLEAN(bytes_clear) = {0}, workload CLEAN(bytes_clear) = {0};
     char rows[64];
     const char *part[OWNERS_MAX];
     json_t *codes = NULL;
-    struct support_options o = {.owners = owners_of(t),
-                                .enforce = t->enforce,
-                                .link = t->link,
-                                .domain = t->domain,
-                                .rounds = t->rounds,
-                                .copula = t->copula,
-                                .delta = t->delta,
-                                .accounting = ACCOUNTING_GAUSSIAN,
-                                .round_s = 300,
-                                .part = part,
-                                .more = t->more};
+    struct study_options o = {.owners = owners_of(t),
+                              .enforce = t->enforce,
+                              .link = t->link,
+                              .domain = t->domain,
+                              .rounds = t->rounds,
+                              .copula = t->copula,
+                              .delta = t->delta,
+                              .accounting = ACCOUNTING_GAUSSIAN,
+                              .round_s = 300,
+                              .part = part,
+                              .more = t->more};
     snprintf(rows, sizeof rows, "    max_rows: %u\n    as: %s\n",
              t->most > 0 ? t->most : TABLE_STUDY_ROWS, t->as);
     for (unsigned i = 0; i < owners_of(t); i++)
@@ -63,7 +64,7 @@ static enum err make_study(struct scene *c, const struct table_study *t, struct 
     return support_study_new(&c->s, &o, log);
 }
 
-static enum err write_each(const struct scene *c, const struct table_study *t)
+static enum err write_each(const struct table_study_scene *c, const struct table_study *t)
 {
     for (unsigned i = 0; i < owners_of(t); i++) {
         FILE *csv = fopen(support_path(&c->s, "o%u.csv", i), "w");
@@ -75,7 +76,8 @@ static enum err write_each(const struct scene *c, const struct table_study *t)
     return ERR_OK;
 }
 
-static enum err split(const struct scene *c, const struct table_study *t, struct log *log)
+static enum err split(const struct table_study_scene *c, const struct table_study *t,
+                      struct log *log)
 {
     char path[4096], line[4096];
     FILE *in, *out[OWNERS_MAX] = {NULL};
@@ -108,7 +110,7 @@ static enum err split(const struct scene *c, const struct table_study *t, struct
     return e;
 }
 
-static enum err ran(const struct scene *c, int code, const char *what, struct log *log)
+static enum err ran(const struct table_study_scene *c, int code, const char *what, struct log *log)
 {
     if (code == 0)
         return ERR_OK;
@@ -117,7 +119,8 @@ static enum err ran(const struct scene *c, int code, const char *what, struct lo
 }
 
 /* The cost of the first owner's upload. */
-static enum err read_sent(const struct scene *c, struct table_study_figures *f, struct log *log)
+static enum err read_sent(const struct table_study_scene *c, struct table_study_figures *f,
+                          struct log *log)
 {
     json_t *stats = data_json(support_path(&c->s, "share.json"), log);
     if (stats == NULL)
@@ -128,7 +131,8 @@ static enum err read_sent(const struct scene *c, struct table_study_figures *f, 
     return f->packed > 0 ? ERR_OK : ERR_FORMAT;
 }
 
-static enum err share_all(struct scene *c, struct table_study_figures *f, struct log *log)
+static enum err share_all(struct table_study_scene *c, struct table_study_figures *f,
+                          struct log *log)
 {
     for (unsigned i = 0; i < c->s.owners; i++) {
         const char *const a[] = {"share",
@@ -145,7 +149,7 @@ static enum err share_all(struct scene *c, struct table_study_figures *f, struct
     return read_sent(c, f, log);
 }
 
-static double cpu_of_servers(const struct scene *c)
+static double cpu_of_servers(const struct table_study_scene *c)
 {
     double sum = 0;
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -153,8 +157,8 @@ static double cpu_of_servers(const struct scene *c)
     return sum;
 }
 
-static enum err play(struct scene *c, const struct table_study *t, struct table_study_figures *f,
-                     struct log *log)
+static enum err play(struct table_study_scene *c, const struct table_study *t,
+                     struct table_study_figures *f, struct log *log)
 {
     TRY(make_study(c, t, log));
     TRY(t->write != NULL ? write_each(c, t) : split(c, t, log));
@@ -180,7 +184,7 @@ static enum err play(struct scene *c, const struct table_study *t, struct table_
 enum err table_study_run(const struct table_study *study, struct table_study_figures *figures,
                          struct log *log)
 {
-    struct scene c = {.server = {0}};
+    struct table_study_scene c = {.server = {0}};
     enum err e;
     *figures = (struct table_study_figures){0};
     program_choose();

@@ -10,10 +10,10 @@
 enum err forked_barrier(struct party *p, uint64_t *from_0)
 {
     uint64_t value = *from_0, got = 0;
-    const struct net_round ring = {.send[NET_NEXT] = &value,
-                                   .send_size[NET_NEXT] = sizeof value,
-                                   .receive[NET_PREV] = &got,
-                                   .receive_size[NET_PREV] = sizeof got};
+    const struct net_exchange ring = {.send[NET_NEXT] = &value,
+                                      .send_size[NET_NEXT] = sizeof value,
+                                      .receive[NET_PREV] = &got,
+                                      .receive_size[NET_PREV] = sizeof got};
     for (int round = 0; round < 2; round++) {
         TRY(net_exchange(p->net, &ring));
         if (p->index != 0)

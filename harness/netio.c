@@ -32,9 +32,9 @@ void free_endpoints(char (*endpoint)[ENDPOINT_SIZE], size_t count)
         close(fd[i]);
 }
 
-struct key_pair new_key_pair(void)
+struct netio_key_pair new_key_pair(void)
 {
-    struct key_pair k;
+    struct netio_key_pair k;
     if (sodium_init() < 0)
         abort();
     crypto_box_keypair(k.public, k.secret);
@@ -75,7 +75,8 @@ enum err open_bare(struct transport *t, unsigned i)
 }
 
 enum err three_zmq(struct transport *t[3], struct netio *netio, int depth,
-                   const struct key_pair *key, const struct key_pair *shown, struct log *log)
+                   const struct netio_key_pair *key, const struct netio_key_pair *shown,
+                   struct log *log)
 {
     char endpoint[6][ENDPOINT_SIZE];
     free_endpoints(endpoint, 6);

@@ -23,11 +23,11 @@ void links_free(struct transport *(*t)[3]);
 #define ENDPOINT_SIZE 32
 void free_endpoints(char (*endpoint)[ENDPOINT_SIZE], size_t count);
 
-struct key_pair {
+struct netio_key_pair {
     uint8_t public[32], secret[32];
 };
 
-struct key_pair new_key_pair(void);
+struct netio_key_pair new_key_pair(void);
 
 /* Passes of bare links, without a session: each pair and direction has its own. */
 struct transport_passes passes_of(unsigned i);
@@ -39,7 +39,8 @@ enum err open_bare(struct transport *t, unsigned i);
  * server j but shows shown[i].
  */
 enum err three_zmq(struct transport *t[3], struct netio *netio, int depth,
-                   const struct key_pair *key, const struct key_pair *shown, struct log *log);
+                   const struct netio_key_pair *key, const struct netio_key_pair *shown,
+                   struct log *log);
 
 /* Bytes that depend on a tag, and whether a buffer still holds them. */
 uint64_t pattern_word(uint64_t *state);

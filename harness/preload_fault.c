@@ -48,13 +48,13 @@
 #define DEPTH 48
 #define PLACES 4096
 
-struct fault {
-    enum kind kind;
+struct preload_failing {
+    enum preload_kind kind;
     bool by_place, from_then_on;
     long target;
 };
 
-static struct fault now, after; /* the fault, and the one after it */
+static struct preload_failing now, after; /* the fault, and the one after it */
 static atomic_long calls;
 static atomic_flag working = ATOMIC_FLAG_INIT;
 static uintptr_t program[2]; /* where its code begins and ends */
@@ -89,7 +89,7 @@ bool preload_is_program(const void *code)
 }
 
 /* One of "alloc:7", "alloc+7", "alloc@7". */
-static struct fault read_fault(const char *text)
+static struct preload_failing read_fault(const char *text)
 {
     static const char *const names[] = {
         "",           "alloc",      "write",     "short",  "read", "sync", "kill-before",
@@ -98,11 +98,11 @@ static struct fault read_fault(const char *text)
     const size_t n = strcspn(text, ":+@");
     for (size_t k = 1; k < sizeof names / sizeof *names; k++)
         if (strlen(names[k]) == n && strncmp(text, names[k], n) == 0)
-            return (struct fault){.kind = (enum kind)k,
-                                  .by_place = text[n] == '@',
-                                  .from_then_on = text[n] == '+',
-                                  .target = atol(text + n + 1)};
-    return (struct fault){.kind = NONE};
+            return (struct preload_failing){.kind = (enum preload_kind)k,
+                                            .by_place = text[n] == '@',
+                                            .from_then_on = text[n] == '+',
+                                            .target = atol(text + n + 1)};
+    return (struct preload_failing){.kind = NONE};
 }
 
 __attribute__((constructor)) static void arm(void)
@@ -194,9 +194,9 @@ static void go_on(void)
     after.kind = NONE;
 }
 
-bool preload_fails(enum kind kind)
+bool preload_fails(enum preload_kind kind)
 {
-    const struct fault f = now;
+    const struct preload_failing f = now;
     long n;
     if (f.kind != kind)
         return false;
@@ -211,7 +211,7 @@ bool preload_fails(enum kind kind)
     return n == f.target || (f.from_then_on && n > f.target);
 }
 
-bool preload_fails_for(enum kind kind, const void *caller)
+bool preload_fails_for(enum preload_kind kind, const void *caller)
 {
     static const int code[] = {[ALLOC] = ENOMEM, [CALL] = EMFILE,  [LIBRARY] = EAGAIN,
                                [LINK] = EMFILE,  [SIGNAL] = EINTR, [SQL] = EIO};

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum kind {
+enum preload_kind {
     NONE,
     ALLOC,
     WRITE,
@@ -35,9 +35,9 @@ enum kind {
  */
 void preload_begin(void);
 /* Whether this call, the next of its kind, goes wrong. */
-bool preload_fails(enum kind kind);
+bool preload_fails(enum preload_kind kind);
 /* The same for a call by the program itself, not by a library, which may die of a failure. */
-bool preload_fails_for(enum kind kind, const void *caller);
+bool preload_fails_for(enum preload_kind kind, const void *caller);
 /* Whether this is code of the program's own, not of a library's. */
 bool preload_is_program(const void *code);
 /* Adds to the file that an environment variable names, if it is set. */

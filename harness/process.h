@@ -18,7 +18,10 @@ int support_wait(pid_t pid, double seconds);
 /* The same; and the most memory that it had at any time. */
 int support_wait_peak(pid_t pid, double seconds, size_t *peak_bytes);
 int support_run(const char *output, double seconds, const char *const *arguments);
-/* The same with the command's words as arguments: START("log", "check", path), COMMAND("log", 10, ..). */
+/*
+ * The same with the command's words as arguments: START("log", "check", path), COMMAND("log", 10,
+ * ..).
+ */
 #define START(output, ...) support_start(output, (const char *const[]){__VA_ARGS__, NULL})
 #define COMMAND(output, seconds, ...)                                                              \
     support_run(output, seconds, (const char *const[]){__VA_ARGS__, NULL})

@@ -45,7 +45,7 @@ struct packet {
     uint8_t bytes[];
 };
 
-struct relay {
+struct relay_running {
     unsigned hosts;
     int socket[HOSTS_MAX];
     bool cut[HOSTS_MAX];
@@ -88,7 +88,7 @@ static int open_interface(const char *name)
 }
 
 /* The host that 10.77.K.x belongs to, or HOSTS_MAX. */
-static unsigned destination(const struct relay *r, const uint8_t *frame, size_t n)
+static unsigned destination(const struct relay_running *r, const uint8_t *frame, size_t n)
 {
     const uint8_t *ip = frame + HEAD;
     if (n < HEAD + 20 || ip[16] != 10 || ip[17] != 77 || ip[18] >= r->hosts || ip[19] != 2)
@@ -96,7 +96,7 @@ static unsigned destination(const struct relay *r, const uint8_t *frame, size_t 
     return ip[18];
 }
 
-static bool is_lost(struct relay *r)
+static bool is_lost(struct relay_running *r)
 {
     r->random = r->random * UINT64_C(6364136223846793005) + 1;
     return (r->random >> 33) % 1000 < r->loss;
@@ -109,7 +109,7 @@ static void address(uint8_t *frame, unsigned to)
     memcpy(frame + sizeof(struct virtio_net_hdr), mac, sizeof mac);
 }
 
-static void take(struct relay *r, unsigned from)
+static void take(struct relay_running *r, unsigned from)
 {
     static uint8_t frame[FRAME_MAX];
     ssize_t n;
@@ -129,7 +129,7 @@ static void take(struct relay *r, unsigned from)
     }
 }
 
-static void pass_on(struct relay *r)
+static void pass_on(struct relay_running *r)
 {
     while (r->first != NULL && r->first->due <= now()) {
         struct packet *p = r->first;
@@ -145,7 +145,7 @@ static void pass_on(struct relay *r)
     }
 }
 
-static void obey(struct relay *r, const char *line)
+static void obey(struct relay_running *r, const char *line)
 {
     char word[16];
     unsigned n;
@@ -164,7 +164,7 @@ static void obey(struct relay *r, const char *line)
 }
 
 /* Standard input, line by line; false at its end. */
-static bool listen_to(struct relay *r)
+static bool listen_to(struct relay_running *r)
 {
     static char text[256];
     static size_t used;
@@ -183,7 +183,7 @@ static bool listen_to(struct relay *r)
     return used < sizeof text - 1;
 }
 
-static struct timespec until(const struct relay *r)
+static struct timespec until(const struct relay_running *r)
 {
     double left = r->first == NULL ? 1 : r->first->due - now();
     if (left < 0)
@@ -195,7 +195,7 @@ static struct timespec until(const struct relay *r)
 int main(int argc, char **argv)
 {
     struct pollfd poll_on[1 + HOSTS_MAX] = {{.fd = 0, .events = POLLIN}};
-    struct relay r = {.hosts = (unsigned)argc - 1, .random = 1};
+    struct relay_running r = {.hosts = (unsigned)argc - 1, .random = 1};
     r.last = &r.first;
     if (argc < 2 || argc > HOSTS_MAX + 1) {
         fprintf(stderr, "usage: relay INTERFACE...\n");

@@ -123,12 +123,12 @@ static enum err key(const struct support_study *s, const char *name, FILE *f, st
 }
 
 /* The ports of one server. */
-static unsigned ports_of(const struct support_options *o)
+static unsigned ports_of(const struct study_options *o)
 {
     return study_bulk(STUDY_BULK_NEXT, o->lanes > 1 ? o->lanes - 1 : 0) + 1;
 }
 
-static enum err write_study(struct support_study *s, const struct support_options *o, FILE *f,
+static enum err write_study(struct support_study *s, const struct study_options *o, FILE *f,
                             struct log *log)
 {
     fprintf(f, "study: test\n%s", o->domain != NULL ? o->domain : default_domain);
@@ -181,8 +181,7 @@ static enum err write_study(struct support_study *s, const struct support_option
     return key(s, "a", f, log);
 }
 
-enum err support_study_new(struct support_study *s, const struct support_options *o,
-                           struct log *log)
+enum err support_study_new(struct support_study *s, const struct study_options *o, struct log *log)
 {
     const char *folders = getenv("TREFOIL_FOLDERS");
     FILE *f;

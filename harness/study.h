@@ -23,7 +23,7 @@ struct support_study {
     char path[SUPPORT_PATH]; /* of the study file */
 };
 
-struct support_options {
+struct study_options {
     unsigned owners;    /* default 3 */
     const char *domain; /* yaml; default: five attributes */
     const char *workload;
@@ -32,7 +32,7 @@ struct support_options {
     unsigned sweeps;    /* instead of rounds */
     const char *copula; /* instead of rounds: the lines of method: copula */
     double epsilon, delta;
-    enum accounting accounting;
+    enum ledger_accounting accounting;
     unsigned round_s, connect_s; /* deadlines; default: longer than anything takes */
     unsigned enforce; /* rows of a person that servers count, by the column "who"; 0: they do not */
     const char *link; /* what follows "link:", with persons by the column "who"; or NULL */
@@ -58,7 +58,7 @@ struct support_options {
  * Makes the folder, in $TREFOIL_FOLDERS or /tmp; in it keys (s0.key .. s2.key, o0.key .., a.key)
  * and study.yaml, which it loads.
  */
-enum err support_study_new(struct support_study *s, const struct support_options *o,
+enum err support_study_new(struct support_study *s, const struct study_options *o,
                            struct log *log) MUST_CHECK;
 /* Removes the folder. */
 void support_study_free(struct support_study *s);

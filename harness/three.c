@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct seat {
+struct three_seat {
     unsigned index;
     uint64_t seed;
     size_t lanes, near;
@@ -100,8 +100,8 @@ static enum err soil(struct scratch *scratch)
     return ERR_OK;
 }
 
-static enum err open_nets(const struct seat *s, const struct session *session, atomic_bool *ended,
-                          struct log *log, struct net *nets[SESSION_LANES_MAX])
+static enum err open_nets(const struct three_seat *s, const struct session *session,
+                          atomic_bool *ended, struct log *log, struct net *nets[SESSION_LANES_MAX])
 {
     for (size_t k = 0; k < s->lanes; k++) {
         const struct net_options options = {.transport = s->transport[k],
@@ -117,7 +117,7 @@ static enum err open_nets(const struct seat *s, const struct session *session, a
 
 static void *sit(void *arg)
 {
-    struct seat *s = arg;
+    struct three_seat *s = arg;
     struct session *session = NULL;
     struct net *nets[SESSION_LANES_MAX] = {NULL};
     struct party *party = NULL;
@@ -141,7 +141,7 @@ static void *sit(void *arg)
         struct net_counters total = net_total(nets[0]);
         s->costs->sent[s->index] = total.payload_sent;
         if (s->index == 0) {
-            s->costs->rounds = total.rounds;
+            s->costs->rounds = total.exchanges;
             for (unsigned r = 0; r < OPEN_REASONS; r++) {
                 s->costs->opened_calls[r] = party->opened[r].calls;
                 s->costs->opened_values[r] = party->opened[r].values;
@@ -158,7 +158,7 @@ static void *sit(void *arg)
 }
 
 /* The first error of any server; each server's own in `results`, if requested. */
-static enum err sit_all(struct seat seats[3], enum err *results)
+static enum err sit_all(struct three_seat seats[3], enum err *results)
 {
     pthread_t threads[3];
     enum err e = ERR_OK;
@@ -184,7 +184,7 @@ enum err three_run_wrapped(uint64_t seed, three_job job, void *shared, struct th
 {
     struct transport wrapped[3];
     struct transport *transports[3] = {NULL, NULL, NULL};
-    struct seat seats[3];
+    struct three_seat seats[3];
     enum err e = secret_start();
     if (e == ERR_OK)
         e = transport_memory_new(transports, 64);
@@ -192,13 +192,13 @@ enum err three_run_wrapped(uint64_t seed, three_job job, void *shared, struct th
         return e;
     for (unsigned i = 0; i < 3; i++) {
         wrapped[i] = wrap(transports[i]);
-        seats[i] = (struct seat){.index = i,
-                                 .seed = seed,
-                                 .lanes = 1,
-                                 .transport = {&wrapped[i]},
-                                 .job = job,
-                                 .shared = shared,
-                                 .costs = costs};
+        seats[i] = (struct three_seat){.index = i,
+                                       .seed = seed,
+                                       .lanes = 1,
+                                       .transport = {&wrapped[i]},
+                                       .job = job,
+                                       .shared = shared,
+                                       .costs = costs};
     }
     e = sit_all(seats, NULL);
     for (unsigned i = 0; i < 3; i++)
@@ -210,14 +210,14 @@ static enum err run_lanes(uint64_t seed, size_t lanes, size_t near, size_t depth
                           void *shared, struct three_costs *costs, enum err results[3])
 {
     struct transport *transports[SESSION_LANES_MAX][3] = {{NULL}};
-    struct seat seats[3];
+    struct three_seat seats[3];
     enum err e = secret_start();
     for (size_t k = 0; k < lanes && e == ERR_OK; k++)
         e = transport_memory_new(transports[k], depth);
     if (e != ERR_OK)
         return e;
     for (unsigned i = 0; i < 3; i++) {
-        seats[i] = (struct seat){
+        seats[i] = (struct three_seat){
             .index = i, .seed = seed, .lanes = lanes, .job = job, .shared = shared, .costs = costs};
         seats[i].near = near;
         for (size_t k = 0; k < lanes; k++)

@@ -120,13 +120,13 @@ static enum err make_items(struct keep *k, const struct released *r, const struc
                            struct trefoil_answer *to)
 {
     char name[QUESTION_ITEM_NAME];
-    uint32_t *group, *coded;
-    uint8_t *rough, *apart;
+    uint32_t *group, *label_column;
+    uint8_t *approximate, *apart;
     const char **item;
     TRY(keep_new(k, &group, q->groups));
     TRY(keep_new(k, &item, q->items));
-    TRY(keep_new(k, &coded, q->items));
-    TRY(keep_new(k, &rough, q->items));
+    TRY(keep_new(k, &label_column, q->items));
+    TRY(keep_new(k, &approximate, q->items));
     TRY(keep_new(k, &apart, q->items));
     to->together = true;
     for (size_t i = 0; i < q->groups; i++)
@@ -134,8 +134,8 @@ static enum err make_items(struct keep *k, const struct released *r, const struc
     for (size_t i = 0; i < q->items; i++) {
         const enum question_aggregate a = q->item[i].aggregate;
         const bool labels = aggregate_is_code(a) && !domain_has_order(question_item_column(q, i));
-        coded[i] = labels ? q->item[i].column : TREFOIL_NONE;
-        rough[i] = aggregate_is_extreme(a);
+        label_column[i] = labels ? q->item[i].column : TREFOIL_NONE;
+        approximate[i] = aggregate_is_extreme(a);
         apart[i] = !released_item_together(r, q, i);
         to->together &= !apart[i];
         question_item_name(q, i, name, sizeof name);
@@ -143,8 +143,8 @@ static enum err make_items(struct keep *k, const struct released *r, const struc
     }
     to->group = group;
     to->item = item;
-    to->coded = coded;
-    to->rough = rough;
+    to->label_column = label_column;
+    to->approximate = approximate;
     to->apart = apart;
     return ERR_OK;
 }

@@ -117,9 +117,10 @@ struct trefoil_answer {
     const uint32_t *group;   /* their numbers */
     uint32_t items;          /* what was asked for, without those of GROUP BY */
     const char *const *item; /* such as "AVG(age)" */
-    const uint32_t *coded;   /* the column whose labels the values are codes of, or TREFOIL_NONE */
-    const uint8_t *rough;    /* 1: approximate, as MIN, MAX and RANGE are */
-    const uint8_t *apart;    /* 1: no measured marginal holds its columns together */
+    /* the number of the column whose labels an item's values are codes of, or TREFOIL_NONE */
+    const uint32_t *label_column;
+    const uint8_t *approximate; /* 1: as MIN, MAX and RANGE are */
+    const uint8_t *apart;       /* 1: no measured marginal holds its columns together */
     size_t lines;
     const uint32_t *code;     /* for each line and group */
     const double *count;      /* for each line: its rows */

@@ -312,7 +312,7 @@ static enum err start(struct netio *n)
         return ERR_NOMEM;
     /*
      * One I/O thread, as by default: streams are as fast with one as with two or four, and with two
-     * a small round costs a fifth more CPU (three processes on two cores).
+     * a small exchange costs a fifth more CPU (three processes on two cores).
      */
     TRY(socket_new(&n->zap, n->zmq, &o, n->log));
     /* bound before any other socket can exist, so that none is ever open without admission */

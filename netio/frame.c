@@ -18,7 +18,7 @@ void frame_encode(const struct frame_header *h, uint8_t out[FRAME_HEADER])
     at = integer_put(at, h->receiver, 2);
     at = integer_put(at, h->lane, 4);
     at = integer_put(at, h->sequence, 8);
-    at = integer_put(at, h->round, 8);
+    at = integer_put(at, h->exchange, 8);
     at = integer_put(at, h->total, 8);
     at = integer_put(at, h->length, 4);
     integer_put(at, 0, 4);
@@ -52,7 +52,7 @@ enum err frame_parse(struct frame_header *h, const void *message, size_t n)
     h->receiver = reader_u16(&r);
     h->lane = reader_u32(&r);
     h->sequence = reader_u64(&r);
-    h->round = reader_u64(&r);
+    h->exchange = reader_u64(&r);
     h->total = reader_u64(&r);
     h->length = reader_u32(&r);
     zero = reader_u32(&r);

@@ -5,11 +5,11 @@
  *           4  version           2       42  receiver  2       72  length    4
  *           6  kind              2       44  lane      4       76  zero      4
  *           8  session id       32       48  sequence  8
- *                                        56  round     8
+ *                                        56  exchange     8
  *
- * Little-endian. `length` is the body of this frame, `total` the payload of the round that it is a
- * part of, so that two programs that disagree about sizes notice in the first frame. The session id
- * has the same place in every version: a frame of another session is recognised before all else.
+ * Little-endian. `length` is the body of this frame, `total` the payload of the exchange that it is
+ * a part of, so that two programs that disagree about sizes notice in the first frame. The session
+ * id has the same place in every version: a frame of another session is recognised before all else.
  */
 #ifndef TREFOIL_NETIO_FRAME_H
 #define TREFOIL_NETIO_FRAME_H
@@ -31,7 +31,7 @@ struct frame_header {
     uint8_t session[FRAME_SESSION];
     uint16_t sender, receiver;
     uint32_t lane;
-    uint64_t sequence, round, total;
+    uint64_t sequence, exchange, total;
     uint32_t length;
 };
 

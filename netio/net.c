@@ -92,7 +92,7 @@ void net_free(struct net **net)
     memory_free(net);
 }
 
-/* --- rounds ----------------------------------------------------------------------------------- */
+/* --- exchanges -------------------------------------------------------------------------------- */
 
 /* What is still to be moved, as masks for transport_wait(), and when the first patience ends. */
 struct outstanding {
@@ -147,12 +147,12 @@ static enum err too_late(struct net *net, int64_t now)
 
 /*
  * Waits for what is outstanding. After a while it also heeds a neighbour that has done its part of
- * the round, since that one may give up over the other's silence or over a bad frame, and a
+ * the exchange, since that one may give up over the other's silence or over a bad frame, and a
  * neighbour that leaves.
  *
  * It does not try again with sched_yield() first. With three processes on two cores that left a
- * small round in one direction at 40 - 50 us, gained a twentieth in two directions, and cost 15 to
- * 60 % more CPU, which the neighbours need.
+ * small exchange in one direction at 40 - 50 us, gained a twentieth in two directions, and cost 15
+ * to 60 % more CPU, which the neighbours need.
  */
 static enum err wait_for(struct net *net, const struct outstanding *left)
 {
@@ -269,8 +269,8 @@ void net_abort(struct net *net)
     (void)e;
 }
 
-/* One round of what the links have been given to move. */
-static enum err run_round(struct net *net)
+/* One exchange of what the links have been given to move. */
+static enum err run_exchange(struct net *net)
 {
     int64_t by = clock_now_ms() + net->deadline_ms;
     enum err e;
@@ -280,8 +280,8 @@ static enum err run_round(struct net *net)
         net->link[p].send_by = net->link[p].receive_by = by;
     e = move_all(net);
     if (e == ERR_OK) {
-        net->round++;
-        net->counters[net->phase].rounds++;
+        net->exchange++;
+        net->counters[net->phase].exchanges++;
     } else {
         e = give_up(net, e);
     }
@@ -289,26 +289,26 @@ static enum err run_round(struct net *net)
     return e;
 }
 
-enum err net_exchange(struct net *net, const struct net_round *round)
+enum err net_exchange(struct net *net, const struct net_exchange *exchange)
 {
     TRY(check_alive(net));
-    net_load(net, round);
-    return run_round(net);
+    net_load(net, exchange);
+    return run_exchange(net);
 }
 
 enum err net_greet(struct net *net)
 {
     static const uint8_t byte = 0;
     uint8_t answer[2];
-    return net_exchange(net, &(struct net_round){.send = {&byte, &byte},
-                                                 .send_size = {1, 1},
-                                                 .receive = {&answer[0], &answer[1]},
-                                                 .receive_size = {1, 1}});
+    return net_exchange(net, &(struct net_exchange){.send = {&byte, &byte},
+                                                    .send_size = {1, 1},
+                                                    .receive = {&answer[0], &answer[1]},
+                                                    .receive_size = {1, 1}});
 }
 
 enum err net_settle(struct net *net)
 {
-    static const struct net_round nothing = {0};
+    static const struct net_exchange nothing = {0};
     while (net->next_rider.heard != NULL)
         TRY(net_exchange(net, &nothing));
     return ERR_OK;
@@ -373,5 +373,5 @@ enum err net_stream(struct net *net, const struct net_flow *flows, size_t count)
         net->link[f->from].incoming = (struct net_incoming){
             .flow = f, .size = f->receive_size, .tile = tile};
     }
-    return run_round(net);
+    return run_exchange(net);
 }

@@ -1,22 +1,22 @@
 /*
- * netio/net.h - sealed rounds between two or three servers: the one exchange function.
+ * netio/net.h - sealed exchanges between two or three servers: the one exchange function.
  *
- * A round is one net_exchange() at each of them: every server sends at most one payload to
+ * An exchange is one net_exchange() at each of them: every server sends at most one payload to
  * each neighbour and receives at most one from each. All lengths are public and known beforehand.
  * Payloads travel in frames of at most 1 MiB of body:
  *
- *   header  80 bytes, clear: session id, sender, receiver, lane, sequence, round, sizes (frame.h)
- *   body    AES-128-GCM: key of session_bulk_key(), nonce = sequence, associated data = header
- *   tag     16 bytes
+ *   header  80 bytes, clear: session id, sender, receiver, lane, sequence, exchange, sizes
+ *   (frame.h) body    AES-128-GCM: key of session_bulk_key(), nonce = sequence, associated data =
+ *   header tag     16 bytes
  *
  * Keys are replaced by HKDF every 2^30 blocks. A frame of another session is dropped and counted. A
- * frame of this session that is altered, replayed, out of order, or of the wrong round, kind or
+ * frame of this session that is altered, replayed, out of order, or of the wrong exchange, kind or
  * length ends the session: the error is logged, all neighbours are told (an ABORT frame, under a
  * key of its own), and every later call fails with ERR_MISUSE. The same happens when a neighbour is
  * silent past the deadline, or aborts. Errors:
  *
  *   ERR_AUTH, ERR_FORMAT  a frame that was altered, moved or made by somebody else
- *   ERR_MISMATCH          an authentic frame of another round or size: the programs differ
+ *   ERR_MISMATCH          an authentic frame of another exchange or size: the programs differ
  *   ERR_TIMEOUT           a neighbour was silent, or took nothing, for the deadline: it hangs, or
  *                         is cut off
  *   ERR_PEER              a neighbour gave up, and its own log says why; or it has left: its
@@ -26,8 +26,8 @@
  * part of a payload may be there.
  *
  * Sending and receiving are interleaved, so that bounded queues cannot deadlock. A server that
- * waits for a silent neighbour learns within milliseconds if the other one gave up in this round,
- * or if either has left.
+ * waits for a silent neighbour learns within milliseconds if the other one gave up in this
+ * exchange, or if either has left.
  */
 #ifndef TREFOIL_NETIO_NET_H
 #define TREFOIL_NETIO_NET_H
@@ -52,7 +52,7 @@ enum net_phase {
 const char *net_phase_name(enum net_phase phase);
 
 struct net_counters {
-    uint64_t rounds;
+    uint64_t exchanges;
     uint64_t payload_sent, payload_received; /* what protocols ask to move */
     uint64_t wire_sent, wire_received;       /* with headers and tags */
     uint64_t frames_sent, frames_received;
@@ -71,7 +71,7 @@ struct net_options {
      * all servers, without waiting for the work in hand.
      */
     atomic_bool *ended;
-    int64_t deadline_ms;   /* longest silence of a neighbour within a round; 0 means 60 seconds */
+    int64_t deadline_ms; /* longest silence of a neighbour within an exchange; 0 means 60 seconds */
     uint64_t rekey_blocks; /* 16-byte blocks before a key is replaced; 0 means 2^30 */
     struct log *log;
 };
@@ -79,7 +79,7 @@ struct net_options {
 enum err net_new(struct net **net, const struct net_options *o) MUST_CHECK;
 void net_free(struct net **net);
 
-struct net_round {
+struct net_exchange {
     const void *send[2];
     size_t send_size[2];
     void *receive[2];
@@ -87,16 +87,16 @@ struct net_round {
 };
 
 /*
- * One round. Sizes of 0 move nothing; a round in which a server has nothing to move is still
+ * One exchange. Sizes of 0 move nothing; an exchange in which a server has nothing to move is still
  * counted, so that all stay aligned. What is for a neighbour that is not there is ignored.
  */
-enum err net_exchange(struct net *net, const struct net_round *round) MUST_CHECK;
+enum err net_exchange(struct net *net, const struct net_exchange *exchange) MUST_CHECK;
 
 /*
- * One round, streamed: payloads are made and used tile by tile, so that neither side holds them
+ * One exchange, streamed: payloads are made and used tile by tile, so that neither side holds them
  * whole and computing overlaps sending. A flow is what this server sends to one neighbour and what
- * it receives from one; a round has one flow or, with two neighbours, two with different `to` and
- * different `from`.
+ * it receives from one; an exchange has one flow or, with two neighbours, two with different `to`
+ * and different `from`.
  *
  * produce fills `out` with the n bytes at `offset` of what is sent; consume is given the n bytes at
  * `offset` of what is received. Each is called once for each tile, in order. The two interleave as
@@ -121,26 +121,26 @@ struct net_flow {
 enum err net_stream(struct net *net, const struct net_flow *flows, size_t count) MUST_CHECK;
 
 /*
- * A statement rides on the next round: a block to each neighbour ahead of whatever that round
- * moves, and one from each. So what servers have to hear from each other costs no round of its own.
- * When all have come, and before anything else of the round is taken, `heard` is called. It may
- * let another statement ride, on the round after. Its failure ends the session; a neighbour that
- * waits for the third server's statement gets that before it hears of the failure. Until then the
- * blocks must stay in place. Only one statement can wait to ride: a second one replaces it.
+ * A statement rides on the next exchange: a block to each neighbour ahead of whatever that exchange
+ * moves, and one from each. So what servers have to hear from each other costs no exchange of its
+ * own. When all have come, and before anything else of the exchange is taken, `heard` is called. It
+ * may let another statement ride, on the exchange after. Its failure ends the session; a neighbour
+ * that waits for the third server's statement gets that before it hears of the failure. Until then
+ * the blocks must stay in place. Only one statement can wait to ride: a second one replaces it.
  */
 struct net_rider {
-    struct net_round blocks;
+    struct net_exchange blocks;
     enum err (*heard)(void *self);
     void *self;
 };
 void net_ride(struct net *net, const struct net_rider *rider);
-/* Plays rounds that move nothing else until no statement waits to ride. */
+/* Plays exchanges that move nothing else until no statement waits to ride. */
 enum err net_settle(struct net *net) MUST_CHECK;
 
-/* A round of one byte each way: ERR_TIMEOUT if something on the way lets nothing through. */
+/* An exchange of one byte each way: ERR_TIMEOUT if something on the way lets nothing through. */
 enum err net_greet(struct net *net) MUST_CHECK;
 
-/* Between rounds: ERR_PEER, as from a failed exchange, once a neighbour has left. */
+/* Between exchanges: ERR_PEER, as from a failed exchange, once a neighbour has left. */
 enum err net_listen(struct net *net) MUST_CHECK;
 
 /*
@@ -154,7 +154,7 @@ unsigned net_servers(const struct net *net);
 /* The index of a neighbour. */
 unsigned net_neighbour(const struct net *net, enum net_peer peer);
 struct log *net_log(const struct net *net);
-uint64_t net_rounds(const struct net *net);
+uint64_t net_exchanges(const struct net *net);
 
 /* Charges what follows to a phase. */
 void net_enter(struct net *net, enum net_phase phase);
@@ -165,9 +165,9 @@ struct net_counters net_total(const struct net *net);
 /*
  * For lanes that work side by side with a server's first one, each on its own net. net_part(): a
  * lane enters the first one's phase, and counts from zero. net_join(), in one thread for all lanes,
- * adds its bytes and frames to the first one's. Where rounds run side by side, only the lane that
- * has the most of them is counted: that is how often the network's delay was waited for. `since`:
- * what net_part() returned.
+ * adds its bytes and frames to the first one's. Where exchanges run side by side, only the lane
+ * that has the most of them is counted: that is how often the network's delay was waited for.
+ * `since`: what net_part() returned.
  */
 uint64_t net_part(const struct net *first, struct net *lane);
 void net_join(struct net *first, const struct net *lane, uint64_t since);

@@ -17,14 +17,13 @@ const char *net_phase_name(enum net_phase phase)
     return (unsigned)phase < NET_PHASES ? names[phase] : "unknown";
 }
 
-/* These rounds are not those of a run, so people read of "exchanges". */
 struct net_place net_place(const struct net *net)
 {
     struct net_place place;
     char lane[24] = "";
     if (net->lane > 0)
         snprintf(lane, sizeof lane, ", lane %" PRIu32, net->lane);
-    snprintf(place.text, sizeof place.text, "exchange %" PRIu64 " (%s%s)", net->round,
+    snprintf(place.text, sizeof place.text, "exchange %" PRIu64 " (%s%s)", net->exchange,
              net_phase_name(net->phase), lane);
     return place;
 }
@@ -67,7 +66,7 @@ struct net_counters net_total(const struct net *net)
     struct net_counters sum = {0};
     for (int p = 0; p < NET_PHASES; p++) {
         const struct net_counters *c = &net->counters[p];
-        sum.rounds += c->rounds;
+        sum.exchanges += c->exchanges;
         add_bytes(&sum, c);
         sum.seconds += c->seconds;
     }
@@ -83,21 +82,21 @@ void net_begin(struct net *lane, enum net_phase phase)
 uint64_t net_part(const struct net *first, struct net *lane)
 {
     net_begin(lane, first->phase);
-    return first->counters[first->phase].rounds;
+    return first->counters[first->phase].exchanges;
 }
 
 /* Adds up lanes that work side by side. */
 void net_counters_add(struct net_counters *sum, const struct net_counters *lane)
 {
-    if (lane->rounds > sum->rounds)
-        sum->rounds = lane->rounds;
+    if (lane->exchanges > sum->exchanges)
+        sum->exchanges = lane->exchanges;
     add_bytes(sum, lane);
 }
 
 void net_add(struct net *first, const struct net_counters *counted, uint64_t since)
 {
     struct net_counters all = *counted;
-    all.rounds += since;
+    all.exchanges += since;
     net_counters_add(&first->counters[first->phase], &all);
 }
 
@@ -126,7 +125,7 @@ struct log *net_log(const struct net *net)
     return net->log;
 }
 
-uint64_t net_rounds(const struct net *net)
+uint64_t net_exchanges(const struct net *net)
 {
-    return net->round;
+    return net->exchange;
 }

@@ -37,7 +37,7 @@ static struct frame_header header(const struct net *net, enum net_peer peer, enu
         .sender = (uint16_t)(side == SEAL_SENDER ? net->index : other),
         .receiver = (uint16_t)(side == SEAL_SENDER ? other : net->index),
         .lane = net->lane,
-        .round = net->round,
+        .exchange = net->exchange,
     };
     memcpy(h.session, net->session, sizeof h.session);
     return h;
@@ -134,7 +134,7 @@ static enum err take_abort(struct net *net, enum net_peer peer, const struct tra
 }
 
 /*
- * The header is well-formed and not what this round expects. A frame that authenticates all the
+ * The header is well-formed and not what this exchange expects. A frame that authenticates all the
  * same comes from a neighbour whose program does something different from ours; any other was
  * altered, replayed or moved on its way.
  */
@@ -158,7 +158,7 @@ static enum err unexpected(struct net *net, enum net_peer peer, struct transport
         "server %u sent %" PRIu64 " bytes of exchange %" PRIu64 " (tiles of %u) where this "
         "server expects %" PRIu64 " bytes of %s (tiles of %u): the servers do not run the same "
         "protocol; compare their versions and studies",
-        link->index, h->total, h->round, h->length, expected->total, net_place(net).text,
+        link->index, h->total, h->exchange, h->length, expected->total, net_place(net).text,
         expected->length);
 }
 
@@ -273,7 +273,7 @@ enum err net_look_ahead(struct net *net, enum net_peer peer)
         (void)is_stranger(net, m);
     }
     if (frame_parse(&h, m->data, m->size) != ERR_OK || h.kind != FRAME_ABORT ||
-        h.round > net->round)
+        h.exchange > net->exchange)
         return ERR_OK;
     TRY(check_path(net, peer, &h));
     return take_abort(net, peer, m);

@@ -1,14 +1,14 @@
 /*
- * netio/net_private.h - sealed rounds: what net.c (rounds) and net_frames.c (frames) share.
+ * netio/net_private.h - sealed exchanges: what net.c (exchanges) and net_frames.c (frames) share.
  * Invariants:
  *
  *   1. A sequence number is sealed once: a frame that the transport has no room for stays sealed in
  *      its message and is offered again as it is.
- *   2. Nothing from a neighbour is opened beyond the payload that this round expects from it: what
- *      a neighbour sends a round ahead waits in the transport's queue. While the other one is
- *      silent, the first message of that queue is held to see whether it is an ABORT. Nothing can
- *      come before an ABORT of this round, since all that the neighbour sent for the round has been
- *      taken.
+ *   2. Nothing from a neighbour is opened beyond the payload that this exchange expects from it:
+ *      what a neighbour sends an exchange ahead waits in the transport's queue. While the other one
+ *      is silent, the first message of that queue is held to see whether it is an ABORT. Nothing
+ *      can come before an ABORT of this exchange, since all that the neighbour sent for the
+ *      exchange has been taken.
  *      (While the other one's statement is awaited, its payload can: the ABORT waits behind it.)
  *   3. What a frame's header must say is known before it comes; it is compared, never believed.
  *   4. The ABORT frame has a key of its own, used for one frame. It may overtake a frame that is
@@ -23,8 +23,8 @@
 #include "netio/net.h"
 
 /*
- * One payload of a round or one block of a statement, in memory or made and used by a flow tile by
- * tile; `done` bytes have moved.
+ * One payload of an exchange or one block of a statement, in memory or made and used by a flow tile
+ * by tile; `done` bytes have moved.
  */
 struct net_outgoing {
     const uint8_t *from;
@@ -44,7 +44,7 @@ struct net_link {
     uint64_t out_sequence, in_sequence;
     struct transport_message sealed; /* a frame that the transport had no room for */
     struct transport_message ahead;  /* what came while we watched for an ABORT; read next */
-    /* of this round */
+    /* of this exchange */
     struct net_outgoing outgoing, later_out; /* later: behind a statement */
     struct net_incoming incoming, later_in;
     bool said;                   /* the statement, if one rides, has left */
@@ -68,8 +68,8 @@ struct net {
     bool dead;
     atomic_bool *ended; /* by any of this server's lanes; may be NULL */
     int64_t left_by; /* once a neighbour has left: when the session ends over it; else INT64_MAX */
-    struct net_rider rider, next_rider; /* on this round, and on the next; `heard` is NULL: none */
-    uint64_t round, strangers;          /* frames of other sessions that were dropped */
+    struct net_rider rider, next_rider; /* on this exchange, the next; `heard` is NULL: none */
+    uint64_t exchange, strangers;       /* frames of other sessions that were dropped */
     enum net_phase phase;
     double entered; /* time has been charged until then */
     struct net_counters counters[NET_PHASES];
@@ -85,7 +85,7 @@ struct net_place {
 struct net_place net_place(const struct net *net);
 
 /* Gives the links blocks in memory to move. */
-void net_load(struct net *net, const struct net_round *round);
+void net_load(struct net *net, const struct net_exchange *exchange);
 /*
  * A statement that rides: net_mount() puts it before what the links have been given to move,
  * net_say() lets the payload follow once it has left, and net_hear() calls back once both have
@@ -96,16 +96,16 @@ void net_say(struct net_link *link);
 enum err net_hear(struct net *net, bool *moved) MUST_CHECK;
 
 /*
- * Sends the next frame of what this round has for a neighbour, if there is one and room for it, and
- * sets *moved.
+ * Sends the next frame of what this exchange has for a neighbour, if there is one and room for it,
+ * and sets *moved.
  */
 enum err net_push(struct net *net, enum net_peer peer, bool *moved) MUST_CHECK;
-/* Takes the next frame of what this round expects from a neighbour, if it has come. */
+/* Takes the next frame of what this exchange expects from a neighbour, if it has come. */
 enum err net_pull(struct net *net, enum net_peer peer, bool *moved) MUST_CHECK;
 /*
- * Holds the first message of a neighbour from which this round expects nothing more. Only an ABORT
- * of this round or an earlier one counts: a neighbour that gives up in a later round has done its
- * part in this one.
+ * Holds the first message of a neighbour from which this exchange expects nothing more. Only an
+ * ABORT of this exchange or an earlier one counts: a neighbour that gives up in a later exchange
+ * has done its part in this one.
  */
 enum err net_look_ahead(struct net *net, enum net_peer peer) MUST_CHECK;
 /* Sends an ABORT under its key, which is used once. */

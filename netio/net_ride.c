@@ -1,14 +1,14 @@
-/* Statements that ride ahead of a round's payloads. */
+/* Statements that ride ahead of an exchange's payloads. */
 #include "base/clock.h"
 #include "netio/net_private.h"
 
-void net_load(struct net *net, const struct net_round *round)
+void net_load(struct net *net, const struct net_exchange *exchange)
 {
     for (unsigned p = 0; p + 1 < net->servers; p++) {
         net->link[p].outgoing = (struct net_outgoing){
-            .from = round->send[p], .size = round->send_size[p], .tile = NET_FRAME_BODY};
+            .from = exchange->send[p], .size = exchange->send_size[p], .tile = NET_FRAME_BODY};
         net->link[p].incoming = (struct net_incoming){
-            .to = round->receive[p], .size = round->receive_size[p], .tile = NET_FRAME_BODY};
+            .to = exchange->receive[p], .size = exchange->receive_size[p], .tile = NET_FRAME_BODY};
     }
 }
 
@@ -52,7 +52,7 @@ enum err net_hear(struct net *net, bool *moved)
     net->rider = (struct net_rider){0};
     e = rider.heard(rider.self);
     if (e != ERR_OK)
-        net->round++; /* whoever still waits for the third server's statement gets that first */
+        net->exchange++; /* whoever still waits for the third server's statement gets that first */
     for (unsigned p = 0; p + 1 < net->servers; p++) {
         struct net_link *link = &net->link[p];
         link->incoming = link->later_in;

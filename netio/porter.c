@@ -292,7 +292,7 @@ static size_t take_notes(struct porter *p)
     return n;
 }
 
-static void look(struct porter *p)
+static void attend(struct porter *p)
 {
     size_t n = take_notes(p);
     take_events(p);
@@ -319,7 +319,7 @@ static void *watch_over(void *self)
             break; /* ZeroMQ's context ends */
         if (e != ERR_OK && e != ERR_TIMEOUT)
             clock_pause(LOOK_MS);
-        look(p);
+        attend(p);
     }
     return NULL;
 }

@@ -10,12 +10,13 @@
  *
  * over CURVE control links. Messages of another attempt or session are left over from an earlier
  * try and are skipped. Nothing is read beyond a neighbour's SECRET. Before a session, the other
- * servers wait for a PROPOSE on server 0's link alone, so that an early HELLO stays in its queue. Two
- * servers' shared secret is r_low || r_high by server index; every key is
+ * servers wait for a PROPOSE on server 0's link alone, so that an early HELLO stays in its queue.
+ * Two servers' shared secret is r_low || r_high by server index; every key is
  *
  *   HKDF-SHA256(ikm = r_low || r_high, salt = empty, info = label and fields, each with its length)
  *
- * Of three servers, key_i of the secret sharing is known to servers i-1 and i: it comes from that pair's secret.
+ * Of three servers, key_i of the secret sharing is known to servers i-1 and i: it comes from that
+ * pair's secret.
  */
 #ifndef TREFOIL_NETIO_SESSION_H
 #define TREFOIL_NETIO_SESSION_H
@@ -56,11 +57,12 @@ struct session_offer {
 };
 
 /*
- * Runs the handshake as server `index`. Server 0 starts it; the others call this when they have received a PROPOSE, whose whole message they pass as `propose` (NULL at server 0). They
- * follow server 0 to a newer PROPOSE if one comes meanwhile; each attempt has `patience_ms`.
- * It waits for a neighbour that is not there yet. ERR_PEER: a neighbour's connection broke, so that
- * it has lost what we sent. ERR_MISMATCH, at all servers: the log names the peer and
- * what differs: version, index, or part of the terms.
+ * Runs the handshake as server `index`. Server 0 starts it; the others call this when they have
+ * received a PROPOSE, whose whole message they pass as `propose` (NULL at server 0). They follow
+ * server 0 to a newer PROPOSE if one comes meanwhile; each attempt has `patience_ms`. It waits for
+ * a neighbour that is not there yet. ERR_PEER: a neighbour's connection broke, so that it has lost
+ * what we sent. ERR_MISMATCH, at all servers: the log names the peer and what differs: version,
+ * index, or part of the terms.
  */
 enum err session_open(struct session **session, struct transport *control, unsigned servers,
                       unsigned index, const struct terms *terms, const struct bytes *propose,

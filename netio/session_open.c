@@ -10,8 +10,8 @@
  * Each link keeps its order, so a neighbour's HELLO comes before its SECRET. A server reads from a
  * neighbour up to that SECRET: what follows belongs to the session and stays in the queue. Server 0
  * starts again with a new PROPOSE. The others follow one that comes in the middle of an
- * attempt, since it is newer than all they know. It may stand behind server 0's SECRET, when that of
- * the third server was lost: so they read on there while the session cannot have begun.
+ * attempt, since it is newer than all they know. It may stand behind server 0's SECRET, when that
+ * of the third server was lost: so they read on there while the session cannot have begun.
  *
  * Each server sends its HELLOs before it judges any, and judges them when both are there. So all
  * servers report a mismatch, and each names every difference that it sees.
@@ -347,7 +347,7 @@ static enum err answer_hellos(struct handshake *h)
     return ERR_OK;
 }
 
-static enum err run(struct handshake *h)
+static enum err shake_hands(struct handshake *h)
 {
     for (;;) {
         if (of_all(h, h->hello)) {
@@ -444,6 +444,6 @@ enum err session_open(struct session **session, struct transport *control, unsig
         return log_fail(log, ERR_MISUSE, "session_open: wrong arguments at server %u", index);
     TRY(prepare(&h));
     TRY(first_attempt(&h, propose));
-    TRY(run(&h));
+    TRY(shake_hands(&h));
     return finish(&h, session);
 }

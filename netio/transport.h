@@ -21,8 +21,8 @@
 #include <stdint.h>
 
 /*
- * Server i's neighbours, modulo their number: NET_PREV is server i-1, NET_NEXT is server i+1. Of two
- * servers, each has one neighbour, NET_PREV.
+ * Server i's neighbours, modulo their number: NET_PREV is server i-1, NET_NEXT is server i+1. Of
+ * two servers, each has one neighbour, NET_PREV.
  */
 enum net_peer { NET_PREV = 0, NET_NEXT = 1 };
 

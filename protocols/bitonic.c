@@ -211,17 +211,17 @@ enum err bitonic_merge(struct party *p, const struct planes *rows, unsigned orde
 /* --- what it costs ---------------------------------------------------------------------------- */
 
 static void layer_cost(unsigned order, unsigned width, uint64_t pairs, uint64_t *words,
-                       uint64_t *rounds)
+                       uint64_t *exchanges)
 {
     unsigned depth = 0;
     while ((unsigned)1 << depth < order + 1)
         depth++;
     *words += pairs * (2 * order - depth + width);
-    *rounds += (pairs + BITONIC_TILE / 64 - 1) / (BITONIC_TILE / 64) * (depth + 1);
+    *exchanges += (pairs + BITONIC_TILE / 64 - 1) / (BITONIC_TILE / 64) * (depth + 1);
 }
 
 void bitonic_cost(unsigned order, unsigned width, size_t *list, size_t lists, uint64_t *words,
-                  uint64_t *rounds)
+                  uint64_t *exchanges)
 {
     for (; lists > 1; lists = (lists + 1) / 2) {
         size_t longest = 0;
@@ -233,7 +233,7 @@ void bitonic_cost(unsigned order, unsigned width, size_t *list, size_t lists, ui
             uint64_t pairs = 0;
             for (size_t i = 0; i < lists / 2; i++)
                 pairs += pairs_of(list[i], d);
-            layer_cost(order, width, pairs, words, rounds);
+            layer_cost(order, width, pairs, words, exchanges);
         }
         if (lists % 2 != 0)
             list[lists / 2] = list[lists - 1];

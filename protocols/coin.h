@@ -2,8 +2,8 @@
  * protocols/coin.h - biased coins that nobody knows.
  *
  * A coin of probability p is [u < t] on 64 shared random bits u against the public t = round(2^64
- * p), by mpc/circuits/below.h: 21 to 83 ANDs for the coins of our noise, 6 rounds for any number of
- * coins. LEAKS: nothing. ERROR, in total variation a coin: COIN_TAU.
+ * p), by mpc/circuits/below.h: 21 to 83 ANDs for the coins of our noise, 6 exchanges for any number
+ * of coins. LEAKS: nothing. ERROR, in total variation a coin: COIN_TAU.
  */
 #ifndef TREFOIL_PROTOCOLS_COIN_H
 #define TREFOIL_PROTOCOLS_COIN_H

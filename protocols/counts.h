@@ -40,15 +40,15 @@ static inline bool counts_finished(const struct counts *c, bool squared)
 }
 
 /*
- * Makes what scores keep of the counts, from their bits. 2 + ceil(log2(bits - 1)) rounds a tile of
- * 2^19 counts, then those of cached_new().
+ * Makes what scores keep of the counts, from their bits. 2 + ceil(log2(bits - 1)) exchanges a tile
+ * of 2^19 counts, then those of cached_new().
  */
 enum err counts_finish(struct party *p, struct counts *c) MUST_CHECK;
 
 /* Drops what was made for scores, until it is made again. */
 void counts_unfinish(struct counts *c);
 
-/* For squared scores, which need no bits: only the squares. One element a query, 1 round. */
+/* For squared scores, which need no bits: only the squares. One element a query, 1 exchange. */
 enum err counts_finish_squares(struct party *p, struct counts *c) MUST_CHECK;
 
 #endif

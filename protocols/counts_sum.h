@@ -3,8 +3,8 @@
  *
  * An owner's upload is a vector of counts of b bits each, XOR-shared: component 0 and component 1
  * are PRG seeds, component 2 is a bit-packed vector. The uploads are added as bits, by carry-save
- * adders (three numbers become two in one round) and one prefix adder, and the sum is converted to
- * the ring once.
+ * adders (three numbers become two in one exchange) and one prefix adder, and the sum is converted
+ * to the ring once.
  *
  * An owner's cell cannot exceed 2^b - 1, whatever the owner sends: only b planes are read.
  * LEAKS: nothing. The sum of the owners' 2^b - 1 must be below 2^bits (ERR_RANGE).

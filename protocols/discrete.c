@@ -84,9 +84,9 @@ static unsigned paired(const struct planes *x, unsigned count)
 #define ZEROS (TOPS + DISCRETE_DIGITS + 1)
 
 /*
- * Two trees in the rounds of one. `keep` holds whether the coin of each bit of the square lets it
- * pass; `zero` holds the complements of the bits without a coin and of the digits, and the sign. So
- * the first four of zero, T, have met in node 0 after two layers, and all of it, T and a second
+ * Two trees in the exchanges of one. `keep` holds whether the coin of each bit of the square lets
+ * it pass; `zero` holds the complements of the bits without a coin and of the digits, and the sign.
+ * So the first four of zero, T, have met in node 0 after two layers, and all of it, T and a second
  * zero, after five. Their difference joins `keep`: T, and no second zero.
  */
 static enum err climb(struct party *p, struct planes *keep, struct planes *zero,

@@ -21,7 +21,7 @@
 #include "mpc/circuits/bits.h"
 
 #define DISCRETE_DIGITS 26
-#define DISCRETE_ROUNDS 33 /* of a batch of candidates: usually one is enough */
+#define DISCRETE_EXCHANGES 33 /* of a batch of candidates: usually one is enough */
 #define DISCRETE_SQUARE_BITS 52
 #define DISCRETE_SQUARE_COINS 48  /* those above have constants of 0 */
 #define DISCRETE_ACCEPT_ANDS 2840 /* of the coins against (|Y| - s)^2 */
@@ -31,7 +31,7 @@ enum err discrete_sample(struct party *p, struct share64 out) MUST_CHECK;
 
 /*
  * Its last step, for tests: whether each candidate is accepted, given the coins of the square's
- * lowest bits, the digits of |Y|, the sign, and the bits of the square. 7 rounds.
+ * lowest bits, the digits of |Y|, the sign, and the bits of the square. 7 exchanges.
  */
 enum err discrete_judge(struct party *p, struct bits accept, const struct planes *coins,
                         const struct planes *digits, struct bits sign,

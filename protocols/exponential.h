@@ -6,8 +6,8 @@
  * random bits each, digits 2^-63 .. 2^-92 fair random bits (for those p differs from 1/2 by less
  * than 2^-64).
  *
- * No server knows any of it. Costs: EXPONENTIAL_ANDS a sample, 6 rounds. LEAKS: nothing. ERROR, in
- * total variation a sample: rounding of the 68 coin constants; the 30 fair digits together less
+ * No server knows any of it. Costs: EXPONENTIAL_ANDS a sample, 6 exchanges. LEAKS: nothing. ERROR,
+ * in total variation a sample: rounding of the 68 coin constants; the 30 fair digits together less
  * than a quarter of the lowest coin's weight; digits above 2^5 left out, P(E >= 64) = e^-64:
  * exponential_tau(). What the missing digits below 2^-92 add is an error of the value, not of the
  * distribution: users bound it.

@@ -18,7 +18,7 @@
  *   cos, sin  ELEMENTARY_CIRCLE_ERROR, a truncation, half an arc: 0.036
  *   z         146 + 11.4 * 0.036                                                = 2^-44.8
  * In total variation a pair differs from this by exponential_tau().
- * LEAKS: nothing. Rounds: GAUSS_ROUNDS, whatever the number of pairs.
+ * LEAKS: nothing. Exchanges: GAUSS_EXCHANGES, whatever the number of pairs.
  */
 #ifndef TREFOIL_PROTOCOLS_GAUSS_H
 #define TREFOIL_PROTOCOLS_GAUSS_H
@@ -27,7 +27,7 @@
 #include "protocols/exponential.h"
 
 #define GAUSS_BITS 20
-#define GAUSS_ROUNDS 41
+#define GAUSS_EXCHANGES 41
 #define GAUSS_FRACTION_BITS 48 /* of f, 2 E = 2^e (1 + f) */
 #define GAUSS_RADIUS_BITS 58
 #define GAUSS_PRODUCT_BITS (GAUSS_RADIUS_BITS + ELEMENTARY_ROOT_BITS)

@@ -11,7 +11,7 @@
  * In total variation a sample differs by exponential_tau() + P(E < 2^-68) = gumbel_tau(). By
  * coupling, every selection probability is within e^(+-2 error) of the exact softmax, so a
  * selection at eps is charged as (eps + gumbel_epsilon())^2 / 8, which is 8 errors more.
- * LEAKS: nothing. Rounds: GUMBEL_ROUNDS, whatever their number.
+ * LEAKS: nothing. Exchanges: GUMBEL_EXCHANGES, whatever their number.
  */
 #ifndef TREFOIL_PROTOCOLS_GUMBEL_H
 #define TREFOIL_PROTOCOLS_GUMBEL_H
@@ -19,7 +19,7 @@
 #include "protocols/exponential.h"
 
 #define GUMBEL_BITS 24
-#define GUMBEL_ROUNDS 33
+#define GUMBEL_EXCHANGES 33
 #define GUMBEL_LEAST 68 /* exponential variables below 2^-68 are left to the total variation */
 /* |g| is below this for every output that the error bound covers: -ln 64 .. 68 ln 2 */
 #define GUMBEL_MAX 48

@@ -19,7 +19,7 @@
  *
  * Invalid rows stay where they are: how many are valid is not opened. Rows of a key keep the order
  * of owners and places, whatever other keys there are: what is left of one person's rows does not
- * depend on another's. ANDs and rounds are in docs/protocols.md.
+ * depend on another's. ANDs and exchanges are in docs/protocols.md.
  *
  * LEAKS: whether an owner's table is sorted; the lengths are public.
  */
@@ -61,10 +61,10 @@ enum err link_join(struct party *p, const struct planes *out, const struct plane
 
 /*
  * What they take with link_sorted(), for tables of so many rows and columns, on one lane without a
- * check: words of 8 bytes that each server sends, and rounds.
+ * check: words of 8 bytes that each server sends, and exchanges.
  */
 struct link_cost {
-    uint64_t words, rounds;
+    uint64_t words, exchanges;
 };
 enum err link_bound_cost(struct link_cost *cost, const size_t *rows, size_t owners,
                          unsigned columns) MUST_CHECK;

@@ -29,12 +29,12 @@ static void end(struct cost_adding *a)
     memory_free(&a->list);
 }
 
-/* Adds `ands` ANDs per row, and `rounds` rounds for each tile of `most` rows. */
-static void add(const struct cost_adding *a, uint64_t ands, uint64_t rounds, size_t most)
+/* Adds `ands` ANDs per row, and `exchanges` exchanges for each tile of `most` rows. */
+static void add(const struct cost_adding *a, uint64_t ands, uint64_t exchanges, size_t most)
 {
     const size_t tile = most / 64;
     a->cost->words += a->words * ands;
-    a->cost->rounds += (a->words + tile - 1) / tile * rounds;
+    a->cost->exchanges += (a->words + tile - 1) / tile * exchanges;
 }
 
 /* Finding out which tables are sorted, and opening it. */
@@ -44,12 +44,12 @@ static void add_sorted(const struct cost_adding *a)
     for (size_t k = 0; k < a->owners; k++)
         a->cost->words += a->list[k] > 0 ? a->list[k] - 1 : 0;
     a->cost->words += 6 * a->owners + bits_words(a->owners);
-    a->cost->rounds += linked_bits(a->longest) + 6 + 1;
+    a->cost->exchanges += linked_bits(a->longest) + 6 + 1;
 }
 
 static void add_merge(const struct cost_adding *a, unsigned order, unsigned columns)
 {
-    bitonic_cost(order, order + columns, a->list, a->owners, &a->cost->words, &a->cost->rounds);
+    bitonic_cost(order, order + columns, a->list, a->owners, &a->cost->words, &a->cost->exchanges);
 }
 
 enum err link_bound_cost(struct link_cost *cost, const size_t *rows, size_t owners,

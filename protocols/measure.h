@@ -3,7 +3,7 @@
  *
  * Shares are neither multiplied nor truncated: the deviation sigma is requested as the integer
  * m = floor(2^20 / sigma), and the reader divides by m. LEAKS: the noisy counts, with reason
- * NOISY_MARGINAL. 1 element a server and cell, 1 round for a whole batch.
+ * NOISY_MARGINAL. 1 element a server and cell, 1 exchange for a whole batch.
  */
 #ifndef TREFOIL_PROTOCOLS_MEASURE_H
 #define TREFOIL_PROTOCOLS_MEASURE_H

@@ -4,7 +4,7 @@
 #include "mpc/circuits/ring.h"
 #include "protocols/mask.h"
 
-/* Cells of a portion where counts are cut by cells: fewer are not worth its rounds. */
+/* Cells of a portion where counts are cut by cells: fewer are not worth its exchanges. */
 #define CELLS_LEAST ((size_t)512)
 #define WORD ((size_t)64) /* cuts fall between words */
 #define MOST ((uint64_t)1 << 32)

@@ -103,7 +103,7 @@ static void step_down(struct planes *node, const struct planes *next, uint32_t p
     }
 }
 
-/* A level of all trees: one round. */
+/* A level of all trees: one exchange. */
 static enum err grow(struct party *p, const struct trees *t, unsigned level)
 {
     const struct records_block *b = t->b;

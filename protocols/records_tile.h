@@ -21,7 +21,7 @@ size_t records_tile_length(const struct records_plans *plans);
 enum err records_tile_keep(struct party *p, struct records_tile *t,
                            const struct records_plans *plans,
                            const struct records_shape *shape) MUST_CHECK;
-/* In the party's scratch; one round. */
+/* In the party's scratch; one exchange. */
 enum err records_tile_sides(struct party *p, struct records_tile *t,
                             const struct records_plans *plans,
                             const struct records_block *b) MUST_CHECK;

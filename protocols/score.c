@@ -3,8 +3,8 @@
 #include "mpc/move/crew.h"
 
 /* `limit`: what 2^l is on their grid */
-static enum err check(struct party *p, const uint64_t *c, size_t cells, uint64_t limit,
-                      size_t query)
+static enum err check_estimates(struct party *p, const uint64_t *c, size_t cells, uint64_t limit,
+                                size_t query)
 {
     uint64_t sum = 0;
     for (size_t j = 0; j < cells; j++) {
@@ -23,7 +23,7 @@ static enum err check_candidate(struct party *p, const struct counts *counts,
 {
     if (c->query >= counts->queries || unit > (UINT64_C(1) << 62) >> counts->bits)
         return ERR_REFUSED;
-    return check(p, c->estimate, counts->cells[c->query], unit << counts->bits, c->query);
+    return check_estimates(p, c->estimate, counts->cells[c->query], unit << counts->bits, c->query);
 }
 
 /* Candidates, and where the part of each lane begins among them. */

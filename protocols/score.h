@@ -8,7 +8,7 @@
  * Everything except s_j and its products is local, in Z_2^64, where numbers are u times as large.
  * Scores that are compared have u = 2^10, scores that are opened the multiplier of their noise.
  *
- * Cost and rounds: those of cached_distance() in mpc/circuits/cached.h. LEAKS: nothing.
+ * Cost and exchanges: those of cached_distance() in mpc/circuits/cached.h. LEAKS: nothing.
  *
  * Squares, with the integers C_j nearest to c_j: sum (x_j - C_j)^2 = sum x_j^2 - 2 sum C_j x_j +
  * sum C_j^2. The first sum is kept (counts_finish_squares()), the others are linear in what is

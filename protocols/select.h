@@ -5,7 +5,7 @@
  *
  * score_q is one of protocols/score.h, g_q are the next Gumbels of the tape (one a candidate, in
  * their order), m_q and penalty_q public integers. LEAKS: the index, through mpc/circuits/argmax.h,
- * with reason SELECTED_INDEX. Rounds: those of the score, then those of argmax_open().
+ * with reason SELECTED_INDEX. Exchanges: those of the score, then those of argmax_open().
  */
 #ifndef TREFOIL_PROTOCOLS_SELECT_H
 #define TREFOIL_PROTOCOLS_SELECT_H

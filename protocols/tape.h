@@ -6,10 +6,10 @@
  * order, so that all three hold shares of the same samples. What was taken cannot be taken again:
  * its place on the tape is wiped. LEAKS: nothing but how many samples are made.
  *
- * Making samples takes the same rounds however many they are, so they are made in batches, as large
- * as 256 MiB of working memory at each server allow: what is missing, or a whole batch if the plan
- * has so many to come. A plan of n samples takes at most ceil(n / batch) batches; beyond the plan
- * each reservation takes one.
+ * Making samples takes the same exchanges however many they are, so they are made in batches, as
+ * large as 256 MiB of working memory at each server allow: what is missing, or a whole batch if the
+ * plan has so many to come. A plan of n samples takes at most ceil(n / batch) batches; beyond the
+ * plan each reservation takes one.
  */
 #ifndef TREFOIL_PROTOCOLS_TAPE_H
 #define TREFOIL_PROTOCOLS_TAPE_H
@@ -24,9 +24,9 @@
 struct tape_cost {
     size_t batch; /* most samples at a time: a multiple of 128 */
     struct tape_messages {
-        unsigned rounds; /* of a batch; for discrete noise, of most */
-        double bytes;    /* for each sample, of a whole batch, by the server that sends most */
-    } plain, proved;     /* proved: with a check, which is flushed after the batch */
+        unsigned exchanges; /* of a batch; for discrete noise, of most */
+        double bytes;       /* for each sample, of a whole batch, by the server that sends most */
+    } plain, proved;        /* proved: with a check, which is flushed after the batch */
 };
 
 /*

@@ -172,10 +172,10 @@ reach_is_found() {
 # In mpc/ and protocols/ only the moves, and the check of what they move, touch the network (net_settle() sends what
 # rides already, and nothing of its own). A file given as $1 is looked at too.
 only_moves_send() { # [file]
-    find mpc protocols ${1:+"$1"} -name '*.[ch]' -o -name '*.inc' | LC_ALL=C sort | grep -v '^mpc/move/move_round\.c$' |
+    find mpc protocols ${1:+"$1"} -name '*.[ch]' -o -name '*.inc' | LC_ALL=C sort | grep -v '^mpc/move/move_exchange\.c$' |
         xargs -r grep -nHE '(^|[^_[:alnum:]])net_(exchange|stream|ride|settle)[[:space:]]*\('
     find mpc protocols -name '*.[ch]' | LC_ALL=C sort | grep -vE '^mpc/(move/move|check/check)[_a-z]*\.[ch]$' |
-        xargs -r grep -nHE '^#include "mpc/(move/move|check/check)_private\.h"|(^|[^_[:alnum:]])move_round[[:space:]]*\('
+        xargs -r grep -nHE '^#include "mpc/(move/move|check/check)_private\.h"|(^|[^_[:alnum:]])move_exchange[[:space:]]*\('
 }
 
 # A file that sends by itself must be found, or the check above checks nothing.
@@ -279,6 +279,47 @@ only_main_exits() {
         grep -vE ':[[:space:]]*(\*|/\*|//)'
 }
 
+# Where a struct, an enum or a union is, its tag says: in a header it has a word of the header's path in it, singular or
+# plural, and no tag is defined in two files. Three are words of everybody's. A folder given as $1 is looked at too.
+tags_say_where() { # [folder]
+    find "${folders[@]}" tests bench harness ${1:+"$1"} \( -name '*.[ch]' -o -name '*.inc' \) | LC_ALL=C sort |
+        xargs awk '
+            function singular(word) {
+                sub(/[0-9]+$/, "", word)
+                if (!sub(/ies$/, "y", word)) sub(/s$/, "", word)
+                return word
+            }
+            function bears(tag, path,    n, m, word, part, i, j) {
+                n = split(tag, word, "_")
+                m = split(path, part, /[_\/.]/)
+                for (i = 1; i <= n; i++)
+                    for (j = 1; j < m; j++)
+                        if (singular(word[i]) == singular(part[j]) || word[i] "es" == part[j]) return 1
+                return path ~ /^netio\// && tag ~ /^net_/
+            }
+            /^[ \t]*((static|const|typedef) )*(struct|enum|union) [_[:alnum:]]+ *\{/ {
+                tag = $0
+                sub(/ *\{.*/, "", tag)
+                sub(/.* /, "", tag)
+                if (tag in where && where[tag] != FILENAME)
+                    print FILENAME ":" FNR ": " tag " is the name of something in " where[tag] " too"
+                else if (FILENAME ~ /\.h$/ && !(tag in where) && tag !~ /^(err|bits|planes)$/ && !bears(tag, FILENAME))
+                    print FILENAME ":" FNR ": " tag " has no word of this path in it"
+                where[tag] = FILENAME
+            }'
+}
+
+# A tag that says nothing, and one that is defined twice, must be found; one of the file's name must not.
+tags_are_found() {
+    local planted lines
+    planted=$(mktemp -d)
+    printf 'struct thing {\n};\nstruct tidings {\n};\n' >"$planted/tiding.h"
+    printf 'enum tidings { ONE };\n' >"$planted/a.c"
+    lines=$(tags_say_where "$planted" | sed -nE "s|^$planted/([a-z.]+:[0-9]+):.*|\1|p" | tr '\n' ' ')
+    [ "$lines" = "tiding.h:1 tiding.h:3 " ] || echo "$planted: found are $lines"
+    rm -rf "$planted"
+}
+
 # What an object of the product defines: "name NAME" for the linker, "global NAME" for state outside of any context, in
 # .data or .bss; and "takes NAME" for what it uses and does not define. Constant tables are in .rodata or, where they
 # hold pointers, in .data.rel.ro. What a signal handler sets has to be a global.
@@ -319,8 +360,8 @@ calls_in_circles() { # ["FILE FILE": one more call]
         sed -n 's/^tsort: \([^ ]*\.c\)$/\1: calls in a circle with those beside it/p'
 }
 circles_are_found() {
-    calls_in_circles "mpc/move/move_round.c mpc/move/move_open.c" | grep -q '^mpc/move/move_open\.c:' ||
-        echo "a circle of mpc/move/move_round.c and mpc/move/move_open.c is not found"
+    calls_in_circles "mpc/move/move_exchange.c mpc/move/move_open.c" | grep -q '^mpc/move/move_open\.c:' ||
+        echo "a circle of mpc/move/move_exchange.c and mpc/move/move_open.c is not found"
 }
 
 # A function of ours with the name of a library's replaces it inside that library too: open64()
@@ -524,10 +565,12 @@ check "one table has the settings" settings_are_in_one_table
 check "out of reach" out_of_reach
 check "what is in reach is found" reach_is_found
 check "only parties/main.c exits" only_main_exits
-check "only mpc/move/move_round.c sends" only_moves_send
+check "only mpc/move/move_exchange.c sends" only_moves_send
 check "who else sends is found" senders_are_found
 check "no test goes by the clock" tests_by_the_clock
 check "a test by the clock is found" clocks_are_found
+check "tags say where they are" tags_say_where
+check "a tag that does not is found" tags_are_found
 check "include guards" guards
 check "no space at line ends" white_space
 check "lines fit 100 columns" line_width

@@ -63,7 +63,7 @@ static bool has_values(const struct intervals *v, size_t k)
     return v->first[k + 1] > v->first[k];
 }
 
-static enum err play(void *self, size_t lane, struct model *copy)
+static enum err refit_answer(void *self, size_t lane, struct model *copy)
 {
     const struct intervals *v = self;
     const struct errors *e = v->terms->errors;
@@ -260,8 +260,12 @@ enum err answer_intervals(struct answer *const *answers, size_t n, const struct 
 {
     struct intervals v CLEAN(clear) = {.answer = answers, .answers = n, .terms = terms};
     struct answer_terms shown = *terms;
-    const struct model_jobs jobs = {
-        .jobs = LANES, .play = play, .self = &v, .begun = begun, .show = &shown, .log = terms->log};
+    const struct model_jobs jobs = {.jobs = LANES,
+                                    .play = refit_answer,
+                                    .self = &v,
+                                    .begun = begun,
+                                    .show = &shown,
+                                    .log = terms->log};
     TRY(memory_new(&v.first, n + 1));
     for (size_t k = 0; k < n; k++)
         v.first[k + 1] = v.first[k] + count_values(answers[k]);

@@ -178,7 +178,7 @@ static enum err find_held(struct errors_work *w)
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-static enum err play(void *self, size_t job, struct model *m)
+static enum err fit_again(void *self, size_t job, struct model *m)
 {
     const struct errors_work *w = self;
     return job < w->groups ? hold_back(w, job, m) : refit(w, job - w->groups, m);
@@ -207,7 +207,7 @@ enum err errors_new(struct errors **out, const struct model *m,
     struct errors *e CLEAN(errors_free) = NULL;
     struct errors_work w CLEAN(work_clear) = {
         .model = m, .measurement = measurements, .count = count, .log = log};
-    struct model_jobs jobs = {.play = play, .self = &w, .log = log};
+    struct model_jobs jobs = {.play = fit_again, .self = &w, .log = log};
     *out = NULL;
     TRY(memory_new(&e, 1));
     TRY(errors_room(e, m, errors_refits(m->parameters)));

@@ -55,7 +55,7 @@ static bool gaussian_gives(long double rho, long double epsilon, long double del
     return below(a) * (1 + room) - expl(epsilon) * below(b) <= delta;
 }
 
-static bool keeps(enum accounting accounting, long double rho, double epsilon, double delta)
+static bool keeps(enum ledger_accounting accounting, long double rho, double epsilon, double delta)
 {
     switch (accounting) {
     case ACCOUNTING_ZCDP:
@@ -66,7 +66,7 @@ static bool keeps(enum accounting accounting, long double rho, double epsilon, d
     return false;
 }
 
-double budget_rho(enum accounting accounting, double epsilon, double delta)
+double budget_rho(enum ledger_accounting accounting, double epsilon, double delta)
 {
     uint64_t low = 0, high = (uint64_t)(RHO_MAX * RHO_GRID);
     if (!isfinite(epsilon) || epsilon <= 0 || !(delta > 0 && delta < 1))

@@ -12,7 +12,7 @@
  * and in zCDP from the optimal conversion of Canonne, Kamath and Steinke (2020):
  *   delta = min over alpha > 1 of exp((alpha-1)(alpha rho - eps)) (1-1/alpha)^alpha / (alpha-1).
  */
-double budget_rho(enum accounting accounting, double epsilon, double delta);
+double budget_rho(enum ledger_accounting accounting, double epsilon, double delta);
 /* An epsilon, rounded up, that rho-zCDP gives with delta; INFINITY if none exists. */
 double budget_epsilon(double rho, double delta);
 
@@ -21,7 +21,7 @@ double budget_epsilon(double rho, double delta);
 #define BUDGET_SLACK_OF_EPSILON 0.1
 
 struct budget_terms {
-    enum accounting accounting;
+    enum ledger_accounting accounting;
     double epsilon, delta;         /* what the study promises */
     unsigned rows_per_person;      /* k; 0 counts as 1 */
     uint64_t marginals;            /* measured in the whole study at most */

@@ -113,8 +113,8 @@ static void in_gaussian_terms(mpq_ptr cost, uint64_t multiplier)
     mpq_clears(left, least, (mpq_ptr)NULL);
 }
 
-enum err ledger_select_cost(mpq_ptr cost, enum accounting accounting, double epsilon, double slack,
-                            uint64_t multiplier)
+enum err ledger_select_cost(mpq_ptr cost, enum ledger_accounting accounting, double epsilon,
+                            double slack, uint64_t multiplier)
 {
     mpq_t s;
     if (!ledger_amount(epsilon) || !ledger_amount(slack) || multiplier == 0)

@@ -25,7 +25,7 @@
 #define LEDGER_ROWS_PER_PERSON_MAX 65535
 
 /* What rho means, which decides two formulas: ledger_select_cost() and budget_rho(). */
-enum accounting { ACCOUNTING_ZCDP, ACCOUNTING_GAUSSIAN };
+enum ledger_accounting { ACCOUNTING_ZCDP, ACCOUNTING_GAUSSIAN };
 
 /* The standard deviation of the one Gaussian that rho is as private as, for something that a row or
  * person changes by 1. */
@@ -64,8 +64,8 @@ void ledger_forms_cost(mpq_ptr cost, mpz_srcptr squared);
  * greater of 1 - c / (m^2 / 2^41) and 226/355, rounded up to a multiple of 2^-128 so that sums stay
  * short. ERR_RANGE unless epsilon and slack are finite and not negative, and m is not 0.
  */
-enum err ledger_select_cost(mpq_ptr cost, enum accounting accounting, double epsilon, double slack,
-                            uint64_t multiplier) MUST_CHECK;
+enum err ledger_select_cost(mpq_ptr cost, enum ledger_accounting accounting, double epsilon,
+                            double slack, uint64_t multiplier) MUST_CHECK;
 
 /* ERR_BUDGET, logged, if it does not fit; then nothing changes. */
 enum err ledger_debit(struct ledger *l, mpq_srcptr cost, struct log *log) MUST_CHECK;

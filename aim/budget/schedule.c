@@ -24,7 +24,7 @@ static double sigma_of(double shares, double measure_share, double rho)
  * is c in zCDP, and c over the greater of 1 - c / s and 226/355 in Gaussian terms
  * (ledger_select_cost()).
  */
-static double epsilon_of(enum accounting accounting, double rounds, double rho, double sigma)
+static double epsilon_of(enum ledger_accounting accounting, double rounds, double rho, double sigma)
 {
     const double each = (1 - MEASURE_SHARE) * rho / rounds;
     const double part = accounting == ACCOUNTING_GAUSSIAN

@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 struct schedule {
-    enum accounting accounting;
+    enum ledger_accounting accounting;
     bool annealed;
     unsigned sweeps;       /* S; 0: none */
     unsigned done;         /* rounds that have ended, not counting the one-ways */
@@ -55,7 +55,7 @@ unsigned schedule_rounds_most(size_t one_ways, unsigned rounds, bool annealed);
  * one-ways alone, with all of rho.
  */
 struct schedule_terms {
-    enum accounting accounting;
+    enum ledger_accounting accounting;
     bool annealed;
     unsigned rounds;
     size_t one_ways;

@@ -28,7 +28,7 @@ static void note(struct jobs_work *w, enum err e)
     (void)pthread_mutex_unlock(&w->lock);
 }
 
-static enum err play(struct jobs_work *w, bool shows)
+static enum err play_jobs(struct jobs_work *w, bool shows)
 {
     const struct model_jobs *j = w->jobs;
     struct model *m CLEAN(model_free) = NULL;
@@ -43,7 +43,7 @@ static enum err play(struct jobs_work *w, bool shows)
 
 static void *thread(void *arg)
 {
-    note(arg, play(arg, false));
+    note(arg, play_jobs(arg, false));
     return NULL;
 }
 
@@ -65,7 +65,7 @@ enum err model_jobs_run(const struct model_jobs *jobs, const struct model *m)
     size_t threads = 1, wanted = threads_for(jobs->jobs, model_cells(m));
     while (threads < wanted && thread_start(&other[threads], thread, &w, NULL) == ERR_OK)
         threads++;
-    note(&w, play(&w, true));
+    note(&w, play_jobs(&w, true));
     while (threads > 1)
         thread_join(&other[--threads]);
     (void)pthread_mutex_destroy(&w.lock);

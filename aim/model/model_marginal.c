@@ -46,7 +46,7 @@ struct marginal_question {
     const struct model *model;
     const struct domain *domain; /* of factors */
     struct model_memo *memo;     /* NULL: no message is kept */
-    const struct marginal_weights *weights;
+    const struct model_weights *weights;
     const struct scope *asked;
     /* What is asked behind each clique's edge to its parent, seen from the parent and from it. */
     struct scope *below, *above;
@@ -63,7 +63,7 @@ static void question_clear(struct marginal_question *q)
 }
 
 static enum err question_new(struct marginal_question *q, const struct model *m,
-                             struct model_memo *memo, const struct marginal_weights *weights,
+                             struct model_memo *memo, const struct model_weights *weights,
                              const struct scope *asked)
 {
     const struct junction *j = m->junction;
@@ -271,8 +271,8 @@ static enum err answer(const struct marginal_question *q, size_t i, size_t to, s
 }
 
 enum err marginal_of(const struct model *m, struct model_memo *memo,
-                     const struct marginal_weights *weights, const struct scope *asked,
-                     uint64_t most, uint64_t *largest, double *shares)
+                     const struct model_weights *weights, const struct scope *asked, uint64_t most,
+                     uint64_t *largest, double *shares)
 {
     struct marginal_question q CLEAN(question_clear) = {0};
     struct factor f CLEAN(factor_clear) = {0};

@@ -174,7 +174,7 @@ enum err groups_sum(const struct model *m, const struct clique *c, const double 
 struct factor;
 
 /* What weighs rows; model_weigh.c has it. */
-struct marginal_weights {
+struct model_weights {
     const struct domain *left;   /* the merged domain, with only the codes that count */
     const struct scope *matters; /* what is asked or weighted */
     /*
@@ -191,8 +191,8 @@ struct marginal_weights {
  * that is above `most`.
  */
 enum err marginal_of(const struct model *m, struct model_memo *memo,
-                     const struct marginal_weights *weights, const struct scope *asked,
-                     uint64_t most, uint64_t *largest, double *shares) MUST_CHECK;
+                     const struct model_weights *weights, const struct scope *asked, uint64_t most,
+                     uint64_t *largest, double *shares) MUST_CHECK;
 
 /* --- the rest --------------------------------------------------------------------------------- */
 

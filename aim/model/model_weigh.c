@@ -232,7 +232,7 @@ enum err model_weigh_merged(struct model_sums *sums, const struct clique *asked,
     const struct model *m = model_sums_of(sums);
     struct model_weighing g CLEAN(weighing_clear) = {
         .model = m, .sums = sums, .asked = scope_of(asked), .weight = weight, .weights = weights};
-    const struct marginal_weights w = {&g.left, &g.matters, fill, &g};
+    const struct model_weights w = {&g.left, &g.matters, fill, &g};
     double *shares CLEAN(memory_release) = NULL;
     uint64_t largest,
         most = m->limit_cells < MODEL_WEIGH_CELLS ? m->limit_cells : MODEL_WEIGH_CELLS;

@@ -247,7 +247,7 @@ static enum err read_factor(struct parser *p, bool negated, struct cases *c)
     return inside ? parser_pass(p, ")", "to close the parenthesis") : ERR_OK;
 }
 
-static enum err check(struct parser *p, size_t at)
+static enum err check_cases(struct parser *p, size_t at)
 {
     if (p->work.pool.failed)
         return lexer_fail(&p->lexer, at, "this condition has too many values");
@@ -272,7 +272,7 @@ static enum err read_joined(struct parser *p, bool negated, const char *word, st
         TRY(lexer_next(&p->lexer));
         TRY(part(p, negated, &next));
         operation(&p->work, c, &next);
-        TRY(check(p, at));
+        TRY(check_cases(p, at));
     }
     return ERR_OK;
 }
@@ -291,7 +291,7 @@ enum err parser_condition(struct parser *p, struct cases *c)
 {
     const size_t at = p->lexer.token.at;
     TRY(read_or(p, false, c));
-    TRY(check(p, at));
+    TRY(check_cases(p, at));
     if (c->n > CASES_MAX)
         return lexer_fail(&p->lexer, at,
                           "this condition splits into %u cases that do not overlap, and at most %d "

@@ -13,8 +13,8 @@
  *            s_q = sum_j |2^10 x_j - c_j| - penalty_q or, where the study asks for squares,
  *            sum_j (x_j - round(2^-10 c_j))^2 - penalty_q (select_score()). The backend opens the
  *            lowest argmax of m_q s_q + 2^(f-24) g_q, with g_q a Gumbel sample on the grid 2^-24
- *            and f, m_q and penalty_q from score_plan(). ledger_select_cost() says what it costs; its
- *            slack covers the error of the backend's Gumbel circuit. The same request measures
+ *            and f, m_q and penalty_q from score_plan(). ledger_select_cost() says what it costs;
+ *            its slack covers the error of the backend's Gumbel circuit. The same request measures
  *            what was selected: one exchange with the servers a round.
  *   forms    The public integers u_i(a) are factors, one for each code of each column. For every
  *            two columns i < j, and every group of codes of each, the backend opens the sum of
@@ -118,7 +118,7 @@ struct ask_terms {
     struct score_bounds bounds; /* of the cells that the request names, merged ones if it merges */
     enum aim_score score;
     struct ask_slack slack;
-    enum accounting accounting;
+    enum ledger_accounting accounting;
 };
 
 struct ask_price {

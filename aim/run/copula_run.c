@@ -120,7 +120,7 @@ static enum err keep_groups(struct copula_run *r)
 }
 
 /* Finds each column's shares and scores, the nominal ones' groups, and the number of rows. */
-static enum err look(struct copula_run *r)
+static enum err look_first(struct copula_run *r)
 {
     const struct domain *d = r->o->domain;
     const size_t groups = copula_groups_most(d);
@@ -249,14 +249,14 @@ static enum err open_forms(struct copula_run *r)
     return ERR_OK;
 }
 
-static enum err run(struct copula_run *r)
+static enum err run_copula(struct copula_run *r)
 {
     TRY(memory_new(&r->result, 1));
     TRY(copula_new(&r->result->model, r->o->domain));
     TRY(ledger_new(&r->ledger, &r->o->limits, r->log));
     TRY(look_debit(&r->o->look, r->ledger, &r->o->slack, r->log));
     TRY(measure(r));
-    TRY(look(r));
+    TRY(look_first(r));
     TRY(choose_kappa(r));
     TRY(make_forms(r));
     TRY(keep_scores(r));
@@ -268,7 +268,7 @@ enum err copula_run(struct copula_result **result, const struct copula_options *
                     const struct aim_backend *backend, struct log *log)
 {
     struct copula_run r = {.o = options, .backend = backend, .log = log};
-    enum err e = run(&r);
+    enum err e = run_copula(&r);
     for (size_t i = 0; r.column != NULL && i < options->domain->attributes; i++)
         copula_column_clear(&r.column[i]);
     memory_free(&r.column);

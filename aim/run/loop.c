@@ -109,7 +109,7 @@ static enum err keep_apart(const struct aim_options *o, bool **keep)
     for (size_t k = 0; k < o->zeros; k++)
         for (unsigned i = 0; i < o->zero[k].clique.n; i++)
             (*keep)[o->zero[k].clique.attribute[i]] |= o->zero[k].clique.n > 1;
-    for (size_t i = 0; i < o->aparts; i++)
+    for (size_t i = 0; i < o->apart_columns; i++)
         (*keep)[o->apart[i]] = true;
     for (size_t i = 0; o->grows && i < o->domain->attributes; i++)
         (*keep)[i] = true;
@@ -363,7 +363,7 @@ static enum err prepare(struct loop *l)
     return memory_new(&r->round, (size_t)l->schedule.most + 1);
 }
 
-static enum err run(struct loop *l)
+static enum err run_loop(struct loop *l)
 {
     const struct aim_options *o = l->options;
     bool found = false;
@@ -395,7 +395,7 @@ enum err aim_run(struct aim_result **result, const struct aim_options *options,
     *result = NULL;
     TRY(memory_new(&l.result, 1));
     ask_price_new(&l.price);
-    e = run(&l);
+    e = run_loop(&l);
     if (e != ERR_OK)
         (void)!loop_settle(&l); /* keeps what was learned, whatever ends the run */
     bytes_clear(&l.unsaved);

@@ -29,8 +29,8 @@
  *   the schedule: u32 done, u8 last, u8 finished, f64 sigma, f64 epsilon; the merges; u32
  *   measurements, for each u32 query, u64 population, f64 sigma, of a run in sweeps u32 sweep, f64
  *   each noisy count; for each sweep f64 sigma, u32 candidates, for each u32 query, f64 score; u32
- *   rounds, for each all of struct aim_round but asked, name, why and marginals; the model (aim/model/model_file.h); 32 bytes,
- *   BLAKE2b-256 of all before.
+ *   rounds, for each all of struct aim_round but asked, name, why and marginals; the model
+ *   (aim/model/model_file.h); 32 bytes, BLAKE2b-256 of all before.
  *
  * Where people join between rounds, the backend numbers the populations that it measured. Each has
  * its own noisy total, pooled over its measurements by inverse variance. Measurements of earlier
@@ -80,7 +80,7 @@ struct aim_options {
     const struct domain *domain;
     const struct workload *workload;
     struct ledger_limits limits; /* from budget_plan() */
-    enum accounting accounting;
+    enum ledger_accounting accounting;
     bool annealed;   /* aim/budget/schedule.h */
     unsigned rounds; /* T; if annealed T0, 0 for 16 d */
     unsigned sweeps; /* in place of these; 0: none */
@@ -95,7 +95,7 @@ struct aim_options {
     const struct workload_zeros *zero; /* what cannot occur: public knowledge */
     size_t zeros;
     const uint16_t *apart; /* attributes that are never merged */
-    size_t aparts;
+    size_t apart_columns;
     bool grows; /* rows not yet known may come during the run: nothing is merged */
     const struct measurement *known; /* of aim_refit(): counts that the model is to have exactly */
     size_t knowns;
@@ -161,10 +161,10 @@ enum err aim_run(struct aim_result **result, const struct aim_options *options,
 /*
  * Makes the model again, as a run fits it: to the first measurements, of every attribute alone,
  * then after each further one, or each set of a sweep, and at the end. The result has no model yet;
- * its measurements, populations and sweeps are those of a run. With the run's own options the model is the run's, to the last
- * bit. Of the options, only domain, zeros, known counts, model_bytes and iterations matter. The
- * fits treat known counts as measurements with a tenth of the least noise; the last model meets
- * them (model_meet()).
+ * its measurements, populations and sweeps are those of a run. With the run's own options the model
+ * is the run's, to the last bit. Of the options, only domain, zeros, known counts, model_bytes and
+ * iterations matter. The fits treat known counts as measurements with a tenth of the least noise;
+ * the last model meets them (model_meet()).
  */
 struct aim_refit_progress {
     void (*fitted)(void *self, size_t fits, size_t of); /* may be NULL */

@@ -8,7 +8,8 @@
  * that, best first: in the order of w r / y.
  *
  * Who joins explains part of other scores: what a candidate has in common with it. As errors of
- * parts that have nothing to do with each other add up in squares, r^2 of the common part comes off.
+ * parts that have nothing to do with each other add up in squares, r^2 of the common part comes
+ * off.
  */
 #include "aim/model/sweep.h"
 #include "aim/run/loop_private.h"

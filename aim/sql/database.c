@@ -17,7 +17,7 @@
 
 /* --- statements ------------------------------------------------------------------------------- */
 
-static enum err run(struct database *db, struct bytes *sql)
+static enum err run_statement(struct database *db, struct bytes *sql)
 {
     bytes_put_u8(sql, 0);
     TRY(bytes_ok(sql));
@@ -36,7 +36,7 @@ static enum err fetch_more(struct database *db)
     struct bytes sql CLEAN(bytes_clear) = {0};
     text_put(&sql, "FETCH FORWARD %d FROM " CURSOR, FETCH_ROWS);
     db->fetched = 0;
-    return run(db, &sql);
+    return run_statement(db, &sql);
 }
 
 enum err database_select(struct database *db, struct bytes *sql, bool long_result)
@@ -44,10 +44,10 @@ enum err database_select(struct database *db, struct bytes *sql, bool long_resul
     struct bytes declared CLEAN(bytes_clear) = {0};
     db->cursor = long_result && db->engine->kind == ENGINE_POSTGRESQL;
     if (!db->cursor)
-        return run(db, sql);
+        return run_statement(db, sql);
     bytes_put_text(&declared, "DECLARE " CURSOR " NO SCROLL CURSOR FOR ");
     bytes_put(&declared, sql->data, sql->size);
-    TRY(run(db, &declared));
+    TRY(run_statement(db, &declared));
     return fetch_more(db);
 }
 
@@ -178,7 +178,7 @@ static enum err run_bare(struct database *db)
         text_put(&sql, "SELECT * FROM %s", db->source.table);
     else
         bytes_put(&sql, db->source.query, query_length(db->source.query));
-    return run(db, &sql);
+    return run_statement(db, &sql);
 }
 
 /* --- columns ---------------------------------------------------------------------------------- */
@@ -214,7 +214,7 @@ static enum err describe(struct database *db)
     bytes_put_text(&sql, "SELECT q.*");
     database_put_from(db, &sql);
     bytes_put_text(&sql, " WHERE 1 = 0");
-    TRY(runs_bare(db) ? run_bare(db) : run(db, &sql));
+    TRY(runs_bare(db) ? run_bare(db) : run_statement(db, &sql));
     db->columns = odbc_columns(db->odbc);
     TRY(memory_new(&db->column, db->columns));
     for (size_t i = 0; i < db->columns; i++)

@@ -19,7 +19,9 @@ struct csv_place {
     double done, size; /* bytes; size 0: not known */
 };
 
-/* Takes the fields, NUL-ended and the taker's to change, and the ends of rows. An error ends all. */
+/*
+ * Takes the fields, NUL-ended and the taker's to change, and the ends of rows. An error ends all.
+ */
 struct csv_sink {
     enum err (*field)(void *self, char *text, size_t length);
     enum err (*row)(void *self);

@@ -56,7 +56,7 @@ struct merge_joining {
     uint32_t leaves, *winner; /* winner[1] has won; leaves are at winner[leaves + code] */
 };
 
-static void play(struct merge_joining *j, uint32_t code)
+static void play_code(struct merge_joining *j, uint32_t code)
 {
     for (uint32_t at = (j->leaves + code) / 2; at > 0; at /= 2) {
         const uint32_t low = j->winner[2 * at], high = j->winner[2 * at + 1];
@@ -82,7 +82,7 @@ static enum err joining_new(struct merge_joining *j, uint32_t codes, const doubl
         j->after[code] = code + 1;
     }
     for (uint32_t code = 0; code < j->leaves; code++)
-        play(j, code);
+        play_code(j, code);
     return ERR_OK;
 }
 
@@ -103,8 +103,8 @@ static void join(struct merge_joining *j, uint32_t code)
     j->after[code] = j->after[gone];
     if (j->after[code] < j->codes)
         j->before[j->after[code]] = code;
-    play(j, gone);
-    play(j, code);
+    play_code(j, gone);
+    play_code(j, code);
 }
 
 /* Bins and whole numbers. */

@@ -21,10 +21,10 @@ struct flaim {
     double sigma, epsilon; /* of the round */
     unsigned lattice;
     uint64_t multiplier;
-    struct pooled *pool;  /* in the model */
-    struct pooled *proxy; /* the one-ways */
+    struct flaim_pooled *pool;  /* in the model */
+    struct flaim_pooled *proxy; /* the one-ways */
     double *truth;
-    struct view view;
+    struct flaim_view view;
     struct flaim_result *result;
     bool *seen;     /* clients that took part */
     bool annealing; /* a marginal of this round moved no more than noise */
@@ -112,11 +112,11 @@ static enum err debit(struct flaim *f, uint64_t marginals, unsigned selections)
 
 /* --- who takes part -------------------------------------------------------------------------- */
 
-static enum err draw_crowd(struct flaim *f, struct crowd *c)
+static enum err draw_crowd(struct flaim *f, struct flaim_crowd *c)
 {
-    const struct split *s = f->o.split;
+    const struct flaim_split *s = f->o.split;
     bool *drawn = memory_array(s->clients, sizeof *drawn);
-    *c = (struct crowd){.client = memory_array(s->clients, sizeof *c->client)};
+    *c = (struct flaim_crowd){.client = memory_array(s->clients, sizeof *c->client)};
     if (drawn != NULL && c->client != NULL)
         split_draw(s, f->o.participation, f->o.coins, drawn);
     for (size_t k = 0; drawn != NULL && c->client != NULL && k < s->clients; k++) {
@@ -132,7 +132,7 @@ static enum err draw_crowd(struct flaim *f, struct crowd *c)
 
 /* --- what was measured ----------------------------------------------------------------------- */
 
-static enum err pool_in(struct pooled *to, const double *y, double people, double sigma,
+static enum err pool_in(struct flaim_pooled *to, const double *y, double people, double sigma,
                         uint64_t cells)
 {
     double weight = people / sigma * (people / sigma);
@@ -169,8 +169,8 @@ static bool has_room(const struct flaim *f, uint32_t query)
 enum purpose { ONE_WAYS, SELECTED };
 
 /* Takes in one sum: into the model if there is room; everybody's one-ways also go into p~. */
-static enum err learn(struct flaim *f, const struct gathering *g, size_t i, const uint32_t *sum,
-                      enum purpose purpose)
+static enum err learn(struct flaim *f, const struct flaim_gathering *g, size_t i,
+                      const uint32_t *sum, enum purpose purpose)
 {
     uint32_t query = g->query[i];
     uint64_t cells = f->o.workload->query[query].cells;
@@ -200,13 +200,13 @@ static enum err learn(struct flaim *f, const struct gathering *g, size_t i, cons
     return e;
 }
 
-static enum err hold(struct flaim *f, const struct gathering *g, const enum purpose *purpose)
+static enum err hold(struct flaim *f, const struct flaim_gathering *g, const enum purpose *purpose)
 {
-    const struct gathering_terms terms = {.options = &f->o,
-                                          .multiplier = f->multiplier,
-                                          .lattice = f->lattice,
-                                          .paper = f->result->paper,
-                                          .wire = f->result->wire};
+    const struct flaim_gathering_terms terms = {.options = &f->o,
+                                                .multiplier = f->multiplier,
+                                                .lattice = f->lattice,
+                                                .paper = f->result->paper,
+                                                .wire = f->result->wire};
     uint32_t *sum;
     uint64_t at = 0;
     enum err e = gathering_sum(g, &terms, &sum, f->log);
@@ -222,8 +222,8 @@ static enum err hold(struct flaim *f, const struct gathering *g, const enum purp
 
 static enum err measure_one_way(struct flaim *f, uint32_t query)
 {
-    struct crowd crowd;
-    struct gathering g = {0};
+    struct flaim_crowd crowd;
+    struct flaim_gathering g = {0};
     enum purpose purpose = ONE_WAYS;
     enum err e = draw_crowd(f, &crowd);
     if (e == ERR_OK)
@@ -263,7 +263,7 @@ static enum err start(struct flaim *f)
 
 /* --- a round --------------------------------------------------------------------------------- */
 
-static enum err send_model(struct flaim *f, const struct crowd *crowd)
+static enum err send_model(struct flaim *f, const struct flaim_crowd *crowd)
 {
     uint64_t bytes = flaim_model_bytes(f->result->model);
     if (f->o.real_messages) {
@@ -286,7 +286,7 @@ static enum err send_model(struct flaim *f, const struct crowd *crowd)
 }
 
 /* Everybody's choices: the marginals, and who adds to each. */
-static enum err choose(struct flaim *f, const struct crowd *crowd, struct gathering *g,
+static enum err choose(struct flaim *f, const struct flaim_crowd *crowd, struct flaim_gathering *g,
                        uint64_t limit_cells)
 {
     const struct workload *w = f->o.workload;
@@ -317,8 +317,8 @@ static enum err choose(struct flaim *f, const struct crowd *crowd, struct gather
 }
 
 /* Whether a marginal of the round moved no more than noise would; `before` has the old shares. */
-static enum err moved_by_noise(struct flaim *f, const struct gathering *g, const double *before,
-                               bool *noise)
+static enum err moved_by_noise(struct flaim *f, const struct flaim_gathering *g,
+                               const double *before, bool *noise)
 {
     double rows = (double)f->o.split->train->rows;
     for (size_t i = 0; i < g->queries; i++) {
@@ -336,8 +336,8 @@ static enum err moved_by_noise(struct flaim *f, const struct gathering *g, const
 }
 
 /* Selects, adds up, fits: one round, whose cost is debited before anybody selects. */
-static enum err hold_round(struct flaim *f, const struct crowd *crowd, struct gathering *g,
-                           bool last)
+static enum err hold_round(struct flaim *f, const struct flaim_crowd *crowd,
+                           struct flaim_gathering *g, bool last)
 {
     const struct workload *w = f->o.workload;
     uint64_t most = flaim_cells_most(&f->o);
@@ -369,8 +369,8 @@ static enum err hold_round(struct flaim *f, const struct crowd *crowd, struct ga
 static enum err run_round(struct flaim *f, bool last)
 {
     const struct workload *w = f->o.workload;
-    struct crowd crowd;
-    struct gathering g = {0};
+    struct flaim_crowd crowd;
+    struct flaim_gathering g = {0};
     enum err e = draw_crowd(f, &crowd);
     f->annealing = false;
     if (e == ERR_OK)

@@ -57,7 +57,7 @@ enum flaim_hetero { FLAIM_NAIVE, FLAIM_TRUE, FLAIM_NOISY, FLAIM_MODEL };
 
 struct flaim_options {
     const struct workload *workload;
-    const struct split *split;
+    const struct flaim_split *split;
     double rho;
     unsigned rounds; /* T; annealed: not used */
     bool annealed;

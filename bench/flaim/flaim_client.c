@@ -12,9 +12,9 @@
 
 /* --- what a model says ----------------------------------------------------------------------- */
 
-enum err view_new(struct view *v, const struct workload *w)
+enum err view_new(struct flaim_view *v, const struct workload *w)
 {
-    *v = (struct view){0};
+    *v = (struct flaim_view){0};
     v->share = memory_array(w->cells, sizeof *v->share);
     v->mass = memory_array(w->queries, sizeof *v->mass);
     v->query = memory_array(w->queries, sizeof *v->query);
@@ -24,14 +24,14 @@ enum err view_new(struct view *v, const struct workload *w)
     return ERR_NOMEM;
 }
 
-void view_clear(struct view *v)
+void view_clear(struct flaim_view *v)
 {
     memory_free(&v->share);
     memory_free(&v->mass);
     memory_free(&v->query);
 }
 
-void view_candidates(struct view *v, const struct flaim_options *o, const uint32_t *from,
+void view_candidates(struct flaim_view *v, const struct flaim_options *o, const uint32_t *from,
                      size_t count, uint64_t limit_cells)
 {
     const struct workload *w = o->workload;
@@ -49,7 +49,8 @@ void view_candidates(struct view *v, const struct flaim_options *o, const uint32
     v->candidates = kept;
 }
 
-static enum err fill_one(struct view *v, const struct workload *w, uint32_t q, struct log *log)
+static enum err fill_one(struct flaim_view *v, const struct workload *w, uint32_t q,
+                         struct log *log)
 {
     double *share = v->share + w->query[q].offset, total = model_total(v->model);
     TRY(model_marginal(v->model, &w->query[q].clique, share, log));
@@ -62,7 +63,7 @@ static enum err fill_one(struct view *v, const struct workload *w, uint32_t q, s
 }
 
 /* Candidates, and the one-ways in any case. */
-enum err view_fill(struct view *v, const struct workload *w, struct log *log)
+enum err view_fill(struct flaim_view *v, const struct workload *w, struct log *log)
 {
     for (uint32_t q = 0; q < w->one_ways; q++)
         TRY(fill_one(v, w, q, log));
@@ -75,7 +76,7 @@ enum err view_fill(struct view *v, const struct workload *w, struct log *log)
 /* --- fitting --------------------------------------------------------------------------------- */
 
 /* Everything pooled, as counts among all training rows; `x` and `c` have room. */
-static enum err pooled_measurements(const struct flaim_options *o, const struct pooled *pool,
+static enum err pooled_measurements(const struct flaim_options *o, const struct flaim_pooled *pool,
                                     struct measurement *x, size_t *n)
 {
     const struct workload *w = o->workload;
@@ -116,9 +117,9 @@ static enum err fit_measurements(struct model **m, const struct flaim_options *o
     return model_fit(*m, x, n, iterations, &fitted, log);
 }
 
-enum err fit_pooled(struct model **m, const struct flaim_options *o, const struct pooled *pool,
-                    const struct measurement *own, size_t owns, const struct model *warm,
-                    unsigned iterations, struct log *log)
+enum err fit_pooled(struct model **m, const struct flaim_options *o,
+                    const struct flaim_pooled *pool, const struct measurement *own, size_t owns,
+                    const struct model *warm, unsigned iterations, struct log *log)
 {
     struct measurement *x = memory_array(o->workload->queries + owns, sizeof *x);
     size_t n = 0, pooled;
@@ -140,14 +141,14 @@ enum err fit_pooled(struct model **m, const struct flaim_options *o, const struc
 /* --- a client's choice ----------------------------------------------------------------------- */
 
 /* Room to count a client's rows in a marginal's cells. */
-struct tally {
+struct flaim_client_tally {
     uint32_t *count; /* all 0 between uses */
     size_t *cell;    /* of each row */
 };
 
 /* |M_q(D_k)/n_k - share|_1 from the client's rows alone; `mass` is the sum of |share|. */
 static double distance(const struct table *t, const struct clique *c, const double *share,
-                       double mass, struct tally *tally)
+                       double mass, struct flaim_client_tally *tally)
 {
     double sum = mass, each = 1 / (double)t->rows;
     memset(tally->cell, 0, t->rows * sizeof *tally->cell);
@@ -179,7 +180,7 @@ static double mass_of(const double *share, uint64_t cells)
 
 /* The client's distance from p~ in each one-way; tau is their mean. */
 static void one_way_taus(const struct flaim_round *r, const struct table *t, double *tau,
-                         struct tally *tally)
+                         struct flaim_client_tally *tally)
 {
     const struct workload *w = r->options->workload;
     for (size_t j = 0; j < w->one_ways; j++) {
@@ -191,7 +192,7 @@ static void one_way_taus(const struct flaim_round *r, const struct table *t, dou
 }
 
 static double tau_of(const struct flaim_round *r, const struct table *t, uint32_t q,
-                     const double *one_way, struct tally *tally)
+                     const double *one_way, struct flaim_client_tally *tally)
 {
     const struct workload_query *query = &r->options->workload->query[q];
     const struct clique *c = &query->clique;
@@ -206,8 +207,9 @@ static double tau_of(const struct flaim_round *r, const struct table *t, uint32_
 }
 
 /* The exponential mechanism: the largest score with Gumbel noise, the lowest index at ties. */
-static enum err select_one(const struct flaim_round *r, const struct table *t, const struct view *v,
-                           const double *one_way, struct tally *tally, uint32_t *choice)
+static enum err select_one(const struct flaim_round *r, const struct table *t,
+                           const struct flaim_view *v, const double *one_way,
+                           struct flaim_client_tally *tally, uint32_t *choice)
 {
     const struct workload *w = r->options->workload;
     int64_t *gumbel = memory_array(v->candidates, sizeof *gumbel);
@@ -235,7 +237,7 @@ static enum err select_one(const struct flaim_round *r, const struct table *t, c
 
 /* What a client knows between its steps: its noisy marginals, and the model that fits them too. */
 struct local {
-    struct view view;
+    struct flaim_view view;
     struct model *model;
     struct measurement *own;
     size_t owns;
@@ -287,8 +289,8 @@ static enum err local_step(const struct flaim_round *r, const struct table *t, u
     return view_fill(&l->view, r->options->workload, r->log);
 }
 
-static enum err steps(const struct flaim_round *r, const struct table *t, struct tally *tally,
-                      uint32_t *choice, size_t *choices)
+static enum err steps(const struct flaim_round *r, const struct table *t,
+                      struct flaim_client_tally *tally, uint32_t *choice, size_t *choices)
 {
     double one_way[DOMAIN_ATTRIBUTES_MAX] = {0};
     struct local local = {0};
@@ -317,7 +319,7 @@ enum err client_choose(const struct flaim_round *r, size_t k, uint32_t *choice, 
     const struct workload *w = r->options->workload;
     const struct table *t = r->options->split->client[k];
     uint64_t most = 0;
-    struct tally tally;
+    struct flaim_client_tally tally;
     enum err e;
     for (size_t q = 0; q < w->queries; q++)
         most = w->query[q].cells > most ? w->query[q].cells : most;

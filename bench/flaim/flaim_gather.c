@@ -6,27 +6,27 @@
 #include <math.h>
 #include <string.h>
 
-enum err gathering_new(struct gathering *g, const struct crowd *crowd, size_t most)
+enum err gathering_new(struct flaim_gathering *g, const struct flaim_crowd *crowd, size_t most)
 {
-    *g = (struct gathering){.crowd = crowd};
+    *g = (struct flaim_gathering){.crowd = crowd};
     g->query = memory_array(most, sizeof *g->query);
     g->member = memory_array(most * crowd->clients, sizeof *g->member);
     return g->query != NULL && g->member != NULL ? ERR_OK : ERR_NOMEM;
 }
 
-void gathering_clear(struct gathering *g)
+void gathering_clear(struct flaim_gathering *g)
 {
     memory_free(&g->query);
     memory_free(&g->member);
 }
 
-uint8_t *gathering_add(struct gathering *g, uint32_t query)
+uint8_t *gathering_add(struct flaim_gathering *g, uint32_t query)
 {
     g->query[g->queries] = query;
     return g->member + g->queries++ * g->crowd->clients;
 }
 
-size_t gathering_members(const struct gathering *g, size_t i)
+size_t gathering_members(const struct flaim_gathering *g, size_t i)
 {
     size_t n = 0;
     for (size_t k = 0; k < g->crowd->clients; k++)
@@ -35,7 +35,7 @@ size_t gathering_members(const struct gathering *g, size_t i)
 }
 
 /* m times the client's counts, and its part of the noise. */
-static enum err contribute(const struct gathering_terms *t, const struct table *rows,
+static enum err contribute(const struct flaim_gathering_terms *t, const struct table *rows,
                            uint32_t query, size_t members, uint32_t *words)
 {
     const struct workload_query *q = &t->options->workload->query[query];
@@ -65,8 +65,8 @@ struct packed {
     size_t words; /* of all segments */
 };
 
-static enum err pack_new(struct packed *p, const struct gathering_terms *t,
-                         const struct gathering *g)
+static enum err pack_new(struct packed *p, const struct flaim_gathering_terms *t,
+                         const struct flaim_gathering *g)
 {
     size_t n = g->crowd->clients, all = 0, at = 0;
     *p = (struct packed){0};
@@ -108,8 +108,8 @@ static void pack_clear(struct packed *p)
 }
 
 /* Every client's words, segment by segment, and their plain sums. */
-static enum err pack_fill(struct packed *p, const struct gathering_terms *t,
-                          const struct gathering *g)
+static enum err pack_fill(struct packed *p, const struct flaim_gathering_terms *t,
+                          const struct flaim_gathering *g)
 {
     size_t n = g->crowd->clients, first = 0;
     size_t *done = memory_array(n, sizeof *done); /* words of each client so far */
@@ -129,8 +129,8 @@ static enum err pack_fill(struct packed *p, const struct gathering_terms *t,
     return e;
 }
 
-static enum err add_up(struct packed *p, const struct gathering_terms *t, const struct gathering *g,
-                       struct log *log)
+static enum err add_up(struct packed *p, const struct flaim_gathering_terms *t,
+                       const struct flaim_gathering *g, struct log *log)
 {
     const struct secagg_job job = {.clients = g->crowd->clients,
                                    .threshold = secagg_threshold(g->crowd->clients),
@@ -152,8 +152,8 @@ static enum err add_up(struct packed *p, const struct gathering_terms *t, const 
     return ERR_CRYPTO;
 }
 
-static void count_bytes(const struct packed *p, const struct gathering_terms *t,
-                        const struct gathering *g)
+static void count_bytes(const struct packed *p, const struct flaim_gathering_terms *t,
+                        const struct flaim_gathering *g)
 {
     for (size_t k = 0; k < g->crowd->clients; k++) {
         size_t client = g->crowd->client[k];
@@ -165,8 +165,8 @@ static void count_bytes(const struct packed *p, const struct gathering_terms *t,
     }
 }
 
-enum err gathering_sum(const struct gathering *g, const struct gathering_terms *t, uint32_t **sum,
-                       struct log *log)
+enum err gathering_sum(const struct flaim_gathering *g, const struct flaim_gathering_terms *t,
+                       uint32_t **sum, struct log *log)
 {
     struct packed p;
     enum err e = pack_new(&p, t, g);

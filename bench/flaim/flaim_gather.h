@@ -14,19 +14,19 @@
 #define FLAIM_LATTICE_MOST 20
 #define FLAIM_ELEMENT 8 /* bytes, as the paper counts */
 
-struct crowd {
+struct flaim_crowd {
     size_t clients;
     size_t *client;
 };
 
-struct gathering {
-    const struct crowd *crowd;
+struct flaim_gathering {
+    const struct flaim_crowd *crowd;
     size_t queries;
     uint32_t *query;
     uint8_t *member; /* [query * clients + client of the crowd] */
 };
 
-struct gathering_terms {
+struct flaim_gathering_terms {
     const struct flaim_options *options;
     uint64_t multiplier; /* m */
     unsigned lattice;
@@ -34,14 +34,15 @@ struct gathering_terms {
 };
 
 /* Room for `most` marginals. */
-enum err gathering_new(struct gathering *g, const struct crowd *crowd, size_t most) MUST_CHECK;
-void gathering_clear(struct gathering *g);
+enum err gathering_new(struct flaim_gathering *g, const struct flaim_crowd *crowd,
+                       size_t most) MUST_CHECK;
+void gathering_clear(struct flaim_gathering *g);
 /* Adds a marginal; the caller sets which of the crowd add to it, all 0 before. */
-uint8_t *gathering_add(struct gathering *g, uint32_t query);
-size_t gathering_members(const struct gathering *g, size_t i);
+uint8_t *gathering_add(struct flaim_gathering *g, uint32_t query);
+size_t gathering_members(const struct flaim_gathering *g, size_t i);
 
 /* The words of all sums, one marginal after the other, modulo 2^32; the caller frees them. */
-enum err gathering_sum(const struct gathering *g, const struct gathering_terms *terms,
+enum err gathering_sum(const struct flaim_gathering *g, const struct flaim_gathering_terms *terms,
                        uint32_t **sum, struct log *log) MUST_CHECK;
 
 #endif

@@ -51,7 +51,7 @@ size_t joining_clients(const struct joining *j)
 /* The rows that come in with this round. */
 static enum err draw(struct joining *j, struct table *rows)
 {
-    const struct split *s = j->terms.split;
+    const struct flaim_split *s = j->terms.split;
     bool *drawn = memory_array(s->clients, sizeof *drawn);
     enum err e = drawn != NULL ? ERR_OK : ERR_NOMEM;
     if (e == ERR_OK)

@@ -23,7 +23,7 @@ enum joining_kind { JOINING_STAY, JOINING_AHEAD, JOINING_ROUND };
 
 struct joining_terms {
     const struct workload *workload;
-    const struct split *split;
+    const struct flaim_split *split;
     enum joining_kind kind;
     double participation;
     unsigned rounds; /* selections to come: for JOINING_AHEAD alone */

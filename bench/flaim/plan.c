@@ -31,7 +31,7 @@ static const double zipf[] = {1, 2, 3, 5};
 static const double steps[] = {1, 2, 3, 4};
 #define ALL(list) sizeof list / sizeof list[0], list
 
-const struct panel panels[] = {
+const struct plan_panel panels[] = {
     {"rounds", "T-adult", "rounds T", "adult", "file", VARY_ROUNDS, ALL(rounds)},
     {"rounds", "T-adult_pgm", "rounds T", "adult_pgm", "file", VARY_ROUNDS, ALL(rounds)},
     {"rounds", "T-nursery", "rounds T", "nursery", "file", VARY_ROUNDS, ALL(rounds)},
@@ -60,7 +60,7 @@ struct trial plan_trial(const char *table, const char *split, const char *method
                           .auc = !synthfs};
 }
 
-struct trial panel_trial(const struct panel *p, size_t value, const char *method)
+struct trial panel_trial(const struct plan_panel *p, size_t value, const char *method)
 {
     struct trial t = plan_trial(p->table, p->split, method);
     double v = p->value[value];

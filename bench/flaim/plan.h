@@ -5,18 +5,18 @@
 #include "bench/flaim/trial.h"
 
 /* A figure's panel: methods along one parameter, on one table. */
-enum vary { VARY_ROUNDS, VARY_EPSILON, VARY_PARTICIPATION, VARY_BETA, VARY_STEPS };
+enum plan_vary { VARY_ROUNDS, VARY_EPSILON, VARY_PARTICIPATION, VARY_BETA, VARY_STEPS };
 
-struct panel {
+struct plan_panel {
     const char *part; /* of the plan */
     const char *name, *axis;
     const char *table, *split;
-    enum vary vary;
+    enum plan_vary vary;
     size_t values;
     const double *value;
 };
 
-extern const struct panel panels[];
+extern const struct plan_panel panels[];
 extern const size_t panel_count;
 
 /* The paper's five methods, in Table 1's order from best to worst, and all that Table 1 shows. */
@@ -32,7 +32,7 @@ extern const unsigned plan_server_rounds[PLAN_SERVER_ROUNDS]; /* T with which se
 
 /* Table 1's trial; "iid" or "file" (for synthfs it is its own). */
 struct trial plan_trial(const char *table, const char *split, const char *method);
-struct trial panel_trial(const struct panel *p, size_t value, const char *method);
+struct trial panel_trial(const struct plan_panel *p, size_t value, const char *method);
 
 struct plan {
     size_t trials, room;

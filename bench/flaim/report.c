@@ -11,7 +11,7 @@
 
 #define CELL 24
 
-static const char *plus_minus(char text[CELL], struct mean m, int decimals)
+static const char *plus_minus(char text[CELL], struct results_mean m, int decimals)
 {
     if (m.seeds == 0)
         snprintf(text, CELL, "-");
@@ -50,7 +50,7 @@ static void table_head(const char *title)
 
 static void table_row(const struct results *r, const struct trial *t, const char *name)
 {
-    struct mean l1 = results_mean(r, t, "l1");
+    struct results_mean l1 = results_mean(r, t, "l1");
     struct costs c = costs_of(r, t);
     char a[CELL], b[CELL], d[CELL], w[CELL], p[CELL], s[CELL];
     if (l1.seeds == 0)
@@ -79,7 +79,7 @@ static void table1(const struct results *r, const char *split)
 }
 
 /* The panel of T on this table; in it, the T at which a method's error is least. */
-static const struct panel *rounds_panel(const char *table)
+static const struct plan_panel *rounds_panel(const char *table)
 {
     for (size_t k = 0; k < panel_count; k++)
         if (panels[k].vary == VARY_ROUNDS && strcmp(panels[k].table, table) == 0)
@@ -90,11 +90,11 @@ static const struct panel *rounds_panel(const char *table)
 static bool best_rounds(const struct results *r, const char *table, const char *method,
                         struct trial *best)
 {
-    const struct panel *p = rounds_panel(table);
+    const struct plan_panel *p = rounds_panel(table);
     double least = INFINITY;
     for (size_t v = 0; p != NULL && v < p->values; v++) {
         struct trial t = panel_trial(p, v, method);
-        struct mean l1 = results_mean(r, &t, "l1");
+        struct results_mean l1 = results_mean(r, &t, "l1");
         if (l1.seeds > 0 && l1.mean < least) {
             least = l1.mean;
             *best = t;
@@ -131,7 +131,7 @@ static void table2(const struct results *r)
            "sends)\n");
 }
 
-static void panel_table(const struct results *r, const struct panel *p)
+static void panel_table(const struct results *r, const struct plan_panel *p)
 {
     bool shown = false;
     for (size_t v = 0; v < p->values; v++) {
@@ -241,7 +241,7 @@ void report_tables(const struct results *r)
 static json_t *point(const struct results *r, const struct trial *t)
 {
     json_t *o = json_object();
-    struct mean l1 = results_mean(r, t, "l1"), nll = results_mean(r, t, "nll");
+    struct results_mean l1 = results_mean(r, t, "l1"), nll = results_mean(r, t, "nll");
     struct costs c = costs_of(r, t);
     figures_put(o, l1.mean, "l1");
     figures_put(o, l1.error, "l1_se");
@@ -273,7 +273,7 @@ static void put_point(const struct results *r, const struct trial *t, json_t *ro
 static void put_tables(const struct results *r, json_t *root)
 {
     for (size_t k = 0; k < 5; k++) {
-        const struct panel *p = rounds_panel(plan_tables[k]);
+        const struct plan_panel *p = rounds_panel(plan_tables[k]);
         char iid[64];
         snprintf(iid, sizeof iid, "%s-iid", plan_tables[k]);
         for (size_t m = 0; m < 7; m++) {

@@ -27,16 +27,16 @@ static const char *title_of(const char *method)
 }
 
 /* One curve: lines "x value error", unless `f` is NULL; the number of points. */
-static size_t curve(FILE *f, const struct results *r, const struct panel *p, const char *method,
-                    enum shown shown, bool paper)
+static size_t curve(FILE *f, const struct results *r, const struct plan_panel *p,
+                    const char *method, enum shown shown, bool paper)
 {
     size_t found = 0;
     for (size_t v = 0; v < p->values; v++) {
         struct trial t = panel_trial(p, v, method);
         struct costs c = costs_of(r, &t);
-        struct mean m = shown == SHOWN_BYTES
-                            ? (struct mean){paper ? c.paper : c.wire, 0, 1}
-                            : results_mean(r, &t, shown == SHOWN_L1 ? "l1" : "auc");
+        struct results_mean m = shown == SHOWN_BYTES
+                                    ? (struct results_mean){paper ? c.paper : c.wire, 0, 1}
+                                    : results_mean(r, &t, shown == SHOWN_L1 ? "l1" : "auc");
         if (!isfinite(m.mean))
             continue;
         if (f != NULL)
@@ -48,7 +48,8 @@ static size_t curve(FILE *f, const struct results *r, const struct panel *p, con
     return found;
 }
 
-static bool plot(const struct results *r, const struct panel *p, enum shown shown, const char *path)
+static bool plot(const struct results *r, const struct plan_panel *p, enum shown shown,
+                 const char *path)
 {
     const char *method[10];
     bool paper[10];

@@ -132,10 +132,10 @@ json_t *servers_json(const struct servers_figures *f)
     return o;
 }
 
-struct mean results_mean(const struct results *r, const struct trial *t, const char *figure)
+struct results_mean results_mean(const struct results *r, const struct trial *t, const char *figure)
 {
     struct trial one = *t;
-    struct mean m = {0};
+    struct results_mean m = {0};
     double square = 0;
     for (one.seed = 1; one.seed <= SEEDS_MOST; one.seed++) {
         char name[TRIAL_NAME];
@@ -149,7 +149,7 @@ struct mean results_mean(const struct results *r, const struct trial *t, const c
         square += json_number_value(value) * json_number_value(value);
     }
     if (m.seeds == 0)
-        return (struct mean){NAN, NAN, 0};
+        return (struct results_mean){NAN, NAN, 0};
     m.mean /= m.seeds;
     m.error = m.seeds > 1 ? sqrt(fmax(0, square / m.seeds - m.mean * m.mean) / (m.seeds - 1)) : NAN;
     return m;

@@ -25,10 +25,11 @@ json_t *figures_json(const struct trial_figures *f);
 json_t *servers_json(const struct servers_figures *f);
 
 /* Mean and standard error of a figure over a trial's seeds; NAN where there is none. */
-struct mean {
+struct results_mean {
     double mean, error;
     unsigned seeds;
 };
-struct mean results_mean(const struct results *r, const struct trial *t, const char *figure);
+struct results_mean results_mean(const struct results *r, const struct trial *t,
+                                 const char *figure);
 
 #endif

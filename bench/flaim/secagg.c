@@ -11,10 +11,10 @@
 #define SHARES (2 * SHAMIR_BYTES) /* of the mask seed and of the masking key */
 #define SEALED (SHARES + crypto_aead_chacha20poly1305_IETF_ABYTES)
 
-enum kind { KEYS = 1, ROSTER, SHARED, INPUT, MASKED, SURVIVORS, REVEAL };
+enum secagg_kind { KEYS = 1, ROSTER, SHARED, INPUT, MASKED, SURVIVORS, REVEAL };
 
 /* What a client knows. */
-struct party {
+struct secagg_party {
     uint8_t number;
     uint8_t seal_secret[KEY], seal_public[KEY], mask_secret[KEY], mask_public[KEY], seed[KEY];
     uint8_t (*peer_seal)[KEY], (*peer_mask)[KEY]; /* public keys of all */
@@ -23,17 +23,17 @@ struct party {
 };
 
 /* What the server knows. */
-struct relay {
+struct secagg_relay {
     bool *keyed, *shared, *arrived, *revealed;
     uint8_t (*seal_public)[KEY], (*mask_public)[KEY];
     uint8_t (*sealed)[SEALED];       /* [from * clients + to] */
     uint8_t (*reveal)[SHAMIR_BYTES]; /* [of * clients + by] */
 };
 
-struct session {
+struct secagg_session {
     const struct secagg_job *job;
-    struct party *party;
-    struct relay relay;
+    struct secagg_party *party;
+    struct secagg_relay relay;
     struct log *log;
 };
 
@@ -89,7 +89,7 @@ static enum err pair_mask(uint32_t *to, size_t words, const uint8_t secret[KEY],
 
 /* --- the client ------------------------------------------------------------------------------ */
 
-static enum err party_new(struct party *p, size_t number, size_t clients)
+static enum err party_new(struct secagg_party *p, size_t number, size_t clients)
 {
     p->number = (uint8_t)number;
     p->peer_seal = memory_array(clients, sizeof *p->peer_seal);
@@ -101,7 +101,7 @@ static enum err party_new(struct party *p, size_t number, size_t clients)
                : ERR_NOMEM;
 }
 
-static void party_clear(struct party *p)
+static void party_clear(struct secagg_party *p)
 {
     memory_free(&p->peer_seal);
     memory_free(&p->peer_mask);
@@ -110,7 +110,7 @@ static void party_clear(struct party *p)
     secret_wipe(p, sizeof *p);
 }
 
-static void client_keys(struct party *p, struct bytes *out)
+static void client_keys(struct secagg_party *p, struct bytes *out)
 {
     crypto_box_keypair(p->seal_public, p->seal_secret);
     crypto_box_keypair(p->mask_public, p->mask_secret);
@@ -120,7 +120,7 @@ static void client_keys(struct party *p, struct bytes *out)
     bytes_put(out, p->mask_public, KEY);
 }
 
-static enum err seal(const struct party *p, uint8_t to, const uint8_t shares[SHARES],
+static enum err seal(const struct secagg_party *p, uint8_t to, const uint8_t shares[SHARES],
                      struct bytes *out)
 {
     static const uint8_t nonce[crypto_aead_chacha20poly1305_IETF_NPUBBYTES];
@@ -134,7 +134,7 @@ static enum err seal(const struct party *p, uint8_t to, const uint8_t shares[SHA
     return ERR_OK;
 }
 
-static enum err unseal(struct party *p, uint8_t from, const uint8_t sealed[SEALED])
+static enum err unseal(struct secagg_party *p, uint8_t from, const uint8_t sealed[SEALED])
 {
     static const uint8_t nonce[crypto_aead_chacha20poly1305_IETF_NPUBBYTES];
     uint8_t shared[KEY], key[KEY];
@@ -147,8 +147,8 @@ static enum err unseal(struct party *p, uint8_t from, const uint8_t sealed[SEALE
 }
 
 /* Splits both secrets among everybody on the roster and seals each client's shares. */
-static enum err client_shares(struct party *p, const struct secagg_job *job, const struct bytes *in,
-                              struct bytes *out)
+static enum err client_shares(struct secagg_party *p, const struct secagg_job *job,
+                              const struct bytes *in, struct bytes *out)
 {
     uint8_t seed[SECAGG_CLIENTS_MAX][SHAMIR_BYTES], key[SECAGG_CLIENTS_MAX][SHAMIR_BYTES];
     bool listed[SECAGG_CLIENTS_MAX] = {false};
@@ -183,8 +183,8 @@ static enum err client_shares(struct party *p, const struct secagg_job *job, con
 }
 
 /* One segment of INPUT: masked words of x are appended to `out`. */
-static enum err mask_segment(const struct party *p, const struct secagg_job *job, struct reader *r,
-                             const uint32_t **x, struct bytes *out)
+static enum err mask_segment(const struct secagg_party *p, const struct secagg_job *job,
+                             struct reader *r, const uint32_t **x, struct bytes *out)
 {
     uint32_t segment = reader_u32(r), words = reader_u32(r);
     const uint8_t *members = reader_bytes(r, (job->clients + 7) / 8);
@@ -208,8 +208,8 @@ static enum err mask_segment(const struct party *p, const struct secagg_job *job
     return e;
 }
 
-static enum err client_masked(struct party *p, const struct secagg_job *job, const struct bytes *in,
-                              struct bytes *out)
+static enum err client_masked(struct secagg_party *p, const struct secagg_job *job,
+                              const struct bytes *in, struct bytes *out)
 {
     struct reader r = reader_of(in->data, in->size);
     const uint32_t *x = job->input[p->number];
@@ -231,7 +231,7 @@ static enum err client_masked(struct party *p, const struct secagg_job *job, con
 }
 
 /* One share or the other of each other client, never both. */
-static enum err client_reveal(const struct party *p, const struct secagg_job *job,
+static enum err client_reveal(const struct secagg_party *p, const struct secagg_job *job,
                               const struct bytes *in, struct bytes *out)
 {
     struct reader r = reader_of(in->data, in->size);
@@ -251,7 +251,7 @@ static enum err client_reveal(const struct party *p, const struct secagg_job *jo
 
 /* --- the server ------------------------------------------------------------------------------ */
 
-static enum err relay_new(struct relay *s, size_t n)
+static enum err relay_new(struct secagg_relay *s, size_t n)
 {
     s->keyed = memory_array(n, sizeof *s->keyed);
     s->shared = memory_array(n, sizeof *s->shared);
@@ -268,7 +268,7 @@ static enum err relay_new(struct relay *s, size_t n)
                : ERR_NOMEM;
 }
 
-static void relay_clear(struct relay *s)
+static void relay_clear(struct secagg_relay *s)
 {
     memory_free(&s->keyed);
     memory_free(&s->shared);
@@ -298,7 +298,7 @@ static void put_bits(struct bytes *out, const bool *a, const uint8_t *b, size_t 
     }
 }
 
-static enum err take_keys(struct relay *s, size_t from, const struct bytes *in)
+static enum err take_keys(struct secagg_relay *s, size_t from, const struct bytes *in)
 {
     struct reader r = reader_of(in->data, in->size);
     unsigned kind = reader_u8(&r);
@@ -309,7 +309,7 @@ static enum err take_keys(struct relay *s, size_t from, const struct bytes *in)
     return kind == KEYS ? ERR_OK : ERR_FORMAT;
 }
 
-static void make_roster(const struct relay *s, size_t n, struct bytes *out)
+static void make_roster(const struct secagg_relay *s, size_t n, struct bytes *out)
 {
     bytes_put_u8(out, ROSTER);
     bytes_put_u8(out, count_of(s->keyed, n));
@@ -322,7 +322,7 @@ static void make_roster(const struct relay *s, size_t n, struct bytes *out)
     }
 }
 
-static enum err take_shares(struct relay *s, size_t n, size_t from, const struct bytes *in)
+static enum err take_shares(struct secagg_relay *s, size_t n, size_t from, const struct bytes *in)
 {
     struct reader r = reader_of(in->data, in->size);
     unsigned kind = reader_u8(&r), count = reader_u8(&r);
@@ -338,10 +338,10 @@ static enum err take_shares(struct relay *s, size_t n, size_t from, const struct
 }
 
 /* Other clients' shares for this one, and the segments that it adds to. */
-static void make_input(const struct session *s, size_t to, struct bytes *out)
+static void make_input(const struct secagg_session *s, size_t to, struct bytes *out)
 {
     const struct secagg_job *job = s->job;
-    const struct relay *relay = &s->relay;
+    const struct secagg_relay *relay = &s->relay;
     uint16_t segments = 0;
     bytes_put_u8(out, INPUT);
     bytes_put_u8(out, (uint8_t)(count_of(relay->shared, job->clients) - 1));
@@ -363,7 +363,7 @@ static void make_input(const struct session *s, size_t to, struct bytes *out)
     }
 }
 
-static enum err take_masked(struct session *s, size_t from, const struct bytes *in)
+static enum err take_masked(struct secagg_session *s, size_t from, const struct bytes *in)
 {
     struct reader r = reader_of(in->data, in->size);
     unsigned kind = reader_u8(&r);
@@ -377,7 +377,7 @@ static enum err take_masked(struct session *s, size_t from, const struct bytes *
     return kind == MASKED ? ERR_OK : ERR_FORMAT;
 }
 
-static enum err take_reveal(struct relay *s, size_t n, size_t by, const struct bytes *in)
+static enum err take_reveal(struct secagg_relay *s, size_t n, size_t by, const struct bytes *in)
 {
     struct reader r = reader_of(in->data, in->size);
     unsigned kind = reader_u8(&r);
@@ -389,7 +389,7 @@ static enum err take_reveal(struct relay *s, size_t n, size_t by, const struct b
     return kind == REVEAL ? ERR_OK : ERR_FORMAT;
 }
 
-static void join(const struct session *s, size_t of, uint8_t secret[KEY])
+static void join(const struct secagg_session *s, size_t of, uint8_t secret[KEY])
 {
     uint8_t x[SECAGG_CLIENTS_MAX], share[SECAGG_CLIENTS_MAX][SHAMIR_BYTES];
     unsigned count = 0;
@@ -403,7 +403,7 @@ static void join(const struct session *s, size_t of, uint8_t secret[KEY])
 }
 
 /* What a client that vanished leaves behind: its pairwise masks in the others' inputs. */
-static enum err unmask_pairs(const struct session *s, size_t gone, const uint8_t secret[KEY],
+static enum err unmask_pairs(const struct secagg_session *s, size_t gone, const uint8_t secret[KEY],
                              size_t segment, uint32_t *sum)
 {
     const struct secagg_segment *g = &s->job->segment[segment];
@@ -415,7 +415,7 @@ static enum err unmask_pairs(const struct session *s, size_t gone, const uint8_t
 }
 
 /* Takes off the mask of a client's input, or the masks that others have against it. */
-static enum err unmask(const struct session *s, size_t of)
+static enum err unmask(const struct secagg_session *s, size_t of)
 {
     const struct secagg_job *job = s->job;
     uint8_t secret[KEY], public[KEY];
@@ -435,7 +435,7 @@ static enum err unmask(const struct session *s, size_t of)
     return e;
 }
 
-static enum err finish(struct session *s)
+static enum err finish(struct secagg_session *s)
 {
     unsigned revealed = count_of(s->relay.revealed, s->job->clients);
     if (revealed < s->job->threshold) {
@@ -453,13 +453,13 @@ static enum err finish(struct session *s)
 
 /* --- the messages' way ----------------------------------------------------------------------- */
 
-static bool stays(const struct session *s, size_t client, enum secagg_drop before)
+static bool stays(const struct secagg_session *s, size_t client, enum secagg_drop before)
 {
     enum secagg_drop drop = s->job->drop != NULL ? s->job->drop[client] : SECAGG_STAYS;
     return drop == SECAGG_STAYS || drop > before;
 }
 
-static enum err carry(const struct session *s, size_t client, bool from_client,
+static enum err carry(const struct secagg_session *s, size_t client, bool from_client,
                       const struct bytes *message)
 {
     TRY(bytes_ok(message));
@@ -469,9 +469,10 @@ static enum err carry(const struct session *s, size_t client, bool from_client,
     return ERR_OK;
 }
 
-enum step { STEP_KEYS, STEP_SHARES, STEP_INPUT, STEP_REVEAL, STEPS };
+enum secagg_step { STEP_KEYS, STEP_SHARES, STEP_INPUT, STEP_REVEAL, STEPS };
 
-static enum err ask(struct session *s, enum step step, size_t client, struct bytes *out)
+static enum err ask(struct secagg_session *s, enum secagg_step step, size_t client,
+                    struct bytes *out)
 {
     if (step == STEP_SHARES)
         make_roster(&s->relay, s->job->clients, out);
@@ -484,10 +485,10 @@ static enum err ask(struct session *s, enum step step, size_t client, struct byt
     return out->size > 0 ? carry(s, client, false, out) : ERR_OK;
 }
 
-static enum err reply(struct session *s, enum step step, size_t client, const struct bytes *in,
-                      struct bytes *out)
+static enum err reply(struct secagg_session *s, enum secagg_step step, size_t client,
+                      const struct bytes *in, struct bytes *out)
 {
-    struct party *p = &s->party[client];
+    struct secagg_party *p = &s->party[client];
     if (step == STEP_KEYS)
         client_keys(p, out);
     else if (step == STEP_SHARES)
@@ -499,7 +500,8 @@ static enum err reply(struct session *s, enum step step, size_t client, const st
     return carry(s, client, true, out);
 }
 
-static enum err take(struct session *s, enum step step, size_t client, const struct bytes *in)
+static enum err take(struct secagg_session *s, enum secagg_step step, size_t client,
+                     const struct bytes *in)
 {
     if (step == STEP_KEYS)
         return take_keys(&s->relay, client, in);
@@ -511,7 +513,7 @@ static enum err take(struct session *s, enum step step, size_t client, const str
 }
 
 /* The server asks everybody who is left, and only then reads the answers. */
-static enum err run_step(struct session *s, enum step step, struct bytes *answer)
+static enum err run_step(struct secagg_session *s, enum secagg_step step, struct bytes *answer)
 {
     for (size_t k = 0; k < s->job->clients; k++) {
         struct bytes question = {0};
@@ -532,13 +534,13 @@ static enum err run_step(struct session *s, enum step step, struct bytes *answer
     return ERR_OK;
 }
 
-static enum err run(struct session *s)
+static enum err run(struct secagg_session *s)
 {
     struct bytes *answer = memory_array(s->job->clients, sizeof *answer);
     enum err e = answer != NULL ? ERR_OK : ERR_NOMEM;
     for (size_t k = 0; e == ERR_OK && k < s->job->clients; k++)
         e = party_new(&s->party[k], k, s->job->clients);
-    for (enum step step = STEP_KEYS; e == ERR_OK && step < STEPS; step++)
+    for (enum secagg_step step = STEP_KEYS; e == ERR_OK && step < STEPS; step++)
         e = run_step(s, step, answer);
     for (size_t k = 0; answer != NULL && k < s->job->clients; k++)
         bytes_clear(&answer[k]);
@@ -561,7 +563,7 @@ static size_t words_of(const struct secagg_job *job)
 
 enum err secagg_run(const struct secagg_job *job, struct log *log)
 {
-    struct session s = {.job = job, .log = log};
+    struct secagg_session s = {.job = job, .log = log};
     enum err e;
     if (job->clients < 1 || job->clients > SECAGG_CLIENTS_MAX || job->segments > UINT16_MAX ||
         job->threshold > job->clients || job->threshold <= job->clients / 2)

@@ -14,7 +14,7 @@
 #define RUN_S 1800
 #define PART 64
 
-struct scene {
+struct servers_scene {
     const struct servers_terms *terms;
     struct support_study s;
     size_t *client; /* for each of the study's owners: its client in the split */
@@ -25,9 +25,9 @@ struct scene {
 /* --- the study ------------------------------------------------------------------------------- */
 
 /* An owner for each client that takes part, and its lines in the study. */
-static unsigned invite(struct scene *s, char (*lines)[PART], const char **part)
+static unsigned invite(struct servers_scene *s, char (*lines)[PART], const char **part)
 {
-    const struct split *split = s->terms->split;
+    const struct flaim_split *split = s->terms->split;
     unsigned owners = 0;
     for (size_t k = 0; k < split->clients; k++) {
         if (!s->terms->here[k])
@@ -40,20 +40,20 @@ static unsigned invite(struct scene *s, char (*lines)[PART], const char **part)
     return owners;
 }
 
-static enum err make_study(struct scene *s)
+static enum err make_study(struct servers_scene *s)
 {
     const struct servers_terms *t = s->terms;
     const struct domain *d = t->split->train->domain;
     char(*lines)[PART] = memory_array(t->split->clients, sizeof *lines);
     char model[PART];
     const char **part = memory_array(t->split->clients, sizeof *part);
-    struct support_options o = {.rounds = t->rounds,
-                                .epsilon = t->epsilon,
-                                .delta = t->delta,
-                                .connect_s = 20,
-                                .round_s = 600,
-                                .more = model,
-                                .part = part};
+    struct study_options o = {.rounds = t->rounds,
+                              .epsilon = t->epsilon,
+                              .delta = t->delta,
+                              .connect_s = 20,
+                              .round_s = 600,
+                              .more = model,
+                              .part = part};
     struct bytes domain = {0}, workload = {0};
     enum err e = lines != NULL && part != NULL ? ERR_OK : ERR_NOMEM;
     snprintf(model, sizeof model, "model: {max_mib: %u}\n", t->model_mib);
@@ -78,7 +78,8 @@ static enum err make_study(struct scene *s)
 
 /* --- processes ------------------------------------------------------------------------------- */
 
-static enum err ended_well(const struct scene *s, int code, const char *what, const char *output)
+static enum err ended_well(const struct servers_scene *s, int code, const char *what,
+                           const char *output)
 {
     if (code == 0)
         return ERR_OK;
@@ -91,7 +92,7 @@ static double number(const json_t *object, const char *key)
     return json_number_value(json_object_get(object, key));
 }
 
-static enum err share(const struct scene *s, unsigned i, struct servers_figures *f)
+static enum err share(const struct servers_scene *s, unsigned i, struct servers_figures *f)
 {
     const char *data = support_path(&s->s, "o%u.csv", i);
     const char *stats = support_path(&s->s, "o%u.json", i);
@@ -114,7 +115,7 @@ static enum err share(const struct scene *s, unsigned i, struct servers_figures 
     return ERR_OK;
 }
 
-static enum err share_all(const struct scene *s, struct servers_figures *f)
+static enum err share_all(const struct servers_scene *s, struct servers_figures *f)
 {
     for (unsigned i = 0; i < s->s.owners; i++)
         TRY(share(s, i, f));
@@ -145,7 +146,7 @@ static void read_stats(const json_t *stats, struct servers_figures *f)
     }
 }
 
-static enum err evaluate(const struct scene *s, struct servers_figures *f)
+static enum err evaluate(const struct servers_scene *s, struct servers_figures *f)
 {
     const struct table *train = s->terms->split->train;
     struct table *rows = NULL;
@@ -157,7 +158,7 @@ static enum err evaluate(const struct scene *s, struct servers_figures *f)
     return e;
 }
 
-static enum err run(const struct scene *s, struct servers_figures *f)
+static enum err run(const struct servers_scene *s, struct servers_figures *f)
 {
     const char *output = support_path(&s->s, "run.log");
     const char *const arguments[] = {"run",   s->s.path,
@@ -182,7 +183,7 @@ static enum err run(const struct scene *s, struct servers_figures *f)
 enum err servers_run(const struct servers_terms *terms, struct servers_figures *figures,
                      struct log *log)
 {
-    struct scene s = {.terms = terms, .log = log};
+    struct servers_scene s = {.terms = terms, .log = log};
     enum err e;
     *figures = (struct servers_figures){0};
     s.client = memory_array(terms->split->clients, sizeof *s.client);

@@ -14,7 +14,7 @@
 
 struct servers_terms {
     const struct workload *workload;
-    const struct split *split;
+    const struct flaim_split *split;
     const bool *here; /* which clients upload */
     double epsilon, delta;
     unsigned rounds;

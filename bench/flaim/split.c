@@ -47,7 +47,7 @@ static enum err shuffled(uint32_t **order, size_t n, struct random *r)
     return ERR_OK;
 }
 
-static enum err deal(struct split *s, const struct table *all, const uint32_t *assignment,
+static enum err deal(struct flaim_split *s, const struct table *all, const uint32_t *assignment,
                      const uint32_t *order)
 {
     uint16_t codes[DOMAIN_ATTRIBUTES_MAX];
@@ -66,13 +66,13 @@ static enum err deal(struct split *s, const struct table *all, const uint32_t *a
     return ERR_OK;
 }
 
-enum err split_new(struct split *s, const struct table *all, const uint32_t *assignment,
+enum err split_new(struct flaim_split *s, const struct table *all, const uint32_t *assignment,
                    size_t clients, uint64_t seed)
 {
     struct random r;
     uint32_t *order = NULL;
     enum err e;
-    *s = (struct split){.clients = clients};
+    *s = (struct flaim_split){.clients = clients};
     random_seed_u64(&r, seed);
     s->client = memory_array(clients, sizeof *s->client);
     e = s->client != NULL ? shuffled(&order, all->rows, &r) : ERR_NOMEM;
@@ -84,7 +84,7 @@ enum err split_new(struct split *s, const struct table *all, const uint32_t *ass
     return e;
 }
 
-void split_free(struct split *s)
+void split_free(struct flaim_split *s)
 {
     for (size_t k = 0; s->client != NULL && k < s->clients; k++)
         table_free(&s->client[k]);
@@ -93,7 +93,7 @@ void split_free(struct split *s)
     table_free(&s->test);
 }
 
-void split_draw(const struct split *s, double p, struct random *coins, bool *drawn)
+void split_draw(const struct flaim_split *s, double p, struct random *coins, bool *drawn)
 {
     bool anybody = false;
     while (!anybody)

@@ -16,7 +16,7 @@
 #include "base/random.h"
 #include "bench/data.h"
 
-struct split {
+struct flaim_split {
     size_t clients;
     struct table **client; /* training rows of each */
     struct table *train;   /* all of them */
@@ -24,15 +24,15 @@ struct split {
 };
 
 /* A tenth of the rows, drawn with the seed, is for testing; the others are their clients'. */
-enum err split_new(struct split *s, const struct table *all, const uint32_t *assignment,
+enum err split_new(struct flaim_split *s, const struct table *all, const uint32_t *assignment,
                    size_t clients, uint64_t seed) MUST_CHECK;
-void split_free(struct split *s);
+void split_free(struct flaim_split *s);
 
 /*
  * Who takes part in a round: marks each client with probability p (random_double() < p, in turn),
  * again where nobody who has rows was drawn.
  */
-void split_draw(const struct split *s, double p, struct random *coins, bool *drawn);
+void split_draw(const struct flaim_split *s, double p, struct random *coins, bool *drawn);
 
 /* Assignments: `to` has a place for each row. */
 enum err assign_file(uint32_t *to, size_t rows, const char *name, size_t *clients,

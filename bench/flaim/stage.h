@@ -22,7 +22,7 @@ struct stage {
     struct workload *workload;
     struct table *table;
     uint32_t assignment[ROWS];
-    struct split split;
+    struct flaim_split split;
 };
 
 /* Four attributes; clients differ in what is frequent. */

@@ -37,7 +37,7 @@ TEST(any_threshold_of_shares_joins_and_fewer_do_not)
 }
 
 /* A job with random segments and inputs. */
-struct scene {
+struct bench_secagg_scene {
     struct secagg_segment segment[SEGMENTS];
     uint8_t member[SEGMENTS][CLIENTS];
     uint32_t word[CLIENTS][SEGMENTS * WORDS_MOST], sum[SEGMENTS * WORDS_MOST];
@@ -51,7 +51,7 @@ struct scene {
 
 static void tap(void *self, size_t client, bool from_client, const struct bytes *message)
 {
-    struct scene *s = self;
+    struct bench_secagg_scene *s = self;
     (from_client ? s->tapped_sent : s->tapped_received)[client] += message->size;
     if (from_client && message->data[0] == 5) { /* MASKED */
         bytes_clear(&s->masked[client]);
@@ -59,9 +59,9 @@ static void tap(void *self, size_t client, bool from_client, const struct bytes 
     }
 }
 
-static struct scene *scene_new(uint64_t seed, size_t clients)
+static struct bench_secagg_scene *scene_new(uint64_t seed, size_t clients)
 {
-    struct scene *s = memory_array(1, sizeof *s);
+    struct bench_secagg_scene *s = memory_array(1, sizeof *s);
     struct random r;
     assert_non_null(s);
     random_seed_u64(&r, seed);
@@ -92,14 +92,14 @@ static struct scene *scene_new(uint64_t seed, size_t clients)
     return s;
 }
 
-static void scene_free(struct scene **s)
+static void scene_free(struct bench_secagg_scene **s)
 {
     for (size_t k = 0; k < CLIENTS; k++)
         bytes_clear(&(*s)->masked[k]);
     memory_free(s);
 }
 
-static void assert_sums(const struct scene *s)
+static void assert_sums(const struct bench_secagg_scene *s)
 {
     size_t first = 0, at[CLIENTS] = {0};
     for (size_t g = 0; g < SEGMENTS; first += s->segment[g++].words)
@@ -119,7 +119,7 @@ static void assert_sums(const struct scene *s)
 TEST(sums_are_right_for_any_number_of_clients)
 {
     for (size_t clients = 1; clients <= CLIENTS; clients++) {
-        struct scene *s CLEAN(scene_free) = scene_new(clients, clients);
+        struct bench_secagg_scene *s CLEAN(scene_free) = scene_new(clients, clients);
         assert_int_equal(secagg_run(&s->job, NULL), ERR_OK);
         assert_sums(s);
     }
@@ -130,7 +130,7 @@ TEST(as_many_may_vanish_as_the_threshold_leaves)
 {
     for (unsigned gone = 0; gone <= CLIENTS - secagg_threshold(CLIENTS); gone++)
         for (unsigned stage = 1; stage <= 4; stage++) {
-            struct scene *s CLEAN(scene_free) = scene_new(100 + gone, CLIENTS);
+            struct bench_secagg_scene *s CLEAN(scene_free) = scene_new(100 + gone, CLIENTS);
             for (unsigned i = 0; i < gone; i++)
                 s->drop[(2 * i + stage) % CLIENTS] = (enum secagg_drop)(stage < 4 ? stage
                                                                                   : 1 + i % 3);
@@ -143,7 +143,7 @@ TEST(one_too_many_is_a_clear_failure)
 {
     unsigned most = CLIENTS - secagg_threshold(CLIENTS);
     for (unsigned stage = 2; stage <= 3; stage++) {
-        struct scene *s CLEAN(scene_free) = scene_new(200, CLIENTS);
+        struct bench_secagg_scene *s CLEAN(scene_free) = scene_new(200, CLIENTS);
         char text[512] = "";
         struct log log = {.buffer = text, .buffer_size = sizeof text};
         for (unsigned i = 0; i <= most; i++)
@@ -157,7 +157,7 @@ TEST(one_too_many_is_a_clear_failure)
 TEST(counted_bytes_are_those_of_the_messages)
 {
     for (size_t clients = 1; clients <= CLIENTS; clients += 2) {
-        struct scene *s CLEAN(scene_free) = scene_new(300 + clients, clients);
+        struct bench_secagg_scene *s CLEAN(scene_free) = scene_new(300 + clients, clients);
         uint64_t sent[CLIENTS], received[CLIENTS];
         assert_int_equal(secagg_run(&s->job, NULL), ERR_OK);
         memcpy(sent, s->sent, sizeof sent);
@@ -177,7 +177,7 @@ TEST(counted_bytes_are_those_of_the_messages)
  */
 TEST(inputs_travel_masked)
 {
-    struct scene *s CLEAN(scene_free) = scene_new(400, CLIENTS);
+    struct bench_secagg_scene *s CLEAN(scene_free) = scene_new(400, CLIENTS);
     struct bytes before[CLIENTS] = {{0}};
     memset(s->word, 0, sizeof s->word);
     assert_int_equal(secagg_run(&s->job, NULL), ERR_OK);
@@ -199,7 +199,7 @@ TEST(inputs_travel_masked)
 
 TEST(thresholds_of_half_are_refused)
 {
-    struct scene *s CLEAN(scene_free) = scene_new(500, 8);
+    struct bench_secagg_scene *s CLEAN(scene_free) = scene_new(500, 8);
     s->job.threshold = 4;
     assert_int_equal(secagg_run(&s->job, NULL), ERR_RANGE);
     s->job.threshold = 9;

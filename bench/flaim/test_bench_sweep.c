@@ -36,7 +36,7 @@ TEST(results_outlive_a_cut_and_the_last_counts)
     int fd = mkstemp(path);
     struct results *r;
     struct trial t = trial_of(1);
-    struct mean m;
+    struct results_mean m;
     FILE *f;
     assert_true(fd >= 0);
     close(fd);
@@ -143,7 +143,7 @@ TEST(servers_tell_what_an_upload_costs)
     struct domain *d CLEAN(domain_free) = NULL;
     struct workload *w CLEAN(workload_free) = NULL;
     struct table *t CLEAN(table_free) = NULL;
-    struct split split;
+    struct flaim_split split;
     uint32_t assignment[rows];
     const bool here[clients] = {true, false, true, true};
     struct servers_terms terms;

@@ -70,9 +70,9 @@ void trial_name(const struct trial *t, char name[TRIAL_NAME])
 
 /* --- data ------------------------------------------------------------------------------------ */
 
-struct scene {
+struct trial_scene {
     struct bench_data data;
-    struct split split;
+    struct flaim_split split;
 };
 
 static enum err assignment_of(const struct trial *t, const struct bench_data *data, uint32_t *to,
@@ -89,18 +89,18 @@ static enum err assignment_of(const struct trial *t, const struct bench_data *da
     return ERR_OK;
 }
 
-static void scene_clear(struct scene *s)
+static void scene_clear(struct trial_scene *s)
 {
     split_free(&s->split);
     bench_data_clear(&s->data);
 }
 
-static enum err scene_new(struct scene *s, const struct trial *t, struct log *log)
+static enum err scene_new(struct trial_scene *s, const struct trial *t, struct log *log)
 {
     uint32_t *to = NULL;
     size_t clients = SYNTHFS_CLIENTS;
     enum err e;
-    *s = (struct scene){0};
+    *s = (struct trial_scene){0};
     if (strcmp(t->split, "synthfs") == 0) {
         e = synthfs_new(&s->data, &to, t->beta, log);
     } else {
@@ -118,16 +118,16 @@ static enum err scene_new(struct scene *s, const struct trial *t, struct log *lo
 
 /* --- methods --------------------------------------------------------------------------------- */
 
-struct stage {
+struct trial_stage {
     const struct trial *trial;
     const struct method *method;
-    const struct scene *scene;
+    const struct trial_scene *scene;
     struct random coins, noise;
     struct trial_figures *f;
     struct log *log;
 };
 
-static enum err run_loop(struct stage *s, struct model **m)
+static enum err run_loop(struct trial_stage *s, struct model **m)
 {
     unsigned rounds = s->trial->rounds != 0 ? s->trial->rounds
                                             : 8 * (unsigned)s->scene->data.workload->one_ways;
@@ -176,7 +176,7 @@ static void mean_traffic(const struct flaim_traffic *t, size_t n, double *sent, 
     }
 }
 
-static enum err run_flaim(struct stage *s, struct model **m)
+static enum err run_flaim(struct trial_stage *s, struct model **m)
 {
     const struct flaim_options o = {.workload = s->scene->data.workload,
                                     .split = &s->scene->split,
@@ -214,9 +214,9 @@ static size_t label_of(const struct trial *t, const struct domain *d)
     return strcmp(t->table, "mushroom") == 0 ? 0 : d->attributes - 1;
 }
 
-static enum err evaluate(struct stage *s, struct model *m)
+static enum err evaluate(struct trial_stage *s, struct model *m)
 {
-    const struct split *split = &s->scene->split;
+    const struct flaim_split *split = &s->scene->split;
     struct table *rows = NULL;
     size_t impossible = 0;
     enum err e;
@@ -237,8 +237,8 @@ static enum err evaluate(struct stage *s, struct model *m)
 
 enum err trial_run(const struct trial *t, struct trial_figures *f, struct log *log)
 {
-    struct scene scene;
-    struct stage s = {
+    struct trial_scene scene;
+    struct trial_stage s = {
         .trial = t, .method = method_of(t->method), .scene = &scene, .f = f, .log = log};
     struct model *m = NULL;
     double start;
@@ -261,7 +261,7 @@ enum err trial_run(const struct trial *t, struct trial_figures *f, struct log *l
 
 enum err trial_servers(const struct trial *t, struct servers_figures *f, struct log *log)
 {
-    struct scene scene;
+    struct trial_scene scene;
     struct random coins;
     bool here[CLIENTS] = {false};
     struct servers_terms terms = {.here = here,

@@ -7,12 +7,12 @@
  * have opened otherwise, or nothing at all; docs/protocols.md has the theorem. A party without a
  * check sends not a byte more.
  *
- *   coin     i -> i+1   u_i, SHA-256(v_i), script           80 bytes each way, 1 round
+ *   coin     i -> i+1   u_i, SHA-256(v_i), script           80 bytes each way, 1 exchange
  *            i -> i-1   v_(i+1), SHA-256(u_(i+1)), script
- *   flush    6 rounds for the whole log; 2 more for every factor of 64 above 2^19 elements, where
- *            64 products of bits make one: 12.7 kB, and 16 bytes for 64 elements; or for every
- *            factor of 16 above 2^19 products of numbers, which take 64 bytes for 64 more, and 0.8
- *            kB, and for each ring used 1 kB and 64 claims (mpc/check/check_claims.h)
+ *   flush    6 exchanges for the whole log; 2 more for every factor of 64 above 2^19 elements,
+ *            where 64 products of bits make one: 12.7 kB, and 16 bytes for 64 elements; or for
+ *            every factor of 16 above 2^19 products of numbers, which take 64 bytes for 64 more,
+ *            and 0.8 kB, and for each ring used 1 kB and 64 claims (mpc/check/check_claims.h)
  *
  * LEAKS: nothing; what a relation is off by is opened, and the server that lied knows it.
  */
@@ -32,7 +32,7 @@ struct check_guard {
     void (*failed)(void *self);    /* something does not fit, in a flush or outside of one */
     void *self;
     /* Lane 0, before its flush and those beside it; an error, the same at all three, holds them
-     * back. May play a round. NULL: nobody is asked. */
+     * back. May play an exchange. NULL: nobody is asked. */
     enum err (*ready)(void *self);
 };
 

@@ -90,7 +90,7 @@ static struct log_place place_of(const struct check_bit_log *log, unsigned produ
 }
 
 /* How many of the next words of a list, at most `words`, stand in one group. */
-static size_t run(size_t at, size_t words)
+static size_t stretch_at(size_t at, size_t words)
 {
     const size_t left = KERNEL_GROUP - at % KERNEL_GROUP;
     return words < left ? words : left;
@@ -134,7 +134,7 @@ enum err check_bit_log_room(struct check_bit_log *log, const struct move_term *t
         struct log_place to;
         if (list->words == list->chunks * capacity(products) * KERNEL_GROUP)
             TRY(add_chunk(log, list));
-        n = run(list->words, words);
+        n = stretch_at(list->words, words);
         to = place_of(log, products, list->words);
         if (terms->c.a != NULL)
             memset(to.z + KERNEL_GROUP + to.within, 0, n * sizeof *to.z);
@@ -150,7 +150,7 @@ void check_bit_log_put(struct check_bit_log *log, struct check_cursor *cursor,
     size_t *next = &cursor->at[list_of(products)];
     for (size_t n; words > 0; words -= n, z += n, at += n * sizeof *z, *next += n) {
         const struct log_place to = place_of(log, list_of(products), *next);
-        n = run(*next, words);
+        n = stretch_at(*next, words);
         put_run(&to, kernel, terms, products, at, z, n);
     }
 }
@@ -163,7 +163,7 @@ void check_bit_log_take(struct check_bit_log *log, struct check_cursor *cursor,
     for (size_t n; words > 0; words -= n, z += n, *at += n) {
         const struct log_place to = place_of(log, list_of(products), *at);
         uint64_t *zb = to.z + KERNEL_GROUP + to.within;
-        n = run(*at, words);
+        n = stretch_at(*at, words);
         if (terms->c.a == NULL)
             kernel->stream(zb, z, n);
         else

@@ -20,7 +20,7 @@ enum err check_agree_lane(void *self, struct party *p, size_t k)
 {
     uint8_t own[MOVE_DIGEST] = {0}, came[2][MOVE_DIGEST];
     const struct move_message all = move_whole(own, sizeof own);
-    const struct move_exchange round = {
+    const struct move_exchange exchange = {
         .send = {{all}, {all}},
         .receive = {{move_kept(came[NET_PREV], sizeof own)},
                     {move_kept(came[NET_NEXT], sizeof own)}},
@@ -30,7 +30,7 @@ enum err check_agree_lane(void *self, struct party *p, size_t k)
     if (!check_of(p)->apart)
         return ERR_OK;
     TRY(check_script(check_of(p), own));
-    TRY(move_round(p, &round));
+    TRY(move_exchange(p, &exchange));
     party_opened(p, came, sizeof came);
     return compare_scripts(p, own, came[NET_PREV], came[NET_NEXT]);
 }
@@ -68,13 +68,13 @@ static enum err exchange(struct party *p, const struct share_of_coin sent[2],
                          struct share_of_coin came[2])
 {
     const size_t bytes = sizeof *sent;
-    const struct move_exchange round = {
+    const struct move_exchange exchange = {
         .send = {[NET_PREV] = {move_whole(&sent[NET_PREV], bytes)},
                  [NET_NEXT] = {move_whole(&sent[NET_NEXT], bytes)}},
         .receive = {[NET_PREV] = {move_kept(&came[NET_PREV], bytes)},
                     [NET_NEXT] = {move_kept(&came[NET_NEXT], bytes)}},
     };
-    return move_round(p, &round);
+    return move_exchange(p, &exchange);
 }
 
 enum err check_coin(struct party *p, struct prg **weights)

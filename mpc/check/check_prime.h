@@ -1,6 +1,6 @@
 /*
  * mpc/check/check_prime.h - the part of a flush that proves claims about numbers, modulo a prime p;
- * for mpc/check/ alone. It runs beside that of bits, in the same rounds.
+ * for mpc/check/ alone. It runs beside that of bits, in the same exchanges.
  *
  * A product of relation q of a ring is an element: U = kappa theta_q(y) x, V = y, whichever of them
  * has the factor of bits. So is a column of what matrices are folded to: U = 2 kappa f(y), V =

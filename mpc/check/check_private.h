@@ -24,7 +24,7 @@ struct check {
     EVP_MD_CTX *script; /* what has been called, with which sizes, and what was opened */
     uint64_t flushes;
     struct check_failure failure;
-    EVP_MD_CTX *heard[3]; /* what each server has sent to both others in this round */
+    EVP_MD_CTX *heard[3]; /* what each server has sent to both others in this exchange */
     bool apart;           /* the others may have heard different things: scripts tell */
     bool rode;            /* products with a flush, which are not opened yet */
     bool in_jobs;         /* lane 0: it was already asked what it is asked before a flush */

@@ -13,7 +13,7 @@ enum err flush_reshare(struct flush *f, uint64_t *a, uint64_t *b, size_t n,
                        const struct record_ride *more)
 {
     const size_t bytes = n * sizeof *a, rides = more != NULL ? more->z.n * sizeof *a : 0;
-    const struct move_exchange round = {
+    const struct move_exchange exchange = {
         .send[NET_PREV] = {move_whole(a, bytes), move_whole(rides ? more->z.a : a, rides),
                            move_whole(f->beside.out, f->beside.bytes)},
         .receive[NET_NEXT] = {move_kept(b, bytes), move_kept(rides ? more->z.b : b, rides),
@@ -23,7 +23,7 @@ enum err flush_reshare(struct flush *f, uint64_t *a, uint64_t *b, size_t n,
     TRY(mask(f->p, a, n));
     if (rides > 0)
         TRY(mask(f->p, more->z.a, more->z.n));
-    return move_round(f->p, &round);
+    return move_exchange(f->p, &exchange);
 }
 
 uint64_t flush_total(const uint64_t *x, size_t n)

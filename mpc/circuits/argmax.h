@@ -9,9 +9,9 @@
  * a loser's W_q or R_q is 0 by chance. The winner's product is always 0, so several indices are
  * left then and the result is ERR_RANGE, never another index. ERR_RANGE also if none is left.
  *
- * Rounds: those of compare_top_bit(), at most 5, and 1 to open. Pairs are compared 2^20 at a time,
- * so that memory stays below 150 MiB; above 1448 values the comparisons' rounds repeat. LEAKS: the
- * index.
+ * Exchanges: those of compare_top_bit(), at most 5, and 1 to open. Pairs are compared 2^20 at a
+ * time, so that memory stays below 150 MiB; above 1448 values the comparisons' exchanges repeat.
+ * LEAKS: the index.
  */
 #ifndef TREFOIL_MPC_CIRCUITS_ARGMAX_H
 #define TREFOIL_MPC_CIRCUITS_ARGMAX_H

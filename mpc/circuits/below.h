@@ -12,7 +12,7 @@
  * are not looked at. Constants with few runs of equal digits cost about one AND a position, others
  * 1.3; a carry takes 1.9 for any.
  *
- * Rounds: ceil(log2) of the most positions of any constant. LEAKS: nothing.
+ * Exchanges: ceil(log2) of the most positions of any constant. LEAKS: nothing.
  */
 #ifndef TREFOIL_MPC_CIRCUITS_BELOW_H
 #define TREFOIL_MPC_CIRCUITS_BELOW_H

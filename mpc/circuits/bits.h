@@ -2,9 +2,9 @@
  * mpc/circuits/bits.h - Boolean shares: XOR is local, AND costs one bit a server.
  *
  *   AND, by server i:  z_i = x_i (y_i ^ y_(i+1)) ^ x_(i+1) y_i ^ alpha_i
- *     i -> i-1   z_i                                          1 bit a server, 1 round
+ *     i -> i-1   z_i                                          1 bit a server, 1 exchange
  *
- * Many gates of one layer share a round. LEAKS: nothing.
+ * Many gates of one layer share an exchange. LEAKS: nothing.
  */
 #ifndef TREFOIL_MPC_CIRCUITS_BITS_H
 #define TREFOIL_MPC_CIRCUITS_BITS_H
@@ -30,7 +30,7 @@ static inline struct move_term bits_product_plus(struct bits out, struct bits x,
     return (struct move_term){OPERAND(out), OPERAND(x), OPERAND(y), OPERAND(c), bits_words(out.n)};
 }
 
-/* One layer of ANDs in one round. An output may be an input of any term of the layer. */
+/* One layer of ANDs in one exchange. An output may be an input of any term of the layer. */
 enum err bits_and_layer(struct party *p, const struct move_term *terms, size_t count) MUST_CHECK;
 
 /*
@@ -44,7 +44,7 @@ enum err bits_sums(struct party *p, const struct move_term *terms, size_t count,
 
 enum err bits_and(struct party *p, struct bits out, struct bits x, struct bits y) MUST_CHECK;
 
-/* out = AND of `width` planes, destroying them; ceil(log2 width) rounds. */
+/* out = AND of `width` planes, destroying them; ceil(log2 width) exchanges. */
 enum err bits_and_all(struct party *p, struct bits out, struct planes *x) MUST_CHECK;
 
 #endif

@@ -79,7 +79,7 @@ static void join_last(const struct joint *j)
     *j->to = j->out;
 }
 
-/* Joins neighbours in all digits, in one round; says whether there were any. */
+/* Joins neighbours in all digits, in one exchange; says whether there were any. */
 static enum err join_all(struct party *p, struct digits *d, unsigned digits, size_t n, bool *joined)
 {
     struct joint *joints;

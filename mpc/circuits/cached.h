@@ -41,10 +41,10 @@ struct cached {
 
 /*
  * Keeps the above for x, which is borrowed for the life of the result; `bits` are its bits. A digit
- * takes 2^d - d - 1 ANDs and ceil(log2 d) rounds, the Z's up to 12 ANDs and ceil(log2 D) rounds,
- * [x = 0] 4 elements over all servers and 1 round: at l = 17, 63 ANDs and 6 rounds. What is kept
- * takes 20 bytes a lane at l = 17 (32 at l = 20, 64 at l = 40), and [x = 0] another 16. Rounds
- * repeat every 2^26 bits that are kept. LEAKS: nothing.
+ * takes 2^d - d - 1 ANDs and ceil(log2 d) exchanges, the Z's up to 12 ANDs and ceil(log2 D)
+ * exchanges, [x = 0] 4 elements over all servers and 1 exchange: at l = 17, 63 ANDs and 6
+ * exchanges. What is kept takes 20 bytes a lane at l = 17 (32 at l = 20, 64 at l = 40), and [x = 0]
+ * another 16. Exchanges repeat every 2^26 bits that are kept. LEAKS: nothing.
  */
 enum err cached_new(struct party *p, struct cached **c, struct share64 x,
                     const struct planes *bits) MUST_CHECK;
@@ -58,9 +58,9 @@ struct cached_span {
 
 /*
  * out[k] = `unit` times the sum over span k of |x - c|. Only integers are compared: C is c rounded
- * up. 1 <= unit <= 2^62 / 2^l, and out[k] must be below 2^64; it is if every c_j <= 2^l, the sum of x is below 2^l and
- * that of c below 2^(l+1). ceil(log2 D) + 1 rounds, none if every C is at most 1.
- * LEAKS: nothing.
+ * up. 1 <= unit <= 2^62 / 2^l, and out[k] must be below 2^64; it is if every c_j <= 2^l, the sum of
+ * x is below 2^l and that of c below 2^(l+1). ceil(log2 D) + 1 exchanges, none if every C is at
+ * most 1. LEAKS: nothing.
  */
 enum err cached_distance(struct party *p, struct share64 out, const struct cached *x,
                          const struct cached_span *spans, uint64_t unit) MUST_CHECK;

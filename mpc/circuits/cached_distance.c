@@ -231,8 +231,8 @@ static enum err distances(struct party *p, struct share64 out, const struct cach
 }
 
 /* ERR_RANGE, logged, for what the header excludes. */
-static enum err check(struct party *p, const struct cached *x, const struct cached_span *spans,
-                      uint64_t unit, size_t count)
+static enum err check_spans(struct party *p, const struct cached *x,
+                            const struct cached_span *spans, uint64_t unit, size_t count)
 {
     const uint64_t limit = unit << x->bits;
     if (unit == 0 || unit > (UINT64_C(1) << 62) >> x->bits)
@@ -294,7 +294,7 @@ enum err cached_distance(struct party *p, struct share64 out, const struct cache
                          const struct cached_span *spans, uint64_t unit)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    TRY(check(p, x, spans, unit, out.n));
+    TRY(check_spans(p, x, spans, unit, out.n));
     return party_proves(p) ? distances_in_turn(p, out, x, spans, unit)
                            : distances(p, out, x, spans, unit);
 }

@@ -151,7 +151,7 @@ static enum err note(struct party *p, const struct move_carries *t, struct share
 
 /*
  * How many digits the lower positions make: 8 of up to 6 bits where there are few lanes, since then
- * a round is worth more than bytes; else 16, or as few as there are positions.
+ * an exchange is worth more than bytes; else 16, or as few as there are positions.
  */
 static unsigned digits_of(unsigned positions, size_t lanes)
 {

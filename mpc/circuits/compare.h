@@ -16,8 +16,8 @@
  *
  * Up to 8192 lanes there are 8 digits of up to 6 bits, where that is enough, else 16 of up to 4.
  * With D digits, of N values each: 2 (N - 1) + 4 bits a digit over all servers, and a tree's 2(D-1)
- * - ceil(log2 D) ANDs; 1 + ceil(log2 D) rounds. At width 46 that is 14.3 bytes a lane and server,
- * or 36.7 where there are few lanes; at 64 it is 25.3.
+ * - ceil(log2 D) ANDs; 1 + ceil(log2 D) exchanges. At width 46 that is 14.3 bytes a lane and
+ * server, or 36.7 where there are few lanes; at 64 it is 25.3.
  *
  * Under a check (mpc/check/check.h) the same is sent. Above 8192 lanes up to 250 bytes a lane go
  * into its log, and up to 450 above width 49, where a relation has 15 products.

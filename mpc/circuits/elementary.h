@@ -16,9 +16,9 @@
  * that add up, and each is known to two servers (mpc/circuits/point.h). So points are multiplied:
  * server 0 knows components 0 and 1, and shares the product of their points; that and the last
  * one's are multiplied on shares. At 120 fraction bits, NOT truncated: |cos|, |sin| < 1 + 2^-56. 2
- * rounds. Under a check server 0's product is made on shares too, and truncated: 4 rounds. In units
- * of 2^-60: a point is off by sqrt(2) 1.5, three of them by sqrt(2) 4.5, the floors of server 0's
- * product, or its truncation, by sqrt(2).
+ * exchanges. Under a check server 0's product is made on shares too, and truncated: 4 exchanges. In
+ * units of 2^-60: a point is off by sqrt(2) 1.5, three of them by sqrt(2) 4.5, the floors of server
+ * 0's product, or its truncation, by sqrt(2).
  */
 #define ELEMENTARY_CIRCLE_BITS 120
 #define ELEMENTARY_CIRCLE_ERROR (8 * 0x1p-60)
@@ -29,7 +29,7 @@ enum err elementary_circle(struct party *p, struct share128 cosine, struct share
  * sqrt(1 + s/8 + 1/16 + x) for |x| <= 1/16 at 60 fraction bits, like the result; s has the three
  * planes `segment`. A polynomial for each segment, from Chebyshev nodes; they are evaluated as one,
  * whose coefficients the segment chooses. Error: 2.8 * 2^-52 (polynomial) and, in units of 2^-60,
- * 0.54 (coefficients) + 0.33 (powers) + 1 (truncation). 11 rounds.
+ * 0.54 (coefficients) + 0.33 (powers) + 1 (truncation). 11 exchanges.
  */
 #define ELEMENTARY_ROOT_BITS 60
 #define ELEMENTARY_ROOT_SEGMENTS 8

@@ -13,7 +13,7 @@
 
 /*
  * out = sum over k = 0 .. degree of c[k] x^k, NOT truncated: it has f more fraction bits than the
- * coefficients. Powers come from x^(m+j) = x^m x^j, so ceil(log2 degree) layers of 2 rounds; the
+ * coefficients. Powers come from x^(m+j) = x^m x^j, so ceil(log2 degree) layers of 2 exchanges; the
  * power k is off by less than k units of 2^-f for 0 <= x <= 1, the result by less than sum k |c[k]|
  * units times the coefficients' scale.
  */
@@ -23,7 +23,7 @@ enum err fixed_polynomial64(struct party *p, struct share64 out, struct share64 
 /*
  * The same, NOT truncated, where each lane has chosen one of several polynomials: row s of
  * `coefficient`, of degree + 1 numbers, where chosen[s x.n + lane] is 1; the others are 0. One
- * round more, for a sum of products.
+ * exchange more, for a sum of products.
  */
 enum err fixed_chosen_polynomial128(struct party *p, struct share128 out, struct share128 x,
                                     unsigned f, const int64_t *coefficient, unsigned degree,

@@ -17,13 +17,13 @@
 
 /*
  * Plane i of place = whether x's leading one is at i; plane x.width: whether x is 0.
- * ceil(log2 x.width) rounds; 309 ANDs for 98 digits.
+ * ceil(log2 x.width) exchanges; 309 ANDs for 98 digits.
  */
 enum err leading_places(struct party *p, struct planes *place, const struct planes *x) MUST_CHECK;
 
 /*
  * out = the out.width digits that follow the leading one, the next one on top; zeros where x has no
- * more. 1 AND a digit, 1 round.
+ * more. 1 AND a digit, 1 exchange.
  */
 enum err leading_digits(struct party *p, struct planes *out, const struct planes *place,
                         const struct planes *x) MUST_CHECK;

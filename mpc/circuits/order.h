@@ -17,12 +17,12 @@
 
 /*
  * out = [x > y], unsigned; `differ` is x ^ y. For w planes 2 w - ceil(log2(w + 1)) ANDs,
- * ceil(log2(w + 1)) rounds.
+ * ceil(log2(w + 1)) exchanges.
  */
 enum err order_above(struct party *p, struct bits out, const struct planes *x,
                      const struct planes *differ) MUST_CHECK;
 
-/* out = [x = y], destroying `differ` = x ^ y: w - 1 ANDs, ceil(log2 w) rounds. */
+/* out = [x = y], destroying `differ` = x ^ y: w - 1 ANDs, ceil(log2 w) exchanges. */
 enum err order_equal(struct party *p, struct bits out, struct planes *differ) MUST_CHECK;
 
 #endif

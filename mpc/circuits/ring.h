@@ -2,7 +2,7 @@
  * mpc/circuits/ring.h - arithmetic on shares in Z_2^64 and Z_2^128.
  *
  *   multiply   i -> i-1   z_i = x_i (y_i + y_(i+1)) + x_(i+1) y_i + alpha_i   (move_sums())
- *                                                           1 element a server, 1 round
+ *                                                           1 element a server, 1 exchange
  *
  * An inner product sums before it sends: it costs its output size, whatever its length. So does a
  * sum of matrix products; see move_part_matrix().

@@ -10,11 +10,11 @@
  * The terms before the 1 give floor((v - t mod 2^s) / 2^s): one floor, with an offset that is
  * uniform and independent of v. With the 1 added, the result lies in (v/2^s - 1, v/2^s + 1] and its
  * mean is v/2^s. u_top t_top is needed only modulo 2^s: over all servers an element and 4 of half
- * the width, or of the full width where s is more than that; 1 round.
+ * the width, or of the full width where s is more than that; 1 exchange.
  *
- * Under a check j first inputs the carries of v_j + v_(j+1) too: k bits, and one more round. Then
- * each component's v_i >> s is known to those who hold it, and mpc/move/note.h says what is noted
- * of the rest. LEAKS: nothing.
+ * Under a check j first inputs the carries of v_j + v_(j+1) too: k bits, and one more exchange.
+ * Then each component's v_i >> s is known to those who hold it, and mpc/move/note.h says what is
+ * noted of the rest. LEAKS: nothing.
  */
 #ifndef TREFOIL_MPC_CIRCUITS_TRUNCATE_H
 #define TREFOIL_MPC_CIRCUITS_TRUNCATE_H
@@ -33,7 +33,7 @@ enum err truncate_signed_ring128(struct party *p, struct share128 out, struct sh
 /*
  * The same number in the ring of twice the width, exact: v = u + t - 2^k (u_top + t_top -
  * u_top t_top) there. Requires 0 <= v < 2^15 (2^63). Over all servers a wide element and 4 narrow
- * ones; 1 round.
+ * ones; 1 exchange.
  */
 enum err truncate_widen16(struct party *p, struct share32 out, struct share16 v) MUST_CHECK;
 enum err truncate_widen64(struct party *p, struct share128 out, struct share64 v) MUST_CHECK;
@@ -41,7 +41,7 @@ enum err truncate_widen64(struct party *p, struct share128 out, struct share64 v
 /*
  * Half of an even number in the ring of twice the width, exact: u and t are both even or both odd,
  * so v / 2 = (u >> 1) + (t >> 1) + (t mod 2) - 2^31 (u_top + t_top - u_top t_top). Requires 0 <= v
- * < 2^31. Over all servers 5 wide elements; 1 round.
+ * < 2^31. Over all servers 5 wide elements; 1 exchange.
  */
 enum err truncate_half32(struct party *p, struct share64 out, struct share32 v) MUST_CHECK;
 

@@ -8,7 +8,7 @@
  * Work is cut into tiles. With L lanes, tile i belongs to lane i mod L, and each lane takes its
  * tiles in order: so the three servers deal them out alike. Lanes share no queue and no lock. So a
  * lane that is slow at one server holds up only the same lane of the others, and lanes cannot
- * deadlock: a deadlock would be among the rounds of a single lane, which run as they do without
+ * deadlock: a deadlock would be among the exchanges of a single lane, which run as they do without
  * others.
  *
  * Only lane 0 opens values: in the order of its calls, however many lanes there are. LEAKS: what
@@ -91,8 +91,8 @@ enum err crew_tiles(struct party *p, size_t crew, size_t tiles,
  * everything runs on `p` itself.
  *
  * Under a check, lanes first compare what they have heard (record_agree()), since a lane may use
- * what another one made. Once a lane fails, every lane of the three servers ends at its next round.
- * The error is that of the lane that failed by itself, not of one that was ended.
+ * what another one made. Once a lane fails, every lane of the three servers ends at its next
+ * exchange. The error is that of the lane that failed by itself, not of one that was ended.
  */
 enum err crew_run(struct party *p, size_t tiles,
                   enum err (*work)(void *self, struct party *lane, size_t tile),

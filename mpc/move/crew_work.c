@@ -102,7 +102,7 @@ static enum err work_near(void *self, struct party *lane, size_t k)
 static enum err work(struct party *p, const struct crew_job *job, const struct letters *l)
 {
     const struct crew_far *far = crew_far(p);
-    const uint64_t since = net_counters(p->net, net_phase(p->net))->rounds;
+    const uint64_t since = net_counters(p->net, net_phase(p->net))->exchanges;
     struct net_counters counted = {0};
     struct crew_dealt dealt = {job, l};
     enum err near;

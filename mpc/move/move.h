@@ -16,7 +16,8 @@
  *
  * Components are whole words: both holders of a component hold the same ones, including lanes of
  * bits past a vector's end. A component leaves in steps of 16 KiB within tiles of MOVE_TILE bytes,
- * made as they go: nothing large is held whole. One call is one round. LEAKS: nothing, except open.
+ * made as they go: nothing large is held whole. One call is one exchange. LEAKS: nothing, except
+ * open.
  */
 #ifndef TREFOIL_MPC_MOVE_MOVE_H
 #define TREFOIL_MPC_MOVE_MOVE_H
@@ -186,7 +187,7 @@ enum err move_reveal(struct party *p, unsigned from, const struct planes *y,
 enum err move_open(struct party *p, enum party_reason reason, enum share_ring ring,
                    struct move_operand x, size_t n, uint64_t *out) MUST_CHECK;
 /*
- * The products in GF(2^64) of two shared vectors and their opening in one round.
+ * The products in GF(2^64) of two shared vectors and their opening in one exchange.
  *   i -> both   x_i (y_i + y_(i+1)) + x_(i+1) y_i + alpha_i     2 words a server
  */
 enum err move_open_products(struct party *p, enum party_reason reason, struct share64 x,

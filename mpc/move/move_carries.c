@@ -89,7 +89,7 @@ static void keep_rows(const struct carrying *c, bool b, size_t first, size_t wor
         memcpy(to + k * c->stride + first, row + k * words, words * sizeof *to);
 }
 
-/* --- what is made before the round, and after it ---------------------------------------------- */
+/* --- what is made before the exchange, and after it ------------------------------------------- */
 
 /* This server's role in a part: rows or sums of its words, block by block. */
 struct carries_role {
@@ -182,14 +182,14 @@ static enum err carries(const struct carrying *c, struct carries_role *j, struct
     rows_j1 = move_kept(j1->rows, c->rows * nj1);
     rows_j2 = move_kept(j2->rows, c->rows * nj2);
     rows.both = rows_j1.both = rows_j2.both = true;
-    const struct move_exchange round = {
+    const struct move_exchange exchange = {
         .send[NET_NEXT] = {rows, move_whole(j2->sums, c->sums * nj2)},
         .send[NET_PREV] = {rows, move_whole(j1->sums, c->sums * nj1)},
         .receive[NET_PREV] = {rows_j1, move_kept(j->sums, c->sums * nj)},
         .receive[NET_NEXT] = {rows_j2,
                               move_kept(j->sums + c->sums * part_lanes(j->part), c->sums * nj)},
     };
-    TRY(move_round(p, &round));
+    TRY(move_exchange(p, &exchange));
     use_sums(c, j);
     use_rows(c, j1, true, room);
     use_rows(c, j2, false, room);

@@ -1,6 +1,6 @@
 /*
  * How a component reaches the server that lacks it, where there is a check: from one holder whole,
- * from the other as a digest, in the same round; the two are compared before use. Lanes past a
+ * from the other as a digest, in the same exchange; the two are compared before use. Lanes past a
  * vector's end are cleared first: nothing vouches for what they hold.
  */
 #include "mpc/move/move_private.h"
@@ -50,13 +50,13 @@ enum err move_third_checked(struct party *p, struct move_operand x, size_t words
     struct checked_arrival in = {.words = third, .bytes = bytes};
     uint8_t digest[MOVE_DIGEST];
     TRY(move_digest(x.b, bytes, digest));
-    const struct move_exchange round = {
+    const struct move_exchange exchange = {
         .send = {[NET_NEXT] = {move_whole(x.a, bytes)},
                  [NET_PREV] = {move_whole(digest, sizeof digest)}},
         .receive = {[NET_PREV] = {move_kept(in.words, bytes)},
                     [NET_NEXT] = {move_kept(in.digest, sizeof in.digest)}},
     };
-    TRY(move_round(p, &round));
+    TRY(move_exchange(p, &exchange));
     return accept(p, &in, "an opening");
 }
 
@@ -110,21 +110,21 @@ enum err move_reveal_checked(struct party *p, unsigned from, const struct planes
     struct checked_arrival in = {.bytes = bytes};
     uint8_t digest[MOVE_DIGEST];
     uint64_t *a, *b;
-    struct move_exchange round = {0};
+    struct move_exchange exchange = {0};
     TRY(p->recorder->calls->say(p, RECORD_REVEAL, from, y->n, y->width));
     TRY(clear_lanes(p, y->a, y->n, y->width, &a));
     TRY(clear_lanes(p, y->b, y->n, y->width, &b));
     if (p->index == from) {
-        round.send[NET_NEXT][0] = move_whole(a, bytes);
-        round.send[NET_PREV][0] = move_whole(b, bytes);
-        return move_round(p, &round);
+        exchange.send[NET_NEXT][0] = move_whole(a, bytes);
+        exchange.send[NET_PREV][0] = move_whole(b, bytes);
+        return move_exchange(p, &exchange);
     }
     TRY(scratch_array(p->scratch, &in.words, words));
     TRY(move_digest(first ? a : b, bytes, digest));
-    round.receive[giver][0] = move_kept(in.words, bytes);
-    round.send[other][0] = move_whole(digest, sizeof digest);
-    round.receive[other][0] = move_kept(in.digest, sizeof in.digest);
-    TRY(move_round(p, &round));
+    exchange.receive[giver][0] = move_kept(in.words, bytes);
+    exchange.send[other][0] = move_whole(digest, sizeof digest);
+    exchange.receive[other][0] = move_kept(in.digest, sizeof in.digest);
+    TRY(move_exchange(p, &exchange));
     TRY(accept(p, &in, "a reveal"));
     p->kernel->join_bits(out, in.words, a, b, words);
     return ERR_OK;

@@ -268,7 +268,7 @@ static enum err choose(const struct choosing *c)
     struct choose_knowing j = {.r = role_of(c, parts.j), .made = parts.j.begin};
     struct other j1 = other_of(c, parts.j1, false), j2 = other_of(c, parts.j2, true);
     struct choose_arrival from_j1 = {&j.r, c->out.b}, from_j2 = {&j.r, c->out.a};
-    const struct move_exchange round = {
+    const struct move_exchange exchange = {
         .send[NET_NEXT] = {{nj, send_m, NULL, &j, true},
                            {nj, send_n, NULL, &j, true},
                            {8 * j2.r.count, send_sums, NULL, &j2, false}},
@@ -288,7 +288,7 @@ static enum err choose(const struct choosing *c)
     TRY(scratch_array(p->scratch, &j2.sent, c->out.n));
     memset(c->out.a, 0, c->out.n * sizeof *c->out.a);
     memset(c->out.b, 0, c->out.n * sizeof *c->out.b);
-    return move_round(p, &round);
+    return move_exchange(p, &exchange);
 }
 
 /*

@@ -65,7 +65,7 @@ enum err move_input(struct party *p, struct planes u)
 {
     struct inputting c = {p, u, party_parts(p, bits_words(u.n), 1)};
     const size_t j2 = u.width * part_lanes(c.parts.j2);
-    const struct move_exchange round = {
+    const struct move_exchange exchange = {
         .send[NET_NEXT] = {{8 * u.width * part_lanes(c.parts.j), input_make, NULL, &c, false}},
         .receive[NET_PREV] = {{8 * u.width * part_lanes(c.parts.j1), NULL, input_take, &c, false}},
     };
@@ -79,7 +79,7 @@ enum err move_input(struct party *p, struct planes u)
     zero_part(u.a, &u, c.parts.j2);
     zero_part(u.b, &u, c.parts.j1);
     TRY(RECORD(p, ERR_OK, say(p, RECORD_INPUT, u.n, u.width, 0)));
-    return move_round(p, &round);
+    return move_exchange(p, &exchange);
 }
 
 /* --- a bit that j knows, a bit that the others know ------------------------------------------- */
@@ -389,7 +389,7 @@ enum err move_known(struct party *p, const struct move_known *t)
     struct known_arrival m_j1 = {&j1, t->out.b}, m_j2 = {&j2, t->out.a}, added = {&j1, t->out.a};
     const size_t nj = part_lanes(parts.j), nj1 = part_lanes(parts.j1), nj2 = part_lanes(parts.j2);
     const size_t more = t->added != NULL ? c.size : 0;
-    const struct move_exchange round = {
+    const struct move_exchange exchange = {
         .send[NET_NEXT] = {{nj * more, send_added, NULL, &j, false},
                            {nj * c.product, send_words, NULL, &j, true},
                            {nj2 * c.product, send_words, NULL, &j2, false}},
@@ -404,5 +404,5 @@ enum err move_known(struct party *p, const struct move_known *t)
     if (party_proves(p) && t->shares.a == NULL) /* nobody could note what it must be */
         return ERR_MISUSE;
     TRY(make_room(&c, (struct known_role *[]){&j, &j1, &j2}));
-    return move_round(p, &round);
+    return move_exchange(p, &exchange);
 }

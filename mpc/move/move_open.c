@@ -31,17 +31,17 @@ enum err move_reveal(struct party *p, unsigned from, const struct planes *y, uin
     const size_t bytes = y->width * bits_words(y->n) * sizeof *out;
     struct open_joining j = {p->kernel, RING_BITS, {y->a, y->b}, (uint8_t *)out};
     const struct move_message in = {.bytes = bytes, .take = join, .self = &j};
-    struct move_exchange round = {0};
+    struct move_exchange exchange = {0};
     TRY(record_agree(p));
     if (party_proves(p))
         return move_reveal_checked(p, from, y, out);
     if (p->index == from) { /* the next server lacks this one's a, the one before it its b */
-        round.send[NET_NEXT][0] = move_whole(y->a, bytes);
-        round.send[NET_PREV][0] = move_whole(y->b, bytes);
+        exchange.send[NET_NEXT][0] = move_whole(y->a, bytes);
+        exchange.send[NET_PREV][0] = move_whole(y->b, bytes);
     } else {
-        round.receive[p->index == (from + 1) % 3 ? NET_PREV : NET_NEXT][0] = in;
+        exchange.receive[p->index == (from + 1) % 3 ? NET_PREV : NET_NEXT][0] = in;
     }
-    return move_round(p, &round);
+    return move_exchange(p, &exchange);
 }
 
 /* --- open ------------------------------------------------------------------------------------- */
@@ -55,10 +55,10 @@ static enum err report(struct party *p, enum party_reason reason, size_t values)
     return ERR_OK;
 }
 
-static enum err open_round(struct party *p, const struct move_exchange *round, const void *out,
-                           size_t bytes)
+static enum err open_exchange(struct party *p, const struct move_exchange *exchange,
+                              const void *out, size_t bytes)
 {
-    TRY(move_round(p, round));
+    TRY(move_exchange(p, exchange));
     party_opened(p, out, bytes);
     return ERR_OK;
 }
@@ -68,14 +68,14 @@ enum err move_open(struct party *p, enum party_reason reason, enum share_ring ri
 {
     const size_t words = ring == RING_BITS ? bits_words(n) : n, bytes = words * sizeof *out;
     struct open_joining j = {p->kernel, ring, x, (uint8_t *)out};
-    const struct move_exchange round = {
+    const struct move_exchange exchange = {
         .send[NET_NEXT] = {move_whole(x.a, bytes)},
         .receive[NET_PREV] = {{.bytes = bytes, .take = join, .self = &j}}};
     TRY(record_prove(p));
     TRY(report(p, reason, n));
     if (party_proves(p))
         return move_open_checked(p, ring, x, n, out);
-    TRY(open_round(p, &round, out, bytes));
+    TRY(open_exchange(p, &exchange, out, bytes));
     if (ring == RING_BITS && n % 64 != 0)
         out[words - 1] &= ((uint64_t)1 << (n % 64)) - 1;
     return ERR_OK;
@@ -105,15 +105,15 @@ static enum err open_products(struct party *p, struct share64 x, struct share64 
     const struct move_message in = {.bytes = bytes, .take = add_summand, .self = &s};
     TRY(scratch_array(p->scratch, &z, x.n));
     TRY(scratch_array(p->scratch, &y_ab, x.n));
-    const struct move_exchange round = {.send = {{move_whole(z, bytes)}, {move_whole(z, bytes)}},
-                                        .receive = {{in}, {in}}};
+    const struct move_exchange exchange = {.send = {{move_whole(z, bytes)}, {move_whole(z, bytes)}},
+                                           .receive = {{in}, {in}}};
     TRY(prg_fill(p->prg[0][PRG_ZERO], z, bytes));
     TRY(prg_xor(p->prg[1][PRG_ZERO], z, bytes));
     k->xor_bits(y_ab, y.a, y.b, x.n);
     k->field(z, x.a, y_ab, x.n);
     k->field(z, x.b, y.a, x.n);
     memcpy(out, z, bytes);
-    return open_round(p, &round, out, bytes);
+    return open_exchange(p, &exchange, out, bytes);
 }
 
 /* With a check: makes shares of the products, which travel with its flush, and then opens them. */

@@ -1,11 +1,14 @@
-/* mpc/move/move_private.h - what moves are built on: a round, as messages. For mpc/move/move*.c. */
+/*
+ * mpc/move/move_private.h - what moves are built on: an exchange, as messages. For
+ * mpc/move/move*.c.
+ */
 #ifndef TREFOIL_MPC_MOVE_MOVE_PRIVATE_H
 #define TREFOIL_MPC_MOVE_MOVE_PRIVATE_H
 
 #include "mpc/move/move.h"
 
 #define MOVE_STEP ((size_t)16 << 10) /* bytes made at a time, in the first-level cache */
-#define MOVE_MESSAGES 3              /* most to one neighbour in a round */
+#define MOVE_MESSAGES 3              /* most to one neighbour in an exchange */
 
 /*
  * So many bytes, made or taken from `offset` on, in order. With `both` the same ones go to both
@@ -23,7 +26,7 @@ struct move_message {
 struct move_exchange {
     struct move_message send[2][MOVE_MESSAGES], receive[2][MOVE_MESSAGES];
 };
-enum err move_round(struct party *p, const struct move_exchange *round) MUST_CHECK;
+enum err move_exchange(struct party *p, const struct move_exchange *exchange) MUST_CHECK;
 
 /* Messages that are in memory as they travel; of 0 bytes: none. */
 struct move_message move_whole(const void *words, size_t bytes);

@@ -195,7 +195,8 @@ static bool are_apart(const struct move_sums *sums)
 }
 
 /* All of z is made before any output is written. */
-static enum err send_whole(struct move_summing *s, size_t bytes, const struct move_exchange *round)
+static enum err send_whole(struct move_summing *s, size_t bytes,
+                           const struct move_exchange *exchange)
 {
     uint8_t *z;
     TRY(scratch_array(s->p->scratch, &z, bytes));
@@ -203,7 +204,7 @@ static enum err send_whole(struct move_summing *s, size_t bytes, const struct mo
         TRY(make_step(s, z + at, bytes - at < MOVE_STEP ? bytes - at : MOVE_STEP));
     keep(s, z, bytes);
     s->whole = z;
-    return move_round(s->p, round);
+    return move_exchange(s->p, exchange);
 }
 
 enum err move_sums(struct party *p, const struct move_sums *sums)
@@ -213,14 +214,15 @@ enum err move_sums(struct party *p, const struct move_sums *sums)
     size_t bytes = 0;
     for (size_t k = 0; k < sums->count; k++)
         bytes += sums->terms[sums->products * k].words * s.size;
-    const struct move_exchange round = {
+    const struct move_exchange exchange = {
         .send[NET_PREV] = {{bytes, sums_make, NULL, &s, false}},
         .receive[NET_NEXT] = {{bytes, NULL, sums_take, &s, false}},
     };
     if (sums->proved && sums->ring == RING_BITS)
         return ERR_MISUSE;
     TRY(RECORD(p, ERR_OK, begin(p, sums)));
-    TRY(sums->apart || are_apart(sums) ? move_round(p, &round) : send_whole(&s, bytes, &round));
+    TRY(sums->apart || are_apart(sums) ? move_exchange(p, &exchange)
+                                       : send_whole(&s, bytes, &exchange));
     return RECORD(p, ERR_OK, end(p, sums));
 }
 

@@ -1,7 +1,7 @@
 /*
  * mpc/move/open.h - the only way in which a secret becomes public.
  *
- *   i -> i+1   x_i                                            1 element a server, 1 round
+ *   i -> i+1   x_i                                            1 element a server, 1 exchange
  *
  * Every call states its reason and is counted, and reported to the party's audit hook before
  * anything is sent. `out` must not overlap x. LEAKS: exactly the values opened.
@@ -25,8 +25,8 @@ MUST_CHECK static inline enum err open_bits(struct party *p, enum party_reason r
 }
 
 /*
- * The products in GF(2^64) of two shared vectors, in the round in which they are made.
- *   i -> both   x_i (y_i + y_(i+1)) + x_(i+1) y_i + alpha_i     2 elements a server, 1 round
+ * The products in GF(2^64) of two shared vectors, in the exchange in which they are made.
+ *   i -> both   x_i (y_i + y_(i+1)) + x_(i+1) y_i + alpha_i     2 elements a server, 1 exchange
  */
 MUST_CHECK static inline enum err open_products(struct party *p, enum party_reason reason,
                                                 struct share64 x, struct share64 y, uint64_t *out)

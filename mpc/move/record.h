@@ -94,7 +94,7 @@ struct record_calls {
                     uint64_t c) MUST_CHECK;
     enum err (*opened)(const struct party *p, const void *words, size_t bytes) MUST_CHECK;
     /* Words that server `from` sends to both others, as this one makes or receives them; and the
-     * end of their round. */
+     * end of their exchange. */
     enum err (*hear)(const struct party *p, unsigned from, const void *words,
                      size_t bytes) MUST_CHECK;
     enum err (*heard)(const struct party *p) MUST_CHECK;
@@ -160,9 +160,9 @@ MUST_CHECK static inline enum err record_alike(struct party *p, const void *byte
 }
 
 /*
- * Compares scripts, in one round, if a server could have told the two others different things since
- * the last comparison: before a component leaves whose holders might not have the same, or another
- * lane uses it.
+ * Compares scripts, in one exchange, if a server could have told the two others different things
+ * since the last comparison: before a component leaves whose holders might not have the same, or
+ * another lane uses it.
  *   all -> all    script                                    32 bytes each way
  */
 MUST_CHECK static inline enum err record_agree(struct party *p)

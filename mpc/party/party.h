@@ -58,9 +58,9 @@ struct party_watch {
  * server has kept what it needs from it and before it leaves. A failure ends its session.
  */
 struct party_sent {
-    uint64_t round;
+    uint64_t exchange;
     enum net_peer to;
-    size_t message; /* of those that go to this neighbour in this round, end to end */
+    size_t message; /* of those that go to this neighbour in this exchange, end to end */
     size_t offset;  /* of the stretch, in bytes */
 };
 struct party_tamper {

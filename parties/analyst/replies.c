@@ -18,7 +18,7 @@ struct replies {
     const uint8_t *run;
     struct log *log;
     size_t count;
-    struct answer {
+    struct replies_answer {
         uint32_t lost;
         struct bytes request, answer;
     } round[REPLIES_MAX];
@@ -47,7 +47,7 @@ static enum err read_replies(struct replies *a, const struct bytes *text)
         memcmp(run, a->run, REQUEST_RUN_SIZE) != 0)
         return ERR_FORMAT;
     while (a->count < count) {
-        struct answer *r = &a->round[a->count++];
+        struct replies_answer *r = &a->round[a->count++];
         r->lost = reader_u32(&in);
         TRY(read_block(&in, &r->request));
         TRY(read_block(&in, &r->answer));
@@ -97,7 +97,7 @@ enum err replies_find(const struct replies *a, const struct ask *ask, struct byt
                       unsigned *lost)
 {
     struct request before CLEAN(request_clear) = {0};
-    const struct answer *r;
+    const struct replies_answer *r;
     if (ask->round >= a->count)
         return ERR_OK;
     r = &a->round[ask->round];
@@ -121,7 +121,7 @@ static enum err save(const struct replies *a)
     bytes_put(&out, a->run, REQUEST_RUN_SIZE);
     bytes_put_u32(&out, (uint32_t)a->count);
     for (size_t i = 0; i < a->count; i++) {
-        const struct answer *r = &a->round[i];
+        const struct replies_answer *r = &a->round[i];
         bytes_put_u32(&out, r->lost);
         bytes_put_block(&out, r->request.data, r->request.size);
         bytes_put_block(&out, r->answer.data, r->answer.size);
@@ -133,7 +133,7 @@ enum err replies_keep(struct replies *a, const struct ask *ask, const struct byt
                       unsigned lost)
 {
     const struct request request = {.ask = *ask};
-    struct answer *r = &a->round[a->count];
+    struct replies_answer *r = &a->round[a->count];
     if (ask->round < a->count)
         return ERR_OK;
     if (ask->round > a->count || a->count == REPLIES_MAX)

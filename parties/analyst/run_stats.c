@@ -31,10 +31,11 @@ static json_t *server_json(const struct net_counters phase[NET_PHASES], const js
         const json_t *old = json_object_get(before, name);
         json_object_set_new(
             phases, name,
-            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "rounds", integer(c->rounds, old, "rounds"),
-                      "payload_sent", integer(c->payload_sent, old, "payload_sent"),
-                      "payload_received", integer(c->payload_received, old, "payload_received"),
-                      "wire_sent", integer(c->wire_sent, old, "wire_sent"), "wire_received",
+            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "rounds",
+                      integer(c->exchanges, old, "rounds"), "payload_sent",
+                      integer(c->payload_sent, old, "payload_sent"), "payload_received",
+                      integer(c->payload_received, old, "payload_received"), "wire_sent",
+                      integer(c->wire_sent, old, "wire_sent"), "wire_received",
                       integer(c->wire_received, old, "wire_received"), "seconds",
                       real(c->seconds, old, "seconds")));
     }
@@ -160,7 +161,7 @@ static void print_traffic(FILE *out, const struct run_stats *s)
     for (unsigned i = 0; i < s->study->servers; i++)
         for (unsigned k = 0; k < NET_PHASES; k++) {
             bytes += s->server[i][k].wire_sent;
-            rounds += i == 0 ? s->server[i][k].rounds : 0;
+            rounds += i == 0 ? s->server[i][k].exchanges : 0;
         }
     if (rounds > 0) /* unless the servers could not end the run */
         fprintf(out, "      between the servers %.1f MB in %" PRIu64 " exchanges\n",

@@ -371,7 +371,7 @@ static enum err count(struct admit *a)
     return ERR_OK;
 }
 
-static enum err run(int argc, char **argv, struct log *log)
+static enum err run_admit(int argc, char **argv, struct log *log)
 {
     const char *files[2] = {NULL, NULL};
     struct admit a CLEAN(clear) = {.lock = -1, .log = log};
@@ -399,4 +399,4 @@ static enum err run(int argc, char **argv, struct log *log)
 }
 
 const struct command cmd_admit = {"admit", "make tokens for owners that the study does not list",
-                                  help, run};
+                                  help, run_admit};

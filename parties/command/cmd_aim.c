@@ -202,7 +202,7 @@ static enum err execute(struct sources *from, const char *folder, size_t rows, u
     return ERR_OK;
 }
 
-static enum err run(int argc, char **argv, struct log *log)
+static enum err run_aim(int argc, char **argv, struct log *log)
 {
     const char *files[FILES_MAX + 1], *out = NULL, *delimiter = NULL, *decimal = NULL;
     int64_t rows = 0, seed = 1;
@@ -229,4 +229,4 @@ static enum err run(int argc, char **argv, struct log *log)
 }
 
 const struct command cmd_aim = {"aim", "run AIM centrally, for somebody who may see all rows", help,
-                                run};
+                                run_aim};

@@ -96,7 +96,7 @@ static enum err audit(const struct audit_terms *t, struct log *log)
     return ERR_OK;
 }
 
-static enum err run(int argc, char **argv, struct log *log)
+static enum err run_audit(int argc, char **argv, struct log *log)
 {
     struct audit_terms t = {0};
     const struct command_option options[] = {{.name = "study", .value = &t.study},
@@ -109,4 +109,4 @@ static enum err run(int argc, char **argv, struct log *log)
 }
 
 const struct command cmd_audit = {"audit", "check servers' audit logs, and list what was opened",
-                                  help, run};
+                                  help, run_audit};

@@ -27,7 +27,7 @@ static const char restore_help[] =
 typedef enum err copier(const char *from, const char *to, struct store_contents *contents,
                         struct log *log);
 
-static enum err run(copier *copy, int argc, char **argv, struct log *log)
+static enum err run_copy(copier *copy, int argc, char **argv, struct log *log)
 {
     const char *path[2] = {NULL, NULL};
     struct store_contents c = {0};
@@ -40,12 +40,12 @@ static enum err run(copier *copy, int argc, char **argv, struct log *log)
 
 static enum err run_backup(int argc, char **argv, struct log *log)
 {
-    return run(store_backup, argc, argv, log);
+    return run_copy(store_backup, argc, argv, log);
 }
 
 static enum err run_restore(int argc, char **argv, struct log *log)
 {
-    return run(store_restore, argc, argv, log);
+    return run_copy(store_restore, argc, argv, log);
 }
 
 const struct command cmd_backup = {"backup", "copy a server's folder into a file, while it runs",

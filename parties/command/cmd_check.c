@@ -181,7 +181,7 @@ static enum err check_statement(const struct study *study, const char *path, str
     return ERR_OK;
 }
 
-static enum err check(const struct check_wish *w, struct log *log)
+static enum err check_study(const struct check_wish *w, struct log *log)
 {
     struct study *study CLEAN(study_free) = NULL;
     double rho;
@@ -200,7 +200,7 @@ static enum err check(const struct check_wish *w, struct log *log)
     return ERR_OK;
 }
 
-static enum err run(int argc, char **argv, struct log *log)
+static enum err run_check(int argc, char **argv, struct log *log)
 {
     struct check_wish w = {0};
     const struct command_option options[] = {
@@ -214,7 +214,7 @@ static enum err run(int argc, char **argv, struct log *log)
         (w.fingerprint || w.key != NULL || (w.receipt != NULL && w.statement != NULL)))
         return log_fail(log, ERR_USAGE,
                         "--receipt and --statement stand alone; leave the other options out");
-    return check(&w, log);
+    return check_study(&w, log);
 }
 
-const struct command cmd_check = {"check", "explain a study file in words", help, run};
+const struct command cmd_check = {"check", "explain a study file in words", help, run_check};

@@ -173,7 +173,7 @@ static void zsh(void)
            "_trefoil \"$@\"\n");
 }
 
-static enum err run(int argc, char **argv, struct log *log)
+static enum err run_complete(int argc, char **argv, struct log *log)
 {
     const char *shell = NULL;
     TRY(command_options(argc, argv, NULL, 0, &shell, 1, 1, NULL, log));
@@ -188,4 +188,4 @@ static enum err run(int argc, char **argv, struct log *log)
 }
 
 const struct command cmd_complete = {"complete", "print shell completion for bash and zsh", help,
-                                     run};
+                                     run_complete};

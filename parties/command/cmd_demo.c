@@ -298,7 +298,7 @@ static void step(const char *what)
     fflush(stdout);
 }
 
-static enum err play(struct demo *d, const char *folder, uint64_t seed)
+static enum err play_demo(struct demo *d, const char *folder, uint64_t seed)
 {
     TRY(fresh_folder(d, folder));
     TRY(find_ports(d));
@@ -332,7 +332,7 @@ static void end(struct demo *d)
     study_free(&d->study);
 }
 
-static enum err run(int argc, char **argv, struct log *log)
+static enum err run_demo(int argc, char **argv, struct log *log)
 {
     const char *folder = "trefoil-demo", *rest[1];
     int64_t seed = DEMO_SEED;
@@ -342,8 +342,8 @@ static enum err run(int argc, char **argv, struct log *log)
         {.name = "seed", .number = &seed, .most = INT64_MAX},
     };
     TRY(command_options(argc, argv, options, 2, rest, 0, 0, NULL, log));
-    return play(&d, folder, (uint64_t)seed);
+    return play_demo(&d, folder, (uint64_t)seed);
 }
 
 const struct command cmd_demo = {"demo", "show a whole study on this machine, with invented data",
-                                 help, run};
+                                 help, run_demo};

@@ -262,7 +262,7 @@ static enum err execute(struct evaluating *e)
                    : evaluation_text(stdout, &e->shown, (size_t)e->worst);
 }
 
-static enum err run(int argc, char **argv, struct log *log)
+static enum err run_eval(int argc, char **argv, struct log *log)
 {
     struct evaluating e CLEAN(evaluating_clear) = {.worst = 20, .log = log};
     const char *files[3] = {NULL, NULL, NULL}, *delimiter = NULL, *decimal = NULL;
@@ -293,4 +293,4 @@ static enum err run(int argc, char **argv, struct log *log)
 }
 
 const struct command cmd_eval = {
-    "eval", "measure how far synthetic rows are from real ones (not private)", help, run};
+    "eval", "measure how far synthetic rows are from real ones (not private)", help, run_eval};

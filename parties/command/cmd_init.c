@@ -29,7 +29,7 @@ static const char help[] =
     "example:\n"
     "  trefoil init study.yaml --columns codebook.csv\n";
 
-static enum err run(int argc, char **argv, struct log *log)
+static enum err run_init(int argc, char **argv, struct log *log)
 {
     struct outline outline CLEAN(outline_clear) = {0};
     struct database_source sql = {0};
@@ -63,4 +63,4 @@ static enum err run(int argc, char **argv, struct log *log)
     return ERR_OK;
 }
 
-const struct command cmd_init = {"init", "write a study file to begin with", help, run};
+const struct command cmd_init = {"init", "write a study file to begin with", help, run_init};

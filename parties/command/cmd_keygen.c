@@ -133,7 +133,7 @@ static enum err make(const struct keygen_wish *w, uint32_t last_day, struct log 
     return print(&made->public, w, log);
 }
 
-static enum err run(int argc, char **argv, struct log *log)
+static enum err run_keygen(int argc, char **argv, struct log *log)
 {
     struct keygen_wish w = {0};
     uint32_t last_day = 0;
@@ -148,4 +148,4 @@ static enum err run(int argc, char **argv, struct log *log)
 }
 
 const struct command cmd_keygen = {
-    "keygen", "make or renew a key; its public half goes into the study file", help, run};
+    "keygen", "make or renew a key; its public half goes into the study file", help, run_keygen};

@@ -268,7 +268,7 @@ static enum err print_questions(const struct plan_asked *p)
 
 /* --- what cannot work ------------------------------------------------------------------------ */
 
-static enum err check(const struct plan_asked *p)
+static enum err check_plan(const struct plan_asked *p)
 {
     const uint64_t limit = ((uint64_t)p->study->max_mib << 20) / sizeof(double);
     if (p->one_way_cells <= limit)
@@ -306,7 +306,7 @@ static enum err plan_copula(const struct plan_asked *p, double rho)
 static enum err plan_aim(struct plan_asked *p, double rho)
 {
     TRY(release_loop_options(p->study, p->bounds, &p->options, p->log));
-    TRY(check(p));
+    TRY(check_plan(p));
     TRY(aim_expect_groups(&p->grouped, &p->options, (double)p->rows, aim_sigma(&p->options)));
     print_domain(p);
     TRY(method_print(stdout, p->study, (double)p->rows, rho));
@@ -353,7 +353,7 @@ static enum err plan(struct plan_asked *p, const char *path)
     return ERR_OK;
 }
 
-static enum err run(int argc, char **argv, struct log *log)
+static enum err run_plan(int argc, char **argv, struct log *log)
 {
     const char *file = NULL;
     struct plan_asked p CLEAN(clear) = {.log = log};
@@ -373,5 +373,5 @@ const struct command cmd_plan = {
     .name = "plan",
     .summary = "say what a study will take and what error to expect",
     .help = help,
-    .run = run,
+    .run = run_plan,
 };

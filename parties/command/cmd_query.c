@@ -252,7 +252,7 @@ static enum err execute(const char *const *given, size_t count, const char *file
     return print(&k);
 }
 
-static enum err run(int argc, char **argv, struct log *log)
+static enum err run_query(int argc, char **argv, struct log *log)
 {
     const char *given[QUESTIONS_MAX + 1], *file = NULL, *level = NULL;
     double part = 0.95;
@@ -283,4 +283,5 @@ static enum err run(int argc, char **argv, struct log *log)
                    quick ? 0 : part, columns, log);
 }
 
-const struct command cmd_query = {"query", "answer questions from a released model", help, run};
+const struct command cmd_query = {"query", "answer questions from a released model", help,
+                                  run_query};

@@ -120,7 +120,7 @@ static enum err resume(struct recover *r)
     return ERR_OK;
 }
 
-static enum err run(int argc, char **argv, struct log *log)
+static enum err run_recover(int argc, char **argv, struct log *log)
 {
     const char *study = NULL, *key = NULL, *folder = NULL;
     bool resumes = false;
@@ -142,4 +142,4 @@ static enum err run(int argc, char **argv, struct log *log)
 }
 
 const struct command cmd_recover = {
-    "recover", "let a server that was restored, or stopped, take part again", help, run};
+    "recover", "let a server that was restored, or stopped, take part again", help, run_recover};

@@ -134,7 +134,7 @@ static enum err execute(struct refitting *r)
     return ERR_OK;
 }
 
-static enum err run(int argc, char **argv, struct log *log)
+static enum err run_refit(int argc, char **argv, struct log *log)
 {
     struct refitting r CLEAN(refitting_clear) = {.seed = 1, .log = log};
     const struct command_option options[] = {
@@ -158,4 +158,5 @@ static enum err run(int argc, char **argv, struct log *log)
     return execute(&r);
 }
 
-const struct command cmd_refit = {"refit", "fit the model again to what was measured", help, run};
+const struct command cmd_refit = {"refit", "fit the model again to what was measured", help,
+                                  run_refit};

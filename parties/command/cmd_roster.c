@@ -50,7 +50,7 @@ static enum err sign(const char *path, const char *key, struct log *log)
     return ERR_OK;
 }
 
-static enum err run(int argc, char **argv, struct log *log)
+static enum err run_roster(int argc, char **argv, struct log *log)
 {
     const char *words[2] = {NULL, NULL}, *since = NULL, *key = NULL;
     const struct command_option options[] = {
@@ -65,4 +65,5 @@ static enum err run(int argc, char **argv, struct log *log)
     return log_fail(log, ERR_USAGE, "roster takes show STUDY, or sign STUDY --key FILE");
 }
 
-const struct command cmd_roster = {"roster", "look at and sign an amended study file", help, run};
+const struct command cmd_roster = {"roster", "look at and sign an amended study file", help,
+                                   run_roster};

@@ -80,6 +80,14 @@ struct run_asked {
     struct log *log;
 };
 
+struct run_terms {
+    const char *study, *key, *folder;
+    bool is_new;         /* the folder was not there */
+    const uint8_t *lost; /* the number of a run, or NULL */
+    int64_t rounds, wait_s, rows, seed;
+    bool quick; /* no errors */
+};
+
 static void show_wait(void *progress, const char *what)
 {
     progress_wait(progress, what);
@@ -101,11 +109,6 @@ static void show_adding(void *progress, double share)
     char what[80];
     snprintf(what, sizeof what, "the servers add up the uploads: %.0f %%", floor(100 * share));
     progress_wait(progress, what);
-}
-
-static bool is_copula(const struct run_asked *r)
-{
-    return r->study->method == STUDY_COPULA;
 }
 
 /* Says what can be done once too few rows were linked. */
@@ -185,10 +188,11 @@ static enum err take_look(struct run_asked *r, const struct ledger_limits *limit
     return r->linked < r->study->link.min_linked ? too_few(r) : ERR_OK;
 }
 
-static enum err make_copula(struct run_asked *r)
+static enum err make_copula(struct run_asked *r, unsigned rounds)
 {
     const struct aim_backend backend = remote_backend(&r->remote);
     struct copula_options options;
+    (void)rounds;
     TRY(release_copula_options(r->study, r->bounds, &options, r->log));
     TRY(replies_open(&r->replies, run_state_loop_path(r->state), r->study, run_state_run(r->state),
                      r->log));
@@ -212,8 +216,30 @@ static enum err make_model(struct run_asked *r, unsigned rounds)
     return aim_run(&r->result, &options, &backend, r->log);
 }
 
-static enum err play(struct run_asked *r, struct ledger_limits *limits, int64_t wait_ms,
-                     unsigned rounds)
+static enum err release_model(const struct run_asked *r, const struct run_terms *t)
+{
+    return release_write(t->folder, r->study, r->result, r->rho, (size_t)t->rows, (uint64_t)t->seed,
+                         r->log);
+}
+
+static enum err release_correlations(const struct run_asked *r, const struct run_terms *t)
+{
+    return release_copula(t->folder, r->study, r->copula, r->rho, (size_t)t->rows,
+                          (uint64_t)t->seed, r->log);
+}
+
+/* What a run does in each method: asks the servers, and writes the model and rows of that. */
+static const struct {
+    enum err (*run)(struct run_asked *r, unsigned rounds);
+    enum err (*release)(const struct run_asked *r, const struct run_terms *t);
+    bool rounds; /* it has them, and a model whose errors refits can find */
+} methods[] = {
+    [STUDY_AIM] = {.run = make_model, .release = release_model, .rounds = true},
+    [STUDY_COPULA] = {.run = make_copula, .release = release_correlations},
+};
+
+static enum err play_rounds(struct run_asked *r, struct ledger_limits *limits, int64_t wait_ms,
+                            unsigned rounds)
 {
     double begin = clock_now_s();
     TRY(netio_new(&r->netio, r->log));
@@ -230,7 +256,7 @@ static enum err play(struct run_asked *r, struct ledger_limits *limits, int64_t 
                                 .self = &r->progress};
     TRY(find_budget(r, limits));
     TRY(take_look(r, limits));
-    TRY(is_copula(r) ? make_copula(r) : make_model(r, rounds));
+    TRY(methods[r->study->method].run(r, rounds));
     r->total_s = clock_now_s() - begin;
     return ERR_OK;
 }
@@ -252,14 +278,6 @@ static struct run_stats stats_of(const struct run_asked *r)
     };
 }
 
-struct run_terms {
-    const char *study, *key, *folder;
-    bool is_new;         /* the folder was not there */
-    const uint8_t *lost; /* the number of a run, or NULL */
-    int64_t rounds, wait_s, rows, seed;
-    bool quick; /* no errors */
-};
-
 /* What the servers signed is kept beside the key and in the folder, since one may be lost. */
 static enum err call_witness(struct run_asked *r, const struct run_terms *t)
 {
@@ -277,10 +295,7 @@ static enum err call_witness(struct run_asked *r, const struct run_terms *t)
 static enum err release_data(struct run_asked *r, const struct run_terms *t)
 {
     progress_wait(&r->progress, "drawing the synthetic rows");
-    return is_copula(r) ? release_copula(t->folder, r->study, r->copula, r->rho, (size_t)t->rows,
-                                         (uint64_t)t->seed, r->log)
-                        : release_write(t->folder, r->study, r->result, r->rho, (size_t)t->rows,
-                                        (uint64_t)t->seed, r->log);
+    return methods[r->study->method].release(r, t);
 }
 
 /* Makes the rest, some of it from what the servers counted. */
@@ -288,7 +303,7 @@ static enum err release(struct run_asked *r, const struct run_terms *t)
 {
     const struct errors_progress refits = {.fitted = progress_refits, .self = &r->progress};
     const struct run_stats stats = stats_of(r);
-    const bool errors = !t->quick && !is_copula(r);
+    const bool errors = !t->quick && methods[r->study->method].rounds;
     if (r->remote.seconds > 0) { /* else the servers were asked nothing, and what is there holds */
         TRY(run_stats_write(t->folder, &stats, r->log));
         TRY(report_write(t->folder, r->study, NULL, r->log));
@@ -307,7 +322,7 @@ static enum err execute(struct run_asked *r, struct run_terms *t)
     enum err e, closed = ERR_OK;
     struct ledger_limits limits;
     TRY(study_load(&r->study, t->study, r->log));
-    if (is_copula(r) && t->rounds > 0)
+    if (!methods[r->study->method].rounds && t->rounds > 0)
         return log_fail(r->log, ERR_USAGE,
                         "%s has method: copula, which has no rounds; leave out --rounds", t->study);
     TRY(identity_load(&r->me, t->key, r->log));
@@ -320,7 +335,7 @@ static enum err execute(struct run_asked *r, struct run_terms *t)
     TRY(file_folder(t->folder, r->log)); /* before the budget is spent */
     TRY(run_state_open(&r->state, t->folder, r->study, t->lost, r->log));
     TRY(call_witness(r, t));
-    e = play(r, &limits, t->wait_s * 1000, (unsigned)t->rounds);
+    e = play_rounds(r, &limits, t->wait_s * 1000, (unsigned)t->rounds);
     if (e == ERR_OK)
         e = release_data(r, t); /* before the servers have another chance to fail */
     if (e == ERR_OK)
@@ -372,7 +387,7 @@ static enum err read_run(const char *text, uint8_t number[REQUEST_RUN_SIZE], str
                     2 * REQUEST_RUN_SIZE);
 }
 
-static enum err run(int argc, char **argv, struct log *log)
+static enum err run_run(int argc, char **argv, struct log *log)
 {
     const char *lost = NULL;
     uint8_t number[REQUEST_RUN_SIZE];
@@ -405,4 +420,4 @@ static enum err run(int argc, char **argv, struct log *log)
     return e;
 }
 
-const struct command cmd_run = {"run", "run the study and write synthetic data", help, run};
+const struct command cmd_run = {"run", "run the study and write synthetic data", help, run_run};

@@ -167,7 +167,7 @@ static enum err serve_or_follow(const struct arguments *a, struct log *log)
     return ranks_follow(ranks);
 }
 
-static enum err run(int argc, char **argv, struct log *log)
+static enum err run_serve(int argc, char **argv, struct log *log)
 {
     struct arguments a = {.ahead_s = AHEAD_S};
     const struct command_option options[] = {
@@ -191,4 +191,4 @@ static enum err run(int argc, char **argv, struct log *log)
     return serve_or_follow(&a, log);
 }
 
-const struct command cmd_serve = {"serve", "run one of the three compute servers", help, run};
+const struct command cmd_serve = {"serve", "run one of the three compute servers", help, run_serve};

@@ -405,7 +405,7 @@ static enum err check_wish(const struct share *s)
     return ERR_OK;
 }
 
-static enum err run(int argc, char **argv, struct log *log)
+static enum err run_share(int argc, char **argv, struct log *log)
 {
     const char *files[2] = {NULL, NULL}, *delimiter = NULL, *decimal = NULL;
     struct share s CLEAN(clear) = {.retries = 6, .log = log};
@@ -444,4 +444,4 @@ static enum err run(int argc, char **argv, struct log *log)
 }
 
 const struct command cmd_share = {"share", "send an owner's data, secret-shared, to the servers",
-                                  help, run};
+                                  help, run_share};

@@ -34,7 +34,7 @@ static enum err execute(const char *path, const char *out, size_t rows, uint64_t
     return ERR_OK;
 }
 
-static enum err run(int argc, char **argv, struct log *log)
+static enum err run_synth(int argc, char **argv, struct log *log)
 {
     const char *path, *out = NULL, *sampling = NULL;
     enum released_sampling how = SAMPLING_ANY;
@@ -55,4 +55,5 @@ static enum err run(int argc, char **argv, struct log *log)
     return execute(path, out, (size_t)rows, (uint64_t)seed, how, log);
 }
 
-const struct command cmd_synth = {"synth", "draw synthetic rows from a released model", help, run};
+const struct command cmd_synth = {"synth", "draw synthetic rows from a released model", help,
+                                  run_synth};

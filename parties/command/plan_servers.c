@@ -14,15 +14,15 @@
 
 /* What each server sends, and how long two cores take for all three. */
 struct servers_work {
-    double rounds, bytes, seconds;
+    double exchanges, bytes, seconds;
 };
 
 static void print_work(const struct study *study, enum study_security security,
                        const struct servers_work *w)
 {
-    printf("  %-11s %9.0f %13s %10.0f s %11.0f s%s\n", study_security_words[security], w->rounds,
-           words_bytes((uint64_t)w->bytes).text, ceil(w->seconds), ceil(w->rounds * MACHINE_FAR_S),
-           security == study->security ? "  (this study)" : "");
+    printf("  %-11s %9.0f %13s %10.0f s %11.0f s%s\n", study_security_words[security], w->exchanges,
+           words_bytes((uint64_t)w->bytes).text, ceil(w->seconds),
+           ceil(w->exchanges * MACHINE_FAR_S), security == study->security ? "  (this study)" : "");
 }
 
 /* --- noise ------------------------------------------------------------------------------------ */
@@ -56,8 +56,8 @@ static struct servers_work noise_work(const struct study *study, enum study_secu
     double per_s;
     const struct tape_messages *gauss = messages_of(of_gauss, security, &per_s),
                                *gumbel = messages_of(of_gumbel, security, &per_s);
-    return (struct servers_work){.rounds = batches(noise.gauss, of_gauss) * gauss->rounds +
-                                           batches(noise.gumbel, of_gumbel) * gumbel->rounds,
+    return (struct servers_work){.exchanges = batches(noise.gauss, of_gauss) * gauss->exchanges +
+                                              batches(noise.gumbel, of_gumbel) * gumbel->exchanges,
                                  .bytes = (double)noise.gauss * gauss->bytes +
                                           (double)noise.gumbel * gumbel->bytes,
                                  .seconds = (double)(noise.gauss + noise.gumbel) / per_s};
@@ -93,21 +93,22 @@ static void print_noise(const struct study *study)
 
 /* --- persons ---------------------------------------------------------------------------------- */
 
-/* A flush of a check has about 8 rounds. It comes when this much is sent: 6 bytes are noted for
+/* A flush of a check has about 8 exchanges. It comes when this much is sent: 6 bytes are noted for
  * each byte sent. */
-#define FLUSH_ROUNDS 8
+#define FLUSH_EXCHANGES 8
 #define FLUSH_BYTES (192.0 * 1024 * 1024 / 6)
 
 static struct servers_work bound_work(const struct link_cost *cost, enum study_security security)
 {
-    struct servers_work w = {.rounds = (double)cost->rounds, .bytes = 8 * (double)cost->words};
+    struct servers_work w = {.exchanges = (double)cost->exchanges,
+                             .bytes = 8 * (double)cost->words};
     switch (security) {
     case STUDY_SEMI_HONEST:
         w.seconds = w.bytes / MACHINE_BOUND_BYTES;
         break;
     case STUDY_ABORT:
         w.seconds = w.bytes / MACHINE_PROVED_BOUND_BYTES;
-        w.rounds += FLUSH_ROUNDS * (2 + floor(w.bytes / FLUSH_BYTES));
+        w.exchanges += FLUSH_EXCHANGES * (2 + floor(w.bytes / FLUSH_BYTES));
         break;
     }
     return w;
@@ -138,7 +139,7 @@ static enum err add_batch(const struct study *study, size_t first, struct link_c
         }
     TRY(link_join_cost(&cost, rows, columns, count, keep));
     sum->words += cost.words;
-    sum->rounds += cost.rounds;
+    sum->exchanges += cost.exchanges;
     return ERR_OK;
 }
 

@@ -65,7 +65,7 @@ enum err report_check_stats(const json_t *stats, const struct study *study, cons
 }
 
 /* Checks what the sections and pictures rely on. */
-static enum err check(const struct report *r, const char *folder)
+static enum err check_folder(const struct report *r, const char *folder)
 {
     bool same;
     TRY(report_check_stats(r->stats, r->study, folder, r->log));
@@ -83,7 +83,7 @@ enum err report_load(struct report *r, const char *folder)
     TRY(load_measurements(r, folder));
     TRY(check_merged(r, folder));
     TRY(report_read_json(&r->stats, folder, "stats.json", r->log));
-    return check(r, folder);
+    return check_folder(r, folder);
 }
 
 void report_unload(struct report *r)

@@ -152,7 +152,7 @@ static enum err receive_one(struct client *c, unsigned i, struct bytes *message,
     if (e == ERR_OK)
         e = reply_read(reply, message);
     if (e == ERR_OK && reply->kind == MESSAGE_HEAD) {
-        *came = false; /* it came too late for look() */
+        *came = false; /* it came too late for look_for_others() */
         return ERR_OK;
     }
     c->answered = c->answered || e == ERR_OK;
@@ -312,7 +312,7 @@ static enum err hear_head(struct client *c, unsigned i, int64_t deadline, bool *
  * Whether all three ledgers continue what was seen of them. Servers with other terms set `other`;
  * other failures go to `log`.
  */
-static enum err look(struct client *c, bool *other, struct log *log)
+static enum err look_for_others(struct client *c, bool *other, struct log *log)
 {
     int64_t deadline = clock_now_ms() + 1000 * (int64_t)c->study->connect_s;
     enum err worst = ERR_OK;
@@ -394,7 +394,7 @@ enum err client_open(struct client *c, struct client_opened *opened)
     TRY(write_plain(c, REQUEST_OPEN, &request));
     if (c->witness != NULL) {
         TRY(reach_all(c, clock_now_ms() + 1000 * (int64_t)c->study->connect_s));
-        TRY(look(c, &other, c->log));
+        TRY(look_for_others(c, &other, c->log));
     }
     c->show.opening = true;
     e = result_of(c, &request, &all, &result); /* servers with other terms name the parts */

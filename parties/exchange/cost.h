@@ -2,7 +2,7 @@
  * parties/exchange/cost.h - what a run has cost a server, by phase. The server sends this at the
  * run's end, and the analyst reads it.
  *
- * On the wire, for each of NET_PHASES: rounds, payload sent and received, bytes on the wire sent
+ * On the wire, for each of NET_PHASES: exchanges, payload sent and received, bytes on the wire sent
  * and received (u64 each), seconds (double).
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_COST_H

@@ -26,6 +26,80 @@ _Static_assert(SCORE_MULTIPLIER_MIN == MEASURE_MULTIPLIER_MIN &&
                    SCORE_MULTIPLIER_MAX == MEASURE_MULTIPLIER_MAX,
                "multipliers");
 
+/* --- what differs by method ------------------------------------------------------------------- */
+
+/* A sweep opens all scores, and may measure all marginals. */
+static uint64_t aim_measures(const struct study *study)
+{
+    return study->rounds + 2 * (uint64_t)study->sweeps * study->workload->queries;
+}
+
+static enum err aim_first(const struct study *study, double rho, double *sigma)
+{
+    struct schedule start;
+    (void)rho;
+    TRY(price_schedule(study, &start));
+    *sigma = start.alone;
+    return ERR_OK;
+}
+
+static bool is_made(double sigma)
+{
+    uint64_t multiplier;
+    return sigma < 1 || measure_multiplier(sigma, &multiplier, NULL) == ERR_OK;
+}
+
+static bool aim_buys(const struct study *study)
+{
+    struct price_first first;
+    struct schedule s;
+    struct price_sweep sweep;
+    uint64_t multiplier;
+    if (study->sweeps > 0)
+        return price_first(study, &first) == ERR_OK && price_sweep(study, &sweep) == ERR_OK &&
+               scores_multiplier(sweep.most_sigma, &multiplier, NULL) == ERR_OK;
+    return price_schedule(study, &s) == ERR_OK && is_made(s.alone) && is_made(s.sigma) &&
+           (s.finished || s.epsilon > price_slack(study).select);
+}
+
+static uint64_t copula_measures(const struct study *study)
+{
+    return forms_pairs(study->workload->one_ways);
+}
+
+static enum err copula_first(const struct study *study, double rho, double *sigma)
+{
+    *sigma = copula_sigma(study->workload->one_ways, study->copula_share * rho);
+    return ERR_OK;
+}
+
+static bool copula_buys(const struct study *study)
+{
+    struct price_first first;
+    return price_first(study, &first) == ERR_OK;
+}
+
+static const struct price_method {
+    /* how many things that one row can move are measured after the one-ways */
+    uint64_t (*measures)(const struct study *study);
+    /* the noise on the one-ways, of a run that has this rho */
+    enum err (*first)(const struct study *study, double rho, double *sigma);
+    /* whether the budget buys noise of at most the largest sigma, and a selection */
+    bool (*buys)(const struct study *study);
+    bool forms;
+} methods[] = {
+    [STUDY_AIM] = {.measures = aim_measures, .first = aim_first, .buys = aim_buys},
+    [STUDY_COPULA] = {.measures = copula_measures,
+                      .first = copula_first,
+                      .buys = copula_buys,
+                      .forms = true},
+};
+
+static const struct price_method *method_of(const struct study *study)
+{
+    return &methods[study->method];
+}
+
 /* --- slack ------------------------------------------------------------------------------------ */
 
 /*
@@ -69,15 +143,7 @@ static uint64_t measured(const struct study *study)
 {
     const uint64_t d = study->workload->one_ways;
     const uint64_t looks = study->link.min_linked > 0 ? LOOK_TRIES : 0;
-    switch (study->method) {
-    case STUDY_AIM:
-        /* a sweep opens all scores, and may measure all marginals */
-        return looks + 2 * d + study->rounds +
-               2 * (uint64_t)study->sweeps * study->workload->queries;
-    case STUDY_COPULA:
-        return looks + 2 * d + forms_pairs(d);
-    }
-    return UINT64_MAX;
+    return looks + 2 * d + method_of(study)->measures(study);
 }
 
 /* The delta of a whole study: all its measured marginals and selections. */
@@ -212,48 +278,21 @@ enum err price_sweep(const struct study *study, struct price_sweep *sweep)
 
 enum err price_first(const struct study *study, struct price_first *first)
 {
-    const size_t d = study->workload->one_ways;
-    struct schedule start;
     struct look look;
-    double rho, sigma = 0;
+    double rho, sigma;
     TRY(look_and_rest(study, &look, &rho));
     first->look = look.multiplier;
-    switch (study->method) {
-    case STUDY_COPULA:
-        sigma = copula_sigma(d, study->copula_share * rho);
-        break;
-    case STUDY_AIM:
-        TRY(price_schedule(study, &start));
-        sigma = start.alone;
-        break;
-    }
+    TRY(method_of(study)->first(study, rho, &sigma));
     return measure_multiplier(sigma, &first->one_ways, NULL);
 }
 
 /* --- the least epsilon ------------------------------------------------------------------------ */
 
-static bool is_made(double sigma)
-{
-    uint64_t multiplier;
-    return sigma < 1 || measure_multiplier(sigma, &multiplier, NULL) == ERR_OK;
-}
-
-/* Whether the budget at this epsilon buys noise of at most the largest sigma, and a selection. */
 static bool buys_noise(const struct study *study, double epsilon)
 {
     struct study other = *study;
-    struct price_first first;
-    struct schedule s;
-    struct price_sweep sweep;
-    uint64_t multiplier;
     other.epsilon = epsilon;
-    if (study->method == STUDY_COPULA)
-        return price_first(&other, &first) == ERR_OK;
-    if (study->sweeps > 0)
-        return price_first(&other, &first) == ERR_OK && price_sweep(&other, &sweep) == ERR_OK &&
-               scores_multiplier(sweep.most_sigma, &multiplier, NULL) == ERR_OK;
-    return price_schedule(&other, &s) == ERR_OK && is_made(s.alone) && is_made(s.sigma) &&
-           (s.finished || s.epsilon > price_slack(&other).select);
+    return method_of(study)->buys(&other);
 }
 
 double price_epsilon_least(const struct study *study)
@@ -300,7 +339,7 @@ enum err price_check_noise(const struct study *study, struct log *log)
 struct price_noise price_noise(const struct study *study)
 {
     const struct workload *w = study->workload;
-    const uint64_t forms = study->method == STUDY_COPULA ? copula_forms_most(study->domain) : 0;
+    const uint64_t forms = method_of(study)->forms ? copula_forms_most(study->domain) : 0;
     uint64_t one_ways = 0, largest = 0, sweep = 0;
     for (size_t q = 0; q < w->queries; q++) {
         one_ways += q < w->one_ways ? w->query[q].cells : 0;

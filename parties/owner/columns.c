@@ -57,8 +57,8 @@ static void count_of_counts(const struct source *s, const struct workload *w, si
     }
 }
 
-static enum err look(const struct source *s, const struct workload *w, size_t attribute,
-                     struct columns_column *c)
+static enum err look_at_column(const struct source *s, const struct workload *w, size_t attribute,
+                               struct columns_column *c)
 {
     const struct domain_attribute *a = &s->columns->attribute[attribute];
     int64_t *rows;
@@ -177,7 +177,7 @@ enum err columns_print(FILE *out, const struct source *s, const struct workload 
     TRY(memory_new(&c, n));
     fputs(heading, out);
     for (size_t a = 0; a < n; a++) {
-        TRY(look(s, w, a, &c[a]));
+        TRY(look_at_column(s, w, a, &c[a]));
         print_column(out, &c[a]);
     }
     fputs(legend, out);

@@ -144,7 +144,7 @@ static enum err verify(struct courier *c, const struct receipt *r, unsigned serv
 }
 
 /* Whether the server's ledger continues what was seen of it. */
-static enum err look(struct courier *c, unsigned server)
+static enum err look_at_server(struct courier *c, unsigned server)
 {
     struct bytes message CLEAN(bytes_clear) = {0};
     struct reply reply;
@@ -289,7 +289,7 @@ static enum err deliver(struct courier *c, unsigned server, void *self)
     struct bytes message CLEAN(bytes_clear) = {0};
     struct reply reply;
     bool complete = false;
-    TRY(look(c, server));
+    TRY(look_at_server(c, server));
     if (head.vector.size > MESSAGE_PART_MAX)
         head.whole = false;
     bytes_put_u8(&message, d->kind);
@@ -306,7 +306,9 @@ static enum err deliver(struct courier *c, unsigned server, void *self)
     return complete ? verify(c, d->receipt, server) : ERR_AGAIN;
 }
 
-/* A server that is passed the vector answers when it has come: the giver is before it in the order. */
+/*
+ * A server that is passed the vector answers when it has come: the giver is before it in the order.
+ */
 enum err courier_upload(struct courier *c, const struct upload parts[], bool replace,
                         struct receipt *receipt)
 {
@@ -395,7 +397,7 @@ enum err courier_status(struct courier *c, struct server_status status[])
         status[i] = (struct server_status){0};
         e = status_of(c, i, &status[i]);
         if (e == ERR_OK) {
-            e = look(c, i);
+            e = look_at_server(c, i);
             refused = e == ERR_MISMATCH;
         }
         status[i].answered = e == ERR_OK || refused;

@@ -7,11 +7,9 @@
 #include "parties/setting/upload.h"
 
 #include <errno.h>
-#include <sodium.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#define BASE64 sodium_base64_VARIANT_URLSAFE_NO_PADDING
 #define SECRET_TEXT_SIZE 44 /* with the NUL */
 #define FILE_LIMIT 4096
 
@@ -28,24 +26,20 @@ static void put_head(struct bytes *text, const struct study *study)
     text_put(text, "%sstudy %s\nsecret ", head, study->name);
 }
 
-static enum err parse(const struct bytes *text, const struct study *study,
+static enum err parse(struct bytes *text, const struct study *study,
                       uint8_t secret[UPLOAD_SECRET_SIZE])
 {
     struct bytes expected CLEAN(bytes_clear) = {0};
-    const char *line, *end;
-    size_t n = 0, skip;
+    size_t skip;
     put_head(&expected, study);
     TRY(bytes_ok(&expected));
     skip = expected.size;
     if (text->size != skip + SECRET_TEXT_SIZE || memcmp(text->data, expected.data, skip) != 0 ||
         text->data[text->size - 1] != '\n')
         return ERR_STUDY;
-    line = (const char *)text->data + skip;
-    return sodium_base642bin(secret, UPLOAD_SECRET_SIZE, line, SECRET_TEXT_SIZE - 1, NULL, &n, &end,
-                             BASE64) == 0 &&
-                   n == UPLOAD_SECRET_SIZE && *end == '\n'
-               ? ERR_OK
-               : ERR_STUDY;
+    text->data[text->size - 1] = '\0';
+    return text_base64((const char *)text->data + skip, "", secret, UPLOAD_SECRET_SIZE) ? ERR_OK
+                                                                                        : ERR_STUDY;
 }
 
 static enum err check_mode(const char *path, const struct stat *st, struct log *log)
@@ -114,7 +108,7 @@ static enum err make(const char *path, const struct study *study, struct log *lo
     struct bytes text CLEAN(bytes_clear) = {0};
     enum err e;
     secret_random(secret, sizeof secret);
-    sodium_bin2base64(words, sizeof words, secret, sizeof secret, BASE64);
+    text_put_base64(words, "", secret, sizeof secret);
     put_head(&text, study);
     text_put(&text, "%s\n", words);
     e = bytes_ok(&text);

@@ -181,7 +181,7 @@ static enum err list_leaves(struct net *net, struct branches_meeting *m,
 {
     uint8_t *items CLEAN(memory_release) = NULL, *item[3];
     size_t all[3] = {0};
-    struct net_round r = {0};
+    struct net_exchange r = {0};
     if (m->leaf.count > 0)
         qsort(m->leaf.branch, m->leaf.count, sizeof *m->leaf.branch, compare_leaves);
     for (size_t i = 0; i < m->leaf.count; i++)

@@ -208,7 +208,7 @@ static bool pause_until(struct forward *f, int64_t deadline)
     return woken;
 }
 
-static void *run(void *arg)
+static void *run_forward(void *arg)
 {
     struct forward *f = arg;
     int64_t wait_ms = LOOK_MS;
@@ -255,7 +255,7 @@ enum err forward_start(struct forward **forward, const struct site *site)
     study_endpoint(site->study, site->split->passed, STUDY_GATE, endpoint);
     TRY(dial_new(&f->dial, &o));
     TRY(dial_watch(f->dial));
-    return thread_start(&f->thread, run, f, site->log);
+    return thread_start(&f->thread, run_forward, f, site->log);
 }
 
 void forward_stop(struct forward **forward)

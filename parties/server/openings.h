@@ -25,9 +25,9 @@ struct openings {
 };
 
 /*
- * If some server cannot open the round in hand, and not all others have opened it, the round is lost: paid
- * for, and never answered. ERR_LOST, logged here and in the audit log. Nothing else of that is
- * kept: whoever asks again hears it again, or an answer.
+ * If some server cannot open the round in hand, and not all others have opened it, the round is
+ * lost: paid for, and never answered. ERR_LOST, logged here and in the audit log. Nothing else of
+ * that is kept: whoever asks again hears it again, or an answer.
  */
 enum err openings_may(const struct openings *o,
                       const enum round_obstacle obstacle[STUDY_SERVERS_MOST]) MUST_CHECK;
@@ -37,8 +37,8 @@ void openings_price(struct openings *o, double k, const struct engine_step *step
 
 /*
  * Names what a request is about to open: the marginals measured, the one a selection selected, or
- * those of forms; or "pairs:" and all columns; or the sigma of scores and the marginals. If an attribute's codes are merged, the number of
- * groups follows its name: "age/12".
+ * those of forms; or "pairs:" and all columns; or the sigma of scores and the marginals. If an
+ * attribute's codes are merged, the number of groups follows its name: "age/12".
  */
 enum err openings_name(struct openings *o, const struct study *study,
                        const struct engine_step *step, size_t selected) MUST_CHECK;

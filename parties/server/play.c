@@ -355,7 +355,7 @@ static bool rides(const struct play_round *r, enum err verdict)
            r->request->ask.kind == ASK_SELECT && r->request->ask.queries > 1;
 }
 
-static enum err play(struct play_round *r, enum err verdict, struct bytes *result)
+static enum err play_steps(struct play_round *r, enum err verdict, struct bytes *result)
 {
     bool made = false;
     if (verdict == ERR_OK && r->standing == STANDING_NONE) {
@@ -388,7 +388,7 @@ enum err play_round(struct play *p, const struct request *request,
     p->openings.confirmed = false;
     e = prepare(&r, digest);
     net_enter(p->net, phase_of(request));
-    e = play(&r, e, result);
+    e = play_steps(&r, e, result);
     expect(p, true);
     net_enter(p->net, NET_OTHER);
     p->openings.confirmed = false;

@@ -9,7 +9,7 @@
 
 enum err round_broadcast(struct net *net, const void *own, size_t size, void *prev, void *next)
 {
-    const struct net_round r = {
+    const struct net_exchange r = {
         .send = {own, own},
         .send_size = {size, size},
         .receive = {prev, next},
@@ -52,7 +52,7 @@ void round_topic_of(const struct net *net, const char *label, const void *alike,
                     uint8_t topic[SESSION_ID_SIZE])
 {
     uint8_t at[8];
-    integer_put(at, net_rounds(net), sizeof at);
+    integer_put(at, net_exchanges(net), sizeof at);
     hash_labelled(topic, label, at, sizeof at, alike, n);
 }
 
@@ -351,7 +351,7 @@ enum err round_values(struct net *net, const struct round_agreement *agreement,
     const unsigned servers = net_servers(net), i = net_index(net),
                    giver = net_neighbour_of(servers, agreement->lacks, NET_PREV);
     const enum net_peer lacking = net_back(servers, NET_PREV); /* the giver's */
-    struct net_round r = {0};
+    struct net_exchange r = {0};
     uint8_t digest[32];
     if (i == giver) {
         r.send[lacking] = values->data;
@@ -386,7 +386,7 @@ enum err round_heads(struct net *net, const struct audit_head *own, struct audit
 enum err round_signatures(struct net *net, uint8_t signature[2][64])
 {
     uint8_t mine[2][64];
-    const struct net_round r = {
+    const struct net_exchange r = {
         .send = {mine[NET_PREV], mine[NET_NEXT]},
         .send_size = {sizeof mine[0], sizeof mine[1]},
         .receive = {signature[NET_PREV], signature[NET_NEXT]},

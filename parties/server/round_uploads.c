@@ -153,8 +153,8 @@ static void add_counted(crypto_hash_sha256_state *hash, const struct uploads_ent
 
 /*
  * Whether only what the run's last round counted may be counted now. That the run has begun is in
- * the ledger, which is the same at all of them. Rows may join it unless its last round may have to be
- * played again as it was: what all but one have opened is not, nor what one has lost.
+ * the ledger, which is the same at all of them. Rows may join it unless its last round may have to
+ * be played again as it was: what all but one have opened is not, nor what one has lost.
  */
 static bool is_closed(const struct lists *l, const struct study *study)
 {

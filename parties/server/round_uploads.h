@@ -13,8 +13,8 @@
  *
  * Which uploads that were, a server knows by itself, whatever others say; if its rounds came from
  * its neighbours (recover.h), it believes the one whose list gives the digest that is in the
- * ledger. Whether a round was opened is believed of all other servers alike. So no server alone can have
- * rows counted that came too late; one that says otherwise is named in the log.
+ * ledger. Whether a round was opened is believed of all other servers alike. So no server alone can
+ * have rows counted that came too late; one that says otherwise is named in the log.
  *
  * A server that tells its two neighbours of different uploads makes them count different ones. They
  * do not find out here, but they mask with different streams, and differ in what they agree on

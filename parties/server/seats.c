@@ -133,8 +133,8 @@ static enum err refuse(enum err e, const char *says, const char **words)
 }
 
 /* The identity has to be that of the connection and of the token. */
-static enum err check(const struct seats *s, const uint8_t key[32], struct reader *message,
-                      struct token *t, uint32_t *last_day, const char **words)
+static enum err check_token(const struct seats *s, const uint8_t key[32], struct reader *message,
+                            struct token *t, uint32_t *last_day, const char **words)
 {
     char identity[IDENTITY_TEXT_SIZE], text[TOKEN_TEXT_SIZE];
     struct public_identity who;
@@ -168,7 +168,7 @@ enum err seats_take(struct seats *s, const struct gate_client *guest, struct rea
     uint32_t last_day;
     enum err e;
     *words = "";
-    TRY(check(s, guest->key, message, &t, &last_day, words));
+    TRY(check_token(s, guest->key, message, &t, &last_day, words));
     e = store_seat(s->store, t.number, t.sign);
     if (e == ERR_REFUSED)
         return refuse(e, "another key has shown a token of this number; ask the issuer", words);

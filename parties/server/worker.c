@@ -42,7 +42,7 @@ static enum err work(struct worker *w)
     return e;
 }
 
-static void *run(void *arg)
+static void *run_worker(void *arg)
 {
     struct worker *w = arg;
     w->result = work(w);
@@ -76,7 +76,7 @@ enum err worker_start(struct worker **worker, struct site *site, const struct se
     setting->drop(w->part);
     setting->show(w->part);
     worker_idle_from_now(w);
-    return thread_start(&w->thread, run, w, site->log);
+    return thread_start(&w->thread, run_worker, w, site->log);
 }
 
 enum err worker_stop(struct worker **worker)

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-enum stake_kind { STAKE_MEASURE, STAKE_SELECT, STAKE_KINDS };
+enum store_stake_kind { STAKE_MEASURE, STAKE_SELECT, STAKE_KINDS };
 struct stake_place {
     uint8_t of[32];
     uint64_t from[STAKE_KINDS], count[STAKE_KINDS];

@@ -56,7 +56,10 @@ enum err store_put(struct store *store, const struct upload *u, bool replace,
 enum err store_put_part(struct store *store, uint32_t owner, const uint8_t id[UPLOAD_ID_SIZE],
                         uint64_t first, const void *p, size_t n, uint64_t *held,
                         bool *complete) MUST_CHECK;
-/* The same from the server that was given it, for a vector of `whole` bytes. ERR_FORMAT if that is wrong. */
+/*
+ * The same from the server that was given it, for a vector of `whole` bytes. ERR_FORMAT if that is
+ * wrong.
+ */
 enum err store_pass_part(struct store *store, const uint8_t id[UPLOAD_ID_SIZE], uint64_t whole,
                          uint64_t first, const void *p, size_t n, uint64_t *held,
                          bool *complete) MUST_CHECK;
@@ -104,8 +107,8 @@ enum err store_count_open(struct store *store, uint64_t *whole, uint64_t *part) 
 /* has[owner] for each owner of the study: a complete upload is here. */
 enum err store_owners(struct store *store, bool *has) MUST_CHECK;
 /*
- * At the server that is given vectors: the upload with the lowest id above `after` whose vector has not been passed on yet.
- * ERR_AUTH, logged, if it does not unseal: u->id says which it is.
+ * At the server that is given vectors: the upload with the lowest id above `after` whose vector has
+ * not been passed on yet. ERR_AUTH, logged, if it does not unseal: u->id says which it is.
  */
 enum err store_unforwarded(struct store *store, const uint8_t after[UPLOAD_ID_SIZE],
                            struct upload *u, bool *found) MUST_CHECK;

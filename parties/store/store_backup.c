@@ -85,7 +85,7 @@ static enum err read_contents(const struct backup_side *s, struct store_contents
 }
 
 /* Whether it is intact, is a store with its audit log, and has a version this program knows. */
-static enum err check(const struct backup_side *s, struct store_contents *contents)
+static enum err check_copy(const struct backup_side *s, struct store_contents *contents)
 {
     uint64_t version = 0;
     enum err e = ask(s, "PRAGMA user_version", &version);
@@ -194,7 +194,7 @@ static enum err make_backup(const char *from_path, const char *made, const char 
     TRY(execute(&to, "PRAGMA journal_mode = DELETE"));
     TRY(drop_ahead(&to));
     TRY(put_audit(&to, audit));
-    return check(&to, contents);
+    return check_copy(&to, contents);
 }
 
 enum err store_backup(const char *folder, const char *file, struct store_contents *contents,
@@ -221,7 +221,7 @@ static enum err make_store(const char *file, const char *made, const char *audit
     struct backup_side from CLEAN(close_side) = {0};
     struct backup_side to CLEAN(close_side) = {0};
     TRY(open_side(&from, file, SQLITE_OPEN_READONLY, log));
-    TRY(check(&from, contents));
+    TRY(check_copy(&from, contents));
     TRY(open_side(&to, made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, log));
     TRY(copy(&from, &to));
     return take_audit(&to, audit);

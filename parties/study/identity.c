@@ -12,12 +12,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define BASE64 sodium_base64_VARIANT_URLSAFE_NO_PADDING
 #define SECRET_SIZE 64      /* Ed25519 seed || X25519 secret */
 #define SECRET_TEXT_SIZE 87 /* its base64url, with the NUL */
 #define FILE_LIMIT 4096
 
-#define PREFIX_SIZE 9   /* of a public text */
 #define PUBLIC_SIZE 128 /* and 4 more if it expires */
 
 static const char *const text_prefix[2] = {"trefoil1-", "trefoil2-"};
@@ -131,8 +129,6 @@ static enum err check_mode(const char *path, const struct stat *st, struct log *
 static enum err parse_private(struct identity *id, char *text, uint8_t seeds[SECRET_SIZE])
 {
     struct public_identity stated;
-    size_t n = 0;
-    const char *end;
     enum err e;
     char *public_text = text_value(text, "public");
     char *secret_text = text_value(text, "secret");
@@ -143,10 +139,7 @@ static enum err parse_private(struct identity *id, char *text, uint8_t seeds[SEC
     e = public_identity_parse(&stated, public_text);
     if (e == ERR_MISMATCH)
         return e;
-    if (e != ERR_OK ||
-        sodium_base642bin(seeds, SECRET_SIZE, secret_text, strlen(secret_text), NULL, &n, &end,
-                          BASE64) != 0 ||
-        *end != '\0' || n != SECRET_SIZE || !clamped(seeds + 32))
+    if (e != ERR_OK || !text_base64(secret_text, "", seeds, SECRET_SIZE) || !clamped(seeds + 32))
         return ERR_STUDY;
     TRY(derive(id, seeds, seeds + 32, stated.last_day));
     return public_identity_equal(&id->public, &stated) ? ERR_OK : ERR_STUDY;
@@ -194,7 +187,7 @@ enum err identity_save(const struct identity *identity, const char *path, bool f
             path);
     crypto_sign_ed25519_sk_to_seed(seeds, identity->sign_secret);
     memcpy(seeds + 32, identity->curve_secret, 32);
-    sodium_bin2base64(secret_text, sizeof secret_text, seeds, sizeof seeds, BASE64);
+    text_put_base64(secret_text, "", seeds, sizeof seeds);
     public_identity_text(&identity->public, public_text);
     text_put(&file,
              "# Trefoil private key: whoever reads the line `secret` can act as you.\n"
@@ -237,29 +230,19 @@ enum err public_identity_verify(const struct public_identity *who, const char *l
 }
 
 static const char signature_prefix[] = "trefoil-sig1-";
-#define SIGNATURE_PREFIX_SIZE (sizeof signature_prefix - 1)
 
 void identity_signature_text(const uint8_t signature[IDENTITY_SIGNATURE_SIZE],
                              char text[IDENTITY_SIGNATURE_TEXT_SIZE])
 {
-    memcpy(text, signature_prefix, SIGNATURE_PREFIX_SIZE);
-    sodium_bin2base64(text + SIGNATURE_PREFIX_SIZE,
-                      IDENTITY_SIGNATURE_TEXT_SIZE - SIGNATURE_PREFIX_SIZE, signature,
-                      IDENTITY_SIGNATURE_SIZE, BASE64);
+    text_put_base64(text, signature_prefix, signature, IDENTITY_SIGNATURE_SIZE);
 }
 
 enum err identity_signature_parse(uint8_t signature[IDENTITY_SIGNATURE_SIZE], const char *text)
 {
-    const char *end;
-    size_t n = 0;
     if (version_of(text, strlen(text), signature_prefix) > 1)
         return ERR_MISMATCH;
-    if (strncmp(text, signature_prefix, SIGNATURE_PREFIX_SIZE) != 0 ||
-        sodium_base642bin(signature, IDENTITY_SIGNATURE_SIZE, text + SIGNATURE_PREFIX_SIZE,
-                          strlen(text) - SIGNATURE_PREFIX_SIZE, NULL, &n, &end, BASE64) != 0 ||
-        *end != '\0' || n != IDENTITY_SIGNATURE_SIZE)
-        return ERR_FORMAT;
-    return ERR_OK;
+    return text_base64(text, signature_prefix, signature, IDENTITY_SIGNATURE_SIZE) ? ERR_OK
+                                                                                   : ERR_FORMAT;
 }
 
 /* --- public identities ------------------------------------------------------------------------ */
@@ -277,8 +260,7 @@ void public_identity_text(const struct public_identity *who, char text[IDENTITY_
 {
     uint8_t raw[PUBLIC_SIZE + 4];
     size_t n = pack(who, raw);
-    memcpy(text, text_prefix[who->last_day != 0], PREFIX_SIZE);
-    sodium_bin2base64(text + PREFIX_SIZE, IDENTITY_TEXT_SIZE - PREFIX_SIZE, raw, n, BASE64);
+    text_put_base64(text, text_prefix[who->last_day != 0], raw, n);
 }
 
 enum err public_identity_parse(struct public_identity *who, const char *text)
@@ -286,15 +268,11 @@ enum err public_identity_parse(struct public_identity *who, const char *text)
     uint8_t raw[PUBLIC_SIZE + 4];
     struct identity_statement statement;
     char again[IDENTITY_TEXT_SIZE];
-    size_t n = 0, length = strlen(text);
-    const char *end;
-    bool expires = strncmp(text, text_prefix[1], PREFIX_SIZE) == 0;
-    if (version_of(text, length, text_prefix[1]) > 2)
+    bool expires;
+    if (version_of(text, strlen(text), text_prefix[1]) > 2)
         return ERR_MISMATCH;
-    if ((!expires && strncmp(text, text_prefix[0], PREFIX_SIZE) != 0) ||
-        sodium_base642bin(raw, sizeof raw, text + PREFIX_SIZE, length - PREFIX_SIZE, NULL, &n, &end,
-                          BASE64) != 0 ||
-        *end != '\0' || n != (expires ? PUBLIC_SIZE + 4 : PUBLIC_SIZE))
+    expires = text_base64(text, text_prefix[1], raw, PUBLIC_SIZE + 4);
+    if (!expires && !text_base64(text, text_prefix[0], raw, PUBLIC_SIZE))
         return ERR_FORMAT;
     memcpy(who->sign, raw, 32);
     memcpy(who->curve, raw + 32, 32);

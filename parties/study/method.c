@@ -11,7 +11,7 @@ struct aim_options method_aim(const struct study *s)
                                 .zero = s->zero,
                                 .zeros = s->zeros,
                                 .apart = s->apart,
-                                .aparts = s->aparts,
+                                .apart_columns = s->apart_columns,
                                 .grows = s->late_join,
                                 .rounds = s->rounds,
                                 .annealed = s->annealed,

@@ -1,6 +1,6 @@
 /*
- * What the constraints of a table say about its columns, in the words of SQL: CHECK, ENUM, NOT NULL,
- * PRIMARY KEY, REFERENCES. What is not understood is passed over: people read the result.
+ * What the constraints of a table say about its columns, in the words of SQL: CHECK, ENUM, NOT
+ * NULL, PRIMARY KEY, REFERENCES. What is not understood is passed over: people read the result.
  */
 #include "aim/table/number.h"
 #include "parties/study/outline.h"

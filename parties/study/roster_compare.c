@@ -120,16 +120,17 @@ static void list_revoked(FILE *out, const char *words, const struct study *by,
 
 static void list_apart(FILE *out, const struct study *s)
 {
-    for (size_t i = 0; i < s->aparts; i++)
+    for (size_t i = 0; i < s->apart_columns; i++)
         fprintf(out, "%s%s", i > 0 ? ", " : "", s->domain->attribute[s->apart[i]].name);
-    if (s->aparts == 0)
+    if (s->apart_columns == 0)
         fputs("none", out);
 }
 
 static void compare_apart(FILE *out, const struct study *a, const struct study *b)
 {
-    if (a->aparts == b->aparts &&
-        (a->aparts == 0 || memcmp(a->apart, b->apart, a->aparts * sizeof *a->apart) == 0))
+    if (a->apart_columns == b->apart_columns &&
+        (a->apart_columns == 0 ||
+         memcmp(a->apart, b->apart, a->apart_columns * sizeof *a->apart) == 0))
         return;
     fputs("  model.apart: ", out);
     list_apart(out, a);

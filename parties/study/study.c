@@ -43,7 +43,7 @@ static enum err read_budget(struct study_reading *r, const yaml_node_t *node,
     TRY(study_go_on(r, yaml_number(r->file, delta, "delta", 1e-15, 0.01, &s->delta)));
     TRY(study_go_on(
         r, yaml_choice(r->file, accounting, "accounting", study_accounting_words, 2, &kind)));
-    s->accounting = (enum accounting)kind;
+    s->accounting = (enum ledger_accounting)kind;
     return study_read_unsigned(r, rows, "rows_per_person", 1, 10000, &s->rows_per_person);
 }
 
@@ -251,7 +251,8 @@ static enum err read_model(struct study_reading *r, const yaml_node_t *node)
     if (apart == NULL || s->workload == NULL)
         return ERR_OK; /* without a sound domain no column is known */
     TRY(memory_new(&s->apart, s->domain->attributes));
-    return study_read_attributes(r, apart, "apart", s->domain->attributes, s->apart, &s->aparts);
+    return study_read_attributes(r, apart, "apart", s->domain->attributes, s->apart,
+                                 &s->apart_columns);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */

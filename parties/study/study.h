@@ -123,7 +123,7 @@ struct study {
     struct workload *asked;    /* what the file says matters: for a copula what eval compares */
     char *questions;           /* the file that the workload is made for, or NULL */
     double epsilon, delta;
-    enum accounting accounting;
+    enum ledger_accounting accounting;
     unsigned rows_per_person;
     struct study_person person;
     bool enforce_person; /* servers enforce rows_per_person, over all owners */
@@ -150,7 +150,7 @@ struct study {
     unsigned retain_days;
     int64_t uploads_until; /* seconds since 1970; 0: no deadline */
     unsigned max_mib, iterations, final_iterations;
-    size_t aparts; /* columns in which a run merges no values, however few rows they have */
+    size_t apart_columns; /* columns in which a run merges no values, however few rows they have */
     uint16_t *apart;
 
     unsigned count_bits; /* l, the least with the sum of 2^b - 1 over owners below 2^l */

@@ -219,9 +219,9 @@ static void put_roster(const struct study *s, struct bytes *b)
             bytes_put_u64(b, i);
             bytes_put_u32(b, s->owner[i].expected_rows);
         }
-    if (s->aparts > 0)
+    if (s->apart_columns > 0)
         bytes_put_string(b, "apart");
-    for (size_t i = 0; i < s->aparts; i++)
+    for (size_t i = 0; i < s->apart_columns; i++)
         bytes_put_string(b, s->domain->attribute[s->apart[i]].name);
     if (s->open.most == 0)
         return;

@@ -1,17 +1,15 @@
 #include "parties/study/token.h"
 
 #include "base/line.h"
+#include "base/text.h"
 #include "base/version.h"
 
-#include <sodium.h>
 #include <string.h>
 
-#define BASE64 sodium_base64_VARIANT_URLSAFE_NO_PADDING
 #define RAW_SIZE (4 + 32 + IDENTITY_SIGNATURE_SIZE)
 
 static const char prefix[] = "trefoil-token1-";
 static const char label[] = "trefoil-token-1";
-#define PREFIX_SIZE (sizeof prefix - 1)
 
 /* What the issuer signs. */
 struct token_statement {
@@ -80,22 +78,16 @@ void token_text(const struct token *t, char text[TOKEN_TEXT_SIZE])
     uint8_t raw[RAW_SIZE];
     memcpy(integer_put(raw, t->number, 4), t->sign, sizeof t->sign);
     memcpy(raw + 4 + sizeof t->sign, t->signature, sizeof t->signature);
-    memcpy(text, prefix, PREFIX_SIZE);
-    sodium_bin2base64(text + PREFIX_SIZE, TOKEN_TEXT_SIZE - PREFIX_SIZE, raw, sizeof raw, BASE64);
+    text_put_base64(text, prefix, raw, sizeof raw);
 }
 
 enum err token_parse(struct token *t, const char *text)
 {
     uint8_t raw[RAW_SIZE];
     char again[TOKEN_TEXT_SIZE];
-    const char *end;
-    size_t n = 0;
     if (version_of(text, strlen(text), prefix) > 1)
         return ERR_MISMATCH;
-    if (strncmp(text, prefix, PREFIX_SIZE) != 0 ||
-        sodium_base642bin(raw, sizeof raw, text + PREFIX_SIZE, strlen(text) - PREFIX_SIZE, NULL, &n,
-                          &end, BASE64) != 0 ||
-        *end != '\0' || n != sizeof raw)
+    if (!text_base64(text, prefix, raw, sizeof raw))
         return ERR_FORMAT;
     t->number = (uint32_t)integer_get(raw, 4);
     memcpy(t->sign, raw + 4, sizeof t->sign);

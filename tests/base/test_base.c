@@ -30,6 +30,23 @@ TEST(every_error_has_words)
     assert_string_equal(error_text(ERR_COUNT), "unknown error");
 }
 
+TEST(base64_is_read_to_the_letter)
+{
+    static const char *const bad[] = {
+        "",          "key-",     "key-AP",   "key-AP_",   "kez-AP_-",  "AP_-",      "key-AP_-AA",
+        "key-AP_- ", "key-AP_=", "key-AP+-", "key-AP_-=", " key-AP_-", "key-AP_\n-"};
+    const uint8_t from[3] = {0x00, 0xff, 0xfe};
+    uint8_t to[3];
+    char text[9];
+    text_put_base64(text, "key-", from, sizeof from);
+    assert_string_equal(text, "key-AP_-");
+    assert_true(text_base64(text, "key-", to, sizeof to));
+    assert_memory_equal(to, from, sizeof from);
+    assert_true(text_base64("AP_-", "", to, sizeof to));
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_false(text_base64(bad[i], "key-", to, sizeof to));
+}
+
 TEST(bytes_round_trip)
 {
     struct bytes b CLEAN(bytes_clear) = {0};

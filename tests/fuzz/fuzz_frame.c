@@ -25,7 +25,7 @@ void fuzz_seeds(fuzz_put put, void *self)
 {
     uint8_t frame[FRAME_HEADER + 8 + TAG] = {0};
     struct frame_header h = {
-        .kind = FRAME_DATA, .sender = 1, .receiver = 2, .round = 7, .total = 24, .length = 8};
+        .kind = FRAME_DATA, .sender = 1, .receiver = 2, .exchange = 7, .total = 24, .length = 8};
     frame_encode(&h, frame);
     put(self, frame, sizeof frame);
     h = (struct frame_header){.kind = FRAME_ABORT, .receiver = 1};

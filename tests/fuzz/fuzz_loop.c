@@ -15,7 +15,7 @@
 #define HEAD (15 + 32) /* "trefoil-loop-1\n", digest of the options */
 #define DIGEST 32
 
-struct stage {
+struct fuzz_loop_stage {
     struct domain *domain;
     struct workload *workload;
     struct table *table;
@@ -25,9 +25,9 @@ struct stage {
     struct aim_options options;
 };
 
-static void stage_new(struct stage *s, const char *state)
+static void stage_new(struct fuzz_loop_stage *s, const char *state)
 {
-    *s = (struct stage){.domain = NULL};
+    *s = (struct fuzz_loop_stage){.domain = NULL};
     random_seed_u64(&s->random, 1);
     if (domain_new(&s->domain) != ERR_OK)
         abort();
@@ -58,7 +58,7 @@ static void stage_new(struct stage *s, const char *state)
                                       .resume = true};
 }
 
-static void stage_free(struct stage *s)
+static void stage_free(struct fuzz_loop_stage *s)
 {
     plaintext_free(&s->plain);
     table_free(&s->table);
@@ -75,7 +75,7 @@ static enum err refuse(void *self, const struct ask *a, struct ask_told *told)
 static void make_state(struct bytes *state)
 {
     char path[64];
-    struct stage s CLEAN(stage_free);
+    struct fuzz_loop_stage s CLEAN(stage_free);
     struct aim_backend backend;
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     snprintf(path, sizeof path, "/tmp/trefoil-fuzz-loop-%d", (int)getpid());
@@ -93,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct bytes head; /* made once: a run takes a long time */
     const struct aim_backend refuses = {.ask = refuse};
     struct bytes text = {0};
-    struct stage s;
+    struct fuzz_loop_stage s;
     struct aim_result *result;
     char path[64];
     int fd;

@@ -12,13 +12,13 @@
 #include <string.h>
 
 /* A study of fixed keys, with what receipts look at. */
-struct world {
+struct receipt_world {
     struct study study;
     struct study_owner owner[2];
     struct identity server[STUDY_SERVERS_MOST];
 };
 
-static void world_new(struct world *w)
+static void world_new(struct receipt_world *w)
 {
     memset(w, 0, sizeof *w);
     w->study.owner = w->owner;
@@ -47,7 +47,8 @@ static bool same(const struct receipt *a, const struct receipt *b)
 }
 
 /* A signed receipt of these digests. */
-static void sign(const struct world *w, enum receipt_state state, uint32_t owner, struct receipt *r)
+static void sign(const struct receipt_world *w, enum receipt_state state, uint32_t owner,
+                 struct receipt *r)
 {
     *r = (struct receipt){.state = state, .owner = owner};
     memset(r->digest, (int)owner + 1, sizeof r->digest);
@@ -56,7 +57,7 @@ static void sign(const struct world *w, enum receipt_state state, uint32_t owner
             abort();
 }
 
-static void written(const struct world *w, const struct receipt *r, struct bytes *text)
+static void written(const struct receipt_world *w, const struct receipt *r, struct bytes *text)
 {
     char path[64];
     snprintf(path, sizeof path, "/tmp/trefoil-fuzz-receipt-%d", (int)getpid());
@@ -68,7 +69,7 @@ static void written(const struct world *w, const struct receipt *r, struct bytes
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct world w;
+    struct receipt_world w;
     char sink[1024] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
     struct receipt r, again;
@@ -98,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 void fuzz_seeds(fuzz_put put, void *self)
 {
-    struct world w;
+    struct receipt_world w;
     struct receipt r;
     struct bytes text CLEAN(bytes_clear) = {0};
     if (secret_start() != ERR_OK)

@@ -10,12 +10,12 @@
 #include <string.h>
 
 /* A study of fixed keys, with what heads look at. */
-struct world {
+struct witness_world {
     struct study study;
     struct identity server[STUDY_SERVERS_MOST];
 };
 
-static void world_new(struct world *w)
+static void world_new(struct witness_world *w)
 {
     memset(w, 0, sizeof *w);
     memset(w->study.terms.digest, 7, 32);
@@ -40,7 +40,7 @@ static void read_all(struct witness *w, const void *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct world w;
+    struct witness_world w;
     if (secret_start() != ERR_OK)
         abort();
     world_new(&w);
@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 void fuzz_seeds(fuzz_put put, void *self)
 {
-    struct world w;
+    struct witness_world w;
     char lines[STUDY_SERVERS_MOST * (HEAD_LINE_SIZE + 16)] = "# seen\n";
     if (secret_start() != ERR_OK)
         abort();

@@ -99,8 +99,9 @@ TEST(answers_have_values_intervals_and_groups)
                         "SELECT sex, AVG(age), MODE(ward), MAX(bmi) FROM t GROUP BY sex");
     assert_true(x->level == 0.9 && x->groups == 1 && x->group[0] == 1 && x->items == 3);
     assert_string_equal(x->item[0], "AVG(age)");
-    assert_true(x->coded[0] == TREFOIL_NONE && x->coded[1] == 2 && x->coded[2] == TREFOIL_NONE);
-    assert_true(x->rough[0] == 0 && x->rough[2] == 1);
+    assert_true(x->label_column[0] == TREFOIL_NONE && x->label_column[1] == 2 &&
+                x->label_column[2] == TREFOIL_NONE);
+    assert_true(x->approximate[0] == 0 && x->approximate[2] == 1);
     assert_true(x->lines == 2 && x->left_out == 0);
     for (size_t line = 0; line < 2; line++) {
         const size_t at = line * 3;
@@ -443,7 +444,7 @@ TEST(a_file_of_errors_that_is_altered_is_refused)
     trefoil_close(&t);
 }
 
-struct worker {
+struct library_worker {
     pthread_t thread;
     const char *kind;
     double sum;
@@ -451,7 +452,7 @@ struct worker {
 
 static void *work(void *self)
 {
-    struct worker *w = self;
+    struct library_worker *w = self;
     for (int i = 0; i < 5; i++) {
         struct trefoil *t = opened(w->kind);
         struct trefoil_answers *a = asked(t, "SELECT AVG(bmi) FROM t WHERE age < 10", 0);
@@ -467,7 +468,8 @@ static void *work(void *self)
 
 TEST(threads_with_models_of_their_own_do_not_meet)
 {
-    struct worker w[4] = {{.kind = "tree"}, {.kind = "tree"}, {.kind = "tree"}, {.kind = "tree"}};
+    struct library_worker w[4] = {
+        {.kind = "tree"}, {.kind = "tree"}, {.kind = "tree"}, {.kind = "tree"}};
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(pthread_create(&w[i].thread, NULL, work, &w[i]), 0);
     for (size_t i = 0; i < 4; i++)

@@ -15,7 +15,7 @@
 
 #define N 130
 
-struct run {
+struct oblivious_run {
     size_t protocol;
     bool tainted[3]; /* server i's result is undefined */
 };
@@ -44,7 +44,7 @@ static void make_secrets(struct all_secrets *s)
 static enum err job(struct party *p, void *shared)
 {
     static const uint64_t values[N] = {1, 2, 3, 5, 8, 13};
-    struct run *r = shared;
+    struct oblivious_run *r = shared;
     struct all_secrets s CLEAN(secrets_free) = {0};
     uint64_t opened[N];
     enum err e = secrets_new(p, &s, values, N, 5);
@@ -69,7 +69,7 @@ static enum err job(struct party *p, void *shared)
 
 static void one(size_t protocol)
 {
-    struct run r = {.protocol = protocol};
+    struct oblivious_run r = {.protocol = protocol};
     assert_true(protocol < ALL_PROTOCOLS);
     assert_int_equal(three_run_wrapped(9, job, &r, NULL, marks_wrap), ERR_OK);
     for (int s = 0; s < 3; s++)
@@ -88,7 +88,7 @@ static enum err checked(struct party *p, void *shared)
 {
     static const uint64_t values[N] = {1, 2, 3, 5, 8, 13};
     static const struct check_limits limits;
-    struct run *r = shared;
+    struct oblivious_run *r = shared;
     struct all_secrets s CLEAN(secrets_free) = {0};
     uint64_t opened[N];
     enum err e = secrets_new(p, &s, values, N, 5);
@@ -117,7 +117,7 @@ static enum err checked(struct party *p, void *shared)
 
 TEST(with_a_check)
 {
-    struct run r = {0};
+    struct oblivious_run r = {0};
     assert_int_equal(three_run_wrapped(9, checked, &r, NULL, marks_wrap), ERR_OK);
     for (int s = 0; s < 3; s++)
         assert_true(r.tainted[s] == marks_on());

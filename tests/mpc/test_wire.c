@@ -50,14 +50,14 @@ static void check(const char *name, size_t n, const uint32_t digest[3])
  * ------------------------------------------------------------------------------------------
  */
 
-struct one {
+struct wire_one {
     size_t protocol, n;
     const uint64_t *values;
 };
 
 static enum err run_one(struct party *p, void *shared)
 {
-    const struct one *o = shared;
+    const struct wire_one *o = shared;
     struct all_secrets s CLEAN(secrets_free) = {0};
     enum err e = secrets_new(p, &s, o->values, o->n, 5);
     if (e == ERR_OK)
@@ -77,7 +77,7 @@ TEST(protocols_of_mpc_send_what_they_sent)
         for (size_t i = 0; i < sizes[size]; i++)
             values[i] = three_random(&seed);
         for (size_t k = 0; k < ALL_PROTOCOLS; k++) {
-            struct one o = {k, sizes[size], values};
+            struct wire_one o = {k, sizes[size], values};
             uint32_t digest[3];
             assert_int_equal(wire_run(11, run_one, &o, digest), ERR_OK);
             check(all_protocols[k].name, sizes[size], digest);
@@ -236,7 +236,7 @@ static const char *const split[] = {
  * Answers alone, squared scores, discrete noise; records and answers; rows and columns at several
  * owners.
  */
-static const struct support_options studies[] = {
+static const struct study_options studies[] = {
     {.workload = "{all: 2}", .more = "score: l2\n", .noise = "discrete"},
     {.domain = wide_domain, .workload = wide_workload, .noise = "discrete"},
     {.part = split}};
@@ -244,7 +244,7 @@ static const struct support_options studies[] = {
 TEST(whole_studies_send_what_they_sent)
 {
     for (size_t k = 0; k < sizeof studies / sizeof *studies; k++) {
-        struct support_options o = studies[k];
+        struct study_options o = studies[k];
         struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
         uint32_t digest[3];
         assert_non_null(w);

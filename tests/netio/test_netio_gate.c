@@ -25,11 +25,11 @@
 
 #define MAX_MESSAGE 4096
 
-struct house {
+struct gate_house {
     struct netio *inside, *outside; /* the server's process and the clients' */
     struct gate *gate;
     char endpoint[1][ENDPOINT_SIZE];
-    struct key_pair server, client[3]; /* client i is user 100 + i */
+    struct netio_key_pair server, client[3]; /* client i is user 100 + i */
     struct log log, outside_log;
     char sink[32768], outside_sink[4096];
     size_t connections, of_a_key, memory; /* of the gate; 0: its default bounds */
@@ -38,7 +38,7 @@ struct house {
     struct bytes b;          /* and what it said */
 };
 
-static struct gate_options gate_of(struct house *h)
+static struct gate_options gate_of(struct gate_house *h)
 {
     return (struct gate_options){.netio = h->inside,
                                  .listen = h->endpoint[0],
@@ -53,7 +53,7 @@ static struct gate_options gate_of(struct house *h)
 }
 
 /* With the bounds that are set in it. */
-static void build_at(struct house *h, const char *host)
+static void build_at(struct gate_house *h, const char *host)
 {
     struct gate_options o;
     char port[8];
@@ -74,13 +74,13 @@ static void build_at(struct house *h, const char *host)
     assert_int_equal(gate_new(&h->gate, &o), ERR_OK);
 }
 
-static void build(struct house *h)
+static void build(struct gate_house *h)
 {
     memset(h, 0, sizeof *h);
     build_at(h, "127.0.0.1");
 }
 
-static void pull_down(struct house *h)
+static void pull_down(struct gate_house *h)
 {
     bytes_clear(&h->b);
     gate_free(&h->gate);
@@ -88,7 +88,7 @@ static void pull_down(struct house *h)
     netio_free(&h->inside);
 }
 
-static struct dial_options dial_as(struct house *h, const struct key_pair *key)
+static struct dial_options dial_as(struct gate_house *h, const struct netio_key_pair *key)
 {
     return (struct dial_options){.netio = h->outside,
                                  .endpoint = h->endpoint[0],
@@ -99,7 +99,8 @@ static struct dial_options dial_as(struct house *h, const struct key_pair *key)
                                  .log = &h->outside_log};
 }
 
-static struct dial *knock(struct house *h, const struct key_pair *key, const uint8_t *server)
+static struct dial *knock(struct gate_house *h, const struct netio_key_pair *key,
+                          const uint8_t *server)
 {
     struct dial_options o = dial_as(h, key);
     struct dial *d;
@@ -120,25 +121,25 @@ static void say(struct dial *d, const char *text)
 }
 
 /* The next message from anybody: with that text, or with any if it is NULL. */
-static void hear(struct house *h, const char *text)
+static void hear(struct gate_house *h, const char *text)
 {
     assert_int_equal(gate_receive(h->gate, &h->from, &h->b, support_end_ms(10)), ERR_OK);
     if (text != NULL)
         expect_message(&h->b, text);
 }
 
-static void hear_nothing(struct house *h, int64_t ms)
+static void hear_nothing(struct gate_house *h, int64_t ms)
 {
     assert_int_equal(gate_receive(h->gate, &h->from, &h->b, support_moment(ms)), ERR_TIMEOUT);
 }
 
-static void expect_answer(struct house *h, struct dial *d, const char *text)
+static void expect_answer(struct gate_house *h, struct dial *d, const char *text)
 {
     assert_int_equal(dial_receive(d, &h->b, support_end_ms(10)), ERR_OK);
     expect_message(&h->b, text);
 }
 
-static void ask_and_answer(struct house *h, struct dial *d, uint32_t user)
+static void ask_and_answer(struct gate_house *h, struct dial *d, uint32_t user)
 {
     say(d, "who?");
     hear(h, NULL);
@@ -149,7 +150,7 @@ static void ask_and_answer(struct house *h, struct dial *d, uint32_t user)
 
 TEST(users_are_known_by_their_keys)
 {
-    struct house h CLEAN(pull_down);
+    struct gate_house h CLEAN(pull_down);
     struct dial *d[3];
     struct gate_client from[3];
     char text[16];
@@ -203,8 +204,8 @@ TEST(what_a_watch_sees_has_room)
 /* Breaks and refusals that ZeroMQ would not tell of. */
 TEST(a_watched_dial_notices_and_comes_back)
 {
-    struct house h CLEAN(pull_down);
-    struct key_pair late = new_key_pair();
+    struct gate_house h CLEAN(pull_down);
+    struct netio_key_pair late = new_key_pair();
     struct dial *d CLEAN(dial_free) = NULL;
     enum err e = ERR_TIMEOUT;
     double end = support_deadline(10);
@@ -232,7 +233,7 @@ TEST(a_watched_dial_notices_and_comes_back)
 /* Even a connection that stood before it was watched. */
 TEST(a_break_is_told_to_one_who_watches_late)
 {
-    struct house h CLEAN(pull_down);
+    struct gate_house h CLEAN(pull_down);
     struct dial *d CLEAN(dial_free) = NULL;
     build(&h);
     d = knock(&h, &h.client[0], h.server.public);
@@ -266,7 +267,7 @@ static void wait_until_closed(const char *endpoint)
  */
 TEST(a_break_is_told_until_something_is_sent)
 {
-    struct house h;
+    struct gate_house h;
     struct dial *d;
     for (int already = 0; already <= 2; already++) {
         enum err e = ERR_OK;
@@ -295,8 +296,8 @@ TEST(a_break_is_told_until_something_is_sent)
 
 TEST(strangers_get_nothing)
 {
-    struct house h CLEAN(pull_down);
-    struct key_pair stranger = new_key_pair(), other_server = new_key_pair();
+    struct gate_house h CLEAN(pull_down);
+    struct netio_key_pair stranger = new_key_pair(), other_server = new_key_pair();
     struct dial *d;
     build(&h);
     d = knock(&h, &stranger, h.server.public);
@@ -329,7 +330,7 @@ TEST(strangers_get_nothing)
 
 TEST(nobody_there_is_a_timeout)
 {
-    struct house h CLEAN(pull_down);
+    struct gate_house h CLEAN(pull_down);
     struct dial *d CLEAN(dial_free) = NULL;
     uint64_t sent = 0, received = 0;
     build(&h);
@@ -347,8 +348,8 @@ TEST(nobody_there_is_a_timeout)
  */
 TEST(an_impatient_dial_hears_why)
 {
-    struct house h CLEAN(pull_down);
-    struct key_pair stranger = new_key_pair();
+    struct gate_house h CLEAN(pull_down);
+    struct netio_key_pair stranger = new_key_pair();
     struct dial_options o;
     enum err e = ERR_OK;
     double end = support_deadline(20);
@@ -382,7 +383,7 @@ TEST(an_impatient_dial_hears_why)
 
 /* --- front and worker ------------------------------------------------------------------------- */
 
-struct worker {
+struct gate_worker {
     struct gate_port *port;
     enum err e;
     size_t seen;
@@ -392,7 +393,7 @@ struct worker {
 /* Answers each message with "user: message", until one says "stop". */
 static void *work(void *argument)
 {
-    struct worker *w = argument;
+    struct gate_worker *w = argument;
     struct bytes b = {0};
     bool stop = false;
     while (w->e == ERR_OK && !stop) {
@@ -444,8 +445,8 @@ static void *buy(void *argument)
 /* Three clients with 400 orders each; every second order goes through the worker. */
 TEST(many_clients_are_served)
 {
-    struct house h CLEAN(pull_down);
-    struct worker w = {0};
+    struct gate_house h CLEAN(pull_down);
+    struct gate_worker w = {0};
     struct customer c[3] = {{0}};
     struct gate_client from = {0};
     pthread_t worker, customer[3];
@@ -495,7 +496,7 @@ TEST(many_clients_are_served)
 /* A client that asks a thousand times before it reads. */
 TEST(a_thousand_messages_wait_for_their_reader)
 {
-    struct house h CLEAN(pull_down);
+    struct gate_house h CLEAN(pull_down);
     struct dial *d CLEAN(dial_free) = NULL;
     build(&h);
     d = knock(&h, &h.client[1], h.server.public);
@@ -518,7 +519,7 @@ TEST(a_thousand_messages_wait_for_their_reader)
 TEST(a_client_that_never_reads_holds_nobody)
 {
     static const uint8_t big[MAX_MESSAGE];
-    struct house h CLEAN(pull_down);
+    struct gate_house h CLEAN(pull_down);
     struct gate_client lazy, keen;
     struct dial *d, *other;
     build(&h);
@@ -544,7 +545,7 @@ TEST(a_client_that_never_reads_holds_nobody)
  */
 TEST(what_fails_leaves_nothing_behind)
 {
-    struct house h CLEAN(pull_down);
+    struct gate_house h CLEAN(pull_down);
     struct gate_client alice, bob, from;
     struct gate_port *port;
     struct dial *a CLEAN(dial_free) = NULL, *other CLEAN(dial_free) = NULL;
@@ -583,7 +584,7 @@ TEST(what_fails_leaves_nothing_behind)
  */
 TEST(the_worker_may_be_busy_or_gone)
 {
-    struct house h CLEAN(pull_down);
+    struct gate_house h CLEAN(pull_down);
     struct gate_client from = {.user = 1, .route_size = 5}, other = from;
     struct gate_port *port CLEAN(gate_port_free) = NULL;
     build(&h);
@@ -607,7 +608,7 @@ TEST(the_worker_may_be_busy_or_gone)
 
 /* --- clients that do not behave --------------------------------------------------------------- */
 
-static void *raw_client(struct house *h, const void *route, size_t size)
+static void *raw_client(struct gate_house *h, const void *route, size_t size)
 {
     void *s = zmq_socket(netio_zmq(h->outside), ZMQ_DEALER);
     const int linger = 0;
@@ -638,7 +639,7 @@ TEST(garbage_ends_the_connection)
         {NULL, "in several frames", 2, 0},      {name, "names its own route", 1, 4},
         {"route", "names its own route", 1, 4}, /* as long as the gate's own */
     };
-    struct house h CLEAN(pull_down);
+    struct gate_house h CLEAN(pull_down);
     build(&h);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         const char *route = kinds[k].route;
@@ -679,7 +680,7 @@ int zmq_connect(void *socket, const char *endpoint)
 
 TEST(events_that_cannot_be_heard_are_an_error)
 {
-    struct house h CLEAN(pull_down);
+    struct gate_house h CLEAN(pull_down);
     void *s, *watch;
     build(&h);
     s = raw_client(&h, NULL, 0);
@@ -695,7 +696,7 @@ TEST(events_that_cannot_be_heard_are_an_error)
 TEST(what_is_too_long_does_not_arrive)
 {
     static const uint8_t big[MAX_MESSAGE + 1];
-    struct house h CLEAN(pull_down);
+    struct gate_house h CLEAN(pull_down);
     struct dial *d CLEAN(dial_free) = NULL;
     build(&h);
     d = knock(&h, &h.client[0], h.server.public);
@@ -714,7 +715,7 @@ TEST(what_is_too_long_does_not_arrive)
 /* Plain TCP bytes and a client without CURVE at all. */
 TEST(other_protocols_get_nothing)
 {
-    struct house h CLEAN(pull_down);
+    struct gate_house h CLEAN(pull_down);
     void *plain;
     const int linger = 0;
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -733,7 +734,7 @@ TEST(other_protocols_get_nothing)
 }
 
 /* A bare connection from a loopback address, which sends what a half-open client would send. */
-static int stranger_from(struct house *h, const char *address, size_t words)
+static int stranger_from(struct gate_house *h, const char *address, size_t words)
 {
     static const uint8_t greeting[64] = {0xff, 0, 0, 0,   0,   0,   0,   0,  1,
                                          0x7f, 3, 1, 'C', 'U', 'R', 'V', 'E'};
@@ -767,7 +768,7 @@ static void crowd_at(const char *host, const char *crowded, bool apart, unsigned
     const size_t most = descriptors != 0 ? descriptors / 2 : 8;
     struct rlimit limit, before;
     char words[64];
-    struct house h CLEAN(pull_down) = {.connections = descriptors != 0 ? 0 : most};
+    struct gate_house h CLEAN(pull_down) = {.connections = descriptors != 0 ? 0 : most};
     struct dial *early CLEAN(dial_free) = NULL, *late CLEAN(dial_free) = NULL;
     int crowd[CROWD];
     size_t cut = 0;
@@ -832,7 +833,7 @@ TEST(a_crowd_of_ipv6_is_in_its_own_way)
 /* Descriptors are reused: what is said about a client that left is not said about the next one. */
 TEST(only_the_connection_that_was_named_is_cut)
 {
-    struct house h;
+    struct gate_house h;
     struct dial *first, *second;
     struct gate_client gone, stays;
     build(&h);
@@ -861,7 +862,7 @@ TEST(only_the_connection_that_was_named_is_cut)
 /* A client can name a route like those that the gate makes. That costs others nothing. */
 TEST(a_chosen_number_of_a_line_is_of_no_use)
 {
-    struct house h CLEAN(pull_down);
+    struct gate_house h CLEAN(pull_down);
     struct dial *first CLEAN(dial_free) = NULL, *second CLEAN(dial_free) = NULL;
     uint8_t route[5];
     void *s;
@@ -888,7 +889,7 @@ TEST(numbers_of_lines_cannot_be_guessed)
 {
     uint8_t route[2][5];
     for (unsigned i = 0; i < 2; i++) {
-        struct house h CLEAN(pull_down);
+        struct gate_house h CLEAN(pull_down);
         struct dial *d CLEAN(dial_free) = NULL;
         srand(1); /* as in each program that begins */
         build(&h);
@@ -903,7 +904,7 @@ TEST(numbers_of_lines_cannot_be_guessed)
 TEST(a_key_has_so_many_connections)
 {
     enum { MINE = 6, MOST = 4 };
-    struct house h CLEAN(pull_down) = {.of_a_key = MOST};
+    struct gate_house h CLEAN(pull_down) = {.of_a_key = MOST};
     struct dial *other CLEAN(dial_free) = NULL, *d[MINE];
     unsigned cut = 0;
     build_at(&h, "127.0.0.1");
@@ -952,7 +953,7 @@ static void send_the_head_of_a_message(int fd, size_t size, size_t n)
  */
 TEST(a_message_has_a_time_to_arrive)
 {
-    struct house h CLEAN(pull_down) = {.message_ms = 300};
+    struct gate_house h CLEAN(pull_down) = {.message_ms = 300};
     struct dial *honest CLEAN(dial_free) = NULL;
     int fd;
     build_at(&h, "127.0.0.1");
@@ -983,9 +984,10 @@ TEST(a_message_has_a_time_to_arrive)
  */
 TEST(nobody_fills_memory)
 {
-    struct house h CLEAN(pull_down) = {.memory = (size_t)8 << 20};
+    struct gate_house h CLEAN(pull_down) = {.memory = (size_t)8 << 20};
     struct dial *honest CLEAN(dial_free) = NULL;
-    struct withheld attack = {.connections = 20, .frames = 2000, .frame = 4000}; /* 160 MB in all */
+    struct withhold_record attack = {
+        .connections = 20, .frames = 2000, .frame = 4000}; /* 160 MB in all */
     uint64_t before, most = 0;
     unsigned served = 0;
     int64_t end;
@@ -1016,7 +1018,7 @@ TEST(nobody_fills_memory)
 /* A key that dials without end is let in later, another one at once. */
 TEST(a_key_that_dials_without_end_waits)
 {
-    struct house h CLEAN(pull_down);
+    struct gate_house h CLEAN(pull_down);
     struct dial *d;
     unsigned served = 0;
     build(&h);
@@ -1066,7 +1068,7 @@ static unsigned admission_of(void *asker, const struct frame *frames, size_t cou
 TEST(only_a_whole_request_admits)
 {
     static const char far_too_long[300] = "gate";
-    struct key_pair key = new_key_pair();
+    struct netio_key_pair key = new_key_pair();
     const struct frame good[8] = {{"1.0", 3}, {"a", 1},     {"gate", 4},      {"127.0.0.1", 9},
                                   {"", 0},    {"CURVE", 5}, {key.public, 32}, {"more", 4}};
     const struct {
@@ -1149,7 +1151,7 @@ int zmq_getsockopt(void *socket, int option, void *value, size_t *size)
 /* Wherever it runs out of memory: half a request or answer would end all admission. */
 TEST(admission_outlives_what_fails)
 {
-    const struct key_pair key = new_key_pair();
+    const struct netio_key_pair key = new_key_pair();
     const struct frame frames[7] = {{"1.0", 3}, {"a", 1},     {"gate", 4},     {"127.0.0.1", 9},
                                     {"", 0},    {"CURVE", 5}, {key.public, 32}};
     const int soon = (int)support_patience_ms(5);
@@ -1178,7 +1180,7 @@ TEST(admission_outlives_what_fails)
 /* Without CURVE nobody asks admission: whatever comes then is ignored. */
 TEST(a_gate_without_keys_hears_nobody)
 {
-    struct house h CLEAN(pull_down);
+    struct gate_house h CLEAN(pull_down);
     struct gate_options o;
     void *plain;
     const int linger = 0;
@@ -1203,7 +1205,7 @@ TEST(a_gate_without_keys_hears_nobody)
 
 static void *listen_in_vain(void *argument)
 {
-    struct house *h = argument;
+    struct gate_house *h = argument;
     static enum err e[2];
     struct gate_client from;
     struct bytes b CLEAN(bytes_clear) = {0};
@@ -1238,7 +1240,7 @@ static void *talk(void *argument)
  */
 TEST(a_gate_that_is_closed_under_us_says_so)
 {
-    struct house h;
+    struct gate_house h;
     struct talker t = {0};
     struct gate_options o;
     struct dial_options dials;
@@ -1315,7 +1317,7 @@ TEST(descriptors_may_run_out)
     unsigned failures = 0;
     struct rlimit limit, before;
     struct dial_options o;
-    struct house h CLEAN(pull_down);
+    struct gate_house h CLEAN(pull_down);
     build(&h);
     o = dial_as(&h, &h.client[0]);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);

@@ -40,7 +40,7 @@ enum damage {
     STRANGER    /* frames of another session arrive before each frame */
 };
 
-struct relay {
+struct net_relay {
     struct transport *inner;
     struct transport outer;
     enum net_peer to;
@@ -52,13 +52,13 @@ struct relay {
     atomic_uint waits;
 };
 
-static enum err pass(struct relay *r, const uint8_t *p, size_t n)
+static enum err pass(struct net_relay *r, const uint8_t *p, size_t n)
 {
     return transport_send(r->inner, r->to, p, n);
 }
 
 /* The queue of these tests has room for every frame, so a send that adds some never waits. */
-static enum err damaged_send(struct relay *r, uint8_t *p, size_t n)
+static enum err damaged_send(struct net_relay *r, uint8_t *p, size_t n)
 {
     uint8_t other[400];
     switch (r->damage) {
@@ -104,7 +104,7 @@ static enum err damaged_send(struct relay *r, uint8_t *p, size_t n)
     return pass(r, p, n);
 }
 
-static enum err relay_bytes(struct relay *r, const uint8_t *p, size_t n)
+static enum err relay_bytes(struct net_relay *r, const uint8_t *p, size_t n)
 {
     uint8_t whole[400 + 1];
     size_t number = r->count++;
@@ -135,13 +135,13 @@ static enum err relay_bytes(struct relay *r, const uint8_t *p, size_t n)
 
 static enum err relay_make(void *self, size_t size, struct transport_message *m)
 {
-    struct relay *r = self;
+    struct net_relay *r = self;
     return transport_make(r->inner, size, m);
 }
 
 static enum err relay_send(void *self, enum net_peer to, struct transport_message *m)
 {
-    struct relay *r = self;
+    struct net_relay *r = self;
     enum err e;
 
     if (to != r->to || m->size > 400)
@@ -154,19 +154,19 @@ static enum err relay_send(void *self, enum net_peer to, struct transport_messag
 
 static enum err relay_receive(void *self, enum net_peer from, struct transport_message *m)
 {
-    struct relay *r = self;
+    struct net_relay *r = self;
     return transport_pull(r->inner, from, m);
 }
 
 static void relay_drop(void *self, struct transport_message *m)
 {
-    struct relay *r = self;
+    struct net_relay *r = self;
     transport_drop(r->inner, m);
 }
 
 static enum err relay_wait(void *self, unsigned readable, unsigned writable, int64_t deadline)
 {
-    struct relay *r = self;
+    struct net_relay *r = self;
     atomic_fetch_add(&r->waits, 1);
     return transport_wait(r->inner, readable, writable, deadline);
 }
@@ -181,7 +181,7 @@ static const struct transport_ops relay_ops = {
 
 /* --- a party: some rounds of payloads that both sides know ------------------------------------ */
 
-struct plan {
+struct net_plan {
     size_t rounds;
     /* bytes that server `from` sends to its previous and next neighbour in a round */
     size_t (*size)(size_t round, unsigned from, enum net_peer to);
@@ -189,10 +189,10 @@ struct plan {
     uint64_t rekey_blocks;
 };
 
-struct party {
+struct net_party {
     unsigned index;
     struct transport *transport;
-    const struct plan *plan;
+    const struct net_plan *plan;
     uint32_t lane;
     size_t extra;  /* bytes that this party wrongly adds to what it sends */
     size_t rounds; /* then it leaves without a word */
@@ -213,9 +213,9 @@ static uint64_t tag_of(size_t round, unsigned from, unsigned to)
     return round * 16 + from * 4 + to + 1;
 }
 
-static enum err one_round(struct party *p, struct net *net, size_t round)
+static enum err one_round(struct net_party *p, struct net *net, size_t round)
 {
-    struct net_round r = {0};
+    struct net_exchange r = {0};
     uint8_t *out[2] = {0}, *in[2] = {0};
     enum err e;
 
@@ -247,7 +247,7 @@ static enum err one_round(struct party *p, struct net *net, size_t round)
 
 static void *run_party(void *argument)
 {
-    struct party *p = argument;
+    struct net_party *p = argument;
     struct log log = {.buffer = p->sink, .buffer_size = sizeof p->sink, .level = LOG_WARN};
     struct session *session = NULL;
     struct net *net = NULL;
@@ -274,10 +274,10 @@ static void *run_party(void *argument)
         p->total = net_total(net);
         p->select = *net_counters(net, NET_SELECT);
         p->strangers = net->strangers;
-        p->counted = net_rounds(net);
+        p->counted = net_exchanges(net);
         if (p->says_so)
             net_abort(net);
-        p->after = p->e != ERR_OK || p->says_so ? net_exchange(net, &(struct net_round){0})
+        p->after = p->e != ERR_OK || p->says_so ? net_exchange(net, &(struct net_exchange){0})
                                                 : ERR_OK;
     }
     net_free(&net);
@@ -286,7 +286,7 @@ static void *run_party(void *argument)
     return NULL;
 }
 
-static void start(struct party party[3], struct transport *t[3], const struct plan *plan)
+static void start(struct net_party party[3], struct transport *t[3], const struct net_plan *plan)
 {
     memset(party, 0, 3 * sizeof *party);
     for (unsigned i = 0; i < 3; i++) {
@@ -298,8 +298,8 @@ static void start(struct party party[3], struct transport *t[3], const struct pl
 }
 
 /* Over in-process queues. */
-static void start_in_memory(struct party party[3], struct transport *t[3], size_t depth,
-                            const struct plan *plan)
+static void start_in_memory(struct net_party party[3], struct transport *t[3], size_t depth,
+                            const struct net_plan *plan)
 {
     assert_int_equal(transport_memory_new(t, depth), ERR_OK);
     start(party, t, plan);
@@ -317,7 +317,7 @@ static struct net *net_of(struct transport *t, const struct session *session, in
     return net;
 }
 
-static void put_relay(struct party *party, struct transport *t, struct relay *relay)
+static void put_relay(struct net_party *party, struct transport *t, struct net_relay *relay)
 {
     relay->inner = t;
     relay->outer = (struct transport){.ops = &relay_ops, .self = relay};
@@ -325,11 +325,11 @@ static void put_relay(struct party *party, struct transport *t, struct relay *re
 }
 
 /* Runs a plan with a relay for what server `from` sends to its neighbour `to`. */
-static void run_damaged(struct party party[3], const struct plan *plan, unsigned from,
-                        const struct relay *damage)
+static void run_damaged(struct net_party party[3], const struct net_plan *plan, unsigned from,
+                        const struct net_relay *damage)
 {
     struct transport *t[3] CLEAN(links_free) = {0};
-    struct relay relay = *damage;
+    struct net_relay relay = *damage;
     start_in_memory(party, t, 64, plan);
     put_relay(&party[from], t[from], &relay);
     run_three(run_party, party, sizeof *party);
@@ -341,14 +341,14 @@ static size_t hundred(size_t round, unsigned from, enum net_peer to)
     return 100;
 }
 
-static const struct plan small_rounds = {.rounds = 4, .size = hundred};
+static const struct net_plan small_rounds = {.rounds = 4, .size = hundred};
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
 /* Server 0 sends to 1; frame 1, in round 1, is damaged. 1 must see it, 0 and 2 must hear of it. */
-static void expect_end(const struct relay *damage, enum err seen, enum err or_seen)
+static void expect_end(const struct net_relay *damage, enum err seen, enum err or_seen)
 {
-    struct party p[3];
+    struct net_party p[3];
     run_damaged(p, &small_rounds, 0, damage);
     if (p[1].e != seen && p[1].e != or_seen)
         fail_msg("damage %d at %zu: server 1 says %s\n%s", damage->damage, damage->at,
@@ -367,15 +367,15 @@ static void expect_end(const struct relay *damage, enum err seen, enum err or_se
 TEST(altered_frames_end_the_session)
 {
     for (size_t at = 0; at < FRAME_HEADER + 100 + 16; at++)
-        expect_end(&(struct relay){.to = NET_NEXT, .damage = FLIP, .which = 1, .at = at}, ERR_AUTH,
-                   ERR_FORMAT);
+        expect_end(&(struct net_relay){.to = NET_NEXT, .damage = FLIP, .which = 1, .at = at},
+                   ERR_AUTH, ERR_FORMAT);
 }
 
 TEST(frames_of_another_version_are_named)
 {
-    struct party p[3];
+    struct net_party p[3];
     run_damaged(p, &small_rounds, 0,
-                &(struct relay){.to = NET_NEXT, .damage = FLIP, .which = 1, .at = 4});
+                &(struct net_relay){.to = NET_NEXT, .damage = FLIP, .which = 1, .at = 4});
     assert_non_null(strstr(p[1].sink, "server 0 sent a frame of version 17, and this trefoil"));
     assert_non_null(strstr(p[1].sink, "reads version 1: the session ends; install the same"));
 }
@@ -383,9 +383,10 @@ TEST(frames_of_another_version_are_named)
 TEST(short_and_long_frames_end_the_session)
 {
     for (size_t at = 0; at < FRAME_HEADER + 100 + 16; at += at < 100 ? 1 : 13)
-        expect_end(&(struct relay){.to = NET_NEXT, .damage = CUT, .which = 1, .at = at}, ERR_FORMAT,
-                   ERR_FORMAT);
-    expect_end(&(struct relay){.to = NET_NEXT, .damage = GROW, .which = 1}, ERR_FORMAT, ERR_FORMAT);
+        expect_end(&(struct net_relay){.to = NET_NEXT, .damage = CUT, .which = 1, .at = at},
+                   ERR_FORMAT, ERR_FORMAT);
+    expect_end(&(struct net_relay){.to = NET_NEXT, .damage = GROW, .which = 1}, ERR_FORMAT,
+               ERR_FORMAT);
 }
 
 TEST(lost_moved_and_foreign_frames_end_the_session)
@@ -393,17 +394,17 @@ TEST(lost_moved_and_foreign_frames_end_the_session)
     static const enum damage all[] = {DROP,   DUPLICATE,    REPLAY,    SWAP,
                                       UNSEAL, FORGED_ABORT, LONG_ABORT};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        expect_end(&(struct relay){.to = NET_NEXT, .damage = all[i], .which = 1}, ERR_AUTH,
+        expect_end(&(struct net_relay){.to = NET_NEXT, .damage = all[i], .which = 1}, ERR_AUTH,
                    ERR_AUTH);
-    expect_end(&(struct relay){.to = NET_NEXT, .damage = GARBAGE, .which = 1}, ERR_FORMAT,
+    expect_end(&(struct net_relay){.to = NET_NEXT, .damage = GARBAGE, .which = 1}, ERR_FORMAT,
                ERR_FORMAT);
 }
 
 TEST(frames_of_other_sessions_are_dropped_and_counted)
 {
-    struct party p[3];
+    struct net_party p[3];
     run_damaged(p, &small_rounds, 0,
-                &(struct relay){.to = NET_NEXT, .damage = STRANGER, .which = SIZE_MAX});
+                &(struct net_relay){.to = NET_NEXT, .damage = STRANGER, .which = SIZE_MAX});
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(p[i].e, ERR_OK);
         assert_true(p[i].intact);
@@ -415,7 +416,7 @@ TEST(frames_of_other_sessions_are_dropped_and_counted)
 
 TEST(another_lane_ends_the_session)
 {
-    struct party p[3];
+    struct net_party p[3];
     struct transport *t[3] CLEAN(links_free) = {0};
     start_in_memory(p, t, 8, &small_rounds);
     p[0].lane = 1;
@@ -431,7 +432,7 @@ TEST(another_lane_ends_the_session)
 /* An honest program that does something else can be told apart from an altered frame. */
 TEST(another_size_is_a_mismatch)
 {
-    struct party p[3];
+    struct net_party p[3];
     struct transport *t[3] CLEAN(links_free) = {0};
     start_in_memory(p, t, 8, &small_rounds);
     p[0].extra = 1;
@@ -458,11 +459,11 @@ static size_t ring(size_t round, unsigned from, enum net_peer to)
 
 TEST(an_abort_is_passed_on)
 {
-    static const struct plan plan = {.rounds = 4, .size = ring};
-    struct relay flip = {.to = NET_NEXT, .damage = FLIP, .which = 1, .at = 90};
-    struct relay mute = {.to = NET_PREV, .damage = DROP};
+    static const struct net_plan plan = {.rounds = 4, .size = ring};
+    struct net_relay flip = {.to = NET_NEXT, .damage = FLIP, .which = 1, .at = 90};
+    struct net_relay mute = {.to = NET_PREV, .damage = DROP};
     struct transport *t[3] CLEAN(links_free) = {0};
-    struct party p[3];
+    struct net_party p[3];
     start_in_memory(p, t, 64, &plan);
     put_relay(&p[2], t[2], &flip);
     put_relay(&p[0], t[0], &mute);
@@ -483,7 +484,7 @@ static size_t varied(size_t round, unsigned from, enum net_peer to)
     return sizes[(round + 2 * from + 3 * (size_t)to * (round / SIZES + 1)) % SIZES];
 }
 
-static void expect_varied(struct party p[3], const struct plan *plan)
+static void expect_varied(struct net_party p[3], const struct net_plan *plan)
 {
     for (unsigned i = 0; i < 3; i++) {
         uint64_t sent = 0, received = 0, out = 0, in = 0;
@@ -501,7 +502,7 @@ static void expect_varied(struct party p[3], const struct plan *plan)
             fail_msg("server %u: %s\n%s", i, error_text(p[i].e), p[i].sink);
         assert_true(p[i].intact);
         assert_int_equal(p[i].counted, plan->rounds);
-        assert_int_equal(p[i].total.rounds, plan->rounds);
+        assert_int_equal(p[i].total.exchanges, plan->rounds);
         assert_int_equal(p[i].total.payload_sent, sent);
         assert_int_equal(p[i].total.payload_received, received);
         assert_int_equal(p[i].total.frames_sent, out);
@@ -513,9 +514,10 @@ static void expect_varied(struct party p[3], const struct plan *plan)
 
 TEST(all_sizes_go_through_one_slot)
 {
-    static const struct plan plan = {.rounds = 2 * SIZES, .size = varied, .rekey_blocks = 70000};
+    static const struct net_plan plan = {
+        .rounds = 2 * SIZES, .size = varied, .rekey_blocks = 70000};
     struct transport *t[3] CLEAN(links_free) = {0};
-    struct party p[3];
+    struct net_party p[3];
     start_in_memory(p, t, 1, &plan);
     run_three(run_party, p, sizeof *p);
     expect_varied(p, &plan);
@@ -523,11 +525,11 @@ TEST(all_sizes_go_through_one_slot)
 
 TEST(all_sizes_go_over_zeromq)
 {
-    static const struct plan plan = {.rounds = SIZES, .size = varied};
+    static const struct net_plan plan = {.rounds = SIZES, .size = varied};
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct netio *netio CLEAN(netio_free) = NULL;
     struct transport *t[3] CLEAN(links_free) = {0};
-    struct party p[3];
+    struct net_party p[3];
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
     /* bare links while admission runs: it must not be asked about them */
     assert_int_equal(three_zmq(t, netio, 1, NULL, NULL, &log), ERR_OK);
@@ -538,14 +540,14 @@ TEST(all_sizes_go_over_zeromq)
 
 TEST(counters_are_exact)
 {
-    struct party p[3];
+    struct net_party p[3];
     struct transport *t[3] CLEAN(links_free) = {0};
     start_in_memory(p, t, 8, &small_rounds);
     run_three(run_party, p, sizeof *p);
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(p[i].e, ERR_OK);
-        assert_int_equal(p[i].total.rounds, 4);
-        assert_int_equal(p[i].select.rounds, 2);
+        assert_int_equal(p[i].total.exchanges, 4);
+        assert_int_equal(p[i].select.exchanges, 2);
         assert_int_equal(p[i].total.payload_sent, 800);
         assert_int_equal(p[i].total.payload_received, 800);
         assert_int_equal(p[i].total.wire_sent, 800 + 8 * 96);
@@ -566,8 +568,8 @@ static size_t sparse(size_t round, unsigned from, enum net_peer to)
 
 TEST(empty_rounds_count)
 {
-    static const struct plan plan = {.rounds = 5, .size = sparse};
-    struct party p[3];
+    static const struct net_plan plan = {.rounds = 5, .size = sparse};
+    struct net_party p[3];
     struct transport *t[3] CLEAN(links_free) = {0};
     start_in_memory(p, t, 1, &plan);
     run_three(run_party, p, sizeof *p);
@@ -585,9 +587,9 @@ TEST(empty_rounds_count)
  */
 static bool notice_death(struct transport *t[3], int64_t patience_ms, size_t rounds)
 {
-    const struct plan plan = {.rounds = 4, .size = hundred, .deadline_ms = patience_ms};
+    const struct net_plan plan = {.rounds = 4, .size = hundred, .deadline_ms = patience_ms};
     bool timeout = false;
-    struct party p[3];
+    struct net_party p[3];
     start(p, t, &plan);
     p[2].rounds = rounds;
     run_three(run_party, p, sizeof *p);
@@ -634,7 +636,7 @@ TEST(a_neighbour_that_leaves_is_noticed_at_once)
     for (size_t rounds = 1; rounds < 3; rounds++) {
         struct transport *t[3] CLEAN(links_free) = {0};
         bool seen = false;
-        struct party p[3];
+        struct net_party p[3];
         assert_int_equal(three_zmq(t, netio, 4, NULL, NULL, &log), ERR_OK);
         start(p, t, &small_rounds);
         p[2].rounds = rounds;
@@ -681,7 +683,7 @@ TEST(one_that_leaves_between_rounds_is_noticed_too)
 TEST(a_party_may_give_up_by_itself)
 {
     struct transport *t[3] CLEAN(links_free) = {0};
-    struct party p[3];
+    struct net_party p[3];
     start_in_memory(p, t, 4, &small_rounds);
     p[2].rounds = 2;
     p[2].says_so = true;
@@ -700,9 +702,9 @@ static size_t one_way(size_t round, unsigned from, enum net_peer to)
 
 TEST(a_neighbour_that_takes_nothing_is_noticed)
 {
-    static const struct plan plan = {.rounds = 3, .size = one_way, .deadline_ms = 300};
+    static const struct net_plan plan = {.rounds = 3, .size = one_way, .deadline_ms = 300};
     struct transport *t[3] CLEAN(links_free) = {0};
-    struct party p[3];
+    struct net_party p[3];
     start_in_memory(p, t, 1, &plan);
     p[2].rounds = 0; /* in its own round it might find the other late, and say so */
     run_three(run_party, p, sizeof *p);
@@ -724,7 +726,7 @@ static size_t write_news(enum news news, const struct session *from, uint8_t *me
     if (news == DATA_AHEAD)
         h.kind = FRAME_DATA;
     else if (news == LATER_ABORT)
-        h.round = 1;
+        h.exchange = 1;
     else if (news == STRANGER_AHEAD)
         h.session[0] ^= 1;
     else if (news == STRAY_ABORT) /* as if one of server 2's were sent back to us by server 0 */
@@ -737,7 +739,7 @@ static enum err hear_beside_silence(const struct session *session, enum news new
                                     int64_t patience_ms, struct log *log, uint64_t *strangers)
 {
     uint8_t word, message[FRAME_HEADER + 16];
-    const struct net_round r = {.receive[NET_NEXT] = &word, .receive_size[NET_NEXT] = 1};
+    const struct net_exchange r = {.receive[NET_NEXT] = &word, .receive_size[NET_NEXT] = 1};
     struct transport *t[3] CLEAN(links_free) = {0};
     struct net *net CLEAN(net_free) = NULL;
     size_t n = write_news(news, session, message);
@@ -789,7 +791,7 @@ TEST(while_one_is_silent_the_other_is_heard)
 static enum err flood_receive(void *self, enum net_peer from, struct transport_message *m)
 {
     const struct frame_header h = {.kind = FRAME_DATA};
-    struct relay *r = self;
+    struct net_relay *r = self;
     if (from != NET_PREV)
         return transport_pull(r->inner, from, m);
     TRY(transport_make(r->inner, FRAME_HEADER + 16, m));
@@ -800,7 +802,7 @@ static enum err flood_receive(void *self, enum net_peer from, struct transport_m
 
 static enum err flood_wait(void *self, unsigned readable, unsigned writable, int64_t deadline)
 {
-    struct relay *r = self;
+    struct net_relay *r = self;
     return (readable >> NET_PREV & 1) != 0 ? ERR_OK
                                            : transport_wait(r->inner, readable, writable, deadline);
 }
@@ -816,7 +818,7 @@ TEST(a_flood_of_strangers_ends_with_our_patience)
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
     uint8_t word[2];
     /* waiting for server 2 alone, and for both */
-    const struct net_round rounds[] = {
+    const struct net_exchange rounds[] = {
         {.receive[NET_NEXT] = word, .receive_size[NET_NEXT] = 1},
         {.receive = {word, word + 1}, .receive_size = {1, 1}},
     };
@@ -825,7 +827,7 @@ TEST(a_flood_of_strangers_ends_with_our_patience)
     for (int i = 0; i < 2; i++) {
         uint64_t strangers = 0;
         for (int64_t ms = 60; strangers == 0; ms *= 4) { /* more, until it has looked at them */
-            struct relay flood = {.damage = NONE};
+            struct net_relay flood = {.damage = NONE};
             struct transport *t[3] CLEAN(links_free) = {0}, outer = {.ops = &ops, .self = &flood};
             struct net *net;
             assert_true(ms < support_patience_ms(60));
@@ -847,10 +849,10 @@ TEST(a_short_patience_ends_as_well)
     char sink[2048] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
     uint8_t word;
-    const struct net_round r = {.send[NET_PREV] = "x",
-                                .send_size[NET_PREV] = 1,
-                                .receive[NET_NEXT] = &word,
-                                .receive_size[NET_NEXT] = 1};
+    const struct net_exchange r = {.send[NET_PREV] = "x",
+                                   .send_size[NET_PREV] = 1,
+                                   .receive[NET_NEXT] = &word,
+                                   .receive_size[NET_NEXT] = 1};
     struct session *session CLEAN(session_free) = NULL;
     struct transport *t[3] CLEAN(links_free) = {0};
     struct net *net;
@@ -1022,7 +1024,7 @@ TEST(what_no_memory_can_hold_is_refused)
 
 TEST(what_zeromq_refuses_is_said)
 {
-    const struct key_pair key = new_key_pair();
+    const struct netio_key_pair key = new_key_pair();
     char far_too_long[300];
     const struct {
         struct socket_options options;
@@ -1066,16 +1068,16 @@ static void *wait_in_vain(void *argument)
     struct waiter *w = argument;
     uint8_t word;
     w->e = net_exchange(
-        w->net, &(struct net_round){.receive[NET_PREV] = &word, .receive_size[NET_PREV] = 1});
+        w->net, &(struct net_exchange){.receive[NET_PREV] = &word, .receive_size[NET_PREV] = 1});
     return NULL;
 }
 
 /* ZeroMQ's context ends under a session: nobody hangs, and nothing is mistaken for silence. */
 TEST(links_that_are_closed_under_us_say_so)
 {
-    const struct net_round give = {.send[NET_NEXT] = "x", .send_size[NET_NEXT] = 1};
+    const struct net_exchange give = {.send[NET_NEXT] = "x", .send_size[NET_NEXT] = 1};
     struct session *session;
-    struct relay watch = {.damage = NONE};
+    struct net_relay watch = {.damage = NONE};
     struct transport watched = {.ops = &relay_ops, .self = &watch};
     struct waiter w = {0};
     struct lonely l CLEAN(be_gone);

@@ -15,14 +15,14 @@
 
 #define LONG (((size_t)3 << 20) + 5)
 
-struct server {
+struct pair_server {
     unsigned index;
     struct transport *control, *bulk;
     struct terms terms;
     struct session_offer offer;
     struct session *session;
     struct net *net;
-    enum err (*job)(struct server *s);
+    enum err (*job)(struct pair_server *s);
     enum err e;
     unsigned heard;     /* how often the statement was */
     bool early;         /* the payload was there before it */
@@ -34,10 +34,10 @@ struct server {
 
 /* --- two servers ------------------------------------------------------------------------------ */
 
-static void link_up(struct server s[2], struct netio *netio)
+static void link_up(struct pair_server s[2], struct netio *netio)
 {
     char endpoint[4][ENDPOINT_SIZE];
-    const struct key_pair key[2] = {new_key_pair(), new_key_pair()};
+    const struct netio_key_pair key[2] = {new_key_pair(), new_key_pair()};
     free_endpoints(endpoint, 4);
     for (unsigned i = 0; i < 2; i++) {
         struct transport_zmq_options o = {.netio = netio,
@@ -57,7 +57,7 @@ static void link_up(struct server s[2], struct netio *netio)
     }
 }
 
-static enum err meet(struct server *s, struct log *log)
+static enum err meet(struct pair_server *s, struct log *log)
 {
     const int64_t patience_ms = support_patience_ms(10);
     struct net_options o = {.transport = s->bulk, .deadline_ms = patience_ms, .log = log};
@@ -77,7 +77,7 @@ static enum err meet(struct server *s, struct log *log)
 
 static void *run_server(void *self)
 {
-    struct server *s = self;
+    struct pair_server *s = self;
     struct log log = {.buffer = s->sink, .buffer_size = sizeof s->sink, .level = LOG_INFO};
     s->e = meet(s, &log);
     if (s->e == ERR_OK && s->job != NULL)
@@ -87,18 +87,18 @@ static void *run_server(void *self)
 
 struct pair {
     struct netio *netio;
-    struct server at[2];
+    struct pair_server at[2];
 };
 
-static void run_pair(struct pair *p, enum err (*job)(struct server *s), uint8_t other_terms)
+static void run_pair(struct pair *p, enum err (*job)(struct pair_server *s), uint8_t other_terms)
 {
     pthread_t thread[2];
     assert_int_equal(netio_new(&p->netio, NULL), ERR_OK);
     for (unsigned i = 0; i < 2; i++)
-        p->at[i] = (struct server){.index = i,
-                                   .terms = {.parts = 1, .digest = {i == 1 ? other_terms : 0}},
-                                   .offer = {.lanes = 2 + i},
-                                   .job = job};
+        p->at[i] = (struct pair_server){.index = i,
+                                        .terms = {.parts = 1, .digest = {i == 1 ? other_terms : 0}},
+                                        .offer = {.lanes = 2 + i},
+                                        .job = job};
     link_up(p->at, p->netio);
     for (unsigned i = 0; i < 2; i++) {
         snprintf(p->at[i].terms.part[0].name, sizeof p->at[i].terms.part[0].name, "budget");
@@ -132,7 +132,7 @@ static void expect(const struct pair *p, enum err zero, enum err one)
 TEST(two_agree_on_a_session_and_its_keys)
 {
     struct pair p CLEAN(end_pair) = {0};
-    const struct server *a = &p.at[0], *b = &p.at[1];
+    const struct pair_server *a = &p.at[0], *b = &p.at[1];
     uint8_t key[2][2][16];
     run_pair(&p, NULL, 0);
     expect(&p, ERR_OK, ERR_OK);
@@ -178,7 +178,7 @@ TEST(both_name_what_differs)
 
 static enum err hear(void *self)
 {
-    struct server *s = self;
+    struct pair_server *s = self;
     s->heard++;
     s->early = s->in[0] != 0;
     return ERR_OK;
@@ -186,7 +186,7 @@ static enum err hear(void *self)
 
 static enum err produce(void *self, size_t offset, uint8_t *out, size_t n)
 {
-    struct server *s = self;
+    struct pair_server *s = self;
     if (offset != s->made)
         return ERR_DATA;
     for (size_t i = 0; i < n; i++)
@@ -197,7 +197,7 @@ static enum err produce(void *self, size_t offset, uint8_t *out, size_t n)
 
 static enum err consume(void *self, size_t offset, const uint8_t *in, size_t n)
 {
-    struct server *s = self;
+    struct pair_server *s = self;
     for (size_t i = 0; i < n; i++)
         if (in[i] != (uint8_t)((offset + i) % 251 + 1 - s->index))
             return ERR_DATA;
@@ -206,7 +206,7 @@ static enum err consume(void *self, size_t offset, const uint8_t *in, size_t n)
 }
 
 /* Server i sends 100 i + 100 bytes under a statement, then a stream of its own length. */
-static enum err talk(struct server *s)
+static enum err talk(struct pair_server *s)
 {
     const size_t mine = 100 * s->index + 100, theirs = 300 - mine;
     const struct net_flow flow = {.to = NET_PREV,
@@ -225,10 +225,10 @@ static enum err talk(struct server *s)
                                                     .receive_size = {1}},
                                          .heard = hear,
                                          .self = s});
-    TRY(net_exchange(s->net, &(struct net_round){.send = {out},
-                                                 .send_size = {mine},
-                                                 .receive = {s->in},
-                                                 .receive_size = {theirs}}));
+    TRY(net_exchange(s->net, &(struct net_exchange){.send = {out},
+                                                    .send_size = {mine},
+                                                    .receive = {s->in},
+                                                    .receive_size = {theirs}}));
     return net_stream(s->net, &flow, 1);
 }
 
@@ -238,7 +238,7 @@ TEST(two_exchange_ride_and_stream)
     run_pair(&p, talk, 0);
     expect(&p, ERR_OK, ERR_OK);
     for (unsigned i = 0; i < 2; i++) {
-        const struct server *s = &p.at[i];
+        const struct pair_server *s = &p.at[i];
         const struct net_counters all = net_total(s->net);
         const size_t mine = 100 * i + 100, theirs = 300 - mine;
         assert_int_equal(s->heard, 1);
@@ -248,20 +248,20 @@ TEST(two_exchange_ride_and_stream)
             assert_int_equal(s->in[k], k < theirs ? 7 + 1 - i : 0);
         assert_int_equal(s->made, LONG + i);
         assert_int_equal(s->used, LONG + 1 - i);
-        assert_int_equal(all.rounds, 3); /* the first is the greeting */
+        assert_int_equal(all.exchanges, 3); /* the first is the greeting */
         assert_int_equal(all.payload_sent, 1 + 1 + mine + LONG + i);
         assert_int_equal(all.payload_received, 1 + 1 + theirs + LONG + 1 - i);
     }
 }
 
 /* Server 1 gives up; server 0 hears of it where it waits. */
-static enum err give_up(struct server *s)
+static enum err give_up(struct pair_server *s)
 {
     if (s->index == 1) {
         net_abort(s->net);
         return ERR_OK;
     }
-    return net_exchange(s->net, &(struct net_round){.receive = {s->in}, .receive_size = {1}});
+    return net_exchange(s->net, &(struct net_exchange){.receive = {s->in}, .receive_size = {1}});
 }
 
 TEST(one_hears_that_the_other_gives_up)
@@ -272,13 +272,13 @@ TEST(one_hears_that_the_other_gives_up)
 }
 
 /* There is nobody at NET_NEXT: a flow there is a mistake, and ends the session. */
-static enum err stream_to_nobody(struct server *s)
+static enum err stream_to_nobody(struct pair_server *s)
 {
     const struct net_flow flow = {.to = NET_NEXT, .from = NET_NEXT};
     return net_stream(s->net, &flow, 1);
 }
 
-static enum err stream_twice(struct server *s)
+static enum err stream_twice(struct pair_server *s)
 {
     const struct net_flow flow[2] = {{.to = NET_PREV, .from = NET_PREV},
                                      {.to = NET_NEXT, .from = NET_NEXT}};

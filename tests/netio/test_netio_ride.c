@@ -32,12 +32,12 @@ struct rider {
 /*
  * A link on which server 0 cannot send to NET_NEXT until both neighbours' statements have arrived.
  */
-struct narrow {
+struct ride_narrow {
     struct transport *inner;
     bool came[2];
     unsigned tries; /* from then on; the first fails */
 };
-static struct narrow narrow;
+static struct ride_narrow narrow;
 
 static enum err hear(void *self);
 
@@ -105,7 +105,7 @@ static enum err move(struct rider *r)
     struct net *net = r->p->net;
     struct taking t[2];
     struct net_flow flow[2];
-    struct net_round round = {0};
+    struct net_exchange round = {0};
     for (unsigned k = 0; k < 2; k++) {
         t[k] = (struct taking){r, r->in[k], r->out[1 - k]};
         flow[k] = (struct net_flow){.to = (enum net_peer)(1 - k),
@@ -146,7 +146,7 @@ static enum err ride_twice(struct party *p, void *shared)
         right = right && r.in[k][0] == net_index_of(i, (enum net_peer)k) + 1 &&
                 r.in[k][SIZE - 1] == r.in[k][0];
     all->result[i] = e;
-    all->rounds[i] = net_rounds(p->net);
+    all->rounds[i] = net_exchanges(p->net);
     for (unsigned k = 0; k < 2; k++) {
         memory_free(&r.in[k]);
         memory_free(&r.out[k]);
@@ -235,13 +235,13 @@ TEST(what_a_third_server_says_is_heard_before_another_gives_up)
 
 static enum err make_inner(void *self, size_t size, struct transport_message *m)
 {
-    const struct narrow *w = self;
+    const struct ride_narrow *w = self;
     return w->inner->ops->make(w->inner->self, size, m);
 }
 
 static enum err send_late(void *self, enum net_peer to, struct transport_message *m)
 {
-    struct narrow *w = self;
+    struct ride_narrow *w = self;
     if (to == NET_NEXT && (!w->came[0] || !w->came[1] || w->tries++ == 0))
         return ERR_AGAIN;
     return w->inner->ops->send(w->inner->self, to, m);
@@ -249,7 +249,7 @@ static enum err send_late(void *self, enum net_peer to, struct transport_message
 
 static enum err receive_inner(void *self, enum net_peer from, struct transport_message *m)
 {
-    struct narrow *w = self;
+    struct ride_narrow *w = self;
     const enum err e = w->inner->ops->receive(w->inner->self, from, m);
     w->came[from] = w->came[from] || e == ERR_OK;
     return e;
@@ -257,13 +257,13 @@ static enum err receive_inner(void *self, enum net_peer from, struct transport_m
 
 static void drop_inner(void *self, struct transport_message *m)
 {
-    const struct narrow *w = self;
+    const struct ride_narrow *w = self;
     w->inner->ops->drop(w->inner->self, m);
 }
 
 static enum err wait_inner(void *self, unsigned readable, unsigned writable, int64_t deadline)
 {
-    const struct narrow *w = self;
+    const struct ride_narrow *w = self;
     return w->inner->ops->wait(w->inner->self, readable, writable, deadline);
 }
 
@@ -289,7 +289,7 @@ static struct transport wrap_first(struct transport *inner)
 TEST(a_statement_is_heard_when_the_own_one_has_left)
 {
     struct ride all = {.payload = BLOCKS, .refuses = 3};
-    narrow = (struct narrow){0};
+    narrow = (struct ride_narrow){0};
     assert_int_equal(three_run_wrapped(1, ride_twice, &all, NULL, wrap_first), ERR_OK);
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(all.result[i], ERR_OK);

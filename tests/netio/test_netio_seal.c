@@ -247,7 +247,7 @@ static struct frame_header some_header(void)
                              .receiver = 2,
                              .lane = 3,
                              .sequence = 0x0102030405060708,
-                             .round = 0x1112131415161718,
+                             .exchange = 0x1112131415161718,
                              .total = 0x2122232425262728,
                              .length = 5};
     memset(h.session, 0xab, sizeof h.session);
@@ -265,7 +265,8 @@ TEST(headers_round_trip)
     assert_int_equal(back.sender, 1);
     assert_int_equal(back.receiver, 2);
     assert_int_equal(back.lane, 3);
-    assert_true(back.sequence == h.sequence && back.round == h.round && back.total == h.total);
+    assert_true(back.sequence == h.sequence && back.exchange == h.exchange &&
+                back.total == h.total);
     assert_int_equal(back.length, 5);
     assert_false(frame_is_foreign(message, sizeof message, h.session));
     message[20] ^= 1;

@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-struct server {
+struct session_server {
     unsigned index;   /* its place */
     unsigned claimed; /* what it takes itself to be */
     struct transport *transport;
@@ -28,7 +28,7 @@ struct server {
     char sink[4096];
 };
 
-static enum err lead(struct server *s, struct log *log, int64_t deadline)
+static enum err lead(struct session_server *s, struct log *log, int64_t deadline)
 {
     enum err e = ERR_TIMEOUT;
     for (unsigned i = 0; i < s->attempts && e == ERR_TIMEOUT; i++) {
@@ -42,7 +42,7 @@ static enum err lead(struct server *s, struct log *log, int64_t deadline)
 }
 
 /* What servers 1 and 2 do: wait for a PROPOSE of server 0, then join. */
-static enum err follow(struct server *s, struct log *log, int64_t deadline)
+static enum err follow(struct session_server *s, struct log *log, int64_t deadline)
 {
     enum net_peer zero = s->index == 1 ? NET_PREV : NET_NEXT;
     struct bytes message CLEAN(bytes_clear) = {0};
@@ -58,7 +58,7 @@ static enum err follow(struct server *s, struct log *log, int64_t deadline)
 
 static void *run_server(void *argument)
 {
-    struct server *s = argument;
+    struct session_server *s = argument;
     struct log log = {.buffer = s->sink, .buffer_size = sizeof s->sink, .level = LOG_INFO};
     int64_t deadline = clock_now_ms() + s->patience;
 
@@ -84,20 +84,20 @@ static struct terms some_terms(void)
     return t;
 }
 
-static void stand_up(struct server s[3], struct transport *t[3])
+static void stand_up(struct session_server s[3], struct transport *t[3])
 {
     memset(s, 0, 3 * sizeof *s);
     for (unsigned i = 0; i < 3; i++)
-        s[i] = (struct server){.index = i,
-                               .claimed = i,
-                               .transport = t[i],
-                               .terms = some_terms(),
-                               .patience = support_patience_ms(10),
-                               .offer = {.lanes = 1},
-                               .attempts = 1};
+        s[i] = (struct session_server){.index = i,
+                                       .claimed = i,
+                                       .transport = t[i],
+                                       .terms = some_terms(),
+                                       .patience = support_patience_ms(10),
+                                       .offer = {.lanes = 1},
+                                       .attempts = 1};
 }
 
-static void sit_down(struct server s[3])
+static void sit_down(struct session_server s[3])
 {
     for (unsigned i = 0; i < 3; i++) {
         session_free(&s[i].session);
@@ -105,7 +105,7 @@ static void sit_down(struct server s[3])
     }
 }
 
-static void expect_agreement(struct server s[3])
+static void expect_agreement(struct session_server s[3])
 {
     for (unsigned i = 0; i < 3; i++) {
         if (s[i].e != ERR_OK)
@@ -130,7 +130,7 @@ static void expect_agreement(struct server s[3])
     }
 }
 
-static void in_memory(struct server s[3])
+static void in_memory(struct session_server s[3])
 {
     struct transport *t[3];
     assert_int_equal(transport_memory_new(t, 16), ERR_OK);
@@ -139,7 +139,7 @@ static void in_memory(struct server s[3])
 
 TEST(three_agree)
 {
-    struct server s[3];
+    struct session_server s[3];
     uint8_t first[SESSION_ID_SIZE];
     in_memory(s);
     run_three(run_server, s, sizeof *s);
@@ -162,7 +162,7 @@ TEST(the_least_number_of_lanes_is_agreed_on)
     static const unsigned lanes[][3] = {{1, 16, 4}, {8, 2, 3}, {4, 4, 4}};
     for (size_t k = 0; k < 3; k++) {
         const unsigned least[] = {1, 2, 4}, most[] = {16, 8, 4};
-        struct server s[3];
+        struct session_server s[3];
         in_memory(s);
         for (unsigned i = 0; i < 3; i++) {
             s[i].offer.lanes = lanes[k][i];
@@ -181,7 +181,7 @@ TEST(the_least_number_of_lanes_is_agreed_on)
 
 TEST(other_terms_are_named)
 {
-    struct server s[3];
+    struct session_server s[3];
     for (unsigned odd = 0; odd < 3; odd++) {
         in_memory(s);
         s[odd].terms.digest[31] ^= 1;
@@ -202,7 +202,7 @@ TEST(other_terms_are_named)
 
 TEST(missing_and_nameless_differences_are_named)
 {
-    struct server s[3];
+    struct session_server s[3];
     in_memory(s);
     s[1].terms.digest[0] ^= 1;
     snprintf(s[1].terms.part[2].name, sizeof s[1].terms.part[2].name, "workload");
@@ -218,7 +218,7 @@ TEST(missing_and_nameless_differences_are_named)
 
 TEST(another_index_is_named)
 {
-    struct server s[3];
+    struct session_server s[3];
     in_memory(s);
     s[1].claimed = 2;
     run_three(run_server, s, sizeof *s);
@@ -260,8 +260,8 @@ static void raw_hello(struct bytes *b, uint16_t protocol, const char *version, u
 }
 
 /* Server 2 as a script: answers the PROPOSE with a HELLO of the test's making. */
-struct script {
-    struct server s; /* must be first: run_three() steps over servers */
+struct session_script {
+    struct session_server s; /* must be first: run_three() steps over servers */
     uint16_t protocol;
     const char *version;
     size_t cut; /* bytes of the HELLO that are sent; 0: all */
@@ -269,7 +269,7 @@ struct script {
 
 static void *run_script(void *argument)
 {
-    struct script *x = argument;
+    struct session_script *x = argument;
     struct bytes m CLEAN(bytes_clear) = {0}, hello CLEAN(bytes_clear) = {0};
     int64_t deadline = support_end_ms(5);
 
@@ -287,13 +287,14 @@ static void *run_script(void *argument)
     return NULL;
 }
 
-static void play(struct script x[3], uint16_t protocol, const char *version, size_t cut)
+static void play(struct session_script x[3], uint16_t protocol, const char *version, size_t cut)
 {
-    struct server s[3];
+    struct session_server s[3];
     in_memory(s);
     memset(x, 0, 3 * sizeof *x);
     for (unsigned i = 0; i < 3; i++)
-        x[i] = (struct script){.s = s[i], .protocol = protocol, .version = version, .cut = cut};
+        x[i] = (struct session_script){
+            .s = s[i], .protocol = protocol, .version = version, .cut = cut};
     run_three(run_script, x, sizeof *x);
     for (unsigned i = 0; i < 3; i++) {
         session_free(&x[i].s.session);
@@ -303,7 +304,7 @@ static void play(struct script x[3], uint16_t protocol, const char *version, siz
 
 TEST(another_version_is_named)
 {
-    struct script x[3];
+    struct session_script x[3];
     play(x, SESSION_PROTOCOL + 7, "9.9.9", 0);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(x[i].s.e, ERR_MISMATCH);
@@ -324,7 +325,7 @@ TEST(another_version_is_named)
 
 TEST(a_cut_hello_is_refused)
 {
-    struct script x[3];
+    struct session_script x[3];
     for (size_t cut = 4 + 1 + 2 + 16; cut < 200; cut += 29) {
         play(x, SESSION_PROTOCOL, TREFOIL_VERSION, cut);
         /* if the cut is inside the version string, that does not match either */
@@ -335,7 +336,7 @@ TEST(a_cut_hello_is_refused)
 
 TEST(leftovers_are_skipped)
 {
-    struct server s[3];
+    struct session_server s[3];
     struct bytes old CLEAN(bytes_clear) = {0}, secret CLEAN(bytes_clear) = {0};
     static const uint8_t attempt[16] = "an older attempt";
     static const uint8_t body[64] = {1};
@@ -364,7 +365,7 @@ TEST(leftovers_are_skipped)
 TEST(a_second_attempt_takes_over)
 {
     atomic_uint failed = 0;
-    struct server s[3];
+    struct session_server s[3];
     in_memory(s);
     s[0].failed = s[2].failed = &failed;
     s[2].begins_after = 2;
@@ -380,7 +381,7 @@ TEST(a_second_attempt_takes_over)
 /* Server 2 dies after its HELLO, and is there again for the second attempt. */
 static void *run_reborn(void *argument)
 {
-    struct script *x = argument;
+    struct session_script *x = argument;
     run_script(x);
     return x->s.index == 2 ? run_server(&x->s) : NULL;
 }
@@ -388,13 +389,13 @@ static void *run_reborn(void *argument)
 /* Server 1 has server 0's SECRET by then, and waits only for server 2's. */
 TEST(a_neighbour_may_die_and_return)
 {
-    struct server s[3];
-    struct script x[3];
+    struct session_server s[3];
+    struct session_script x[3];
     in_memory(s);
     s[0].attempts = 2;
     s[0].per_try = 200;
     for (unsigned i = 0; i < 3; i++)
-        x[i] = (struct script){s[i], SESSION_PROTOCOL, TREFOIL_VERSION, 0};
+        x[i] = (struct session_script){s[i], SESSION_PROTOCOL, TREFOIL_VERSION, 0};
     run_three(run_reborn, x, sizeof *x);
     for (unsigned i = 0; i < 3; i++) {
         s[i] = x[i].s;
@@ -404,7 +405,7 @@ TEST(a_neighbour_may_die_and_return)
     sit_down(s);
 }
 
-static void in_memory_without_2(struct server s[3], void *unused)
+static void in_memory_without_2(struct session_server s[3], void *unused)
 {
     in_memory(s);
     s[2].absent = true;
@@ -414,8 +415,8 @@ static void in_memory_without_2(struct server s[3], void *unused)
  * Servers 0 and 1 meet, and wait for server 2 in vain. On a busy machine they may need more
  * patience to meet; they get twice as much until they have.
  */
-static void miss_server_2(struct server s[3], void (*gather)(struct server s[3], void *self),
-                          void *self)
+static void miss_server_2(struct session_server s[3],
+                          void (*gather)(struct session_server s[3], void *self), void *self)
 {
     bool met = false;
     for (int64_t patience = 200; !met && patience < support_patience_ms(10); patience *= 2) {
@@ -436,7 +437,7 @@ static void miss_server_2(struct server s[3], void (*gather)(struct server s[3],
 
 TEST(a_missing_server_is_named)
 {
-    struct server s[3];
+    struct session_server s[3];
     miss_server_2(s, in_memory_without_2, NULL);
 }
 
@@ -444,7 +445,7 @@ TEST(proposals_are_recognised)
 {
     static const uint8_t attempt[16] = "some attempt";
     struct bytes b CLEAN(bytes_clear) = {0};
-    struct server s[3];
+    struct session_server s[3];
     assert_false(session_is_propose(&b));
     raw_prefix(&b, 1, SESSION_PROTOCOL + 1, attempt); /* of any version: the HELLO will say which */
     assert_true(session_is_propose(&b));
@@ -478,12 +479,12 @@ TEST(proposals_are_recognised)
 static const uint8_t attempt_a[16] = "this attempt", attempt_b[16] = "the next attempt";
 
 enum word { ATTEMPT_B = 1, HELLO_A, HELLO_B, SECRET_A };
-enum fault { SOUND, CUT, ALIEN, NO_TYPE, UNKNOWN_TYPE, ENDLESS, MANY_PARTS, OTHER_TERMS };
+enum session_fault { SOUND, CUT, ALIEN, NO_TYPE, UNKNOWN_TYPE, ENDLESS, MANY_PARTS, OTHER_TERMS };
 
 struct line {
     unsigned from;
     enum word word;
-    enum fault fault;
+    enum session_fault fault;
 };
 
 static void write_line(struct bytes *b, const struct line *l)
@@ -516,7 +517,8 @@ static void write_line(struct bytes *b, const struct line *l)
 }
 
 /* Server 1 or 2 hears only these lines in attempt A, and then nothing more. */
-static enum err hear(struct server s[3], unsigned who, const struct line *line, size_t lines)
+static enum err hear(struct session_server s[3], unsigned who, const struct line *line,
+                     size_t lines)
 {
     struct log log = {.buffer = s[who].sink, .buffer_size = sizeof s[who].sink, .level = LOG_DEBUG};
     struct bytes propose CLEAN(bytes_clear) = {0};
@@ -585,7 +587,7 @@ TEST(what_neighbours_say_is_judged)
          "server 2 has begun another session, and server 0 did not call us to it"},
     };
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
-        struct server s[3];
+        struct session_server s[3];
         enum err e;
         in_memory(s);
         e = hear(s, 1, scripts[i].line, sizeof scripts[i].line / sizeof *scripts[i].line);
@@ -599,7 +601,7 @@ TEST(what_neighbours_say_is_judged)
 TEST(an_early_hello_of_either_is_judged)
 {
     static const struct line lines[] = {{1, HELLO_B, CUT}, {0, ATTEMPT_B, SOUND}};
-    struct server s[3];
+    struct session_server s[3];
     in_memory(s);
     assert_int_equal(hear(s, 2, lines, 2), ERR_FORMAT);
     assert_non_null(strstr(s[2].sink, "server 1 sent a HELLO that does not parse"));
@@ -611,7 +613,7 @@ TEST(what_cannot_be_sent_is_named)
 {
     static const struct line hellos[] = {{0, HELLO_A, SOUND}, {2, HELLO_A, SOUND}};
     struct transport *t[3];
-    struct server s[3];
+    struct session_server s[3];
     char sink[4096] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
     assert_int_equal(transport_memory_new(t, 1), ERR_OK);
@@ -632,9 +634,10 @@ TEST(what_cannot_be_sent_is_named)
 
 /* --- over CURVE ------------------------------------------------------------------------------- */
 
-static void over_curve(struct server s[3], bool impostor, struct netio **netio, struct log *log)
+static void over_curve(struct session_server s[3], bool impostor, struct netio **netio,
+                       struct log *log)
 {
-    struct key_pair key[3], shown[3];
+    struct netio_key_pair key[3], shown[3];
     struct transport *t[3];
     for (unsigned i = 0; i < 3; i++)
         shown[i] = key[i] = new_key_pair();
@@ -649,7 +652,7 @@ TEST(three_agree_over_curve)
 {
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct netio *netio CLEAN(netio_free) = NULL;
-    struct server s[3];
+    struct session_server s[3];
     over_curve(s, false, &netio, &log);
     run_three(run_server, s, sizeof *s);
     expect_agreement(s);
@@ -663,7 +666,7 @@ struct impostor {
     char sink[4096];
 };
 
-static void over_curve_with_impostor(struct server s[3], void *self)
+static void over_curve_with_impostor(struct session_server s[3], void *self)
 {
     struct impostor *x = self;
     netio_free(&x->netio);
@@ -673,7 +676,7 @@ static void over_curve_with_impostor(struct server s[3], void *self)
 TEST(a_wrong_key_is_not_admitted)
 {
     struct impostor x = {.log = {.buffer_size = sizeof x.sink, .level = LOG_WARN}};
-    struct server s[3];
+    struct session_server s[3];
     x.log.buffer = x.sink;
     miss_server_2(s, over_curve_with_impostor, &x);
     assert_int_equal(s[2].e, ERR_TIMEOUT);
@@ -684,7 +687,7 @@ TEST(a_wrong_key_is_not_admitted)
 /* Server 2 is there, hears both, and is gone before it has said a word. */
 static void *leave_or_run(void *argument)
 {
-    struct server *s = argument;
+    struct session_server *s = argument;
     struct bytes b = {0};
     if (s->index != 2)
         return run_server(s);
@@ -699,7 +702,7 @@ TEST(one_that_leaves_meanwhile_is_not_waited_for)
 {
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct netio *netio CLEAN(netio_free) = NULL;
-    struct server s[3];
+    struct session_server s[3];
     over_curve(s, false, &netio, &log);
     run_three(leave_or_run, s, sizeof *s);
     assert_int_equal(s[2].e, ERR_OK);

@@ -24,21 +24,21 @@
 
 /* --- a party that streams --------------------------------------------------------------------- */
 
-enum shape { RING, COUNTER_RING, BOTH };
+enum stream_shape { RING, COUNTER_RING, BOTH };
 
-struct plan {
-    enum shape shape;
+struct stream_plan {
+    enum stream_shape shape;
     size_t rounds, tile;
     size_t (*size)(size_t round, unsigned from, enum net_peer to);
     int64_t deadline_ms; /* 0: longer than any test should need */
 };
 
-struct party {
+struct stream_party {
     unsigned index;
     uint32_t lane;
     uint64_t seed;
     struct transport *transport;
-    const struct plan *plan;
+    const struct stream_plan *plan;
     size_t tile;         /* instead of the plan's */
     bool whole;          /* net_exchange() instead of net_stream() */
     size_t fail_at;      /* the tile, counted from 1, at which a callback fails; 0: never */
@@ -55,7 +55,7 @@ struct party {
 
 /* One direction: what should arrive, and how far it is. */
 struct pipe {
-    struct party *party;
+    struct stream_party *party;
     uint8_t *out, *in;
     size_t send_size, receive_size, tile, sent, received, calls;
 };
@@ -67,7 +67,7 @@ static bool is_tile(const struct pipe *s, size_t offset, size_t n, size_t size)
 
 static void compute(const struct pipe *s, size_t received)
 {
-    struct party *p = s->party;
+    struct stream_party *p = s->party;
     if (p->pause_ms == 0)
         return;
     if (received < s->receive_size &&
@@ -107,13 +107,13 @@ static uint64_t tag_of(size_t round, unsigned from, unsigned to)
     return round * 16 + from * 4 + to + 1;
 }
 
-static enum err one_round(struct party *p, struct net *net, size_t round)
+static enum err one_round(struct stream_party *p, struct net *net, size_t round)
 {
-    const struct plan *plan = p->plan;
+    const struct stream_plan *plan = p->plan;
     size_t first = plan->shape == COUNTER_RING ? 1 : 0, count = plan->shape == BOTH ? 2 : 1;
     struct net_flow flow[2];
     struct pipe pipe[2];
-    struct net_round r = {0};
+    struct net_exchange r = {0};
     enum err e;
 
     for (size_t k = 0; k < count; k++) {
@@ -155,7 +155,7 @@ static enum err one_round(struct party *p, struct net *net, size_t round)
 
 static void *run_party(void *argument)
 {
-    struct party *p = argument;
+    struct stream_party *p = argument;
     struct log log = {.buffer = p->sink, .buffer_size = sizeof p->sink, .level = LOG_WARN};
     struct session *session = NULL;
     struct net *net CLEAN(net_free) = NULL;
@@ -174,21 +174,21 @@ static void *run_party(void *argument)
     for (size_t r = 0; p->e == ERR_OK && r < p->plan->rounds && r + 1 != p->stop_at; r++)
         p->e = one_round(p, net, r);
     if (net != NULL) {
-        p->rounds = net_rounds(net);
+        p->rounds = net_exchanges(net);
         p->strangers = net->strangers;
         p->total = net_total(net);
     }
     return NULL;
 }
 
-static void start(struct party p[3], struct transport *t[3], const struct plan *plan)
+static void start(struct stream_party p[3], struct transport *t[3], const struct stream_plan *plan)
 {
     memset(p, 0, 3 * sizeof *p);
     for (unsigned i = 0; i < 3; i++)
-        p[i] = (struct party){.index = i, .transport = t[i], .plan = plan, .seed = 21};
+        p[i] = (struct stream_party){.index = i, .transport = t[i], .plan = plan, .seed = 21};
 }
 
-static void expect_fine(const struct party p[3], const struct plan *plan)
+static void expect_fine(const struct stream_party p[3], const struct stream_plan *plan)
 {
     for (unsigned i = 0; i < 3; i++) {
         if (p[i].e != ERR_OK)
@@ -212,22 +212,22 @@ static size_t hundred(size_t round, unsigned from, enum net_peer to)
     return 100;
 }
 
-static const struct plan first_plan = {BOTH, 6, TILE, hundred, 400};
-static const struct plan second_plan = {BOTH, 6, TILE, hundred, 0};
+static const struct stream_plan first_plan = {BOTH, 6, TILE, hundred, 400};
+static const struct stream_plan second_plan = {BOTH, 6, TILE, hundred, 0};
 
-static void expect_end(const struct party *p)
+static void expect_end(const struct stream_party *p)
 {
     assert_true(p->e == ERR_TIMEOUT || p->e == ERR_PEER);
 }
 
 /* Server 2 stalls: its queues fill with frames that no session will want. */
 /* What three processes share. */
-struct board {
+struct stream_board {
     _Atomic unsigned over; /* servers that have seen the end of the first session */
-    struct party party[2][3];
+    struct stream_party party[2][3];
 };
 
-static void serve(unsigned index, char (*endpoint)[ENDPOINT_SIZE], struct board *board,
+static void serve(unsigned index, char (*endpoint)[ENDPOINT_SIZE], struct stream_board *board,
                   size_t stop_at, bool again)
 {
     unsigned prev = net_index_of(index, NET_PREV), next = net_index_of(index, NET_NEXT);
@@ -245,7 +245,7 @@ static void serve(unsigned index, char (*endpoint)[ENDPOINT_SIZE], struct board 
         open_bare(t, index) != ERR_OK)
         _exit(1);
     for (int session = again ? 1 : 0; session < 2; session++) {
-        struct party *p = &board->party[session][index];
+        struct stream_party *p = &board->party[session][index];
         p->transport = t;
         if (session == 0)
             p->stop_at = stop_at;
@@ -260,8 +260,8 @@ static void serve(unsigned index, char (*endpoint)[ENDPOINT_SIZE], struct board 
     _exit(0);
 }
 
-static pid_t start_process(unsigned index, char (*endpoint)[ENDPOINT_SIZE], struct board *board,
-                           size_t stop_at, bool again)
+static pid_t start_process(unsigned index, char (*endpoint)[ENDPOINT_SIZE],
+                           struct stream_board *board, size_t stop_at, bool again)
 {
     pid_t child = fork();
     if (child == 0)
@@ -273,8 +273,8 @@ static pid_t start_process(unsigned index, char (*endpoint)[ENDPOINT_SIZE], stru
 /* It forks, so it runs before any test starts a thread. */
 TEST(a_killed_process_is_noticed_and_replaced)
 {
-    struct board *board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE,
-                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct stream_board *board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE,
+                                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(board != MAP_FAILED);
     for (size_t k = 0; k < 6; k += k < 2 ? 1 : 3) {
         char endpoint[6][ENDPOINT_SIZE];
@@ -286,9 +286,10 @@ TEST(a_killed_process_is_noticed_and_replaced)
         memset(board, 0, sizeof *board);
         for (int s = 0; s < 2; s++)
             for (unsigned i = 0; i < 3; i++)
-                board->party[s][i] = (struct party){.index = i,
-                                                    .seed = 31 + (uint64_t)s,
-                                                    .plan = s == 0 ? &first_plan : &second_plan};
+                board->party[s][i] = (struct stream_party){.index = i,
+                                                           .seed = 31 + (uint64_t)s,
+                                                           .plan = s == 0 ? &first_plan
+                                                                          : &second_plan};
         for (unsigned i = 0; i < 3; i++)
             child[i] = start_process(i, endpoint, board, i == 2 ? k + 1 : 0, false);
         assert_int_equal(waitpid(child[2], &status, 0), child[2]);
@@ -311,10 +312,10 @@ TEST(a_killed_process_is_noticed_and_replaced)
 /* False if the others' patience ended before server 2 stalled in round k, on a busy machine. */
 static bool stall(struct netio *netio, size_t k, int64_t patience_ms)
 {
-    const struct plan plan = {BOTH, 6, TILE, hundred, patience_ms};
+    const struct stream_plan plan = {BOTH, 6, TILE, hundred, patience_ms};
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct transport *t[3];
-    struct party p[3];
+    struct stream_party p[3];
     bool in_time;
     assert_int_equal(three_zmq(t, netio, 4, NULL, NULL, &log), ERR_OK);
     start(p, t, &plan);
@@ -364,9 +365,9 @@ static size_t varied(size_t round, unsigned from, enum net_peer to)
 TEST(streams_of_all_sizes_go_through_one_slot)
 {
     struct transport *t[3];
-    struct party p[3];
-    for (enum shape shape = RING; shape <= BOTH; shape++) {
-        struct plan plan = {shape, SIZES, TILE, varied, 0};
+    struct stream_party p[3];
+    for (enum stream_shape shape = RING; shape <= BOTH; shape++) {
+        struct stream_plan plan = {shape, SIZES, TILE, varied, 0};
         assert_int_equal(transport_memory_new(t, 1), ERR_OK);
         start(p, t, &plan);
         run_three(run_party, p, sizeof *p);
@@ -396,10 +397,10 @@ TEST(streams_go_over_zeromq)
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct transport *t[3];
     struct netio *netio CLEAN(netio_free) = NULL;
-    struct party p[3];
+    struct stream_party p[3];
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
-        struct plan plan = {BOTH, 3, tiles[i], big, 0};
+        struct stream_plan plan = {BOTH, 3, tiles[i], big, 0};
         assert_int_equal(three_zmq(t, netio, i == 0 ? 1 : 4, NULL, NULL, &log), ERR_OK);
         start(p, t, &plan);
         run_three(run_party, p, sizeof *p);
@@ -411,9 +412,9 @@ TEST(streams_go_over_zeromq)
 /* The same bytes on the wire, whichever function sent them. */
 TEST(a_stream_meets_an_exchange)
 {
-    static const struct plan plan = {BOTH, 3, NET_FRAME_BODY, big, 0};
+    static const struct stream_plan plan = {BOTH, 3, NET_FRAME_BODY, big, 0};
     struct transport *t[3];
-    struct party p[3];
+    struct stream_party p[3];
     assert_int_equal(transport_memory_new(t, 2), ERR_OK);
     start(p, t, &plan);
     p[1].whole = true;
@@ -424,9 +425,9 @@ TEST(a_stream_meets_an_exchange)
 
 TEST(other_tiles_are_a_mismatch)
 {
-    static const struct plan plan = {RING, 2, TILE, big, 0};
+    static const struct stream_plan plan = {RING, 2, TILE, big, 0};
     struct transport *t[3];
-    struct party p[3];
+    struct stream_party p[3];
     assert_int_equal(transport_memory_new(t, 4), ERR_OK);
     start(p, t, &plan);
     p[0].tile = 2 * TILE;
@@ -442,9 +443,9 @@ TEST(other_tiles_are_a_mismatch)
 
 TEST(a_callback_that_fails_ends_the_session)
 {
-    static const struct plan plan = {RING, 2, TILE, big, 0};
+    static const struct stream_plan plan = {RING, 2, TILE, big, 0};
     struct transport *t[3];
-    struct party p[3];
+    struct stream_party p[3];
     for (int consuming = 0; consuming < 2; consuming++) {
         assert_int_equal(transport_memory_new(t, 4), ERR_OK);
         start(p, t, &plan);
@@ -470,10 +471,10 @@ static size_t few_tiles(size_t round, unsigned from, enum net_peer to)
 
 TEST(computing_is_not_silence)
 {
-    static const struct plan plan = {RING, 1, TILE, few_tiles, 0};
-    static const struct plan hasty = {RING, 1, TILE, few_tiles, 60};
+    static const struct stream_plan plan = {RING, 1, TILE, few_tiles, 0};
+    static const struct stream_plan hasty = {RING, 1, TILE, few_tiles, 60};
     struct transport *t[3];
-    struct party p[3];
+    struct stream_party p[3];
     assert_int_equal(transport_memory_new(t, 8), ERR_OK);
     start(p, t, &plan);
     p[1].plan = &hasty;
@@ -506,7 +507,7 @@ TEST(wrong_flows_are_refused)
         assert_int_equal(
             net_new(&net, &(struct net_options){.transport = t[0], .session = session}), ERR_OK);
         assert_int_equal(net_stream(net, NULL, 0), ERR_OK); /* a round that moves nothing */
-        assert_int_equal(net_rounds(net), 1);
+        assert_int_equal(net_exchanges(net), 1);
         assert_int_equal(net_stream(net, wrong[i].flow, wrong[i].count), wrong[i].e);
         assert_int_equal(net_stream(net, NULL, 0), ERR_MISUSE);
         net_free(&net);
@@ -520,11 +521,11 @@ TEST(wrong_flows_are_refused)
 
 static void run_lanes(struct transport *t[LANES][3])
 {
-    struct plan plan[LANES];
-    struct party p[LANES][3];
+    struct stream_plan plan[LANES];
+    struct stream_party p[LANES][3];
     pthread_t thread[LANES][3];
     for (uint32_t lane = 0; lane < LANES; lane++) {
-        plan[lane] = (struct plan){lane == 2 ? BOTH : RING, 12, TILE << lane, varied, 0};
+        plan[lane] = (struct stream_plan){lane == 2 ? BOTH : RING, 12, TILE << lane, varied, 0};
         start(p[lane], t[lane], &plan[lane]);
         for (unsigned i = 0; i < 3; i++)
             p[lane][i].lane = lane;
@@ -682,7 +683,7 @@ static void *act(void *argument)
     struct session *session CLEAN(session_free) = NULL;
     struct net *net CLEAN(net_free) = NULL;
     uint8_t word = (uint8_t)(10 + a->index);
-    struct net_round r[2];
+    struct net_exchange r[2];
 
     if (session_for_test(&session, a->index, 5) != ERR_OK ||
         net_new(&net, &(struct net_options){.transport = a->transport,

@@ -11,7 +11,7 @@
 #define INNER SIZE_MAX
 
 struct linking {
-    struct tables t;
+    struct link_tables t;
     size_t most; /* 0: join */
     size_t keep;
     bool checked;
@@ -77,11 +77,11 @@ static void linking_free(struct linking *l)
 
 /* --- in clear --------------------------------------------------------------------------------- */
 
-static bool is_sorted(const struct tables *t, size_t o)
+static bool is_sorted(const struct link_tables *t, size_t o)
 {
     bool sorted = true;
     for (size_t i = 1; i < t->n[o]; i++) {
-        const struct row *x = &t->row[o][i - 1], *y = &t->row[o][i];
+        const struct link_row *x = &t->row[o][i - 1], *y = &t->row[o][i];
         sorted = sorted && (x->valid > y->valid || (x->valid == y->valid && x->key <= y->key));
     }
     return sorted;
@@ -101,7 +101,7 @@ static int by_number(const void *x, const void *y)
 }
 
 /* All keys that occur in the tables, each once, in ascending order. */
-static size_t all_keys(const struct tables *t, uint64_t **keys)
+static size_t all_keys(const struct link_tables *t, uint64_t **keys)
 {
     size_t n = 0, once = 0;
     for (size_t o = 0; o < t->owners; o++)
@@ -120,10 +120,11 @@ static size_t all_keys(const struct tables *t, uint64_t **keys)
 }
 
 /* The next row of a table from *at on that is valid and has the key, or NULL. */
-static const struct row *next_row(const struct tables *t, size_t o, uint64_t key, size_t *at)
+static const struct link_row *next_row(const struct link_tables *t, size_t o, uint64_t key,
+                                       size_t *at)
 {
     while (is_sorted(t, o) && *at < t->n[o]) {
-        const struct row *r = &t->row[o][(*at)++];
+        const struct link_row *r = &t->row[o][(*at)++];
         if (r->valid && r->key == key)
             return r;
     }
@@ -151,7 +152,7 @@ static void expect_bounded(const struct linking *l)
     for (size_t i = 0; i < n; i++) {
         size_t taken = 0;
         for (size_t o = 0; o < l->t.owners; o++) {
-            const struct row *r;
+            const struct link_row *r;
             for (size_t k = 0; (r = next_row(&l->t, o, keys[i], &k)) != NULL && taken < l->most;
                  taken++) {
                 assert_true(next_out(l, &at, &got));
@@ -175,7 +176,7 @@ static void expect_joined(const struct linking *l)
         bool kept = false;
         for (size_t o = 0; o < l->t.owners; bit += l->t.columns[o++]) {
             size_t k = 0;
-            const struct row *r = next_row(&l->t, o, keys[i], &k);
+            const struct link_row *r = next_row(&l->t, o, keys[i], &k);
             if (r == NULL)
                 continue;
             row |= (word128)r->columns << bit;
@@ -235,10 +236,10 @@ static void make_case(struct linking *l, size_t c, bool join)
     for (size_t o = 0; cases[c].full && o < cases[c].owners; o++) {
         for (size_t i = 0; i < l->t.n[o]; i++)
             l->t.row[o][i].valid = true;
-        qsort(l->t.row[o], l->t.n[o], sizeof(struct row), by_key);
+        qsort(l->t.row[o], l->t.n[o], sizeof(struct link_row), by_key);
     }
     if (cases[c].unsorted < cases[c].owners) {
-        struct row *r = l->t.row[cases[c].unsorted], first = r[0];
+        struct link_row *r = l->t.row[cases[c].unsorted], first = r[0];
         r[0] = r[1];
         r[1] = first;
         r[0].key = r[1].key + 1;
@@ -294,7 +295,7 @@ TEST(every_bit_of_a_key_counts)
             }
             l.t.row[o][0].key = l.t.row[o][1].key = 0;
             l.t.row[o][128].key = l.t.row[o][129].key = o == 0 ? UINT64_MAX : UINT64_MAX - 1;
-            qsort(l.t.row[o], 131, sizeof(struct row), by_key);
+            qsort(l.t.row[o], 131, sizeof(struct link_row), by_key);
         }
         execute(&l, 1);
         expect_right(&l);
@@ -368,9 +369,9 @@ TEST(lanes_and_a_check_change_nothing)
 
 /* --- a server that lies ----------------------------------------------------------------------- */
 
-static enum err bound_two(struct party *p, struct play *play)
+static enum err bound_two(struct party *p, struct check_play *play)
 {
-    struct tables t = {.owners = 0};
+    struct link_tables t = {.owners = 0};
     struct planes table[2] = {0}, out CLEAN(planes_free) = {0};
     uint64_t seed = 2;
     bool sorted[2] = {false};
@@ -398,7 +399,7 @@ static enum err bound_two(struct party *p, struct play *play)
 TEST(a_server_that_lies_moves_no_row)
 {
     static const struct check_limits limits;
-    const struct play model = {.job = bound_two, .limits = &limits, .n = 60, .sparse = 145};
+    const struct check_play model = {.job = bound_two, .limits = &limits, .n = 60, .sparse = 145};
     play_sweep("persons bounded", &model, false);
 }
 
@@ -427,7 +428,7 @@ TEST(costs_are_those_of_the_formulas)
         l.keep = k % 3 == 1 ? INNER : 0;
         execute(&l, 1);
         cost = cost_of(&l);
-        assert_int_equal(l.costs.rounds, cost.rounds);
+        assert_int_equal(l.costs.rounds, cost.exchanges);
         for (unsigned i = 0; i < 3; i++)
             assert_int_equal(l.costs.sent[i], 8 * cost.words);
     }
@@ -443,7 +444,7 @@ TEST(costs_of_several_tiles_are_those_of_the_formulas)
     tables_fill(&l.t, 1, 66000, 1, 60000, &seed);
     execute(&l, 1);
     cost = cost_of(&l);
-    assert_int_equal(l.costs.rounds, cost.rounds);
+    assert_int_equal(l.costs.rounds, cost.exchanges);
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(l.costs.sent[i], 8 * cost.words);
 }

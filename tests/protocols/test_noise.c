@@ -20,14 +20,14 @@
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-struct batch {
+struct noise_batch {
     size_t pairs;
     struct three_result low, high, u, z, rounded, gumbel;
 };
 
 static enum err make_gauss(struct party *p, void *shared)
 {
-    struct batch *b = shared;
+    struct noise_batch *b = shared;
     struct gauss_coins coins;
     struct share128 z;
     struct share64 rounded;
@@ -51,7 +51,7 @@ static enum err make_gauss(struct party *p, void *shared)
 
 static enum err make_gumbel(struct party *p, void *shared)
 {
-    struct batch *b = shared;
+    struct noise_batch *b = shared;
     struct planes e, low, high;
     struct share64 g;
     TRY(planes_new(&e, EXPONENTIAL_DIGITS, b->pairs));
@@ -68,7 +68,7 @@ static enum err make_gumbel(struct party *p, void *shared)
     return ERR_OK;
 }
 
-static void batch_new(struct batch *b, size_t pairs)
+static void batch_new(struct noise_batch *b, size_t pairs)
 {
     memset(b, 0, sizeof *b);
     b->pairs = pairs;
@@ -80,7 +80,7 @@ static void batch_new(struct batch *b, size_t pairs)
     assert_int_equal(three_result_new(&b->gumbel, pairs), ERR_OK);
 }
 
-static void batch_free(struct batch *b)
+static void batch_free(struct noise_batch *b)
 {
     struct three_result *all[] = {&b->low, &b->high, &b->u, &b->z, &b->rounded, &b->gumbel};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -104,7 +104,7 @@ static void assert_close(double observed, double expected, double deviation)
     assert_true(fabs(observed - expected) <= 5 * deviation);
 }
 
-static void assert_passes(const char *what, struct verdict v)
+static void assert_passes(const char *what, struct statistics_verdict v)
 {
     print_message("# %s: least p = %.2g (%s)\n", what, v.p, v.statistic);
     assert_true(v.p >= VERDICT_LEAST);
@@ -130,9 +130,10 @@ static void add(struct samples *s, uint64_t integer, int bits)
     s->low_bits[integer & 255]++;
 }
 
-static void assert_distribution(const char *what, const struct distribution *d, struct samples *s)
+static void assert_distribution(const char *what, const struct statistics_distribution *d,
+                                struct samples *s)
 {
-    struct verdict v = {.p = 1};
+    struct statistics_verdict v = {.p = 1};
     double chi = 0, mean = (double)s->n / 256;
     statistics_shape(&v, d, s->x, s->n);
     statistics_pairs(&v, d, s->x, s->n);
@@ -147,14 +148,14 @@ static void assert_distribution(const char *what, const struct distribution *d, 
  * Compares the digits of all exponential variables with the coins' constants, and below them with
  * 1/2.
  */
-struct digits {
+struct noise_digits {
     double ones[EXPONENTIAL_DIGITS], n;
 };
 
-static void assert_digits(const struct digits *e)
+static void assert_digits(const struct noise_digits *e)
 {
     double p[EXPONENTIAL_DIGITS];
-    struct verdict v = {.p = 1};
+    struct statistics_verdict v = {.p = 1};
     for (int k = 0; k < EXPONENTIAL_DIGITS; k++)
         p[k] = 1 / (1 + exp(ldexp(1, k - EXPONENTIAL_LOWEST)));
     statistics_digits(&v, e->ones, p, EXPONENTIAL_DIGITS, e->n);
@@ -162,7 +163,7 @@ static void assert_digits(const struct digits *e)
 }
 
 /* E from its digits; 64 of the 98 digits fit in a long double, the leading ones by construction */
-static long double exponential_of(const struct batch *b, size_t i, struct digits *count)
+static long double exponential_of(const struct noise_batch *b, size_t i, struct noise_digits *count)
 {
     word128 digits = three_xor(&b->high, i) << 64 | three_xor(&b->low, i);
     for (unsigned k = 0; count != NULL && k < EXPONENTIAL_DIGITS; k++)
@@ -174,7 +175,7 @@ static long double exponential_of(const struct batch *b, size_t i, struct digits
 /* --- chosen digits ---------------------------------------------------------------------------- */
 
 /* Lane i is 1 in digit k where `digit` says so. */
-static enum err choose_digits(struct party *p, struct batch *b, struct planes *e,
+static enum err choose_digits(struct party *p, struct noise_batch *b, struct planes *e,
                               bool (*digit)(size_t lane, unsigned k))
 {
     TRY(planes_new(e, EXPONENTIAL_DIGITS, b->pairs));
@@ -204,13 +205,13 @@ static bool led_by(unsigned first, size_t i, unsigned k)
 
 /* --- Gaussians -------------------------------------------------------------------------------- */
 
-static long double gauss_got(const struct batch *b, size_t at)
+static long double gauss_got(const struct noise_batch *b, size_t at)
 {
     return ldexpl((long double)(__int128)three_sum128(&b->z, at), -GAUSS_PRODUCT_BITS);
 }
 
 /* The error of both samples of pair i. */
-static long double gauss_off_by(const struct batch *b, size_t i, struct digits *count)
+static long double gauss_off_by(const struct noise_batch *b, size_t i, struct noise_digits *count)
 {
     const long double pi = acosl(-1.0L), r = sqrtl(2 * exponential_of(b, i, count));
     /* three middles of arcs, of equal sign and size, so that no precision is lost */
@@ -228,10 +229,10 @@ static long double gauss_off_by(const struct batch *b, size_t i, struct digits *
 TEST(gaussians_are_right_to_their_stated_error)
 {
     struct samples z = samples_new(2 * PAIRS * batches());
-    struct digits digits = {.n = (double)(PAIRS * batches())};
+    struct noise_digits digits = {.n = (double)(PAIRS * batches())};
     double worst = 0;
     for (size_t round = 0; round < batches(); round++) {
-        struct batch b CLEAN(batch_free);
+        struct noise_batch b CLEAN(batch_free);
         batch_new(&b, PAIRS);
         assert_int_equal(three_run(1000 + round, make_gauss, &b, NULL), ERR_OK);
         assert_true(three_replicated(&b.z, 128) && three_replicated(&b.rounded, 64));
@@ -260,7 +261,7 @@ static bool any_lead(size_t i, unsigned k)
 
 static enum err edge_gauss(struct party *p, void *shared)
 {
-    struct batch *b = shared;
+    struct noise_batch *b = shared;
     struct gauss_coins coins;
     struct planes e;
     struct share128 z;
@@ -288,7 +289,7 @@ static double edge_error(size_t i)
 
 TEST(gaussians_hold_over_the_whole_range)
 {
-    struct batch b CLEAN(batch_free);
+    struct noise_batch b CLEAN(batch_free);
     batch_new(&b, EDGES);
     assert_int_equal(three_run(1, edge_gauss, &b, NULL), ERR_OK);
     for (size_t i = 0; i < b.pairs; i++)
@@ -298,7 +299,7 @@ TEST(gaussians_hold_over_the_whole_range)
 /* The same streams through gauss_sample: partners are next to each other. */
 static enum err make_sample(struct party *p, void *shared)
 {
-    struct batch *b = shared;
+    struct noise_batch *b = shared;
     struct share64 out;
     TRY(share64_new(&out, 2 * b->pairs));
     TRY(gauss_sample(p, out));
@@ -309,7 +310,7 @@ static enum err make_sample(struct party *p, void *shared)
 
 TEST(partners_stand_side_by_side)
 {
-    struct batch b CLEAN(batch_free);
+    struct noise_batch b CLEAN(batch_free);
     batch_new(&b, 100);
     assert_int_equal(three_run(5, make_gauss, &b, NULL), ERR_OK);
     assert_int_equal(three_run(5, make_sample, &b, NULL), ERR_OK);
@@ -322,7 +323,7 @@ TEST(partners_stand_side_by_side)
 
 static enum err make_discrete(struct party *p, void *shared)
 {
-    struct batch *b = shared;
+    struct noise_batch *b = shared;
     struct share64 out;
     enum err e;
     TRY(share64_new(&out, 2 * b->pairs));
@@ -337,7 +338,7 @@ TEST(discrete_gaussians_have_their_distribution)
     struct samples z = samples_new(2 * PAIRS * batches());
     double candidates = 0;
     for (size_t round = 0; round < batches(); round++) {
-        struct batch b CLEAN(batch_free);
+        struct noise_batch b CLEAN(batch_free);
         struct three_costs costs;
         batch_new(&b, PAIRS);
         assert_int_equal(three_run(3000 + round, make_discrete, &b, &costs), ERR_OK);
@@ -426,10 +427,10 @@ TEST(candidates_are_accepted_by_their_coins_and_but_one_zero)
 TEST(gumbels_are_right_to_their_stated_error)
 {
     struct samples g = samples_new(2 * PAIRS * batches());
-    struct digits digits = {.n = (double)(2 * PAIRS * batches())};
+    struct noise_digits digits = {.n = (double)(2 * PAIRS * batches())};
     double worst = 0;
     for (size_t round = 0; round < 2 * batches(); round++) {
-        struct batch b CLEAN(batch_free);
+        struct noise_batch b CLEAN(batch_free);
         batch_new(&b, PAIRS);
         assert_int_equal(three_run(2000 + round, make_gumbel, &b, NULL), ERR_OK);
         assert_true(three_replicated(&b.gumbel, 64));
@@ -446,7 +447,7 @@ TEST(gumbels_are_right_to_their_stated_error)
     assert_distribution("Gumbels", &statistics_gumbel, &g);
 }
 
-static enum err chosen_gumbels(struct party *p, struct batch *b,
+static enum err chosen_gumbels(struct party *p, struct noise_batch *b,
                                bool (*digit)(size_t lane, unsigned k))
 {
     struct planes e;
@@ -488,7 +489,7 @@ static enum err smallest_gumbels(struct party *p, void *shared)
  */
 TEST(gumbels_of_the_smallest)
 {
-    struct batch b CLEAN(batch_free);
+    struct noise_batch b CLEAN(batch_free);
     batch_new(&b, SMALLEST);
     assert_int_equal(three_run(1, smallest_gumbels, &b, NULL), ERR_OK);
     for (size_t i = 0; i < b.pairs; i++) {
@@ -501,7 +502,7 @@ TEST(gumbels_of_the_smallest)
 
 TEST(gumbels_hold_over_the_whole_range)
 {
-    struct batch b CLEAN(batch_free);
+    struct noise_batch b CLEAN(batch_free);
     double worst = 0;
     batch_new(&b, 3 * (68 + EXPONENTIAL_TOP + 1));
     assert_int_equal(three_run(1, edge_gumbels, &b, NULL), ERR_OK);

@@ -21,7 +21,7 @@
 #define OWNERS 7
 #define CELLS 133
 
-struct owners_counts {
+struct protocols_owners_counts {
     size_t owners;
     unsigned bits[OWNERS];
     int64_t counts[OWNERS][CELLS];
@@ -33,7 +33,7 @@ struct owners_counts {
 
 static enum err sum_counts(struct party *p, void *shared)
 {
-    struct owners_counts *a = shared;
+    struct protocols_owners_counts *a = shared;
     struct counts_upload uploads[OWNERS];
     struct share64 out;
     for (size_t i = 0; i < a->owners; i++) {
@@ -53,7 +53,7 @@ static enum err sum_counts(struct party *p, void *shared)
 TEST(counts_add_up)
 {
     for (size_t owners = 1; owners <= OWNERS; owners++) {
-        struct owners_counts *a = memory_array(1, sizeof *a);
+        struct protocols_owners_counts *a = memory_array(1, sizeof *a);
         uint64_t s = owners, largest = 0;
         a->owners = owners;
         for (size_t i = 0; i < owners; i++) {
@@ -297,9 +297,9 @@ static enum err square(struct party *p, void *shared)
         candidates[q] = (struct score_candidate){q, r->estimate[q]};
     without = score_l2(p, scores, counts, candidates);
     TRY(counts_finish_squares(p, counts));
-    rounds = net_rounds(p->net);
+    rounds = net_exchanges(p->net);
     TRY(score_l2(p, scores, counts, candidates));
-    rounds = net_rounds(p->net) - rounds;
+    rounds = net_exchanges(p->net) - rounds;
     TRY(open_ring64(p, OPEN_MASKED, scores, (uint64_t *)r->scores[p->index]));
     p->log = NULL;
     bad = (struct score_candidate){2, high};
@@ -377,7 +377,7 @@ static enum err linear(struct party *p, void *shared)
     before = net_total(p->net);
     e = measure_open_sums(p, OPEN_NOISY_FORM, sums, &tape, 1, l->opened[p->index]);
     after = net_total(p->net);
-    l->rounds[p->index] = after.rounds - before.rounds;
+    l->rounds[p->index] = after.exchanges - before.exchanges;
     l->bytes[p->index] = after.payload_sent - before.payload_sent;
     tape_free(&tape);
     return e;
@@ -458,10 +458,10 @@ static enum err select_of_many(struct party *p, void *shared)
     tape_start(&tape, id, NOISE_BOX_MULLER);
     TRY(tape_reserve(p, &tape, NOISE_GUMBEL, MANY));
     TRY(tape_reserve(p, &tape, NOISE_GAUSS, 1));
-    c->rounds[p->index] = net_rounds(p->net);
+    c->rounds[p->index] = net_exchanges(p->net);
     TRY(select_index(p, counts, &tape, &request, &c->index[p->index]));
     TRY(measure_open(p, counts, &tape, &(uint32_t){(uint32_t)c->index[p->index]}, 1, &m, &value));
-    c->rounds[p->index] = net_rounds(p->net) - c->rounds[p->index];
+    c->rounds[p->index] = net_exchanges(p->net) - c->rounds[p->index];
     tape_free(&tape);
     share64_free(&x);
     return ERR_OK;

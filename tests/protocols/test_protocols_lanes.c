@@ -23,7 +23,7 @@ static const size_t lane_counts[] = {1, 2, 3};
 #define CELLS 1500
 #define BITS 9
 
-struct owners_counts {
+struct lanes_owners_counts {
     int64_t counts[OWNERS][CELLS];
     uint8_t seed[OWNERS][2][MASK_SEED_SIZE];
     uint8_t vector[OWNERS][CELLS * 2];
@@ -32,7 +32,7 @@ struct owners_counts {
 
 static enum err sum_counts(struct party *p, void *shared)
 {
-    struct owners_counts *a = shared;
+    struct lanes_owners_counts *a = shared;
     struct counts_upload uploads[OWNERS];
     struct share64 out CLEAN(share64_free);
     enum err e = share64_new(&out, CELLS);
@@ -51,7 +51,7 @@ static enum err sum_counts(struct party *p, void *shared)
 
 TEST(counts_add_up)
 {
-    struct owners_counts *a CLEAN(memory_release) = memory_array(1, sizeof *a);
+    struct lanes_owners_counts *a CLEAN(memory_release) = memory_array(1, sizeof *a);
     struct three_costs cost[3];
     uint64_t s = 1;
     for (size_t i = 0; i < OWNERS; i++) {
@@ -241,7 +241,7 @@ TEST(records_are_counted_by_all_lanes)
 
 /* --- an attribute of one value ---------------------------------------------------------------- */
 
-struct narrow {
+struct lanes_narrow {
     uint8_t seed[2][MASK_SEED_SIZE], vector[6 * 8];
     bool checked;
     struct three_result out;
@@ -253,7 +253,7 @@ static enum err sum_narrow(struct party *p, void *shared)
     static const uint16_t column[] = {0, 1};
     static const int64_t wide[32] = {[31] = 7}, one[1] = {3}, *const score[] = {wide, one};
     const struct records_shape shape = {2, values};
-    struct narrow *r = shared;
+    struct lanes_narrow *r = shared;
     struct records_part part = {.attributes = 2, .attribute = column, .vector = r->vector};
     const struct records_batch batch = {.records = 64, .parts = 1, .part = &part};
     static const struct check_limits limits;
@@ -273,7 +273,7 @@ static enum err sum_narrow(struct party *p, void *shared)
  */
 TEST(a_lane_may_have_an_attribute_of_one_value_alone)
 {
-    struct narrow *r CLEAN(memory_release) = memory_array(1, sizeof *r);
+    struct lanes_narrow *r CLEAN(memory_release) = memory_array(1, sizeof *r);
     memset(r->vector, 0xff, sizeof r->vector);
     for (unsigned k = 0; k < 2; k++) {
         r->seed[k][0] = (uint8_t)(k + 1);
@@ -295,14 +295,14 @@ TEST(a_lane_may_have_an_attribute_of_one_value_alone)
 #define PORTIONS_CELLS (CELLS + COUNTED)
 
 /* Answers of so many cells, then records, as jobs of all lanes, which read nothing but bytes. */
-struct counted {
-    struct owners_counts *a;
+struct lanes_counted {
+    struct lanes_owners_counts *a;
     struct records *r;
     bool checked;
     struct three_result out;
 };
 
-struct cut {
+struct lanes_cut {
     struct portion_whole whole;
     struct portion_sums sums;
     size_t lanes;
@@ -310,14 +310,14 @@ struct cut {
 
 static enum err put_portion(void *self, size_t lane, struct bytes *arguments)
 {
-    const struct cut *c = self;
+    const struct lanes_cut *c = self;
     return portion_put(&c->whole, lane, c->lanes, arguments);
 }
 
 static enum err count_portion(void *self, struct party *lane, struct reader *arguments,
                               struct bytes *result)
 {
-    struct cut *c = self;
+    struct lanes_cut *c = self;
     (void)result;
     return portion_count(lane, arguments, &c->sums);
 }
@@ -325,7 +325,7 @@ static enum err count_portion(void *self, struct party *lane, struct reader *arg
 static enum err count_in_portions(struct party *p, const struct portion_whole *whole,
                                   struct share64 out)
 {
-    struct cut c = {.whole = *whole, .lanes = crew_all(p)};
+    struct lanes_cut c = {.whole = *whole, .lanes = crew_all(p)};
     const struct crew_job job = {CREW_COUNT, put_portion, count_portion, NULL, &c};
     enum err e;
     portion_sums_new(&c.sums);
@@ -341,7 +341,7 @@ static enum err count_in_portions(struct party *p, const struct portion_whole *w
 static enum err count_both(struct party *p, void *shared)
 {
     static const uint16_t column[COLUMNS] = {0, 1, 2, 3};
-    struct counted *x = shared;
+    struct lanes_counted *x = shared;
     struct counts_upload upload[OWNERS];
     struct records_part part = {.attributes = COLUMNS, .attribute = column, .vector = x->r->vector};
     const struct records_batch batch = {.records = RECORDS, .parts = 1, .part = &part};
@@ -381,9 +381,9 @@ static enum err count_both(struct party *p, void *shared)
 /* By cells on two lanes, by uploads on three; when only the first does other work; and proved. */
 TEST(portions_add_up_to_the_whole)
 {
-    struct owners_counts *a CLEAN(memory_release) = memory_array(1, sizeof *a);
+    struct lanes_owners_counts *a CLEAN(memory_release) = memory_array(1, sizeof *a);
     struct records *r CLEAN(memory_release) = memory_array(1, sizeof *r);
-    struct counted x = {.a = a, .r = r};
+    struct lanes_counted x = {.a = a, .r = r};
     uint64_t s = 31, expected[PORTIONS_CELLS] = {0};
     for (size_t i = 0; i < OWNERS; i++) {
         for (size_t k = 0; k < CELLS; k++) {
@@ -480,7 +480,7 @@ TEST(noise_is_made_by_all_lanes)
             for (size_t lane = 0; lane < lanes; lane++)
                 expect_samples(&n.out, lane * part, part, n.kind == NOISE_GUMBEL);
             if (n.noise != NOISE_DISCRETE)
-                assert_int_equal(cost[l].rounds, tape_cost(n.noise, n.kind)->plain.rounds);
+                assert_int_equal(cost[l].rounds, tape_cost(n.noise, n.kind)->plain.exchanges);
             else if (cost[l].opened_calls[OPEN_REJECT_BIT] == cost[0].opened_calls[OPEN_REJECT_BIT])
                 assert_int_equal(cost[l].rounds, cost[0].rounds);
             if (n.noise != NOISE_DISCRETE)

@@ -18,7 +18,7 @@
 #define QUERIES_MAX 9
 #define SIZE(array) (sizeof(array) / sizeof *(array))
 
-struct asked {
+struct records_asked {
     size_t n;
     uint16_t attribute[RECORDS_ORDER_MAX];
 };
@@ -27,31 +27,31 @@ struct asked {
 typedef unsigned split_of[BATCHES][ATTRIBUTES_MAX];
 
 /* What is counted, over which attributes. */
-struct kind {
+struct records_kind {
     struct records_shape shape;
     size_t queries;
-    const struct asked *asked;
+    const struct records_asked *asked;
     const split_of *whole_rows, *rows_and_columns;
 };
 
 static const split_of whole_rows = {{0}};
 
 static const uint32_t few_sizes[] = {5, 1, 8, 3, 2};
-static const struct asked few_asked[] = {{1, {0}},       {1, {1}},          {2, {0, 2}},
-                                         {2, {1, 4}},    {3, {0, 2, 3}},    {3, {0, 3, 4}},
-                                         {3, {2, 3, 4}}, {4, {0, 2, 3, 4}}, {4, {0, 1, 2, 4}}};
+static const struct records_asked few_asked[] = {
+    {1, {0}},       {1, {1}},       {2, {0, 2}},       {2, {1, 4}},      {3, {0, 2, 3}},
+    {3, {0, 3, 4}}, {3, {2, 3, 4}}, {4, {0, 2, 3, 4}}, {4, {0, 1, 2, 4}}};
 static const split_of few_split = {{0, 0, 0, 0, 0}, {0, 1, 1, 0, 1}, {2, 1, 0, 1, 2}};
-static const struct kind few = {
+static const struct records_kind few = {
     {SIZE(few_sizes), few_sizes}, SIZE(few_asked), few_asked, &whole_rows, &few_split};
 
 /* Attributes of one value, and sides of several digits and in several tiles. */
 static const uint32_t many_sizes[] = {1, 2, 3, 5, 9, 31, 32, 42, 85, 99, 100};
-static const struct asked many_asked[] = {{1, {0}},        {1, {10}},      {2, {0, 9}},
-                                          {2, {8, 10}},    {3, {1, 2, 5}}, {3, {6, 7, 8}},
-                                          {3, {0, 3, 10}}, {3, {4, 7, 9}}, {4, {1, 2, 3, 9}}};
+static const struct records_asked many_asked[] = {
+    {1, {0}},       {1, {10}},       {2, {0, 9}},    {2, {8, 10}},     {3, {1, 2, 5}},
+    {3, {6, 7, 8}}, {3, {0, 3, 10}}, {3, {4, 7, 9}}, {4, {1, 2, 3, 9}}};
 static const split_of many_split = {
     {0}, {0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0}, {2, 2, 0, 0, 0, 1, 1, 2, 1, 0, 2}};
-static const struct kind many = {
+static const struct records_kind many = {
     {SIZE(many_sizes), many_sizes}, SIZE(many_asked), many_asked, &whole_rows, &many_split};
 
 /* An owner's part of a batch: how many of its first rows it declares valid, and what it sends. */
@@ -62,8 +62,8 @@ struct sent {
     uint8_t *vector;
 };
 
-struct scene {
-    const struct kind *kind;
+struct records_scene {
+    const struct records_kind *kind;
     size_t rows[BATCHES], records[BATCHES], parts[BATCHES];
     uint16_t *column[BATCHES][ATTRIBUTES_MAX];
     struct sent part[BATCHES][PARTS_MAX];
@@ -73,9 +73,9 @@ struct scene {
     uint64_t received[3][256]; /* how many bytes of each value */
 };
 
-static size_t cells_of(const struct scene *s, size_t q)
+static size_t cells_of(const struct records_scene *s, size_t q)
 {
-    const struct asked *asked = &s->kind->asked[q];
+    const struct records_asked *asked = &s->kind->asked[q];
     size_t cells = 1;
     for (size_t k = 0; k < asked->n; k++)
         cells *= s->kind->shape.size[asked->attribute[k]];
@@ -89,13 +89,13 @@ static void count_bytes(void *self, const void *p, size_t n)
         values[((const uint8_t *)p)[i]]++;
 }
 
-struct held {
+struct records_held {
     struct records_part part[BATCHES][PARTS_MAX];
     struct records_batch batch[BATCHES];
 };
 
 /* What a server holds of a scene. */
-static void hold(struct held *h, const struct scene *s, unsigned index)
+static void hold(struct records_held *h, const struct records_scene *s, unsigned index)
 {
     memset(h, 0, sizeof *h);
     for (size_t i = 0; i < BATCHES; i++) {
@@ -115,8 +115,8 @@ static void hold(struct held *h, const struct scene *s, unsigned index)
 
 static enum err count_them(struct party *p, void *shared)
 {
-    struct scene *s = shared;
-    struct held h;
+    struct records_scene *s = shared;
+    struct records_held h;
     struct records_query queries[QUERIES_MAX];
     enum err e;
     hold(&h, s, p->index);
@@ -146,7 +146,7 @@ static void mask(struct sent *part)
  * An owner's upload of its columns. Codes take as many values as they have bits for, so they may be
  * out of range.
  */
-static void share_part(struct scene *s, size_t i, size_t k)
+static void share_part(struct records_scene *s, size_t i, size_t k)
 {
     struct sent *part = &s->part[i][k];
     uint32_t size[ATTRIBUTES_MAX];
@@ -164,15 +164,16 @@ static void share_part(struct scene *s, size_t i, size_t k)
     mask(part);
 }
 
-static void share_rows(struct scene *s, size_t i)
+static void share_rows(struct records_scene *s, size_t i)
 {
     for (size_t k = 0; k < s->parts[i]; k++)
         share_part(s, i, k);
 }
 
 /* Codes are below a multiple of the sizes, as far as their bits allow. */
-static void scene_of(struct scene *s, const struct kind *kind, const size_t rows[BATCHES],
-                     const size_t records[BATCHES], bool columns, unsigned multiple)
+static void scene_of(struct records_scene *s, const struct records_kind *kind,
+                     const size_t rows[BATCHES], const size_t records[BATCHES], bool columns,
+                     unsigned multiple)
 {
     const unsigned(*split)[ATTRIBUTES_MAX] = columns ? *kind->rows_and_columns : *kind->whole_rows;
     uint64_t state = rows[0];
@@ -203,13 +204,13 @@ static void scene_of(struct scene *s, const struct kind *kind, const size_t rows
         assert_int_equal(three_result_new(&s->out[q], cells_of(s, q)), ERR_OK);
 }
 
-static void scene_new(struct scene *s, const size_t rows[BATCHES], const size_t records[BATCHES],
-                      bool columns)
+static void scene_new(struct records_scene *s, const size_t rows[BATCHES],
+                      const size_t records[BATCHES], bool columns)
 {
     scene_of(s, &few, rows, records, columns, 1);
 }
 
-static void scene_free(struct scene *s)
+static void scene_free(struct records_scene *s)
 {
     for (size_t i = 0; i < BATCHES; i++) {
         for (size_t k = 0; k < s->parts[i]; k++)
@@ -222,7 +223,7 @@ static void scene_free(struct scene *s)
 }
 
 /* The rows of a batch that every part of it declares valid. */
-static size_t valid_rows(const struct scene *s, size_t i)
+static size_t valid_rows(const struct records_scene *s, size_t i)
 {
     size_t valid = s->rows[i];
     for (size_t k = 0; k < s->parts[i]; k++)
@@ -231,9 +232,9 @@ static size_t valid_rows(const struct scene *s, size_t i)
 }
 
 /* Counts of a marginal of the valid rows. A code out of range is the last value. */
-static uint64_t *plain_counts(const struct scene *s, size_t q)
+static uint64_t *plain_counts(const struct records_scene *s, size_t q)
 {
-    const struct asked *asked = &s->kind->asked[q];
+    const struct records_asked *asked = &s->kind->asked[q];
     uint64_t *counts = memory_array(cells_of(s, q), sizeof *counts);
     for (size_t i = 0; i < BATCHES; i++)
         for (size_t r = 0; r < valid_rows(s, i); r++) {
@@ -248,7 +249,7 @@ static uint64_t *plain_counts(const struct scene *s, size_t q)
     return counts;
 }
 
-static void expect_plain_counts(struct scene *s)
+static void expect_plain_counts(struct records_scene *s)
 {
     uint64_t rows = 0;
     for (size_t i = 0; i < BATCHES; i++)
@@ -275,7 +276,7 @@ TEST(counts_equal_plain_counts)
     static const size_t records[][BATCHES] = {{1, 1, 64}, {64, 70, 2047}, {2048, 4095, 5001}};
     for (size_t k = 0; k < 3; k++)
         for (int columns = 0; columns < 2; columns++) {
-            struct scene s CLEAN(scene_free);
+            struct records_scene s CLEAN(scene_free);
             scene_new(&s, rows[k], records[k], columns);
             expect_plain_counts(&s);
         }
@@ -287,7 +288,7 @@ TEST(counts_of_many_values_equal_plain_counts)
     static const size_t rows[][BATCHES] = {{40, 70, 100}, {2048, 1, 2500}};
     static const size_t records[][BATCHES] = {{45, 70, 101}, {2050, 70, 2500}};
     for (unsigned k = 0; k < 2; k++) {
-        struct scene s CLEAN(scene_free);
+        struct records_scene s CLEAN(scene_free);
         scene_of(&s, &many, rows[k], records[k], k == 0, 1);
         if (k == 0) {
             s.part[1][0].rows = 31;
@@ -301,10 +302,10 @@ TEST(counts_of_many_values_equal_plain_counts)
 TEST(cells_are_widened_in_steps)
 {
     static const uint32_t sizes[] = {1024, 1025};
-    static const struct asked asked[] = {{1, {0}}, {1, {1}}, {2, {0, 1}}};
+    static const struct records_asked asked[] = {{1, {0}}, {1, {1}}, {2, {0, 1}}};
     static const size_t rows[BATCHES] = {60, 1, 3};
-    const struct kind wide = {{2, sizes}, SIZE(asked), asked, &whole_rows, &whole_rows};
-    struct scene s CLEAN(scene_free);
+    const struct records_kind wide = {{2, sizes}, SIZE(asked), asked, &whole_rows, &whole_rows};
+    struct records_scene s CLEAN(scene_free);
     scene_of(&s, &wide, rows, rows, false, 1);
     for (size_t a = 0; a < 2; a++)
         s.column[1][a][0] = (uint16_t)(sizes[a] - 1);
@@ -320,7 +321,7 @@ TEST(codes_out_of_range_are_the_last_value)
 {
     static const size_t rows[BATCHES] = {300, 200, 100}, records[BATCHES] = {300, 210, 100};
     for (unsigned k = 0; k < 4; k++) {
-        struct scene s CLEAN(scene_free);
+        struct records_scene s CLEAN(scene_free);
         scene_of(&s, k < 2 ? &few : &many, rows, records, k % 2 == 1, 2);
         if (s.parts[2] > 1) {
             s.part[2][1].rows = 50;
@@ -337,7 +338,7 @@ TEST(codes_out_of_range_are_the_last_value)
 TEST(columns_apart_cost_an_and_for_each_part_more)
 {
     static const size_t rows[BATCHES] = {10, 20, 30}, records[BATCHES] = {10, 20, 30};
-    struct scene whole, apart CLEAN(scene_free);
+    struct records_scene whole, apart CLEAN(scene_free);
     scene_new(&whole, rows, records, false);
     scene_new(&apart, rows, records, true);
     expect_plain_counts(&whole);
@@ -359,7 +360,7 @@ TEST(bytes_and_rounds_follow_from_the_sizes)
     const size_t lanes = 4 * 64, gates = 4 + 0 + 7 + 2 + 1, planes = 1 + 4 + 0 + 7 + 2 + 1,
                  made = 15;
     size_t cells = 0;
-    struct scene s CLEAN(scene_free);
+    struct records_scene s CLEAN(scene_free);
     scene_new(&s, records, records, false);
     for (size_t q = 0; q < few.queries; q++)
         cells += cells_of(&s, q);
@@ -374,8 +375,8 @@ TEST(bytes_and_rounds_follow_from_the_sizes)
 TEST(rounds_are_of_tiles)
 {
     static const size_t small[BATCHES] = {10, 20, 30}, large[BATCHES] = {2048, 2000, 2500};
-    const struct kind one = {many.shape, 1, &many_asked[5], &whole_rows, &many_split};
-    struct scene s;
+    const struct records_kind one = {many.shape, 1, &many_asked[5], &whole_rows, &many_split};
+    struct records_scene s;
     scene_of(&s, &many, small, small, false, 1);
     expect_plain_counts(&s);
     assert_int_equal(s.costs.rounds, 7 + 1 + 1 + 3);
@@ -398,7 +399,7 @@ TEST(what_servers_receive_is_uniform)
 {
     static const size_t rows[BATCHES] = {2000, 2000, 2000};
     for (unsigned multiple = 0; multiple < 2; multiple++) {
-        struct scene s CLEAN(scene_free);
+        struct records_scene s CLEAN(scene_free);
         scene_new(&s, rows, rows, false);
         for (size_t i = 0; i < BATCHES; i++) {
             for (size_t a = 0; a < few.shape.attributes; a++)
@@ -425,7 +426,7 @@ TEST(what_servers_receive_is_uniform)
 TEST(a_record_counts_where_all_owners_of_its_batch_hold_it)
 {
     static const size_t rows[BATCHES] = {40, 50, 70}, records[BATCHES] = {64, 64, 80};
-    struct scene s CLEAN(scene_free);
+    struct records_scene s CLEAN(scene_free);
     scene_new(&s, rows, records, true);
     s.part[1][1].rows = 31;
     s.part[2][0].rows = 69;
@@ -442,7 +443,7 @@ TEST(large_counts_do_not_wrap)
 {
     static const size_t rows[][BATCHES] = {{16383, 1, 0}, {16384, 16383, 40001}, {20001, 5, 16390}};
     for (size_t k = 0; k < 3; k++) {
-        struct scene s CLEAN(scene_free);
+        struct records_scene s CLEAN(scene_free);
         scene_new(&s, rows[k], rows[k], false);
         for (size_t i = 0; k < 2 && i < BATCHES; i++) {
             for (size_t a = 0; a < few.shape.attributes; a++)
@@ -465,7 +466,7 @@ TEST(a_hostile_owner_moves_no_more_than_its_records)
     for (size_t batch = 0; batch < 2; batch++)
         for (int noise = 0; noise < 2; noise++) {
             const size_t most = batch == 0 ? records[0] : rows[1];
-            struct scene s CLEAN(scene_free);
+            struct records_scene s CLEAN(scene_free);
             struct sent *part;
             uint64_t seed = 5;
             scene_new(&s, rows, records, true);
@@ -539,8 +540,8 @@ TEST(an_owner_cannot_share_what_does_not_fit)
 #define VALUES 128
 #define GROUPS 6
 
-struct moments {
-    struct scene *scene;
+struct records_moments {
+    struct records_scene *scene;
     int64_t score[ATTRIBUTES_MAX][VALUES], group[ATTRIBUTES_MAX][VALUES];
     size_t groups[ATTRIBUTES_MAX];
     bool grouped;
@@ -551,10 +552,10 @@ struct moments {
 
 static enum err sum_moments(struct party *p, void *shared)
 {
-    struct moments *m = shared;
+    struct records_moments *m = shared;
     const int64_t *score[ATTRIBUTES_MAX], *group[ATTRIBUTES_MAX];
     struct share64 out CLEAN(share64_free) = {0};
-    struct held h;
+    struct records_held h;
     hold(&h, m->scene, p->index);
     for (size_t a = 0; a < ATTRIBUTES_MAX; a++) {
         score[a] = m->score[a];
@@ -575,7 +576,7 @@ static enum err sum_moments(struct party *p, void *shared)
 /*
  * Up to `groups` groups of an attribute; for every second one all values of a group score the same.
  */
-static void moments_new(struct moments *m, struct scene *s, size_t groups)
+static void moments_new(struct records_moments *m, struct records_scene *s, size_t groups)
 {
     const size_t d = s->kind->shape.attributes;
     size_t sums = 0, before = 0;
@@ -594,7 +595,7 @@ static void moments_new(struct moments *m, struct scene *s, size_t groups)
 }
 
 /* Scores up to `most` in size. */
-static void draw_scores(struct moments *m, int64_t most, uint64_t seed)
+static void draw_scores(struct records_moments *m, int64_t most, uint64_t seed)
 {
     for (size_t a = 0; a < ATTRIBUTES_MAX; a++)
         for (size_t v = 0; v < VALUES; v++)
@@ -604,7 +605,7 @@ static void draw_scores(struct moments *m, int64_t most, uint64_t seed)
             m->score[a][v] = m->score[a][m->group[a][v]];
 }
 
-static uint32_t value_of(const struct moments *m, size_t batch, size_t row, size_t a)
+static uint32_t value_of(const struct records_moments *m, size_t batch, size_t row, size_t a)
 {
     const uint32_t size = m->scene->kind->shape.size[a];
     const uint16_t code = m->scene->column[batch][a][row];
@@ -612,14 +613,15 @@ static uint32_t value_of(const struct moments *m, size_t batch, size_t row, size
 }
 
 /* Adds a row to the sums of a pair of attributes. */
-static void add_row(const struct moments *m, size_t i, size_t r, size_t a, size_t b, int64_t *sum)
+static void add_row(const struct records_moments *m, size_t i, size_t r, size_t a, size_t b,
+                    int64_t *sum)
 {
     const uint32_t v = value_of(m, i, r, a), w = value_of(m, i, r, b);
     sum[(size_t)m->group[a][v] * m->groups[b] + (size_t)m->group[b][w]] += m->score[a][v] *
                                                                            m->score[b][w];
 }
 
-static void expect_plain_moments(struct moments *m)
+static void expect_plain_moments(struct records_moments *m)
 {
     const size_t d = m->scene->kind->shape.attributes;
     size_t at = 0;
@@ -644,7 +646,7 @@ TEST(moments_equal_plain_sums)
 {
     static const struct {
         size_t rows[BATCHES], records[BATCHES];
-        const struct kind *kind;
+        const struct records_kind *kind;
         int64_t most;
         bool columns;
         unsigned multiple;
@@ -659,8 +661,8 @@ TEST(moments_equal_plain_sums)
         {{20001, 5, 16390}, {20001, 5, 16390}, &few, 4000, false, 1, 2},
     };
     for (size_t k = 0; k < SIZE(cases); k++) {
-        struct scene s CLEAN(scene_free);
-        struct moments m;
+        struct records_scene s CLEAN(scene_free);
+        struct records_moments m;
         scene_of(&s, cases[k].kind, cases[k].rows, cases[k].records, cases[k].columns,
                  cases[k].multiple);
         moments_new(&m, &s, cases[k].groups);
@@ -673,8 +675,8 @@ TEST(moments_equal_plain_sums)
 TEST(scores_may_be_zero_but_not_too_large)
 {
     static const size_t rows[BATCHES] = {10, 20, 30};
-    struct scene s CLEAN(scene_free);
-    struct moments m;
+    struct records_scene s CLEAN(scene_free);
+    struct records_moments m;
     scene_new(&s, rows, rows, false);
     moments_new(&m, &s, 1);
     expect_plain_moments(&m);
@@ -700,8 +702,8 @@ TEST(moments_cost_what_their_planes_do)
 {
     static const size_t records[BATCHES] = {60, 60, 96};
     const size_t lanes = 4 * 64, gates = 4 + 0 + 7 + 2 + 1, planes = 4 + 1 + 4 + 3 + 2;
-    struct scene s CLEAN(scene_free);
-    struct moments m;
+    struct records_scene s CLEAN(scene_free);
+    struct records_moments m;
     scene_new(&s, records, records, false);
     moments_new(&m, &s, 1);
     for (size_t a = 0; a < ATTRIBUTES_MAX; a++)

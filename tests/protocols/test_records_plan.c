@@ -13,7 +13,7 @@
 #define SIZE(array) (sizeof(array) / sizeof *(array))
 
 /* A table's attributes, and 64 marginals of three; in these a is the first attribute. */
-struct table {
+struct records_plan_table {
     const char *name;
     struct records_shape shape;
     const char *triples;
@@ -39,22 +39,22 @@ static const char of_nursery[] = "befbdeaeiaehbehcdfdefbcibdgafgadecegeghafhehig
                                  "adgdhiabcdfiefhbcdabicehbchbgiacgbhideibdhabddghbfibghaegdfhdegbf"
                                  "hegiachbdfacdchiadfdgiaghbcgcde";
 
-static const struct table tables[] = {
+static const struct records_plan_table tables[] = {
     {"adult", {SIZE(adult), adult}, of_adult, 2524, 1.02},
     {"adult_pgm", {SIZE(adult_pgm), adult_pgm}, of_adult, 6897, 1.001},
     {"mushroom", {SIZE(mushroom), mushroom}, of_mushroom, 355, 1.01},
     {"nursery", {SIZE(nursery), nursery}, of_nursery, 90, 1.01},
 };
 
-struct scene {
+struct records_plan_scene {
     struct party party; /* plans only use its scratch */
     struct records_query query[QUERIES_MAX];
     size_t queries;
     struct records_plans plans;
 };
 
-static void ask(struct scene *s, const struct records_shape *shape, const uint16_t *attribute,
-                size_t n)
+static void ask(struct records_plan_scene *s, const struct records_shape *shape,
+                const uint16_t *attribute, size_t n)
 {
     struct records_query *q = &s->query[s->queries++];
     *q = (struct records_query){.n = n, .out.n = 1};
@@ -64,23 +64,24 @@ static void ask(struct scene *s, const struct records_shape *shape, const uint16
     }
 }
 
-static void scene_new(struct scene *s)
+static void scene_new(struct records_plan_scene *s)
 {
-    *s = (struct scene){.party.scratch = scratch_new()};
+    *s = (struct records_plan_scene){.party.scratch = scratch_new()};
     assert_non_null(s->party.scratch);
 }
 
-static void scene_free(struct scene *s)
+static void scene_free(struct records_plan_scene *s)
 {
     scratch_free(&s->party.scratch);
 }
 
-static void plan(struct scene *s, const struct records_shape *shape)
+static void plan(struct records_plan_scene *s, const struct records_shape *shape)
 {
     assert_int_equal(records_plans_new(&s->party, &s->plans, shape, s->query, s->queries), ERR_OK);
 }
 
-static void ask_triples(struct scene *s, const struct table *t, bool backwards)
+static void ask_triples(struct records_plan_scene *s, const struct records_plan_table *t,
+                        bool backwards)
 {
     for (size_t k = 0; k < strlen(t->triples) / 3; k++) {
         const char *at = t->triples + 3 * (backwards ? strlen(t->triples) / 3 - 1 - k : k);
@@ -105,7 +106,7 @@ static void add_values(const struct records_shape *shape, const struct records_s
 }
 
 /* Each cell of a marginal occurs in its product once, and records_place() finds it there. */
-static void expect_each_cell_once(struct scene *s, const struct records_shape *shape,
+static void expect_each_cell_once(struct records_plan_scene *s, const struct records_shape *shape,
                                   const struct records_plan *p)
 {
     const struct records_side *left = &s->plans.side[p->left], *right = &s->plans.side[p->right];
@@ -137,7 +138,7 @@ static void expect_each_cell_once(struct scene *s, const struct records_shape *s
 TEST(plans_of_tables_cost_what_is_known)
 {
     for (size_t t = 0; t < SIZE(tables); t++) {
-        struct scene s CLEAN(scene_free);
+        struct records_plan_scene s CLEAN(scene_free);
         scene_new(&s);
         ask_triples(&s, &tables[t], false);
         plan(&s, &tables[t].shape);
@@ -196,7 +197,7 @@ static double share(struct prices *all, size_t marginal, uint64_t key, size_t ma
  * The least that marginal m pays, over x y | z and x high(y) | low(y) z for all orders of its
  * attributes.
  */
-static double least_of(struct prices *all, const struct table *t, size_t m)
+static double least_of(struct prices *all, const struct records_plan_table *t, size_t m)
 {
     static const unsigned orders[][3] = {{0, 1, 2}, {1, 0, 2}, {0, 2, 1},
                                          {2, 1, 0}, {1, 2, 0}, {2, 0, 1}};
@@ -255,7 +256,7 @@ static void expect_same_side(const struct records_side *a, const struct records_
 TEST(plans_do_not_depend_on_the_order)
 {
     for (size_t t = 0; t < SIZE(tables); t++) {
-        struct scene s CLEAN(scene_free), back CLEAN(scene_free);
+        struct records_plan_scene s CLEAN(scene_free), back CLEAN(scene_free);
         scene_new(&s);
         scene_new(&back);
         ask_triples(&s, &tables[t], false);
@@ -281,7 +282,7 @@ TEST(every_size_is_covered)
         const uint32_t sizes[] = {7, size, 5, 3};
         const struct records_shape shape = {4, sizes};
         static const uint16_t attribute[] = {0, 1, 2, 3};
-        struct scene s CLEAN(scene_free);
+        struct records_plan_scene s CLEAN(scene_free);
         scene_new(&s);
         for (size_t n = 1; n <= 4; n++)
             ask(&s, &shape, attribute, n);

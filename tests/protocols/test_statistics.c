@@ -41,15 +41,15 @@ static double *gumbels(uint64_t seed)
     return samples(random_gumbel, AIM_GUMBEL_BITS, seed);
 }
 
-static struct verdict judge(const struct distribution *d, const double *x)
+static struct statistics_verdict judge(const struct statistics_distribution *d, const double *x)
 {
-    struct verdict v = {.p = 1};
+    struct statistics_verdict v = {.p = 1};
     statistics_shape(&v, d, x, SAMPLES);
     statistics_pairs(&v, d, x, SAMPLES);
     return v;
 }
 
-static void assert_passes(struct verdict v)
+static void assert_passes(struct statistics_verdict v)
 {
     if (v.p < VERDICT_LEAST)
         print_error("%s: p = %g\n", v.statistic, v.p);
@@ -76,7 +76,7 @@ TEST(verdicts_are_honest)
     double small = 0;
     for (uint64_t seed = 100; seed < 108; seed++) {
         double *z CLEAN(memory_release) = gaussians(seed);
-        struct verdict v = judge(&statistics_gaussian, z);
+        struct statistics_verdict v = judge(&statistics_gaussian, z);
         small += v.p < 0.02; /* some 30 statistics */
     }
     assert_true(small >= 1 && small <= 7);
@@ -178,7 +178,7 @@ TEST(wrong_gaussians_fail)
                      {"the sum of twelve uniform numbers", sum_of_uniforms}};
     for (size_t k = 0; k < sizeof mutations / sizeof *mutations; k++) {
         double *z CLEAN(memory_release) = gaussians(k);
-        struct verdict v;
+        struct statistics_verdict v;
         mutations[k].mutate(z);
         v = judge(&statistics_gaussian, z);
         if (v.p >= VERDICT_LEAST)
@@ -205,10 +205,10 @@ TEST(wrong_gumbels_fail)
  * Coins as protocols/coin.c flips them, but in the clear; and how likely their frequencies are with
  * the correct constants.
  */
-static struct verdict flip(const uint64_t *constant, const uint64_t *right, size_t coins)
+static struct statistics_verdict flip(const uint64_t *constant, const uint64_t *right, size_t coins)
 {
     double ones[EXPONENTIAL_COINS] = {0}, p[EXPONENTIAL_COINS];
-    struct verdict v = {.p = 1};
+    struct statistics_verdict v = {.p = 1};
     struct random r;
     random_seed_u64(&r, 3);
     for (size_t i = 0; i < SAMPLES; i++)

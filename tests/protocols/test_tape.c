@@ -16,39 +16,39 @@
 static const uint8_t id[TAPE_ID_SIZE] = {7};
 
 /* The steps of a party: it reserves this many, and takes this many of them. */
-struct step {
+struct tape_step {
     size_t reserve, take;
     size_t made;      /* expected by then */
     uint64_t batches; /* that this reservation takes */
 };
 
-struct script {
+struct tape_script {
     enum noise_kind noise;
     enum noise_law kind;
     size_t planned, steps;
-    struct step step[6];
+    struct tape_step step[6];
     double bytes[3]; /* a sample, by server */
 };
 
 static enum err play(struct party *p, void *shared)
 {
-    struct script *s = shared;
+    struct tape_script *s = shared;
     const struct tape_cost *cost = tape_cost(s->noise, s->kind);
     struct tape tape CLEAN(tape_free);
     enum err e = ERR_OK;
     tape_start(&tape, id, s->noise);
     tape_plan(&tape, s->kind, s->planned);
     for (size_t i = 0; e == ERR_OK && i < s->steps; i++) {
-        const struct step *step = &s->step[i];
-        uint64_t before = net_rounds(p->net), rounds;
+        const struct tape_step *step = &s->step[i];
+        uint64_t before = net_exchanges(p->net), rounds;
         struct share64 taken CLEAN(share64_free) = {0};
         e = tape_reserve(p, &tape, s->kind, step->reserve);
-        rounds = net_rounds(p->net) - before;
+        rounds = net_exchanges(p->net) - before;
         if (e == ERR_OK &&
             (tape.reel[s->kind].made != step->made ||
-             (s->noise == NOISE_DISCRETE
-                  ? rounds < step->batches * cost->plain.rounds || rounds % cost->plain.rounds != 0
-                  : rounds != step->batches * cost->plain.rounds)))
+             (s->noise == NOISE_DISCRETE ? rounds < step->batches * cost->plain.exchanges ||
+                                               rounds % cost->plain.exchanges != 0
+                                         : rounds != step->batches * cost->plain.exchanges)))
             e = ERR_DATA;
         if (e == ERR_OK)
             e = share64_new(&taken, step->take);
@@ -61,7 +61,7 @@ static enum err play(struct party *p, void *shared)
 
 TEST(a_plan_is_made_in_batches)
 {
-    struct script small = {
+    struct tape_script small = {
         .noise = NOISE_BOX_MULLER,
         .kind = NOISE_GUMBEL,
         .planned = 1000,
@@ -71,10 +71,10 @@ TEST(a_plan_is_made_in_batches)
                  {514, 512, 1024, 0}, /* to the end of the tape; two are left */
                  {3, 3, 1152, 1},     /* beyond the plan: what is missing, in words */
                  {300, 300, 1408, 1}}};
-    struct script none = {.noise = NOISE_BOX_MULLER,
-                          .kind = NOISE_GAUSS,
-                          .steps = 2,
-                          .step = {{3, 3, 128, 1}, {100, 100, 128, 0}}};
+    struct tape_script none = {.noise = NOISE_BOX_MULLER,
+                               .kind = NOISE_GAUSS,
+                               .steps = 2,
+                               .step = {{3, 3, 128, 1}, {100, 100, 128, 0}}};
     assert_int_equal(three_run(1, play, &small, NULL), ERR_OK);
     assert_int_equal(three_run(2, play, &none, NULL), ERR_OK);
 }
@@ -91,7 +91,7 @@ TEST(a_batch_costs_what_is_stated)
     for (size_t k = 0; k < 3; k++) {
         const struct tape_cost *cost = tape_cost(kinds[k].noise, kinds[k].kind);
         const size_t batch = cost->batch;
-        struct script s = {
+        struct tape_script s = {
             .noise = kinds[k].noise,
             .kind = kinds[k].kind,
             .planned = batch + 5000,
@@ -123,7 +123,7 @@ static enum err make_proved(struct party *p, void *shared)
     TRY(check_new(p, &limits));
     TRY(tape_reserve(p, &tape, s->kind, batch));
     TRY(record_prove(p));
-    s->rounds[p->index] = net_rounds(p->net);
+    s->rounds[p->index] = net_exchanges(p->net);
     s->bytes[p->index] = (double)net_total(p->net).payload_sent / (double)batch;
     return ERR_OK;
 }
@@ -138,7 +138,7 @@ TEST(a_batch_that_is_proved_costs_what_is_stated)
         const struct tape_messages *stated = &tape_cost(s.noise, s.kind)->proved;
         assert_int_equal(three_run(k, make_proved, &s, NULL), ERR_OK);
         for (unsigned i = 0; i < 3; i++)
-            assert_int_equal(s.rounds[i], stated->rounds);
+            assert_int_equal(s.rounds[i], stated->exchanges);
         assert_true(fabs(fmax(s.bytes[0], fmax(s.bytes[1], s.bytes[2])) / stated->bytes - 1) <
                     0.01);
     }
@@ -190,8 +190,8 @@ static enum err cut_and_return(struct party *p, void *shared)
         share64_free(&out);
     }
     c->held[p->index] = tape.reel[NOISE_GAUSS].samples.n;
-    c->batches[p->index] = net_rounds(p->net) /
-                           tape_cost(NOISE_BOX_MULLER, NOISE_GAUSS)->plain.rounds;
+    c->batches[p->index] = net_exchanges(p->net) /
+                           tape_cost(NOISE_BOX_MULLER, NOISE_GAUSS)->plain.exchanges;
     tape_free(&tape);
     return e;
 }

@@ -31,7 +31,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum place {
+enum cheat_place {
     ANYWHERE,
     TO_BITS,
     KNOWN,
@@ -64,15 +64,15 @@ enum place {
 #define LANES 2  /* most */
 
 /* One bit of the first such message, or long stretch, to a neighbour in a place and phase. */
-struct lie {
-    enum place place;
+struct cheat_lie {
+    enum cheat_place place;
     enum net_phase phase;
     enum net_peer to;
     size_t message; /* of those sent together */
 };
 
 static struct {
-    struct lie lie;
+    struct cheat_lie lie;
     const struct net *first; /* lane */
     atomic_bool inside;      /* the place of its lie */
     atomic_bool done;
@@ -97,7 +97,7 @@ static void lies(struct log *log)
 
 static enum err alter(void *self, const struct party_sent *at, void *p, size_t n)
 {
-    const struct lie *lie = &villain.lie;
+    const struct cheat_lie *lie = &villain.lie;
     const struct party *party = self;
     const bool here = lie->place == ANYWHERE     ? n >= LONG
                       : lie->place == OTHER_LANE ? party->lane > 0 && apart.now
@@ -141,12 +141,12 @@ enum err __wrap_round_broadcast(struct net *net, const void *own, size_t size, v
                : __real_round_broadcast(net, own, size, prev, next);
 }
 
-static void enter(enum place place)
+static void enter(enum cheat_place place)
 {
     villain.inside = villain.inside || place == villain.lie.place;
 }
 
-static enum err leave(enum place place, enum err e)
+static enum err leave(enum cheat_place place, enum err e)
 {
     villain.inside = villain.inside && place != villain.lie.place;
     return e;
@@ -183,7 +183,7 @@ INSIDE(MERGING, bitonic_merge,
        p, rows, order, words, lists)
 
 /* Whether it misbehaves, once, at this place: if so, it says so. */
-static bool departs(enum place place, struct log *log)
+static bool departs(enum cheat_place place, struct log *log)
 {
     if (villain.done || villain.lie.place != place)
         return false;
@@ -333,14 +333,14 @@ int __wrap_usleep(useconds_t us)
     return apart.impatient ? 0 : __real_usleep(us);
 }
 
-_Noreturn static void serve_falsely(struct scene *c, unsigned i, const struct lie *lie)
+_Noreturn static void serve_falsely(struct scene *c, unsigned i, const struct cheat_lie *lie)
 {
     villain.lie = *lie;
     villain.done = late != NULL;
     support_serve_here(&c->s, i);
 }
 
-static void start_cheat(struct scene *c, unsigned i, const struct lie *lie)
+static void start_cheat(struct scene *c, unsigned i, const struct cheat_lie *lie)
 {
     assert_int_equal(support_stop(&c->server[i]), 0);
     assert_int_equal(unlink(file(c, "server%u.log", i)), 0);
@@ -351,10 +351,10 @@ static void start_cheat(struct scene *c, unsigned i, const struct lie *lie)
 }
 
 /* A study of counts in two rounds, everything shared, with one server that cheats. */
-static struct scene scene_with(unsigned cheat, const struct lie *lie, const char *noise,
+static struct scene scene_with(unsigned cheat, const struct cheat_lie *lie, const char *noise,
                                const char *security)
 {
-    const struct support_options o = {
+    const struct study_options o = {
         .owners = OWNERS, .rounds = 2, .noise = noise, .more = security};
     struct scene c = scene_new(&o);
     start_cheat(&c, cheat, lie);
@@ -451,9 +451,9 @@ static void resume_all(struct scene *c, unsigned cheat)
  * Logged openings are of correct values. An opening is logged before it is made: the server that
  * got the correct last message of argmax begins the next opening, alone.
  */
-static const struct attack {
+static const struct cheat_attack {
     const char *name;
-    struct lie lie;
+    struct cheat_lie lie;
     unsigned cheat;
     unsigned least, most; /* openings */
     bool unnoticed;       /* without a check: what follows makes matching shares of it */
@@ -478,7 +478,7 @@ static bool skipped(bool quick)
     return !quick && getenv("TREFOIL_LONG") == NULL;
 }
 
-static void attack(const struct attack *a)
+static void attack(const struct cheat_attack *a)
 {
     struct scene c;
     char says[64];
@@ -513,7 +513,7 @@ TEST(a_server_that_cheats_ends_the_run)
 TEST(servers_that_prove_nothing_do_not_notice)
 {
     for (size_t k = 0; k < sizeof attacks / sizeof *attacks; k++) {
-        const struct attack *a = &attacks[k];
+        const struct cheat_attack *a = &attacks[k];
         struct scene c;
         if (!a->unnoticed || skipped(a->quick))
             continue;
@@ -533,7 +533,7 @@ TEST(servers_that_prove_nothing_do_not_notice)
  */
 static const struct departure {
     const char *name;
-    struct lie lie;
+    struct cheat_lie lie;
     const char *heard; /* by the analyst */
     int code;
     unsigned least, most; /* openings: that of a replayed round is logged again */
@@ -592,7 +592,7 @@ TEST(who_says_what_is_not_so_or_leaves_opens_nothing)
 /* Where nothing is proved, the session ends, and the next one goes on. */
 TEST(what_no_server_can_state_stops_no_server_that_proves_nothing)
 {
-    const struct lie lie = {.place = OTHER_BYTES};
+    const struct cheat_lie lie = {.place = OTHER_BYTES};
     struct scene c = scene_with(1, &lie, NULL, "security: semi-honest\n");
     expect_code(run_study(&c, "a.key", 0), 3, file(&c, "run0.log"));
     assert_true(support_contains(file(&c, "run0.log"), "shows other random bytes"));
@@ -614,9 +614,10 @@ TEST(what_no_server_can_state_stops_no_server_that_proves_nothing)
  */
 static void ask_differently(bool hastily)
 {
-    const struct support_options o = {
+    const struct study_options o = {
         .owners = OWNERS, .rounds = 2, .lanes = LANES, .more = "security: abort\nscore: l1\n"};
-    const struct lie lie[STUDY_SERVERS_MOST] = {[LIAR] = {OTHER_LANE, NET_SELECT, NET_PREV, 0}};
+    const struct cheat_lie lie[STUDY_SERVERS_MOST] = {
+        [LIAR] = {OTHER_LANE, NET_SELECT, NET_PREV, 0}};
     struct scene c = scene_new(&o);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         apart.still = true;
@@ -660,7 +661,7 @@ static int run_to(struct scene *c, const char *rounds)
 #define JOIN "security: abort\nmin_owners: 2\nlate_uploads: join\n"
 
 /* A study to which all but the last owner have sent. */
-static struct scene scene_but_one(const struct support_options *o)
+static struct scene scene_but_one(const struct study_options *o)
 {
     struct scene c = scene_new(o);
     for (unsigned i = 0; i < OWNERS - 1; i++)
@@ -671,8 +672,8 @@ static struct scene scene_but_one(const struct support_options *o)
 /* Late rows stay uncounted if what counts them is wrong, until somebody has looked into it. */
 TEST(late_rows_are_not_counted_where_a_check_fails)
 {
-    static const struct lie lie = {ANYWHERE, NET_COMPUTE, NET_PREV, 0};
-    const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = JOIN};
+    static const struct cheat_lie lie = {ANYWHERE, NET_COMPUTE, NET_PREV, 0};
+    const struct study_options o = {.owners = OWNERS, .rounds = 2, .more = JOIN};
     struct scene c = scene_but_one(&o);
     expect_code(run_to(&c, "1"), 0, file(&c, "run0.log"));
     start_cheat(&c, 1, &lie);
@@ -692,8 +693,8 @@ TEST(late_rows_are_not_counted_where_a_check_fails)
  */
 TEST(no_server_alone_has_late_rows_counted)
 {
-    static const struct lie lie = {.place = LISTS};
-    const struct support_options o = {
+    static const struct cheat_lie lie = {.place = LISTS};
+    const struct study_options o = {
         .owners = OWNERS, .rounds = 2, .more = "security: abort\nmin_owners: 2\n"};
     struct scene c = scene_but_one(&o);
     expect_code(run_to(&c, "1"), 0, file(&c, "run0.log"));
@@ -714,8 +715,8 @@ TEST(no_server_alone_has_late_rows_counted)
 /* The same for rows that come between two rounds. */
 TEST(rows_between_rounds_are_not_counted_where_a_check_fails)
 {
-    static const struct lie lie = {ANYWHERE, NET_COMPUTE, NET_PREV, 0};
-    const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = JOIN};
+    static const struct cheat_lie lie = {ANYWHERE, NET_COMPUTE, NET_PREV, 0};
+    const struct study_options o = {.owners = OWNERS, .rounds = 2, .more = JOIN};
     struct scene c = scene_but_one(&o);
     late = &c;
     start_cheat(&c, 1, &lie);
@@ -733,15 +734,15 @@ TEST(rows_between_rounds_are_not_counted_where_a_check_fails)
  */
 TEST(sums_of_products_are_not_opened_where_a_check_fails)
 {
-    static const struct lie lie = {ANYWHERE, NET_MEASURE, NET_NEXT, 0};
+    static const struct cheat_lie lie = {ANYWHERE, NET_MEASURE, NET_NEXT, 0};
     static const char *const records[] = {"    max_rows: 1000\n    as: records\n",
                                           "    max_rows: 2000\n    as: records\n",
                                           "    max_rows: 4000\n    as: records\n"};
-    const struct support_options o = {.owners = OWNERS,
-                                      .copula = "method: copula\n",
-                                      .part = records,
-                                      .lanes = LANES,
-                                      .more = "security: abort\n"};
+    const struct study_options o = {.owners = OWNERS,
+                                    .copula = "method: copula\n",
+                                    .part = records,
+                                    .lanes = LANES,
+                                    .more = "security: abort\n"};
     struct scene c = scene_new(&o);
     const char *const a[] = {"run",   c.s.path,         "--key", file(&c, "a.key"),
                              "--out", file(&c, "out0"), NULL};
@@ -763,8 +764,8 @@ TEST(sums_of_products_are_not_opened_where_a_check_fails)
  */
 TEST(other_rows_of_a_person_are_not_counted_where_a_check_fails)
 {
-    static const struct lie lie = {MERGING, NET_COMPUTE, NET_PREV, 0};
-    const struct support_options o = {
+    static const struct cheat_lie lie = {MERGING, NET_COMPUTE, NET_PREV, 0};
+    const struct study_options o = {
         .owners = OWNERS, .rounds = 2, .enforce = 2, .more = "security: abort\n"};
     struct scene c = scene_new(&o);
     scene_name_persons(&c);
@@ -787,8 +788,8 @@ TEST(other_rows_of_a_person_are_not_counted_where_a_check_fails)
  */
 TEST(noise_ahead_is_not_kept_where_a_check_fails)
 {
-    static const struct lie lie = {CIRCLE, NET_NOISE, NET_PREV, 0};
-    const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = "security: abort\n"};
+    static const struct cheat_lie lie = {CIRCLE, NET_NOISE, NET_PREV, 0};
+    const struct study_options o = {.owners = OWNERS, .rounds = 2, .more = "security: abort\n"};
     struct scene c = scene_new(&o);
     for (unsigned k = 1; k <= STUDY_SERVERS_MOST; k++) {
         const unsigned i = k %
@@ -816,8 +817,8 @@ TEST(noise_ahead_is_not_kept_where_a_check_fails)
 /* A server that calls a session lost costs the run that goes on no round. */
 TEST(a_session_is_no_round_that_is_lost)
 {
-    static const struct lie lie = {.place = LOST_SESSION};
-    const struct support_options o = {.owners = OWNERS, .rounds = 2};
+    static const struct cheat_lie lie = {.place = LOST_SESSION};
+    const struct study_options o = {.owners = OWNERS, .rounds = 2};
     struct scene c = scene_new(&o);
     share_everything(&c);
     expect_code(run_to(&c, "1"), 0, file(&c, "run0.log"));
@@ -834,7 +835,7 @@ TEST(a_session_is_no_round_that_is_lost)
 /* Two lanes on each server; late uploads are counted. */
 TEST(a_study_of_honest_servers_goes_well)
 {
-    const struct support_options o = {.owners = OWNERS, .annealed = true, .lanes = 2, .more = JOIN};
+    const struct study_options o = {.owners = OWNERS, .annealed = true, .lanes = 2, .more = JOIN};
     struct scene c = scene_but_one(&o);
     expect_code(run_to(&c, "1"), 0, file(&c, "run0.log"));
     expect_code(share_own(&c, OWNERS - 1), 0, file(&c, "share.log"));

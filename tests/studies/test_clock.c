@@ -20,27 +20,27 @@
 #define EXIT_DISAGREES 3
 #define EXIT_REFUSED 5
 
-struct scene {
+struct clock_scene {
     struct support_study s;
     pid_t server[STUDY_SERVERS_MOST];
 };
 
 /* From now on server i's clock is this far ahead; an owner's own clock is right. */
-static void set_clock(struct scene *c, unsigned i, int64_t ahead)
+static void set_clock(struct clock_scene *c, unsigned i, int64_t ahead)
 {
     char text[32];
     int n = snprintf(text, sizeof text, "%lld\n", (long long)ahead);
     assert_int_equal(file_write(file(c, "clock%u", i), 0644, text, (size_t)n, &quiet), ERR_OK);
 }
 
-static void set_clocks(struct scene *c, int64_t ahead)
+static void set_clocks(struct clock_scene *c, int64_t ahead)
 {
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         set_clock(c, i, ahead);
 }
 
 /* Starts a program that uses server i's clock. */
-static void take_clock(const struct scene *c, unsigned i)
+static void take_clock(const struct clock_scene *c, unsigned i)
 {
     support_preload();
     setenv("FAULT_CLOCK", file(c, "clock%u", i), 1);
@@ -52,7 +52,7 @@ static void leave_clock(void)
     unsetenv("FAULT_CLOCK");
 }
 
-static void start(struct scene *c, unsigned i)
+static void start(struct clock_scene *c, unsigned i)
 {
     unlink(file(c, "server%u.log", i));
     take_clock(c, i);
@@ -61,7 +61,7 @@ static void start(struct scene *c, unsigned i)
     assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 60));
 }
 
-static void scene_new(struct scene *c, const struct support_options *o)
+static void scene_new(struct clock_scene *c, const struct study_options *o)
 {
     memset(c, 0, sizeof *c);
     assert_int_equal(support_study_new(&c->s, o, &quiet), ERR_OK);
@@ -72,20 +72,20 @@ static void scene_new(struct scene *c, const struct support_options *o)
     set_clocks(c, 0);
 }
 
-static void start_all(struct scene *c)
+static void start_all(struct clock_scene *c)
 {
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         start(c, i);
 }
 
-static void scene_free(struct scene *c)
+static void scene_free(struct clock_scene *c)
 {
     assert_true(support_stop_all(c->server));
     support_study_free(&c->s);
 }
 
 /* A command's exit code; its output is in told.log. */
-static int tell(struct scene *c, const char *const *arguments)
+static int tell(struct clock_scene *c, const char *const *arguments)
 {
     unlink(file(c, "told.log"));
     return support_run(file(c, "told.log"), 90, arguments);
@@ -93,7 +93,7 @@ static int tell(struct scene *c, const char *const *arguments)
 
 #define TELL(c, ...) tell(c, (const char *const[]){__VA_ARGS__, NULL})
 
-static bool told(struct scene *c, const char *text)
+static bool told(struct clock_scene *c, const char *text)
 {
     struct bytes b CLEAN(bytes_clear) = {0};
     bool yes = support_contains(file(c, "told.log"), text);
@@ -102,13 +102,13 @@ static bool told(struct scene *c, const char *text)
     return yes;
 }
 
-static int share(struct scene *c, unsigned owner)
+static int share(struct clock_scene *c, unsigned owner)
 {
     return TELL(c, "share", c->s.path, file(c, "o%u.csv", owner), "--key",
                 file(c, "o%u.key", owner));
 }
 
-static int status(struct scene *c)
+static int status(struct clock_scene *c)
 {
     return TELL(c, "share", c->s.path, "--key", file(c, "o0.key"), "--status");
 }
@@ -120,8 +120,8 @@ static int status(struct scene *c)
 TEST(a_study_goes_on_whatever_the_clocks_do)
 {
     static const int64_t jumps[] = {3600, -3600, 20 * YEAR, -20 * YEAR, 0};
-    const struct support_options o = {.owners = OWNERS, .rounds = 12, .epsilon = 8};
-    struct scene c CLEAN(scene_free);
+    const struct study_options o = {.owners = OWNERS, .rounds = 12, .epsilon = 8};
+    struct clock_scene c CLEAN(scene_free);
     pid_t run;
     scene_new(&c, &o);
     start_all(&c);
@@ -165,10 +165,10 @@ TEST(a_study_goes_on_whatever_the_clocks_do)
  */
 TEST(a_key_expires_by_the_servers_clock)
 {
-    const struct support_options o = {.owners = OWNERS};
+    const struct study_options o = {.owners = OWNERS};
     struct identity *old = NULL, *renewed = NULL;
     char was[IDENTITY_TEXT_SIZE], is[IDENTITY_TEXT_SIZE];
-    struct scene c CLEAN(scene_free);
+    struct clock_scene c CLEAN(scene_free);
     scene_new(&c, &o);
     assert_int_equal(identity_load(&old, file(&c, "o0.key"), &quiet), ERR_OK);
     assert_int_equal(identity_renew(&renewed, old, date_today() + 30, &quiet), ERR_OK);
@@ -190,8 +190,8 @@ TEST(a_key_expires_by_the_servers_clock)
 TEST(uploads_end_and_are_due_by_the_servers_clock)
 {
     char more[128];
-    const struct support_options o = {.owners = OWNERS, .more = "retain_days: 30\n"};
-    struct scene c CLEAN(scene_free);
+    const struct study_options o = {.owners = OWNERS, .more = "retain_days: 30\n"};
+    struct clock_scene c CLEAN(scene_free);
     const struct words_text until = date_text(date_now() + 10 * DAY);
     snprintf(more, sizeof more, "deadlines: {uploads: %s, ", until.text);
     scene_new(&c, &o);

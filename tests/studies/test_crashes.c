@@ -36,18 +36,18 @@ static const char many_ages[] = "domain:\n"
                                 "  - {name: bmi, kind: numeric, edges: [10, 18.5, 25, 30, 60]}\n"
                                 "  - {name: died, kind: categorical, values: [no, yes]}\n";
 
-struct fault {
+struct crashes_fault {
     const char *what; /* a FAULT without its number; NULL: none */
     long at;
 };
 
-struct stage {
+struct crashes_stage {
     struct support_study s;
     pid_t pid[PEOPLE];
     char ledger[4096]; /* the text of the last entry of an undisturbed run */
     long syncs[PEOPLE], writes[PEOPLE];
     const char *ahead; /* the servers' --noise-ahead */
-    enum kind {
+    enum crashes_kind {
         AIM,
         PROVED, /* security: abort */
         COPULA, /* method: copula */
@@ -57,7 +57,8 @@ struct stage {
 
 /* --- processes -------------------------------------------------------------------------------- */
 
-static void arm(const struct stage *c, unsigned who, const struct fault *fault, const char *count)
+static void arm(const struct crashes_stage *c, unsigned who, const struct crashes_fault *fault,
+                const char *count)
 {
     char text[32];
     support_preload();
@@ -78,7 +79,7 @@ static void disarm(void)
         unsetenv(names[k]);
 }
 
-static void start(struct stage *c, unsigned who)
+static void start(struct crashes_stage *c, unsigned who)
 {
     if (who == ANALYST)
         c->pid[who] = START(file(c, "run.log"), "run", c->s.path, "--key", file(c, "a.key"),
@@ -91,7 +92,8 @@ static void start(struct stage *c, unsigned who)
     }
 }
 
-static void start_with(struct stage *c, unsigned who, const struct fault *fault, const char *count)
+static void start_with(struct crashes_stage *c, unsigned who, const struct crashes_fault *fault,
+                       const char *count)
 {
     arm(c, who, fault, count);
     start(c, who);
@@ -99,7 +101,7 @@ static void start_with(struct stage *c, unsigned who, const struct fault *fault,
 }
 
 /* Whether a process has ended; its exit code, or -1 for a signal. */
-static bool has_ended(struct stage *c, unsigned who, int *code)
+static bool has_ended(struct crashes_stage *c, unsigned who, int *code)
 {
     int status;
     if (c->pid[who] <= 0 || waitpid(c->pid[who], &status, WNOHANG) != c->pid[who])
@@ -110,7 +112,7 @@ static bool has_ended(struct stage *c, unsigned who, int *code)
 }
 
 /* Waits until a server listens or is dead. */
-static void wait_ready(struct stage *c, unsigned who)
+static void wait_ready(struct crashes_stage *c, unsigned who)
 {
     double end = support_deadline(20);
     while (support_again(end) && kill(c->pid[who], 0) == 0 &&
@@ -124,7 +126,7 @@ static void wait_ready(struct stage *c, unsigned who)
 
 /* --- folders ---------------------------------------------------------------------------------- */
 
-static void forget(const struct stage *c, const char *folder)
+static void forget(const struct crashes_stage *c, const char *folder)
 {
     static const char *const names[] = {"store.sqlite",
                                         "store.sqlite-wal",
@@ -145,7 +147,7 @@ static void forget(const struct stage *c, const char *folder)
 }
 
 /* As it was when all owners had shared and nothing had been asked. */
-static void restore(struct stage *c)
+static void restore(struct crashes_stage *c)
 {
     forget(c, "out");
     support_forget(&c->s);
@@ -165,7 +167,7 @@ static void restore(struct stage *c)
 /* --- playing ---------------------------------------------------------------------------------- */
 
 /* Restarts what ended and has to go on; true while the run has not ended well. */
-static bool tend(struct stage *c, bool downwards, unsigned *runs)
+static bool tend(struct crashes_stage *c, bool downwards, unsigned *runs)
 {
     unsigned dead[STUDY_SERVERS_MOST], count = 0;
     int code = 0;
@@ -198,7 +200,7 @@ static bool tend(struct stage *c, bool downwards, unsigned *runs)
 }
 
 /* A whole study; everybody has their fault. */
-static void play(struct stage *c, const struct fault faults[PEOPLE], bool downwards)
+static void play(struct crashes_stage *c, const struct crashes_fault faults[PEOPLE], bool downwards)
 {
     double end = support_deadline(120);
     unsigned runs = 0;
@@ -222,7 +224,7 @@ static void play(struct stage *c, const struct fault faults[PEOPLE], bool downwa
 
 /* --- what must be true then ------------------------------------------------------------------- */
 
-static sqlite3 *open_store(const struct stage *c, unsigned i)
+static sqlite3 *open_store(const struct crashes_stage *c, unsigned i)
 {
     sqlite3 *db;
     assert_int_equal(sqlite3_open(file(c, "server%u/store.sqlite", i), &db), SQLITE_OK);
@@ -274,7 +276,7 @@ static void forms_are_stored(const json_t *copula, sqlite3_stmt *row)
 }
 
 /* The released noisy counts are those that a server has stored, divided by its multiplier. */
-static void released_is_stored(const struct stage *c, sqlite3 *db)
+static void released_is_stored(const struct crashes_stage *c, sqlite3 *db)
 {
     json_t *doc = json_load_file(file(c, "out/measurements.json"), 0, NULL), *m, *v;
     sqlite3_stmt *row;
@@ -307,14 +309,14 @@ static void released_is_stored(const struct stage *c, sqlite3 *db)
     json_decref(doc);
 }
 
-static void logs_fit(const struct stage *c)
+static void logs_fit(const struct crashes_stage *c)
 {
     unlink(file(c, "audit.txt"));
     EXPECT(0, file(c, "audit.txt"), 20, "audit", file(c, "server0/audit.log"),
            file(c, "server1/audit.log"), file(c, "server2/audit.log"));
 }
 
-static void check(struct stage *c)
+static void check(struct crashes_stage *c)
 {
     static const char rounds[] =
         "SELECT hex(head) FROM ledger UNION ALL"
@@ -360,7 +362,7 @@ static void check(struct stage *c)
 
 /* --- the stage -------------------------------------------------------------------------------- */
 
-static void share(struct stage *c, unsigned owner)
+static void share(struct crashes_stage *c, unsigned owner)
 {
     assert_int_equal(
         support_csv(file(c, "o%u.csv", owner), c->s.study->domain, 400 + 500 * owner, 10 + owner),
@@ -370,9 +372,9 @@ static void share(struct stage *c, unsigned owner)
 }
 
 /* How often each server syncs and writes in an undisturbed run. */
-static void take_count(struct stage *c)
+static void take_count(struct crashes_stage *c)
 {
-    const struct fault none = {.at = -1};
+    const struct crashes_fault none = {.at = -1};
     double end = support_deadline(60);
     int code = 1;
     restore(c);
@@ -397,14 +399,14 @@ static void take_count(struct stage *c)
                   c->syncs[1], c->syncs[2], c->syncs[3], c->writes[0], c->writes[1], c->writes[2]);
 }
 
-static int stage_of(void **state, enum kind kind)
+static int stage_of(void **state, enum crashes_kind kind)
 {
-    const struct support_options o = {.owners = OWNERS,
-                                      .rounds = ROUNDS,
-                                      .domain = kind == COPULA ? NULL : many_ages,
-                                      .copula = kind == COPULA ? "method: copula\n" : NULL,
-                                      .more = kind == PROVED ? "security: abort\n" : NULL};
-    struct stage *c = memory_array(1, sizeof *c);
+    const struct study_options o = {.owners = OWNERS,
+                                    .rounds = ROUNDS,
+                                    .domain = kind == COPULA ? NULL : many_ages,
+                                    .copula = kind == COPULA ? "method: copula\n" : NULL,
+                                    .more = kind == PROVED ? "security: abort\n" : NULL};
+    struct crashes_stage *c = memory_array(1, sizeof *c);
     assert_non_null(c);
     c->kind = kind;
     c->ahead = kind == AHEAD ? "1" : "off";
@@ -455,7 +457,7 @@ static int ahead_stage_new(void **state)
 
 static int stage_free(void **state)
 {
-    struct stage *c = *state;
+    struct crashes_stage *c = *state;
     for (unsigned i = 0; i < PEOPLE; i++)
         support_kill(&c->pid[i]);
     support_study_free(&c->s);
@@ -468,10 +470,10 @@ static bool is_long(void)
     return getenv("TREFOIL_LONG") != NULL;
 }
 
-static void one(struct stage *c, unsigned who, const char *what, long at)
+static void one(struct crashes_stage *c, unsigned who, const char *what, long at)
 {
-    struct fault faults[PEOPLE] = {{0}};
-    faults[who] = (struct fault){what, at};
+    struct crashes_fault faults[PEOPLE] = {{0}};
+    faults[who] = (struct crashes_fault){what, at};
     play(c, faults, false);
     check(c);
 }
@@ -482,7 +484,7 @@ static void one(struct stage *c, unsigned who, const char *what, long at)
  * Killed before every even step and after every odd one; in a long run all of both. `make test`
  * takes only some steps, at intervals and starts that spread all tests over a run.
  */
-static void killed_at(struct stage *c, unsigned who, long from, long apart)
+static void killed_at(struct crashes_stage *c, unsigned who, long from, long apart)
 {
     if (is_long())
         from = apart = 1;
@@ -508,16 +510,16 @@ TEST(the_analyst_is_killed_at_each_step)
 /* Two at once, at steps in a fixed sequence; restarted in either order. */
 TEST(two_are_killed)
 {
-    struct stage *c = *state;
+    struct crashes_stage *c = *state;
     uint64_t seed = 4;
     for (unsigned k = 0; k < (is_long() ? 80 : 2); k++) {
-        struct fault faults[PEOPLE] = {{0}};
+        struct crashes_fault faults[PEOPLE] = {{0}};
         unsigned a = k % PEOPLE, b = (a + 1 + k / PEOPLE % 3) % PEOPLE;
         seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
-        faults[a] = (struct fault){k % 2 ? "kill-before:" : "kill-after:",
-                                   1 + (long)(seed >> 33) % c->syncs[a]};
-        faults[b] = (struct fault){k % 3 ? "kill-after:" : "kill-before:",
-                                   1 + (long)(seed >> 13 & 0xffff) % c->syncs[b]};
+        faults[a] = (struct crashes_fault){k % 2 ? "kill-before:" : "kill-after:",
+                                           1 + (long)(seed >> 33) % c->syncs[a]};
+        faults[b] = (struct crashes_fault){k % 3 ? "kill-after:" : "kill-before:",
+                                           1 + (long)(seed >> 13 & 0xffff) % c->syncs[b]};
         play(c, faults, k % 2 != 0);
         check(c);
     }
@@ -525,7 +527,7 @@ TEST(two_are_killed)
 
 TEST(a_sync_fails_at_each_step)
 {
-    struct stage *c = *state;
+    struct crashes_stage *c = *state;
     for (unsigned who = 0; who < PEOPLE; who++)
         for (long at = is_long() ? 1 : 2 + 5 * (long)who; at <= c->syncs[who];
              at += is_long() ? 1 : 48)
@@ -534,7 +536,7 @@ TEST(a_sync_fails_at_each_step)
 
 TEST(a_disk_is_full_at_each_write)
 {
-    struct stage *c = *state;
+    struct crashes_stage *c = *state;
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++)
         for (long at = is_long() ? 1 : 7 + 30 * (long)who; at <= c->writes[who];
              at += is_long() ? 3 : 220)
@@ -547,7 +549,7 @@ TEST(a_disk_is_full_at_each_write)
  */
 static void whoever_proves_is_killed_at_each_step(void **state)
 {
-    struct stage *c = *state;
+    struct crashes_stage *c = *state;
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++)
         for (long at = 1 + (is_long() ? 0 : 4 * (long)who); at <= c->syncs[who];
              at += is_long() ? 1 : 42)
@@ -557,7 +559,7 @@ static void whoever_proves_is_killed_at_each_step(void **state)
 /* One step of each of the two rounds of a copula. The long tests play all of the above this way. */
 static void a_copula_goes_on_at_each_step(void **state)
 {
-    struct stage *c = *state;
+    struct crashes_stage *c = *state;
     for (unsigned who = 0; who < PEOPLE; who++)
         for (long at = 5 + 3 * (long)who; at <= c->syncs[who]; at += 15)
             one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);
@@ -566,7 +568,7 @@ static void a_copula_goes_on_at_each_step(void **state)
 /* Blocks made before, then taken or dropped. The long tests play all of the above this way. */
 static void noise_made_ahead_is_used_once_at_each_step(void **state)
 {
-    struct stage *c = *state;
+    struct crashes_stage *c = *state;
     for (unsigned who = 0; who < PEOPLE; who++)
         for (long at = 2 + 3 * (long)who; at <= c->syncs[who]; at += is_long() ? 1 : 34)
             one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);

@@ -15,24 +15,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-struct scene {
+struct doors_scene {
     struct support_study s;
     pid_t server[STUDY_SERVERS_MOST];
 };
 
-static void serve(struct scene *c, unsigned i)
+static void serve(struct doors_scene *c, unsigned i)
 {
     c->server[i] = support_serve(&c->s, i, c->s.path);
     assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 60));
 }
 
-static void scene_new(struct scene *c, const struct support_options *o)
+static void scene_new(struct doors_scene *c, const struct study_options *o)
 {
-    *c = (struct scene){0};
+    *c = (struct doors_scene){0};
     assert_int_equal(support_study_new(&c->s, o, &quiet), ERR_OK);
 }
 
-static void scene_free(struct scene *c)
+static void scene_free(struct doors_scene *c)
 {
     assert_true(support_stop_all(c->server));
     support_study_free(&c->s);
@@ -43,12 +43,12 @@ static void scene_free(struct scene *c)
 /* docs/operating.md: tens of megabytes while collecting, whatever an owner's key sends. */
 TEST(a_stolen_key_fills_no_memory)
 {
-    const struct support_options o = {.owners = 2};
-    struct withheld attack = {.connections = 60, .frames = 16, .frame = (size_t)256 << 10};
+    const struct study_options o = {.owners = 2};
+    struct withhold_record attack = {.connections = 60, .frames = 16, .frame = (size_t)256 << 10};
     char endpoint[STUDY_ENDPOINT_SIZE];
     struct support_caller honest CLEAN(support_caller_free), thief CLEAN(support_caller_free);
     uint64_t before, most = 0;
-    struct scene c CLEAN(scene_free);
+    struct doors_scene c CLEAN(scene_free);
     unsigned served = 0;
     int64_t end;
     pid_t child;
@@ -93,7 +93,7 @@ static unsigned lines_with(const char *path, const char *words)
     return n;
 }
 
-static void dial_as_stranger(struct scene *c, struct netio *netio)
+static void dial_as_stranger(struct doors_scene *c, struct netio *netio)
 {
     struct identity *stranger CLEAN(identity_free) = NULL;
     struct dial *d CLEAN(dial_free) = NULL;
@@ -110,10 +110,10 @@ TEST(nobody_fills_the_log)
 {
     enum { LINES = 20, STRANGERS = 40, ODD = 1500 };
     static const char away[] = "turned away a connection";
-    const struct support_options o = {.owners = 1};
+    const struct study_options o = {.owners = 1};
     const double end = support_deadline(30);
     struct support_caller odd;
-    struct scene c CLEAN(scene_free);
+    struct doors_scene c CLEAN(scene_free);
     struct netio *netio;
     unsigned dialled = 0;
     scene_new(&c, &o);
@@ -144,8 +144,8 @@ TEST(nobody_fills_the_log)
 /* A file that never ends is not read whole before it is judged; one that never begins is empty. */
 TEST(what_never_ends_is_not_read_whole)
 {
-    const struct support_options o = {.owners = 1};
-    struct scene c CLEAN(scene_free);
+    const struct study_options o = {.owners = 1};
+    struct doors_scene c CLEAN(scene_free);
     scene_new(&c, &o);
     {
         const char *check[] = {"check", "/dev/zero", NULL};
@@ -177,8 +177,8 @@ TEST(what_never_ends_is_not_read_whole)
 /* A folder that others can write to could be replaced with an older one. */
 TEST(a_folder_of_all_is_refused)
 {
-    const struct support_options o = {.owners = 1};
-    struct scene c CLEAN(scene_free);
+    const struct study_options o = {.owners = 1};
+    struct doors_scene c CLEAN(scene_free);
     scene_new(&c, &o);
     assert_int_equal(mkdir(file(&c, "server0"), 0700), 0);
     for (unsigned k = 0; k < 2; k++) {
@@ -199,13 +199,13 @@ TEST(a_folder_of_all_is_refused)
 /* Estimates of a marginal of 65,536 cells: three messages. */
 TEST(a_long_request_comes_in_pieces)
 {
-    const struct support_options o = {.owners = 1,
-                                      .rounds = 2,
-                                      .domain = "domain:\n"
-                                                "  - {name: a, kind: integer, min: 0, max: 255}\n"
-                                                "  - {name: b, kind: integer, min: 0, max: 255}\n",
-                                      .workload = "{all: 2}"};
-    struct scene c CLEAN(scene_free);
+    const struct study_options o = {.owners = 1,
+                                    .rounds = 2,
+                                    .domain = "domain:\n"
+                                              "  - {name: a, kind: integer, min: 0, max: 255}\n"
+                                              "  - {name: b, kind: integer, min: 0, max: 255}\n",
+                                    .workload = "{all: 2}"};
+    struct doors_scene c CLEAN(scene_free);
     scene_new(&c, &o);
     assert_true(c.s.study->workload->cells * 8 > 2 * MESSAGE_PART_MAX);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)

@@ -17,14 +17,14 @@
 
 TEST(keys_are_whole_or_absent)
 {
-    struct scene *c = *state;
+    struct faults_scene *c = *state;
     const char *const a[] = {"keygen", file(c, "work/k.key"), NULL};
     faults_command(c, &(struct faults_command){a, 1, 1, NULL});
 }
 
 TEST(studies_are_read_or_refused)
 {
-    struct scene *c = *state;
+    struct faults_scene *c = *state;
     const char *const check[] = {"check", c->s.path, NULL}, *const plan[] = {"plan", c->s.path,
                                                                              NULL};
     const char *const init[] = {"init", file(c, "work/new.yaml"), NULL};
@@ -35,7 +35,7 @@ TEST(studies_are_read_or_refused)
 
 TEST(a_roster_is_signed_or_as_it_was)
 {
-    struct scene *c = *state;
+    struct faults_scene *c = *state;
     const char *amended = file(c, "amended.yaml"), *signs = file(c, "work/amended.yaml");
     const char *const sign[] = {"roster", "sign", signs, "--key", file(c, "s1.key"), NULL};
     char amendment[256], key[IDENTITY_TEXT_SIZE];
@@ -52,7 +52,7 @@ TEST(a_roster_is_signed_or_as_it_was)
 
 TEST(tokens_are_made_or_not)
 {
-    struct scene *c = *state;
+    struct faults_scene *c = *state;
     const char *opened = file(c, "open.yaml"), *keys = file(c, "asks");
     const char *const a[] = {
         "admit", opened, keys, "--key", file(c, "issuer.key"), "--tokens", file(c, "work/tokens"),
@@ -78,7 +78,7 @@ TEST(tokens_are_made_or_not)
  */
 TEST(long_names_are_taken_or_refused)
 {
-    struct scene *c = *state;
+    struct faults_scene *c = *state;
     char saved[SUPPORT_PATH], again[SUPPORT_PATH], server[SUPPORT_PATH], folder[FILE_PATH];
     const size_t given = strlen(c->s.folder) + 1;
     const char *const purge[] = {"serve",    c->s.path, "--key",   file(c, "s0.key"),
@@ -125,7 +125,7 @@ TEST(long_names_are_taken_or_refused)
 
 TEST(a_table_is_read_or_refused)
 {
-    struct scene *c = *state;
+    struct faults_scene *c = *state;
     const char *const a[] = {"share",     c->s.path, file(c, "o0.csv"), "--key", file(c, "o0.key"),
                              "--dry-run", NULL};
     faults_command(c, &(struct faults_command){a, 0, 13, NULL});
@@ -133,7 +133,7 @@ TEST(a_table_is_read_or_refused)
 
 TEST(results_are_whole_or_absent)
 {
-    struct scene *c = *state;
+    struct faults_scene *c = *state;
     char model[SUPPORT_PATH], real[SUPPORT_PATH];
     snprintf(model, sizeof model, "%s", file(c, "first/model"));
     snprintf(real, sizeof real, "%s", file(c, "o0.csv"));
@@ -156,7 +156,7 @@ TEST(results_are_whole_or_absent)
 
 TEST(a_book_is_listed_or_refused)
 {
-    struct scene *c = *state;
+    struct faults_scene *c = *state;
     const char *const a[] = {"share", "--key", file(c, "o0.key"), "--book", NULL};
     struct ledger_limits limits;
     struct book_entry entry;
@@ -171,7 +171,7 @@ TEST(a_book_is_listed_or_refused)
 /* The same rows in a database, counted there and read. */
 TEST(a_database_is_counted_or_refused)
 {
-    struct scene *c = *state;
+    struct faults_scene *c = *state;
     char connection[SUPPORT_PATH + 64];
     const char *const counts[] = {"share", c->s.path, "--sql",           connection,  "--table",
                                   "t",     "--key",   file(c, "o0.key"), "--dry-run", NULL};
@@ -196,7 +196,7 @@ TEST(a_database_is_counted_or_refused)
 /* --- the demo --------------------------------------------------------------------------------- */
 
 /* In the folder of the one that failed before it. */
-static bool demo_survives(struct scene *c, unsigned victim, const char *kind, long n)
+static bool demo_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
     const char *log = file(c, "demo.log");
     int code;
@@ -210,7 +210,7 @@ static bool demo_survives(struct scene *c, unsigned victim, const char *kind, lo
 
 TEST(the_demo_survives_faults)
 {
-    static const struct sweep of[] = {
+    static const struct faults_sweep of[] = {
         {"call@", 0, 5},    {"open:", 0, 8},     {"write:", 0, 20},
         {"alloc@", 0, 211}, {"library@", 0, 40}, {"link@", 0, 20},
     };

@@ -24,13 +24,13 @@
 
 /* --- servers ---------------------------------------------------------------------------------- */
 
-static void start_server(struct scene *c, unsigned i)
+static void start_server(struct faults_scene *c, unsigned i)
 {
     unlink(file(c, "server%u.log", i));
     c->server[i] = support_serve(&c->s, i, c->s.path);
 }
 
-static bool is_ready(const struct scene *c, unsigned i)
+static bool is_ready(const struct faults_scene *c, unsigned i)
 {
     return support_wait_for(file(c, "server%u.log", i), "is ready", 60);
 }
@@ -50,7 +50,7 @@ static bool has_ended(pid_t pid)
     return strstr(text, ") Z ") != NULL;
 }
 
-static bool ends(const struct scene *c, unsigned i)
+static bool ends(const struct faults_scene *c, unsigned i)
 {
     double end = support_deadline(2);
     while (!has_ended(c->server[i]) && support_again(end))
@@ -59,7 +59,7 @@ static bool ends(const struct scene *c, unsigned i)
 }
 
 /* Waits until it is ready or has ended; false if it ended. */
-static bool comes_up(const struct scene *c, unsigned i)
+static bool comes_up(const struct faults_scene *c, unsigned i)
 {
     double end = support_deadline(20);
     while (support_again(end)) {
@@ -73,33 +73,33 @@ static bool comes_up(const struct scene *c, unsigned i)
 }
 
 /* It gives up on a server that has ended well before the test would. */
-static int share(struct scene *c)
+static int share(struct faults_scene *c)
 {
     unlink(file(c, "share.log"));
     return COMMAND(file(c, "share.log"), 60, "share", c->s.path, file(c, "o0.csv"), "--key",
                    file(c, "o0.key"), "--retries", "2");
 }
 
-static int ask_status(struct scene *c)
+static int ask_status(struct faults_scene *c)
 {
     unlink(file(c, "status.log"));
     return COMMAND(file(c, "status.log"), 60, "share", c->s.path, "--key", file(c, "o0.key"),
                    "--retries", "2", "--status");
 }
 
-static int run_waiting(struct scene *c, const char *seconds)
+static int run_waiting(struct faults_scene *c, const char *seconds)
 {
     unlink(file(c, "run.log"));
     return COMMAND(file(c, "run.log"), 60, "run", c->s.path, "--key", file(c, "a.key"), "--out",
                    file(c, "out"), "--wait", seconds);
 }
 
-static int run(struct scene *c)
+static int run(struct faults_scene *c)
 {
     return run_waiting(c, "120");
 }
 
-static void start_all(struct scene *c)
+static void start_all(struct faults_scene *c)
 {
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         start_server(c, i);
@@ -108,7 +108,7 @@ static void start_all(struct scene *c)
 }
 
 /* Starts the three, one of which has a fault; false if that one did not come up. */
-static bool start_servers(struct scene *c, unsigned victim, const char *kind, long n)
+static bool start_servers(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
     bool up;
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
@@ -130,7 +130,7 @@ static bool start_servers(struct scene *c, unsigned victim, const char *kind, lo
 #define END_SIGNAL SIGKILL
 #endif
 
-static void end_server(struct scene *c, unsigned i)
+static void end_server(struct faults_scene *c, unsigned i)
 {
     if (c->server[i] > 0) {
         kill(c->server[i], END_SIGNAL);
@@ -143,7 +143,7 @@ static void end_server(struct scene *c, unsigned i)
  * If the victim still lives, it is killed, since what it acknowledged is on disk; or it is asked to
  * end, which it must do whatever has failed. Then a sound one starts.
  */
-static void replace_server(struct scene *c, unsigned victim, const char *kind, long n)
+static void replace_server(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
     bool ended = has_ended(c->server[victim]);
     if (!ended && n % 2 == 0)
@@ -161,7 +161,7 @@ static void replace_server(struct scene *c, unsigned victim, const char *kind, l
     }
 }
 
-static void end_servers(struct scene *c)
+static void end_servers(struct faults_scene *c)
 {
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         if (c->server[i] > 0)
@@ -170,7 +170,7 @@ static void end_servers(struct scene *c)
         end_server(c, i);
 }
 
-static void clear_servers(struct scene *c)
+static void clear_servers(struct faults_scene *c)
 {
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         faults_remove(file(c, "server%u", i));
@@ -179,14 +179,14 @@ static void clear_servers(struct scene *c)
 }
 
 /* Saves the servers' folders, once, under another name; or restores them. */
-static void keep_folders(struct scene *c, const char *name)
+static void keep_folders(struct faults_scene *c, const char *name)
 {
     end_servers(c);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         faults_copy(file(c, "server%u", i), file(c, "%s%u", name, i));
 }
 
-static bool have_folders(struct scene *c, const char *name)
+static bool have_folders(struct faults_scene *c, const char *name)
 {
     clear_servers(c);
     if (access(file(c, "%s0", name), F_OK) != 0)
@@ -197,7 +197,7 @@ static bool have_folders(struct scene *c, const char *name)
 }
 
 /* All three servers have an upload; none of them runs. */
-static void have_upload(struct scene *c)
+static void have_upload(struct faults_scene *c)
 {
     if (have_folders(c, "shared"))
         return;
@@ -210,7 +210,7 @@ static void have_upload(struct scene *c)
  * An upload at a server whose n-th call fails; then everything without a fault. False: no such
  * call.
  */
-static bool upload_survives(struct scene *c, unsigned victim, const char *kind, long n)
+static bool upload_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
     int shared = -1;
     bool fired;
@@ -230,13 +230,13 @@ static bool upload_survives(struct scene *c, unsigned victim, const char *kind, 
 }
 
 /* How far ahead the clock is at the server with the fault. */
-static void set_clock(struct scene *c, const char *seconds)
+static void set_clock(struct faults_scene *c, const char *seconds)
 {
     assert_int_equal(file_write(file(c, "clock"), 0600, seconds, strlen(seconds), NULL), ERR_OK);
 }
 
 /* A vector that comes in parts, without a run. */
-static bool parts_survive(struct scene *c, unsigned victim, const char *kind, long n)
+static bool parts_survive(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
     bool fired;
     clear_servers(c);
@@ -254,7 +254,7 @@ static bool parts_survive(struct scene *c, unsigned victim, const char *kind, lo
  * A run with such a server: the same command completes it, whatever has failed, and no other run
  * finds any budget.
  */
-static bool run_survives(struct scene *c, unsigned victim, const char *kind, long n)
+static bool run_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
     bool fired;
     have_upload(c);
@@ -275,7 +275,7 @@ static bool run_survives(struct scene *c, unsigned victim, const char *kind, lon
 }
 
 /* A server gives up in the middle of the run, and another has the fault while it hears of that. */
-static bool lost_run_survives(struct scene *c, unsigned victim, const char *kind, long n)
+static bool lost_run_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
     const unsigned lost = (victim + 1) % STUDY_SERVERS_MOST;
     bool fired, up;
@@ -305,7 +305,7 @@ static bool lost_run_survives(struct scene *c, unsigned victim, const char *kind
 }
 
 /* The analyst's program has the fault: the same command, without it, completes the run. */
-static bool analyst_survives(struct scene *c, unsigned victim, const char *kind, long n)
+static bool analyst_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
     bool fired;
     int code;
@@ -325,19 +325,19 @@ static bool analyst_survives(struct scene *c, unsigned victim, const char *kind,
     return fired;
 }
 
-static int withdraw_under(struct scene *c, const char *study)
+static int withdraw_under(struct faults_scene *c, const char *study)
 {
     unlink(file(c, "share.log"));
     return COMMAND(file(c, "share.log"), 60, "share", study, "--key", file(c, "o0.key"),
                    "--retries", "2", "--withdraw");
 }
 
-static int withdraw(struct scene *c)
+static int withdraw(struct faults_scene *c)
 {
     return withdraw_under(c, c->s.path);
 }
 
-static int replace(struct scene *c)
+static int replace(struct faults_scene *c)
 {
     unlink(file(c, "share.log"));
     return COMMAND(file(c, "share.log"), 60, "share", c->s.path, file(c, "other.csv"), "--key",
@@ -345,7 +345,7 @@ static int replace(struct scene *c)
 }
 
 /* An existing upload is replaced and withdrawn, at a server whose n-th call fails. */
-static bool withdrawal_survives(struct scene *c, unsigned victim, const char *kind, long n)
+static bool withdrawal_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
     bool fired;
     have_upload(c);
@@ -363,7 +363,7 @@ static bool withdrawal_survives(struct scene *c, unsigned victim, const char *ki
 }
 
 /* Asks the servers themselves, whatever this key has shared under before. */
-static int share_under(struct scene *c, const char *study)
+static int share_under(struct faults_scene *c, const char *study)
 {
     unlink(file(c, "o0.pins"));
     unlink(file(c, "share.log"));
@@ -375,7 +375,7 @@ static int share_under(struct scene *c, const char *study)
  * A refusal, for its terms or for a key that has expired at a server, is reported, or the request
  * is repeated.
  */
-static bool refusal_survives(struct scene *c, unsigned victim, const char *kind, long n)
+static bool refusal_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
     bool fired;
     clear_servers(c);
@@ -405,9 +405,9 @@ static bool refusal_survives(struct scene *c, unsigned victim, const char *kind,
  * The owner's program has the fault: the same command, without it, sends the upload, and another
  * withdraws it.
  */
-static bool owner_survives(struct scene *c, unsigned victim, const char *kind, long n)
+static bool owner_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
-    int (*const step[])(struct scene *) = {share, ask_status, withdraw};
+    int (*const step[])(struct faults_scene *) = {share, ask_status, withdraw};
     const char *const log[] = {"share.log", "status.log", "share.log"};
     bool fired = false;
     (void)victim;
@@ -428,7 +428,7 @@ static bool owner_survives(struct scene *c, unsigned victim, const char *kind, l
 }
 
 /* Everything is as before the run at server 0, which does not run. */
-static void set_back(struct scene *c)
+static void set_back(struct faults_scene *c)
 {
     if (!have_folders(c, "ran")) {
         have_upload(c);
@@ -440,7 +440,7 @@ static void set_back(struct scene *c)
     faults_copy(file(c, "shared0"), file(c, "server0"));
 }
 
-static int recover(struct scene *c)
+static int recover(struct faults_scene *c)
 {
     unlink(file(c, "recover.log"));
     return COMMAND(file(c, "recover.log"), 60, "recover", c->s.path, "--key", file(c, "s0.key"),
@@ -451,7 +451,7 @@ static int recover(struct scene *c)
  * Server 0 takes over what it lacks, whatever has failed, in its own program or at a neighbour that
  * it asks; then it may serve.
  */
-static bool recovery_survives(struct scene *c, unsigned victim, const char *kind, long n)
+static bool recovery_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
     bool fired, up = true;
     set_back(c);
@@ -483,7 +483,7 @@ static bool recovery_survives(struct scene *c, unsigned victim, const char *kind
 /* --- what is no session ----------------------------------------------------------------------- */
 
 /* The last line of its audit log was cut off when it died. */
-static void have_torn_log(struct scene *c)
+static void have_torn_log(struct faults_scene *c)
 {
     FILE *f;
     have_upload(c);
@@ -492,7 +492,7 @@ static void have_torn_log(struct scene *c)
 }
 
 /* A page may be missing once, or at the place where the server ends. */
-static bool status_survives(struct scene *c, unsigned victim, const char *kind, long n)
+static bool status_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
     static const char *const page[] = {"GET /", "GET /metrics", "GET /healthz", "GET /none"};
     const uint16_t port = support_ports(1);
@@ -519,30 +519,30 @@ static bool status_survives(struct scene *c, unsigned victim, const char *kind, 
 }
 
 /* Twelve owners, the first neighbour of both links and the rest fill the room of admission. */
-static struct support_options many = {.owners = 12, .round_s = 5};
+static struct study_options many = {.owners = 12, .round_s = 5};
 
 TEST_OF(status_pages_survive_faults, &many)
 {
-    static const struct sweep of[] = {
+    static const struct faults_sweep of[] = {
         {"alloc@", 0, 61}, {"library@", 0, 35}, {"call@", 0, 5}, {"link@", 0, 61}};
     faults_sweep(*state, status_survives, 1, of, sizeof of / sizeof *of);
 }
 
-static int purge(struct scene *c)
+static int purge(struct faults_scene *c)
 {
     unlink(file(c, "purge.log"));
     return COMMAND(file(c, "purge.log"), 60, "serve", c->s.path, "--key", file(c, "s0.key"),
                    "--folder", file(c, "server0"), "--purge");
 }
 
-static int check_statement(struct scene *c)
+static int check_statement(struct faults_scene *c)
 {
     return COMMAND(file(c, "check.log"), 60, "check", c->s.path, "--statement",
                    file(c, "server0/purge.txt"));
 }
 
 /* The same command purges, whatever has failed, and the owners get a statement of it. */
-static bool purge_survives(struct scene *c, unsigned victim, const char *kind, long n)
+static bool purge_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
     int code;
     (void)victim;
@@ -558,11 +558,11 @@ static bool purge_survives(struct scene *c, unsigned victim, const char *kind, l
 
 TEST(a_purge_survives_faults)
 {
-    static const struct sweep of[] = {
+    static const struct faults_sweep of[] = {
         {"sync:", 0, 7},   {"write:", 0, 61}, {"sql@", 0, 23},
         {"alloc@", 0, 41}, {"call@", 0, 5},   {"library@", 0, 17},
     };
-    struct scene *c = *state;
+    struct faults_scene *c = *state;
     char statement[SUPPORT_PATH];
     const char *const check[] = {"check", c->s.path, "--statement", statement, NULL};
     faults_sweep(c, purge_survives, 1, of, sizeof of / sizeof *of);
@@ -574,7 +574,7 @@ TEST(a_purge_survives_faults)
 
 TEST(uploads_survive_faults)
 {
-    static const struct sweep of[] = {
+    static const struct faults_sweep of[] = {
         {"sync:", 0, 7},    {"write:", 1, 41},       {"short:", 2, 61},        {"read:", 0, 20},
         {"sql@", 1, 47},    {"alloc@", 1, 93},       {"call@", 2, 3},          {"library@", 0, 25},
         {"signal@", 1, 17}, {"link@", 2, 61},        {"sql+", 0, 61},          {"write+", 2, 47},
@@ -585,15 +585,15 @@ TEST(uploads_survive_faults)
 
 TEST(withdrawals_survive_faults)
 {
-    static const struct sweep of[] = {
+    static const struct faults_sweep of[] = {
         {"sync:", 0, 5}, {"sql@", 2, 55}, {"alloc@", 1, 91}, {"library@", 1, 31}};
-    struct scene *c = *state;
+    struct faults_scene *c = *state;
     assert_int_equal(support_csv(file(c, "other.csv"), c->s.study->domain, 150, 2), ERR_OK);
     faults_sweep(c, withdrawal_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
 }
 
 /* The owner's key is good for a month; other.yaml has another budget. */
-static void amend_study(struct scene *c)
+static void amend_study(struct faults_scene *c)
 {
     struct identity *old = NULL, *renewed = NULL;
     char was[IDENTITY_TEXT_SIZE], is[IDENTITY_TEXT_SIZE];
@@ -612,14 +612,14 @@ static void amend_study(struct scene *c)
 
 TEST(refusals_survive_faults)
 {
-    static const struct sweep of[] = {{"alloc@", 0, 91}, {"link@", 2, 61}};
+    static const struct faults_sweep of[] = {{"alloc@", 0, 91}, {"link@", 2, 61}};
     amend_study(*state);
     faults_sweep(*state, refusal_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
 }
 
 TEST(runs_survive_faults)
 {
-    static const struct sweep of[] = {
+    static const struct faults_sweep of[] = {
         {"sync:", 1, 10},    {"write:", 2, 61},       {"read:", 0, 41},
         {"sql@", 2, 73},     {"alloc@", 0, 227},      {"library@", 1, 61},
         {"signal@", 2, 129}, {"call@", 1, 5},         {"link@", 2, 241},
@@ -631,39 +631,40 @@ TEST(runs_survive_faults)
 
 TEST(lost_runs_survive_faults)
 {
-    static const struct sweep of[] = {{"library@", 0, 61}};
+    static const struct faults_sweep of[] = {{"library@", 0, 61}};
     faults_sweep(*state, lost_run_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
 }
 
 static const char *const records[] = {"    max_rows: 1000\n    as: records\n"};
-static struct support_options other = {.owners = 1,
-                                       .rounds = 1,
-                                       .round_s = 5,
-                                       .part = records,
-                                       .noise = "discrete",
-                                       .more = "score: l2\nlate_uploads: join\n"};
+static struct study_options other = {.owners = 1,
+                                     .rounds = 1,
+                                     .round_s = 5,
+                                     .part = records,
+                                     .noise = "discrete",
+                                     .more = "score: l2\nlate_uploads: join\n"};
 
 /* With records, other noise and another score. */
 TEST_OF(other_runs_survive_faults, &other)
 {
-    static const struct sweep of[] = {{"alloc@", 1, 227}, {"sql@", 2, 70}};
+    static const struct faults_sweep of[] = {{"alloc@", 1, 227}, {"sql@", 2, 70}};
     faults_sweep(*state, run_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
 }
 
-static struct support_options proved = {
+static struct study_options proved = {
     .owners = 1, .rounds = 1, .round_s = 5, .more = "security: abort\n"};
 
 /* With a check, whose begin and end are also on disk. */
 TEST_OF(proved_runs_survive_faults, &proved)
 {
-    static const struct sweep of[] = {{"sync:", 2, 17}, {"alloc@", 0, 300}, {"link@", 1, 400}};
+    static const struct faults_sweep of[] = {
+        {"sync:", 2, 17}, {"alloc@", 0, 300}, {"link@", 1, 400}};
     faults_sweep(*state, run_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
 }
 
 /* What is made of a server's folder while it does not run. */
 TEST(folders_are_whole_or_absent)
 {
-    struct scene *c = *state;
+    struct faults_scene *c = *state;
     char folder[SUPPORT_PATH], saved[SUPPORT_PATH], logs[2][SUPPORT_PATH], made[SUPPORT_PATH];
     const char *const backup[] = {"backup", folder, made, NULL};
     const char *const restore[] = {"restore", saved, c->folder, NULL};
@@ -684,14 +685,14 @@ TEST(folders_are_whole_or_absent)
 }
 
 static const char *const padded[] = {"    max_rows: 1000\n    as: records\n    pad_to: 200000\n"};
-static struct support_options large = {.owners = 1, .round_s = 5, .part = padded};
+static struct study_options large = {.owners = 1, .round_s = 5, .part = padded};
 
 TEST_OF(long_uploads_survive_faults, &large)
 {
-    static const struct sweep of[] = {
+    static const struct faults_sweep of[] = {
         {"sync:", 1, 7}, {"sql@", 1, 57}, {"alloc@", 1, 91}, {"library@", 1, 31}};
-    static const struct sweep at_owner[] = {{"alloc@", 0, 61}, {"link@", 0, 31}};
-    struct scene *c = *state;
+    static const struct faults_sweep at_owner[] = {{"alloc@", 0, 61}, {"link@", 0, 31}};
+    struct faults_scene *c = *state;
     assert_true(study_upload_bytes(c->s.study, 0) > MESSAGE_PART_MAX);
     faults_sweep(c, parts_survive, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
     faults_sweep(c, owner_survives, 1, at_owner, sizeof at_owner / sizeof *at_owner);
@@ -699,7 +700,7 @@ TEST_OF(long_uploads_survive_faults, &large)
 
 TEST(an_upload_survives_faults_of_the_owner)
 {
-    static const struct sweep of[] = {
+    static const struct faults_sweep of[] = {
         {"write:", 0, 1},    {"rename:", 0, 1},  {"call@", 0, 6},  {"alloc@", 0, 61},
         {"library@", 0, 17}, {"signal@", 0, 11}, {"link@", 0, 31},
     };
@@ -708,7 +709,7 @@ TEST(an_upload_survives_faults_of_the_owner)
 
 TEST(recovery_survives_faults)
 {
-    static const struct sweep of[] = {
+    static const struct faults_sweep of[] = {
         {"sync:", 0, 5},   {"sql@", 1, 20},     {"call@", 0, 7},
         {"alloc@", 0, 61}, {"library@", 2, 31}, {"link@", 0, 61},
     };
@@ -717,7 +718,7 @@ TEST(recovery_survives_faults)
 
 TEST(a_run_survives_faults_of_the_analyst)
 {
-    static const struct sweep of[] = {
+    static const struct faults_sweep of[] = {
         {"write:", 0, 13}, {"sync:", 0, 13},    {"rename:", 0, 5}, {"call@", 0, 10},
         {"alloc@", 0, 91}, {"library@", 0, 31}, {"signal@", 0, 7}, {"link@", 0, 31},
     };

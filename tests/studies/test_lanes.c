@@ -29,7 +29,7 @@ static void restart(struct scene *c, unsigned server, unsigned lanes)
 /* Server 0 could use three lanes, the others two. */
 TEST(servers_of_different_size_share_a_study)
 {
-    const struct support_options o = {.owners = OWNERS, .epsilon = 8, .lanes = 3};
+    const struct study_options o = {.owners = OWNERS, .epsilon = 8, .lanes = 3};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         expect_lanes(&c, i, 3);
@@ -45,7 +45,7 @@ TEST(servers_of_different_size_share_a_study)
 /* In the middle of a run, a server with two lanes ends; the one that comes back has one. */
 TEST(a_run_goes_on_with_other_lanes)
 {
-    const struct support_options o = {.owners = OWNERS, .epsilon = 8, .rounds = 3, .lanes = 2};
+    const struct study_options o = {.owners = OWNERS, .epsilon = 8, .rounds = 3, .lanes = 2};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     pid_t run;
     share_everything(&c);
@@ -113,7 +113,7 @@ TEST(a_lane_that_a_firewall_stops_is_named)
 {
     static const char words[] = "lane 1 does not get through: open the ports + 5 and + 6 of each "
                                 "server to the other two, or start one of them with --lanes 1";
-    const struct support_options o = {.owners = OWNERS, .round_s = support_slow(4), .lanes = 2};
+    const struct study_options o = {.owners = OWNERS, .round_s = support_slow(4), .lanes = 2};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     pid_t firewall;
     share_everything(&c);
@@ -180,7 +180,7 @@ static uint16_t listen_elsewhere(int *fd)
 
 TEST(nobody_connects_to_a_host_that_is_not_in_the_study)
 {
-    const struct support_options o = {.owners = OWNERS, .round_s = 5, .lanes = 2};
+    const struct study_options o = {.owners = OWNERS, .round_s = 5, .lanes = 2};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     struct pollfd trap = {.events = POLLIN};
     const uint16_t port = listen_elsewhere(&trap.fd);
@@ -208,7 +208,7 @@ TEST(nobody_connects_to_a_host_that_is_not_in_the_study)
 TEST(lanes_without_ports_are_refused)
 {
     static const char *const wrong[] = {"0", "2", "17"};
-    const struct support_options o = {.owners = OWNERS};
+    const struct study_options o = {.owners = OWNERS};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     for (size_t k = 0; k < 3; k++) {
         const char *const a[] = {"serve",    c.s.path,          "--key",   file(&c, "s0.key"),

@@ -17,15 +17,15 @@
 
 #define OWNERS 2
 
-struct scene {
+struct messages_scene {
     struct support_study s;
     pid_t server[STUDY_SERVERS_MOST];
 };
 
 static int scene_new(void **state)
 {
-    static struct scene c;
-    const struct support_options o = {
+    static struct messages_scene c;
+    const struct study_options o = {
         .owners = OWNERS, .round_s = support_slow(10), .connect_s = support_slow(5)};
     assert_int_equal(support_study_new(&c.s, &o, &quiet), ERR_OK);
     assert_true(support_serve_all(&c.s, c.s.path, c.server));
@@ -35,14 +35,14 @@ static int scene_new(void **state)
 
 static int scene_free(void **state)
 {
-    struct scene *c = *state;
+    struct messages_scene *c = *state;
     assert_true(support_stop_all(c->server));
     support_study_free(&c->s);
     return 0;
 }
 
 /* After the kind: this digest of terms or none, and so many bytes of one value. */
-enum claim { NONE, OURS, OTHERS };
+enum messages_claim { NONE, OURS, OTHERS };
 
 static const char no_right[] = "this key may not ask that of this server";
 static const char no_form[] = "the upload does not have a form that the study takes";
@@ -52,7 +52,7 @@ static const struct odd {
     const char *key;
     unsigned server;
     uint8_t kind;
-    enum claim terms;
+    enum messages_claim terms;
     uint8_t value;
     size_t times;
     enum err e;
@@ -105,7 +105,7 @@ static const struct odd {
 
 TEST(what_is_not_for_a_server_is_refused_in_words)
 {
-    struct scene *c = *state;
+    struct messages_scene *c = *state;
     for (size_t k = 0; k < sizeof odds / sizeof *odds; k++) {
         const struct odd *o = &odds[k];
         static const uint8_t zeros[32];
@@ -132,7 +132,7 @@ TEST(merges_that_a_study_does_not_permit_are_refused_in_words)
     struct merges merges = {
         .attributes = BEYOND + 1, .codes = codes, .groups = groups, .group = of};
     const struct request r = {.ask = {.kind = ASK_MEASURE, .merges = &merges}};
-    struct scene *c = *state;
+    struct messages_scene *c = *state;
     struct support_caller caller CLEAN(support_caller_free);
     support_caller_new(&caller, &c->s, "a.key", 0);
     support_caller_begin(&caller, MESSAGE_REQUEST);
@@ -147,7 +147,7 @@ TEST(merges_that_a_study_does_not_permit_are_refused_in_words)
 TEST(a_worker_that_is_busy_says_so)
 {
     const struct request open = {.kind = REQUEST_OPEN, .run = {1}};
-    struct scene *c = *state;
+    struct messages_scene *c = *state;
     struct support_caller caller CLEAN(support_caller_free);
     unsigned busy = 0, told = 0;
     support_caller_new(&caller, &c->s, "a.key", 1);
@@ -178,7 +178,7 @@ struct owner {
 };
 
 /* Its upload says that it is of the owner `of`. */
-static void owner_new(struct owner *w, struct scene *c, unsigned owner, unsigned of)
+static void owner_new(struct owner *w, struct messages_scene *c, unsigned owner, unsigned of)
 {
     const struct study *study = c->s.study;
     struct bytes packed CLEAN(bytes_clear) = {0};
@@ -202,7 +202,7 @@ static void owner_free(struct owner *w)
     }
 }
 
-static void say_upload(struct owner *w, struct scene *c, unsigned server)
+static void say_upload(struct owner *w, struct messages_scene *c, unsigned server)
 {
     struct support_caller *at = &w->at[server];
     support_caller_begin(at, MESSAGE_UPLOAD);
@@ -211,7 +211,7 @@ static void say_upload(struct owner *w, struct scene *c, unsigned server)
     support_caller_send(at);
 }
 
-static enum err withdraw(struct owner *w, struct scene *c, unsigned server)
+static enum err withdraw(struct owner *w, struct messages_scene *c, unsigned server)
 {
     support_caller_begin(&w->at[server], MESSAGE_WITHDRAW);
     bytes_put(&w->at[server].message, c->s.study->terms.digest, 32);
@@ -224,7 +224,7 @@ static enum err withdraw(struct owner *w, struct scene *c, unsigned server)
  */
 TEST(a_vector_that_does_not_fit_is_refused_for_good)
 {
-    struct scene *c = *state;
+    struct messages_scene *c = *state;
     for (unsigned kind = 0; kind < 2; kind++) {
         struct owner w CLEAN(owner_free);
         owner_new(&w, c, kind, kind);
@@ -254,7 +254,7 @@ TEST(a_vector_that_does_not_fit_is_refused_for_good)
  */
 TEST(an_id_is_taken_from_its_owner_alone)
 {
-    struct scene *c = *state;
+    struct messages_scene *c = *state;
     struct owner w, thief;
     owner_new(&w, c, 0, 0);
     owner_new(&thief, c, 1, 0);
@@ -295,7 +295,7 @@ static uint64_t held(const struct owner *w)
 
 TEST(parts_that_do_not_fit_begin_anew)
 {
-    struct scene *c = *state;
+    struct messages_scene *c = *state;
     struct owner w CLEAN(owner_free);
     const uint8_t *p;
     size_t n;
@@ -328,7 +328,7 @@ TEST(parts_that_do_not_fit_begin_anew)
  */
 TEST(a_damaged_vector_keeps_no_other_from_server_2)
 {
-    struct scene *c = *state;
+    struct messages_scene *c = *state;
     struct owner w[OWNERS];
     unsigned first;
     char sql[96];

@@ -17,14 +17,14 @@
 #define GUESTS 4
 #define ROWS 40 /* of each guest; the listed owner has ten times as many */
 
-struct scene {
+struct open_scene {
     struct support_study s;
     pid_t server[STUDY_SERVERS_MOST];
     struct identity *issuer, *guest[GUESTS];
     struct study *study; /* with open_owners */
 };
 
-static void scene_free(struct scene *c)
+static void scene_free(struct open_scene *c)
 {
     assert_true(support_stop_all(c->server));
     for (unsigned k = 0; k < GUESTS; k++)
@@ -35,7 +35,7 @@ static void scene_free(struct scene *c)
 }
 
 /* Each guest has a key, and all but the last have rows and a token in the file `tokens`. */
-static void make_guests(struct scene *c)
+static void make_guests(struct open_scene *c)
 {
     struct bytes tokens CLEAN(bytes_clear) = {0};
     for (unsigned k = 0; k < GUESTS; k++) {
@@ -55,11 +55,11 @@ static void make_guests(struct scene *c)
     assert_int_equal(file_write(file(c, "tokens"), 0600, tokens.data, tokens.size, NULL), ERR_OK);
 }
 
-static void scene_new(struct scene *c)
+static void scene_new(struct open_scene *c)
 {
-    const struct support_options o = {.owners = 1, .rounds = 1, .epsilon = 40};
+    const struct study_options o = {.owners = 1, .rounds = 1, .epsilon = 40};
     char open[512], key[IDENTITY_TEXT_SIZE];
-    *c = (struct scene){0};
+    *c = (struct open_scene){0};
     assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
     assert_int_equal(identity_new(&c->issuer, NULL), ERR_OK);
     public_identity_text(&c->issuer->public, key);
@@ -79,7 +79,7 @@ static void scene_new(struct scene *c)
 struct stranger {
     struct netio *netio;
     struct dial *dial;
-    const struct scene *c;
+    const struct open_scene *c;
 };
 
 static void stranger_free(struct stranger *x)
@@ -88,7 +88,7 @@ static void stranger_free(struct stranger *x)
     netio_free(&x->netio);
 }
 
-static void stranger_new(struct stranger *x, const struct scene *c, const struct identity *me)
+static void stranger_new(struct stranger *x, const struct open_scene *c, const struct identity *me)
 {
     x->c = c;
     assert_int_equal(netio_new(&x->netio, &quiet), ERR_OK);
@@ -139,7 +139,7 @@ static enum err show(struct stranger *x, const struct identity *who, const struc
     return ask(x, &message);
 }
 
-static void expect_turned_away(const struct scene *c)
+static void expect_turned_away(const struct open_scene *c)
 {
     struct stranger x CLEAN(stranger_free) = {0};
     struct bytes message CLEAN(bytes_clear) = {0};
@@ -185,7 +185,7 @@ TEST(a_long_message_does_not_go_with_a_token)
 }
 
 /* A client that keeps talking without a token is cut off; others are still heard. */
-static void expect_chatter_cut(const struct scene *c)
+static void expect_chatter_cut(const struct open_scene *c)
 {
     struct stranger x CLEAN(stranger_free) = {0}, y CLEAN(stranger_free) = {0};
     struct identity *noisy CLEAN(identity_free) = NULL;
@@ -210,7 +210,7 @@ static void expect_chatter_cut(const struct scene *c)
 
 /* --- uploads ---------------------------------------------------------------------------------- */
 
-static int share(struct scene *c, unsigned k, const char *csv, const char *more)
+static int share(struct open_scene *c, unsigned k, const char *csv, const char *more)
 {
     return COMMAND(file(c, "p%u.log", k), 60, "share", file(c, "open.yaml"), file(c, "%s", csv),
                    "--key", file(c, "p%u.key", k), "--token", file(c, "tokens"), "--retries", "2",
@@ -227,7 +227,7 @@ static double total_of(const char *path)
 
 TEST(strangers_with_tokens_are_counted)
 {
-    struct scene c CLEAN(scene_free);
+    struct open_scene c CLEAN(scene_free);
     scene_new(&c);
     assert_int_equal(support_csv(file(&c, "o0.csv"), c.study->domain, 10 * ROWS, 7), ERR_OK);
     EXPECT(0, file(&c, "o0.log"), 60, "share", file(&c, "open.yaml"), file(&c, "o0.csv"), "--key",

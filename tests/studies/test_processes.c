@@ -54,7 +54,7 @@ static void tables_that_do_not_fit_stay(struct scene *c)
 
 TEST(a_study_over_real_processes)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 3};
+    const struct study_options o = {.owners = OWNERS, .rounds = 3};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     tables_that_do_not_fit_stay(&c);
     /* the run needs everybody; it says who is missing, and costs nothing */
@@ -100,7 +100,7 @@ TEST(rows_and_columns_over_real_processes)
     static const char *const part[] = {
         "    max_rows: 900\n    batch: city\n    columns: [age, died]\n",
         "    max_rows: 900\n    batch: city\n    columns: [sex, ward, bmi]\n", NULL};
-    const struct support_options o = {
+    const struct study_options o = {
         .owners = OWNERS, .rounds = 3, .part = part, .more = "min_owners: 2\n"};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     assert_int_equal(share_own(&c, 0), 0);
@@ -120,7 +120,7 @@ TEST(records_are_counted_with_counts)
 {
     static const char *const as[][OWNERS] = {{"records", "records", "records"},
                                              {"auto", "records", "counts"}};
-    const struct support_options o = {.owners = OWNERS, .rounds = 3};
+    const struct study_options o = {.owners = OWNERS, .rounds = 3};
     for (size_t k = 0; k < sizeof as / sizeof *as; k++) {
         struct scene c CLEAN(scene_free) = scene_new(&o);
         for (unsigned i = 0; i < OWNERS; i++) {
@@ -145,7 +145,7 @@ TEST(more_owners_than_are_added_up_at_once)
     enum { MANY = 66, COLUMNS = 10 };
     const char *part[MANY];
     char domain[1024] = "domain:\n";
-    const struct support_options o = {
+    const struct study_options o = {
         .owners = MANY, .rounds = 1, .epsilon = 8, .round_s = 60, .domain = domain, .part = part};
     struct scene c CLEAN(scene_free);
     if (getenv("TREFOIL_LONG") == NULL) {
@@ -170,7 +170,7 @@ TEST(more_owners_than_are_added_up_at_once)
 
 TEST(a_run_begins_with_fewer_owners_where_the_study_says_so)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = "min_owners: 2\n"};
+    const struct study_options o = {.owners = OWNERS, .rounds = 2, .more = "min_owners: 2\n"};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     assert_int_equal(share_own(&c, 2), 0);
     assert_int_equal(run_study(&c, "a.key", 0), 1);
@@ -225,10 +225,10 @@ static void tell_populations(struct scene *c, const struct table *some, const ch
 /* The third owner uploads in the middle of a run, which counts its rows from the next round on. */
 TEST(late_rows_join_a_run)
 {
-    const struct support_options o = {.owners = OWNERS,
-                                      .rounds = 300,
-                                      .epsilon = 8,
-                                      .more = "min_owners: 2\nlate_uploads: join\n"};
+    const struct study_options o = {.owners = OWNERS,
+                                    .rounds = 300,
+                                    .epsilon = 8,
+                                    .more = "min_owners: 2\nlate_uploads: join\n"};
     const char *arguments[] = {"run", NULL, "--key", NULL, "--out", NULL, NULL};
     char letters[512] = "";
     struct scene c CLEAN(scene_free) = scene_new(&o);
@@ -291,7 +291,7 @@ TEST(adding_up_is_told_by_tiles)
 {
     static const char part[] = "    max_rows: 4000\n    pad_to: 12000000\n    as: records\n";
     const char *const parts[] = {part};
-    const struct support_options o = {
+    const struct study_options o = {
         .owners = 1, .rounds = 1, .epsilon = 8, .connect_s = support_slow(5), .part = parts};
     static char said[1 << 16];
     unsigned shown = 0, percent = 0;
@@ -313,10 +313,10 @@ TEST(adding_up_is_told_by_tiles)
 /* The third owner uploads while nobody runs: the first round that follows counts its rows. */
 TEST(late_rows_join_between_two_commands)
 {
-    const struct support_options o = {.owners = OWNERS,
-                                      .rounds = 4,
-                                      .epsilon = 35,
-                                      .more = "min_owners: 2\nlate_uploads: join\n"};
+    const struct study_options o = {.owners = OWNERS,
+                                    .rounds = 4,
+                                    .epsilon = 35,
+                                    .more = "min_owners: 2\nlate_uploads: join\n"};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     char letters[64] = "";
     struct table *all;
@@ -345,10 +345,10 @@ TEST(late_rows_join_between_two_commands)
 /* A lost round is not played again, so it does not keep late rows from the next one. */
 TEST(late_rows_join_after_a_round_that_is_lost)
 {
-    const struct support_options o = {.owners = OWNERS,
-                                      .rounds = 4,
-                                      .epsilon = 35,
-                                      .more = "min_owners: 2\nlate_uploads: join\n"};
+    const struct study_options o = {.owners = OWNERS,
+                                    .rounds = 4,
+                                    .epsilon = 35,
+                                    .more = "min_owners: 2\nlate_uploads: join\n"};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(share_own(&c, 1), 0);
@@ -371,10 +371,10 @@ TEST(late_rows_join_after_a_round_that_is_lost)
  */
 TEST(late_rows_that_are_damaged_stop_no_run)
 {
-    const struct support_options o = {.owners = OWNERS,
-                                      .rounds = 15,
-                                      .epsilon = 8,
-                                      .more = "min_owners: 2\nlate_uploads: join\n"};
+    const struct study_options o = {.owners = OWNERS,
+                                    .rounds = 15,
+                                    .epsilon = 8,
+                                    .more = "min_owners: 2\nlate_uploads: join\n"};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     struct bytes log CLEAN(bytes_clear) = {0};
     unsigned stumbles = 0;
@@ -400,7 +400,7 @@ TEST(late_rows_that_are_damaged_stop_no_run)
 
 TEST(other_terms_are_named)
 {
-    const struct support_options o = {.owners = OWNERS};
+    const struct study_options o = {.owners = OWNERS};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     char altered[SUPPORT_PATH];
     altered_study(&c, "rounds: 3", "rounds: 4", altered);

@@ -111,11 +111,11 @@ static void check_same_model(struct scene *c, const char *a, const char *b)
 
 TEST(a_copula_comes_of_three_servers)
 {
-    const struct support_options o = {.owners = OWNERS,
-                                      .copula = lines,
-                                      .epsilon = 5,
-                                      .workload = "\n  - {attributes: [age, sex, ward]}\n"
-                                                  "  - {attributes: [bmi, died]}"};
+    const struct study_options o = {.owners = OWNERS,
+                                    .copula = lines,
+                                    .epsilon = 5,
+                                    .workload = "\n  - {attributes: [age, sex, ward]}\n"
+                                                "  - {attributes: [bmi, died]}"};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     struct bytes first CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
     char number[2 * 16 + 1] = "";
@@ -161,11 +161,11 @@ TEST(a_copula_goes_on_after_its_analyst_was_killed)
     static const char *const records[] = {"    max_rows: 1000\n    as: records\n",
                                           "    max_rows: 2000\n    as: records\n",
                                           "    max_rows: 4000\n    as: records\n"};
-    const struct support_options o = {.owners = OWNERS,
-                                      .copula = lines,
-                                      .part = records,
-                                      .more = "security: abort\n",
-                                      .round_s = 20};
+    const struct study_options o = {.owners = OWNERS,
+                                    .copula = lines,
+                                    .part = records,
+                                    .more = "security: abort\n",
+                                    .round_s = 20};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     share_everything(&c);
     for (unsigned k = 0; k < 2; k++) {

@@ -107,14 +107,14 @@ static void begin(struct scene *c, size_t (*person)(unsigned owner, size_t row))
 /* Linked and looked at again in the session that goes on, for free: the same answer. */
 TEST(owners_are_linked_also_after_a_server_was_killed)
 {
-    const struct support_options o = {.owners = OWNERS,
-                                      .domain = SUPPORT_LINKED_DOMAIN,
-                                      .part = part,
-                                      .link = "{keep: o0, min_linked: 90, look: 0.05}",
-                                      .rounds = 10,
-                                      .epsilon = 8,
-                                      .lanes = 2,
-                                      .more = "security: abort\n"};
+    const struct study_options o = {.owners = OWNERS,
+                                    .domain = SUPPORT_LINKED_DOMAIN,
+                                    .part = part,
+                                    .link = "{keep: o0, min_linked: 90, look: 0.05}",
+                                    .rounds = 10,
+                                    .epsilon = 8,
+                                    .lanes = 2,
+                                    .more = "security: abort\n"};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     json_auto_t *linked = NULL;
     double rows;
@@ -144,12 +144,12 @@ TEST(owners_are_linked_also_after_a_server_was_killed)
     assert_true(support_contains(file(&c, "audit.txt"), "linked-rows"));
 }
 
-static const struct support_options few_looks = {.owners = OWNERS,
-                                                 .domain = SUPPORT_LINKED_DOMAIN,
-                                                 .part = part,
-                                                 .link = "{min_linked: 90, look: 0.05}",
-                                                 .rounds = 2,
-                                                 .epsilon = 8};
+static const struct study_options few_looks = {.owners = OWNERS,
+                                               .domain = SUPPORT_LINKED_DOMAIN,
+                                               .part = part,
+                                               .link = "{min_linked: 90, look: 0.05}",
+                                               .rounds = 2,
+                                               .epsilon = 8};
 
 /* The budget has three looks for all runs, and the programs say so before they ask for more. */
 TEST(looks_run_out)

@@ -22,7 +22,7 @@
 
 TEST(a_dead_server_is_an_error_in_time_and_can_come_back)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 3};
+    const struct study_options o = {.owners = OWNERS, .rounds = 3};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     share_everything(&c);
     support_kill(&c.server[2]);
@@ -54,7 +54,7 @@ static bool says(struct scene *c, unsigned server, const char *words)
  */
 TEST(a_server_killed_in_the_middle_of_a_run)
 {
-    const struct support_options o = {
+    const struct study_options o = {
         .owners = OWNERS, .rounds = 40, .connect_s = 900, .round_s = 900, .epsilon = 8};
     struct scene c;
     for (unsigned victim = 0; victim < STUDY_SERVERS_MOST; victim++) {
@@ -90,7 +90,7 @@ TEST(a_server_killed_in_the_middle_of_a_run)
 /* One that hangs for less than the deadline is no loss. */
 TEST(a_server_that_hangs_for_a_moment_is_waited_for)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 40, .epsilon = 8};
+    const struct study_options o = {.owners = OWNERS, .rounds = 40, .epsilon = 8};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     pid_t run;
     share_everything(&c);
@@ -108,7 +108,7 @@ TEST(a_server_that_hangs_for_a_moment_is_waited_for)
 /* Nobody comes back: the run ends, and the same command continues it. */
 TEST(a_run_gives_up_and_goes_on_later)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 40, .epsilon = 8};
+    const struct study_options o = {.owners = OWNERS, .rounds = 40, .epsilon = 8};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     pid_t run;
     share_everything(&c);
@@ -133,7 +133,7 @@ TEST(a_run_gives_up_and_goes_on_later)
 /* The analyst's program dies at once, wherever it is; and a run is done in parts. */
 TEST(a_run_is_killed_and_extended)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 12};
+    const struct study_options o = {.owners = OWNERS, .rounds = 12};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     pid_t run;
     share_everything(&c);
@@ -164,7 +164,7 @@ TEST(a_run_is_killed_and_extended)
  */
 TEST(an_interrupted_run_says_how_to_go_on)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 200, .epsilon = 8};
+    const struct study_options o = {.owners = OWNERS, .rounds = 200, .epsilon = 8};
     static const char before[] = "nothing that it spent is lost:\n  trefoil ";
     char command[4 * SUPPORT_PATH];
     struct bytes said CLEAN(bytes_clear) = {0};
@@ -196,7 +196,7 @@ TEST(an_interrupted_run_says_how_to_go_on)
 /* A server that cannot start leaves no folder behind; one that runs logs the time of each event. */
 TEST(a_refused_server_leaves_nothing)
 {
-    const struct support_options o = {.owners = OWNERS};
+    const struct study_options o = {.owners = OWNERS};
     const int64_t begun = date_now();
     struct scene c CLEAN(scene_free) = scene_new(&o);
     struct bytes said CLEAN(bytes_clear) = {0};
@@ -223,7 +223,7 @@ TEST(a_refused_server_leaves_nothing)
  */
 TEST(a_run_whose_folder_is_lost_goes_on)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 9, .connect_s = 3};
+    const struct study_options o = {.owners = OWNERS, .rounds = 9, .connect_s = 3};
     static const char option[] = "--continue ";
     char text[64] = "--continue=";
     struct bytes words = {0};
@@ -304,7 +304,7 @@ static int recover(struct scene *c, unsigned i)
  */
 TEST(a_restored_server_is_refused_and_recovers)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 9, .more = "security: abort\n"};
+    const struct study_options o = {.owners = OWNERS, .rounds = 9, .more = "security: abort\n"};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     share_everything(&c);
     expect_code(support_wait(start_run(&c, "out", "--rounds=2"), 30), 0, file(&c, "out.log"));
@@ -377,7 +377,7 @@ static void mislead(struct scene *c, unsigned i)
  */
 TEST(ledgers_that_a_lie_has_forked_mend)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 3, .more = "security: abort\n"};
+    const struct study_options o = {.owners = OWNERS, .rounds = 3, .more = "security: abort\n"};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     share_everything(&c);
     expect_code(support_wait(start_run(&c, "out", "--rounds=1"), 30), 0, file(&c, "out.log"));
@@ -408,7 +408,7 @@ TEST(ledgers_that_a_lie_has_forked_mend)
 /* A run has counted an upload that the restored server never saw: it is not left out silently. */
 TEST(rows_that_a_restored_server_lacks_are_missed)
 {
-    const struct support_options o = {
+    const struct study_options o = {
         .owners = OWNERS, .rounds = 6, .epsilon = 8, .more = "min_owners: 2\nlate_uploads: join\n"};
     for (unsigned victim = 0; victim < STUDY_SERVERS_MOST; victim++) {
         struct scene c CLEAN(scene_free) = scene_new(&o);
@@ -470,7 +470,7 @@ static void start_doomed(struct scene *c, unsigned i, unsigned n)
  */
 TEST(a_round_that_a_server_has_lost_is_asked_anew)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 12};
+    const struct study_options o = {.owners = OWNERS, .rounds = 12};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     bool debited = false;
     int code;
@@ -628,10 +628,10 @@ static unsigned how_often(const char *path, const char *text)
 
 TEST(a_hostile_owner_is_named_and_left_out)
 {
-    const struct support_options o = {.owners = OWNERS,
-                                      .rounds = 24,
-                                      .epsilon = 8,
-                                      .more = "min_owners: 2\nlate_uploads: join\n"};
+    const struct study_options o = {.owners = OWNERS,
+                                    .rounds = 24,
+                                    .epsilon = 8,
+                                    .more = "min_owners: 2\nlate_uploads: join\n"};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     what_an_owner_may_not_send_is_refused_by_name(&c);
     two_uploads_under_one_id(&c);

@@ -63,7 +63,7 @@ static void check_persons(struct scene *c, unsigned opened, bool named)
 
 TEST(an_owner_that_does_not_sort_is_named_by_all)
 {
-    const struct support_options o = {
+    const struct study_options o = {
         .owners = OWNERS, .rounds = 2, .epsilon = 8, .enforce = 2, .more = "min_owners: 2\n"};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     scene_name_persons(&c);
@@ -87,12 +87,12 @@ TEST(an_owner_that_does_not_sort_is_named_by_all)
 /* Bounded again in the session that goes on, though which are sorted is opened once. */
 TEST(persons_are_bounded_again_after_a_server_was_killed)
 {
-    const struct support_options o = {.owners = OWNERS,
-                                      .rounds = 16,
-                                      .epsilon = 8,
-                                      .enforce = 3,
-                                      .lanes = 2,
-                                      .more = "security: abort\n"};
+    const struct study_options o = {.owners = OWNERS,
+                                    .rounds = 16,
+                                    .epsilon = 8,
+                                    .enforce = 3,
+                                    .lanes = 2,
+                                    .more = "security: abort\n"};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     pid_t run;
     scene_name_persons(&c);

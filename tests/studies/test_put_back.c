@@ -101,7 +101,7 @@ static void everybody_who_has_seen_more_refuses(const struct support_study *s)
 
 TEST(three_folders_from_one_copy_give_no_budget_back)
 {
-    const struct support_options o = {.owners = 2};
+    const struct study_options o = {.owners = 2};
     struct support_study s CLEAN(support_study_free);
     pid_t server[STUDY_SERVERS_MOST];
     assert_int_equal(support_study_new(&s, &o, NULL), ERR_OK);

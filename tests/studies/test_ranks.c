@@ -19,7 +19,7 @@
 
 TEST(an_ordinary_program_has_no_ranks)
 {
-    const struct support_options o = {.owners = OWNERS};
+    const struct study_options o = {.owners = OWNERS};
     struct scene c CLEAN(scene_free) = scene_without_servers(&o);
     EXPECT(2, file(&c, "option.log"), 10, "serve", c.s.path, "--key", file(&c, "s0.key"),
            "--folder", file(&c, "other"), "--ranks", "127.0.0.1:7000");
@@ -88,7 +88,7 @@ static void stop_all(struct scene *c)
 }
 
 /* If the program was built, it is tried in any case. */
-static struct scene set(const struct support_options *o)
+static struct scene set(const struct study_options *o)
 {
     if (!file_is_there(ranked_program())) {
         print_message("# SKIP no trefoil-mpi: install libopenmpi-dev and openmpi-bin\n");
@@ -127,7 +127,7 @@ static pid_t pid_of_rank(struct scene *c, unsigned server)
 /* Nothing has told it yet how long its ranks may be silent. */
 TEST(a_server_that_nobody_has_asked_stops_with_its_ranks)
 {
-    const struct support_options o = {.owners = OWNERS, .lanes = RANKS};
+    const struct study_options o = {.owners = OWNERS, .lanes = RANKS};
     struct scene c CLEAN(scene_free) = set(&o);
     pid_t pid;
     pid = c.server[0] = start_ranked(&c, 0, RANKS, support_ports(2 * STUDY_SERVERS_MOST));
@@ -161,7 +161,7 @@ static void expect_costs(struct scene *c)
     json_decref(doc);
 }
 
-static void expect_run(const unsigned ranks[STUDY_SERVERS_MOST], const struct support_options *o)
+static void expect_run(const unsigned ranks[STUDY_SERVERS_MOST], const struct study_options *o)
 {
     struct scene c CLEAN(scene_free) = set(o);
     begin(&c, ranks, support_ports(2 * STUDY_SERVERS_MOST));
@@ -178,20 +178,20 @@ static void expect_run(const unsigned ranks[STUDY_SERVERS_MOST], const struct su
  */
 TEST(servers_of_two_ranks_count_and_measure)
 {
-    const struct support_options o = {.owners = OWNERS,
-                                      .epsilon = 8,
-                                      .rounds = 1,
-                                      .lanes = RANKS,
-                                      .domain = "domain:\n"
-                                                "  - {name: a, kind: integer, min: 1, max: 400}\n"
-                                                "  - {name: b, kind: integer, min: 1, max: 400}\n"};
+    const struct study_options o = {.owners = OWNERS,
+                                    .epsilon = 8,
+                                    .rounds = 1,
+                                    .lanes = RANKS,
+                                    .domain = "domain:\n"
+                                              "  - {name: a, kind: integer, min: 1, max: 400}\n"
+                                              "  - {name: b, kind: integer, min: 1, max: 400}\n"};
     expect_run((const unsigned[]){2, 2, 2}, &o);
 }
 
 /* Three servers with the same number of lanes; one has them all in one process. */
 TEST(lanes_may_be_in_different_places)
 {
-    const struct support_options o = {.owners = OWNERS, .epsilon = 8, .rounds = 2, .lanes = RANKS};
+    const struct study_options o = {.owners = OWNERS, .epsilon = 8, .rounds = 2, .lanes = RANKS};
     expect_run((const unsigned[]){2, 1, 2}, &o);
 }
 
@@ -201,7 +201,7 @@ TEST(lanes_may_be_in_different_places)
 
 TEST(ranks_prove_what_they_do)
 {
-    const struct support_options o = {
+    const struct study_options o = {
         .owners = OWNERS, .epsilon = 8, .rounds = 2, .lanes = RANKS, .more = PROVED};
     expect_run((const unsigned[]){2, 1, 2}, &o);
 }
@@ -262,8 +262,7 @@ static unsigned lines_of(struct scene *c, unsigned i, enum audit_kind kind)
 static void expect_caught(enum net_phase phase)
 {
     static const unsigned liar = 1;
-    const struct support_options o = {
-        .owners = OWNERS, .epsilon = 8, .lanes = RANKS, .more = PROVED};
+    const struct study_options o = {.owners = OWNERS, .epsilon = 8, .lanes = RANKS, .more = PROVED};
     struct scene c CLEAN(scene_free) = set(&o);
     const uint16_t ports = support_ports(2 * STUDY_SERVERS_MOST);
     unsigned noticed = 0;
@@ -305,8 +304,8 @@ TEST(a_lie_to_a_rank_is_noticed_where_it_makes_noise)
 /* --- ranks that die, and that hang ------------------------------------------------------------ */
 
 /* A study; something happens to the rank of server 1 this long after its run has begun. */
-static struct scene scene_befallen(const struct support_options *o, uint16_t ports,
-                                   int64_t after_ms, int what, pid_t *run)
+static struct scene scene_befallen(const struct study_options *o, uint16_t ports, int64_t after_ms,
+                                   int what, pid_t *run)
 {
     static const unsigned ranks[STUDY_SERVERS_MOST] = {2, 2, 2};
     struct scene c = set(o);
@@ -330,8 +329,7 @@ static void expect_to_go_on(struct scene *c, uint16_t ports, pid_t run)
 /* Its server ends with it, and returns; a check that it left counts as a try, no more. */
 static void kill_rank(int64_t after_ms)
 {
-    const struct support_options o = {
-        .owners = OWNERS, .epsilon = 8, .lanes = RANKS, .more = PROVED};
+    const struct study_options o = {.owners = OWNERS, .epsilon = 8, .lanes = RANKS, .more = PROVED};
     const uint16_t ports = support_ports(2 * STUDY_SERVERS_MOST);
     pid_t run = 0;
     struct scene c CLEAN(scene_free) = scene_befallen(&o, ports, after_ms, SIGKILL, &run);
@@ -352,8 +350,7 @@ TEST(a_rank_that_dies_ends_its_server_and_a_new_one_goes_on)
 /* If one hangs, nobody waits without end. */
 TEST(a_rank_that_hangs_ends_its_server_and_a_new_one_goes_on)
 {
-    const struct support_options o = {
-        .owners = OWNERS, .epsilon = 8, .lanes = RANKS, .round_s = 10};
+    const struct study_options o = {.owners = OWNERS, .epsilon = 8, .lanes = RANKS, .round_s = 10};
     const uint16_t ports = support_ports(2 * STUDY_SERVERS_MOST);
     pid_t run = 0;
     struct scene c CLEAN(scene_free) = scene_befallen(&o, ports, 0, SIGSTOP, &run);

@@ -20,7 +20,7 @@
 #include <math.h>
 #include <string.h>
 
-struct scene {
+struct refusals_scene {
     struct support_study s;
     pid_t server[STUDY_SERVERS_MOST];
     struct bounds *bounds;
@@ -31,7 +31,7 @@ struct scene {
     uint8_t run[REQUEST_RUN_SIZE];
 };
 
-static void scene_new(struct scene *c, const struct support_options *o)
+static void scene_new(struct refusals_scene *c, const struct study_options *o)
 {
     memset(c, 0, sizeof *c);
     assert_int_equal(support_study_new(&c->s, o, &quiet), ERR_OK);
@@ -49,7 +49,7 @@ static void scene_new(struct scene *c, const struct support_options *o)
     assert_int_equal(client_new(&c->client, c->netio, c->s.study, c->me, c->run, &quiet), ERR_OK);
 }
 
-static void scene_free(struct scene *c)
+static void scene_free(struct refusals_scene *c)
 {
     client_free(&c->client);
     netio_free(&c->netio);
@@ -63,14 +63,14 @@ static void scene_free(struct scene *c)
  * What is left in the servers' ledgers; also begins a new session if a refusal has ended the last
  * one.
  */
-static double remaining(struct scene *c)
+static double remaining(struct refusals_scene *c)
 {
     struct client_opened opened;
     assert_int_equal(client_open(c->client, &opened), ERR_OK);
     return opened.remaining;
 }
 
-static enum err ask(struct scene *c, struct request *r, struct bytes *result)
+static enum err ask(struct refusals_scene *c, struct request *r, struct bytes *result)
 {
     struct bytes bytes CLEAN(bytes_clear) = {0};
     memcpy(r->run, c->run, sizeof r->run);
@@ -79,7 +79,7 @@ static enum err ask(struct scene *c, struct request *r, struct bytes *result)
 }
 
 /* Asked in a session of its own, it is refused in this way, and costs nothing. */
-static void refused(struct scene *c, struct request *r, enum err how)
+static void refused(struct refusals_scene *c, struct request *r, enum err how)
 {
     struct bytes result CLEAN(bytes_clear) = {0};
     double before = remaining(c);
@@ -91,7 +91,7 @@ static void refused(struct scene *c, struct request *r, enum err how)
  * A selection among all queries of two columns, as the AIM loop would ask for it, with flat
  * estimates.
  */
-static struct request selection(struct scene *c, uint32_t sequence)
+static struct request selection(struct refusals_scene *c, uint32_t sequence)
 {
     const struct workload *w = c->s.study->workload;
     struct request r = {.sequence = sequence,
@@ -112,7 +112,7 @@ static struct request selection(struct scene *c, uint32_t sequence)
     return r;
 }
 
-static struct request one_ways(struct scene *c)
+static struct request one_ways(struct refusals_scene *c)
 {
     struct request r = {
         .ask = {.kind = ASK_MEASURE, .queries = (uint32_t)c->s.study->workload->one_ways}};
@@ -126,7 +126,7 @@ static struct request one_ways(struct scene *c)
 }
 
 /* Openings in server i's log so far. */
-static size_t openings(struct scene *c, unsigned i)
+static size_t openings(struct refusals_scene *c, unsigned i)
 {
     struct audit_file *f CLEAN(audit_file_free) = NULL;
     size_t n = 0;
@@ -137,7 +137,7 @@ static size_t openings(struct scene *c, unsigned i)
 }
 
 /* For less, an analyst would have the study's budget for himself: its first debit is the plan's. */
-static void a_run_begins_as_planned(struct scene *c)
+static void a_run_begins_as_planned(struct refusals_scene *c)
 {
     struct request r CLEAN(request_clear) = one_ways(c);
     const uint64_t planned = r.ask.multiplier;
@@ -163,7 +163,7 @@ static void a_run_begins_as_planned(struct scene *c)
 }
 
 /* After the one-ways, which have been paid. */
-static void what_the_study_does_not_permit_is_refused(struct scene *c)
+static void what_the_study_does_not_permit_is_refused(struct refusals_scene *c)
 {
     struct request r = one_ways(c);
     refused(c,
@@ -217,7 +217,7 @@ static void what_the_study_does_not_permit_is_refused(struct scene *c)
 }
 
 /* Weights and sensitivity are the study's: a request has no place for others. */
-static void the_price_is_the_servers_own(struct scene *c)
+static void the_price_is_the_servers_own(struct refusals_scene *c)
 {
     struct request r CLEAN(request_clear) = one_ways(c);
     struct bytes first CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
@@ -235,7 +235,7 @@ static void the_price_is_the_servers_own(struct scene *c)
 }
 
 /* An analyst who does not like the result cannot ask for the round in another way. */
-static void a_bound_round_has_one_request(struct scene *c)
+static void a_bound_round_has_one_request(struct refusals_scene *c)
 {
     struct request r CLEAN(request_clear) = selection(c, 1);
     struct bytes first CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
@@ -263,7 +263,7 @@ static void a_bound_round_has_one_request(struct scene *c)
 }
 
 /* An analyst asks server 2 for something else: both others hear of it, and nothing is opened. */
-static void a_request_that_is_another_at_one_server_opens_nothing(struct scene *c)
+static void a_request_that_is_another_at_one_server_opens_nothing(struct refusals_scene *c)
 {
     struct dial *dial[STUDY_SERVERS_MOST] = {NULL};
     struct request r CLEAN(request_clear) = selection(c, 2);
@@ -300,7 +300,7 @@ static void a_request_that_is_another_at_one_server_opens_nothing(struct scene *
  * Down to the last of the budget, and no further: the third of three selections fits, a fourth does
  * not.
  */
-static void the_budget_ends(struct scene *c)
+static void the_budget_ends(struct refusals_scene *c)
 {
     struct bytes result CLEAN(bytes_clear) = {0};
     struct request r CLEAN(request_clear);
@@ -316,8 +316,8 @@ static void the_budget_ends(struct scene *c)
 
 TEST(servers_refuse_what_they_should)
 {
-    struct scene c CLEAN(scene_free);
-    scene_new(&c, &(const struct support_options){.owners = 2, .rounds = 3});
+    struct refusals_scene c CLEAN(scene_free);
+    scene_new(&c, &(const struct study_options){.owners = 2, .rounds = 3});
     a_run_begins_as_planned(&c);
     the_price_is_the_servers_own(&c);
     what_the_study_does_not_permit_is_refused(&c);
@@ -329,7 +329,7 @@ TEST(servers_refuse_what_they_should)
 /* --- forms ------------------------------------------------------------------------------------ */
 
 /* A factor for every code, with a sign from the last bit of its number; all are in one group. */
-static struct request products(struct scene *c, uint32_t sequence, int64_t factor)
+static struct request products(struct refusals_scene *c, uint32_t sequence, int64_t factor)
 {
     struct request r = {
         .sequence = sequence,
@@ -340,7 +340,7 @@ static struct request products(struct scene *c, uint32_t sequence, int64_t facto
     return r;
 }
 
-static void forms_that_do_not_fit_are_refused(struct scene *c)
+static void forms_that_do_not_fit_are_refused(struct refusals_scene *c)
 {
     const struct workload *w = c->s.study->workload;
     struct request r CLEAN(request_clear) = products(c, 1, 1 << 20);
@@ -364,7 +364,7 @@ static void forms_that_do_not_fit_are_refused(struct scene *c)
 }
 
 /* The price of the forms; the same request again, and no other, is free. */
-static void forms_are_bound(struct scene *c, uint32_t sequence, int64_t factor)
+static void forms_are_bound(struct refusals_scene *c, uint32_t sequence, int64_t factor)
 {
     const double pairs = (double)forms_pairs(c->s.study->workload->one_ways);
     const double whole = remaining(c), u = (double)factor;
@@ -388,9 +388,9 @@ TEST(an_analyst_may_ask_for_other_forms_than_a_copula)
 {
     static const char *const records[] = {"    max_rows: 500\n    as: records\n",
                                           "    max_rows: 500\n    as: records\n"};
-    struct scene c CLEAN(scene_free);
+    struct refusals_scene c CLEAN(scene_free);
     struct request zero CLEAN(request_clear) = {0};
-    scene_new(&c, &(const struct support_options){
+    scene_new(&c, &(const struct study_options){
                       .owners = 2, .copula = "method: copula\n", .part = records});
     a_run_begins_as_planned(&c);
     zero = products(&c, 0, 100);

@@ -27,13 +27,13 @@
 
 #define OWNERS 3
 
-struct house {
+struct serve_house {
     struct support_study s;
     pid_t server[STUDY_SERVERS_MOST];
     uint16_t status; /* server i shows its status on this port + i */
 };
 
-static void start_with(struct house *h, unsigned i, const char *study, const char *listen)
+static void start_with(struct serve_house *h, unsigned i, const char *study, const char *listen)
 {
     char port[16];
     snprintf(port, sizeof port, "%u", h->status + i);
@@ -43,14 +43,14 @@ static void start_with(struct house *h, unsigned i, const char *study, const cha
     assert_true(support_wait_for(file(h, "server%u.log", i), "is ready", 60));
 }
 
-static void start(struct house *h, unsigned i)
+static void start(struct serve_house *h, unsigned i)
 {
     start_with(h, i, h->s.path, "127.0.0.1");
 }
 
-static struct house house_new(const struct support_options *o)
+static struct serve_house house_new(const struct study_options *o)
 {
-    struct house h = {0};
+    struct serve_house h = {0};
     assert_int_equal(support_study_new(&h.s, o, &quiet), ERR_OK);
     h.status = support_ports(STUDY_SERVERS_MOST * STUDY_PORTS + STUDY_SERVERS_MOST);
     h.status = (uint16_t)(h.status + STUDY_SERVERS_MOST * STUDY_PORTS);
@@ -61,25 +61,25 @@ static struct house house_new(const struct support_options *o)
     return h;
 }
 
-static void start_all(struct house *h)
+static void start_all(struct serve_house *h)
 {
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         start(h, i);
 }
 
-static void house_free(struct house *h)
+static void house_free(struct serve_house *h)
 {
     assert_true(support_stop_all(h->server));
     support_study_free(&h->s);
 }
 
-static int share_with(struct house *h, unsigned owner, const char *study)
+static int share_with(struct serve_house *h, unsigned owner, const char *study)
 {
     return COMMAND(file(h, "share%u.log", owner), 90, "share", study, file(h, "o%u.csv", owner),
                    "--key", file(h, "o%u.key", owner));
 }
 
-static pid_t start_share(struct house *h, unsigned owner)
+static pid_t start_share(struct serve_house *h, unsigned owner)
 {
     return START(file(h, "share%u.log", owner), "share", h->s.path, file(h, "o%u.csv", owner),
                  "--key", file(h, "o%u.key", owner));
@@ -92,25 +92,25 @@ static bool has_ended(pid_t pid)
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
-static int share(struct house *h, unsigned owner)
+static int share(struct serve_house *h, unsigned owner)
 {
     return share_with(h, owner, h->s.path);
 }
 
-static int run_into(struct house *h, const char *out)
+static int run_into(struct serve_house *h, const char *out)
 {
     unlink(file(h, "run.log"));
     return COMMAND(file(h, "run.log"), 60, "run", h->s.path, "--key", file(h, "a.key"), "--out",
                    file(h, "%s", out));
 }
 
-static int run_study(struct house *h)
+static int run_study(struct serve_house *h)
 {
     return run_into(h, "out");
 }
 
 /* A copy of the study file with one text replaced. */
-static const char *altered(const struct house *h, const char *from, const char *to)
+static const char *altered(const struct serve_house *h, const char *from, const char *to)
 {
     const char *path = file(h, "altered.yaml");
     assert_true(support_edit(h->s.path, path, (const char *const[]){from, to, NULL}));
@@ -120,7 +120,7 @@ static const char *altered(const struct house *h, const char *from, const char *
 /* --- a plain client --------------------------------------------------------------------------- */
 
 /* What a server's status port answers. */
-static const char *ask(const struct house *h, unsigned server, const char *request,
+static const char *ask(const struct serve_house *h, unsigned server, const char *request,
                        struct bytes *answer)
 {
     return support_ask((uint16_t)(h->status + server), request, answer);
@@ -139,7 +139,7 @@ static void expect_not(const char *answer, const char *words)
 }
 
 /* The value of a line of /metrics that begins with `name` and a space. */
-static double metric(const struct house *h, unsigned server, const char *name)
+static double metric(const struct serve_house *h, unsigned server, const char *name)
 {
     struct bytes answer CLEAN(bytes_clear) = {0};
     char line[128];
@@ -151,7 +151,8 @@ static double metric(const struct house *h, unsigned server, const char *name)
     return strtod(at + strlen(line), NULL);
 }
 
-static void wait_for_metric(const struct house *h, unsigned server, const char *name, double v)
+static void wait_for_metric(const struct serve_house *h, unsigned server, const char *name,
+                            double v)
 {
     for (double end = support_deadline(20); metric(h, server, name) != v;)
         if (!support_again(end))
@@ -159,7 +160,7 @@ static void wait_for_metric(const struct house *h, unsigned server, const char *
 }
 
 /* Its upload is named once it has arrived, at most a second later. */
-static void wait_for_page(const struct house *h, unsigned server, const char *words)
+static void wait_for_page(const struct serve_house *h, unsigned server, const char *words)
 {
     struct bytes answer CLEAN(bytes_clear) = {0};
     const double end = support_deadline(20);
@@ -171,8 +172,8 @@ static void wait_for_page(const struct house *h, unsigned server, const char *wo
 
 TEST(the_operator_sees_how_it_goes)
 {
-    const struct support_options o = {.owners = OWNERS};
-    struct house h CLEAN(house_free) = house_new(&o);
+    const struct study_options o = {.owners = OWNERS};
+    struct serve_house h CLEAN(house_free) = house_new(&o);
     struct bytes answer CLEAN(bytes_clear) = {0};
     const char *text;
     start_all(&h);
@@ -232,9 +233,9 @@ TEST(the_operator_sees_how_it_goes)
 
 TEST(the_status_port_bears_what_comes)
 {
-    const struct support_options o = {.owners = 1};
+    const struct study_options o = {.owners = 1};
     char long_line[40000];
-    struct house h CLEAN(house_free) = house_new(&o);
+    struct serve_house h CLEAN(house_free) = house_new(&o);
     struct bytes answer CLEAN(bytes_clear) = {0};
     int idle[40];
     start_all(&h);
@@ -283,8 +284,8 @@ TEST(wrong_addresses_are_usage)
         {"--status", "localhost:9100"},  {"--status", "1.2.3:70000"}, {"--listen", "127.0.0.1:0"},
         {"--listen", "127.0.0.1:65532"}, {"--listen", "[::1"},        {"--listen", ":7100"},
     };
-    const struct support_options o = {.owners = 1};
-    struct house h CLEAN(house_free) = house_new(&o);
+    const struct study_options o = {.owners = 1};
+    struct serve_house h CLEAN(house_free) = house_new(&o);
     for (size_t k = 0; k < sizeof wrong / sizeof wrong[0]; k++) {
         EXPECT(2, file(&h, "server0.log"), 10, "serve", h.s.path, "--key", file(&h, "s0.key"),
                "--folder", file(&h, "server0"), wrong[k][0], wrong[k][1],
@@ -295,8 +296,8 @@ TEST(wrong_addresses_are_usage)
 /* Where a router passes ports on, a server listens elsewhere than others dial. */
 TEST(a_server_may_listen_elsewhere)
 {
-    const struct support_options o = {.owners = 1, .round_s = support_slow(5)};
-    struct house h CLEAN(house_free) = house_new(&o);
+    const struct study_options o = {.owners = 1, .round_s = support_slow(5)};
+    struct serve_house h CLEAN(house_free) = house_new(&o);
     char listen[64], from[64], to[64];
     uint16_t elsewhere;
     elsewhere = support_ports(STUDY_PORTS);
@@ -330,14 +331,14 @@ static unsigned long kilobytes(pid_t pid, const char *word)
     return kb;
 }
 
-static bool is_warned(struct house *h, unsigned i)
+static bool is_warned(struct serve_house *h, unsigned i)
 {
     return support_contains(file(h, "server%u.log", i),
                             "copies of its keys could be written to swap");
 }
 
 /* In a process of its own, which a low limit binds, though root may otherwise pass it. */
-static pid_t start_limited(struct house *h, unsigned i)
+static pid_t start_limited(struct serve_house *h, unsigned i)
 {
     const struct rlimit limit = {65536, 65536};
     const pid_t pid = fork();
@@ -355,8 +356,8 @@ static pid_t start_limited(struct house *h, unsigned i)
 TEST(keys_are_locked_or_the_operator_is_warned)
 {
     const bool may = geteuid() == 0 && prctl(PR_CAPBSET_READ, CAP_IPC_LOCK, 0, 0, 0) == 1;
-    const struct support_options o = {.owners = 1, .round_s = 1};
-    struct house h CLEAN(house_free) = house_new(&o);
+    const struct study_options o = {.owners = 1, .round_s = 1};
+    struct serve_house h CLEAN(house_free) = house_new(&o);
     pid_t limited;
     start(&h, 0);
     assert_int_equal(kilobytes(h.server[0], "VmLck") >= kilobytes(h.server[0], "VmRSS"),
@@ -372,8 +373,8 @@ TEST(keys_are_locked_or_the_operator_is_warned)
 
 TEST(late_uploads_are_refused)
 {
-    const struct support_options o = {.owners = 1};
-    struct house h CLEAN(house_free) = house_new(&o);
+    const struct study_options o = {.owners = 1};
+    struct serve_house h CLEAN(house_free) = house_new(&o);
     struct support_caller c CLEAN(support_caller_free);
     const char *late;
     late = altered(&h, "deadlines: {", "deadlines: {uploads: 2026-01-01T00:00:00Z, ");
@@ -424,8 +425,8 @@ static void ask_many(struct support_caller *c, unsigned *served, unsigned *refus
  */
 TEST(a_key_that_floods_is_slowed_and_others_are_served)
 {
-    const struct support_options o = {.owners = OWNERS};
-    struct house h CLEAN(house_free) = house_new(&o);
+    const struct study_options o = {.owners = OWNERS};
+    struct serve_house h CLEAN(house_free) = house_new(&o);
     struct support_caller c CLEAN(support_caller_free);
     unsigned served = 0, refused = 0;
     pid_t other;
@@ -450,8 +451,8 @@ TEST(a_key_that_floods_is_slowed_and_others_are_served)
 
 TEST(an_upload_of_another_version_is_told_which_is_taken)
 {
-    const struct support_options o = {.owners = 1};
-    struct house h CLEAN(house_free) = house_new(&o);
+    const struct study_options o = {.owners = 1};
+    struct serve_house h CLEAN(house_free) = house_new(&o);
     struct support_caller c CLEAN(support_caller_free);
     start_all(&h);
     support_caller_new(&c, &h.s, "o0.key", 1);
@@ -475,7 +476,7 @@ TEST(an_upload_of_another_version_is_told_which_is_taken)
 
 /* --- backup, restore, purge ------------------------------------------------------------------- */
 
-static int two(struct house *h, const char *command, const char *from, const char *to)
+static int two(struct serve_house *h, const char *command, const char *from, const char *to)
 {
     unlink(file(h, "two.log"));
     return COMMAND(file(h, "two.log"), 30, command, from, to);
@@ -495,8 +496,8 @@ static void flip_byte(const char *path, long at)
 
 TEST(a_backup_of_a_running_server_comes_back)
 {
-    const struct support_options o = {.owners = OWNERS};
-    struct house h CLEAN(house_free) = house_new(&o);
+    const struct study_options o = {.owners = OWNERS};
+    struct serve_house h CLEAN(house_free) = house_new(&o);
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
     assert_int_equal(share(&h, 1), 0);
@@ -537,8 +538,8 @@ TEST(a_backup_of_a_running_server_comes_back)
  */
 TEST(a_server_that_is_behind_is_refused)
 {
-    const struct support_options o = {.owners = 1};
-    struct house h CLEAN(house_free) = house_new(&o);
+    const struct study_options o = {.owners = 1};
+    struct serve_house h CLEAN(house_free) = house_new(&o);
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
     assert_int_equal(two(&h, "backup", file(&h, "server1"), file(&h, "backup1")), 0);
@@ -560,7 +561,7 @@ TEST(a_server_that_is_behind_is_refused)
     assert_int_equal(run_into(&h, "out3"), 5);
 }
 
-static int recover(struct house *h, unsigned i)
+static int recover(struct serve_house *h, unsigned i)
 {
     unlink(file(h, "recover.log"));
     return COMMAND(file(h, "recover.log"), 60, "recover", h->s.path, "--key", file(h, "s%u.key", i),
@@ -612,7 +613,7 @@ static void forge_last_debit(const char *folder)
     sqlite3_close(db);
 }
 
-static void exchange_folder(struct house *h, unsigned i, const char *away, const char *by)
+static void exchange_folder(struct serve_house *h, unsigned i, const char *away, const char *by)
 {
     assert_int_equal(support_stop(&h->server[i]), 0);
     assert_int_equal(rename(file(h, "server%u", i), file(h, "%s", away)), 0);
@@ -622,9 +623,9 @@ static void exchange_folder(struct house *h, unsigned i, const char *away, const
 /* Only what both neighbours say is taken over; if they disagree, nothing is. */
 TEST(neighbours_that_disagree_recover_nobody)
 {
-    const struct support_options o = {
+    const struct study_options o = {
         .owners = 1, .round_s = support_slow(10), .connect_s = support_slow(5)};
-    struct house h CLEAN(house_free) = house_new(&o);
+    struct serve_house h CLEAN(house_free) = house_new(&o);
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
     for (unsigned i = 1; i < STUDY_SERVERS_MOST; i++)
@@ -673,7 +674,7 @@ TEST(neighbours_that_disagree_recover_nobody)
     assert_int_equal(share(&h, 0), 0);
 }
 
-static int serve_purge(struct house *h, unsigned i)
+static int serve_purge(struct serve_house *h, unsigned i)
 {
     unlink(file(h, "purge.log"));
     return COMMAND(file(h, "purge.log"), 30, "serve", h->s.path, "--key", file(h, "s%u.key", i),
@@ -694,7 +695,7 @@ static void sealed_of(const char *path, struct bytes *out)
     sqlite3_close(db);
 }
 
-static int check_statement(struct house *h, const char *study, const char *statement)
+static int check_statement(struct serve_house *h, const char *study, const char *statement)
 {
     unlink(file(h, "check.log"));
     return COMMAND(file(h, "check.log"), 30, "check", study, "--statement", statement);
@@ -702,8 +703,8 @@ static int check_statement(struct house *h, const char *study, const char *state
 
 TEST(what_is_purged_is_gone_and_signed_for)
 {
-    const struct support_options o = {.owners = 2};
-    struct house h CLEAN(house_free) = house_new(&o);
+    const struct study_options o = {.owners = 2};
+    struct serve_house h CLEAN(house_free) = house_new(&o);
     struct bytes before CLEAN(bytes_clear) = {0}, after CLEAN(bytes_clear) = {0};
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
@@ -743,8 +744,8 @@ TEST(what_is_purged_is_gone_and_signed_for)
 
 TEST(nothing_is_purged_before_its_time)
 {
-    const struct support_options o = {.owners = 1, .more = "retain_days: 30\n"};
-    struct house h CLEAN(house_free) = house_new(&o);
+    const struct study_options o = {.owners = 1, .more = "retain_days: 30\n"};
+    struct serve_house h CLEAN(house_free) = house_new(&o);
     struct bytes page = {0};
     const int64_t before = date_now();
     double due;

@@ -24,21 +24,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-struct scene {
+struct share_scene {
     struct support_study s;
     pid_t server[STUDY_SERVERS_MOST];
     char words[4096];
     struct log log;
 };
 
-static void start_server(struct scene *c, unsigned i)
+static void start_server(struct share_scene *c, unsigned i)
 {
     unlink(file(c, "server%u.log", i));
     c->server[i] = support_serve(&c->s, i, c->s.path);
     assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 60));
 }
 
-static void scene_new(struct scene *c, const struct support_options *o)
+static void scene_new(struct share_scene *c, const struct study_options *o)
 {
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
@@ -49,13 +49,13 @@ static void scene_new(struct scene *c, const struct support_options *o)
     }
 }
 
-static void start_servers(struct scene *c)
+static void start_servers(struct share_scene *c)
 {
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         start_server(c, i);
 }
 
-static void scene_free(struct scene *c)
+static void scene_free(struct share_scene *c)
 {
     assert_true(support_stop_all(c->server));
     support_study_free(&c->s);
@@ -68,7 +68,7 @@ static void edit(const char *from, const char *to, const char *find, const char 
 }
 
 /* trefoil share STUDY with the given arguments; its output is in share.log. */
-static int share_with(struct scene *c, const char *study, const char *const *words)
+static int share_with(struct share_scene *c, const char *study, const char *const *words)
 {
     const char *a[24] = {"share", study};
     size_t n = 2;
@@ -80,7 +80,7 @@ static int share_with(struct scene *c, const char *study, const char *const *wor
 
 #define SHARE(c, ...) share_with(c, (c)->s.path, (const char *const[]){__VA_ARGS__, NULL})
 
-static bool said(struct scene *c, const char *text)
+static bool said(struct share_scene *c, const char *text)
 {
     bool yes = support_contains(file(c, "share.log"), text);
     struct bytes b CLEAN(bytes_clear) = {0};
@@ -89,7 +89,7 @@ static bool said(struct scene *c, const char *text)
     return yes;
 }
 
-static int run_study(struct scene *c)
+static int run_study(struct share_scene *c)
 {
     return COMMAND(file(c, "run.log"), 60, "run", c->s.path, "--key", file(c, "a.key"), "--out",
                    file(c, "out"));
@@ -97,13 +97,13 @@ static int run_study(struct scene *c)
 
 /* --- a life of uploads ------------------------------------------------------------------------ */
 
-static int check_receipt(struct scene *c, const char *study, const char *receipt)
+static int check_receipt(struct share_scene *c, const char *study, const char *receipt)
 {
     unlink(file(c, "check.log"));
     return COMMAND(file(c, "check.log"), 10, "check", study, "--receipt", receipt);
 }
 
-static void receipts_are_verified(struct scene *c)
+static void receipts_are_verified(struct share_scene *c)
 {
     char path[SUPPORT_PATH], forged[SUPPORT_PATH];
     struct bytes text CLEAN(bytes_clear) = {0};
@@ -141,7 +141,7 @@ static void receipts_are_verified(struct scene *c)
     assert_int_equal(accepted, 0);
 }
 
-static void the_dry_run_says_what_the_receipt_is_of(struct scene *c, const char *key,
+static void the_dry_run_says_what_the_receipt_is_of(struct share_scene *c, const char *key,
                                                     const char *csv)
 {
     struct bytes receipt CLEAN(bytes_clear) = {0};
@@ -158,8 +158,8 @@ static void the_dry_run_says_what_the_receipt_is_of(struct scene *c, const char 
 
 TEST(uploads_are_held_replaced_and_withdrawn)
 {
-    const struct support_options o = {.owners = 3};
-    struct scene c CLEAN(scene_free);
+    const struct study_options o = {.owners = 3};
+    struct share_scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], own[SUPPORT_PATH], other[SUPPORT_PATH];
     scene_new(&c, &o);
     start_servers(&c);
@@ -215,14 +215,14 @@ TEST(uploads_are_held_replaced_and_withdrawn)
 
 /* --- the budget book -------------------------------------------------------------------------- */
 
-static int list_book(struct scene *c, const char *key)
+static int list_book(struct share_scene *c, const char *key)
 {
     unlink(file(c, "share.log"));
     return COMMAND(file(c, "share.log"), 10, "share", "--key", key, "--book");
 }
 
 /* An entry of a study with other servers. */
-static void another_study(struct scene *c, const char *book)
+static void another_study(struct share_scene *c, const char *book)
 {
     char line[512];
     snprintf(line, sizeof line,
@@ -234,8 +234,8 @@ static void another_study(struct scene *c, const char *book)
 
 TEST(the_budget_book_says_what_a_key_has_sent)
 {
-    const struct support_options o = {.owners = 1};
-    struct scene c CLEAN(scene_free);
+    const struct study_options o = {.owners = 1};
+    struct share_scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], csv[SUPPORT_PATH], book[SUPPORT_PATH], altered[SUPPORT_PATH];
     scene_new(&c, &o);
     start_servers(&c);
@@ -299,7 +299,8 @@ TEST(the_budget_book_says_what_a_key_has_sent)
 /* --- the owner's secret ----------------------------------------------------------------------- */
 
 /* The value of `upload` in a receipt (after "\nupload "), or in share.log ("\nupload: "). */
-static void upload_named_in(struct scene *c, const char *path, const char *word, char name[65])
+static void upload_named_in(struct share_scene *c, const char *path, const char *word,
+                            char name[65])
 {
     struct bytes text CLEAN(bytes_clear) = {0};
     const char *at;
@@ -315,7 +316,7 @@ static void upload_named_in(struct scene *c, const char *path, const char *word,
  * Whoever has stolen a key, and guesses the table correctly, cannot learn from servers or receipts
  * that it is the correct one.
  */
-static void a_stolen_key_confirms_no_guess(struct scene *c, const char *csv)
+static void a_stolen_key_confirms_no_guess(struct share_scene *c, const char *csv)
 {
     char key[SUPPORT_PATH], uploaded[65], guessed[65];
     assert_int_equal(file_folder(file(c, "thief"), &c->log), ERR_OK);
@@ -339,8 +340,8 @@ static void a_stolen_key_confirms_no_guess(struct scene *c, const char *csv)
 
 TEST(the_secret_of_a_study_is_kept_beside_the_key)
 {
-    const struct support_options o = {.owners = 2};
-    struct scene c CLEAN(scene_free);
+    const struct study_options o = {.owners = 2};
+    struct share_scene c CLEAN(scene_free);
     struct stat st;
     char key[SUPPORT_PATH], csv[SUPPORT_PATH], secret[SUPPORT_PATH];
     scene_new(&c, &o);
@@ -374,8 +375,8 @@ TEST(the_secret_of_a_study_is_kept_beside_the_key)
 /* An upload that only some of the servers hold waits, and is named. */
 TEST(what_only_some_hold_waits)
 {
-    const struct support_options o = {.owners = 2, .round_s = support_slow(5)};
-    struct scene c CLEAN(scene_free);
+    const struct study_options o = {.owners = 2, .round_s = support_slow(5)};
+    struct share_scene c CLEAN(scene_free);
     char key[SUPPORT_PATH];
     scene_new(&c, &o);
     start_servers(&c);
@@ -405,7 +406,7 @@ TEST(what_only_some_hold_waits)
 /* --- terms ------------------------------------------------------------------------------------ */
 
 /* The study with comments and other line ends: another file with the same terms. */
-static void write_otherwise(struct scene *c, const char *altered)
+static void write_otherwise(struct share_scene *c, const char *altered)
 {
     struct study *study CLEAN(study_free) = NULL;
     struct bytes b CLEAN(bytes_clear) = {0}, crlf CLEAN(bytes_clear) = {0};
@@ -423,8 +424,8 @@ static void write_otherwise(struct scene *c, const char *altered)
 
 TEST(terms_are_pinned_and_their_difference_named)
 {
-    const struct support_options o = {.owners = 2};
-    struct scene c CLEAN(scene_free);
+    const struct study_options o = {.owners = 2};
+    struct share_scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], csv[SUPPORT_PATH], altered[SUPPORT_PATH];
     struct words_text print;
     struct study *study CLEAN(study_free) = NULL;
@@ -612,7 +613,7 @@ static void proxy_set(struct proxy *p, size_t limit, bool hold)
  * through proxies.
  */
 struct lossy {
-    struct scene c;
+    struct share_scene c;
     struct proxy proxy[STUDY_SERVERS_MOST];
     char study[SUPPORT_PATH], key[SUPPORT_PATH], csv[SUPPORT_PATH];
 };
@@ -622,7 +623,7 @@ struct lossy {
 static void lossy_new(struct lossy *l)
 {
     /* a cut handshake is waited for as long as a round */
-    const struct support_options o = {.owners = 2, .round_s = support_slow(5)};
+    const struct study_options o = {.owners = 2, .round_s = support_slow(5)};
     uint16_t port = support_ports(STUDY_SERVERS_MOST * STUDY_PORTS);
     char big[SUPPORT_PATH], find[64], replace[64];
     struct study *study = NULL;
@@ -799,8 +800,8 @@ TEST(a_replayed_upload_is_nothing)
 TEST(an_upload_under_anothers_name_is_refused)
 {
     static const char *const part[] = {"    max_rows: 1000\n", "    max_rows: 1000\n"};
-    const struct support_options o = {.owners = 2, .part = part};
-    struct scene c CLEAN(scene_free);
+    const struct study_options o = {.owners = 2, .part = part};
+    struct share_scene c CLEAN(scene_free);
     char keys[2][IDENTITY_TEXT_SIZE], swapped[SUPPORT_PATH];
     scene_new(&c, &o);
     start_servers(&c);
@@ -881,8 +882,8 @@ TEST(a_batch_has_the_number_of_rows_that_was_agreed)
     static const char *const part[] = {
         "    max_rows: 900\n    batch: x\n    columns: [age, sex]\n    rows: 401\n",
         "    max_rows: 900\n    batch: x\n    columns: [ward, bmi, died]\n    rows: 401\n"};
-    const struct support_options o = {.owners = 2, .part = part};
-    struct scene c CLEAN(scene_free);
+    const struct study_options o = {.owners = 2, .part = part};
+    struct share_scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], csv[SUPPORT_PATH], other[SUPPORT_PATH];
     scene_new(&c, &o);
     support_study_file(&c.s, "o0.key", key);
@@ -905,8 +906,8 @@ TEST(a_batch_has_the_number_of_rows_that_was_agreed)
 
 TEST(mistakes_on_the_command_line)
 {
-    const struct support_options o = {.owners = 1};
-    struct scene c CLEAN(scene_free);
+    const struct study_options o = {.owners = 1};
+    struct share_scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], csv[SUPPORT_PATH];
     scene_new(&c, &o);
     support_study_file(&c.s, "o0.key", key);

@@ -27,13 +27,13 @@
 
 #define MIB ((size_t)1 << 20)
 
-struct scene {
+struct strangers_scene {
     struct support_study s;
     pid_t server[STUDY_SERVERS_MOST];
     uint16_t status; /* of server 0 */
 };
 
-static void serve(struct scene *c, unsigned i)
+static void serve(struct strangers_scene *c, unsigned i)
 {
     char port[8];
     snprintf(port, sizeof port, "%u", c->status);
@@ -44,10 +44,11 @@ static void serve(struct scene *c, unsigned i)
 }
 
 /* Server 0 may have this many files open; 0: as many as this process. */
-static void scene_new(struct scene *c, const struct support_options *o, unsigned descriptors)
+static void scene_new(struct strangers_scene *c, const struct study_options *o,
+                      unsigned descriptors)
 {
     struct rlimit before, limit;
-    *c = (struct scene){.status = support_ports(1)};
+    *c = (struct strangers_scene){.status = support_ports(1)};
     assert_int_equal(support_study_new(&c->s, o, &quiet), ERR_OK);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     limit = before;
@@ -60,13 +61,13 @@ static void scene_new(struct scene *c, const struct support_options *o, unsigned
         serve(c, i);
 }
 
-static void scene_free(struct scene *c)
+static void scene_free(struct strangers_scene *c)
 {
     assert_true(support_stop_all(c->server));
     support_study_free(&c->s);
 }
 
-static void share_all(struct scene *c)
+static void share_all(struct strangers_scene *c)
 {
     for (unsigned i = 0; i < c->s.owners; i++) {
         const char *data = file(c, "o%u.csv", i);
@@ -76,18 +77,18 @@ static void share_all(struct scene *c)
     }
 }
 
-static pid_t start_run(struct scene *c)
+static pid_t start_run(struct strangers_scene *c)
 {
     return START(file(c, "run.log"), "run", c->s.path, "--key", file(c, "a.key"), "--out",
                  file(c, "out"));
 }
 
-static unsigned port_of(const struct scene *c, enum study_port which)
+static unsigned port_of(const struct strangers_scene *c, enum study_port which)
 {
     return c->s.port + (unsigned)which; /* server 0's come first */
 }
 
-static uint64_t resident(const struct scene *c)
+static uint64_t resident(const struct strangers_scene *c)
 {
     return support_resident(c->server[0]);
 }
@@ -98,7 +99,7 @@ static uint64_t resident(const struct scene *c)
  * Sockets that speak ZeroMQ, with an invented pass or none, and send what they can until they are
  * turned away.
  */
-static void flood(const struct scene *c, struct netio *netio)
+static void flood(const struct strangers_scene *c, struct netio *netio)
 {
     enum { SOCKETS = 24, MESSAGES = 8 };
     static const uint8_t junk[MIB];
@@ -129,10 +130,10 @@ static void flood(const struct scene *c, struct netio *netio)
 
 TEST(strangers_fill_no_memory)
 {
-    const struct support_options o = {
+    const struct study_options o = {
         .owners = 2, .rounds = 30, .connect_s = 20, .round_s = 20, .epsilon = 8};
     struct netio *netio;
-    struct scene c CLEAN(scene_free);
+    struct strangers_scene c CLEAN(scene_free);
     uint64_t before;
     pid_t run;
     scene_new(&c, &o, 0);
@@ -172,10 +173,10 @@ static int connect_from_afar(unsigned port)
 TEST(who_only_connects_takes_no_descriptors)
 {
     enum { IDLE = 240, DESCRIPTORS = 180 };
-    const struct support_options o = {.owners = 2, .connect_s = 20, .round_s = 20};
+    const struct study_options o = {.owners = 2, .connect_s = 20, .round_s = 20};
     struct bytes answer CLEAN(bytes_clear) = {0};
     int fd[IDLE];
-    struct scene c CLEAN(scene_free);
+    struct strangers_scene c CLEAN(scene_free);
     scene_new(&c, &o, DESCRIPTORS);
     for (unsigned i = 0; i < IDLE; i++)
         fd[i] = connect_from_afar(port_of(&c, (enum study_port)(STUDY_CONTROL_PREV + i % 4)));

@@ -18,16 +18,17 @@
 #define CONNECT_S support_slow(3)
 #define TRIES 20
 
-struct scene {
+struct turns_scene {
     struct support_study s;
     pid_t server[STUDY_SERVERS_MOST];
     struct identity *me;
     struct netio *netio;
 };
 
-static void scene_of(struct scene *c, const char *domain, unsigned connect_s, unsigned round_s)
+static void scene_of(struct turns_scene *c, const char *domain, unsigned connect_s,
+                     unsigned round_s)
 {
-    const struct support_options o = {
+    const struct study_options o = {
         .owners = 1, .rounds = 2, .round_s = round_s, .connect_s = connect_s, .domain = domain};
     memset(c, 0, sizeof *c);
     assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
@@ -39,17 +40,17 @@ static void scene_of(struct scene *c, const char *domain, unsigned connect_s, un
     assert_int_equal(netio_new(&c->netio, &quiet), ERR_OK);
 }
 
-static void scene_with(struct scene *c, const char *domain, unsigned connect_s)
+static void scene_with(struct turns_scene *c, const char *domain, unsigned connect_s)
 {
     scene_of(c, domain, connect_s, connect_s > 60 ? connect_s : 60);
 }
 
-static void scene_new(struct scene *c, const char *domain)
+static void scene_new(struct turns_scene *c, const char *domain)
 {
     scene_with(c, domain, CONNECT_S);
 }
 
-static void scene_free(struct scene *c)
+static void scene_free(struct turns_scene *c)
 {
     netio_free(&c->netio);
     identity_free(&c->me);
@@ -64,7 +65,7 @@ struct analyst {
     uint8_t run[REQUEST_RUN_SIZE];
 };
 
-static void connect_all(struct scene *c, struct analyst *a)
+static void connect_all(struct turns_scene *c, struct analyst *a)
 {
     secret_random(a->run, sizeof a->run);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
@@ -147,7 +148,7 @@ static void open_at_last(struct analyst *a)
     assert_int_equal(answer_of(a, 0), ERR_OK);
 }
 
-static int withdraw(struct scene *c, unsigned owner)
+static int withdraw(struct turns_scene *c, unsigned owner)
 {
     return COMMAND(file(c, "withdraw.log"), 60, "share", c->s.path, "--key",
                    file(c, "o%u.key", owner), "--withdraw");
@@ -161,7 +162,7 @@ static int withdraw(struct scene *c, unsigned owner)
  */
 TEST(a_failure_is_told_to_whom_it_concerns)
 {
-    struct scene c CLEAN(scene_free);
+    struct turns_scene c CLEAN(scene_free);
     struct analyst first, next;
     scene_new(&c, NULL);
     connect_all(&c, &first);
@@ -197,7 +198,7 @@ static enum err answer_when_free(struct analyst *a, unsigned server)
 /* A request that opens nothing needs the session of its own run. */
 TEST(a_request_has_to_be_of_the_session)
 {
-    struct scene c CLEAN(scene_free);
+    struct turns_scene c CLEAN(scene_free);
     struct analyst first, other;
     scene_new(&c, NULL);
     connect_all(&c, &first);
@@ -229,7 +230,7 @@ TEST(a_request_that_not_all_have_is_not_answered)
 {
     static const uint8_t attempt[REQUEST_ATTEMPT_SIZE] = {5};
     struct request r = {.kind = REQUEST_OPEN, .run = {3}};
-    struct scene c CLEAN(scene_free);
+    struct turns_scene c CLEAN(scene_free);
     struct analyst odd, next;
     scene_with(&c, NULL, 1);
     connect_all(&c, &odd);
@@ -249,7 +250,7 @@ TEST(a_request_that_names_other_runs_elsewhere_is_not_answered)
 {
     static const uint8_t attempt[REQUEST_ATTEMPT_SIZE] = {6};
     struct request r = {.kind = REQUEST_OPEN, .run = {3}};
-    struct scene c CLEAN(scene_free);
+    struct turns_scene c CLEAN(scene_free);
     struct analyst odd;
     scene_with(&c, NULL, support_slow(20));
     connect_all(&c, &odd);
@@ -271,7 +272,7 @@ TEST(a_request_that_names_other_runs_elsewhere_is_not_answered)
  */
 TEST(a_request_that_was_lost_is_not_waited_for)
 {
-    struct scene c CLEAN(scene_free);
+    struct turns_scene c CLEAN(scene_free);
     struct analyst a;
     scene_with(&c, NULL, 900); /* longer than the test may take */
     connect_all(&c, &a);
@@ -291,20 +292,20 @@ TEST(a_request_that_was_lost_is_not_waited_for)
     disconnect_all(&a);
 }
 
-static int run_rounds(struct scene *c, const char *folder, const char *rounds)
+static int run_rounds(struct turns_scene *c, const char *folder, const char *rounds)
 {
     return COMMAND(file(c, "%s.log", folder), 60, "run", c->s.path, "--key", file(c, "a.key"),
                    "--out", file(c, "%s", folder), "--wait=0", rounds);
 }
 
-static int run_into(struct scene *c, const char *folder)
+static int run_into(struct turns_scene *c, const char *folder)
 {
     return run_rounds(c, folder, NULL);
 }
 
 TEST(a_run_keeps_its_place_while_its_program_lives)
 {
-    struct scene c CLEAN(scene_free);
+    struct turns_scene c CLEAN(scene_free);
     struct client *client = NULL;
     uint8_t run[REQUEST_RUN_SIZE] = {7};
     struct client_opened opened;
@@ -331,7 +332,7 @@ TEST(a_run_keeps_its_place_while_its_program_lives)
 /* It lives, and asks for nothing: that costs nothing, and ends in time. */
 TEST(a_session_that_pays_for_nothing_ends)
 {
-    struct scene c CLEAN(scene_free);
+    struct turns_scene c CLEAN(scene_free);
     struct client *client CLEAN(client_free) = NULL;
     uint8_t run[REQUEST_RUN_SIZE] = {7};
     struct client_opened opened;
@@ -352,7 +353,7 @@ TEST(a_session_that_pays_for_nothing_ends)
 /* Until a run has paid, owners may change their minds, whoever keeps a session open. */
 TEST(a_withdrawal_ends_a_session)
 {
-    struct scene c CLEAN(scene_free);
+    struct turns_scene c CLEAN(scene_free);
     struct client *client CLEAN(client_free) = NULL;
     uint8_t run[REQUEST_RUN_SIZE] = {7};
     struct client_opened opened;
@@ -373,7 +374,7 @@ TEST(a_withdrawal_ends_a_session)
  */
 TEST(a_run_that_is_not_heard_of_ends)
 {
-    struct scene c CLEAN(scene_free);
+    struct turns_scene c CLEAN(scene_free);
     struct analyst dead;
     scene_with(&c, NULL, 1);
     connect_all(&c, &dead);
@@ -393,7 +394,7 @@ TEST(a_run_that_is_not_heard_of_ends)
  */
 TEST(a_run_that_has_paid_goes_on_before_others)
 {
-    struct scene c CLEAN(scene_free);
+    struct turns_scene c CLEAN(scene_free);
     struct client *client CLEAN(client_free) = NULL;
     uint8_t run[REQUEST_RUN_SIZE] = {7};
     struct client_opened opened;
@@ -407,7 +408,7 @@ TEST(a_run_that_has_paid_goes_on_before_others)
 /* A server with a damaged disk says so to the analyst, and names the owners of the rows. */
 TEST(an_upload_that_is_damaged_is_told)
 {
-    struct scene c CLEAN(scene_free);
+    struct turns_scene c CLEAN(scene_free);
     scene_new(&c, NULL);
     support_alter(&c.s, 1, "UPDATE uploads SET sealed = zeroblob(200)");
     assert_int_not_equal(run_into(&c, "out"), 0);
@@ -418,7 +419,7 @@ TEST(an_upload_that_is_damaged_is_told)
                          "the upload of owner 0 on disk does not unseal; restore a backup"));
 }
 
-static void start_again(struct scene *c)
+static void start_again(struct turns_scene *c)
 {
     unlink(file(c, "server1.log"));
     c->server[1] = support_serve(&c->s, 1, c->s.path);
@@ -431,7 +432,7 @@ static void start_again(struct scene *c)
  */
 TEST(a_debit_that_was_not_staged_needs_a_recovery)
 {
-    struct scene c CLEAN(scene_free);
+    struct turns_scene c CLEAN(scene_free);
     scene_new(&c, NULL);
     assert_int_equal(run_rounds(&c, "first", "--rounds=1"), 0);
     EXPECT(0, file(&c, "backup.log"), 30, "backup", file(&c, "server1"), file(&c, "backup"));
@@ -458,7 +459,7 @@ TEST(a_debit_that_was_not_staged_needs_a_recovery)
 /* It is sent in pieces: 40000 estimates of 8 bytes. */
 TEST(a_request_may_be_long)
 {
-    struct scene c CLEAN(scene_free);
+    struct turns_scene c CLEAN(scene_free);
     scene_new(&c, "domain:\n"
                   "  - {name: x, kind: integer, min: 0, max: 199}\n"
                   "  - {name: y, kind: integer, min: 0, max: 199}\n");

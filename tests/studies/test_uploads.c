@@ -30,7 +30,7 @@
 #define EXIT_OTHER 1
 #define EXIT_LOST 4
 
-struct stage {
+struct uploads_stage {
     struct support_study s;
     pid_t server[STUDY_SERVERS_MOST];
     char done[SUPPORT_PATH], full[SUPPORT_PATH];
@@ -54,13 +54,13 @@ static void disarm(void)
         unsetenv(names[k]);
 }
 
-static void arm(const struct stage *c, unsigned who)
+static void arm(const struct uploads_stage *c, unsigned who)
 {
     support_preload();
     setenv("FAULT_UNDER", file(c, "server%u/", who), 1);
 }
 
-static void arm_kill(const struct stage *c, unsigned who, const char *kind, long at)
+static void arm_kill(const struct uploads_stage *c, unsigned who, const char *kind, long at)
 {
     char fault[32];
     snprintf(fault, sizeof fault, "%s:%ld", kind, at);
@@ -70,7 +70,7 @@ static void arm_kill(const struct stage *c, unsigned who, const char *kind, long
     setenv("FAULT_DONE", c->done, 1);
 }
 
-static void start(struct stage *c, unsigned i)
+static void start(struct uploads_stage *c, unsigned i)
 {
     unlink(file(c, "server%u.log", i));
     c->server[i] = START(file(c, "server%u.log", i), "serve", c->s.path, "--key",
@@ -86,7 +86,7 @@ static bool has_ended(pid_t pid)
 }
 
 /* Waits until it listens; if it is already dead, it has said why. */
-static void wait_ready(struct stage *c, unsigned i)
+static void wait_ready(struct uploads_stage *c, unsigned i)
 {
     char log[32];
     snprintf(log, sizeof log, "server%u.log", i);
@@ -101,7 +101,7 @@ static void wait_ready(struct stage *c, unsigned i)
         expect_code(support_wait(c->server[i], 1), 0, file(c, "%s", log));
 }
 
-static void start_all(struct stage *c)
+static void start_all(struct uploads_stage *c)
 {
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         start(c, i);
@@ -109,19 +109,19 @@ static void start_all(struct stage *c)
         wait_ready(c, i);
 }
 
-static pid_t start_share(struct stage *c, unsigned owner)
+static pid_t start_share(struct uploads_stage *c, unsigned owner)
 {
     unlink(file(c, "share.log"));
     return START(file(c, "share.log"), "share", c->s.path, file(c, "o%u.csv", owner), "--key",
                  file(c, "o%u.key", owner));
 }
 
-static void share(struct stage *c, unsigned owner)
+static void share(struct uploads_stage *c, unsigned owner)
 {
     expect_code(support_wait(start_share(c, owner), 60), 0, file(c, "share.log"));
 }
 
-static pid_t start_run(struct stage *c)
+static pid_t start_run(struct uploads_stage *c)
 {
     unlink(file(c, "run.log"));
     return START(file(c, "run.log"), "run", c->s.path, "--key", file(c, "a.key"), "--out",
@@ -129,7 +129,7 @@ static pid_t start_run(struct stage *c)
 }
 
 /* Runs a command of three words and a file; checks its output, and that it succeeds. */
-static void tell(struct stage *c, const char *const *arguments, const char *expected)
+static void tell(struct uploads_stage *c, const char *const *arguments, const char *expected)
 {
     unlink(file(c, "tell.log"));
     expect_code(support_run(file(c, "tell.log"), 30, arguments), 0, file(c, "tell.log"));
@@ -144,7 +144,7 @@ static void remove_folder(const char *path)
     assert_int_equal(system(command), 0);
 }
 
-static void clear_servers(struct stage *c)
+static void clear_servers(struct uploads_stage *c)
 {
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         remove_folder(file(c, "server%u", i));
@@ -154,13 +154,13 @@ static void clear_servers(struct stage *c)
 
 /* --- what must be true then ------------------------------------------------------------------- */
 
-static void status_says(struct stage *c, const char *text)
+static void status_says(struct uploads_stage *c, const char *text)
 {
     tell(c, (const char *const[]){"share", c->s.path, "--key", file(c, "o0.key"), "--status", NULL},
          text);
 }
 
-static void has_receipt(struct stage *c, unsigned owner)
+static void has_receipt(struct uploads_stage *c, unsigned owner)
 {
     tell(c,
          (const char *const[]){"check", c->s.path, "--receipt", file(c, "o%u.test.receipt", owner),
@@ -169,7 +169,7 @@ static void has_receipt(struct stage *c, unsigned owner)
 }
 
 /* Everything acknowledged is on all three disks, and the same; sending it again changes nothing. */
-static void is_held(struct stage *c, unsigned owner)
+static void is_held(struct uploads_stage *c, unsigned owner)
 {
     char held[64];
     snprintf(held, sizeof held, "  o%u                   held by all three, ", owner);
@@ -187,7 +187,7 @@ static void is_held(struct stage *c, unsigned owner)
 }
 
 /* Each released one-way adds up to all rows, each counted once, apart from its noise. */
-static void are_counted_once(struct stage *c)
+static void are_counted_once(struct uploads_stage *c)
 {
     json_t *doc = json_load_file(file(c, "out/measurements.json"), 0, NULL), *m, *v;
     size_t k, j;
@@ -204,7 +204,7 @@ static void are_counted_once(struct stage *c)
     json_decref(doc);
 }
 
-static void run_counts_them_once(struct stage *c)
+static void run_counts_them_once(struct uploads_stage *c)
 {
     for (unsigned i = 0; i < OWNERS; i++)
         share(c, i);
@@ -217,7 +217,7 @@ static void run_counts_them_once(struct stage *c)
 static const char *const kinds[] = {"kill-send", "kill-write", "kill-before", "kill-after"};
 
 /* Restarts whatever was killed, until a client has ended; returns its exit code. */
-static int tend(struct stage *c, pid_t client)
+static int tend(struct uploads_stage *c, pid_t client)
 {
     for (double end = support_deadline(120); !has_ended(client);) {
         assert_true(support_again(end));
@@ -232,7 +232,7 @@ static int tend(struct stage *c, pid_t client)
 }
 
 /* How many calls of this kind a server has made so far. */
-static long tally(struct stage *c, char kind)
+static long tally(struct uploads_stage *c, char kind)
 {
     struct bytes b CLEAN(bytes_clear) = {0};
     long n = 0;
@@ -242,12 +242,13 @@ static long tally(struct stage *c, char kind)
     return n;
 }
 
-struct range {
+struct uploads_range {
     long from, to;
 };
 
 /* The first and the last of the calls of an undisturbed upload. */
-static void measure(struct stage *c, unsigned victim, const char letters[4], struct range steps[4])
+static void measure(struct uploads_stage *c, unsigned victim, const char letters[4],
+                    struct uploads_range steps[4])
 {
     clear_servers(c);
     unlink(file(c, "tally"));
@@ -269,7 +270,7 @@ static void measure(struct stage *c, unsigned victim, const char letters[4], str
     assert_true(support_stop_all(c->server));
 }
 
-static void one_kill(struct stage *c, unsigned victim, const char *kind, long at)
+static void one_kill(struct uploads_stage *c, unsigned victim, const char *kind, long at)
 {
     clear_servers(c);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
@@ -284,7 +285,8 @@ static void one_kill(struct stage *c, unsigned victim, const char *kind, long at
 }
 
 /* One step of each kind, a different one at each server; or up to 40 of them. */
-static unsigned kill_at(struct stage *c, unsigned victim, const char *kind, struct range steps)
+static unsigned kill_at(struct uploads_stage *c, unsigned victim, const char *kind,
+                        struct uploads_range steps)
 {
     long all = steps.to - steps.from + 1, skip = is_long() ? 0 : all * (victim + 1) / 4;
     unsigned killed = 0;
@@ -299,9 +301,9 @@ static unsigned kill_at(struct stage *c, unsigned victim, const char *kind, stru
 
 TEST(a_server_is_killed_at_each_step)
 {
-    struct stage *c = *state;
+    struct uploads_stage *c = *state;
     for (unsigned victim = 0; victim < STUDY_SERVERS_MOST; victim++) {
-        struct range steps[4];
+        struct uploads_range steps[4];
         unsigned killed = 0;
         measure(c, victim, "nwss", steps);
         for (unsigned k = 0; k < 4; k++)
@@ -317,7 +319,7 @@ TEST(a_server_is_killed_at_each_step)
 /* The same for messages while they agree and add up, as a run begins. */
 TEST(a_server_is_killed_while_they_agree)
 {
-    struct stage *c = *state;
+    struct uploads_stage *c = *state;
     unsigned killed = 0;
     for (unsigned victim = 0; victim < STUDY_SERVERS_MOST; victim++)
         for (long at = 10 + (is_long() ? 0 : 4 * (long)victim); at < (is_long() ? 200 : 20);
@@ -346,7 +348,7 @@ TEST(a_server_is_killed_while_they_agree)
 /* --- a full disk ------------------------------------------------------------------------------ */
 
 /* Fills the rest of the disk that holds server 0's folder; or pretends that it is full. */
-static void fill(struct stage *c, bool real)
+static void fill(struct uploads_stage *c, bool real)
 {
     static const char block[65536];
     int fd = open(real ? file(c, "server0/filler") : c->full, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -358,14 +360,14 @@ static void fill(struct stage *c, bool real)
     close(fd);
 }
 
-static void make_room(struct stage *c, bool real)
+static void make_room(struct uploads_stage *c, bool real)
 {
     assert_int_equal(unlink(real ? file(c, "server0/filler") : c->full), 0);
 }
 
 TEST(a_full_disk_is_told_and_passes)
 {
-    struct stage *c = *state;
+    struct uploads_stage *c = *state;
     bool real;
     assert_int_equal(mkdir(file(c, "server0"), 0700), 0);
     real = c->mounts && mount("tmpfs", file(c, "server0"), "tmpfs", 0, "size=4m,mode=0700") == 0;
@@ -407,7 +409,7 @@ TEST(a_full_disk_is_told_and_passes)
 
 /* --- told to end ------------------------------------------------------------------------------ */
 
-static void end_well(struct stage *c, unsigned i)
+static void end_well(struct uploads_stage *c, unsigned i)
 {
     expect_code(support_stop(&c->server[i]), 0, file(c, "share.log"));
     start(c, i);
@@ -420,7 +422,7 @@ static void end_well(struct stage *c, unsigned i)
  */
 TEST(servers_are_told_to_end_in_the_middle_of_an_upload)
 {
-    struct stage *c = *state;
+    struct uploads_stage *c = *state;
     pid_t client;
     start_all(c);
     kill(c->server[2], SIGSTOP);
@@ -444,7 +446,7 @@ TEST(servers_are_told_to_end_in_the_middle_of_an_upload)
 
 TEST(servers_are_told_to_end_in_the_middle_of_a_run)
 {
-    struct stage *c = *state;
+    struct uploads_stage *c = *state;
     pid_t run;
     start_all(c);
     for (unsigned i = 0; i < OWNERS; i++)
@@ -469,8 +471,8 @@ TEST(servers_are_told_to_end_in_the_middle_of_a_run)
 
 static int stage_new(void **state)
 {
-    static struct stage c;
-    const struct support_options o = {
+    static struct uploads_stage c;
+    const struct study_options o = {
         .owners = OWNERS,
         .rounds = 12,
         .epsilon = 8,
@@ -499,7 +501,7 @@ static int stage_new(void **state)
 
 static int stage_free(void **state)
 {
-    struct stage *c = *state;
+    struct uploads_stage *c = *state;
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         support_kill(&c->server[i]);
     if (c->mounts)

@@ -19,7 +19,7 @@
 
 #define CONNECT_S support_slow(3)
 
-struct scene {
+struct whose_run_scene {
     struct support_study s;
     struct study *study; /* with a second analyst, b */
     char path[SUPPORT_PATH];
@@ -30,7 +30,7 @@ struct scene {
     struct log log;
 };
 
-static int trefoil(struct scene *c, const char *const *words)
+static int trefoil(struct whose_run_scene *c, const char *const *words)
 {
     unlink(file(c, "said.log"));
     return support_run(file(c, "said.log"), 60, words);
@@ -38,9 +38,9 @@ static int trefoil(struct scene *c, const char *const *words)
 
 #define TREFOIL(c, ...) trefoil(c, (const char *const[]){__VA_ARGS__, NULL})
 
-static void scene_new(struct scene *c)
+static void scene_new(struct whose_run_scene *c)
 {
-    const struct support_options o = {.owners = 1, .round_s = 5, .connect_s = CONNECT_S};
+    const struct study_options o = {.owners = 1, .round_s = 5, .connect_s = CONNECT_S};
     char key[IDENTITY_TEXT_SIZE], analysts[IDENTITY_TEXT_SIZE + 64];
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
@@ -61,7 +61,7 @@ static void scene_new(struct scene *c)
     assert_int_equal(netio_new(&c->netio, &quiet), ERR_OK);
 }
 
-static void scene_free(struct scene *c)
+static void scene_free(struct whose_run_scene *c)
 {
     netio_free(&c->netio);
     identity_free(&c->me[0]);
@@ -73,7 +73,7 @@ static void scene_free(struct scene *c)
 
 /* --- what was spent --------------------------------------------------------------------------- */
 
-static int64_t debits(struct scene *c, unsigned i)
+static int64_t debits(struct whose_run_scene *c, unsigned i)
 {
     sqlite3 *db = NULL;
     sqlite3_stmt *row = NULL;
@@ -90,14 +90,14 @@ static int64_t debits(struct scene *c, unsigned i)
     return n;
 }
 
-static void spent(struct scene *c, int64_t expected)
+static void spent(struct whose_run_scene *c, int64_t expected)
 {
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(debits(c, i), expected);
 }
 
 /* The run's number in server 0's audit log, which anybody can read. */
-static void run_number(struct scene *c, char hex[2 * REQUEST_RUN_SIZE + 1])
+static void run_number(struct whose_run_scene *c, char hex[2 * REQUEST_RUN_SIZE + 1])
 {
     struct bytes text CLEAN(bytes_clear) = {0};
     const char *at;
@@ -111,8 +111,8 @@ static void run_number(struct scene *c, char hex[2 * REQUEST_RUN_SIZE + 1])
 /* --- steps of a run --------------------------------------------------------------------------- */
 
 /* The one-ways with which a run begins, as planned with `left` of the budget. */
-static void first_request(struct scene *c, const uint8_t run[REQUEST_RUN_SIZE], double left,
-                          struct bytes *bytes)
+static void first_request(struct whose_run_scene *c, const uint8_t run[REQUEST_RUN_SIZE],
+                          double left, struct bytes *bytes)
 {
     struct request r CLEAN(request_clear) = {.ask.kind = ASK_MEASURE};
     struct study planned = *c->study;
@@ -140,7 +140,7 @@ static void measure(const uint8_t run[REQUEST_RUN_SIZE], uint32_t sequence, uint
     assert_int_equal(request_write(&r, bytes), ERR_OK);
 }
 
-static void refused(struct scene *c, enum err e)
+static void refused(struct whose_run_scene *c, enum err e)
 {
     assert_int_equal(e, ERR_REFUSED);
     assert_non_null(strstr(c->words, "this run belongs to analyst a, and no other may ask for it"));
@@ -153,7 +153,7 @@ static void refused(struct scene *c, enum err e)
  */
 TEST(another_cannot_ask_for_it_or_end_it)
 {
-    struct scene c CLEAN(scene_free);
+    struct whose_run_scene c CLEAN(scene_free);
     struct client *a = NULL, *b CLEAN(client_free) = NULL;
     const uint8_t run[REQUEST_RUN_SIZE] = {42};
     struct client_opened opened;
@@ -188,7 +188,7 @@ TEST(another_cannot_ask_for_it_or_end_it)
 /* b keeps saying that a's run lives, although its program has died: its place is still free. */
 TEST(another_cannot_keep_its_place)
 {
-    struct scene c CLEAN(scene_free);
+    struct whose_run_scene c CLEAN(scene_free);
     struct client *a = NULL, *b CLEAN(client_free) = NULL;
     const uint8_t run[REQUEST_RUN_SIZE] = {42};
     struct client_opened opened;
@@ -213,7 +213,7 @@ TEST(another_cannot_keep_its_place)
  */
 TEST(another_gets_its_turn)
 {
-    struct scene c CLEAN(scene_free);
+    struct whose_run_scene c CLEAN(scene_free);
     const uint8_t run[REQUEST_RUN_SIZE] = {42};
     struct client *a CLEAN(client_free) = NULL;
     struct client_opened opened;
@@ -236,7 +236,7 @@ TEST(another_gets_its_turn)
 
 /* --- handing over ----------------------------------------------------------------------------- */
 
-static int go_on(struct scene *c, const char *study, const char *who, const char *out,
+static int go_on(struct whose_run_scene *c, const char *study, const char *who, const char *out,
                  const char *number)
 {
     return TREFOIL(c, "run", study, "--key", file(c, "%s.key", who), "--out", file(c, "%s", out),
@@ -244,7 +244,7 @@ static int go_on(struct scene *c, const char *study, const char *who, const char
 }
 
 /* Servers with a roster that revokes a's key. */
-static const char *leave_a_out(struct scene *c)
+static const char *leave_a_out(struct whose_run_scene *c)
 {
     const char *const amended = file(c, "amended.yaml");
     char key[IDENTITY_TEXT_SIZE], revoked[IDENTITY_TEXT_SIZE + 64];
@@ -262,7 +262,7 @@ static const char *leave_a_out(struct scene *c)
 /* Once the roster no longer lists a. */
 TEST(a_run_is_handed_over_by_the_roster)
 {
-    struct scene c CLEAN(scene_free);
+    struct whose_run_scene c CLEAN(scene_free);
     char number[2 * REQUEST_RUN_SIZE + 1];
     scene_new(&c);
     assert_int_equal(TREFOIL(&c, "run", c.path, "--key", file(&c, "a.key"), "--out",
@@ -277,7 +277,7 @@ TEST(a_run_is_handed_over_by_the_roster)
     spent(&c, 4);
 }
 
-static int run_of_b(struct scene *c, const char *study, const char *out)
+static int run_of_b(struct whose_run_scene *c, const char *study, const char *out)
 {
     return TREFOIL(c, "run", study, "--key", file(c, "b.key"), "--out", file(c, "%s", out),
                    "--wait", "0");
@@ -286,7 +286,7 @@ static int run_of_b(struct scene *c, const char *study, const char *out)
 /* a pays for one-ways and leaves. Once the roster leaves a out, b has what a did not spend. */
 TEST(another_run_begins_with_what_is_left)
 {
-    struct scene c CLEAN(scene_free);
+    struct whose_run_scene c CLEAN(scene_free);
     struct client *a = NULL;
     const uint8_t run[REQUEST_RUN_SIZE] = {42};
     struct client_opened opened;

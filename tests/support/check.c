@@ -12,17 +12,17 @@
 
 /* A server of a play: which one it is, for the hook. */
 struct player {
-    struct play *play;
+    struct check_play *play;
     unsigned index;
 };
 
 static enum err on_sent(void *self, const struct party_sent *at, void *p, size_t n)
 {
     const struct player *who = self;
-    struct play *play = who->play;
-    assert_true(at->round < PLAY_ROUNDS && at->message < PLAY_MESSAGES);
+    struct check_play *play = who->play;
+    assert_true(at->exchange < PLAY_ROUNDS && at->message < PLAY_MESSAGES);
     pthread_mutex_lock(&play->lock);
-    bytes_put(&play->sent[who->index][at->round][at->to][at->message], p, n);
+    bytes_put(&play->sent[who->index][at->exchange][at->to][at->message], p, n);
     pthread_mutex_unlock(&play->lock);
     if (who->index == play->cheat && play->alter != NULL)
         return play->alter(play, at, p, n);
@@ -65,7 +65,7 @@ static void on_fail(void *self)
 
 static enum err sit(struct party *p, void *shared)
 {
-    struct play *play = shared;
+    struct check_play *play = shared;
     struct player who = {play, p->index};
     const struct party_tamper tamper = {on_input, on_sent, &who};
     struct check_limits limits = {0};
@@ -83,7 +83,7 @@ static enum err sit(struct party *p, void *shared)
     if (e == ERR_OK)
         assert_true(check_clean(p));
     if (p->index == 0)
-        play->rounds = net_rounds(p->net);
+        play->rounds = net_exchanges(p->net);
     if (e != ERR_OK)
         net_abort(p->net);
     play->result[p->index] = e;
@@ -91,7 +91,7 @@ static enum err sit(struct party *p, void *shared)
     return e;
 }
 
-void play_run(struct play *play)
+void play_run(struct check_play *play)
 {
     enum err e;
     pthread_mutex_init(&play->lock, NULL);
@@ -101,7 +101,7 @@ void play_run(struct play *play)
         assert_int_equal(e, ERR_OK);
 }
 
-void play_free(struct play *play)
+void play_free(struct check_play *play)
 {
     pthread_mutex_destroy(&play->lock);
     for (unsigned s = 0; s < 3; s++) {
@@ -111,7 +111,7 @@ void play_free(struct play *play)
     }
 }
 
-enum err play_open(struct party *p, struct play *play, const struct planes *x)
+enum err play_open(struct party *p, struct check_play *play, const struct planes *x)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const size_t words = bits_words(x->n);
@@ -125,7 +125,7 @@ enum err play_open(struct party *p, struct play *play, const struct planes *x)
     return e;
 }
 
-void play_masked(const struct play *play, const struct play *other, uint64_t round,
+void play_masked(const struct check_play *play, const struct check_play *other, uint64_t round,
                  enum net_peer to, size_t message, size_t words)
 {
     for (unsigned s = 0; s < 3; s++) {
@@ -137,20 +137,22 @@ void play_masked(const struct play *play, const struct play *other, uint64_t rou
     }
 }
 
-bool play_opened_right(const struct play *play, const struct play *honest, unsigned server)
+bool play_opened_right(const struct check_play *play, const struct check_play *honest,
+                       unsigned server)
 {
     const struct bytes *got = &play->opened[server], *all = &honest->opened[0];
     return got->size <= all->size &&
            (got->size == 0 || memcmp(got->data, all->data, got->size) == 0);
 }
 
-bool play_opened_all(const struct play *play, const struct play *honest, unsigned server)
+bool play_opened_all(const struct check_play *play, const struct check_play *honest,
+                     unsigned server)
 {
     return play_opened_right(play, honest, server) &&
            play->opened[server].size == honest->opened[0].size;
 }
 
-bool play_has_sent(struct play *play, unsigned server, uint64_t round, enum net_peer to)
+bool play_has_sent(struct check_play *play, unsigned server, uint64_t round, enum net_peer to)
 {
     bool any;
     pthread_mutex_lock(&play->lock);
@@ -160,7 +162,7 @@ bool play_has_sent(struct play *play, unsigned server, uint64_t round, enum net_
 }
 
 /* u_k is sent by server k to the next, v_k by server k-1 to the one before it. */
-enum err play_coin(struct play *play, uint64_t round, struct prg **weights)
+enum err play_coin(struct check_play *play, uint64_t round, struct prg **weights)
 {
     static const char label[] = "trefoil-coin-1";
     struct bytes all CLEAN(bytes_clear) = {0};
@@ -183,7 +185,7 @@ enum err play_coin(struct play *play, uint64_t round, struct prg **weights)
 
 /* --- every message, every server -------------------------------------------------------------- */
 
-void play_judge(const struct play *play, const struct play *honest, uint64_t round,
+void play_judge(const struct check_play *play, const struct check_play *honest, uint64_t round,
                 const char *what, bool may_go_on)
 {
     may_go_on = may_go_on || round + 1 == honest->rounds;
@@ -203,14 +205,14 @@ void play_judge(const struct play *play, const struct play *honest, uint64_t rou
     }
 }
 
-enum err play_alter_word(struct play *play, const struct party_sent *at, void *p, size_t n)
+enum err play_alter_word(struct check_play *play, const struct party_sent *at, void *p, size_t n)
 {
-    const struct altering *a = play->self;
+    const struct check_altering *a = play->self;
     const size_t byte = 8 * a->word;
     uint64_t w;
     const bool same = at->to == a->to ? at->message == a->message
                                       : a->both && at->message == a->other;
-    if (at->round != a->round || !same || byte < at->offset || byte >= at->offset + n)
+    if (at->exchange != a->round || !same || byte < at->offset || byte >= at->offset + n)
         return ERR_OK;
     memcpy(&w, (uint8_t *)p + byte - at->offset, 8);
     w = a->how == FLIP ? w ^ 4 : a->how == PLUS_ONE ? w + 1 : w ^ (uint64_t)1 << 63;
@@ -220,8 +222,8 @@ enum err play_alter_word(struct play *play, const struct party_sent *at, void *p
 }
 
 /* The message to the next server that equals this one to the previous server. */
-static bool goes_to_both(const struct play *honest, unsigned cheat, uint64_t round, unsigned m,
-                         size_t *other)
+static bool goes_to_both(const struct check_play *honest, unsigned cheat, uint64_t round,
+                         unsigned m, size_t *other)
 {
     const struct bytes *sent = &honest->sent[cheat][round][NET_PREV][m];
     for (*other = 0; *other < PLAY_MESSAGES; (*other)++) {
@@ -232,10 +234,11 @@ static bool goes_to_both(const struct play *honest, unsigned cheat, uint64_t rou
     return false;
 }
 
-static void try_word(const char *name, const struct play *model, const struct play *honest,
-                     unsigned cheat, struct altering a, bool may_go_on)
+static void try_word(const char *name, const struct check_play *model,
+                     const struct check_play *honest, unsigned cheat, struct check_altering a,
+                     bool may_go_on)
 {
-    struct play play = *model;
+    struct check_play play = *model;
     play.cheat = cheat;
     play.alter = play_alter_word;
     play.self = &a;
@@ -245,9 +248,9 @@ static void try_word(const char *name, const struct play *model, const struct pl
     play_free(&play);
 }
 
-void play_sweep(const char *name, const struct play *model, bool may_go_on)
+void play_sweep(const char *name, const struct check_play *model, bool may_go_on)
 {
-    struct play honest = *model;
+    struct check_play honest = *model;
     uint64_t seed = model->n;
     const bool all = getenv("TREFOIL_LONG") != NULL;
     const unsigned of = model->sparse > 0 ? model->sparse : 3;
@@ -261,7 +264,7 @@ void play_sweep(const char *name, const struct play *model, bool may_go_on)
         const unsigned chosen = (unsigned)(three_random(&seed) % of);
         for (unsigned w = 0; words > 0 && w < 3; w++)
             for (unsigned how = 0; how < HOWS; how++) {
-                struct altering a = {round, (enum net_peer)to, m, word[w], how, false, 0};
+                struct check_altering a = {round, (enum net_peer)to, m, word[w], how, false, 0};
                 if (!all && (w != chosen || how != (k + w) % HOWS))
                     continue;
                 try_word(name, model, &honest, cheat, a, may_go_on);
@@ -273,7 +276,7 @@ void play_sweep(const char *name, const struct play *model, bool may_go_on)
     play_free(&honest);
 }
 
-enum err play_and(struct party *p, struct play *play)
+enum err play_and(struct party *p, struct check_play *play)
 {
     struct planes x = {0}, y = {0};
     enum err e = planes_new(&x, 1, play->n);

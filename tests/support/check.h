@@ -15,14 +15,14 @@
 #define PLAY_MESSAGES 3
 #define NOBODY 3
 
-struct play {
+struct check_play {
     /* what each server runs; it opens through play_open() */
-    enum err (*job)(struct party *p, struct play *play);
+    enum err (*job)(struct party *p, struct check_play *play);
     const struct check_limits *limits; /* NULL: no check */
     size_t n;                          /* for the job */
     unsigned cheat;                    /* NOBODY, or who alters what it sends: */
-    enum err (*alter)(struct play *play, const struct party_sent *at, void *p, size_t n);
-    void (*input)(struct play *play, const struct planes *u, size_t begin, size_t end);
+    enum err (*alter)(struct check_play *play, const struct party_sent *at, void *p, size_t n);
+    void (*input)(struct check_play *play, const struct planes *u, size_t begin, size_t end);
     void *self;
     unsigned sparse;
     struct check_guard guard[3]; /* to be told; zeros: none */
@@ -38,11 +38,11 @@ struct play {
     pthread_mutex_t lock; /* of sent */
 };
 
-void play_run(struct play *play);
-void play_free(struct play *play);
+void play_run(struct check_play *play);
+void play_free(struct check_play *play);
 
 /* Opens all planes, and records what was opened. */
-enum err play_open(struct party *p, struct play *play, const struct planes *x) MUST_CHECK;
+enum err play_open(struct party *p, struct check_play *play, const struct planes *x) MUST_CHECK;
 
 /*
  * Word i of product l of a record, in one component (0: a, 1: b): both factors as numbers. Returns
@@ -53,37 +53,39 @@ word128 play_factors(const struct check_record *r, unsigned l, unsigned componen
                      word128 *x, word128 *y);
 
 /* A job: one AND of n lanes in place, opened. */
-enum err play_and(struct party *p, struct play *play) MUST_CHECK;
+enum err play_and(struct party *p, struct check_play *play) MUST_CHECK;
 
 /* Whether what a server opened is the beginning of what `honest` opened; whether it is all. */
-bool play_opened_right(const struct play *play, const struct play *honest, unsigned server);
-bool play_opened_all(const struct play *play, const struct play *honest, unsigned server);
+bool play_opened_right(const struct check_play *play, const struct check_play *honest,
+                       unsigned server);
+bool play_opened_all(const struct check_play *play, const struct check_play *honest,
+                     unsigned server);
 
 /*
  * Checks that each of the two others opened what is right, or nothing, and that both failed if the
  * cheating came before the last round, unless they may go on.
  */
-void play_judge(const struct play *play, const struct play *honest, uint64_t round,
+void play_judge(const struct check_play *play, const struct check_play *honest, uint64_t round,
                 const char *what, bool may_go_on);
 
 /*
  * Checks that in two plays of one job, whose masks differ, these words differ too: the first ones
  * of a message, or all (0). Coins do not depend on masks, so an unmasked word would be the same.
  */
-void play_masked(const struct play *play, const struct play *other, uint64_t round,
+void play_masked(const struct check_play *play, const struct check_play *other, uint64_t round,
                  enum net_peer to, size_t message, size_t words);
 
 /* A word to alter. */
-enum how { FLIP, PLUS_ONE, TOP_BIT, HOWS };
-struct altering {
+enum check_how { FLIP, PLUS_ONE, TOP_BIT, HOWS };
+struct check_altering {
     uint64_t round;
     enum net_peer to;
     size_t message, word;
-    enum how how;
+    enum check_how how;
     bool both;    /* of two messages that are the same: */
     size_t other; /* the one to the other neighbour */
 };
-enum err play_alter_word(struct play *play, const struct party_sent *at, void *p, size_t n);
+enum err play_alter_word(struct check_play *play, const struct party_sent *at, void *p, size_t n);
 
 /*
  * Runs the model's job with each server as the cheat. Of each message the first word, the last or
@@ -91,12 +93,12 @@ enum err play_alter_word(struct play *play, const struct party_sent *at, void *p
  * tests alter all three words in all ways. A message that goes to both neighbours is also altered
  * in the same way for both.
  */
-void play_sweep(const char *name, const struct play *model, bool may_go_on);
+void play_sweep(const char *name, const struct check_play *model, bool may_go_on);
 
 /* Whether a server has sent any of a round's messages to one neighbour so far. */
-bool play_has_sent(struct play *play, unsigned server, uint64_t round, enum net_peer to);
+bool play_has_sent(struct check_play *play, unsigned server, uint64_t round, enum net_peer to);
 
 /* The stream of weights from a round's coin, once all three have sent their messages of it. */
-enum err play_coin(struct play *play, uint64_t round, struct prg **weights) MUST_CHECK;
+enum err play_coin(struct check_play *play, uint64_t round, struct prg **weights) MUST_CHECK;
 
 #endif

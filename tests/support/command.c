@@ -30,7 +30,7 @@ static void redirect(const char *path, int to)
     close(fd);
 }
 
-void support_command(struct outcome *o, const char *out, const char *err,
+void support_command(struct command_outcome *o, const char *out, const char *err,
                      const char *const *arguments)
 {
     pid_t child;

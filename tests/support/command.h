@@ -8,13 +8,13 @@
 #include <stddef.h>
 
 /* What one call left behind. */
-struct outcome {
+struct command_outcome {
     int code;
     char out[32768], err[16384];
 };
 
 /* NULL-ended arguments; output and errors go through these two files. */
-void support_command(struct outcome *o, const char *out, const char *err,
+void support_command(struct command_outcome *o, const char *out, const char *err,
                      const char *const *arguments);
 
 /* A whole file, which must fit, as a string. */

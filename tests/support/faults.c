@@ -24,14 +24,14 @@ static bool tries_all(void)
  */
 static int faults_new(void **state)
 {
-    static struct scene c;
-    static const struct support_options small = {
+    static struct faults_scene c;
+    static const struct study_options small = {
         .owners = 1,
         .rounds = 1,
         .epsilon = 1,
         .round_s = 5, /* what a fault takes away is waited for so long */
         .more = "impossible: [{age: 8, ward: d}]\n"};
-    const struct support_options *o = *state != NULL ? *state : &small;
+    const struct study_options *o = *state != NULL ? *state : &small;
     struct table *t;
     memset(&c, 0, sizeof c);
     *state = &c;
@@ -47,7 +47,7 @@ static int faults_new(void **state)
 
 static int faults_free(void **state)
 {
-    struct scene *c = *state;
+    struct faults_scene *c = *state;
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         support_kill(&c->server[i]);
     support_study_free(&c->s);
@@ -63,7 +63,7 @@ const char *faults_last(void)
     return last;
 }
 
-void faults_arm(const struct scene *c, const char *kind, long n)
+void faults_arm(const struct faults_scene *c, const char *kind, long n)
 {
     snprintf(last, sizeof last, "%s%ld", kind, n);
     unlink(c->done);
@@ -81,7 +81,7 @@ void faults_disarm(void)
     support_unload();
 }
 
-bool faults_happened(const struct scene *c)
+bool faults_happened(const struct faults_scene *c)
 {
     return access(c->done, F_OK) == 0;
 }
@@ -108,7 +108,8 @@ static long wanted(const char *kind)
 }
 
 /* Every fault at a server, or only some of what fails from then on. */
-static unsigned sweep_all(struct scene *c, faults_trial survives, unsigned i, const struct sweep *w)
+static unsigned sweep_all(struct faults_scene *c, faults_trial survives, unsigned i,
+                          const struct faults_sweep *w)
 {
     bool for_good = w->kind[strlen(w->kind) - 1] == '+';
     long step = for_good ? (w->step + 31) / 32 : 1;
@@ -118,7 +119,8 @@ static unsigned sweep_all(struct scene *c, faults_trial survives, unsigned i, co
     return faults;
 }
 
-static void sweep(struct scene *c, faults_trial survives, unsigned servers, const struct sweep *w)
+static void sweep(struct faults_scene *c, faults_trial survives, unsigned servers,
+                  const struct faults_sweep *w)
 {
     long one = wanted(w->kind), first = 1 + w->victim;
     unsigned faults = 0;
@@ -135,8 +137,8 @@ static void sweep(struct scene *c, faults_trial survives, unsigned servers, cons
     assert_true(faults > 0);
 }
 
-void faults_sweep(struct scene *c, faults_trial survives, unsigned servers, const struct sweep *of,
-                  size_t sweeps)
+void faults_sweep(struct faults_scene *c, faults_trial survives, unsigned servers,
+                  const struct faults_sweep *of, size_t sweeps)
 {
     for (size_t i = 0; i < sweeps; i++)
         sweep(c, survives, servers, &of[i]);
@@ -162,7 +164,8 @@ static const char *const kinds[] = {"alloc@", "library@", "call@", "sql@",    "w
 #define KINDS (sizeof kinds / sizeof *kinds)
 
 /* Whether the fault happened; if not, the command has done what it should. */
-static bool try_command(struct scene *c, const struct faults_command *t, const char *kind, long n)
+static bool try_command(struct faults_scene *c, const struct faults_command *t, const char *kind,
+                        long n)
 {
     const char *log = file(c, "command.log");
     int code;
@@ -184,7 +187,7 @@ static bool try_command(struct scene *c, const struct faults_command *t, const c
     return faults_happened(c);
 }
 
-void faults_command(struct scene *c, const struct faults_command *t)
+void faults_command(struct faults_scene *c, const struct faults_command *t)
 {
     unsigned faults = 0;
     for (size_t k = 0; k < KINDS; k++) {

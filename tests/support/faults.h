@@ -11,7 +11,7 @@
 
 #include "harness/process.h"
 
-struct scene {
+struct faults_scene {
     struct support_study s;
     pid_t server[STUDY_SERVERS_MOST];
     char folder[SUPPORT_PATH], done[SUPPORT_PATH];
@@ -21,12 +21,12 @@ struct scene {
  * Programs that start before faults_disarm() have the fault; those that they start themselves do
  * not.
  */
-void faults_arm(const struct scene *c, const char *kind, long n);
+void faults_arm(const struct faults_scene *c, const char *kind, long n);
 void faults_disarm(void);
 /* The fault that was armed last, for a message. */
 const char *faults_last(void);
 /* Whether it happened; if not, there were fewer calls. */
-bool faults_happened(const struct scene *c);
+bool faults_happened(const struct faults_scene *c);
 
 /*
  * Fails unless the code is documented and the log explains it. Where the log refers to messages, it
@@ -35,21 +35,21 @@ bool faults_happened(const struct scene *c);
 void faults_expect_words(const char *log, int code, const char *kind, long n);
 
 /* Tries one fault, at one server where it matters which; false if there is no such call. */
-typedef bool (*faults_trial)(struct scene *c, unsigned victim, const char *kind, long n);
+typedef bool (*faults_trial)(struct faults_scene *c, unsigned victim, const char *kind, long n);
 
 /*
  * One fault of a kind, at the victim, `step` after the first, where `step` is about half of all
  * that there are; or the first. The long tests try all of them ("+": only more of them), at each of
  * `servers`.
  */
-struct sweep {
+struct faults_sweep {
     const char *kind;
     unsigned victim;
     long step;
 };
 
-void faults_sweep(struct scene *c, faults_trial survives, unsigned servers, const struct sweep *of,
-                  size_t sweeps);
+void faults_sweep(struct faults_scene *c, faults_trial survives, unsigned servers,
+                  const struct faults_sweep *of, size_t sweeps);
 
 /*
  * What a command leaves in the folder `work`: `files` files if it succeeds, at most so many if not.
@@ -62,7 +62,7 @@ struct faults_command {
 };
 
 /* Fails each of its calls, allocation, library, file or other, once. */
-void faults_command(struct scene *c, const struct faults_command *t);
+void faults_command(struct faults_scene *c, const struct faults_command *t);
 
 void faults_remove(const char *path);
 void faults_copy(const char *from, const char *to);

@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-struct one {
+struct gates_one {
     struct gates *all;
     unsigned index;
     struct identity *me;
@@ -24,13 +24,13 @@ struct one {
 struct gates {
     gates_answer answer;
     void *self;
-    struct one one[STUDY_SERVERS_MOST];
+    struct gates_one one[STUDY_SERVERS_MOST];
     atomic_bool stop;
 };
 
 static void *serve(void *arg)
 {
-    struct one *s = arg;
+    struct gates_one *s = arg;
     struct gate_client from;
     struct bytes message CLEAN(bytes_clear) = {0}, out CLEAN(bytes_clear) = {0};
     enum err e = ERR_OK;
@@ -46,7 +46,7 @@ static void *serve(void *arg)
     return NULL;
 }
 
-static void open_one(struct one *s, const struct support_study *study,
+static void open_one(struct gates_one *s, const struct support_study *study,
                      const struct public_identity *client)
 {
     char listen[STUDY_ENDPOINT_SIZE];

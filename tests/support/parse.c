@@ -1,6 +1,6 @@
 #include "tests/support/parse.h"
 
-struct bytes with_keys(const struct fixture *f, const char *text)
+struct bytes with_keys(const struct parse_fixture *f, const char *text)
 {
     struct bytes b = {0};
     for (; *text != '\0'; text++) {
@@ -29,7 +29,7 @@ struct bytes edited(const char *text, const char *find, const char *replace)
     return b;
 }
 
-enum err parse_text(struct fixture *f, const char *text, struct study **study)
+enum err parse_text(struct parse_fixture *f, const char *text, struct study **study)
 {
     struct bytes b = with_keys(f, text);
     enum err e;
@@ -39,7 +39,8 @@ enum err parse_text(struct fixture *f, const char *text, struct study **study)
     return e;
 }
 
-enum err parse_edit(struct fixture *f, const char *find, const char *replace, struct study **study)
+enum err parse_edit(struct parse_fixture *f, const char *find, const char *replace,
+                    struct study **study)
 {
     struct bytes b = edited(base_text, find, replace);
     enum err e = parse_text(f, (const char *)b.data, study);
@@ -49,7 +50,7 @@ enum err parse_edit(struct fixture *f, const char *find, const char *replace, st
 
 int setup(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
+    struct parse_fixture *f = calloc(1, sizeof *f);
     if (f == NULL || secret_start() != ERR_OK)
         return 1;
     *state = f;
@@ -64,7 +65,7 @@ int setup(void **state)
 
 int teardown(void **state)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     study_free(&f->base);
     for (int i = 0; i < KEYS; i++)
         identity_free(&f->identity[i]);

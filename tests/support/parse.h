@@ -63,7 +63,7 @@ static const char base_text[] = "study: test\n"                                 
 
 #define KEYS 10
 
-struct fixture {
+struct parse_fixture {
     struct identity *identity[KEYS];
     char key[KEYS][IDENTITY_TEXT_SIZE];
     char sink[4096];
@@ -75,9 +75,10 @@ struct fixture {
 struct bytes edited(const char *text, const char *find, const char *replace);
 
 /* The text with keys filled in, without its NUL; the caller clears it. */
-struct bytes with_keys(const struct fixture *f, const char *text);
-enum err parse_text(struct fixture *f, const char *text, struct study **study);
-enum err parse_edit(struct fixture *f, const char *find, const char *replace, struct study **study);
+struct bytes with_keys(const struct parse_fixture *f, const char *text);
+enum err parse_text(struct parse_fixture *f, const char *text, struct study **study);
+enum err parse_edit(struct parse_fixture *f, const char *find, const char *replace,
+                    struct study **study);
 int setup(void **state);
 int teardown(void **state);
 bool same_roster(const struct study *a, const struct study *b);

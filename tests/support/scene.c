@@ -30,7 +30,7 @@ int run_study(struct scene *c, const char *key, unsigned number)
     return support_wait(start_study(c, key, number), 60);
 }
 
-struct scene scene_without_servers(const struct support_options *o)
+struct scene scene_without_servers(const struct study_options *o)
 {
     struct scene c = {0};
     assert_int_equal(support_study_new(&c.s, o, &quiet), ERR_OK);
@@ -48,7 +48,7 @@ struct scene scene_without_servers(const struct support_options *o)
     return c;
 }
 
-struct scene scene_new(const struct support_options *o)
+struct scene scene_new(const struct study_options *o)
 {
     struct scene c = scene_without_servers(o);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)

@@ -33,9 +33,9 @@ int run_study(struct scene *c, const char *key, unsigned number);
 /* The same, but does not wait for its end. */
 pid_t start_study(struct scene *c, const char *key, unsigned number);
 
-struct scene scene_new(const struct support_options *o);
+struct scene scene_new(const struct study_options *o);
 /* The same without servers. */
-struct scene scene_without_servers(const struct support_options *o);
+struct scene scene_without_servers(const struct study_options *o);
 /* Puts a column "who" first in an owner's file: whose row each is, written in more than one way. */
 void scene_name_rows(struct scene *c, unsigned owner, size_t (*person)(unsigned owner, size_t row));
 void scene_free(struct scene *c);

@@ -32,10 +32,10 @@ static double gumbel_above(double x)
     return -expm1(-exp(-x));
 }
 
-const struct distribution statistics_gaussian = {
+const struct statistics_distribution statistics_gaussian = {
     gaussian_below, gaussian_above, {1, 0, 1, 0, 3, 0, 15, 0, 105}};
 /* from the cumulants: Euler's constant, then (k-1)! zeta(k) */
-const struct distribution statistics_gumbel = {
+const struct statistics_distribution statistics_gumbel = {
     gumbel_below,
     gumbel_above,
     {1, 0.577215664901533, 1.97811199065595, 5.44487445648532, 23.5614740840256, 117.839408268377,
@@ -43,10 +43,10 @@ const struct distribution statistics_gumbel = {
 
 /* --- p-values --------------------------------------------------------------------------------- */
 
-static void verdict_note(struct verdict *v, const char *statistic, double p)
+static void verdict_note(struct statistics_verdict *v, const char *statistic, double p)
 {
     if (p < v->p || isnan(p))
-        *v = (struct verdict){isnan(p) ? 0 : p, statistic};
+        *v = (struct statistics_verdict){isnan(p) ? 0 : p, statistic};
 }
 
 static double two_sided(double deviations)
@@ -85,8 +85,8 @@ static int ascending(const void *a, const void *b)
 }
 
 /* The largest distance (Kolmogorov and Smirnov), and the weighted one (Anderson and Darling). */
-static void distances(struct verdict *v, const struct distribution *d, const double *sorted,
-                      size_t n)
+static void distances(struct statistics_verdict *v, const struct statistics_distribution *d,
+                      const double *sorted, size_t n)
 {
     double greatest = 0, sum = 0, count = (double)n;
     for (size_t i = 0; i < n; i++) {
@@ -100,7 +100,8 @@ static void distances(struct verdict *v, const struct distribution *d, const dou
     verdict_note(v, "Anderson-Darling", sqrt(3) * erfc(sqrt(fmax(0, -count - sum / count))));
 }
 
-static void moments(struct verdict *v, const struct distribution *d, const double *x, size_t n)
+static void moments(struct statistics_verdict *v, const struct statistics_distribution *d,
+                    const double *x, size_t n)
 {
     static const char *const names[] = {"mean", "second moment", "third moment", "fourth moment"};
     double sum[5] = {0};
@@ -115,7 +116,8 @@ static void moments(struct verdict *v, const struct distribution *d, const doubl
     }
 }
 
-static void tails(struct verdict *v, const struct distribution *d, const double *x, size_t n)
+static void tails(struct statistics_verdict *v, const struct statistics_distribution *d,
+                  const double *x, size_t n)
 {
     double low[6] = {0}, high[6] = {0};
     for (size_t i = 0; i < n; i++)
@@ -130,7 +132,7 @@ static void tails(struct verdict *v, const struct distribution *d, const double 
     }
 }
 
-static size_t cell_of(const struct distribution *d, double x, size_t cells)
+static size_t cell_of(const struct statistics_distribution *d, double x, size_t cells)
 {
     size_t cell = (size_t)(d->below(x) * (double)cells);
     return cell < cells ? cell : cells - 1;
@@ -144,7 +146,8 @@ static double chi_square(const double *count, size_t cells, double n)
     return chi_square_p(chi, (double)cells - 1);
 }
 
-void statistics_shape(struct verdict *v, const struct distribution *d, const double *x, size_t n)
+void statistics_shape(struct statistics_verdict *v, const struct statistics_distribution *d,
+                      const double *x, size_t n)
 {
     double *sorted = memory_array(n, sizeof *sorted), cells[CELLS] = {0};
     if (sorted == NULL) {
@@ -165,7 +168,8 @@ void statistics_shape(struct verdict *v, const struct distribution *d, const dou
 /* --- pairs ------------------------------------------------------------------------------------ */
 
 /* For independent a and b, the mean of products has mean 0 and the product of both variances. */
-static double correlation_p(const struct distribution *d, const double *a, size_t n, int power)
+static double correlation_p(const struct statistics_distribution *d, const double *a, size_t n,
+                            int power)
 {
     const double mean = d->moment[power], variance = d->moment[2 * power] - mean * mean;
     double sum = 0, pairs = (double)(n / 2);
@@ -175,7 +179,7 @@ static double correlation_p(const struct distribution *d, const double *a, size_
 }
 
 /* The same for the distance from the median, whose ranks are uniform. */
-static double magnitude_p(const struct distribution *d, const double *a, size_t n)
+static double magnitude_p(const struct statistics_distribution *d, const double *a, size_t n)
 {
     double sum = 0, pairs = (double)(n / 2);
     for (size_t i = 0; i + 1 < n; i += 2)
@@ -183,7 +187,8 @@ static double magnitude_p(const struct distribution *d, const double *a, size_t 
     return two_sided(sum * 3 / sqrt(pairs));
 }
 
-static void joint(struct verdict *v, const struct distribution *d, const double *x, size_t n)
+static void joint(struct statistics_verdict *v, const struct statistics_distribution *d,
+                  const double *x, size_t n)
 {
     double cells[SIDE * SIDE] = {0};
     for (size_t i = 0; i + 1 < n; i += 2)
@@ -201,7 +206,7 @@ static int by_both(const void *a, const void *b)
 }
 
 /* By chance a million samples on a lattice of 2^-20 have 0.01 pairs twice. */
-static void repetitions(struct verdict *v, const double *x, size_t n)
+static void repetitions(struct statistics_verdict *v, const double *x, size_t n)
 {
     double *pairs CLEAN(memory_release) = memory_array(n, sizeof *pairs);
     if (pairs == NULL) {
@@ -215,15 +220,16 @@ static void repetitions(struct verdict *v, const double *x, size_t n)
             verdict_note(v, "a pair came twice", 0);
 }
 
-void statistics_pairs(struct verdict *v, const struct distribution *d, const double *x, size_t n)
+void statistics_pairs(struct statistics_verdict *v, const struct statistics_distribution *d,
+                      const double *x, size_t n)
 {
     joint(v, d, x, n);
     joint(v, d, x + 1, n - 1);
     repetitions(v, x, n);
 }
 
-void statistics_digits(struct verdict *v, const double *ones, const double *p, size_t digits,
-                       double n)
+void statistics_digits(struct statistics_verdict *v, const double *ones, const double *p,
+                       size_t digits, double n)
 {
     for (size_t k = 0; k < digits; k++)
         verdict_note(v, "a digit",

@@ -3,20 +3,20 @@
 #include "parties/settings/three/split.h"
 #include "parties/study/study_uploads.h"
 
-enum err open_store(struct bench *b, unsigned i)
+enum err open_store(struct stores_bench *b, unsigned i)
 {
     return store_open(&b->store[i], support_path(&b->s, "server%u", i), b->s.study, &three_split,
                       b->server[i], i, &quiet);
 }
 
-struct bench bench_new(void)
+struct stores_bench bench_new(void)
 {
-    return bench_of(&(const struct support_options){.owners = 2});
+    return bench_of(&(const struct study_options){.owners = 2});
 }
 
-struct bench bench_of(const struct support_options *o)
+struct stores_bench bench_of(const struct study_options *o)
 {
-    struct bench b = {0};
+    struct stores_bench b = {0};
     struct bytes packed = {0};
     assert_int_equal(support_study_new(&b.s, o, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
@@ -35,7 +35,7 @@ struct bench bench_of(const struct support_options *o)
     return b;
 }
 
-void bench_free(struct bench *b)
+void bench_free(struct stores_bench *b)
 {
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         store_close(&b->store[i]);
@@ -130,7 +130,7 @@ void staged_head(struct store *store, uint8_t next[32])
     bytes_clear(&entry);
 }
 
-struct vouchers vouchers_of(const struct bench *b, const uint8_t next[32])
+struct vouchers vouchers_of(const struct stores_bench *b, const uint8_t next[32])
 {
     struct vouchers v;
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -138,7 +138,7 @@ struct vouchers vouchers_of(const struct bench *b, const uint8_t next[32])
     return v;
 }
 
-void debit_times(struct bench *b, unsigned server, unsigned from, unsigned to)
+void debit_times(struct stores_bench *b, unsigned server, unsigned from, unsigned to)
 {
     for (unsigned i = from; i < to; i++) {
         const struct store_round r = round_of(1, i);

@@ -162,7 +162,7 @@ static enum err
 read_again(void *self, enum err (*take)(void *taker, const struct upload *uploads, size_t count),
            void *taker)
 {
-    const struct again *a = self;
+    const struct whole_again *a = self;
     struct upload held[OWNERS];
     for (unsigned o = 0; o < OWNERS; o++) {
         held[o] = a->w->parts[o][a->p->index];
@@ -179,7 +179,7 @@ read_again(void *self, enum err (*take)(void *taker, const struct upload *upload
  * Uploads that come between rounds: at the first request one owner's are there, then one more each
  * time.
  */
-static enum err next_request(struct seat *s)
+static enum err next_request(struct whole_seat *s)
 {
     unsigned owners = ++s->requests < OWNERS ? s->requests : OWNERS;
     if (s->w->coming == BETWEEN_ROUNDS)
@@ -188,7 +188,7 @@ static enum err next_request(struct seat *s)
 }
 
 /* Remembers the samples of a range before they are used and wiped. */
-static enum err remember(struct seat *s, const struct tape *range, enum noise_law kind)
+static enum err remember(struct whole_seat *s, const struct tape *range, enum noise_law kind)
 {
     const struct share64 *samples = &range->reel[kind].samples;
     size_t *used = &s->w->used[kind][s->index];
@@ -206,7 +206,7 @@ static enum err remember(struct seat *s, const struct tape *range, enum noise_la
 }
 
 /* Opens what a step asks for, with a range of noise that is then wiped. */
-static enum err open_step(struct seat *s, struct engine_step *step, struct tape *range,
+static enum err open_step(struct whole_seat *s, struct engine_step *step, struct tape *range,
                           struct ask_told *told)
 {
     const struct round_statement statement = {.verdict = ERR_OK};
@@ -216,7 +216,7 @@ static enum err open_step(struct seat *s, struct engine_step *step, struct tape 
     const bool finished = !ask_estimates(step->ask) ||
                           counts_finished(three_step(step)->scope.counts,
                                           three_step(step)->select.squared);
-    uint64_t rounds = net_rounds(net);
+    uint64_t rounds = net_exchanges(net);
     round_agree(&talk, &statement);
     TRY(net_settle(net));
     round_confirm(&talk, ERR_OK, signature);
@@ -227,12 +227,12 @@ static enum err open_step(struct seat *s, struct engine_step *step, struct tape 
     TRY(three_measure(s->engine, step, range, told->selected, told->value, &told->values));
     if (step->ask->kind == ASK_FORMS && !study_counts_pairs(s->engine->study))
         return ERR_OK; /* blocks of records take more */
-    return net_rounds(net) - rounds > ROUNDS_MAX + (finished ? 0 : ROUNDS_FINISH) ? ERR_RANGE
-                                                                                  : ERR_OK;
+    return net_exchanges(net) - rounds > ROUNDS_MAX + (finished ? 0 : ROUNDS_FINISH) ? ERR_RANGE
+                                                                                     : ERR_OK;
 }
 
 /* The same request, with the saved range: other masks, the same values. */
-static enum err open_again(struct seat *s, struct engine_step *step, const struct bytes *kept,
+static enum err open_again(struct whole_seat *s, struct engine_step *step, const struct bytes *kept,
                            const struct range_place *place, const struct ask_told *told)
 {
     struct ask_told again CLEAN(told_clear) = {0};
@@ -247,7 +247,7 @@ static enum err open_again(struct seat *s, struct engine_step *step, const struc
     return e;
 }
 
-enum err perform(struct seat *s, const struct ask *a, struct ask_told *told)
+enum err perform(struct whole_seat *s, const struct ask *a, struct ask_told *told)
 {
     struct engine_step step;
     struct range_place place;
@@ -285,7 +285,7 @@ enum err perform(struct seat *s, const struct ask *a, struct ask_told *told)
 
 enum err seat_ask(void *self, const struct ask *a, struct ask_told *told)
 {
-    struct seat *s = self;
+    struct whole_seat *s = self;
     struct whole *w = s->w;
     TRY(next_request(s));
     TRY(perform(s, a, told));
@@ -295,7 +295,7 @@ enum err seat_ask(void *self, const struct ask *a, struct ask_told *told)
     return ERR_OK;
 }
 
-struct aim_backend seat_backend(struct seat *seat)
+struct aim_backend seat_backend(struct whole_seat *seat)
 {
     return (struct aim_backend){.self = seat, .ask = seat_ask};
 }
@@ -309,7 +309,7 @@ enum err load_engine(struct whole *w, struct party *p, struct three **engine)
         e = three_new(engine, p, w->s.study, w->bounds, id, p->log);
     if (e != ERR_OK)
         return e;
-    w->again[p->index] = (struct again){w, p};
+    w->again[p->index] = (struct whole_again){w, p};
     (*engine)->uploads = (struct engine_uploads){read_again, &w->again[p->index]};
     if (w->coming == BETWEEN_ROUNDS)
         return e;
@@ -318,7 +318,7 @@ enum err load_engine(struct whole *w, struct party *p, struct three **engine)
     return e;
 }
 
-static enum err take_look(struct seat *s, uint64_t multiplier)
+static enum err take_look(struct whole_seat *s, uint64_t multiplier)
 {
     struct ask_told told CLEAN(told_clear) = {0};
     TRY(perform(s, &(struct ask){.kind = ASK_LOOK, .multiplier = multiplier}, &told));
@@ -329,7 +329,7 @@ static enum err take_look(struct seat *s, uint64_t multiplier)
 enum err run_mpc(struct party *p, void *shared)
 {
     struct whole *w = shared;
-    struct seat seat = {.w = w, .index = p->index};
+    struct whole_seat seat = {.w = w, .index = p->index};
     const struct aim_backend backend = seat_backend(&seat);
     struct aim_options options;
     enum err e = marks_begin(p);
@@ -345,12 +345,12 @@ enum err run_mpc(struct party *p, void *shared)
     return e;
 }
 
-void whole_new(struct whole *w, const struct support_options *o)
+void whole_new(struct whole *w, const struct study_options *o)
 {
     whole_new_persons(w, o, &(const struct whole_persons){0});
 }
 
-void whole_new_persons(struct whole *w, const struct support_options *o,
+void whole_new_persons(struct whole *w, const struct study_options *o,
                        const struct whole_persons *persons)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
@@ -386,7 +386,7 @@ void whole_free(struct whole *w)
     support_study_free(&w->s);
 }
 
-static enum err next_samples(struct replay *r, enum noise_law kind, size_t n, int64_t *out)
+static enum err next_samples(struct whole_replay *r, enum noise_law kind, size_t n, int64_t *out)
 {
     if (r->next[kind] + n > r->w->used[kind][0])
         return ERR_RANGE;

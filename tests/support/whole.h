@@ -44,7 +44,7 @@ struct whole {
     struct aim_result *result[3];
     uint32_t selected[3][64];
     size_t selections[3];
-    enum coming {
+    enum whole_coming {
         AT_ONCE,
         ONE_BY_ONE,
         BETWEEN_ROUNDS
@@ -56,7 +56,7 @@ struct whole {
     size_t linked;    /* rows that all owners of a batch have */
     int64_t look[3];  /* what a look opened, at each party */
     unsigned lacking; /* owners that are not counted, since an upload is not sorted */
-    struct again {
+    struct whole_again {
         struct whole *w;
         struct party *p;
     } again[3]; /* who reads uploads again */
@@ -72,7 +72,7 @@ enum err rows_of(const struct whole *w, unsigned o, struct table **t);
 enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts[3],
                    struct log *log);
 
-struct seat {
+struct whole_seat {
     struct whole *w;
     struct three *engine;
     unsigned index;
@@ -86,20 +86,20 @@ enum err count_all(struct three *g, const struct upload *uploads, size_t count);
 /* Those that make what scores need, with the first selection. */
 #define ROUNDS_FINISH 16
 
-enum err perform(struct seat *s, const struct ask *a, struct ask_told *told);
+enum err perform(struct whole_seat *s, const struct ask *a, struct ask_told *told);
 /* As a backend: uploads may come first. */
 enum err seat_ask(void *self, const struct ask *a, struct ask_told *told);
-struct aim_backend seat_backend(struct seat *seat);
+struct aim_backend seat_backend(struct whole_seat *seat);
 enum err load_engine(struct whole *w, struct party *p, struct three **engine);
 enum err run_mpc(struct party *p, void *shared);
-void whole_new(struct whole *w, const struct support_options *o);
-void whole_new_persons(struct whole *w, const struct support_options *o,
+void whole_new(struct whole *w, const struct study_options *o);
+void whole_new_persons(struct whole *w, const struct study_options *o,
                        const struct whole_persons *persons);
 void whole_free(struct whole *w);
 
 /* --- the plaintext twin: the noise that all three used, opened -------------------------------- */
 
-struct replay {
+struct whole_replay {
     struct whole *w;
     size_t next[2];
 };

@@ -17,11 +17,11 @@ struct channel {
 };
 
 /* A transport that listens. Each server's own thread uses its two channels. */
-struct tap {
+struct wire_tap {
     struct transport *inner;
     struct channel channel[2];
 };
-static struct tap taps[3];
+static struct wire_tap taps[3];
 static unsigned tapped;
 
 static void hear(struct channel *c, const uint8_t *frame, size_t size)
@@ -36,25 +36,25 @@ static void hear(struct channel *c, const uint8_t *frame, size_t size)
         c->failed = ERR_NOMEM;
         return;
     }
-    if (c->frames == 0 || h.round != c->round)
-        crypto_hash_sha256_update(&c->hash, (const uint8_t *)&h.round, sizeof h.round);
+    if (c->frames == 0 || h.exchange != c->round)
+        crypto_hash_sha256_update(&c->hash, (const uint8_t *)&h.exchange, sizeof h.exchange);
     c->failed = seal_open(c->seal, h.sequence, frame, FRAME_HEADER, frame + FRAME_HEADER, h.length,
                           plain);
     crypto_hash_sha256_update(&c->hash, plain, h.length);
     c->frames = h.sequence + 1;
-    c->round = h.round;
+    c->round = h.exchange;
     memory_wipe_free(&plain, h.length + 1);
 }
 
 static enum err tap_make(void *self, size_t size, struct transport_message *m)
 {
-    struct transport *inner = ((struct tap *)self)->inner;
+    struct transport *inner = ((struct wire_tap *)self)->inner;
     return inner->ops->make(inner->self, size, m);
 }
 
 static enum err tap_send(void *self, enum net_peer to, struct transport_message *m)
 {
-    struct tap *t = self;
+    struct wire_tap *t = self;
     hear(&t->channel[to], m->data, m->size);
     return t->channel[to].failed != ERR_OK ? t->channel[to].failed
                                            : t->inner->ops->send(t->inner->self, to, m);
@@ -62,19 +62,19 @@ static enum err tap_send(void *self, enum net_peer to, struct transport_message 
 
 static enum err tap_receive(void *self, enum net_peer from, struct transport_message *m)
 {
-    struct transport *inner = ((struct tap *)self)->inner;
+    struct transport *inner = ((struct wire_tap *)self)->inner;
     return inner->ops->receive(inner->self, from, m);
 }
 
 static void tap_drop(void *self, struct transport_message *m)
 {
-    struct transport *inner = ((struct tap *)self)->inner;
+    struct transport *inner = ((struct wire_tap *)self)->inner;
     inner->ops->drop(inner->self, m);
 }
 
 static enum err tap_wait(void *self, unsigned readable, unsigned writable, int64_t deadline)
 {
-    struct transport *inner = ((struct tap *)self)->inner;
+    struct transport *inner = ((struct wire_tap *)self)->inner;
     return inner->ops->wait(inner->self, readable, writable, deadline);
 }
 
@@ -118,7 +118,7 @@ static enum err open_taps(uint64_t seed)
     return ERR_OK;
 }
 
-static uint32_t close_tap(struct tap *t)
+static uint32_t close_tap(struct wire_tap *t)
 {
     uint8_t both[2][32], digest[32];
     uint32_t start;

@@ -49,7 +49,7 @@ static bool pass_on(int from, int to, size_t most, size_t *passed)
     return n > 0 && send(to, buffer, (size_t)n, MSG_NOSIGNAL) == n;
 }
 
-static void relay(int listener, const struct withheld *w)
+static void relay(int listener, const struct withhold_record *w)
 {
     struct pollfd at[2 * WITHHOLD_CONNECTIONS];
     size_t passed[2 * WITHHOLD_CONNECTIONS] = {0};
@@ -76,7 +76,7 @@ static void relay(int listener, const struct withheld *w)
     }
 }
 
-static void attack(const struct withheld *w)
+static void attack(const struct withhold_record *w)
 {
     uint8_t *frame = calloc(1, w->frame);
     const int linger = 0, once = -1;
@@ -98,7 +98,7 @@ static void attack(const struct withheld *w)
     _exit(1);
 }
 
-pid_t support_withhold(const struct withheld *w)
+pid_t support_withhold(const struct withhold_record *w)
 {
     pid_t child;
     assert_true(w->connections <= WITHHOLD_CONNECTIONS);

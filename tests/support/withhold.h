@@ -11,7 +11,7 @@
 #define WITHHOLD_CONNECTIONS 64
 #define WITHHOLD_MS 2000 /* in which all of it is sent, on an idle machine */
 
-struct withheld {
+struct withhold_record {
     const char *endpoint; /* of a gate: tcp://127.0.0.1:PORT */
     const uint8_t *server_public, *curve_public, *curve_secret;
     unsigned connections;
@@ -34,7 +34,7 @@ struct withheld {
  * In a process of its own. ZeroMQ sends a message only once it is whole, so a relay between its
  * sockets and the gate holds back the end of it.
  */
-pid_t support_withhold(const struct withheld *w);
+pid_t support_withhold(const struct withhold_record *w);
 /* Ends it; false if it has ended by itself, and so did not attack. */
 bool support_withhold_end(pid_t child);
 

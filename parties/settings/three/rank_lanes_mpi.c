@@ -222,7 +222,7 @@ static bool all_done(const struct follower *f)
 }
 
 /* All lanes work side by side; this thread meanwhile hears whether the job is called off. */
-static enum err run(struct follower *f)
+static enum err follow_server(struct follower *f)
 {
     unsigned turn = 0;
     enum err e = ERR_OK, started;
@@ -268,7 +268,7 @@ static enum err do_job(struct follower *f, struct reader *r)
         net_begin(l->net, f->phase);
     }
     TRY(reader_done(r));
-    return run(f);
+    return follow_server(f);
 }
 
 /* --- messages --------------------------------------------------------------------------------- */

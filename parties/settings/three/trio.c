@@ -11,7 +11,7 @@
 /* --- a server's life -------------------------------------------------------------------------- */
 
 /* The others connect only to hosts that the study has for this server. */
-static enum err check(const struct site *site)
+static enum err trio_check(const struct site *site)
 {
     for (size_t j = 0; j < ranks_lanes(site->ranks); j++) {
         const char *host = ranks_place(site->ranks, j)->host;
@@ -135,7 +135,7 @@ static enum err verdict(void *self, struct log *log)
 }
 
 const struct setting trio_setting = {.split = &three_split,
-                                     .check = check,
+                                     .check = trio_check,
                                      .start = start,
                                      .stop = stop,
                                      .resume = resume,

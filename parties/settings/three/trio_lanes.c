@@ -140,10 +140,10 @@ static enum err tell_places(struct trio *t, struct places *x)
     TRY(memory_new(&x->of[NET_PREV], count));
     TRY(memory_new(&x->of[NET_NEXT], count));
     own_places(t, x->own);
-    TRY(net_exchange(t->net, &(struct net_round){.send = {x->own, x->own},
-                                                 .send_size = {bytes, bytes},
-                                                 .receive = {x->of[NET_PREV], x->of[NET_NEXT]},
-                                                 .receive_size = {bytes, bytes}}));
+    TRY(net_exchange(t->net, &(struct net_exchange){.send = {x->own, x->own},
+                                                    .send_size = {bytes, bytes},
+                                                    .receive = {x->of[NET_PREV], x->of[NET_NEXT]},
+                                                    .receive_size = {bytes, bytes}}));
     for (size_t i = 0; i < count; i++)
         for (unsigned p = 0; p < 2; p++)
             TRY(check_place(t, net_index_of(t->site->index, (enum net_peer)p), t->lanes + i,

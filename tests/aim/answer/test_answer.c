@@ -30,7 +30,7 @@ struct atom {
     double share;              /* of its code */
 };
 
-struct world {
+struct answer_world {
     struct domain *domain;
     struct model *model;
     struct model_sums *sums;
@@ -39,7 +39,7 @@ struct world {
     struct atom atom[COLUMNS][ATOMS];
 };
 
-static void add_atoms(struct world *w, unsigned column, uint32_t code)
+static void add_atoms(struct answer_world *w, unsigned column, uint32_t code)
 {
     const struct domain_attribute *a = &w->domain->attribute[column];
     const struct density *d = w->inside.of[column];
@@ -85,8 +85,8 @@ static struct domain *make_domain(void)
 
 /* A model of random pairs and triples, with random parameters. */
 /* For a world that has its domain; r NULL: its model is uniform. */
-static void world_model(struct world *w, const struct clique *cliques, size_t n, size_t cells,
-                        struct random *r)
+static void world_model(struct answer_world *w, const struct clique *cliques, size_t n,
+                        size_t cells, struct random *r)
 {
     assert_int_equal(model_plain(&w->model, w->domain, cliques, n, cells, NULL), ERR_OK);
     for (size_t i = 0; r && i < w->model->parameters; i++)
@@ -97,10 +97,10 @@ static void world_model(struct world *w, const struct clique *cliques, size_t n,
     assert_int_equal(model_sums_new(&w->sums, w->model), ERR_OK);
 }
 
-static void world_new(struct world *w, struct random *r)
+static void world_new(struct answer_world *w, struct random *r)
 {
     struct clique cliques[4];
-    *w = (struct world){.domain = make_domain()};
+    *w = (struct answer_world){.domain = make_domain()};
     for (unsigned i = 0; i < 4; i++) {
         unsigned first = (unsigned)random_below(r, COLUMNS - 1);
         cliques[i] = (struct clique){.n = 2, .attribute = {(uint16_t)first, 0}};
@@ -112,7 +112,7 @@ static void world_new(struct world *w, struct random *r)
             add_atoms(w, c, code);
 }
 
-static void world_free(struct world *w)
+static void world_free(struct answer_world *w)
 {
     densities_clear(&w->inside);
     model_sums_free(&w->sums);
@@ -122,15 +122,15 @@ static void world_free(struct world *w)
 
 /* --- conditions ------------------------------------------------------------------------------- */
 
-enum kind { TERM, BOTH, EITHER, OPPOSITE };
-enum relation { EQUAL, UNEQUAL, LESS, AT_MOST, MORE, AT_LEAST, BETWEEN, AMONG, NONE, SOME };
+enum answer_kind { TERM, BOTH, EITHER, OPPOSITE };
+enum answer_relation { EQUAL, UNEQUAL, LESS, AT_MOST, MORE, AT_LEAST, BETWEEN, AMONG, NONE, SOME };
 enum truth { FALSE, UNKNOWN, TRUE };
 
 struct node_of {
-    enum kind kind;
+    enum answer_kind kind;
     unsigned left, right; /* nodes */
     unsigned column;
-    enum relation relation;
+    enum answer_relation relation;
     double value[2];
 };
 
@@ -139,7 +139,7 @@ struct condition {
     struct node_of node[16];
 };
 
-static double literal(const struct world *w, unsigned column, struct random *r)
+static double literal(const struct answer_world *w, unsigned column, struct random *r)
 {
     const struct domain_attribute *a = &w->domain->attribute[column];
     if (!domain_has_order(a))
@@ -149,14 +149,14 @@ static double literal(const struct world *w, unsigned column, struct random *r)
     return (double)random_below(r, 8);
 }
 
-static unsigned make_node(struct condition *c, const struct world *w, unsigned depth,
+static unsigned make_node(struct condition *c, const struct answer_world *w, unsigned depth,
                           struct random *r)
 {
     unsigned at = (unsigned)c->nodes++;
-    struct node_of n = {.kind = depth == 0 ? TERM : (enum kind)random_below(r, 4)};
+    struct node_of n = {.kind = depth == 0 ? TERM : (enum answer_kind)random_below(r, 4)};
     if (n.kind == TERM) {
         n.column = (unsigned)random_below(r, COLUMNS);
-        n.relation = (enum relation)random_below(r, 10);
+        n.relation = (enum answer_relation)random_below(r, 10);
         if (!domain_has_order(&w->domain->attribute[n.column]) && n.relation > UNEQUAL &&
             n.relation < AMONG)
             n.relation = AMONG;
@@ -172,13 +172,13 @@ static unsigned make_node(struct condition *c, const struct world *w, unsigned d
 }
 
 /* Whether an atom is among numbers or labels that equal v; intervals have almost none of them. */
-static bool equals(const struct world *w, unsigned column, const struct atom *a, double v)
+static bool equals(const struct answer_world *w, unsigned column, const struct atom *a, double v)
 {
     const struct domain_attribute *x = &w->domain->attribute[column];
     return (!domain_has_bins(x) || x->step > 0) && a->middle == v;
 }
 
-static bool holds(const struct world *w, const struct node_of *n, const struct atom *a)
+static bool holds(const struct answer_world *w, const struct node_of *n, const struct atom *a)
 {
     double x = a->middle, v = n->value[0], u = n->value[1];
     switch (n->relation) {
@@ -205,7 +205,7 @@ static bool holds(const struct world *w, const struct node_of *n, const struct a
     return false;
 }
 
-static enum truth truth_of(const struct world *w, const struct condition *c, unsigned at,
+static enum truth truth_of(const struct answer_world *w, const struct condition *c, unsigned at,
                            const struct atom *const *x)
 {
     const struct node_of *n = &c->node[at];
@@ -234,7 +234,7 @@ static void put_literal(struct bytes *out, const struct domain_attribute *a, dou
                  strcmp(a->labels[(size_t)v], "it's") == 0 ? "it''s" : a->labels[(size_t)v]);
 }
 
-static void put_term(struct bytes *out, const struct world *w, const struct node_of *n)
+static void put_term(struct bytes *out, const struct answer_world *w, const struct node_of *n)
 {
     static const char *const words[] = {"=",  "<>",      "<",    "<=",      ">",
                                         ">=", "BETWEEN", "IN (", "IS NULL", "IS NOT NULL"};
@@ -250,8 +250,8 @@ static void put_term(struct bytes *out, const struct world *w, const struct node
     text_put(out, n->relation == AMONG ? ")" : "");
 }
 
-static void put_condition(struct bytes *out, const struct world *w, const struct condition *c,
-                          unsigned at)
+static void put_condition(struct bytes *out, const struct answer_world *w,
+                          const struct condition *c, unsigned at)
 {
     const struct node_of *n = &c->node[at];
     if (n->kind == TERM) {
@@ -285,12 +285,12 @@ static double weight_of(const struct model *m, const struct atom *const *x)
 }
 
 /* Rows of each atom of y that meet the condition and are in a group, for each code of the group. */
-struct twin {
+struct answer_twin {
     double rows[COLUMNS][ATOMS]; /* [code of the group][atom of y] */
 };
 
-static void enumerate(const struct world *w, const struct condition *c, unsigned y, unsigned group,
-                      struct twin *t)
+static void enumerate(const struct answer_world *w, const struct condition *c, unsigned y,
+                      unsigned group, struct answer_twin *t)
 {
     size_t at[COLUMNS] = {0};
     double z = 0;
@@ -317,7 +317,7 @@ static void enumerate(const struct world *w, const struct condition *c, unsigned
             t->rows[g][i] *= ROWS / z;
 }
 
-static struct density_part part_of(const struct world *w, unsigned y, size_t i)
+static struct density_part part_of(const struct answer_world *w, unsigned y, size_t i)
 {
     const struct atom *a = &w->atom[y][i];
     if (a->missing || w->inside.of[y] == NULL)
@@ -326,7 +326,7 @@ static struct density_part part_of(const struct world *w, unsigned y, size_t i)
 }
 
 /* The number with this many rows at or below it. */
-static double number_at(const struct world *w, unsigned y, const double *rows, double place)
+static double number_at(const struct answer_world *w, unsigned y, const double *rows, double place)
 {
     double before = 0;
     size_t last = 0;
@@ -343,7 +343,7 @@ static double number_at(const struct world *w, unsigned y, const double *rows, d
     return w->atom[y][last].middle;
 }
 
-static double percentile(const struct world *w, unsigned y, const double *rows, double sum,
+static double percentile(const struct answer_world *w, unsigned y, const double *rows, double sum,
                          double p)
 {
     double n = rint(sum), place = p * (n - 1), low = floor(place), first;
@@ -355,7 +355,7 @@ static double percentile(const struct world *w, unsigned y, const double *rows, 
     return first + (place - low) * (number_at(w, y, rows, (low + 1.5) / n * sum) - first);
 }
 
-static double mode(const struct world *w, unsigned y, const double *rows)
+static double mode(const struct answer_world *w, unsigned y, const double *rows)
 {
     double of[ATOMS] = {0};
     uint32_t best = 0;
@@ -368,7 +368,7 @@ static double mode(const struct world *w, unsigned y, const double *rows)
     return best;
 }
 
-static double twin_value(const struct world *w, const struct question_item *item,
+static double twin_value(const struct answer_world *w, const struct question_item *item,
                          const double *rows, double *count)
 {
     unsigned y = item->column;
@@ -419,8 +419,8 @@ static void assert_near(double a, double b, const char *text)
 }
 
 /* All aggregates of a column under one condition, in one question. */
-static void put_question(struct bytes *out, const struct world *w, unsigned y, unsigned group,
-                         const struct condition *c)
+static void put_question(struct bytes *out, const struct answer_world *w, unsigned y,
+                         unsigned group, const struct condition *c)
 {
     const char *name = w->domain->attribute[y].name;
     text_put(out, "select Count(*), COUNT(\"%s\"), MODE(\"%s\")", name, name);
@@ -438,12 +438,13 @@ static void put_question(struct bytes *out, const struct world *w, unsigned y, u
 }
 
 /* Whether the question split into few enough cases to be answered. */
-static bool compare(const struct world *w, unsigned y, unsigned group, const struct condition *c)
+static bool compare(const struct answer_world *w, unsigned y, unsigned group,
+                    const struct condition *c)
 {
     struct bytes text CLEAN(bytes_clear) = {0};
     struct question *q CLEAN(question_free) = NULL;
     struct answer *a CLEAN(answer_free) = NULL;
-    struct twin t;
+    struct answer_twin t;
     char said[1024] = "";
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     struct question_text from;
@@ -476,7 +477,7 @@ TEST(answers_are_those_of_the_joint_distribution)
     size_t answered = 0;
     random_seed_u64(&r, 22);
     for (unsigned trial = 0; trial < 40; trial++) {
-        struct world w;
+        struct answer_world w;
         world_new(&w, &r);
         for (unsigned i = 0; i < 15; i++) {
             struct condition c = {.nodes = 0};
@@ -495,7 +496,7 @@ TEST(numbers_of_a_step_are_exact)
     static const char text[] = "SELECT PERCENTILE(days, 0), PERCENTILE(days, 1), MIN(days), "
                                "MAX(days) FROM t GROUP BY days";
     struct random r;
-    struct world w;
+    struct answer_world w;
     struct question *q CLEAN(question_free) = NULL;
     struct answer *a CLEAN(answer_free) = NULL;
     random_seed_u64(&r, 5);
@@ -513,7 +514,7 @@ TEST(what_no_double_holds_is_not_known)
     static const double edges[] = {-1e200, 0, 1e200};
     static const struct clique all = {.n = 1, .attribute = {0}};
     static const char text[] = "SELECT AVG(x), VARIANCE(x) FROM t";
-    struct world w = {.model = NULL};
+    struct answer_world w = {.model = NULL};
     struct question *q CLEAN(question_free) = NULL;
     struct answer *a CLEAN(answer_free) = NULL;
     assert_int_equal(domain_new(&w.domain), ERR_OK);
@@ -534,7 +535,7 @@ TEST(answers_of_many_cells_and_cases_are_refused)
     static const char text[] = "SELECT AVG(c) FROM t WHERE a < 3 OR b < 3 OR c < 3 GROUP BY a, b";
     static const struct clique single[] = {
         {.n = 1, .attribute = {0}}, {.n = 1, .attribute = {1}}, {.n = 1, .attribute = {2}}};
-    struct world w = {.model = NULL};
+    struct answer_world w = {.model = NULL};
     struct question *q CLEAN(question_free) = NULL;
     struct answer *a;
     char said[1024] = "";

@@ -19,7 +19,7 @@
 #define MEASURED 5
 #define NEAR 1e-9
 
-struct world {
+struct answer_cut_world {
     struct domain *domain;
     struct merges merges;
     struct model *model;
@@ -39,7 +39,7 @@ static double gauss(struct random *r)
 }
 
 /* Each code of a has the same number of rows in every world; b follows from a's group, c from b. */
-static void draw_rows(struct world *w, struct random *r)
+static void draw_rows(struct answer_cut_world *w, struct random *r)
 {
     static const unsigned rows[A] = {400, 300, 300, 400, 15, 20, 10, 25, 12, 18, 30, 10};
     for (unsigned a = 0; a < A; a++)
@@ -52,7 +52,7 @@ static void draw_rows(struct world *w, struct random *r)
 }
 
 /* For a clique that may be over groups. */
-static void count(const struct world *w, const struct measurement *x, double *counts)
+static void count(const struct answer_cut_world *w, const struct measurement *x, double *counts)
 {
     const uint32_t size[] = {A, B, C};
     for (unsigned i = 0; i < JOINT; i++) {
@@ -68,7 +68,7 @@ static void count(const struct world *w, const struct measurement *x, double *co
     }
 }
 
-static void make_domain(struct world *w)
+static void make_domain(struct answer_cut_world *w)
 {
     static const double a[A] = {400, 300, 300, 400, 18, 18, 18, 18, 18, 18, 18, 18},
                         b[B] = {500, 500, 500, 500},
@@ -87,14 +87,14 @@ static void make_domain(struct world *w)
     assert_int_equal(w->merges.groups[2], 3);
 }
 
-static void world_new(struct world *w, uint64_t seed, double sigma)
+static void world_new(struct answer_cut_world *w, uint64_t seed, double sigma)
 {
     const struct clique all = {3, {0, 1, 2}};
     struct model_terms t;
     struct model_fitted result;
     struct random r;
     random_seed_u64(&r, seed);
-    *w = (struct world){.domain = NULL};
+    *w = (struct answer_cut_world){.domain = NULL};
     make_domain(w);
     draw_rows(w, &r);
     for (unsigned k = 0; k < MEASURED; k++) {
@@ -118,7 +118,7 @@ static void world_new(struct world *w, uint64_t seed, double sigma)
     assert_int_equal(model_marginal(w->model, &all, w->joint, NULL), ERR_OK);
 }
 
-static void world_free(struct world *w)
+static void world_free(struct answer_cut_world *w)
 {
     densities_clear(&w->inside);
     model_sums_free(&w->sums);
@@ -139,7 +139,7 @@ struct naive {
     double rows, drawn, less;
 };
 
-static struct naive naive_cut(const struct world *w, unsigned cut, const double *by[3],
+static struct naive naive_cut(const struct answer_cut_world *w, unsigned cut, const double *by[3],
                               unsigned line)
 {
     struct naive sum = {0};
@@ -167,7 +167,7 @@ static struct naive naive_cut(const struct world *w, unsigned cut, const double 
     return sum;
 }
 
-static struct question *parse(const struct world *w, const char *text)
+static struct question *parse(const struct answer_cut_world *w, const char *text)
 {
     struct question_text t = {.text = text};
     struct question *q;
@@ -175,7 +175,8 @@ static struct question *parse(const struct world *w, const char *text)
     return q;
 }
 
-static void cut_of(const struct world *w, const double *by[3], bool by_b, struct answer_cut *cell)
+static void cut_of(const struct answer_cut_world *w, const double *by[3], bool by_b,
+                   struct answer_cut *cell)
 {
     const struct question question = {.domain = w->domain};
     const struct answer_state all = {.question = &question,
@@ -207,7 +208,7 @@ TEST(a_cut_group_is_drawn_from_as_the_joint_says)
     static const double *const asked[][3] = {
         {first, some, NULL}, {last, some, NULL},  {last, NULL, least}, {first, some, least},
         {both, some, NULL},  {NULL, some, least}, {NULL, NULL, least}, {last, NULL, NULL}};
-    struct world w CLEAN(world_free);
+    struct answer_cut_world w CLEAN(world_free);
     world_new(&w, 1, 1);
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
         for (unsigned line = 0; line <= B; line++) {
@@ -229,7 +230,7 @@ TEST(a_cut_group_is_drawn_from_as_the_joint_says)
 TEST(a_group_that_is_taken_whole_is_not_cut)
 {
     static const double *by[3] = {whole, some, NULL};
-    struct world w CLEAN(world_free);
+    struct answer_cut_world w CLEAN(world_free);
     struct answer_cut cell[B];
     world_new(&w, 2, 1);
     cut_of(&w, by, true, cell);
@@ -239,7 +240,7 @@ TEST(a_group_that_is_taken_whole_is_not_cut)
 
 /* --- intervals -------------------------------------------------------------------------------- */
 
-static struct answer_value ask(const struct world *w, const char *text, size_t line)
+static struct answer_value ask(const struct answer_cut_world *w, const char *text, size_t line)
 {
     const struct answer_terms terms = {
         .model = w->sums, .inside = &w->inside, .errors = w->errors, .level = 0.95};
@@ -252,7 +253,8 @@ static struct answer_value ask(const struct world *w, const char *text, size_t l
 }
 
 /* For rows with a within bounds, and b at least some number: their number, sums of b and of c. */
-static void true_sums(const struct world *w, unsigned from, unsigned to, unsigned b, double sum[3])
+static void true_sums(const struct answer_cut_world *w, unsigned from, unsigned to, unsigned b,
+                      double sum[3])
 {
     sum[0] = sum[1] = sum[2] = 0;
     for (unsigned i = 0; i < JOINT; i++)
@@ -281,7 +283,7 @@ TEST(intervals_of_cut_groups_hold_what_was_drawn)
         {"SELECT COUNT(*) FROM t WHERE b >= 1 GROUP BY a", 10, 10, 10, 1, 0}};
     unsigned held[ASKED] = {0};
     for (uint64_t seed = 1; seed <= WORLDS; seed++) {
-        struct world w CLEAN(world_free);
+        struct answer_cut_world w CLEAN(world_free);
         world_new(&w, seed, 0.05);
         assert_int_equal(errors_new(&w.errors, w.model, w.x, MEASURED, NULL, NULL), ERR_OK);
         for (unsigned i = 0; i < ASKED; i++) {
@@ -299,7 +301,7 @@ TEST(intervals_of_cut_groups_hold_what_was_drawn)
 /* The codes of a group were counted: the number of rows of each and of all is known. */
 TEST(what_was_counted_has_its_noise_alone)
 {
-    struct world w CLEAN(world_free);
+    struct answer_cut_world w CLEAN(world_free);
     struct answer_value cut, not ;
     world_new(&w, 3, 0.05);
     assert_int_equal(errors_new(&w.errors, w.model, w.x, MEASURED, NULL, NULL), ERR_OK);

@@ -16,20 +16,20 @@
 enum { AGE, WARD, PAY, SEX, LEVEL };
 #define MOST 64
 
-struct room {
+struct association_room {
     struct domain *d;
     struct densities inside;
     double counts[MOST];
     uint16_t x, y;
 };
 
-static void room_clear(struct room *r)
+static void room_clear(struct association_room *r)
 {
     densities_clear(&r->inside);
     domain_free(&r->d);
 }
 
-static void room_new(struct room *r, uint16_t x, uint16_t y)
+static void room_new(struct association_room *r, uint16_t x, uint16_t y)
 {
     static const char *const wards[] = {"a", "b", "c"}, *const sexes[] = {"f", "m", "x"};
     static const double edges[] = {0, 0, 1, 5, 40}, levels[] = {0, 0, 1, 1, 2, 2};
@@ -53,7 +53,7 @@ static void room_new(struct room *r, uint16_t x, uint16_t y)
                                                                   (i + k) % 3 * 40);
 }
 
-static struct association of(const struct room *r, double sigma)
+static struct association of(const struct association_room *r, double sigma)
 {
     struct association a;
     assert_int_equal(association_of(&a, r->d, r->x, r->y, r->counts, sigma, &r->inside), ERR_OK);
@@ -69,12 +69,13 @@ static void expect_near(double a, double b, double tolerance)
 /* --- the figures ------------------------------------------------------------------------------ */
 
 /* Every row with both values; `v` from `of`. */
-struct rows {
+struct association_rows {
     size_t n;
     double x[1 << 14], y[1 << 14];
 };
 
-static void write_out(const struct room *r, struct rows *rows, double first_x, double first_y)
+static void write_out(const struct association_room *r, struct association_rows *rows,
+                      double first_x, double first_y)
 {
     const struct domain_attribute *a = &r->d->attribute[r->x], *b = &r->d->attribute[r->y];
     rows->n = 0;
@@ -105,8 +106,8 @@ static double product(const double *v, const double *w, size_t n)
 
 TEST(of_numbers_it_is_the_correlation_of_rows)
 {
-    struct room r CLEAN(room_clear);
-    static struct rows rows;
+    struct association_room r CLEAN(room_clear);
+    static struct association_rows rows;
     room_new(&r, AGE, LEVEL); /* a bin next to each spike: these have no rows here */
     for (uint32_t i = 0; i < r.d->attribute[AGE].size; i++)
         for (uint32_t k = 1; k < 5; k += 2)
@@ -125,7 +126,7 @@ TEST(of_numbers_it_is_the_correlation_of_rows)
 /* Rows spread over a bin have a variance within it. */
 TEST(a_bin_has_a_mean_and_a_spread)
 {
-    struct room r CLEAN(room_clear);
+    struct association_room r CLEAN(room_clear);
     double sx = 0, sy = 0, sxx = 0, syy = 0, sxy = 0, n = 0;
     room_new(&r, AGE, PAY);
     for (uint32_t i = 0; i < 4; i++)
@@ -149,9 +150,9 @@ TEST(a_bin_has_a_mean_and_a_spread)
 TEST(labels_explain_a_share_of_the_variance)
 {
     static const uint16_t pairs[2][2] = {{AGE, WARD}, {WARD, LEVEL}};
-    static struct rows rows;
+    static struct association_rows rows;
     for (unsigned t = 0; t < 2; t++) {
-        struct room r CLEAN(room_clear);
+        struct association_room r CLEAN(room_clear);
         const double *v = t == 0 ? rows.x : rows.y, *l = t == 0 ? rows.y : rows.x;
         double between = 0;
         room_new(&r, pairs[t][0], pairs[t][1]);
@@ -174,7 +175,7 @@ TEST(labels_explain_a_share_of_the_variance)
 
 TEST(of_labels_it_is_cramers_v)
 {
-    struct room r CLEAN(room_clear);
+    struct association_room r CLEAN(room_clear);
     double row[3] = {0}, column[3] = {0}, n = 0, chi = 0;
     room_new(&r, WARD, SEX);
     for (unsigned i = 0; i < 3; i++) /* the fourth is missing, and has rows */
@@ -192,7 +193,7 @@ TEST(of_labels_it_is_cramers_v)
 
 TEST(nothing_to_compute_is_nothing)
 {
-    struct room r CLEAN(room_clear);
+    struct association_room r CLEAN(room_clear);
     room_new(&r, WARD, SEX);
     memset(r.counts, 0, sizeof r.counts);
     assert_true(of(&r, 5).value == 0 && of(&r, 5).error == 0);
@@ -212,9 +213,9 @@ TEST(nothing_to_compute_is_nothing)
 #define SIGMA 4
 
 /* Mean of the squared distance of the figure from `about`, with noise drawn for every cell. */
-static double spread(const struct room *r, double about)
+static double spread(const struct association_room *r, double about)
 {
-    struct room noisy = *r;
+    struct association_room noisy = *r;
     struct random random;
     double sum = 0;
     random_seed_u64(&random, 99);
@@ -231,7 +232,7 @@ TEST(the_error_is_what_noise_makes)
 {
     static const uint16_t pairs[][2] = {{AGE, PAY}, {AGE, WARD}, {WARD, PAY}, {WARD, SEX}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        struct room r CLEAN(room_clear);
+        struct association_room r CLEAN(room_clear);
         room_new(&r, pairs[i][0], pairs[i][1]);
         /* so many rows that only the first order matters */
         for (uint32_t k = 0; k < r.d->attribute[r.x].size; k++)
@@ -248,7 +249,7 @@ TEST(noise_alone_shows_something)
 {
     static const uint16_t pairs[][2] = {{AGE, PAY}, {AGE, WARD}, {WARD, PAY}, {WARD, SEX}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        struct room r CLEAN(room_clear);
+        struct association_room r CLEAN(room_clear);
         room_new(&r, pairs[i][0], pairs[i][1]);
         const uint32_t stride = r.d->attribute[r.y].size;
         for (uint32_t k = 0; k < r.d->attribute[r.x].size; k++)

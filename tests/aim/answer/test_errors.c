@@ -16,7 +16,7 @@
 #define SIZE 4
 #define CELLS (SIZE * SIZE)
 
-struct world {
+struct errors_world {
     struct domain *domain;
     struct model *model;
     struct random random;
@@ -25,9 +25,9 @@ struct world {
     double y[8][CELLS];
 };
 
-static void world_new(struct world *w, size_t columns)
+static void world_new(struct errors_world *w, size_t columns)
 {
-    *w = (struct world){.n = 0};
+    *w = (struct errors_world){.n = 0};
     random_seed_u64(&w->random, 5);
     assert_int_equal(domain_new(&w->domain), ERR_OK);
     for (size_t i = 0; i < columns; i++) {
@@ -37,18 +37,18 @@ static void world_new(struct world *w, size_t columns)
     }
 }
 
-static void world_free(struct world *w)
+static void world_free(struct errors_world *w)
 {
     model_free(&w->model);
     domain_free(&w->domain);
 }
 
-static double noise(struct world *w)
+static double noise(struct errors_world *w)
 {
     return SIGMA * ldexp((double)random_gauss(&w->random), -RANDOM_GAUSS_BITS);
 }
 
-static void measure(struct world *w, struct clique c, const double *counts)
+static void measure(struct errors_world *w, struct clique c, const double *counts)
 {
     struct measurement *x = &w->x[w->n];
     *x = (struct measurement){.clique = c, .sigma = SIGMA, .y = w->y[w->n]};
@@ -57,7 +57,7 @@ static void measure(struct world *w, struct clique c, const double *counts)
     w->n++;
 }
 
-static void fit(struct world *w)
+static void fit(struct errors_world *w)
 {
     struct clique c[8];
     struct model_fitted result;
@@ -69,7 +69,7 @@ static void fit(struct world *w)
 }
 
 /* One pair of columns, with counts far above the noise. */
-static void one_pair(struct world *w)
+static void one_pair(struct errors_world *w)
 {
     double counts[CELLS];
     world_new(w, 2);
@@ -79,7 +79,7 @@ static void one_pair(struct world *w)
     fit(w);
 }
 
-static void make(struct errors **e, const struct world *w)
+static void make(struct errors **e, const struct errors_world *w)
 {
     assert_int_equal(errors_new(e, w->model, w->x, w->n, NULL, NULL), ERR_OK);
     assert_non_null(*e);
@@ -91,7 +91,7 @@ static void make(struct errors **e, const struct world *w)
 TEST(refits_differ_by_the_noise)
 {
     const struct clique pair = {.n = 2, .attribute = {0, 1}};
-    struct world w CLEAN(world_free);
+    struct errors_world w CLEAN(world_free);
     struct errors *e CLEAN(errors_free) = NULL;
     struct model *copy CLEAN(model_free) = NULL;
     double counts[CELLS], again[CELLS], square = 0;
@@ -128,7 +128,7 @@ TEST(links_are_counted)
     const struct clique c[] = {
         {.n = 2, .attribute = {0, 1}}, {.n = 2, .attribute = {1, 2}}, {.n = 1, .attribute = {3}}};
     const bool without[] = {false, true, false};
-    struct world w CLEAN(world_free);
+    struct errors_world w CLEAN(world_free);
     world_new(&w, 4);
     assert_int_equal(model_plain(&w.model, w.domain, c, 3, 1 << 20, NULL), ERR_OK);
     assert_int_equal(errors_links(w.model, &none), 0);
@@ -139,7 +139,7 @@ TEST(links_are_counted)
 }
 
 /* Four pairs around a ring, dependent or not: the held-back pair tells. */
-static void ring(struct world *w, double dependence)
+static void ring(struct errors_world *w, double dependence)
 {
     double counts[CELLS], one[SIZE];
     world_new(w, 4);
@@ -158,7 +158,7 @@ static void ring(struct world *w, double dependence)
 TEST(dependence_is_learned)
 {
     for (int dependent = 0; dependent < 2; dependent++) {
-        struct world w CLEAN(world_free);
+        struct errors_world w CLEAN(world_free);
         struct errors *e CLEAN(errors_free) = NULL;
         double variance;
         ring(&w, dependent ? 0.3 : 0);
@@ -175,7 +175,7 @@ TEST(dependence_is_learned)
 TEST(without_pairs_nothing_is_learned)
 {
     const double one[SIZE] = {1000, 1000, 1000, 1000};
-    struct world w CLEAN(world_free);
+    struct errors_world w CLEAN(world_free);
     struct errors *e CLEAN(errors_free) = NULL;
     world_new(&w, 2);
     measure(&w, (struct clique){.n = 1, .attribute = {0}}, one);
@@ -223,7 +223,7 @@ static void read_back(struct bytes *b)
 
 TEST(a_file_reads_back_to_the_same_bytes)
 {
-    struct world w CLEAN(world_free);
+    struct errors_world w CLEAN(world_free);
     struct errors *e CLEAN(errors_free) = NULL, *same CLEAN(errors_free) = NULL,
                      *loaded CLEAN(errors_free) = NULL;
     struct bytes first CLEAN(bytes_clear) = {0}, second CLEAN(bytes_clear) = {0};
@@ -245,7 +245,7 @@ TEST(a_file_reads_back_to_the_same_bytes)
 
 TEST(a_file_that_is_damaged_or_of_another_model_is_refused)
 {
-    struct world w CLEAN(world_free);
+    struct errors_world w CLEAN(world_free);
     struct errors *e CLEAN(errors_free) = NULL, *loaded = NULL;
     struct bytes b CLEAN(bytes_clear) = {0};
     one_pair(&w);

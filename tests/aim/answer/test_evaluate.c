@@ -97,7 +97,7 @@ static bool not_long(const struct table *t, size_t i)
     return t->number[DAYS][i] < 3 || t->number[DAYS][i] > 7.5;
 }
 
-static const struct asked {
+static const struct evaluate_asked {
     const char *text;
     bool (*fits)(const struct table *t, size_t row);
 } asked[] = {
@@ -166,7 +166,7 @@ TEST(rows_answer_exactly)
     struct domain *d CLEAN(domain_free) = make_domain();
     struct table *t CLEAN(table_free) = make_table(d, ROWS);
     for (size_t k = 0; k < 2 * sizeof asked / sizeof *asked; k++) {
-        const struct asked *of = &asked[k / 2];
+        const struct evaluate_asked *of = &asked[k / 2];
         const bool grouped = k % 2 == 1;
         struct rows_answer *a CLEAN(rows_answer_free) = NULL;
         struct question *q CLEAN(question_free) = NULL;

@@ -16,7 +16,7 @@
 /* Whole numbers a, b, c, d from 0 to 3; each is measured, and so are a with b, and c with d. */
 #define MEASURED 6
 
-struct world {
+struct intervals_world {
     struct domain *domain;
     struct model *model;
     struct model_sums *sums;
@@ -27,7 +27,7 @@ struct world {
 };
 
 /* The same counts for both pairs, so that columns are dependent, or not. */
-static void world_new(struct world *w, double dependence, uint64_t seed)
+static void world_new(struct intervals_world *w, double dependence, uint64_t seed)
 {
     const struct clique c[MEASURED] = {
         {.n = 1, .attribute = {0}}, {.n = 1, .attribute = {1}},    {.n = 1, .attribute = {2}},
@@ -35,7 +35,7 @@ static void world_new(struct world *w, double dependence, uint64_t seed)
     struct model_fitted result;
     struct random r;
     random_seed_u64(&r, seed);
-    *w = (struct world){.domain = NULL};
+    *w = (struct intervals_world){.domain = NULL};
     assert_int_equal(domain_new(&w->domain), ERR_OK);
     for (int i = 0; i < 4; i++) {
         const char name[] = {(char)('a' + i), '\0'};
@@ -58,7 +58,7 @@ static void world_new(struct world *w, double dependence, uint64_t seed)
     assert_int_equal(model_sums_new(&w->sums, w->model), ERR_OK);
 }
 
-static void world_free(struct world *w)
+static void world_free(struct intervals_world *w)
 {
     densities_clear(&w->inside);
     model_sums_free(&w->sums);
@@ -68,7 +68,7 @@ static void world_free(struct world *w)
 }
 
 /* The first item of the first line. */
-static struct answer_value ask(const struct world *w, const char *text, double level)
+static struct answer_value ask(const struct intervals_world *w, const char *text, double level)
 {
     const struct answer_terms terms = {
         .model = w->sums, .inside = &w->inside, .errors = w->errors, .level = level};
@@ -93,7 +93,7 @@ static double half(struct answer_value v)
 /* A cell covered by one measurement is as uncertain as its noise. */
 TEST(a_counts_interval_is_of_its_noise)
 {
-    struct world w CLEAN(world_free);
+    struct intervals_world w CLEAN(world_free);
     double wide, narrow;
     world_new(&w, 0, 1);
     wide = half(ask(&w, CELL, 0.95));
@@ -108,7 +108,7 @@ TEST(rows_of_empty_cells_are_within_the_interval)
 {
     int held = 0;
     for (uint64_t seed = 1; seed <= 40; seed++) {
-        struct world w CLEAN(world_free);
+        struct intervals_world w CLEAN(world_free);
         struct answer_value v;
         world_new(&w, 1, seed);
         v = ask(&w, "SELECT COUNT(*) FROM t WHERE a = 0 AND b > 0", 0.95);
@@ -128,7 +128,7 @@ TEST(intervals_hold_the_truth_as_often_as_they_say)
                                             "SELECT VARIANCE(b) FROM t WHERE a = 0"};
     int held[2][3] = {{0}};
     for (uint64_t seed = 1; seed <= 100; seed++) {
-        struct world w CLEAN(world_free);
+        struct intervals_world w CLEAN(world_free);
         double rows = 0, mean = 0, square = 0, truth[3];
         world_new(&w, 0.1, seed);
         for (int b = 0; b < SIZE; b++) {
@@ -158,7 +158,7 @@ TEST(what_was_not_measured_widens_an_interval)
 {
     static const char apart[] = "SELECT COUNT(*) FROM t WHERE a = 0 AND c = 1",
                       mean[] = "SELECT AVG(c) FROM t WHERE a = 0";
-    struct world dependent CLEAN(world_free), not CLEAN(world_free);
+    struct intervals_world dependent CLEAN(world_free), not CLEAN(world_free);
     world_new(&dependent, 0.3, 1);
     world_new(&not, 0, 1);
     assert_true(half(ask(&dependent, apart, 0.95)) > 200);
@@ -173,7 +173,7 @@ TEST(what_was_not_measured_widens_an_interval)
 
 TEST(extremes_leave_out_what_noise_may_have_put_there)
 {
-    struct world w CLEAN(world_free);
+    struct intervals_world w CLEAN(world_free);
     struct answer_value v;
     world_new(&w, 0, 1);
     v = ask(&w, "SELECT MIN(b) FROM t", 0.95);
@@ -192,7 +192,7 @@ TEST(quantiles_of_refits_stay_within_conditions)
     const struct clique c = {.n = 1, .attribute = {0}};
     const struct measurement x = {.clique = c, .sigma = SIGMA, .y = y};
     struct question_text t = {.text = "SELECT PERCENTILE(x, 0.9) FROM t WHERE x BETWEEN 13 AND 16"};
-    struct world w CLEAN(world_free) = {.domain = NULL};
+    struct intervals_world w CLEAN(world_free) = {.domain = NULL};
     struct question *q CLEAN(question_free) = NULL;
     struct model_fitted result;
     int known = 0;
@@ -221,7 +221,7 @@ TEST(quantiles_of_refits_stay_within_conditions)
 
 TEST(intervals_keep_to_what_is_possible)
 {
-    struct world w CLEAN(world_free);
+    struct intervals_world w CLEAN(world_free);
     struct answer_value v;
     world_new(&w, 0.9999, 1);
     v = ask(&w, CELL, 0.9999); /* almost no rows */

@@ -141,7 +141,7 @@ TEST(random_schedules_stay_within)
             if (random_u64(&r) & 1)
                 ledger_measure_cost(cost, 20000 + random_below(&r, 40000), 1);
             else
-                assert_int_equal(ledger_select_cost(cost, (enum accounting)(i % 2),
+                assert_int_equal(ledger_select_cost(cost, (enum ledger_accounting)(i % 2),
                                                     random_double(&r) / 10, 1e-7, 20000),
                                  ERR_OK);
             if (ledger_debit(l, cost, NULL) == ERR_OK)

@@ -378,9 +378,9 @@ TEST(a_repaired_matrix_is_one_of_correlations)
 #define CELLS_OF_MANY (MANY * MANY)
 
 /* Correlations: a factor that all share, with different weights; blocks; neighbours; none. */
-enum kind { FACTOR, BLOCKS, NEIGHBOURS, NONE };
+enum copula_kind { FACTOR, BLOCKS, NEIGHBOURS, NONE };
 
-static double truth(enum kind kind, size_t i, size_t j)
+static double truth(enum copula_kind kind, size_t i, size_t j)
 {
     switch (kind) {
     case FACTOR:
@@ -396,7 +396,7 @@ static double truth(enum kind kind, size_t i, size_t j)
 }
 
 /* The mean error of a matrix with noise of deviation s, before and after shrinking. */
-static void errors_of(enum kind kind, double s, double *noisy, double *shrunk)
+static void errors_of(enum copula_kind kind, double s, double *noisy, double *shrunk)
 {
     double m[CELLS_OF_MANY] = {0}, t[CELLS_OF_MANY] = {0};
     struct random random;
@@ -424,7 +424,7 @@ static void errors_of(enum kind kind, double s, double *noisy, double *shrunk)
 TEST(noise_is_shrunk_and_what_is_there_stays)
 {
     static const double left[] = {0.4, 0.25, 0.7, 0.05};
-    for (enum kind kind = FACTOR; kind <= NONE; kind++) {
+    for (enum copula_kind kind = FACTOR; kind <= NONE; kind++) {
         double noisy, shrunk;
         errors_of(kind, 0.1, &noisy, &shrunk);
         assert_true(fabs(noisy - 0.078) < 0.004);
@@ -775,15 +775,14 @@ TEST(tables_of_two_follow_the_copula)
 static void copula_study(struct support_study *s, const char *lines)
 {
     assert_int_equal(
-        support_study_new(s, &(struct support_options){.owners = 1, .copula = lines}, NULL),
-        ERR_OK);
+        support_study_new(s, &(struct study_options){.owners = 1, .copula = lines}, NULL), ERR_OK);
     assert_int_equal(support_csv(support_path(s, "rows.csv"), s->study->domain, 900, 1), ERR_OK);
 }
 
 TEST(trefoil_aim_makes_a_copula)
 {
     struct support_study s;
-    struct outcome o;
+    struct command_outcome o;
     static const char *const files[] = {"model", "measurements.json", "synthetic.csv", NULL};
     copula_study(&s, "method: copula\ncopula: {clip: 3, share: 0.4}\n");
     TREFOIL("aim", s.path, support_path(&s, "rows.csv"), "--out", support_path(&s, "result"));
@@ -823,7 +822,7 @@ TEST(trefoil_aim_makes_a_copula)
 TEST(a_copula_is_planned)
 {
     struct support_study s;
-    struct outcome o;
+    struct command_outcome o;
     copula_study(&s, "method: copula\n");
     TREFOIL("plan", s.path);
     assert_int_equal(o.code, EXIT_OK);

@@ -21,7 +21,7 @@
 #define JOINT_MAX 4096
 #define CLIQUES 7
 
-struct world {
+struct model_world {
     struct domain *domain;
     struct clique all;
     size_t joint; /* cells of the full table */
@@ -44,10 +44,10 @@ static struct clique random_clique(struct random *r, unsigned n)
 }
 
 /* Different cliques of one to three attributes over attributes of two to four values. */
-static void world_new(struct world *w, struct random *r)
+static void world_new(struct model_world *w, struct random *r)
 {
     uint32_t size[ATTRIBUTES];
-    *w = (struct world){.joint = 1, .all = {.n = ATTRIBUTES}};
+    *w = (struct model_world){.joint = 1, .all = {.n = ATTRIBUTES}};
     for (unsigned a = 0; a < ATTRIBUTES; a++) {
         size[a] = 2 + (uint32_t)random_below(r, 3);
         w->joint *= size[a];
@@ -66,12 +66,12 @@ static void world_new(struct world *w, struct random *r)
     }
 }
 
-static void world_free(struct world *w)
+static void world_free(struct model_world *w)
 {
     domain_free(&w->domain);
 }
 
-static struct model *model_of(const struct world *w)
+static struct model *model_of(const struct model_world *w)
 {
     struct model *m;
     assert_int_equal(model_plain(&m, w->domain, w->clique, w->cliques, 1 << 20, NULL), ERR_OK);
@@ -79,7 +79,7 @@ static struct model *model_of(const struct world *w)
 }
 
 /* p over the joint from the model's theta. */
-static void joint_of(const struct world *w, const struct model *m, double *p)
+static void joint_of(const struct model_world *w, const struct model *m, double *p)
 {
     double most = -INFINITY, sum = 0;
     for (size_t i = 0; i < w->joint; i++) {
@@ -99,7 +99,7 @@ TEST(running_intersection_holds)
     struct random r;
     random_seed_u64(&r, 1);
     for (int run = 0; run < 200; run++) {
-        struct world w CLEAN(world_free);
+        struct model_world w CLEAN(world_free);
         struct junction *j;
         world_new(&w, &r);
         assert_int_equal(junction_new(&j, w.domain, w.clique, w.cliques), ERR_OK);
@@ -129,7 +129,7 @@ TEST(beliefs_and_marginals_match_the_joint)
     struct random r;
     random_seed_u64(&r, 2);
     for (int run = 0; run < 60; run++) {
-        struct world w CLEAN(world_free);
+        struct model_world w CLEAN(world_free);
         struct model *m CLEAN(model_free) = NULL;
         struct model_memo *memo CLEAN(model_memo_free) = NULL;
         world_new(&w, &r);
@@ -162,7 +162,7 @@ struct case_of_fit {
     double y[CLIQUES][64];
 };
 
-static void measure(struct case_of_fit *f, const struct world *w, struct random *r)
+static void measure(struct case_of_fit *f, const struct model_world *w, struct random *r)
 {
     for (size_t k = 0; k < w->cliques; k++) {
         uint64_t cells = clique_cells(&w->clique[k], w->domain);
@@ -174,15 +174,15 @@ static void measure(struct case_of_fit *f, const struct world *w, struct random 
 }
 
 /* The joint's own mirror descent, without a tree: a cell's gradient is the sum over cliques. */
-struct twin {
-    const struct world *world;
+struct model_twin {
+    const struct model_world *world;
     const struct case_of_fit *fit;
     double total;
     double theta[JOINT_MAX], trial[JOINT_MAX], p[JOINT_MAX], new_p[JOINT_MAX];
     double gradient[JOINT_MAX], new_gradient[JOINT_MAX];
 };
 
-static double twin_loss(struct twin *t, const double *theta, double *p, double *gradient)
+static double twin_loss(struct model_twin *t, const double *theta, double *p, double *gradient)
 {
     double most = -INFINITY, sum = 0, loss = 0;
     size_t n = t->world->joint;
@@ -208,7 +208,7 @@ static double twin_loss(struct twin *t, const double *theta, double *p, double *
     return loss;
 }
 
-static double twin_fit(struct twin *t, unsigned iterations)
+static double twin_fit(struct model_twin *t, unsigned iterations)
 {
     size_t n = t->world->joint;
     double step = 1 / (t->total * t->total), loss;
@@ -237,13 +237,13 @@ static double twin_fit(struct twin *t, unsigned iterations)
 
 TEST(mirror_descent_follows_its_twin)
 {
-    static struct twin t;
+    static struct model_twin t;
     static struct case_of_fit f;
     struct random r;
     random_seed_u64(&r, 3);
     for (int run = 0; run < 6; run++) {
         struct model_fitted result;
-        struct world w CLEAN(world_free);
+        struct model_world w CLEAN(world_free);
         struct model *m CLEAN(model_free) = NULL;
         double loss;
         world_new(&w, &r);
@@ -295,7 +295,7 @@ TEST(a_warm_start_keeps_the_distribution)
     struct random r;
     random_seed_u64(&r, 4);
     for (int run = 0; run < 30; run++) {
-        struct world w CLEAN(world_free);
+        struct model_world w CLEAN(world_free);
         struct clique larger[CLIQUES];
         struct model *m CLEAN(model_free) = NULL, *next CLEAN(model_free) = NULL;
         uint64_t cells;
@@ -391,7 +391,7 @@ TEST(structural_zeros_are_exact)
     struct random r;
     random_seed_u64(&r, 6);
     for (int run = 0; run < 40; run++) {
-        struct world w CLEAN(world_free);
+        struct model_world w CLEAN(world_free);
         struct model *m CLEAN(model_free) = NULL;
         uint32_t cell[2];
         struct workload_zeros zeros = {.cells = 2, .cell = cell};
@@ -456,7 +456,7 @@ TEST(the_fit_agrees_with_plain_descent)
     random_seed_u64(&r, 7);
     for (int run = 0; run < 12; run++) {
         struct model_fitted a, b;
-        struct world w CLEAN(world_free);
+        struct model_world w CLEAN(world_free);
         struct model *m CLEAN(model_free) = NULL, *n CLEAN(model_free) = NULL;
         world_new(&w, &r);
         measure(&f, &w, &r);
@@ -487,7 +487,7 @@ TEST(files_keep_models_to_the_last_bit)
     for (int run = 0; run < 10; run++) {
         static double x[JOINT_MAX], y[JOINT_MAX];
         struct model_terms t = {.zero = &zeros, .zeros = run % 2 == 1, .limit_cells = 1 << 20};
-        struct world w CLEAN(world_free);
+        struct model_world w CLEAN(world_free);
         struct domain *d;
         struct model *m CLEAN(model_free) = NULL, *again;
         world_new(&w, &r);

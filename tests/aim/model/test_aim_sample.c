@@ -32,9 +32,9 @@ static double surprise(double chi, double degrees)
 
 /* --- Gaussians and Gumbels ------------------------------------------------------------------- */
 
-enum wrong { RIGHT, WIDER, SHIFTED, CUT, TWELVE };
+enum sample_wrong { RIGHT, WIDER, SHIFTED, CUT, TWELVE };
 
-static double draw_gauss(struct random *r, enum wrong wrong)
+static double draw_gauss(struct random *r, enum sample_wrong wrong)
 {
     double x = ldexp((double)random_gauss(r), -AIM_GAUSS_BITS);
     if (wrong == TWELVE) { /* a sum of uniforms: right moments, no tails */
@@ -47,7 +47,7 @@ static double draw_gauss(struct random *r, enum wrong wrong)
     return wrong == WIDER ? 1.02 * x : wrong == SHIFTED ? x + 0.02 : x;
 }
 
-static double draw_gumbel(struct random *r, enum wrong wrong)
+static double draw_gumbel(struct random *r, enum sample_wrong wrong)
 {
     double x = ldexp((double)random_gumbel(r), -AIM_GUMBEL_BITS);
     if (wrong == CUT && x > 9)
@@ -66,8 +66,8 @@ static double gumbel_below(double x)
 }
 
 /* The largest of: chi-square over 64 even bins, and each tail's count, in standard deviations. */
-static double judge(double (*draw)(struct random *, enum wrong), double (*below)(double),
-                    const double *tail, size_t tails, enum wrong wrong, size_t n)
+static double judge(double (*draw)(struct random *, enum sample_wrong), double (*below)(double),
+                    const double *tail, size_t tails, enum sample_wrong wrong, size_t n)
 {
     enum { BINS = 64 };
     double count[BINS] = {0}, beyond[8] = {0}, chi = 0, worst;
@@ -96,7 +96,7 @@ TEST(gaussians_are_gaussian)
     static const double tail[] = {-4, -3.6, -3, 3, 3.6, 4};
     size_t n = draws(1000000);
     assert_true(judge(draw_gauss, gauss_below, tail, 6, RIGHT, n) < 4.5);
-    for (enum wrong wrong = WIDER; wrong <= TWELVE; wrong++)
+    for (enum sample_wrong wrong = WIDER; wrong <= TWELVE; wrong++)
         assert_true(judge(draw_gauss, gauss_below, tail, 6, wrong, n) > 5.5);
 }
 
@@ -105,7 +105,7 @@ TEST(gumbels_are_gumbel)
     static const double tail[] = {-2.2, -1.9, 6, 8, 9.5, 10};
     size_t n = draws(1000000);
     assert_true(judge(draw_gumbel, gumbel_below, tail, 6, RIGHT, n) < 4.5);
-    for (enum wrong wrong = WIDER; wrong <= CUT; wrong++)
+    for (enum sample_wrong wrong = WIDER; wrong <= CUT; wrong++)
         assert_true(judge(draw_gumbel, gumbel_below, tail, 6, wrong, n) > 5.5);
 }
 
@@ -180,7 +180,7 @@ TEST(selections_follow_the_softmax)
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-struct world {
+struct sample_world {
     struct domain *domain;
     struct model *model;
     size_t cells;
@@ -188,11 +188,11 @@ struct world {
     double expected[256];
 };
 
-static struct world world_new(void)
+static struct sample_world world_new(void)
 {
     static const struct clique c[] = {{2, {0, 1}}, {2, {1, 2}}, {2, {2, 3}}, {1, {4}}};
     static const uint32_t size[] = {2, 3, 4, 2, 3};
-    struct world w = {.cells = 1, .all = {5, {0, 1, 2, 3, 4}}};
+    struct sample_world w = {.cells = 1, .all = {5, {0, 1, 2, 3, 4}}};
     struct random r;
     random_seed_u64(&r, 9);
     w.domain = support_domain(size, 5);
@@ -207,14 +207,14 @@ static struct world world_new(void)
     return w;
 }
 
-static void world_free(struct world *w)
+static void world_free(struct sample_world *w)
 {
     model_free(&w->model);
     domain_free(&w->domain);
 }
 
 /* Over all joint cells, from tables of `rows` rows each. */
-static double rows_chi(const struct world *w, bool independent, size_t rows, size_t tables)
+static double rows_chi(const struct sample_world *w, bool independent, size_t rows, size_t tables)
 {
     int64_t counts[256];
     double sum[256] = {0}, chi = 0, n = (double)(rows * tables);
@@ -233,7 +233,7 @@ static double rows_chi(const struct world *w, bool independent, size_t rows, siz
 }
 
 /* Measured marginals are right to within a row or so, whatever the number of rows. */
-static void check_rounding(const struct world *w)
+static void check_rounding(const struct sample_world *w)
 {
     static const struct clique c[] = {{2, {0, 1}}, {2, {1, 2}}, {2, {2, 3}}, {1, {4}}};
     struct table *t CLEAN(table_free) = NULL;
@@ -250,7 +250,7 @@ static void check_rounding(const struct world *w)
 
 TEST(rows_follow_the_model)
 {
-    struct world w CLEAN(world_free) = world_new();
+    struct sample_world w CLEAN(world_free) = world_new();
     double sum = 0;
     assert_true(fabs(rows_chi(&w, true, draws(200000), 1)) < 4.5);
     assert_true(fabs(rows_chi(&w, true, 3, draws(20000))) < 4.5);
@@ -271,7 +271,7 @@ TEST(rows_follow_the_model)
 
 TEST(the_same_seed_gives_the_same_rows)
 {
-    struct world w CLEAN(world_free) = world_new();
+    struct sample_world w CLEAN(world_free) = world_new();
     for (int independent = 0; independent < 2; independent++) {
         struct table *t[3];
         for (int i = 0; i < 3; i++)

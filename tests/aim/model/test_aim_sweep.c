@@ -56,16 +56,17 @@ TEST(exp_and_log_are_within_their_bound)
     assert_true(in[3] > 8e307 && isfinite(in[3]));
 }
 
-struct shape {
+struct sweep_shape {
     struct domain *domain;
     struct scope whole, part;
 };
 
-static void shape_new(struct shape *s, struct random *r, unsigned attributes, unsigned largest)
+static void shape_new(struct sweep_shape *s, struct random *r, unsigned attributes,
+                      unsigned largest)
 {
     uint32_t size[16];
     assert_true(attributes <= 16);
-    *s = (struct shape){.whole.n = (uint16_t)attributes};
+    *s = (struct sweep_shape){.whole.n = (uint16_t)attributes};
     for (unsigned a = 0; a < attributes; a++) {
         size[a] = 1 + (uint32_t)random_below(r, largest);
         s->whole.attribute[a] = (uint16_t)a;
@@ -76,7 +77,7 @@ static void shape_new(struct shape *s, struct random *r, unsigned attributes, un
 }
 
 /* All chunks of one shape, on one kernel, compared with the walk. */
-static void check_shape(const struct shape *s, const struct sweep *k, struct random *r)
+static void check_shape(const struct sweep_shape *s, const struct sweep *k, struct random *r)
 {
     size_t cells = scope_cells(&s->whole, s->domain), parts = scope_cells(&s->part, s->domain);
     size_t chunk = projection_chunk(&s->whole, s->domain);
@@ -118,7 +119,7 @@ TEST(strips_follow_the_walk)
     struct random r;
     random_seed_u64(&r, 2);
     for (int run = 0; run < 400; run++) {
-        struct shape s;
+        struct sweep_shape s;
         if (run % 3 == 0)
             shape_new(&s, &r, 1 + (unsigned)random_below(&r, 3), 60);
         else if (run % 3 == 1)
@@ -136,7 +137,7 @@ TEST(strips_follow_the_walk)
 
 /* A node over a shape, with so many flows in and out, each over some of its attributes. */
 struct stream {
-    const struct shape *shape;
+    const struct sweep_shape *shape;
     struct model_node node;
     size_t cells[FLOWS];
     struct scope scope[FLOWS];
@@ -155,7 +156,7 @@ static struct scope part_of(const struct scope *s, struct random *r)
 
 static void add(struct stream *s, size_t k, const struct scope *part, struct random *r)
 {
-    const struct shape *shape = s->shape;
+    const struct sweep_shape *shape = s->shape;
     const struct scope inner = ladder_inner(&shape->whole, s->node.chunk, shape->domain);
     s->scope[k] = *part;
     s->cells[k] = scope_cells(part, shape->domain);
@@ -171,7 +172,7 @@ static void add(struct stream *s, size_t k, const struct scope *part, struct ran
     s->node.outflow[k].value = s->out[k];
 }
 
-static void stream_new(struct stream *s, const struct shape *shape, struct random *r)
+static void stream_new(struct stream *s, const struct sweep_shape *shape, struct random *r)
 {
     *s = (struct stream){.shape = shape};
     s->node.cells = scope_cells(&shape->whole, shape->domain);
@@ -230,7 +231,7 @@ TEST(ladders_carry_flows_to_the_cells_and_back)
     struct random r;
     random_seed_u64(&r, 6);
     for (int run = 0; run < 200; run++) {
-        struct shape shape;
+        struct sweep_shape shape;
         struct stream s;
         if (run % 2 == 0)
             shape_new(&shape, &r, 1 + (unsigned)random_below(&r, 6), 7);
@@ -334,7 +335,7 @@ TEST(products_of_tables_are_those_of_their_cells)
     struct random r;
     random_seed_u64(&r, 5);
     for (int run = 0; run < 300; run++) {
-        struct shape s;
+        struct sweep_shape s;
         struct factor f CLEAN(factor_clear), g CLEAN(factor_clear), out CLEAN(factor_clear);
         struct scope all, keep;
         shape_new(&s, &r, 5, run % 4 == 0 ? 9 : 4);

@@ -25,7 +25,7 @@
 #define NEAR 1e-9
 #define MEASURED 7
 
-struct world {
+struct merged_model_world {
     struct domain *domain;
     struct merges merges;
     struct measurement x[MEASURED];
@@ -59,7 +59,8 @@ static uint32_t code_of(const struct domain *d, size_t cell, unsigned column)
 }
 
 /* The cell of a clique, over codes or over groups. */
-static size_t cell_of(const struct world *w, const struct clique *c, size_t joint, bool grouped)
+static size_t cell_of(const struct merged_model_world *w, const struct clique *c, size_t joint,
+                      bool grouped)
 {
     size_t cell = 0;
     for (unsigned i = 0; i < c->n; i++) {
@@ -72,7 +73,7 @@ static size_t cell_of(const struct world *w, const struct clique *c, size_t join
 }
 
 /* exp(sum of theta) of a combination's groups times its codes' shares, over the sum of these. */
-static void enumerate(struct world *w)
+static void enumerate(struct merged_model_world *w)
 {
     const struct model *m = w->model;
     double sum = 0;
@@ -101,8 +102,8 @@ static struct merges make_merges(const struct domain *d, bool merge)
     return merges;
 }
 
-static enum err model_of(struct world *w, struct model **m, const struct workload_zeros *zero,
-                         size_t zeros)
+static enum err model_of(struct merged_model_world *w, struct model **m,
+                         const struct workload_zeros *zero, size_t zeros)
 {
     const struct model_terms t = {.domain = w->domain,
                                   .merges = &w->merges,
@@ -115,10 +116,10 @@ static enum err model_of(struct world *w, struct model **m, const struct workloa
 }
 
 /* One-ways over codes, the first with twice the noise; pairs over groups. */
-static void world_make(struct world *w, bool merge)
+static void world_make(struct merged_model_world *w, bool merge)
 {
     struct random r;
-    *w = (struct world){.domain = make_domain()};
+    *w = (struct merged_model_world){.domain = make_domain()};
     random_seed_u64(&r, 5);
     w->merges = make_merges(w->domain, merge);
     for (size_t k = 0; k < MEASURED; k++) {
@@ -133,7 +134,7 @@ static void world_make(struct world *w, bool merge)
     model_set_total(w->model, ROWS);
 }
 
-static struct model_fitted fit(struct world *w)
+static struct model_fitted fit(struct merged_model_world *w)
 {
     struct model_fitted result;
     assert_int_equal(model_fit(w->model, w->x, MEASURED, 300, &result, NULL), ERR_OK);
@@ -141,7 +142,7 @@ static struct model_fitted fit(struct world *w)
     return result;
 }
 
-static void world_clear(struct world *w)
+static void world_clear(struct merged_model_world *w)
 {
     model_free(&w->model);
     merges_clear(&w->merges);
@@ -150,7 +151,7 @@ static void world_clear(struct world *w)
 
 TEST(the_fit_weighs_sums_of_codes_by_their_noise)
 {
-    struct world w CLEAN(world_clear) = {0};
+    struct merged_model_world w CLEAN(world_clear) = {0};
     struct model_fitted result;
     double loss = 0;
     world_make(&w, true);
@@ -179,7 +180,7 @@ TEST(the_fit_weighs_sums_of_codes_by_their_noise)
 /* Codes and, later, groups of one attribute: least squares with a given sum has a closed form. */
 TEST(two_measurements_count_by_their_noise)
 {
-    struct world w CLEAN(world_clear) = {0};
+    struct merged_model_world w CLEAN(world_clear) = {0};
     double codes[] = {290, 10, 60, 150, 230, 20, 40}, groups[] = {310, 160, 350, 120}, sum = 0,
            slack = 0, pooled[4] = {0}, weight[4] = {0}, counts[7];
     const struct clique c = {1, {0}};
@@ -208,7 +209,7 @@ TEST(two_measurements_count_by_their_noise)
 
 TEST(marginals_are_those_of_all_combinations)
 {
-    struct world w CLEAN(world_clear) = {0};
+    struct merged_model_world w CLEAN(world_clear) = {0};
     world_make(&w, true);
     fit(&w);
     for (unsigned set = 1; set < 1 << COLUMNS; set++) {
@@ -227,7 +228,7 @@ TEST(marginals_are_those_of_all_combinations)
 
 TEST(rows_that_are_weighed_are_those_of_all_combinations)
 {
-    struct world w CLEAN(world_clear) = {0};
+    struct merged_model_world w CLEAN(world_clear) = {0};
     struct model_sums *sums CLEAN(model_sums_free) = NULL;
     struct random r;
     world_make(&w, true);
@@ -262,7 +263,7 @@ TEST(rows_that_are_weighed_are_those_of_all_combinations)
 TEST(a_merged_model_has_no_room_for_more)
 {
     static const struct clique all = {4, {0, 1, 2, 3}}, one = {1, {0}};
-    struct world merged CLEAN(world_clear) = {0}, whole CLEAN(world_clear) = {0};
+    struct merged_model_world merged CLEAN(world_clear) = {0}, whole CLEAN(world_clear) = {0};
     world_make(&merged, true);
     world_make(&whole, false);
     assert_int_equal(model_cells_with(merged.model, &all), JOINT);
@@ -272,7 +273,7 @@ TEST(a_merged_model_has_no_room_for_more)
 
 TEST(rows_are_drawn_and_judged_by_codes)
 {
-    struct world w CLEAN(world_clear) = {0};
+    struct merged_model_world w CLEAN(world_clear) = {0};
     struct table *t CLEAN(table_free) = NULL;
     double likelihood, naive = 0;
     world_make(&w, true);
@@ -311,7 +312,7 @@ static void assert_same(const struct model *a, const struct model *b)
 
 TEST(models_and_their_errors_are_read_back)
 {
-    struct world w CLEAN(world_clear) = {0};
+    struct merged_model_world w CLEAN(world_clear) = {0};
     struct model *m CLEAN(model_free) = NULL, *copy CLEAN(model_free) = NULL;
     struct errors *e CLEAN(errors_free) = NULL, *f CLEAN(errors_free) = NULL;
     struct domain *d CLEAN(domain_free) = NULL;
@@ -342,7 +343,7 @@ TEST(models_and_their_errors_are_read_back)
 
 TEST(what_is_known_of_codes_is_met)
 {
-    struct world w CLEAN(world_clear) = {0};
+    struct merged_model_world w CLEAN(world_clear) = {0};
     double y[] = {250, 0, 50, 300, 0, 150, 250}, counts[7], off;
     const struct workload_zeros none = {
         .clique = {1, {0}}, .cells = 2, .cell = (const uint32_t[]){1, 4}};
@@ -363,7 +364,7 @@ TEST(what_is_known_of_codes_is_met)
 
 TEST(zeros_bar_what_is_merged_as_a_whole)
 {
-    struct world w CLEAN(world_clear) = {0};
+    struct merged_model_world w CLEAN(world_clear) = {0};
     static const uint32_t group[] = {2, 4, 6}, part[] = {2, 4}; /* n 1 to 3 with label a */
     const struct workload_zeros whole = {{2, {0, 1}}, 3, group}, some = {{2, {0, 1}}, 2, part};
     struct workload_zeros *zero;
@@ -386,7 +387,7 @@ TEST(zeros_bar_what_is_merged_as_a_whole)
 
 TEST(without_merges_nothing_changes)
 {
-    struct world w CLEAN(world_clear) = {0};
+    struct merged_model_world w CLEAN(world_clear) = {0};
     struct model_terms t = {
         .domain = w.domain, .clique = cliques, .cliques = MEASURED, .limit_cells = 1 << 20};
     struct model *m CLEAN(model_free) = NULL;

@@ -13,7 +13,7 @@
 #define CODES 6 /* of one group; the last one is alone */
 #define ROWS 1000.0
 
-struct scene {
+struct merged_shares_scene {
     struct domain *domain;
     struct merges merges;
     struct model *model;
@@ -21,7 +21,7 @@ struct scene {
     double y[CODES + 1];
 };
 
-static void scene_clear(struct scene *c)
+static void scene_clear(struct merged_shares_scene *c)
 {
     model_free(&c->model);
     merges_clear(&c->merges);
@@ -29,7 +29,8 @@ static void scene_clear(struct scene *c)
 }
 
 /* A model of the scene's domain, merged by these counts. */
-static void scene_model(struct scene *c, const double *few, const struct workload_zeros *zero)
+static void scene_model(struct merged_shares_scene *c, const double *few,
+                        const struct workload_zeros *zero)
 {
     const double *const counts[] = {few};
     const struct clique clique = {1, {0}};
@@ -50,7 +51,7 @@ static void scene_model(struct scene *c, const double *few, const struct workloa
         c->x[k] = (struct measurement){.clique = clique, .sigma = 10, .y = c->y};
 }
 
-static void scene_new(struct scene *c, const struct workload_zeros *zero)
+static void scene_new(struct merged_shares_scene *c, const struct workload_zeros *zero)
 {
     static const double few[CODES + 1] = {1, 1, 1, 1, 1, 4, 900};
     assert_int_equal(domain_new(&c->domain), ERR_OK);
@@ -93,7 +94,7 @@ static const double measured[][CODES] = {{3, -12, 25, 0, 7, -4},     {60, 5, 10,
 
 TEST(codes_have_what_is_expected_of_them_above_0)
 {
-    struct scene c CLEAN(scene_clear) = {0};
+    struct merged_shares_scene c CLEAN(scene_clear) = {0};
     scene_new(&c, NULL);
     for (size_t k = 0; k < sizeof measured / sizeof *measured; k++)
         for (size_t times = 1; times <= 2; times++) { /* measured twice, with less noise */
@@ -123,7 +124,7 @@ TEST(what_may_be_of_codes_is_drawn)
 {
     static const double near[][CODES] = {{30, 12, 25, 0, 17, -4}, {90, 5, 10, 6, 11, 2}};
     enum { DRAWS = 5000 };
-    struct scene c CLEAN(scene_clear) = {0};
+    struct merged_shares_scene c CLEAN(scene_clear) = {0};
     struct random r;
     scene_new(&c, NULL);
     random_seed_u64(&r, 9);
@@ -155,7 +156,7 @@ TEST(what_may_be_of_codes_is_drawn)
 /* If all codes are alike, each has the same share, however far below 0 they were measured. */
 TEST(a_group_of_noise_is_shared_out_evenly)
 {
-    struct scene c CLEAN(scene_clear) = {0};
+    struct merged_shares_scene c CLEAN(scene_clear) = {0};
     scene_new(&c, NULL);
     for (double y = 100; y > -1e5; y -= 40 + fabs(y)) {
         for (unsigned i = 0; i < CODES; i++)
@@ -171,7 +172,7 @@ TEST(shares_are_some_whatever_was_measured)
 {
     const struct workload_zeros none = {
         .clique = {1, {0}}, .cells = 1, .cell = (const uint32_t[]){2}};
-    struct scene c CLEAN(scene_clear) = {0};
+    struct merged_shares_scene c CLEAN(scene_clear) = {0};
     struct random r;
     double before[CODES];
     scene_new(&c, &none);
@@ -204,7 +205,7 @@ TEST(labels_of_a_group_need_not_be_neighbours)
 {
     static const char *const labels[] = {"a", "b", "c"};
     static const double few[] = {1, 900, 3};
-    struct scene c CLEAN(scene_clear) = {0};
+    struct merged_shares_scene c CLEAN(scene_clear) = {0};
     assert_int_equal(domain_new(&c.domain), ERR_OK);
     assert_int_equal(domain_add_categorical(c.domain, "l", labels, 3, NULL, DOMAIN_REJECT, NULL),
                      ERR_OK);

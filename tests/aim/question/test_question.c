@@ -39,7 +39,7 @@ static enum err parse(const struct domain *d, const char *text, struct question 
 }
 
 /* Wrong questions; the ! marks the place, and is taken out. */
-static const struct wrong {
+static const struct question_wrong {
     const char *text, *says;
 } wrong[] = {
     {"!UPDATE t", "SELECT should stand here"},

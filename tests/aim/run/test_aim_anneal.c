@@ -18,17 +18,17 @@
 
 #define ATTRIBUTES 4
 
-struct stage {
+struct anneal_stage {
     struct domain *domain;
     struct workload *workload;
     struct table *table;
     char folder[32], path[64];
 };
 
-static struct stage stage_new(size_t rows)
+static struct anneal_stage stage_new(size_t rows)
 {
     static const int64_t size[ATTRIBUTES] = {3, 4, 2, 5};
-    struct stage s = {.folder = "/tmp/trefoil-test-XXXXXX"};
+    struct anneal_stage s = {.folder = "/tmp/trefoil-test-XXXXXX"};
     struct random r;
     random_seed_u64(&r, 1);
     assert_int_equal(domain_new(&s.domain), ERR_OK);
@@ -52,7 +52,7 @@ static struct stage stage_new(size_t rows)
     return s;
 }
 
-static void stage_free(struct stage *s)
+static void stage_free(struct anneal_stage *s)
 {
     unlink(s->path);
     rmdir(s->folder);
@@ -61,7 +61,7 @@ static void stage_free(struct stage *s)
     domain_free(&s->domain);
 }
 
-static struct aim_options options_of(const struct stage *s, double rho)
+static struct aim_options options_of(const struct anneal_stage *s, double rho)
 {
     return (struct aim_options){.domain = s->domain,
                                 .workload = s->workload,
@@ -121,7 +121,7 @@ static enum err rounds_ask(void *self, const struct ask *a, struct ask_told *tol
     return r->inner.ask(r->inner.self, a, told);
 }
 
-static enum err run_rounds(const struct stage *s, const struct aim_options *o,
+static enum err run_rounds(const struct anneal_stage *s, const struct aim_options *o,
                            struct rounds *rounds, struct aim_result **result)
 {
     struct plaintext_noise noise = noise_from_random(&rounds->random);
@@ -133,7 +133,7 @@ static enum err run_rounds(const struct stage *s, const struct aim_options *o,
     return aim_run(result, o, &backend, NULL);
 }
 
-static enum err run(const struct stage *s, const struct aim_options *o, uint64_t seed,
+static enum err run(const struct anneal_stage *s, const struct aim_options *o, uint64_t seed,
                     unsigned fail_at, struct aim_result **result)
 {
     struct rounds rounds = {.seed = seed, .fail_at = fail_at};
@@ -142,7 +142,7 @@ static enum err run(const struct stage *s, const struct aim_options *o, uint64_t
 
 TEST(annealing_follows_its_schedule)
 {
-    struct stage s CLEAN(stage_free) = stage_new(3000);
+    struct anneal_stage s CLEAN(stage_free) = stage_new(3000);
     struct aim_options o = options_of(&s, 0.05);
     double first = sqrt(16 * ATTRIBUTES / (2 * 0.9 * 0.05));
     unsigned lowered = 0;
@@ -181,7 +181,7 @@ TEST(annealing_follows_its_schedule)
 
 TEST(selections_have_no_more_than_scores_have_room_for)
 {
-    struct stage s CLEAN(stage_free) = stage_new(3000);
+    struct anneal_stage s CLEAN(stage_free) = stage_new(3000);
     struct aim_options o = options_of(&s, 0.05);
     struct aim_result *a CLEAN(aim_result_free) = NULL;
     const double first = sqrt(8 * 0.1 * 0.05 / (16 * ATTRIBUTES));
@@ -199,7 +199,7 @@ TEST(selections_have_no_more_than_scores_have_room_for)
 /* Lost rounds may leave too little to select with in the last one: the run then ends without it. */
 TEST(a_rest_that_selects_nothing_is_left)
 {
-    struct stage s CLEAN(stage_free) = stage_new(3000);
+    struct anneal_stage s CLEAN(stage_free) = stage_new(3000);
     struct aim_options o = options_of(&s, 0.09);
     const unsigned all = 16 * ATTRIBUTES;
     o.score = AIM_L2;
@@ -229,7 +229,7 @@ TEST(random_schedules_never_exceed_the_budget)
     for (int trial = 0; trial < 3000; trial++) {
         size_t d = 1 + (size_t)random_below(&r, 30);
         bool annealed = random_below(&r, 4) > 0;
-        enum accounting accounting = (enum accounting)(trial % 2);
+        enum ledger_accounting accounting = (enum ledger_accounting)(trial % 2);
         unsigned k = 1 + (unsigned)random_below(&r, 3);
         struct ledger_limits limits = {.rho = exp(-6 + 8 * random_double(&r)),
                                        .rows_per_person = k};
@@ -271,7 +271,7 @@ TEST(random_schedules_never_exceed_the_budget)
 }
 
 /* Of rho = 0.5, so that a share w of it is d / sigma^2. */
-static double share_of_one_ways(enum accounting accounting, bool annealed, uint64_t rows)
+static double share_of_one_ways(enum ledger_accounting accounting, bool annealed, uint64_t rows)
 {
     const struct schedule_terms terms = {accounting, annealed, 10, 4, 40, rows};
     const struct schedule s = schedule_start(&terms, 0.5);
@@ -302,7 +302,7 @@ TEST(few_rows_leave_more_to_one_ways)
 }
 
 static void check_same(const struct aim_result *a, const struct aim_result *b,
-                       const struct stage *s)
+                       const struct anneal_stage *s)
 {
     struct clique all = {ATTRIBUTES, {0, 1, 2, 3}};
     double x[120], y[120];
@@ -333,7 +333,7 @@ static void check_same(const struct aim_result *a, const struct aim_result *b,
 
 TEST(a_cut_run_goes_on_as_if_nothing_had_been)
 {
-    struct stage s CLEAN(stage_free) = stage_new(2000);
+    struct anneal_stage s CLEAN(stage_free) = stage_new(2000);
     for (int kind = 0; kind < 3; kind++) {
         struct aim_options o = options_of(&s, 0.05);
         struct aim_result *whole, *part;
@@ -365,7 +365,7 @@ TEST(a_cut_run_goes_on_as_if_nothing_had_been)
     }
 }
 
-static void crash_and_go_on(const struct stage *s, struct aim_options *o,
+static void crash_and_go_on(const struct anneal_stage *s, struct aim_options *o,
                             const struct aim_result *whole)
 {
     o->state_file = s->path;
@@ -393,7 +393,7 @@ static void crash_and_go_on(const struct stage *s, struct aim_options *o,
 /* If a backend keeps requests, a crash during its work leaves the state of the round before. */
 TEST(a_crash_takes_one_round_that_is_asked_again)
 {
-    struct stage s CLEAN(stage_free) = stage_new(2000);
+    struct anneal_stage s CLEAN(stage_free) = stage_new(2000);
     for (unsigned sweeps = 0; sweeps <= 2; sweeps += 2) {
         struct aim_options o = options_of(&s, 0.05);
         struct aim_result *whole CLEAN(aim_result_free) = NULL;
@@ -408,7 +408,7 @@ TEST(a_crash_takes_one_round_that_is_asked_again)
 /* A state that could not be written is written again, whole, when the run ends. */
 TEST(a_state_that_cannot_be_written_is_tried_again)
 {
-    struct stage s CLEAN(stage_free) = stage_new(500);
+    struct anneal_stage s CLEAN(stage_free) = stage_new(500);
     struct aim_options o = options_of(&s, 0.05);
     struct aim_result *whole CLEAN(aim_result_free) = NULL, *part CLEAN(aim_result_free) = NULL;
     struct rounds rounds = {.seed = 7, .keeps = true, .full = s.folder};
@@ -426,7 +426,7 @@ TEST(a_state_that_cannot_be_written_is_tried_again)
 
 TEST(altered_states_are_refused)
 {
-    struct stage s CLEAN(stage_free) = stage_new(500);
+    struct anneal_stage s CLEAN(stage_free) = stage_new(500);
     struct aim_options o = options_of(&s, 0.05);
     struct aim_result *a;
     struct bytes text CLEAN(bytes_clear) = {0};
@@ -450,7 +450,7 @@ TEST(altered_states_are_refused)
 /* --- people join ----------------------------------------------------------------------------- */
 
 /* The counts grow tenfold, from the same distribution, before the rounds' measurements. */
-struct growing {
+struct anneal_growing {
     struct plaintext *small, *large;
     unsigned grows_at;
     bool tells;
@@ -458,7 +458,7 @@ struct growing {
 
 static enum err growing_ask(void *self, const struct ask *a, struct ask_told *told)
 {
-    struct growing *g = self;
+    struct anneal_growing *g = self;
     bool grown = a->round >= g->grows_at;
     struct aim_backend inner = plaintext_backend(grown ? g->large : g->small);
     if (g->tells)
@@ -469,7 +469,8 @@ static enum err growing_ask(void *self, const struct ask *a, struct ask_told *to
 /*
  * Mean over seeds of the share of code 0 in the first attribute, and in its pair with the second.
  */
-static void grow(const struct stage *s, bool tells, double *share, double *pair, double *total)
+static void grow(const struct anneal_stage *s, bool tells, double *share, double *pair,
+                 double *total)
 {
     enum { SEEDS = 60 };
     static const struct clique one = {1, {0}}, two = {2, {0, 1}};
@@ -477,7 +478,7 @@ static void grow(const struct stage *s, bool tells, double *share, double *pair,
     int64_t *counts CLEAN(memory_release) = memory_array(s->workload->cells, sizeof *counts);
     struct random r;
     struct plaintext_noise noise = noise_from_random(&r);
-    struct growing g = {.grows_at = 3, .tells = tells};
+    struct anneal_growing g = {.grows_at = 3, .tells = tells};
     assert_non_null(counts);
     *share = *pair = *total = 0;
     assert_int_equal(tabulate_closure(s->table, s->workload, counts), ERR_OK);
@@ -506,7 +507,7 @@ static void grow(const struct stage *s, bool tells, double *share, double *pair,
 
 TEST(growing_populations_leave_no_bias)
 {
-    struct stage s CLEAN(stage_free) = stage_new(1000);
+    struct anneal_stage s CLEAN(stage_free) = stage_new(1000);
     int64_t counts[12];
     static const struct clique two = {2, {0, 1}};
     double share, pair, total, exact;

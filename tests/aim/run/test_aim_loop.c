@@ -19,17 +19,17 @@
 
 #define ROWS 4000
 
-struct stage {
+struct loop_stage {
     struct domain *domain;
     struct workload *workload;
     struct table *table;
 };
 
 /* Five attributes: b follows a, d follows c, e is the two together with noise. */
-static struct stage stage_new(size_t rows)
+static struct loop_stage stage_new(size_t rows)
 {
     static const int64_t size[] = {4, 4, 3, 3, 6};
-    struct stage s;
+    struct loop_stage s;
     struct random r;
     random_seed_u64(&r, 1);
     assert_int_equal(domain_new(&s.domain), ERR_OK);
@@ -52,14 +52,14 @@ static struct stage stage_new(size_t rows)
     return s;
 }
 
-static void stage_free(struct stage *s)
+static void stage_free(struct loop_stage *s)
 {
     table_free(&s->table);
     workload_free(&s->workload);
     domain_free(&s->domain);
 }
 
-static struct aim_options options_of(const struct stage *s, double rho, unsigned rounds)
+static struct aim_options options_of(const struct loop_stage *s, double rho, unsigned rounds)
 {
     return (struct aim_options){.domain = s->domain,
                                 .workload = s->workload,
@@ -70,7 +70,7 @@ static struct aim_options options_of(const struct stage *s, double rho, unsigned
                                 .fit_final = 200};
 }
 
-static struct aim_result *run_seeded(const struct stage *s, const struct aim_options *o,
+static struct aim_result *run_seeded(const struct loop_stage *s, const struct aim_options *o,
                                      uint64_t seed)
 {
     struct random r;
@@ -87,7 +87,7 @@ static struct aim_result *run_seeded(const struct stage *s, const struct aim_opt
 
 TEST(closure_counts_are_the_tables)
 {
-    struct stage s CLEAN(stage_free) = stage_new(500);
+    struct loop_stage s CLEAN(stage_free) = stage_new(500);
     int64_t *counts CLEAN(memory_release) = memory_array(s.workload->cells, sizeof *counts);
     int64_t direct[64];
     assert_int_equal(tabulate_closure(s.table, s.workload, counts), ERR_OK);
@@ -102,7 +102,7 @@ TEST(closure_counts_are_the_tables)
 
 TEST(more_rounds_beat_independence)
 {
-    struct stage s CLEAN(stage_free) = stage_new(ROWS);
+    struct loop_stage s CLEAN(stage_free) = stage_new(ROWS);
     struct aim_options o = options_of(&s, 0.2, 6);
     struct aim_options none = options_of(&s, 0.2, 0);
     double with, without;
@@ -122,7 +122,7 @@ TEST(more_rounds_beat_independence)
 
 TEST(the_same_noise_gives_the_same_run)
 {
-    struct stage s CLEAN(stage_free) = stage_new(ROWS);
+    struct loop_stage s CLEAN(stage_free) = stage_new(ROWS);
     struct aim_options o = options_of(&s, 0.05, 4);
     struct aim_result *a CLEAN(aim_result_free) = run_seeded(&s, &o, 3);
     struct aim_result *b CLEAN(aim_result_free) = run_seeded(&s, &o, 3);
@@ -138,7 +138,7 @@ TEST(the_same_noise_gives_the_same_run)
 
 /* A backend that does what servers do before they answer, and keeps the order of the noise. */
 struct strict {
-    struct stage *stage;
+    struct loop_stage *stage;
     struct aim_options *options;
     struct plaintext *inner;
     struct random random;
@@ -261,7 +261,7 @@ static enum err strict_ask(void *self, const struct ask *a, struct ask_told *tol
 
 TEST(servers_would_accept_every_request)
 {
-    struct stage s CLEAN(stage_free) = stage_new(ROWS);
+    struct loop_stage s CLEAN(stage_free) = stage_new(ROWS);
     for (unsigned k = 1; k <= 3; k++) {
         struct aim_options o = options_of(&s, 0.03 * k * k, 1 + 3 * k);
         struct strict strict = {.stage = &s, .options = &o, .last_round = UINT32_MAX};
@@ -288,7 +288,7 @@ TEST(servers_would_accept_every_request)
 /* One-ways, then in each sweep scores, a Gaussian each, and a set; and all of the budget. */
 TEST(servers_would_accept_sweeps)
 {
-    struct stage s CLEAN(stage_free) = stage_new(ROWS);
+    struct loop_stage s CLEAN(stage_free) = stage_new(ROWS);
     for (unsigned k = 1; k <= 4; k++) {
         struct aim_options o = options_of(&s, 0.03 * k * k, 0);
         struct strict strict = {.stage = &s, .options = &o, .last_round = UINT32_MAX};
@@ -325,7 +325,7 @@ TEST(servers_would_accept_sweeps)
  */
 TEST(what_is_lost_is_spent)
 {
-    struct stage s CLEAN(stage_free) = stage_new(ROWS);
+    struct loop_stage s CLEAN(stage_free) = stage_new(ROWS);
     for (unsigned k = 0; k < 12; k++) {
         struct aim_options o = options_of(&s, 0.03, 7);
         struct strict strict = {.stage = &s,
@@ -360,7 +360,7 @@ TEST(what_is_lost_is_spent)
 
 TEST(budgets_that_cannot_work_are_refused)
 {
-    struct stage s CLEAN(stage_free) = stage_new(50);
+    struct loop_stage s CLEAN(stage_free) = stage_new(50);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;
     struct aim_result *result CLEAN(aim_result_free) = NULL;
@@ -387,7 +387,7 @@ TEST(budgets_that_cannot_work_are_refused)
 
 TEST(the_lowest_index_wins_ties)
 {
-    struct stage s CLEAN(stage_free) = stage_new(100);
+    struct loop_stage s CLEAN(stage_free) = stage_new(100);
     struct plaintext_noise noise = {NULL, support_no_noise, support_no_noise};
     uint64_t estimate[12] = {0}, scale[3] = {1 << 14, 1 << 14, 1 << 14}, penalty[3] = {1, 0, 0};
     uint32_t query[3] = {0};
@@ -414,7 +414,7 @@ TEST(the_lowest_index_wins_ties)
 TEST(selection_follows_the_softmax)
 {
     enum { TRIALS = 20000 };
-    struct stage s CLEAN(stage_free) = stage_new(100);
+    struct loop_stage s CLEAN(stage_free) = stage_new(100);
     int64_t *counts CLEAN(memory_release) = memory_array(s.workload->cells, sizeof *counts);
     uint64_t estimate[12] = {0}, penalty[3] = {0, 1024, 3 * 512};
     uint64_t scale[3] = {1 << 14, 1 << 14, 1 << 14}; /* at shift 24: one a count */
@@ -449,7 +449,7 @@ TEST(selection_follows_the_softmax)
 
 TEST(samples_follow_the_model)
 {
-    struct stage s CLEAN(stage_free) = stage_new(ROWS);
+    struct loop_stage s CLEAN(stage_free) = stage_new(ROWS);
     struct aim_options o = options_of(&s, 5, 8);
     struct aim_result *a CLEAN(aim_result_free) = run_seeded(&s, &o, 1);
     struct table *rows, *again, *other;
@@ -487,7 +487,7 @@ TEST(samples_follow_the_model)
 
 TEST(errors_of_tables_are_sums_of_differences)
 {
-    struct stage s CLEAN(stage_free) = stage_new(0);
+    struct loop_stage s CLEAN(stage_free) = stage_new(0);
     struct table *t CLEAN(table_free) = NULL;
     double each[10], mean;
     assert_int_equal(table_append(s.table, (uint16_t[]){0, 0, 0, 0, 0}), ERR_OK);
@@ -505,7 +505,7 @@ TEST(errors_of_tables_are_sums_of_differences)
 
 TEST(measurements_are_written_as_documented)
 {
-    struct stage s CLEAN(stage_free) = stage_new(300);
+    struct loop_stage s CLEAN(stage_free) = stage_new(300);
     struct aim_options o = options_of(&s, 0.1, 2);
     struct aim_result *a CLEAN(aim_result_free) = run_seeded(&s, &o, 1);
     struct output_terms terms = {.domain = s.domain,

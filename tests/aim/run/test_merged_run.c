@@ -19,9 +19,9 @@
 
 #define ROWS 3000
 
-struct stage {
+struct merged_run_stage {
     struct support_study s;
-    struct outcome o;
+    struct command_outcome o;
     struct bytes csv;
 };
 
@@ -41,9 +41,9 @@ static void put_rows(struct bytes *out)
     }
 }
 
-static void stage_new(struct stage *g)
+static void stage_new(struct merged_run_stage *g)
 {
-    const struct support_options o = {
+    const struct study_options o = {
         .owners = 1,
         .rounds = 5,
         .epsilon = 20,
@@ -57,7 +57,7 @@ static void stage_new(struct stage *g)
         file_write(support_path(&g->s, "rows.csv"), 0600, g->csv.data, g->csv.size, NULL), ERR_OK);
 }
 
-static void stage_free(struct stage *g)
+static void stage_free(struct merged_run_stage *g)
 {
     const char *const folders[] = {"result", "again", "more"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
@@ -69,7 +69,7 @@ static void stage_free(struct stage *g)
 /* --- what is asked ---------------------------------------------------------------------------- */
 
 /* Passes requests on, and looks at them. */
-struct watch {
+struct merged_run_watch {
     struct aim_backend inner;
     const struct domain *domain;
     const struct workload *workload;
@@ -78,7 +78,7 @@ struct watch {
 
 static enum err watch(void *self, const struct ask *a, struct ask_told *told)
 {
-    struct watch *w = self;
+    struct merged_run_watch *w = self;
     uint64_t cells = 0;
     if (a->kind == ASK_MEASURE) {
         assert_null(a->merges);
@@ -95,8 +95,8 @@ static enum err watch(void *self, const struct ask *a, struct ask_told *told)
 }
 
 /* `w` may be NULL. */
-static struct aim_result *run(const struct stage *g, struct aim_options *o, struct watch *w,
-                              struct random *r)
+static struct aim_result *run(const struct merged_run_stage *g, struct aim_options *o,
+                              struct merged_run_watch *w, struct random *r)
 {
     struct plaintext_noise noise = noise_from_random(r);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
@@ -110,19 +110,19 @@ static struct aim_result *run(const struct stage *g, struct aim_options *o, stru
     assert_int_equal(plaintext_new(&p, g->s.study->workload, t, &noise, NULL), ERR_OK);
     backend = plaintext_backend(p);
     if (w != NULL)
-        *w = (struct watch){backend, g->s.study->domain, g->s.study->workload, 0};
+        *w = (struct merged_run_watch){backend, g->s.study->domain, g->s.study->workload, 0};
     assert_int_equal(aim_run(&result, o, w != NULL ? &watching : &backend, NULL), ERR_OK);
     return result;
 }
 
 TEST(a_run_merges_after_the_first_round_and_goes_on_from_its_state)
 {
-    struct stage g CLEAN(stage_free) = {0};
+    struct merged_run_stage g CLEAN(stage_free) = {0};
     struct aim_result *whole CLEAN(aim_result_free) = NULL, *part CLEAN(aim_result_free) = NULL,
                              *rest CLEAN(aim_result_free) = NULL;
     struct aim_options o;
     struct random r;
-    struct watch w;
+    struct merged_run_watch w;
     stage_new(&g);
     o = (struct aim_options){.domain = g.s.study->domain,
                              .workload = g.s.study->workload,
@@ -159,7 +159,7 @@ TEST(a_run_merges_after_the_first_round_and_goes_on_from_its_state)
 /* 13 to 15, which have no rows, are merged with 12. */
 TEST(what_noise_does_not_hide_is_not_merged)
 {
-    struct stage g CLEAN(stage_free) = {0};
+    struct merged_run_stage g CLEAN(stage_free) = {0};
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct aim_options o;
     struct random r;
@@ -180,7 +180,7 @@ TEST(what_noise_does_not_hide_is_not_merged)
 TEST(nothing_is_merged_before_all_have_come)
 {
     static const char late[] = "late_uploads: join\n";
-    struct stage g CLEAN(stage_free) = {0};
+    struct merged_run_stage g CLEAN(stage_free) = {0};
     struct output_found found CLEAN(output_found_clear) = {0};
     struct bytes study CLEAN(bytes_clear) = {0};
     stage_new(&g);
@@ -197,7 +197,7 @@ TEST(nothing_is_merged_before_all_have_come)
 /* Owners of counts may fill every cell of a group: codes that scores could not hold stay apart. */
 TEST(a_run_merges_what_scores_have_room_for)
 {
-    struct stage g CLEAN(stage_free) = {0};
+    struct merged_run_stage g CLEAN(stage_free) = {0};
     struct merges kept CLEAN(merges_clear) = {0};
     struct aim_options o;
     struct random r;
@@ -235,7 +235,7 @@ TEST(a_run_merges_what_scores_have_room_for)
 /* The same holds for merges from a state: whatever chose them expected more room. */
 TEST(a_state_with_merges_beyond_the_room_is_refused)
 {
-    struct stage g CLEAN(stage_free) = {0};
+    struct merged_run_stage g CLEAN(stage_free) = {0};
     const struct aim_backend nobody = {.self = NULL};
     struct aim_result *part CLEAN(aim_result_free) = NULL, *rest CLEAN(aim_result_free) = NULL;
     struct aim_options o;
@@ -262,7 +262,7 @@ TEST(a_state_with_merges_beyond_the_room_is_refused)
 
 /* --- files and commands ----------------------------------------------------------------------- */
 
-static void aim(struct stage *g)
+static void aim(struct merged_run_stage *g)
 {
     TREFOIL(g, "aim", g->s.path, support_path(&g->s, "rows.csv"), "--out",
             support_path(&g->s, "result"));
@@ -272,7 +272,7 @@ static void aim(struct stage *g)
 TEST(the_runs_model_comes_again)
 {
     static const char *const files[] = {"model", "errors", "measurements.json", "synthetic.csv"};
-    struct stage g CLEAN(stage_free) = {0};
+    struct merged_run_stage g CLEAN(stage_free) = {0};
     struct bytes json CLEAN(bytes_clear) = {0};
     stage_new(&g);
     aim(&g);
@@ -296,7 +296,7 @@ TEST(known_totals_of_a_merged_column_are_met_alone)
 {
     static const double truth[] = {750, 750, 750, 3, 0, 1, 1, 1, 0, 1, 1, 1, 741, 0, 0, 0};
     const struct clique age = {1, {0}};
-    struct stage g CLEAN(stage_free) = {0};
+    struct merged_run_stage g CLEAN(stage_free) = {0};
     struct bytes text CLEAN(bytes_clear) = {0};
     struct domain *d CLEAN(domain_free) = NULL;
     struct model *m CLEAN(model_free) = NULL;
@@ -336,7 +336,7 @@ TEST(known_totals_of_a_merged_column_are_met_alone)
 /* Codes that cannot occur together stay apart, as do those that the study keeps apart. */
 TEST(combinations_that_cannot_occur_are_not_merged)
 {
-    struct stage g CLEAN(stage_free) = {0};
+    struct merged_run_stage g CLEAN(stage_free) = {0};
     struct output_found found CLEAN(output_found_clear) = {0};
     static const char zeros[] = "impossible: [{age: 9, sex: f}]\n";
     struct bytes study CLEAN(bytes_clear) = {0};

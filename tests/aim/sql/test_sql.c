@@ -28,11 +28,11 @@
 static struct support_postgres postgres;
 static bool has_postgres, has_sqlite;
 
-struct scene {
+struct sql_scene {
     struct support_study s;
     char words[8192];
     struct log log;
-    struct outcome o;
+    struct command_outcome o;
 };
 
 /* --- a table of everything -------------------------------------------------------------------- */
@@ -64,12 +64,12 @@ static const char domain[] =
     "  - {name: code, kind: integer, min: 0, max: 5, missing: \"\"}\n";
 
 /* A column, and the values that it is drawn from. */
-struct column {
+struct sql_column {
     const char *name, *type;
     const char *values[20];
 };
 
-static const struct column in_postgres[] = {
+static const struct sql_column in_postgres[] = {
     {"age", "int", {"0", "1", "9", "-1", "10", "-7", "2000000000", "NULL"}},
     {"sex", "char(3)", {"'f'", "'m'", "' f'", "'m  '", "'F'", "NULL", "''"}},
     {"ward",
@@ -111,7 +111,7 @@ static const struct column in_postgres[] = {
     {"code", "oid", {"0", "3", "7", "4000000000", "NULL"}},
 };
 
-static const struct column in_sqlite[] = {
+static const struct sql_column in_sqlite[] = {
     {"age",
      "INTEGER",
      {"0", "1", "9", "-1", "10", "'7'", "'7 '", "'abc'", "3.5", "4.0", "1e30", "9e999", "x'33'",
@@ -161,7 +161,7 @@ static unsigned draw(uint64_t *seed, unsigned below)
     return (unsigned)((*seed >> 33) % below);
 }
 
-static void put_script(struct bytes *sql, const struct column *column, const char *before)
+static void put_script(struct bytes *sql, const struct sql_column *column, const char *before)
 {
     uint64_t seed = 21;
     text_put(sql, "%sCREATE TABLE visits (id INTEGER", before);
@@ -182,12 +182,12 @@ static void put_script(struct bytes *sql, const struct column *column, const cha
     assert_int_equal(bytes_ok(sql), ERR_OK);
 }
 
-static void scene_new(struct scene *c, const char *columns)
+static void scene_new(struct sql_scene *c, const char *columns)
 {
     static const char *const part[] = {"    max_rows: 4000\n    as: counts\n",
                                        "    max_rows: 4000\n    as: records\n",
                                        "    max_rows: 300\n    as: counts\n"};
-    const struct support_options o = {
+    const struct study_options o = {
         .domain = columns,
         .workload = columns == domain ? "{random: 2, count: 24, seed: 5}" : NULL,
         .part = part};
@@ -210,14 +210,14 @@ static void write_text(const char *path, const char *text)
 
 /* --- SQLite ----------------------------------------------------------------------------------- */
 
-static sqlite3 *open_sqlite(struct scene *c)
+static sqlite3 *open_sqlite(struct sql_scene *c)
 {
     sqlite3 *db;
     assert_int_equal(sqlite3_open(file(c, "d.sqlite"), &db), SQLITE_OK);
     return db;
 }
 
-static void run_sqlite(struct scene *c, const char *sql)
+static void run_sqlite(struct sql_scene *c, const char *sql)
 {
     sqlite3 *db = open_sqlite(c);
     char *words = NULL;
@@ -228,7 +228,7 @@ static void run_sqlite(struct scene *c, const char *sql)
 }
 
 /* As `sqlite3 -csv -header` does. */
-static void csv_of_sqlite(struct scene *c, const char *select, const char *path)
+static void csv_of_sqlite(struct sql_scene *c, const char *select, const char *path)
 {
     struct bytes csv CLEAN(bytes_clear) = {0};
     sqlite3 *db = open_sqlite(c);
@@ -251,14 +251,14 @@ static void csv_of_sqlite(struct scene *c, const char *select, const char *path)
     assert_int_equal(file_write(path, 0600, csv.data, csv.size, NULL), ERR_OK);
 }
 
-static void connect_sqlite(struct scene *c, char *text, size_t size)
+static void connect_sqlite(struct sql_scene *c, char *text, size_t size)
 {
     snprintf(text, size, "Driver=SQLite3;Database=%s", file(c, "d.sqlite"));
 }
 
 /* --- share ------------------------------------------------------------------------------------ */
 
-static void share_words(struct scene *c, const char *const *words, unsigned owner)
+static void share_words(struct sql_scene *c, const char *const *words, unsigned owner)
 {
     const char *a[24] = {"share", c->s.path, "--dry-run", "--key", file(c, "o%u.key", owner)};
     size_t n = 5;
@@ -270,7 +270,7 @@ static void share_words(struct scene *c, const char *const *words, unsigned owne
 #define SHARE(c, owner, ...) share_words(c, (const char *const[]){__VA_ARGS__, NULL}, owner)
 
 /* The upload's digest, which the last dry run printed. */
-static void upload_of(struct scene *c, char digest[65])
+static void upload_of(struct sql_scene *c, char digest[65])
 {
     const char *at = strstr(c->o.out, "upload: ");
     if (c->o.code != 0 || at == NULL)
@@ -301,7 +301,7 @@ static void same_columns(const char *from_sql, const char *from_csv)
     assert_true(known > 9);
 }
 
-static void same_uploads(struct scene *c, const char *connection, const char *csv)
+static void same_uploads(struct sql_scene *c, const char *connection, const char *csv)
 {
     char expected[65], got[65];
     for (unsigned owner = 0; owner < 2; owner++) {
@@ -328,7 +328,7 @@ static void same_uploads(struct scene *c, const char *connection, const char *cs
 
 TEST(an_upload_from_sqlite_is_that_of_its_csv)
 {
-    struct scene c;
+    struct sql_scene c;
     struct bytes sql CLEAN(bytes_clear) = {0};
     char connection[SUPPORT_PATH + 64];
     if (!has_sqlite)
@@ -348,7 +348,7 @@ TEST(an_upload_from_sqlite_is_that_of_its_csv)
 
 TEST(an_upload_from_postgresql_is_that_of_its_csv)
 {
-    struct scene c;
+    struct sql_scene c;
     struct bytes sql CLEAN(bytes_clear) = {0};
     char connection[256];
     if (!has_postgres)
@@ -385,7 +385,8 @@ static void put_visits(struct bytes *sql, const char *more)
     assert_int_equal(bytes_ok(sql), ERR_OK);
 }
 
-static void scene_sqlite(struct scene *c, const char *columns, const char *more, char *connection)
+static void scene_sqlite(struct sql_scene *c, const char *columns, const char *more,
+                         char *connection)
 {
     struct bytes sql CLEAN(bytes_clear) = {0};
     scene_new(c, columns);
@@ -395,7 +396,7 @@ static void scene_sqlite(struct scene *c, const char *columns, const char *more,
 }
 
 /* What init makes of the schema: no row is read, and a table of codes only if it is named. */
-static void check_schema(struct scene *c, const char *connection)
+static void check_schema(struct sql_scene *c, const char *connection)
 {
     static const char *const expected[] = {
         "columns_from: \"the schema of the table patients\"\n",
@@ -432,7 +433,7 @@ static void check_schema(struct scene *c, const char *connection)
 
 TEST(a_schema_gives_columns)
 {
-    struct scene c;
+    struct sql_scene c;
     char connection[SUPPORT_PATH + 64];
     if (!has_sqlite && !has_postgres)
         skip();
@@ -474,7 +475,7 @@ TEST(values_that_do_not_fit_are_told_with_their_number_of_rows)
         {"UPDATE visits SET sex = 'x' || who", 6, "error: table visits: 20 more problems like"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases && has_sqlite; i++) {
-        struct scene c;
+        struct sql_scene c;
         char connection[SUPPORT_PATH + 64];
         scene_sqlite(&c, strict, cases[i].change, connection);
         SHARE(&c, 0, "--sql", connection, "--table", "visits");
@@ -486,7 +487,7 @@ TEST(values_that_do_not_fit_are_told_with_their_number_of_rows)
 
 TEST(rows_that_are_read_have_their_place)
 {
-    struct scene c;
+    struct sql_scene c;
     char connection[SUPPORT_PATH + 64];
     if (!has_sqlite)
         skip();
@@ -511,7 +512,7 @@ TEST(a_source_that_cannot_be_read_says_why)
         {"--query", "SELECT age, sex FROM visits",
          "error: the query:0: no column is named bmi; add it, or correct the query\n", 6},
     };
-    struct scene c;
+    struct sql_scene c;
     char connection[SUPPORT_PATH + 64];
     if (!has_sqlite)
         skip();
@@ -549,7 +550,7 @@ TEST(a_source_that_cannot_be_read_says_why)
 /* As in a header of CSV, where nobody sees them. */
 TEST(spaces_around_a_columns_name_are_not_its_own)
 {
-    struct scene c;
+    struct sql_scene c;
     char connection[SUPPORT_PATH + 64], expected[65], got[65];
     if (!has_sqlite)
         skip();
@@ -568,7 +569,7 @@ TEST(spaces_around_a_columns_name_are_not_its_own)
 
 TEST(persons_with_too_many_rows_are_counted_there)
 {
-    struct scene c;
+    struct sql_scene c;
     char connection[SUPPORT_PATH + 64];
     if (!has_sqlite)
         skip();
@@ -597,8 +598,8 @@ TEST(rows_of_a_batch_need_an_order)
         "    max_rows: 900\n    batch: city\n    columns: [age, sex]\n",
         "    max_rows: 900\n    batch: city\n    columns: [bmi]\n",
     };
-    static const struct support_options o = {.domain = strict, .owners = 2, .part = part};
-    struct scene c = {.log = {.level = LOG_ERROR}};
+    static const struct study_options o = {.domain = strict, .owners = 2, .part = part};
+    struct sql_scene c = {.log = {.level = LOG_ERROR}};
     struct bytes sql CLEAN(bytes_clear) = {0};
     char connection[SUPPORT_PATH + 64], expected[65], got[65];
     uint8_t *secret = NULL;
@@ -630,7 +631,7 @@ TEST(rows_of_a_batch_need_an_order)
 
 TEST(a_password_is_not_taken_from_arguments_nor_from_open_files)
 {
-    struct scene c;
+    struct sql_scene c;
     char connection[SUPPORT_PATH + 64], words[SUPPORT_PATH + 200];
     const char *path;
     if (!has_sqlite)
@@ -721,7 +722,8 @@ TEST(connections_are_read)
 /* --- one state of the data -------------------------------------------------------------------- */
 
 /* Counts, lets somebody write, and counts again. */
-static void count_twice(struct scene *c, const char *connection, void (*write)(struct scene *c))
+static void count_twice(struct sql_scene *c, const char *connection,
+                        void (*write)(struct sql_scene *c))
 {
     const struct database_source source = {.connection = connection, .table = "visits"};
     const struct rows_options none = {0};
@@ -743,12 +745,12 @@ static void count_twice(struct scene *c, const char *connection, void (*write)(s
 
 static const char one_more[] = "INSERT INTO visits VALUES (1, 'f', 0.5, 'late')";
 
-static void write_sqlite(struct scene *c)
+static void write_sqlite(struct sql_scene *c)
 {
     run_sqlite(c, one_more);
 }
 
-static void write_postgres(struct scene *c)
+static void write_postgres(struct sql_scene *c)
 {
     write_text(file(c, "more.sql"), one_more);
     assert_true(support_postgres_run(&postgres, file(c, "more.sql")));
@@ -756,7 +758,7 @@ static void write_postgres(struct scene *c)
 
 TEST(all_counts_are_of_one_state_of_the_data)
 {
-    struct scene c;
+    struct sql_scene c;
     char connection[SUPPORT_PATH + 64];
     struct bytes sql CLEAN(bytes_clear) = {0};
     if (has_sqlite) {
@@ -783,7 +785,7 @@ TEST(many_rows_come_in_order)
     static const char columns[] = "domain:\n"
                                   "  - {name: a, kind: integer, min: 0, max: 25000}\n"
                                   "  - {name: b, kind: categorical, values: [x, \"\\u00e9\"]}\n";
-    struct scene c;
+    struct sql_scene c;
     char connection[256];
     const struct database_source source = {
         .connection = connection,
@@ -813,7 +815,7 @@ TEST(many_rows_come_in_order)
 
 TEST(aim_and_eval_take_a_database)
 {
-    struct scene c;
+    struct sql_scene c;
     char connection[SUPPORT_PATH + 64], by_file[sizeof c.o.out];
     if (!has_sqlite)
         skip();
@@ -843,7 +845,7 @@ TEST(aim_and_eval_take_a_database)
 
 TEST(rows_come_by_the_standard_input)
 {
-    struct scene c;
+    struct sql_scene c;
     char expected[65], got[65];
     int input = dup(STDIN_FILENO), fd;
     scene_new(&c, strict);

@@ -13,20 +13,20 @@ static const double edges[] = {0, 0, 1, 2, 5, 10, 40, 99, 99};
 static const double counts[] = {900, 50, 60, 120, 100, 300, 100, 5};
 #define BINS 8
 
-struct column {
+struct density_column {
     struct domain *d;
     struct density *density;
 };
 
-static void column_free(struct column *c)
+static void column_free(struct density_column *c)
 {
     density_free(&c->density);
     domain_free(&c->d);
 }
 
-static struct column column_new(double step, enum domain_tail tail, const double *rows)
+static struct density_column column_new(double step, enum domain_tail tail, const double *rows)
 {
-    struct column c = {0};
+    struct density_column c = {0};
     assert_int_equal(domain_new(&c.d), ERR_OK);
     assert_int_equal(domain_add_numeric(c.d, "x", edges, BINS + 1, NULL, DOMAIN_CLIP, NULL),
                      ERR_OK);
@@ -65,7 +65,7 @@ TEST(multiples_read_as_they_are_written)
 
 TEST(bins_hold_their_numbers)
 {
-    struct column c CLEAN(column_free) = column_new(0.5, DOMAIN_TAIL_TREND, counts);
+    struct density_column c CLEAN(column_free) = column_new(0.5, DOMAIN_TAIL_TREND, counts);
     const struct domain_attribute *a = c.d->attribute;
     static const struct {
         double x;
@@ -88,8 +88,8 @@ TEST(bins_hold_their_numbers)
 }
 
 /* The header's definitions, number by number. */
-static struct density_part twin(const struct column *c, double step, uint32_t code, double low,
-                                double high)
+static struct density_part twin(const struct density_column *c, double step, uint32_t code,
+                                double low, double high)
 {
     const struct domain_attribute *a = c->d->attribute;
     struct density_part part = {0};
@@ -129,7 +129,7 @@ TEST(parts_are_sums_over_their_numbers)
     random_seed_u64(&r, 1);
     for (size_t s = 0; s < 3; s++)
         for (size_t t = 0; t < 3; t++) {
-            struct column c CLEAN(column_free) = column_new(steps[s], tails[t], counts);
+            struct density_column c CLEAN(column_free) = column_new(steps[s], tails[t], counts);
             for (int trial = 0; trial < 60; trial++) {
                 uint32_t code = (uint32_t)random_below(&r, BINS);
                 double low = trial % 5 == 0 ? -INFINITY : 110 * random_double(&r) - 5;
@@ -152,7 +152,7 @@ TEST(intervals_agree_with_fine_sums)
     static const double ratio[] = {1, 1.0000001, 1.2, 1.29, 1.3, 3, 50, 1e6};
     for (size_t i = 0; i < 16; i++) {
         double rows[BINS] = {0, 100, 100, 100, 100, 1e4, 1e4 * ratio[i / 2], 0};
-        struct column c CLEAN(column_free) = column_new(
+        struct density_column c CLEAN(column_free) = column_new(
             0, DOMAIN_TAIL_TREND, (rows[5] *= i % 2 == 0 ? 1 : ratio[i / 2], rows));
         const double low = 45, high = 80, tilt = density_tilt(c.density, 6);
         struct density_part p = density_part(c.density, 6, low, high), q = {0};
@@ -173,7 +173,7 @@ TEST(parts_of_a_bin_add_up_to_it)
 {
     static const double steps[] = {0, 0.5, 0.1};
     for (size_t s = 0; s < 3; s++) {
-        struct column c CLEAN(column_free) = column_new(steps[s], tails[s], counts);
+        struct density_column c CLEAN(column_free) = column_new(steps[s], tails[s], counts);
         for (uint32_t code = 0; code < BINS; code++) {
             struct density_part sum = {0}, all;
             all = density_whole(c.density, code);
@@ -197,8 +197,8 @@ TEST(what_is_drawn_has_the_moments)
     struct random r;
     random_seed_u64(&r, 7);
     for (int stepped = 0; stepped < 2; stepped++) {
-        struct column c CLEAN(column_free) = column_new(stepped != 0 ? 0.1 : 0, DOMAIN_TAIL_TYPICAL,
-                                                        counts);
+        struct density_column c CLEAN(column_free) = column_new(stepped != 0 ? 0.1 : 0,
+                                                                DOMAIN_TAIL_TYPICAL, counts);
         for (uint32_t code = 0; code < BINS; code++) {
             struct density_part all = density_whole(c.density, code);
             double sum = 0, square = 0, below = 0, middle = 0;
@@ -224,8 +224,8 @@ TEST(what_is_drawn_has_the_moments)
 
 TEST(quantiles_invert_shares)
 {
-    struct column c CLEAN(column_free) = column_new(0, DOMAIN_TAIL_EXPONENTIAL, counts);
-    struct column w CLEAN(column_free) = column_new(0.5, DOMAIN_TAIL_EXPONENTIAL, counts);
+    struct density_column c CLEAN(column_free) = column_new(0, DOMAIN_TAIL_EXPONENTIAL, counts);
+    struct density_column w CLEAN(column_free) = column_new(0.5, DOMAIN_TAIL_EXPONENTIAL, counts);
     for (double p = 0; p <= 1; p += 0.01) {
         double x = density_quantile(c.density, 6, 50, 90, p);
         double part = density_part(c.density, 6, 50, 90).share;
@@ -245,7 +245,7 @@ TEST(the_ends_of_a_bin_are_its_least_and_largest)
 {
     for (double ratio = 1e-6; ratio < 1e7; ratio *= 1.37) {
         double rows[BINS] = {0, 1e3, 1e3 * ratio, 1e3, 1e3 * ratio, 1e4, 1e4 * ratio, 0};
-        struct column c CLEAN(column_free) = column_new(0, DOMAIN_TAIL_TREND, rows);
+        struct density_column c CLEAN(column_free) = column_new(0, DOMAIN_TAIL_TREND, rows);
         for (uint32_t code = 0; code < BINS; code++) {
             double low = density_quantile(c.density, code, -INFINITY, INFINITY, 0);
             double high = density_quantile(c.density, code, -INFINITY, INFINITY, 1);
@@ -260,7 +260,7 @@ TEST(an_exponential_column_keeps_its_mean)
 {
     static const double ends[] = {0, 2, 4, 6, 8, 10, 60};
     static const double rate = 0.25;
-    struct column c CLEAN(column_free) = {0};
+    struct density_column c CLEAN(column_free) = {0};
     double rows[6];
     for (int i = 0; i < 6; i++)
         rows[i] = 1e9 * (exp(-rate * ends[i]) - exp(-rate * ends[i + 1]));
@@ -281,7 +281,7 @@ TEST(tilts_follow_neighbours)
 {
     static const double rows[] = {1e6, 100, 100, 300, 500, 30, 59, 0};
     static const double peak[] = {0, 100, 100, 120, 500, 30, 900, 0};
-    struct column c CLEAN(column_free) = column_new(0, DOMAIN_TAIL_TREND, rows);
+    struct density_column c CLEAN(column_free) = column_new(0, DOMAIN_TAIL_TREND, rows);
     assert_true(density_tilt(c.density, 0) == 0);
     assert_true(density_tilt(c.density, 1) == 0); /* as dense as its neighbour beyond the spike */
     assert_true(density_tilt(c.density, 4) < 0);

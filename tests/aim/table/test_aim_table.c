@@ -10,14 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
-struct place {
+struct table_place {
     char folder[32];
     char path[64];
 };
 
-static struct place place_new(const char *text, size_t n)
+static struct table_place place_new(const char *text, size_t n)
 {
-    struct place p = {.folder = "/tmp/trefoil-test-XXXXXX"};
+    struct table_place p = {.folder = "/tmp/trefoil-test-XXXXXX"};
     FILE *f;
     assert_non_null(mkdtemp(p.folder));
     snprintf(p.path, sizeof p.path, "%s/t.csv", p.folder);
@@ -28,7 +28,7 @@ static struct place place_new(const char *text, size_t n)
     return p;
 }
 
-static void place_free(const struct place *p)
+static void place_free(const struct table_place *p)
 {
     unlink(p->path);
     rmdir(p->folder);
@@ -50,7 +50,7 @@ static enum err read_text(struct table **t, const struct domain *d, const char *
                           const struct table_csv_options *o, char *sink, size_t size)
 {
     struct log log = {.buffer = sink, .buffer_size = size, .level = LOG_INFO};
-    struct place p CLEAN(place_free) = place_new(text, n);
+    struct table_place p CLEAN(place_free) = place_new(text, n);
     sink[0] = '\0';
     return table_read_csv(t, d, p.path, o, &log);
 }
@@ -304,7 +304,7 @@ TEST(multiples_are_written_as_people_write_them)
 {
     static const double edges[] = {0, 0.3, 0.3, 1, 1.5};
     static const char *const zero[] = {"0"};
-    struct place p CLEAN(place_free) = place_new("", 0);
+    struct table_place p CLEAN(place_free) = place_new("", 0);
     struct domain *d CLEAN(domain_free) = NULL;
     struct table *t CLEAN(table_free) = NULL, *back CLEAN(table_free) = NULL;
     char text[20], line[64];
@@ -474,7 +474,7 @@ TEST(decimals_may_begin_with_a_comma)
 TEST(what_is_written_reads_back)
 {
     struct domain *d CLEAN(domain_free) = three();
-    struct place p CLEAN(place_free) = place_new("", 0);
+    struct table_place p CLEAN(place_free) = place_new("", 0);
     struct table *t CLEAN(table_free) = NULL, *back CLEAN(table_free) = NULL;
     struct random r;
     assert_int_equal(domain_add_integer(d, "a \"b\", c", 5, 5, NULL, DOMAIN_REJECT, NULL), ERR_OK);
@@ -496,7 +496,7 @@ TEST(what_is_written_reads_back)
 
 TEST(a_lone_missing_value_is_not_a_blank_line)
 {
-    struct place p CLEAN(place_free) = place_new("", 0);
+    struct table_place p CLEAN(place_free) = place_new("", 0);
     struct domain *d CLEAN(domain_free) = NULL;
     struct table *t CLEAN(table_free) = NULL, *back CLEAN(table_free) = NULL;
     assert_int_equal(domain_new(&d), ERR_OK);

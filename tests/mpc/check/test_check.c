@@ -18,7 +18,7 @@
 /* --- the same is opened ----------------------------------------------------------------------- */
 
 /* Sums in place, of one product and of several. */
-static enum err add(struct party *p, struct play *play)
+static enum err add(struct party *p, struct check_play *play)
 {
     struct planes x = {0}, y = {0}, z = {0};
     enum err e = three_share_planes(p, &x, three_values(), play->n, WIDTH, 3);
@@ -51,10 +51,10 @@ TEST(what_is_opened_is_the_same)
     static const struct check_limits limits[] = {
         {.log = 0}, {.log = 1}, {.groups = 1}, {.log = 20000, .groups = 1}};
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
-        struct play plain = {.job = add, .n = lengths[l], .cheat = NOBODY};
+        struct check_play plain = {.job = add, .n = lengths[l], .cheat = NOBODY};
         play_run(&plain);
         for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
-            struct play checked = {
+            struct check_play checked = {
                 .job = add, .limits = &limits[k], .n = lengths[l], .cheat = NOBODY};
             play_run(&checked);
             for (unsigned s = 0; s < 3; s++)
@@ -76,7 +76,7 @@ TEST(what_is_opened_is_the_same)
 
 /* --- what is not covered ---------------------------------------------------------------------- */
 
-static enum err numbers(struct party *p, struct play *play)
+static enum err numbers(struct party *p, struct check_play *play)
 {
     struct share64 x = {0};
     struct move_known known = {.ring = RING_64, .n = 64};
@@ -86,7 +86,7 @@ static enum err numbers(struct party *p, struct play *play)
     known.known = x.a;
     if (e == ERR_OK && (move_known(p, &known) != ERR_MISUSE ||
                         move_settle(p, RING_64, OPERAND(x), x.a, 64, NULL) != ERR_MISUSE ||
-                        net_rounds(p->net) != 0))
+                        net_exchanges(p->net) != 0))
         e = ERR_FORMAT;
     share64_free(&x);
     return e;
@@ -95,7 +95,7 @@ static enum err numbers(struct party *p, struct play *play)
 TEST(what_nobody_could_note_is_refused)
 {
     static const struct check_limits limits;
-    struct play play = {.job = numbers, .limits = &limits, .cheat = NOBODY};
+    struct check_play play = {.job = numbers, .limits = &limits, .cheat = NOBODY};
     play_run(&play);
     play_free(&play);
 }
@@ -103,7 +103,7 @@ TEST(what_nobody_could_note_is_refused)
 /* --- what is sent ----------------------------------------------------------------------------- */
 
 /* Relations with zeros only, in all components: so only masks are sent. */
-static enum err nothing(struct party *p, struct play *play)
+static enum err nothing(struct party *p, struct check_play *play)
 {
     struct planes x = {0}, y = {0};
     enum err e = planes_new(&x, 1, play->n);
@@ -135,7 +135,7 @@ static int compare_words(const void *x, const void *y)
 TEST(every_word_is_masked)
 {
     static const struct check_limits limits;
-    struct play play = {.job = nothing, .limits = &limits, .n = 1000, .cheat = NOBODY};
+    struct check_play play = {.job = nothing, .limits = &limits, .n = 1000, .cheat = NOBODY};
     const struct {
         uint64_t round;
         enum net_peer to;
@@ -162,7 +162,7 @@ TEST(every_word_is_masked)
 }
 
 /* Beyond their end, vectors hold bits that nobody vouches for. */
-static enum err open_with_more(struct party *p, struct play *play)
+static enum err open_with_more(struct party *p, struct check_play *play)
 {
     struct planes x = {0};
     uint64_t out[2 * 3];
@@ -183,7 +183,7 @@ TEST(lanes_past_the_end_do_not_leave)
 {
     static const struct check_limits limits;
     static const uint64_t cleared[] = {UINT64_MAX, UINT64_MAX, 3, UINT64_MAX, UINT64_MAX, 3};
-    struct play play = {.job = open_with_more, .limits = &limits, .n = 130, .cheat = NOBODY};
+    struct check_play play = {.job = open_with_more, .limits = &limits, .n = 130, .cheat = NOBODY};
     play_run(&play);
     for (unsigned to = 0; to < 2; to++)
         assert_memory_equal(play.sent[0][0][to][0].data, cleared, sizeof cleared);

@@ -24,12 +24,12 @@ static const struct check_limits limits;
 
 /* --- protocols -------------------------------------------------------------------------------- */
 
-struct inputs {
+struct check_cheat_inputs {
     struct planes x, y;
     struct share64 v;
 };
 
-static enum err take_inputs(const struct party *p, size_t n, struct inputs *in)
+static enum err take_inputs(const struct party *p, size_t n, struct check_cheat_inputs *in)
 {
     const uint64_t *values = three_values();
     TRY(three_share_planes(p, &in->x, values, n, WIDTH, 3));
@@ -37,10 +37,11 @@ static enum err take_inputs(const struct party *p, size_t n, struct inputs *in)
     return three_share64(p, &in->v, values, n, 5);
 }
 
-static enum err with_inputs(struct party *p, struct play *play,
-                            enum err (*run)(struct party *p, struct play *play, struct inputs *in))
+static enum err with_inputs(struct party *p, struct check_play *play,
+                            enum err (*run)(struct party *p, struct check_play *play,
+                                            struct check_cheat_inputs *in))
 {
-    struct inputs in = {0};
+    struct check_cheat_inputs in = {0};
     enum err e = take_inputs(p, play->n, &in);
     if (e == ERR_OK)
         e = run(p, play, &in);
@@ -50,28 +51,28 @@ static enum err with_inputs(struct party *p, struct play *play,
     return e;
 }
 
-static enum err run_and(struct party *p, struct play *play, struct inputs *in)
+static enum err run_and(struct party *p, struct check_play *play, struct check_cheat_inputs *in)
 {
     struct planes x = planes_view(&in->x, 0, 1), y = planes_view(&in->y, 0, 1);
     TRY(bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&y)));
     return play_open(p, play, &x);
 }
 
-static enum err run_all(struct party *p, struct play *play, struct inputs *in)
+static enum err run_all(struct party *p, struct check_play *play, struct check_cheat_inputs *in)
 {
     struct planes out = planes_view(&in->y, 0, 1);
     TRY(bits_and_all(p, planes_flat(&out), &in->x));
     return play_open(p, play, &out);
 }
 
-static enum err run_adder(struct party *p, struct play *play, struct inputs *in)
+static enum err run_adder(struct party *p, struct check_play *play, struct check_cheat_inputs *in)
 {
     struct planes top = planes_view(&in->y, WIDTH - 1, 1);
     TRY(adder_add(p, in->y, &in->x, &in->y, true));
     return play_open(p, play, &top);
 }
 
-static enum err run_save(struct party *p, struct play *play, struct inputs *in)
+static enum err run_save(struct party *p, struct check_play *play, struct check_cheat_inputs *in)
 {
     struct planes sum, carry, top;
     TRY(party_planes(p, &sum, WIDTH, in->x.n));
@@ -81,7 +82,7 @@ static enum err run_save(struct party *p, struct play *play, struct inputs *in)
     return play_open(p, play, &top);
 }
 
-static enum err run_below(struct party *p, struct play *play, struct inputs *in)
+static enum err run_below(struct party *p, struct check_play *play, struct check_cheat_inputs *in)
 {
     static const uint64_t constants[] = {13};
     struct planes out = planes_view(&in->y, 0, 1);
@@ -89,14 +90,14 @@ static enum err run_below(struct party *p, struct play *play, struct inputs *in)
     return play_open(p, play, &out);
 }
 
-static enum err run_compare(struct party *p, struct play *play, struct inputs *in)
+static enum err run_compare(struct party *p, struct check_play *play, struct check_cheat_inputs *in)
 {
     struct planes out = planes_view(&in->y, 0, 1);
     TRY(compare_top_bit(p, planes_flat(&out), in->v, 64));
     return play_open(p, play, &out);
 }
 
-static enum err run_narrow(struct party *p, struct play *play, struct inputs *in)
+static enum err run_narrow(struct party *p, struct check_play *play, struct check_cheat_inputs *in)
 {
     struct planes out = planes_view(&in->y, 0, 3), one = planes_view(&in->x, 0, 1);
     TRY(convert_to_bits(p, &out, in->v));
@@ -105,7 +106,7 @@ static enum err run_narrow(struct party *p, struct play *play, struct inputs *in
     return play_open(p, play, &out);
 }
 
-static enum err run_join(struct party *p, struct play *play, struct inputs *in)
+static enum err run_join(struct party *p, struct check_play *play, struct check_cheat_inputs *in)
 {
     uint64_t out[N_MAX];
     TRY(convert_to_ring64(p, in->v, &in->x));
@@ -114,7 +115,7 @@ static enum err run_join(struct party *p, struct play *play, struct inputs *in)
     return ERR_OK;
 }
 
-static enum err run_coins(struct party *p, struct play *play, struct inputs *in)
+static enum err run_coins(struct party *p, struct check_play *play, struct check_cheat_inputs *in)
 {
     static const uint64_t constants[] = {(uint64_t)5 << 60, (uint64_t)3 << 62};
     struct planes out = planes_view(&in->y, 0, 2), one = planes_view(&in->y, 0, 1);
@@ -122,7 +123,7 @@ static enum err run_coins(struct party *p, struct play *play, struct inputs *in)
     return play_open(p, play, &one);
 }
 
-static enum err run_argmax(struct party *p, struct play *play, struct inputs *in)
+static enum err run_argmax(struct party *p, struct check_play *play, struct check_cheat_inputs *in)
 {
     static const uint8_t seed[ARGMAX_SEED_SIZE] = {1, 2, 3};
     size_t index;
@@ -136,7 +137,7 @@ static enum err run_argmax(struct party *p, struct play *play, struct inputs *in
 }
 
 #define JOB(name)                                                                                  \
-    static enum err name(struct party *p, struct play *play)                                       \
+    static enum err name(struct party *p, struct check_play *play)                                 \
     {                                                                                              \
         return with_inputs(p, play, run_##name);                                                   \
     }
@@ -153,7 +154,7 @@ JOB(argmax)
 
 static const struct {
     const char *name;
-    enum err (*job)(struct party *p, struct play *play);
+    enum err (*job)(struct party *p, struct check_play *play);
     size_t n;
     uint64_t more; /* rounds of the checked protocol, apart from a flush */
 } jobs[] = {{"AND in place", and, 130, 0},
@@ -170,12 +171,12 @@ static const struct {
 #define ARGMAX_JOB 9
 #define JOBS (sizeof jobs / sizeof *jobs)
 
-static struct play honest_run(size_t job, bool checked)
+static struct check_play honest_run(size_t job, bool checked)
 {
-    struct play play = {.job = jobs[job].job,
-                        .n = jobs[job].n,
-                        .limits = checked ? &limits : NULL,
-                        .cheat = NOBODY};
+    struct check_play play = {.job = jobs[job].job,
+                              .n = jobs[job].n,
+                              .limits = checked ? &limits : NULL,
+                              .cheat = NOBODY};
     play_run(&play);
     return play;
 }
@@ -183,7 +184,7 @@ static struct play honest_run(size_t job, bool checked)
 TEST(a_check_changes_nothing_that_is_opened)
 {
     for (size_t k = 0; k < JOBS; k++) {
-        struct play plain = honest_run(k, false), checked = honest_run(k, true);
+        struct check_play plain = honest_run(k, false), checked = honest_run(k, true);
         for (unsigned s = 0; s < 3; s++)
             assert_true(play_opened_all(&checked, &plain, s));
         assert_int_equal(checked.rounds, plain.rounds + 6 + jobs[k].more);
@@ -195,7 +196,7 @@ TEST(a_check_changes_nothing_that_is_opened)
 TEST(no_altered_word_opens_anything_else)
 {
     for (size_t k = 0; k < JOBS; k++) {
-        const struct play model = {.job = jobs[k].job, .n = jobs[k].n, .limits = &limits};
+        const struct check_play model = {.job = jobs[k].job, .n = jobs[k].n, .limits = &limits};
         play_sweep(jobs[k].name, &model, k == ARGMAX_JOB);
     }
 }
@@ -203,9 +204,9 @@ TEST(no_altered_word_opens_anything_else)
 /* --- what a server alone knows ---------------------------------------------------------------- */
 
 /* It inputs a wrong bit, and goes on as if that were right. */
-static void input_wrongly(struct play *play, const struct planes *u, size_t begin, size_t end)
+static void input_wrongly(struct check_play *play, const struct planes *u, size_t begin, size_t end)
 {
-    const struct altering *a = play->self;
+    const struct check_altering *a = play->self;
     const size_t words = end - begin, at = a->word % (words * u->width);
     u->b[at / words * bits_words(u->n) + begin + at % words] ^= 4;
     play->altered++;
@@ -214,16 +215,16 @@ static void input_wrongly(struct play *play, const struct planes *u, size_t begi
 /* Carries in turn; lane 2 is one of x in each part. */
 TEST(what_is_input_must_be_right)
 {
-    struct play honest = honest_run(BITS_JOB, true);
+    struct check_play honest = honest_run(BITS_JOB, true);
     for (unsigned cheat = 0; cheat < 3; cheat++)
         for (size_t word = 0; word < 2; word++) {
-            struct altering a = {.word = word};
-            struct play play = {.job = honest.job,
-                                .n = honest.n,
-                                .limits = &limits,
-                                .cheat = cheat,
-                                .input = input_wrongly,
-                                .self = &a};
+            struct check_altering a = {.word = word};
+            struct check_play play = {.job = honest.job,
+                                      .n = honest.n,
+                                      .limits = &limits,
+                                      .cheat = cheat,
+                                      .input = input_wrongly,
+                                      .self = &a};
             play_run(&play);
             assert_int_equal(play.altered, 1);
             play_judge(&play, &honest, 0, "input", false);
@@ -235,7 +236,7 @@ TEST(what_is_input_must_be_right)
 /* --- two versions of a component -------------------------------------------------------------- */
 
 /* Carries of two digits, the first g of which is revealed. */
-static enum err reveal_carries(struct party *p, struct play *play)
+static enum err reveal_carries(struct party *p, struct check_play *play)
 {
     static const uint8_t width[] = {2, 1};
     uint64_t known[8] = {0}, room[4][4] = {{0}}, out[2] = {0};
@@ -255,11 +256,11 @@ static enum err reveal_carries(struct party *p, struct play *play)
 }
 
 /* Server 1 gives server 2 a different value of y(2), which b = 2 chooses. */
-static enum err tell_one_otherwise(struct play *play, const struct party_sent *at, void *p,
+static enum err tell_one_otherwise(struct check_play *play, const struct party_sent *at, void *p,
                                    size_t n)
 {
     uint64_t w;
-    if (at->round == 0 && at->to == NET_NEXT && at->message == 0) {
+    if (at->exchange == 0 && at->to == NET_NEXT && at->message == 0) {
         assert_true(n >= 16);
         memcpy(&w, (uint8_t *)p + 8, 8);
         w ^= 1;
@@ -275,8 +276,9 @@ static enum err tell_one_otherwise(struct play *play, const struct party_sent *a
  */
 TEST(two_versions_of_a_component_do_not_leave)
 {
-    struct play honest = {.job = reveal_carries, .n = 100, .limits = &limits, .cheat = NOBODY};
-    struct play play = honest;
+    struct check_play honest = {
+        .job = reveal_carries, .n = 100, .limits = &limits, .cheat = NOBODY};
+    struct check_play play = honest;
     play_run(&honest);
     assert_int_equal(honest.rounds, 3);
     assert_int_equal(honest.sent[0][2][NET_NEXT][0].size, 16);
@@ -295,25 +297,25 @@ TEST(two_versions_of_a_component_do_not_leave)
 
 /* --- hanging up ------------------------------------------------------------------------------- */
 
-static enum err hang_up(struct play *play, const struct party_sent *at, void *p, size_t n)
+static enum err hang_up(struct check_play *play, const struct party_sent *at, void *p, size_t n)
 {
     const uint64_t *round = play->self;
     (void)p;
     (void)n;
-    return at->round == *round ? ERR_PEER : ERR_OK;
+    return at->exchange == *round ? ERR_PEER : ERR_OK;
 }
 
 TEST(who_hangs_up_opens_nothing)
 {
-    struct play honest = honest_run(0, true);
+    struct check_play honest = honest_run(0, true);
     for (unsigned cheat = 0; cheat < 3; cheat++)
         for (uint64_t round = 0; round < honest.rounds; round++) {
-            struct play play = {.job = jobs[0].job,
-                                .n = jobs[0].n,
-                                .limits = &limits,
-                                .cheat = cheat,
-                                .alter = hang_up,
-                                .self = &round};
+            struct check_play play = {.job = jobs[0].job,
+                                      .n = jobs[0].n,
+                                      .limits = &limits,
+                                      .cheat = cheat,
+                                      .alter = hang_up,
+                                      .self = &round};
             play_run(&play);
             play_judge(&play, &honest, round, "hanging up", false);
             play_free(&play);
@@ -330,14 +332,14 @@ struct ending {
 };
 
 /* Adds to every product, and to what it shows of them; or leaves when it has heard the others. */
-static enum err end_badly(struct play *play, const struct party_sent *at, void *p, size_t n)
+static enum err end_badly(struct check_play *play, const struct party_sent *at, void *p, size_t n)
 {
     const struct ending *end = play->self;
     uint64_t *words = p;
     if (end->leaves)
-        return at->round == end->opening ? ERR_PEER : ERR_OK;
-    if ((at->round == end->products && at->to == NET_PREV && at->message == 1) ||
-        (at->round == end->opening && at->to == NET_NEXT && at->message == 0))
+        return at->exchange == end->opening ? ERR_PEER : ERR_OK;
+    if ((at->exchange == end->products && at->to == NET_PREV && at->message == 1) ||
+        (at->exchange == end->opening && at->to == NET_NEXT && at->message == 0))
         for (size_t i = 0; i < n / sizeof *words; i++, play->altered++)
             words[i] ^= 1;
     return ERR_OK;
@@ -349,16 +351,16 @@ static enum err end_badly(struct play *play, const struct party_sent *at, void *
  */
 TEST(an_index_that_is_not_opened_is_a_try)
 {
-    struct play honest = honest_run(ARGMAX_JOB, true);
+    struct check_play honest = honest_run(ARGMAX_JOB, true);
     assert_int_equal(honest.ended[0], 1);
     for (unsigned k = 0; k < 6; k++) {
         struct ending end = {honest.rounds - 6, honest.rounds - 1, k / 3};
-        struct play play = {.job = honest.job,
-                            .n = honest.n,
-                            .limits = &limits,
-                            .cheat = k % 3,
-                            .alter = end_badly,
-                            .self = &end};
+        struct check_play play = {.job = honest.job,
+                                  .n = honest.n,
+                                  .limits = &limits,
+                                  .cheat = k % 3,
+                                  .alter = end_badly,
+                                  .self = &end};
         play_run(&play);
         assert_int_equal(play.altered, end.leaves ? 0 : 2 * play.n);
         for (unsigned s = 0; s < 3; s++) {

@@ -19,14 +19,14 @@ static const struct check_limits limits;
 #define LANES 700
 #define ROW_WORDS 8
 
-struct attack {
+struct check_coins_attack {
     unsigned level;       /* corrections, one more after each coin */
     size_t word[2];       /* whose lane 5 is wrong: the second only if it is a different one */
     uint64_t error, next; /* how far the sum at row 0 is off, then that of the elements */
     uint64_t last;        /* then z */
 };
 
-static void draw(struct play *play, uint64_t round, uint64_t *to, size_t n)
+static void draw(struct check_play *play, uint64_t round, uint64_t *to, size_t n)
 {
     struct prg *weights;
     assert_int_equal(play_coin(play, round, &weights), ERR_OK);
@@ -51,27 +51,27 @@ static void add_to(void *p, size_t word, uint64_t error)
     memcpy((uint8_t *)p + 8 * word, &w, 8);
 }
 
-static enum err correct(struct play *play, const struct party_sent *at, void *p, size_t n)
+static enum err correct(struct check_play *play, const struct party_sent *at, void *p, size_t n)
 {
-    struct attack *a = play->self;
+    struct check_coins_attack *a = play->self;
     uint64_t drawn[6 + 8];
     if (at->offset != 0)
         return ERR_OK;
-    if (at->round == 0)
+    if (at->exchange == 0)
         for (unsigned k = 0; k < 2; k++)
             if (k == 0 || a->word[1] != a->word[0])
                 add_to(p, a->word[k], 1 << 5);
-    if (at->round == FLUSH + 1 && a->level > 0) {
+    if (at->exchange == FLUSH + 1 && a->level > 0) {
         draw(play, FLUSH, drawn, 14); /* row 0's weight is on both sides */
         a->error = kernel_field_product(drawn[6], 1 << 5);
         add_to(p, 0, a->error);
     }
-    if (at->round == FLUSH + 3 && a->level > 1) {
+    if (at->exchange == FLUSH + 3 && a->level > 1) {
         draw(play, FLUSH + 2, drawn, 6);
         a->next = kernel_field_product(a->error, weight_of_row_0(drawn));
         add_to(p, 0, a->next); /* row 0 weighs 1 */
     }
-    if (at->round == FLUSH + 5 && a->level > 2 && at->to == NET_NEXT) {
+    if (at->exchange == FLUSH + 5 && a->level > 2 && at->to == NET_NEXT) {
         draw(play, FLUSH + 4, drawn, 6);
         a->last = kernel_field_product(a->next, weight_of_row_0(drawn));
         add_to(p, n / 8 - 3, a->last);
@@ -85,13 +85,13 @@ TEST(errors_that_are_corrected_after_a_coin)
     for (unsigned level = 0; level < 4; level++)
         for (unsigned w = 0; w < (level == 0 ? 4 : 1); w++)
             for (unsigned cheat = 0; cheat < 3; cheat++) {
-                struct attack a = {.level = level, .word = {words[w][0], words[w][1]}};
-                struct play play = {.job = play_and,
-                                    .n = LANES,
-                                    .limits = &limits,
-                                    .cheat = cheat,
-                                    .alter = correct,
-                                    .self = &a};
+                struct check_coins_attack a = {.level = level, .word = {words[w][0], words[w][1]}};
+                struct check_play play = {.job = play_and,
+                                          .n = LANES,
+                                          .limits = &limits,
+                                          .cheat = cheat,
+                                          .alter = correct,
+                                          .self = &a};
                 play_run(&play);
                 for (unsigned s = 0; s < 3; s++)
                     if (s != cheat) {
@@ -110,13 +110,13 @@ struct holding {
     bool before_came;
 };
 
-static enum err hold(struct play *play, const struct party_sent *at, void *p, size_t n)
+static enum err hold(struct check_play *play, const struct party_sent *at, void *p, size_t n)
 {
     struct holding *h = play->self;
     const unsigned before = (play->cheat + 2) % 3;
     (void)p;
     (void)n;
-    if (at->round != h->round || at->to != NET_PREV)
+    if (at->exchange != h->round || at->to != NET_PREV)
         return ERR_OK;
     support_pause_ms(30); /* the others go on */
     h->before_came = play_has_sent(play, before, h->coin, NET_NEXT);
@@ -133,12 +133,12 @@ TEST(nobody_knows_a_coin_early)
     for (unsigned cheat = 0; cheat < 3; cheat++)
         for (unsigned c = 0; c < 3; c++) {
             struct holding h = {.round = 2 * c, .coin = FLUSH + 2 * c};
-            struct play play = {.job = play_and,
-                                .n = 130,
-                                .limits = &limits,
-                                .cheat = cheat,
-                                .alter = hold,
-                                .self = &h};
+            struct check_play play = {.job = play_and,
+                                      .n = 130,
+                                      .limits = &limits,
+                                      .cheat = cheat,
+                                      .alter = hold,
+                                      .self = &h};
             play_run(&play);
             assert_int_equal(play.altered, 1);
             assert_false(h.before_came);
@@ -150,12 +150,12 @@ TEST(nobody_knows_a_coin_early)
 
 /* --- tries ------------------------------------------------------------------------------------ */
 
-static enum err leave(struct play *play, const struct party_sent *at, void *p, size_t n)
+static enum err leave(struct check_play *play, const struct party_sent *at, void *p, size_t n)
 {
     const uint64_t *round = play->self;
     (void)p;
     (void)n;
-    return at->round == *round ? ERR_PEER : ERR_OK;
+    return at->exchange == *round ? ERR_PEER : ERR_OK;
 }
 
 /* Whoever may know a coin and hangs up has used a try at both others. */
@@ -163,12 +163,12 @@ TEST(a_check_that_is_left_has_begun)
 {
     for (unsigned cheat = 0; cheat < 3; cheat++)
         for (uint64_t round = FLUSH; round < FLUSH + 6; round++) {
-            struct play play = {.job = play_and,
-                                .n = 130,
-                                .limits = &limits,
-                                .cheat = cheat,
-                                .alter = leave,
-                                .self = &round};
+            struct check_play play = {.job = play_and,
+                                      .n = 130,
+                                      .limits = &limits,
+                                      .cheat = cheat,
+                                      .alter = leave,
+                                      .self = &round};
             play_run(&play);
             for (unsigned s = 0; s < 3; s++)
                 if (s != cheat) {
@@ -180,7 +180,7 @@ TEST(a_check_that_is_left_has_begun)
         }
 }
 
-static enum err gates_twice(struct party *p, struct play *play)
+static enum err gates_twice(struct party *p, struct check_play *play)
 {
     TRY(play_and(p, play));
     return play_and(p, play);
@@ -196,11 +196,11 @@ static enum err allow_one(void *self)
 TEST(no_coin_leaves_before_the_guard_agrees)
 {
     unsigned begun = 0;
-    struct play play = {.job = gates_twice,
-                        .n = 130,
-                        .limits = &limits,
-                        .cheat = 0,
-                        .guard[0] = {.begin = allow_one, .self = &begun}};
+    struct check_play play = {.job = gates_twice,
+                              .n = 130,
+                              .limits = &limits,
+                              .cheat = 0,
+                              .guard[0] = {.begin = allow_one, .self = &begun}};
     play_run(&play);
     assert_int_equal(play.result[0], ERR_REFUSED);
     assert_true(play_has_sent(&play, 0, FLUSH + 7, NET_PREV)); /* the second AND */
@@ -213,7 +213,7 @@ TEST(no_coin_leaves_before_the_guard_agrees)
 /* --- what all must have alike ----------------------------------------------------------------- */
 
 /* play->n gates, or none; the cheating server computes on something else. */
-static enum err alike(struct party *p, struct play *play)
+static enum err alike(struct party *p, struct check_play *play)
 {
     const uint8_t on = p->index == play->cheat;
     struct planes x = {0};
@@ -234,10 +234,10 @@ TEST(who_computes_on_something_else_is_noticed_first)
 {
     for (unsigned cheat = 0; cheat <= NOBODY; cheat++)
         for (unsigned k = 0; k < 4; k++) {
-            struct play play = {.job = alike,
-                                .n = k % 2 == 0 ? 0 : 130,
-                                .limits = k / 2 == 0 ? &limits : NULL,
-                                .cheat = cheat};
+            struct check_play play = {.job = alike,
+                                      .n = k % 2 == 0 ? 0 : 130,
+                                      .limits = k / 2 == 0 ? &limits : NULL,
+                                      .cheat = cheat};
             const bool caught = play.limits != NULL && cheat != NOBODY;
             play_run(&play);
             for (unsigned s = 0; s < 3; s++) {
@@ -254,7 +254,7 @@ TEST(who_computes_on_something_else_is_noticed_first)
 /*
  * The same words of the same gates: one server makes two terms of what is one term at the others.
  */
-static enum err in_terms(struct party *p, struct play *play)
+static enum err in_terms(struct party *p, struct check_play *play)
 {
     struct planes x;
     struct move_term term[2];
@@ -271,7 +271,7 @@ static enum err in_terms(struct party *p, struct play *play)
 TEST(a_script_has_the_terms_of_each_move)
 {
     for (unsigned cheat = 0; cheat <= NOBODY; cheat++) {
-        struct play play = {.job = in_terms, .limits = &limits, .cheat = cheat};
+        struct check_play play = {.job = in_terms, .limits = &limits, .cheat = cheat};
         play_run(&play);
         for (unsigned s = 0; s < 3; s++)
             assert_int_equal(play.result[s], cheat == NOBODY ? ERR_OK : ERR_CHEAT);

@@ -12,7 +12,7 @@
 
 #define N_MAX 8200
 
-struct run {
+struct check_costs_run {
     enum err (*move)(struct party *p, const struct share64 *x, const struct planes *bits);
     size_t n;
     bool checked;
@@ -31,7 +31,7 @@ static enum err sit(struct party *p, void *shared)
 {
     static const struct check_limits limits = {.log = (size_t)1 << 30};
     static const uint64_t values[N_MAX] = {1, 2, 3};
-    const struct run *r = shared;
+    const struct check_costs_run *r = shared;
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 x = {0};
     struct planes bits = {0};
@@ -104,7 +104,7 @@ TEST(what_a_check_adds)
     enum { SCRIPTS = 3 * 2 * 32 };
     static const struct {
         const char *name;
-        struct run run;
+        struct check_costs_run run;
         uint64_t rounds; /* more, including the comparison of scripts */
         unsigned bits;   /* a lane more, of whole words */
     } moves[] = {
@@ -119,7 +119,7 @@ TEST(what_a_check_adds)
         {"a choice", {chosen, 200, false}, 1, 0},
     };
     for (size_t k = 0; k < sizeof moves / sizeof *moves; k++) {
-        struct run plain = moves[k].run, checked = plain;
+        struct check_costs_run plain = moves[k].run, checked = plain;
         struct three_costs without = {0}, with = {0};
         uint64_t bytes = SCRIPTS + 8 * moves[k].bits * bits_words(plain.n);
         checked.checked = true;

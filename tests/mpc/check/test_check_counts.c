@@ -36,7 +36,7 @@ static const uint64_t *some_values(unsigned bits)
     return values[bits];
 }
 
-static enum err open_and_note(struct party *p, struct play *play, struct share64 x)
+static enum err open_and_note(struct party *p, struct check_play *play, struct share64 x)
 {
     uint64_t out[N_MAX];
     TRY(open_ring64(p, OPEN_MASKED, x, out));
@@ -47,13 +47,13 @@ static enum err open_and_note(struct party *p, struct play *play, struct share64
 /* --- parts ------------------------------------------------------------------------------------ */
 
 /* Numbers of 60 bits, bits, and room for both kinds of results. */
-struct inputs {
+struct check_counts_inputs {
     struct share64 v, out;
     struct share128 wide;
     struct planes bits;
 };
 
-static enum err run_bits(struct party *p, struct inputs *in)
+static enum err run_bits(struct party *p, struct check_counts_inputs *in)
 {
     TRY(convert_bit128(p, in->wide, planes_plane(&in->bits, 0)));
     TRY(convert_bit64(p, in->out, planes_plane(&in->bits, 1)));
@@ -62,13 +62,13 @@ static enum err run_bits(struct party *p, struct inputs *in)
     return ERR_OK;
 }
 
-static enum err run_truncate(struct party *p, struct inputs *in)
+static enum err run_truncate(struct party *p, struct check_counts_inputs *in)
 {
     TRY(truncate_signed_ring64(p, in->out, in->v, 7));
     return truncate_signed_ring64(p, in->out, in->out, 40);
 }
 
-static enum err run_widen(struct party *p, struct inputs *in)
+static enum err run_widen(struct party *p, struct check_counts_inputs *in)
 {
     TRY(truncate_widen64(p, in->wide, in->v));
     TRY(truncate_signed_ring128(p, in->wide, in->wide, 70));
@@ -78,14 +78,14 @@ static enum err run_widen(struct party *p, struct inputs *in)
 }
 
 /* Bits become numbers, these become bits, and those are revealed: no share of two versions. */
-static enum err run_back(struct party *p, struct inputs *in)
+static enum err run_back(struct party *p, struct check_counts_inputs *in)
 {
     TRY(convert_bit64(p, in->out, planes_plane(&in->bits, 0)));
     TRY(convert_to_bits(p, &in->bits, in->out));
     return convert_to_ring64(p, in->out, &in->bits);
 }
 
-static enum err run_choose(struct party *p, struct inputs *in)
+static enum err run_choose(struct party *p, struct check_counts_inputs *in)
 {
     size_t start[N_MAX + 1];
     for (size_t k = 0; k <= in->out.n; k++) /* none, and some that are cut by parts */
@@ -93,7 +93,7 @@ static enum err run_choose(struct party *p, struct inputs *in)
     return move_choose(p, in->out, planes_plane(&in->bits, 0), in->v, start);
 }
 
-static enum err run_circle(struct party *p, struct inputs *in)
+static enum err run_circle(struct party *p, struct check_counts_inputs *in)
 {
     struct share128 sine;
     TRY(party_share128(p, &sine, in->v.n));
@@ -104,11 +104,11 @@ static enum err run_circle(struct party *p, struct inputs *in)
     return ERR_OK;
 }
 
-static enum err with_inputs(struct party *p, struct play *play, size_t outputs,
-                            enum err (*run)(struct party *p, struct inputs *in))
+static enum err with_inputs(struct party *p, struct check_play *play, size_t outputs,
+                            enum err (*run)(struct party *p, struct check_counts_inputs *in))
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    struct inputs in = {0};
+    struct check_counts_inputs in = {0};
     enum err e = three_share64(p, &in.v, some_values(60), play->n, 5);
     if (e == ERR_OK)
         e = three_share_planes(p, &in.bits, some_values(8), play->n, 8, 6);
@@ -126,7 +126,7 @@ static enum err with_inputs(struct party *p, struct play *play, size_t outputs,
 }
 
 #define JOB(name, outputs)                                                                         \
-    static enum err name(struct party *p, struct play *play)                                       \
+    static enum err name(struct party *p, struct check_play *play)                                 \
     {                                                                                              \
         return with_inputs(p, play, outputs, run_##name);                                          \
     }
@@ -139,7 +139,7 @@ JOB(circle, play->n)
 
 /* --- a study ---------------------------------------------------------------------------------- */
 
-static enum err make_noise(struct party *p, struct play *play,
+static enum err make_noise(struct party *p, struct check_play *play,
                            enum err (*make)(struct party *p, struct share64 out))
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
@@ -154,28 +154,28 @@ static enum err make_noise(struct party *p, struct play *play,
     return e;
 }
 
-static enum err gauss(struct party *p, struct play *play)
+static enum err gauss(struct party *p, struct check_play *play)
 {
     return make_noise(p, play, gauss_sample);
 }
 
-static enum err gumbel(struct party *p, struct play *play)
+static enum err gumbel(struct party *p, struct check_play *play)
 {
     return make_noise(p, play, gumbel_sample);
 }
 
-static enum err discrete(struct party *p, struct play *play)
+static enum err discrete(struct party *p, struct check_play *play)
 {
     return make_noise(p, play, discrete_sample);
 }
 
 /* Counts of two marginals, starting from their bits, and a tape with some noise. */
-struct study {
+struct check_counts_study {
     struct counts *counts;
     struct tape tape;
 };
 
-static enum err begin_study(struct party *p, struct study *s, bool squared)
+static enum err begin_study(struct party *p, struct check_counts_study *s, bool squared)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
     static const uint64_t cells[] = {5, 70, 2};
@@ -199,8 +199,8 @@ static enum err begin_study(struct party *p, struct study *s, bool squared)
     return e == ERR_OK ? record_prove(p) : e;
 }
 
-static enum err select_and_measure(struct party *p, struct play *play, struct study *s,
-                                   bool squared)
+static enum err select_and_measure(struct party *p, struct check_play *play,
+                                   struct check_counts_study *s, bool squared)
 {
     static const uint8_t seed[ARGMAX_SEED_SIZE] = {1, 2, 3};
     static const uint32_t measured[] = {0, 2};
@@ -214,10 +214,10 @@ static enum err select_and_measure(struct party *p, struct play *play, struct st
     for (size_t q = 0; q < 3; q++)
         candidate[q] = (struct score_candidate){q, estimate};
     if (p->index == 0)
-        play->before = net_rounds(p->net);
+        play->before = net_exchanges(p->net);
     TRY(select_index(p, s->counts, &s->tape, &request, &index));
     if (p->index == 0)
-        play->between = net_rounds(p->net);
+        play->between = net_exchanges(p->net);
     bytes_put_u64(&play->opened[p->index], index);
     TRY(measure_open(p, s->counts, &s->tape, measured, 2, (uint64_t[]){1 << 10, 1 << 10}, values));
     bytes_put(&play->opened[p->index], values, sizeof values);
@@ -225,10 +225,10 @@ static enum err select_and_measure(struct party *p, struct play *play, struct st
 }
 
 /* For the three queries: sums of weighted cells, two of one. */
-static enum err linear_forms(struct party *p, struct play *play)
+static enum err linear_forms(struct party *p, struct check_play *play)
 {
     static const size_t query[] = {0, 1, 1, 2};
-    struct study s = {0};
+    struct check_counts_study s = {0};
     struct share64 sums CLEAN(share64_free) = {0};
     int64_t weight[70], values[4];
     enum err e = begin_study(p, &s, true);
@@ -247,9 +247,9 @@ static enum err linear_forms(struct party *p, struct play *play)
     return e;
 }
 
-static enum err play_study(struct party *p, struct play *play, bool squared)
+static enum err play_study(struct party *p, struct check_play *play, bool squared)
 {
-    struct study s = {0};
+    struct check_counts_study s = {0};
     enum err e = begin_study(p, &s, squared);
     if (e == ERR_OK)
         e = select_and_measure(p, play, &s, squared);
@@ -258,12 +258,12 @@ static enum err play_study(struct party *p, struct play *play, bool squared)
     return e;
 }
 
-static enum err distances(struct party *p, struct play *play)
+static enum err distances(struct party *p, struct check_play *play)
 {
     return play_study(p, play, false);
 }
 
-static enum err squares(struct party *p, struct play *play)
+static enum err squares(struct party *p, struct check_play *play)
 {
     return play_study(p, play, true);
 }
@@ -272,7 +272,7 @@ static enum err squares(struct party *p, struct play *play)
 
 static const struct {
     const char *name;
-    enum err (*job)(struct party *p, struct play *play);
+    enum err (*job)(struct party *p, struct check_play *play);
     size_t n;
     uint64_t more;   /* rounds that a check takes */
     unsigned sparse; /* the sweep */
@@ -292,19 +292,19 @@ static const struct {
             {"discrete Gaussians", discrete, 2, 6, 55, false, false}};
 #define JOBS (sizeof jobs / sizeof *jobs)
 
-static struct play model_of(size_t k)
+static struct check_play model_of(size_t k)
 {
-    return (struct play){.job = jobs[k].job,
-                         .n = jobs[k].n,
-                         .limits = &limits,
-                         .cheat = NOBODY,
-                         .sparse = jobs[k].sparse};
+    return (struct check_play){.job = jobs[k].job,
+                               .n = jobs[k].n,
+                               .limits = &limits,
+                               .cheat = NOBODY,
+                               .sparse = jobs[k].sparse};
 }
 
 TEST(the_right_values_are_opened)
 {
     for (size_t k = 0; k < JOBS; k++) {
-        struct play plain = model_of(k), checked = model_of(k);
+        struct check_play plain = model_of(k), checked = model_of(k);
         plain.limits = NULL;
         play_run(&plain);
         play_run(&checked);
@@ -321,8 +321,8 @@ TEST(the_right_values_are_opened)
 TEST(a_selection_takes_six_rounds_more_and_a_measurement_none)
 {
     for (unsigned squared = 0; squared < 2; squared++) {
-        struct play plain = {.job = squared ? squares : distances, .cheat = NOBODY};
-        struct play checked = {.job = plain.job, .limits = &limits, .cheat = NOBODY};
+        struct check_play plain = {.job = squared ? squares : distances, .cheat = NOBODY};
+        struct check_play checked = {.job = plain.job, .limits = &limits, .cheat = NOBODY};
         play_run(&plain);
         play_run(&checked);
         assert_int_equal(checked.between - checked.before, plain.between - plain.before + 6);
@@ -334,7 +334,7 @@ TEST(a_selection_takes_six_rounds_more_and_a_measurement_none)
 
 /* What a server sends in a flush, by what waits to be proved when it begins. */
 struct flush_cost {
-    struct play *play;
+    struct check_play *play;
     uint64_t bytes;
 };
 
@@ -361,7 +361,7 @@ static enum err price_flush(void *self)
     return ERR_OK;
 }
 
-static uint64_t bytes_between(const struct play *play, unsigned s, uint64_t from, uint64_t to)
+static uint64_t bytes_between(const struct check_play *play, unsigned s, uint64_t from, uint64_t to)
 {
     uint64_t sum = 0;
     for (; from < to; from++)
@@ -377,8 +377,8 @@ static uint64_t bytes_between(const struct play *play, unsigned s, uint64_t from
 TEST(a_selection_sends_a_flush_more_and_an_opening_a_digest)
 {
     for (unsigned squared = 0; squared < 2; squared++) {
-        struct play plain = {.job = squared ? squares : distances, .cheat = NOBODY};
-        struct play checked = {.job = plain.job, .limits = &limits, .cheat = NOBODY};
+        struct check_play plain = {.job = squared ? squares : distances, .cheat = NOBODY};
+        struct check_play checked = {.job = plain.job, .limits = &limits, .cheat = NOBODY};
         struct flush_cost flush = {.play = &checked};
         checked.guard[0] = (struct check_guard){.begin = price_flush, .self = &flush};
         play_run(&plain);
@@ -398,7 +398,7 @@ TEST(a_selection_sends_a_flush_more_and_an_opening_a_digest)
 TEST(no_altered_word_opens_anything_else)
 {
     for (size_t k = 0; k < JOBS; k++) {
-        const struct play model = model_of(k);
+        const struct check_play model = model_of(k);
         play_sweep(jobs[k].name, &model, jobs[k].may_go_on);
     }
 }
@@ -407,13 +407,13 @@ TEST(no_altered_word_opens_anything_else)
 
 #define SHIFT 9
 
-static enum err run_once(struct party *p, struct inputs *in)
+static enum err run_once(struct party *p, struct check_counts_inputs *in)
 {
     return truncate_signed_ring64(p, in->out, in->v, SHIFT);
 }
 
 /* Server 0 has other low bits in its part, so other carries out of them, and nothing else. */
-static enum err run_lie(struct party *p, struct inputs *in)
+static enum err run_lie(struct party *p, struct check_counts_inputs *in)
 {
     for (size_t i = 0; i < 64 && p->index == 0; i++)
         in->v.a[i] ^= ((uint64_t)1 << SHIFT) - 1;
@@ -424,8 +424,8 @@ JOB(lie, play->n)
 
 TEST(carries_must_be_those_of_the_sum)
 {
-    struct play honest = {.job = once, .n = 200, .limits = &limits, .cheat = NOBODY};
-    struct play play = {.job = lie, .n = 200, .limits = &limits};
+    struct check_play honest = {.job = once, .n = 200, .limits = &limits, .cheat = NOBODY};
+    struct check_play play = {.job = lie, .n = 200, .limits = &limits};
     play_run(&honest);
     play_run(&play);
     play_judge(&play, &honest, 0, "a carry", false);
@@ -436,7 +436,7 @@ TEST(carries_must_be_those_of_the_sum)
 /* It shares T + 1, and takes 2^(64-SHIFT) off what it adds and keeps: only T is wrong. */
 static uint64_t *kept; /* server 0's, of the component that it adds to */
 
-static enum err run_keeping(struct party *p, struct inputs *in)
+static enum err run_keeping(struct party *p, struct check_counts_inputs *in)
 {
     if (p->index == 0)
         kept = in->out.b + party_parts(p, in->out.n, 64).j.begin;
@@ -444,12 +444,12 @@ static enum err run_keeping(struct party *p, struct inputs *in)
 }
 JOB(keeping, play->n)
 
-static enum err make_up(struct play *play, const struct party_sent *at, void *p, size_t n)
+static enum err make_up(struct check_play *play, const struct party_sent *at, void *p, size_t n)
 {
     const uint64_t lifted = (uint64_t)1 << (64 - SHIFT);
     uint64_t *added = p;
     uint32_t *m = p;
-    if (at->round != 1)
+    if (at->exchange != 1)
         return ERR_OK;
     for (size_t i = 0; at->to == NET_NEXT && at->message == 0 && i < n / sizeof *added; i++) {
         added[i] -= lifted;
@@ -463,8 +463,8 @@ static enum err make_up(struct play *play, const struct party_sent *at, void *p,
 
 TEST(what_is_multiplied_must_be_a_bit)
 {
-    struct play honest = {.job = once, .n = 200, .limits = &limits, .cheat = NOBODY};
-    struct play play = {.job = keeping, .n = 200, .limits = &limits, .alter = make_up};
+    struct check_play honest = {.job = once, .n = 200, .limits = &limits, .cheat = NOBODY};
+    struct check_play play = {.job = keeping, .n = 200, .limits = &limits, .alter = make_up};
     play_run(&honest);
     play_run(&play);
     assert_true(play.altered > 0);
@@ -479,13 +479,13 @@ TEST(what_is_multiplied_must_be_a_bit)
 TEST(both_messages_of_a_choice_are_compared)
 {
     for (unsigned k = 0; k < 6; k++) {
-        struct altering a = {.to = NET_NEXT, .message = k / 3};
-        struct play play = {.job = choose,
-                            .n = 200,
-                            .limits = &limits,
-                            .cheat = k % 3,
-                            .alter = play_alter_word,
-                            .self = &a};
+        struct check_altering a = {.to = NET_NEXT, .message = k / 3};
+        struct check_play play = {.job = choose,
+                                  .n = 200,
+                                  .limits = &limits,
+                                  .cheat = k % 3,
+                                  .alter = play_alter_word,
+                                  .self = &a};
         play_run(&play);
         assert_int_equal(play.altered, 1);
         for (unsigned s = 0; s < 3; s++)
@@ -499,7 +499,7 @@ TEST(both_messages_of_a_choice_are_compared)
 
 /* --- another number of j's -------------------------------------------------------------------- */
 
-static enum err run_compare(struct party *p, struct inputs *in)
+static enum err run_compare(struct party *p, struct check_counts_inputs *in)
 {
     TRY(compare_top_bit(p, planes_plane(&in->bits, 0), in->v, 46));
     return convert_bit64(p, in->out, planes_plane(&in->bits, 0));
@@ -513,11 +513,11 @@ JOB(compare, play->n)
 TEST(a_digit_is_that_of_the_sum)
 {
     enum { ROWS = 63, LANES = 3 * 64 };
-    struct play honest = {.job = compare, .n = LANES, .limits = &limits, .cheat = NOBODY};
+    struct check_play honest = {.job = compare, .n = LANES, .limits = &limits, .cheat = NOBODY};
     play_run(&honest);
     for (unsigned k = 0; k < 2 * ROWS; k++) {
-        struct altering a = {0, NET_PREV, 0, k % ROWS, k < ROWS ? FLIP : TOP_BIT, true, 0};
-        struct play play = {
+        struct check_altering a = {0, NET_PREV, 0, k % ROWS, k < ROWS ? FLIP : TOP_BIT, true, 0};
+        struct check_play play = {
             .job = compare, .n = LANES, .limits = &limits, .alter = play_alter_word, .self = &a};
         play_run(&play);
         assert_int_equal(play.altered, 2);

@@ -22,7 +22,7 @@
 #define TILES (WORDS / TILE)
 #define LANES 3
 
-struct bench {
+struct check_lanes_bench {
     uint64_t x[WORDS], opened[3][WORDS];
     bool checked;
     unsigned cheat, lane; /* who alters its messages, on which lane; 3: nobody */
@@ -36,8 +36,8 @@ struct told {
     atomic_uint begun, ended;
 };
 
-struct seat {
-    struct bench *b;
+struct check_lanes_seat {
+    struct check_lanes_bench *b;
     struct bits x, out;
     unsigned index;
     struct told *told;
@@ -47,7 +47,7 @@ static enum err alter(void *self, const struct party_sent *at, void *p, size_t n
 {
     uint64_t w;
     (void)self;
-    if (at->round > 0 || n < sizeof w)
+    if (at->exchange > 0 || n < sizeof w)
         return ERR_OK;
     memcpy(&w, p, sizeof w);
     w ^= 1;
@@ -58,7 +58,7 @@ static enum err alter(void *self, const struct party_sent *at, void *p, size_t n
 static enum err multiply(void *self, struct party *lane, size_t tile)
 {
     static const struct party_tamper tamper = {.alter = alter};
-    const struct seat *s = self;
+    const struct check_lanes_seat *s = self;
     const size_t at = tile * TILE, n = (size_t)64 * TILE;
     const struct bits x = {s->x.a + at, s->x.b + at, n}, out = {s->out.a + at, s->out.b + at, n};
     if (s->b->cheat == lane->index && s->b->lane == lane->lane)
@@ -69,7 +69,7 @@ static enum err multiply(void *self, struct party *lane, size_t tile)
 static enum err job(struct party *p, void *shared)
 {
     static const struct check_limits limits;
-    struct bench *b = shared;
+    struct check_lanes_bench *b = shared;
     struct share64 x = {0}, out = {0};
     enum err e = b->checked ? check_new(p, &limits) : ERR_OK;
     if (e == ERR_OK)
@@ -77,10 +77,10 @@ static enum err job(struct party *p, void *shared)
     if (e == ERR_OK)
         e = share64_new(&out, WORDS);
     if (e == ERR_OK) {
-        struct seat s = {.b = b,
-                         .x = {x.a, x.b, (size_t)64 * WORDS},
-                         .out = {out.a, out.b, (size_t)64 * WORDS},
-                         .index = p->index};
+        struct check_lanes_seat s = {.b = b,
+                                     .x = {x.a, x.b, (size_t)64 * WORDS},
+                                     .out = {out.a, out.b, (size_t)64 * WORDS},
+                                     .index = p->index};
         memcpy(p->index == 0 ? x.a : x.b, b->x, p->index == 1 ? 0 : sizeof b->x);
         e = crew_run(p, TILES, multiply, &s);
         if (e == ERR_OK && check_clean(p) != !b->checked)
@@ -91,13 +91,13 @@ static enum err job(struct party *p, void *shared)
     if (e == ERR_OK && !check_clean(p))
         e = ERR_FORMAT;
     if (p->index == 0)
-        b->rounds = net_rounds(p->net);
+        b->rounds = net_exchanges(p->net);
     share64_free(&x);
     share64_free(&out);
     return e;
 }
 
-static void run(struct bench *b, enum err results[3])
+static void run(struct check_lanes_bench *b, enum err results[3])
 {
     uint64_t seed = 2;
     for (size_t w = 0; w < WORDS; w++)
@@ -107,7 +107,7 @@ static void run(struct bench *b, enum err results[3])
 
 TEST(lanes_prove_side_by_side)
 {
-    struct bench plain = {.cheat = 3}, checked = {.checked = true, .cheat = 3};
+    struct check_lanes_bench plain = {.cheat = 3}, checked = {.checked = true, .cheat = 3};
     enum err results[3];
     run(&plain, results);
     run(&checked, results);
@@ -121,7 +121,7 @@ TEST(lanes_prove_side_by_side)
 TEST(a_lie_on_any_lane_opens_nothing)
 {
     for (unsigned k = 0; k < 3 * LANES; k++) {
-        struct bench b = {.checked = true, .cheat = k % 3, .lane = k / 3};
+        struct check_lanes_bench b = {.checked = true, .cheat = k % 3, .lane = k / 3};
         static const uint64_t nothing[WORDS];
         enum err results[3];
         run(&b, results);
@@ -150,7 +150,7 @@ static enum err note_end(void *self)
 /* When a lane gets work, the disk already says that a check has begun. */
 static enum err put_nothing(void *self, size_t lane, struct bytes *arguments)
 {
-    const struct seat *s = self;
+    const struct check_lanes_seat *s = self;
     (void)lane;
     return s->told->begun == 1 ? bytes_ok(arguments) : ERR_DATA;
 }
@@ -167,7 +167,7 @@ static enum err multiply_some(void *self, struct party *lane, struct reader *arg
 
 static enum err take_one(void *self, size_t lane, struct reader *result)
 {
-    const struct seat *s = self;
+    const struct check_lanes_seat *s = self;
     s->b->taken[s->index] += lane + reader_u8(result);
     return ERR_OK;
 }
@@ -175,11 +175,11 @@ static enum err take_one(void *self, size_t lane, struct reader *result)
 /* Lanes other than the first only do jobs. Their work is proved when the results are taken. */
 static enum err do_jobs(struct party *p, void *shared)
 {
-    struct bench *b = shared;
+    struct check_lanes_bench *b = shared;
     struct told told = {0};
     const struct check_limits limits = {
         .guard = {.begin = note_begin, .end = note_end, .self = &told}};
-    struct seat s = {.b = b, .index = p->index, .told = &told};
+    struct check_lanes_seat s = {.b = b, .index = p->index, .told = &told};
     struct planes x, out;
     const struct crew_job job = {CREW_COUNT, put_nothing, multiply_some, take_one, &s};
     enum err e;
@@ -202,7 +202,8 @@ static enum err do_jobs(struct party *p, void *shared)
 TEST(results_of_jobs_are_taken_once_all_lanes_have_proved_them)
 {
     for (unsigned k = 0; k < 3 * LANES + 1; k++) {
-        struct bench b = {.checked = true, .cheat = k % 3, .lane = k / 3}; /* the last: nobody */
+        struct check_lanes_bench b = {
+            .checked = true, .cheat = k % 3, .lane = k / 3}; /* the last: nobody */
         enum err results[3];
         (void)three_run_dealt(7, LANES, 1, do_jobs, &b, NULL, results);
         for (unsigned s = 0; s < 3; s++)
@@ -218,7 +219,7 @@ TEST(results_of_jobs_are_taken_once_all_lanes_have_proved_them)
 
 TEST(no_job_begins_where_servers_have_not_heard_the_same)
 {
-    struct bench b = {.checked = true, .lane = LANES, .apart = true};
+    struct check_lanes_bench b = {.checked = true, .lane = LANES, .apart = true};
     enum err results[3];
     (void)three_run_dealt(7, LANES, 1, do_jobs, &b, NULL, results);
     for (unsigned s = 0; s < 3; s++) {
@@ -253,7 +254,7 @@ static enum err use_numbers(void *self, struct party *lane, size_t tile)
 static enum err pass_on(struct party *p, void *shared)
 {
     static const struct check_limits limits;
-    struct bench *b = shared;
+    struct check_lanes_bench *b = shared;
     struct passing s = {{b->x, b->x, (size_t)64 * TILES}, {{0}}};
     uint64_t before;
     for (size_t i = 0; i < TILES; i++)
@@ -261,10 +262,10 @@ static enum err pass_on(struct party *p, void *shared)
     if (b->checked)
         TRY(check_new(p, &limits));
     TRY(crew_run(p, TILES, make_numbers, &s));
-    before = net_rounds(p->net);
+    before = net_exchanges(p->net);
     TRY(crew_run(p, TILES, use_numbers, &s));
     if (p->index == 0)
-        b->rounds = net_rounds(p->net) - before;
+        b->rounds = net_exchanges(p->net) - before;
     return record_prove(p);
 }
 
@@ -328,7 +329,7 @@ TEST(a_failure_before_any_flush_and_of_any_lane_is_told)
 
 TEST(lanes_compare_what_they_heard_before_others_use_it)
 {
-    struct bench plain = {.cheat = 3}, checked = {.checked = true, .cheat = 3};
+    struct check_lanes_bench plain = {.cheat = 3}, checked = {.checked = true, .cheat = 3};
     assert_int_equal(three_run_lanes(7, LANES, 4, pass_on, &plain, NULL, NULL), ERR_OK);
     assert_int_equal(three_run_lanes(7, LANES, 4, pass_on, &checked, NULL, NULL), ERR_OK);
     assert_int_equal(checked.rounds, plain.rounds + 1);
@@ -338,7 +339,7 @@ TEST(lanes_compare_what_they_heard_before_others_use_it)
 
 #define COIN 2 /* lane 0's round of its flush's first coin; lane 1's is the one before */
 
-struct held {
+struct check_lanes_held {
     unsigned cheat, failed; /* the honest: their checks, or what they heard of the other's */
     bool more;              /* an honest server's lane 0 went on behind the coin */
     bool matrices;          /* lane 0 proves this by itself; otherwise it opens what all made */
@@ -348,11 +349,11 @@ struct held {
 };
 
 struct holder {
-    struct held *h;
+    struct check_lanes_held *h;
     unsigned index, lane;
 };
 
-static void tell(struct held *h, bool more)
+static void tell(struct check_lanes_held *h, bool more)
 {
     pthread_mutex_lock(&h->lock);
     h->more = h->more || more;
@@ -365,15 +366,15 @@ static void tell(struct held *h, bool more)
 static enum err hold(void *self, const struct party_sent *at, void *p, size_t n)
 {
     const struct holder *who = self;
-    struct held *h = who->h;
+    struct check_lanes_held *h = who->h;
     const bool cheat = who->index == h->cheat;
     (void)n;
-    if (!cheat && who->lane == 0 && at->round > COIN)
+    if (!cheat && who->lane == 0 && at->exchange > COIN)
         tell(h, true);
-    if (cheat && who->lane == 1 && at->round == 0 && at->to == NET_NEXT && at->message == 1)
+    if (cheat && who->lane == 1 && at->exchange == 0 && at->to == NET_NEXT && at->message == 1)
         ((uint8_t *)p)[7] ^= 0x80;
     pthread_mutex_lock(&h->lock);
-    while (cheat && who->lane == 1 && at->round > 0 && !h->more && h->failed < 2)
+    while (cheat && who->lane == 1 && at->exchange > 0 && !h->more && h->failed < 2)
         pthread_cond_wait(&h->changed, &h->lock);
     pthread_mutex_unlock(&h->lock);
     return ERR_OK;
@@ -422,7 +423,7 @@ static enum err prove_matrices(struct party *p)
 
 static enum err use_both(struct party *p, void *shared)
 {
-    struct held *h = shared;
+    struct check_lanes_held *h = shared;
     struct held_seat s = {.who = {{h, p->index, 0}, {h, p->index, 1}}};
     const struct check_limits limits = {.guard = {.failed = on_failed, .self = &s.who[0]}};
     struct planes x = {0};
@@ -455,7 +456,7 @@ TEST(no_lane_proves_what_it_made_of_two_versions)
     for (unsigned k = 0; k < 8; k++) {
         const unsigned cheat = k % 4;
         unsigned caught = 0;
-        struct held h = {.cheat = cheat, .matrices = k > 3, .x = {0x0123456789abcdef}};
+        struct check_lanes_held h = {.cheat = cheat, .matrices = k > 3, .x = {0x0123456789abcdef}};
         enum err results[3];
         pthread_mutex_init(&h.lock, NULL);
         pthread_cond_init(&h.changed, NULL);

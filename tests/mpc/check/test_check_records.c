@@ -23,7 +23,7 @@ struct owners {
 };
 
 /* Marginals of all orders; in the second kind attributes are so large that some are split. */
-struct kind {
+struct check_records_kind {
     uint32_t size[ATTRIBUTES];
     size_t queries;
     struct {
@@ -31,7 +31,7 @@ struct kind {
         uint16_t attribute[RECORDS_ORDER_MAX];
     } query[QUERIES];
 };
-static const struct kind kinds[] = {
+static const struct check_records_kind kinds[] = {
     {{5, 1, 8, 3, 2},
      7,
      {{1, {0}},
@@ -44,20 +44,20 @@ static const struct kind kinds[] = {
     {{12, 18, 13, 2, 1}, 4, {{3, {0, 1, 2}}, {3, {1, 2, 3}}, {1, {4}}, {4, {0, 1, 2, 3}}}},
 };
 
-struct batches {
-    const struct kind *kind;
+struct check_records_batches {
+    const struct check_records_kind *kind;
     size_t count;
     struct owners owner[3];
 };
 
 /* A play runs one of these, by its number; the first two are swept. */
-static const struct batches scenes[] = {
+static const struct check_records_batches scenes[] = {
     {&kinds[0], 2, {{5, 1}, {3, 2}}},           {&kinds[1], 1, {{9, 1}}},
     {&kinds[0], 3, {{1, 2}, {130, 2}, {3, 1}}}, {&kinds[1], 2, {{100, 1}, {29, 2}}},
     {&kinds[0], 2, {{64, 1}, {70, 2}}},         {&kinds[0], 1, {{5000, 1}}},
 };
 
-static size_t cells_of(const struct kind *kind, size_t query)
+static size_t cells_of(const struct check_records_kind *kind, size_t query)
 {
     size_t cells = 1;
     for (size_t k = 0; k < kind->query[query].n; k++)
@@ -76,7 +76,7 @@ static void make_vectors(void)
         vectors[i] = (uint8_t)three_random(&seed);
 }
 
-struct held {
+struct check_records_held {
     struct records_part part[3][2];
     struct records_batch batch[3];
     struct records_query query[QUERIES];
@@ -85,7 +85,8 @@ struct held {
 static const uint16_t columns[2][ATTRIBUTES] = {{0, 2, 4}, {1, 3}};
 static const uint16_t all_columns[ATTRIBUTES] = {0, 1, 2, 3, 4};
 
-static void hold(struct held *h, const struct batches *b, unsigned index)
+static void hold(struct check_records_held *h, const struct check_records_batches *b,
+                 unsigned index)
 {
     static const uint8_t seeds[2][MASK_SEED_SIZE] = {{1}, {2}};
     for (size_t i = 0; i < b->count; i++) {
@@ -105,8 +106,8 @@ static void hold(struct held *h, const struct batches *b, unsigned index)
     }
 }
 
-static enum err count_and_open(struct party *p, struct play *play, const struct batches *b,
-                               struct held *h)
+static enum err count_and_open(struct party *p, struct check_play *play,
+                               const struct check_records_batches *b, struct check_records_held *h)
 {
     static uint64_t out[3][1 << 14];
     const struct records_shape shape = {ATTRIBUTES, b->kind->size};
@@ -122,14 +123,14 @@ static enum err count_and_open(struct party *p, struct play *play, const struct 
  * A cheat that keeps what it sends: one result of its kernel is off, in products that make sides or
  * in sums of such. So everything that it computes and proves later fits.
  */
-struct lie {
+struct check_records_lie {
     const struct kernel *honest;
     struct kernel kernel;
     bool of_sums;
     unsigned cheat, call, calls; /* which call is off; calls so far */
     uint16_t error;
 };
-static struct lie lie;
+static struct check_records_lie lie;
 
 static uint16_t off_by(bool of_sums)
 {
@@ -150,7 +151,7 @@ static void sums(uint16_t *c, uint16_t factor, const uint16_t *a, const uint16_t
     c[of_b - 1] = (uint16_t)(c[of_b - 1] + off_by(true)); /* of moments, one above the diagonal */
 }
 
-static void begin_lie(struct party *p, const struct play *play)
+static void begin_lie(struct party *p, const struct check_play *play)
 {
     if (play->self != &lie || p->index != lie.cheat)
         return;
@@ -163,8 +164,9 @@ static void begin_lie(struct party *p, const struct play *play)
 }
 
 /* Scores of any value, of 7 bits or fewer, and of the fourth attribute of 11. */
-static enum err moments_and_open(struct party *p, struct play *play, const struct batches *b,
-                                 struct held *h)
+static enum err moments_and_open(struct party *p, struct check_play *play,
+                                 const struct check_records_batches *b,
+                                 struct check_records_held *h)
 {
     int64_t score[ATTRIBUTES][18], *of[ATTRIBUTES];
     const struct records_shape shape = {ATTRIBUTES, b->kind->size};
@@ -182,18 +184,18 @@ static enum err moments_and_open(struct party *p, struct play *play, const struc
     return ERR_OK;
 }
 
-static enum err moments(struct party *p, struct play *play)
+static enum err moments(struct party *p, struct check_play *play)
 {
-    struct held h = {0};
+    struct check_records_held h = {0};
     begin_lie(p, play);
     hold(&h, &scenes[play->n], p->index);
     return moments_and_open(p, play, &scenes[play->n], &h);
 }
 
-static enum err count(struct party *p, struct play *play)
+static enum err count(struct party *p, struct check_play *play)
 {
-    const struct batches *b = &scenes[play->n];
-    struct held h = {0};
+    const struct check_records_batches *b = &scenes[play->n];
+    struct check_records_held h = {0};
     enum err e = ERR_OK;
     begin_lie(p, play);
     hold(&h, b, p->index);
@@ -209,12 +211,12 @@ static enum err count(struct party *p, struct play *play)
     return e;
 }
 
-typedef enum err job_of(struct party *p, struct play *play);
+typedef enum err job_of(struct party *p, struct check_play *play);
 
 static void play_both(job_of *job, size_t scene, const struct check_limits *checked)
 {
-    struct play plain = {.job = job, .cheat = NOBODY, .n = scene};
-    struct play play = {.job = job, .cheat = NOBODY, .n = scene, .limits = checked};
+    struct check_play plain = {.job = job, .cheat = NOBODY, .n = scene};
+    struct check_play play = {.job = job, .cheat = NOBODY, .n = scene, .limits = checked};
     play_run(&plain);
     play_run(&play);
     /* a flush for the sums, one for what they are widened to; carries of both; an agreement */
@@ -245,10 +247,10 @@ TEST(counts_are_those_without_a_check)
 TEST(no_altered_word_opens_anything_else)
 {
     for (size_t k = 0; k < 2; k++) {
-        const struct play model = {.job = count, .limits = &limits, .n = k};
+        const struct check_play model = {.job = count, .limits = &limits, .n = k};
         play_sweep("records", &model, true); /* top bits of what is halved are not used */
     }
-    const struct play model = {.job = moments, .limits = &limits};
+    const struct check_play model = {.job = moments, .limits = &limits};
     play_sweep("moments", &model, true);
 }
 
@@ -256,12 +258,12 @@ TEST(what_a_server_keeps_as_it_sends_it_is_found)
 {
     for (unsigned k = 0; k < 2 * 2 * 3 * 3; k++) {
         const bool of_moments = k / 12 == 2; /* one sum of all */
-        struct play play = {
+        struct check_play play = {
             .job = of_moments ? moments : count, .cheat = k % 3, .limits = &limits, .self = &lie};
-        lie = (struct lie){.cheat = k % 3,
-                           .of_sums = of_moments || k / 3 % 2,
-                           .error = k / 6 % 2 == 0 ? 1 : 1 << 15,
-                           .call = k / 12 == 1 ? 3 : 0};
+        lie = (struct check_records_lie){.cheat = k % 3,
+                                         .of_sums = of_moments || k / 3 % 2,
+                                         .error = k / 6 % 2 == 0 ? 1 : 1 << 15,
+                                         .call = k / 12 == 1 ? 3 : 0};
         play.n = k % 2;
         play_run(&play);
         assert_true(lie.calls > lie.call);

@@ -17,7 +17,7 @@ static const struct check_limits limits;
 
 /* --- protocols -------------------------------------------------------------------------------- */
 
-static enum err open_and_note(struct party *p, struct play *play, struct share64 x)
+static enum err open_and_note(struct party *p, struct check_play *play, struct share64 x)
 {
     static uint64_t out[3][N_MAX];
     TRY(open_ring64(p, OPEN_MASKED, x, out[p->index]));
@@ -26,7 +26,8 @@ static enum err open_and_note(struct party *p, struct play *play, struct share64
 }
 
 /* x = x y, y = y y, in place */
-static enum err run_multiply(struct party *p, struct play *play, struct share64 x, struct share64 y)
+static enum err run_multiply(struct party *p, struct check_play *play, struct share64 x,
+                             struct share64 y)
 {
     TRY(ring64_multiply(p, x, x, y));
     TRY(ring64_multiply(p, y, y, y));
@@ -34,7 +35,8 @@ static enum err run_multiply(struct party *p, struct play *play, struct share64 
     return open_and_note(p, play, y);
 }
 
-static enum err run_inner(struct party *p, struct play *play, struct share64 x, struct share64 y)
+static enum err run_inner(struct party *p, struct check_play *play, struct share64 x,
+                          struct share64 y)
 {
     const size_t start[4] = {0, 0, x.n / 3, x.n};
     struct share64 out;
@@ -44,7 +46,8 @@ static enum err run_inner(struct party *p, struct play *play, struct share64 x, 
 }
 
 /* Sums of three products modulo 2^128, of words whose components are wide. */
-static enum err run_sums(struct party *p, struct play *play, struct share64 x, struct share64 y)
+static enum err run_sums(struct party *p, struct check_play *play, struct share64 x,
+                         struct share64 y)
 {
     struct share128 v[4];
     struct move_term terms[3];
@@ -70,7 +73,8 @@ static enum err run_sums(struct party *p, struct play *play, struct share64 x, s
 }
 
 /* Words of 16 bits; what is opened are their components' sums, which is as telling. */
-static enum err run_narrow(struct party *p, struct play *play, struct share64 x, struct share64 y)
+static enum err run_narrow(struct party *p, struct check_play *play, struct share64 x,
+                           struct share64 y)
 {
     struct share16 u, v;
     TRY(party_share16(p, &u, x.n));
@@ -92,7 +96,8 @@ static enum err run_narrow(struct party *p, struct play *play, struct share64 x,
 }
 
 /* A number in component 1 times one of 32 bits: each holder multiplies what it has. */
-static enum err run_alone(struct party *p, struct play *play, struct share64 x, struct share64 y)
+static enum err run_alone(struct party *p, struct check_play *play, struct share64 x,
+                          struct share64 y)
 {
     struct share32 u, z;
     uint32_t *v, *ones;
@@ -118,7 +123,8 @@ static enum err run_alone(struct party *p, struct play *play, struct share64 x, 
     return open_and_note(p, play, y);
 }
 
-static enum err run_all(struct party *p, struct play *play, struct share64 x, struct share64 y)
+static enum err run_all(struct party *p, struct check_play *play, struct share64 x,
+                        struct share64 y)
 {
     TRY(run_alone(p, play, x, y));
     TRY(ring64_multiply(p, y, x, y));
@@ -126,9 +132,9 @@ static enum err run_all(struct party *p, struct play *play, struct share64 x, st
     return run_narrow(p, play, y, y);
 }
 
-static enum err with_inputs(struct party *p, struct play *play,
-                            enum err (*run)(struct party *p, struct play *play, struct share64 x,
-                                            struct share64 y))
+static enum err with_inputs(struct party *p, struct check_play *play,
+                            enum err (*run)(struct party *p, struct check_play *play,
+                                            struct share64 x, struct share64 y))
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 x = {0}, y = {0};
@@ -143,7 +149,7 @@ static enum err with_inputs(struct party *p, struct play *play,
 }
 
 #define JOB(name)                                                                                  \
-    static enum err name(struct party *p, struct play *play)                                       \
+    static enum err name(struct party *p, struct check_play *play)                                 \
     {                                                                                              \
         return with_inputs(p, play, run_##name);                                                   \
     }
@@ -156,7 +162,7 @@ JOB(all)
 
 static const struct {
     const char *name;
-    enum err (*job)(struct party *p, struct play *play);
+    enum err (*job)(struct party *p, struct check_play *play);
     unsigned flushes;
 } jobs[] = {{"products in place", multiply, 1},
             {"inner products", inner, 1},
@@ -172,10 +178,10 @@ TEST(what_is_right_is_accepted)
     static const struct check_limits few[] = {{0}, {.groups = 1}, {.log = 5000, .groups = 1}};
     for (size_t k = 0; k < JOBS; k++)
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
-            struct play plain = {.job = jobs[k].job, .n = lengths[l], .cheat = NOBODY};
+            struct check_play plain = {.job = jobs[k].job, .n = lengths[l], .cheat = NOBODY};
             play_run(&plain);
             for (size_t f = 0; f < sizeof few / sizeof *few; f++) {
-                struct play checked = plain;
+                struct check_play checked = plain;
                 memset(&checked, 0, sizeof checked);
                 checked.job = jobs[k].job;
                 checked.n = lengths[l];
@@ -195,7 +201,7 @@ TEST(what_is_right_is_accepted)
 TEST(no_altered_word_opens_anything_else)
 {
     for (size_t k = 0; k + 1 < JOBS; k++) {
-        const struct play model = {.job = jobs[k].job, .n = 70, .limits = &limits};
+        const struct check_play model = {.job = jobs[k].job, .n = 70, .limits = &limits};
         play_sweep(jobs[k].name, &model, false);
     }
 }
@@ -215,7 +221,8 @@ enum {
     OPENED = 14
 };
 
-static enum err run_attacked(struct party *p, struct play *play, struct share64 x, struct share64 y)
+static enum err run_attacked(struct party *p, struct check_play *play, struct share64 x,
+                             struct share64 y)
 {
     struct share128 v;
     struct share64 first;
@@ -233,7 +240,7 @@ static enum err run_attacked(struct party *p, struct play *play, struct share64 
 }
 JOB(attacked)
 
-enum attack {
+enum check_ring_attack {
     TWO_THAT_CANCEL,  /* errors of two products add up to 0 */
     TOP_ONLY,         /* an error of 2^63, which half of all weights do not see */
     CLAIMED,          /* a product is wrong, and claims are as if it were correct */
@@ -245,7 +252,7 @@ enum attack {
 };
 
 struct attacking {
-    enum attack attack;
+    enum check_ring_attack attack;
     struct prime old, field;
     uint64_t error;       /* of the sums */
     uint64_t theta, wide; /* of the relations that are attacked */
@@ -265,7 +272,7 @@ static void add_at(void *p, size_t at, size_t words, __int128 x)
     memcpy((uint8_t *)p + 8 * at, w, 8 * words);
 }
 
-static struct prg *coin_of(struct play *play, uint64_t round, size_t skipped)
+static struct prg *coin_of(struct check_play *play, uint64_t round, size_t skipped)
 {
     uint64_t words[8];
     struct prg *coin;
@@ -274,7 +281,7 @@ static struct prg *coin_of(struct play *play, uint64_t round, size_t skipped)
     return coin;
 }
 
-static void take_coins(struct play *play, struct attacking *a)
+static void take_coins(struct check_play *play, struct attacking *a)
 {
     uint64_t theta[2 * N_MAX];
     struct prg *coin = coin_of(play, FIRST_CHOICE, 6);
@@ -296,7 +303,7 @@ static void add_modulo(const struct prime *f, void *p, size_t at, uint64_t x)
 }
 
 /* What an error of 1 in the relation amounts to modulo p. */
-static void take_choice(struct play *play, struct attacking *a)
+static void take_choice(struct check_play *play, struct attacking *a)
 {
     struct prg *coin = coin_of(play, CHOICE, 6);
     uint64_t y, kappa, sum = 0;
@@ -313,7 +320,7 @@ static void take_choice(struct play *play, struct attacking *a)
  * That component is opened as its other holder has it: Z* where the sum at the first point has the
  * error too, otherwise the error of the sums.
  */
-static void alter_opened(struct play *play, const struct attacking *a, void *p)
+static void alter_opened(struct check_play *play, const struct attacking *a, void *p)
 {
     struct prg *coin = coin_of(play, LAST, 7);
     const size_t columns = 4 * ((2 * play->n + 63) / 64);
@@ -349,46 +356,46 @@ static void alter_claims(const struct attacking *a, void *p)
     }
 }
 
-static enum err attack(struct play *play, const struct party_sent *at, void *p, size_t n)
+static enum err attack(struct check_play *play, const struct party_sent *at, void *p, size_t n)
 {
     struct attacking *a = play->self;
     const bool claimed = a->attack == CLAIMED || a->attack == CLAIMED_AND_SUMS;
     const bool wrong = claimed || a->attack == OLD_PRIME || a->attack == TWO_THAT_CANCEL;
-    if (at->to == NET_NEXT && at->round == OPENED && claimed)
+    if (at->to == NET_NEXT && at->exchange == OPENED && claimed)
         alter_opened(play, a, p);
     if (at->to != NET_PREV)
         return ERR_OK;
     assert_true(at->offset == 0 && n > 0);
-    if (at->round == PRODUCTS && (wrong || a->attack == TOP_ONLY))
+    if (at->exchange == PRODUCTS && (wrong || a->attack == TOP_ONLY))
         add_at(p, ATTACKED, 1, a->attack == TOP_ONLY ? (__int128)1 << 63 : 1);
-    if (at->round == PRODUCTS && a->attack == TWO_THAT_CANCEL)
+    if (at->exchange == PRODUCTS && a->attack == TWO_THAT_CANCEL)
         add_at(p, ATTACKED + 1, 1, -1);
-    if (at->round == WIDE && a->attack == OTHER_RING)
+    if (at->exchange == WIDE && a->attack == OTHER_RING)
         add_at(p, 2 * ATTACKED + 1, 1, 1);
-    if (at->round == CLAIMS_LEFT && at->message == 2) {
+    if (at->exchange == CLAIMS_LEFT && at->message == 2) {
         take_coins(play, a);
         alter_claims(a, p);
         play->altered++;
     }
-    if (at->round == SUMS && at->message == 2 && claimed)
+    if (at->exchange == SUMS && at->message == 2 && claimed)
         take_choice(play, a);
-    if (at->round == SUMS && at->message == 2 && a->attack == CLAIMED_AND_SUMS)
+    if (at->exchange == SUMS && at->message == 2 && a->attack == CLAIMED_AND_SUMS)
         add_modulo(&a->field, p, 0, a->error);
     return ERR_OK;
 }
 
 TEST(who_knows_the_coins_so_far_opens_nothing_else)
 {
-    struct play honest = {.job = attacked, .n = 70, .limits = &limits, .cheat = NOBODY};
+    struct check_play honest = {.job = attacked, .n = 70, .limits = &limits, .cheat = NOBODY};
     play_run(&honest);
     for (unsigned k = 0; k < 3 * ATTACKS; k++) {
         struct attacking a = {.attack = k / 3};
-        struct play play = {.job = attacked,
-                            .n = 70,
-                            .limits = &limits,
-                            .cheat = k % 3,
-                            .alter = attack,
-                            .self = &a};
+        struct check_play play = {.job = attacked,
+                                  .n = 70,
+                                  .limits = &limits,
+                                  .cheat = k % 3,
+                                  .alter = attack,
+                                  .self = &a};
         char what[32];
         play_run(&play);
         assert_int_equal(play.altered, 1);

@@ -9,7 +9,7 @@
 
 #define SPANS 3
 
-struct call {
+struct cached_call {
     unsigned l;
     uint64_t unit;
     size_t lanes;
@@ -22,7 +22,7 @@ struct call {
 
 static enum err job(struct party *p, void *shared)
 {
-    struct call *c = shared;
+    struct cached_call *c = shared;
     struct share64 x, out;
     struct planes bits;
     struct cached *cached;
@@ -35,7 +35,7 @@ static enum err job(struct party *p, void *shared)
     c->before[p->index] = net_total(p->net);
     c->cache_sent[p->index] = c->before[p->index].payload_sent - start.payload_sent;
     if (p->index == 0)
-        c->cache_rounds = c->before[0].rounds - start.rounds;
+        c->cache_rounds = c->before[0].exchanges - start.exchanges;
     TRY(cached_distance(p, out, cached, c->spans, c->unit));
     c->after[p->index] = net_total(p->net);
     three_put64(&c->out, p, out);
@@ -47,9 +47,9 @@ static enum err job(struct party *p, void *shared)
 }
 
 /* The widest span holds `cells`; the others are short and elsewhere. */
-static struct call *fresh_on(unsigned l, size_t cells, uint64_t unit)
+static struct cached_call *fresh_on(unsigned l, size_t cells, uint64_t unit)
 {
-    struct call *c = memory_array(1, sizeof *c);
+    struct cached_call *c = memory_array(1, sizeof *c);
     uint64_t seed = l + cells;
     const uint64_t limit = (uint64_t)1 << l;
     assert_non_null(c);
@@ -79,12 +79,12 @@ static struct call *fresh_on(unsigned l, size_t cells, uint64_t unit)
     return c;
 }
 
-static struct call *fresh(unsigned l, size_t cells)
+static struct cached_call *fresh(unsigned l, size_t cells)
 {
     return fresh_on(l, cells, 1 << CACHED_GRID);
 }
 
-static void finish(struct call *c)
+static void finish(struct cached_call *c)
 {
     three_result_free(&c->out);
     memory_free(&c->x);
@@ -92,7 +92,7 @@ static void finish(struct call *c)
     memory_free(&c);
 }
 
-static void run(struct call *c)
+static void run(struct cached_call *c)
 {
     assert_int_equal(three_result_new(&c->out, SPANS), ERR_OK);
     assert_int_equal(three_run(c->lanes, job, c, NULL), ERR_OK);
@@ -107,7 +107,7 @@ static void run(struct call *c)
     }
 }
 
-static uint64_t sent(const struct call *c, int server)
+static uint64_t sent(const struct cached_call *c, int server)
 {
     return c->after[server].payload_sent - c->before[server].payload_sent;
 }
@@ -120,9 +120,9 @@ TEST(distances_are_exact)
                                      (UINT64_C(1) << 45) - 1};
     for (size_t w = 0; w < 9; w++)
         for (size_t n = 0; n < 8; n++) {
-            struct call *c = fresh_on(widths[w], cells[n], units[(w + n) % 6]);
+            struct cached_call *c = fresh_on(widths[w], cells[n], units[(w + n) % 6]);
             run(c);
-            assert_true(c->after[0].rounds - c->before[0].rounds <= 3);
+            assert_true(c->after[0].exchanges - c->before[0].exchanges <= 3);
             finish(c);
         }
 }
@@ -131,9 +131,9 @@ TEST(wide_counts)
 {
     static const unsigned widths[] = {18, 31, 33, 52};
     for (size_t w = 0; w < 4; w++) {
-        struct call *c = fresh(widths[w], 300);
+        struct cached_call *c = fresh(widths[w], 300);
         run(c);
-        assert_int_equal(c->after[0].rounds - c->before[0].rounds,
+        assert_int_equal(c->after[0].exchanges - c->before[0].exchanges,
                          log2_ceil(widths[w] <= 20   ? 4
                                    : widths[w] <= 40 ? 8
                                                      : 11) +
@@ -206,7 +206,7 @@ TEST(a_dense_cell_costs_what_is_stated)
 {
     const size_t cells = 64 * 512;
     uint64_t all = 0;
-    struct call *c = fresh(17, cells);
+    struct cached_call *c = fresh(17, cells);
     for (size_t i = 0; i < c->lanes; i++)
         c->x[i] = i % 3;
     for (size_t i = 0; i < cells; i++)
@@ -220,7 +220,7 @@ TEST(a_dense_cell_costs_what_is_stated)
     }
     /* 4 ANDs and 4 elements a cell; for the one sum, 2 elements in each of three parts */
     assert_int_equal(all, 3 * cells * 4 / 8 + 4 * cells * 8 + 3 * 2 * 8);
-    assert_int_equal(c->after[0].rounds - c->before[0].rounds, 3);
+    assert_int_equal(c->after[0].exchanges - c->before[0].exchanges, 3);
     /* flags: 63 ANDs, 5 rounds; [x = 0]: 4 elements over all servers, 1 round */
     assert_int_equal(c->cache_sent[0] + c->cache_sent[1] + c->cache_sent[2],
                      3 * c->lanes * 63 / 8 + 4 * c->lanes * 8);
@@ -230,13 +230,13 @@ TEST(a_dense_cell_costs_what_is_stated)
 
 TEST(cells_up_to_one_cost_nothing)
 {
-    struct call *c = fresh(17, 1000);
+    struct cached_call *c = fresh(17, 1000);
     for (size_t i = 0; i < c->lanes; i++)
         c->c[i] = i % 1025;
     run(c);
     for (int s = 0; s < 3; s++)
         assert_int_equal(sent(c, s), 0);
-    assert_int_equal(c->after[0].rounds - c->before[0].rounds, 0);
+    assert_int_equal(c->after[0].exchanges - c->before[0].exchanges, 0);
     finish(c);
     /* one larger cell among them costs one word of lanes for ANDs, and the choice of one element */
     c = fresh(17, 1000);
@@ -244,13 +244,13 @@ TEST(cells_up_to_one_cost_nothing)
         c->c[i] = i == 100 ? 3 << CACHED_GRID : i % 1025;
     run(c);
     assert_int_equal(sent(c, 0) + sent(c, 1) + sent(c, 2), 3 * 8 * 4 + (4 + 2) * 8);
-    assert_int_equal(c->after[0].rounds - c->before[0].rounds, 3);
+    assert_int_equal(c->after[0].exchanges - c->before[0].exchanges, 3);
     finish(c);
 }
 
 static enum err out_of_range(struct party *p, void *shared)
 {
-    struct call *c = shared;
+    struct cached_call *c = shared;
     struct share64 x, out;
     struct planes bits;
     struct cached *cached, *none;
@@ -272,7 +272,7 @@ static enum err out_of_range(struct party *p, void *shared)
 
 TEST(what_could_wrap_is_refused)
 {
-    struct call *c = fresh(5, 100);
+    struct cached_call *c = fresh(5, 100);
     c->c[70] = ((uint64_t)32 << CACHED_GRID) + 1;
     assert_int_equal(three_run(1, out_of_range, c, NULL), ERR_OK);
     finish(c);

@@ -15,8 +15,8 @@
 #include <string.h>
 
 /* Inputs in the clear; each server's components of the results, as words of 64 bits. */
-struct call {
-    enum err (*run)(struct party *p, struct call *c);
+struct rings_call {
+    enum err (*run)(struct party *p, struct rings_call *c);
     size_t n, side[3];
     unsigned width;
     uint64_t *x, *y;
@@ -28,15 +28,15 @@ struct call {
 
 static enum err job(struct party *p, void *shared)
 {
-    struct call *c = shared;
+    struct rings_call *c = shared;
     return c->run(p, c);
 }
 
-static struct call *fresh(size_t n, uint64_t seed)
+static struct rings_call *fresh(size_t n, uint64_t seed)
 {
     static const uint64_t edges[] = {0,      1,      UINT64_MAX, (uint64_t)1 << 63,
                                      0x8000, 0x7fff, 0x80000000, 0x7fffffff};
-    struct call *c = memory_array(1, sizeof *c);
+    struct rings_call *c = memory_array(1, sizeof *c);
     assert_non_null(c);
     c->n = n;
     c->x = memory_array(n, 8);
@@ -53,7 +53,7 @@ static struct call *fresh(size_t n, uint64_t seed)
     return c;
 }
 
-static void finish(struct call *c)
+static void finish(struct rings_call *c)
 {
     for (int s = 0; s < 3; s++) {
         memory_free(&c->out[s][0]);
@@ -122,7 +122,7 @@ TEST(words_are_added_and_scaled)
         }
 }
 
-static void execute(struct call *c, enum err (*run)(struct party *, struct call *))
+static void execute(struct rings_call *c, enum err (*run)(struct party *, struct rings_call *))
 {
     c->run = run;
     assert_int_equal(three_run(c->n + 1, job, c, &c->costs), ERR_OK);
@@ -130,12 +130,12 @@ static void execute(struct call *c, enum err (*run)(struct party *, struct call 
         assert_memory_equal(c->out[s][1], c->out[(s + 1) % 3][0], 8 * c->n);
 }
 
-static uint64_t sum(const struct call *c, size_t i)
+static uint64_t sum(const struct rings_call *c, size_t i)
 {
     return c->out[0][0][i] + c->out[1][0][i] + c->out[2][0][i];
 }
 
-static uint64_t sent(const struct call *c)
+static uint64_t sent(const struct rings_call *c)
 {
     return c->costs.sent[0] + c->costs.sent[1] + c->costs.sent[2];
 }
@@ -155,7 +155,7 @@ static uint64_t sent(const struct call *c)
         share64_free(&wide);                                                                       \
         return ERR_OK;                                                                             \
     }                                                                                              \
-    static void put##w(struct call *c, const struct party *p, struct share##w x)                   \
+    static void put##w(struct rings_call *c, const struct party *p, struct share##w x)             \
     {                                                                                              \
         for (size_t i = 0; i < x.n; i++) {                                                         \
             c->out[p->index][0][i] = x.a[i];                                                       \
@@ -179,7 +179,7 @@ static enum err multiply64(struct party *p, struct share64 out, struct share64 x
 }
 
 #define DEFINE_RING(w)                                                                             \
-    static enum err run_multiply##w(struct party *p, struct call *c)                               \
+    static enum err run_multiply##w(struct party *p, struct rings_call *c)                         \
     {                                                                                              \
         struct share##w x, y, z;                                                                   \
         TRY(share##w##_of(p, &x, c->x, c->n, 1));                                                  \
@@ -201,7 +201,7 @@ static enum err multiply64(struct party *p, struct share64 out, struct share64 x
         const size_t lengths[] = {0, 1, 63, 64, 65, tile - 1, tile, tile + 1, 3 * tile + 7};       \
         (void)state;                                                                               \
         for (size_t l = 0; l < 9; l++) {                                                           \
-            struct call *c = fresh(lengths[l], l);                                                 \
+            struct rings_call *c = fresh(lengths[l], l);                                           \
             execute(c, run_multiply##w);                                                           \
             for (size_t i = 0; i < c->n; i++) {                                                    \
                 uint64_t again = c->again[0][i] + c->again[1][i] + c->again[2][i];                 \
@@ -214,7 +214,7 @@ static enum err multiply64(struct party *p, struct share64 out, struct share64 x
             finish(c);                                                                             \
         }                                                                                          \
     }                                                                                              \
-    static enum err run_bit##w(struct party *p, struct call *c)                                    \
+    static enum err run_bit##w(struct party *p, struct rings_call *c)                              \
     {                                                                                              \
         struct planes b;                                                                           \
         struct share##w out;                                                                       \
@@ -232,7 +232,7 @@ static enum err multiply64(struct party *p, struct share64 out, struct share64 x
         const size_t lengths[] = {0, 1, 2, 63, 64, 65, 191, 193, 1000, 3 * tile, 4 * tile + 77};   \
         (void)state;                                                                               \
         for (size_t l = 0; l < 11; l++) {                                                          \
-            struct call *c = fresh(lengths[l], l);                                                 \
+            struct rings_call *c = fresh(lengths[l], l);                                           \
             execute(c, run_bit##w);                                                                \
             for (size_t i = 0; i < c->n; i++)                                                      \
                 assert_int_equal((uint##w##_t)sum(c, i), c->x[i] & 1);                             \
@@ -245,7 +245,7 @@ static enum err multiply64(struct party *p, struct share64 out, struct share64 x
 DEFINE_RING(16)
 DEFINE_RING(64)
 
-static enum err run_widen16(struct party *p, struct call *c)
+static enum err run_widen16(struct party *p, struct rings_call *c)
 {
     struct share16 x;
     struct share32 out;
@@ -258,7 +258,7 @@ static enum err run_widen16(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-static enum err run_half32(struct party *p, struct call *c)
+static enum err run_half32(struct party *p, struct rings_call *c)
 {
     struct share32 x;
     struct share64 out;
@@ -274,7 +274,7 @@ static enum err run_half32(struct party *p, struct call *c)
 TEST(widening_and_halving_are_exact)
 {
     for (unsigned seed = 0; seed < 4; seed++) {
-        struct call *c = fresh(5000, seed);
+        struct rings_call *c = fresh(5000, seed);
         c->width = seed;
         for (size_t i = 0; i < c->n; i++)
             c->x[i] = i == 0 ? 0x7fff : c->x[i] & 0x7fff;
@@ -298,7 +298,7 @@ TEST(widening_and_halving_are_exact)
  * x is side[0] x side[2], y is side[1] x side[2]; n is enough room for each, and for x y^T. The
  * result is twice that.
  */
-static enum err run_matrix(struct party *p, struct call *c)
+static enum err run_matrix(struct party *p, struct rings_call *c)
 {
     const size_t m = c->side[0], n = c->side[1], k = c->side[2];
     struct share16 x, y, out;
@@ -327,7 +327,7 @@ TEST(a_sum_of_matrix_products_costs_its_output)
                                       {1, 1, 200}, {3, 3, 31}};
     for (size_t s = 0; s < sizeof sides / sizeof *sides; s++) {
         const size_t m = sides[s][0], n = sides[s][1], k = sides[s][2];
-        struct call *c = fresh(m * k + k * n + m * n, s);
+        struct rings_call *c = fresh(m * k + k * n + m * n, s);
         memcpy(c->side, sides[s], sizeof sides[s]);
         execute(c, run_matrix);
         for (size_t i = 0; i < m * n; i++) {
@@ -344,7 +344,7 @@ TEST(a_sum_of_matrix_products_costs_its_output)
 }
 
 /* Gates of different lengths in one layer, across tiles; outputs that are inputs of other gates. */
-static enum err run_layer(struct party *p, struct call *c)
+static enum err run_layer(struct party *p, struct rings_call *c)
 {
     struct planes x, y;
     TRY(three_share_planes(p, &x, c->x, c->n, 3, 1));
@@ -371,7 +371,7 @@ static enum err run_layer(struct party *p, struct call *c)
 TEST(gates_of_a_layer_read_before_any_writes)
 {
     const size_t n = 64 * (MOVE_TILE / 8 / 3 + 5);
-    struct call *c = fresh(n, 11);
+    struct rings_call *c = fresh(n, 11);
     execute(c, run_layer);
     for (size_t i = 0; i < n && 5 * (i / 64) + 4 < n; i++) {
         uint64_t got[5], x0 = c->x[i] & 1, x1 = c->x[i] >> 1 & 1, x2 = c->x[i] >> 2 & 1;
@@ -394,7 +394,7 @@ TEST(gates_of_a_layer_read_before_any_writes)
     finish(c);
 }
 
-static enum err run_argmax(struct party *p, struct call *c)
+static enum err run_argmax(struct party *p, struct rings_call *c)
 {
     static const uint8_t seed[ARGMAX_SEED_SIZE] = {1, 2, 3};
     struct share64 x;
@@ -406,7 +406,7 @@ static enum err run_argmax(struct party *p, struct call *c)
 
 TEST(argmax_of_a_thousand_takes_six_rounds)
 {
-    struct call *c = fresh(1000, 3);
+    struct rings_call *c = fresh(1000, 3);
     size_t best = 0;
     c->width = 64;
     for (size_t i = 0; i < c->n; i++) {
@@ -425,7 +425,7 @@ TEST(argmax_of_a_thousand_takes_six_rounds)
 /* More pairs than are compared at once. */
 TEST(argmax_of_many_is_tiled)
 {
-    struct call *c = fresh(1500, 4);
+    struct rings_call *c = fresh(1500, 4);
     c->width = 12;
     for (size_t i = 0; i < c->n; i++)
         c->x[i] = i == 1234 || i == 1400 ? 1023 : c->x[i] % 1023;

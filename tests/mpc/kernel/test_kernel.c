@@ -21,15 +21,15 @@ static const struct kernel *table(size_t i)
 }
 
 /* Five inputs and two outputs, each starting at an odd byte when `odd`. */
-struct room {
+struct kernel_room {
     uint8_t *memory;
     void *in[5], *out, *twin;
 };
 
-static struct room room_new(uint64_t seed, bool odd)
+static struct kernel_room room_new(uint64_t seed, bool odd)
 {
     const size_t bytes = 8 * ROOM;
-    struct room r = {.memory = memory_array(7 * (bytes + 64), 1)};
+    struct kernel_room r = {.memory = memory_array(7 * (bytes + 64), 1)};
     assert_non_null(r.memory);
     for (size_t i = 0; i < 7; i++) {
         uint8_t *p = r.memory + i * (bytes + 64) + (odd ? 1 + i : 0);
@@ -54,7 +54,7 @@ static struct room room_new(uint64_t seed, bool odd)
             for (int odd = 0; odd < 2; odd++) {                                                    \
                 const struct kernel *k = table(t);                                                 \
                 const size_t n = lengths[l];                                                       \
-                struct room r = room_new(l + 100 * t, odd != 0);                                   \
+                struct kernel_room r = room_new(l + 100 * t, odd != 0);                            \
                 __VA_ARGS__ assert_memory_equal(r.out, r.twin, 8 * (size_t)ROOM);                  \
                 memory_free(&r.memory);                                                            \
             }
@@ -161,7 +161,7 @@ TEST(transposition)
 {
     for (size_t t = 0; t < PROCESSOR_SETS; t++)
         for (size_t count = 0; count < 12 && table(t) != NULL; count++) {
-            struct room r = room_new(count, false);
+            struct kernel_room r = room_new(count, false);
             for (size_t g = 0; g < count; g++)
                 for (size_t i = 0; i < 64; i++) {
                     uint64_t row = 0;
@@ -300,7 +300,7 @@ TEST(digits)
     for (size_t t = 0; t < PROCESSOR_SETS; t++)
         for (size_t words = 1; words <= 9 && table(t) != NULL; words++)
             for (unsigned width = 1; width <= KERNEL_DIGIT; width++) {
-                struct room r = room_new(words, words % 2 != 0);
+                struct kernel_room r = room_new(words, words % 2 != 0);
                 const uint64_t *y = r.in[0], *bits = r.in[1];
                 const uint64_t last = words / 2 % 2, all = 1u << width;
                 uint64_t *g = r.in[2], *p = r.in[3];
@@ -324,7 +324,7 @@ TEST(slices)
         for (size_t l = 0; l < LENGTHS - 1 && table(t) != NULL; l++)
             for (unsigned width = 1; width <= 128; width += width < 4 ? 1 : 15) {
                 const size_t n = lengths[l], words = bits_words(n);
-                struct room r = room_new(l, false);
+                struct kernel_room r = room_new(l, false);
                 uint64_t *planes = memory_words(words * 128, 8), *v = r.in[0], *back = r.in[1];
                 word128 *wide = memory_words(n, 16), *wide_back = memory_words(n, 16);
                 for (size_t i = 0; i < n; i++)

@@ -20,7 +20,7 @@
 #define TILES ((N + TILE - 1) / TILE)
 
 /* What the servers share, and what each may do differently. */
-struct bench {
+struct crew_bench {
     uint64_t x[N], y[N], product[3][2][N], opened[3][N];
     size_t lane_of[3][TILES], order[3][TILES];
     unsigned slow;         /* whether lanes are slow, each server in its own way */
@@ -30,8 +30,8 @@ struct bench {
     enum err (*odd)(struct party *lane, size_t tile); /* instead of failing */
 };
 
-struct seat {
-    struct bench *b;
+struct crew_seat {
+    struct crew_bench *b;
     unsigned index;
     struct share64 x, y, z;
 };
@@ -45,20 +45,20 @@ static void dawdle(const struct party *p, size_t tile)
 
 static enum err multiply(void *self, struct party *lane, size_t tile)
 {
-    struct seat *s = self;
+    struct crew_seat *s = self;
     const size_t from = tile * TILE, n = N - from < TILE ? N - from : TILE;
     if (s->b->slow)
         dawdle(lane, tile);
     s->b->lane_of[s->index][tile] = lane->lane;
-    s->b->order[s->index][tile] = net_rounds(lane->net);
+    s->b->order[s->index][tile] = net_exchanges(lane->net);
     return ring64_multiply(lane, share64_view(s->z, from, n), share64_view(s->x, from, n),
                            share64_view(s->y, from, n));
 }
 
 static enum err product_job(struct party *p, void *shared)
 {
-    struct bench *b = shared;
-    struct seat s = {b, p->index, {0}, {0}, {0}};
+    struct crew_bench *b = shared;
+    struct crew_seat s = {b, p->index, {0}, {0}, {0}};
     enum err e = three_share64(p, &s.x, b->x, N, 1);
     if (e == ERR_OK)
         e = three_share64(p, &s.y, b->y, N, 2);
@@ -77,9 +77,9 @@ static enum err product_job(struct party *p, void *shared)
     return e;
 }
 
-static struct bench *bench_new(void)
+static struct crew_bench *bench_new(void)
 {
-    struct bench *b = memory_array(1, sizeof *b);
+    struct crew_bench *b = memory_array(1, sizeof *b);
     uint64_t seed = 1;
     assert_non_null(b);
     for (size_t i = 0; i < N; i++) {
@@ -89,7 +89,7 @@ static struct bench *bench_new(void)
     return b;
 }
 
-static void expect_product(const struct bench *b, size_t lanes)
+static void expect_product(const struct crew_bench *b, size_t lanes)
 {
     for (unsigned s = 0; s < 3; s++) {
         assert_memory_equal(b->product[s][1], b->product[(s + 1) % 3][0], sizeof b->x);
@@ -106,7 +106,8 @@ static void expect_product(const struct bench *b, size_t lanes)
 TEST(many_lanes_do_what_one_does)
 {
     static const size_t lanes[] = {1, 2, 3, 5, TILES + 3};
-    struct bench *b CLEAN(memory_release) = bench_new(), *one CLEAN(memory_release) = bench_new();
+    struct crew_bench *b CLEAN(memory_release) = bench_new(),
+                         *one CLEAN(memory_release) = bench_new();
     struct three_costs cost;
     for (size_t k = 0; k < sizeof lanes / sizeof *lanes; k++) {
         const size_t used = lanes[k] < TILES ? lanes[k] : TILES;
@@ -129,7 +130,7 @@ TEST(many_lanes_do_what_one_does)
 /* With queues of one message, and no two servers with slow lanes in the same order. */
 TEST(lanes_of_opposite_speed_do_not_wait_for_each_other)
 {
-    struct bench *b CLEAN(memory_release) = bench_new();
+    struct crew_bench *b CLEAN(memory_release) = bench_new();
     b->slow = 1;
     for (size_t lanes = 2; lanes < 5; lanes++) {
         assert_int_equal(three_run_lanes(6, lanes, 1, product_job, b, NULL, NULL), ERR_OK);
@@ -141,7 +142,7 @@ TEST(lanes_of_opposite_speed_do_not_wait_for_each_other)
 
 static enum err toil(void *self, struct party *lane, size_t tile)
 {
-    struct bench *b = self;
+    struct crew_bench *b = self;
     struct share64 x;
     if (lane->index == 1 && tile == b->fail_at)
         return b->odd != NULL ? b->odd(lane, tile) : ERR_RANGE;
@@ -154,14 +155,14 @@ static enum err toil(void *self, struct party *lane, size_t tile)
 
 static enum err toil_job(struct party *p, void *shared)
 {
-    struct bench *b = shared;
+    struct crew_bench *b = shared;
     return crew_run(p, b->tiles, toil, b);
 }
 
 /* Lane 2 of server 1 fails at its second tile, when all the others have minutes of work left. */
 TEST(a_lane_that_fails_ends_all_lanes_of_all_servers)
 {
-    struct bench *b CLEAN(memory_release) = bench_new();
+    struct crew_bench *b CLEAN(memory_release) = bench_new();
     enum err result[3];
     b->tiles = (size_t)1 << 30;
     b->fail_at = 5;
@@ -184,7 +185,7 @@ static enum err try_to_open(struct party *lane, size_t tile)
 
 TEST(only_lane_0_opens)
 {
-    struct bench *b CLEAN(memory_release) = bench_new();
+    struct crew_bench *b CLEAN(memory_release) = bench_new();
     enum err result[3];
     b->tiles = 8;
     b->fail_at = 3;

@@ -17,7 +17,7 @@
  * A run of one protocol, the components that each server then holds, and a word that one of them
  * alters.
  */
-struct run {
+struct moves_run {
     size_t protocol, n;
     const uint64_t *values;
     struct bytes a[3], b[3];
@@ -31,14 +31,15 @@ struct run {
     size_t bytes[ROUNDS][2][3]; /* of each of the first messages, by neighbour */
 };
 
-static void put(struct run *r, const struct party *p, const void *a, const void *b, size_t bytes)
+static void put(struct moves_run *r, const struct party *p, const void *a, const void *b,
+                size_t bytes)
 {
     bytes_put(&r->a[p->index], a, bytes);
     bytes_put(&r->b[p->index], b, bytes);
 }
 
 /* All vectors, in whole words. */
-static void put_secrets(struct run *r, const struct party *p, const struct all_secrets *s)
+static void put_secrets(struct moves_run *r, const struct party *p, const struct all_secrets *s)
 {
     const size_t planes = bits_words(s->n) * ALL_BITS * 8;
     put(r, p, s->x.a, s->x.b, s->n * 8);
@@ -56,12 +57,12 @@ static void put_secrets(struct run *r, const struct party *p, const struct all_s
 
 static enum err alter(void *self, const struct party_sent *at, void *p, size_t n)
 {
-    struct run *r = self;
+    struct moves_run *r = self;
     const size_t byte = 8 * r->word;
-    r->rounds = at->round + 1;
-    if (at->round < ROUNDS)
-        r->bytes[at->round][at->to][at->message] = at->offset + n;
-    if (at->round == r->round && (r->both || at->to == r->to) && at->message == r->message &&
+    r->rounds = at->exchange + 1;
+    if (at->exchange < ROUNDS)
+        r->bytes[at->exchange][at->to][at->message] = at->offset + n;
+    if (at->exchange == r->round && (r->both || at->to == r->to) && at->message == r->message &&
         byte >= at->offset && byte < at->offset + n) {
         ((uint8_t *)p)[byte - at->offset] ^= 1;
         r->altered++;
@@ -71,7 +72,7 @@ static enum err alter(void *self, const struct party_sent *at, void *p, size_t n
 
 static enum err job(struct party *p, void *shared)
 {
-    struct run *r = shared;
+    struct moves_run *r = shared;
     const struct party_tamper tamper = {.alter = alter, .self = r};
     struct all_secrets s CLEAN(secrets_free) = {0};
     enum err e = secrets_new(p, &s, r->values, r->n, 5);
@@ -84,7 +85,7 @@ static enum err job(struct party *p, void *shared)
     return e;
 }
 
-static void run_free(struct run *r)
+static void run_free(struct moves_run *r)
 {
     for (unsigned s = 0; s < 3; s++) {
         bytes_clear(&r->a[s]);
@@ -108,7 +109,7 @@ TEST(both_holders_hold_the_same_words)
     static const size_t lengths[] = {61, 64, 65, 130, N_MAX};
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
         for (size_t k = 0; k < ALL_PROTOCOLS; k++) {
-            struct run r CLEAN(run_free) = {
+            struct moves_run r CLEAN(run_free) = {
                 .protocol = k, .n = lengths[l], .values = three_values(), .cheat = 3};
             assert_int_equal(three_run(7, job, &r, NULL), ERR_OK);
             for (unsigned s = 0; s < 3; s++) {
@@ -121,7 +122,7 @@ TEST(both_holders_hold_the_same_words)
         }
 }
 
-static bool same(const struct run *x, const struct run *y)
+static bool same(const struct moves_run *x, const struct moves_run *y)
 {
     for (unsigned s = 0; s < 3; s++)
         if (x->a[s].size != y->a[s].size || memcmp(x->a[s].data, y->a[s].data, x->a[s].size) != 0 ||
@@ -139,11 +140,11 @@ TEST(an_altered_word_shows)
     static const char *const names[] = {"multiply", "inner and matrix products", "bits to numbers"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         for (unsigned cheat = 0; cheat < 3; cheat++) {
-            struct run honest = {.protocol = protocol_named(names[k]),
-                                 .n = 130,
-                                 .values = three_values(),
-                                 .cheat = cheat,
-                                 .round = UINT64_MAX};
+            struct moves_run honest = {.protocol = protocol_named(names[k]),
+                                       .n = 130,
+                                       .values = three_values(),
+                                       .cheat = cheat,
+                                       .round = UINT64_MAX};
             unsigned tried = 0;
             assert_int_equal(three_run(7, job, &honest, NULL), ERR_OK);
             assert_int_equal(honest.altered, 0);
@@ -151,14 +152,14 @@ TEST(an_altered_word_shows)
             for (size_t t = 0; t < 12 * honest.rounds; t++) {
                 const enum net_peer to = t / 6 % 2 == 0 ? NET_PREV : NET_NEXT;
                 const size_t bytes = honest.bytes[t / 12][to][t / 2 % 3];
-                struct run r = {.protocol = honest.protocol,
-                                .n = honest.n,
-                                .values = honest.values,
-                                .cheat = cheat,
-                                .round = t / 12,
-                                .to = to,
-                                .message = t / 2 % 3,
-                                .word = t % 2 == 0 ? 0 : (bytes - 1) / 8};
+                struct moves_run r = {.protocol = honest.protocol,
+                                      .n = honest.n,
+                                      .values = honest.values,
+                                      .cheat = cheat,
+                                      .round = t / 12,
+                                      .to = to,
+                                      .message = t / 2 % 3,
+                                      .word = t % 2 == 0 ? 0 : (bytes - 1) / 8};
                 if (bytes == 0)
                     continue;
                 assert_int_equal(three_run(7, job, &r, NULL), ERR_OK);
@@ -177,8 +178,8 @@ TEST(an_altered_word_shows)
  * --------------------------------------------------------------------------------------
  */
 
-struct opening {
-    struct run run;
+struct moves_opening {
+    struct moves_run run;
     uint64_t opened[3];
     size_t index[3];
     enum err result[3];
@@ -186,7 +187,7 @@ struct opening {
 
 static enum err open_one(struct party *p, void *shared)
 {
-    struct opening *o = shared;
+    struct moves_opening *o = shared;
     const struct party_tamper tamper = {.alter = alter, .self = &o->run};
     uint64_t value = 42;
     struct share64 x CLEAN(share64_free);
@@ -201,7 +202,7 @@ static enum err open_one(struct party *p, void *shared)
 TEST(an_altered_opening_reaches_one_neighbour)
 {
     for (unsigned cheat = 0; cheat < 3; cheat++) {
-        struct opening o = {.run = {.cheat = cheat, .to = NET_NEXT}};
+        struct moves_opening o = {.run = {.cheat = cheat, .to = NET_NEXT}};
         assert_int_equal(three_run(8, open_one, &o, NULL), ERR_OK);
         assert_int_equal(o.run.altered, 1);
         for (unsigned s = 0; s < 3; s++)
@@ -213,7 +214,7 @@ static enum err choose(struct party *p, void *shared)
 {
     static const uint8_t seed[ARGMAX_SEED_SIZE] = {1};
     static const uint64_t values[] = {7, 3, 900, 5};
-    struct opening *o = shared;
+    struct moves_opening *o = shared;
     const struct party_tamper tamper = {.alter = alter, .self = &o->run};
     struct share64 x CLEAN(share64_free);
     enum err e = three_share64(p, &x, values, 4, 3);
@@ -231,8 +232,8 @@ static enum err choose(struct party *p, void *shared)
  */
 TEST(an_altered_argmax_ends_in_an_error)
 {
-    struct opening honest = {.run = {.cheat = 0, .round = UINT64_MAX}};
-    struct opening o = {.run = {.cheat = 0, .both = true, .word = 2}};
+    struct moves_opening honest = {.run = {.cheat = 0, .round = UINT64_MAX}};
+    struct moves_opening o = {.run = {.cheat = 0, .both = true, .word = 2}};
     assert_int_equal(three_run(8, choose, &honest, NULL), ERR_OK);
     for (unsigned s = 0; s < 3; s++) {
         assert_int_equal(honest.result[s], ERR_OK);

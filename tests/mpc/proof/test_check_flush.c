@@ -48,7 +48,7 @@ static enum err share_words(const struct party *p, struct share64 *x, const uint
 }
 
 /* The three lists in one call, in a different order. */
-static enum err sum_lists(struct party *p, struct play *play)
+static enum err sum_lists(struct party *p, struct check_play *play)
 {
     const struct clear *c = play->self;
     struct share64 x[LISTS][3] = {0}, y[LISTS][3] = {0}, z[LISTS] = {0};
@@ -82,7 +82,7 @@ static enum err sum_lists(struct party *p, struct play *play)
 }
 
 /* The words of the three messages of a round, added up: masks cancel, so it is what they share. */
-static uint64_t shared(const struct play *play, uint64_t round, enum net_peer to, size_t word)
+static uint64_t shared(const struct check_play *play, uint64_t round, enum net_peer to, size_t word)
 {
     uint64_t sum = 0, w;
     for (unsigned s = 0; s < 3; s++) {
@@ -130,7 +130,7 @@ static uint64_t point_weight(const uint64_t r[6], unsigned c)
     return w;
 }
 
-static void draw(struct play *play, uint64_t round, uint64_t *to, size_t n)
+static void draw(struct check_play *play, uint64_t round, uint64_t *to, size_t n)
 {
     struct prg *weights;
     assert_int_equal(play_coin(play, round, &weights), ERR_OK);
@@ -164,7 +164,8 @@ static void definition_of_elements(const struct clear *c, const uint64_t *sigma,
                     }
 }
 
-static void sums_of_bits(const struct play *play, const struct clear *c, const uint64_t *sigma)
+static void sums_of_bits(const struct check_play *play, const struct clear *c,
+                         const uint64_t *sigma)
 {
     for (unsigned point = 0; point < KERNEL_POINTS; point += point < 30 ? 1 : 23) {
         uint64_t sum = 0;
@@ -187,7 +188,7 @@ static void sums_of_bits(const struct play *play, const struct clear *c, const u
     }
 }
 
-static void sums_of_elements(const struct play *play, const struct elements *e)
+static void sums_of_elements(const struct check_play *play, const struct elements *e)
 {
     for (unsigned point = 0; point < KERNEL_POINTS; point += point < 30 ? 1 : 23) {
         uint64_t sum = 0;
@@ -205,7 +206,7 @@ static void sums_of_elements(const struct play *play, const struct elements *e)
 }
 
 /* The masks follow from what is opened, and the values with them from the masks. */
-static void last_fold(const struct play *play, const struct elements *e, const uint64_t r[6],
+static void last_fold(const struct check_play *play, const struct elements *e, const uint64_t r[6],
                       uint64_t zeta)
 {
     const unsigned m = ELEMENT_GROUPS * 8;
@@ -244,7 +245,8 @@ static void last_fold(const struct play *play, const struct elements *e, const u
 }
 
 /* A wrong sum would leave a remainder: here it is computed from the relations themselves. */
-static void first_remainder(const struct play *play, const struct clear *c, const uint64_t *weights)
+static void first_remainder(const struct check_play *play, const struct clear *c,
+                            const uint64_t *weights)
 {
     const uint64_t *sigma = weights + 6;
     uint64_t sum = 0;
@@ -259,7 +261,7 @@ static void first_remainder(const struct play *play, const struct clear *c, cons
 }
 
 /* Three coins, sums at points, those of the last fold, and what is opened, with a digest. */
-static void flush_costs(const struct play *play, size_t groups)
+static void flush_costs(const struct check_play *play, size_t groups)
 {
     const size_t coin = 2 * (16 + 32 + 32), opened = 2 * 8 * groups + 3;
     for (unsigned s = 0; s < 3; s++) {
@@ -277,7 +279,7 @@ TEST(a_flush_sends_what_its_definition_says)
     struct clear *c = memory_array(1, sizeof *c);
     struct elements *e = memory_array(1, sizeof *e);
     uint64_t weights[6 + LISTS * GROUPS * 8], r[6], last[7];
-    struct play play = {
+    struct check_play play = {
         .job = sum_lists, .limits = &limits, .n = WORDS, .cheat = NOBODY, .self = c};
     assert_true(c != NULL && e != NULL);
     make_clear(c);
@@ -303,7 +305,7 @@ TEST(a_flush_sends_what_its_definition_says)
 #define WRONG_BIT 5
 
 /* Zero times zero is one in a single lane, and all three servers note the same. */
-static enum err note_wrongly(struct party *p, struct play *play)
+static enum err note_wrongly(struct party *p, struct check_play *play)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct planes x, z;
@@ -324,7 +326,8 @@ TEST(a_remainder_is_what_its_definition_says)
     static const struct check_limits limits;
     static const size_t words[] = {0, 77, KERNEL_GROUP - 1};
     for (unsigned k = 0; k < 3; k++) {
-        struct play play = {.job = note_wrongly, .limits = &limits, .n = words[k], .cheat = 0};
+        struct check_play play = {
+            .job = note_wrongly, .limits = &limits, .n = words[k], .cheat = 0};
         uint64_t weights[6 + 8], wanted;
         play_run(&play);
         for (unsigned s = 0; s < 3; s++)

@@ -26,7 +26,7 @@ static const struct check_pair plans[PLANS] = {{0, 1}, {1, 2}, {3, 0}, {4, 3}, {
 #define WORDS (ROWS * (128 + 64))
 
 /* Sharings of sides and of z, by component; and each server's view of them. */
-struct scene {
+struct check_matrix_scene {
     uint16_t x[3][WORDS], z[3][CELLS];
     struct party party[3];
     struct share16 side[3][TILES][SIDES + FACTORS];
@@ -45,13 +45,13 @@ static size_t word_of(size_t tile, size_t side, size_t row, size_t column)
     return at + row * columns[tile] + column;
 }
 
-static uint16_t value(const struct scene *s, size_t at)
+static uint16_t value(const struct check_matrix_scene *s, size_t at)
 {
     return (uint16_t)(s->x[0][at] + s->x[1][at] + s->x[2][at]);
 }
 
 /* Sides as their factors make them; component 0 has the rest. */
-static void share_made(struct scene *s)
+static void share_made(struct check_matrix_scene *s)
 {
     for (size_t k = 0; k < SIZE(mades); k++)
         for (size_t tile = 0; tile < TILES; tile++) {
@@ -68,7 +68,7 @@ static void share_made(struct scene *s)
 }
 
 /* z as it must be; component 0 has the rest. */
-static void share_sums(struct scene *s)
+static void share_sums(struct check_matrix_scene *s)
 {
     size_t at = 0;
     for (size_t k = 0; k < PLANS; k++)
@@ -84,7 +84,7 @@ static void share_sums(struct scene *s)
     assert_int_equal(at, CELLS);
 }
 
-static void see(struct scene *s, unsigned i)
+static void see(struct check_matrix_scene *s, unsigned i)
 {
     const unsigned next = (i + 1) % 3;
     for (size_t tile = 0; tile < TILES; tile++) {
@@ -110,9 +110,9 @@ static void see(struct scene *s, unsigned i)
     assert_non_null(s->party[i].scratch);
 }
 
-static struct scene *scene_new(void)
+static struct check_matrix_scene *scene_new(void)
 {
-    struct scene *s = memory_array(1, sizeof *s);
+    struct check_matrix_scene *s = memory_array(1, sizeof *s);
     uint64_t seed = 11;
     assert_non_null(s);
     for (unsigned k = 0; k < 3; k++) {
@@ -129,7 +129,7 @@ static struct scene *scene_new(void)
     return s;
 }
 
-static void scene_free(struct scene **s)
+static void scene_free(struct check_matrix_scene **s)
 {
     for (unsigned i = 0; i < 3; i++)
         scratch_free(&(*s)->party[i].scratch);
@@ -139,7 +139,7 @@ static void scene_free(struct scene **s)
 typedef enum err fold_fn(struct party *p, struct check_folded *s, const struct check_matrices *m,
                          struct prg *weights);
 
-static void claim(struct scene *s, fold_fn *fold)
+static void claim(struct check_matrix_scene *s, fold_fn *fold)
 {
     static const uint8_t key[16] = {5};
     for (unsigned i = 0; i < 3; i++) {
@@ -154,7 +154,7 @@ static void claim(struct scene *s, fold_fn *fold)
 }
 
 /* Whether the claims are what they have to be. */
-static bool fit(struct scene *s, fold_fn *fold)
+static bool fit(struct check_matrix_scene *s, fold_fn *fold)
 {
     bool all = true;
     claim(s, fold);
@@ -177,7 +177,7 @@ TEST(claims_are_sums_of_whole_numbers)
 {
     static fold_fn *const folds[] = {check_fold_pairs, check_fold_made};
     for (unsigned fold = 0; fold < 2; fold++) {
-        struct scene *s = scene_new();
+        struct check_matrix_scene *s = scene_new();
         word128 sum[MATRIX_CLAIMS] = {0};
         claim(s, folds[fold]);
         for (size_t k = 0; k < s->folded[0].count; k++) {
@@ -203,7 +203,7 @@ TEST(claims_are_sums_of_whole_numbers)
 
 TEST(right_sums_fit)
 {
-    struct scene *s = scene_new();
+    struct check_matrix_scene *s = scene_new();
     assert_true(fit(s, check_fold_pairs));
     assert_int_equal(s->plans[0].lefts, 2); /* 1 and 3: each plan has one of them */
     assert_true(fit(s, check_fold_made));
@@ -228,7 +228,7 @@ TEST(wrong_sums_do_not)
     };
     for (size_t e = 0; e < SIZE(errors); e++)
         for (unsigned k = 0; k < 3; k++) {
-            struct scene *s = scene_new();
+            struct check_matrix_scene *s = scene_new();
             for (size_t i = 0; i < SIZE(errors[e]); i++)
                 s->z[k][errors[e][i].cell] = (uint16_t)(s->z[k][errors[e][i].cell] +
                                                         errors[e][i].by);
@@ -241,7 +241,7 @@ TEST(wrong_sums_do_not)
 TEST(wrong_sides_do_not)
 {
     for (size_t side = 0; side < SIDES; side++) {
-        struct scene *s = scene_new();
+        struct check_matrix_scene *s = scene_new();
         const size_t at = word_of(1, side, 0, 4);
         s->x[1][at] += 1;
         assert_false(fit(s, check_fold_pairs));
@@ -264,7 +264,7 @@ TEST(wrong_products_do_not)
                  {{1, 61, 127}, {1, 61, 126}}};
     for (size_t e = 0; e < SIZE(at); e++)
         for (unsigned k = 0; k < 3; k++) {
-            struct scene *s = scene_new();
+            struct check_matrix_scene *s = scene_new();
             for (unsigned i = 0; i < 2; i++) {
                 uint16_t *x = &s->x[k][word_of(0, at[e][i].side, at[e][i].row, at[e][i].column)];
                 *x = (uint16_t)(*x + (i == 0 ? 9 : -9));
@@ -278,7 +278,7 @@ TEST(sides_meet_once)
 {
     static const struct check_pair wrong[][2] = {
         {{0, 1}, {0, 1}}, {{0, 1}, {1, 0}}, {{2, 3}, {4, 4}}, {{0, 5}, {0, 1}}};
-    struct scene *s = scene_new();
+    struct check_matrix_scene *s = scene_new();
     s->plans[0].mades = 0;
     for (size_t k = 0; k < SIZE(wrong); k++) {
         s->plans[0].pair = wrong[k];
@@ -297,7 +297,7 @@ TEST(sides_meet_once)
 static enum err prove(struct party *p, void *shared)
 {
     const struct check_limits limits = {.groups = 1};
-    struct scene *s = shared;
+    struct check_matrix_scene *s = shared;
     p->log->file = NULL;
     TRY(check_new(p, &limits));
     check_of(p)->owed = true;
@@ -314,7 +314,7 @@ TEST(a_flush_proves_pairs_and_products)
     } errors[] = {{0, 0}, {1, 0}, {1 << 15, 0}, {0, 1}, {0, 1 << 15}};
     for (size_t e = 0; e < SIZE(errors); e++)
         for (unsigned k = 0; k < 3; k++) {
-            struct scene *s = scene_new();
+            struct check_matrix_scene *s = scene_new();
             uint16_t *z = &s->z[k][77], *u = &s->x[k][word_of(1, SIDES, 4, 63)];
             *z = (uint16_t)(*z + errors[e].of_z);
             *u = (uint16_t)(*u + errors[e].of_factor);
@@ -323,9 +323,9 @@ TEST(a_flush_proves_pairs_and_products)
         }
 }
 
-static enum err prove_with_masks(struct party *p, struct play *play)
+static enum err prove_with_masks(struct party *p, struct check_play *play)
 {
-    struct scene *s = play->self;
+    struct check_matrix_scene *s = play->self;
     uint64_t word;
     for (size_t i = 0; i < 2 * play->n; i++)
         TRY(prg_fill(p->prg[i % 2][PRG_CHECK], &word, sizeof word));
@@ -336,9 +336,10 @@ static enum err prove_with_masks(struct party *p, struct play *play)
 TEST(every_word_is_masked)
 {
     static const struct check_limits limits;
-    struct scene *s = scene_new();
-    struct play play = {.job = prove_with_masks, .limits = &limits, .cheat = NOBODY, .self = s};
-    struct play other = play;
+    struct check_matrix_scene *s = scene_new();
+    struct check_play play = {
+        .job = prove_with_masks, .limits = &limits, .cheat = NOBODY, .self = s};
+    struct check_play other = play;
     other.n = 1;
     play_run(&play);
     play_run(&other);
@@ -366,7 +367,7 @@ static enum err owe(struct party *p)
 static enum err misuse(struct party *p, void *shared)
 {
     const struct check_limits limits = {0};
-    struct scene *s = shared;
+    struct check_matrix_scene *s = shared;
     struct check_matrices m = s->m[p->index];
     TRY(check_new(p, &limits));
     TRY(check_plans(p, &s->plans[p->index]));
@@ -383,7 +384,7 @@ static enum err misuse(struct party *p, void *shared)
 
 TEST(what_matrices_owe_nothing_else_proves)
 {
-    struct scene *s = scene_new();
+    struct check_matrix_scene *s = scene_new();
     assert_int_equal(three_run(3, misuse, s, NULL), ERR_OK);
     scene_free(&s);
 }

@@ -365,7 +365,7 @@ static enum err alter_y(void *self, const struct party_sent *at, void *p, size_t
 {
     uint64_t *words = p;
     (void)self;
-    for (size_t k = 0, lane; at->round == 0 && at->message == 0 && k < n / sizeof *words; k++) {
+    for (size_t k = 0, lane; at->exchange == 0 && at->message == 0 && k < n / sizeof *words; k++) {
         const size_t row = row_of(at, k, 7 * DIGITS + 1, &lane);
         for (size_t b = 0; lane < LIES && row / 7 == digit_of(lane) && b < 64; b++)
             words[k] ^= (uint64_t)(flips_of(lane + b) >> row % 7 & 1) << b;
@@ -378,7 +378,7 @@ static enum err alter_sum(void *self, const struct party_sent *at, void *p, size
 {
     const enum net_peer *to = self;
     uint64_t *words = p;
-    const bool here = at->round == 0 && at->message == 1 && at->to == *to;
+    const bool here = at->exchange == 0 && at->message == 1 && at->to == *to;
     for (size_t k = 0, lane; here && k < n / sizeof *words; k++) {
         const size_t row = row_of(at, k, SUMS, &lane);
         for (size_t b = 0; lane < LIES && b < 64; b++)

@@ -22,7 +22,7 @@ static word128 word_of(enum share_ring ring, const void *v, size_t i)
 }
 
 /* Two numbers that identify the relation: what is summed, and z. */
-struct relation {
+struct check_numbers_relation {
     word128 sum, z;
 };
 
@@ -39,7 +39,8 @@ static word128 read_product(const struct check_record *r, unsigned l, size_t i)
     return factor * summand(x, y);
 }
 
-static void read_back(const struct check_numbers *log, enum share_ring ring, struct relation *out)
+static void read_back(const struct check_numbers *log, enum share_ring ring,
+                      struct check_numbers_relation *out)
 {
     struct check_place at = {0, 0};
     struct check_record r;
@@ -47,7 +48,7 @@ static void read_back(const struct check_numbers *log, enum share_ring ring, str
         if (r.ring != ring)
             continue;
         for (size_t i = 0; i < r.words; i++) {
-            struct relation *q = &out[r.relation + (r.one ? 0 : i)];
+            struct check_numbers_relation *q = &out[r.relation + (r.one ? 0 : i)];
             for (unsigned l = 0; l < r.products; l++)
                 q->sum += read_product(&r, l, i);
             if (r.has_z)
@@ -64,7 +65,7 @@ static word128 shortened(enum share_ring ring, word128 w)
 /* Some of the vectors are missing; x weighs as its factor says. */
 #define PRODUCTS 11
 
-struct call {
+struct check_numbers_call {
     enum share_ring ring;
     size_t n;
     unsigned products;
@@ -98,7 +99,8 @@ static void fill_randomly(void *v, size_t bytes, uint64_t *seed)
     }
 }
 
-static void note(struct check_numbers *log, const struct call *c, bool bits, struct relation *out)
+static void note(struct check_numbers *log, const struct check_numbers_call *c, bool bits,
+                 struct check_numbers_relation *out)
 {
     const size_t words = c->start == NULL ? c->n : c->start[c->n], bytes = words * sizes[c->ring];
     struct record_product products[PRODUCTS];
@@ -136,14 +138,14 @@ static void note(struct check_numbers *log, const struct call *c, bool bits, str
 TEST(what_is_noted_is_there_again)
 {
     static const size_t spans[] = {0, 0, 3, 3, 500, 501, 70000}, none[] = {0, 0, 0};
-    const struct call calls[] = {
+    const struct check_numbers_call calls[] = {
         {RING_64, 1, 1, NULL},   {RING_64, 60000, 1, NULL}, {RING_16, 3, 2, NULL},
         {RING_64, 6, 2, spans},  {RING_64, 500, 11, NULL},  {RING_128, 40000, 3, NULL},
         {RING_64, 5, 0, NULL},   {RING_32, 1000, 1, NULL},  {RING_16, 50000, 5, NULL},
         {RING_128, 6, 9, spans}, {RING_64, 2, 1, none},     {RING_64, 0, 1, NULL},
         {RING_16, 6, 3, spans},  {RING_32, 6, 11, spans},   {RING_16, 200000, 1, NULL},
     };
-    static struct relation noted[NUMBERS_RINGS][300000], found[300000];
+    static struct check_numbers_relation noted[NUMBERS_RINGS][300000], found[300000];
     struct check_chunks chunks = {0};
     struct check_numbers log = {.from = &chunks, .kernel = kernel_best(NULL)};
     for (unsigned round = 0; round < 2; round++) {
@@ -193,7 +195,7 @@ TEST(too_many_products_are_refused)
 }
 
 /* A log that has outgrown the room for claims. */
-static enum err flush_too_many(struct party *p, struct play *play)
+static enum err flush_too_many(struct party *p, struct check_play *play)
 {
     static uint64_t zero;
     const struct move_operand z = {&zero, &zero};
@@ -210,7 +212,7 @@ static enum err flush_too_many(struct party *p, struct play *play)
 TEST(a_flush_refuses_too_many)
 {
     static const struct check_limits limits;
-    struct play play = {.job = flush_too_many, .limits = &limits, .cheat = NOBODY};
+    struct check_play play = {.job = flush_too_many, .limits = &limits, .cheat = NOBODY};
     (void)state;
     play_run(&play);
     play_free(&play);

@@ -17,7 +17,7 @@
 static const unsigned bits_of[RINGS] = {0, 16, 32, 64, 128}, claim_words[RINGS] = {0, 3, 3, 4, 6};
 
 /* Relations of one call: components of each vector, as words 16 bytes apart. */
-struct call {
+struct check_prime_call {
     enum share_ring ring;
     size_t n, start[4];
     bool spans;
@@ -37,12 +37,12 @@ static word128 below(enum share_ring ring, word128 w)
     return ring == RING_128 ? w : w & (((word128)1 << bits_of[ring]) - 1);
 }
 
-static size_t words_of(const struct call *c)
+static size_t words_of(const struct check_prime_call *c)
 {
     return c->spans ? c->start[c->n] : c->n;
 }
 
-static size_t relation_of(const struct call *c, size_t word)
+static size_t relation_of(const struct check_prime_call *c, size_t word)
 {
     size_t q = word;
     for (q = c->spans ? 0 : word; c->spans && c->start[q + 1] <= word; q++)
@@ -51,14 +51,14 @@ static size_t relation_of(const struct call *c, size_t word)
 }
 
 /* Which words x and y of a product are. */
-static enum share_ring ring_of(const struct call *c, unsigned l, bool is_y)
+static enum share_ring ring_of(const struct check_prime_call *c, unsigned l, bool is_y)
 {
     if (c->form[l] == RECORD_WORDS)
         return c->ring;
     return c->form[l] == RECORD_CHOICE && is_y ? c->narrow[l] : RING_BITS;
 }
 
-static word128 factor_of(const struct call *c, unsigned l)
+static word128 factor_of(const struct check_prime_call *c, unsigned l)
 {
     return (word128)c->c[l] << c->shift[l];
 }
@@ -67,10 +67,10 @@ static word128 factor_of(const struct call *c, unsigned l)
  * In a second product only component 1 carries y; modulo 2^16 only component 2 carries x. In every
  * other word server 2, which takes its b from its a, has a large number there and 0 here.
  */
-static struct call *make_calls(void)
+static struct check_prime_call *make_calls(void)
 {
-    static struct call calls[CALLS];
-    const struct call shapes[CALLS] = {
+    static struct check_prime_call calls[CALLS];
+    const struct check_prime_call shapes[CALLS] = {
         {.ring = RING_64, .n = 70, .products = 2, .c = {1, -3}},
         {.ring = RING_128, .n = 3, .products = 1, .c = {5}},
         {.ring = RING_64, .n = 3, .spans = true, .start = {0, 4, 4, 9}, .products = 1, .c = {1}},
@@ -86,7 +86,7 @@ static struct call *make_calls(void)
     };
     uint64_t seed = 3;
     memcpy(calls, shapes, sizeof calls);
-    for (struct call *c = calls; c < calls + CALLS; c++) {
+    for (struct check_prime_call *c = calls; c < calls + CALLS; c++) {
         for (size_t i = 0; i < words_of(c); i++)
             for (unsigned l = 0; l < c->products; l++)
                 for (unsigned k = 0; k < 3; k++) {
@@ -138,7 +138,7 @@ static void *packed(struct party *p, enum share_ring ring, const word128 *v, siz
     return any ? out : NULL;
 }
 
-static enum err note_call(struct party *p, const struct call *c)
+static enum err note_call(struct party *p, const struct check_prime_call *c)
 {
     const unsigned a = p->index, b = (a + 1) % 3;
     struct record_product products[2];
@@ -161,13 +161,14 @@ static enum err note_call(struct party *p, const struct call *c)
 }
 
 /* first uses up n words of the streams of masks. */
-static enum err note_all(struct party *p, struct play *play)
+static enum err note_all(struct party *p, struct check_play *play)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     uint64_t word;
     for (size_t i = 0; i < 2 * play->n; i++)
         TRY(prg_fill(p->prg[i % 2][PRG_CHECK], &word, sizeof word));
-    for (const struct call *c = play->self; c < (const struct call *)play->self + CALLS; c++)
+    for (const struct check_prime_call *c = play->self;
+         c < (const struct check_prime_call *)play->self + CALLS; c++)
         TRY(note_call(p, c));
     return record_prove(p);
 }
@@ -200,8 +201,8 @@ static uint64_t power(uint64_t x, uint64_t e)
 }
 
 /* Word `at` of a message of each server, which are shares modulo p. */
-static uint64_t shared(const struct play *play, uint64_t round, enum net_peer to, size_t message,
-                       size_t at)
+static uint64_t shared(const struct check_play *play, uint64_t round, enum net_peer to,
+                       size_t message, size_t at)
 {
     uint64_t sum = 0, w;
     for (unsigned s = 0; s < 3; s++) {
@@ -217,7 +218,7 @@ static uint64_t shared(const struct play *play, uint64_t round, enum net_peer to
 struct element {
     uint64_t theta, u, v;
     enum share_ring ring;
-    const struct call *call;
+    const struct check_prime_call *call;
     size_t word;
     unsigned product;
 };
@@ -243,20 +244,21 @@ static void add_up(BIGNUM *sum, const word128 component[3][WORDS], size_t i, enu
 }
 
 /* Where a span ends, so does a run of words. */
-static size_t run_from(const struct call *c, size_t word)
+static size_t run_from(const struct check_prime_call *c, size_t word)
 {
     const size_t end = c->spans ? c->start[relation_of(c, word) + 1] : c->n;
     return end - word < 64 ? end - word : 64;
 }
 
 /* Whole tiles of 64 words are blocks, product by product; here all the rest follows them. */
-static size_t list_elements(const struct call *calls, uint64_t (*const theta)[RINGS][256],
-                            struct element *out)
+static size_t list_elements(const struct check_prime_call *calls,
+                            uint64_t (*const theta)[RINGS][256], struct element *out)
 {
     size_t n = 0;
     for (unsigned whole = 1; whole < 2; whole--) {
         size_t before[RINGS] = {0};
-        for (const struct call *c = calls; c < calls + CALLS; before[c->ring] += c->n, c++)
+        for (const struct check_prime_call *c = calls; c < calls + CALLS;
+             before[c->ring] += c->n, c++)
             for (size_t at = 0, k; at < words_of(c); at += k) {
                 k = run_from(c, at);
                 for (size_t j = 0; (k == 64) == (whole == 1) && j < k * c->products; j++)
@@ -274,7 +276,7 @@ static size_t list_elements(const struct call *calls, uint64_t (*const theta)[RI
 /* X Y, times the extra factor for bits. */
 static void multiply_up(BIGNUM *product, const struct element *e, BN_CTX *ctx)
 {
-    const struct call *c = e->call;
+    const struct check_prime_call *c = e->call;
     const unsigned l = e->product;
     const bool words = c->form[l] == RECORD_WORDS;
     BIGNUM *y = BN_new(), *factor = BN_new();
@@ -291,18 +293,18 @@ static void multiply_up(BIGNUM *product, const struct element *e, BN_CTX *ctx)
 /*
  * The sum of theta_t Z over a ring's relations, where each component of z is subtracted from 2^K.
  */
-static void take_off_z(BIGNUM *sum, const struct call *calls, uint64_t (*const theta)[RINGS][256],
-                       enum share_ring ring, unsigned t)
+static void take_off_z(BIGNUM *sum, const struct check_prime_call *calls,
+                       uint64_t (*const theta)[RINGS][256], enum share_ring ring, unsigned t)
 {
     size_t before = 0;
-    for (const struct call *c = calls; c < calls + CALLS; c++)
+    for (const struct check_prime_call *c = calls; c < calls + CALLS; c++)
         for (size_t q = 0; c->ring == ring && q < c->n; q++, before++)
             for (unsigned k = 0; ((*theta)[ring][before] >> t & 1) != 0 && k < 3; k++)
                 add_number(sum, below(ring, 0 - c->z[k][q]));
 }
 
 /* The sum of theta_t (X Y - Z) over a ring's relations, and what the servers claim. */
-static void claims_are_whole_sums(const struct play *play, const struct element *e, size_t n,
+static void claims_are_whole_sums(const struct check_play *play, const struct element *e, size_t n,
                                   uint64_t (*const theta)[RINGS][256])
 {
     BN_CTX *ctx = BN_CTX_new();
@@ -342,7 +344,7 @@ static void claims_are_whole_sums(const struct play *play, const struct element 
 static void to_prime(struct element *e, size_t n, uint64_t y, const uint64_t kappa[RINGS])
 {
     for (size_t i = 0; i < n; i++) {
-        const struct call *c = e[i].call;
+        const struct check_prime_call *c = e[i].call;
         uint64_t weight = 0, power_of_y = kappa[e[i].ring];
         for (unsigned t = 0; t < 64; t++, power_of_y = times(power_of_y, y))
             if (e[i].theta >> t & 1)
@@ -397,7 +399,7 @@ static unsigned row_point(unsigned a)
     return (a & 1) + 3 * (a >> 1 & 1) + 9 * (a >> 2 & 1) + 27 * (a >> 3 & 1);
 }
 
-static void sums_at_points(const struct play *play, const struct element *e)
+static void sums_at_points(const struct check_play *play, const struct element *e)
 {
     uint64_t rows = 0, z = 0;
     for (unsigned point = 0; point < 81; point++) {
@@ -422,7 +424,7 @@ static void sums_at_points(const struct play *play, const struct element *e)
 }
 
 /* The masks follow from what is opened, and the values with them from the masks. */
-static void last_fold(const struct play *play, const struct element *e, const uint64_t r[4],
+static void last_fold(const struct check_play *play, const struct element *e, const uint64_t r[4],
                       uint64_t zeta)
 {
     const uint64_t inverse = power(zeta, P - 2);
@@ -458,7 +460,7 @@ static void last_fold(const struct play *play, const struct element *e, const ui
 }
 
 /* Every remainder of a ring is 0 modulo 2^K; four rings, and all that is opened. */
-static void remainders_are_zero(const struct play *play)
+static void remainders_are_zero(const struct check_play *play)
 {
     size_t at = 3 + 8 * BLOCKS + 2;
     for (unsigned ring = 1; ring < RINGS; ring++)
@@ -477,7 +479,7 @@ static void remainders_are_zero(const struct play *play)
     }
 }
 
-static struct prg *coin_of(struct play *play, uint64_t round, size_t skipped)
+static struct prg *coin_of(struct check_play *play, uint64_t round, size_t skipped)
 {
     uint64_t words[8];
     struct prg *coin;
@@ -499,8 +501,9 @@ static uint64_t drawn(struct prg *coin)
 TEST(every_word_of_a_flush_of_numbers_is_masked)
 {
     static const struct check_limits limits;
-    struct play play = {.job = note_all, .limits = &limits, .cheat = NOBODY, .self = make_calls()};
-    struct play other = play;
+    struct check_play play = {
+        .job = note_all, .limits = &limits, .cheat = NOBODY, .self = make_calls()};
+    struct check_play other = play;
     other.n = 1;
     play_run(&play);
     play_run(&other);
@@ -517,8 +520,8 @@ TEST(a_flush_of_numbers_sends_what_its_definition_says)
     static const size_t relations[RINGS] = {0, 5, 75, 73, 69};
     static struct element e[64 * BLOCKS];
     static uint64_t theta[RINGS][256];
-    struct call *calls = make_calls();
-    struct play play = {.job = note_all, .limits = &limits, .cheat = NOBODY, .self = calls};
+    struct check_prime_call *calls = make_calls();
+    struct check_play play = {.job = note_all, .limits = &limits, .cheat = NOBODY, .self = calls};
     uint64_t y, kappa[RINGS] = {0}, r[4];
     struct prg *coin;
     play_run(&play);

@@ -12,13 +12,13 @@
 #define PRODUCTS 3
 #define WORDS (4 * KERNEL_GROUP * PRODUCTS * GROUPS)
 
-struct room {
+struct kernel_check_room {
     uint64_t x[WORDS], out[WORDS], twin[WORDS], weight[64];
 };
 
-static struct room *room_new(uint64_t seed)
+static struct kernel_check_room *room_new(uint64_t seed)
 {
-    struct room *r = calloc(1, sizeof *r);
+    struct kernel_check_room *r = calloc(1, sizeof *r);
     assert_non_null(r);
     for (size_t i = 0; i < WORDS; i++) {
         r->x[i] = three_random(&seed);
@@ -29,7 +29,7 @@ static struct room *room_new(uint64_t seed)
     return r;
 }
 
-static void for_each_table(void (*test)(const struct kernel *k, struct room *r))
+static void for_each_table(void (*test)(const struct kernel *k, struct kernel_check_room *r))
 {
     for (enum processor t = PROCESSOR_PORTABLE; t <= PROCESSOR_SETS; t++) {
         const enum processor set = t < PROCESSOR_SETS ? t : PROCESSOR_AVX2;
@@ -38,7 +38,7 @@ static void for_each_table(void (*test)(const struct kernel *k, struct room *r))
         if (t == PROCESSOR_SETS && k == &kernel_avx2_wide) /* which stands for this one */
             k = &kernel_avx2;
 #endif
-        struct room *r = room_new(5);
+        struct kernel_check_room *r = room_new(5);
         if (k != NULL) {
             test(k, r);
             assert_memory_equal(r->out, r->twin, sizeof r->out);
@@ -76,7 +76,7 @@ static struct four four_points(const uint64_t *product, unsigned c, unsigned col
                          point(product + 3 * KERNEL_GROUP, c, column)};
 }
 
-static void points_of_bits(const struct kernel *k, struct room *r)
+static void points_of_bits(const struct kernel *k, struct kernel_check_room *r)
 {
     for (unsigned products = 1; products <= PRODUCTS; products++) {
         for (unsigned c = 0; c < KERNEL_POINTS; c += c < 100 ? 1 : 7)
@@ -96,7 +96,7 @@ static void points_of_bits(const struct kernel *k, struct room *r)
     }
 }
 
-static void points_of_elements(const struct kernel *k, struct room *r)
+static void points_of_elements(const struct kernel *k, struct kernel_check_room *r)
 {
     for (unsigned c = 0; c < KERNEL_POINTS; c++)
         for (unsigned q = 0; q < GROUPS * KERNEL_COLUMNS; q++) {
@@ -108,7 +108,7 @@ static void points_of_elements(const struct kernel *k, struct room *r)
 }
 
 /* The summands of three servers, one product of sides each, give the product of what they share. */
-static void sides(const struct kernel *k, struct room *r)
+static void sides(const struct kernel *k, struct kernel_check_room *r)
 {
     enum { N = 77 };
     const uint64_t *x = r->x, *y = r->x + 3 * N;
@@ -127,7 +127,7 @@ static void sides(const struct kernel *k, struct room *r)
     memcpy(r->twin + N, r->out + N, 2 * N * sizeof *r->twin);
 }
 
-static void rows(const struct kernel *k, struct room *r)
+static void rows(const struct kernel *k, struct kernel_check_room *r)
 {
     memset(r->twin, 0, 2 * KERNEL_GROUP * sizeof *r->twin);
     for (size_t i = 0; i < 2 * KERNEL_GROUP; i++)
@@ -140,7 +140,7 @@ static void rows(const struct kernel *k, struct room *r)
     k->bits_rows(r->out + KERNEL_GROUP, r->x + KERNEL_GROUP, 1, r->weight);
 }
 
-static void rows_and_columns_of_elements(const struct kernel *k, struct room *r)
+static void rows_and_columns_of_elements(const struct kernel *k, struct kernel_check_room *r)
 {
     uint64_t *out = r->out + KERNEL_GROUP, *twin = r->twin + KERNEL_GROUP;
     memset(r->twin, 0, KERNEL_COLUMNS * sizeof *r->twin);
@@ -159,7 +159,7 @@ static void rows_and_columns_of_elements(const struct kernel *k, struct room *r)
 }
 
 /* Buckets that are already full; lines of both lengths, some of which share a bucket. */
-static void lines(const struct kernel *k, struct room *r)
+static void lines(const struct kernel *k, struct kernel_check_room *r)
 {
     for (size_t words = 4; words <= 8; words += 4) {
         const uint64_t *line = r->x + words, *digit = r->weight;
@@ -179,7 +179,7 @@ static void lines(const struct kernel *k, struct room *r)
 static const uint64_t primes[] = {0x7ffffffffffffc9, 0x400000000000045, 0x555555555555555};
 
 /* Words on either side of each multiple of p, and any. */
-static void sides_modulo(const struct kernel *k, struct room *r)
+static void sides_modulo(const struct kernel *k, struct kernel_check_room *r)
 {
     uint64_t *a = r->x, *b = r->x + 512;
     for (size_t i = 0; i < 300; i++) {
@@ -210,7 +210,8 @@ static uint64_t point_modulo(const uint64_t *x, unsigned point, unsigned column,
     return (uint64_t)((sum + 16 * (__int128)p) % p);
 }
 
-static void add_modulo(struct room *r, const uint64_t *x, const uint64_t *y, uint64_t p)
+static void add_modulo(struct kernel_check_room *r, const uint64_t *x, const uint64_t *y,
+                       uint64_t p)
 {
     for (unsigned c = 0; c < 81; c++)
         for (unsigned s = 0; s < 4; s++) {
@@ -223,7 +224,7 @@ static void add_modulo(struct room *r, const uint64_t *x, const uint64_t *y, uin
 }
 
 /* The largest words, some of them next to the smallest: limbs and sums are as large as they get. */
-static void points_modulo(const struct kernel *k, struct room *r)
+static void points_modulo(const struct kernel *k, struct kernel_check_room *r)
 {
     static const size_t blocks[] = {0, 1, 2, 33, 35};
     static uint64_t x[35 * 64], y[35 * 64];

@@ -12,14 +12,14 @@
 #define ROWS 131
 
 /* Rows of at most LENGTH words; the largest words occur, so that sums get as large as they can. */
-struct room {
+struct kernel_matrix_room {
     uint16_t x[ROWS * LENGTH], y[KERNEL_ROWS * LENGTH], z[KERNEL_ROWS * LENGTH];
     uint64_t weight[ROWS];
 };
 
-static struct room *room_new(void)
+static struct kernel_matrix_room *room_new(void)
 {
-    struct room *r = memory_array(1, sizeof *r);
+    struct kernel_matrix_room *r = memory_array(1, sizeof *r);
     uint64_t seed = 3;
     assert_non_null(r);
     memset(r, 0xff, sizeof *r);
@@ -31,10 +31,11 @@ static struct room *room_new(void)
     return r;
 }
 
-static void for_each_table(void (*test)(const struct kernel *k, struct room *r, size_t n))
+static void for_each_table(void (*test)(const struct kernel *k, struct kernel_matrix_room *r,
+                                        size_t n))
 {
     static const size_t lengths[] = {0, 64, 128, 192, LENGTH};
-    struct room *r = room_new();
+    struct kernel_matrix_room *r = room_new();
     for (enum processor t = PROCESSOR_PORTABLE; t < PROCESSOR_SETS; t++)
         for (unsigned l = 0; l < 5 && processor_runs(t); l++)
             test(kernel_by_name(processor_name(t)), r, lengths[l]);
@@ -47,7 +48,7 @@ static size_t place(size_t t, size_t i)
     return (i / KERNEL_STRIP * KERNEL_ROWS + t) * KERNEL_STRIP + i % KERNEL_STRIP;
 }
 
-static void fold(const struct kernel *k, struct room *r, size_t n)
+static void fold(const struct kernel *k, struct kernel_matrix_room *r, size_t n)
 {
     for (size_t rows = 0; rows <= ROWS; rows += rows == 6 ? 125 : 1) {
         for (size_t i = 0; i < KERNEL_ROWS * n; i++)
@@ -66,7 +67,7 @@ TEST(folds)
     for_each_table(fold);
 }
 
-static void choose(const struct kernel *k, struct room *r, size_t n)
+static void choose(const struct kernel *k, struct kernel_matrix_room *r, size_t n)
 {
     static uint64_t bits[KERNEL_ROWS * LENGTH / 64];
     const uint16_t *a = r->x, *b = r->x + LENGTH + 3;
@@ -91,7 +92,7 @@ TEST(chooses)
     for_each_table(choose);
 }
 
-static void sums_of_chosen(const struct kernel *k, struct room *r, size_t n)
+static void sums_of_chosen(const struct kernel *k, struct kernel_matrix_room *r, size_t n)
 {
     static uint64_t bits[KERNEL_ROWS * LENGTH / 64];
     uint64_t seed = 9;
@@ -117,7 +118,7 @@ TEST(sums_of_what_bits_choose)
 }
 
 /* With other rows in some places, and with the largest numbers in all of them. */
-static void cross(const struct kernel *k, struct room *r, size_t n)
+static void cross(const struct kernel *k, struct kernel_matrix_room *r, size_t n)
 {
     static const int factors[3][2] = {{2, 1}, {1, 2}, {1, -1}};
     const uint16_t *xa = r->x, *xb = r->x + n, *ya = r->x + 3 * n, *yb = r->y;
@@ -142,7 +143,7 @@ TEST(crosses)
     for_each_table(cross);
 }
 
-static void value(const struct kernel *k, struct room *r, size_t n)
+static void value(const struct kernel *k, struct kernel_matrix_room *r, size_t n)
 {
     uint64_t low[KERNEL_STRIP], high[KERNEL_STRIP], weight[KERNEL_ROWS];
     const uint16_t *x = r->x + n;

@@ -24,14 +24,14 @@
 #define RHO 0.5
 
 /* The answer of all three servers to one request. */
-struct step {
+struct run_step {
     enum err status;
     const char *text;
     struct bytes payload;
     bool same; /* from all three; otherwise servers 1 and 2 give its digest */
 };
 
-struct scene {
+struct run_scene {
     struct support_study s;
     struct identity *analyst;
     struct netio *netio;
@@ -40,15 +40,15 @@ struct scene {
     struct client *client;
     struct remote remote;
     pthread_mutex_t lock; /* of what follows */
-    struct step step[STEPS];
+    struct run_step step[STEPS];
     size_t steps, at[STUDY_SERVERS_MOST];
     char words[4096];
     struct log log;
 };
 
-static void scene_new(struct scene *c)
+static void scene_new(struct run_scene *c)
 {
-    const struct support_options o = {
+    const struct study_options o = {
         .owners = 1, .rounds = 2, .connect_s = support_slow(3), .round_s = 1};
     memset(c, 0, sizeof *c);
     pthread_mutex_init(&c->lock, NULL);
@@ -57,13 +57,13 @@ static void scene_new(struct scene *c)
     assert_int_equal(file_folder(file(c, "out"), &c->log), ERR_OK);
 }
 
-static void scene_free(struct scene *c)
+static void scene_free(struct run_scene *c)
 {
     pthread_mutex_destroy(&c->lock);
     support_study_free(&c->s);
 }
 
-static enum err open_state(struct scene *c, const uint8_t *lost)
+static enum err open_state(struct run_scene *c, const uint8_t *lost)
 {
     c->words[0] = '\0';
     return run_state_open(&c->state, file(c, "out"), c->s.study, lost, &c->log);
@@ -72,7 +72,7 @@ static enum err open_state(struct scene *c, const uint8_t *lost)
 /* --- the folder ------------------------------------------------------------------------------- */
 
 /* A request for two one-ways. */
-static void ask_for(struct scene *c, uint32_t round, uint64_t multiplier, enum err expected)
+static void ask_for(struct run_scene *c, uint32_t round, uint64_t multiplier, enum err expected)
 {
     const struct bytes *bytes = NULL;
     uint32_t query[] = {0, 1};
@@ -85,7 +85,7 @@ static void ask_for(struct scene *c, uint32_t round, uint64_t multiplier, enum e
     assert_true(bytes->size > 0);
 }
 
-static void expect_refused(struct scene *c, enum err expected, const char *words)
+static void expect_refused(struct run_scene *c, enum err expected, const char *words)
 {
     assert_int_equal(open_state(c, NULL), expected);
     assert_null(c->state);
@@ -93,7 +93,7 @@ static void expect_refused(struct scene *c, enum err expected, const char *words
 }
 
 /* The content of a run's file after it has asked for its first round. */
-static void state_of_one_round(struct scene *c, char path[SUPPORT_PATH], struct bytes *whole)
+static void state_of_one_round(struct run_scene *c, char path[SUPPORT_PATH], struct bytes *whole)
 {
     support_study_file(&c->s, "out/run.state", path);
     assert_int_equal(open_state(c, NULL), ERR_OK);
@@ -104,7 +104,7 @@ static void state_of_one_round(struct scene *c, char path[SUPPORT_PATH], struct 
 
 TEST(a_state_that_was_cut_or_altered_is_refused)
 {
-    struct scene c CLEAN(scene_free);
+    struct run_scene c CLEAN(scene_free);
     struct bytes whole CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH];
     scene_new(&c);
@@ -135,7 +135,7 @@ static void write_state(const char *path, const struct bytes *from, size_t n)
 /* From another version of the program, say: whole, but not readable. */
 TEST(a_state_of_another_form_is_refused)
 {
-    struct scene c CLEAN(scene_free);
+    struct run_scene c CLEAN(scene_free);
     struct bytes whole CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH];
     size_t n;
@@ -163,7 +163,7 @@ TEST(a_state_of_another_form_is_refused)
 TEST(a_run_keeps_its_look)
 {
     const struct bytes *bytes = NULL;
-    struct scene c CLEAN(scene_free);
+    struct run_scene c CLEAN(scene_free);
     const struct ask look = {.kind = ASK_LOOK, .multiplier = 1000};
     scene_new(&c);
     c.s.study->link.min_linked = 5;
@@ -182,7 +182,7 @@ TEST(a_run_keeps_its_look)
 TEST(a_folder_has_one_run_of_one_study)
 {
     static const uint8_t other_run[REQUEST_RUN_SIZE] = {7};
-    struct scene c CLEAN(scene_free);
+    struct run_scene c CLEAN(scene_free);
     struct run_state *second = NULL;
     struct study *other = NULL;
     scene_new(&c);
@@ -233,9 +233,9 @@ TEST(a_folder_has_one_run_of_one_study)
 
 static void answer(void *self, unsigned i, const struct bytes *message, struct bytes *out)
 {
-    struct scene *c = self;
+    struct run_scene *c = self;
     uint8_t digest[REQUEST_DIGEST_SIZE];
-    const struct step *s;
+    const struct run_step *s;
     enum err e;
     if (message->data[0] == MESSAGE_ALIVE)
         return;
@@ -253,15 +253,15 @@ static void answer(void *self, unsigned i, const struct bytes *message, struct b
     assert_int_equal(e, ERR_OK);
 }
 
-static struct step *add_step(struct scene *c, enum err status, const char *text)
+static struct run_step *add_step(struct run_scene *c, enum err status, const char *text)
 {
-    struct step *s = &c->step[c->steps++];
+    struct run_step *s = &c->step[c->steps++];
     assert_true(c->steps <= STEPS);
-    *s = (struct step){.status = status, .text = text};
+    *s = (struct run_step){.status = status, .text = text};
     return s;
 }
 
-static void add_opened(struct scene *c, double remaining, uint32_t rounds)
+static void add_opened(struct run_scene *c, double remaining, uint32_t rounds)
 {
     static const uint8_t last[REQUEST_RUN_SIZE] = {3};
     struct bytes *b = &add_step(c, ERR_OK, "")->payload;
@@ -276,7 +276,7 @@ static void add_opened(struct scene *c, double remaining, uint32_t rounds)
 }
 
 /* `head` (if any), the population, and n counts 0, 1, 2 .. */
-static void add_values(struct scene *c, const uint64_t *head, uint64_t n)
+static void add_values(struct run_scene *c, const uint64_t *head, uint64_t n)
 {
     struct bytes *b = &add_step(c, ERR_OK, "")->payload;
     if (head != NULL)
@@ -286,7 +286,7 @@ static void add_values(struct scene *c, const uint64_t *head, uint64_t n)
         bytes_put_u64(b, i);
 }
 
-static void begin(struct scene *c, const uint8_t *lost)
+static void begin(struct run_scene *c, const uint8_t *lost)
 {
     scene_new(c);
     assert_int_equal(identity_load(&c->analyst, file(c, "a.key"), &c->log), ERR_OK);
@@ -300,7 +300,7 @@ static void begin(struct scene *c, const uint8_t *lost)
         .study = c->s.study, .client = c->client, .state = c->state, .log = &c->log};
 }
 
-static void clear_steps(struct scene *c)
+static void clear_steps(struct run_scene *c)
 {
     pthread_mutex_lock(&c->lock);
     for (size_t i = 0; i < c->steps; i++)
@@ -311,7 +311,7 @@ static void clear_steps(struct scene *c)
     pthread_mutex_unlock(&c->lock);
 }
 
-static void end(struct scene *c)
+static void end(struct run_scene *c)
 {
     client_free(&c->client);
     run_state_close(&c->state);
@@ -323,14 +323,14 @@ static void end(struct scene *c)
 }
 
 /* From here on the gates' threads see all steps. */
-static void hand_over(struct scene *c)
+static void hand_over(struct run_scene *c)
 {
     pthread_mutex_lock(&c->lock);
     pthread_mutex_unlock(&c->lock);
 }
 
 /* Asks the servers; the answer's values count from 0. */
-static enum err ask_servers(struct scene *c, const struct ask *a, unsigned *lost)
+static enum err ask_servers(struct run_scene *c, const struct ask *a, unsigned *lost)
 {
     const struct aim_backend backend = remote_backend(&c->remote);
     struct ask_told told CLEAN(told_clear) = {0};
@@ -344,7 +344,7 @@ static enum err ask_servers(struct scene *c, const struct ask *a, unsigned *lost
 }
 
 /* The first one-way, in round 0. */
-static enum err measure(struct scene *c, unsigned *lost)
+static enum err measure(struct run_scene *c, unsigned *lost)
 {
     uint32_t query = 0;
     return ask_servers(
@@ -352,7 +352,7 @@ static enum err measure(struct scene *c, unsigned *lost)
         lost);
 }
 
-static enum err select_of_two(struct scene *c)
+static enum err select_of_two(struct run_scene *c)
 {
     uint64_t estimate[64] = {0};
     uint32_t query[] = {0, 1};
@@ -372,7 +372,7 @@ static enum err select_of_two(struct scene *c)
 
 TEST(a_round_that_is_lost_is_asked_until_it_is_not)
 {
-    struct scene c;
+    struct run_scene c;
     unsigned lost = 0;
     begin(&c, NULL);
     add_opened(&c, RHO, 0);
@@ -400,7 +400,7 @@ TEST(a_round_that_is_lost_is_asked_until_it_is_not)
  */
 TEST(a_run_that_loses_round_after_round_stops)
 {
-    struct scene c;
+    struct run_scene c;
     unsigned lost = 0;
     begin(&c, NULL);
     for (unsigned i = 0; i < 3; i++) {
@@ -424,7 +424,7 @@ TEST(a_run_that_loses_round_after_round_stops)
 /* Its turn has come, and a server still has requests of those before it to answer. */
 TEST(a_run_that_waited_for_its_turn_goes_on_waiting)
 {
-    struct scene c;
+    struct run_scene c;
     unsigned lost = 0;
     begin(&c, NULL);
     c.remote.wait_ms = 3600 * 1000;
@@ -442,7 +442,7 @@ TEST(a_run_that_waited_for_its_turn_goes_on_waiting)
  */
 TEST(a_run_that_lacks_rows_does_not_wait_for_long)
 {
-    struct scene c;
+    struct run_scene c;
     unsigned lost = 0;
     begin(&c, NULL);
     c.remote.wait_ms = 3600 * 1000;
@@ -456,7 +456,7 @@ TEST(a_run_that_lacks_rows_does_not_wait_for_long)
     end(&c);
 }
 
-static enum err open_forms(struct scene *c, int64_t factor)
+static enum err open_forms(struct run_scene *c, int64_t factor)
 {
     const size_t codes = forms_codes(c->s.study->workload);
     int64_t *u CLEAN(memory_release) = memory_array(2 * codes, sizeof *u);
@@ -470,7 +470,7 @@ static enum err open_forms(struct scene *c, int64_t factor)
 /* The replies to a run without a loop's state: good ones are kept, and not asked for again. */
 TEST(replies_are_kept_and_had_again)
 {
-    struct scene c;
+    struct run_scene c;
     struct replies *replies = NULL;
     struct bytes text CLEAN(bytes_clear) = {0};
     unsigned lost = 0;
@@ -542,7 +542,7 @@ TEST(replies_are_kept_and_had_again)
 TEST(answers_that_do_not_fit_are_refused)
 {
     const uint64_t third = 2, second = 1;
-    struct scene c;
+    struct run_scene c;
     unsigned lost = 0;
     uint64_t cells;
     begin(&c, NULL);
@@ -582,7 +582,7 @@ TEST(answers_that_do_not_fit_are_refused)
  */
 TEST(a_run_that_cannot_begin_says_why)
 {
-    struct scene c;
+    struct run_scene c;
     unsigned lost = 0;
     begin(&c, NULL);
     add_opened(&c, RHO / 2, 0);
@@ -596,9 +596,9 @@ TEST(a_run_that_cannot_begin_says_why)
 }
 
 /* The counters of a server that has been idle. */
-static void add_costs(struct scene *c)
+static void add_costs(struct run_scene *c)
 {
-    struct step *s = add_step(c, ERR_OK, "");
+    struct run_step *s = add_step(c, ERR_OK, "");
     s->same = true;
     for (unsigned k = 0; k < NET_PHASES; k++) {
         for (unsigned i = 0; i < 5; i++)
@@ -607,7 +607,7 @@ static void add_costs(struct scene *c)
     }
 }
 
-static enum err close_run(struct scene *c)
+static enum err close_run(struct run_scene *c)
 {
     struct net_counters stats[STUDY_SERVERS_MOST][NET_PHASES];
     hand_over(c);
@@ -617,7 +617,7 @@ static enum err close_run(struct scene *c)
 /* The servers are told once that a run has ended, by whichever program continues it. */
 TEST(a_run_is_ended_once)
 {
-    struct scene c;
+    struct run_scene c;
     begin(&c, NULL);
     assert_int_equal(close_run(&c), ERR_OK); /* nothing was begun */
     ask_for(&c, 0, 1000, ERR_OK);
@@ -643,7 +643,7 @@ TEST(a_run_is_ended_once)
 TEST(a_lost_run_is_asked_for_as_it_was)
 {
     static const uint8_t run[REQUEST_RUN_SIZE] = {9};
-    struct scene c;
+    struct run_scene c;
     unsigned lost = 0;
     begin(&c, run);
     assert_memory_equal(run_state_run(c.state), run, sizeof run);
@@ -661,7 +661,7 @@ TEST(a_lost_run_is_asked_for_as_it_was)
 TEST(results_that_cannot_be_written_are_told)
 {
     static const char *const names[] = {"measurements.json", "model", "synthetic.csv"};
-    struct scene c CLEAN(scene_free);
+    struct run_scene c CLEAN(scene_free);
     struct table *t CLEAN(table_free) = NULL;
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     char folder[SUPPORT_PATH], longer[FILE_PATH];

@@ -18,13 +18,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct bench {
+struct audit_log_bench {
     struct support_study s;
     struct identity *server[STUDY_SERVERS_MOST];
     struct audit *audit[STUDY_SERVERS_MOST];
 };
 
-static void path_of(const struct bench *b, unsigned i, char path[SUPPORT_PATH])
+static void path_of(const struct audit_log_bench *b, unsigned i, char path[SUPPORT_PATH])
 {
     char name[32];
     snprintf(name, sizeof name, "server%u", i);
@@ -32,14 +32,14 @@ static void path_of(const struct bench *b, unsigned i, char path[SUPPORT_PATH])
     assert_int_equal(file_folder(path, &quiet), ERR_OK);
 }
 
-static enum err open_log(struct bench *b, unsigned i)
+static enum err open_log(struct audit_log_bench *b, unsigned i)
 {
     char path[SUPPORT_PATH];
     path_of(b, i, path);
     return audit_open(&b->audit[i], path, b->s.study, b->server[i], i, &quiet);
 }
 
-static void log_path(const struct bench *b, unsigned i, char path[SUPPORT_PATH])
+static void log_path(const struct audit_log_bench *b, unsigned i, char path[SUPPORT_PATH])
 {
     size_t n;
     path_of(b, i, path);
@@ -47,10 +47,10 @@ static void log_path(const struct bench *b, unsigned i, char path[SUPPORT_PATH])
     snprintf(path + n, SUPPORT_PATH - n, "/audit.log");
 }
 
-static struct bench bench_new(void)
+static struct audit_log_bench bench_new(void)
 {
-    struct bench b = {0};
-    const struct support_options o = {.owners = 2};
+    struct audit_log_bench b = {0};
+    const struct study_options o = {.owners = 2};
     assert_int_equal(support_study_new(&b.s, &o, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         char name[16], path[SUPPORT_PATH];
@@ -62,7 +62,7 @@ static struct bench bench_new(void)
     return b;
 }
 
-static void bench_free(struct bench *b)
+static void bench_free(struct audit_log_bench *b)
 {
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         audit_close(&b->audit[i]);
@@ -72,7 +72,7 @@ static void bench_free(struct bench *b)
 }
 
 /* Each signs the heads of the two others. */
-static void sign_all(struct bench *b)
+static void sign_all(struct audit_log_bench *b)
 {
     struct audit_head head[STUDY_SERVERS_MOST];
     uint8_t signature[STUDY_SERVERS_MOST][STUDY_SERVERS_MOST][64]; /* by whom, of whom */
@@ -89,7 +89,7 @@ static void sign_all(struct bench *b)
                                  ERR_OK);
 }
 
-static void open_one(struct bench *b, unsigned i, uint32_t round, const char *reason)
+static void open_one(struct audit_log_bench *b, unsigned i, uint32_t round, const char *reason)
 {
     struct audit_opening o = {.round = round,
                               .values = 10 + round,
@@ -108,7 +108,7 @@ static void open_one(struct bench *b, unsigned i, uint32_t round, const char *re
 }
 
 /* Two rounds at all three, with signatures around each. */
-static void fill(struct bench *b)
+static void fill(struct audit_log_bench *b)
 {
     for (uint32_t round = 0; round < 2; round++) {
         sign_all(b);
@@ -121,7 +121,7 @@ static void fill(struct bench *b)
     sign_all(b);
 }
 
-static enum err compare(struct bench *b, unsigned count, char *words, size_t size)
+static enum err compare(struct audit_log_bench *b, unsigned count, char *words, size_t size)
 {
     struct audit_file *files[STUDY_SERVERS_MOST] = {NULL};
     FILE *out = fmemopen(words, size, "w");
@@ -146,7 +146,7 @@ static enum err compare(struct bench *b, unsigned count, char *words, size_t siz
 
 TEST(logs_hold_alone_and_together)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct audit_file *f = NULL;
     char words[4096] = "", path[SUPPORT_PATH];
     fill(&b);
@@ -179,7 +179,7 @@ static void write_file(const char *path, const struct bytes *b, size_t n)
 /* Every byte changed in two ways or left out; every line end replaced; every length. */
 TEST(no_byte_can_be_changed)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct bytes whole CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH], words[4096];
     size_t step = getenv("TREFOIL_LONG") != NULL ? 1 : 7, newline;
@@ -234,7 +234,7 @@ TEST(no_byte_can_be_changed)
  */
 TEST(a_log_written_anew_is_not_what_was_seen)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
     char path[SUPPORT_PATH], words[4096];
     fill(&b);
     log_path(&b, 2, path);
@@ -249,7 +249,7 @@ TEST(a_log_written_anew_is_not_what_was_seen)
 
 TEST(a_foreign_signature_is_not_kept)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct audit_head head;
     uint8_t signature[64];
     assert_int_equal(audit_head(b.audit[0], &head), ERR_OK);
@@ -264,7 +264,7 @@ TEST(a_foreign_signature_is_not_kept)
 /* Else a server that lost its power would lack lines that others saw, and seem to have cut them. */
 TEST(what_is_shown_of_a_log_is_on_disk)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct audit_head shown, lasting;
     sign_all(&b); /* lines that are not synced */
     assert_int_equal(audit_head(b.audit[0], &shown), ERR_OK);
@@ -275,7 +275,7 @@ TEST(what_is_shown_of_a_log_is_on_disk)
 
 TEST(half_a_line_of_a_crash_is_cut_off)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct bytes whole CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH], words[4096];
     fill(&b);
@@ -303,7 +303,7 @@ TEST(half_a_line_of_a_crash_is_cut_off)
 /* A recovery explains missing lines that neighbours have seen; nothing else does. */
 TEST(a_recovery_explains_lost_lines)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct bytes before CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH], words[4096] = "";
     sign_all(&b);
@@ -346,7 +346,7 @@ static void forge(const char *path, const char *const *lines, size_t count)
 }
 
 /* The first line of server 0's log, up to its hash. */
-static void first_line(const struct bench *b, char line[1024])
+static void first_line(const struct audit_log_bench *b, char line[1024])
 {
     struct bytes text CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH];
@@ -420,7 +420,7 @@ TEST(every_word_of_a_line_is_checked)
         "1 now caught run " RUN " round 1 check 3 phase noise",
         "1 now caught run " RUN " round 1 phase noise check 3 more",
     };
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
     char path[SUPPORT_PATH], first[1024];
     const char *lines[2] = {first, first};
     first_line(&b, first);
@@ -454,7 +454,7 @@ TEST(the_first_line_is_checked)
         {" s2=", " s2=x s3="},
         {" server 0", " security abort server 0"},
     };
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
     char path[SUPPORT_PATH], first[1024];
     first_line(&b, first);
     support_study_file(&b.s, "forged.log", path);
@@ -472,7 +472,7 @@ TEST(the_first_line_is_checked)
 /* Signatures of heads that this log never had, or by others; and a total that decreases. */
 TEST(what_a_line_claims_is_checked)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct audit_head head;
     uint8_t signature[64];
     char path[SUPPORT_PATH], first[1024], line[4][512], hex[129], at[65];
@@ -520,7 +520,7 @@ TEST(logs_that_do_not_belong_together_are_told)
 {
     char said[1024], path[SUPPORT_PATH];
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
-    struct bench b, other CLEAN(bench_free);
+    struct audit_log_bench b, other CLEAN(bench_free);
     struct audit_file *f[3] = {NULL};
     struct audit_opening o = {.round = 3, .values = 4, .cost = 0, .spent = 9, .what = "sex"};
     b = bench_new();
@@ -569,7 +569,7 @@ TEST(openings_are_described)
         {"REJECT_BIT", "which of 13 tries for noise are kept"},
         {"SOMETHING", "13 values, SOMETHING"},
     };
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct audit_file *f CLEAN(audit_file_free) = NULL;
     char path[SUPPORT_PATH], words[4096] = "";
     FILE *out;
@@ -594,7 +594,7 @@ static size_t times(const char *words, const char *text)
 }
 
 /* All three logs in words. */
-static void describe_all(struct bench *b, char *words, size_t size)
+static void describe_all(struct audit_log_bench *b, char *words, size_t size)
 {
     struct audit_file *files[STUDY_SERVERS_MOST] = {NULL};
     FILE *out = fmemopen(words, size, "w");
@@ -629,7 +629,7 @@ TEST(a_recovery_from_nothing_explains_the_first_line)
  */
 TEST(nothing_is_told_twice)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
     char path[SUPPORT_PATH], words[8192] = "";
     fill(&b);
     describe_all(&b, words, sizeof words);
@@ -667,7 +667,7 @@ TEST(a_check_that_failed_is_listed)
 {
     const struct audit_caught caught = {.run = {7}, .round = 4, .phase = "noise", .check = 3};
     static const char told[] = "round 4    check 3 failed, of phase noise: a server departed";
-    struct bench b = bench_new();
+    struct audit_log_bench b = bench_new();
     char words[8192];
     fill(&b);
     assert_int_equal(
@@ -689,7 +689,7 @@ TEST(a_check_that_failed_is_listed)
 TEST(a_statement_that_cannot_be_is_listed)
 {
     const struct audit_caught caught = {.run = {7}, .round = 4, .phase = AUDIT_STATEMENT};
-    struct bench b = bench_new();
+    struct audit_log_bench b = bench_new();
     char words[8192];
     fill(&b);
     assert_int_equal(
@@ -706,7 +706,7 @@ TEST(a_round_that_was_lost_is_listed)
     struct audit_lost lost = {.run = {7}, .round = 4, .server = 2, .why = "other-noise"};
     static const char told[] =
         "round 4    is lost, paid for without an answer: server 2, other-noi";
-    struct bench b = bench_new();
+    struct audit_log_bench b = bench_new();
     char words[8192];
     fill(&b);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -732,7 +732,7 @@ TEST(a_debit_that_was_dropped_is_listed)
 {
     static const char told[] = "trefoil recover dropped debit 4, which no other server had";
     const struct audit_opening less = {.reason = "SORTED", .what = "-"};
-    struct bench b = bench_new();
+    struct audit_log_bench b = bench_new();
     char words[8192];
     fill(&b);
     assert_int_equal(audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_DROPPED,
@@ -751,7 +751,7 @@ TEST(an_upload_that_was_left_out_is_listed)
 {
     const struct audit_left_out left_out = {.run = {7}, .owner = "ward-2"};
     static const char told[] = "the upload of ward-2 was left out: it is not sorted by person";
-    struct bench b = bench_new();
+    struct audit_log_bench b = bench_new();
     char words[8192];
     fill(&b);
     assert_int_equal(audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_LEFT_OUT,
@@ -781,7 +781,7 @@ TEST(the_first_line_has_the_security)
         bool good;
     } cases[] = {{"", true},           {" security abort", true},  {" security semi-honest", false},
                  {" security", false}, {" sekurity abort", false}, {" security abort ", false}};
-    struct bench b;
+    struct audit_log_bench b;
     char path[SUPPORT_PATH], first[1024], line[1200], words[4096];
     const char *const lines[] = {line};
     b = bench_new();
@@ -812,7 +812,7 @@ TEST(the_first_line_has_the_security)
  */
 TEST(a_line_that_is_not_written_whole_is_taken_back)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct rlimit no, before;
     struct stat st;
     char path[SUPPORT_PATH], words[4096] = "";
@@ -857,7 +857,7 @@ TEST(a_line_that_is_not_written_whole_is_taken_back)
 TEST(what_is_no_file_is_no_log)
 {
     char said[1024] = "", path[SUPPORT_PATH];
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
     audit_close(&b.audit[0]);
     log_path(&b, 0, path);
     assert_int_equal(unlink(path), 0);

@@ -19,7 +19,7 @@
 
 #define OPEN "rounds: 4\nmin_owners: 1\nopen_owners: {issuer: @7, max: 5, max_rows: 2}"
 
-static struct study *open_study(struct fixture *f, const char *text)
+static struct study *open_study(struct parse_fixture *f, const char *text)
 {
     struct study *s;
     assert_int_equal(parse_edit(f, "rounds: 4", text, &s), ERR_OK);
@@ -28,7 +28,7 @@ static struct study *open_study(struct fixture *f, const char *text)
 
 TEST(a_token_is_of_one_study_key_and_number)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct study *s CLEAN(study_free) = open_study(f, OPEN);
     struct study *other CLEAN(study_free) = NULL;
     struct token t, again;
@@ -64,7 +64,7 @@ TEST(a_token_is_of_one_study_key_and_number)
 /* Nor does a server take such a token, which an issuer can sign by other means. */
 TEST(an_issuer_admits_not_itself)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct study *s CLEAN(study_free) = open_study(f, OPEN);
     struct study *other CLEAN(study_free) = open_study(
         f, "rounds: 4\nmin_owners: 1\nopen_owners: {issuer: @8, max: 5, max_rows: 2}");
@@ -81,7 +81,7 @@ TEST(an_issuer_admits_not_itself)
 
 TEST(a_roster_revokes_tokens)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct study *s CLEAN(study_free) = open_study(
         f, "rounds: 4\nmin_owners: 1\n"
            "open_owners: {issuer: @7, max: 9, revoked: [7, 2, 5]}");
@@ -97,7 +97,7 @@ TEST(a_roster_revokes_tokens)
 /* What an open owner brings, and counts in the bounds, is the same as for a listed one. */
 TEST(open_owners_are_owners)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct study *s CLEAN(study_free) = open_study(
         f, "rounds: 4\nmin_owners: 1\nopen_owners: {issuer: @7, max: 2, max_rows: 2}");
     struct study *listed CLEAN(study_free) = NULL;
@@ -116,14 +116,14 @@ TEST(open_owners_are_owners)
 /* --- the register ----------------------------------------------------------------------------- */
 
 struct office {
-    struct fixture *f;
+    struct parse_fixture *f;
     char folder[64], path[7][96];
-    struct outcome o;
+    struct command_outcome o;
 };
 
 enum { STUDY, TOKENS, KEYS_FILE, ISSUER, OUT, ERRORS, LOCK };
 
-static void office_new(struct office *w, struct fixture *f)
+static void office_new(struct office *w, struct parse_fixture *f)
 {
     static const char *const names[] = {"study.yaml", "tokens", "keys",       "issuer.key",
                                         "out",        "err",    "tokens.lock"};
@@ -226,7 +226,7 @@ TEST(another_issuer_goes_on_where_the_first_ended)
     char earlier[128], folder[128], first[4096], then[8192], text[256];
     struct bytes study CLEAN(bytes_clear) = {0};
     struct study *now CLEAN(study_free) = NULL;
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     office_new(&w, f);
     path_in(earlier, &w, "earlier.yaml");
     path_in(folder, &w, "each");

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct stage {
+struct tools_stage {
     struct support_study s;
     char real[SUPPORT_PATH], rows[SUPPORT_PATH], model[SUPPORT_PATH], out[SUPPORT_PATH],
         err[SUPPORT_PATH];
@@ -32,7 +32,7 @@ struct stage {
     support_command(outcome, (stage)->out, (stage)->err, (const char *const[]){__VA_ARGS__, NULL})
 
 /* A model of the first attributes together; `first` is the parameter of their first cell. */
-static void save_model(const struct stage *g, const struct domain *d, double first)
+static void save_model(const struct tools_stage *g, const struct domain *d, double first)
 {
     const struct clique c = {.n = d->attributes > 1 ? 2 : 1, .attribute = {0, 1}};
     struct model *m CLEAN(model_free) = NULL;
@@ -45,7 +45,7 @@ static void save_model(const struct stage *g, const struct domain *d, double fir
 }
 
 /* A study, 400 rows, and the model of independent attributes with a little added. */
-static void stage_new(struct stage *g, const struct support_options *o)
+static void stage_new(struct tools_stage *g, const struct study_options *o)
 {
     struct table *t CLEAN(table_free) = NULL;
     struct model *m CLEAN(model_free) = NULL;
@@ -67,16 +67,16 @@ static void stage_new(struct stage *g, const struct support_options *o)
     assert_int_equal(model_save(g->model, m, NULL), ERR_OK);
 }
 
-static void stage_free(struct stage *g)
+static void stage_free(struct tools_stage *g)
 {
     support_study_free(&g->s);
 }
 
 TEST(rows_are_made_from_a_file)
 {
-    static const struct support_options o = {.owners = 2};
-    struct outcome a;
-    struct stage g CLEAN(stage_free);
+    static const struct study_options o = {.owners = 2};
+    struct command_outcome a;
+    struct tools_stage g CLEAN(stage_free);
     struct table *t;
     struct bytes first CLEAN(bytes_clear) = {0}, second CLEAN(bytes_clear) = {0};
     stage_new(&g, &o);
@@ -108,9 +108,9 @@ TEST(rows_are_made_from_a_file)
 /* The folder of a result works like its model; JSON has what the text has. */
 TEST(questions_are_answered)
 {
-    static const struct support_options o = {.owners = 2};
-    struct outcome a;
-    struct stage g CLEAN(stage_free);
+    static const struct study_options o = {.owners = 2};
+    struct command_outcome a;
+    struct tools_stage g CLEAN(stage_free);
     json_t *root, *line;
     const char *name;
     char text[256];
@@ -139,10 +139,10 @@ TEST(questions_are_answered)
 /* The model holds the first two columns together: an item that adds the third rests on less. */
 TEST(items_that_rest_on_independence_are_named)
 {
-    static const struct support_options o = {.owners = 2};
+    static const struct study_options o = {.owners = 2};
     static const char text[] = "SELECT COUNT(*), MODE(ward), MODE(sex) FROM t GROUP BY age";
-    struct outcome a;
-    struct stage g CLEAN(stage_free);
+    struct command_outcome a;
+    struct tools_stage g CLEAN(stage_free);
     json_t *root, *answers;
     stage_new(&g, &o);
     save_model(&g, g.s.study->domain, 0);
@@ -159,11 +159,11 @@ TEST(items_that_rest_on_independence_are_named)
 
 TEST(evaluation_warns_and_compares)
 {
-    static const struct support_options o = {.owners = 2};
-    struct outcome a;
+    static const struct study_options o = {.owners = 2};
+    struct command_outcome a;
     static const uint32_t nine = 9;
     struct domain *other;
-    struct stage g CLEAN(stage_free);
+    struct tools_stage g CLEAN(stage_free);
     stage_new(&g, &o);
     TREFOIL(&a, &g, "eval", g.s.path, g.real, g.real);
     assert_int_equal(a.code, EXIT_OK);
@@ -199,9 +199,9 @@ TEST(evaluation_warns_and_compares)
 /* No more rows of a person are compared than servers count. */
 TEST(evaluation_bounds_persons)
 {
-    static const struct support_options o = {.owners = 2, .enforce = 1};
-    struct outcome a;
-    struct stage g CLEAN(stage_free);
+    static const struct study_options o = {.owners = 2, .enforce = 1};
+    struct command_outcome a;
+    struct tools_stage g CLEAN(stage_free);
     struct bytes real CLEAN(bytes_clear) = {0}, twice CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH], *line, *rest;
     unsigned row = 0;
@@ -239,11 +239,11 @@ static double figure(const json_t *root, const char *path)
 /* Real rows as another program writes them, compared with themselves as the rows of a result. */
 TEST(evaluation_takes_other_files_results_and_questions)
 {
-    static const struct support_options o = {.owners = 2};
+    static const struct study_options o = {.owners = 2};
     static const char sql[] = "SELECT COUNT(*), AVG(bmi) FROM t WHERE age >= 3;\n"
                               "SELECT MODE(ward), COUNT(*) FROM t GROUP BY sex;";
-    struct outcome a;
-    struct stage g CLEAN(stage_free);
+    struct command_outcome a;
+    struct tools_stage g CLEAN(stage_free);
     struct bytes real CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH], queries[SUPPORT_PATH];
     json_t *root;
@@ -290,9 +290,9 @@ TEST(evaluation_takes_other_files_results_and_questions)
 
 TEST(plans_say_what_a_study_takes)
 {
-    static const struct support_options o = {.owners = 2, .rounds = 3, .epsilon = 3};
-    static const struct support_options poor = {.owners = 2, .rounds = 900, .epsilon = 0.0005};
-    static const struct support_options persons = {.owners = 2, .enforce = 2};
+    static const struct study_options o = {.owners = 2, .rounds = 3, .epsilon = 3};
+    static const struct study_options poor = {.owners = 2, .rounds = 900, .epsilon = 0.0005};
+    static const struct study_options persons = {.owners = 2, .enforce = 2};
     static const char *const words[] = {"attributes, at most",
                                         " with the smaller ones they contain",
                                         "then 3; each about 9",
@@ -305,8 +305,8 @@ TEST(plans_say_what_a_study_takes)
                                         "study's own",
                                         "6 more with security: abort",
                                         "(this study)"};
-    struct outcome a;
-    struct stage g;
+    struct command_outcome a;
+    struct tools_stage g;
     stage_new(&g, &o);
     TREFOIL(&a, &g, "plan", g.s.path);
     assert_int_equal(a.code, EXIT_OK);
@@ -344,7 +344,7 @@ TEST(plans_of_unusual_studies)
         NULL,
         NULL};
     static const struct {
-        struct support_options o;
+        struct study_options o;
         int code;
         const char *words;
     } cases[] = {
@@ -360,8 +360,8 @@ TEST(plans_of_unusual_studies)
          "the one-ways alone take 180003 cells, the model may have 131072"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct outcome a;
-        struct stage g CLEAN(stage_free);
+        struct command_outcome a;
+        struct tools_stage g CLEAN(stage_free);
         stage_new(&g, &cases[i].o);
         TREFOIL(&a, &g, "plan", g.s.path);
         assert_int_equal(a.code, cases[i].code);

@@ -84,17 +84,17 @@ TEST(known_counts_are_met_as_in_the_joint)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-struct stage {
+struct known_stage {
     struct support_study s;
     struct table *rows;
-    struct outcome o;
+    struct command_outcome o;
 };
 
 #define path(...) support_path(&g.s, __VA_ARGS__)
 
-static void stage_new(struct stage *g)
+static void stage_new(struct known_stage *g)
 {
-    const struct support_options o = {.owners = 1, .rounds = 4};
+    const struct study_options o = {.owners = 1, .rounds = 4};
     const char *rows;
     assert_int_equal(support_study_new(&g->s, &o, NULL), ERR_OK);
     assert_int_equal(support_table(&g->rows, g->s.study->domain, 400, 1), ERR_OK);
@@ -104,7 +104,7 @@ static void stage_new(struct stage *g)
     assert_int_equal(g->o.code, EXIT_OK);
 }
 
-static void stage_free(struct stage *g)
+static void stage_free(struct known_stage *g)
 {
     const char *const folders[] = {"result", "again", "more"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
@@ -117,7 +117,7 @@ static void stage_free(struct stage *g)
 static const char *const labels[2][2] = {{"f", "m"}, {"no", "yes"}};
 
 /* The rows' own sex x died, or bmi as numbers within its bins, in the format of a file. */
-static void put_margin(struct bytes *out, const struct stage *g, bool bmi)
+static void put_margin(struct bytes *out, const struct known_stage *g, bool bmi)
 {
     static const struct clique sex_died = {2, {1, 4}}, only_bmi = {1, {3}};
     static const double edges[] = {10, 18.5, 25, 30};
@@ -131,13 +131,13 @@ static void put_margin(struct bytes *out, const struct stage *g, bool bmi)
             text_put(out, "%s,%s,%lld\n", labels[1][i % 2], labels[0][i / 2], (long long)counts[i]);
 }
 
-static void write_text(const struct stage *g, const char *text)
+static void write_text(const struct known_stage *g, const char *text)
 {
     assert_int_equal(file_write(support_path(&g->s, "k.csv"), 0600, text, strlen(text), NULL),
                      ERR_OK);
 }
 
-static void check_margin(const struct stage *g, const char *model, const struct clique *c)
+static void check_margin(const struct known_stage *g, const char *model, const struct clique *c)
 {
     struct domain *d CLEAN(domain_free) = NULL;
     struct model *m CLEAN(model_free) = NULL;
@@ -154,7 +154,7 @@ static void check_margin(const struct stage *g, const char *model, const struct 
 TEST(what_is_known_is_in_the_model)
 {
     static const struct clique sex_died = {2, {1, 4}}, only_bmi = {1, {3}}, sex = {1, {1}};
-    struct stage g CLEAN(stage_free);
+    struct known_stage g CLEAN(stage_free);
     struct bytes text CLEAN(bytes_clear) = {0};
     struct bytes json CLEAN(bytes_clear) = {0};
     stage_new(&g);
@@ -202,7 +202,7 @@ TEST(what_cannot_be_is_refused)
         {"sex,count\nf,4000\nm,4000\n", "do not fit what was measured of"},
         {"sex,count\nf,0\nm,0\n", "add up to 0 rows"},
     };
-    struct stage g CLEAN(stage_free);
+    struct known_stage g CLEAN(stage_free);
     stage_new(&g);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         write_text(&g, cases[i].text);

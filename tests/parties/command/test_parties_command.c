@@ -20,14 +20,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-struct fixture {
+struct command_fixture {
     char folder[64];
     char was[4096];
 };
 
 static int setup(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
+    struct command_fixture *f = calloc(1, sizeof *f);
     if (f == NULL || secret_start() != ERR_OK)
         return 1;
     strcpy(f->folder, "/tmp/trefoil-command-XXXXXX");
@@ -44,7 +44,7 @@ static int teardown(void **state)
         "out",  "err",  "study.yaml",  "other.yaml", "my.key",  "north",
         "east", "west", "hospital-a",  "hospital-b", "office",  "renewed",
         "a",    "-b",   "unwise.yaml", "other",      "mail.txt"};
-    struct fixture *f = *state;
+    struct command_fixture *f = *state;
     for (size_t i = 0; i < sizeof made / sizeof made[0]; i++)
         unlink(made[i]);
     if (chdir(f->was) != 0 || rmdir(f->folder) != 0)
@@ -61,7 +61,7 @@ static int teardown(void **state)
 TEST(help_is_on_standard_output)
 {
     static const char *const ways[] = {"--help", "-h", "help"};
-    struct outcome o;
+    struct command_outcome o;
     for (size_t i = 0; i < 3; i++) {
         TREFOIL(&o, ways[i]);
         assert_int_equal(o.code, EXIT_OK);
@@ -76,7 +76,7 @@ TEST(help_is_on_standard_output)
 TEST(without_a_command_it_is_a_mistake)
 {
     static const char *const nothing[] = {NULL};
-    struct outcome o;
+    struct command_outcome o;
     support_command(&o, "out", "err", nothing);
     assert_int_equal(o.code, EXIT_USAGE);
     assert_string_equal(o.out, "");
@@ -85,7 +85,7 @@ TEST(without_a_command_it_is_a_mistake)
 
 TEST(every_command_has_help_with_an_example)
 {
-    struct outcome a, b;
+    struct command_outcome a, b;
     for (size_t k = 0; k < command_count; k++) {
         const struct command *c = commands[k];
         char example[64];
@@ -107,7 +107,7 @@ TEST(every_command_has_help_with_an_example)
 /* The options of a command's parser, as it lists them when it is given an unknown one. */
 static size_t parsed_options(const char *name, char option[HELP_OPTIONS_MAX][32])
 {
-    struct outcome o;
+    struct command_outcome o;
     const char *at;
     size_t n = 0;
     TREFOIL(&o, name, "--zzzzzzzzzzzz");
@@ -184,7 +184,7 @@ TEST(options_of_a_help_text)
 
 TEST(completion_names_everything)
 {
-    struct outcome o;
+    struct command_outcome o;
     for (unsigned shell = 0; shell < 2; shell++) {
         TREFOIL(&o, "complete", shell == 0 ? "bash" : "zsh");
         assert_int_equal(o.code, EXIT_OK);
@@ -203,7 +203,7 @@ TEST(completion_names_everything)
 
 TEST(the_version_is_told)
 {
-    struct outcome o;
+    struct command_outcome o;
     TREFOIL(&o, "--version");
     assert_int_equal(o.code, EXIT_OK);
     support_says(o.out, "trefoil " TREFOIL_VERSION "\n");
@@ -213,7 +213,7 @@ TEST(the_version_is_told)
 
 TEST(an_unknown_command_has_a_suggestion)
 {
-    struct outcome o;
+    struct command_outcome o;
     TREFOIL(&o, "keygne");
     assert_int_equal(o.code, EXIT_USAGE);
     support_says(o.err, "did you mean trefoil keygen?");
@@ -398,7 +398,7 @@ TEST(numbers_in_options)
 
 TEST(keygen_makes_a_key_and_shows_it)
 {
-    struct outcome made, shown, again;
+    struct command_outcome made, shown, again;
     struct stat st;
     TREFOIL(&made, "keygen", "my.key");
     assert_int_equal(made.code, EXIT_OK);
@@ -420,7 +420,7 @@ TEST(keygen_makes_a_key_and_shows_it)
 
 TEST(keygen_explains_mistakes)
 {
-    struct outcome o;
+    struct command_outcome o;
     TREFOIL(&o, "keygen");
     assert_int_equal(o.code, EXIT_USAGE);
     TREFOIL(&o, "keygen", "a", "--show", "my.key");
@@ -446,7 +446,7 @@ TEST(keygen_explains_mistakes)
 TEST(an_expired_key_is_shown_as_such)
 {
     struct identity *base CLEAN(identity_free) = NULL, *made CLEAN(identity_free) = NULL;
-    struct outcome o;
+    struct command_outcome o;
     assert_int_equal(identity_new(&base, NULL), ERR_OK);
     assert_int_equal(identity_renew(&made, base, 20000, NULL), ERR_OK);
     assert_int_equal(identity_save(made, "my.key", false, NULL), ERR_OK);
@@ -498,7 +498,7 @@ TEST(a_process_that_does_not_end_is_ended)
 /* What check says of study.yaml with other words in the place of some of its own. */
 static void check_warns(const char *words, const char *others, const char *warning)
 {
-    struct outcome o;
+    struct command_outcome o;
     struct bytes text CLEAN(bytes_clear) = {0}, changed CLEAN(bytes_clear) = {0};
     const char *at;
     assert_int_equal(file_read("study.yaml", 1 << 20, &text, NULL), ERR_OK);
@@ -537,7 +537,7 @@ TEST(from_nothing_to_a_checked_study)
 {
     static const char *const names[] = {"north",      "east",       "west",
                                         "hospital-a", "hospital-b", "office"};
-    struct outcome o;
+    struct command_outcome o;
     TREFOIL(&o, "init");
     assert_int_equal(o.code, EXIT_OK);
     support_says(o.err, "wrote study.yaml");
@@ -607,7 +607,7 @@ TEST(from_nothing_to_a_checked_study)
 
 TEST(init_replaces_nothing)
 {
-    struct outcome o;
+    struct command_outcome o;
     char text[64];
     assert_int_equal(file_write("other.yaml", 0644, "mine", 4, NULL), ERR_OK);
     TREFOIL(&o, "init", "other.yaml");
@@ -625,7 +625,7 @@ TEST(init_replaces_nothing)
 
 TEST(check_explains_mistakes)
 {
-    struct outcome o;
+    struct command_outcome o;
     TREFOIL(&o, "check");
     assert_int_equal(o.code, EXIT_USAGE);
     TREFOIL(&o, "check", "nowhere.yaml");

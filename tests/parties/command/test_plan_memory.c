@@ -119,12 +119,12 @@ TEST(the_plan_says_what_a_run_takes)
         const struct size *size = &sizes[i];
         char domain[16384], part[64];
         const char *parts[] = {part};
-        struct support_options o = {.owners = 1,
-                                    .domain = size->domain,
-                                    .workload = size->workload,
-                                    .rounds = size->rounds,
-                                    .epsilon = 8,
-                                    .part = parts};
+        struct study_options o = {.owners = 1,
+                                  .domain = size->domain,
+                                  .workload = size->workload,
+                                  .rounds = size->rounds,
+                                  .epsilon = 8,
+                                  .part = parts};
         struct scene c CLEAN(scene_free);
         double planned, taken;
         if (size->large && getenv("TREFOIL_LONG") == NULL)

@@ -15,17 +15,17 @@
 #include <string.h>
 #include <unistd.h>
 
-struct stage {
+struct refit_stage {
     struct support_study s;
-    struct outcome o;
+    struct command_outcome o;
 };
 
 #define path(...) support_path(&g.s, __VA_ARGS__)
 
 /* A study of 300 rows, and the folder `result` that trefoil aim made of it. */
-static void stage_new(struct stage *g, const char *more)
+static void stage_new(struct refit_stage *g, const char *more)
 {
-    const struct support_options o = {.owners = 1, .rounds = 6, .more = more};
+    const struct study_options o = {.owners = 1, .rounds = 6, .more = more};
     const char *rows;
     assert_int_equal(support_study_new(&g->s, &o, NULL), ERR_OK);
     rows = support_path(&g->s, "rows.csv");
@@ -34,7 +34,7 @@ static void stage_new(struct stage *g, const char *more)
     assert_int_equal(g->o.code, EXIT_OK);
 }
 
-static void stage_free(struct stage *g)
+static void stage_free(struct refit_stage *g)
 {
     const char *const folders[] = {"result", "again", "joined"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
@@ -45,7 +45,7 @@ static void stage_free(struct stage *g)
 TEST(the_runs_model_comes_again)
 {
     static const char *const files[] = {"model", "errors", "measurements.json", "synthetic.csv"};
-    struct stage g CLEAN(stage_free);
+    struct refit_stage g CLEAN(stage_free);
     stage_new(&g, "impossible: [{age: 8, ward: d}]\n");
     TREFOIL(&g, "refit", path("result"), "--out", path("again"));
     assert_int_equal(g.o.code, EXIT_OK);
@@ -69,7 +69,7 @@ TEST(the_runs_model_comes_again)
 TEST(answers_have_intervals)
 {
     static const char text[] = "SELECT COUNT(*), MODE(ward) FROM t";
-    struct stage g CLEAN(stage_free);
+    struct refit_stage g CLEAN(stage_free);
     json_t *root, *one, *answer;
     stage_new(&g, NULL);
     TREFOIL(&g, "query", path("result"), text, "--json");
@@ -123,7 +123,7 @@ static double cell(const char *model, uint16_t a, uint16_t b, uint32_t at)
 }
 
 /* With combinations that cannot occur, from a file z.yaml. */
-static void refit_impossible(struct stage *g, const char *zeros)
+static void refit_impossible(struct refit_stage *g, const char *zeros)
 {
     const char *const file = support_path(&g->s, "z.yaml");
     assert_int_equal(file_write(file, 0600, zeros, strlen(zeros), NULL), ERR_OK);
@@ -139,7 +139,7 @@ TEST(zeros_are_zero)
     static const char zeros[] = "impossible:\n"
                                 "  - {sex: m, died: \"yes\"}\n"
                                 "  - {age: 0, ward: a}\n";
-    struct stage g CLEAN(stage_free);
+    struct refit_stage g CLEAN(stage_free);
     stage_new(&g, "impossible: [{age: 8, ward: d}]\n");
     assert_true(cell(path("result/model"), 0, 2, 0) > 0 && cell(path("result/model"), 1, 4, 3) > 0);
     refit_impossible(&g, zeros);
@@ -154,7 +154,7 @@ TEST(zeros_are_zero)
 TEST(zeros_of_many_rows_are_doubted)
 {
     static const char zeros[] = "impossible: [{sex: m}]\n";
-    struct stage g CLEAN(stage_free);
+    struct refit_stage g CLEAN(stage_free);
     stage_new(&g, NULL);
     refit_impossible(&g, zeros);
     assert_int_equal(g.o.code, EXIT_OK);
@@ -165,7 +165,7 @@ TEST(zeros_of_many_rows_are_doubted)
 /* --- populations ------------------------------------------------------------------------------ */
 
 /* People join during a run, before its second selection and again before its third. */
-struct joining {
+struct refit_joining {
     struct plaintext *few, *many;
     struct random random;
     struct plaintext_noise noise;
@@ -173,19 +173,19 @@ struct joining {
 
 static enum err ask(void *self, const struct ask *a, struct ask_told *told)
 {
-    struct joining *j = self;
+    struct refit_joining *j = self;
     const struct aim_backend b = plaintext_backend(a->round > 1 ? j->many : j->few);
     told->population = a->round > 1 ? a->round : 0;
     return b.ask(b.self, a, told);
 }
 
-static void joining_clear(struct joining *j)
+static void joining_clear(struct refit_joining *j)
 {
     plaintext_free(&j->few);
     plaintext_free(&j->many);
 }
 
-static void joining_new(struct joining *j, const struct stage *g)
+static void joining_new(struct refit_joining *j, const struct refit_stage *g)
 {
     const struct study *study = g->s.study;
     struct table *few CLEAN(table_free) = NULL, *many CLEAN(table_free) = NULL;
@@ -198,10 +198,10 @@ static void joining_new(struct joining *j, const struct stage *g)
 }
 
 /* What a run writes into the folder `joined`, except synthetic rows. */
-static void run_joining(const struct stage *g)
+static void run_joining(const struct refit_stage *g)
 {
     const struct study *study = g->s.study;
-    struct joining j CLEAN(joining_clear) = {0};
+    struct refit_joining j CLEAN(joining_clear) = {0};
     const struct aim_backend backend = {.self = &j, .ask = ask};
     struct bounds *bounds CLEAN(bounds_free) = NULL;
     struct aim_result *result CLEAN(aim_result_free) = NULL;
@@ -218,7 +218,7 @@ static void run_joining(const struct stage *g)
 
 TEST(who_joined_is_counted_as_in_the_run)
 {
-    struct stage g CLEAN(stage_free);
+    struct refit_stage g CLEAN(stage_free);
     stage_new(&g, NULL);
     run_joining(&g);
     TREFOIL(&g, "refit", path("joined"), "--out", path("again"));
@@ -231,7 +231,7 @@ TEST(who_joined_is_counted_as_in_the_run)
 /* The run has the study's iterations, and the refit those of the command line. */
 TEST(iterations_are_those_asked_for)
 {
-    struct stage g CLEAN(stage_free);
+    struct refit_stage g CLEAN(stage_free);
     stage_new(&g, "model: {iterations: 1, final_iterations: 9}\n");
     run_joining(&g);
     TREFOIL(&g, "refit", path("joined"), "--out", path("again"), "--iterations", "9", "--between",
@@ -273,7 +273,7 @@ TEST(bad_files_name_their_field)
          "\"values\":[1,2,null,4,5,6,7,8,9]},{\"attributes\":[\"age\"],",
          "measurements[0].values must be numbers"},
     };
-    struct stage g CLEAN(stage_free);
+    struct refit_stage g CLEAN(stage_free);
     stage_new(&g, NULL);
     assert_int_equal(support_copy(path("result/measurements.json"), path("whole")), ERR_OK);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -291,7 +291,7 @@ TEST(mistakes_are_answered)
 {
     static const char unknown[] = "impossible:\n  - {age: 3, wart: a}\n";
     static const char other[] = "{\"terms\": \"of another study\"}";
-    struct stage g CLEAN(stage_free);
+    struct refit_stage g CLEAN(stage_free);
     stage_new(&g, NULL);
     refit_impossible(&g, unknown);
     assert_int_equal(g.o.code, EXIT_CONFIG);

@@ -54,7 +54,7 @@ static void check_markup(const char *at)
 
 /* --- a run ------------------------------------------------------------------------------------ */
 
-struct stage {
+struct report_stage {
     struct support_study s;
     struct table *table;
     size_t began_with, ended_with; /* owners */
@@ -69,7 +69,7 @@ static char said[512];
 static struct log silent = {.buffer = said, .buffer_size = sizeof said};
 
 /* Writes the report on the folder's content, reads it and checks its markup. */
-static void write_page(struct stage *g, const char *folder, const struct report_truth *truth)
+static void write_page(struct report_stage *g, const char *folder, const struct report_truth *truth)
 {
     char path[SUPPORT_PATH + 16];
     assert_int_equal(report_write(folder, g->s.study, truth, &silent), ERR_OK);
@@ -79,25 +79,25 @@ static void write_page(struct stage *g, const char *folder, const struct report_
     check_markup((const char *)g->page.data);
 }
 
-static const char *text_of(const struct stage *g)
+static const char *text_of(const struct report_stage *g)
 {
     return (const char *)g->page.data;
 }
 
-static void expect(const struct stage *g, const char *text)
+static void expect(const struct report_stage *g, const char *text)
 {
     if (strstr(text_of(g), text) == NULL)
         fail_msg("the page does not say: %s", text);
 }
 
-static void expect_not(const struct stage *g, const char *text)
+static void expect_not(const struct report_stage *g, const char *text)
 {
     if (strstr(text_of(g), text) != NULL)
         fail_msg("the page says: %s", text);
 }
 
 /* As if only a third of the rows had been there. */
-static void count_a_third(const struct stage *g, struct measurement *m, double total)
+static void count_a_third(const struct report_stage *g, struct measurement *m, double total)
 {
     m->total = total;
     m->sigma /= 3;
@@ -106,7 +106,7 @@ static void count_a_third(const struct stage *g, struct measurement *m, double t
 }
 
 /* The rows and twice their standard error, from all that was measured of them. */
-static void note_error(struct stage *g, const struct aim_result *result)
+static void note_error(struct report_stage *g, const struct aim_result *result)
 {
     double weight = 0;
     for (size_t i = 0; i < result->measurements; i++) {
@@ -123,7 +123,7 @@ static const struct measurement given[] = {{.clique = {1, {1}}, .y = known_rows}
                                            {.clique = {1, {4}}, .y = known_rows}};
 
 /* A finished run's folder: central AIM instead of servers, with invented counters. */
-static void write_result(struct stage *g)
+static void write_result(struct report_stage *g)
 {
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct net_counters server[STUDY_SERVERS_MOST][NET_PHASES];
@@ -135,7 +135,7 @@ static void write_result(struct stage *g)
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         for (unsigned k = 0; k < NET_PHASES; k++)
             server[i][k] = (struct net_counters){
-                .rounds = 3, .wire_sent = 1000000, .seconds = 0.25};
+                .exchanges = 3, .wire_sent = 1000000, .seconds = 0.25};
     assert_int_equal(price_limits(g->s.study, &limits, &silent), ERR_OK);
     assert_int_equal(central_run(&result, g->s.study, g->table, NULL, NULL, &silent), ERR_OK);
     for (size_t i = 0; i < result->measurements; i++) { /* what the servers would have reported */
@@ -160,7 +160,7 @@ static void write_result(struct stage *g)
  * A run that begins with the rows of so many owners (0: of all), and from round 2 on has those of
  * so many.
  */
-static void stage_joined(struct stage *g, const struct support_options *o, size_t began_with,
+static void stage_joined(struct report_stage *g, const struct study_options *o, size_t began_with,
                          size_t ended_with)
 {
     memset(g, 0, sizeof *g);
@@ -174,12 +174,12 @@ static void stage_joined(struct stage *g, const struct support_options *o, size_
     write_result(g);
 }
 
-static void stage_new(struct stage *g, const struct support_options *o)
+static void stage_new(struct report_stage *g, const struct study_options *o)
 {
     stage_joined(g, o, 0, 0);
 }
 
-static void stage_free(struct stage *g)
+static void stage_free(struct report_stage *g)
 {
     bytes_clear(&g->page);
     table_free(&g->table);
@@ -198,8 +198,8 @@ static size_t count_of(const char *text, const char *what)
 
 TEST(a_run_in_words_and_pictures)
 {
-    const struct support_options o = {.rounds = 3};
-    struct stage g CLEAN(stage_free);
+    const struct study_options o = {.rounds = 3};
+    struct report_stage g CLEAN(stage_free);
     stage_new(&g, &o);
     write_page(&g, g.folder, NULL);
     expect(&g, "<h1>Study test</h1>");
@@ -236,8 +236,8 @@ TEST(a_run_in_words_and_pictures)
 
 TEST(whose_rows_are_counted)
 {
-    const struct support_options o = {.rounds = 3};
-    struct stage g;
+    const struct study_options o = {.rounds = 3};
+    struct report_stage g;
     stage_joined(&g, &o, 2, 3);
     write_page(&g, g.folder, NULL);
     expect(&g, "3 owners could bring records: o0, o1 and o2. The rows of 2 of them were counted, "
@@ -256,8 +256,8 @@ TEST(whose_rows_are_counted)
 
 TEST(published_margins_are_named)
 {
-    const struct support_options o = {.rounds = 1};
-    struct stage g CLEAN(stage_free);
+    const struct study_options o = {.rounds = 1};
+    struct report_stage g CLEAN(stage_free);
     stage_new(&g, &o);
     write_page(&g, g.folder, NULL);
     expect_not(&g, "published margin");
@@ -274,8 +274,8 @@ TEST(published_margins_are_named)
  */
 TEST(a_run_that_is_continued_is_counted_as_a_whole)
 {
-    const struct support_options o = {.rounds = 2};
-    struct stage g CLEAN(stage_free);
+    const struct study_options o = {.rounds = 2};
+    struct report_stage g CLEAN(stage_free);
     stage_new(&g, &o);
     write_page(&g, g.folder, NULL);
     expect(&g, "<b>3.5 s</b><small>at work</small>");
@@ -310,8 +310,8 @@ static void copy_file(const char *from, const char *to, const char *name)
 TEST(it_is_made_of_opened_values_alone)
 {
     static const char *const inputs[] = {"measurements.json", "model", "stats.json"};
-    const struct support_options o = {.rounds = 2};
-    struct stage g CLEAN(stage_free);
+    const struct study_options o = {.rounds = 2};
+    struct report_stage g CLEAN(stage_free);
     struct bytes first CLEAN(bytes_clear) = {0};
     char other[SUPPORT_PATH];
     stage_new(&g, &o);
@@ -364,10 +364,10 @@ TEST(damaged_files_are_refused)
         {"stats.json", "\"finished\": ", "\"finished\": 2, \"was\": ", ERR_MISMATCH, other},
         {"stats.json", "\"finished\": ", "\"study\": ", ERR_FORMAT, "stats.json:"},
     };
-    const struct support_options o = {.rounds = 2};
+    const struct study_options o = {.rounds = 2};
     char said_now[512];
     struct log log = {.buffer = said_now, .buffer_size = sizeof said_now};
-    struct stage g CLEAN(stage_free);
+    struct report_stage g CLEAN(stage_free);
     stage_new(&g, &o);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char path[SUPPORT_PATH + 32];
@@ -388,11 +388,11 @@ TEST(damaged_files_are_refused)
 /* A measured pair instead of a one-way: no chart has its counts. */
 TEST(measurements_in_another_order_are_refused)
 {
-    const struct support_options o = {.rounds = 1};
+    const struct study_options o = {.rounds = 1};
     char said_now[512] = "", path[SUPPORT_PATH + 32];
     struct log log = {.buffer = said_now, .buffer_size = sizeof said_now};
     json_t *doc, *list;
-    struct stage g CLEAN(stage_free);
+    struct report_stage g CLEAN(stage_free);
     stage_new(&g, &o);
     snprintf(path, sizeof path, "%s/measurements.json", g.folder);
     doc = json_load_file(path, 0, NULL);
@@ -414,9 +414,9 @@ TEST(measurements_in_another_order_are_refused)
  */
 TEST(long_paths_are_refused)
 {
-    const struct support_options o = {.rounds = 1};
+    const struct study_options o = {.rounds = 1};
     static const size_t sizes[] = {4085, 4091};
-    struct stage g CLEAN(stage_free);
+    struct report_stage g CLEAN(stage_free);
     stage_new(&g, &o);
     for (size_t i = 0; i < 2; i++) {
         char folder[FILE_PATH] = "/", said_now[4500] = "";
@@ -432,8 +432,8 @@ TEST(long_paths_are_refused)
 
 TEST(many_owners_persons_and_exact_noise_are_told)
 {
-    const struct support_options o = {.owners = 10, .rounds = 1};
-    struct stage g CLEAN(stage_free);
+    const struct study_options o = {.owners = 10, .rounds = 1};
+    struct report_stage g CLEAN(stage_free);
     stage_new(&g, &o);
     g.s.study->rows_per_person = 2;
     g.s.study->noise = NOISE_DISCRETE;
@@ -460,13 +460,13 @@ TEST(many_owners_persons_and_exact_noise_are_told)
 
 TEST(names_stay_text)
 {
-    const struct support_options o = {
+    const struct study_options o = {
         .rounds = 2,
         .domain = "domain:\n"
                   "  - {name: '<script>alert(1)</script>', kind: categorical, values: "
                   "['\"><i>&', 'größe der länge nach und noch viel mehr']}\n"
                   "  - {name: 'a&b', kind: integer, min: -5, max: 5, missing: '<i>'}\n"};
-    struct stage g CLEAN(stage_free);
+    struct report_stage g CLEAN(stage_free);
     stage_new(&g, &o);
     write_page(&g, g.folder, NULL);
     expect_not(&g, "<script");
@@ -480,14 +480,14 @@ TEST(names_stay_text)
 /* --- pictures against the model --------------------------------------------------------------- */
 
 /* What the report reads, read again. */
-struct opened {
+struct report_opened {
     struct domain *d;
     struct model *m;
     struct densities inside;
     struct output_found found;
 };
 
-static void opened_free(struct opened *o)
+static void opened_free(struct report_opened *o)
 {
     output_found_clear(&o->found);
     densities_clear(&o->inside);
@@ -495,7 +495,7 @@ static void opened_free(struct opened *o)
     domain_free(&o->d);
 }
 
-static void open_result(struct opened *o, const struct stage *g)
+static void open_result(struct report_opened *o, const struct report_stage *g)
 {
     char path[SUPPORT_PATH + 32];
     memset(o, 0, sizeof *o);
@@ -507,7 +507,7 @@ static void open_result(struct opened *o, const struct stage *g)
 }
 
 /* The model's counts of one or two attributes. */
-static double *counts_of(const struct opened *o, const struct clique *c)
+static double *counts_of(const struct report_opened *o, const struct clique *c)
 {
     double *counts;
     assert_int_equal(memory_new(&counts, clique_cells(c, o->d)), ERR_OK);
@@ -516,11 +516,11 @@ static double *counts_of(const struct opened *o, const struct clique *c)
 }
 
 /* For a path "M x y H x V y H x z" or "M x y L x y .. V y z": its left, its right, its area. */
-struct shape {
+struct report_shape {
     double left, right, area;
 };
 
-static const char *next_shape(const char *at, struct shape *s)
+static const char *next_shape(const char *at, struct report_shape *s)
 {
     double x, y, x0, y0, base;
     char *end;
@@ -543,7 +543,7 @@ static const char *next_shape(const char *at, struct shape *s)
 }
 
 /* The path of a class in the figure of an attribute. */
-static const char *path_of(const struct stage *g, const char *attribute, const char *class)
+static const char *path_of(const struct report_stage *g, const char *attribute, const char *class)
 {
     char words[96];
     const char *at;
@@ -563,16 +563,16 @@ static const char *path_of(const struct stage *g, const char *attribute, const c
 TEST(bins_are_drawn_to_their_width)
 {
     static const double edges[] = {0, 10, 15, 40, 70, 90};
-    const struct support_options o = {
+    const struct study_options o = {
         .rounds = 1,
         .epsilon = 4,
         .domain = "domain:\n"
                   "  - {name: x, kind: numeric, edges: [0, 10, 15, 40, 70, 90], "
                   "spikes: [0], missing: ''}\n"
                   "  - {name: y, kind: integer, min: 0, max: 3}\n"};
-    struct stage g CLEAN(stage_free);
-    struct opened r CLEAN(opened_free);
-    struct shape s[5];
+    struct report_stage g CLEAN(stage_free);
+    struct report_opened r CLEAN(opened_free);
+    struct report_shape s[5];
     double *counts CLEAN(memory_release) = NULL;
     double all = 0, area = 0;
     const char *at;
@@ -615,8 +615,8 @@ TEST(bins_that_would_leave_no_room_are_drawn_otherwise)
                   "The bins' widths differ too much to be drawn to scale", 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char domain[256];
-        const struct support_options o = {.rounds = 0, .workload = "{all: 1}", .domain = domain};
-        struct stage g CLEAN(stage_free);
+        const struct study_options o = {.rounds = 0, .workload = "{all: 1}", .domain = domain};
+        struct report_stage g CLEAN(stage_free);
         snprintf(domain, sizeof domain, "domain:\n  - {name: x, kind: numeric, edges: %s}\n",
                  cases[i].edges);
         stage_new(&g, &o);
@@ -628,7 +628,8 @@ TEST(bins_that_would_leave_no_room_are_drawn_otherwise)
 }
 
 /* By itself, within a larger marginal, or not: what measurements.json has. */
-static void expect_marks(const struct stage *g, const struct opened *o, uint16_t x, uint16_t y)
+static void expect_marks(const struct report_stage *g, const struct report_opened *o, uint16_t x,
+                         uint16_t y)
 {
     const struct clique pair = {2, {x, y}};
     const char *a = o->d->attribute[x].name, *b = o->d->attribute[y].name;
@@ -670,9 +671,9 @@ TEST(measured_pairs_are_marked_and_no_others)
 {
     static const char *const workloads[] = {"{all: 2}", "{all: 3}"};
     for (size_t i = 0; i < 2; i++) {
-        const struct support_options o = {.rounds = 3, .workload = workloads[i], .epsilon = 4};
-        struct stage g CLEAN(stage_free);
-        struct opened r CLEAN(opened_free);
+        const struct study_options o = {.rounds = 3, .workload = workloads[i], .epsilon = 4};
+        struct report_stage g CLEAN(stage_free);
+        struct report_opened r CLEAN(opened_free);
         size_t discs, rings;
         stage_new(&g, &o);
         write_page(&g, g.folder, NULL);
@@ -697,9 +698,9 @@ TEST(measured_pairs_are_marked_and_no_others)
 static void expect_signs(const char *b_values, double epsilon, bool some)
 {
     char domain[256], words[96], *path = NULL;
-    const struct support_options o = {.rounds = 4, .epsilon = epsilon, .domain = domain};
-    struct stage g CLEAN(stage_free);
-    struct opened r CLEAN(opened_free);
+    const struct study_options o = {.rounds = 4, .epsilon = epsilon, .domain = domain};
+    struct report_stage g CLEAN(stage_free);
+    struct report_opened r CLEAN(opened_free);
     double *counts CLEAN(memory_release) = NULL;
     double of_a[2] = {0}, of_b[8] = {0}, all = 0, known = 0, noise;
     size_t cells, more = 0, fewer = 0;
@@ -759,13 +760,13 @@ TEST(large_attributes_are_added_up)
     char domain[2048] = "domain:\n  - {name: n, kind: integer, min: 0, max: 1000, missing: ''}\n"
                         "  - {name: m, kind: numeric, min: 0, max: 1, bins: 64}\n"
                         "  - {name: l, kind: categorical, values: [";
-    const struct support_options o = {
+    const struct study_options o = {
         .rounds = 1,
         .domain = domain,
         .epsilon = 4,
         .more = "impossible:\n  - {l: [z25, a26, b27]}\n"}; /* the same: the model has 0 of each */
-    struct stage g CLEAN(stage_free);
-    struct shape s;
+    struct report_stage g CLEAN(stage_free);
+    struct report_shape s;
     const char *at;
     double sum = 0;
     size_t bars = 0;
@@ -798,11 +799,11 @@ TEST(large_attributes_are_added_up)
 TEST(what_has_no_room_is_left_out_and_said)
 {
     char domain[4096] = "domain:\n";
-    const struct support_options o = {.rounds = 60,
-                                      .domain = domain,
-                                      .epsilon = 8,
-                                      .workload = "{random: 2, count: 90, seed: 1}"};
-    struct stage g CLEAN(stage_free);
+    const struct study_options o = {.rounds = 60,
+                                    .domain = domain,
+                                    .epsilon = 8,
+                                    .workload = "{random: 2, count: 90, seed: 1}"};
+    struct report_stage g CLEAN(stage_free);
     for (unsigned i = 0; i < 40; i++)
         snprintf(domain + strlen(domain), sizeof domain - strlen(domain),
                  "  - {name: c%u, kind: categorical, values: [a, b]}\n", i);
@@ -825,10 +826,10 @@ TEST(a_demo_marks_the_truth)
 {
     static const char *const names[] = {"this", "that & more"};
     static const double errors[] = {0.125, 1.5};
-    const struct support_options o = {.rounds = 2};
+    const struct study_options o = {.rounds = 2};
     struct report_truth truth = {.rows = 3000, .comparisons = 2, .name = names, .error = errors};
     int64_t counts[5][16], *one_way[5];
-    struct stage g CLEAN(stage_free);
+    struct report_stage g CLEAN(stage_free);
     stage_new(&g, &o);
     for (unsigned a = 0; a < 5; a++) {
         one_way[a] = counts[a];
@@ -849,14 +850,14 @@ TEST(a_demo_marks_the_truth)
 
 TEST(files_that_do_not_go_together_are_refused)
 {
-    const struct support_options o = {.rounds = 2};
-    const struct support_options two = {
+    const struct study_options o = {.rounds = 2};
+    const struct study_options two = {
         .rounds = 2,
         .domain = "domain:\n  - {name: a, kind: integer, min: 0, max: 3}\n"
                   "  - {name: b, kind: integer, min: 0, max: 3}\n"};
     char text[512] = "";
     struct log log = {.buffer = text, .buffer_size = sizeof text};
-    struct stage g, h CLEAN(stage_free);
+    struct report_stage g, h CLEAN(stage_free);
     stage_new(&g, &o);
     stage_new(&h, &two);
     assert_int_equal(report_write(g.folder, h.s.study, NULL, &log), ERR_MISMATCH);

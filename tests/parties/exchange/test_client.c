@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct house {
+struct client_house {
     struct support_study s;
     struct identity *analyst;
     struct netio *netio;
@@ -28,7 +28,7 @@ static const char opened[] = "what was opened";
 
 /* --- servers ---------------------------------------------------------------------------------- */
 
-static enum err write_answer(struct house *h, unsigned i, uint8_t kind, struct bytes *out)
+static enum err write_answer(struct client_house *h, unsigned i, uint8_t kind, struct bytes *out)
 {
     unsigned refuses = atomic_load(&h->refuses);
     uint8_t digest[REQUEST_DIGEST_SIZE];
@@ -48,7 +48,7 @@ static enum err write_answer(struct house *h, unsigned i, uint8_t kind, struct b
 
 static void answer(void *self, unsigned i, const struct bytes *message, struct bytes *out)
 {
-    struct house *h = self;
+    struct client_house *h = self;
     if (message->data[0] != MESSAGE_ALIVE)
         assert_int_equal(write_answer(h, i, message->data[0], out), ERR_OK);
     else if (message->size == 1 + REQUEST_RUN_SIZE &&
@@ -56,9 +56,9 @@ static void answer(void *self, unsigned i, const struct bytes *message, struct b
         atomic_fetch_add(&h->alive[i], 1);
 }
 
-static void house_new(struct house *h)
+static void house_new(struct client_house *h)
 {
-    const struct support_options o = {.owners = 1, .connect_s = support_slow(3), .round_s = 1};
+    const struct study_options o = {.owners = 1, .connect_s = support_slow(3), .round_s = 1};
     memset(h, 0, sizeof *h);
     memset(h->run, 5, sizeof h->run);
     atomic_store(&h->liar, STUDY_SERVERS_MOST);
@@ -70,7 +70,7 @@ static void house_new(struct house *h)
     gates_new(&h->gates, &h->s, &h->analyst->public, answer, h);
 }
 
-static void house_free(struct house *h)
+static void house_free(struct client_house *h)
 {
     gates_free(&h->gates);
     netio_free(&h->netio);
@@ -81,7 +81,8 @@ static void house_free(struct house *h)
 /* --- the analyst ------------------------------------------------------------------------------ */
 
 /* Asks the servers something; `words` gets what was said about it. */
-static enum err ask_and_keep(struct house *h, struct witness *witness, char *words, size_t size)
+static enum err ask_and_keep(struct client_house *h, struct witness *witness, char *words,
+                             size_t size)
 {
     struct log log = {.buffer = words, .buffer_size = size, .level = LOG_ERROR};
     struct client *client CLEAN(client_free) = NULL;
@@ -100,7 +101,7 @@ static enum err ask_and_keep(struct house *h, struct witness *witness, char *wor
     return e;
 }
 
-static enum err ask(struct house *h, char *words, size_t size)
+static enum err ask(struct client_house *h, char *words, size_t size)
 {
     return ask_and_keep(h, NULL, words, size);
 }
@@ -112,7 +113,7 @@ TEST(an_answer_without_a_signed_ledger_is_refused)
 {
     struct witness witness = {0};
     char words[2048];
-    struct house h CLEAN(house_free);
+    struct client_house h CLEAN(house_free);
     house_new(&h);
     witness.study = h.s.study;
     assert_int_equal(ask_and_keep(&h, &witness, words, sizeof words), ERR_AUTH);
@@ -122,7 +123,7 @@ TEST(an_answer_without_a_signed_ledger_is_refused)
 TEST(a_result_that_one_server_forges_is_noticed)
 {
     char words[2048];
-    struct house h CLEAN(house_free);
+    struct client_house h CLEAN(house_free);
     house_new(&h);
     assert_int_equal(ask(&h, words, sizeof words), ERR_OK);
     assert_string_equal(words, "");
@@ -138,7 +139,7 @@ TEST(a_result_that_one_server_forges_is_noticed)
 TEST(a_refusal_is_all_that_is_said)
 {
     char words[2048];
-    struct house h CLEAN(house_free);
+    struct client_house h CLEAN(house_free);
     house_new(&h);
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         char named[64];
@@ -156,7 +157,7 @@ TEST(a_refusal_is_all_that_is_said)
 TEST(nobody_is_blamed_for_a_moment_of_silence)
 {
     char words[2048];
-    struct house h CLEAN(house_free);
+    struct client_house h CLEAN(house_free);
     house_new(&h);
     atomic_store(&h.refusal, ERR_PEER);
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
@@ -170,7 +171,7 @@ TEST(nobody_is_blamed_for_a_moment_of_silence)
 
 TEST(a_run_is_said_to_live_as_long_as_it_does)
 {
-    struct house h CLEAN(house_free);
+    struct client_house h CLEAN(house_free);
     struct client *client CLEAN(client_free) = NULL;
     double end;
     house_new(&h);

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct desk {
+struct exchange_desk {
     struct support_study s;
     struct identity *server[STUDY_SERVERS_MOST];
     struct receipt receipt;
@@ -24,9 +24,9 @@ struct desk {
 
 static char words[2048];
 
-static void desk_new(struct desk *d)
+static void desk_new(struct exchange_desk *d)
 {
-    const struct support_options o = {.owners = 2};
+    const struct study_options o = {.owners = 2};
     memset(d, 0, sizeof *d);
     assert_int_equal(support_study_new(&d->s, &o, &quiet), ERR_OK);
     d->receipt = (struct receipt){.owner = 1, .state = RECEIPT_HELD, .digest = {7}};
@@ -38,7 +38,7 @@ static void desk_new(struct desk *d)
     }
 }
 
-static void desk_free(struct desk *d)
+static void desk_free(struct exchange_desk *d)
 {
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         identity_free(&d->server[i]);
@@ -110,7 +110,7 @@ static const struct edit receipts[] = {
     {"server", "s0 2026-12-01T18:00:00Z x", ERR_FORMAT, "paper:9: a signature, trefoil-sig1-"},
 };
 
-static enum err parse(struct desk *d, const struct bytes *text)
+static enum err parse(struct exchange_desk *d, const struct bytes *text)
 {
     struct receipt r;
     enum err e;
@@ -128,7 +128,7 @@ static void expect(enum err e, enum err expected, const char *says, const char *
         fail_msg("%s: %s, not %s; said: %s", what, error_text(e), error_text(expected), words);
 }
 
-static void saved_receipt(struct desk *d, struct bytes *text)
+static void saved_receipt(struct exchange_desk *d, struct bytes *text)
 {
     char path[SUPPORT_PATH];
     FILE *f;
@@ -143,7 +143,7 @@ static void saved_receipt(struct desk *d, struct bytes *text)
 
 TEST(a_receipt_that_is_none_is_told_where)
 {
-    struct desk d CLEAN(desk_free);
+    struct exchange_desk d CLEAN(desk_free);
     struct bytes text CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
     desk_new(&d);
     saved_receipt(&d, &text);
@@ -176,7 +176,7 @@ TEST(a_receipt_that_is_none_is_told_where)
 
 TEST(a_receipt_needs_three_signatures)
 {
-    struct desk d CLEAN(desk_free);
+    struct exchange_desk d CLEAN(desk_free);
     desk_new(&d);
     assert_int_equal(receipt_verify(d.s.study, &d.receipt, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
@@ -226,7 +226,7 @@ static const struct edit statements[] = {
     {"signature", "x", ERR_FORMAT, "this is not a line of a statement"},
 };
 
-static enum err read_statement(struct desk *d, const struct bytes *text)
+static enum err read_statement(struct exchange_desk *d, const struct bytes *text)
 {
     struct statement s;
     enum err e;
@@ -241,7 +241,7 @@ TEST(a_statement_that_was_changed_is_none)
 {
     struct upload_name upload = {.owner = 1, .id = {3}, .digest = {4}};
     const struct statement s = {.server = 1, .time = 1790000000, .uploads = 1, .upload = &upload};
-    struct desk d CLEAN(desk_free);
+    struct exchange_desk d CLEAN(desk_free);
     struct bytes text CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
     desk_new(&d);
     assert_int_equal(statement_write(&s, d.s.study, d.server[1], &text), ERR_OK);
@@ -280,7 +280,7 @@ static const struct {
 
 TEST(a_request_that_is_cut_or_changed_is_none)
 {
-    struct desk d CLEAN(desk_free);
+    struct exchange_desk d CLEAN(desk_free);
     const struct workload *w;
     uint32_t query[] = {1, 2};
     struct request r = {.ask = {.kind = ASK_SELECT, .queries = 2, .query = query}}, back;
@@ -319,7 +319,7 @@ TEST(a_request_that_is_cut_or_changed_is_none)
 /* A measured set has a multiplier for each of its marginals, and none for all. */
 TEST(a_request_of_a_set_comes_back)
 {
-    struct desk d CLEAN(desk_free);
+    struct exchange_desk d CLEAN(desk_free);
     const struct workload *w;
     uint32_t query[] = {1, 2};
     int64_t multiplier[] = {300, 1 << 20, 7};
@@ -367,7 +367,7 @@ static void write_merged(const struct request *r, const struct bytes *merges, st
 }
 
 /* Reads a request for the first marginal with these merges, and writes it again. */
-static enum err read_merged_as(const struct desk *d, const struct request *r,
+static enum err read_merged_as(const struct exchange_desk *d, const struct request *r,
                                const struct bytes *merges, struct request *back)
 {
     struct bytes text CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
@@ -383,7 +383,8 @@ static enum err read_merged_as(const struct desk *d, const struct request *r,
     return ERR_OK;
 }
 
-static enum err read_merged(const struct desk *d, const struct bytes *merges, struct request *back)
+static enum err read_merged(const struct exchange_desk *d, const struct bytes *merges,
+                            struct request *back)
 {
     uint32_t query = 0;
     const struct request r = {.ask = {.kind = ASK_MEASURE, .queries = 1, .query = &query}};
@@ -396,7 +397,7 @@ TEST(merges_of_a_request_are_checked)
                                             {.kind = REQUEST_CLOSE},
                                             {.ask.kind = ASK_FORMS},
                                             {.ask.kind = ASK_LOOK}};
-    struct desk d CLEAN(desk_free);
+    struct exchange_desk d CLEAN(desk_free);
     const struct domain *domain;
     struct bytes merges CLEAN(bytes_clear) = {0};
     struct request back, same, none;
@@ -445,7 +446,7 @@ TEST(merges_of_a_request_are_checked)
 
 TEST(a_selection_has_an_estimate_for_each_merged_cell)
 {
-    struct desk d CLEAN(desk_free);
+    struct exchange_desk d CLEAN(desk_free);
     struct bytes merges CLEAN(bytes_clear) = {0};
     uint64_t estimate[4] = {0};
     const struct workload *w;
@@ -478,7 +479,7 @@ TEST(a_selection_has_an_estimate_for_each_merged_cell)
 /* Forms name no marginals: each code has a factor and a group. */
 TEST(a_request_of_forms_comes_back)
 {
-    struct desk d CLEAN(desk_free);
+    struct exchange_desk d CLEAN(desk_free);
     const struct workload *w;
     uint32_t query[] = {1};
     struct request r = {.ask = {.kind = ASK_FORMS, .query = query}}, back;

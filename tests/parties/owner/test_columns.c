@@ -25,7 +25,7 @@ static const char domain[] =
     "  - {name: \"a column of quite a long name\", kind: categorical, values: [\"0\", \"1\"]}\n"
     "  - {name: one, kind: categorical, values: [only]}\n";
 
-struct scene {
+struct columns_scene {
     struct support_study s;
     struct source source;
     char words[4096];
@@ -33,7 +33,7 @@ struct scene {
     char *text;
 };
 
-static void scene_free(struct scene *c)
+static void scene_free(struct columns_scene *c)
 {
     source_clear(&c->source);
     support_study_free(&c->s);
@@ -41,9 +41,10 @@ static void scene_free(struct scene *c)
 }
 
 /* Loads a table of this many rows, each given by its number, and has its columns printed. */
-static void scene_new(struct scene *c, unsigned rows, void (*put)(struct bytes *csv, unsigned row))
+static void scene_new(struct columns_scene *c, unsigned rows,
+                      void (*put)(struct bytes *csv, unsigned row))
 {
-    static const struct support_options o = {.domain = domain};
+    static const struct study_options o = {.domain = domain};
     struct bytes csv CLEAN(bytes_clear) = {0};
     struct source_options from = {.look = true};
     size_t size;
@@ -75,7 +76,7 @@ static void mixed(struct bytes *csv, unsigned row)
 
 TEST(each_column_has_a_line)
 {
-    struct scene c CLEAN(scene_free);
+    struct columns_scene c CLEAN(scene_free);
     scene_new(&c, 80, mixed);
     support_says(c.text, "never sent");
     support_says(
@@ -110,7 +111,7 @@ static void odd(struct bytes *csv, unsigned row)
 
 TEST(odd_columns_are_warned_of)
 {
-    struct scene c CLEAN(scene_free);
+    struct columns_scene c CLEAN(scene_free);
     scene_new(&c, 100, odd);
     support_says(c.words, "a column of quite a long name is '0' in 99.0 % of the rows");
     support_says(c.words, "age is clipped in 100.0 % of the rows");
@@ -127,7 +128,7 @@ static void missing(struct bytes *csv, unsigned row)
 
 TEST(mostly_missing_columns_are_warned_of)
 {
-    struct scene c CLEAN(scene_free);
+    struct columns_scene c CLEAN(scene_free);
     scene_new(&c, 100, missing);
     support_says(c.words, "dose counts as missing in 51.0 % of the rows");
     support_says(c.words, "dose lies from 1 to 2.5 in 100.0 % of the rows");
@@ -142,7 +143,7 @@ static void nothing(struct bytes *csv, unsigned row)
 
 TEST(an_empty_table_is_not_warned_of_again)
 {
-    struct scene c CLEAN(scene_free);
+    struct columns_scene c CLEAN(scene_free);
     scene_new(&c, 0, nothing);
     support_says(
         c.text,
@@ -167,7 +168,7 @@ static void tell(void *self, const char *source, size_t rows, double part)
 
 TEST(reading_tells_how_far_it_is)
 {
-    struct scene c CLEAN(scene_free);
+    struct columns_scene c CLEAN(scene_free);
     struct heard t = {0};
     struct table_csv_options o = {.rows = {.tell = tell, .self = &t}};
     struct table *table CLEAN(table_free) = NULL;

@@ -27,11 +27,11 @@ static const char *const three[] = {CLINIC, LAB, REGISTRY};
 static enum err study_of(struct support_study *s, const char *link, const char *const *part,
                          unsigned owners, const char *more, struct log *log)
 {
-    const struct support_options o = {.domain = SUPPORT_LINKED_DOMAIN,
-                                      .link = link,
-                                      .part = part,
-                                      .owners = owners,
-                                      .more = more};
+    const struct study_options o = {.domain = SUPPORT_LINKED_DOMAIN,
+                                    .link = link,
+                                    .part = part,
+                                    .owners = owners,
+                                    .more = more};
     return support_study_new(s, &o, log);
 }
 
@@ -79,7 +79,7 @@ TEST(what_cannot_be_linked_is_refused)
         "    max_rows: 90\n    batch: y\n    columns: [age, sex]\n",
         "    max_rows: 90\n    batch: y\n    columns: [ward, bmi, died]\n"};
     const struct {
-        struct support_options o;
+        struct study_options o;
         const char *said;
     } cases[] = {
         {{.link = "true", .part = rows}, "o0 is linked by person, so that"},
@@ -106,7 +106,7 @@ TEST(what_cannot_be_linked_is_refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char words[1000] = "";
         struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
-        struct support_options o = cases[i].o;
+        struct study_options o = cases[i].o;
         struct support_study s;
         o.domain = SUPPORT_LINKED_DOMAIN;
         assert_int_equal(support_study_new(&s, &o, &log), ERR_STUDY);
@@ -218,12 +218,12 @@ TEST(what_is_linked_is_described)
 #define PARTS 3
 static const uint16_t attribute_of[PARTS][2] = {{2}, {0, 3}, {1}};
 
-struct owned {
+struct linked_owned {
     struct domain *all, *columns[PARTS];
     struct table *table[PARTS];
 };
 
-static void fill(struct owned *o, size_t part, size_t rows, uint64_t keys, uint64_t *state)
+static void fill(struct linked_owned *o, size_t part, size_t rows, uint64_t keys, uint64_t *state)
 {
     const size_t columns = part == 1 ? 2 : 1;
     assert_int_equal(domain_pick(&o->columns[part], o->all, attribute_of[part], columns), ERR_OK);
@@ -246,7 +246,7 @@ static size_t first_row(const struct table *t, uint64_t key)
 }
 
 /* Counts of all four columns together, found by looking up each key at each owner. */
-static size_t naive(const struct owned *o, size_t keep, uint64_t keys, uint64_t counts[256])
+static size_t naive(const struct linked_owned *o, size_t keep, uint64_t keys, uint64_t counts[256])
 {
     size_t linked = 0;
     memset(counts, 0, 256 * sizeof *counts);
@@ -276,7 +276,7 @@ TEST(a_join_is_that_of_a_search)
     uint64_t seed = 24, expected[256], counts[256];
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (size_t keep = 0; keep <= PARTS; keep++) {
-            struct owned o = {.all = support_domain((const uint32_t[]){4, 4, 4, 4}, 4)};
+            struct linked_owned o = {.all = support_domain((const uint32_t[]){4, 4, 4, 4}, 4)};
             struct join_part part[PARTS];
             struct table *t;
             size_t linked, found, surplus;

@@ -26,7 +26,7 @@
 
 #define VECTOR (2 * MESSAGE_PART_MAX + 1000) /* goes in three parts */
 
-enum cheat {
+enum owner_cheat {
     NONE,
     SHORT,         /* an answer too short */
     LONG,          /* too long */
@@ -52,7 +52,7 @@ enum cheat {
     OTHER_QUESTION /* is about a different length than was asked for */
 };
 
-struct scene {
+struct owner_scene {
     struct support_study s;
     struct identity *me, *server[STUDY_SERVERS_MOST];
     struct gates *gates;
@@ -71,7 +71,7 @@ struct scene {
 
 /* --- three servers ---------------------------------------------------------------------------- */
 
-static void put_statement(struct scene *c, unsigned i, enum receipt_state state, bool forged,
+static void put_statement(struct owner_scene *c, unsigned i, enum receipt_state state, bool forged,
                           struct bytes *out)
 {
     struct receipt r = {.state = state};
@@ -82,8 +82,8 @@ static void put_statement(struct scene *c, unsigned i, enum receipt_state state,
 }
 
 /* For an upload, and for its parts at server 1. */
-static enum err take(struct scene *c, unsigned i, enum cheat cheat, const struct bytes *message,
-                     struct bytes *payload)
+static enum err take(struct owner_scene *c, unsigned i, enum owner_cheat cheat,
+                     const struct bytes *message, struct bytes *payload)
 {
     bool part = message->data[0] == MESSAGE_PART, complete;
     enum err e = ERR_OK;
@@ -101,7 +101,8 @@ static enum err take(struct scene *c, unsigned i, enum cheat cheat, const struct
     return e;
 }
 
-static void withdrawn(struct scene *c, unsigned i, enum cheat cheat, struct bytes *payload)
+static void withdrawn(struct owner_scene *c, unsigned i, enum owner_cheat cheat,
+                      struct bytes *payload)
 {
     uint8_t digest[32];
     memcpy(digest, c->digest, sizeof digest);
@@ -111,7 +112,7 @@ static void withdrawn(struct scene *c, unsigned i, enum cheat cheat, struct byte
     put_statement(c, i, RECEIPT_WITHDRAWN, cheat == OTHER_UPLOAD || cheat == FORGED, payload);
 }
 
-static void status(const struct scene *c, enum cheat cheat, struct bytes *payload)
+static void status(const struct owner_scene *c, enum owner_cheat cheat, struct bytes *payload)
 {
     const struct upload_entry nothing = {.state = UPLOAD_NOTHING};
     bytes_put_u32(payload, 1);
@@ -130,8 +131,8 @@ static struct head_at ledger_at(uint64_t n, uint8_t fork)
     return at;
 }
 
-static void head(const struct scene *c, unsigned i, enum cheat cheat, const struct bytes *message,
-                 struct bytes *out)
+static void head(const struct owner_scene *c, unsigned i, enum owner_cheat cheat,
+                 const struct bytes *message, struct bytes *out)
 {
     struct reader in = reader_of(message->data + 1, message->size - 1);
     const uint8_t *terms = reader_bytes(&in, 32);
@@ -163,8 +164,9 @@ static void head(const struct scene *c, unsigned i, enum cheat cheat, const stru
 
 static void answer(void *self, unsigned i, const struct bytes *message, struct bytes *out)
 {
-    struct scene *c = self;
-    enum cheat cheat = atomic_load(&c->who) == i ? (enum cheat)atomic_load(&c->cheat) : NONE;
+    struct owner_scene *c = self;
+    enum owner_cheat cheat = atomic_load(&c->who) == i ? (enum owner_cheat)atomic_load(&c->cheat)
+                                                       : NONE;
     struct bytes payload CLEAN(bytes_clear) = {0};
     enum err e = ERR_OK;
     uint8_t kind = message->data[0];
@@ -204,9 +206,9 @@ static void answer(void *self, unsigned i, const struct bytes *message, struct b
 
 /* --- the owner -------------------------------------------------------------------------------- */
 
-static void scene_new(struct scene *c)
+static void scene_new(struct owner_scene *c)
 {
-    const struct support_options o = {
+    const struct study_options o = {
         .owners = 2, .connect_s = support_slow(5), .round_s = support_slow(5)};
     struct bytes packed = {0};
     uint8_t *p = bytes_extend(&packed, VECTOR);
@@ -231,7 +233,7 @@ static void scene_new(struct scene *c)
     c->progress = progress_start(c->out, c->s.study, 0);
 }
 
-static void scene_free(struct scene *c)
+static void scene_free(struct owner_scene *c)
 {
     gates_free(&c->gates);
     fclose(c->out);
@@ -243,7 +245,7 @@ static void scene_free(struct scene *c)
     support_study_free(&c->s);
 }
 
-static void meet(struct scene *c, unsigned who, enum cheat cheat)
+static void meet(struct owner_scene *c, unsigned who, enum owner_cheat cheat)
 {
     const struct courier_options o = {.study = c->s.study,
                                       .me = c->me,
@@ -262,7 +264,7 @@ TEST(an_upload_to_servers_that_cheat)
 {
     static const struct {
         unsigned who;
-        enum cheat cheat;
+        enum owner_cheat cheat;
         enum err expected;
         const char *words;
     } cases[] = {
@@ -284,7 +286,7 @@ TEST(an_upload_to_servers_that_cheat)
         {1, MISSES_ALWAYS, ERR_AGAIN, "server 1 (s1): no; what it already has is kept"},
         {1, FORGETS, ERR_AGAIN, "server 1 (s1): no; what it already has is kept"},
     };
-    struct scene c CLEAN(scene_free);
+    struct owner_scene c CLEAN(scene_free);
     scene_new(&c);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct receipt receipt;
@@ -302,7 +304,7 @@ TEST(a_withdrawal_from_servers_that_cheat)
 {
     static const struct {
         unsigned who;
-        enum cheat cheat;
+        enum owner_cheat cheat;
         enum err expected;
         bool whole;
         const char *words;
@@ -315,7 +317,7 @@ TEST(a_withdrawal_from_servers_that_cheat)
         {2, SHORT, ERR_FORMAT, false, "server 2 (s2): its answer does not fit"},
         {0, LONG, ERR_FORMAT, false, "server 0 (s0): its answer does not fit"},
     };
-    struct scene c CLEAN(scene_free);
+    struct owner_scene c CLEAN(scene_free);
     scene_new(&c);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct receipt receipt;
@@ -331,7 +333,7 @@ TEST(a_withdrawal_from_servers_that_cheat)
 TEST(the_status_of_servers_that_cheat)
 {
     static const struct {
-        enum cheat cheat;
+        enum owner_cheat cheat;
         const char *words;
     } cases[] = {
         {NONE, ""},
@@ -340,7 +342,7 @@ TEST(the_status_of_servers_that_cheat)
         {OTHER_OWNERS, "server 1 (s1): its answer does not fit"},
         {MUTE, "server 1 (s1): "},
     };
-    struct scene c CLEAN(scene_free);
+    struct owner_scene c CLEAN(scene_free);
     scene_new(&c);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct server_status status[STUDY_SERVERS_MOST];
@@ -361,7 +363,7 @@ TEST(the_status_of_servers_that_cheat)
 TEST(a_ledger_that_was_put_back_is_refused)
 {
     static const struct {
-        enum cheat cheat;
+        enum owner_cheat cheat;
         enum err expected;
         const char *words;
     } cases[] = {
@@ -376,7 +378,7 @@ TEST(a_ledger_that_was_put_back_is_refused)
         {GROWN, ERR_OK, ""},
         {NONE, ERR_MISMATCH, " had 7 debits; now it signs that it has 5;"},
     };
-    struct scene c CLEAN(scene_free);
+    struct owner_scene c CLEAN(scene_free);
     struct bytes text CLEAN(bytes_clear) = {0};
     unsigned kept = 0;
     scene_new(&c);
@@ -424,7 +426,7 @@ TEST(a_ledger_that_was_put_back_is_refused)
  */
 TEST(what_was_kept_of_ledgers_is_read_with_care)
 {
-    struct scene c CLEAN(scene_free);
+    struct owner_scene c CLEAN(scene_free);
     struct bytes text CLEAN(bytes_clear) = {0};
     struct head h = {.ledger = ledger_at(6, 0), .past = ledger_at(5, 0)};
     size_t end;
@@ -482,7 +484,7 @@ TEST(what_was_kept_of_ledgers_is_read_with_care)
 TEST(what_is_held_is_told_in_words)
 {
     struct support_study s CLEAN(support_study_free);
-    const struct support_options o = {.owners = 3, .more = "retain_days: 30\n"};
+    const struct study_options o = {.owners = 3, .more = "retain_days: 30\n"};
     struct upload_entry entry[STUDY_SERVERS_MOST][3] = {{{0}}};
     struct server_status status[STUDY_SERVERS_MOST];
     char words[4096] = "";
@@ -521,7 +523,7 @@ TEST(more_rows_than_agreed_are_not_packed)
     struct domain *columns CLEAN(domain_free) = NULL;
     struct table *t CLEAN(table_free) = NULL;
     struct bytes packed = {0};
-    const struct support_options o = {.owners = 1};
+    const struct study_options o = {.owners = 1};
     assert_int_equal(support_study_new(&s, &o, NULL), ERR_OK);
     assert_int_equal(pack_domain(&columns, s.study, 0), ERR_OK);
     assert_int_equal(support_table(&t, columns, s.study->owner[0].max_rows + 1, 1), ERR_OK);
@@ -538,7 +540,7 @@ TEST(pins_are_replaced_and_kept)
     static const char other_name[] = "study: other\n";
     struct support_study s CLEAN(support_study_free);
     struct study *changed CLEAN(study_free) = NULL, *other CLEAN(study_free) = NULL;
-    const struct support_options o = {.owners = 1};
+    const struct study_options o = {.owners = 1};
     char said[2048] = "", key[SUPPORT_PATH], pins[SUPPORT_PATH], expected[1024];
     struct words_text print[3];
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
@@ -588,7 +590,7 @@ TEST(pins_are_replaced_and_kept)
 TEST(pins_that_cannot_be_read_or_written_are_told)
 {
     struct support_study s CLEAN(support_study_free);
-    const struct support_options o = {.owners = 1};
+    const struct study_options o = {.owners = 1};
     char said[2048] = "", key[SUPPORT_PATH], path[FILE_PATH], longer[FILE_PATH + 8];
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     bool known;
@@ -648,7 +650,7 @@ static struct book_sum sum_of(const char *path, const struct book_entry *but,
 TEST(a_book_counts_each_study_once)
 {
     struct support_study s CLEAN(support_study_free);
-    const struct support_options o = {.owners = 1};
+    const struct study_options o = {.owners = 1};
     const struct book_entry one = entry("one", BOOK_SENT, 1), other = entry("other", BOOK_SENT, 1);
     struct book_entry changed = one;
     struct book_sum sum;
@@ -727,7 +729,7 @@ TEST(a_book_that_is_damaged_is_refused_by_its_line)
         {"epsilon 2 ", "\n"},
     };
     struct support_study s CLEAN(support_study_free);
-    const struct support_options o = {.owners = 1};
+    const struct study_options o = {.owners = 1};
     struct bytes text CLEAN(bytes_clear) = {0};
     struct book b CLEAN(book_clear) = {0};
     char said[2048] = "", path[SUPPORT_PATH];
@@ -787,7 +789,7 @@ static enum err load_edited(const struct support_study *s, const char *find, con
 TEST(a_secret_is_made_once_and_only_a_whole_one_is_taken)
 {
     struct support_study s CLEAN(support_study_free);
-    const struct support_options o = {.owners = 1};
+    const struct study_options o = {.owners = 1};
     char said[4096] = "";
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     uint8_t *first = NULL, *again = NULL;

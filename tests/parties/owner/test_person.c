@@ -264,9 +264,9 @@ TEST(an_upload_has_sorted_keys_and_is_that_of_the_same_rows_in_sql)
     uint64_t last = 0;
     size_t persons = 0;
     words[0] = '\0';
-    assert_int_equal(support_study_new(&plain, &(struct support_options){.part = part}, NULL), 0);
+    assert_int_equal(support_study_new(&plain, &(struct study_options){.part = part}, NULL), 0);
     assert_int_equal(
-        support_study_new(&s, &(struct support_options){.part = part, .enforce = 4}, &log), 0);
+        support_study_new(&s, &(struct study_options){.part = part, .enforce = 4}, &log), 0);
     assert_true(s.study->owner[0].records && s.study->owner[2].records);
     assert_int_equal(study_records_bytes(s.study, 0),
                      study_records_bytes(plain.study, 0) + records_key_bytes(130));
@@ -318,7 +318,7 @@ TEST(a_study_says_what_goes_with_keys)
         "    max_rows: 9\n    batch: x\n    columns: [age, ward]\n",
         "    max_rows: 9\n    batch: x\n    columns: [sex, bmi, died]\n", NULL};
     const struct {
-        struct support_options o;
+        struct study_options o;
         const char *said;
     } cases[] = {
         {{.enforce = 1, .part = counts}, "o0 cannot send counts, since the study has keys"},

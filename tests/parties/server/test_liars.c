@@ -12,8 +12,8 @@
 
 #define LIAR 0
 
-struct lists {
-    struct bench b;
+struct liars_lists {
+    struct stores_bench b;
     struct upload parts[2][3]; /* of two owners, for each server */
     uint8_t digest[2][32];     /* of these uploads */
     struct bounds *bounds;
@@ -27,10 +27,10 @@ struct lists {
 };
 
 /* Owners with uploads of the same size, so that servers can count one instead of the other. */
-static void open_stores(struct bench *b, const char *more)
+static void open_stores(struct stores_bench *b, const char *more)
 {
     static const char *const part[] = {"    max_rows: 900\n", "    max_rows: 900\n"};
-    const struct support_options o = {.owners = 2, .part = part, .more = more};
+    const struct study_options o = {.owners = 2, .part = part, .more = more};
     assert_int_equal(support_study_new(&b->s, &o, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         char name[16], path[SUPPORT_PATH];
@@ -41,7 +41,7 @@ static void open_stores(struct bench *b, const char *more)
     }
 }
 
-static void make_part(struct lists *l, unsigned owner)
+static void make_part(struct liars_lists *l, unsigned owner)
 {
     struct identity *me = NULL;
     struct bytes packed CLEAN(bytes_clear) = {0};
@@ -59,7 +59,7 @@ static void make_part(struct lists *l, unsigned owner)
 }
 
 /* All servers hold both uploads. */
-static void lists_new(struct lists *l, const char *more)
+static void lists_new(struct liars_lists *l, const char *more)
 {
     bool complete;
     memset(l, 0, sizeof *l);
@@ -76,7 +76,7 @@ static void lists_new(struct lists *l, const char *more)
     }
 }
 
-static void lists_free(struct lists *l)
+static void lists_free(struct liars_lists *l)
 {
     for (unsigned o = 0; o < 2; o++)
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -89,15 +89,15 @@ static void lists_free(struct lists *l)
  * The liar holds only one upload, and a different one for each neighbour, as round_uploads.c writes
  * it.
  */
-static enum err lie(const struct lists *l, struct net *net)
+static enum err lie(const struct liars_lists *l, struct net *net)
 {
     uint8_t card[4 + 4 + 32] = {0}; /* of a list that nobody else has */
     uint8_t list[2][UPLOAD_ID_SIZE + 32 + 4 + 2] = {{0}}, cards[2][sizeof card],
                                               lists[2][2][sizeof list[0]];
-    struct net_round r = {.send = {card, card},
-                          .send_size = {sizeof card, sizeof card},
-                          .receive = {cards[0], cards[1]},
-                          .receive_size = {sizeof card, sizeof card}};
+    struct net_exchange r = {.send = {card, card},
+                             .send_size = {sizeof card, sizeof card},
+                             .receive = {cards[0], cards[1]},
+                             .receive_size = {sizeof card, sizeof card}};
     integer_put(card, 1, 4);
     for (unsigned o = 0; o < 2; o++) {
         memcpy(list[o], l->parts[o][0].id, UPLOAD_ID_SIZE);
@@ -115,7 +115,7 @@ static enum err lie(const struct lists *l, struct net *net)
     return net_exchange(net, &r);
 }
 
-static enum err draw(struct lists *l, struct party *p)
+static enum err draw(struct liars_lists *l, struct party *p)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 x;
@@ -131,7 +131,7 @@ static void forget(struct play *p)
     bytes_clear(&p->upload_ids);
 }
 
-static enum err count(struct lists *l, struct three *g, const struct session *session)
+static enum err count(struct liars_lists *l, struct three *g, const struct session *session)
 {
     const unsigned i = g->party->index;
     atomic_uint adding = 0;
@@ -161,7 +161,7 @@ static enum err count(struct lists *l, struct three *g, const struct session *se
 
 static enum err sit(struct party *p, void *shared)
 {
-    struct lists *l = shared;
+    struct liars_lists *l = shared;
     struct session *session = NULL;
     struct three *g = NULL;
     enum err e = session_for_test(&session, p->index, 5);
@@ -174,7 +174,7 @@ static enum err sit(struct party *p, void *shared)
     if (e == ERR_OK)
         e = draw(l, p);
     l->result[p->index] = e;
-    l->rounds[p->index] = net_rounds(p->net);
+    l->rounds[p->index] = net_exchanges(p->net);
     if (e != ERR_OK)
         net_abort(p->net);
     three_free(&g);
@@ -189,7 +189,7 @@ static enum err sit(struct party *p, void *shared)
 TEST(who_is_told_of_other_uploads_masks_with_other_streams)
 {
     for (unsigned lies = 0; lies < 2; lies++) {
-        struct lists l;
+        struct liars_lists l;
         lists_new(&l, NULL);
         l.lies = lies;
         assert_int_equal(three_run(5, sit, &l, NULL), ERR_OK);
@@ -207,7 +207,7 @@ TEST(who_is_told_of_other_uploads_masks_with_other_streams)
 TEST(who_proves_does_not_count_other_uploads)
 {
     for (unsigned lies = 0; lies < 2; lies++) {
-        struct lists l;
+        struct liars_lists l;
         unsigned caught = 0;
         lists_new(&l, "security: abort\n");
         l.lies = lies;

@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 /* How a server deviates. */
-enum cheat {
+enum play_cheat {
     HONEST,
     OTHER_REQUEST,
     OTHER_CANDIDATES,
@@ -62,7 +62,7 @@ static const char *const names[CHEATS] = {
     [OTHER_LIMITS] = "privacy ledger",
 };
 
-struct stage {
+struct play_stage {
     struct support_study s;
     struct bounds *bounds;
     struct ledger_limits limits;
@@ -77,7 +77,7 @@ struct stage {
     bool keep;                        /* what is on disk before each opening */
     bool owes;                        /* something waits to be proved when a round begins; */
     const enum party_reason *owes_at; /* or when that has been opened; NULL: never */
-    enum cheat cheat;
+    enum play_cheat cheat;
     unsigned who;
     uint32_t sequence;
     bool measures;                       /* instead of selecting */
@@ -97,7 +97,7 @@ struct stage {
 
 /* --- the stage -------------------------------------------------------------------------------- */
 
-static void open_folder(struct stage *c, unsigned i, const char *kind, struct store **store)
+static void open_folder(struct play_stage *c, unsigned i, const char *kind, struct store **store)
 {
     char name[24], path[SUPPORT_PATH];
     snprintf(name, sizeof name, "%s%u", kind, i);
@@ -127,7 +127,7 @@ static void forge_debit(struct store *store, const struct ledger_limits *limits)
     bytes_clear(&ids);
 }
 
-static void make_upload(struct stage *c)
+static void make_upload(struct play_stage *c)
 {
     struct identity *owner = NULL;
     struct bytes packed = {0};
@@ -145,10 +145,10 @@ static void make_upload(struct stage *c)
     identity_free(&owner);
 }
 
-static void stage_of(struct stage *c, const char *more)
+static void stage_of(struct play_stage *c, const char *more)
 {
     /* marginals of different sizes and weights */
-    const struct support_options o = {.owners = 1, .rounds = 3, .epsilon = 4, .more = more};
+    const struct study_options o = {.owners = 1, .rounds = 3, .epsilon = 4, .more = more};
     const struct workload *w;
     memset(c, 0, sizeof *c);
     assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
@@ -172,12 +172,12 @@ static void stage_of(struct stage *c, const char *more)
         c->query[k] = (uint32_t)(w->one_ways + k);
 }
 
-static void stage_new(struct stage *c)
+static void stage_new(struct play_stage *c)
 {
     stage_of(c, NULL);
 }
 
-static void stage_free(struct stage *c)
+static void stage_free(struct play_stage *c)
 {
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         store_close(&c->store[i]);
@@ -201,7 +201,7 @@ struct mask {
     struct workload workload;
 };
 
-static enum err put_on(struct mask *mask, const struct stage *c, enum cheat cheat)
+static enum err put_on(struct mask *mask, const struct play_stage *c, enum play_cheat cheat)
 {
     const struct workload *w = c->s.study->workload;
     mask->study = *c->s.study;
@@ -219,7 +219,7 @@ static enum err put_on(struct mask *mask, const struct stage *c, enum cheat chea
 }
 
 /* All candidates of two columns; `less`: without the last. */
-static struct request selection(const struct stage *c, enum cheat cheat)
+static struct request selection(const struct play_stage *c, enum play_cheat cheat)
 {
     const struct workload *w = c->s.study->workload;
     struct request r = {.run = {1},
@@ -239,7 +239,7 @@ static struct request selection(const struct stage *c, enum cheat cheat)
 }
 
 /* There is noise for two rounds, so that one can be a sample ahead. */
-static enum err make_noise(struct three *g, enum cheat cheat)
+static enum err make_noise(struct three *g, enum play_cheat cheat)
 {
     struct share64 one = {0};
     enum err e;
@@ -262,7 +262,7 @@ static enum err make_noise(struct three *g, enum cheat cheat)
  * Alters this server's own shares of what scores are made of, in a different marginal in each
  * session.
  */
-static void alter_counts(const struct stage *c, struct three *g)
+static void alter_counts(const struct play_stage *c, struct three *g)
 {
     const struct workload *w = c->s.study->workload;
     size_t k = w->one_ways + c->seed % (w->queries - w->one_ways);
@@ -270,7 +270,7 @@ static void alter_counts(const struct stage *c, struct three *g)
 }
 
 /* The store as a crash at the next opening would leave it. */
-static enum err keep_store(const struct stage *c, unsigned i, const char *state)
+static enum err keep_store(const struct play_stage *c, unsigned i, const char *state)
 {
     char name[48], from[SUPPORT_PATH], to[SUPPORT_PATH];
     snprintf(name, sizeof name, "server%u/store.sqlite", i);
@@ -286,10 +286,10 @@ static enum err keep_store(const struct stage *c, unsigned i, const char *state)
 }
 
 struct keeper {
-    struct stage *c;
+    struct play_stage *c;
     struct play *play;
     struct party *party;
-    enum cheat cheat;
+    enum play_cheat cheat;
     unsigned server;
 };
 
@@ -298,7 +298,7 @@ static enum err listen_only(struct net *net, size_t values)
 {
     uint64_t *part = memory_array(2 * values, sizeof *part);
     const size_t size = values * sizeof *part;
-    const struct net_round r = {.receive = {part, part + values}, .receive_size = {size, size}};
+    const struct net_exchange r = {.receive = {part, part + values}, .receive_size = {size, size}};
     enum err e = part == NULL ? ERR_NOMEM : net_exchange(net, &r);
     memory_free(&part);
     return e == ERR_OK ? ERR_PEER : e;
@@ -328,7 +328,7 @@ static enum err keep_and_audit(void *self, enum party_reason reason, size_t valu
     return ERR_OK;
 }
 
-static enum err draw(struct stage *c, struct party *p)
+static enum err draw(struct play_stage *c, struct party *p)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 x;
@@ -345,8 +345,8 @@ static void on_expect(void *self, bool heard)
     *waits = !heard;
 }
 
-static enum err play_with(struct stage *c, struct party *p, struct three *g, struct mask *mask,
-                          enum cheat cheat, struct log *log)
+static enum err play_with(struct play_stage *c, struct party *p, struct three *g, struct mask *mask,
+                          enum play_cheat cheat, struct log *log)
 {
     unsigned i = p->index;
     struct request r = selection(c, cheat);
@@ -376,12 +376,12 @@ static enum err play_with(struct stage *c, struct party *p, struct three *g, str
     bytes_put(&play.upload_ids, c->parts[i].id, UPLOAD_ID_SIZE);
     p->audit = keep_and_audit;
     p->audit_self = &keeper;
-    c->rounds[i] = net_rounds(p->net);
+    c->rounds[i] = net_exchanges(p->net);
     if (e == ERR_OK)
         e = play_round(&play, &r, digest, &c->opened[i]);
     if (play.openings.confirmed || draw(c, p) != ERR_OK)
         e = ERR_DATA; /* what comes next could be opened without being bound */
-    c->rounds[i] = net_rounds(p->net) - c->rounds[i];
+    c->rounds[i] = net_exchanges(p->net) - c->rounds[i];
     c->indices[i] = p->opened[OPEN_SELECTED_INDEX].calls;
     c->openings[i] = c->indices[i] + p->opened[OPEN_NOISY_MARGINAL].calls;
     c->late[i] = play.late;
@@ -395,10 +395,10 @@ static enum err play_with(struct stage *c, struct party *p, struct three *g, str
 
 static enum err play_one(struct party *p, void *shared)
 {
-    struct stage *c = shared;
+    struct play_stage *c = shared;
     const uint8_t id[TAPE_ID_SIZE] = {(uint8_t)c->seed};
     unsigned i = p->index;
-    enum cheat cheat = i == c->who ? c->cheat : HONEST;
+    enum play_cheat cheat = i == c->who ? c->cheat : HONEST;
     struct log log = {.buffer = c->words[i], .buffer_size = sizeof c->words[i], .level = c->level};
     struct three *g = NULL;
     struct mask mask = {0};
@@ -433,7 +433,7 @@ static enum err play_one(struct party *p, void *shared)
     return ERR_OK;
 }
 
-static void play(struct stage *c, enum cheat cheat, unsigned who)
+static void play(struct play_stage *c, enum play_cheat cheat, unsigned who)
 {
     c->cheat = cheat;
     c->who = who;
@@ -443,7 +443,7 @@ static void play(struct stage *c, enum cheat cheat, unsigned who)
         assert_false(c->waits[i]); /* otherwise a failure in the next round would not count */
 }
 
-static uint64_t debits(struct stage *c, unsigned i)
+static uint64_t debits(struct play_stage *c, unsigned i)
 {
     uint64_t n = 0;
     assert_int_equal(store_debits(c->store[i], &n), ERR_OK);
@@ -452,7 +452,7 @@ static uint64_t debits(struct stage *c, unsigned i)
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
-static void expect_refused(struct stage *c, enum cheat cheat, unsigned who)
+static void expect_refused(struct play_stage *c, enum play_cheat cheat, unsigned who)
 {
     char named[128];
     unsigned names_it = 0;
@@ -471,9 +471,9 @@ static void expect_refused(struct stage *c, enum cheat cheat, unsigned who)
 
 TEST(whoever_departs_is_named_and_nothing_is_opened)
 {
-    struct stage c;
+    struct play_stage c;
     stage_new(&c);
-    for (enum cheat cheat = HONEST + 1; cheat < OTHER_NOISE; cheat++)
+    for (enum play_cheat cheat = HONEST + 1; cheat < OTHER_NOISE; cheat++)
         for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++)
             expect_refused(&c, cheat, who);
     /* and nothing of all this remains: the round is played, and paid for once */
@@ -491,7 +491,7 @@ TEST(whoever_departs_is_named_and_nothing_is_opened)
 /* A measurement ends where statements are heard: its streams are as at the beginning. */
 TEST(who_is_asked_something_else_masks_with_other_streams)
 {
-    struct stage c;
+    struct play_stage c;
     stage_new(&c);
     c.measures = true;
     c.candidates = 1;
@@ -507,7 +507,7 @@ TEST(who_is_asked_something_else_masks_with_other_streams)
 }
 
 /* What the three say if the holders of server `who`'s first component have different ones. */
-static void expect_unlike(const struct stage *c, unsigned who, enum err e)
+static void expect_unlike(const struct play_stage *c, unsigned who, enum err e)
 {
     char named[128];
     snprintf(named, sizeof named, "servers %u and %u do not hold the same share of this round's",
@@ -523,7 +523,7 @@ static void expect_unlike(const struct stage *c, unsigned who, enum err e)
 TEST(noise_that_was_altered_is_not_bound)
 {
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
-        struct stage c;
+        struct play_stage c;
         stage_new(&c);
         play(&c, OTHER_NOISE, who);
         expect_unlike(&c, who, ERR_AGAIN);
@@ -539,7 +539,7 @@ TEST(noise_that_was_altered_is_not_bound)
 }
 
 /* A server's store as it was before an opening; its audit log has gone on, as it would. */
-static void put_back(struct stage *c, unsigned i, const char *state)
+static void put_back(struct play_stage *c, unsigned i, const char *state)
 {
     char name[48], from[SUPPORT_PATH], to[SUPPORT_PATH];
     store_close(&c->store[i]);
@@ -561,7 +561,7 @@ static void put_back(struct stage *c, unsigned i, const char *state)
 }
 
 /* Each of the neighbours has signed this server's log, and this one has seen theirs. */
-static void expect_signatures(const struct stage *c, unsigned i)
+static void expect_signatures(const struct play_stage *c, unsigned i)
 {
     struct audit_file *log = NULL;
     unsigned seen = 0, kept = 0;
@@ -581,7 +581,7 @@ static void expect_signatures(const struct stage *c, unsigned i)
 static const char *const securities[] = {"security: semi-honest\n", "security: abort\n"};
 
 /* A round that was played, and its state at each step; `first` is what it opened. */
-static void play_and_keep_as(struct stage *c, const char *more, struct bytes *first)
+static void play_and_keep_as(struct play_stage *c, const char *more, struct bytes *first)
 {
     stage_of(c, more);
     c->keep = true;
@@ -596,12 +596,12 @@ static void play_and_keep_as(struct stage *c, const char *more, struct bytes *fi
     bytes_put(first, c->opened[0].data, c->opened[0].size);
 }
 
-static void play_and_keep(struct stage *c, struct bytes *first)
+static void play_and_keep(struct play_stage *c, struct bytes *first)
 {
     play_and_keep_as(c, NULL, first);
 }
 
-static void expect_answer(const struct stage *c, unsigned i, const struct bytes *first)
+static void expect_answer(const struct play_stage *c, unsigned i, const struct bytes *first)
 {
     if (c->result[i] != ERR_OK)
         fail_msg("server %u: %s", i, c->words[i]);
@@ -609,7 +609,7 @@ static void expect_answer(const struct stage *c, unsigned i, const struct bytes 
     assert_memory_equal(c->opened[i].data, first->data, first->size);
 }
 
-static uint64_t rounds_of(struct stage *c, unsigned openings)
+static uint64_t rounds_of(struct play_stage *c, unsigned openings)
 {
     play(c, HONEST, 0);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
@@ -629,7 +629,7 @@ static uint64_t rounds_of(struct stage *c, unsigned openings)
 TEST(statements_cost_a_new_selection_no_round)
 {
     struct bytes first = {0};
-    struct stage c;
+    struct play_stage c;
     uint64_t rounds;
     play_and_keep(&c, &first);
     bytes_clear(&first);
@@ -655,11 +655,11 @@ TEST(statements_cost_a_new_selection_no_round)
 /* Opens something that depends on data, whatever its own hook says. */
 static enum err open_unbound(struct party *p, void *shared)
 {
-    struct stage *c = shared;
+    struct play_stage *c = shared;
     struct openings o = {.audit = c->audit[p->index]};
     struct share64 x;
     struct audit_head before, after;
-    uint64_t value, rounds = net_rounds(p->net);
+    uint64_t value, rounds = net_exchanges(p->net);
     bool right = true;
     TRY(party_share64(p, &x, 1));
     memset(x.a, 0, sizeof *x.a);
@@ -671,7 +671,7 @@ static enum err open_unbound(struct party *p, void *shared)
     right = right && open_ring64(p, OPEN_NOISY_MARGINAL, x, &value) == ERR_MISUSE;
     right = right && open_products(p, OPEN_SELECTED_INDEX, x, x, &value) == ERR_MISUSE;
     TRY(audit_head(o.audit, &after));
-    right = right && before.entries == after.entries && net_rounds(p->net) == rounds;
+    right = right && before.entries == after.entries && net_exchanges(p->net) == rounds;
     o.confirmed = true;
     right = right && open_ring64(p, OPEN_NOISY_MARGINAL, x, &value) == ERR_OK;
     p->audit = NULL;
@@ -681,7 +681,7 @@ static enum err open_unbound(struct party *p, void *shared)
 
 TEST(nothing_is_opened_before_all_have_confirmed)
 {
-    struct stage c;
+    struct play_stage c;
     stage_new(&c);
     assert_int_equal(three_run(1, open_unbound, &c, NULL), ERR_OK);
     stage_free(&c);
@@ -695,7 +695,7 @@ TEST(what_a_crash_left_opens_what_it_would_have)
 {
     static const char *const kept[] = {"bound", "index", "opened"};
     struct bytes first = {0};
-    struct stage c;
+    struct play_stage c;
     for (unsigned k = 0; k < 2 * 27; k++) {
         const unsigned mix = k % 27, at[] = {mix % 3, mix / 3 % 3, mix / 9};
         if (mix == 0)
@@ -722,7 +722,7 @@ TEST(what_a_crash_left_opens_what_it_would_have)
 /* Rounds of a selection, and then of a measurement. */
 static void rounds_of_both(const char *more, uint64_t rounds[2])
 {
-    struct stage c;
+    struct play_stage c;
     stage_of(&c, more);
     rounds[0] = rounds_of(&c, 2);
     c.sequence = 1;
@@ -749,7 +749,7 @@ TEST(what_is_proved_takes_a_flush_more)
 /* A server computes on wrong values, so what it sends is wrong: nothing is opened. */
 TEST(wrong_counts_end_a_round_that_is_proved)
 {
-    struct stage c;
+    struct play_stage c;
     stage_of(&c, "security: abort\n");
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         play(&c, OTHER_COUNTS, who);
@@ -765,7 +765,7 @@ TEST(wrong_counts_end_a_round_that_is_proved)
     stage_free(&c);
 }
 
-static struct store_found found_of(const struct stage *c, unsigned i)
+static struct store_found found_of(const struct play_stage *c, unsigned i)
 {
     struct store_found found;
     const uint8_t run[REQUEST_RUN_SIZE] = {1};
@@ -776,7 +776,7 @@ static struct store_found found_of(const struct stage *c, unsigned i)
 /* The round is not even staged. */
 TEST(no_round_begins_while_something_is_to_be_proved)
 {
-    struct stage c;
+    struct play_stage c;
     stage_of(&c, "security: abort\n");
     c.owes = true;
     play(&c, HONEST, 0);
@@ -794,7 +794,7 @@ TEST(nothing_is_kept_while_something_is_to_be_proved)
     static const enum party_reason at[] = {OPEN_SELECTED_INDEX, OPEN_NOISY_MARGINAL};
     static const enum store_standing kept[] = {STANDING_BOUND, STANDING_INDEX};
     for (unsigned k = 0; k < 2; k++) {
-        struct stage c;
+        struct play_stage c;
         stage_of(&c, "security: abort\n");
         c.owes_at = &at[k];
         play(&c, HONEST, 0);
@@ -808,7 +808,7 @@ TEST(nothing_is_kept_while_something_is_to_be_proved)
 }
 
 /* How many lines of an audit log say that round 0 is lost because of a server. */
-static unsigned lost_lines(const struct stage *c, unsigned i, unsigned server, const char *why)
+static unsigned lost_lines(const struct play_stage *c, unsigned i, unsigned server, const char *why)
 {
     struct audit_file *log = NULL;
     unsigned lines = 0;
@@ -825,7 +825,7 @@ static unsigned lost_lines(const struct stage *c, unsigned i, unsigned server, c
 }
 
 /* One bit of the first component, in memory before it was sealed, say. */
-static void alter_noise(struct stage *c, unsigned i)
+static void alter_noise(struct play_stage *c, unsigned i)
 {
     const struct store_found found = found_of(c, i);
     struct bytes noise CLEAN(bytes_clear) = {0};
@@ -844,7 +844,7 @@ TEST(noise_that_was_altered_loses_its_round_alone)
     struct bytes first = {0};
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         const unsigned other = (who + 2) % 3;
-        struct stage c;
+        struct play_stage c;
         play_and_keep_as(&c, securities[who % 2], &first);
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             put_back(&c, i, i == other ? "bound" : "opened");
@@ -876,12 +876,12 @@ TEST(noise_that_was_altered_loses_its_round_alone)
     bytes_clear(&first);
 }
 
-static const struct ruin {
+static const struct play_ruin {
     const char *others, *its; /* states of the round */
     const char *sql;          /* run in its store */
     enum err e;
     const char *says, *others_say; /* of ERR_LOST all say the same: "server N ", and this */
-    enum cheat cheat;
+    enum play_cheat cheat;
 } ruins[] = {
     {"bound", "bound", "UPDATE rounds SET standing = 2", ERR_LOST, "no longer has its noise", NULL,
      0},
@@ -915,11 +915,11 @@ static const struct ruin {
 TEST(a_round_that_cannot_go_on_is_told_why)
 {
     struct bytes first = {0};
-    struct stage c;
+    struct play_stage c;
     play_and_keep(&c, &first);
     bytes_clear(&first);
     for (size_t k = 0; k < sizeof ruins / sizeof *ruins; k++) {
-        const struct ruin *r = &ruins[k];
+        const struct play_ruin *r = &ruins[k];
         unsigned who = (unsigned)k % STUDY_SERVERS_MOST;
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             put_back(&c, i, i == who ? r->its : r->others);
@@ -971,7 +971,7 @@ void __wrap_round_agree(struct round_talk *talk, const struct round_statement *o
 TEST(an_index_that_is_taken_over_is_a_candidate_s)
 {
     struct bytes first = {0};
-    struct stage c;
+    struct play_stage c;
     play_and_keep(&c, &first);
     bytes_clear(&first);
     for (unsigned past = 0; past < 2; past++)
@@ -998,7 +998,7 @@ TEST(an_index_that_is_taken_over_is_a_candidate_s)
 TEST(noise_that_one_alone_hears_of_is_not_opened)
 {
     struct bytes first = {0};
-    struct stage c;
+    struct play_stage c;
     play_and_keep(&c, &first);
     for (told.who = 0; told.who < STUDY_SERVERS_MOST; told.who++) {
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -1023,7 +1023,7 @@ TEST(noise_that_one_alone_hears_of_is_not_opened)
 /* Nobody debits what not all three have signed; and whoever debits keeps what they signed. */
 TEST(a_debit_has_three_vouchers)
 {
-    struct stage c;
+    struct play_stage c;
     stage_new(&c);
     for (told.forger = 3; told.forger > 0; told.forger--) {
         const unsigned who = told.forger - 1;
@@ -1056,7 +1056,7 @@ TEST(who_keeps_rows_out_is_named_once)
 {
     static const unsigned late[] = {0, 7, 6, 6, 2, 7, 6, 5, 0},
                           named[] = {0, 0, 1, 0, 4, 0, 1, 2, 0};
-    struct stage c;
+    struct play_stage c;
     stage_new(&c);
     c.level = LOG_WARN;
     for (size_t k = 0; k < sizeof late / sizeof *late; k++) {
@@ -1086,7 +1086,7 @@ TEST(what_two_have_is_answered_without_the_third)
                                        "UPDATE rounds SET standing = 2; DELETE FROM noise",
                                        "UPDATE rounds SET attempts = 100"};
     struct bytes first = {0};
-    struct stage c;
+    struct play_stage c;
     play_and_keep(&c, &first);
     for (unsigned k = 0; k < 2 * sizeof harm / sizeof *harm; k++) {
         unsigned who = k % STUDY_SERVERS_MOST;
@@ -1114,7 +1114,7 @@ TEST(what_two_have_is_answered_without_the_third)
 TEST(two_that_have_the_index_open_no_other)
 {
     struct bytes first = {0};
-    struct stage c;
+    struct play_stage c;
     play_and_keep(&c, &first);
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -1140,7 +1140,7 @@ TEST(who_has_an_index_takes_no_other)
 {
     struct bytes first = {0};
     unsigned noticed = 0;
-    struct stage c;
+    struct play_stage c;
     play_and_keep(&c, &first);
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         const unsigned has = (who + 1) % 3;
@@ -1173,7 +1173,7 @@ TEST(who_has_an_index_takes_no_other)
 TEST(a_round_is_tried_a_few_times)
 {
     struct bytes first = {0};
-    struct stage c;
+    struct play_stage c;
     play_and_keep(&c, &first);
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         uint64_t indices = 0;
@@ -1212,7 +1212,7 @@ TEST(a_link_that_is_lost_before_is_free)
 {
     struct bytes first = {0}, log = {0};
     char name[32], path[SUPPORT_PATH];
-    struct stage c;
+    struct play_stage c;
     play_and_keep(&c, &first);
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         uint32_t before[STUDY_SERVERS_MOST];
@@ -1245,7 +1245,7 @@ TEST(a_link_that_is_lost_before_is_free)
 TEST(an_honest_server_needs_few_attempts)
 {
     struct bytes first = {0};
-    struct stage c;
+    struct play_stage c;
     play_and_keep(&c, &first);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         put_back(&c, i, "bound");

@@ -18,10 +18,10 @@
 
 #define DEBITS 3
 
-struct scene;
+struct recover_scene;
 
 struct neighbour {
-    struct scene *c;
+    struct recover_scene *c;
     unsigned index;
     struct netio *netio;
     struct gate *gate;
@@ -29,7 +29,7 @@ struct neighbour {
 };
 
 /* How the answer about one debit is changed. */
-struct lie {
+struct recover_lie {
     unsigned own;                /* debits that the restored server has */
     uint8_t run;                 /* its run: another one means another past */
     enum { TWO, ONE, BOTH } who; /* tells the lie: server 2 or 1, or both the same */
@@ -51,19 +51,19 @@ struct lie {
     const char *says;
 };
 
-struct scene {
-    struct bench b;
+struct recover_scene {
+    struct stores_bench b;
     struct audit *audit;
     struct ledger_limits limits;
     struct neighbour neighbour[2];
-    const struct lie *lie; /* set while nobody asks */
+    const struct recover_lie *lie; /* set while nobody asks */
     atomic_bool stop;
 };
 
 /* --- ledgers ---------------------------------------------------------------------------------- */
 
 /* A debit for which the study's budget has room. */
-static void bind_small(struct scene *c, unsigned server, const struct store_round *r)
+static void bind_small(struct recover_scene *c, unsigned server, const struct store_round *r)
 {
     struct store *store = c->b.store[server];
     struct ledger *ledger = NULL;
@@ -80,7 +80,8 @@ static void bind_small(struct scene *c, unsigned server, const struct store_roun
 }
 
 /* Debits whose rounds opened something. */
-static void debit_small(struct scene *c, unsigned server, unsigned from, unsigned to, uint8_t run)
+static void debit_small(struct recover_scene *c, unsigned server, unsigned from, unsigned to,
+                        uint8_t run)
 {
     struct store *store = c->b.store[server];
     for (unsigned i = from; i < to; i++) {
@@ -97,7 +98,7 @@ static void debit_small(struct scene *c, unsigned server, unsigned from, unsigne
 /* --- neighbours ------------------------------------------------------------------------------- */
 
 /* A second debit after which nothing is spent. */
-static void fresh_entry(struct scene *c, struct bytes *entry, uint8_t next[32])
+static void fresh_entry(struct recover_scene *c, struct bytes *entry, uint8_t next[32])
 {
     const struct store_round r = round_of(1, 1);
     struct ledger *fresh CLEAN(ledger_free) = NULL;
@@ -112,7 +113,7 @@ static void fresh_entry(struct scene *c, struct bytes *entry, uint8_t next[32])
 }
 
 /* The answer about a debit, in its parts: how many, entry, head, opened, index, values. */
-static void change(struct scene *c, const struct lie *lie, struct bytes *answer)
+static void change(struct recover_scene *c, const struct recover_lie *lie, struct bytes *answer)
 {
     struct reader in = reader_of(answer->data, answer->size);
     struct bytes entry CLEAN(bytes_clear) = {0}, out CLEAN(bytes_clear) = {0};
@@ -150,7 +151,7 @@ static void change(struct scene *c, const struct lie *lie, struct bytes *answer)
 
 static enum err answer(struct neighbour *n, const struct gate_client *to, const struct bytes *ask)
 {
-    const struct lie *lie = n->c->lie;
+    const struct recover_lie *lie = n->c->lie;
     struct reader in = reader_of(ask->data + 1, ask->size - 1);
     bool lies = reader_u64(&in) == lie->of && lie->kind != TRUTH &&
                 (lie->who == BOTH || (lie->who == ONE) == (n->index == 1));
@@ -182,7 +183,7 @@ static void *serve(void *arg)
     return NULL;
 }
 
-static void neighbour_new(struct scene *c, unsigned peer)
+static void neighbour_new(struct recover_scene *c, unsigned peer)
 {
     struct neighbour *n = &c->neighbour[peer];
     char listen[STUDY_ENDPOINT_SIZE];
@@ -202,7 +203,7 @@ static void neighbour_new(struct scene *c, unsigned peer)
     assert_int_equal(pthread_create(&n->thread, NULL, serve, n), 0);
 }
 
-static void scene_new(struct scene *c, const struct lie *lie)
+static void scene_new(struct recover_scene *c, const struct recover_lie *lie)
 {
     memset(c, 0, sizeof *c);
     c->lie = lie;
@@ -216,7 +217,7 @@ static void scene_new(struct scene *c, const struct lie *lie)
         neighbour_new(c, peer);
 }
 
-static void scene_free(struct scene *c)
+static void scene_free(struct recover_scene *c)
 {
     atomic_store(&c->stop, true);
     for (unsigned peer = 0; peer < 2; peer++) {
@@ -228,7 +229,7 @@ static void scene_free(struct scene *c)
     bench_free(&c->b);
 }
 
-static enum err recover(struct scene *c, uint64_t *from, uint64_t *to, char words[4096])
+static enum err recover(struct recover_scene *c, uint64_t *from, uint64_t *to, char words[4096])
 {
     struct netio *netio CLEAN(netio_free) = NULL;
     struct log log = {.buffer = words, .buffer_size = 4096, .level = LOG_WARN};
@@ -251,7 +252,7 @@ static enum err recover(struct scene *c, uint64_t *from, uint64_t *to, char word
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
-static const struct lie lies[] = {
+static const struct recover_lie lies[] = {
     {0, 1, TWO, 1, TRUTH, ERR_OK, DEBITS, ""},
     {2, 1, TWO, 1, TRUTH, ERR_OK, DEBITS, ""},
     {3, 1, TWO, 3, TRUTH, ERR_OK, DEBITS, ""}, /* has all of them */
@@ -279,8 +280,8 @@ static const struct lie lies[] = {
 TEST(only_what_both_say_and_follows_is_taken)
 {
     for (size_t k = 0; k < sizeof lies / sizeof *lies; k++) {
-        const struct lie *lie = &lies[k];
-        struct scene c CLEAN(scene_free);
+        const struct recover_lie *lie = &lies[k];
+        struct recover_scene c CLEAN(scene_free);
         char words[4096] = "";
         uint64_t from = 9, to = 9, count = 9;
         enum err e;
@@ -296,7 +297,7 @@ TEST(only_what_both_say_and_follows_is_taken)
 
 /* A last debit that is only bound here. */
 static const struct alone {
-    struct lie lie;           /* `own`: opened debits before it */
+    struct recover_lie lie;   /* `own`: opened debits before it */
     uint8_t run;              /* 1: the neighbours have it too, if they have as many */
     bool tried, opened, made; /* a part of it was sent; is logged; or only noise is logged */
     bool dropped;
@@ -326,7 +327,7 @@ TEST(a_debit_that_nobody_else_has_is_dropped)
         const struct store_round r = round_of(a->run, a->lie.own);
         struct audit_opening line = {.round = r.sequence, .values = 3, .spent = 1, .what = "-"};
         struct audit_file *log CLEAN(audit_file_free) = NULL;
-        struct scene c CLEAN(scene_free);
+        struct recover_scene c CLEAN(scene_free);
         char words[4096] = "";
         uint64_t from = 9, to = 9, count = 9;
         enum err e;

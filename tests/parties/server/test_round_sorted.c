@@ -15,7 +15,7 @@
 #define LIAR 0
 #define OWNERS 2 /* the second does not sort */
 
-enum lie {
+enum round_sorted_lie {
     NONE,
     ALTERED,    /* the bits that it sends to be opened */
     TWO_FACED,  /* tells one neighbour that it knows, and the other that it does not */
@@ -24,12 +24,12 @@ enum lie {
     IMPOSSIBLE, /* says more than a server can */
 };
 
-struct sorting {
-    struct bench b;
+struct sorted_sorting {
+    struct stores_bench b;
     struct upload parts[OWNERS][3]; /* for each server */
     uint8_t digest[OWNERS][32];
     struct bounds *bounds;
-    enum lie lie;
+    enum round_sorted_lie lie;
     enum err result[STUDY_SERVERS_MOST];
     uint64_t opened[STUDY_SERVERS_MOST]; /* bits */
     bool left_out[STUDY_SERVERS_MOST][OWNERS];
@@ -39,7 +39,7 @@ struct sorting {
 /* --- uploads ---------------------------------------------------------------------------------- */
 
 /* All rows are invalid but one, which comes first or, where they are not sorted, second. */
-static void make_parts(struct sorting *s, unsigned owner)
+static void make_parts(struct sorted_sorting *s, unsigned owner)
 {
     const struct study *study = s->b.s.study;
     struct identity *me CLEAN(identity_free) = NULL;
@@ -57,7 +57,7 @@ static void make_parts(struct sorting *s, unsigned owner)
                      ERR_OK);
 }
 
-static void store_parts(struct sorting *s, unsigned owner)
+static void store_parts(struct sorted_sorting *s, unsigned owner)
 {
     bool complete;
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
@@ -68,10 +68,10 @@ static void store_parts(struct sorting *s, unsigned owner)
     upload_digest(&s->parts[owner][0], s->b.s.study->terms.digest, s->digest[owner]);
 }
 
-static void sorting_new(struct sorting *s, const char *more)
+static void sorting_new(struct sorted_sorting *s, const char *more)
 {
     static const char *const part[] = {"    max_rows: 900\n", "    max_rows: 900\n"};
-    const struct support_options o = {.owners = OWNERS, .part = part, .enforce = 1, .more = more};
+    const struct study_options o = {.owners = OWNERS, .part = part, .enforce = 1, .more = more};
     memset(s, 0, sizeof *s);
     assert_int_equal(support_study_new(&s->b.s, &o, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
@@ -88,7 +88,7 @@ static void sorting_new(struct sorting *s, const char *more)
     }
 }
 
-static void sorting_free(struct sorting *s)
+static void sorting_free(struct sorted_sorting *s)
 {
     for (unsigned o = 0; o < OWNERS; o++)
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -101,8 +101,8 @@ static void sorting_free(struct sorting *s)
 
 /* What the server in this thread does. */
 static _Thread_local struct {
-    enum lie lie;        /* NONE at the others */
-    unsigned broadcasts; /* so far, from the one of states on */
+    enum round_sorted_lie lie; /* NONE at the others */
+    unsigned broadcasts;       /* so far, from the one of states on */
 } here;
 
 __typeof__(round_broadcast) __real_round_broadcast, __wrap_round_broadcast;
@@ -115,10 +115,10 @@ enum err __wrap_round_broadcast(struct net *net, const void *own, size_t size, v
     static const uint8_t words[] = {
         [TWO_FACED] = 1, [OTHER_BITS] = 1, [OTHERWISE] = 2, [IMPOSSIBLE] = 3};
     const uint8_t other[OWNERS] = {words[here.lie], words[here.lie]};
-    struct net_round r = {.send = {own, own},
-                          .send_size = {size, size},
-                          .receive = {prev, next},
-                          .receive_size = {size, size}};
+    struct net_exchange r = {.send = {own, own},
+                             .send_size = {size, size},
+                             .receive = {prev, next},
+                             .receive_size = {size, size}};
     if (size != OWNERS || here.lie == NONE)
         return __real_round_broadcast(net, own, size, prev, next);
     here.broadcasts++;
@@ -155,7 +155,7 @@ static void forget(struct play *p)
     bytes_clear(&p->upload_ids);
 }
 
-static enum err count(struct sorting *s, struct three *g, const struct session *session)
+static enum err count(struct sorted_sorting *s, struct three *g, const struct session *session)
 {
     const unsigned i = g->party->index;
     atomic_uint adding = 0;
@@ -180,7 +180,7 @@ static enum err count(struct sorting *s, struct three *g, const struct session *
 
 static enum err sit(struct party *p, void *shared)
 {
-    struct sorting *s = shared;
+    struct sorted_sorting *s = shared;
     struct session *session CLEAN(session_free) = NULL;
     struct three *g CLEAN(three_free) = NULL;
     enum err e = session_for_test(&session, p->index, 5);
@@ -199,7 +199,7 @@ static enum err sit(struct party *p, void *shared)
 }
 
 /* A session in which so many bits are opened, and both owners judged rightly. */
-static void goes_well(struct sorting *s, unsigned opened)
+static void goes_well(struct sorted_sorting *s, unsigned opened)
 {
     s->lie = NONE;
     assert_int_equal(three_run(5, sit, s, NULL), ERR_OK);
@@ -212,7 +212,8 @@ static void goes_well(struct sorting *s, unsigned opened)
 }
 
 /* One that ends with this error, and these words in an honest log; the most bits opened there. */
-static uint64_t goes_wrong(struct sorting *s, enum lie lie, enum err e, const char *words)
+static uint64_t goes_wrong(struct sorted_sorting *s, enum round_sorted_lie lie, enum err e,
+                           const char *words)
 {
     unsigned told = 0;
     s->lie = lie;
@@ -229,14 +230,14 @@ static uint64_t goes_wrong(struct sorting *s, enum lie lie, enum err e, const ch
 
 /* --- what a server knows ---------------------------------------------------------------------- */
 
-static struct store_sorted known(const struct sorting *s, unsigned server, unsigned owner)
+static struct store_sorted known(const struct sorted_sorting *s, unsigned server, unsigned owner)
 {
     struct store_sorted found;
     assert_int_equal(store_sorted(s->b.store[server], s->digest[owner], &found), ERR_OK);
     return found;
 }
 
-static void expect_known(const struct sorting *s, unsigned servers)
+static void expect_known(const struct sorted_sorting *s, unsigned servers)
 {
     for (unsigned o = 0; o < OWNERS; o++)
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
@@ -246,7 +247,7 @@ static void expect_known(const struct sorting *s, unsigned servers)
 }
 
 /* As if a server had crashed before it could write anything down. */
-static void forgets(struct sorting *s, unsigned server)
+static void forgets(struct sorted_sorting *s, unsigned server)
 {
     assert_int_equal(store_execute(s->b.store[server], "DELETE FROM sorted"), ERR_OK);
 }
@@ -258,7 +259,7 @@ TEST(what_is_sorted_is_opened_once)
 {
     static const char *const more[] = {ONE, ONE "security: abort\n"};
     for (unsigned k = 0; k < 2; k++) {
-        struct sorting s;
+        struct sorted_sorting s;
         sorting_new(&s, more[k]);
         goes_well(&s, OWNERS);
         expect_known(&s, 7);
@@ -280,7 +281,7 @@ TEST(what_is_sorted_is_opened_once)
 
 TEST(what_two_servers_know_is_not_opened_for_the_third)
 {
-    struct sorting s;
+    struct sorted_sorting s;
     sorting_new(&s, ONE);
     goes_well(&s, OWNERS);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) { /* whoever says that it lacks it */
@@ -297,7 +298,7 @@ TEST(what_two_servers_know_is_not_opened_for_the_third)
 
 TEST(a_server_that_alters_what_is_opened_gets_eight_tries)
 {
-    struct sorting s;
+    struct sorted_sorting s;
     sorting_new(&s, ONE);
     for (unsigned k = 1; k <= SORTED_ATTEMPTS; k++) {
         assert_int_equal(goes_wrong(&s, ALTERED, ERR_CHEAT, DIFFERS), OWNERS);
@@ -313,7 +314,7 @@ TEST(a_server_that_alters_what_is_opened_gets_eight_tries)
 
 TEST(a_server_that_says_it_opened_other_bits_changes_nothing)
 {
-    struct sorting s;
+    struct sorted_sorting s;
     sorting_new(&s, ONE);
     assert_int_equal(goes_wrong(&s, OTHER_BITS, ERR_CHEAT, DIFFERS), OWNERS);
     expect_known(&s, 1 << LIAR);
@@ -326,7 +327,7 @@ TEST(a_server_that_says_it_opened_other_bits_changes_nothing)
  */
 TEST(two_honest_servers_open_the_same)
 {
-    struct sorting s;
+    struct sorted_sorting s;
     sorting_new(&s, ONE);
     goes_well(&s, OWNERS);
     forgets(&s, LIAR);
@@ -345,7 +346,7 @@ TEST(two_honest_servers_open_the_same)
  */
 TEST(what_was_known_stays)
 {
-    struct sorting s;
+    struct sorted_sorting s;
     sorting_new(&s, ONE);
     goes_well(&s, OWNERS);
     forgets(&s, LIAR);
@@ -359,7 +360,7 @@ TEST(what_was_known_stays)
 
 TEST(who_says_what_both_others_contradict_is_named)
 {
-    struct sorting s;
+    struct sorted_sorting s;
     sorting_new(&s, ONE);
     goes_well(&s, OWNERS);
     goes_wrong(&s, OTHERWISE, ERR_CHEAT, "server 0 says otherwise than both others");

@@ -43,7 +43,7 @@ static bool is_counted(unsigned k)
 }
 
 /* The cases that exist, the run, and the result. */
-struct world {
+struct round_uploads_world {
     bool there[CASES];
     struct study study;
     enum store_standing last[3];
@@ -58,9 +58,9 @@ struct world {
 
 static struct study_owner owner = {.name = "somebody"};
 
-static struct world empty_world(void)
+static struct round_uploads_world empty_world(void)
 {
-    return (struct world){.study = {.servers = 3, .owners = 1, .owner = &owner}};
+    return (struct round_uploads_world){.study = {.servers = 3, .owners = 1, .owner = &owner}};
 }
 
 static struct upload_name name_of(unsigned k, unsigned server)
@@ -73,7 +73,7 @@ static struct upload_name name_of(unsigned k, unsigned server)
 
 static enum err meet(struct party *p, void *shared)
 {
-    struct world *w = shared;
+    struct round_uploads_world *w = shared;
     const unsigned i = p->index;
     struct log log = {.buffer = w->words[i], .buffer_size = sizeof w->words[i]};
     struct upload_name names[2 * CASES];
@@ -106,13 +106,14 @@ static enum err meet(struct party *p, void *shared)
     return ERR_OK;
 }
 
-static void run(struct world *w)
+static void run(struct round_uploads_world *w)
 {
     assert_int_equal(three_run(1, meet, w, NULL), ERR_OK);
 }
 
 /* The digest of what `of` has counted, or of all that is alike. */
-static void digest_of(const struct world *w, unsigned of, bool closed, uint8_t digest[32])
+static void digest_of(const struct round_uploads_world *w, unsigned of, bool closed,
+                      uint8_t digest[32])
 {
     struct bytes all CLEAN(bytes_clear) = {0};
     for (unsigned k = 0; k < CASES; k++)
@@ -127,7 +128,7 @@ static void digest_of(const struct world *w, unsigned of, bool closed, uint8_t d
  * What is counted when everything may be, or when what the run has not counted yet must stay out:
  * each server knows that of itself, or from `of`.
  */
-static void expect_kept(const struct world *w, unsigned i, unsigned of, bool closed)
+static void expect_kept(const struct round_uploads_world *w, unsigned i, unsigned of, bool closed)
 {
     uint8_t digest[32];
     for (unsigned k = 0; k < CASES; k++) {
@@ -142,7 +143,7 @@ static void expect_kept(const struct world *w, unsigned i, unsigned of, bool clo
 
 TEST(what_all_hold_alike_is_counted)
 {
-    struct world w = empty_world();
+    struct round_uploads_world w = empty_world();
     for (unsigned k = 0; k < CASES; k++)
         w.there[k] = is_alike(k) || !is_counted(k);
     run(&w);
@@ -151,7 +152,7 @@ TEST(what_all_hold_alike_is_counted)
 }
 
 /* Whether server i says that `of` says that the run has counted what i has not, or the reverse. */
-static bool names(const struct world *w, unsigned i, unsigned of, bool counted)
+static bool names(const struct round_uploads_world *w, unsigned i, unsigned of, bool counted)
 {
     char says[80];
     snprintf(says, sizeof says, "server %u says that this run has %scounted the rows of", of,
@@ -163,7 +164,7 @@ static bool names(const struct world *w, unsigned i, unsigned of, bool counted)
 TEST(nobody_goes_on_without_what_was_counted)
 {
     for (unsigned k = 0; k < CASES; k++) {
-        struct world w = empty_world();
+        struct round_uploads_world w = empty_world();
         const bool lost = has_of(k, 0) + has_of(k, 1) + has_of(k, 2) == NOTHING;
         if (is_alike(k) || !is_counted(k))
             continue;
@@ -195,7 +196,7 @@ TEST(what_came_later_is_counted_if_it_may)
     static const enum store_standing standings[] = {STANDING_NONE, STANDING_LOST, STANDING_BOUND,
                                                     STANDING_INDEX, STANDING_OPENED};
     for (unsigned mix = 0; mix < 2 * 125; mix++) {
-        struct world w = empty_world();
+        struct round_uploads_world w = empty_world();
         const unsigned at[] = {mix % 5, mix / 5 % 5, mix / 25 % 5};
         unsigned opened = 0;
         bool lost = false;
@@ -217,9 +218,9 @@ TEST(what_came_later_is_counted_if_it_may)
 
 /* All hold what the run has counted, and what came later. A server in `of` says that it counted
  * what is not in the ledger: more, or less. */
-static struct world world_after(unsigned liar, bool more)
+static struct round_uploads_world world_after(unsigned liar, bool more)
 {
-    struct world w = empty_world();
+    struct round_uploads_world w = empty_world();
     w.there[13] = true;
     w.there[13 + 7 * 27] = true;
     w.there[13 + (more ? 1U << liar : 7 ^ 1U << liar) * 27] = true;
@@ -234,7 +235,7 @@ TEST(no_server_alone_says_what_was_counted)
 {
     for (unsigned k = 0; k < 6; k++) {
         const unsigned liar = k % 3;
-        struct world w = world_after(liar, k >= 3);
+        struct round_uploads_world w = world_after(liar, k >= 3);
         run(&w);
         for (unsigned i = 0; i < 3; i++) {
             if (i == liar)
@@ -251,7 +252,7 @@ TEST(who_was_restored_believes_the_ledger)
 {
     for (unsigned k = 0; k < 12; k++) {
         const unsigned liar = k % 3, restored = (liar + 1 + k / 6) % 3;
-        struct world w = world_after(liar, k % 6 >= 3);
+        struct round_uploads_world w = world_after(liar, k % 6 >= 3);
         w.restored[restored] = true;
         w.last[restored] = STANDING_LOST;
         run(&w);
@@ -266,7 +267,7 @@ TEST(who_was_restored_believes_no_other_ids)
 {
     for (unsigned k = 0; k < 6; k++) {
         const unsigned liar = k % 3, restored = (liar + 1 + k / 3) % 3;
-        struct world w = world_after(liar, true);
+        struct round_uploads_world w = world_after(liar, true);
         w.renames[liar] = w.restored[restored] = true;
         w.last[restored] = STANDING_LOST;
         w.there[13 + (1U << liar) * 27] = false;
@@ -285,7 +286,7 @@ TEST(who_was_restored_names_who_holds_no_more)
         const unsigned liar = k % 3, restored = (liar + 1 + k / 3) % 3, third = 3 - liar - restored;
         const unsigned lost = 2 * place[liar] + place[third] + 7 * 27;
         const struct upload_name name = name_of(lost, third);
-        struct world w = empty_world();
+        struct round_uploads_world w = empty_world();
         uint8_t item[UPLOAD_ID_SIZE + 32];
         w.there[lost] = w.restored[restored] = true;
         w.last[0] = w.last[1] = w.last[2] = STANDING_LOST;
@@ -308,7 +309,7 @@ TEST(who_was_restored_does_not_guess)
     for (unsigned k = 0; k < 12; k++) {
         const unsigned has = k % 3;
         const bool lies = k >= 6, join = k / 3 % 2;
-        struct world w = world_after(has, true);
+        struct round_uploads_world w = world_after(has, true);
         w.study.late_join = join;
         if (!lies)
             digest_of(&w, has, true, w.bound);
@@ -331,7 +332,7 @@ TEST(who_was_restored_does_not_guess)
 #define ITEM 24
 
 /* Three lists, and each server's result from those of its neighbours. */
-struct lists {
+struct round_uploads_lists {
     uint8_t item[3][3000][ITEM];
     size_t count[3];
     bool lies; /* server 0, about its branches */
@@ -348,9 +349,10 @@ static void put_item(uint8_t item[ITEM], unsigned k, bool crowded)
 }
 
 /* Every so-many-th item is missing at one server, or is a different one there. */
-static struct lists *make_lists(unsigned n, unsigned missing, unsigned altered, bool crowded)
+static struct round_uploads_lists *make_lists(unsigned n, unsigned missing, unsigned altered,
+                                              bool crowded)
 {
-    struct lists *l;
+    struct round_uploads_lists *l;
     assert_int_equal(memory_new(&l, 1), ERR_OK);
     for (unsigned k = 0; k < n; k++)
         for (unsigned i = 0; i < 3; i++) {
@@ -366,7 +368,7 @@ static struct lists *make_lists(unsigned n, unsigned missing, unsigned altered, 
 
 static enum err bring_together(struct party *p, void *shared)
 {
-    struct lists *l = shared;
+    struct round_uploads_lists *l = shared;
     const unsigned i = p->index;
     struct branch_card card[2];
     void *theirs[2] = {NULL, NULL};
@@ -398,8 +400,8 @@ TEST(neighbours_lists_come_whole)
                  {200, 2, 3}, {3000, 1, 1}, {3000, 100, 37}, {3000, 2999, 0}};
     for (size_t k = 0; k < 2 * sizeof cases / sizeof *cases; k++) {
         const unsigned n = cases[k / 2].n;
-        struct lists *l CLEAN(memory_release) = make_lists(n, cases[k / 2].missing,
-                                                           cases[k / 2].altered, k % 2);
+        struct round_uploads_lists *l CLEAN(memory_release) = make_lists(
+            n, cases[k / 2].missing, cases[k / 2].altered, k % 2);
         assert_int_equal(three_run(1, bring_together, l, NULL), ERR_OK);
         for (unsigned i = 0; i < 3; i++)
             assert_int_equal(l->result[i], ERR_OK);
@@ -424,11 +426,11 @@ static int compare_keys(const void *a, const void *b)
  * Many keys with the same first digits, so that branches end at many depths. Two servers have most
  * of what the third has; server 0 may have a key more often than a branch has items.
  */
-static struct lists *draw_lists(uint64_t seed)
+static struct round_uploads_lists *draw_lists(uint64_t seed)
 {
     static uint8_t all[1500][ITEM];
     const unsigned n = (unsigned)(draw(&seed) % 1500), keep = 1 + (unsigned)(draw(&seed) % 40);
-    struct lists *l;
+    struct round_uploads_lists *l;
     size_t repeats;
     assert_int_equal(memory_new(&l, 1), ERR_OK);
     for (unsigned k = 0; k < n; k++) {
@@ -450,7 +452,7 @@ static struct lists *draw_lists(uint64_t seed)
 TEST(lists_drawn_by_lot_come_whole)
 {
     for (uint64_t seed = 0; seed < 16; seed++) {
-        struct lists *l CLEAN(memory_release) = draw_lists(seed);
+        struct round_uploads_lists *l CLEAN(memory_release) = draw_lists(seed);
         assert_int_equal(three_run(1, bring_together, l, NULL), ERR_OK);
         for (unsigned i = 0; i < 3; i++)
             assert_int_equal(l->result[i], ERR_OK);
@@ -460,7 +462,7 @@ TEST(lists_drawn_by_lot_come_whole)
 /* Two differences in 3000 items: moves some branches and 200 items at most, not the lists. */
 TEST(what_is_alike_does_not_move)
 {
-    struct lists *l CLEAN(memory_release) = make_lists(3000, 2999, 0, false);
+    struct round_uploads_lists *l CLEAN(memory_release) = make_lists(3000, 2999, 0, false);
     struct three_costs costs;
     assert_int_equal(three_run(1, bring_together, l, &costs), ERR_OK);
     assert_int_equal(costs.rounds, 3);
@@ -470,7 +472,7 @@ TEST(what_is_alike_does_not_move)
 
 TEST(branches_have_to_add_up)
 {
-    struct lists *l CLEAN(memory_release) = make_lists(200, 3, 0, false);
+    struct round_uploads_lists *l CLEAN(memory_release) = make_lists(200, 3, 0, false);
     l->lies = true;
     assert_int_equal(three_run(1, bring_together, l, NULL), ERR_OK);
     for (unsigned i = 1; i < 3; i++)
@@ -482,7 +484,7 @@ TEST(branches_have_to_add_up)
 #define ENTRY (UPLOAD_ID_SIZE + 32 + 4 + 2)
 
 /* Two uploads at server 0, as it lists them; the two others have none. */
-struct claim {
+struct round_uploads_claim {
     struct study study;
     uint8_t list[2][ENTRY];
     enum err result[3];
@@ -490,12 +492,12 @@ struct claim {
 
 static enum err hear_claim(struct party *p, void *shared)
 {
-    struct claim *c = shared;
+    struct round_uploads_claim *c = shared;
     struct log log = {.file = NULL};
     struct round_uploads u = {.study = &c->study};
     uint8_t digest[32], card[40] = {2}, came[2][sizeof card];
-    struct net_round r = {.send = {c->list, c->list},
-                          .send_size = {sizeof c->list, sizeof c->list}};
+    struct net_exchange r = {.send = {c->list, c->list},
+                             .send_size = {sizeof c->list, sizeof c->list}};
     if (p->index != 0) {
         c->result[p->index] = round_uploads(p->net, &u, digest, &log);
         bytes_clear(&u.lacking);
@@ -515,7 +517,7 @@ TEST(lists_that_are_not_in_order_are_refused)
                  {{1, 1}, 0, ERR_FORMAT},
                  {{1, 2}, 1, ERR_FORMAT}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        struct claim c = {.study = empty_world().study};
+        struct round_uploads_claim c = {.study = empty_world().study};
         for (unsigned i = 0; i < 2; i++) {
             c.list[i][0] = cases[k].id[i];
             c.list[i][UPLOAD_ID_SIZE + 32] = i == 1 ? cases[k].owner : 0;
@@ -530,7 +532,7 @@ TEST(lists_that_are_not_in_order_are_refused)
 /* However many uploads there are: if all hold the same, one exchange of forty bytes. */
 static enum err hold_alike(struct party *p, void *shared)
 {
-    struct world *w = shared;
+    struct round_uploads_world *w = shared;
     struct log log = {.buffer = w->words[p->index], .buffer_size = sizeof w->words[0]};
     struct upload_name *names CLEAN(memory_release) = NULL;
     struct round_uploads u = {.study = &w->study, .count = 5000};
@@ -545,7 +547,7 @@ static enum err hold_alike(struct party *p, void *shared)
 
 TEST(lists_that_are_alike_do_not_move)
 {
-    struct world w = empty_world();
+    struct round_uploads_world w = empty_world();
     struct three_costs costs;
     assert_int_equal(three_run(1, hold_alike, &w, &costs), ERR_OK);
     assert_int_equal(costs.rounds, 1);

@@ -8,7 +8,7 @@
 
 static const char *const part[] = {"    max_rows: 9\n    batch: x\n    columns: [a]\n",
                                    "    max_rows: 9\n    batch: x\n    columns: [b]\n"};
-static const struct support_options looking = {
+static const struct study_options looking = {
     .owners = 2,
     .domain = "domain:\n  - {name: a, kind: integer, min: 0, max: 3}\n"
               "  - {name: b, kind: integer, min: 0, max: 3}\n",
@@ -17,7 +17,8 @@ static const struct support_options looking = {
     .link = "{min_linked: 5, look: 0.5}"};
 
 /* A debit of run `run` by the study's analyst; `by` replaces its key. */
-static void pay(struct bench *b, uint8_t run, uint32_t sequence, bool look, const uint8_t *by)
+static void pay(struct stores_bench *b, uint8_t run, uint32_t sequence, bool look,
+                const uint8_t *by)
 {
     struct store_round r = round_of(run, sequence);
     memcpy(r.analyst, by != NULL ? by : b->s.study->analyst[0].key.sign, sizeof r.analyst);
@@ -27,7 +28,7 @@ static void pay(struct bench *b, uint8_t run, uint32_t sequence, bool look, cons
 }
 
 /* What the servers say to run `run` that asks for the plan's look, or its one-ways; or for less. */
-static enum err asks(struct bench *b, uint8_t run, uint32_t sequence, bool look, double left)
+static enum err asks(struct stores_bench *b, uint8_t run, uint32_t sequence, bool look, double left)
 {
     struct study *study = b->s.study;
     struct study planned = *study;
@@ -51,7 +52,7 @@ static enum err asks(struct bench *b, uint8_t run, uint32_t sequence, bool look,
 
 TEST(looks_come_first_and_leave_the_budget_to_others)
 {
-    struct bench b CLEAN(bench_free) = bench_of(&looking);
+    struct stores_bench b CLEAN(bench_free) = bench_of(&looking);
     assert_int_equal(asks(&b, 1, 0, false, 0), ERR_REFUSED);
     for (uint8_t run = 1; run <= LOOK_TRIES; run++) {
         assert_int_equal(asks(&b, run, 0, true, 0), ERR_OK);
@@ -69,7 +70,7 @@ TEST(looks_come_first_and_leave_the_budget_to_others)
 TEST(what_is_left_is_for_others_once_the_roster_leaves_out_who_paid)
 {
     static const uint8_t gone[32] = {1}, nobody[32] = {0};
-    struct bench b CLEAN(bench_free) = bench_of(&looking);
+    struct stores_bench b CLEAN(bench_free) = bench_of(&looking);
     struct start start;
     pay(&b, 1, 0, true, gone);
     assert_int_equal(asks(&b, 9, 0, true, 0), ERR_OK);
@@ -92,8 +93,8 @@ TEST(what_is_left_is_for_others_once_the_roster_leaves_out_who_paid)
 
 TEST(a_copula_begins_with_its_share)
 {
-    struct bench b CLEAN(bench_free) = bench_of(
-        &(const struct support_options){.owners = 2, .copula = "method: copula\n"});
+    struct stores_bench b CLEAN(bench_free) = bench_of(
+        &(const struct study_options){.owners = 2, .copula = "method: copula\n"});
     assert_int_equal(asks(&b, 1, 0, false, 0), ERR_OK);
     pay(&b, 1, 0, false, NULL);
     assert_int_equal(asks(&b, 2, 0, false, 99), ERR_REFUSED);

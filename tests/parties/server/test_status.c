@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-struct room {
+struct status_room {
     struct study study;
     struct status status;
     struct bytes text;
@@ -22,7 +22,7 @@ struct room {
     struct status_owner upload[5];
 };
 
-static void room_new(struct room *r)
+static void room_new(struct status_room *r)
 {
     memset(r, 0, sizeof *r);
     snprintf(r->study.name, sizeof r->study.name, "cities");
@@ -41,7 +41,8 @@ static void room_new(struct room *r)
     atomic_store(&r->status.front_ms, clock_now_ms());
 }
 
-static const char *made(struct room *r, enum err (*make)(const struct status *, struct bytes *))
+static const char *made(struct status_room *r,
+                        enum err (*make)(const struct status *, struct bytes *))
 {
     bytes_clear(&r->text);
     assert_int_equal(make(&r->status, &r->text), ERR_OK);
@@ -55,7 +56,7 @@ static void expect(const char *text, const char *words)
         fail_msg("\"%s\" is not in:\n%s", words, text);
 }
 
-static void expect_ill(struct room *r, const char *words)
+static void expect_ill(struct status_room *r, const char *words)
 {
     char why[STATUS_WHY_SIZE];
     assert_int_equal(status_healthy(&r->status, why), words == NULL);
@@ -70,7 +71,7 @@ static void expect_ill(struct room *r, const char *words)
 TEST(a_server_that_is_ill_says_of_what)
 {
     const int64_t long_ago = 1000000000; /* the number's first digits stay for a while */
-    struct room r;
+    struct status_room r;
     room_new(&r);
     expect_ill(&r, NULL);
     atomic_store(&r.status.front_ms, clock_now_ms() - long_ago);
@@ -91,7 +92,7 @@ TEST(a_server_that_is_ill_says_of_what)
 
 TEST(the_page_has_what_is_going_on)
 {
-    struct room r;
+    struct status_room r;
     char words[64];
     struct words_text date;
     room_new(&r);
@@ -145,7 +146,7 @@ TEST(owners_are_named_with_what_is_here)
     };
     struct upload_entry held[5] = {{0}};
     const char *at;
-    struct room r;
+    struct status_room r;
     room_new(&r);
     for (unsigned i = 0; i < 5; i++)
         held[i] = (struct upload_entry){
@@ -182,7 +183,7 @@ TEST(owners_are_named_with_what_is_here)
 TEST(neighbours_are_told_and_missed)
 {
     static const char whole[] = "<p class=\"state good\"><b>&#10003;</b> healthy</p>";
-    struct room r;
+    struct status_room r;
     room_new(&r);
     expect(made(&r, status_page), "server 0, north: not looked at yet");
     expect((char *)r.text.data, whole);
@@ -236,7 +237,7 @@ static const struct {
 
 TEST(a_place_that_is_none_is_told)
 {
-    struct room r;
+    struct status_room r;
     room_new(&r);
     for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
         char words[1024] = "";
@@ -252,7 +253,7 @@ TEST(a_place_that_is_none_is_told)
 
 TEST(the_pages_may_be_on_ipv6)
 {
-    struct room r;
+    struct status_room r;
     struct http *http = NULL;
     char where[32], words[512] = "";
     int fd;
@@ -277,7 +278,7 @@ TEST(the_pages_may_be_on_ipv6)
 /* --- whoever asks ----------------------------------------------------------------------------- */
 
 /* Pages on an IPv4 address; the port. */
-static uint16_t pages_start(struct http **http, struct room *r, const char *address)
+static uint16_t pages_start(struct http **http, struct status_room *r, const char *address)
 {
     struct log log = {.level = LOG_ERROR};
     uint16_t port = support_ports(1);
@@ -320,7 +321,7 @@ static const struct {
 TEST(pages_on_this_machine_are_for_its_own_names)
 {
     for (unsigned anywhere = 0; anywhere < 2; anywhere++) {
-        struct room r;
+        struct status_room r;
         struct http *http = NULL;
         const uint16_t port = pages_start(&http, &r, anywhere ? "0.0.0.0" : "127.0.0.1");
         for (size_t k = 0; k < sizeof hosts / sizeof *hosts; k++) {
@@ -343,7 +344,7 @@ TEST(pages_on_this_machine_are_for_its_own_names)
 TEST(who_dawdles_keeps_nobody_out)
 {
     enum { SLOW = 40, KEPT = 12 };
-    struct room r;
+    struct status_room r;
     struct http *http = NULL;
     const uint16_t port = pages_start(&http, &r, "127.0.0.1");
     int slow[SLOW];

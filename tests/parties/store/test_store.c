@@ -26,7 +26,7 @@ static enum err pass_on(struct store *s, const struct upload *u, size_t first, c
 
 TEST(uploads_come_back)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     struct upload_name *list = NULL;
     struct upload back;
     size_t count;
@@ -83,7 +83,7 @@ TEST(uploads_come_back)
 
 TEST(one_upload_an_owner_and_no_other_words)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     struct upload other;
     bool complete;
     assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
@@ -101,7 +101,7 @@ TEST(one_upload_an_owner_and_no_other_words)
 
 TEST(a_batch_is_kept_whole_or_not_at_all)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     struct upload other, next;
     bool complete, has[2], found;
     const uint8_t first[UPLOAD_ID_SIZE] = {0};
@@ -125,7 +125,7 @@ TEST(a_batch_is_kept_whole_or_not_at_all)
     }
 }
 
-static struct upload_entry entry_of(struct bench *b, unsigned server)
+static struct upload_entry entry_of(struct stores_bench *b, unsigned server)
 {
     struct upload_entry entries[2];
     assert_int_equal(store_upload_entries(b->store[server], entries), ERR_OK);
@@ -139,7 +139,7 @@ static struct upload_entry entry_of(struct bench *b, unsigned server)
  */
 TEST(a_vector_may_come_in_parts)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     struct upload head, back = {0};
     const uint8_t *p;
     size_t n;
@@ -212,7 +212,7 @@ static void expect_counts(struct store *s, const uint8_t *has, unsigned first, u
 TEST(uploads_are_counted_as_if_one_looked_at_each)
 {
     enum { PEOPLE = 9, LISTED = 2, CHANGES = 300 };
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     uint8_t has[PEOPLE] = {0}; /* nothing, in part, whole */
     for (uint32_t k = 0, at = 1; k < CHANGES; k++) {
         struct upload u = b.parts[1];
@@ -242,7 +242,7 @@ TEST(uploads_are_counted_as_if_one_looked_at_each)
 }
 
 /* The size of server 0's write-ahead log, where deleted data could remain. */
-static off_t log_size(struct bench *b)
+static off_t log_size(struct stores_bench *b)
 {
     struct stat st;
     assert_int_equal(stat(support_path(&b->s, "server0/store.sqlite-wal"), &st), 0);
@@ -251,7 +251,7 @@ static off_t log_size(struct bench *b)
 
 TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     struct upload other[3];
     struct bytes packed CLEAN(bytes_clear) = {0};
     struct upload_entry before, after;
@@ -318,7 +318,7 @@ TEST(an_upload_may_be_changed_after_looks_alone)
                                        "    max_rows: 9\n    batch: x\n    columns: [b]\n"};
     static const char *const link[] = {"{min_linked: 5, look: 0.5}", "true"};
     for (unsigned k = 0; k < 2; k++) {
-        struct bench b CLEAN(bench_free) = bench_of(&(const struct support_options){
+        struct stores_bench b CLEAN(bench_free) = bench_of(&(const struct study_options){
             .owners = 2,
             .domain = "domain:\n  - {name: a, kind: integer, min: 0, max: 3}\n"
                       "  - {name: b, kind: integer, min: 0, max: 3}\n",
@@ -343,7 +343,7 @@ TEST(an_upload_may_be_changed_after_looks_alone)
 
 TEST(a_folder_belongs_to_one_server_and_study)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     struct store *store = NULL;
     char path[SUPPORT_PATH];
     bool complete;
@@ -387,7 +387,7 @@ static const char before_versions[] =
     "PRAGMA user_version = 0";
 
 /* The messages when server 0's store is opened. */
-static const char *words_of_opening(struct bench *b, enum err expected)
+static const char *words_of_opening(struct stores_bench *b, enum err expected)
 {
     static char words[2048];
     words[0] = '\0';
@@ -400,7 +400,7 @@ static const char *words_of_opening(struct bench *b, enum err expected)
 
 TEST(a_store_of_a_later_program_is_refused_and_an_older_one_migrated)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     bool complete, has[2];
     const char *words;
     assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
@@ -428,7 +428,7 @@ TEST(a_store_of_a_later_program_is_refused_and_an_older_one_migrated)
 /* Stored by a program of another version: sealed data say which version they are of. */
 TEST(an_upload_of_another_version_is_not_read)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     struct upload_name *list = NULL;
     struct upload back;
     struct bytes plain CLEAN(bytes_clear) = {0}, sealed CLEAN(bytes_clear) = {0};

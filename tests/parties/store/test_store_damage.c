@@ -29,7 +29,7 @@ static void expect_words(const char *expected)
 
 /* --- values that do not fit ------------------------------------------------------------------- */
 
-static enum err list(struct bench *b)
+static enum err list(struct stores_bench *b)
 {
     struct upload_name *names = NULL;
     size_t count;
@@ -38,13 +38,13 @@ static enum err list(struct bench *b)
     return e;
 }
 
-static enum err hold(struct bench *b)
+static enum err hold(struct stores_bench *b)
 {
     struct upload_entry entry;
     return store_upload_entry(b->store[1], 1, &entry);
 }
 
-static enum err purge(struct bench *b)
+static enum err purge(struct stores_bench *b)
 {
     struct bytes statement CLEAN(bytes_clear) = {0};
     enum err e = store_purge(b->store[1], b->server[1], &statement);
@@ -52,13 +52,13 @@ static enum err purge(struct bench *b)
     return e;
 }
 
-static enum err owners(struct bench *b)
+static enum err owners(struct stores_bench *b)
 {
     bool has[2];
     return store_owners(b->store[1], has);
 }
 
-static enum err upload(struct bench *b)
+static enum err upload(struct stores_bench *b)
 {
     struct upload_name name = {.owner = 1};
     struct upload u;
@@ -67,13 +67,13 @@ static enum err upload(struct bench *b)
     return store_upload(b->store[1], &name, &u);
 }
 
-static enum err put(struct bench *b)
+static enum err put(struct stores_bench *b)
 {
     bool complete;
     return store_put(b->store[1], &b->parts[1], true, &complete);
 }
 
-static enum err vector(struct bench *b)
+static enum err vector(struct stores_bench *b)
 {
     const struct bytes *v = &b->parts[1].vector;
     uint64_t held;
@@ -82,14 +82,14 @@ static enum err vector(struct bench *b)
                            &complete);
 }
 
-static enum err part(struct bench *b)
+static enum err part(struct stores_bench *b)
 {
     uint64_t held;
     bool complete;
     return store_put_part(b->store[1], 1, b->parts[1].id, 0, "x", 1, &held, &complete);
 }
 
-static enum err forward(struct bench *b)
+static enum err forward(struct stores_bench *b)
 {
     static const uint8_t first[UPLOAD_ID_SIZE];
     struct upload u;
@@ -99,46 +99,46 @@ static enum err forward(struct bench *b)
     return e;
 }
 
-static enum err find(struct bench *b)
+static enum err find(struct stores_bench *b)
 {
     const struct store_round r = round_of(1, 0);
     struct store_found found;
     return store_find_round(b->store[1], r.run, 0, &found);
 }
 
-static enum err put_index(struct bench *b)
+static enum err put_index(struct stores_bench *b)
 {
     const struct store_round r = round_of(1, 0);
     return store_put_index(b->store[1], &r, 3);
 }
 
-static enum err find_number(struct bench *b)
+static enum err find_number(struct stores_bench *b)
 {
     struct store_found found;
     return store_round_of(b->store[1], 1, &found);
 }
 
-static enum err bind_again(struct bench *b)
+static enum err bind_again(struct stores_bench *b)
 {
     const struct store_round r = round_of(1, 0);
     return debit(b->store[1], &r, 1);
 }
 
-static enum err noise(struct bench *b)
+static enum err noise(struct stores_bench *b)
 {
     const struct store_round r = round_of(1, 0);
     struct bytes out CLEAN(bytes_clear) = {0};
     return store_noise(b->store[1], &r, &out);
 }
 
-static enum err entry(struct bench *b)
+static enum err entry(struct stores_bench *b)
 {
     struct bytes out CLEAN(bytes_clear) = {0};
     uint8_t head[32];
     return store_entry(b->store[1], 1, &out, head);
 }
 
-static enum err ledger(struct bench *b)
+static enum err ledger(struct stores_bench *b)
 {
     struct ledger *l = NULL;
     struct store_head head;
@@ -147,7 +147,7 @@ static enum err ledger(struct bench *b)
     return e;
 }
 
-static enum err open_again(struct bench *b)
+static enum err open_again(struct stores_bench *b)
 {
     store_close(&b->store[1]);
     return open_store(b, 1);
@@ -159,7 +159,7 @@ static enum err open_again(struct bench *b)
 
 static const struct harm {
     const char *sql;
-    enum err (*notices)(struct bench *b);
+    enum err (*notices)(struct stores_bench *b);
     enum err e;
     const char *says;
 } harms[] = {
@@ -211,7 +211,7 @@ TEST(what_is_damaged_is_noticed_where_it_is_read)
     const struct store_round r = round_of(1, 0);
     for (size_t k = 0; k < sizeof harms / sizeof *harms; k++) {
         const struct harm *h = &harms[k];
-        struct bench b CLEAN(bench_free) = bench_new();
+        struct stores_bench b CLEAN(bench_free) = bench_new();
         bool complete;
         enum err e;
         assert_int_equal(store_put(b.store[1], &b.parts[1], false, &complete), ERR_OK);
@@ -232,7 +232,7 @@ TEST(what_is_damaged_is_noticed_where_it_is_read)
  */
 TEST(parts_that_are_damaged_come_again)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     struct upload head;
     const uint8_t *p;
     size_t n;
@@ -262,7 +262,7 @@ TEST(a_ledger_of_other_words_is_none)
     char sql[256];
     uint8_t head[32] = {0};
     int n = snprintf(sql, sizeof sql, "%s", entry_hex);
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     debit_times(&b, 1, 0, 1);
     store_chain("\1\2", 2, head);
     for (unsigned i = 0; i < 32; i++)
@@ -286,7 +286,7 @@ TEST(a_neighbours_debit_has_to_be_one)
     struct bytes garbage CLEAN(bytes_clear) = {0};
     uint8_t next[32] = {0};
     uint64_t count;
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     bytes_put_string(&garbage, "you owe me one");
     store_chain(garbage.data, garbage.size, next);
     assert_int_equal(ledger_new(&before, &limits, &quiet), ERR_OK);
@@ -305,7 +305,7 @@ TEST(a_neighbours_debit_has_to_be_one)
 
 TEST(folders_that_cannot_be_had)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     struct store *store = NULL;
     char path[SUPPORT_PATH], name[SUPPORT_PATH + 16], far[FILE_PATH + 16];
     store_close(&b.store[0]);
@@ -335,7 +335,7 @@ TEST(folders_that_cannot_be_had)
     assert_null(store);
 }
 
-static const struct ruin {
+static const struct store_damage_ruin {
     const char *sql; /* on the backup */
     enum err e;
     const char *says;
@@ -348,13 +348,13 @@ static const struct ruin {
     {"DROP TABLE ledger", ERR_FORMAT, "is damaged, or was not made by trefoil backup"},
 };
 
-static bool there(const struct bench *b, const char *name)
+static bool there(const struct stores_bench *b, const char *name)
 {
     return access(support_path(&b->s, "%s", name), F_OK) == 0;
 }
 
 /* A backup of server 0 alone; returns the error when restoring it. */
-static enum err restore(struct bench *b, const char *file, const char *folder)
+static enum err restore(struct stores_bench *b, const char *file, const char *folder)
 {
     struct store_contents contents;
     listen_from_here();
@@ -362,7 +362,7 @@ static enum err restore(struct bench *b, const char *file, const char *folder)
                          &contents, &quiet);
 }
 
-static enum err backup(struct bench *b, const char *folder, const char *file)
+static enum err backup(struct stores_bench *b, const char *folder, const char *file)
 {
     struct store_contents contents;
     listen_from_here();
@@ -370,7 +370,7 @@ static enum err backup(struct bench *b, const char *folder, const char *file)
                         &contents, &quiet);
 }
 
-static void write_log(struct bench *b, const char *text)
+static void write_log(struct stores_bench *b, const char *text)
 {
     assert_int_equal(
         file_write(support_path(&b->s, "server0/audit.log"), 0600, text, strlen(text), &quiet),
@@ -380,7 +380,7 @@ static void write_log(struct bench *b, const char *text)
 /* A failed attempt leaves nothing behind, so that the next one can succeed. */
 TEST(a_backup_that_is_none_is_not_restored)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     struct bytes text CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH];
     assert_int_equal(backup(&b, "server0", "bare"), ERR_OK); /* a server that never got so far */
@@ -415,7 +415,7 @@ TEST(a_backup_that_is_none_is_not_restored)
 
 TEST(a_backup_needs_places)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     struct store_contents contents;
     char far[FILE_PATH - 5];
     memset(far, 'x', sizeof far - 1);

@@ -19,7 +19,7 @@
 static const uint8_t asked[32] = {0}; /* digest of each server's request */
 
 struct meeting {
-    struct bench *b;
+    struct stores_bench *b;
     enum err result[3];
     double spent[3];
     struct store_head head[3];
@@ -74,7 +74,7 @@ TEST(a_debit_is_taken_over_by_who_has_staged_it)
         for (enum staged staged = 0; staged < STAGED; staged++) {
             const struct store_round third = round_of(1, 2);
             struct store_found found;
-            struct bench b CLEAN(bench_free);
+            struct stores_bench b CLEAN(bench_free);
             struct meeting m = {.b = &b};
             b = bench_new();
             for (unsigned i = 0; i < 3; i++) {
@@ -103,7 +103,7 @@ TEST(a_debit_is_taken_over_with_all_vouchers)
 {
     for (unsigned k = 0; k < 2 * STUDY_SERVERS_MOST; k++) {
         const unsigned without = k % STUDY_SERVERS_MOST;
-        struct bench b CLEAN(bench_free) = bench_new();
+        struct stores_bench b CLEAN(bench_free) = bench_new();
         struct meeting m = {.b = &b};
         struct vouchers v;
         uint8_t next[32];
@@ -150,7 +150,7 @@ static enum err tell_both(struct party *p, void *shared)
         struct vouchers vouchers;
     } card[2];
     uint8_t came[2][sizeof card[0]], next[STUDY_SERVERS_MOST][32];
-    struct net_round r = {0};
+    struct net_exchange r = {0};
     if (p->index != 0)
         return meet(p, shared);
     for (unsigned i = 1; i < STUDY_SERVERS_MOST; i++)
@@ -174,7 +174,7 @@ static enum err tell_both(struct party *p, void *shared)
 TEST(no_server_makes_two_others_debit_different_things)
 {
     for (unsigned alike = 0; alike < 2; alike++) {
-        struct bench b CLEAN(bench_free) = bench_new();
+        struct stores_bench b CLEAN(bench_free) = bench_new();
         struct meeting m = {.b = &b};
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             debit_times(&b, i, 0, 2);
@@ -193,7 +193,7 @@ TEST(a_last_debit_can_be_dropped)
 {
     for (unsigned k = 0; k < 2; k++) {
         const struct store_round second = round_of(1, 1);
-        struct bench b CLEAN(bench_free) = bench_new();
+        struct stores_bench b CLEAN(bench_free) = bench_new();
         struct ledger *ledger CLEAN(ledger_free) = NULL;
         struct store_head head;
         struct bytes noise CLEAN(bytes_clear) = {0};
@@ -231,7 +231,7 @@ static void stage_forged(struct store *store, const struct store_round *r,
 TEST(ledgers_that_differ_by_more_are_refused)
 {
     for (unsigned kind = 0; kind < 3; kind++) {
-        struct bench b CLEAN(bench_free);
+        struct stores_bench b CLEAN(bench_free);
         struct meeting m = {.b = &b};
         b = bench_new();
         debit_times(&b, 0, 0, 3);
@@ -266,7 +266,7 @@ TEST(a_neighbour_cannot_give_budget_back)
         struct store_head head;
         struct bytes entry CLEAN(bytes_clear) = {0};
         uint8_t next[32];
-        struct bench b CLEAN(bench_free);
+        struct stores_bench b CLEAN(bench_free);
         struct meeting m = {.b = &b};
         b = bench_new();
         for (unsigned i = 0; i < 3; i++)
@@ -293,7 +293,7 @@ TEST(an_altered_ledger_does_not_open)
         "UPDATE ledger SET head = zeroblob(32) WHERE number = 3",
     };
     for (size_t i = 0; i < sizeof harm / sizeof *harm; i++) {
-        struct bench b CLEAN(bench_free) = bench_new();
+        struct stores_bench b CLEAN(bench_free) = bench_new();
         debit_times(&b, 0, 0, 3);
         store_close(&b.store[0]);
         assert_int_equal(open_store(&b, 0), ERR_OK);
@@ -316,7 +316,7 @@ TEST(a_bound_range_is_refused_for_any_other_request)
 {
     const struct store_round first = round_of(1, 0);
     struct store_round other = first;
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
     other.request[0] ^= 1; /* the same round, another request */
     assert_int_equal(stage(b.store[0], &other), ERR_REFUSED);
@@ -347,7 +347,7 @@ TEST(a_bound_range_is_refused_for_any_other_request)
 }
 
 /* The bytes of a file of the server's folder. */
-static bool on_disk(struct bench *b, const char *name, const void *p, size_t n)
+static bool on_disk(struct stores_bench *b, const char *name, const void *p, size_t n)
 {
     struct bytes all CLEAN(bytes_clear) = {0};
     bool found = false;
@@ -361,7 +361,7 @@ TEST(noise_is_sealed_and_wiped_once_the_next_is_bound)
 {
     const struct store_round first = round_of(1, 0), second = round_of(1, 1);
     struct store_round wrong = first;
-    struct bench b CLEAN(bench_free);
+    struct stores_bench b CLEAN(bench_free);
     struct bytes noise CLEAN(bytes_clear) = {0}, values CLEAN(bytes_clear) = {0};
     uint8_t sealed[64] = {0};
     sqlite3_stmt *row;
@@ -420,7 +420,7 @@ static uint32_t attempts_of(struct store *store, const struct store_round *r)
 TEST(attempts_are_counted_on_disk)
 {
     const struct store_round first = round_of(1, 0), second = round_of(1, 1);
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
     assert_int_equal(attempts_of(b.store[0], &first), 0);
     for (unsigned k = 1; k < 4; k++) {
@@ -445,7 +445,7 @@ TEST(what_an_older_store_has_staged_has_no_entry)
 {
     struct store_round staged;
     struct bytes entry CLEAN(bytes_clear) = {0};
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     assert_int_equal(stage(b.store[0], &(struct store_round){.run = {9}}), ERR_OK);
     assert_int_equal(store_staged(b.store[0], &staged, &entry), ERR_OK);
     assert_true(entry.size > 0 && staged.run[0] == 9);
@@ -468,7 +468,7 @@ TEST(an_older_store_waits_for_its_run)
                  {70, 21, ERR_OK},
                  {60, 40, ERR_OK}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct bench b CLEAN(bench_free) = bench_new();
+        struct stores_bench b CLEAN(bench_free) = bench_new();
         struct store_round first = round_of(1, 0), second = round_of(1, 1);
         second.stake.count[STAKE_SELECT] = 5;
         assert_int_equal(debit(b.store[0], &first, cases[i].one_ways), ERR_OK);
@@ -486,7 +486,7 @@ TEST(an_older_store_waits_for_its_run)
 /* A run belongs to whoever has its last bound round; a ledger that is taken over includes that. */
 TEST(a_run_is_of_the_analyst_who_paid_last)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     struct store_round first = round_of(1, 0), second = round_of(1, 1), before = round_of(2, 0);
     struct ledger *empty CLEAN(ledger_free) = NULL;
     struct store_head head = {0};
@@ -526,7 +526,7 @@ TEST(what_is_staged_can_be_dropped)
 {
     const struct store_round first = round_of(1, 0), second = round_of(1, 1);
     struct bytes ids CLEAN(bytes_clear) = {0};
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     uint32_t rounds;
     assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
     assert_int_equal(stage(b.store[0], &second), ERR_OK);
@@ -549,7 +549,7 @@ TEST(what_is_staged_can_be_dropped)
 TEST(a_list_of_uploads_is_stored_once)
 {
     struct store_round round[4];
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     struct bytes ids CLEAN(bytes_clear) = {0};
     uint32_t rounds;
     for (unsigned i = 0; i < 4; i++) {
@@ -673,10 +673,10 @@ struct oddity {
 static enum err send_odd(struct party *p, const void *own, size_t size)
 {
     uint8_t theirs[2][80] = {{0}};
-    const struct net_round r = {.send = {own, own},
-                                .send_size = {size, size},
-                                .receive = {theirs[0], theirs[1]},
-                                .receive_size = {size, size}};
+    const struct net_exchange r = {.send = {own, own},
+                                   .send_size = {size, size},
+                                   .receive = {theirs[0], theirs[1]},
+                                   .receive_size = {size, size}};
     return net_exchange(p->net, &r);
 }
 
@@ -834,10 +834,10 @@ struct trickery {
 /* Sends to each neighbour, and receives from each. */
 static enum err swap(struct net *net, const void *const send[2], size_t n, void *receive[2])
 {
-    const struct net_round r = {.send = {send[0], send[1]},
-                                .send_size = {n, n},
-                                .receive = {receive[0], receive[1]},
-                                .receive_size = {n, n}};
+    const struct net_exchange r = {.send = {send[0], send[1]},
+                                   .send_size = {n, n},
+                                   .receive = {receive[0], receive[1]},
+                                   .receive_size = {n, n}};
     return net_exchange(net, &r);
 }
 

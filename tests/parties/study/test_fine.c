@@ -22,7 +22,7 @@ static const char domain[] = "domain:\n"
 static char *said_of(double rows, double sigma, uint32_t ages)
 {
     struct domain_attribute grouped[4];
-    const struct support_options o = {.domain = domain, .rounds = 1, .epsilon = 4};
+    const struct study_options o = {.domain = domain, .rounds = 1, .epsilon = 4};
     struct support_study s;
     char *text = NULL;
     size_t n = 0;

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct fixture {
+struct keys_fixture {
     char folder[64], path[96];
     char sink[2048];
     struct log log;
@@ -21,7 +21,7 @@ struct fixture {
 
 static int setup(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
+    struct keys_fixture *f = calloc(1, sizeof *f);
     if (f == NULL || secret_start() != ERR_OK)
         return 1;
     strcpy(f->folder, "/tmp/trefoil-keys-XXXXXX");
@@ -35,7 +35,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    struct fixture *f = *state;
+    struct keys_fixture *f = *state;
     identity_free(&f->id);
     unlink(f->path);
     rmdir(f->folder);
@@ -45,7 +45,7 @@ static int teardown(void **state)
 
 TEST(text_round_trip)
 {
-    struct fixture *f = *state;
+    struct keys_fixture *f = *state;
     struct public_identity back;
     char text[IDENTITY_TEXT_SIZE], again[IDENTITY_TEXT_SIZE];
     public_identity_text(&f->id->public, text);
@@ -60,7 +60,7 @@ TEST(text_round_trip)
 /* A change of any of the 180 characters to another of the alphabet must be noticed. */
 TEST(every_altered_character_is_noticed)
 {
-    struct fixture *f = *state;
+    struct keys_fixture *f = *state;
     struct public_identity back;
     char text[IDENTITY_TEXT_SIZE];
     public_identity_text(&f->id->public, text);
@@ -78,7 +78,7 @@ TEST(every_altered_character_is_noticed)
 TEST(what_is_not_a_key_is_refused)
 {
     static const char *const wrong[] = {"", "trefoil1-", "trefoil1-AAAA", "ssh-ed25519 AAAA"};
-    struct fixture *f = *state;
+    struct keys_fixture *f = *state;
     struct public_identity back;
     char text[IDENTITY_TEXT_SIZE + 8];
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
@@ -97,7 +97,7 @@ TEST(what_is_not_a_key_is_refused)
  */
 TEST(a_key_has_one_text)
 {
-    struct fixture *f = *state;
+    struct keys_fixture *f = *state;
     struct public_identity back;
     uint8_t raw[132] = {0};
     char text[IDENTITY_TEXT_SIZE] = "trefoil2-";
@@ -111,7 +111,7 @@ TEST(a_key_has_one_text)
 
 TEST(one_identity_cannot_vouch_for_anothers_curve_key)
 {
-    struct fixture *f = *state;
+    struct keys_fixture *f = *state;
     struct identity *other;
     struct public_identity mixed, back;
     char text[IDENTITY_TEXT_SIZE];
@@ -131,7 +131,7 @@ TEST(one_identity_cannot_vouch_for_anothers_curve_key)
 /* The signature is over exactly "trefoil-curve-1" || curve, and the curve key is X25519. */
 TEST(the_statement_is_as_documented)
 {
-    struct fixture *f = *state;
+    struct keys_fixture *f = *state;
     uint8_t message[15 + 32], curve[32];
     memcpy(message, "trefoil-curve-1", 15);
     memcpy(message + 15, f->id->public.curve, 32);
@@ -148,7 +148,7 @@ TEST(the_statement_is_as_documented)
  */
 TEST(a_key_may_be_renewed_and_expire)
 {
-    struct fixture *f = *state;
+    struct keys_fixture *f = *state;
     struct identity *renewed CLEAN(identity_free) = NULL, *back CLEAN(identity_free) = NULL;
     struct public_identity parsed;
     char text[IDENTITY_TEXT_SIZE];
@@ -189,7 +189,7 @@ TEST(a_key_may_be_renewed_and_expire)
 
 TEST(signatures_keep_to_their_label)
 {
-    struct fixture *f = *state;
+    struct keys_fixture *f = *state;
     const struct public_identity *who = &f->id->public;
     uint8_t signature[64];
     assert_int_equal(identity_sign(f->id, "receipt", "abc", 3, signature), ERR_OK);
@@ -203,7 +203,7 @@ TEST(signatures_keep_to_their_label)
 
 TEST(file_round_trip)
 {
-    struct fixture *f = *state;
+    struct keys_fixture *f = *state;
     struct identity *back CLEAN(identity_free) = NULL;
     struct stat st;
     assert_int_equal(identity_save(f->id, f->path, false, &f->log), ERR_OK);
@@ -215,7 +215,7 @@ TEST(file_round_trip)
 
 TEST(a_key_is_never_replaced_by_accident)
 {
-    struct fixture *f = *state;
+    struct keys_fixture *f = *state;
     struct identity *other CLEAN(identity_free) = NULL, *back CLEAN(identity_free) = NULL;
     assert_int_equal(identity_new(&other, NULL), ERR_OK);
     assert_int_equal(identity_save(f->id, f->path, false, &f->log), ERR_OK);
@@ -232,7 +232,7 @@ TEST(a_key_is_never_replaced_by_accident)
 TEST(a_file_that_others_may_read_is_refused)
 {
     static const mode_t open_modes[] = {0640, 0604, 0620, 0602, 0610, 0601, 0644, 0666};
-    struct fixture *f = *state;
+    struct keys_fixture *f = *state;
     struct identity *back CLEAN(identity_free) = NULL;
     assert_int_equal(identity_save(f->id, f->path, false, &f->log), ERR_OK);
     for (size_t i = 0; i < sizeof open_modes / sizeof open_modes[0]; i++) {
@@ -246,7 +246,7 @@ TEST(a_file_that_others_may_read_is_refused)
     assert_int_equal(identity_load(&back, f->path, &f->log), ERR_OK);
 }
 
-static void expect_damaged(struct fixture *f, const void *p, size_t n)
+static void expect_damaged(struct keys_fixture *f, const void *p, size_t n)
 {
     struct identity *back;
     assert_int_equal(file_write(f->path, 0600, p, n, NULL), ERR_OK);
@@ -258,7 +258,7 @@ static void expect_damaged(struct fixture *f, const void *p, size_t n)
 
 TEST(a_damaged_file_is_refused)
 {
-    struct fixture *f = *state;
+    struct keys_fixture *f = *state;
     struct bytes file CLEAN(bytes_clear) = {0};
     const char *at;
     assert_int_equal(identity_save(f->id, f->path, false, &f->log), ERR_OK);
@@ -281,7 +281,7 @@ TEST(a_damaged_file_is_refused)
 TEST(a_secret_of_another_size_is_refused)
 {
     static const char *const wrong[] = {"", "!", "AAAA", "AAAA!", "A"};
-    struct fixture *f = *state;
+    struct keys_fixture *f = *state;
     char public[IDENTITY_TEXT_SIZE], text[1024], secret[128];
     uint8_t seeds[64];
     public_identity_text(&f->id->public, public);
@@ -302,7 +302,7 @@ TEST(a_secret_of_another_size_is_refused)
 
 TEST(line_ends_and_order_do_not_matter)
 {
-    struct fixture *f = *state;
+    struct keys_fixture *f = *state;
     struct identity *back CLEAN(identity_free) = NULL;
     struct bytes file CLEAN(bytes_clear) = {0};
     char text[1024], secret[128] = "", public[256] = "";
@@ -321,7 +321,7 @@ TEST(line_ends_and_order_do_not_matter)
 
 TEST(what_is_no_file_is_named)
 {
-    struct fixture *f = *state;
+    struct keys_fixture *f = *state;
     struct identity *back;
     assert_int_equal(identity_load(&back, f->path, &f->log), ERR_SYSTEM);
     assert_non_null(strstr(f->sink, f->path));
@@ -336,7 +336,7 @@ TEST(what_is_no_file_is_named)
 
 TEST(fingerprints_are_short_and_stable)
 {
-    struct fixture *f = *state;
+    struct keys_fixture *f = *state;
     struct identity *other;
     uint8_t digest[32];
     const struct words_text a = public_identity_fingerprint(&f->id->public);

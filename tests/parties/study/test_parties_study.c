@@ -20,7 +20,7 @@
 
 TEST(the_domain_is_read)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     const struct domain *d = f->base->domain;
     assert_int_equal(d->attributes, 4);
     assert_ptr_equal(d->attribute[0].kind, &column_whole);
@@ -75,7 +75,7 @@ static const struct {
 
 TEST(bins_are_read)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     for (size_t i = 0; i < sizeof bins / sizeof bins[0]; i++) {
         struct study *s CLEAN(study_free) = NULL;
         const struct domain_attribute *a;
@@ -95,8 +95,8 @@ TEST(bins_are_read)
     }
 }
 
-static void assert_edges(struct fixture *f, size_t column, const char *find, const char *replace,
-                         double (*edge)(int k, int n), int n)
+static void assert_edges(struct parse_fixture *f, size_t column, const char *find,
+                         const char *replace, double (*edge)(int k, int n), int n)
 {
     struct study *s CLEAN(study_free) = NULL;
     char text[100];
@@ -120,7 +120,7 @@ static double tenth(int k, int n)
 /* 100 * (11. / 20) is above 55, and 10 * (7. / 100) above 0.7. */
 TEST(edges_of_even_bins_are_not_off_by_a_rounding)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     for (int n = 2; n <= 100; n++)
         assert_edges(f, 0, "    max: 9", "    max: 99", whole_edge, n);
     assert_edges(f, 2, "    edges: [0, 1.5, 3]", "    min: 0\n    max: 10", tenth, 100);
@@ -129,7 +129,7 @@ TEST(edges_of_even_bins_are_not_off_by_a_rounding)
 
 TEST(what_is_missing_is_read)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
     const struct domain_attribute *a;
     assert_int_equal(parse_edit(f, "    max: 9",
@@ -149,7 +149,7 @@ TEST(what_is_missing_is_read)
 /* Spikes are values of their own, and an edge that a spike took away is still one. */
 TEST(what_is_impossible_of_bins_is_read)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
     struct bytes b CLEAN(bytes_clear) = edited(
         base_text, "    edges: [0, 1.5, 3]",
@@ -178,7 +178,7 @@ TEST(what_is_impossible_is_read)
         "workload:",
     };
     static const uint32_t cells[] = {7 * 4 + 1, 7 * 4 + 3, 8 * 4 + 1, 8 * 4 + 3};
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     for (size_t i = 0; i < 2; i++) {
         struct study *s CLEAN(study_free) = NULL;
         const struct workload_zeros *two, *one;
@@ -199,7 +199,7 @@ TEST(what_is_impossible_is_read)
 
 TEST(the_rest_is_read)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     const struct study *s = f->base;
     assert_string_equal(s->name, "test");
     assert_true(s->epsilon == 1 && s->delta == 1e-6);
@@ -226,7 +226,7 @@ TEST(the_rest_is_read)
 
 TEST(everybody_is_found_by_key)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     const struct study *s = f->base;
     struct roster_person p = {0};
     for (size_t i = 0; i < KEYS; i++) {
@@ -245,7 +245,7 @@ TEST(everybody_is_found_by_key)
 
 TEST(endpoints_are_five_ports)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     char text[STUDY_ENDPOINT_SIZE];
     study_endpoint(f->base, 1, STUDY_GATE, text);
     assert_string_equal(text, "tcp://here:7110");
@@ -262,7 +262,7 @@ TEST(endpoints_are_five_ports)
 /* Up to where a server's ports would reach the next one's on the same host. */
 TEST(lanes_are_as_many_as_ports_have_room_for)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     const struct study *s = f->base;
     char text[STUDY_ENDPOINT_SIZE];
     study_endpoint(s, 1, study_bulk(STUDY_BULK_PREV, 2), text);
@@ -286,7 +286,7 @@ TEST(bounds_give_the_bits_of_counts)
         {"512", 10, 11}, /* 1023 + 511 */
         {"1073741823", 30, 31},
     };
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[64];
         struct study *s CLEAN(study_free) = NULL;
@@ -299,7 +299,7 @@ TEST(bounds_give_the_bits_of_counts)
 
 TEST(defaults_are_the_documented_ones)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
     struct bytes b = edited(base_text,
                             "deadlines:\n  connect: 10\n  round: 20\nmodel:\n  max_mib: 40\n  "
@@ -321,7 +321,7 @@ TEST(defaults_are_the_documented_ones)
 /* Records fit within the bounds of counts; counts do not fit within the bounds of records. */
 TEST(the_forms_that_bounds_carry)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
     const uint64_t answers = (50 * 9 + 7) / 8, records = study_records_bytes(f->base, 0);
     assert_int_equal(study_upload_form(f->base, 0), 9);
@@ -345,7 +345,7 @@ TEST(the_forms_that_bounds_carry)
 /* No marginal of more than four columns can be sent as records, whoever asks for it. */
 TEST(large_marginals_have_no_records)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct study *s;
     struct bytes b = edited(base_text, "attributes: [age, ward]",
                             "attributes: [age, ward, a, b, c]");
@@ -372,7 +372,7 @@ TEST(a_random_workload_is_the_same_for_its_seed)
 {
     static const char list[] = "workload:\n  - {attributes: [age, ward], weight: 2}\n"
                                "  - {attributes: [bmi, dose]}\n";
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct study *s[3];
     assert_int_equal(parse_edit(f, list, "workload: {random: 2, count: 3, seed: 5}\n", &s[0]),
                      ERR_OK);
@@ -389,8 +389,8 @@ TEST(a_random_workload_is_the_same_for_its_seed)
 }
 
 /* The bounds of a table of this many cells, where one owner has up to 2^30 - 1 rows. */
-static enum err bounds_of(struct fixture *f, unsigned first, unsigned second, const char *rounds,
-                          struct bounds **bounds)
+static enum err bounds_of(struct parse_fixture *f, unsigned first, unsigned second,
+                          const char *rounds, struct bounds **bounds)
 {
     char domain[256];
     struct bytes b CLEAN(bytes_clear), c CLEAN(bytes_clear), d CLEAN(bytes_clear);
@@ -407,8 +407,8 @@ static enum err bounds_of(struct fixture *f, unsigned first, unsigned second, co
     return bounds_new(bounds, s, &f->log);
 }
 
-static void expect_too_much(struct fixture *f, unsigned first, unsigned second, const char *rounds,
-                            const char *words)
+static void expect_too_much(struct parse_fixture *f, unsigned first, unsigned second,
+                            const char *rounds, const char *words)
 {
     struct bounds *bounds = NULL;
     assert_int_equal(bounds_of(f, first, second, rounds, &bounds), ERR_RANGE);
@@ -466,7 +466,7 @@ static void expect_candidate(const struct study *study, double factor, double ta
  */
 TEST(slack_does_not_grow_with_a_large_epsilon)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct study s = *f->base, discrete = s;
     struct ledger_limits ignored;
     double limit, before = 0;
@@ -512,7 +512,7 @@ TEST(slack_does_not_grow_with_a_large_epsilon)
 /* With a slack for discrete noise, and a larger limit all the same. */
 TEST(gaussian_terms_give_more)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     for (unsigned k = 0; k < 4; k++) {
         struct study s = *f->base;
         struct ask_slack before, after;
@@ -531,7 +531,7 @@ TEST(gaussian_terms_give_more)
 /* If the first noise would be larger than any that is made, the message gives the least epsilon. */
 TEST(an_epsilon_that_buys_no_noise_is_refused)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct study s = *f->base;
     double before = 0;
     s.delta = 1e-6;

@@ -18,7 +18,7 @@ TEST(the_parts_are_the_documented_ones)
 {
     static const char *const names[] = {"study", "domain", "workload", "budget",
                                         "noise", "rounds", "bounds",   "servers"};
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     assert_int_equal(f->base->terms.parts, 8);
     for (size_t i = 0; i < 8; i++)
         assert_string_equal(f->base->terms.part[i].name, names[i]);
@@ -113,7 +113,7 @@ static const struct {
 
 TEST(any_value_changes_its_part)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     unsigned wrong = 0;
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         struct study *s CLEAN(study_free) = NULL;
@@ -134,7 +134,7 @@ TEST(any_value_changes_its_part)
 /* A name that occurs twice cannot be edited by one replacement. */
 TEST(an_attributes_name_changes_the_domain)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct bytes b CLEAN(bytes_clear) = edited(base_text, "name: age", "name: old");
     struct bytes c CLEAN(bytes_clear) = edited((const char *)b.data, "[age, ward]", "[old, ward]");
     struct study *s CLEAN(study_free) = NULL;
@@ -146,7 +146,7 @@ TEST(an_attributes_name_changes_the_domain)
 
 TEST(a_new_curve_key_is_a_matter_of_the_roster)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
     struct bytes text CLEAN(bytes_clear);
     struct public_identity mixed;
@@ -206,7 +206,7 @@ static const struct {
 
 TEST(writing_it_otherwise_changes_nothing)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
         struct study *s CLEAN(study_free) = NULL;
         char got[256];
@@ -220,7 +220,7 @@ TEST(writing_it_otherwise_changes_nothing)
 
 TEST(line_ends_and_top_order_change_nothing)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct bytes b CLEAN(bytes_clear) = {0};
     struct study *s CLEAN(study_free) = NULL;
     const char *rounds = strstr(base_text, "rounds: 4\n");
@@ -248,7 +248,7 @@ TEST(a_domain_as_mapping_is_ordered_by_name)
     static const char c[] = "  - {name: a, kind: categorical, values: [x]}\n"
                             "  - {name: b, kind: integer, min: 0, max: 1}\n";
     const char *const forms[] = {a, b, c};
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct study *s[3];
     for (int i = 0; i < 3; i++) {
         struct bytes text CLEAN(bytes_clear) = {0};
@@ -266,7 +266,7 @@ TEST(a_domain_as_mapping_is_ordered_by_name)
 
 TEST(the_fingerprint_is_of_the_terms)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
     const struct words_text a = study_fingerprint(f->base);
     assert_int_equal(strlen(a.text), 35);
@@ -288,7 +288,7 @@ TEST(open_owners_are_terms_and_their_tokens_roster)
         {"{issuer: @9, max: 9, max_rows: 2}", "bounds"},        {"{issuer: @8, max: 9}", "roster"},
         {"{issuer: @9, max: 9, revoked: [3]}", "roster"},
     };
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct study *base CLEAN(study_free) = NULL;
     static const char before[] = "rounds: 4\nmin_owners: 2\nopen_owners: ";
     assert_int_equal(parse_edit(f, "rounds: 4",

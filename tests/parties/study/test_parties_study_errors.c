@@ -425,7 +425,8 @@ static void take_place(struct bytes *text, const char *at, char place[32])
 }
 
 /* Whether a text is refused at its place, in one line with these words. */
-static bool is_refused(struct fixture *f, struct bytes *text, const char *at, const char *words)
+static bool is_refused(struct parse_fixture *f, struct bytes *text, const char *at,
+                       const char *words)
 {
     char place[32];
     struct study *s;
@@ -443,7 +444,7 @@ static bool is_refused(struct fixture *f, struct bytes *text, const char *at, co
 }
 
 /* `at` is NULL if the mark is in the replacement. */
-static bool is_edit_refused(struct fixture *f, const char *text, const struct mistake *m,
+static bool is_edit_refused(struct parse_fixture *f, const char *text, const struct mistake *m,
                             const char *at)
 {
     struct bytes b CLEAN(bytes_clear) = edited(text, m->find, m->replace);
@@ -490,7 +491,7 @@ TEST(whole_files_have_their_errors)
         bytes_put(&b, cases[i].text, strlen(cases[i].text) + 1);
         take_place(&b, NULL, place);
         assert_int_equal(parse_text(*state, (const char *)b.data, &s), ERR_STUDY);
-        assert_true(message_is(((struct fixture *)*state)->sink, place, cases[i].words));
+        assert_true(message_is(((struct parse_fixture *)*state)->sink, place, cases[i].words));
     }
 }
 
@@ -515,7 +516,7 @@ TEST(all_mistakes_are_shown_at_once)
     static const char expected[][8] = {"5:5",   "6:5",   "9:11",  "27:8",  "24:12",
                                        "25:10", "28:9",  "31:26", "34:26", "35:5",
                                        "37:12", "39:12", "40:10", "42:12"};
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct bytes b CLEAN(bytes_clear) = edited(base_text, "study: test", "study: test");
     struct study *s;
     const char *line = f->sink;
@@ -534,7 +535,7 @@ TEST(all_mistakes_are_shown_at_once)
 
 TEST(too_many_mistakes_end_at_twenty)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct bytes b CLEAN(bytes_clear) = {0};
     struct study *s;
     size_t lines = 0;
@@ -557,7 +558,7 @@ TEST(a_draft_needs_no_keys)
         {", key: @1", ", key: KEY-OF-s0", ""},
         {", key: @2", "", ""},
         {"name: o1, max_rows: 300, key: @4", "max_rows: 300, expected_rows: 200", ""}};
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct bytes b CLEAN(bytes_clear) = edited(base_text, "study: test", "study: test"), text;
     struct study *s;
     for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++) {
@@ -604,7 +605,7 @@ TEST(the_mapping_form_of_a_domain_has_its_errors)
 
 TEST(all_of_too_many_attributes_is_refused_before_it_is_built)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct bytes b CLEAN(bytes_clear) = {0};
     struct study *s;
     char line[96];
@@ -646,7 +647,7 @@ TEST(more_marginals_than_a_selection_takes_are_refused)
                  {"abort", 47, "3:11",
                   "has 17343 marginals with the smaller ones they contain; with security: abort a "
                   "round selects from at most 16384. List fewer"}};
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         for (int more = 0; more < 2; more++) {
             struct bytes b CLEAN(bytes_clear) = {0};
@@ -659,7 +660,7 @@ TEST(more_marginals_than_a_selection_takes_are_refused)
 
 TEST(a_file_that_is_too_large_or_absent_is_refused)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     char path[] = "/tmp/trefoil-study-XXXXXX";
     int fd = mkstemp(path);
     struct study *s;
@@ -713,7 +714,7 @@ TEST(a_batchs_owners_fit_together)
          "{name: o1, max_rows: 500, key: @4, batch: x, columns: [bmi, dose]}", "{name: o1",
          "pad_to 501 and 500; make them equal"},
     };
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct bytes b CLEAN(bytes_clear) = edited(base_text, o0, cases[i].first);
         struct bytes c CLEAN(bytes_clear) = edited((const char *)b.data, o1, cases[i].second);
@@ -751,7 +752,7 @@ TEST(columns_apart_need_marginals_that_servers_can_count)
                                "  - {name: d, kind: integer, min: 0, max: 1}\n"
                                "  - {name: e, kind: integer, min: 0, max: 1}\n"
                                "workload: {all: 5}\n";
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct bytes text CLEAN(bytes_clear) = {0};
     const char *budget = strstr(base_text, "budget:");
     struct bytes b CLEAN(bytes_clear), c CLEAN(bytes_clear);
@@ -772,7 +773,7 @@ TEST(columns_apart_need_marginals_that_servers_can_count)
 TEST(a_mapping_has_its_bound)
 {
     static const char text[] = "[true, {a: 1, b: 2}]";
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct yaml_file *file;
     size_t count;
     f->sink[0] = '\0';

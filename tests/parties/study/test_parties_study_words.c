@@ -40,7 +40,7 @@ TEST(the_description_says_what_matters)
         "as counts",
         "uploads 57 bytes",
     };
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     char *text = description(f->base, NULL);
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
         if (strstr(text, said[i]) == NULL)
@@ -72,7 +72,7 @@ TEST(bins_are_described_and_judged)
         {"missing: \"?\"", "missing: [\"?\", NA, \"\"]",
          "or missing (\"?\"; also read: \"NA\", \"\");", NULL},
     };
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct study *s CLEAN(study_free) = NULL;
         char *text, *suggested = NULL;
@@ -96,7 +96,7 @@ TEST(bins_are_described_and_judged)
 /* What the base file does not have. */
 TEST(what_may_be_said_besides)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
     char *text;
     assert_int_equal(parse_edit(f, "rounds: 4\n",
@@ -136,7 +136,7 @@ TEST(columns_are_described)
         "columns age, ward; the others at o1", "columns bmi, dose; the others at o0",
         "Each of them must have 400 rows.", "row i of one belongs to row i of the others",
         "at least 1 of these 2"};
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     struct bytes b = edited(base_text, "{name: o0, max_rows: 500",
                             "{name: o0, batch: x, columns: [age, ward], rows: 400, max_rows: 500");
     struct bytes c = edited((const char *)b.data, "{name: o1, max_rows: 300",
@@ -164,7 +164,7 @@ TEST(the_reader_is_told_their_part)
                  {4, "You are the owner o1"},
                  {5, "You are the analyst a0"},
                  {9, "no part in this study"}};
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *text = description(f->base, &f->identity[cases[i].key]->public);
         assert_non_null(strstr(text, cases[i].said));
@@ -175,7 +175,7 @@ TEST(the_reader_is_told_their_part)
 /* --- the demo's data -------------------------------------------------------------------------- */
 
 /* The smallest study around the demo's domain. */
-static struct study *demo_study(struct fixture *f)
+static struct study *demo_study(struct parse_fixture *f)
 {
     struct bytes text CLEAN(bytes_clear) = {0};
     const char *rest = strstr(base_text, "budget:");
@@ -202,7 +202,7 @@ static void columns_of(const struct study *s, const struct demo_hospital *h,
 
 TEST(the_demos_data_fit_its_domain)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     char folder[] = "/tmp/trefoil-demo-XXXXXX";
     struct study *s CLEAN(study_free) = demo_study(f);
     assert_non_null(mkdtemp(folder));
@@ -226,7 +226,7 @@ TEST(the_demos_data_fit_its_domain)
 
 TEST(the_demos_data_need_a_folder)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     char folder[FILE_PATH] = "/";
     assert_int_equal(demo_data_write("/nowhere/demo", DEMO_SEED, &f->log), ERR_SYSTEM);
     assert_non_null(strstr(f->sink, "cannot make the folder /nowhere/demo"));
@@ -239,7 +239,7 @@ TEST(the_demos_data_need_a_folder)
 
 TEST(the_demos_data_hang_on_their_seed_alone)
 {
-    struct fixture *f = *state;
+    struct parse_fixture *f = *state;
     char folder[] = "/tmp/trefoil-demo-XXXXXX", path[128];
     struct bytes text[3] = {{0}};
     static const uint64_t seeds[] = {5, 5, 6};

@@ -15,16 +15,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct scene {
+struct roster_scene {
     struct support_study s;
     pid_t server[STUDY_SERVERS_MOST];
     char words[4096];
     struct log log;
 };
 
-static void scene_new(struct scene *c)
+static void scene_new(struct roster_scene *c)
 {
-    const struct support_options o = {.owners = 3, .round_s = 40, .connect_s = 30};
+    const struct study_options o = {.owners = 3, .round_s = 40, .connect_s = 30};
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
     assert_int_equal(support_study_new(&c->s, &o, &c->log), ERR_OK);
@@ -34,7 +34,7 @@ static void scene_new(struct scene *c)
     }
 }
 
-static void scene_free(struct scene *c)
+static void scene_free(struct roster_scene *c)
 {
     assert_true(support_stop_all(c->server));
     support_study_free(&c->s);
@@ -46,7 +46,7 @@ static void amend(const char *from, const char *to, const char *const *pairs)
     assert_true(support_edit(from, to, pairs));
 }
 
-static void sign_with(struct scene *c, const char *study, unsigned server)
+static void sign_with(struct roster_scene *c, const char *study, unsigned server)
 {
     EXPECT(0, file(c, "sign.log"), 10, "roster", "sign", study, "--key",
            file(c, "s%u.key", server));
@@ -61,7 +61,7 @@ static void key_text(const char *path, char text[IDENTITY_TEXT_SIZE])
 
 /* --- study files ------------------------------------------------------------------------------ */
 
-static struct study *load(struct scene *c, const char *path)
+static struct study *load(struct roster_scene *c, const char *path)
 {
     struct study *study = NULL;
     c->words[0] = '\0';
@@ -69,7 +69,7 @@ static struct study *load(struct scene *c, const char *path)
     return study;
 }
 
-static void expect_signatures(struct scene *c, const char *path, enum roster_signature s0,
+static void expect_signatures(struct roster_scene *c, const char *path, enum roster_signature s0,
                               enum roster_signature s1, enum roster_signature s2)
 {
     struct study *study CLEAN(study_free) = load(c, path);
@@ -83,7 +83,7 @@ static void expect_signatures(struct scene *c, const char *path, enum roster_sig
 
 TEST(signatures_gather_in_the_file)
 {
-    struct scene c CLEAN(scene_free);
+    struct roster_scene c CLEAN(scene_free);
     char second[SUPPORT_PATH], third[SUPPORT_PATH];
     scene_new(&c);
     support_study_file(&c.s, "second.yaml", second);
@@ -131,7 +131,7 @@ TEST(any_form_of_the_block_is_replaced)
         "signatures:\n  {s0:\n    \"\"\n  }\n# after\n",
         "signatures: # none yet\n\n  # or:\n",
     };
-    struct scene c CLEAN(scene_free);
+    struct roster_scene c CLEAN(scene_free);
     scene_new(&c);
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         char head[256];
@@ -164,7 +164,7 @@ TEST(what_cannot_be_signed_is_left_alone)
         {"study: test\n", "\"signatures\": {}\nstudy: test\n"},
         {"values: [f, m]}\n", "values: [\"f\nsignatures: x\ng\", m]}\n"},
     };
-    struct scene c CLEAN(scene_free);
+    struct roster_scene c CLEAN(scene_free);
     struct identity *me CLEAN(identity_free) = NULL;
     char path[SUPPORT_PATH], text[IDENTITY_SIGNATURE_TEXT_SIZE];
     scene_new(&c);
@@ -191,7 +191,7 @@ TEST(what_cannot_be_signed_is_left_alone)
 /* A file whose last line has no line end. */
 TEST(the_last_line_is_ended_before_it_is_signed)
 {
-    struct scene c CLEAN(scene_free);
+    struct roster_scene c CLEAN(scene_free);
     struct identity *me CLEAN(identity_free) = NULL;
     struct bytes text CLEAN(bytes_clear) = {0};
     char signature[IDENTITY_SIGNATURE_TEXT_SIZE];
@@ -208,7 +208,7 @@ TEST(the_last_line_is_ended_before_it_is_signed)
 
 TEST(only_servers_sign)
 {
-    struct scene c CLEAN(scene_free);
+    struct roster_scene c CLEAN(scene_free);
     struct bytes before CLEAN(bytes_clear) = {0}, after CLEAN(bytes_clear) = {0};
     scene_new(&c);
     amend(c.s.path, file(&c, "a.yaml"),
@@ -227,7 +227,7 @@ TEST(only_servers_sign)
  */
 TEST(amendments_are_told_in_words)
 {
-    struct scene c CLEAN(scene_free);
+    struct roster_scene c CLEAN(scene_free);
     char o0[IDENTITY_TEXT_SIZE], o1[IDENTITY_TEXT_SIZE], o1_new[IDENTITY_TEXT_SIZE],
         o0_new[IDENTITY_TEXT_SIZE], revoked[IDENTITY_TEXT_SIZE + 64];
     const char *output;
@@ -263,7 +263,7 @@ TEST(amendments_are_told_in_words)
 }
 
 /* The changes from one study to another, and what the new one says of itself. */
-static void compare(struct scene *c, const char *from, const char *to, char words[4096])
+static void compare(struct roster_scene *c, const char *from, const char *to, char words[4096])
 {
     struct study *a CLEAN(study_free) = load(c, from), *b CLEAN(study_free) = load(c, to);
     FILE *out = fmemopen(words, 4096, "w");
@@ -276,7 +276,7 @@ static void compare(struct scene *c, const char *from, const char *to, char word
 /* Each line that an amendment may give, in both directions. */
 TEST(every_change_is_told)
 {
-    struct scene c CLEAN(scene_free);
+    struct roster_scene c CLEAN(scene_free);
     struct study *study CLEAN(study_free) = NULL;
     char a[SUPPORT_PATH], b[SUPPORT_PATH], key[IDENTITY_TEXT_SIZE],
         revoked[IDENTITY_TEXT_SIZE + 64], added[IDENTITY_TEXT_SIZE + 64], words[4096],
@@ -333,7 +333,7 @@ TEST(every_change_is_told)
 /* --- while a study runs ----------------------------------------------------------------------- */
 
 /* Its exit code if it ends at once; 0 once it serves. */
-static int serve(struct scene *c, unsigned i, const char *study)
+static int serve(struct roster_scene *c, unsigned i, const char *study)
 {
     const char *log = file(c, "server%u.log", i);
     unlink(log);
@@ -351,20 +351,20 @@ static int serve(struct scene *c, unsigned i, const char *study)
     return -2;
 }
 
-static void restart(struct scene *c, unsigned i, const char *study)
+static void restart(struct roster_scene *c, unsigned i, const char *study)
 {
     assert_int_equal(support_stop(&c->server[i]), 0);
     assert_int_equal(serve(c, i, study), 0);
 }
 
-static int share(struct scene *c, const char *study, const char *key, unsigned data)
+static int share(struct roster_scene *c, const char *study, const char *key, unsigned data)
 {
     unlink(file(c, "share.log"));
     return COMMAND(file(c, "share.log"), 60, "share", study, file(c, "o%u.csv", data), "--key",
                    file(c, "%s", key));
 }
 
-static int run_study(struct scene *c, const char *study)
+static int run_study(struct roster_scene *c, const char *study)
 {
     unlink(file(c, "run.log"));
     return COMMAND(file(c, "run.log"), 60, "run", study, "--key", file(c, "a.key"), "--out",
@@ -373,7 +373,7 @@ static int run_study(struct scene *c, const char *study)
 
 TEST(amended_in_the_middle_of_collecting)
 {
-    struct scene c CLEAN(scene_free);
+    struct roster_scene c CLEAN(scene_free);
     char o1[IDENTITY_TEXT_SIZE], o1_new[IDENTITY_TEXT_SIZE], o2[IDENTITY_TEXT_SIZE],
         o2_new[IDENTITY_TEXT_SIZE];
     const char *const renew[] = {"keygen", NULL, "--renew", NULL, NULL};
@@ -439,7 +439,7 @@ TEST(amended_in_the_middle_of_collecting)
 /* A server's links get a new key; its identity, and what it has sealed and signed, stay. */
 TEST(a_server_renews_its_key)
 {
-    struct scene c CLEAN(scene_free);
+    struct roster_scene c CLEAN(scene_free);
     char s1[IDENTITY_TEXT_SIZE], s1_new[IDENTITY_TEXT_SIZE], soon[64];
     scene_new(&c);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -475,7 +475,7 @@ TEST(a_server_renews_its_key)
 /* Before there are data, a folder takes what the study file says. */
 TEST(terms_and_roster_are_free_until_the_first_upload)
 {
-    struct scene c CLEAN(scene_free);
+    struct roster_scene c CLEAN(scene_free);
     scene_new(&c);
     assert_int_equal(serve(&c, 0, c.s.path), 0);
     assert_int_equal(support_stop(&c.server[0]), 0);
@@ -495,7 +495,7 @@ TEST(terms_and_roster_are_free_until_the_first_upload)
  * The answer of a server's gate to a key, bypassing all checks of the client itself; "" if there is
  * none.
  */
-static void knock(struct scene *c, const char *study_path, const char *key, char text[512])
+static void knock(struct roster_scene *c, const char *study_path, const char *key, char text[512])
 {
     struct study *study CLEAN(study_free) = load(c, study_path);
     struct identity *me CLEAN(identity_free) = NULL;
@@ -515,7 +515,7 @@ static void knock(struct scene *c, const char *study_path, const char *key, char
 
 TEST(keys_that_were_good_are_turned_away)
 {
-    struct scene c CLEAN(scene_free);
+    struct roster_scene c CLEAN(scene_free);
     struct identity *old = NULL, *expired = NULL;
     char o0[IDENTITY_TEXT_SIZE], o1[IDENTITY_TEXT_SIZE], o1_new[IDENTITY_TEXT_SIZE],
         s1[IDENTITY_TEXT_SIZE], s1_new[IDENTITY_TEXT_SIZE], head[IDENTITY_TEXT_SIZE + 64],

@@ -18,7 +18,7 @@
 static enum err load(struct support_study *s, const char *workload, const char *questions,
                      char *said, size_t size, struct study **study)
 {
-    struct support_options o = {.owners = 2};
+    struct study_options o = {.owners = 2};
     struct log log = {.buffer = said, .buffer_size = size, .level = LOG_ERROR};
     struct bytes text CLEAN(bytes_clear) = {0}, changed CLEAN(bytes_clear) = {0};
     const char *at, *end;

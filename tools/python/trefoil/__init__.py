@@ -456,10 +456,10 @@ class Model:
     def _value(self, a: Any, line: int, item: int) -> Value:
         at = line * a.items + item
         value: Any = _known(a.value[at])
-        if value is not None and a.coded[item] != _c.NONE:
-            value = self.columns[a.coded[item]].values[int(value)]
+        if value is not None and a.label_column[item] != _c.NONE:
+            value = self.columns[a.label_column[item]].values[int(value)]
         return Value(value, _known(a.low[at]), _known(a.high[at]), _known(a.agreed[at]), a.rows[at],
-                     bool(a.rough[item]), not a.apart[item])
+                     bool(a.approximate[item]), not a.apart[item])
 
     def _lists(self, r: Any) -> Dict[str, List[Any]]:
         lists: Dict[str, List[Any]] = {}

@@ -28,8 +28,8 @@ class trefoil_column(Structure):
 class trefoil_answer(Structure):
     _fields_ = [
         ("question", c_char_p), ("level", c_double), ("together", c_int32), ("groups", c_uint32),
-        ("group", POINTER(c_uint32)), ("items", c_uint32), ("item", POINTER(c_char_p)), ("coded", POINTER(c_uint32)),
-        ("rough", POINTER(c_uint8)), ("apart", POINTER(c_uint8)), ("lines", c_size_t), ("code", POINTER(c_uint32)),
+        ("group", POINTER(c_uint32)), ("items", c_uint32), ("item", POINTER(c_char_p)), ("label_column", POINTER(c_uint32)),
+        ("approximate", POINTER(c_uint8)), ("apart", POINTER(c_uint8)), ("lines", c_size_t), ("code", POINTER(c_uint32)),
         ("count", POINTER(c_double)), ("value", POINTER(c_double)), ("low", POINTER(c_double)),
         ("high", POINTER(c_double)), ("agreed", POINTER(c_double)), ("rows", POINTER(c_double)), ("left_out", c_size_t),
         ("left_out_rows", c_double),

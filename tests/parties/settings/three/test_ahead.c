@@ -51,7 +51,7 @@ static enum err take(struct store *store, unsigned kind, size_t i, struct bytes 
 /* --- one server's disk ------------------------------------------------------------------------ */
 
 /* The sealed bytes of server 0's only block. */
-static struct bytes sealed_of(struct bench *b)
+static struct bytes sealed_of(struct stores_bench *b)
 {
     struct bytes sealed = {0};
     struct query q = query_of(b->store[0], "SELECT sealed FROM ahead");
@@ -61,7 +61,7 @@ static struct bytes sealed_of(struct bench *b)
     return sealed;
 }
 
-static bool file_has(struct bench *b, const char *name, const struct bytes *what)
+static bool file_has(struct stores_bench *b, const char *name, const struct bytes *what)
 {
     struct bytes file CLEAN(bytes_clear) = {0};
     if (file_read(support_path(&b->s, "server0/%s", name), 1 << 26, &file, &quiet) != ERR_OK)
@@ -71,7 +71,7 @@ static bool file_has(struct bench *b, const char *name, const struct bytes *what
 
 TEST(what_is_taken_is_nowhere_on_the_disk)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     struct bytes noise CLEAN(bytes_clear) = {0}, sealed CLEAN(bytes_clear) = {0};
     put(b.store[0], NOISE_GAUSS, 0);
     sealed = sealed_of(&b);
@@ -96,7 +96,7 @@ TEST(a_block_that_was_altered_or_moved_is_refused_once)
         "UPDATE ahead SET name = (SELECT name FROM other)",
     };
     for (size_t k = 0; k < sizeof harm / sizeof *harm; k++) {
-        struct bench b CLEAN(bench_free) = bench_new();
+        struct stores_bench b CLEAN(bench_free) = bench_new();
         struct bytes noise CLEAN(bytes_clear) = {0};
         char words[1024] = "";
         const bool kind = k == 2, other = k == 3;
@@ -121,7 +121,7 @@ TEST(a_block_that_was_altered_or_moved_is_refused_once)
 
 TEST(what_is_not_kept_is_gone_and_so_is_all_at_the_end)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     struct store_contents contents;
     struct ahead_blocks keep = {.count = {1}};
     struct bytes statement CLEAN(bytes_clear) = {0};
@@ -155,7 +155,7 @@ TEST(what_is_not_kept_is_gone_and_so_is_all_at_the_end)
  */
 TEST(blocks_of_other_terms_are_dropped)
 {
-    struct bench b CLEAN(bench_free) = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     struct study *study = (struct study *)b.s.study;
     put(b.store[0], NOISE_GAUSS, 0);
     store_close(&b.store[0]);
@@ -167,7 +167,7 @@ TEST(blocks_of_other_terms_are_dropped)
 
 /* --- three of them ---------------------------------------------------------------------------- */
 
-struct comparing {
+struct ahead_comparing {
     unsigned has[3]; /* which blocks it has, as bits */
     struct ahead_blocks common[3];
     uint8_t digest[3][32];
@@ -176,17 +176,17 @@ struct comparing {
 
 static enum err compare(struct party *p, void *shared)
 {
-    struct comparing *c = shared;
+    struct ahead_comparing *c = shared;
     struct ahead_talk talk;
     struct ahead_blocks own = {.count = {0}};
-    const uint64_t before = net_rounds(p->net);
+    const uint64_t before = net_exchanges(p->net);
     for (size_t i = 0; i < 3; i++)
         if (c->has[p->index] >> i & 1)
             for (unsigned k = 0; k < NOISE_LAWS; k++)
                 memset(own.name[k][own.count[k]++], (int)(1 + i + 16 * k), AHEAD_NAME);
     ahead_talk(&talk, p->net, &own);
     TRY(net_settle(p->net));
-    c->rounds[p->index] = net_rounds(p->net) - before;
+    c->rounds[p->index] = net_exchanges(p->net) - before;
     c->common[p->index] = talk.common;
     ahead_digest(&talk, c->digest[p->index]);
     return ERR_OK;
@@ -195,7 +195,7 @@ static enum err compare(struct party *p, void *shared)
 TEST(what_all_three_have_is_common)
 {
     for (unsigned a = 0; a < 512; a += 5) {
-        struct comparing c = {.has = {a & 7, a >> 3 & 7, a >> 6}};
+        struct ahead_comparing c = {.has = {a & 7, a >> 3 & 7, a >> 6}};
         const unsigned all = c.has[0] & c.has[1] & c.has[2];
         size_t n = 0;
         assert_int_equal(three_run(a, compare, &c, NULL), ERR_OK);
@@ -217,7 +217,7 @@ TEST(what_all_three_have_is_common)
 
 /* Sessions: the first makes blocks, the others take them. */
 struct sessions {
-    struct bench b;
+    struct stores_bench b;
     size_t samples, blocks; /* in a block; how many are made */
     size_t wanted;          /* samples, in a session that takes */
     size_t took, left[3];   /* samples; blocks that stay on disk */

@@ -47,7 +47,7 @@ struct outcome {
     size_t index;
 };
 
-struct audit {
+struct audit_running {
     struct support_study s;
     struct bounds *bounds;
     struct schedule schedule;
@@ -67,14 +67,14 @@ struct audit {
 /* --- runs ------------------------------------------------------------------------------------- */
 
 /* One server's place: its engine, and the noise that it could reuse. */
-struct seat {
-    struct audit *a;
+struct audit_seat {
+    struct audit_running *a;
     struct three *engine;
     struct share64 kept;
 };
 
 /* The engine's counts are those of the uploads, as servers make them. */
-static enum err count_uploads(const struct audit *a, struct three *g)
+static enum err count_uploads(const struct audit_running *a, struct three *g)
 {
     struct upload held[OWNERS];
     for (unsigned o = 0; o < OWNERS; o++)
@@ -84,7 +84,7 @@ static enum err count_uploads(const struct audit *a, struct three *g)
 }
 
 /* Or of the table in hand. */
-static enum err share_counts(const struct audit *a, struct three *g)
+static enum err share_counts(const struct audit_running *a, struct three *g)
 {
     const struct workload *w = a->s.study->workload;
     struct party *p = g->party;
@@ -102,7 +102,7 @@ static enum err share_counts(const struct audit *a, struct three *g)
                                        : counts_finish(p, g->counts);
 }
 
-static enum err engine_of(struct audit *a, struct party *p, struct three **engine)
+static enum err engine_of(struct audit_running *a, struct party *p, struct three **engine)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
     struct three *g;
@@ -114,7 +114,7 @@ static enum err engine_of(struct audit *a, struct party *p, struct three **engin
 }
 
 /* As a server treats a request that all three agreed on; `out` is in counts. */
-static enum err perform(struct seat *s, struct engine_step *step, struct share64 *noise,
+static enum err perform(struct audit_seat *s, struct engine_step *step, struct share64 *noise,
                         size_t *index, double *out)
 {
     static const uint8_t seed[32] = {5};
@@ -141,7 +141,7 @@ static enum err perform(struct seat *s, struct engine_step *step, struct share64
     return e;
 }
 
-static enum err ask(struct seat *s, struct ask *r, struct share64 *noise, size_t *index,
+static enum err ask(struct audit_seat *s, struct ask *r, struct share64 *noise, size_t *index,
                     double *out)
 {
     struct engine_step step;
@@ -169,7 +169,7 @@ static enum err ask(struct seat *s, struct ask *r, struct share64 *noise, size_t
 }
 
 /* One one-way after the other; the second with the first's noise, if that is the flaw. */
-static enum err measure_one_ways(struct seat *s, struct outcome *o)
+static enum err measure_one_ways(struct audit_seat *s, struct outcome *o)
 {
     enum err e = ERR_OK;
     share64_free(&s->kept);
@@ -184,9 +184,9 @@ static enum err measure_one_ways(struct seat *s, struct outcome *o)
  * Estimates at their bound in a cell of each one-way, where squares change most; or far above the
  * bound.
  */
-static enum err select_one(struct seat *s, struct outcome *o)
+static enum err select_one(struct audit_seat *s, struct outcome *o)
 {
-    const struct audit *a = s->a;
+    const struct audit_running *a = s->a;
     uint32_t query[CANDIDATES] = {0, 1, 2};
     const uint64_t most = (uint64_t)1 << (a->bounds->counts.bits + AIM_ESTIMATE_BITS);
     uint64_t estimate[] = {a->flaw == UNCLAMPED ? 64 * most : most, 0, 0, 0, 0, 0, 0, 0};
@@ -203,7 +203,7 @@ static enum err select_one(struct seat *s, struct outcome *o)
 }
 
 /* One form of the two columns. */
-static enum err open_form(struct seat *s, struct outcome *o)
+static enum err open_form(struct audit_seat *s, struct outcome *o)
 {
     int64_t factor[8] = {0}; /* and groups */
     struct ask r = {
@@ -214,7 +214,7 @@ static enum err open_form(struct seat *s, struct outcome *o)
 
 static enum err run_all(struct party *p, void *shared)
 {
-    struct seat s = {.a = shared};
+    struct audit_seat s = {.a = shared};
     enum err e = engine_of(s.a, p, &s.engine);
     for (size_t i = 0; e == ERR_OK && i < s.a->runs; i++) {
         struct outcome o = {.index = 0};
@@ -264,7 +264,7 @@ static double loss_of(double in_first, double in_second, double n)
  * How much more likely an outcome is with the row, up to a constant and a factor: everything
  * measured, over its squared noise.
  */
-static double likelihood(const struct audit *a, const struct outcome *o)
+static double likelihood(const struct audit_running *a, const struct outcome *o)
 {
     static const size_t with_row[CANDIDATES] = {0, 1, 1}; /* a = 0, b = 1, (a, b) = (0, 1) */
     const double ratio = (double)a->alone / (double)a->multiplier;
@@ -274,7 +274,7 @@ static double likelihood(const struct audit *a, const struct outcome *o)
 /*
  * The same for a copula, up to a factor: each by how far the row moves it, over its squared noise.
  */
-static double likelihood_of_form(const struct audit *a, const struct outcome *o)
+static double likelihood_of_form(const struct audit_running *a, const struct outcome *o)
 {
     const double sigma = measure_sigma(a->alone);
     return o->a[0] + o->b[1] + o->selected[0] * a->shift * sigma * sigma;
@@ -291,14 +291,14 @@ static double first_selected(const struct outcome *o)
     return o->index == 0;
 }
 
-static double statistic(const struct audit *a, size_t s, const struct outcome *o)
+static double statistic(const struct audit_running *a, size_t s, const struct outcome *o)
 {
     if (s == 0)
         return a->shift > 0 ? likelihood_of_form(a, o) : likelihood(a, o);
     return s == 1 ? difference(o) : first_selected(o);
 }
 
-static double shown_loss(const struct audit *a)
+static double shown_loss(const struct audit_running *a)
 {
     double loss = 0;
     for (size_t s = 0; s < 3; s++) {
@@ -324,7 +324,7 @@ static double shown_loss(const struct audit *a)
 
 /* --- audits ----------------------------------------------------------------------------------- */
 
-static enum err count_rows(struct audit *a, bool with_row)
+static enum err count_rows(struct audit_running *a, bool with_row)
 {
     struct table *t CLEAN(table_free) = NULL;
     enum err e = table_new(&t, a->s.study->domain, 0);
@@ -338,7 +338,8 @@ static enum err count_rows(struct audit *a, bool with_row)
 }
 
 /* An owner's table: one row of its own, and with the person five of theirs; all (0, 1). */
-static enum err rows_of(const struct audit *a, unsigned owner, bool with_person, struct table **t)
+static enum err rows_of(const struct audit_running *a, unsigned owner, bool with_person,
+                        struct table **t)
 {
     size_t surplus;
     TRY(table_new(t, a->s.study->domain, 0));
@@ -351,7 +352,7 @@ static enum err rows_of(const struct audit *a, unsigned owner, bool with_person,
     return table_sort(*t, 1, &surplus);
 }
 
-static enum err share_rows(struct audit *a, bool with_person)
+static enum err share_rows(struct audit_running *a, bool with_person)
 {
     const uint8_t secret[UPLOAD_SECRET_SIZE] = {1};
     for (unsigned o = 0; o < OWNERS; o++) {
@@ -367,7 +368,7 @@ static enum err share_rows(struct audit *a, bool with_person)
     return ERR_OK;
 }
 
-static void forget_uploads(struct audit *a)
+static void forget_uploads(struct audit_running *a)
 {
     for (unsigned o = 0; o < OWNERS; o++)
         for (unsigned i = 0; i < 3; i++)
@@ -375,7 +376,7 @@ static void forget_uploads(struct audit *a)
 }
 
 /* A run's price under the ledger's own rules, and the multipliers that its budget gives. */
-static void price(struct audit *a, struct log *log)
+static void price(struct audit_running *a, struct log *log)
 {
     struct ledger_limits limits;
     mpq_t cost, one;
@@ -401,7 +402,7 @@ static void price(struct audit *a, struct log *log)
  * One row can have the largest factor of either column. The cost of its form is not computed here:
  * the engine gives it.
  */
-static void plan_form(struct audit *a, struct log *log)
+static void plan_form(struct audit_running *a, struct log *log)
 {
     struct ledger_limits limits;
     double most;
@@ -422,7 +423,7 @@ static size_t runs(void)
 }
 
 /* The smallest epsilon that rho gives at DELTA. */
-static double epsilon_of(enum accounting accounting, double rho)
+static double epsilon_of(enum ledger_accounting accounting, double rho)
 {
     double low = 0, high = 100;
     while (high - low > 1e-6) {
@@ -436,10 +437,10 @@ static double epsilon_of(enum accounting accounting, double rho)
 }
 
 /* The loss shown, divided by the promise at the same delta. */
-static double audit_of(const struct support_options *o, enum flaw flaw)
+static double audit_of(const struct study_options *o, enum flaw flaw)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
-    struct audit *a CLEAN(memory_release) = memory_array(1, sizeof *a);
+    struct audit_running *a CLEAN(memory_release) = memory_array(1, sizeof *a);
     double loss, promise;
     a->flaw = flaw;
     a->runs = flaw == NONE || flaw == HALF_NOISE ? runs()
@@ -472,27 +473,27 @@ static double audit_of(const struct support_options *o, enum flaw flaw)
     return loss / promise;
 }
 
-static double audit(const char *score, const char *noise, enum accounting accounting,
+static double audit(const char *score, const char *noise, enum ledger_accounting accounting,
                     enum flaw flaw)
 {
-    const struct support_options o = {.owners = 1,
-                                      .rounds = 1,
-                                      .epsilon = 6,
-                                      .accounting = accounting,
-                                      .domain = domain,
-                                      .more = score,
-                                      .noise = noise};
+    const struct study_options o = {.owners = 1,
+                                    .rounds = 1,
+                                    .epsilon = 6,
+                                    .accounting = accounting,
+                                    .domain = domain,
+                                    .more = score,
+                                    .noise = noise};
     return audit_of(&o, flaw);
 }
 
 static double audit_copula(const char *noise, enum flaw flaw)
 {
-    const struct support_options o = {.owners = 1,
-                                      .copula = "method: copula\n",
-                                      .epsilon = 6,
-                                      .accounting = ACCOUNTING_GAUSSIAN,
-                                      .domain = domain,
-                                      .noise = noise};
+    const struct study_options o = {.owners = 1,
+                                    .copula = "method: copula\n",
+                                    .epsilon = 6,
+                                    .accounting = ACCOUNTING_GAUSSIAN,
+                                    .domain = domain,
+                                    .noise = noise};
     return audit_of(&o, flaw);
 }
 
@@ -501,7 +502,7 @@ TEST(the_promise_is_kept)
 {
     static const struct {
         const char *score, *noise;
-        enum accounting accounting;
+        enum ledger_accounting accounting;
     } of[] = {{"score: l1\n", "box-muller", ACCOUNTING_GAUSSIAN},
               {"score: l2\n", "box-muller", ACCOUNTING_ZCDP},
               {"score: l2\n", "discrete", ACCOUNTING_GAUSSIAN}};
@@ -532,14 +533,14 @@ static double audit_person(enum flaw flaw)
     static const char rows[] = "    max_rows: 7\n    as: records\n";
     static const char *const part[OWNERS] = {rows, rows, rows, rows, rows,
                                              rows, rows, rows, rows, rows};
-    const struct support_options o = {.owners = OWNERS,
-                                      .rounds = 1,
-                                      .epsilon = 6,
-                                      .accounting = ACCOUNTING_GAUSSIAN,
-                                      .domain = domain,
-                                      .more = "score: l2\n",
-                                      .enforce = flaw == UNBOUNDED ? 0 : 1,
-                                      .part = part};
+    const struct study_options o = {.owners = OWNERS,
+                                    .rounds = 1,
+                                    .epsilon = 6,
+                                    .accounting = ACCOUNTING_GAUSSIAN,
+                                    .domain = domain,
+                                    .more = "score: l2\n",
+                                    .enforce = flaw == UNBOUNDED ? 0 : 1,
+                                    .part = part};
     return audit_of(&o, flaw);
 }
 

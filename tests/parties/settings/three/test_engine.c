@@ -28,13 +28,13 @@
 /* --- the plaintext twin ----------------------------------------------------------------------- */
 
 /* A backend for each population, all with the same noise. */
-struct growing {
+struct engine_growing {
     const struct whole *w;
     struct plaintext *plain[OWNERS];
     unsigned requests;
 };
 
-static struct aim_backend next_backend(struct growing *g, uint64_t *population)
+static struct aim_backend next_backend(struct engine_growing *g, uint64_t *population)
 {
     unsigned owners = ++g->requests < OWNERS ? g->requests : OWNERS;
     if (g->w->coming != BETWEEN_ROUNDS)
@@ -49,11 +49,11 @@ static enum err ask_plain(void *self, const struct ask *a, struct ask_told *told
     return backend.ask(backend.self, a, told);
 }
 
-static enum err run_plain(struct whole *w, struct aim_result **result, struct replay *replay,
+static enum err run_plain(struct whole *w, struct aim_result **result, struct whole_replay *replay,
                           struct log *log)
 {
     const struct plaintext_noise noise = {replay, replay_gauss, replay_gumbel};
-    struct growing growing = {.w = w};
+    struct engine_growing growing = {.w = w};
     const struct aim_backend backend = {.self = &growing, .ask = ask_plain};
     struct aim_options options;
     enum err e = release_loop_options(w->s.study, w->bounds, &options, log);
@@ -125,14 +125,14 @@ static void check_scores(const struct whole *w, const struct aim_result *plain,
     assert_int_equal(costs->opened_values[OPEN_NOISY_SCORE], scores);
 }
 
-static void equals(const struct support_options *o, const struct whole_persons *persons,
-                   enum coming coming)
+static void equals(const struct study_options *o, const struct whole_persons *persons,
+                   enum whole_coming coming)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     struct three_costs costs;
     struct aim_result *plain = NULL;
-    struct replay replay = {.w = w};
+    struct whole_replay replay = {.w = w};
     size_t cells = 0, looks;
     whole_new_persons(w, o, persons);
     looks = w->s.study->link.min_linked > 0;
@@ -163,25 +163,25 @@ static void equals(const struct support_options *o, const struct whole_persons *
     whole_free(w);
 }
 
-static void mpc_equals_plaintext_as(const struct support_options *o, enum coming coming)
+static void mpc_equals_plaintext_as(const struct study_options *o, enum whole_coming coming)
 {
     equals(o, &(const struct whole_persons){0}, coming);
 }
 
-static void mpc_equals_plaintext(const struct support_options *o)
+static void mpc_equals_plaintext(const struct study_options *o)
 {
     mpc_equals_plaintext_as(o, AT_ONCE);
 }
 
 TEST(a_whole_run_equals_the_plaintext_run)
 {
-    const struct support_options two_ways = {.owners = OWNERS, .rounds = 5, .epsilon = 2};
+    const struct study_options two_ways = {.owners = OWNERS, .rounds = 5, .epsilon = 2};
     mpc_equals_plaintext(&two_ways);
 }
 
 TEST(a_run_over_three_ways_and_lists_equals_too)
 {
-    const struct support_options lists = {
+    const struct study_options lists = {
         .owners = OWNERS,
         .rounds = 4,
         .epsilon = 0.5,
@@ -193,7 +193,7 @@ TEST(a_run_over_three_ways_and_lists_equals_too)
 /* A wide domain, so that small owners send records and large ones counts, in one study. */
 TEST(a_run_over_records_and_counts_equals_too)
 {
-    const struct support_options mixed = {
+    const struct study_options mixed = {
         .owners = OWNERS, .rounds = 4, .domain = wide_domain, .workload = wide_workload};
     struct whole *w = memory_array(1, sizeof *w);
     whole_new(w, &mixed);
@@ -213,7 +213,7 @@ static const char *const columns[] = {
  */
 TEST(a_run_over_rows_and_columns_of_several_owners_equals_too)
 {
-    const struct support_options split = {.owners = OWNERS, .rounds = 4, .part = columns};
+    const struct study_options split = {.owners = OWNERS, .rounds = 4, .part = columns};
     mpc_equals_plaintext(&split);
 }
 
@@ -223,7 +223,7 @@ TEST(a_run_over_rows_and_columns_of_several_owners_equals_too)
  */
 TEST(every_noise_and_score_on_every_kind_of_data_equal_too)
 {
-    static const struct support_options data[] = {
+    static const struct study_options data[] = {
         {.workload = "{all: 2}"},
         {.workload =
              "\n  - {attributes: [age, ward, bmi], weight: 2}\n  - {attributes: [sex, died]}"},
@@ -232,7 +232,7 @@ TEST(every_noise_and_score_on_every_kind_of_data_equal_too)
     static const char *const noise[] = {"box-muller", "discrete"};
     static const char *const score[] = {"score: l1\n", "score: l2\n"};
     for (size_t k = 0; k < 4 * sizeof data / sizeof *data; k++) {
-        struct support_options run = data[k / 4];
+        struct study_options run = data[k / 4];
         run.owners = OWNERS;
         run.rounds = 2 + (unsigned)(k % 3);
         run.epsilon = 3;
@@ -253,9 +253,9 @@ TEST(sweeps_equal_the_plaintext_run)
         "    max_rows: 300\n    batch: x\n    columns: [ward, bmi]\n",
         "    max_rows: 400\n    batch: x\n    columns: [died]\n"};
     static const struct {
-        struct support_options o;
+        struct study_options o;
         struct whole_persons persons;
-        enum coming coming;
+        enum whole_coming coming;
     } cases[] = {
         {.o = {.sweeps = 2}},
         {.o = {.sweeps = 1, .noise = "discrete", .more = "security: abort\n"}},
@@ -274,7 +274,7 @@ TEST(sweeps_equal_the_plaintext_run)
                .more = "security: abort\n"},
          .persons = {.count = 270}}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        struct support_options o = cases[k].o;
+        struct study_options o = cases[k].o;
         o.owners = OWNERS;
         o.epsilon = 3;
         equals(&o, &cases[k].persons, cases[k].coming);
@@ -302,7 +302,7 @@ static enum err make_engines(struct party *p, void *shared)
 
 TEST(an_engine_does_not_run_unproved)
 {
-    const struct support_options o[] = {{.owners = 1}, {.owners = 1, .more = "security: abort\n"}};
+    const struct study_options o[] = {{.owners = 1}, {.owners = 1, .more = "security: abort\n"}};
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     struct support_study both[2];
     for (unsigned k = 0; k < 2; k++)
@@ -321,25 +321,25 @@ TEST(a_run_that_is_proved_equals_too)
         "{all: 2}",
         "\n  - {attributes: [age, ward, bmi], weight: 2}\n  - {attributes: [sex, died]}"};
     for (unsigned k = 0; k < 4; k++) {
-        const struct support_options run = {.owners = OWNERS,
-                                            .rounds = 2,
-                                            .epsilon = 3,
-                                            .noise = noise[k % 2],
-                                            .more = more[k / 2],
-                                            .workload = workload[k % 2]};
-        mpc_equals_plaintext_as(&run, k < 3 ? (enum coming)k : AT_ONCE);
+        const struct study_options run = {.owners = OWNERS,
+                                          .rounds = 2,
+                                          .epsilon = 3,
+                                          .noise = noise[k % 2],
+                                          .more = more[k / 2],
+                                          .workload = workload[k % 2]};
+        mpc_equals_plaintext_as(&run, k < 3 ? (enum whole_coming)k : AT_ONCE);
     }
 }
 
 /* And for records: beside counts, and with columns at several owners; late ones are added. */
 TEST(a_run_over_records_that_is_proved_equals_too)
 {
-    const struct support_options mixed = {.owners = OWNERS,
-                                          .rounds = 2,
-                                          .domain = wide_domain,
-                                          .workload = wide_workload,
-                                          .more = "security: abort\n"};
-    const struct support_options split = {
+    const struct study_options mixed = {.owners = OWNERS,
+                                        .rounds = 2,
+                                        .domain = wide_domain,
+                                        .workload = wide_workload,
+                                        .more = "security: abort\n"};
+    const struct study_options split = {
         .owners = OWNERS, .rounds = 2, .part = columns, .more = "security: abort\n"};
     mpc_equals_plaintext(&mixed);
     mpc_equals_plaintext_as(&split, ONE_BY_ONE);
@@ -354,13 +354,13 @@ TEST(a_run_whose_persons_are_bounded_equals_too)
     static const struct whole_persons persons[] = {
         {.count = 700}, {.count = 1}, {.count = 31, .empty = 2}, {.count = 150, .unsorted = 2}};
     for (unsigned k = 0; k < 4; k++) {
-        const struct support_options o = {.owners = OWNERS,
-                                          .rounds = 2,
-                                          .epsilon = 3,
-                                          .enforce = 1 + k,
-                                          .domain = k % 2 ? wide_domain : NULL,
-                                          .workload = k % 2 ? wide_workload : NULL,
-                                          .more = k < 2 ? "security: abort\n" : NULL};
+        const struct study_options o = {.owners = OWNERS,
+                                        .rounds = 2,
+                                        .epsilon = 3,
+                                        .enforce = 1 + k,
+                                        .domain = k % 2 ? wide_domain : NULL,
+                                        .workload = k % 2 ? wide_workload : NULL,
+                                        .more = k < 2 ? "security: abort\n" : NULL};
         equals(&o, &persons[k], AT_ONCE);
     }
 }
@@ -397,13 +397,13 @@ TEST(a_run_whose_owners_are_linked_equals_too)
                  {kept, "{keep: o0}", {.count = 350, .empty = 3}, false},
                  {kept, "{keep: o0, min_linked: 5}", {.count = 290, .unsorted = 2}, false}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        const struct support_options o = {.owners = OWNERS,
-                                          .rounds = 2,
-                                          .epsilon = 3,
-                                          .domain = SUPPORT_LINKED_DOMAIN,
-                                          .part = cases[k].part,
-                                          .link = cases[k].link,
-                                          .more = cases[k].abort ? "security: abort\n" : NULL};
+        const struct study_options o = {.owners = OWNERS,
+                                        .rounds = 2,
+                                        .epsilon = 3,
+                                        .domain = SUPPORT_LINKED_DOMAIN,
+                                        .part = cases[k].part,
+                                        .link = cases[k].link,
+                                        .more = cases[k].abort ? "security: abort\n" : NULL};
         equals(&o, &cases[k].persons, AT_ONCE);
     }
 }
@@ -432,24 +432,24 @@ static enum err add_more(struct party *p, void *shared)
     TRY(three_new(&alone, p, w->s.study, w->bounds, id, p->log));
     TRY(count_all(g, held, OWNERS - 1));
     for (unsigned k = 0; k < 2; k++) {
-        rounds = net_rounds(p->net);
+        rounds = net_exchanges(p->net);
         bytes = bytes_sent(p);
         TRY(k == 0 ? count_all(g, held, OWNERS) : count_all(alone, &held[OWNERS - 1], 1));
-        cost[k][0] = net_rounds(p->net) - rounds;
+        cost[k][0] = net_exchanges(p->net) - rounds;
         cost[k][1] = bytes_sent(p) - bytes;
     }
     right = cost[0][0] > 0 && cost[0][0] == cost[1][0] && cost[0][1] == cost[1][1];
-    rounds = net_rounds(p->net);
+    rounds = net_exchanges(p->net);
     TRY(count_all(g, held, OWNERS));
-    right = right && net_rounds(p->net) == rounds && g->tally.owners == OWNERS;
+    right = right && net_exchanges(p->net) == rounds && g->tally.owners == OWNERS;
     three_free(&g);
     return right ? ERR_OK : ERR_MISMATCH;
 }
 
 TEST(what_is_counted_is_not_counted_again)
 {
-    const struct support_options o = {.owners = OWNERS};
-    const struct support_options wide = {
+    const struct study_options o = {.owners = OWNERS};
+    const struct study_options wide = {
         .owners = OWNERS, .domain = wide_domain, .workload = wide_workload};
     for (unsigned k = 0; k < 2; k++) {
         struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
@@ -465,13 +465,13 @@ TEST(a_run_added_up_in_steps_equals_too)
     static const char *const part[] = {
         "    max_rows: 900\n    batch: city\n    columns: [dose, age]\n", NULL,
         "    max_rows: 900\n    batch: city\n    columns: [sex, ward]\n"};
-    const struct support_options mixed = {
+    const struct study_options mixed = {
         .owners = OWNERS, .rounds = 3, .domain = wide_domain, .workload = wide_workload};
-    const struct support_options split = {.owners = OWNERS,
-                                          .rounds = 3,
-                                          .domain = wide_domain,
-                                          .workload = wide_workload,
-                                          .part = part};
+    const struct study_options split = {.owners = OWNERS,
+                                        .rounds = 3,
+                                        .domain = wide_domain,
+                                        .workload = wide_workload,
+                                        .part = part};
     mpc_equals_plaintext_as(&mixed, ONE_BY_ONE);
     mpc_equals_plaintext_as(&split, ONE_BY_ONE);
 }
@@ -482,8 +482,8 @@ TEST(a_run_added_up_in_steps_equals_too)
  */
 TEST(a_run_whose_owners_come_between_rounds_equals_too)
 {
-    const struct support_options counts = {.owners = OWNERS, .rounds = 4, .epsilon = 2};
-    const struct support_options mixed = {
+    const struct study_options counts = {.owners = OWNERS, .rounds = 4, .epsilon = 2};
+    const struct study_options mixed = {
         .owners = OWNERS, .rounds = 4, .domain = wide_domain, .workload = wide_workload};
     mpc_equals_plaintext_as(&counts, BETWEEN_ROUNDS);
     mpc_equals_plaintext_as(&mixed, BETWEEN_ROUNDS);
@@ -492,7 +492,7 @@ TEST(a_run_whose_owners_come_between_rounds_equals_too)
 /* No model says otherwise, and the two runs still agree. */
 TEST(what_is_impossible_has_no_part_in_a_run)
 {
-    const struct support_options o = {
+    const struct study_options o = {
         .owners = OWNERS,
         .rounds = 3,
         .more = "impossible:\n  - {age: {from: 0, to: 3}, died: yes}\n  - {ward: d, sex: [f]}\n"};

@@ -82,7 +82,7 @@ static void others_have(const struct whole *w, unsigned hostile, const struct cl
  * marginal in total, no more than its bound: 2^b - 1 a cell, pad_to records, or the rows that the
  * others in its batch hold.
  */
-static void moves_no_more_than_its_bound(const struct support_options *o, unsigned hostile,
+static void moves_no_more_than_its_bound(const struct study_options *o, unsigned hostile,
                                          uint64_t most_cell, uint64_t most_total)
 {
     struct hostile h = {.w = memory_array(1, sizeof *h.w)};
@@ -121,13 +121,13 @@ TEST(hostile_owners_move_no_more_than_their_bounds)
     static const char *const part[] = {
         "    max_rows: 900\n    batch: city\n    columns: [died, age]\n", NULL,
         "    max_rows: 900\n    batch: city\n    columns: [bmi, sex, ward]\n"};
-    const struct support_options counts = {.owners = OWNERS};
-    const struct support_options records = {
+    const struct study_options counts = {.owners = OWNERS};
+    const struct study_options records = {
         .owners = OWNERS, .domain = wide_domain, .workload = wide_workload};
-    const struct support_options columns = {.owners = OWNERS, .part = part};
+    const struct study_options columns = {.owners = OWNERS, .part = part};
     static const char *const padded_part[] = {
         "    max_rows: 900\n    pad_to: 1200\n    as: records\n", NULL, NULL};
-    const struct support_options padded = {.owners = OWNERS, .part = padded_part};
+    const struct study_options padded = {.owners = OWNERS, .part = padded_part};
     moves_no_more_than_its_bound(&counts, 1, (1 << 11) - 1, UINT64_MAX); /* max_rows: 2000 */
     moves_no_more_than_its_bound(&records, 0, 1000, 1000);
     moves_no_more_than_its_bound(&padded, 0, 1200, 1200); /* pad_to, whatever the max_rows */
@@ -138,7 +138,7 @@ TEST(hostile_owners_move_no_more_than_their_bounds)
 /* After a crash a request is replayed: what it opens depends only on uploads, request and noise. */
 TEST(a_round_played_again_opens_the_same)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 4, .epsilon = 2};
+    const struct study_options o = {.owners = OWNERS, .rounds = 4, .epsilon = 2};
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     struct three_costs costs;
     whole_new(w, &o);
@@ -264,7 +264,7 @@ static enum err refuse_bad_requests(struct party *p, void *shared)
 
 TEST(requests_outside_the_study_are_refused)
 {
-    const struct support_options o = {.owners = OWNERS};
+    const struct study_options o = {.owners = OWNERS};
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     struct three_costs costs;
     whole_new(w, &o);
@@ -277,7 +277,7 @@ TEST(requests_outside_the_study_are_refused)
 TEST(an_upload_is_the_same_again_and_cannot_be_altered)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
-    const struct support_options o = {.owners = OWNERS};
+    const struct study_options o = {.owners = OWNERS};
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     const uint8_t *terms;
     unsigned form;

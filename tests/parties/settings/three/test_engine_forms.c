@@ -22,7 +22,7 @@ struct copulas {
 static enum err run_copula(struct party *p, void *shared)
 {
     struct copulas *c = shared;
-    struct seat seat = {.w = &c->w, .index = p->index};
+    struct whole_seat seat = {.w = &c->w, .index = p->index};
     const struct aim_backend backend = {.self = &seat, .ask = seat_ask};
     struct copula_options options;
     enum err e = marks_begin(p);
@@ -36,7 +36,8 @@ static enum err run_copula(struct party *p, void *shared)
     return e;
 }
 
-static enum err run_plain(struct copulas *c, struct copula_result **result, struct replay *replay)
+static enum err run_plain(struct copulas *c, struct copula_result **result,
+                          struct whole_replay *replay)
 {
     const struct plaintext_noise noise = {replay, replay_gauss, replay_gumbel};
     const struct study *study = c->w.s.study;
@@ -68,11 +69,11 @@ static void same_result(const struct copula_result *a, const struct copula_resul
     assert_true(a->round[1].spent == b->round[1].spent && a->model->total == b->model->total);
 }
 
-static void equals(const struct support_options *o, const struct whole_persons *persons, bool twice)
+static void equals(const struct study_options *o, const struct whole_persons *persons, bool twice)
 {
     struct copulas *c CLEAN(memory_release) = memory_array(1, sizeof *c);
     struct copula_result *plain = NULL;
-    struct replay replay = {.w = &c->w};
+    struct whole_replay replay = {.w = &c->w};
     struct three_costs costs;
     size_t cells;
     whole_new_persons(&c->w, o, persons);
@@ -102,7 +103,7 @@ static void equals(const struct support_options *o, const struct whole_persons *
     whole_free(&c->w);
 }
 
-static void mpc_equals_plaintext(const struct support_options *o, bool twice)
+static void mpc_equals_plaintext(const struct study_options *o, bool twice)
 {
     equals(o, &(const struct whole_persons){0}, twice);
 }
@@ -120,13 +121,13 @@ static const char *const columns[] = {
  */
 TEST(a_copula_equals_the_plaintext_copula)
 {
-    static const struct support_options data[] = {
+    static const struct study_options data[] = {
         {.copula = copula, .workload = "\n  - {attributes: [age, ward, bmi, sex, died]}"},
         {.copula = copula, .domain = wide_domain, .noise = "discrete", .epsilon = 3},
         {.copula = "method: copula\ncopula: {clip: 1.5, share: 0.2}\n", .part = columns},
         {.copula = copula, .domain = wide_domain, .part = records}};
     for (size_t k = 0; k < 4; k++) {
-        struct support_options o = data[k];
+        struct study_options o = data[k];
         o.owners = OWNERS;
         mpc_equals_plaintext(&o, k == 0);
     }
@@ -134,7 +135,7 @@ TEST(a_copula_equals_the_plaintext_copula)
 
 TEST(a_copula_that_is_proved_equals_too)
 {
-    struct support_options o = {.owners = OWNERS, .copula = copula, .more = "security: abort\n"};
+    struct study_options o = {.owners = OWNERS, .copula = copula, .more = "security: abort\n"};
     mpc_equals_plaintext(&o, true);
     o.part = records;
     mpc_equals_plaintext(&o, true);
@@ -145,10 +146,10 @@ TEST(a_copula_whose_persons_are_bounded_equals_too)
 {
     static const struct whole_persons persons[] = {{.count = 400}, {.count = 50, .unsorted = 3}};
     for (unsigned k = 0; k < 2; k++) {
-        const struct support_options o = {.owners = OWNERS,
-                                          .copula = copula,
-                                          .enforce = 3 - k,
-                                          .more = k == 0 ? "security: abort\n" : NULL};
+        const struct study_options o = {.owners = OWNERS,
+                                        .copula = copula,
+                                        .enforce = 3 - k,
+                                        .more = k == 0 ? "security: abort\n" : NULL};
         equals(&o, &persons[k], true);
     }
 }
@@ -160,11 +161,11 @@ TEST(a_copula_whose_owners_are_linked_equals_too)
         "    max_rows: 900\n    batch: x\n    columns: [age, sex, ward]\n",
         "    max_rows: 800\n    batch: x\n    columns: [bmi, died]\n", RECORDS};
     for (unsigned k = 0; k < 2; k++) {
-        const struct support_options o = {.owners = OWNERS,
-                                          .copula = copula,
-                                          .part = part,
-                                          .link = "true",
-                                          .more = k == 0 ? "security: abort\n" : NULL};
+        const struct study_options o = {.owners = OWNERS,
+                                        .copula = copula,
+                                        .part = part,
+                                        .link = "true",
+                                        .more = k == 0 ? "security: abort\n" : NULL};
         equals(&o, &(const struct whole_persons){.count = 270}, k == 1);
     }
 }
@@ -172,7 +173,7 @@ TEST(a_copula_whose_owners_are_linked_equals_too)
 /* --- requests --------------------------------------------------------------------------------- */
 
 /* A study's engine without any rows, and requests that its server prepares. */
-struct desk {
+struct engine_forms_desk {
     const struct support_study *s;
     const struct bounds *bounds;
     void (*ask)(struct three *g);
@@ -181,7 +182,7 @@ struct desk {
 static enum err sit(struct party *p, void *shared)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
-    const struct desk *d = shared;
+    const struct engine_forms_desk *d = shared;
     struct three *g CLEAN(three_free) = NULL;
     TRY(three_new(&g, p, d->s->study, d->bounds, id, NULL));
     TRY(three_finish(g));
@@ -194,10 +195,10 @@ static void at_desk(const char *method, const char *const *part, void (*ask)(str
 {
     struct support_study s;
     struct bounds *bounds = NULL;
-    struct desk d = {.s = &s, .ask = ask};
+    struct engine_forms_desk d = {.s = &s, .ask = ask};
     assert_int_equal(
-        support_study_new(
-            &s, &(struct support_options){.owners = 1, .copula = method, .part = part}, NULL),
+        support_study_new(&s, &(struct study_options){.owners = 1, .copula = method, .part = part},
+                          NULL),
         ERR_OK);
     assert_int_equal(bounds_new(&bounds, s.study, NULL), ERR_OK);
     d.bounds = bounds;

@@ -39,14 +39,15 @@ static void merge_by(struct merges *m, const struct domain *d, uint32_t codes)
 
 /* --- a run that merges as it likes ------------------------------------------------------------ */
 
-struct opened {
+struct engine_merge_opened {
     int64_t value[VALUES_MAX];
     size_t values, selected[8], selections;
 };
 
 /* Everything is a candidate, with estimates that no model made. */
 /* Asks, and notes what is opened. */
-static enum err ask_and_note(const struct aim_backend *b, const struct ask *a, struct opened *out)
+static enum err ask_and_note(const struct aim_backend *b, const struct ask *a,
+                             struct engine_merge_opened *out)
 {
     struct ask_told told CLEAN(told_clear) = {0};
     TRY(b->ask(b->self, a, &told));
@@ -58,7 +59,7 @@ static enum err ask_and_note(const struct aim_backend *b, const struct ask *a, s
 }
 
 static enum err price_and_ask(const struct aim_backend *b, const struct whole *w, struct ask *a,
-                              struct opened *out)
+                              struct engine_merge_opened *out)
 {
     struct ask_terms terms = {
         .domain = w->s.study->domain, .workload = w->s.study->workload, .score = w->s.study->score};
@@ -77,7 +78,7 @@ static enum err price_and_ask(const struct aim_backend *b, const struct whole *w
 }
 
 static enum err select_all(const struct aim_backend *b, const struct whole *w, unsigned round,
-                           struct merges *m, struct opened *out)
+                           struct merges *m, struct engine_merge_opened *out)
 {
     const struct workload *load = w->s.study->workload;
     uint32_t *query CLEAN(memory_release) = memory_array(load->queries, sizeof *query);
@@ -101,7 +102,7 @@ static enum err select_all(const struct aim_backend *b, const struct whole *w, u
 }
 
 static enum err measure_all(const struct aim_backend *b, size_t queries, struct merges *m,
-                            struct opened *out)
+                            struct engine_merge_opened *out)
 {
     uint32_t *query CLEAN(memory_release) = memory_array(queries, sizeof *query);
     const struct ask one = {.kind = ASK_MEASURE,
@@ -117,7 +118,8 @@ static enum err measure_all(const struct aim_backend *b, size_t queries, struct 
 /* One-ways, then merges that stay, change, disappear, and come back. */
 static const uint32_t by[] = {3, 3, 7, 1, 3};
 
-static enum err play(const struct aim_backend *b, const struct whole *w, struct opened *out)
+static enum err play(const struct aim_backend *b, const struct whole *w,
+                     struct engine_merge_opened *out)
 {
     const struct workload *load = w->s.study->workload;
     TRY(measure_all(b, load->one_ways, NULL, out));
@@ -133,13 +135,13 @@ static enum err play(const struct aim_backend *b, const struct whole *w, struct 
 
 struct acted {
     struct whole *w;
-    struct opened opened[3];
+    struct engine_merge_opened opened[3];
 };
 
 /* Scores keep the cells that were last selected from, and no others. */
 static enum err ask_and_look(void *self, const struct ask *a, struct ask_told *told)
 {
-    const struct seat *seat = self;
+    const struct whole_seat *seat = self;
     const struct three *g = seat->engine;
     const bool squared = seat->w->s.study->score == AIM_L2;
     const struct counts *other;
@@ -152,7 +154,7 @@ static enum err ask_and_look(void *self, const struct ask *a, struct ask_told *t
 static enum err act(struct party *p, void *shared)
 {
     struct acted *a = shared;
-    struct seat seat = {.w = a->w, .index = p->index};
+    struct whole_seat seat = {.w = a->w, .index = p->index};
     const struct aim_backend backend = {.self = &seat, .ask = ask_and_look};
     enum err e = marks_begin(p);
     if (e == ERR_OK)
@@ -182,12 +184,12 @@ static enum err ask_plain(void *self, const struct ask *a, struct ask_told *told
     return b.ask(b.self, a, told);
 }
 
-static void equals(const struct support_options *o, enum coming coming)
+static void equals(const struct study_options *o, enum whole_coming coming)
 {
     struct acted *a CLEAN(memory_release) = memory_array(1, sizeof *a);
-    struct opened *plain CLEAN(memory_release) = memory_array(1, sizeof *plain);
+    struct engine_merge_opened *plain CLEAN(memory_release) = memory_array(1, sizeof *plain);
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
-    struct replay replay = {.w = w};
+    struct whole_replay replay = {.w = w};
     const struct plaintext_noise noise = {&replay, replay_gauss, replay_gumbel};
     struct stages stages = {.grows = coming == BETWEEN_ROUNDS};
     const struct aim_backend twin = {.self = &stages, .ask = ask_plain};
@@ -216,11 +218,14 @@ static void equals(const struct support_options *o, enum coming coming)
 /* Counts, with more bits for merged cells; then records; squares; with a check; as owners join. */
 TEST(merged_cells_open_what_they_do_in_the_clear)
 {
-    const struct support_options
-        counts = {.owners = OWNERS},
-        squares = {.owners = OWNERS, .more = "score: l2\nsecurity: abort\n"},
-        records = {.owners = OWNERS, .domain = wide_domain, .workload = wide_workload},
-        missing = {.owners = OWNERS, .domain = SUPPORT_LINKED_DOMAIN, .more = "security: abort\n"};
+    const struct study_options counts = {.owners = OWNERS},
+                               squares = {.owners = OWNERS, .more = "score: l2\nsecurity: abort\n"},
+                               records = {.owners = OWNERS,
+                                          .domain = wide_domain,
+                                          .workload = wide_workload},
+                               missing = {.owners = OWNERS,
+                                          .domain = SUPPORT_LINKED_DOMAIN,
+                                          .more = "security: abort\n"};
     equals(&counts, AT_ONCE);
     equals(&squares, AT_ONCE);
     equals(&records, AT_ONCE);
@@ -277,7 +282,7 @@ TEST(merges_beyond_the_room_of_scores_are_refused)
                                 "  - {name: y, kind: integer, min: 1, max: 64}\n";
     static const char most[] = "    max_rows: 400000000\n    as: counts\n";
     static const char *const part[] = {most, most, most};
-    const struct support_options o = {.owners = OWNERS, .domain = large, .part = part};
+    const struct study_options o = {.owners = OWNERS, .domain = large, .part = part};
     struct refused *f CLEAN(memory_release) = memory_array(1, sizeof *f);
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     struct three_costs costs;
@@ -329,7 +334,7 @@ static unsigned naive_bits(const struct whole *w, const struct merges *m)
 TEST(merged_cells_have_the_bits_that_owners_can_fill)
 {
     static const char *const records[] = {"    max_rows: 900\n    as: records\n", NULL, NULL};
-    const struct support_options o[] = {
+    const struct study_options o[] = {
         {.owners = OWNERS},
         {.owners = OWNERS, .part = records},
         {.owners = OWNERS, .domain = wide_domain, .workload = wide_workload}};

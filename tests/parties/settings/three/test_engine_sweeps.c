@@ -9,22 +9,22 @@
 /* --- what it costs ---------------------------------------------------------------------------- */
 
 /* The closure's marginals as candidates, with estimates of 2 in every cell, all to be compared. */
-struct scored {
+struct engine_sweeps_scored {
     struct ask ask;
     uint32_t *query;
     uint64_t *estimate;
 };
 
-static void scored_clear(struct scored *s)
+static void scored_clear(struct engine_sweeps_scored *s)
 {
     memory_free(&s->query);
     memory_free(&s->estimate);
 }
 
-static struct scored scored_new(const struct workload *w, uint64_t multiplier)
+static struct engine_sweeps_scored scored_new(const struct workload *w, uint64_t multiplier)
 {
-    struct scored s = {.query = memory_array(w->queries, sizeof *s.query),
-                       .estimate = memory_array(w->cells, sizeof *s.estimate)};
+    struct engine_sweeps_scored s = {.query = memory_array(w->queries, sizeof *s.query),
+                                     .estimate = memory_array(w->cells, sizeof *s.estimate)};
     for (uint32_t q = 0; q < w->queries; q++)
         s.query[q] = q;
     for (uint64_t i = 0; i < w->cells; i++)
@@ -63,10 +63,10 @@ static enum err open_alone(struct three *g, const struct ask *a, uint64_t *round
     TRY(three_reserve(g, &step));
     TRY(range_cut(&g->tape, three_step(&step)->noise, &range));
     TRY(memory_new(&values, step.price.cells));
-    *rounds = net_rounds(g->party->net);
+    *rounds = net_exchanges(g->party->net);
     *bytes = payload_sent(g->party);
     e = three_measure(g, &step, &range, 0, values, &measured);
-    *rounds = net_rounds(g->party->net) - *rounds;
+    *rounds = net_exchanges(g->party->net) - *rounds;
     *bytes = payload_sent(g->party) - *bytes;
     if (e == ERR_OK && measured != step.price.cells)
         e = ERR_MISMATCH;
@@ -79,7 +79,7 @@ static enum err cost(struct party *p, void *shared)
 {
     struct costing *c = shared;
     const struct workload *w = c->w->s.study->workload;
-    struct scored s CLEAN(scored_clear) = scored_new(w, 3000);
+    struct engine_sweeps_scored s CLEAN(scored_clear) = scored_new(w, 3000);
     uint32_t query[] = {0, 7, 9};
     int64_t multiplier[] = {500, 40000, 1000};
     const struct ask set = {
@@ -103,7 +103,7 @@ static uint64_t sum_of(const uint64_t by[3])
  */
 TEST(a_sweep_has_few_exchanges)
 {
-    const struct support_options o = {.owners = OWNERS, .sweeps = 2, .lanes = 1};
+    const struct study_options o = {.owners = OWNERS, .sweeps = 2, .lanes = 1};
     struct costing *c CLEAN(memory_release) = memory_array(1, sizeof *c);
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     const struct workload *load;
@@ -126,10 +126,12 @@ TEST(a_sweep_has_few_exchanges)
     whole_free(w);
 }
 
-/* C scores at m cost as much as C marginals, and so does their slack; a set the sum of its parts. */
+/*
+ * C scores at m cost as much as C marginals, and so does their slack; a set the sum of its parts.
+ */
 TEST(scores_cost_what_marginals_cost)
 {
-    const struct support_options o = {.owners = OWNERS, .sweeps = 2};
+    const struct study_options o = {.owners = OWNERS, .sweeps = 2};
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     uint32_t query[] = {1, 2};
     int64_t multiplier[] = {300, 70000};
@@ -146,7 +148,7 @@ TEST(scores_cost_what_marginals_cost)
     mpq_init(expected);
     ask_price_new(&price);
     {
-        struct scored s CLEAN(scored_clear) = scored_new(w->s.study->workload, 3001);
+        struct engine_sweeps_scored s CLEAN(scored_clear) = scored_new(w->s.study->workload, 3001);
         const uint64_t candidates = s.ask.queries;
         assert_int_equal(ask_price(&price, &s.ask, &terms, NULL), ERR_OK);
         mpq_set_ui(expected, candidates * 3001 * 3001, 1);
@@ -192,7 +194,7 @@ static enum err refuse(struct party *p, void *shared)
     const uint64_t most = scores_most(&r->w->bounds->counts, 0);
     struct log log = {.buffer = r->said[p->index], .buffer_size = 800, .level = LOG_ERROR};
     struct three *g CLEAN(three_free) = NULL;
-    struct scored s CLEAN(scored_clear) = scored_new(w, 3000);
+    struct engine_sweeps_scored s CLEAN(scored_clear) = scored_new(w, 3000);
     int64_t multiplier[] = {500, 255};
     struct ask set = {
         .kind = ASK_MEASURE, .queries = 2, .query = s.query, .weights = 2, .weight = multiplier};
@@ -226,7 +228,7 @@ static enum err refuse(struct party *p, void *shared)
 
 TEST(what_is_no_sweep_is_refused)
 {
-    const struct support_options o = {.owners = OWNERS, .sweeps = 1};
+    const struct study_options o = {.owners = OWNERS, .sweeps = 1};
     struct refusal *r CLEAN(memory_release) = memory_array(1, sizeof *r);
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     struct three_costs costs;
@@ -245,7 +247,7 @@ static enum err refuse_scores(struct party *p, void *shared)
     struct refusal *r = shared;
     struct log log = {.buffer = r->said[p->index], .buffer_size = 800, .level = LOG_ERROR};
     struct three *g CLEAN(three_free) = NULL;
-    struct scored s CLEAN(scored_clear) = scored_new(r->w->s.study->workload, 3000);
+    struct engine_sweeps_scored s CLEAN(scored_clear) = scored_new(r->w->s.study->workload, 3000);
     TRY(load_engine(r->w, p, &g));
     g->log = &log;
     r->right[p->index] = refused(g, &s.ask, "without rounds: sweeps");
@@ -254,7 +256,7 @@ static enum err refuse_scores(struct party *p, void *shared)
 
 TEST(other_studies_open_no_scores)
 {
-    static const struct support_options o[] = {
+    static const struct study_options o[] = {
         {.owners = OWNERS}, {.owners = OWNERS, .annealed = true, .more = "score: l2\n"}};
     for (unsigned k = 0; k < 2; k++) {
         struct refusal *r CLEAN(memory_release) = memory_array(1, sizeof *r);

@@ -14,13 +14,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-struct watch {
-    struct bench b;
+struct guard_watch {
+    struct stores_bench b;
     struct audit *audit[STUDY_SERVERS_MOST];
     struct guard guard[STUDY_SERVERS_MOST];
 };
 
-static void open_guard(struct watch *w, unsigned i)
+static void open_guard(struct guard_watch *w, unsigned i)
 {
     char path[SUPPORT_PATH], name[16];
     snprintf(name, sizeof name, "server%u", i);
@@ -32,7 +32,7 @@ static void open_guard(struct watch *w, unsigned i)
     guard_start(&w->guard[i], w->b.store[i], &quiet);
 }
 
-static void watch_new(struct watch *w)
+static void watch_new(struct guard_watch *w)
 {
     memset(w, 0, sizeof *w);
     w->b = bench_new();
@@ -40,7 +40,7 @@ static void watch_new(struct watch *w)
         open_guard(w, i);
 }
 
-static void watch_free(struct watch *w)
+static void watch_free(struct guard_watch *w)
 {
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         audit_close(&w->audit[i]);
@@ -48,21 +48,22 @@ static void watch_free(struct watch *w)
 }
 
 /* As after a crash. */
-static void open_again(struct watch *w, unsigned i)
+static void open_again(struct guard_watch *w, unsigned i)
 {
     audit_close(&w->audit[i]);
     store_close(&w->b.store[i]);
     open_guard(w, i);
 }
 
-static struct store_guard found(const struct watch *w, unsigned i)
+static struct store_guard found(const struct guard_watch *w, unsigned i)
 {
     struct store_guard g;
     assert_int_equal(store_guard(w->b.store[i], &g), ERR_OK);
     return g;
 }
 
-static void expect(const struct watch *w, unsigned i, uint64_t begun, uint64_t tries, bool failed)
+static void expect(const struct guard_watch *w, unsigned i, uint64_t begun, uint64_t tries,
+                   bool failed)
 {
     const struct store_guard g = found(w, i);
     assert_int_equal(g.begun, begun);
@@ -70,7 +71,7 @@ static void expect(const struct watch *w, unsigned i, uint64_t begun, uint64_t t
     assert_int_equal(g.failed, failed);
 }
 
-static unsigned lines_of(const struct watch *w, unsigned i, enum audit_kind kind)
+static unsigned lines_of(const struct guard_watch *w, unsigned i, enum audit_kind kind)
 {
     char path[SUPPORT_PATH], name[32];
     struct audit_file *f = NULL;
@@ -90,7 +91,7 @@ TEST(tries_are_counted_on_disk)
 {
     char words[1024] = "";
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
-    struct watch w;
+    struct guard_watch w;
     struct check_guard g;
     watch_new(&w);
     g = guard_of(&w.guard[0]);
@@ -119,7 +120,7 @@ TEST(tries_are_counted_on_disk)
 TEST(checks_of_lanes_that_run_together_are_one_try)
 {
     struct check_guard g;
-    struct watch w;
+    struct guard_watch w;
     watch_new(&w);
     for (unsigned session = 0; session < 3; session++) {
         g = guard_of(&w.guard[2]);
@@ -157,7 +158,7 @@ static void *begin_elsewhere(void *self)
 /* For a lane that may compute what only this server was asked: no try, and no failure. */
 TEST(no_check_of_another_lane_begins_before_all_agree)
 {
-    struct watch w;
+    struct guard_watch w;
     watch_new(&w);
     for (unsigned k = 0; k < 3; k++) {
         struct waiting lane = {.guard = guard_of(&w.guard[k])};
@@ -191,7 +192,7 @@ TEST(no_check_of_another_lane_begins_before_all_agree)
 /* What a server stated; but not what follows from something that was no failure. */
 TEST(what_ends_a_session_with_a_catch_is_remembered)
 {
-    struct watch w;
+    struct guard_watch w;
     atomic_bool ended = false;
     struct check_guard g;
     watch_new(&w);
@@ -215,7 +216,7 @@ TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
     struct store_guard before;
     struct check_guard g;
-    struct watch w;
+    struct guard_watch w;
     watch_new(&w);
     g = guard_of(&w.guard[1]);
     assert_int_equal(g.begin(g.self), ERR_OK);
@@ -249,7 +250,7 @@ TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
 TEST(what_the_disk_does_not_take_is_known_to_the_process)
 {
     struct check_guard g;
-    struct watch w;
+    struct guard_watch w;
     watch_new(&w);
     g = guard_of(&w.guard[2]);
     support_alter(&w.b.s, 2,
@@ -271,25 +272,25 @@ TEST(what_the_disk_does_not_take_is_known_to_the_process)
 #define LAST_COIN 5 /* round 0 is the AND, rounds 1 to 6 the flush, round 7 the opening */
 
 /* Takes the last coin's halves, and leaves. */
-static enum err leave(struct play *play, const struct party_sent *at, void *p, size_t n)
+static enum err leave(struct check_play *play, const struct party_sent *at, void *p, size_t n)
 {
     (void)play;
     (void)p;
     (void)n;
-    return at->round == LAST_COIN ? ERR_PEER : ERR_OK;
+    return at->exchange == LAST_COIN ? ERR_PEER : ERR_OK;
 }
 
 /* Sends another word than it has made, in the given round. */
-static enum err alter(struct play *play, const struct party_sent *at, void *p, size_t n)
+static enum err alter(struct check_play *play, const struct party_sent *at, void *p, size_t n)
 {
     const uint64_t *round = play->self;
     (void)n;
-    if (at->round == *round && at->to == NET_PREV)
+    if (at->exchange == *round && at->to == NET_PREV)
         *(uint8_t *)p ^= 1;
     return ERR_OK;
 }
 
-static void play_as(struct watch *w, struct play *play, unsigned cheat)
+static void play_as(struct guard_watch *w, struct check_play *play, unsigned cheat)
 {
     static const struct check_limits as_said;
     play->job = play_and;
@@ -308,13 +309,13 @@ static void play_as(struct watch *w, struct play *play, unsigned cheat)
 /* However often it asks again: the two others stop, and nothing is opened before that. */
 TEST(who_hangs_up_after_a_coin_has_a_number_of_tries)
 {
-    struct watch w;
+    struct guard_watch w;
     unsigned plays = 0;
     watch_new(&w);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         support_alter(&w.b.s, i, "UPDATE guard SET tries = 253");
     for (;;) {
-        struct play play = {.alter = leave};
+        struct check_play play = {.alter = leave};
         play_as(&w, &play, 1);
         plays++;
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i += 2)
@@ -343,8 +344,8 @@ TEST(one_wrong_word_stops_both)
     for (unsigned k = 0; k < 3; k++) {
         uint64_t round = rounds[k];
         const unsigned cheat = k;
-        struct play wrong = {.alter = alter, .self = &round}, again = {0};
-        struct watch w;
+        struct check_play wrong = {.alter = alter, .self = &round}, again = {0};
+        struct guard_watch w;
         watch_new(&w);
         play_as(&w, &wrong, cheat);
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -384,7 +385,7 @@ TEST(a_resumption_that_is_killed_is_told_or_not_made)
     int code = -1;
     unsigned k;
     for (k = 0; code != 0; k++) {
-        struct watch w;
+        struct guard_watch w;
         char fault[32];
         watch_new(&w);
         support_alter(&w.b.s, 0, "UPDATE guard SET begun = 3, failed = 1");
@@ -435,7 +436,7 @@ static void expect_health(uint16_t port, const char *code, const char *words)
 /* A stopped server says so to analyst and operator, and goes on when the operator says so. */
 TEST(a_server_that_stopped_serves_no_run)
 {
-    const struct support_options o = {.owners = 1, .rounds = 1};
+    const struct study_options o = {.owners = 1, .rounds = 1};
     struct support_study s;
     pid_t server[STUDY_SERVERS_MOST];
     uint16_t status;

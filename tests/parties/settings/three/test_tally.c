@@ -16,7 +16,7 @@
 #define GUESTS 150
 #define FEW 3 /* at most this many rows: they do not fill places of 64 lanes evenly */
 
-struct scene {
+struct tally_scene {
     struct support_study s;
     struct study *study;
     struct bounds *bounds;
@@ -25,7 +25,7 @@ struct scene {
     struct three_result sums;
 };
 
-static void share(struct scene *c, const struct identity *me, unsigned guest, unsigned rows)
+static void share(struct tally_scene *c, const struct identity *me, unsigned guest, unsigned rows)
 {
     const size_t owner = c->study->owners + guest;
     const unsigned form = study_upload_form(c->study, owner);
@@ -42,12 +42,12 @@ static void share(struct scene *c, const struct identity *me, unsigned guest, un
 }
 
 /* `more`: top-level lines of the study. */
-static void scene_new(struct scene *c, unsigned rows, const char *more)
+static void scene_new(struct tally_scene *c, unsigned rows, const char *more)
 {
-    const struct support_options o = {.owners = 1, .more = more};
+    const struct study_options o = {.owners = 1, .more = more};
     struct identity *issuer CLEAN(identity_free) = NULL;
     char open[512], key[IDENTITY_TEXT_SIZE];
-    *c = (struct scene){0};
+    *c = (struct tally_scene){0};
     assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
     assert_int_equal(identity_new(&issuer, NULL), ERR_OK);
     public_identity_text(&issuer->public, key);
@@ -62,7 +62,7 @@ static void scene_new(struct scene *c, unsigned rows, const char *more)
         share(c, issuer, k, k % (rows + 1));
 }
 
-static void scene_free(struct scene *c)
+static void scene_free(struct tally_scene *c)
 {
     for (unsigned k = 0; k < GUESTS; k++)
         for (unsigned i = 0; i < 3; i++)
@@ -76,7 +76,7 @@ static void scene_free(struct scene *c)
 
 static enum err count(struct party *p, void *shared)
 {
-    struct scene *c = shared;
+    struct tally_scene *c = shared;
     struct upload held[GUESTS];
     struct tally t CLEAN(tally_free) = {0};
     for (unsigned k = 0; k < GUESTS; k++)
@@ -91,7 +91,7 @@ static enum err count(struct party *p, void *shared)
     return ERR_OK;
 }
 
-static void expect_counts(struct scene *c)
+static void expect_counts(struct tally_scene *c)
 {
     const struct workload *load = c->study->workload;
     size_t cells = 0, at = 0;
@@ -115,7 +115,7 @@ TEST(few_rows_of_many_owners_are_counted)
 {
     static const unsigned rows[] = {1, FEW, 63, 64}; /* the last ones are not packed */
     for (unsigned k = 0; k < 4; k++) {
-        struct scene c CLEAN(scene_free) = {0};
+        struct tally_scene c CLEAN(scene_free) = {0};
         scene_new(&c, rows[k], NULL);
         expect_counts(&c);
     }

@@ -1,18 +1,18 @@
 /*
- * A round of moves: messages to both neighbours, made and taken in steps as they travel. A check
- * plays its own rounds with these too, so nothing here waits for one.
+ * An exchange of moves: messages to both neighbours, made and taken in steps as they travel. A
+ * check plays its own exchanges with these too, so nothing here waits for one.
  */
 #include "mpc/move/move_private.h"
 #include "mpc/move/record.h"
 
 #include <string.h>
 
-/* --- a round ---------------------------------------------------------------------------------- */
+/* --- an exchange ------------------------------------------------------------------------------ */
 
 /* What goes to one neighbour and comes from the other. */
 struct current {
     struct party *p;
-    const struct move_exchange *round;
+    const struct move_exchange *exchange;
     enum net_peer to, from;
 };
 
@@ -32,11 +32,11 @@ static size_t message_at(const struct move_message *all, size_t *offset, size_t 
 static enum err produce(void *self, size_t offset, uint8_t *out, size_t n)
 {
     const struct current *c = self;
-    const struct move_message *all = c->round->send[c->to];
+    const struct move_message *all = c->exchange->send[c->to];
     const struct party_tamper *tamper = c->p->tamper;
     for (size_t end = offset + n, k; offset < end; offset += k, out += k) {
         size_t at = offset, m = message_at(all, &at, (k = end - offset, &k));
-        const struct party_sent sent = {net_rounds(c->p->net), c->to, m, at};
+        const struct party_sent sent = {net_exchanges(c->p->net), c->to, m, at};
         TRY(all[m].make(all[m].self, at, out, k));
         if (tamper != NULL)
             TRY(tamper->alter(tamper->self, &sent, out, k));
@@ -49,7 +49,7 @@ static enum err produce(void *self, size_t offset, uint8_t *out, size_t n)
 static enum err consume(void *self, size_t offset, const uint8_t *in, size_t n)
 {
     const struct current *c = self;
-    const struct move_message *all = c->round->receive[c->from];
+    const struct move_message *all = c->exchange->receive[c->from];
     const struct party_watch *watch = c->p->watch;
     if (watch != NULL)
         watch->secret(watch->self, in, n);
@@ -79,18 +79,18 @@ static bool went_to_both(const struct move_message *all)
     return both;
 }
 
-enum err move_round(struct party *p, const struct move_exchange *round)
+enum err move_exchange(struct party *p, const struct move_exchange *exchange)
 {
     struct current current[2];
     struct net_flow flows[2];
     for (unsigned k = 0; k < 2; k++) {
         const enum net_peer to = k == 0 ? NET_PREV : NET_NEXT, from = k == 0 ? NET_NEXT : NET_PREV;
-        current[k] = (struct current){p, round, to, from};
+        current[k] = (struct current){p, exchange, to, from};
         flows[k] = (struct net_flow){
             .to = to,
             .from = from,
-            .send_size = total(round->send[to]),
-            .receive_size = total(round->receive[from]),
+            .send_size = total(exchange->send[to]),
+            .receive_size = total(exchange->receive[from]),
             .tile = MOVE_TILE,
             .produce = produce,
             .consume = consume,
@@ -98,7 +98,7 @@ enum err move_round(struct party *p, const struct move_exchange *round)
         };
     }
     TRY(net_stream(p->net, flows, 2));
-    return went_to_both(round->send[NET_NEXT]) ? RECORD(p, ERR_OK, heard(p)) : ERR_OK;
+    return went_to_both(exchange->send[NET_NEXT]) ? RECORD(p, ERR_OK, heard(p)) : ERR_OK;
 }
 
 /* --- messages in memory ----------------------------------------------------------------------- */
