@@ -96,9 +96,8 @@ static enum err run_once(const struct central_run *run, uint64_t seed, struct ce
 {
     struct bench_data c CLEAN(bench_data_clear) = {0};
     struct table *rows CLEAN(table_free) = NULL; /* goes first */
-    struct random r;
+    struct random r = random_of(seed);
     struct plaintext_noise noise = noise_from_random(&r);
-    random_seed_u64(&r, seed);
     TRY(generated_is(run->table)
             ? generated_make(&c, run->table, run->rows != 0 ? run->rows : GENERATED_ROWS, log)
             : bench_data_read(&c, run->table, log));

@@ -29,8 +29,7 @@ static struct anneal_stage stage_new(size_t rows)
 {
     static const int64_t size[ATTRIBUTES] = {3, 4, 2, 5};
     struct anneal_stage s = {.folder = "/tmp/trefoil-test-XXXXXX"};
-    struct random r;
-    random_seed_u64(&r, 1);
+    struct random r = random_of(1);
     assert_int_equal(domain_new(&s.domain), ERR_OK);
     for (int a = 0; a < ATTRIBUTES; a++) {
         char name[] = {(char)('a' + a), 0};
@@ -87,7 +86,7 @@ struct rounds {
 
 static enum err reseed(struct rounds *r, unsigned round, unsigned kind)
 {
-    random_seed_u64(&r->random, r->seed * 1000003 + round * 2 + kind);
+    r->random = random_of(r->seed * 1000003 + round * 2 + kind);
     return ++r->calls == r->fail_at ? ERR_PEER : ERR_OK;
 }
 
@@ -223,9 +222,8 @@ TEST(a_rest_that_selects_nothing_is_left)
 /* The schedule alone, driven by dice instead of data: exact sums stay within any budget. */
 TEST(random_schedules_never_exceed_the_budget)
 {
-    struct random r;
+    struct random r = random_of(5);
     unsigned longest = 0;
-    random_seed_u64(&r, 5);
     for (int trial = 0; trial < 3000; trial++) {
         size_t d = 1 + (size_t)random_below(&r, 30);
         bool annealed = random_below(&r, 4) > 0;
@@ -493,7 +491,7 @@ static void grow(const struct anneal_stage *s, bool tells, double *share, double
         struct aim_backend backend = {.self = &g, .ask = growing_ask};
         struct aim_result *a CLEAN(aim_result_free) = NULL;
         double x[12];
-        random_seed_u64(&r, seed);
+        r = random_of(seed);
         assert_int_equal(aim_run(&a, &o, &backend, NULL), ERR_OK);
         *total += model_total(a->model) / SEEDS;
         assert_int_equal(model_marginal(a->model, &one, x, NULL), ERR_OK);

@@ -144,14 +144,10 @@ static enum err make_noise(struct party *p, struct check_play *play,
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 out;
-    enum err e;
     TRY(party_share64(p, &out, play->n));
-    e = make(p, out);
-    if (e == ERR_OK)
-        e = record_prove(p);
-    if (e == ERR_OK)
-        e = open_and_note(p, play, out);
-    return e;
+    TRY(make(p, out));
+    TRY(record_prove(p));
+    return open_and_note(p, play, out);
 }
 
 static enum err gauss(struct party *p, struct check_play *play)
@@ -304,7 +300,8 @@ static struct check_play model_of(size_t k)
 TEST(the_right_values_are_opened)
 {
     for (size_t k = 0; k < JOBS; k++) {
-        struct check_play plain = model_of(k), checked = model_of(k);
+        struct check_play plain CLEAN(play_free) = model_of(k),
+                                checked CLEAN(play_free) = model_of(k);
         plain.limits = NULL;
         play_run(&plain);
         play_run(&checked);
@@ -313,22 +310,20 @@ TEST(the_right_values_are_opened)
         if (checked.rounds != plain.rounds + jobs[k].more)
             fail_msg("%s: %lu rounds, not %lu and %lu", jobs[k].name, (unsigned long)checked.rounds,
                      (unsigned long)plain.rounds, (unsigned long)jobs[k].more);
-        play_free(&plain);
-        play_free(&checked);
     }
 }
 
 TEST(a_selection_takes_six_rounds_more_and_a_measurement_none)
 {
     for (unsigned squared = 0; squared < 2; squared++) {
-        struct check_play plain = {.job = squared ? squares : distances, .cheat = NOBODY};
-        struct check_play checked = {.job = plain.job, .limits = &limits, .cheat = NOBODY};
+        struct check_play plain CLEAN(play_free) = {.job = squared ? squares : distances,
+                                                    .cheat = NOBODY};
+        struct check_play checked CLEAN(play_free) = {
+            .job = plain.job, .limits = &limits, .cheat = NOBODY};
         play_run(&plain);
         play_run(&checked);
         assert_int_equal(checked.between - checked.before, plain.between - plain.before + 6);
         assert_int_equal(checked.rounds - checked.between, plain.rounds - plain.between);
-        play_free(&plain);
-        play_free(&checked);
     }
 }
 
@@ -377,8 +372,10 @@ static uint64_t bytes_between(const struct check_play *play, unsigned s, uint64_
 TEST(a_selection_sends_a_flush_more_and_an_opening_a_digest)
 {
     for (unsigned squared = 0; squared < 2; squared++) {
-        struct check_play plain = {.job = squared ? squares : distances, .cheat = NOBODY};
-        struct check_play checked = {.job = plain.job, .limits = &limits, .cheat = NOBODY};
+        struct check_play plain CLEAN(play_free) = {.job = squared ? squares : distances,
+                                                    .cheat = NOBODY};
+        struct check_play checked CLEAN(play_free) = {
+            .job = plain.job, .limits = &limits, .cheat = NOBODY};
         struct flush_cost flush = {.play = &checked};
         checked.guard[0] = (struct check_guard){.begin = price_flush, .self = &flush};
         play_run(&plain);
@@ -390,8 +387,6 @@ TEST(a_selection_sends_a_flush_more_and_an_opening_a_digest)
             assert_int_equal(bytes_between(&checked, s, checked.between, checked.rounds),
                              bytes_between(&plain, s, plain.between, plain.rounds) + 32);
         }
-        play_free(&plain);
-        play_free(&checked);
     }
 }
 
@@ -424,13 +419,12 @@ JOB(lie, play->n)
 
 TEST(carries_must_be_those_of_the_sum)
 {
-    struct check_play honest = {.job = once, .n = 200, .limits = &limits, .cheat = NOBODY};
-    struct check_play play = {.job = lie, .n = 200, .limits = &limits};
+    struct check_play honest CLEAN(play_free) = {
+        .job = once, .n = 200, .limits = &limits, .cheat = NOBODY};
+    struct check_play play CLEAN(play_free) = {.job = lie, .n = 200, .limits = &limits};
     play_run(&honest);
     play_run(&play);
     play_judge(&play, &honest, 0, "a carry", false);
-    play_free(&play);
-    play_free(&honest);
 }
 
 /* It shares T + 1, and takes 2^(64-SHIFT) off what it adds and keeps: only T is wrong. */
@@ -463,14 +457,14 @@ static enum err make_up(struct check_play *play, const struct party_sent *at, vo
 
 TEST(what_is_multiplied_must_be_a_bit)
 {
-    struct check_play honest = {.job = once, .n = 200, .limits = &limits, .cheat = NOBODY};
-    struct check_play play = {.job = keeping, .n = 200, .limits = &limits, .alter = make_up};
+    struct check_play honest CLEAN(play_free) = {
+        .job = once, .n = 200, .limits = &limits, .cheat = NOBODY};
+    struct check_play play CLEAN(play_free) = {
+        .job = keeping, .n = 200, .limits = &limits, .alter = make_up};
     play_run(&honest);
     play_run(&play);
     assert_true(play.altered > 0);
     play_judge(&play, &honest, 1, "a top bit", false);
-    play_free(&play);
-    play_free(&honest);
 }
 
 /* --- two versions ----------------------------------------------------------------------------- */
@@ -480,12 +474,12 @@ TEST(both_messages_of_a_choice_are_compared)
 {
     for (unsigned k = 0; k < 6; k++) {
         struct check_altering a = {.to = NET_NEXT, .message = k / 3};
-        struct check_play play = {.job = choose,
-                                  .n = 200,
-                                  .limits = &limits,
-                                  .cheat = k % 3,
-                                  .alter = play_alter_word,
-                                  .self = &a};
+        struct check_play play CLEAN(play_free) = {.job = choose,
+                                                   .n = 200,
+                                                   .limits = &limits,
+                                                   .cheat = k % 3,
+                                                   .alter = play_alter_word,
+                                                   .self = &a};
         play_run(&play);
         assert_int_equal(play.altered, 1);
         for (unsigned s = 0; s < 3; s++)
@@ -493,7 +487,6 @@ TEST(both_messages_of_a_choice_are_compared)
                 assert_int_equal(play.result[s], ERR_CHEAT);
                 assert_false(play_has_sent(&play, s, 2, NET_PREV));
             }
-        play_free(&play);
     }
 }
 
@@ -513,16 +506,15 @@ JOB(compare, play->n)
 TEST(a_digit_is_that_of_the_sum)
 {
     enum { ROWS = 63, LANES = 3 * 64 };
-    struct check_play honest = {.job = compare, .n = LANES, .limits = &limits, .cheat = NOBODY};
+    struct check_play honest CLEAN(play_free) = {
+        .job = compare, .n = LANES, .limits = &limits, .cheat = NOBODY};
     play_run(&honest);
     for (unsigned k = 0; k < 2 * ROWS; k++) {
         struct check_altering a = {0, NET_PREV, 0, k % ROWS, k < ROWS ? FLIP : TOP_BIT, true, 0};
-        struct check_play play = {
+        struct check_play play CLEAN(play_free) = {
             .job = compare, .n = LANES, .limits = &limits, .alter = play_alter_word, .self = &a};
         play_run(&play);
         assert_int_equal(play.altered, 2);
         play_judge(&play, &honest, 0, "a digit", false);
-        play_free(&play);
     }
-    play_free(&honest);
 }

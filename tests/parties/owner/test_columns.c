@@ -44,14 +44,13 @@ static void scene_free(struct columns_scene *c)
 static void scene_new(struct columns_scene *c, unsigned rows,
                       void (*put)(struct bytes *csv, unsigned row))
 {
-    static const struct study_options o = {.domain = domain};
     struct bytes csv CLEAN(bytes_clear) = {0};
     struct source_options from = {.look = true};
     size_t size;
     FILE *out;
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_WARN};
-    assert_int_equal(support_study_new(&c->s, &o, &c->log), ERR_OK);
+    NEW_STUDY(&c->s, &c->log, .domain = domain);
     bytes_put_text(&csv, "sex,age,dose,a column of quite a long name,one\n");
     for (unsigned i = 0; i < rows; i++)
         put(&csv, i);
@@ -113,9 +112,8 @@ TEST(odd_columns_are_warned_of)
 {
     struct columns_scene c CLEAN(scene_free);
     scene_new(&c, 100, odd);
-    support_says(c.words, "a column of quite a long name is '0' in 99.0 % of the rows");
-    support_says(c.words, "age is clipped in 100.0 % of the rows");
-    support_says(c.words, "age is 9 in 100.0 % of the rows");
+    EACH(support_says, c.words, "a column of quite a long name is '0' in 99.0 % of the rows",
+         "age is clipped in 100.0 % of the rows", "age is 9 in 100.0 % of the rows");
     assert_null(strstr(c.words, "sex"));
     assert_null(strstr(c.words, "dose")); /* half of it is missing; 49 of 50 are in one bin */
     assert_null(strstr(c.words, ": one"));
@@ -161,7 +159,7 @@ struct heard {
 static void tell(void *self, const char *source, size_t rows, double part)
 {
     struct heard *t = self;
-    assert_non_null(strstr(source, "t.csv"));
+    support_says(source, "t.csv");
     assert_true(rows > t->rows && part >= t->part && part <= 1);
     *t = (struct heard){t->calls + 1, rows, part};
 }

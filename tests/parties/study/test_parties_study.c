@@ -301,10 +301,11 @@ TEST(defaults_are_the_documented_ones)
 {
     struct parse_fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
-    struct bytes b = edited(base_text,
-                            "deadlines:\n  connect: 10\n  round: 20\nmodel:\n  max_mib: 40\n  "
-                            "iterations: 50\n  final_iterations: 60\n",
-                            "");
+    struct bytes b CLEAN(bytes_clear) = edited(
+        base_text,
+        "deadlines:\n  connect: 10\n  round: 20\nmodel:\n  max_mib: 40\n  "
+        "iterations: 50\n  final_iterations: 60\n",
+        "");
     struct bytes c CLEAN(bytes_clear) = edited((const char *)b.data,
                                                "  rows_per_person: 2\nnoise: box-muller\n", "");
     assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_OK);
@@ -315,7 +316,6 @@ TEST(defaults_are_the_documented_ones)
     assert_int_equal(s->iterations, 100);
     assert_int_equal(s->final_iterations, 1000);
     assert_true(s->workload->clique_weight[0] + s->workload->clique_weight[1] == 3);
-    bytes_clear(&b);
 }
 
 /* Records fit within the bounds of counts; counts do not fit within the bounds of records. */
@@ -347,12 +347,13 @@ TEST(large_marginals_have_no_records)
 {
     struct parse_fixture *f = *state;
     struct study *s;
-    struct bytes b = edited(base_text, "attributes: [age, ward]",
-                            "attributes: [age, ward, a, b, c]");
-    struct bytes c = edited((const char *)b.data, "workload:",
-                            "  - {name: a, kind: integer, min: 0, max: 1}\n"
-                            "  - {name: b, kind: integer, min: 0, max: 1}\n"
-                            "  - {name: c, kind: integer, min: 0, max: 1}\nworkload:");
+    struct bytes b CLEAN(bytes_clear) = edited(base_text, "attributes: [age, ward]",
+                                               "attributes: [age, ward, a, b, c]");
+    struct bytes c CLEAN(bytes_clear) = edited(
+        (const char *)b.data, "workload:",
+        "  - {name: a, kind: integer, min: 0, max: 1}\n"
+        "  - {name: b, kind: integer, min: 0, max: 1}\n"
+        "  - {name: c, kind: integer, min: 0, max: 1}\nworkload:");
     struct bytes d CLEAN(bytes_clear) = edited((const char *)c.data, "max_rows: 300",
                                                "max_rows: 300, as: records");
     assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_OK);
@@ -361,11 +362,8 @@ TEST(large_marginals_have_no_records)
     assert_int_equal(study_form_bytes(s, 0, 0), 0);
     study_free(&s);
     assert_int_equal(parse_text(f, (const char *)d.data, &s), ERR_STUDY);
-    assert_non_null(strstr(f->sink,
-                           "t.yaml:38:5: o1 cannot send records, since a marginal has more "
-                           "than 4 attributes; use as: counts"));
-    bytes_clear(&b);
-    bytes_clear(&c);
+    support_says(f->sink, "t.yaml:38:5: o1 cannot send records, since a marginal has more "
+                          "than 4 attributes; use as: counts");
 }
 
 TEST(a_random_workload_is_the_same_for_its_seed)
@@ -553,7 +551,7 @@ TEST(an_epsilon_that_buys_no_noise_is_refused)
         s.epsilon = 0.99 * least;
         f->log.buffer[0] = '\0';
         assert_int_equal(price_check_noise(&s, &f->log), ERR_STUDY);
-        assert_non_null(strstr(f->sink, "than the noise circuits allow: at least 0.0"));
+        support_says(f->sink, "than the noise circuits allow: at least 0.0");
         s.epsilon = strtod(strstr(f->sink, "at least ") + 9, NULL);
         assert_in_range(1e6 * s.epsilon, 1e6 * least, 1.11e6 * least);
         assert_int_equal(price_check_noise(&s, NULL), ERR_OK);
@@ -565,7 +563,7 @@ TEST(an_epsilon_that_buys_no_noise_is_refused)
         s.rows_per_person = 10000;
         f->log.buffer[0] = '\0';
         assert_int_equal(price_check_noise(&s, &f->log), ERR_STUDY);
-        assert_non_null(strstr(f->sink, "lower rows_per_person"));
+        support_says(f->sink, "lower rows_per_person");
         s.rows_per_person = 1;
         assert_int_equal(price_check_noise(&s, NULL), ERR_OK);
         s.method = STUDY_COPULA;
@@ -578,7 +576,4 @@ TEST(an_epsilon_that_buys_no_noise_is_refused)
     assert_int_equal(price_check_noise(&s, NULL), ERR_STUDY);
 }
 
-int main(void)
-{
-    return support_run_tests(setup, teardown);
-}
+MAIN(support_run_tests(setup, teardown))

@@ -476,25 +476,16 @@ static double audit_of(const struct study_options *o, enum flaw flaw)
 static double audit(const char *score, const char *noise, enum ledger_accounting accounting,
                     enum flaw flaw)
 {
-    const struct study_options o = {.owners = 1,
-                                    .rounds = 1,
-                                    .epsilon = 6,
-                                    .accounting = accounting,
-                                    .domain = domain,
-                                    .more = score,
-                                    .noise = noise};
-    return audit_of(&o, flaw);
+    return audit_of(OPTIONS(.owners = 1, .rounds = 1, .epsilon = 6, .accounting = accounting,
+                            .domain = domain, .more = score, .noise = noise),
+                    flaw);
 }
 
 static double audit_copula(const char *noise, enum flaw flaw)
 {
-    const struct study_options o = {.owners = 1,
-                                    .copula = "method: copula\n",
-                                    .epsilon = 6,
-                                    .accounting = ACCOUNTING_GAUSSIAN,
-                                    .domain = domain,
-                                    .noise = noise};
-    return audit_of(&o, flaw);
+    return audit_of(OPTIONS(.owners = 1, .copula = "method: copula\n", .epsilon = 6,
+                            .accounting = ACCOUNTING_GAUSSIAN, .domain = domain, .noise = noise),
+                    flaw);
 }
 
 /* And some loss is shown, as it must be when the whole budget is spent. */
@@ -533,15 +524,11 @@ static double audit_person(enum flaw flaw)
     static const char rows[] = "    max_rows: 7\n    as: records\n";
     static const char *const part[OWNERS] = {rows, rows, rows, rows, rows,
                                              rows, rows, rows, rows, rows};
-    const struct study_options o = {.owners = OWNERS,
-                                    .rounds = 1,
-                                    .epsilon = 6,
-                                    .accounting = ACCOUNTING_GAUSSIAN,
-                                    .domain = domain,
-                                    .more = "score: l2\n",
-                                    .enforce = flaw == UNBOUNDED ? 0 : 1,
-                                    .part = part};
-    return audit_of(&o, flaw);
+    return audit_of(OPTIONS(.owners = OWNERS, .rounds = 1, .epsilon = 6,
+                            .accounting = ACCOUNTING_GAUSSIAN, .domain = domain,
+                            .more = "score: l2\n", .enforce = flaw == UNBOUNDED ? 0 : 1,
+                            .part = part),
+                    flaw);
 }
 
 /* Of 50 rows at 10 owners, one counts. */
