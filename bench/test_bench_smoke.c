@@ -75,7 +75,7 @@ static const struct smoke {
      "links.0.cpu_us_per_round",
      "lan.annealed_adult_s lan.fixed10_adult_s lan.fixed10.noise.seconds lan.fixed10.noise.rounds "
      "lan.fixed10.noise.bytes wan.annealed_adult_s wan.annealed.selections wan.annealed.mpc_s "
-     "wan.fixed10.estimate_s"},
+     "wan.fixed10.estimate_s wan.sweeps_adult_s"},
     {"persons",
      "bound_adult_extra_s bound_adult_abort_extra_s count_adult_s count_adult_abort_s "
      "bytes_per_row link_200k_s link_200k_abort_s link_200k_count_s link_200k_count_abort_s "
@@ -100,7 +100,8 @@ static const struct smoke {
     {"pgm",
      "nursery_plain_loss.100 nursery_plain_loss.10000 nursery_seconds_to_41_72 "
      "nursery_propagations_to_41_72 aim.0.l1 aim.0.l1_standard_error aim.0.l1_model aim.0.cpu_s "
-     "aim.0.peak_mib aim.0.rounds aim.0.seeds copula.0.l1 copula.0.cpu_s bp_ms.0.cells bp_ms.0.ms "
+     "aim.0.peak_mib aim.0.rounds aim.0.seeds copula.0.l1 copula.0.cpu_s sweeps.0.l1 "
+     "sweeps.0.l1_se sweeps.0.cpu_s sweeps.0.requests sweeps.0.scores bp_ms.0.cells bp_ms.0.ms "
      "bp_ms.0.peak_mib "
      "wide.0.rows wide.0.rounds wide.0.cpu_s wide.0.l1 wide.0.peak_mib",
      ""},

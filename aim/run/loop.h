@@ -49,9 +49,9 @@
 #define AIM_FIT_ROUND 100
 #define AIM_FIT_FINAL 1000
 #define AIM_NO_QUERY UINT32_MAX
-#define AIM_SWEEPS 2             /* unless a study says how many */
-#define AIM_SWEEPS_CELLS 1000000 /* the most that sweeps let a model have */
-#define AIM_SWEEPS_FIT 300       /* iterations after each sweep, and at the end */
+#define AIM_SWEEPS 2       /* unless a study says how many */
+#define AIM_SWEEPS_MIB 8   /* of a model, unless options say how large; more takes more time */
+#define AIM_SWEEPS_FIT 300 /* iterations after each sweep, and at the end */
 #define AIM_SWEEPS_FIT_FINAL 3000
 
 struct aim_round {
@@ -89,7 +89,7 @@ struct aim_options {
     enum aim_score score;
     struct ask_slack slack;            /* of the backend's noise */
     struct look look;                  /* taken before round 0 */
-    uint64_t model_bytes;              /* 0: AIM_MODEL_BYTES */
+    uint64_t model_bytes;              /* 0: AIM_MODEL_BYTES, or of sweeps AIM_SWEEPS_MIB */
     unsigned fit_round;                /* iterations after each round; 0: AIM_FIT_ROUND */
     unsigned fit_final;                /* iterations at the end; 0: AIM_FIT_FINAL */
     const struct workload_zeros *zero; /* what cannot occur: public knowledge */

@@ -283,5 +283,7 @@ static enum err run_query(int argc, char **argv, struct log *log)
                    quick ? 0 : part, columns, log);
 }
 
-const struct command cmd_query = {"query", "answer questions from a released model", help,
-                                  run_query};
+const struct command cmd_query = {.name = "query",
+                                  .summary = "answer questions from a released model",
+                                  .help = help,
+                                  .run = run_query};

@@ -263,14 +263,14 @@ TEST(what_does_not_fit_is_taken_and_told)
             assert_int_equal(t->column[a][i], expected[a][i]);
     table_free(&t);
     EACH(support_says, sink,
-         ":2:1: colour is 'green', which does not fit the study; it counts "
-         "as missing\n",
-         ":2:2: age is '4', which does not fit the study; it counts as the "
-         "nearest\n",
-         ": 2 values of colour do not fit, and count so\n",
-         ": 3 values of age do not fit, and count so\n",
-         ": 2 values of dose do not fit, and count so\n",
-         ": 2 values of year do not fit, and count so\n");
+         ":2:1: colour is 'green', which does not fit the study; it counts as missing (2 of 4 "
+         "rows)\n",
+         ":2:2: age is '4', which does not fit the study; it counts as the nearest (2 of 4 rows)\n",
+         ":4:2: age is 'x', which does not fit the study; it counts as missing\n",
+         ":3:3: dose is '-7', which does not fit the study; it counts as the nearest (2 of 4 "
+         "rows)\n",
+         ":3:4: year is '1999', which does not fit the study; it counts as the nearest (2 of 4 "
+         "rows)\n");
     /* a column without a missing value has no place for what is not a number */
     assert_int_equal(
         read_text(&t, d, "colour,age,dose,year\nred,1,1,x\n", 31, NULL, sink, sizeof sink),
@@ -343,12 +343,44 @@ TEST(only_the_first_problems_are_printed)
     char sink[8000];
     size_t lines = 0;
     for (int i = 0; i < 50; i++)
-        strcat(text, "red,x,0.5\n");
+        strcat(text, "red,1\n");
     assert_int_equal(read_text(&t, d, text, strlen(text), NULL, sink, sizeof sink), ERR_DATA);
     for (const char *p = sink; (p = strchr(p, '\n')) != NULL; p++)
         lines++;
     assert_int_equal(lines, ROWS_ERRORS_SHOWN + 1);
     support_says(sink, "30 more problems");
+}
+
+/* Values of one kind in a column have one line, however many there are. */
+TEST(a_column_has_one_line_for_a_kind_of_mistake)
+{
+    struct domain *d CLEAN(domain_free) = three();
+    struct table *t;
+    char text[2000] = "colour,age,dose\nred,1,0.5\n", sink[2000];
+    for (int i = 0; i < 50; i++)
+        strcat(text, i % 2 == 0 ? "red,x,0.5\n" : "pink,2013-11-09,1\n");
+    assert_int_equal(read_text(&t, d, text, strlen(text), NULL, sink, sizeof sink), ERR_DATA);
+    assert_non_null(strstr(sink, "t.csv:4:1: colour is 'pink'; it must be one of 'red', 'a, b'"));
+    support_says(sink, " (25 of 51 rows)\n");
+    assert_non_null(strstr(sink,
+                           "t.csv:3:2: age is 'x'; it must be a whole number from -1 to 3, or "
+                           "'' if missing (50 of 51 rows)\n"));
+    assert_string_equal(strchr(strchr(sink, '\n') + 1, '\n'), "\n");
+}
+
+TEST(a_header_in_another_case_is_named)
+{
+    static const char text[] = "Colour,AGE,dose,Patient_ID\nred,1,0.5,7\n";
+    struct table_csv_options o = {.rows.per_person = 1};
+    struct domain *d CLEAN(domain_free) = three();
+    struct table *t;
+    char sink[2000];
+    assert_int_equal(read_text(&t, d, text, sizeof text - 1, &o, sink, sizeof sink), ERR_DATA);
+    assert_non_null(strstr(sink, "no column is named colour; add it, or correct the header or "
+                                 "delimiter (there is Colour: upper and lower case differ)"));
+    support_says(sink, "(there is AGE: upper and lower case differ)");
+    support_says(sink, "Patient_ID seems to say whose a row is: --person Patient_ID "
+                       "checks that nobody has more than 1 row");
 }
 
 TEST(options_are_followed)

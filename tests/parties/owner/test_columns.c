@@ -90,20 +90,22 @@ TEST(each_column_has_a_line)
         assert_true(strcspn(line, "\n") <= 80);
     assert_null(strstr(c.text, "not known"));
     support_says(c.words, "t.csv: sex is 'f' in 100.0 % of the rows that have a value");
-    assert_null(strstr(c.words, "counts as missing"));
+    support_says(c.words, "age counts as missing in 37.5 % of the rows");
+    support_says(c.words, "dose counts as missing in 50.0 % of the rows");
+    assert_null(strstr(c.words, "sex counts"));
     assert_null(strstr(c.words, "clipped"));
-    assert_null(strstr(c.words, "age"));
+    assert_int_equal(c.source.doubts, 2);
 }
 
 static void odd(struct bytes *csv, unsigned row)
 {
     text_put(csv, "%s,%u,%s,%u,only\n",
-             row < 40       ? ""
+             row < 33       ? ""
              : row % 2 == 0 ? "f"
                             : "m",
              row + 39,
              row == 7   ? "3"
-             : row < 50 ? "2.25"
+             : row < 67 ? "2.25"
                         : "NA",
              row == 0);
 }
@@ -115,7 +117,8 @@ TEST(odd_columns_are_warned_of)
     EACH(support_says, c.words, "a column of quite a long name is '0' in 99.0 % of the rows",
          "age is clipped in 100.0 % of the rows", "age is 9 in 100.0 % of the rows");
     assert_null(strstr(c.words, "sex"));
-    assert_null(strstr(c.words, "dose")); /* half of it is missing; 49 of 50 are in one bin */
+    assert_null(strstr(c.words, "dose")); /* 33 of 100 are missing; 66 of 67 are in one bin */
+    assert_int_equal(c.source.doubts, 1); /* a column may well be constant */
     assert_null(strstr(c.words, ": one"));
 }
 
@@ -129,6 +132,7 @@ TEST(mostly_missing_columns_are_warned_of)
     struct columns_scene c CLEAN(scene_free);
     scene_new(&c, 100, missing);
     support_says(c.words, "dose counts as missing in 51.0 % of the rows");
+    assert_int_equal(c.source.doubts, 1);
     support_says(c.words, "dose lies from 1 to 2.5 in 100.0 % of the rows");
     assert_null(strstr(c.words, "age"));
 }
@@ -137,6 +141,36 @@ static void nothing(struct bytes *csv, unsigned row)
 {
     (void)csv;
     (void)row;
+}
+
+static void comma(struct bytes *csv, unsigned row)
+{
+    text_put(csv, "f,%u,%s,%u,only\n", row % 9, row == 11 ? "\"0,5\"" : "0.5", row % 2);
+}
+
+/* One value with another decimal sign is enough; so is an impossible row, or none at all. */
+TEST(what_seems_wrong_is_sent_only_if_accepted)
+{
+    struct columns_scene c CLEAN(scene_free);
+    scene_new(&c, 60, comma);
+    assert_int_equal(c.source.doubts, 1);
+    assert_int_equal(columns_accept(&c.source, false, &c.log), ERR_DATA);
+    support_says(c.words, "nothing was sent: correct what the warnings above name");
+    assert_int_equal(columns_accept(&c.source, true, &c.log), ERR_OK);
+}
+
+static void few(struct bytes *csv, unsigned row)
+{
+    text_put(csv, "f,12,NA,%u,only\n", row % 2);
+}
+
+/* Of a few rows, such as those of one person, shares say nothing. */
+TEST(a_few_rows_are_not_judged)
+{
+    struct columns_scene c CLEAN(scene_free);
+    scene_new(&c, 19, few);
+    assert_int_equal(c.source.doubts, 0);
+    assert_int_equal(columns_accept(&c.source, false, &c.log), ERR_OK);
 }
 
 TEST(an_empty_table_is_not_warned_of_again)

@@ -291,6 +291,8 @@ static void ask_other(struct three *g)
     r.estimate = memory_array(r.estimates, sizeof *r.estimate);
     assert_int_equal(three_prepare(g, &r, &step), ERR_REFUSED);
     r.kind = ASK_MEASURE;
+    assert_int_equal(three_prepare(g, &r, &step), ERR_REFUSED); /* a multiplier each, of one? */
+    r.weights = 0;
     assert_int_equal(three_prepare(g, &r, &step), ERR_OK);
 }
 
