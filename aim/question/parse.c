@@ -45,6 +45,10 @@ void question_item_name(const struct question *q, size_t item, char *text, size_
     const struct question_item *x = &q->item[item];
     const char *column = x->rows ? "*" : q->domain->attribute[x->column].name;
     char p[32] = "";
+    if (x->name[0] != '\0') {
+        snprintf(text, size, "%s", x->name);
+        return;
+    }
     if (x->aggregate == AGGREGATE_PERCENTILE)
         snprintf(p, sizeof p, ", %.10g", x->p);
     snprintf(text, size, "%s(%s%s)", names[x->aggregate], column, p);
@@ -125,6 +129,29 @@ struct select {
     struct plain plain[QUESTION_ITEMS_MAX];
 };
 
+enum err parser_aggregate(struct parser *p, const struct lexer_token *word,
+                          struct question_item *item)
+{
+    TRY(find_aggregate(p, word->text, word->at, &item->aggregate));
+    TRY(lexer_next(&p->lexer));
+    TRY(read_argument(p, item));
+    return parser_pass(p, ")", "to close the aggregate");
+}
+
+/* AS and the name by which answers call an item. */
+static enum err read_name(struct parser *p, struct question_item *item)
+{
+    const struct lexer_token *t = &p->lexer.token;
+    if (!lexer_is(&p->lexer, "as"))
+        return ERR_OK;
+    TRY(lexer_next(&p->lexer));
+    if ((t->kind != TOKEN_WORD && t->kind != TOKEN_NAME) || strlen(t->text) >= QUESTION_NAME)
+        return lexer_fail(&p->lexer, t->at, "a name of at most %d bytes should stand after AS",
+                          QUESTION_NAME - 1);
+    snprintf(item->name, sizeof item->name, "%s", t->text);
+    return lexer_next(&p->lexer);
+}
+
 static enum err read_item(struct parser *p, struct question *q, struct select *s)
 {
     struct lexer before = p->lexer;
@@ -132,6 +159,10 @@ static enum err read_item(struct parser *p, struct question *q, struct select *s
     if (q->items == QUESTION_ITEMS_MAX || s->plains == QUESTION_ITEMS_MAX)
         return lexer_fail(&p->lexer, p->lexer.token.at, "a question has at most %d items",
                           QUESTION_ITEMS_MAX);
+    if (lexer_is(&p->lexer, "case"))
+        return lexer_fail(&p->lexer, p->lexer.token.at,
+                          "CASE is not answered: ask for each case with its own WHERE, or GROUP BY "
+                          "the column");
     if (lexer_is(&p->lexer, "*"))
         return lexer_fail(&p->lexer, p->lexer.token.at,
                           "a model gives no rows: ask for aggregates, such as COUNT(*)");
@@ -140,15 +171,17 @@ static enum err read_item(struct parser *p, struct question *q, struct select *s
                           "an aggregate should stand here, such as COUNT(*)");
     TRY(lexer_next(&p->lexer));
     if (before.token.kind == TOKEN_WORD && lexer_is(&p->lexer, "(")) {
-        TRY(find_aggregate(p, before.token.text, before.token.at, &item->aggregate));
-        TRY(lexer_next(&p->lexer));
-        TRY(read_argument(p, item));
-        TRY(parser_pass(p, ")", "to close the aggregate"));
+        TRY(parser_aggregate(p, &before.token, item));
+        TRY(parser_no_arithmetic(p));
+        TRY(read_name(p, item));
         q->items++;
     } else {
         p->lexer = before;
         s->plain[s->plains].at = before.token.at;
         TRY(parser_column(p, &s->plain[s->plains++].column));
+        if (lexer_is(&p->lexer, "as"))
+            return lexer_fail(&p->lexer, p->lexer.token.at,
+                              "a column of GROUP BY keeps its name: leave AS out");
     }
     return parser_no_arithmetic(p);
 }
@@ -164,8 +197,9 @@ static enum err read_groups(struct parser *p, struct question *q)
             return lexer_fail(&p->lexer, at, "GROUP BY takes at most %d columns",
                               QUESTION_GROUPS_MAX);
         TRY(parser_column(p, &q->group[q->groups]));
-        if (q->groups == 1 && q->group[0] == q->group[1])
-            return lexer_fail(&p->lexer, at, "this column occurs twice");
+        for (size_t i = 0; i < q->groups; i++)
+            if (q->group[i] == q->group[q->groups])
+                return lexer_fail(&p->lexer, at, "this column occurs twice");
         q->groups++;
         more = lexer_is(&p->lexer, ",");
         if (more)
@@ -189,20 +223,6 @@ static enum err check_plain(const struct parser *p, const struct question *q,
         return lexer_fail(&p->lexer, p->lexer.token.at,
                           "the question has no aggregate: ask for COUNT(*), for example");
     return ERR_OK;
-}
-
-/* What other dialects allow at the end of a question. */
-static enum err check_end(const struct parser *p)
-{
-    static const char *const others[] = {"having", "order", "limit", "join", "union", "window"};
-    if (p->lexer.token.kind == TOKEN_END || lexer_is(&p->lexer, ";"))
-        return ERR_OK;
-    TRY(parser_no_arithmetic(p));
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (lexer_is(&p->lexer, others[i]))
-            return lexer_fail(&p->lexer, p->lexer.token.at, "%s is not answered here",
-                              p->lexer.token.text);
-    return lexer_fail(&p->lexer, p->lexer.token.at, "the question should end here");
 }
 
 static enum err read_table(struct parser *p)
@@ -233,7 +253,7 @@ static enum err read_question(struct parser *p, struct question *q)
         TRY(lexer_next(&p->lexer));
         TRY(read_groups(p, q));
     }
-    TRY(check_end(p));
+    TRY(parser_lines(p, q));
     return check_plain(p, q, &s);
 }
 
