@@ -49,6 +49,7 @@ static enum err run_aim(const struct central_run *run, const struct bench_data *
                                   .workload = c->workload,
                                   .limits = limits_of(run),
                                   .accounting = ACCOUNTING,
+                                  .rows = c->table->rows,
                                   .annealed = run->way == CENTRAL_ANNEALED,
                                   .rounds = run->way == CENTRAL_FIXED ? run->rounds : 0,
                                   .sweeps = run->way == CENTRAL_SWEEPS ? AIM_SWEEPS : 0,

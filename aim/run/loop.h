@@ -84,6 +84,7 @@ struct aim_options {
     bool annealed;   /* aim/budget/schedule.h */
     unsigned rounds; /* T; if annealed T0, 0 for 16 d */
     unsigned sweeps; /* in place of these; 0: none */
+    uint64_t rows;   /* the most that there can be; 0: few */
     struct score_bounds bounds;
     enum aim_score score;
     struct ask_slack slack;            /* of the backend's noise */
@@ -136,9 +137,9 @@ struct aim_result {
 struct clique_name aim_round_name(const struct aim_round *r, const struct workload *w,
                                   const struct domain *d);
 
-/* What a run with these options begins with. */
+/* What a run with these options begins with: sigma of the one-ways. */
 double aim_sigma(const struct aim_options *o);
-/* The deviation of what follows the one-ways: the same, or about that of a sweep's set. */
+/* The deviation of what follows: of the first round, or about that of a sweep's set. */
 double aim_sigma_later(const struct aim_options *o);
 double aim_epsilon(const struct aim_options *o); /* slack already taken off; 0 if T is 0 */
 

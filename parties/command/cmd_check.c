@@ -124,7 +124,8 @@ static enum err print_questions(const struct study *study, struct log *log)
                                   .rounds = study->rounds,
                                   .annealed = study->annealed,
                                   .sweeps = study->sweeps,
-                                  .accounting = study->accounting};
+                                  .accounting = study->accounting,
+                                  .rows = study_rows(study, false)};
     uint64_t multiplier;
     size_t count;
     if (study->questions == NULL || study->method != STUDY_AIM) /* only AIM measures marginals */

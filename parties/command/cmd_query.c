@@ -127,14 +127,12 @@ static enum err put(struct query_asking *k, const struct answers_entry *e, bool 
         if (answers_left_out(e->answer, left, sizeof left))
             log_warn(k->log, "%s, left out of the answer to %.*s", left, (int)e->size, e->text);
         bytes_put_text(&k->out, first ? "" : "\n");
-        answers_csv(&k->out, e);
-        return ERR_OK;
+        return answers_csv(&k->out, e);
     case FORM_TEXT:
         break;
     }
     bytes_put_text(&k->out, first ? "" : "\n");
-    answers_text(&k->out, e);
-    return ERR_OK;
+    return answers_text(&k->out, e);
 }
 
 /* Takes over the question. */

@@ -171,7 +171,8 @@ static enum err warn(const struct columns_column *c, const char *source, size_t 
                  "%s: %s is clipped in %.1f %% of the rows; does the study give it in the same "
                  "units?",
                  source, name, percent(c->moments->clipped, c->rows));
-    if (c->has == 0 || c->attribute->values < 2 || (double)c->most_rows < NEARLY * (double)c->has)
+    if (c->rows < FEW_ROWS || c->has == 0 || c->attribute->values < 2 ||
+        (double)c->most_rows < NEARLY * (double)c->has)
         return ERR_OK;
     TRY(put_value(c->attribute, c->most, &value));
     log_warn(log, "%s: %s %s in %.1f %% of the rows that have a value: it is nearly constant",

@@ -12,9 +12,9 @@
 
 /*
  * Prints a line for each column of a source that was loaded with `look`; then warns about columns
- * that are missing or clipped in a third of the rows, or nearly constant. The source's `doubts` count
- * those that are so, or whose values have another encoding or decimal sign; a column may well be
- * constant.
+ * that are missing or clipped in a third of the rows, or nearly constant. The source's `doubts`
+ * count those that are so, or whose values have another encoding or decimal sign; a column may well
+ * be constant.
  */
 enum err columns_print(FILE *out, struct source *s, const struct workload *w,
                        struct log *log) MUST_CHECK;

@@ -98,7 +98,8 @@ static struct request selection(struct refusals_scene *c, uint32_t sequence)
                         .ask = {.kind = ASK_SELECT,
                                 .queries = (uint32_t)(w->queries - w->one_ways),
                                 .epsilon = aim_epsilon(&c->options)}};
-    assert_int_equal(measure_multiplier(aim_sigma(&c->options), &r.ask.multiplier, &quiet), ERR_OK);
+    assert_int_equal(measure_multiplier(aim_sigma_later(&c->options), &r.ask.multiplier, &quiet),
+                     ERR_OK);
     r.ask.sigma = measure_sigma(r.ask.multiplier);
     r.ask.query = memory_array(r.ask.queries, sizeof *r.ask.query);
     for (uint32_t k = 0; k < r.ask.queries; k++) {

@@ -9,6 +9,7 @@
 #include "aim/answer/answer.h"
 #include "aim/model/model_densities.h"
 #include "aim/model/model_private.h"
+#include "base/memory.h"
 #include "base/random.h"
 #include "base/text.h"
 
@@ -486,6 +487,84 @@ TEST(answers_are_those_of_the_joint_distribution)
         }
     }
     assert_true(answered > 500);
+}
+
+static struct answer *answered(const struct answer_world *w, const char *text, struct question **q)
+{
+    struct answer *a;
+    struct question_text from = {.text = text};
+    assert_int_equal(question_parse(q, w->domain, &from, NULL), ERR_OK);
+    assert_int_equal(answer_new(&a, w->sums, &w->inside, *q, NULL), ERR_OK);
+    return a;
+}
+
+/* Of each value of two columns, the counts by a third add up to that of both. */
+static void three_groups_add_up(const struct answer_world *w, const struct answer *both,
+                                const char *columns)
+{
+    struct question *q CLEAN(question_free) = NULL;
+    struct answer *three CLEAN(answer_free) = NULL;
+    char text[400];
+    snprintf(text, sizeof text, "SELECT COUNT(*) FROM t GROUP BY %s, \"%s\"", columns,
+             w->domain->attribute[2].name);
+    three = answered(w, text, &q);
+    for (size_t line = 0; line < both->lines; line++) {
+        const size_t codes = three->lines / both->lines;
+        double sum = 0;
+        for (size_t k = 0; k < codes; k++)
+            sum += three->rows[line * codes + k];
+        assert_near(sum, both->rows[line], text);
+    }
+}
+
+/* HAVING, ORDER BY and LIMIT choose among the same lines and change none. */
+static size_t check_lines(const struct answer_world *w)
+{
+    struct question *q CLEAN(question_free) = NULL, *ordered CLEAN(question_free) = NULL;
+    struct answer *all CLEAN(answer_free) = NULL, *some CLEAN(answer_free) = NULL;
+    size_t *lines CLEAN(memory_release) = NULL, *shown CLEAN(memory_release) = NULL;
+    char text[600], columns[200];
+    size_t n, m, above = 0;
+    double mean = 0;
+    snprintf(columns, sizeof columns, "\"%s\", \"%s\"", w->domain->attribute[0].name,
+             w->domain->attribute[1].name);
+    snprintf(text, sizeof text, "SELECT COUNT(*) FROM t GROUP BY %s", columns);
+    all = answered(w, text, &q);
+    assert_int_equal(answer_shown(all, &shown, &m), ERR_OK);
+    for (size_t i = 0; i < m; i++)
+        mean += all->rows[shown[i]] / (double)m;
+    for (size_t i = 0; i < m; i++)
+        above += all->rows[shown[i]] > mean;
+    snprintf(text, sizeof text,
+             "SELECT COUNT(*) AS n FROM t GROUP BY %s HAVING n > %.17g ORDER BY n DESC, \"%s\" "
+             "LIMIT 3",
+             columns, mean, w->domain->attribute[1].name);
+    some = answered(w, text, &ordered);
+    assert_int_equal(answer_shown(some, &lines, &n), ERR_OK);
+    assert_int_equal(n, above < 3 ? above : 3);
+    for (size_t i = 0; i < n; i++) {
+        const double rows = some->rows[lines[i]];
+        size_t larger = 0;
+        assert_true(rows == all->rows[lines[i]] && rows > mean);
+        assert_true(i == 0 || rows <= some->rows[lines[i - 1]]);
+        for (size_t k = 0; k < m; k++)
+            larger += all->rows[shown[k]] > rows;
+        assert_true(larger <= i);
+    }
+    three_groups_add_up(w, all, columns);
+    return n;
+}
+
+TEST(lines_are_chosen_and_ordered)
+{
+    struct random r = random_of(9);
+    size_t chosen = 0;
+    for (unsigned trial = 0; trial < 20; trial++) {
+        struct answer_world w CLEAN(world_free);
+        world_new(&w, &r);
+        chosen += check_lines(&w);
+    }
+    assert_true(chosen > 20);
 }
 
 /* The ends are multiples of the step, whatever fraction of a row there is: nothing lies between. */

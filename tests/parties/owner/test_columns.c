@@ -12,6 +12,7 @@
 #include "parties/setting/upload.h"
 #include "tests/support/command.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,6 +158,39 @@ TEST(what_seems_wrong_is_sent_only_if_accepted)
     assert_int_equal(columns_accept(&c.source, false, &c.log), ERR_DATA);
     support_says(c.words, "nothing was sent: correct what the warnings above name");
     assert_int_equal(columns_accept(&c.source, true, &c.log), ERR_OK);
+}
+
+/* What an owner who types this on a terminal has sent, or not. */
+static enum err answered(struct source *s, const char *keys, struct log *log)
+{
+    const int kept[2] = {dup(STDIN_FILENO), dup(STDERR_FILENO)};
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    int owner;
+    enum err e;
+    assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    owner = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    assert_true(owner >= 0);
+    assert_int_equal(write(terminal, keys, strlen(keys)), strlen(keys));
+    assert_true(dup2(owner, STDIN_FILENO) >= 0 && dup2(owner, STDERR_FILENO) >= 0);
+    e = columns_accept(s, false, log);
+    fflush(stdin);
+    assert_true(dup2(kept[0], STDIN_FILENO) >= 0 && dup2(kept[1], STDERR_FILENO) >= 0);
+    close(kept[0]);
+    close(kept[1]);
+    close(owner);
+    close(terminal);
+    return e;
+}
+
+TEST(on_a_terminal_the_owner_is_asked)
+{
+    struct columns_scene c CLEAN(scene_free);
+    scene_new(&c, 60, comma);
+    assert_int_equal(answered(&c.source, "n\n", &c.log), ERR_DATA);
+    assert_int_equal(answered(&c.source, "y\n", &c.log), ERR_OK);
+    assert_int_equal(answered(&c.source, "\n", &c.log), ERR_DATA);
+    c.source.doubts = 0;
+    assert_int_equal(answered(&c.source, "n\n", &c.log), ERR_OK);
 }
 
 static void few(struct bytes *csv, unsigned row)

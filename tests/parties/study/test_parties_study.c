@@ -535,6 +535,7 @@ TEST(an_epsilon_that_buys_no_noise_is_refused)
     s.delta = 1e-6;
     for (unsigned k = 0; k < 4; k++) {
         struct ledger_limits limits = {0};
+        struct schedule start;
         uint64_t multiplier;
         s.annealed = k == 3;
         s.rounds = k == 3 ? 16 * (unsigned)s.workload->one_ways : 10u << 2 * k;
@@ -544,12 +545,8 @@ TEST(an_epsilon_that_buys_no_noise_is_refused)
         s.epsilon = least;
         assert_int_equal(price_check_noise(&s, NULL), ERR_OK);
         assert_int_equal(price_limits(&s, &limits, NULL), ERR_OK);
-        assert_int_equal(
-            measure_multiplier(schedule_start(s.workload->one_ways, s.rounds, s.annealed,
-                                              limits.rho / pow(s.rows_per_person, 2), s.accounting)
-                                   .sigma,
-                               &multiplier, NULL),
-            ERR_OK);
+        assert_int_equal(price_schedule(&s, &start), ERR_OK);
+        assert_int_equal(measure_multiplier(start.sigma, &multiplier, NULL), ERR_OK);
         assert_in_range(multiplier, SCORE_MULTIPLIER_MIN, 1.01 * SCORE_MULTIPLIER_MIN);
         s.epsilon = 0.99 * least;
         f->log.buffer[0] = '\0';
