@@ -41,7 +41,8 @@ static void scene_new(struct signal_scene *s, const struct clique *c, double sig
     assert_int_equal(domain_add_integer(s->d, "grade", 1, 8, "", DOMAIN_CLIP, NULL), ERR_OK);
     assert_int_equal(domain_add_categorical(s->d, "ward", ward, 3, NULL, DOMAIN_REJECT, NULL),
                      ERR_OK);
-    assert_int_equal(domain_add_categorical(s->d, "sex", sex, 2, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+    assert_int_equal(domain_add_categorical(s->d, "sex", sex, 2, NULL, DOMAIN_REJECT, NULL),
+                     ERR_OK);
     s->m = (struct measurement){.clique = *c, .sigma = sigma, .y = s->y};
     assert_int_equal(merges_none(&s->merges, s->d), ERR_OK);
     if (!merged)
