@@ -1,6 +1,7 @@
 /* Studies over real processes of which some die, are restored from an old backup, or cheat. */
 #include "harness/cmocka.h"
 #include "harness/process.h"
+#include "tests/support/result.h"
 #include "tests/support/scene.h"
 
 #include "base/date.h"
@@ -128,6 +129,18 @@ TEST(a_run_gives_up_and_goes_on_later)
     check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 40);
 }
 
+/* How often a server opened something for this reason: again only for what it had not answered. */
+static unsigned count_reason(struct scene *c, unsigned server, const char *reason)
+{
+    struct audit_file *log CLEAN(audit_file_free) = NULL;
+    unsigned count = 0;
+    assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", server), &quiet), ERR_OK);
+    for (size_t k = 0; k < log->entries; k++)
+        count += log->entry[k].kind == AUDIT_OPEN && log->entry[k].opening.cost > 0 &&
+                 strcmp(log->entry[k].opening.reason, reason) == 0;
+    return count;
+}
+
 /* The analyst's program dies at once, wherever it is; and a run is done in parts. */
 TEST(a_run_is_killed_and_extended)
 {
@@ -153,6 +166,42 @@ TEST(a_run_is_killed_and_extended)
     /* once more draws other rows, and asks nobody */
     assert_true(support_stop_all(c.server));
     expect_code(support_wait(start_run(&c, "out", "--rows=10"), 60), 0, file(&c, "out.log"));
+}
+
+/*
+ * A run in sweeps that is stopped, killed and whose servers restart opens each round once, and its
+ * model is that of its measurements, fit by fit.
+ */
+TEST(a_run_in_sweeps_is_killed_and_goes_on)
+{
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .sweeps = 3, .epsilon = 8, .more = "security: abort\n"));
+    json_t *doc;
+    pid_t run;
+    share_everything(&c);
+    expect_code(support_wait(start_run(&c, "out", "--rounds=2"), 120), 0, file(&c, "out.log"));
+    file_says(file(&c, "out.log"), "\n2/6 ");
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        assert_int_equal(support_stop(&c.server[i]), 0);
+        unlink(file(&c, "server%u.log", i));
+        start_server(&c, i, c.s.path);
+    }
+    unlink(file(&c, "out.log"));
+    run = start_run(&c, "out", "--quick");
+    assert_true(support_wait_for(file(&c, "out.log"), "\n3/6 ", 60));
+    support_kill(&run);
+    expect_code(support_wait(start_run(&c, "out", "--quick"), 120), 0, file(&c, "out.log"));
+    doc = json_load_file(file(&c, "out/measurements.json"), JSON_REJECT_DUPLICATES, NULL);
+    assert_int_equal(json_array_size(json_object_get(doc, "scores")), 3);
+    check_measurements(&c, file(&c, "out/measurements.json"),
+                       json_array_size(json_object_get(doc, "measurements")));
+    json_decref(doc);
+    file_says(file(&c, "out/report.html"), "opened how far the model was from every marginal");
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+        assert_int_equal(count_reason(&c, i, "NOISY_SCORE"), 3);
+    EXPECT(0, file(&c, "refit.log"), 60, "refit", file(&c, "out"), "--study", c.s.path, "--quick",
+           "--out", file(&c, "again"));
+    assert_true(support_same_files(file(&c, "out/model"), file(&c, "again/model")));
 }
 
 /*

@@ -255,6 +255,11 @@ TEST(a_row_changes_a_score_by_no_more_than_its_sensitivity)
             const uint64_t estimate[] = {c, 1000};
             int64_t l1 = (int64_t)(select_score(AIM_L1, 2, after, estimate) -
                                    select_score(AIM_L1, 2, before, estimate));
+            for (uint64_t unit = 1; unit < 5000; unit = 7 * unit + 3) {
+                const int64_t moved = (int64_t)(score_distance(unit, 2, after, estimate) -
+                                                score_distance(unit, 2, before, estimate));
+                assert_true(llabs(moved) <= (int64_t)unit);
+            }
             int64_t l2 = (int64_t)(select_score(AIM_L2, 2, after, estimate) -
                                    select_score(AIM_L2, 2, before, estimate));
             worst[AIM_L1] = llabs(l1) > worst[AIM_L1] ? llabs(l1) : worst[AIM_L1];

@@ -243,6 +243,33 @@ static enum err linear_forms(struct party *p, struct check_play *play)
     return e;
 }
 
+/* How far each query is from estimates, opened with noise. */
+static enum err scores(struct party *p, struct check_play *play)
+{
+    enum { UNIT = 3000 };
+    struct check_counts_study s = {0};
+    struct share64 sums CLEAN(share64_free) = {0};
+    struct score_candidate candidate[3];
+    uint64_t estimate[70];
+    int64_t values[3];
+    enum err e = begin_study(p, &s, false);
+    for (size_t i = 0; i < 70; i++)
+        estimate[i] = i % 4 * UNIT / 2;
+    for (size_t q = 0; q < 3; q++)
+        candidate[q] = (struct score_candidate){q, estimate};
+    if (e == ERR_OK)
+        e = share64_new(&sums, 3);
+    if (e == ERR_OK)
+        e = score_l1(p, sums, s.counts, candidate, UNIT);
+    if (e == ERR_OK)
+        e = measure_open_sums(p, OPEN_NOISY_SCORE, sums, &s.tape, 1, values);
+    if (e == ERR_OK)
+        bytes_put(&play->opened[p->index], values, sizeof values);
+    tape_free(&s.tape);
+    counts_free(&s.counts);
+    return e;
+}
+
 static enum err play_study(struct party *p, struct check_play *play, bool squared)
 {
     struct check_counts_study s = {0};
@@ -283,6 +310,7 @@ static const struct {
             {"distances", distances, 0, 12, 19, true, true},
             {"squares", squares, 0, 12, 17, true, true},
             {"forms", linear_forms, 0, 6, 3, true, false},
+            {"scores", scores, 0, 12, 11, true, false},
             {"Gaussians", gauss, 2, 15, 47, false, true},
             {"Gumbels", gumbel, 2, 12, 35, false, true},
             {"discrete Gaussians", discrete, 2, 6, 55, false, false}};
