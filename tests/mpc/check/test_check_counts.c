@@ -224,6 +224,25 @@ static enum err select_and_measure(struct party *p, struct check_play *play,
     return ERR_OK;
 }
 
+/* What a sweep opens: scores at the multiplier of their noise. */
+static enum err open_scores(struct party *p, struct check_play *play, struct check_counts_study *s)
+{
+    enum { M = 1000 };
+    struct share64 scores CLEAN(share64_free) = {0};
+    struct score_candidate candidate[3];
+    uint64_t estimate[70];
+    int64_t values[3];
+    for (size_t i = 0; i < 70; i++)
+        estimate[i] = i % 4 * (M / 2);
+    for (size_t q = 0; q < 3; q++)
+        candidate[q] = (struct score_candidate){q, estimate};
+    TRY(share64_new(&scores, 3));
+    TRY(score_l1(p, scores, s->counts, candidate, M));
+    TRY(measure_open_sums(p, OPEN_NOISY_SCORE, scores, &s->tape, 1, values));
+    bytes_put(&play->opened[p->index], values, sizeof values);
+    return ERR_OK;
+}
+
 /* For the three queries: sums of weighted cells, two of one. */
 static enum err linear_forms(struct party *p, struct check_play *play)
 {
@@ -268,6 +287,17 @@ static enum err squares(struct party *p, struct check_play *play)
     return play_study(p, play, true);
 }
 
+static enum err scores(struct party *p, struct check_play *play)
+{
+    struct check_counts_study s = {0};
+    enum err e = begin_study(p, &s, false);
+    if (e == ERR_OK)
+        e = open_scores(p, play, &s);
+    tape_free(&s.tape);
+    counts_free(&s.counts);
+    return e;
+}
+
 /* --- all of them ------------------------------------------------------------------------------ */
 
 static const struct {
@@ -286,6 +316,7 @@ static const struct {
             {"circle", circle, 3, 9, 3, false, true},
             {"distances", distances, 0, 12, 19, true, true},
             {"squares", squares, 0, 12, 17, true, true},
+            {"scores", scores, 0, 12, 19, true, false},
             {"forms", linear_forms, 0, 6, 3, true, false},
             {"Gaussians", gauss, 2, 15, 47, false, true},
             {"Gumbels", gumbel, 2, 12, 35, false, true},
