@@ -170,6 +170,33 @@ TEST(scores_cost_what_marginals_cost)
     whole_free(w);
 }
 
+/* m (S + 2^(l+1)) + 2^26 is below 2^63, for the largest m that has a price and no larger one. */
+TEST(scores_that_would_wrap_have_no_price)
+{
+    const struct study_options o = {.owners = OWNERS, .sweeps = 1};
+    char said[800];
+    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+    struct ask_price price;
+    whole_new(w, &o);
+    ask_price_new(&price);
+    {
+        struct engine_sweeps_scored s CLEAN(scored_clear) = scored_new(w->s.study->workload, 3000);
+        const struct ask_terms terms = {.domain = w->s.study->domain,
+                                        .workload = w->s.study->workload,
+                                        .bounds.bits = SCORE_BITS_MAX,
+                                        .slack = price_slack(w->s.study)};
+        s.ask.multiplier = ((UINT64_C(1) << 63) - (UINT64_C(1) << 26) - 1) /
+                           (UINT64_C(3) << SCORE_BITS_MAX);
+        assert_int_equal(ask_price(&price, &s.ask, &terms, &log), ERR_OK);
+        s.ask.multiplier++;
+        assert_int_equal(ask_price(&price, &s.ask, &terms, &log), ERR_REFUSED);
+        assert_non_null(strstr(said, "could be more than the arithmetic carries"));
+    }
+    ask_price_clear(&price);
+    whole_free(w);
+}
+
 /* --- what is refused -------------------------------------------------------------------------- */
 
 struct refusal {
