@@ -437,6 +437,28 @@ TEST(scores_that_the_arithmetic_cannot_carry_are_refused)
     assert_int_equal(bounds_of(*state, 32, 64, "rounds: 4\n", &b), ERR_OK);
     assert_int_equal(b->counts.bits, 37);
     assert_int_equal(b->counts.room, 39); /* less than the arithmetic carries otherwise */
+    bounds_free(&b);
+    expect_too_much(*state, 1000, 1000, "rounds: sweeps 2\n",
+                    "scores of counts of up to 2^40 could be more than the arithmetic carries");
+    assert_int_equal(bounds_of(*state, 500, 500, "rounds: sweeps 2\n", &b), ERR_OK);
+}
+
+/* Merges may raise l as long as a set with the least noise of a run is below 2^62. */
+TEST(sets_of_sweeps_have_room_for_merges)
+{
+    struct bounds *b CLEAN(bounds_free) = NULL;
+    struct study *s CLEAN(study_free) = NULL;
+    struct price_sweep sweep;
+    uint64_t multiplier;
+    assert_int_equal(parse_edit(*state, "rounds: 4\n", "rounds: sweeps 2\n", &s), ERR_OK);
+    s->epsilon = 45;
+    s->noise = NOISE_DISCRETE;
+    s->rows_per_person = 1;
+    assert_int_equal(bounds_new(&b, s, NULL), ERR_OK);
+    assert_int_equal(price_sweep(s, &sweep), ERR_OK);
+    assert_int_equal(measure_multiplier(sweep.least_sigma_of_set, &multiplier, NULL), ERR_OK);
+    assert_in_range(b->counts.room, b->counts.bits + 1, SCORE_BITS_MAX - 1);
+    assert_int_equal(multiplier >> (61 - b->counts.room), 1);
 }
 
 /* --- prices ----------------------------------------------------------------------------------- */
