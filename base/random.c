@@ -7,25 +7,17 @@
 #include <sodium.h>
 #include <string.h>
 
-static void start(struct random *r, const uint8_t seed[RANDOM_SEED_BYTES])
+struct random random_of(uint64_t seed)
 {
-    *r = (struct random){.used = sizeof r->stream};
-    memcpy(r->key, seed, sizeof r->key);
-}
-
-void random_seed_u64(struct random *r, uint64_t seed)
-{
-    uint8_t bytes[RANDOM_SEED_BYTES] = {0};
-    integer_put(bytes, seed, 8);
-    start(r, bytes);
+    struct random r = {.used = sizeof r.stream};
+    integer_put(r.key, seed, 8);
+    return r;
 }
 
 void random_fresh(struct random *r)
 {
-    uint8_t bytes[RANDOM_SEED_BYTES];
-    secret_random(bytes, sizeof bytes);
-    start(r, bytes);
-    secret_wipe(bytes, sizeof bytes);
+    *r = (struct random){.used = sizeof r->stream};
+    secret_random(r->key, sizeof r->key);
 }
 
 void random_wipe(struct random *r)

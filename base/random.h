@@ -26,7 +26,7 @@ struct random {
     int64_t spare; /* Box-Muller makes two */
 };
 
-void random_seed_u64(struct random *r, uint64_t seed);
+struct random random_of(uint64_t seed);
 void random_fresh(struct random *r); /* seeded by the operating system */
 void random_wipe(struct random *r);
 

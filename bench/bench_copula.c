@@ -339,7 +339,7 @@ static enum err write_wide(struct wide *w, const char *path)
     double z[COLUMNS];
     if (f == NULL)
         return ERR_SYSTEM;
-    random_seed_u64(&r, 17 + (uint64_t)w->structure);
+    r = random_of(17 + (uint64_t)w->structure);
     draw_loads(w, &r);
     for (size_t i = 0; i < w->columns; i++)
         fprintf(f, "%sc%zu", i == 0 ? "" : ",", i);

@@ -4,12 +4,12 @@
  *
  *   bench_query [--json FILE] [--table NAME] [--epsilon E] [--smoke]
  *
- * Runs `trefoil aim` at epsilon 1, annealed, on adult (all pairs, delta 1e-5) and bjaq (all
- * triples, 1e-6), has it answer every question of TABLE.queries.json, and scores the answers
- * (bench/queries.h). A table needs TABLE.codes.json, which says what its columns are, its rows
- * (raw/TABLE.raw.csv.gz, raw/TABLE.raw.csv or TABLE.csv) in $TREFOIL_DATA, and its questions in
- * $TREFOIL_QUERIES, or the folder reference/queries beside the data. What is absent is named and
- * left out.
+ * Runs `trefoil aim` at epsilon 1, annealed, on adult (all pairs, delta 1e-5; and in sweeps, with
+ * models of up to 40 MiB, as adult_sweeps) and bjaq (all triples, 1e-6), has it answer every
+ * question of TABLE.queries.json, and scores the answers (bench/queries.h). A table needs
+ * TABLE.codes.json, which says what its columns are, its rows (raw/TABLE.raw.csv.gz,
+ * raw/TABLE.raw.csv or TABLE.csv) in $TREFOIL_DATA, and its questions in $TREFOIL_QUERIES, or the
+ * folder reference/queries beside the data. What is absent is named and left out.
  *
  * For each table the JSON has AGGREGATE_median, _p95 and _items, AGGREGATE_by_group_median and so
  * on, and count_one_median for questions with conditions on one column. It also has
@@ -45,7 +45,11 @@ static const struct ground {
     const char *name, *workload;
     double delta;
     bool held_out; /* test rows are judged by a model of the others too */
-} tables[] = {{"adult", "{all: 2}", 1e-5, false}, {"bjaq", "{all: 3}", 1e-6, true}};
+    unsigned sweeps;
+    const char *key;
+} tables[] = {{"adult", "{all: 2}", 1e-5, false, 0, "adult"},
+              {"adult", "{all: 2}", 1e-5, false, 2, "adult_sweeps"},
+              {"bjaq", "{all: 3}", 1e-6, true, 0, "bjaq"}};
 
 struct query_bench {
     const char *only;
@@ -84,6 +88,8 @@ static enum err make_study(struct support_study *s, const struct query_bench *b,
     struct bytes domain CLEAN(bytes_clear) = {0};
     struct study_options o = {.owners = 1,
                               .annealed = !b->smoke,
+                              .sweeps = t->sweeps,
+                              .more = t->sweeps > 0 ? "model: {max_mib: 40}\n" : NULL,
                               .rounds = 2,
                               .workload = t->workload,
                               .epsilon = b->epsilon,
@@ -295,8 +301,8 @@ static enum err measure(struct query_bench *b, const struct ground *t, const cha
     if (e == ERR_OK)
         e = time_answers(&s, &q, &ms, &b->log);
     if (e == ERR_OK) {
-        printf("%s: %zu questions, %.2f ms of CPU each\n", t->name, json_array_size(q.list), ms);
-        out = figures_object(b->out, t->name);
+        printf("%s: %zu questions, %.2f ms of CPU each\n", t->key, json_array_size(q.list), ms);
+        out = figures_object(b->out, t->key);
         e = report(b, out, &q, answers);
         figures_put(out, ms, "ms");
         b->query_ms = b->query_ms > 0 ? b->query_ms : ms;
@@ -321,7 +327,7 @@ static enum err measure_all(struct query_bench *b)
     TRY(file_path(folder, &b->log, named != NULL ? "%s" : "%s/../reference/queries",
                   named != NULL ? named : data_folder()));
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        if (b->only != NULL && strcmp(b->only, tables[i].name) != 0)
+        if (b->only != NULL && strcmp(b->only, tables[i].key) != 0)
             continue;
         if (is_there(folder, tables[i].name)) {
             TRY(measure(b, &tables[i], folder));

@@ -49,6 +49,7 @@ static enum err run_aim(const struct central_run *run, const struct bench_data *
                                   .workload = c->workload,
                                   .limits = limits_of(run),
                                   .accounting = ACCOUNTING,
+                                  .rows = c->table->rows,
                                   .annealed = run->way == CENTRAL_ANNEALED,
                                   .rounds = run->way == CENTRAL_FIXED ? run->rounds : 0,
                                   .sweeps = run->way == CENTRAL_SWEEPS ? AIM_SWEEPS : 0,
@@ -95,9 +96,8 @@ static enum err run_once(const struct central_run *run, uint64_t seed, struct ce
 {
     struct bench_data c CLEAN(bench_data_clear) = {0};
     struct table *rows CLEAN(table_free) = NULL; /* goes first */
-    struct random r;
+    struct random r = random_of(seed);
     struct plaintext_noise noise = noise_from_random(&r);
-    random_seed_u64(&r, seed);
     TRY(generated_is(run->table)
             ? generated_make(&c, run->table, run->rows != 0 ? run->rows : GENERATED_ROWS, log)
             : bench_data_read(&c, run->table, log));

@@ -201,7 +201,7 @@ enum err forest_accuracy(const struct table *train, const struct table *test, si
     if (f.classes > CLASSES_MAX || train->rows == 0 || test->rows == 0)
         return ERR_RANGE;
     f.tried = (size_t)sqrt((double)f.features);
-    random_seed_u64(&f.random, seed);
+    f.random = random_of(seed);
     TRY(memory_new(&votes, test->rows * f.classes));
     e = memory_new(&f.row, train->rows);
     if (e == ERR_OK)

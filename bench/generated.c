@@ -116,7 +116,7 @@ static enum err make(struct bench_data *c, const struct generated_kind *kind, si
     }
     TRY(kind->workload(c, log));
     TRY(table_new(&c->table, c->domain, rows));
-    random_seed_u64(&r, 1);
+    r = random_of(1);
     for (size_t i = 0; i < rows; i++) {
         kind->row(&r, code);
         TRY(table_append(c->table, code));

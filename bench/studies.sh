@@ -2,8 +2,8 @@
 # Usage: bench/studies.sh OUT FOLDER [smoke]
 #
 # Adult over a LAN (1 ms each way, 1 Gbit/s) and a WAN (40 ms each way, 100 Mbit/s): three servers,
-# three owners and the analyst in network namespaces; all two-way marginals, (1, 1e-5), annealed AIM
-# and T = 10. Leaves FOLDER/NETWORK-KIND/stats.json, and in `seconds` beside it how long the
+# three owners and the analyst in network namespaces; all two-way marginals, (1, 1e-5), annealed AIM,
+# T = 10, and over the WAN sweeps. Leaves FOLDER/NETWORK-KIND/stats.json, and in `seconds` beside it how long the
 # analyst's command took. Without root or data ($TREFOIL_DATA or ../shared/data) it says why and ends
 # with exit code 77. NETWORKS and KINDS choose only some; a kind with -abort, such as annealed-abort,
 # has `security: abort`, and one with -ahead, which comes last, finds all noise made ahead: over the
@@ -17,8 +17,8 @@ data=${TREFOIL_DATA:-../shared/data}
 # shellcheck source=harness/network_study.sh
 . harness/network_study.sh
 owners=3 fixed_rounds=10 wan_delay=40
-ahead_kinds='annealed-ahead fixed10-ahead annealed-abort-ahead fixed10-abort-ahead'
-[ "${3:-}" = smoke ] && fixed_rounds=2 wan_delay=1 ahead_kinds=fixed10-ahead
+ahead_kinds='annealed-ahead fixed10-ahead annealed-abort-ahead fixed10-abort-ahead sweeps-ahead sweeps-abort-ahead'
+[ "${3:-}" = smoke ] && fixed_rounds=2 wan_delay=1 ahead_kinds='fixed10-ahead sweeps-ahead'
 
 skip() {
     echo "# SKIP studies over networks: $*"
@@ -41,7 +41,7 @@ play() { # network kind
     local rounds=$fixed_rounds security=semi-honest k rows kind=${2%-ahead} study_ahead=off
     study=$folder/$1-$2
     rm -rf "$study"
-    [ "${kind%-abort}" = annealed ] && rounds=annealed
+    [ "${kind%-abort}" = fixed10 ] || rounds=${kind%-abort}
     [ "${kind%-abort}" != "$kind" ] && security=abort
     [ "$kind" != "$2" ] && study_ahead=1
     rows=$(($(wc -l <"$data/adult.csv") / owners + 1))

@@ -2,7 +2,7 @@
  * bench/support_studies.h - whole studies over networks (bench/studies.sh), as a table and as JSON:
  *
  *   "lan": {"annealed_adult_s": .., "fixed10_adult_s": .., "annealed": RUN, "fixed10": RUN},
- *   "wan": the same
+ *   "wan": the same, and "sweeps_adult_s" and "sweeps_abort_adult_s", with noise made ahead
  *   RUN    phases by name, each with seconds, rounds and bytes (wire, what server 0 sent), and
  *          mpc_s, estimate_s, selections
  *

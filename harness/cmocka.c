@@ -1,6 +1,7 @@
 #include "harness/cmocka.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static struct CMUnitTest tests[64];
 static size_t count;
@@ -27,4 +28,10 @@ int support_run_each(CMFixtureFunction setup, CMFixtureFunction teardown)
         tests[i].teardown_func = teardown;
     }
     return support_run_tests(NULL, NULL);
+}
+
+void support_says(const char *text, const char *words)
+{
+    if (strstr(text, words) == NULL)
+        fail_msg("does not say \"%s\": %s", words, text);
 }

@@ -29,5 +29,20 @@ void support_list(const char *name, CMUnitTestFunction test, void *initial);
 /* Runs all, for a main() with fixtures: of the program, or of each test. They may be NULL. */
 int support_run_tests(CMFixtureFunction setup, CMFixtureFunction teardown);
 int support_run_each(CMFixtureFunction setup, CMFixtureFunction teardown);
+#define MAIN(run)                                                                                  \
+    int main(void)                                                                                 \
+    {                                                                                              \
+        return run;                                                                                \
+    }
+
+/* Fails the test, and shows the text, unless the words are in it. */
+void support_says(const char *text, const char *words);
+/* check(of, each of the words that follow) */
+#define EACH(check, of, ...)                                                                       \
+    do {                                                                                           \
+        const char *const each_[] = {__VA_ARGS__};                                                 \
+        for (size_t i_ = 0; i_ < sizeof each_ / sizeof *each_; i_++)                               \
+            check(of, each_[i_]);                                                                  \
+    } while (0)
 
 #endif

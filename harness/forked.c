@@ -32,7 +32,7 @@ static enum err serve(unsigned index, char (*endpoint)[ENDPOINT_SIZE], forked_jo
     struct session *session CLEAN(session_free) = NULL;
     struct net *net CLEAN(net_free) = NULL;
     struct party *party CLEAN(party_free) = NULL;
-    enum err e = netio_new(&netio, &log);
+    TRY(netio_new(&netio, &log));
     struct transport_zmq_options zo = {
         .netio = netio,
         .servers = 3,
@@ -43,20 +43,13 @@ static enum err serve(unsigned index, char (*endpoint)[ENDPOINT_SIZE], forked_jo
         .depth = 8,
         .log = &log,
     };
-    if (e == ERR_OK)
-        e = transport_zmq_new(&transport, &zo);
-    if (e == ERR_OK)
-        e = session_for_test(&session, index, 1);
-    if (e == ERR_OK)
-        e = open_bare(transport, index);
+    TRY(transport_zmq_new(&transport, &zo));
+    TRY(session_for_test(&session, index, 1));
+    TRY(open_bare(transport, index));
     struct net_options no = {.transport = transport, .session = session, .log = &log};
-    if (e == ERR_OK)
-        e = net_new(&net, &no);
-    if (e == ERR_OK)
-        e = party_new(&party, net, session, 0, &log);
-    if (e == ERR_OK)
-        e = job(party, shared);
-    return e;
+    TRY(net_new(&net, &no));
+    TRY(party_new(&party, net, session, 0, &log));
+    return job(party, shared);
 }
 
 bool forked_run(const char *name, forked_job job, void *shared, double peak_rss_mib[3])

@@ -214,6 +214,14 @@ static void show_end(const char *path, const char *missing)
             n > 0 ? (const char *)b.data + b.size - n : "");
 }
 
+void file_says(const char *path, const char *text)
+{
+    if (!support_contains(path, text)) {
+        show_end(path, text);
+        fail();
+    }
+}
+
 bool support_wait_for(const char *path, const char *text, double seconds)
 {
     double end = support_deadline(seconds);

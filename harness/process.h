@@ -72,5 +72,7 @@ bool support_edit(const char *from, const char *to, const char *const *pairs);
 /* Whether a file contains a text; waits for that, and shows the file's end if it waits in vain. */
 bool support_contains(const char *path, const char *text);
 bool support_wait_for(const char *path, const char *text, double seconds);
+/* Fails the test, and shows the file's end, unless it contains the text. */
+void file_says(const char *path, const char *text);
 
 #endif

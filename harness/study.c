@@ -112,14 +112,11 @@ static enum err key(const struct support_study *s, const char *name, FILE *f, st
 {
     struct identity *identity CLEAN(identity_free) = NULL;
     char text[IDENTITY_TEXT_SIZE];
-    enum err e = identity_new(&identity, log);
-    if (e == ERR_OK)
-        e = identity_save(identity, support_path(s, "%s.key", name), false, log);
-    if (e == ERR_OK) {
-        public_identity_text(&identity->public, text);
-        fprintf(f, "    key: %s\n", text);
-    }
-    return e;
+    TRY(identity_new(&identity, log));
+    TRY(identity_save(identity, support_path(s, "%s.key", name), false, log));
+    public_identity_text(&identity->public, text);
+    fprintf(f, "    key: %s\n", text);
+    return ERR_OK;
 }
 
 /* The ports of one server. */
@@ -252,8 +249,6 @@ enum err support_table(struct table **t, const struct domain *d, size_t rows, ui
 enum err support_csv(const char *path, const struct domain *d, size_t rows, uint64_t seed)
 {
     struct table *t CLEAN(table_free) = NULL;
-    enum err e = support_table(&t, d, rows, seed);
-    if (e == ERR_OK)
-        e = table_write_csv(path, t, NULL, 1, NULL);
-    return e;
+    TRY(support_table(&t, d, rows, seed));
+    return table_write_csv(path, t, NULL, 1, NULL);
 }

@@ -44,6 +44,10 @@ struct study_options {
     const char *const
         *part; /* for each owner its lines after the name, or NULL for max_rows alone */
 };
+/* Options where they are used: scene_new(OPTIONS(.owners = 2)). A study of such, or no test. */
+#define OPTIONS(...) (&(const struct study_options){__VA_ARGS__})
+#define NEW_STUDY(s, log, ...)                                                                     \
+    assert_int_equal(support_study_new(s, OPTIONS(__VA_ARGS__), log), ERR_OK)
 
 /* For owners of different columns: values of the last three may be missing. */
 #define SUPPORT_LINKED_DOMAIN                                                                      \

@@ -57,6 +57,7 @@ static void asking_clear(struct library_asking *k)
 struct draft {
     const struct answer *from;
     struct trefoil_answer *to;
+    const size_t *shown; /* lines of `from` */
     uint32_t *code;
     double *count, *value, *low, *high, *agreed, *rows;
 };
@@ -84,15 +85,13 @@ static void put_lines(struct draft *d)
 {
     const struct answer *a = d->from;
     const size_t items = a->question->items, groups = a->question->groups;
-    size_t to = 0;
-    for (size_t line = 0; line < a->lines; line++) {
-        if (!answer_is_shown(a, line))
-            continue;
+    for (size_t to = 0; to < d->to->lines; to++) {
+        const size_t line = d->shown[to];
         for (size_t g = 0; g < groups; g++)
             d->code[to * groups + g] = answer_code(a, line, g);
         for (size_t i = 0; i < items; i++)
             put_value(d, to * items + i, i, answer_value_at(a, line, i));
-        d->count[to++] = a->rows[line];
+        d->count[to] = a->rows[line];
     }
 }
 
@@ -154,12 +153,13 @@ static enum err make_answer(struct library_asking *k, size_t i)
     const struct answer *a = k->one[i].answer;
     struct trefoil_answer *to = k->one[i].made;
     struct draft d = {.from = a, .to = to};
+    size_t *shown CLEAN(memory_release) = NULL;
     to->level = k->model->released.errors != NULL ? k->level : 0;
     to->groups = (uint32_t)a->question->groups;
     to->items = (uint32_t)a->question->items;
     to->left_out = answer_left_out(a, &to->left_out_rows);
-    for (size_t line = 0; line < a->lines; line++)
-        to->lines += answer_is_shown(a, line);
+    TRY(answer_shown(a, &shown, &to->lines));
+    d.shown = shown;
     TRY(make_items(&k->result->keep, &k->model->released, a->question, to));
     return make_lines(&k->result->keep, &d);
 }

@@ -28,8 +28,7 @@ static void draw_numbers(const struct table *t, const struct densities *inside, 
                          double *const *number)
 {
     char text[COLUMN_TEXT];
-    struct random r;
-    random_seed_u64(&r, seed);
+    struct random r = random_of(seed);
     for (size_t row = 0; row < t->rows; row++)
         for (size_t i = 0; i < t->domain->attributes; i++) {
             const struct domain_attribute *a = &t->domain->attribute[i];

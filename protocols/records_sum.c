@@ -67,7 +67,12 @@ static enum err add_tiles(struct party *p, const struct records_summing *c,
                           const struct records_block *b, uint16_t *parts)
 {
     const size_t stride = stride_of(c), lanes = crew_lanes(p);
-    struct records_adding s = {c, b, parts, stride, crew_tile(p, b->used, c->of->tile, 64), lanes};
+    struct records_adding s = {.c = c,
+                               .b = b,
+                               .parts = parts,
+                               .stride = stride,
+                               .tile = crew_tile(p, b->used, c->of->tile, 64),
+                               .lanes = lanes};
     memset(parts, 0, lanes * stride * sizeof *parts);
     TRY(crew_run(p, (b->used + s.tile - 1) / s.tile, add_tile, &s));
     for (size_t k = 1; k < lanes; k++)

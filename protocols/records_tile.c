@@ -234,7 +234,12 @@ enum err records_tile_sides(struct party *p, struct records_tile *t,
             TRY(plan_product(&m, k, plans, &product[k], terms, &count));
     }
     if (count > 0)
-        TRY(move_sums(p, &(struct move_sums){RING_16, terms, count, 1, true, t->kept != NULL}));
+        TRY(move_sums(p, &(struct move_sums){.ring = RING_16,
+                                             .terms = terms,
+                                             .count = count,
+                                             .products = 1,
+                                             .apart = true,
+                                             .proved = t->kept != NULL}));
     for (size_t k = 0; k < plans->sides; k++)
         TRY(finish_side(&m, &plans->side[k], &product[k], t->side[k],
                         t->kept != NULL ? &t->kept[k] : NULL));

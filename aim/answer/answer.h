@@ -80,6 +80,9 @@ enum err answer_intervals(struct answer *const *answers, size_t n,
 bool answer_is_shown(const struct answer *a, size_t line);
 size_t answer_left_out(const struct answer *a, double *rows);
 
+/* The lines to show, in the question's order; the caller frees them. */
+enum err answer_shown(const struct answer *a, size_t **lines, size_t *count) MUST_CHECK;
+
 const struct answer_value *answer_value_at(const struct answer *a, size_t line, size_t item);
 /* A line's code of a group. */
 uint32_t answer_code(const struct answer *a, size_t line, size_t group);

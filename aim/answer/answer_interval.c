@@ -40,9 +40,8 @@ static enum err answer_again(const struct intervals *v, size_t k, struct interva
 {
     const struct answer *a = v->answer[k];
     struct answer *again CLEAN(answer_free) = NULL;
-    struct random random;
+    struct random random = random_of(seed);
     const struct answer_draw draw = {.errors = v->terms->errors, .random = &random};
-    random_seed_u64(&random, seed);
     TRY(answer_make(&again, m, inside, a->question, &draw, NULL, v->terms->log));
     for (size_t i = 0; i < values_of(a); i++) {
         const struct answer_value *x = &a->value[i], *y = &again->value[i];

@@ -96,8 +96,7 @@ static enum err refit(const struct errors_work *w, size_t number, struct model *
     struct measurement *noisier CLEAN(memory_release) = NULL;
     double *room CLEAN(memory_release) = NULL;
     struct model_fitted result;
-    struct random r;
-    random_seed_u64(&r, number + 1);
+    struct random r = random_of(number + 1);
     TRY(disturb(w, &r, &noisier, &room));
     begin(m, w->model, NULL);
     m->total = model_estimate_total(m->domain, noisier, w->count);

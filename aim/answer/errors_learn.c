@@ -158,7 +158,7 @@ enum err errors_look(struct errors_list *list, const struct model *m, const stru
     TRY(model_measured(m, x, mu, log));
     k.table[0] = mu;
     k.table[1] = x->y;
-    random_seed_u64(&k.random, seed);
+    k.random = random_of(seed);
     for (unsigned y = 0; y < x->clique.n; y++)
         TRY(look_along(&k, y));
     return ERR_OK;

@@ -197,8 +197,7 @@ enum err evaluate_draw(struct table **out, const struct table *t, enum evaluate_
     struct table *drawn CLEAN(table_free) = NULL;
     uint16_t *codes CLEAN(memory_release) = NULL;
     const size_t columns = t->domain->attributes;
-    struct random r;
-    random_seed_u64(&r, seed);
+    struct random r = random_of(seed);
     *out = NULL;
     rows = t->rows > 0 ? rows : 0;
     TRY(table_new(&drawn, t->domain, rows));

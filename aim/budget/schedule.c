@@ -2,8 +2,13 @@
 
 #include <math.h>
 
-#define MEASURE_SHARE 0.9
+#define MEASURE_SHARE 0.9 /* of a round; the rest selects */
 #define ANNEALED_START 16 /* T0 = 16 d, unless given */
+/* Shares of one-ways, in Gaussian terms: docs/results.md has what others do. */
+#define ONE_WAYS_MOST 0.3
+#define ONE_WAYS_LEAST 0.2
+#define ONE_WAYS_LEAST_ANNEALED 0.1
+#define ONE_WAYS_ERROR 0.1
 #define SWEEPS_ONE_WAYS 0.15
 #define SWEEPS_SCORES 0.1 /* of a sweep */
 /* Makes sigma larger and epsilon smaller, so that rounding cannot end even a unit above rho. */
@@ -47,24 +52,50 @@ unsigned schedule_rounds_most(size_t one_ways, unsigned rounds, bool annealed)
     return rounds > 2 * d ? rounds : 2 * d; /* the one-ways must leave something */
 }
 
-struct schedule schedule_start(size_t one_ways, unsigned rounds, bool annealed, double rho,
-                               enum ledger_accounting accounting)
+/* Of the budget, so that noise alone gives a mean error of ONE_WAYS_ERROR, within limits. */
+static double one_ways_share(const struct schedule_terms *t, double rho)
 {
-    unsigned most = schedule_rounds_most(one_ways, rounds, annealed);
-    double shares = annealed ? most : (double)rounds + (double)one_ways;
-    struct schedule s = {
-        .accounting = accounting, .annealed = annealed, .most = most, .finished = most == 0};
-    s.last = most == 1;
-    s.sigma = sigma_of(shares, most > 0 ? MEASURE_SHARE : 1, rho);
-    s.epsilon = most > 0 ? epsilon_of(accounting, most, rho, s.sigma) : 0;
+    const double all = sqrt(2 / M_PI) * (double)t->cells / fmax(1, (double)t->rows),
+                 least = t->annealed ? ONE_WAYS_LEAST_ANNEALED : ONE_WAYS_LEAST,
+                 share = pow(all / ONE_WAYS_ERROR, 2) / (2 * (double)t->one_ways * rho);
+    return fmin(ONE_WAYS_MOST, fmax(least, share));
+}
+
+static void split(struct schedule *s, const struct schedule_terms *t, double rho)
+{
+    const double d = (double)t->one_ways;
+    if (s->most == 0) {
+        s->alone = s->sigma = sigma_of(d, 1, rho);
+        return;
+    }
+    if (t->accounting == ACCOUNTING_GAUSSIAN) {
+        const double share = one_ways_share(t, rho);
+        s->alone = sigma_of(d, share, rho);
+        rho *= 1 - share;
+        s->sigma = sigma_of(s->most, MEASURE_SHARE, rho);
+    } else {
+        s->sigma = sigma_of(s->annealed ? s->most : s->most + d, MEASURE_SHARE, rho);
+        s->alone = s->sigma;
+    }
+    s->epsilon = epsilon_of(s->accounting, s->most, rho, s->sigma);
+}
+
+struct schedule schedule_start(const struct schedule_terms *t, double rho)
+{
+    const unsigned most = schedule_rounds_most(t->one_ways, t->rounds, t->annealed);
+    struct schedule s = {.accounting = t->accounting,
+                         .annealed = t->annealed,
+                         .most = most,
+                         .last = most == 1,
+                         .finished = most == 0};
+    split(&s, t, rho);
     return s;
 }
 
 struct schedule schedule_sweeps(size_t one_ways, unsigned sweeps, double rho)
 {
-    return (struct schedule){.sweeps = sweeps,
-                             .most = 2 * sweeps,
-                             .sigma = sigma_of((double)one_ways, SWEEPS_ONE_WAYS, rho)};
+    const double sigma = sigma_of((double)one_ways, SWEEPS_ONE_WAYS, rho);
+    return (struct schedule){.sweeps = sweeps, .most = 2 * sweeps, .alone = sigma, .sigma = sigma};
 }
 
 bool schedule_scores(const struct schedule *s)

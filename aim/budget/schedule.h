@@ -1,20 +1,25 @@
 /*
  * aim/budget/schedule.h - how AIM spends its budget: sigma and epsilon of each round.
  *
- *   fixed     T rounds, all alike: sigma = sqrt((T + d) / (2 * 0.9 rho)), and eps such that
- *             selections cost 0.1 rho: sqrt(8 * 0.1 rho / T) in zCDP. The d one-ways have the same
- *             sigma.
- *   annealed  (McKenna et al. 2022) begins with T0 = 16 d, or another T0:
- *             sigma = sqrt(T0 / (2 * 0.9 rho)), eps for 0.1 rho / T0, and the one-ways have that
- *             sigma. When a measurement moved the model's marginal by no more than the
- *             sqrt(2/pi) sigma n_q that noise is expected to make, rounds cost twice as much from
- *             then on: sigma is divided by sqrt(2), eps multiplied by it. (The paper takes 2 for
- *             both, four times the cost: a few last rounds then have most of the budget.) In either
- *             case, if what remains is at most twice the next round's cost, the next round is the
- *             last and takes it all: sigma = sqrt(1 / (2 * 0.9 remaining)), eps for 0.1 remaining.
- *   sweeps    S sweeps, each of two rounds: the scores of all candidates, then a set of them. The
- *             one-ways have 15 % of rho, sigma = sqrt(d / (2 * 0.15 rho)). Sweep i has i / (i + ...
- *             + S) of what is left, of which its scores take a tenth. So the last takes all.
+ * First a share w of rho is for the d one-ways, sigma = sqrt(d / (2 w rho)): so much that noise
+ * makes a mean error of 0.1 if there are as many rows as there can be, but at most 0.3, and at least
+ * 0.2 or, annealed, 0.1. The rest, r = (1 - w) rho, is for rounds. A tenth of a round selects.
+ *
+ *   fixed     T rounds, all alike: sigma = sqrt(T / (2 * 0.9 r)), eps for 0.1 r / T.
+ *   annealed  (McKenna et al. 2022) begins as T0 rounds would, T0 = 16 d or another number. When a
+ *             measurement moved the model's marginal by no more than the sqrt(2/pi) sigma n_q that
+ *             noise is expected to make, rounds cost twice as much from then on: sigma is divided
+ *             by sqrt(2), eps multiplied by it. (The paper takes 2 for both, four times the cost: a
+ *             few last rounds then have most of the budget.) In either case, if what remains is at
+ *             most twice the next round's cost, the next round is the last and takes it all: sigma
+ *             = sqrt(1 / (2 * 0.9 remaining)), eps for 0.1 remaining.
+ *   sweeps    S sweeps, each of two rounds: the scores of all candidates, then a set of them. w is
+ *             0.15. Sweep i has i / (i + ... + S) of what is left, of which its scores take a tenth.
+ *             So the last takes all.
+ *
+ * A study that counts in zCDP has the split of the papers: a tenth of rho for selections, and one
+ * sigma for one-ways and rounds, sqrt((T + d) / (2 * 0.9 rho)), or sqrt(T0 / (2 * 0.9 rho)) if
+ * annealed. A selection then costs eps^2 / 8.
  *
  * rho is the budget of one row: the study's divided by k^2, for k rows a person.
  */
@@ -35,6 +40,7 @@ struct schedule {
     unsigned most;         /* rounds at most: schedule_rounds_most(), or 2 S */
     bool last;             /* the next round is the last */
     bool finished;         /* there is no next round */
+    double alone;          /* sigma of the one-ways */
     double sigma, epsilon; /* of the next round; of sweeps, sigma of the one-ways */
 };
 
@@ -48,8 +54,16 @@ unsigned schedule_rounds_most(size_t one_ways, unsigned rounds, bool annealed);
  * `rounds` is T, or T0 if annealed: 0 stands for 16 d, and 2 d is the least. T = 0 measures the
  * one-ways alone, with all of rho.
  */
-struct schedule schedule_start(size_t one_ways, unsigned rounds, bool annealed, double rho,
-                               enum ledger_accounting accounting);
+struct schedule_terms {
+    enum ledger_accounting accounting;
+    bool annealed;
+    unsigned rounds;
+    size_t one_ways;
+    uint64_t cells; /* of the one-ways together */
+    uint64_t rows;  /* the most that there can be; 0: few */
+};
+
+struct schedule schedule_start(const struct schedule_terms *t, double rho);
 
 struct schedule schedule_sweeps(size_t one_ways, unsigned sweeps, double rho);
 /* Whether the next round of a sweep opens scores; what it takes of the rho that remains. */
@@ -58,10 +72,10 @@ double schedule_sweep_rho(const struct schedule *s, double remaining);
 /*
  * What such a run may spend, if it begins with this schedule: on the scores of its first sweep, the
  * least of all, and at most on any scores and on any set. And the deviation of what the last set
- * measures, if it has SCHEDULE_SET marginals for each attribute, all alike: as about all had in
- * docs/results.md.
+ * measures, if it has SCHEDULE_SET marginals for each attribute, all alike: it has 1 to 2.5 of them
+ * on the tables of bench_pgm.
  */
-#define SCHEDULE_SET 3
+#define SCHEDULE_SET 2
 struct schedule_sweep {
     double first_scores, most_scores, most_set, sigma;
 };

@@ -65,7 +65,7 @@ static enum err drawing_start(struct copula_drawing *w, const struct copula *c, 
 {
     const size_t d = c->domain->attributes, n = c->first[d];
     *w = (struct copula_drawing){.copula = c, .latents = n};
-    random_seed_u64(&w->random, seed);
+    w->random = random_of(seed);
     TRY(memory_new(&w->root, n * n));
     TRY(memory_new(&w->normal, n));
     TRY(memory_new(&w->cutter, d));

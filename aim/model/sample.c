@@ -242,7 +242,7 @@ static enum err sample(struct table **t, const struct model *m, size_t rows, uin
                         rows);
     TRY(table_new(&s.table, s.domain, rows));
     s.table->rows = rows;
-    random_seed_u64(&s.random, seed);
+    s.random = random_of(seed);
     s.order = memory_array(rows, sizeof *s.order);
     s.values = memory_array(rows, sizeof *s.values);
     s.fraction = memory_array(DOMAIN_SIZE_MAX, sizeof *s.fraction);

@@ -128,6 +128,11 @@ static enum err read_relation(struct parser *p, uint16_t column, struct values *
         relation = UNEQUAL;
     if (lexer_is(&p->lexer, "=="))
         return lexer_fail(&p->lexer, at, "equality is written with a single =");
+    if (lexer_is(&p->lexer, "like") || lexer_is(&p->lexer, "ilike"))
+        return lexer_fail(&p->lexer, at,
+                          "LIKE is not answered: list the labels of %s that are meant, IN ('a', "
+                          "'b')",
+                          a->name);
     if (relation > AT_LEAST)
         return lexer_fail(&p->lexer, at,
                           "a comparison should stand here: =, <>, <, <=, >, >=, BETWEEN, IN, IS "

@@ -1,39 +1,8 @@
 #include "aim/question/parser.h"
 
 #include "base/memory.h"
-#include "base/nearest.h"
 
 #include <string.h>
-#include <strings.h>
-
-static const char *const names[AGGREGATES] = {
-    [AGGREGATE_COUNT] = "COUNT",
-    [AGGREGATE_SUM] = "SUM",
-    [AGGREGATE_AVG] = "AVG",
-    [AGGREGATE_VARIANCE] = "VARIANCE",
-    [AGGREGATE_STDDEV] = "STDDEV",
-    [AGGREGATE_MEDIAN] = "MEDIAN",
-    [AGGREGATE_PERCENTILE] = "PERCENTILE",
-    [AGGREGATE_MODE] = "MODE",
-    [AGGREGATE_MIN] = "MIN",
-    [AGGREGATE_MAX] = "MAX",
-    [AGGREGATE_RANGE] = "RANGE",
-};
-
-const char *aggregate_name(enum question_aggregate a)
-{
-    return names[a];
-}
-
-bool aggregate_is_extreme(enum question_aggregate a)
-{
-    return a == AGGREGATE_MIN || a == AGGREGATE_MAX || a == AGGREGATE_RANGE;
-}
-
-bool aggregate_is_code(enum question_aggregate a)
-{
-    return a == AGGREGATE_MODE;
-}
 
 const struct domain_attribute *question_item_column(const struct question *q, size_t item)
 {
@@ -45,9 +14,13 @@ void question_item_name(const struct question *q, size_t item, char *text, size_
     const struct question_item *x = &q->item[item];
     const char *column = x->rows ? "*" : q->domain->attribute[x->column].name;
     char p[32] = "";
+    if (x->name[0] != '\0') {
+        snprintf(text, size, "%s", x->name);
+        return;
+    }
     if (x->aggregate == AGGREGATE_PERCENTILE)
         snprintf(p, sizeof p, ", %.10g", x->p);
-    snprintf(text, size, "%s(%s%s)", names[x->aggregate], column, p);
+    snprintf(text, size, "%s(%s%s)", aggregate_name(x->aggregate), column, p);
 }
 
 void question_free(struct question **q)
@@ -60,60 +33,6 @@ void question_free(struct question **q)
 
 /* --- items ------------------------------------------------------------------------------------ */
 
-static enum err no_such_aggregate(const struct parser *p, const char *word, size_t at)
-{
-    char upper[TOKEN_TEXT];
-    size_t hit, n = strlen(word);
-    for (size_t i = 0; i <= n; i++)
-        upper[i] = word[i] >= 'a' && word[i] <= 'z' ? (char)(word[i] - 'a' + 'A') : word[i];
-    hit = nearest(upper, names, AGGREGATES);
-    if (hit < AGGREGATES)
-        return lexer_fail(&p->lexer, at, "there is no aggregate %s; did you mean %s?", upper,
-                          names[hit]);
-    return lexer_fail(&p->lexer, at,
-                      "there is no aggregate %s; there are COUNT, SUM, AVG, VARIANCE, STDDEV, "
-                      "MEDIAN, PERCENTILE, MODE, MIN, MAX and RANGE",
-                      upper);
-}
-
-static enum err find_aggregate(const struct parser *p, const char *word, size_t at,
-                               enum question_aggregate *aggregate)
-{
-    for (unsigned i = 0; i < AGGREGATES; i++)
-        if (strcasecmp(word, names[i]) == 0) {
-            *aggregate = (enum question_aggregate)i;
-            return ERR_OK;
-        }
-    return no_such_aggregate(p, word, at);
-}
-
-/* The argument between the parentheses of an aggregate. */
-static enum err read_argument(struct parser *p, struct question_item *item)
-{
-    size_t at = p->lexer.token.at;
-    if (item->aggregate == AGGREGATE_COUNT && lexer_is(&p->lexer, "*")) {
-        item->rows = true;
-        return lexer_next(&p->lexer);
-    }
-    if (lexer_is(&p->lexer, "distinct"))
-        return lexer_fail(&p->lexer, at, "DISTINCT is not answered by a model");
-    TRY(parser_column(p, &item->column));
-    TRY(parser_no_arithmetic(p));
-    if (!domain_has_order(&p->domain->attribute[item->column]) &&
-        item->aggregate != AGGREGATE_COUNT && item->aggregate != AGGREGATE_MODE)
-        return lexer_fail(&p->lexer, at, "%s has labels: only COUNT and MODE apply to it",
-                          p->domain->attribute[item->column].name);
-    item->p = 0.5;
-    if (item->aggregate != AGGREGATE_PERCENTILE)
-        return ERR_OK;
-    TRY(parser_pass(p, ",", "and then the share: PERCENTILE(y, 0.95)"));
-    at = p->lexer.token.at;
-    TRY(parser_number(p, &item->p));
-    if (!(item->p >= 0 && item->p <= 1))
-        return lexer_fail(&p->lexer, at, "the share is from 0 to 1: 0.95 for 95 %%");
-    return ERR_OK;
-}
-
 /* A column without an aggregate must be in GROUP BY; this is checked once that is known. */
 struct plain {
     uint16_t column;
@@ -125,6 +44,20 @@ struct select {
     struct plain plain[QUESTION_ITEMS_MAX];
 };
 
+/* AS and the name by which answers call an item. */
+static enum err read_name(struct parser *p, struct question_item *item)
+{
+    const struct lexer_token *t = &p->lexer.token;
+    if (!lexer_is(&p->lexer, "as"))
+        return ERR_OK;
+    TRY(lexer_next(&p->lexer));
+    if ((t->kind != TOKEN_WORD && t->kind != TOKEN_NAME) || strlen(t->text) >= QUESTION_NAME)
+        return lexer_fail(&p->lexer, t->at, "a name of at most %d bytes should stand after AS",
+                          QUESTION_NAME - 1);
+    snprintf(item->name, sizeof item->name, "%s", t->text);
+    return lexer_next(&p->lexer);
+}
+
 static enum err read_item(struct parser *p, struct question *q, struct select *s)
 {
     struct lexer before = p->lexer;
@@ -132,6 +65,10 @@ static enum err read_item(struct parser *p, struct question *q, struct select *s
     if (q->items == QUESTION_ITEMS_MAX || s->plains == QUESTION_ITEMS_MAX)
         return lexer_fail(&p->lexer, p->lexer.token.at, "a question has at most %d items",
                           QUESTION_ITEMS_MAX);
+    if (lexer_is(&p->lexer, "case"))
+        return lexer_fail(&p->lexer, p->lexer.token.at,
+                          "CASE is not answered: ask for each case with its own WHERE, or GROUP BY "
+                          "the column");
     if (lexer_is(&p->lexer, "*"))
         return lexer_fail(&p->lexer, p->lexer.token.at,
                           "a model gives no rows: ask for aggregates, such as COUNT(*)");
@@ -140,15 +77,17 @@ static enum err read_item(struct parser *p, struct question *q, struct select *s
                           "an aggregate should stand here, such as COUNT(*)");
     TRY(lexer_next(&p->lexer));
     if (before.token.kind == TOKEN_WORD && lexer_is(&p->lexer, "(")) {
-        TRY(find_aggregate(p, before.token.text, before.token.at, &item->aggregate));
-        TRY(lexer_next(&p->lexer));
-        TRY(read_argument(p, item));
-        TRY(parser_pass(p, ")", "to close the aggregate"));
+        TRY(parser_aggregate(p, &before.token, item));
+        TRY(parser_no_arithmetic(p));
+        TRY(read_name(p, item));
         q->items++;
     } else {
         p->lexer = before;
         s->plain[s->plains].at = before.token.at;
         TRY(parser_column(p, &s->plain[s->plains++].column));
+        if (lexer_is(&p->lexer, "as"))
+            return lexer_fail(&p->lexer, p->lexer.token.at,
+                              "a column of GROUP BY keeps its name: leave AS out");
     }
     return parser_no_arithmetic(p);
 }
@@ -164,8 +103,9 @@ static enum err read_groups(struct parser *p, struct question *q)
             return lexer_fail(&p->lexer, at, "GROUP BY takes at most %d columns",
                               QUESTION_GROUPS_MAX);
         TRY(parser_column(p, &q->group[q->groups]));
-        if (q->groups == 1 && q->group[0] == q->group[1])
-            return lexer_fail(&p->lexer, at, "this column occurs twice");
+        for (size_t i = 0; i < q->groups; i++)
+            if (q->group[i] == q->group[q->groups])
+                return lexer_fail(&p->lexer, at, "this column occurs twice");
         q->groups++;
         more = lexer_is(&p->lexer, ",");
         if (more)
@@ -189,20 +129,6 @@ static enum err check_plain(const struct parser *p, const struct question *q,
         return lexer_fail(&p->lexer, p->lexer.token.at,
                           "the question has no aggregate: ask for COUNT(*), for example");
     return ERR_OK;
-}
-
-/* What other dialects allow at the end of a question. */
-static enum err check_end(const struct parser *p)
-{
-    static const char *const others[] = {"having", "order", "limit", "join", "union", "window"};
-    if (p->lexer.token.kind == TOKEN_END || lexer_is(&p->lexer, ";"))
-        return ERR_OK;
-    TRY(parser_no_arithmetic(p));
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (lexer_is(&p->lexer, others[i]))
-            return lexer_fail(&p->lexer, p->lexer.token.at, "%s is not answered here",
-                              p->lexer.token.text);
-    return lexer_fail(&p->lexer, p->lexer.token.at, "the question should end here");
 }
 
 static enum err read_table(struct parser *p)
@@ -233,7 +159,7 @@ static enum err read_question(struct parser *p, struct question *q)
         TRY(lexer_next(&p->lexer));
         TRY(read_groups(p, q));
     }
-    TRY(check_end(p));
+    TRY(parser_lines(p, q));
     return check_plain(p, q, &s);
 }
 

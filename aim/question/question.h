@@ -1,7 +1,8 @@
 /*
  * aim/question/question.h - questions to a model, in a subset of SQL.
  *
- *   SELECT item [, item ..] FROM name [WHERE condition] [GROUP BY column [, column]] [;]
+ *   SELECT item [AS name] [, item ..] FROM name [WHERE condition] [GROUP BY column [, column ..]]
+ *     [HAVING item relation number [AND ..]] [ORDER BY item [DESC] [, ..]] [LIMIT number] [;]
  *
  *   item        COUNT(*) | COUNT(y) | SUM(y) | AVG(y) | VARIANCE(y) | STDDEV(y) | MEDIAN(y)
  *               | PERCENTILE(y, p) | MODE(y) | MIN(y) | MAX(y) | RANGE(y)
@@ -10,6 +11,9 @@
  *               literal; column [NOT] IN (literal, ..); column IS [NOT] NULL; NOT, AND, OR,
  *               parentheses
  *   literal     a number with or without a sign, or a 'label'
+ *
+ * After GROUP BY an item is one of those after SELECT, as it stands there or by its name; ORDER BY
+ * takes columns of GROUP BY as well. An answer of NULL is in no HAVING, and comes last.
  *
  * Keywords and aggregates may be in any case. A column in double quotes must match exactly; without
  * them it may differ in case from the one that is meant. There is one table, whatever its name.
@@ -23,7 +27,10 @@
 #include "aim/question/cases.h"
 
 #define QUESTION_ITEMS_MAX 16
-#define QUESTION_GROUPS_MAX 2
+#define QUESTION_GROUPS_MAX 3
+#define QUESTION_HAVING_MAX 8
+#define QUESTION_ORDER_MAX (QUESTION_GROUPS_MAX + 4)
+#define QUESTION_NAME 64
 #define QUESTION_TEXT_MAX ((size_t)1 << 20)
 
 enum question_aggregate {
@@ -49,9 +56,24 @@ bool aggregate_is_code(enum question_aggregate a);
 
 struct question_item {
     enum question_aggregate aggregate;
-    bool rows;       /* COUNT(*): no column */
-    uint16_t column; /* y */
-    double p;        /* of PERCENTILE; 0.5 for MEDIAN */
+    bool rows;                /* COUNT(*): no column */
+    uint16_t column;          /* y */
+    double p;                 /* of PERCENTILE; 0.5 for MEDIAN */
+    char name[QUESTION_NAME]; /* after AS, or "" */
+};
+
+/* What answers are kept: number <, = .. value. */
+struct question_having {
+    size_t item;
+    bool less, equal, more; /* which of these it may be */
+    double value;
+};
+
+/* What lines are sorted by. */
+struct question_order {
+    bool group; /* else an item */
+    size_t index;
+    bool down;
 };
 
 struct question {
@@ -60,6 +82,11 @@ struct question {
     struct question_item item[QUESTION_ITEMS_MAX];
     size_t groups;
     uint16_t group[QUESTION_GROUPS_MAX];
+    size_t havings;
+    struct question_having having[QUESTION_HAVING_MAX];
+    size_t orders;
+    struct question_order order[QUESTION_ORDER_MAX];
+    size_t limit;            /* of lines; 0: none */
     struct cases where;      /* at most CASES_MAX */
     struct values_pool pool; /* of their values */
 };
@@ -81,7 +108,7 @@ void question_free(struct question **q);
 
 /* The column of an item. */
 const struct domain_attribute *question_item_column(const struct question *q, size_t item);
-/* "AVG(age)", cut to fit. */
+/* "AVG(age)", or the name that the question gives it, cut to fit. */
 #define QUESTION_ITEM_NAME 300
 void question_item_name(const struct question *q, size_t item, char *text, size_t size);
 

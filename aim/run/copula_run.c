@@ -214,7 +214,8 @@ static void add_forms(struct copula_result *out, const struct copula_column *col
 {
     for (uint16_t g = 0; g < column[i].groups; g++)
         for (uint16_t h = 0; h < column[j].groups; h++)
-            out->form[out->forms++] = (struct copula_form){i, j, g, h, 0};
+            out->form[out->forms++] = (struct copula_form){
+                .first = i, .second = j, .of_first = g, .of_second = h};
 }
 
 /* Writes the request, and the places of its answers. */

@@ -9,14 +9,19 @@
 static struct schedule start_of(const struct aim_options *o)
 {
     const double rho = look_leaves(&o->look, &o->limits);
-    return o->sweeps > 0
-               ? schedule_sweeps(o->workload->one_ways, o->sweeps, rho)
-               : schedule_start(o->workload->one_ways, o->rounds, o->annealed, rho, o->accounting);
+    const struct schedule_terms terms = {o->accounting,
+                                         o->annealed,
+                                         o->rounds,
+                                         o->workload->one_ways,
+                                         workload_one_way_cells(o->workload),
+                                         o->rows};
+    return o->sweeps > 0 ? schedule_sweeps(o->workload->one_ways, o->sweeps, rho)
+                         : schedule_start(&terms, rho);
 }
 
 double aim_sigma(const struct aim_options *o)
 {
-    return start_of(o).sigma;
+    return start_of(o).alone;
 }
 
 double aim_sigma_later(const struct aim_options *o)
@@ -168,7 +173,7 @@ static enum err enter(struct loop *l, enum ask_kind kind, struct log *log)
             "%u rounds leave each selection an epsilon of %g, less than the slack of its "
             "noise; use fewer rounds or a larger budget",
             s->most, epsilon);
-    TRY(measure_multiplier(s->sigma, &a->multiplier, log));
+    TRY(measure_multiplier(kind == ASK_MEASURE ? s->alone : s->sigma, &a->multiplier, log));
     a->kind = kind;
     a->queries = 0;
     if (kind == ASK_SELECT) {

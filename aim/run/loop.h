@@ -49,9 +49,9 @@
 #define AIM_FIT_ROUND 100
 #define AIM_FIT_FINAL 1000
 #define AIM_NO_QUERY UINT32_MAX
-#define AIM_SWEEPS 2             /* unless a study says how many */
-#define AIM_SWEEPS_CELLS 1000000 /* the most that sweeps let a model have */
-#define AIM_SWEEPS_FIT 300       /* iterations after each sweep, and at the end */
+#define AIM_SWEEPS 2       /* unless a study says how many */
+#define AIM_SWEEPS_MIB 8   /* of a model, unless options say how large; more takes more time */
+#define AIM_SWEEPS_FIT 300 /* iterations after each sweep, and at the end */
 #define AIM_SWEEPS_FIT_FINAL 3000
 
 struct aim_round {
@@ -84,11 +84,12 @@ struct aim_options {
     bool annealed;   /* aim/budget/schedule.h */
     unsigned rounds; /* T; if annealed T0, 0 for 16 d */
     unsigned sweeps; /* in place of these; 0: none */
+    uint64_t rows;   /* the most that there can be; 0: few */
     struct score_bounds bounds;
     enum aim_score score;
     struct ask_slack slack;            /* of the backend's noise */
     struct look look;                  /* taken before round 0 */
-    uint64_t model_bytes;              /* 0: AIM_MODEL_BYTES */
+    uint64_t model_bytes;              /* 0: AIM_MODEL_BYTES, or of sweeps AIM_SWEEPS_MIB */
     unsigned fit_round;                /* iterations after each round; 0: AIM_FIT_ROUND */
     unsigned fit_final;                /* iterations at the end; 0: AIM_FIT_FINAL */
     const struct workload_zeros *zero; /* what cannot occur: public knowledge */
@@ -136,9 +137,9 @@ struct aim_result {
 struct clique_name aim_round_name(const struct aim_round *r, const struct workload *w,
                                   const struct domain *d);
 
-/* What a run with these options begins with. */
+/* What a run with these options begins with: sigma of the one-ways. */
 double aim_sigma(const struct aim_options *o);
-/* The deviation of what follows the one-ways: the same, or about that of a sweep's set. */
+/* The deviation of what follows: of the first round, or about that of a sweep's set. */
 double aim_sigma_later(const struct aim_options *o);
 double aim_epsilon(const struct aim_options *o); /* slack already taken off; 0 if T is 0 */
 

@@ -53,8 +53,10 @@ static enum err digest_options(const struct aim_options *o, uint8_t digest[DIGES
     if (o->sweeps > 0)
         bytes_put_u32(&b, o->sweeps);
     write_zeros(o, &b);
-    if (o->accounting != ACCOUNTING_ZCDP) /* states from before the choice keep their digest */
+    if (o->accounting != ACCOUNTING_ZCDP) { /* states from before the choice keep their digest */
         bytes_put_u8(&b, (uint8_t)o->accounting);
+        bytes_put_u64(&b, o->rows);
+    }
     TRY(bytes_ok(&b));
     crypto_generichash(digest, DIGEST_SIZE, b.data, b.size, NULL, 0);
     return ERR_OK;

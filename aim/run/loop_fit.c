@@ -11,9 +11,8 @@
 
 uint64_t loop_model_limit(const struct aim_options *o)
 {
-    const uint64_t cells = (o->model_bytes != 0 ? o->model_bytes : AIM_MODEL_BYTES) /
-                           sizeof(double);
-    return o->sweeps > 0 && cells > AIM_SWEEPS_CELLS ? AIM_SWEEPS_CELLS : cells;
+    const uint64_t usual = o->sweeps > 0 ? (uint64_t)AIM_SWEEPS_MIB << 20 : AIM_MODEL_BYTES;
+    return (o->model_bytes != 0 ? o->model_bytes : usual) / sizeof(double);
 }
 
 enum err loop_merges_fit(const struct loop *l, bool *fit)

@@ -72,8 +72,7 @@ static enum err write_rows(struct sink *s, const struct table *t, const struct d
                            uint64_t seed)
 {
     const size_t attributes = t->domain->attributes;
-    struct random r;
-    random_seed_u64(&r, seed);
+    struct random r = random_of(seed);
     for (size_t a = 0; a < attributes; a++) {
         put_text(&s->text, t->domain->attribute[a].name, false);
         bytes_put_u8(&s->text, a + 1 < attributes ? ',' : '\n');

@@ -7,9 +7,19 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #define DEFAULT_ROWS 100000000
 #define TELL_ROWS 4096
+
+/* What may be wrong with a value. */
+enum { MISFIT_WRONG, MISFIT_MISSING, MISFIT_NEAREST, MISFITS };
+
+/* The first value of a kind in a column, and how many rows have such a one. */
+struct rows_misfit {
+    size_t rows, place, field;
+    char shown[ROWS_SHOWN], hint[ROWS_HINT];
+};
 
 struct rows {
     struct table *table;
@@ -24,10 +34,12 @@ struct rows {
     uint32_t *attribute_of; /* column -> attribute or DOMAIN_NO_CODE */
     size_t capacity;
     uint16_t *codes;
-    double *numbers;      /* of the current row, or NULL: they are not kept */
-    size_t *changed;      /* how many values of each attribute counted as others */
-    struct bytes ignored; /* names of columns that the domain does not know */
-    size_t person_column; /* SIZE_MAX until it is found */
+    double *numbers;                       /* of the current row, or NULL: they are not kept */
+    size_t read;                           /* rows, those with mistakes among them */
+    struct rows_misfit (*misfit)[MISFITS]; /* of each attribute */
+    struct bytes ignored;                  /* names of columns that the domain does not know */
+    char personal[ROWS_SHOWN]; /* the first of them that seems to say whose a row is, or "" */
+    size_t person_column;      /* SIZE_MAX until it is found */
     struct persons *persons;
     struct person_key *key; /* or NULL */
 };
@@ -97,6 +109,8 @@ enum err rows_column(struct rows *r, char *text, size_t length)
     } else if (a == DOMAIN_NO_CODE && !makes_key) {
         char shown[ROWS_SHOWN];
         encoding_printable(text, shown, sizeof shown);
+        if (r->personal[0] == '\0' && rows_personal(shown))
+            snprintf(r->personal, sizeof r->personal, "%s", shown);
         if (r->ignored.size > 0)
             bytes_put_text(&r->ignored, ", ");
         bytes_put_text(&r->ignored, shown);
@@ -108,17 +122,24 @@ enum err rows_column(struct rows *r, char *text, size_t length)
 static void no_column(struct rows *r, const char *name)
 {
     char hint[ROWS_HINT] = "";
-    if (bytes_ok(&r->ignored) == ERR_OK)
+    if (bytes_ok(&r->ignored) == ERR_OK) {
         rows_accents((const char *)r->ignored.data, &name, 1, hint);
+        rows_case((const char *)r->ignored.data, name, hint);
+    }
     log_error(r->log, "%s:%zu: no column is named %s; add it, or correct %s%s", r->source->name,
               place(r), name, r->source->correct, hint);
 }
 
 static void nobody(struct rows *r, const char *name)
 {
+    char hint[ROWS_HINT] = "";
+    if (bytes_ok(&r->ignored) == ERR_OK)
+        rows_case((const char *)r->ignored.data, name, hint);
     if (problem(r))
-        log_error(r->log, "%s:%zu: no column is named %s, which should say whose a row is",
-                  r->source->name, place(r), name);
+        log_error(r->log,
+                  "%s:%zu: no column is named %s, which should say whose a row is%s; --person says "
+                  "what it is called here",
+                  r->source->name, place(r), name, hint);
 }
 
 static enum err columns_end(struct rows *r)
@@ -137,37 +158,66 @@ static enum err columns_end(struct rows *r)
     if (r->ignored.size > 1 && bytes_ok(&r->ignored) == ERR_OK)
         log_info(r->log, "%s: columns not in the study are ignored: %s", r->source->name,
                  (const char *)r->ignored.data);
+    if (r->personal[0] != '\0' && r->o.per_person > 0 && r->o.person == NULL && r->key == NULL)
+        log_info(r->log,
+                 "%s: %s seems to say whose a row is: --person %s checks that nobody has more than "
+                 "%zu %s",
+                 r->source->name, r->personal, r->personal, r->o.per_person,
+                 r->o.per_person == 1 ? "row" : "rows");
     return r->row_bad ? ERR_DATA : ERR_OK; /* otherwise every row would repeat it */
 }
 
-static void wrong_value(struct rows *r, const struct domain_attribute *a, size_t field,
-                        const char *text)
+/* Each column and kind of mistake has one line for its owner, with the first value. */
+static void tell_misfit(const struct rows *r, const struct domain_attribute *a, unsigned kind,
+                        const struct rows_misfit *m)
 {
-    char allowed[300], shown[ROWS_SHOWN], hint[ROWS_HINT];
-    if (!problem(r))
+    char allowed[300], all[64] = "";
+    if (m->rows == 0)
         return;
+    if (m->rows > 1)
+        snprintf(all, sizeof all, " (%zu of %zu rows)", m->rows, r->read);
     rows_allowed(a, allowed, sizeof allowed);
-    rows_shown(a, r->o.decimal, text, shown, hint);
-    log_error(r->log, "%s:%zu:%zu: %s is '%s'%s; it must be %s", r->source->name, place(r),
-              field + 1, a->name, shown, hint, allowed);
+    if (kind == MISFIT_WRONG)
+        log_error(r->log, "%s:%zu:%zu: %s is '%s'%s; it must be %s%s", r->source->name, m->place,
+                  m->field + 1, a->name, m->shown, m->hint, allowed, all);
+    else
+        log_warn(r->log,
+                 "%s:%zu:%zu: %s is '%s'%s, which does not fit the study; it counts as %s%s",
+                 r->source->name, m->place, m->field + 1, a->name, m->shown, m->hint,
+                 kind == MISFIT_MISSING ? "missing" : "the nearest", all);
 }
 
-/* A value does not fit and counts as another one; tells the owner the first in each column. */
-static void changed_value(struct rows *r, uint32_t attribute, size_t field, uint32_t code,
-                          const char *text)
+static void tell_misfits(const struct rows *r)
 {
-    const struct domain_attribute *a = &r->domain->attribute[attribute];
-    char shown[ROWS_SHOWN], hint[ROWS_HINT];
-    if (r->o.moments != NULL && code == a->values)
+    for (size_t i = 0; i < r->domain->attributes; i++)
+        for (unsigned kind = 0; kind < MISFITS; kind++)
+            tell_misfit(r, &r->domain->attribute[i], kind, &r->misfit[i][kind]);
+}
+
+static bool has_wrong(const struct rows *r)
+{
+    for (size_t i = 0; i < r->domain->attributes; i++)
+        if (r->misfit[i][MISFIT_WRONG].rows > 0)
+            return true;
+    return false;
+}
+
+static void take_misfit(struct rows *r, uint32_t attribute, size_t field, unsigned kind,
+                        const char *text)
+{
+    struct rows_misfit *m = &r->misfit[attribute][kind];
+    r->row_bad |= kind == MISFIT_WRONG;
+    if (r->o.moments != NULL && kind == MISFIT_MISSING)
         r->o.moments[attribute].outside++;
-    else if (r->o.moments != NULL)
+    if (r->o.moments != NULL && kind == MISFIT_NEAREST)
         r->o.moments[attribute].clipped++;
-    if (r->changed[attribute]++ > 0)
+    if (m->rows++ > 0)
         return;
-    rows_shown(a, r->o.decimal, text, shown, hint);
-    log_warn(r->log, "%s:%zu:%zu: %s is '%s'%s, which does not fit the study; it counts as %s",
-             r->source->name, place(r), field + 1, a->name, shown, hint,
-             code == a->values ? "missing" : "the nearest");
+    m->place = place(r);
+    m->field = field;
+    rows_shown(&r->domain->attribute[attribute], r->o.decimal, text, m->shown, m->hint);
+    if (r->o.moments != NULL && m->hint[0] != '\0')
+        r->o.moments[attribute].strange = true;
 }
 
 /* The code of a field that may have a decimal comma; `text` is changed. */
@@ -255,14 +305,15 @@ enum err rows_field(struct rows *r, char *text, size_t length)
     if (strlen(text) == length) /* a text with a NUL inside is not a value */
         code = code_of(r, a, text);
     if (code == DOMAIN_NO_CODE) {
-        wrong_value(r, a, field, text);
+        take_misfit(r, r->attribute_of[field], field, MISFIT_WRONG, text);
         return ERR_OK;
     }
     r->codes[r->attribute_of[field]] = (uint16_t)code;
     take_number(r, r->attribute_of[field], code, text);
     /* a value that does not fit has one of these codes: the nearest, or missing */
     if (a->policy != DOMAIN_REJECT && (code == 0 || code + 1 >= a->values) && !domain_fits(a, text))
-        changed_value(r, r->attribute_of[field], field, code, text);
+        take_misfit(r, r->attribute_of[field], field,
+                    code == a->values ? MISFIT_MISSING : MISFIT_NEAREST, text);
     return ERR_OK;
 }
 
@@ -274,6 +325,7 @@ static void tell(const struct rows *r)
 
 static enum err row_end(struct rows *r)
 {
+    r->read++;
     if (r->field != r->columns && problem(r))
         log_error(r->log, "%s:%zu: the row has %zu fields, the header %zu", r->source->name,
                   place(r), r->field, r->columns);
@@ -308,7 +360,7 @@ static void rows_free(struct rows **r)
     table_free(&(*r)->table);
     memory_free(&(*r)->codes);
     memory_free(&(*r)->numbers);
-    memory_free(&(*r)->changed);
+    memory_free(&(*r)->misfit);
     memory_free(&(*r)->attribute_of);
     persons_free(&(*r)->persons);
     person_key_free(&(*r)->key);
@@ -328,7 +380,7 @@ enum err rows_begin(struct rows **out, const struct domain *d, const struct rows
         r->o.max = DEFAULT_ROWS;
     TRY(table_new(&r->table, d, 0));
     TRY(memory_new(&r->codes, d->attributes));
-    TRY(memory_new(&r->changed, d->attributes));
+    TRY(memory_new(&r->misfit, d->attributes));
     if (r->o.numbers) {
         TRY(table_keep_numbers(r->table));
         TRY(memory_new(&r->numbers, d->attributes));
@@ -342,14 +394,6 @@ enum err rows_begin(struct rows **out, const struct domain *d, const struct rows
     return memory_hand_over(out, &r);
 }
 
-static void tell_changed(const struct rows *r)
-{
-    for (size_t i = 0; i < r->domain->attributes; i++)
-        if (r->changed[i] > 1)
-            log_warn(r->log, "%s: %zu values of %s do not fit, and count so", r->source->name,
-                     r->changed[i], r->domain->attribute[i].name);
-}
-
 enum err rows_finish(struct rows **rows, enum err e, struct table **t)
 {
     struct rows *r CLEAN(rows_free) = *rows;
@@ -358,12 +402,12 @@ enum err rows_finish(struct rows **rows, enum err e, struct table **t)
     if (r->problems > ROWS_ERRORS_SHOWN)
         log_error(r->log, "%s: %zu more problems like these", r->source->name,
                   r->problems - ROWS_ERRORS_SHOWN);
-    if (e == ERR_OK && r->problems > 0)
+    tell_misfits(r);
+    if (e == ERR_OK && (r->problems > 0 || has_wrong(r)))
         e = ERR_DATA;
     if (e == ERR_OK && r->persons != NULL)
         e = persons_check(r->persons, r->o.per_person, r->source->name, r->source->places, r->log);
     if (e == ERR_OK) {
-        tell_changed(r);
         *t = r->table;
         r->table = NULL;
     }

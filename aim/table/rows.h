@@ -7,9 +7,10 @@
  *
  * Columns come in any order; those that the domain does not know are left out and listed once. A
  * value that does not fit is treated as its attribute's policy says. Every problem is logged with
- * its place, the attribute, the value and what is allowed: the first ROWS_ERRORS_SHOWN of them one
- * by one, then a count. Any problem makes the whole table fail, since silently dropping rows would
- * make counts wrong.
+ * its place, the attribute, the value and what is allowed: values in one line for each column and
+ * kind of mistake, with the first and how many rows have one; others one by one, the first
+ * ROWS_ERRORS_SHOWN of them. Any problem makes the whole table fail, since silently dropping rows
+ * would make counts wrong.
  */
 #ifndef TREFOIL_AIM_TABLE_ROWS_H
 #define TREFOIL_AIM_TABLE_ROWS_H
@@ -31,6 +32,7 @@ struct rows_moments {
     bool numbers;         /* there are any; including those that do not fit: */
     double least, largest;
     size_t clipped, outside; /* values of any kind: as the nearest, as missing */
+    bool strange;            /* one of these is in another encoding, or has another decimal sign */
 };
 /* Widens least and largest. */
 void rows_extend(struct rows_moments *m, double number);
@@ -78,6 +80,10 @@ char *rows_trim(char *text, size_t *length);
 void rows_allowed(const struct domain_attribute *a, char *text, size_t size);
 void rows_shown(const struct domain_attribute *a, char decimal, const char *text,
                 char shown[ROWS_SHOWN], char hint[ROWS_HINT]);
+/* A hint where one of `names`, which have ", " between them, is the name but for its case. */
+void rows_case(const char *names, const char *name, char hint[ROWS_HINT]);
+/* Whether a column that is not the study's seems to say whose a row is. */
+bool rows_personal(const char *name);
 /* A hint where texts look alike, but one has accents as characters of their own. */
 void rows_accents(const char *text, const char *const *expected, size_t count,
                   char hint[ROWS_HINT]);

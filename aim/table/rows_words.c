@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static int describe_labels(const struct domain_attribute *a, char *text, size_t size)
 {
@@ -45,6 +46,28 @@ void rows_accents(const char *text, const char *const *expected, size_t count, c
                 " (the study has decomposed Unicode: %s for one letter. It and the file should "
                 "both be in the form NFC)",
                 points);
+}
+
+void rows_case(const char *names, const char *name, char hint[ROWS_HINT])
+{
+    const size_t n = strlen(name);
+    for (const char *at = names; at != NULL && *at != '\0';) {
+        if (strncasecmp(at, name, n) == 0 && (at[n] == '\0' || at[n] == ','))
+            snprintf(hint, ROWS_HINT, " (there is %.*s: upper and lower case differ)", (int)n, at);
+        at = strstr(at, ", ");
+        at = at != NULL ? at + 2 : NULL;
+    }
+}
+
+bool rows_personal(const char *name)
+{
+    static const char *const words[] = {"patient", "person",    "subject",    "participant",
+                                        "mrn",     "record_id", "national_id"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        for (const char *at = name; *at != '\0'; at++)
+            if (strncasecmp(at, words[i], strlen(words[i])) == 0)
+                return true;
+    return false;
 }
 
 void rows_shown(const struct domain_attribute *a, char decimal, const char *text,

@@ -61,6 +61,13 @@ enum err workload_random(struct workload **w, const struct domain *d, unsigned k
                          uint64_t seed, struct log *log) MUST_CHECK;
 void workload_free(struct workload **w);
 
+/* Cells of all one-ways together: they come first. */
+static inline uint64_t workload_one_way_cells(const struct workload *w)
+{
+    const struct workload_query *last = &w->query[w->one_ways - 1];
+    return last->offset + last->cells;
+}
+
 /* Closure index of a clique, or UINT32_MAX. */
 uint32_t workload_find(const struct workload *w, const struct clique *c);
 

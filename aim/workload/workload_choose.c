@@ -116,7 +116,7 @@ enum err workload_random(struct workload **w, const struct domain *d, unsigned k
     if (count == all)
         return workload_all(w, d, k, log);
     TRY(memory_new(&c, count));
-    random_seed_u64(&r, seed);
+    r = random_of(seed);
     for (int draws = 0; draws < 1000; draws++)
         if (draw_cliques(&r, d, k, c, count))
             return workload_new(w, d, c, NULL, count, log);

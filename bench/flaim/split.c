@@ -73,7 +73,7 @@ enum err split_new(struct flaim_split *s, const struct table *all, const uint32_
     uint32_t *order = NULL;
     enum err e;
     *s = (struct flaim_split){.clients = clients};
-    random_seed_u64(&r, seed);
+    r = random_of(seed);
     s->client = memory_array(clients, sizeof *s->client);
     e = s->client != NULL ? shuffled(&order, all->rows, &r) : ERR_NOMEM;
     if (e == ERR_OK)
@@ -220,8 +220,7 @@ static uint16_t bin_of(double x)
 static enum err synthfs_rows(struct table *t, uint32_t *assignment, double beta)
 {
     double sum[ZIPF_MOST], mean[FEATURES];
-    struct random r;
-    random_seed_u64(&r, 40 + (uint64_t)(1000 * beta));
+    struct random r = random_of(40 + (uint64_t)(1000 * beta));
     zipf(sum, beta);
     for (size_t i = 0; i < SYNTHFS_ROWS; i++) {
         uint16_t codes[FEATURES];

@@ -4,8 +4,7 @@ struct stage *stage_new(void)
 {
     static const int64_t size[] = {3, 4, 2, 3};
     struct stage *s = memory_array(1, sizeof *s);
-    struct random r;
-    random_seed_u64(&r, 5);
+    struct random r = random_of(5);
     assert_int_equal(domain_new(&s->domain), ERR_OK);
     for (int a = 0; a < 4; a++) {
         char name[] = {(char)('a' + a), 0};

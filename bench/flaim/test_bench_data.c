@@ -54,8 +54,7 @@ TEST(assignments_are_as_even_as_asked)
     struct stage *s CLEAN(stage_free) = stage_new();
     uint32_t to[ROWS];
     size_t least, most;
-    struct random r;
-    random_seed_u64(&r, 1);
+    struct random r = random_of(1);
     assign_evenly(to, ROWS, 30, &r);
     most = largest(to, ROWS, 30, &least);
     assert_true(most - least <= 1);
@@ -69,8 +68,7 @@ TEST(assignments_are_as_even_as_asked)
 
 TEST(gamma_has_its_mean_and_variance)
 {
-    struct random r;
-    random_seed_u64(&r, 2);
+    struct random r = random_of(2);
     for (int i = 0; i < 3; i++) {
         const double shape = (const double[]){0.3, 1, 7.5}[i];
         double sum = 0, square = 0;
@@ -87,7 +85,7 @@ TEST(gamma_has_its_mean_and_variance)
 
 TEST(synthfs_clients_have_features_of_their_own)
 {
-    struct bench_data d;
+    struct bench_data d CLEAN(bench_data_clear);
     uint32_t *to CLEAN(memory_release) = NULL;
     double within = 0, all = 0;
     assert_int_equal(synthfs_new(&d, &to, 1, NULL), ERR_OK);
@@ -102,7 +100,6 @@ TEST(synthfs_clients_have_features_of_their_own)
         all += far * far;
     }
     assert_true(within < 0.1 * all);
-    bench_data_clear(&d);
 }
 
 /* A label that follows another column can be learned; a random one cannot. */
@@ -145,7 +142,7 @@ TEST(trees_learn_what_can_be_learned)
         skip();
     }
     s = stage_new();
-    random_seed_u64(&r, 3);
+    r = random_of(3);
     for (int k = 0; k < 2; k++) {
         assert_int_equal(table_new(&t[k], s->domain, 2000), ERR_OK);
         for (int i = 0; i < 2000; i++) {

@@ -258,8 +258,8 @@ static struct model *transcribe(const struct flaim_options *o, uint64_t seed, st
     s->o = o;
     s->w = o->workload;
     s->h = h;
-    random_seed_u64(&s->coins, seed);
-    random_seed_u64(&s->noise, seed + 1);
+    s->coins = random_of(seed);
+    s->noise = random_of(seed + 1);
     s->sigma = sqrt((each_round ? T * (l + d) : T * l + d) / (2 * 0.9 * o->rho));
     s->epsilon = sqrt(8 * 0.1 * o->rho / (T * l));
     s->m = (uint64_t)floor(1048576 / s->sigma);
@@ -284,8 +284,8 @@ struct program {
 
 static void prepare(struct program *p, const struct stage *s, uint64_t seed)
 {
-    random_seed_u64(&p->coins, seed);
-    random_seed_u64(&p->noise, seed + 1);
+    p->coins = random_of(seed);
+    p->noise = random_of(seed + 1);
     p->o.workload = s->workload;
     p->o.split = &s->split;
     p->o.rho = 0.5;
@@ -323,7 +323,7 @@ static void compare(const struct stage *s, struct flaim_options variant, uint64_
     struct program p = {.o = variant};
     struct history *mine CLEAN(memory_release) = memory_array(1, sizeof *mine);
     struct history *other CLEAN(memory_release) = memory_array(1, sizeof *other);
-    struct flaim_result *r;
+    struct flaim_result *r CLEAN(flaim_result_free);
     struct model *m CLEAN(model_free) = NULL;
     double fits[2];
     mine->workload = other->workload = s->workload;
@@ -343,7 +343,6 @@ static void compare(const struct stage *s, struct flaim_options variant, uint64_
     fits[0] = loss(&p.o, other, r->model);
     fits[1] = loss(&p.o, other, m);
     assert_true(fabs(fits[0] - fits[1]) < 1e-3 * fits[1]);
-    flaim_result_free(&r);
 }
 
 TEST(naive_and_true_are_algorithm_1)
@@ -396,7 +395,7 @@ TEST(the_budget_is_spent_and_no_more)
     for (int annealed = 0; annealed <= 1; annealed++)
         for (int i = 0; i < 4; i++) {
             struct program p = {.o = variant[i]};
-            struct flaim_result *r;
+            struct flaim_result *r CLEAN(flaim_result_free);
             p.o.annealed = annealed != 0;
             prepare(&p, s, 50);
             p.o.fit_round = p.o.fit_final = 50;
@@ -406,7 +405,6 @@ TEST(the_budget_is_spent_and_no_more)
                 assert_int_equal(r->rounds, 4);
             else
                 assert_true(r->rounds >= 1 && r->rounds <= 8 * 4 + 1);
-            flaim_result_free(&r);
         }
 }
 
@@ -436,7 +434,7 @@ TEST(the_papers_bytes_are_as_it_counts_them)
     struct stage *s CLEAN(stage_free) = stage_new();
     struct program p = {.o = flaim_aug_private()};
     struct history *h CLEAN(memory_release) = memory_array(1, sizeof *h);
-    struct flaim_result *r;
+    struct flaim_result *r CLEAN(flaim_result_free);
     uint64_t one_ways = 3 + 4 + 2 + 3, chosen = 0, sent = 0, received = 0;
     h->workload = s->workload;
     prepare(&p, s, 70);
@@ -456,7 +454,6 @@ TEST(the_papers_bytes_are_as_it_counts_them)
     assert_int_equal(sent, 8 * (CLIENTS * 2 * one_ways + chosen + CLIENTS * 2 * 2));
     assert_true(received >= 2 * 8 * CLIENTS * one_ways);
     assert_int_equal(r->taken, CLIENTS);
-    flaim_result_free(&r);
 }
 
 /* --- DistAIM --------------------------------------------------------------------------------- */
@@ -488,11 +485,11 @@ TEST(populations_grow_by_who_was_drawn)
                                       .noise = noise_from_random(&noise),
                                       .coins = &coins};
         bool here[CLIENTS] = {false};
-        struct joining *j;
+        struct joining *j CLEAN(joining_free);
         struct aim_backend backend;
-        random_seed_u64(&coins, 9);
-        random_seed_u64(&same, 9);
-        random_seed_u64(&noise, 10);
+        coins = random_of(9);
+        same = random_of(9);
+        noise = random_of(10);
         assert_int_equal(joining_new(&j, &terms, NULL), ERR_OK);
         backend = joining_backend(j);
         for (unsigned round = 0; round < 6; round++) {
@@ -518,6 +515,5 @@ TEST(populations_grow_by_who_was_drawn)
             assert_true(fabs(opened - rows) < 0.5);
             assert_true(told.population > 0);
         }
-        joining_free(&j);
     }
 }

@@ -143,7 +143,7 @@ TEST(servers_tell_what_an_upload_costs)
     struct domain *d CLEAN(domain_free) = NULL;
     struct workload *w CLEAN(workload_free) = NULL;
     struct table *t CLEAN(table_free) = NULL;
-    struct flaim_split split;
+    struct flaim_split split CLEAN(split_free);
     uint32_t assignment[rows];
     const bool here[clients] = {true, false, true, true};
     struct servers_terms terms;
@@ -177,5 +177,4 @@ TEST(servers_tell_what_an_upload_costs)
     assert_true(f.server_bytes > 1e4 && f.noise_bytes > 0 && f.noise_bytes < f.server_bytes);
     assert_true(f.exchanges > 0 && f.analyst_bytes > 0);
     assert_true(f.l1 > 0 && f.l1 < 1.5);
-    split_free(&split);
 }

@@ -80,7 +80,7 @@ static enum err assignment_of(const struct trial *t, const struct bench_data *da
 {
     struct random r;
     *clients = CLIENTS;
-    random_seed_u64(&r, t->seed + 1000);
+    r = random_of(t->seed + 1000);
     if (strcmp(t->split, "file") == 0)
         return assign_file(to, data->table->rows, t->table, clients, log);
     if (strcmp(t->split, "label") == 0)
@@ -246,8 +246,8 @@ enum err trial_run(const struct trial *t, struct trial_figures *f, struct log *l
     *f = (struct trial_figures){.auc = NAN};
     if (s.method == NULL)
         return ERR_USAGE;
-    random_seed_u64(&s.coins, t->seed * UINT64_C(2) + 1);
-    random_seed_u64(&s.noise, t->seed * UINT64_C(2) + 2);
+    s.coins = random_of(t->seed * UINT64_C(2) + 1);
+    s.noise = random_of(t->seed * UINT64_C(2) + 2);
     TRY(scene_new(&scene, t, log));
     start = cpu_s();
     e = s.method->algorithm == FEDERATED ? run_flaim(&s, &m) : run_loop(&s, &m);
@@ -274,7 +274,7 @@ enum err trial_servers(const struct trial *t, struct servers_figures *f, struct 
     TRY(scene_new(&scene, t, log));
     terms.workload = scene.data.workload;
     terms.split = &scene.split;
-    random_seed_u64(&coins, t->seed * UINT64_C(2) + 1);
+    coins = random_of(t->seed * UINT64_C(2) + 1);
     for (unsigned round = 0; round <= t->rounds; round++)
         split_draw(&scene.split, t->participation, &coins, here);
     e = scene.split.clients <= CLIENTS ? servers_run(&terms, f, log) : ERR_RANGE;

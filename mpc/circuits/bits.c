@@ -36,7 +36,8 @@ void bits_zero(struct bits x)
 
 enum err bits_and_layer(struct party *p, const struct move_term *terms, size_t count)
 {
-    return move_sums(p, &(struct move_sums){RING_BITS, terms, count, 1, false, false});
+    return move_sums(
+        p, &(struct move_sums){.ring = RING_BITS, .terms = terms, .count = count, .products = 1});
 }
 
 enum err bits_terms(struct party *p, const struct move_term *terms, size_t count)
@@ -46,7 +47,11 @@ enum err bits_terms(struct party *p, const struct move_term *terms, size_t count
 
 enum err bits_sums(struct party *p, const struct move_term *terms, size_t count, unsigned products)
 {
-    return move_sums(p, &(struct move_sums){RING_BITS, terms, count, products, true, false});
+    return move_sums(p, &(struct move_sums){.ring = RING_BITS,
+                                            .terms = terms,
+                                            .count = count,
+                                            .products = products,
+                                            .apart = true});
 }
 
 enum err bits_and(struct party *p, struct bits out, struct bits x, struct bits y)

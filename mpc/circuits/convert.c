@@ -179,9 +179,11 @@ static enum err bit_number(struct party *p, enum share_ring ring, struct move_op
     for (size_t w = bits_words(parts.j2.begin); w < bits_words(parts.j2.end); w++)
         known[w] = x.a[w];
     if (!party_proves(p))
-        return move_known(p, &(struct move_known){ring, x.n, out, known, .added = NULL});
+        return move_known(p,
+                          &(struct move_known){.ring = ring, .n = x.n, .out = out, .known = known});
     TRY(note_room(p, &t, ring, x.n));
-    TRY(move_known(p, &(struct move_known){ring, x.n, out, known, .added = NULL, .shares = t}));
+    TRY(move_known(
+        p, &(struct move_known){.ring = ring, .n = x.n, .out = out, .known = known, .shares = t}));
     return note_bit(p, ring, x, t, out);
 }
 

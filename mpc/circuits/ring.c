@@ -29,7 +29,8 @@ void ring64_from128(struct share64 out, struct share128 x)
 
 static enum err multiply(struct party *p, enum share_ring ring, const struct move_term *product)
 {
-    return move_sums(p, &(struct move_sums){ring, product, 1, 1, false, false});
+    return move_sums(
+        p, &(struct move_sums){.ring = ring, .terms = product, .count = 1, .products = 1});
 }
 
 enum err ring64_multiply(struct party *p, struct share64 out, struct share64 x, struct share64 y)
@@ -48,7 +49,10 @@ enum err ring128_multiply(struct party *p, struct share128 out, struct share128 
 enum err ring128_sums(struct party *p, const struct move_term *terms, size_t count,
                       unsigned products)
 {
-    return move_sums(p, &(struct move_sums){RING_128, terms, count, products, true, false});
+    return move_sums(
+        p,
+        &(struct move_sums){
+            .ring = RING_128, .terms = terms, .count = count, .products = products, .apart = true});
 }
 
 enum err ring64_inner(struct party *p, struct share64 out, struct share64 x, struct share64 y,

@@ -205,7 +205,8 @@ enum err move_carries(struct party *p, const struct move_carries *t)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct party_parts parts = party_parts(p, t->g.n, 64);
-    struct carrying c = {p, t, bits_words(t->g.n), 1, 2 * t->digits - 1};
+    struct carrying c = {
+        .p = p, .t = t, .stride = bits_words(t->g.n), .rows = 1, .sums = 2 * t->digits - 1};
     struct carries_role j = {.part = in_words(parts.j)}, j1 = {.part = in_words(parts.j1)},
                         j2 = {.part = in_words(parts.j2)};
     for (unsigned k = 0; k < t->digits; k++) {

@@ -327,7 +327,10 @@ static enum err choose_checked(struct choosing *c)
         sums.a[of[k]] += c->out.a[k];
         sums.b[of[k]] += c->out.b[k];
     }
-    return note_choice(p, &(struct note_choice){c->s, c->v, c->out, piece, c->t, c->product});
+    return note_choice(
+        p,
+        &(struct note_choice){
+            .s = c->s, .v = c->v, .out = c->out, .start = piece, .t = c->t, .product = c->product});
 }
 
 enum err move_choose(struct party *p, struct share64 out, struct bits s, struct share64 v,

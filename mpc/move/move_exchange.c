@@ -36,7 +36,8 @@ static enum err produce(void *self, size_t offset, uint8_t *out, size_t n)
     const struct party_tamper *tamper = c->p->tamper;
     for (size_t end = offset + n, k; offset < end; offset += k, out += k) {
         size_t at = offset, m = message_at(all, &at, (k = end - offset, &k));
-        const struct party_sent sent = {net_exchanges(c->p->net), c->to, m, at};
+        const struct party_sent sent = {
+            .exchange = net_exchanges(c->p->net), .to = c->to, .message = m, .offset = at};
         TRY(all[m].make(all[m].self, at, out, k));
         if (tamper != NULL)
             TRY(tamper->alter(tamper->self, &sent, out, k));

@@ -255,6 +255,11 @@ enum err move_settle(struct party *p, enum share_ring ring, struct move_operand 
     const struct move_term term = {.out = out, .c = {.a = z}, .words = n};
     if (party_proves(p) && of == NULL)
         return ERR_MISUSE;
-    TRY(move_sums(p, &(struct move_sums){ring, &term, 1, 1, true, true}));
+    TRY(move_sums(p, &(struct move_sums){.ring = ring,
+                                         .terms = &term,
+                                         .count = 1,
+                                         .products = 1,
+                                         .apart = true,
+                                         .proved = true}));
     return record_numbers(p, ring, of, out, n);
 }

@@ -92,8 +92,12 @@ static struct move_operand all_but(const struct note_stretch *s, struct bits x, 
 static struct record_product of_bits(const struct note_stretch *s, struct bits x, int64_t c,
                                      unsigned shift)
 {
-    return (struct record_product){carried(s, x, 0), carried(s, x, 1), c, RECORD_BOTH, shift,
-                                   RING_BITS};
+    return (struct record_product){.x = carried(s, x, 0),
+                                   .y = carried(s, x, 1),
+                                   .c = c,
+                                   .form = RECORD_BOTH,
+                                   .shift = shift,
+                                   .narrow = RING_BITS};
 }
 
 /* c 2^shift times the bit x_(j+2) and a number */
@@ -101,8 +105,12 @@ static struct record_product of_choice(const struct note_stretch *s, struct bits
                                        enum share_ring ring, struct move_operand y, int64_t c,
                                        unsigned shift)
 {
-    return (struct record_product){
-        carried(s, x, 2), at_lane(ring, y, s->lane), c, RECORD_CHOICE, shift, ring};
+    return (struct record_product){.x = carried(s, x, 2),
+                                   .y = at_lane(ring, y, s->lane),
+                                   .c = c,
+                                   .form = RECORD_CHOICE,
+                                   .shift = shift,
+                                   .narrow = ring};
 }
 
 static enum err end(const struct note_stretch *s, const struct record_product *products,

@@ -1,5 +1,5 @@
 /*
- * parties/analyst/remote.h - a backend that asks the three servers, with patience.
+ * parties/analyst/remote.h - a backend that asks the servers, with patience.
  *
  * The first request opens the session. A run that has begun outlives its servers: while one is away
  * it tries again, less and less often, and says so. Then it asks for the interrupted round again,

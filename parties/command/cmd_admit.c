@@ -398,5 +398,7 @@ static enum err run_admit(int argc, char **argv, struct log *log)
     return a.keys != NULL ? admit(&a) : count(&a);
 }
 
-const struct command cmd_admit = {"admit", "make tokens for owners that the study does not list",
-                                  help, run_admit};
+const struct command cmd_admit = {.name = "admit",
+                                  .summary = "make tokens for owners that the study does not list",
+                                  .help = help,
+                                  .run = run_admit};

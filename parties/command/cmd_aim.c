@@ -181,7 +181,8 @@ static enum err take_look(const struct study *study, size_t linked,
 static enum err execute(struct sources *from, const char *folder, size_t rows, uint64_t seed,
                         bool quick, struct log *log)
 {
-    const struct aim_outcome o = {folder, rows, seed, quick, log};
+    const struct aim_outcome o = {
+        .folder = folder, .rows = rows, .seed = seed, .quick = quick, .log = log};
     struct study *study CLEAN(study_free) = NULL;
     struct table *table CLEAN(table_free) = NULL;
     struct ledger_limits limits = {0};
@@ -228,5 +229,7 @@ static enum err run_aim(int argc, char **argv, struct log *log)
     return execute(&from, out, (size_t)rows, (uint64_t)seed, quick, log);
 }
 
-const struct command cmd_aim = {"aim", "run AIM centrally, for somebody who may see all rows", help,
-                                run_aim};
+const struct command cmd_aim = {.name = "aim",
+                                .summary = "run AIM centrally, for somebody who may see all rows",
+                                .help = help,
+                                .run = run_aim};

@@ -48,8 +48,12 @@ static enum err run_restore(int argc, char **argv, struct log *log)
     return run_copy(store_restore, argc, argv, log);
 }
 
-const struct command cmd_backup = {"backup", "copy a server's folder into a file, while it runs",
-                                   backup_help, run_backup};
+const struct command cmd_backup = {.name = "backup",
+                                   .summary = "copy a server's folder into a file, while it runs",
+                                   .help = backup_help,
+                                   .run = run_backup};
 
-const struct command cmd_restore = {"restore", "make a server's folder from a backup", restore_help,
-                                    run_restore};
+const struct command cmd_restore = {.name = "restore",
+                                    .summary = "make a server's folder from a backup",
+                                    .help = restore_help,
+                                    .run = run_restore};

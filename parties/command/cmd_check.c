@@ -124,7 +124,8 @@ static enum err print_questions(const struct study *study, struct log *log)
                                   .rounds = study->rounds,
                                   .annealed = study->annealed,
                                   .sweeps = study->sweeps,
-                                  .accounting = study->accounting};
+                                  .accounting = study->accounting,
+                                  .rows = study_rows(study, false)};
     uint64_t multiplier;
     size_t count;
     if (study->questions == NULL || study->method != STUDY_AIM) /* only AIM measures marginals */
@@ -216,4 +217,5 @@ static enum err run_check(int argc, char **argv, struct log *log)
     return check_study(&w, log);
 }
 
-const struct command cmd_check = {"check", "explain a study file in words", help, run_check};
+const struct command cmd_check = {
+    .name = "check", .summary = "explain a study file in words", .help = help, .run = run_check};

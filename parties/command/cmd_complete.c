@@ -187,5 +187,7 @@ static enum err run_complete(int argc, char **argv, struct log *log)
     return ERR_OK;
 }
 
-const struct command cmd_complete = {"complete", "print shell completion for bash and zsh", help,
-                                     run_complete};
+const struct command cmd_complete = {.name = "complete",
+                                     .summary = "print shell completion for bash and zsh",
+                                     .help = help,
+                                     .run = run_complete};

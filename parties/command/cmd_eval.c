@@ -293,4 +293,7 @@ static enum err run_eval(int argc, char **argv, struct log *log)
 }
 
 const struct command cmd_eval = {
-    "eval", "measure how far synthetic rows are from real ones (not private)", help, run_eval};
+    .name = "eval",
+    .summary = "measure how far synthetic rows are from real ones (not private)",
+    .help = help,
+    .run = run_eval};

@@ -4,27 +4,27 @@
 
 static const char help[] =
     "usage: trefoil init [FILE] [--columns CODEBOOK.csv | --header DATA.csv |\n"
-    "                    --from PUBLIC.csv | --sql CONNECTION --table T [--lookup TABLES]]\n"
-    "                    [--force]\n"
+    "                    --from PUBLIC.csv | --sql CONNECTION --table T\n"
+    "                    [--lookup TABLES]] [--force]\n"
     "\n"
-    "Writes a commented example of a study file to FILE, or to study.yaml. Edit it until\n"
-    "trefoil plan is content; neither plan nor check needs keys. Columns may come from\n"
-    "what there is already; FILL-IN is left where that does not say enough:\n"
+    "Writes a commented example of a study file to FILE, or to study.yaml. Edit it\n"
+    "until trefoil plan is content; neither plan nor check needs keys. Columns may\n"
+    "come from what there is already, which the file then says, and check repeats.\n"
+    "FILL-IN is left where that does not say enough.\n"
     "\n"
-    "  --columns CODEBOOK.csv   a line for each column. Its header has name, and of kind\n"
-    "                    (categorical, integer, numeric ..), values (a|b|c, or\n"
-    "                    1=male|2=female, or a range 0-120, or file:icd10.txt), min, max,\n"
-    "                    missing (texts, or the word empty), label, bins and step what\n"
-    "                    there is; or a data dictionary of REDCap\n"
+    "  --columns CODEBOOK.csv   a line for each column. Its header has name, and what\n"
+    "                    there is of kind (categorical, integer, numeric ..), values\n"
+    "                    (a|b|c, 1=male|2=female, a range 0-120, or file:icd10.txt),\n"
+    "                    min, max, missing (texts, or the word empty), label, bins\n"
+    "                    and step; or a data dictionary of REDCap\n"
     "  --header DATA.csv   the names and their order; nothing else is read\n"
-    "  --from PUBLIC.csv   kinds and values of rows that are published or invented, never\n"
-    "                    those of owners: a domain taken from data tells about them\n"
-    "  --sql CONNECTION, --table T   the schema of a table, no rows: types, CHECK, ENUM\n"
-    "  --lookup TABLES   with --sql: tables of public codes, such as wards,units, that\n"
-    "                    foreign keys refer to; their keys become values\n"
+    "  --from PUBLIC.csv   kinds and values of rows that are published or invented,\n"
+    "                    never owners': a domain taken from data tells about them\n"
+    "  --sql CONNECTION, --table T   the schema of a table, no rows: types, CHECK,\n"
+    "                    ENUM\n"
+    "  --lookup TABLES   with --sql: tables of public codes, such as wards,units,\n"
+    "                    that foreign keys refer to; their keys become values\n"
     "  --force           overwrite FILE\n"
-    "\n"
-    "The file says what the columns were written from, and check repeats it.\n"
     "\n"
     "example:\n"
     "  trefoil init study.yaml --columns codebook.csv\n";
@@ -63,4 +63,5 @@ static enum err run_init(int argc, char **argv, struct log *log)
     return ERR_OK;
 }
 
-const struct command cmd_init = {"init", "write a study file to begin with", help, run_init};
+const struct command cmd_init = {
+    .name = "init", .summary = "write a study file to begin with", .help = help, .run = run_init};

@@ -148,4 +148,7 @@ static enum err run_keygen(int argc, char **argv, struct log *log)
 }
 
 const struct command cmd_keygen = {
-    "keygen", "make or renew a key; its public half goes into the study file", help, run_keygen};
+    .name = "keygen",
+    .summary = "make or renew a key; its public half goes into the study file",
+    .help = help,
+    .run = run_keygen};

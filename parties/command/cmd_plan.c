@@ -147,8 +147,7 @@ static enum err count_measured(const struct plan_asked *p, const struct domain *
 /* Cells of the whole domain, or as many as the model may have. */
 static uint64_t most_cells(const struct study *s)
 {
-    const uint64_t given = ((uint64_t)s->max_mib << 20) / sizeof(double);
-    const uint64_t limit = s->sweeps > 0 && given > AIM_SWEEPS_CELLS ? AIM_SWEEPS_CELLS : given;
+    const uint64_t limit = ((uint64_t)s->max_mib << 20) / sizeof(double);
     uint64_t cells = 1;
     for (size_t i = 0; i < s->domain->attributes; i++)
         if (__builtin_mul_overflow(cells, s->domain->attribute[i].size, &cells) || cells > limit)
@@ -313,7 +312,11 @@ static enum err plan_aim(struct plan_asked *p, double rho)
     TRY(print_model(p));
     print_uploads(p);
     TRY(print_servers(p));
-    plan_noise(&(struct plan_noise){p->study, &p->options, p->rows, merges(p), &p->grouped});
+    plan_noise(&(struct plan_noise){.study = p->study,
+                                    .options = &p->options,
+                                    .rows = p->rows,
+                                    .merges = merges(p),
+                                    .grouped = &p->grouped});
     return print_questions(p);
 }
 
@@ -369,9 +372,7 @@ static enum err run_plan(int argc, char **argv, struct log *log)
     return plan(&p, file);
 }
 
-const struct command cmd_plan = {
-    .name = "plan",
-    .summary = "say what a study will take and what error to expect",
-    .help = help,
-    .run = run_plan,
-};
+const struct command cmd_plan = {.name = "plan",
+                                 .summary = "say what a study will take and what error to expect",
+                                 .help = help,
+                                 .run = run_plan};

@@ -127,14 +127,12 @@ static enum err put(struct query_asking *k, const struct answers_entry *e, bool 
         if (answers_left_out(e->answer, left, sizeof left))
             log_warn(k->log, "%s, left out of the answer to %.*s", left, (int)e->size, e->text);
         bytes_put_text(&k->out, first ? "" : "\n");
-        answers_csv(&k->out, e);
-        return ERR_OK;
+        return answers_csv(&k->out, e);
     case FORM_TEXT:
         break;
     }
     bytes_put_text(&k->out, first ? "" : "\n");
-    answers_text(&k->out, e);
-    return ERR_OK;
+    return answers_text(&k->out, e);
 }
 
 /* Takes over the question. */
@@ -283,5 +281,7 @@ static enum err run_query(int argc, char **argv, struct log *log)
                    quick ? 0 : part, columns, log);
 }
 
-const struct command cmd_query = {"query", "answer questions from a released model", help,
-                                  run_query};
+const struct command cmd_query = {.name = "query",
+                                  .summary = "answer questions from a released model",
+                                  .help = help,
+                                  .run = run_query};

@@ -142,4 +142,7 @@ static enum err run_recover(int argc, char **argv, struct log *log)
 }
 
 const struct command cmd_recover = {
-    "recover", "let a server that was restored, or stopped, take part again", help, run_recover};
+    .name = "recover",
+    .summary = "let a server that was restored, or stopped, take part again",
+    .help = help,
+    .run = run_recover};

@@ -158,5 +158,7 @@ static enum err run_refit(int argc, char **argv, struct log *log)
     return execute(&r);
 }
 
-const struct command cmd_refit = {"refit", "fit the model again to what was measured", help,
-                                  run_refit};
+const struct command cmd_refit = {.name = "refit",
+                                  .summary = "fit the model again to what was measured",
+                                  .help = help,
+                                  .run = run_refit};

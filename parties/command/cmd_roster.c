@@ -65,5 +65,7 @@ static enum err run_roster(int argc, char **argv, struct log *log)
     return log_fail(log, ERR_USAGE, "roster takes show STUDY, or sign STUDY --key FILE");
 }
 
-const struct command cmd_roster = {"roster", "look at and sign an amended study file", help,
-                                   run_roster};
+const struct command cmd_roster = {.name = "roster",
+                                   .summary = "look at and sign an amended study file",
+                                   .help = help,
+                                   .run = run_roster};

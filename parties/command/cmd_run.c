@@ -420,4 +420,7 @@ static enum err run_run(int argc, char **argv, struct log *log)
     return e;
 }
 
-const struct command cmd_run = {"run", "run the study and write synthetic data", help, run_run};
+const struct command cmd_run = {.name = "run",
+                                .summary = "run the study and write synthetic data",
+                                .help = help,
+                                .run = run_run};

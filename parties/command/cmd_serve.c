@@ -191,4 +191,7 @@ static enum err run_serve(int argc, char **argv, struct log *log)
     return serve_or_follow(&a, log);
 }
 
-const struct command cmd_serve = {"serve", "run one of the three compute servers", help, run_serve};
+const struct command cmd_serve = {.name = "serve",
+                                  .summary = "run one of the three compute servers",
+                                  .help = help,
+                                  .run = run_serve};

@@ -22,9 +22,9 @@
 static const char help[] =
     "usage: trefoil share STUDY DATA.csv --key FILE [--as counts|records|auto]\n"
     "                     [--person COLUMN] [--replace] [--dry-run]\n"
-    "                     [--fingerprint TERMS] [--token FILE] [--secret FILE]\n"
-    "                     [--receipt FILE] [--retries N] [--delimiter C]\n"
-    "                     [--decimal C] [--stats FILE]\n"
+    "                     [--accept-warnings] [--fingerprint TERMS] [--token FILE]\n"
+    "                     [--secret FILE] [--receipt FILE] [--retries N]\n"
+    "                     [--delimiter C] [--decimal C] [--stats FILE]\n"
     "       trefoil share STUDY --sql CONNECTION (--table T | --query Q)\n"
     "                     --key FILE ..\n"
     "       trefoil share STUDY --key FILE --status\n"
@@ -65,9 +65,8 @@ static const char help[] =
     "                   the study's order, separated by commas\n"
     "  --replace        replace the earlier upload with these data\n"
     "  --dry-run        say what would be sent to whom, and send nothing; `upload:`\n"
-    "                   is what a receipt for these data says. It also shows how\n"
-    "                   each column fits the study, and warns of what looks wrong:\n"
-    "                   exact figures of your rows, for your eyes only\n"
+    "                   is what a receipt for these data says\n"
+    "  --accept-warnings   send what seems wrong, without being asked on a terminal\n"
     "  --fingerprint TERMS   refuse unless these are the study's terms. Without it\n"
     "                   the terms are remembered beside the key the first time, and\n"
     "                   must stay the same\n"
@@ -101,7 +100,7 @@ struct share {
     /* what was asked for */
     const char *study_path, *key, *token_path, *as, *fingerprint, *secret_path, *receipt_path,
         *stats;
-    bool dry_run, replace, status, withdraw, list;
+    bool dry_run, accept, replace, status, withdraw, list;
     int64_t retries;
     struct source_options data;
 
@@ -349,7 +348,7 @@ static enum err load_data(struct share *s)
 {
     struct progress_reading reading CLEAN(progress_reading_end) = {0};
     progress_reading_begin(&reading, &s->data.options.rows, s->log);
-    s->data.look = s->dry_run;
+    s->data.look = true;
     return source_load(&s->source, s->study, s->self.owner, s->form, &s->data, s->log);
 }
 
@@ -365,10 +364,11 @@ static enum err share_data(struct share *s)
     TRY(make_parts(s));
     announce(s);
     book_announce(stdout, &s->book, s->book_path, &s->entry);
+    TRY(columns_print(stdout, &s->source, s->study->workload, s->log));
     if (s->dry_run) {
-        TRY(columns_print(stdout, &s->source, s->study->workload, s->log));
         puts("This was a dry run: nothing was sent.");
     } else {
+        TRY(columns_accept(&s->source, s->accept, s->log));
         TRY(send_all(s, known));
     }
     return s->stats != NULL ? write_stats(s) : ERR_OK;
@@ -412,6 +412,7 @@ static enum err run_share(int argc, char **argv, struct log *log)
     const struct command_option options[] = {
         {.name = "key", .value = &s.key, .needed = "FILE"},
         {.name = "dry-run", .flag = &s.dry_run},
+        {.name = "accept-warnings", .flag = &s.accept},
         {.name = "delimiter", .value = &delimiter},
         {.name = "decimal", .value = &decimal},
         {.name = "sql", .value = &s.data.sql.connection},
@@ -443,5 +444,7 @@ static enum err run_share(int argc, char **argv, struct log *log)
     return s.status ? tell_status(&s) : s.withdraw ? withdraw(&s) : share_data(&s);
 }
 
-const struct command cmd_share = {"share", "send an owner's data, secret-shared, to the servers",
-                                  help, run_share};
+const struct command cmd_share = {.name = "share",
+                                  .summary = "send an owner's data, secret-shared, to the servers",
+                                  .help = help,
+                                  .run = run_share};

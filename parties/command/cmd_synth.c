@@ -55,5 +55,7 @@ static enum err run_synth(int argc, char **argv, struct log *log)
     return execute(path, out, (size_t)rows, (uint64_t)seed, how, log);
 }
 
-const struct command cmd_synth = {"synth", "draw synthetic rows from a released model", help,
-                                  run_synth};
+const struct command cmd_synth = {.name = "synth",
+                                  .summary = "draw synthetic rows from a released model",
+                                  .help = help,
+                                  .run = run_synth};

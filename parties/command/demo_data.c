@@ -267,7 +267,7 @@ enum err demo_data_write(const char *folder, uint64_t seed, struct log *log)
 {
     struct random r;
     TRY(file_folder(folder, log));
-    random_seed_u64(&r, seed);
+    r = random_of(seed);
     for (size_t i = 0; i < DEMO_POPULATIONS - 1; i++)
         TRY(write_hospital(folder, i, &r, log));
     return write_linked(folder, &r, log);

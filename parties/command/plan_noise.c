@@ -9,7 +9,7 @@
 
 struct noise_made {
     double rho, sigma;         /* of the run; of a cell of a one-way */
-    double later;              /* of a cell after these, which only sweeps have another for */
+    double later;              /* of a cell after these */
     double select;             /* epsilon of a selection; or in sweeps the first sigma of scores */
     double one_ways, workload; /* means */
     double pairs;              /* the mean of pairs of columns, however large */
@@ -53,7 +53,7 @@ static enum err add_noise(const struct plan_noise *p, const struct aim_options *
     struct domain grouped;
     TRY(aim_expect_groups(&grouped, o, (double)p->rows, aim_sigma(o)));
     for (size_t i = 0; i < w->one_ways; i++)
-        x->one_ways += noise_error(p, x->sigma, w->query[i].cells) / (double)w->one_ways;
+        x->one_ways += noise_error(p, aim_sigma(o), w->query[i].cells) / (double)w->one_ways;
     for (size_t i = 0; i < w->cliques; i++)
         x->workload += noise_error(p, x->later, cells_of(p, &w->clique[i], &grouped)) /
                        (double)w->cliques;
@@ -91,7 +91,7 @@ static bool errors_of(const struct plan_noise *p, double epsilon, unsigned round
         return false;
     x->rho = o.limits.rho;
     x->sigma = measure_sigma(multiplier);
-    x->later = other.sweeps > 0 ? aim_sigma_later(&o) : x->sigma;
+    x->later = aim_sigma_later(&o);
     return add_noise(p, &o, x) == ERR_OK;
 }
 
@@ -149,7 +149,7 @@ static void print_rounds(const struct plan_noise *p)
         if ((unsigned)rounds == before || !errors_of(p, p->study->epsilon, (unsigned)rounds, &x))
             continue;
         before = (unsigned)rounds;
-        printf("  %7u  %8.4g  %14.4f  %14.4f  %zu of %zu%s\n", before, x.sigma, x.one_ways,
+        printf("  %7u  %8.4g  %14.4f  %14.4f  %zu of %zu%s\n", before, x.later, x.one_ways,
                x.workload, before < others ? before : others, others,
                before == p->study->rounds ? "  (this study)" : "");
     }

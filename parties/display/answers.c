@@ -2,6 +2,7 @@
 
 #include "aim/table/csv.h"
 #include "aim/table/number.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "base/words.h"
 
@@ -207,17 +208,19 @@ static void put_notes(struct bytes *out, const struct answers_entry *e)
         bytes_put_text(out, ", which may be wrong\n");
 }
 
-void answers_text(struct bytes *out, const struct answers_entry *e)
+enum err answers_text(struct bytes *out, const struct answers_entry *e)
 {
+    size_t *lines CLEAN(memory_release) = NULL, count;
     const struct question *q = e->answer->question;
     struct grid g = {.groups = q->groups, .out = out, .measuring = true};
+    TRY(answer_shown(e->answer, &lines, &count));
     for (int pass = 0; pass < 2; pass++, g.measuring = false) {
         put_head(&g, e);
-        for (size_t line = 0; line < e->answer->lines; line++)
-            if (answer_is_shown(e->answer, line))
-                put_line(&g, e, line);
+        for (size_t i = 0; i < count; i++)
+            put_line(&g, e, lines[i]);
     }
     put_notes(out, e);
+    return ERR_OK;
 }
 
 /* --- CSV -------------------------------------------------------------------------------------- */
@@ -267,7 +270,7 @@ static void csv_head(struct bytes *out, const struct answers_entry *e)
 static void csv_number(struct bytes *out, double v)
 {
     char text[CELL];
-    number_shortest(text, CELL, v);
+    put_rounded(text, v);
     csv_field(out, text, false);
 }
 
@@ -278,7 +281,7 @@ static void csv_value(struct bytes *out, const struct question *q, size_t item, 
     if (known && aggregate_is_code(q->item[item].aggregate))
         put_code(text, question_item_column(q, item), (uint32_t)value);
     else if (known)
-        number_shortest(text, CELL, value);
+        put_rounded(text, value);
     csv_field(out, text, first);
 }
 
@@ -315,10 +318,12 @@ static void csv_line(struct bytes *out, const struct answers_entry *e, size_t li
     bytes_put_u8(out, '\n');
 }
 
-void answers_csv(struct bytes *out, const struct answers_entry *e)
+enum err answers_csv(struct bytes *out, const struct answers_entry *e)
 {
+    size_t *lines CLEAN(memory_release) = NULL, count;
+    TRY(answer_shown(e->answer, &lines, &count));
     csv_head(out, e);
-    for (size_t line = 0; line < e->answer->lines; line++)
-        if (answer_is_shown(e->answer, line))
-            csv_line(out, e, line);
+    for (size_t i = 0; i < count; i++)
+        csv_line(out, e, lines[i]);
+    return ERR_OK;
 }

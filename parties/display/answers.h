@@ -39,8 +39,8 @@ struct answers_entry {
 /* "3 groups of less than half a row, 0.8 rows together"; false, with no text, if there are none. */
 bool answers_left_out(const struct answer *a, char *text, size_t size);
 
-void answers_text(struct bytes *out, const struct answers_entry *e);
-void answers_csv(struct bytes *out, const struct answers_entry *e);
+enum err answers_text(struct bytes *out, const struct answers_entry *e) MUST_CHECK;
+enum err answers_csv(struct bytes *out, const struct answers_entry *e) MUST_CHECK;
 enum err answers_json(json_t *list, const struct answers_entry *e) MUST_CHECK;
 
 #endif

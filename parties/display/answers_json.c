@@ -1,5 +1,7 @@
 #include "parties/display/answers.h"
 
+#include "base/memory.h"
+
 static json_t *code_json(const struct domain_attribute *a, uint32_t code)
 {
     char room[COLUMN_TEXT];
@@ -75,11 +77,12 @@ enum err answers_json(json_t *list, const struct answers_entry *e)
 {
     double rows;
     const size_t left_out = answer_left_out(e->answer, &rows);
+    size_t *shown CLEAN(memory_release) = NULL, count = 0;
+    const bool able = answer_shown(e->answer, &shown, &count) == ERR_OK;
     json_t *o = json_object(), *lines = json_array();
     int failed = json_object_set_new(o, "question", json_stringn(e->text, e->size));
-    for (size_t line = 0; line < e->answer->lines; line++)
-        if (answer_is_shown(e->answer, line))
-            failed |= json_array_append_new(lines, line_json(e, line));
+    for (size_t i = 0; i < count; i++)
+        failed |= json_array_append_new(lines, line_json(e, shown[i]));
     if (e->level > 0)
         failed |= json_object_set_new(o, "level", json_real(e->level));
     if (e->answer->question->groups > 0)
@@ -89,5 +92,5 @@ enum err answers_json(json_t *list, const struct answers_entry *e)
               json_object_set_new(o, "together", json_boolean(e->together)) |
               json_array_append(list, o);
     json_decref(o);
-    return failed == 0 ? ERR_OK : ERR_NOMEM;
+    return able && failed == 0 ? ERR_OK : ERR_NOMEM;
 }

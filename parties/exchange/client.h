@@ -1,5 +1,5 @@
 /*
- * parties/exchange/client.h - the analyst's end of a run: requests to three servers, their answers.
+ * parties/exchange/client.h - the analyst's end of a run: requests to the servers, their answers.
  *
  * The result of a request comes from server 0 and is checked against digests from the two others,
  * so no single server can forge it. As long as a client exists, it tells the servers that its run

@@ -1,4 +1,4 @@
-/* parties/exchange/failures.h - reports in few words what went wrong at three servers at once. */
+/* parties/exchange/failures.h - reports in few words what went wrong at several servers at once. */
 #ifndef TREFOIL_PARTIES_EXCHANGE_FAILURES_H
 #define TREFOIL_PARTIES_EXCHANGE_FAILURES_H
 

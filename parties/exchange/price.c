@@ -39,8 +39,14 @@ static enum err aim_first(const struct study *study, double rho, double *sigma)
     struct schedule start;
     (void)rho;
     TRY(price_schedule(study, &start));
-    *sigma = start.sigma;
+    *sigma = start.alone;
     return ERR_OK;
+}
+
+static bool is_made(double sigma)
+{
+    uint64_t multiplier;
+    return sigma < 1 || measure_multiplier(sigma, &multiplier, NULL) == ERR_OK;
 }
 
 static bool aim_buys(const struct study *study)
@@ -52,8 +58,7 @@ static bool aim_buys(const struct study *study)
     if (study->sweeps > 0)
         return price_first(study, &first) == ERR_OK && price_sweep(study, &sweep) == ERR_OK &&
                scores_multiplier(sweep.most_sigma, &multiplier, NULL) == ERR_OK;
-    return price_schedule(study, &s) == ERR_OK &&
-           (s.sigma < 1 || measure_multiplier(s.sigma, &multiplier, NULL) == ERR_OK) &&
+    return price_schedule(study, &s) == ERR_OK && is_made(s.alone) && is_made(s.sigma) &&
            (s.finished || s.epsilon > price_slack(study).select);
 }
 
@@ -243,10 +248,15 @@ enum err price_schedule(const struct study *study, struct schedule *start)
 {
     struct look look;
     double rho;
+    const struct schedule_terms terms = {study->accounting,
+                                         study->annealed,
+                                         study->rounds,
+                                         study->workload->one_ways,
+                                         workload_one_way_cells(study->workload),
+                                         study_rows(study, false)};
     TRY(look_and_rest(study, &look, &rho));
-    *start = study->sweeps > 0 ? schedule_sweeps(study->workload->one_ways, study->sweeps, rho)
-                               : schedule_start(study->workload->one_ways, study->rounds,
-                                                study->annealed, rho, study->accounting);
+    *start = study->sweeps > 0 ? schedule_sweeps(terms.one_ways, study->sweeps, rho)
+                               : schedule_start(&terms, rho);
     return ERR_OK;
 }
 

@@ -1,5 +1,5 @@
 /*
- * parties/exchange/receipt.h - what three servers sign for an owner: that they hold an upload, or
+ * parties/exchange/receipt.h - what servers sign for an owner: that they hold an upload, or
  * that it was withdrawn. docs/formats.md describes what is signed, and the file.
  *
  * Its digest is the one that servers compare before they compute (upload_digest()): it binds the
@@ -33,7 +33,7 @@ struct receipt {
 /* Signs the state, owner and digest in r, as `server` and with the time now. */
 enum err receipt_sign(const struct study *study, const struct identity *server,
                       const struct receipt *r, struct receipt_part *part) MUST_CHECK;
-/* All three signatures, or one. ERR_AUTH, logged with the server whose signature fails. */
+/* All signatures, or one. ERR_AUTH, logged with the server whose signature fails. */
 enum err receipt_verify(const struct study *study, const struct receipt *r,
                         struct log *log) MUST_CHECK;
 enum err receipt_verify_part(const struct study *study, const struct receipt *r, unsigned server,

@@ -5,7 +5,7 @@
  *   REQUEST_CLOSE  end session and run
  *   REQUEST_ROUND  a round of the run, which is paid for and answered (aim/run/ask.h)
  *
- * The analyst sends the request to all three servers, which compare its SHA-256. Weights, penalties
+ * The analyst sends the request to all servers, which compare its SHA-256. Weights, penalties
  * and sensitivity are not in it: servers compute them from the study. Formats are versioned and
  * bounded; a reader refuses whatever is too long, out of order or left over.
  */

@@ -4,7 +4,7 @@
  *
  * The head stands for the whole ledger with the new entry: run, round, request, uploads, analyst,
  * what is left of the budget, and the range of noise, whose tape belongs to one session. A debit is
- * made, or taken over from a neighbour, with the vouchers of all three servers: so no server makes
+ * made, or taken over from a neighbour, with the vouchers of all servers: so no server makes
  * one that an honest other has not staged, and whoever has made it can show that to any other.
  * docs/protocols.md ("The ledgers agree") proves what follows.
  */
@@ -20,7 +20,7 @@ struct vouchers {
 
 enum err voucher_sign(const struct study *study, const struct identity *me, const uint8_t next[32],
                       uint8_t voucher[IDENTITY_SIGNATURE_SIZE]) MUST_CHECK;
-/* Whether all three have signed the head `next`; if not, the first server that has not. */
+/* Whether all servers have signed the head `next`; if not, the first server that has not. */
 bool vouchers_good(const struct study *study, const uint8_t next[32], const struct vouchers *v,
                    unsigned *without) MUST_CHECK;
 

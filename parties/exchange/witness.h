@@ -2,7 +2,7 @@
  * parties/exchange/witness.h - what a client has seen of the servers' ledgers, on its own disk.
  *
  * A ledger only ever grows. If a server's folder was restored from a copy, its ledger is shorter or
- * a different one, and would let budget be spent twice. Its two neighbours notice, unless all three
+ * a different one, and would let budget be spent twice. Its neighbours notice, unless all servers
  * were restored alike. So every owner and analyst keeps what the servers signed, and tells each
  * server how long a ledger it has seen. A ledger that is shorter, or had another head there, is
  * refused, and that signature is kept too.

@@ -16,9 +16,9 @@
 
 enum book_state {
     BOOK_BEGUN,     /* an upload began; servers may have it */
-    BOOK_SENT,      /* all three have signed for it */
+    BOOK_SENT,      /* all servers have signed for it */
     BOOK_REFUSED,   /* the first server took nothing, so no run can count it */
-    BOOK_WITHDRAWN, /* all three have deleted it */
+    BOOK_WITHDRAWN, /* all servers have deleted it */
 };
 
 struct book_entry {

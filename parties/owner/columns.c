@@ -7,9 +7,11 @@
 #include "base/words.h"
 
 #include <inttypes.h>
+#include <unistd.h>
 
 #define NAME 16 /* columns of the terminal */
-#define MOSTLY 0.5
+#define MANY (1.0 / 3)
+#define FEW_ROWS 20 /* of which shares say nothing */
 #define NEARLY 0.99
 
 struct columns_column {
@@ -147,22 +149,30 @@ static enum err put_value(const struct domain_attribute *a, uint32_t code, struc
     return bytes_ok(text);
 }
 
-static enum err warn(const struct columns_column *c, const char *source, struct log *log)
+static bool many(const struct columns_column *c, size_t part)
+{
+    return c->rows >= FEW_ROWS && (double)part >= MANY * (double)c->rows;
+}
+
+static enum err warn(const struct columns_column *c, const char *source, size_t *doubts,
+                     struct log *log)
 {
     struct bytes value CLEAN(bytes_clear) = {0};
     const char *name = c->attribute->name;
     size_t without = c->rows - c->has;
-    if ((double)without > MOSTLY * (double)c->rows)
+    *doubts += many(c, without) || many(c, c->moments->clipped) || c->moments->strange;
+    if (many(c, without))
         log_warn(log,
                  "%s: %s counts as missing in %.1f %% of the rows; is it the right column, and are "
                  "its values written as in the study?",
                  source, name, percent(without, c->rows));
-    if ((double)c->moments->clipped > MOSTLY * (double)c->rows)
+    if (many(c, c->moments->clipped))
         log_warn(log,
                  "%s: %s is clipped in %.1f %% of the rows; does the study give it in the same "
                  "units?",
                  source, name, percent(c->moments->clipped, c->rows));
-    if (c->has == 0 || c->attribute->values < 2 || (double)c->most_rows < NEARLY * (double)c->has)
+    if (c->rows < FEW_ROWS || c->has == 0 || c->attribute->values < 2 ||
+        (double)c->most_rows < NEARLY * (double)c->has)
         return ERR_OK;
     TRY(put_value(c->attribute, c->most, &value));
     log_warn(log, "%s: %s %s in %.1f %% of the rows that have a value: it is nearly constant",
@@ -170,7 +180,7 @@ static enum err warn(const struct columns_column *c, const char *source, struct 
     return ERR_OK;
 }
 
-enum err columns_print(FILE *out, const struct source *s, const struct workload *w, struct log *log)
+enum err columns_print(FILE *out, struct source *s, const struct workload *w, struct log *log)
 {
     size_t n = s->columns->attributes;
     struct columns_column *c CLEAN(memory_release) = NULL;
@@ -185,6 +195,21 @@ enum err columns_print(FILE *out, const struct source *s, const struct workload 
     fputc('\n', out);
     fflush(out);
     for (size_t a = 0; s->rows > 0 && a < n; a++)
-        TRY(warn(&c[a], s->name, log));
+        TRY(warn(&c[a], s->name, &s->doubts, log));
     return ERR_OK;
+}
+
+enum err columns_accept(const struct source *s, bool accepted, struct log *log)
+{
+    char answer[8] = "";
+    if (s->doubts == 0 || accepted)
+        return ERR_OK;
+    if (isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1) {
+        fputs("Send this table all the same? [y/N] ", stderr);
+        if (fgets(answer, sizeof answer, stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y'))
+            return ERR_OK;
+    }
+    return log_fail(log, ERR_DATA,
+                    "nothing was sent: correct what the warnings above name, or give "
+                    "--accept-warnings if the table is right as it is");
 }

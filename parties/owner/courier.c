@@ -306,9 +306,7 @@ static enum err deliver(struct courier *c, unsigned server, void *self)
     return complete ? verify(c, d->receipt, server) : ERR_AGAIN;
 }
 
-/*
- * A server that is passed the vector answers when it has come: the giver is before it in the order.
- */
+/* A server that is passed the vector answers when it has that: its giver comes first. */
 enum err courier_upload(struct courier *c, const struct upload parts[], bool replace,
                         struct receipt *receipt)
 {

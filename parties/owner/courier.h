@@ -1,5 +1,5 @@
 /*
- * parties/owner/courier.h - gets an owner's upload to the three servers, whatever happens.
+ * parties/owner/courier.h - gets an owner's upload to the servers, whatever happens.
  *
  * After a failure that may pass (a server that is down, a connection that is cut, a full disk at
  * the server) the courier tries again. The pauses double, and vary at random so that owners do not
@@ -36,18 +36,18 @@ enum err courier_new(struct courier **courier, const struct courier_options *o) 
 void courier_free(struct courier **courier);
 
 /*
- * Returns with the verified statements of all three that they hold the upload. `replace`: it
+ * Returns with the verified statements of all servers that they hold the upload. `replace`: it
  * replaces the last one. A server whose ledger does not continue what was seen of it is sent
  * nothing (ERR_MISMATCH).
  */
 enum err courier_upload(struct courier *courier, const struct upload parts[], bool replace,
                         struct receipt *receipt) MUST_CHECK;
-/* Has all three delete the owner's upload. *whole: all had the one that the receipt names. */
+/* Has all servers delete the owner's upload. *whole: all had the one that the receipt names. */
 enum err courier_withdraw(struct courier *courier, struct receipt *receipt, bool *whole) MUST_CHECK;
 
 /*
- * Asks all three once, and logs those that do not answer. ERR_MISMATCH if a server has other terms,
- * or a ledger that does not continue what was seen of it.
+ * Asks all servers once, and logs those that do not answer. ERR_MISMATCH if a server has other
+ * terms, or a ledger that does not continue what was seen of it.
  */
 enum err courier_status(struct courier *courier, struct server_status status[]) MUST_CHECK;
 

@@ -145,6 +145,7 @@ enum err source_load(struct source *s, const struct study *study, size_t owner, 
     o.options.rows.moments = s->moments;
     TRY(study_sends_keys(study, owner) ? load_keyed(s, study, owner, form, &o, log)
                                        : load(s, study, form, &o, log));
+    s->doubts += s->rows == 0;
     if (s->rows == 0)
         log_warn(log, "%s has %s: is it the right %s?", s->name,
                  database ? "no rows" : "a header and no rows", database ? "one" : "file");
@@ -182,6 +183,7 @@ static enum err check_zeros(struct source *s, const struct study *study,
     for (size_t i = 0; e == ERR_OK && i < zero->cells; i++)
         rows += counts[zero->cell[i]];
     memory_wipe_free(&counts, cells * sizeof *counts);
+    s->doubts += rows > 0;
     if (rows > 0)
         log_warn(log,
                  "%" PRId64 " rows hold %s that the study calls impossible: they are sent as they "

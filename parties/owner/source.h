@@ -26,6 +26,7 @@ struct source {
     int64_t *counts;              /* of all maximal marginals, one after the other */
     size_t cells;
     size_t rows;
+    size_t doubts; /* how many warnings say that these may be the wrong data */
 };
 
 /*

@@ -2,7 +2,7 @@
  * parties/server/openings.h - whether a round may open something, and its lines in the audit log.
  *
  * An engine asks here before each opening (openings_audit()). Nothing that depends on data is
- * opened unless all three servers have confirmed that the round is bound. The only exception is
+ * opened unless all servers have confirmed that the round is bound. The only exception is
  * whether an upload is sorted, which an honest owner's always is. The line is on disk before
  * anything is sent.
  */
@@ -16,7 +16,7 @@
 struct openings {
     struct audit *audit; /* borrowed, as is the log */
     struct log *log;
-    bool confirmed;                   /* the round in hand is bound at all three */
+    bool confirmed;                   /* the round in hand is bound at all servers */
     struct audit_opening common;      /* what the lines of a round have in common */
     double select_cost, measure_cost; /* rho, k^2 included; 0 if a round is asked for again */
     struct bytes what;                /* names of the marginals that are opened */
@@ -51,9 +51,9 @@ enum err openings_audit(void *self, enum engine_opening opening, const char *rea
 
 /*
  * openings_sign() notes the heads of the neighbours' logs, stated at the same time as `ours`, and
- * signs them. All three log the same in a session: ERR_MISMATCH, logged, if a log has grown by more
- * lines, or fewer, than that. openings_keep() keeps the neighbours' signatures of ours; ERR_CHEAT,
- * logged, if one is false.
+ * signs them. All servers log the same in a session: ERR_MISMATCH, logged, if a log has grown by
+ * more lines, or fewer, than that. openings_keep() keeps the neighbours' signatures of ours;
+ * ERR_CHEAT, logged, if one is false.
  */
 enum err openings_sign(struct openings *o, const struct net *net, const struct audit_head *ours,
                        const struct audit_head theirs[2], uint8_t signature[2][64]) MUST_CHECK;

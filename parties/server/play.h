@@ -1,5 +1,5 @@
 /*
- * parties/server/play.h - one round at one server: agreed on by all three, paid for, opened, and
+ * parties/server/play.h - one round at one server: agreed on by all servers, paid for, opened, and
  * answered again at will.
  *
  *   each         prepare   check the request against the study, the ledger, and what is bound
@@ -8,7 +8,7 @@
  *   each         stage     the round's noise, sealed: on disk
  *   all -> all   agree     request, uploads, range, noise, ledger head (parties/server/round.h); a
  *                          voucher that the debit is staged (parties/exchange/voucher.h)
- *   each         bind      debit, and range bound to this request, with all three vouchers: one
+ *   each         bind      debit, and range bound to this request, with all vouchers: one
  *                          transaction, on disk
  *   all -> all   confirm   that it is bound; fresh bytes; what was heard in `agree`
  *   each         count     the attempt: on disk before a part of an opening is sent
@@ -16,17 +16,17 @@
  *   all          measure   the values: on disk before the analyst gets them
  *
  * A new selection does not wait to be agreed on: agree and confirm ride on its first two exchanges.
- * Nothing is opened before all three have confirmed (parties/server/openings.h). Until then the
- * selection's masks come from streams derived from everything that the three have to agree on.
+ * Nothing is opened before all servers have confirmed (parties/server/openings.h). Until then the
+ * selection's masks come from streams derived from everything that the servers have to agree on.
  *
- * All three stage the noise before anybody binds, so a crash cannot lose it: a server that was to
+ * All servers stage the noise before anybody binds, so a crash cannot lose it: a server that was to
  * bind and did not takes over the debit, noise and all, when the next session begins and one that
  * has bound shows the vouchers (round_ledger.h). So whatever crashes, at any step, the analyst
  * sends the same request again and gets the same values at no cost: either from disk alone, or
- * played from the first step that is not on disk at all three, with the same noise and uploads and
- * fresh masks. Any other request for a round that is bound is refused for ever.
+ * played from the first step that is not on disk at all servers, with the same noise and uploads
+ * and fresh masks. Any other request for a round that is bound is refused for ever.
  *
- * What two servers have opened is not opened again: the third takes the index, or the values, from
+ * What all but one have opened is not opened again: that one takes the index, or the values, from
  * them. So nobody can make two others open something anew by claiming to lack it. Where two lack
  * it, it is opened again, but not without end: after ROUND_ATTEMPTS attempts at any one server the
  * round is lost (ERR_LOST): paid for, and never answered. Under a check a round opens the same

@@ -1,6 +1,5 @@
 /*
- * parties/server/round.h - what the servers say to each other around each request, over
- * sealed links.
+ * parties/server/round.h - what servers say to each other around each request, over sealed links.
  *
  *   round_agree    all -> all   verdict, how far the round is and what it opened; digests: 32 fresh
  *                               bytes, request, its price and weights, uploads, roster, range of
@@ -9,8 +8,9 @@
  *                               component; a voucher for the debit
  *   round_confirm  all -> all   verdict, the fresh bytes, a digest of what the third server said, a
  *                               signature of the receiver's log; after the debit is on disk
- *   round_values   one -> one   what the round opened, to the server that lacks what both others
- *                               have
+ *   round_values   one -> one   what the round opened, to the one server that lacks it
+ *
+ * Between two servers there is no third: what would be said of it is zeros.
  *
  * Both statements ride (net_ride()): on the first exchanges of what they permit, or by themselves
  * if net_settle() follows. If anybody's verdict is not ERR_OK, the request ends at all of them with

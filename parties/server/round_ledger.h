@@ -1,7 +1,7 @@
 /*
- * parties/server/round_ledger.h - the three servers compare their ledgers when a session opens.
+ * parties/server/round_ledger.h - the servers compare their ledgers when a session opens.
  *
- *   all -> all   length and head of the ledger, digest of the OPEN, all three servers' vouchers for
+ *   all -> all   length and head of the ledger, digest of the OPEN, all servers' vouchers for
  *                the last debit (voucher.h)
  *
  * LEAKS: nothing secret; ledgers are public.
@@ -26,7 +26,7 @@ struct round_ledger {
  * Compares ledgers, and `open`, the digest of what each was asked. A server that crashed while a
  * round was debited may lack the last entry: `*adopt` tells it to bind what is staged, with the
  * vouchers that it gets. That is so only if what is staged gives the head of each neighbour that is
- * ahead, that neighbour shows all three vouchers for it, and nothing else differs. Otherwise
+ * ahead, that neighbour shows all vouchers for it, and nothing else differs. Otherwise
  * ERR_MISMATCH, logged: a server was restored from a backup, its store was tampered with, or it
  * lies.
  */

@@ -2,10 +2,10 @@
  * parties/server/worker.h - the thread of a server that computes: sessions with the two others,
  * rounds for an analyst.
  *
- * An analyst sends each request to all three, and each worker takes it from its gate's port. Server
- * 0's worker opens the sessions: for each OPEN that it takes up it proposes one, and the workers of
- * servers 1 and 2 join it. Any other request goes to the open session, or is refused. Any failure
- * ends the session at all three; what was debited stays debited.
+ * An analyst sends each request to all servers, and each worker takes it from its gate's port.
+ * Server 0's worker opens the sessions: for each OPEN that it takes up it proposes one, and the
+ * workers of servers 1 and 2 join it. Any other request goes to the open session, or is refused.
+ * Any failure ends the session at all servers; what was debited stays debited.
  */
 #ifndef TREFOIL_PARTIES_SERVER_WORKER_H
 #define TREFOIL_PARTIES_SERVER_WORKER_H

@@ -105,8 +105,8 @@ struct engine_ops {
     void (*free_stake)(void **stake);
     /*
      * Of the price, noise and weights that this server has computed, in which all must agree; and,
-     * under keys that the third server lacks, of what is held alike with the two neighbours. Zeros
-     * without a stake.
+     * under keys that a third server lacks, of what is held alike with each neighbour. Zeros
+     * without a stake, or if nothing is.
      */
     enum err (*digests)(void *self, const struct engine_step *step, const void *stake,
                         uint8_t own[32], uint8_t replica[2][32]);

@@ -56,10 +56,7 @@ enum err store_put(struct store *store, const struct upload *u, bool replace,
 enum err store_put_part(struct store *store, uint32_t owner, const uint8_t id[UPLOAD_ID_SIZE],
                         uint64_t first, const void *p, size_t n, uint64_t *held,
                         bool *complete) MUST_CHECK;
-/*
- * The same from the server that was given it, for a vector of `whole` bytes. ERR_FORMAT if that is
- * wrong.
- */
+/* The same from another server, for a vector of `whole` bytes. ERR_FORMAT if that is wrong. */
 enum err store_pass_part(struct store *store, const uint8_t id[UPLOAD_ID_SIZE], uint64_t whole,
                          uint64_t first, const void *p, size_t n, uint64_t *held,
                          bool *complete) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * parties/store/store_ahead.h - blocks of noise that the three servers made when they were idle
+ * parties/store/store_ahead.h - blocks of noise that the servers made when they were idle
  * (parties/settings/three/ahead.h).
  *
  * A block is a number of samples of one kind, named after the session that made it. Its shares are

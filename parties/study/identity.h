@@ -86,8 +86,10 @@ bool public_identity_expired(const struct public_identity *who, uint32_t today);
 void public_identity_none(struct public_identity *who, const char *name);
 bool public_identity_is_none(const struct public_identity *who);
 
-/* For people to compare over the telephone, or "not yet". It depends on the signing key alone, so it survives a
- * change of the CURVE key. */
+/*
+ * For people to compare over the telephone, or "not yet". It depends on the signing key alone, so
+ * it survives a change of the CURVE key.
+ */
 struct words_text public_identity_fingerprint(const struct public_identity *who);
 
 /*

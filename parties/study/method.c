@@ -17,6 +17,7 @@ struct aim_options method_aim(const struct study *s)
                                 .annealed = s->annealed,
                                 .sweeps = s->sweeps,
                                 .accounting = s->accounting,
+                                .rows = study_rows(s, false),
                                 .score = s->score,
                                 .model_bytes = (uint64_t)s->max_mib << 20,
                                 .fit_round = s->iterations,

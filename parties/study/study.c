@@ -63,7 +63,7 @@ static enum err read_copula(struct study_reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
-/* "sweeps", or "sweeps 3": their fits are other ones, unless the study says which. */
+/* "sweeps", or "sweeps 3": their model and fits are other ones, unless the study says which. */
 static enum err read_sweeps(struct study_reading *r, const yaml_node_t *node, const char *text)
 {
     struct study *s = r->study;
@@ -73,6 +73,7 @@ static enum err read_sweeps(struct study_reading *r, const yaml_node_t *node, co
     if (s->score != AIM_L1)
         return yaml_error(r->file, node, "rounds: sweeps opens distances, so it needs score: l1");
     s->sweeps = given ? (unsigned)(text[1] - '0') : AIM_SWEEPS;
+    s->max_mib = AIM_SWEEPS_MIB;
     s->iterations = AIM_SWEEPS_FIT;
     s->final_iterations = AIM_SWEEPS_FIT_FINAL;
     return ERR_OK;

@@ -1,6 +1,8 @@
 /* What the readers of a study's parts share: errors from aim/, names, keys, numbers. */
 #include "parties/study/study_parse.h"
 
+#include "base/memory.h"
+
 #include <string.h>
 
 #define MISTAKES_MOST 20
@@ -74,6 +76,25 @@ enum err study_read_key(struct study_reading *r, const yaml_node_t *node,
     TRY(yaml_text(r->file, node, "key", &text));
     e = public_identity_parse(key, text);
     return e == ERR_OK ? ERR_OK : yaml_error(r->file, node, "%s", identity_parse_hint(e));
+}
+
+enum err study_read_member(struct study_reading *r, const yaml_node_t *name, const yaml_node_t *key,
+                           const char *called, struct public_identity *who,
+                           struct study_people *people)
+{
+    const char *text = "KEY-OF-";
+    if (r->draft && key != NULL)
+        TRY(yaml_text(r->file, key, "key", &text));
+    if (!r->draft || strstr(text, "KEY-OF-") == NULL) {
+        TRY(study_read_key(r, key, who));
+    } else {
+        public_identity_none(who, called);
+        r->study->keyless++;
+    }
+    TRY(memory_room(&people->person, &people->room, people->count + 1));
+    people->person[people->count++] = (struct study_participant){
+        .name = called, .key = who, .name_node = name, .key_node = key != NULL ? key : name};
+    return ERR_OK;
 }
 
 enum err study_read_unsigned(struct study_reading *r, const yaml_node_t *node, const char *what,

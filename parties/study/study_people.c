@@ -127,26 +127,6 @@ static enum err read_analysts(struct study_reading *r, const yaml_node_t *node,
     return ERR_OK;
 }
 
-/* The key of somebody with a name, who is then looked for among the others. */
-enum err study_read_member(struct study_reading *r, const yaml_node_t *name, const yaml_node_t *key,
-                           const char *called, struct public_identity *who,
-                           struct study_people *people)
-{
-    const char *text = "KEY-OF-";
-    if (r->draft && key != NULL)
-        TRY(yaml_text(r->file, key, "key", &text));
-    if (!r->draft || strstr(text, "KEY-OF-") == NULL) {
-        TRY(study_read_key(r, key, who));
-    } else {
-        public_identity_none(who, called);
-        r->study->keyless++;
-    }
-    TRY(memory_room(&people->person, &people->room, people->count + 1));
-    people->person[people->count++] = (struct study_participant){
-        .name = called, .key = who, .name_node = name, .key_node = key != NULL ? key : name};
-    return ERR_OK;
-}
-
 /* All that must not occur twice has 32 bytes: a name with its zeros, or one of the two keys. */
 _Static_assert(STUDY_NAME_SIZE == 32, "names are compared as keys are");
 

@@ -6,9 +6,9 @@
  *
  * The signature is the issuer's Ed25519, with the label "trefoil-token-1", over the digest of the
  * study's terms, the number and the key. So a token is good for one study, and is not secret, since
- * only the holder of the key can use it. The key belongs to an identity (identity.h), which may renew
- * its CURVE key. To the servers a number is one owner with one upload. It belongs to the key that
- * shows it first.
+ * only the holder of the key can use it. The key belongs to an identity (identity.h), which may
+ * renew its CURVE key. To the servers a number is one owner with one upload. It belongs to the key
+ * that shows it first.
  */
 #ifndef TREFOIL_PARTIES_STUDY_TOKEN_H
 #define TREFOIL_PARTIES_STUDY_TOKEN_H

@@ -78,11 +78,10 @@ TEST(the_first_block_is_aes)
     static const uint8_t zeros[16], block[16] = {0x66, 0xe9, 0x4b, 0xd4, 0xef, 0x8a, 0x2c, 0x3b,
                                                  0x88, 0x4c, 0xfa, 0x59, 0xca, 0x34, 0x2b, 0x2e};
     uint8_t out[16];
-    struct prg *prg;
+    struct prg *prg CLEAN(prg_free);
     assert_int_equal(prg_new(&prg, zeros), ERR_OK);
     assert_int_equal(prg_fill(prg, out, sizeof out), ERR_OK);
     assert_memory_equal(out, block, sizeof out);
-    prg_free(&prg);
 }
 
 /* A machine with VAES must use it, or the test above compares libcrypto with itself. */

@@ -8,6 +8,7 @@
 #ifndef TREFOIL_TESTS_FUZZ_FUZZ_H
 #define TREFOIL_TESTS_FUZZ_FUZZ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,12 +23,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 typedef void (*fuzz_put)(void *self, const void *data, size_t size);
 void fuzz_seeds(fuzz_put put, void *self);
 
+/* What no input may bring about. */
+static inline void never(bool wrong)
+{
+    if (wrong)
+        abort();
+}
+
 /* A file that holds the bytes, mode 0600, and its path. The caller closes it. */
 static inline int fuzz_file(const void *data, size_t size, char path[64])
 {
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
-    if (fd < 0 || fchmod(fd, 0600) != 0 || (size > 0 && write(fd, data, size) != (ssize_t)size))
-        abort();
+    never(fd < 0 || fchmod(fd, 0600) != 0 || (size > 0 && write(fd, data, size) != (ssize_t)size));
     snprintf(path, 64, "/proc/self/fd/%d", fd);
     return fd;
 }

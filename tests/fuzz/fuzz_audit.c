@@ -49,16 +49,13 @@ static void check(struct audit_file *f, struct bytes *text)
 {
     struct audit_file *again CLEAN(audit_file_free) = NULL;
     FILE *out = fopen("/dev/null", "w");
-    if (out == NULL)
-        abort();
+    never(out == NULL);
     audit_describe(&f, 1, out);
-    if (f->size + f->torn != text->size || audit_compare(&f, 1, out, NULL) != ERR_OK)
-        abort();
+    never(f->size + f->torn != text->size || audit_compare(&f, 1, out, NULL) != ERR_OK);
     fclose(out);
     if (f->size > 0) {
         text->data[f->size / 2] ^= 1;
-        if (read_log(&again, text, NULL) == ERR_OK)
-            abort();
+        never(read_log(&again, text, NULL) == ERR_OK);
     }
 }
 
@@ -72,8 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         bytes_put(&text, data + 1, size - 1);
     else if (size > 0)
         chain(&text, (const char *)data, size);
-    if (bytes_ok(&text) != ERR_OK)
-        abort();
+    never(bytes_ok(&text) != ERR_OK);
     if (read_log(&f, &text, &log) == ERR_OK)
         check(f, &text);
     else if (words[0] == '\0')
@@ -100,8 +96,7 @@ void fuzz_seeds(fuzz_put put, void *self)
     struct bytes lines CLEAN(bytes_clear) = {0};
     uint8_t terms[32], words[AUDIT_SIGNED_SIZE], signature[64], unused[32] = {0};
     char line[1024], key[STUDY_SERVERS_MOST][65], hex[65], text[129];
-    if (secret_start() != ERR_OK)
-        abort();
+    never(secret_start() != ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         const uint8_t seed[32] = {(uint8_t)i, 2};
         crypto_sign_seed_keypair(server[i].public.sign, server[i].sign_secret, seed);
@@ -114,8 +109,7 @@ void fuzz_seeds(fuzz_put put, void *self)
     for (unsigned i = 0; i < 32; i++)
         terms[i] = (uint8_t)(i % 16);
     audit_signed_words(terms, 0, &head, words);
-    if (identity_sign(&server[1], AUDIT_LABEL, words, sizeof words, signature) != ERR_OK)
-        abort();
+    never(identity_sign(&server[1], AUDIT_LABEL, words, sizeof words, signature) != ERR_OK);
     sodium_bin2hex(hex, sizeof hex, head.hash, sizeof head.hash);
     sodium_bin2hex(text, sizeof text, signature, sizeof signature);
     snprintf(line, sizeof line, "1 now signed server 1 entries 1 head %s signature %s", hex, text);

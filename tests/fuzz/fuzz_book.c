@@ -18,26 +18,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct book_sum sum;
     enum err e = book_parse(&b, "fuzz", data, size, &log);
     if (e != ERR_OK) {
-        if ((e != ERR_STUDY && e != ERR_FORMAT) || strncmp(sink, "error: fuzz", 11) != 0 ||
-            b.entries != 0)
-            abort();
+        never((e != ERR_STUDY && e != ERR_FORMAT) || strncmp(sink, "error: fuzz", 11) != 0 ||
+              b.entries != 0);
         return 0;
     }
     sum = book_add_up(&b, NULL, NULL);
-    if (!(sum.epsilon >= 0) || sum.studies > b.entries)
-        abort();
+    never(!(sum.epsilon >= 0) || sum.studies > b.entries);
     text_put(&text, "format trefoil-book-1\n");
     for (size_t i = 0; i < b.entries; i++) {
         book_put(&text, &b.entry[i]);
         text_put(&text, "\n");
     }
-    if (book_parse(&again, "fuzz", text.data, text.size, &log) != ERR_OK ||
-        again.entries != b.entries)
-        abort();
+    never(book_parse(&again, "fuzz", text.data, text.size, &log) != ERR_OK ||
+          again.entries != b.entries);
     for (size_t i = 0; i < b.entries; i++)
-        if (memcmp(&b.entry[i].rho, &again.entry[i].rho, sizeof(double)) != 0 ||
-            b.entry[i].state != again.entry[i].state)
-            abort();
+        never(memcmp(&b.entry[i].rho, &again.entry[i].rho, sizeof(double)) != 0 ||
+              b.entry[i].state != again.entry[i].state);
     return 0;
 }
 

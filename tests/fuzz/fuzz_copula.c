@@ -29,8 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         e = copula_rows(&t, c, ROWS, 1, &log); /* refuses codes that do not exist */
     if (e == ERR_OK)
         e = copula_densities(&inside, c);
-    if (e != ERR_OK && e != ERR_NOMEM && strstr(sink, "error: ") == NULL)
-        abort();
+    never(e != ERR_OK && e != ERR_NOMEM && strstr(sink, "error: ") == NULL);
     densities_clear(&inside);
     table_free(&t);
     copula_free(&c);
@@ -48,20 +47,17 @@ void fuzz_seeds(fuzz_put put, void *self)
     struct copula *c CLEAN(copula_free) = NULL;
     struct bytes text CLEAN(bytes_clear) = {0};
     char path[64];
-    if (domain_new(&d) != ERR_OK ||
-        domain_add_categorical(d, "ward", wards, 3, "?", DOMAIN_AS_MISSING, NULL) != ERR_OK ||
-        domain_add_numeric(d, "bmi", edges, 4, "", DOMAIN_REJECT, NULL) != ERR_OK ||
-        copula_new(&c, d) != ERR_OK)
-        abort();
-    if (copula_set_groups(c, 0, (const uint16_t[]){0, 1, 2, 2}, 3) != ERR_OK)
-        abort();
+    never(domain_new(&d) != ERR_OK ||
+          domain_add_categorical(d, "ward", wards, 3, "?", DOMAIN_AS_MISSING, NULL) != ERR_OK ||
+          domain_add_numeric(d, "bmi", edges, 4, "", DOMAIN_REJECT, NULL) != ERR_OK ||
+          copula_new(&c, d) != ERR_OK);
+    never(copula_set_groups(c, 0, (const uint16_t[]){0, 1, 2, 2}, 3) != ERR_OK);
     c->total = 100;
     c->share[0][0] = c->share[0][2] = c->share[1][0] = c->share[1][3] = 0.5;
     c->correlation[0] = c->correlation[4] = c->correlation[8] = 1; /* two variables of the ward */
     c->correlation[2] = c->correlation[6] = -0.3;
     snprintf(path, sizeof path, "/tmp/trefoil-fuzz-copula-%d", (int)getpid());
-    if (copula_save(path, c, NULL) != ERR_OK || file_read(path, 1 << 24, &text, NULL) != ERR_OK)
-        abort();
+    never(copula_save(path, c, NULL) != ERR_OK || file_read(path, 1 << 24, &text, NULL) != ERR_OK);
     unlink(path);
     put(self, text.data, text.size - 32);
 }

@@ -13,15 +13,14 @@ static struct domain *make_domain(void)
     static const double edges[] = {0, 1.5, 3, 10}, gains[] = {0, 0, 0.3, 5, 5};
     static const char *const missing[] = {"NA", "0.3"};
     struct domain *d;
-    if (domain_new(&d) != ERR_OK ||
-        domain_add_integer(d, "age", 0, 9, NULL, DOMAIN_CLIP, NULL) != ERR_OK ||
-        domain_add_categorical(d, "ward", wards, 3, "?", DOMAIN_AS_MISSING, NULL) != ERR_OK ||
-        domain_add_numeric(d, "bmi", edges, 4, "", DOMAIN_REJECT, NULL) != ERR_OK ||
-        domain_set_missing(d, missing, 1, NULL) != ERR_OK ||
-        domain_add_numeric(d, "gain", gains, 5, "-1", DOMAIN_CLIP, NULL) != ERR_OK ||
-        domain_set_missing(d, missing, 2, NULL) != ERR_OK ||
-        domain_set_step(d, 0.1, false, NULL) != ERR_OK)
-        abort();
+    never(domain_new(&d) != ERR_OK ||
+          domain_add_integer(d, "age", 0, 9, NULL, DOMAIN_CLIP, NULL) != ERR_OK ||
+          domain_add_categorical(d, "ward", wards, 3, "?", DOMAIN_AS_MISSING, NULL) != ERR_OK ||
+          domain_add_numeric(d, "bmi", edges, 4, "", DOMAIN_REJECT, NULL) != ERR_OK ||
+          domain_set_missing(d, missing, 1, NULL) != ERR_OK ||
+          domain_add_numeric(d, "gain", gains, 5, "-1", DOMAIN_CLIP, NULL) != ERR_OK ||
+          domain_set_missing(d, missing, 2, NULL) != ERR_OK ||
+          domain_set_step(d, 0.1, false, NULL) != ERR_OK);
     return d;
 }
 
@@ -29,8 +28,7 @@ static void check(const struct table *t)
 {
     for (size_t i = 0; i < t->domain->attributes; i++)
         for (size_t row = 0; row < t->rows; row++)
-            if (t->column[i][row] >= t->domain->attribute[i].size)
-                abort();
+            never(t->column[i][row] >= t->domain->attribute[i].size);
 }
 
 /* Also a check of the writer; the folder belongs to this process alone. */
@@ -39,13 +37,11 @@ static void read_back(const struct table *t, const char *folder)
     struct table *again;
     char path[64];
     snprintf(path, sizeof path, "%s/t.csv", folder);
-    if (table_write_csv(path, t, NULL, 1, NULL) != ERR_OK ||
-        table_read_csv(&again, t->domain, path, NULL, NULL) != ERR_OK || again->rows != t->rows)
-        abort();
+    never(table_write_csv(path, t, NULL, 1, NULL) != ERR_OK ||
+          table_read_csv(&again, t->domain, path, NULL, NULL) != ERR_OK || again->rows != t->rows);
     for (size_t i = 0; i < t->domain->attributes; i++)
-        if (t->rows > 0 &&
-            memcmp(again->column[i], t->column[i], t->rows * sizeof t->column[i][0]) != 0)
-            abort();
+        never(t->rows > 0 &&
+              memcmp(again->column[i], t->column[i], t->rows * sizeof t->column[i][0]) != 0);
     table_free(&again);
     unlink(path);
 }
@@ -66,8 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check(t);
         /* writing syncs to disk, so not every time */
         if (t->rows > 0 && size % 64 == 0) {
-            if (mkdtemp(folder) == NULL)
-                abort();
+            never(mkdtemp(folder) == NULL);
             read_back(t, folder);
             rmdir(folder);
         }

@@ -17,8 +17,7 @@ static void as_file(const uint8_t *data, size_t size)
     struct identity *id;
     int fd = fuzz_file(data, size, path);
     enum err e = identity_load(&id, path, &log);
-    if (e != ERR_OK && e != ERR_NOMEM && strncmp(sink, "error: /proc/self/fd/", 21) != 0)
-        abort();
+    never(e != ERR_OK && e != ERR_NOMEM && strncmp(sink, "error: /proc/self/fd/", 21) != 0);
     identity_free(&id);
     close(fd);
 }
@@ -31,14 +30,12 @@ static void as_text(const uint8_t *data, size_t size)
     if (public_identity_parse(&who, text) != ERR_OK)
         return;
     public_identity_text(&who, back);
-    if (strcmp(text, back) != 0)
-        abort();
+    never(strcmp(text, back) != 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (secret_start() != ERR_OK)
-        abort();
+    never(secret_start() != ERR_OK);
     as_file(data, size);
     as_text(data, size);
     return 0;
@@ -50,10 +47,9 @@ void fuzz_seeds(fuzz_put put, void *self)
     struct bytes file CLEAN(bytes_clear) = {0};
     char path[64], text[IDENTITY_TEXT_SIZE];
     snprintf(path, sizeof path, "/tmp/trefoil-fuzz-key-%d", (int)getpid());
-    if (secret_start() != ERR_OK || identity_new(&id, NULL) != ERR_OK ||
-        identity_save(id, path, true, NULL) != ERR_OK ||
-        file_read(path, 1 << 16, &file, NULL) != ERR_OK)
-        abort();
+    never(secret_start() != ERR_OK || identity_new(&id, NULL) != ERR_OK ||
+          identity_save(id, path, true, NULL) != ERR_OK ||
+          file_read(path, 1 << 16, &file, NULL) != ERR_OK);
     unlink(path);
     put(self, file.data, file.size);
     public_identity_text(&id->public, text);

@@ -28,25 +28,20 @@ struct fuzz_loop_stage {
 static void stage_new(struct fuzz_loop_stage *s, const char *state)
 {
     *s = (struct fuzz_loop_stage){.domain = NULL};
-    random_seed_u64(&s->random, 1);
-    if (domain_new(&s->domain) != ERR_OK)
-        abort();
+    s->random = random_of(1);
+    never(domain_new(&s->domain) != ERR_OK);
     for (int a = 0; a < 3; a++) {
         const char name[] = {(char)('a' + a), 0};
-        if (domain_add_integer(s->domain, name, 0, a + 1, NULL, DOMAIN_REJECT, NULL) != ERR_OK)
-            abort();
+        never(domain_add_integer(s->domain, name, 0, a + 1, NULL, DOMAIN_REJECT, NULL) != ERR_OK);
     }
-    if (workload_all(&s->workload, s->domain, 2, NULL) != ERR_OK ||
-        table_new(&s->table, s->domain, 100) != ERR_OK)
-        abort();
+    never(workload_all(&s->workload, s->domain, 2, NULL) != ERR_OK ||
+          table_new(&s->table, s->domain, 100) != ERR_OK);
     for (int i = 0; i < 100; i++) {
         const uint16_t codes[] = {(uint16_t)(i % 2), (uint16_t)(i % 3), (uint16_t)(i / 2 % 4)};
-        if (table_append(s->table, codes) != ERR_OK)
-            abort();
+        never(table_append(s->table, codes) != ERR_OK);
     }
     s->noise = noise_from_random(&s->random);
-    if (plaintext_new(&s->plain, s->workload, s->table, &s->noise, NULL) != ERR_OK)
-        abort();
+    never(plaintext_new(&s->plain, s->workload, s->table, &s->noise, NULL) != ERR_OK);
     s->options = (struct aim_options){.domain = s->domain,
                                       .workload = s->workload,
                                       .limits = {.rho = 0.5, .epsilon_slack = 1e-3},
@@ -82,9 +77,8 @@ static void make_state(struct bytes *state)
     unlink(path);
     stage_new(&s, path);
     backend = plaintext_backend(s.plain);
-    if (aim_run(&result, &s.options, &backend, NULL) != ERR_OK ||
-        file_read(path, 1 << 20, state, NULL) != ERR_OK)
-        abort();
+    never(aim_run(&result, &s.options, &backend, NULL) != ERR_OK ||
+          file_read(path, 1 << 20, state, NULL) != ERR_OK);
     unlink(path);
 }
 

@@ -9,10 +9,9 @@ static struct domain *domain_of(void)
 {
     static const char *const wards[] = {"a", "b", "c"};
     struct domain *d;
-    if (domain_new(&d) != ERR_OK ||
-        domain_add_integer(d, "age", 0, 3, NULL, DOMAIN_CLIP, NULL) != ERR_OK ||
-        domain_add_categorical(d, "ward", wards, 3, "?", DOMAIN_AS_MISSING, NULL) != ERR_OK)
-        abort();
+    never(domain_new(&d) != ERR_OK ||
+          domain_add_integer(d, "age", 0, 3, NULL, DOMAIN_CLIP, NULL) != ERR_OK ||
+          domain_add_categorical(d, "ward", wards, 3, "?", DOMAIN_AS_MISSING, NULL) != ERR_OK);
     return d;
 }
 
@@ -29,9 +28,8 @@ static void write_found(const struct output_found *f, const struct domain *d, st
                                        .measurement = f->measurement,
                                        .measurements = f->measurements};
     snprintf(path, sizeof path, "/tmp/trefoil-fuzz-measurements-%d", (int)getpid());
-    if (output_measurements(path, &terms, NULL) != ERR_OK ||
-        file_read(path, 1 << 24, text, NULL) != ERR_OK)
-        abort();
+    never(output_measurements(path, &terms, NULL) != ERR_OK ||
+          file_read(path, 1 << 24, text, NULL) != ERR_OK);
     unlink(path);
 }
 
@@ -44,12 +42,10 @@ static void check(const struct output_found *f, const struct domain *d)
     int fd;
     write_found(f, d, &once);
     fd = fuzz_file(once.data, once.size, path);
-    if (output_read(&back, path, d, NULL) != ERR_OK)
-        abort();
+    never(output_read(&back, path, d, NULL) != ERR_OK);
     close(fd);
     write_found(&back, d, &twice);
-    if (once.size != twice.size || memcmp(once.data, twice.data, once.size) != 0)
-        abort();
+    never(once.size != twice.size || memcmp(once.data, twice.data, once.size) != 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

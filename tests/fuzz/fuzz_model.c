@@ -15,12 +15,10 @@ static void check(const struct model *m, const struct bytes *text)
 {
     struct bytes back CLEAN(bytes_clear) = {0};
     char folder[] = "/tmp/trefoil-fuzz-XXXXXX", path[64];
-    if (mkdtemp(folder) == NULL)
-        abort();
+    never(mkdtemp(folder) == NULL);
     snprintf(path, sizeof path, "%s/model", folder);
-    if (model_save(path, m, NULL) != ERR_OK || file_read(path, 1 << 24, &back, NULL) != ERR_OK ||
-        back.size != text->size || memcmp(back.data, text->data, back.size) != 0)
-        abort();
+    never(model_save(path, m, NULL) != ERR_OK || file_read(path, 1 << 24, &back, NULL) != ERR_OK ||
+          back.size != text->size || memcmp(back.data, text->data, back.size) != 0);
     unlink(path);
     rmdir(folder);
 }
@@ -59,21 +57,18 @@ void fuzz_seeds(fuzz_put put, void *self)
     struct model *m CLEAN(model_free) = NULL;
     struct bytes text CLEAN(bytes_clear) = {0};
     char path[64];
-    if (domain_new(&d) != ERR_OK ||
-        domain_add_integer(d, "age", 0, 4, NULL, DOMAIN_CLIP, NULL) != ERR_OK ||
-        domain_add_categorical(d, "ward", wards, 3, "?", DOMAIN_AS_MISSING, NULL) != ERR_OK ||
-        domain_add_numeric(d, "bmi", edges, 4, "", DOMAIN_REJECT, NULL) != ERR_OK ||
-        domain_set_missing(d, wards, 2, NULL) != ERR_OK ||
-        domain_set_step(d, 0.5, false, NULL) != ERR_OK ||
-        domain_set_tail(d, DOMAIN_TAIL_TYPICAL, 5, NULL) != ERR_OK)
-        abort();
+    never(domain_new(&d) != ERR_OK ||
+          domain_add_integer(d, "age", 0, 4, NULL, DOMAIN_CLIP, NULL) != ERR_OK ||
+          domain_add_categorical(d, "ward", wards, 3, "?", DOMAIN_AS_MISSING, NULL) != ERR_OK ||
+          domain_add_numeric(d, "bmi", edges, 4, "", DOMAIN_REJECT, NULL) != ERR_OK ||
+          domain_set_missing(d, wards, 2, NULL) != ERR_OK ||
+          domain_set_step(d, 0.5, false, NULL) != ERR_OK ||
+          domain_set_tail(d, DOMAIN_TAIL_TYPICAL, 5, NULL) != ERR_OK);
     terms.domain = d;
-    if (model_new(&m, &terms, NULL) != ERR_OK)
-        abort();
+    never(model_new(&m, &terms, NULL) != ERR_OK);
     model_set_total(m, 100);
     snprintf(path, sizeof path, "/tmp/trefoil-fuzz-model-%d", (int)getpid());
-    if (model_save(path, m, NULL) != ERR_OK || file_read(path, 1 << 24, &text, NULL) != ERR_OK)
-        abort();
+    never(model_save(path, m, NULL) != ERR_OK || file_read(path, 1 << 24, &text, NULL) != ERR_OK);
     unlink(path);
     put(self, text.data, text.size - 32);
 }

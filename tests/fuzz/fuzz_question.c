@@ -12,13 +12,12 @@ static struct domain *make_domain(void)
     static const char *const wards[] = {"a", "it's", "1"};
     static const double edges[] = {0, 0, 3, 10}, loads[] = {-5, 1.5, 3};
     struct domain *d;
-    if (domain_new(&d) != ERR_OK ||
-        domain_add_integer(d, "age", 0, 9, NULL, DOMAIN_CLIP, NULL) != ERR_OK ||
-        domain_add_categorical(d, "ward", wards, 3, "?", DOMAIN_AS_MISSING, NULL) != ERR_OK ||
-        domain_add_numeric(d, "x", edges, 4, "", DOMAIN_REJECT, NULL) != ERR_OK ||
-        domain_set_step(d, 1, true, NULL) != ERR_OK ||
-        domain_add_numeric(d, "PM2.5", loads, 3, NULL, DOMAIN_REJECT, NULL) != ERR_OK)
-        abort();
+    never(domain_new(&d) != ERR_OK ||
+          domain_add_integer(d, "age", 0, 9, NULL, DOMAIN_CLIP, NULL) != ERR_OK ||
+          domain_add_categorical(d, "ward", wards, 3, "?", DOMAIN_AS_MISSING, NULL) != ERR_OK ||
+          domain_add_numeric(d, "x", edges, 4, "", DOMAIN_REJECT, NULL) != ERR_OK ||
+          domain_set_step(d, 1, true, NULL) != ERR_OK ||
+          domain_add_numeric(d, "PM2.5", loads, 3, NULL, DOMAIN_REJECT, NULL) != ERR_OK);
     return d;
 }
 
@@ -27,14 +26,12 @@ static void check_case(const struct question *q, const struct one_case *c)
     for (unsigned i = 0; i < c->parts; i++) {
         const struct values *v = &c->part[i].values;
         double last = -1e308;
-        if (c->part[i].column >= q->domain->attributes ||
-            (i > 0 && c->part[i].column <= c->part[i - 1].column) ||
-            v->first + v->spans > q->pool.used || values_are_none(*v))
-            abort();
+        never(c->part[i].column >= q->domain->attributes ||
+              (i > 0 && c->part[i].column <= c->part[i - 1].column) ||
+              v->first + v->spans > q->pool.used || values_are_none(*v));
         for (uint32_t k = 0; k < v->spans; k++) {
             struct values_span s = q->pool.span[v->first + k];
-            if (!(s.from < s.below) || s.from < last)
-                abort();
+            never(!(s.from < s.below) || s.from < last);
             last = s.below;
         }
     }
@@ -43,13 +40,12 @@ static void check_case(const struct question *q, const struct one_case *c)
 static void check(const struct question *q)
 {
     char name[64];
-    if (q->items == 0 || q->items > QUESTION_ITEMS_MAX || q->groups > QUESTION_GROUPS_MAX ||
-        q->where.n > CASES_MAX)
-        abort();
+    never(q->items == 0 || q->items > QUESTION_ITEMS_MAX || q->groups > QUESTION_GROUPS_MAX ||
+          q->where.n > CASES_MAX);
     for (size_t i = 0; i < q->items; i++) {
         question_item_name(q, i, name, sizeof name);
-        if (q->item[i].column >= q->domain->attributes || !(q->item[i].p >= 0 && q->item[i].p <= 1))
-            abort();
+        never(q->item[i].column >= q->domain->attributes ||
+              !(q->item[i].p >= 0 && q->item[i].p <= 1));
     }
     for (unsigned i = 0; i < q->where.n; i++)
         check_case(q, &q->where.one[i]);
@@ -63,8 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct question *q = NULL;
     struct question_text from = {.text = text};
     enum err e;
-    if (text == NULL)
-        abort();
+    never(text == NULL);
     if (size > 0)
         memcpy(text, data, size);
     text[size] = '\0';
@@ -72,13 +67,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         e = question_parse(&q, d, &from, &log);
         if (q == NULL)
             break;
-        if (e != ERR_OK || from.at <= before)
-            abort();
+        never(e != ERR_OK || from.at <= before);
         check(q);
         question_free(&q);
     }
-    if (e != ERR_OK && strstr(sink, "error: ") == NULL)
-        abort();
+    never(e != ERR_OK && strstr(sink, "error: ") == NULL);
     domain_free(&d);
     free(text);
     return 0;

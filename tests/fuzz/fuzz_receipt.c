@@ -53,17 +53,15 @@ static void sign(const struct receipt_world *w, enum receipt_state state, uint32
     *r = (struct receipt){.state = state, .owner = owner};
     memset(r->digest, (int)owner + 1, sizeof r->digest);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        if (receipt_sign(&w->study, &w->server[i], r, &r->part[i]) != ERR_OK)
-            abort();
+        never(receipt_sign(&w->study, &w->server[i], r, &r->part[i]) != ERR_OK);
 }
 
 static void written(const struct receipt_world *w, const struct receipt *r, struct bytes *text)
 {
     char path[64];
     snprintf(path, sizeof path, "/tmp/trefoil-fuzz-receipt-%d", (int)getpid());
-    if (receipt_save(path, &w->study, r, NULL) != ERR_OK ||
-        file_read(path, RECEIPT_FILE_MAX, text, NULL) != ERR_OK)
-        abort();
+    never(receipt_save(path, &w->study, r, NULL) != ERR_OK ||
+          file_read(path, RECEIPT_FILE_MAX, text, NULL) != ERR_OK);
     unlink(path);
 }
 
@@ -75,24 +73,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct receipt r, again;
     struct bytes text CLEAN(bytes_clear) = {0};
     enum err e;
-    if (secret_start() != ERR_OK)
-        abort();
+    never(secret_start() != ERR_OK);
     world_new(&w);
     e = receipt_parse(&r, &w.study, "fuzz", data, size, &log);
     if (e != ERR_OK) {
-        if ((e != ERR_FORMAT && e != ERR_MISMATCH) || strncmp(sink, "error: fuzz", 11) != 0)
-            abort();
+        never((e != ERR_FORMAT && e != ERR_MISMATCH) || strncmp(sink, "error: fuzz", 11) != 0);
         return 0;
     }
     written(&w, &r, &text);
-    if (receipt_parse(&again, &w.study, "fuzz", text.data, text.size, NULL) != ERR_OK ||
-        !same(&r, &again))
-        abort();
+    never(receipt_parse(&again, &w.study, "fuzz", text.data, text.size, NULL) != ERR_OK ||
+          !same(&r, &again));
     if (receipt_verify(&w.study, &r, NULL) == ERR_OK) {
         /* the signatures do not cover anything else */
         r.digest[31] ^= 1;
-        if (receipt_verify(&w.study, &r, NULL) != ERR_AUTH)
-            abort();
+        never(receipt_verify(&w.study, &r, NULL) != ERR_AUTH);
     }
     return 0;
 }
@@ -102,13 +96,11 @@ void fuzz_seeds(fuzz_put put, void *self)
     struct receipt_world w;
     struct receipt r;
     struct bytes text CLEAN(bytes_clear) = {0};
-    if (secret_start() != ERR_OK)
-        abort();
+    never(secret_start() != ERR_OK);
     world_new(&w);
     for (unsigned k = 0; k < 4; k++) {
         sign(&w, k < 2 ? RECEIPT_HELD : RECEIPT_WITHDRAWN, k % 2, &r);
-        if (receipt_verify(&w.study, &r, NULL) != ERR_OK)
-            abort();
+        never(receipt_verify(&w.study, &r, NULL) != ERR_OK);
         written(&w, &r, &text);
         put(self, text.data, text.size);
     }

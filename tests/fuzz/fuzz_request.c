@@ -14,20 +14,16 @@ static struct workload *make_workload(struct domain **d)
 {
     static const char *const names[] = {"a", "b", "c"};
     struct workload *w;
-    if (domain_new(d) != ERR_OK)
-        abort();
+    never(domain_new(d) != ERR_OK);
     for (int i = 0; i < 3; i++)
-        if (domain_add_integer(*d, names[i], 0, i + 1, NULL, DOMAIN_REJECT, NULL) != ERR_OK)
-            abort();
-    if (workload_all(&w, *d, 2, NULL) != ERR_OK)
-        abort();
+        never(domain_add_integer(*d, names[i], 0, i + 1, NULL, DOMAIN_REJECT, NULL) != ERR_OK);
+    never(workload_all(&w, *d, 2, NULL) != ERR_OK);
     return w;
 }
 
 static void same(const struct bytes *b, const uint8_t *data, size_t size)
 {
-    if (bytes_ok(b) != ERR_OK || b->size != size || memcmp(b->data, data, size) != 0)
-        abort();
+    never(bytes_ok(b) != ERR_OK || b->size != size || memcmp(b->data, data, size) != 0);
 }
 
 static void as_request(const uint8_t *data, size_t size)
@@ -37,8 +33,7 @@ static void as_request(const uint8_t *data, size_t size)
     struct request r CLEAN(request_clear);
     struct bytes back CLEAN(bytes_clear) = {0};
     if (request_read(&r, d, w, data, size) == ERR_OK) {
-        if (request_write(&r, &back) != ERR_OK)
-            abort();
+        never(request_write(&r, &back) != ERR_OK);
         same(&back, data, size);
     }
 }
@@ -51,8 +46,7 @@ static void as_reply(const uint8_t *data, size_t size)
     bytes_put(&message, data, size);
     if (reply_read(&r, &message) == ERR_OK) {
         (void)!cost_read(stats, r.payload, r.size);
-        if (reply_write(r.kind, r.status, r.text, r.payload, r.size, &back) != ERR_OK)
-            abort();
+        never(reply_write(r.kind, r.status, r.text, r.payload, r.size, &back) != ERR_OK);
         for (size_t i = 0; i < size && back.size == size; i++) /* where the text was tamed */
             if (back.data[i] == '?')
                 back.data[i] = data[i];
@@ -74,8 +68,7 @@ static void put_request(fuzz_put put, void *self, const struct request *r)
 {
     struct bytes b CLEAN(bytes_clear) = {0};
     bytes_put_u8(&b, 0);
-    if (request_write(r, &b) != ERR_OK)
-        abort();
+    never(request_write(r, &b) != ERR_OK);
     put(self, b.data, b.size);
 }
 
@@ -94,8 +87,7 @@ void fuzz_seeds(fuzz_put put, void *self)
     struct workload *w CLEAN(workload_free) = make_workload(&d);
     struct merges m CLEAN(merges_clear);
     struct reader in = reader_of(merges, sizeof merges);
-    if (merges_read(&m, d, &in) != ERR_OK)
-        abort();
+    never(merges_read(&m, d, &in) != ERR_OK);
     put_request(put, self, &r);
     r = (struct request){
         .sequence = 1,
@@ -121,15 +113,12 @@ void fuzz_seeds(fuzz_put put, void *self)
     r = (struct request){.kind = REQUEST_CLOSE, .sequence = 3};
     put_request(put, self, &r);
     bytes_put_u8(&b, 1);
-    if (reply_write(MESSAGE_REQUEST, ERR_OK, "", payload, sizeof payload, &b) != ERR_OK)
-        abort();
+    never(reply_write(MESSAGE_REQUEST, ERR_OK, "", payload, sizeof payload, &b) != ERR_OK);
     put(self, b.data, b.size);
     b.size = 1;
-    if (reply_write(MESSAGE_STATUS, ERR_REFUSED, "no", NULL, 0, &b) != ERR_OK)
-        abort();
+    never(reply_write(MESSAGE_STATUS, ERR_REFUSED, "no", NULL, 0, &b) != ERR_OK);
     put(self, b.data, b.size);
     b.size = 1;
-    if (reply_write(MESSAGE_STATUS, ERR_REFUSED, "\x1b[2Jno\xff", NULL, 0, &b) != ERR_OK)
-        abort();
+    never(reply_write(MESSAGE_STATUS, ERR_REFUSED, "\x1b[2Jno\xff", NULL, 0, &b) != ERR_OK);
     put(self, b.data, b.size);
 }

@@ -45,17 +45,14 @@ static void draw(const struct domain_attribute *a)
 {
     struct density *d CLEAN(density_free) = NULL;
     double *counts CLEAN(memory_release) = memory_array(a->values, sizeof *counts);
-    if (counts == NULL)
-        abort();
+    never(counts == NULL);
     for (uint32_t code = 0; code < a->values; code++)
         counts[code] = (double)((code * 7919) % 1000) - 20;
-    if (density_new(&d, a, counts) != ERR_OK)
-        abort();
+    never(density_new(&d, a, counts) != ERR_OK);
     for (uint32_t code = 0; code < a->values; code++) {
         double x = density_draw(d, code, (double)(code % 10) / 10);
-        if (density_whole(d, code).share != 1 || x < a->edges[code] || x > a->edges[code + 1] ||
-            (a->step > 0 && domain_bin(a, x) != code))
-            abort();
+        never(density_whole(d, code).share != 1 || x < a->edges[code] || x > a->edges[code + 1] ||
+              (a->step > 0 && domain_bin(a, x) != code));
     }
 }
 
@@ -65,18 +62,15 @@ static void use(const struct study *s, const struct bytes *text)
     char *words = NULL;
     size_t n;
     FILE *out = open_memstream(&words, &n);
-    if (out == NULL)
-        abort();
+    never(out == NULL);
     study_describe(out, s, &s->owner[0].key);
-    if (study_suggest(out, s) != ERR_OK)
-        abort();
+    never(study_suggest(out, s) != ERR_OK);
     for (size_t i = 0; i < s->domain->attributes; i++)
         if (domain_has_bins(&s->domain->attribute[i]))
             draw(&s->domain->attribute[i]);
-    if (fclose(out) != 0 || study_parse(&again, "fuzz", text->data, text->size, NULL) != ERR_OK ||
-        memcmp(again->terms.digest, s->terms.digest, 32) != 0 ||
-        memcmp(again->roster, s->roster, 32) != 0 || s->count_bits > STUDY_COUNT_BITS_MAX)
-        abort();
+    never(fclose(out) != 0 || study_parse(&again, "fuzz", text->data, text->size, NULL) != ERR_OK ||
+          memcmp(again->terms.digest, s->terms.digest, 32) != 0 ||
+          memcmp(again->roster, s->roster, 32) != 0 || s->count_bits > STUDY_COUNT_BITS_MAX);
     study_free(&again);
     free(words);
 }
@@ -88,8 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bytes text CLEAN(bytes_clear) = {0};
     struct study *s CLEAN(study_free) = NULL;
     enum err e;
-    if (secret_start() != ERR_OK)
-        abort();
+    never(secret_start() != ERR_OK);
     put_with_keys(&text, data, size);
     e = study_parse(&s, "fuzz", text.data, text.size, &log);
     if (e == ERR_OK)

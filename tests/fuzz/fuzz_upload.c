@@ -28,9 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     (void)!upload_check(&u, index, terms);
     upload_digest(&u, terms, digest);
-    if (upload_write(&u, index, true, &back) != ERR_OK || back.size != size - 1 ||
-        memcmp(back.data, data + 1, back.size) != 0)
-        abort();
+    never(upload_write(&u, index, true, &back) != ERR_OK || back.size != size - 1 ||
+          memcmp(back.data, data + 1, back.size) != 0);
     upload_clear(&u);
     return 0;
 }
@@ -41,19 +40,16 @@ void fuzz_seeds(fuzz_put put, void *self)
     static const uint8_t data[BYTES] = {7};
     struct bytes packed CLEAN(bytes_clear) = {0}, b CLEAN(bytes_clear) = {0};
     struct identity *owner CLEAN(identity_free) = NULL;
-    if (secret_start() != ERR_OK || identity_new(&owner, NULL) != ERR_OK)
-        abort();
+    never(secret_start() != ERR_OK || identity_new(&owner, NULL) != ERR_OK);
     bytes_put(&packed, data, sizeof data);
     for (unsigned k = 0; k < 12; k++) {
         unsigned index = k % 3, form = k / 3 % 2 == 0 ? BITS : UPLOAD_RECORDS;
         struct upload part[3] = {{.form = 0}};
-        if (upload_make(part, &three_split, owner, 0, (const uint8_t[UPLOAD_SECRET_SIZE]){1}, terms,
-                        form, &packed) != ERR_OK)
-            abort();
+        never(upload_make(part, &three_split, owner, 0, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+                          terms, form, &packed) != ERR_OK);
         b.size = 0;
         bytes_put_u8(&b, (uint8_t)(k % 6));
-        if (upload_write(&part[index], index, k >= 6, &b) != ERR_OK)
-            abort();
+        never(upload_write(&part[index], index, k >= 6, &b) != ERR_OK);
         put(self, b.data, b.size);
         for (unsigned i = 0; i < 3; i++)
             upload_clear(&part[i]);

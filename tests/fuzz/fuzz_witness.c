@@ -41,8 +41,7 @@ static void read_all(struct witness *w, const void *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct witness_world w;
-    if (secret_start() != ERR_OK)
-        abort();
+    never(secret_start() != ERR_OK);
     world_new(&w);
     struct witness seen = {.study = &w.study}, again = {.study = &w.study};
     read_all(&seen, data, size);
@@ -50,13 +49,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         char line[HEAD_LINE_SIZE];
         if (witness_debits(&seen, i) == 0)
             continue;
-        if (head_verify(&w.study, i, &seen.seen[i]) != ERR_OK)
-            abort();
+        never(head_verify(&w.study, i, &seen.seen[i]) != ERR_OK);
         head_line(&w.study, i, &seen.seen[i], line);
         again.files = 0;
         read_all(&again, line, strlen(line));
-        if (memcmp(&again.seen[i], &seen.seen[i], sizeof seen.seen[i]) != 0)
-            abort();
+        never(memcmp(&again.seen[i], &seen.seen[i], sizeof seen.seen[i]) != 0);
     }
     return 0;
 }
@@ -65,16 +62,14 @@ void fuzz_seeds(fuzz_put put, void *self)
 {
     struct witness_world w;
     char lines[STUDY_SERVERS_MOST * (HEAD_LINE_SIZE + 16)] = "# seen\n";
-    if (secret_start() != ERR_OK)
-        abort();
+    never(secret_start() != ERR_OK);
     world_new(&w);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         struct head h = {.ledger.length = 3 + i, .log.length = 20};
         size_t n = strlen(lines);
         char line[HEAD_LINE_SIZE];
         memset(h.ledger.hash, (int)i + 1, sizeof h.ledger.hash);
-        if (head_sign(&w.study, &w.server[i], i, &h) != ERR_OK)
-            abort();
+        never(head_sign(&w.study, &w.server[i], i, &h) != ERR_OK);
         head_line(&w.study, i, &h, line);
         snprintf(lines + n, sizeof lines - n, "%s%s\n", i == 2 ? "against " : "", line);
         put(self, lines, strlen(lines));

@@ -47,24 +47,18 @@ static enum err job(struct party *p, void *shared)
     struct oblivious_run *r = shared;
     struct all_secrets s CLEAN(secrets_free) = {0};
     uint64_t opened[N];
-    enum err e = secrets_new(p, &s, values, N, 5);
-    if (e == ERR_OK)
-        e = marks_begin(p);
-    if (e == ERR_OK) {
-        make_secrets(&s);
-        e = all_protocols[r->protocol].run(p, &s);
-    }
-    if (e == ERR_OK) {
-        e = ring64_multiply(p, s.out, s.y, s.y);
-        r->tainted[p->index] = marks_reach(s.out.a, 64) && marks_reach(s.out.b, 64);
-    }
-    if (e == ERR_OK)
-        e = open_ring64(p, OPEN_MASKED, s.out, opened);
-    if (e == ERR_OK && marks_reach(opened, sizeof opened))
-        e = ERR_MISUSE; /* what is opened is public, here at least */
-    if (e == ERR_OK && opened[7] != (uint64_t)((1 << ALL_BITS) - 1) * ((1 << ALL_BITS) - 1))
-        e = ERR_MISUSE;
-    return e;
+    TRY(secrets_new(p, &s, values, N, 5));
+    TRY(marks_begin(p));
+    make_secrets(&s);
+    TRY(all_protocols[r->protocol].run(p, &s));
+    TRY(ring64_multiply(p, s.out, s.y, s.y));
+    r->tainted[p->index] = marks_reach(s.out.a, 64) && marks_reach(s.out.b, 64);
+    TRY(open_ring64(p, OPEN_MASKED, s.out, opened));
+    if (marks_reach(opened, sizeof opened))
+        return ERR_MISUSE; /* what is opened is public, here at least */
+    if (opened[7] != (uint64_t)((1 << ALL_BITS) - 1) * ((1 << ALL_BITS) - 1))
+        return ERR_MISUSE;
+    return ERR_OK;
 }
 
 static void one(size_t protocol)
@@ -91,28 +85,18 @@ static enum err checked(struct party *p, void *shared)
     struct oblivious_run *r = shared;
     struct all_secrets s CLEAN(secrets_free) = {0};
     uint64_t opened[N];
-    enum err e = secrets_new(p, &s, values, N, 5);
-    if (e == ERR_OK)
-        e = marks_begin(p);
-    if (e == ERR_OK)
-        e = check_new(p, &limits);
-    if (e == ERR_OK) {
-        make_secrets(&s);
-        e = all_and(p, &s);
-    }
-    if (e == ERR_OK)
-        e = all_compare(p, &s);
-    if (e == ERR_OK)
-        e = convert_to_ring64(p, s.out, &s.more);
-    if (e == ERR_OK) {
-        r->tainted[p->index] = marks_reach(s.out.a, 64) && marks_reach(s.out.b, 64);
-        e = open_ring64(p, OPEN_MASKED, s.out, opened);
-    }
-    if (e == ERR_OK && marks_reach(opened, sizeof opened))
-        e = ERR_MISUSE;
-    if (e == ERR_OK)
-        e = all_argmax(p, &s);
-    return e;
+    TRY(secrets_new(p, &s, values, N, 5));
+    TRY(marks_begin(p));
+    TRY(check_new(p, &limits));
+    make_secrets(&s);
+    TRY(all_and(p, &s));
+    TRY(all_compare(p, &s));
+    TRY(convert_to_ring64(p, s.out, &s.more));
+    r->tainted[p->index] = marks_reach(s.out.a, 64) && marks_reach(s.out.b, 64);
+    TRY(open_ring64(p, OPEN_MASKED, s.out, opened));
+    if (marks_reach(opened, sizeof opened))
+        return ERR_MISUSE;
+    return all_argmax(p, &s);
 }
 
 TEST(with_a_check)

@@ -216,21 +216,19 @@ static enum err plain_product(struct party *p, void *shared)
 {
     struct transcript *t = shared;
     struct share64 x CLEAN(share64_free) = {0}, out CLEAN(share64_free) = {0};
-    enum err e = share64_new(&x, N);
-    if (e == ERR_OK)
-        e = share64_new(&out, N);
-    if (e == ERR_OK && t->mutant == MASKS_CANCEL)
-        e = streams_anew(p, 9, true);
+    TRY(share64_new(&x, N));
+    TRY(share64_new(&out, N));
+    if (t->mutant == MASKS_CANCEL)
+        TRY(streams_anew(p, 9, true));
     watch(p, t);
-    if (e == ERR_OK)
-        e = ring64_multiply(p, out, x, x);
-    return e;
+    return ring64_multiply(p, out, x, x);
 }
 
 /* On shares that are 0 there is nothing but masks: without them the words are not uniform. */
 TEST(masks_that_cancel_are_caught)
 {
-    struct transcript sound = {0}, mutant CLEAN(transcript_free) = {.mutant = MASKS_CANCEL};
+    struct transcript sound CLEAN(transcript_free) = {0},
+                            mutant CLEAN(transcript_free) = {.mutant = MASKS_CANCEL};
     assert_int_equal(three_run(9, plain_product, &sound, NULL), ERR_OK);
     assert_int_equal(three_run(9, plain_product, &mutant, NULL), ERR_OK);
     for (int s = 0; s < 3; s++) {
@@ -238,7 +236,6 @@ TEST(masks_that_cancel_are_caught)
         assert_true(worst_byte(&mutant.received[s]) > LIMIT);
         assert_true(worst_difference(&sound.received[s], &mutant.received[s]) > LIMIT);
     }
-    transcript_free(&sound);
 }
 
 /* Shares of nothing: what a stream of masks gives to each of its two holders. */
@@ -253,18 +250,13 @@ static enum err draw(struct party *p, void *shared)
     const uint8_t topic[SESSION_ID_SIZE] = {t->of[p->index]};
     struct share64 x CLEAN(share64_free) = {0};
     struct session *session CLEAN(session_free) = NULL;
-    enum err e = session_for_test(&session, p->index, 1);
-    if (e == ERR_OK)
-        e = share64_new(&x, 1);
-    if (e == ERR_OK)
-        e = party_topic(p, session, topic);
-    if (e == ERR_OK)
-        e = party_random64(p, &x);
-    if (e == ERR_OK) {
-        t->a[p->index] = x.a[0];
-        t->b[p->index] = x.b[0];
-    }
-    return e;
+    TRY(session_for_test(&session, p->index, 1));
+    TRY(share64_new(&x, 1));
+    TRY(party_topic(p, session, topic));
+    TRY(party_random64(p, &x));
+    t->a[p->index] = x.a[0];
+    t->b[p->index] = x.b[0];
+    return ERR_OK;
 }
 
 /* A key's two holders draw the same masks if, and only if, they compute the same. */
@@ -283,7 +275,4 @@ TEST(who_computes_something_else_masks_with_something_else)
     assert_true(seen[1] != seen[3] && seen[0] == seen[3]);
 }
 
-int main(void)
-{
-    return three_each_kernel();
-}
+MAIN(three_each_kernel())

@@ -59,10 +59,8 @@ static enum err run_one(struct party *p, void *shared)
 {
     const struct wire_one *o = shared;
     struct all_secrets s CLEAN(secrets_free) = {0};
-    enum err e = secrets_new(p, &s, o->values, o->n, 5);
-    if (e == ERR_OK)
-        e = all_protocols[o->protocol].run(p, &s);
-    return e;
+    TRY(secrets_new(p, &s, o->values, o->n, 5));
+    return all_protocols[o->protocol].run(p, &s);
 }
 
 /* One word and part of another, no multiple of 64 or 3, and more than one tile. */
@@ -94,12 +92,9 @@ static enum err open_some(struct party *p, struct share64 x)
 {
     struct bits all = {x.a, x.b, 64 * x.n - 3};
     uint64_t *out CLEAN(memory_release) = memory_array(x.n + 1, sizeof *out);
-    enum err e = out == NULL ? ERR_NOMEM : party_random64(p, &x);
-    if (e == ERR_OK)
-        e = open_ring64(p, OPEN_NOISY_MARGINAL, x, out);
-    if (e == ERR_OK)
-        e = open_bits(p, OPEN_REJECT_BIT, all, out);
-    return e;
+    TRY(out == NULL ? ERR_NOMEM : party_random64(p, &x));
+    TRY(open_ring64(p, OPEN_NOISY_MARGINAL, x, out));
+    return open_bits(p, OPEN_REJECT_BIT, all, out);
 }
 
 static const struct making {
@@ -114,10 +109,8 @@ static enum err make_some(struct party *p, void *shared)
 {
     const struct making *m = shared;
     struct share64 out CLEAN(share64_free);
-    enum err e = share64_new(&out, m->n);
-    if (e == ERR_OK)
-        e = m->make(p, out);
-    return e;
+    TRY(share64_new(&out, m->n));
+    return m->make(p, out);
 }
 
 TEST(openings_and_noise_send_what_they_sent)
@@ -161,7 +154,7 @@ static enum err ask(struct three *g, struct ask *r, size_t *selected, int64_t *v
 {
     uint8_t seed[ARGMAX_SEED_SIZE] = {3};
     struct engine_step step;
-    struct tape range = {0};
+    struct tape range CLEAN(tape_free) = {0};
     size_t measured;
     enum err e;
     TRY(three_prepare(g, r, &step));
@@ -174,7 +167,6 @@ static enum err ask(struct three *g, struct ask *r, size_t *selected, int64_t *v
         e = three_measure(g, &step, &range, *selected, values, &measured);
     if (e == ERR_OK)
         e = range_return(&g->tape, &range);
-    tape_free(&range);
     three_step_clear(&step);
     return e;
 }
@@ -211,20 +203,16 @@ static enum err run_study(struct party *p, void *shared)
     struct whole *w = shared;
     const struct workload *workload = w->s.study->workload;
     struct three *g CLEAN(three_free) = NULL;
-    struct ask r = {.kind = ASK_MEASURE,
-                    .query = memory_array(workload->queries, sizeof *r.query),
-                    .estimate = memory_array(workload->cells, sizeof *r.estimate),
-                    .epsilon = 0.5,
-                    .sigma = 20,
-                    .multiplier = 1 << 15};
+    struct ask r CLEAN(ask_clear) = {.kind = ASK_MEASURE,
+                                     .query = memory_array(workload->queries, sizeof *r.query),
+                                     .estimate = memory_array(workload->cells, sizeof *r.estimate),
+                                     .epsilon = 0.5,
+                                     .sigma = 20,
+                                     .multiplier = 1 << 15};
     int64_t *values CLEAN(memory_release) = memory_array(workload->cells, sizeof *values);
-    enum err e = values == NULL || r.query == NULL || r.estimate == NULL ? ERR_NOMEM : ERR_OK;
-    if (e == ERR_OK)
-        e = load_engine(w, p, &g);
-    if (e == ERR_OK)
-        e = play_study(g, &r, values);
-    ask_clear(&r);
-    return e;
+    TRY(values == NULL || r.query == NULL || r.estimate == NULL ? ERR_NOMEM : ERR_OK);
+    TRY(load_engine(w, p, &g));
+    return play_study(g, &r, values);
 }
 
 static const char *const split[] = {
@@ -259,7 +247,4 @@ TEST(whole_studies_send_what_they_sent)
     }
 }
 
-int main(void)
-{
-    return three_each_kernel();
-}
+MAIN(three_each_kernel())

@@ -227,7 +227,7 @@ TEST(a_watched_dial_notices_and_comes_back)
     say(d, "still there?");
     gate_free(&h.gate);
     assert_int_equal(dial_receive(d, &h.b, support_end_ms(10)), ERR_PEER);
-    assert_non_null(strstr(h.outside_sink, "broke"));
+    support_says(h.outside_sink, "broke");
 }
 
 /* Even a connection that stood before it was watched. */
@@ -305,7 +305,7 @@ TEST(strangers_get_nothing)
     dial_free(&d);
     d = knock(&h, &h.client[0], other_server.public); /* not the server that we expect */
     assert_int_equal(dial_send(d, false, "hello", 5, support_moment(200)), ERR_TIMEOUT);
-    assert_non_null(strstr(h.outside_sink, h.endpoint[0]));
+    support_says(h.outside_sink, h.endpoint[0]);
     dial_free(&d);
     hear_nothing(&h, 20);
 
@@ -361,7 +361,7 @@ TEST(an_impatient_dial_hears_why)
     assert_int_equal(dial_watch(d), ERR_OK);
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(dial_send(d, false, "hello", 5, support_end_ms(10)), ERR_AUTH);
-    assert_non_null(strstr(h.outside_sink, "does not admit this key: it is revoked"));
+    support_says(h.outside_sink, "does not admit this key: it is revoked");
     /* let in a moment later, it gets through */
     assert_int_equal(netio_allow(h.inside, "gate", stranger.public, 103), ERR_OK);
     ask_and_answer(&h, d, 103);
@@ -371,13 +371,13 @@ TEST(an_impatient_dial_hears_why)
     while (e == ERR_OK && support_again(end))
         e = dial_send(d, false, "hello", 5, support_end_ms(10));
     assert_int_equal(e, ERR_TIMEOUT);
-    assert_non_null(strstr(h.outside_sink, ": nobody listens there"));
+    support_says(h.outside_sink, ": nobody listens there");
     dial_free(&d);
     o.endpoint = "tcp://no-such-host.invalid:7100";
     assert_int_equal(dial_new(&d, &o), ERR_OK);
     assert_int_equal(dial_watch(d), ERR_OK);
     assert_int_equal(dial_send(d, false, "hello", 5, support_end_ms(10)), ERR_TIMEOUT);
-    assert_non_null(strstr(h.outside_sink, "tcp://no-such-host.invalid:7100: nobody"));
+    support_says(h.outside_sink, "tcp://no-such-host.invalid:7100: nobody");
     dial_free(&d);
 }
 
@@ -547,7 +547,7 @@ TEST(what_fails_leaves_nothing_behind)
 {
     struct gate_house h CLEAN(pull_down);
     struct gate_client alice, bob, from;
-    struct gate_port *port;
+    struct gate_port *port CLEAN(gate_port_free);
     struct dial *a CLEAN(dial_free) = NULL, *other CLEAN(dial_free) = NULL;
     build(&h);
     port = gate_port(h.gate);
@@ -575,7 +575,6 @@ TEST(what_fails_leaves_nothing_behind)
     assert_int_equal(gate_receive(h.gate, &from, &h.b, support_moment(100)), ERR_TIMEOUT);
     expect_answer(&h, other, "again");
     assert_int_equal(dial_receive(a, &h.b, support_moment(20)), ERR_TIMEOUT);
-    gate_port_free(&port);
 }
 
 /*
@@ -656,7 +655,7 @@ TEST(garbage_ends_the_connection)
             (void)events_take(watch, &kind, &value);
         }
         assert_int_equal(kind, ZMQ_EVENT_DISCONNECTED);
-        assert_non_null(strstr(h.sink, kinds[k].says));
+        support_says(h.sink, kinds[k].says);
         events_free(watch, s);
         zmq_close(s);
     }
@@ -798,7 +797,7 @@ static void crowd_at(const char *host, const char *crowded, bool apart, unsigned
     }
     assert_true(cut >= CROWD - most);
     snprintf(words, sizeof words, "more than %zu connections at a time", most);
-    assert_non_null(strstr(h.sink, words));
+    support_says(h.sink, words);
     for (size_t i = 0; i < CROWD; i++)
         close(crowd[i]);
 }
@@ -925,7 +924,7 @@ TEST(a_key_has_so_many_connections)
         dial_free(&d[i]);
     }
     assert_int_equal(cut, MINE - MOST);
-    assert_non_null(strstr(h.sink, "more than 4 connections of one key"));
+    support_says(h.sink, "more than 4 connections of one key");
     ask_and_answer(&h, other, 101);
     assert_int_equal(dial_receive(other, &h.b, support_moment(20)), ERR_TIMEOUT);
 }
@@ -1103,8 +1102,8 @@ TEST(only_a_whole_request_admits)
     }
     zmq_close(asker);
     netio_free(&netio); /* and with it the thread that writes there */
-    assert_non_null(strstr(sink, "turned away a connection from 127.0.0.1 to \"cellar\": its key"));
-    assert_non_null(strstr(sink, "to \"gate\": its key none is not in the study"));
+    support_says(sink, "turned away a connection from 127.0.0.1 to \"cellar\": its key");
+    support_says(sink, "to \"gate\": its key none is not in the study");
 }
 
 /* Which call of admission fails, once, from now on; 0: none. Those of `asking` do not count. */
@@ -1155,7 +1154,7 @@ TEST(admission_outlives_what_fails)
     const struct frame frames[7] = {{"1.0", 3}, {"a", 1},     {"gate", 4},     {"127.0.0.1", 9},
                                     {"", 0},    {"CURVE", 5}, {key.public, 32}};
     const int soon = (int)support_patience_ms(5);
-    struct netio *netio;
+    struct netio *netio CLEAN(netio_free);
     void *asker;
     char user[16];
     int call = 0;
@@ -1174,7 +1173,6 @@ TEST(admission_outlives_what_fails)
     assert_true(call > 7 + 7 + 6); /* of frames read, of whether more come, of frames sent */
     asking = NULL;
     zmq_close(asker);
-    netio_free(&netio);
 }
 
 /* Without CURVE nobody asks admission: whatever comes then is ignored. */
@@ -1262,10 +1260,10 @@ TEST(a_gate_that_is_closed_under_us_says_so)
     pthread_join(worker, NULL);
     assert_int_equal(t.e, ERR_MISUSE);
     assert_in_range(t.taken, TAKEN_LEAST, 64);
-    assert_non_null(strstr(h.sink, "the gate's front did not take an answer to user 100"));
+    support_says(h.sink, "the gate's front did not take an answer to user 100");
     assert_int_equal(gate_receive(h.gate, &client, &h.b, support_end_ms(10)), ERR_MISUSE);
     assert_int_equal(gate_reply(h.gate, &client, "x", 1), ERR_MISUSE);
-    assert_non_null(strstr(h.sink, "cannot answer user 100"));
+    support_says(h.sink, "cannot answer user 100");
     assert_int_equal(gate_pass(h.gate, &client, "x", 1), ERR_MISUSE);
     assert_int_equal(gate_pass(h.gate, &client, "x", 1), ERR_MISUSE); /* and it waits for nobody */
     assert_int_equal(gate_pass(h.gate, &client, "x", 1), ERR_MISUSE);
@@ -1273,7 +1271,7 @@ TEST(a_gate_that_is_closed_under_us_says_so)
     o = gate_of(&h);
     assert_int_equal(gate_new(&gate, &o), ERR_MISUSE);
     assert_null(gate);
-    assert_non_null(strstr(h.sink, "no ZeroMQ socket"));
+    support_says(h.sink, "no ZeroMQ socket");
 
     assert_int_equal(zmq_ctx_shutdown(netio_zmq(h.outside)), 0);
     assert_int_equal(dial_send(d, false, "x", 1, support_end_ms(10)), ERR_MISUSE);

@@ -371,7 +371,7 @@ TEST(lanes_and_a_check_change_nothing)
 
 static enum err bound_two(struct party *p, struct check_play *play)
 {
-    struct link_tables t = {.owners = 0};
+    struct link_tables t CLEAN(tables_free) = {.owners = 0};
     struct planes table[2] = {0}, out CLEAN(planes_free) = {0};
     uint64_t seed = 2;
     bool sorted[2] = {false};
@@ -392,7 +392,6 @@ static enum err bound_two(struct party *p, struct check_play *play)
         e = play_open(p, play, &out);
     for (size_t o = 0; o < 2; o++)
         planes_free(&table[o]);
-    tables_free(&t);
     return e;
 }
 

@@ -53,7 +53,7 @@ static enum err sum_counts(struct party *p, void *shared)
 TEST(counts_add_up)
 {
     for (size_t owners = 1; owners <= OWNERS; owners++) {
-        struct protocols_owners_counts *a = memory_array(1, sizeof *a);
+        struct protocols_owners_counts *a CLEAN(memory_release) = memory_array(1, sizeof *a);
         uint64_t s = owners, largest = 0;
         a->owners = owners;
         for (size_t i = 0; i < owners; i++) {
@@ -82,7 +82,6 @@ TEST(counts_add_up)
         a->sum_bits--;
         assert_int_equal(three_run(owners, sum_counts, a, NULL), ERR_RANGE);
         three_result_free(&a->out);
-        memory_free(&a);
     }
 }
 
@@ -193,7 +192,7 @@ static int64_t plain_score(const struct round *r, size_t q)
 TEST(select_and_measure_equal_plain_arithmetic)
 {
     for (uint64_t seed = 0; seed < 10; seed++) {
-        struct round *r = memory_array(1, sizeof *r);
+        struct round *r CLEAN(memory_release) = memory_array(1, sizeof *r);
         uint64_t s = seed;
         r->discrete = seed % 2 == 1;
         int64_t best = INT64_MIN;
@@ -250,7 +249,6 @@ TEST(select_and_measure_equal_plain_arithmetic)
                          1); /* this test's own look at scores */
         three_result_free(&r->gumbels);
         three_result_free(&r->gausses);
-        memory_free(&r);
     }
 }
 
@@ -474,7 +472,7 @@ TEST(a_round_of_a_thousand_candidates_takes_at_most_eleven)
         unsigned bits, rounds;
     } widths[] = {{17, 10}, {20, 10}, {21, 11}, {40, 11}};
     for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
-        struct crowd *c = memory_array(1, sizeof *c);
+        struct crowd *c CLEAN(memory_release) = memory_array(1, sizeof *c);
         const uint64_t most = ((uint64_t)1 << widths[k].bits) - 1;
         uint64_t s = k;
         c->bits = widths[k].bits;
@@ -489,6 +487,5 @@ TEST(a_round_of_a_thousand_candidates_takes_at_most_eleven)
             assert_int_equal(c->index[i], 700);
             assert_int_equal(c->rounds[i], widths[k].rounds);
         }
-        memory_free(&c);
     }
 }

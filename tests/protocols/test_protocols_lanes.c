@@ -35,18 +35,16 @@ static enum err sum_counts(struct party *p, void *shared)
     struct lanes_owners_counts *a = shared;
     struct counts_upload uploads[OWNERS];
     struct share64 out CLEAN(share64_free);
-    enum err e = share64_new(&out, CELLS);
+    TRY(share64_new(&out, CELLS));
     for (size_t i = 0; i < OWNERS; i++) {
         uploads[i] = (struct counts_upload){.bits = BITS, .vector = a->vector[i]};
         for (unsigned c = 0; c < 2; c++)
             if ((p->index + c) % 3 < 2)
                 uploads[i].seed[c] = a->seed[i][(p->index + c) % 3];
     }
-    if (e == ERR_OK)
-        e = counts_sum(p, out, uploads, OWNERS, BITS + 2);
-    if (e == ERR_OK)
-        three_put64(&a->out, p, out);
-    return e;
+    TRY(counts_sum(p, out, uploads, OWNERS, BITS + 2));
+    three_put64(&a->out, p, out);
+    return ERR_OK;
 }
 
 TEST(counts_add_up)
@@ -108,16 +106,13 @@ static enum err score_all(struct party *p, void *shared)
     struct score_candidate candidates[QUERIES];
     struct counts *counts CLEAN(counts_free) = NULL;
     struct share64 out CLEAN(share64_free);
-    enum err e = share64_new(&out, QUERIES);
+    TRY(share64_new(&out, QUERIES));
     for (size_t q = 0; q < QUERIES; q++)
         candidates[q] = (struct score_candidate){q, s->estimate[q]};
-    if (e == ERR_OK)
-        e = make_counts(p, s, &counts);
-    if (e == ERR_OK)
-        e = score_l1(p, out, counts, candidates, SCORE_UNIT);
-    if (e == ERR_OK)
-        three_put64(&s->out, p, out);
-    return e;
+    TRY(make_counts(p, s, &counts));
+    TRY(score_l1(p, out, counts, candidates, SCORE_UNIT));
+    three_put64(&s->out, p, out);
+    return ERR_OK;
 }
 
 TEST(scores_are_made_by_all_lanes)
@@ -175,18 +170,15 @@ static enum err count_records(struct party *p, void *shared)
     struct records_query query[2];
     static const int64_t *const score[COLUMNS] = {scores[0], scores[1], scores[2], scores[3]};
     struct share64 out CLEAN(share64_free);
-    enum err e = share64_new(&out, COUNTED + PAIRS);
+    TRY(share64_new(&out, COUNTED + PAIRS));
     query[0] = (struct records_query){3, {0, 1, 3}, share64_view(out, 0, 5 * 16 * 9)};
     query[1] = (struct records_query){2, {2, 3}, share64_view(out, 5 * 16 * 9, 18)};
     for (unsigned k = 0; k < 2; k++)
         part.seed[k] = (p->index + k) % 3 == 2 ? NULL : r->seed[(p->index + k) % 3];
-    if (e == ERR_OK)
-        e = records_count(p, &shape, &batch, 1, query, 2);
-    if (e == ERR_OK)
-        e = records_moments(p, &shape, &batch, 1, score, NULL, share64_view(out, COUNTED, PAIRS));
-    if (e == ERR_OK)
-        three_put64(&r->out, p, out);
-    return e;
+    TRY(records_count(p, &shape, &batch, 1, query, 2));
+    TRY(records_moments(p, &shape, &batch, 1, score, NULL, share64_view(out, COUNTED, PAIRS)));
+    three_put64(&r->out, p, out);
+    return ERR_OK;
 }
 
 static void set_bit(struct records *r, size_t plane, size_t record)
@@ -435,17 +427,13 @@ static enum err make_noise(struct party *p, void *shared)
     struct noise *n = shared;
     struct share64 taken CLEAN(share64_free) = {0};
     struct tape tape CLEAN(tape_free);
-    enum err e;
     tape_start(&tape, id, n->noise);
     TRY(n->checked ? check_new(p, &limits) : ERR_OK);
-    e = tape_reserve(p, &tape, n->kind, SAMPLES);
-    if (e == ERR_OK)
-        e = share64_new(&taken, SAMPLES);
-    if (e == ERR_OK)
-        e = tape_take(&tape, n->kind, taken);
-    if (e == ERR_OK)
-        three_put64(&n->out, p, taken);
-    return e;
+    TRY(tape_reserve(p, &tape, n->kind, SAMPLES));
+    TRY(share64_new(&taken, SAMPLES));
+    TRY(tape_take(&tape, n->kind, taken));
+    three_put64(&n->out, p, taken);
+    return ERR_OK;
 }
 
 /* Bounds that correct samples miss once in 10^8 runs; the keys are fixed. */

@@ -338,7 +338,7 @@ TEST(codes_out_of_range_are_the_last_value)
 TEST(columns_apart_cost_an_and_for_each_part_more)
 {
     static const size_t rows[BATCHES] = {10, 20, 30}, records[BATCHES] = {10, 20, 30};
-    struct records_scene whole, apart CLEAN(scene_free);
+    struct records_scene whole CLEAN(scene_free), apart CLEAN(scene_free);
     scene_new(&whole, rows, records, false);
     scene_new(&apart, rows, records, true);
     expect_plain_counts(&whole);
@@ -346,7 +346,6 @@ TEST(columns_apart_cost_an_and_for_each_part_more)
     assert_int_equal(apart.costs.rounds - whole.costs.rounds, 2);
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(apart.costs.sent[i] - whole.costs.sent[i], 2 * 192 / 8);
-    scene_free(&whole);
 }
 
 /*

@@ -25,7 +25,7 @@ static double *samples(int64_t (*sample)(struct random *r), int bits, uint64_t s
     double *x = memory_array(SAMPLES, sizeof *x);
     struct random r;
     assert_non_null(x);
-    random_seed_u64(&r, seed);
+    r = random_of(seed);
     for (size_t i = 0; i < SAMPLES; i++)
         x[i] = ldexp((double)sample(&r), -bits);
     return x;
@@ -58,8 +58,7 @@ static void assert_passes(struct statistics_verdict v)
 
 TEST(right_samples_pass)
 {
-    struct random r;
-    random_seed_u64(&r, 4);
+    struct random r = random_of(4);
     for (uint64_t seed = 1; seed <= 3; seed++) {
         double *z CLEAN(memory_release) = gaussians(seed), *g CLEAN(memory_release) = gumbels(seed);
         assert_passes(judge(&statistics_gaussian, z));
@@ -151,8 +150,7 @@ static void sometimes_half(double *x)
 /* The sum of twelve uniform numbers, which some call Gaussian. */
 static void sum_of_uniforms(double *x)
 {
-    struct random r;
-    random_seed_u64(&r, 5);
+    struct random r = random_of(5);
     for (size_t i = 0; i < SAMPLES; i++) {
         x[i] = -6;
         for (int k = 0; k < 12; k++)
@@ -209,8 +207,7 @@ static struct statistics_verdict flip(const uint64_t *constant, const uint64_t *
 {
     double ones[EXPONENTIAL_COINS] = {0}, p[EXPONENTIAL_COINS];
     struct statistics_verdict v = {.p = 1};
-    struct random r;
-    random_seed_u64(&r, 3);
+    struct random r = random_of(3);
     for (size_t i = 0; i < SAMPLES; i++)
         for (size_t c = 0; c < coins; c++)
             ones[c] += random_u64(&r) < constant[c];

@@ -229,6 +229,11 @@ tr , ';' <a.csv >wrong.csv
 says 6 "it seems to be ';'" share study.yaml wrong.csv --key hospital-a.key
 sed '3s/,[a-z]*$/,toothache/' a.csv >wrong.csv
 says 6 "wrong.csv:3:5: diagnosis is 'toothache'; it must be one of" share study.yaml wrong.csv --key hospital-a.key
+# what seems wrong is not sent, and no server is asked
+awk -F, -v OFS=, 'NR > 1 && NR % 2 == 0 { $3 = "" } 1' a.csv >wrong.csv
+says 6 'nothing was sent: correct what the warnings above name' share study.yaml wrong.csv --key hospital-a.key
+sed 's/^age,/Age,/' a.csv >wrong.csv
+says 6 'there is Age: upper and lower case differ' share study.yaml wrong.csv --key hospital-a.key
 : >wrong.csv
 says 6 'it needs a header line' share study.yaml wrong.csv --key hospital-a.key
 says 6 'more than the 4095 rows' share study.yaml many.csv --key hospital-b.key

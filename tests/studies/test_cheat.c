@@ -354,9 +354,8 @@ static void start_cheat(struct scene *c, unsigned i, const struct cheat_lie *lie
 static struct scene scene_with(unsigned cheat, const struct cheat_lie *lie, const char *noise,
                                const char *security)
 {
-    const struct study_options o = {
-        .owners = OWNERS, .rounds = 2, .noise = noise, .more = security};
-    struct scene c = scene_new(&o);
+    struct scene c = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 2, .noise = noise, .more = security));
     start_cheat(&c, cheat, lie);
     share_everything(&c);
     return c;
@@ -379,7 +378,7 @@ struct lines {
 
 static struct lines lines_of(struct scene *c, unsigned i, enum net_phase phase)
 {
-    struct audit_file *log = NULL;
+    struct audit_file *log CLEAN(audit_file_free) = NULL;
     struct lines lines = {0};
     assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
     for (size_t k = 0; k < log->entries; k++) {
@@ -392,7 +391,6 @@ static struct lines lines_of(struct scene *c, unsigned i, enum net_phase phase)
         assert_string_equal(log->entry[k].caught.phase,
                             phase == SAID ? AUDIT_STATEMENT : net_phase_name(phase));
     }
-    audit_file_free(&log);
     return lines;
 }
 
@@ -487,12 +485,12 @@ static void attack(const struct cheat_attack *a)
     expect_lies(&c, a->cheat, a->name);
     snprintf(says, sizeof says, "sent something that does not fit (phase %s, check",
              net_phase_name(a->lie.phase));
-    assert_true(support_contains(file(&c, "run0.log"), says));
+    file_says(file(&c, "run0.log"), says);
     assert_false(support_contains(file(&c, "run0.log"), "trying again"));
     expect_lines(&c, a->cheat, a->lie.phase, a->least, a->most, true);
     /* nobody goes on before the operators of those who noticed say so */
     expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run0.log"));
-    assert_true(support_contains(file(&c, "run0.log"), "no longer takes part in the study"));
+    file_says(file(&c, "run0.log"), "no longer takes part in the study");
     expect_lines(&c, a->cheat, a->lie.phase, a->least, a->most, true);
     if (a == attacks) {
         resume_all(&c, a->cheat);
@@ -572,7 +570,7 @@ static void depart(const struct departure *d, unsigned cheat)
     if (d->least == ALL)
         expect_right(&c);
     if (d->least == ALL && d->code != 0) {
-        assert_true(support_contains(file(&c, "run0.log"), "wrote report.html"));
+        file_says(file(&c, "run0.log"), "wrote report.html");
         assert_false(support_contains(file(&c, "run0.log"), "between the servers"));
         assert_false(support_contains(file(&c, "out%u/report.html", 0), "between the servers"));
         resume_all(&c, cheat);
@@ -595,7 +593,7 @@ TEST(what_no_server_can_state_stops_no_server_that_proves_nothing)
     const struct cheat_lie lie = {.place = OTHER_BYTES};
     struct scene c = scene_with(1, &lie, NULL, "security: semi-honest\n");
     expect_code(run_study(&c, "a.key", 0), 3, file(&c, "run0.log"));
-    assert_true(support_contains(file(&c, "run0.log"), "shows other random bytes"));
+    file_says(file(&c, "run0.log"), "shows other random bytes");
     expect_lines(&c, 1, SAID, 0, 0, false);
     expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
     expect_right(&c);
@@ -614,11 +612,11 @@ TEST(what_no_server_can_state_stops_no_server_that_proves_nothing)
  */
 static void ask_differently(bool hastily)
 {
-    const struct study_options o = {
-        .owners = OWNERS, .rounds = 2, .lanes = LANES, .more = "security: abort\nscore: l1\n"};
     const struct cheat_lie lie[STUDY_SERVERS_MOST] = {
         [LIAR] = {OTHER_LANE, NET_SELECT, NET_PREV, 0}};
-    struct scene c = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .rounds = 2,
+                                                         .lanes = LANES,
+                                                         .more = "security: abort\nscore: l1\n"));
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         apart.still = true;
         apart.asked_otherwise = i == OTHER;
@@ -635,13 +633,12 @@ static void ask_differently(bool hastily)
         assert_true(support_contains(file(&c, "server%u.log", 0), "so no check failed") ||
                     support_contains(file(&c, "server%u.log", OTHER), "so no check failed"));
     else
-        assert_true(support_contains(file(&c, "run0.log"), "has another request"));
+        file_says(file(&c, "run0.log"), "has another request");
     expect_lines(&c, LIAR, NET_OTHER, 3, 3, false);
     expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
     expect_right(&c);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         support_kill(&c.server[i]);
-    scene_free(&c);
 }
 
 TEST(who_is_asked_for_something_else_is_no_cheat)
@@ -673,8 +670,7 @@ static struct scene scene_but_one(const struct study_options *o)
 TEST(late_rows_are_not_counted_where_a_check_fails)
 {
     static const struct cheat_lie lie = {ANYWHERE, NET_COMPUTE, NET_PREV, 0};
-    const struct study_options o = {.owners = OWNERS, .rounds = 2, .more = JOIN};
-    struct scene c = scene_but_one(&o);
+    struct scene c = scene_but_one(OPTIONS(.owners = OWNERS, .rounds = 2, .more = JOIN));
     expect_code(run_to(&c, "1"), 0, file(&c, "run0.log"));
     start_cheat(&c, 1, &lie);
     expect_code(share_own(&c, OWNERS - 1), 0, file(&c, "share.log"));
@@ -684,7 +680,7 @@ TEST(late_rows_are_not_counted_where_a_check_fails)
     expect_lines(&c, 1, NET_COMPUTE, 3, 3, true);
     resume_all(&c, 1);
     expect_code(run_to(&c, "2"), 0, file(&c, "run0.log"));
-    assert_true(support_contains(file(&c, "run0.log"), "came during the run"));
+    file_says(file(&c, "run0.log"), "came during the run");
     scene_end(&c, 1);
 }
 
@@ -694,9 +690,8 @@ TEST(late_rows_are_not_counted_where_a_check_fails)
 TEST(no_server_alone_has_late_rows_counted)
 {
     static const struct cheat_lie lie = {.place = LISTS};
-    const struct study_options o = {
-        .owners = OWNERS, .rounds = 2, .more = "security: abort\nmin_owners: 2\n"};
-    struct scene c = scene_but_one(&o);
+    struct scene c = scene_but_one(
+        OPTIONS(.owners = OWNERS, .rounds = 2, .more = "security: abort\nmin_owners: 2\n"));
     expect_code(run_to(&c, "1"), 0, file(&c, "run0.log"));
     start_cheat(&c, 1, &lie);
     expect_code(share_own(&c, OWNERS - 1), 0, file(&c, "share.log"));
@@ -704,11 +699,11 @@ TEST(no_server_alone_has_late_rows_counted)
     expect_lies(&c, 1, "a list");
     expect_lines(&c, 1, NET_COMPUTE, 3, 3, true);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i += 2)
-        assert_true(support_contains(file(&c, "server%u.log", i),
-                                     "server 1 says that this run has counted the rows of"));
+        file_says(file(&c, "server%u.log", i),
+                  "server 1 says that this run has counted the rows of");
     resume_all(&c, 1);
     expect_code(run_to(&c, "2"), 0, file(&c, "run0.log"));
-    assert_true(support_contains(file(&c, "run0.log"), "the rows of 2 of 3"));
+    file_says(file(&c, "run0.log"), "the rows of 2 of 3");
     scene_end(&c, 1);
 }
 
@@ -716,14 +711,13 @@ TEST(no_server_alone_has_late_rows_counted)
 TEST(rows_between_rounds_are_not_counted_where_a_check_fails)
 {
     static const struct cheat_lie lie = {ANYWHERE, NET_COMPUTE, NET_PREV, 0};
-    const struct study_options o = {.owners = OWNERS, .rounds = 2, .more = JOIN};
-    struct scene c = scene_but_one(&o);
+    struct scene c = scene_but_one(OPTIONS(.owners = OWNERS, .rounds = 2, .more = JOIN));
     late = &c;
     start_cheat(&c, 1, &lie);
     late = NULL;
     expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run0.log"));
     expect_lies(&c, 1, "rows between rounds");
-    assert_true(support_contains(file(&c, "server%u.log", 0), "could not be counted"));
+    file_says(file(&c, "server%u.log", 0), "could not be counted");
     expect_lines(&c, 1, NET_COMPUTE, 3, 3, true);
     scene_end(&c, 1);
 }
@@ -738,12 +732,9 @@ TEST(sums_of_products_are_not_opened_where_a_check_fails)
     static const char *const records[] = {"    max_rows: 1000\n    as: records\n",
                                           "    max_rows: 2000\n    as: records\n",
                                           "    max_rows: 4000\n    as: records\n"};
-    const struct study_options o = {.owners = OWNERS,
-                                    .copula = "method: copula\n",
-                                    .part = records,
-                                    .lanes = LANES,
-                                    .more = "security: abort\n"};
-    struct scene c = scene_new(&o);
+    struct scene c = scene_new(OPTIONS(.owners = OWNERS, .copula = "method: copula\n",
+                                       .part = records, .lanes = LANES,
+                                       .more = "security: abort\n"));
     const char *const a[] = {"run",   c.s.path,         "--key", file(&c, "a.key"),
                              "--out", file(&c, "out0"), NULL};
     start_cheat(&c, 2, &lie);
@@ -765,9 +756,8 @@ TEST(sums_of_products_are_not_opened_where_a_check_fails)
 TEST(other_rows_of_a_person_are_not_counted_where_a_check_fails)
 {
     static const struct cheat_lie lie = {MERGING, NET_COMPUTE, NET_PREV, 0};
-    const struct study_options o = {
-        .owners = OWNERS, .rounds = 2, .enforce = 2, .more = "security: abort\n"};
-    struct scene c = scene_new(&o);
+    struct scene c = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 2, .enforce = 2, .more = "security: abort\n"));
     scene_name_persons(&c);
     start_cheat(&c, 0, &lie);
     share_everything(&c);
@@ -789,8 +779,7 @@ TEST(other_rows_of_a_person_are_not_counted_where_a_check_fails)
 TEST(noise_ahead_is_not_kept_where_a_check_fails)
 {
     static const struct cheat_lie lie = {CIRCLE, NET_NOISE, NET_PREV, 0};
-    const struct study_options o = {.owners = OWNERS, .rounds = 2, .more = "security: abort\n"};
-    struct scene c = scene_new(&o);
+    struct scene c = scene_new(OPTIONS(.owners = OWNERS, .rounds = 2, .more = "security: abort\n"));
     for (unsigned k = 1; k <= STUDY_SERVERS_MOST; k++) {
         const unsigned i = k %
                            STUDY_SERVERS_MOST; /* the cheat, which is 1, before anybody begins */
@@ -818,8 +807,7 @@ TEST(noise_ahead_is_not_kept_where_a_check_fails)
 TEST(a_session_is_no_round_that_is_lost)
 {
     static const struct cheat_lie lie = {.place = LOST_SESSION};
-    const struct study_options o = {.owners = OWNERS, .rounds = 2};
-    struct scene c = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .rounds = 2));
     share_everything(&c);
     expect_code(run_to(&c, "1"), 0, file(&c, "run0.log"));
     start_cheat(&c, 1, &lie);
@@ -829,19 +817,17 @@ TEST(a_session_is_no_round_that_is_lost)
     assert_int_equal(unlink(file(&c, "server%u.log", 1)), 0);
     start_server(&c, 1, c.s.path);
     expect_code(run_to(&c, "2"), 0, file(&c, "run0.log"));
-    scene_free(&c);
 }
 
 /* Two lanes on each server; late uploads are counted. */
 TEST(a_study_of_honest_servers_goes_well)
 {
-    const struct study_options o = {.owners = OWNERS, .annealed = true, .lanes = 2, .more = JOIN};
-    struct scene c = scene_but_one(&o);
+    struct scene c CLEAN(scene_free) = scene_but_one(
+        OPTIONS(.owners = OWNERS, .annealed = true, .lanes = 2, .more = JOIN));
     expect_code(run_to(&c, "1"), 0, file(&c, "run0.log"));
     expect_code(share_own(&c, OWNERS - 1), 0, file(&c, "share.log"));
     expect_code(run_to(&c, "3"), 0, file(&c, "run0.log"));
-    assert_true(support_contains(file(&c, "run0.log"), "came during the run"));
+    file_says(file(&c, "run0.log"), "came during the run");
     check_audit(&c, 3, 4);
-    assert_true(support_contains(file(&c, "audit.txt"), "study test (security: abort): "));
-    scene_free(&c);
+    file_says(file(&c, "audit.txt"), "study test (security: abort): ");
 }

@@ -93,13 +93,9 @@ static int tell(struct clock_scene *c, const char *const *arguments)
 
 #define TELL(c, ...) tell(c, (const char *const[]){__VA_ARGS__, NULL})
 
-static bool told(struct clock_scene *c, const char *text)
+static void says(struct clock_scene *c, const char *text)
 {
-    struct bytes b CLEAN(bytes_clear) = {0};
-    bool yes = support_contains(file(c, "told.log"), text);
-    if (!yes && file_read(file(c, "told.log"), 1 << 20, &b, &quiet) == ERR_OK)
-        print_error("\"%s\" is not in:\n%.*s\n", text, (int)b.size, (const char *)b.data);
-    return yes;
+    file_says(file(c, "told.log"), text);
 }
 
 static int share(struct clock_scene *c, unsigned owner)
@@ -120,10 +116,9 @@ static int status(struct clock_scene *c)
 TEST(a_study_goes_on_whatever_the_clocks_do)
 {
     static const int64_t jumps[] = {3600, -3600, 20 * YEAR, -20 * YEAR, 0};
-    const struct study_options o = {.owners = OWNERS, .rounds = 12, .epsilon = 8};
     struct clock_scene c CLEAN(scene_free);
     pid_t run;
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = OWNERS, .rounds = 12, .epsilon = 8));
     start_all(&c);
     set_clock(&c, 0, YEAR);
     set_clock(&c, 1, -YEAR);
@@ -134,7 +129,7 @@ TEST(a_study_goes_on_whatever_the_clocks_do)
     assert_int_equal(share(&c, 0), 0); /* the same, and counts once */
     assert_int_equal(share(&c, 1), 0);
     assert_int_equal(status(&c), 0);
-    assert_true(told(&c, "  o0                   held by all three, "));
+    says(&c, "  o0                   held by all three, ");
     run = START(file(&c, "run.log"), "run", c.s.path, "--key", file(&c, "a.key"), "--out",
                 file(&c, "out"));
     for (unsigned k = 0; k < sizeof jumps / sizeof *jumps; k++) {
@@ -156,7 +151,7 @@ TEST(a_study_goes_on_whatever_the_clocks_do)
     assert_int_equal(TELL(&c, "audit", file(&c, "server0/audit.log"), file(&c, "server1/audit.log"),
                           file(&c, "server2/audit.log")),
                      0);
-    assert_true(told(&c, "which of 15 marginals fits worst"));
+    says(&c, "which of 15 marginals fits worst");
 }
 
 /*
@@ -165,11 +160,10 @@ TEST(a_study_goes_on_whatever_the_clocks_do)
  */
 TEST(a_key_expires_by_the_servers_clock)
 {
-    const struct study_options o = {.owners = OWNERS};
     struct identity *old = NULL, *renewed = NULL;
     char was[IDENTITY_TEXT_SIZE], is[IDENTITY_TEXT_SIZE];
     struct clock_scene c CLEAN(scene_free);
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = OWNERS));
     assert_int_equal(identity_load(&old, file(&c, "o0.key"), &quiet), ERR_OK);
     assert_int_equal(identity_renew(&renewed, old, date_today() + 30, &quiet), ERR_OK);
     assert_int_equal(identity_save(renewed, file(&c, "o0.key"), true, &quiet), ERR_OK);
@@ -182,7 +176,7 @@ TEST(a_key_expires_by_the_servers_clock)
     start_all(&c);
     set_clock(&c, 2, 32 * DAY);
     assert_int_equal(share(&c, 0), EXIT_DISAGREES);
-    assert_true(told(&c, "server 2 (s2): the key of o0 was good until"));
+    says(&c, "server 2 (s2): the key of o0 was good until");
     set_clock(&c, 2, 29 * DAY);
     assert_int_equal(share(&c, 0), 0);
 }
@@ -190,11 +184,10 @@ TEST(a_key_expires_by_the_servers_clock)
 TEST(uploads_end_and_are_due_by_the_servers_clock)
 {
     char more[128];
-    const struct study_options o = {.owners = OWNERS, .more = "retain_days: 30\n"};
     struct clock_scene c CLEAN(scene_free);
     const struct words_text until = date_text(date_now() + 10 * DAY);
     snprintf(more, sizeof more, "deadlines: {uploads: %s, ", until.text);
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = OWNERS, .more = "retain_days: 30\n"));
     assert_true(support_edit(c.s.path, file(&c, "new.yaml"),
                              (const char *const[]){"deadlines: {", more, NULL}));
     assert_int_equal(rename(file(&c, "new.yaml"), c.s.path), 0);
@@ -202,12 +195,12 @@ TEST(uploads_end_and_are_due_by_the_servers_clock)
     assert_int_equal(share(&c, 0), 0);
     set_clock(&c, 0, 11 * DAY);
     assert_int_equal(share(&c, 1), EXIT_REFUSED);
-    assert_true(told(&c, "uploads were taken until"));
+    says(&c, "uploads were taken until");
     set_clock(&c, 0, 0);
     assert_int_equal(share(&c, 1), 0);
     /* kept until it is due at that server, which says so in its log */
     assert_int_equal(status(&c), 0);
-    assert_true(told(&c, "operators are due to purge them from"));
+    says(&c, "operators are due to purge them from");
     assert_false(support_contains(file(&c, "server0.log"), "due to be purged"));
     set_clock(&c, 0, 31 * DAY);
     assert_true(support_wait_for(file(&c, "server0.log"), "the uploads are due to be purged", 10));
@@ -217,15 +210,15 @@ TEST(uploads_end_and_are_due_by_the_servers_clock)
     assert_int_equal(TELL(&c, "serve", c.s.path, "--key", file(&c, "s0.key"), "--folder",
                           file(&c, "server0"), "--purge"),
                      EXIT_REFUSED);
-    assert_true(told(&c, "cannot be purged yet"));
+    says(&c, "cannot be purged yet");
     set_clock(&c, 0, 31 * DAY);
     assert_int_equal(TELL(&c, "check", c.s.path), 0);
-    assert_true(told(&c, "That is on "));
+    says(&c, "That is on ");
     assert_int_equal(status(&c), 4); /* server 0 is down, the other two report it */
-    assert_true(told(&c, "The study's retain_days were over on"));
+    says(&c, "The study's retain_days were over on");
     set_clock(&c, 0, 41 * DAY);
     assert_int_equal(TELL(&c, "check", c.s.path), 0);
-    assert_true(told(&c, "That time is over, on "));
+    says(&c, "That time is over, on ");
     assert_int_equal(TELL(&c, "serve", c.s.path, "--key", file(&c, "s0.key"), "--folder",
                           file(&c, "server0"), "--purge"),
                      0);

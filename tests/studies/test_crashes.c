@@ -408,12 +408,11 @@ static void take_count(struct crashes_stage *c)
         assert_true(support_again(end));
     assert_int_equal(code, 0);
     for (unsigned i = 0; i < PEOPLE; i++) {
-        struct bytes b = {0};
+        struct bytes b CLEAN(bytes_clear) = {0};
         support_stop(&c->pid[i]);
         assert_int_equal(file_read(file(c, "tally%u", i), 1 << 20, &b, &quiet), ERR_OK);
         for (size_t k = 0; k < b.size; k++)
             *(b.data[k] == 's' ? &c->syncs[i] : &c->writes[i]) += 1;
-        bytes_clear(&b);
     }
     check(c);
     print_message("# syncs %ld %ld %ld, analyst %ld; writes %ld %ld %ld\n", c->syncs[0],
@@ -422,18 +421,15 @@ static void take_count(struct crashes_stage *c)
 
 static int stage_of(void **state, enum crashes_kind kind)
 {
-    const struct study_options o = {.owners = OWNERS,
-                                    .rounds = ROUNDS,
-                                    .sweeps = kind == SWEEPS,
-                                    .domain = kind == COPULA ? NULL : many_ages,
-                                    .copula = kind == COPULA ? "method: copula\n" : NULL,
-                                    .more = kind == PROVED ? "security: abort\n" : NULL};
     struct crashes_stage *c = memory_array(1, sizeof *c);
     assert_non_null(c);
     c->kind = kind;
     c->ahead = kind == AHEAD ? "1" : "off";
     *state = c;
-    assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&c->s, &quiet, .owners = OWNERS, .rounds = ROUNDS, .sweeps = kind == SWEEPS,
+              .domain = kind == COPULA ? NULL : many_ages,
+              .copula = kind == COPULA ? "method: copula\n" : NULL,
+              .more = kind == PROVED ? "security: abort\n" : NULL);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         start(c, i);
         wait_ready(c, i);

@@ -43,7 +43,6 @@ static void scene_free(struct doors_scene *c)
 /* docs/operating.md: tens of megabytes while collecting, whatever an owner's key sends. */
 TEST(a_stolen_key_fills_no_memory)
 {
-    const struct study_options o = {.owners = 2};
     struct withhold_record attack = {.connections = 60, .frames = 16, .frame = (size_t)256 << 10};
     char endpoint[STUDY_ENDPOINT_SIZE];
     struct support_caller honest CLEAN(support_caller_free), thief CLEAN(support_caller_free);
@@ -56,7 +55,7 @@ TEST(a_stolen_key_fills_no_memory)
         print_message("# SKIP neither a sanitizer nor qemu lets a child have threads\n");
         skip();
     }
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = 2));
     serve(&c, 1);
     support_caller_new(&honest, &c.s, "o1.key", 1);
     support_caller_new(&thief, &c.s, "o0.key", 1);
@@ -110,13 +109,12 @@ TEST(nobody_fills_the_log)
 {
     enum { LINES = 20, STRANGERS = 40, ODD = 1500 };
     static const char away[] = "turned away a connection";
-    const struct study_options o = {.owners = 1};
     const double end = support_deadline(30);
     struct support_caller odd;
     struct doors_scene c CLEAN(scene_free);
     struct netio *netio;
     unsigned dialled = 0;
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = 1));
     serve(&c, 1);
     support_caller_new(&odd, &c.s, "o0.key", 1);
     for (unsigned i = 0; i < ODD; i++) {
@@ -144,9 +142,8 @@ TEST(nobody_fills_the_log)
 /* A file that never ends is not read whole before it is judged; one that never begins is empty. */
 TEST(what_never_ends_is_not_read_whole)
 {
-    const struct study_options o = {.owners = 1};
     struct doors_scene c CLEAN(scene_free);
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = 1));
     {
         const char *check[] = {"check", "/dev/zero", NULL};
         const char *const share[] = {"share", c.s.path,           file(&c, "endless.csv"),
@@ -159,27 +156,26 @@ TEST(what_never_ends_is_not_read_whole)
             assert_int_equal(fwrite(block, 1, sizeof block, f), sizeof block);
         fclose(f);
         EXPECT(6, file(&c, "synth.log"), 60, "synth", "/dev/zero", "--out", file(&c, "rows.csv"));
-        assert_true(support_contains(file(&c, "synth.log"), "larger than the 67108864 bytes"));
+        file_says(file(&c, "synth.log"), "larger than the 67108864 bytes");
         assert_int_not_equal(support_run(file(&c, "check.log"), 60, check), 0);
-        assert_true(support_contains(file(&c, "check.log"), "larger than the"));
+        file_says(file(&c, "check.log"), "larger than the");
         assert_int_equal(support_run(file(&c, "share.log"), 60, share), 6);
-        assert_true(support_contains(file(&c, "share.log"), "a field has more than 1048576 bytes"));
+        file_says(file(&c, "share.log"), "a field has more than 1048576 bytes");
         assert_int_equal(unlink(share[2]), 0);
         assert_int_equal(mkfifo(share[2], 0600), 0);
         assert_int_equal(support_run(file(&c, "share.log"), 60, share), 6);
-        assert_true(support_contains(file(&c, "share.log"), "is empty; it needs a header line"));
+        file_says(file(&c, "share.log"), "is empty; it needs a header line");
         check[1] = share[2];
         assert_int_equal(support_run(file(&c, "check.log"), 60, check), 3);
-        assert_true(support_contains(file(&c, "check.log"), "is empty"));
+        file_says(file(&c, "check.log"), "is empty");
     }
 }
 
 /* A folder that others can write to could be replaced with an older one. */
 TEST(a_folder_of_all_is_refused)
 {
-    const struct study_options o = {.owners = 1};
     struct doors_scene c CLEAN(scene_free);
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = 1));
     assert_int_equal(mkdir(file(&c, "server0"), 0700), 0);
     for (unsigned k = 0; k < 2; k++) {
         const mode_t mode = k == 0 ? 0777 : 0720;
@@ -187,9 +183,9 @@ TEST(a_folder_of_all_is_refused)
         assert_int_equal(chmod(file(&c, "server0"), mode), 0);
         pid = support_serve(&c.s, 0, c.s.path);
         assert_int_equal(support_wait(pid, 10), 1);
-        assert_true(support_contains(file(&c, "server0.log"), "run chmod go-w '"));
+        file_says(file(&c, "server0.log"), "run chmod go-w '");
     }
-    assert_true(support_contains(file(&c, "server0.log"), "(mode 720)"));
+    file_says(file(&c, "server0.log"), "(mode 720)");
     assert_int_equal(chmod(file(&c, "server0"), 0755), 0);
     serve(&c, 0);
 }
@@ -199,14 +195,12 @@ TEST(a_folder_of_all_is_refused)
 /* Estimates of a marginal of 65,536 cells: three messages. */
 TEST(a_long_request_comes_in_pieces)
 {
-    const struct study_options o = {.owners = 1,
-                                    .rounds = 2,
-                                    .domain = "domain:\n"
-                                              "  - {name: a, kind: integer, min: 0, max: 255}\n"
-                                              "  - {name: b, kind: integer, min: 0, max: 255}\n",
-                                    .workload = "{all: 2}"};
     struct doors_scene c CLEAN(scene_free);
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = 1, .rounds = 2,
+                          .domain = "domain:\n"
+                                    "  - {name: a, kind: integer, min: 0, max: 255}\n"
+                                    "  - {name: b, kind: integer, min: 0, max: 255}\n",
+                          .workload = "{all: 2}"));
     assert_true(c.s.study->workload->cells * 8 > 2 * MESSAGE_PART_MAX);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         serve(&c, i);

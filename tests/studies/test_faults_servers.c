@@ -245,7 +245,7 @@ static bool parts_survive(struct faults_scene *c, unsigned victim, const char *k
     fired = faults_happened(c);
     replace_server(c, victim, kind, n);
     assert_int_equal(share(c), 0);
-    assert_true(support_contains(file(c, "share.log"), "all three servers have stored the upload"));
+    file_says(file(c, "share.log"), "all three servers have stored the upload");
     end_servers(c);
     return fired;
 }
@@ -357,7 +357,7 @@ static bool withdrawal_survives(struct faults_scene *c, unsigned victim, const c
     replace_server(c, victim, kind, n);
     assert_int_equal(withdraw(c), 0);
     assert_int_equal(ask_status(c), 0);
-    assert_true(support_contains(file(c, "status.log"), "withdrawn"));
+    file_says(file(c, "status.log"), "withdrawn");
     end_servers(c);
     return fired;
 }
@@ -496,7 +496,7 @@ static bool status_survives(struct faults_scene *c, unsigned victim, const char 
 {
     static const char *const page[] = {"GET /", "GET /metrics", "GET /healthz", "GET /none"};
     const uint16_t port = support_ports(1);
-    struct bytes answer = {0};
+    struct bytes answer CLEAN(bytes_clear) = {0};
     char at[16];
     (void)victim;
     snprintf(at, sizeof at, "%u", port);
@@ -514,7 +514,6 @@ static bool status_survives(struct faults_scene *c, unsigned victim, const char 
                 fail_msg("%s with %s%ld: %s", page[k / 2], kind, n, text);
         }
     faults_expect_words(file(c, "server0.log"), support_stop(&c->server[0]), kind, n);
-    bytes_clear(&answer);
     return faults_happened(c);
 }
 

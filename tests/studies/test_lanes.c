@@ -29,8 +29,8 @@ static void restart(struct scene *c, unsigned server, unsigned lanes)
 /* Server 0 could use three lanes, the others two. */
 TEST(servers_of_different_size_share_a_study)
 {
-    const struct study_options o = {.owners = OWNERS, .epsilon = 8, .lanes = 3};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .epsilon = 8, .lanes = 3));
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         expect_lanes(&c, i, 3);
     for (unsigned i = 1; i < STUDY_SERVERS_MOST; i++) {
@@ -45,8 +45,8 @@ TEST(servers_of_different_size_share_a_study)
 /* In the middle of a run, a server with two lanes ends; the one that comes back has one. */
 TEST(a_run_goes_on_with_other_lanes)
 {
-    const struct study_options o = {.owners = OWNERS, .epsilon = 8, .rounds = 3, .lanes = 2};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .epsilon = 8, .rounds = 3, .lanes = 2));
     pid_t run;
     share_everything(&c);
     run = start_study(&c, "a.key", 0);
@@ -113,8 +113,8 @@ TEST(a_lane_that_a_firewall_stops_is_named)
 {
     static const char words[] = "lane 1 does not get through: open the ports + 5 and + 6 of each "
                                 "server to the other two, or start one of them with --lanes 1";
-    const struct study_options o = {.owners = OWNERS, .round_s = support_slow(4), .lanes = 2};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .round_s = support_slow(4), .lanes = 2));
     pid_t firewall;
     share_everything(&c);
     assert_int_equal(support_stop(&c.server[0]), 0);
@@ -127,7 +127,7 @@ TEST(a_lane_that_a_firewall_stops_is_named)
     }
     EXPECT(4, file(&c, "run0.log"), 60, "run", c.s.path, "--key", file(&c, "a.key"), "--out",
            file(&c, "out0"), "--wait", "1");
-    assert_true(support_contains(file(&c, "run0.log"), words));
+    file_says(file(&c, "run0.log"), words);
     kill(firewall, SIGKILL);
     support_wait(firewall, 10);
 }
@@ -180,8 +180,8 @@ static uint16_t listen_elsewhere(int *fd)
 
 TEST(nobody_connects_to_a_host_that_is_not_in_the_study)
 {
-    const struct study_options o = {.owners = OWNERS, .round_s = 5, .lanes = 2};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .round_s = 5, .lanes = 2));
     struct pollfd trap = {.events = POLLIN};
     const uint16_t port = listen_elsewhere(&trap.fd);
     unsigned told = 0;
@@ -190,8 +190,8 @@ TEST(nobody_connects_to_a_host_that_is_not_in_the_study)
     c.s.lanes[LIAR] = 1;
     serve_elsewhere(&c, port, false);
     assert_int_equal(support_wait(c.server[LIAR], 10), 1);
-    assert_true(support_contains(file(&c, "server%u.log", LIAR),
-                                 "--ranks has the host " ELSEWHERE ", which the study does not"));
+    file_says(file(&c, "server%u.log", LIAR),
+              "--ranks has the host " ELSEWHERE ", which the study does not");
     serve_elsewhere(&c, port, true);
     assert_true(support_wait_for(file(&c, "server%u.log", LIAR), "is ready", 60));
     expect_code(run_study(&c, "a.key", 0), 3, file(&c, "run0.log"));
@@ -208,16 +208,15 @@ TEST(nobody_connects_to_a_host_that_is_not_in_the_study)
 TEST(lanes_without_ports_are_refused)
 {
     static const char *const wrong[] = {"0", "2", "17"};
-    const struct study_options o = {.owners = OWNERS};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS));
     for (size_t k = 0; k < 3; k++) {
         const char *const a[] = {"serve",    c.s.path,          "--key",   file(&c, "s0.key"),
                                  "--folder", file(&c, "other"), "--lanes", wrong[k],
                                  NULL};
         assert_int_equal(support_run(file(&c, "refused.log"), 10, a), 2);
-        assert_true(support_contains(file(&c, "refused.log"),
-                                     k == 1 ? "--lanes 2 takes 7 ports in a row at each server; "
-                                              "those in the study have room for 1 lane"
-                                            : "lanes"));
+        file_says(file(&c, "refused.log"), k == 1
+                                               ? "--lanes 2 takes 7 ports in a row at each server; "
+                                                 "those in the study have room for 1 lane"
+                                               : "lanes");
     }
 }

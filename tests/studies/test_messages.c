@@ -25,9 +25,8 @@ struct messages_scene {
 static int scene_new(void **state)
 {
     static struct messages_scene c;
-    const struct study_options o = {
-        .owners = OWNERS, .round_s = support_slow(10), .connect_s = support_slow(5)};
-    assert_int_equal(support_study_new(&c.s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&c.s, &quiet, .owners = OWNERS, .round_s = support_slow(10),
+              .connect_s = support_slow(5));
     assert_true(support_serve_all(&c.s, c.s.path, c.server));
     *state = &c;
     return 0;
@@ -140,7 +139,7 @@ TEST(merges_that_a_study_does_not_permit_are_refused_in_words)
         bytes_put_u8(&caller.message, 0);
     assert_int_equal(request_write(&r, &caller.message), ERR_OK);
     assert_int_equal(support_call(&caller), ERR_REFUSED);
-    assert_non_null(strstr(caller.reply.text, "merges values that the study does not permit"));
+    support_says(caller.reply.text, "merges values that the study does not permit");
 }
 
 /* More than the worker can take: some are told so at once, and all get an answer. */
@@ -255,7 +254,7 @@ TEST(a_vector_that_does_not_fit_is_refused_for_good)
 TEST(an_id_is_taken_from_its_owner_alone)
 {
     struct messages_scene *c = *state;
-    struct owner w, thief;
+    struct owner w CLEAN(owner_free), thief CLEAN(owner_free);
     owner_new(&w, c, 0, 0);
     owner_new(&thief, c, 1, 0);
     for (unsigned i = STUDY_SERVERS_MOST;
@@ -263,7 +262,7 @@ TEST(an_id_is_taken_from_its_owner_alone)
         assert_int_equal(upload_check(&thief.part[i], i, c->s.study->terms.digest), ERR_OK);
         say_upload(&thief, c, i);
         assert_int_equal(support_caller_hear(&thief.at[i]), ERR_DATA);
-        assert_non_null(strstr(thief.at[i].reply.text, "or is made for another owner"));
+        support_says(thief.at[i].reply.text, "or is made for another owner");
         say_upload(&w, c, i);
     }
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
@@ -272,8 +271,6 @@ TEST(an_id_is_taken_from_its_owner_alone)
     }
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(withdraw(&w, c, i), ERR_OK);
-    owner_free(&w);
-    owner_free(&thief);
 }
 
 static enum err say_part(struct owner *w, uint64_t first, const uint8_t *p, size_t n)
@@ -365,7 +362,4 @@ TEST(a_damaged_vector_keeps_no_other_from_server_2)
     }
 }
 
-int main(void)
-{
-    return support_run_tests(scene_new, scene_free);
-}
+MAIN(support_run_tests(scene_new, scene_free))

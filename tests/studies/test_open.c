@@ -57,10 +57,9 @@ static void make_guests(struct open_scene *c)
 
 static void scene_new(struct open_scene *c)
 {
-    const struct study_options o = {.owners = 1, .rounds = 1, .epsilon = 40};
     char open[512], key[IDENTITY_TEXT_SIZE];
     *c = (struct open_scene){0};
-    assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&c->s, &quiet, .owners = 1, .rounds = 1, .epsilon = 40);
     assert_int_equal(identity_new(&c->issuer, NULL), ERR_OK);
     public_identity_text(&c->issuer->public, key);
     snprintf(open, sizeof open,
@@ -236,12 +235,12 @@ TEST(strangers_with_tokens_are_counted)
         assert_int_equal(share(&c, k, k == 0 ? "p0.csv" : k == 1 ? "p1.csv" : "p2.csv", NULL), 0);
     assert_int_equal(share(&c, 0, "p0.csv", NULL), 0); /* the same again */
     assert_int_not_equal(share(&c, 0, "p1.csv", NULL), 0);
-    assert_true(support_contains(file(&c, "p0.log"), "another upload of this owner"));
+    file_says(file(&c, "p0.log"), "another upload of this owner");
     expect_turned_away(&c);
     expect_chatter_cut(&c);
     EXPECT(0, file(&c, "check.log"), 60, "check", file(&c, "open.yaml"), "--receipt",
            file(&c, "token.0.%s.receipt", c.study->name));
-    assert_true(support_contains(file(&c, "check.log"), "the upload of token.0"));
+    file_says(file(&c, "check.log"), "the upload of token.0");
     EXPECT(0, file(&c, "p2.log"), 60, "share", file(&c, "open.yaml"), "--key", file(&c, "p2.key"),
            "--token", file(&c, "tokens"), "--withdraw");
     /* what servers know is on disk */
@@ -250,7 +249,7 @@ TEST(strangers_with_tokens_are_counted)
     assert_int_equal(share(&c, 1, "p1.csv", NULL), 0);
     EXPECT(0, file(&c, "run.log"), 120, "run", file(&c, "open.yaml"), "--key", file(&c, "a.key"),
            "--out", file(&c, "out"));
-    assert_true(support_contains(file(&c, "run.log"), "the rows of 3 of 1001 are counted"));
+    file_says(file(&c, "run.log"), "the rows of 3 of 1001 are counted");
     assert_true(fabs(total_of(file(&c, "out/measurements.json")) - 12 * ROWS) < ROWS / 2);
 }
 

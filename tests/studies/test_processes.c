@@ -33,40 +33,38 @@ static void tables_that_do_not_fit_stay(struct scene *c)
         altered_study(c, "rounds: 3", "rounds: 3\nimpossible: [{sex: f, died: yes}]", altered);
         EXPECT(0, file(c, "impossible.log"), 30, "share", altered, file(c, "o0.csv"), "--key",
                file(c, "o0.key"), "--dry-run");
-        assert_true(support_contains(file(c, "impossible.log"),
-                                     "rows hold sex x died that the study calls impossible"));
+        file_says(file(c, "impossible.log"),
+                  "rows hold sex x died that the study calls impossible");
     }
     /* a table with fewer rows than its study says is not sent */
     {
         char altered[SUPPORT_PATH];
         altered_study(c, "max_rows: 1000", "max_rows: 1000\n    min_rows: 401", altered);
         assert_int_equal(share(c, 0, altered, file(c, "o%u.csv", 0)), 6);
-        assert_true(
-            support_contains(file(c, "share%u.log", 0), "400 rows, and o0 agreed to bring"));
+        file_says(file(c, "share%u.log", 0), "400 rows, and o0 agreed to bring");
     }
     /* nor is one in which somebody has more rows than agreed, if a column says whose they are */
     EXPECT(6, file(c, "person.log"), 30, "share", c->s.path, file(c, "o%u.csv", 0), "--key",
            file(c, "o%u.key", 0), "--person", "sex");
-    assert_true(support_contains(file(c, "person.log"), "2 persons have more than 1 row"));
+    file_says(file(c, "person.log"), "2 persons have more than 1 row");
     /* more rows than the owner declared are never sent */
     assert_int_equal(share(c, 0, c->s.path, file(c, "o%u.csv", 2)), 6);
 }
 
 TEST(a_study_over_real_processes)
 {
-    const struct study_options o = {.owners = OWNERS, .rounds = 3};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .rounds = 3));
     tables_that_do_not_fit_stay(&c);
     /* the run needs everybody; it says who is missing, and costs nothing */
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(share_own(&c, 2), 0);
     assert_int_equal(run_study(&c, "a.key", 0), 1);
-    assert_true(support_contains(file(&c, "run%u.log", 0), "o1 has not uploaded yet"));
+    file_says(file(&c, "run%u.log", 0), "o1 has not uploaded yet");
     assert_int_equal(share_own(&c, 1), 0);
     /* sent again it is the same upload; other data of the same owner are refused */
     assert_int_equal(share_own(&c, 1), 0);
     assert_int_equal(share(&c, 1, c.s.path, file(&c, "o%u.csv", 0)), 5);
-    assert_true(support_contains(file(&c, "share%u.log", 1), "holds another upload of this owner"));
+    file_says(file(&c, "share%u.log", 1), "holds another upload of this owner");
     /* only an analyst may run */
     assert_int_equal(run_study(&c, "o0.key", 1), 3);
 
@@ -100,15 +98,14 @@ TEST(rows_and_columns_over_real_processes)
     static const char *const part[] = {
         "    max_rows: 900\n    batch: city\n    columns: [age, died]\n",
         "    max_rows: 900\n    batch: city\n    columns: [sex, ward, bmi]\n", NULL};
-    const struct study_options o = {
-        .owners = OWNERS, .rounds = 3, .part = part, .more = "min_owners: 2\n"};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 3, .part = part, .more = "min_owners: 2\n"));
     assert_int_equal(share_own(&c, 0), 0);
-    assert_true(support_contains(file(&c, "share%u.log", 0), "rows of 2 columns, padded to 900"));
+    file_says(file(&c, "share%u.log", 0), "rows of 2 columns, padded to 900");
     /* two of three have uploaded, but the columns of one wait for the rest of their rows */
     assert_int_equal(share_own(&c, 2), 0);
     assert_int_equal(run_study(&c, "a.key", 0), 1);
-    assert_true(support_contains(file(&c, "run%u.log", 0), "the columns of o0 wait for"));
+    file_says(file(&c, "run%u.log", 0), "the columns of o0 wait for");
     assert_int_equal(share_own(&c, 1), 0);
     assert_int_equal(run_study(&c, "a.key", 1), 0);
     check_measurements(&c, file(&c, "out%u/measurements.json", 1),
@@ -120,16 +117,14 @@ TEST(records_are_counted_with_counts)
 {
     static const char *const as[][OWNERS] = {{"records", "records", "records"},
                                              {"auto", "records", "counts"}};
-    const struct study_options o = {.owners = OWNERS, .rounds = 3};
     for (size_t k = 0; k < sizeof as / sizeof *as; k++) {
-        struct scene c CLEAN(scene_free) = scene_new(&o);
+        struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .rounds = 3));
         for (unsigned i = 0; i < OWNERS; i++) {
             assert_false(c.s.study->owner[i].records);
             EXPECT(0, file(&c, "share%u.log", i), 30, "share", c.s.path, file(&c, "o%u.csv", i),
                    "--key", file(&c, "o%u.key", i), "--as", as[k][i]);
-            assert_true(support_contains(file(&c, "share%u.log", i),
-                                         strcmp(as[k][i], "records") == 0 ? "sent as records"
-                                                                          : "sent as counts"));
+            file_says(file(&c, "share%u.log", i),
+                      strcmp(as[k][i], "records") == 0 ? "sent as records" : "sent as counts");
         }
         assert_int_equal(run_study(&c, "a.key", 0), 0);
         check_measurements(&c, file(&c, "out%u/measurements.json", 0),
@@ -145,8 +140,6 @@ TEST(more_owners_than_are_added_up_at_once)
     enum { MANY = 66, COLUMNS = 10 };
     const char *part[MANY];
     char domain[1024] = "domain:\n";
-    const struct study_options o = {
-        .owners = MANY, .rounds = 1, .epsilon = 8, .round_s = 60, .domain = domain, .part = part};
     struct scene c CLEAN(scene_free);
     if (getenv("TREFOIL_LONG") == NULL) {
         printf("# SKIP 66 owners: TREFOIL_LONG=1\n");
@@ -159,7 +152,8 @@ TEST(more_owners_than_are_added_up_at_once)
         snprintf(domain + n, sizeof domain - n, "  - {name: c%u, kind: integer, min: 0, max: 38}\n",
                  a);
     }
-    c = scene_new(&o);
+    c = scene_new(OPTIONS(.owners = MANY, .rounds = 1, .epsilon = 8, .round_s = 60,
+                          .domain = domain, .part = part));
     assert_true(MANY * study_upload_bytes(c.s.study, 0) > (8 << 20));
     for (unsigned i = 0; i < MANY; i++)
         assert_int_equal(share_own(&c, i), 0);
@@ -170,14 +164,14 @@ TEST(more_owners_than_are_added_up_at_once)
 
 TEST(a_run_begins_with_fewer_owners_where_the_study_says_so)
 {
-    const struct study_options o = {.owners = OWNERS, .rounds = 2, .more = "min_owners: 2\n"};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 2, .more = "min_owners: 2\n"));
     assert_int_equal(share_own(&c, 2), 0);
     assert_int_equal(run_study(&c, "a.key", 0), 1);
-    assert_true(support_contains(file(&c, "run%u.log", 0), "1 of 3 owners' rows are here"));
+    file_says(file(&c, "run%u.log", 0), "1 of 3 owners' rows are here");
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(run_study(&c, "a.key", 1), 0);
-    assert_true(support_contains(file(&c, "run%u.log", 1), "the rows of 2 of 3 are counted\n"));
+    file_says(file(&c, "run%u.log", 1), "the rows of 2 of 3 are counted\n");
     leave_out(&c, 1); /* the result is of these two */
     check_measurements(&c, file(&c, "out%u/measurements.json", 1),
                        c.s.study->workload->one_ways + 2);
@@ -225,13 +219,11 @@ static void tell_populations(struct scene *c, const struct table *some, const ch
 /* The third owner uploads in the middle of a run, which counts its rows from the next round on. */
 TEST(late_rows_join_a_run)
 {
-    const struct study_options o = {.owners = OWNERS,
-                                    .rounds = 300,
-                                    .epsilon = 8,
-                                    .more = "min_owners: 2\nlate_uploads: join\n"};
     const char *arguments[] = {"run", NULL, "--key", NULL, "--out", NULL, NULL};
     char letters[512] = "";
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 300, .epsilon = 8,
+                .more = "min_owners: 2\nlate_uploads: join\n"));
     struct table *some CLEAN(table_free) = NULL;
     size_t first, n;
     pid_t run;
@@ -257,8 +249,7 @@ TEST(late_rows_join_a_run)
         assert_int_equal(support_table(&t, c.s.study->domain, 400 + 500 * i, 10 + i), ERR_OK);
         assert_int_equal(central_append(some, t), ERR_OK);
     }
-    assert_true(support_contains(file(&c, "run.log"),
-                                 "the rows of 3 of 3 are counted; 1 of them came during the run"));
+    file_says(file(&c, "run.log"), "the rows of 3 of 3 are counted; 1 of them came during the run");
     tell_populations(&c, some, support_path(&c.s, "out/measurements.json"), letters,
                      sizeof letters);
     /* first some rows', then all rows', and nothing in between */
@@ -291,11 +282,11 @@ TEST(adding_up_is_told_by_tiles)
 {
     static const char part[] = "    max_rows: 4000\n    pad_to: 12000000\n    as: records\n";
     const char *const parts[] = {part};
-    const struct study_options o = {
-        .owners = 1, .rounds = 1, .epsilon = 8, .connect_s = support_slow(5), .part = parts};
     static char said[1 << 16];
     unsigned shown = 0, percent = 0;
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = 1, .rounds = 1, .epsilon = 8,
+                                                         .connect_s = support_slow(5),
+                                                         .part = parts));
     assert_int_equal(share_own(&c, 0), 0);
     {
         const char *const a[] = {"trefoil",         "run",   c.s.path,        "--key",
@@ -313,21 +304,18 @@ TEST(adding_up_is_told_by_tiles)
 /* The third owner uploads while nobody runs: the first round that follows counts its rows. */
 TEST(late_rows_join_between_two_commands)
 {
-    const struct study_options o = {.owners = OWNERS,
-                                    .rounds = 4,
-                                    .epsilon = 35,
-                                    .more = "min_owners: 2\nlate_uploads: join\n"};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 4, .epsilon = 35,
+                .more = "min_owners: 2\nlate_uploads: join\n"));
     char letters[64] = "";
     struct table *all;
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(share_own(&c, 1), 0);
     expect_code(support_wait(start_run_of(&c, "--rounds=1"), 30), 0, file(&c, "run.log"));
-    assert_true(support_contains(file(&c, "run.log"), "the rows of 2 of 3 are counted\n"));
+    file_says(file(&c, "run.log"), "the rows of 2 of 3 are counted\n");
     assert_int_equal(share_own(&c, 2), 0);
     expect_code(support_wait(start_run_of(&c, "--rounds=2"), 30), 0, file(&c, "run.log"));
-    assert_true(support_contains(file(&c, "run.log"),
-                                 "the rows of 3 of 3 are counted; 1 of them came during the run"));
+    file_says(file(&c, "run.log"), "the rows of 3 of 3 are counted; 1 of them came during the run");
     expect_code(support_wait(start_run_of(&c, NULL), 30), 0, file(&c, "run.log"));
     all = c.all;
     c.all = NULL;
@@ -345,11 +333,9 @@ TEST(late_rows_join_between_two_commands)
 /* A lost round is not played again, so it does not keep late rows from the next one. */
 TEST(late_rows_join_after_a_round_that_is_lost)
 {
-    const struct study_options o = {.owners = OWNERS,
-                                    .rounds = 4,
-                                    .epsilon = 35,
-                                    .more = "min_owners: 2\nlate_uploads: join\n"};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 4, .epsilon = 35,
+                .more = "min_owners: 2\nlate_uploads: join\n"));
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(share_own(&c, 1), 0);
     expect_code(support_wait(start_run_of(&c, "--rounds=1"), 30), 0, file(&c, "run.log"));
@@ -359,8 +345,7 @@ TEST(late_rows_join_after_a_round_that_is_lost)
                       " WHERE sequence = 1");
     assert_int_equal(share_own(&c, 2), 0);
     expect_code(support_wait(start_run_of(&c, "--rounds=2"), 30), 0, file(&c, "run.log"));
-    assert_true(support_contains(file(&c, "run.log"),
-                                 "the rows of 3 of 3 are counted; 1 of them came during the run"));
+    file_says(file(&c, "run.log"), "the rows of 3 of 3 are counted; 1 of them came during the run");
 }
 
 /* --- the wrong -------------------------------------------------------------------------------- */
@@ -371,11 +356,9 @@ TEST(late_rows_join_after_a_round_that_is_lost)
  */
 TEST(late_rows_that_are_damaged_stop_no_run)
 {
-    const struct study_options o = {.owners = OWNERS,
-                                    .rounds = 15,
-                                    .epsilon = 8,
-                                    .more = "min_owners: 2\nlate_uploads: join\n"};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 15, .epsilon = 8,
+                .more = "min_owners: 2\nlate_uploads: join\n"));
     struct bytes log CLEAN(bytes_clear) = {0};
     unsigned stumbles = 0;
     pid_t run;
@@ -400,13 +383,12 @@ TEST(late_rows_that_are_damaged_stop_no_run)
 
 TEST(other_terms_are_named)
 {
-    const struct study_options o = {.owners = OWNERS};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS));
     char altered[SUPPORT_PATH];
     altered_study(&c, "rounds: 3", "rounds: 4", altered);
     /* an owner whose study differs by one value */
     assert_int_equal(share(&c, 0, altered, file(&c, "o%u.csv", 0)), 3);
-    assert_true(support_contains(file(&c, "share%u.log", 0), "other terms"));
+    file_says(file(&c, "share%u.log", 0), "other terms");
     share_everything(&c);
     /* a server whose study differs */
     assert_int_equal(support_stop(&c.server[1]), 0);
@@ -414,11 +396,11 @@ TEST(other_terms_are_named)
     /* its own folder holds another study's data */
     EXPECT(3, file(&c, "server%u.log", 1), 10, "serve", altered, "--key", file(&c, "s%u.key", 1),
            "--folder", file(&c, "server%u", 1));
-    assert_true(support_contains(file(&c, "server%u.log", 1), "another study (its terms)"));
+    file_says(file(&c, "server%u.log", 1), "another study (its terms)");
     c.server[1] = START(file(&c, "server%u.log", 1), "serve", altered, "--key",
                         file(&c, "s%u.key", 1), "--folder", file(&c, "elsewhere"), "--listen",
                         "127.0.0.1");
     assert_true(support_wait_for(file(&c, "server%u.log", 1), "is ready", 60));
     assert_int_equal(run_study(&c, "a.key", 0), 3);
-    assert_true(support_contains(file(&c, "run%u.log", 0), "rounds"));
+    file_says(file(&c, "run%u.log", 0), "rounds");
 }

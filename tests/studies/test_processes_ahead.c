@@ -82,13 +82,9 @@ TEST(a_run_takes_the_noise_that_it_finds)
                  {"box-muller", NULL, "method: copula\n"}};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         const unsigned rounds = kinds[k].copula == NULL ? 3 : 0;
-        const struct study_options o = {.owners = OWNERS,
-                                        .rounds = rounds,
-                                        .ahead = 1,
-                                        .noise = kinds[k].noise,
-                                        .copula = kinds[k].copula,
-                                        .more = kinds[k].more};
-        struct scene c CLEAN(scene_free) = scene_new(&o);
+        struct scene c CLEAN(scene_free) = scene_new(
+            OPTIONS(.owners = OWNERS, .rounds = rounds, .ahead = 1, .noise = kinds[k].noise,
+                    .copula = kinds[k].copula, .more = kinds[k].more));
         share_everything(&c);
         all_are_there(&c);
         expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
@@ -108,13 +104,10 @@ TEST(a_run_takes_the_noise_that_it_finds)
 TEST(a_request_does_not_wait_for_it)
 {
     for (unsigned k = 0; k < 3; k++) {
-        const struct study_options o = {.owners = OWNERS,
-                                        .rounds = ROUNDS,
-                                        .epsilon = 8,
-                                        .ahead = 1,
-                                        .noise = k == 2 ? "discrete" : "box-muller",
-                                        .more = k > 0 ? "security: abort\n" : NULL};
-        struct scene c CLEAN(scene_free) = scene_new(&o);
+        struct scene c CLEAN(scene_free) = scene_new(
+            OPTIONS(.owners = OWNERS, .rounds = ROUNDS, .epsilon = 8, .ahead = 1,
+                    .noise = k == 2 ? "discrete" : "box-muller",
+                    .more = k > 0 ? "security: abort\n" : NULL));
         const double end = support_deadline(20);
         share_everything(&c);
         while (count_blocks(&c, k) <= k)
@@ -131,8 +124,8 @@ TEST(a_request_does_not_wait_for_it)
 
 TEST(one_server_may_have_it_off)
 {
-    const struct study_options o = {.owners = OWNERS, .rounds = 3, .ahead = 1};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 3, .ahead = 1));
     assert_int_equal(support_stop(&c.server[1]), 0);
     unlink(file(&c, "server1.log"));
     c.s.ahead[1] = 0;
@@ -146,9 +139,9 @@ TEST(one_server_may_have_it_off)
 /* Blocks that are not stored at all three are dropped, and others made. */
 TEST(a_server_that_is_killed_while_it_is_made_costs_nothing)
 {
-    const struct study_options o = {.owners = OWNERS, .rounds = ROUNDS, .epsilon = 8, .ahead = 1};
     for (unsigned k = 0; k < STUDY_SERVERS_MOST; k++) {
-        struct scene c CLEAN(scene_free) = scene_new(&o);
+        struct scene c CLEAN(scene_free) = scene_new(
+            OPTIONS(.owners = OWNERS, .rounds = ROUNDS, .epsilon = 8, .ahead = 1));
         const double end = support_deadline(20);
         share_everything(&c);
         while (count_blocks(&c, k) <= k)

@@ -74,7 +74,7 @@ static void check_openings(struct scene *c)
 {
     check_logs(c);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        struct audit_file *log = NULL;
+        struct audit_file *log CLEAN(audit_file_free) = NULL;
         const struct audit_opening *line[2] = {0};
         size_t lines_read = 0;
         assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
@@ -91,9 +91,8 @@ static void check_openings(struct scene *c)
                         copula_forms_most(c->s.study->domain));
         assert_true(fabs(line[0]->cost + line[1]->cost - line[1]->spent) < 1e-9);
         assert_true(line[0]->cost > 0 && line[1]->cost > 0);
-        audit_file_free(&log);
     }
-    assert_true(support_contains(file(c, "audit.txt"), " noisy sums of counts: pairs:"));
+    file_says(file(c, "audit.txt"), " noisy sums of counts: pairs:");
 }
 
 /* The model depends on the folder alone: the answers on disk give it again, whoever is there. */
@@ -111,25 +110,22 @@ static void check_same_model(struct scene *c, const char *a, const char *b)
 
 TEST(a_copula_comes_of_three_servers)
 {
-    const struct study_options o = {.owners = OWNERS,
-                                    .copula = lines,
-                                    .epsilon = 5,
-                                    .workload = "\n  - {attributes: [age, sex, ward]}\n"
-                                                "  - {attributes: [bmi, died]}"};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .copula = lines, .epsilon = 5,
+                .workload = "\n  - {attributes: [age, sex, ward]}\n"
+                            "  - {attributes: [bmi, died]}"));
     struct bytes first CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
     char number[2 * 16 + 1] = "";
     json_t *stats;
     share_everything(&c);
     assert_int_equal(run_into(&c, "out", "--rounds", "3"), 2);
     expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
-    assert_true(support_contains(file(&c, "out.log"), "10 pairs, in "));
+    file_says(file(&c, "out.log"), "10 pairs, in ");
     check_measurements(&c, file(&c, "out/measurements.json"), 5);
     check_forms(&c, file(&c, "out/measurements.json"));
     check_openings(&c);
-    assert_true(support_contains(file(&c, "out/report.html"), "<b>10</b><small>pairs measured"));
-    assert_true(support_contains(file(&c, "out/report.html"), "one number for each two"));
-    assert_true(support_contains(file(&c, "out/report.html"), "Pairs, the strongest first"));
+    EACH(file_says, file(&c, "out/report.html"), "<b>10</b><small>pairs measured",
+         "one number for each two", "Pairs, the strongest first");
     assert_false(support_contains(file(&c, "out/report.html"), "chose the marginal"));
     assert_false(support_contains(file(&c, "out/report.html"), "nan"));
     /* again without a server: rows and model come from what is there */
@@ -161,12 +157,9 @@ TEST(a_copula_goes_on_after_its_analyst_was_killed)
     static const char *const records[] = {"    max_rows: 1000\n    as: records\n",
                                           "    max_rows: 2000\n    as: records\n",
                                           "    max_rows: 4000\n    as: records\n"};
-    const struct study_options o = {.owners = OWNERS,
-                                    .copula = lines,
-                                    .part = records,
-                                    .more = "security: abort\n",
-                                    .round_s = 20};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .copula = lines, .part = records, .more = "security: abort\n",
+                .round_s = 20));
     share_everything(&c);
     for (unsigned k = 0; k < 2; k++) {
         const char *const until = file(&c, k == 0 ? "out/run.state" : "out/loop.state");

@@ -65,13 +65,12 @@ static json_t *linked_of(struct scene *c, const char *stats)
 /* How often server 0 has opened a look that cost something. */
 static unsigned looks(struct scene *c)
 {
-    struct audit_file *f = NULL;
+    struct audit_file *f CLEAN(audit_file_free) = NULL;
     unsigned found = 0;
     assert_int_equal(audit_file_read(&f, file(c, "server0/audit.log"), &quiet), ERR_OK);
     for (size_t i = 0; i < f->entries; i++)
         found += f->entry[i].kind == AUDIT_OPEN && f->entry[i].opening.cost > 0 &&
                  strcmp(f->entry[i].opening.what, "linked-rows") == 0;
-    audit_file_free(&f);
     return found;
 }
 
@@ -107,15 +106,10 @@ static void begin(struct scene *c, size_t (*person)(unsigned owner, size_t row))
 /* Linked and looked at again in the session that goes on, for free: the same answer. */
 TEST(owners_are_linked_also_after_a_server_was_killed)
 {
-    const struct study_options o = {.owners = OWNERS,
-                                    .domain = SUPPORT_LINKED_DOMAIN,
-                                    .part = part,
-                                    .link = "{keep: o0, min_linked: 90, look: 0.05}",
-                                    .rounds = 10,
-                                    .epsilon = 8,
-                                    .lanes = 2,
-                                    .more = "security: abort\n"};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .domain = SUPPORT_LINKED_DOMAIN, .part = part,
+                .link = "{keep: o0, min_linked: 90, look: 0.05}", .rounds = 10, .epsilon = 8,
+                .lanes = 2, .more = "security: abort\n"));
     json_auto_t *linked = NULL;
     double rows;
     pid_t run;
@@ -129,19 +123,18 @@ TEST(owners_are_linked_also_after_a_server_was_killed)
     unlink(file(&c, "server%u.log", 1));
     start_server(&c, 1, c.s.path);
     expect_code(support_wait(run, 120), 0, file(&c, "out.log"));
-    assert_true(support_contains(file(&c, "out.log"), "linked: about "));
+    file_says(file(&c, "out.log"), "linked: about ");
     linked = linked_of(&c, file(&c, "out/stats.json"));
     rows = json_number_value(json_object_get(linked, "rows"));
     assert_true(fabs(rows - (double)expected) <
                 6.5 * json_number_value(json_object_get(linked, "sigma")));
-    assert_true(support_contains(file(&c, "out/report.html"), "a first look showed about"));
-    assert_true(support_contains(file(&c, "out/report.html"),
-                                 "servers made sure of that, whatever owners sent"));
-    assert_true(support_contains(file(&c, "out.log"), "for all rows of one person"));
+    EACH(file_says, file(&c, "out/report.html"), "a first look showed about",
+         "servers made sure of that, whatever owners sent");
+    file_says(file(&c, "out.log"), "for all rows of one person");
     check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 10);
     check_logs(&c);
     assert_int_equal(looks(&c), 1);
-    assert_true(support_contains(file(&c, "audit.txt"), "linked-rows"));
+    file_says(file(&c, "audit.txt"), "linked-rows");
 }
 
 static const struct study_options few_looks = {.owners = OWNERS,
@@ -160,7 +153,7 @@ TEST(looks_run_out)
     begin(&c, person_of_its_own);
     for (unsigned i = 0; i < 4; i++) {
         expect_code(run_study(&c, "a.key", i), i < 3 ? 6 : 5, file(&c, "run%u.log", i));
-        assert_true(support_contains(file(&c, "run%u.log", i), says[i]));
+        file_says(file(&c, "run%u.log", i), says[i]);
     }
     check_logs(&c);
     assert_int_equal(looks(&c), 3);
@@ -173,11 +166,8 @@ TEST(a_run_with_too_few_linked_rows_stops_before_it_spends)
     begin(&c, person_of_its_own);
     for (unsigned again = 0; again < 2; again++) {
         expect_code(run_study(&c, "a.key", 0), 6, file(&c, "run%u.log", 0));
-        assert_true(support_contains(file(&c, "run%u.log", 0),
-                                     "asks for at least 90 linked rows (min_linked)"));
-        assert_true(support_contains(file(&c, "run%u.log", 0), "1.7 % of the budget was spent"));
-        assert_true(support_contains(file(&c, "run%u.log", 0),
-                                     again ? "if less than 3 runs" : "look 1 of 3"));
+        EACH(file_says, file(&c, "run%u.log", 0), "asks for at least 90 linked rows (min_linked)",
+             "1.7 % of the budget was spent", again ? "if less than 3 runs" : "look 1 of 3");
         check_logs(&c);
         assert_int_equal(looks(&c), 1);
     }

@@ -1,6 +1,7 @@
 /* Studies over real processes of which some die, are restored from an old backup, or cheat. */
 #include "harness/cmocka.h"
 #include "harness/process.h"
+#include "tests/support/result.h"
 #include "tests/support/scene.h"
 
 #include "base/date.h"
@@ -22,8 +23,7 @@
 
 TEST(a_dead_server_is_an_error_in_time_and_can_come_back)
 {
-    const struct study_options o = {.owners = OWNERS, .rounds = 3};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .rounds = 3));
     share_everything(&c);
     support_kill(&c.server[2]);
     assert_int_equal(run_study(&c, "a.key", 0), 4);
@@ -54,13 +54,12 @@ static bool says(struct scene *c, unsigned server, const char *words)
  */
 TEST(a_server_killed_in_the_middle_of_a_run)
 {
-    const struct study_options o = {
-        .owners = OWNERS, .rounds = 40, .connect_s = 900, .round_s = 900, .epsilon = 8};
     struct scene c;
     for (unsigned victim = 0; victim < STUDY_SERVERS_MOST; victim++) {
         pid_t run;
         char words[64];
-        c = scene_new(&o);
+        c = scene_new(OPTIONS(.owners = OWNERS, .rounds = 40, .connect_s = 900, .round_s = 900,
+                              .epsilon = 8));
         share_everything(&c);
         run = start_run(&c, "out", NULL);
         assert_true(support_wait_for(file(&c, "out.log"), "\n5/40 ", 20));
@@ -90,8 +89,8 @@ TEST(a_server_killed_in_the_middle_of_a_run)
 /* One that hangs for less than the deadline is no loss. */
 TEST(a_server_that_hangs_for_a_moment_is_waited_for)
 {
-    const struct study_options o = {.owners = OWNERS, .rounds = 40, .epsilon = 8};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 40, .epsilon = 8));
     pid_t run;
     share_everything(&c);
     run = start_run(&c, "out", NULL);
@@ -108,8 +107,8 @@ TEST(a_server_that_hangs_for_a_moment_is_waited_for)
 /* Nobody comes back: the run ends, and the same command continues it. */
 TEST(a_run_gives_up_and_goes_on_later)
 {
-    const struct study_options o = {.owners = OWNERS, .rounds = 40, .epsilon = 8};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 40, .epsilon = 8));
     pid_t run;
     share_everything(&c);
     run = start_run(&c, "out", "--wait=1");
@@ -125,16 +124,27 @@ TEST(a_run_gives_up_and_goes_on_later)
     /* one run per folder, and one at the servers */
     assert_true(support_wait_for(file(&c, "out.log"), "continuing the run", 20));
     expect_code(support_wait(start_run(&c, "out", "--rows=10"), 20), 5, file(&c, "out.log"));
-    assert_true(support_contains(file(&c, "out.log"), "another trefoil run works in"));
+    file_says(file(&c, "out.log"), "another trefoil run works in");
     expect_code(support_wait(run, 60), 0, file(&c, "out.log"));
     check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 40);
+}
+
+/* How often a server opened something for this reason: again only for what it had not answered. */
+static unsigned count_reason(struct scene *c, unsigned server, const char *reason)
+{
+    struct audit_file *log CLEAN(audit_file_free) = NULL;
+    unsigned count = 0;
+    assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", server), &quiet), ERR_OK);
+    for (size_t k = 0; k < log->entries; k++)
+        count += log->entry[k].kind == AUDIT_OPEN && log->entry[k].opening.cost > 0 &&
+                 strcmp(log->entry[k].opening.reason, reason) == 0;
+    return count;
 }
 
 /* The analyst's program dies at once, wherever it is; and a run is done in parts. */
 TEST(a_run_is_killed_and_extended)
 {
-    const struct study_options o = {.owners = OWNERS, .rounds = 12};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .rounds = 12));
     pid_t run;
     share_everything(&c);
     run = start_run(&c, "out", "--rounds=4");
@@ -144,7 +154,7 @@ TEST(a_run_is_killed_and_extended)
     expect_code(run_study(&c, "a.key", 1), 5, file(&c, "run%u.log", 1));
     expect_code(support_wait(start_run(&c, "out", "--rounds=4"), 60), 0, file(&c, "out.log"));
     check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 4);
-    assert_true(support_contains(file(&c, "out.log"), "without --rounds goes on"));
+    file_says(file(&c, "out.log"), "without --rounds goes on");
     /* servers that restart meanwhile change nothing */
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         assert_int_equal(support_stop(&c.server[i]), 0);
@@ -159,16 +169,52 @@ TEST(a_run_is_killed_and_extended)
 }
 
 /*
+ * A run in sweeps that is stopped, killed and whose servers restart opens each round once, and its
+ * model is that of its measurements, fit by fit.
+ */
+TEST(a_run_in_sweeps_is_killed_and_goes_on)
+{
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .sweeps = 3, .epsilon = 8, .more = "security: abort\n"));
+    json_t *doc;
+    pid_t run;
+    share_everything(&c);
+    expect_code(support_wait(start_run(&c, "out", "--rounds=2"), 120), 0, file(&c, "out.log"));
+    file_says(file(&c, "out.log"), "\n2/6 ");
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        assert_int_equal(support_stop(&c.server[i]), 0);
+        unlink(file(&c, "server%u.log", i));
+        start_server(&c, i, c.s.path);
+    }
+    unlink(file(&c, "out.log"));
+    run = start_run(&c, "out", "--quick");
+    assert_true(support_wait_for(file(&c, "out.log"), "\n3/6 ", 60));
+    support_kill(&run);
+    expect_code(support_wait(start_run(&c, "out", "--quick"), 120), 0, file(&c, "out.log"));
+    doc = json_load_file(file(&c, "out/measurements.json"), JSON_REJECT_DUPLICATES, NULL);
+    assert_int_equal(json_array_size(json_object_get(doc, "scores")), 3);
+    check_measurements(&c, file(&c, "out/measurements.json"),
+                       json_array_size(json_object_get(doc, "measurements")));
+    json_decref(doc);
+    file_says(file(&c, "out/report.html"), "opened how far the model was from every marginal");
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+        assert_int_equal(count_reason(&c, i, "NOISY_SCORE"), 3);
+    EXPECT(0, file(&c, "refit.log"), 60, "refit", file(&c, "out"), "--study", c.s.path, "--quick",
+           "--out", file(&c, "again"));
+    assert_true(support_same_files(file(&c, "out/model"), file(&c, "again/model")));
+}
+
+/*
  * The command that an interrupted run prints continues it. A signal that nohup has ignored stays
  * ignored.
  */
 TEST(an_interrupted_run_says_how_to_go_on)
 {
-    const struct study_options o = {.owners = OWNERS, .rounds = 200, .epsilon = 8};
     static const char before[] = "nothing that it spent is lost:\n  trefoil ";
     char command[4 * SUPPORT_PATH];
     struct bytes said CLEAN(bytes_clear) = {0};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 200, .epsilon = 8));
     char *at;
     pid_t run;
     share_everything(&c);
@@ -186,19 +232,18 @@ TEST(an_interrupted_run_says_how_to_go_on)
     assert_non_null(at);
     at += sizeof before - 1;
     at[strcspn(at, "\n")] = '\0';
-    assert_non_null(strstr(at, "--rounds=6"));
+    support_says(at, "--rounds=6");
     snprintf(command, sizeof command, "\"$TREFOIL\" %s > %s", at, file(&c, "again.log"));
     assert_int_equal(system(command), 0);
-    assert_true(support_contains(file(&c, "again.log"), "\n6/200 "));
+    file_says(file(&c, "again.log"), "\n6/200 ");
     assert_false(support_contains(file(&c, "again.log"), "\n0/200 "));
 }
 
 /* A server that cannot start leaves no folder behind; one that runs logs the time of each event. */
 TEST(a_refused_server_leaves_nothing)
 {
-    const struct study_options o = {.owners = OWNERS};
     const int64_t begun = date_now();
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS));
     struct bytes said CLEAN(bytes_clear) = {0};
     char date[DATE_SIZE];
     int64_t when;
@@ -223,11 +268,11 @@ TEST(a_refused_server_leaves_nothing)
  */
 TEST(a_run_whose_folder_is_lost_goes_on)
 {
-    const struct study_options o = {.owners = OWNERS, .rounds = 9, .connect_s = 3};
     static const char option[] = "--continue ";
     char text[64] = "--continue=";
     struct bytes words = {0};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 9, .connect_s = 3));
     const char *at;
     pid_t run;
     share_everything(&c);
@@ -240,7 +285,7 @@ TEST(a_run_whose_folder_is_lost_goes_on)
     /* a number of no run begins nothing */
     run = start_run(&c, "found", "--continue=000102030405060708090a0b0c0d0e0f");
     expect_code(support_wait(run, 30), 5, file(&c, "found.log"));
-    assert_true(support_contains(file(&c, "found.log"), "the servers know no round of the run"));
+    file_says(file(&c, "found.log"), "the servers know no round of the run");
     /* without a number, the right one is printed */
     run = start_run(&c, "other", NULL);
     expect_code(support_wait(run, 30), 5, file(&c, "other.log"));
@@ -255,14 +300,13 @@ TEST(a_run_whose_folder_is_lost_goes_on)
     expect_code(support_wait(start_run(&c, "again", text), 60), 0, file(&c, "again.log"));
     run = start_run(&c, "again", "--continue=000102030405060708090a0b0c0d0e0f");
     expect_code(support_wait(run, 30), 3, file(&c, "again.log"));
-    assert_true(support_contains(file(&c, "again.log"),
-                                 "to another run than the one that --continue names"));
+    file_says(file(&c, "again.log"), "to another run than the one that --continue names");
     /* and once more when it has ended: the same to the last digit */
     expect_code(support_wait(start_run(&c, "more", text), 60), 0, file(&c, "more.log"));
     assert_int_equal(file_read(file(&c, "again/measurements.json"), 1 << 24, &words, &quiet),
                      ERR_OK);
     bytes_put_u8(&words, 0);
-    assert_true(support_contains(file(&c, "more/measurements.json"), (const char *)words.data));
+    file_says(file(&c, "more/measurements.json"), (const char *)words.data);
     bytes_clear(&words);
     check_audit(&c, 9, 10); /* each thing was opened and paid for once */
 }
@@ -304,8 +348,8 @@ static int recover(struct scene *c, unsigned i)
  */
 TEST(a_restored_server_is_refused_and_recovers)
 {
-    const struct study_options o = {.owners = OWNERS, .rounds = 9, .more = "security: abort\n"};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 9, .more = "security: abort\n"));
     share_everything(&c);
     expect_code(support_wait(start_run(&c, "out", "--rounds=2"), 30), 0, file(&c, "out.log"));
     assert_int_equal(support_stop(&c.server[1]), 0);
@@ -315,29 +359,27 @@ TEST(a_restored_server_is_refused_and_recovers)
     /* nothing to do for a server that lacks nothing */
     assert_int_equal(support_stop(&c.server[1]), 0);
     expect_code(recover(&c, 1), 0, file(&c, "recover.log"));
-    assert_true(support_contains(file(&c, "recover.log"), "nothing is missing"));
+    file_says(file(&c, "recover.log"), "nothing is missing");
     copy_folder(&c, "backup", "server1");
     restart_server(&c, 1);
     expect_code(recover(&c, 1), 1, file(&c, "recover.log")); /* it runs */
     expect_code(support_wait(start_run(&c, "out", NULL), 30), 3, file(&c, "out.log"));
-    assert_true(
-        support_contains(file(&c, "out.log"), "an old copy of its folder was put in place"));
+    file_says(file(&c, "out.log"), "an old copy of its folder was put in place");
     /* an analyst whom nobody told of heads hears of it from the servers */
     assert_int_equal(unlink(file(&c, "out/heads")), 0);
     assert_int_equal(unlink(file(&c, "a.test.heads")), 0);
     expect_code(support_wait(start_run(&c, "out", NULL), 30), 3, file(&c, "out.log"));
-    assert_true(support_contains(file(&c, "out.log"),
-                                 "server 1 was restored from an old backup. Its operator should "
-                                 "stop it and run trefoil recover"));
+    file_says(file(&c, "out.log"), "server 1 was restored from an old backup. Its operator should "
+                                   "stop it and run trefoil recover");
     assert_int_equal(support_stop(&c.server[1]), 0);
     expect_code(recover(&c, 1), 0, file(&c, "recover.log"));
-    assert_true(support_contains(file(&c, "recover.log"), "took over debits 4 to 7"));
+    file_says(file(&c, "recover.log"), "took over debits 4 to 7");
     restart_server(&c, 1);
     expect_code(support_wait(start_run(&c, "out", NULL), 30), 0, file(&c, "out.log"));
     check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 9);
     EXPECT(0, file(&c, "audit.txt"), 10, "audit", file(&c, "server0/audit.log"),
            file(&c, "server1/audit.log"), file(&c, "server2/audit.log"));
-    assert_true(support_contains(file(&c, "audit.txt"), "the server was recovered since"));
+    file_says(file(&c, "audit.txt"), "the server was recovered since");
 }
 
 /* A server that is stopped gets a debit that no other has: a lie has made it take that over. */
@@ -377,8 +419,8 @@ static void mislead(struct scene *c, unsigned i)
  */
 TEST(ledgers_that_a_lie_has_forked_mend)
 {
-    const struct study_options o = {.owners = OWNERS, .rounds = 3, .more = "security: abort\n"};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 3, .more = "security: abort\n"));
     share_everything(&c);
     expect_code(support_wait(start_run(&c, "out", "--rounds=1"), 30), 0, file(&c, "out.log"));
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i += 2) {
@@ -387,17 +429,16 @@ TEST(ledgers_that_a_lie_has_forked_mend)
         restart_server(&c, i);
     }
     expect_code(support_wait(start_run(&c, "out", NULL), 30), 3, file(&c, "out.log"));
-    assert_true(
-        support_contains(file(&c, "out.log"), "have different privacy ledgers of 3 debits"));
+    file_says(file(&c, "out.log"), "have different privacy ledgers of 3 debits");
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i += 2) {
         assert_int_equal(support_stop(&c.server[i]), 0);
         expect_code(recover(&c, i), 0, file(&c, "recover.log"));
-        assert_true(support_contains(file(&c, "recover.log"), "dropped debit 3, which no other"));
+        file_says(file(&c, "recover.log"), "dropped debit 3, which no other");
         restart_server(&c, i);
         unlink(file(&c, "recover.log"));
     }
     expect_code(support_wait(start_run(&c, "out", NULL), 30), 3, file(&c, "out.log"));
-    assert_true(support_contains(file(&c, "out.log"), "that it has 2"));
+    file_says(file(&c, "out.log"), "that it has 2");
     assert_int_equal(unlink(file(&c, "out/heads")), 0);
     assert_int_equal(unlink(file(&c, "a.test.heads")), 0);
     expect_code(support_wait(start_run(&c, "out", NULL), 30), 0, file(&c, "out.log"));
@@ -408,10 +449,10 @@ TEST(ledgers_that_a_lie_has_forked_mend)
 /* A run has counted an upload that the restored server never saw: it is not left out silently. */
 TEST(rows_that_a_restored_server_lacks_are_missed)
 {
-    const struct study_options o = {
-        .owners = OWNERS, .rounds = 6, .epsilon = 8, .more = "min_owners: 2\nlate_uploads: join\n"};
     for (unsigned victim = 0; victim < STUDY_SERVERS_MOST; victim++) {
-        struct scene c CLEAN(scene_free) = scene_new(&o);
+        struct scene c CLEAN(scene_free) = scene_new(
+            OPTIONS(.owners = OWNERS, .rounds = 6, .epsilon = 8,
+                    .more = "min_owners: 2\nlate_uploads: join\n"));
         char words[256];
         expect_code(share_own(&c, 0), 0, file(&c, "share0.log"));
         expect_code(share_own(&c, 1), 0, file(&c, "share1.log"));
@@ -428,7 +469,7 @@ TEST(rows_that_a_restored_server_lacks_are_missed)
         snprintf(words, sizeof words,
                  "this run has counted the rows of o2, but server %u does not hold them any more",
                  victim);
-        assert_true(support_contains(file(&c, "out.log"), words));
+        file_says(file(&c, "out.log"), words);
         expect_code(share_own(&c, 2), 0, file(&c, "share2.log"));
         expect_code(support_wait(start_run(&c, "out", NULL), 30), 0, file(&c, "out.log"));
         check_measurements(&c, file(&c, "out/measurements.json"),
@@ -470,8 +511,7 @@ static void start_doomed(struct scene *c, unsigned i, unsigned n)
  */
 TEST(a_round_that_a_server_has_lost_is_asked_anew)
 {
-    const struct study_options o = {.owners = OWNERS, .rounds = 12};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .rounds = 12));
     bool debited = false;
     int code;
     share_everything(&c);
@@ -499,8 +539,8 @@ TEST(a_round_that_a_server_has_lost_is_asked_anew)
     fault(&c, "write:1", "out/run.state");
     expect_code(support_wait(start_run(&c, "out", NULL), 30), 1, file(&c, "out.log"));
     fault_over();
-    assert_true(support_contains(file(&c, "out.log"), "round 0 is lost: what it took"));
-    assert_true(support_contains(file(&c, "out.log"), "No space left on device"));
+    file_says(file(&c, "out.log"), "round 0 is lost: what it took");
+    file_says(file(&c, "out.log"), "No space left on device");
     for (unsigned again = 0; again < 2; again++) { /* the second time nobody is asked */
         unlink(file(&c, "out.log"));
         expect_code(support_wait(start_run(&c, "out", NULL), 30), 0, file(&c, "out.log"));
@@ -512,8 +552,8 @@ TEST(a_round_that_a_server_has_lost_is_asked_anew)
          * round 0 cost 5 / 17 of 0.9 of the budget, twice; each later round costs 0.9 / 17 + 0.1 /
          * 12 of it
          */
-        assert_true(support_contains(file(&c, "out.log"), "the run ends with round 7 of 12"));
-        assert_true(support_contains(file(&c, "out.log"), "is left, too little for a run"));
+        file_says(file(&c, "out.log"), "the run ends with round 7 of 12");
+        file_says(file(&c, "out.log"), "is left, too little for a run");
         assert_int_equal(support_contains(file(&c, "out.log"), "error: "), again == 0);
         check_measurements(&c, file(&c, "out/measurements.json"),
                            c.s.study->workload->one_ways + 7);
@@ -589,13 +629,13 @@ static void what_an_owner_may_not_send_is_refused_by_name(struct scene *c)
     assert_int_equal(scene_send(c, me, 1, &parts[1]), ERR_FORMAT);
     parts[1].vector.size -= 2; /* too short */
     assert_int_equal(scene_send(c, me, 1, &parts[1]), ERR_FORMAT);
-    assert_true(support_contains(file(c, "server1.log"), "upload of o1: the upload does not have"));
+    file_says(file(c, "server1.log"), "upload of o1: the upload does not have");
     parts[0].form++; /* as many bits a cell more */
     assert_int_equal(scene_send(c, me, 0, &parts[0]), ERR_FORMAT);
     parts[0].form--;
     parts[0].seed[0][3] ^= 1;
     assert_int_equal(scene_send(c, me, 0, &parts[0]), ERR_DATA);
-    assert_true(support_contains(file(c, "server0.log"), "upload of o1: the upload does not fit"));
+    file_says(file(c, "server0.log"), "upload of o1: the upload does not fit");
     parts_clear(parts, &me);
 }
 
@@ -628,19 +668,16 @@ static unsigned how_often(const char *path, const char *text)
 
 TEST(a_hostile_owner_is_named_and_left_out)
 {
-    const struct study_options o = {.owners = OWNERS,
-                                    .rounds = 24,
-                                    .epsilon = 8,
-                                    .more = "min_owners: 2\nlate_uploads: join\n"};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 24, .epsilon = 8,
+                .more = "min_owners: 2\nlate_uploads: join\n"));
     what_an_owner_may_not_send_is_refused_by_name(&c);
     two_uploads_under_one_id(&c);
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(share_own(&c, 2), 0);
     assert_int_equal(run_study(&c, "a.key", 0), 0);
-    assert_true(support_contains(file(&c, "server0.log"),
-                                 "o1 sent server 1 another upload than this one; it is left"));
-    assert_true(support_contains(file(&c, "server1.log"), "o1 sent server 0 another upload"));
+    file_says(file(&c, "server0.log"), "o1 sent server 1 another upload than this one; it is left");
+    file_says(file(&c, "server1.log"), "o1 sent server 0 another upload");
     /* when the run begins, and then in every eleventh of the 25 rounds, in case it has changed */
     assert_int_equal(how_often(file(&c, "server0.log"), "o1 sent server 1 another upload"), 1 + 3);
     /* the result is of the others, whole */

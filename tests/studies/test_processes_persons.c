@@ -33,13 +33,12 @@ static void send_unsorted(struct scene *c)
 /* How many uploads each opening was for, as the digits of a number. */
 static unsigned sorted_of(struct scene *c, unsigned server)
 {
-    struct audit_file *log = NULL;
+    struct audit_file *log CLEAN(audit_file_free) = NULL;
     unsigned digits = 0;
     assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", server), &quiet), ERR_OK);
     for (size_t k = 0; k < log->entries; k++)
         if (log->entry[k].kind == AUDIT_OPEN && strcmp(log->entry[k].opening.reason, "SORTED") == 0)
             digits = 10 * digits + (unsigned)log->entry[k].opening.values;
-    audit_file_free(&log);
     return digits;
 }
 
@@ -63,21 +62,20 @@ static void check_persons(struct scene *c, unsigned opened, bool named)
 
 TEST(an_owner_that_does_not_sort_is_named_by_all)
 {
-    const struct study_options o = {
-        .owners = OWNERS, .rounds = 2, .epsilon = 8, .enforce = 2, .more = "min_owners: 2\n"};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .rounds = 2,
+                                                         .epsilon = 8, .enforce = 2,
+                                                         .more = "min_owners: 2\n"));
     scene_name_persons(&c);
     send_unsorted(&c);
     assert_int_equal(share_own(&c, 0), 0);
     /* too few are left: nothing is paid, and another owner may join */
     expect_code(run_study(&c, "a.key", 0), 1, file(&c, "run%u.log", 0));
-    assert_true(support_contains(file(&c, "run%u.log", 0), "the upload of o1 is not sorted"));
-    assert_true(
-        support_contains(file(&c, "run%u.log", 0), "uploads here that are sorted by person: 1;"));
+    file_says(file(&c, "run%u.log", 0), "the upload of o1 is not sorted");
+    file_says(file(&c, "run%u.log", 0), "uploads here that are sorted by person: 1;");
     expect_code(share_own(&c, 2), 0, file(&c, "share%u.log", 2));
     expect_code(run_study(&c, "a.key", 1), 0, file(&c, "run%u.log", 1));
-    assert_true(support_contains(file(&c, "run%u.log", 1),
-                                 "the upload of o1 is not sorted by person, and is left out"));
+    file_says(file(&c, "run%u.log", 1),
+              "the upload of o1 is not sorted by person, and is left out");
     scene_bound(&c, 1);
     check_measurements(&c, file(&c, "out%u/measurements.json", 1),
                        c.s.study->workload->one_ways + 2);
@@ -87,13 +85,9 @@ TEST(an_owner_that_does_not_sort_is_named_by_all)
 /* Bounded again in the session that goes on, though which are sorted is opened once. */
 TEST(persons_are_bounded_again_after_a_server_was_killed)
 {
-    const struct study_options o = {.owners = OWNERS,
-                                    .rounds = 16,
-                                    .epsilon = 8,
-                                    .enforce = 3,
-                                    .lanes = 2,
-                                    .more = "security: abort\n"};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .rounds = 16,
+                                                         .epsilon = 8, .enforce = 3, .lanes = 2,
+                                                         .more = "security: abort\n"));
     pid_t run;
     scene_name_persons(&c);
     share_everything(&c);

@@ -70,9 +70,8 @@ static void everybody_who_has_seen_more_refuses(const struct support_study *s)
         "that its privacy ledger had 3 debits; now it signs that it has 2;";
     char *const heads = strdup(support_path(s, "a.test.heads"));
     assert_int_equal(run(s, "out", "3"), 3);
-    says(s, "server 0 (s0) signed on 20");
-    says(s, put_back);
-    says(s, "budget that was spent would be spent again");
+    EACH(says, s, "server 0 (s0) signed on 20", put_back,
+         "budget that was spent would be spent again");
     assert_int_equal(run(s, "another", "1"), 3); /* its folder is new: by what is beside the key */
     says(s, put_back);
     assert_int_equal(rename(heads, support_path(s, "gone")), 0);
@@ -81,8 +80,7 @@ static void everybody_who_has_seen_more_refuses(const struct support_study *s)
     assert_int_equal(rename(support_path(s, "gone"), heads), 0);
     assert_int_equal(TREFOIL(s, "share", s->path, "--key", support_path(s, "o0.key"), "--status"),
                      3);
-    says(s, put_back);
-    says(s, "held by all three");
+    EACH(says, s, put_back, "held by all three");
     assert_int_equal(
         TREFOIL(s, "share", s->path, support_path(s, "o0.csv"), "--key", support_path(s, "o0.key")),
         3);
@@ -92,8 +90,7 @@ static void everybody_who_has_seen_more_refuses(const struct support_study *s)
                      0);
     assert_int_equal(audit(s, NULL), 0);
     assert_int_equal(audit(s, support_path(s, "o0.test.heads")), 6);
-    says(s, "server 2 signed on 20");
-    says(s, "an old copy of the server's folder was put in place");
+    EACH(says, s, "server 2 signed on 20", "an old copy of the server's folder was put in place");
     assert_int_equal(audit(s, support_path(s, "out/heads")), 6);
     assert_int_equal(audit(s, support_path(s, "no-such.heads")), 1);
     free(heads);
@@ -101,10 +98,9 @@ static void everybody_who_has_seen_more_refuses(const struct support_study *s)
 
 TEST(three_folders_from_one_copy_give_no_budget_back)
 {
-    const struct study_options o = {.owners = 2};
     struct support_study s CLEAN(support_study_free);
     pid_t server[STUDY_SERVERS_MOST];
-    assert_int_equal(support_study_new(&s, &o, NULL), ERR_OK);
+    NEW_STUDY(&s, NULL, .owners = 2);
     assert_true(support_serve_all(&s, s.path, server));
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(support_csv(support_path(&s, "o%u.csv", i), s.study->domain, 300, i),

@@ -19,16 +19,15 @@
 
 TEST(an_ordinary_program_has_no_ranks)
 {
-    const struct study_options o = {.owners = OWNERS};
-    struct scene c CLEAN(scene_free) = scene_without_servers(&o);
+    struct scene c CLEAN(scene_free) = scene_without_servers(OPTIONS(.owners = OWNERS));
     EXPECT(2, file(&c, "option.log"), 10, "serve", c.s.path, "--key", file(&c, "s0.key"),
            "--folder", file(&c, "other"), "--ranks", "127.0.0.1:7000");
-    assert_true(support_contains(file(&c, "option.log"), "there is no option --ranks"));
+    file_says(file(&c, "option.log"), "there is no option --ranks");
     setenv("OMPI_COMM_WORLD_SIZE", "2", 1); /* as mpirun does */
     EXPECT(2, file(&c, "refused.log"), 10, "serve", c.s.path, "--key", file(&c, "s0.key"),
            "--folder", file(&c, "other"));
     unsetenv("OMPI_COMM_WORLD_SIZE");
-    assert_true(support_contains(file(&c, "refused.log"), "this trefoil was built without MPI"));
+    file_says(file(&c, "refused.log"), "this trefoil was built without MPI");
     assert_false(file_is_there(file(&c, "other")));
 }
 
@@ -127,15 +126,14 @@ static pid_t pid_of_rank(struct scene *c, unsigned server)
 /* Nothing has told it yet how long its ranks may be silent. */
 TEST(a_server_that_nobody_has_asked_stops_with_its_ranks)
 {
-    const struct study_options o = {.owners = OWNERS, .lanes = RANKS};
-    struct scene c CLEAN(scene_free) = set(&o);
+    struct scene c CLEAN(scene_free) = set(OPTIONS(.owners = OWNERS, .lanes = RANKS));
     pid_t pid;
     pid = c.server[0] = start_ranked(&c, 0, RANKS, support_ports(2 * STUDY_SERVERS_MOST));
     expect_ready(&c, 0);
     c.server[0] = 0;
     kill(pid, SIGTERM);
     assert_int_not_equal(support_wait(pid, 60), -2); /* the exit code is mpirun's */
-    assert_true(support_contains(file(&c, "server%u.log", 0), "server stopped"));
+    file_says(file(&c, "server%u.log", 0), "server stopped");
     assert_false(support_contains(file(&c, "server%u.log", 0), "nothing was heard from"));
 }
 
@@ -178,21 +176,18 @@ static void expect_run(const unsigned ranks[STUDY_SERVERS_MOST], const struct st
  */
 TEST(servers_of_two_ranks_count_and_measure)
 {
-    const struct study_options o = {.owners = OWNERS,
-                                    .epsilon = 8,
-                                    .rounds = 1,
-                                    .lanes = RANKS,
-                                    .domain = "domain:\n"
-                                              "  - {name: a, kind: integer, min: 1, max: 400}\n"
-                                              "  - {name: b, kind: integer, min: 1, max: 400}\n"};
-    expect_run((const unsigned[]){2, 2, 2}, &o);
+    expect_run((const unsigned[]){2, 2, 2},
+               OPTIONS(.owners = OWNERS, .epsilon = 8, .rounds = 1, .lanes = RANKS,
+                       .domain = "domain:\n"
+                                 "  - {name: a, kind: integer, min: 1, max: 400}\n"
+                                 "  - {name: b, kind: integer, min: 1, max: 400}\n"));
 }
 
 /* Three servers with the same number of lanes; one has them all in one process. */
 TEST(lanes_may_be_in_different_places)
 {
-    const struct study_options o = {.owners = OWNERS, .epsilon = 8, .rounds = 2, .lanes = RANKS};
-    expect_run((const unsigned[]){2, 1, 2}, &o);
+    expect_run((const unsigned[]){2, 1, 2},
+               OPTIONS(.owners = OWNERS, .epsilon = 8, .rounds = 2, .lanes = RANKS));
 }
 
 /* --- proved ----------------------------------------------------------------------------------- */
@@ -201,9 +196,8 @@ TEST(lanes_may_be_in_different_places)
 
 TEST(ranks_prove_what_they_do)
 {
-    const struct study_options o = {
-        .owners = OWNERS, .epsilon = 8, .rounds = 2, .lanes = RANKS, .more = PROVED};
-    expect_run((const unsigned[]){2, 1, 2}, &o);
+    expect_run((const unsigned[]){2, 1, 2}, OPTIONS(.owners = OWNERS, .epsilon = 8, .rounds = 2,
+                                                    .lanes = RANKS, .more = PROVED));
 }
 
 /* A server of one process, whose lane 1 has the others' second ranks as neighbours: it lies. */
@@ -249,12 +243,11 @@ static pid_t start_liar(struct scene *c, unsigned i, enum net_phase phase)
 /* Lines of a server's log: failed checks, openings. */
 static unsigned lines_of(struct scene *c, unsigned i, enum audit_kind kind)
 {
-    struct audit_file *log = NULL;
+    struct audit_file *log CLEAN(audit_file_free) = NULL;
     unsigned lines = 0;
     assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
     for (size_t k = 0; k < log->entries; k++)
         lines += log->entry[k].kind == kind;
-    audit_file_free(&log);
     return lines;
 }
 
@@ -262,8 +255,8 @@ static unsigned lines_of(struct scene *c, unsigned i, enum audit_kind kind)
 static void expect_caught(enum net_phase phase)
 {
     static const unsigned liar = 1;
-    const struct study_options o = {.owners = OWNERS, .epsilon = 8, .lanes = RANKS, .more = PROVED};
-    struct scene c CLEAN(scene_free) = set(&o);
+    struct scene c CLEAN(scene_free) = set(
+        OPTIONS(.owners = OWNERS, .epsilon = 8, .lanes = RANKS, .more = PROVED));
     const uint16_t ports = support_ports(2 * STUDY_SERVERS_MOST);
     unsigned noticed = 0;
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -272,7 +265,7 @@ static void expect_caught(enum net_phase phase)
         expect_ready(&c, i);
     share_everything(&c);
     expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run%u.log", 0));
-    assert_true(support_contains(file(&c, "server%u.log", liar), "this server lies"));
+    file_says(file(&c, "server%u.log", liar), "this server lies");
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         if (i == liar)
             continue;
@@ -280,13 +273,12 @@ static void expect_caught(enum net_phase phase)
         if (lines_of(&c, i, AUDIT_CAUGHT) == 0)
             continue;
         noticed++;
-        assert_true(support_contains(file(&c, "server%u.log", i), "rank 1 on "));
-        assert_true(support_contains(file(&c, "server%u.log", i),
-                                     "what another process of this server computed"));
+        EACH(file_says, file(&c, "server%u.log", i), "rank 1 on ",
+             "what another process of this server computed");
     }
     assert_in_range(noticed, 1, 2);
     expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run%u.log", 0));
-    assert_true(support_contains(file(&c, "run0.log"), "no longer takes part in the study"));
+    file_says(file(&c, "run0.log"), "no longer takes part in the study");
     support_kill(&c.server[liar]);
     stop_all(&c);
 }
@@ -329,13 +321,13 @@ static void expect_to_go_on(struct scene *c, uint16_t ports, pid_t run)
 /* Its server ends with it, and returns; a check that it left counts as a try, no more. */
 static void kill_rank(int64_t after_ms)
 {
-    const struct study_options o = {.owners = OWNERS, .epsilon = 8, .lanes = RANKS, .more = PROVED};
     const uint16_t ports = support_ports(2 * STUDY_SERVERS_MOST);
     pid_t run = 0;
-    struct scene c CLEAN(scene_free) = scene_befallen(&o, ports, after_ms, SIGKILL, &run);
+    struct scene c CLEAN(scene_free) = scene_befallen(
+        OPTIONS(.owners = OWNERS, .epsilon = 8, .lanes = RANKS, .more = PROVED), ports, after_ms,
+        SIGKILL, &run);
     assert_int_not_equal(support_wait(c.server[1], 60), 0);
-    assert_true(support_contains(file(&c, "server%u.log", 1), "rank 1"));
-    assert_true(support_contains(file(&c, "server%u.log", 1), "signal 9"));
+    EACH(file_says, file(&c, "server%u.log", 1), "rank 1", "signal 9");
     expect_to_go_on(&c, ports, run);
 }
 
@@ -350,12 +342,12 @@ TEST(a_rank_that_dies_ends_its_server_and_a_new_one_goes_on)
 /* If one hangs, nobody waits without end. */
 TEST(a_rank_that_hangs_ends_its_server_and_a_new_one_goes_on)
 {
-    const struct study_options o = {.owners = OWNERS, .epsilon = 8, .lanes = RANKS, .round_s = 10};
     const uint16_t ports = support_ports(2 * STUDY_SERVERS_MOST);
     pid_t run = 0;
-    struct scene c CLEAN(scene_free) = scene_befallen(&o, ports, 0, SIGSTOP, &run);
+    struct scene c CLEAN(scene_free) = scene_befallen(
+        OPTIONS(.owners = OWNERS, .epsilon = 8, .lanes = RANKS, .round_s = 10), ports, 0, SIGSTOP,
+        &run);
     assert_int_not_equal(support_wait(c.server[1], 120), 0);
-    assert_true(support_contains(file(&c, "server%u.log", 1), "rank 1 on "));
-    assert_true(support_contains(file(&c, "server%u.log", 1), "for 10 seconds: it hangs"));
+    EACH(file_says, file(&c, "server%u.log", 1), "rank 1 on ", "for 10 seconds: it hangs");
     expect_to_go_on(&c, ports, run);
 }

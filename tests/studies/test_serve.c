@@ -172,8 +172,7 @@ static void wait_for_page(const struct serve_house *h, unsigned server, const ch
 
 TEST(the_operator_sees_how_it_goes)
 {
-    const struct study_options o = {.owners = OWNERS};
-    struct serve_house h CLEAN(house_free) = house_new(&o);
+    struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = OWNERS));
     struct bytes answer CLEAN(bytes_clear) = {0};
     const char *text;
     start_all(&h);
@@ -233,9 +232,8 @@ TEST(the_operator_sees_how_it_goes)
 
 TEST(the_status_port_bears_what_comes)
 {
-    const struct study_options o = {.owners = 1};
     char long_line[40000];
-    struct serve_house h CLEAN(house_free) = house_new(&o);
+    struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = 1));
     struct bytes answer CLEAN(bytes_clear) = {0};
     int idle[40];
     start_all(&h);
@@ -284,8 +282,7 @@ TEST(wrong_addresses_are_usage)
         {"--status", "localhost:9100"},  {"--status", "1.2.3:70000"}, {"--listen", "127.0.0.1:0"},
         {"--listen", "127.0.0.1:65532"}, {"--listen", "[::1"},        {"--listen", ":7100"},
     };
-    const struct study_options o = {.owners = 1};
-    struct serve_house h CLEAN(house_free) = house_new(&o);
+    struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = 1));
     for (size_t k = 0; k < sizeof wrong / sizeof wrong[0]; k++) {
         EXPECT(2, file(&h, "server0.log"), 10, "serve", h.s.path, "--key", file(&h, "s0.key"),
                "--folder", file(&h, "server0"), wrong[k][0], wrong[k][1],
@@ -296,8 +293,8 @@ TEST(wrong_addresses_are_usage)
 /* Where a router passes ports on, a server listens elsewhere than others dial. */
 TEST(a_server_may_listen_elsewhere)
 {
-    const struct study_options o = {.owners = 1, .round_s = support_slow(5)};
-    struct serve_house h CLEAN(house_free) = house_new(&o);
+    struct serve_house h CLEAN(house_free) = house_new(
+        OPTIONS(.owners = 1, .round_s = support_slow(5)));
     char listen[64], from[64], to[64];
     uint16_t elsewhere;
     elsewhere = support_ports(STUDY_PORTS);
@@ -356,8 +353,7 @@ static pid_t start_limited(struct serve_house *h, unsigned i)
 TEST(keys_are_locked_or_the_operator_is_warned)
 {
     const bool may = geteuid() == 0 && prctl(PR_CAPBSET_READ, CAP_IPC_LOCK, 0, 0, 0) == 1;
-    const struct study_options o = {.owners = 1, .round_s = 1};
-    struct serve_house h CLEAN(house_free) = house_new(&o);
+    struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = 1, .round_s = 1));
     pid_t limited;
     start(&h, 0);
     assert_int_equal(kilobytes(h.server[0], "VmLck") >= kilobytes(h.server[0], "VmRSS"),
@@ -373,15 +369,14 @@ TEST(keys_are_locked_or_the_operator_is_warned)
 
 TEST(late_uploads_are_refused)
 {
-    const struct study_options o = {.owners = 1};
-    struct serve_house h CLEAN(house_free) = house_new(&o);
+    struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = 1));
     struct support_caller c CLEAN(support_caller_free);
     const char *late;
     late = altered(&h, "deadlines: {", "deadlines: {uploads: 2026-01-01T00:00:00Z, ");
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         start_with(&h, i, late, "127.0.0.1");
     assert_int_equal(share(&h, 0), 5);
-    assert_true(support_contains(file(&h, "share0.log"), "taken until 2026-01-01T00:00:00Z"));
+    file_says(file(&h, "share0.log"), "taken until 2026-01-01T00:00:00Z");
     assert_true(metric(&h, 0, "trefoil_uploads{state=\"partial\"}") == 0);
     assert_true(metric(&h, 0, "trefoil_messages_refused_total") >= 1);
     /* the parts of one that began in time are also too late */
@@ -425,8 +420,7 @@ static void ask_many(struct support_caller *c, unsigned *served, unsigned *refus
  */
 TEST(a_key_that_floods_is_slowed_and_others_are_served)
 {
-    const struct study_options o = {.owners = OWNERS};
-    struct serve_house h CLEAN(house_free) = house_new(&o);
+    struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = OWNERS));
     struct support_caller c CLEAN(support_caller_free);
     unsigned served = 0, refused = 0;
     pid_t other;
@@ -451,8 +445,7 @@ TEST(a_key_that_floods_is_slowed_and_others_are_served)
 
 TEST(an_upload_of_another_version_is_told_which_is_taken)
 {
-    const struct study_options o = {.owners = 1};
-    struct serve_house h CLEAN(house_free) = house_new(&o);
+    struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = 1));
     struct support_caller c CLEAN(support_caller_free);
     start_all(&h);
     support_caller_new(&c, &h.s, "o0.key", 1);
@@ -464,7 +457,7 @@ TEST(an_upload_of_another_version_is_told_which_is_taken)
     expect(c.reply.text, "the upload is of version 3, and this server (trefoil ");
     expect(c.reply.text, "takes version 2; share with the version that the servers run");
     expect_not(c.reply.text, "terms");
-    assert_true(support_contains(file(&h, "server1.log"), "the upload is of version 3"));
+    file_says(file(&h, "server1.log"), "the upload is of version 3");
     assert_true(metric(&h, 1, "trefoil_uploads{state=\"partial\"}") == 0);
     /* an answer of another version is not accepted */
     assert_int_equal(ask_status(&c), ERR_OK);
@@ -496,17 +489,16 @@ static void flip_byte(const char *path, long at)
 
 TEST(a_backup_of_a_running_server_comes_back)
 {
-    const struct study_options o = {.owners = OWNERS};
-    struct serve_house h CLEAN(house_free) = house_new(&o);
+    struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = OWNERS));
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
     assert_int_equal(share(&h, 1), 0);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(two(&h, "backup", file(&h, "server%u", i), file(&h, "backup%u", i)), 0);
-    assert_true(support_contains(file(&h, "two.log"), "holds 2 uploads and 0 debits"));
+    file_says(file(&h, "two.log"), "holds 2 uploads and 0 debits");
     /* nothing is replaced, and no part of a file remains */
     assert_int_equal(two(&h, "backup", file(&h, "server0"), file(&h, "backup0")), 1);
-    assert_true(support_contains(file(&h, "two.log"), "there already"));
+    file_says(file(&h, "two.log"), "there already");
     assert_int_equal(access(file(&h, "backup0.partial"), F_OK), -1);
     assert_int_equal(two(&h, "backup", file(&h, "nowhere"), file(&h, "backup9")), 1);
     assert_int_equal(access(file(&h, "backup9"), F_OK), -1);
@@ -525,7 +517,7 @@ TEST(a_backup_of_a_running_server_comes_back)
     assert_int_equal(run_study(&h), 0);
     /* a damaged one is refused, and so is another file */
     assert_int_equal(two(&h, "backup", file(&h, "server0"), file(&h, "later")), 0);
-    assert_true(support_contains(file(&h, "two.log"), "holds 3 uploads and 4 debits"));
+    file_says(file(&h, "two.log"), "holds 3 uploads and 4 debits");
     flip_byte(file(&h, "later"), 20);
     assert_int_not_equal(two(&h, "restore", file(&h, "later"), file(&h, "again")), 0);
     assert_int_not_equal(two(&h, "restore", file(&h, "run.log"), file(&h, "again")), 0);
@@ -538,8 +530,7 @@ TEST(a_backup_of_a_running_server_comes_back)
  */
 TEST(a_server_that_is_behind_is_refused)
 {
-    const struct study_options o = {.owners = 1};
-    struct serve_house h CLEAN(house_free) = house_new(&o);
+    struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = 1));
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
     assert_int_equal(two(&h, "backup", file(&h, "server1"), file(&h, "backup1")), 0);
@@ -549,7 +540,7 @@ TEST(a_server_that_is_behind_is_refused)
     assert_int_equal(two(&h, "restore", file(&h, "backup1"), file(&h, "server1")), 0);
     start(&h, 1);
     assert_int_not_equal(run_into(&h, "out2"), 0);
-    assert_true(support_contains(file(&h, "run.log"), "edger"));
+    file_says(file(&h, "run.log"), "edger");
     assert_true(metric(&h, 1, "trefoil_budget_rho_spent") == 0);
     assert_int_equal(support_stop(&h.server[1]), 0);
     EXPECT(0, file(&h, "recover.log"), 60, "recover", h.s.path, "--key", file(&h, "s1.key"),
@@ -623,9 +614,8 @@ static void exchange_folder(struct serve_house *h, unsigned i, const char *away,
 /* Only what both neighbours say is taken over; if they disagree, nothing is. */
 TEST(neighbours_that_disagree_recover_nobody)
 {
-    const struct study_options o = {
-        .owners = 1, .round_s = support_slow(10), .connect_s = support_slow(5)};
-    struct serve_house h CLEAN(house_free) = house_new(&o);
+    struct serve_house h CLEAN(house_free) = house_new(
+        OPTIONS(.owners = 1, .round_s = support_slow(10), .connect_s = support_slow(5)));
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
     for (unsigned i = 1; i < STUDY_SERVERS_MOST; i++)
@@ -638,38 +628,34 @@ TEST(neighbours_that_disagree_recover_nobody)
     forge_last_debit(file(&h, "server2"));
     start(&h, 2);
     assert_int_equal(recover(&h, 1), 3);
-    assert_true(support_contains(file(&h, "recover.log"),
-                                 "servers 0 and 2 disagree on debit 4, which is not"));
+    file_says(file(&h, "recover.log"), "servers 0 and 2 disagree on debit 4, which is not");
     /* or it is also an old one */
     exchange_folder(&h, 2, "forged2", "old2");
     start(&h, 2);
     assert_int_equal(recover(&h, 1), 3);
-    assert_true(
-        support_contains(file(&h, "recover.log"),
-                         "server 0 has 4 debits and server 2 only 0: that one was restored"));
+    file_says(file(&h, "recover.log"),
+              "server 0 has 4 debits and server 2 only 0: that one was restored");
     /* or does not start, since its log was altered */
     exchange_folder(&h, 2, "old2now", "new2");
     flip_byte(file(&h, "server2/audit.log"), 900);
     EXPECT(6, file(&h, "altered.log"), 30, "serve", h.s.path, "--key", file(&h, "s2.key"),
            "--folder", file(&h, "server2"));
-    assert_true(support_contains(file(&h, "altered.log"), "audit.log:"));
+    file_says(file(&h, "altered.log"), "audit.log:");
     assert_int_equal(recover(&h, 1), 4);
-    assert_true(
-        support_contains(file(&h, "recover.log"), "server 2 (s2) does not give its ledger"));
+    file_says(file(&h, "recover.log"), "server 2 (s2) does not give its ledger");
     /* none of this has changed anything: with two that agree all is well */
     assert_int_equal(rename(file(&h, "server2"), file(&h, "altered2")), 0);
     assert_int_equal(two(&h, "restore", file(&h, "new2"), file(&h, "server2")), 0);
     start(&h, 2);
     assert_int_equal(recover(&h, 1), 0);
-    assert_true(support_contains(file(&h, "recover.log"), "took over debits 1 to 4"));
+    file_says(file(&h, "recover.log"), "took over debits 1 to 4");
     /* without a backup, in an empty folder; a mistyped folder is not created */
     assert_int_equal(rename(file(&h, "server1"), file(&h, "recovered1")), 0);
     assert_int_equal(recover(&h, 1), 1);
-    assert_true(
-        support_contains(file(&h, "recover.log"), "does not exist: restore it from a backup"));
+    file_says(file(&h, "recover.log"), "does not exist: restore it from a backup");
     assert_int_equal(mkdir(file(&h, "server1"), 0700), 0);
     assert_int_equal(recover(&h, 1), 0);
-    assert_true(support_contains(file(&h, "recover.log"), "took over debits 1 to 4"));
+    file_says(file(&h, "recover.log"), "took over debits 1 to 4");
     start(&h, 1);
     assert_int_equal(share(&h, 0), 0);
 }
@@ -703,8 +689,7 @@ static int check_statement(struct serve_house *h, const char *study, const char 
 
 TEST(what_is_purged_is_gone_and_signed_for)
 {
-    const struct study_options o = {.owners = 2};
-    struct serve_house h CLEAN(house_free) = house_new(&o);
+    struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = 2));
     struct bytes before CLEAN(bytes_clear) = {0}, after CLEAN(bytes_clear) = {0};
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
@@ -728,11 +713,10 @@ TEST(what_is_purged_is_gone_and_signed_for)
     assert_memory_equal(before.data, after.data, before.size);
     EXPECT(5, file(&h, "serve.log"), 30, "serve", h.s.path, "--key", file(&h, "s1.key"), "--folder",
            file(&h, "server1"));
-    assert_true(support_contains(file(&h, "serve.log"), "have been purged"));
+    file_says(file(&h, "serve.log"), "have been purged");
     /* an owner checks it, and notices any change */
     assert_int_equal(check_statement(&h, h.s.path, file(&h, "first.txt")), 0);
-    assert_true(support_contains(file(&h, "check.log"), "Server 1 (s1) states"));
-    assert_true(support_contains(file(&h, "check.log"), "  o1\n"));
+    EACH(file_says, file(&h, "check.log"), "Server 1 (s1) states", "  o1\n");
     for (long at = 0; at < (long)before.size; at += 41) {
         flip_byte(file(&h, "first.txt"), at);
         assert_int_equal(check_statement(&h, h.s.path, file(&h, "first.txt")) != 0, 1);
@@ -744,8 +728,8 @@ TEST(what_is_purged_is_gone_and_signed_for)
 
 TEST(nothing_is_purged_before_its_time)
 {
-    const struct study_options o = {.owners = 1, .more = "retain_days: 30\n"};
-    struct serve_house h CLEAN(house_free) = house_new(&o);
+    struct serve_house h CLEAN(house_free) = house_new(
+        OPTIONS(.owners = 1, .more = "retain_days: 30\n"));
     struct bytes page = {0};
     const int64_t before = date_now();
     double due;
@@ -758,7 +742,7 @@ TEST(nothing_is_purged_before_its_time)
     bytes_clear(&page);
     assert_int_equal(support_stop(&h.server[0]), 0);
     assert_int_equal(serve_purge(&h, 0), 5);
-    assert_true(support_contains(file(&h, "purge.log"), "cannot be purged yet"));
+    file_says(file(&h, "purge.log"), "cannot be purged yet");
     assert_int_equal(access(file(&h, "server0/purge.txt"), F_OK), -1);
     start(&h, 0);
     assert_true(metric(&h, 0, "trefoil_uploads{state=\"complete\"}") == 1);

@@ -80,13 +80,9 @@ static int share_with(struct share_scene *c, const char *study, const char *cons
 
 #define SHARE(c, ...) share_with(c, (c)->s.path, (const char *const[]){__VA_ARGS__, NULL})
 
-static bool said(struct share_scene *c, const char *text)
+static void says(struct share_scene *c, const char *text)
 {
-    bool yes = support_contains(file(c, "share.log"), text);
-    struct bytes b CLEAN(bytes_clear) = {0};
-    if (!yes && file_read(file(c, "share.log"), 1 << 20, &b, NULL) == ERR_OK)
-        print_error("\"%s\" is not in:\n%.*s\n", text, (int)b.size, (const char *)b.data);
-    return yes;
+    file_says(file(c, "share.log"), text);
 }
 
 static int run_study(struct share_scene *c)
@@ -111,21 +107,20 @@ static void receipts_are_verified(struct share_scene *c)
     support_study_file(&c->s, "o0.test.receipt", path);
     support_study_file(&c->s, "forged.receipt", forged);
     assert_int_equal(check_receipt(c, c->s.path, path), 0);
-    assert_true(support_contains(file(c, "check.log"), "the upload of o0"));
-    assert_true(support_contains(file(c, "check.log"), "on their disks, whole"));
+    EACH(file_says, file(c, "check.log"), "the upload of o0", "on their disks, whole");
     edit(path, forged, "owner o0", "owner o1");
     assert_int_equal(check_receipt(c, c->s.path, forged), 3);
-    assert_true(support_contains(file(c, "check.log"), "server 0 (s0) has not signed this"));
+    file_says(file(c, "check.log"), "server 0 (s0) has not signed this");
     edit(path, forged, "state held", "state withdrawn");
     assert_int_equal(check_receipt(c, c->s.path, forged), 3);
     edit(path, forged, "server s1", "server s2");
     assert_int_equal(check_receipt(c, c->s.path, forged), 3);
     edit(path, forged, "state held\n", "");
     assert_int_equal(check_receipt(c, c->s.path, forged), 6);
-    assert_true(support_contains(file(c, "check.log"), "\"state ...\" should stand here"));
+    file_says(file(c, "check.log"), "\"state ...\" should stand here");
     edit(c->s.path, file(c, "other.yaml"), "rounds: 3", "rounds: 4");
     assert_int_equal(check_receipt(c, file(c, "other.yaml"), path), 3);
-    assert_true(support_contains(file(c, "check.log"), "with other terms"));
+    file_says(file(c, "check.log"), "with other terms");
     /* any digit of what was signed, or of the time */
     assert_int_equal(file_read(path, 1 << 16, &text, NULL), ERR_OK);
     for (size_t i = 0; i < text.size; i++) {
@@ -153,39 +148,38 @@ static void the_dry_run_says_what_the_receipt_is_of(struct share_scene *c, const
     at = strstr((const char *)receipt.data, "\nupload ");
     assert_non_null(at);
     snprintf(line, sizeof line, "upload: %.64s", at + 8);
-    assert_true(said(c, line));
+    says(c, line);
 }
 
 TEST(uploads_are_held_replaced_and_withdrawn)
 {
-    const struct study_options o = {.owners = 3};
     struct share_scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], own[SUPPORT_PATH], other[SUPPORT_PATH];
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = 3));
     start_servers(&c);
     support_study_file(&c.s, "o0.key", key);
     support_study_file(&c.s, "o0.csv", own);
     support_study_file(&c.s, "o1.csv", other);
 
     assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
-    assert_true(said(&c, "  o0                   nothing yet"));
-    assert_true(said(&c, "Server 0, s0: roster 1; no run has begun"));
+    says(&c, "  o0                   nothing yet");
+    says(&c, "Server 0, s0: roster 1; no run has begun");
     assert_int_equal(SHARE(&c, own, "--key", key, "--dry-run"), 0);
-    assert_true(said(&c, "nothing was sent"));
+    says(&c, "nothing was sent");
     assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
-    assert_true(said(&c, "  o0                   nothing yet"));
+    says(&c, "  o0                   nothing yet");
 
     assert_int_equal(SHARE(&c, own, "--key", key), 0);
-    assert_true(said(&c, "all three servers have stored the upload"));
+    says(&c, "all three servers have stored the upload");
     receipts_are_verified(&c);
     the_dry_run_says_what_the_receipt_is_of(&c, key, own);
     assert_int_equal(SHARE(&c, own, "--key", key), 0); /* the same counts once */
     assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
-    assert_true(said(&c, "  o0                   held by all three, "));
-    assert_true(said(&c, "  o1                   nothing yet"));
+    says(&c, "  o0                   held by all three, ");
+    says(&c, "  o1                   nothing yet");
 
     assert_int_equal(SHARE(&c, other, "--key", key), 5);
-    assert_true(said(&c, "share --replace"));
+    says(&c, "share --replace");
     assert_int_equal(
         SHARE(&c, other, "--key", key, "--replace", "--receipt", file(&c, "second.receipt")), 0);
     assert_int_equal(check_receipt(&c, c.s.path, file(&c, "second.receipt")), 0);
@@ -193,24 +187,24 @@ TEST(uploads_are_held_replaced_and_withdrawn)
 
     assert_int_equal(SHARE(&c, "--key", key, "--withdraw"), 0);
     assert_int_equal(check_receipt(&c, c.s.path, file(&c, "o0.test.receipt")), 0);
-    assert_true(support_contains(file(&c, "check.log"), "was withdrawn"));
+    file_says(file(&c, "check.log"), "was withdrawn");
     assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
-    assert_true(said(&c, "  o0                   withdrawn, "));
+    says(&c, "  o0                   withdrawn, ");
     assert_int_equal(SHARE(&c, "--key", key, "--withdraw"), 0); /* again */
     assert_int_equal(run_study(&c), 1);
-    assert_true(support_contains(file(&c, "run.log"), "o0 has not uploaded"));
+    file_says(file(&c, "run.log"), "o0 has not uploaded");
 
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(SHARE(&c, file(&c, "o%u.csv", i), "--key", file(&c, "o%u.key", i)), 0);
     assert_int_equal(run_study(&c), 0);
     /* what was counted stays */
     assert_int_equal(SHARE(&c, "--key", key, "--withdraw"), 5);
-    assert_true(said(&c, "the run has begun"));
+    says(&c, "the run has begun");
     assert_int_equal(SHARE(&c, other, "--key", key, "--replace"), 5);
-    assert_true(said(&c, "the run has begun"));
+    says(&c, "the run has begun");
     assert_int_equal(SHARE(&c, "--key", file(&c, "a.key"), "--status"), 0);
-    assert_true(said(&c, "Server 2, s2: roster 1; the run has begun"));
-    assert_true(said(&c, "  o0                   held by all three, "));
+    says(&c, "Server 2, s2: roster 1; the run has begun");
+    says(&c, "  o0                   held by all three, ");
 }
 
 /* --- the budget book -------------------------------------------------------------------------- */
@@ -234,10 +228,9 @@ static void another_study(struct share_scene *c, const char *book)
 
 TEST(the_budget_book_says_what_a_key_has_sent)
 {
-    const struct study_options o = {.owners = 1};
     struct share_scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], csv[SUPPORT_PATH], book[SUPPORT_PATH], altered[SUPPORT_PATH];
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = 1));
     start_servers(&c);
     support_study_file(&c.s, "o0.key", key);
     support_study_file(&c.s, "o0.csv", csv);
@@ -246,54 +239,49 @@ TEST(the_budget_book_says_what_a_key_has_sent)
     edit(c.s.path, altered, "epsilon: 1", "epsilon: 1.5");
 
     assert_int_equal(list_book(&c, key), 0);
-    assert_true(said(&c, "o0.book: nothing was sent with this key"));
+    says(&c, "o0.book: nothing was sent with this key");
     assert_int_equal(SHARE(&c, "--key", key, "--withdraw"), 0);
     assert_int_equal(SHARE(&c, csv, "--key", key, "--dry-run"), 0);
-    assert_true(said(&c, "No other study was sent data with this key"));
+    says(&c, "No other study was sent data with this key");
     assert_int_equal(access(book, F_OK), -1);
     /* what no server accepted is reported, and does not count */
     assert_int_equal(share_with(&c, altered, (const char *const[]){csv, "--key", key, NULL}), 3);
     assert_int_equal(list_book(&c, key), 0);
-    assert_true(said(&c, "refused by the servers; does not count"));
-    assert_true(said(&c, "0 studies count. No budget is spent."));
+    says(&c, "refused by the servers; does not count");
+    says(&c, "0 studies count. No budget is spent.");
 
     assert_int_equal(SHARE(&c, csv, "--key", key), 0);
-    assert_true(said(&c, "No other study was sent data with this key"));
+    says(&c, "No other study was sent data with this key");
     assert_int_equal(SHARE(&c, csv, "--key", key), 0);
     assert_int_equal(list_book(&c, key), 0);
-    assert_true(said(&c, "Z, sent\n    epsilon 1 with delta "));
-    assert_true(said(&c, "1 study counts. "));
+    EACH(says, &c, "Z, sent\n    epsilon 1 with delta ", "1 study counts. ");
     another_study(&c, book);
     assert_int_equal(SHARE(&c, csv, "--key", key), 0);
-    assert_true(said(&c, "1 other study was sent data with this key ("));
-    assert_true(said(&c, "rho 0.125 in zCDP, which is epsilon "));
-    assert_true(said(&c, "and in this one too:\n  rho 0.1"));
+    EACH(says, &c, "1 other study was sent data with this key (",
+         "rho 0.125 in zCDP, which is epsilon ", "and in this one too:\n  rho 0.1");
     assert_int_equal(list_book(&c, key), 0);
-    assert_true(said(&c, "  earlier\n"));
-    assert_true(said(&c, "2 studies count. "));
+    EACH(says, &c, "  earlier\n", "2 studies count. ");
 
     assert_int_equal(SHARE(&c, "--key", key, "--withdraw"), 0);
     assert_int_equal(list_book(&c, key), 0);
-    assert_true(said(&c, "Z, withdrawn; does not count\n    epsilon 1 with"));
-    assert_true(said(&c, "1 study counts. "));
+    EACH(says, &c, "Z, withdrawn; does not count\n    epsilon 1 with", "1 study counts. ");
 
     /* a damaged book stops an upload before it begins */
     assert_int_equal(file_append(book, "what is this\n", &c.log), ERR_OK);
     assert_int_equal(SHARE(&c, csv, "--key", key), 3);
-    assert_true(said(&c, "o0.book:"));
-    assert_true(said(&c, "this is not an entry of a book of budgets"));
+    EACH(says, &c, "o0.book:", "this is not an entry of a book of budgets");
     assert_int_equal(list_book(&c, key), 3);
     assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
-    assert_true(said(&c, "  o0                   withdrawn, "));
+    says(&c, "  o0                   withdrawn, ");
     assert_int_equal(unlink(book), 0);
 
     /* servers that do not answer may still have it */
     assert_true(support_stop_all(c.server));
     assert_int_equal(SHARE(&c, csv, "--key", key, "--retries", "0"), 4);
     assert_int_equal(list_book(&c, key), 0);
-    assert_true(said(&c, "begun; counts, since servers may hold it"));
+    says(&c, "begun; counts, since servers may hold it");
     assert_int_equal(SHARE(&c, "--key", key, "--book"), 2);
-    assert_true(said(&c, "give it the key alone"));
+    says(&c, "give it the key alone");
 }
 
 /* --- the owner's secret ----------------------------------------------------------------------- */
@@ -325,10 +313,10 @@ static void a_stolen_key_confirms_no_guess(struct share_scene *c, const char *cs
     assert_int_equal(support_copy(file(c, "o0.key"), key), ERR_OK);
     assert_int_equal(chmod(key, 0600), 0);
     assert_int_equal(SHARE(c, csv, "--key", key, "--dry-run"), 0);
-    assert_true(said(c, "upload: its name is known after the first share"));
+    says(c, "upload: its name is known after the first share");
     assert_int_equal(access(file(c, "thief/o0.test.secret"), F_OK), -1);
     assert_int_equal(SHARE(c, csv, "--key", key), 5);
-    assert_true(said(c, "holds another upload of this owner"));
+    says(c, "holds another upload of this owner");
     upload_named_in(c, file(c, "share.log"), "\nupload: ", guessed);
     assert_string_not_equal(uploaded, guessed);
     /* with the secret they would: that is what the secret prevents */
@@ -340,11 +328,10 @@ static void a_stolen_key_confirms_no_guess(struct share_scene *c, const char *cs
 
 TEST(the_secret_of_a_study_is_kept_beside_the_key)
 {
-    const struct study_options o = {.owners = 2};
     struct share_scene c CLEAN(scene_free);
     struct stat st;
     char key[SUPPORT_PATH], csv[SUPPORT_PATH], secret[SUPPORT_PATH];
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = 2));
     start_servers(&c);
     support_study_file(&c.s, "o0.key", key);
     support_study_file(&c.s, "o0.csv", csv);
@@ -357,17 +344,16 @@ TEST(the_secret_of_a_study_is_kept_beside_the_key)
 
     assert_int_equal(chmod(secret, 0640), 0);
     assert_int_equal(SHARE(&c, csv, "--key", key), 3);
-    assert_true(said(&c, "may be read or written by others (mode 0640)"));
+    says(&c, "may be read or written by others (mode 0640)");
     assert_int_equal(chmod(secret, 0600), 0);
     assert_int_equal(truncate(secret, st.st_size - 1), 0);
     assert_int_equal(SHARE(&c, csv, "--key", key), 3);
-    assert_true(said(&c, "is cut or altered"));
+    says(&c, "is cut or altered");
 
     /* lost: another upload, which replaces the first, and can be sent again */
     assert_int_equal(unlink(secret), 0);
     assert_int_equal(SHARE(&c, csv, "--key", key), 5);
-    assert_true(said(&c, "made with another secret"));
-    assert_true(said(&c, "share --replace"));
+    EACH(says, &c, "made with another secret", "share --replace");
     assert_int_equal(SHARE(&c, csv, "--key", key, "--replace"), 0);
     assert_int_equal(SHARE(&c, csv, "--key", key), 0);
 }
@@ -375,30 +361,26 @@ TEST(the_secret_of_a_study_is_kept_beside_the_key)
 /* An upload that only some of the servers hold waits, and is named. */
 TEST(what_only_some_hold_waits)
 {
-    const struct study_options o = {.owners = 2, .round_s = support_slow(5)};
     struct share_scene c CLEAN(scene_free);
     char key[SUPPORT_PATH];
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = 2, .round_s = support_slow(5)));
     start_servers(&c);
     support_study_file(&c.s, "o1.key", key);
     assert_int_equal(SHARE(&c, file(&c, "o0.csv"), "--key", file(&c, "o0.key")), 0);
     support_kill(&c.server[2]);
     assert_int_equal(SHARE(&c, file(&c, "o1.csv"), "--key", key, "--retries", "1"), 4);
-    assert_true(said(&c, "trying again in"));
-    assert_true(said(&c, "server 2 (s2)"));
-    assert_true(said(&c, "run the same command again later"));
+    EACH(says, &c, "trying again in", "server 2 (s2)", "run the same command again later");
     assert_int_equal(SHARE(&c, "--key", key, "--status"), 4);
-    assert_true(said(&c, "Server 2, s2: does not answer"));
-    assert_true(said(&c, "  o0                   held by the servers that answer"));
-    assert_true(said(&c, "    server 2 (s2) does not answer"));
-    assert_false(said(&c, "should run trefoil share again"));
+    says(&c, "Server 2, s2: does not answer");
+    says(&c, "  o0                   held by the servers that answer");
+    says(&c, "    server 2 (s2) does not answer");
+    assert_false(support_contains(file(&c, "share.log"), "should run trefoil share again"));
     start_server(&c, 2);
     assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
-    assert_true(said(&c, "  o1                   incomplete"));
-    assert_true(said(&c, "    server 1 (s1) has stored its part"));
-    assert_true(said(&c, "    server 2 (s2) has nothing"));
+    EACH(says, &c, "  o1                   incomplete", "    server 1 (s1) has stored its part",
+         "    server 2 (s2) has nothing");
     assert_int_equal(run_study(&c), 1);
-    assert_true(support_contains(file(&c, "run.log"), "o1 has not uploaded yet"));
+    file_says(file(&c, "run.log"), "o1 has not uploaded yet");
     assert_int_equal(SHARE(&c, file(&c, "o1.csv"), "--key", key), 0);
     assert_int_equal(run_study(&c), 0);
 }
@@ -424,12 +406,11 @@ static void write_otherwise(struct share_scene *c, const char *altered)
 
 TEST(terms_are_pinned_and_their_difference_named)
 {
-    const struct study_options o = {.owners = 2};
     struct share_scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], csv[SUPPORT_PATH], altered[SUPPORT_PATH];
     struct words_text print;
     struct study *study CLEAN(study_free) = NULL;
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = 2));
     start_servers(&c);
     support_study_file(&c.s, "o0.key", key);
     support_study_file(&c.s, "o0.csv", csv);
@@ -438,18 +419,17 @@ TEST(terms_are_pinned_and_their_difference_named)
     /* different from the servers': reported with the key that differs, and not remembered */
     edit(c.s.path, altered, "epsilon: 1", "epsilon: 1.5");
     assert_int_equal(share_with(&c, altered, (const char *const[]){csv, "--key", key, NULL}), 3);
-    assert_true(
-        said(&c, "it has other terms than your study file, which was refused: budget, person;"));
+    says(&c, "it has other terms than your study file, which was refused: budget, person;");
     assert_int_equal(SHARE(&c, csv, "--key", key, "--dry-run"), 0);
     assert_int_equal(access(file(&c, "o0.pins"), F_OK), -1);
     assert_int_equal(SHARE(&c, csv, "--key", key, "--fingerprint", "00000-00000"), 3);
-    assert_true(said(&c, "not 00000-00000"));
+    says(&c, "not 00000-00000");
     assert_int_equal(SHARE(&c, csv, "--key", key), 0);
     print = study_fingerprint(c.s.study);
-    assert_true(support_contains(file(&c, "o0.pins"), print.text));
+    file_says(file(&c, "o0.pins"), print.text);
     /* now other terms are refused before anything is read or sent, unless they are given */
     assert_int_equal(share_with(&c, altered, (const char *const[]){csv, "--key", key, NULL}), 3);
-    assert_true(said(&c, "this key knows the study test by other terms"));
+    says(&c, "this key knows the study test by other terms");
     assert_int_equal(study_load(&study, altered, NULL), ERR_OK);
     print = study_fingerprint(study);
     study_free(&study);
@@ -457,7 +437,7 @@ TEST(terms_are_pinned_and_their_difference_named)
         share_with(&c, altered,
                    (const char *const[]){csv, "--key", key, "--fingerprint", print.text, NULL}),
         3);
-    assert_true(said(&c, "refused: budget, person;"));
+    says(&c, "refused: budget, person;");
     assert_int_equal(SHARE(&c, csv, "--key", key), 0);
 
     /* comments and line ends are not terms */
@@ -467,7 +447,7 @@ TEST(terms_are_pinned_and_their_difference_named)
     /* a form that exceeds the bounds never leaves the owner; one within the bounds is accepted */
     assert_false(c.s.study->owner[0].records);
     assert_int_equal(SHARE(&c, csv, "--key", key, "--as", "records", "--replace"), 0);
-    assert_true(said(&c, "sent as records"));
+    says(&c, "sent as records");
     assert_int_equal(SHARE(&c, csv, "--key", key, "--as", "anwsers"), 2);
     edit(c.s.path, altered, "max_rows: 1000", "max_rows: 1000\n    as: records");
     assert_int_equal(study_load(&study, altered, NULL), ERR_OK);
@@ -476,7 +456,7 @@ TEST(terms_are_pinned_and_their_difference_named)
                    (const char *const[]){csv, "--key", key, "--as", "counts", "--fingerprint",
                                          study_fingerprint(study).text, NULL}),
         5);
-    assert_true(said(&c, "have the study say as: counts"));
+    says(&c, "have the study say as: counts");
 }
 
 /* --- cut and killed --------------------------------------------------------------------------- */
@@ -623,11 +603,10 @@ struct lossy {
 static void lossy_new(struct lossy *l)
 {
     /* a cut handshake is waited for as long as a round */
-    const struct study_options o = {.owners = 2, .round_s = support_slow(5)};
     uint16_t port = support_ports(STUDY_SERVERS_MOST * STUDY_PORTS);
     char big[SUPPORT_PATH], find[64], replace[64];
     struct study *study = NULL;
-    scene_new(&l->c, &o);
+    scene_new(&l->c, OPTIONS(.owners = 2, .round_s = support_slow(5)));
     support_study_file(&l->c.s, "big.yaml", big);
     support_study_file(&l->c.s, "through.yaml", l->study);
     support_study_file(&l->c.s, "o1.key", l->key);
@@ -676,13 +655,13 @@ TEST(a_cut_client_goes_on_where_it_was)
                 proxy_set(&l.proxy[i], i == server ? cuts[k] : SIZE_MAX, false);
             assert_int_equal(
                 share_with(&l.c, l.study, (const char *const[]){l.csv, "--key", l.key, NULL}), 0);
-            assert_true(said(&l.c, "all three servers have stored the upload"));
+            says(&l.c, "all three servers have stored the upload");
             /* not more than the upload, what was on its way, and a few handshakes */
             all = atomic_load(&l.proxy[1].passed);
             assert_in_range(all, study_upload_bytes(l.c.s.study, 1),
                             study_upload_bytes(l.c.s.study, 1) + MESSAGE_PART_MAX + 8000);
             if (server == 1 && cuts[k] > 300000)
-                assert_true(said(&l.c, "% of it already"));
+                says(&l.c, "% of it already");
             /* to start again */
             assert_int_equal(SHARE(&l.c, "--key", l.key, "--withdraw"), 0);
         }
@@ -706,17 +685,18 @@ TEST(a_killed_client_is_resumed_by_the_same_command)
                 const double end = support_deadline(10);
                 do
                     assert_int_equal(SHARE(&l.c, "--key", l.key, "--status"), 0);
-                while (!said(&l.c, "server 1 (s1) has 262.1 kB of it") && support_again(end));
-                assert_true(said(&l.c, "server 1 (s1) has 262.1 kB of it"));
-                assert_true(said(&l.c, "server 0 (s0) has stored its part"));
-                assert_true(
-                    said(&l.c, "server 2 (s2) has deleted it: withdrawn")); /* the last one */
+                while (!support_contains(file(&l.c, "share.log"),
+                                         "server 1 (s1) has 262.1 kB of it") &&
+                       support_again(end));
+                says(&l.c, "server 1 (s1) has 262.1 kB of it");
+                says(&l.c, "server 0 (s0) has stored its part");
+                says(&l.c, "server 2 (s2) has deleted it: withdrawn"); /* the last one */
             }
             support_kill(&client);
             proxy_set(&l.proxy[server], SIZE_MAX, false);
             assert_int_equal(SHARE(&l.c, l.csv, "--key", l.key), 0);
             assert_int_equal(SHARE(&l.c, "--key", l.key, "--status"), 0);
-            assert_true(said(&l.c, "  o1                   held by all three"));
+            says(&l.c, "  o1                   held by all three");
             assert_int_equal(SHARE(&l.c, "--key", l.key, "--withdraw"), 0);
         }
 }
@@ -739,7 +719,7 @@ TEST(a_server_may_end_in_the_middle_of_an_upload)
     start_server(&l.c, 1);
     proxy_set(&l.proxy[1], SIZE_MAX, false);
     assert_int_equal(support_wait(client, 60), 0);
-    assert_true(said(&l.c, "server 1 has 43 % of it already"));
+    says(&l.c, "server 1 has 43 % of it already");
     assert_int_equal(check_receipt(&l.c, l.c.s.path, file(&l.c, "o1.test.receipt")), 0);
 }
 
@@ -784,12 +764,12 @@ TEST(a_replayed_upload_is_nothing)
             assert_false(replay((uint16_t)(l.c.s.port + i * STUDY_PORTS), &l.proxy[i].said));
         }
     assert_int_equal(SHARE(&l.c, "--key", key, "--status"), 0);
-    assert_true(said(&l.c, "  o0                   withdrawn, "));
+    says(&l.c, "  o0                   withdrawn, ");
     /* its owner's program may send it again, as often as it likes: it counts once */
     for (unsigned k = 0; k < 2; k++) {
         assert_int_equal(SHARE(&l.c, file(&l.c, "o0.csv"), "--key", key), 0);
         assert_int_equal(SHARE(&l.c, "--key", key, "--status"), 0);
-        assert_true(said(&l.c, "  o0                   held by all three, "));
+        says(&l.c, "  o0                   held by all three, ");
     }
 }
 
@@ -800,10 +780,9 @@ TEST(a_replayed_upload_is_nothing)
 TEST(an_upload_under_anothers_name_is_refused)
 {
     static const char *const part[] = {"    max_rows: 1000\n", "    max_rows: 1000\n"};
-    const struct study_options o = {.owners = 2, .part = part};
     struct share_scene c CLEAN(scene_free);
     char keys[2][IDENTITY_TEXT_SIZE], swapped[SUPPORT_PATH];
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = 2, .part = part));
     start_servers(&c);
     for (unsigned i = 0; i < 2; i++)
         public_identity_text(&c.s.study->owner[i].key, keys[i]);
@@ -816,11 +795,10 @@ TEST(an_upload_under_anothers_name_is_refused)
         share_with(&c, swapped,
                    (const char *const[]){file(&c, "o0.csv"), "--key", file(&c, "o0.key"), NULL}),
         0);
-    assert_true(said(&c, "server 0 (s0)"));
-    assert_true(said(&c, "is made for another owner; compare study files"));
+    EACH(says, &c, "server 0 (s0)", "is made for another owner; compare study files");
     assert_int_equal(access(file(&c, "o0.test.receipt"), F_OK), -1);
     assert_int_equal(SHARE(&c, "--key", file(&c, "o1.key"), "--status"), 0);
-    assert_true(said(&c, "  o1                   nothing yet"));
+    says(&c, "  o1                   nothing yet");
     assert_int_equal(SHARE(&c, file(&c, "o1.csv"), "--key", file(&c, "o1.key")), 0);
     assert_int_equal(SHARE(&c, file(&c, "o0.csv"), "--key", file(&c, "o0.key")), 0);
     assert_int_equal(run_study(&c), 0);
@@ -859,8 +837,7 @@ TEST(lines_fit_a_terminal_and_a_pipe_has_no_control_characters)
     {
         const char *const a[] = {"trefoil", "share", l.c.s.path, l.csv, "--key", l.key, NULL};
         assert_int_equal(support_on_terminal(a, text, sizeof text), 0);
-        assert_non_null(strstr(text, "[########"));
-        assert_non_null(strstr(text, "\033[K"));
+        EACH(support_says, text, "[########", "\033[K");
         assert_in_range(widest(text), 40, 80);
     }
     {
@@ -882,15 +859,14 @@ TEST(a_batch_has_the_number_of_rows_that_was_agreed)
     static const char *const part[] = {
         "    max_rows: 900\n    batch: x\n    columns: [age, sex]\n    rows: 401\n",
         "    max_rows: 900\n    batch: x\n    columns: [ward, bmi, died]\n    rows: 401\n"};
-    const struct study_options o = {.owners = 2, .part = part};
     struct share_scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], csv[SUPPORT_PATH], other[SUPPORT_PATH];
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = 2, .part = part));
     support_study_file(&c.s, "o0.key", key);
     support_study_file(&c.s, "o0.csv", csv); /* of 400 rows */
     support_study_file(&c.s, "other.yaml", other);
     assert_int_equal(SHARE(&c, csv, "--key", key, "--retries", "0"), 6);
-    assert_true(said(&c, "has 400 rows, and the owners of its batch agreed on 401"));
+    says(&c, "has 400 rows, and the owners of its batch agreed on 401");
     assert_int_not_equal(access(file(&c, "o0.book"), F_OK), 0);
     for (unsigned i = 0; i < 2; i++) {
         const char *const edits[] = {
@@ -899,22 +875,21 @@ TEST(a_batch_has_the_number_of_rows_that_was_agreed)
         assert_true(support_edit(c.s.path, other, edits));
         assert_int_equal(
             share_with(&c, other, (const char *const[]){csv, "--key", key, "--dry-run", NULL}), 0);
-        assert_true(said(&c, i == 0 ? "Each of them must have 400 rows, as this table has."
-                                    : "must have 400 rows, as this table has: ask them."));
+        says(&c, i == 0 ? "Each of them must have 400 rows, as this table has."
+                        : "must have 400 rows, as this table has: ask them.");
     }
 }
 
 TEST(mistakes_on_the_command_line)
 {
-    const struct study_options o = {.owners = 1};
     struct share_scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], csv[SUPPORT_PATH];
-    scene_new(&c, &o);
+    scene_new(&c, OPTIONS(.owners = 1));
     support_study_file(&c.s, "o0.key", key);
     support_study_file(&c.s, "o0.csv", csv);
     assert_int_equal(SHARE(&c, csv), 2);
     assert_int_equal(SHARE(&c, "--key", key), 2);
-    assert_true(said(&c, "needs the data"));
+    says(&c, "needs the data");
     assert_int_equal(SHARE(&c, csv, "--key", key, "--status"), 2);
     assert_int_equal(SHARE(&c, "--key", key, "--status", "--withdraw"), 2);
     assert_int_equal(SHARE(&c, "--key", key, "--withdraw", "--replace"), 2);

@@ -130,13 +130,12 @@ static void flood(const struct strangers_scene *c, struct netio *netio)
 
 TEST(strangers_fill_no_memory)
 {
-    const struct study_options o = {
-        .owners = 2, .rounds = 30, .connect_s = 20, .round_s = 20, .epsilon = 8};
-    struct netio *netio;
+    struct netio *netio CLEAN(netio_free);
     struct strangers_scene c CLEAN(scene_free);
     uint64_t before;
     pid_t run;
-    scene_new(&c, &o, 0);
+    scene_new(&c, OPTIONS(.owners = 2, .rounds = 30, .connect_s = 20, .round_s = 20, .epsilon = 8),
+              0);
     share_all(&c);
     assert_int_equal(netio_new(&netio, &quiet), ERR_OK);
     before = resident(&c);
@@ -151,7 +150,6 @@ TEST(strangers_fill_no_memory)
     assert_false(support_contains(file(&c, "run.log"), "trying again"));
     /* those that never had a name do not leave a line each */
     assert_false(support_contains(file(&c, "server0.log"), "turned away"));
-    netio_free(&netio);
 }
 
 /* --- connections ------------------------------------------------------------------------------ */
@@ -173,18 +171,17 @@ static int connect_from_afar(unsigned port)
 TEST(who_only_connects_takes_no_descriptors)
 {
     enum { IDLE = 240, DESCRIPTORS = 180 };
-    const struct study_options o = {.owners = 2, .connect_s = 20, .round_s = 20};
     struct bytes answer CLEAN(bytes_clear) = {0};
     int fd[IDLE];
     struct strangers_scene c CLEAN(scene_free);
-    scene_new(&c, &o, DESCRIPTORS);
+    scene_new(&c, OPTIONS(.owners = 2, .connect_s = 20, .round_s = 20), DESCRIPTORS);
     for (unsigned i = 0; i < IDLE; i++)
         fd[i] = connect_from_afar(port_of(&c, (enum study_port)(STUDY_CONTROL_PREV + i % 4)));
-    assert_non_null(strstr(support_ask(c.status, "GET /healthz", &answer), " 200 "));
+    support_says(support_ask(c.status, "GET /healthz", &answer), " 200 ");
     share_all(&c);
     assert_int_equal(support_wait(start_run(&c), 60), 0);
     assert_false(support_contains(file(&c, "run.log"), "trying again"));
-    assert_true(support_contains(file(&c, "server0.log"), "connections at a time"));
+    file_says(file(&c, "server0.log"), "connections at a time");
     for (unsigned i = 0; i < IDLE; i++)
         close(fd[i]);
 }

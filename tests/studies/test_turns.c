@@ -28,10 +28,9 @@ struct turns_scene {
 static void scene_of(struct turns_scene *c, const char *domain, unsigned connect_s,
                      unsigned round_s)
 {
-    const struct study_options o = {
-        .owners = 1, .rounds = 2, .round_s = round_s, .connect_s = connect_s, .domain = domain};
     memset(c, 0, sizeof *c);
-    assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&c->s, &quiet, .owners = 1, .rounds = 2, .round_s = round_s, .connect_s = connect_s,
+              .domain = domain);
     assert_true(support_serve_all(&c->s, c->s.path, c->server));
     assert_int_equal(support_csv(file(c, "o.csv"), c->s.study->domain, 400, 10), ERR_OK);
     EXPECT(0, file(c, "share.log"), 30, "share", c->s.path, file(c, "o.csv"), "--key",
@@ -216,8 +215,7 @@ TEST(a_request_has_to_be_of_the_session)
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(answer_when_free(&other, i), ERR_MISUSE);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        assert_true(
-            support_contains(file(&c, "server%u.log", i), "the session is that of another run"));
+        file_says(file(&c, "server%u.log", i), "the session is that of another run");
     disconnect_all(&first);
     disconnect_all(&other);
 }
@@ -261,8 +259,7 @@ TEST(a_request_that_names_other_runs_elsewhere_is_not_answered)
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_not_equal(answer_of(&odd, i), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        assert_true(support_contains(file(&c, "server%u.log", i),
-                                     "was asked to open another run, or in another way"));
+        file_says(file(&c, "server%u.log", i), "was asked to open another run, or in another way");
     disconnect_all(&odd);
 }
 
@@ -317,9 +314,8 @@ TEST(a_run_keeps_its_place_while_its_program_lives)
     /* it asks for nothing, like one whose estimator takes long */
     support_pause_ms((int64_t)c.s.study->connect_s * 2000);
     assert_int_equal(run_into(&c, "second"), 5);
-    assert_true(support_contains(file(&c, "second.log"),
-                                 "another run, of analyst a, is in progress since 20"));
-    assert_true(support_contains(file(&c, "second.log"), "or continue that run"));
+    EACH(file_says, file(&c, "second.log"), "another run, of analyst a, is in progress since 20",
+         "or continue that run");
     assert_false(support_contains(file(&c, "second.log"), "did not answer"));
     assert_int_equal(client_open(client, &opened), ERR_OK); /* it has lost nothing */
     client_free(&client);
@@ -362,8 +358,7 @@ TEST(a_withdrawal_ends_a_session)
     assert_int_equal(client_new(&client, c.netio, c.s.study, c.me, run, &quiet), ERR_OK);
     assert_int_equal(client_open(client, &opened), ERR_OK);
     assert_int_equal(withdraw(&c, 0), 0);
-    assert_true(support_contains(file(&c, "server0.log"),
-                                 "an owner withdraws or replaces an upload: the session"));
+    file_says(file(&c, "server0.log"), "an owner withdraws or replaces an upload: the session");
     assert_int_equal(client_close(client, stats), ERR_PEER);  /* there is no session */
     assert_int_equal(client_open(client, &opened), ERR_BUSY); /* the owner may not have done yet */
 }
@@ -412,11 +407,9 @@ TEST(an_upload_that_is_damaged_is_told)
     scene_new(&c, NULL);
     support_alter(&c.s, 1, "UPDATE uploads SET sealed = zeroblob(200)");
     assert_int_not_equal(run_into(&c, "out"), 0);
-    assert_true(support_contains(file(&c, "out.log"),
-                                 "the upload of o0 cannot be read here; this server's log says"));
-    assert_true(
-        support_contains(file(&c, "server1.log"),
-                         "the upload of owner 0 on disk does not unseal; restore a backup"));
+    file_says(file(&c, "out.log"), "the upload of o0 cannot be read here; this server's log says");
+    file_says(file(&c, "server1.log"),
+              "the upload of owner 0 on disk does not unseal; restore a backup");
 }
 
 static void start_again(struct turns_scene *c)
@@ -442,13 +435,12 @@ TEST(a_debit_that_was_not_staged_needs_a_recovery)
     EXPECT(0, file(&c, "backup.log"), 30, "restore", file(&c, "backup"), file(&c, "server1"));
     start_again(&c);
     assert_int_equal(run_into(&c, "second"), 3);
-    assert_true(
-        support_contains(file(&c, "second.log"),
-                         "that its privacy ledger had 3 debits; now it signs that it has 2;"));
+    file_says(file(&c, "second.log"),
+              "that its privacy ledger had 3 debits; now it signs that it has 2;");
     assert_int_equal(unlink(file(&c, "a.test.heads")), 0); /* somebody who has not seen it */
     assert_int_equal(run_into(&c, "third"), 3);
-    assert_true(support_contains(file(&c, "third.log"), ", which server 1 has not prepared"));
-    assert_true(support_contains(file(&c, "third.log"), "run trefoil recover STUDY --key KEY"));
+    file_says(file(&c, "third.log"), ", which server 1 has not prepared");
+    file_says(file(&c, "third.log"), "run trefoil recover STUDY --key KEY");
     assert_int_equal(support_stop(&c.server[1]), 0);
     EXPECT(0, file(&c, "recover.log"), 30, "recover", c.s.path, "--key", file(&c, "s1.key"),
            "--folder", file(&c, "server1"));

@@ -387,9 +387,9 @@ TEST(a_full_disk_is_told_and_passes)
     expect_code(COMMAND(file(c, "share.log"), 60, "share", c->s.path, file(c, "o%u.csv", BIG),
                         "--key", file(c, "o%u.key", BIG), "--retries", "1"),
                 EXIT_OTHER, file(c, "share.log"));
-    assert_true(support_contains(file(c, "share.log"), "the server could not store it"));
-    assert_true(support_contains(file(c, "share.log"), "run the same command again later"));
-    assert_true(support_contains(file(c, "server0.log"), "is the disk full"));
+    file_says(file(c, "share.log"), "the server could not store it");
+    file_says(file(c, "share.log"), "run the same command again later");
+    file_says(file(c, "server0.log"), "is the disk full");
     /* it lives, and still has what it had */
     status_says(c, "  o0                   held by all three, ");
     status_says(c, "  o1                   nothing yet");
@@ -472,20 +472,16 @@ TEST(servers_are_told_to_end_in_the_middle_of_a_run)
 static int stage_new(void **state)
 {
     static struct uploads_stage c;
-    const struct study_options o = {
-        .owners = OWNERS,
-        .rounds = 12,
-        .epsilon = 8,
-        .round_s = support_slow(20),
-        .domain = "domain:\n"
-                  "  - {name: age, kind: integer, min: 0, max: 7}\n"
-                  "  - {name: sex, kind: categorical, values: [f, m]}\n"
-                  "  - {name: ward, kind: categorical, values: [a, b, c, d]}\n",
-        .part = (const char *const[]){NULL, "    max_rows: 2000\n    as: records\n"
-                                            "    pad_to: 310000\n"}};
     memset(&c, 0, sizeof c);
     *state = &c;
-    assert_int_equal(support_study_new(&c.s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&c.s, &quiet, .owners = OWNERS, .rounds = 12, .epsilon = 8,
+              .round_s = support_slow(20),
+              .domain = "domain:\n"
+                        "  - {name: age, kind: integer, min: 0, max: 7}\n"
+                        "  - {name: sex, kind: categorical, values: [f, m]}\n"
+                        "  - {name: ward, kind: categorical, values: [a, b, c, d]}\n",
+              .part = (const char *const[]){NULL, "    max_rows: 2000\n    as: records\n"
+                                                  "    pad_to: 310000\n"});
     for (unsigned i = 0; i < OWNERS; i++) {
         struct table *t CLEAN(table_free) = NULL;
         assert_int_equal(support_table(&t, c.s.study->domain, 400 + 500 * i, 10 + i), ERR_OK);
@@ -510,7 +506,4 @@ static int stage_free(void **state)
     return 0;
 }
 
-int main(void)
-{
-    return support_run_each(stage_new, stage_free);
-}
+MAIN(support_run_each(stage_new, stage_free))

@@ -40,11 +40,10 @@ static int trefoil(struct whose_run_scene *c, const char *const *words)
 
 static void scene_new(struct whose_run_scene *c)
 {
-    const struct study_options o = {.owners = 1, .round_s = 5, .connect_s = CONNECT_S};
     char key[IDENTITY_TEXT_SIZE], analysts[IDENTITY_TEXT_SIZE + 64];
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
-    assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&c->s, &quiet, .owners = 1, .round_s = 5, .connect_s = CONNECT_S);
     assert_int_equal(TREFOIL(c, "keygen", file(c, "b.key")), 0);
     assert_int_equal(identity_load(&c->me[0], file(c, "a.key"), &quiet), ERR_OK);
     assert_int_equal(identity_load(&c->me[1], file(c, "b.key"), &quiet), ERR_OK);
@@ -143,7 +142,7 @@ static void measure(const uint8_t run[REQUEST_RUN_SIZE], uint32_t sequence, uint
 static void refused(struct whose_run_scene *c, enum err e)
 {
     assert_int_equal(e, ERR_REFUSED);
-    assert_non_null(strstr(c->words, "this run belongs to analyst a, and no other may ask for it"));
+    support_says(c->words, "this run belongs to analyst a, and no other may ask for it");
     c->words[0] = '\0';
 }
 
@@ -154,7 +153,7 @@ static void refused(struct whose_run_scene *c, enum err e)
 TEST(another_cannot_ask_for_it_or_end_it)
 {
     struct whose_run_scene c CLEAN(scene_free);
-    struct client *a = NULL, *b CLEAN(client_free) = NULL;
+    struct client *a CLEAN(client_free) = NULL, *b CLEAN(client_free) = NULL;
     const uint8_t run[REQUEST_RUN_SIZE] = {42};
     struct client_opened opened;
     struct net_counters stats[STUDY_SERVERS_MOST][NET_PHASES];
@@ -182,7 +181,6 @@ TEST(another_cannot_ask_for_it_or_end_it)
     assert_int_equal(client_result(a, &first, &result),
                      ERR_OK); /* nothing was bound in its place */
     spent(&c, 2);
-    client_free(&a);
 }
 
 /* b keeps saying that a's run lives, although its program has died: its place is still free. */
@@ -231,7 +229,7 @@ TEST(another_gets_its_turn)
     if (ended == 0)
         support_kill(&b);
     assert_true(ended == b && WIFEXITED(code) && WEXITSTATUS(code) == 0);
-    assert_true(support_contains(file(&c, "b.log"), "another run, of analyst a, is in progress"));
+    file_says(file(&c, "b.log"), "another run, of analyst a, is in progress");
 }
 
 /* --- handing over ----------------------------------------------------------------------------- */
@@ -271,7 +269,7 @@ TEST(a_run_is_handed_over_by_the_roster)
     run_number(&c, number);
     spent(&c, 2);
     assert_int_equal(go_on(&c, c.path, "b", "taken", number), 5);
-    assert_true(support_contains(file(&c, "said.log"), "this run belongs to analyst a"));
+    file_says(file(&c, "said.log"), "this run belongs to analyst a");
     spent(&c, 2);
     assert_int_equal(go_on(&c, leave_a_out(&c), "b", "taken", number), 0);
     spent(&c, 4);
@@ -308,17 +306,17 @@ TEST(another_run_begins_with_what_is_left)
     while (run_of_b(&c, c.path, "out") == 5 && /* a's place is still taken */
            support_contains(file(&c, "said.log"), "another run, of analyst a, is in progress"))
         ;
-    assert_true(support_contains(file(&c, "said.log"), "an earlier run spent the rest"));
+    file_says(file(&c, "said.log"), "an earlier run spent the rest");
     spent(&c, 1);
     amended = leave_a_out(&c);
     assert_int_equal(TREFOIL(&c, "plan", amended, "--left", left), 0);
-    assert_true(support_contains(file(&c, "said.log"), "to which earlier ones left a rho of"));
+    file_says(file(&c, "said.log"), "to which earlier ones left a rho of");
     assert_int_equal(run_of_b(&c, amended, "out"), 0);
-    assert_true(support_contains(file(&c, "said.log"), "earlier runs left this one a rho of"));
+    file_says(file(&c, "said.log"), "earlier runs left this one a rho of");
     assert_int_equal(run_of_b(&c, amended, "out"), 0); /* nothing more to do */
     spent(&c, 5);
     assert_int_equal(run_of_b(&c, amended, "more"), 5);
-    assert_true(support_contains(file(&c, "said.log"), "an earlier run spent the rest"));
+    file_says(file(&c, "said.log"), "an earlier run spent the rest");
     assert_int_equal(TREFOIL(&c, "audit", file(&c, "server0/audit.log"),
                              file(&c, "server1/audit.log"), file(&c, "server2/audit.log"),
                              "--study", amended),

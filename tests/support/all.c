@@ -172,8 +172,8 @@ static enum err all_elementary(struct party *p, struct all_secrets *s)
 
 static enum err all_cached(struct party *p, struct all_secrets *s)
 {
-    struct cached *cached = NULL;
-    uint64_t *c = memory_array(s->n, sizeof *c);
+    struct cached *cached CLEAN(cached_free) = NULL;
+    uint64_t *c CLEAN(memory_release) = memory_array(s->n, sizeof *c);
     enum err e = c == NULL ? ERR_NOMEM : cached_new(p, &cached, s->x, &s->bits);
     for (size_t i = 0; e == ERR_OK && i < s->n; i++)
         c[i] = i % 4000 << CACHED_GRID;
@@ -181,8 +181,6 @@ static enum err all_cached(struct party *p, struct all_secrets *s)
         const struct cached_span span = {0, s->n, c};
         e = cached_distance(p, share64_view(s->out, 0, 1), cached, &span, 1 << CACHED_GRID);
     }
-    cached_free(&cached);
-    memory_free(&c);
     return e;
 }
 
@@ -221,11 +219,10 @@ static enum err forms_of(struct party *p, struct all_secrets *s, struct tape *ta
 static enum err all_forms(struct party *p, struct all_secrets *s)
 {
     static const uint8_t id[TAPE_ID_SIZE];
-    struct tape tape;
+    struct tape tape CLEAN(tape_free);
     enum err e;
     tape_start(&tape, id, NOISE_BOX_MULLER);
     e = forms_of(p, s, &tape);
-    tape_free(&tape);
     return e;
 }
 

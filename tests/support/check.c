@@ -238,19 +238,18 @@ static void try_word(const char *name, const struct check_play *model,
                      const struct check_play *honest, unsigned cheat, struct check_altering a,
                      bool may_go_on)
 {
-    struct check_play play = *model;
+    struct check_play play CLEAN(play_free) = *model;
     play.cheat = cheat;
     play.alter = play_alter_word;
     play.self = &a;
     play_run(&play);
     assert_int_equal(play.altered, a.both ? 2 : 1);
     play_judge(&play, honest, a.round, name, may_go_on);
-    play_free(&play);
 }
 
 void play_sweep(const char *name, const struct check_play *model, bool may_go_on)
 {
-    struct check_play honest = *model;
+    struct check_play honest CLEAN(play_free) = *model;
     uint64_t seed = model->n;
     const bool all = getenv("TREFOIL_LONG") != NULL;
     const unsigned of = model->sparse > 0 ? model->sparse : 3;
@@ -273,22 +272,15 @@ void play_sweep(const char *name, const struct check_play *model, bool may_go_on
                     try_word(name, model, &honest, cheat, a, may_go_on);
             }
     }
-    play_free(&honest);
 }
 
 enum err play_and(struct party *p, struct check_play *play)
 {
-    struct planes x = {0}, y = {0};
-    enum err e = planes_new(&x, 1, play->n);
-    if (e == ERR_OK)
-        e = planes_new(&y, 1, play->n);
-    if (e == ERR_OK)
-        e = bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&y));
-    if (e == ERR_OK)
-        e = play_open(p, play, &x);
-    planes_free(&x);
-    planes_free(&y);
-    return e;
+    struct planes x CLEAN(planes_free) = {0}, y CLEAN(planes_free) = {0};
+    TRY(planes_new(&x, 1, play->n));
+    TRY(planes_new(&y, 1, play->n));
+    TRY(bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&y)));
+    return play_open(p, play, &x);
 }
 
 static word128 word_at(enum share_ring ring, const void *v, size_t i)

@@ -58,9 +58,3 @@ void support_command(struct command_outcome *o, const char *out, const char *err
     support_text(out, o->out, sizeof o->out);
     support_text(err, o->err, sizeof o->err);
 }
-
-void support_says(const char *text, const char *words)
-{
-    if (strstr(text, words) == NULL)
-        fail_msg("does not say \"%s\": %s", words, text);
-}

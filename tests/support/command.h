@@ -19,7 +19,5 @@ void support_command(struct command_outcome *o, const char *out, const char *err
 
 /* A whole file, which must fit, as a string. */
 void support_text(const char *path, char *to, size_t size);
-/* Fails unless the text has the words. */
-void support_says(const char *text, const char *words);
 
 #endif

@@ -20,7 +20,7 @@ static bool tries_all(void)
 
 /*
  * A study of one owner, whose table is o0.csv; the test's initial state may hold other
- * support_options.
+ * study_options.
  */
 static int faults_new(void **state)
 {

@@ -31,21 +31,18 @@ struct bytes edited(const char *text, const char *find, const char *replace)
 
 enum err parse_text(struct parse_fixture *f, const char *text, struct study **study)
 {
-    struct bytes b = with_keys(f, text);
+    struct bytes b CLEAN(bytes_clear) = with_keys(f, text);
     enum err e;
     f->sink[0] = '\0';
     e = study_parse(study, "t.yaml", b.data, b.size, &f->log);
-    bytes_clear(&b);
     return e;
 }
 
 enum err parse_edit(struct parse_fixture *f, const char *find, const char *replace,
                     struct study **study)
 {
-    struct bytes b = edited(base_text, find, replace);
-    enum err e = parse_text(f, (const char *)b.data, study);
-    bytes_clear(&b);
-    return e;
+    struct bytes b CLEAN(bytes_clear) = edited(base_text, find, replace);
+    return parse_text(f, (const char *)b.data, study);
 }
 
 int setup(void **state)

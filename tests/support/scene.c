@@ -37,13 +37,12 @@ struct scene scene_without_servers(const struct study_options *o)
     assert_int_equal(table_new(&c.all, c.s.study->domain, 0), ERR_OK);
     for (unsigned i = 0; i < c.s.owners; i++) {
         size_t batch = c.s.study->owner[i].batch; /* its owners have the same rows */
-        struct table *t = NULL;
+        struct table *t CLEAN(table_free) = NULL;
         assert_int_equal(support_table(&t, c.s.study->domain, 400 + 500 * batch, 10 + batch),
                          ERR_OK);
         assert_int_equal(table_write_csv(file(&c, "o%u.csv", i), t, NULL, 1, &quiet), ERR_OK);
         if (batch == i)
             assert_int_equal(central_append(c.all, t), ERR_OK);
-        table_free(&t);
     }
     return c;
 }
@@ -111,8 +110,8 @@ static uint64_t merge_counts(int64_t *counts, const struct merges *merges,
 void check_measurements(struct scene *c, const char *path, size_t expected)
 {
     const struct workload *w = c->s.study->workload;
-    int64_t *counts = memory_array(w->cells, sizeof *counts);
-    int64_t *all = memory_array(w->cells, sizeof *all);
+    int64_t *counts CLEAN(memory_release) = memory_array(w->cells, sizeof *counts);
+    int64_t *all CLEAN(memory_release) = memory_array(w->cells, sizeof *all);
     struct merges merges CLEAN(merges_clear);
     json_t *doc = json_load_file(path, JSON_REJECT_DUPLICATES, NULL), *m;
     double n = 0, sum = 0, squares = 0;
@@ -144,8 +143,6 @@ void check_measurements(struct scene *c, const char *path, size_t expected)
     assert_true(fabs(sum / n) < 5.8 / sqrt(n));
     assert_true(fabs(squares / n - 1) < 5.8 * sqrt(2 / n) + 34 / n);
     json_decref(doc);
-    memory_free(&counts);
-    memory_free(&all);
 }
 
 void check_logs(struct scene *c)
@@ -153,14 +150,14 @@ void check_logs(struct scene *c)
     EXPECT(0, file(c, "audit.txt"), 10, "audit", file(c, "server%u/audit.log", 0),
            file(c, "server%u/audit.log", 1), file(c, "server%u/audit.log", 2), "--study",
            c->s.path);
-    assert_true(support_contains(file(c, "audit.txt"), "the three logs fit together"));
+    file_says(file(c, "audit.txt"), "the three logs fit together");
 }
 
 void check_audit(struct scene *c, unsigned selections, unsigned measurements)
 {
     check_logs(c);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        struct audit_file *log = NULL;
+        struct audit_file *log CLEAN(audit_file_free) = NULL;
         unsigned count[2] = {0, 0};
         double paid = 0;
         assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
@@ -181,7 +178,6 @@ void check_audit(struct scene *c, unsigned selections, unsigned measurements)
         }
         assert_int_equal(count[0], selections);
         assert_int_equal(count[1], measurements);
-        audit_file_free(&log);
     }
 }
 
@@ -190,11 +186,10 @@ void leave_out(struct scene *c, unsigned owner)
     table_free(&c->all);
     assert_int_equal(table_new(&c->all, c->s.study->domain, 0), ERR_OK);
     for (unsigned i = 0; i < OWNERS; i++) {
-        struct table *t = NULL;
+        struct table *t CLEAN(table_free) = NULL;
         assert_int_equal(support_table(&t, c->s.study->domain, 400 + 500 * i, 10 + i), ERR_OK);
         if (i != owner)
             assert_int_equal(central_append(c->all, t), ERR_OK);
-        table_free(&t);
     }
 }
 
@@ -212,16 +207,13 @@ enum err scene_send(struct scene *c, const struct identity *me, unsigned server,
     struct bytes message CLEAN(bytes_clear) = {0};
     struct reply reply = {0};
     const int64_t wait_ms = server == 2 ? 500 : 10000;
-    enum err e;
     assert_int_equal(netio_new(&netio, &quiet), ERR_OK);
     assert_int_equal(dials_new(&dial, netio, c->s.study, me, server, &quiet), ERR_OK);
     bytes_put_u8(&message, MESSAGE_UPLOAD);
     bytes_put(&message, c->s.study->terms.digest, 32);
     assert_int_equal(upload_write(part, server, false, &message), ERR_OK);
-    e = dials_ask(dial, &message, &reply, wait_ms, wait_ms);
-    if (e == ERR_OK)
-        e = reply.status;
-    return e;
+    TRY(dials_ask(dial, &message, &reply, wait_ms, wait_ms));
+    return reply.status;
 }
 
 /* --- persons ---------------------------------------------------------------------------------- */

@@ -17,7 +17,7 @@ struct stores_bench bench_new(void)
 struct stores_bench bench_of(const struct study_options *o)
 {
     struct stores_bench b = {0};
-    struct bytes packed = {0};
+    struct bytes packed CLEAN(bytes_clear) = {0};
     assert_int_equal(support_study_new(&b.s, o, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         assert_int_equal(identity_load(&b.server[i], support_path(&b.s, "s%u.key", i), &quiet),
@@ -31,7 +31,6 @@ struct stores_bench bench_of(const struct study_options *o)
                                  (const uint8_t[UPLOAD_SECRET_SIZE]){1}, b.s.study->terms.digest,
                                  study_upload_form(b.s.study, 1), &packed),
                      ERR_OK);
-    bytes_clear(&packed);
     return b;
 }
 
@@ -59,14 +58,12 @@ struct store_round round_of(uint8_t run, uint32_t i)
 
 enum err stage_with(struct store *store, const struct store_round *r, const struct ledger *after)
 {
-    struct bytes noise = {0}, ids = {0};
+    struct bytes noise CLEAN(bytes_clear) = {0}, ids CLEAN(bytes_clear) = {0};
     uint8_t next[32] = {0};
     enum err e;
     bytes_put(&noise, "these are the shares", 20);
     bytes_put(&ids, "0123456789abcdef", UPLOAD_ID_SIZE);
     e = store_stage(store, r, after, &ids, &noise, next);
-    bytes_clear(&noise);
-    bytes_clear(&ids);
     return e;
 }
 
@@ -86,13 +83,10 @@ static enum err ledger_after(struct store *store, unsigned price, struct ledger 
 
 enum err stage_at(struct store *store, const struct store_round *r, unsigned price)
 {
-    struct ledger *after = NULL;
+    struct ledger *after CLEAN(ledger_free) = NULL;
     struct store_head head;
-    enum err e = ledger_after(store, price, &after, &head);
-    if (e == ERR_OK)
-        e = stage_with(store, r, after);
-    ledger_free(&after);
-    return e;
+    TRY(ledger_after(store, price, &after, &head));
+    return stage_with(store, r, after);
 }
 
 enum err stage(struct store *store, const struct store_round *r)
@@ -103,31 +97,28 @@ enum err stage(struct store *store, const struct store_round *r)
 static enum err bind(struct store *store, const struct store_round *r,
                      const struct vouchers *vouchers)
 {
-    struct ledger *ledger = NULL;
+    struct ledger *ledger CLEAN(ledger_free) = NULL;
     struct store_head head;
-    enum err e = store_ledger(store, &limits, &ledger, &head);
-    ledger_free(&ledger);
-    return e == ERR_OK ? store_bind(store, r, vouchers, &head) : e;
+    TRY(store_ledger(store, &limits, &ledger, &head));
+    return store_bind(store, r, vouchers, &head);
 }
 
 enum err debit(struct store *store, const struct store_round *r, unsigned price)
 {
-    enum err e = stage_at(store, r, price);
-    return e == ERR_OK ? bind(store, r, &(const struct vouchers){0}) : e;
+    TRY(stage_at(store, r, price));
+    return bind(store, r, &(const struct vouchers){0});
 }
 
 void staged_head(struct store *store, uint8_t next[32])
 {
-    struct ledger *ledger = NULL;
+    struct ledger *ledger CLEAN(ledger_free) = NULL;
     struct store_round round;
     struct store_head head;
-    struct bytes entry = {0};
+    struct bytes entry CLEAN(bytes_clear) = {0};
     assert_int_equal(store_ledger(store, &limits, &ledger, &head), ERR_OK);
     assert_int_equal(store_staged(store, &round, &entry), ERR_OK);
     memcpy(next, head.head, 32);
     store_chain(entry.data, entry.size, next);
-    ledger_free(&ledger);
-    bytes_clear(&entry);
 }
 
 struct vouchers vouchers_of(const struct stores_bench *b, const uint8_t next[32])

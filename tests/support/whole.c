@@ -6,10 +6,10 @@
 enum err rows_of(const struct whole *w, unsigned o, struct table **t)
 {
     unsigned first = (unsigned)w->s.study->owner[o].batch;
-    enum err e = support_table(t, w->s.study->domain, 300 + 500 * first, first);
-    if (e == ERR_OK && first != o)
+    TRY(support_table(t, w->s.study->domain, 300 + 500 * first, first));
+    if (first != o)
         (*t)->rows -= 40;
-    return e;
+    return ERR_OK;
 }
 
 /* Makes the rows' keys, and sorts them as `share` does. */
@@ -48,9 +48,9 @@ enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts
                    struct log *log)
 {
     struct table *all = NULL, *t = NULL;
-    struct domain *own = NULL;
-    struct identity *me = NULL;
-    struct bytes packed = {0};
+    struct domain *own CLEAN(domain_free) = NULL;
+    struct identity *me CLEAN(identity_free) = NULL;
+    struct bytes packed CLEAN(bytes_clear) = {0};
     uint8_t secret[UPLOAD_SECRET_SIZE] = {1};
     enum err e;
     e = identity_load(&me, support_path(&w->s, "o%u.key", o), log);
@@ -87,9 +87,6 @@ enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts
         e = central_append(w->all, all);
     table_free(&all);
     table_free(&t);
-    domain_free(&own);
-    identity_free(&me);
-    bytes_clear(&packed);
     return e;
 }
 
@@ -236,23 +233,21 @@ static enum err open_again(struct whole_seat *s, struct engine_step *step, const
                            const struct range_place *place, const struct ask_told *told)
 {
     struct ask_told again CLEAN(told_clear) = {0};
-    struct tape range = {0};
-    enum err e = range_read(&range, place, s->engine->tape.noise, kept);
-    if (e == ERR_OK)
-        e = open_step(s, step, &range, &again);
-    if (e == ERR_OK && (again.values != told->values || again.selected != told->selected ||
-                        memcmp(again.value, told->value, told->values * sizeof *told->value) != 0))
-        e = ERR_MISMATCH;
-    tape_free(&range);
-    return e;
+    struct tape range CLEAN(tape_free) = {0};
+    TRY(range_read(&range, place, s->engine->tape.noise, kept));
+    TRY(open_step(s, step, &range, &again));
+    if (again.values != told->values || again.selected != told->selected ||
+        memcmp(again.value, told->value, told->values * sizeof *told->value) != 0)
+        return ERR_MISMATCH;
+    return ERR_OK;
 }
 
 enum err perform(struct whole_seat *s, const struct ask *a, struct ask_told *told)
 {
     struct engine_step step;
     struct range_place place;
-    struct bytes kept = {0};
-    struct tape range = {0};
+    struct bytes kept CLEAN(bytes_clear) = {0};
+    struct tape range CLEAN(tape_free) = {0};
     enum err e;
     TRY(three_prepare(s->engine, a, &step));
     range_next(&s->engine->tape, three_step(&step)->noise, &place);
@@ -277,8 +272,6 @@ enum err perform(struct whole_seat *s, const struct ask *a, struct ask_told *tol
         e = open_again(s, &step, &kept, &place, told);
     /* only these were used of the Gaussians that were ready for the largest candidate */
     s->w->used[NOISE_GAUSS][s->index] -= three_step(&step)->noise[NOISE_GAUSS] - told->values;
-    bytes_clear(&kept);
-    tape_free(&range);
     three_step_clear(&step);
     return e;
 }

@@ -133,13 +133,11 @@ static uint32_t close_tap(struct wire_tap *t)
 
 enum err wire_run(uint64_t seed, three_job job, void *shared, uint32_t digest[3])
 {
-    enum err e;
     memset(taps, 0, sizeof taps);
     tapped = 0;
-    e = open_taps(seed);
-    if (e == ERR_OK)
-        e = three_run_wrapped(seed, job, shared, NULL, tap);
+    TRY(open_taps(seed));
+    TRY(three_run_wrapped(seed, job, shared, NULL, tap));
     for (unsigned i = 0; i < 3; i++)
         digest[i] = close_tap(&taps[i]);
-    return e;
+    return ERR_OK;
 }

@@ -217,7 +217,7 @@ static enum err take_multipliers(const struct three *g, struct engine_step *s)
     uint64_t *m;
     if (a->kind == ASK_FORMS || a->kind == ASK_SCORES)
         return ERR_OK;
-    if (a->weights == 0)
+    if (a->weights != a->queries || a->queries == 0)
         TRY(check_multiplier(g, a->multiplier, s));
     TRY(memory_new(&m, a->queries));
     three_step(s)->multiplier = m;

@@ -92,8 +92,7 @@ static void world_new(struct answer_cut_world *w, uint64_t seed, double sigma)
     const struct clique all = {3, {0, 1, 2}};
     struct model_terms t;
     struct model_fitted result;
-    struct random r;
-    random_seed_u64(&r, seed);
+    struct random r = random_of(seed);
     *w = (struct answer_cut_world){.domain = NULL};
     make_domain(w);
     draw_rows(w, &r);

@@ -46,7 +46,7 @@ static void room_new(struct association_room *r, uint16_t x, uint16_t y)
                      ERR_OK);
     assert_int_equal(domain_add_numeric(r->d, "level", levels, 6, NULL, DOMAIN_CLIP, NULL), ERR_OK);
     assert_int_equal(densities_even(&r->inside, r->d), ERR_OK);
-    random_seed_u64(&random, 7u * x + y);
+    random = random_of(7u * x + y);
     for (uint32_t i = 0; i < r->d->attribute[x].size; i++)
         for (uint32_t k = 0; k < r->d->attribute[y].size; k++)
             r->counts[i * r->d->attribute[y].size + k] = (double)(20 + random_below(&random, 30) +
@@ -216,9 +216,8 @@ TEST(nothing_to_compute_is_nothing)
 static double spread(const struct association_room *r, double about)
 {
     struct association_room noisy = *r;
-    struct random random;
+    struct random random = random_of(99);
     double sum = 0;
-    random_seed_u64(&random, 99);
     for (unsigned i = 0; i < DRAWS; i++) {
         for (unsigned k = 0; k < MOST; k++)
             noisy.counts[k] = r->counts[k] + SIGMA * (double)random_gauss(&random) * 0x1p-20;

@@ -28,7 +28,7 @@ struct errors_world {
 static void world_new(struct errors_world *w, size_t columns)
 {
     *w = (struct errors_world){.n = 0};
-    random_seed_u64(&w->random, 5);
+    w->random = random_of(5);
     assert_int_equal(domain_new(&w->domain), ERR_OK);
     for (size_t i = 0; i < columns; i++) {
         const char name[] = {(char)('a' + i), '\0'};

@@ -45,8 +45,7 @@ static uint16_t code_of(const struct domain_attribute *a, double x)
 static struct table *make_table(const struct domain *d, size_t rows)
 {
     struct table *t;
-    struct random r;
-    random_seed_u64(&r, 3);
+    struct random r = random_of(3);
     assert_int_equal(table_new(&t, d, 0), ERR_OK);
     assert_int_equal(table_keep_numbers(t), ERR_OK);
     for (size_t i = 0; i < rows; i++) {

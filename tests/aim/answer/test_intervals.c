@@ -33,8 +33,7 @@ static void world_new(struct intervals_world *w, double dependence, uint64_t see
         {.n = 1, .attribute = {0}}, {.n = 1, .attribute = {1}},    {.n = 1, .attribute = {2}},
         {.n = 1, .attribute = {3}}, {.n = 2, .attribute = {0, 1}}, {.n = 2, .attribute = {2, 3}}};
     struct model_fitted result;
-    struct random r;
-    random_seed_u64(&r, seed);
+    struct random r = random_of(seed);
     *w = (struct intervals_world){.domain = NULL};
     assert_int_equal(domain_new(&w->domain), ERR_OK);
     for (int i = 0; i < 4; i++) {
@@ -208,9 +207,8 @@ TEST(quantiles_of_refits_stay_within_conditions)
     assert_int_equal(question_parse(&q, w.domain, &t, NULL), ERR_OK);
     for (uint64_t seed = 1; seed <= 50; seed++) {
         struct answer *a CLEAN(answer_free) = NULL;
-        struct random r;
+        struct random r = random_of(seed);
         const struct answer_draw draw = {.errors = w.errors, .random = &r};
-        random_seed_u64(&r, seed);
         assert_int_equal(answer_make(&a, w.sums, &w.inside, q, &draw, NULL, NULL), ERR_OK);
         if (a->value[0].known)
             assert_true(13 <= a->value[0].number && a->value[0].number <= 16);

@@ -129,9 +129,8 @@ TEST(not_one_unit_above_rho)
 
 TEST(random_schedules_stay_within)
 {
-    struct random r;
+    struct random r = random_of(5);
     mpq_t cost, sum, limit;
-    random_seed_u64(&r, 5);
     mpq_inits(cost, sum, limit, (mpq_ptr)NULL);
     for (int run = 0; run < 100; run++) {
         struct ledger *l CLEAN(ledger_free) = ledger_of(0.0305566, 1);
@@ -210,25 +209,23 @@ TEST(a_ledger_survives_as_text)
 
 TEST(seeds_decide_everything)
 {
-    struct random a, b;
-    random_seed_u64(&a, 9);
-    random_seed_u64(&b, 9);
+    struct random a CLEAN(random_wipe), b;
+    a = random_of(9);
+    b = random_of(9);
     for (int i = 0; i < 1000; i++)
         assert_true(random_u64(&a) == random_u64(&b));
-    random_seed_u64(&b, 10);
+    b = random_of(10);
     assert_true(random_u64(&a) != random_u64(&b));
     random_fresh(&a);
     random_fresh(&b);
     assert_true(random_u64(&a) != random_u64(&b));
-    random_wipe(&a);
 }
 
 TEST(below_is_even)
 {
-    struct random r;
+    struct random r = random_of(1);
     double chi = 0;
     int count[7] = {0};
-    random_seed_u64(&r, 1);
     for (int i = 0; i < 70000; i++)
         count[random_below(&r, 7)]++;
     for (int i = 0; i < 7; i++)
@@ -254,8 +251,7 @@ TEST(gaussians_have_their_moments_and_tails)
     static const double cut[] = {-3, -2, -1, 0, 1, 2, 3, 4};
     int below[8] = {0};
     double m1 = 0, m2 = 0, m4 = 0;
-    struct random r;
-    random_seed_u64(&r, 3);
+    struct random r = random_of(3);
     for (int i = 0; i < N; i++) {
         double z = (double)random_gauss(&r) * 0x1p-20;
         m1 += z;
@@ -279,8 +275,7 @@ TEST(gumbels_have_their_moments_and_tails)
     static const double cut[] = {-2, -1, 0, 1, 2, 4, 8};
     int below[7] = {0};
     double m1 = 0, m2 = 0;
-    struct random r;
-    random_seed_u64(&r, 4);
+    struct random r = random_of(4);
     for (int i = 0; i < N; i++) {
         double g = (double)random_gumbel(&r) * 0x1p-24;
         m1 += g - 0.5772156649015329;

@@ -177,12 +177,11 @@ static void price_of(double range, uint64_t m, double *both, double *measuring)
 {
     const struct ask ask = {.kind = ASK_SELECT, .multiplier = m, .epsilon = range / 2, .sigma = 1};
     const struct ask_terms terms = {.slack.select = range / 2, .accounting = ACCOUNTING_GAUSSIAN};
-    struct ask_price p;
+    struct ask_price p CLEAN(ask_price_clear);
     ask_price_new(&p);
     assert_int_equal(ask_price(&p, &ask, &terms, NULL), ERR_OK);
     *both = mpq_get_d(p.cost);
     *measuring = mpq_get_d(p.measuring);
-    ask_price_clear(&p);
 }
 
 /*

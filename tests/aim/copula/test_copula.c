@@ -103,7 +103,7 @@ TEST(products_of_pairs_are_exact)
         mpz_t squared;
         some_new(&s, 2);
         p = (struct forms){s.workload, u, group};
-        random_seed_u64(&r, seed);
+        r = random_of(seed);
         assert_int_equal(forms_codes(s.workload), CODES_OF_ALL);
         for (size_t a = 0; a < CODES_OF_ALL; a++)
             u[a] = (int64_t)random_below(&r, 401) - 200;
@@ -399,8 +399,7 @@ static double truth(enum copula_kind kind, size_t i, size_t j)
 static void errors_of(enum copula_kind kind, double s, double *noisy, double *shrunk)
 {
     double m[CELLS_OF_MANY] = {0}, t[CELLS_OF_MANY] = {0};
-    struct random random;
-    random_seed_u64(&random, 3);
+    struct random random = random_of(3);
     *noisy = *shrunk = 0;
     for (size_t i = 0; i < MANY; i++)
         for (size_t j = 0; j < i; j++) {
@@ -467,8 +466,7 @@ static const uint32_t wide_sizes[WIDE] = {12, 2, 9, 30, 5};
 static struct table *linked_rows(const struct domain *d, uint64_t seed)
 {
     struct table *t;
-    struct random r;
-    random_seed_u64(&r, seed);
+    struct random r = random_of(seed);
     assert_int_equal(table_new(&t, d, ROWS), ERR_OK);
     for (size_t i = 0; i < ROWS; i++) {
         uint16_t codes[WIDE];
@@ -537,7 +535,7 @@ TEST(a_run_pays_for_what_a_row_can_move)
         struct copula_options o = copula_stage_options(&s, 0.05, 13);
         double squares = 0, m, cost;
         o.limits.rows_per_person = k;
-        random_seed_u64(&random, k);
+        random = random_of(k);
         noise = noise_from_random(&random);
         assert_int_equal(copula_stage_run(&r, &s, &o, &noise), ERR_OK);
         for (size_t f = 0; f < r->forms; f++) {
@@ -579,7 +577,7 @@ TEST(forms_have_the_noise_that_they_say)
     struct ask ask CLEAN(ask_clear) = {.kind = ASK_FORMS};
     double opened[RUNS * PAIRS];
     stage_new(&s);
-    random_seed_u64(&random, 7);
+    random = random_of(7);
     ask.weights = 2 * forms_codes(s.pairs);
     assert_int_equal(memory_new(&ask.weight, ask.weights), ERR_OK);
     ask.weight[3] = 5;
@@ -603,9 +601,8 @@ TEST(the_same_noise_gives_the_same_copula)
     stage_new(&s);
     o = copula_stage_options(&s, 0.05, 13);
     for (uint64_t i = 0; i < 3; i++) {
-        struct random random;
+        struct random random = random_of(i / 2);
         const struct plaintext_noise noise = noise_from_random(&random);
-        random_seed_u64(&random, i / 2);
         assert_int_equal(copula_stage_run(&r[i], &s, &o, &noise), ERR_OK);
     }
     assert_memory_equal(r[0]->model->correlation, r[1]->model->correlation,
@@ -624,7 +621,7 @@ TEST(a_budget_that_is_too_small_is_refused)
     struct copula_result *r = NULL;
     struct copula_options o;
     stage_new(&s);
-    random_seed_u64(&random, 1);
+    random = random_of(1);
     o = copula_stage_options(&s, 1e-6, 13);
     o.share = 0.999; /* enough for the one-ways */
     assert_int_equal(copula_stage_run(&r, &s, &o, &noise), ERR_RANGE);
@@ -740,8 +737,8 @@ TEST(tables_of_two_follow_the_copula)
 {
     static const uint32_t coins[] = {2, 2, 3};
     static const uint16_t pair[] = {0, 1}, skew[] = {0, 2};
-    struct domain *d = support_domain(coins, 3);
-    struct copula *c = NULL;
+    struct domain *d CLEAN(domain_free) = support_domain(coins, 3);
+    struct copula *c CLEAN(copula_free) = NULL;
     assert_int_equal(copula_new(&c, d), ERR_OK);
     c->total = 1000;
     for (size_t i = 0; i < 3; i++)
@@ -762,8 +759,6 @@ TEST(tables_of_two_follow_the_copula)
         assert_true(fabs(other[0] + other[2] - 500) < 1e-6);
         assert_true(r * (other[0] - other[3]) >= 0);
     }
-    copula_free(&c);
-    domain_free(&d);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -781,14 +776,13 @@ static void copula_study(struct support_study *s, const char *lines)
 
 TEST(trefoil_aim_makes_a_copula)
 {
-    struct support_study s;
+    struct support_study s CLEAN(support_study_free);
     struct command_outcome o;
     static const char *const files[] = {"model", "measurements.json", "synthetic.csv", NULL};
     copula_study(&s, "method: copula\ncopula: {clip: 3, share: 0.4}\n");
     TREFOIL("aim", s.path, support_path(&s, "rows.csv"), "--out", support_path(&s, "result"));
     assert_int_equal(o.code, EXIT_OK);
-    support_says(o.out, "5 single attributes");
-    support_says(o.out, "10 pairs");
+    EACH(support_says, o.out, "5 single attributes", "10 pairs");
     TREFOIL("synth", support_path(&s, "result/model"), "--out", support_path(&s, "more.csv"),
             "--rows", "77", "--sampling", "independent");
     assert_int_equal(o.code, EXIT_OK);
@@ -816,12 +810,11 @@ TEST(trefoil_aim_makes_a_copula)
     support_says(o.out, "a Gaussian copula");
     unlink(support_path(&s, "more.csv"));
     file_drop_folder(support_path(&s, "result"), files);
-    support_study_free(&s);
 }
 
 TEST(a_copula_is_planned)
 {
-    struct support_study s;
+    struct support_study s CLEAN(support_study_free);
     struct command_outcome o;
     copula_study(&s, "method: copula\n");
     TREFOIL("plan", s.path);
@@ -829,7 +822,6 @@ TEST(a_copula_is_planned)
     support_says(o.out, "a number for each of 10 pairs");
     support_says(o.out, "method: copula; expected to be better for this study: aim");
     support_says(o.out, "sigma of a pair's sum and of its correlation");
-    support_study_free(&s);
 }
 
 /* --- which method ----------------------------------------------------------------------------- */

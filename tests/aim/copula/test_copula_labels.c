@@ -44,7 +44,7 @@ TEST(utilities_give_the_shares)
         double utility[GROUPS], slope[GROUPS * GROUPS], found[GROUPS] = {0}, more[GROUPS] = {0};
         struct random r;
         assert_int_equal(nominal_utilities(cases[k], GROUPS, utility, slope), ERR_OK);
-        random_seed_u64(&r, k);
+        r = random_of(k);
         for (size_t i = 0; i < DRAWN; i++) {
             double u[GROUPS];
             for (size_t g = 0; g < GROUPS; g++)
@@ -144,7 +144,7 @@ TEST(links_come_back_from_sums)
     x = column_of(&column_labels, GROUPS, share);
     y = column_of(&column_whole, FINE, even);
     assert_int_equal(nominal_utilities(share, GROUPS, utility, NULL), ERR_OK);
-    random_seed_u64(&r, 3);
+    r = random_of(3);
     for (size_t g = 0; g < GROUPS; g++)
         rest -= link[g] * link[g];
     for (size_t i = 0; i < 4 * DRAWN; i++) {
@@ -209,7 +209,7 @@ static void stage_new(struct copula_stage *s, const uint16_t *place)
                      ERR_OK);
     assert_int_equal(workload_all(&s->pairs, s->domain, 2, NULL), ERR_OK);
     assert_int_equal(table_new(&s->table, s->domain, ROWS), ERR_OK);
-    random_seed_u64(&r, 11);
+    r = random_of(11);
     for (size_t i = 0; i < ROWS; i++) {
         const double z = normal(&r), own = normal(&r);
         const double grade = below(0.9 * z + sqrt(0.19) * normal(&r));
@@ -254,7 +254,7 @@ TEST(labels_are_taken_in_order_where_they_have_one)
         struct copula_result *r CLEAN(copula_result_free) = NULL;
         const struct plaintext_noise noise = k < 2 ? none : noise_from_random(&random);
         double error;
-        random_seed_u64(&random, 1);
+        random = random_of(1);
         stage_new(&s, k % 2 == 0 ? in_order : mixed);
         run_of(&r, &s, &noise, 0.05);
         /* opened by labels, whatever is made of the sums */
@@ -281,7 +281,7 @@ static void pair_new(struct copula_stage *s, uint64_t seed)
     assert_int_equal(domain_add_integer(s->domain, "x", 0, 9, NULL, DOMAIN_REJECT, NULL), ERR_OK);
     assert_int_equal(workload_all(&s->pairs, s->domain, 2, NULL), ERR_OK);
     assert_int_equal(table_new(&s->table, s->domain, ROWS), ERR_OK);
-    random_seed_u64(&r, seed);
+    r = random_of(seed);
     for (size_t i = 0; i < ROWS; i++) {
         const uint16_t label = (uint16_t)random_below(&r, 3);
         const uint16_t codes[] = {label, (uint16_t)((label + 1) % 3),
@@ -296,9 +296,8 @@ TEST(noise_gives_labels_no_order)
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct copula_stage s CLEAN(copula_stage_clear);
         struct copula_result *r CLEAN(copula_result_free) = NULL;
-        struct random random;
+        struct random random = random_of(seed);
         const struct plaintext_noise noise = noise_from_random(&random);
-        random_seed_u64(&random, seed);
         pair_new(&s, seed);
         run_of(&r, &s, &noise, seed % 2 == 0 ? 0.05 : 10);
         assert_true(r->groups[0] == 3 && r->groups[1] == 3);
@@ -376,14 +375,10 @@ TEST(models_of_labels_come_back)
 
 static enum err loaded_again(const char *path, const struct copula *c)
 {
-    struct copula *back = NULL;
-    struct domain *d = NULL;
-    enum err e;
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct copula *back CLEAN(copula_free) = NULL;
     assert_int_equal(copula_save(path, c, NULL), ERR_OK);
-    e = copula_load(&back, &d, path, NULL);
-    copula_free(&back);
-    domain_free(&d);
-    return e;
+    return copula_load(&back, &d, path, NULL);
 }
 
 /* Utilities of so many groups that nobody waits for them, and rows with other shares. */

@@ -71,8 +71,7 @@ static double judge(double (*draw)(struct random *, enum sample_wrong), double (
 {
     enum { BINS = 64 };
     double count[BINS] = {0}, beyond[8] = {0}, chi = 0, worst;
-    struct random r;
-    random_seed_u64(&r, 11 + wrong);
+    struct random r = random_of(11 + wrong);
     for (size_t i = 0; i < n; i++) {
         double x = draw(&r, wrong);
         count[(size_t)fmin(BINS - 1, below(x) * BINS)]++;
@@ -112,8 +111,7 @@ TEST(gumbels_are_gumbel)
 TEST(gaussians_have_their_moments)
 {
     double power[5] = {0}, n = (double)draws(1000000), pairs = 0, last = 0;
-    struct random r;
-    random_seed_u64(&r, 3);
+    struct random r = random_of(3);
     for (size_t i = 0; i < (size_t)n; i++) {
         double x = draw_gauss(&r, RIGHT);
         for (int k = 1; k <= 4; k++)
@@ -134,7 +132,7 @@ TEST(gaussians_have_their_moments)
 static double selection_chi(size_t m, size_t trials, double error)
 {
     static const int64_t counts[64] = {0};
-    struct random r;
+    struct random r = random_of(21);
     struct plaintext_noise noise = noise_from_random(&r);
     struct workload_query query = {.cells = 2};
     struct workload w = {.queries = 1, .query = &query, .cells = 2};
@@ -149,7 +147,6 @@ static double selection_chi(size_t m, size_t trials, double error)
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;
     double weight[16], sum = 0, seen[16] = {0}, chi = 0;
-    random_seed_u64(&r, 21);
     for (size_t i = 0; i < m; i++) { /* the multiplier makes 1/1024 of a score 2^-10 of a unit */
         scale[i] = 1 << 16;
         penalty[i] = 300 * i;
@@ -193,8 +190,7 @@ static struct sample_world world_new(void)
     static const struct clique c[] = {{2, {0, 1}}, {2, {1, 2}}, {2, {2, 3}}, {1, {4}}};
     static const uint32_t size[] = {2, 3, 4, 2, 3};
     struct sample_world w = {.cells = 1, .all = {5, {0, 1, 2, 3, 4}}};
-    struct random r;
-    random_seed_u64(&r, 9);
+    struct random r = random_of(9);
     w.domain = support_domain(size, 5);
     for (unsigned a = 0; a < 5; a++)
         w.cells *= size[a];

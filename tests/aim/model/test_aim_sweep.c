@@ -22,8 +22,7 @@ TEST(exp_and_log_are_within_their_bound)
 {
     static double in[CELLS], out[CELLS], first[CELLS];
     static const double edges[] = {0, -708, 709, -1e-300, 1e-17, -0.34657, 0.34658, 1};
-    struct random r;
-    random_seed_u64(&r, 1);
+    struct random r = random_of(1);
     for (int run = 0; run < 12; run++) {
         double width = run < 4 ? 708 : run < 8 ? 2 : 1e-3;
         for (int i = 0; i < CELLS; i++)
@@ -87,7 +86,7 @@ static void check_shape(const struct sweep_shape *s, const struct sweep *k, stru
     double *most CLEAN(memory_release) = memory_array(parts, sizeof *most);
     double *out CLEAN(memory_release) = memory_array(cells, sizeof *out);
     double *top CLEAN(memory_release) = memory_array(parts, sizeof *top);
-    struct model_projection p;
+    struct model_projection p CLEAN(projection_clear);
     struct scope_walk w;
     assert_true(cell && part && sum && most && out && top && cells % chunk == 0);
     assert_int_equal(projection_new(&p, &s->whole, chunk, &s->part, s->domain), ERR_OK);
@@ -111,13 +110,11 @@ static void check_shape(const struct sweep_shape *s, const struct sweep *k, stru
     }
     for (size_t i = 0; i < parts; i++)
         assert_true(sum[i] == 0 && most[i] == top[i]);
-    projection_clear(&p);
 }
 
 TEST(strips_follow_the_walk)
 {
-    struct random r;
-    random_seed_u64(&r, 2);
+    struct random r = random_of(2);
     for (int run = 0; run < 400; run++) {
         struct sweep_shape s;
         if (run % 3 == 0)
@@ -228,8 +225,7 @@ static void check_stream(struct stream *s, size_t first)
 
 TEST(ladders_carry_flows_to_the_cells_and_back)
 {
-    struct random r;
-    random_seed_u64(&r, 6);
+    struct random r = random_of(6);
     for (int run = 0; run < 200; run++) {
         struct sweep_shape shape;
         struct stream s;
@@ -250,9 +246,8 @@ TEST(sums_are_the_same_on_all)
     static const uint64_t place[] = {5, 0, 9};
     static float a[CELLS], b[CELLS];
     static double x[CELLS], y[CELLS], z[CELLS];
-    struct random r;
+    struct random r = random_of(3);
     double dot[3], off[3], square[3];
-    random_seed_u64(&r, 3);
     for (int i = 0; i < CELLS; i++) {
         a[i] = (float)random_double(&r);
         b[i] = (float)random_double(&r);
@@ -332,8 +327,7 @@ static void multiply_plainly(const struct factor *f, const struct factor *g, str
 
 TEST(products_of_tables_are_those_of_their_cells)
 {
-    struct random r;
-    random_seed_u64(&r, 5);
+    struct random r = random_of(5);
     for (int run = 0; run < 300; run++) {
         struct sweep_shape s;
         struct factor f CLEAN(factor_clear), g CLEAN(factor_clear), out CLEAN(factor_clear);

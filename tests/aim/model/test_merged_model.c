@@ -120,7 +120,7 @@ static void world_make(struct merged_model_world *w, bool merge)
 {
     struct random r;
     *w = (struct merged_model_world){.domain = make_domain()};
-    random_seed_u64(&r, 5);
+    r = random_of(5);
     w->merges = make_merges(w->domain, merge);
     for (size_t k = 0; k < MEASURED; k++) {
         struct measurement *x = &w->x[k];
@@ -232,7 +232,7 @@ TEST(rows_that_are_weighed_are_those_of_all_combinations)
     struct model_sums *sums CLEAN(model_sums_free) = NULL;
     struct random r;
     world_make(&w, true);
-    random_seed_u64(&r, 8);
+    r = random_of(8);
     fit(&w);
     assert_int_equal(model_sums_new(&sums, w.model), ERR_OK);
     for (int run = 0; run < 200; run++) {
@@ -367,7 +367,7 @@ TEST(zeros_bar_what_is_merged_as_a_whole)
     struct merged_model_world w CLEAN(world_clear) = {0};
     static const uint32_t group[] = {2, 4, 6}, part[] = {2, 4}; /* n 1 to 3 with label a */
     const struct workload_zeros whole = {{2, {0, 1}}, 3, group}, some = {{2, {0, 1}}, 2, part};
-    struct workload_zeros *zero;
+    struct workload_zeros *zero CLEAN(memory_release);
     size_t zeros;
     double counts[14];
     struct model *m CLEAN(model_free) = NULL;
@@ -382,7 +382,6 @@ TEST(zeros_bar_what_is_merged_as_a_whole)
     assert_int_equal(zero->cells, 3);
     assert_memory_equal(zero->cell, group, sizeof group);
     memory_free(&zero->cell);
-    memory_free(&zero);
 }
 
 TEST(without_merges_nothing_changes)

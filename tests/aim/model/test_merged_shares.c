@@ -127,7 +127,7 @@ TEST(what_may_be_of_codes_is_drawn)
     struct merged_shares_scene c CLEAN(scene_clear) = {0};
     struct random r;
     scene_new(&c, NULL);
-    random_seed_u64(&r, 9);
+    r = random_of(9);
     for (size_t k = 0; k < 2; k++) {
         double first[2][CODES] = {{0}}, second[2][CODES] = {{0}}, less;
         memcpy(c.y, near[k], sizeof near[k]);
@@ -176,7 +176,7 @@ TEST(shares_are_some_whatever_was_measured)
     struct random r;
     double before[CODES];
     scene_new(&c, &none);
-    random_seed_u64(&r, 4);
+    r = random_of(4);
     for (double y = -1e6; y < 0; y /= 3) {
         for (unsigned i = 0; i < CODES; i++)
             c.y[i] = i * y;

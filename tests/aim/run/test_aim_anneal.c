@@ -29,8 +29,7 @@ static struct anneal_stage stage_new(size_t rows)
 {
     static const int64_t size[ATTRIBUTES] = {3, 4, 2, 5};
     struct anneal_stage s = {.folder = "/tmp/trefoil-test-XXXXXX"};
-    struct random r;
-    random_seed_u64(&r, 1);
+    struct random r = random_of(1);
     assert_int_equal(domain_new(&s.domain), ERR_OK);
     for (int a = 0; a < ATTRIBUTES; a++) {
         char name[] = {(char)('a' + a), 0};
@@ -87,7 +86,7 @@ struct rounds {
 
 static enum err reseed(struct rounds *r, unsigned round, unsigned kind)
 {
-    random_seed_u64(&r->random, r->seed * 1000003 + round * 2 + kind);
+    r->random = random_of(r->seed * 1000003 + round * 2 + kind);
     return ++r->calls == r->fail_at ? ERR_PEER : ERR_OK;
 }
 
@@ -223,9 +222,8 @@ TEST(a_rest_that_selects_nothing_is_left)
 /* The schedule alone, driven by dice instead of data: exact sums stay within any budget. */
 TEST(random_schedules_never_exceed_the_budget)
 {
-    struct random r;
+    struct random r = random_of(5);
     unsigned longest = 0;
-    random_seed_u64(&r, 5);
     for (int trial = 0; trial < 3000; trial++) {
         size_t d = 1 + (size_t)random_below(&r, 30);
         bool annealed = random_below(&r, 4) > 0;
@@ -235,13 +233,15 @@ TEST(random_schedules_never_exceed_the_budget)
                                        .rows_per_person = k};
         unsigned rounds = (unsigned)random_below(&r, 40), fire = (unsigned)random_below(&r, 4);
         double rho = limits.rho / (k * k), slack = 1e-9;
-        struct schedule s = schedule_start(d, rounds, annealed, rho, accounting);
+        const struct schedule_terms terms = {accounting, annealed, rounds,
+                                             d,          5 * d,    random_below(&r, 100000)};
+        struct schedule s = schedule_start(&terms, rho);
         struct ledger *l;
         mpq_t cost, more;
         uint64_t m;
         assert_int_equal(ledger_new(&l, &limits, NULL), ERR_OK);
         mpq_inits(cost, more, (mpq_ptr)NULL);
-        if (measure_multiplier(s.sigma, &m, NULL) == ERR_OK) {
+        if (measure_multiplier(s.alone, &m, NULL) == ERR_OK) {
             ledger_measure_cost(cost, m, d);
             assert_int_equal(ledger_debit(l, cost, NULL), ERR_OK);
         } else {
@@ -266,6 +266,37 @@ TEST(random_schedules_never_exceed_the_budget)
         ledger_free(&l);
     }
     assert_true(longest > 300);
+}
+
+/* Of rho = 0.5, so that a share w of it is d / sigma^2. */
+static double share_of_one_ways(enum ledger_accounting accounting, bool annealed, uint64_t rows)
+{
+    const struct schedule_terms terms = {accounting, annealed, 10, 4, 40, rows};
+    const struct schedule s = schedule_start(&terms, 0.5);
+    return 4 / (s.alone * s.alone);
+}
+
+/* And in zCDP the split stays what studies of before were promised. */
+TEST(few_rows_leave_more_to_one_ways)
+{
+    static const struct {
+        uint64_t rows;
+        double fixed, annealed;
+    } is[] = {{0, 0.3, 0.3},
+              {250, 0.3, 0.3},
+              {300, 0.2829, 0.2829},
+              {450, 0.2, 0.1257},
+              {100000, 0.2, 0.1}};
+    for (size_t i = 0; i < sizeof is / sizeof *is; i++) {
+        assert_true(fabs(share_of_one_ways(ACCOUNTING_GAUSSIAN, false, is[i].rows) - is[i].fixed) <
+                    1e-4);
+        assert_true(
+            fabs(share_of_one_ways(ACCOUNTING_GAUSSIAN, true, is[i].rows) - is[i].annealed) < 1e-4);
+        assert_true(fabs(share_of_one_ways(ACCOUNTING_ZCDP, false, is[i].rows) - 0.9 * 4 / 14) <
+                    1e-9);
+        assert_true(fabs(share_of_one_ways(ACCOUNTING_ZCDP, true, is[i].rows) - 0.9 * 4 / 10) <
+                    1e-9);
+    }
 }
 
 static void check_same(const struct aim_result *a, const struct aim_result *b,
@@ -460,7 +491,7 @@ static void grow(const struct anneal_stage *s, bool tells, double *share, double
         struct aim_backend backend = {.self = &g, .ask = growing_ask};
         struct aim_result *a CLEAN(aim_result_free) = NULL;
         double x[12];
-        random_seed_u64(&r, seed);
+        r = random_of(seed);
         assert_int_equal(aim_run(&a, &o, &backend, NULL), ERR_OK);
         *total += model_total(a->model) / SEEDS;
         assert_int_equal(model_marginal(a->model, &one, x, NULL), ERR_OK);

@@ -30,8 +30,7 @@ static struct loop_stage stage_new(size_t rows)
 {
     static const int64_t size[] = {4, 4, 3, 3, 6};
     struct loop_stage s;
-    struct random r;
-    random_seed_u64(&r, 1);
+    struct random r = random_of(1);
     assert_int_equal(domain_new(&s.domain), ERR_OK);
     for (int a = 0; a < 5; a++) {
         char name[] = {(char)('a' + a), 0};
@@ -73,12 +72,11 @@ static struct aim_options options_of(const struct loop_stage *s, double rho, uns
 static struct aim_result *run_seeded(const struct loop_stage *s, const struct aim_options *o,
                                      uint64_t seed)
 {
-    struct random r;
+    struct random r = random_of(seed);
     struct plaintext_noise noise = noise_from_random(&r);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;
     struct aim_result *result;
-    random_seed_u64(&r, seed);
     assert_int_equal(plaintext_new(&p, s->workload, s->table, &noise, NULL), ERR_OK);
     backend = plaintext_backend(p);
     assert_int_equal(aim_run(&result, o, &backend, NULL), ERR_OK);
@@ -271,7 +269,7 @@ TEST(servers_would_accept_every_request)
         o.limits.rows_per_person = k;
         o.accounting = k == 2 ? ACCOUNTING_ZCDP : ACCOUNTING_GAUSSIAN;
         o.bounds.bits = k == 1 ? 12 : 13; /* 12: the sum of estimates is just below its bound */
-        random_seed_u64(&strict.random, k);
+        strict.random = random_of(k);
         assert_int_equal(ledger_new(&strict.ledger, &o.limits, NULL), ERR_OK);
         assert_int_equal(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL), ERR_OK);
         assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_OK);
@@ -300,7 +298,7 @@ TEST(servers_would_accept_sweeps)
         o.limits.epsilon_slack = 1;
         o.limits.rows_per_person = k;
         o.accounting = k == 2 ? ACCOUNTING_ZCDP : ACCOUNTING_GAUSSIAN;
-        random_seed_u64(&strict.random, k);
+        strict.random = random_of(k);
         assert_int_equal(ledger_new(&strict.ledger, &o.limits, NULL), ERR_OK);
         assert_int_equal(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL), ERR_OK);
         assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_OK);
@@ -342,7 +340,7 @@ TEST(what_is_lost_is_spent)
         o.accounting = ACCOUNTING_GAUSSIAN;
         o.sweeps = sweeps ? 2 : 0;
         o.stop_when_spent = stops;
-        random_seed_u64(&strict.random, k);
+        strict.random = random_of(k);
         assert_int_equal(ledger_new(&strict.ledger, &o.limits, NULL), ERR_OK);
         assert_int_equal(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL), ERR_OK);
         assert_int_equal(aim_run(&result, &o, &backend, NULL), expected);
@@ -422,13 +420,12 @@ TEST(selection_follows_the_softmax)
     const struct ask_price price = {.plan.shift = 24, .scale = scale, .penalty = penalty};
     const struct ask ask = {
         .kind = ASK_SELECT, .queries = 3, .query = query, .estimate = estimate, .price = &price};
-    struct random r;
+    struct random r = random_of(8);
     struct plaintext_noise noise = noise_from_random(&r);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;
     int seen[3] = {0};
     double weight[3], sum = 0, chi = 0;
-    random_seed_u64(&r, 8);
     for (int i = 0; i < 3; i++) {
         weight[i] = exp(-(double)penalty[i] / 1024);
         sum += weight[i];

@@ -43,15 +43,12 @@ static void put_rows(struct bytes *out)
 
 static void stage_new(struct merged_run_stage *g)
 {
-    const struct study_options o = {
-        .owners = 1,
-        .rounds = 5,
-        .epsilon = 20,
+    NEW_STUDY(
+        &g->s, NULL, .owners = 1, .rounds = 5, .epsilon = 20,
         .domain = "domain:\n"
                   "  - {name: age, kind: integer, min: 0, max: 15}\n"
                   "  - {name: hours, kind: numeric, min: 0, max: 10, bins: 10, missing: \"\"}\n"
-                  "  - {name: sex, kind: categorical, values: [f, m, x, y]}\n"};
-    assert_int_equal(support_study_new(&g->s, &o, NULL), ERR_OK);
+                  "  - {name: sex, kind: categorical, values: [f, m, x, y]}\n");
     put_rows(&g->csv);
     assert_int_equal(
         file_write(support_path(&g->s, "rows.csv"), 0600, g->csv.data, g->csv.size, NULL), ERR_OK);
@@ -131,7 +128,7 @@ TEST(a_run_merges_after_the_first_round_and_goes_on_from_its_state)
                              .bounds = {.bits = 13},
                              .slack = {.select = 1e-6, .marginal = 7.7e-6},
                              .fit_final = 50};
-    random_seed_u64(&r, 3);
+    r = random_of(3);
     whole = run(&g, &o, &w, &r);
     assert_int_equal(w.selections, 4);
     assert_true(whole->merges->groups[0] >= 4 && whole->merges->groups[0] < 16);
@@ -141,7 +138,7 @@ TEST(a_run_merges_after_the_first_round_and_goes_on_from_its_state)
                          merges_touch(whole->merges, &whole->measurement[i].clique) ? whole->merges
                                                                                     : NULL);
     o.state_file = path("state");
-    random_seed_u64(&r, 3);
+    r = random_of(3);
     o.rounds_now = 2;
     part = run(&g, &o, &w, &r);
     o.rounds_now = 0;
@@ -171,7 +168,7 @@ TEST(what_noise_does_not_hide_is_not_merged)
                              .bounds = {.bits = 13, .epsilon = 50},
                              .slack = {.select = 1e-6, .marginal = 7.7e-6},
                              .fit_final = 50};
-    random_seed_u64(&r, 4);
+    r = random_of(4);
     result = run(&g, &o, NULL, &r);
     assert_int_equal(result->merges->groups[0], 13);
 }
@@ -215,7 +212,7 @@ TEST(a_run_merges_what_scores_have_room_for)
         struct score_bounds merged;
         unsigned some = 0;
         o.bounds.room = room;
-        random_seed_u64(&r, 3);
+        r = random_of(3);
         result = run(&g, &o, NULL, &r);
         if (kept.attributes == 0)
             assert_int_equal(merges_copy(&kept, result->merges), ERR_OK);
@@ -251,7 +248,7 @@ TEST(a_state_with_merges_beyond_the_room_is_refused)
                              .fit_final = 5,
                              .state_file = path("state"),
                              .resume = true};
-    random_seed_u64(&r, 3);
+    r = random_of(3);
     part = run(&g, &o, NULL, &r);
     assert_true(merges_any(part->merges));
     o.bounds.room = o.bounds.bits;
@@ -278,9 +275,8 @@ TEST(the_runs_model_comes_again)
     aim(&g);
     assert_int_equal(file_read(path("result/measurements.json"), 1 << 20, &json, NULL), ERR_OK);
     bytes_put_u8(&json, 0);
-    support_says((const char *)json.data, "\"format\":\"trefoil-measurements-2\"");
-    support_says((const char *)json.data, "\"merged\":{\"age\":[0,1,2,3,3,");
-    support_says((const char *)json.data, "\"merged\":true");
+    EACH(support_says, (const char *)json.data, "\"format\":\"trefoil-measurements-2\"",
+         "\"merged\":{\"age\":[0,1,2,3,3,", "\"merged\":true");
     TREFOIL(&g, "refit", path("result"), "--out", path("again"));
     assert_int_equal(g.o.code, EXIT_OK);
     for (size_t i = 0; i < 4; i++)

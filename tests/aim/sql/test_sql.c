@@ -187,19 +187,19 @@ static void scene_new(struct sql_scene *c, const char *columns)
     static const char *const part[] = {"    max_rows: 4000\n    as: counts\n",
                                        "    max_rows: 4000\n    as: records\n",
                                        "    max_rows: 300\n    as: counts\n"};
-    const struct study_options o = {
-        .domain = columns,
-        .workload = columns == domain ? "{random: 2, count: 24, seed: 5}" : NULL,
-        .part = part};
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_INFO};
-    if (support_study_new(&c->s, &o, &c->log) != ERR_OK)
+    if (support_study_new(
+            &c->s,
+            OPTIONS(.domain = columns,
+                    .workload = columns == domain ? "{random: 2, count: 24, seed: 5}" : NULL,
+                    .part = part),
+            &c->log) != ERR_OK)
         fail_msg("%s", c->words);
     for (unsigned i = 0; i < 3; i++) {
-        uint8_t *secret = NULL;
+        uint8_t *secret CLEAN(secret_release) = NULL;
         assert_int_equal(
             owner_secret_take(&secret, file(c, "o%u.test.secret", i), c->s.study, NULL), ERR_OK);
-        secret_release(&secret);
     }
 }
 
@@ -598,14 +598,13 @@ TEST(rows_of_a_batch_need_an_order)
         "    max_rows: 900\n    batch: city\n    columns: [age, sex]\n",
         "    max_rows: 900\n    batch: city\n    columns: [bmi]\n",
     };
-    static const struct study_options o = {.domain = strict, .owners = 2, .part = part};
     struct sql_scene c = {.log = {.level = LOG_ERROR}};
     struct bytes sql CLEAN(bytes_clear) = {0};
     char connection[SUPPORT_PATH + 64], expected[65], got[65];
     uint8_t *secret = NULL;
     if (!has_sqlite)
         skip();
-    assert_int_equal(support_study_new(&c.s, &o, &c.log), ERR_OK);
+    NEW_STUDY(&c.s, &c.log, .domain = strict, .owners = 2, .part = part);
     assert_int_equal(owner_secret_take(&secret, file(&c, "o0.test.secret"), c.s.study, NULL),
                      ERR_OK);
     secret_release(&secret);
@@ -878,7 +877,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    return support_run_tests(set_up, tear_down);
-}
+MAIN(support_run_tests(set_up, tear_down))

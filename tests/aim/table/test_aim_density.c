@@ -125,8 +125,7 @@ static const enum domain_tail tails[] = {DOMAIN_TAIL_TREND, DOMAIN_TAIL_EXPONENT
 TEST(parts_are_sums_over_their_numbers)
 {
     static const double steps[] = {0.5, 0.125, 1.0 / 1024};
-    struct random r;
-    random_seed_u64(&r, 1);
+    struct random r = random_of(1);
     for (size_t s = 0; s < 3; s++)
         for (size_t t = 0; t < 3; t++) {
             struct density_column c CLEAN(column_free) = column_new(steps[s], tails[t], counts);
@@ -194,8 +193,7 @@ TEST(parts_of_a_bin_add_up_to_it)
 
 TEST(what_is_drawn_has_the_moments)
 {
-    struct random r;
-    random_seed_u64(&r, 7);
+    struct random r = random_of(7);
     for (int stepped = 0; stepped < 2; stepped++) {
         struct density_column c CLEAN(column_free) = column_new(stepped != 0 ? 0.1 : 0,
                                                                 DOMAIN_TAIL_TYPICAL, counts);

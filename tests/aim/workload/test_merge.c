@@ -102,12 +102,11 @@ static void check_groups(const struct merges *m, size_t attribute, const uint32_
 
 TEST(small_groups_join_as_the_rule_says)
 {
-    struct random r;
-    random_seed_u64(&r, 22);
+    struct random r = random_of(22);
     for (int run = 0; run < 300; run++) {
         const uint32_t values = 1 + (uint32_t)random_below(&r, CODES);
-        struct domain *d = domain_of(values);
-        struct merges m;
+        struct domain *d CLEAN(domain_free) = domain_of(values);
+        struct merges m CLEAN(merges_clear);
         double label[LABELS], n[CODES + 1], x[5];
         const double *counts[] = {label, n, x};
         uint32_t group[CODES], groups;
@@ -124,8 +123,6 @@ TEST(small_groups_join_as_the_rule_says)
         check_groups(&m, 1, group, values, groups);
         groups = naive(x, 5, 10, group);
         check_groups(&m, 2, group, 5, groups);
-        merges_clear(&m);
-        domain_free(&d);
     }
 }
 
@@ -143,8 +140,8 @@ static struct merges merges_made(const struct domain *d, bool keep_label, bool k
 
 TEST(cells_of_a_marginal_are_those_of_groups)
 {
-    struct domain *d = domain_of(4);
-    struct merges m = merges_made(d, false, false, false), copy;
+    struct domain *d CLEAN(domain_free) = domain_of(4);
+    struct merges m CLEAN(merges_clear) = merges_made(d, false, false, false), copy;
     static const uint32_t label[LABELS] = {0, 1, 1, 2, 1, 3};
     const struct clique all = {3, {0, 1, 2}}, one = {1, {0}};
     uint32_t index[LABELS * 5 * 5];
@@ -168,8 +165,6 @@ TEST(cells_of_a_marginal_are_those_of_groups)
     copy = merges_made(d, true, true, true);
     assert_false(merges_any(&copy) || merges_equal(&m, &copy));
     merges_clear(&copy);
-    merges_clear(&m);
-    domain_free(&d);
 }
 
 TEST(few_rows_are_few_of_all_and_near_the_noise)
@@ -188,12 +183,11 @@ TEST(few_rows_are_few_of_all_and_near_the_noise)
 TEST(as_many_groups_are_expected_as_even_rows_have)
 {
     const struct domain_attribute many = {.kind = &column_labels, .values = 250, .size = 250};
-    struct random r;
-    random_seed_u64(&r, 23);
+    struct random r = random_of(23);
     for (int run = 0; run < 200; run++) {
         const uint32_t values = 2 + (uint32_t)random_below(&r, CODES - 2);
-        struct domain *d = domain_of(values);
-        struct merges m;
+        struct domain *d CLEAN(domain_free) = domain_of(values);
+        struct merges m CLEAN(merges_clear);
         double label[LABELS], n[CODES + 1], x[5];
         const double *counts[] = {label, n, x}, least = 10 * random_double(&r);
         uint32_t expected;
@@ -210,8 +204,6 @@ TEST(as_many_groups_are_expected_as_even_rows_have)
         assert_int_equal(m.groups[1] == values + 1, expected == values + 1);
         assert_int_equal(merges_expect(&d->attribute[0], 1000, least), LABELS);
         assert_int_equal(merges_expect(&d->attribute[2], 1000, least), 5);
-        merges_clear(&m);
-        domain_free(&d);
     }
     assert_int_equal(merges_expect(&many, 250000, 150), 125); /* 1000 rows each: two have 1500 */
     assert_int_equal(merges_expect(&many, 250000, 500), 84);  /* three have 1 % */
@@ -219,7 +211,7 @@ TEST(as_many_groups_are_expected_as_even_rows_have)
 
 TEST(the_largest_group_is_parted_first)
 {
-    struct domain *d = domain_of(4);
+    struct domain *d CLEAN(domain_free) = domain_of(4);
     struct merges m = merges_made(d, true, false, false);
     assert_int_equal(merges_largest(&m, 0), 1);
     assert_int_equal(merges_largest(&m, 1), 2);
@@ -234,7 +226,6 @@ TEST(the_largest_group_is_parted_first)
     m = merges_made(d, false, true, true);
     assert_int_equal(merges_largest(&m, 0), 3);
     merges_clear(&m);
-    domain_free(&d);
 }
 
 static enum err read_back(const struct bytes *b, const struct domain *d, struct merges *m)
@@ -249,14 +240,13 @@ static enum err read_made(const struct domain *d, uint16_t attribute, uint32_t c
                           const uint32_t *group)
 {
     struct bytes b CLEAN(bytes_clear) = {0};
-    struct merges m = {0};
+    struct merges m CLEAN(merges_clear) = {0};
     enum err e;
     bytes_put_u16(&b, 1);
     bytes_put_u16(&b, attribute);
     for (uint32_t code = 0; code < codes; code++)
         bytes_put_u32(&b, group[code]);
     e = read_back(&b, d, &m);
-    merges_clear(&m);
     return e;
 }
 
@@ -283,7 +273,9 @@ TEST(bytes_are_read_back_and_nothing_else_is)
     struct domain *d = domain_of(4);
     for (int k = 0; k < 8; k++) {
         struct bytes b CLEAN(bytes_clear) = {0};
-        struct merges m = merges_made(d, (k & 4) != 0, (k & 1) != 0, (k & 2) != 0), read;
+        struct merges m CLEAN(merges_clear) = merges_made(d, (k & 4) != 0, (k & 1) != 0,
+                                                          (k & 2) != 0),
+                        read;
         merges_write(&m, &b);
         assert_int_equal(read_back(&b, d, &read), ERR_OK);
         assert_true(merges_equal(&m, &read));
@@ -293,7 +285,6 @@ TEST(bytes_are_read_back_and_nothing_else_is)
             assert_int_equal(read_back(&cut, d, &read), ERR_FORMAT);
             assert_null(read.group);
         }
-        merges_clear(&m);
     }
     for (size_t k = 0; k < sizeof row / sizeof *row; k++)
         if (read_made(d, row[k].attribute, row[k].codes, row[k].group) !=

@@ -20,29 +20,19 @@
 /* Sums in place, of one product and of several. */
 static enum err add(struct party *p, struct check_play *play)
 {
-    struct planes x = {0}, y = {0}, z = {0};
-    enum err e = three_share_planes(p, &x, three_values(), play->n, WIDTH, 3);
-    if (e == ERR_OK)
-        e = three_share_planes(p, &y, three_values() + 1, play->n, WIDTH, 4);
-    if (e == ERR_OK)
-        e = planes_new(&z, 1, play->n);
-    if (e == ERR_OK)
-        e = adder_add(p, y, &x, &y, false);
-    if (e == ERR_OK) {
-        const struct bits out = planes_flat(&z), a = planes_plane(&x, 1), b = planes_plane(&y, 2);
-        const struct move_term terms[3] = {bits_product_plus(out, a, b, planes_plane(&x, 3)),
-                                           bits_product(out, b, planes_plane(&y, 4)),
-                                           bits_product(out, a, a)};
-        e = bits_sums(p, terms, 1, 3);
-    }
-    if (e == ERR_OK)
-        e = play_open(p, play, &z);
-    if (e == ERR_OK)
-        e = play_open(p, play, &y);
-    planes_free(&x);
-    planes_free(&y);
-    planes_free(&z);
-    return e;
+    struct planes x CLEAN(planes_free) = {0}, y CLEAN(planes_free) = {0},
+                    z CLEAN(planes_free) = {0};
+    TRY(three_share_planes(p, &x, three_values(), play->n, WIDTH, 3));
+    TRY(three_share_planes(p, &y, three_values() + 1, play->n, WIDTH, 4));
+    TRY(planes_new(&z, 1, play->n));
+    TRY(adder_add(p, y, &x, &y, false));
+    const struct bits out = planes_flat(&z), a = planes_plane(&x, 1), b = planes_plane(&y, 2);
+    const struct move_term terms[3] = {bits_product_plus(out, a, b, planes_plane(&x, 3)),
+                                       bits_product(out, b, planes_plane(&y, 4)),
+                                       bits_product(out, a, a)};
+    TRY(bits_sums(p, terms, 1, 3));
+    TRY(play_open(p, play, &z));
+    return play_open(p, play, &y);
 }
 
 TEST(what_is_opened_is_the_same)
@@ -51,10 +41,10 @@ TEST(what_is_opened_is_the_same)
     static const struct check_limits limits[] = {
         {.log = 0}, {.log = 1}, {.groups = 1}, {.log = 20000, .groups = 1}};
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
-        struct check_play plain = {.job = add, .n = lengths[l], .cheat = NOBODY};
+        struct check_play plain CLEAN(play_free) = {.job = add, .n = lengths[l], .cheat = NOBODY};
         play_run(&plain);
         for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
-            struct check_play checked = {
+            struct check_play checked CLEAN(play_free) = {
                 .job = add, .limits = &limits[k], .n = lengths[l], .cheat = NOBODY};
             play_run(&checked);
             for (unsigned s = 0; s < 3; s++)
@@ -68,9 +58,7 @@ TEST(what_is_opened_is_the_same)
                 assert_int_equal(checked.ended[s], checked.begun[s]);
                 assert_int_equal(checked.failed[s], 0);
             }
-            play_free(&checked);
         }
-        play_free(&plain);
     }
 }
 
@@ -78,26 +66,24 @@ TEST(what_is_opened_is_the_same)
 
 static enum err numbers(struct party *p, struct check_play *play)
 {
-    struct share64 x = {0};
+    struct share64 x CLEAN(share64_free) = {0};
     struct move_known known = {.ring = RING_64, .n = 64};
-    enum err e = share64_new(&x, 64);
+    TRY(share64_new(&x, 64));
     (void)play;
     known.out = OPERAND(x);
     known.known = x.a;
-    if (e == ERR_OK && (move_known(p, &known) != ERR_MISUSE ||
-                        move_settle(p, RING_64, OPERAND(x), x.a, 64, NULL) != ERR_MISUSE ||
-                        net_exchanges(p->net) != 0))
-        e = ERR_FORMAT;
-    share64_free(&x);
-    return e;
+    if ((move_known(p, &known) != ERR_MISUSE ||
+         move_settle(p, RING_64, OPERAND(x), x.a, 64, NULL) != ERR_MISUSE ||
+         net_exchanges(p->net) != 0))
+        return ERR_FORMAT;
+    return ERR_OK;
 }
 
 TEST(what_nobody_could_note_is_refused)
 {
     static const struct check_limits limits;
-    struct check_play play = {.job = numbers, .limits = &limits, .cheat = NOBODY};
+    struct check_play play CLEAN(play_free) = {.job = numbers, .limits = &limits, .cheat = NOBODY};
     play_run(&play);
-    play_free(&play);
 }
 
 /* --- what is sent ----------------------------------------------------------------------------- */
@@ -105,7 +91,7 @@ TEST(what_nobody_could_note_is_refused)
 /* Relations with zeros only, in all components: so only masks are sent. */
 static enum err nothing(struct party *p, struct check_play *play)
 {
-    struct planes x = {0}, y = {0};
+    struct planes x CLEAN(planes_free) = {0}, y CLEAN(planes_free) = {0};
     enum err e = planes_new(&x, 1, play->n);
     if (e == ERR_OK)
         e = planes_new(&y, 1, play->n);
@@ -122,8 +108,6 @@ static enum err nothing(struct party *p, struct check_play *play)
         if (e == ERR_OK)
             e = p->recorder->calls->rode(p, true);
     }
-    planes_free(&x);
-    planes_free(&y);
     return e;
 }
 
@@ -135,7 +119,8 @@ static int compare_words(const void *x, const void *y)
 TEST(every_word_is_masked)
 {
     static const struct check_limits limits;
-    struct check_play play = {.job = nothing, .limits = &limits, .n = 1000, .cheat = NOBODY};
+    struct check_play play CLEAN(play_free) = {
+        .job = nothing, .limits = &limits, .n = 1000, .cheat = NOBODY};
     const struct {
         uint64_t round;
         enum net_peer to;
@@ -158,41 +143,32 @@ TEST(every_word_is_masked)
     for (size_t i = 8; i < all.size; i += 8)
         assert_memory_not_equal(all.data + i - 8, all.data + i, 8);
     bytes_clear(&all);
-    play_free(&play);
 }
 
 /* Beyond their end, vectors hold bits that nobody vouches for. */
 static enum err open_with_more(struct party *p, struct check_play *play)
 {
-    struct planes x = {0};
+    struct planes x CLEAN(planes_free) = {0};
     uint64_t out[2 * 3];
-    enum err e = planes_new(&x, 2, play->n);
-    if (e == ERR_OK) {
-        memset(x.a, 0xff, 2 * bits_words(play->n) * 8);
-        memset(x.b, 0xff, 2 * bits_words(play->n) * 8);
-        e = move_reveal(p, 0, &x, out);
-        x.width = 1;
-    }
-    if (e == ERR_OK)
-        e = play_open(p, play, &x);
-    planes_free(&x);
-    return e;
+    TRY(planes_new(&x, 2, play->n));
+    memset(x.a, 0xff, 2 * bits_words(play->n) * 8);
+    memset(x.b, 0xff, 2 * bits_words(play->n) * 8);
+    TRY(move_reveal(p, 0, &x, out));
+    x.width = 1;
+    return play_open(p, play, &x);
 }
 
 TEST(lanes_past_the_end_do_not_leave)
 {
     static const struct check_limits limits;
     static const uint64_t cleared[] = {UINT64_MAX, UINT64_MAX, 3, UINT64_MAX, UINT64_MAX, 3};
-    struct check_play play = {.job = open_with_more, .limits = &limits, .n = 130, .cheat = NOBODY};
+    struct check_play play CLEAN(play_free) = {
+        .job = open_with_more, .limits = &limits, .n = 130, .cheat = NOBODY};
     play_run(&play);
     for (unsigned to = 0; to < 2; to++)
         assert_memory_equal(play.sent[0][0][to][0].data, cleared, sizeof cleared);
     for (unsigned s = 0; s < 3; s++)
         assert_memory_equal(play.sent[s][1][NET_NEXT][0].data, cleared, sizeof cleared / 2);
-    play_free(&play);
 }
 
-int main(void)
-{
-    return three_each_kernel();
-}
+MAIN(three_each_kernel())

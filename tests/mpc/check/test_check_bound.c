@@ -107,7 +107,7 @@ static enum err distances_of(struct party *p, struct share64 x)
     struct party_recorder *const recorder = p->recorder;
     struct cached_span span = {.cells = CELLS};
     uint64_t *bound;
-    struct cached *kept = NULL;
+    struct cached *kept CLEAN(cached_free) = NULL;
     struct planes bits;
     struct share64 sum;
     enum err e;
@@ -123,7 +123,6 @@ static enum err distances_of(struct party *p, struct share64 x)
     p->recorder = recorder;
     if (e == ERR_OK)
         e = cached_distance(p, sum, kept, &span, 1 << CACHED_GRID);
-    cached_free(&kept);
     return e;
 }
 

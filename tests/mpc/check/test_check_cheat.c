@@ -184,12 +184,11 @@ static struct check_play honest_run(size_t job, bool checked)
 TEST(a_check_changes_nothing_that_is_opened)
 {
     for (size_t k = 0; k < JOBS; k++) {
-        struct check_play plain = honest_run(k, false), checked = honest_run(k, true);
+        struct check_play plain CLEAN(play_free) = honest_run(k, false),
+                                checked CLEAN(play_free) = honest_run(k, true);
         for (unsigned s = 0; s < 3; s++)
             assert_true(play_opened_all(&checked, &plain, s));
         assert_int_equal(checked.rounds, plain.rounds + 6 + jobs[k].more);
-        play_free(&plain);
-        play_free(&checked);
     }
 }
 
@@ -215,22 +214,20 @@ static void input_wrongly(struct check_play *play, const struct planes *u, size_
 /* Carries in turn; lane 2 is one of x in each part. */
 TEST(what_is_input_must_be_right)
 {
-    struct check_play honest = honest_run(BITS_JOB, true);
+    struct check_play honest CLEAN(play_free) = honest_run(BITS_JOB, true);
     for (unsigned cheat = 0; cheat < 3; cheat++)
         for (size_t word = 0; word < 2; word++) {
             struct check_altering a = {.word = word};
-            struct check_play play = {.job = honest.job,
-                                      .n = honest.n,
-                                      .limits = &limits,
-                                      .cheat = cheat,
-                                      .input = input_wrongly,
-                                      .self = &a};
+            struct check_play play CLEAN(play_free) = {.job = honest.job,
+                                                       .n = honest.n,
+                                                       .limits = &limits,
+                                                       .cheat = cheat,
+                                                       .input = input_wrongly,
+                                                       .self = &a};
             play_run(&play);
             assert_int_equal(play.altered, 1);
             play_judge(&play, &honest, 0, "input", false);
-            play_free(&play);
         }
-    play_free(&honest);
 }
 
 /* --- two versions of a component -------------------------------------------------------------- */
@@ -276,9 +273,9 @@ static enum err tell_one_otherwise(struct check_play *play, const struct party_s
  */
 TEST(two_versions_of_a_component_do_not_leave)
 {
-    struct check_play honest = {
+    struct check_play honest CLEAN(play_free) = {
         .job = reveal_carries, .n = 100, .limits = &limits, .cheat = NOBODY};
-    struct check_play play = honest;
+    struct check_play play CLEAN(play_free) = honest;
     play_run(&honest);
     assert_int_equal(honest.rounds, 3);
     assert_int_equal(honest.sent[0][2][NET_NEXT][0].size, 16);
@@ -291,8 +288,6 @@ TEST(two_versions_of_a_component_do_not_leave)
         for (unsigned to = 0; to < 2; to++)
             assert_int_equal(play.sent[s][2][to][0].size, 0);
     }
-    play_free(&play);
-    play_free(&honest);
 }
 
 /* --- hanging up ------------------------------------------------------------------------------- */
@@ -307,20 +302,18 @@ static enum err hang_up(struct check_play *play, const struct party_sent *at, vo
 
 TEST(who_hangs_up_opens_nothing)
 {
-    struct check_play honest = honest_run(0, true);
+    struct check_play honest CLEAN(play_free) = honest_run(0, true);
     for (unsigned cheat = 0; cheat < 3; cheat++)
         for (uint64_t round = 0; round < honest.rounds; round++) {
-            struct check_play play = {.job = jobs[0].job,
-                                      .n = jobs[0].n,
-                                      .limits = &limits,
-                                      .cheat = cheat,
-                                      .alter = hang_up,
-                                      .self = &round};
+            struct check_play play CLEAN(play_free) = {.job = jobs[0].job,
+                                                       .n = jobs[0].n,
+                                                       .limits = &limits,
+                                                       .cheat = cheat,
+                                                       .alter = hang_up,
+                                                       .self = &round};
             play_run(&play);
             play_judge(&play, &honest, round, "hanging up", false);
-            play_free(&play);
         }
-    play_free(&honest);
 }
 
 /* --- products that ride ----------------------------------------------------------------------- */
@@ -351,16 +344,16 @@ static enum err end_badly(struct check_play *play, const struct party_sent *at, 
  */
 TEST(an_index_that_is_not_opened_is_a_try)
 {
-    struct check_play honest = honest_run(ARGMAX_JOB, true);
+    struct check_play honest CLEAN(play_free) = honest_run(ARGMAX_JOB, true);
     assert_int_equal(honest.ended[0], 1);
     for (unsigned k = 0; k < 6; k++) {
         struct ending end = {honest.rounds - 6, honest.rounds - 1, k / 3};
-        struct check_play play = {.job = honest.job,
-                                  .n = honest.n,
-                                  .limits = &limits,
-                                  .cheat = k % 3,
-                                  .alter = end_badly,
-                                  .self = &end};
+        struct check_play play CLEAN(play_free) = {.job = honest.job,
+                                                   .n = honest.n,
+                                                   .limits = &limits,
+                                                   .cheat = k % 3,
+                                                   .alter = end_badly,
+                                                   .self = &end};
         play_run(&play);
         assert_int_equal(play.altered, end.leaves ? 0 : 2 * play.n);
         for (unsigned s = 0; s < 3; s++) {
@@ -371,7 +364,5 @@ TEST(an_index_that_is_not_opened_is_a_try)
             assert_int_equal(play.begun[s] - play.ended[s], 1);
             assert_int_equal(play.opened[s].size, 0);
         }
-        play_free(&play);
     }
-    play_free(&honest);
 }

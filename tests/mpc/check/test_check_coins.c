@@ -28,10 +28,9 @@ struct check_coins_attack {
 
 static void draw(struct check_play *play, uint64_t round, uint64_t *to, size_t n)
 {
-    struct prg *weights;
+    struct prg *weights CLEAN(prg_free);
     assert_int_equal(play_coin(play, round, &weights), ERR_OK);
     assert_int_equal(prg_fill(weights, to, n * sizeof *to), ERR_OK);
-    prg_free(&weights);
 }
 
 /* The weight at r of point 0, which is row 0's. */
@@ -86,19 +85,18 @@ TEST(errors_that_are_corrected_after_a_coin)
         for (unsigned w = 0; w < (level == 0 ? 4 : 1); w++)
             for (unsigned cheat = 0; cheat < 3; cheat++) {
                 struct check_coins_attack a = {.level = level, .word = {words[w][0], words[w][1]}};
-                struct check_play play = {.job = play_and,
-                                          .n = LANES,
-                                          .limits = &limits,
-                                          .cheat = cheat,
-                                          .alter = correct,
-                                          .self = &a};
+                struct check_play play CLEAN(play_free) = {.job = play_and,
+                                                           .n = LANES,
+                                                           .limits = &limits,
+                                                           .cheat = cheat,
+                                                           .alter = correct,
+                                                           .self = &a};
                 play_run(&play);
                 for (unsigned s = 0; s < 3; s++)
                     if (s != cheat) {
                         assert_int_equal(play.result[s], ERR_CHEAT);
                         assert_int_equal(play.opened[s].size, 0);
                     }
-                play_free(&play);
             }
 }
 
@@ -133,18 +131,17 @@ TEST(nobody_knows_a_coin_early)
     for (unsigned cheat = 0; cheat < 3; cheat++)
         for (unsigned c = 0; c < 3; c++) {
             struct holding h = {.round = 2 * c, .coin = FLUSH + 2 * c};
-            struct check_play play = {.job = play_and,
-                                      .n = 130,
-                                      .limits = &limits,
-                                      .cheat = cheat,
-                                      .alter = hold,
-                                      .self = &h};
+            struct check_play play CLEAN(play_free) = {.job = play_and,
+                                                       .n = 130,
+                                                       .limits = &limits,
+                                                       .cheat = cheat,
+                                                       .alter = hold,
+                                                       .self = &h};
             play_run(&play);
             assert_int_equal(play.altered, 1);
             assert_false(h.before_came);
             for (unsigned s = 0; s < 3; s++)
                 assert_int_equal(play.result[s], ERR_OK);
-            play_free(&play);
         }
 }
 
@@ -163,12 +160,12 @@ TEST(a_check_that_is_left_has_begun)
 {
     for (unsigned cheat = 0; cheat < 3; cheat++)
         for (uint64_t round = FLUSH; round < FLUSH + 6; round++) {
-            struct check_play play = {.job = play_and,
-                                      .n = 130,
-                                      .limits = &limits,
-                                      .cheat = cheat,
-                                      .alter = leave,
-                                      .self = &round};
+            struct check_play play CLEAN(play_free) = {.job = play_and,
+                                                       .n = 130,
+                                                       .limits = &limits,
+                                                       .cheat = cheat,
+                                                       .alter = leave,
+                                                       .self = &round};
             play_run(&play);
             for (unsigned s = 0; s < 3; s++)
                 if (s != cheat) {
@@ -176,7 +173,6 @@ TEST(a_check_that_is_left_has_begun)
                     assert_int_equal(play.ended[s], 0);
                     assert_int_equal(play.failed[s], 0);
                 }
-            play_free(&play);
         }
 }
 
@@ -196,18 +192,17 @@ static enum err allow_one(void *self)
 TEST(no_coin_leaves_before_the_guard_agrees)
 {
     unsigned begun = 0;
-    struct check_play play = {.job = gates_twice,
-                              .n = 130,
-                              .limits = &limits,
-                              .cheat = 0,
-                              .guard[0] = {.begin = allow_one, .self = &begun}};
+    struct check_play play CLEAN(play_free) = {.job = gates_twice,
+                                               .n = 130,
+                                               .limits = &limits,
+                                               .cheat = 0,
+                                               .guard[0] = {.begin = allow_one, .self = &begun}};
     play_run(&play);
     assert_int_equal(play.result[0], ERR_REFUSED);
     assert_true(play_has_sent(&play, 0, FLUSH + 7, NET_PREV)); /* the second AND */
     assert_false(play_has_sent(&play, 0, FLUSH + 8, NET_PREV));
     for (unsigned s = 0; s < 3; s++)
         assert_int_equal(play.ended[s], 1);
-    play_free(&play);
 }
 
 /* --- what all must have alike ----------------------------------------------------------------- */
@@ -216,17 +211,14 @@ TEST(no_coin_leaves_before_the_guard_agrees)
 static enum err alike(struct party *p, struct check_play *play)
 {
     const uint8_t on = p->index == play->cheat;
-    struct planes x = {0};
-    enum err e = record_alike(p, &on, sizeof on);
+    struct planes x CLEAN(planes_free) = {0};
+    TRY(record_alike(p, &on, sizeof on));
     assert_true(!party_proves(p) || !check_clean(p));
-    if (e == ERR_OK && play->n > 0)
-        e = planes_new(&x, 1, play->n);
-    if (e == ERR_OK && play->n > 0)
-        e = bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&x));
-    if (e == ERR_OK)
-        e = record_prove(p);
-    planes_free(&x);
-    return e;
+    if (play->n > 0)
+        TRY(planes_new(&x, 1, play->n));
+    if (play->n > 0)
+        TRY(bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&x)));
+    return record_prove(p);
 }
 
 /* No message is wrong, and yet a flush sends nothing but its first coin, or nothing at all. */
@@ -234,10 +226,10 @@ TEST(who_computes_on_something_else_is_noticed_first)
 {
     for (unsigned cheat = 0; cheat <= NOBODY; cheat++)
         for (unsigned k = 0; k < 4; k++) {
-            struct check_play play = {.job = alike,
-                                      .n = k % 2 == 0 ? 0 : 130,
-                                      .limits = k / 2 == 0 ? &limits : NULL,
-                                      .cheat = cheat};
+            struct check_play play CLEAN(play_free) = {.job = alike,
+                                                       .n = k % 2 == 0 ? 0 : 130,
+                                                       .limits = k / 2 == 0 ? &limits : NULL,
+                                                       .cheat = cheat};
             const bool caught = play.limits != NULL && cheat != NOBODY;
             play_run(&play);
             for (unsigned s = 0; s < 3; s++) {
@@ -247,7 +239,6 @@ TEST(who_computes_on_something_else_is_noticed_first)
             assert_int_equal(play.rounds, play.n / 130 + (play.limits == NULL     ? 0
                                                           : caught || play.n == 0 ? 1
                                                                                   : 6));
-            play_free(&play);
         }
 }
 
@@ -271,10 +262,10 @@ static enum err in_terms(struct party *p, struct check_play *play)
 TEST(a_script_has_the_terms_of_each_move)
 {
     for (unsigned cheat = 0; cheat <= NOBODY; cheat++) {
-        struct check_play play = {.job = in_terms, .limits = &limits, .cheat = cheat};
+        struct check_play play CLEAN(play_free) = {
+            .job = in_terms, .limits = &limits, .cheat = cheat};
         play_run(&play);
         for (unsigned s = 0; s < 3; s++)
             assert_int_equal(play.result[s], cheat == NOBODY ? ERR_OK : ERR_CHEAT);
-        play_free(&play);
     }
 }

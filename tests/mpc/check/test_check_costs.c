@@ -33,20 +33,15 @@ static enum err sit(struct party *p, void *shared)
     static const uint64_t values[N_MAX] = {1, 2, 3};
     const struct check_costs_run *r = shared;
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    struct share64 x = {0};
-    struct planes bits = {0};
-    enum err e = r->checked ? check_new(p, &limits) : ERR_OK;
-    if (e == ERR_OK)
-        e = three_share64(p, &x, values, r->n, 5);
-    if (e == ERR_OK)
-        e = three_share_planes(p, &bits, values, r->n, 2, 6);
-    if (e == ERR_OK)
-        e = r->move(p, &x, &bits);
-    if (e == ERR_OK && r->checked)
-        e = end(p);
-    share64_free(&x);
-    planes_free(&bits);
-    return e;
+    struct share64 x CLEAN(share64_free) = {0};
+    struct planes bits CLEAN(planes_free) = {0};
+    TRY(r->checked ? check_new(p, &limits) : ERR_OK);
+    TRY(three_share64(p, &x, values, r->n, 5));
+    TRY(three_share_planes(p, &bits, values, r->n, 2, 6));
+    TRY(r->move(p, &x, &bits));
+    if (r->checked)
+        TRY(end(p));
+    return ERR_OK;
 }
 
 /* --- moves ------------------------------------------------------------------------------------ */

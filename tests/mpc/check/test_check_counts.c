@@ -144,14 +144,10 @@ static enum err make_noise(struct party *p, struct check_play *play,
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 out;
-    enum err e;
     TRY(party_share64(p, &out, play->n));
-    e = make(p, out);
-    if (e == ERR_OK)
-        e = record_prove(p);
-    if (e == ERR_OK)
-        e = open_and_note(p, play, out);
-    return e;
+    TRY(make(p, out));
+    TRY(record_prove(p));
+    return open_and_note(p, play, out);
 }
 
 static enum err gauss(struct party *p, struct check_play *play)
@@ -224,25 +220,6 @@ static enum err select_and_measure(struct party *p, struct check_play *play,
     return ERR_OK;
 }
 
-/* What a sweep opens: scores at the multiplier of their noise. */
-static enum err open_scores(struct party *p, struct check_play *play, struct check_counts_study *s)
-{
-    enum { M = 1000 };
-    struct share64 scores CLEAN(share64_free) = {0};
-    struct score_candidate candidate[3];
-    uint64_t estimate[70];
-    int64_t values[3];
-    for (size_t i = 0; i < 70; i++)
-        estimate[i] = i % 4 * (M / 2);
-    for (size_t q = 0; q < 3; q++)
-        candidate[q] = (struct score_candidate){q, estimate};
-    TRY(share64_new(&scores, 3));
-    TRY(score_l1(p, scores, s->counts, candidate, M));
-    TRY(measure_open_sums(p, OPEN_NOISY_SCORE, scores, &s->tape, 1, values));
-    bytes_put(&play->opened[p->index], values, sizeof values);
-    return ERR_OK;
-}
-
 /* For the three queries: sums of weighted cells, two of one. */
 static enum err linear_forms(struct party *p, struct check_play *play)
 {
@@ -259,6 +236,33 @@ static enum err linear_forms(struct party *p, struct check_play *play)
         support_weigh(sums, k, counts_query(s.counts, query[k]), weight + (k == 3 ? 3 : 0));
     if (e == ERR_OK)
         e = measure_open_sums(p, OPEN_NOISY_FORM, sums, &s.tape, 1, values);
+    if (e == ERR_OK)
+        bytes_put(&play->opened[p->index], values, sizeof values);
+    tape_free(&s.tape);
+    counts_free(&s.counts);
+    return e;
+}
+
+/* How far each query is from estimates, opened with noise. */
+static enum err scores(struct party *p, struct check_play *play)
+{
+    enum { UNIT = 3000 };
+    struct check_counts_study s = {0};
+    struct share64 sums CLEAN(share64_free) = {0};
+    struct score_candidate candidate[3];
+    uint64_t estimate[70];
+    int64_t values[3];
+    enum err e = begin_study(p, &s, false);
+    for (size_t i = 0; i < 70; i++)
+        estimate[i] = i % 4 * UNIT / 2;
+    for (size_t q = 0; q < 3; q++)
+        candidate[q] = (struct score_candidate){q, estimate};
+    if (e == ERR_OK)
+        e = share64_new(&sums, 3);
+    if (e == ERR_OK)
+        e = score_l1(p, sums, s.counts, candidate, UNIT);
+    if (e == ERR_OK)
+        e = measure_open_sums(p, OPEN_NOISY_SCORE, sums, &s.tape, 1, values);
     if (e == ERR_OK)
         bytes_put(&play->opened[p->index], values, sizeof values);
     tape_free(&s.tape);
@@ -287,17 +291,6 @@ static enum err squares(struct party *p, struct check_play *play)
     return play_study(p, play, true);
 }
 
-static enum err scores(struct party *p, struct check_play *play)
-{
-    struct check_counts_study s = {0};
-    enum err e = begin_study(p, &s, false);
-    if (e == ERR_OK)
-        e = open_scores(p, play, &s);
-    tape_free(&s.tape);
-    counts_free(&s.counts);
-    return e;
-}
-
 /* --- all of them ------------------------------------------------------------------------------ */
 
 static const struct {
@@ -316,8 +309,8 @@ static const struct {
             {"circle", circle, 3, 9, 3, false, true},
             {"distances", distances, 0, 12, 19, true, true},
             {"squares", squares, 0, 12, 17, true, true},
-            {"scores", scores, 0, 12, 19, true, false},
             {"forms", linear_forms, 0, 6, 3, true, false},
+            {"scores", scores, 0, 12, 11, true, false},
             {"Gaussians", gauss, 2, 15, 47, false, true},
             {"Gumbels", gumbel, 2, 12, 35, false, true},
             {"discrete Gaussians", discrete, 2, 6, 55, false, false}};
@@ -335,7 +328,8 @@ static struct check_play model_of(size_t k)
 TEST(the_right_values_are_opened)
 {
     for (size_t k = 0; k < JOBS; k++) {
-        struct check_play plain = model_of(k), checked = model_of(k);
+        struct check_play plain CLEAN(play_free) = model_of(k),
+                                checked CLEAN(play_free) = model_of(k);
         plain.limits = NULL;
         play_run(&plain);
         play_run(&checked);
@@ -344,22 +338,20 @@ TEST(the_right_values_are_opened)
         if (checked.rounds != plain.rounds + jobs[k].more)
             fail_msg("%s: %lu rounds, not %lu and %lu", jobs[k].name, (unsigned long)checked.rounds,
                      (unsigned long)plain.rounds, (unsigned long)jobs[k].more);
-        play_free(&plain);
-        play_free(&checked);
     }
 }
 
 TEST(a_selection_takes_six_rounds_more_and_a_measurement_none)
 {
     for (unsigned squared = 0; squared < 2; squared++) {
-        struct check_play plain = {.job = squared ? squares : distances, .cheat = NOBODY};
-        struct check_play checked = {.job = plain.job, .limits = &limits, .cheat = NOBODY};
+        struct check_play plain CLEAN(play_free) = {.job = squared ? squares : distances,
+                                                    .cheat = NOBODY};
+        struct check_play checked CLEAN(play_free) = {
+            .job = plain.job, .limits = &limits, .cheat = NOBODY};
         play_run(&plain);
         play_run(&checked);
         assert_int_equal(checked.between - checked.before, plain.between - plain.before + 6);
         assert_int_equal(checked.rounds - checked.between, plain.rounds - plain.between);
-        play_free(&plain);
-        play_free(&checked);
     }
 }
 
@@ -408,8 +400,10 @@ static uint64_t bytes_between(const struct check_play *play, unsigned s, uint64_
 TEST(a_selection_sends_a_flush_more_and_an_opening_a_digest)
 {
     for (unsigned squared = 0; squared < 2; squared++) {
-        struct check_play plain = {.job = squared ? squares : distances, .cheat = NOBODY};
-        struct check_play checked = {.job = plain.job, .limits = &limits, .cheat = NOBODY};
+        struct check_play plain CLEAN(play_free) = {.job = squared ? squares : distances,
+                                                    .cheat = NOBODY};
+        struct check_play checked CLEAN(play_free) = {
+            .job = plain.job, .limits = &limits, .cheat = NOBODY};
         struct flush_cost flush = {.play = &checked};
         checked.guard[0] = (struct check_guard){.begin = price_flush, .self = &flush};
         play_run(&plain);
@@ -421,8 +415,6 @@ TEST(a_selection_sends_a_flush_more_and_an_opening_a_digest)
             assert_int_equal(bytes_between(&checked, s, checked.between, checked.rounds),
                              bytes_between(&plain, s, plain.between, plain.rounds) + 32);
         }
-        play_free(&plain);
-        play_free(&checked);
     }
 }
 
@@ -455,13 +447,12 @@ JOB(lie, play->n)
 
 TEST(carries_must_be_those_of_the_sum)
 {
-    struct check_play honest = {.job = once, .n = 200, .limits = &limits, .cheat = NOBODY};
-    struct check_play play = {.job = lie, .n = 200, .limits = &limits};
+    struct check_play honest CLEAN(play_free) = {
+        .job = once, .n = 200, .limits = &limits, .cheat = NOBODY};
+    struct check_play play CLEAN(play_free) = {.job = lie, .n = 200, .limits = &limits};
     play_run(&honest);
     play_run(&play);
     play_judge(&play, &honest, 0, "a carry", false);
-    play_free(&play);
-    play_free(&honest);
 }
 
 /* It shares T + 1, and takes 2^(64-SHIFT) off what it adds and keeps: only T is wrong. */
@@ -494,14 +485,14 @@ static enum err make_up(struct check_play *play, const struct party_sent *at, vo
 
 TEST(what_is_multiplied_must_be_a_bit)
 {
-    struct check_play honest = {.job = once, .n = 200, .limits = &limits, .cheat = NOBODY};
-    struct check_play play = {.job = keeping, .n = 200, .limits = &limits, .alter = make_up};
+    struct check_play honest CLEAN(play_free) = {
+        .job = once, .n = 200, .limits = &limits, .cheat = NOBODY};
+    struct check_play play CLEAN(play_free) = {
+        .job = keeping, .n = 200, .limits = &limits, .alter = make_up};
     play_run(&honest);
     play_run(&play);
     assert_true(play.altered > 0);
     play_judge(&play, &honest, 1, "a top bit", false);
-    play_free(&play);
-    play_free(&honest);
 }
 
 /* --- two versions ----------------------------------------------------------------------------- */
@@ -511,12 +502,12 @@ TEST(both_messages_of_a_choice_are_compared)
 {
     for (unsigned k = 0; k < 6; k++) {
         struct check_altering a = {.to = NET_NEXT, .message = k / 3};
-        struct check_play play = {.job = choose,
-                                  .n = 200,
-                                  .limits = &limits,
-                                  .cheat = k % 3,
-                                  .alter = play_alter_word,
-                                  .self = &a};
+        struct check_play play CLEAN(play_free) = {.job = choose,
+                                                   .n = 200,
+                                                   .limits = &limits,
+                                                   .cheat = k % 3,
+                                                   .alter = play_alter_word,
+                                                   .self = &a};
         play_run(&play);
         assert_int_equal(play.altered, 1);
         for (unsigned s = 0; s < 3; s++)
@@ -524,7 +515,6 @@ TEST(both_messages_of_a_choice_are_compared)
                 assert_int_equal(play.result[s], ERR_CHEAT);
                 assert_false(play_has_sent(&play, s, 2, NET_PREV));
             }
-        play_free(&play);
     }
 }
 
@@ -544,16 +534,15 @@ JOB(compare, play->n)
 TEST(a_digit_is_that_of_the_sum)
 {
     enum { ROWS = 63, LANES = 3 * 64 };
-    struct check_play honest = {.job = compare, .n = LANES, .limits = &limits, .cheat = NOBODY};
+    struct check_play honest CLEAN(play_free) = {
+        .job = compare, .n = LANES, .limits = &limits, .cheat = NOBODY};
     play_run(&honest);
     for (unsigned k = 0; k < 2 * ROWS; k++) {
         struct check_altering a = {0, NET_PREV, 0, k % ROWS, k < ROWS ? FLIP : TOP_BIT, true, 0};
-        struct check_play play = {
+        struct check_play play CLEAN(play_free) = {
             .job = compare, .n = LANES, .limits = &limits, .alter = play_alter_word, .self = &a};
         play_run(&play);
         assert_int_equal(play.altered, 2);
         play_judge(&play, &honest, 0, "a digit", false);
-        play_free(&play);
     }
-    play_free(&honest);
 }

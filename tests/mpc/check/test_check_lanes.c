@@ -70,31 +70,24 @@ static enum err job(struct party *p, void *shared)
 {
     static const struct check_limits limits;
     struct check_lanes_bench *b = shared;
-    struct share64 x = {0}, out = {0};
-    enum err e = b->checked ? check_new(p, &limits) : ERR_OK;
-    if (e == ERR_OK)
-        e = share64_new(&x, WORDS);
-    if (e == ERR_OK)
-        e = share64_new(&out, WORDS);
-    if (e == ERR_OK) {
-        struct check_lanes_seat s = {.b = b,
-                                     .x = {x.a, x.b, (size_t)64 * WORDS},
-                                     .out = {out.a, out.b, (size_t)64 * WORDS},
-                                     .index = p->index};
-        memcpy(p->index == 0 ? x.a : x.b, b->x, p->index == 1 ? 0 : sizeof b->x);
-        e = crew_run(p, TILES, multiply, &s);
-        if (e == ERR_OK && check_clean(p) != !b->checked)
-            e = ERR_FORMAT;
-        if (e == ERR_OK)
-            e = open_bits(p, OPEN_MASKED, s.out, b->opened[p->index]);
-    }
-    if (e == ERR_OK && !check_clean(p))
-        e = ERR_FORMAT;
+    struct share64 x CLEAN(share64_free) = {0}, out CLEAN(share64_free) = {0};
+    TRY(b->checked ? check_new(p, &limits) : ERR_OK);
+    TRY(share64_new(&x, WORDS));
+    TRY(share64_new(&out, WORDS));
+    struct check_lanes_seat s = {.b = b,
+                                 .x = {x.a, x.b, (size_t)64 * WORDS},
+                                 .out = {out.a, out.b, (size_t)64 * WORDS},
+                                 .index = p->index};
+    memcpy(p->index == 0 ? x.a : x.b, b->x, p->index == 1 ? 0 : sizeof b->x);
+    TRY(crew_run(p, TILES, multiply, &s));
+    if (check_clean(p) != !b->checked)
+        return ERR_FORMAT;
+    TRY(open_bits(p, OPEN_MASKED, s.out, b->opened[p->index]));
+    if (!check_clean(p))
+        return ERR_FORMAT;
     if (p->index == 0)
         b->rounds = net_exchanges(p->net);
-    share64_free(&x);
-    share64_free(&out);
-    return e;
+    return ERR_OK;
 }
 
 static void run(struct check_lanes_bench *b, enum err results[3])

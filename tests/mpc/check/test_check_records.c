@@ -215,8 +215,9 @@ typedef enum err job_of(struct party *p, struct check_play *play);
 
 static void play_both(job_of *job, size_t scene, const struct check_limits *checked)
 {
-    struct check_play plain = {.job = job, .cheat = NOBODY, .n = scene};
-    struct check_play play = {.job = job, .cheat = NOBODY, .n = scene, .limits = checked};
+    struct check_play plain CLEAN(play_free) = {.job = job, .cheat = NOBODY, .n = scene};
+    struct check_play play CLEAN(play_free) = {
+        .job = job, .cheat = NOBODY, .n = scene, .limits = checked};
     play_run(&plain);
     play_run(&play);
     /* a flush for the sums, one for what they are widened to; carries of both; an agreement */
@@ -226,8 +227,6 @@ static void play_both(job_of *job, size_t scene, const struct check_limits *chec
     }
     for (unsigned s = 0; s < 3; s++)
         assert_true(play_opened_all(&play, &plain, s));
-    play_free(&plain);
-    play_free(&play);
 }
 
 /* Batches that share a block, of whole rows and of columns apart; and blocks of several tiles. */
@@ -258,7 +257,7 @@ TEST(what_a_server_keeps_as_it_sends_it_is_found)
 {
     for (unsigned k = 0; k < 2 * 2 * 3 * 3; k++) {
         const bool of_moments = k / 12 == 2; /* one sum of all */
-        struct check_play play = {
+        struct check_play play CLEAN(play_free) = {
             .job = of_moments ? moments : count, .cheat = k % 3, .limits = &limits, .self = &lie};
         lie = (struct check_records_lie){.cheat = k % 3,
                                          .of_sums = of_moments || k / 3 % 2,
@@ -272,7 +271,6 @@ TEST(what_a_server_keeps_as_it_sends_it_is_found)
                 assert_int_equal(play.result[s], ERR_CHEAT);
                 assert_int_equal(play.opened[s].size, 0);
             }
-        play_free(&play);
     }
 }
 

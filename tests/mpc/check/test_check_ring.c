@@ -137,15 +137,10 @@ static enum err with_inputs(struct party *p, struct check_play *play,
                                             struct share64 x, struct share64 y))
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    struct share64 x = {0}, y = {0};
-    enum err e = three_share64(p, &x, three_values(), play->n, 5);
-    if (e == ERR_OK)
-        e = three_share64(p, &y, three_values() + 1, play->n, 6);
-    if (e == ERR_OK)
-        e = run(p, play, x, y);
-    share64_free(&x);
-    share64_free(&y);
-    return e;
+    struct share64 x CLEAN(share64_free) = {0}, y CLEAN(share64_free) = {0};
+    TRY(three_share64(p, &x, three_values(), play->n, 5));
+    TRY(three_share64(p, &y, three_values() + 1, play->n, 6));
+    return run(p, play, x, y);
 }
 
 #define JOB(name)                                                                                  \
@@ -178,10 +173,11 @@ TEST(what_is_right_is_accepted)
     static const struct check_limits few[] = {{0}, {.groups = 1}, {.log = 5000, .groups = 1}};
     for (size_t k = 0; k < JOBS; k++)
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
-            struct check_play plain = {.job = jobs[k].job, .n = lengths[l], .cheat = NOBODY};
+            struct check_play plain CLEAN(play_free) = {
+                .job = jobs[k].job, .n = lengths[l], .cheat = NOBODY};
             play_run(&plain);
             for (size_t f = 0; f < sizeof few / sizeof *few; f++) {
-                struct check_play checked = plain;
+                struct check_play checked CLEAN(play_free) = plain;
                 memset(&checked, 0, sizeof checked);
                 checked.job = jobs[k].job;
                 checked.n = lengths[l];
@@ -192,9 +188,7 @@ TEST(what_is_right_is_accepted)
                     assert_true(play_opened_all(&checked, &plain, s));
                 if (f == 0 && lengths[l] > 0)
                     assert_int_equal(checked.rounds, plain.rounds + 6 * jobs[k].flushes);
-                play_free(&checked);
             }
-            play_free(&plain);
         }
 }
 
@@ -386,24 +380,23 @@ static enum err attack(struct check_play *play, const struct party_sent *at, voi
 
 TEST(who_knows_the_coins_so_far_opens_nothing_else)
 {
-    struct check_play honest = {.job = attacked, .n = 70, .limits = &limits, .cheat = NOBODY};
+    struct check_play honest CLEAN(play_free) = {
+        .job = attacked, .n = 70, .limits = &limits, .cheat = NOBODY};
     play_run(&honest);
     for (unsigned k = 0; k < 3 * ATTACKS; k++) {
         struct attacking a = {.attack = k / 3};
-        struct check_play play = {.job = attacked,
-                                  .n = 70,
-                                  .limits = &limits,
-                                  .cheat = k % 3,
-                                  .alter = attack,
-                                  .self = &a};
+        struct check_play play CLEAN(play_free) = {.job = attacked,
+                                                   .n = 70,
+                                                   .limits = &limits,
+                                                   .cheat = k % 3,
+                                                   .alter = attack,
+                                                   .self = &a};
         char what[32];
         play_run(&play);
         assert_int_equal(play.altered, 1);
         snprintf(what, sizeof what, "attack %d", (int)a.attack);
         play_judge(&play, &honest, PRODUCTS, what, false);
-        play_free(&play);
     }
-    play_free(&honest);
 }
 
 /* Each word that a flush opens beside products is enough, when altered, to refuse it. */

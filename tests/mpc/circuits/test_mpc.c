@@ -350,7 +350,4 @@ TEST(top_bits_of_few_and_of_many)
     }
 }
 
-int main(void)
-{
-    return three_each_kernel();
-}
+MAIN(three_each_kernel())

@@ -282,7 +282,4 @@ TEST(what_could_wrap_is_refused)
     finish(c);
 }
 
-int main(void)
-{
-    return three_each_kernel();
-}
+MAIN(three_each_kernel())

@@ -368,7 +368,4 @@ TEST(the_field_is_a_field)
     }
 }
 
-int main(void)
-{
-    return three_each_kernel();
-}
+MAIN(three_each_kernel())

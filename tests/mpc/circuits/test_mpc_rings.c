@@ -436,7 +436,4 @@ TEST(argmax_of_many_is_tiled)
     finish(c);
 }
 
-int main(void)
-{
-    return three_each_kernel();
-}
+MAIN(three_each_kernel())

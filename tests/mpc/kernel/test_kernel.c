@@ -219,9 +219,10 @@ TEST(matrix16_products)
     for (size_t t = 0; t < PROCESSOR_SETS; t++)
         for (size_t s = 0; s < sizeof sides / sizeof *sides && table(t) != NULL; s++) {
             const size_t m = sides[s][0], n = sides[s][1], k = sides[s][2];
-            uint16_t *a = memory_array(m * k, sizeof *a);
-            uint16_t *b = memory_array(k * n, sizeof *b);
-            uint16_t *c = memory_array(2 * m * n, sizeof *c), *twin = c + m * n;
+            uint16_t *a CLEAN(memory_release) = memory_array(m * k, sizeof *a);
+            uint16_t *b CLEAN(memory_release) = memory_array(k * n, sizeof *b);
+            uint16_t *c CLEAN(memory_release) = memory_array(2 * m * n, sizeof *c),
+                        *twin = c + m * n;
             uint64_t seed = s;
             const uint16_t factor = s % 3 == 0 ? UINT16_MAX - 1 : (uint16_t)s;
             for (size_t i = 0; i < m * k; i++)
@@ -237,9 +238,6 @@ TEST(matrix16_products)
             }
             table(t)->matrix16(c, factor, a, b, m, n, k);
             assert_memory_equal(c, twin, m * n * sizeof *c);
-            memory_free(&a);
-            memory_free(&b);
-            memory_free(&c);
         }
 }
 

@@ -75,14 +75,12 @@ static enum err job(struct party *p, void *shared)
     struct moves_run *r = shared;
     const struct party_tamper tamper = {.alter = alter, .self = r};
     struct all_secrets s CLEAN(secrets_free) = {0};
-    enum err e = secrets_new(p, &s, r->values, r->n, 5);
+    TRY(secrets_new(p, &s, r->values, r->n, 5));
     if (p->index == r->cheat)
         p->tamper = &tamper;
-    if (e == ERR_OK)
-        e = all_protocols[r->protocol].run(p, &s);
-    if (e == ERR_OK)
-        put_secrets(r, p, &s);
-    return e;
+    TRY(all_protocols[r->protocol].run(p, &s));
+    put_secrets(r, p, &s);
+    return ERR_OK;
 }
 
 static void run_free(struct moves_run *r)
@@ -140,11 +138,11 @@ TEST(an_altered_word_shows)
     static const char *const names[] = {"multiply", "inner and matrix products", "bits to numbers"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         for (unsigned cheat = 0; cheat < 3; cheat++) {
-            struct moves_run honest = {.protocol = protocol_named(names[k]),
-                                       .n = 130,
-                                       .values = three_values(),
-                                       .cheat = cheat,
-                                       .round = UINT64_MAX};
+            struct moves_run honest CLEAN(run_free) = {.protocol = protocol_named(names[k]),
+                                                       .n = 130,
+                                                       .values = three_values(),
+                                                       .cheat = cheat,
+                                                       .round = UINT64_MAX};
             unsigned tried = 0;
             assert_int_equal(three_run(7, job, &honest, NULL), ERR_OK);
             assert_int_equal(honest.altered, 0);
@@ -152,24 +150,22 @@ TEST(an_altered_word_shows)
             for (size_t t = 0; t < 12 * honest.rounds; t++) {
                 const enum net_peer to = t / 6 % 2 == 0 ? NET_PREV : NET_NEXT;
                 const size_t bytes = honest.bytes[t / 12][to][t / 2 % 3];
-                struct moves_run r = {.protocol = honest.protocol,
-                                      .n = honest.n,
-                                      .values = honest.values,
-                                      .cheat = cheat,
-                                      .round = t / 12,
-                                      .to = to,
-                                      .message = t / 2 % 3,
-                                      .word = t % 2 == 0 ? 0 : (bytes - 1) / 8};
+                struct moves_run r CLEAN(run_free) = {.protocol = honest.protocol,
+                                                      .n = honest.n,
+                                                      .values = honest.values,
+                                                      .cheat = cheat,
+                                                      .round = t / 12,
+                                                      .to = to,
+                                                      .message = t / 2 % 3,
+                                                      .word = t % 2 == 0 ? 0 : (bytes - 1) / 8};
                 if (bytes == 0)
                     continue;
                 assert_int_equal(three_run(7, job, &r, NULL), ERR_OK);
                 assert_int_equal(r.altered, 1);
                 assert_false(same(&r, &honest));
                 tried++;
-                run_free(&r);
             }
             assert_true(tried >= 2 * honest.rounds);
-            run_free(&honest);
         }
 }
 
@@ -191,12 +187,10 @@ static enum err open_one(struct party *p, void *shared)
     const struct party_tamper tamper = {.alter = alter, .self = &o->run};
     uint64_t value = 42;
     struct share64 x CLEAN(share64_free);
-    enum err e = three_share64(p, &x, &value, 1, 3);
+    TRY(three_share64(p, &x, &value, 1, 3));
     if (p->index == o->run.cheat)
         p->tamper = &tamper;
-    if (e == ERR_OK)
-        e = open_ring64(p, OPEN_MASKED, x, &o->opened[p->index]);
-    return e;
+    return open_ring64(p, OPEN_MASKED, x, &o->opened[p->index]);
 }
 
 TEST(an_altered_opening_reaches_one_neighbour)
@@ -217,13 +211,12 @@ static enum err choose(struct party *p, void *shared)
     struct moves_opening *o = shared;
     const struct party_tamper tamper = {.alter = alter, .self = &o->run};
     struct share64 x CLEAN(share64_free);
-    enum err e = three_share64(p, &x, values, 4, 3);
+    TRY(three_share64(p, &x, values, 4, 3));
     if (p->index == o->run.cheat)
         p->tamper = &tamper;
     p->log = NULL;
-    if (e == ERR_OK)
-        o->result[p->index] = argmax_open(p, x, 16, seed, &o->index[p->index]);
-    return e;
+    o->result[p->index] = argmax_open(p, x, 16, seed, &o->index[p->index]);
+    return ERR_OK;
 }
 
 /*
@@ -247,7 +240,4 @@ TEST(an_altered_argmax_ends_in_an_error)
     assert_int_equal(o.result[2], ERR_RANGE);
 }
 
-int main(void)
-{
-    return three_each_kernel();
-}
+MAIN(three_each_kernel())

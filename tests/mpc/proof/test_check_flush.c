@@ -132,10 +132,9 @@ static uint64_t point_weight(const uint64_t r[6], unsigned c)
 
 static void draw(struct check_play *play, uint64_t round, uint64_t *to, size_t n)
 {
-    struct prg *weights;
+    struct prg *weights CLEAN(prg_free);
     assert_int_equal(play_coin(play, round, &weights), ERR_OK);
     assert_int_equal(prg_fill(weights, to, n * sizeof *to), ERR_OK);
-    prg_free(&weights);
 }
 
 /* Elements: of each group of each product, 64 rows (lanes of the words) of 8 columns. */
@@ -276,10 +275,10 @@ static void flush_costs(const struct check_play *play, size_t groups)
 TEST(a_flush_sends_what_its_definition_says)
 {
     static const struct check_limits limits;
-    struct clear *c = memory_array(1, sizeof *c);
-    struct elements *e = memory_array(1, sizeof *e);
+    struct clear *c CLEAN(memory_release) = memory_array(1, sizeof *c);
+    struct elements *e CLEAN(memory_release) = memory_array(1, sizeof *e);
     uint64_t weights[6 + LISTS * GROUPS * 8], r[6], last[7];
-    struct check_play play = {
+    struct check_play play CLEAN(play_free) = {
         .job = sum_lists, .limits = &limits, .n = WORDS, .cheat = NOBODY, .self = c};
     assert_true(c != NULL && e != NULL);
     make_clear(c);
@@ -295,9 +294,6 @@ TEST(a_flush_sends_what_its_definition_says)
     definition_of_elements(c, weights + 6, r, e);
     sums_of_elements(&play, e);
     last_fold(&play, e, last, last[6]);
-    play_free(&play);
-    memory_free(&c);
-    memory_free(&e);
 }
 
 /* --- a relation that does not hold ------------------------------------------------------------ */
@@ -326,7 +322,7 @@ TEST(a_remainder_is_what_its_definition_says)
     static const struct check_limits limits;
     static const size_t words[] = {0, 77, KERNEL_GROUP - 1};
     for (unsigned k = 0; k < 3; k++) {
-        struct check_play play = {
+        struct check_play play CLEAN(play_free) = {
             .job = note_wrongly, .limits = &limits, .n = words[k], .cheat = 0};
         uint64_t weights[6 + 8], wanted;
         play_run(&play);
@@ -336,11 +332,7 @@ TEST(a_remainder_is_what_its_definition_says)
         wanted = times(row_weight(weights, (unsigned)words[k] / 8), weights[6 + words[k] % 8]);
         assert_int_equal(shared(&play, 5, NET_NEXT, 2 * 8 + 1),
                          times(wanted, (uint64_t)1 << WRONG_BIT));
-        play_free(&play);
     }
 }
 
-int main(void)
-{
-    return three_each_kernel();
-}
+MAIN(three_each_kernel())

@@ -144,12 +144,11 @@ static void claim(struct check_matrix_scene *s, fold_fn *fold)
     static const uint8_t key[16] = {5};
     for (unsigned i = 0; i < 3; i++) {
         struct party *p = &s->party[i];
-        struct prg *weights;
+        struct prg *weights CLEAN(prg_free);
         assert_int_equal(prg_new(&weights, key), ERR_OK);
         assert_int_equal(check_plans(p, &s->plans[i]), ERR_OK);
         assert_int_equal(fold(p, &s->folded[i], &s->m[i], weights), ERR_OK);
         check_matrix_claims(p, &s->folded[i], s->claim[i]);
-        prg_free(&weights);
     }
 }
 
@@ -177,7 +176,7 @@ TEST(claims_are_sums_of_whole_numbers)
 {
     static fold_fn *const folds[] = {check_fold_pairs, check_fold_made};
     for (unsigned fold = 0; fold < 2; fold++) {
-        struct check_matrix_scene *s = scene_new();
+        struct check_matrix_scene *s CLEAN(scene_free) = scene_new();
         word128 sum[MATRIX_CLAIMS] = {0};
         claim(s, folds[fold]);
         for (size_t k = 0; k < s->folded[0].count; k++) {
@@ -195,7 +194,6 @@ TEST(claims_are_sums_of_whole_numbers)
         }
         for (unsigned t = 0; t < MATRIX_CLAIMS; t++)
             assert_true(sum[t] == s->claim[0][t] + s->claim[1][t] + s->claim[2][t]);
-        scene_free(&s);
     }
 }
 
@@ -203,11 +201,10 @@ TEST(claims_are_sums_of_whole_numbers)
 
 TEST(right_sums_fit)
 {
-    struct check_matrix_scene *s = scene_new();
+    struct check_matrix_scene *s CLEAN(scene_free) = scene_new();
     assert_true(fit(s, check_fold_pairs));
     assert_int_equal(s->plans[0].lefts, 2); /* 1 and 3: each plan has one of them */
     assert_true(fit(s, check_fold_made));
-    scene_free(&s);
 }
 
 struct error {
@@ -228,12 +225,11 @@ TEST(wrong_sums_do_not)
     };
     for (size_t e = 0; e < SIZE(errors); e++)
         for (unsigned k = 0; k < 3; k++) {
-            struct check_matrix_scene *s = scene_new();
+            struct check_matrix_scene *s CLEAN(scene_free) = scene_new();
             for (size_t i = 0; i < SIZE(errors[e]); i++)
                 s->z[k][errors[e][i].cell] = (uint16_t)(s->z[k][errors[e][i].cell] +
                                                         errors[e][i].by);
             assert_false(fit(s, check_fold_pairs));
-            scene_free(&s);
         }
 }
 
@@ -241,14 +237,13 @@ TEST(wrong_sums_do_not)
 TEST(wrong_sides_do_not)
 {
     for (size_t side = 0; side < SIDES; side++) {
-        struct check_matrix_scene *s = scene_new();
+        struct check_matrix_scene *s CLEAN(scene_free) = scene_new();
         const size_t at = word_of(1, side, 0, 4);
         s->x[1][at] += 1;
         assert_false(fit(s, check_fold_pairs));
         assert_true(fit(s, check_fold_made) == (side != 1 && side != 3));
         s->x[1][at] += (1 << 15) - 1;
         assert_true(fit(s, check_fold_made) == (side != 1 && side != 3));
-        scene_free(&s);
     }
 }
 
@@ -264,13 +259,12 @@ TEST(wrong_products_do_not)
                  {{1, 61, 127}, {1, 61, 126}}};
     for (size_t e = 0; e < SIZE(at); e++)
         for (unsigned k = 0; k < 3; k++) {
-            struct check_matrix_scene *s = scene_new();
+            struct check_matrix_scene *s CLEAN(scene_free) = scene_new();
             for (unsigned i = 0; i < 2; i++) {
                 uint16_t *x = &s->x[k][word_of(0, at[e][i].side, at[e][i].row, at[e][i].column)];
                 *x = (uint16_t)(*x + (i == 0 ? 9 : -9));
             }
             assert_false(fit(s, check_fold_made));
-            scene_free(&s);
         }
 }
 
@@ -314,12 +308,11 @@ TEST(a_flush_proves_pairs_and_products)
     } errors[] = {{0, 0}, {1, 0}, {1 << 15, 0}, {0, 1}, {0, 1 << 15}};
     for (size_t e = 0; e < SIZE(errors); e++)
         for (unsigned k = 0; k < 3; k++) {
-            struct check_matrix_scene *s = scene_new();
+            struct check_matrix_scene *s CLEAN(scene_free) = scene_new();
             uint16_t *z = &s->z[k][77], *u = &s->x[k][word_of(1, SIDES, 4, 63)];
             *z = (uint16_t)(*z + errors[e].of_z);
             *u = (uint16_t)(*u + errors[e].of_factor);
             assert_int_equal(three_run(3, prove, s, NULL), e == 0 ? ERR_OK : ERR_CHEAT);
-            scene_free(&s);
         }
 }
 
@@ -336,10 +329,10 @@ static enum err prove_with_masks(struct party *p, struct check_play *play)
 TEST(every_word_is_masked)
 {
     static const struct check_limits limits;
-    struct check_matrix_scene *s = scene_new();
-    struct check_play play = {
+    struct check_matrix_scene *s CLEAN(scene_free) = scene_new();
+    struct check_play play CLEAN(play_free) = {
         .job = prove_with_masks, .limits = &limits, .cheat = NOBODY, .self = s};
-    struct check_play other = play;
+    struct check_play other CLEAN(play_free) = play;
     other.n = 1;
     play_run(&play);
     play_run(&other);
@@ -347,9 +340,6 @@ TEST(every_word_is_masked)
         assert_int_equal(play.result[i], ERR_OK);
     play_masked(&play, &other, 1, NET_PREV, 2, 0); /* claims */
     play_masked(&play, &other, 5, NET_NEXT, 0, 8); /* U*, V* */
-    play_free(&play);
-    play_free(&other);
-    scene_free(&s);
 }
 
 static enum err owe(struct party *p)
@@ -384,12 +374,8 @@ static enum err misuse(struct party *p, void *shared)
 
 TEST(what_matrices_owe_nothing_else_proves)
 {
-    struct check_matrix_scene *s = scene_new();
+    struct check_matrix_scene *s CLEAN(scene_free) = scene_new();
     assert_int_equal(three_run(3, misuse, s, NULL), ERR_OK);
-    scene_free(&s);
 }
 
-int main(void)
-{
-    return three_each_kernel();
-}
+MAIN(three_each_kernel())

@@ -94,8 +94,8 @@ static enum err sit(struct party *p, void *shared)
     static const struct check_limits limits = {.log = (size_t)1 << 40};
     struct found *f = shared;
     uint64_t values[N], seed = 3;
-    struct share64 x = {0};
-    struct planes bits = {0};
+    struct share64 x CLEAN(share64_free) = {0};
+    struct planes bits CLEAN(planes_free) = {0};
     enum err e = check_new(p, &limits);
     p->tamper = f->cheat[p->index];
     for (size_t i = 0; i < N; i++)
@@ -116,8 +116,6 @@ static enum err sit(struct party *p, void *shared)
     }
     check_bit_log_clear(&check_of(p)->bits);
     check_numbers_clear(&check_of(p)->numbers);
-    share64_free(&x);
-    planes_free(&bits);
     return e;
 }
 
@@ -162,17 +160,13 @@ static enum err bits_to_numbers(struct party *p, const struct share64 *x, const 
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 narrow;
     struct share128 wide;
-    enum err e = ERR_OK;
     (void)x;
     TRY(party_share64(p, &narrow, N));
     TRY(party_share128(p, &wide, N));
-    e = convert_bit64(p, narrow, planes_plane(bits, 0));
-    if (e == ERR_OK)
-        e = convert_bit128(p, wide, planes_plane(bits, 1));
-    if (e == ERR_OK)
-        e = convert_bit16(p, (struct share16){(uint16_t *)narrow.a, (uint16_t *)narrow.b, N},
-                          planes_plane(bits, 1));
-    return e;
+    TRY(convert_bit64(p, narrow, planes_plane(bits, 0)));
+    TRY(convert_bit128(p, wide, planes_plane(bits, 1)));
+    return convert_bit16(p, (struct share16){(uint16_t *)narrow.a, (uint16_t *)narrow.b, N},
+                         planes_plane(bits, 1));
 }
 
 static enum err truncations(struct party *p, const struct share64 *x, const struct planes *bits)
@@ -233,7 +227,7 @@ static enum err scores(struct party *p, const struct share64 *x, const struct pl
     const struct cached_span spans[] = {{0, 100, c}, {128, 72, c + 100}};
     struct share64 numbers, out;
     struct planes planes;
-    struct cached *kept = NULL;
+    struct cached *kept CLEAN(cached_free) = NULL;
     enum err e = ERR_OK;
     for (size_t i = 0; i < N; i++)
         c[i] = (i * 77777) % ((uint64_t)1 << 30);
@@ -249,7 +243,6 @@ static enum err scores(struct party *p, const struct share64 *x, const struct pl
         e = cached_distance(p, out, kept, spans, 1 << CACHED_GRID);
     for (unsigned width = 1; e == ERR_OK && width <= 64; width += 9)
         e = compare_top_bit(p, planes_plane(&planes, 0), *x, width);
-    cached_free(&kept);
     return e;
 }
 

@@ -174,8 +174,9 @@ TEST(what_is_noted_is_there_again)
 /* Claims have room for this many products, whatever their words. */
 TEST(too_many_products_are_refused)
 {
-    struct check_chunks chunks = {0};
-    struct check_numbers log = {.from = &chunks, .kernel = kernel_best(NULL)};
+    struct check_chunks chunks CLEAN(check_chunks_free) = {0};
+    struct check_numbers log CLEAN(check_numbers_free) = {.from = &chunks,
+                                                          .kernel = kernel_best(NULL)};
     struct check_place place;
     const struct record_product zeros[4] = {{.c = 1}, {.c = 1}, {.c = 1}, {.c = 1}};
     const struct record_product bits = {.form = RECORD_BOTH};
@@ -190,8 +191,6 @@ TEST(too_many_products_are_refused)
     assert_int_equal(check_numbers_add(&log, RING_BITS, NULL, 0, NULL, 1, &place), ERR_MISUSE);
     assert_int_equal(check_numbers_add(&log, RING_64, &bits, 1, spans, 0, &place), ERR_MISUSE);
     assert_int_equal(check_numbers_add(&log, RING_64, &wide, 1, NULL, 0, &place), ERR_MISUSE);
-    check_numbers_free(&log);
-    check_chunks_free(&chunks);
 }
 
 /* A log that has outgrown the room for claims. */
@@ -212,8 +211,8 @@ static enum err flush_too_many(struct party *p, struct check_play *play)
 TEST(a_flush_refuses_too_many)
 {
     static const struct check_limits limits;
-    struct check_play play = {.job = flush_too_many, .limits = &limits, .cheat = NOBODY};
+    struct check_play play CLEAN(play_free) = {
+        .job = flush_too_many, .limits = &limits, .cheat = NOBODY};
     (void)state;
     play_run(&play);
-    play_free(&play);
 }

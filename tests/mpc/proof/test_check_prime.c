@@ -501,17 +501,15 @@ static uint64_t drawn(struct prg *coin)
 TEST(every_word_of_a_flush_of_numbers_is_masked)
 {
     static const struct check_limits limits;
-    struct check_play play = {
+    struct check_play play CLEAN(play_free) = {
         .job = note_all, .limits = &limits, .cheat = NOBODY, .self = make_calls()};
-    struct check_play other = play;
+    struct check_play other CLEAN(play_free) = play;
     other.n = 1;
     play_run(&play);
     play_run(&other);
     play_masked(&play, &other, 1, NET_PREV, 2, 0);              /* claims */
     play_masked(&play, &other, 3, NET_PREV, 2, 0);              /* sums at points, and of masks */
     play_masked(&play, &other, 5, NET_NEXT, 0, 2 * BLOCKS * 4); /* U*, V* */
-    play_free(&play);
-    play_free(&other);
 }
 
 TEST(a_flush_of_numbers_sends_what_its_definition_says)
@@ -521,7 +519,8 @@ TEST(a_flush_of_numbers_sends_what_its_definition_says)
     static struct element e[64 * BLOCKS];
     static uint64_t theta[RINGS][256];
     struct check_prime_call *calls = make_calls();
-    struct check_play play = {.job = note_all, .limits = &limits, .cheat = NOBODY, .self = calls};
+    struct check_play play CLEAN(play_free) = {
+        .job = note_all, .limits = &limits, .cheat = NOBODY, .self = calls};
     uint64_t y, kappa[RINGS] = {0}, r[4];
     struct prg *coin;
     play_run(&play);
@@ -549,5 +548,4 @@ TEST(a_flush_of_numbers_sends_what_its_definition_says)
     last_fold(&play, e, r, drawn(coin));
     prg_free(&coin);
     remainders_are_zero(&play);
-    play_free(&play);
 }

@@ -35,11 +35,10 @@ static void for_each_table(void (*test)(const struct kernel *k, struct kernel_ma
                                         size_t n))
 {
     static const size_t lengths[] = {0, 64, 128, 192, LENGTH};
-    struct kernel_matrix_room *r = room_new();
+    struct kernel_matrix_room *r CLEAN(memory_release) = room_new();
     for (enum processor t = PROCESSOR_PORTABLE; t < PROCESSOR_SETS; t++)
         for (unsigned l = 0; l < 5 && processor_runs(t); l++)
             test(kernel_by_name(processor_name(t)), r, lengths[l]);
-    memory_free(&r);
 }
 
 /* The place of row t in column i, in blocks. */

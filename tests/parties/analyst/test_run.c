@@ -48,12 +48,10 @@ struct run_scene {
 
 static void scene_new(struct run_scene *c)
 {
-    const struct study_options o = {
-        .owners = 1, .rounds = 2, .connect_s = support_slow(3), .round_s = 1};
     memset(c, 0, sizeof *c);
     pthread_mutex_init(&c->lock, NULL);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_WARN};
-    assert_int_equal(support_study_new(&c->s, &o, &c->log), ERR_OK);
+    NEW_STUDY(&c->s, &c->log, .owners = 1, .rounds = 2, .connect_s = support_slow(3), .round_s = 1);
     assert_int_equal(file_folder(file(c, "out"), &c->log), ERR_OK);
 }
 

@@ -50,8 +50,7 @@ static void log_path(const struct audit_log_bench *b, unsigned i, char path[SUPP
 static struct audit_log_bench bench_new(void)
 {
     struct audit_log_bench b = {0};
-    const struct study_options o = {.owners = 2};
-    assert_int_equal(support_study_new(&b.s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&b.s, &quiet, .owners = 2);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         char name[16], path[SUPPORT_PATH];
         snprintf(name, sizeof name, "s%u.key", i);
@@ -319,7 +318,7 @@ TEST(a_recovery_explains_lost_lines)
                    &(const struct audit_entry){.kind = AUDIT_RECOVERED, .from = 1, .to = 2}),
         ERR_OK);
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
-    assert_non_null(strstr(words, "was recovered since"));
+    support_says(words, "was recovered since");
 }
 
 /* --- logs whose chain holds, and which say what they should not ------------------------------- */
@@ -520,7 +519,7 @@ TEST(logs_that_do_not_belong_together_are_told)
 {
     char said[1024], path[SUPPORT_PATH];
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
-    struct audit_log_bench b, other CLEAN(bench_free);
+    struct audit_log_bench b CLEAN(bench_free), other CLEAN(bench_free);
     struct audit_file *f[3] = {NULL};
     struct audit_opening o = {.round = 3, .values = 4, .cost = 0, .spent = 9, .what = "sex"};
     b = bench_new();
@@ -543,18 +542,17 @@ TEST(logs_that_do_not_belong_together_are_told)
         strstr(said, "servers 0 and 1 tell different things about NOISY_MARGINAL in round 3"));
     said[0] = '\0';
     assert_int_equal(audit_compare(f, 3, stdout, &log), ERR_DATA);
-    assert_non_null(strstr(said, "logs 1 and 3 are of different studies or servers"));
+    support_says(said, "logs 1 and 3 are of different studies or servers");
     said[0] = '\0';
     assert_int_equal(audit_is_of(f[2], b.s.study, &log), ERR_MISMATCH);
-    assert_non_null(strstr(said, "the log of server 2 is not of this study's terms and servers"));
+    support_says(said, "the log of server 2 is not of this study's terms and servers");
     audit_file_free(&f[2]);
     f[2] = f[1];
     said[0] = '\0';
     assert_int_equal(audit_compare(f, 3, stdout, &log), ERR_DATA);
-    assert_non_null(strstr(said, "logs 2 and 3 are both of server 1"));
+    support_says(said, "logs 2 and 3 are both of server 1");
     audit_file_free(&f[0]);
     audit_file_free(&f[1]);
-    bench_free(&b);
 }
 
 /* Every reason that exists, and one that does not exist yet. */
@@ -582,7 +580,7 @@ TEST(openings_are_described)
     audit_describe(&f, 1, out);
     fclose(out);
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
-        assert_non_null(strstr(words, reasons[i][1]));
+        support_says(words, reasons[i][1]);
 }
 
 static size_t times(const char *words, const char *text)
@@ -667,7 +665,7 @@ TEST(a_check_that_failed_is_listed)
 {
     const struct audit_caught caught = {.run = {7}, .round = 4, .phase = "noise", .check = 3};
     static const char told[] = "round 4    check 3 failed, of phase noise: a server departed";
-    struct audit_log_bench b = bench_new();
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
     char words[8192];
     fill(&b);
     assert_int_equal(
@@ -682,14 +680,13 @@ TEST(a_check_that_failed_is_listed)
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 2);
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
-    bench_free(&b);
 }
 
 /* What a server stated has no phase. */
 TEST(a_statement_that_cannot_be_is_listed)
 {
     const struct audit_caught caught = {.run = {7}, .round = 4, .phase = AUDIT_STATEMENT};
-    struct audit_log_bench b = bench_new();
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
     char words[8192];
     fill(&b);
     assert_int_equal(
@@ -697,7 +694,6 @@ TEST(a_statement_that_cannot_be_is_listed)
         ERR_OK);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, "round 4    a server stated what cannot be so: it departed"), 1);
-    bench_free(&b);
 }
 
 /* A round that is lost, reported once if all say so for the same reason. */
@@ -706,7 +702,7 @@ TEST(a_round_that_was_lost_is_listed)
     struct audit_lost lost = {.run = {7}, .round = 4, .server = 2, .why = "other-noise"};
     static const char told[] =
         "round 4    is lost, paid for without an answer: server 2, other-noi";
-    struct audit_log_bench b = bench_new();
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
     char words[8192];
     fill(&b);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -724,7 +720,6 @@ TEST(a_round_that_was_lost_is_listed)
     assert_int_equal(times(words, "round 5    is lost"), 1);
     assert_int_equal(times(words, "says the same"), 1);
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
-    bench_free(&b);
 }
 
 /* A debit that was dropped is listed, and what was spent may be less after it. */
@@ -732,7 +727,7 @@ TEST(a_debit_that_was_dropped_is_listed)
 {
     static const char told[] = "trefoil recover dropped debit 4, which no other server had";
     const struct audit_opening less = {.reason = "SORTED", .what = "-"};
-    struct audit_log_bench b = bench_new();
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
     char words[8192];
     fill(&b);
     assert_int_equal(audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_DROPPED,
@@ -743,7 +738,6 @@ TEST(a_debit_that_was_dropped_is_listed)
         ERR_OK);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 1);
-    bench_free(&b);
 }
 
 /* An owner that did not sort, reported once if all three say so. */
@@ -751,7 +745,7 @@ TEST(an_upload_that_was_left_out_is_listed)
 {
     const struct audit_left_out left_out = {.run = {7}, .owner = "ward-2"};
     static const char told[] = "the upload of ward-2 was left out: it is not sorted by person";
-    struct audit_log_bench b = bench_new();
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
     char words[8192];
     fill(&b);
     assert_int_equal(audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_LEFT_OUT,
@@ -770,7 +764,6 @@ TEST(an_upload_that_was_left_out_is_listed)
     assert_int_equal(times(words, told), 1);
     assert_int_equal(times(words, "says the same"), 2);
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
-    bench_free(&b);
 }
 
 /* A log says that its study's servers prove what they compute; it says nothing of others. */
@@ -832,7 +825,7 @@ TEST(a_line_that_is_not_written_whole_is_taken_back)
         ERR_SYSTEM);
     quiet.buffer = NULL;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    assert_non_null(strstr(said, "audit.log: File too large; nothing is opened without it"));
+    support_says(said, "audit.log: File too large; nothing is opened without it");
     signal(SIGXFSZ, handler);
     open_one(&b, 0, 0, "NOISY_MARGINAL");
     assert_int_equal(compare(&b, 1, words, sizeof words), ERR_OK);
@@ -866,6 +859,6 @@ TEST(what_is_no_file_is_no_log)
     quiet.buffer_size = sizeof said;
     assert_int_equal(open_log(&b, 0), ERR_SYSTEM);
     quiet.buffer = NULL;
-    assert_non_null(strstr(said, "audit.log: Is a directory"));
+    support_says(said, "audit.log: Is a directory");
     assert_int_equal(rmdir(path), 0);
 }

@@ -374,7 +374,4 @@ TEST(two_at_a_time_give_two_numbers)
     close(begun[1]);
 }
 
-int main(void)
-{
-    return support_run_tests(setup, teardown);
-}
+MAIN(support_run_tests(setup, teardown))

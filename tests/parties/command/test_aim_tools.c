@@ -74,12 +74,11 @@ static void stage_free(struct tools_stage *g)
 
 TEST(rows_are_made_from_a_file)
 {
-    static const struct study_options o = {.owners = 2};
     struct command_outcome a;
     struct tools_stage g CLEAN(stage_free);
     struct table *t;
     struct bytes first CLEAN(bytes_clear) = {0}, second CLEAN(bytes_clear) = {0};
-    stage_new(&g, &o);
+    stage_new(&g, OPTIONS(.owners = 2));
     TREFOIL(&a, &g, "synth", g.model, "--out", g.rows);
     assert_int_equal(a.code, EXIT_OK);
     support_says(a.out, "wrote 321 rows");
@@ -108,13 +107,12 @@ TEST(rows_are_made_from_a_file)
 /* The folder of a result works like its model; JSON has what the text has. */
 TEST(questions_are_answered)
 {
-    static const struct study_options o = {.owners = 2};
     struct command_outcome a;
     struct tools_stage g CLEAN(stage_free);
     json_t *root, *line;
     const char *name;
     char text[256];
-    stage_new(&g, &o);
+    stage_new(&g, OPTIONS(.owners = 2));
     name = g.s.study->domain->attribute[0].name;
     TREFOIL(&a, &g, "query", g.model, "SELECT COUNT(*) FROM t; SELECT COUNT(*) FROM t");
     assert_int_equal(a.code, EXIT_OK);
@@ -139,12 +137,11 @@ TEST(questions_are_answered)
 /* The model holds the first two columns together: an item that adds the third rests on less. */
 TEST(items_that_rest_on_independence_are_named)
 {
-    static const struct study_options o = {.owners = 2};
     static const char text[] = "SELECT COUNT(*), MODE(ward), MODE(sex) FROM t GROUP BY age";
     struct command_outcome a;
     struct tools_stage g CLEAN(stage_free);
     json_t *root, *answers;
-    stage_new(&g, &o);
+    stage_new(&g, OPTIONS(.owners = 2));
     save_model(&g, g.s.study->domain, 0);
     TREFOIL(&a, &g, "query", g.model, text);
     support_says(a.out, "\nMODE(ward): no measured marginal holds these columns together");
@@ -159,19 +156,17 @@ TEST(items_that_rest_on_independence_are_named)
 
 TEST(evaluation_warns_and_compares)
 {
-    static const struct study_options o = {.owners = 2};
     struct command_outcome a;
     static const uint32_t nine = 9;
     struct domain *other;
     struct tools_stage g CLEAN(stage_free);
-    stage_new(&g, &o);
+    stage_new(&g, OPTIONS(.owners = 2));
     TREFOIL(&a, &g, "eval", g.s.path, g.real, g.real);
     assert_int_equal(a.code, EXIT_OK);
     support_says(a.err, "NOT PRIVATE");
-    support_says(a.out, "400 real rows, 400 synthetic rows");
-    support_says(a.out, "mean L1 error of a marginal: 0.0000");
-    support_says(a.out, "     +0.00 %     +0.00 %  ");
-    support_says(a.out, "correlation\n    real  synth.  indep.  resample\n");
+    EACH(support_says, a.out, "400 real rows, 400 synthetic rows",
+         "mean L1 error of a marginal: 0.0000", "     +0.00 %     +0.00 %  ",
+         "correlation\n    real  synth.  indep.  resample\n");
     TREFOIL(&a, &g, "synth", g.model, "--out", g.rows);
     TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.model, "--worst", "1");
     assert_int_equal(a.code, EXIT_OK);
@@ -199,13 +194,12 @@ TEST(evaluation_warns_and_compares)
 /* No more rows of a person are compared than servers count. */
 TEST(evaluation_bounds_persons)
 {
-    static const struct study_options o = {.owners = 2, .enforce = 1};
     struct command_outcome a;
     struct tools_stage g CLEAN(stage_free);
     struct bytes real CLEAN(bytes_clear) = {0}, twice CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH], *line, *rest;
     unsigned row = 0;
-    stage_new(&g, &o);
+    stage_new(&g, OPTIONS(.owners = 2, .enforce = 1));
     support_study_file(&g.s, "twice.csv", path);
     assert_int_equal(file_read(g.real, 1 << 20, &real, NULL), ERR_OK);
     bytes_put_u8(&real, 0);
@@ -239,7 +233,6 @@ static double figure(const json_t *root, const char *path)
 /* Real rows as another program writes them, compared with themselves as the rows of a result. */
 TEST(evaluation_takes_other_files_results_and_questions)
 {
-    static const struct study_options o = {.owners = 2};
     static const char sql[] = "SELECT COUNT(*), AVG(bmi) FROM t WHERE age >= 3;\n"
                               "SELECT MODE(ward), COUNT(*) FROM t GROUP BY sex;";
     struct command_outcome a;
@@ -247,7 +240,7 @@ TEST(evaluation_takes_other_files_results_and_questions)
     struct bytes real CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH], queries[SUPPORT_PATH];
     json_t *root;
-    stage_new(&g, &o);
+    stage_new(&g, OPTIONS(.owners = 2));
     support_study_file(&g.s, "synthetic.csv", path);
     support_study_file(&g.s, "q.sql", queries);
     assert_int_equal(support_copy(g.real, path), ERR_OK);
@@ -290,9 +283,6 @@ TEST(evaluation_takes_other_files_results_and_questions)
 
 TEST(plans_say_what_a_study_takes)
 {
-    static const struct study_options o = {.owners = 2, .rounds = 3, .epsilon = 3};
-    static const struct study_options poor = {.owners = 2, .rounds = 900, .epsilon = 0.0005};
-    static const struct study_options persons = {.owners = 2, .enforce = 2};
     static const char *const words[] = {"attributes, at most",
                                         " with the smaller ones they contain",
                                         "then 3; each about 9",
@@ -307,7 +297,7 @@ TEST(plans_say_what_a_study_takes)
                                         "(this study)"};
     struct command_outcome a;
     struct tools_stage g;
-    stage_new(&g, &o);
+    stage_new(&g, OPTIONS(.owners = 2, .rounds = 3, .epsilon = 3));
     TREFOIL(&a, &g, "plan", g.s.path);
     assert_int_equal(a.code, EXIT_OK);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
@@ -315,12 +305,12 @@ TEST(plans_say_what_a_study_takes)
     TREFOIL(&a, &g, "plan", g.real);
     assert_int_equal(a.code, EXIT_CONFIG);
     stage_free(&g);
-    stage_new(&g, &persons);
+    stage_new(&g, OPTIONS(.owners = 2, .enforce = 2));
     TREFOIL(&a, &g, "plan", g.s.path);
     assert_int_equal(a.code, EXIT_OK);
     support_says(a.out, "the servers merge 3000 rows of all owners, and\nkeep 2 of a person.");
     stage_free(&g);
-    stage_new(&g, &poor);
+    stage_new(&g, OPTIONS(.owners = 2, .rounds = 900, .epsilon = 0.0005));
     TREFOIL(&a, &g, "plan", g.s.path);
     assert_true(a.code != EXIT_OK);
     assert_string_equal(a.out, "");

@@ -94,9 +94,8 @@ struct known_stage {
 
 static void stage_new(struct known_stage *g)
 {
-    const struct study_options o = {.owners = 1, .rounds = 4};
     const char *rows;
-    assert_int_equal(support_study_new(&g->s, &o, NULL), ERR_OK);
+    NEW_STUDY(&g->s, NULL, .owners = 1, .rounds = 4);
     assert_int_equal(support_table(&g->rows, g->s.study->domain, 400, 1), ERR_OK);
     rows = support_path(&g->s, "rows.csv");
     assert_int_equal(support_csv(rows, g->s.study->domain, 400, 1), ERR_OK);

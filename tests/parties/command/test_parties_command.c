@@ -67,8 +67,7 @@ TEST(help_is_on_standard_output)
         assert_int_equal(o.code, EXIT_OK);
         assert_string_equal(o.err, "");
         for (size_t k = 0; k < command_count; k++) {
-            support_says(o.out, commands[k]->name);
-            support_says(o.out, commands[k]->summary);
+            EACH(support_says, o.out, commands[k]->name, commands[k]->summary);
         }
     }
 }
@@ -96,8 +95,7 @@ TEST(every_command_has_help_with_an_example)
         assert_int_equal(a.code, EXIT_OK);
         assert_int_equal(b.code, EXIT_OK);
         assert_string_equal(a.out, b.out);
-        support_says(a.out, "usage: trefoil ");
-        support_says(a.out, "\nexample:\n  trefoil ");
+        EACH(support_says, a.out, "usage: trefoil ", "\nexample:\n  trefoil ");
         snprintf(example, sizeof example, "\n  trefoil %s", c->name);
         support_says(a.out, example);
         assert_int_equal(a.out[strlen(a.out) - 1], '\n');
@@ -206,9 +204,7 @@ TEST(the_version_is_told)
     struct command_outcome o;
     TREFOIL(&o, "--version");
     assert_int_equal(o.code, EXIT_OK);
-    support_says(o.out, "trefoil " TREFOIL_VERSION "\n");
-    support_says(o.out, "built with ");
-    support_says(o.out, "libsodium ");
+    EACH(support_says, o.out, "trefoil " TREFOIL_VERSION "\n", "built with ", "libsodium ");
 }
 
 TEST(an_unknown_command_has_a_suggestion)
@@ -575,13 +571,10 @@ TEST(from_nothing_to_a_checked_study)
     TREFOIL(&o, "check", "study.yaml", "--key", "hospital-b");
     assert_int_equal(o.code, EXIT_OK);
     assert_string_equal(o.err, "");
-    support_says(o.out, "differential privacy");
-    support_says(o.out, "You are the owner hospital-b");
-    support_says(o.out, "j^2 rho");
-    support_says(o.out, "Costs: owners upload");
-    support_says(o.out,
-                 "as private as one count with Gaussian noise of standard deviation\n  4.22");
-    support_says(o.out, "Roster 1 of study example");
+    EACH(support_says, o.out, "differential privacy", "You are the owner hospital-b", "j^2 rho",
+         "Costs: owners upload",
+         "as private as one count with Gaussian noise of standard deviation\n  4.22",
+         "Roster 1 of study example");
     /* a renewed key is recognised as different from the one that the study lists */
     TREFOIL(&o, "keygen", "renewed", "--renew", "hospital-b", "--until", "2199-01-01");
     assert_int_equal(o.code, EXIT_OK);
@@ -638,7 +631,4 @@ TEST(check_explains_mistakes)
     assert_string_equal(o.out, "");
 }
 
-int main(void)
-{
-    return support_run_each(setup, teardown);
-}
+MAIN(support_run_each(setup, teardown))

@@ -25,9 +25,8 @@ struct refit_stage {
 /* A study of 300 rows, and the folder `result` that trefoil aim made of it. */
 static void stage_new(struct refit_stage *g, const char *more)
 {
-    const struct study_options o = {.owners = 1, .rounds = 6, .more = more};
     const char *rows;
-    assert_int_equal(support_study_new(&g->s, &o, NULL), ERR_OK);
+    NEW_STUDY(&g->s, NULL, .owners = 1, .rounds = 6, .more = more);
     rows = support_path(&g->s, "rows.csv");
     assert_int_equal(support_csv(rows, g->s.study->domain, 300, 1), ERR_OK);
     TREFOIL(g, "aim", g->s.path, rows, "--out", support_path(&g->s, "result"));
@@ -61,8 +60,7 @@ TEST(the_runs_model_comes_again)
     assert_true(support_same_files(path("result/model"), path("again/model")));
     assert_false(file_is_there(path("again/errors")));
     TREFOIL(&g, "query", path("again"), "SELECT COUNT(*) FROM t");
-    support_says(g.o.err, "no intervals");
-    support_says(g.o.err, "trefoil refit");
+    EACH(support_says, g.o.err, "no intervals", "trefoil refit");
 }
 
 /* Next to the numbers, with what they rest on. */
@@ -91,9 +89,7 @@ TEST(answers_have_intervals)
     support_says(g.o.out, "COUNT(*),COUNT(*) low,COUNT(*) high,MODE(ward),MODE(ward) low,");
     support_says(g.o.out, ",rows,together\n");
     TREFOIL(&g, "query", path("result"), text, "--level", "0.9");
-    support_says(g.o.out, "90 %");
-    support_says(g.o.out, " to ");
-    support_says(g.o.out, "agree");
+    EACH(support_says, g.o.out, "90 %", " to ", "agree");
     TREFOIL(&g, "query", path("result"),
             "SELECT COUNT(*) FROM t WHERE age > 3 AND sex = 'm' AND died = "
             "'yes' AND ward = 'a'");
@@ -191,7 +187,7 @@ static void joining_new(struct refit_joining *j, const struct refit_stage *g)
     struct table *few CLEAN(table_free) = NULL, *many CLEAN(table_free) = NULL;
     assert_int_equal(support_table(&few, study->domain, 300, 1), ERR_OK);
     assert_int_equal(support_table(&many, study->domain, 900, 2), ERR_OK);
-    random_seed_u64(&j->random, 1);
+    j->random = random_of(1);
     j->noise = noise_from_random(&j->random);
     assert_int_equal(plaintext_new(&j->few, study->workload, few, &j->noise, NULL), ERR_OK);
     assert_int_equal(plaintext_new(&j->many, study->workload, many, &j->noise, NULL), ERR_OK);
@@ -281,8 +277,7 @@ TEST(bad_files_name_their_field)
                                  (const char *const[]){cases[i].find, cases[i].put, NULL}));
         TREFOIL(&g, "refit", path("result"), "--out", path("again"));
         assert_int_equal(g.o.code, EXIT_BAD_DATA);
-        support_says(g.o.err, "measurements.json");
-        support_says(g.o.err, cases[i].words);
+        EACH(support_says, g.o.err, "measurements.json", cases[i].words);
         assert_false(file_is_there(path("again")));
     }
 }
@@ -295,8 +290,7 @@ TEST(mistakes_are_answered)
     stage_new(&g, NULL);
     refit_impossible(&g, unknown);
     assert_int_equal(g.o.code, EXIT_CONFIG);
-    support_says(g.o.err, "z.yaml:2:14: ");
-    support_says(g.o.err, "wart");
+    EACH(support_says, g.o.err, "z.yaml:2:14: ", "wart");
     TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--impossible", g.s.path);
     assert_int_equal(g.o.code, EXIT_CONFIG);
     support_says(g.o.err, "impossible");

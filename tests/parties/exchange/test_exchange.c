@@ -26,9 +26,8 @@ static char words[2048];
 
 static void desk_new(struct exchange_desk *d)
 {
-    const struct study_options o = {.owners = 2};
     memset(d, 0, sizeof *d);
-    assert_int_equal(support_study_new(&d->s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&d->s, &quiet, .owners = 2);
     d->receipt = (struct receipt){.owner = 1, .state = RECEIPT_HELD, .digest = {7}};
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         assert_int_equal(identity_load(&d->server[i], support_path(&d->s, "s%u.key", i), &quiet),
@@ -113,13 +112,11 @@ static const struct edit receipts[] = {
 static enum err parse(struct exchange_desk *d, const struct bytes *text)
 {
     struct receipt r;
-    enum err e;
     listen_from_here();
-    e = receipt_parse(&r, d->s.study, "paper", text->data, text->size, &quiet);
-    if (e == ERR_OK)
-        assert_memory_equal(&r.digest, &d->receipt.digest, sizeof r.digest);
+    TRY(receipt_parse(&r, d->s.study, "paper", text->data, text->size, &quiet));
+    assert_memory_equal(&r.digest, &d->receipt.digest, sizeof r.digest);
     quiet.buffer = NULL;
-    return e;
+    return ERR_OK;
 }
 
 static void expect(enum err e, enum err expected, const char *says, const char *what)
@@ -228,12 +225,11 @@ static const struct edit statements[] = {
 
 static enum err read_statement(struct exchange_desk *d, const struct bytes *text)
 {
-    struct statement s;
+    struct statement s CLEAN(statement_clear);
     enum err e;
     listen_from_here();
     e = statement_read(&s, d->s.study, "paper", text->data, text->size, &quiet);
     quiet.buffer = NULL;
-    statement_clear(&s);
     return e;
 }
 
@@ -468,11 +464,10 @@ TEST(a_selection_has_an_estimate_for_each_merged_cell)
                                           .estimates = n,
                                           .estimate = estimate}};
         struct bytes text CLEAN(bytes_clear) = {0};
-        struct request back;
+        struct request back CLEAN(request_clear);
         write_merged(&r, &merges, &text);
         assert_int_equal(request_read(&back, domain, w, text.data, text.size),
                          n == 2 ? ERR_OK : ERR_FORMAT);
-        request_clear(&back);
     }
 }
 

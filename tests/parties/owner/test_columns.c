@@ -12,6 +12,7 @@
 #include "parties/setting/upload.h"
 #include "tests/support/command.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,14 +45,13 @@ static void scene_free(struct columns_scene *c)
 static void scene_new(struct columns_scene *c, unsigned rows,
                       void (*put)(struct bytes *csv, unsigned row))
 {
-    static const struct study_options o = {.domain = domain};
     struct bytes csv CLEAN(bytes_clear) = {0};
     struct source_options from = {.look = true};
     size_t size;
     FILE *out;
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_WARN};
-    assert_int_equal(support_study_new(&c->s, &o, &c->log), ERR_OK);
+    NEW_STUDY(&c->s, &c->log, .domain = domain);
     bytes_put_text(&csv, "sex,age,dose,a column of quite a long name,one\n");
     for (unsigned i = 0; i < rows; i++)
         put(&csv, i);
@@ -91,20 +91,22 @@ TEST(each_column_has_a_line)
         assert_true(strcspn(line, "\n") <= 80);
     assert_null(strstr(c.text, "not known"));
     support_says(c.words, "t.csv: sex is 'f' in 100.0 % of the rows that have a value");
-    assert_null(strstr(c.words, "counts as missing"));
+    support_says(c.words, "age counts as missing in 37.5 % of the rows");
+    support_says(c.words, "dose counts as missing in 50.0 % of the rows");
+    assert_null(strstr(c.words, "sex counts"));
     assert_null(strstr(c.words, "clipped"));
-    assert_null(strstr(c.words, "age"));
+    assert_int_equal(c.source.doubts, 2);
 }
 
 static void odd(struct bytes *csv, unsigned row)
 {
     text_put(csv, "%s,%u,%s,%u,only\n",
-             row < 40       ? ""
+             row < 33       ? ""
              : row % 2 == 0 ? "f"
                             : "m",
              row + 39,
              row == 7   ? "3"
-             : row < 50 ? "2.25"
+             : row < 67 ? "2.25"
                         : "NA",
              row == 0);
 }
@@ -113,11 +115,11 @@ TEST(odd_columns_are_warned_of)
 {
     struct columns_scene c CLEAN(scene_free);
     scene_new(&c, 100, odd);
-    support_says(c.words, "a column of quite a long name is '0' in 99.0 % of the rows");
-    support_says(c.words, "age is clipped in 100.0 % of the rows");
-    support_says(c.words, "age is 9 in 100.0 % of the rows");
+    EACH(support_says, c.words, "a column of quite a long name is '0' in 99.0 % of the rows",
+         "age is clipped in 100.0 % of the rows", "age is 9 in 100.0 % of the rows");
     assert_null(strstr(c.words, "sex"));
-    assert_null(strstr(c.words, "dose")); /* half of it is missing; 49 of 50 are in one bin */
+    assert_null(strstr(c.words, "dose")); /* 33 of 100 are missing; 66 of 67 are in one bin */
+    assert_int_equal(c.source.doubts, 1); /* a column may well be constant */
     assert_null(strstr(c.words, ": one"));
 }
 
@@ -131,6 +133,7 @@ TEST(mostly_missing_columns_are_warned_of)
     struct columns_scene c CLEAN(scene_free);
     scene_new(&c, 100, missing);
     support_says(c.words, "dose counts as missing in 51.0 % of the rows");
+    assert_int_equal(c.source.doubts, 1);
     support_says(c.words, "dose lies from 1 to 2.5 in 100.0 % of the rows");
     assert_null(strstr(c.words, "age"));
 }
@@ -139,6 +142,69 @@ static void nothing(struct bytes *csv, unsigned row)
 {
     (void)csv;
     (void)row;
+}
+
+static void comma(struct bytes *csv, unsigned row)
+{
+    text_put(csv, "f,%u,%s,%u,only\n", row % 9, row == 11 ? "\"0,5\"" : "0.5", row % 2);
+}
+
+/* One value with another decimal sign is enough; so is an impossible row, or none at all. */
+TEST(what_seems_wrong_is_sent_only_if_accepted)
+{
+    struct columns_scene c CLEAN(scene_free);
+    scene_new(&c, 60, comma);
+    assert_int_equal(c.source.doubts, 1);
+    assert_int_equal(columns_accept(&c.source, false, &c.log), ERR_DATA);
+    support_says(c.words, "nothing was sent: correct what the warnings above name");
+    assert_int_equal(columns_accept(&c.source, true, &c.log), ERR_OK);
+}
+
+/* What an owner who types this on a terminal has sent, or not. */
+static enum err answered(struct source *s, const char *keys, struct log *log)
+{
+    const int kept[2] = {dup(STDIN_FILENO), dup(STDERR_FILENO)};
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    int owner;
+    enum err e;
+    assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    owner = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    assert_true(owner >= 0);
+    assert_int_equal(write(terminal, keys, strlen(keys)), strlen(keys));
+    assert_true(dup2(owner, STDIN_FILENO) >= 0 && dup2(owner, STDERR_FILENO) >= 0);
+    e = columns_accept(s, false, log);
+    fflush(stdin);
+    assert_true(dup2(kept[0], STDIN_FILENO) >= 0 && dup2(kept[1], STDERR_FILENO) >= 0);
+    close(kept[0]);
+    close(kept[1]);
+    close(owner);
+    close(terminal);
+    return e;
+}
+
+TEST(on_a_terminal_the_owner_is_asked)
+{
+    struct columns_scene c CLEAN(scene_free);
+    scene_new(&c, 60, comma);
+    assert_int_equal(answered(&c.source, "n\n", &c.log), ERR_DATA);
+    assert_int_equal(answered(&c.source, "y\n", &c.log), ERR_OK);
+    assert_int_equal(answered(&c.source, "\n", &c.log), ERR_DATA);
+    c.source.doubts = 0;
+    assert_int_equal(answered(&c.source, "n\n", &c.log), ERR_OK);
+}
+
+static void few(struct bytes *csv, unsigned row)
+{
+    text_put(csv, "f,12,NA,%u,only\n", row % 2);
+}
+
+/* Of a few rows, such as those of one person, shares say nothing. */
+TEST(a_few_rows_are_not_judged)
+{
+    struct columns_scene c CLEAN(scene_free);
+    scene_new(&c, 19, few);
+    assert_int_equal(c.source.doubts, 0);
+    assert_int_equal(columns_accept(&c.source, false, &c.log), ERR_OK);
 }
 
 TEST(an_empty_table_is_not_warned_of_again)
@@ -161,7 +227,7 @@ struct heard {
 static void tell(void *self, const char *source, size_t rows, double part)
 {
     struct heard *t = self;
-    assert_non_null(strstr(source, "t.csv"));
+    support_says(source, "t.csv");
     assert_true(rows > t->rows && part >= t->part && part <= 1);
     *t = (struct heard){t->calls + 1, rows, part};
 }

@@ -30,8 +30,7 @@ struct liars_lists {
 static void open_stores(struct stores_bench *b, const char *more)
 {
     static const char *const part[] = {"    max_rows: 900\n", "    max_rows: 900\n"};
-    const struct study_options o = {.owners = 2, .part = part, .more = more};
-    assert_int_equal(support_study_new(&b->s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&b->s, &quiet, .owners = 2, .part = part, .more = more);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         char name[16], path[SUPPORT_PATH];
         snprintf(name, sizeof name, "s%u.key", i);
@@ -43,7 +42,7 @@ static void open_stores(struct stores_bench *b, const char *more)
 
 static void make_part(struct liars_lists *l, unsigned owner)
 {
-    struct identity *me = NULL;
+    struct identity *me CLEAN(identity_free) = NULL;
     struct bytes packed CLEAN(bytes_clear) = {0};
     char name[16], path[SUPPORT_PATH];
     snprintf(name, sizeof name, "o%u.key", owner);
@@ -55,7 +54,6 @@ static void make_part(struct liars_lists *l, unsigned owner)
                                  (const uint8_t[UPLOAD_SECRET_SIZE]){1}, l->b.s.study->terms.digest,
                                  study_upload_form(l->b.s.study, owner), &packed),
                      ERR_OK);
-    identity_free(&me);
 }
 
 /* All servers hold both uploads. */
@@ -162,8 +160,8 @@ static enum err count(struct liars_lists *l, struct three *g, const struct sessi
 static enum err sit(struct party *p, void *shared)
 {
     struct liars_lists *l = shared;
-    struct session *session = NULL;
-    struct three *g = NULL;
+    struct session *session CLEAN(session_free) = NULL;
+    struct three *g CLEAN(three_free) = NULL;
     enum err e = session_for_test(&session, p->index, 5);
     if (e == ERR_OK)
         e = three_check(p, l->b.s.study, &(const struct check_guard){0});
@@ -177,8 +175,6 @@ static enum err sit(struct party *p, void *shared)
     l->rounds[p->index] = net_exchanges(p->net);
     if (e != ERR_OK)
         net_abort(p->net);
-    three_free(&g);
-    session_free(&session);
     return ERR_OK;
 }
 
@@ -189,7 +185,7 @@ static enum err sit(struct party *p, void *shared)
 TEST(who_is_told_of_other_uploads_masks_with_other_streams)
 {
     for (unsigned lies = 0; lies < 2; lies++) {
-        struct liars_lists l;
+        struct liars_lists l CLEAN(lists_free);
         lists_new(&l, NULL);
         l.lies = lies;
         assert_int_equal(three_run(5, sit, &l, NULL), ERR_OK);
@@ -199,7 +195,6 @@ TEST(who_is_told_of_other_uploads_masks_with_other_streams)
         assert_int_equal(l.kept[2], l.kept[1]);
         assert_int_equal(memcmp(l.counted[1], l.counted[2], 32) != 0, lies);
         assert_int_equal(l.drawn[1][NET_NEXT] != l.drawn[2][NET_PREV], lies);
-        lists_free(&l);
     }
 }
 
@@ -207,7 +202,7 @@ TEST(who_is_told_of_other_uploads_masks_with_other_streams)
 TEST(who_proves_does_not_count_other_uploads)
 {
     for (unsigned lies = 0; lies < 2; lies++) {
-        struct liars_lists l;
+        struct liars_lists l CLEAN(lists_free);
         unsigned caught = 0;
         lists_new(&l, "security: abort\n");
         l.lies = lies;
@@ -218,6 +213,5 @@ TEST(who_proves_does_not_count_other_uploads)
             assert_true(lies ? l.rounds[i] <= 3 : l.rounds[i] > 3);
         }
         assert_true(lies ? caught > 0 : caught == 0);
-        lists_free(&l);
     }
 }

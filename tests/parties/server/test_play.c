@@ -113,24 +113,21 @@ static void open_folder(struct play_stage *c, unsigned i, const char *kind, stru
 static void forge_debit(struct store *store, const struct ledger_limits *limits)
 {
     const struct store_round round = {.run = {9}};
-    struct ledger *ledger = NULL;
+    struct ledger *ledger CLEAN(ledger_free) = NULL;
     struct store_head head;
-    struct bytes noise = {0}, ids = {0};
+    struct bytes noise CLEAN(bytes_clear) = {0}, ids CLEAN(bytes_clear) = {0};
     uint8_t next[32] = {0};
     bytes_put_string(&noise, "noise");
     bytes_extend(&ids, UPLOAD_ID_SIZE);
     assert_int_equal(store_ledger(store, limits, &ledger, &head), ERR_OK);
     assert_int_equal(store_stage(store, &round, ledger, &ids, &noise, next), ERR_OK);
     assert_int_equal(store_bind(store, &round, &(const struct vouchers){0}, &head), ERR_OK);
-    ledger_free(&ledger);
-    bytes_clear(&noise);
-    bytes_clear(&ids);
 }
 
 static void make_upload(struct play_stage *c)
 {
-    struct identity *owner = NULL;
-    struct bytes packed = {0};
+    struct identity *owner CLEAN(identity_free) = NULL;
+    struct bytes packed CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH];
     support_study_file(&c->s, "o0.key", path);
     assert_int_equal(identity_load(&owner, path, &quiet), ERR_OK);
@@ -141,17 +138,14 @@ static void make_upload(struct play_stage *c)
                                  (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->s.study->terms.digest,
                                  study_upload_form(c->s.study, 0), &packed),
                      ERR_OK);
-    bytes_clear(&packed);
-    identity_free(&owner);
 }
 
 static void stage_of(struct play_stage *c, const char *more)
 {
     /* marginals of different sizes and weights */
-    const struct study_options o = {.owners = 1, .rounds = 3, .epsilon = 4, .more = more};
     const struct workload *w;
     memset(c, 0, sizeof *c);
-    assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&c->s, &quiet, .owners = 1, .rounds = 3, .epsilon = 4, .more = more);
     assert_int_equal(bounds_new(&c->bounds, c->s.study, &quiet), ERR_OK);
     assert_int_equal(price_limits(c->s.study, &c->limits, &quiet), ERR_OK);
     w = c->s.study->workload;
@@ -241,7 +235,7 @@ static struct request selection(const struct play_stage *c, enum play_cheat chea
 /* There is noise for two rounds, so that one can be a sample ahead. */
 static enum err make_noise(struct three *g, enum play_cheat cheat)
 {
-    struct share64 one = {0};
+    struct share64 one CLEAN(share64_free) = {0};
     enum err e;
     TRY(tape_reserve(g->party, &g->tape, NOISE_GUMBEL, 100));
     TRY(tape_reserve(g->party, &g->tape, NOISE_GAUSS, 2000));
@@ -254,7 +248,6 @@ static enum err make_noise(struct three *g, enum play_cheat cheat)
         return ERR_OK;
     TRY(share64_new(&one, 1));
     e = tape_take(&g->tape, NOISE_GAUSS, one);
-    share64_free(&one);
     return e;
 }
 
@@ -296,12 +289,11 @@ struct keeper {
 /* Takes the others' parts of what is opened, sends none, and leaves. */
 static enum err listen_only(struct net *net, size_t values)
 {
-    uint64_t *part = memory_array(2 * values, sizeof *part);
+    uint64_t *part CLEAN(memory_release) = memory_array(2 * values, sizeof *part);
     const size_t size = values * sizeof *part;
     const struct net_exchange r = {.receive = {part, part + values}, .receive_size = {size, size}};
-    enum err e = part == NULL ? ERR_NOMEM : net_exchange(net, &r);
-    memory_free(&part);
-    return e == ERR_OK ? ERR_PEER : e;
+    TRY(part == NULL ? ERR_NOMEM : net_exchange(net, &r));
+    return ERR_PEER;
 }
 
 static enum err owe(struct party *p)
@@ -363,7 +355,7 @@ static enum err play_with(struct play_stage *c, struct party *p, struct three *g
                         .expect = on_expect,
                         .expect_self = &c->waits[i],
                         .log = log};
-    struct session *session = NULL;
+    struct session *session CLEAN(session_free) = NULL;
     struct keeper keeper = {.c = c, .play = &play, .party = p, .cheat = cheat, .server = i};
     enum err e = session_for_test(&session, i, c->seed);
     limits.rho += cheat == OTHER_LIMITS ? 0x1p-40 : 0;
@@ -389,7 +381,6 @@ static enum err play_with(struct play_stage *c, struct party *p, struct three *g
     p->audit = NULL;
     bytes_clear(&play.upload_ids);
     bytes_clear(&play.openings.what);
-    session_free(&session);
     return e;
 }
 
@@ -471,7 +462,7 @@ static void expect_refused(struct play_stage *c, enum play_cheat cheat, unsigned
 
 TEST(whoever_departs_is_named_and_nothing_is_opened)
 {
-    struct play_stage c;
+    struct play_stage c CLEAN(stage_free);
     stage_new(&c);
     for (enum play_cheat cheat = HONEST + 1; cheat < OTHER_NOISE; cheat++)
         for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++)
@@ -485,13 +476,12 @@ TEST(whoever_departs_is_named_and_nothing_is_opened)
         assert_int_equal(c.opened[i].size, c.opened[0].size);
         assert_memory_equal(c.opened[i].data, c.opened[0].data, c.opened[0].size);
     }
-    stage_free(&c);
 }
 
 /* A measurement ends where statements are heard: its streams are as at the beginning. */
 TEST(who_is_asked_something_else_masks_with_other_streams)
 {
-    struct play_stage c;
+    struct play_stage c CLEAN(stage_free);
     stage_new(&c);
     c.measures = true;
     c.candidates = 1;
@@ -503,7 +493,6 @@ TEST(who_is_asked_something_else_masks_with_other_streams)
                              i != who && next != who);
         }
     }
-    stage_free(&c);
 }
 
 /* What the three say if the holders of server `who`'s first component have different ones. */
@@ -515,7 +504,7 @@ static void expect_unlike(const struct play_stage *c, unsigned who, enum err e)
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         assert_int_equal(c->result[i], e);
         assert_int_equal(c->openings[i], 0);
-        assert_non_null(strstr(c->words[i], named));
+        support_says(c->words[i], named);
     }
 }
 
@@ -523,7 +512,7 @@ static void expect_unlike(const struct play_stage *c, unsigned who, enum err e)
 TEST(noise_that_was_altered_is_not_bound)
 {
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
-        struct play_stage c;
+        struct play_stage c CLEAN(stage_free);
         stage_new(&c);
         play(&c, OTHER_NOISE, who);
         expect_unlike(&c, who, ERR_AGAIN);
@@ -534,7 +523,6 @@ TEST(noise_that_was_altered_is_not_bound)
             assert_int_equal(c.result[i], ERR_OK);
             assert_int_equal(debits(&c, i), 1);
         }
-        stage_free(&c);
     }
 }
 
@@ -563,7 +551,7 @@ static void put_back(struct play_stage *c, unsigned i, const char *state)
 /* Each of the neighbours has signed this server's log, and this one has seen theirs. */
 static void expect_signatures(const struct play_stage *c, unsigned i)
 {
-    struct audit_file *log = NULL;
+    struct audit_file *log CLEAN(audit_file_free) = NULL;
     unsigned seen = 0, kept = 0;
     char name[32], path[SUPPORT_PATH];
     snprintf(name, sizeof name, "server%u/audit.log", i);
@@ -575,7 +563,6 @@ static void expect_signatures(const struct play_stage *c, unsigned i)
     }
     assert_int_equal(seen, 2);
     assert_int_equal(kept, 2);
-    audit_file_free(&log);
 }
 
 static const char *const securities[] = {"security: semi-honest\n", "security: abort\n"};
@@ -681,10 +668,9 @@ static enum err open_unbound(struct party *p, void *shared)
 
 TEST(nothing_is_opened_before_all_have_confirmed)
 {
-    struct play_stage c;
+    struct play_stage c CLEAN(stage_free);
     stage_new(&c);
     assert_int_equal(three_run(1, open_unbound, &c, NULL), ERR_OK);
-    stage_free(&c);
 }
 
 /*
@@ -694,7 +680,7 @@ TEST(nothing_is_opened_before_all_have_confirmed)
 TEST(what_a_crash_left_opens_what_it_would_have)
 {
     static const char *const kept[] = {"bound", "index", "opened"};
-    struct bytes first = {0};
+    struct bytes first CLEAN(bytes_clear) = {0};
     struct play_stage c;
     for (unsigned k = 0; k < 2 * 27; k++) {
         const unsigned mix = k % 27, at[] = {mix % 3, mix / 3 % 3, mix / 9};
@@ -716,20 +702,18 @@ TEST(what_a_crash_left_opens_what_it_would_have)
         if (mix == 26)
             stage_free(&c);
     }
-    bytes_clear(&first);
 }
 
 /* Rounds of a selection, and then of a measurement. */
 static void rounds_of_both(const char *more, uint64_t rounds[2])
 {
-    struct play_stage c;
+    struct play_stage c CLEAN(stage_free);
     stage_of(&c, more);
     rounds[0] = rounds_of(&c, 2);
     c.sequence = 1;
     c.candidates = 1;
     c.measures = true;
     rounds[1] = rounds_of(&c, 1);
-    stage_free(&c);
 }
 
 /* A selection takes one more flush; a measurement, which multiplies nothing, takes none. */
@@ -749,20 +733,19 @@ TEST(what_is_proved_takes_a_flush_more)
 /* A server computes on wrong values, so what it sends is wrong: nothing is opened. */
 TEST(wrong_counts_end_a_round_that_is_proved)
 {
-    struct play_stage c;
+    struct play_stage c CLEAN(stage_free);
     stage_of(&c, "security: abort\n");
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         play(&c, OTHER_COUNTS, who);
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             assert_int_equal(c.result[i], ERR_CHEAT);
             assert_int_equal(c.openings[i], 0);
-            assert_non_null(strstr(c.words[i], "sent something that does not fit (phase select"));
+            support_says(c.words[i], "sent something that does not fit (phase select");
         }
     }
     play(&c, HONEST, 0); /* it pays for what nobody has opened */
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(c.result[i], ERR_OK);
-    stage_free(&c);
 }
 
 static struct store_found found_of(const struct play_stage *c, unsigned i)
@@ -776,7 +759,7 @@ static struct store_found found_of(const struct play_stage *c, unsigned i)
 /* The round is not even staged. */
 TEST(no_round_begins_while_something_is_to_be_proved)
 {
-    struct play_stage c;
+    struct play_stage c CLEAN(stage_free);
     stage_of(&c, "security: abort\n");
     c.owes = true;
     play(&c, HONEST, 0);
@@ -785,7 +768,6 @@ TEST(no_round_begins_while_something_is_to_be_proved)
         assert_int_equal(c.openings[i], 0);
         assert_int_equal(found_of(&c, i).standing, STANDING_NONE);
     }
-    stage_free(&c);
 }
 
 /* What is opened in that state is not kept: neither the index nor, after it, the values. */
@@ -794,7 +776,7 @@ TEST(nothing_is_kept_while_something_is_to_be_proved)
     static const enum party_reason at[] = {OPEN_SELECTED_INDEX, OPEN_NOISY_MARGINAL};
     static const enum store_standing kept[] = {STANDING_BOUND, STANDING_INDEX};
     for (unsigned k = 0; k < 2; k++) {
-        struct play_stage c;
+        struct play_stage c CLEAN(stage_free);
         stage_of(&c, "security: abort\n");
         c.owes_at = &at[k];
         play(&c, HONEST, 0);
@@ -803,14 +785,13 @@ TEST(nothing_is_kept_while_something_is_to_be_proved)
             assert_int_equal(c.opened[i].size, 0);
             assert_int_equal(found_of(&c, i).standing, kept[k]);
         }
-        stage_free(&c);
     }
 }
 
 /* How many lines of an audit log say that round 0 is lost because of a server. */
 static unsigned lost_lines(const struct play_stage *c, unsigned i, unsigned server, const char *why)
 {
-    struct audit_file *log = NULL;
+    struct audit_file *log CLEAN(audit_file_free) = NULL;
     unsigned lines = 0;
     char name[32], path[SUPPORT_PATH];
     snprintf(name, sizeof name, "server%u/audit.log", i);
@@ -820,7 +801,6 @@ static unsigned lost_lines(const struct play_stage *c, unsigned i, unsigned serv
         lines += log->entry[k].kind == AUDIT_LOST && log->entry[k].lost.run[0] == 1 &&
                  log->entry[k].lost.round == 0 && log->entry[k].lost.server == server &&
                  strcmp(log->entry[k].lost.why, why) == 0;
-    audit_file_free(&log);
     return lines;
 }
 
@@ -841,10 +821,10 @@ static void alter_noise(struct play_stage *c, unsigned i)
  */
 TEST(noise_that_was_altered_loses_its_round_alone)
 {
-    struct bytes first = {0};
+    struct bytes first CLEAN(bytes_clear) = {0};
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         const unsigned other = (who + 2) % 3;
-        struct play_stage c;
+        struct play_stage c CLEAN(stage_free);
         play_and_keep_as(&c, securities[who % 2], &first);
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             put_back(&c, i, i == other ? "bound" : "opened");
@@ -871,9 +851,7 @@ TEST(noise_that_was_altered_loses_its_round_alone)
             assert_int_equal(c.result[i], ERR_OK);
             assert_int_equal(debits(&c, i), 2);
         }
-        stage_free(&c);
     }
-    bytes_clear(&first);
 }
 
 static const struct play_ruin {
@@ -915,7 +893,7 @@ static const struct play_ruin {
 TEST(a_round_that_cannot_go_on_is_told_why)
 {
     struct bytes first = {0};
-    struct play_stage c;
+    struct play_stage c CLEAN(stage_free);
     play_and_keep(&c, &first);
     bytes_clear(&first);
     for (size_t k = 0; k < sizeof ruins / sizeof *ruins; k++) {
@@ -938,7 +916,6 @@ TEST(a_round_that_cannot_go_on_is_told_why)
             assert_int_equal(debits(&c, i), 1);
         }
     }
-    stage_free(&c);
 }
 
 /* --- what two others state -------------------------------------------------------------------- */
@@ -971,7 +948,7 @@ void __wrap_round_agree(struct round_talk *talk, const struct round_statement *o
 TEST(an_index_that_is_taken_over_is_a_candidate_s)
 {
     struct bytes first = {0};
-    struct play_stage c;
+    struct play_stage c CLEAN(stage_free);
     play_and_keep(&c, &first);
     bytes_clear(&first);
     for (unsigned past = 0; past < 2; past++)
@@ -987,7 +964,6 @@ TEST(an_index_that_is_taken_over_is_a_candidate_s)
             assert_int_equal(strstr(c.words[told.who], "is not among its candidates") != NULL,
                              past);
         }
-    stage_free(&c);
 }
 
 /*
@@ -997,8 +973,8 @@ TEST(an_index_that_is_taken_over_is_a_candidate_s)
  */
 TEST(noise_that_one_alone_hears_of_is_not_opened)
 {
-    struct bytes first = {0};
-    struct play_stage c;
+    struct bytes first CLEAN(bytes_clear) = {0};
+    struct play_stage c CLEAN(stage_free);
     play_and_keep(&c, &first);
     for (told.who = 0; told.who < STUDY_SERVERS_MOST; told.who++) {
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -1016,14 +992,12 @@ TEST(noise_that_one_alone_hears_of_is_not_opened)
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             expect_answer(&c, i, &first);
     }
-    bytes_clear(&first);
-    stage_free(&c);
 }
 
 /* Nobody debits what not all three have signed; and whoever debits keeps what they signed. */
 TEST(a_debit_has_three_vouchers)
 {
-    struct play_stage c;
+    struct play_stage c CLEAN(stage_free);
     stage_new(&c);
     for (told.forger = 3; told.forger > 0; told.forger--) {
         const unsigned who = told.forger - 1;
@@ -1034,7 +1008,7 @@ TEST(a_debit_has_three_vouchers)
             assert_int_equal(debits(&c, i), 0);
             assert_int_equal(c.openings[i], 0);
             assert_true(c.result[i] != ERR_OK);
-            assert_non_null(strstr(c.words[i], says));
+            support_says(c.words[i], says);
         }
     }
     play(&c, HONEST, 0);
@@ -1048,7 +1022,6 @@ TEST(a_debit_has_three_vouchers)
         assert_int_equal(store_vouchers(c.store[i], &vouchers), ERR_OK);
         assert_true(vouchers_good(c.s.study, head, &vouchers, &without));
     }
-    stage_free(&c);
 }
 
 /* Rows join when all three have some. Who says that it has none is named, once each time. */
@@ -1056,7 +1029,7 @@ TEST(who_keeps_rows_out_is_named_once)
 {
     static const unsigned late[] = {0, 7, 6, 6, 2, 7, 6, 5, 0},
                           named[] = {0, 0, 1, 0, 4, 0, 1, 2, 0};
-    struct play_stage c;
+    struct play_stage c CLEAN(stage_free);
     stage_new(&c);
     c.level = LOG_WARN;
     for (size_t k = 0; k < sizeof late / sizeof *late; k++) {
@@ -1074,7 +1047,6 @@ TEST(who_keeps_rows_out_is_named_once)
             }
         }
     }
-    stage_free(&c);
 }
 
 /* --- a server that asks again ----------------------------------------------------------------- */
@@ -1085,8 +1057,8 @@ TEST(what_two_have_is_answered_without_the_third)
     static const char *const harm[] = {"PRAGMA user_version", "DELETE FROM noise",
                                        "UPDATE rounds SET standing = 2; DELETE FROM noise",
                                        "UPDATE rounds SET attempts = 100"};
-    struct bytes first = {0};
-    struct play_stage c;
+    struct bytes first CLEAN(bytes_clear) = {0};
+    struct play_stage c CLEAN(stage_free);
     play_and_keep(&c, &first);
     for (unsigned k = 0; k < 2 * sizeof harm / sizeof *harm; k++) {
         unsigned who = k % STUDY_SERVERS_MOST;
@@ -1103,8 +1075,6 @@ TEST(what_two_have_is_answered_without_the_third)
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             expect_answer(&c, i, &first);
     }
-    bytes_clear(&first);
-    stage_free(&c);
 }
 
 /*
@@ -1113,8 +1083,8 @@ TEST(what_two_have_is_answered_without_the_third)
  */
 TEST(two_that_have_the_index_open_no_other)
 {
-    struct bytes first = {0};
-    struct play_stage c;
+    struct bytes first CLEAN(bytes_clear) = {0};
+    struct play_stage c CLEAN(stage_free);
     play_and_keep(&c, &first);
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -1128,8 +1098,6 @@ TEST(two_that_have_the_index_open_no_other)
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             expect_answer(&c, i, &first);
     }
-    bytes_clear(&first);
-    stage_free(&c);
 }
 
 /*
@@ -1138,9 +1106,9 @@ TEST(two_that_have_the_index_open_no_other)
  */
 TEST(who_has_an_index_takes_no_other)
 {
-    struct bytes first = {0};
+    struct bytes first CLEAN(bytes_clear) = {0};
     unsigned noticed = 0;
-    struct play_stage c;
+    struct play_stage c CLEAN(stage_free);
     play_and_keep(&c, &first);
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         const unsigned has = (who + 1) % 3;
@@ -1161,8 +1129,6 @@ TEST(who_has_an_index_takes_no_other)
         assert_memory_equal(&found.selected, first.data, sizeof found.selected);
     }
     assert_true(noticed > 0);
-    bytes_clear(&first);
-    stage_free(&c);
 }
 
 /*
@@ -1172,8 +1138,8 @@ TEST(who_has_an_index_takes_no_other)
  */
 TEST(a_round_is_tried_a_few_times)
 {
-    struct bytes first = {0};
-    struct play_stage c;
+    struct bytes first CLEAN(bytes_clear) = {0};
+    struct play_stage c CLEAN(stage_free);
     play_and_keep(&c, &first);
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         uint64_t indices = 0;
@@ -1189,7 +1155,7 @@ TEST(a_round_is_tried_a_few_times)
                     fail_msg("attempt %u, server %u: %s", k, i, error_text(c.result[i]));
         }
         assert_int_equal(indices, ROUND_ATTEMPTS - 1);
-        assert_non_null(strstr(c.words[who], "has tried it as often as it may"));
+        support_says(c.words[who], "has tried it as often as it may");
         play(&c, HONEST, 0);
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             assert_int_equal(c.result[i], ERR_LOST);
@@ -1200,8 +1166,6 @@ TEST(a_round_is_tried_a_few_times)
         assert_int_equal(c.result[i], ERR_OK);
         assert_int_equal(debits(&c, i), 2);
     }
-    bytes_clear(&first);
-    stage_free(&c);
 }
 
 /*
@@ -1210,9 +1174,9 @@ TEST(a_round_is_tried_a_few_times)
  */
 TEST(a_link_that_is_lost_before_is_free)
 {
-    struct bytes first = {0}, log = {0};
+    struct bytes first CLEAN(bytes_clear) = {0}, log = {0};
     char name[32], path[SUPPORT_PATH];
-    struct play_stage c;
+    struct play_stage c CLEAN(stage_free);
     play_and_keep(&c, &first);
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         uint32_t before[STUDY_SERVERS_MOST];
@@ -1234,8 +1198,6 @@ TEST(a_link_that_is_lost_before_is_free)
         assert_int_equal(file_write(path, 0600, log.data, log.size, &quiet), ERR_OK);
     }
     bytes_clear(&log);
-    bytes_clear(&first);
-    stage_free(&c);
 }
 
 /*
@@ -1244,8 +1206,8 @@ TEST(a_link_that_is_lost_before_is_free)
  */
 TEST(an_honest_server_needs_few_attempts)
 {
-    struct bytes first = {0};
-    struct play_stage c;
+    struct bytes first CLEAN(bytes_clear) = {0};
+    struct play_stage c CLEAN(stage_free);
     play_and_keep(&c, &first);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         put_back(&c, i, "bound");
@@ -1257,6 +1219,4 @@ TEST(an_honest_server_needs_few_attempts)
     play(&c, HONEST, 0); /* what is on disk can always be answered */
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         expect_answer(&c, i, &first);
-    bytes_clear(&first);
-    stage_free(&c);
 }

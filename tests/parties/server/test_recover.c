@@ -86,12 +86,11 @@ static void debit_small(struct recover_scene *c, unsigned server, unsigned from,
     struct store *store = c->b.store[server];
     for (unsigned i = from; i < to; i++) {
         const struct store_round r = round_of(run, i);
-        struct bytes values = {0};
+        struct bytes values CLEAN(bytes_clear) = {0};
         bind_small(c, server, &r);
         bytes_put_u64(&values, 100 + i);
         assert_int_equal(store_put_index(store, &r, i), ERR_OK);
         assert_int_equal(store_put_values(store, &r, &values), ERR_OK);
-        bytes_clear(&values);
     }
 }
 
@@ -156,17 +155,14 @@ static enum err answer(struct neighbour *n, const struct gate_client *to, const 
     bool lies = reader_u64(&in) == lie->of && lie->kind != TRUTH &&
                 (lie->who == BOTH || (lie->who == ONE) == (n->index == 1));
     struct bytes answer CLEAN(bytes_clear) = {0}, out CLEAN(bytes_clear) = {0};
-    enum err e = recover_answer(n->c->b.store[n->index], ask->data + 1, ask->size - 1, &answer);
+    TRY(recover_answer(n->c->b.store[n->index], ask->data + 1, ask->size - 1, &answer));
     if (lies && lie->of == 0 && lie->kind == CUT)
         answer.size--;
     else if (lies && lie->kind != REFUSAL)
         change(n->c, lie, &answer);
-    if (e == ERR_OK)
-        e = reply_write(MESSAGE_LEDGER, lies && lie->kind == REFUSAL ? ERR_REFUSED : ERR_OK, "",
-                        answer.data, answer.size, &out);
-    if (e == ERR_OK)
-        e = gate_reply(n->gate, to, out.data, out.size);
-    return e;
+    TRY(reply_write(MESSAGE_LEDGER, lies && lie->kind == REFUSAL ? ERR_REFUSED : ERR_OK, "",
+                    answer.data, answer.size, &out));
+    return gate_reply(n->gate, to, out.data, out.size);
 }
 
 static void *serve(void *arg)

@@ -71,9 +71,8 @@ static void store_parts(struct sorted_sorting *s, unsigned owner)
 static void sorting_new(struct sorted_sorting *s, const char *more)
 {
     static const char *const part[] = {"    max_rows: 900\n", "    max_rows: 900\n"};
-    const struct study_options o = {.owners = OWNERS, .part = part, .enforce = 1, .more = more};
     memset(s, 0, sizeof *s);
-    assert_int_equal(support_study_new(&s->b.s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&s->b.s, &quiet, .owners = OWNERS, .part = part, .enforce = 1, .more = more);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         char name[16], path[SUPPORT_PATH];
         snprintf(name, sizeof name, "s%u.key", i);
@@ -259,7 +258,7 @@ TEST(what_is_sorted_is_opened_once)
 {
     static const char *const more[] = {ONE, ONE "security: abort\n"};
     for (unsigned k = 0; k < 2; k++) {
-        struct sorted_sorting s;
+        struct sorted_sorting s CLEAN(sorting_free);
         sorting_new(&s, more[k]);
         goes_well(&s, OWNERS);
         expect_known(&s, 7);
@@ -275,13 +274,12 @@ TEST(what_is_sorted_is_opened_once)
         store_parts(&s, 0);
         assert_false(known(&s, 1, 0).known);
         goes_well(&s, 1);
-        sorting_free(&s);
     }
 }
 
 TEST(what_two_servers_know_is_not_opened_for_the_third)
 {
-    struct sorted_sorting s;
+    struct sorted_sorting s CLEAN(sorting_free);
     sorting_new(&s, ONE);
     goes_well(&s, OWNERS);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) { /* whoever says that it lacks it */
@@ -293,12 +291,11 @@ TEST(what_two_servers_know_is_not_opened_for_the_third)
     forgets(&s, 1);
     goes_well(&s, OWNERS);
     expect_known(&s, 7);
-    sorting_free(&s);
 }
 
 TEST(a_server_that_alters_what_is_opened_gets_eight_tries)
 {
-    struct sorted_sorting s;
+    struct sorted_sorting s CLEAN(sorting_free);
     sorting_new(&s, ONE);
     for (unsigned k = 1; k <= SORTED_ATTEMPTS; k++) {
         assert_int_equal(goes_wrong(&s, ALTERED, ERR_CHEAT, DIFFERS), OWNERS);
@@ -309,17 +306,15 @@ TEST(a_server_that_alters_what_is_opened_gets_eight_tries)
     assert_int_equal(goes_wrong(&s, ALTERED, ERR_REFUSED, "tries no more"), 0);
     forgets(&s, LIAR);
     assert_int_equal(goes_wrong(&s, NONE, ERR_REFUSED, "tries no more"), 0);
-    sorting_free(&s);
 }
 
 TEST(a_server_that_says_it_opened_other_bits_changes_nothing)
 {
-    struct sorted_sorting s;
+    struct sorted_sorting s CLEAN(sorting_free);
     sorting_new(&s, ONE);
     assert_int_equal(goes_wrong(&s, OTHER_BITS, ERR_CHEAT, DIFFERS), OWNERS);
     expect_known(&s, 1 << LIAR);
     goes_well(&s, OWNERS);
-    sorting_free(&s);
 }
 
 /*
@@ -327,7 +322,7 @@ TEST(a_server_that_says_it_opened_other_bits_changes_nothing)
  */
 TEST(two_honest_servers_open_the_same)
 {
-    struct sorted_sorting s;
+    struct sorted_sorting s CLEAN(sorting_free);
     sorting_new(&s, ONE);
     goes_well(&s, OWNERS);
     forgets(&s, LIAR);
@@ -337,7 +332,6 @@ TEST(two_honest_servers_open_the_same)
     assert_int_equal(goes_wrong(&s, TWO_FACED, ERR_CHEAT, "was told of other uploads"), 0);
     for (unsigned i = 1; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(known(&s, i, 0).attempts, i == 1);
-    sorting_free(&s);
 }
 
 /*
@@ -346,7 +340,7 @@ TEST(two_honest_servers_open_the_same)
  */
 TEST(what_was_known_stays)
 {
-    struct sorted_sorting s;
+    struct sorted_sorting s CLEAN(sorting_free);
     sorting_new(&s, ONE);
     goes_well(&s, OWNERS);
     forgets(&s, LIAR);
@@ -355,7 +349,6 @@ TEST(what_was_known_stays)
     assert_int_equal(goes_wrong(&s, NONE, ERR_CHEAT, "was opened otherwise"), OWNERS);
     assert_false(known(&s, 2, 0).known);
     assert_false(known(&s, 2, 1).known);
-    sorting_free(&s);
 }
 
 TEST(who_says_what_both_others_contradict_is_named)

@@ -22,18 +22,16 @@ static const char domain[] = "domain:\n"
 static char *said_of(double rows, double sigma, uint32_t ages)
 {
     struct domain_attribute grouped[4];
-    const struct study_options o = {.domain = domain, .rounds = 1, .epsilon = 4};
-    struct support_study s;
+    struct support_study s CLEAN(support_study_free);
     char *text = NULL;
     size_t n = 0;
     FILE *out = open_memstream(&text, &n);
     assert_non_null(out);
-    assert_int_equal(support_study_new(&s, &o, NULL), ERR_OK);
+    NEW_STUDY(&s, NULL, .domain = domain, .rounds = 1, .epsilon = 4);
     memcpy(grouped, s.study->domain->attribute, sizeof grouped);
     grouped[0].size = ages;
     fine_print(out, s.study, &(struct domain){.attributes = 4, .attribute = grouped}, rows, sigma);
     assert_int_equal(fclose(out), 0);
-    support_study_free(&s);
     return text;
 }
 

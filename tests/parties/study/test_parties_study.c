@@ -301,10 +301,11 @@ TEST(defaults_are_the_documented_ones)
 {
     struct parse_fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
-    struct bytes b = edited(base_text,
-                            "deadlines:\n  connect: 10\n  round: 20\nmodel:\n  max_mib: 40\n  "
-                            "iterations: 50\n  final_iterations: 60\n",
-                            "");
+    struct bytes b CLEAN(bytes_clear) = edited(
+        base_text,
+        "deadlines:\n  connect: 10\n  round: 20\nmodel:\n  max_mib: 40\n  "
+        "iterations: 50\n  final_iterations: 60\n",
+        "");
     struct bytes c CLEAN(bytes_clear) = edited((const char *)b.data,
                                                "  rows_per_person: 2\nnoise: box-muller\n", "");
     assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_OK);
@@ -315,7 +316,6 @@ TEST(defaults_are_the_documented_ones)
     assert_int_equal(s->iterations, 100);
     assert_int_equal(s->final_iterations, 1000);
     assert_true(s->workload->clique_weight[0] + s->workload->clique_weight[1] == 3);
-    bytes_clear(&b);
 }
 
 /* Records fit within the bounds of counts; counts do not fit within the bounds of records. */
@@ -347,12 +347,13 @@ TEST(large_marginals_have_no_records)
 {
     struct parse_fixture *f = *state;
     struct study *s;
-    struct bytes b = edited(base_text, "attributes: [age, ward]",
-                            "attributes: [age, ward, a, b, c]");
-    struct bytes c = edited((const char *)b.data, "workload:",
-                            "  - {name: a, kind: integer, min: 0, max: 1}\n"
-                            "  - {name: b, kind: integer, min: 0, max: 1}\n"
-                            "  - {name: c, kind: integer, min: 0, max: 1}\nworkload:");
+    struct bytes b CLEAN(bytes_clear) = edited(base_text, "attributes: [age, ward]",
+                                               "attributes: [age, ward, a, b, c]");
+    struct bytes c CLEAN(bytes_clear) = edited(
+        (const char *)b.data, "workload:",
+        "  - {name: a, kind: integer, min: 0, max: 1}\n"
+        "  - {name: b, kind: integer, min: 0, max: 1}\n"
+        "  - {name: c, kind: integer, min: 0, max: 1}\nworkload:");
     struct bytes d CLEAN(bytes_clear) = edited((const char *)c.data, "max_rows: 300",
                                                "max_rows: 300, as: records");
     assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_OK);
@@ -361,11 +362,8 @@ TEST(large_marginals_have_no_records)
     assert_int_equal(study_form_bytes(s, 0, 0), 0);
     study_free(&s);
     assert_int_equal(parse_text(f, (const char *)d.data, &s), ERR_STUDY);
-    assert_non_null(strstr(f->sink,
-                           "t.yaml:38:5: o1 cannot send records, since a marginal has more "
-                           "than 4 attributes; use as: counts"));
-    bytes_clear(&b);
-    bytes_clear(&c);
+    support_says(f->sink, "t.yaml:38:5: o1 cannot send records, since a marginal has more "
+                          "than 4 attributes; use as: counts");
 }
 
 TEST(a_random_workload_is_the_same_for_its_seed)
@@ -441,24 +439,6 @@ TEST(scores_that_the_arithmetic_cannot_carry_are_refused)
     expect_too_much(*state, 1000, 1000, "rounds: sweeps 2\n",
                     "scores of counts of up to 2^40 could be more than the arithmetic carries");
     assert_int_equal(bounds_of(*state, 500, 500, "rounds: sweeps 2\n", &b), ERR_OK);
-}
-
-/* Merges may raise l as long as a set with the least noise of a run is below 2^62. */
-TEST(sets_of_sweeps_have_room_for_merges)
-{
-    struct bounds *b CLEAN(bounds_free) = NULL;
-    struct study *s CLEAN(study_free) = NULL;
-    struct price_sweep sweep;
-    uint64_t multiplier;
-    assert_int_equal(parse_edit(*state, "rounds: 4\n", "rounds: sweeps 2\n", &s), ERR_OK);
-    s->epsilon = 45;
-    s->noise = NOISE_DISCRETE;
-    s->rows_per_person = 1;
-    assert_int_equal(bounds_new(&b, s, NULL), ERR_OK);
-    assert_int_equal(price_sweep(s, &sweep), ERR_OK);
-    assert_int_equal(measure_multiplier(sweep.least_sigma_of_set, &multiplier, NULL), ERR_OK);
-    assert_in_range(b->counts.room, b->counts.bits + 1, SCORE_BITS_MAX - 1);
-    assert_int_equal(multiplier >> (61 - b->counts.room), 1);
 }
 
 /* --- prices ----------------------------------------------------------------------------------- */
@@ -559,6 +539,7 @@ TEST(an_epsilon_that_buys_no_noise_is_refused)
     s.delta = 1e-6;
     for (unsigned k = 0; k < 4; k++) {
         struct ledger_limits limits = {0};
+        struct schedule start;
         uint64_t multiplier;
         s.annealed = k == 3;
         s.rounds = k == 3 ? 16 * (unsigned)s.workload->one_ways : 10u << 2 * k;
@@ -568,17 +549,13 @@ TEST(an_epsilon_that_buys_no_noise_is_refused)
         s.epsilon = least;
         assert_int_equal(price_check_noise(&s, NULL), ERR_OK);
         assert_int_equal(price_limits(&s, &limits, NULL), ERR_OK);
-        assert_int_equal(
-            measure_multiplier(schedule_start(s.workload->one_ways, s.rounds, s.annealed,
-                                              limits.rho / pow(s.rows_per_person, 2), s.accounting)
-                                   .sigma,
-                               &multiplier, NULL),
-            ERR_OK);
+        assert_int_equal(price_schedule(&s, &start), ERR_OK);
+        assert_int_equal(measure_multiplier(start.sigma, &multiplier, NULL), ERR_OK);
         assert_in_range(multiplier, SCORE_MULTIPLIER_MIN, 1.01 * SCORE_MULTIPLIER_MIN);
         s.epsilon = 0.99 * least;
         f->log.buffer[0] = '\0';
         assert_int_equal(price_check_noise(&s, &f->log), ERR_STUDY);
-        assert_non_null(strstr(f->sink, "than the noise circuits allow: at least 0.0"));
+        support_says(f->sink, "than the noise circuits allow: at least 0.0");
         s.epsilon = strtod(strstr(f->sink, "at least ") + 9, NULL);
         assert_in_range(1e6 * s.epsilon, 1e6 * least, 1.11e6 * least);
         assert_int_equal(price_check_noise(&s, NULL), ERR_OK);
@@ -590,7 +567,7 @@ TEST(an_epsilon_that_buys_no_noise_is_refused)
         s.rows_per_person = 10000;
         f->log.buffer[0] = '\0';
         assert_int_equal(price_check_noise(&s, &f->log), ERR_STUDY);
-        assert_non_null(strstr(f->sink, "lower rows_per_person"));
+        support_says(f->sink, "lower rows_per_person");
         s.rows_per_person = 1;
         assert_int_equal(price_check_noise(&s, NULL), ERR_OK);
         s.method = STUDY_COPULA;
@@ -603,7 +580,4 @@ TEST(an_epsilon_that_buys_no_noise_is_refused)
     assert_int_equal(price_check_noise(&s, NULL), ERR_STUDY);
 }
 
-int main(void)
-{
-    return support_run_tests(setup, teardown);
-}
+MAIN(support_run_tests(setup, teardown))

@@ -305,7 +305,4 @@ TEST(open_owners_are_terms_and_their_tokens_roster)
     }
 }
 
-int main(void)
-{
-    return support_run_tests(setup, teardown);
-}
+MAIN(support_run_tests(setup, teardown))

@@ -560,7 +560,7 @@ TEST(a_draft_needs_no_keys)
         {"name: o1, max_rows: 300, key: @4", "max_rows: 300, expected_rows: 200", ""}};
     struct parse_fixture *f = *state;
     struct bytes b CLEAN(bytes_clear) = edited(base_text, "study: test", "study: test"), text;
-    struct study *s;
+    struct study *s CLEAN(study_free);
     for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++) {
         struct bytes next = edited((const char *)b.data, lacking[i].find, lacking[i].replace);
         bytes_clear(&b);
@@ -577,7 +577,6 @@ TEST(a_draft_needs_no_keys)
     assert_string_equal(public_identity_fingerprint(&s->server[2].key).text, "not yet");
     assert_int_equal(study_rows(s, false), 800);
     assert_int_equal(study_rows(s, true), 700);
-    study_free(&s);
 }
 
 TEST(the_mapping_form_of_a_domain_has_its_errors)
@@ -669,14 +668,14 @@ TEST(a_file_that_is_too_large_or_absent_is_refused)
     close(fd);
     f->sink[0] = '\0';
     assert_int_equal(study_load(&s, path, &f->log), ERR_RANGE);
-    assert_non_null(strstr(f->sink, path));
+    support_says(f->sink, path);
     f->sink[0] = '\0';
     assert_int_equal(study_parse(&s, path, "", YAML_FILE_MAX + 1, &f->log), ERR_STUDY);
-    assert_non_null(strstr(f->sink, "is larger than the 4194304 bytes allowed here"));
+    support_says(f->sink, "is larger than the 4194304 bytes allowed here");
     assert_int_equal(unlink(path), 0);
     f->sink[0] = '\0';
     assert_int_equal(study_load(&s, path, &f->log), ERR_SYSTEM);
-    assert_non_null(strstr(f->sink, path));
+    support_says(f->sink, path);
     unlink(path);
     assert_int_equal(study_load(&s, path, &f->log), ERR_SYSTEM);
     assert_null(s);
@@ -767,7 +766,7 @@ TEST(columns_apart_need_marginals_that_servers_can_count)
     assert_int_equal(parse_text(f, (const char *)text.data, &s), ERR_OK);
     study_free(&s);
     assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_STUDY);
-    assert_non_null(strstr(f->sink, "in marginals of at most 4 columns"));
+    support_says(f->sink, "in marginals of at most 4 columns");
 }
 
 TEST(a_mapping_has_its_bound)
@@ -805,7 +804,4 @@ TEST(the_nearest_word_is_suggested)
     assert_int_equal(nearest("a-word-of-more-than-forty-characters-in-all-!", words, 4), 4);
 }
 
-int main(void)
-{
-    return support_run_tests(setup, teardown);
-}
+MAIN(support_run_tests(setup, teardown))

@@ -45,7 +45,7 @@ TEST(the_description_says_what_matters)
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
         if (strstr(text, said[i]) == NULL)
             fail_msg("does not say \"%s\":\n%s", said[i], text);
-    assert_non_null(strstr(text, study_fingerprint(f->base).text));
+    support_says(text, study_fingerprint(f->base).text);
     assert_null(strstr(text, "You are"));
     for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
         assert_in_range(strcspn(line, "\n"), 0, 100);
@@ -106,10 +106,10 @@ TEST(what_may_be_said_besides)
                                 &s),
                      ERR_OK);
     text = description(s, NULL);
-    assert_non_null(strstr(text, "Impossible, by public knowledge"));
-    assert_non_null(strstr(text, "  age x ward: 2 of 40 combinations\n"));
-    assert_non_null(strstr(text, "Then it chooses and\n  measures at most 64 more,"));
-    assert_non_null(strstr(text, "the one with the largest sum of squared errors"));
+    support_says(text, "Impossible, by public knowledge");
+    support_says(text, "  age x ward: 2 of 40 combinations\n");
+    support_says(text, "Then it chooses and\n  measures at most 64 more,");
+    support_says(text, "the one with the largest sum of squared errors");
     assert_non_null(
         strstr(text, "(security: abort). If one departs\n  from the protocol, the run"));
     assert_null(strstr(text, "ranks"));
@@ -126,7 +126,7 @@ TEST(a_servers_other_machines_are_described)
         parse_edit(*state, "tcp://here:7100", "tcp://here:7100, ranks: [calc1, calc2]", &s),
         ERR_OK);
     text = description(s, NULL);
-    assert_non_null(strstr(text, "ranks calc1, calc2\n"));
+    support_says(text, "ranks calc1, calc2\n");
     free(text);
 }
 
@@ -137,10 +137,12 @@ TEST(columns_are_described)
         "Each of them must have 400 rows.", "row i of one belongs to row i of the others",
         "at least 1 of these 2"};
     struct parse_fixture *f = *state;
-    struct bytes b = edited(base_text, "{name: o0, max_rows: 500",
-                            "{name: o0, batch: x, columns: [age, ward], rows: 400, max_rows: 500");
-    struct bytes c = edited((const char *)b.data, "{name: o1, max_rows: 300",
-                            "{name: o1, batch: x, columns: [bmi, dose], rows: 400, max_rows: 500");
+    struct bytes b CLEAN(bytes_clear) = edited(
+        base_text, "{name: o0, max_rows: 500",
+        "{name: o0, batch: x, columns: [age, ward], rows: 400, max_rows: 500");
+    struct bytes c CLEAN(bytes_clear) = edited(
+        (const char *)b.data, "{name: o1, max_rows: 300",
+        "{name: o1, batch: x, columns: [bmi, dose], rows: 400, max_rows: 500");
     struct bytes d CLEAN(bytes_clear) = edited((const char *)c.data, "rounds: 4",
                                                "rounds: 4\nmin_owners: 1");
     struct study *s CLEAN(study_free) = NULL;
@@ -151,8 +153,6 @@ TEST(columns_are_described)
         if (strstr(text, said[i]) == NULL)
             fail_msg("does not say \"%s\":\n%s", said[i], text);
     free(text);
-    bytes_clear(&b);
-    bytes_clear(&c);
 }
 
 TEST(the_reader_is_told_their_part)
@@ -167,7 +167,7 @@ TEST(the_reader_is_told_their_part)
     struct parse_fixture *f = *state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *text = description(f->base, &f->identity[cases[i].key]->public);
-        assert_non_null(strstr(text, cases[i].said));
+        support_says(text, cases[i].said);
         free(text);
     }
 }
@@ -229,12 +229,12 @@ TEST(the_demos_data_need_a_folder)
     struct parse_fixture *f = *state;
     char folder[FILE_PATH] = "/";
     assert_int_equal(demo_data_write("/nowhere/demo", DEMO_SEED, &f->log), ERR_SYSTEM);
-    assert_non_null(strstr(f->sink, "cannot make the folder /nowhere/demo"));
+    support_says(f->sink, "cannot make the folder /nowhere/demo");
     f->sink[0] = '\0';
     for (size_t i = 1; i < FILE_PATH - 6; i++)
         folder[i] = i % 2 == 1 ? '.' : '/';
     assert_int_equal(demo_data_write(folder, DEMO_SEED, &f->log), ERR_SYSTEM);
-    assert_non_null(strstr(f->sink, "this path is too long: /./"));
+    support_says(f->sink, "this path is too long: /./");
 }
 
 TEST(the_demos_data_hang_on_their_seed_alone)
@@ -262,7 +262,4 @@ TEST(the_demos_data_hang_on_their_seed_alone)
     rmdir(folder);
 }
 
-int main(void)
-{
-    return support_run_tests(setup, teardown);
-}
+MAIN(support_run_tests(setup, teardown))

@@ -24,10 +24,9 @@ struct roster_scene {
 
 static void scene_new(struct roster_scene *c)
 {
-    const struct study_options o = {.owners = 3, .round_s = 40, .connect_s = 30};
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
-    assert_int_equal(support_study_new(&c->s, &o, &c->log), ERR_OK);
+    NEW_STUDY(&c->s, &c->log, .owners = 3, .round_s = 40, .connect_s = 30);
     for (unsigned i = 0; i < c->s.owners; i++) {
         assert_int_equal(support_csv(file(c, "o%u.csv", i), c->s.study->domain, 400 + 100 * i, i),
                          ERR_OK);
@@ -91,19 +90,19 @@ TEST(signatures_gather_in_the_file)
     /* the first roster needs none, and accepts none */
     expect_signatures(&c, c.s.path, ROSTER_UNSIGNED, ROSTER_UNSIGNED, ROSTER_UNSIGNED);
     EXPECT(3, file(&c, "sign.log"), 10, "roster", "sign", c.s.path, "--key", file(&c, "s0.key"));
-    assert_true(support_contains(file(&c, "sign.log"), "roster: 2"));
+    file_says(file(&c, "sign.log"), "roster: 2");
     amend(c.s.path, second,
           (const char *const[]){"study: test\n", "study: test # kept\nroster: 2\n", NULL});
     assert_int_equal(chmod(second, 0640), 0);
     expect_signatures(&c, second, ROSTER_UNSIGNED, ROSTER_UNSIGNED, ROSTER_UNSIGNED);
-    assert_non_null(strstr(c.words, "is not signed by server s0"));
+    support_says(c.words, "is not signed by server s0");
     sign_with(&c, second, 2);
     expect_signatures(&c, second, ROSTER_UNSIGNED, ROSTER_UNSIGNED, ROSTER_SIGNED);
     sign_with(&c, second, 0);
     sign_with(&c, second, 2); /* again gives the same */
     sign_with(&c, second, 1);
     expect_signatures(&c, second, ROSTER_SIGNED, ROSTER_SIGNED, ROSTER_SIGNED);
-    assert_true(support_contains(second, "# kept"));
+    file_says(second, "# kept");
     {
         struct stat st;
         assert_int_equal(stat(second, &st), 0);
@@ -178,14 +177,14 @@ TEST(what_cannot_be_signed_is_left_alone)
         assert_int_equal(file_read(path, 1 << 20, &before, NULL), ERR_OK);
         c.words[0] = '\0';
         assert_int_equal(roster_sign_file(path, me, text, &c.log), ERR_STUDY);
-        assert_non_null(strstr(c.words, "which was left alone; put the printed line"));
+        support_says(c.words, "which was left alone; put the printed line");
         assert_memory_equal(text, "trefoil-sig1-", 13);
         assert_int_equal(file_read(path, 1 << 20, &after, NULL), ERR_OK);
         assert_int_equal(before.size, after.size);
         assert_memory_equal(before.data, after.data, before.size);
     }
     assert_int_equal(roster_sign_file(file(&c, "nowhere.yaml"), me, text, &c.log), ERR_SYSTEM);
-    assert_non_null(strstr(c.words, "nowhere.yaml"));
+    support_says(c.words, "nowhere.yaml");
 }
 
 /* A file whose last line has no line end. */
@@ -249,17 +248,16 @@ TEST(amendments_are_told_in_words)
         EXPECT(0, output, 10, "roster", "show", file(&c, "second.yaml"), "--since", c.s.path);
     }
     output = file(&c, "show.log");
-    assert_true(support_contains(output, "owner o0: a renewed key of the same identity, good until "
-                                         "2199-12-31"));
-    assert_true(support_contains(output, "owner o1: ANOTHER IDENTITY"));
-    assert_true(support_contains(output, "revoked: a key of"));
-    assert_true(support_contains(output, "deadlines.round: 40 -> 50"));
-    assert_true(support_contains(output, "server 0, s0: has not signed"));
+    EACH(file_says, output,
+         "owner o0: a renewed key of the same identity, good until "
+         "2199-12-31",
+         "owner o1: ANOTHER IDENTITY", "revoked: a key of", "deadlines.round: 40 -> 50",
+         "server 0, s0: has not signed");
     amend(c.s.path, file(&c, "other.yaml"),
           (const char *const[]){"epsilon: 1", "epsilon: 2", NULL});
     EXPECT(3, file(&c, "show2.log"), 10, "roster", "show", file(&c, "other.yaml"), "--since",
            c.s.path);
-    assert_true(support_contains(file(&c, "show2.log"), "budget"));
+    file_says(file(&c, "show2.log"), "budget");
 }
 
 /* The changes from one study to another, and what the new one says of itself. */
@@ -306,26 +304,18 @@ TEST(every_change_is_told)
               "    rows: 400\n",
               NULL});
     compare(&c, c.s.path, a, words);
-    assert_non_null(strstr(words, "server s0: tcp://127.0.0.1:"));
-    assert_non_null(strstr(words, "-> tcp://127.0.0.2:"));
-    assert_non_null(strstr(words, "server s0, ranks: none -> calc1, calc2\n"));
-    assert_non_null(strstr(words, "  analyst b: new\n"));
-    assert_non_null(strstr(words, "  revoked: a key of "));
-    assert_non_null(strstr(words, "deadlines.uploads: none -> 2030-01-01T00:00:00Z\n"));
-    assert_non_null(strstr(words, "  the key of o1 is revoked\n"));
+    EACH(support_says, words, "server s0: tcp://127.0.0.1:", "-> tcp://127.0.0.2:",
+         "server s0, ranks: none -> calc1, calc2\n", "  analyst b: new\n", "  revoked: a key of ",
+         "deadlines.uploads: none -> 2030-01-01T00:00:00Z\n", "  the key of o1 is revoked\n");
     compare(&c, a, b, words);
-    assert_non_null(strstr(words, "the number is not a later one: give it roster: 3\n"));
-    assert_non_null(strstr(words, "  analyst b: no longer\n"));
-    assert_non_null(strstr(words, "  NO LONGER REVOKED: a key of "));
-    assert_non_null(strstr(words, "deadlines.connect: 30 -> 40\n"));
-    assert_non_null(strstr(words, "deadlines.uploads: 2030-01-01T00:00:00Z -> none\n"));
-    assert_non_null(strstr(words, "  rows of the batch of o0 (0: not said): 0 -> 400\n"));
-    assert_non_null(strstr(words, "model.max_mib: 80 -> 7\n"));
-    assert_non_null(strstr(words, "model.iterations: 100 -> 8\n"));
-    assert_non_null(strstr(words, "model.final_iterations: 1000 -> 9\n"));
-    assert_non_null(strstr(words, "model.apart: none -> age, ward\n"));
+    EACH(support_says, words, "the number is not a later one: give it roster: 3\n",
+         "  analyst b: no longer\n", "  NO LONGER REVOKED: a key of ",
+         "deadlines.connect: 30 -> 40\n", "deadlines.uploads: 2030-01-01T00:00:00Z -> none\n",
+         "  rows of the batch of o0 (0: not said): 0 -> 400\n", "model.max_mib: 80 -> 7\n",
+         "model.iterations: 100 -> 8\n", "model.final_iterations: 1000 -> 9\n",
+         "model.apart: none -> age, ward\n");
     compare(&c, a, a, words);
-    assert_non_null(strstr(words, "Of roster 2 it changes:\n  nothing\nRoster 2 of study test"));
+    support_says(words, "Of roster 2 it changes:\n  nothing\nRoster 2 of study test");
     study = load(&c, a); /* turns away somebody who is not there */
     assert_int_equal(roster_current(study, ROLE_OWNER, study->owners, &c.log), ERR_AUTH);
 }
@@ -404,11 +394,11 @@ TEST(amended_in_the_middle_of_collecting)
     sign_with(&c, file(&c, "second.yaml"), 1);
     assert_int_equal(support_stop(&c.server[0]), 0);
     assert_int_equal(serve(&c, 0, file(&c, "second.yaml")), 3);
-    assert_true(support_contains(file(&c, "server0.log"), "not signed by server s2"));
+    file_says(file(&c, "server0.log"), "not signed by server s2");
     assert_int_equal(share(&c, file(&c, "second.yaml"), "o2-new.key", 2), 3);
     amend(c.s.path, file(&c, "sly.yaml"), (const char *const[]){o1, o1_new, NULL});
     assert_int_equal(serve(&c, 0, file(&c, "sly.yaml")), 3);
-    assert_true(support_contains(file(&c, "server0.log"), "needs the next number (roster: 2)"));
+    file_says(file(&c, "server0.log"), "needs the next number (roster: 2)");
 
     /* while this is going on both rosters serve; a run waits */
     sign_with(&c, file(&c, "second.yaml"), 2);
@@ -416,24 +406,24 @@ TEST(amended_in_the_middle_of_collecting)
     assert_int_equal(share(&c, c.s.path, "o0.key", 0), 0);
     assert_int_equal(share(&c, file(&c, "second.yaml"), "o0.key", 0), 0);
     assert_int_equal(run_study(&c, file(&c, "second.yaml")), 3);
-    assert_true(support_contains(file(&c, "run.log"), "roster"));
+    file_says(file(&c, "run.log"), "roster");
 
     restart(&c, 1, file(&c, "second.yaml"));
     restart(&c, 2, file(&c, "second.yaml"));
     /* uploads depend on who somebody is, not on the key of the links */
     assert_int_equal(share(&c, file(&c, "second.yaml"), "o2-new.key", 2), 0);
     assert_int_equal(share(&c, file(&c, "second.yaml"), "o2.key", 2), 3);
-    assert_true(support_contains(file(&c, "share.log"), "another key for the links of o2"));
+    file_says(file(&c, "share.log"), "another key for the links of o2");
     assert_int_equal(share(&c, file(&c, "second.yaml"), "o1.key", 1), 3);
-    assert_true(support_contains(file(&c, "share.log"), "not one of the study's owners"));
+    file_says(file(&c, "share.log"), "not one of the study's owners");
     assert_int_equal(share(&c, file(&c, "second.yaml"), "a.key", 1), 3);
-    assert_true(support_contains(file(&c, "share.log"), "that of the analyst a"));
+    file_says(file(&c, "share.log"), "that of the analyst a");
     assert_int_equal(run_study(&c, file(&c, "second.yaml")), 0);
 
     /* and there is no way back */
     assert_int_equal(support_stop(&c.server[0]), 0);
     assert_int_equal(serve(&c, 0, c.s.path), 3);
-    assert_true(support_contains(file(&c, "server0.log"), "has run with roster 2"));
+    file_says(file(&c, "server0.log"), "has run with roster 2");
 }
 
 /* A server's links get a new key; its identity, and what it has sealed and signed, stay. */
@@ -461,10 +451,10 @@ TEST(a_server_renews_its_key)
     assert_int_equal(support_stop(&c.server[1]), 0);
     assert_int_equal(rename(file(&c, "new.key"), file(&c, "s1.key")), 0);
     assert_int_equal(serve(&c, 1, c.s.path), 3);
-    assert_true(support_contains(file(&c, "server1.log"), "another key for the links of s1"));
+    file_says(file(&c, "server1.log"), "another key for the links of s1");
     assert_int_equal(serve(&c, 1, file(&c, "second.yaml")), 0);
     snprintf(soon, sizeof soon, "the key of s1 is good until %s", day.text);
-    assert_true(support_contains(file(&c, "server1.log"), soon));
+    file_says(file(&c, "server1.log"), soon);
     restart(&c, 0, file(&c, "second.yaml"));
     restart(&c, 2, file(&c, "second.yaml"));
     EXPECT(0, file(&c, "check.log"), 10, "check", file(&c, "second.yaml"), "--receipt",
@@ -486,7 +476,7 @@ TEST(terms_and_roster_are_free_until_the_first_upload)
     assert_int_equal(share(&c, file(&c, "b.yaml"), "o0.key", 0), 0);
     assert_int_equal(support_stop(&c.server[0]), 0);
     assert_int_equal(serve(&c, 0, c.s.path), 3);
-    assert_true(support_contains(file(&c, "server0.log"), "they differ in rounds"));
+    file_says(file(&c, "server0.log"), "they differ in rounds");
 }
 
 /* --- keys at the gate ------------------------------------------------------------------------- */
@@ -542,20 +532,20 @@ TEST(keys_that_were_good_are_turned_away)
      */
     knock(&c, c.s.path, "o0.key", text);
     assert_string_equal(text, "");
-    assert_true(support_contains(file(&c, "server0.log"), "turned away a connection"));
-    assert_true(support_contains(file(&c, "server0.log"), "the key of o0 is revoked"));
+    file_says(file(&c, "server0.log"), "turned away a connection");
+    file_says(file(&c, "server0.log"), "the key of o0 is revoked");
     /* expired: told when */
     knock(&c, file(&c, "b.yaml"), "o1-new.key", text);
-    assert_non_null(strstr(text, "refused: the key of o1 was good until"));
+    support_says(text, "refused: the key of o1 was good until");
     /* renewed, but not on the roster */
     knock(&c, c.s.path, "o1.key", text);
     assert_string_equal(text, "");
 
     /* the share tool itself says so */
     assert_int_equal(share(&c, file(&c, "b.yaml"), "o0.key", 0), 3);
-    assert_true(support_contains(file(&c, "share.log"), "the key of o0 is revoked"));
+    file_says(file(&c, "share.log"), "the key of o0 is revoked");
     assert_int_equal(share(&c, file(&c, "b.yaml"), "o1-new.key", 0), 3);
-    assert_true(support_contains(file(&c, "share.log"), "the key of o1 was good until"));
+    file_says(file(&c, "share.log"), "the key of o1 was good until");
 
     /* a server with an expired key does not serve, and nobody uses it */
     assert_int_equal(identity_load(&old, file(&c, "s1.key"), NULL), ERR_OK);
@@ -566,8 +556,7 @@ TEST(keys_that_were_good_are_turned_away)
     key_text(file(&c, "s1.key"), s1_new);
     amend(c.s.path, file(&c, "d.yaml"), (const char *const[]){s1, s1_new, NULL});
     assert_int_equal(serve(&c, 1, file(&c, "d.yaml")), 3);
-    assert_true(
-        support_contains(file(&c, "server1.log"), "the key of s1 was good until 2024-10-04"));
+    file_says(file(&c, "server1.log"), "the key of s1 was good until 2024-10-04");
     assert_int_equal(share(&c, file(&c, "d.yaml"), "o2.key", 0), 3);
-    assert_true(support_contains(file(&c, "share.log"), "the key of s1 was good until 2024-10-04"));
+    file_says(file(&c, "share.log"), "the key of s1 was good until 2024-10-04");
 }

@@ -92,12 +92,11 @@ TEST(the_terms_are_the_marginals)
     char said[1024];
     struct bytes bytes[3] = {{0}, {0}, {0}};
     for (size_t i = 0; i < 3; i++) {
-        struct support_study s;
+        struct support_study s CLEAN(support_study_free);
         struct study *study CLEAN(study_free) = NULL;
         assert_int_equal(load(&s, "{queries: q.sql}", texts[i], said, sizeof said, &study), ERR_OK);
         w[i] = study->workload;
         workload_write(w[i], &bytes[i]);
-        support_study_free(&s);
     }
     assert_int_equal(bytes[0].size, bytes[1].size);
     assert_memory_equal(bytes[0].data, bytes[1].data, bytes[0].size);
@@ -124,14 +123,13 @@ TEST(mistakes_have_their_place)
         {"{queries: q.sql, max_cells: 1}", "", "from 2 to", ERR_STUDY},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct support_study s;
+        struct support_study s CLEAN(support_study_free);
         struct study *study CLEAN(study_free) = NULL;
         char said[1024];
         assert_int_equal(load(&s, cases[i].workload, cases[i].questions, said, sizeof said, &study),
                          cases[i].code);
         if (strstr(said, cases[i].says) == NULL)
             fail_msg("%s: %s", cases[i].workload, said);
-        support_study_free(&s);
     }
 }
 
@@ -152,7 +150,7 @@ TEST(noise_is_of_the_cells_that_a_condition_takes_in)
     static const char questions[] = "SELECT sex, COUNT(*) FROM t WHERE died = 'no' GROUP BY sex;"
                                     "-- heavy\nSELECT COUNT(*) FROM t WHERE age < 4 OR bmi >= 28;"
                                     "SELECT COUNT(*) FROM t";
-    struct support_study s;
+    struct support_study s CLEAN(support_study_free);
     struct study *study CLEAN(study_free) = NULL;
     struct expect *list CLEAN(memory_release) = NULL;
     struct densities even CLEAN(densities_clear) = {0};
@@ -181,7 +179,6 @@ TEST(noise_is_of_the_cells_that_a_condition_takes_in)
     for (size_t i = 0; i < study->domain->attributes; i++)
         weights += 1. / study->domain->attribute[i].size;
     assert_true(fabs(list[2].noise - sqrt(100 / weights)) < 1e-9); /* of all rows */
-    support_study_free(&s);
 }
 
 TEST(what_is_not_answered_well_is_said)
@@ -190,7 +187,7 @@ TEST(what_is_not_answered_well_is_said)
         "SELECT COUNT(*) FROM t WHERE sex = 'f' AND age = 3 AND bmi < 12 AND died = 'no';"
         "SELECT COUNT(*) FROM t WHERE sex = 'f' AND age > 3\n AND ward = 'a';"
         "SELECT COUNT(*) FROM t WHERE sex = 'f'";
-    struct support_study s;
+    struct support_study s CLEAN(support_study_free);
     struct study *study CLEAN(study_free) = NULL;
     struct expect *list CLEAN(memory_release) = NULL;
     size_t count, n;
@@ -203,12 +200,9 @@ TEST(what_is_not_answered_well_is_said)
     expect_summary(out, study, list, count);
     expect_table(out, study, list, count);
     fclose(out);
-    assert_non_null(strstr(text, "Questions: 3, of q.sql"));
-    assert_non_null(strstr(text, "1 for which no marginal has all columns"));
+    EACH(support_says, text, "Questions: 3, of q.sql", "1 for which no marginal has all columns");
     assert_non_null(
         strstr(text, "    apart        SELECT COUNT(*) FROM t WHERE sex = 'f' AND age"));
-    assert_non_null(strstr(text, "age = 3 AND"));
-    assert_non_null(strstr(text, "1 more have no marginal of all their columns"));
+    EACH(support_says, text, "age = 3 AND", "1 more have no marginal of all their columns");
     free(text);
-    support_study_free(&s);
 }

@@ -28,11 +28,10 @@ static const uint8_t *name_of(unsigned kind, size_t i)
 /* Bytes that do not occur anywhere by chance. */
 static void put(struct store *store, unsigned kind, size_t i)
 {
-    struct bytes noise = {0};
+    struct bytes noise CLEAN(bytes_clear) = {0};
     bytes_put_text(&noise, "these are shares of a block, and there are some");
     assert_int_equal(store_ahead_put(store, (enum noise_law)kind, name_of(kind, i), &noise),
                      ERR_OK);
-    bytes_clear(&noise);
 }
 
 static size_t count_of(struct store *store, unsigned kind)
@@ -114,7 +113,7 @@ TEST(a_block_that_was_altered_or_moved_is_refused_once)
                                           name_of(NOISE_GAUSS, 0), &noise),
                          ERR_AUTH);
         quiet.buffer = NULL;
-        assert_non_null(strstr(words, "find out who writes to the server's folder"));
+        support_says(words, "find out who writes to the server's folder");
         assert_int_equal(count_of(b.store[0], NOISE_GAUSS) + count_of(b.store[0], NOISE_GUMBEL), 0);
     }
 }
@@ -396,7 +395,7 @@ TEST(blocks_of_another_size_cost_one_session)
 
 TEST(a_bell_ends_what_is_armed_and_nothing_else)
 {
-    struct bell bell;
+    struct bell bell CLEAN(bell_free);
     atomic_bool ends = false;
     bell_new(&bell);
     bell_arm(&bell, &ends);
@@ -415,5 +414,4 @@ TEST(a_bell_ends_what_is_armed_and_nothing_else)
     atomic_store(&ends, false);
     bell_arm(&bell, &ends);
     assert_false(atomic_load(&ends));
-    bell_free(&bell);
 }

@@ -52,11 +52,11 @@ struct audit_running {
     struct support_study s;
     struct bounds *bounds;
     struct schedule schedule;
-    uint64_t multiplier; /* m, which is charged for */
-    double rho;          /* of a run */
-    int64_t factor[4];   /* of a copula */
-    double shift;        /* how far the row moves the form, in deviations of noise */
-    double charged;      /* by the engine, in total */
+    uint64_t alone, multiplier; /* m, which is charged for: of the one-ways; of the round */
+    double rho;                 /* of a run */
+    int64_t factor[4];          /* of a copula */
+    double shift;               /* how far the row moves the form, in deviations of noise */
+    double charged;             /* by the engine, in total */
     enum flaw flaw;
     size_t runs;
     int64_t *counts;                /* of the closure of the table in hand; or, of a person, */
@@ -177,8 +177,7 @@ static enum err measure_one_ways(struct audit_seat *s, struct outcome *o)
     enum err e = ERR_OK;
     share64_free(&s->kept);
     for (uint32_t q = 0; e == ERR_OK && q < 2; q++) {
-        struct ask r = {
-            .kind = ASK_MEASURE, .queries = 1, .query = &q, .multiplier = s->a->multiplier};
+        struct ask r = {.kind = ASK_MEASURE, .queries = 1, .query = &q, .multiplier = s->a->alone};
         e = ask(s, &r, s->a->flaw == USED_TWICE ? &s->kept : NULL, NULL, q == 0 ? o->a : o->b);
     }
     return e;
@@ -288,13 +287,14 @@ static double loss_of(double in_first, double in_second, double n)
 }
 
 /*
- * How much more likely an outcome is with the row, up to a constant: everything measured, in units
- * of its noise.
+ * How much more likely an outcome is with the row, up to a constant and a factor: everything
+ * measured, over its squared noise.
  */
-static double likelihood(const struct outcome *o)
+static double likelihood(const struct audit_running *a, const struct outcome *o)
 {
     static const size_t with_row[CANDIDATES] = {0, 1, 1}; /* a = 0, b = 1, (a, b) = (0, 1) */
-    return o->a[0] + o->b[1] + o->selected[with_row[o->index]];
+    const double ratio = (double)a->alone / (double)a->multiplier;
+    return (o->a[0] + o->b[1]) * ratio * ratio + o->selected[with_row[o->index]];
 }
 
 /*
@@ -302,7 +302,7 @@ static double likelihood(const struct outcome *o)
  */
 static double likelihood_of_form(const struct audit_running *a, const struct outcome *o)
 {
-    const double sigma = measure_sigma(a->multiplier);
+    const double sigma = measure_sigma(a->alone);
     return o->a[0] + o->b[1] + o->selected[0] * a->shift * sigma * sigma;
 }
 
@@ -324,10 +324,11 @@ static double first_selected(const struct outcome *o)
 
 static double statistic(const struct audit_running *a, size_t s, const struct outcome *o)
 {
-    double (*const statistics[])(const struct outcome *) = {likelihood, difference, first_selected};
     if (s == 0 && a->s.study->sweeps > 0)
         return likelihood_of_scores(o);
-    return s == 0 && a->shift > 0 ? likelihood_of_form(a, o) : statistics[s](o);
+    if (s == 0)
+        return a->shift > 0 ? likelihood_of_form(a, o) : likelihood(a, o);
+    return s == 1 ? difference(o) : first_selected(o);
 }
 
 static double shown_loss(const struct audit_running *a)
@@ -407,16 +408,19 @@ static void forget_uploads(struct audit_running *a)
             upload_clear(&a->parts[o][i]);
 }
 
-/* A run's price under the ledger's own rules, and the multiplier that its budget gives. */
+/* A run's price under the ledger's own rules, and the multipliers that its budget gives. */
 static void price(struct audit_running *a, struct log *log)
 {
     struct ledger_limits limits;
     mpq_t cost, one;
     mpq_inits(cost, one, NULL);
     assert_int_equal(price_limits(a->s.study, &limits, log), ERR_OK);
-    a->schedule = schedule_start(2, a->s.study->rounds, false, limits.rho, a->s.study->accounting);
+    assert_int_equal(price_schedule(a->s.study, &a->schedule), ERR_OK);
+    assert_int_equal(measure_multiplier(a->schedule.alone, &a->alone, log), ERR_OK);
     assert_int_equal(measure_multiplier(a->schedule.sigma, &a->multiplier, log), ERR_OK);
-    ledger_measure_cost(cost, a->multiplier, 3);
+    ledger_measure_cost(cost, a->alone, 2);
+    ledger_measure_cost(one, a->multiplier, 1);
+    mpq_add(cost, cost, one);
     assert_int_equal(ledger_select_cost(one, a->s.study->accounting,
                                         a->schedule.epsilon - price_slack(a->s.study).select,
                                         price_slack(a->s.study).select, a->multiplier),
@@ -434,6 +438,7 @@ static void plan_scores(struct audit_running *a, struct log *log)
     assert_int_equal(price_limits(a->s.study, &limits, log), ERR_OK);
     assert_int_equal(
         measure_multiplier(sqrt((2 + CANDIDATES) / (2 * limits.rho)), &a->multiplier, log), ERR_OK);
+    a->alone = a->multiplier;
     a->rho = (2 + CANDIDATES) * ldexp((double)a->multiplier * (double)a->multiplier, -41);
 }
 
@@ -446,8 +451,7 @@ static void plan_form(struct audit_running *a, struct log *log)
     struct ledger_limits limits;
     double most;
     assert_int_equal(price_limits(a->s.study, &limits, log), ERR_OK);
-    assert_int_equal(measure_multiplier(copula_sigma(2, limits.rho / 2), &a->multiplier, log),
-                     ERR_OK);
+    assert_int_equal(measure_multiplier(copula_sigma(2, limits.rho / 2), &a->alone, log), ERR_OK);
     most = floor(sqrt(0x1p20 * sqrt(limits.rho)));
     a->factor[0] = (int64_t)most; /* a = 0 */
     a->factor[1] = -(int64_t)most / 3;
@@ -516,25 +520,16 @@ static double audit_of(const struct study_options *o, enum flaw flaw)
 static double audit(const char *score, const char *noise, enum ledger_accounting accounting,
                     enum flaw flaw)
 {
-    const struct study_options o = {.owners = 1,
-                                    .rounds = 1,
-                                    .epsilon = 6,
-                                    .accounting = accounting,
-                                    .domain = domain,
-                                    .more = score,
-                                    .noise = noise};
-    return audit_of(&o, flaw);
+    return audit_of(OPTIONS(.owners = 1, .rounds = 1, .epsilon = 6, .accounting = accounting,
+                            .domain = domain, .more = score, .noise = noise),
+                    flaw);
 }
 
 static double audit_copula(const char *noise, enum flaw flaw)
 {
-    const struct study_options o = {.owners = 1,
-                                    .copula = "method: copula\n",
-                                    .epsilon = 6,
-                                    .accounting = ACCOUNTING_GAUSSIAN,
-                                    .domain = domain,
-                                    .noise = noise};
-    return audit_of(&o, flaw);
+    return audit_of(OPTIONS(.owners = 1, .copula = "method: copula\n", .epsilon = 6,
+                            .accounting = ACCOUNTING_GAUSSIAN, .domain = domain, .noise = noise),
+                    flaw);
 }
 
 /* And some loss is shown, as it must be when the whole budget is spent. */
@@ -573,15 +568,11 @@ static double audit_person(enum flaw flaw)
     static const char rows[] = "    max_rows: 7\n    as: records\n";
     static const char *const part[OWNERS] = {rows, rows, rows, rows, rows,
                                              rows, rows, rows, rows, rows};
-    const struct study_options o = {.owners = OWNERS,
-                                    .rounds = 1,
-                                    .epsilon = 6,
-                                    .accounting = ACCOUNTING_GAUSSIAN,
-                                    .domain = domain,
-                                    .more = "score: l2\n",
-                                    .enforce = flaw == UNBOUNDED ? 0 : 1,
-                                    .part = part};
-    return audit_of(&o, flaw);
+    return audit_of(OPTIONS(.owners = OWNERS, .rounds = 1, .epsilon = 6,
+                            .accounting = ACCOUNTING_GAUSSIAN, .domain = domain,
+                            .more = "score: l2\n", .enforce = flaw == UNBOUNDED ? 0 : 1,
+                            .part = part),
+                    flaw);
 }
 
 /* Of 50 rows at 10 owners, one counts. */
@@ -615,13 +606,9 @@ TEST(larger_factors_than_were_charged_break_it)
 
 static double audit_scores(const char *noise, enum flaw flaw)
 {
-    const struct study_options o = {.owners = 1,
-                                    .sweeps = 1,
-                                    .epsilon = 6,
-                                    .accounting = ACCOUNTING_GAUSSIAN,
-                                    .domain = domain,
-                                    .noise = noise};
-    return audit_of(&o, flaw);
+    return audit_of(OPTIONS(.owners = 1, .sweeps = 1, .epsilon = 6,
+                            .accounting = ACCOUNTING_GAUSSIAN, .domain = domain, .noise = noise),
+                    flaw);
 }
 
 TEST(the_promise_of_scores_is_kept)

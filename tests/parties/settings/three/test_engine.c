@@ -175,19 +175,16 @@ static void mpc_equals_plaintext(const struct study_options *o)
 
 TEST(a_whole_run_equals_the_plaintext_run)
 {
-    const struct study_options two_ways = {.owners = OWNERS, .rounds = 5, .epsilon = 2};
-    mpc_equals_plaintext(&two_ways);
+    mpc_equals_plaintext(OPTIONS(.owners = OWNERS, .rounds = 5, .epsilon = 2));
 }
 
 TEST(a_run_over_three_ways_and_lists_equals_too)
 {
-    const struct study_options lists = {
-        .owners = OWNERS,
-        .rounds = 4,
-        .epsilon = 0.5,
-        .workload = "\n  - {attributes: [age, ward, bmi], weight: 2}\n"
-                    "  - {attributes: [sex, died]}\n  - {attributes: [age, died], weight: 0.5}"};
-    mpc_equals_plaintext(&lists);
+    mpc_equals_plaintext(
+        OPTIONS(.owners = OWNERS, .rounds = 4, .epsilon = 0.5,
+                .workload =
+                    "\n  - {attributes: [age, ward, bmi], weight: 2}\n"
+                    "  - {attributes: [sex, died]}\n  - {attributes: [age, died], weight: 0.5}"));
 }
 
 /* A wide domain, so that small owners send records and large ones counts, in one study. */
@@ -213,8 +210,7 @@ static const char *const columns[] = {
  */
 TEST(a_run_over_rows_and_columns_of_several_owners_equals_too)
 {
-    const struct study_options split = {.owners = OWNERS, .rounds = 4, .part = columns};
-    mpc_equals_plaintext(&split);
+    mpc_equals_plaintext(OPTIONS(.owners = OWNERS, .rounds = 4, .part = columns));
 }
 
 /*
@@ -321,28 +317,21 @@ TEST(a_run_that_is_proved_equals_too)
         "{all: 2}",
         "\n  - {attributes: [age, ward, bmi], weight: 2}\n  - {attributes: [sex, died]}"};
     for (unsigned k = 0; k < 4; k++) {
-        const struct study_options run = {.owners = OWNERS,
-                                          .rounds = 2,
-                                          .epsilon = 3,
-                                          .noise = noise[k % 2],
-                                          .more = more[k / 2],
-                                          .workload = workload[k % 2]};
-        mpc_equals_plaintext_as(&run, k < 3 ? (enum whole_coming)k : AT_ONCE);
+        mpc_equals_plaintext_as(OPTIONS(.owners = OWNERS, .rounds = 2, .epsilon = 3,
+                                        .noise = noise[k % 2], .more = more[k / 2],
+                                        .workload = workload[k % 2]),
+                                k < 3 ? (enum whole_coming)k : AT_ONCE);
     }
 }
 
 /* And for records: beside counts, and with columns at several owners; late ones are added. */
 TEST(a_run_over_records_that_is_proved_equals_too)
 {
-    const struct study_options mixed = {.owners = OWNERS,
-                                        .rounds = 2,
-                                        .domain = wide_domain,
-                                        .workload = wide_workload,
-                                        .more = "security: abort\n"};
-    const struct study_options split = {
-        .owners = OWNERS, .rounds = 2, .part = columns, .more = "security: abort\n"};
-    mpc_equals_plaintext(&mixed);
-    mpc_equals_plaintext_as(&split, ONE_BY_ONE);
+    mpc_equals_plaintext(OPTIONS(.owners = OWNERS, .rounds = 2, .domain = wide_domain,
+                                 .workload = wide_workload, .more = "security: abort\n"));
+    mpc_equals_plaintext_as(
+        OPTIONS(.owners = OWNERS, .rounds = 2, .part = columns, .more = "security: abort\n"),
+        ONE_BY_ONE);
 }
 
 /*
@@ -354,14 +343,11 @@ TEST(a_run_whose_persons_are_bounded_equals_too)
     static const struct whole_persons persons[] = {
         {.count = 700}, {.count = 1}, {.count = 31, .empty = 2}, {.count = 150, .unsorted = 2}};
     for (unsigned k = 0; k < 4; k++) {
-        const struct study_options o = {.owners = OWNERS,
-                                        .rounds = 2,
-                                        .epsilon = 3,
-                                        .enforce = 1 + k,
-                                        .domain = k % 2 ? wide_domain : NULL,
-                                        .workload = k % 2 ? wide_workload : NULL,
-                                        .more = k < 2 ? "security: abort\n" : NULL};
-        equals(&o, &persons[k], AT_ONCE);
+        equals(OPTIONS(.owners = OWNERS, .rounds = 2, .epsilon = 3, .enforce = 1 + k,
+                       .domain = k % 2 ? wide_domain : NULL,
+                       .workload = k % 2 ? wide_workload : NULL,
+                       .more = k < 2 ? "security: abort\n" : NULL),
+               &persons[k], AT_ONCE);
     }
 }
 
@@ -397,14 +383,10 @@ TEST(a_run_whose_owners_are_linked_equals_too)
                  {kept, "{keep: o0}", {.count = 350, .empty = 3}, false},
                  {kept, "{keep: o0, min_linked: 5}", {.count = 290, .unsorted = 2}, false}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        const struct study_options o = {.owners = OWNERS,
-                                        .rounds = 2,
-                                        .epsilon = 3,
-                                        .domain = SUPPORT_LINKED_DOMAIN,
-                                        .part = cases[k].part,
-                                        .link = cases[k].link,
-                                        .more = cases[k].abort ? "security: abort\n" : NULL};
-        equals(&o, &cases[k].persons, AT_ONCE);
+        equals(OPTIONS(.owners = OWNERS, .rounds = 2, .epsilon = 3, .domain = SUPPORT_LINKED_DOMAIN,
+                       .part = cases[k].part, .link = cases[k].link,
+                       .more = cases[k].abort ? "security: abort\n" : NULL),
+               &cases[k].persons, AT_ONCE);
     }
 }
 
@@ -422,7 +404,7 @@ static enum err add_more(struct party *p, void *shared)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
     struct whole *w = shared;
-    struct three *g = NULL, *alone CLEAN(three_free) = NULL;
+    struct three *g CLEAN(three_free) = NULL, *alone CLEAN(three_free) = NULL;
     struct upload held[OWNERS];
     uint64_t rounds, bytes, cost[2][2];
     bool right = true;
@@ -442,18 +424,16 @@ static enum err add_more(struct party *p, void *shared)
     rounds = net_exchanges(p->net);
     TRY(count_all(g, held, OWNERS));
     right = right && net_exchanges(p->net) == rounds && g->tally.owners == OWNERS;
-    three_free(&g);
     return right ? ERR_OK : ERR_MISMATCH;
 }
 
 TEST(what_is_counted_is_not_counted_again)
 {
-    const struct study_options o = {.owners = OWNERS};
-    const struct study_options wide = {
-        .owners = OWNERS, .domain = wide_domain, .workload = wide_workload};
     for (unsigned k = 0; k < 2; k++) {
         struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
-        whole_new(w, k == 0 ? &o : &wide);
+        whole_new(w, k == 0 ? OPTIONS(.owners = OWNERS)
+                            : OPTIONS(.owners = OWNERS, .domain = wide_domain,
+                                      .workload = wide_workload));
         assert_int_equal(three_run(3, add_more, w, NULL), ERR_OK);
         whole_free(w);
     }
@@ -465,15 +445,12 @@ TEST(a_run_added_up_in_steps_equals_too)
     static const char *const part[] = {
         "    max_rows: 900\n    batch: city\n    columns: [dose, age]\n", NULL,
         "    max_rows: 900\n    batch: city\n    columns: [sex, ward]\n"};
-    const struct study_options mixed = {
-        .owners = OWNERS, .rounds = 3, .domain = wide_domain, .workload = wide_workload};
-    const struct study_options split = {.owners = OWNERS,
-                                        .rounds = 3,
-                                        .domain = wide_domain,
-                                        .workload = wide_workload,
-                                        .part = part};
-    mpc_equals_plaintext_as(&mixed, ONE_BY_ONE);
-    mpc_equals_plaintext_as(&split, ONE_BY_ONE);
+    mpc_equals_plaintext_as(
+        OPTIONS(.owners = OWNERS, .rounds = 3, .domain = wide_domain, .workload = wide_workload),
+        ONE_BY_ONE);
+    mpc_equals_plaintext_as(OPTIONS(.owners = OWNERS, .rounds = 3, .domain = wide_domain,
+                                    .workload = wide_workload, .part = part),
+                            ONE_BY_ONE);
 }
 
 /*
@@ -482,11 +459,10 @@ TEST(a_run_added_up_in_steps_equals_too)
  */
 TEST(a_run_whose_owners_come_between_rounds_equals_too)
 {
-    const struct study_options counts = {.owners = OWNERS, .rounds = 4, .epsilon = 2};
-    const struct study_options mixed = {
-        .owners = OWNERS, .rounds = 4, .domain = wide_domain, .workload = wide_workload};
-    mpc_equals_plaintext_as(&counts, BETWEEN_ROUNDS);
-    mpc_equals_plaintext_as(&mixed, BETWEEN_ROUNDS);
+    mpc_equals_plaintext_as(OPTIONS(.owners = OWNERS, .rounds = 4, .epsilon = 2), BETWEEN_ROUNDS);
+    mpc_equals_plaintext_as(
+        OPTIONS(.owners = OWNERS, .rounds = 4, .domain = wide_domain, .workload = wide_workload),
+        BETWEEN_ROUNDS);
 }
 
 /* No model says otherwise, and the two runs still agree. */

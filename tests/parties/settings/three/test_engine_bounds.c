@@ -29,10 +29,9 @@ static enum err tally_up(struct party *p, void *shared)
 {
     struct hostile *h = shared;
     struct three *g CLEAN(three_free) = NULL;
-    enum err e = load_engine(h->w, p, &g);
-    if (e == ERR_OK)
-        three_put64(&h->sums, p, g->tally.sums);
-    return e;
+    TRY(load_engine(h->w, p, &g));
+    three_put64(&h->sums, p, g->tally.sums);
+    return ERR_OK;
 }
 
 /* Owner o's upload, well formed, but with these bytes: all ones, or noise. */
@@ -66,14 +65,13 @@ static void others_have(const struct whole *w, unsigned hostile, const struct cl
     int64_t *one CLEAN(memory_release) = memory_array(cells, sizeof *one);
     memset(counts, 0, cells * sizeof *counts);
     for (unsigned o = 0; o < OWNERS; o++) {
-        struct table *t = NULL;
+        struct table *t CLEAN(table_free) = NULL;
         if (owner[o].batch == owner[hostile].batch)
             continue;
         assert_int_equal(rows_of(w, o, &t), ERR_OK);
         tabulate_marginal(t, clique, one);
         for (size_t i = 0; i < cells; i++)
             counts[i] += one[i];
-        table_free(&t);
     }
 }
 
@@ -121,27 +119,25 @@ TEST(hostile_owners_move_no_more_than_their_bounds)
     static const char *const part[] = {
         "    max_rows: 900\n    batch: city\n    columns: [died, age]\n", NULL,
         "    max_rows: 900\n    batch: city\n    columns: [bmi, sex, ward]\n"};
-    const struct study_options counts = {.owners = OWNERS};
-    const struct study_options records = {
-        .owners = OWNERS, .domain = wide_domain, .workload = wide_workload};
     const struct study_options columns = {.owners = OWNERS, .part = part};
     static const char *const padded_part[] = {
         "    max_rows: 900\n    pad_to: 1200\n    as: records\n", NULL, NULL};
-    const struct study_options padded = {.owners = OWNERS, .part = padded_part};
-    moves_no_more_than_its_bound(&counts, 1, (1 << 11) - 1, UINT64_MAX); /* max_rows: 2000 */
-    moves_no_more_than_its_bound(&records, 0, 1000, 1000);
-    moves_no_more_than_its_bound(&padded, 0, 1200, 1200); /* pad_to, whatever the max_rows */
-    moves_no_more_than_its_bound(&columns, 0, 260, 260);  /* the other one of the batch has 260 */
+    moves_no_more_than_its_bound(OPTIONS(.owners = OWNERS), 1, (1 << 11) - 1,
+                                 UINT64_MAX); /* max_rows: 2000 */
+    moves_no_more_than_its_bound(
+        OPTIONS(.owners = OWNERS, .domain = wide_domain, .workload = wide_workload), 0, 1000, 1000);
+    moves_no_more_than_its_bound(OPTIONS(.owners = OWNERS, .part = padded_part), 0, 1200,
+                                 1200);                  /* pad_to, whatever the max_rows */
+    moves_no_more_than_its_bound(&columns, 0, 260, 260); /* the other one of the batch has 260 */
     moves_no_more_than_its_bound(&columns, 2, 300, 300);
 }
 
 /* After a crash a request is replayed: what it opens depends only on uploads, request and noise. */
 TEST(a_round_played_again_opens_the_same)
 {
-    const struct study_options o = {.owners = OWNERS, .rounds = 4, .epsilon = 2};
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     struct three_costs costs;
-    whole_new(w, &o);
+    whole_new(w, OPTIONS(.owners = OWNERS, .rounds = 4, .epsilon = 2));
     w->twice = true;
     assert_int_equal(three_run_wrapped(78, run_mpc, w, &costs, marks_wrap), ERR_OK);
     assert_int_equal(costs.opened_calls[OPEN_SELECTED_INDEX], 2 * w->s.study->rounds);
@@ -264,10 +260,9 @@ static enum err refuse_bad_requests(struct party *p, void *shared)
 
 TEST(requests_outside_the_study_are_refused)
 {
-    const struct study_options o = {.owners = OWNERS};
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     struct three_costs costs;
-    whole_new(w, &o);
+    whole_new(w, OPTIONS(.owners = OWNERS));
     assert_int_equal(three_run(3, refuse_bad_requests, w, &costs), ERR_OK);
     for (unsigned r = 0; r < OPEN_REASONS; r++)
         assert_int_equal(costs.opened_calls[r], 0);
@@ -277,12 +272,11 @@ TEST(requests_outside_the_study_are_refused)
 TEST(an_upload_is_the_same_again_and_cannot_be_altered)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
-    const struct study_options o = {.owners = OWNERS};
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     const uint8_t *terms;
     unsigned form;
     size_t bytes;
-    whole_new(w, &o);
+    whole_new(w, OPTIONS(.owners = OWNERS));
     terms = w->s.study->terms.digest;
     form = study_upload_form(w->s.study, 0);
     bytes = study_upload_bytes(w->s.study, 0);

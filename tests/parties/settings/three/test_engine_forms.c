@@ -146,11 +146,9 @@ TEST(a_copula_whose_persons_are_bounded_equals_too)
 {
     static const struct whole_persons persons[] = {{.count = 400}, {.count = 50, .unsorted = 3}};
     for (unsigned k = 0; k < 2; k++) {
-        const struct study_options o = {.owners = OWNERS,
-                                        .copula = copula,
-                                        .enforce = 3 - k,
-                                        .more = k == 0 ? "security: abort\n" : NULL};
-        equals(&o, &persons[k], true);
+        equals(OPTIONS(.owners = OWNERS, .copula = copula, .enforce = 3 - k,
+                       .more = k == 0 ? "security: abort\n" : NULL),
+               &persons[k], true);
     }
 }
 
@@ -161,12 +159,9 @@ TEST(a_copula_whose_owners_are_linked_equals_too)
         "    max_rows: 900\n    batch: x\n    columns: [age, sex, ward]\n",
         "    max_rows: 800\n    batch: x\n    columns: [bmi, died]\n", RECORDS};
     for (unsigned k = 0; k < 2; k++) {
-        const struct study_options o = {.owners = OWNERS,
-                                        .copula = copula,
-                                        .part = part,
-                                        .link = "true",
-                                        .more = k == 0 ? "security: abort\n" : NULL};
-        equals(&o, &(const struct whole_persons){.count = 270}, k == 1);
+        equals(OPTIONS(.owners = OWNERS, .copula = copula, .part = part, .link = "true",
+                       .more = k == 0 ? "security: abort\n" : NULL),
+               &(const struct whole_persons){.count = 270}, k == 1);
     }
 }
 
@@ -193,8 +188,8 @@ static enum err sit(struct party *p, void *shared)
 
 static void at_desk(const char *method, const char *const *part, void (*ask)(struct three *g))
 {
-    struct support_study s;
-    struct bounds *bounds = NULL;
+    struct support_study s CLEAN(support_study_free);
+    struct bounds *bounds CLEAN(bounds_free) = NULL;
     struct engine_forms_desk d = {.s = &s, .ask = ask};
     assert_int_equal(
         support_study_new(&s, &(struct study_options){.owners = 1, .copula = method, .part = part},
@@ -203,8 +198,6 @@ static void at_desk(const char *method, const char *const *part, void (*ask)(str
     assert_int_equal(bounds_new(&bounds, s.study, NULL), ERR_OK);
     d.bounds = bounds;
     assert_int_equal(three_run(1, sit, &d, NULL), ERR_OK);
-    bounds_free(&bounds);
-    support_study_free(&s);
 }
 
 /* `moved`: the most forms that a row moves. */
@@ -251,7 +244,7 @@ static void ask_products(struct three *g)
 {
     const struct workload *w = g->study->workload;
     const size_t codes = forms_codes(w), pairs = forms_pairs(w->one_ways);
-    struct ask r = {.kind = ASK_FORMS, .weights = 2 * codes};
+    struct ask r CLEAN(ask_clear) = {.kind = ASK_FORMS, .weights = 2 * codes};
     double cost;
     size_t forms;
     r.weight = memory_array(r.weights, sizeof *r.weight);
@@ -280,18 +273,17 @@ static void ask_products(struct three *g)
     r.weight[w->query[1].offset] = 1 << 16;
     assert_int_equal(prepare(g, &r, &cost, &forms, pairs),
                      g->bounds->counts.bits < 20 ? ERR_OK : ERR_REFUSED);
-    ask_clear(&r);
 }
 
 static void ask_other(struct three *g)
 {
     const struct workload *w = g->study->workload;
-    struct ask r = {.queries = 1,
-                    .query = memory_array(1, sizeof *r.query),
-                    .multiplier = 50000,
-                    .epsilon = 0.1,
-                    .sigma = 10};
-    struct engine_step step;
+    struct ask r CLEAN(ask_clear) = {.queries = 1,
+                                     .query = memory_array(1, sizeof *r.query),
+                                     .multiplier = 50000,
+                                     .epsilon = 0.1,
+                                     .sigma = 10};
+    struct engine_step step CLEAN(three_step_clear);
     r.kind = g->study->method == STUDY_COPULA ? ASK_SELECT : ASK_FORMS;
     r.weights = 2 * forms_codes(w);
     r.estimates = w->query[0].cells;
@@ -299,9 +291,9 @@ static void ask_other(struct three *g)
     r.estimate = memory_array(r.estimates, sizeof *r.estimate);
     assert_int_equal(three_prepare(g, &r, &step), ERR_REFUSED);
     r.kind = ASK_MEASURE;
+    assert_int_equal(three_prepare(g, &r, &step), ERR_REFUSED); /* a multiplier each, of one? */
+    r.weights = 0;
     assert_int_equal(three_prepare(g, &r, &step), ERR_OK);
-    three_step_clear(&step);
-    ask_clear(&r);
 }
 
 /* What has not been counted cannot be measured. */

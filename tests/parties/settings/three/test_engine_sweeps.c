@@ -170,31 +170,72 @@ TEST(scores_cost_what_marginals_cost)
     whole_free(w);
 }
 
-/* m (S + 2^(l+1)) + 2^26 is below 2^63, for the largest m that has a price and no larger one. */
-TEST(scores_that_would_wrap_have_no_price)
+/* The largest multiplier leaves room for the largest score and noise; and squares have none. */
+TEST(scores_that_could_wrap_are_refused)
 {
-    const struct study_options o = {.owners = OWNERS, .sweeps = 1};
-    char said[800];
-    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    const struct study_options o = {.owners = OWNERS, .sweeps = 2};
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+    uint64_t total[64];
+    struct ask_terms terms;
     struct ask_price price;
     whole_new(w, &o);
+    terms = (struct ask_terms){.domain = w->s.study->domain,
+                               .workload = w->s.study->workload,
+                               .bounds = {.bits = 40, .total = total}};
     ask_price_new(&price);
-    {
-        struct engine_sweeps_scored s CLEAN(scored_clear) = scored_new(w->s.study->workload, 3000);
-        const struct ask_terms terms = {.domain = w->s.study->domain,
-                                        .workload = w->s.study->workload,
-                                        .bounds.bits = SCORE_BITS_MAX,
-                                        .slack = price_slack(w->s.study)};
-        s.ask.multiplier = ((UINT64_C(1) << 63) - (UINT64_C(1) << 26) - 1) /
-                           (UINT64_C(3) << SCORE_BITS_MAX);
-        assert_int_equal(ask_price(&price, &s.ask, &terms, &log), ERR_OK);
+    for (unsigned k = 0; k < 6; k++) {
+        const uint64_t most = (UINT64_C(1) << 63) - (UINT64_C(1) << 26) - 1;
+        struct engine_sweeps_scored s CLEAN(scored_clear) = scored_new(w->s.study->workload, 1);
+        for (size_t q = 0; q < s.ask.queries; q++)
+            total[q] = 5;
+        total[s.ask.queries - 1] = UINT64_C(1) << (41 + k); /* one is enough */
+        s.ask.multiplier = most / ((UINT64_C(1) << (41 + k)) + (UINT64_C(1) << 41));
+        assert_int_equal(ask_price(&price, &s.ask, &terms, NULL), ERR_OK);
         s.ask.multiplier++;
-        assert_int_equal(ask_price(&price, &s.ask, &terms, &log), ERR_REFUSED);
-        assert_non_null(strstr(said, "could be more than the arithmetic carries"));
+        assert_int_equal(ask_price(&price, &s.ask, &terms, NULL), ERR_REFUSED);
+        s.ask.multiplier--;
+        terms.score = AIM_L2;
+        assert_int_equal(ask_price(&price, &s.ask, &terms, NULL), ERR_REFUSED);
+        terms.score = AIM_L1;
     }
     ask_price_clear(&price);
     whole_free(w);
+}
+
+/* Merges may make cells as large as any scores and sets of a run can be opened with, and no more. */
+TEST(merges_leave_room_for_all_scores)
+{
+    static const char large[] = "domain:\n"
+                                "  - {name: x, kind: integer, min: 1, max: 32}\n"
+                                "  - {name: y, kind: integer, min: 1, max: 64}\n";
+    static const char most[] = "    max_rows: 400000000\n    as: counts\n";
+    static const char *const part[] = {most, most, most};
+    for (unsigned k = 0; k < 3; k++) {
+        const struct study_options o = {.owners = OWNERS,
+                                        .sweeps = 1 + k,
+                                        .domain = large,
+                                        .part = part,
+                                        .noise = "discrete",
+                                        .epsilon = 1 << 2 * k};
+        struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+        struct score_bounds b;
+        struct price_sweep sweep;
+        uint64_t scores, set;
+        bool fits[2];
+        whole_new(w, &o);
+        assert_int_equal(price_sweep(w->s.study, &sweep), ERR_OK);
+        assert_int_equal(scores_multiplier(sweep.least_sigma, &scores, NULL), ERR_OK);
+        assert_int_equal(measure_multiplier(sweep.least_sigma_of_set, &set, NULL), ERR_OK);
+        b = w->bounds->counts;
+        for (unsigned above = 0; above < 2; above++) {
+            b.bits = w->bounds->counts.room + above;
+            fits[above] = set >> (62 - b.bits) == 0 && b.bits <= SCORE_BITS_MAX;
+            for (uint32_t q = 0; q < w->s.study->workload->queries; q++)
+                fits[above] &= scores <= scores_most(&b, q);
+        }
+        assert_true(b.room >= w->bounds->counts.bits && fits[0] && !fits[1]);
+        whole_free(w);
+    }
 }
 
 /* --- what is refused -------------------------------------------------------------------------- */

@@ -74,14 +74,13 @@ static void expect(const struct guard_watch *w, unsigned i, uint64_t begun, uint
 static unsigned lines_of(const struct guard_watch *w, unsigned i, enum audit_kind kind)
 {
     char path[SUPPORT_PATH], name[32];
-    struct audit_file *f = NULL;
+    struct audit_file *f CLEAN(audit_file_free) = NULL;
     unsigned n = 0;
     snprintf(name, sizeof name, "server%u/audit.log", i);
     support_study_file(&w->b.s, name, path);
     assert_int_equal(audit_file_read(&f, path, &quiet), ERR_OK);
     for (size_t k = 0; k < f->entries; k++)
         n += f->entry[k].kind == kind;
-    audit_file_free(&f);
     return n;
 }
 
@@ -91,7 +90,7 @@ TEST(tries_are_counted_on_disk)
 {
     char words[1024] = "";
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
-    struct guard_watch w;
+    struct guard_watch w CLEAN(watch_free);
     struct check_guard g;
     watch_new(&w);
     g = guard_of(&w.guard[0]);
@@ -112,15 +111,14 @@ TEST(tries_are_counted_on_disk)
     assert_int_equal(g.begin(g.self), ERR_REFUSED);
     expect(&w, 0, STORE_GUARD_TRIES + 1, STORE_GUARD_TRIES, false);
     assert_int_equal(guard_allows(&w.guard[0], &log), ERR_REFUSED);
-    assert_non_null(strstr(words, "because too many checks were broken off before they ended"));
-    watch_free(&w);
+    support_says(words, "because too many checks were broken off before they ended");
 }
 
 /* It does not matter which of them is left: the session ends for all. */
 TEST(checks_of_lanes_that_run_together_are_one_try)
 {
     struct check_guard g;
-    struct guard_watch w;
+    struct guard_watch w CLEAN(watch_free);
     watch_new(&w);
     for (unsigned session = 0; session < 3; session++) {
         g = guard_of(&w.guard[2]);
@@ -140,7 +138,6 @@ TEST(checks_of_lanes_that_run_together_are_one_try)
         assert_int_equal(g.end(g.self), ERR_OK);
         expect(&w, 2, 2 * session + 2, session + 1, false);
     }
-    watch_free(&w);
 }
 
 struct waiting {
@@ -158,7 +155,7 @@ static void *begin_elsewhere(void *self)
 /* For a lane that may compute what only this server was asked: no try, and no failure. */
 TEST(no_check_of_another_lane_begins_before_all_agree)
 {
-    struct guard_watch w;
+    struct guard_watch w CLEAN(watch_free);
     watch_new(&w);
     for (unsigned k = 0; k < 3; k++) {
         struct waiting lane = {.guard = guard_of(&w.guard[k])};
@@ -186,13 +183,12 @@ TEST(no_check_of_another_lane_begins_before_all_agree)
         lane.guard.failed(lane.guard.self);
         assert_int_equal(guard_verdict(&w.guard[k]), ERR_CHEAT);
     }
-    watch_free(&w);
 }
 
 /* What a server stated; but not what follows from something that was no failure. */
 TEST(what_ends_a_session_with_a_catch_is_remembered)
 {
-    struct guard_watch w;
+    struct guard_watch w CLEAN(watch_free);
     atomic_bool ended = false;
     struct check_guard g;
     watch_new(&w);
@@ -207,7 +203,6 @@ TEST(what_ends_a_session_with_a_catch_is_remembered)
     assert_int_equal(guard_verdict(&w.guard[0]), ERR_CHEAT);
     open_again(&w, 0);
     assert_int_equal(guard_verdict(&w.guard[0]), ERR_CHEAT);
-    watch_free(&w);
 }
 
 TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
@@ -216,7 +211,7 @@ TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
     struct store_guard before;
     struct check_guard g;
-    struct guard_watch w;
+    struct guard_watch w CLEAN(watch_free);
     watch_new(&w);
     g = guard_of(&w.guard[1]);
     assert_int_equal(g.begin(g.self), ERR_OK);
@@ -226,8 +221,8 @@ TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
     assert_int_equal(g.begin(g.self), ERR_REFUSED);
     expect(&w, 1, 1, 1, true);
     assert_int_equal(guard_allows(&w.guard[1], &log), ERR_CHEAT);
-    assert_non_null(strstr(words, "because a check failed: another server departs"));
-    assert_non_null(strstr(words, "trefoil recover STUDY --key KEY --folder FOLDER --resume"));
+    support_says(words, "because a check failed: another server departs");
+    support_says(words, "trefoil recover STUDY --key KEY --folder FOLDER --resume");
     assert_int_equal(guard_lift(w.b.store[1], w.audit[1], &before), ERR_OK);
     assert_true(before.failed && before.begun == 1 && before.tries == 1);
     open_again(&w, 1);
@@ -240,7 +235,6 @@ TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
     assert_int_equal(guard_lift(w.b.store[1], w.audit[1], &before), ERR_OK);
     expect(&w, 1, 2, 1, false);
     assert_int_equal(lines_of(&w, 1, AUDIT_RESUMED), 1);
-    watch_free(&w);
 }
 
 /*
@@ -250,7 +244,7 @@ TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
 TEST(what_the_disk_does_not_take_is_known_to_the_process)
 {
     struct check_guard g;
-    struct guard_watch w;
+    struct guard_watch w CLEAN(watch_free);
     watch_new(&w);
     g = guard_of(&w.guard[2]);
     support_alter(&w.b.s, 2,
@@ -264,7 +258,6 @@ TEST(what_the_disk_does_not_take_is_known_to_the_process)
     open_again(&w, 2);
     support_alter(&w.b.s, 2, "DELETE FROM guard");
     assert_int_equal(guard_allows(&w.guard[2], &quiet), ERR_CHEAT);
-    watch_free(&w);
 }
 
 /* --- three servers ---------------------------------------------------------------------------- */
@@ -309,7 +302,7 @@ static void play_as(struct guard_watch *w, struct check_play *play, unsigned che
 /* However often it asks again: the two others stop, and nothing is opened before that. */
 TEST(who_hangs_up_after_a_coin_has_a_number_of_tries)
 {
-    struct guard_watch w;
+    struct guard_watch w CLEAN(watch_free);
     unsigned plays = 0;
     watch_new(&w);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -334,7 +327,6 @@ TEST(who_hangs_up_after_a_coin_has_a_number_of_tries)
     assert_int_equal(plays, 4);
     expect(&w, 0, 3, STORE_GUARD_TRIES, false);
     expect(&w, 2, 3, STORE_GUARD_TRIES, false);
-    watch_free(&w);
 }
 
 /* A product, a sum of the flush, the digest of what is opened. */
@@ -344,8 +336,9 @@ TEST(one_wrong_word_stops_both)
     for (unsigned k = 0; k < 3; k++) {
         uint64_t round = rounds[k];
         const unsigned cheat = k;
-        struct check_play wrong = {.alter = alter, .self = &round}, again = {0};
-        struct guard_watch w;
+        struct check_play wrong CLEAN(play_free) = {.alter = alter, .self = &round},
+                                again CLEAN(play_free) = {0};
+        struct guard_watch w CLEAN(watch_free);
         watch_new(&w);
         play_as(&w, &wrong, cheat);
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -355,9 +348,6 @@ TEST(one_wrong_word_stops_both)
         again.alter = leave; /* whatever it does then */
         play_as(&w, &again, cheat);
         assert_int_equal(again.result[(cheat + 2) % 3], ERR_REFUSED);
-        play_free(&wrong);
-        play_free(&again);
-        watch_free(&w);
     }
 }
 
@@ -385,7 +375,7 @@ TEST(a_resumption_that_is_killed_is_told_or_not_made)
     int code = -1;
     unsigned k;
     for (k = 0; code != 0; k++) {
-        struct guard_watch w;
+        struct guard_watch w CLEAN(watch_free);
         char fault[32];
         watch_new(&w);
         support_alter(&w.b.s, 0, "UPDATE guard SET begun = 3, failed = 1");
@@ -409,7 +399,6 @@ TEST(a_resumption_that_is_killed_is_told_or_not_made)
         open_guard(&w, 0);
         expect(&w, 0, 3, 0, false);
         assert_in_range(lines_of(&w, 0, AUDIT_RESUMED), 1, 2);
-        watch_free(&w);
     }
     assert_in_range(k, 5, 40); /* at each of its syncs, and then at none */
 }
@@ -425,22 +414,20 @@ static pid_t serve_with_status(const struct support_study *s, uint16_t port)
 
 static void expect_health(uint16_t port, const char *code, const char *words)
 {
-    struct bytes answer = {0};
+    struct bytes answer CLEAN(bytes_clear) = {0};
     const int fd = support_connect("127.0.0.1", port);
     assert_int_equal(write(fd, "GET /healthz HTTP/1.0\r\n\r\n", 25), 25);
-    assert_non_null(strstr(support_answer(fd, &answer), code));
-    assert_non_null(strstr((const char *)answer.data, words));
-    bytes_clear(&answer);
+    support_says(support_answer(fd, &answer), code);
+    support_says((const char *)answer.data, words);
 }
 
 /* A stopped server says so to analyst and operator, and goes on when the operator says so. */
 TEST(a_server_that_stopped_serves_no_run)
 {
-    const struct study_options o = {.owners = 1, .rounds = 1};
-    struct support_study s;
+    struct support_study s CLEAN(support_study_free);
     pid_t server[STUDY_SERVERS_MOST];
     uint16_t status;
-    assert_int_equal(support_study_new(&s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&s, &quiet, .owners = 1, .rounds = 1);
     status = support_ports(1);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         server[i] = i == 2 ? serve_with_status(&s, status) : support_serve(&s, i, s.path);
@@ -453,7 +440,7 @@ TEST(a_server_that_stopped_serves_no_run)
     expect_health(status, " 200 ", "ok");
     assert_int_equal(run_study(&s), 7);
     expect_health(status, " 503 ", "a check failed: this server takes part in no run");
-    assert_true(support_contains(support_path(&s, "run.log"), "no longer takes part in the study"));
+    file_says(support_path(&s, "run.log"), "no longer takes part in the study");
     assert_int_equal(resume(&s, 2), 1); /* it runs */
     assert_int_equal(support_stop(&server[2]), 0);
     unlink(support_path(&s, "server2.log"));
@@ -462,19 +449,16 @@ TEST(a_server_that_stopped_serves_no_run)
     expect_health(status, " 503 ", "a check failed: this server takes part in no run");
     assert_int_equal(support_stop(&server[2]), 0);
     assert_int_equal(resume(&s, 2), 0);
-    assert_true(support_contains(support_path(&s, "resume.log"), "can be started again"));
-    assert_true(support_contains(support_path(&s, "server2/audit.log"),
-                                 " resumed checks 9 left 1 failed 1 "));
+    file_says(support_path(&s, "resume.log"), "can be started again");
+    file_says(support_path(&s, "server2/audit.log"), " resumed checks 9 left 1 failed 1 ");
     assert_int_equal(resume(&s, 2), 0);
-    assert_true(support_contains(support_path(&s, "resume.log"), "nothing stopped this server"));
+    file_says(support_path(&s, "resume.log"), "nothing stopped this server");
     unlink(support_path(&s, "server2.log"));
     server[2] = support_serve(&s, 2, s.path);
     assert_true(support_wait_for(support_path(&s, "server2.log"), "is ready", 60));
     assert_int_equal(run_study(&s), 0);
     EXPECT(0, support_path(&s, "audit.txt"), 20, "audit", support_path(&s, "server0/audit.log"),
            support_path(&s, "server1/audit.log"), support_path(&s, "server2/audit.log"));
-    assert_true(support_contains(support_path(&s, "audit.txt"),
-                                 "take part again: of 9 checks one had failed"));
+    file_says(support_path(&s, "audit.txt"), "take part again: of 9 checks one had failed");
     assert_true(support_stop_all(server));
-    support_study_free(&s);
 }

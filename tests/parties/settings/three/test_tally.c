@@ -44,11 +44,10 @@ static void share(struct tally_scene *c, const struct identity *me, unsigned gue
 /* `more`: top-level lines of the study. */
 static void scene_new(struct tally_scene *c, unsigned rows, const char *more)
 {
-    const struct study_options o = {.owners = 1, .more = more};
     struct identity *issuer CLEAN(identity_free) = NULL;
     char open[512], key[IDENTITY_TEXT_SIZE];
     *c = (struct tally_scene){0};
-    assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
+    NEW_STUDY(&c->s, &quiet, .owners = 1, .more = more);
     assert_int_equal(identity_new(&issuer, NULL), ERR_OK);
     public_identity_text(&issuer->public, key);
     snprintf(open, sizeof open,

@@ -1,0 +1,156 @@
+/* Which lines of an answer are shown, and in which order: HAVING, ORDER BY, LIMIT. */
+#include "aim/question/parser.h"
+
+#include <string.h>
+#include <strings.h>
+
+#define LINES_MOST 1e9
+
+static bool same_item(const struct question_item *a, const struct question_item *b)
+{
+    return a->aggregate == b->aggregate && a->rows == b->rows &&
+           (a->rows || (a->column == b->column && a->p == b->p));
+}
+
+/* An aggregate as it stands after SELECT, or its name; *item is q->items if it is none. */
+static enum err find_item(struct parser *p, const struct question *q, size_t *item)
+{
+    const struct lexer before = p->lexer;
+    struct question_item given = {.p = 0};
+    *item = q->items;
+    if (before.token.kind != TOKEN_WORD && before.token.kind != TOKEN_NAME)
+        return ERR_OK;
+    TRY(lexer_next(&p->lexer));
+    if (before.token.kind == TOKEN_WORD && lexer_is(&p->lexer, "(")) {
+        TRY(parser_aggregate(p, &before.token, &given));
+        for (*item = 0; *item < q->items && !same_item(&q->item[*item], &given); ++*item)
+            ;
+    } else {
+        for (*item = 0; *item < q->items; ++*item)
+            if (q->item[*item].name[0] != '\0' &&
+                strcasecmp(q->item[*item].name, before.token.text) == 0)
+                return ERR_OK;
+        p->lexer = before;
+        return ERR_OK;
+    }
+    if (*item == q->items)
+        return lexer_fail(&p->lexer, before.token.at,
+                          "this aggregate is not among those after SELECT; add it there");
+    return ERR_OK;
+}
+
+static enum err read_relation(struct parser *p, struct question_having *h)
+{
+    static const char *const words[] = {"<", "<=", "=", ">=", ">", "<>", "!="};
+    static const bool less[] = {true, true, false, false, false, true, true};
+    static const bool equal[] = {false, true, true, true, false, false, false};
+    static const bool more[] = {false, false, false, true, true, true, true};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (lexer_is(&p->lexer, words[i])) {
+            h->less = less[i];
+            h->equal = equal[i];
+            h->more = more[i];
+            return lexer_next(&p->lexer);
+        }
+    return lexer_fail(&p->lexer, p->lexer.token.at,
+                      "a comparison with a number should stand here: HAVING COUNT(*) > 20");
+}
+
+static enum err read_having(struct parser *p, struct question *q)
+{
+    for (bool more = true; more;) {
+        struct question_having *h = &q->having[q->havings];
+        const size_t at = p->lexer.token.at;
+        if (q->havings == QUESTION_HAVING_MAX)
+            return lexer_fail(&p->lexer, at, "HAVING takes at most %d comparisons",
+                              QUESTION_HAVING_MAX);
+        TRY(find_item(p, q, &h->item));
+        if (h->item == q->items || aggregate_is_code(q->item[h->item].aggregate))
+            return lexer_fail(&p->lexer, at,
+                              "HAVING compares an aggregate after SELECT, or its name, with a "
+                              "number; conditions on rows go into WHERE");
+        TRY(read_relation(p, h));
+        TRY(parser_number(p, &h->value));
+        TRY(parser_no_arithmetic(p));
+        q->havings++;
+        if (lexer_is(&p->lexer, "or"))
+            return lexer_fail(&p->lexer, p->lexer.token.at,
+                              "HAVING joins comparisons by AND alone");
+        more = lexer_is(&p->lexer, "and");
+        if (more)
+            TRY(lexer_next(&p->lexer));
+    }
+    return ERR_OK;
+}
+
+static enum err find_group(struct parser *p, const struct question *q, struct question_order *o)
+{
+    const size_t at = p->lexer.token.at;
+    uint16_t column;
+    TRY(parser_column(p, &column));
+    o->group = true;
+    for (o->index = 0; o->index < q->groups; o->index++)
+        if (q->group[o->index] == column)
+            return ERR_OK;
+    return lexer_fail(
+        &p->lexer, at,
+        "ORDER BY takes aggregates after SELECT, their names, and columns of GROUP BY");
+}
+
+static enum err read_order(struct parser *p, struct question *q)
+{
+    TRY(parser_pass(p, "BY", "after ORDER"));
+    for (bool more = true; more;) {
+        struct question_order *o = &q->order[q->orders];
+        if (q->orders == QUESTION_ORDER_MAX)
+            return lexer_fail(&p->lexer, p->lexer.token.at, "ORDER BY takes at most %d items",
+                              QUESTION_ORDER_MAX);
+        TRY(find_item(p, q, &o->index));
+        if (o->index == q->items)
+            TRY(find_group(p, q, o));
+        o->down = lexer_is(&p->lexer, "desc");
+        if (o->down || lexer_is(&p->lexer, "asc"))
+            TRY(lexer_next(&p->lexer));
+        q->orders++;
+        more = lexer_is(&p->lexer, ",");
+        if (more)
+            TRY(lexer_next(&p->lexer));
+    }
+    return ERR_OK;
+}
+
+static enum err read_limit(struct parser *p, struct question *q)
+{
+    const size_t at = p->lexer.token.at;
+    double n;
+    TRY(parser_number(p, &n));
+    if (!(n >= 1 && n <= LINES_MOST) || n != (double)(size_t)n)
+        return lexer_fail(&p->lexer, at, "LIMIT takes a whole number of lines, at least 1");
+    q->limit = (size_t)n;
+    return ERR_OK;
+}
+
+enum err parser_lines(struct parser *p, struct question *q)
+{
+    static const char *const others[] = {"join", "union", "window", "offset"};
+    if (lexer_is(&p->lexer, "having")) {
+        TRY(lexer_next(&p->lexer));
+        TRY(read_having(p, q));
+    }
+    if (lexer_is(&p->lexer, "order")) {
+        TRY(lexer_next(&p->lexer));
+        TRY(read_order(p, q));
+    }
+    if (lexer_is(&p->lexer, "limit")) {
+        TRY(lexer_next(&p->lexer));
+        TRY(read_limit(p, q));
+    }
+    if (p->lexer.token.kind == TOKEN_END || lexer_is(&p->lexer, ";"))
+        return ERR_OK;
+    TRY(parser_no_arithmetic(p));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (lexer_is(&p->lexer, others[i]))
+            return lexer_fail(&p->lexer, p->lexer.token.at, "%s is not answered here",
+                              p->lexer.token.text);
+    return lexer_fail(&p->lexer, p->lexer.token.at, "the question should end here");
+}
