@@ -53,9 +53,31 @@ step() { # words command
 document() { # file chapter-from chapter-to: its commands, in one shell
     step "the commands of $1" "HAVE='root sqlite-odbc' tests/scripts/commands.sh '$1' '${2:-}' '${3:-}' >/root/commands && bash -e /root/commands"
 }
+# What there is before anybody has a key: twelve columns, and three commands to the first plan.
+codebook() {
+    cat >"$root/root/codebook.csv" <<X
+name,kind,values,missing,label
+patient,id,,,number
+age,integer,0-110,,years
+sex,,1=male|2=female,9,
+ward,categorical,surgery|cardiology|oncology,,
+bmi,numeric,10-60,empty,
+smoker,yesno,,,
+admitted,date,,,
+stay_days,integer,0-90,,
+creatinine,numeric,0..20,empty|NA,mg/dl
+score,,"[0, 24]",,
+died,yesno,,none,
+remarks,text,,,
+X
+    step "a codebook to a plan in three commands" "cd /root && bin=/root/trefoil/build/gcc/trefoil &&
+        \$bin init wards.yaml --force --columns codebook.csv && \$bin check wards.yaml >/dev/null &&
+        \$bin plan wards.yaml | grep -A 1 'not yet: 6 keys' | grep '9 attributes'"
+}
 first() {
     step "make demo" "make demo"
     step "make test" "make test"
+    codebook
     document README.md 'A study of your own' 'What is guaranteed'
     document docs/operating.md
 }

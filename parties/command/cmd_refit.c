@@ -105,7 +105,7 @@ static enum err write_report(const struct refitting *r)
     char path[FILE_PATH];
     TRY(file_path(path, r->log, "%s/stats.json", r->out));
     TRY(file_write(path, 0644, r->stats.data, r->stats.size, r->log));
-    return report_write(r->out, r->study, NULL, r->log);
+    return report_write(r->out, r->study, NULL, NULL, r->log);
 }
 
 static enum err execute(struct refitting *r)

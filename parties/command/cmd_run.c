@@ -304,9 +304,10 @@ static enum err release(struct run_asked *r, const struct run_terms *t)
     const struct errors_progress refits = {.fitted = progress_refits, .self = &r->progress};
     const struct run_stats stats = stats_of(r);
     const bool errors = !t->quick && methods[r->study->method].rounds;
+    struct bytes verdict CLEAN(bytes_clear) = {0};
     if (r->remote.seconds > 0) { /* else the servers were asked nothing, and what is there holds */
         TRY(run_stats_write(t->folder, &stats, r->log));
-        TRY(report_write(t->folder, r->study, NULL, r->log));
+        TRY(report_write(t->folder, r->study, NULL, &verdict, r->log));
     }
     if (errors)
         TRY(release_errors(t->folder, r->result, &refits, r->log));
@@ -314,6 +315,8 @@ static enum err release(struct run_asked *r, const struct run_terms *t)
     run_stats_print(stdout, &stats);
     printf("wrote report.html, synthetic.csv, measurements.json, model%s, stats.json\nto %s\n",
            errors ? ", errors" : "", t->folder);
+    if (verdict.size > 0)
+        progress_paragraphs(stdout, (const char *)verdict.data);
     return ERR_OK;
 }
 

@@ -89,7 +89,7 @@ static enum err write_report(const struct demo *d, const struct demo_errors *x)
         name[i] = x->name[i];
     truth.name = name;
     truth.one_way = (const int64_t *const *)one_way;
-    return report_write(folder, d->study, &truth, d->log);
+    return report_write(folder, d->study, &truth, NULL, d->log);
 }
 
 static json_int_t number(const json_t *object, const char *key)

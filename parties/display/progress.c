@@ -12,6 +12,7 @@
 
 #define NAME_TEXT (PROGRESS_NAME * 4 + 8) /* UTF-8 */
 #define TELL_S 0.25
+#define PARAGRAPH 79 /* columns */
 
 static unsigned terminal_columns(FILE *out)
 {
@@ -203,6 +204,25 @@ void progress_copula(struct progress *p, const struct copula_result *c)
                  "%zu\n          numbers with noise of %.4g",
                  c->measurements, c->measurement[0].sigma,
                  c->measurements * (c->measurements - 1) / 2, c->forms, c->sigma);
+}
+
+void progress_paragraphs(FILE *out, const char *text)
+{
+    size_t column = 0;
+    while (*text != '\0') {
+        const size_t bytes = strcspn(text, " \n");
+        const size_t columns = words_length(text) - words_length(text + bytes);
+        const bool breaks = column > 0 && column + 1 + columns > PARAGRAPH;
+        fputs(column == 0 ? "" : breaks ? "\n  " : " ", out);
+        column = breaks ? 2 + columns : column + (column > 0) + columns;
+        fwrite(text, 1, bytes, out);
+        text += bytes;
+        if (*text == '\n') {
+            fputc('\n', out);
+            column = 0;
+        }
+        text += *text != '\0';
+    }
 }
 
 /* --- reading a table -------------------------------------------------------------------------- */

@@ -53,6 +53,8 @@ void progress_round(void *self, const struct aim_round *round);
 void progress_linked(FILE *out, double rows, double sigma);
 /* Shows what a copula is made of. */
 void progress_copula(struct progress *p, const struct copula_result *result);
+/* Writes lines of any length, broken between words, in 79 columns. */
+void progress_paragraphs(FILE *out, const char *text);
 /* Erases the line that is drawn over, if it is there. */
 void progress_end(struct progress *p);
 /* Has the log do so before each of its lines, until progress_detach(), which does it once more. */

@@ -137,7 +137,7 @@ static void what_was_linked(const struct report *r)
                  report_number(linked, "min_linked"));
 }
 
-static void what_was_run(const struct report *r)
+static void what_was_run(const struct report *r, const char *verdict)
 {
     const size_t rounds = r->found.measurements - r->of->domain->attributes;
     char later[160] = " one number for each two (method: copula)";
@@ -156,6 +156,9 @@ static void what_was_run(const struct report *r)
     html_text(r->out, json_string_value(json_object_get(r->stats, "finished")));
     text_put(r->out, ". Terms <code>%s</code>, which everybody who took part can compare.</p>\n",
              study_fingerprint(r->study).text);
+    text_put(r->out, "<p class=\"verdict\">");
+    html_text(r->out, verdict);
+    text_put(r->out, "</p>\n");
     cards(r);
     text_put(r->out, "<p>");
     whose_rows(r);
@@ -389,8 +392,11 @@ static void files(const struct report *r)
 extern const char report_style[];
 EMBED_TEXT(report_style, "parties/display/report.css");
 
-static enum err page(const struct report *r)
+static enum err page(const struct report *r, struct bytes *verdict)
 {
+    struct report_pairs pairs CLEAN(report_pairs_clear) = {0};
+    TRY(report_pairs_find(&pairs, r));
+    TRY(report_verdict(&pairs, verdict));
     text_put(r->out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
                      "<meta http-equiv=\"Content-Security-Policy\" content=\"" HTML_POLICY "\">\n"
                      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
@@ -399,13 +405,13 @@ static enum err page(const struct report *r)
     text_put(r->out, "</title>\n<style>");
     bytes_put_text(r->out, report_style);
     text_put(r->out, "</style></head><body>\n");
-    what_was_run(r);
+    what_was_run(r, (const char *)verdict->data);
+    TRY(report_pairs(&pairs));
     what_is_guaranteed(r);
     if (r->truth != NULL)
         report_truth(r);
     TRY(report_fit(r));
     TRY(attributes(r));
-    TRY(report_pairs(r));
     budget(r);
     costs(r);
     files(r);
@@ -414,15 +420,16 @@ static enum err page(const struct report *r)
 }
 
 enum err report_write(const char *folder, const struct study *study,
-                      const struct report_truth *truth, struct log *log)
+                      const struct report_truth *truth, struct bytes *verdict, struct log *log)
 {
+    struct bytes text CLEAN(bytes_clear) = {0};
     struct bytes out CLEAN(bytes_clear) = {0};
     struct released of CLEAN(released_clear) = {0};
     struct report r CLEAN(report_unload) = {
         .of = &of, .study = study, .truth = truth, .out = &out, .log = log};
     char path[FILE_PATH];
     TRY(report_load(&r, folder));
-    TRY(page(&r));
+    TRY(page(&r, verdict != NULL ? verdict : &text));
     TRY(file_path(path, log, "%s/report.html", folder));
     return file_write(path, 0644, out.data, out.size, log);
 }

@@ -8,6 +8,7 @@
 #ifndef TREFOIL_PARTIES_DISPLAY_REPORT_H
 #define TREFOIL_PARTIES_DISPLAY_REPORT_H
 
+#include "base/bytes.h"
 #include "parties/study/study.h"
 
 #include <jansson.h>
@@ -28,8 +29,12 @@ enum err report_read_json(json_t **json, const char *folder, const char *name,
 enum err report_check_stats(const json_t *stats, const struct study *study, const char *folder,
                             struct log *log) MUST_CHECK;
 
-/* Reads and writes in `folder`. `truth` is NULL except in a demo. */
+/*
+ * Reads and writes in `folder`. `truth` is NULL except in a demo. `verdict`, unless NULL, gets what
+ * the first box of the page says: a text of sentences, each a line.
+ */
 enum err report_write(const char *folder, const struct study *study,
-                      const struct report_truth *truth, struct log *log) MUST_CHECK;
+                      const struct report_truth *truth, struct bytes *verdict,
+                      struct log *log) MUST_CHECK;
 
 #endif

@@ -40,7 +40,9 @@ static enum err load_measurements(struct report *r, const char *folder)
     for (size_t i = 0; i < r->found.measurements; i++)
         if (r->found.measurement[i].total > 0)
             scale(&r->found.measurement[i], r);
-    return ERR_OK;
+    if (r->of->copula != NULL)
+        r->opened = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+    return r->of->copula == NULL || r->opened != NULL ? ERR_OK : ERR_NOMEM;
 }
 
 /* Otherwise a measurement would have other cells than the model has for it. */
@@ -90,6 +92,7 @@ void report_unload(struct report *r)
 {
     output_found_clear(&r->found);
     json_decref(r->stats);
+    json_decref(r->opened);
 }
 
 /* The phases' names in stats.json and on the page, in the page's order. */

@@ -5,22 +5,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MATRIX_MOST 30                      /* attributes of the matrix */
 #define LISTED_MOST 24                      /* measured pairs in the table */
 #define FOLLOWING_MOST 6                    /* pairs that were not measured, after them */
 #define HEAT_MOST 12                        /* pictures of measured pairs */
 #define PAIR_CELLS_MOST (UINT64_C(1) << 22) /* of a pair, or of a table on the way to it */
 
-struct report_pairs {
-    const struct report *r;
-    size_t count, measured, listed;
-    struct report_pair *pair;        /* all, by report_pair_place() */
-    const struct report_pair **list; /* measured ones, the strongest first; then the others */
-    uint16_t shown[MATRIX_MOST];     /* attributes of the matrix, ascending */
-    size_t attributes;
-};
-
-static void clear(struct report_pairs *p)
+void report_pairs_clear(struct report_pairs *p)
 {
     memory_free(&p->pair);
     memory_free(&p->list);
@@ -40,7 +30,12 @@ static void note(struct report_pairs *p, size_t i, uint16_t x, uint16_t y)
     const double cells = (double)measurement_cells(m, p->r->of->domain) /
                          (double)clique_cells(&clique, p->r->of->domain);
     const double known = pair->times > 0 ? 1 / (pair->sigma * pair->sigma) : 0;
-    pair->sigma = 1 / sqrt(known + 1 / (m->sigma * m->sigma * cells));
+    const double alone = m->sigma * sqrt(cells);
+    pair->sigma = 1 / sqrt(known + 1 / (alone * alone));
+    if (pair->times == 0 || alone < pair->least) {
+        pair->best = i;
+        pair->least = alone;
+    }
     pair->first = pair->times == 0 ? report_round_of(p->r, i) : pair->first;
     pair->last = report_round_of(p->r, i);
     pair->alone += m->clique.n == 2;
@@ -88,7 +83,7 @@ static enum err choose_attributes(struct report_pairs *p)
             times[p->pair[i].x]++;
             times[p->pair[i].y]++;
         }
-    for (size_t n = 0; n < d && n < MATRIX_MOST; n++) {
+    for (size_t n = 0; n < d && n < REPORT_MATRIX_MOST; n++) {
         size_t best = d;
         for (size_t a = 0; a < d; a++)
             if (!taken[a] && (best == d || times[a] > times[best]))
@@ -268,19 +263,25 @@ static void say_what(const struct report_pairs *p)
              p->r->found.merges != NULL ? ", and values measured together," : "");
 }
 
-enum err report_pairs(const struct report *r)
+enum err report_pairs_find(struct report_pairs *p, const struct report *r)
 {
-    struct report_pairs p CLEAN(clear) = {.r = r};
-    if (r->of->domain->attributes < 2)
+    *p = (struct report_pairs){.r = r};
+    TRY(find_measured(p));
+    TRY(choose_attributes(p));
+    TRY(associate_all(p));
+    TRY(report_signal(p));
+    make_list(p);
+    return ERR_OK;
+}
+
+enum err report_pairs(const struct report_pairs *p)
+{
+    if (p->count == 0)
         return ERR_OK;
-    TRY(find_measured(&p));
-    TRY(choose_attributes(&p));
-    TRY(associate_all(&p));
-    make_list(&p);
-    say_what(&p);
-    if (p.measured == 0)
+    say_what(p);
+    if (p->measured == 0)
         return ERR_OK;
-    report_matrix(r, p.shown, p.attributes, p.pair);
-    put_table(&p);
-    return put_pictures(&p);
+    report_matrix(p->r, p->shown, p->attributes, p->pair);
+    put_table(p);
+    return put_pictures(p);
 }

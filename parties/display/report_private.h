@@ -17,6 +17,7 @@ struct report {
     struct released *of;       /* the model, which may keep what it was asked */
     struct output_found found; /* the measurements: the one-ways, then one a round, or sets */
     json_t *stats;
+    json_t *opened; /* measurements.json of a copula, for its sums; else NULL */
     struct bytes *out;
     struct log *log;
 };
@@ -116,10 +117,30 @@ struct report_pair {
     unsigned times, alone; /* how often it was measured: in all, and as just this pair */
     size_t first, last;    /* the first and last such round */
     double sigma;          /* of a cell, by all measurements together; 0 if there are none */
+    size_t best;           /* the measurement with the least noise in a cell of the pair .. */
+    double least;          /* .. and that noise */
     bool known;            /* whether there is an association */
     struct association association;
+    double signal; /* above what noise and chance would show (aim/answer/signal.h) */
+    bool stands;   /* so far above that hardly any pair of a study would get there by chance */
 };
-enum err report_pairs(const struct report *r) MUST_CHECK;
+
+#define REPORT_MATRIX_MOST 30 /* attributes of the matrix */
+struct report_pairs {
+    const struct report *r;
+    size_t count, measured, listed;
+    struct report_pair *pair;           /* all, by report_pair_place() */
+    const struct report_pair **list;    /* measured ones, the strongest first; then the others */
+    uint16_t shown[REPORT_MATRIX_MOST]; /* attributes of the matrix, ascending */
+    size_t attributes;
+};
+enum err report_pairs_find(struct report_pairs *p, const struct report *r) MUST_CHECK;
+void report_pairs_clear(struct report_pairs *p);
+enum err report_pairs(const struct report_pairs *p) MUST_CHECK;
+/* report_signal.c: which measured pairs stand out of noise. */
+enum err report_signal(const struct report_pairs *p) MUST_CHECK;
+/* report_verdict.c: what the table is worth: a text of a few sentences, each a line. */
+enum err report_verdict(const struct report_pairs *p, struct bytes *text) MUST_CHECK;
 /* report_heat.c: whether a pair was measured, and when; and the model's rows of a pair. */
 void report_known_from(const struct report *r, const struct report_pair *p);
 enum err report_heat(const struct report *r, const struct report_pair *p) MUST_CHECK;

@@ -15,7 +15,7 @@
 void outline_add(struct outline_texts *t, const char *text)
 {
     bytes_put(&t->text, text, strlen(text) + 1);
-    t->count++;
+    t->count += bytes_ok(&t->text) == ERR_OK; /* if not, whoever adds a column ends with that */
 }
 
 bool outline_has(const struct outline_texts *t, const char *text)

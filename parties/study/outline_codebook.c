@@ -234,6 +234,7 @@ static void take_missing(struct codebook *b, struct outline_column *c)
     at = (const char *)list.text.data;
     for (size_t i = 0; i < list.count; i++, at += strlen(at) + 1)
         outline_add(&c->missing, strcasecmp(at, "empty") == 0 ? "" : at);
+    c->missing.text.failed |= list.text.failed;
     bytes_clear(&list.text);
 }
 
@@ -246,12 +247,15 @@ static enum err add_boxes(struct codebook *b)
     const char *at;
     enum err e = ERR_OK;
     split(&boxes, b->field[VALUES]);
+    e = bytes_ok(&boxes.text);
     at = (const char *)boxes.text.data;
     for (size_t i = 0; i < boxes.count && e == ERR_OK; i++, at += strlen(at) + 1) {
         snprintf(name, sizeof name, "%s___%s", b->field[NAME], at);
         e = outline_next(b->outline, name, &c);
         if (e == ERR_OK)
             e = take_kind(b, c);
+        if (e == ERR_OK)
+            e = bytes_ok(&c->values.text);
     }
     bytes_clear(&boxes.text);
     return e;

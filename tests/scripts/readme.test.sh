@@ -23,6 +23,7 @@ result $status "they run, one after another"
 cd "$folder" || exit 1
 for words in 'You are the owner hospital-a' 'all three servers have stored the upload' \
     'wrote report.html, synthetic.csv, measurements.json, model, errors, stats.json' \
+    ' of 10 pairs of columns were measured, and ' \
     'guarantee: (epsilon 1, delta 1e-06) differential privacy for one row'; do
     grep -qF "$words" output
     result $? "they say: $words"

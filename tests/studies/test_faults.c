@@ -28,7 +28,13 @@ TEST(studies_are_read_or_refused)
     const char *const check[] = {"check", c->s.path, NULL}, *const plan[] = {"plan", c->s.path,
                                                                              NULL};
     const char *const init[] = {"init", file(c, "work/new.yaml"), NULL};
+    const char *const columns[] = {"init", file(c, "work/new.yaml"), "--columns",
+                                   file(c, "codebook.csv"), NULL};
+    static const char book[] = "name,kind,values,missing\nage,integer,0-99,\nsex,,a|b,?\n";
+    assert_int_equal(file_write(file(c, "codebook.csv"), 0600, book, sizeof book - 1, NULL),
+                     ERR_OK);
     faults_command(c, &(struct faults_command){init, 1, 1, NULL});
+    faults_command(c, &(struct faults_command){columns, 1, 1, NULL});
     faults_command(c, &(struct faults_command){check, 0, 7, NULL});
     faults_command(c, &(struct faults_command){plan, 0, 17, NULL});
 }

@@ -72,7 +72,7 @@ static struct log silent = {.buffer = said, .buffer_size = sizeof said};
 static void write_page(struct report_stage *g, const char *folder, const struct report_truth *truth)
 {
     char path[SUPPORT_PATH + 16];
-    assert_int_equal(report_write(folder, g->s.study, truth, &silent), ERR_OK);
+    assert_int_equal(report_write(folder, g->s.study, truth, NULL, &silent), ERR_OK);
     snprintf(path, sizeof path, "%s/report.html", folder);
     assert_int_equal(file_read(path, 1 << 24, &g->page, NULL), ERR_OK);
     bytes_put_u8(&g->page, 0);
@@ -308,7 +308,7 @@ TEST(it_is_made_of_opened_values_alone)
     support_study_file(&g.s, "other", other);
     assert_int_equal(file_folder(other, &silent), ERR_OK);
     for (size_t i = 0; i < 3; i++) {
-        assert_int_not_equal(report_write(other, g.s.study, NULL, &silent), ERR_OK);
+        assert_int_not_equal(report_write(other, g.s.study, NULL, NULL, &silent), ERR_OK);
         copy_file(g.folder, other, inputs[i]);
     }
     write_page(&g, other, NULL);
@@ -363,12 +363,12 @@ TEST(damaged_files_are_refused)
         assert_true(
             support_edit(path, path, (const char *const[]){cases[i].find, cases[i].put, NULL}));
         said_now[0] = '\0';
-        assert_int_equal(report_write(g.folder, g.s.study, NULL, &log), cases[i].e);
+        assert_int_equal(report_write(g.folder, g.s.study, NULL, NULL, &log), cases[i].e);
         if (strstr(said_now, cases[i].words) == NULL)
             fail_msg("%s for %s: %s", cases[i].put, cases[i].find, said_now);
         assert_int_equal(file_write(path, 0600, whole.data, whole.size, NULL), ERR_OK);
     }
-    assert_int_equal(report_write(g.folder, g.s.study, NULL, &log), ERR_OK);
+    assert_int_equal(report_write(g.folder, g.s.study, NULL, NULL, &log), ERR_OK);
 }
 
 /* A measured pair instead of a one-way: no chart has its counts. */
@@ -387,7 +387,7 @@ TEST(measurements_in_another_order_are_refused)
         assert_int_equal(json_array_insert(list, 2, json_array_get(list, k == 0 ? 5 : 0)), 0);
         assert_int_equal(json_dump_file(doc, path, 0), 0);
         said_now[0] = '\0';
-        assert_int_equal(report_write(g.folder, g.s.study, NULL, &log), ERR_FORMAT);
+        assert_int_equal(report_write(g.folder, g.s.study, NULL, NULL, &log), ERR_FORMAT);
         support_says(said_now, "measurements[2].attributes comes too early");
     }
     json_decref(doc);
@@ -409,7 +409,7 @@ TEST(long_paths_are_refused)
         for (size_t k = 1; k < n; k++)
             folder[k] = k % 2 == 1 && k + 1 < n ? '.' : '/';
         strcpy(folder + n, g.folder);
-        assert_int_equal(report_write(folder, g.s.study, NULL, &log), ERR_SYSTEM);
+        assert_int_equal(report_write(folder, g.s.study, NULL, NULL, &log), ERR_SYSTEM);
         support_says(said_now, "this path is too long: /./");
     }
 }
@@ -818,10 +818,10 @@ TEST(files_that_do_not_go_together_are_refused)
     stage_new(
         &h, OPTIONS(.rounds = 2, .domain = "domain:\n  - {name: a, kind: integer, min: 0, max: 3}\n"
                                            "  - {name: b, kind: integer, min: 0, max: 3}\n"));
-    assert_int_equal(report_write(g.folder, h.s.study, NULL, &log), ERR_MISMATCH);
+    assert_int_equal(report_write(g.folder, h.s.study, NULL, NULL, &log), ERR_MISMATCH);
     support_says(text, "does not belong to study test");
     copy_file(g.folder, h.folder, "measurements.json");
     text[0] = '\0';
-    assert_int_equal(report_write(h.folder, h.s.study, NULL, &log), ERR_FORMAT);
+    assert_int_equal(report_write(h.folder, h.s.study, NULL, NULL, &log), ERR_FORMAT);
     support_says(text, "measurements.json: domain is not the model's");
 }

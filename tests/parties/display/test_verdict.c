@@ -1,0 +1,111 @@
+/*
+ * parties/display/report_verdict: tables whose columns are linked, and the same with each column
+ * shuffled, by fixed rounds, annealed ones, sweeps and a copula.
+ */
+#include "harness/cmocka.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "harness/study.h"
+#include "parties/analyst/central.h"
+#include "parties/analyst/release.h"
+#include "parties/analyst/run_stats.h"
+#include "parties/display/report.h"
+
+#include <string.h>
+
+struct verdict_stage {
+    struct support_study s;
+    struct table *table;
+    struct bytes text;
+};
+
+static void stage_clear(struct verdict_stage *g)
+{
+    bytes_clear(&g->text);
+    table_free(&g->table);
+    support_study_free(&g->s);
+}
+
+static void stage_new(struct verdict_stage *g, const struct study_options *o)
+{
+    *g = (struct verdict_stage){0};
+    assert_int_equal(support_study_new(&g->s, o, &quiet), ERR_OK);
+    assert_int_equal(support_table(&g->table, g->s.study->domain, 3000, 5), ERR_OK);
+}
+
+/* As many rows of each value, but nothing joins the columns. */
+static void shuffle(struct table *t)
+{
+    struct random random = random_of(3);
+    for (size_t a = 0; a < t->domain->attributes; a++)
+        for (size_t i = t->rows; i > 1; i--) {
+            const size_t other = (size_t)random_below(&random, i);
+            const uint16_t code = t->column[a][i - 1];
+            t->column[a][i - 1] = t->column[a][other];
+            t->column[a][other] = code;
+        }
+}
+
+/* What a run of the study says of its table. */
+static const char *verdict_of(struct verdict_stage *g)
+{
+    static const struct net_counters none[STUDY_SERVERS_MOST][NET_PHASES];
+    static const uint8_t run[REQUEST_RUN_SIZE];
+    const struct study *s = g->s.study;
+    struct run_stats stats = {.study = s, .run = run, .server = none, .rho = 1};
+    struct aim_result *result CLEAN(aim_result_free) = NULL;
+    struct copula_result *copula CLEAN(copula_result_free) = NULL;
+    char folder[SUPPORT_PATH];
+    support_study_file(&g->s, "result", folder);
+    assert_int_equal(file_folder(folder, &quiet), ERR_OK);
+    if (s->method == STUDY_COPULA) {
+        assert_int_equal(central_copula(&copula, s, g->table, &quiet), ERR_OK);
+        assert_int_equal(release_copula(folder, s, copula, 1, 10, 1, &quiet), ERR_OK);
+    } else {
+        assert_int_equal(central_run(&result, s, g->table, NULL, NULL, &quiet), ERR_OK);
+        for (size_t i = 0; i < result->measurements; i++)
+            result->population[i] = s->owners;
+        assert_int_equal(release_write(folder, s, result, 1, 10, 1, &quiet), ERR_OK);
+    }
+    stats.result = result;
+    stats.copula = copula;
+    assert_int_equal(run_stats_write(folder, &stats, &quiet), ERR_OK);
+    bytes_clear(&g->text);
+    assert_int_equal(report_write(folder, s, NULL, &g->text, &quiet), ERR_OK);
+    return (const char *)g->text.data;
+}
+
+static const struct study_options ways[] = {
+    {.rounds = 4, .epsilon = 6},
+    {.rounds = 3, .epsilon = 6, .workload = "{all: 3}"},
+    {.annealed = true, .epsilon = 4},
+    {.sweeps = 2, .epsilon = 6},
+    {.copula = "method: copula\n", .epsilon = 4},
+};
+#define WAYS (sizeof ways / sizeof *ways)
+#define TRIES 7 /* noise is fresh: one in 20 is allowed to be wrong, but never four */
+
+TEST(linked_columns_are_told_from_independent_ones)
+{
+    for (size_t k = 0; k < WAYS; k++) {
+        struct verdict_stage g CLEAN(stage_clear);
+        unsigned alone = 0;
+        stage_new(&g, &ways[k]);
+        support_says(verdict_of(&g), "pairs of columns were measured, and ");
+        support_says(verdict_of(&g), " more than noise and chance would: ");
+        shuffle(g.table);
+        for (unsigned i = 0; i < TRIES; i++)
+            alone += strncmp(verdict_of(&g), "No better than independent columns: ", 36) == 0;
+        assert_in_range(alone, TRIES - 3, TRIES);
+    }
+}
+
+TEST(single_columns_alone_are_said_so)
+{
+    struct verdict_stage g CLEAN(stage_clear);
+    stage_new(&g, OPTIONS(.rounds = 1, .workload = "{all: 1}"));
+    support_says(verdict_of(&g), "No better than independent columns: none of 10 pairs of columns "
+                                 "was measured. ");
+}
