@@ -84,7 +84,7 @@ static const struct question_wrong {
     {"SELECT SHARE(!*) FROM t", "a column should stand here"},
     {"SELECT SHARE(sex!) FROM t", "a comparison should stand here"},
     {"SELECT SHARE(sex = 'male'), SHARE(Age > 1) FROM t ORDER BY !SHARE(Age > 2)", "add it there"},
-    {"SELECT SHARE(sex='male' OR \"PM2.5\"<3 OR Age>3) FROM t WHERE code=1 OR \"Group\"<3 OR "
+    {"SELECT SHARE(sex='male' OR \"PM2.5\"<3 OR Age>3) FROM t\nWHERE code=1 OR \"Group\"<3 OR "
      "Age<50!",
      "and WHERE together split into more than 8 cases"},
     {"SELECT COUNT(*) FROM t WHERE sex = !'femal'", "did you mean 'female'?"},
