@@ -93,9 +93,7 @@ static enum err price(struct play_round *r)
         return log_fail(r->p->log, ERR_REFUSED, "this run has %u rounds; round %u cannot come next",
                         next, r->round.sequence);
     TRY(ledger_copy(&r->after, r->ledger));
-    TRY(ledger_debit(r->after, r->step.price.cost, r->p->log));
-    return ledger_slack(r->after, r->step.price.epsilon_slack, r->step.price.delta_slack,
-                        r->p->log);
+    return ask_debit(&r->step.price, 1, r->after, r->p->log);
 }
 
 static enum err prepare(struct play_round *r, const uint8_t digest[REQUEST_DIGEST_SIZE])
