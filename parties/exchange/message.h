@@ -2,8 +2,8 @@
  * parties/exchange/message.h - what programs send to gates. What they get back is in
  * parties/exchange/reply.h.
  *
- * docs/formats.md has the payloads byte by byte. message.c says from whom servers take a message,
- * and which of them; parties/server/front.c has what they do with it.
+ * docs/formats.md has the payloads byte by byte. handlers[] in parties/server/front.c says from whom
+ * servers take a message, which of them do, and what they do with it.
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_MESSAGE_H
 #define TREFOIL_PARTIES_EXCHANGE_MESSAGE_H
@@ -27,15 +27,6 @@ enum message_kind {
     MESSAGE_TOKEN = 13,   /* of a key that the study does not list: parties/server/seats.h */
     MESSAGE_KINDS
 };
-
-/* What vectors the server that gets a message takes, of which some kinds of messages are. */
-enum { MESSAGE_GIVEN = 1, MESSAGE_PASSED = 2 }; /* from owners; from the server that has sent it */
-
-/*
- * Whether a server that takes vectors in these ways takes a message of this kind from a role. It
- * does not take a token, which only makes its sender an owner.
- */
-bool message_allowed(uint8_t kind, enum study_role role, unsigned ways);
 
 /* No message is much longer: longer vectors and requests are sent in parts of this many bytes. */
 #define MESSAGE_PART_MAX ((size_t)256 << 10)

@@ -162,26 +162,50 @@ static enum err take_request(struct front *f, const struct intake_message *m)
                : tell(f, m, e, "this server is busy with other requests, or about to end");
 }
 
-/* What is done with a message of each kind (parties/exchange/message.h), here or by the intake. */
+enum {
+    FROM_SERVERS = 1 << ROLE_SERVER,
+    FROM_OWNERS = 1 << ROLE_OWNER,
+    FROM_ANALYSTS = 1 << ROLE_ANALYST,
+    FROM_ALL = FROM_SERVERS | FROM_OWNERS | FROM_ANALYSTS
+};
+
+/* Which vectors the server takes that gets a message: from owners; from the server that sends it. */
+enum { GIVEN = 1, PASSED = 2 };
+
+/* For each kind, from whom it is taken, by which server, and what is done with it, and where. */
 static const struct {
+    uint8_t from, ways;
     enum err (*front)(struct front *f, const struct intake_message *m);
     enum err (*intake)(struct intake *in, const struct intake_message *m);
 } handlers[MESSAGE_KINDS] = {
-    [MESSAGE_UPLOAD] = {.intake = intake_upload},     [MESSAGE_FORWARD] = {.intake = intake_vector},
-    [MESSAGE_STATUS] = {.intake = intake_status},     [MESSAGE_REQUEST] = {.front = take_request},
-    [MESSAGE_REPLACE] = {.intake = intake_upload},    [MESSAGE_PART] = {.intake = intake_part},
-    [MESSAGE_WITHDRAW] = {.intake = intake_withdraw}, [MESSAGE_LEDGER] = {.front = tell_debit},
-    [MESSAGE_ALIVE] = {.front = take_alive},          [MESSAGE_HEAD] = {.intake = intake_head},
-    [MESSAGE_PIECE] = {.front = take_request},
+    [MESSAGE_UPLOAD] = {FROM_OWNERS, .intake = intake_upload},
+    [MESSAGE_FORWARD] = {FROM_SERVERS, PASSED, .intake = intake_vector},
+    [MESSAGE_STATUS] = {FROM_ALL, .intake = intake_status},
+    [MESSAGE_REQUEST] = {FROM_ANALYSTS, .front = take_request},
+    [MESSAGE_REPLACE] = {FROM_OWNERS, .intake = intake_upload},
+    [MESSAGE_PART] = {FROM_OWNERS, GIVEN, .intake = intake_part},
+    [MESSAGE_WITHDRAW] = {FROM_OWNERS, .intake = intake_withdraw},
+    [MESSAGE_LEDGER] = {FROM_SERVERS, .front = tell_debit},
+    [MESSAGE_ALIVE] = {FROM_ANALYSTS, .front = take_alive},
+    [MESSAGE_HEAD] = {FROM_ALL, .intake = intake_head},
+    [MESSAGE_PIECE] = {FROM_ANALYSTS, .front = take_request},
 };
+
+/* A token has no line: it only makes its sender an owner. */
+static bool is_taken(uint8_t kind, enum study_role role, unsigned ways)
+{
+    return kind < MESSAGE_KINDS && (handlers[kind].from >> role & 1) != 0 &&
+           (handlers[kind].ways & ~ways) == 0 &&
+           (handlers[kind].front != NULL || handlers[kind].intake != NULL);
+}
 
 static enum err handle(struct front *f, const struct intake_message *m, enum study_role role)
 {
     const struct split *split = f->site->split;
     const bool giver = role == ROLE_SERVER && m->who == split->given;
-    const unsigned ways = (f->site->index == split->given ? MESSAGE_GIVEN : 0) |
-                          (giver && f->site->index == split->passed ? MESSAGE_PASSED : 0);
-    if (!message_allowed(m->kind, role, ways)) {
+    const unsigned ways = (f->site->index == split->given ? GIVEN : 0) |
+                          (giver && f->site->index == split->passed ? PASSED : 0);
+    if (!is_taken(m->kind, role, ways)) {
         log_warn(f->site->log, "a message of kind %u from user %u:%u is not for this server",
                  m->kind, (unsigned)role, m->who);
         return tell(f, m, ERR_REFUSED, "this key may not ask that of this server");
