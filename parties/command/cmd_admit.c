@@ -381,7 +381,7 @@ static enum err run_admit(int argc, char **argv, struct log *log)
         {.name = "folder", .value = &a.folder},
         {.name = "earlier", .value = &a.earlier_path},
     };
-    TRY(command_options(argc, argv, options, 4, files, 1, 2, NULL, log));
+    TRY(command_options(argc, argv, COUNTED(options), files, 1, 2, NULL, log));
     a.study_path = files[0];
     a.keys = files[1];
     if ((a.keys == NULL) != (a.key == NULL) ||

@@ -193,8 +193,7 @@ static enum err run_aim(int argc, char **argv, struct log *log)
         {.name = "table", .value = &from.sql.table},
         {.name = "query", .value = &from.sql.query},
     };
-    TRY(command_options(argc, argv, options, sizeof options / sizeof *options, files, 1,
-                        FILES_MAX + 1, &from.count, log));
+    TRY(command_options(argc, argv, COUNTED(options), files, 1, FILES_MAX + 1, &from.count, log));
     if (from.count < 2 && from.sql.connection == NULL)
         return log_fail(log, ERR_USAGE, "aim needs the rows: CSV files after the study, or --sql");
     TRY(command_sql(&from.sql, log));

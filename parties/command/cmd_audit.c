@@ -101,7 +101,7 @@ static enum err run_audit(int argc, char **argv, struct log *log)
     struct audit_terms t = {0};
     const struct command_option options[] = {{.name = "study", .value = &t.study},
                                              {.name = "heads", .value = &t.heads}};
-    TRY(command_options(argc, argv, options, 2, t.path, 1, LOGS, &t.logs, log));
+    TRY(command_options(argc, argv, COUNTED(options), t.path, 1, LOGS, &t.logs, log));
     if (t.heads != NULL && t.study == NULL)
         return log_fail(log, ERR_USAGE,
                         "--heads needs --study, which says whose signatures they are");

@@ -210,7 +210,7 @@ static enum err run_check(int argc, char **argv, struct log *log)
         {.name = "statement", .value = &w.statement},
         {.name = "fingerprint", .flag = &w.fingerprint},
     };
-    TRY(command_options(argc, argv, options, 4, &w.file, 1, 1, NULL, log));
+    TRY(command_options(argc, argv, COUNTED(options), &w.file, 1, 1, NULL, log));
     if ((w.receipt != NULL || w.statement != NULL) &&
         (w.fingerprint || w.key != NULL || (w.receipt != NULL && w.statement != NULL)))
         return log_fail(log, ERR_USAGE,

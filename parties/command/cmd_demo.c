@@ -350,7 +350,7 @@ static enum err run_demo(int argc, char **argv, struct log *log)
         {.name = "folder", .value = &folder},
         {.name = "seed", .number = &seed, .most = INT64_MAX},
     };
-    TRY(command_options(argc, argv, options, 2, rest, 0, 0, NULL, log));
+    TRY(command_options(argc, argv, COUNTED(options), rest, 0, 0, NULL, log));
     return play_demo(&d, folder, (uint64_t)seed);
 }
 

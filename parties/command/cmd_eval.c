@@ -278,8 +278,7 @@ static enum err run_eval(int argc, char **argv, struct log *log)
         {.name = "table", .value = &e.sql.table},
         {.name = "query", .value = &e.sql.query},
     };
-    TRY(command_options(argc, argv, options, sizeof options / sizeof *options, files, 2, 3, &count,
-                        log));
+    TRY(command_options(argc, argv, COUNTED(options), files, 2, 3, &count, log));
     TRY(command_sql(&e.sql, log));
     if (count != (e.sql.connection != NULL ? 2 : 3))
         return log_fail(log, ERR_USAGE,

@@ -41,8 +41,7 @@ static enum err run_init(int argc, char **argv, struct log *log)
         {.name = "table", .value = &sql.table}, {.name = "lookup", .value = &lookup},
         {.name = "force", .flag = &force},
     };
-    TRY(command_options(argc, argv, options, sizeof options / sizeof *options, &file, 0, 1, NULL,
-                        log));
+    TRY(command_options(argc, argv, COUNTED(options), &file, 0, 1, NULL, log));
     TRY(command_sql(&sql, log));
     if ((columns != NULL) + (header != NULL) + (rows != NULL) + (sql.connection != NULL) > 1)
         return log_fail(log, ERR_USAGE,

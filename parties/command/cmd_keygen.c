@@ -142,7 +142,7 @@ static enum err run_keygen(int argc, char **argv, struct log *log)
         {.name = "renew", .value = &w.renew}, {.name = "until", .value = &w.until},
         {.name = "into", .value = &w.into},   {.name = "force", .flag = &w.force},
     };
-    TRY(command_options(argc, argv, options, 6, &w.file, 0, 1, NULL, log));
+    TRY(command_options(argc, argv, COUNTED(options), &w.file, 0, 1, NULL, log));
     TRY(check_wish(&w, &last_day, log));
     return w.show != NULL ? show(&w, log) : make(&w, last_day, log);
 }

@@ -355,8 +355,7 @@ static enum err run_plan(int argc, char **argv, struct log *log)
         {.name = "ranks", .number = &p.ranks, .least = 2, .most = SESSION_ALL_MAX},
         {.name = "lanes", .number = &p.lanes, .least = 1, .most = STUDY_LANES_MAX},
     };
-    TRY(command_options(argc, argv, options, sizeof options / sizeof *options, &file, 1, 1, NULL,
-                        log));
+    TRY(command_options(argc, argv, COUNTED(options), &file, 1, 1, NULL, log));
     if (p.lanes > 0 && p.ranks == 0)
         return log_fail(log, ERR_USAGE, "--lanes says how many lanes each rank has; give --ranks");
     return plan(&p, file);

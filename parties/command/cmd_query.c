@@ -272,8 +272,7 @@ static enum err run_query(int argc, char **argv, struct log *log)
         {.name = "decimal", .value = &decimal},
         {.name = "bom", .flag = &written.bom},
     };
-    TRY(command_options(argc, argv, options, sizeof options / sizeof *options, given, 1,
-                        QUESTIONS_MAX + 1, &count, log));
+    TRY(command_options(argc, argv, COUNTED(options), given, 1, QUESTIONS_MAX + 1, &count, log));
     if (count == 1 && file == NULL && !columns)
         return log_fail(log, ERR_USAGE,
                         "there is no question: write one after MODEL, or --file FILE");

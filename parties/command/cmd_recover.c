@@ -131,7 +131,7 @@ static enum err run_recover(int argc, char **argv, struct log *log)
         {.name = "folder", .value = &folder, .needed = "DIR"},
         {.name = "resume", .flag = &resumes},
     };
-    TRY(command_options(argc, argv, options, 3, &study, 1, 1, NULL, log));
+    TRY(command_options(argc, argv, COUNTED(options), &study, 1, 1, NULL, log));
     umask(077);
     TRY(secret_harden_process(log));
     TRY(study_load(&r.study, study, log));

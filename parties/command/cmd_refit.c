@@ -149,8 +149,7 @@ static enum err run_refit(int argc, char **argv, struct log *log)
         {.name = "quick", .flag = &r.quick},
         {.name = "seed", .number = &r.seed, .most = INT64_MAX},
     };
-    TRY(command_options(argc, argv, options, sizeof options / sizeof *options, &r.terms.folder, 1,
-                        1, NULL, log));
+    TRY(command_options(argc, argv, COUNTED(options), &r.terms.folder, 1, 1, NULL, log));
     TRY(check_folders(&r));
     if (r.study_file != NULL)
         TRY(load_study(&r));

@@ -57,7 +57,7 @@ static enum err run_roster(int argc, char **argv, struct log *log)
         {.name = "since", .value = &since},
         {.name = "key", .value = &key},
     };
-    TRY(command_options(argc, argv, options, 2, words, 2, 2, NULL, log));
+    TRY(command_options(argc, argv, COUNTED(options), words, 2, 2, NULL, log));
     if (strcmp(words[0], "show") == 0 && key == NULL)
         return show(words[1], since, log);
     if (strcmp(words[0], "sign") == 0 && key != NULL && since == NULL)

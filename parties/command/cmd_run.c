@@ -363,7 +363,7 @@ static enum err run_run(int argc, char **argv, struct log *log)
         {.name = "continue", .value = &lost},
     };
     enum err e;
-    TRY(command_options(argc, argv, options, 8, &t.study, 1, 1, NULL, log));
+    TRY(command_options(argc, argv, COUNTED(options), &t.study, 1, 1, NULL, log));
     if (lost != NULL) {
         TRY(read_run(lost, number, log));
         t.lost = number;

@@ -182,8 +182,7 @@ static enum err run_serve(int argc, char **argv, struct log *log)
         {.name = "status", .value = &a.status},
         {.name = "purge", .flag = &a.purge},
     };
-    TRY(command_options(argc, argv, options, sizeof options / sizeof *options, &a.study, 1, 1, NULL,
-                        log));
+    TRY(command_options(argc, argv, COUNTED(options), &a.study, 1, 1, NULL, log));
     if (a.listen != NULL)
         TRY(take_listen(&a, log));
     if (a.ahead != NULL)

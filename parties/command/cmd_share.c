@@ -431,8 +431,7 @@ static enum err run_share(int argc, char **argv, struct log *log)
         {.name = "receipt", .value = &s.receipt_path},
         {.name = "retries", .number = &s.retries, .most = 1000},
     };
-    TRY(command_options(argc, argv, options, sizeof options / sizeof *options, files, 0, 2, NULL,
-                        log));
+    TRY(command_options(argc, argv, COUNTED(options), files, 0, 2, NULL, log));
     s.study_path = files[0];
     s.data.csv = files[1];
     TRY(check_wish(&s));

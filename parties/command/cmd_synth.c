@@ -52,8 +52,7 @@ static enum err run_synth(int argc, char **argv, struct log *log)
         {.name = "decimal", .value = &decimal},
         {.name = "bom", .flag = &form.bom},
     };
-    TRY(command_options(argc, argv, options, sizeof options / sizeof *options, &path, 1, 1, NULL,
-                        log));
+    TRY(command_options(argc, argv, COUNTED(options), &path, 1, 1, NULL, log));
     TRY(command_csv_form(delimiter, decimal, &form, log));
     if (sampling != NULL && strcmp(sampling, "independent") == 0)
         how = SAMPLING_INDEPENDENT;

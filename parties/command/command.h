@@ -9,6 +9,7 @@
 #ifndef TREFOIL_PARTIES_COMMAND_COMMAND_H
 #define TREFOIL_PARTIES_COMMAND_COMMAND_H
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/log.h"
 

@@ -178,10 +178,16 @@ static void what_was_run(const struct report *r, const char *verdict)
                                : "the choices and the counts");
 }
 
-static const char *const how_noise_is_made[] = {
-    [NOISE_BOX_MULLER] = "in finite precision",
-    [NOISE_DISCRETE] = "by exact coins",
-};
+static const char *how_noise_is_made(enum noise_kind noise)
+{
+    switch (noise) {
+    case NOISE_BOX_MULLER:
+        return "in finite precision";
+    case NOISE_DISCRETE:
+        return "by exact coins";
+    }
+    return "";
+}
 
 static const char *whether_servers_prove(enum study_security security)
 {
@@ -210,7 +216,7 @@ static void what_is_guaranteed(const struct report *r)
              "computed, %s.</p>\n",
              s->epsilon, delta.text, row ? "any one row" : "all rows of any one person", s->epsilon,
              exp(s->epsilon), row ? "that row" : "that person", delta.text,
-             how_noise_is_made[s->noise]);
+             how_noise_is_made(s->noise));
     if (s->enforce_person)
         text_put(
             r->out,

@@ -30,7 +30,7 @@ static enum err read_budget(struct study_reading *r, const yaml_node_t *node,
                                     {"rows_per_person", false, &rows},
                                     {"enforce_person", false, &enforce},
                                     {"accounting", false, &accounting}};
-    TRY(yaml_mapping(r->file, node, "budget", keys, 5));
+    TRY(yaml_mapping(r->file, node, "budget", COUNTED(keys)));
     TRY(study_go_on(r, study_read_person(r, person, enforce, link)));
     if (s->enforce_person && s->late_join)
         TRY(study_go_on(r, yaml_error(r->file, late,
@@ -41,7 +41,7 @@ static enum err read_budget(struct study_reading *r, const yaml_node_t *node,
         r, yaml_number(r->file, epsilon, "epsilon", 1e-4, STUDY_EPSILON_MAX, &s->epsilon)));
     TRY(study_go_on(r, yaml_number(r->file, delta, "delta", 1e-15, 0.01, &s->delta)));
     TRY(study_go_on(
-        r, yaml_choice(r->file, accounting, "accounting", study_accounting_words, 2, &kind)));
+        r, yaml_choice(r->file, accounting, "accounting", COUNTED(study_accounting_words), &kind)));
     s->accounting = (enum ledger_accounting)kind;
     return study_read_unsigned(r, rows, "rows_per_person", 1, 10000, &s->rows_per_person);
 }
@@ -79,14 +79,14 @@ static enum err read_kinds(struct study_reading *r, const struct study_top *t)
     const char *methods[STUDY_METHODS];
     size_t kind[5] = {NOISE_BOX_MULLER, AIM_L1, STUDY_SEMI_HONEST, 0, STUDY_AIM};
     unsigned before;
-    TRY(choose(r, t->noise, "noise", study_noise_words, NOISE_KINDS, &kind[0]));
-    TRY(choose(r, t->score, "score", study_score_words, 2, &kind[1]));
-    TRY(choose(r, t->security, "security", study_security_words, 2, &kind[2]));
-    TRY(choose(r, t->late, "late_uploads", late, 2, &kind[3]));
+    TRY(choose(r, t->noise, "noise", COUNTED(study_noise_words), &kind[0]));
+    TRY(choose(r, t->score, "score", COUNTED(study_score_words), &kind[1]));
+    TRY(choose(r, t->security, "security", COUNTED(study_security_words), &kind[2]));
+    TRY(choose(r, t->late, "late_uploads", COUNTED(late), &kind[3]));
     before = r->mistakes;
     for (size_t k = 0; k < STUDY_METHODS; k++)
         methods[k] = method_row((enum study_method)k)->word;
-    TRY(choose(r, t->method, "method", methods, STUDY_METHODS, &kind[4]));
+    TRY(choose(r, t->method, "method", COUNTED(methods), &kind[4]));
     r->method_known = r->mistakes == before;
     r->study->method = (enum study_method)kind[4];
     r->study->noise = (enum noise_kind)kind[0];
@@ -145,7 +145,7 @@ static enum err read_deadlines(struct study_reading *r, const yaml_node_t *node)
         {"connect", false, &connect}, {"round", false, &round}, {"uploads", false, &uploads}};
     if (node == NULL)
         return ERR_OK;
-    TRY(yaml_mapping(r->file, node, "deadlines", keys, 3));
+    TRY(yaml_mapping(r->file, node, "deadlines", COUNTED(keys)));
     TRY(study_go_on(r, study_read_unsigned(r, connect, "connect", 1, 3600, &s->connect_s)));
     TRY(study_go_on(r, study_read_unsigned(r, round, "round", 1, 86400, &s->round_s)));
     return read_date(r, uploads, "uploads", &s->uploads_until);
@@ -161,7 +161,7 @@ static enum err read_model(struct study_reading *r, const yaml_node_t *node)
                                     {"apart", false, &apart}};
     if (node == NULL)
         return ERR_OK;
-    TRY(yaml_mapping(r->file, node, "model", keys, 4));
+    TRY(yaml_mapping(r->file, node, "model", COUNTED(keys)));
     TRY(study_go_on(r, study_read_unsigned(r, mib, "max_mib", 1, 65536, &s->max_mib)));
     TRY(study_go_on(r,
                     study_read_unsigned(r, iterations, "iterations", 1, 1000000, &s->iterations)));
@@ -212,7 +212,7 @@ static enum err read_keys(struct study_reading *r, struct study_top *t)
     if (!yaml_is_mapping(root))
         return yaml_error(r->file, root,
                           "this is no study file; trefoil init writes an example of one");
-    TRY(yaml_mapping(r->file, root, "the study file", keys, sizeof keys / sizeof *keys));
+    TRY(yaml_mapping(r->file, root, "the study file", COUNTED(keys)));
     r->misspelt = false;
     return t->owners == NULL && t->open == NULL ? study_lacks(r, "owners") : ERR_OK;
 }

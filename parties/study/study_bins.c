@@ -220,10 +220,10 @@ static enum err read_tail(struct study_reading *r, const struct column *c)
     if (node == NULL)
         return ERR_OK;
     if (!yaml_is_mapping(node)) {
-        TRY(yaml_choice(r->file, node, "tail", words, 1, &word));
+        TRY(yaml_choice(r->file, node, "tail", COUNTED(words), &word));
         return study_note(r, domain_set_tail(d, DOMAIN_TAIL_EXPONENTIAL, 0, &r->quiet), node);
     }
-    TRY(yaml_mapping(r->file, node, "tail", keys, 1));
+    TRY(yaml_mapping(r->file, node, "tail", COUNTED(keys)));
     TRY(yaml_number(r->file, typical, "typical", -NUMBER_MAX, NUMBER_MAX, &x));
     return study_note(r, domain_set_tail(d, DOMAIN_TAIL_TYPICAL, x, &r->quiet), typical);
 }

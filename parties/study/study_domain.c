@@ -29,7 +29,7 @@ static enum err add_file(struct study_reading *r, const struct column *c)
     const char **labels CLEAN(memory_release) = NULL;
     char path[FILE_PATH], *line;
     size_t count = 0, room = 0;
-    TRY(yaml_mapping(r->file, c->part[COLUMN_VALUES], "values", keys, 1));
+    TRY(yaml_mapping(r->file, c->part[COLUMN_VALUES], "values", COUNTED(keys)));
     TRY(study_find_file(r, node, "file", path));
     TRY(line_file(&lines, path, YAML_FILE_MAX, r->log));
     while ((line = line_next(&lines)) != NULL) {
@@ -131,7 +131,7 @@ static enum err read_policy(struct study_reading *r, struct column *c)
     size_t policy = c->kind->order       ? DOMAIN_CLIP
                     : c->missing != NULL ? DOMAIN_AS_MISSING
                                          : DOMAIN_REJECT;
-    TRY(yaml_choice(r->file, outside, "outside", policies, 3, &policy));
+    TRY(yaml_choice(r->file, outside, "outside", COUNTED(policies), &policy));
     c->policy = (enum domain_policy)policy;
     if (c->policy == DOMAIN_AS_MISSING && c->missing == NULL)
         return yaml_error(r->file, outside,

@@ -69,7 +69,7 @@ static enum err read_range(struct study_reading *r, const yaml_node_t *node, uin
     const struct yaml_key keys[] = {{"from", true, &first_node}, {"to", true, &last_node}};
     const struct domain_attribute *a = &r->study->domain->attribute[attribute];
     uint32_t first, end;
-    TRY(yaml_mapping(r->file, node, a->name, keys, 2));
+    TRY(yaml_mapping(r->file, node, a->name, COUNTED(keys)));
     if (!domain_has_order(a))
         return yaml_error(r->file, node, "%.64s has texts, which have no range; list them",
                           a->name);
@@ -245,7 +245,7 @@ enum err study_add_impossible(struct study *study, const char *path, struct log 
     const struct yaml_key keys[] = {{"impossible", true, &node}};
     TRY(file_read(path, YAML_FILE_MAX, &text, log));
     TRY(yaml_parse(&file, path, text.data, text.size, log));
-    TRY(yaml_mapping(file, yaml_root(file), "the file of what is impossible", keys, 1));
+    TRY(yaml_mapping(file, yaml_root(file), "the file of what is impossible", COUNTED(keys)));
     r.file = file;
     r.path = path;
     r.log = log;

@@ -69,7 +69,7 @@ static enum err read_mapping(struct study_reading *r, const yaml_node_t *node)
     const yaml_node_t *least, *look;
     const struct yaml_key keys[] = {
         {"keep", false, &r->keep}, {"min_linked", false, &least}, {"look", false, &look}};
-    TRY(yaml_mapping(r->file, node, "link", keys, sizeof keys / sizeof *keys));
+    TRY(yaml_mapping(r->file, node, "link", COUNTED(keys)));
     TRY(study_read_unsigned(r, least, "min_linked", 1, INT32_MAX, &link->min_linked));
     if (look == NULL)
         return ERR_OK;
@@ -91,7 +91,7 @@ enum err study_read_link(struct study_reading *r, const yaml_node_t *node, const
         TRY(read_mapping(r, node));
         on = 1;
     } else {
-        TRY(yaml_choice(r->file, node, "link", words, 2, &on));
+        TRY(yaml_choice(r->file, node, "link", COUNTED(words), &on));
     }
     s->link.on = on == 1;
     if (s->link.on && s->late_join)

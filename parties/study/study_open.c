@@ -93,7 +93,7 @@ enum err study_read_open(struct study_reading *r, const yaml_node_t *node,
                                     {"max_rows", false, &rows},
                                     {"revoked", false, &revoked}};
     unsigned number = 0;
-    TRY(yaml_mapping(r->file, node, "open_owners", keys, 4));
+    TRY(yaml_mapping(r->file, node, "open_owners", COUNTED(keys)));
     TRY(check_persons(r, node));
     TRY(study_read_unsigned(r, most, "max", 1, STUDY_OPEN_MAX, &number));
     o->most = number;

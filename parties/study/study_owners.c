@@ -16,7 +16,7 @@ static enum err read_form(struct study_reading *r, const yaml_node_t *node, enum
         return ERR_OK;
     TRY(yaml_text(r->file, node, "as", &text));
     if (strcmp(text, "answers") != 0)
-        TRY(yaml_choice(r->file, node, "as", forms, 3, &form));
+        TRY(yaml_choice(r->file, node, "as", COUNTED(forms), &form));
     *as = (enum study_form)form;
     return ERR_OK;
 }
@@ -153,7 +153,7 @@ static enum err read_owner(struct study_reading *r, const yaml_node_t *node, str
         {"batch", false, &part->batch}, {"columns", false, &part->columns},
         {"rows", false, &part->rows},   {"expected_rows", false, &expected},
     };
-    TRY(yaml_mapping(r->file, node, "an owner", keys, sizeof keys / sizeof *keys));
+    TRY(yaml_mapping(r->file, node, "an owner", COUNTED(keys)));
     part->node = node;
     if (name != NULL)
         TRY(study_read_name(r, name, "name", o->name));

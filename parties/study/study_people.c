@@ -87,7 +87,7 @@ static enum err read_server(struct study_reading *r, const yaml_node_t *node, si
                                     {"endpoint", true, &endpoint},
                                     {"key", !r->draft, &key},
                                     {"ranks", false, &ranks}};
-    TRY(yaml_mapping(r->file, node, "a server", keys, 4));
+    TRY(yaml_mapping(r->file, node, "a server", COUNTED(keys)));
     TRY(study_read_name(r, name, "name", s->name));
     TRY(study_go_on(r, read_endpoint(r, endpoint, index)));
     TRY(study_go_on(r, read_ranks(r, ranks, s)));
@@ -109,7 +109,7 @@ static enum err read_analyst(struct study_reading *r, const yaml_node_t *node,
 {
     const yaml_node_t *name, *key;
     const struct yaml_key keys[] = {{"name", true, &name}, {"key", !r->draft, &key}};
-    TRY(yaml_mapping(r->file, node, "an analyst", keys, 2));
+    TRY(yaml_mapping(r->file, node, "an analyst", COUNTED(keys)));
     TRY(study_read_name(r, name, "name", a->name));
     return study_read_member(r, name, key, a->name, &a->key, people);
 }

@@ -46,7 +46,7 @@ static enum err read_normalise(struct study_reading *r, const yaml_node_t *node)
     for (size_t k = 0; k < count; k++) {
         const yaml_node_t *item = yaml_item(r->file, node, k);
         size_t word = 0;
-        TRY(yaml_choice(r->file, item, "normalise", words, 3, &word));
+        TRY(yaml_choice(r->file, item, "normalise", COUNTED(words), &word));
         if (*part[word])
             return yaml_error(r->file, item, "%s comes twice; write it once", words[word]);
         *part[word] = true;
@@ -61,7 +61,7 @@ enum err study_read_person(struct study_reading *r, const yaml_node_t *person,
     const yaml_node_t *columns, *normalise;
     const struct yaml_key keys[] = {{"columns", true, &columns}, {"normalise", false, &normalise}};
     size_t enforced = 0;
-    TRY(yaml_choice(r->file, enforce, "enforce_person", words, 2, &enforced));
+    TRY(yaml_choice(r->file, enforce, "enforce_person", COUNTED(words), &enforced));
     r->study->enforce_person = enforced == 1;
     if (person == NULL && enforced == 1)
         return yaml_error(r->file, enforce,
@@ -73,7 +73,7 @@ enum err study_read_person(struct study_reading *r, const yaml_node_t *person,
                           "it; add person: {columns: [..]}");
     if (person == NULL)
         return ERR_OK;
-    TRY(yaml_mapping(r->file, person, "person", keys, 2));
+    TRY(yaml_mapping(r->file, person, "person", COUNTED(keys)));
     TRY(read_columns(r, columns));
     TRY(read_normalise(r, normalise));
     if (enforced == 0 && !r->study->link.on)

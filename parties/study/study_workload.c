@@ -52,7 +52,7 @@ static enum err read_workload_rule(struct study_reading *r, const yaml_node_t *n
     const struct yaml_key keys[] = {{"all", false, &all},         {"random", false, &random},
                                     {"count", false, &count},     {"seed", false, &seed},
                                     {"queries", false, &queries}, {"max_cells", false, &most}};
-    TRY(yaml_mapping(r->file, node, "workload", keys, 6));
+    TRY(yaml_mapping(r->file, node, "workload", COUNTED(keys)));
     if (queries != NULL && all == NULL && random == NULL && count == NULL && seed == NULL)
         return study_read_questions(r, queries, most);
     if ((all != NULL) == (random != NULL) || (all != NULL && (count != NULL || seed != NULL)) ||
@@ -78,7 +78,7 @@ static enum err read_marginal(struct study_reading *r, const yaml_node_t *node,
 {
     const yaml_node_t *attributes, *given;
     const struct yaml_key keys[] = {{"attributes", true, &attributes}, {"weight", false, &given}};
-    TRY(yaml_mapping(r->file, node, "a marginal of the workload", keys, 2));
+    TRY(yaml_mapping(r->file, node, "a marginal of the workload", COUNTED(keys)));
     TRY(read_clique(r, attributes, clique));
     *weight = 1;
     return given == NULL ? ERR_OK : yaml_number(r->file, given, "weight", 1e-6, 1e6, weight);

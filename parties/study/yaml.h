@@ -13,6 +13,7 @@
 #ifndef TREFOIL_PARTIES_STUDY_YAML_H
 #define TREFOIL_PARTIES_STUDY_YAML_H
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/log.h"
 

@@ -431,7 +431,8 @@ static void plan_form(struct audit_running *a, struct log *log)
     struct ledger_limits limits;
     double most;
     assert_int_equal(price_limits(a->s.study, &limits, log), ERR_OK);
-    assert_int_equal(measure_multiplier(copula_sigma(2, limits.rho / 2), &a->alone, log), ERR_OK);
+    assert_int_equal(measure_multiplier(copula_sigma(2, limits.rho / 2), &a->alone, log),
+                     ERR_OK);
     most = floor(sqrt(0x1p20 * sqrt(limits.rho)));
     a->factor[0] = (int64_t)most; /* a = 0 */
     a->factor[1] = -(int64_t)most / 3;
@@ -521,9 +522,10 @@ static double audit_scores(const char *noise, enum flaw flaw)
 
 TEST(the_promise_is_kept_by_scores)
 {
-    static const char *const noise[] = {"box-muller", "discrete"};
-    for (size_t k = 0; k < 2; k++) {
-        const double share = audit_scores(noise[k], NONE);
+    for (size_t k = 0; k < NOISE_KINDS; k++) {
+        double share;
+        assert_non_null(study_noise_words[k]);
+        share = audit_scores(study_noise_words[k], NONE);
         assert_true(share <= 1);
         assert_true(share > 0.35);
     }
