@@ -27,11 +27,23 @@
 /* What rho means, which decides two formulas: ledger_select_cost() and budget_rho(). */
 enum ledger_accounting { ACCOUNTING_ZCDP, ACCOUNTING_GAUSSIAN };
 
-/* The standard deviation of the one Gaussian that rho is as private as, for something that a row or
- * person changes by 1. */
-static inline double ledger_deviation(double rho)
+/*
+ * What rho buys, in doubles; the ledger has the last word. For `things` that a row or person
+ * changes by 1 each, or for numbers that move by the root of that in all: the standard deviation of
+ * the Gaussian on each of them that is as private as rho, and the rho of a deviation. And what
+ * ledger_forms_cost() takes for rho.
+ */
+static inline double ledger_deviation(double things, double rho)
 {
-    return 1 / sqrt(2 * rho);
+    return sqrt(things / (2 * rho));
+}
+static inline double ledger_rho(double things, double deviation)
+{
+    return things / (2 * deviation * deviation);
+}
+static inline double ledger_squared(double rho)
+{
+    return 0x1p41 * rho;
 }
 
 struct ledger;

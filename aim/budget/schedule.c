@@ -16,7 +16,7 @@
 
 static double sigma_of(double shares, double measure_share, double rho)
 {
-    return sqrt(shares / (2 * measure_share * rho)) * (1 + GUARD);
+    return ledger_deviation(shares, measure_share * rho) * (1 + GUARD);
 }
 
 /*
@@ -35,7 +35,7 @@ static double epsilon_of(enum ledger_accounting accounting, double rounds, doubl
 
 static double next_cost(const struct schedule *s)
 {
-    const double measuring = 1 / (2 * s->sigma * s->sigma), zcdp = s->epsilon * s->epsilon / 8;
+    const double measuring = ledger_rho(1, s->sigma), zcdp = s->epsilon * s->epsilon / 8;
     const double part = s->accounting == ACCOUNTING_GAUSSIAN
                             ? fmax(1 - zcdp / measuring, 226.0 / 355)
                             : 1;
@@ -115,14 +115,14 @@ double schedule_sweep_rho(const struct schedule *s, double remaining)
 
 struct schedule_sweep schedule_sweep(const struct schedule *start, size_t one_ways, double rho)
 {
-    const double left = rho - (double)one_ways / (2 * start->sigma * start->sigma);
+    const double left = rho - ledger_rho((double)one_ways, start->sigma);
     struct schedule last = *start;
     struct schedule_sweep s = {.first_scores = schedule_sweep_rho(start, left)};
     last.done = start->most - 2;
     s.most_scores = schedule_sweep_rho(&last, left);
     s.most_set = left;
-    s.sigma = sqrt(SCHEDULE_SET * (double)one_ways /
-                   (2 * (1 - SWEEPS_SCORES) * s.most_scores / SWEEPS_SCORES));
+    s.sigma = ledger_deviation(SCHEDULE_SET * (double)one_ways,
+                               (1 - SWEEPS_SCORES) * s.most_scores / SWEEPS_SCORES);
     return s;
 }
 

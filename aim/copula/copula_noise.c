@@ -1,5 +1,6 @@
 #include "aim/copula/copula_noise.h"
 
+#include "aim/budget/ledger.h"
 #include "aim/copula/nominal.h"
 #include "base/memory.h"
 
@@ -89,7 +90,7 @@ enum err copula_noise_groups(struct copula_column *column, size_t d, double rho,
         squares += square * before;
         before += square;
     }
-    sigma = sqrt(squares / (2 * rho));
+    sigma = ledger_deviation(squares, rho);
     for (size_t i = 0; i < d; i++) {
         struct copula_column *c = &column[i];
         if (c->nominal)

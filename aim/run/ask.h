@@ -131,10 +131,11 @@ struct ask_price {
 };
 
 /*
- * The only accounting of a request: by servers with their own study, by whoever asks, and by
- * audits. ERR_REFUSED or ERR_RANGE, logged, for what cannot be asked under these terms. A selection
- * whose candidates are not known yet (queries is 0) has a cost, and no plan. After ask_price_new(),
- * for any number of prices; ask_price_clear() frees what they hold.
+ * The only accounting of a request: by servers with their own study and by whoever asks. Servers
+ * log the cost, and audits (parties/audit) compare what they logged. ERR_REFUSED or ERR_RANGE,
+ * logged, for what cannot be asked under these terms. A selection whose candidates are not known
+ * yet (queries is 0) has a cost, and no plan. After ask_price_new(), for any number of prices;
+ * ask_price_clear() frees what they hold.
  */
 void ask_price_new(struct ask_price *p);
 enum err ask_price(struct ask_price *p, const struct ask *a, const struct ask_terms *t,

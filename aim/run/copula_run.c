@@ -20,11 +20,6 @@ struct copula_run {
     struct ask ask; /* of the round; what it points to is owned */
 };
 
-double copula_sigma(size_t columns, double rho)
-{
-    return sqrt((double)columns / (2 * rho));
-}
-
 /* The rho that is left for a person's single row. */
 static double left(const struct copula_run *r)
 {
@@ -95,7 +90,7 @@ static enum err measure(struct copula_run *r)
     const uint32_t d = (uint32_t)o->domain->attributes;
     struct ask_told told CLEAN(told_clear) = {0};
     r->ask = (struct ask){.kind = ASK_MEASURE, .queries = d};
-    TRY(measure_multiplier(copula_sigma(d, o->share * look_leaves(&o->look, &o->limits)),
+    TRY(measure_multiplier(ledger_deviation(d, o->share * look_leaves(&o->look, &o->limits)),
                            &r->ask.multiplier, r->log));
     TRY(memory_new(&r->ask.query, d));
     for (uint32_t i = 0; i < d; i++)
@@ -173,7 +168,7 @@ static double steps(const struct copula_run *r)
  */
 static enum err choose_kappa(struct copula_run *r)
 {
-    const double most = 0x1p41 * left(r);
+    const double most = ledger_squared(left(r));
     r->kappa = 0x1p30; /* fine enough that rounding does not matter */
     if (!(squares(r) > 0))
         return ERR_OK; /* no column has two codes with rows: the forms say nothing */

@@ -34,9 +34,6 @@ struct copula_options {
     struct look look;             /* taken before round 0 */
 };
 
-/* The deviation of the one-ways of so many columns if they cost `rho`. */
-double copula_sigma(size_t columns, double rho);
-
 /* The result borrows options->domain. ERR_RANGE, logged, where the budget is too small. */
 enum err copula_run(struct copula_result **result, const struct copula_options *options,
                     const struct aim_backend *backend, struct log *log) MUST_CHECK;

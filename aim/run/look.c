@@ -4,7 +4,7 @@ enum err look_plan(struct look *look, const struct ledger_limits *limits, double
                    struct log *log)
 {
     const double k = limits->rows_per_person != 0 ? limits->rows_per_person : 1;
-    return measure_multiplier(sqrt(LOOK_TRIES * k * k / (2 * share * limits->rho)),
+    return measure_multiplier(ledger_deviation(LOOK_TRIES * k * k, share * limits->rho),
                               &look->multiplier, log);
 }
 
@@ -16,8 +16,8 @@ double look_leaves(const struct look *look, const struct ledger_limits *limits)
 
 double look_rho(const struct look *look)
 {
-    const double m = (double)look->multiplier * 0x1p-20;
-    return m * m / 2;
+    const double m = (double)look->multiplier;
+    return m * m / ledger_squared(1);
 }
 
 double look_sigma(const struct look *look)

@@ -76,7 +76,7 @@ static enum err open_scores(struct loop *l, struct aim_round *r)
     a->kind = ASK_SCORES;
     a->weights = 0;
     loop_find_candidates(l, share_of(l));
-    TRY(scores_multiplier(sqrt(a->queries / (2 * rho)), &a->multiplier, l->log));
+    TRY(scores_multiplier(ledger_deviation(a->queries, rho), &a->multiplier, l->log));
     r->candidates = a->queries;
     r->sigma = measure_sigma(a->multiplier);
     TRY(ask(l, &told));

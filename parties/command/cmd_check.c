@@ -72,7 +72,7 @@ static void print_costs(const struct study *study, double rho)
         printf("  server enforces as rho = %.9g, a run takes all: what it opens is\n"
                "  together as private as one count with Gaussian noise of standard deviation\n"
                "  %.3g, and nothing else. Its time and traffic: trefoil plan.\n",
-               rho, ledger_deviation(rho));
+               rho, ledger_deviation(1, rho));
     else
         printf("  server enforces as rho = %.9g of zero-concentrated differential\n"
                "  privacy, a run takes all. Its time and traffic: trefoil plan.\n",

@@ -342,7 +342,7 @@ static enum err plan(struct plan_asked *p, const char *path)
     if (p->study->accounting == ACCOUNTING_GAUSSIAN)
         printf("The study's own rho, %.4g, is as private as one count with Gaussian noise of\n"
                "standard deviation %.3g: all that is opened together, and nothing else.\n",
-               limits.rho, ledger_deviation(limits.rho));
+               limits.rho, ledger_deviation(1, limits.rho));
     return ERR_OK;
 }
 

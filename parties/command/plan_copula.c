@@ -121,7 +121,7 @@ static enum err noise_of(const struct even *e, const struct study *s, double rho
         losses += 1 / h;
         pairs += columns++;
     }
-    *sum = sqrt(squares / (2 * rho));
+    *sum = ledger_deviation(squares, rho);
     *correlation = fmin(1, *sum / rows * loss / fmax(1, pairs));
     return ERR_OK;
 }
@@ -139,7 +139,7 @@ static enum err print_line(const struct even *e, const struct study *s, double e
         return ERR_OK;
     }
     rho = limits.rho / (k * k);
-    sigma = copula_sigma(e->d, s->copula_share * rho);
+    sigma = ledger_deviation((double)e->d, s->copula_share * rho);
     TRY(noise_of(e, s, (1 - s->copula_share) * rho, rows, &sum, &correlation));
     printf("  %7.3g  %10.4g  %8.4g  %14.4f  %10.4g  %13.3f\n", epsilon, limits.rho, sigma,
            fmin(2, sqrt(2 / M_PI) * sigma * (double)codes_of(s) / d / rows), sum, correlation);

@@ -234,7 +234,7 @@ static void what_is_guaranteed(const struct report *r)
              report_number(r->stats, "rho"), study_accounting_words[s->accounting], spent);
     if (s->accounting == ACCOUNTING_GAUSSIAN)
         text_put(r->out, ", as private as one count with Gaussian noise of standard deviation %.3g",
-                 ledger_deviation(spent));
+                 ledger_deviation(1, spent));
     text_put(r->out,
              ". Budgets of other studies on the same data add up with this one. Two servers that "
              "collude could read the data; no single one can. %s</p>\n",

@@ -70,7 +70,7 @@ static uint64_t copula_measures(const struct study *study)
 
 static enum err copula_first(const struct study *study, double rho, double *sigma)
 {
-    *sigma = copula_sigma(study->workload->one_ways, study->copula_share * rho);
+    *sigma = ledger_deviation((double)study->workload->one_ways, study->copula_share * rho);
     return ERR_OK;
 }
 
@@ -267,9 +267,10 @@ enum err price_sweep(const struct study *study, struct price_sweep *sweep)
     TRY(look_and_rest(study, &look, &rho));
     TRY(price_schedule(study, &start));
     s = schedule_sweep(&start, w->one_ways, rho);
-    sweep->most_sigma = sqrt((double)w->queries / (2 * s.first_scores));
-    sweep->least_sigma = sqrt((double)w->one_ways / (2 * s.most_scores)); /* always candidates */
-    sweep->least_sigma_of_set = sqrt(1 / (2 * s.most_set));
+    sweep->most_sigma = ledger_deviation((double)w->queries, s.first_scores);
+    sweep->least_sigma = ledger_deviation((double)w->one_ways,
+                                          s.most_scores); /* always candidates */
+    sweep->least_sigma_of_set = ledger_deviation(1, s.most_set);
     return ERR_OK;
 }
 

@@ -170,7 +170,7 @@ static void budget_row(const struct status *s, struct bytes *out)
              s->study->epsilon, s->study->delta);
     if (s->study->accounting == ACCOUNTING_GAUSSIAN)
         text_put(out, "; all of it is as private as one count with Gaussian noise of %.3g",
-                 ledger_deviation(limit));
+                 ledger_deviation(1, limit));
     text_put(out, "</span></td></tr>");
 }
 

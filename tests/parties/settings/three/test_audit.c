@@ -431,7 +431,7 @@ static void plan_form(struct audit_running *a, struct log *log)
     struct ledger_limits limits;
     double most;
     assert_int_equal(price_limits(a->s.study, &limits, log), ERR_OK);
-    assert_int_equal(measure_multiplier(copula_sigma(2, limits.rho / 2), &a->alone, log),
+    assert_int_equal(measure_multiplier(ledger_deviation(2, limits.rho / 2), &a->alone, log),
                      ERR_OK);
     most = floor(sqrt(0x1p20 * sqrt(limits.rho)));
     a->factor[0] = (int64_t)most; /* a = 0 */
