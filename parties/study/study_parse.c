@@ -107,3 +107,11 @@ enum err study_read_unsigned(struct study_reading *r, const yaml_node_t *node, c
     *v = (unsigned)n;
     return ERR_OK;
 }
+
+enum err study_lacks(struct study_reading *r, const char *key)
+{
+    if (r->misspelt)
+        return ERR_OK;
+    return yaml_error(r->file, yaml_root(r->file), "the study file lacks the key \"%s\"; add it",
+                      key);
+}

@@ -436,6 +436,10 @@ TEST(scores_that_the_arithmetic_cannot_carry_are_refused)
     assert_int_equal(bounds_of(*state, 32, 64, "rounds: 4\n", &b), ERR_OK);
     assert_int_equal(b->counts.bits, 37);
     assert_int_equal(b->counts.room, 39); /* less than the arithmetic carries otherwise */
+    bounds_free(&b);
+    expect_too_much(*state, 1000, 1000, "rounds: sweeps 2\n",
+                    "scores of counts of up to 2^40 could be more than the arithmetic carries");
+    assert_int_equal(bounds_of(*state, 500, 500, "rounds: sweeps 2\n", &b), ERR_OK);
 }
 
 /* --- prices ----------------------------------------------------------------------------------- */
