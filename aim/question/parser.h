@@ -21,7 +21,7 @@ enum err parser_pass(struct parser *p, const char *word, const char *where) MUST
 /* ERR_QUESTION, explained, for an operator of arithmetic; else ERR_OK. */
 enum err parser_no_arithmetic(const struct parser *p) MUST_CHECK;
 
-/* Reads an aggregate's arguments, up to its parenthesis, after its word (aim/question/aggregate.c). */
+/* Reads an aggregate's arguments, up to its parenthesis, after its word (in aggregate.c). */
 enum err parser_aggregate(struct parser *p, const struct lexer_token *word,
                           struct question_item *item) MUST_CHECK;
 /* What comes after GROUP BY, up to the end of the question (aim/question/parse_lines.c). */
