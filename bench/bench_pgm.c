@@ -308,14 +308,31 @@ static void bench_bp(const struct pgm_bench *b, json_t *out)
 
 /* --- methods on tables ----------------------------------------------------------------------- */
 
-static void bench_aim_one(const struct pgm_bench *b, const char *table, enum central_way way,
-                          unsigned rounds, json_t *list)
+/* The mean L1, or NAN. */
+static double bench_aim_one(const struct pgm_bench *b, const char *table, enum central_way way,
+                            unsigned rounds, json_t *list)
 {
     const struct central_run run = {table, b->smoke ? SMOKE_ROWS : GENERATED_ROWS, way, rounds,
                                     b->epsilon};
     struct central_figures f;
-    if (central_measure(&run, b->seeds, &f, b->log) == ERR_OK)
-        central_show(&run, b->seeds, &f, list);
+    if (central_measure(&run, b->seeds, &f, b->log) != ERR_OK)
+        return NAN;
+    central_show(&run, b->seeds, &f, list);
+    return f.l1;
+}
+
+/* How much worse what plan expects to be better is than the best. */
+static void show_expected(const struct pgm_bench *b, const char *table, const double l1[3])
+{
+    const struct central_run run = {
+        .table = table, .rows = b->smoke ? SMOKE_ROWS : GENERATED_ROWS, .epsilon = b->epsilon};
+    bool sweeps;
+    if (central_expects_sweeps(&run, &sweeps, b->log) == ERR_OK)
+        printf("%-14s expected to be better: %s, %+.1f %% of the best\n", table,
+               central_word(sweeps ? CENTRAL_SWEEPS : CENTRAL_ANNEALED),
+               100 * (l1[sweeps ? CENTRAL_SWEEPS : CENTRAL_ANNEALED] /
+                          fmin(l1[CENTRAL_FIXED], fmin(l1[CENTRAL_ANNEALED], l1[CENTRAL_SWEEPS])) -
+                      1));
 }
 
 static void bench_aim(const struct pgm_bench *b, json_t *out)
@@ -327,17 +344,19 @@ static void bench_aim(const struct pgm_bench *b, json_t *out)
            *sweeps = figures_list(out, "sweeps");
     const size_t count = sizeof tables / sizeof *tables - (b->smoke ? 1 : 0); /* wide takes long */
     for (size_t i = 0; i < count; i++) {
+        double l1[3]; /* of each way of AIM */
         if (b->table != NULL && strcmp(b->table, tables[i]) != 0)
             continue;
         if (!generated_is(tables[i]) && data_absent(tables[i]))
             continue;
-        bench_aim_one(b, tables[i], CENTRAL_SWEEPS, 0, sweeps);
+        l1[CENTRAL_SWEEPS] = bench_aim_one(b, tables[i], CENTRAL_SWEEPS, 0, sweeps);
         if (b->sweeps)
             continue;
-        bench_aim_one(b, tables[i], CENTRAL_FIXED, b->rounds, aim);
+        l1[CENTRAL_FIXED] = bench_aim_one(b, tables[i], CENTRAL_FIXED, b->rounds, aim);
         if (b->rounds != 10)
             continue;
-        bench_aim_one(b, tables[i], CENTRAL_ANNEALED, 0, aim);
+        l1[CENTRAL_ANNEALED] = bench_aim_one(b, tables[i], CENTRAL_ANNEALED, 0, aim);
+        show_expected(b, tables[i], l1);
         bench_aim_one(b, tables[i], CENTRAL_COPULA, 0, copula);
         if (strcmp(tables[i], "adult") == 0)
             bench_aim_one(b, tables[i], CENTRAL_FIXED, 32, aim);

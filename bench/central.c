@@ -10,6 +10,7 @@
 #include "bench/figures.h"
 #include "bench/generated.h"
 #include "harness/model.h"
+#include "parties/study/rounds.h"
 #include "parties/study/study.h"
 
 #include <math.h>
@@ -91,6 +92,21 @@ static enum err run_copula(const struct central_run *run, const struct bench_dat
     return copula_rows(rows, result->model, c->table->rows, seed, log);
 }
 
+static enum err read_table(const struct central_run *run, struct bench_data *c, struct log *log)
+{
+    if (!generated_is(run->table))
+        return bench_data_read(c, run->table, log);
+    return generated_make(c, run->table, run->rows != 0 ? run->rows : GENERATED_ROWS, log);
+}
+
+enum err central_expects_sweeps(const struct central_run *run, bool *sweeps, struct log *log)
+{
+    struct bench_data c CLEAN(bench_data_clear) = {0};
+    TRY(read_table(run, &c, log));
+    *sweeps = rounds_sweeps_better(c.workload, (double)c.table->rows, limits_of(run).rho);
+    return ERR_OK;
+}
+
 static enum err run_once(const struct central_run *run, uint64_t seed, struct central_figures *f,
                          struct log *log)
 {
@@ -98,9 +114,7 @@ static enum err run_once(const struct central_run *run, uint64_t seed, struct ce
     struct table *rows CLEAN(table_free) = NULL; /* goes first */
     struct random r = random_of(seed);
     struct plaintext_noise noise = noise_from_random(&r);
-    TRY(generated_is(run->table)
-            ? generated_make(&c, run->table, run->rows != 0 ? run->rows : GENERATED_ROWS, log)
-            : bench_data_read(&c, run->table, log));
+    TRY(read_table(run, &c, log));
     if (run->way == CENTRAL_COPULA)
         TRY(run_copula(run, &c, &noise, seed, f, &rows, log));
     else

@@ -31,6 +31,10 @@ struct central_figures {
 enum err central_measure(const struct central_run *run, unsigned seeds, struct central_figures *f,
                          struct log *log) MUST_CHECK;
 
+/* Whether the table's workload, rows and budget suit sweeps (parties/study/rounds.h). */
+enum err central_expects_sweeps(const struct central_run *run, bool *sweeps,
+                                struct log *log) MUST_CHECK;
+
 const char *central_word(enum central_way way);
 /* Prints the figures as a line, and adds them to a list. */
 void central_show(const struct central_run *run, unsigned seeds, const struct central_figures *f,

@@ -55,9 +55,10 @@ unsigned schedule_rounds_most(size_t one_ways, unsigned rounds, bool annealed)
 /* Of the budget, so that noise alone gives a mean error of ONE_WAYS_ERROR, within limits. */
 static double one_ways_share(const struct schedule_terms *t, double rho)
 {
+    /* without pow(): servers and analysts must find the same multiplier on every machine */
     const double all = sqrt(2 / M_PI) * (double)t->cells / fmax(1, (double)t->rows),
                  least = t->annealed ? ONE_WAYS_LEAST_ANNEALED : ONE_WAYS_LEAST,
-                 share = pow(all / ONE_WAYS_ERROR, 2) / (2 * (double)t->one_ways * rho);
+                 over = all / ONE_WAYS_ERROR, share = over * over / (2 * (double)t->one_ways * rho);
     return fmin(ONE_WAYS_MOST, fmax(least, share));
 }
 

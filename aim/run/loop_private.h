@@ -17,7 +17,9 @@ struct loop {
     uint64_t room; /* for estimates */
     size_t measurements_most;
     struct clique_name name;
-    char why[400]; /* of a sweep's round: the marginals that the model was farthest from */
+    /* Of a sweep's round: the marginals that the model was farthest from; and of the next, while
+     * this one is still to be shown. */
+    char why[400], why_next[400];
     unsigned reasons;
     /* A round that has ended: its state is still to be written, and the round to be shown. */
     struct aim_round *ended;
@@ -71,7 +73,7 @@ enum err loop_sweep(struct loop *l) MUST_CHECK;
  * scores: as the request has it. */
 enum err loop_choose_set(struct loop *l, double rho, double share) MUST_CHECK;
 
-/* Adds a marginal, from which the model was off by this many rows, to the three that l->why has. */
+/* Adds a marginal, from which the model was off by this many rows, to the three that l->why_next has. */
 void loop_reason(struct loop *l, uint32_t query, double rows);
 
 /* Writes and shows the round that has ended; does neither a second time. */

@@ -16,7 +16,7 @@
 #include "base/memory.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 
 #define STAYS 0.7 /* of what noise adds to a marginal by itself */
 
@@ -172,6 +172,7 @@ static void drop_noisy(struct set *s)
 /* If no marginal is worth its noise, the last sweep measures the one-ways once more. */
 static void fall_back(struct set *s)
 {
+    snprintf(s->l->why_next, sizeof s->l->why_next, "none, so the one-ways are measured once more");
     for (uint32_t q = 0; q < s->l->options->workload->one_ways; q++) {
         s->joined[q] = true;
         s->sum += s->y[q];

@@ -106,9 +106,9 @@ static enum err measure_set(struct loop *l, struct aim_round *r)
 void loop_reason(struct loop *l, uint32_t query, double rows)
 {
     const struct aim_options *o = l->options;
-    const size_t used = strlen(l->why);
+    const size_t used = strlen(l->why_next);
     if (l->reasons < REASONS)
-        snprintf(l->why + used, sizeof l->why - used, "%s%s (%.0f rows)",
+        snprintf(l->why_next + used, sizeof l->why_next - used, "%s%s (%.0f rows)",
                  l->reasons > 0 ? ", " : "",
                  clique_name(&o->workload->query[query].clique, o->domain).text, rows);
     l->reasons++;
@@ -123,10 +123,12 @@ enum err loop_sweep(struct loop *l)
     l->ask.epsilon = l->ask.sigma = 0;
     *r = (struct aim_round){
         .asked = scores ? ASK_SCORES : ASK_MEASURE, .round = l->ask.round, .query = AIM_NO_QUERY};
-    l->why[0] = '\0';
+    l->why_next[0] = '\0';
     l->reasons = 0;
     TRY(loop_merge(l));
     TRY(scores ? open_scores(l, r) : measure_set(l, r));
+    TRY(loop_settle(l)); /* where nothing was asked the round before is not shown yet */
+    memcpy(l->why, l->why_next, sizeof l->why);
     l->name = aim_round_name(r, l->options->workload, l->options->domain);
     schedule_swept(&l->schedule);
     return loop_leave(l, r, spent);

@@ -9,9 +9,13 @@
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-struct telling {
-    size_t problems;
-    int64_t changed; /* of the current attribute */
+/* What may be wrong with a value. */
+enum { CHECK_WRONG, CHECK_MISSING, CHECK_NEAREST, CHECK_KINDS };
+
+/* The most frequent value of a kind in a column, its rows, and those of all such values. */
+struct check_misfit {
+    int64_t rows, all;
+    char shown[ROWS_SHOWN], hint[ROWS_HINT];
 };
 
 static const char *plural(int64_t n)
@@ -19,36 +23,50 @@ static const char *plural(int64_t n)
     return n == 1 ? "row" : "rows";
 }
 
-static void tell_value(const struct database *db, const struct domain_attribute *a,
-                       struct telling *t, const char *text, uint32_t code, int64_t rows)
+/* One line for each column and kind, as for rows that are read. */
+static void tell_misfit(const struct database *db, const struct domain_attribute *a, unsigned kind,
+                        const struct check_misfit *m)
 {
-    char allowed[300], shown[ROWS_SHOWN], hint[ROWS_HINT];
-    bool wrong = code == DOMAIN_NO_CODE;
-    if (wrong ? ++t->problems > ROWS_ERRORS_SHOWN : (t->changed += rows) > rows)
+    char allowed[300], all[64] = "";
+    if (m->rows == 0)
         return;
+    if (m->all > m->rows)
+        snprintf(all, sizeof all, " (%" PRId64 " rows with others like it)", m->all);
     rows_allowed(a, allowed, sizeof allowed);
-    rows_shown(a, db->o.decimal, text, shown, hint);
-    if (wrong)
-        log_error(db->log, "%s: %s is '%s'%s in %" PRId64 " %s; it must be %s", db->name, a->name,
-                  shown, hint, rows, plural(rows), allowed);
+    if (kind == CHECK_WRONG)
+        log_error(db->log, "%s: %s is '%s'%s in %" PRId64 " %s; it must be %s%s", db->name, a->name,
+                  m->shown, m->hint, m->rows, plural(m->rows), allowed, all);
     else
         log_warn(db->log,
                  "%s: %s is '%s'%s in %" PRId64 " %s, which does not fit the study; it counts as "
-                 "%s",
-                 db->name, a->name, shown, hint, rows, plural(rows),
-                 code == a->values ? "missing" : "the nearest");
+                 "%s%s",
+                 db->name, a->name, m->shown, m->hint, m->rows, plural(m->rows),
+                 kind == CHECK_MISSING ? "missing" : "the nearest", all);
 }
 
-static void sum_misfits(struct rows_moments *m, const struct domain_attribute *a, uint32_t code,
-                        int64_t rows)
+static void add_misfit(const struct database *db, size_t attribute, struct check_misfit *misfit,
+                       const char *text, uint32_t code, int64_t rows)
 {
-    if (code == a->values)
-        m->outside += (size_t)rows;
-    else if (code != DOMAIN_NO_CODE)
-        m->clipped += (size_t)rows;
+    const struct domain_attribute *a = &db->domain->attribute[attribute];
+    struct rows_moments *moments = db->o.moments != NULL ? &db->o.moments[attribute] : NULL;
+    const unsigned kind = code == DOMAIN_NO_CODE ? CHECK_WRONG
+                          : code == a->values    ? CHECK_MISSING
+                                                 : CHECK_NEAREST;
+    struct check_misfit *m = &misfit[kind];
+    m->all += rows;
+    if (moments != NULL && kind == CHECK_MISSING)
+        moments->outside += (size_t)rows;
+    if (moments != NULL && kind == CHECK_NEAREST)
+        moments->clipped += (size_t)rows;
+    if (m->rows > 0)
+        return;
+    m->rows = rows;
+    rows_shown(a, db->o.decimal, text, m->shown, m->hint);
+    if (moments != NULL && m->hint[0] != '\0')
+        moments->strange = true;
 }
 
-static enum err take_misfit(struct database *db, size_t attribute, struct telling *t)
+static enum err take_misfit(struct database *db, size_t attribute, struct check_misfit *misfit)
 {
     const struct key texts = {.attribute = &db->domain->attribute[attribute], .form = KEY_TEXT};
     struct bytes copy CLEAN(bytes_clear) = {0};
@@ -64,15 +82,14 @@ static enum err take_misfit(struct database *db, size_t attribute, struct tellin
     TRY(database_integer(db, 1, &rows));
     if (fits)
         return ERR_OK;
-    tell_value(db, texts.attribute, t, (const char *)copy.data, code, rows);
-    if (db->o.moments != NULL)
-        sum_misfits(&db->o.moments[attribute], texts.attribute, code, rows);
+    add_misfit(db, attribute, misfit, (const char *)copy.data, code, rows);
     return ERR_OK;
 }
 
 /* The values of one attribute that do not fit, the most frequent ones first. */
-static enum err tell_misfits(struct database *db, size_t attribute, struct telling *t)
+static enum err tell_misfits(struct database *db, size_t attribute, bool *wrong)
 {
+    struct check_misfit misfit[CHECK_KINDS] = {{0}};
     struct bytes sql CLEAN(bytes_clear) = {0}, column CLEAN(bytes_clear) = {0};
     bool more;
     TRY(database_column(db, db->of[attribute], &column));
@@ -83,28 +100,24 @@ static enum err tell_misfits(struct database *db, size_t attribute, struct telli
     key_misfits(&db->key[attribute], &sql);
     bytes_put_text(&sql, " GROUP BY 1 ORDER BY 2 DESC, 1");
     TRY(database_select(db, &sql, true));
-    t->changed = 0;
     TRY(database_next(db, &more));
     while (more) {
-        TRY(take_misfit(db, attribute, t));
+        TRY(take_misfit(db, attribute, misfit));
         TRY(database_next(db, &more));
     }
-    if (t->changed > 1)
-        log_warn(db->log, "%s: %" PRId64 " values of %s do not fit, and count so", db->name,
-                 t->changed, db->domain->attribute[attribute].name);
+    for (unsigned kind = 0; kind < CHECK_KINDS; kind++)
+        tell_misfit(db, &db->domain->attribute[attribute], kind, &misfit[kind]);
+    *wrong |= misfit[CHECK_WRONG].rows > 0;
     return ERR_OK;
 }
 
 static enum err check_values(struct database *db)
 {
-    struct telling t = {0};
+    bool wrong = false;
     for (size_t a = 0; a < db->domain->attributes; a++)
         if (db->misfit[a])
-            TRY(tell_misfits(db, a, &t));
-    if (t.problems > ROWS_ERRORS_SHOWN)
-        log_error(db->log, "%s: %zu more problems like these", db->name,
-                  t.problems - ROWS_ERRORS_SHOWN);
-    return t.problems > 0 ? ERR_DATA : ERR_OK;
+            TRY(tell_misfits(db, a, &wrong));
+    return wrong ? ERR_DATA : ERR_OK;
 }
 
 /* --- persons ---------------------------------------------------------------------------------- */

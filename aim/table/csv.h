@@ -43,16 +43,33 @@ const char *table_csv_name(const char *path);
 enum err table_read_csv(struct table **t, const struct domain *d, const char *path,
                         const struct table_csv_options *options, struct log *log) MUST_CHECK;
 
+/* ERR_USAGE, logged with what it is of, for a delimiter that values may have. */
+enum err csv_check_delimiter(char delimiter, const char *of, struct log *log) MUST_CHECK;
+
+/* How CSV is written. */
+struct csv_form {
+    char delimiter, decimal;
+    bool bom;
+};
+
 /*
  * Writes labels and numbers. A numeric code becomes a number drawn from its bin's density with the
  * given seed, a missing one the attribute's missing text. Reading the file back gives the same
  * codes. The file appears whole or not at all; "-" is standard output. If `densities` is NULL,
  * every density is even.
  */
+enum err table_write_csv_form(const char *path, const struct table *t,
+                              const struct densities *densities, uint64_t seed,
+                              const struct csv_form *form, struct log *log) MUST_CHECK;
+/* The same with a comma and a point. */
 enum err table_write_csv(const char *path, const struct table *t, const struct densities *densities,
                          uint64_t seed, struct log *log) MUST_CHECK;
 
+/* What comes before the header: a byte order mark, if there is one. */
+void csv_begin(struct bytes *out, const struct csv_form *form);
 /* A field, in quotes where `quote` says so or its text needs them. */
-void csv_put(struct bytes *out, const char *text, bool quote);
+void csv_put(struct bytes *out, const char *text, const struct csv_form *form, bool quote);
+/* The text of a number, whose point becomes the form's. */
+void csv_put_number(struct bytes *out, char *text, const struct csv_form *form);
 
 #endif

@@ -80,11 +80,17 @@ static enum err take_row(void *reading)
     return rows_end(r->rows);
 }
 
+enum err csv_check_delimiter(char delimiter, const char *of, struct log *log)
+{
+    if (strchr("\"'\r\n.+-_", delimiter) == NULL && !isalnum((unsigned char)delimiter))
+        return ERR_OK;
+    return log_fail(log, ERR_USAGE, "%s: '%c' cannot be the delimiter of a CSV file", of,
+                    isprint((unsigned char)delimiter) ? delimiter : '?');
+}
+
 static enum err check_options(const struct csv_reading *r, char decimal)
 {
-    if (strchr("\"'\r\n.+-_", r->delimiter) != NULL || isalnum((unsigned char)r->delimiter))
-        return log_fail(r->log, ERR_USAGE, "%s: '%c' cannot be the delimiter of a CSV file",
-                        r->path, isprint((unsigned char)r->delimiter) ? r->delimiter : '?');
+    TRY(csv_check_delimiter(r->delimiter, r->path, r->log));
     if (strchr(".,", decimal) == NULL)
         return log_fail(r->log, ERR_USAGE,
                         "%s: decimals begin with a point or a comma, nothing else", r->path);

@@ -8,9 +8,15 @@
 
 #define PIECE ((size_t)64 << 10) /* written at a time */
 
-void csv_put(struct bytes *out, const char *text, bool quote)
+void csv_begin(struct bytes *out, const struct csv_form *form)
 {
-    if (!quote && strpbrk(text, ",\"\r\n") == NULL) {
+    if (form->bom)
+        bytes_put_text(out, "\xef\xbb\xbf");
+}
+
+void csv_put(struct bytes *out, const char *text, const struct csv_form *form, bool quote)
+{
+    if (!quote && strpbrk(text, "\"\r\n") == NULL && strchr(text, form->delimiter) == NULL) {
         bytes_put_text(out, text);
         return;
     }
@@ -23,14 +29,31 @@ void csv_put(struct bytes *out, const char *text, bool quote)
     bytes_put_u8(out, '"');
 }
 
-/* Spaces at either end would be lost when read back. */
-static void put_text(struct bytes *out, const char *text, bool quote)
+void csv_put_number(struct bytes *out, char *text, const struct csv_form *form)
 {
-    size_t n = strlen(text);
-    csv_put(out, text, quote || *text == ' ' || (n > 0 && text[n - 1] == ' '));
+    char *point = strchr(text, '.');
+    if (point != NULL)
+        *point = form->decimal;
+    csv_put(out, text, form, false);
 }
 
-static void put_cell(struct bytes *out, const struct table *t, const struct densities *densities,
+/* Spaces at either end would be lost when read back. */
+static void put_text(struct bytes *out, const char *text, const struct csv_form *form, bool quote)
+{
+    size_t n = strlen(text);
+    csv_put(out, text, form, quote || *text == ' ' || (n > 0 && text[n - 1] == ' '));
+}
+
+/* Where lines go: a file draft, or standard output. */
+struct sink {
+    struct file_draft draft;
+    bool standard;
+    const struct csv_form *form;
+    struct bytes text; /* to be written */
+    struct log *log;
+};
+
+static void put_cell(struct sink *s, const struct table *t, const struct densities *densities,
                      size_t row, size_t attribute, struct random *r)
 {
     const struct domain_attribute *a = &t->domain->attribute[attribute];
@@ -38,23 +61,16 @@ static void put_cell(struct bytes *out, const struct table *t, const struct dens
     bool alone = t->domain->attributes == 1; /* a lone empty field would be a blank line */
     char text[COLUMN_TEXT];
     if (code >= a->values) {
-        put_text(out, a->missing, alone);
+        put_text(&s->text, a->missing, s->form, alone);
         return;
     }
-    if (domain_has_bins(a)) {
-        a->kind->draw(a, code, densities->of[attribute], r, text);
-        bytes_put_text(out, text);
-    } else
-        put_text(out, domain_text(a, code, 0, text), false);
+    if (!domain_has_bins(a)) {
+        put_text(&s->text, domain_text(a, code, 0, text), s->form, false);
+        return;
+    }
+    a->kind->draw(a, code, densities->of[attribute], r, text);
+    csv_put_number(&s->text, text, s->form);
 }
-
-/* Where lines go: a file draft, or standard output. */
-struct sink {
-    struct file_draft draft;
-    bool standard;
-    struct bytes text; /* to be written */
-    struct log *log;
-};
 
 static enum err write_text(struct sink *s)
 {
@@ -73,14 +89,15 @@ static enum err write_rows(struct sink *s, const struct table *t, const struct d
 {
     const size_t attributes = t->domain->attributes;
     struct random r = random_of(seed);
+    csv_begin(&s->text, s->form);
     for (size_t a = 0; a < attributes; a++) {
-        put_text(&s->text, t->domain->attribute[a].name, false);
-        bytes_put_u8(&s->text, a + 1 < attributes ? ',' : '\n');
+        put_text(&s->text, t->domain->attribute[a].name, s->form, false);
+        bytes_put_u8(&s->text, a + 1 < attributes ? (uint8_t)s->form->delimiter : '\n');
     }
     for (size_t row = 0; row < t->rows; row++) {
         for (size_t a = 0; a < attributes; a++) {
-            put_cell(&s->text, t, densities, row, a, &r);
-            bytes_put_u8(&s->text, a + 1 < attributes ? ',' : '\n');
+            put_cell(s, t, densities, row, a, &r);
+            bytes_put_u8(&s->text, a + 1 < attributes ? (uint8_t)s->form->delimiter : '\n');
         }
         if (s->text.size >= PIECE)
             TRY(write_text(s));
@@ -88,10 +105,11 @@ static enum err write_rows(struct sink *s, const struct table *t, const struct d
     return write_text(s);
 }
 
-enum err table_write_csv(const char *path, const struct table *t, const struct densities *densities,
-                         uint64_t seed, struct log *log)
+enum err table_write_csv_form(const char *path, const struct table *t,
+                              const struct densities *densities, uint64_t seed,
+                              const struct csv_form *form, struct log *log)
 {
-    struct sink s = {.standard = strcmp(path, "-") == 0, .log = log};
+    struct sink s = {.standard = strcmp(path, "-") == 0, .form = form, .log = log};
     struct densities even CLEAN(densities_clear) = {0};
     enum err e;
     if (densities == NULL)
@@ -101,4 +119,11 @@ enum err table_write_csv(const char *path, const struct table *t, const struct d
     e = write_rows(&s, t, densities != NULL ? densities : &even, seed);
     bytes_clear(&s.text);
     return s.standard ? e : file_draft_end(&s.draft, e);
+}
+
+enum err table_write_csv(const char *path, const struct table *t, const struct densities *densities,
+                         uint64_t seed, struct log *log)
+{
+    static const struct csv_form usual = {.delimiter = ',', .decimal = '.'};
+    return table_write_csv_form(path, t, densities, seed, &usual, log);
 }

@@ -146,7 +146,10 @@ void number_print(char *text, size_t size, double value, int decimals)
 
 void number_shortest(char *text, size_t size, double value)
 {
-    snprintf(text, size, "%.15g", value);
-    if (strtod(text, NULL) != value)
-        number_print(text, size, value, -1);
+    for (int digits = 15; digits < 17; digits++) {
+        snprintf(text, size, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            return;
+    }
+    number_print(text, size, value, -1);
 }

@@ -11,6 +11,7 @@
 #include "parties/exchange/price.h"
 #include "parties/study/expect.h"
 #include "parties/study/method.h"
+#include "parties/study/rounds.h"
 #include "parties/study/study_ports.h"
 #include "parties/study/study_text.h"
 #include "parties/study/study_uploads.h"
@@ -95,6 +96,16 @@ static void print_sweeps(const struct plan_asked *p)
            SET_EXCHANGES, words_bytes(ESTIMATE_BYTES * w->cells).text);
 }
 
+static void print_kind(const struct plan_asked *p)
+{
+    const struct study *s = p->study;
+    const double rho = p->options.limits.rho / pow(s->rows_per_person, 2);
+    const bool sweeps = s->score == AIM_L1 &&
+                        rounds_sweeps_better(s->workload, (double)p->rows, rho);
+    printf("kind of rounds expected to do better for this study: %s\n",
+           sweeps ? "sweeps, unless most columns depend strongly on each other" : "annealed");
+}
+
 static void print_domain(const struct plan_asked *p)
 {
     const struct workload *w = p->study->workload;
@@ -112,6 +123,7 @@ static void print_domain(const struct plan_asked *p)
         printf("rounds: the one-ways, then %u; each about %u exchanges between the servers,\n"
                "  and 6 more with security: abort\n",
                p->study->rounds, ROUND_EXCHANGES);
+    print_kind(p);
 }
 
 static int by_size(const void *a, const void *b)

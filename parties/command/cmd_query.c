@@ -8,8 +8,8 @@
 #include "parties/display/progress.h"
 
 static const char help[] =
-    "usage: trefoil query MODEL [QUESTION ...] [--file FILE] [--json] [--csv]\n"
-    "           [--level L | --quick]\n"
+    "usage: trefoil query MODEL [QUESTION ...] [--file FILE] [--level L | --quick]\n"
+    "           [--json | --csv [--delimiter C] [--decimal C] [--bom]]\n"
     "       trefoil query MODEL --columns\n"
     "\n"
     "Answers questions from a released model, exactly: no rows are drawn, and nothing\n"
@@ -28,8 +28,10 @@ static const char help[] =
     "beside the model, which run, aim and refit write; without it there are none.\n"
     "\n"
     "  --file FILE   questions from a file; - is standard input\n"
-    "  --json        answers as JSON, with all their digits\n"
+    "  --json        answers as JSON, with all digits that matter\n"
     "  --csv         answers as CSV, separated by empty lines\n"
+    "  --delimiter C, --decimal C, --bom    of CSV, instead of a comma, a point and no\n"
+    "                mark of UTF-8, which Excel wants; a delimiter may be the word tab\n"
     "  --level L     of the intervals, from 0.5 to 0.9999; default 0.95\n"
     "  --quick       no intervals, which take thirty times as long as the answers\n"
     "  --columns     print the model's columns and what they may hold\n"
@@ -49,6 +51,7 @@ struct query_asking {
     struct released model;
     double level; /* of intervals; 0: none are wanted */
     enum query_form form;
+    struct csv_form csv;
     size_t asked;
     struct query_asked *one;
     json_t *list; /* of answers, if they are JSON */
@@ -175,6 +178,7 @@ static enum err put_all(struct query_asking *k)
                                   .size = one->text.size,
                                   .answer = one->answer,
                                   .together = true,
+                                  .csv = &k->csv,
                                   .level = k->model.errors != NULL ? k->level : 0,
                                   .copula = k->model.copula != NULL,
                                   .learned = k->model.errors != NULL && k->model.errors->learned};
@@ -209,13 +213,7 @@ static enum err answer(struct query_asking *k, const char *text, const char *fil
 /* Nothing is printed before everything is answered. */
 static enum err print(struct query_asking *k)
 {
-    if (k->form == FORM_JSON) {
-        if (json_dumpf(k->list, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) != 0)
-            return ERR_SYSTEM;
-        putchar('\n');
-        return ERR_OK;
-    }
-    TRY(bytes_ok(&k->out));
+    TRY(k->form == FORM_JSON ? answers_put_json(&k->out, k->list) : bytes_ok(&k->out));
     fwrite(k->out.data, 1, k->out.size, stdout);
     return ERR_OK;
 }
@@ -223,9 +221,11 @@ static enum err print(struct query_asking *k)
 #define QUESTIONS_MAX 256
 
 static enum err execute(const char *const *given, size_t count, const char *file,
-                        enum query_form form, double level, bool columns, struct log *log)
+                        enum query_form form, const struct csv_form *csv, double level,
+                        bool columns, struct log *log)
 {
-    struct query_asking k CLEAN(asking_clear) = {.form = form, .level = level, .log = log};
+    struct query_asking k CLEAN(asking_clear) = {
+        .form = form, .csv = *csv, .level = level, .log = log};
     k.progress = progress_start(stderr, NULL, 0);
     progress_attach(&k.progress, log);
     TRY(load(&k, given[0]));
@@ -246,6 +246,8 @@ static enum err execute(const char *const *given, size_t count, const char *file
     TRY(load_errors(&k, given[0]));
     TRY(find_intervals(&k));
     progress_end(&k.progress);
+    if (form == FORM_CSV)
+        csv_begin(&k.out, csv);
     TRY(put_all(&k));
     return print(&k);
 }
@@ -253,15 +255,24 @@ static enum err execute(const char *const *given, size_t count, const char *file
 static enum err run_query(int argc, char **argv, struct log *log)
 {
     const char *given[QUESTIONS_MAX + 1], *file = NULL, *level = NULL;
+    const char *delimiter = NULL, *decimal = NULL;
+    struct csv_form written = {.bom = false};
     double part = 0.95;
     bool json = false, csv = false, columns = false, quick = false;
     size_t count = 0;
     const struct command_option options[] = {
-        {.name = "file", .value = &file},      {.name = "level", .value = &level},
-        {.name = "json", .flag = &json},       {.name = "csv", .flag = &csv},
-        {.name = "columns", .flag = &columns}, {.name = "quick", .flag = &quick},
+        {.name = "file", .value = &file},
+        {.name = "level", .value = &level},
+        {.name = "json", .flag = &json},
+        {.name = "csv", .flag = &csv},
+        {.name = "columns", .flag = &columns},
+        {.name = "quick", .flag = &quick},
+        {.name = "delimiter", .value = &delimiter},
+        {.name = "decimal", .value = &decimal},
+        {.name = "bom", .flag = &written.bom},
     };
-    TRY(command_options(argc, argv, options, 6, given, 1, QUESTIONS_MAX + 1, &count, log));
+    TRY(command_options(argc, argv, options, sizeof options / sizeof *options, given, 1,
+                        QUESTIONS_MAX + 1, &count, log));
     if (count == 1 && file == NULL && !columns)
         return log_fail(log, ERR_USAGE,
                         "there is no question: write one after MODEL, or --file FILE");
@@ -272,13 +283,16 @@ static enum err run_query(int argc, char **argv, struct log *log)
     if (level != NULL && !(number_double(level, &part) && part >= 0.5 && part <= 0.9999))
         return log_fail(log, ERR_USAGE, "--level must be a number from 0.5 to 0.9999, not %s",
                         level);
+    if (!csv && (delimiter != NULL || decimal != NULL || written.bom))
+        return log_fail(log, ERR_USAGE, "--delimiter, --decimal and --bom are for --csv; add it");
+    TRY(command_csv_form(delimiter, decimal, &written, log));
     if (level != NULL && quick)
         return log_fail(log, ERR_USAGE, "--level and --quick: --quick leaves the intervals out");
     return execute(given, count, file,
                    json  ? FORM_JSON
                    : csv ? FORM_CSV
                          : FORM_TEXT,
-                   quick ? 0 : part, columns, log);
+                   &written, quick ? 0 : part, columns, log);
 }
 
 const struct command cmd_query = {.name = "query",

@@ -7,6 +7,7 @@
 static const char help[] =
     "usage: trefoil synth MODEL --out FILE [--rows N] [--seed N]\n"
     "                     [--sampling rounded|independent]\n"
+    "                     [--delimiter C] [--decimal C] [--bom]\n"
     "\n"
     "Draws synthetic rows from a released model, as many and as often as you like:\n"
     "what was protected stays protected, and nothing is charged to the budget.\n"
@@ -17,18 +18,20 @@ static const char help[] =
     "  --sampling HOW   rounded (default): marginals as near to the model's as that\n"
     "                   many rows allow; independent: each row drawn by itself, as\n"
     "                   if from a population. A copula has only independent\n"
+    "  --delimiter C, --decimal C, --bom    instead of a comma, a point and no mark of\n"
+    "                   UTF-8, which Excel wants; a delimiter may be the word tab\n"
     "\n"
     "example:\n"
     "  trefoil synth result/model --rows 10000 --out rows.csv\n";
 
 static enum err execute(const char *path, const char *out, size_t rows, uint64_t seed,
-                        enum released_sampling how, struct log *log)
+                        enum released_sampling how, const struct csv_form *form, struct log *log)
 {
     struct released model CLEAN(released_clear) = {0};
     struct table *t CLEAN(table_free) = NULL;
     TRY(released_load(&model, path, log));
     TRY(released_rows(&t, &model, rows, seed, how, log));
-    TRY(table_write_csv(out, t, &model.inside, seed, log));
+    TRY(table_write_csv_form(out, t, &model.inside, seed, form, log));
     if (strcmp(out, "-") != 0)
         printf("wrote %zu rows of %zu attributes to %s\n", t->rows, t->domain->attributes, out);
     return ERR_OK;
@@ -36,7 +39,8 @@ static enum err execute(const char *path, const char *out, size_t rows, uint64_t
 
 static enum err run_synth(int argc, char **argv, struct log *log)
 {
-    const char *path, *out = NULL, *sampling = NULL;
+    const char *path, *out = NULL, *sampling = NULL, *delimiter = NULL, *decimal = NULL;
+    struct csv_form form = {.bom = false};
     enum released_sampling how = SAMPLING_ANY;
     int64_t rows = 0, seed = 1;
     const struct command_option options[] = {
@@ -44,15 +48,20 @@ static enum err run_synth(int argc, char **argv, struct log *log)
         {.name = "rows", .number = &rows, .least = 1, .most = COMMAND_ROWS_MAX},
         {.name = "seed", .number = &seed, .most = INT64_MAX},
         {.name = "sampling", .value = &sampling},
+        {.name = "delimiter", .value = &delimiter},
+        {.name = "decimal", .value = &decimal},
+        {.name = "bom", .flag = &form.bom},
     };
-    TRY(command_options(argc, argv, options, 4, &path, 1, 1, NULL, log));
+    TRY(command_options(argc, argv, options, sizeof options / sizeof *options, &path, 1, 1, NULL,
+                        log));
+    TRY(command_csv_form(delimiter, decimal, &form, log));
     if (sampling != NULL && strcmp(sampling, "independent") == 0)
         how = SAMPLING_INDEPENDENT;
     else if (sampling != NULL && strcmp(sampling, "rounded") == 0)
         how = SAMPLING_ROUNDED;
     else if (sampling != NULL)
         return log_fail(log, ERR_USAGE, "--sampling is rounded or independent, not %s", sampling);
-    return execute(path, out, (size_t)rows, (uint64_t)seed, how, log);
+    return execute(path, out, (size_t)rows, (uint64_t)seed, how, &form, log);
 }
 
 const struct command cmd_synth = {.name = "synth",

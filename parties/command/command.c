@@ -210,6 +210,16 @@ enum err command_csv(const char *delimiter, const char *decimal, bool files,
     return ERR_OK;
 }
 
+enum err command_csv_form(const char *delimiter, const char *decimal, struct csv_form *form,
+                          struct log *log)
+{
+    struct table_csv_options csv = {.delimiter = 0};
+    TRY(command_csv(delimiter, decimal, true, &csv, log));
+    form->delimiter = csv.delimiter;
+    form->decimal = csv.rows.decimal;
+    return csv_check_delimiter(form->delimiter, "--delimiter", log);
+}
+
 enum err command_sql(const struct database_source *source, struct log *log)
 {
     bool rows = source->table != NULL || source->query != NULL;

@@ -86,6 +86,10 @@ enum err command_integer(const char *name, const char *text, int64_t least, int6
 struct table_csv_options;
 enum err command_csv(const char *delimiter, const char *decimal, bool files,
                      struct table_csv_options *csv, struct log *log) MUST_CHECK;
+/* The same for CSV that is written. */
+struct csv_form;
+enum err command_csv_form(const char *delimiter, const char *decimal, struct csv_form *form,
+                          struct log *log) MUST_CHECK;
 
 /* Checks that --sql is given with --table or --query, or none of the three is given. */
 struct database_source;

@@ -225,14 +225,39 @@ enum err answers_text(struct bytes *out, const struct answers_entry *e)
 
 /* --- CSV -------------------------------------------------------------------------------------- */
 
-static void csv_field(struct bytes *out, const char *text, bool first)
+struct csv_out {
+    struct bytes *to;
+    const struct csv_form *form;
+};
+
+static void csv_field(const struct csv_out *out, const char *text, bool first)
 {
     if (!first)
-        bytes_put_u8(out, ',');
-    csv_put(out, text, false);
+        bytes_put_u8(out->to, (uint8_t)out->form->delimiter);
+    csv_put(out->to, text, out->form, false);
 }
 
-static void csv_ends_head(struct bytes *out, const struct question *q, size_t item,
+static void csv_number(const struct csv_out *out, char *text, bool first)
+{
+    if (!first)
+        bytes_put_u8(out->to, (uint8_t)out->form->delimiter);
+    csv_put_number(out->to, text, out->form);
+}
+
+/* Empty for a missing value. */
+static void csv_code(const struct csv_out *out, const struct domain_attribute *a, uint32_t code,
+                     bool first)
+{
+    char text[CELL] = "";
+    if (code < a->values)
+        put_code(text, a, code);
+    if (domain_has_numbers(a))
+        csv_number(out, text, first);
+    else
+        csv_field(out, text, first);
+}
+
+static void csv_ends_head(const struct csv_out *out, const struct question *q, size_t item,
                           const char *name)
 {
     char text[NAME + 8];
@@ -246,7 +271,7 @@ static void csv_ends_head(struct bytes *out, const struct question *q, size_t it
     csv_field(out, text, false);
 }
 
-static void csv_head(struct bytes *out, const struct answers_entry *e)
+static void csv_head(const struct csv_out *out, const struct answers_entry *e)
 {
     const struct question *q = e->answer->question;
     char name[NAME];
@@ -264,66 +289,64 @@ static void csv_head(struct bytes *out, const struct answers_entry *e)
     }
     csv_field(out, "rows", false);
     csv_field(out, "together", false);
-    bytes_put_u8(out, '\n');
+    bytes_put_u8(out->to, '\n');
 }
 
-static void csv_number(struct bytes *out, double v)
+static void csv_rounded(const struct csv_out *out, double v)
 {
     char text[CELL];
     put_rounded(text, v);
-    csv_field(out, text, false);
+    csv_number(out, text, false);
 }
 
-static void csv_value(struct bytes *out, const struct question *q, size_t item, bool known,
+static void csv_value(const struct csv_out *out, const struct question *q, size_t item, bool known,
                       double value, bool first)
 {
     char text[CELL] = "";
-    if (known && aggregate_is_code(q->item[item].aggregate))
-        put_code(text, question_item_column(q, item), (uint32_t)value);
-    else if (known)
+    if (known && aggregate_is_code(q->item[item].aggregate)) {
+        csv_code(out, question_item_column(q, item), (uint32_t)value, first);
+        return;
+    }
+    if (known)
         put_rounded(text, value);
-    csv_field(out, text, first);
+    csv_number(out, text, first);
 }
 
-static void csv_ends(struct bytes *out, const struct question *q, size_t item,
+static void csv_ends(const struct csv_out *out, const struct question *q, size_t item,
                      const struct answer_value *v)
 {
     csv_value(out, q, item, v->known && v->bounded, v->low, false);
     csv_value(out, q, item, v->known && v->bounded, v->high, false);
     if (aggregate_is_code(q->item[item].aggregate))
-        csv_number(out, v->agreed);
+        csv_rounded(out, v->agreed);
 }
 
-static void csv_line(struct bytes *out, const struct answers_entry *e, size_t line)
+static void csv_line(const struct csv_out *out, const struct answers_entry *e, size_t line)
 {
     const struct answer *a = e->answer;
     const struct question *q = a->question;
-    char text[CELL];
-    for (size_t i = 0; i < q->groups; i++) {
-        const struct domain_attribute *column = &q->domain->attribute[q->group[i]];
-        uint32_t code = answer_code(a, line, i);
-        put_code(text, column, code);
-        csv_field(out, code < column->values ? text : "", i == 0);
-    }
+    for (size_t i = 0; i < q->groups; i++)
+        csv_code(out, &q->domain->attribute[q->group[i]], answer_code(a, line, i), i == 0);
     for (size_t i = 0; i < q->items; i++) {
         const struct answer_value *v = answer_value_at(a, line, i);
         csv_value(out, q, i, v->known, v->number, q->groups + i == 0);
         if (e->level > 0)
             csv_ends(out, q, i, v);
         if (may_lack(q, i))
-            csv_number(out, v->rows);
+            csv_rounded(out, v->rows);
     }
-    csv_number(out, a->rows[line]);
+    csv_rounded(out, a->rows[line]);
     csv_field(out, e->together ? "true" : "false", false);
-    bytes_put_u8(out, '\n');
+    bytes_put_u8(out->to, '\n');
 }
 
-enum err answers_csv(struct bytes *out, const struct answers_entry *e)
+enum err answers_csv(struct bytes *to, const struct answers_entry *e)
 {
     size_t *lines CLEAN(memory_release) = NULL, count;
+    const struct csv_out out = {.to = to, .form = e->csv};
     TRY(answer_shown(e->answer, &lines, &count));
-    csv_head(out, e);
+    csv_head(&out, e);
     for (size_t i = 0; i < count; i++)
-        csv_line(out, e, lines[i]);
+        csv_line(&out, e, lines[i]);
     return ERR_OK;
 }

@@ -1,7 +1,8 @@
 /*
  * parties/display/answers.h - answers to questions, as tables for people, CSV, or JSON.
  *
- * A label is written as it is, a number with as few digits as give it back, a bin as its lower
+ * A label is written as it is, an answer with six digits (all before the point, and in JSON as many
+ * as give it back), a bin as its lower
  * edge, a missing value as NULL (in CSV as an empty field). Groups of less than half a row are left
  * out, and counted. JSON is a list of
  *
@@ -22,6 +23,7 @@
 #define TREFOIL_PARTIES_DISPLAY_ANSWERS_H
 
 #include "aim/answer/answer.h"
+#include "aim/table/csv.h"
 
 #include <jansson.h>
 
@@ -33,6 +35,7 @@ struct answers_entry {
         item[QUESTION_ITEMS_MAX]; /* all columns were measured together: for all items, for each */
     bool copula;                  /* so columns are related only by their correlations */
     double level;                 /* 0: without intervals */
+    const struct csv_form *csv;   /* for answers_csv() */
     bool learned;                 /* intervals where columns were not measured together */
 };
 
@@ -42,5 +45,7 @@ bool answers_left_out(const struct answer *a, char *text, size_t size);
 enum err answers_text(struct bytes *out, const struct answers_entry *e) MUST_CHECK;
 enum err answers_csv(struct bytes *out, const struct answers_entry *e) MUST_CHECK;
 enum err answers_json(json_t *list, const struct answers_entry *e) MUST_CHECK;
+/* Writes the list with as few digits as give each number back. */
+enum err answers_put_json(struct bytes *out, const json_t *list) MUST_CHECK;
 
 #endif

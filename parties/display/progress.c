@@ -163,7 +163,7 @@ static void say_why(struct progress *p, const struct aim_round *r)
         progress_say(p, "        none is farther from the model than the noise it would have");
     else
         progress_say(p, "        whose scores are above the noise they add: %s%s", r->why,
-                     r->marginals > 3 ? ", .." : "");
+                     r->marginals > 3 && strchr(r->why, '(') != NULL ? ", .." : "");
 }
 
 void progress_round(void *self, const struct aim_round *r)

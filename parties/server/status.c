@@ -146,7 +146,7 @@ static void of_worker(const struct status *s, struct bytes *out)
     count(out, "trefoil_stopped", "gauge",
           "1 once a check has failed or too many were broken off: the server takes part in no run.",
           atomic_load(&s->guard) != ERR_OK);
-    number(out, "trefoil_budget_rho", "The study's privacy budget, in zCDP.",
+    number(out, "trefoil_budget_rho", "The study's privacy budget, rho.",
            atomic_load(&s->rho_limit));
     number(out, "trefoil_budget_rho_spent", "What of it this server has debited.",
            atomic_load(&s->rho_spent));

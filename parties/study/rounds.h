@@ -17,6 +17,8 @@
 #ifndef TREFOIL_PARTIES_STUDY_ROUNDS_H
 #define TREFOIL_PARTIES_STUDY_ROUNDS_H
 
+#include "aim/workload/workload.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -32,5 +34,15 @@ struct rounds_noise {
 
 /* False if there is no advice: the budget allows no number of rounds. */
 bool rounds_advise(struct rounds_advice *advice, const struct rounds_noise *noise, size_t columns);
+
+/*
+ * Whether `rounds: sweeps` should do better than annealed rounds, for a budget of rho of one row.
+ * Sweeps choose from scores that all have noise, so that they need rows that outweigh it, or so
+ * many columns that one marginal at a time is too slow. Scores of more than three columns mislead
+ * them. Annealed rounds do no worse than a fixed number of them on all tables that were measured.
+ * What columns of the data have to do with each other cannot be known: where all depend on all,
+ * sweeps are worse in spite of this (docs/results.md).
+ */
+bool rounds_sweeps_better(const struct workload *w, double rows, double rho);
 
 #endif

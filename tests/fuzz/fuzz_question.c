@@ -47,6 +47,11 @@ static void check(const struct question *q)
         never(q->item[i].column >= q->domain->attributes ||
               !(q->item[i].p >= 0 && q->item[i].p <= 1));
     }
+    never(q->havings > QUESTION_HAVING_MAX || q->orders > QUESTION_ORDER_MAX);
+    for (size_t i = 0; i < q->havings; i++)
+        never(q->having[i].item >= q->items);
+    for (size_t i = 0; i < q->orders; i++)
+        never(q->order[i].index >= (q->order[i].group ? q->groups : q->items));
     for (unsigned i = 0; i < q->where.n; i++)
         check_case(q, &q->where.one[i]);
 }
@@ -85,6 +90,8 @@ void fuzz_seeds(fuzz_put put, void *self)
         "or x between -1 and 2.5) group by ward, age;",
         "SELECT MODE(ward), MIN(x) FROM t WHERE ward IN ('it''s', 1) OR x IS NULL OR \"PM2.5\" < 2 "
         "-- all\n; SELECT STDDEV(age) FROM t",
+        "SELECT ward, COUNT(*) AS n, AVG(x) FROM t GROUP BY ward, age, x HAVING n > 3 AND "
+        "AVG(x) <= -.5 ORDER BY n DESC, ward, COUNT(*) ASC LIMIT 7",
         "SELECT SUM(x) FROM t WHERE (age <> 3 AND age NOT IN (4, 5)) OR (ward IS NOT NULL AND "
         "x != 0)",
     };

@@ -6,7 +6,8 @@
  * one round, so that no round came near to being lost.
  *
  * `make test` takes some of the steps, TREFOIL_LONG=1 all of them, with pairs. It also plays
- * studies whose servers prove what they compute, copulas, and runs that find noise made ahead.
+ * studies whose servers prove what they compute, copulas, sweeps, and runs that find noise made
+ * ahead.
  */
 #include "harness/cmocka.h"
 
@@ -51,6 +52,7 @@ struct crashes_stage {
         AIM,
         PROVED, /* security: abort */
         COPULA, /* method: copula */
+        SWEEPS, /* rounds: sweeps, one of them */
         AHEAD   /* noise for the run was made before */
     } kind;
 };
@@ -275,37 +277,56 @@ static void forms_are_stored(const json_t *copula, sqlite3_stmt *row)
     }
 }
 
-/* The released noisy counts are those that a server has stored, divided by its multiplier. */
+/* The rounds' values, one after the other. */
+struct stored {
+    sqlite3_stmt *row;
+    size_t at, n; /* bytes of this round's */
+};
+
+/* Released noisy counts, or scores, are the next that are stored, divided by their multiplier. */
+static void are_stored(struct stored *s, const json_t *released)
+{
+    const double multiplier = round(0x1p20 / json_number_value(json_object_get(released, "sigma")));
+    json_t *v;
+    size_t k;
+    json_array_foreach(json_object_get(released, "values"), k, v)
+    {
+        int64_t stored;
+        if (s->at == s->n) {
+            s->n = next_values(s->row);
+            s->at = sizeof stored;
+        }
+        memcpy(&stored, (const uint8_t *)sqlite3_column_blob(s->row, 0) + s->at, sizeof stored);
+        s->at += sizeof stored;
+        assert_true(json_number_value(v) == (double)stored / multiplier);
+    }
+}
+
 static void released_is_stored(const struct crashes_stage *c, sqlite3 *db)
 {
-    json_t *doc = json_load_file(file(c, "out/measurements.json"), 0, NULL), *m, *v;
-    sqlite3_stmt *row;
-    size_t k, j, at = 0, n = 0;
+    json_t *doc = json_load_file(file(c, "out/measurements.json"), 0, NULL), *m;
+    const json_t *scores = json_array_get(json_object_get(doc, "scores"), 0);
+    struct stored s = {0};
+    size_t k;
     assert_non_null(doc);
+    assert_true((scores != NULL) == (c->kind == SWEEPS));
     assert_int_equal(
-        sqlite3_prepare_v2(db, "SELECT opened FROM rounds ORDER BY number", -1, &row, NULL),
+        sqlite3_prepare_v2(db, "SELECT opened FROM rounds ORDER BY number", -1, &s.row, NULL),
         SQLITE_OK);
     json_array_foreach(json_object_get(doc, "measurements"), k, m)
     {
-        double multiplier = round(0x1p20 / json_number_value(json_object_get(m, "sigma")));
-        json_array_foreach(json_object_get(m, "values"), j, v)
-        {
-            int64_t stored;
-            if (at == n) {
-                n = next_values(row);
-                at = sizeof stored;
-            }
-            memcpy(&stored, (const uint8_t *)sqlite3_column_blob(row, 0) + at, sizeof stored);
-            at += sizeof stored;
-            assert_true(json_number_value(v) == (double)stored / multiplier);
+        if (scores != NULL && json_object_get(m, "sweep") != NULL) {
+            are_stored(&s, scores); /* what the set was chosen from */
+            scores = NULL;
         }
+        are_stored(&s, m);
     }
-    assert_true(at == n);
+    assert_true(s.at == s.n && scores == NULL);
     assert_true(c->kind == COPULA || json_object_get(doc, "merged") != NULL);
     if (c->kind == COPULA)
-        forms_are_stored(json_object_get(doc, "copula"), row);
-    assert_int_equal(sqlite3_step(row), SQLITE_DONE);
-    sqlite3_finalize(row);
+        forms_are_stored(json_object_get(doc, "copula"), s.row);
+    assert_int_equal(sqlite3_step(s.row), SQLITE_DONE);
+    sqlite3_finalize(s.row);
     json_decref(doc);
 }
 
@@ -345,10 +366,10 @@ static void check(struct crashes_stage *c)
               "SELECT CAST(substr(entry, 153) AS TEXT) FROM ledger ORDER BY number DESC LIMIT 1",
               text, sizeof text);
         /*
-         * the cost of a copula's forms follows from the counts before them: compared within one run
-         * alone
+         * the cost of a copula's forms, or of a set, follows from what was opened before: compared
+         * within one run alone
          */
-        if (c->ledger[0] == '\0' || (c->kind == COPULA && i == 0))
+        if (c->ledger[0] == '\0' || ((c->kind == COPULA || c->kind == SWEEPS) && i == 0))
             memcpy(c->ledger, text, sizeof text);
         assert_string_equal(text, c->ledger);
         query(db, rounds, i == 0 ? first : other, sizeof first);
@@ -405,7 +426,7 @@ static int stage_of(void **state, enum crashes_kind kind)
     c->kind = kind;
     c->ahead = kind == AHEAD ? "1" : "off";
     *state = c;
-    NEW_STUDY(&c->s, &quiet, .owners = OWNERS, .rounds = ROUNDS,
+    NEW_STUDY(&c->s, &quiet, .owners = OWNERS, .rounds = ROUNDS, .sweeps = kind == SWEEPS,
               .domain = kind == COPULA ? NULL : many_ages,
               .copula = kind == COPULA ? "method: copula\n" : NULL,
               .more = kind == PROVED ? "security: abort\n" : NULL);
@@ -445,6 +466,11 @@ static int proving_stage_new(void **state)
 static int copula_stage_new(void **state)
 {
     return stage_of(state, COPULA);
+}
+
+static int sweeps_stage_new(void **state)
+{
+    return stage_of(state, SWEEPS);
 }
 
 static int ahead_stage_new(void **state)
@@ -562,6 +588,15 @@ static void a_copula_goes_on_at_each_step(void **state)
             one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);
 }
 
+/* Scores that were opened are opened again, with their noise, for the same estimates alone. */
+static void sweeps_go_on_at_each_step(void **state)
+{
+    struct crashes_stage *c = *state;
+    for (unsigned who = 0; who < PEOPLE; who++)
+        for (long at = 4 + 3 * (long)who; at <= c->syncs[who]; at += is_long() ? 1 : 19)
+            one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);
+}
+
 /* Blocks made before, then taken or dropped. The long tests play all of the above this way. */
 static void noise_made_ahead_is_used_once_at_each_step(void **state)
 {
@@ -579,6 +614,9 @@ int main(int argc, char **argv)
     const struct CMUnitTest copula[] = {
         cmocka_unit_test(a_copula_goes_on_at_each_step),
     };
+    const struct CMUnitTest sweeps[] = {
+        cmocka_unit_test(sweeps_go_on_at_each_step),
+    };
     const struct CMUnitTest ahead[] = {
         cmocka_unit_test(noise_made_ahead_is_used_once_at_each_step),
     };
@@ -586,8 +624,10 @@ int main(int argc, char **argv)
     return support_run_tests(stage_new, stage_free) +
            (is_long() ? support_run_tests(proving_stage_new, stage_free) +
                             support_run_tests(copula_stage_new, stage_free) +
+                            support_run_tests(sweeps_stage_new, stage_free) +
                             support_run_tests(ahead_stage_new, stage_free)
                       : cmocka_run_group_tests(proving, proving_stage_new, stage_free) +
                             cmocka_run_group_tests(copula, copula_stage_new, stage_free) +
+                            cmocka_run_group_tests(sweeps, sweeps_stage_new, stage_free) +
                             cmocka_run_group_tests(ahead, ahead_stage_new, stage_free));
 }

@@ -3,6 +3,7 @@
  * runs cut after any round, populations that grow.
  */
 #include "harness/cmocka.h"
+#include "tests/support/copula.h"
 
 #include "aim/run/loop.h"
 #include "aim/run/plaintext.h"
@@ -79,6 +80,7 @@ struct rounds {
     unsigned calls, fail_at;
     unsigned lost;    /* times that round 1 is lost */
     bool keeps;       /* then a failure is a crash */
+    bool quiet;       /* no noise at all */
     const char *full; /* or NULL: a folder that is missing while the state is first written */
     enum err (*work)(void *worker); /* to do meanwhile */
     void *worker;
@@ -124,6 +126,8 @@ static enum err run_rounds(const struct anneal_stage *s, const struct aim_option
                            struct rounds *rounds, struct aim_result **result)
 {
     struct plaintext_noise noise = noise_from_random(&rounds->random);
+    if (rounds->quiet)
+        noise = (struct plaintext_noise){NULL, support_no_noise, support_no_noise};
     struct aim_backend backend = {
         .self = rounds, .keeps = rounds->keeps, .ask = rounds_ask, .meanwhile = rounds_meanwhile};
     struct plaintext *p CLEAN(plaintext_free) = NULL;
@@ -400,6 +404,45 @@ TEST(a_crash_takes_one_round_that_is_asked_again)
         o.sweeps = sweeps;
         assert_int_equal(run(&s, &o, 7, 0, &whole), ERR_OK);
         crash_and_go_on(&s, &o, whole);
+    }
+}
+
+static void note_round(void *self, const struct aim_round *r)
+{
+    struct bytes *shown = self;
+    bytes_put_text(shown, r->name);
+    bytes_put_text(shown,
+                   r->marginals > 0 && r->round > 0 && r->why[0] == '\0' ? " of no reason|" : " ");
+    bytes_put_text(shown, r->round > 0 ? r->why : "");
+    bytes_put_text(shown, "|");
+}
+
+/*
+ * A backend that keeps requests has a round shown during the next one: with its own name and
+ * reasons, even where a sweep finds nothing and asks for nothing.
+ */
+TEST(rounds_of_sweeps_are_shown_whenever_that_is)
+{
+    for (unsigned k = 0; k < 2; k++) {
+        struct anneal_stage s CLEAN(stage_free) = stage_new(k == 0 ? 2000 : 0);
+        struct bytes shown[2] = {{0}};
+        for (unsigned keeps = 0; keeps < 2; keeps++) {
+            struct rounds rounds = {.seed = 7, .keeps = keeps == 1, .quiet = k == 1};
+            struct aim_options o = options_of(&s, 0.05);
+            struct aim_result *a CLEAN(aim_result_free) = NULL;
+            o.annealed = false;
+            o.sweeps = 2;
+            o.progress = note_round;
+            o.self = &shown[keeps];
+            assert_int_equal(run_rounds(&s, &o, &rounds, &a), ERR_OK);
+            assert_int_equal(a->rounds, 5);
+            assert_int_equal(a->round[2].marginals > 0, k == 0);
+            bytes_put_u8(&shown[keeps], 0);
+            assert_null(strstr((const char *)shown[keeps].data, "no reason"));
+        }
+        assert_string_equal((const char *)shown[0].data, (const char *)shown[1].data);
+        for (unsigned keeps = 0; keeps < 2; keeps++)
+            bytes_clear(&shown[keeps]);
     }
 }
 

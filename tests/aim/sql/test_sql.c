@@ -470,9 +470,13 @@ TEST(values_that_do_not_fit_are_told_with_their_number_of_rows)
          "error: table visits: sex is '' in 40 rows; it must be one of 'f', 'm'\n"},
         {"UPDATE visits SET \"AGE\" = 12 WHERE \"AGE\" > 7", 0,
          "warning: table visits: age is '12' in 8 rows, which does not fit the study; it counts as "
-         "the nearest\nwarning: table visits: 8 values of age do not fit, and count so\n"},
+         "the nearest\n"},
+        {"UPDATE visits SET \"AGE\" = 12 + (\"AGE\" = 9 AND sex = 'f') WHERE \"AGE\" > 7", 0,
+         "which does not fit the study; it counts as the nearest (8 rows with others like it)\n"},
         {"DELETE FROM visits", 0, "warning: table visits has no rows: is it the right one?\n"},
-        {"UPDATE visits SET sex = 'x' || who", 6, "error: table visits: 20 more problems like"},
+        {"UPDATE visits SET sex = 'x' || who", 6,
+         "error: table visits: sex is 'xp0' in 1 row; it must be one of 'f', 'm' (40 rows with "
+         "others like it)\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases && has_sqlite; i++) {
         struct sql_scene c;

@@ -49,6 +49,17 @@ TEST(numbers_parse_strictly)
     assert_false(number_integer("1e-3", &i));
 }
 
+TEST(numbers_have_as_few_digits_as_give_them_back)
+{
+    static const char *const shortest[] = {"0.1", "0.3333333333333333", "0.30000000000000004"};
+    static const double x[] = {0.1, 1.0 / 3, 0.1 + 0.2};
+    char text[40];
+    for (size_t i = 0; i < 3; i++) {
+        number_shortest(text, sizeof text, x[i]);
+        assert_string_equal(text, shortest[i]);
+    }
+}
+
 static struct domain *four_attributes(void)
 {
     static const char *const colours[] = {"red", "green", "blue"};

@@ -507,7 +507,10 @@ TEST(what_is_written_reads_back)
 {
     struct domain *d CLEAN(domain_free) = three();
     struct table_place p CLEAN(place_free) = place_new("", 0);
-    struct table *t CLEAN(table_free) = NULL, *back CLEAN(table_free) = NULL;
+    static const struct csv_form form[] = {{',', '.', false}, {';', ',', true}};
+    static const struct table_csv_options options[] = {
+        {.delimiter = ','}, {.delimiter = ';', .rows = {.decimal = ','}}};
+    struct table *t CLEAN(table_free) = NULL;
     struct random r;
     assert_int_equal(domain_add_integer(d, "a \"b\", c", 5, 5, NULL, DOMAIN_REJECT, NULL), ERR_OK);
     r = random_of(1);
@@ -519,11 +522,14 @@ TEST(what_is_written_reads_back)
         assert_int_equal(table_append(t, codes), ERR_OK);
     }
     assert_int_equal(table_append(t, (uint16_t[]){3, 0, 0, 0}), ERR_DATA);
-    assert_int_equal(table_write_csv(p.path, t, NULL, 7, NULL), ERR_OK);
-    assert_int_equal(table_read_csv(&back, d, p.path, NULL, NULL), ERR_OK);
-    assert_int_equal(back->rows, t->rows);
-    for (int a = 0; a < 4; a++)
-        assert_memory_equal(t->column[a], back->column[a], t->rows * sizeof(uint16_t));
+    for (int i = 0; i < 2; i++) {
+        struct table *back CLEAN(table_free) = NULL;
+        assert_int_equal(table_write_csv_form(p.path, t, NULL, 7, &form[i], NULL), ERR_OK);
+        assert_int_equal(table_read_csv(&back, d, p.path, &options[i], NULL), ERR_OK);
+        assert_int_equal(back->rows, t->rows);
+        for (int a = 0; a < 4; a++)
+            assert_memory_equal(t->column[a], back->column[a], t->rows * sizeof(uint16_t));
+    }
 }
 
 TEST(a_lone_missing_value_is_not_a_blank_line)

@@ -104,6 +104,76 @@ TEST(rows_are_made_from_a_file)
     support_says(a.err, "rounded or independent");
 }
 
+/* What Excel reads in many countries: nothing but the marks differs. */
+TEST(csv_is_written_for_other_programs)
+{
+    static const char *const refused[][4] = {{"--delimiter", ",", "--decimal", ","},
+                                             {"--delimiter", "1", "--decimal", "."}};
+    struct command_outcome a;
+    struct tools_stage g CLEAN(stage_free);
+    struct bytes first CLEAN(bytes_clear) = {0}, second CLEAN(bytes_clear) = {0};
+    static const char text[] = "SELECT age, COUNT(*) FROM t GROUP BY age";
+    size_t numbers = 0;
+    char *plain, *at;
+    stage_new(&g, OPTIONS(.owners = 2));
+    TREFOIL(&a, &g, "query", g.model, text, "--csv", "--quick");
+    plain = strdup(a.out);
+    TREFOIL(&a, &g, "query", g.model, text, "--csv", "--quick", "--delimiter", ";", "--decimal",
+            ",", "--bom");
+    assert_memory_equal(a.out, "\xef\xbb\xbf", 3);
+    assert_int_equal(strlen(a.out), strlen(plain) + 3);
+    at = a.out + 3;
+    for (size_t i = 0; plain[i] != '\0'; i++) {
+        numbers += plain[i] == '.';
+        assert_int_equal(at[i], plain[i] == ',' ? ';' : plain[i] == '.' ? ',' : plain[i]);
+    }
+    assert_true(numbers > 3);
+    free(plain);
+    TREFOIL(&a, &g, "query", g.model, text, "--bom");
+    assert_int_equal(a.code, EXIT_USAGE);
+    support_says(a.err, "are for --csv");
+    TREFOIL(&a, &g, "synth", g.model, "--out", g.rows);
+    assert_int_equal(file_read(g.rows, 1 << 20, &first, NULL), ERR_OK);
+    for (size_t i = 0; i < 2; i++) {
+        TREFOIL(&a, &g, "synth", g.model, "--out", g.rows, refused[i][0], refused[i][1],
+                refused[i][2], refused[i][3]);
+        assert_int_equal(a.code, EXIT_USAGE);
+    }
+    TREFOIL(&a, &g, "synth", g.model, "--out", g.rows, "--delimiter", "tab", "--bom");
+    assert_int_equal(a.code, EXIT_OK);
+    assert_int_equal(file_read(g.rows, 1 << 20, &second, NULL), ERR_OK);
+    assert_memory_equal(second.data, "\xef\xbb\xbf", 3);
+    assert_int_equal(second.size, first.size + 3);
+    for (size_t i = 0; i < first.size; i++)
+        assert_int_equal(second.data[3 + i], first.data[i] == ',' ? '\t' : first.data[i]);
+}
+
+/* For programs, numbers have as few digits as give them back. */
+TEST(json_has_the_digits_that_matter)
+{
+    struct command_outcome a;
+    struct tools_stage g CLEAN(stage_free);
+    json_t *root, *line;
+    char best[64];
+    double rows;
+    stage_new(&g, OPTIONS(.owners = 2));
+    TREFOIL(&a, &g, "query", g.model,
+            "SELECT age, COUNT(*) AS \"0.10000000000000001\" FROM t GROUP BY age ORDER BY age DESC",
+            "--json");
+    support_says(a.out, "\"0.10000000000000001\"");
+    root = json_loads(a.out, 0, NULL);
+    line = json_array_get(json_object_get(json_array_get(root, 0), "lines"), 0);
+    rows = json_real_value(json_object_get(line, "rows"));
+    assert_true(rows > 0);
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(best, sizeof best, "\"rows\": %.*g,", digits, rows);
+        if (strtod(best + 8, NULL) == rows)
+            break;
+    }
+    support_says(a.out, best);
+    json_decref(root);
+}
+
 /* The folder of a result works like its model; JSON has what the text has. */
 TEST(questions_are_answered)
 {

@@ -9,6 +9,7 @@
 #include "parties/exchange/price.h"
 #include "parties/study/identity.h"
 #include "parties/study/roster.h"
+#include "parties/study/rounds.h"
 #include "parties/study/study_ports.h"
 #include "parties/study/study_uploads.h"
 #include "protocols/tape.h"
@@ -435,6 +436,10 @@ TEST(scores_that_the_arithmetic_cannot_carry_are_refused)
     assert_int_equal(bounds_of(*state, 32, 64, "rounds: 4\n", &b), ERR_OK);
     assert_int_equal(b->counts.bits, 37);
     assert_int_equal(b->counts.room, 39); /* less than the arithmetic carries otherwise */
+    bounds_free(&b);
+    expect_too_much(*state, 1000, 1000, "rounds: sweeps 2\n",
+                    "scores of counts of up to 2^40 could be more than the arithmetic carries");
+    assert_int_equal(bounds_of(*state, 500, 500, "rounds: sweeps 2\n", &b), ERR_OK);
 }
 
 /* --- prices ----------------------------------------------------------------------------------- */
@@ -505,6 +510,27 @@ TEST(slack_does_not_grow_with_a_large_epsilon)
     s.rounds = 1000;
     s.rows_per_person = 10000;
     assert_true(price_epsilon_limit(&s) < 15);
+}
+
+static bool sweeps_suit(size_t columns, unsigned of, double rows)
+{
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct workload *w CLEAN(workload_free) = NULL;
+    assert_int_equal(domain_new(&d), ERR_OK);
+    for (size_t a = 0; a < columns; a++)
+        assert_int_equal(domain_add_integer(d, (const char[]){(char)('a' + a), '\0'}, 0, 3, NULL,
+                                            DOMAIN_REJECT, NULL),
+                         ERR_OK);
+    assert_int_equal(workload_all(&w, d, of, NULL), ERR_OK);
+    return rounds_sweeps_better(w, rows, 0.036);
+}
+
+TEST(sweeps_suit_many_rows_or_columns_and_marginals_of_three)
+{
+    assert_true(sweeps_suit(9, 3, 10000));
+    assert_false(sweeps_suit(9, 3, 1000)); /* noise of scores: 257 rows */
+    assert_true(sweeps_suit(12, 2, 1000));
+    assert_false(sweeps_suit(9, 4, 1e6));
 }
 
 /* With a slack for discrete noise, and a larger limit all the same. */

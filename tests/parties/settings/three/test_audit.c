@@ -43,7 +43,8 @@ enum flaw { NONE, HALF_NOISE, USED_TWICE, UNCLAMPED, UNBOUNDED };
 
 /* What a run opened, in counts: the one-ways, the index of the selected marginal, its counts. */
 struct outcome {
-    double a[2], b[2], selected[CELLS]; /* of a copula the form only, in deviations of noise */
+    /* of a copula the form only, in deviations of noise; of a sweep the scores */
+    double a[2], b[2], selected[CELLS];
     size_t index;
 };
 
@@ -202,6 +203,20 @@ static enum err select_one(struct audit_seat *s, struct outcome *o)
     return ask(s, &r, NULL, &o->index, o->selected);
 }
 
+/* How far every marginal is from nothing: the row moves each of these by one. */
+static enum err open_scores(struct audit_seat *s, struct outcome *o)
+{
+    uint32_t query[CANDIDATES] = {0, 1, 2};
+    uint64_t estimate[8] = {0};
+    struct ask r = {.kind = ASK_SCORES,
+                    .queries = CANDIDATES,
+                    .query = query,
+                    .multiplier = s->a->multiplier,
+                    .estimate = estimate,
+                    .estimates = 8};
+    return ask(s, &r, NULL, NULL, o->selected);
+}
+
 /* One form of the two columns. */
 static enum err open_form(struct audit_seat *s, struct outcome *o)
 {
@@ -220,7 +235,9 @@ static enum err run_all(struct party *p, void *shared)
         struct outcome o = {.index = 0};
         e = measure_one_ways(&s, &o);
         if (e == ERR_OK)
-            e = s.a->shift > 0 ? open_form(&s, &o) : select_one(&s, &o);
+            e = s.a->shift > 0             ? open_form(&s, &o)
+                : s.a->s.study->sweeps > 0 ? open_scores(&s, &o)
+                                           : select_one(&s, &o);
         if (p->index == 0)
             s.a->outcome[i] = o;
     }
@@ -268,7 +285,9 @@ static double likelihood(const struct audit_running *a, const struct outcome *o)
 {
     static const size_t with_row[CANDIDATES] = {0, 1, 1}; /* a = 0, b = 1, (a, b) = (0, 1) */
     const double ratio = (double)a->alone / (double)a->multiplier;
-    return (o->a[0] + o->b[1]) * ratio * ratio + o->selected[with_row[o->index]];
+    const double later = a->s.study->sweeps > 0 ? o->selected[0] + o->selected[1] + o->selected[2]
+                                                : o->selected[with_row[o->index]];
+    return (o->a[0] + o->b[1]) * ratio * ratio + later;
 }
 
 /*
@@ -378,20 +397,25 @@ static void forget_uploads(struct audit_running *a)
 /* A run's price under the ledger's own rules, and the multipliers that its budget gives. */
 static void price(struct audit_running *a, struct log *log)
 {
+    const bool sweeps = a->s.study->sweeps > 0;
     struct ledger_limits limits;
     mpq_t cost, one;
     mpq_inits(cost, one, NULL);
     assert_int_equal(price_limits(a->s.study, &limits, log), ERR_OK);
     assert_int_equal(price_schedule(a->s.study, &a->schedule), ERR_OK);
     assert_int_equal(measure_multiplier(a->schedule.alone, &a->alone, log), ERR_OK);
+    if (sweeps) /* all the rest for one request of scores */
+        a->schedule.sigma = sqrt(CANDIDATES / (2 * 0.84 * limits.rho));
     assert_int_equal(measure_multiplier(a->schedule.sigma, &a->multiplier, log), ERR_OK);
     ledger_measure_cost(cost, a->alone, 2);
-    ledger_measure_cost(one, a->multiplier, 1);
+    ledger_measure_cost(one, a->multiplier, sweeps ? CANDIDATES : 1);
     mpq_add(cost, cost, one);
-    assert_int_equal(ledger_select_cost(one, a->s.study->accounting,
-                                        a->schedule.epsilon - price_slack(a->s.study).select,
-                                        price_slack(a->s.study).select, a->multiplier),
-                     ERR_OK);
+    mpq_set_ui(one, 0, 1);
+    if (!sweeps)
+        assert_int_equal(ledger_select_cost(one, a->s.study->accounting,
+                                            a->schedule.epsilon - price_slack(a->s.study).select,
+                                            price_slack(a->s.study).select, a->multiplier),
+                         ERR_OK);
     mpq_add(cost, cost, one);
     a->rho = mpq_get_d(cost);
     assert_true(a->rho <= limits.rho && a->rho > 0.9 * limits.rho);
@@ -486,6 +510,29 @@ static double audit_copula(const char *noise, enum flaw flaw)
     return audit_of(OPTIONS(.owners = 1, .copula = "method: copula\n", .epsilon = 6,
                             .accounting = ACCOUNTING_GAUSSIAN, .domain = domain, .noise = noise),
                     flaw);
+}
+
+static double audit_scores(const char *noise, enum flaw flaw)
+{
+    return audit_of(OPTIONS(.owners = 1, .sweeps = 1, .epsilon = 6,
+                            .accounting = ACCOUNTING_GAUSSIAN, .domain = domain, .noise = noise),
+                    flaw);
+}
+
+TEST(the_promise_is_kept_by_scores)
+{
+    static const char *const noise[] = {"box-muller", "discrete"};
+    for (size_t k = 0; k < 2; k++) {
+        const double share = audit_scores(noise[k], NONE);
+        assert_true(share <= 1);
+        assert_true(share > 0.35);
+    }
+}
+
+/* As if only some of them were charged. */
+TEST(scores_with_half_the_noise_break_it)
+{
+    assert_true(audit_scores("box-muller", HALF_NOISE) > 1);
 }
 
 /* And some loss is shown, as it must be when the whole budget is spent. */
