@@ -6,6 +6,7 @@
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/command/command.h"
+#include "parties/command/methods.h"
 #include "parties/display/progress.h"
 #include "parties/exchange/price.h"
 #include "parties/owner/pack.h"
@@ -123,40 +124,6 @@ static enum err read_all(const struct study *study, struct sources *from, struct
     return study->enforce_person ? central_bound(*all, study, log) : ERR_OK;
 }
 
-/* What comes out, and where to. */
-struct aim_outcome {
-    const char *folder;
-    size_t rows;
-    uint64_t seed;
-    bool quick; /* no errors */
-    struct log *log;
-};
-
-static enum err make_aim(const struct aim_outcome *o, const struct study *study,
-                         const struct table *table, double rho)
-{
-    struct aim_result *result CLEAN(aim_result_free) = NULL;
-    struct progress progress = progress_start(stdout, study, rho);
-    const struct errors_progress refits = {.fitted = progress_refits, .self = &progress};
-    TRY(central_run(&result, study, table, progress_round, &progress, o->log));
-    TRY(release_write(o->folder, study, result, rho, o->rows, o->seed, o->log));
-    if (!o->quick)
-        TRY(release_errors(o->folder, result, &refits, o->log));
-    progress_end(&progress);
-    return ERR_OK;
-}
-
-static enum err make_copula(const struct aim_outcome *o, const struct study *study,
-                            const struct table *table, double rho)
-{
-    struct copula_result *result CLEAN(copula_result_free) = NULL;
-    struct progress progress = progress_start(stdout, study, rho);
-    TRY(central_copula(&result, study, table, o->log));
-    progress_copula(&progress, result);
-    progress_say(&progress, "budget: rho %.4g of %.4g is spent", result->round[1].spent, rho);
-    return release_copula(o->folder, study, result, rho, o->rows, o->seed, o->log);
-}
-
 /* Takes the look that a run between servers takes, too, and shows its result. */
 static enum err take_look(const struct study *study, size_t linked,
                           const struct ledger_limits *limits, struct log *log)
@@ -181,9 +148,11 @@ static enum err take_look(const struct study *study, size_t linked,
 static enum err execute(struct sources *from, const char *folder, size_t rows, uint64_t seed,
                         bool quick, struct log *log)
 {
-    const struct aim_outcome o = {
-        .folder = folder, .rows = rows, .seed = seed, .quick = quick, .log = log};
     struct study *study CLEAN(study_free) = NULL;
+    struct methods_made made CLEAN(methods_clear) = {0};
+    struct progress progress;
+    const struct errors_progress refits = {.fitted = progress_refits, .self = &progress};
+    const struct methods *method;
     struct table *table CLEAN(table_free) = NULL;
     struct ledger_limits limits = {0};
     size_t linked = 0;
@@ -194,12 +163,16 @@ static enum err execute(struct sources *from, const char *folder, size_t rows, u
     TRY(file_folder(folder, log));
     TRY(price_limits(study, &limits, log));
     TRY(take_look(study, linked, &limits, log));
-    if (study->method == STUDY_COPULA)
-        TRY(make_copula(&o, study, table, limits.rho));
-    else
-        TRY(make_aim(&o, study, table, limits.rho));
-    printf("wrote measurements.json, model%s and synthetic.csv to %s\n",
-           quick || study->method == STUDY_COPULA ? "" : ", errors", folder);
+    method = methods_of(study);
+    quick |= !method->errors;
+    progress = progress_start(stdout, study, limits.rho);
+    TRY(method->central(&made, study, table, &progress, log));
+    TRY(method->release(&made,
+                        &(struct methods_release){folder, study, limits.rho, rows, seed, log}));
+    TRY(quick ? ERR_OK : release_errors(folder, made.model, &refits, log));
+    progress_end(&progress);
+    printf("wrote measurements.json, model%s and synthetic.csv to %s\n", quick ? "" : ", errors",
+           folder);
     return ERR_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "parties/exchange/receipt.h"
 #include "parties/exchange/statement.h"
 #include "parties/study/expect.h"
+#include "parties/study/method.h"
 #include "parties/study/roster.h"
 #include "parties/study/study_text.h"
 #include "parties/study/study_uploads.h"
@@ -132,7 +133,7 @@ static enum err print_questions(const struct study *study, struct log *log)
                                   .rows = study_rows(study, false)};
     uint64_t multiplier;
     size_t count;
-    if (study->questions == NULL || study->method != STUDY_AIM) /* only AIM measures marginals */
+    if (study->questions == NULL || !method_of(study)->selects)
         return ERR_OK;
     TRY(price_limits(study, &options.limits, log));
     TRY(measure_multiplier(aim_sigma_later(&options), &multiplier, log));

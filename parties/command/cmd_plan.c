@@ -6,6 +6,7 @@
 #include "netio/session.h"
 #include "parties/analyst/release.h"
 #include "parties/command/command.h"
+#include "parties/command/methods.h"
 #include "parties/command/plan.h"
 #include "parties/exchange/bounds.h"
 #include "parties/exchange/price.h"
@@ -49,20 +50,6 @@ static const char help[] =
 #define SET_EXCHANGES 3
 #define SCORE_BYTES 11   /* that a server sends for a cell */
 #define ESTIMATE_BYTES 2 /* that the analyst's program does */
-
-struct plan_asked {
-    struct study *study;
-    struct bounds *bounds;
-    struct aim_options options;
-    struct domain grouped;  /* codes that a run is expected to merge are one */
-    int64_t ranks, lanes;   /* of a server; 0 ranks: nothing is said about them */
-    uint64_t rows;          /* of all owners: as many as are expected, or else the most */
-    uint64_t one_way_cells; /* of all one-ways */
-    uint64_t largest;       /* cells of the closure's largest marginal */
-    uint32_t largest_query; /* and which it is */
-    const char *left;       /* of rho by earlier runs, as text; or NULL */
-    struct log *log;
-};
 
 static void count(struct plan_asked *p)
 {
@@ -239,7 +226,7 @@ static void print_upload(const struct study *s, size_t i)
                s->owner[i].records ? "records" : "counts");
 }
 
-static void print_uploads(const struct plan_asked *p)
+void plan_uploads(const struct plan_asked *p)
 {
     const struct study *s = p->study;
     uint64_t all = 0;
@@ -297,7 +284,7 @@ static void clear(struct plan_asked *p)
     study_free(&p->study);
 }
 
-static enum err print_servers(const struct plan_asked *p)
+enum err plan_all_servers(const struct plan_asked *p)
 {
     TRY(plan_servers(p->study));
     if (p->ranks == 0)
@@ -305,16 +292,7 @@ static enum err print_servers(const struct plan_asked *p)
     return plan_ranks(p->study, (unsigned)p->ranks, p->lanes > 0 ? (unsigned)p->lanes : 1, p->log);
 }
 
-static enum err plan_copula(const struct plan_asked *p, double rho)
-{
-    plan_copula_size(p->study, p->rows);
-    TRY(method_print(stdout, p->study, (double)p->rows, rho));
-    print_uploads(p);
-    TRY(print_servers(p));
-    return plan_copula_errors(p->study, p->rows);
-}
-
-static enum err plan_aim(struct plan_asked *p, double rho)
+enum err plan_aim(struct plan_asked *p, double rho)
 {
     TRY(release_loop_options(p->study, p->bounds, &p->options, p->log));
     TRY(check_plan(p));
@@ -322,8 +300,8 @@ static enum err plan_aim(struct plan_asked *p, double rho)
     print_domain(p);
     TRY(method_print(stdout, p->study, (double)p->rows, rho));
     TRY(print_model(p));
-    print_uploads(p);
-    TRY(print_servers(p));
+    plan_uploads(p);
+    TRY(plan_all_servers(p));
     plan_noise(&(struct plan_noise){.study = p->study,
                                     .options = &p->options,
                                     .rows = p->rows,
@@ -360,7 +338,7 @@ static enum err plan(struct plan_asked *p, const char *path)
     TRY(price_check_noise(p->study, p->log));
     TRY(price_limits(p->study, &limits, p->log));
     count(p);
-    TRY(p->study->method == STUDY_COPULA ? plan_copula(p, limits.rho) : plan_aim(p, limits.rho));
+    TRY(methods_of(p->study)->plan(p, limits.rho));
     if (p->study->accounting == ACCOUNTING_GAUSSIAN)
         printf("The study's own rho, %.4g, is as private as one count with Gaussian noise of\n"
                "standard deviation %.3g: all that is opened together, and nothing else.\n",

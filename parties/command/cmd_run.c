@@ -1,5 +1,3 @@
-#include "aim/run/copula_run.h"
-#include "aim/run/loop.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "parties/analyst/release.h"
@@ -7,12 +5,14 @@
 #include "parties/analyst/run_stats.h"
 #include "parties/command/adviser.h"
 #include "parties/command/command.h"
+#include "parties/command/methods.h"
 #include "parties/display/progress.h"
 #include "parties/display/report.h"
 #include "parties/exchange/bounds.h"
 #include "parties/exchange/client.h"
 #include "parties/exchange/price.h"
 #include "parties/owner/pin.h"
+#include "parties/study/method.h"
 #include "parties/study/roster.h"
 
 #include <math.h>
@@ -70,11 +70,9 @@ struct run_asked {
     struct witness witness; /* of the servers' ledgers */
     struct client *client;
     struct remote remote;
-    double linked;           /* what a look showed: rows that were linked */
-    struct replies *replies; /* of a copula, whose loop keeps no state */
-    struct aim_result *result;
-    struct copula_result *copula; /* in its place, with method: copula */
-    double rho;                   /* of the study, or what earlier runs left of it */
+    double linked; /* what a look showed: rows that were linked */
+    struct methods_made made;
+    double rho; /* of the study, or what earlier runs left of it */
     struct progress progress;
     struct net_counters stats[STUDY_SERVERS_MOST][NET_PHASES];
     double total_s;
@@ -189,56 +187,6 @@ static enum err take_look(struct run_asked *r, const struct ledger_limits *limit
     return r->linked < r->study->link.min_linked ? too_few(r) : ERR_OK;
 }
 
-static enum err make_copula(struct run_asked *r, unsigned rounds)
-{
-    const struct aim_backend backend = remote_backend(&r->remote);
-    struct copula_options options;
-    (void)rounds;
-    TRY(release_copula_options(r->study, r->bounds, &options, r->log));
-    TRY(replies_open(&r->replies, run_state_loop_path(r->state), r->study, run_state_run(r->state),
-                     r->log));
-    r->remote.replies = r->replies;
-    TRY(copula_run(&r->copula, &options, &backend, r->log));
-    progress_copula(&r->progress, r->copula);
-    return ERR_OK;
-}
-
-static enum err make_model(struct run_asked *r, unsigned rounds)
-{
-    const struct aim_backend backend = remote_backend(&r->remote);
-    struct aim_options options;
-    TRY(release_loop_options(r->study, r->bounds, &options, r->log));
-    options.progress = progress_round;
-    options.self = &r->progress;
-    options.rounds_now = rounds;
-    options.state_file = run_state_loop_path(r->state);
-    options.resume = true;
-    options.stop_when_spent = true;
-    return aim_run(&r->result, &options, &backend, r->log);
-}
-
-static enum err release_model(const struct run_asked *r, const struct run_terms *t)
-{
-    return release_write(t->folder, r->study, r->result, r->rho, (size_t)t->rows, (uint64_t)t->seed,
-                         r->log);
-}
-
-static enum err release_correlations(const struct run_asked *r, const struct run_terms *t)
-{
-    return release_copula(t->folder, r->study, r->copula, r->rho, (size_t)t->rows,
-                          (uint64_t)t->seed, r->log);
-}
-
-/* What a run does in each method: asks the servers, and writes the model and rows of that. */
-static const struct {
-    enum err (*run)(struct run_asked *r, unsigned rounds);
-    enum err (*release)(const struct run_asked *r, const struct run_terms *t);
-    bool rounds; /* it has them, and a model whose errors refits can find */
-} methods[] = {
-    [STUDY_AIM] = {.run = make_model, .release = release_model, .rounds = true},
-    [STUDY_COPULA] = {.run = make_copula, .release = release_correlations},
-};
-
 static enum err play_rounds(struct run_asked *r, struct ledger_limits *limits, int64_t wait_ms,
                             unsigned rounds)
 {
@@ -257,7 +205,13 @@ static enum err play_rounds(struct run_asked *r, struct ledger_limits *limits, i
                                 .self = &r->progress};
     TRY(find_budget(r, limits));
     TRY(take_look(r, limits));
-    TRY(methods[r->study->method].run(r, rounds));
+    TRY(methods_of(r->study)->run(&r->made, &(struct methods_run){.study = r->study,
+                                                                  .bounds = r->bounds,
+                                                                  .state = r->state,
+                                                                  .remote = &r->remote,
+                                                                  .rounds = rounds,
+                                                                  .progress = &r->progress,
+                                                                  .log = r->log}));
     r->total_s = clock_now_s() - begin;
     return ERR_OK;
 }
@@ -266,8 +220,8 @@ static struct run_stats stats_of(const struct run_asked *r)
 {
     return (struct run_stats){
         .study = r->study,
-        .result = r->result,
-        .copula = r->copula,
+        .result = r->made.model,
+        .copula = r->made.copula,
         .look = r->remote.look,
         .linked = r->linked,
         .run = run_state_run(r->state),
@@ -296,7 +250,9 @@ static enum err call_witness(struct run_asked *r, const struct run_terms *t)
 static enum err release_data(struct run_asked *r, const struct run_terms *t)
 {
     progress_wait(&r->progress, "drawing the synthetic rows");
-    return methods[r->study->method].release(r, t);
+    return methods_of(r->study)->release(
+        &r->made, &(struct methods_release){t->folder, r->study, r->rho, (size_t)t->rows,
+                                            (uint64_t)t->seed, r->log});
 }
 
 /* Makes the rest, some of it from what the servers counted. */
@@ -304,14 +260,14 @@ static enum err release(struct run_asked *r, const struct run_terms *t)
 {
     const struct errors_progress refits = {.fitted = progress_refits, .self = &r->progress};
     const struct run_stats stats = stats_of(r);
-    const bool errors = !t->quick && methods[r->study->method].rounds;
+    const bool errors = !t->quick && methods_of(r->study)->errors;
     struct bytes verdict CLEAN(bytes_clear) = {0};
     if (r->remote.seconds > 0) { /* else the servers were asked nothing, and what is there holds */
         TRY(run_stats_write(t->folder, &stats, r->log));
         TRY(report_write(t->folder, r->study, NULL, &verdict, r->log));
     }
     if (errors)
-        TRY(release_errors(t->folder, r->result, &refits, r->log));
+        TRY(release_errors(t->folder, r->made.model, &refits, r->log));
     progress_end(&r->progress);
     run_stats_print(stdout, &stats);
     printf("wrote report.html, synthetic.csv, measurements.json, model%s, stats.json,\n"
@@ -327,9 +283,10 @@ static enum err execute(struct run_asked *r, struct run_terms *t)
     enum err e, closed = ERR_OK;
     struct ledger_limits limits;
     TRY(study_load(&r->study, t->study, r->log));
-    if (!methods[r->study->method].rounds && t->rounds > 0)
+    if (!method_of(r->study)->selects && t->rounds > 0)
         return log_fail(r->log, ERR_USAGE,
-                        "%s has method: copula, which has no rounds; leave out --rounds", t->study);
+                        "%s has method: %s, which has no rounds; leave out --rounds", t->study,
+                        method_of(r->study)->word);
     TRY(identity_load(&r->me, t->key, r->log));
     TRY(bounds_new(&r->bounds, r->study, r->log));
     TRY(price_limits(r->study, &limits, r->log));
@@ -354,9 +311,7 @@ static enum err execute(struct run_asked *r, struct run_terms *t)
 static void end(struct run_asked *r)
 {
     progress_detach(&r->progress, r->log);
-    aim_result_free(&r->result);
-    copula_result_free(&r->copula);
-    replies_free(&r->replies);
+    methods_clear(&r->made);
     client_free(&r->client);
     run_state_close(&r->state);
     netio_free(&r->netio);

@@ -3,7 +3,31 @@
 #define TREFOIL_PARTIES_COMMAND_PLAN_H
 
 #include "aim/run/loop.h"
+#include "parties/exchange/bounds.h"
 #include "parties/study/study.h"
+
+struct plan_asked {
+    struct study *study;
+    struct bounds *bounds;
+    struct aim_options options;
+    struct domain grouped;  /* codes that a run is expected to merge are one */
+    int64_t ranks, lanes;   /* of a server; 0 ranks: nothing is said about them */
+    uint64_t rows;          /* of all owners: as many as are expected, or else the most */
+    uint64_t one_way_cells; /* of all one-ways */
+    uint64_t largest;       /* cells of the closure's largest marginal */
+    uint32_t largest_query; /* and which it is */
+    const char *left;       /* of rho by earlier runs, as text; or NULL */
+    struct log *log;
+};
+
+/* All of it for a study of a method; these are in the table of methods (methods.h). */
+enum err plan_aim(struct plan_asked *p, double rho) MUST_CHECK;
+enum err plan_copula(struct plan_asked *p, double rho) MUST_CHECK;
+
+/* Prints what owners send. */
+void plan_uploads(const struct plan_asked *p);
+/* Prints what servers take, and their ranks if it was asked for. */
+enum err plan_all_servers(const struct plan_asked *p) MUST_CHECK;
 
 /* Prints exchanges, bytes and time for noise, and for bounding persons if the study does. */
 enum err plan_servers(const struct study *study) MUST_CHECK;
@@ -15,12 +39,6 @@ enum err plan_servers(const struct study *study) MUST_CHECK;
  */
 enum err plan_ranks(const struct study *study, unsigned ranks, unsigned lanes,
                     struct log *log) MUST_CHECK;
-
-/* Prints what is opened and kept if all owners together have this many rows. */
-void plan_copula_size(const struct study *study, uint64_t rows);
-
-/* Prints a line for each of several epsilons: noise, and the error to expect from it. */
-enum err plan_copula_errors(const struct study *study, uint64_t rows) MUST_CHECK;
 
 struct plan_noise {
     const struct study *study;

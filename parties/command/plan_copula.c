@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "parties/exchange/price.h"
+#include "parties/study/method.h"
 #include "parties/study/study_uploads.h"
 
 #include <inttypes.h>
@@ -36,7 +37,8 @@ static uint64_t latents_of(const struct study *s)
     return latents;
 }
 
-void plan_copula_size(const struct study *s, uint64_t rows)
+/* Prints what is opened and kept if all owners together have this many rows. */
+static void print_size(const struct study *s, uint64_t rows)
 {
     const uint64_t d = s->domain->attributes, codes = codes_of(s), latents = latents_of(s);
     const uint64_t model = 8 * (codes + latents * (latents - 1) / 2);
@@ -144,7 +146,8 @@ static enum err print_line(const struct even *e, const struct study *s, double e
     return ERR_OK;
 }
 
-enum err plan_copula_errors(const struct study *s, uint64_t rows)
+/* Prints a line for each of several epsilons: noise, and the error to expect from it. */
+static enum err print_errors(const struct study *s, uint64_t rows)
 {
     static const double epsilon[] = {0.5, 1, 2, 4};
     const double n = fmax(1, (double)rows);
@@ -166,4 +169,13 @@ enum err plan_copula_errors(const struct study *s, uint64_t rows)
     }
     printf("Dependence that a normal distribution cannot express is lost as well.\n");
     return ERR_OK;
+}
+
+enum err plan_copula(struct plan_asked *p, double rho)
+{
+    print_size(p->study, p->rows);
+    TRY(method_print(stdout, p->study, (double)p->rows, rho));
+    plan_uploads(p);
+    TRY(plan_all_servers(p));
+    return print_errors(p->study, p->rows);
 }

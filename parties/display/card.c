@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "base/words.h"
+#include "parties/study/method.h"
 
 #include <math.h>
 #include <string.h>
@@ -132,14 +133,14 @@ void card_study(struct bytes *out, const struct study *s)
 void card_limits(struct bytes *out, const struct study *s)
 {
     text_put(out, "\n## What is assumed\n\n");
-    text_put(out, s->method == STUDY_COPULA
+    text_put(out, method_of(s)->forms
                       ? "- Two columns are linked as two normal variables would be, by one "
                         "correlation (method: copula).\n"
                       : "- Columns that were not measured together have no more to do with each "
                         "other than follows from what was measured.\n");
     text_put(out, "- Inside a bin nobody counted: numbers there are drawn from an assumed "
                   "density.\n");
-    if (s->method != STUDY_COPULA)
+    if (method_of(s)->selects)
         text_put(out, "- Values that few rows have may be counted together and shared out.\n");
     for (size_t k = 0; k < s->zeros; k++) {
         text_put(out, "- Impossible, by public knowledge: %zu combinations of ", s->zero[k].cells);
@@ -173,8 +174,8 @@ enum err card_board(struct bytes *out, const struct study *s)
              "open %s, each with Gaussian noise that nobody knows. From these a model is "
              "fitted, and from the model a synthetic table is drawn.\n",
              s->name, s->keyless > 0 ? "not final (keys are missing)" : study_fingerprint(s).text,
-             s->method == STUDY_COPULA ? "counts of single columns and one number for each pair"
-                                       : "counts of chosen combinations of columns");
+             method_of(s)->forms ? "counts of single columns and one number for each pair"
+                                 : "counts of chosen combinations of columns");
     card_study(out, s);
     card_limits(out, s);
     return bytes_ok(out);

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "parties/exchange/price.h"
+#include "parties/study/method.h"
 
 #include <math.h>
 
@@ -118,7 +119,7 @@ static enum err find_room(const struct study *study, struct score_bounds *b, str
                               .bounds = *b,
                               .score = study->score};
     b->room = b->bits;
-    if (study->method != STUDY_AIM || price_schedule(study, &start) != ERR_OK || start.finished ||
+    if (!method_of(study)->selects || price_schedule(study, &start) != ERR_OK || start.finished ||
         measure_multiplier(start.sigma, &multiplier, NULL) != ERR_OK)
         return ERR_OK;
     all.epsilon = start.epsilon - price_slack(study).select;

@@ -5,6 +5,7 @@
 #include "aim/copula/copula.h"
 #include "aim/run/copula_run.h"
 #include "mpc/circuits/argmax.h"
+#include "parties/study/method.h"
 #include "protocols/discrete.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
@@ -86,16 +87,12 @@ static const struct price_method {
     enum err (*first)(const struct study *study, double rho, double *sigma);
     /* whether the budget buys noise of at most the largest sigma, and a selection */
     bool (*buys)(const struct study *study);
-    bool forms;
-} methods[] = {
+} methods[STUDY_METHODS] = {
     [STUDY_AIM] = {.measures = aim_measures, .first = aim_first, .buys = aim_buys},
-    [STUDY_COPULA] = {.measures = copula_measures,
-                      .first = copula_first,
-                      .buys = copula_buys,
-                      .forms = true},
+    [STUDY_COPULA] = {.measures = copula_measures, .first = copula_first, .buys = copula_buys},
 };
 
-static const struct price_method *method_of(const struct study *study)
+static const struct price_method *price_of(const struct study *study)
 {
     return &methods[study->method];
 }
@@ -143,7 +140,7 @@ static uint64_t measured(const struct study *study)
 {
     const uint64_t d = study->workload->one_ways;
     const uint64_t looks = study->link.min_linked > 0 ? LOOK_TRIES : 0;
-    return looks + 2 * d + method_of(study)->measures(study);
+    return looks + 2 * d + price_of(study)->measures(study);
 }
 
 /* The delta of a whole study: all its measured marginals and selections. */
@@ -282,7 +279,7 @@ enum err price_first(const struct study *study, struct price_first *first)
     double rho, sigma;
     TRY(look_and_rest(study, &look, &rho));
     first->look = look.multiplier;
-    TRY(method_of(study)->first(study, rho, &sigma));
+    TRY(price_of(study)->first(study, rho, &sigma));
     return measure_multiplier(sigma, &first->one_ways, NULL);
 }
 
@@ -292,7 +289,7 @@ static bool buys_noise(const struct study *study, double epsilon)
 {
     struct study other = *study;
     other.epsilon = epsilon;
-    return method_of(study)->buys(&other);
+    return price_of(study)->buys(&other);
 }
 
 double price_epsilon_least(const struct study *study)

@@ -1,8 +1,11 @@
 #include "parties/study/method.h"
 
+#include "aim/budget/schedule.h"
 #include "base/memory.h"
+#include "parties/study/study_parse.h"
 
 #include <math.h>
+#include <string.h>
 
 struct aim_options method_aim(const struct study *s)
 {
@@ -50,8 +53,8 @@ enum err method_print(FILE *out, const struct study *s, double rows, double rho)
 {
     struct method_advice m;
     TRY(method_advise(&m, s, rows, rho));
-    fprintf(out, "method: %s; expected to be better for this study: %s\n",
-            study_method_words[s->method], study_method_words[m.better]);
+    fprintf(out, "method: %s; expected to be better for this study: %s\n", method_of(s)->word,
+            method_row(m.better)->word);
     fprintf(out,
             "  a table of two attributes has %.0f cells on average%s;\n"
             "  with all of the budget one would have an error of %.2g from noise alone",
@@ -61,7 +64,7 @@ enum err method_print(FILE *out, const struct study *s, double rows, double rho)
               "  more than there is to see, so that one number a pair (method: copula) tells\n"
               "  more. Coarser bins help AIM\n",
               out);
-    else if (m.better == STUDY_COPULA)
+    else if (s->domain->attributes > METHOD_COLUMNS_MOST)
         fprintf(out,
                 ",\n"
                 "  but of the pairs of %zu attributes a model of AIM can hold few; a copula has\n"
@@ -108,14 +111,10 @@ struct words_text method_rounds(const struct study *s)
     return p;
 }
 
-void method_describe(FILE *out, const struct study *s)
+static void describe_aim(FILE *out, const struct study *s)
 {
     const struct workload *w = s->workload;
     size_t maximal = 0;
-    if (s->method == STUDY_COPULA) {
-        describe_copula(out, s);
-        return;
-    }
     for (size_t i = 0; i < w->queries; i++)
         maximal += w->query[i].maximal;
     fprintf(out,
@@ -135,4 +134,105 @@ void method_describe(FILE *out, const struct study *s)
                 "chooses and\n"
                 "  measures %s more, each time the one with the largest sum of %serrors.\n",
                 method_rounds(s).text, score_kind(s->score));
+}
+
+/* --- the keys of each ------------------------------------------------------------------------- */
+
+/* "sweeps", or "sweeps 3": their model and fits are other ones, unless the study says which. */
+static enum err read_sweeps(struct study_reading *r, const yaml_node_t *node, const char *text)
+{
+    struct study *s = r->study;
+    const bool given = text[0] == ' ' && text[1] >= '1' && text[1] <= '0' + STUDY_SWEEPS_MAX;
+    if (text[0] != '\0' && !(given && text[2] == '\0'))
+        return yaml_error(r->file, node, "write rounds: sweeps, or a number of them: \"sweeps 3\"");
+    if (s->score != AIM_L1)
+        return yaml_error(r->file, node, "rounds: sweeps opens distances, so it needs score: l1");
+    s->sweeps = given ? (unsigned)(text[1] - '0') : AIM_SWEEPS;
+    s->max_mib = AIM_SWEEPS_MIB;
+    s->iterations = AIM_SWEEPS_FIT;
+    s->final_iterations = AIM_SWEEPS_FIT_FINAL;
+    return ERR_OK;
+}
+
+/* A number, "annealed" (as many as the budget allows, at most 16 for each column), or sweeps. */
+static enum err read_rounds(struct study_reading *r, const yaml_node_t *node)
+{
+    const char *text;
+    TRY(yaml_text(r->file, node, "rounds", &text));
+    if (strncmp(text, "sweeps", 6) == 0)
+        return read_sweeps(r, node, text + 6);
+    if (strcmp(text, "annealed") != 0)
+        return study_read_unsigned(r, node, "rounds", 1, STUDY_ROUNDS_MAX, &r->study->rounds);
+    r->study->annealed = true;
+    if (r->study->workload == NULL)
+        return ERR_OK; /* it, or the domain, has a mistake */
+    r->study->rounds = schedule_rounds_most(r->study->workload->one_ways, 0, true);
+    return ERR_OK;
+}
+
+static enum err read_aim(struct study_reading *r, const struct method_nodes *n)
+{
+    if (n->copula != NULL)
+        return yaml_error(r->file, n->copula,
+                          "this is for method: copula alone; take it out, or add that");
+    return n->rounds != NULL ? read_rounds(r, n->rounds) : study_lacks(r, "rounds");
+}
+
+/* The parameters of a copula. */
+static enum err read_copula_numbers(struct study_reading *r, const yaml_node_t *node)
+{
+    struct study *s = r->study;
+    const yaml_node_t *clip, *share;
+    const struct yaml_key keys[] = {{"clip", false, &clip}, {"share", false, &share}};
+    if (node == NULL)
+        return ERR_OK;
+    TRY(yaml_mapping(r->file, node, "copula", keys, 2));
+    if (clip != NULL)
+        TRY(yaml_number(r->file, clip, "clip", 0.5, 8, &s->copula_clip));
+    if (share != NULL)
+        TRY(yaml_number(r->file, share, "share", 0.01, 0.99, &s->copula_share));
+    return ERR_OK;
+}
+
+/* It has no rounds. */
+static enum err read_copula(struct study_reading *r, const struct method_nodes *n)
+{
+    if (n->rounds != NULL)
+        return yaml_error(r->file, n->rounds, "method: copula has no rounds; take this key out");
+    if (n->score != NULL)
+        return yaml_error(r->file, n->score,
+                          "method: copula selects nothing, so nothing has a score; take this key "
+                          "out");
+    if (n->impossible != NULL)
+        return yaml_error(r->file, n->impossible,
+                          "method: copula cannot leave out what is impossible; take this key out");
+    if (r->study->late_join)
+        return yaml_error(r->file, n->late,
+                          "method: copula cannot take rows that come during a run; write wait");
+    return read_copula_numbers(r, n->copula);
+}
+
+static void put_copula(const struct study *s, struct bytes *b)
+{
+    bytes_put_double(b, s->copula_clip);
+    bytes_put_double(b, s->copula_share);
+}
+
+static const struct method methods[STUDY_METHODS] = {
+    [STUDY_AIM] = {.word = "aim", .selects = true, .read = read_aim, .describe = describe_aim},
+    [STUDY_COPULA] = {.word = "copula",
+                      .forms = true,
+                      .read = read_copula,
+                      .put = put_copula,
+                      .describe = describe_copula},
+};
+
+const struct method *method_row(enum study_method method)
+{
+    return &methods[method];
+}
+
+const struct method *method_of(const struct study *s)
+{
+    return method_row(s->method);
 }

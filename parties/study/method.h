@@ -1,7 +1,12 @@
 /*
- * parties/study/method.h - which method should do better for a study, judged from the study alone.
+ * parties/study/method.h - the methods: what a study's file says of each, and what its runs open.
  *
- * AIM opens whole tables of two columns. Take one table with as many cells as a pair has on
+ * Other layers have tables by the same enum: its price (parties/exchange/price.c), and what commands
+ * do (parties/command/methods.c). Nothing compares methods: whoever needs to know what a run may do
+ * asks the table here.
+ *
+ * This file also says which method should do better for a study, judged from the study alone. AIM
+ * opens whole tables of two columns. Take one table with as many cells as a pair has on
  * average, and give it the whole budget: if even then its noise moves as many rows as there are,
  * AIM has nothing to learn pairs from. A copula opens one number a pair, and the noise in it does
  * not grow with the cells. AIM's model also holds only a few pairs for each column, so with many
@@ -14,8 +19,10 @@
 #define TREFOIL_PARTIES_STUDY_METHOD_H
 
 #include "aim/run/loop.h"
+#include "base/bytes.h"
 #include "base/words.h"
 #include "parties/study/study.h"
+#include "parties/study/yaml.h"
 
 #include <stdio.h>
 
@@ -30,6 +37,27 @@ struct method_advice {
     double error; /* expected in its table, as sum |p - q|, with the whole budget spent on it */
 };
 
+/* Keys of the file that some methods have, and others refuse; NULL: not given. */
+struct method_nodes {
+    const yaml_node_t *rounds, *copula, *score, *late, *impossible;
+};
+
+struct study_reading;
+
+struct method {
+    const char *word; /* in the file, and hashed */
+    bool selects; /* runs select marginals in rounds and measure them; values with few rows merge */
+    bool forms;   /* runs open numbers of pairs of attributes; the workload then has every pair */
+    enum err (*read)(struct study_reading *r, const struct method_nodes *nodes);
+    /* Its own terms, after the word; NULL, which AIM alone may have: not even that. */
+    void (*put)(const struct study *study, struct bytes *b);
+    /* What a run does, in words. */
+    void (*describe)(FILE *out, const struct study *study);
+};
+
+const struct method *method_row(enum study_method method);
+const struct method *method_of(const struct study *study);
+
 /* The options of AIM that the study states: its domain, its workload and what depends on them. */
 struct aim_options method_aim(const struct study *study);
 
@@ -37,8 +65,6 @@ struct aim_options method_aim(const struct study *study);
 enum err method_advise(struct method_advice *advice, const struct study *study, double rows,
                        double rho) MUST_CHECK;
 
-/* What a run of the study does, in words. */
-void method_describe(FILE *out, const struct study *study);
 /* How many marginals it measures after the one-ways: "10", "at most 224". */
 struct words_text method_rounds(const struct study *study);
 

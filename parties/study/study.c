@@ -1,11 +1,10 @@
 /* The study file as a whole: its short parts, and loading it. */
 #include "parties/study/study.h"
 
-#include "aim/budget/schedule.h"
-#include "aim/run/loop.h"
 #include "base/date.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "parties/study/method.h"
 #include "parties/study/study_parse.h"
 
 #include <string.h>
@@ -48,104 +47,20 @@ static enum err read_budget(struct study_reading *r, const yaml_node_t *node,
     return study_read_unsigned(r, rows, "rows_per_person", 1, 10000, &s->rows_per_person);
 }
 
-/* The parameters of a copula. */
-static enum err read_copula(struct study_reading *r, const yaml_node_t *node)
-{
-    struct study *s = r->study;
-    const yaml_node_t *clip, *share;
-    const struct yaml_key keys[] = {{"clip", false, &clip}, {"share", false, &share}};
-    if (node == NULL)
-        return ERR_OK;
-    TRY(yaml_mapping(r->file, node, "copula", keys, 2));
-    if (clip != NULL)
-        TRY(yaml_number(r->file, clip, "clip", 0.5, 8, &s->copula_clip));
-    if (share != NULL)
-        TRY(yaml_number(r->file, share, "share", 0.01, 0.99, &s->copula_share));
-    return ERR_OK;
-}
-
-/* "sweeps", or "sweeps 3": their model and fits are other ones, unless the study says which. */
-static enum err read_sweeps(struct study_reading *r, const yaml_node_t *node, const char *text)
-{
-    struct study *s = r->study;
-    const bool given = text[0] == ' ' && text[1] >= '1' && text[1] <= '0' + STUDY_SWEEPS_MAX;
-    if (text[0] != '\0' && !(given && text[2] == '\0'))
-        return yaml_error(r->file, node, "write rounds: sweeps, or a number of them: \"sweeps 3\"");
-    if (s->score != AIM_L1)
-        return yaml_error(r->file, node, "rounds: sweeps opens distances, so it needs score: l1");
-    s->sweeps = given ? (unsigned)(text[1] - '0') : AIM_SWEEPS;
-    s->max_mib = AIM_SWEEPS_MIB;
-    s->iterations = AIM_SWEEPS_FIT;
-    s->final_iterations = AIM_SWEEPS_FIT_FINAL;
-    return ERR_OK;
-}
-
-/* A number, "annealed" (as many as the budget allows, at most 16 for each column), or sweeps. */
-static enum err read_rounds(struct study_reading *r, const yaml_node_t *node)
-{
-    const char *text;
-    TRY(yaml_text(r->file, node, "rounds", &text));
-    if (strncmp(text, "sweeps", 6) == 0)
-        return read_sweeps(r, node, text + 6);
-    if (strcmp(text, "annealed") != 0)
-        return study_read_unsigned(r, node, "rounds", 1, STUDY_ROUNDS_MAX, &r->study->rounds);
-    r->study->annealed = true;
-    if (r->study->workload == NULL)
-        return ERR_OK; /* it, or the domain, has a mistake */
-    r->study->rounds = schedule_rounds_most(r->study->workload->one_ways, 0, true);
-    return ERR_OK;
-}
-
-static enum err lacks(struct study_reading *r, const char *key)
-{
-    if (r->misspelt)
-        return ERR_OK;
-    return yaml_error(r->file, yaml_root(r->file), "the study file lacks the key \"%s\"; add it",
-                      key);
-}
-
-/* What a run makes, and the marginals that matter. A copula uses all pairs, whatever these are. */
+/* What a run makes, and the marginals that matter. Forms are of all pairs, whatever these are. */
 static enum err read_method(struct study_reading *r, const yaml_node_t *method,
                             const yaml_node_t *workload)
 {
-    const enum study_method kind = r->study->method;
-    if (kind == STUDY_COPULA && r->study->domain->attributes < 2)
-        return yaml_error(r->file, method, "method: copula needs two attributes at least");
+    const bool pairs = method_of(r->study)->forms;
+    if (pairs && r->study->domain->attributes < 2)
+        return yaml_error(r->file, method, "method: %s needs two attributes at least",
+                          method_of(r->study)->word);
     if (workload != NULL)
         TRY(study_read_workload(r, workload));
     else
-        TRY(kind == STUDY_COPULA ? study_pair_workload(r, method) : lacks(r, "workload"));
+        TRY(pairs ? study_pair_workload(r, method) : study_lacks(r, "workload"));
     r->study->asked = r->study->workload;
-    return kind == STUDY_COPULA && workload != NULL ? study_pair_workload(r, method) : ERR_OK;
-}
-
-/* AIM has rounds, a copula has none. */
-static enum err read_course(struct study_reading *r, const yaml_node_t *rounds,
-                            const yaml_node_t *copula, const yaml_node_t *score,
-                            const yaml_node_t *late, const yaml_node_t *impossible)
-{
-    switch (r->study->method) {
-    case STUDY_AIM:
-        if (copula != NULL)
-            return yaml_error(r->file, copula,
-                              "this is for method: copula alone; take it out, or add that");
-        return rounds != NULL ? read_rounds(r, rounds) : lacks(r, "rounds");
-    case STUDY_COPULA:
-        break;
-    }
-    if (rounds != NULL)
-        return yaml_error(r->file, rounds, "method: copula has no rounds; take this key out");
-    if (score != NULL)
-        return yaml_error(r->file, score,
-                          "method: copula selects nothing, so nothing has a score; take this key "
-                          "out");
-    if (impossible != NULL)
-        return yaml_error(r->file, impossible,
-                          "method: copula cannot leave out what is impossible; take this key out");
-    if (r->study->late_join)
-        return yaml_error(r->file, late,
-                          "method: copula cannot take rows that come during a run; write wait");
-    return read_copula(r, copula);
+    return pairs && workload != NULL ? study_pair_workload(r, method) : ERR_OK;
 }
 
 /* A key whose value is one of a few words; after a mistake it keeps its default. */
@@ -162,6 +77,7 @@ static enum err choose(struct study_reading *r, const yaml_node_t *node, const c
 static enum err read_kinds(struct study_reading *r, const struct study_top *t)
 {
     static const char *const late[] = {"wait", "join"};
+    const char *methods[STUDY_METHODS];
     size_t kind[5] = {NOISE_BOX_MULLER, AIM_L1, STUDY_SEMI_HONEST, 0, STUDY_AIM};
     unsigned before;
     TRY(choose(r, t->noise, "noise", study_noise_words, NOISE_KINDS, &kind[0]));
@@ -169,7 +85,9 @@ static enum err read_kinds(struct study_reading *r, const struct study_top *t)
     TRY(choose(r, t->security, "security", study_security_words, 2, &kind[2]));
     TRY(choose(r, t->late, "late_uploads", late, 2, &kind[3]));
     before = r->mistakes;
-    TRY(choose(r, t->method, "method", study_method_words, 2, &kind[4]));
+    for (size_t k = 0; k < STUDY_METHODS; k++)
+        methods[k] = method_row((enum study_method)k)->word;
+    TRY(choose(r, t->method, "method", methods, STUDY_METHODS, &kind[4]));
     r->method_known = r->mistakes == before;
     r->study->method = (enum study_method)kind[4];
     r->study->noise = (enum noise_kind)kind[0];
@@ -197,7 +115,7 @@ static enum err check_candidates(struct study_reading *r, const yaml_node_t *wor
 {
     const struct study *s = r->study;
     const size_t most = study_candidates_most(s);
-    if (s->method != STUDY_AIM || s->workload->queries <= most)
+    if (!method_of(s)->selects || s->workload->queries <= most)
         return ERR_OK;
     return yaml_error(
         r->file, workload,
@@ -300,7 +218,7 @@ static enum err read_keys(struct study_reading *r, struct study_top *t)
                           "this is no study file; trefoil init writes an example of one");
     TRY(yaml_mapping(r->file, root, "the study file", keys, sizeof keys / sizeof *keys));
     r->misspelt = false;
-    return t->owners == NULL && t->open == NULL ? lacks(r, "owners") : ERR_OK;
+    return t->owners == NULL && t->open == NULL ? study_lacks(r, "owners") : ERR_OK;
 }
 
 static enum err read_about(struct study_reading *r, const struct study_top *t)
@@ -342,7 +260,9 @@ static enum err read_study(struct study_reading *r)
     if (t.budget != NULL)
         TRY(study_go_on(r, read_budget(r, t.budget, t.person, t.link, t.late)));
     if (r->method_known)
-        TRY(study_go_on(r, read_course(r, t.rounds, t.copula, t.score, t.late, t.impossible)));
+        TRY(study_go_on(
+            r, method_of(s)->read(r, &(const struct method_nodes){t.rounds, t.copula, t.score,
+                                                                  t.late, t.impossible})));
     TRY(study_go_on(r, study_read_people(r, &(const struct study_people_nodes){
                                                 t.servers, t.owners, t.open, t.link, t.analysts})));
     TRY(study_go_on(r, study_read_unsigned(r, t.retain, "retain_days", 1, 3650, &s->retain_days)));

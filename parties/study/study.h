@@ -47,15 +47,15 @@
 enum study_role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
 
 /* What a run makes of the counts: AIM's rounds, or a Gaussian copula (aim/run/copula_run.h). */
-enum study_method { STUDY_AIM, STUDY_COPULA };
+/* parties/study/method.h says what each is. */
+enum study_method { STUDY_AIM, STUDY_COPULA, STUDY_METHODS };
 
 /* What guards against a server that departs from the protocol: nothing, or mpc/check/check.h. */
 enum study_security { STUDY_SEMI_HONEST, STUDY_ABORT };
 
 /* The words in the file, which are also what is hashed. */
 extern const char *const study_noise_words[NOISE_KINDS],
-    *const study_score_words[2], *const study_accounting_words[2],
-                                     *const study_method_words[2], *const study_security_words[2];
+    *const study_score_words[2], *const study_accounting_words[2], *const study_security_words[2];
 
 /* What the study says of itself for people and catalogues; the words are the file's keys. */
 enum study_about {

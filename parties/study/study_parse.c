@@ -118,3 +118,11 @@ enum err study_read_text(struct study_reading *r, const yaml_node_t *node, const
     *text = memory_string(given);
     return *text != NULL ? ERR_OK : ERR_NOMEM;
 }
+
+enum err study_lacks(struct study_reading *r, const char *key)
+{
+    if (r->misspelt)
+        return ERR_OK;
+    return yaml_error(r->file, yaml_root(r->file), "the study file lacks the key \"%s\"; add it",
+                      key);
+}

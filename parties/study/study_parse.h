@@ -34,6 +34,9 @@ struct study_reading {
 enum err study_go_on(struct study_reading *r, enum err e) MUST_CHECK;
 bool study_sound(const struct study_reading *r);
 
+/* The error that a key of the file is not there, unless it may be misspelt. */
+enum err study_lacks(struct study_reading *r, const char *key) MUST_CHECK;
+
 /* Logs with its place an error from aim/ that `quiet` caught (except lack of memory). */
 enum err study_note(struct study_reading *r, enum err e, const yaml_node_t *node) MUST_CHECK;
 

@@ -8,6 +8,7 @@
  * A list's order counts (server 0 is the first; owners are numbered); a mapping's does not.
  */
 #include "base/bytes.h"
+#include "parties/study/method.h"
 #include "parties/study/study_parse.h"
 
 #include <sodium.h>
@@ -73,7 +74,6 @@ const char *const study_noise_words[NOISE_KINDS] = {
 const char *const study_score_words[] = {[AIM_L1] = "l1", [AIM_L2] = "l2"};
 const char *const study_accounting_words[] = {
     [ACCOUNTING_ZCDP] = "zcdp", [ACCOUNTING_GAUSSIAN] = "gaussian"};
-const char *const study_method_words[] = {[STUDY_AIM] = "aim", [STUDY_COPULA] = "copula"};
 const char *const study_security_words[] = {
     [STUDY_SEMI_HONEST] = "semi-honest", [STUDY_ABORT] = "abort"};
 
@@ -89,11 +89,10 @@ static void put_rounds(const struct study *s, struct bytes *b)
     bytes_put_string(b, study_score_words[s->score]);
     if (s->sweeps > 0) /* studies from before these keep their terms, and likewise below */
         bytes_put_u32(b, s->sweeps);
-    if (s->method == STUDY_AIM)
+    if (method_of(s)->put == NULL)
         return;
-    bytes_put_string(b, study_method_words[s->method]);
-    bytes_put_double(b, s->copula_clip);
-    bytes_put_double(b, s->copula_share);
+    bytes_put_string(b, method_of(s)->word);
+    method_of(s)->put(s, b);
 }
 
 static void put_bounds(const struct study *s, struct bytes *b)

@@ -405,7 +405,7 @@ void study_describe(FILE *out, const struct study *study, const struct public_id
                 "  (Columns that are written from owners' rows tell something about them.)\n",
                 study->columns_from);
     describe_impossible(out, study);
-    method_describe(out, study);
+    method_of(study)->describe(out, study);
     describe_guarantee(out, study);
     describe_servers(out, study);
     describe_owners(out, study);

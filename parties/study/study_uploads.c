@@ -1,5 +1,6 @@
 #include "parties/study/study_uploads.h"
 
+#include "parties/study/method.h"
 #include "parties/study/study_parse.h"
 #include "protocols/records_pack.h"
 
@@ -39,7 +40,7 @@ bool study_counts_pairs(const struct study *study)
     for (size_t i = 0; i < study->owners; i++)
         if (!study->owner[i].records)
             return true;
-    return study->method != STUDY_COPULA || (study->open.most > 0 && !study->open.each.records);
+    return !method_of(study)->forms || (study->open.most > 0 && !study->open.each.records);
 }
 
 size_t study_taking_part(const struct study *study, bool *has)

@@ -7,6 +7,7 @@
 #include "parties/settings/three/engine_forms.h"
 #include "parties/settings/three/engine_merge.h"
 #include "parties/settings/three/engine_stake.h"
+#include "parties/study/method.h"
 #include "parties/study/study_uploads.h"
 #include "protocols/measure.h"
 
@@ -184,6 +185,7 @@ enum err three_finish(void *self)
 static enum err check_kind(const struct three *g, const struct ask *a)
 {
     const struct study *study = g->study;
+    const struct method *method = method_of(study);
     const bool sweeps = study->sweeps > 0;
     if (a->kind == ASK_LOOK && study->link.min_linked == 0)
         return log_fail(g->log, ERR_REFUSED, "a study without min_linked takes no look");
@@ -191,10 +193,9 @@ static enum err check_kind(const struct three *g, const struct ask *a)
         return log_fail(g->log, ERR_REFUSED, "a study without rounds: sweeps opens no scores");
     if (a->kind == ASK_SELECT && sweeps)
         return log_fail(g->log, ERR_REFUSED, "a study with rounds: sweeps has no selections");
-    if (a->kind != (study->method == STUDY_AIM ? ASK_FORMS : ASK_SELECT))
+    if ((a->kind != ASK_FORMS || method->forms) && (a->kind != ASK_SELECT || method->selects))
         return ERR_OK;
-    return log_fail(g->log, ERR_REFUSED, "a study of method: %s has no %s",
-                    study_method_words[study->method],
+    return log_fail(g->log, ERR_REFUSED, "a study of method: %s has no %s", method->word,
                     a->kind == ASK_FORMS ? "forms" : "selections");
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "mpc/circuits/ring.h"
+#include "parties/study/method.h"
 
 void three_merged_clear(struct three_merged *m)
 {
@@ -74,13 +75,10 @@ static enum err count_merged(struct three *g)
 
 static enum err check_merges(const struct three *g)
 {
-    switch (g->study->method) {
-    case STUDY_COPULA:
-        return log_fail(g->log, ERR_REFUSED, "a study of method: copula merges no values");
-    case STUDY_AIM:
-        break;
-    }
-    return ERR_OK;
+    if (method_of(g->study)->selects)
+        return ERR_OK;
+    return log_fail(g->log, ERR_REFUSED, "a study of method: %s merges no values",
+                    method_of(g->study)->word);
 }
 
 /* What scores need takes many times the room of counts, so only one kind of cells has it. */

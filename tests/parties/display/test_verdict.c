@@ -15,6 +15,7 @@
 #include "parties/analyst/run_stats.h"
 #include "parties/display/card.h"
 #include "parties/display/report.h"
+#include "parties/study/method.h"
 
 #include <jansson.h>
 #include <string.h>
@@ -64,7 +65,7 @@ static const char *verdict_of(struct verdict_stage *g)
     char folder[SUPPORT_PATH];
     support_study_file(&g->s, "result", folder);
     assert_int_equal(file_folder(folder, &quiet), ERR_OK);
-    if (s->method == STUDY_COPULA) {
+    if (method_of(s)->forms) {
         assert_int_equal(central_copula(&copula, s, g->table, &quiet), ERR_OK);
         assert_int_equal(release_copula(folder, s, copula, 1, 10, 1, &quiet), ERR_OK);
     } else {

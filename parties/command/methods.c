@@ -1,0 +1,82 @@
+#include "parties/command/methods.h"
+
+#include "parties/analyst/central.h"
+#include "parties/analyst/release.h"
+
+void methods_clear(struct methods_made *made)
+{
+    aim_result_free(&made->model);
+    copula_result_free(&made->copula);
+    replies_free(&made->replies);
+}
+
+static enum err run_aim(struct methods_made *made, const struct methods_run *r)
+{
+    const struct aim_backend backend = remote_backend(r->remote);
+    struct aim_options options;
+    TRY(release_loop_options(r->study, r->bounds, &options, r->log));
+    options.progress = progress_round;
+    options.self = r->progress;
+    options.rounds_now = r->rounds;
+    options.state_file = run_state_loop_path(r->state);
+    options.resume = true;
+    options.stop_when_spent = true;
+    return aim_run(&made->model, &options, &backend, r->log);
+}
+
+static enum err central_aim(struct methods_made *made, const struct study *study,
+                            const struct table *table, struct progress *progress, struct log *log)
+{
+    return central_run(&made->model, study, table, progress_round, progress, log);
+}
+
+static enum err release_aim(const struct methods_made *made, const struct methods_release *r)
+{
+    return release_write(r->folder, r->study, made->model, r->rho, r->rows, r->seed, r->log);
+}
+
+static enum err run_copula(struct methods_made *made, const struct methods_run *r)
+{
+    const struct aim_backend backend = remote_backend(r->remote);
+    struct copula_options options;
+    TRY(release_copula_options(r->study, r->bounds, &options, r->log));
+    TRY(replies_open(&made->replies, run_state_loop_path(r->state), r->study,
+                     run_state_run(r->state), r->log));
+    r->remote->replies = made->replies;
+    TRY(copula_run(&made->copula, &options, &backend, r->log));
+    progress_copula(r->progress, made->copula);
+    return ERR_OK;
+}
+
+static enum err copula_of(struct methods_made *made, const struct study *study,
+                          const struct table *table, struct progress *progress, struct log *log)
+{
+    TRY(central_copula(&made->copula, study, table, log));
+    progress_copula(progress, made->copula);
+    progress_say(progress, "budget: rho %.4g of %.4g is spent", made->copula->round[1].spent,
+                 progress->rho);
+    return ERR_OK;
+}
+
+static enum err release_made_copula(const struct methods_made *made,
+                                    const struct methods_release *r)
+{
+    return release_copula(r->folder, r->study, made->copula, r->rho, r->rows, r->seed, r->log);
+}
+
+static const struct methods methods[STUDY_METHODS] = {
+    [STUDY_AIM] = {.run = run_aim,
+                   .central = central_aim,
+                   .release = release_aim,
+                   .plan = plan_aim,
+                   .errors = true},
+    [STUDY_COPULA] = {.run = run_copula,
+                      .central = copula_of,
+                      .release = release_made_copula,
+                      .plan = plan_copula},
+};
+
+const struct methods *methods_of(const struct study *study)
+{
+    return &methods[study->method];
+}

@@ -1,0 +1,58 @@
+/*
+ * parties/command/methods.h - what commands do in each method: `run`, `aim` and `plan`. A table by
+ * enum study_method; parties/study/method.h says what a run may open.
+ */
+#ifndef TREFOIL_PARTIES_COMMAND_METHODS_H
+#define TREFOIL_PARTIES_COMMAND_METHODS_H
+
+#include "aim/run/copula_run.h"
+#include "aim/run/loop.h"
+#include "aim/table/table.h"
+#include "parties/analyst/remote.h"
+#include "parties/analyst/run_state.h"
+#include "parties/command/plan.h"
+#include "parties/display/progress.h"
+
+/* What a run makes: one of these. */
+struct methods_made {
+    struct aim_result *model;
+    struct copula_result *copula;
+    struct replies *replies; /* of a copula, whose loop keeps no state */
+};
+void methods_clear(struct methods_made *made);
+
+/* A run between the servers. */
+struct methods_run {
+    const struct study *study;
+    const struct bounds *bounds;
+    struct run_state *state;
+    struct remote *remote;
+    unsigned rounds; /* after which it stops for now; 0: none */
+    struct progress *progress;
+    struct log *log;
+};
+
+/* What is written of it, and where. */
+struct methods_release {
+    const char *folder;
+    const struct study *study;
+    double rho;
+    size_t rows; /* 0: the model's total */
+    uint64_t seed;
+    struct log *log;
+};
+
+struct methods {
+    enum err (*run)(struct methods_made *made, const struct methods_run *r);
+    /* The same for somebody who has the rows. */
+    enum err (*central)(struct methods_made *made, const struct study *study,
+                        const struct table *table, struct progress *progress, struct log *log);
+    /* Writes what was opened, and the model and rows that follow from it. */
+    enum err (*release)(const struct methods_made *made, const struct methods_release *r);
+    enum err (*plan)(struct plan_asked *p, double rho);
+    bool errors; /* there is a `model`, whose errors refits can find */
+};
+
+const struct methods *methods_of(const struct study *study);
+
+#endif
