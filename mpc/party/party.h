@@ -89,8 +89,10 @@ static inline bool party_proves(const struct party *p)
     return p->recorder != NULL;
 }
 
-/* Says that all three know these words, in place, from here on. Nothing to do: whoever traces what
- * is secret, as tests do, looks here. */
+/*
+ * Marks words, in place, that all three know from here on. It does nothing: whoever follows secrets
+ * through the program, as tests do, wraps it.
+ */
 void party_opened(const struct party *p, const void *words, size_t bytes);
 
 /* Random shares that nobody knows; no communication. */
