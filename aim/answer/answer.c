@@ -32,6 +32,10 @@ static struct scope columns_of_rows(const struct question *q)
 struct scope answer_columns(const struct question *q, size_t item)
 {
     struct scope s = columns_of_rows(q);
+    for (size_t i = 0; i < 2 && q->item[item].part[i] != NULL; i++) {
+        const struct scope part = columns_of_rows(q->item[item].part[i]);
+        s = scope_union(&s, &part);
+    }
     if (!q->item[item].rows)
         join_column(&s, q->item[item].column);
     return s;
@@ -281,6 +285,8 @@ static struct answer_value value_of(const struct answer_state *w, const struct a
     case AGGREGATE_RANGE:
         set_extreme(w, l, item->aggregate, at, &v);
         return v;
+    case AGGREGATE_SHARE:
+        break; /* answer_share() */
     }
     return v;
 }
@@ -321,6 +327,24 @@ static enum err answer_column(struct answer *a, struct model_sums *m,
     return ERR_OK;
 }
 
+/* From the counts of both parts, each with what is uncertain about a count. */
+static enum err answer_share(struct answer *a, struct model_sums *m,
+                             const struct answer_state *terms, size_t item, struct log *log)
+{
+    const struct question *q = a->question;
+    struct answer *yes CLEAN(answer_free) = NULL, *no CLEAN(answer_free) = NULL;
+    TRY(answer_make(&yes, m, terms->inside, q->item[item].part[0], terms->draw, NULL, log));
+    TRY(answer_make(&no, m, terms->inside, q->item[item].part[1], terms->draw, NULL, log));
+    for (size_t line = 0; line < a->lines; line++) {
+        const double part = yes->value[line].number, all = part + no->value[line].number;
+        a->value[line * q->items + item] = (struct answer_value){
+            .known = all > 0,
+            .number = all > 0 ? 100 * part / all : 0,
+            .rows = yes->rows[line] + no->rows[line]};
+    }
+    return ERR_OK;
+}
+
 static enum err answer_all(struct answer *a, struct model_sums *m, const struct answer_state *terms,
                            struct log *log)
 {
@@ -332,6 +356,8 @@ static enum err answer_all(struct answer *a, struct model_sums *m, const struct 
             done = column_of(&q->item[k]) == q->item[i].column;
         if (!done)
             TRY(answer_column(a, m, terms, q->item[i].column, log));
+        if (q->item[i].aggregate == AGGREGATE_SHARE)
+            TRY(answer_share(a, m, terms, i, log));
     }
     return ERR_OK;
 }

@@ -13,6 +13,8 @@
  *                          the number of rows is rounded to a whole number
  *   MODE                   the most frequent label or number, the lowest if several tie; of bins,
  *                          the lower edge
+ *   SHARE                  100 a / (a + b): a rows for which the condition holds, b for which it
+ *                          does not
  *   MIN, MAX, RANGE        approximate: a model puts a little of everything everywhere, so they
  *                          leave out three standard errors of the number of rows at either end.
  *                          For one standard error, answer_new() takes the square root of that

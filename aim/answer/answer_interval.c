@@ -147,6 +147,10 @@ static void keep_possible(const struct question *q, const struct question_item *
         least = 0;
         most = INFINITY;
         break;
+    case AGGREGATE_SHARE:
+        least = 0;
+        most = 100;
+        break;
     case AGGREGATE_SUM:
         least = least >= 0 ? 0 : -INFINITY;
         most = most <= 0 ? 0 : INFINITY;

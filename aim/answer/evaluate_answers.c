@@ -36,7 +36,7 @@ static double least_of(const struct evaluate_answers *e, const struct rows_answe
                        size_t line, const struct question_item *item)
 {
     double near;
-    if (item->aggregate == AGGREGATE_COUNT)
+    if (item->aggregate == AGGREGATE_COUNT || item->aggregate == AGGREGATE_SHARE)
         return 1;
     if (item->aggregate == AGGREGATE_MODE)
         return 0;

@@ -158,6 +158,7 @@ static double aggregate(const struct question_item *item, double *x, size_t n)
         return largest - least;
     case AGGREGATE_COUNT:
     case AGGREGATE_MODE:
+    case AGGREGATE_SHARE:
         break;
     }
     return NAN;
@@ -169,11 +170,24 @@ static enum err answer(struct rows_answer *a, size_t line, size_t item, double *
     double *value = &a->value[line * a->question->items + item];
     size_t n = it->rows ? rows_answer_rows(a, line) : gather(a, line, it->column, room);
     *value = it->aggregate == AGGREGATE_COUNT ? (double)n : NAN;
-    if (n == 0 || it->aggregate == AGGREGATE_COUNT)
+    if (n == 0 || it->aggregate == AGGREGATE_COUNT || it->aggregate == AGGREGATE_SHARE)
         return ERR_OK;
     if (it->aggregate == AGGREGATE_MODE)
         return mode(a, line, it->column, value);
     *value = aggregate(it, room, n);
+    return ERR_OK;
+}
+
+static enum err share(struct rows_answer *a, size_t item)
+{
+    const struct question *q = a->question;
+    struct rows_answer *yes CLEAN(rows_answer_free) = NULL, *no CLEAN(rows_answer_free) = NULL;
+    TRY(rows_answer_new(&yes, a->table, q->item[item].part[0]));
+    TRY(rows_answer_new(&no, a->table, q->item[item].part[1]));
+    for (size_t line = 0; line < a->lines; line++) {
+        const double all = yes->value[line] + no->value[line];
+        a->value[line * q->items + item] = all > 0 ? 100 * yes->value[line] / all : NAN;
+    }
     return ERR_OK;
 }
 
@@ -194,6 +208,9 @@ enum err rows_answer_new(struct rows_answer **out, const struct table *t, const 
     for (size_t line = 0; line < a->lines; line++)
         for (size_t i = 0; i < q->items; i++)
             TRY(answer(a, line, i, room));
+    for (size_t i = 0; i < q->items; i++)
+        if (q->item[i].aggregate == AGGREGATE_SHARE)
+            TRY(share(a, i));
     return memory_hand_over(out, &a);
 }
 

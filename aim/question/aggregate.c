@@ -1,6 +1,7 @@
 /* What may be asked of a column: its names, and what stands between its parentheses. */
 #include "aim/question/parser.h"
 
+#include "base/memory.h"
 #include "base/nearest.h"
 
 #include <string.h>
@@ -18,6 +19,7 @@ static const char *const names[AGGREGATES] = {
     [AGGREGATE_MIN] = "MIN",
     [AGGREGATE_MAX] = "MAX",
     [AGGREGATE_RANGE] = "RANGE",
+    [AGGREGATE_SHARE] = "SHARE",
 };
 
 const char *aggregate_name(enum question_aggregate a)
@@ -47,7 +49,7 @@ static enum err no_such_aggregate(const struct parser *p, const char *word, size
                           names[hit]);
     return lexer_fail(&p->lexer, at,
                       "there is no aggregate %s; there are COUNT, SUM, AVG, VARIANCE, STDDEV, "
-                      "MEDIAN, PERCENTILE, MODE, MIN, MAX and RANGE",
+                      "MEDIAN, PERCENTILE, MODE, MIN, MAX, RANGE and SHARE",
                       upper);
 }
 
@@ -62,6 +64,63 @@ static enum err find_aggregate(const struct parser *p, const char *word, size_t 
     return no_such_aggregate(p, word, at);
 }
 
+/* What stands from there up to the token, on one line. */
+static enum err keep_text(const struct parser *p, size_t at, struct question_item *item)
+{
+    size_t n = p->lexer.token.at - at;
+    while (n > 0 && (unsigned char)p->lexer.text[at + n - 1] <= ' ')
+        n--;
+    if (n >= QUESTION_CONDITION)
+        return lexer_fail(&p->lexer, at, "a condition in SHARE has at most %d bytes",
+                          QUESTION_CONDITION - 1);
+    for (size_t i = 0; i < n; i++) {
+        const char c = p->lexer.text[at + i];
+        item->condition[i] = (unsigned char)c < ' ' ? ' ' : c;
+    }
+    return ERR_OK;
+}
+
+/* The condition is read twice: as it stands, and with NOT before it. */
+static enum err read_share(struct parser *p, struct question_item *item)
+{
+    const struct lexer before = p->lexer;
+    struct log *log = p->lexer.log;
+    item->rows = true;
+    for (int i = 0; i < 2; i++) {
+        p->lexer = before;
+        p->lexer.log = i == 0 ? log : NULL;
+        TRY(memory_new(&item->part[i], 1));
+        TRY(parser_condition(p, i == 1, &item->part[i]->where));
+        item->part[i]->items = 1;
+        item->part[i]->item[0].rows = true;
+    }
+    p->lexer.log = log;
+    return keep_text(p, before.token.at, item);
+}
+
+enum err parser_share_of(struct parser *p, struct question *q, size_t item)
+{
+    for (int i = 0; i < 2; i++) {
+        struct question *part = q->item[item].part[i];
+        part->domain = q->domain;
+        part->groups = q->groups;
+        memcpy(part->group, q->group, sizeof q->group);
+        cases_and(&p->work, &part->where, &q->where);
+        if (p->work.pool.failed || p->work.too_many || part->where.n > CASES_MAX)
+            return lexer_fail(&p->lexer, p->lexer.token.at,
+                              "SHARE(%s) and WHERE together split into more than %d cases; ask in "
+                              "parts",
+                              q->item[item].condition, CASES_MAX);
+    }
+    return ERR_OK;
+}
+
+void question_item_clear(struct question_item *item)
+{
+    memory_free(&item->part[0]);
+    memory_free(&item->part[1]);
+}
+
 /* The argument between the parentheses of an aggregate. */
 static enum err read_argument(struct parser *p, struct question_item *item)
 {
@@ -70,6 +129,8 @@ static enum err read_argument(struct parser *p, struct question_item *item)
         item->rows = true;
         return lexer_next(&p->lexer);
     }
+    if (item->aggregate == AGGREGATE_SHARE)
+        return read_share(p, item);
     if (lexer_is(&p->lexer, "distinct"))
         return lexer_fail(&p->lexer, at, "DISTINCT is not answered by a model");
     TRY(parser_column(p, &item->column));

@@ -292,10 +292,10 @@ static enum err read_or(struct parser *p, bool negated, struct cases *c)
     return read_joined(p, negated, "or", c, read_and, negated ? cases_and : cases_or);
 }
 
-enum err parser_condition(struct parser *p, struct cases *c)
+enum err parser_condition(struct parser *p, bool negated, struct cases *c)
 {
     const size_t at = p->lexer.token.at;
-    TRY(read_or(p, false, c));
+    TRY(read_or(p, negated, c));
     TRY(check_cases(p, at));
     if (c->n > CASES_MAX)
         return lexer_fail(&p->lexer, at,

@@ -12,7 +12,9 @@ const struct domain_attribute *question_item_column(const struct question *q, si
 void question_item_name(const struct question *q, size_t item, char *text, size_t size)
 {
     const struct question_item *x = &q->item[item];
-    const char *column = x->rows ? "*" : q->domain->attribute[x->column].name;
+    const char *column = x->condition[0] != '\0' ? x->condition
+                         : x->rows               ? "*"
+                                                 : q->domain->attribute[x->column].name;
     char p[32] = "";
     if (x->name[0] != '\0') {
         snprintf(text, size, "%s", x->name);
@@ -28,6 +30,8 @@ void question_free(struct question **q)
     if (*q == NULL)
         return;
     pool_clear(&(*q)->pool);
+    for (size_t i = 0; i < QUESTION_ITEMS_MAX; i++)
+        question_item_clear(&(*q)->item[i]);
     memory_free(q);
 }
 
@@ -153,12 +157,15 @@ static enum err read_question(struct parser *p, struct question *q)
     cases_every(&q->where);
     if (lexer_is(&p->lexer, "where")) {
         TRY(lexer_next(&p->lexer));
-        TRY(parser_condition(p, &q->where));
+        TRY(parser_condition(p, false, &q->where));
     }
     if (lexer_is(&p->lexer, "group")) {
         TRY(lexer_next(&p->lexer));
         TRY(read_groups(p, q));
     }
+    for (size_t i = 0; i < q->items; i++)
+        if (q->item[i].aggregate == AGGREGATE_SHARE)
+            TRY(parser_share_of(p, q, i));
     TRY(parser_lines(p, q));
     return check_plain(p, q, &s);
 }
@@ -183,6 +190,10 @@ enum err question_parse(struct question **out, const struct domain *d, struct qu
     q->domain = d;
     e = read_question(&p, q);
     q->pool = p.work.pool;
+    for (size_t i = 0; i < q->items; i++)
+        for (size_t k = 0; k < 2; k++)
+            if (q->item[i].part[k] != NULL)
+                q->item[i].part[k]->pool = q->pool; /* borrowed */
     TRY(e);
     from->at = p.lexer.next;
     return memory_hand_over(out, &q);

@@ -9,6 +9,7 @@
 static bool same_item(const struct question_item *a, const struct question_item *b)
 {
     return a->aggregate == b->aggregate && a->rows == b->rows &&
+           strcmp(a->condition, b->condition) == 0 &&
            (a->rows || (a->column == b->column && a->p == b->p));
 }
 
@@ -16,7 +17,7 @@ static bool same_item(const struct question_item *a, const struct question_item 
 static enum err find_item(struct parser *p, const struct question *q, size_t *item)
 {
     const struct lexer before = p->lexer;
-    struct question_item given = {.p = 0};
+    struct question_item given CLEAN(question_item_clear) = {.p = 0};
     *item = q->items;
     if (before.token.kind != TOKEN_WORD && before.token.kind != TOKEN_NAME)
         return ERR_OK;

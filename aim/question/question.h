@@ -5,7 +5,7 @@
  *     [HAVING item relation number [AND ..]] [ORDER BY item [DESC] [, ..]] [LIMIT number] [;]
  *
  *   item        COUNT(*) | COUNT(y) | SUM(y) | AVG(y) | VARIANCE(y) | STDDEV(y) | MEDIAN(y)
- *               | PERCENTILE(y, p) | MODE(y) | MIN(y) | MAX(y) | RANGE(y)
+ *               | PERCENTILE(y, p) | MODE(y) | MIN(y) | MAX(y) | RANGE(y) | SHARE(condition)
  *               | column, if it is in GROUP BY
  *   condition   column = | <> | != | < | <= | > | >= literal; column [NOT] BETWEEN literal AND
  *               literal; column [NOT] IN (literal, ..); column IS [NOT] NULL; NOT, AND, OR,
@@ -14,6 +14,9 @@
  *
  * After GROUP BY an item is one of those after SELECT, as it stands there or by its name; ORDER BY
  * takes columns of GROUP BY as well. An answer of NULL is in no HAVING, and comes last.
+ *
+ * SHARE is the percentage of a line's rows for which a condition holds, among those for which it
+ * holds or does not.
  *
  * Keywords and aggregates may be in any case. A column in double quotes must match exactly; without
  * them it may differ in case from the one that is meant. There is one table, whatever its name.
@@ -31,6 +34,7 @@
 #define QUESTION_HAVING_MAX 8
 #define QUESTION_ORDER_MAX (QUESTION_GROUPS_MAX + 4)
 #define QUESTION_NAME 64
+#define QUESTION_CONDITION 200 /* of SHARE */
 #define QUESTION_TEXT_MAX ((size_t)1 << 20)
 
 enum question_aggregate {
@@ -45,8 +49,9 @@ enum question_aggregate {
     AGGREGATE_MIN,
     AGGREGATE_MAX,
     AGGREGATE_RANGE,
+    AGGREGATE_SHARE,
 };
-#define AGGREGATES 11
+#define AGGREGATES 12
 
 const char *aggregate_name(enum question_aggregate a);
 /* MIN, MAX and RANGE, which a model answers only approximately. */
@@ -56,10 +61,12 @@ bool aggregate_is_code(enum question_aggregate a);
 
 struct question_item {
     enum question_aggregate aggregate;
-    bool rows;                /* COUNT(*): no column */
-    uint16_t column;          /* y */
-    double p;                 /* of PERCENTILE; 0.5 for MEDIAN */
-    char name[QUESTION_NAME]; /* after AS, or "" */
+    bool rows;                          /* COUNT(*), SHARE: no column */
+    uint16_t column;                    /* y */
+    double p;                           /* of PERCENTILE; 0.5 for MEDIAN */
+    char name[QUESTION_NAME];           /* after AS, or "" */
+    char condition[QUESTION_CONDITION]; /* of SHARE, as it was written; or "" */
+    struct question *part[2]; /* of SHARE: COUNT(*) of rows where it holds, and does not; or NULL */
 };
 
 /* What answers are kept: number <, = .. value. */
@@ -106,6 +113,8 @@ enum err question_parse(struct question **q, const struct domain *d, struct ques
                         struct log *log) MUST_CHECK;
 void question_free(struct question **q);
 
+/* Frees what only an item of SHARE has. */
+void question_item_clear(struct question_item *item);
 /* The column of an item. */
 const struct domain_attribute *question_item_column(const struct question *q, size_t item);
 /* "AVG(age)", or the name that the question gives it, cut to fit. */

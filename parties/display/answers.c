@@ -31,7 +31,13 @@ static void put_rounded(char text[CELL], double v)
 
 static bool may_lack(const struct question *q, size_t item)
 {
-    return !q->item[item].rows && question_item_column(q, item)->missing != NULL;
+    const struct scope s = answer_columns(q, item);
+    bool may = false;
+    if (q->item[item].aggregate != AGGREGATE_SHARE)
+        return !q->item[item].rows && question_item_column(q, item)->missing != NULL;
+    for (unsigned i = 0; i < s.n; i++)
+        may |= q->domain->attribute[s.attribute[i]].missing != NULL;
+    return may;
 }
 
 /* --- for people ------------------------------------------------------------------------------- */

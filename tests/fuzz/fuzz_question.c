@@ -54,6 +54,9 @@ static void check(const struct question *q)
         never(q->order[i].index >= (q->order[i].group ? q->groups : q->items));
     for (unsigned i = 0; i < q->where.n; i++)
         check_case(q, &q->where.one[i]);
+    for (size_t i = 0; i < q->items; i++)
+        for (size_t k = 0; k < 2 && q->item[i].part[k] != NULL; k++)
+            check(q->item[i].part[k]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -92,6 +95,9 @@ void fuzz_seeds(fuzz_put put, void *self)
         "-- all\n; SELECT STDDEV(age) FROM t",
         "SELECT ward, COUNT(*) AS n, AVG(x) FROM t GROUP BY ward, age, x HAVING n > 3 AND "
         "AVG(x) <= -.5 ORDER BY n DESC, ward, COUNT(*) ASC LIMIT 7",
+        "SELECT SHARE(ward = 'a' OR x > 1), SHARE(NOT age < 3) AS s FROM t WHERE x < 3 GROUP BY "
+        "age "
+        "ORDER BY SHARE( NOT age < 3)",
         "SELECT SUM(x) FROM t WHERE (age <> 3 AND age NOT IN (4, 5)) OR (ward IS NOT NULL AND "
         "x != 0)",
     };

@@ -408,6 +408,7 @@ static double twin_value(const struct answer_world *w, const struct question_ite
                number_at(w, y, rows, fmin(0.5, 3 / sqrt(n)) * n);
     case AGGREGATE_MEDIAN:
     case AGGREGATE_PERCENTILE:
+    case AGGREGATE_SHARE: /* not asked here */
         break;
     }
     return percentile(w, y, rows, n, item->p);
@@ -426,7 +427,7 @@ static void put_question(struct bytes *out, const struct answer_world *w, unsign
     const char *name = w->domain->attribute[y].name;
     text_put(out, "select Count(*), COUNT(\"%s\"), MODE(\"%s\")", name, name);
     if (domain_has_order(&w->domain->attribute[y])) {
-        for (unsigned i = AGGREGATE_SUM; i < AGGREGATES; i++)
+        for (unsigned i = AGGREGATE_SUM; i <= AGGREGATE_RANGE; i++)
             if (i != AGGREGATE_PERCENTILE && i != AGGREGATE_MODE)
                 text_put(out, ", %s(\"%s\")", aggregate_name((enum question_aggregate)i), name);
         text_put(out, ", PERCENTILE(\"%s\", .9)", name);
@@ -582,6 +583,49 @@ TEST(numbers_of_a_step_are_exact)
     assert_int_equal(answer_new(&a, w.sums, &w.inside, q, NULL), ERR_OK);
     for (size_t i = 0; i < a->lines * q->items; i++)
         assert_true(a->value[i].number == rint(a->value[i].number));
+}
+
+/* Of rows where a condition holds or does not, whatever else is asked, and of each line. */
+TEST(shares_are_those_of_counts)
+{
+    static const char *const conditions[] = {"ward = 'a'", "days > 1 AND flag = 'yes'",
+                                             "n = 3 OR \"PM2.5\" < 2.5", "ward IS NULL",
+                                             "NOT (days >= 2)"};
+    static const char *const where[] = {"n > 2", "days < 4 OR ward = 'a'", "ward IS NULL"};
+    struct random r = random_of(8);
+    struct answer_world w CLEAN(world_free);
+    size_t known = 0;
+    world_new(&w, &r);
+    for (size_t i = 0; i < 15; i++) {
+        const char *c = conditions[i % 5], *all = where[i / 5];
+        struct bytes text CLEAN(bytes_clear) = {0};
+        struct question_text from;
+        struct answer *a[3] = {NULL};
+        struct question *q[3] = {NULL};
+        text_put(&text, "SELECT SHARE(%s) FROM t WHERE %s GROUP BY flag, ward;", c, all);
+        text_put(&text, "SELECT COUNT(*) FROM t WHERE (%s) AND (%s) GROUP BY flag, ward;", c, all);
+        text_put(&text, "SELECT COUNT(*) FROM t WHERE NOT(%s) AND(%s) GROUP BY flag, ward", c, all);
+        bytes_put_u8(&text, 0);
+        from = (struct question_text){.text = (const char *)text.data};
+        for (size_t k = 0; k < 3; k++) {
+            assert_int_equal(question_parse(&q[k], w.domain, &from, NULL), ERR_OK);
+            assert_int_equal(answer_new(&a[k], w.sums, &w.inside, q[k], NULL), ERR_OK);
+        }
+        for (size_t line = 0; line < a[0]->lines; line++) {
+            const struct answer_value *v = &a[0]->value[line];
+            const double yes = a[1]->rows[line], no = a[2]->rows[line];
+            assert_true(v->known == (yes + no > 0));
+            known += v->known;
+            assert_near(v->rows, yes + no, (const char *)text.data);
+            if (v->known)
+                assert_near(v->number, 100 * yes / (yes + no), (const char *)text.data);
+        }
+        for (size_t k = 0; k < 3; k++) {
+            answer_free(&a[k]);
+            question_free(&q[k]);
+        }
+    }
+    assert_true(known > 50);
 }
 
 TEST(what_no_double_holds_is_not_known)

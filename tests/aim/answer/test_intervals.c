@@ -124,11 +124,12 @@ TEST(rows_of_empty_cells_are_within_the_interval)
 TEST(intervals_hold_the_truth_as_often_as_they_say)
 {
     static const char *const questions[] = {CELL, "SELECT AVG(b) FROM t WHERE a = 0",
-                                            "SELECT VARIANCE(b) FROM t WHERE a = 0"};
-    int held[2][3] = {{0}};
+                                            "SELECT VARIANCE(b) FROM t WHERE a = 0",
+                                            "SELECT SHARE(b = 1) FROM t WHERE a = 0"};
+    int held[2][4] = {{0}};
     for (uint64_t seed = 1; seed <= 100; seed++) {
         struct intervals_world w CLEAN(world_free);
-        double rows = 0, mean = 0, square = 0, truth[3];
+        double rows = 0, mean = 0, square = 0, truth[4];
         world_new(&w, 0.1, seed);
         for (int b = 0; b < SIZE; b++) {
             rows += w.truth[b];
@@ -139,14 +140,15 @@ TEST(intervals_hold_the_truth_as_often_as_they_say)
         truth[0] = w.truth[1];
         truth[1] = mean;
         truth[2] = square / rows - mean * mean;
-        for (int i = 0; i < 3; i++)
+        truth[3] = 100 * w.truth[1] / rows;
+        for (int i = 0; i < 4; i++)
             for (int k = 0; k < 2; k++) {
                 struct answer_value v = ask(&w, questions[i], k == 0 ? 0.95 : 0.5);
                 assert_true(v.bounded);
                 held[k][i] += v.low <= truth[i] && truth[i] <= v.high;
             }
     }
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         assert_true(held[0][i] >= 87);
         assert_true(held[1][i] >= 30 && held[1][i] <= 70);
     }
@@ -156,17 +158,21 @@ TEST(intervals_hold_the_truth_as_often_as_they_say)
 TEST(what_was_not_measured_widens_an_interval)
 {
     static const char apart[] = "SELECT COUNT(*) FROM t WHERE a = 0 AND c = 1",
-                      mean[] = "SELECT AVG(c) FROM t WHERE a = 0";
+                      mean[] = "SELECT AVG(c) FROM t WHERE a = 0",
+                      share[] = "SELECT SHARE(c = 1) FROM t WHERE a = 0";
     struct intervals_world dependent CLEAN(world_free), not CLEAN(world_free);
     world_new(&dependent, 0.3, 1);
     world_new(&not, 0, 1);
     assert_true(half(ask(&dependent, apart, 0.95)) > 200);
     assert_true(half(ask(&dependent, mean, 0.95)) > 0.1);
+    assert_true(half(ask(&dependent, share, 0.95)) > 4);
+    assert_true(half(ask(&not, share, 0.95)) < 1.5);
     assert_true(half(ask(&dependent, CELL, 0.95)) < 60);
     assert_true(half(ask(&not, apart, 0.95)) < 60);
     assert_true(half(ask(&not, mean, 0.95)) < 0.1);
     dependent.errors->learned = false; /* as if nothing had been held back */
     assert_false(ask(&dependent, apart, 0.95).bounded);
+    assert_false(ask(&dependent, share, 0.95).bounded);
     assert_true(ask(&dependent, CELL, 0.95).bounded);
 }
 
@@ -224,6 +230,8 @@ TEST(intervals_keep_to_what_is_possible)
     world_new(&w, 0.9999, 1);
     v = ask(&w, CELL, 0.9999); /* almost no rows */
     assert_true(v.bounded && v.low >= 0);
+    v = ask(&w, "SELECT SHARE(b = 0) FROM t WHERE a = 0", 0.9999);
+    assert_true(v.bounded && v.low > 50 && v.high <= 100);
     v = ask(&w, "SELECT MEDIAN(b) FROM t WHERE a = 0", 0.9999);
     assert_true(v.bounded && v.low >= 0 && v.high <= 3);
     v = ask(&w, "SELECT AVG(b) FROM t WHERE a = 0 AND b BETWEEN 1 AND 2", 0.9999);

@@ -81,6 +81,12 @@ static const struct question_wrong {
     {"SELECT COUNT(*) FROM t GROUP BY sex, !sex", "occurs twice"},
     {"SELECT COUNT(*) FROM t GROUP BY sex, Age, !sex", "occurs twice"},
     {"SELECT COUNT(*) FROM t GROUP BY sex, Age, code, !\"PM2.5\"", "at most 3 columns"},
+    {"SELECT SHARE(!*) FROM t", "a column should stand here"},
+    {"SELECT SHARE(sex!) FROM t", "a comparison should stand here"},
+    {"SELECT SHARE(sex = 'male'), SHARE(Age > 1) FROM t ORDER BY !SHARE(Age > 2)", "add it there"},
+    {"SELECT SHARE(sex='male' OR \"PM2.5\"<3 OR Age>3) FROM t\nWHERE code=1 OR \"Group\"<3 OR "
+     "Age<50!",
+     "and WHERE together split into more than 8 cases"},
     {"SELECT COUNT(*) FROM t WHERE sex = !'femal'", "did you mean 'female'?"},
     {"SELECT COUNT(*) FROM t WHERE sex = !'NA'", "write sex IS NULL"},
     {"SELECT COUNT(*) FROM t WHERE sex = !NULL", "nothing equals NULL"},
@@ -141,6 +147,8 @@ static const char *const right[] = {
     "AND "
     "AVG(age) <= -1.5 ORDER BY N DESC, sex, \"mean age\" ASC LIMIT 10;",
     "SELECT COUNT(*) FROM t WHERE sex IS NOT NULL OR \"PM2.5\" IS NULL",
+    "SELECT SHARE( sex = 'male' ), share(Age > 3) AS old FROM t WHERE code = 1 GROUP BY \"PM2.5\" "
+    "ORDER BY SHARE(sex = 'male'), old",
 };
 
 TEST(questions_are_taken)
