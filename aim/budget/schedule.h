@@ -2,8 +2,8 @@
  * aim/budget/schedule.h - how AIM spends its budget: sigma and epsilon of each round.
  *
  * First a share w of rho is for the d one-ways, sigma = sqrt(d / (2 w rho)): so much that noise
- * makes a mean error of 0.1 if there are as many rows as there can be, but at most 0.3, and at least
- * 0.2 or, annealed, 0.1. The rest, r = (1 - w) rho, is for rounds. A tenth of a round selects.
+ * makes a mean error of 0.1 if there are as many rows as there can be, but at most 0.3, and at
+ * least 0.2 or, annealed, 0.1. The rest, r = (1 - w) rho, is for rounds. A tenth of a round selects.
  *
  *   fixed     T rounds, all alike: sigma = sqrt(T / (2 * 0.9 r)), eps for 0.1 r / T.
  *   annealed  (McKenna et al. 2022) begins as T0 rounds would, T0 = 16 d or another number. When a
@@ -14,8 +14,8 @@
  *             most twice the next round's cost, the next round is the last and takes it all: sigma
  *             = sqrt(1 / (2 * 0.9 remaining)), eps for 0.1 remaining.
  *   sweeps    S sweeps, each of two rounds: the scores of all candidates, then a set of them. w is
- *             0.15. Sweep i has i / (i + ... + S) of what is left, of which its scores take a tenth.
- *             So the last takes all.
+ *             0.15. Sweep i has i / (i + ... + S) of what is left, of which its scores take a
+ *             tenth. So the last takes all.
  *
  * A study that counts in zCDP has the split of the papers: a tenth of rho for selections, and one
  * sigma for one-ways and rounds, sqrt((T + d) / (2 * 0.9 rho)), or sqrt(T0 / (2 * 0.9 rho)) if

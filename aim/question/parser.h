@@ -21,14 +21,14 @@ enum err parser_pass(struct parser *p, const char *word, const char *where) MUST
 /* ERR_QUESTION, explained, for an operator of arithmetic; else ERR_OK. */
 enum err parser_no_arithmetic(const struct parser *p) MUST_CHECK;
 
-/* Reads an aggregate's arguments, up to its parenthesis, after its word (aim/question/aggregate.c). */
+/* Reads an aggregate's arguments, up to its parenthesis, after its word (in aggregate.c). */
 enum err parser_aggregate(struct parser *p, const struct lexer_token *word,
                           struct question_item *item) MUST_CHECK;
 /* What comes after GROUP BY, up to the end of the question (aim/question/parse_lines.c). */
 enum err parser_lines(struct parser *p, struct question *q) MUST_CHECK;
 /* The condition after WHERE, or its opposite (aim/question/condition.c). */
 enum err parser_condition(struct parser *p, bool negated, struct cases *c) MUST_CHECK;
-/* Completes an item of SHARE, once WHERE and GROUP BY are known (aim/question/aggregate.c). */
-enum err parser_share_of(struct parser *p, struct question *q, size_t item) MUST_CHECK;
+/* Completes the parts of an item, once WHERE and GROUP BY are known (aim/question/aggregate.c). */
+enum err parser_parts(struct parser *p, struct question *q, size_t item) MUST_CHECK;
 
 #endif

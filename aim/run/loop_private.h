@@ -73,7 +73,7 @@ enum err loop_sweep(struct loop *l) MUST_CHECK;
  * scores: as the request has it. */
 enum err loop_choose_set(struct loop *l, double rho, double share) MUST_CHECK;
 
-/* Adds a marginal, from which the model was off by this many rows, to the three that l->why_next has. */
+/* Adds a marginal, from which the model was off by this many rows, to the three of l->why_next. */
 void loop_reason(struct loop *l, uint32_t query, double rows);
 
 /* Writes and shows the round that has ended; does neither a second time. */

@@ -202,7 +202,7 @@ TEST(scores_that_could_wrap_are_refused)
     whole_free(w);
 }
 
-/* Merges may make cells as large as any scores and sets of a run can be opened with, and no more. */
+/* Merges may make cells as large as scores and sets of a run can be opened with, and no more. */
 TEST(merges_leave_room_for_all_scores)
 {
     static const char large[] = "domain:\n"
