@@ -65,9 +65,10 @@ static enum err add_noise(const struct plan_noise *p, const struct aim_options *
 static bool select_of(const struct study *s, const struct aim_options *o, double *select)
 {
     struct price_sweep sweep;
+    uint64_t multiplier;
     *select = aim_epsilon(o);
     if (s->sweeps == 0)
-        return *select > 0;
+        return *select > 0 && measure_multiplier(aim_sigma_later(o), &multiplier, NULL) == ERR_OK;
     if (price_check_noise(s, NULL) != ERR_OK || price_sweep(s, &sweep) != ERR_OK)
         return false;
     *select = sweep.most_sigma;

@@ -1,0 +1,63 @@
+/* SHARE and CORR, from answers to the questions that they are made of (aim/question/question.h). */
+#include "aim/answer/answer_private.h"
+
+#include <math.h>
+
+#define ROUNDED 1e-13 /* as in answer_sums.c */
+
+/* Each count has what is uncertain about a count. */
+static struct answer_value share(const struct answer_value *yes, const struct answer_value *no)
+{
+    const double all = yes->number + no->number;
+    return (struct answer_value){.known = all > 0,
+                                 .number = all > 0 ? 100 * yes->number / all : 0,
+                                 .rows = yes->rows + no->rows};
+}
+
+/* Of a line, each value of y: COUNT, AVG and VARIANCE of z, AVG and VARIANCE of y. */
+static struct answer_value correlation(const struct answer_value *of, size_t codes)
+{
+    struct answer_value v = {.known = false};
+    double rows = 0, y = 0, z = 0, yy = 0, zz = 0, yz = 0;
+    for (const struct answer_value *x = of; x < of + 5 * codes; x += 5) {
+        const double n = x[1].known && x[3].known ? x[0].number : 0;
+        v.rows += x[0].rows;
+        rows += n;
+        y += n * x[3].number;
+        z += n * x[1].number;
+    }
+    if (!(rows > 0))
+        return v;
+    y /= rows;
+    z /= rows;
+    for (const struct answer_value *x = of; x < of + 5 * codes; x += 5) {
+        const double n = x[1].known && x[3].known ? x[0].number / rows : 0, dy = x[3].number - y,
+                     dz = x[1].number - z;
+        yy += n * (x[4].number + dy * dy);
+        zz += n * (x[2].number + dz * dz);
+        yz += n * dy * dz;
+    }
+    v.known = yy > ROUNDED * y * y && zz > ROUNDED * z * z;
+    v.number = v.known ? fmin(1, fmax(-1, yz / sqrt(yy * zz))) : 0;
+    v.known &= isfinite(v.number);
+    return v;
+}
+
+enum err answer_parts(struct answer *a, struct model_sums *m, const struct answer_state *terms,
+                      size_t item, struct log *log)
+{
+    const struct question *q = a->question;
+    const struct question_item *x = &q->item[item];
+    struct answer *first CLEAN(answer_free) = NULL, *second CLEAN(answer_free) = NULL;
+    size_t values;
+    TRY(answer_make(&first, m, terms->inside, x->part[0], terms->draw, NULL, log));
+    if (x->part[1] != NULL)
+        TRY(answer_make(&second, m, terms->inside, x->part[1], terms->draw, NULL, log));
+    values = first->lines / a->lines; /* of y, for CORR */
+    for (size_t line = 0; line < a->lines; line++)
+        a->value[line * q->items + item] = second != NULL
+                                               ? share(&first->value[line], &second->value[line])
+                                               : correlation(first->value + 5 * line * values,
+                                                             values);
+    return ERR_OK;
+}
