@@ -20,13 +20,11 @@ ROOT = Path(__file__).resolve().parents[2]
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     """Make decides whether the library has to be built. Gives the name of the wheel."""
     with tempfile.TemporaryDirectory() as stage:
-        try:
-            make = ["make", "--no-print-directory", *([] if "MAKEFLAGS" in os.environ else [f"-j{os.cpu_count()}"])]
-            subprocess.run([*make, "install-library", "install-python", "DESTDIR=" + stage, "PREFIX=", "LIBDIR=/trefoil",
-                            "PYTHONDIR="], cwd=ROOT, check=True, close_fds=False, stdout=sys.stderr)
-        except (OSError, subprocess.CalledProcessError) as reason:
-            raise SystemExit(f"libtrefoil.so.0 cannot be built: {reason}. Run `make deps` in a checkout of Trefoil, which "
-                             "installs what is missing, and then pip there") from None
+        make = ["make", "-s", *([] if "MAKEFLAGS" in os.environ else [f"-j{os.cpu_count()}"])]
+        built = subprocess.run([*make, "install-library", "install-python", "DESTDIR=" + stage, "PREFIX=",
+                                "LIBDIR=/trefoil", "PYTHONDIR="], cwd=ROOT, close_fds=False, stdout=sys.stderr)
+        if built.returncode:
+            raise SystemExit("libtrefoil.so.0 was not built; `make deps` in a checkout of Trefoil installs what that needs")
         files = {f"trefoil/{f.name}": f.read_bytes() for f in Path(stage, "trefoil").iterdir()
                  if f.suffix in (".py", ".typed", ".0")}
     version = re.search(r"^VERSION := (.*)$", (ROOT / "Makefile").read_text(), re.M).group(1)
@@ -53,7 +51,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 
 def build_sdist(sdist_directory, config_settings=None):
-    raise SystemExit("the module has no source package of its own: the library is built from the whole checkout")
+    raise SystemExit("there is no source package of the module alone: the whole checkout makes its library")
 
 
 if __name__ == "__main__":
