@@ -357,9 +357,11 @@ $(PRELOAD): $(wildcard harness/preload_*.c) harness/preload_fault.h Makefile
 
 $(foreach t,$(TEST_SOURCES),$(eval $(OUT)/tests/$(basename $(notdir $t)): $(OUT)/$(t:.c=.o)))
 $(filter $(OUT)/tests/test_bench_%,$(TESTS)): $(BENCH_LIBRARY)
+# tests/support/hooks.h sees what a party sends and receives.
+HOOKS := $(addprefix -Wl$(comma)--wrap=,move_exchange move_input party_opened party_free)
 $(filter-out %/test_library,$(TESTS)): $(TEST_SUPPORT) $(HARNESS) $(LIBRARY)
 	$(say) LINK $@
-	$(Q)$(CC) $(GOLD) $(FLAGS) $(CFLAGS) $(WRAP) $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -o $@ \
+	$(Q)$(CC) $(GOLD) $(FLAGS) $(CFLAGS) $(HOOKS) $(WRAP) $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -o $@ \
 		$(PKG_LIBS) $(TEST_LIBS)
 
 # What programs start besides trefoil: all of bench/, and where there is Open MPI, servers with ranks.

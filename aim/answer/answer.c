@@ -33,7 +33,7 @@ struct scope answer_columns(const struct question *q, size_t item)
 {
     struct scope s = columns_of_rows(q);
     for (size_t i = 0; i < 2 && q->item[item].part[i] != NULL; i++) {
-        const struct scope part = columns_of_rows(q->item[item].part[i]);
+        const struct scope part = answer_columns(q->item[item].part[i], 0);
         s = scope_union(&s, &part);
     }
     if (!q->item[item].rows)
@@ -286,7 +286,8 @@ static struct answer_value value_of(const struct answer_state *w, const struct a
         set_extreme(w, l, item->aggregate, at, &v);
         return v;
     case AGGREGATE_SHARE:
-        break; /* answer_share() */
+    case AGGREGATE_CORR:
+        break; /* answer_parts() */
     }
     return v;
 }
@@ -327,24 +328,6 @@ static enum err answer_column(struct answer *a, struct model_sums *m,
     return ERR_OK;
 }
 
-/* From the counts of both parts, each with what is uncertain about a count. */
-static enum err answer_share(struct answer *a, struct model_sums *m,
-                             const struct answer_state *terms, size_t item, struct log *log)
-{
-    const struct question *q = a->question;
-    struct answer *yes CLEAN(answer_free) = NULL, *no CLEAN(answer_free) = NULL;
-    TRY(answer_make(&yes, m, terms->inside, q->item[item].part[0], terms->draw, NULL, log));
-    TRY(answer_make(&no, m, terms->inside, q->item[item].part[1], terms->draw, NULL, log));
-    for (size_t line = 0; line < a->lines; line++) {
-        const double part = yes->value[line].number, all = part + no->value[line].number;
-        a->value[line * q->items + item] = (struct answer_value){
-            .known = all > 0,
-            .number = all > 0 ? 100 * part / all : 0,
-            .rows = yes->rows[line] + no->rows[line]};
-    }
-    return ERR_OK;
-}
-
 static enum err answer_all(struct answer *a, struct model_sums *m, const struct answer_state *terms,
                            struct log *log)
 {
@@ -356,8 +339,8 @@ static enum err answer_all(struct answer *a, struct model_sums *m, const struct 
             done = column_of(&q->item[k]) == q->item[i].column;
         if (!done)
             TRY(answer_column(a, m, terms, q->item[i].column, log));
-        if (q->item[i].aggregate == AGGREGATE_SHARE)
-            TRY(answer_share(a, m, terms, i, log));
+        if (aggregate_has_parts(q->item[i].aggregate))
+            TRY(answer_parts(a, m, terms, i, log));
     }
     return ERR_OK;
 }
@@ -395,9 +378,26 @@ enum err answer_make(struct answer **out, struct model_sums *m, const struct den
     return memory_hand_over(out, &a);
 }
 
+/* Nothing tells how wrong a correlation may be that rests on independence. */
+static enum err check_corr(const struct model_sums *m, const struct question *q, size_t item,
+                           struct log *log)
+{
+    const struct scope s = answer_columns(q, item);
+    const struct model *of = model_sums_of(m); /* a copula knows all correlations */
+    if (q->item[item].aggregate != AGGREGATE_CORR || of == NULL || model_holds_together(of, &s))
+        return ERR_OK;
+    return log_fail(log, ERR_QUESTION,
+                    "CORR(%s) is not answered: no measured marginal holds all of the columns, so "
+                    "the model does not know how they are related",
+                    q->item[item].condition);
+}
+
 enum err answer_new(struct answer **out, struct model_sums *m, const struct densities *inside,
                     const struct question *q, struct log *log)
 {
+    *out = NULL;
+    for (size_t i = 0; i < q->items; i++)
+        TRY(check_corr(m, q, i, log));
     return answer_make(out, m, inside, q, NULL, NULL, log);
 }
 

@@ -15,6 +15,8 @@
  *                          the lower edge
  *   SHARE                  100 a / (a + b): a rows for which the condition holds, b for which it
  *                          does not
+ *   CORR                   of rows that have both; inside a bin the two are independent. Where no
+ *                          measured marginals hold all columns, answer_new() refuses
  *   MIN, MAX, RANGE        approximate: a model puts a little of everything everywhere, so they
  *                          leave out three standard errors of the number of rows at either end.
  *                          For one standard error, answer_new() takes the square root of that
@@ -48,7 +50,7 @@ struct answer {
 /* How many an answer has. */
 size_t answer_lines(const struct question *q);
 
-/* Without intervals. */
+/* Without intervals. ERR_RANGE, ERR_QUESTION, logged, for what is refused. */
 enum err answer_new(struct answer **a, struct model_sums *m, const struct densities *inside,
                     const struct question *q, struct log *log) MUST_CHECK;
 void answer_free(struct answer **a);

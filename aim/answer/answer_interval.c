@@ -151,6 +151,10 @@ static void keep_possible(const struct question *q, const struct question_item *
         least = 0;
         most = 100;
         break;
+    case AGGREGATE_CORR:
+        least = -1;
+        most = 1;
+        break;
     case AGGREGATE_SUM:
         least = least >= 0 ? 0 : -INFINITY;
         most = most <= 0 ? 0 : INFINITY;

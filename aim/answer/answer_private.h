@@ -39,6 +39,11 @@ enum err answer_make(struct answer **a, struct model_sums *m, const struct densi
                      const struct question *q, const struct answer_draw *draw,
                      const struct answer_ends *ends, struct log *log) MUST_CHECK;
 
+struct answer_state;
+/* Answers an item of SHARE or CORR on every line (aim/answer/answer_parts.c). */
+enum err answer_parts(struct answer *a, struct model_sums *m, const struct answer_state *terms,
+                      size_t item, struct log *log) MUST_CHECK;
+
 struct answer_state {
     const struct question *question;
     const struct densities *inside;

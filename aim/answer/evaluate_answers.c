@@ -38,6 +38,8 @@ static double least_of(const struct evaluate_answers *e, const struct rows_answe
     double near;
     if (item->aggregate == AGGREGATE_COUNT || item->aggregate == AGGREGATE_SHARE)
         return 1;
+    if (item->aggregate == AGGREGATE_CORR)
+        return NEAR;
     if (item->aggregate == AGGREGATE_MODE)
         return 0;
     near = NEAR * e->deviation[item->column];

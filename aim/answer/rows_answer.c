@@ -159,6 +159,7 @@ static double aggregate(const struct question_item *item, double *x, size_t n)
     case AGGREGATE_COUNT:
     case AGGREGATE_MODE:
     case AGGREGATE_SHARE:
+    case AGGREGATE_CORR:
         break;
     }
     return NAN;
@@ -170,7 +171,7 @@ static enum err answer(struct rows_answer *a, size_t line, size_t item, double *
     double *value = &a->value[line * a->question->items + item];
     size_t n = it->rows ? rows_answer_rows(a, line) : gather(a, line, it->column, room);
     *value = it->aggregate == AGGREGATE_COUNT ? (double)n : NAN;
-    if (n == 0 || it->aggregate == AGGREGATE_COUNT || it->aggregate == AGGREGATE_SHARE)
+    if (n == 0 || it->aggregate == AGGREGATE_COUNT || aggregate_has_parts(it->aggregate))
         return ERR_OK;
     if (it->aggregate == AGGREGATE_MODE)
         return mode(a, line, it->column, value);
@@ -178,15 +179,43 @@ static enum err answer(struct rows_answer *a, size_t line, size_t item, double *
     return ERR_OK;
 }
 
-static enum err share(struct rows_answer *a, size_t item)
+static double correlation(const struct table *t, const uint32_t *row, size_t n, uint16_t y,
+                          uint16_t z)
+{
+    const double *a = t->number[y], *b = t->number[z];
+    double mean[2] = {0}, aa = 0, bb = 0, ab = 0;
+    for (size_t i = 0; i < n; i++) {
+        mean[0] += a[row[i]] / (double)n;
+        mean[1] += b[row[i]] / (double)n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const double x = a[row[i]] - mean[0], w = b[row[i]] - mean[1];
+        aa += x * x;
+        bb += w * w;
+        ab += x * w;
+    }
+    return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : NAN;
+}
+
+/* By the question's own lines: those of CORR's part are by y as well. */
+static enum err parts(struct rows_answer *a, size_t item)
 {
     const struct question *q = a->question;
+    const struct question_item *x = &q->item[item];
     struct rows_answer *yes CLEAN(rows_answer_free) = NULL, *no CLEAN(rows_answer_free) = NULL;
-    TRY(rows_answer_new(&yes, a->table, q->item[item].part[0]));
-    TRY(rows_answer_new(&no, a->table, q->item[item].part[1]));
+    TRY(rows_answer_new(&yes, a->table, x->part[0]));
+    if (x->part[1] != NULL)
+        TRY(rows_answer_new(&no, a->table, x->part[1]));
     for (size_t line = 0; line < a->lines; line++) {
-        const double all = yes->value[line] + no->value[line];
-        a->value[line * q->items + item] = all > 0 ? 100 * yes->value[line] / all : NAN;
+        double *value = &a->value[line * q->items + item];
+        if (no != NULL) {
+            const double all = yes->value[line] + no->value[line];
+            *value = all > 0 ? 100 * yes->value[line] / all : NAN;
+        } else {
+            const size_t codes = yes->lines / a->lines, from = begin_of(yes, line * codes);
+            *value = correlation(a->table, yes->row + from, yes->end[(line + 1) * codes - 1] - from,
+                                 x->part[0]->group[q->groups], x->part[0]->item[0].column);
+        }
     }
     return ERR_OK;
 }
@@ -209,8 +238,8 @@ enum err rows_answer_new(struct rows_answer **out, const struct table *t, const 
         for (size_t i = 0; i < q->items; i++)
             TRY(answer(a, line, i, room));
     for (size_t i = 0; i < q->items; i++)
-        if (q->item[i].aggregate == AGGREGATE_SHARE)
-            TRY(share(a, i));
+        if (aggregate_has_parts(q->item[i].aggregate))
+            TRY(parts(a, i));
     return memory_hand_over(out, &a);
 }
 

@@ -20,6 +20,7 @@ static const char *const names[AGGREGATES] = {
     [AGGREGATE_MAX] = "MAX",
     [AGGREGATE_RANGE] = "RANGE",
     [AGGREGATE_SHARE] = "SHARE",
+    [AGGREGATE_CORR] = "CORR",
 };
 
 const char *aggregate_name(enum question_aggregate a)
@@ -30,6 +31,11 @@ const char *aggregate_name(enum question_aggregate a)
 bool aggregate_is_extreme(enum question_aggregate a)
 {
     return a == AGGREGATE_MIN || a == AGGREGATE_MAX || a == AGGREGATE_RANGE;
+}
+
+bool aggregate_has_parts(enum question_aggregate a)
+{
+    return a == AGGREGATE_SHARE || a == AGGREGATE_CORR;
 }
 
 bool aggregate_is_code(enum question_aggregate a)
@@ -49,7 +55,7 @@ static enum err no_such_aggregate(const struct parser *p, const char *word, size
                           names[hit]);
     return lexer_fail(&p->lexer, at,
                       "there is no aggregate %s; there are COUNT, SUM, AVG, VARIANCE, STDDEV, "
-                      "MEDIAN, PERCENTILE, MODE, MIN, MAX, RANGE and SHARE",
+                      "MEDIAN, PERCENTILE, MODE, MIN, MAX, RANGE, SHARE and CORR",
                       upper);
 }
 
@@ -71,7 +77,7 @@ static enum err keep_text(const struct parser *p, size_t at, struct question_ite
     while (n > 0 && (unsigned char)p->lexer.text[at + n - 1] <= ' ')
         n--;
     if (n >= QUESTION_CONDITION)
-        return lexer_fail(&p->lexer, at, "a condition in SHARE has at most %d bytes",
+        return lexer_fail(&p->lexer, at, "between these parentheses are at most %d bytes",
                           QUESTION_CONDITION - 1);
     for (size_t i = 0; i < n; i++) {
         const char c = p->lexer.text[at + i];
@@ -98,19 +104,78 @@ static enum err read_share(struct parser *p, struct question_item *item)
     return keep_text(p, before.token.at, item);
 }
 
-enum err parser_share_of(struct parser *p, struct question *q, size_t item)
+/* The columns y and z, whose rows have both. */
+static enum err read_corr(struct parser *p, struct question_item *item)
 {
+    static const enum question_aggregate asked[] = {
+        AGGREGATE_COUNT, AGGREGATE_AVG, AGGREGATE_VARIANCE, AGGREGATE_AVG, AGGREGATE_VARIANCE};
+    const size_t begin = p->lexer.token.at;
+    uint16_t column[2];
+    struct question *part;
+    item->rows = true;
+    TRY(memory_new(&item->part[0], 1));
+    part = item->part[0];
+    cases_every(&part->where);
     for (int i = 0; i < 2; i++) {
-        struct question *part = q->item[item].part[i];
+        const size_t at = p->lexer.token.at;
+        struct cases known = {.n = 0};
+        TRY(parser_column(p, &column[i]));
+        TRY(parser_no_arithmetic(p));
+        if (!domain_has_order(&p->domain->attribute[column[i]]))
+            return lexer_fail(&p->lexer, at, "%s has labels: CORR is of two columns of numbers",
+                              p->domain->attribute[column[i]].name);
+        cases_of(&p->work, &known, column[i],
+                 values_known(&p->work.pool, &p->domain->attribute[column[i]]));
+        cases_and(&p->work, &part->where, &known);
+        if (i == 0)
+            TRY(parser_pass(p, ",", "and then the other column: CORR(y, z)"));
+        else if (column[0] == column[1])
+            return lexer_fail(&p->lexer, at, "a column's correlation with itself is 1");
+    }
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
+        part->item[part->items++] = (struct question_item){
+            .aggregate = asked[i], .column = column[i < 3], .p = 0.5};
+    part->group[0] = column[0];
+    return keep_text(p, begin, item);
+}
+
+/* By y as well, within the lines. */
+static enum err group_corr(const struct parser *p, const struct question *q,
+                           const struct question_item *item)
+{
+    struct question *part = item->part[0];
+    const uint16_t y = part->group[0], z = part->item[0].column;
+    if (q->groups == QUESTION_GROUPS_MAX)
+        return lexer_fail(&p->lexer, p->lexer.token.at,
+                          "with CORR, GROUP BY takes at most %d columns", QUESTION_GROUPS_MAX - 1);
+    for (size_t i = 0; i < q->groups; i++)
+        if (q->group[i] == y || q->group[i] == z)
+            return lexer_fail(&p->lexer, p->lexer.token.at,
+                              "%s is in GROUP BY: within one of its values CORR says nothing",
+                              q->domain->attribute[q->group[i]].name);
+    memcpy(part->group, q->group, q->groups * sizeof *q->group);
+    part->group[q->groups] = y;
+    part->groups = q->groups + 1;
+    return ERR_OK;
+}
+
+enum err parser_parts(struct parser *p, struct question *q, size_t item)
+{
+    struct question_item *x = &q->item[item];
+    for (int i = 0; i < 2 && x->part[i] != NULL; i++) {
+        struct question *part = x->part[i];
         part->domain = q->domain;
         part->groups = q->groups;
-        memcpy(part->group, q->group, sizeof q->group);
+        if (x->aggregate == AGGREGATE_CORR)
+            TRY(group_corr(p, q, x));
+        else
+            memcpy(part->group, q->group, sizeof q->group);
         cases_and(&p->work, &part->where, &q->where);
         if (p->work.pool.failed || p->work.too_many || part->where.n > CASES_MAX)
             return lexer_fail(&p->lexer, p->lexer.token.at,
-                              "SHARE(%s) and WHERE together split into more than %d cases; ask in "
+                              "%s(%s) and WHERE together split into more than %d cases; ask in "
                               "parts",
-                              q->item[item].condition, CASES_MAX);
+                              aggregate_name(x->aggregate), x->condition, CASES_MAX);
     }
     return ERR_OK;
 }
@@ -131,6 +196,8 @@ static enum err read_argument(struct parser *p, struct question_item *item)
     }
     if (item->aggregate == AGGREGATE_SHARE)
         return read_share(p, item);
+    if (item->aggregate == AGGREGATE_CORR)
+        return read_corr(p, item);
     if (lexer_is(&p->lexer, "distinct"))
         return lexer_fail(&p->lexer, at, "DISTINCT is not answered by a model");
     TRY(parser_column(p, &item->column));

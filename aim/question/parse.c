@@ -164,8 +164,7 @@ static enum err read_question(struct parser *p, struct question *q)
         TRY(read_groups(p, q));
     }
     for (size_t i = 0; i < q->items; i++)
-        if (q->item[i].aggregate == AGGREGATE_SHARE)
-            TRY(parser_share_of(p, q, i));
+        TRY(parser_parts(p, q, i));
     TRY(parser_lines(p, q));
     return check_plain(p, q, &s);
 }

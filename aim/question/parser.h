@@ -28,7 +28,7 @@ enum err parser_aggregate(struct parser *p, const struct lexer_token *word,
 enum err parser_lines(struct parser *p, struct question *q) MUST_CHECK;
 /* The condition after WHERE, or its opposite (aim/question/condition.c). */
 enum err parser_condition(struct parser *p, bool negated, struct cases *c) MUST_CHECK;
-/* Completes an item of SHARE, once WHERE and GROUP BY are known (aim/question/aggregate.c). */
-enum err parser_share_of(struct parser *p, struct question *q, size_t item) MUST_CHECK;
+/* Completes the parts of an item, once WHERE and GROUP BY are known (aim/question/aggregate.c). */
+enum err parser_parts(struct parser *p, struct question *q, size_t item) MUST_CHECK;
 
 #endif

@@ -6,6 +6,7 @@
  *
  *   item        COUNT(*) | COUNT(y) | SUM(y) | AVG(y) | VARIANCE(y) | STDDEV(y) | MEDIAN(y)
  *               | PERCENTILE(y, p) | MODE(y) | MIN(y) | MAX(y) | RANGE(y) | SHARE(condition)
+ *               | CORR(y, z)
  *               | column, if it is in GROUP BY
  *   condition   column = | <> | != | < | <= | > | >= literal; column [NOT] BETWEEN literal AND
  *               literal; column [NOT] IN (literal, ..); column IS [NOT] NULL; NOT, AND, OR,
@@ -50,23 +51,31 @@ enum question_aggregate {
     AGGREGATE_MAX,
     AGGREGATE_RANGE,
     AGGREGATE_SHARE,
+    AGGREGATE_CORR,
 };
-#define AGGREGATES 12
+#define AGGREGATES 13
 
 const char *aggregate_name(enum question_aggregate a);
 /* MIN, MAX and RANGE, which a model answers only approximately. */
 bool aggregate_is_extreme(enum question_aggregate a);
+/* SHARE and CORR, which are made of the answers to other questions. */
+bool aggregate_has_parts(enum question_aggregate a);
 /* MODE, whose answer is a code. */
 bool aggregate_is_code(enum question_aggregate a);
 
 struct question_item {
     enum question_aggregate aggregate;
-    bool rows;                          /* COUNT(*), SHARE: no column */
-    uint16_t column;                    /* y */
-    double p;                           /* of PERCENTILE; 0.5 for MEDIAN */
-    char name[QUESTION_NAME];           /* after AS, or "" */
-    char condition[QUESTION_CONDITION]; /* of SHARE, as it was written; or "" */
-    struct question *part[2]; /* of SHARE: COUNT(*) of rows where it holds, and does not; or NULL */
+    bool rows;                /* COUNT(*), SHARE, CORR: no column */
+    uint16_t column;          /* y */
+    double p;                 /* of PERCENTILE; 0.5 for MEDIAN */
+    char name[QUESTION_NAME]; /* after AS, or "" */
+    /* What SHARE and CORR have in parentheses, as it was written; or "" */
+    char condition[QUESTION_CONDITION];
+    /*
+     * Of SHARE: COUNT(*) of rows where it holds, and does not. Of CORR: COUNT, AVG and VARIANCE of
+     * z, AVG and VARIANCE of y, by each value of y. Else NULL.
+     */
+    struct question *part[2];
 };
 
 /* What answers are kept: number <, = .. value. */
@@ -113,7 +122,7 @@ enum err question_parse(struct question **q, const struct domain *d, struct ques
                         struct log *log) MUST_CHECK;
 void question_free(struct question **q);
 
-/* Frees what only an item of SHARE has. */
+/* Frees the parts of an item. */
 void question_item_clear(struct question_item *item);
 /* The column of an item. */
 const struct domain_attribute *question_item_column(const struct question *q, size_t item);

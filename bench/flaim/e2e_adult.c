@@ -32,25 +32,37 @@ static enum err central(double *mean, double *deviation, struct log *log)
     return ERR_OK;
 }
 
+/* The run with this security. Its keys end with `suffix`. */
+static enum err whole_run(bool proved, const char *suffix, json_t *out, struct log *log)
+{
+    struct trial t = adult;
+    struct servers_figures f;
+    double network;
+    t.proved = proved;
+    TRY(trial_servers(&t, &f, log));
+    network = fmax(0, f.mpc_s - f.busiest_s);
+    printf("adult, security: %s, %.0f owners, T = %u: MPC %.1f s, network %.1f s, together %.1f s; "
+           "estimator %.1f s\n"
+           "  %.0f exchanges and %.1f MB between the servers, of it %.1f MB for noise; L1 %.3f\n",
+           proved ? "abort" : "semi-honest", f.uploads, t.rounds, f.busiest_s, network, f.mpc_s,
+           f.estimate_s, f.exchanges, f.server_bytes / 1e6, f.noise_bytes / 1e6, f.l1);
+    figures_put(out, f.busiest_s, "mpc_s%s", suffix);
+    figures_put(out, network, "network_s%s", suffix);
+    figures_put(out, f.estimate_s, "estimate_s%s", suffix);
+    figures_put(out, f.l1, "l1%s", suffix);
+    return ERR_OK;
+}
+
 enum err e2e_adult(json_t *out, struct log *log)
 {
-    struct servers_figures f;
-    double l1_central, deviation, network;
+    double l1_central, deviation;
     if (data_absent("adult"))
         return ERR_OK;
-    TRY(trial_servers(&adult, &f, log));
+    TRY(whole_run(false, "", out, log));
+    TRY(whole_run(true, "_abort", out, log));
     TRY(central(&l1_central, &deviation, log));
-    network = fmax(0, f.mpc_s - f.busiest_s);
-    printf("adult, %.0f owners, T = %u: MPC %.1f s, network %.1f s, together %.1f s; estimator "
-           "%.1f s\n"
-           "  %.0f exchanges and %.1f MB between the servers, of it %.1f MB for noise\n"
-           "  L1 %.3f; central AIM %.3f, standard deviation %.3f over %d seeds\n",
-           f.uploads, adult.rounds, f.busiest_s, network, f.mpc_s, f.estimate_s, f.exchanges,
-           f.server_bytes / 1e6, f.noise_bytes / 1e6, f.l1, l1_central, deviation, SEEDS);
-    figures_put(out, f.busiest_s, "mpc_s");
-    figures_put(out, network, "network_s");
-    figures_put(out, f.estimate_s, "estimate_s");
-    figures_put(out, f.l1, "l1");
+    printf("  L1 of central AIM %.3f, standard deviation %.3f over %d seeds\n", l1_central,
+           deviation, SEEDS);
     figures_put(out, l1_central, "l1_central");
     figures_put(out, deviation, "l1_central_sd");
     return ERR_OK;

@@ -7,9 +7,9 @@
  *   network_s   how much longer the analyst waited for the servers: for messages, and for cores if
  *               there are fewer than servers
  *   estimate_s  the analyst's estimator
- *   l1, l1_central, l1_central_sd    error of the synthetic rows, and of central AIM's over five
- *                                    seeds:
- *               mean and deviation
+ *   l1          error of the synthetic rows
+ *   .._abort    the same with `security: abort`
+ *   l1_central, l1_central_sd    of central AIM over five seeds: mean and deviation
  */
 #ifndef TREFOIL_BENCH_FLAIM_E2E_ADULT_H
 #define TREFOIL_BENCH_FLAIM_E2E_ADULT_H

@@ -45,18 +45,19 @@ static enum err make_study(struct servers_scene *s)
     const struct servers_terms *t = s->terms;
     const struct domain *d = t->split->train->domain;
     char(*lines)[PART] = memory_array(t->split->clients, sizeof *lines);
-    char model[PART];
+    char more[PART];
     const char **part = memory_array(t->split->clients, sizeof *part);
     struct study_options o = {.rounds = t->rounds,
                               .epsilon = t->epsilon,
                               .delta = t->delta,
                               .connect_s = 20,
                               .round_s = 600,
-                              .more = model,
+                              .more = more,
                               .part = part};
     struct bytes domain = {0}, workload = {0};
     enum err e = lines != NULL && part != NULL ? ERR_OK : ERR_NOMEM;
-    snprintf(model, sizeof model, "model: {max_mib: %u}\n", t->model_mib);
+    snprintf(more, sizeof more, "model: {max_mib: %u}\nsecurity: %s\n", t->model_mib,
+             t->proved ? "abort" : "semi-honest");
     study_text_domain(d, NULL, &domain);
     study_text_workload(t->workload, d, &workload);
     if (e == ERR_OK)

@@ -20,6 +20,7 @@ struct servers_terms {
     unsigned rounds;
     unsigned model_mib;
     bool counts; /* clients send counts, not records: more for them, less for servers */
+    bool proved; /* servers prove what they compute: `security: abort` */
 };
 
 struct servers_figures {

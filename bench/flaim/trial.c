@@ -269,7 +269,8 @@ enum err trial_servers(const struct trial *t, struct servers_figures *f, struct 
                                   .delta = DELTA,
                                   .rounds = t->rounds,
                                   .model_mib = MODEL_BYTES >> 20,
-                                  .counts = t->counts};
+                                  .counts = t->counts,
+                                  .proved = t->proved};
     enum err e;
     TRY(scene_new(&scene, t, log));
     terms.workload = scene.data.workload;

@@ -30,6 +30,7 @@ struct trial {
     bool auc;    /* also train trees */
     bool real;   /* FLAIM's messages for real, sums checked */
     bool counts; /* of trial_servers(): see bench/flaim/servers.h */
+    bool proved; /* the same: the study has `security: abort` */
 };
 
 struct trial_figures {

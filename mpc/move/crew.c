@@ -29,13 +29,11 @@ void crew_never_opens(struct party *lane)
     lane->audit_self = lane;
 }
 
-static enum err add_lane(struct crew *c, const struct party *first, struct net *net,
-                         const struct session *session)
+static enum err add_lane(struct crew *c, struct net *net, const struct session *session)
 {
     struct party *p;
     TRY(party_new(&p, net, session, (uint32_t)c->lanes, net_log(net)));
     crew_never_opens(p);
-    p->watch = first->watch;
     c->lane[c->lanes++] = p;
     return ERR_OK;
 }
@@ -50,7 +48,7 @@ enum err crew_new(struct crew **crew, struct party *first, struct net *const *ne
     TRY(memory_new(&c, 1));
     c->lane[c->lanes++] = first;
     while (c->lanes < lanes)
-        TRY(add_lane(c, first, nets[c->lanes], session));
+        TRY(add_lane(c, nets[c->lanes], session));
     for (size_t k = 0; k < lanes; k++)
         scratch_share(c->lane[k]->scratch, lanes);
     c->here = c->all = lanes;

@@ -46,7 +46,7 @@ struct crew_far {
 /*
  * Gives `first` (lane 0) the lanes 1 .. lanes - 1, where nets[k] is lane k's: made with its number
  * over a transport that nothing else uses, and with the same `ended` as all others. Borrows the
- * nets. Do not change the party's watch later. The lanes share the memory that scratch may keep.
+ * nets. The lanes share the memory that scratch may keep.
  */
 enum err crew_new(struct crew **crew, struct party *first, struct net *const *nets, size_t lanes,
                   const struct session *session) MUST_CHECK;

@@ -33,14 +33,9 @@ static enum err produce(void *self, size_t offset, uint8_t *out, size_t n)
 {
     const struct current *c = self;
     const struct move_message *all = c->exchange->send[c->to];
-    const struct party_tamper *tamper = c->p->tamper;
     for (size_t end = offset + n, k; offset < end; offset += k, out += k) {
         size_t at = offset, m = message_at(all, &at, (k = end - offset, &k));
-        const struct party_sent sent = {
-            .exchange = net_exchanges(c->p->net), .to = c->to, .message = m, .offset = at};
         TRY(all[m].make(all[m].self, at, out, k));
-        if (tamper != NULL)
-            TRY(tamper->alter(tamper->self, &sent, out, k));
         if (all[m].both && c->to == NET_NEXT)
             TRY(RECORD(c->p, ERR_OK, hear(c->p, c->p->index, out, k)));
     }
@@ -51,15 +46,12 @@ static enum err consume(void *self, size_t offset, const uint8_t *in, size_t n)
 {
     const struct current *c = self;
     const struct move_message *all = c->exchange->receive[c->from];
-    const struct party_watch *watch = c->p->watch;
-    if (watch != NULL)
-        watch->secret(watch->self, in, n);
     for (size_t end = offset + n, k; offset < end; offset += k, in += k) {
         size_t at = offset, m = message_at(all, &at, (k = end - offset, &k));
+        TRY(all[m].take(all[m].self, at, in, k));
         if (all[m].both)
             TRY(RECORD(c->p, ERR_OK,
                        hear(c->p, (c->p->index + (c->from == NET_NEXT ? 1 : 2)) % 3, in, k)));
-        TRY(all[m].take(all[m].self, at, in, k));
     }
     return ERR_OK;
 }

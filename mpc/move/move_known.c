@@ -69,8 +69,6 @@ enum err move_input(struct party *p, struct planes u)
         .send[NET_NEXT] = {{8 * u.width * part_lanes(c.parts.j), input_make, NULL, &c, false}},
         .receive[NET_PREV] = {{8 * u.width * part_lanes(c.parts.j1), NULL, input_take, &c, false}},
     };
-    if (p->tamper != NULL && p->tamper->input != NULL)
-        p->tamper->input(p->tamper->self, &u, c.parts.j.begin, c.parts.j.end);
     /* j+2 knows F and lacks what is sent; the component of j+1 and j+2 is 0 */
     for (size_t at = 0, k; at < j2; at += k) {
         uint64_t *mask = stretch(u.b, u.n, c.parts.j2, at, (k = SIZE_MAX, &k));

@@ -20,6 +20,11 @@ const char *party_reason_name(enum party_reason reason)
     return (unsigned)reason < OPEN_REASONS ? names[reason] : "?";
 }
 
+void party_opened(const struct party *p, const void *words, size_t bytes)
+{
+    (void)p, (void)words, (void)bytes;
+}
+
 static void end_streams(struct party *p)
 {
     for (unsigned side = 0; side < 2; side++)

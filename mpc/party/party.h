@@ -43,33 +43,6 @@ enum party_purpose {
     PRG_PURPOSES
 };
 
-/*
- * For tests: told of words that came in and are secret (masked shares), and of words that have been
- * opened. Both are called with the words in place, before they are used.
- */
-struct party_watch {
-    void (*secret)(void *self, const void *p, size_t n);
-    void (*opened)(void *self, const void *p, size_t n);
-    void *self;
-};
-
-/*
- * For tests: a server that cheats. Called with each stretch of a message, in order, after this
- * server has kept what it needs from it and before it leaves. A failure ends its session.
- */
-struct party_sent {
-    uint64_t exchange;
-    enum net_peer to;
-    size_t message; /* of those that go to this neighbour in this exchange, end to end */
-    size_t offset;  /* of the stretch, in bytes */
-};
-struct party_tamper {
-    /* or NULL: of what it inputs, words [begin, end) of each plane's b, before it does */
-    void (*input)(void *self, const struct planes *u, size_t begin, size_t end);
-    enum err (*alter)(void *self, const struct party_sent *at, void *p, size_t n);
-    void *self;
-};
-
 /* Who is told what moves do: mpc/move/record.h has the calls. It is freed with its party. */
 struct party_recorder {
     const struct record_calls *calls;
@@ -87,9 +60,7 @@ struct party {
     struct log *log;
     const struct kernel *kernel; /* kernel_best() */
     struct scratch *scratch;
-    struct party_recorder *recorder;   /* NULL: servers are trusted to follow the protocol */
-    const struct party_watch *watch;   /* NULL except in tests */
-    const struct party_tamper *tamper; /* NULL except in tests */
+    struct party_recorder *recorder; /* NULL: servers are trusted to follow the protocol */
     struct {
         uint64_t calls, values;
     } opened[OPEN_REASONS];
@@ -118,12 +89,11 @@ static inline bool party_proves(const struct party *p)
     return p->recorder != NULL;
 }
 
-/* Tells a watch of words, in place, that all three know from here on. */
-static inline void party_opened(const struct party *p, const void *words, size_t bytes)
-{
-    if (p->watch != NULL)
-        p->watch->opened(p->watch->self, words, bytes);
-}
+/*
+ * Marks words, in place, that all three know from here on. It does nothing: whoever follows secrets
+ * through the program, as tests do, wraps it.
+ */
+void party_opened(const struct party *p, const void *words, size_t bytes);
 
 /* Random shares that nobody knows; no communication. */
 enum err party_random64(struct party *p, struct share64 *x) MUST_CHECK;

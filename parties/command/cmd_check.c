@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "parties/command/command.h"
+#include "parties/display/card.h"
 #include "parties/exchange/bounds.h"
 #include "parties/exchange/price.h"
 #include "parties/exchange/receipt.h"
@@ -23,6 +24,7 @@
 
 static const char help[] =
     "usage: trefoil check STUDY [--key FILE] [--fingerprint]\n"
+    "       trefoil check STUDY --board\n"
     "       trefoil check STUDY --receipt FILE\n"
     "       trefoil check STUDY --statement FILE\n"
     "\n"
@@ -37,6 +39,8 @@ static const char help[] =
     "\n"
     "  --key FILE      also say what part the holder of this private key plays\n"
     "  --fingerprint   print only the fingerprint of the terms\n"
+    "  --board         print only a page for an ethics or data board, in Markdown: who\n"
+    "                  takes part, what is guaranteed and what is not, the columns\n"
     "  --receipt FILE  only verify what the three servers signed for an owner\n"
     "                  (trefoil share)\n"
     "  --statement FILE   only verify what a server signed when it purged the study\n"
@@ -58,7 +62,7 @@ static enum err check_arithmetic(const struct study *study, double *rho, struct 
 
 struct check_wish {
     const char *file, *key, *receipt, *statement;
-    bool fingerprint;
+    bool fingerprint, board;
 };
 
 static void print_costs(const struct study *study, double rho)
@@ -182,6 +186,13 @@ static enum err check_statement(const struct study *study, const char *path, str
     return ERR_OK;
 }
 
+static enum err print_board(const struct study *study)
+{
+    struct bytes page CLEAN(bytes_clear) = {0};
+    TRY(card_board(&page, study));
+    return fwrite(page.data, 1, page.size, stdout) == page.size ? ERR_OK : ERR_SYSTEM;
+}
+
 static enum err check_study(const struct check_wish *w, struct log *log)
 {
     struct study *study CLEAN(study_free) = NULL;
@@ -191,9 +202,11 @@ static enum err check_study(const struct check_wish *w, struct log *log)
         return check_receipt(study, w->receipt, log);
     if (w->statement != NULL)
         return check_statement(study, w->statement, log);
-    if (!w->fingerprint)
+    if (!w->fingerprint && !w->board)
         return explain(study, w->key, log);
     TRY(check_arithmetic(study, &rho, log));
+    if (w->board)
+        return print_board(study);
     if (study->keyless > 0)
         return log_fail(log, ERR_STUDY, "%s has no terms yet to compare: %s", w->file,
                         study_not_yet(study).text);
@@ -209,10 +222,11 @@ static enum err run_check(int argc, char **argv, struct log *log)
         {.name = "receipt", .value = &w.receipt},
         {.name = "statement", .value = &w.statement},
         {.name = "fingerprint", .flag = &w.fingerprint},
+        {.name = "board", .flag = &w.board},
     };
-    TRY(command_options(argc, argv, options, 4, &w.file, 1, 1, NULL, log));
+    TRY(command_options(argc, argv, options, 5, &w.file, 1, 1, NULL, log));
     if ((w.receipt != NULL || w.statement != NULL) &&
-        (w.fingerprint || w.key != NULL || (w.receipt != NULL && w.statement != NULL)))
+        (w.fingerprint || w.board || w.key != NULL || (w.receipt != NULL && w.statement != NULL)))
         return log_fail(log, ERR_USAGE,
                         "--receipt and --statement stand alone; leave the other options out");
     return check_study(&w, log);

@@ -31,7 +31,7 @@ static const char help[] =
     "                     with each other and with what was measured, and must not\n"
     "                     come from the rows of the study\n"
     "  --study FILE       the study of the run: use its iterations, and also write\n"
-    "                     report.html, with the run's stats.json\n"
+    "                     report.html and README.md, with the run's stats.json\n"
     "  --rows N           synthetic rows, instead of the noisy total\n"
     "  --seed N           for drawing the rows; default 1\n"
     "  --quick            no errors: trefoil query then gives answers without\n"

@@ -29,7 +29,8 @@ static const char help[] =
     "Runs the study: the servers select and measure marginals, and this program fits\n"
     "a model to what they open and writes synthetic data. Spends the study's whole\n"
     "privacy budget, unless --rounds says otherwise. Writes report.html,\n"
-    "synthetic.csv, measurements.json, model, errors and stats.json into DIR. With\n"
+    "synthetic.csv, measurements.json, model, errors and stats.json into DIR, and for\n"
+    "boards and catalogues README.md and synthetic.csv-metadata.json. With\n"
     "method: copula it measures each attribute and each pair once: no rounds, and no\n"
     "errors. With min_linked it first measures how many rows were linked, and stops,\n"
     "with exit code 6, if they seem to be fewer.\n"
@@ -269,7 +270,8 @@ static enum err release(struct run_asked *r, const struct run_terms *t)
         TRY(release_errors(t->folder, r->made.model, &refits, r->log));
     progress_end(&r->progress);
     run_stats_print(stdout, &stats);
-    printf("wrote report.html, synthetic.csv, measurements.json, model%s, stats.json\nto %s\n",
+    printf("wrote report.html, synthetic.csv, measurements.json, model%s, stats.json,\n"
+           "README.md and synthetic.csv-metadata.json to %s\n",
            errors ? ", errors" : "", t->folder);
     if (verdict.size > 0)
         progress_paragraphs(stdout, (const char *)verdict.data);

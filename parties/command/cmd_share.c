@@ -15,6 +15,7 @@
 #include "parties/owner/source.h"
 #include "parties/setting/upload.h"
 #include "parties/study/roster.h"
+#include "parties/study/study_text.h"
 #include "parties/study/study_uploads.h"
 
 #include <inttypes.h>
@@ -275,9 +276,8 @@ static enum err send_all(struct share *s, bool known)
     if (e != ERR_MISMATCH) /* terms that no server knows are not worth remembering */
         TRY(remember_terms(s, known));
     if (e == ERR_OK)
-        printf("all three servers have stored the upload: %" PRIu64 " bytes sent, %" PRIu64
-               " received\n",
-               s->traffic.sent, s->traffic.received);
+        printf("%s servers have stored the upload: %" PRIu64 " bytes sent, %" PRIu64 " received\n",
+               study_all_servers(s->study), s->traffic.sent, s->traffic.received);
     if (e == ERR_OK)
         e = keep_receipt(s, &receipt);
     return e == ERR_OK ? noted : e;

@@ -65,9 +65,10 @@ static enum err add_noise(const struct plan_noise *p, const struct aim_options *
 static bool select_of(const struct study *s, const struct aim_options *o, double *select)
 {
     struct price_sweep sweep;
+    uint64_t multiplier;
     *select = aim_epsilon(o);
     if (s->sweeps == 0)
-        return *select > 0;
+        return *select > 0 && measure_multiplier(aim_sigma_later(o), &multiplier, NULL) == ERR_OK;
     if (price_check_noise(s, NULL) != ERR_OK || price_sweep(s, &sweep) != ERR_OK)
         return false;
     *select = sweep.most_sigma;
@@ -80,13 +81,14 @@ static bool errors_of(const struct plan_noise *p, double epsilon, unsigned round
 {
     struct study other = *p->study;
     struct aim_options o = *p->options;
-    uint64_t multiplier;
+    uint64_t multiplier, later;
     *x = (struct noise_made){0};
     other.epsilon = epsilon;
     if (!p->study->annealed)
         other.rounds = o.rounds = rounds;
     if (price_limits(&other, &o.limits, NULL) != ERR_OK ||
         measure_multiplier(aim_sigma(&o), &multiplier, NULL) != ERR_OK ||
+        (other.sweeps == 0 && measure_multiplier(aim_sigma_later(&o), &later, NULL) != ERR_OK) ||
         !select_of(&other, &o, &x->select))
         return false;
     x->rho = o.limits.rho;

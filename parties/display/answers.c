@@ -33,7 +33,7 @@ static bool may_lack(const struct question *q, size_t item)
 {
     const struct scope s = answer_columns(q, item);
     bool may = false;
-    if (q->item[item].aggregate != AGGREGATE_SHARE)
+    if (!aggregate_has_parts(q->item[item].aggregate))
         return !q->item[item].rows && question_item_column(q, item)->missing != NULL;
     for (unsigned i = 0; i < s.n; i++)
         may |= q->domain->attribute[s.attribute[i]].missing != NULL;

@@ -368,8 +368,11 @@ static void files(const struct report *r)
     text_put(
         r->out,
         "<h2>The files beside this page</h2>\n"
-        "<ul class=\"files\"><li><a href=\"synthetic.csv\">synthetic.csv</a>: rows drawn from the "
-        "model, in the study's own labels and numbers</li>"
+        "<ul class=\"files\"><li><a href=\"README.md\">README.md</a>: a data card, for boards and "
+        "catalogues</li>"
+        "<li><a href=\"synthetic.csv\">synthetic.csv</a>: rows drawn from the "
+        "model, in the study's own labels and numbers; "
+        "<a href=\"synthetic.csv-metadata.json\">its columns</a> for programs (CSVW)</li>"
         "<li><a href=\"model\">model</a>: the model itself, from which <code>trefoil synth</code> "
         "draws more rows and <code>trefoil query</code> answers questions, at no cost in "
         "privacy</li>%s"
@@ -392,11 +395,9 @@ static void files(const struct report *r)
 extern const char report_style[];
 EMBED_TEXT(report_style, "parties/display/report.css");
 
-static enum err page(const struct report *r, struct bytes *verdict)
+static enum err page(const struct report_pairs *pairs, const char *verdict)
 {
-    struct report_pairs pairs CLEAN(report_pairs_clear) = {0};
-    TRY(report_pairs_find(&pairs, r));
-    TRY(report_verdict(&pairs, verdict));
+    const struct report *r = pairs->r;
     text_put(r->out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
                      "<meta http-equiv=\"Content-Security-Policy\" content=\"" HTML_POLICY "\">\n"
                      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
@@ -405,8 +406,8 @@ static enum err page(const struct report *r, struct bytes *verdict)
     text_put(r->out, "</title>\n<style>");
     bytes_put_text(r->out, report_style);
     text_put(r->out, "</style></head><body>\n");
-    what_was_run(r, (const char *)verdict->data);
-    TRY(report_pairs(&pairs));
+    what_was_run(r, verdict);
+    TRY(report_pairs(pairs));
     what_is_guaranteed(r);
     if (r->truth != NULL)
         report_truth(r);
@@ -427,9 +428,14 @@ enum err report_write(const char *folder, const struct study *study,
     struct released of CLEAN(released_clear) = {0};
     struct report r CLEAN(report_unload) = {
         .of = &of, .study = study, .truth = truth, .out = &out, .log = log};
+    struct report_pairs pairs CLEAN(report_pairs_clear) = {0};
     char path[FILE_PATH];
+    verdict = verdict != NULL ? verdict : &text;
     TRY(report_load(&r, folder));
-    TRY(page(&r, verdict != NULL ? verdict : &text));
+    TRY(report_pairs_find(&pairs, &r));
+    TRY(report_verdict(&pairs, verdict));
+    TRY(page(&pairs, (const char *)verdict->data));
     TRY(file_path(path, log, "%s/report.html", folder));
-    return file_write(path, 0644, out.data, out.size, log);
+    TRY(file_write(path, 0644, out.data, out.size, log));
+    return report_card(&pairs, (const char *)verdict->data, folder);
 }

@@ -30,7 +30,8 @@ enum err report_check_stats(const json_t *stats, const struct study *study, cons
                             struct log *log) MUST_CHECK;
 
 /*
- * Reads and writes in `folder`. `truth` is NULL except in a demo. `verdict`, unless NULL, gets what
+ * Reads and writes in `folder`; beside the report, README.md and synthetic.csv-metadata.json
+ * (parties/display/card.h). `truth` is NULL except in a demo. `verdict`, unless NULL, gets what
  * the first box of the page says: a text of sentences, each a line.
  */
 enum err report_write(const char *folder, const struct study *study,

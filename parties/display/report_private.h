@@ -141,6 +141,9 @@ enum err report_pairs(const struct report_pairs *p) MUST_CHECK;
 enum err report_signal(const struct report_pairs *p) MUST_CHECK;
 /* report_verdict.c: what the table is worth: a text of a few sentences, each a line. */
 enum err report_verdict(const struct report_pairs *p, struct bytes *text) MUST_CHECK;
+/* report_card.c: README.md and the metadata of synthetic.csv. */
+enum err report_card(const struct report_pairs *p, const char *verdict,
+                     const char *folder) MUST_CHECK;
 /* report_heat.c: whether a pair was measured, and when; and the model's rows of a pair. */
 void report_known_from(const struct report *r, const struct report_pair *p);
 enum err report_heat(const struct report *r, const struct report_pair *p) MUST_CHECK;

@@ -1,5 +1,7 @@
 #include "parties/exchange/failures.h"
 
+#include "parties/study/study_text.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -30,8 +32,9 @@ static void tell_failure(const struct study *study, unsigned i, const enum err f
         snprintf(names + n, sizeof names - n, "%sserver %u (%s)", count++ > 0 ? ", " : "", k,
                  study->server[k].name);
     }
-    log_error(log, "%s: %s%s%s", count == study->servers ? "all three servers" : names,
-              error_text(failed[i]),
+    if (count == study->servers)
+        snprintf(names, sizeof names, "%s servers", study_all_servers(study));
+    log_error(log, "%s: %s%s%s", names, error_text(failed[i]),
               reply[i].text[0] == '\0' ? ""
               : count > 1              ? "\n  they say: "
                                        : "\n  it says: ",

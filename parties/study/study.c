@@ -13,7 +13,8 @@
 struct study_top {
     const yaml_node_t *name, *from, *domain, *impossible, *workload, *budget, *noise, *score,
         *method, *copula, *rounds, *security, *servers, *owners, *least, *late, *analysts, *retain,
-        *deadlines, *model, *version, *revoked, *signatures, *person, *link, *open;
+        *deadlines, *model, *version, *revoked, *signatures, *person, *link, *open, *title,
+        *description, *purpose, *licence, *contact;
 };
 
 /* --- budget, noise, deadlines, model ---------------------------------------------------------- */
@@ -207,6 +208,9 @@ static enum err read_keys(struct study_reading *r, struct study_top *t)
         {"retain_days", false, &t->retain}, {"deadlines", false, &t->deadlines},
         {"model", false, &t->model},        {"roster", false, &t->version},
         {"revoked", false, &t->revoked},    {"signatures", false, &t->signatures},
+        {"title", false, &t->title},        {"description", false, &t->description},
+        {"purpose", false, &t->purpose},    {"licence", false, &t->licence},
+        {"contact", false, &t->contact},
     };
     r->misspelt = true;
     if (!yaml_is_mapping(root))
@@ -217,12 +221,12 @@ static enum err read_keys(struct study_reading *r, struct study_top *t)
     return t->owners == NULL && t->open == NULL ? study_lacks(r, "owners") : ERR_OK;
 }
 
-static enum err read_from(struct study_reading *r, const yaml_node_t *node)
+static enum err read_about(struct study_reading *r, const struct study_top *t)
 {
-    const char *text;
-    TRY(yaml_text(r->file, node, "columns_from", &text));
-    r->study->columns_from = memory_string(text);
-    return r->study->columns_from != NULL ? ERR_OK : ERR_NOMEM;
+    const yaml_node_t *about[] = {t->title, t->description, t->purpose, t->licence, t->contact};
+    for (size_t i = 0; i < STUDY_ABOUT; i++)
+        TRY(study_read_text(r, about[i], study_about_words[i], &r->study->about[i]));
+    return ERR_OK;
 }
 
 /* The columns, and what refers to them: that waits until they are sound. */
@@ -249,8 +253,8 @@ static enum err read_study(struct study_reading *r)
     TRY(study_go_on(r, read_keys(r, &t)));
     if (t.name != NULL)
         TRY(study_go_on(r, study_read_name(r, t.name, "study", s->name)));
-    if (t.from != NULL)
-        TRY(study_go_on(r, read_from(r, t.from)));
+    TRY(study_go_on(r, study_read_text(r, t.from, "columns_from", &s->columns_from)));
+    TRY(study_go_on(r, read_about(r, &t)));
     TRY(read_columns(r, &t));
     TRY(study_go_on(r, study_read_link(r, t.link, t.late)));
     if (t.budget != NULL)
@@ -344,6 +348,8 @@ void study_free(struct study **study)
     memory_free(&s->zero);
     memory_free(&s->questions);
     memory_free(&s->columns_from);
+    for (size_t i = 0; i < STUDY_ABOUT; i++)
+        memory_free(&s->about[i]);
     if (s->asked != s->workload)
         workload_free(&s->asked);
     workload_free(&s->workload);

@@ -57,6 +57,17 @@ enum study_security { STUDY_SEMI_HONEST, STUDY_ABORT };
 extern const char *const study_noise_words[NOISE_KINDS],
     *const study_score_words[2], *const study_accounting_words[2], *const study_security_words[2];
 
+/* What the study says of itself for people and catalogues; the words are the file's keys. */
+enum study_about {
+    ABOUT_TITLE,
+    ABOUT_DESCRIPTION,
+    ABOUT_PURPOSE,
+    ABOUT_LICENCE,
+    ABOUT_CONTACT,
+    STUDY_ABOUT
+};
+extern const char *const study_about_words[STUDY_ABOUT];
+
 enum study_form { STUDY_AUTO, STUDY_COUNTS, STUDY_RECORDS };
 
 struct study_server {
@@ -115,6 +126,7 @@ struct study_analyst {
 
 struct study {
     char name[STUDY_NAME_SIZE];
+    char *about[STUDY_ABOUT]; /* each a text, or NULL */
     struct domain *domain;
     char *columns_from; /* what the columns were written from, in words; or NULL */
     size_t zeros;       /* impossible combinations, by their columns */

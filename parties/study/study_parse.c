@@ -108,6 +108,17 @@ enum err study_read_unsigned(struct study_reading *r, const yaml_node_t *node, c
     return ERR_OK;
 }
 
+enum err study_read_text(struct study_reading *r, const yaml_node_t *node, const char *what,
+                         char **text)
+{
+    const char *given;
+    if (node == NULL)
+        return ERR_OK;
+    TRY(yaml_text(r->file, node, what, &given));
+    *text = memory_string(given);
+    return *text != NULL ? ERR_OK : ERR_NOMEM;
+}
+
 enum err study_lacks(struct study_reading *r, const char *key)
 {
     if (r->misspelt)

@@ -47,6 +47,9 @@ enum err study_read_name(struct study_reading *r, const yaml_node_t *node, const
                          char name[STUDY_NAME_SIZE]) MUST_CHECK;
 enum err study_read_key(struct study_reading *r, const yaml_node_t *node,
                         struct public_identity *key) MUST_CHECK;
+/* Optional: a copy of the text, or NULL. */
+enum err study_read_text(struct study_reading *r, const yaml_node_t *node, const char *what,
+                         char **text) MUST_CHECK;
 /* Optional: if it is not there, `v` keeps its default. */
 enum err study_read_unsigned(struct study_reading *r, const yaml_node_t *node, const char *what,
                              unsigned least, unsigned most, unsigned *v) MUST_CHECK;

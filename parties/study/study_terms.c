@@ -21,6 +21,11 @@ static void put_study(const struct study *s, struct bytes *b)
 {
     bytes_put_string(b, s->name);
     bytes_put_u32(b, s->retain_days);
+    for (size_t i = 0; i < STUDY_ABOUT; i++)
+        if (s->about[i] != NULL) { /* studies without these keys keep their terms */
+            bytes_put_string(b, study_about_words[i]);
+            bytes_put_string(b, s->about[i]);
+        }
 }
 
 static void put_domain(const struct study *s, struct bytes *b)
@@ -60,6 +65,10 @@ static void put_budget(const struct study *s, struct bytes *b)
         bytes_put_string(b, study_accounting_words[s->accounting]);
 }
 
+const char *const study_about_words[STUDY_ABOUT] = {
+    [ABOUT_TITLE] = "title",     [ABOUT_DESCRIPTION] = "description", [ABOUT_PURPOSE] = "purpose",
+    [ABOUT_LICENCE] = "licence", [ABOUT_CONTACT] = "contact",
+};
 const char *const study_noise_words[NOISE_KINDS] = {
     [NOISE_BOX_MULLER] = "box-muller", [NOISE_DISCRETE] = "discrete"};
 const char *const study_score_words[] = {[AIM_L1] = "l1", [AIM_L2] = "l2"};
@@ -130,7 +139,7 @@ static const struct terms_part {
     void (*put)(const struct study *s, struct bytes *b);
     const char *words; /* if the name is not a key of the file */
 } parts[] = {
-    {"study", put_study, "study, retain_days"},
+    {"study", put_study, "study, retain_days, title, description, purpose, licence, contact"},
     {"domain", put_domain, NULL},
     {"workload", put_workload, NULL},
     {"budget", put_budget, "budget, person"},

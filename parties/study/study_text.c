@@ -415,3 +415,8 @@ void study_describe(FILE *out, const struct study *study, const struct public_id
     if (me != NULL)
         describe_me(out, study, me);
 }
+
+const char *study_all_servers(const struct study *study)
+{
+    return study->servers == 2 ? "both" : "all three";
+}

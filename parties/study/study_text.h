@@ -11,6 +11,9 @@
  */
 void study_describe(FILE *out, const struct study *study, const struct public_identity *me);
 
+/* Its servers, for messages: "all three", or "both". */
+const char *study_all_servers(const struct study *study);
+
 /* How many keys a draft lacks: "not yet: 6 keys". */
 struct words_text study_not_yet(const struct study *study);
 

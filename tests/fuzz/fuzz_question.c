@@ -95,6 +95,8 @@ void fuzz_seeds(fuzz_put put, void *self)
         "-- all\n; SELECT STDDEV(age) FROM t",
         "SELECT ward, COUNT(*) AS n, AVG(x) FROM t GROUP BY ward, age, x HAVING n > 3 AND "
         "AVG(x) <= -.5 ORDER BY n DESC, ward, COUNT(*) ASC LIMIT 7",
+        "SELECT CORR(age, x) AS r, CORR(x,\"PM2.5\") FROM t WHERE x < 3 OR age > 2 GROUP BY ward "
+        "ORDER BY CORR(x,\"PM2.5\") DESC",
         "SELECT SHARE(ward = 'a' OR x > 1), SHARE(NOT age < 3) AS s FROM t WHERE x < 3 GROUP BY "
         "age "
         "ORDER BY SHARE( NOT age < 3)",

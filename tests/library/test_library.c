@@ -124,10 +124,12 @@ TEST(without_a_level_there_are_no_intervals)
 {
     struct trefoil *t = opened("tree"), *c = opened("copula");
     struct trefoil_answers *a = asked(t, "SELECT COUNT(*) FROM t", 0);
-    struct trefoil_answers *b = asked(c, "SELECT AVG(age) FROM t GROUP BY sex", 0.95);
+    struct trefoil_answers *b = asked(c, "SELECT AVG(age), CORR(age, bmi) FROM t GROUP BY sex",
+                                      0.95);
     assert_true(a->answer[0]->level == 0 && isnan(a->answer[0]->low[0]));
     assert_true(fabs(a->answer[0]->value[0] - trefoil_total(t)) < 1e-6);
     assert_true(b->answer[0]->level == 0 && isnan(b->answer[0]->high[0]));
+    assert_true(fabs(b->answer[0]->value[1]) > 0 && fabs(b->answer[0]->value[1]) < 1);
     assert_true(a->answer[0]->together && !b->answer[0]->together);
     trefoil_answers_free(&a);
     trefoil_answers_free(&b);

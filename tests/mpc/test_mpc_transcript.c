@@ -12,6 +12,7 @@
 #include "harness/session.h"
 #include "mpc/circuits/ring.h"
 #include "tests/support/all.h"
+#include "tests/support/hooks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ enum mutant { SOUND, PRG_REPEATS, MASKS_CANCEL };
 
 struct transcript {
     struct bytes received[3];
-    struct party_watch watch[3];
+    struct hooks_watch watch[3];
     const uint64_t *values;
     size_t protocol;
     unsigned repeats;
@@ -41,8 +42,8 @@ static void ignore(void *self, const void *p, size_t n)
 
 static void watch(struct party *p, struct transcript *t)
 {
-    t->watch[p->index] = (struct party_watch){record, ignore, &t->received[p->index]};
-    p->watch = &t->watch[p->index];
+    t->watch[p->index] = (struct hooks_watch){record, ignore, &t->received[p->index]};
+    hooks_watch(p, &t->watch[p->index]);
 }
 
 /*

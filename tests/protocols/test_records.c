@@ -9,6 +9,7 @@
 #include "harness/three.h"
 #include "protocols/mask.h"
 #include "protocols/records.h"
+#include "tests/support/hooks.h"
 
 #include <string.h>
 
@@ -69,7 +70,7 @@ struct records_scene {
     struct sent part[BATCHES][PARTS_MAX];
     struct three_result out[QUERIES_MAX];
     struct three_costs costs;
-    struct party_watch watch[3];
+    struct hooks_watch watch[3];
     uint64_t received[3][256]; /* how many bytes of each value */
 };
 
@@ -125,8 +126,8 @@ static enum err count_them(struct party *p, void *shared)
         memcpy(queries[q].attribute, s->kind->asked[q].attribute, sizeof queries[q].attribute);
         TRY(share64_new(&queries[q].out, cells_of(s, q)));
     }
-    s->watch[p->index] = (struct party_watch){count_bytes, count_bytes, s->received[p->index]};
-    p->watch = &s->watch[p->index];
+    s->watch[p->index] = (struct hooks_watch){count_bytes, count_bytes, s->received[p->index]};
+    hooks_watch(p, &s->watch[p->index]);
     e = records_count(p, &s->kind->shape, h.batch, BATCHES, queries, s->kind->queries);
     for (size_t q = 0; q < s->kind->queries; q++) {
         three_put64(&s->out[q], p, queries[q].out);

@@ -40,6 +40,30 @@ result $? "synthetic.csv has the study's labels and numbers, some missing"
 "$trefoil" synth result/model --rows 100 --out more.csv >/dev/null 2>&1 && [ "$(wc -l <more.csv)" -eq 101 ]
 result $? "synth draws more rows from the model"
 
+"$trefoil" check study.yaml --board | grep -qF -- '- unit: one row'
+result $? "check --board prints a page"
+# every row of synthetic.csv is as its metadata says
+if command -v python3 >/dev/null; then
+    python3 - <<'X'
+import csv, json, re
+about = json.load(open("result/synthetic.csv-metadata.json"))
+columns = about["tableSchema"]["columns"]
+rows = list(csv.reader(open("result/" + about["url"], encoding=about["dialect"]["encoding"])))
+assert rows[0] == [c["titles"] for c in columns]
+for row in rows[1:]:
+    for text, c in zip(row, columns):
+        kind = c["datatype"]
+        if text == c.get("null"):
+            assert not c["required"]
+        elif kind["base"] == "string":
+            assert re.fullmatch(kind["format"], text), text
+        else:
+            number = {"integer": int, "number": float}[kind["base"]](text)
+            assert kind["minimum"] <= number <= kind["maximum"], text
+X
+    result $? "synthetic.csv is as its metadata says"
+fi
+
 # what was planted: three of four are heart patients from 60 on, and one of five before
 heart() { # condition
     "$trefoil" query result --csv "SELECT COUNT(*) FROM t WHERE $1 GROUP BY diagnosis" |

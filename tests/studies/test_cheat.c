@@ -7,6 +7,7 @@
  */
 #include "harness/cmocka.h"
 #include "harness/patience.h"
+#include "tests/support/hooks.h"
 #include "tests/support/scene.h"
 #include "tests/support/store.h"
 
@@ -95,7 +96,7 @@ static void lies(struct log *log)
     log_info(log, "this server lies");
 }
 
-static enum err alter(void *self, const struct party_sent *at, void *p, size_t n)
+static enum err alter(void *self, const struct hooks_sent *at, void *p, size_t n)
 {
     const struct cheat_lie *lie = &villain.lie;
     const struct party *party = self;
@@ -115,15 +116,15 @@ static enum err alter(void *self, const struct party_sent *at, void *p, size_t n
     return ERR_OK;
 }
 
-static struct party_tamper tamper[LANES];
+static struct hooks_tamper tamper[LANES];
 
 __typeof__(party_new) __real_party_new, __wrap_party_new;
 enum err __wrap_party_new(struct party **party, struct net *net, const struct session *session,
                           uint32_t lane, struct log *log)
 {
     TRY(__real_party_new(party, net, session, lane, log));
-    tamper[lane] = (struct party_tamper){.alter = alter, .self = *party};
-    (*party)->tamper = &tamper[lane];
+    tamper[lane] = (struct hooks_tamper){.alter = alter, .self = *party};
+    hooks_tamper(*party, &tamper[lane]);
     if (lane == 0) {
         villain.first = net;
         villain.before = villain.done;

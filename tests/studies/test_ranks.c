@@ -4,6 +4,7 @@
  * says.
  */
 #include "harness/patience.h"
+#include "tests/support/hooks.h"
 #include "tests/support/scene.h"
 
 #include "mpc/party/party.h"
@@ -206,7 +207,7 @@ static struct {
     bool done;
 } villain;
 
-static enum err alter(void *self, const struct party_sent *at, void *p, size_t n)
+static enum err alter(void *self, const struct hooks_sent *at, void *p, size_t n)
 {
     const struct party *party = self;
     (void)at;
@@ -222,12 +223,12 @@ __typeof__(party_new) __real_party_new, __wrap_party_new;
 enum err __wrap_party_new(struct party **party, struct net *net, const struct session *session,
                           uint32_t lane, struct log *log)
 {
-    static struct party_tamper tamper = {.alter = alter};
+    static struct hooks_tamper tamper = {.alter = alter};
     TRY(__real_party_new(party, net, session, lane, log));
     if (lane == 0)
         return ERR_OK;
     tamper.self = *party;
-    (*party)->tamper = &tamper;
+    hooks_tamper(*party, &tamper);
     return ERR_OK;
 }
 

@@ -16,7 +16,7 @@ struct player {
     unsigned index;
 };
 
-static enum err on_sent(void *self, const struct party_sent *at, void *p, size_t n)
+static enum err on_sent(void *self, const struct hooks_sent *at, void *p, size_t n)
 {
     const struct player *who = self;
     struct check_play *play = who->play;
@@ -67,11 +67,11 @@ static enum err sit(struct party *p, void *shared)
 {
     struct check_play *play = shared;
     struct player who = {play, p->index};
-    const struct party_tamper tamper = {on_input, on_sent, &who};
+    const struct hooks_tamper tamper = {on_input, on_sent, &who};
     struct check_limits limits = {0};
     enum err e = ERR_OK;
     p->log->file = NULL;
-    p->tamper = &tamper;
+    hooks_tamper(p, &tamper);
     play->party[p->index] = p;
     if (play->limits != NULL)
         limits = *play->limits;
@@ -87,7 +87,7 @@ static enum err sit(struct party *p, void *shared)
     if (e != ERR_OK)
         net_abort(p->net);
     play->result[p->index] = e;
-    p->tamper = NULL;
+    hooks_tamper(p, NULL);
     return e;
 }
 
@@ -205,7 +205,7 @@ void play_judge(const struct check_play *play, const struct check_play *honest, 
     }
 }
 
-enum err play_alter_word(struct check_play *play, const struct party_sent *at, void *p, size_t n)
+enum err play_alter_word(struct check_play *play, const struct hooks_sent *at, void *p, size_t n)
 {
     const struct check_altering *a = play->self;
     const size_t byte = 8 * a->word;

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "harness/three.h"
 #include "mpc/check/check.h"
+#include "tests/support/hooks.h"
 
 #include <pthread.h>
 
@@ -21,7 +22,7 @@ struct check_play {
     const struct check_limits *limits; /* NULL: no check */
     size_t n;                          /* for the job */
     unsigned cheat;                    /* NOBODY, or who alters what it sends: */
-    enum err (*alter)(struct check_play *play, const struct party_sent *at, void *p, size_t n);
+    enum err (*alter)(struct check_play *play, const struct hooks_sent *at, void *p, size_t n);
     void (*input)(struct check_play *play, const struct planes *u, size_t begin, size_t end);
     void *self;
     unsigned sparse;
@@ -85,7 +86,7 @@ struct check_altering {
     bool both;    /* of two messages that are the same: */
     size_t other; /* the one to the other neighbour */
 };
-enum err play_alter_word(struct check_play *play, const struct party_sent *at, void *p, size_t n);
+enum err play_alter_word(struct check_play *play, const struct hooks_sent *at, void *p, size_t n);
 
 /*
  * Runs the model's job with each server as the cheat. Of each message the first word, the last or

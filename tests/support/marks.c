@@ -1,4 +1,5 @@
 #include "tests/support/marks.h"
+#include "tests/support/hooks.h"
 
 #include <string.h>
 
@@ -61,11 +62,11 @@ static void make_public(void *self, const void *p, size_t n)
     (void)VALGRIND_MAKE_MEM_DEFINED(p, n);
 }
 
-static const struct party_watch watch = {make_secret, make_public, NULL};
+static const struct hooks_watch watch = {make_secret, make_public, NULL};
 
 enum err marks_begin(struct party *p)
 {
-    p->watch = &watch;
+    hooks_watch(p, &watch);
     for (unsigned side = 0; side < 2; side++)
         for (unsigned purpose = 0; purpose < PRG_PURPOSES; purpose++) {
             uint8_t key[16] = {0};

@@ -2,6 +2,7 @@
 
 #include "parties/settings/three/split.h"
 #include "parties/study/study_uploads.h"
+#include "tests/support/hooks.h"
 
 enum err rows_of(const struct whole *w, unsigned o, struct table **t)
 {
@@ -140,7 +141,7 @@ static void mark_upload(struct upload *u)
 /* Adds the uploads of the first `owners` owners. */
 static enum err add_uploads(struct whole *w, struct three *g, unsigned owners)
 {
-    const bool marked = g->party->watch != NULL; /* set by marks_begin() */
+    const bool marked = hooks_watched(g->party); /* set by marks_begin() */
     struct upload held[OWNERS];
     for (unsigned o = 0; o < owners; o++) {
         held[o] = w->parts[o][g->party->index];
@@ -163,7 +164,7 @@ read_again(void *self, enum err (*take)(void *taker, const struct upload *upload
     struct upload held[OWNERS];
     for (unsigned o = 0; o < OWNERS; o++) {
         held[o] = a->w->parts[o][a->p->index];
-        if (a->p->watch != NULL)
+        if (hooks_watched(a->p))
             mark_upload(&held[o]);
     }
     if (a->w->s.study->owner[0].columns < a->w->s.study->domain->attributes)

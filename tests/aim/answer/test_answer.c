@@ -409,6 +409,7 @@ static double twin_value(const struct answer_world *w, const struct question_ite
     case AGGREGATE_MEDIAN:
     case AGGREGATE_PERCENTILE:
     case AGGREGATE_SHARE: /* not asked here */
+    case AGGREGATE_CORR:
         break;
     }
     return percentile(w, y, rows, n, item->p);
@@ -626,6 +627,88 @@ TEST(shares_are_those_of_counts)
         }
     }
     assert_true(known > 50);
+}
+
+/* The twin asks for each pair of numbers; "PM2.5" has any numbers, and a variance inside bins. */
+TEST(correlations_are_those_of_all_pairs)
+{
+    static const struct clique cliques[] = {{.n = 4, .attribute = {1, 2, 3, 4}}};
+    struct random r = random_of(9);
+    struct answer_world w CLEAN(world_free) = {.domain = make_domain()};
+    world_model(&w, cliques, 1, 1 << 20, &r);
+    for (int flag = 0; flag < 2; flag++) {
+        double rows = 0, x[3] = {0}, xx[3] = {0}, nx[3] = {0};
+        struct bytes text CLEAN(bytes_clear) = {0};
+        struct question_text from;
+        struct question *q CLEAN(question_free) = NULL;
+        struct answer *a CLEAN(answer_free) = NULL;
+        for (int n = 2; n <= 4; n++)
+            for (int days = 0; days <= 6; days++) {
+                struct bytes one CLEAN(bytes_clear) = {0};
+                struct question *asked CLEAN(question_free) = NULL;
+                struct answer *b CLEAN(answer_free) = NULL;
+                double c, values[3];
+                text_put(&one,
+                         "SELECT AVG(\"PM2.5\"), VARIANCE(\"PM2.5\") FROM t WHERE n = %d AND "
+                         "days = %d AND flag = '%s' AND \"PM2.5\" > 1",
+                         n, days, flag ? "yes" : "no");
+                bytes_put_u8(&one, 0);
+                from = (struct question_text){.text = (const char *)one.data};
+                assert_int_equal(question_parse(&asked, w.domain, &from, NULL), ERR_OK);
+                assert_int_equal(answer_new(&b, w.sums, &w.inside, asked, NULL), ERR_OK);
+                c = b->rows[0];
+                values[0] = n;
+                values[1] = days;
+                values[2] = b->value[0].number;
+                rows += c;
+                for (int i = 0; i < 3; i++) {
+                    x[i] += c * values[i];
+                    xx[i] += c * (values[i] * values[i] + (i == 2 ? b->value[1].number : 0));
+                    nx[i] += c * values[0] * values[i];
+                }
+            }
+        text_put(&text, "SELECT CORR(n, days), CORR(\"PM2.5\", n), CORR(n, \"PM2.5\") FROM t WHERE "
+                        "days IS NOT NULL AND \"PM2.5\" > 1 GROUP BY flag");
+        bytes_put_u8(&text, 0);
+        from = (struct question_text){.text = (const char *)text.data};
+        assert_int_equal(question_parse(&q, w.domain, &from, NULL), ERR_OK);
+        assert_int_equal(answer_new(&a, w.sums, &w.inside, q, NULL), ERR_OK);
+        for (int i = 0; i < 3; i++) {
+            const int k = i == 0 ? 1 : 2;
+            const struct answer_value *v = &a->value[3 * flag + i];
+            assert_true(v->known);
+            assert_near(v->rows, rows, "rows of CORR");
+            assert_near(v->number,
+                        (nx[k] * rows - x[0] * x[k]) /
+                            sqrt((xx[0] * rows - x[0] * x[0]) * (xx[k] * rows - x[k] * x[k])),
+                        "CORR");
+        }
+    }
+}
+
+TEST(correlations_that_were_not_measured_are_refused)
+{
+    static const struct clique cliques[] = {{.n = 2, .attribute = {1, 2}},
+                                            {.n = 2, .attribute = {2, 3}}};
+    static const char *const texts[] = {"SELECT CORR(n, days) FROM t",
+                                        "SELECT CORR(n, \"PM2.5\") FROM t",
+                                        "SELECT CORR(n, days) FROM t GROUP BY flag"};
+    struct answer_world w CLEAN(world_free) = {.domain = make_domain()};
+    world_model(&w, cliques, 2, 1 << 20, NULL);
+    for (size_t i = 0; i < 3; i++) {
+        struct question *q CLEAN(question_free) = NULL;
+        struct answer *a CLEAN(answer_free) = NULL;
+        char said[1024] = "";
+        struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+        assert_int_equal(
+            question_parse(&q, w.domain, &(struct question_text){.text = texts[i]}, NULL), ERR_OK);
+        assert_int_equal(answer_new(&a, w.sums, &w.inside, q, &log),
+                         i == 0 ? ERR_OK : ERR_QUESTION);
+        if (i == 0) /* independent */
+            assert_true(a->value[0].known && fabs(a->value[0].number) < NEAR);
+        else
+            support_says(said, "no measured marginal holds all of the columns");
+    }
 }
 
 TEST(what_no_double_holds_is_not_known)

@@ -194,7 +194,9 @@ TEST(rows_answer_exactly)
 /* A column of labels, and one with missing values. */
 TEST(modes_and_missing_values)
 {
-    static const char text[] = "SELECT MODE(ward), COUNT(ward), COUNT(days), MODE(days) FROM t";
+    static const char text[] = "SELECT MODE(ward), COUNT(ward), COUNT(days), MODE(days), "
+                               "SHARE(days > 2), CORR(days, load) FROM t";
+    double x = 0, y = 0, xx = 0, yy = 0, xy = 0, more = 0;
     struct domain *d CLEAN(domain_free) = make_domain();
     struct table *t CLEAN(table_free) = make_table(d, ROWS);
     struct rows_answer *a CLEAN(rows_answer_free) = NULL;
@@ -205,7 +207,15 @@ TEST(modes_and_missing_values)
     for (size_t i = 0; i < ROWS; i++) {
         wards[t->column[WARD][i]]++;
         days[t->column[DAYS][i]]++;
-        known += isnan(t->number[DAYS][i]) ? 0 : 1;
+        if (isnan(t->number[DAYS][i]))
+            continue;
+        known++;
+        more += t->number[DAYS][i] > 2;
+        x += t->number[DAYS][i];
+        y += t->number[LOAD][i];
+        xx += t->number[DAYS][i] * t->number[DAYS][i];
+        yy += t->number[LOAD][i] * t->number[LOAD][i];
+        xy += t->number[DAYS][i] * t->number[LOAD][i];
     }
     for (size_t i = 0; i < 3; i++)
         assert_true(wards[(size_t)a->value[0]] >= wards[i]);
@@ -213,6 +223,9 @@ TEST(modes_and_missing_values)
         assert_true(days[(size_t)a->value[3]] >= days[i]);
     assert_int_equal((size_t)a->value[1], ROWS - wards[3]);
     assert_int_equal((size_t)a->value[2], known);
+    near(a->value[4], 100 * more / (double)known);
+    near(a->value[5], ((double)known * xy - x * y) /
+                          sqrt(((double)known * xx - x * x) * ((double)known * yy - y * y)));
     assert_int_equal(rows_answer_with(a, 0, WARD, 2), wards[2]);
 }
 

@@ -117,19 +117,34 @@ TEST(rows_of_empty_cells_are_within_the_interval)
     assert_true(held >= 38);
 }
 
+static double world_correlation(const struct intervals_world *w)
+{
+    double rows = 0, a = 0, b = 0, aa = 0, bb = 0, ab = 0;
+    for (int i = 0; i < CELLS; i++) {
+        const double n = w->truth[i], x = i / SIZE, y = i % SIZE;
+        rows += n;
+        a += n * x;
+        b += n * y;
+        aa += n * x * x;
+        bb += n * y * y;
+        ab += n * x * y;
+    }
+    return (ab * rows - a * b) / sqrt((aa * rows - a * a) * (bb * rows - b * b));
+}
+
 /*
  * Of 100 measurements of the same rows, about as many intervals hold the truth as their level
  * promises: they share the 30 draws of noise of their refits, which give a deviation to some 13 %.
  */
 TEST(intervals_hold_the_truth_as_often_as_they_say)
 {
-    static const char *const questions[] = {CELL, "SELECT AVG(b) FROM t WHERE a = 0",
-                                            "SELECT VARIANCE(b) FROM t WHERE a = 0",
-                                            "SELECT SHARE(b = 1) FROM t WHERE a = 0"};
-    int held[2][4] = {{0}};
+    static const char *const questions[] = {
+        CELL, "SELECT AVG(b) FROM t WHERE a = 0", "SELECT VARIANCE(b) FROM t WHERE a = 0",
+        "SELECT SHARE(b = 1) FROM t WHERE a = 0", "SELECT CORR(a, b) FROM t"};
+    int held[2][5] = {{0}};
     for (uint64_t seed = 1; seed <= 100; seed++) {
         struct intervals_world w CLEAN(world_free);
-        double rows = 0, mean = 0, square = 0, truth[4];
+        double rows = 0, mean = 0, square = 0, truth[5];
         world_new(&w, 0.1, seed);
         for (int b = 0; b < SIZE; b++) {
             rows += w.truth[b];
@@ -141,14 +156,15 @@ TEST(intervals_hold_the_truth_as_often_as_they_say)
         truth[1] = mean;
         truth[2] = square / rows - mean * mean;
         truth[3] = 100 * w.truth[1] / rows;
-        for (int i = 0; i < 4; i++)
+        truth[4] = world_correlation(&w);
+        for (int i = 0; i < 5; i++)
             for (int k = 0; k < 2; k++) {
                 struct answer_value v = ask(&w, questions[i], k == 0 ? 0.95 : 0.5);
                 assert_true(v.bounded);
                 held[k][i] += v.low <= truth[i] && truth[i] <= v.high;
             }
     }
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         assert_true(held[0][i] >= 87);
         assert_true(held[1][i] >= 30 && held[1][i] <= 70);
     }
@@ -230,6 +246,8 @@ TEST(intervals_keep_to_what_is_possible)
     world_new(&w, 0.9999, 1);
     v = ask(&w, CELL, 0.9999); /* almost no rows */
     assert_true(v.bounded && v.low >= 0);
+    v = ask(&w, "SELECT CORR(a, b) FROM t", 0.9999);
+    assert_true(v.bounded && v.low > 0.9 && v.high <= 1);
     v = ask(&w, "SELECT SHARE(b = 0) FROM t WHERE a = 0", 0.9999);
     assert_true(v.bounded && v.low > 50 && v.high <= 100);
     v = ask(&w, "SELECT MEDIAN(b) FROM t WHERE a = 0", 0.9999);

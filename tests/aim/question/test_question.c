@@ -81,6 +81,11 @@ static const struct question_wrong {
     {"SELECT COUNT(*) FROM t GROUP BY sex, !sex", "occurs twice"},
     {"SELECT COUNT(*) FROM t GROUP BY sex, Age, !sex", "occurs twice"},
     {"SELECT COUNT(*) FROM t GROUP BY sex, Age, code, !\"PM2.5\"", "at most 3 columns"},
+    {"SELECT CORR(Age!) FROM t", ", should stand here"},
+    {"SELECT CORR(Age, !sex) FROM t", "sex has labels: CORR is of two columns of numbers"},
+    {"SELECT CORR(Age, !age) FROM t", "correlation with itself"},
+    {"SELECT CORR(Age, \"Group\") FROM t GROUP BY Age!", "Age is in GROUP BY"},
+    {"SELECT CORR(Age, \"Group\") FROM t GROUP BY sex, code, \"PM2.5\"!", "at most 2 columns"},
     {"SELECT SHARE(!*) FROM t", "a column should stand here"},
     {"SELECT SHARE(sex!) FROM t", "a comparison should stand here"},
     {"SELECT SHARE(sex = 'male'), SHARE(Age > 1) FROM t ORDER BY !SHARE(Age > 2)", "add it there"},
@@ -147,6 +152,8 @@ static const char *const right[] = {
     "AND "
     "AVG(age) <= -1.5 ORDER BY N DESC, sex, \"mean age\" ASC LIMIT 10;",
     "SELECT COUNT(*) FROM t WHERE sex IS NOT NULL OR \"PM2.5\" IS NULL",
+    "SELECT CORR(Age, \"PM2.5\") FROM t WHERE sex = 'male' GROUP BY sex, code HAVING "
+    "corr(Age, \"PM2.5\") < -.5",
     "SELECT SHARE( sex = 'male' ), share(Age > 3) AS old FROM t WHERE code = 1 GROUP BY \"PM2.5\" "
     "ORDER BY SHARE(sex = 'male'), old",
 };

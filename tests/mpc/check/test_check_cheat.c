@@ -253,7 +253,7 @@ static enum err reveal_carries(struct party *p, struct check_play *play)
 }
 
 /* Server 1 gives server 2 a different value of y(2), which b = 2 chooses. */
-static enum err tell_one_otherwise(struct check_play *play, const struct party_sent *at, void *p,
+static enum err tell_one_otherwise(struct check_play *play, const struct hooks_sent *at, void *p,
                                    size_t n)
 {
     uint64_t w;
@@ -292,7 +292,7 @@ TEST(two_versions_of_a_component_do_not_leave)
 
 /* --- hanging up ------------------------------------------------------------------------------- */
 
-static enum err hang_up(struct check_play *play, const struct party_sent *at, void *p, size_t n)
+static enum err hang_up(struct check_play *play, const struct hooks_sent *at, void *p, size_t n)
 {
     const uint64_t *round = play->self;
     (void)p;
@@ -325,7 +325,7 @@ struct ending {
 };
 
 /* Adds to every product, and to what it shows of them; or leaves when it has heard the others. */
-static enum err end_badly(struct check_play *play, const struct party_sent *at, void *p, size_t n)
+static enum err end_badly(struct check_play *play, const struct hooks_sent *at, void *p, size_t n)
 {
     const struct ending *end = play->self;
     uint64_t *words = p;

@@ -50,7 +50,7 @@ static void add_to(void *p, size_t word, uint64_t error)
     memcpy((uint8_t *)p + 8 * word, &w, 8);
 }
 
-static enum err correct(struct check_play *play, const struct party_sent *at, void *p, size_t n)
+static enum err correct(struct check_play *play, const struct hooks_sent *at, void *p, size_t n)
 {
     struct check_coins_attack *a = play->self;
     uint64_t drawn[6 + 8];
@@ -108,7 +108,7 @@ struct holding {
     bool before_came;
 };
 
-static enum err hold(struct check_play *play, const struct party_sent *at, void *p, size_t n)
+static enum err hold(struct check_play *play, const struct hooks_sent *at, void *p, size_t n)
 {
     struct holding *h = play->self;
     const unsigned before = (play->cheat + 2) % 3;
@@ -147,7 +147,7 @@ TEST(nobody_knows_a_coin_early)
 
 /* --- tries ------------------------------------------------------------------------------------ */
 
-static enum err leave(struct check_play *play, const struct party_sent *at, void *p, size_t n)
+static enum err leave(struct check_play *play, const struct hooks_sent *at, void *p, size_t n)
 {
     const uint64_t *round = play->self;
     (void)p;

@@ -466,7 +466,7 @@ static enum err run_keeping(struct party *p, struct check_counts_inputs *in)
 }
 JOB(keeping, play->n)
 
-static enum err make_up(struct check_play *play, const struct party_sent *at, void *p, size_t n)
+static enum err make_up(struct check_play *play, const struct hooks_sent *at, void *p, size_t n)
 {
     const uint64_t lifted = (uint64_t)1 << (64 - SHIFT);
     uint64_t *added = p;

@@ -12,6 +12,7 @@
 #include "mpc/circuits/ring.h"
 #include "mpc/move/crew.h"
 #include "mpc/move/open.h"
+#include "tests/support/hooks.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -43,7 +44,7 @@ struct check_lanes_seat {
     struct told *told;
 };
 
-static enum err alter(void *self, const struct party_sent *at, void *p, size_t n)
+static enum err alter(void *self, const struct hooks_sent *at, void *p, size_t n)
 {
     uint64_t w;
     (void)self;
@@ -57,12 +58,12 @@ static enum err alter(void *self, const struct party_sent *at, void *p, size_t n
 
 static enum err multiply(void *self, struct party *lane, size_t tile)
 {
-    static const struct party_tamper tamper = {.alter = alter};
+    static const struct hooks_tamper tamper = {.alter = alter};
     const struct check_lanes_seat *s = self;
     const size_t at = tile * TILE, n = (size_t)64 * TILE;
     const struct bits x = {s->x.a + at, s->x.b + at, n}, out = {s->out.a + at, s->out.b + at, n};
     if (s->b->cheat == lane->index && s->b->lane == lane->lane)
-        lane->tamper = &tamper;
+        hooks_tamper(lane, &tamper);
     return bits_and(lane, out, x, x);
 }
 
@@ -356,7 +357,7 @@ static void tell(struct check_lanes_held *h, bool more)
 }
 
 /* On lane 1 the cheat tells one server something else, and holds back its coin: lane 0 goes on. */
-static enum err hold(void *self, const struct party_sent *at, void *p, size_t n)
+static enum err hold(void *self, const struct hooks_sent *at, void *p, size_t n)
 {
     const struct holder *who = self;
     struct check_lanes_held *h = who->h;
@@ -382,7 +383,7 @@ static void on_failed(void *self)
 
 struct held_seat {
     struct holder who[2];
-    struct party_tamper tamper[2];
+    struct hooks_tamper tamper[2];
     struct bits x;
     struct share64 out;
 };
@@ -392,7 +393,7 @@ static enum err to_numbers(void *self, struct party *lane, size_t tile)
     const struct held_seat *s = self;
     const size_t words = s->x.n / 128;
     const struct bits x = {s->x.a + tile * words, s->x.b + tile * words, 64 * words};
-    lane->tamper = &s->tamper[tile];
+    hooks_tamper(lane, &s->tamper[tile]);
     return convert_bit64(lane, share64_view(s->out, tile * x.n, x.n), x);
 }
 
@@ -422,7 +423,7 @@ static enum err use_both(struct party *p, void *shared)
     struct planes x = {0};
     enum err e = check_new(p, &limits);
     for (unsigned lane = 0; lane < 2; lane++)
-        s.tamper[lane] = (struct party_tamper){.alter = hold, .self = &s.who[lane]};
+        s.tamper[lane] = (struct hooks_tamper){.alter = hold, .self = &s.who[lane]};
     p->log->file = NULL;
     if (e == ERR_OK)
         e = planes_new(&x, 1, sizeof h->x * 8);

@@ -350,7 +350,7 @@ static void alter_claims(const struct attacking *a, void *p)
     }
 }
 
-static enum err attack(struct check_play *play, const struct party_sent *at, void *p, size_t n)
+static enum err attack(struct check_play *play, const struct hooks_sent *at, void *p, size_t n)
 {
     struct attacking *a = play->self;
     const bool claimed = a->attack == CLAIMED || a->attack == CLAIMED_AND_SUMS;

@@ -7,6 +7,7 @@
 #include "mpc/circuits/convert.h"
 #include "mpc/circuits/truncate.h"
 #include "mpc/move/move.h"
+#include "tests/support/hooks.h"
 
 #include <math.h>
 #include <string.h>
@@ -326,18 +327,18 @@ static void ignore(void *self, const void *p, size_t n)
 static enum err seed_job(struct party *p, void *shared)
 {
     struct seeding *s = shared;
-    const struct party_watch watch = {ignore, take_opened, s->opened[p->index]};
+    const struct hooks_watch watch = {ignore, take_opened, s->opened[p->index]};
     const uint64_t values[CANDIDATES] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3};
     struct seed seed = {.net = p->net, .bytes = {!s->late}};
     struct share64 x CLEAN(share64_free) = {0};
     size_t index = 0;
     enum err e = three_share64(p, &x, values, CANDIDATES, 1);
-    p->watch = &watch;
+    hooks_watch(p, &watch);
     if (e == ERR_OK && s->late)
         e = wait_for_seed(&seed);
     if (e == ERR_OK)
         e = argmax_open(p, x, 12, seed.bytes, &index);
-    p->watch = NULL;
+    hooks_watch(p, NULL);
     return e == ERR_OK && index != 5 ? ERR_DATA : e;
 }
 

@@ -8,6 +8,7 @@
 #include "mpc/circuits/argmax.h"
 #include "mpc/move/open.h"
 #include "tests/support/all.h"
+#include "tests/support/hooks.h"
 
 #include <string.h>
 
@@ -55,7 +56,7 @@ static void put_secrets(struct moves_run *r, const struct party *p, const struct
     put(r, p, s->more.a, s->more.b, planes);
 }
 
-static enum err alter(void *self, const struct party_sent *at, void *p, size_t n)
+static enum err alter(void *self, const struct hooks_sent *at, void *p, size_t n)
 {
     struct moves_run *r = self;
     const size_t byte = 8 * r->word;
@@ -73,11 +74,11 @@ static enum err alter(void *self, const struct party_sent *at, void *p, size_t n
 static enum err job(struct party *p, void *shared)
 {
     struct moves_run *r = shared;
-    const struct party_tamper tamper = {.alter = alter, .self = r};
+    const struct hooks_tamper tamper = {.alter = alter, .self = r};
     struct all_secrets s CLEAN(secrets_free) = {0};
     TRY(secrets_new(p, &s, r->values, r->n, 5));
     if (p->index == r->cheat)
-        p->tamper = &tamper;
+        hooks_tamper(p, &tamper);
     TRY(all_protocols[r->protocol].run(p, &s));
     put_secrets(r, p, &s);
     return ERR_OK;
@@ -184,12 +185,12 @@ struct moves_opening {
 static enum err open_one(struct party *p, void *shared)
 {
     struct moves_opening *o = shared;
-    const struct party_tamper tamper = {.alter = alter, .self = &o->run};
+    const struct hooks_tamper tamper = {.alter = alter, .self = &o->run};
     uint64_t value = 42;
     struct share64 x CLEAN(share64_free);
     TRY(three_share64(p, &x, &value, 1, 3));
     if (p->index == o->run.cheat)
-        p->tamper = &tamper;
+        hooks_tamper(p, &tamper);
     return open_ring64(p, OPEN_MASKED, x, &o->opened[p->index]);
 }
 
@@ -209,11 +210,11 @@ static enum err choose(struct party *p, void *shared)
     static const uint8_t seed[ARGMAX_SEED_SIZE] = {1};
     static const uint64_t values[] = {7, 3, 900, 5};
     struct moves_opening *o = shared;
-    const struct party_tamper tamper = {.alter = alter, .self = &o->run};
+    const struct hooks_tamper tamper = {.alter = alter, .self = &o->run};
     struct share64 x CLEAN(share64_free);
     TRY(three_share64(p, &x, values, 4, 3));
     if (p->index == o->run.cheat)
-        p->tamper = &tamper;
+        hooks_tamper(p, &tamper);
     p->log = NULL;
     o->result[p->index] = argmax_open(p, x, 16, seed, &o->index[p->index]);
     return ERR_OK;

@@ -23,7 +23,7 @@
 /* This server's part of a relation's error. */
 struct found {
     enum err (*job)(struct party *p, const struct share64 *x, const struct planes *bits);
-    const struct party_tamper *cheat[3];
+    const struct hooks_tamper *cheat[3];
     bool next; /* z is read from whoever holds it as b: the cheat has not altered its own a */
     word128 *off[3][NUMBERS_RINGS];    /* bits come first */
     size_t count[NUMBERS_RINGS];       /* at server 0, as at all of them */
@@ -97,7 +97,7 @@ static enum err sit(struct party *p, void *shared)
     struct share64 x CLEAN(share64_free) = {0};
     struct planes bits CLEAN(planes_free) = {0};
     enum err e = check_new(p, &limits);
-    p->tamper = f->cheat[p->index];
+    hooks_tamper(p, f->cheat[p->index]);
     for (size_t i = 0; i < N; i++)
         values[i] = three_random(&seed) >> (2 + i % 61);
     if (e == ERR_OK)
@@ -347,14 +347,14 @@ static enum err many_top_bits(struct party *p, const struct share64 *x, const st
 }
 
 /* Row and first lane of a word in a message of rows of 8 words, block after block. */
-static size_t row_of(const struct party_sent *at, size_t k, size_t rows, size_t *lane)
+static size_t row_of(const struct hooks_sent *at, size_t k, size_t rows, size_t *lane)
 {
     const size_t place = at->offset / sizeof(uint64_t) + k;
     *lane = 64 * (place / 8 / rows * 8 + place % 8);
     return place / 8 % rows;
 }
 
-static enum err alter_y(void *self, const struct party_sent *at, void *p, size_t n)
+static enum err alter_y(void *self, const struct hooks_sent *at, void *p, size_t n)
 {
     uint64_t *words = p;
     (void)self;
@@ -367,7 +367,7 @@ static enum err alter_y(void *self, const struct party_sent *at, void *p, size_t
 }
 
 /* One sum of each lane, or none. */
-static enum err alter_sum(void *self, const struct party_sent *at, void *p, size_t n)
+static enum err alter_sum(void *self, const struct hooks_sent *at, void *p, size_t n)
 {
     const enum net_peer *to = self;
     uint64_t *words = p;
@@ -395,7 +395,7 @@ static bool is_off(const struct found *f, size_t from, size_t lane)
 /* Everything that a digit could be claimed to be: only for the right one is no relation off. */
 TEST(no_other_digit_fits)
 {
-    const struct party_tamper cheat = {.alter = alter_y};
+    const struct hooks_tamper cheat = {.alter = alter_y};
     struct found f = {.job = many_top_bits, .cheat = {&cheat}};
     run(&f);
     for (size_t lane = 0; lane < LANES; lane++)
@@ -410,7 +410,7 @@ TEST(no_other_carry_fits)
 {
     enum net_peer to[3] = {[1] = NET_PREV, [2] = NET_NEXT};
     for (unsigned server = 1; server < 3; server++) {
-        const struct party_tamper cheat = {.alter = alter_sum, .self = &to[server]};
+        const struct hooks_tamper cheat = {.alter = alter_sum, .self = &to[server]};
         struct found f = {.job = many_top_bits, .next = server == 1};
         f.cheat[server] = &cheat;
         run(&f);

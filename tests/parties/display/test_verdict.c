@@ -1,18 +1,23 @@
 /*
  * parties/display/report_verdict: tables whose columns are linked, and the same with each column
- * shuffled, by fixed rounds, annealed ones, sweeps and a copula.
+ * shuffled, by fixed rounds, annealed ones, sweeps and a copula. parties/display/card: what it puts
+ * beside the table.
  */
 #include "harness/cmocka.h"
 
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "harness/process.h"
 #include "harness/study.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/analyst/run_stats.h"
+#include "parties/display/card.h"
 #include "parties/display/report.h"
+#include "parties/study/method.h"
 
+#include <jansson.h>
 #include <string.h>
 
 struct verdict_stage {
@@ -60,7 +65,7 @@ static const char *verdict_of(struct verdict_stage *g)
     char folder[SUPPORT_PATH];
     support_study_file(&g->s, "result", folder);
     assert_int_equal(file_folder(folder, &quiet), ERR_OK);
-    if (s->method == STUDY_COPULA) {
+    if (method_of(s)->forms) {
         assert_int_equal(central_copula(&copula, s, g->table, &quiet), ERR_OK);
         assert_int_equal(release_copula(folder, s, copula, 1, 10, 1, &quiet), ERR_OK);
     } else {
@@ -108,4 +113,67 @@ TEST(single_columns_alone_are_said_so)
     stage_new(&g, OPTIONS(.rounds = 1, .workload = "{all: 1}"));
     support_says(verdict_of(&g), "No better than independent columns: none of 10 pairs of columns "
                                  "was measured. ");
+}
+
+static const char *json_at(const json_t *o, const char *key)
+{
+    return json_string_value(json_object_get(o, key));
+}
+
+static json_t *metadata_of(struct verdict_stage *g)
+{
+    json_t *o;
+    verdict_of(g);
+    o = json_load_file(support_path(&g->s, "result/synthetic.csv-metadata.json"), 0, NULL);
+    assert_non_null(o);
+    return o;
+}
+
+TEST(what_a_study_says_of_itself_goes_beside_the_table)
+{
+    struct verdict_stage g CLEAN(stage_clear);
+    json_auto_t *o = NULL;
+    const char *readme;
+    stage_new(&g, OPTIONS(.rounds = 2, .epsilon = 4,
+                          .more = "title: \"Falls <b>| ages\"\ndescription: One line\n"
+                                  "purpose: research\nlicence: https://example.org/by\n"
+                                  "contact: data@example.org\n"));
+    o = metadata_of(&g);
+    assert_string_equal(json_at(o, "dc:title"), "Falls <b>| ages");
+    assert_string_equal(json_at(o, "https://w3id.org/dpv#hasPurpose"), "research");
+    assert_string_equal(json_at(o, "dcat:contactPoint"), "data@example.org");
+    assert_string_equal(json_at(json_object_get(o, "dc:license"), "@id"), "https://example.org/by");
+    assert_int_equal(json_array_size(json_object_get(json_object_get(o, "tableSchema"), "columns")),
+                     g.s.study->domain->attributes);
+    readme = support_path(&g.s, "result/README.md");
+    EACH(file_says, readme, "# Falls \\<b\\>\\| ages\n\nOne line", "\nPurpose: research\n", "\n> ",
+         "pairs of columns were measured", "- epsilon 4, delta 1e-6\n- unit: one row\n",
+         "- Server s0 at 127.0.0.1: ", "| sex | ", "- age: sigma ", "## Known failures",
+         "## Synthetic rows that equal real ones");
+    file_says(support_path(&g.s, "result/report.html"), "<a href=\"README.md\">");
+}
+
+TEST(a_study_that_says_nothing_of_itself_has_its_name)
+{
+    struct verdict_stage g CLEAN(stage_clear);
+    json_auto_t *o = NULL;
+    stage_new(&g, &ways[WAYS - 1]);
+    o = metadata_of(&g);
+    assert_string_equal(json_at(o, "dc:title"), "test");
+    assert_null(json_object_get(o, "dc:license"));
+    EACH(file_says, support_path(&g.s, "result/README.md"), "# Synthetic table of study test\n",
+         "- of each of 10 pairs of columns, sums of products of scores, with noise of deviation ",
+         "two normal variables");
+}
+
+TEST(a_page_for_the_board)
+{
+    struct verdict_stage g CLEAN(stage_clear);
+    struct bytes page CLEAN(bytes_clear) = {0};
+    stage_new(&g, OPTIONS(.rounds = 2, .more = "purpose: research\nretain_days: 30\n"));
+    assert_int_equal(card_board(&page, g.s.study), ERR_OK);
+    bytes_put_u8(&page, 0);
+    EACH(support_says, (const char *)page.data, "# Study test\n", "Purpose: research\n",
+         study_fingerprint(g.s.study).text, "- Owner o0: ", "30 days", "- unit: one row\n",
+         "| died | no, yes | 2 values | never |", "would be a leak");
 }

@@ -534,6 +534,21 @@ TEST(what_is_held_is_one_of_four_things)
     }
 }
 
+/* Failures that are alike are told once, with how many servers the study has. */
+TEST(all_servers_are_as_many_as_there_are)
+{
+    static const enum err failed[STUDY_SERVERS_MOST] = {ERR_BUSY, ERR_BUSY, ERR_BUSY};
+    static const char *const said[] = {[2] = "both servers: ", [3] = "all three servers: "};
+    for (unsigned servers = 2; servers <= 3; servers++) {
+        const struct study study = {.servers = servers};
+        const struct reply reply[STUDY_SERVERS_MOST] = {0};
+        char text[256] = "";
+        struct log log = {.buffer = text, .buffer_size = sizeof text, .level = LOG_ERROR};
+        assert_int_equal(failures_tell(&study, 0, failed, reply, ERR_BUSY, &log), ERR_BUSY);
+        support_says(text, said[servers]);
+    }
+}
+
 /* One server's report of a failed check is passed on, whatever ended the others. */
 TEST(a_failed_check_says_most)
 {

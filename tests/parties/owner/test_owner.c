@@ -277,7 +277,8 @@ TEST(an_upload_to_servers_that_cheat)
         {0, MUTE, ERR_DATA, "server 0 (s0): "},
         {1, OTHER_TERMS, ERR_MISMATCH,
          "server 1 (s1): it has other terms than your study file, which was refused: study, "
-         "retain_days; ask whoever keeps the file which is right"},
+         "retain_days, title, description, purpose, licence, contact; ask whoever keeps the file "
+         "which is right"},
         {2, NOT_COMPLETE, ERR_AGAIN,
          "server 2 (s2): no; what it already has is kept: run the same command"},
         {1, HELD_TOO_MUCH, ERR_FORMAT, "server 1 (s1): its answer does not fit"},

@@ -2,6 +2,7 @@
  * Whether an upload is sorted by person is opened once, whoever forgets it or says so; and a server
  * that alters what is opened gets only so many tries (parties/settings/three/round_sorted.h).
  */
+#include "tests/support/hooks.h"
 #include "tests/support/stores.h"
 
 #include "harness/session.h"
@@ -128,7 +129,7 @@ enum err __wrap_round_broadcast(struct net *net, const void *own, size_t size, v
     return net_exchange(net, &r);
 }
 
-static enum err flip(void *self, const struct party_sent *at, void *p, size_t n)
+static enum err flip(void *self, const struct hooks_sent *at, void *p, size_t n)
 {
     (void)self;
     (void)at;
@@ -140,12 +141,12 @@ __typeof__(move_open) __real_move_open, __wrap_move_open;
 enum err __wrap_move_open(struct party *p, enum party_reason reason, enum share_ring ring,
                           struct move_operand x, size_t n, uint64_t *out)
 {
-    static const struct party_tamper tamper = {.alter = flip};
+    static const struct hooks_tamper tamper = {.alter = flip};
     enum err e;
     if (here.lie == ALTERED && reason == OPEN_SORTED)
-        p->tamper = &tamper;
+        hooks_tamper(p, &tamper);
     e = __real_move_open(p, reason, ring, x, n, out);
-    p->tamper = NULL;
+    hooks_tamper(p, NULL);
     return e;
 }
 

@@ -265,7 +265,7 @@ TEST(what_the_disk_does_not_take_is_known_to_the_process)
 #define LAST_COIN 5 /* round 0 is the AND, rounds 1 to 6 the flush, round 7 the opening */
 
 /* Takes the last coin's halves, and leaves. */
-static enum err leave(struct check_play *play, const struct party_sent *at, void *p, size_t n)
+static enum err leave(struct check_play *play, const struct hooks_sent *at, void *p, size_t n)
 {
     (void)play;
     (void)p;
@@ -274,7 +274,7 @@ static enum err leave(struct check_play *play, const struct party_sent *at, void
 }
 
 /* Sends another word than it has made, in the given round. */
-static enum err alter(struct check_play *play, const struct party_sent *at, void *p, size_t n)
+static enum err alter(struct check_play *play, const struct hooks_sent *at, void *p, size_t n)
 {
     const uint64_t *round = play->self;
     (void)n;
