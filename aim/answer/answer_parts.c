@@ -48,19 +48,16 @@ enum err answer_parts(struct answer *a, struct model_sums *m, const struct answe
 {
     const struct question *q = a->question;
     const struct question_item *x = &q->item[item];
-    struct answer *part[2] = {NULL};
-    enum err e = ERR_OK;
-    for (size_t i = 0; i < 2 && x->part[i] != NULL && e == ERR_OK; i++)
-        e = answer_make(&part[i], m, terms->inside, x->part[i], terms->draw, NULL, log);
-    for (size_t line = 0; line < a->lines && e == ERR_OK; line++) {
-        const size_t codes = part[0]->lines / a->lines;
-        a->value[line * q->items + item] = x->aggregate == AGGREGATE_CORR
-                                               ? correlation(part[0]->value + 5 * line * codes,
-                                                             codes)
-                                               : share(&part[0]->value[line],
-                                                       &part[1]->value[line]);
-    }
-    answer_free(&part[0]);
-    answer_free(&part[1]);
-    return e;
+    struct answer *first CLEAN(answer_free) = NULL, *second CLEAN(answer_free) = NULL;
+    size_t values;
+    TRY(answer_make(&first, m, terms->inside, x->part[0], terms->draw, NULL, log));
+    if (x->part[1] != NULL)
+        TRY(answer_make(&second, m, terms->inside, x->part[1], terms->draw, NULL, log));
+    values = first->lines / a->lines; /* of y, for CORR */
+    for (size_t line = 0; line < a->lines; line++)
+        a->value[line * q->items + item] = second != NULL
+                                               ? share(&first->value[line], &second->value[line])
+                                               : correlation(first->value + 5 * line * values,
+                                                             values);
+    return ERR_OK;
 }
