@@ -132,7 +132,7 @@ Q := @
 say = @printf '  %-6s %s\n'
 endif
 
-.PHONY: all demo test test-changed test-long test-net arm64-test soak bench lint analyze fuzz cov install install-library install-python deb uninstall uninstall-python list clean deps started only programs man
+.PHONY: all demo test test-changed test-long test-net arm64-test soak bench lint analyze fuzz cov install install-library install-python wheel deb uninstall uninstall-python list clean deps started only programs man
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -155,6 +155,7 @@ list:
 	@echo 'man        the manual pages, in $(OUT)/man'
 	@echo 'install    into $$(DESTDIR)$$(PREFIX); uninstall removes it'
 	@echo 'deb        Debian packages, in build/deb'
+	@echo 'wheel      the Python module with the library, for pip, in build/wheel'
 	@echo 'clean      remove build/'
 
 deps:
@@ -251,6 +252,14 @@ install-library: $(SHARED_LINK)
 PYTHONDIR ?= $(shell python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 install-python:
 	$(PUT) -t "$(DESTDIR)$(PYTHONDIR)/trefoil" tools/python/trefoil/*.py tools/python/trefoil/py.typed
+
+# A wheel for pip. With auditwheel it also has the libraries that the library needs; then it is for most distributions.
+WHEELS ?= build/wheel
+wheel: $(SHARED_LINK)
+	@rm -f "$(WHEELS)"/trefoil-*.whl
+	+@wheel=$$(python3 tools/python/backend.py "$(WHEELS)") || exit 1; \
+	if ! command -v auditwheel >/dev/null; then echo "$$wheel needs libsodium and jansson where it is installed: auditwheel, which puts them in, is absent"; \
+	else auditwheel repair -w "$(WHEELS)" "$$wheel" && rm "$$wheel"; fi
 
 # Packages of the tree as it is, in build/deb, without files that git does not track.
 deb:

@@ -22,7 +22,7 @@
 
 enum algorithm { CENTRAL, DISTRIBUTED, FEDERATED };
 
-struct method {
+struct trial_method {
     const char *name;
     enum algorithm algorithm;
     enum joining_kind joining;
@@ -31,7 +31,7 @@ struct method {
 };
 
 /* FLAIM: tau, combine, filter; "augflaim-private" is all three together. */
-static const struct method methods[] = {
+static const struct trial_method methods[] = {
     {.name = "aim", .algorithm = CENTRAL},
     {.name = "distaim", .algorithm = DISTRIBUTED, .joining = JOINING_STAY},
     {.name = "distaim-ahead", .algorithm = DISTRIBUTED, .joining = JOINING_AHEAD},
@@ -49,7 +49,7 @@ static const struct method methods[] = {
     {"flaim-combine-filter", FEDERATED, 0, FLAIM_NAIVE, true, true, true},
 };
 
-static const struct method *method_of(const char *name)
+static const struct trial_method *method_of(const char *name)
 {
     for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
         if (strcmp(methods[i].name, name) == 0)
@@ -120,7 +120,7 @@ static enum err scene_new(struct trial_scene *s, const struct trial *t, struct l
 
 struct trial_stage {
     const struct trial *trial;
-    const struct method *method;
+    const struct trial_method *method;
     const struct trial_scene *scene;
     struct random coins, noise;
     struct trial_figures *f;

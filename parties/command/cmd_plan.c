@@ -90,7 +90,7 @@ static void print_kind(const struct plan_asked *p)
     const bool sweeps = s->score == AIM_L1 &&
                         rounds_sweeps_better(s->workload, (double)p->rows, rho);
     printf("kind of rounds expected to do better for this study: %s\n",
-           sweeps ? "sweeps, unless most columns depend strongly on each other" : "annealed");
+           sweeps ? "sweeps,\n  unless most columns depend strongly on each other" : "annealed");
 }
 
 static void print_domain(const struct plan_asked *p)

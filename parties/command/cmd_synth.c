@@ -18,8 +18,8 @@ static const char help[] =
     "  --sampling HOW   rounded (default): marginals as near to the model's as that\n"
     "                   many rows allow; independent: each row drawn by itself, as\n"
     "                   if from a population. A copula has only independent\n"
-    "  --delimiter C, --decimal C, --bom    instead of a comma, a point and no mark of\n"
-    "                   UTF-8, which Excel wants; a delimiter may be the word tab\n"
+    "  --delimiter C, --decimal C, --bom    instead of a comma, a point and no mark\n"
+    "                   of UTF-8, which Excel wants; a delimiter may be the word tab\n"
     "\n"
     "example:\n"
     "  trefoil synth result/model --rows 10000 --out rows.csv\n";

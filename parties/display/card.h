@@ -1,6 +1,7 @@
 /*
  * parties/display/card.h - what boards and catalogues want to know of a study, in Markdown and as
- * CSVW metadata. From the study file alone; result/README.md adds what a run opened (report_card.c).
+ * CSVW metadata. From the study file alone; result/README.md adds what a run opened
+ * (report_card.c).
  */
 #ifndef TREFOIL_PARTIES_DISPLAY_CARD_H
 #define TREFOIL_PARTIES_DISPLAY_CARD_H

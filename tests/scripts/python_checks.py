@@ -77,6 +77,30 @@ def one_answer_is_a_value():
         raises(trefoil.QuestionError, "queries()", model.query, QUESTIONS)
 
 
+def notebooks_show_tables():
+    with trefoil.Model(tree) as model:
+        shown = model.query("SELECT AVG(age), MODE(ward) FROM t GROUP BY bmi, sex")._repr_html_()
+        quick = model.query("SELECT AVG(age) FROM t WHERE sex = 'f' AND sex = 'm'", None)._repr_html_()
+        table = model.marginal("age", "bmi", "ward")
+        many = table._repr_html_()
+    heads = "".join(f"<th>{h}</th>" for h in ("bmi", "sex", "AVG(age)", "95 %", "MODE(ward)", "95 %", "rows"))
+    assert shown.startswith(f"<table><tr>{heads}</tr><tr><td>10 to 18.5</td><td>m</td><td>"), shown
+    assert shown.count("<tr>") == 11 and shown.count("<td>") == 70 and "<td>NULL</td><td>f</td>" in shown
+    assert "<th>AVG(age)</th><th>rows</th></tr><tr><td>NULL</td><td>0</td></tr>" in quick, quick
+    assert len(table.counts) == 400 and many.count("<tr>") == 101 and many.endswith("</table><p>...</p>")
+    value = trefoil.Value("<b>", None, None, 1.0, 2.5, False, True)
+    answer = trefoil.Answer("", ("MODE(x)",), (), [trefoil.Line({}, 2.5, ("MODE(x)",), (value,))], 0.95, False, 3, 0.4)
+    assert answer._repr_html_() == (
+        "<table><tr><th>MODE(x)</th><th>95 %</th><th>rows</th></tr><tr><td>&lt;b&gt;</td><td></td><td>2.5</td></tr></table>"
+        "<p>No measured marginal holds these columns together: see together.</p>"
+        "<p>Groups with less than half a row, left out: 3.</p>")
+
+
+def all_names_what_is_public():
+    own = {name for name, x in vars(trefoil).items() if getattr(x, "__module__", "") == "trefoil" and name[0] != "_"}
+    assert set(trefoil.__all__) == own | {"Cell"}, own
+
+
 def read_csv(text):
     rows = list(csv.reader(io.StringIO(text)))
     return {name: [row[i] for row in rows[1:]] for i, name in enumerate(rows[0])}
@@ -325,7 +349,7 @@ def frames_have_what_lists_have():
 
 
 CHECKS = [
-    answers_are_the_programs, one_answer_is_a_value, rows_are_those_of_synth, as_many_rows_as_the_model_stands_for,
+    answers_are_the_programs, one_answer_is_a_value, notebooks_show_tables, all_names_what_is_public, rows_are_those_of_synth, as_many_rows_as_the_model_stands_for,
     marginals_answer_as_questions_do, measurements_are_those_of_the_file, errors_are_of_their_kind,
     threads_may_share_a_model, structures_are_the_headers, the_file_model_is_as_documented,
     the_page_of_python_runs, frames_have_what_lists_have,

@@ -77,7 +77,7 @@ static int share(struct faults_scene *c)
 {
     unlink(file(c, "share.log"));
     return COMMAND(file(c, "share.log"), 60, "share", c->s.path, file(c, "o0.csv"), "--key",
-                   file(c, "o0.key"), "--retries", "2");
+                   file(c, "o0.key"), "--retries", "2", "--accept-warnings");
 }
 
 static int ask_status(struct faults_scene *c)
@@ -368,7 +368,7 @@ static int share_under(struct faults_scene *c, const char *study)
     unlink(file(c, "o0.pins"));
     unlink(file(c, "share.log"));
     return COMMAND(file(c, "share.log"), 60, "share", study, file(c, "o0.csv"), "--key",
-                   file(c, "o0.key"), "--retries", "2");
+                   file(c, "o0.key"), "--retries", "2", "--accept-warnings");
 }
 
 /*

@@ -66,7 +66,7 @@ bool hooks_watched(const struct party *p)
 /* --- an exchange ------------------------------------------------------------------------------ */
 
 /* A message on its way through here. */
-struct passing {
+struct hooks_passing {
     const struct party *party;
     struct hooked hooks;
     struct move_message message;
@@ -76,7 +76,7 @@ struct passing {
 
 static enum err make(void *self, size_t offset, uint8_t *out, size_t n)
 {
-    const struct passing *w = self;
+    const struct hooks_passing *w = self;
     const struct hooks_tamper *tamper = w->hooks.tamper;
     const struct hooks_sent sent = {.exchange = net_exchanges(w->party->net),
                                     .to = w->to,
@@ -88,7 +88,7 @@ static enum err make(void *self, size_t offset, uint8_t *out, size_t n)
 
 static enum err take(void *self, size_t offset, const uint8_t *in, size_t n)
 {
-    const struct passing *w = self;
+    const struct hooks_passing *w = self;
     w->hooks.watch->secret(w->hooks.watch->self, in, n);
     return w->message.take(w->message.self, offset, in, n);
 }
@@ -98,12 +98,12 @@ enum err __wrap_move_exchange(struct party *p, const struct move_exchange *excha
 {
     const struct hooked h = hooked(p);
     struct move_exchange through = *exchange;
-    struct passing sent[2][MOVE_MESSAGES], came[2][MOVE_MESSAGES];
+    struct hooks_passing sent[2][MOVE_MESSAGES], came[2][MOVE_MESSAGES];
     for (unsigned peer = 0; peer < 2; peer++)
         for (size_t m = 0; m < MOVE_MESSAGES; m++) {
             struct move_message *out = &through.send[peer][m], *in = &through.receive[peer][m];
-            sent[peer][m] = (struct passing){p, h, *out, (enum net_peer)peer, m};
-            came[peer][m] = (struct passing){p, h, *in, (enum net_peer)peer, m};
+            sent[peer][m] = (struct hooks_passing){p, h, *out, (enum net_peer)peer, m};
+            came[peer][m] = (struct hooks_passing){p, h, *in, (enum net_peer)peer, m};
             if (h.tamper != NULL)
                 out->make = make, out->self = &sent[peer][m];
             if (h.watch != NULL)

@@ -18,6 +18,7 @@ A missing value, whatever text a CSV file has for it, is None here, as it is NUL
 from __future__ import annotations
 
 import ctypes
+import html
 import itertools
 import math
 import operator
@@ -25,7 +26,7 @@ import os
 import sys
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union
 
 from . import _library as _c
 from ._library import library as _lib
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     import pandas
 
 __all__ = [
-    "Answer", "Bin", "Column", "Error", "FileError", "FormatError", "Line", "Marginal", "Measurement", "Measurements",
+    "Answer", "Bin", "Cell", "Column", "Error", "FileError", "FormatError", "Line", "Marginal", "Measurement", "Measurements",
     "Model", "OutOfMemory", "QuestionError", "RangeError", "UsageError", "Value",
 ]
 __version__: str = _lib.trefoil_version().decode()
@@ -175,6 +176,21 @@ class Answer(Sequence[Line]):
                 columns[name + " high"] = [line[i].high for line in self.lines]
         return _frame_and(columns, "rows", [line.rows for line in self.lines])
 
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        interval = [] if self.level is None else [f"{100 * self.level:.4g} %"]
+        heads = [*self.groups, *(head for name in self.items for head in (name, *interval)), "rows"]
+        rows: List[List[Any]] = []
+        for line in self.lines:
+            rows.append(list(line.group.values()))
+            for v in line.values:
+                rows[-1] += [v.value, "" if v.low is None or v.high is None else Bin(v.low, v.high)][:1 + len(interval)]
+            rows[-1].append(line.rows)
+        note = "" if self.together else "<p>No measured marginal holds these columns together: see together.</p>"
+        if self.left_out:
+            note += f"<p>Groups with less than half a row, left out: {self.left_out}.</p>"
+        return _html(heads, rows) + note
+
 
 @dataclass(frozen=True)
 class Marginal:
@@ -208,6 +224,10 @@ class Marginal:
         cells = list(itertools.product(*(c.values for c in self.columns)))
         columns = {c.name: [cell[i] for cell in cells] for i, c in enumerate(self.columns)}
         return _frame_and(columns, "count", self.counts)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        return _html([*(c.name for c in self.columns), "count"], ([*cells, count] for cells, count in self.items()))
 
 
 @dataclass(frozen=True)
@@ -272,6 +292,21 @@ def _frame_and(columns: Dict[str, List[Any]], last: str, numbers: List[float]) -
     frame = pandas.DataFrame(columns)
     frame.insert(len(columns), last, numbers, allow_duplicates=True)
     return frame
+
+
+def _html(heads: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """A table of the first 100 rows, with numbers as `trefoil query` shows them."""
+
+    def row(cells: Iterable[Any], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(text(cell))}</{tag}>" for cell in cells) + "</tr>"
+
+    def text(cell: Any) -> str:
+        if isinstance(cell, Bin):
+            return f"{cell.low:.6g} to {cell.high:.6g}"
+        return "NULL" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+
+    body = [row(cells, "td") for cells in itertools.islice(rows, 101)]
+    return f"<table>{row(heads, 'th')}{''.join(body[:100])}</table>" + ("<p>...</p>" if len(body) > 100 else "")
 
 
 def _need_pandas() -> None:

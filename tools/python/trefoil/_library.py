@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from ctypes import (
     CDLL, POINTER, Structure, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint8, c_uint16,
     c_uint32, c_uint64, c_void_p,
@@ -70,12 +71,16 @@ class trefoil_measurements(Structure):
 
 
 def _load() -> CDLL:
+    ours = os.path.join(os.path.dirname(__file__), "libtrefoil.so.0")  # where a wheel has it
+    brought = os.path.exists(ours)
     try:
-        library = CDLL("libtrefoil.so.0")
+        library = CDLL(ours if brought else "libtrefoil.so.0")
     except OSError as reason:
+        if brought:
+            raise ImportError(f"{reason}: install libsodium and jansson (libsodium23 and libjansson4 on Debian)") from None
         raise ImportError(
-            f"{reason}: install the package libtrefoil0; or run ldconfig after `make install`; or set LD_LIBRARY_PATH to "
-            "the folder of libtrefoil.so.0"
+            f"{reason}: run `pip install ./tools/python` in the sources; or install the package libtrefoil0; or run "
+            "ldconfig after `make install`; or set LD_LIBRARY_PATH to the folder of libtrefoil.so.0"
         ) from None
     error, model = POINTER(trefoil_error), c_void_p
     declared = {
