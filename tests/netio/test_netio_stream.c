@@ -212,8 +212,7 @@ static size_t hundred(size_t round, unsigned from, enum net_peer to)
     return 100;
 }
 
-static const struct stream_plan first_plan = {BOTH, 6, TILE, hundred, 400};
-static const struct stream_plan second_plan = {BOTH, 6, TILE, hundred, 0};
+static const struct stream_plan six_rounds = {BOTH, 6, TILE, hundred, 0};
 
 static void expect_end(const struct stream_party *p)
 {
@@ -275,6 +274,7 @@ TEST(a_killed_process_is_noticed_and_replaced)
 {
     struct stream_board *board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE,
                                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const struct stream_plan hasty = {BOTH, 6, TILE, hundred, support_patience_ms(0.04)};
     assert_true(board != MAP_FAILED);
     for (size_t k = 0; k < 6; k += k < 2 ? 1 : 3) {
         char endpoint[6][ENDPOINT_SIZE];
@@ -286,10 +286,8 @@ TEST(a_killed_process_is_noticed_and_replaced)
         memset(board, 0, sizeof *board);
         for (int s = 0; s < 2; s++)
             for (unsigned i = 0; i < 3; i++)
-                board->party[s][i] = (struct stream_party){.index = i,
-                                                           .seed = 31 + (uint64_t)s,
-                                                           .plan = s == 0 ? &first_plan
-                                                                          : &second_plan};
+                board->party[s][i] = (struct stream_party){
+                    .index = i, .seed = 31 + (uint64_t)s, .plan = s == 0 ? &hasty : &six_rounds};
         for (unsigned i = 0; i < 3; i++)
             child[i] = start_process(i, endpoint, board, i == 2 ? k + 1 : 0, false);
         assert_int_equal(waitpid(child[2], &status, 0), child[2]);
@@ -304,7 +302,7 @@ TEST(a_killed_process_is_noticed_and_replaced)
         }
         expect_end(&board->party[0][0]);
         expect_end(&board->party[0][1]);
-        expect_fine(board->party[1], &second_plan);
+        expect_fine(board->party[1], &six_rounds);
     }
     munmap(board, sizeof *board);
 }
@@ -324,11 +322,11 @@ static bool stall(struct netio *netio, size_t k, int64_t patience_ms)
     expect_end(&p[0]);
     expect_end(&p[1]);
     in_time = p[0].rounds == k && p[1].rounds == k;
-    start(p, t, &second_plan);
+    start(p, t, &six_rounds);
     for (unsigned i = 0; i < 3; i++)
         p[i].seed = 22;
     run_three(run_party, p, sizeof *p);
-    expect_fine(p, &second_plan);
+    expect_fine(p, &six_rounds);
     /*
      * the data of round k and the ABORT of both; but 2 may have held data of a neighbour that was
      * ahead of it. 0 and 1 also told each other, and may have heard it in time.
