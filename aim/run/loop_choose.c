@@ -1,4 +1,4 @@
-/* What a round chooses from: its candidates, the model's estimates of them, and the request with its price. */
+/* What a round asks: its candidates, the model's estimates of them, and the request's price. */
 #include "aim/run/loop_private.h"
 #include "base/memory.h"
 
