@@ -328,6 +328,25 @@ static enum err answer_column(struct answer *a, struct model_sums *m,
     return ERR_OK;
 }
 
+/* An item of SHARE or CORR on every line. */
+static enum err answer_parts(struct answer *a, struct model_sums *m,
+                             const struct answer_state *terms, size_t item, struct log *log)
+{
+    const struct question *q = a->question;
+    const struct question_item *x = &q->item[item];
+    struct answer *first CLEAN(answer_free) = NULL, *second CLEAN(answer_free) = NULL;
+    size_t values;
+    TRY(answer_make(&first, m, terms->inside, x->part[0], terms->draw, NULL, log));
+    if (x->part[1] != NULL)
+        TRY(answer_make(&second, m, terms->inside, x->part[1], terms->draw, NULL, log));
+    values = first->lines / a->lines; /* of y, for CORR */
+    for (size_t line = 0; line < a->lines; line++)
+        a->value[line * q->items + item] =
+            second != NULL ? answer_share(&first->value[line], &second->value[line])
+                           : answer_correlation(first->value + 5 * line * values, values);
+    return ERR_OK;
+}
+
 static enum err answer_all(struct answer *a, struct model_sums *m, const struct answer_state *terms,
                            struct log *log)
 {

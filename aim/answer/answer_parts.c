@@ -5,8 +5,7 @@
 
 #define ROUNDED 1e-13 /* as in answer_sums.c */
 
-/* Each count has what is uncertain about a count. */
-static struct answer_value share(const struct answer_value *yes, const struct answer_value *no)
+struct answer_value answer_share(const struct answer_value *yes, const struct answer_value *no)
 {
     const double all = yes->number + no->number;
     return (struct answer_value){.known = all > 0,
@@ -14,8 +13,7 @@ static struct answer_value share(const struct answer_value *yes, const struct an
                                  .rows = yes->rows + no->rows};
 }
 
-/* Of a line, each value of y: COUNT, AVG and VARIANCE of z, AVG and VARIANCE of y. */
-static struct answer_value correlation(const struct answer_value *of, size_t codes)
+struct answer_value answer_correlation(const struct answer_value *of, size_t codes)
 {
     struct answer_value v = {.known = false};
     double rows = 0, y = 0, z = 0, yy = 0, zz = 0, yz = 0;
@@ -41,23 +39,4 @@ static struct answer_value correlation(const struct answer_value *of, size_t cod
     v.number = v.known ? fmin(1, fmax(-1, yz / sqrt(yy * zz))) : 0;
     v.known &= isfinite(v.number);
     return v;
-}
-
-enum err answer_parts(struct answer *a, struct model_sums *m, const struct answer_state *terms,
-                      size_t item, struct log *log)
-{
-    const struct question *q = a->question;
-    const struct question_item *x = &q->item[item];
-    struct answer *first CLEAN(answer_free) = NULL, *second CLEAN(answer_free) = NULL;
-    size_t values;
-    TRY(answer_make(&first, m, terms->inside, x->part[0], terms->draw, NULL, log));
-    if (x->part[1] != NULL)
-        TRY(answer_make(&second, m, terms->inside, x->part[1], terms->draw, NULL, log));
-    values = first->lines / a->lines; /* of y, for CORR */
-    for (size_t line = 0; line < a->lines; line++)
-        a->value[line * q->items + item] = second != NULL
-                                               ? share(&first->value[line], &second->value[line])
-                                               : correlation(first->value + 5 * line * values,
-                                                             values);
-    return ERR_OK;
 }

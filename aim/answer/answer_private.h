@@ -1,6 +1,7 @@
 /*
  * aim/answer/answer_private.h - one column's answers while they are computed; shared by answer.c,
- * answer_sums.c, answer_quantile.c, answer_cut.c, answer_disturb.c and answer_interval.c.
+ * answer_sums.c, answer_quantile.c, answer_cut.c, answer_parts.c, answer_disturb.c and
+ * answer_interval.c.
  */
 #ifndef TREFOIL_AIM_ANSWER_ANSWER_PRIVATE_H
 #define TREFOIL_AIM_ANSWER_ANSWER_PRIVATE_H
@@ -38,11 +39,6 @@ struct answer_ends {
 enum err answer_make(struct answer **a, struct model_sums *m, const struct densities *inside,
                      const struct question *q, const struct answer_draw *draw,
                      const struct answer_ends *ends, struct log *log) MUST_CHECK;
-
-struct answer_state;
-/* Answers an item of SHARE or CORR on every line (aim/answer/answer_parts.c). */
-enum err answer_parts(struct answer *a, struct model_sums *m, const struct answer_state *terms,
-                      size_t item, struct log *log) MUST_CHECK;
 
 struct answer_state {
     const struct question *question;
@@ -117,6 +113,16 @@ enum err answer_cut_groups(const struct answer_state *w, const struct answer *a,
                            struct model_sums *m, struct log *log) MUST_CHECK;
 /* The relative variance of this many rows, or of a part of them among the others. */
 double answer_cut_variance(const struct answer_cut *cut, double rows, bool count);
+
+/*
+ * --- aim/answer/answer_parts.c
+ * -----------------------------------------------------------------------
+ */
+
+/* Of two counts, each of which has what is uncertain about a count. */
+struct answer_value answer_share(const struct answer_value *yes, const struct answer_value *no);
+/* Of a line, each value of y: COUNT, AVG and VARIANCE of z, AVG and VARIANCE of y. */
+struct answer_value answer_correlation(const struct answer_value *of, size_t codes);
 
 /*
  * --- aim/answer/answer_disturb.c; they do nothing without a draw

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 
 #include <math.h>
-#include <string.h>
 
 static struct schedule start_of(const struct aim_options *o)
 {
@@ -37,60 +36,7 @@ double aim_epsilon(const struct aim_options *o)
     return s.finished || s.sweeps > 0 ? 0 : s.epsilon - o->slack.select;
 }
 
-/* --- the ledger ------------------------------------------------------------------------------ */
-
-enum err loop_price(struct loop *l, struct log *log)
-{
-    return ask_price(&l->price, &l->ask, &l->terms, log);
-}
-
-enum err loop_debit_lost(struct loop *l, unsigned lost)
-{
-    for (unsigned i = 0; i < lost; i++)
-        TRY(ask_debit(&l->price, 1, l->ledger, l->log));
-    return ERR_OK;
-}
-
-/* --- measuring ------------------------------------------------------------------------------- */
-
-/* What a measurement of this query counts: codes in round 0, merged codes after it. */
-static struct measurement about(const struct loop *l, uint32_t query)
-{
-    const struct clique *c = &l->options->workload->query[query].clique;
-    const struct merges *m = l->result->merges;
-    const bool merged = m != NULL && merges_touch(m, c);
-    return (struct measurement){.clique = *c, .merges = merged ? m : NULL};
-}
-
-/* Noisy counts from integers opened at a multiplier of m. */
-static enum err record(struct loop *l, uint32_t query, uint64_t m, uint64_t population,
-                       const int64_t *values)
-{
-    struct aim_result *r = l->result;
-    struct measurement *x = &r->measurement[r->measurements];
-    uint64_t cells;
-    *x = about(l, query);
-    x->sigma = measure_sigma(m);
-    cells = measurement_cells(x, l->options->domain);
-    TRY(memory_new(&x->y, cells));
-    for (uint64_t i = 0; i < cells; i++)
-        x->y[i] = (double)values[i] / (double)m;
-    r->population[r->measurements] = population;
-    r->sweep[r->measurements] = l->options->sweeps > 0 ? (l->schedule.done + 1) / 2 : 0;
-    r->query[r->measurements++] = query;
-    return ERR_OK;
-}
-
-enum err loop_take(struct loop *l, const struct ask_told *told)
-{
-    const int64_t *values = told->value;
-    for (uint32_t k = 0; k < l->ask.queries; k++) {
-        const struct measurement *x = &l->result->measurement[l->result->measurements];
-        TRY(record(l, l->ask.query[k], ask_multiplier(&l->ask, k), told->population, values));
-        values += measurement_cells(x, l->options->domain);
-    }
-    return ERR_OK;
-}
+/* --- the one-ways ---------------------------------------------------------------------------- */
 
 /* Undoes merges until they fit. */
 static enum err fit_merges(struct loop *l)
@@ -184,57 +130,6 @@ static enum err enter(struct loop *l, enum ask_kind kind, struct log *log)
     return ERR_OK;
 }
 
-enum err loop_leave(struct loop *l, struct aim_round *r, double spent_before)
-{
-    l->result->rounds++;
-    r->spent = ledger_spent(l->ledger);
-    r->cost = r->spent - spent_before;
-    r->total = model_total(l->result->model);
-    r->model_cells = model_cells(l->result->model);
-    r->last = l->schedule.finished;
-    if (l->options->state_file != NULL)
-        TRY(loop_pack(l, &l->unsaved));
-    l->ended = r;
-    return l->backend->keeps ? ERR_OK : loop_settle(l);
-}
-
-static enum err marginal_of(struct loop *l, const struct measurement *x, double **counts)
-{
-    TRY(memory_new(counts, measurement_cells(x, l->options->domain)));
-    return model_measured(l->result->model, x, *counts, l->log);
-}
-
-static double distance(const double *a, const double *b, uint64_t cells)
-{
-    double sum = 0;
-    for (uint64_t i = 0; i < cells; i++)
-        sum += fabs(a[i] - b[i]);
-    return sum;
-}
-
-/* Adds a measurement to a round's `after` and `noise`, given the model's counts of it. */
-static void compare(struct aim_round *r, const struct measurement *x, const double *counts,
-                    uint64_t cells)
-{
-    r->after += distance(counts, x->y, cells);
-    r->noise += sqrt(2 / M_PI) * x->sigma * (double)cells;
-}
-
-enum err loop_compare(struct loop *l, size_t from, bool before, struct aim_round *r)
-{
-    for (size_t i = from; i < l->result->measurements; i++) {
-        const struct measurement *x = &l->result->measurement[i];
-        const uint64_t cells = measurement_cells(x, l->options->domain);
-        double *counts CLEAN(memory_release) = NULL;
-        TRY(marginal_of(l, x, &counts));
-        if (before)
-            r->before += distance(counts, x->y, cells);
-        else
-            compare(r, x, counts, cells);
-    }
-    return ERR_OK;
-}
-
 static enum err round_zero(struct loop *l)
 {
     struct aim_round *r = &l->result->round[0];
@@ -254,38 +149,13 @@ static enum err round_zero(struct loop *l)
     return loop_leave(l, r, spent);
 }
 
-/* Takes in what was measured, fits, and notes how far the marginal moved. */
-static enum err learn(struct loop *l, struct aim_round *r, const struct ask_told *told)
-{
-    const struct measurement *x = &l->result->measurement[l->result->measurements],
-                             as = about(l, r->query);
-    const uint64_t cells = measurement_cells(&as, l->options->domain);
-    double *before CLEAN(memory_release) = NULL, *after CLEAN(memory_release) = NULL;
-    TRY(marginal_of(l, &as, &before));
-    TRY(record(l, r->query, l->ask.multiplier, told->population, told->value));
-    TRY(loop_fit_round(l->options, l->result, &r->loss, l->log));
-    TRY(marginal_of(l, &as, &after));
-    r->moved = distance(after, before, cells);
-    r->before = distance(before, x->y, cells);
-    compare(r, x, after, cells);
-    return ERR_OK;
-}
-
 static enum err choose_and_learn(struct loop *l, struct aim_round *r)
 {
     const struct aim_options *o = l->options;
     struct ask_told told CLEAN(told_clear) = {0};
     TRY(loop_choose(l, &told, &r->query));
     l->name = clique_name(&o->workload->query[r->query].clique, o->domain);
-    return learn(l, r, &told);
-}
-
-enum err loop_merge(struct loop *l)
-{
-    const struct aim_options *o = l->options;
-    struct merges *merges = l->result->merges;
-    l->ask.merges = merges != NULL && merges_any(merges) ? merges : NULL;
-    return score_merged(&l->terms.bounds, &o->bounds, o->workload, l->ask.merges);
+    return loop_learn(l, r, &told);
 }
 
 /* What a round costs and selects from. */

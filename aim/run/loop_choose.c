@@ -1,4 +1,4 @@
-/* What a round chooses from: its candidates, the model's estimates of them, and the request. */
+/* What a round asks: its candidates, the model's estimates of them, and the request's price. */
 #include "aim/run/loop_private.h"
 #include "base/memory.h"
 
@@ -6,6 +6,26 @@
 
 /* Makes estimates smaller, so that rounding cannot take their sum above the bound. */
 #define GUARD 0x1p-48
+
+enum err loop_merge(struct loop *l)
+{
+    const struct aim_options *o = l->options;
+    struct merges *merges = l->result->merges;
+    l->ask.merges = merges != NULL && merges_any(merges) ? merges : NULL;
+    return score_merged(&l->terms.bounds, &o->bounds, o->workload, l->ask.merges);
+}
+
+enum err loop_price(struct loop *l, struct log *log)
+{
+    return ask_price(&l->price, &l->ask, &l->terms, log);
+}
+
+enum err loop_debit_lost(struct loop *l, unsigned lost)
+{
+    for (unsigned i = 0; i < lost; i++)
+        TRY(ask_debit(&l->price, 1, l->ledger, l->log));
+    return ERR_OK;
+}
 
 void loop_find_candidates(struct loop *l, double share)
 {

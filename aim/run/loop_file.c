@@ -325,3 +325,17 @@ enum err loop_settle(struct loop *l)
     }
     return ERR_OK;
 }
+
+enum err loop_leave(struct loop *l, struct aim_round *r, double spent_before)
+{
+    l->result->rounds++;
+    r->spent = ledger_spent(l->ledger);
+    r->cost = r->spent - spent_before;
+    r->total = model_total(l->result->model);
+    r->model_cells = model_cells(l->result->model);
+    r->last = l->schedule.finished;
+    if (l->options->state_file != NULL)
+        TRY(loop_pack(l, &l->unsaved));
+    l->ended = r;
+    return l->backend->keeps ? ERR_OK : loop_settle(l);
+}

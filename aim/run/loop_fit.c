@@ -1,6 +1,6 @@
 /*
- * The model of a run: how large it may be, which groups it may have, its fits to what has been
- * measured so far, and the fits of aim_refit().
+ * The model of a run: how large it may be, which groups it may have, what it is fitted to and how
+ * far it is from that, its fits during the run, and those of aim_refit().
  */
 #include "aim/run/loop_private.h"
 #include "base/memory.h"
@@ -139,6 +139,98 @@ enum err loop_fit_final(const struct aim_options *o, struct aim_result *r, struc
     const unsigned usual = o->sweeps > 0 ? AIM_SWEEPS_FIT_FINAL : AIM_FIT_FINAL;
     const unsigned iterations = o->fit_final != 0 ? o->fit_final : usual;
     return fit(o, r, iterations / 5 + iterations % 5, &r->loss, log);
+}
+
+/* What a measurement of this query counts: codes in round 0, merged codes after it. */
+static struct measurement about(const struct loop *l, uint32_t query)
+{
+    const struct clique *c = &l->options->workload->query[query].clique;
+    const struct merges *m = l->result->merges;
+    const bool merged = m != NULL && merges_touch(m, c);
+    return (struct measurement){.clique = *c, .merges = merged ? m : NULL};
+}
+
+/* Noisy counts from integers opened at a multiplier of m. */
+static enum err record(struct loop *l, uint32_t query, uint64_t m, uint64_t population,
+                       const int64_t *values)
+{
+    struct aim_result *r = l->result;
+    struct measurement *x = &r->measurement[r->measurements];
+    uint64_t cells;
+    *x = about(l, query);
+    x->sigma = measure_sigma(m);
+    cells = measurement_cells(x, l->options->domain);
+    TRY(memory_new(&x->y, cells));
+    for (uint64_t i = 0; i < cells; i++)
+        x->y[i] = (double)values[i] / (double)m;
+    r->population[r->measurements] = population;
+    r->sweep[r->measurements] = l->options->sweeps > 0 ? (l->schedule.done + 1) / 2 : 0;
+    r->query[r->measurements++] = query;
+    return ERR_OK;
+}
+
+enum err loop_take(struct loop *l, const struct ask_told *told)
+{
+    const int64_t *values = told->value;
+    for (uint32_t k = 0; k < l->ask.queries; k++) {
+        const struct measurement *x = &l->result->measurement[l->result->measurements];
+        TRY(record(l, l->ask.query[k], ask_multiplier(&l->ask, k), told->population, values));
+        values += measurement_cells(x, l->options->domain);
+    }
+    return ERR_OK;
+}
+
+static enum err marginal_of(struct loop *l, const struct measurement *x, double **counts)
+{
+    TRY(memory_new(counts, measurement_cells(x, l->options->domain)));
+    return model_measured(l->result->model, x, *counts, l->log);
+}
+
+static double distance(const double *a, const double *b, uint64_t cells)
+{
+    double sum = 0;
+    for (uint64_t i = 0; i < cells; i++)
+        sum += fabs(a[i] - b[i]);
+    return sum;
+}
+
+/* Adds a measurement to a round's `after` and `noise`, given the model's counts of it. */
+static void compare(struct aim_round *r, const struct measurement *x, const double *counts,
+                    uint64_t cells)
+{
+    r->after += distance(counts, x->y, cells);
+    r->noise += sqrt(2 / M_PI) * x->sigma * (double)cells;
+}
+
+enum err loop_compare(struct loop *l, size_t from, bool before, struct aim_round *r)
+{
+    for (size_t i = from; i < l->result->measurements; i++) {
+        const struct measurement *x = &l->result->measurement[i];
+        const uint64_t cells = measurement_cells(x, l->options->domain);
+        double *counts CLEAN(memory_release) = NULL;
+        TRY(marginal_of(l, x, &counts));
+        if (before)
+            r->before += distance(counts, x->y, cells);
+        else
+            compare(r, x, counts, cells);
+    }
+    return ERR_OK;
+}
+
+enum err loop_learn(struct loop *l, struct aim_round *r, const struct ask_told *told)
+{
+    const struct measurement *x = &l->result->measurement[l->result->measurements],
+                             as = about(l, r->query);
+    const uint64_t cells = measurement_cells(&as, l->options->domain);
+    double *before CLEAN(memory_release) = NULL, *after CLEAN(memory_release) = NULL;
+    TRY(marginal_of(l, &as, &before));
+    TRY(record(l, r->query, l->ask.multiplier, told->population, told->value));
+    TRY(loop_fit_round(l->options, l->result, &r->loss, l->log));
+    TRY(marginal_of(l, &as, &after));
+    r->moved = distance(after, before, cells);
+    r->before = distance(before, x->y, cells);
+    compare(r, x, after, cells);
+    return ERR_OK;
 }
 
 /* Whether the set of a sweep goes on after this measurement. */

@@ -41,15 +41,13 @@ enum err loop_fit_round(const struct aim_options *o, struct aim_result *r, doubl
                         struct log *log) MUST_CHECK;
 enum err loop_fit_final(const struct aim_options *o, struct aim_result *r,
                         struct log *log) MUST_CHECK;
-
-/* Finds the candidates of a round that may use up to this share of what a model may hold. */
-void loop_find_candidates(struct loop *l, double share);
-/* Asks for what is priced and debited, with estimates if it needs them; debits lost rounds. */
-enum err loop_ask(struct loop *l, struct ask_told *told) MUST_CHECK;
-/* Has one of the candidates selected and measured. *query: which. */
-enum err loop_choose(struct loop *l, struct ask_told *told, uint32_t *query) MUST_CHECK;
-
-/* --- parts of a round (loop.c) ---------------------------------------------------------------- */
+/* Takes in all marginals of a measurement. */
+enum err loop_take(struct loop *l, const struct ask_told *told) MUST_CHECK;
+/* Adds how far the model is from measurements, from this one on, to `before` of a round; or, with
+ * the noise that they have, to `after`. */
+enum err loop_compare(struct loop *l, size_t from, bool before, struct aim_round *r) MUST_CHECK;
+/* Takes in what was measured, fits, and notes how far the marginal moved. */
+enum err loop_learn(struct loop *l, struct aim_round *r, const struct ask_told *told) MUST_CHECK;
 
 /* Has the request count in the run's groups, with the bounds that these give. */
 enum err loop_merge(struct loop *l) MUST_CHECK;
@@ -57,13 +55,12 @@ enum err loop_merge(struct loop *l) MUST_CHECK;
 enum err loop_price(struct loop *l, struct log *log) MUST_CHECK;
 /* Debits the request once more for each time it could not be answered. */
 enum err loop_debit_lost(struct loop *l, unsigned lost) MUST_CHECK;
-/* Takes in all marginals of a measurement. */
-enum err loop_take(struct loop *l, const struct ask_told *told) MUST_CHECK;
-/* Adds how far the model is from measurements, from this one on, to `before` of a round; or, with
- * the noise that they have, to `after`. */
-enum err loop_compare(struct loop *l, size_t from, bool before, struct aim_round *r) MUST_CHECK;
-/* Ends a round. The next request need not wait until the round is written and shown. */
-enum err loop_leave(struct loop *l, struct aim_round *r, double spent_before) MUST_CHECK;
+/* Finds the candidates of a round that may use up to this share of what a model may hold. */
+void loop_find_candidates(struct loop *l, double share);
+/* Asks for what is priced and debited, with estimates if it needs them; debits lost rounds. */
+enum err loop_ask(struct loop *l, struct ask_told *told) MUST_CHECK;
+/* Has one of the candidates selected and measured. *query: which. */
+enum err loop_choose(struct loop *l, struct ask_told *told, uint32_t *query) MUST_CHECK;
 
 /* --- sweeps (loop_sweeps.c, loop_set.c) ------------------------------------------------------- */
 
@@ -73,9 +70,8 @@ enum err loop_sweep(struct loop *l) MUST_CHECK;
  * scores: as the request has it. */
 enum err loop_choose_set(struct loop *l, double rho, double share) MUST_CHECK;
 
-/* Adds a marginal, from which the model was off by this many rows, to the three of l->why_next. */
-void loop_reason(struct loop *l, uint32_t query, double rows);
-
+/* Ends a round. The next request need not wait until the round is written and shown. */
+enum err loop_leave(struct loop *l, struct aim_round *r, double spent_before) MUST_CHECK;
 /* Writes and shows the round that has ended; does neither a second time. */
 enum err loop_settle(struct loop *l) MUST_CHECK;
 

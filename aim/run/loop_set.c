@@ -17,8 +17,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define STAYS 0.7 /* of what noise adds to a marginal by itself */
+#define REASONS 3 /* marginals that are named */
 
 struct set {
     struct loop *l;
@@ -131,6 +133,18 @@ static void clear(struct set *s)
     memory_free(&s->joined);
 }
 
+/* Adds a marginal, from which the model was off by this many rows, to the three of l->why_next. */
+static void reason(struct loop *l, uint32_t query, double rows)
+{
+    const struct aim_options *o = l->options;
+    const size_t used = strlen(l->why_next);
+    if (l->reasons < REASONS)
+        snprintf(l->why_next + used, sizeof l->why_next - used, "%s%s (%.0f rows)",
+                 l->reasons > 0 ? ", " : "",
+                 clique_name(&o->workload->query[query].clique, o->domain).text, rows);
+    l->reasons++;
+}
+
 static void join(struct set *s)
 {
     for (uint32_t q; (q = best_of(s)) != UINT32_MAX;) {
@@ -139,7 +153,7 @@ static void join(struct set *s)
             s->r[q] = 0;
             continue;
         }
-        loop_reason(s->l, q, s->r[q]);
+        reason(s->l, q, s->r[q]);
         s->joined[q] = true;
         s->sum += s->y[q];
         s->clique[s->cliques++] = *c;

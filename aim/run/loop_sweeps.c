@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define REASONS 3 /* marginals that are named */
-
 /* Makes noise larger, so that rounding cannot take a request above what it may cost. */
 #define GUARD 0x1p-30
 
@@ -101,17 +99,6 @@ static enum err measure_set(struct loop *l, struct aim_round *r)
     for (size_t i = from; i < l->result->measurements; i++)
         r->sigma = fmin(i > from ? r->sigma : INFINITY, l->result->measurement[i].sigma);
     return loop_compare(l, from, false, r);
-}
-
-void loop_reason(struct loop *l, uint32_t query, double rows)
-{
-    const struct aim_options *o = l->options;
-    const size_t used = strlen(l->why_next);
-    if (l->reasons < REASONS)
-        snprintf(l->why_next + used, sizeof l->why_next - used, "%s%s (%.0f rows)",
-                 l->reasons > 0 ? ", " : "",
-                 clique_name(&o->workload->query[query].clique, o->domain).text, rows);
-    l->reasons++;
 }
 
 enum err loop_sweep(struct loop *l)

@@ -24,13 +24,13 @@ struct plan_asked {
 enum err plan_aim(struct plan_asked *p, double rho) MUST_CHECK;
 enum err plan_copula(struct plan_asked *p, double rho) MUST_CHECK;
 
-/* Prints what owners send. */
+/* Prints what owners send, and what servers keep of it. */
 void plan_uploads(const struct plan_asked *p);
-/* Prints what servers take, and their ranks if it was asked for. */
-enum err plan_all_servers(const struct plan_asked *p) MUST_CHECK;
-
-/* Prints exchanges, bytes and time for noise, and for bounding persons if the study does. */
-enum err plan_servers(const struct study *study) MUST_CHECK;
+/*
+ * Prints exchanges, bytes and time for noise, and for bounding persons if the study does; and what
+ * ranks take if it was asked for.
+ */
+enum err plan_servers(const struct plan_asked *p) MUST_CHECK;
 
 /*
  * Prints the time, the bytes between ranks and the memory of each rank, if all three servers have

@@ -176,6 +176,6 @@ enum err plan_copula(struct plan_asked *p, double rho)
     print_size(p->study, p->rows);
     TRY(method_print(stdout, p->study, (double)p->rows, rho));
     plan_uploads(p);
-    TRY(plan_all_servers(p));
+    TRY(plan_servers(p));
     return print_errors(p->study, p->rows);
 }

@@ -184,10 +184,58 @@ static enum err print_persons(const struct study *study)
     return ERR_OK;
 }
 
-enum err plan_servers(const struct study *study)
+static enum err print_servers(const struct study *study)
 {
     print_noise(study);
     if (study->link.on)
         return print_links(study);
     return study->enforce_person ? print_persons(study) : ERR_OK;
+}
+
+enum err plan_servers(const struct plan_asked *p)
+{
+    TRY(print_servers(p->study));
+    if (p->ranks == 0)
+        return ERR_OK;
+    return plan_ranks(p->study, (unsigned)p->ranks, p->lanes > 0 ? (unsigned)p->lanes : 1, p->log);
+}
+
+/* --- uploads ---------------------------------------------------------------------------------- */
+
+static void print_upload(const struct study *s, size_t i)
+{
+    uint64_t codes = study_records_bytes(s, i);
+    const struct words_text records = words_bytes(codes);
+    if (s->owner[i].columns < s->domain->attributes)
+        printf("  %-20s %12s as records (%u bits a row) of its %zu columns\n", s->owner[i].name,
+               records.text, study_record_bits(s, i), s->owner[i].columns);
+    else
+        printf("  %-20s %12s as counts (%u bits a cell),\n"
+               "  %-20s %12s as records (%u bits a row): sends %s\n",
+               s->owner[i].name, words_bytes(study_counts_bytes(s, i)).text, s->owner[i].bits, "",
+               codes == UINT64_MAX ? "not possible" : records.text, study_record_bits(s, i),
+               s->owner[i].records ? "records" : "counts");
+}
+
+void plan_uploads(const struct plan_asked *p)
+{
+    const struct study *s = p->study;
+    uint64_t all = 0;
+    printf("uploads, from public bounds alone (each owner sends the same whatever its data):\n");
+    for (size_t i = 0; i < s->owners; i++) {
+        all += study_upload_bytes(s, i);
+        if (i < 10)
+            print_upload(s, i);
+    }
+    if (s->owners > 10)
+        printf("  ...     and %zu more %s\n", s->owners - 10, s->owners == 11 ? "owner" : "owners");
+    if (s->open.most > 0) {
+        all += s->open.most * study_upload_bytes(s, s->owners);
+        printf("  %-20s %12s each, as %s, of at most %zu\n", "others",
+               words_bytes(study_upload_bytes(s, s->owners)).text,
+               s->open.each.records ? "records" : "counts", s->open.most);
+    }
+    printf("  disk: servers 1 and 2 keep %s of them, server 0 only seeds; a ledger\n"
+           "  grows by 1 kB a round\n",
+           words_bytes(all).text);
 }

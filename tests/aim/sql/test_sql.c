@@ -400,11 +400,11 @@ static void check_schema(struct sql_scene *c, const char *connection)
 {
     static const char *const expected[] = {
         "columns_from: \"the schema of the table patients\"\n",
-        "  # left out: id, a primary key\n  - name: age\n    kind: integer\n    min: 0\n"
-        "    max: 110\n    bins: 10\n  - name: sex\n    kind: categorical\n    values: [f, m]\n"
-        "    missing: [\"\"]\n",
-        "  - name: bmi\n    kind: numeric\n    min: 10\n    max: 60.5\n    bins: 10\n"
-        "    missing: [\"\"]\n",
+        ("  # left out: id, a primary key\n  - name: age\n    kind: integer\n    min: 0\n"
+         "    max: 110\n    bins: 10\n  - name: sex\n    kind: categorical\n    values: [f, m]\n"
+         "    missing: [\"\"]\n"),
+        ("  - name: bmi\n    kind: numeric\n    min: 10\n    max: 60.5\n    bins: 10\n"
+         "    missing: [\"\"]\n"),
         "  # left out: remark, text or a time, without CHECK or ENUM\n"};
     for (unsigned named = 0; named < 2; named++) {
         const char *a[] = {
