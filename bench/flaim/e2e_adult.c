@@ -42,7 +42,7 @@ static enum err whole_run(bool proved, const char *suffix, json_t *out, struct l
     TRY(trial_servers(&t, &f, log));
     network = fmax(0, f.mpc_s - f.busiest_s);
     printf("adult, security: %s, %.0f owners, T = %u: MPC %.1f s, network %.1f s, together %.1f s; "
-           "estimator %.1f s\n"
+           "the rest %.1f s\n"
            "  %.0f exchanges and %.1f MB between the servers, of it %.1f MB for noise; L1 %.3f\n",
            proved ? "abort" : "semi-honest", f.uploads, t.rounds, f.busiest_s, network, f.mpc_s,
            f.estimate_s, f.exchanges, f.server_bytes / 1e6, f.noise_bytes / 1e6, f.l1);

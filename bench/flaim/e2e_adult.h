@@ -6,7 +6,7 @@
  *   mpc_s       processor seconds of the busiest server during the run
  *   network_s   how much longer the analyst waited for the servers: for messages, and for cores if
  *               there are fewer than servers
- *   estimate_s  the analyst's estimator
+ *   estimate_s  the rest: the servers count records before the first round, the analyst estimates
  *   l1          error of the synthetic rows
  *   .._abort    the same with `security: abort`
  *   l1_central, l1_central_sd    of central AIM over five seeds: mean and deviation
