@@ -169,7 +169,7 @@ enum {
     FROM_ALL = FROM_SERVERS | FROM_OWNERS | FROM_ANALYSTS
 };
 
-/* Which vectors the server takes that gets a message: from owners; from the server that sends it. */
+/* Which vectors a server takes that gets a message: from owners; from the server that sends it. */
 enum { GIVEN = 1, PASSED = 2 };
 
 /* For each kind, from whom it is taken, by which server, and what is done with it, and where. */
