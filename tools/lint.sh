@@ -32,6 +32,7 @@ declare -A below=(
     [move]="party kernel"
     [check]="move party kernel"
     [circuits]="move party kernel"
+    [pair]=""
     [table]=""
     [sql]="table"
     [question]="table"
