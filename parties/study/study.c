@@ -353,6 +353,7 @@ void study_free(struct study **study)
     if (s->asked != s->workload)
         workload_free(&s->asked);
     workload_free(&s->workload);
+    features_free(&s->features);
     domain_free(&s->domain);
     memory_free(&s->owner);
     memory_free(&s->open.each.column);

@@ -17,6 +17,7 @@
 #include "aim/budget/score.h"
 #include "aim/table/domain.h"
 #include "aim/table/person_key.h"
+#include "aim/train/features.h"
 #include "aim/workload/workload.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -147,6 +148,7 @@ struct study {
     bool annealed;
     unsigned sweeps;                  /* in their place, so that rounds is 0; 0: none */
     double copula_clip, copula_share; /* for a copula: aim/run/copula_run.h */
+    struct features *features;        /* of a classifier (aim/train/features.h); else NULL */
     enum study_security security;
     unsigned servers;
     struct study_server server[STUDY_SERVERS_MOST];

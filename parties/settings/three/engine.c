@@ -216,7 +216,7 @@ static enum err take_multipliers(const struct three *g, struct engine_step *s)
 {
     const struct ask *a = s->ask;
     uint64_t *m;
-    if (a->kind == ASK_FORMS || a->kind == ASK_SCORES)
+    if (a->kind == ASK_FORMS || a->kind == ASK_SCORES || a->kind == ASK_GRADIENT)
         return ERR_OK;
     if (a->weights != a->queries || a->queries == 0)
         TRY(check_multiplier(g, a->multiplier, s));
@@ -384,6 +384,8 @@ enum err three_measure(void *self, const struct engine_step *s, void *range, siz
     case ASK_SELECT:
         return measure_open(g->party, counts, range, &a->query[selected], 1, &a->multiplier,
                             values);
+    case ASK_GRADIENT:
+        return ERR_MISUSE; /* ask_price() refuses it */
     case ASK_MEASURE:
         break;
     }
