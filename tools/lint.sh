@@ -28,6 +28,7 @@ declare -A allowed=(
 # a file in none, such as main.c, sees all.
 declare -A below=(
     [kernel]=""
+    [lattice]="kernel"
     [party]="kernel"
     [move]="party kernel"
     [check]="move party kernel"
