@@ -189,6 +189,27 @@ TEST(the_largest_sums_do_not_wrap)
     }
 }
 
+/* One unit of the grid below the cap, at it, and above it, from either side. */
+TEST(the_minimum_is_exact)
+{
+    static const size_t size[] = {1, 1, 1, 1, 1, 1, 2, 2, 2};
+    static const uint64_t estimate[] = {3071, 3072, 3073, 1025, 1024, 1023,
+                                        3071, 1,    3072, 1,    1,    3071};
+    struct pair *end[2] CLEAN(pair_ends_free);
+    struct random r = random_of(10);
+    assert_int_equal(pair_ends_new(end), ERR_OK);
+    struct table t CLEAN(table_free) = table_of(COUNTED(size), 5, UNIT);
+    memcpy(t.estimate, estimate, sizeof estimate);
+    for (size_t k = 0; k < t.candidates; k++) {
+        t.x[k] = k >= 3 && k < 6 ? 4 : 0;
+        t.most[k] = 3;
+    }
+    share(&t, &r);
+    run_table(&t, end, 1 << 20);
+    for (size_t k = 0; k < t.candidates; k++)
+        assert_int_equal(t.out[0][k] + t.out[1][k], k == 0 || k == 3 ? 3071 : 3072);
+}
+
 /* Owners may send anything. */
 TEST(a_row_more_or_less_of_junk_moves_a_distance_by_at_most_one_row)
 {
