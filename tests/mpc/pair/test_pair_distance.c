@@ -262,6 +262,33 @@ TEST(masks_are_fresh_and_cover_the_word)
     assert_true(seen[0] == UINT64_MAX && seen[1] == UINT64_MAX);
 }
 
+/* The key of the hash and the seed of the provider's labels begin each portion: drawn, never made. */
+TEST(keys_and_seeds_come_once)
+{
+    static const size_t large[] = {8192, 8192, 8192};
+    struct pair *end[2] CLEAN(pair_ends_free);
+    struct random r = random_of(11);
+    uint8_t begin[6][32], *all;
+    assert_int_equal(pair_ends_new(end), ERR_OK);
+    struct table t CLEAN(table_free) = table_of(COUNTED(large), 1, UNIT);
+    share(&t, &r);
+    for (unsigned k = 0; k < 2; k++) {
+        struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
+        assert_int_equal(start(&t, end, run), ERR_OK);
+        assert_int_equal(pair_ends_matrix(run, 1 << 20), ERR_OK);
+        assert_int_equal(memory_new(&all, t.tables), ERR_OK);
+        assert_int_equal(pair_send_tables(run[0], 0, all, t.tables), ERR_OK);
+        for (unsigned i = 0; i < 3; i++)
+            memcpy(begin[3 * k + i], all + i * (t.tables / 3), 32);
+        memory_free(&all);
+    }
+    for (unsigned i = 1; i < 6; i++)
+        for (unsigned j = 0; j < i; j++) {
+            assert_memory_not_equal(begin[i], begin[j], 16);
+            assert_memory_not_equal(begin[i] + 16, begin[j] + 16, 16);
+        }
+}
+
 /* --- cost ------------------------------------------------------------------------------------- */
 
 /* Attributes in pairs and alone, as in a workload of all pairs. */
