@@ -1,6 +1,7 @@
 /* The study file as a whole: its short parts, and loading it. */
 #include "parties/study/study.h"
 
+#include "aim/run/train_run.h"
 #include "base/date.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -13,7 +14,7 @@
 struct study_top {
     const yaml_node_t *name, *from, *domain, *impossible, *workload, *budget, *noise, *score,
         *method, *copula, *rounds, *security, *servers, *owners, *least, *late, *analysts, *retain,
-        *deadlines, *model, *version, *revoked, *signatures, *person, *link, *open, *title,
+        *deadlines, *model, *train, *version, *revoked, *signatures, *person, *link, *open, *title,
         *description, *purpose, *licence, *contact;
 };
 
@@ -47,20 +48,25 @@ static enum err read_budget(struct study_reading *r, const yaml_node_t *node,
     return study_read_unsigned(r, rows, "rows_per_person", 1, 10000, &s->rows_per_person);
 }
 
-/* What a run makes, and the marginals that matter. Forms are of all pairs, whatever these are. */
+/*
+ * What a run makes, and the marginals that matter. Forms are of all pairs, whatever these are; a
+ * classifier counts columns alone, and refuses a workload.
+ */
 static enum err read_method(struct study_reading *r, const yaml_node_t *method,
                             const yaml_node_t *workload)
 {
-    const bool pairs = method_of(r->study)->forms;
-    if (pairs && r->study->domain->attributes < 2)
+    const bool pairs = method_of(r->study)->forms, columns = method_of(r->study)->gradients;
+    if ((pairs || columns) && r->study->domain->attributes < 2)
         return yaml_error(r->file, method, "method: %s needs two attributes at least",
                           method_of(r->study)->word);
-    if (workload != NULL)
+    if (workload != NULL && !columns)
         TRY(study_read_workload(r, workload));
+    else if (pairs || columns)
+        TRY(study_own_workload(r, method, pairs ? 2 : 1));
     else
-        TRY(pairs ? study_pair_workload(r, method) : study_lacks(r, "workload"));
+        TRY(study_lacks(r, "workload"));
     r->study->asked = r->study->workload;
-    return pairs && workload != NULL ? study_pair_workload(r, method) : ERR_OK;
+    return pairs && workload != NULL ? study_own_workload(r, method, 2) : ERR_OK;
 }
 
 /* A key whose value is one of a few words; after a mistake it keeps its default. */
@@ -195,21 +201,37 @@ static enum err read_keys(struct study_reading *r, struct study_top *t)
 {
     const yaml_node_t *root = yaml_root(r->file);
     const struct yaml_key keys[] = {
-        {"study", true, &t->name},          {"columns_from", false, &t->from},
-        {"domain", true, &t->domain},       {"impossible", false, &t->impossible},
-        {"workload", false, &t->workload},  {"budget", true, &t->budget},
-        {"person", false, &t->person},      {"link", false, &t->link},
-        {"noise", false, &t->noise},        {"score", false, &t->score},
-        {"method", false, &t->method},      {"copula", false, &t->copula},
-        {"rounds", false, &t->rounds},      {"security", false, &t->security},
-        {"servers", true, &t->servers},     {"owners", false, &t->owners},
-        {"open_owners", false, &t->open},   {"min_owners", false, &t->least},
-        {"late_uploads", false, &t->late},  {"analysts", true, &t->analysts},
-        {"retain_days", false, &t->retain}, {"deadlines", false, &t->deadlines},
-        {"model", false, &t->model},        {"roster", false, &t->version},
-        {"revoked", false, &t->revoked},    {"signatures", false, &t->signatures},
-        {"title", false, &t->title},        {"description", false, &t->description},
-        {"purpose", false, &t->purpose},    {"licence", false, &t->licence},
+        {"study", true, &t->name},
+        {"columns_from", false, &t->from},
+        {"domain", true, &t->domain},
+        {"impossible", false, &t->impossible},
+        {"workload", false, &t->workload},
+        {"budget", true, &t->budget},
+        {"person", false, &t->person},
+        {"link", false, &t->link},
+        {"noise", false, &t->noise},
+        {"score", false, &t->score},
+        {"method", false, &t->method},
+        {"copula", false, &t->copula},
+        {"train", false, &t->train},
+        {"rounds", false, &t->rounds},
+        {"security", false, &t->security},
+        {"servers", true, &t->servers},
+        {"owners", false, &t->owners},
+        {"open_owners", false, &t->open},
+        {"min_owners", false, &t->least},
+        {"late_uploads", false, &t->late},
+        {"analysts", true, &t->analysts},
+        {"retain_days", false, &t->retain},
+        {"deadlines", false, &t->deadlines},
+        {"model", false, &t->model},
+        {"roster", false, &t->version},
+        {"revoked", false, &t->revoked},
+        {"signatures", false, &t->signatures},
+        {"title", false, &t->title},
+        {"description", false, &t->description},
+        {"purpose", false, &t->purpose},
+        {"licence", false, &t->licence},
         {"contact", false, &t->contact},
     };
     r->misspelt = true;
@@ -260,9 +282,9 @@ static enum err read_study(struct study_reading *r)
     if (t.budget != NULL)
         TRY(study_go_on(r, read_budget(r, t.budget, t.person, t.link, t.late)));
     if (r->method_known)
-        TRY(study_go_on(
-            r, method_of(s)->read(r, &(const struct method_nodes){t.rounds, t.copula, t.score,
-                                                                  t.late, t.impossible})));
+        TRY(study_go_on(r, method_of(s)->read(
+                               r, &(const struct method_nodes){t.rounds, t.copula, t.train, t.score,
+                                                               t.late, t.impossible, t.workload})));
     TRY(study_go_on(r, study_read_people(r, &(const struct study_people_nodes){
                                                 t.servers, t.owners, t.open, t.link, t.analysts})));
     TRY(study_go_on(r, study_read_unsigned(r, t.retain, "retain_days", 1, 3650, &s->retain_days)));
@@ -293,6 +315,7 @@ static enum err parse(struct study **study, const char *path, const void *text, 
         .max_mib = 80,
         .copula_clip = 2.5,
         .copula_share = 0.5,
+        .train_steps = TRAIN_STEPS,
         .iterations = 100,
         .final_iterations = 1000,
         .roster_version = 1,
