@@ -86,7 +86,7 @@ void classifier_scores(const struct classifier *c, uint16_t *const *column, size
             const struct features_column *of = &f->column[i];
             if (of->kind == FEATURES_NUMBER)
                 score[k] += coef[of->first] * column[i][row];
-            else if (of->kind == FEATURES_ONE_HOT && column[i][row] < of->count)
+            else if (of->kind == FEATURES_ONE_HOT)
                 score[k] += coef[of->first + column[i][row]];
         }
     }

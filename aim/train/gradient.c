@@ -14,10 +14,17 @@ struct gradient {
     uint16_t *y;
 };
 
+/* A code outside its column is the last one, unless it is a number. */
+static uint16_t code_of(const struct features *f, const struct table *t, size_t column, size_t row)
+{
+    const uint32_t size = f->domain->attribute[column].size, code = t->column[column][row];
+    return (uint16_t)(code < size || f->column[column].kind == FEATURES_NUMBER ? code : size - 1);
+}
+
 static bool takes_part(const struct features *f, const struct table *t, size_t row)
 {
     uint64_t n2 = 0;
-    if (t->column[f->target][row] >= f->classes)
+    if (code_of(f, t, f->target, row) >= f->classes)
         return false;
     for (size_t i = 0; f->norm2 > 0 && i < f->domain->attributes; i++) {
         const uint64_t u = f->column[i].kind == FEATURES_NUMBER ? t->column[i][row] : 0;
@@ -40,8 +47,8 @@ static enum err copy_rows(struct gradient *g, const struct table *t)
             continue;
         for (size_t i = 0; i < f->domain->attributes; i++)
             if (g->column[i] != NULL)
-                g->column[i][g->rows] = t->column[i][row];
-        g->y[g->rows++] = t->column[f->target][row];
+                g->column[i][g->rows] = code_of(f, t, i, row);
+        g->y[g->rows++] = code_of(f, t, f->target, row);
     }
     return ERR_OK;
 }
@@ -105,7 +112,7 @@ static void forward(const struct gradient *g, struct block *b, const int64_t *we
                 b->z[n] += w * u[n];
         else if (c->kind == FEATURES_ONE_HOT)
             for (size_t n = 0; n < BLOCK; n++)
-                b->z[n] += u[n] < c->count ? (int32_t)weight[c->first + u[n]] : 0;
+                b->z[n] += (int32_t)weight[c->first + u[n]];
     }
 }
 
@@ -142,8 +149,7 @@ static void backward(const struct gradient *g, const struct block *b, int64_t *s
         if (c->kind == FEATURES_NUMBER)
             sums[c->first] += dot(b->r, u);
         for (size_t n = 0; c->kind == FEATURES_ONE_HOT && n < b->rows; n++)
-            if (u[n] < c->count)
-                sums[c->first + u[n]] += b->r[n];
+            sums[c->first + u[n]] += b->r[n];
     }
     for (size_t n = 0; n < b->rows; n++)
         sums[f->count - 1] += b->r[n];

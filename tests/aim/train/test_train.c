@@ -155,7 +155,8 @@ static void naive(const struct scene *s, int64_t *sums)
     const struct features *f = s->f;
     memset(sums, 0, features_weights(f) * sizeof *sums);
     for (size_t row = 0; row < s->table->rows; row++) {
-        const uint32_t y = s->table->column[1][row];
+        const uint32_t last = s->domain->attribute[1].size - 1, sent = s->table->column[1][row];
+        const uint32_t y = sent < last ? sent : last;
         uint64_t squares = 0;
         int64_t u[64] = {[0] = 0};
         u[f->count - 1] = 1;
@@ -163,8 +164,9 @@ static void naive(const struct scene *s, int64_t *sums)
             const uint16_t code = s->table->column[i][row];
             if (f->column[i].kind == FEATURES_NUMBER)
                 squares += (uint64_t)((u[f->column[i].first] = code) * code);
-            else if (f->column[i].kind == FEATURES_ONE_HOT && code < s->domain->attribute[i].size)
-                u[f->column[i].first + code] = 1;
+            else if (f->column[i].kind == FEATURES_ONE_HOT)
+                u[f->column[i].first +
+                  (code < f->column[i].count ? code : f->column[i].count - 1)] = 1;
         }
         for (uint32_t k = 0;
              y < f->classes && squares <= (f->norm2 > 0 ? f->norm2 : 0) && k < f->outputs; k++) {
