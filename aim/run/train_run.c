@@ -104,6 +104,7 @@ static enum err count_classes(struct train_run *r)
     TRY(measure_multiplier(ledger_deviation(1, rho), &r->ask.multiplier, r->log));
     TRY(ask(r, &told, &out->counts_cost));
     out->sigma = measure_sigma(r->ask.multiplier);
+    out->population = told.population;
     TRY(memory_new(&out->count, told.values));
     for (size_t i = 0; i < told.values; i++) {
         out->count[i] = (double)told.value[i] / (double)r->ask.multiplier;

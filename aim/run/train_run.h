@@ -44,6 +44,7 @@ struct train_result {
     double rows;      /* N */
     double nu, rate;
     double counts_cost, spent; /* of rho */
+    uint64_t population;       /* whose rows were counted, as the backend says */
     unsigned steps;            /* T */
     struct train_step *step;
     double *weight; /* the classifier, in units of w */

@@ -276,11 +276,34 @@ const struct method *method_of(const struct study *s)
     return method_row(s->method);
 }
 
+/* How many rows servers keep: each batch's, in whole words of bits. */
+static uint64_t kept_rows(const struct study *s)
+{
+    uint64_t rows = s->open.most * (((uint64_t)s->open.each.pad_to + 63) / 64 * 64);
+    for (size_t i = 0; i < s->owners; i++)
+        rows += s->owner[i].batch == i ? ((uint64_t)study_batch_rows(s, i, true) + 63) / 64 * 64
+                                       : 0;
+    return rows;
+}
+
+uint64_t method_train_bytes(const struct study *s)
+{
+    return 4 * s->features->count * kept_rows(s);
+}
+
 enum err method_served(const struct study *s, struct log *log)
 {
-    if (!method_of(s)->gradients || METHOD_TRAIN_SERVED)
+    if (!method_of(s)->gradients)
         return ERR_OK;
-    return log_fail(log, ERR_STUDY,
-                    "servers of this version compute no gradients (method: train); trefoil train "
-                    "makes the classifier where somebody may see all rows");
+    if (!METHOD_TRAIN_SERVED)
+        return log_fail(log, ERR_STUDY,
+                        "servers of this version compute no gradients (method: train); trefoil "
+                        "train makes the classifier where somebody may see all rows");
+    if (kept_rows(s) > METHOD_TRAIN_ROWS || method_train_bytes(s) > METHOD_TRAIN_BYTES)
+        return log_fail(log, ERR_STUDY,
+                        "the features of %llu rows take %s of memory at each server, more than %s; "
+                        "lower max_rows and pad_to, or take fewer columns or coarser bins",
+                        (unsigned long long)kept_rows(s), words_bytes(method_train_bytes(s)).text,
+                        words_bytes(METHOD_TRAIN_BYTES).text);
+    return ERR_OK;
 }

@@ -29,6 +29,11 @@
 #define METHOD_PAIR_ERROR 1.0 /* above this an average pair's table is noise */
 #define METHOD_COLUMNS_MOST 50
 #define METHOD_TRAIN_SERVED false /* whether servers compute gradients */
+/* Exchanges of a step without and with a check, and the most memory for features at a server. */
+#define METHOD_TRAIN_EXCHANGES 17
+#define METHOD_TRAIN_PROVED 29
+#define METHOD_TRAIN_BYTES (UINT64_C(1) << 32)
+#define METHOD_TRAIN_ROWS (UINT64_C(1) << 26)
 
 struct method_advice {
     enum study_method better;
@@ -59,9 +64,11 @@ struct method {
 
 const struct method *method_row(enum study_method method);
 const struct method *method_of(const struct study *study);
+/* What servers keep in memory for gradients: 4 F bytes for each row of a batch, 64 at a time. */
+uint64_t method_train_bytes(const struct study *study);
 /*
- * ERR_STUDY, logged, unless servers of this version can run the study. Programs that only read
- * tables in the clear need not ask.
+ * ERR_STUDY, logged, unless servers can run the study: compute what its method opens, in memory
+ * that they have. Programs that only read tables in the clear need not ask.
  */
 enum err method_served(const struct study *study, struct log *log) MUST_CHECK;
 

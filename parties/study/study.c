@@ -326,6 +326,7 @@ static enum err parse(struct study **study, const char *path, const void *text, 
     if (e == ERR_NOMEM)
         log_error(log, "not enough memory for the study: %s", error_text(e));
     TRY(e);
+    TRY(draft ? ERR_OK : method_served(s, log));
     return memory_hand_over(study, &s);
 }
 
