@@ -61,6 +61,11 @@ static const struct smoke {
      ""},
     {"faults",
      "plain_s resume_s.SIGKILL.0.compute resume_s.SIGTERM.1.measure resume_s.SIGSTOP.2.select", ""},
+    {"fhaim",
+     "comp.0.rows comp.0.values comp.0.cells comp.0.upload_bytes comp.0.keeper_bytes "
+     "comp.0.encrypt_cpu_s comp.0.multiply_cpu_s comp.0.rerandomise_cpu_s comp.0.decrypt_cpu_s "
+     "comp.0.wrong comp.0.paper_s comp.2.ratio",
+     ""},
     {"flaim",
      "nursery.distaim.10.l1 nursery.distaim.10.nll nursery.distaim.10.clients "
      "nursery.distaim.10.client_bytes_wire nursery.distaim.10.client_bytes_paper "

@@ -42,7 +42,7 @@ uint64_t train_multiplier(const struct features *f, unsigned steps, double rho)
 
 double train_noise(const struct features *f, uint64_t multiplier)
 {
-    return sqrt(features_weights(f)) * measure_sigma(multiplier);
+    return sqrt(features_weights(f)) * measure_sigma(multiplier, NOISE_BY_ALL);
 }
 
 double train_length(const struct train_result *r, unsigned step)
@@ -103,7 +103,7 @@ static enum err count_classes(struct train_run *r)
     r->ask.query[0] = f->target;
     TRY(measure_multiplier(ledger_deviation(1, rho), &r->ask.multiplier, r->log));
     TRY(ask(r, &told, &out->counts_cost));
-    out->sigma = measure_sigma(r->ask.multiplier);
+    out->sigma = measure_sigma(r->ask.multiplier, NOISE_BY_ALL);
     out->population = told.population;
     TRY(memory_new(&out->count, told.values));
     for (size_t i = 0; i < told.values; i++) {

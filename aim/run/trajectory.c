@@ -21,7 +21,8 @@ static json_t *step_json(const struct train_step *s, uint32_t weights)
         failed |= json_array_append_new(w, json_integer(s->weight[i]));
     for (uint32_t i = 0; s->value != NULL && i < weights; i++)
         failed |= json_array_append_new(g, json_real((double)s->value[i] / (double)s->multiplier));
-    failed |= json_object_set_new(o, "sigma", json_real(measure_sigma(s->multiplier))) |
+    failed |= json_object_set_new(o, "sigma",
+                                  json_real(measure_sigma(s->multiplier, NOISE_BY_ALL))) |
               json_object_set_new(o, "multiplier", json_integer((json_int_t)s->multiplier)) |
               json_object_set_new(o, "cost", json_real(s->cost)) |
               json_object_set_new(o, "spent", json_real(s->spent)) |

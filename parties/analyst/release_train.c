@@ -28,7 +28,7 @@ enum err release_classifier(struct classifier **c, const struct study *study,
     (*c)->delta = study->delta;
     (*c)->rho = rho;
     (*c)->rows_per_person = study->rows_per_person;
-    (*c)->sigma = measure_sigma(r->step[r->steps - 1].multiplier);
+    (*c)->sigma = measure_sigma(r->step[r->steps - 1].multiplier, NOISE_BY_ALL);
     return ERR_OK;
 }
 

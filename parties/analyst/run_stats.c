@@ -80,8 +80,8 @@ static json_t *steps_json(const struct train_result *r)
                       t == 0    ? "the target's counts"
                       : s->lost ? "a lost gradient"
                                 : "a gradient",
-                      "sigma", t == 0 ? r->sigma : measure_sigma(s->multiplier), "cost",
-                      t == 0 ? r->counts_cost : s->cost, "spent",
+                      "sigma", t == 0 ? r->sigma : measure_sigma(s->multiplier, NOISE_BY_ALL),
+                      "cost", t == 0 ? r->counts_cost : s->cost, "spent",
                       t == 0 ? r->counts_cost : s->spent, "owners", (json_int_t)r->population));
     }
     return rounds;

@@ -201,7 +201,7 @@ void progress_step(void *self, const struct train_result *r, unsigned t)
 {
     struct progress *p = self;
     const struct train_step *s = &r->step[t];
-    const double noise = sqrt(r->weights) * measure_sigma(s->multiplier);
+    const double noise = sqrt(r->weights) * measure_sigma(s->multiplier, NOISE_BY_ALL);
     if (t == 0) {
         progress_say(p, "about %.0f rows have a class; the noise is %s (%.3f), so the rate is %g",
                      r->rows, r->nu <= TRAIN_LOUD ? "bearable" : "louder than rows", r->nu,

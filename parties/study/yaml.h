@@ -52,6 +52,9 @@ struct yaml_key {
 enum err yaml_mapping(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                       const struct yaml_key *key, size_t keys) MUST_CHECK;
 
+/* Whether a mapping has this key: what others are required may depend on it. */
+bool yaml_has(const struct yaml_file *file, const yaml_node_t *node, const char *key);
+
 /* A mapping whose keys the file chooses: at most `most`, none repeated. Then its entries. */
 enum err yaml_entries(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                       size_t most, size_t *count) MUST_CHECK;
