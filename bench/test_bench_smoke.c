@@ -73,6 +73,14 @@ static const struct smoke {
      "nursery-iid.aim.10.l1 sweeps.T-nursery.distaim.10.l1 ablation.nursery.flaim-tau.l1 "
      "annealed.nursery.distaim.rounds servers.nursery.10.server_bytes",
      ""},
+    {"gradient",
+     "adult.server_cpu_s adult.bytes adult.rounds adult.session_cpu_s adult.peak_mib "
+     "adult.abort.server_cpu_s adult.abort.bytes adult.abort.rounds "
+     "adult.abort.session_cpu_s adult.abort.peak_mib images.server_cpu_s "
+     "images.bytes images.rounds images.session_cpu_s images.peak_mib "
+     "images.abort.server_cpu_s images.abort.bytes images.abort.rounds "
+     "images.abort.session_cpu_s images.abort.peak_mib",
+     ""},
     {"net",
      "one_core.0.frame one_core.0.aes_gcm_gb_per_s one_core.0.aes_ctr_gb_per_s "
      "one_core.0.memcpy_gb_per_s links.0.payload links.0.tile links.0.gb_per_s "

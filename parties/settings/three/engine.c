@@ -353,8 +353,11 @@ enum err three_measure(void *self, const struct engine_step *s, void *range, siz
 enum err three_audit(void *self, enum party_reason reason, size_t values)
 {
     static const enum engine_opening opening[OPEN_REASONS] = {
-        [OPEN_SELECTED_INDEX] = ENGINE_OPENS_INDEX, [OPEN_NOISY_MARGINAL] = ENGINE_OPENS_VALUES,
-        [OPEN_NOISY_FORM] = ENGINE_OPENS_VALUES,    [OPEN_NOISY_SCORE] = ENGINE_OPENS_VALUES,
+        [OPEN_SELECTED_INDEX] = ENGINE_OPENS_INDEX,
+        [OPEN_NOISY_MARGINAL] = ENGINE_OPENS_VALUES,
+        [OPEN_NOISY_FORM] = ENGINE_OPENS_VALUES,
+        [OPEN_NOISY_SCORE] = ENGINE_OPENS_VALUES,
+        [OPEN_NOISY_GRADIENT] = ENGINE_OPENS_VALUES,
         [OPEN_SORTED] = ENGINE_OPENS_NOTHING, /* so is an honest owner's, whatever its rows */
         [OPEN_REJECT_BIT] = ENGINE_OPENS_NOTHING};
     return openings_audit(self, opening[reason], party_reason_name(reason), values);
