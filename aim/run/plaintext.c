@@ -214,7 +214,8 @@ static enum err answer(void *self, const struct ask *a, struct ask_told *t)
     case ASK_SCORES:
         return open_scores(p, a, t);
     case ASK_LOOK:
-        break; /* it has counts, and no rows to link */
+    case ASK_GRADIENT:
+        break; /* it has counts, and no rows */
     }
     return ERR_MISUSE;
 }

@@ -230,6 +230,9 @@ static struct deed what(const struct ask *a)
         return (struct deed){"the servers measure how each pair of attributes is related"};
     case ASK_LOOK:
         return (struct deed){"the servers link rows, and count them with noise"};
+    case ASK_GRADIENT:
+        snprintf(d.text, sizeof d.text, "step %u: the servers compute a gradient", a->round);
+        break;
     }
     return d;
 }

@@ -271,21 +271,40 @@ static void describe_open(FILE *out, const struct study *s)
                 plural(o->revoked_count, "token is", "tokens are"));
 }
 
+/* Its number, or of two what it is for. */
+static struct words_text role_of(const struct study *s, size_t server)
+{
+    struct words_text role;
+    if (s->servers == 2)
+        snprintf(role.text, sizeof role.text, "%s", server == 0 ? "provider" : "keeper");
+    else
+        snprintf(role.text, sizeof role.text, "%zu", server);
+    return role;
+}
+
 static void describe_servers(FILE *out, const struct study *s)
 {
-    fputs("\nServers: each sees one share of everything, which by itself is random, and\n"
-          "the noisy results.\n",
-          out);
+    if (s->servers == 2)
+        study_describe_pair(out, false);
+    else
+        fputs("\nServers: each sees one share of everything, which by itself is random, and\n"
+              "the noisy results.\n",
+              out);
     for (size_t i = 0; i < s->servers; i++) {
         const struct study_server *server = &s->server[i];
         size_t at = 28;
-        fprintf(out, "  %zu %-18s tcp://%s, ports %u to %u\n  %-20s key %s\n", i, s->server[i].name,
-                s->server[i].host, s->server[i].port, s->server[i].port + STUDY_PORTS - 1u, "",
+        fprintf(out, "  %s %-*s tcp://%s, ports %u to %u\n  %-20s key %s\n", role_of(s, i).text,
+                19 - (int)strlen(role_of(s, i).text), s->server[i].name, s->server[i].host,
+                s->server[i].port, s->server[i].port + STUDY_PORTS - 1u, "",
                 public_identity_fingerprint(&s->server[i].key).text);
         if (server->ranks > 0)
             fprintf(out, "  %-20s ranks", "");
         for (size_t k = 0; k < server->ranks; k++)
             wrap(out, &at, server->rank[k], k + 1 < server->ranks ? "," : "\n");
+    }
+    if (s->servers == 2) {
+        study_describe_pair(out, true);
+        return;
     }
     if (study_lanes_most(s, 0) > 1)
         fprintf(out,
@@ -368,7 +387,8 @@ static void describe_me(FILE *out, const struct study *s, const struct public_id
     if (p.key == NULL)
         fputs("\nYour key has no part in this study.\n", out);
     else if (p.role == ROLE_SERVER)
-        fprintf(out, "\nYou are server %zu, %s.\n", p.index, p.name);
+        fprintf(out, "\nYou are %s %s, %s.\n", s->servers == 2 ? "the" : "server",
+                role_of(s, p.index).text, p.name);
     else if (p.role == ROLE_ANALYST)
         fprintf(out, "\nYou are the analyst %s.\n", p.name);
     else
