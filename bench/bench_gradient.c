@@ -19,9 +19,9 @@
 #include "bench/figures.h"
 #include "harness/forked.h"
 #include "mpc/check/check.h"
-#include "protocols/gradient.h"
 #include "protocols/mask.h"
 #include "protocols/measure.h"
+#include "protocols/train_gradient.h"
 
 #include <stdio.h>
 #include <sys/mman.h>
@@ -93,7 +93,7 @@ static enum err step(struct party *p, struct gradient_board *b, struct gradient_
     TRY(forked_barrier(p, &zero));
     const struct net_counters before = net_total(p->net);
     const double cpu = cpu_s();
-    TRY(gradient_sum(p, &h->rows, h->weight, sums));
+    TRY(train_gradient(p, &h->rows, h->weight, sums));
     TRY(measure_open_sums(p, OPEN_NOISY_GRADIENT, sums, &h->tape, 1000, h->values));
     const struct net_counters after = net_total(p->net);
     b->step_s[p->index][k] = cpu_s() - cpu;

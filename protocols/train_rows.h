@@ -24,7 +24,7 @@
 
 #include "protocols/records.h"
 
-#define TRAIN_TOP 31          /* the most that p_k can be: protocols/gradient.h */
+#define TRAIN_TOP 31          /* the most that p_k can be: protocols/train_gradient.h */
 #define TRAIN_NUMBER_MAX 15   /* the most that a feature can be */
 #define TRAIN_COLUMNS_MAX 255 /* that are numbers */
 #define TRAIN_LANES_MAX (UINT64_C(1) << 26)

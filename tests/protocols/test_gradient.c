@@ -7,8 +7,8 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "harness/three.h"
-#include "protocols/gradient.h"
 #include "protocols/mask.h"
+#include "protocols/train_gradient.h"
 
 #include <string.h>
 
@@ -31,13 +31,13 @@ static enum err clamp_all(struct party *p, void *shared)
     struct clamp_scene *s = shared;
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct planes z, own, e;
-    enum err er = three_share_planes(p, &z, s->z, CLAMP_LANES, GRADIENT_BITS, 1);
+    enum err er = three_share_planes(p, &z, s->z, CLAMP_LANES, TRAIN_BITS, 1);
     TRY(er);
     er = three_share_planes(p, &own, s->own, CLAMP_LANES, 2, 2);
     if (er == ERR_OK)
-        er = party_planes(p, &e, GRADIENT_PLANES, CLAMP_LANES);
+        er = party_planes(p, &e, TRAIN_PLANES, CLAMP_LANES);
     if (er == ERR_OK)
-        er = gradient_clamp(p, &e, &z, planes_plane(&own, 0), planes_plane(&own, 1), s->j);
+        er = train_clamp(p, &e, &z, planes_plane(&own, 0), planes_plane(&own, 1), s->j);
     if (er == ERR_OK)
         three_put_planes(&s->out, p, &e);
     planes_free(&z);
@@ -65,7 +65,7 @@ TEST(the_clamp_is_right_for_every_z)
             s.own[i] = i >> 16 == 0 ? 0 : i >> 16 == 1 ? 1 : 3;
         }
         assert_int_equal(three_run(2, clamp_all, &s, &costs), ERR_OK);
-        assert_true(three_replicated(&s.out, GRADIENT_PLANES));
+        assert_true(three_replicated(&s.out, TRAIN_PLANES));
         for (size_t i = 0; i < CLAMP_LANES; i++) {
             const int z = (int16_t)(uint16_t)i, top = i >> 16 == 2 ? 31 : (1 << j) - 1;
             assert_int_equal((unsigned)three_xor(&s.out, i), i >> 16 == 0 ? 0 : clamped(z, top));
@@ -314,7 +314,7 @@ static enum err sum_gradient(struct party *p, void *shared)
         s->lanes = rows.lanes;
         s->blocks = rows.blocks;
     }
-    TRY(gradient_sum(p, &rows, s->weight, out));
+    TRY(train_gradient(p, &rows, s->weight, out));
     three_put64(&s->out, p, out);
     return ERR_OK;
 }
@@ -409,7 +409,7 @@ static enum err make_wrongly(struct party *p, void *shared)
     struct share64 out CLEAN(share64_free) = {0};
     train_rows_start(&rows, &s->shape);
     TRY(share64_new(&out, s->weights));
-    if (gradient_sum(p, &rows, s->weight, out) != ERR_MISUSE) /* before they are complete */
+    if (train_gradient(p, &rows, s->weight, out) != ERR_MISUSE) /* before they are complete */
         return ERR_FORMAT;
     return make_rows(p, s, &rows) == ERR_RANGE ? ERR_OK : ERR_FORMAT;
 }

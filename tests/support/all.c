@@ -12,10 +12,10 @@
 #include "mpc/circuits/ring.h"
 #include "mpc/circuits/truncate.h"
 #include "mpc/move/open.h"
-#include "protocols/gradient.h"
 #include "protocols/link.h"
 #include "protocols/measure.h"
 #include "protocols/records.h"
+#include "protocols/train_gradient.h"
 
 #include <string.h>
 
@@ -313,7 +313,7 @@ static enum err all_gradient(struct party *p, struct all_secrets *s)
     train_rows_start(&rows, &shape);
     TRY(train_rows_add(p, &rows, &batch, 1));
     TRY(train_rows_end(p, &rows));
-    return gradient_sum(p, &rows, weight, share64_view(s->out, 0, 8 * 3));
+    return train_gradient(p, &rows, weight, share64_view(s->out, 0, 8 * 3));
 }
 
 const struct all_protocol all_protocols[] = {

@@ -6,8 +6,8 @@
 
 #include "mpc/move/crew.h"
 #include "mpc/move/open.h"
-#include "protocols/gradient.h"
 #include "protocols/mask.h"
+#include "protocols/train_gradient.h"
 #include "tests/support/check.h"
 
 #include <string.h>
@@ -124,7 +124,7 @@ static enum err sum_and_open(struct party *p, struct check_play *play,
     TRY(record_prove(p));
     if (p->index == 0)
         play->before = net_total(p->net).exchanges;
-    TRY(gradient_sum(p, rows, weight, out));
+    TRY(train_gradient(p, rows, weight, out));
     TRY(open_ring64(p, OPEN_MASKED, out, opened));
     bytes_put(&play->opened[p->index], opened, weights * sizeof *opened);
     return ERR_OK;

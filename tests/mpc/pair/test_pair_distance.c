@@ -359,3 +359,19 @@ TEST(messages_pass_once_and_in_order)
             assert_int_equal(pair_take_matrix(run[0], 0, byte, 1), ERR_MISUSE);
     }
 }
+
+TEST(after_half_a_matrix_the_pair_is_of_no_use)
+{
+    struct pair *end[2] CLEAN(pair_ends_free);
+    struct random r = random_of(9);
+    uint8_t byte[1];
+    assert_int_equal(pair_ends_new(end), ERR_OK);
+    struct table t CLEAN(table_free) = table_of(COUNTED(sizes), 3, UNIT);
+    share(&t, &r);
+    for (unsigned k = 0; k < 2; k++) {
+        struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
+        assert_int_equal(start(&t, end, run), k == 0 ? ERR_OK : ERR_MISUSE);
+        if (k == 0)
+            assert_int_equal(pair_send_matrix(run[1], 0, byte, 1), ERR_OK);
+    }
+}

@@ -1,4 +1,4 @@
-#include "protocols/gradient.h"
+#include "protocols/train_gradient.h"
 
 #include "mpc/circuits/bits.h"
 #include "mpc/circuits/convert.h"
@@ -40,7 +40,7 @@ struct clamping {
     struct bits v, y, w;
     unsigned j;
     struct bits low, high, sign, top, valid, own, ninth;
-    struct bits small, others, bit[GRADIENT_PLANES];
+    struct bits small, others, bit[TRAIN_PLANES];
 };
 
 static struct bits a_of(const struct clamping *s, unsigned bit)
@@ -55,7 +55,7 @@ static enum err first_layer(struct party *p, struct clamp *c, struct clamping *s
     s->high = product(c, a_of(s, 12), a_of(s, 13));
     s->top = product(c, a_of(s, 14), a_of(s, 15));
     s->valid = product(c, s->v, a_of(s, 15));
-    if (s->j < GRADIENT_PLANES)
+    if (s->j < TRAIN_PLANES)
         s->own = product(c, s->y, a_of(s, 15));
     if (s->j == 4)
         s->others = product(c, a_of(s, 9), s->w);
@@ -71,40 +71,40 @@ static enum err first_layer(struct party *p, struct clamp *c, struct clamping *s
 static enum err second_layer(struct party *p, struct clamp *c, struct clamping *s)
 {
     s->low = product(c, s->low, s->high);
-    for (unsigned i = 0; i < GRADIENT_PLANES; i++)
-        s->bit[i] = product(c, a_of(s, GRADIENT_SHIFT + i), s->top);
+    for (unsigned i = 0; i < TRAIN_PLANES; i++)
+        s->bit[i] = product(c, a_of(s, TRAIN_SHIFT + i), s->top);
     if (s->j < 4)
         s->others = product(c, s->j == 3 ? s->w : s->small, s->ninth);
     return end_layer(p, c);
 }
 
-enum err gradient_clamp(struct party *p, const struct planes *e, struct planes *z, struct bits v,
-                        struct bits y, unsigned j)
+enum err train_clamp(struct party *p, const struct planes *e, struct planes *z, struct bits v,
+                     struct bits y, unsigned j)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct clamping s = {.a = *z, .v = v, .y = y, .j = j};
     struct clamp c = {.used = 0};
     struct bits below, above = {0};
-    if (j < 2 || j > GRADIENT_PLANES || z->width != GRADIENT_BITS || e->width != GRADIENT_PLANES)
+    if (j < 2 || j > TRAIN_PLANES || z->width != TRAIN_BITS || e->width != TRAIN_PLANES)
         return ERR_RANGE;
     TRY(party_planes(p, &c.made, 17, v.n));
     TRY(party_bits(p, &s.w, v.n));
-    for (unsigned bit = GRADIENT_SHIFT; bit < GRADIENT_BITS; bit++)
+    for (unsigned bit = TRAIN_SHIFT; bit < TRAIN_BITS; bit++)
         bits_not(p, a_of(&s, bit), a_of(&s, bit));
-    if (j < GRADIENT_PLANES)
+    if (j < TRAIN_PLANES)
         bits_xor(s.w, v, y);
     TRY(first_layer(p, &c, &s));
     TRY(second_layer(p, &c, &s));
-    if (j < GRADIENT_PLANES) {
+    if (j < TRAIN_PLANES) {
         bits_xor(s.w, y, s.others);
         above = product(&c, s.low, y);
     }
-    below = product(&c, s.low, j < GRADIENT_PLANES ? s.w : v);
+    below = product(&c, s.low, j < TRAIN_PLANES ? s.w : v);
     TRY(end_layer(p, &c));
-    for (unsigned i = 0; i < GRADIENT_PLANES; i++)
+    for (unsigned i = 0; i < TRAIN_PLANES; i++)
         c.term[i] = bits_product_plus(planes_plane(e, i), s.bit[i], i < j ? below : above,
                                       i < j ? s.valid : s.own);
-    return bits_terms(p, c.term, GRADIENT_PLANES);
+    return bits_terms(p, c.term, TRAIN_PLANES);
 }
 
 /* --- blocks ----------------------------------------------------------------------------------- */
@@ -178,7 +178,7 @@ static void by_block(const struct gradient_tile *t, const struct planes *e, stru
     size_t from = 0, to = 0;
     for (size_t k = 0; k < t->count; k++) {
         const size_t n = t->of->outputs * t->block[k].n;
-        for (unsigned i = 0; i < GRADIENT_PLANES; i++, to += n)
+        for (unsigned i = 0; i < TRAIN_PLANES; i++, to += n)
             copy_lanes(out, to, planes_plane(e, i), from, n);
         from += n;
     }
@@ -194,12 +194,12 @@ static enum err make_planes(struct party *p, const struct gradient_tile *t, stru
     TRY(party_share64(p, &z, t->lanes));
     TRY(party_bits(p, &v, t->lanes));
     TRY(party_bits(p, &y, t->lanes));
-    TRY(party_planes(p, &bits, GRADIENT_BITS, t->lanes));
-    TRY(party_planes(p, &e, GRADIENT_PLANES, t->lanes));
-    TRY(party_bits(p, &flat, GRADIENT_PLANES * t->lanes));
+    TRY(party_planes(p, &bits, TRAIN_BITS, t->lanes));
+    TRY(party_planes(p, &e, TRAIN_PLANES, t->lanes));
+    TRY(party_bits(p, &flat, TRAIN_PLANES * t->lanes));
     make_lanes(p, t, z, v, y);
     TRY(convert_to_bits(p, &bits, z));
-    TRY(gradient_clamp(p, &e, &bits, v, y, t->of->rows->shape->bits));
+    TRY(train_clamp(p, &e, &bits, v, y, t->of->rows->shape->bits));
     by_block(t, &e, flat);
     return convert_bit16(p, out, flat);
 }
@@ -207,7 +207,7 @@ static enum err make_planes(struct party *p, const struct gradient_tile *t, stru
 static struct share16 planes_of(const struct gradient_wave *w, size_t block)
 {
     const struct train_block *b = w->rows->block;
-    const size_t each = GRADIENT_PLANES * w->outputs;
+    const size_t each = TRAIN_PLANES * w->outputs;
     return share16_view(w->e, each * (b[w->first + block].from - b[w->first].from),
                         each * b[w->first + block].n);
 }
@@ -223,7 +223,7 @@ static enum err make_tile(void *self, struct party *lane, size_t tile)
         t.rows += t.block[k].n;
     t.lanes = t.rows * w->outputs;
     e = planes_of(w, first);
-    e.n = GRADIENT_PLANES * t.lanes;
+    e.n = TRAIN_PLANES * t.lanes;
     TRY(make_planes(lane, &t, e));
     for (size_t k = first; k < first + t.count; k++)
         TRY(train_sums_part(lane, w->sums, w->first + k, planes_of(w, k), w->parts + k * cells));
@@ -237,7 +237,7 @@ static enum err sum_wave(struct party *p, struct gradient_wave *w, struct train_
     const struct train_block *last = &w->rows->block[w->first + w->count - 1];
     struct share16 *e;
     TRY(party_share16(p, &w->e,
-                      GRADIENT_PLANES * w->outputs *
+                      TRAIN_PLANES * w->outputs *
                           (last->from + last->n - w->rows->block[w->first].from)));
     TRY(scratch_array(p->scratch, &w->parts, cells));
     TRY(scratch_array(p->scratch, &e, w->count));
@@ -269,13 +269,13 @@ static size_t together(const struct party *p, const struct train_rows *rows,
 static void put_together(const struct train_rows *rows, struct share64 sums, struct share64 out)
 {
     ring64_copy(out, share64_view(sums, 0, out.n));
-    for (unsigned i = 1; i < GRADIENT_PLANES; i++)
+    for (unsigned i = 1; i < TRAIN_PLANES; i++)
         ring64_add_scaled(out, share64_view(sums, i * out.n, out.n), UINT64_C(1) << i);
     ring64_add_scaled(out, rows->labels, 0 - (uint64_t)TRAIN_TOP);
 }
 
-enum err gradient_sum(struct party *p, const struct train_rows *rows, const int64_t *weight,
-                      struct share64 out)
+enum err train_gradient(struct party *p, const struct train_rows *rows, const int64_t *weight,
+                        struct share64 out)
 {
     const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
     const size_t outputs = train_outputs(rows->shape),
@@ -289,14 +289,14 @@ enum err gradient_sum(struct party *p, const struct train_rows *rows, const int6
     TRY(scratch_array(p->scratch, &words, weights));
     for (size_t k = 0; k < weights; k++)
         words[k] = (uint16_t)weight[k];
-    TRY(train_sums_new(p, &sums, rows, GRADIENT_PLANES * outputs));
+    TRY(train_sums_new(p, &sums, rows, TRAIN_PLANES * outputs));
     w.weight = words;
     w.sums = &sums;
     for (; w.first < rows->blocks; w.first += w.count) {
         w.count = together(p, rows, &sums, w.first);
         TRY(sum_wave(p, &w, &sums));
     }
-    TRY(party_share64(p, &all, GRADIENT_PLANES * weights));
+    TRY(party_share64(p, &all, TRAIN_PLANES * weights));
     TRY(train_sums_end(p, &sums, all));
     put_together(rows, all, out);
     return ERR_OK;

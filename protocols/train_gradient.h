@@ -1,5 +1,5 @@
 /*
- * protocols/gradient.h - the gradient of a linear classifier, summed over shared rows
+ * protocols/train_gradient.h - the gradient of a linear classifier, summed over shared rows
  * (protocols/train_rows.h), for public weights w:
  *
  *   z_k  = z0 + sum of w_kf u_f               mod 2^16, signed; z0 = 512 if K = 2, else 128
@@ -11,7 +11,7 @@
  *
  *   1  z                                                        local
  *   2  its 16 bits                                              6 exchanges
- *   3  e_0 .. e_4, the bits of v p_k: see gradient_clamp()      4
+ *   3  e_0 .. e_4, the bits of v p_k: see train_clamp()      4
  *   4  e as numbers in Z_2^16, 5 elements                       1
  *   5  sums of e_i,k u_f (protocols/train_sums.h)               3
  *   6  G = sum of 2^i (5) - 31 sum of v [y = k] u_f             local
@@ -20,14 +20,14 @@
  * depend on them; each lane of a crew has some. m G + noise is then opened by measure_open_sums().
  * LEAKS: nothing but sizes.
  */
-#ifndef TREFOIL_PROTOCOLS_GRADIENT_H
-#define TREFOIL_PROTOCOLS_GRADIENT_H
+#ifndef TREFOIL_PROTOCOLS_TRAIN_GRADIENT_H
+#define TREFOIL_PROTOCOLS_TRAIN_GRADIENT_H
 
 #include "protocols/train_rows.h"
 
-#define GRADIENT_BITS 16  /* of z */
-#define GRADIENT_SHIFT 5  /* p is z over 2^5 */
-#define GRADIENT_PLANES 5 /* bits of p */
+#define TRAIN_BITS 16  /* of z */
+#define TRAIN_SHIFT 5  /* p is z over 2^5 */
+#define TRAIN_PLANES 5 /* bits of p */
 
 /*
  * The bits of v p, one plane each, from 16 planes of z, which are used up. `own` is v and y, where
@@ -41,11 +41,11 @@
  * which would make p 31; and for w every bit below j if a bit from 5 + j on is set, and none from j
  * on. 16 to 21 bits a server and lane, 4 exchanges. LEAKS: nothing.
  */
-enum err gradient_clamp(struct party *p, const struct planes *e, struct planes *z, struct bits v,
-                        struct bits y, unsigned j) MUST_CHECK;
+enum err train_clamp(struct party *p, const struct planes *e, struct planes *z, struct bits v,
+                     struct bits y, unsigned j) MUST_CHECK;
 
 /* out = G, C F numbers, for C F weights: one output after the other, the bias last. */
-enum err gradient_sum(struct party *p, const struct train_rows *rows, const int64_t *weight,
-                      struct share64 out) MUST_CHECK;
+enum err train_gradient(struct party *p, const struct train_rows *rows, const int64_t *weight,
+                        struct share64 out) MUST_CHECK;
 
 #endif
