@@ -204,7 +204,7 @@ static enum err own_labels(struct pair_run *r, size_t portion, const uint8_t *se
     return ERR_OK;
 }
 
-/* Either end's part of a portion, from both ends' wires. The lowest bits of its outputs' go to `bits`. */
+/* Either end's part of a portion. The lowest bits of its outputs' labels go to `bits`. */
 static enum err run_gates(struct pair_run *r, size_t portion, struct pair_gates *g,
                           const struct pair_wire *provider, uint64_t **bits)
 {

@@ -1,8 +1,8 @@
 /*
  * mpc/pair/pick.h - the index of the largest of shared scores, and nothing else.
  *
- * A score is v = p + k mod 2^w, signed. A tree of comparisons: of each two the right one wins only if
- * it is strictly greater, so ties go to the lower index; its value and the bits of its index go up.
+ * A score is v = p + k mod 2^w, signed. A tree of comparisons: of each two the right one wins only
+ * if it is strictly greater, so ties go to the lower index; value and bits of the index go up.
  *
  *   K -> P   matrix   w bits a candidate
  *   P -> K   tables   with the lowest bits of the index's zero labels: the keeper knows the index

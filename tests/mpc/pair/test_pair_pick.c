@@ -14,7 +14,7 @@
 #define MOST 300
 #define PROOF (9 * 16)
 
-struct scores {
+struct shared_scores {
     size_t n;
     unsigned width;
     int64_t v[MOST];
@@ -23,7 +23,8 @@ struct scores {
     uint8_t proof[PROOF];
 };
 
-static void begin(struct scores *s, struct pair *end[2], struct pair_run *run[2], struct random *r)
+static void begin(struct shared_scores *s, struct pair *end[2], struct pair_run *run[2],
+                  struct random *r)
 {
     for (size_t i = 0; i < s->n; i++) {
         s->share[0][i] = random_u64(r);
@@ -42,7 +43,7 @@ static void begin(struct scores *s, struct pair *end[2], struct pair_run *run[2]
     assert_int_equal(pair_pick_prove(run[1], s->proof), ERR_OK);
 }
 
-static void assert_picked(struct scores *s, struct pair *end[2], struct random *r)
+static void assert_picked(struct shared_scores *s, struct pair *end[2], struct random *r)
 {
     struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
     size_t best = 0;
@@ -64,7 +65,7 @@ TEST(the_largest_is_picked_at_every_width)
     for (unsigned width = 2; width <= 64; width += width < 6 ? 1 : 29)
         for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
             const int64_t low = INT64_MIN >> (64 - width), high = -(low + 1);
-            struct scores s = {.n = counts[k], .width = width};
+            struct shared_scores s = {.n = counts[k], .width = width};
             for (size_t i = 0; i < s.n; i++)
                 s.v[i] = (const int64_t[]){low, high, (int64_t)random_u64(&r) >> (64 - width),
                                            0}[random_below(&r, 4)];
@@ -79,7 +80,7 @@ TEST(each_place_can_win)
     assert_int_equal(pair_ends_new(end), ERR_OK);
     for (size_t n = 1; n <= 13; n++)
         for (size_t winner = 0; winner < n; winner++) {
-            struct scores s = {.n = n, .width = 40};
+            struct shared_scores s = {.n = n, .width = 40};
             for (size_t i = 0; i < n; i++)
                 s.v[i] = i == winner ? -7 : -8;
             assert_picked(&s, end, &r);
@@ -93,7 +94,7 @@ TEST(ties_go_to_the_lower_index)
     assert_int_equal(pair_ends_new(end), ERR_OK);
     for (size_t n = 2; n <= 9; n++)
         for (unsigned set = 1; set < 1u << n; set += 3) {
-            struct scores s = {.n = n, .width = 5};
+            struct shared_scores s = {.n = n, .width = 5};
             for (size_t i = 0; i < n; i++)
                 s.v[i] = set >> i & 1 ? -1 : -16;
             assert_picked(&s, end, &r);
@@ -108,7 +109,7 @@ TEST(a_false_label_is_noticed)
     struct random r = random_of(4);
     assert_int_equal(pair_ends_new(end), ERR_OK);
     struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
-    struct scores s = {.n = 257, .width = 31, .v[200] = 1};
+    struct shared_scores s = {.n = 257, .width = 31, .v[200] = 1};
     begin(&s, end, run, &r);
     for (size_t at = 0; at < 8 * PROOF; at += 7) {
         s.proof[at / 8] ^= (uint8_t)(1u << at % 8);
@@ -125,7 +126,7 @@ TEST(a_proof_has_its_time_and_its_end)
     struct random r = random_of(5);
     assert_int_equal(pair_ends_new(end), ERR_OK);
     struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
-    struct scores s = {.n = 3, .width = 31};
+    struct shared_scores s = {.n = 3, .width = 31};
     for (int i = 0; i < 2; i++) {
         s.pick[i] = (struct pair_pick){s.share[i], s.n, s.width, 0};
         assert_int_equal(pair_pick_new(&run[i], end[i], &s.pick[i]), ERR_OK);
@@ -162,7 +163,7 @@ TEST(a_pick_costs_three_ands_for_each_bit)
     assert_int_equal(pair_ends_new(end), ERR_OK);
     for (size_t k = 1; k < sizeof counts / sizeof *counts; k++) {
         struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
-        struct scores s = {.n = counts[k], .width = 31};
+        struct shared_scores s = {.n = counts[k], .width = 31};
         uint64_t ands = 30 * s.n + 62 * (s.n - 1) - 31; /* the last value is not needed */
         unsigned levels = 0;
         for (size_t left = s.n; left > 1; left = (left + 1) / 2)
