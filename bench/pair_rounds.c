@@ -92,7 +92,7 @@ static enum err pass(struct pair_rounds *r, struct pair_run *run[2])
         lap(r, PAIR_KEEPER);
     }
     r->bytes += matrix + rows;
-    r->ands += pair_run_ands(run[0]);
+    r->ands += pair_run_cost(run[0]).ands;
     return ERR_OK;
 }
 

@@ -318,6 +318,19 @@ static uint64_t ands_of(const size_t *size, size_t n, unsigned bits)
     return ands + n * (2 * (bits + 10 + widest) + 64);
 }
 
+/* As known without any pair. */
+static void assert_cost(const struct shared_tables *t, uint64_t ands)
+{
+    struct pair_cost cost;
+    assert_int_equal(
+        pair_distance_cost(
+            &(struct pair_distance){t->candidate[1], t->candidates, t->bits, t->unit, NULL}, &cost),
+        ERR_OK);
+    assert_int_equal(cost.matrix, t->matrix);
+    assert_int_equal(cost.tables, t->tables);
+    assert_int_equal(cost.ands, ands);
+}
+
 TEST(breast_cancer_costs_what_it_should)
 {
     static const size_t values[] = {2, 6, 3, 11, 7, 3, 3, 2, 6, 2};
@@ -335,6 +348,7 @@ TEST(breast_cancer_costs_what_it_should)
     assert_int_equal(ands_of(size, 55, 8), 29870);
     assert_int_equal(t.matrix, 16 * (917 * 9 + 67)); /* to 128 bits */
     assert_int_equal(t.tables, 32 + 32 * ands_of(size, 55, 8) + 8 * 55);
+    assert_cost(&t, 29870);
 }
 
 /* Larger marginals than a portion, and several portions. */
@@ -353,6 +367,7 @@ TEST(portions_follow_one_another)
     ands = ands_of(large, 2, 3) + ands_of(large + 2, 1, 3) + ands_of(large + 3, 1, 3) +
            ands_of(large + 4, 1, 3) + ands_of(large + 5, 1, 3) + ands_of(large + 6, 2, 3);
     assert_int_equal(t.tables, 6 * 32 + 32 * ands + 8 * 8);
+    assert_cost(&t, ands);
 }
 
 /* --- misuse ----------------------------------------------------------------------------------- */
@@ -364,6 +379,7 @@ TEST(what_does_not_fit_is_refused)
     uint64_t word[1] = {0};
     struct pair_candidate c = {1, word, word, 1};
     struct pair_distance d = {&c, 1, 40, UNIT, word};
+    struct pair_cost cost;
     assert_int_equal(pair_ends_new(end), ERR_OK);
     c.cells = 0;
     assert_int_equal(pair_distance_new(&run, end[0], &d), ERR_RANGE);
@@ -374,6 +390,7 @@ TEST(what_does_not_fit_is_refused)
     assert_int_equal(pair_distance_new(&run, end[0], &d), ERR_RANGE);
     d.candidates = 0;
     assert_int_equal(pair_distance_new(&run, end[0], &d), ERR_RANGE);
+    assert_int_equal(pair_distance_cost(&d, &cost), ERR_RANGE);
     assert_true(pair_distance_fits(40, UNIT, 8192) && !pair_distance_fits(40, UNIT, 8193));
 }
 

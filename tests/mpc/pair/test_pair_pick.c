@@ -120,6 +120,45 @@ TEST(a_false_label_is_noticed)
     assert_int_equal(s.pick[0].index, 200);
 }
 
+/* What arrives altered gives no index, or the right one if what was altered did not matter. */
+TEST(altered_messages_give_no_other_index)
+{
+    struct pair *end[2] CLEAN(pair_ends_free);
+    struct random r = random_of(7);
+    unsigned refused = 0;
+    assert_int_equal(pair_ends_new(end), ERR_OK);
+    for (unsigned k = 0; k < 60; k++) {
+        struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
+        struct shared_scores s = {.n = 7, .width = 12, .v = {0, 5, 3, -9, 4, 6, -1}};
+        uint8_t matrix[2048], tables[8192];
+        size_t sizes[2];
+        enum err e;
+        for (int i = 0; i < 2; i++) {
+            for (size_t c = 0; c < s.n; c++)
+                s.share[i][c] = i == 0 ? 1000 * c : (uint64_t)s.v[c] - 1000 * c;
+            s.pick[i] = (struct pair_pick){s.share[i], s.n, s.width, 9};
+            assert_int_equal(pair_pick_new(&run[i], end[i], &s.pick[i]), ERR_OK);
+        }
+        sizes[0] = pair_run_matrix(run[0]);
+        sizes[1] = pair_run_tables(run[0]) - 1; /* the last byte says what the index is */
+        assert_true(sizes[0] <= sizeof matrix && sizes[1] < sizeof tables);
+        assert_int_equal(pair_send_matrix(run[1], 0, matrix, sizes[0]), ERR_OK);
+        if (k % 3 == 0)
+            matrix[random_below(&r, sizes[0])] ^= (uint8_t)(1 + random_below(&r, 255));
+        assert_int_equal(pair_take_matrix(run[0], 0, matrix, sizes[0]), ERR_OK);
+        assert_int_equal(pair_send_tables(run[0], 0, tables, sizes[1] + 1), ERR_OK);
+        if (k % 3 != 0)
+            tables[random_below(&r, k % 3 == 1 ? 32 : sizes[1])] ^= (uint8_t)(1 + random_below(
+                                                                                      &r, 255));
+        assert_int_equal(pair_take_tables(run[1], 0, tables, sizes[1] + 1), ERR_OK);
+        assert_int_equal(pair_pick_prove(run[1], s.proof), ERR_OK);
+        e = pair_pick_verify(run[0], s.proof);
+        assert_true(e == ERR_CHEAT || (e == ERR_OK && s.pick[0].index == 5));
+        refused += e == ERR_CHEAT;
+    }
+    assert_true(refused >= 20); /* all whose key or seed was */
+}
+
 TEST(a_proof_has_its_time_and_its_end)
 {
     struct pair *end[2] CLEAN(pair_ends_free);
@@ -164,6 +203,7 @@ TEST(a_pick_costs_three_ands_for_each_bit)
     for (size_t k = 1; k < sizeof counts / sizeof *counts; k++) {
         struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
         struct shared_scores s = {.n = counts[k], .width = 31};
+        struct pair_cost cost;
         uint64_t ands = 30 * s.n + 62 * (s.n - 1) - 31; /* the last value is not needed */
         unsigned levels = 0;
         for (size_t left = s.n; left > 1; left = (left + 1) / 2)
@@ -172,6 +212,10 @@ TEST(a_pick_costs_three_ands_for_each_bit)
         assert_int_equal(pair_pick_proof(s.n), 16 * levels);
         assert_int_equal(pair_run_matrix(run[0]), 16 * ((31 * s.n + 127) / 128 * 128));
         assert_int_equal(pair_run_tables(run[0]), 32 + 32 * ands + (levels + 7) / 8);
+        assert_int_equal(pair_pick_cost(s.n, s.width, &cost), ERR_OK);
+        assert_int_equal(cost.ands, ands);
+        assert_int_equal(cost.matrix, pair_run_matrix(run[0]));
+        assert_int_equal(cost.tables, pair_run_tables(run[0]));
         if (s.n == 55)
             assert_int_equal(ands, 5017);
     }
