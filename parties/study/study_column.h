@@ -19,6 +19,7 @@ enum {
     COLUMN_STEP,
     COLUMN_SPIKES,
     COLUMN_TAIL,
+    COLUMN_REPEAT,
     COLUMN_KEYS
 };
 extern const char *const study_column_keys[COLUMN_KEYS];
