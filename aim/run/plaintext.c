@@ -11,7 +11,7 @@ struct plaintext {
     const struct workload *workload;
     struct log *log;
     int64_t *counts;
-    struct gradient *rows; /* NULL: none that gradients are of */
+    struct slope *rows; /* NULL: none that gradients are of */
     struct plaintext_noise noise;
     struct random random; /* behind `noise` where none was given */
 };
@@ -84,7 +84,7 @@ void plaintext_free(struct plaintext **p)
     memory_free(p);
 }
 
-void plaintext_train(struct plaintext *p, struct gradient *rows)
+void plaintext_train(struct plaintext *p, struct slope *rows)
 {
     p->rows = rows;
 }
@@ -206,7 +206,7 @@ static enum err open_gradient(struct plaintext *p, const struct ask *a, struct a
     if (p->rows == NULL)
         return ERR_MISUSE;
     TRY(memory_new(&sums, t->values));
-    gradient_sum(p->rows, a->weight, sums);
+    slope_sum(p->rows, a->weight, sums);
     TRY(p->noise.gauss(p->noise.self, t->values, t->value));
     for (size_t i = 0; i < t->values; i++)
         t->value[i] += (int64_t)a->multiplier * sums[i];

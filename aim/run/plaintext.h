@@ -15,7 +15,7 @@
 
 #include "aim/run/backend.h"
 #include "aim/table/table.h"
-#include "aim/train/gradient.h"
+#include "aim/train/slope.h"
 #include "aim/workload/workload.h"
 #include "base/random.h"
 
@@ -39,7 +39,7 @@ enum err plaintext_new_counts(struct plaintext **p, const struct workload *w, co
                               const struct plaintext_noise *noise, struct log *log) MUST_CHECK;
 void plaintext_free(struct plaintext **p);
 /* From now on it answers gradients too, from these rows, which are borrowed. */
-void plaintext_train(struct plaintext *p, struct gradient *rows);
+void plaintext_train(struct plaintext *p, struct slope *rows);
 
 /* What a look opens of this number, with noise from this source, or fresh noise if it is NULL. */
 enum err plaintext_look(const struct plaintext_noise *noise, uint64_t number, uint64_t multiplier,

@@ -100,11 +100,14 @@ static void wipe_wires(struct pair_wire **wires, size_t n)
     memory_wipe_free(wires, n * sizeof **wires);
 }
 
+/* A matrix that did not pass whole has left the streams of the two ends at different places. */
 void pair_run_free(struct pair_run **run)
 {
     struct pair_run *r = *run;
     if (r == NULL)
         return;
+    if (r->matrix.offset > 0 && r->matrix.offset < r->matrix.size)
+        r->pair->ready = false;
     for (size_t k = 0; k < r->portions && r->label != NULL; k++)
         wipe_wires(&r->label[k], r->labels[k]);
     wipe_wires(&r->out, r->outs);
@@ -125,6 +128,14 @@ size_t pair_run_matrix(const struct pair_run *run)
 size_t pair_run_tables(const struct pair_run *run)
 {
     return run->tables.size;
+}
+
+uint64_t pair_run_ands(const struct pair_run *run)
+{
+    uint64_t ands = 0;
+    for (size_t k = 0; k < run->portions; k++)
+        ands += run->ands[k];
+    return ands;
 }
 
 void *program_of(const struct pair_run *run)

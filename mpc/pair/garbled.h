@@ -21,11 +21,13 @@
 
 struct pair_run;
 
+/* Before its pair is freed. If a matrix has begun and not ended, the pair is of no more use. */
 void pair_run_free(struct pair_run **run);
 
 /* Bytes of the messages. */
 size_t pair_run_matrix(const struct pair_run *run);
 size_t pair_run_tables(const struct pair_run *run);
+uint64_t pair_run_ands(const struct pair_run *run);
 
 /*
  * The next n bytes, at `offset`: callbacks of a struct net_flow, whose `self` is the run. The keeper

@@ -67,10 +67,10 @@ static void add_row(struct scene *s, uint16_t a, uint16_t y, uint16_t b)
 
 static void sum(struct scene *s, int64_t *sums)
 {
-    struct gradient *g;
-    assert_int_equal(gradient_new(&g, s->f, s->table), ERR_OK);
-    gradient_sum(g, s->weight, sums);
-    gradient_free(&g);
+    struct slope *g;
+    assert_int_equal(slope_new(&g, s->f, s->table), ERR_OK);
+    slope_sum(g, s->weight, sums);
+    slope_free(&g);
 }
 
 static void draw_weights(struct scene *s, struct random *r, unsigned how)
@@ -382,12 +382,12 @@ static struct train_result *run(struct scene *s, struct train_options *o, unsign
     const struct plaintext_noise noise = noise_from_random(&r);
     struct workload *w;
     struct plaintext *p;
-    struct gradient *g;
+    struct slope *g;
     struct train_result *result;
     struct lossy lossy;
     assert_int_equal(workload_all(&w, s->domain, 1, NULL), ERR_OK);
     assert_int_equal(plaintext_new(&p, w, s->table, &noise, NULL), ERR_OK);
-    assert_int_equal(gradient_new(&g, s->f, s->table), ERR_OK);
+    assert_int_equal(slope_new(&g, s->f, s->table), ERR_OK);
     plaintext_train(p, g);
     lossy = (struct lossy){plaintext_backend(p), lost};
     o->features = s->f;
@@ -396,7 +396,7 @@ static struct train_result *run(struct scene *s, struct train_options *o, unsign
     assert_int_equal(
         train_run(&result, o, &(struct aim_backend){.self = &lossy, .ask = ask_lossy}, NULL),
         ERR_OK);
-    gradient_free(&g);
+    slope_free(&g);
     plaintext_free(&p);
     workload_free(&w);
     return result;

@@ -1,4 +1,4 @@
-#include "aim/train/gradient.h"
+#include "aim/train/slope.h"
 
 #include "base/memory.h"
 
@@ -6,7 +6,7 @@
 
 #define BLOCK 512 /* rows at a time: their z and r stay in the first cache */
 
-struct gradient {
+struct slope {
     const struct features *features;
     size_t rows;
     uint64_t wrapped;
@@ -33,7 +33,7 @@ static bool takes_part(const struct features *f, const struct table *t, size_t r
     return n2 <= f->norm2;
 }
 
-static enum err copy_rows(struct gradient *g, const struct table *t)
+static enum err copy_rows(struct slope *g, const struct table *t)
 {
     const struct features *f = g->features;
     const size_t room = (t->rows + BLOCK - 1) / BLOCK * BLOCK;
@@ -53,9 +53,9 @@ static enum err copy_rows(struct gradient *g, const struct table *t)
     return ERR_OK;
 }
 
-enum err gradient_new(struct gradient **out, const struct features *f, const struct table *t)
+enum err slope_new(struct slope **out, const struct features *f, const struct table *t)
 {
-    struct gradient *g CLEAN(gradient_free) = NULL;
+    struct slope *g CLEAN(slope_free) = NULL;
     *out = NULL;
     TRY(memory_new(&g, 1));
     g->features = f;
@@ -63,7 +63,7 @@ enum err gradient_new(struct gradient **out, const struct features *f, const str
     return memory_hand_over(out, &g);
 }
 
-void gradient_free(struct gradient **g)
+void slope_free(struct slope **g)
 {
     if (*g == NULL)
         return;
@@ -74,17 +74,17 @@ void gradient_free(struct gradient **g)
     memory_free(g);
 }
 
-const struct features *gradient_features(const struct gradient *g)
+const struct features *slope_features(const struct slope *g)
 {
     return g->features;
 }
 
-size_t gradient_rows(const struct gradient *g)
+size_t slope_rows(const struct slope *g)
 {
     return g->rows;
 }
 
-uint64_t gradient_wrapped(const struct gradient *g)
+uint64_t slope_wrapped(const struct slope *g)
 {
     return g->wrapped;
 }
@@ -97,7 +97,7 @@ struct block {
 };
 
 /* z of an output, before it is taken modulo 2^16. */
-static void forward(const struct gradient *g, struct block *b, const int64_t *weight)
+static void forward(const struct slope *g, struct block *b, const int64_t *weight)
 {
     const struct features *f = g->features;
     const int32_t start = (int32_t)features_start(f) + (int32_t)weight[f->count - 1];
@@ -117,7 +117,7 @@ static void forward(const struct gradient *g, struct block *b, const int64_t *we
 }
 
 /* r, which is 0 past the last row. */
-static void residuals(struct gradient *g, struct block *b, uint32_t output)
+static void residuals(struct slope *g, struct block *b, uint32_t output)
 {
     const struct features *f = g->features;
     const uint32_t class = features_class(f, output);
@@ -140,7 +140,7 @@ static int32_t dot(const int32_t *r, const uint16_t *u)
     return sum;
 }
 
-static void backward(const struct gradient *g, const struct block *b, int64_t *sums)
+static void backward(const struct slope *g, const struct block *b, int64_t *sums)
 {
     const struct features *f = g->features;
     for (size_t i = 0; i < f->domain->attributes; i++) {
@@ -155,7 +155,7 @@ static void backward(const struct gradient *g, const struct block *b, int64_t *s
         sums[f->count - 1] += b->r[n];
 }
 
-void gradient_sum(struct gradient *g, const int64_t *weight, int64_t *sums)
+void slope_sum(struct slope *g, const int64_t *weight, int64_t *sums)
 {
     const struct features *f = g->features;
     struct block b;
