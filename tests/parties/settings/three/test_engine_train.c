@@ -57,12 +57,12 @@ static enum err run_plain(struct trainings *t, struct train_result **result,
     const struct plaintext_noise noise = {replay, replay_gauss, replay_gumbel};
     const struct study *study = t->w.s.study;
     struct plaintext *plain CLEAN(plaintext_free) = NULL;
-    struct gradient *rows CLEAN(gradient_free) = NULL;
+    struct slope *rows CLEAN(slope_free) = NULL;
     struct train_options options;
     struct aim_backend backend;
     TRY(release_train_options(study, t->w.bounds, &options, NULL));
     TRY(plaintext_new(&plain, study->workload, t->w.all, &noise, NULL));
-    TRY(gradient_new(&rows, study->features, t->w.all));
+    TRY(slope_new(&rows, study->features, t->w.all));
     plaintext_train(plain, rows);
     backend = plaintext_backend(plain);
     return train_run(result, &options, &backend, NULL);
