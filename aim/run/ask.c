@@ -63,8 +63,7 @@ static enum err read_queries(struct ask *a, const struct workload *w, struct rea
 {
     uint64_t cells = 0;
     a->queries = reader_u32(in);
-    if (in->failed || a->queries > w->queries ||
-        ((a->kind == ASK_LOOK || a->kind == ASK_FORMS) && a->queries > 0))
+    if (in->failed || a->queries > w->queries || (a->queries > 0 && !names_marginals(a)))
         return ERR_FORMAT;
     TRY(memory_new(&a->query, a->queries));
     for (uint32_t k = 0; k < a->queries; k++) {
@@ -90,6 +89,8 @@ enum err ask_read(struct ask *a, const struct domain *d, const struct workload *
     numbers = reader_u64(in);
     if (a->kind == ASK_MEASURE && numbers > 0 && a->multiplier == 0)
         a->weights = a->queries;
+    if (a->kind == ASK_GRADIENT && numbers <= FEATURES_WEIGHTS_MAX)
+        a->weights = (size_t)numbers; /* how many it takes is judged with its price */
     /* a request has one of them */
     if (numbers != a->estimates + a->weights || in->failed ||
         in->left < a->estimates + 8 * a->weights)
@@ -107,7 +108,10 @@ size_t ask_longest(const struct workload *w)
 {
     const size_t factors = 2 * forms_codes(w), cells = (size_t)w->cells;
     const size_t merges = 2 + 2 * w->one_ways + 4 * forms_codes(w);
-    return SMALL_MOST * (cells > factors ? cells : factors) + (size_t)w->queries * 4 + merges;
+    const size_t weights = FEATURES_CLASSES_MAX * (forms_codes(w) + 1);
+    size_t numbers = cells > factors ? cells : factors;
+    numbers = weights > numbers ? weights : numbers;
+    return SMALL_MOST * numbers + (size_t)w->queries * 4 + merges;
 }
 
 void ask_clear(struct ask *a)
@@ -175,6 +179,8 @@ uint64_t ask_cells(const struct ask *a, const struct workload *w, size_t selecte
         return 1;
     case ASK_SCORES:
         return a->queries;
+    case ASK_GRADIENT:
+        return a->weights;
     }
     return 0;
 }
@@ -310,6 +316,25 @@ static enum err price_forms(struct ask_price *p, const struct ask *a, const stru
     return ERR_OK;
 }
 
+/* All C F numbers may differ, and together they move by R Q at most. */
+static enum err price_gradient(struct ask_price *p, const struct ask *a, const struct ask_terms *t,
+                               struct log *log)
+{
+    const struct features *f = t->features;
+    mpz_t squared;
+    if (f == NULL)
+        return log_fail(log, ERR_REFUSED, "a study without method: train opens no gradients");
+    TRY(features_check(f, a->multiplier, a->weight, a->weights, score_total(&t->bounds, f->target),
+                       log));
+    mpz_init(squared);
+    features_moves(squared, f, a->multiplier);
+    ledger_forms_cost(p->measuring, squared);
+    mpz_clear(squared);
+    mpq_set(p->cost, p->measuring);
+    price_moved(p, t, a->weights);
+    return ERR_OK;
+}
+
 enum err ask_price(struct ask_price *p, const struct ask *a, const struct ask_terms *t,
                    struct log *log)
 {
@@ -330,6 +355,9 @@ enum err ask_price(struct ask_price *p, const struct ask *a, const struct ask_te
         break;
     case ASK_SCORES:
         TRY(price_scores(p, a, t, log));
+        break;
+    case ASK_GRADIENT:
+        TRY(price_gradient(p, a, t, log));
         break;
     }
     p->cells = (size_t)ask_cells(a, t->workload, 0);

@@ -28,6 +28,10 @@
  *            most 1, so a candidate costs as much as a marginal. m < 2^5 is refused, and an m above
  *            scores_most(), with which a sum might wrap.
  *
+ *   gradient The public integers w are weights of a linear classifier. The backend opens m G + z, G
+ *            the gradient of its loss over all rows: C F numbers, which one row moves by at most
+ *            R Q (aim/train/features.h). All together cost m^2 R^2 Q^2 / 2^41.
+ *
  * A measurement may have a multiplier for each marginal: its weights then are these, and its
  * `multiplier` is 0. It costs the sum of what the marginals cost.
  *
@@ -40,10 +44,18 @@
 #include "aim/budget/forms.h"
 #include "aim/budget/ledger.h"
 #include "aim/budget/score.h"
+#include "aim/train/features.h"
 #include "aim/workload/merge.h"
 
 /* The numbers are those of the wire (parties/exchange/request.h), which has more. */
-enum ask_kind { ASK_MEASURE = 2, ASK_SELECT = 3, ASK_FORMS = 5, ASK_LOOK = 6, ASK_SCORES = 7 };
+enum ask_kind {
+    ASK_MEASURE = 2,
+    ASK_SELECT = 3,
+    ASK_FORMS = 5,
+    ASK_LOOK = 6,
+    ASK_SCORES = 7,
+    ASK_GRADIENT = 8
+};
 
 struct ask {
     enum ask_kind kind;
@@ -51,13 +63,13 @@ struct ask {
     struct merges *merges; /* measure, select, scores; NULL: every code by itself */
     uint32_t queries;
     uint32_t *query;       /* measure: what to measure; select, scores: the candidates */
-    uint64_t multiplier;   /* m: of a measurement, a look, what is selected, or scores */
+    uint64_t multiplier;   /* m: of a measurement, a look, what is selected, scores, a gradient */
     double epsilon, sigma; /* select: eps_t, and the sigma that penalties follow from */
     size_t estimates;
     uint64_t *estimate; /* select, scores: the candidates' c_j, one candidate after the other */
     size_t weights;
     /* forms: the factor of each code, column after column; then its group. measure: none, or m of
-     * each marginal */
+     * each marginal. gradient: w, one output after the other */
     int64_t *weight;
     const struct ask_price *price; /* borrowed: the asker's own; not part of the bytes */
 };
@@ -68,7 +80,8 @@ struct ask_told {
     uint64_t population; /* the number of the set of rows, if it grows */
     unsigned lost;       /* how often the request was paid for in vain before */
     size_t values;
-    int64_t *value; /* the cells of one query after the other, row-major; forms; scores; a look */
+    int64_t
+        *value; /* the cells of one query after the other, row-major; forms; scores; a look; G */
 };
 void told_clear(struct ask_told *t);
 
@@ -83,7 +96,7 @@ enum err ask_write(const struct ask *a, struct bytes *out) MUST_CHECK;
  */
 enum err ask_read(struct ask *a, const struct domain *d, const struct workload *w,
                   struct reader *in) MUST_CHECK;
-/* No valid request is longer: estimates of all cells of the closure, or two numbers a code. */
+/* No valid request is longer: estimates of all cells of the closure, two numbers a code, or weights. */
 size_t ask_longest(const struct workload *w);
 /* Frees what ask_read() made. */
 void ask_clear(struct ask *a);
@@ -119,10 +132,11 @@ struct ask_terms {
     enum aim_score score;
     struct ask_slack slack;
     enum ledger_accounting accounting;
+    const struct features *features; /* NULL: no gradients */
 };
 
 struct ask_price {
-    mpq_t cost, measuring;             /* of all; of what is measured, marginals or forms */
+    mpq_t cost, measuring; /* of all; of what is measured: marginals, forms, a gradient */
     double epsilon_slack, delta_slack; /* for ledger_slack() */
     size_t cells, candidates;          /* the most Gaussians and the Gumbels that it takes */
     enum aim_score score;

@@ -25,6 +25,7 @@ static enum err read_kind(struct request *r, uint8_t kind)
     case ASK_FORMS:
     case ASK_LOOK:
     case ASK_SCORES:
+    case ASK_GRADIENT:
         r->ask.kind = (enum ask_kind)kind;
         return ERR_OK;
     default:

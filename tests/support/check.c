@@ -58,7 +58,13 @@ static void on_fail(void *self)
 {
     const struct player *who = self;
     const struct check_guard *guard = &who->play->guard[who->index];
-    who->play->failed[who->index]++;
+    struct check_play *play = who->play;
+    const uint64_t exchange = net_exchanges(play->party[who->index]->net);
+    pthread_mutex_lock(&play->lock);
+    if (play->noticed == 0 || exchange < play->noticed)
+        play->noticed = exchange;
+    pthread_mutex_unlock(&play->lock);
+    play->failed[who->index]++;
     if (guard->failed != NULL)
         guard->failed(guard->self);
 }
@@ -109,6 +115,15 @@ void play_free(struct check_play *play)
         for (unsigned k = 0; k < PLAY_ROUNDS * 2 * PLAY_MESSAGES; k++)
             bytes_clear(&play->sent[s][0][0][0] + k);
     }
+}
+
+void play_secret(const struct party *p, const struct check_play *play, uint64_t *own,
+                 uint64_t *next, size_t words, const uint64_t *more)
+{
+    const unsigned lacks = (play->cheat + 2) % 3;
+    uint64_t *v = p->index == lacks ? own : (p->index + 1) % 3 == lacks ? next : NULL, seed = words;
+    for (size_t i = 0; play->other && v != NULL && i < words; i++)
+        v[i] = more != NULL ? v[i] + more[i] : v[i] ^ three_random(&seed);
 }
 
 enum err play_open(struct party *p, struct check_play *play, const struct planes *x)
@@ -234,6 +249,22 @@ static bool goes_to_both(const struct check_play *honest, unsigned cheat, uint64
     return false;
 }
 
+/* The same alteration of a job on other secrets. */
+static void try_other(const char *name, const struct check_play *model,
+                      const struct check_play *first, struct check_altering a)
+{
+    struct check_play play CLEAN(play_free) = *model;
+    play.cheat = first->cheat;
+    play.alter = play_alter_word;
+    play.self = &a;
+    play.other = true;
+    play_run(&play);
+    if (play.noticed != first->noticed)
+        fail_msg("%s: noticed in exchange %lu or %lu, depending on secrets: cheat %u in round %lu",
+                 name, (unsigned long)first->noticed, (unsigned long)play.noticed, play.cheat,
+                 (unsigned long)a.round);
+}
+
 static void try_word(const char *name, const struct check_play *model,
                      const struct check_play *honest, unsigned cheat, struct check_altering a,
                      bool may_go_on)
@@ -245,6 +276,7 @@ static void try_word(const char *name, const struct check_play *model,
     play_run(&play);
     assert_int_equal(play.altered, a.both ? 2 : 1);
     play_judge(&play, honest, a.round, name, may_go_on);
+    try_other(name, model, &play, a);
 }
 
 void play_sweep(const char *name, const struct check_play *model, bool may_go_on)

@@ -26,6 +26,7 @@ struct check_play {
     void (*input)(struct check_play *play, const struct planes *u, size_t begin, size_t end);
     void *self;
     unsigned sparse;
+    bool other;                  /* secrets are others: play_secret() changes what it is given */
     struct check_guard guard[3]; /* to be told; zeros: none */
 
     /* the outcome, by server; `sent` is what was made, before any alteration */
@@ -36,11 +37,19 @@ struct check_play {
     unsigned begun[3], ended[3], failed[3]; /* as told by the check's guard */
     uint64_t rounds, before, between;       /* in all; as the job notes */
     unsigned altered;
-    pthread_mutex_t lock; /* of sent */
+    uint64_t noticed;     /* the exchange after which the first of the three noticed; 0: none did */
+    pthread_mutex_t lock; /* of sent and noticed */
 };
 
 void play_run(struct check_play *play);
 void play_free(struct check_play *play);
+
+/*
+ * Where secrets are others: changes the words of one in the component that the cheat lacks, all
+ * bits of them, or by adding `more`. `own` is component i of server i, `next` component i + 1.
+ */
+void play_secret(const struct party *p, const struct check_play *play, uint64_t *own,
+                 uint64_t *next, size_t words, const uint64_t *more);
 
 /* Opens all planes, and records what was opened. */
 enum err play_open(struct party *p, struct check_play *play, const struct planes *x) MUST_CHECK;
@@ -92,7 +101,8 @@ enum err play_alter_word(struct check_play *play, const struct hooks_sent *at, v
  * Runs the model's job with each server as the cheat. Of each message the first word, the last or
  * some other is altered, in one way; in a long job, of three messages in `sparse` alone. The long
  * tests alter all three words in all ways. A message that goes to both neighbours is also altered
- * in the same way for both.
+ * in the same way for both. Each time the job is run with other secrets, too: a server that alters
+ * a word guesses nothing, since when somebody notices does not depend on what it does not know.
  */
 void play_sweep(const char *name, const struct check_play *model, bool may_go_on);
 

@@ -44,6 +44,16 @@ static enum err open_and_note(struct party *p, struct check_play *play, struct s
     return ERR_OK;
 }
 
+/* By how much some other values are more. */
+static const uint64_t *difference(unsigned bits)
+{
+    static _Thread_local uint64_t more[N_MAX];
+    const uint64_t *value = some_values(bits);
+    for (size_t i = 0; i < N_MAX; i++)
+        more[i] = value[N_MAX - 1 - i] - value[i];
+    return more;
+}
+
 /* --- parts ------------------------------------------------------------------------------------ */
 
 /* Numbers of 60 bits, bits, and room for both kinds of results. */
@@ -112,6 +122,10 @@ static enum err with_inputs(struct party *p, struct check_play *play, size_t out
     enum err e = three_share64(p, &in.v, some_values(60), play->n, 5);
     if (e == ERR_OK)
         e = three_share_planes(p, &in.bits, some_values(8), play->n, 8, 6);
+    if (e == ERR_OK) {
+        play_secret(p, play, in.v.a, in.v.b, in.v.n, difference(60));
+        play_secret(p, play, in.bits.a, in.bits.b, in.bits.width * bits_words(in.bits.n), NULL);
+    }
     if (e == ERR_OK)
         e = party_share64(p, &in.out, outputs);
     if (e == ERR_OK)
@@ -171,7 +185,8 @@ struct check_counts_study {
     struct tape tape;
 };
 
-static enum err begin_study(struct party *p, struct check_counts_study *s, bool squared)
+static enum err begin_study(struct party *p, const struct check_play *play,
+                            struct check_counts_study *s, bool squared)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
     static const uint64_t cells[] = {5, 70, 2};
@@ -181,11 +196,15 @@ static enum err begin_study(struct party *p, struct check_counts_study *s, bool 
     for (size_t q = 0; e == ERR_OK && q < 3; q++) {
         e = three_share64(p, &x, some_values(BITS), cells[q], q);
         if (e == ERR_OK)
+            play_secret(p, play, x.a, x.b, x.n, difference(BITS));
+        if (e == ERR_OK)
             ring64_copy(counts_query(s->counts, q), x);
         share64_free(&x);
     }
     for (unsigned kind = 0; e == ERR_OK && kind < NOISE_LAWS; kind++) {
         e = three_share64(p, &noise, some_values(20), 80, kind);
+        if (e == ERR_OK)
+            play_secret(p, play, noise.a, noise.b, noise.n, difference(20));
         if (e == ERR_OK)
             e = tape_append(&s->tape, (enum noise_law)kind, noise);
         share64_free(&noise);
@@ -227,7 +246,7 @@ static enum err linear_forms(struct party *p, struct check_play *play)
     struct check_counts_study s = {0};
     struct share64 sums CLEAN(share64_free) = {0};
     int64_t weight[70], values[4];
-    enum err e = begin_study(p, &s, true);
+    enum err e = begin_study(p, play, &s, true);
     for (size_t i = 0; i < 70; i++)
         weight[i] = (int64_t)(i % 11) * 100 - 500;
     if (e == ERR_OK)
@@ -252,7 +271,7 @@ static enum err scores(struct party *p, struct check_play *play)
     struct score_candidate candidate[3];
     uint64_t estimate[70];
     int64_t values[3];
-    enum err e = begin_study(p, &s, false);
+    enum err e = begin_study(p, play, &s, false);
     for (size_t i = 0; i < 70; i++)
         estimate[i] = i % 4 * UNIT / 2;
     for (size_t q = 0; q < 3; q++)
@@ -273,7 +292,7 @@ static enum err scores(struct party *p, struct check_play *play)
 static enum err play_study(struct party *p, struct check_play *play, bool squared)
 {
     struct check_counts_study s = {0};
-    enum err e = begin_study(p, &s, squared);
+    enum err e = begin_study(p, play, &s, squared);
     if (e == ERR_OK)
         e = select_and_measure(p, play, &s, squared);
     tape_free(&s.tape);

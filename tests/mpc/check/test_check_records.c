@@ -67,7 +67,7 @@ static size_t cells_of(const struct check_records_kind *kind, size_t query)
 
 /* Components that are as good as random: records of any codes, about half of them valid. */
 #define VECTOR ((size_t)1 << 15)
-static uint8_t vectors[6 * VECTOR];
+static uint8_t vectors[6 * VECTOR + 1];
 
 static void make_vectors(void)
 {
@@ -86,20 +86,22 @@ static const uint16_t columns[2][ATTRIBUTES] = {{0, 2, 4}, {1, 3}};
 static const uint16_t all_columns[ATTRIBUTES] = {0, 1, 2, 3, 4};
 
 static void hold(struct check_records_held *h, const struct check_records_batches *b,
-                 unsigned index)
+                 const struct check_play *play, unsigned index)
 {
-    static const uint8_t seeds[2][MASK_SEED_SIZE] = {{1}, {2}};
+    static const uint8_t seeds[4][MASK_SEED_SIZE] = {{1}, {2}, {3}, {4}};
+    const unsigned other = play->other ? (play->cheat + 2) % 3 : NOBODY; /* whose secret is */
     for (size_t i = 0; i < b->count; i++) {
         const bool whole = b->owner[i].parts == 1;
         for (size_t k = 0; k < b->owner[i].parts; k++) {
             h->part[i][k] = (struct records_part){
                 .attributes = whole ? ATTRIBUTES : 3 - k,
                 .attribute = whole ? all_columns : columns[k],
-                .vector = vectors + (2 * i + k) * VECTOR,
+                .vector = vectors + (2 * i + k) * VECTOR + (other == 2),
             };
             for (unsigned slot = 0; slot < 2; slot++)
                 if ((index + slot) % 3 < 2)
-                    h->part[i][k].seed[slot] = seeds[(index + slot) % 3];
+                    h->part[i][k].seed[slot] =
+                        seeds[(index + slot) % 3 + ((index + slot) % 3 == other ? 2 : 0)];
         }
         h->batch[i] = (struct records_batch){
             .records = b->owner[i].records, .parts = b->owner[i].parts, .part = h->part[i]};
@@ -188,7 +190,7 @@ static enum err moments(struct party *p, struct check_play *play)
 {
     struct check_records_held h = {0};
     begin_lie(p, play);
-    hold(&h, &scenes[play->n], p->index);
+    hold(&h, &scenes[play->n], play, p->index);
     return moments_and_open(p, play, &scenes[play->n], &h);
 }
 
@@ -198,7 +200,7 @@ static enum err count(struct party *p, struct check_play *play)
     struct check_records_held h = {0};
     enum err e = ERR_OK;
     begin_lie(p, play);
-    hold(&h, b, p->index);
+    hold(&h, b, play, p->index);
     for (size_t q = 0; q < b->kind->queries && e == ERR_OK; q++) {
         h.query[q].n = b->kind->query[q].n;
         memcpy(h.query[q].attribute, b->kind->query[q].attribute, sizeof h.query[q].attribute);

@@ -140,6 +140,8 @@ static enum err with_inputs(struct party *p, struct check_play *play,
     struct share64 x CLEAN(share64_free) = {0}, y CLEAN(share64_free) = {0};
     TRY(three_share64(p, &x, three_values(), play->n, 5));
     TRY(three_share64(p, &y, three_values() + 1, play->n, 6));
+    play_secret(p, play, x.a, x.b, x.n, NULL);
+    play_secret(p, play, y.a, y.b, y.n, NULL);
     return run(p, play, x, y);
 }
 
