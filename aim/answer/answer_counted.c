@@ -52,6 +52,12 @@ static const uint32_t *groups_of(const struct counting *c, unsigned i)
     return c->x->merges != NULL ? c->x->merges->group[c->x->clique.attribute[i]] : NULL;
 }
 
+static uint32_t group_at(const struct counting *c, unsigned i, uint32_t code)
+{
+    const uint32_t *group = groups_of(c, i);
+    return group != NULL ? group[code] : code;
+}
+
 static bool is_y(const struct counting *c, unsigned i)
 {
     return !c->item->rows && c->x->clique.attribute[i] == c->item->column;
@@ -81,11 +87,11 @@ static struct density_part part_of(const struct counting *c, const struct questi
 static void weigh_column(struct counting *c, const struct question *q, unsigned k, unsigned i,
                          double *share, double *number)
 {
-    const uint32_t *group = groups_of(c, i);
-    const double *of = group != NULL ? model_share(c->model, c->x->clique.attribute[i]) : NULL;
+    const double *of = groups_of(c, i) != NULL ? model_share(c->model, c->x->clique.attribute[i])
+                                               : NULL;
     for (uint32_t code = 0; code < column_of(c, i)->size; code++) {
         const struct density_part p = part_of(c, q, k, i, code);
-        const uint32_t g = group != NULL ? group[code] : code;
+        const uint32_t g = group_at(c, i, code);
         const double part = (of != NULL ? of[code] : 1) * p.share;
         c->parted |= p.share > 0 &&
                      (part < 1 || (c->sums && is_y(c, i) && domain_has_bins(column_of(c, i))));
@@ -168,24 +174,30 @@ static void add_to_lines(const struct counting *c, const uint32_t *at, size_t gr
                          const struct answer_counted *cell, struct answer_counted *line)
 {
     const struct question *q = c->answer->question;
+    const struct question_group *by = &q->group[groups];
+    const double *of;
     unsigned i = 0;
+    double share = 0;
     if (groups == q->groups) {
         add_up(&line[to], cell);
         return;
     }
-    while (c->x->clique.attribute[i] != q->group[groups])
+    while (c->x->clique.attribute[i] != by->column)
         i++;
+    of = groups_of(c, i) != NULL ? model_share(c->model, by->column) : NULL;
     for (uint32_t code = 0; code < column_of(c, i)->size; code++) {
-        const uint32_t *group = groups_of(c, i);
+        const uint32_t place = question_group_code(by, code);
         struct answer_counted part = *cell;
-        if ((group != NULL ? group[code] : code) != at[i])
+        if (group_at(c, i, code) != at[i])
             continue;
-        if (group != NULL) {
-            const double share = model_share(c->model, q->group[groups])[code];
-            scale(&part, share);
-            part.parted |= share < 1;
-        }
-        add_to_lines(c, at, groups + 1, to * column_of(c, i)->size + code, &part, line);
+        share += of != NULL ? of[code] : 1;
+        if (code + 1 < column_of(c, i)->size && group_at(c, i, code + 1) == at[i] &&
+            question_group_code(by, code + 1) == place)
+            continue; /* of the same line */
+        scale(&part, share);
+        part.parted |= share < 1;
+        add_to_lines(c, at, groups + 1, to * column_of(c, i)->size + place, &part, line);
+        share = 0;
     }
 }
 
@@ -238,7 +250,7 @@ static bool picks_codes(const struct counting *c, const struct question *q)
     for (unsigned i = 0; i < c->x->clique.n; i++) {
         bool group = false, asked = is_y(c, i);
         for (size_t g = 0; g < c->answer->question->groups; g++)
-            group |= c->answer->question->group[g] == c->x->clique.attribute[i];
+            group |= c->answer->question->group[g].column == c->x->clique.attribute[i];
         for (unsigned k = 0; k < q->where.n; k++)
             asked |= case_values(&q->where.one[k], c->x->clique.attribute[i]) != NULL;
         if (group && asked && groups_of(c, i) != NULL)
