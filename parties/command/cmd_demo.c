@@ -23,7 +23,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ROUNDS 4
 #define MIN_LINKED 50 /* six deviations of a look below the truth */
 #define MARKER ".trefoil-demo"
 
@@ -131,8 +130,8 @@ static enum err write_study(struct demo *d)
              "box-muller\n"
              "person: {columns: [patient], normalise: [case, spaces]}\n"
              "link: {min_linked: %d}\n"
-             "rounds: %d\nsecurity: abort\nservers:\n",
-             demo_data_domain_yaml(), MIN_LINKED, ROUNDS);
+             "rounds: auto\nsecurity: abort\nservers:\n",
+             demo_data_domain_yaml(), MIN_LINKED);
     for (unsigned i = 0; i < DEMO_SERVERS; i++) {
         TRY(make_key(d, demo_servers[i], key));
         text_put(&text, "  - name: %s\n    endpoint: tcp://127.0.0.1:%u\n    key: %s\n",
@@ -321,7 +320,7 @@ static enum err play_demo(struct demo *d, const char *folder, uint64_t seed)
     TRY(wait_for_servers(d));
     step("six hospitals share their data, two of them columns of the same patients");
     TRY(run_owners(d));
-    step("the analyst runs the study: one-ways, then four rounds of select and measure");
+    step("the analyst runs the study: one-ways, then sweeps of scores and measured marginals");
     TRY(run_analyst(d));
     for (unsigned i = 0; i < DEMO_SERVERS; i++)
         process_end(&d->server[i]);

@@ -147,6 +147,7 @@ struct study {
     unsigned rounds; /* the most, if annealed; 0 for a copula */
     bool annealed;
     unsigned sweeps;                  /* in their place, so that rounds is 0; 0: none */
+    bool rounds_auto;                 /* these follow from a rule: parties/study/rounds.h */
     double copula_clip, copula_share; /* for a copula: aim/run/copula_run.h */
     struct features *features;        /* of a classifier (aim/train/features.h); else NULL */
     enum study_security security;
