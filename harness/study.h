@@ -39,6 +39,7 @@ struct study_options {
     const char *noise;
     const char *more; /* further top-level keys */
     const char *host; /* default 127.0.0.1 */
+    bool two;         /* a provider and a keeper in the place of three servers */
     unsigned lanes;   /* of each server: default 1; ports have no room for more */
     unsigned ahead;   /* of each server: as above */
     const char *const

@@ -28,11 +28,12 @@ declare -A allowed=(
 # a file in none, such as main.c, sees all.
 declare -A below=(
     [kernel]=""
+    [lattice]="kernel"
     [party]="kernel"
     [move]="party kernel"
     [check]="move party kernel"
     [circuits]="move party kernel"
-    [pair]=""
+    [pair]="party kernel"
     [table]=""
     [sql]="table"
     [question]="table"

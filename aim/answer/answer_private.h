@@ -75,6 +75,11 @@ struct answer_line {
 struct density_part answer_part(const struct answer_state *w, uint16_t column, struct values v,
                                 uint32_t code, double below);
 
+/* How many cells apart a column's neighbouring codes are in the table of what is asked. */
+size_t answer_stride(const struct answer_state *w, uint16_t column);
+/* The first code of a part of dates in GROUP BY takes what its other codes have, except of y. */
+void answer_fold(const struct answer_state *w);
+
 /* A line's rows that have a code of y. */
 double answer_rows_of(const struct answer_state *w, const struct answer_line *l, uint32_t code);
 /* The end of a line's codes of y without the missing one, which comes last. */

@@ -97,9 +97,20 @@ uint64_t scores_most(const struct score_bounds *b, uint32_t query)
     return room / (score_total(b, query) + (UINT64_C(2) << b->bits));
 }
 
-double measure_sigma(uint64_t multiplier)
+double measure_spread(enum noise_by by)
 {
-    return (double)(1 << AIM_GAUSS_BITS) / (double)multiplier;
+    switch (by) {
+    case NOISE_BY_ALL:
+        return 1;
+    case NOISE_BY_BOTH:
+        return M_SQRT2;
+    }
+    return 1;
+}
+
+double measure_sigma(uint64_t multiplier, enum noise_by by)
+{
+    return measure_spread(by) * (1 << AIM_GAUSS_BITS) / (double)multiplier;
 }
 
 static double largest_weight(const struct score_terms *t)

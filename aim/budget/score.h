@@ -22,6 +22,7 @@
 #include "aim/budget/grid.h"
 #include "aim/workload/merge.h"
 #include "aim/workload/workload.h"
+#include "base/noise.h"
 
 /* How badly the model fits: the sum of |x_j - c_j|, or of (x_j - C_j)^2, with C_j = c_j rounded. */
 enum aim_score { AIM_L1, AIM_L2 };
@@ -65,8 +66,13 @@ enum err score_merged(struct score_bounds *merged, const struct score_bounds *b,
  */
 enum err measure_multiplier(double sigma, uint64_t *multiplier, struct log *log) MUST_CHECK;
 
-/* The standard deviation that m gives, 2^20 / m, never below the sigma asked for. */
-double measure_sigma(uint64_t multiplier);
+/*
+ * The standard deviation that m gives: 2^20 / m, never below the sigma asked for, times as many as
+ * noise that is made so deviates. Estimates, penalties, schedules and reports use this; what is paid
+ * for is 2^20 / m, whoever makes the noise.
+ */
+double measure_sigma(uint64_t multiplier, enum noise_by by);
+double measure_spread(enum noise_by by);
 
 /*
  * The same for scores that are opened (aim/run/ask.h), from 2^5 on, where sigma is 2^15. Those that

@@ -87,7 +87,8 @@ struct aim_options {
     uint64_t rows;   /* the most that there can be; 0: few */
     struct score_bounds bounds;
     enum aim_score score;
-    struct ask_slack slack;            /* of the backend's noise */
+    struct ask_slack slack;            /* of the backend's noise, */
+    enum noise_by noise_by;            /* and how far that deviates: measure_sigma() */
     struct look look;                  /* taken before round 0 */
     uint64_t model_bytes;              /* 0: AIM_MODEL_BYTES, or of sweeps AIM_SWEEPS_MIB */
     unsigned fit_round;                /* iterations after each round; 0: AIM_FIT_ROUND */

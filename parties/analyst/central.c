@@ -17,6 +17,7 @@ enum err central_run(struct aim_result **result, const struct study *study,
     struct aim_backend backend;
     TRY(bounds_new(&bounds, study, log));
     TRY(release_loop_options(study, bounds, &options, log));
+    options.noise_by = NOISE_BY_ALL; /* a curator adds noise once */
     TRY(plaintext_new(&plaintext, study->workload, table, NULL, log));
     options.progress = progress;
     options.self = self;
@@ -33,6 +34,7 @@ enum err central_copula(struct copula_result **result, const struct study *study
     struct aim_backend backend;
     TRY(bounds_new(&bounds, study, log));
     TRY(release_copula_options(study, bounds, &options, log));
+    options.noise_by = NOISE_BY_ALL;
     TRY(plaintext_new(&plaintext, study->workload, table, NULL, log));
     backend = plaintext_backend(plaintext);
     return copula_run(result, &options, &backend, log);

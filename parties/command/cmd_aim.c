@@ -17,7 +17,7 @@ static const char help[] =
     "       trefoil aim STUDY [DATA.csv ...] --sql CONNECTION (--table T | --query Q)\n"
     "           --out DIR ..\n"
     "\n"
-    "Central AIM: one program that sees all rows does what the three servers do\n"
+    "Central AIM: one program that sees all rows does what the servers do\n"
     "without seeing any. The algorithm is the same, and so is the guarantee for what\n"
     "comes out, but its user has to be trusted with the data. A study with method:\n"
     "copula makes a Gaussian copula instead, from each column and each pair. Writes\n"

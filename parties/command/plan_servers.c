@@ -184,6 +184,23 @@ static enum err print_persons(const struct study *study)
     return ERR_OK;
 }
 
+/* --- a provider and a keeper ------------------------------------------------------------------ */
+
+/* What they open is all that they send, but for statements: a word a value. */
+static void print_two(const struct study *study)
+{
+    const struct price_noise noise = price_noise(study);
+    printf("noise: the provider and the keeper each make %s %" PRIu64 " Gaussians of their own\n"
+           "when a run begins, in %.1g s. Both are added, so that what is opened deviates %.2f\n"
+           "times as much as with noise that three servers make together; sigmas here have that\n"
+           "in them.\n"
+           "servers: each sends the other at most %s of noisy values, and about 1 kB for\n"
+           "each round.\n",
+           study->sweeps > 0 ? "about" : "at most", noise.gauss,
+           ceil(10 * MACHINE_OWN_SAMPLE_S * (double)noise.gauss) / 10,
+           measure_spread(study->noise_by), words_bytes(8 * noise.gauss).text);
+}
+
 static enum err print_servers(const struct study *study)
 {
     print_noise(study);
@@ -194,6 +211,13 @@ static enum err print_servers(const struct study *study)
 
 enum err plan_servers(const struct plan_asked *p)
 {
+    if (p->study->servers == 2) {
+        print_two(p->study);
+        return p->ranks == 0 ? ERR_OK
+                             : log_fail(p->log, ERR_USAGE,
+                                        "--ranks goes with three servers; a provider and a keeper "
+                                        "run on one machine each");
+    }
     TRY(print_servers(p->study));
     if (p->ranks == 0)
         return ERR_OK;
@@ -202,7 +226,7 @@ enum err plan_servers(const struct plan_asked *p)
 
 /* --- uploads ---------------------------------------------------------------------------------- */
 
-static void print_upload(const struct study *s, size_t i)
+static void print_other_upload(const struct study *s, size_t i)
 {
     uint64_t codes = study_records_bytes(s, i);
     const struct words_text records = words_bytes(codes);
@@ -212,9 +236,19 @@ static void print_upload(const struct study *s, size_t i)
     else
         printf("  %-20s %12s as counts (%u bits a cell),\n"
                "  %-20s %12s as records (%u bits a row): sends %s\n",
-               s->owner[i].name, words_bytes(study_counts_bytes(s, i)).text, s->owner[i].bits, "",
-               codes == UINT64_MAX ? "not possible" : records.text, study_record_bits(s, i),
-               s->owner[i].records ? "records" : "counts");
+               s->owner[i].name, words_bytes(study_counts_bytes(s, i)).text,
+               study_counts_form(s, i), "", codes == UINT64_MAX ? "not possible" : records.text,
+               study_record_bits(s, i), s->owner[i].records ? "records" : "counts");
+}
+
+static void print_upload(const struct study *s, size_t i)
+{
+    if (s->servers == 2) {
+        printf("  %-20s %12s as counts\n", s->owner[i].name,
+               words_bytes(study_counts_bytes(s, i)).text);
+        return;
+    }
+    print_other_upload(s, i);
 }
 
 void plan_uploads(const struct plan_asked *p)
@@ -235,7 +269,8 @@ void plan_uploads(const struct plan_asked *p)
                words_bytes(study_upload_bytes(s, s->owners)).text,
                s->open.each.records ? "records" : "counts", s->open.most);
     }
-    printf("  disk: servers 1 and 2 keep %s of them, server 0 only seeds; a ledger\n"
+    printf("  disk: %s %s of them, %s only seeds; a ledger\n"
            "  grows by 1 kB a round\n",
-           words_bytes(all).text);
+           s->servers == 2 ? "the provider keeps" : "servers 1 and 2 keep", words_bytes(all).text,
+           s->servers == 2 ? "the keeper" : "server 0");
 }

@@ -125,7 +125,7 @@ static enum err find_room(const struct study *study, struct score_bounds *b, str
     all.epsilon = start.epsilon - price_slack(study).select;
     if (!(all.epsilon > 0))
         return ERR_OK;
-    all.sigma = measure_sigma(multiplier);
+    all.sigma = measure_sigma(multiplier, study->noise_by);
     TRY(memory_new(&query, all.candidates));
     for (uint32_t q = 0; q < all.candidates; q++)
         query[q] = q;

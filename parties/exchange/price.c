@@ -158,9 +158,17 @@ static bool fits(const struct study *study, const struct ask_slack *s)
     return delta_of_study(study, s) <= BUDGET_SLACK_OF_DELTA * study->delta;
 }
 
+/* Two servers' own noise is exact (mpc/pair/own_noise.h). */
+static struct ask_slack of_own(const struct study *study)
+{
+    return (struct ask_slack){.marginal = discrete_epsilon(study)};
+}
+
 struct ask_slack price_slack(const struct study *study)
 {
     const struct ask_slack s = by_variation(study);
+    if (study->noise_by == NOISE_BY_BOTH)
+        return of_own(study);
     return fits(study, &s) ? s : by_ratio(study);
 }
 

@@ -99,7 +99,7 @@ static void put_marginal(struct bytes *out, const struct study *study, const str
 static void put_sigma(struct bytes *out, uint64_t multiplier)
 {
     char sigma[40];
-    snprintf(sigma, sizeof sigma, "%.6g:", measure_sigma(multiplier));
+    snprintf(sigma, sizeof sigma, "%.6g:", measure_sigma(multiplier, NOISE_BY_ALL));
     bytes_put_text(out, sigma);
 }
 
@@ -137,7 +137,7 @@ static enum err check_growth(struct openings *o, const struct net *net,
         if (o->heads && ahead != o->ahead[p])
             return log_fail(o->log, ERR_MISMATCH,
                             "server %u says that its audit log has %llu lines, which does not fit "
-                            "what the three have opened in this session: it is not signed",
+                            "what the servers have opened in this session: it is not signed",
                             net_neighbour(net, (enum net_peer)p),
                             (unsigned long long)theirs[p].entries);
         o->ahead[p] = ahead;

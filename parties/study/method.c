@@ -21,6 +21,7 @@ struct aim_options method_aim(const struct study *s)
                                 .annealed = s->annealed,
                                 .sweeps = s->sweeps,
                                 .accounting = s->accounting,
+                                .noise_by = s->noise_by,
                                 .rows = study_rows(s, false),
                                 .score = s->score,
                                 .model_bytes = (uint64_t)s->max_mib << 20,
@@ -46,7 +47,8 @@ struct rounds_choice method_choose_rounds(const struct study *s)
 enum err method_advise(struct method_advice *m, const struct study *s, double rows, double rho)
 {
     const struct aim_options o = method_aim(s);
-    const double d = (double)s->domain->attributes, sigma = s->rows_per_person / sqrt(2 * rho);
+    const double d = (double)s->domain->attributes,
+                 sigma = measure_spread(s->noise_by) * s->rows_per_person / sqrt(2 * rho);
     struct domain grouped;
     double before = 0; /* groups of the columns before */
     *m = (struct method_advice){.better = STUDY_AIM};
@@ -275,6 +277,7 @@ static const struct method methods[STUDY_METHODS] = {
     [STUDY_AIM] = {.word = "aim", .selects = true, .read = read_aim, .describe = describe_aim},
     [STUDY_COPULA] = {.word = "copula",
                       .forms = true,
+                      .with_two = true,
                       .read = read_copula,
                       .put = put_copula,
                       .describe = describe_copula},

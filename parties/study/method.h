@@ -48,7 +48,8 @@ struct study_reading;
 struct method {
     const char *word; /* in the file, and hashed */
     bool selects; /* runs select marginals in rounds and measure them; values with few rows merge */
-    bool forms;   /* runs open numbers of pairs of attributes; the workload then has every pair */
+    bool with_two; /* a provider and a keeper can do it */
+    bool forms;    /* runs open numbers of pairs of attributes; the workload then has every pair */
     enum err (*read)(struct study_reading *r, const struct method_nodes *nodes);
     /* Its own terms, after the word; NULL, which AIM alone may have: not even that. */
     void (*put)(const struct study *study, struct bytes *b);

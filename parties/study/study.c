@@ -12,9 +12,9 @@
 /* The nodes of the file's keys. */
 struct study_top {
     const yaml_node_t *name, *from, *domain, *impossible, *workload, *budget, *noise, *score,
-        *method, *copula, *rounds, *security, *servers, *owners, *least, *late, *analysts, *retain,
-        *deadlines, *model, *version, *revoked, *signatures, *person, *link, *open, *title,
-        *description, *purpose, *licence, *contact;
+        *method, *copula, *rounds, *security, *servers, *provider, *keeper, *noise_by, *owners,
+        *least, *late, *analysts, *retain, *deadlines, *model, *version, *revoked, *signatures,
+        *person, *link, *open, *title, *description, *purpose, *licence, *contact;
 };
 
 /* --- budget, noise, deadlines, model ---------------------------------------------------------- */
@@ -78,7 +78,7 @@ static enum err read_kinds(struct study_reading *r, const struct study_top *t)
 {
     static const char *const late[] = {"wait", "join"};
     const char *methods[STUDY_METHODS];
-    size_t kind[5] = {NOISE_BOX_MULLER, AIM_L1, STUDY_SEMI_HONEST, 0, STUDY_AIM};
+    size_t kind[5] = {r->study->noise, AIM_L1, STUDY_SEMI_HONEST, 0, STUDY_AIM};
     unsigned before;
     TRY(choose(r, t->noise, "noise", COUNTED(study_noise_words), &kind[0]));
     TRY(choose(r, t->score, "score", COUNTED(study_score_words), &kind[1]));
@@ -194,6 +194,8 @@ static enum err read_least(struct study_reading *r, const yaml_node_t *least,
 static enum err read_keys(struct study_reading *r, struct study_top *t)
 {
     const yaml_node_t *root = yaml_root(r->file);
+    const bool two = yaml_is_mapping(root) &&
+                     (yaml_has(r->file, root, "provider") || yaml_has(r->file, root, "keeper"));
     const struct yaml_key keys[] = {
         {"study", true, &t->name},          {"columns_from", false, &t->from},
         {"domain", true, &t->domain},       {"impossible", false, &t->impossible},
@@ -202,7 +204,7 @@ static enum err read_keys(struct study_reading *r, struct study_top *t)
         {"noise", false, &t->noise},        {"score", false, &t->score},
         {"method", false, &t->method},      {"copula", false, &t->copula},
         {"rounds", false, &t->rounds},      {"security", false, &t->security},
-        {"servers", true, &t->servers},     {"owners", false, &t->owners},
+        {"servers", !two, &t->servers},     {"owners", false, &t->owners},
         {"open_owners", false, &t->open},   {"min_owners", false, &t->least},
         {"late_uploads", false, &t->late},  {"analysts", true, &t->analysts},
         {"retain_days", false, &t->retain}, {"deadlines", false, &t->deadlines},
@@ -210,7 +212,8 @@ static enum err read_keys(struct study_reading *r, struct study_top *t)
         {"revoked", false, &t->revoked},    {"signatures", false, &t->signatures},
         {"title", false, &t->title},        {"description", false, &t->description},
         {"purpose", false, &t->purpose},    {"licence", false, &t->licence},
-        {"contact", false, &t->contact},
+        {"contact", false, &t->contact},    {"provider", two, &t->provider},
+        {"keeper", two, &t->keeper},        {"noise_by", false, &t->noise_by},
     };
     r->misspelt = true;
     if (!yaml_is_mapping(root))
@@ -245,12 +248,29 @@ static enum err read_columns(struct study_reading *r, const struct study_top *t)
     return r->study->workload != NULL ? study_go_on(r, check_candidates(r, t->workload)) : ERR_OK;
 }
 
+static struct study_pair_nodes pair_of(const struct study_top *t)
+{
+    return (struct study_pair_nodes){.provider = t->provider,
+                                     .keeper = t->keeper,
+                                     .noise_by = t->noise_by,
+                                     .servers = t->servers,
+                                     .security = t->security,
+                                     .noise = t->noise,
+                                     .link = t->link,
+                                     .budget = t->budget,
+                                     .method = t->method,
+                                     .owners = t->owners};
+}
+
 /* A part with a mistake leaves the others to be read, so that people see all mistakes at once. */
 static enum err read_study(struct study_reading *r)
 {
     struct study *s = r->study;
     struct study_top t = {0};
+    struct study_pair_nodes pair;
     TRY(study_go_on(r, read_keys(r, &t)));
+    pair = pair_of(&t);
+    TRY(study_go_on(r, study_read_pair(r, &pair)));
     if (t.name != NULL)
         TRY(study_go_on(r, study_read_name(r, t.name, "study", s->name)));
     TRY(study_go_on(r, study_read_text(r, t.from, "columns_from", &s->columns_from)));
@@ -264,7 +284,8 @@ static enum err read_study(struct study_reading *r)
             r, method_of(s)->read(r, &(const struct method_nodes){t.rounds, t.copula, t.score,
                                                                   t.late, t.impossible})));
     TRY(study_go_on(r, study_read_people(r, &(const struct study_people_nodes){
-                                                t.servers, t.owners, t.open, t.link, t.analysts})));
+                                                t.servers, t.provider, t.keeper, t.owners, t.open,
+                                                t.link, t.analysts})));
     if (study_sound(r))
         method_settle(s);
     TRY(study_go_on(r, study_read_unsigned(r, t.retain, "retain_days", 1, 3650, &s->retain_days)));
@@ -272,6 +293,7 @@ static enum err read_study(struct study_reading *r)
     TRY(study_go_on(r, read_model(r, t.model)));
     if (study_sound(r))
         TRY(study_go_on(r, read_least(r, t.least, t.open)));
+    TRY(study_go_on(r, study_check_pair(r, &pair)));
     TRY(study_go_on(r, study_read_roster(r, t.version, t.revoked, t.signatures)));
     return study_sound(r) ? study_digest(s) : ERR_STUDY;
 }
@@ -291,7 +313,7 @@ static enum err parse(struct study **study, const char *path, const void *text, 
         .noise = NOISE_BOX_MULLER,
         .connect_s = 30,
         .round_s = 120,
-        .servers = 3, /* the only setting so far */
+        .servers = 3, /* unless it has a provider and a keeper */
         .max_mib = 80,
         .copula_clip = 2.5,
         .copula_share = 0.5,

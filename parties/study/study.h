@@ -55,8 +55,11 @@ enum study_method { STUDY_AIM, STUDY_COPULA, STUDY_METHODS };
 enum study_security { STUDY_SEMI_HONEST, STUDY_ABORT };
 
 /* The words in the file, which are also what is hashed. */
-extern const char *const study_noise_words[NOISE_KINDS],
-    *const study_score_words[2], *const study_accounting_words[2], *const study_security_words[2];
+#define STUDY_NOISE_BY 1 /* how two servers may make noise: NOISE_BY_BOTH comes first */
+extern const char *const study_noise_by_words[STUDY_NOISE_BY],
+    *const study_noise_words[NOISE_KINDS], *const study_score_words[2],
+                                               *const study_accounting_words[2],
+                                                   *const study_security_words[2];
 
 /* What the study says of itself for people and catalogues; the words are the file's keys. */
 enum study_about {
@@ -142,6 +145,7 @@ struct study {
     bool enforce_person; /* servers enforce rows_per_person, over all owners */
     struct study_link link;
     enum noise_kind noise;
+    enum noise_by noise_by;
     enum aim_score score;
     enum study_method method;
     unsigned rounds; /* the most, if annealed; 0 for a copula */
@@ -151,7 +155,7 @@ struct study {
     double copula_clip, copula_share; /* for a copula: aim/run/copula_run.h */
     struct features *features;        /* of a classifier (aim/train/features.h); else NULL */
     enum study_security security;
-    unsigned servers;
+    unsigned servers; /* of two, 0 is the provider and 1 the keeper */
     struct study_server server[STUDY_SERVERS_MOST];
     size_t owners;
     struct study_owner *owner;

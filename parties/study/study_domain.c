@@ -57,7 +57,8 @@ static enum err add_categorical(struct study_reading *r, const struct column *c)
     const yaml_node_t *node = c->part[COLUMN_VALUES];
     const char **labels CLEAN(memory_release) = NULL;
     size_t count;
-    TRY(study_check_keys(r, c, HAS_VALUES, HAS_EDGES | HAS_MIN | HAS_MAX | HAS_BINS | HAS_INSIDE));
+    TRY(study_check_keys(r, c, HAS_VALUES,
+                         HAS_EDGES | HAS_MIN | HAS_MAX | HAS_BINS | HAS_INSIDE | HAS_DATES));
     if (yaml_is_mapping(node))
         return add_file(r, c);
     TRY(yaml_list(r->file, node, "values", 1, DOMAIN_SIZE_MAX, &count));
@@ -72,7 +73,7 @@ static enum err add_integer(struct study_reading *r, const struct column *c)
     int64_t min, max;
     if (c->part[COLUMN_EDGES] != NULL || c->part[COLUMN_BINS] != NULL)
         return study_add_bins(r, c);
-    TRY(study_check_keys(r, c, HAS_MIN | HAS_MAX, HAS_VALUES | HAS_INSIDE));
+    TRY(study_check_keys(r, c, HAS_MIN | HAS_MAX, HAS_VALUES | HAS_INSIDE | HAS_DATES));
     TRY(yaml_integer(r->file, c->part[COLUMN_MIN], "min", -COLUMN_WHOLE_MAX, COLUMN_WHOLE_MAX,
                      &min));
     TRY(yaml_integer(r->file, c->part[COLUMN_MAX], "max", min, COLUMN_WHOLE_MAX, &max));
@@ -145,7 +146,7 @@ static enum err read_policy(struct study_reading *r, struct column *c)
 
 /* By the byte of a kind. */
 static enum err (*const add_values[])(struct study_reading *r, const struct column *c) = {
-    add_categorical, add_integer, study_add_bins};
+    add_categorical, add_integer, study_add_bins, study_add_date};
 _Static_assert(sizeof add_values / sizeof *add_values == COLUMN_KINDS, "a study may have any kind");
 
 /* `name` is the key of a mapping of attributes, or NULL in a list. */

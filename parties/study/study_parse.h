@@ -82,6 +82,18 @@ enum err study_read_link(struct study_reading *r, const yaml_node_t *node,
 enum err study_check_link(struct study_reading *r, const yaml_node_t *node,
                           const yaml_node_t *owners) MUST_CHECK;
 
+/* --- two servers: study_pair.c ---------------------------------------------------------------- */
+
+/* The keys that say so, and those that do not go with them; NULL: not given. */
+struct study_pair_nodes {
+    const yaml_node_t *provider, *keeper, *noise_by, *servers, *security, *noise, *link, *budget,
+        *method, *owners;
+};
+/* How many servers there are, and their noise: before any other part. */
+enum err study_read_pair(struct study_reading *r, const struct study_pair_nodes *nodes) MUST_CHECK;
+/* After all other parts: whether the study asks for something that needs three servers. */
+enum err study_check_pair(struct study_reading *r, const struct study_pair_nodes *nodes) MUST_CHECK;
+
 /* --- who takes part, after the workload: study_people.c --------------------------------------- */
 
 /* Everybody, for the search for repeated names and keys. */
@@ -98,7 +110,7 @@ struct study_people {
 };
 
 struct study_people_nodes {
-    const yaml_node_t *servers, *owners, *open, *link, *analysts;
+    const yaml_node_t *servers, *provider, *keeper, *owners, *open, *link, *analysts;
 };
 /* The key of somebody, `called` so, and into `people`; in a draft the key may not be there yet. */
 enum err study_read_member(struct study_reading *r, const yaml_node_t *name, const yaml_node_t *key,

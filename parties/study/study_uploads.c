@@ -4,9 +4,14 @@
 #include "parties/study/study_parse.h"
 #include "protocols/records_pack.h"
 
+unsigned study_counts_form(const struct study *study, size_t owner)
+{
+    return study->servers == 2 ? UPLOAD_WORDS : study_owner(study, owner)->bits;
+}
+
 uint64_t study_counts_bytes(const struct study *study, size_t owner)
 {
-    return (study->workload->maximal_cells * study_owner(study, owner)->bits + 7) / 8;
+    return (study->workload->maximal_cells * study_counts_form(study, owner) + 7) / 8;
 }
 
 unsigned study_record_bits(const struct study *study, size_t owner)
@@ -58,7 +63,7 @@ size_t study_taking_part(const struct study *study, bool *has)
 
 unsigned study_upload_form(const struct study *study, size_t owner)
 {
-    return study_owner(study, owner)->records ? UPLOAD_RECORDS : study_owner(study, owner)->bits;
+    return study_owner(study, owner)->records ? UPLOAD_RECORDS : study_counts_form(study, owner);
 }
 
 uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form)
@@ -66,7 +71,7 @@ uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form
     const struct study_owner *o = study_owner(study, owner);
     if (form == study_upload_form(study, owner))
         return study_upload_bytes(study, owner);
-    if (form != UPLOAD_RECORDS || o->pad_to >> o->bits != 0)
+    if (form != UPLOAD_RECORDS || o->pad_to >> o->bits != 0 || study->servers == 2)
         return 0;
     return study_records_bytes(study, owner) == UINT64_MAX ? 0 : study_records_bytes(study, owner);
 }
@@ -108,7 +113,7 @@ static enum err check_form(struct study_reading *r, const yaml_node_t *node, siz
 
 static bool is_smaller_as_records(const struct study *s, size_t owner)
 {
-    return study_records_bytes(s, owner) < study_counts_bytes(s, owner);
+    return s->servers == 3 && study_records_bytes(s, owner) < study_counts_bytes(s, owner);
 }
 
 enum err study_choose_forms(struct study_reading *r, const yaml_node_t *owners)

@@ -85,12 +85,12 @@ static void *run_server(void *self)
     return NULL;
 }
 
-struct pair {
+struct both {
     struct netio *netio;
     struct pair_server at[2];
 };
 
-static void run_pair(struct pair *p, enum err (*job)(struct pair_server *s), uint8_t other_terms)
+static void run_pair(struct both *p, enum err (*job)(struct pair_server *s), uint8_t other_terms)
 {
     pthread_t thread[2];
     assert_int_equal(netio_new(&p->netio, NULL), ERR_OK);
@@ -109,7 +109,7 @@ static void run_pair(struct pair *p, enum err (*job)(struct pair_server *s), uin
         pthread_join(thread[i], NULL);
 }
 
-static void end_pair(struct pair *p)
+static void end_pair(struct both *p)
 {
     for (unsigned i = 0; i < 2; i++) {
         net_free(&p->at[i].net);
@@ -120,7 +120,7 @@ static void end_pair(struct pair *p)
     netio_free(&p->netio);
 }
 
-static void expect(const struct pair *p, enum err zero, enum err one)
+static void expect(const struct both *p, enum err zero, enum err one)
 {
     if (p->at[0].e != zero || p->at[1].e != one)
         fail_msg("server 0: %s\n%s\nserver 1: %s\n%s", error_text(p->at[0].e), p->at[0].sink,
@@ -131,7 +131,7 @@ static void expect(const struct pair *p, enum err zero, enum err one)
 
 TEST(two_agree_on_a_session_and_its_keys)
 {
-    struct pair p CLEAN(end_pair) = {0};
+    struct both p CLEAN(end_pair) = {0};
     const struct pair_server *a = &p.at[0], *b = &p.at[1];
     uint8_t key[2][2][16];
     run_pair(&p, NULL, 0);
@@ -167,7 +167,7 @@ TEST(two_agree_on_a_session_and_its_keys)
 
 TEST(both_name_what_differs)
 {
-    struct pair p CLEAN(end_pair) = {0};
+    struct both p CLEAN(end_pair) = {0};
     run_pair(&p, NULL, 9);
     expect(&p, ERR_MISMATCH, ERR_MISMATCH);
     assert_non_null(strstr(p.at[0].sink, "server 1 has other terms than we: \"budget\" differs"));
@@ -234,7 +234,7 @@ static enum err talk(struct pair_server *s)
 
 TEST(two_exchange_ride_and_stream)
 {
-    struct pair p CLEAN(end_pair) = {0};
+    struct both p CLEAN(end_pair) = {0};
     run_pair(&p, talk, 0);
     expect(&p, ERR_OK, ERR_OK);
     for (unsigned i = 0; i < 2; i++) {
@@ -266,7 +266,7 @@ static enum err give_up(struct pair_server *s)
 
 TEST(one_hears_that_the_other_gives_up)
 {
-    struct pair p CLEAN(end_pair) = {0};
+    struct both p CLEAN(end_pair) = {0};
     run_pair(&p, give_up, 0);
     expect(&p, ERR_PEER, ERR_OK);
 }
@@ -288,7 +288,7 @@ static enum err stream_twice(struct pair_server *s)
 TEST(a_flow_to_nobody_is_refused)
 {
     for (unsigned k = 0; k < 2; k++) {
-        struct pair p CLEAN(end_pair) = {0};
+        struct both p CLEAN(end_pair) = {0};
         run_pair(&p, k == 0 ? stream_to_nobody : stream_twice, 0);
         expect(&p, ERR_MISUSE, ERR_MISUSE);
     }

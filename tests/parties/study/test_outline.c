@@ -71,7 +71,7 @@ TEST(a_codebook_gives_columns)
            "bmi,Numeric,\"[10, 60.5]\",empty|NA,,6,0.1\n"
            "ward,factor,\"surgery|the \"\"old\"\" ward|a\",none,,,\n"
            "icd,,file: icd10.txt,?,,,\n"
-           "seen,date,,,,,\n"
+           "seen,date,2021-01-01 to 2021-12-31,,,,\nleft,datetime,,,,,\n"
            "weight,float,,,,,\n"
            "group,categorical,,,,,\n"
            "odd,hyperreal,,,,,\n",
@@ -88,7 +88,9 @@ TEST(a_codebook_gives_columns)
            "    values: [surgery, \"the \\\"old\\\" ward\", a]\n"
            "  - name: icd\n    kind: categorical\n    values: {file: \"icd10.txt\"}\n"
            "    missing: [\"?\"]\n"
-           "  # left out: seen, a date: add its year or month as a column if it matters\n"
+           "  - name: seen\n    kind: date\n    from: 2021-01-01\n    to: 2021-12-31\n"
+           "    bins: month\n  - name: left\n    kind: date\n    from: FILL-IN\n    to: FILL-IN\n"
+           "    bins: month\n"
            "  - name: weight\n    kind: numeric\n    min: FILL-IN\n    max: FILL-IN\n"
            "    bins: 10\n"
            "  - name: group\n    kind: categorical\n    values: FILL-IN\n"
@@ -196,9 +198,9 @@ TEST(ranges_are_read)
                  3, 4}};
     double min, max;
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-        assert_false(outline_range(none[i], &min, &max));
+        assert_false(outline_range(none[i], false, &min, &max));
     for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
-        assert_true(outline_range(some[i].text, &min, &max));
+        assert_true(outline_range(some[i].text, false, &min, &max));
         assert_true(min == some[i].min);
         assert_true(max == some[i].max);
     }

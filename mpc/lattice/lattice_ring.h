@@ -1,0 +1,63 @@
+/*
+ * mpc/lattice/lattice_ring.h - the ring Z_q[X] / (X^N + 1) that ciphertexts live in.
+ *
+ * q is the product of four primes of 53 bits, 1 modulo 2 N: 212 bits. A polynomial is kept as its
+ * remainders modulo each, either as coefficients or as values at the 2 N-th roots of unity that are
+ * no N-th roots. In the latter a product of polynomials is one of words. All loops are of public
+ * lengths, and nothing here branches on a word.
+ */
+#ifndef TREFOIL_MPC_LATTICE_LATTICE_RING_H
+#define TREFOIL_MPC_LATTICE_LATTICE_RING_H
+
+#include "mpc/kernel/prime.h"
+
+#define LATTICE_LEVELS 13
+#define LATTICE_N (1 << LATTICE_LEVELS)
+#define LATTICE_PRIMES 4
+#define LATTICE_BITS 53 /* of a word on the wire */
+
+struct lattice_poly {
+    uint64_t w[LATTICE_PRIMES][LATTICE_N]; /* each below its prime */
+};
+
+struct lattice_ring;
+
+enum err lattice_ring_new(struct lattice_ring **ring) MUST_CHECK;
+void lattice_ring_free(struct lattice_ring **ring);
+const struct prime *lattice_prime(const struct lattice_ring *ring, unsigned k);
+
+/* Coefficients to values, and back. */
+void lattice_values(const struct lattice_ring *ring, struct lattice_poly *x);
+void lattice_coefficients(const struct lattice_ring *ring, struct lattice_poly *x);
+
+/* sum += x y, of values. */
+void lattice_add_product(const struct lattice_ring *ring, struct lattice_poly *sum,
+                         const struct lattice_poly *x, const struct lattice_poly *y);
+/* sum += x y + u v: reduced once. */
+void lattice_add_products(const struct lattice_ring *ring, struct lattice_poly *sum,
+                          const struct lattice_poly *x, const struct lattice_poly *y,
+                          const struct lattice_poly *u, const struct lattice_poly *v);
+void lattice_add(const struct lattice_ring *ring, struct lattice_poly *sum,
+                 const struct lattice_poly *x);
+/* x = -x */
+void lattice_negate(const struct lattice_ring *ring, struct lattice_poly *x);
+
+/*
+ * Coefficients that are integers of a few bits, a and b: a + 2^64 b modulo q. Either may be NULL.
+ */
+void lattice_small(const struct lattice_ring *ring, struct lattice_poly *x, const int8_t *a,
+                   const int8_t *b);
+/*
+ * Of coefficients modulo q, between -q/4 and q/4: the integers modulo 2^64. From q/4 on an answer
+ * may be another (docs/protocols.md: none is).
+ */
+void lattice_low(const struct lattice_ring *ring, const struct lattice_poly *x,
+                 uint64_t low[LATTICE_N]);
+
+/* Words to LATTICE_POLY_SIZE bytes, 53 bits each, and back: ERR_DATA if one is not below its prime. */
+#define LATTICE_POLY_SIZE ((size_t)LATTICE_PRIMES * LATTICE_N * LATTICE_BITS / 8)
+void lattice_pack(const struct lattice_poly *x, uint8_t out[LATTICE_POLY_SIZE]);
+enum err lattice_unpack(const struct lattice_ring *ring, const uint8_t in[LATTICE_POLY_SIZE],
+                        struct lattice_poly *x) MUST_CHECK;
+
+#endif
