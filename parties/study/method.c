@@ -308,7 +308,11 @@ static void put_train(const struct study *s, struct bytes *b)
 }
 
 static const struct method methods[STUDY_METHODS] = {
-    [STUDY_AIM] = {.word = "aim", .selects = true, .read = read_aim, .describe = describe_aim},
+    [STUDY_AIM] = {.word = "aim",
+                   .selects = true,
+                   .with_two = true,
+                   .read = read_aim,
+                   .describe = describe_aim},
     [STUDY_COPULA] = {.word = "copula",
                       .forms = true,
                       .with_two = true,
@@ -351,10 +355,6 @@ enum err method_served(const struct study *s, struct log *log)
 {
     if (!method_of(s)->gradients)
         return ERR_OK;
-    if (!METHOD_TRAIN_SERVED)
-        return log_fail(log, ERR_STUDY,
-                        "servers of this version compute no gradients (method: train); trefoil "
-                        "train makes the classifier where somebody may see all rows");
     if (kept_rows(s) > METHOD_TRAIN_ROWS || method_train_bytes(s) > METHOD_TRAIN_BYTES)
         return log_fail(log, ERR_STUDY,
                         "the features of %llu rows take %s of memory at each server, more than %s; "
