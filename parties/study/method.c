@@ -298,10 +298,6 @@ enum err method_served(const struct study *s, struct log *log)
 {
     if (!method_of(s)->gradients)
         return ERR_OK;
-    if (!METHOD_TRAIN_SERVED)
-        return log_fail(log, ERR_STUDY,
-                        "servers of this version compute no gradients (method: train); trefoil "
-                        "train makes the classifier where somebody may see all rows");
     if (kept_rows(s) > METHOD_TRAIN_ROWS || method_train_bytes(s) > METHOD_TRAIN_BYTES)
         return log_fail(log, ERR_STUDY,
                         "the features of %llu rows take %s of memory at each server, more than %s; "

@@ -28,10 +28,9 @@
 
 #define METHOD_PAIR_ERROR 1.0 /* above this an average pair's table is noise */
 #define METHOD_COLUMNS_MOST 50
-#define METHOD_TRAIN_SERVED false /* whether servers compute gradients */
 /* Exchanges of a step without and with a check, and the most memory for features at a server. */
 #define METHOD_TRAIN_EXCHANGES 17
-#define METHOD_TRAIN_PROVED 29
+#define METHOD_TRAIN_PROVED 31
 #define METHOD_TRAIN_BYTES (UINT64_C(1) << 32)
 #define METHOD_TRAIN_ROWS (UINT64_C(1) << 26)
 

@@ -189,6 +189,27 @@ TEST(the_largest_sums_do_not_wrap)
     }
 }
 
+/* One unit of the grid below the cap, at it, and above it, from either side. */
+TEST(the_minimum_is_exact)
+{
+    static const size_t size[] = {1, 1, 1, 1, 1, 1, 2, 2, 2};
+    static const uint64_t estimate[] = {3071, 3072, 3073, 1025, 1024, 1023,
+                                        3071, 1,    3072, 1,    1,    3071};
+    struct pair *end[2] CLEAN(pair_ends_free);
+    struct random r = random_of(10);
+    assert_int_equal(pair_ends_new(end), ERR_OK);
+    struct table t CLEAN(table_free) = table_of(COUNTED(size), 5, UNIT);
+    memcpy(t.estimate, estimate, sizeof estimate);
+    for (size_t k = 0; k < t.candidates; k++) {
+        t.x[k] = k >= 3 && k < 6 ? 4 : 0;
+        t.most[k] = 3;
+    }
+    share(&t, &r);
+    run_table(&t, end, 1 << 20);
+    for (size_t k = 0; k < t.candidates; k++)
+        assert_int_equal(t.out[0][k] + t.out[1][k], k == 0 || k == 3 ? 3071 : 3072);
+}
+
 /* Owners may send anything. */
 TEST(a_row_more_or_less_of_junk_moves_a_distance_by_at_most_one_row)
 {
@@ -239,6 +260,33 @@ TEST(masks_are_fresh_and_cover_the_word)
         }
     }
     assert_true(seen[0] == UINT64_MAX && seen[1] == UINT64_MAX);
+}
+
+/* The key of the hash and the seed of the provider's labels begin each portion: drawn, never made. */
+TEST(keys_and_seeds_come_once)
+{
+    static const size_t large[] = {8192, 8192, 8192};
+    struct pair *end[2] CLEAN(pair_ends_free);
+    struct random r = random_of(11);
+    uint8_t begin[6][32], *all;
+    assert_int_equal(pair_ends_new(end), ERR_OK);
+    struct table t CLEAN(table_free) = table_of(COUNTED(large), 1, UNIT);
+    share(&t, &r);
+    for (unsigned k = 0; k < 2; k++) {
+        struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
+        assert_int_equal(start(&t, end, run), ERR_OK);
+        assert_int_equal(pair_ends_matrix(run, 1 << 20), ERR_OK);
+        assert_int_equal(memory_new(&all, t.tables), ERR_OK);
+        assert_int_equal(pair_send_tables(run[0], 0, all, t.tables), ERR_OK);
+        for (unsigned i = 0; i < 3; i++)
+            memcpy(begin[3 * k + i], all + i * (t.tables / 3), 32);
+        memory_free(&all);
+    }
+    for (unsigned i = 1; i < 6; i++)
+        for (unsigned j = 0; j < i; j++) {
+            assert_memory_not_equal(begin[i], begin[j], 16);
+            assert_memory_not_equal(begin[i] + 16, begin[j] + 16, 16);
+        }
 }
 
 /* --- cost ------------------------------------------------------------------------------------- */
