@@ -21,6 +21,7 @@
 #include "aim/run/loop.h"
 #include "base/bytes.h"
 #include "base/words.h"
+#include "parties/study/rounds.h"
 #include "parties/study/study.h"
 #include "parties/study/yaml.h"
 
@@ -28,10 +29,9 @@
 
 #define METHOD_PAIR_ERROR 1.0 /* above this an average pair's table is noise */
 #define METHOD_COLUMNS_MOST 50
-#define METHOD_TRAIN_SERVED false /* whether servers compute gradients */
 /* Exchanges of a step without and with a check, and the most memory for features at a server. */
 #define METHOD_TRAIN_EXCHANGES 17
-#define METHOD_TRAIN_PROVED 29
+#define METHOD_TRAIN_PROVED 31
 #define METHOD_TRAIN_BYTES (UINT64_C(1) << 32)
 #define METHOD_TRAIN_ROWS (UINT64_C(1) << 26)
 
@@ -82,6 +82,11 @@ enum err method_advise(struct method_advice *advice, const struct study *study, 
 
 /* How many marginals it measures after the one-ways: "10", "at most 224". */
 struct words_text method_rounds(const struct study *study);
+
+/* Which rounds should do better; where the file says `rounds: auto` the study has these. */
+struct rounds_choice method_choose_rounds(const struct study *study);
+/* Once budget, workload and owners are read. */
+void method_settle(struct study *study);
 
 /* The advice in words. */
 enum err method_print(FILE *out, const struct study *study, double rows, double rho) MUST_CHECK;
