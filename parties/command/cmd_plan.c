@@ -42,7 +42,7 @@ static const char help[] =
     "  --worst N          so many marginals and correlations of these figures, the\n"
     "                     worst first; default 10, 0 for all\n"
     "\n"
-    "examples:\n"
+    "example:\n"
     "  trefoil plan study.yaml\n"
     "  trefoil plan study.yaml --simulate\n";
 
