@@ -98,7 +98,9 @@ static const struct smoke {
     {"query",
      "adult.count_median adult.count_p95 adult.count_items adult.avg_median adult.avg_p95 "
      "adult.mode_by_group_median adult.count_one_median adult.ms query_ms "
-     "loglik_eps10 adult.all_items adult.plain_median adult.all_coverage",
+     "loglik_eps10 adult.all_items adult.plain_median adult.all_coverage "
+     "drawn.together_coverage drawn.together_width_refits drawn.joined_width "
+     "drawn.independent_items",
      ""},
     {"scale",
      "open_100k_s open_count_100k_s open_rss_mib agreement_bytes_100k listed_10k_s "

@@ -255,7 +255,11 @@ static void put_train(const struct study *s, struct bytes *b)
 }
 
 static const struct method methods[STUDY_METHODS] = {
-    [STUDY_AIM] = {.word = "aim", .selects = true, .read = read_aim, .describe = describe_aim},
+    [STUDY_AIM] = {.word = "aim",
+                   .selects = true,
+                   .with_two = true,
+                   .read = read_aim,
+                   .describe = describe_aim},
     [STUDY_COPULA] = {.word = "copula",
                       .forms = true,
                       .with_two = true,

@@ -266,6 +266,7 @@ static struct study_pair_nodes pair_of(const struct study_top *t)
                                      .link = t->link,
                                      .budget = t->budget,
                                      .method = t->method,
+                                     .score = t->score,
                                      .owners = t->owners};
 }
 
