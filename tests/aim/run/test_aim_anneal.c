@@ -237,8 +237,8 @@ TEST(random_schedules_never_exceed_the_budget)
                                        .rows_per_person = k};
         unsigned rounds = (unsigned)random_below(&r, 40), fire = (unsigned)random_below(&r, 4);
         double rho = limits.rho / (k * k), slack = 1e-9;
-        const struct schedule_terms terms = {accounting, annealed, rounds,
-                                             d,          5 * d,    random_below(&r, 100000)};
+        const struct schedule_terms terms = {
+            accounting, annealed, rounds, d, 5 * d, random_below(&r, 100000), 0};
         struct schedule s = schedule_start(&terms, rho);
         struct ledger *l;
         mpq_t cost, more;
@@ -275,7 +275,7 @@ TEST(random_schedules_never_exceed_the_budget)
 /* Of rho = 0.5, so that a share w of it is d / sigma^2. */
 static double share_of_one_ways(enum ledger_accounting accounting, bool annealed, uint64_t rows)
 {
-    const struct schedule_terms terms = {accounting, annealed, 10, 4, 40, rows};
+    const struct schedule_terms terms = {accounting, annealed, 10, 4, 40, rows, 0};
     const struct schedule s = schedule_start(&terms, 0.5);
     return 4 / (s.alone * s.alone);
 }
