@@ -339,7 +339,7 @@ TEST(evaluation_takes_other_files_results_and_questions)
     for (size_t i = 0; i < json_array_size(json_object_get(root, "questions")); i++)
         assert_true(figure(json_array_get(json_object_get(root, "questions"), i), "synthetic.max") <
                     1e-12);
-    assert_int_equal(json_array_size(json_object_get(root, "questions")), 5);
+    assert_int_equal(json_array_size(json_object_get(root, "questions")), 4);
     support_says(a.err, "since trefoil query refuses it: SELECT CORR(age, bmi) FROM t\n");
     assert_true(figure(root, "questions.0.resample.max") > 0);
     assert_true(figure(root, "questions.0.model.median") > 0);
