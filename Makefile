@@ -311,6 +311,11 @@ TREES := $(OUT) build/fuzz/objects
 $(TREES:%=%/parties/study/study_example.o): parties/study/example.yaml
 $(TREES:%=%/parties/display/report.o): parties/display/report.css
 $(TREES:%=%/parties/server/status.o): parties/server/status.css
+# The explorer's module is built by tools/small.sh, which not every machine can run.
+READER := $(wildcard build/small/reader.wasm)
+$(TREES:%=%/parties/display/explore.o): parties/display/explore.js parties/display/explore_worker.js \
+	parties/display/explore.css $(READER)
+$(TREES:%=%/parties/display/explore.o): FLAGS += $(READER:%=-DEXPLORE_READER='"%"')
 
 $(OUT)/trefoil: $(MAIN_OBJECT) $(OBJECTS)
 	$(say) LINK $@
