@@ -76,16 +76,19 @@ const ask = (text, ...options) => call({args: ['query', '/', '--json', ...option
 // --- charts
 
 function bars(c, lines) {
-  const width = 760, left = 8, bottom = lines.length > 24 ? 40 : 64, height = 300;
+  const width = 760, left = 52, bottom = lines.length > 24 ? 40 : 64, height = 300;
   const most = Math.max(1, ...lines.map(l => l.answers[0].high || l.answers[0].answer));
   const step = (width - 2 * left) / lines.length;
   const y = v => (height - bottom) - (height - bottom - 14) * v / most;
-  const svg = make('svg', {viewBox: `0 0 ${width} ${height}`, role: 'img',
+  const svg = make('svg', {viewBox: `0 0 ${width} ${height}`, style: `max-width: ${width}px`, role: 'img',
     'aria-label': `Rows by ${c.name}: ${lines.length} bars, at most ${show(most)}. The table below has the numbers.`});
+  for (const part of [.25, .5, .75, 1])
+    svg.append(make('line', {x1: left, x2: width - left, y1: y(most * part), y2: y(most * part), stroke: 'var(--line)'}),
+      make('text', {x: left - 6, y: y(most * part) + 4, 'text-anchor': 'end'}, show(most * part)));
   lines.forEach((l, i) => {
     const a = l.answers[0], at = left + step * i, name = shown(c, l.group[c.name]);
     const bar = make('rect', {x: at + step * .1, y: y(a.answer), width: step * .8, height: Math.max(.5, y(0) - y(a.answer)),
-      fill: 'var(--bar)'}, make('title', {}, `${name}: ${show(a.answer)}` +
+      fill: 'var(--bar)', 'fill-opacity': .65}, make('title', {}, `${name}: ${show(a.answer)}` +
         (a.low === undefined || a.low === null ? '' : ` [${show(a.low)}, ${show(a.high)}]`)));
     svg.append(bar);
     if (a.low !== undefined && a.low !== null)
@@ -106,7 +109,8 @@ function heat(cx, cy, lines) {
   const ys = [...new Set(lines.map(l => shown(cy, l.group[cy.name])))];
   const left = 120, top = 12, side = Math.min(46, 620 / xs.length), tall = Math.min(34, Math.max(8, 520 / ys.length));
   const most = Math.max(...lines.map(l => l.answers[0].answer));
-  const svg = make('svg', {viewBox: `0 0 ${left + side * xs.length + 10} ${top + tall * ys.length + 76}`, role: 'img',
+  const width = left + side * xs.length + 10;
+  const svg = make('svg', {viewBox: `0 0 ${width} ${top + tall * ys.length + 76}`, style: `max-width: ${width}px`, role: 'img',
     'aria-label': `Rows by ${cx.name} and ${cy.name}. The table below has the numbers.`});
   for (const l of lines) {
     const a = l.answers[0], i = xs.indexOf(shown(cx, l.group[cx.name])), j = ys.indexOf(shown(cy, l.group[cy.name]));
@@ -145,7 +149,7 @@ function table(answer) {
 }
 
 const apart = names => make('p', {class: 'warn', role: 'note'}, `${names} were not measured together: how they are related ` +
-  'comes from other columns alone, and the interval does not cover that.');
+  'comes from other columns alone, and an interval may not cover that.');
 
 // --- the parts of the page
 

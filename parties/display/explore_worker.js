@@ -82,7 +82,7 @@ function system(args, files) {
       if (fd !== 0 && !open[fd])
         return BAD;
       at(to, 24).fill(0);
-      view().setUint8(to, fd === 3 ? FOLDER : FILE);
+      view().setUint8(to, fd !== 0 && open[fd].folder ? FOLDER : FILE);
       view().setBigUint64(to + 8, 0xffffffffffffffffn, true);
       view().setBigUint64(to + 16, 0xffffffffffffffffn, true);
       return GOOD;
@@ -101,11 +101,16 @@ function system(args, files) {
     },
     path_open(fd, look, p, n, how, rights, inherit, flags, to) {
       const name = path(p, n), create = how & 1, fresh = how & 4, empty = how & 8;
+      if (name === '' || name === '.') {
+        open.push({folder: true});
+        view().setUint32(to, open.length - 1, true);
+        return GOOD;
+      }
       if (files.has(name) && fresh)
         return EXISTS;
       if (!files.has(name)) {
         if (!create)
-          return name === '' || name === '.' ? BAD : NOENT;
+          return NOENT;
         files.set(name, {data: new Uint8Array(65536), size: 0});
       }
       if (empty)
