@@ -9,4 +9,10 @@ enum noise_law { NOISE_GAUSS, NOISE_GUMBEL, NOISE_LAWS };
 enum noise_kind { NOISE_BOX_MULLER, NOISE_DISCRETE };
 #define NOISE_KINDS 2
 
+/*
+ * Who makes a sample: all servers together, and none knows it; or each of two makes a whole one of
+ * its own, and both are added, so that what one server knows takes nothing from the other's.
+ */
+enum noise_by { NOISE_BY_ALL, NOISE_BY_BOTH };
+
 #endif

@@ -64,7 +64,8 @@ static const struct smoke {
     {"fhaim",
      "comp.0.rows comp.0.values comp.0.cells comp.0.upload_bytes comp.0.keeper_bytes "
      "comp.0.encrypt_cpu_s comp.0.multiply_cpu_s comp.0.rerandomise_cpu_s comp.0.decrypt_cpu_s "
-     "comp.0.wrong comp.0.paper_s comp.2.ratio",
+     "comp.0.wrong comp.0.paper_s comp.2.ratio round.0.cells round.0.ands round.0.bytes "
+     "round.0.provider_cpu_s round.1.keeper_cpu_s round.0.paper_s noise.own_us noise.joint_us",
      ""},
     {"flaim",
      "nursery.distaim.10.l1 nursery.distaim.10.nll nursery.distaim.10.clients "
@@ -72,6 +73,14 @@ static const struct smoke {
      "nursery.distaim.10.server_bytes nursery.flaim-naive.10.client_bytes_wire "
      "nursery-iid.aim.10.l1 sweeps.T-nursery.distaim.10.l1 ablation.nursery.flaim-tau.l1 "
      "annealed.nursery.distaim.rounds servers.nursery.10.server_bytes",
+     ""},
+    {"gradient",
+     "adult.server_cpu_s adult.bytes adult.rounds adult.session_cpu_s adult.peak_mib "
+     "adult.abort.server_cpu_s adult.abort.bytes adult.abort.rounds "
+     "adult.abort.session_cpu_s adult.abort.peak_mib images.server_cpu_s "
+     "images.bytes images.rounds images.session_cpu_s images.peak_mib "
+     "images.abort.server_cpu_s images.abort.bytes images.abort.rounds "
+     "images.abort.session_cpu_s images.abort.peak_mib",
      ""},
     {"net",
      "one_core.0.frame one_core.0.aes_gcm_gb_per_s one_core.0.aes_ctr_gb_per_s "
@@ -89,7 +98,9 @@ static const struct smoke {
     {"query",
      "adult.count_median adult.count_p95 adult.count_items adult.avg_median adult.avg_p95 "
      "adult.mode_by_group_median adult.count_one_median adult.ms query_ms "
-     "loglik_eps10 adult.all_items adult.plain_median adult.all_coverage",
+     "loglik_eps10 adult.all_items adult.plain_median adult.all_coverage "
+     "drawn.together_coverage drawn.together_width_refits drawn.joined_width "
+     "drawn.independent_items",
      ""},
     {"scale",
      "open_100k_s open_count_100k_s open_rss_mib agreement_bytes_100k listed_10k_s "

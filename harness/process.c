@@ -87,11 +87,11 @@ bool support_serve_all(const struct support_study *s, const char *study,
                        pid_t server[STUDY_SERVERS_MOST])
 {
     bool ready = true;
-    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+    for (unsigned i = 0; i < s->study->servers; i++) {
         unlink(support_path(s, "server%u.log", i));
         server[i] = support_serve(s, i, study);
     }
-    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+    for (unsigned i = 0; i < s->study->servers; i++)
         ready = ready && support_wait_for(support_path(s, "server%u.log", i), "is ready", 60);
     return ready;
 }

@@ -18,7 +18,6 @@
         *x = (struct type){0};                                                                     \
     }
 
-DEFINE(share16)
 DEFINE(share32)
 DEFINE(share128)
 

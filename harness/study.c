@@ -129,8 +129,10 @@ static enum err write_study(struct support_study *s, const struct study_options 
                             struct log *log)
 {
     fprintf(f, "study: test\n%s", o->domain != NULL ? o->domain : default_domain);
-    fprintf(f, "workload: %s\n", o->workload != NULL ? o->workload : "{all: 2}");
-    fprintf(f, "noise: %s\n", o->noise != NULL ? o->noise : "box-muller");
+    if (o->train == NULL)
+        fprintf(f, "workload: %s\n", o->workload != NULL ? o->workload : "{all: 2}");
+    if (!o->two)
+        fprintf(f, "noise: %s\n", o->noise != NULL ? o->noise : "box-muller");
     fprintf(f, "budget: {epsilon: %g, delta: %g", o->epsilon > 0 ? o->epsilon : 1.0,
             o->delta > 0 ? o->delta : 1e-6);
     if (o->accounting != ACCOUNTING_ZCDP)
@@ -142,8 +144,8 @@ static enum err write_study(struct support_study *s, const struct study_options 
         fprintf(f, "person: {columns: [who], normalise: [nfc, case, spaces]}\n");
     if (o->link != NULL)
         fprintf(f, "link: %s\n", o->link);
-    if (o->copula != NULL)
-        fprintf(f, "%s", o->copula);
+    if (o->copula != NULL || o->train != NULL)
+        fprintf(f, "%s", o->copula != NULL ? o->copula : o->train);
     else if (o->sweeps > 0)
         fprintf(f, "rounds: sweeps %u\n", o->sweeps);
     else if (o->annealed)
@@ -155,12 +157,13 @@ static enum err write_study(struct support_study *s, const struct study_options 
     fprintf(f, "deadlines: {connect: %u, round: %u}\n",
             o->connect_s > 0 ? o->connect_s : support_slow(30),
             o->round_s > 0 ? o->round_s : support_slow(60));
-    fprintf(f, "servers:\n");
-    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+    fprintf(f, "%s", o->two ? "" : "servers:\n");
+    for (unsigned i = 0; i < (o->two ? 2 : 3); i++) {
+        static const char *const alone[] = {"provider:\n   ", "keeper:\n   "};
         char name[16];
         snprintf(name, sizeof name, "s%u", i);
-        fprintf(f, "  - name: %s\n    endpoint: tcp://%s:%u\n", name, s->host,
-                s->port + i * ports_of(o));
+        fprintf(f, "%s name: %s\n    endpoint: tcp://%s:%u\n", o->two ? alone[i] : "  -", name,
+                s->host, s->port + i * ports_of(o));
         TRY(key(s, name, f, log));
     }
     fprintf(f, "owners:\n");

@@ -31,6 +31,7 @@ struct study_options {
     bool annealed;      /* as many rounds as the budget allows */
     unsigned sweeps;    /* instead of rounds */
     const char *copula; /* instead of rounds: the lines of method: copula */
+    const char *train;  /* instead of rounds and a workload: the lines of method: train */
     double epsilon, delta;
     enum ledger_accounting accounting;
     unsigned round_s, connect_s; /* deadlines; default: longer than anything takes */
@@ -39,6 +40,7 @@ struct study_options {
     const char *noise;
     const char *more; /* further top-level keys */
     const char *host; /* default 127.0.0.1 */
+    bool two;         /* a provider and a keeper in the place of three servers */
     unsigned lanes;   /* of each server: default 1; ports have no room for more */
     unsigned ahead;   /* of each server: as above */
     const char *const

@@ -3,20 +3,22 @@
 #include "base/secret.h"
 #include "library/trefoil_private.h"
 
-_Static_assert(TREFOIL_BINS + 1 == COLUMN_KINDS, "the header has a name for each kind's byte");
+_Static_assert(TREFOIL_DATES + 1 == COLUMN_KINDS, "the header has a name for each kind's byte");
 
 static struct trefoil_column column_of(const struct domain_attribute *a)
 {
-    return (struct trefoil_column){.name = a->name,
-                                   .kind = a->kind->byte,
-                                   .codes = a->size,
-                                   .values = a->values,
-                                   .labels = (const char *const *)a->labels,
-                                   .min = a->min,
-                                   .max = a->max,
-                                   .edges = a->edges,
-                                   .step = a->step,
-                                   .missing = a->missing};
+    return (struct trefoil_column){
+        .name = a->name,
+        .kind = a->kind->byte,
+        .codes = a->size,
+        .values = a->values,
+        .labels = (const char *const *)a->labels,
+        .min = a->min,
+        .max = a->max,
+        .edges = a->edges,
+        .step = a->step,
+        .missing = a->missing,
+        .unit = a->calendar != NULL ? (uint32_t)calendar_unit_seconds(a->calendar->unit) : 0};
 }
 
 static enum err load(struct trefoil *t, const char *path, struct log *log)

@@ -59,6 +59,7 @@ struct draft {
     struct trefoil_answer *to;
     const size_t *shown; /* lines of `from` */
     uint32_t *code;
+    int32_t *part;
     double *count, *value, *low, *high, *agreed, *rows;
 };
 
@@ -81,6 +82,16 @@ static void put_value(struct draft *d, size_t at, size_t item, const struct answ
     d->rows[at] = v->rows;
 }
 
+static void put_group(struct draft *d, size_t at, size_t group, uint32_t code)
+{
+    const struct question *q = d->from->question;
+    const struct question_group *g = &q->group[group];
+    d->code[at] = code;
+    d->part[at] = g->part != NULL && code < q->domain->attribute[g->column].values
+                      ? question_group_number(q, group, code)
+                      : TREFOIL_NO_PART;
+}
+
 static void put_lines(struct draft *d)
 {
     const struct answer *a = d->from;
@@ -88,7 +99,7 @@ static void put_lines(struct draft *d)
     for (size_t to = 0; to < d->to->lines; to++) {
         const size_t line = d->shown[to];
         for (size_t g = 0; g < groups; g++)
-            d->code[to * groups + g] = answer_code(a, line, g);
+            put_group(d, to * groups + g, g, answer_code(a, line, g));
         for (size_t i = 0; i < items; i++)
             put_value(d, to * items + i, i, answer_value_at(a, line, i));
         d->count[to] = a->rows[line];
@@ -101,11 +112,13 @@ static enum err make_lines(struct keep *k, struct draft *d)
     const size_t values = to->lines * to->items;
     double **const each[] = {&d->value, &d->low, &d->high, &d->agreed, &d->rows};
     TRY(keep_new(k, &d->code, to->lines * to->groups));
+    TRY(keep_new(k, &d->part, to->lines * to->groups));
     TRY(keep_new(k, &d->count, to->lines));
     for (size_t i = 0; i < sizeof each / sizeof *each; i++)
         TRY(keep_new(k, each[i], values));
     put_lines(d);
     to->code = d->code;
+    to->part = d->part;
     to->count = d->count;
     to->value = d->value;
     to->low = d->low;
@@ -115,32 +128,57 @@ static enum err make_lines(struct keep *k, struct draft *d)
     return ERR_OK;
 }
 
+static enum err make_groups(struct keep *k, const struct question *q, struct trefoil_answer *to)
+{
+    char name[QUESTION_ITEM_NAME];
+    const char **names;
+    uint32_t *group;
+    TRY(keep_new(k, &group, q->groups));
+    TRY(keep_new(k, &names, q->groups));
+    for (size_t i = 0; i < q->groups; i++) {
+        group[i] = q->group[i].column;
+        question_group_name(q, i, name, sizeof name);
+        TRY(keep_string(k, &names[i], name, strlen(name)));
+    }
+    to->group = group;
+    to->group_name = names;
+    return ERR_OK;
+}
+
+/* Seconds in a unit, if an item's numbers are dates. */
+static uint32_t unit_of(const struct question *q, size_t item)
+{
+    const struct calendar *c = question_item_column(q, item)->calendar;
+    const bool mode = aggregate_is_code(q->item[item].aggregate) && c != NULL;
+    return mode || question_item_is_date(q, item) ? (uint32_t)calendar_unit_seconds(c->unit) : 0;
+}
+
 static enum err make_items(struct keep *k, const struct released *r, const struct question *q,
                            struct trefoil_answer *to)
 {
     char name[QUESTION_ITEM_NAME];
-    uint32_t *group, *label_column;
+    uint32_t *unit, *label_column;
     uint8_t *approximate, *apart;
     const char **item;
-    TRY(keep_new(k, &group, q->groups));
+    TRY(make_groups(k, q, to));
+    TRY(keep_new(k, &unit, q->items));
     TRY(keep_new(k, &item, q->items));
     TRY(keep_new(k, &label_column, q->items));
     TRY(keep_new(k, &approximate, q->items));
     TRY(keep_new(k, &apart, q->items));
     to->together = true;
-    for (size_t i = 0; i < q->groups; i++)
-        group[i] = q->group[i];
     for (size_t i = 0; i < q->items; i++) {
         const enum question_aggregate a = q->item[i].aggregate;
         const bool labels = aggregate_is_code(a) && !domain_has_order(question_item_column(q, i));
         label_column[i] = labels ? q->item[i].column : TREFOIL_NONE;
+        unit[i] = unit_of(q, i);
         approximate[i] = aggregate_is_extreme(a);
         apart[i] = !released_item_together(r, q, i);
         to->together &= !apart[i];
         question_item_name(q, i, name, sizeof name);
         TRY(keep_string(k, &item[i], name, strlen(name)));
     }
-    to->group = group;
+    to->unit = unit;
     to->item = item;
     to->label_column = label_column;
     to->approximate = approximate;

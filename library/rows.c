@@ -1,5 +1,4 @@
 /* Synthetic rows, and marginals. */
-#include "aim/table/number.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "library/trefoil_private.h"
@@ -39,7 +38,7 @@ static void draw_numbers(const struct table *t, const struct densities *inside, 
             if (code >= a->values || !domain_has_bins(a))
                 continue;
             a->kind->draw(a, code, inside->of[i], &r, text);
-            if (!number_double(text, &number[i][row]))
+            if (!domain_parse(a, text, &number[i][row]))
                 number[i][row] = NAN;
         }
 }

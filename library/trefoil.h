@@ -74,7 +74,12 @@ const char *trefoil_version(void);
  */
 #define TREFOIL_NONE UINT32_MAX
 
-enum trefoil_values { TREFOIL_LABELS = 0, TREFOIL_WHOLE = 1, TREFOIL_BINS = 2 };
+enum trefoil_values {
+    TREFOIL_LABELS = 0,
+    TREFOIL_WHOLE = 1,
+    TREFOIL_BINS = 2,
+    TREFOIL_DATES = 3 /* like TREFOIL_BINS, of whole numbers of units since 1970-01-01 */
+};
 
 struct trefoil_column {
     const char *name;
@@ -86,6 +91,7 @@ struct trefoil_column {
     const double *edges;       /* TREFOIL_BINS: values + 1; one that occurs twice is itself a bin */
     double step;               /* TREFOIL_BINS: numbers are multiples of it; 0: any numbers */
     const char *missing;       /* how a missing value is written; NULL: none is missing */
+    uint32_t unit;             /* TREFOIL_DATES: seconds in a unit, 86400 to 1; else 0 */
 };
 
 uint32_t trefoil_columns(const struct trefoil *model);
@@ -130,7 +136,12 @@ struct trefoil_answer {
     const double *rows;       /* rows that it is based on: those that have the column */
     size_t left_out;          /* groups */
     double left_out_rows;
+    const char *const *group_name; /* "admitted", or "YEAR(admitted)" for a part of its dates */
+    const int32_t *part; /* for each line and group: that year; TREFOIL_NO_PART: a code says all */
+    const uint32_t
+        *unit; /* for each item: seconds in a unit, if values are dates; 0: they are not */
 };
+#define TREFOIL_NO_PART INT32_MIN
 
 struct trefoil_answers {
     size_t count;

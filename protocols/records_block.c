@@ -44,9 +44,6 @@ enum err records_block_take(struct party *p, struct records_block *b,
     }
     TRY(party_planes(p, &b->code, plane, n));
     TRY(party_planes(p, &b->valid, (unsigned)parts, n));
-    TRY(party_share16(
-        p, &b->number,
-        (scores != NULL ? scores->row[shape->attributes] : b->rows + shape->attributes) * n));
     records_block_empty(b);
     return ERR_OK;
 }
@@ -179,8 +176,8 @@ static enum err score_numbers(struct party *p, const struct trees *t)
                          planes_flat(&scores));
 }
 
-/* The trees of a lane, and their leaves as numbers. */
-static enum err one_hot(struct party *p, struct trees *t)
+/* The trees of a lane. */
+static enum err grow_all(struct party *p, struct trees *t)
 {
     const struct records_block *b = t->b;
     unsigned deepest = 0;
@@ -197,6 +194,24 @@ static enum err one_hot(struct party *p, struct trees *t)
     }
     for (unsigned level = 0; level < deepest; level++)
         TRY(grow(p, t, level));
+    return ERR_OK;
+}
+
+enum err records_hot(struct party *p, const struct records_block *b, uint16_t attribute,
+                     struct planes *hot)
+{
+    struct trees t = {.b = b, .first = attribute, .end = attribute + 1u, .row = b->row[attribute]};
+    t.rows = leaves(b, attribute);
+    TRY(grow_all(p, &t));
+    *hot = t.hot;
+    return ERR_OK;
+}
+
+/* Their leaves as numbers, too. */
+static enum err one_hot(struct party *p, struct trees *t)
+{
+    const struct records_block *b = t->b;
+    TRY(grow_all(p, t));
     return b->scores != NULL
                ? score_numbers(p, t)
                : convert_bit16(p, share16_view(b->number, t->row * b->n, t->rows * b->n),
@@ -233,6 +248,9 @@ static enum err one_hot_part(void *self, struct party *lane, size_t part)
 enum err records_one_hot(struct party *p, struct records_block *b)
 {
     struct part_of_block s = {b, crew_lanes(p)};
+    const size_t rows = b->scores != NULL ? b->scores->row[b->shape->attributes]
+                                          : b->rows + b->shape->attributes;
+    TRY(party_share16(p, &b->number, rows * b->n));
     TRY(crew_run(p, s.parts, one_hot_part, &s));
     return b->scores != NULL ? ERR_OK : crew_run(p, b->shape->attributes, derive_last, b);
 }

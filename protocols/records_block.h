@@ -29,8 +29,12 @@ enum err records_block_take(struct party *p, struct records_block *b,
 /* Empties it: records that are not loaded are invalid. */
 void records_block_empty(struct records_block *b);
 
-/* Makes `number` from the codes. */
+/* Makes `number` from the codes, in the party's scratch. */
 enum err records_one_hot(struct party *p, struct records_block *b) MUST_CHECK;
+
+/* The planes of an attribute's values but the last, in the party's scratch. */
+enum err records_hot(struct party *p, const struct records_block *b, uint16_t attribute,
+                     struct planes *hot) MUST_CHECK;
 
 /* The row of an attribute's value, `n` records from `from` on. */
 struct share16 records_row(const struct records_block *b, uint16_t attribute, size_t value,

@@ -104,7 +104,7 @@ static enum err count_group(struct party *p, const struct checked_group *g, stru
     uint16_t *own;
     TRY(scratch_array(p->scratch, &tile, tiles));
     TRY(scratch_array(p->scratch, &own, parts));
-    struct check_matrices m = {g->c->checks, tile, tiles, {0}};
+    struct check_matrices m = {.plans = g->c->checks, .tile = tile, .tiles = tiles};
     TRY(party_share16(p, &m.z, parts));
     memset(own, 0, parts * sizeof *own);
     TRY(add_tiles(p, g, tile, own));

@@ -42,6 +42,12 @@ struct records_stream {
     const uint8_t *component[2];
 };
 
+struct records_source {
+    const struct records_batch *batch;
+    struct records_stream *stream; /* of each part */
+    size_t taken;                  /* records loaded */
+};
+
 /* Where `n` records of a batch, from `from` on, go in the block: at its lane `at`. */
 struct load_span {
     size_t from, n, at;
@@ -101,8 +107,8 @@ static enum err expand_window(struct party *p, const uint8_t *seed, unsigned pla
     return ERR_OK;
 }
 
-enum err records_source_open(struct party *p, struct records_source *s,
-                             const struct records_shape *shape, const struct records_batch *b)
+static enum err open_source(struct party *p, struct records_source *s,
+                            const struct records_shape *shape, const struct records_batch *b)
 {
     *s = (struct records_source){.batch = b};
     TRY(check_batch(shape, b));
@@ -125,7 +131,8 @@ enum err records_source_open(struct party *p, struct records_source *s,
     return ERR_OK;
 }
 
-bool records_load(const struct party *p, struct records_block *b, struct records_source *s)
+/* Loads what fits after what the block holds; false if nothing does. */
+static bool load(const struct party *p, struct records_block *b, struct records_source *s)
 {
     const struct records_batch *batch = s->batch;
     const size_t left = batch->records - s->taken, lanes = b->n - b->used,
@@ -144,4 +151,59 @@ bool records_load(const struct party *p, struct records_block *b, struct records
     b->records += span.n;
     b->used += (span.n + 63) / 64 * 64;
     return true;
+}
+
+/* --- all batches ------------------------------------------------------------------------------ */
+
+enum err records_block_for(struct party *p, struct records_block *b,
+                           const struct records_shape *shape, const struct records_scores *scores,
+                           const struct records_batch *batches, size_t count, size_t most)
+{
+    size_t parts = 1, lanes = 0;
+    for (size_t i = 0; i < count; i++) {
+        parts = batches[i].parts > parts ? batches[i].parts : parts;
+        if (lanes < most)
+            lanes += (batches[i].records + 63) / 64 * 64;
+    }
+    return records_block_take(p, b, shape, scores, lanes < most ? lanes : most, parts);
+}
+
+/* What is loaded. */
+struct taking {
+    enum err (*take)(struct party *p, struct records_block *b, void *self);
+    void *self;
+};
+
+static enum err take_loaded(struct party *p, struct records_block *b, const struct taking *t)
+{
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
+    if (b->used == 0)
+        return ERR_OK;
+    TRY(t->take(p, b, t->self));
+    records_block_empty(b);
+    return ERR_OK;
+}
+
+static enum err load_batch(struct party *p, struct records_block *b,
+                           const struct records_batch *batch, const struct taking *t)
+{
+    struct records_source s;
+    TRY(open_source(p, &s, b->shape, batch));
+    while (s.taken < batch->records)
+        if (!load(p, b, &s))
+            TRY(take_loaded(p, b, t));
+    return ERR_OK;
+}
+
+enum err records_each_block(struct party *p, struct records_block *b,
+                            const struct records_batch *batches, size_t count,
+                            enum err (*take)(struct party *p, struct records_block *b, void *self),
+                            void *self)
+{
+    const struct taking t = {take, self};
+    for (size_t i = 0; i < count; i++) {
+        const struct scratch_mark one CLEAN(scratch_wipe) = scratch_mark(p->scratch);
+        TRY(load_batch(p, b, &batches[i], &t));
+    }
+    return take_loaded(p, b, &t);
 }

@@ -4,21 +4,22 @@
 
 #include "protocols/records_block.h"
 
-struct records_source {
-    const struct records_batch *batch;
-    struct records_stream *stream; /* of each part */
-    size_t taken;                  /* records loaded */
-};
-
-/* In the party's scratch. ERR_RANGE as for records_count(). */
-enum err records_source_open(struct party *p, struct records_source *s,
-                             const struct records_shape *shape,
-                             const struct records_batch *b) MUST_CHECK;
+/*
+ * A block for these batches, of at most `most` lanes and no more than they need; from the party's
+ * scratch.
+ */
+enum err records_block_for(struct party *p, struct records_block *b,
+                           const struct records_shape *shape, const struct records_scores *scores,
+                           const struct records_batch *batches, size_t count,
+                           size_t most) MUST_CHECK;
 
 /*
- * Loads what fits after what the block holds; false if nothing does. Each batch begins at a
- * multiple of 64, so small ones share a block.
+ * Loads batches into a block, and calls `take` whenever it is full, and with what is left. Each
+ * batch begins at a multiple of 64, so small ones share a block. ERR_RANGE as for records_count().
  */
-bool records_load(const struct party *p, struct records_block *b, struct records_source *s);
+enum err records_each_block(struct party *p, struct records_block *b,
+                            const struct records_batch *batches, size_t count,
+                            enum err (*take)(struct party *p, struct records_block *b, void *self),
+                            void *self) MUST_CHECK;
 
 #endif

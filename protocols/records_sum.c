@@ -129,43 +129,15 @@ static enum err flush(struct party *p, struct records_summing *c)
     return ERR_OK;
 }
 
-/* Sums up what is loaded and empties the block. */
-static enum err sum_loaded(struct party *p, struct records_summing *c, struct records_block *b)
+/* Sums up what is loaded. */
+static enum err sum_loaded(struct party *p, struct records_block *b, void *self)
 {
-    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    if (b->used == 0)
-        return ERR_OK;
+    struct records_summing *c = self;
     if (c->records + b->records > SUMS_MOST)
         TRY(flush(p, c));
     TRY(add_block(p, c, b));
     c->records += b->records;
-    records_block_empty(b);
     return ERR_OK;
-}
-
-static enum err sum_batch(struct party *p, struct records_summing *c, struct records_block *b,
-                          const struct records_batch *batch)
-{
-    struct records_source s;
-    TRY(records_source_open(p, &s, c->of->shape, batch));
-    while (s.taken < batch->records)
-        if (!records_load(p, b, &s))
-            TRY(sum_loaded(p, c, b));
-    return ERR_OK;
-}
-
-/* A block for these batches: no longer than they need, or than there is memory for. */
-static enum err block_for(struct party *p, struct records_block *b, const struct records_sums *s,
-                          const struct records_batch *batches, size_t count)
-{
-    const size_t most = records_block_length(s->shape, s->scores);
-    size_t parts = 1, lanes = 0;
-    for (size_t i = 0; i < count; i++) {
-        parts = batches[i].parts > parts ? batches[i].parts : parts;
-        if (lanes < most)
-            lanes += (batches[i].records + 63) / 64 * 64;
-    }
-    return records_block_take(p, b, s->shape, s->scores, lanes < most ? lanes : most, parts);
 }
 
 enum err records_sum(struct party *p, const struct records_sums *s,
@@ -175,13 +147,10 @@ enum err records_sum(struct party *p, const struct records_sums *s,
     struct records_block b;
     TRY(party_share32(p, &c.sums, s->cells));
     zero(c.sums);
-    TRY(block_for(p, &b, s, batches, count));
+    TRY(records_block_for(p, &b, s->shape, s->scores, batches, count,
+                          records_block_length(s->shape, s->scores)));
     for (size_t i = 0; i < count; i++)
         c.all += batches[i].records;
-    for (size_t i = 0; i < count; i++) {
-        const struct scratch_mark one CLEAN(scratch_wipe) = scratch_mark(p->scratch);
-        TRY(sum_batch(p, &c, &b, &batches[i]));
-    }
-    TRY(sum_loaded(p, &c, &b));
+    TRY(records_each_block(p, &b, batches, count, sum_loaded, &c));
     return flush(p, &c);
 }

@@ -22,7 +22,7 @@ static struct scope columns_of_rows(const struct question *q)
 {
     struct scope s = {.n = 0};
     for (size_t i = 0; i < q->groups; i++)
-        join_column(&s, q->group[i]);
+        join_column(&s, q->group[i].column);
     for (unsigned k = 0; k < q->where.n; k++)
         for (unsigned i = 0; i < q->where.one[k].parts; i++)
             join_column(&s, q->where.one[k].part[i].column);
@@ -73,7 +73,9 @@ static enum err weigh_case(struct answer_state *w, struct model_sums *m, unsigne
     size_t weights;
     TRY(case_weights(w, &w->question->where.one[k], weight, &weights, &room));
     TRY(model_weigh(m, &w->asked, weight, weights, w->mass + k * w->cells, log));
-    return w->cell != NULL ? answer_cut_case(w, m, weight, weights, log) : ERR_OK;
+    if (w->cell != NULL)
+        TRY(answer_cut_case(w, m, weight, weights, log));
+    return ERR_OK;
 }
 
 /* The part of each code of y that each case leaves. */
@@ -98,15 +100,6 @@ static enum err find_parts(struct answer_state *w)
 static void ask_column(struct clique *c, uint16_t column)
 {
     c->n = (uint16_t)(c->n + domain_insert(c->attribute, c->n, column));
-}
-
-/* How many cells apart a column's neighbouring codes are in the table of what is asked. */
-static size_t stride_of(const struct answer_state *w, uint16_t column)
-{
-    size_t stride = 1;
-    for (unsigned i = w->asked.n; i-- > 0 && w->asked.attribute[i] != column;)
-        stride *= w->question->domain->attribute[w->asked.attribute[i]].size;
-    return stride;
 }
 
 static void answering_clear(struct answer_state *w)
@@ -136,11 +129,11 @@ static enum err answering_start(struct answer_state *w, struct model_sums *m, st
     w->known = a != NULL ? a->values : 1;
     w->density = a != NULL ? w->inside->of[w->y] : NULL;
     for (size_t i = 0; i < q->groups; i++)
-        ask_column(&w->asked, q->group[i]);
+        ask_column(&w->asked, q->group[i].column);
     if (a != NULL)
         ask_column(&w->asked, w->y);
     w->cells = clique_cells(&w->asked, q->domain);
-    w->stride = a != NULL ? stride_of(w, w->y) : 0;
+    w->stride = a != NULL ? answer_stride(w, w->y) : 0;
     if (q->where.n * w->cells > MODEL_WEIGH_CELLS)
         return log_fail(log, ERR_RANGE,
                         "the answer has %llu cells in each of %u cases of the condition, and at "
@@ -154,6 +147,7 @@ static enum err answering_start(struct answer_state *w, struct model_sums *m, st
         TRY(memory_new(&w->cell, w->cells));
     for (unsigned k = 0; k < q->where.n; k++)
         TRY(weigh_case(w, m, k, log));
+    answer_fold(w);
     return find_parts(w);
 }
 
@@ -183,11 +177,13 @@ static struct answer_line line_of(const struct answer_state *w, const struct ans
     struct answer_line l = {.from = 0, .below = w->codes};
     for (size_t i = 0; i < q->groups; i++) {
         uint32_t code = answer_code(a, line, i);
-        if (q->group[i] == w->y) {
+        if (q->group[i].column == w->y) {
             l.from = code;
-            l.below = code + 1;
+            while (code < w->codes && question_group_code(&q->group[i], code) == l.from)
+                code++;
+            l.below = code; /* nothing, if it is not the first of its group */
         } else {
-            l.first += code * stride_of(w, q->group[i]);
+            l.first += code * answer_stride(w, q->group[i].column);
         }
     }
     return l;
@@ -368,7 +364,7 @@ size_t answer_lines(const struct question *q)
 {
     size_t lines = 1;
     for (size_t i = 0; i < q->groups; i++)
-        lines *= q->domain->attribute[q->group[i]].size;
+        lines *= q->domain->attribute[q->group[i].column].size;
     return lines;
 }
 

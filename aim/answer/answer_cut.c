@@ -99,24 +99,45 @@ enum err answer_cut_case(const struct answer_state *w, struct model_sums *m,
     return ERR_OK;
 }
 
+/* Of each line's code: its rows, and the share of them that its group's shares leave open. */
+static void gather_cuts(const struct question_group *g, const double *share, uint32_t size,
+                        double *rows, double *cut)
+{
+    for (uint32_t code = 0; code < size; code++) {
+        const uint32_t first = question_group_code(g, code);
+        const double more = rows[code], all = rows[first] + more;
+        if (first == code)
+            cut[code] = 1 - share[code];
+        else if (all > 0) {
+            cut[first] = (cut[first] * rows[first] + (1 - share[code]) * more) / all;
+            rows[first] = all;
+            rows[code] = 0;
+        }
+    }
+}
+
 enum err answer_cut_groups(const struct answer_state *w, const struct answer *a,
                            struct model_sums *m, struct log *log)
 {
     const struct question *q = w->question;
     for (size_t i = 0; i < q->groups; i++) {
-        const struct clique column = {1, {q->group[i]}};
-        const double *share = model_share(model_sums_of(m), q->group[i]);
-        double *rows CLEAN(memory_release) = NULL;
+        const struct question_group *g = &q->group[i];
+        const struct clique column = {1, {g->column}};
+        const double *share = model_share(model_sums_of(m), g->column);
+        const uint32_t size = q->domain->attribute[g->column].size;
+        double *rows CLEAN(memory_release) = NULL, *cut CLEAN(memory_release) = NULL;
         if (share == NULL)
             continue;
-        TRY(memory_new(&rows, q->domain->attribute[q->group[i]].size));
+        TRY(memory_new(&rows, size));
+        TRY(memory_new(&cut, size));
         TRY(model_weigh(m, &column, NULL, 0, rows, log));
+        gather_cuts(g, share, size, rows, cut);
         for (size_t line = 0; line < a->lines; line++) {
             const uint32_t code = answer_code(a, line, i);
             if (!(rows[code] > 0))
                 continue;
-            w->cut[line].each += 1 - share[code];
-            w->cut[line].less += (1 - share[code]) / rows[code];
+            w->cut[line].each += cut[code];
+            w->cut[line].less += cut[code] / rows[code];
         }
     }
     return ERR_OK;

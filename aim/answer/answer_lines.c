@@ -32,9 +32,12 @@ static double key_of(const struct shown_line *s, const struct question_order *o)
     if (o->group) {
         const struct question *q = s->answer->question;
         const uint32_t code = answer_code(s->answer, s->line, o->index);
-        if (code >= q->domain->attribute[q->group[o->index]].values)
+        double by = code;
+        if (code >= q->domain->attribute[q->group[o->index].column].values)
             return INFINITY;
-        return o->down ? -(double)code : code;
+        if (q->group[o->index].part != NULL)
+            by = question_group_number(q, o->index, code);
+        return o->down ? -by : by;
     }
     v = answer_value_at(s->answer, s->line, o->index);
     key = o->down ? -v->number : v->number;

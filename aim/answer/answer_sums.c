@@ -14,8 +14,8 @@ uint32_t answer_code(const struct answer *a, size_t line, size_t group)
 {
     const struct question *q = a->question;
     for (size_t i = q->groups; i-- > group + 1;)
-        line /= q->domain->attribute[q->group[i]].size;
-    return (uint32_t)(line % q->domain->attribute[q->group[group]].size);
+        line /= q->domain->attribute[q->group[i].column].size;
+    return (uint32_t)(line % q->domain->attribute[q->group[group].column].size);
 }
 
 /* --- parts of codes --------------------------------------------------------------------------- */
@@ -52,6 +52,41 @@ struct density_part answer_part(const struct answer_state *w, uint16_t column, s
         sum.square /= sum.share;
     }
     return sum;
+}
+
+/* --- the table of what is asked ---------------------------------------------------------------- */
+
+size_t answer_stride(const struct answer_state *w, uint16_t column)
+{
+    size_t stride = 1;
+    for (unsigned i = w->asked.n; i-- > 0 && w->asked.attribute[i] != column;)
+        stride *= w->question->domain->attribute[w->asked.attribute[i]].size;
+    return stride;
+}
+
+static void fold_group(const struct answer_state *w, const struct question_group *g)
+{
+    const size_t stride = answer_stride(w, g->column);
+    const size_t size = w->question->domain->attribute[g->column].size;
+    for (size_t at = 0; at < w->question->where.n * w->cells; at++) {
+        const size_t code = at % w->cells / stride % size;
+        const size_t to = at - (code - g->first[code]) * stride;
+        if (to == at)
+            continue;
+        w->mass[to] += w->mass[at];
+        w->mass[at] = 0;
+        if (w->cell != NULL && at < w->cells) {
+            w->cell[to].each += w->cell[at].each;
+            w->cell[to].less += w->cell[at].less;
+        }
+    }
+}
+
+void answer_fold(const struct answer_state *w)
+{
+    for (size_t i = 0; i < w->question->groups; i++)
+        if (w->question->group[i].first != NULL && w->question->group[i].column != w->y)
+            fold_group(w, &w->question->group[i]);
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */

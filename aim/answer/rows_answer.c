@@ -44,7 +44,13 @@ static bool fits(const struct question *q, const struct table *t, size_t row)
 
 static size_t line_of(const struct question *q, const struct table *t, size_t row)
 {
-    return table_cell(t, q->group, (unsigned)q->groups, row);
+    size_t line = 0;
+    for (size_t i = 0; i < q->groups; i++) {
+        const struct question_group *g = &q->group[i];
+        line = line * t->domain->attribute[g->column].size +
+               question_group_code(g, t->column[g->column][row]);
+    }
+    return line;
 }
 
 /* Sorts the rows that fit by their lines. */
@@ -214,7 +220,7 @@ static enum err parts(struct rows_answer *a, size_t item)
         } else {
             const size_t codes = yes->lines / a->lines, from = begin_of(yes, line * codes);
             *value = correlation(a->table, yes->row + from, yes->end[(line + 1) * codes - 1] - from,
-                                 x->part[0]->group[q->groups], x->part[0]->item[0].column);
+                                 x->part[0]->group[q->groups].column, x->part[0]->item[0].column);
         }
     }
     return ERR_OK;
@@ -230,7 +236,7 @@ enum err rows_answer_new(struct rows_answer **out, const struct table *t, const 
     a->table = t;
     a->lines = 1;
     for (size_t i = 0; i < q->groups; i++)
-        a->lines *= q->domain->attribute[q->group[i]].size;
+        a->lines *= q->domain->attribute[q->group[i].column].size;
     TRY(select_rows(a));
     TRY(memory_new(&a->value, a->lines * q->items));
     TRY(memory_new(&room, t->rows));

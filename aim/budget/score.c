@@ -97,9 +97,20 @@ uint64_t scores_most(const struct score_bounds *b, uint32_t query)
     return room / (score_total(b, query) + (UINT64_C(2) << b->bits));
 }
 
-double measure_sigma(uint64_t multiplier)
+double measure_spread(enum noise_by by)
 {
-    return (double)(1 << AIM_GAUSS_BITS) / (double)multiplier;
+    switch (by) {
+    case NOISE_BY_ALL:
+        return 1;
+    case NOISE_BY_BOTH:
+        return M_SQRT2;
+    }
+    return 1;
+}
+
+double measure_sigma(uint64_t multiplier, enum noise_by by)
+{
+    return measure_spread(by) * (1 << AIM_GAUSS_BITS) / (double)multiplier;
 }
 
 static double largest_weight(const struct score_terms *t)
@@ -199,7 +210,19 @@ static u128 range_of(const struct score_terms *t, uint32_t query)
     return 0;
 }
 
-/* 1 + ceil(log2(max_q(...) + 2^f 96)), with the multipliers of f = 40 shifted down to f. */
+/* No Gumbel of the lattice is larger; where two are added, no sum of them. */
+static unsigned gumbel_most(const struct score_terms *t)
+{
+    switch (t->bounds.noise_by) {
+    case NOISE_BY_ALL:
+        return 96;
+    case NOISE_BY_BOTH:
+        return 192;
+    }
+    return 96;
+}
+
+/* 1 + ceil(log2(max_q(...) + 2^f gumbel_most())), with the multipliers of f = 40 shifted down to f. */
 static unsigned width_of(const struct score_terms *t, const uint64_t *top, const uint64_t *penalty,
                          unsigned shift)
 {
@@ -210,7 +233,7 @@ static unsigned width_of(const struct score_terms *t, const uint64_t *top, const
         u128 value = range >> 64 != 0 ? (u128)1 << 127 : scale * (range + penalty[i]);
         most = value > most ? value : most;
     }
-    most += (u128)96 << shift;
+    most += (u128)gumbel_most(t) << shift;
     while (width < 128 && ((u128)1 << (width - 1)) < most)
         width++;
     return width;

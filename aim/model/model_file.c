@@ -12,6 +12,7 @@
 
 static const char magic[] = "trefoil-model-1\n";
 static const char magic_merged[] = "trefoil-model-2\n";
+static const char magic_dates[] = "trefoil-model-3\n";
 
 /* --- writing --------------------------------------------------------------------------------- */
 
@@ -51,11 +52,22 @@ void model_write(const struct model *m, struct bytes *out)
         bytes_put_double(out, m->theta[i]);
 }
 
+static bool has_dates(const struct domain *d)
+{
+    for (size_t i = 0; i < d->attributes; i++)
+        if (d->attribute[i].calendar != NULL)
+            return true;
+    return false;
+}
+
 enum err model_save(const char *path, const struct model *m, struct log *log)
 {
     struct bytes out CLEAN(bytes_clear) = {0};
-    bytes_put_text(&out, m->shares > 0 ? magic_merged : magic);
+    const bool merged = m->shares > 0, dates = has_dates(m->domain);
+    bytes_put_text(&out, dates ? magic_dates : merged ? magic_merged : magic);
     domain_write(m->domain, &out);
+    if (dates)
+        bytes_put_u8(&out, merged);
     model_write(m, &out);
     return digest_write(path, 0644, &out, log);
 }
@@ -185,10 +197,15 @@ static enum err load(struct model **m, struct domain **d, const struct bytes *te
                      uint64_t limit_cells, struct log *log)
 {
     struct reader r = reader_of(text->data, text->size);
-    const bool merged = version_of(text->data, text->size, magic_merged) == 2;
-    TRY(digest_check(&r, merged ? magic_merged : magic));
+    const unsigned version = version_of(text->data, text->size, magic_dates);
+    uint8_t merged = version == 2;
+    TRY(digest_check(&r, version == 3 ? magic_dates : merged ? magic_merged : magic));
     TRY(domain_read(d, &r, log));
-    TRY(model_read(m, *d, merged, &r, limit_cells, log));
+    if (version == 3)
+        merged = reader_u8(&r);
+    if (merged > 1 || has_dates(*d) != (version == 3))
+        return ERR_FORMAT;
+    TRY(model_read(m, *d, merged == 1, &r, limit_cells, log));
     return reader_done(&r);
 }
 
@@ -200,7 +217,7 @@ enum err model_load(struct model **m, struct domain **d, const char *path, uint6
     *m = NULL;
     *d = NULL;
     TRY(file_read(path, MODEL_FILE_MAX, &text, log));
-    TRY(version_check(path, text.data, text.size, magic_merged, 1, log));
+    TRY(version_check(path, text.data, text.size, magic_dates, 1, log));
     e = load(m, d, &text, limit_cells, log);
     if (e == ERR_FORMAT || e == ERR_STUDY)
         e = log_fail(log, ERR_FORMAT,

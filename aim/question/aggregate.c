@@ -135,7 +135,7 @@ static enum err read_corr(struct parser *p, struct question_item *item)
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
         part->item[part->items++] = (struct question_item){
             .aggregate = asked[i], .column = column[i < 3], .p = 0.5};
-    part->group[0] = column[0];
+    part->group[0].column = column[0];
     return keep_text(p, begin, item);
 }
 
@@ -144,17 +144,17 @@ static enum err group_corr(const struct parser *p, const struct question *q,
                            const struct question_item *item)
 {
     struct question *part = item->part[0];
-    const uint16_t y = part->group[0], z = part->item[0].column;
+    const uint16_t y = part->group[0].column, z = part->item[0].column;
     if (q->groups == QUESTION_GROUPS_MAX)
         return lexer_fail(&p->lexer, p->lexer.token.at,
                           "with CORR, GROUP BY takes at most %d columns", QUESTION_GROUPS_MAX - 1);
     for (size_t i = 0; i < q->groups; i++)
-        if (q->group[i] == y || q->group[i] == z)
+        if (q->group[i].column == y || q->group[i].column == z)
             return lexer_fail(&p->lexer, p->lexer.token.at,
                               "%s is in GROUP BY: within one of its values CORR says nothing",
-                              q->domain->attribute[q->group[i]].name);
+                              q->domain->attribute[q->group[i].column].name);
     memcpy(part->group, q->group, q->groups * sizeof *q->group);
-    part->group[q->groups] = y;
+    part->group[q->groups] = (struct question_group){.column = y};
     part->groups = q->groups + 1;
     return ERR_OK;
 }
@@ -205,6 +205,9 @@ static enum err read_argument(struct parser *p, struct question_item *item)
     if (!domain_has_order(&p->domain->attribute[item->column]) &&
         item->aggregate != AGGREGATE_COUNT && item->aggregate != AGGREGATE_MODE)
         return lexer_fail(&p->lexer, at, "%s has labels: only COUNT and MODE apply to it",
+                          p->domain->attribute[item->column].name);
+    if (item->aggregate == AGGREGATE_SUM && p->domain->attribute[item->column].calendar != NULL)
+        return lexer_fail(&p->lexer, at, "a sum of dates means nothing: ask for AVG(%s)",
                           p->domain->attribute[item->column].name);
     item->p = 0.5;
     if (item->aggregate != AGGREGATE_PERCENTILE)

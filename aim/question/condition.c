@@ -56,17 +56,46 @@ static enum err read_label(struct parser *p, const struct domain_attribute *a, d
     return no_such_label(p, a);
 }
 
-static enum err read_literal(struct parser *p, uint16_t column, double *value)
+/* '2021-05-31', perhaps behind DATE or TIMESTAMP: all units of the day, or of what else it names. */
+static enum err read_date(struct parser *p, const struct domain_attribute *a, double *low,
+                          double *high)
+{
+    const struct lexer_token *t = &p->lexer.token;
+    int64_t first, last;
+    if (lexer_is(&p->lexer, "date") || lexer_is(&p->lexer, "timestamp"))
+        TRY(lexer_next(&p->lexer));
+    if (t->kind != TOKEN_LABEL)
+        return lexer_fail(&p->lexer, t->at,
+                          "%s has dates: write one in single quotes, '2021-05-31'", a->name);
+    if (!calendar_read(t->text, a->calendar->unit, true, &first, &last))
+        return lexer_fail(
+            &p->lexer, t->at,
+            "'%s' is no date here; write '2021-05-31'%s, as no unit of %s is finer "
+            "than a%s %s",
+            t->text, a->calendar->unit == CALENDAR_DAY ? "" : " or '2021-05-31 17:00'", a->name,
+            a->calendar->unit == CALENDAR_HOUR ? "n" : "", calendar_unit_words[a->calendar->unit]);
+    *low = (double)first;
+    *high = (double)last;
+    return lexer_next(&p->lexer);
+}
+
+enum err parser_literal(struct parser *p, uint16_t column, double *low, double *high)
 {
     const struct domain_attribute *a = attribute_of(p, column);
     const struct lexer_token *t = &p->lexer.token;
-    if (!domain_has_order(a))
-        return read_label(p, a, value);
+    if (!domain_has_order(a)) {
+        TRY(read_label(p, a, low));
+        *high = *low;
+        return ERR_OK;
+    }
     if (lexer_is(&p->lexer, "null"))
         return lexer_fail(&p->lexer, t->at, "nothing equals NULL: write %s IS NULL", a->name);
+    if (a->calendar != NULL)
+        return read_date(p, a, low, high);
     if (t->kind == TOKEN_LABEL)
         return lexer_fail(&p->lexer, t->at, "%s has numbers: write one without quotes", a->name);
-    TRY(parser_number(p, value));
+    TRY(parser_number(p, low));
+    *high = *low;
     return parser_no_arithmetic(p);
 }
 
@@ -75,9 +104,9 @@ static enum err read_literal(struct parser *p, uint16_t column, double *value)
 enum relation { EQUAL, UNEQUAL, LESS, AT_MOST, MORE, AT_LEAST };
 
 static struct values compared(struct values_pool *pool, const struct domain_attribute *a,
-                              enum relation relation, double v)
+                              enum relation relation, double low, double high)
 {
-    const double before = values_before(a, v), after = values_after(a, v);
+    const double before = values_before(a, low), after = values_after(a, high);
     struct values known = values_known(pool, a);
     switch (relation) {
     case LESS:
@@ -121,7 +150,7 @@ static enum err read_relation(struct parser *p, uint16_t column, struct values *
     const struct domain_attribute *a = attribute_of(p, column);
     const size_t at = p->lexer.token.at;
     enum relation relation = EQUAL;
-    double value = 0;
+    double value = 0, high = 0;
     while (relation <= AT_LEAST && !lexer_is(&p->lexer, symbols[relation]))
         relation++;
     if (lexer_is(&p->lexer, "!="))
@@ -141,26 +170,26 @@ static enum err read_relation(struct parser *p, uint16_t column, struct values *
         return lexer_fail(&p->lexer, at, "labels have no order: %s can be compared by =, <> and IN",
                           a->name);
     TRY(lexer_next(&p->lexer));
-    TRY(read_literal(p, column, &value));
+    TRY(parser_literal(p, column, &value, &high));
     if (relation <= UNEQUAL && has_no_rows(a, value))
         warn_of_density(p, a);
-    *v = compared(&p->work.pool, a, relation, value);
+    *v = compared(&p->work.pool, a, relation, value, high);
     return ERR_OK;
 }
 
 static enum err read_between(struct parser *p, uint16_t column, struct values *v)
 {
     const struct domain_attribute *a = attribute_of(p, column);
-    double low = 0, high = 0;
+    double low = 0, high = 0, inside = 0;
     if (!domain_has_order(a))
         return lexer_fail(&p->lexer, p->lexer.token.at,
                           "labels have no order: %s can be compared by =, <> and IN", a->name);
     TRY(lexer_next(&p->lexer));
-    TRY(read_literal(p, column, &low));
+    TRY(parser_literal(p, column, &low, &inside));
     TRY(parser_pass(p, "AND", "between the two ends of BETWEEN"));
-    TRY(read_literal(p, column, &high));
-    *v = values_and(&p->work.pool, compared(&p->work.pool, a, AT_LEAST, low),
-                    compared(&p->work.pool, a, AT_MOST, high));
+    TRY(parser_literal(p, column, &inside, &high));
+    *v = values_and(&p->work.pool, compared(&p->work.pool, a, AT_LEAST, low, low),
+                    compared(&p->work.pool, a, AT_MOST, high, high));
     return ERR_OK;
 }
 
@@ -173,13 +202,13 @@ static enum err read_in(struct parser *p, uint16_t column, struct values *v)
     TRY(lexer_next(&p->lexer));
     TRY(parser_pass(p, "(", "after IN"));
     for (size_t n = 0; more; n++) {
-        double value = 0;
+        double value = 0, high = 0;
         if (n == LIST_MAX)
             return lexer_fail(&p->lexer, p->lexer.token.at, "a list has at most %d values",
                               LIST_MAX);
-        TRY(read_literal(p, column, &value));
+        TRY(parser_literal(p, column, &value, &high));
         warn |= has_no_rows(a, value);
-        *v = values_or(&p->work.pool, *v, compared(&p->work.pool, a, EQUAL, value));
+        *v = values_or(&p->work.pool, *v, compared(&p->work.pool, a, EQUAL, value, high));
         *v = values_keep(&p->work.pool, used, *v);
         more = lexer_is(&p->lexer, ",");
         if (more)

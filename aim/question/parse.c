@@ -25,6 +25,15 @@ void question_item_name(const struct question *q, size_t item, char *text, size_
     snprintf(text, size, "%s(%s%s)", aggregate_name(x->aggregate), column, p);
 }
 
+bool question_item_is_date(const struct question *q, size_t item)
+{
+    static const bool dated[AGGREGATES] = {
+        [AGGREGATE_AVG] = true,        [AGGREGATE_MEDIAN] = true, [AGGREGATE_MIN] = true,
+        [AGGREGATE_PERCENTILE] = true, [AGGREGATE_MAX] = true,
+    };
+    return dated[q->item[item].aggregate] && question_item_column(q, item)->calendar != NULL;
+}
+
 void question_free(struct question **q)
 {
     if (*q == NULL)
@@ -32,6 +41,8 @@ void question_free(struct question **q)
     pool_clear(&(*q)->pool);
     for (size_t i = 0; i < QUESTION_ITEMS_MAX; i++)
         question_item_clear(&(*q)->item[i]);
+    for (size_t i = 0; i < QUESTION_GROUPS_MAX; i++)
+        memory_free(&(*q)->group[i].first);
     memory_free(q);
 }
 
@@ -39,7 +50,7 @@ void question_free(struct question **q)
 
 /* A column without an aggregate must be in GROUP BY; this is checked once that is known. */
 struct plain {
-    uint16_t column;
+    struct question_group group;
     size_t at;
 };
 
@@ -66,6 +77,7 @@ static enum err read_item(struct parser *p, struct question *q, struct select *s
 {
     struct lexer before = p->lexer;
     struct question_item *item = &q->item[q->items];
+    const bool part = parser_is_part(p);
     if (q->items == QUESTION_ITEMS_MAX || s->plains == QUESTION_ITEMS_MAX)
         return lexer_fail(&p->lexer, p->lexer.token.at, "a question has at most %d items",
                           QUESTION_ITEMS_MAX);
@@ -80,7 +92,7 @@ static enum err read_item(struct parser *p, struct question *q, struct select *s
         return lexer_fail(&p->lexer, p->lexer.token.at,
                           "an aggregate should stand here, such as COUNT(*)");
     TRY(lexer_next(&p->lexer));
-    if (before.token.kind == TOKEN_WORD && lexer_is(&p->lexer, "(")) {
+    if (before.token.kind == TOKEN_WORD && lexer_is(&p->lexer, "(") && !part) {
         TRY(parser_aggregate(p, &before.token, item));
         TRY(parser_no_arithmetic(p));
         TRY(read_name(p, item));
@@ -88,7 +100,7 @@ static enum err read_item(struct parser *p, struct question *q, struct select *s
     } else {
         p->lexer = before;
         s->plain[s->plains].at = before.token.at;
-        TRY(parser_column(p, &s->plain[s->plains++].column));
+        TRY(parser_group(p, &s->plain[s->plains++].group));
         if (lexer_is(&p->lexer, "as"))
             return lexer_fail(&p->lexer, p->lexer.token.at,
                               "a column of GROUP BY keeps its name: leave AS out");
@@ -106,9 +118,9 @@ static enum err read_groups(struct parser *p, struct question *q)
         if (q->groups == QUESTION_GROUPS_MAX)
             return lexer_fail(&p->lexer, at, "GROUP BY takes at most %d columns",
                               QUESTION_GROUPS_MAX);
-        TRY(parser_column(p, &q->group[q->groups]));
+        TRY(parser_group(p, &q->group[q->groups]));
         for (size_t i = 0; i < q->groups; i++)
-            if (q->group[i] == q->group[q->groups])
+            if (q->group[i].column == q->group[q->groups].column)
                 return lexer_fail(&p->lexer, at, "this column occurs twice");
         q->groups++;
         more = lexer_is(&p->lexer, ",");
@@ -124,7 +136,8 @@ static enum err check_plain(const struct parser *p, const struct question *q,
     for (size_t i = 0; i < s->plains; i++) {
         bool grouped = false;
         for (size_t k = 0; k < q->groups; k++)
-            grouped |= q->group[k] == s->plain[i].column;
+            grouped |= q->group[k].column == s->plain[i].group.column &&
+                       q->group[k].part == s->plain[i].group.part;
         if (!grouped)
             return lexer_fail(&p->lexer, s->plain[i].at,
                               "a column without an aggregate must be in GROUP BY");
@@ -162,6 +175,7 @@ static enum err read_question(struct parser *p, struct question *q)
     if (lexer_is(&p->lexer, "group")) {
         TRY(lexer_next(&p->lexer));
         TRY(read_groups(p, q));
+        TRY(parser_fill_groups(p, q));
     }
     for (size_t i = 0; i < q->items; i++)
         TRY(parser_parts(p, q, i));

@@ -19,7 +19,7 @@ static enum err find_item(struct parser *p, const struct question *q, size_t *it
     const struct lexer before = p->lexer;
     struct question_item given CLEAN(question_item_clear) = {.p = 0};
     *item = q->items;
-    if (before.token.kind != TOKEN_WORD && before.token.kind != TOKEN_NAME)
+    if ((before.token.kind != TOKEN_WORD && before.token.kind != TOKEN_NAME) || parser_is_part(p))
         return ERR_OK;
     TRY(lexer_next(&p->lexer));
     if (before.token.kind == TOKEN_WORD && lexer_is(&p->lexer, "(")) {
@@ -57,6 +57,19 @@ static enum err read_relation(struct parser *p, struct question_having *h)
                       "a comparison with a number should stand here: HAVING COUNT(*) > 20");
 }
 
+/* A number; of a date without a time its first unit, or its last where the whole day is meant. */
+static enum err read_bound(struct parser *p, const struct question *q, struct question_having *h)
+{
+    double low = 0, high = 0;
+    if (!question_item_is_date(q, h->item)) {
+        TRY(parser_number(p, &h->value));
+        return parser_no_arithmetic(p);
+    }
+    TRY(parser_literal(p, q->item[h->item].column, &low, &high));
+    h->value = h->less == h->equal ? high : low;
+    return ERR_OK;
+}
+
 static enum err read_having(struct parser *p, struct question *q)
 {
     for (bool more = true; more;) {
@@ -71,8 +84,7 @@ static enum err read_having(struct parser *p, struct question *q)
                               "HAVING compares an aggregate after SELECT, or its name, with a "
                               "number; conditions on rows go into WHERE");
         TRY(read_relation(p, h));
-        TRY(parser_number(p, &h->value));
-        TRY(parser_no_arithmetic(p));
+        TRY(read_bound(p, q, h));
         q->havings++;
         if (lexer_is(&p->lexer, "or"))
             return lexer_fail(&p->lexer, p->lexer.token.at,
@@ -87,11 +99,11 @@ static enum err read_having(struct parser *p, struct question *q)
 static enum err find_group(struct parser *p, const struct question *q, struct question_order *o)
 {
     const size_t at = p->lexer.token.at;
-    uint16_t column;
-    TRY(parser_column(p, &column));
+    struct question_group g;
+    TRY(parser_group(p, &g));
     o->group = true;
     for (o->index = 0; o->index < q->groups; o->index++)
-        if (q->group[o->index] == column)
+        if (q->group[o->index].column == g.column && q->group[o->index].part == g.part)
             return ERR_OK;
     return lexer_fail(
         &p->lexer, at,

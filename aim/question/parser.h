@@ -28,6 +28,14 @@ enum err parser_aggregate(struct parser *p, const struct lexer_token *word,
 enum err parser_lines(struct parser *p, struct question *q) MUST_CHECK;
 /* The condition after WHERE, or its opposite (aim/question/condition.c). */
 enum err parser_condition(struct parser *p, bool negated, struct cases *c) MUST_CHECK;
+/* What a column is compared with: all values from *low to *high, of dates without a time. */
+enum err parser_literal(struct parser *p, uint16_t column, double *low, double *high) MUST_CHECK;
+/* A column, or a part of its dates as in year(column) (aim/question/groups.c). */
+enum err parser_group(struct parser *p, struct question_group *g) MUST_CHECK;
+/* Whether such a part begins at the token. */
+bool parser_is_part(const struct parser *p);
+/* Fills in which codes are in one group, once all are read. */
+enum err parser_fill_groups(struct parser *p, struct question *q) MUST_CHECK;
 /* Completes the parts of an item, once WHERE and GROUP BY are known (aim/question/aggregate.c). */
 enum err parser_parts(struct parser *p, struct question *q, size_t item) MUST_CHECK;
 

@@ -1,17 +1,19 @@
 /*
  * aim/question/question.h - questions to a model, in a subset of SQL.
  *
- *   SELECT item [AS name] [, item ..] FROM name [WHERE condition] [GROUP BY column [, column ..]]
+ *   SELECT item [AS name] [, item ..] FROM name [WHERE condition] [GROUP BY group [, group ..]]
  *     [HAVING item relation number [AND ..]] [ORDER BY item [DESC] [, ..]] [LIMIT number] [;]
  *
+ *   group       column | YEAR(date) | QUARTER(date) | MONTH(date) | WEEKDAY(date) | HOUR(date)
  *   item        COUNT(*) | COUNT(y) | SUM(y) | AVG(y) | VARIANCE(y) | STDDEV(y) | MEDIAN(y)
  *               | PERCENTILE(y, p) | MODE(y) | MIN(y) | MAX(y) | RANGE(y) | SHARE(condition)
  *               | CORR(y, z)
- *               | column, if it is in GROUP BY
+ *               | group, if it is in GROUP BY
  *   condition   column = | <> | != | < | <= | > | >= literal; column [NOT] BETWEEN literal AND
  *               literal; column [NOT] IN (literal, ..); column IS [NOT] NULL; NOT, AND, OR,
  *               parentheses
- *   literal     a number with or without a sign, or a 'label'
+ *   literal     a number with or without a sign, a 'label', or a date '2021-05-31' or
+ *               '2021-05-31 17:00', perhaps behind DATE or TIMESTAMP: all of the day or the minute
  *
  * After GROUP BY an item is one of those after SELECT, as it stands there or by its name; ORDER BY
  * takes columns of GROUP BY as well. An answer of NULL is in no HAVING, and comes last.
@@ -78,6 +80,18 @@ struct question_item {
     struct question *part[2];
 };
 
+/* A part of dates that lines are by: its number, and the stretches that begin with another one. */
+struct question_part {
+    const char *word; /* "YEAR" */
+    enum calendar_part value, stretch;
+};
+
+struct question_group {
+    uint16_t column;
+    const struct question_part *part; /* or NULL: lines are by the column itself */
+    uint32_t *first; /* with a part, of each code: the first code of its group. That line has all */
+};
+
 /* What answers are kept: number <, = .. value. */
 struct question_having {
     size_t item;
@@ -97,7 +111,7 @@ struct question {
     size_t items;
     struct question_item item[QUESTION_ITEMS_MAX];
     size_t groups;
-    uint16_t group[QUESTION_GROUPS_MAX];
+    struct question_group group[QUESTION_GROUPS_MAX];
     size_t havings;
     struct question_having having[QUESTION_HAVING_MAX];
     size_t orders;
@@ -121,6 +135,17 @@ struct question_text {
 enum err question_parse(struct question **q, const struct domain *d, struct question_text *from,
                         struct log *log) MUST_CHECK;
 void question_free(struct question **q);
+
+/* The line's code for a row's code of a column. */
+static inline uint32_t question_group_code(const struct question_group *g, uint32_t code)
+{
+    return g->first != NULL ? g->first[code] : code;
+}
+/* "year(admitted)"; and the number of such a group, which has a part. */
+void question_group_name(const struct question *q, size_t group, char *text, size_t size);
+int question_group_number(const struct question *q, size_t group, uint32_t code);
+/* Whether an item's numbers are dates: MIN, MAX, AVG, MEDIAN and PERCENTILE of some. */
+bool question_item_is_date(const struct question *q, size_t item);
 
 /* Frees the parts of an item. */
 void question_item_clear(struct question_item *item);

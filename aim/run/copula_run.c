@@ -27,6 +27,13 @@ static double left(const struct copula_run *r)
     return ledger_remaining(r->ledger) / (k * k);
 }
 
+/* A rho that would buy, by itself, as little noise as all who make some add together. */
+static double noisy(const struct copula_run *r, double rho)
+{
+    const double spread = measure_spread(r->o->noise_by);
+    return rho / (spread * spread);
+}
+
 /* Debits a request, and once more for each time that it is lost. */
 static enum err debit(struct copula_run *r, const struct ask_price *price, unsigned times)
 {
@@ -77,7 +84,7 @@ static enum err record(struct copula_run *r, uint64_t multiplier, const int64_t 
         TRY(memory_new(&m->y, q->cells));
         out->measurements++;
         m->clique = q->clique;
-        m->sigma = measure_sigma(multiplier);
+        m->sigma = measure_sigma(multiplier, r->o->noise_by);
         for (uint64_t a = 0; a < q->cells; a++)
             m->y[a] = (double)values[q->offset + a] / (double)multiplier;
     }
@@ -128,9 +135,9 @@ static enum err look_first(struct copula_run *r)
         TRY(copula_set_shares(&r->column[i], y, model->total));
         memcpy(model->share[i], r->column[i].share, d->attribute[i].size * sizeof **model->share);
     }
-    TRY(copula_noise_clip(r->column, d->attributes, left(r), model->total, r->o->clip,
+    TRY(copula_noise_clip(r->column, d->attributes, noisy(r, left(r)), model->total, r->o->clip,
                           &r->result->clip));
-    TRY(copula_noise_groups(r->column, d->attributes, left(r), model->total, groups));
+    TRY(copula_noise_groups(r->column, d->attributes, noisy(r, left(r)), model->total, groups));
     return keep_groups(r);
 }
 
@@ -239,7 +246,7 @@ static enum err open_forms(struct copula_run *r)
     struct copula_result *out = r->result;
     struct ask_told told CLEAN(told_clear) = {0};
     TRY(ask(r, &told));
-    out->sigma = 0x1p20 / r->kappa;
+    out->sigma = measure_sigma(1, r->o->noise_by) / r->kappa;
     for (size_t k = 0; k < out->forms; k++)
         out->form[k].value = (double)told.value[k] / r->kappa;
     return ERR_OK;

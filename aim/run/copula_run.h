@@ -12,7 +12,7 @@
  *             for the scores u / sqrt(kappa), so that rounding adds no bias; for nominal columns
  *             see aim/copula/copula_links.h. Last, the nearest matrix of correlations
  *
- * Like the servers, it debits a request before the request is made. A form has a deviation of 2^20.
+ * Like the servers, it debits a request before the request is made. A form has a deviation of measure_sigma(1).
  */
 #ifndef TREFOIL_AIM_RUN_COPULA_RUN_H
 #define TREFOIL_AIM_RUN_COPULA_RUN_H
@@ -30,7 +30,8 @@ struct copula_options {
     struct score_bounds bounds;   /* of that closure */
     double clip;                  /* the largest that may be chosen */
     double share;                 /* of rho, for the one-ways */
-    struct ask_slack slack;       /* of the backend's noise */
+    struct ask_slack slack;       /* of the backend's noise, */
+    enum noise_by noise_by;       /* and how far that deviates: measure_sigma() */
     struct look look;             /* taken before round 0 */
 };
 

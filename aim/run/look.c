@@ -22,7 +22,7 @@ double look_rho(const struct look *look)
 
 double look_sigma(const struct look *look)
 {
-    return measure_sigma(look->multiplier);
+    return measure_sigma(look->multiplier, NOISE_BY_ALL);
 }
 
 enum err look_debit(const struct look *look, struct ledger *ledger, const struct ask_slack *slack,

@@ -82,7 +82,8 @@ static enum err choose_merges(struct loop *l)
     const double **counts CLEAN(memory_release) = NULL;
     bool *keep CLEAN(memory_release) = NULL;
     const double total = model_estimate_total(o->domain, r->measurement, r->measurements);
-    const struct merges_least least = merges_least(total, measure_sigma(l->ask.multiplier));
+    const struct merges_least least = merges_least(total,
+                                                   measure_sigma(l->ask.multiplier, o->noise_by));
     TRY(memory_new(&counts, o->domain->attributes));
     TRY(keep_apart(o, &keep));
     for (size_t i = 0; i < r->measurements; i++)
@@ -125,7 +126,7 @@ static enum err enter(struct loop *l, enum ask_kind kind, struct log *log)
     if (kind == ASK_SELECT) {
         a->round = s->done + 1;
         a->epsilon = epsilon;
-        a->sigma = measure_sigma(a->multiplier);
+        a->sigma = measure_sigma(a->multiplier, l->options->noise_by);
     }
     return ERR_OK;
 }
@@ -137,7 +138,7 @@ static enum err round_zero(struct loop *l)
     *r = (struct aim_round){.asked = ASK_MEASURE, .query = AIM_NO_QUERY};
     l->name = (struct clique_name){"all one-ways"};
     TRY(enter(l, ASK_MEASURE, l->log));
-    r->sigma = measure_sigma(l->ask.multiplier);
+    r->sigma = measure_sigma(l->ask.multiplier, l->options->noise_by);
     r->marginals = l->options->workload->one_ways;
     for (uint32_t i = 0; i < l->options->workload->one_ways; i++)
         l->ask.query[l->ask.queries++] = i;
@@ -189,12 +190,12 @@ static enum err round_select(struct loop *l)
     TRY(e);
     *r = (struct aim_round){.asked = ASK_SELECT,
                             .round = l->ask.round,
-                            .sigma = measure_sigma(l->ask.multiplier),
+                            .sigma = measure_sigma(l->ask.multiplier, o->noise_by),
                             .epsilon = l->ask.epsilon,
                             .candidates = l->ask.queries,
                             .marginals = 1};
     TRY(choose_and_learn(l, r));
-    schedule_next(&l->schedule, r->moved,
+    schedule_next(&l->schedule, r->moved / measure_spread(o->noise_by),
                   merges_query_cells(l->result->merges, &o->workload->query[r->query]),
                   ledger_remaining(l->ledger) / (k * k));
     return loop_leave(l, r, spent);

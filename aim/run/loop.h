@@ -18,7 +18,9 @@
  *
  * A candidate is any query of the workload's closure (one-ways included) that lies in the model's
  * tree, or with which the tree would take at most (rho used / rho) of `model_bytes`. Queries whose
- * estimate needs a larger table than that are left out.
+ * estimate needs a larger table than that are left out. So are those of which the round's noise can
+ * tell nothing: that were measured as precisely before, or where noise alone is expected to move
+ * half of the rows. If none remains, the one-ways are the candidates.
  *
  * Requests follow from public values and what the backend opened: the same opened values give the
  * same requests. So a run can stop after any round and go on later from `state_file`. That is
@@ -87,7 +89,8 @@ struct aim_options {
     uint64_t rows;   /* the most that there can be; 0: few */
     struct score_bounds bounds;
     enum aim_score score;
-    struct ask_slack slack;            /* of the backend's noise */
+    struct ask_slack slack;            /* of the backend's noise, */
+    enum noise_by noise_by;            /* and how far that deviates: measure_sigma() */
     struct look look;                  /* taken before round 0 */
     uint64_t model_bytes;              /* 0: AIM_MODEL_BYTES, or of sweeps AIM_SWEEPS_MIB */
     unsigned fit_round;                /* iterations after each round; 0: AIM_FIT_ROUND */

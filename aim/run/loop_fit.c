@@ -158,7 +158,7 @@ static enum err record(struct loop *l, uint32_t query, uint64_t m, uint64_t popu
     struct measurement *x = &r->measurement[r->measurements];
     uint64_t cells;
     *x = about(l, query);
-    x->sigma = measure_sigma(m);
+    x->sigma = measure_sigma(m, l->options->noise_by);
     cells = measurement_cells(x, l->options->domain);
     TRY(memory_new(&x->y, cells));
     for (uint64_t i = 0; i < cells; i++)

@@ -25,6 +25,7 @@
 struct set {
     struct loop *l;
     double budget; /* B */
+    double spread; /* how much farther off noise is than what B pays for */
     uint64_t limit;
     double *r;             /* by closure index; 0: no candidate, or not any more */
     double *part;          /* r as it was before the last one joined */
@@ -76,7 +77,7 @@ static double power(double x)
 static uint32_t best_of(const struct set *s)
 {
     const struct workload *w = s->l->options->workload;
-    double most = 1.5 * sqrt(s->sum / s->budget);
+    double most = 1.5 * s->spread * sqrt(s->sum / s->budget);
     uint32_t best = UINT32_MAX;
     for (uint32_t q = 0; q < w->queries; q++)
         if (s->r[q] > 0 && w->query[q].weight * s->r[q] > most * s->y[q]) {
@@ -91,7 +92,8 @@ static bool may_join(const struct set *s, uint32_t q)
 {
     const struct loop *l = s->l;
     const struct workload_query *query = &l->options->workload->query[q];
-    const double noise = (power(s->sum + s->y[q]) - power(s->sum)) / sqrt(s->budget);
+    const double more = power(s->sum + s->y[q]) - power(s->sum);
+    const double noise = s->spread * more / sqrt(s->budget);
     return query->weight * s->r[q] > noise &&
            junction_cells(model_grouped(l->result->model), l->options->domain, s->clique,
                           s->cliques, &query->clique) <= s->limit;
@@ -212,7 +214,10 @@ static enum err write_set(const struct set *s, struct ask *a)
 enum err loop_choose_set(struct loop *l, double rho, double share)
 {
     const double limit = fmin(share, 1) * (double)loop_model_limit(l->options);
-    struct set s CLEAN(clear) = {.l = l, .budget = 2 * rho, .limit = (uint64_t)limit};
+    struct set s CLEAN(clear) = {.l = l,
+                                 .budget = 2 * rho,
+                                 .spread = measure_spread(l->options->noise_by),
+                                 .limit = (uint64_t)limit};
     TRY(begin(&s));
     join(&s);
     drop_noisy(&s);

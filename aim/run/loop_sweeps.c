@@ -56,7 +56,8 @@ static enum err keep_scores(struct loop *l, const struct ask_told *told)
 {
     const struct ask *a = &l->ask;
     struct aim_scores *s = &l->result->scores[l->result->sweeps++];
-    *s = (struct aim_scores){.sigma = measure_sigma(a->multiplier), .candidates = a->queries};
+    *s = (struct aim_scores){.sigma = measure_sigma(a->multiplier, l->options->noise_by),
+                             .candidates = a->queries};
     TRY(memory_new(&s->query, a->queries));
     TRY(memory_new(&s->value, a->queries));
     for (size_t k = 0; k < a->queries; k++) {
@@ -76,7 +77,7 @@ static enum err open_scores(struct loop *l, struct aim_round *r)
     loop_find_candidates(l, share_of(l));
     TRY(scores_multiplier(ledger_deviation(a->queries, rho), &a->multiplier, l->log));
     r->candidates = a->queries;
-    r->sigma = measure_sigma(a->multiplier);
+    r->sigma = measure_sigma(a->multiplier, l->options->noise_by);
     TRY(ask(l, &told));
     return keep_scores(l, &told);
 }

@@ -17,21 +17,6 @@ static json_t *unless(int failed, json_t *made)
     return NULL;
 }
 
-static json_t *attribute_json(const struct domain_attribute *a)
-{
-    json_t *o = json_object();
-    int failed = json_object_set_new(o, "name", json_string(a->name)) |
-                 json_object_set_new(o, "kind", json_string(a->kind->word)) |
-                 json_object_set_new(o, "size", json_integer(a->size));
-    failed |= a->kind->json(a, o);
-    if (a->missing != NULL)
-        failed |= json_object_set_new(o, "missing", json_string(a->missing));
-    if (a->missing_too_count > 0)
-        failed |= json_object_set_new(o, "missing_too",
-                                      list_texts(a->missing_too, a->missing_too_count));
-    return unless(failed, o);
-}
-
 static json_t *names_json(const struct domain *d, const struct clique *c)
 {
     json_t *names = json_array();
@@ -157,7 +142,7 @@ static json_t *document(const struct output_terms *o)
     for (size_t i = 0; i < o->domain->attributes; i++) {
         const struct domain_attribute *a = &o->domain->attribute[i];
         failed |= json_object_set_new(sizes, a->name, json_integer(a->size));
-        failed |= json_array_append_new(attributes, attribute_json(a));
+        failed |= json_array_append_new(attributes, list_attribute(a));
     }
     for (size_t i = 0; i < o->measurements; i++)
         failed |= json_array_append_new(

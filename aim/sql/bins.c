@@ -66,25 +66,34 @@ static bool whole_values(const struct bins_tree *t)
     return t->of == BINS_OF_WHOLE || t->attribute->whole;
 }
 
+/* A number as a text that has its code. */
+static void print(const struct bins_tree *t, double x, char text[COLUMN_TEXT])
+{
+    if (t->of == BINS_OF_DATE)
+        domain_print(t->attribute, x, 0, text);
+    else
+        number_print(text, COLUMN_TEXT, x, -1);
+}
+
 /* A number just after a cut, as text. */
-static void behind(const struct bins_tree *t, size_t cut, char *text, size_t size)
+static void behind(const struct bins_tree *t, size_t cut, char text[COLUMN_TEXT])
 {
     const struct cut *c = &t->cut[cut];
     double x = c->at_most ? nextafter(c->at, DBL_MAX) : c->at;
     if (whole_values(t))
         x = c->at_most ? floor(c->at) + 1 : ceil(c->at);
-    number_print(text, size, x, -1);
+    print(t, x, text);
 }
 
 static void find_codes(struct bins_tree *t)
 {
     const struct cut *first = &t->cut[0];
-    char text[64];
+    char text[COLUMN_TEXT];
     double below = whole_values(t) ? ceil(first->at) - 1 : nextafter(first->at, -DBL_MAX);
-    number_print(text, sizeof text, below, -1);
+    print(t, below, text);
     t->code[0] = bins_marked(t->attribute, text);
     for (size_t i = 0; i < t->cuts; i++) {
-        behind(t, i, text, sizeof text);
+        behind(t, i, text);
         t->code[i + 1] = bins_marked(t->attribute, text);
     }
 }
@@ -145,8 +154,23 @@ void bins_put_code(struct bytes *sql, bool quoted, long code)
     text_put(sql, quoted ? "'%ld'" : code < 0 ? "(%ld)" : "%ld", code);
 }
 
+/* The beginning of a unit as a literal of standard SQL. */
+static void put_time(struct bytes *sql, double x, enum calendar_unit unit)
+{
+    const struct calendar_time t = calendar_time((int64_t)x, unit);
+    text_put(sql, unit == CALENDAR_DAY ? "DATE '%04d-%02d-%02d'" : "TIMESTAMP '%04d-%02d-%02d",
+             t.year, t.month, t.day);
+    if (unit != CALENDAR_DAY)
+        text_put(sql, " %02d:%02d:%02d'", t.hour, t.minute, t.second);
+}
+
 static void put_cut(const struct bins_tree *t, struct bytes *sql, const struct cut *c)
 {
+    if (t->of == BINS_OF_DATE) {
+        text_put(sql, "%s < ", t->value);
+        put_time(sql, c->at + c->at_most, t->attribute->calendar->unit);
+        return;
+    }
     if (t->of == BINS_OF_WHOLE) {
         double least = c->at_most ? floor(c->at) + 1 : ceil(c->at); /* the least not below */
         text_put(sql, least < 0 ? "%s < (%.0f)" : "%s < %.0f", t->value, least);

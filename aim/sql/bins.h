@@ -15,11 +15,14 @@ long bins_marked(const struct domain_attribute *a, const char *text);
 /* Writes a code in SQL, as a number or as a text. */
 void bins_put_code(struct bytes *sql, bool quoted, long code);
 
-/* What the value is: whole, a double, a decimal, or a double whose code is wanted as a text. */
-enum bins_of { BINS_OF_WHOLE, BINS_OF_DOUBLE, BINS_OF_DECIMAL, BINS_AS_TEXT };
+/*
+ * What the value is: whole, a double, a decimal, a double whose code is wanted as a text, or a
+ * date.
+ */
+enum bins_of { BINS_OF_WHOLE, BINS_OF_DOUBLE, BINS_OF_DECIMAL, BINS_AS_TEXT, BINS_OF_DATE };
 /*
  * Writes the code, marked as above, of the finite number `value` in SQL. Whole numbers need edges
- * below 2^53, decimals need bins_short() ones.
+ * below 2^53, decimals need bins_short() ones. A date must be one of the years 1 to 9999.
  */
 enum err bins_put(const struct domain_attribute *a, enum bins_of of, const char *value,
                   struct bytes *sql) MUST_CHECK;

@@ -68,7 +68,9 @@ static void add_misfit(const struct database *db, size_t attribute, struct check
 
 static enum err take_misfit(struct database *db, size_t attribute, struct check_misfit *misfit)
 {
-    const struct key texts = {.attribute = &db->domain->attribute[attribute], .form = KEY_TEXT};
+    const struct key texts = {.attribute = &db->domain->attribute[attribute],
+                              .column = db->column[db->of[attribute]],
+                              .form = KEY_TEXT};
     struct bytes copy CLEAN(bytes_clear) = {0};
     char *text;
     size_t size;

@@ -219,6 +219,9 @@ static enum err describe(struct database *db)
     TRY(memory_new(&db->column, db->columns));
     for (size_t i = 0; i < db->columns; i++)
         TRY(odbc_column(db->odbc, i, &db->column[i]));
+    for (size_t i = 0; i < db->columns && db->engine->kind == ENGINE_SQLITE; i++)
+        if (db->column[i].type == ODBC_DATE) /* it is a text, whatever is declared */
+            db->column[i].type = ODBC_TEXT;
     for (size_t a = 0; a < db->domain->attributes; a++)
         db->of[a] = find_column(db, db->domain->attribute[a].name);
     db->person = db->o.person != NULL ? find_column(db, db->o.person) : SIZE_MAX;
@@ -303,17 +306,29 @@ static enum err select_texts(struct database *db)
     return database_select(db, &sql, true);
 }
 
+/* A date as the study writes it, where the column is an attribute. */
+static char *date_text(const struct database *db, size_t column, char *text, size_t *size,
+                       char room[COLUMN_TEXT])
+{
+    for (size_t a = 0; a < db->domain->attributes; a++)
+        if (db->of[a] == column)
+            return key_date(&db->domain->attribute[a], text, size, room);
+    return text;
+}
+
 static enum err take_row(struct database *db, struct rows *rows)
 {
     bool all = runs_bare(db);
     db->row++;
     for (size_t i = 0, at = 0; i < db->columns; i++) {
-        char none[1] = "", *text = NULL;
+        char none[1] = "", date[COLUMN_TEXT], *text = NULL;
         size_t size = 0;
         bool wanted = is_wanted(db, i);
         if (wanted)
             TRY(odbc_field(db->odbc, at, &text, &size));
         at += all || wanted;
+        if (text != NULL && db->column[i].type == ODBC_DATE)
+            text = date_text(db, i, text, &size, date);
         TRY(rows_field(rows, text != NULL ? text : none, size));
     }
     return rows_end(rows);

@@ -8,7 +8,8 @@
 static const struct sql_engine engines[] = {
     {.kind = ENGINE_POSTGRESQL,
      .name = "PostgreSQL",
-     .begin = {"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"},
+     .begin = {"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
+               "SET LOCAL DateStyle = 'ISO'"},
      .text = "text"},
     /* the driver holds the whole result in memory unless told to step */
     {.kind = ENGINE_SQLITE, .name = "SQLite", .options = ";StepAPI=1", .text = "TEXT"},

@@ -17,6 +17,8 @@ static bool has_numbers(const struct domain_attribute *a, const struct odbc_colu
     case ODBC_TEXT:
     case ODBC_TRUTH:
         return false;
+    case ODBC_DATE:
+        return a->calendar != NULL && a->missing_numbers == 0;
     case ODBC_SINGLE:
         return domain_has_numbers(a) && whole;
     case ODBC_WHOLE:
@@ -31,13 +33,14 @@ static bool has_numbers(const struct domain_attribute *a, const struct odbc_colu
 static enum err put_extreme(const struct database *db, size_t attribute, const char *which,
                             struct bytes *sql)
 {
-    static const char most[] = "1.7976931348623157e308";
+    static const char least[] = "(-1.7976931348623157e308)", most[] = "1.7976931348623157e308";
     const struct domain_attribute *a = &db->domain->attribute[attribute];
     const struct odbc_column *c = &db->column[db->of[attribute]];
     struct bytes name CLEAN(bytes_clear) = {0}, value CLEAN(bytes_clear) = {0};
     TRY(database_column(db, db->of[attribute], &name));
-    text_put(&value, "%s(CASE WHEN %s >= (-%s) AND %s <= %s", which, (const char *)name.data, most,
-             (const char *)name.data, most);
+    text_put(&value, "%s(CASE WHEN %s >= %s AND %s <= %s", which, (const char *)name.data,
+             a->calendar != NULL ? KEY_DATES_FROM : least, (const char *)name.data,
+             a->calendar != NULL ? KEY_DATES_TO : most);
     if (db->engine->kind == ENGINE_SQLITE)
         text_put(&value, " AND typeof(%s) IN ('integer', 'real')", (const char *)name.data);
     for (uint32_t i = 0; i < a->missing_numbers; i++) {
@@ -52,14 +55,18 @@ static enum err put_extreme(const struct database *db, size_t attribute, const c
     return bytes_ok(sql);
 }
 
-static enum err take_extreme(struct database *db, size_t field, struct rows_moments *m)
+static enum err take_extreme(struct database *db, size_t field, size_t attribute)
 {
-    char *text;
+    const struct domain_attribute *a = &db->domain->attribute[attribute];
+    char *text, date[COLUMN_TEXT];
     size_t size;
     double x;
     TRY(odbc_field(db->odbc, field, &text, &size));
-    if (text != NULL && number_double(rows_trim(text, &size), &x))
-        rows_extend(m, x);
+    if (text == NULL)
+        return ERR_OK;
+    text = rows_trim(text, &size);
+    if (domain_parse(a, key_date(a, text, &size, date), &x))
+        rows_extend(&db->o.moments[attribute], x);
     return ERR_OK;
 }
 
@@ -85,8 +92,8 @@ enum err database_extremes(struct database *db)
     fields = 0;
     for (size_t a = 0; more && a < db->domain->attributes; a++)
         if (has_numbers(&db->domain->attribute[a], &db->column[db->of[a]])) {
-            TRY(take_extreme(db, fields++, &db->o.moments[a]));
-            TRY(take_extreme(db, fields++, &db->o.moments[a]));
+            TRY(take_extreme(db, fields++, a));
+            TRY(take_extreme(db, fields++, a));
         }
     return ERR_OK;
 }

@@ -219,8 +219,29 @@ static enum err numeric_key(struct key *k, const struct sql_engine *e, const cha
     return ERR_OK;
 }
 
+/*
+ * Of a date or a timestamp, the code. Infinite ones and those before the year 1 or after 9999 are
+ * no dates here.
+ */
+static enum err date_key(struct key *k, const struct sql_engine *e, const char *column)
+{
+    if (k->column.type != ODBC_DATE || e->kind == ENGINE_OTHER) {
+        by_text(k, e, column);
+        return ERR_OK;
+    }
+    text_put(&k->sql, "CASE WHEN %s >= " KEY_DATES_FROM " AND %s <= " KEY_DATES_TO " THEN ", column,
+             column);
+    TRY(bins_put(k->attribute, BINS_OF_DATE, column, &k->sql));
+    text_put(&k->sql, " WHEN %s IS NOT NULL THEN ", column);
+    bins_put_code(&k->sql, false, bins_marked(k->attribute, "infinity"));
+    bytes_put_text(&k->sql, " END");
+    return ERR_OK;
+}
+
 static enum err find_key(struct key *k, const struct sql_engine *e, const char *column)
 {
+    if (k->attribute->calendar != NULL)
+        return date_key(k, e, column);
     if (domain_has_bins(k->attribute))
         return numeric_key(k, e, column);
     if (domain_has_numbers(k->attribute))
@@ -249,10 +270,24 @@ void key_clear(struct key *k)
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
+char *key_date(const struct domain_attribute *a, char *text, size_t *size, char room[COLUMN_TEXT])
+{
+    int64_t number, high;
+    if (a->calendar == NULL || strlen(text) != *size ||
+        !calendar_read(text, a->calendar->unit, false, &number, &high))
+        return text;
+    domain_print(a, (double)number, 0, room);
+    *size = strlen(room);
+    return room;
+}
+
 static uint32_t text_code(const struct key *k, char *text, size_t size, bool *fits)
 {
+    char date[COLUMN_TEXT];
     uint32_t code;
     text = rows_trim(text, &size);
+    if (k->column.type == ODBC_DATE)
+        text = key_date(k->attribute, text, &size, date);
     *fits = strlen(text) == size; /* a text with a NUL inside is not a value */
     code = *fits ? domain_code(k->attribute, text) : DOMAIN_NO_CODE;
     *fits = code != DOMAIN_NO_CODE && domain_fits(k->attribute, text);

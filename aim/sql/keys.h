@@ -17,6 +17,10 @@
 #include "aim/sql/engine.h"
 #include "aim/table/domain.h"
 
+/* The dates that are some here, in SQL. */
+#define KEY_DATES_FROM "DATE '0001-01-01'"
+#define KEY_DATES_TO "TIMESTAMP '9999-12-31 23:59:59.999999'"
+
 enum key_form { KEY_TEXT, KEY_CODE, KEY_EITHER };
 
 struct key {
@@ -36,6 +40,12 @@ void key_clear(struct key *k);
  * has none. *fits: the value itself has that code; false if it does not fit and only counts as it.
  */
 uint32_t key_code(const struct key *k, char *field, size_t size, bool *fits);
+
+/*
+ * The text of a column of dates in the form that the attribute's are written in, in `room`; or the
+ * text, where it is none, or the attribute has no dates.
+ */
+char *key_date(const struct domain_attribute *a, char *text, size_t *size, char room[COLUMN_TEXT]);
 
 /* An SQL condition for the rows whose value does not fit; nothing where only the text can tell. */
 void key_misfits(const struct key *k, struct bytes *sql);

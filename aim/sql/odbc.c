@@ -346,24 +346,28 @@ static enum odbc_type type_of(SQLSMALLINT type)
         return ODBC_DECIMAL;
     case SQL_BIT:
         return ODBC_TRUTH;
-    default:
-        return ODBC_TEXT;
+    case SQL_TYPE_DATE:
+    case SQL_TYPE_TIMESTAMP:
+        return ODBC_DATE;
     }
+    return ODBC_TEXT;
 }
 
 /* Some drivers call truth values text, and call types numbers that do not compare as numbers. */
 static enum err correct_type(const struct odbc *o, SQLUSMALLINT at, enum odbc_type *type)
 {
     static const char *const texts[] = {"money", "oid", "xid", "xid8", "cid"};
-    SQLCHAR name[32] = "";
+    char name[32] = "";
     SQLSMALLINT n = 0;
     if (!good(SQLColAttribute(o->statement, at, SQL_DESC_TYPE_NAME, name, sizeof name, &n, NULL)))
         return statement_refused(o);
-    if (strncmp((const char *)name, "bool", 4) == 0)
+    if (strncmp(name, "bool", 4) == 0)
         *type = ODBC_TRUTH;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (strcmp((const char *)name, texts[i]) == 0)
+        if (strcmp(name, texts[i]) == 0)
             *type = ODBC_TEXT;
+    if (*type == ODBC_DATE && (strcasestr(name, "tz") || strcasestr(name, "with time")))
+        *type = ODBC_TEXT;
     return ERR_OK;
 }
 

@@ -37,7 +37,16 @@ enum err odbc_begin(struct odbc *o, bool *able) MUST_CHECK;
 /* Runs a statement; the one before ends. ERR_DATA if the database refuses it. */
 enum err odbc_run(struct odbc *o, const char *sql) MUST_CHECK;
 
-enum odbc_type { ODBC_TEXT, ODBC_WHOLE, ODBC_DOUBLE, ODBC_SINGLE, ODBC_DECIMAL, ODBC_TRUTH };
+/* A date may have a time, but no zone: that is a text. */
+enum odbc_type {
+    ODBC_TEXT,
+    ODBC_WHOLE,
+    ODBC_DOUBLE,
+    ODBC_SINGLE,
+    ODBC_DECIMAL,
+    ODBC_TRUTH,
+    ODBC_DATE
+};
 struct odbc_column {
     char name[ODBC_NAME];
     enum odbc_type type;

@@ -69,7 +69,10 @@ static void put_cell(struct sink *s, const struct table *t, const struct densiti
         return;
     }
     a->kind->draw(a, code, densities->of[attribute], r, text);
-    csv_put_number(&s->text, text, s->form);
+    if (domain_has_numbers(a))
+        csv_put_number(&s->text, text, s->form);
+    else
+        put_text(&s->text, text, s->form, false);
 }
 
 static enum err write_text(struct sink *s)

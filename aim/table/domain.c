@@ -18,6 +18,7 @@ void domain_attribute_clear(struct domain_attribute *a)
         memory_free(&a->labels[i]);
     memory_free(&a->labels);
     memory_free(&a->order);
+    memory_free(&a->calendar);
     memory_free(&a->edges);
     memory_free(&a->missing);
     for (uint32_t i = 0; i < a->missing_too_count; i++)

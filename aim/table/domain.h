@@ -5,6 +5,7 @@
  *   categorical  the index in the list of labels
  *   integer      value - min, for min <= value <= max
  *   numeric      i, for e_i <= x < e_(i+1), of edges e_0 <= e_1 <= ... <= e_k; x = e_k is in k-1
+ *   date         the same of whole numbers, the units since 1970 (aim/table/calendar.h)
  *
  * An edge that is listed twice is a *spike*: a bin of that one number, which the next bin then
  * leaves out. So codes always ascend with the numbers.
@@ -14,6 +15,7 @@
 #ifndef TREFOIL_AIM_TABLE_DOMAIN_H
 #define TREFOIL_AIM_TABLE_DOMAIN_H
 
+#include "aim/table/calendar.h"
 #include "aim/table/kind.h"
 
 #define DOMAIN_ATTRIBUTES_MAX 256
@@ -38,6 +40,7 @@ struct domain_attribute {
     char **labels;             /* categorical: the labels of codes 0 .. (without the missing one) */
     uint32_t *order;           /* categorical: codes in strcmp() order of their labels */
     int64_t min, max;          /* integer */
+    struct calendar *calendar; /* date: its unit and formats; what else is numeric is its, too */
     double *edges;             /* numeric: bins + 1 of them, ascending; none more than twice */
     double step;               /* numeric: synthetic values are multiples of it; 0: any number */
     bool whole;                /* numeric: only whole numbers fit */
@@ -75,12 +78,16 @@ enum err domain_add_integer(struct domain *d, const char *name, int64_t min, int
 enum err domain_add_numeric(struct domain *d, const char *name, const double *edges, size_t count,
                             const char *missing, enum domain_policy policy,
                             struct log *log) MUST_CHECK;
+/* Edges are whole numbers of the calendar's units. */
+enum err domain_add_date(struct domain *d, const char *name, const struct calendar *calendar,
+                         const double *edges, size_t count, const char *missing,
+                         enum domain_policy policy, struct log *log) MUST_CHECK;
 
 /*
  * More texts that stand for a missing value of the attribute added last, which must be one that may
  * be missing (domain_missing.c). ERR_STUDY, logged, for one that is a value, is listed twice or has
- * spaces around it. In a column of numbers, a text that is a number stands for that number however
- * it is written. It may lie within a bin, unless it is a multiple of the step with others of the
+ * spaces around it. In a column of numbers or dates, a text that is one stands for it however it
+ * is written. It may lie within a bin, unless it is a multiple of the step with others of the
  * bin on either side.
  */
 enum err domain_set_missing(struct domain *d, const char *const *texts, size_t count,
@@ -117,6 +124,19 @@ static inline bool domain_has_bins(const struct domain_attribute *a)
 static inline bool domain_has_numbers(const struct domain_attribute *a)
 {
     return a->kind->numbers;
+}
+
+/* The number that a text says; false if it says none. */
+static inline bool domain_parse(const struct domain_attribute *a, const char *text, double *number)
+{
+    return a->kind->parse != NULL && a->kind->parse(a, text, number);
+}
+
+/* A number as a text of the column; only with an order. */
+static inline const char *domain_print(const struct domain_attribute *a, double number, int digits,
+                                       char room[COLUMN_TEXT])
+{
+    return a->kind->print(a, number, digits, room);
 }
 
 /* The number of a code, the least one of a bin; a code without order is its own number. */

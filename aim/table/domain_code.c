@@ -1,8 +1,6 @@
 /* Texts to codes, and back. */
 #include "aim/table/domain_private.h"
 
-#include "aim/table/number.h"
-
 #include <stdio.h>
 
 /* A number may stand for a missing value, however it is written. */
@@ -10,7 +8,7 @@ static bool is_missing(const struct domain_attribute *a, const char *text)
 {
     double x;
     return domain_missing_text(a, text) ||
-           (a->missing_numbers > 0 && number_double(text, &x) && domain_missing_number(a, x));
+           (a->missing_numbers > 0 && domain_parse(a, text, &x) && domain_missing_number(a, x));
 }
 
 uint32_t domain_code(const struct domain_attribute *a, const char *text)

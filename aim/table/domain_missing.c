@@ -1,6 +1,5 @@
 /* Which texts and numbers stand for a missing value. */
 #include "aim/table/domain_private.h"
-#include "aim/table/number.h"
 #include "base/memory.h"
 
 #include <string.h>
@@ -28,7 +27,7 @@ bool domain_missing_number(const struct domain_attribute *a, double x)
 enum err domain_note_missing(struct domain_attribute *a, const char *text)
 {
     double x;
-    if (!domain_has_numbers(a) || !number_double(text, &x))
+    if (!domain_parse(a, text, &x))
         return ERR_OK;
     TRY(memory_extend(&a->missing_number, a->missing_numbers + (size_t)1));
     a->missing_number[a->missing_numbers++] = x;

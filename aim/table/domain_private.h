@@ -27,4 +27,22 @@ enum err domain_note_missing(struct domain_attribute *a, const char *text) MUST_
 /* ERR_STUDY, logged, if a number that stands for a missing value would leave a hole in a bin. */
 enum err domain_check_missing(const struct domain_attribute *a, struct log *log) MUST_CHECK;
 
+/*
+ * What columns with bins have in common (aim/table/kind_bins.c): their edges as numbers, in texts,
+ * in canonical bytes; what JSON says of the tail; and adding one that has its kind and policy.
+ */
+double kind_edge(const struct domain_attribute *a, uint32_t code);
+const char *kind_edge_text(const struct domain_attribute *a, uint32_t code, int digits,
+                           char room[COLUMN_TEXT]);
+void kind_write_edges(const struct domain_attribute *a, struct bytes *out);
+enum err kind_read_edges(struct domain_attribute *a, struct reader *r) MUST_CHECK;
+int kind_tail_json(const struct domain_attribute *a, struct json_t *object);
+enum err kind_add_edges(struct domain *d, struct domain_attribute *a, const char *name,
+                        const double *edges, size_t count, const char *missing,
+                        struct log *log) MUST_CHECK;
+/* Decimal numbers, whole or not. */
+bool kind_parse_number(const struct domain_attribute *a, const char *text, double *number);
+const char *kind_print_number(const struct domain_attribute *a, double number, int digits,
+                              char room[COLUMN_TEXT]);
+
 #endif

@@ -32,6 +32,12 @@ struct column_kind {
     bool bins;    /* a code stands for a range of numbers, of which draw() draws one for a row */
     bool numbers; /* values are written as decimal numbers */
 
+    /* The number that a text says, within the attribute's range or not; NULL: they say none. */
+    bool (*parse)(const struct domain_attribute *a, const char *text, double *number);
+    /* A number, rounded to one of the kind's, as such a text; digits as for text(). */
+    const char *(*print)(const struct domain_attribute *a, double number, int digits,
+                         char room[COLUMN_TEXT]);
+
     /* The code of a text by the attribute's policy, or DOMAIN_NO_CODE. */
     uint32_t (*code)(const struct domain_attribute *a, const char *text);
     /*
@@ -55,10 +61,10 @@ struct column_kind {
     int (*json)(const struct domain_attribute *a, struct json_t *object);
 };
 
-extern const struct column_kind column_labels, column_whole, column_bins;
+extern const struct column_kind column_labels, column_whole, column_bins, column_date;
 
 /* All kinds, in the order of their bytes (kind.c). */
-#define COLUMN_KINDS 3
+#define COLUMN_KINDS 4
 extern const struct column_kind *const column_kinds[COLUMN_KINDS];
 
 #endif

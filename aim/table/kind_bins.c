@@ -20,19 +20,32 @@ static uint32_t code_of(const struct domain_attribute *a, const char *text)
     return domain_bin(a, v);
 }
 
-static double number_of(const struct domain_attribute *a, uint32_t code)
+const char *kind_print_number(const struct domain_attribute *a, double number, int digits,
+                              char room[COLUMN_TEXT])
+{
+    (void)a;
+    if (digits > 0)
+        snprintf(room, COLUMN_TEXT, "%.*g", digits, number);
+    else
+        number_shortest(room, COLUMN_TEXT, number);
+    return room;
+}
+
+bool kind_parse_number(const struct domain_attribute *a, const char *text, double *number)
+{
+    (void)a;
+    return number_double(text, number);
+}
+
+double kind_edge(const struct domain_attribute *a, uint32_t code)
 {
     return a->edges[code];
 }
 
-static const char *text_of(const struct domain_attribute *a, uint32_t code, int digits,
+const char *kind_edge_text(const struct domain_attribute *a, uint32_t code, int digits,
                            char room[COLUMN_TEXT])
 {
-    if (digits > 0)
-        snprintf(room, COLUMN_TEXT, "%.*g", digits, a->edges[code]);
-    else
-        number_shortest(room, COLUMN_TEXT, a->edges[code]);
-    return room;
+    return domain_print(a, a->edges[code], digits, room);
 }
 
 /* Multiples of a step have its digits; others have two digits more than the bin's width needs. */
@@ -58,13 +71,13 @@ static void draw(const struct domain_attribute *a, uint32_t code, const struct d
     }
 }
 
-static void write_values(const struct domain_attribute *a, struct bytes *out)
+void kind_write_edges(const struct domain_attribute *a, struct bytes *out)
 {
     for (uint32_t i = 0; i <= a->values; i++)
         bytes_put_double(out, a->edges[i]);
 }
 
-static enum err read_values(struct domain_attribute *a, struct reader *r)
+enum err kind_read_edges(struct domain_attribute *a, struct reader *r)
 {
     TRY(memory_new(&a->edges, (size_t)a->values + 1));
     for (uint32_t i = 0; i <= a->values; i++)
@@ -78,13 +91,9 @@ static enum err add_copy(struct domain *d, const struct domain_attribute *a, str
                               log);
 }
 
-/* With what is assumed about the numbers inside bins (aim/table/density.h). */
-static int set_json(const struct domain_attribute *a, json_t *object)
+int kind_tail_json(const struct domain_attribute *a, json_t *object)
 {
-    int failed = json_object_set_new(object, "edges",
-                                     list_numbers(a->edges, (size_t)a->values + 1));
-    if (a->step > 0)
-        failed |= json_object_set_new(object, "step", json_real(a->step));
+    int failed = 0;
     switch (a->tail) {
     case DOMAIN_TAIL_TREND:
         break;
@@ -98,6 +107,16 @@ static int set_json(const struct domain_attribute *a, json_t *object)
     return failed;
 }
 
+/* With what is assumed about the numbers inside bins (aim/table/density.h). */
+static int set_json(const struct domain_attribute *a, json_t *object)
+{
+    int failed = json_object_set_new(object, "edges",
+                                     list_numbers(a->edges, (size_t)a->values + 1));
+    if (a->step > 0)
+        failed |= json_object_set_new(object, "step", json_real(a->step));
+    return failed | kind_tail_json(a, object);
+}
+
 const struct column_kind column_bins = {.byte = 2,
                                         .word = "numeric",
                                         .noun = "number",
@@ -105,20 +124,20 @@ const struct column_kind column_bins = {.byte = 2,
                                         .bins = true,
                                         .numbers = true,
                                         .code = code_of,
-                                        .number = number_of,
-                                        .text = text_of,
+                                        .parse = kind_parse_number,
+                                        .print = kind_print_number,
+                                        .number = kind_edge,
+                                        .text = kind_edge_text,
                                         .draw = draw,
-                                        .write = write_values,
-                                        .read = read_values,
+                                        .write = kind_write_edges,
+                                        .read = kind_read_edges,
                                         .add = add_copy,
                                         .json = set_json};
 
-enum err domain_add_numeric(struct domain *d, const char *name, const double *edges, size_t count,
-                            const char *missing, enum domain_policy policy, struct log *log)
+enum err kind_add_edges(struct domain *d, struct domain_attribute *a, const char *name,
+                        const double *edges, size_t count, const char *missing, struct log *log)
 {
-    struct domain_attribute a CLEAN(domain_attribute_clear) = {.kind = &column_bins,
-                                                               .policy = policy};
-    TRY(domain_check_new(d, &a, name, missing, log));
+    TRY(domain_check_new(d, a, name, missing, log));
     for (size_t i = 0; i < count; i++)
         if (!isfinite(edges[i]) || (i > 0 && edges[i] < edges[i - 1]) ||
             (i > 1 && edges[i] == edges[i - 2]))
@@ -126,9 +145,17 @@ enum err domain_add_numeric(struct domain *d, const char *name, const double *ed
                             "attribute %s: edge %zu (%g) is not a number above the one before",
                             name, i + 1, edges[i]);
     if (count >= 2 && count <= DOMAIN_SIZE_MAX + 1) {
-        TRY(memory_new(&a.edges, count));
+        TRY(memory_new(&a->edges, count));
         for (size_t i = 0; i < count; i++)
-            a.edges[i] = edges[i] + 0.0; /* -0 and 0 mean the same */
+            a->edges[i] = edges[i] + 0.0; /* -0 and 0 mean the same */
     }
-    return domain_append(d, &a, count > 0 ? count - 1 : 0, name, missing, log);
+    return domain_append(d, a, count > 0 ? count - 1 : 0, name, missing, log);
+}
+
+enum err domain_add_numeric(struct domain *d, const char *name, const double *edges, size_t count,
+                            const char *missing, enum domain_policy policy, struct log *log)
+{
+    struct domain_attribute a CLEAN(domain_attribute_clear) = {.kind = &column_bins,
+                                                               .policy = policy};
+    return kind_add_edges(d, &a, name, edges, count, missing, log);
 }

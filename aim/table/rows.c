@@ -277,14 +277,27 @@ static void add_number(struct rows_moments *m, const struct domain_attribute *a,
     m->squares += from * (x - m->mean);
 }
 
+static void take_sample(struct rows_moments *m, const char *text, double x)
+{
+    for (size_t i = 0; i < m->samples; i++)
+        if (strcmp(m->sample[i].text, text) == 0)
+            return;
+    if (m->samples == ROWS_SAMPLES || strlen(text) >= CALENDAR_FORMAT)
+        return;
+    snprintf(m->sample[m->samples].text, CALENDAR_FORMAT, "%s", text);
+    m->sample[m->samples++].number = x;
+}
+
 static void take_number(struct rows *r, uint32_t attribute, uint32_t code, const char *text)
 {
     const struct domain_attribute *a = &r->domain->attribute[attribute];
     double x;
-    bool number = domain_has_numbers(a) && (r->o.moments != NULL || r->numbers != NULL) &&
-                  number_double(text, &x) && !domain_missing_number(a, x);
+    bool number = (r->o.moments != NULL || r->numbers != NULL) && domain_parse(a, text, &x) &&
+                  !domain_missing_number(a, x);
     if (number && r->o.moments != NULL)
         add_number(&r->o.moments[attribute], a, code, x);
+    if (number && r->o.moments != NULL && a->calendar != NULL)
+        take_sample(&r->o.moments[attribute], text, x);
     if (r->numbers != NULL)
         r->numbers[attribute] = number && code < a->values ? x : NAN;
 }

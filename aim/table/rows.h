@@ -26,6 +26,11 @@
  * Of the numbers of a column as they are written, without missing ones; and of values that do not
  * fit, which count as the nearest, or as missing.
  */
+#define ROWS_SAMPLES 3
+struct rows_sample {
+    char text[CALENDAR_FORMAT];
+    double number;
+};
 struct rows_moments {
     size_t count;
     double mean, squares; /* the sum of squared distances from the mean */
@@ -33,6 +38,8 @@ struct rows_moments {
     double least, largest;
     size_t clipped, outside; /* values of any kind: as the nearest, as missing */
     bool strange;            /* one of these is in another encoding, or has another decimal sign */
+    size_t samples;          /* of dates, the first texts that differ, for their owner to see */
+    struct rows_sample sample[ROWS_SAMPLES];
 };
 /* Widens least and largest. */
 void rows_extend(struct rows_moments *m, double number);

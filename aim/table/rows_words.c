@@ -80,6 +80,8 @@ void rows_shown(const struct domain_attribute *a, char decimal, const char *text
                  encoding_guess(text));
     else if (!domain_has_order(a))
         rows_accents(text, (const char *const *)a->labels, a->values, hint);
+    else if (!domain_has_numbers(a))
+        return;
     else if (strchr(text, decimal == ',' ? '.' : ',') != NULL)
         snprintf(hint, ROWS_HINT, " (numbers have a decimal %s here)",
                  decimal == ',' ? "comma" : "point");

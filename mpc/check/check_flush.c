@@ -226,7 +226,7 @@ static enum err say(const struct flush *f)
     for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++)
         TRY(check_say(f->p, RECORD_FLUSH, ring, numbers->relations[ring], numbers->products));
     for (size_t k = 0; m != NULL && k < m->tiles; k++)
-        TRY(check_say(f->p, RECORD_FLUSH, m->tile[k].n, m->plans->cells, m->plans->lefts));
+        TRY(check_say(f->p, RECORD_FLUSH, m->tile[k].n, m->z.n, m->plans->lefts));
     return ERR_OK;
 }
 

@@ -82,7 +82,7 @@ enum err check_flush(struct party *p, struct record_ride *ride)
 
 enum err check_matrices(struct party *p, const struct check_matrices *m)
 {
-    bool whole = m->z.n == m->plans->cells;
+    bool whole = m->z.n == check_matrices_cells(m);
     for (size_t k = 0; k < m->tiles; k++)
         whole = whole && m->tile[k].n % 64 == 0;
     if (!whole)

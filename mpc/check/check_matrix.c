@@ -237,17 +237,30 @@ static enum err add_cells(struct party *p, const struct check_plans *m,
     return ERR_OK;
 }
 
-static enum err weigh_cells(struct party *p, struct check_folded *s, uint64_t *const *weight)
+/* The cells of all pairs, from cell `at` of z on. */
+static enum err weigh_cells(struct party *p, struct check_folded *s, uint64_t *const *weight,
+                            size_t at)
 {
     const uint16_t *const z[2] = {s->m->z.a, s->m->z.b};
     const struct check_plans *m = s->m->plans;
-    for (unsigned side = 0; side < 2; side++)
-        for (size_t k = 0, at = 0; k < m->pairs; k++) {
-            const struct check_pair *pair = &m->pair[k];
+    for (size_t k = 0; k < m->pairs; k++) {
+        const struct check_pair *pair = &m->pair[k];
+        for (unsigned side = 0; side < 2; side++) {
             const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
             TRY(add_cells(p, m, pair, weight, z[side] + at, s->wanted[side]));
-            at += m->rows[pair->left] * m->rows[pair->right];
         }
+        at += m->rows[pair->left] * m->rows[pair->right];
+    }
+    return ERR_OK;
+}
+
+/* Fresh weights for the rows on the left: those of another tile have other ones. */
+static enum err draw_lefts(const struct check_plans *m, struct prg *weights, uint64_t **weight)
+{
+    for (size_t k = 0; k < m->lefts; k++) {
+        const size_t side = m->left[k];
+        TRY(prg_fill(weights, weight[side], m->rows[side] * sizeof **weight));
+    }
     return ERR_OK;
 }
 
@@ -259,9 +272,14 @@ enum err check_fold_pairs(struct party *p, struct check_folded *s, const struct 
     TRY(check_folded_new(p, s, m, m->tiles * lefts));
     s->bits = 16;
     TRY(check_draw_weights(p, weights, m->plans->rows, m->plans->sides, &weight));
-    for (size_t k = 0; k < m->tiles; k++)
+    for (size_t k = 0; k < m->tiles; k++) {
+        if (m->apart && k > 0)
+            TRY(draw_lefts(m->plans, weights, weight));
         TRY(fold_tile(p, s, &m->tile[k], weight));
-    return weigh_cells(p, s, weight);
+        if (m->apart)
+            TRY(weigh_cells(p, s, weight, k * m->plans->cells));
+    }
+    return m->apart ? ERR_OK : weigh_cells(p, s, weight, 0);
 }
 
 /* --- claims ----------------------------------------------------------------------------------- */

@@ -10,6 +10,9 @@
  * relations add up to 2 sum of f g = sum of rho_v rho_w z[v,w]: 127 coefficients, and a product for
  * each column and each side on the left.
  *
+ * Where each tile of columns has a z of its own, rows of the sides on the left have other weights in
+ * each: so no two cells share a product of weights, and no two errors can cancel out.
+ *
  * A side may itself be made of two factors, rows u of one by rows v of the other:
  *
  *   u_i v_j = x_ij   mod 2^16                                except for the last i and the last j
@@ -58,13 +61,22 @@ struct check_tile {
     const struct share16 *side, *factor;
 };
 
-/* The sums are over all tiles. z has a pair's cells row by row, pair after pair. */
+/*
+ * The sums are over all tiles or, `apart`, over each, one after the other. z has a pair's cells row
+ * by row, pair after pair.
+ */
 struct check_matrices {
     const struct check_plans *plans;
     const struct check_tile *tile;
     size_t tiles;
     struct share16 z;
+    bool apart;
 };
+
+static inline size_t check_matrices_cells(const struct check_matrices *m)
+{
+    return m->plans->cells * (m->apart ? m->tiles : 1);
+}
 
 /*
  * In a flush, of pairs or of sides that are made: f and g of each of `count` parts, which are

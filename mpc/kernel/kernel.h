@@ -10,10 +10,10 @@
  *   avx2       AVX2, BMI2, PCLMULQDQ; a table of its own where there is VPCLMULQDQ
  *   avx512     AVX-512 F, BW, DQ, VL, VBMI; GFNI; BMI2; VPCLMULQDQ (Ice Lake, Zen 4 and later)
  *
- * All functions take any length, zero included; all but transpose, linear16 and
- * matrix16 take any alignment. An output may be an input at the same position; nothing else may
- * overlap. No branch or index depends on the value of a word
- * that is not public, such as a mask of compress64 or a weight.
+ * All functions take any length, zero included; all but transpose, linear16, axpy16 and matrix16
+ * take any alignment. An output may be an input at the same position; nothing else may overlap. No
+ * branch or index depends on the value of a word that is not public, such as a mask of compress64
+ * or a weight.
  */
 #ifndef TREFOIL_MPC_KERNEL_KERNEL_H
 #define TREFOIL_MPC_KERNEL_KERNEL_H
@@ -103,6 +103,9 @@ struct kernel {
     /* c += factor a b^T, row by row: a has `rows` rows, b `columns`, of n words each. */
     void (*matrix16)(uint16_t *c, uint16_t factor, const uint16_t *a, const uint16_t *b,
                      size_t rows, size_t columns, size_t n);
+    /* z += the sum of w[v] times row v of x, n words of it; rows begin `stride` words apart. */
+    void (*axpy16)(uint16_t *z, const uint16_t *w, const uint16_t *x, size_t rows, size_t stride,
+                   size_t n);
     /*
      * For the check of relations (mpc/check/check.h), over GF(2^64). A group is 64 rows of 8
      * columns of words: word 8 a + s is row a of column s. Point c = sum of d_v 3^v stands for the

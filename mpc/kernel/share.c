@@ -10,6 +10,22 @@ size_t ring_size(enum share_ring ring)
     return size[ring];
 }
 
+enum err share16_new(struct share16 *x, size_t n)
+{
+    *x = (struct share16){memory_words(n, sizeof *x->a), memory_words(n, sizeof *x->b), n};
+    if (x->a != NULL && x->b != NULL)
+        return ERR_OK;
+    share16_free(x);
+    return ERR_NOMEM;
+}
+
+void share16_free(struct share16 *x)
+{
+    memory_wipe_free(&x->a, x->n * sizeof *x->a);
+    memory_wipe_free(&x->b, x->n * sizeof *x->b);
+    *x = (struct share16){0};
+}
+
 enum err share64_new(struct share64 *x, size_t n)
 {
     *x = (struct share64){memory_words(n, sizeof *x->a), memory_words(n, sizeof *x->b), n};

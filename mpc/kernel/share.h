@@ -61,8 +61,10 @@ struct planes {
  * All-zero shares, for what outlives a call; the rest comes from the party's scratch. ERR_NOMEM. A
  * zero-initialised struct may be freed.
  */
+enum err share16_new(struct share16 *x, size_t n) MUST_CHECK;
 enum err share64_new(struct share64 *x, size_t n) MUST_CHECK;
 enum err planes_new(struct planes *x, unsigned width, size_t n) MUST_CHECK;
+void share16_free(struct share16 *x);
 void share64_free(struct share64 *x);
 void planes_free(struct planes *x);
 

@@ -250,7 +250,7 @@ static size_t part(struct distance *s)
     return portions;
 }
 
-enum err pair_distance_new(struct pair_run **run, struct pair *pair, const struct pair_distance *d)
+static enum err begin(struct distance **self, const struct pair_distance *d, size_t *portions)
 {
     struct distance *s;
     for (size_t k = 0; k < d->candidates; k++)
@@ -263,9 +263,33 @@ enum err pair_distance_new(struct pair_run **run, struct pair *pair, const struc
     *s = (struct distance){.d = *d,
                            .width = d->bits + log2_up(d->unit) + 1,
                            .shift = (unsigned)__builtin_ctzll(d->unit)};
+    *self = s;
     if (memory_new(&s->first, d->candidates + 1) != ERR_OK) {
-        memory_free(&s);
+        distance_free(s);
         return ERR_NOMEM;
     }
-    return program_run(run, pair, &distance_program, s, part(s));
+    *portions = part(s);
+    return ERR_OK;
+}
+
+enum err pair_distance_cost(const struct pair_distance *d, struct pair_cost *cost)
+{
+    struct scratch *scratch CLEAN(scratch_free) = scratch_new();
+    struct distance *s;
+    size_t portions;
+    enum err e;
+    if (scratch == NULL)
+        return ERR_NOMEM;
+    TRY(begin(&s, d, &portions));
+    e = program_cost(&distance_program, s, portions, scratch, NULL, cost);
+    distance_free(s);
+    return e;
+}
+
+enum err pair_distance_new(struct pair_run **run, struct pair *pair, const struct pair_distance *d)
+{
+    struct distance *s;
+    size_t portions;
+    TRY(begin(&s, d, &portions));
+    return program_run(run, pair, &distance_program, s, portions);
 }

@@ -42,6 +42,10 @@ struct pair_distance {
 /* Whether sums of so many cells fit: W <= 63. */
 bool pair_distance_fits(unsigned bits, uint64_t unit, size_t cells);
 
+/* What it will take; of a candidate, only its cells are looked at. ERR_RANGE as below. */
+enum err pair_distance_cost(const struct pair_distance *distance,
+                            struct pair_cost *cost) MUST_CHECK;
+
 /*
  * All arrays are borrowed until the run is freed. `out` is complete once the tables have passed.
  * ERR_RANGE: a bound does not fit, or there is nothing to sum.

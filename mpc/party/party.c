@@ -12,6 +12,7 @@ const char *party_reason_name(enum party_reason reason)
         [OPEN_NOISY_MARGINAL] = "NOISY_MARGINAL",
         [OPEN_NOISY_FORM] = "NOISY_FORM",
         [OPEN_NOISY_SCORE] = "NOISY_SCORE",
+        [OPEN_NOISY_GRADIENT] = "NOISY_GRADIENT",
         [OPEN_SORTED] = "SORTED",
         [OPEN_REJECT_BIT] = "REJECT_BIT",
         [OPEN_CHECK_ZERO] = "CHECK_ZERO",

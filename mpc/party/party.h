@@ -18,12 +18,13 @@
 #include "mpc/party/scratch.h"
 #include "netio/net.h"
 
-/* Why a value is opened. Only the first four carry data-dependent values that are not masked. */
+/* Why a value is opened. Only the first five carry data-dependent values that are not masked. */
 enum party_reason {
     OPEN_SELECTED_INDEX,
     OPEN_NOISY_MARGINAL,
     OPEN_NOISY_FORM,
     OPEN_NOISY_SCORE,
+    OPEN_NOISY_GRADIENT,
     OPEN_SORTED,
     OPEN_REJECT_BIT,
     OPEN_CHECK_ZERO,

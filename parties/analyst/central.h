@@ -7,6 +7,7 @@
 
 #include "aim/run/copula_run.h"
 #include "aim/run/loop.h"
+#include "aim/run/train_run.h"
 #include "aim/table/table.h"
 #include "parties/study/study.h"
 
@@ -22,6 +23,12 @@ enum err central_run(struct aim_result **result, const struct study *study,
 /* The same for a study with method: copula. */
 enum err central_copula(struct copula_result **result, const struct study *study,
                         const struct table *table, struct log *log) MUST_CHECK;
+
+/* And with method: train; `progress` may be NULL. */
+enum err central_train(struct train_result **result, const struct study *study,
+                       const struct table *table,
+                       void (*progress)(void *self, const struct train_result *r, unsigned step),
+                       void *self, struct log *log) MUST_CHECK;
 
 /*
  * Makes the rows that the servers would make from these tables in a study with `link`. There is one

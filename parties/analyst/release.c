@@ -36,6 +36,7 @@ enum err release_copula_options(const struct study *study, const struct bounds *
         .clip = study->copula_clip,
         .share = study->copula_share,
         .slack.marginal = price_slack(study).marginal,
+        .noise_by = study->noise_by,
     };
     TRY(price_limits(study, &options->limits, log));
     return price_look(study, &options->limits, &options->look, log);

@@ -21,7 +21,7 @@ static const char help[] =
     "                 without it, nothing tells whose log it really is\n"
     "  --heads FILE   also check that the logs continue what their servers signed\n"
     "                 about them: the file `heads` in the --out of a run, or beside\n"
-    "                 the key of an owner or analyst. This shows whether all three\n"
+    "                 the key of an owner or analyst. This shows whether all\n"
     "                 logs were rolled back\n"
     "\n"
     "example:\n"
@@ -91,8 +91,10 @@ static enum err audit(const struct audit_terms *t, struct log *log)
         TRY(check_study(files, t, log));
     audit_describe(files, count, stdout);
     TRY(audit_compare(files, count, stdout, log));
-    puts(count == LOGS ? "the three logs fit together"
-                       : "all that was compared fits; give all three servers' logs to compare all");
+    if (count < files[0]->servers)
+        puts("all that was compared fits; give all servers' logs to compare all");
+    else
+        printf("the %s logs fit together\n", count == 2 ? "two" : "three");
     return ERR_OK;
 }
 

@@ -41,7 +41,7 @@ static const char help[] =
     "  --fingerprint   print only the fingerprint of the terms\n"
     "  --board         print only a page for an ethics or data board, in Markdown:\n"
     "                  who takes part, what is guaranteed and what is not, columns\n"
-    "  --receipt FILE  only verify what the three servers signed for an owner\n"
+    "  --receipt FILE  only verify what the servers signed for an owner\n"
     "                  (trefoil share)\n"
     "  --statement FILE   only verify what a server signed when it purged the study\n"
     "\n"
@@ -53,6 +53,7 @@ static enum err check_arithmetic(const struct study *study, double *rho, struct 
 {
     struct bounds *bounds CLEAN(bounds_free) = NULL;
     struct ledger_limits limits;
+    TRY(method_served(study, log));
     TRY(bounds_new(&bounds, study, log));
     TRY(price_check_noise(study, log));
     TRY(price_limits(study, &limits, log));
@@ -137,7 +138,7 @@ static enum err print_questions(const struct study *study, struct log *log)
         return ERR_OK;
     TRY(price_limits(study, &options.limits, log));
     TRY(measure_multiplier(aim_sigma_later(&options), &multiplier, log));
-    TRY(expect_questions(&list, &count, study, measure_sigma(multiplier), log));
+    TRY(expect_questions(&list, &count, study, measure_sigma(multiplier, study->noise_by), log));
     expect_summary(stdout, study, list, count);
     return ERR_OK;
 }

@@ -21,8 +21,8 @@ static const char help[] =
     "                     [--ranks HOST:PORT,..]\n"
 #endif
     "\n"
-    "Runs one of the study's three servers until it receives SIGTERM or SIGINT. It\n"
-    "takes owners' uploads, and computes with the two other servers when an analyst\n"
+    "Runs one of the study's servers until it receives SIGTERM or SIGINT. It\n"
+    "takes owners' uploads, and computes with the others when an analyst\n"
     "runs the study. It listens on five ports, starting with the port of its\n"
     "endpoint, and on two more for each lane beyond the first.\n"
     "\n"
@@ -142,6 +142,10 @@ static enum err serve(const struct arguments *a, struct ranks *ranks, struct log
     TRY(identity_load(&me, a->key, log));
     options.study = study;
     options.setting = settings_of(study);
+    if (a->ranks != NULL && study->servers == 2)
+        return log_fail(log, ERR_USAGE,
+                        "--ranks goes with three servers; a provider and a keeper run on one "
+                        "machine each");
     options.me = me;
     log->dated = true;
     e = a->purge ? server_purge(&options) : server_run(&options);
@@ -191,6 +195,6 @@ static enum err run_serve(int argc, char **argv, struct log *log)
 }
 
 const struct command cmd_serve = {.name = "serve",
-                                  .summary = "run one of the three compute servers",
+                                  .summary = "run one of a study's compute servers",
                                   .help = help,
                                   .run = run_serve};

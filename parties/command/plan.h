@@ -23,6 +23,7 @@ struct plan_asked {
 /* All of it for a study of a method; these are in the table of methods (methods.h). */
 enum err plan_aim(struct plan_asked *p, double rho) MUST_CHECK;
 enum err plan_copula(struct plan_asked *p, double rho) MUST_CHECK;
+enum err plan_train(struct plan_asked *p, double rho) MUST_CHECK;
 
 /* Prints what owners send, and what servers keep of it. */
 void plan_uploads(const struct plan_asked *p);

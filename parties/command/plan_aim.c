@@ -180,7 +180,8 @@ static enum err print_questions(const struct plan_asked *p)
     if (p->study->questions == NULL)
         return ERR_OK;
     TRY(measure_multiplier(aim_sigma_later(&p->options), &multiplier, p->log));
-    TRY(expect_questions(&list, &count, p->study, measure_sigma(multiplier), p->log));
+    TRY(expect_questions(&list, &count, p->study, measure_sigma(multiplier, p->study->noise_by),
+                         p->log));
     expect_table(stdout, p->study, list, count);
     return ERR_OK;
 }
@@ -202,7 +203,8 @@ enum err plan_aim(struct plan_asked *p, double rho)
 {
     TRY(release_loop_options(p->study, p->bounds, &p->options, p->log));
     TRY(check_plan(p));
-    TRY(aim_expect_groups(&p->grouped, &p->options, (double)p->rows, aim_sigma(&p->options)));
+    TRY(aim_expect_groups(&p->grouped, &p->options, (double)p->rows,
+                          aim_sigma(&p->options) * measure_spread(p->options.noise_by)));
     print_domain(p);
     TRY(method_print(stdout, p->study, (double)p->rows, rho));
     TRY(print_model(p));

@@ -131,6 +131,7 @@ static enum err print_line(const struct even *e, const struct study *s, double e
     const double d = (double)e->d, k = s->rows_per_person;
     struct study other = *s;
     struct ledger_limits limits;
+    const double spread = measure_spread(s->noise_by);
     double rho, sigma, sum, correlation;
     other.epsilon = epsilon;
     if (price_check_noise(&other, NULL) != ERR_OK ||
@@ -139,8 +140,9 @@ static enum err print_line(const struct even *e, const struct study *s, double e
         return ERR_OK;
     }
     rho = limits.rho / (k * k);
-    sigma = ledger_deviation((double)e->d, s->copula_share * rho);
-    TRY(noise_of(e, s, (1 - s->copula_share) * rho, rows, &sum, &correlation));
+    sigma = spread * ledger_deviation((double)e->d, s->copula_share * rho);
+    rho = (1 - s->copula_share) * rho / (spread * spread);
+    TRY(noise_of(e, s, rho, rows, &sum, &correlation));
     printf("  %7.3g  %10.4g  %8.4g  %14.4f  %10.4g  %13.3f\n", epsilon, limits.rho, sigma,
            fmin(2, sqrt(2 / M_PI) * sigma * (double)codes_of(s) / d / rows), sum, correlation);
     return ERR_OK;

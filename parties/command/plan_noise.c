@@ -50,10 +50,11 @@ static enum err add_noise(const struct plan_noise *p, const struct aim_options *
                           struct noise_made *x)
 {
     const struct workload *w = p->study->workload;
+    const double sigma = aim_sigma(o) * measure_spread(o->noise_by);
     struct domain grouped;
-    TRY(aim_expect_groups(&grouped, o, (double)p->rows, aim_sigma(o)));
+    TRY(aim_expect_groups(&grouped, o, (double)p->rows, sigma));
     for (size_t i = 0; i < w->one_ways; i++)
-        x->one_ways += noise_error(p, aim_sigma(o), w->query[i].cells) / (double)w->one_ways;
+        x->one_ways += noise_error(p, sigma, w->query[i].cells) / (double)w->one_ways;
     for (size_t i = 0; i < w->cliques; i++)
         x->workload += noise_error(p, x->later, cells_of(p, &w->clique[i], &grouped)) /
                        (double)w->cliques;
@@ -92,8 +93,8 @@ static bool errors_of(const struct plan_noise *p, double epsilon, unsigned round
         !select_of(&other, &o, &x->select))
         return false;
     x->rho = o.limits.rho;
-    x->sigma = measure_sigma(multiplier);
-    x->later = aim_sigma_later(&o);
+    x->sigma = measure_sigma(multiplier, o.noise_by);
+    x->later = aim_sigma_later(&o) * measure_spread(o.noise_by);
     return add_noise(p, &o, x) == ERR_OK;
 }
 

@@ -4,6 +4,7 @@
 #include "base/words.h"
 #include "parties/command/machine.h"
 #include "parties/exchange/price.h"
+#include "parties/study/method.h"
 #include "parties/study/study_uploads.h"
 #include "protocols/link.h"
 #include "protocols/tape.h"
@@ -184,6 +185,47 @@ static enum err print_persons(const struct study *study)
     return ERR_OK;
 }
 
+/* --- a provider and a keeper ------------------------------------------------------------------ */
+
+/* What takes the most: how far the model is from every candidate (mpc/pair/distance.h). */
+static enum err print_distances(const struct plan_asked *p)
+{
+    const struct study *s = p->study;
+    struct price_sweep sweep;
+    uint64_t unit = UINT64_C(1) << AIM_ESTIMATE_BITS;
+    double bits, own, cells = (double)s->workload->cells;
+    if (!method_of(s)->selects)
+        return ERR_OK;
+    if (s->sweeps > 0) {
+        TRY(price_sweep(s, &sweep));
+        TRY(scores_multiplier(sweep.most_sigma, &unit, NULL));
+    }
+    bits = p->bounds->counts.bits + ceil(log2((double)unit)) + 1;
+    own = bits - __builtin_ctzll(unit); /* that the keeper enters */
+    printf("%s, over all %zu marginals: the provider sends about %s, and\n"
+           "the keeper %s, in %u exchanges with what is measured then; merged values\n"
+           "take less.\n",
+           s->sweeps > 0 ? "scores" : "a selection", s->workload->queries,
+           words_bytes((uint64_t)(32 * (own + bits) * cells)).text,
+           words_bytes((uint64_t)(16 * own * cells)).text, s->sweeps > 0 ? 5 : 6);
+    return ERR_OK;
+}
+
+/* But for distances and statements, two servers send a word for each value that they open. */
+static enum err print_two(const struct plan_asked *p)
+{
+    const struct study *study = p->study;
+    const struct price_noise noise = price_noise(study);
+    printf("noise: the provider and the keeper each make %s %" PRIu64 " Gaussians and %" PRIu64 "\n"
+           "Gumbels of their own. Both are added, so that what is opened deviates %.2f times as\n"
+           "much as with noise that three servers make together; sigmas here have that in them.\n"
+           "servers: each sends the other 8 bytes of each noisy value, at most %s, and\n"
+           "about 1 kB for each round.\n",
+           study->sweeps > 0 ? "about" : "at most", noise.gauss, noise.gumbel,
+           measure_spread(study->noise_by), words_bytes(8 * noise.gauss).text);
+    return print_distances(p);
+}
+
 static enum err print_servers(const struct study *study)
 {
     print_noise(study);
@@ -194,6 +236,13 @@ static enum err print_servers(const struct study *study)
 
 enum err plan_servers(const struct plan_asked *p)
 {
+    if (p->study->servers == 2) {
+        TRY(print_two(p));
+        return p->ranks == 0 ? ERR_OK
+                             : log_fail(p->log, ERR_USAGE,
+                                        "--ranks goes with three servers; a provider and a keeper "
+                                        "run on one machine each");
+    }
     TRY(print_servers(p->study));
     if (p->ranks == 0)
         return ERR_OK;
@@ -202,7 +251,7 @@ enum err plan_servers(const struct plan_asked *p)
 
 /* --- uploads ---------------------------------------------------------------------------------- */
 
-static void print_upload(const struct study *s, size_t i)
+static void print_other_upload(const struct study *s, size_t i)
 {
     uint64_t codes = study_records_bytes(s, i);
     const struct words_text records = words_bytes(codes);
@@ -212,9 +261,19 @@ static void print_upload(const struct study *s, size_t i)
     else
         printf("  %-20s %12s as counts (%u bits a cell),\n"
                "  %-20s %12s as records (%u bits a row): sends %s\n",
-               s->owner[i].name, words_bytes(study_counts_bytes(s, i)).text, s->owner[i].bits, "",
-               codes == UINT64_MAX ? "not possible" : records.text, study_record_bits(s, i),
-               s->owner[i].records ? "records" : "counts");
+               s->owner[i].name, words_bytes(study_counts_bytes(s, i)).text,
+               study_counts_form(s, i), "", codes == UINT64_MAX ? "not possible" : records.text,
+               study_record_bits(s, i), s->owner[i].records ? "records" : "counts");
+}
+
+static void print_upload(const struct study *s, size_t i)
+{
+    if (s->servers == 2) {
+        printf("  %-20s %12s as counts\n", s->owner[i].name,
+               words_bytes(study_counts_bytes(s, i)).text);
+        return;
+    }
+    print_other_upload(s, i);
 }
 
 void plan_uploads(const struct plan_asked *p)
@@ -235,7 +294,8 @@ void plan_uploads(const struct plan_asked *p)
                words_bytes(study_upload_bytes(s, s->owners)).text,
                s->open.each.records ? "records" : "counts", s->open.most);
     }
-    printf("  disk: servers 1 and 2 keep %s of them, server 0 only seeds; a ledger\n"
+    printf("  disk: %s %s of them, %s only seeds; a ledger\n"
            "  grows by 1 kB a round\n",
-           words_bytes(all).text);
+           s->servers == 2 ? "the provider keeps" : "servers 1 and 2 keep", words_bytes(all).text,
+           s->servers == 2 ? "the keeper" : "server 0");
 }

@@ -1,8 +1,9 @@
 #include "parties/command/settings.h"
 
 #include "parties/settings/three/trio.h"
+#include "parties/settings/two/duo.h"
 
-static const struct setting *const settings[] = {&trio_setting};
+static const struct setting *const settings[] = {&trio_setting, &duo_setting};
 
 const struct setting *settings_of(const struct study *study)
 {

@@ -29,6 +29,25 @@ static void put_rounded(char text[CELL], double v)
         snprintf(text, CELL, "%.6g", v);
 }
 
+static void put_group(char text[CELL], const struct question *q, size_t i, uint32_t code)
+{
+    const struct domain_attribute *a = &q->domain->attribute[q->group[i].column];
+    if (q->group[i].part != NULL && code < a->values)
+        snprintf(text, CELL, "%d", question_group_number(q, i, code));
+    else
+        put_code(text, a, code);
+}
+
+/* A number that an item answers. */
+static void put_number(char text[CELL], const struct question *q, size_t item, double v)
+{
+    char room[COLUMN_TEXT];
+    if (question_item_is_date(q, item))
+        snprintf(text, CELL, "%s", domain_print(question_item_column(q, item), v, 0, room));
+    else
+        put_rounded(text, v);
+}
+
 static bool may_lack(const struct question *q, size_t item)
 {
     const struct scope s = answer_columns(q, item);
@@ -76,8 +95,10 @@ static void put_head(struct grid *g, const struct answers_entry *e)
     const struct question *q = e->answer->question;
     char name[NAME];
     size_t at = 0;
-    for (size_t i = 0; i < q->groups; i++)
-        put_cell(g, at++, q->domain->attribute[q->group[i]].name);
+    for (size_t i = 0; i < q->groups; i++) {
+        question_group_name(q, i, name, sizeof name);
+        put_cell(g, at++, name);
+    }
     for (size_t i = 0; i < q->items; i++) {
         question_item_name(q, i, name, sizeof name);
         put_cell(g, at++, name);
@@ -100,7 +121,7 @@ static void put_value(char text[CELL], const struct question *q, size_t item,
     } else if (aggregate_is_code(q->item[item].aggregate)) {
         put_code(text, question_item_column(q, item), (uint32_t)v->number);
     } else {
-        put_rounded(text, v->number);
+        put_number(text, q, item, v->number);
         if (aggregate_is_extreme(q->item[item].aggregate)) {
             memmove(text + 1, text, strlen(text) + 1);
             text[0] = '~';
@@ -113,7 +134,7 @@ static void put_end(char text[CELL], const struct question *q, size_t item, doub
     if (aggregate_is_code(q->item[item].aggregate))
         put_code(text, question_item_column(q, item), (uint32_t)end);
     else
-        put_rounded(text, end);
+        put_number(text, q, item, end);
 }
 
 /* "37.9 to 38.5"; for a label, how many refits agree. */
@@ -145,7 +166,7 @@ static void put_line(struct grid *g, const struct answers_entry *e, size_t line)
     char text[CELL];
     size_t at = 0;
     for (size_t i = 0; i < q->groups; i++) {
-        put_code(text, &q->domain->attribute[q->group[i]], answer_code(a, line, i));
+        put_group(text, q, i, answer_code(a, line, i));
         put_cell(g, at++, text);
     }
     for (size_t i = 0; i < q->items; i++) {
@@ -263,6 +284,18 @@ static void csv_code(const struct csv_out *out, const struct domain_attribute *a
         csv_field(out, text, first);
 }
 
+static void csv_group(const struct csv_out *out, const struct question *q, size_t i, uint32_t code)
+{
+    const struct domain_attribute *a = &q->domain->attribute[q->group[i].column];
+    char text[CELL];
+    if (q->group[i].part == NULL || code >= a->values) {
+        csv_code(out, a, code, i == 0);
+        return;
+    }
+    put_group(text, q, i, code);
+    csv_number(out, text, i == 0);
+}
+
 static void csv_ends_head(const struct csv_out *out, const struct question *q, size_t item,
                           const char *name)
 {
@@ -281,8 +314,10 @@ static void csv_head(const struct csv_out *out, const struct answers_entry *e)
 {
     const struct question *q = e->answer->question;
     char name[NAME];
-    for (size_t i = 0; i < q->groups; i++)
-        csv_field(out, q->domain->attribute[q->group[i]].name, i == 0);
+    for (size_t i = 0; i < q->groups; i++) {
+        question_group_name(q, i, name, sizeof name);
+        csv_field(out, name, i == 0);
+    }
     for (size_t i = 0; i < q->items; i++) {
         question_item_name(q, i, name, sizeof name);
         csv_field(out, name, q->groups + i == 0);
@@ -314,8 +349,11 @@ static void csv_value(const struct csv_out *out, const struct question *q, size_
         return;
     }
     if (known)
-        put_rounded(text, value);
-    csv_number(out, text, first);
+        put_number(text, q, item, value);
+    if (question_item_is_date(q, item))
+        csv_field(out, text, first);
+    else
+        csv_number(out, text, first);
 }
 
 static void csv_ends(const struct csv_out *out, const struct question *q, size_t item,
@@ -332,7 +370,7 @@ static void csv_line(const struct csv_out *out, const struct answers_entry *e, s
     const struct answer *a = e->answer;
     const struct question *q = a->question;
     for (size_t i = 0; i < q->groups; i++)
-        csv_code(out, &q->domain->attribute[q->group[i]], answer_code(a, line, i), i == 0);
+        csv_group(out, q, i, answer_code(a, line, i));
     for (size_t i = 0; i < q->items; i++) {
         const struct answer_value *v = answer_value_at(a, line, i);
         csv_value(out, q, i, v->known, v->number, q->groups + i == 0);

@@ -18,12 +18,27 @@ static json_t *code_json(const struct domain_attribute *a, uint32_t code)
                               : json_integer((json_int_t)domain_number(a, code));
 }
 
+static json_t *group_json(const struct question *q, size_t i, uint32_t code)
+{
+    const struct domain_attribute *a = &q->domain->attribute[q->group[i].column];
+    return q->group[i].part != NULL && code < a->values
+               ? json_integer(question_group_number(q, i, code))
+               : code_json(a, code);
+}
+
+static json_t *date_json(const struct question *q, size_t item, double number)
+{
+    char room[COLUMN_TEXT];
+    return json_string(domain_print(question_item_column(q, item), number, 0, room));
+}
+
 static json_t *number_json(const struct question *q, size_t item, bool known, double number)
 {
     return !known ? json_null()
            : aggregate_is_code(q->item[item].aggregate)
                ? code_json(question_item_column(q, item), (uint32_t)number)
-               : json_real(number);
+           : question_item_is_date(q, item) ? date_json(q, item, number)
+                                            : json_real(number);
 }
 
 static json_t *value_json(const struct answers_entry *e, size_t item, const struct answer_value *v)
@@ -60,9 +75,9 @@ static json_t *line_json(const struct answers_entry *e, size_t line)
     json_t *o = json_object(), *group = json_object(), *answers = json_array();
     int failed = 0;
     for (size_t i = 0; i < q->groups; i++) {
-        const struct domain_attribute *column = &q->domain->attribute[q->group[i]];
-        failed |= json_object_set_new(group, column->name,
-                                      code_json(column, answer_code(a, line, i)));
+        char name[QUESTION_ITEM_NAME];
+        question_group_name(q, i, name, sizeof name);
+        failed |= json_object_set_new(group, name, group_json(q, i, answer_code(a, line, i)));
     }
     for (size_t i = 0; i < q->items; i++)
         failed |= json_array_append_new(answers, value_json(e, i, answer_value_at(a, line, i)));

@@ -52,8 +52,14 @@ static void put_people(struct bytes *out, const struct study *s)
         text_put(out, "- Up to %zu further owners: each brings at most %u rows.\n", s->open.most,
                  s->open.each.max_rows);
     for (unsigned i = 0; i < s->servers; i++)
-        text_put(out, "- Server %s at %s: holds shares that tell nothing by themselves.\n",
-                 s->server[i].name, s->server[i].host);
+        text_put(out, "- %s %s at %s: holds %s, which tell nothing by themselves.\n",
+                 s->servers == 3 ? "Server"
+                 : i == 0        ? "Provider"
+                                 : "Keeper",
+                 s->server[i].name, s->server[i].host,
+                 s->servers == 3 ? "shares"
+                 : i == 0        ? "masked counts"
+                                 : "the seeds of the masks");
     for (size_t i = 0; i < s->analysts; i++)
         text_put(out, "- Analyst %s: asks the servers, and sees what they open.\n",
                  s->analyst[i].name);

@@ -163,19 +163,20 @@ static void what_was_run(const struct report *r, const char *verdict)
     text_put(r->out, "<p>");
     whose_rows(r);
     what_was_linked(r);
-    text_put(r->out, ". Three servers, ");
+    text_put(r->out, r->study->servers == 2 ? ". A provider and a keeper, " : ". Three servers, ");
     for (unsigned i = 0; i < r->study->servers; i++)
         names_in_words(r->out, i, r->study->servers, r->study->server[i].name);
-    text_put(
-        r->out,
-        ", held them as secret shares, none of which tells anything by itself. Together they "
-        "measured each of %zu attributes once and then%s. What they opened is %s, each with "
-        "Gaussian noise that nobody knows. From that, and from nothing else, come the model, the "
-        "synthetic table and this page.</p>\n",
-        r->of->domain->attributes, later,
-        r->of->copula != NULL  ? "the counts of the attributes, and these numbers"
-        : r->study->sweeps > 0 ? "these distances and the counts"
-                               : "the choices and the counts");
+    text_put(r->out,
+             ", held them as secret shares, none of which tells anything by itself. Together they "
+             "measured each of %zu attributes once and then%s. What they opened is %s, each with "
+             "Gaussian noise %s. From that, and from nothing else, come the model, the "
+             "synthetic table and this page.</p>\n",
+             r->of->domain->attributes, later,
+             r->of->copula != NULL  ? "the counts of the attributes, and these numbers"
+             : r->study->sweeps > 0 ? "these distances and the counts"
+                                    : "the choices and the counts",
+             r->study->noise_by == NOISE_BY_BOTH ? "of each, which the other does not know"
+                                                 : "that nobody knows");
 }
 
 static const char *how_noise_is_made(enum noise_kind noise)
@@ -308,7 +309,7 @@ static void costs(const struct report *r)
     for (size_t k = 0; k < REPORT_PHASES; k++)
         cost_row(r, k);
     text_put(r->out,
-             "</tbody></table></div>\n<p>Bytes are what a server sent to the two others. The "
+             "</tbody></table></div>\n<p>Bytes are what a server sent to the others. The "
              "analyst's program sent %s and received %s; it waited %s for the servers, and its "
              "estimator took %s.</p>\n",
              words_bytes((uint64_t)report_number(analyst, "bytes_sent")).text,

@@ -141,8 +141,11 @@ static void draw_break(const struct plot *p, double x)
 
 static void put_edge(const struct plot *p, double at, const char *class, double v)
 {
-    text_put(p->r->out, "<text x=\"%.1f\" y=\"%g\" class=\"t%s\">%.6g</text>", LEFT + at,
-             y_of(p, 0) + 16, class, v);
+    char room[COLUMN_TEXT];
+    text_put(p->r->out, "<text x=\"%.1f\" y=\"%g\" class=\"t%s\">", LEFT + at, y_of(p, 0) + 16,
+             class);
+    html_text(p->r->out, domain_print(p->s->a, v, 6, room));
+    text_put(p->r->out, "</text>");
 }
 
 static void draw_axes(const struct plot *p)
@@ -175,14 +178,18 @@ static void draw_axes(const struct plot *p)
 
 static void describe(const struct plot *p)
 {
+    char low[COLUMN_TEXT], high[COLUMN_TEXT];
     size_t most = 0;
     for (size_t i = 0; i < p->s->ranges; i++)
         if (height(p, i, p->bar[i].model) > height(p, most, p->bar[most].model))
             most = i;
     text_put(p->r->out, "Histogram of ");
     html_text(p->r->out, p->s->a->name);
-    text_put(p->r->out, ", %zu bars from %.6g to %.6g; highest: ", p->s->ranges, p->s->slot[0].low,
-             report_slots_last(p->s));
+    text_put(p->r->out, ", %zu bars from ", p->s->ranges);
+    html_text(p->r->out, domain_print(p->s->a, p->s->slot[0].low, 6, low));
+    text_put(p->r->out, " to ");
+    html_text(p->r->out, domain_print(p->s->a, report_slots_last(p->s), 6, high));
+    text_put(p->r->out, "; highest: ");
     report_slot_name(p->s, most, 24, p->r->out);
     text_put(p->r->out, ", %.0f rows", p->bar[most].model);
 }

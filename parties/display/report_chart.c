@@ -179,11 +179,12 @@ void report_chart_bar(struct bytes *out, double value, double expected, double m
     text_put(out, "</svg>");
 }
 
-/* The part of a round's cost that is for measuring: k^2 marginals / (2 sigma^2). */
+/* The part of a round's cost that is for measuring: k^2 marginals / (2 sigma^2), of what is paid. */
 static double measuring(const struct report *r, size_t round)
 {
     const json_t *o = report_round(r, round);
-    double sigma = report_number(o, "sigma"), k = r->study->rows_per_person;
+    double sigma = report_number(o, "sigma") / measure_spread(r->study->noise_by);
+    double k = r->study->rows_per_person;
     double marginals = round == 0 ? (double)r->study->workload->one_ways : 1;
     if (r->study->sweeps > 0 && round > 0)
         return report_number(o, "marginals") > 0 ? report_number(o, "cost") : 0;

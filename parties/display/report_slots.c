@@ -177,9 +177,12 @@ void report_slots_clear(struct report_slots *s)
 static void put_range(const struct report_slots *s, const struct report_slot *slot,
                       struct bytes *out)
 {
-    if (domain_has_bins(s->a))
-        text_put(out, "%.6g to %.6g", slot->low, slot->high);
-    else if (slot->codes == 1)
+    char low[COLUMN_TEXT], high[COLUMN_TEXT];
+    if (domain_has_bins(s->a)) {
+        html_text(out, domain_print(s->a, slot->low, 6, low));
+        text_put(out, " to ");
+        html_text(out, domain_print(s->a, slot->high, 6, high));
+    } else if (slot->codes == 1)
         text_put(out, "%.0f", slot->low);
     else
         text_put(out, "%.0f to %.0f", slot->low, slot->high - 1);
@@ -188,6 +191,7 @@ static void put_range(const struct report_slots *s, const struct report_slot *sl
 void report_slot_name(const struct report_slots *s, size_t i, size_t characters, struct bytes *out)
 {
     const struct report_slot *slot = &s->slot[i];
+    char room[COLUMN_TEXT];
     switch (slot->kind) {
     case SLOT_NUMBERS:
         put_range(s, slot, out);
@@ -196,7 +200,8 @@ void report_slot_name(const struct report_slots *s, size_t i, size_t characters,
         html_text_cut(out, s->a->labels[slot->first], characters);
         break;
     case SLOT_ONE_NUMBER:
-        text_put(out, "just %.6g", s->a->edges[slot->first]);
+        text_put(out, "just ");
+        html_text(out, domain_text(s->a, slot->first, 6, room));
         break;
     case SLOT_MISSING:
         text_put(out, "missing");

@@ -203,8 +203,8 @@ void receipt_describe(FILE *out, const struct study *study, const struct receipt
 {
     char digest[DIGEST_TEXT];
     sodium_bin2hex(digest, sizeof digest, r->digest, 32);
-    fprintf(out, "All three servers of study %s signed that the upload of %s\n  %s\n%s:\n",
-            study->name, study_owner_name(study, r->owner).text, digest,
+    fprintf(out, "All servers of study %s signed that the upload of %s\n  %s\n%s:\n", study->name,
+            study_owner_name(study, r->owner).text, digest,
             r->state == RECEIPT_HELD ? "is on their disks, whole"
                                      : "was withdrawn, and their shares of it deleted");
     for (size_t i = 0; i < study->servers; i++) {

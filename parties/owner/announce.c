@@ -76,7 +76,7 @@ void announce_upload(const struct announce *a)
         printf("%s: %zu %s (at most %u allowed), sent as counts\nin %" PRIu64
                " cells of %u bits: %" PRIu64 " bytes.\n",
                owner->name, a->rows, noun, owner->max_rows, a->study->workload->maximal_cells,
-               owner->bits, counts);
+               study_counts_form(a->study, a->owner), counts);
     for (unsigned i = 0; i < a->split->servers; i++)
         printf("  server %u (%s) gets %s%s\n", i, a->study->server[i].name, a->split->gets[i],
                i + 1 < a->split->servers ? ";" : ".");

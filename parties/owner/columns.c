@@ -13,6 +13,7 @@
 #define MANY (1.0 / 3)
 #define FEW_ROWS 20 /* of which shares say nothing */
 #define NEARLY 0.99
+#define MISFITS 0.01 /* of dates: their format is then a likely cause */
 
 struct columns_column {
     const struct domain_attribute *attribute;
@@ -101,10 +102,29 @@ static void print_column(FILE *out, const struct columns_column *c)
     snprintf(unseen, sizeof unseen, "%" PRIu32 "/%" PRIu32, c->unseen, c->attribute->values);
     print_name(out, c->attribute->name);
     fprintf(out, " %9zu %8zu %8zu %8zu %8s", c->has, c->missing, m->clipped, m->outside, unseen);
-    if (m->numbers)
+    if (m->numbers && c->attribute->calendar == NULL)
         fprintf(out, " %8.6g %8.6g\n", m->least, m->largest);
     else
         fprintf(out, " %8s %8s\n", "-", "-");
+}
+
+/* In words, since 04/03/2021 does not show which is the month. */
+static void print_dates(FILE *out, const struct columns_column *c)
+{
+    const struct rows_moments *m = c->moments;
+    const struct calendar *calendar = c->attribute->calendar;
+    char words[CALENDAR_FORMAT];
+    if (calendar == NULL || !m->numbers)
+        return;
+    calendar_words(calendar, (int64_t)m->least, words);
+    fprintf(out, "%s: from %s", c->attribute->name, words);
+    calendar_words(calendar, (int64_t)m->largest, words);
+    fprintf(out, " to %s", words);
+    for (size_t i = 0; i < m->samples; i++) {
+        calendar_words(calendar, (int64_t)m->sample[i].number, words);
+        fprintf(out, "\n  %s is %s", m->sample[i].text, words);
+    }
+    fputc('\n', out);
 }
 
 static const char heading[] =
@@ -171,6 +191,12 @@ static enum err warn(const struct columns_column *c, const char *source, size_t 
                  "%s: %s is clipped in %.1f %% of the rows; does the study give it in the same "
                  "units?",
                  source, name, percent(c->moments->clipped, c->rows));
+    if (c->attribute->calendar != NULL && c->rows >= FEW_ROWS &&
+        (double)(c->moments->outside + c->moments->clipped) > MISFITS * (double)c->rows)
+        log_warn(log,
+                 "%s: %s is no date of the study in %.1f %% of the rows; does its `format` fit how "
+                 "this table writes dates?",
+                 source, name, percent(c->moments->outside + c->moments->clipped, c->rows));
     if (c->rows < FEW_ROWS || c->has == 0 || c->attribute->values < 2 ||
         (double)c->most_rows < NEARLY * (double)c->has)
         return ERR_OK;
@@ -191,6 +217,8 @@ enum err columns_print(FILE *out, struct source *s, const struct workload *w, st
         print_column(out, &c[a]);
     }
     fputs(legend, out);
+    for (size_t a = 0; a < n; a++)
+        print_dates(out, &c[a]);
     print_unknown(out, c, n);
     fputc('\n', out);
     fflush(out);

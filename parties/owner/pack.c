@@ -15,6 +15,22 @@ enum err pack_domain(struct domain **own, const struct study *study, size_t owne
     return domain_pick(own, study->domain, o->column, o->columns);
 }
 
+/* As a setting's servers add them: bits, or words of two servers. */
+static enum err put_counts(const struct study *study, size_t owner, const int64_t *counts,
+                           uint8_t *out)
+{
+    const uint64_t cells = study->workload->maximal_cells;
+    const unsigned bits = study_owner(study, owner)->bits;
+    if (study_upload_form(study, owner) != UPLOAD_WORDS)
+        return counts_pack(counts, cells, bits, out);
+    for (uint64_t i = 0; i < cells; i++) {
+        if (counts[i] < 0 || counts[i] >> bits != 0)
+            return ERR_DATA;
+        out = integer_put(out, (uint64_t)counts[i], 8);
+    }
+    return ERR_OK;
+}
+
 static enum err count_and_pack(const struct study *study, size_t owner, const struct table *t,
                                uint8_t *out)
 {
@@ -28,7 +44,7 @@ static enum err count_and_pack(const struct study *study, size_t owner, const st
             tabulate_marginal(t, &w->query[q].clique, counts + at);
             at += w->query[q].cells;
         }
-    e = counts_pack(counts, w->maximal_cells, study_owner(study, owner)->bits, out);
+    e = put_counts(study, owner, counts, out);
     memory_wipe_free(&counts, w->maximal_cells * sizeof *counts);
     return e;
 }
@@ -72,10 +88,10 @@ enum err pack_counts(const struct study *study, size_t owner, const int64_t *cou
     uint8_t *out;
     if (rows > o->max_rows)
         return ERR_DATA;
-    out = bytes_extend(packed, (size_t)study_form_bytes(study, owner, o->bits));
+    out = bytes_extend(packed, (size_t)study_counts_bytes(study, owner));
     if (out == NULL)
         return ERR_NOMEM;
-    return counts_pack(counts, study->workload->maximal_cells, o->bits, out);
+    return put_counts(study, owner, counts, out);
 }
 
 enum err pack_choose_form(const struct study *study, size_t owner, const char *as, unsigned *form,
@@ -86,11 +102,14 @@ enum err pack_choose_form(const struct study *study, size_t owner, const char *a
     if (as != NULL && strcmp(as, "records") == 0)
         *form = UPLOAD_RECORDS;
     else if (as != NULL && (strcmp(as, "counts") == 0 || strcmp(as, "answers") == 0))
-        *form = self->bits;
+        *form = study_counts_form(study, owner);
     else if (as != NULL && strcmp(as, "auto") != 0)
         return log_fail(log, ERR_USAGE, "--as is \"%s\"; it should be counts, records or auto", as);
     if (study_form_bytes(study, owner, *form) != 0)
         return ERR_OK;
+    if (study->servers == 2)
+        return log_fail(log, ERR_REFUSED,
+                        "with a provider and a keeper %s sends counts; leave --as out", self->name);
     if (*form != UPLOAD_RECORDS)
         return log_fail(log, ERR_REFUSED,
                         "the study bounds %s as an owner of records, and counts could exceed that; "

@@ -99,7 +99,7 @@ static void put_marginal(struct bytes *out, const struct study *study, const str
 static void put_sigma(struct bytes *out, uint64_t multiplier)
 {
     char sigma[40];
-    snprintf(sigma, sizeof sigma, "%.6g:", measure_sigma(multiplier));
+    snprintf(sigma, sizeof sigma, "%.6g:", measure_sigma(multiplier, NOISE_BY_ALL));
     bytes_put_text(out, sigma);
 }
 
@@ -117,8 +117,10 @@ enum err openings_name(struct openings *o, const struct study *study,
         bytes_put_text(&o->what, "pairs:");
     else if (a->kind == ASK_LOOK)
         bytes_put_text(&o->what, "linked-rows");
-    else if (a->kind == ASK_SCORES)
+    else if (a->kind == ASK_SCORES || a->kind == ASK_GRADIENT)
         put_sigma(&o->what, a->multiplier);
+    if (a->kind == ASK_GRADIENT)
+        put_name(&o->what, study->domain->attribute[study->features->target].name);
     for (size_t k = 0; a->kind != ASK_SELECT && k < count; k++) {
         if (k > 0)
             bytes_put_u8(&o->what, ',');
@@ -137,7 +139,7 @@ static enum err check_growth(struct openings *o, const struct net *net,
         if (o->heads && ahead != o->ahead[p])
             return log_fail(o->log, ERR_MISMATCH,
                             "server %u says that its audit log has %llu lines, which does not fit "
-                            "what the three have opened in this session: it is not signed",
+                            "what the servers have opened in this session: it is not signed",
                             net_neighbour(net, (enum net_peer)p),
                             (unsigned long long)theirs[p].entries);
         o->ahead[p] = ahead;

@@ -130,7 +130,7 @@ static enum err ask_for(struct recovery *r, uint64_t number)
     return log_fail(r->t->log, ERR_MISMATCH,
                     "servers %u and %u disagree on debit %" PRIu64
                     ", which is not taken over. One of their folders was altered; compare the "
-                    "audit logs of all three (trefoil audit), and restore that one from a backup",
+                    "audit logs of all servers (trefoil audit), and restore that one from a backup",
                     neighbour(r, 0), neighbour(r, r->last), number);
 }
 

@@ -110,7 +110,7 @@ enum err round_ledger(struct net *net, const uint8_t open[32], const struct roun
         if (memcmp(other[p].open, open, sizeof other[p].open) != 0)
             return log_fail(log, ERR_MISMATCH,
                             "server %u was asked to open another run, or in another way: the "
-                            "analyst's program sends all three the same",
+                            "analyst's program sends all servers the same",
                             net_neighbour(net, (enum net_peer)p));
     TRY(compare_ledgers(net, &own->head, other, log));
     for (unsigned p = 0; p + 1 < net_servers(net); p++)

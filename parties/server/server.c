@@ -146,9 +146,14 @@ static enum err end(struct server *s)
 /* By default one lane for each processor that this process may use, as far as there are ports. */
 static enum err count_lanes(struct server *s)
 {
-    const unsigned most = study_lanes_most(s->site.study, s->o.listen_port);
+    const unsigned room = study_lanes_most(s->site.study, s->o.listen_port),
+                   most = room < s->o.setting->lanes ? room : s->o.setting->lanes;
     cpu_set_t cores;
     s->site.lanes = s->o.lanes;
+    if (s->site.lanes > s->o.setting->lanes)
+        return log_fail(s->site.log, ERR_USAGE,
+                        "--lanes %u is more than the %u that a server of this study can use",
+                        s->site.lanes, s->o.setting->lanes);
     if (s->site.lanes > most)
         return log_fail(
             s->site.log, ERR_USAGE,

@@ -33,6 +33,7 @@ struct setting_failure {
 /* `self` is what `start` has made; one thread calls all others. */
 struct setting {
     const struct split *split; /* how owners' data are split */
+    unsigned lanes;            /* the most that a session has */
     /* Before anything is made: ERR_USAGE, logged, if this server of the study cannot have that. */
     enum err (*check)(const struct site *site);
     /* If it fails, `stop` cleans up. */

@@ -46,8 +46,13 @@ static double both(const struct question *q, const struct densities *even, const
 static double lines_of(const struct question *q)
 {
     double lines = 1;
-    for (size_t i = 0; i < q->groups; i++)
-        lines *= q->domain->attribute[q->group[i]].size;
+    for (size_t i = 0; i < q->groups; i++) {
+        const uint32_t size = q->domain->attribute[q->group[i].column].size;
+        uint32_t groups = 0;
+        for (uint32_t code = 0; code < size; code++)
+            groups += question_group_code(&q->group[i], code) == code;
+        lines *= groups;
+    }
     return lines;
 }
 

@@ -1,6 +1,7 @@
 #include "parties/study/method.h"
 
 #include "aim/budget/schedule.h"
+#include "aim/run/train_run.h"
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
 
@@ -20,6 +21,7 @@ struct aim_options method_aim(const struct study *s)
                                 .annealed = s->annealed,
                                 .sweeps = s->sweeps,
                                 .accounting = s->accounting,
+                                .noise_by = s->noise_by,
                                 .rows = study_rows(s, false),
                                 .score = s->score,
                                 .model_bytes = (uint64_t)s->max_mib << 20,
@@ -30,7 +32,8 @@ struct aim_options method_aim(const struct study *s)
 enum err method_advise(struct method_advice *m, const struct study *s, double rows, double rho)
 {
     const struct aim_options o = method_aim(s);
-    const double d = (double)s->domain->attributes, sigma = s->rows_per_person / sqrt(2 * rho);
+    const double d = (double)s->domain->attributes,
+                 sigma = measure_spread(s->noise_by) * s->rows_per_person / sqrt(2 * rho);
     struct domain grouped;
     double before = 0; /* groups of the columns before */
     *m = (struct method_advice){.better = STUDY_AIM};
@@ -136,6 +139,22 @@ static void describe_aim(FILE *out, const struct study *s)
                 method_rounds(s).text, score_kind(s->score));
 }
 
+/* What a classifier opens, and who sees it. */
+static void describe_train(FILE *out, const struct study *s)
+{
+    const struct features *f = s->features;
+    fprintf(
+        out,
+        "\nMethod: a linear classifier of %s, with %u classes, from %u features%s.\n"
+        "  A run counts the classes, for %g of the budget; then it takes %u steps. In each the\n"
+        "  servers compute a gradient from the rows, %u numbers, and open it with noise. One\n"
+        "  row can move it by at most %.4g, whatever its owner sends. The weights are public:\n"
+        "  they follow from what was opened before. Owners send records once and may go.\n",
+        s->domain->attribute[f->target].name, f->classes, f->count,
+        f->norm2 > 0 ? ", one for each column" : ", one for each value", TRAIN_COUNTS,
+        s->train_steps, features_weights(f), sqrt((double)f->r2 * (double)f->q2));
+}
+
 /* --- the keys of each ------------------------------------------------------------------------- */
 
 /* "sweeps", or "sweeps 3": their model and fits are other ones, unless the study says which. */
@@ -170,11 +189,19 @@ static enum err read_rounds(struct study_reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
+/* The keys that say more about another method. */
+static enum err refuse_of(struct study_reading *r, const yaml_node_t *node, enum study_method other)
+{
+    return node == NULL
+               ? ERR_OK
+               : yaml_error(r->file, node, "this is for method: %s alone; take it out, or add that",
+                            method_row(other)->word);
+}
+
 static enum err read_aim(struct study_reading *r, const struct method_nodes *n)
 {
-    if (n->copula != NULL)
-        return yaml_error(r->file, n->copula,
-                          "this is for method: copula alone; take it out, or add that");
+    TRY(refuse_of(r, n->copula, STUDY_COPULA));
+    TRY(refuse_of(r, n->train, STUDY_TRAIN));
     return n->rounds != NULL ? read_rounds(r, n->rounds) : study_lacks(r, "rounds");
 }
 
@@ -197,6 +224,7 @@ static enum err read_copula_numbers(struct study_reading *r, const yaml_node_t *
 /* It has no rounds. */
 static enum err read_copula(struct study_reading *r, const struct method_nodes *n)
 {
+    TRY(refuse_of(r, n->train, STUDY_TRAIN));
     if (n->rounds != NULL)
         return yaml_error(r->file, n->rounds, "method: copula has no rounds; take this key out");
     if (n->score != NULL)
@@ -218,13 +246,31 @@ static void put_copula(const struct study *s, struct bytes *b)
     bytes_put_double(b, s->copula_share);
 }
 
+static void put_train(const struct study *s, struct bytes *b)
+{
+    bytes_put_string(b, s->domain->attribute[s->features->target].name);
+    bytes_put_u32(b, s->features->norm2);
+    bytes_put_u32(b, s->train_steps);
+    bytes_put_double(b, s->train_rate);
+}
+
 static const struct method methods[STUDY_METHODS] = {
-    [STUDY_AIM] = {.word = "aim", .selects = true, .read = read_aim, .describe = describe_aim},
+    [STUDY_AIM] = {.word = "aim",
+                   .selects = true,
+                   .with_two = true,
+                   .read = read_aim,
+                   .describe = describe_aim},
     [STUDY_COPULA] = {.word = "copula",
                       .forms = true,
+                      .with_two = true,
                       .read = read_copula,
                       .put = put_copula,
                       .describe = describe_copula},
+    [STUDY_TRAIN] = {.word = "train",
+                     .gradients = true,
+                     .read = study_read_train,
+                     .put = put_train,
+                     .describe = describe_train},
 };
 
 const struct method *method_row(enum study_method method)
@@ -235,4 +281,32 @@ const struct method *method_row(enum study_method method)
 const struct method *method_of(const struct study *s)
 {
     return method_row(s->method);
+}
+
+/* How many rows servers keep: each batch's, in whole words of bits. */
+static uint64_t kept_rows(const struct study *s)
+{
+    uint64_t rows = s->open.most * (((uint64_t)s->open.each.pad_to + 63) / 64 * 64);
+    for (size_t i = 0; i < s->owners; i++)
+        rows += s->owner[i].batch == i ? ((uint64_t)study_batch_rows(s, i, true) + 63) / 64 * 64
+                                       : 0;
+    return rows;
+}
+
+uint64_t method_train_bytes(const struct study *s)
+{
+    return 4 * s->features->count * kept_rows(s);
+}
+
+enum err method_served(const struct study *s, struct log *log)
+{
+    if (!method_of(s)->gradients)
+        return ERR_OK;
+    if (kept_rows(s) > METHOD_TRAIN_ROWS || method_train_bytes(s) > METHOD_TRAIN_BYTES)
+        return log_fail(log, ERR_STUDY,
+                        "the features of %llu rows take %s of memory at each server, more than %s; "
+                        "lower max_rows and pad_to, or take fewer columns or coarser bins",
+                        (unsigned long long)kept_rows(s), words_bytes(method_train_bytes(s)).text,
+                        words_bytes(METHOD_TRAIN_BYTES).text);
+    return ERR_OK;
 }

@@ -28,6 +28,11 @@
 
 #define METHOD_PAIR_ERROR 1.0 /* above this an average pair's table is noise */
 #define METHOD_COLUMNS_MOST 50
+/* Exchanges of a step without and with a check, and the most memory for features at a server. */
+#define METHOD_TRAIN_EXCHANGES 17
+#define METHOD_TRAIN_PROVED 31
+#define METHOD_TRAIN_BYTES (UINT64_C(1) << 32)
+#define METHOD_TRAIN_ROWS (UINT64_C(1) << 26)
 
 struct method_advice {
     enum study_method better;
@@ -39,7 +44,7 @@ struct method_advice {
 
 /* Keys of the file that some methods have, and others refuse; NULL: not given. */
 struct method_nodes {
-    const yaml_node_t *rounds, *copula, *score, *late, *impossible;
+    const yaml_node_t *rounds, *copula, *train, *score, *late, *impossible, *workload;
 };
 
 struct study_reading;
@@ -47,7 +52,9 @@ struct study_reading;
 struct method {
     const char *word; /* in the file, and hashed */
     bool selects; /* runs select marginals in rounds and measure them; values with few rows merge */
-    bool forms;   /* runs open numbers of pairs of attributes; the workload then has every pair */
+    bool with_two;  /* a provider and a keeper can do it */
+    bool forms;     /* runs open numbers of pairs of attributes; the workload then has every pair */
+    bool gradients; /* runs open gradients of a classifier, from records; no marginals but one */
     enum err (*read)(struct study_reading *r, const struct method_nodes *nodes);
     /* Its own terms, after the word; NULL, which AIM alone may have: not even that. */
     void (*put)(const struct study *study, struct bytes *b);
@@ -57,6 +64,13 @@ struct method {
 
 const struct method *method_row(enum study_method method);
 const struct method *method_of(const struct study *study);
+/* What servers keep in memory for gradients: 4 F bytes for each row of a batch, 64 at a time. */
+uint64_t method_train_bytes(const struct study *study);
+/*
+ * ERR_STUDY, logged, unless servers can run the study: compute what its method opens, in memory
+ * that they have. Programs that only read tables in the clear need not ask.
+ */
+enum err method_served(const struct study *study, struct log *log) MUST_CHECK;
 
 /* The options of AIM that the study states: its domain, its workload and what depends on them. */
 struct aim_options method_aim(const struct study *study);

@@ -55,8 +55,19 @@ void outline_clear(struct outline *o)
 
 /* --- ranges ----------------------------------------------------------------------------------- */
 
-/* Whether text[0 .. n) is a number, apart from spaces around it. */
-static bool number(const char *text, size_t n, double *x)
+bool outline_number(const char *text, bool date, double *x)
+{
+    int64_t day, same;
+    if (!date)
+        return number_double(text, x);
+    if (!calendar_read(text, CALENDAR_DAY, false, &day, &same))
+        return false;
+    *x = (double)day;
+    return true;
+}
+
+/* Whether text[0 .. n) is a number or a date, apart from spaces around it. */
+static bool number(const char *text, size_t n, bool date, double *x)
 {
     char copy[64];
     while (n > 0 && *text == ' ') {
@@ -69,22 +80,22 @@ static bool number(const char *text, size_t n, double *x)
         return false;
     memcpy(copy, text, n);
     copy[n] = '\0';
-    return number_double(copy, x);
+    return outline_number(copy, date, x);
 }
 
-bool outline_range(const char *text, double *min, double *max)
+bool outline_range(const char *text, bool dates, double *min, double *max)
 {
     static const char *const between[] = {"..", "\xe2\x80\x93", " to ", "-"};
     const size_t n = strlen(text);
     const char *comma = strchr(text, ',');
     if (n > 2 && text[0] == '[' && text[n - 1] == ']' && comma != NULL)
-        return number(text + 1, (size_t)(comma - text) - 1, min) &&
-               number(comma + 1, (size_t)(text + n - 1 - comma) - 1, max) && *min < *max;
+        return number(text + 1, (size_t)(comma - text) - 1, dates, min) &&
+               number(comma + 1, (size_t)(text + n - 1 - comma) - 1, dates, max) && *min < *max;
     for (size_t k = 0; k < sizeof between / sizeof *between; k++)
         for (const char *at = text; (at = strstr(at, between[k])) != NULL; at++) {
             const char *right = at + strlen(between[k]);
-            if (number(text, (size_t)(at - text), min) && number(right, strlen(right), max) &&
-                *min < *max)
+            if (number(text, (size_t)(at - text), dates, min) &&
+                number(right, strlen(right), dates, max) && *min < *max)
                 return true;
         }
     return false;
@@ -149,6 +160,22 @@ static void put_numbers(struct bytes *out, const struct outline_column *c)
         put_number(out, "step", c->step);
 }
 
+static void put_date(struct bytes *out, const char *key, double day)
+{
+    const struct calendar usual = {.unit = CALENDAR_DAY};
+    char text[CALENDAR_FORMAT] = "FILL-IN";
+    if (!isnan(day))
+        calendar_print(&usual, (int64_t)day, text);
+    text_put(out, "    %s: %s\n", key, text);
+}
+
+static void put_dates(struct bytes *out, const struct outline_column *c)
+{
+    put_date(out, "from", c->min);
+    put_date(out, "to", c->max);
+    bytes_put_text(out, "    bins: month\n");
+}
+
 static void put_note(struct bytes *out, const char *before, const char *note)
 {
     char line[sizeof((struct outline_column *)0)->note];
@@ -164,7 +191,8 @@ static void put_column(struct bytes *out, const struct outline_column *c)
     static const char *const words[] = {[OUTLINE_UNKNOWN] = "FILL-IN",
                                         [OUTLINE_LABELS] = "categorical",
                                         [OUTLINE_WHOLE] = "integer",
-                                        [OUTLINE_NUMBER] = "numeric"};
+                                        [OUTLINE_NUMBER] = "numeric",
+                                        [OUTLINE_DATE] = "date"};
     if (c->kind == OUTLINE_NONE) {
         text_put(out, "  # left out: %s", c->name);
         put_note(out, c->note[0] != '\0' ? ", " : "", c->note);
@@ -184,6 +212,8 @@ static void put_column(struct bytes *out, const struct outline_column *c)
         bytes_put_text(out, "    values: FILL-IN\n");
     else if (c->kind == OUTLINE_LABELS)
         put_texts(out, "values", &c->values);
+    else if (c->kind == OUTLINE_DATE)
+        put_dates(out, c);
     else if (c->kind != OUTLINE_UNKNOWN)
         put_numbers(out, c);
     if (c->missing.count > 0)
@@ -199,8 +229,9 @@ void outline_write(const struct outline *o, struct bytes *out)
                    "\n\n"
                    "# FILL-IN: not known yet; trefoil check names each. A kind is "
                    "categorical, with values; integer,\n"
-                   "# with min and max; or numeric, with bins, too. Bins below are a guess, on "
-                   "which trefoil plan has advice.\n"
+                   "# with min and max; numeric, with bins, too; or date, with from, to and bins. "
+                   "Bins below are a guess, on\n"
+                   "# which trefoil plan has advice.\n"
                    "domain:\n");
     for (size_t i = 0; i < o->count; i++)
         put_column(out, &o->column[i]);

@@ -3,7 +3,7 @@
  *
  * A codebook, a REDCap data dictionary, a database's schema, the names in a header, or rows that
  * are public. What it does not say is left as FILL-IN, which `trefoil check` names; columns that
- * are no use in a table, such as dates and free text, become comments.
+ * are no use in a table, such as free text and keys, become comments.
  */
 #ifndef TREFOIL_PARTIES_STUDY_OUTLINE_H
 #define TREFOIL_PARTIES_STUDY_OUTLINE_H
@@ -11,7 +11,14 @@
 #include "aim/sql/database.h"
 #include "base/bytes.h"
 
-enum outline_kind { OUTLINE_UNKNOWN, OUTLINE_LABELS, OUTLINE_WHOLE, OUTLINE_NUMBER, OUTLINE_NONE };
+enum outline_kind {
+    OUTLINE_UNKNOWN,
+    OUTLINE_LABELS,
+    OUTLINE_WHOLE,
+    OUTLINE_NUMBER,
+    OUTLINE_DATE,
+    OUTLINE_NONE
+};
 
 /* Texts, each with its NUL. */
 struct outline_texts {
@@ -26,7 +33,7 @@ struct outline_column {
     enum outline_kind kind;
     struct outline_texts values, missing;
     char *file;      /* of values, or NULL */
-    double min, max; /* NAN: not known */
+    double min, max; /* NAN: not known; of dates, days since 1970 */
     double step;     /* 0: not known */
     double bins;     /* 0: as many as are usual */
     char note[160];  /* what the column is, or why it is left out */
@@ -54,8 +61,10 @@ void outline_definition(struct outline *o, char *text);
 enum err outline_next(struct outline *o, const char *name, struct outline_column **c) MUST_CHECK;
 /* Says what the columns were written from: `what`, and a file's name. */
 void outline_came(struct outline *o, const char *what, const char *path);
-/* Reads "0-120", "0..120", "0 to 120" or "[0, 120]". */
-bool outline_range(const char *text, double *min, double *max);
+/* A number, or a date such as 2021-03-04 as its day. */
+bool outline_number(const char *text, bool date, double *x);
+/* Reads "0-120", "0..120", "0 to 120" or "[0, 120]"; and dates so, but with a "-" between. */
+bool outline_range(const char *text, bool dates, double *min, double *max);
 /* The keys `columns_from` and `domain` of a study file. */
 void outline_write(const struct outline *o, struct bytes *out);
 void outline_clear(struct outline *o);

@@ -1,6 +1,5 @@
 /* Codebooks: CSV files with a line for each column of a table; and REDCap's data dictionaries. */
 #include "aim/table/csv.h"
-#include "aim/table/number.h"
 #include "base/memory.h"
 #include "parties/study/outline.h"
 
@@ -88,7 +87,8 @@ static const struct {
     {"real", OUTLINE_NUMBER, "", ""},
     {"continuous", OUTLINE_NUMBER, "", ""},
     {"calc", OUTLINE_NUMBER, "", ""},
-    {"date", OUTLINE_NONE, "a date: add its year or month as a column if it matters", ""},
+    {"date", OUTLINE_DATE, "", ""},
+    {"timestamp", OUTLINE_DATE, "", ""},
     {"time", OUTLINE_NONE, "a time: add its hour as a column if it matters", ""},
     {"descriptive", OUTLINE_NONE, "no data", ""},
     {"file", OUTLINE_NONE, "a file", ""},
@@ -165,10 +165,10 @@ static void split(struct outline_texts *t, char *text)
     }
 }
 
-static double bound(const char *text)
+static double bound(const char *text, bool date)
 {
     double x;
-    return text != NULL && number_double(text, &x) ? x : NAN;
+    return text != NULL && outline_number(text, date, &x) ? x : NAN;
 }
 
 static enum err take_values(struct outline_column *c, char *text)
@@ -177,7 +177,8 @@ static enum err take_values(struct outline_column *c, char *text)
         c->file = memory_string(text + 5 + strspn(text + 5, " "));
         return c->file != NULL ? ERR_OK : ERR_NOMEM;
     }
-    if (c->kind == OUTLINE_LABELS || !outline_range(text, &c->min, &c->max))
+    if (c->kind == OUTLINE_LABELS ||
+        !outline_range(text, c->kind == OUTLINE_DATE, &c->min, &c->max))
         split(&c->values, text);
     return ERR_OK;
 }
@@ -207,10 +208,10 @@ static enum err take_kind(struct codebook *b, struct outline_column *c)
         }
     if (b->field[VALUES] != NULL && strcmp(word, "calc") != 0)
         TRY(take_values(c, b->field[VALUES]));
-    if (!isnan(bound(b->field[MIN])))
-        c->min = bound(b->field[MIN]);
-    if (!isnan(bound(b->field[MAX])))
-        c->max = bound(b->field[MAX]);
+    if (!isnan(bound(b->field[MIN], c->kind == OUTLINE_DATE)))
+        c->min = bound(b->field[MIN], c->kind == OUTLINE_DATE);
+    if (!isnan(bound(b->field[MAX], c->kind == OUTLINE_DATE)))
+        c->max = bound(b->field[MAX], c->kind == OUTLINE_DATE);
     if (c->values.count > 0 || c->file != NULL)
         c->kind = OUTLINE_LABELS;
     else if (c->kind == OUTLINE_UNKNOWN && !isnan(c->max - c->min))
@@ -271,8 +272,8 @@ static enum err add_column(struct codebook *b)
     TRY(outline_next(b->outline, b->field[NAME], &c));
     TRY(take_kind(b, c));
     take_missing(b, c);
-    c->bins = fmax(0, isnan(bound(b->field[BINS])) ? 0 : bound(b->field[BINS]));
-    c->step = fmax(0, isnan(bound(b->field[STEP])) ? 0 : bound(b->field[STEP]));
+    c->bins = fmax(0, isnan(bound(b->field[BINS], false)) ? 0 : bound(b->field[BINS], false));
+    c->step = fmax(0, isnan(bound(b->field[STEP], false)) ? 0 : bound(b->field[STEP], false));
     if (identifier != NULL && tolower((unsigned char)*identifier) == 'y') {
         c->kind = OUTLINE_NONE;
         snprintf(c->note, sizeof c->note, "an identifier");

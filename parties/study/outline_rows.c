@@ -14,7 +14,7 @@
 /* What was seen of a column. */
 struct public_seen {
     struct outline_texts labels; /* different ones, until there are too many */
-    bool many, numbers, whole;
+    bool many, numbers, whole, dates;
     double min, max;
     int decimals; /* the most after a point */
 };
@@ -41,10 +41,10 @@ static void take_number(struct public_seen *s, const char *text)
 {
     const char *point = strchr(text, '.');
     double x;
-    if (!number_double(text, &x)) {
-        s->numbers = false;
+    s->dates = s->dates && outline_number(text, true, &x);
+    s->numbers = s->numbers && !s->dates && number_double(text, &x);
+    if (!s->dates && !s->numbers)
         return;
-    }
     s->whole &= x == floor(x);
     s->min = fmin(s->min, x); /* NAN gives way */
     s->max = fmax(s->max, x);
@@ -88,7 +88,8 @@ static enum err take_row(void *rows)
         return ERR_REFUSED; /* no row of the file is read */
     TRY(memory_new(&r->seen, r->outline->count));
     for (size_t i = 0; i < r->outline->count; i++)
-        r->seen[i] = (struct public_seen){.numbers = true, .whole = true, .min = NAN, .max = NAN};
+        r->seen[i] = (struct public_seen){
+            .numbers = true, .whole = true, .dates = true, .min = NAN, .max = NAN};
     return ERR_OK;
 }
 
@@ -99,6 +100,10 @@ static void judge(struct outline_column *c, struct public_seen *s)
     c->min = s->min;
     c->max = s->max;
     c->step = s->decimals > 3 ? 0 : pow(10, -s->decimals);
+    if (s->dates && s->labels.count > 0) {
+        c->kind = OUTLINE_DATE;
+        return;
+    }
     if (amounts && s->min < s->max) {
         c->kind = s->whole ? OUTLINE_WHOLE : OUTLINE_NUMBER;
         c->max = s->whole || s->decimals > 6 ? c->max : ceil(c->max);

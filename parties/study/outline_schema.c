@@ -121,6 +121,9 @@ static void take_type(struct schema *s, struct outline_column *c, const struct o
         outline_add(&c->values, s->engine->kind == ENGINE_POSTGRESQL ? "t" : "1");
         outline_add(&c->values, s->engine->kind == ENGINE_POSTGRESQL ? "f" : "0");
         break;
+    case ODBC_DATE:
+        c->kind = OUTLINE_DATE;
+        break;
     case ODBC_TEXT:
         break;
     }

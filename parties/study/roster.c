@@ -146,7 +146,7 @@ enum err roster_sign_file(const char *path, const struct identity *server,
         index++;
     if (index == study->servers)
         return log_fail(log, ERR_AUTH,
-                        "this key is not one of the study's three servers', who alone sign");
+                        "this key is not one of the study's servers', who alone sign");
     if (study->roster_version == 1)
         return log_fail(log, ERR_STUDY,
                         "%s has the first roster, which needs no signatures; give an amended one "

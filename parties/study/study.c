@@ -1,6 +1,7 @@
 /* The study file as a whole: its short parts, and loading it. */
 #include "parties/study/study.h"
 
+#include "aim/run/train_run.h"
 #include "base/date.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -12,9 +13,9 @@
 /* The nodes of the file's keys. */
 struct study_top {
     const yaml_node_t *name, *from, *domain, *impossible, *workload, *budget, *noise, *score,
-        *method, *copula, *rounds, *security, *servers, *owners, *least, *late, *analysts, *retain,
-        *deadlines, *model, *version, *revoked, *signatures, *person, *link, *open, *title,
-        *description, *purpose, *licence, *contact;
+        *method, *copula, *train, *rounds, *security, *servers, *provider, *keeper, *noise_by,
+        *owners, *least, *late, *analysts, *retain, *deadlines, *model, *version, *revoked,
+        *signatures, *person, *link, *open, *title, *description, *purpose, *licence, *contact;
 };
 
 /* --- budget, noise, deadlines, model ---------------------------------------------------------- */
@@ -47,20 +48,25 @@ static enum err read_budget(struct study_reading *r, const yaml_node_t *node,
     return study_read_unsigned(r, rows, "rows_per_person", 1, 10000, &s->rows_per_person);
 }
 
-/* What a run makes, and the marginals that matter. Forms are of all pairs, whatever these are. */
+/*
+ * What a run makes, and the marginals that matter. Forms are of all pairs, whatever these are; a
+ * classifier counts columns alone, and refuses a workload.
+ */
 static enum err read_method(struct study_reading *r, const yaml_node_t *method,
                             const yaml_node_t *workload)
 {
-    const bool pairs = method_of(r->study)->forms;
-    if (pairs && r->study->domain->attributes < 2)
+    const bool pairs = method_of(r->study)->forms, columns = method_of(r->study)->gradients;
+    if ((pairs || columns) && r->study->domain->attributes < 2)
         return yaml_error(r->file, method, "method: %s needs two attributes at least",
                           method_of(r->study)->word);
-    if (workload != NULL)
+    if (workload != NULL && !columns)
         TRY(study_read_workload(r, workload));
+    else if (pairs || columns)
+        TRY(study_own_workload(r, method, pairs ? 2 : 1));
     else
-        TRY(pairs ? study_pair_workload(r, method) : study_lacks(r, "workload"));
+        TRY(study_lacks(r, "workload"));
     r->study->asked = r->study->workload;
-    return pairs && workload != NULL ? study_pair_workload(r, method) : ERR_OK;
+    return pairs && workload != NULL ? study_own_workload(r, method, 2) : ERR_OK;
 }
 
 /* A key whose value is one of a few words; after a mistake it keeps its default. */
@@ -78,7 +84,7 @@ static enum err read_kinds(struct study_reading *r, const struct study_top *t)
 {
     static const char *const late[] = {"wait", "join"};
     const char *methods[STUDY_METHODS];
-    size_t kind[5] = {NOISE_BOX_MULLER, AIM_L1, STUDY_SEMI_HONEST, 0, STUDY_AIM};
+    size_t kind[5] = {r->study->noise, AIM_L1, STUDY_SEMI_HONEST, 0, STUDY_AIM};
     unsigned before;
     TRY(choose(r, t->noise, "noise", COUNTED(study_noise_words), &kind[0]));
     TRY(choose(r, t->score, "score", COUNTED(study_score_words), &kind[1]));
@@ -194,6 +200,8 @@ static enum err read_least(struct study_reading *r, const yaml_node_t *least,
 static enum err read_keys(struct study_reading *r, struct study_top *t)
 {
     const yaml_node_t *root = yaml_root(r->file);
+    const bool two = yaml_is_mapping(root) &&
+                     (yaml_has(r->file, root, "provider") || yaml_has(r->file, root, "keeper"));
     const struct yaml_key keys[] = {
         {"study", true, &t->name},          {"columns_from", false, &t->from},
         {"domain", true, &t->domain},       {"impossible", false, &t->impossible},
@@ -202,7 +210,7 @@ static enum err read_keys(struct study_reading *r, struct study_top *t)
         {"noise", false, &t->noise},        {"score", false, &t->score},
         {"method", false, &t->method},      {"copula", false, &t->copula},
         {"rounds", false, &t->rounds},      {"security", false, &t->security},
-        {"servers", true, &t->servers},     {"owners", false, &t->owners},
+        {"servers", !two, &t->servers},     {"owners", false, &t->owners},
         {"open_owners", false, &t->open},   {"min_owners", false, &t->least},
         {"late_uploads", false, &t->late},  {"analysts", true, &t->analysts},
         {"retain_days", false, &t->retain}, {"deadlines", false, &t->deadlines},
@@ -210,7 +218,9 @@ static enum err read_keys(struct study_reading *r, struct study_top *t)
         {"revoked", false, &t->revoked},    {"signatures", false, &t->signatures},
         {"title", false, &t->title},        {"description", false, &t->description},
         {"purpose", false, &t->purpose},    {"licence", false, &t->licence},
-        {"contact", false, &t->contact},
+        {"contact", false, &t->contact},    {"provider", two, &t->provider},
+        {"keeper", two, &t->keeper},        {"noise_by", false, &t->noise_by},
+        {"train", false, &t->train},
     };
     r->misspelt = true;
     if (!yaml_is_mapping(root))
@@ -245,12 +255,30 @@ static enum err read_columns(struct study_reading *r, const struct study_top *t)
     return r->study->workload != NULL ? study_go_on(r, check_candidates(r, t->workload)) : ERR_OK;
 }
 
+static struct study_pair_nodes pair_of(const struct study_top *t)
+{
+    return (struct study_pair_nodes){.provider = t->provider,
+                                     .keeper = t->keeper,
+                                     .noise_by = t->noise_by,
+                                     .servers = t->servers,
+                                     .security = t->security,
+                                     .noise = t->noise,
+                                     .link = t->link,
+                                     .budget = t->budget,
+                                     .method = t->method,
+                                     .score = t->score,
+                                     .owners = t->owners};
+}
+
 /* A part with a mistake leaves the others to be read, so that people see all mistakes at once. */
 static enum err read_study(struct study_reading *r)
 {
     struct study *s = r->study;
     struct study_top t = {0};
+    struct study_pair_nodes pair;
     TRY(study_go_on(r, read_keys(r, &t)));
+    pair = pair_of(&t);
+    TRY(study_go_on(r, study_read_pair(r, &pair)));
     if (t.name != NULL)
         TRY(study_go_on(r, study_read_name(r, t.name, "study", s->name)));
     TRY(study_go_on(r, study_read_text(r, t.from, "columns_from", &s->columns_from)));
@@ -260,16 +288,18 @@ static enum err read_study(struct study_reading *r)
     if (t.budget != NULL)
         TRY(study_go_on(r, read_budget(r, t.budget, t.person, t.link, t.late)));
     if (r->method_known)
-        TRY(study_go_on(
-            r, method_of(s)->read(r, &(const struct method_nodes){t.rounds, t.copula, t.score,
-                                                                  t.late, t.impossible})));
+        TRY(study_go_on(r, method_of(s)->read(
+                               r, &(const struct method_nodes){t.rounds, t.copula, t.train, t.score,
+                                                               t.late, t.impossible, t.workload})));
     TRY(study_go_on(r, study_read_people(r, &(const struct study_people_nodes){
-                                                t.servers, t.owners, t.open, t.link, t.analysts})));
+                                                t.servers, t.provider, t.keeper, t.owners, t.open,
+                                                t.link, t.analysts})));
     TRY(study_go_on(r, study_read_unsigned(r, t.retain, "retain_days", 1, 3650, &s->retain_days)));
     TRY(study_go_on(r, read_deadlines(r, t.deadlines)));
     TRY(study_go_on(r, read_model(r, t.model)));
     if (study_sound(r))
         TRY(study_go_on(r, read_least(r, t.least, t.open)));
+    TRY(study_go_on(r, study_check_pair(r, &pair)));
     TRY(study_go_on(r, study_read_roster(r, t.version, t.revoked, t.signatures)));
     return study_sound(r) ? study_digest(s) : ERR_STUDY;
 }
@@ -289,10 +319,11 @@ static enum err parse(struct study **study, const char *path, const void *text, 
         .noise = NOISE_BOX_MULLER,
         .connect_s = 30,
         .round_s = 120,
-        .servers = 3, /* the only setting so far */
+        .servers = 3, /* unless it has a provider and a keeper */
         .max_mib = 80,
         .copula_clip = 2.5,
         .copula_share = 0.5,
+        .train_steps = TRAIN_STEPS,
         .iterations = 100,
         .final_iterations = 1000,
         .roster_version = 1,
@@ -303,6 +334,7 @@ static enum err parse(struct study **study, const char *path, const void *text, 
     if (e == ERR_NOMEM)
         log_error(log, "not enough memory for the study: %s", error_text(e));
     TRY(e);
+    TRY(draft ? ERR_OK : method_served(s, log));
     return memory_hand_over(study, &s);
 }
 

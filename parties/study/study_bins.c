@@ -12,23 +12,28 @@
 #define NUMBER_MAX 1e300
 #define SPIKES_MAX 100
 
-/* Edges as they are built: each spike may add two to those in the file. */
-struct bins {
-    double *edge;
-    size_t edges;
-    double step; /* 0: none */
-    bool whole;
-};
-
-static void bins_clear(struct bins *b)
+void study_edges_clear(struct column_edges *b)
 {
     memory_free(&b->edge);
 }
 
+/* For messages. */
+static const char *shown(const struct column_edges *b, double x, char text[CALENDAR_FORMAT])
+{
+    const struct calendar usual = {.unit = b->calendar != NULL ? b->calendar->unit : CALENDAR_DAY};
+    if (b->calendar != NULL)
+        calendar_print(&usual, (int64_t)x, text);
+    else
+        snprintf(text, CALENDAR_FORMAT, "%g", x);
+    return text;
+}
+
 static enum err read_number(struct study_reading *r, const yaml_node_t *node, const char *what,
-                            const struct bins *b, double *x)
+                            const struct column_edges *b, bool last, double *x)
 {
     int64_t whole;
+    if (b->calendar != NULL)
+        return study_read_date(r, node, what, b->calendar->unit, last, x);
     if (!b->whole)
         return yaml_number(r->file, node, what, -NUMBER_MAX, NUMBER_MAX, x);
     TRY(yaml_integer(r->file, node, what, -COLUMN_WHOLE_MAX, COLUMN_WHOLE_MAX, &whole));
@@ -38,16 +43,17 @@ static enum err read_number(struct study_reading *r, const yaml_node_t *node, co
 
 /* --- edges ------------------------------------------------------------------------------------ */
 
-static enum err read_edges(struct study_reading *r, const yaml_node_t *node, struct bins *b)
+enum err study_read_edges(struct study_reading *r, const yaml_node_t *node, struct column_edges *b)
 {
+    char text[CALENDAR_FORMAT], before[CALENDAR_FORMAT];
     for (size_t i = 0; i < b->edges; i++) {
         const yaml_node_t *item = yaml_item(r->file, node, i);
-        TRY(read_number(r, item, "an edge", b, &b->edge[i]));
+        TRY(read_number(r, item, "an edge", b, i + 1 == b->edges, &b->edge[i]));
         if (i > 0 && !(b->edge[i] > b->edge[i - 1]))
             return yaml_error(r->file, item,
-                              "the edge %g does not exceed the one before, %g; "
+                              "the edge %s does not exceed the one before, %s; "
                               "edges ascend",
-                              b->edge[i], b->edge[i - 1]);
+                              shown(b, b->edge[i], text), shown(b, b->edge[i - 1], before));
     }
     return ERR_OK;
 }
@@ -68,20 +74,23 @@ static double even_edge(double min, double max, double i, double bins)
 }
 
 /* Bins of equal width; or of as equally many whole numbers as possible, the last one up to max. */
-static enum err even_edges(struct study_reading *r, const struct column *c, struct bins *b)
+enum err study_even_edges(struct study_reading *r, const struct column *c, const yaml_node_t *low,
+                          const yaml_node_t *high, struct column_edges *b)
 {
+    char text[CALENDAR_FORMAT], before[CALENDAR_FORMAT];
     const double bins = (double)(b->edges - 1);
     double min, max;
-    TRY(read_number(r, c->part[COLUMN_MIN], "min", b, &min));
-    TRY(read_number(r, c->part[COLUMN_MAX], "max", b, &max));
+    TRY(read_number(r, low, b->calendar != NULL ? "from" : "min", b, false, &min));
+    TRY(read_number(r, high, b->calendar != NULL ? "to" : "max", b, true, &max));
     if (!(max > min))
-        return yaml_error(r->file, c->part[COLUMN_MAX], "max is %g; it should exceed min, %g", max,
-                          min);
+        return yaml_error(r->file, high, "%s is %s; it should exceed %s, %s",
+                          b->calendar != NULL ? "to" : "max", shown(b, max, text),
+                          b->calendar != NULL ? "from" : "min", shown(b, min, before));
     if (b->whole && bins > max - min + 1)
         return yaml_error(r->file, c->part[COLUMN_BINS],
-                          "there are %g whole numbers from %g to %g; make fewer bins, or leave "
+                          "there are %g whole numbers from %s to %s; make fewer bins, or leave "
                           "\"bins\" out for one value each",
-                          max - min + 1, min, max);
+                          max - min + 1, shown(b, min, before), shown(b, max, text));
     for (size_t i = 0; i + 1 < b->edges; i++)
         b->edge[i] = b->whole ? min + ceil(even_edge(0, max - min + 1, (double)i, bins))
                               : even_edge(min, max, (double)i, bins);
@@ -93,7 +102,7 @@ static enum err even_edges(struct study_reading *r, const struct column *c, stru
 static enum err count_edges(struct study_reading *r, const struct column *c, size_t *count)
 {
     int64_t bins;
-    TRY(study_check_keys(r, c, 0, HAS_VALUES));
+    TRY(study_check_keys(r, c, 0, HAS_VALUES | HAS_DATES));
     if (c->part[COLUMN_EDGES] != NULL) {
         TRY(study_check_keys(r, c, 0, HAS_MIN | HAS_MAX | HAS_BINS));
         return yaml_list(r->file, c->part[COLUMN_EDGES], "edges", 2, DOMAIN_SIZE_MAX, count);
@@ -111,46 +120,50 @@ static enum err count_edges(struct study_reading *r, const struct column *c, siz
 
 /* --- spikes ----------------------------------------------------------------------------------- */
 
-static void insert(struct bins *b, size_t at, double x)
+static void insert(struct column_edges *b, size_t at, double x)
 {
     memmove(b->edge + at + 1, b->edge + at, (b->edges - at) * sizeof *b->edge);
     b->edge[at] = x;
     b->edges++;
 }
 
-static void drop(struct bins *b, size_t at)
+static void drop(struct column_edges *b, size_t at)
 {
     b->edges--;
     memmove(b->edge + at, b->edge + at + 1, (b->edges - at) * sizeof *b->edge);
 }
 
-static bool doubled(const struct bins *b, size_t at)
+static bool doubled(const struct column_edges *b, size_t at)
 {
     return (at > 0 && b->edge[at - 1] == b->edge[at]) ||
            (at + 1 < b->edges && b->edge[at] == b->edge[at + 1]);
 }
 
 /* An edge that occurs twice is a spike (aim/table/domain.h). */
-static enum err add_spike(struct study_reading *r, const yaml_node_t *node, struct bins *b)
+static enum err add_spike(struct study_reading *r, const yaml_node_t *node, struct column_edges *b)
 {
     size_t at = 0;
     double x;
-    TRY(read_number(r, node, "a spike", b, &x));
+    char text[CALENDAR_FORMAT], low[CALENDAR_FORMAT], high[CALENDAR_FORMAT];
+    TRY(read_number(r, node, "a spike", b, false, &x));
     x += 0.0; /* -0 and 0 mean the same */
     if (x < b->edge[0] || x > b->edge[b->edges - 1])
-        return yaml_error(r->file, node, "the spike %g is not within %g to %g; leave it out", x,
-                          b->edge[0], b->edge[b->edges - 1]);
+        return yaml_error(r->file, node, "the spike %s is not within %s to %s; leave it out",
+                          shown(b, x, text), shown(b, b->edge[0], low),
+                          shown(b, b->edge[b->edges - 1], high));
     while (b->edge[at] < x)
         at++;
     if (b->edge[at] == x && doubled(b, at))
-        return yaml_error(r->file, node, "the spike %g comes twice; leave one out", x);
+        return yaml_error(r->file, node, "the spike %s comes twice; leave one out",
+                          shown(b, x, text));
     if (b->edge[at] != x)
         insert(b, at, x);
     insert(b, at, x);
     return ERR_OK;
 }
 
-static enum err read_spikes(struct study_reading *r, const yaml_node_t *node, struct bins *b)
+static enum err read_spikes(struct study_reading *r, const yaml_node_t *node,
+                            struct column_edges *b)
 {
     size_t count;
     if (node == NULL)
@@ -163,7 +176,7 @@ static enum err read_spikes(struct study_reading *r, const yaml_node_t *node, st
 }
 
 /* Whether the bin that begins at an edge, if not a spike, holds no multiple of the step. */
-static bool is_empty(const struct bins *b, size_t at)
+static bool is_empty(const struct column_edges *b, size_t at)
 {
     double low = b->edge[at], high = b->edge[at + 1];
     struct step s;
@@ -181,7 +194,7 @@ static bool is_empty(const struct bins *b, size_t at)
  * except 0. Such a bin is dropped. If two spikes are side by side, the first becomes an ordinary
  * bin, of one number.
  */
-static void drop_empty(struct bins *b)
+static void drop_empty(struct column_edges *b)
 {
     for (size_t i = 0; b->step > 0 && i + 1 < b->edges; i++) {
         const bool after = doubled(b, i), before = doubled(b, i + 1);
@@ -198,18 +211,19 @@ static void drop_empty(struct bins *b)
 
 /* --- the whole column ------------------------------------------------------------------------- */
 
-static enum err read_step(struct study_reading *r, const yaml_node_t *node, struct bins *b)
+static enum err read_step(struct study_reading *r, const yaml_node_t *node, struct column_edges *b)
 {
     b->step = b->whole ? 1 : 0;
     if (node == NULL)
         return ERR_OK;
-    TRY(read_number(r, node, "step", b, &b->step));
+    TRY(read_number(r, node, "step", b, false, &b->step));
     if (!(b->step > 0))
         return yaml_error(r->file, node, "the step is %g; it should be above 0", b->step);
     return ERR_OK;
 }
 
-static enum err read_tail(struct study_reading *r, const struct column *c)
+static enum err read_tail(struct study_reading *r, const struct column *c,
+                          const struct column_edges *b)
 {
     static const char *const words[] = {"exponential"};
     const yaml_node_t *node = c->part[COLUMN_TAIL], *typical;
@@ -224,36 +238,49 @@ static enum err read_tail(struct study_reading *r, const struct column *c)
         return study_note(r, domain_set_tail(d, DOMAIN_TAIL_EXPONENTIAL, 0, &r->quiet), node);
     }
     TRY(yaml_mapping(r->file, node, "tail", COUNTED(keys)));
-    TRY(yaml_number(r->file, typical, "typical", -NUMBER_MAX, NUMBER_MAX, &x));
+    if (b->calendar != NULL)
+        TRY(read_number(r, typical, "typical", b, false, &x));
+    else
+        TRY(yaml_number(r->file, typical, "typical", -NUMBER_MAX, NUMBER_MAX, &x));
     return study_note(r, domain_set_tail(d, DOMAIN_TAIL_TYPICAL, x, &r->quiet), typical);
 }
 
-static enum err read_bins(struct study_reading *r, const struct column *c, struct bins *b)
+/* Adds the attribute with all that is known about its numbers. */
+static enum err add_edges(struct study_reading *r, const struct column *c,
+                          const struct column_edges *b)
 {
-    TRY(count_edges(r, c, &b->edges));
-    b->edge = memory_array(b->edges, sizeof *b->edge);
-    if (b->edge == NULL)
-        return ERR_NOMEM;
-    TRY(read_step(r, c->part[COLUMN_STEP], b));
-    TRY(c->part[COLUMN_EDGES] != NULL ? read_edges(r, c->part[COLUMN_EDGES], b)
-                                      : even_edges(r, c, b));
+    struct domain *d = r->study->domain;
+    if (b->calendar == NULL)
+        return study_note(
+            r, domain_add_numeric(d, c->name, b->edge, b->edges, c->missing, c->policy, &r->quiet),
+            c->node);
+    return study_note(r,
+                      domain_add_date(d, c->name, b->calendar, b->edge, b->edges, c->missing,
+                                      c->policy, &r->quiet),
+                      c->node);
+}
+
+enum err study_finish_bins(struct study_reading *r, const struct column *c, struct column_edges *b)
+{
+    const yaml_node_t *step = c->part[COLUMN_STEP];
     TRY(read_spikes(r, c->part[COLUMN_SPIKES], b));
     drop_empty(b);
-    return ERR_OK;
+    TRY(add_edges(r, c, b));
+    TRY(study_add_missing(r, c));
+    if (b->step > 0)
+        TRY(study_note(r, domain_set_step(r->study->domain, b->step, b->whole, &r->quiet),
+                       step != NULL ? step : c->node));
+    return read_tail(r, c, b);
 }
 
 enum err study_add_bins(struct study_reading *r, const struct column *c)
 {
-    struct bins b CLEAN(bins_clear) = {.whole = c->kind == &column_whole};
-    struct domain *d = r->study->domain;
-    const yaml_node_t *step = c->part[COLUMN_STEP];
-    TRY(read_bins(r, c, &b));
-    TRY(study_note(
-        r, domain_add_numeric(d, c->name, b.edge, b.edges, c->missing, c->policy, &r->quiet),
-        c->node));
-    TRY(study_add_missing(r, c));
-    if (b.step > 0)
-        TRY(study_note(r, domain_set_step(d, b.step, b.whole, &r->quiet),
-                       step != NULL ? step : c->node));
-    return read_tail(r, c);
+    struct column_edges b CLEAN(study_edges_clear) = {.whole = c->kind == &column_whole};
+    TRY(count_edges(r, c, &b.edges));
+    TRY(memory_new(&b.edge, b.edges));
+    TRY(read_step(r, c->part[COLUMN_STEP], &b));
+    TRY(c->part[COLUMN_EDGES] != NULL
+            ? study_read_edges(r, c->part[COLUMN_EDGES], &b)
+            : study_even_edges(r, c, c->part[COLUMN_MIN], c->part[COLUMN_MAX], &b));
+    return study_finish_bins(r, c, &b);
 }

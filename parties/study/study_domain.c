@@ -57,7 +57,8 @@ static enum err add_categorical(struct study_reading *r, const struct column *c)
     const yaml_node_t *node = c->part[COLUMN_VALUES];
     const char **labels CLEAN(memory_release) = NULL;
     size_t count;
-    TRY(study_check_keys(r, c, HAS_VALUES, HAS_EDGES | HAS_MIN | HAS_MAX | HAS_BINS | HAS_INSIDE));
+    TRY(study_check_keys(r, c, HAS_VALUES,
+                         HAS_EDGES | HAS_MIN | HAS_MAX | HAS_BINS | HAS_INSIDE | HAS_DATES));
     if (yaml_is_mapping(node))
         return add_file(r, c);
     TRY(yaml_list(r->file, node, "values", 1, DOMAIN_SIZE_MAX, &count));
@@ -72,7 +73,7 @@ static enum err add_integer(struct study_reading *r, const struct column *c)
     int64_t min, max;
     if (c->part[COLUMN_EDGES] != NULL || c->part[COLUMN_BINS] != NULL)
         return study_add_bins(r, c);
-    TRY(study_check_keys(r, c, HAS_MIN | HAS_MAX, HAS_VALUES | HAS_INSIDE));
+    TRY(study_check_keys(r, c, HAS_MIN | HAS_MAX, HAS_VALUES | HAS_INSIDE | HAS_DATES));
     TRY(yaml_integer(r->file, c->part[COLUMN_MIN], "min", -COLUMN_WHOLE_MAX, COLUMN_WHOLE_MAX,
                      &min));
     TRY(yaml_integer(r->file, c->part[COLUMN_MAX], "max", min, COLUMN_WHOLE_MAX, &max));
@@ -145,8 +146,30 @@ static enum err read_policy(struct study_reading *r, struct column *c)
 
 /* By the byte of a kind. */
 static enum err (*const add_values[])(struct study_reading *r, const struct column *c) = {
-    add_categorical, add_integer, study_add_bins};
+    add_categorical, add_integer, study_add_bins, study_add_date};
 _Static_assert(sizeof add_values / sizeof *add_values == COLUMN_KINDS, "a study may have any kind");
+
+static enum err add_one(struct study_reading *r, const struct column *c, const yaml_node_t *name)
+{
+    if (domain_find(r->study->domain, c->name) != DOMAIN_NO_CODE)
+        return yaml_error(r->file, name, "there is an attribute %s already; rename one", c->name);
+    return add_values[c->kind->byte](r, c);
+}
+
+/* repeat: 3 of a column x means columns x1, x2 and x3. */
+static enum err add_repeated(struct study_reading *r, struct column *c, const yaml_node_t *name)
+{
+    char numbered[LABEL_SIZE + 12];
+    const char *base = c->name;
+    unsigned times = 1;
+    TRY(study_read_unsigned(r, c->part[COLUMN_REPEAT], "repeat", 1, DOMAIN_ATTRIBUTES_MAX, &times));
+    for (unsigned i = 1; i <= times; i++) {
+        snprintf(numbered, sizeof numbered, "%s%u", base, i);
+        c->name = numbered;
+        TRY(add_one(r, c, name));
+    }
+    return ERR_OK;
+}
 
 /* `name` is the key of a mapping of attributes, or NULL in a list. */
 static enum err read_attribute(struct study_reading *r, const yaml_node_t *node,
@@ -168,12 +191,10 @@ static enum err read_attribute(struct study_reading *r, const yaml_node_t *node,
     if (*c.name == '\0' || strlen(c.name) >= LABEL_SIZE)
         return yaml_error(r->file, name, "an attribute's name has 1 to %d bytes; shorten it",
                           LABEL_SIZE - 1);
-    if (domain_find(r->study->domain, c.name) != DOMAIN_NO_CODE)
-        return yaml_error(r->file, name, "there is an attribute %s already; rename one", c.name);
     TRY(read_kind(r, &c));
     TRY(read_missing(r, &c));
     TRY(read_policy(r, &c));
-    return add_values[c.kind->byte](r, &c);
+    return c.part[COLUMN_REPEAT] != NULL ? add_repeated(r, &c, name) : add_one(r, &c, name);
 }
 
 static int by_name(const void *a, const void *b)

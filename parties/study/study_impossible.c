@@ -2,7 +2,7 @@
 #include "aim/table/step.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "parties/study/study_parse.h"
+#include "parties/study/study_column.h"
 
 #include <stdlib.h>
 
@@ -15,11 +15,24 @@ struct codes {
     uint32_t *code; /* ascending */
 };
 
+/* As the study may write it. */
+static const char *edge_text(const struct domain_attribute *a, uint32_t code,
+                             char room[COLUMN_TEXT])
+{
+    if (a->calendar != NULL) {
+        const struct calendar usual = {.unit = a->calendar->unit};
+        calendar_print(&usual, (int64_t)a->edges[code], room);
+        return room;
+    }
+    return domain_text(a, code, 6, room);
+}
+
 static enum err read_value(struct study_reading *r, const yaml_node_t *node, uint16_t attribute,
                            bool *marked)
 {
     struct domain_attribute strict = r->study->domain->attribute[attribute];
     const char *text;
+    char from[COLUMN_TEXT], to[COLUMN_TEXT];
     uint32_t code;
     strict.policy = DOMAIN_REJECT; /* a value that is clipped elsewhere is an error here */
     TRY(yaml_text(r->file, node, strict.name, &text));
@@ -29,8 +42,8 @@ static enum err read_value(struct study_reading *r, const yaml_node_t *node, uin
     if (domain_has_bins(&strict) && code < strict.values && !domain_spike(&strict, code))
         return yaml_error(
             r->file, node,
-            "%.64s is cut into bins; name whole bins by their edges: {from: %g, to: %g}",
-            strict.name, strict.edges[code], strict.edges[code + 1]);
+            "%.64s is cut into bins; name whole bins by their edges: {from: %s, to: %s}",
+            strict.name, edge_text(&strict, code, from), edge_text(&strict, code + 1, to));
     marked[code] = true;
     return ERR_OK;
 }
@@ -47,10 +60,17 @@ static bool begins(const struct domain_attribute *a, uint32_t code, double v)
 static enum err read_edge(struct study_reading *r, const yaml_node_t *node,
                           const struct domain_attribute *a, bool last, uint32_t *edge)
 {
-    double v;
-    TRY(yaml_number(r->file, node, a->name, -1e300, 1e300, &v));
+    double v, end;
+    char room[COLUMN_TEXT];
+    if (a->calendar != NULL) {
+        TRY(study_read_date(r, node, a->name, a->calendar->unit, false, &v));
+        TRY(study_read_date(r, node, a->name, a->calendar->unit, true, &end));
+    } else {
+        TRY(yaml_number(r->file, node, a->name, -1e300, 1e300, &v));
+        end = v;
+    }
     *edge = a->values;
-    if (last && v == a->edges[a->values])
+    if (last && end == a->edges[a->values])
         return ERR_OK;
     for (*edge = 0; *edge < a->values; ++*edge)
         if (begins(a, *edge, v))
@@ -58,7 +78,8 @@ static enum err read_edge(struct study_reading *r, const yaml_node_t *node,
     if (v == a->edges[a->values])
         return ERR_OK;
     return yaml_error(r->file, node,
-                      "%g is not an edge of %.64s; only whole bins can be impossible", v, a->name);
+                      "%s is not an edge of %.64s; only whole bins can be impossible",
+                      domain_print(a, v, 6, room), a->name);
 }
 
 /* {from: x, to: y}: whole numbers, both included, or the bins between two edges. */

@@ -94,6 +94,13 @@ static enum err read_server(struct study_reading *r, const yaml_node_t *node, si
     return study_read_member(r, name, key, s->name, &s->key, people);
 }
 
+/* A server alone, where the file gives it a key of its own. */
+static enum err read_alone(struct study_reading *r, const yaml_node_t *node, size_t index,
+                           struct study_people *people)
+{
+    return node != NULL ? study_go_on(r, read_server(r, node, index, people)) : ERR_OK;
+}
+
 static enum err read_servers(struct study_reading *r, const yaml_node_t *node,
                              struct study_people *people)
 {
@@ -166,7 +173,9 @@ static enum err check_unique(struct study_reading *r, struct study_people *peopl
 static enum err read_everybody(struct study_reading *r, const struct study_people_nodes *nodes,
                                struct study_people *people)
 {
-    if (nodes->servers != NULL)
+    TRY(read_alone(r, nodes->provider, 0, people));
+    TRY(read_alone(r, nodes->keeper, 1, people));
+    if (nodes->servers != NULL && r->study->servers == 3)
         TRY(study_go_on(r, read_servers(r, nodes->servers, people)));
     if (nodes->owners != NULL)
         TRY(study_go_on(r, study_read_owners(r, nodes->owners, people)));

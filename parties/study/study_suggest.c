@@ -57,12 +57,14 @@ static void suggest_step(struct suggesting *s, const struct domain_attribute *a)
 static void suggest_edges(struct suggesting *s, const struct domain_attribute *a, double usual)
 {
     const uint32_t last = domain_tail_bin(a);
+    char low[COLUMN_TEXT], high[COLUMN_TEXT];
     for (uint32_t code = 0; code < a->values; code++) {
         if (width(a, code) < WIDE * usual || (code == last && a->tail != DOMAIN_TAIL_TREND))
             continue;
         about(s, a);
-        fprintf(s->out, "the bin from %g to %g is %.3g times as wide as others; ", a->edges[code],
-                a->edges[code + 1], width(a, code) / usual);
+        fprintf(s->out, "the bin from %s to %s is %.3g times as wide as others; ",
+                domain_text(a, code, 6, low), domain_text(a, code + 1, 6, high),
+                width(a, code) / usual);
         fputs(code == last ? "add edges,\n    say tail: exponential if rows thin out there, or "
                              "tail: {typical: its mean}\n"
                            : "add edges,\n    and spikes for single numbers that many rows have\n",

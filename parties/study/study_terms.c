@@ -80,6 +80,8 @@ const char *const study_security_words[] = {
 static void put_noise(const struct study *s, struct bytes *b)
 {
     bytes_put_string(b, study_noise_words[s->noise]);
+    if (s->noise_by != NOISE_BY_ALL) /* studies with three servers keep their terms */
+        bytes_put_string(b, study_noise_by_words[s->noise_by - NOISE_BY_BOTH]);
 }
 
 static void put_rounds(const struct study *s, struct bytes *b)
@@ -143,13 +145,13 @@ static const struct terms_part {
     {"domain", put_domain, NULL},
     {"workload", put_workload, NULL},
     {"budget", put_budget, "budget, person"},
-    {"noise", put_noise, NULL},
-    {"rounds", put_rounds, "rounds, score, method, copula"},
+    {"noise", put_noise, "noise, noise_by"},
+    {"rounds", put_rounds, "rounds, score, method, copula, train"},
     {"bounds", put_bounds,
      "owners (names, min_rows, max_rows, pad_to, as, batches, columns), open_owners (max, "
      "max_rows), "
      "link, min_owners, late_uploads"},
-    {"servers", put_servers, "servers (names, signing keys), security"},
+    {"servers", put_servers, "servers, or provider and keeper (names, signing keys), security"},
 };
 #define PARTS (sizeof parts / sizeof parts[0])
 

@@ -44,7 +44,10 @@ static void describe_values(FILE *out, size_t *at, const struct domain_attribute
     else if (!domain_has_bins(a))
         snprintf(text, sizeof text, "%ss %s", a->kind->noun, domain_range(a, 6, range));
     else
-        snprintf(text, sizeof text, "%s%s in %u %s", a->whole ? "whole numbers " : "",
+        snprintf(text, sizeof text, "%s%s in %u %s",
+                 a->calendar != NULL ? "dates "
+                 : a->whole          ? "whole numbers "
+                                     : "",
                  domain_range(a, 6, range), bins, plural(bins, "bin", "bins"));
     wrap(out, at, text, a->missing != NULL ? "," : ";");
 }
@@ -67,17 +70,36 @@ static void describe_missing(FILE *out, size_t *at, const struct domain_attribut
     }
 }
 
+/* The unit, and how texts are read. */
+static void describe_calendar(FILE *out, size_t *at, const struct domain_attribute *a)
+{
+    const struct calendar *c = a->calendar;
+    char text[128];
+    if (c == NULL)
+        return;
+    if (c->unit != CALENDAR_DAY) {
+        snprintf(text, sizeof text, "to the %s", calendar_unit_words[c->unit]);
+        wrap(out, at, text, ";");
+    }
+    for (uint32_t i = 0; i < c->formats; i++) {
+        snprintf(text, sizeof text, "%s\"%s\"", i == 0 ? "written " : "also read: ", c->format[i]);
+        wrap(out, at, text, ";");
+    }
+}
+
 /* What is assumed about the numbers inside bins. */
 static void describe_inside(FILE *out, size_t *at, const struct domain_attribute *a)
 {
     uint32_t left = spikes_of(a);
-    char text[128];
+    char text[128], room[COLUMN_TEXT];
     for (uint32_t i = 0; i < a->values && left > 0; i++) {
         if (!domain_spike(a, i))
             continue;
-        snprintf(text, sizeof text, "%g%s", a->edges[i], --left > 0 ? "" : " apart");
+        snprintf(text, sizeof text, "%.60s%s", domain_text(a, i, 6, room),
+                 --left > 0 ? "" : " apart");
         wrap(out, at, text, left > 0 ? "," : ";");
     }
+    describe_calendar(out, at, a);
     if (a->step > 0 && !(a->whole && a->step == 1)) {
         snprintf(text, sizeof text, "multiples of %g", a->step);
         wrap(out, at, text, ";");
@@ -89,7 +111,8 @@ static void describe_inside(FILE *out, size_t *at, const struct domain_attribute
         wrap(out, at, "an exponential tail", ";");
         break;
     case DOMAIN_TAIL_TYPICAL:
-        snprintf(text, sizeof text, "%g on average in the last bin", a->typical);
+        snprintf(text, sizeof text, "%.60s on average in the last bin",
+                 domain_print(a, a->typical, 6, room));
         wrap(out, at, text, ";");
         break;
     }
@@ -108,10 +131,15 @@ static void describe_attribute(FILE *out, const struct domain_attribute *a)
         wrap(out, &at, "a table with any other value is refused", "");
         break;
     case DOMAIN_CLIP:
-        wrap(out, &at, "any other number counts as the nearest", ";");
         wrap(out, &at,
-             a->missing != NULL ? "what is no number counts as missing"
-                                : "a table with what is no number is refused",
+             a->calendar != NULL ? "any other date counts as the nearest"
+                                 : "any other number counts as the nearest",
+             ";");
+        wrap(out, &at,
+             a->calendar != NULL  ? a->missing != NULL ? "what is no date counts as missing"
+                                                       : "a table with what is no date is refused"
+             : a->missing != NULL ? "what is no number counts as missing"
+                                  : "a table with what is no number is refused",
              "");
         break;
     case DOMAIN_AS_MISSING:
@@ -271,21 +299,40 @@ static void describe_open(FILE *out, const struct study *s)
                 plural(o->revoked_count, "token is", "tokens are"));
 }
 
+/* Its number, or of two what it is for. */
+static struct words_text role_of(const struct study *s, size_t server)
+{
+    struct words_text role;
+    if (s->servers == 2)
+        snprintf(role.text, sizeof role.text, "%s", server == 0 ? "provider" : "keeper");
+    else
+        snprintf(role.text, sizeof role.text, "%zu", server);
+    return role;
+}
+
 static void describe_servers(FILE *out, const struct study *s)
 {
-    fputs("\nServers: each sees one share of everything, which by itself is random, and\n"
-          "the noisy results.\n",
-          out);
+    if (s->servers == 2)
+        study_describe_pair(out, false);
+    else
+        fputs("\nServers: each sees one share of everything, which by itself is random, and\n"
+              "the noisy results.\n",
+              out);
     for (size_t i = 0; i < s->servers; i++) {
         const struct study_server *server = &s->server[i];
         size_t at = 28;
-        fprintf(out, "  %zu %-18s tcp://%s, ports %u to %u\n  %-20s key %s\n", i, s->server[i].name,
-                s->server[i].host, s->server[i].port, s->server[i].port + STUDY_PORTS - 1u, "",
+        fprintf(out, "  %s %-*s tcp://%s, ports %u to %u\n  %-20s key %s\n", role_of(s, i).text,
+                19 - (int)strlen(role_of(s, i).text), s->server[i].name, s->server[i].host,
+                s->server[i].port, s->server[i].port + STUDY_PORTS - 1u, "",
                 public_identity_fingerprint(&s->server[i].key).text);
         if (server->ranks > 0)
             fprintf(out, "  %-20s ranks", "");
         for (size_t k = 0; k < server->ranks; k++)
             wrap(out, &at, server->rank[k], k + 1 < server->ranks ? "," : "\n");
+    }
+    if (s->servers == 2) {
+        study_describe_pair(out, true);
+        return;
     }
     if (study_lanes_most(s, 0) > 1)
         fprintf(out,
@@ -330,8 +377,11 @@ static void describe_owners(FILE *out, const struct study *s)
 
 static void describe_analysts(FILE *out, const struct study *s)
 {
-    fputs("\nAnalysts: each may start the run; they see which marginals were chosen and\n"
-          "their noisy counts, never a share.\n",
+    fputs(method_of(s)->gradients
+              ? "\nAnalysts: each may start the run; they see the noisy counts of classes, the\n"
+                "noisy gradients and the weights, never a share.\n"
+              : "\nAnalysts: each may start the run; they see which marginals were chosen and\n"
+                "their noisy counts, never a share.\n",
           out);
     for (size_t i = 0; i < s->analysts; i++)
         fprintf(out, "  %-20s key %s\n", s->analyst[i].name,
@@ -368,7 +418,8 @@ static void describe_me(FILE *out, const struct study *s, const struct public_id
     if (p.key == NULL)
         fputs("\nYour key has no part in this study.\n", out);
     else if (p.role == ROLE_SERVER)
-        fprintf(out, "\nYou are server %zu, %s.\n", p.index, p.name);
+        fprintf(out, "\nYou are %s %s, %s.\n", s->servers == 2 ? "the" : "server",
+                role_of(s, p.index).text, p.name);
     else if (p.role == ROLE_ANALYST)
         fprintf(out, "\nYou are the analyst %s.\n", p.name);
     else

@@ -4,9 +4,14 @@
 #include "parties/study/study_parse.h"
 #include "protocols/records_pack.h"
 
+unsigned study_counts_form(const struct study *study, size_t owner)
+{
+    return study->servers == 2 ? UPLOAD_WORDS : study_owner(study, owner)->bits;
+}
+
 uint64_t study_counts_bytes(const struct study *study, size_t owner)
 {
-    return (study->workload->maximal_cells * study_owner(study, owner)->bits + 7) / 8;
+    return (study->workload->maximal_cells * study_counts_form(study, owner) + 7) / 8;
 }
 
 unsigned study_record_bits(const struct study *study, size_t owner)
@@ -40,7 +45,8 @@ bool study_counts_pairs(const struct study *study)
     for (size_t i = 0; i < study->owners; i++)
         if (!study->owner[i].records)
             return true;
-    return !method_of(study)->forms || (study->open.most > 0 && !study->open.each.records);
+    return !(method_of(study)->forms || method_of(study)->gradients) ||
+           (study->open.most > 0 && !study->open.each.records);
 }
 
 size_t study_taking_part(const struct study *study, bool *has)
@@ -58,7 +64,7 @@ size_t study_taking_part(const struct study *study, bool *has)
 
 unsigned study_upload_form(const struct study *study, size_t owner)
 {
-    return study_owner(study, owner)->records ? UPLOAD_RECORDS : study_owner(study, owner)->bits;
+    return study_owner(study, owner)->records ? UPLOAD_RECORDS : study_counts_form(study, owner);
 }
 
 uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form)
@@ -66,7 +72,7 @@ uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form
     const struct study_owner *o = study_owner(study, owner);
     if (form == study_upload_form(study, owner))
         return study_upload_bytes(study, owner);
-    if (form != UPLOAD_RECORDS || o->pad_to >> o->bits != 0)
+    if (form != UPLOAD_RECORDS || o->pad_to >> o->bits != 0 || study->servers == 2)
         return 0;
     return study_records_bytes(study, owner) == UINT64_MAX ? 0 : study_records_bytes(study, owner);
 }
@@ -83,6 +89,11 @@ static enum err check_form(struct study_reading *r, const yaml_node_t *node, siz
                           "%s cannot send records, since a marginal has more than %d attributes; "
                           "use as: counts",
                           o->name, RECORDS_ORDER_MAX);
+    if (o->as == STUDY_COUNTS && method_of(s)->gradients)
+        return yaml_error(r->file, node,
+                          "%s cannot send counts, since a classifier learns from rows; leave out "
+                          "as: counts",
+                          o->name);
     if (o->as == STUDY_COUNTS && keys)
         return yaml_error(r->file, node,
                           "%s cannot send counts, since the study has keys of persons, and counts "
@@ -108,7 +119,7 @@ static enum err check_form(struct study_reading *r, const yaml_node_t *node, siz
 
 static bool is_smaller_as_records(const struct study *s, size_t owner)
 {
-    return study_records_bytes(s, owner) < study_counts_bytes(s, owner);
+    return s->servers == 3 && study_records_bytes(s, owner) < study_counts_bytes(s, owner);
 }
 
 enum err study_choose_forms(struct study_reading *r, const yaml_node_t *owners)
@@ -117,13 +128,13 @@ enum err study_choose_forms(struct study_reading *r, const yaml_node_t *owners)
     for (size_t i = 0; i < s->owners; i++) {
         struct study_owner *o = &s->owner[i];
         TRY(check_form(r, yaml_item(r->file, owners, i), i));
-        o->records = o->as == STUDY_RECORDS || study_sends_keys(s, i) ||
+        o->records = o->as == STUDY_RECORDS || method_of(s)->gradients || study_sends_keys(s, i) ||
                      o->columns < s->domain->attributes ||
                      (o->as == STUDY_AUTO && is_smaller_as_records(s, i));
     }
     if (s->open.most > 0)
-        s->open.each.records = is_smaller_as_records(s, s->owners);
-    return ERR_OK;
+        s->open.each.records = method_of(s)->gradients || is_smaller_as_records(s, s->owners);
+    return study_check_numbers(r, owners);
 }
 
 /* The most that one owner, or the first for its batch, can add to a cell, in either form. */

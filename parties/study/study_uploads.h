@@ -7,14 +7,18 @@
 
 #include "parties/study/study.h"
 
-/* A form, as uploads state it: records, or else counts with that many bits a cell. */
+/* A form, as uploads state it: records, or else counts with that many bits a cell. With two servers
+ * a count is a word. */
 #define UPLOAD_RECORDS 0
+#define UPLOAD_WORDS 64 /* what two servers add is words */
 
 /* Bytes of an upload, as counts or as records (protocols/records.h); from public values alone. */
 uint64_t study_counts_bytes(const struct study *study, size_t owner);
 unsigned study_record_bits(const struct study *study, size_t owner); /* with the validity bit */
 uint64_t study_records_bytes(const struct study *study,
                              size_t owner); /* UINT64_MAX: not possible */
+/* The form of an owner's counts. */
+unsigned study_counts_form(const struct study *study, size_t owner);
 /* The form by which the study bounds the owner, and its bytes. */
 unsigned study_upload_form(const struct study *study, size_t owner);
 uint64_t study_upload_bytes(const struct study *study, size_t owner);

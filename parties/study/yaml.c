@@ -185,6 +185,16 @@ enum err yaml_mapping(const struct yaml_file *file, const yaml_node_t *node, con
     return e;
 }
 
+bool yaml_has(const struct yaml_file *file, const yaml_node_t *node, const char *key)
+{
+    for (size_t i = 0; i < pairs(node); i++) {
+        const struct yaml_entry entry = yaml_entry(file, node, i);
+        if (entry.key->type == YAML_SCALAR_NODE && strcmp(entry.name, key) == 0)
+            return true;
+    }
+    return false;
+}
+
 enum err yaml_entries(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                       size_t most, size_t *count)
 {

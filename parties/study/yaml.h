@@ -48,9 +48,12 @@ struct yaml_key {
  * Takes a mapping apart, of at most YAML_KEYS_MAX keys. Logs every key that does not belong there,
  * or else every one that lacks; nodes of the others are set even then.
  */
-#define YAML_KEYS_MAX 32
+#define YAML_KEYS_MAX 40
 enum err yaml_mapping(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                       const struct yaml_key *key, size_t keys) MUST_CHECK;
+
+/* Whether a mapping has this key: what others are required may depend on it. */
+bool yaml_has(const struct yaml_file *file, const yaml_node_t *node, const char *key);
 
 /* A mapping whose keys the file chooses: at most `most`, none repeated. Then its entries. */
 enum err yaml_entries(const struct yaml_file *file, const yaml_node_t *node, const char *what,

@@ -10,14 +10,16 @@
 static struct domain *make_domain(void)
 {
     static const char *const wards[] = {"a", "it's", "1"};
-    static const double edges[] = {0, 0, 3, 10}, loads[] = {-5, 1.5, 3};
+    static const double edges[] = {0, 0, 3, 10}, loads[] = {-5, 1.5, 3}, hours[] = {-24, 0, 24, 47};
+    static const struct calendar calendar = {.unit = CALENDAR_HOUR};
     struct domain *d;
     never(domain_new(&d) != ERR_OK ||
           domain_add_integer(d, "age", 0, 9, NULL, DOMAIN_CLIP, NULL) != ERR_OK ||
           domain_add_categorical(d, "ward", wards, 3, "?", DOMAIN_AS_MISSING, NULL) != ERR_OK ||
           domain_add_numeric(d, "x", edges, 4, "", DOMAIN_REJECT, NULL) != ERR_OK ||
           domain_set_step(d, 1, true, NULL) != ERR_OK ||
-          domain_add_numeric(d, "PM2.5", loads, 3, NULL, DOMAIN_REJECT, NULL) != ERR_OK);
+          domain_add_numeric(d, "PM2.5", loads, 3, NULL, DOMAIN_REJECT, NULL) != ERR_OK ||
+          domain_add_date(d, "d", &calendar, hours, 4, "", DOMAIN_CLIP, NULL) != ERR_OK);
     return d;
 }
 

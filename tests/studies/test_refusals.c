@@ -100,7 +100,7 @@ static struct request selection(struct refusals_scene *c, uint32_t sequence)
                                 .epsilon = aim_epsilon(&c->options)}};
     assert_int_equal(measure_multiplier(aim_sigma_later(&c->options), &r.ask.multiplier, &quiet),
                      ERR_OK);
-    r.ask.sigma = measure_sigma(r.ask.multiplier);
+    r.ask.sigma = measure_sigma(r.ask.multiplier, NOISE_BY_ALL);
     r.ask.query = memory_array(r.ask.queries, sizeof *r.ask.query);
     for (uint32_t k = 0; k < r.ask.queries; k++) {
         r.ask.query[k] = (uint32_t)w->one_ways + k;

@@ -15,6 +15,7 @@
 #include "protocols/link.h"
 #include "protocols/measure.h"
 #include "protocols/records.h"
+#include "protocols/train_gradient.h"
 
 #include <string.h>
 
@@ -265,24 +266,54 @@ static enum err all_link(struct party *p, struct all_secrets *s)
     return ERR_OK;
 }
 
-/* For n records; the uploads have any components. */
-static enum err all_moments(struct party *p, struct all_secrets *s)
+/* A part whose vectors have any components. */
+static struct records_part any_part(const struct party *p, const struct all_secrets *s,
+                                    size_t attributes)
 {
-    static const uint32_t size[] = {5, 2, 16, 3};
-    static const int64_t of_five[] = {-9, -2, 1, 4, 7}, of_two[] = {-8, 3},
-                         of_more[16] = {-3, -2, -2, -1, 0, 0, 1, 2, 3}, of_three[] = {-90, 1, 80};
-    static const int64_t *const score[] = {of_five, of_two, of_more, of_three};
     static const uint16_t attribute[] = {0, 1, 2, 3};
-    const struct records_shape shape = {4, size};
-    struct records_part part = {.attributes = 4, .attribute = attribute};
-    const struct records_batch batch = {.records = s->n, .parts = 1, .part = &part};
+    struct records_part part = {.attributes = attributes, .attribute = attribute};
     if (p->index == 1)
         part.vector = (const uint8_t *)s->x16.b;
     if (p->index == 2)
         part.vector = (const uint8_t *)s->x16.a;
     part.seed[0] = p->index == 2 ? NULL : (const uint8_t *)s->x.a;
     part.seed[1] = p->index == 1 ? NULL : (const uint8_t *)s->x.b;
+    return part;
+}
+
+/* For n records. */
+static enum err all_moments(struct party *p, struct all_secrets *s)
+{
+    static const uint32_t size[] = {5, 2, 16, 3};
+    static const int64_t of_five[] = {-9, -2, 1, 4, 7}, of_two[] = {-8, 3},
+                         of_more[16] = {-3, -2, -2, -1, 0, 0, 1, 2, 3}, of_three[] = {-90, 1, 80};
+    static const int64_t *const score[] = {of_five, of_two, of_more, of_three};
+    const struct records_shape shape = {4, size};
+    const struct records_part part = any_part(p, s, 4);
+    const struct records_batch batch = {.records = s->n, .parts = 1, .part = &part};
     return records_moments(p, &shape, &batch, 1, score, NULL, share64_view(s->out, 0, 6));
+}
+
+/* Of two numbers, for eight classes. */
+static enum err all_gradient(struct party *p, struct all_secrets *s)
+{
+    static const uint32_t size[] = {16, 11, 8};
+    static const uint16_t column[] = {0, 1};
+    static const int64_t weight[8 * 3] = {40, -7, 300, 20, -32767, 5, 32767};
+    const struct train_shape shape = {.records = {3, size},
+                                      .target = 2,
+                                      .classes = 8,
+                                      .column = column,
+                                      .columns = 2,
+                                      .norm2 = 200,
+                                      .bits = 3};
+    const struct records_part part = any_part(p, s, 3);
+    const struct records_batch batch = {.records = s->n, .parts = 1, .part = &part};
+    struct train_rows rows CLEAN(train_rows_free);
+    train_rows_start(&rows, &shape);
+    TRY(train_rows_add(p, &rows, &batch, 1));
+    TRY(train_rows_end(p, &rows));
+    return train_gradient(p, &rows, weight, share64_view(s->out, 0, 8 * 3));
 }
 
 const struct all_protocol all_protocols[] = {
@@ -300,5 +331,6 @@ const struct all_protocol all_protocols[] = {
     {"forms", all_forms},
     {"persons linked and bounded", all_link},
     {"moments", all_moments},
+    {"gradient", all_gradient},
 };
 const size_t all_protocols_count = sizeof all_protocols / sizeof *all_protocols;

@@ -1,4 +1,4 @@
-/* tools/small/small_missing.h - what the C library of a module lacks; included before every file. */
+/* tools/small/small_missing.h - what a module's C library lacks; included before every file. */
 #ifndef SMALL_MISSING_H
 #define SMALL_MISSING_H
 

@@ -1,4 +1,4 @@
-/* What a reader of results needs, as a module: the commands that ask a model and draw rows from it. */
+/* What a reader of results needs, as a module: the commands that use a released model. */
 #include "parties/command/command.h"
 
 #include <string.h>

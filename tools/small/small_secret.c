@@ -1,6 +1,6 @@
 /*
- * base/secret.h for a module: its memory is given back whole when it ends, no other process sees it, and
- * nothing can be locked.
+ * base/secret.h for a module: its memory is given back whole when it ends, no other process sees
+ * it, and nothing can be locked.
  */
 #include "base/secret.h"
 

@@ -4,10 +4,11 @@
 #include "mpc/circuits/ring.h"
 #include "mpc/move/crew.h"
 #include "parties/server/openings.h"
+#include "parties/setting/judge.h"
 #include "parties/settings/three/engine_forms.h"
 #include "parties/settings/three/engine_merge.h"
 #include "parties/settings/three/engine_stake.h"
-#include "parties/study/method.h"
+#include "parties/settings/three/engine_train.h"
 #include "parties/study/study_uploads.h"
 #include "protocols/measure.h"
 
@@ -68,6 +69,7 @@ void three_free(struct three **engine)
     tally_free(&(*engine)->tally);
     counts_free(&(*engine)->counts);
     three_merged_clear(&(*engine)->merged);
+    three_train_free(&(*engine)->train);
     tape_free(&(*engine)->tape);
     round_sorted_clear(&(*engine)->sorted);
     memory_free(engine);
@@ -181,36 +183,6 @@ enum err three_finish(void *self)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* A study's runs may ask for this, and no more: owners have read what its method opens. */
-static enum err check_kind(const struct three *g, const struct ask *a)
-{
-    const struct study *study = g->study;
-    const struct method *method = method_of(study);
-    const bool sweeps = study->sweeps > 0;
-    if (a->kind == ASK_LOOK && study->link.min_linked == 0)
-        return log_fail(g->log, ERR_REFUSED, "a study without min_linked takes no look");
-    if (a->kind == ASK_SCORES && !sweeps)
-        return log_fail(g->log, ERR_REFUSED, "a study without rounds: sweeps opens no scores");
-    if (a->kind == ASK_SELECT && sweeps)
-        return log_fail(g->log, ERR_REFUSED, "a study with rounds: sweeps has no selections");
-    if ((a->kind != ASK_FORMS || method->forms) && (a->kind != ASK_SELECT || method->selects))
-        return ERR_OK;
-    return log_fail(g->log, ERR_REFUSED, "a study of method: %s has no %s", method->word,
-                    a->kind == ASK_FORMS ? "forms" : "selections");
-}
-
-static enum err check_multiplier(const struct three *g, uint64_t multiplier,
-                                 const struct engine_step *s)
-{
-    const struct ask *a = s->ask;
-    if ((a->queries > 0 || a->kind == ASK_LOOK) &&
-        measure_permits(three_step(s)->scope.counts, multiplier))
-        return ERR_OK;
-    return log_fail(g->log, ERR_REFUSED,
-                    "a multiplier of %llu over %u marginals is outside what servers permit",
-                    (unsigned long long)multiplier, a->queries);
-}
-
 /* Scores and forms are judged with their price. */
 static enum err take_multipliers(const struct three *g, struct engine_step *s)
 {
@@ -218,25 +190,12 @@ static enum err take_multipliers(const struct three *g, struct engine_step *s)
     uint64_t *m;
     if (a->kind == ASK_FORMS || a->kind == ASK_SCORES || a->kind == ASK_GRADIENT)
         return ERR_OK;
-    if (a->weights != a->queries || a->queries == 0)
-        TRY(check_multiplier(g, a->multiplier, s));
+    TRY(judge_multipliers(a, three_step(s)->scope.counts->bits, g->log));
     TRY(memory_new(&m, a->queries));
     three_step(s)->multiplier = m;
-    for (uint32_t k = 0; k < a->queries; k++) {
+    for (uint32_t k = 0; k < a->queries; k++)
         m[k] = ask_multiplier(a, k);
-        TRY(check_multiplier(g, m[k], s));
-    }
     return ERR_OK;
-}
-
-static enum err check_candidates(const struct three *g, const struct ask *a)
-{
-    const size_t most = study_candidates_most(g->study);
-    if (!ask_estimates(a) || a->queries <= most)
-        return ERR_OK;
-    return log_fail(g->log, ERR_REFUSED,
-                    "the request has %u candidates; with security: %s %zu are allowed", a->queries,
-                    study_security_words[g->study->security], most);
 }
 
 /* Whether there are counts of all marginals that a request names. */
@@ -282,11 +241,12 @@ static enum err prepare(const struct three *g, struct engine_step *s)
                                     .bounds = own->scope.bounds,
                                     .score = g->study->score,
                                     .slack = g->slack,
-                                    .accounting = g->study->accounting};
-    TRY(check_kind(g, s->ask));
+                                    .accounting = g->study->accounting,
+                                    .features = g->study->features};
+    TRY(judge_kind(g->study, s->ask, g->log));
     TRY(check_counted(g, s->ask));
     TRY(take_multipliers(g, s));
-    TRY(check_candidates(g, s->ask));
+    TRY(judge_candidates(g->study, s->ask, g->log));
     TRY(ask_price(&s->price, s->ask, &terms, g->log));
     own->noise[NOISE_GAUSS] = s->price.cells;
     own->noise[NOISE_GUMBEL] = s->price.candidates;
@@ -385,7 +345,7 @@ enum err three_measure(void *self, const struct engine_step *s, void *range, siz
         return measure_open(g->party, counts, range, &a->query[selected], 1, &a->multiplier,
                             values);
     case ASK_GRADIENT:
-        return ERR_MISUSE; /* ask_price() refuses it */
+        return three_open_gradient(g, s, range, values);
     case ASK_MEASURE:
         break;
     }
@@ -396,8 +356,11 @@ enum err three_measure(void *self, const struct engine_step *s, void *range, siz
 enum err three_audit(void *self, enum party_reason reason, size_t values)
 {
     static const enum engine_opening opening[OPEN_REASONS] = {
-        [OPEN_SELECTED_INDEX] = ENGINE_OPENS_INDEX, [OPEN_NOISY_MARGINAL] = ENGINE_OPENS_VALUES,
-        [OPEN_NOISY_FORM] = ENGINE_OPENS_VALUES,    [OPEN_NOISY_SCORE] = ENGINE_OPENS_VALUES,
+        [OPEN_SELECTED_INDEX] = ENGINE_OPENS_INDEX,
+        [OPEN_NOISY_MARGINAL] = ENGINE_OPENS_VALUES,
+        [OPEN_NOISY_FORM] = ENGINE_OPENS_VALUES,
+        [OPEN_NOISY_SCORE] = ENGINE_OPENS_VALUES,
+        [OPEN_NOISY_GRADIENT] = ENGINE_OPENS_VALUES,
         [OPEN_SORTED] = ENGINE_OPENS_NOTHING, /* so is an honest owner's, whatever its rows */
         [OPEN_REJECT_BIT] = ENGINE_OPENS_NOTHING};
     return openings_audit(self, opening[reason], party_reason_name(reason), values);

@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "mpc/circuits/ring.h"
-#include "parties/study/method.h"
+#include "parties/setting/judge.h"
 
 void three_merged_clear(struct three_merged *m)
 {
@@ -16,23 +16,12 @@ void three_unmerge(struct three *g)
     counts_free(&g->merged.counts);
 }
 
-static enum err check_room(const struct three *g, const struct score_bounds *merged)
-{
-    if (merged->bits <= g->bounds->counts.room)
-        return ERR_OK;
-    return log_fail(g->log, ERR_REFUSED,
-                    "merged cells could count up to 2^%u, and scores of this study have room for "
-                    "2^%u; the request merges too many values",
-                    merged->bits, g->bounds->counts.room);
-}
-
 /* Replaces the merges that were there, unless the new ones are refused. */
 static enum err take_merges(struct three *g, const struct ask *a)
 {
     struct three_merged m CLEAN(three_merged_clear) = {0};
     TRY(merges_copy(&m.merges, a->merges));
-    TRY(score_merged(&m.bounds, &g->bounds->counts, g->study->workload, &m.merges));
-    TRY(check_room(g, &m.bounds));
+    TRY(judge_merges(g->study, &g->bounds->counts, &m.merges, &m.bounds, g->log));
     three_merged_clear(&g->merged);
     g->merged = m;
     m = (struct three_merged){0};
@@ -73,14 +62,6 @@ static enum err count_merged(struct three *g)
     return memory_hand_over(&m->counts, &counts);
 }
 
-static enum err check_merges(const struct three *g)
-{
-    if (method_of(g->study)->selects)
-        return ERR_OK;
-    return log_fail(g->log, ERR_REFUSED, "a study of method: %s merges no values",
-                    method_of(g->study)->word);
-}
-
 /* What scores need takes many times the room of counts, so only one kind of cells has it. */
 static void forget_others(struct three *g, const struct ask *a)
 {
@@ -99,7 +80,6 @@ enum err three_merge(struct three *g, const struct ask *a, struct three_scope *s
         forget_others(g, a);
         return ERR_OK;
     }
-    TRY(check_merges(g));
     if (g->merged.merges.attributes == 0 || !merges_equal(&g->merged.merges, a->merges))
         TRY(take_merges(g, a));
     forget_others(g, a);

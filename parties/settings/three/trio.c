@@ -135,6 +135,7 @@ static enum err verdict(void *self, struct log *log)
 }
 
 const struct setting trio_setting = {.split = &three_split,
+                                     .lanes = SESSION_LANES_MAX,
                                      .check = trio_check,
                                      .start = start,
                                      .stop = stop,

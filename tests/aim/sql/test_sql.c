@@ -61,7 +61,11 @@ static const char domain[] =
     "  - {name: days, kind: integer, edges: [0, 1, 5, 30], spikes: [0], missing: [\"\", \"999\"]}\n"
     "  - {name: half, kind: integer, edges: [0, 1, 5, 30], missing: [\"\", \"0.5\"]}\n"
     "  - {name: fee, kind: numeric, edges: [0, 1.5, 9], missing: \"\"}\n"
-    "  - {name: code, kind: integer, min: 0, max: 5, missing: \"\"}\n";
+    "  - {name: code, kind: integer, min: 0, max: 5, missing: \"\"}\n"
+    "  - {name: born, kind: date, from: 1969-12-15, to: 1970-03-15, bins: month, missing: \"\","
+    " format: [\"%d.%m.%Y\", \"%Y-%m-%d\"]}\n"
+    "  - {name: seen, kind: date, unit: hour, from: 2024-02-28, to: 2024-03-01, bins: day,"
+    " missing: \"\", outside: missing}\n";
 
 /* A column, and the values that it is drawn from. */
 struct sql_column {
@@ -109,6 +113,16 @@ static const struct sql_column in_postgres[] = {
     {"half", "numeric(5,1)", {"0", "0.5", "1.5", "1", "30", "31", "NULL"}},
     {"fee", "money", {"1.5", "0", "NULL"}}, /* not comparable with numbers, nor the next one */
     {"code", "oid", {"0", "3", "7", "4000000000", "NULL"}},
+    {"born",
+     "date",
+     {"'1969-12-15'", "'1969-12-14'", "'1969-12-31'", "'1970-01-01'", "'1970-01-31'",
+      "'1970-02-01'", "'1970-03-15'", "'1970-03-16'", "'infinity'", "'-infinity'",
+      "'0044-03-15 BC'", "'9999-12-31'", "'10000-01-01'", "NULL"}},
+    {"seen",
+     "timestamp",
+     {"'2024-02-28'", "'2024-02-27 23:59:59.9'", "'2024-02-28 23:59:59.999'", "'2024-02-29'",
+      "'2024-02-29 12:00'", "'2024-03-01 22:59'", "'2024-03-01 23:59:59.9'", "'2024-03-02'",
+      "'infinity'", "NULL"}},
 };
 
 static const struct sql_column in_sqlite[] = {
@@ -152,6 +166,14 @@ static const struct sql_column in_sqlite[] = {
     {"half", "INTEGER", {"0", "0.5", "'.5'", "'x'", "1.5", "1", "30", "31", "NULL"}},
     {"fee", "MONEY", {"1.5", "0", "NULL"}},
     {"code", "OID", {"0", "3", "NULL"}},
+    {"born",
+     "DATE",
+     {"'1969-12-15'", "'15.12.1969'", "'14.12.1969'", "'1970-01-31'", "'1.2.1970'", "'1970-02-30'",
+      "19700101", "0", "NULL"}},
+    {"seen",
+     "TIMESTAMP",
+     {"'2024-02-28'", "'2024-02-27 23:59:59.9'", "'2024-02-28T23:59:59.999'", "'2024-02-29 12:00'",
+      "'2024-03-01 23:59'", "'2024-03-01 23:59+01'", "1709164800", "NULL"}},
 };
 #define COLUMNS (sizeof in_sqlite / sizeof *in_sqlite)
 

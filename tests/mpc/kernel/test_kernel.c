@@ -260,6 +260,29 @@ TEST(linear16_combinations)
         }
 }
 
+/* Lengths of no vector, of a few, and of a few more; rows apart; what is past the end stays. */
+TEST(axpy16_sums)
+{
+    static const size_t n[] = {0, 1, 7, 8, 63, 64, 127, 128, 129, 200, 512};
+    for (size_t t = 0; t < PROCESSOR_SETS; t++)
+        for (size_t l = 0; l < sizeof n / sizeof *n && table(t) != NULL; l++)
+            for (size_t rows = 0; rows < 6; rows++) {
+                uint16_t z[513], twin[513], w[6], x[6 * 520];
+                uint64_t seed = n[l];
+                for (size_t i = 0; i < 513; i++)
+                    z[i] = twin[i] = (uint16_t)three_random(&seed);
+                for (size_t v = 0; v < rows; v++)
+                    w[v] = (uint16_t)three_random(&seed);
+                for (size_t i = 0; i < sizeof x / sizeof *x; i++)
+                    x[i] = (uint16_t)three_random(&seed);
+                for (size_t i = 0; i < n[l]; i++)
+                    for (size_t v = 0; v < rows; v++)
+                        twin[i] = (uint16_t)(twin[i] + (uint64_t)w[v] * x[v * 520 + i]);
+                table(t)->axpy16(z, w, x, rows, 520, n[l]);
+                assert_memory_equal(z, twin, sizeof z);
+            }
+}
+
 TEST(compressions_and_appendices)
 {
     static const uint64_t masks[] = {0, 1, UINT64_MAX, (uint64_t)1 << 63, 0xff00ff00ff00ff01};

@@ -27,7 +27,7 @@ static const struct check_pair plans[PLANS] = {{0, 1}, {1, 2}, {3, 0}, {4, 3}, {
 
 /* Sharings of sides and of z, by component; and each server's view of them. */
 struct check_matrix_scene {
-    uint16_t x[3][WORDS], z[3][CELLS];
+    uint16_t x[3][WORDS], z[3][TILES * CELLS];
     struct party party[3];
     struct share16 side[3][TILES][SIDES + FACTORS];
     struct check_tile tile[3][TILES];
@@ -67,24 +67,34 @@ static void share_made(struct check_matrix_scene *s)
         }
 }
 
-/* z as it must be; component 0 has the rest. */
-static void share_sums(struct check_matrix_scene *s)
+/* 2 sum of x y over the columns of a tile */
+static uint64_t sum_of(const struct check_matrix_scene *s, const struct check_pair *pair, size_t v,
+                       size_t w, size_t tile)
 {
-    size_t at = 0;
-    for (size_t k = 0; k < PLANS; k++)
-        for (size_t v = 0; v < rows[plans[k].left]; v++)
-            for (size_t w = 0; w < rows[plans[k].right]; w++, at++) {
-                uint64_t sum = 0;
-                for (size_t tile = 0; tile < TILES; tile++)
-                    for (size_t c = 0; c < columns[tile]; c++)
-                        sum += (uint64_t)2 * value(s, word_of(tile, plans[k].left, v, c)) *
-                               value(s, word_of(tile, plans[k].right, w, c));
-                s->z[0][at] = (uint16_t)(sum - s->z[1][at] - s->z[2][at]);
-            }
-    assert_int_equal(at, CELLS);
+    uint64_t sum = 0;
+    for (size_t c = 0; c < columns[tile]; c++)
+        sum += (uint64_t)2 * value(s, word_of(tile, pair->left, v, c)) *
+               value(s, word_of(tile, pair->right, w, c));
+    return sum;
 }
 
-static void see(struct check_matrix_scene *s, unsigned i)
+/* z as it must be, over all tiles or over each; component 0 has the rest. */
+static void share_sums(struct check_matrix_scene *s, bool apart)
+{
+    size_t at = 0;
+    for (size_t first = 0; first < (apart ? TILES : 1); first++)
+        for (size_t k = 0; k < PLANS; k++)
+            for (size_t v = 0; v < rows[plans[k].left]; v++)
+                for (size_t w = 0; w < rows[plans[k].right]; w++, at++) {
+                    uint64_t sum = 0;
+                    for (size_t tile = 0; tile < TILES; tile++)
+                        sum += !apart || tile == first ? sum_of(s, &plans[k], v, w, tile) : 0;
+                    s->z[0][at] = (uint16_t)(sum - s->z[1][at] - s->z[2][at]);
+                }
+    assert_int_equal(at, apart ? TILES * CELLS : CELLS);
+}
+
+static void see(struct check_matrix_scene *s, unsigned i, bool apart)
 {
     const unsigned next = (i + 1) % 3;
     for (size_t tile = 0; tile < TILES; tile++) {
@@ -104,13 +114,16 @@ static void see(struct check_matrix_scene *s, unsigned i)
                                        .factors = FACTORS,
                                        .made = mades,
                                        .mades = SIZE(mades)};
-    s->m[i] = (struct check_matrices){
-        &s->plans[i], s->tile[i], TILES, {s->z[i], s->z[next], CELLS}};
+    s->m[i] = (struct check_matrices){&s->plans[i],
+                                      s->tile[i],
+                                      TILES,
+                                      {s->z[i], s->z[next], apart ? TILES * CELLS : CELLS},
+                                      apart};
     s->party[i] = (struct party){.index = i, .kernel = kernel_best(NULL), .scratch = scratch_new()};
     assert_non_null(s->party[i].scratch);
 }
 
-static struct check_matrix_scene *scene_new(void)
+static struct check_matrix_scene *scene_of(bool apart)
 {
     struct check_matrix_scene *s = memory_array(1, sizeof *s);
     uint64_t seed = 11;
@@ -118,15 +131,20 @@ static struct check_matrix_scene *scene_new(void)
     for (unsigned k = 0; k < 3; k++) {
         for (size_t i = 0; i < WORDS; i++)
             s->x[k][i] = (uint16_t)three_random(&seed);
-        for (size_t i = 0; i < CELLS; i++)
+        for (size_t i = 0; i < TILES * CELLS; i++)
             s->z[k][i] = (uint16_t)three_random(&seed);
     }
     memset(s->x[1], 0xff, sizeof *s->x); /* the largest sums there can be */
     share_made(s);
-    share_sums(s);
+    share_sums(s, apart);
     for (unsigned i = 0; i < 3; i++)
-        see(s, i);
+        see(s, i, apart);
     return s;
+}
+
+static struct check_matrix_scene *scene_new(void)
+{
+    return scene_of(false);
 }
 
 static void scene_free(struct check_matrix_scene **s)
@@ -233,6 +251,28 @@ TEST(wrong_sums_do_not)
         }
 }
 
+/* The same where each tile has sums of its own, and when they cancel in the sums of all tiles. */
+TEST(wrong_sums_of_a_tile_do_not)
+{
+    static const struct error errors[][4] = {
+        {{0, 1}},
+        {{TILES * CELLS - 1, 1 << 15}},
+        {{7, 1}, {CELLS + 7, UINT16_MAX}},
+        {{CELLS - 1, 1 << 15}, {TILES * CELLS - 1, 1 << 15}},
+        {{0, 1}, {1, UINT16_MAX}, {CELLS, UINT16_MAX}, {CELLS + 1, 1}},
+    };
+    struct check_matrix_scene *right CLEAN(scene_free) = scene_of(true);
+    assert_true(fit(right, check_fold_pairs));
+    for (size_t e = 0; e < SIZE(errors); e++)
+        for (unsigned k = 0; k < 3; k++) {
+            struct check_matrix_scene *s CLEAN(scene_free) = scene_of(true);
+            for (size_t i = 0; i < SIZE(errors[e]); i++)
+                s->z[k][errors[e][i].cell] = (uint16_t)(s->z[k][errors[e][i].cell] +
+                                                        errors[e][i].by);
+            assert_false(fit(s, check_fold_pairs));
+        }
+}
+
 /* A side that is not the one z was made from, or not what its factors make. */
 TEST(wrong_sides_do_not)
 {
@@ -298,6 +338,17 @@ static enum err prove(struct party *p, void *shared)
     TRY(check_plans(p, &s->plans[p->index]));
     TRY(check_matrices(p, &s->m[p->index]));
     return check_clean(p) ? ERR_OK : ERR_FORMAT;
+}
+
+TEST(a_flush_proves_sums_of_each_tile)
+{
+    for (unsigned k = 0; k < 4; k++) {
+        struct check_matrix_scene *s CLEAN(scene_free) = scene_of(true);
+        uint16_t *z = s->z[k % 3];
+        z[77] = (uint16_t)(z[77] + (k < 3));
+        z[CELLS + 77] = (uint16_t)(z[CELLS + 77] - (k < 3));
+        assert_int_equal(three_run(3, prove, s, NULL), k == 3 ? ERR_OK : ERR_CHEAT);
+    }
 }
 
 /* Errors that both holders of a component agree on: in z, in a factor, and in none. */

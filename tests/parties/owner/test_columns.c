@@ -42,8 +42,8 @@ static void scene_free(struct columns_scene *c)
 }
 
 /* Loads a table of this many rows, each given by its number, and has its columns printed. */
-static void scene_new(struct columns_scene *c, unsigned rows,
-                      void (*put)(struct bytes *csv, unsigned row))
+static void scene_of(struct columns_scene *c, const char *columns, const char *header,
+                     unsigned rows, void (*put)(struct bytes *csv, unsigned row))
 {
     struct bytes csv CLEAN(bytes_clear) = {0};
     struct source_options from = {.look = true};
@@ -51,8 +51,8 @@ static void scene_new(struct columns_scene *c, unsigned rows,
     FILE *out;
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_WARN};
-    NEW_STUDY(&c->s, &c->log, .domain = domain);
-    bytes_put_text(&csv, "sex,age,dose,a column of quite a long name,one\n");
+    NEW_STUDY(&c->s, &c->log, .domain = columns);
+    bytes_put_text(&csv, header);
     for (unsigned i = 0; i < rows; i++)
         put(&csv, i);
     from.csv = support_path(&c->s, "t.csv");
@@ -64,6 +64,12 @@ static void scene_new(struct columns_scene *c, unsigned rows,
     assert_non_null(out);
     assert_int_equal(columns_print(out, &c->source, c->s.study->workload, &c->log), ERR_OK);
     assert_int_equal(fclose(out), 0);
+}
+
+static void scene_new(struct columns_scene *c, unsigned rows,
+                      void (*put)(struct bytes *csv, unsigned row))
+{
+    scene_of(c, domain, "sex,age,dose,a column of quite a long name,one\n", rows, put);
 }
 
 static void mixed(struct bytes *csv, unsigned row)
@@ -289,4 +295,32 @@ TEST(a_pipe_is_left_alone)
     close(kept);
     close(pipes[0]);
     close(pipes[1]);
+}
+
+static void dated(struct bytes *csv, unsigned row)
+{
+    text_put(csv, "%02u/03/2021,%u,f\n", row % 12 + 1, row % 2);
+}
+
+static void misdated(struct bytes *csv, unsigned row)
+{
+    text_put(csv, row < 2 ? "03-%02u-21,%u,m\n" : "%02u/03/2021,%u,f\n", row % 12 + 1, row % 2);
+}
+
+/* 01/03/2021 does not show which is the month, so dates are in words. */
+TEST(dates_are_in_words)
+{
+    static const char columns[] = "domain:\n"
+                                  "  - {name: seen, kind: date, from: 2021-01-01, to: 2021-12-31, "
+                                  "bins: month, format: \"%d/%m/%Y\", missing: \"\"}\n"
+                                  "  - {name: one, kind: integer, min: 0, max: 1}\n"
+                                  "  - {name: sex, kind: categorical, values: [f, m]}\n";
+    struct columns_scene c CLEAN(scene_free), other CLEAN(scene_free);
+    scene_of(&c, columns, "seen,one,sex\n", 100, dated);
+    support_says(c.text, "seen: from 1 March 2021 to 12 March 2021\n  01/03/2021 is 1 March 2021\n"
+                         "  02/03/2021 is 2 March 2021\n  03/03/2021 is 3 March 2021\n");
+    assert_null(strstr(c.words, "no date of the study"));
+    scene_of(&other, columns, "seen,one,sex\n", 100, misdated);
+    support_says(other.words, "seen is no date of the study in 2.0 % of the rows; does its "
+                              "`format` fit how this table writes dates?");
 }

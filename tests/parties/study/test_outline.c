@@ -71,7 +71,7 @@ TEST(a_codebook_gives_columns)
            "bmi,Numeric,\"[10, 60.5]\",empty|NA,,6,0.1\n"
            "ward,factor,\"surgery|the \"\"old\"\" ward|a\",none,,,\n"
            "icd,,file: icd10.txt,?,,,\n"
-           "seen,date,,,,,\n"
+           "seen,date,2021-01-01 to 2021-12-31,,,,\nleft,datetime,,,,,\n"
            "weight,float,,,,,\n"
            "group,categorical,,,,,\n"
            "odd,hyperreal,,,,,\n",
@@ -88,7 +88,9 @@ TEST(a_codebook_gives_columns)
            "    values: [surgery, \"the \\\"old\\\" ward\", a]\n"
            "  - name: icd\n    kind: categorical\n    values: {file: \"icd10.txt\"}\n"
            "    missing: [\"?\"]\n"
-           "  # left out: seen, a date: add its year or month as a column if it matters\n"
+           "  - name: seen\n    kind: date\n    from: 2021-01-01\n    to: 2021-12-31\n"
+           "    bins: month\n  - name: left\n    kind: date\n    from: FILL-IN\n    to: FILL-IN\n"
+           "    bins: month\n"
            "  - name: weight\n    kind: numeric\n    min: FILL-IN\n    max: FILL-IN\n"
            "    bins: 10\n"
            "  - name: group\n    kind: categorical\n    values: FILL-IN\n"
@@ -196,9 +198,9 @@ TEST(ranges_are_read)
                  3, 4}};
     double min, max;
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-        assert_false(outline_range(none[i], &min, &max));
+        assert_false(outline_range(none[i], false, &min, &max));
     for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
-        assert_true(outline_range(some[i].text, &min, &max));
+        assert_true(outline_range(some[i].text, false, &min, &max));
         assert_true(min == some[i].min);
         assert_true(max == some[i].max);
     }
@@ -280,22 +282,28 @@ TEST(a_definition_is_taken_apart)
 }
 
 /* From a codebook to a study without a key, which says where its columns came from. */
-TEST(a_study_is_written_from_a_codebook)
+static void written_from_a_codebook(struct fixture *f, bool provider)
 {
     static const char csv[] = "name,kind,values\nage,integer,0-99\nsex,,f|m\n";
-    struct fixture *f = *state;
     struct outline o CLEAN(outline_clear) = {0};
     struct study *s CLEAN(study_free) = NULL;
     char path[80];
     snprintf(path, sizeof path, "%s/study.yaml", f->folder);
     assert_int_equal(file_write(f->path, 0600, csv, strlen(csv), NULL), ERR_OK);
     assert_int_equal(outline_codebook(&o, f->path, &f->log), ERR_OK);
-    assert_int_equal(study_write_template(path, &o, false, &f->log), ERR_OK);
+    assert_int_equal(study_write_template(path, &o, provider, true, &f->log), ERR_OK);
     assert_int_equal(study_load_draft(&s, path, &f->log), ERR_OK);
     assert_string_equal(s->columns_from, "the codebook t.csv");
     assert_int_equal(s->domain->attributes, 2);
     assert_int_equal(s->domain->attribute[0].values, 10);
-    assert_int_equal(s->keyless, 6);
+    assert_int_equal(s->servers, provider ? 2 : 3);
+    assert_int_equal(s->keyless, s->servers + 3);
+}
+
+TEST(a_study_is_written_from_a_codebook)
+{
+    written_from_a_codebook(*state, false);
+    written_from_a_codebook(*state, true);
 }
 
 /* A study whose wards are these, from a file or listed. */

@@ -18,6 +18,8 @@
     "workload:\n  - {attributes: [age, ward], weight: 2}\n  - {attributes: [bmi, dose]}\n"
 #define BIGS "\n  - {attributes: [big]}\n  - {attributes: [huge]}"
 #define PERSON "rounds: 4\nperson: {columns: [who]}\n"
+#define IS_NUMBERS "    kind: numeric\n    edges: [0, 1.5, 3]"
+#define IS_DATES "    kind: date\n    "
 #define BIG                                                                                        \
     "  - {name: big, kind: integer, min: 0, max: 65534}\n"                                         \
     "  - {name: huge, kind: integer, min: 0, max: 65534}\n"
@@ -72,6 +74,36 @@ static const struct mistake mistakes[] = {
      "'b' is both a value and the missing one"},
     {"    values: [a, b, c]", "    values: [a, b, c]\n    step: ^1", "takes no \"step\""},
     {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    step: ^0", "should be above 0"},
+    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    from: ^2021-01-01",
+     "takes no \"from\""},
+    {"    max: 9", "    max: 9\n    unit: ^day", "takes no \"unit\""},
+    {"values: [a, b, c]", "values: [a, b, c]\n    format: ^\"%Y\"", "takes no \"format\""},
+    {IS_NUMBERS, IS_DATES "from: 2021-01-01\n    to: 2021-12-31\n    bins: ^monthly",
+     "did you mean \"month\""},
+    {IS_NUMBERS, IS_DATES "from: 2021-01-01\n    to: 2021-12-31\n    bins: ^hour",
+     "\"unit: hour\" or a finer one"},
+    {IS_NUMBERS, IS_DATES "from: 2021-01-01\n    to: ^2020-12-31\n    bins: day",
+     "to is before from"},
+    {IS_NUMBERS, IS_DATES "from: 2021-01-01\n    to: 2021-01-05\n    bins: ^6",
+     "there are 5 whole numbers from 2021-01-01 to 2021-01-05"},
+    {IS_NUMBERS, IS_DATES "from: ^2021-02-29\n    to: 2021-12-31\n    bins: day",
+     "from is \"2021-02-29\"; write a date such as 2021-03-04"},
+    {IS_NUMBERS, IS_DATES "from: ^2021-02-20 12:00\n    to: 2021-12-31\n    bins: day",
+     "without a time, or give a finer \"unit\""},
+    {IS_NUMBERS, IS_DATES "from: 0001-01-01\n    to: 9999-12-31\n    bins: ^day",
+     "more than 65535 of these bins"},
+    {IS_NUMBERS, IS_DATES "edges: [2021-01-01, ^2021-01-01, 2022-01-01]",
+     "the edge 2021-01-01 does not exceed the one before, 2021-01-01"},
+    {IS_NUMBERS, IS_DATES "edges: [2021-01-01, 2022-01-01]\n    bins: ^2", "takes no \"bins\""},
+    {IS_NUMBERS, IS_DATES "edges: [2021-01-01, 2022-01-01]\n    step: ^7", "takes no \"step\""},
+    {IS_NUMBERS, IS_DATES "edges: [2021-01-01, 2022-01-01]\n    spikes: [^2020-12-31]",
+     "the spike 2020-12-31 is not within 2021-01-01 to 2022-01-01"},
+    {IS_NUMBERS, IS_DATES "edges: [2021-01-01, 2022-01-01]\n    unit: ^week", "day, hour, minute"},
+    {IS_NUMBERS, IS_DATES "edges: [2021-01-01, 2022-01-01]\n    format: ^\"%d.%m\"",
+     "needs the year %Y"},
+    {IS_NUMBERS,
+     IS_DATES "edges: [2021-01-01, 2022-01-01]\n    format: [\"%d/%m/%Y\", ^\"%m/%d/%Y\"]",
+     "'04/03/2021' would be 4 March 2021 in the format '%d/%m/%Y', but 3 April 2021"},
     {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    step: ^one", "should be a number"},
     {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    step: ^1e-13", "12 digits after"},
     {"    edges: [0, 1.5, 3]", "    edges: [0, 1.25, 1.75, 3]\n    step: ^1",

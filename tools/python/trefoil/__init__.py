@@ -18,6 +18,7 @@ A missing value, whatever text a CSV file has for it, is None here, as it is NUL
 from __future__ import annotations
 
 import ctypes
+import datetime
 import html
 import itertools
 import math
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     import pandas
 
 __all__ = [
-    "Answer", "Bin", "Cell", "Column", "Error", "FileError", "FormatError", "Line", "Marginal", "Measurement", "Measurements",
+    "Answer", "Bin", "Cell", "Column", "Date", "Error", "FileError", "FormatError", "Line", "Marginal", "Measurement", "Measurements",
     "Model", "OutOfMemory", "QuestionError", "RangeError", "UsageError", "Value",
 ]
 __version__: str = _lib.trefoil_version().decode()
@@ -75,11 +76,15 @@ _ERRORS = {
 }
 
 
-class Bin(NamedTuple):
-    """Numbers from `low` to below `high`, which only the last bin includes; where both are equal, just that number."""
+Date = Union[datetime.date, datetime.datetime]
+"""A date where a column's unit is a day, else a datetime without a zone."""
 
-    low: float
-    high: float
+
+class Bin(NamedTuple):
+    """Numbers or dates from `low` to below `high`, which only the last bin includes; where both are equal, just that one."""
+
+    low: Union[float, Date]
+    high: Union[float, Date]
 
 
 Cell = Union[str, int, Bin, None]
@@ -92,23 +97,25 @@ class Column:
 
     name: str
     kind: str
-    """ "labels", "whole" (whole numbers) or "bins" (numbers in bins)"""
+    """ "labels", "whole" (whole numbers), "bins" (numbers in bins) or "dates" (dates in bins)"""
     values: Tuple[Cell, ...]
     """what its codes stand for, in their order; the last is None if values may be missing"""
     step: Optional[float] = None
-    """for bins: numbers are multiples of it"""
+    """for bins: numbers are multiples of it; for dates: 1, a unit"""
     missing: Optional[str] = None
     """how CSV files write a missing value; None if none is missing"""
+    unit: Optional[int] = None
+    """for dates: the seconds in a unit"""
 
 
 class Value(NamedTuple):
     """One value of an answer."""
 
-    value: Union[float, int, str, None]
-    """a number, or a label for MODE of labels; None if there are no rows"""
-    low: Optional[float]
+    value: Union[float, int, str, Date, None]
+    """a number, a date, or a label for MODE of labels; None if there are no rows"""
+    low: Union[float, Date, None]
     """the interval around it; None where there is none"""
-    high: Optional[float]
+    high: Union[float, Date, None]
     agreed: Optional[float]
     """for MODE: the share of the model's refits that have the same one"""
     rows: float
@@ -124,7 +131,7 @@ class Line:
     """A line of an answer: `line["AVG(age)"]` or `line[0]` is a Value."""
 
     group: Dict[str, Cell]
-    """the columns in GROUP BY"""
+    """the columns in GROUP BY, or parts of their dates, such as "YEAR(admitted)" """
     rows: float
     """COUNT(*) of the group"""
     items: Tuple[str, ...] = field(repr=False)
@@ -160,7 +167,7 @@ class Answer(Sequence[Line]):
         return self.lines[line]
 
     @property
-    def value(self) -> Union[float, int, str, None]:
+    def value(self) -> Union[float, int, str, Date, None]:
         """The value of an answer that has one line with one item."""
         if len(self.lines) != 1 or len(self.items) != 1:
             raise UsageError(f"this answer has {len(self.lines)} lines of {len(self.items)} items; go through them")
@@ -258,7 +265,7 @@ class Measurements:
 
 _T = TypeVar("_T")
 _SAMPLING: Dict[Optional[str], int] = {None: 0, "rounded": 1, "independent": 2}
-_KINDS = {_c.LABELS: "labels", _c.WHOLE: "whole", _c.BINS: "bins"}
+_KINDS = {_c.LABELS: "labels", _c.WHOLE: "whole", _c.BINS: "bins", _c.DATES: "dates"}
 
 
 def _cells(c: _c.trefoil_column) -> Tuple[Cell, ...]:
@@ -267,6 +274,8 @@ def _cells(c: _c.trefoil_column) -> Tuple[Cell, ...]:
         cells = [c.labels[i].decode() for i in range(c.values)]
     elif c.kind == _c.WHOLE:
         cells = list(range(c.min, c.min + c.values))
+    elif c.kind == _c.DATES:
+        cells = [Bin(_date(c.edges[i], c.unit), _date(c.edges[i + 1], c.unit)) for i in range(c.values)]
     else:
         cells = [Bin(c.edges[i], c.edges[i + 1]) for i in range(c.values)]
     return tuple(cells + [None] * (c.codes - c.values))
@@ -274,6 +283,12 @@ def _cells(c: _c.trefoil_column) -> Tuple[Cell, ...]:
 
 def _known(x: float) -> Optional[float]:
     return None if math.isnan(x) else x
+
+
+def _date(x: float, unit: int) -> Date:
+    if unit == 86400:
+        return datetime.date(1970, 1, 1) + datetime.timedelta(days=round(x))
+    return datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=round(x) * unit)
 
 
 def _have_pandas() -> bool:
@@ -302,7 +317,7 @@ def _html(heads: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
 
     def text(cell: Any) -> str:
         if isinstance(cell, Bin):
-            return f"{cell.low:.6g} to {cell.high:.6g}"
+            return f"{text(cell.low)} to {text(cell.high)}"
         return "NULL" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
 
     body = [row(cells, "td") for cells in itertools.islice(rows, 101)]
@@ -475,30 +490,38 @@ class Model:
     def _column(self, i: int) -> Column:
         c = _lib.trefoil_column(self._handle, i).contents
         return Column(c.name.decode(), _KINDS[c.kind], _cells(c), c.step or None,
-                      None if c.missing is None else c.missing.decode())
+                      None if c.missing is None else c.missing.decode(), c.unit or None)
 
     def _answer(self, a: Any) -> Answer:
         items = tuple(a.item[i].decode() for i in range(a.items))
         groups = [self.columns[a.group[i]] for i in range(a.groups)]
+        names = tuple(a.group_name[i].decode() for i in range(a.groups))
         lines = []
         for line in range(a.lines):
-            codes = a.code[line * a.groups:(line + 1) * a.groups]
-            lines.append(Line({c.name: c.values[code] for c, code in zip(groups, codes)}, a.count[line], items,
+            here = slice(line * a.groups, (line + 1) * a.groups)
+            cells = [c.values[code] if part == _c.NO_PART else part
+                     for c, code, part in zip(groups, a.code[here], a.part[here])]
+            lines.append(Line(dict(zip(names, cells)), a.count[line], items,
                               tuple(self._value(a, line, i) for i in range(len(items)))))
-        return Answer(a.question.decode(), items, tuple(c.name for c in groups), lines, a.level or None,
+        return Answer(a.question.decode(), items, names, lines, a.level or None,
                       bool(a.together), a.left_out, a.left_out_rows)
 
     def _value(self, a: Any, line: int, item: int) -> Value:
         at = line * a.items + item
-        value: Any = _known(a.value[at])
+        unit = a.unit[item]
+        value, low, high = (x if x is None or not unit else _date(x, unit)
+                            for x in (_known(a.value[at]), _known(a.low[at]), _known(a.high[at])))
         if value is not None and a.label_column[item] != _c.NONE:
             value = self.columns[a.label_column[item]].values[int(value)]
-        return Value(value, _known(a.low[at]), _known(a.high[at]), _known(a.agreed[at]), a.rows[at],
+        return Value(value, low, high, _known(a.agreed[at]), a.rows[at],
                      bool(a.approximate[item]), not a.apart[item])
 
     def _lists(self, r: Any) -> Dict[str, List[Any]]:
         lists: Dict[str, List[Any]] = {}
         for i, c in enumerate(self.columns):
+            if c.unit is not None:
+                lists[c.name] = [None if math.isnan(x) else _date(x, c.unit) for x in r.number[i][:r.rows]]
+                continue
             if c.kind != "bins":
                 lists[c.name] = [c.values[code] for code in r.code[i][:r.rows]]
                 continue
@@ -517,6 +540,13 @@ class Model:
                 codes = numpy.ctypeslib.as_array(r.code[i], (r.rows,)).astype(numpy.int32)
                 codes[codes == len(labels)] = -1
                 columns[c.name] = pandas.Categorical.from_codes(codes, labels)
+                continue
+            if c.unit is not None:
+                seconds = numpy.rint(numpy.ctypeslib.as_array(r.number[i], (r.rows,))) * c.unit
+                dates = numpy.full(r.rows, numpy.datetime64("NaT", "s"))
+                known = ~numpy.isnan(seconds)
+                dates[known] = seconds[known].astype("int64").astype("datetime64[s]")
+                columns[c.name] = pandas.Series(dates)
                 continue
             numbers = pandas.Series(numpy.ctypeslib.as_array(r.number[i], (r.rows,)).copy())
             if c.kind == "whole" or (c.step is not None and c.step.is_integer()):

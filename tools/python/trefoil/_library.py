@@ -10,7 +10,8 @@ from ctypes import (
 )
 
 NONE = 0xFFFFFFFF
-LABELS, WHOLE, BINS = range(3)
+NO_PART = -(1 << 31)
+LABELS, WHOLE, BINS, DATES = range(4)
 COPULA = 1
 OK, SYSTEM, MEMORY, FORMAT, QUESTION, RANGE, USAGE = range(7)
 
@@ -23,6 +24,7 @@ class trefoil_column(Structure):
     _fields_ = [
         ("name", c_char_p), ("kind", c_int32), ("codes", c_uint32), ("values", c_uint32), ("labels", POINTER(c_char_p)),
         ("min", c_int64), ("max", c_int64), ("edges", POINTER(c_double)), ("step", c_double), ("missing", c_char_p),
+        ("unit", c_uint32),
     ]
 
 
@@ -33,7 +35,8 @@ class trefoil_answer(Structure):
         ("approximate", POINTER(c_uint8)), ("apart", POINTER(c_uint8)), ("lines", c_size_t), ("code", POINTER(c_uint32)),
         ("count", POINTER(c_double)), ("value", POINTER(c_double)), ("low", POINTER(c_double)),
         ("high", POINTER(c_double)), ("agreed", POINTER(c_double)), ("rows", POINTER(c_double)), ("left_out", c_size_t),
-        ("left_out_rows", c_double),
+        ("left_out_rows", c_double), ("group_name", POINTER(c_char_p)), ("part", POINTER(c_int32)),
+        ("unit", POINTER(c_uint32)),
     ]
 
 

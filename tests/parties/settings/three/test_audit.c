@@ -295,7 +295,7 @@ static double likelihood(const struct audit_running *a, const struct outcome *o)
  */
 static double likelihood_of_form(const struct audit_running *a, const struct outcome *o)
 {
-    const double sigma = measure_sigma(a->alone);
+    const double sigma = measure_sigma(a->alone, NOISE_BY_ALL);
     return o->a[0] + o->b[1] + o->selected[0] * a->shift * sigma * sigma;
 }
 

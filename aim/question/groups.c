@@ -1,0 +1,115 @@
+/* GROUP BY, and the parts of dates that it takes. */
+#include "aim/question/parser.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+#include <strings.h>
+
+static const struct question_part parts[] = {{"YEAR", CALENDAR_YEAR, CALENDAR_YEAR},
+                                             {"QUARTER", CALENDAR_QUARTER, CALENDAR_QUARTER},
+                                             {"MONTH", CALENDAR_MONTH, CALENDAR_MONTH},
+                                             {"WEEKDAY", CALENDAR_WEEK, CALENDAR_OF_DAY},
+                                             {"HOUR", CALENDAR_OF_HOUR, CALENDAR_OF_HOUR}};
+
+static const struct question_part *find_part(const struct parser *p)
+{
+    struct lexer ahead = p->lexer;
+    ahead.log = NULL;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (lexer_is(&ahead, parts[i].word))
+            return lexer_next(&ahead) == ERR_OK && lexer_is(&ahead, "(") ? &parts[i] : NULL;
+    return NULL;
+}
+
+bool parser_is_part(const struct parser *p)
+{
+    return find_part(p) != NULL;
+}
+
+enum err parser_group(struct parser *p, struct question_group *g)
+{
+    const size_t at = p->lexer.token.at;
+    *g = (struct question_group){.part = find_part(p)};
+    if (g->part == NULL)
+        return parser_column(p, &g->column);
+    TRY(lexer_next(&p->lexer));
+    TRY(parser_pass(p, "(", "before a column of dates"));
+    TRY(parser_column(p, &g->column));
+    if (p->domain->attribute[g->column].calendar == NULL)
+        return lexer_fail(&p->lexer, at, "%s has no dates: %s is of dates alone",
+                          p->domain->attribute[g->column].name, g->part->word);
+    return parser_pass(p, ")", "behind the column of dates");
+}
+
+/* A group's codes, none of which may lie in two of them. */
+static enum err fill(struct parser *p, struct question_group *g)
+{
+    const struct domain_attribute *a = &p->domain->attribute[g->column];
+    const enum calendar_unit unit = a->calendar->unit;
+    uint32_t *first CLEAN(memory_release) = NULL;
+    uint32_t seen[10000];
+    memset(seen, 0xff, sizeof seen);
+    TRY(memory_new(&first, a->size));
+    for (uint32_t code = 0; code < a->values; code++) {
+        uint64_t count;
+        const int64_t begin = domain_multiples(a, code, &count), last = begin + (int64_t)count - 1;
+        const int number = calendar_value(begin, unit, g->part->value);
+        char from[COLUMN_TEXT], to[COLUMN_TEXT];
+        if (calendar_next(begin, unit, g->part->stretch) <= last)
+            return lexer_fail(&p->lexer, p->lexer.token.at,
+                              "the bin of %s from %s to %s lies in more than one %s; group by the "
+                              "column itself, or by longer parts",
+                              a->name, domain_print(a, (double)begin, 0, from),
+                              domain_print(a, (double)last, 0, to), g->part->word);
+        if (seen[number] == UINT32_MAX)
+            seen[number] = code;
+        first[code] = seen[number];
+    }
+    if (a->size > a->values)
+        first[a->values] = a->values;
+    return memory_hand_over(&g->first, &first);
+}
+
+/* Numbers of the column itself are taken from neighbouring codes. */
+static bool in_pieces(const struct question_group *g, const struct domain_attribute *a)
+{
+    for (uint32_t code = 1; g->first != NULL && code < a->values; code++)
+        if (g->first[code] != code && g->first[code] != g->first[code - 1])
+            return true;
+    return false;
+}
+
+enum err parser_fill_groups(struct parser *p, struct question *q)
+{
+    for (size_t i = 0; i < q->groups; i++) {
+        const struct domain_attribute *a = &q->domain->attribute[q->group[i].column];
+        if (q->group[i].part == NULL)
+            continue;
+        TRY(fill(p, &q->group[i]));
+        for (size_t k = 0; k < q->items; k++)
+            if (!q->item[k].rows && q->item[k].column == q->group[i].column &&
+                in_pieces(&q->group[i], a))
+                return lexer_fail(&p->lexer, p->lexer.token.at,
+                                  "%s comes again each year: within it nothing is said about %s",
+                                  q->group[i].part->word, a->name);
+    }
+    return ERR_OK;
+}
+
+void question_group_name(const struct question *q, size_t group, char *text, size_t size)
+{
+    const struct question_group *g = &q->group[group];
+    const char *name = q->domain->attribute[g->column].name;
+    if (g->part != NULL)
+        snprintf(text, size, "%s(%s)", g->part->word, name);
+    else
+        snprintf(text, size, "%s", name);
+}
+
+int question_group_number(const struct question *q, size_t group, uint32_t code)
+{
+    const struct question_group *g = &q->group[group];
+    const struct domain_attribute *a = &q->domain->attribute[g->column];
+    return calendar_value((int64_t)a->edges[code], a->calendar->unit, g->part->value);
+}

@@ -1,0 +1,153 @@
+/* Columns of dates in bins: whole numbers of units since 1970, which texts say in formats. */
+#include "aim/table/density.h"
+#include "aim/table/domain_private.h"
+#include "aim/table/lists.h"
+#include "base/memory.h"
+#include "base/random.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool parse(const struct domain_attribute *a, const char *text, double *number)
+{
+    int64_t whole;
+    if (!calendar_parse(a->calendar, text, &whole))
+        return false;
+    *number = (double)whole;
+    return true;
+}
+
+/* Means are rounded to the nearest unit. */
+static const char *print(const struct domain_attribute *a, double number, int digits,
+                         char room[COLUMN_TEXT])
+{
+    (void)digits;
+    if (calendar_is_number(rint(number), a->calendar->unit))
+        calendar_print(a->calendar, (int64_t)rint(number), room);
+    else
+        snprintf(room, COLUMN_TEXT, "no date");
+    return room;
+}
+
+static uint32_t code_of(const struct domain_attribute *a, const char *text)
+{
+    double v;
+    if (!parse(a, text, &v))
+        return DOMAIN_NO_CODE;
+    if (a->policy == DOMAIN_CLIP)
+        v = fmin(fmax(v, a->edges[0]), a->edges[a->values]);
+    return domain_bin(a, v);
+}
+
+static void draw(const struct domain_attribute *a, uint32_t code, const struct density *density,
+                 struct random *r, char text[COLUMN_TEXT])
+{
+    print(a, density_draw(density, code, random_double(r)), 0, text);
+}
+
+static void write_values(const struct domain_attribute *a, struct bytes *out)
+{
+    bytes_put_u8(out, (uint8_t)a->calendar->unit);
+    bytes_put_u8(out, (uint8_t)a->calendar->formats);
+    for (uint32_t i = 0; i < a->calendar->formats; i++)
+        bytes_put_string(out, a->calendar->format[i]);
+    kind_write_edges(a, out);
+}
+
+static enum err read_format(struct reader *r, char format[CALENDAR_FORMAT])
+{
+    char *text = NULL;
+    enum err e = domain_read_text(r, &text);
+    if (e == ERR_OK && strlen(text) >= CALENDAR_FORMAT)
+        e = ERR_FORMAT;
+    if (e == ERR_OK)
+        snprintf(format, CALENDAR_FORMAT, "%s", text);
+    memory_free(&text);
+    return e;
+}
+
+static enum err read_values(struct domain_attribute *a, struct reader *r)
+{
+    uint8_t unit = reader_u8(r), formats = reader_u8(r);
+    if (r->failed || unit >= CALENDAR_UNITS || formats > CALENDAR_FORMATS)
+        return ERR_FORMAT;
+    TRY(memory_new(&a->calendar, 1));
+    a->calendar->unit = (enum calendar_unit)unit;
+    while (a->calendar->formats < formats)
+        TRY(read_format(r, a->calendar->format[a->calendar->formats++]));
+    return kind_read_edges(a, r);
+}
+
+static enum err add_copy(struct domain *d, const struct domain_attribute *a, struct log *log)
+{
+    if (a->step != 1 || !a->whole)
+        return ERR_FORMAT;
+    return domain_add_date(d, a->name, a->calendar, a->edges, (size_t)a->values + 1, a->missing,
+                           a->policy, log);
+}
+
+/* Edges as texts that calendar_read() takes, whatever the formats are. */
+static json_t *edges_json(const struct domain_attribute *a)
+{
+    const struct calendar usual = {.unit = a->calendar->unit};
+    json_t *list = json_array();
+    char text[CALENDAR_FORMAT];
+    int failed = 0;
+    for (uint32_t i = 0; i <= a->values; i++) {
+        calendar_print(&usual, (int64_t)a->edges[i], text);
+        failed |= json_array_append_new(list, json_string(text));
+    }
+    if (failed == 0)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+static int set_json(const struct domain_attribute *a, json_t *object)
+{
+    struct calendar *c = a->calendar;
+    char *formats[CALENDAR_FORMATS];
+    int failed = json_object_set_new(object, "unit", json_string(calendar_unit_words[c->unit]));
+    for (uint32_t i = 0; i < c->formats; i++)
+        formats[i] = c->format[i];
+    if (c->formats > 0)
+        failed |= json_object_set_new(object, "format", list_texts(formats, c->formats));
+    return failed | json_object_set_new(object, "edges", edges_json(a)) | kind_tail_json(a, object);
+}
+
+const struct column_kind column_date = {.byte = 3,
+                                        .word = "date",
+                                        .noun = "date",
+                                        .order = true,
+                                        .bins = true,
+                                        .parse = parse,
+                                        .print = print,
+                                        .code = code_of,
+                                        .number = kind_edge,
+                                        .text = kind_edge_text,
+                                        .draw = draw,
+                                        .write = write_values,
+                                        .read = read_values,
+                                        .add = add_copy,
+                                        .json = set_json};
+
+enum err domain_add_date(struct domain *d, const char *name, const struct calendar *calendar,
+                         const double *edges, size_t count, const char *missing,
+                         enum domain_policy policy, struct log *log)
+{
+    struct domain_attribute a CLEAN(domain_attribute_clear) = {.kind = &column_date,
+                                                               .policy = policy};
+    uint32_t bad;
+    TRY(calendar_check(calendar, name, &bad, log));
+    for (size_t i = 0; i < count; i++)
+        if (edges[i] != floor(edges[i]) || !calendar_is_number(edges[i], calendar->unit))
+            return log_fail(log, ERR_STUDY,
+                            "attribute %s: edge %zu is no date of the years 1 to 9999", name,
+                            i + 1);
+    TRY(memory_new(&a.calendar, 1));
+    *a.calendar = *calendar;
+    TRY(kind_add_edges(d, &a, name, edges, count, missing, log));
+    return domain_set_step(d, 1, true, log);
+}

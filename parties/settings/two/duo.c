@@ -1,0 +1,179 @@
+#include "parties/settings/two/duo.h"
+
+#include "base/memory.h"
+#include "base/secret.h"
+#include "parties/exchange/request.h"
+#include "parties/server/openings.h"
+#include "parties/server/site.h"
+#include "parties/settings/two/engine.h"
+
+#include <string.h>
+
+_Static_assert(REQUEST_ATTEMPT_SIZE == SESSION_ABOUT_SIZE, "a session is about an attempt");
+
+struct duo {
+    struct site *site; /* borrowed, as are log and openings */
+    struct log *log;
+    struct openings *openings;
+    struct session *session; /* NULL: none, nor any of what follows */
+    struct net *net;
+    struct two *engine;
+};
+
+/* --- a server's life -------------------------------------------------------------------------- */
+
+static enum err check(const struct site *site)
+{
+    (void)site;
+    return ERR_OK;
+}
+
+static enum err start(void **self, const struct setting_host *host)
+{
+    struct duo *d;
+    TRY(memory_new(&d, 1));
+    *d = (struct duo){.site = host->site, .log = host->log, .openings = host->openings};
+    *self = d;
+    return ERR_OK;
+}
+
+static void stop(void **self)
+{
+    memory_free(self);
+}
+
+static enum err resume(struct store *store, struct audit *audit, bool *stopped)
+{
+    (void)store;
+    (void)audit;
+    *stopped = false; /* nothing is proved, so nothing stops a server */
+    return ERR_OK;
+}
+
+/* --- sessions --------------------------------------------------------------------------------- */
+
+static enum err open_net(struct duo *d)
+{
+    return net_new(
+        &d->net, &(const struct net_options){.transport = d->site->bulk[0],
+                                             .session = d->session,
+                                             .deadline_ms = (int64_t)d->site->study->round_s * 1000,
+                                             .log = d->log});
+}
+
+/* The handshake. The bulk link is open to this session's neighbour from now on, and to nobody else. */
+static enum err open_session(void *self, const struct bytes *propose, uint8_t *about,
+                             struct net **net)
+{
+    struct duo *d = self;
+    const struct study *study = d->site->study;
+    struct session_offer offer = {.lanes = 1};
+    enum err e;
+    memcpy(offer.about, about, sizeof offer.about);
+    secret_random(&offer.passes, sizeof offer.passes);
+    e = transport_zmq_admit(d->site->bulk[0],
+                            (const uint8_t(*)[TRANSPORT_PASS_SIZE])offer.passes.expect);
+    if (e == ERR_OK)
+        e = session_open(&d->session, d->site->control, study->servers, d->site->index,
+                         &study->terms, propose, &offer, (int64_t)study->connect_s * 1000, d->log);
+    if (e == ERR_OK)
+        e = transport_zmq_dial(d->site->bulk[0],
+                               (const uint8_t(*)[TRANSPORT_PASS_SIZE])offer.passes.show);
+    memcpy(about, offer.about, sizeof offer.about);
+    secret_wipe(&offer, sizeof offer);
+    if (e == ERR_OK)
+        e = open_net(d);
+    *net = d->net;
+    return e;
+}
+
+static void close_session(void *self)
+{
+    struct duo *d = self;
+    two_free(&d->engine);
+    if (d->net != NULL)
+        net_abort(d->net);
+    net_free(&d->net);
+    transport_zmq_close(d->site->bulk[0]);
+    session_free(&d->session);
+}
+
+static enum err listen(void *self)
+{
+    const struct duo *d = self;
+    return net_listen(d->net);
+}
+
+static enum err greet(void *self)
+{
+    (void)self;
+    return ERR_OK; /* there is nothing to compare */
+}
+
+static enum err begin(void *self, const struct engine_uploads *uploads, struct engine *engine)
+{
+    struct duo *d = self;
+    struct two from = {.study = d->site->study,
+                       .bounds = d->site->bounds,
+                       .net = d->net,
+                       .audit = openings_audit,
+                       .audit_self = d->openings,
+                       .log = d->log};
+    (void)uploads; /* counts are never counted again */
+    memcpy(from.session, d->session->id, sizeof from.session);
+    TRY(two_new(&d->engine, &from));
+    *engine = two_table(d->engine);
+    return ERR_OK;
+}
+
+static void expects(void *self, bool heard)
+{
+    (void)self;
+    (void)heard;
+}
+
+static enum err verdict(void *self, struct log *log)
+{
+    (void)self;
+    (void)log;
+    return ERR_OK;
+}
+
+static struct setting_failure failed(void *self, enum err e)
+{
+    (void)self;
+    (void)e;
+    return (struct setting_failure){0};
+}
+
+/* --- noise ------------------------------------------------------------------------------------ */
+
+static enum err idle(void *self, bool *done)
+{
+    (void)self;
+    *done = true; /* a session makes its own when it begins */
+    return ERR_OK;
+}
+
+static void nothing(void *self)
+{
+    (void)self;
+}
+
+const struct setting duo_setting = {.split = &two_split,
+                                    .lanes = 1,
+                                    .check = check,
+                                    .start = start,
+                                    .stop = stop,
+                                    .resume = resume,
+                                    .open = open_session,
+                                    .close = close_session,
+                                    .listen = listen,
+                                    .greet = greet,
+                                    .begin = begin,
+                                    .expects = expects,
+                                    .verdict = verdict,
+                                    .failed = failed,
+                                    .idle = idle,
+                                    .show = nothing,
+                                    .drop = nothing};

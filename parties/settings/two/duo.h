@@ -1,0 +1,13 @@
+/*
+ * parties/settings/two/duo.h - the setting of two servers (parties/setting/setting.h): a provider,
+ * server 0, which holds masked counts, and a keeper, server 1, which holds the seeds of the masks.
+ * A session has one lane, and makes its noise itself: each server its own (own_tape.h).
+ */
+#ifndef TREFOIL_PARTIES_SETTINGS_TWO_DUO_H
+#define TREFOIL_PARTIES_SETTINGS_TWO_DUO_H
+
+#include "parties/setting/setting.h"
+
+extern const struct setting duo_setting;
+
+#endif

@@ -1,0 +1,111 @@
+/* A study of two servers, a provider and a keeper: what does not go with them. */
+#include "parties/study/method.h"
+#include "parties/study/study_parse.h"
+#include "parties/study/study_text.h"
+
+const char *const study_noise_by_words[STUDY_NOISE_BY] = {"both"};
+
+enum err study_read_pair(struct study_reading *r, const struct study_pair_nodes *n)
+{
+    struct study *s = r->study;
+    const yaml_node_t *two = n->provider != NULL ? n->provider : n->keeper;
+    size_t by = 0;
+    if (two == NULL)
+        return n->noise_by == NULL
+                   ? ERR_OK
+                   : yaml_error(r->file, n->noise_by,
+                                "noise_by says how a provider and a keeper make noise; three "
+                                "servers make it together: take this key out");
+    s->servers = 2;
+    s->noise_by = NOISE_BY_BOTH;
+    s->noise = NOISE_DISCRETE;
+    if (n->servers != NULL)
+        return yaml_error(r->file, two,
+                          "a study has three servers, or a provider and a keeper; take out one or "
+                          "the other");
+    return yaml_choice(r->file, n->noise_by, "noise_by", COUNTED(study_noise_by_words), &by);
+}
+
+/* What needs three servers. */
+static enum err check_keys(struct study_reading *r, const struct study_pair_nodes *n)
+{
+    const struct study *s = r->study;
+    if (s->security != STUDY_SEMI_HONEST)
+        return yaml_error(r->file, n->security,
+                          "a provider and a keeper cannot prove to each other what they compute: "
+                          "write semi-honest, or have three servers");
+    if (n->noise != NULL && s->noise != NOISE_DISCRETE)
+        return yaml_error(r->file, n->noise,
+                          "a provider and a keeper each make exact noise of their own: write "
+                          "discrete, or leave this key out");
+    if (n->link != NULL)
+        return yaml_error(r->file, n->link,
+                          "rows are linked where three servers hold records; a provider and a "
+                          "keeper hold counts: take this key out, or have three servers");
+    if (s->enforce_person)
+        return yaml_error(r->file, n->budget,
+                          "three servers can see to rows_per_person without seeing a person; a "
+                          "provider and a keeper hold counts, so owners see to it: take "
+                          "enforce_person out, or have three servers");
+    if (s->score != AIM_L1)
+        return yaml_error(r->file, n->score,
+                          "a provider and a keeper compute distances, and no squares so far: write "
+                          "l1, or leave this key out");
+    if (!method_of(s)->with_two)
+        return yaml_error(r->file, n->method,
+                          "method: %s works with three servers, and not with a provider and a "
+                          "keeper: take another method, or have three servers",
+                          method_of(s)->word);
+    return ERR_OK;
+}
+
+enum err study_check_pair(struct study_reading *r, const struct study_pair_nodes *n)
+{
+    const struct study *s = r->study;
+    if (s->servers != 2)
+        return ERR_OK;
+    TRY(study_go_on(r, check_keys(r, n)));
+    for (size_t i = 0; i < s->servers; i++)
+        if (s->server[i].ranks > 0)
+            TRY(study_go_on(r, yaml_error(r->file, i == 0 ? n->provider : n->keeper,
+                                          "ranks go with three servers; a provider and a keeper "
+                                          "run on one machine each: take ranks out")));
+    for (size_t i = 0; i < s->owners && study_sound(r); i++) {
+        const struct study_owner *o = &s->owner[i];
+        const yaml_node_t *node = yaml_item(r->file, n->owners, i);
+        if (o->as == STUDY_RECORDS)
+            return yaml_error(r->file, node,
+                              "%s cannot send records, which three servers count; with a provider "
+                              "and a keeper owners send counts: leave out as: records",
+                              o->name);
+        if (o->columns < s->domain->attributes)
+            return yaml_error(r->file, node,
+                              "%s holds some of the columns, and three servers join such rows; "
+                              "with a provider and a keeper each owner needs all columns",
+                              o->name);
+    }
+    return ERR_OK;
+}
+
+void study_describe_pair(FILE *out, bool listed)
+{
+    fputs(
+        listed
+            ? "  The provider sees of each owner the counts plus a mask, which is random to it.\n"
+              "  The keeper sees the seed of that mask, which is random to it as well. Each also\n"
+              "  sees the noise that it makes itself, and what is opened.\n"
+              "  Each adds to all that is opened as much noise as the guarantee needs, and the\n"
+              "  other does not know it (noise_by: both). So the guarantee holds against either\n"
+              "  of them, also together with analysts and other owners. The noise that is left\n"
+              "  in results is 1.41 times what three servers together would add.\n"
+              "  Nothing bounds what an owner sends as a count. One that lies can make results\n"
+              "  useless, and learns nothing by it.\n"
+              "  The two together can read each owner's counts: the guarantee holds while they\n"
+              "  do not collude, and there is no third to notice. An owner may run one of them.\n"
+              "  Each is trusted to follow the protocol (security: semi-honest). One that does\n"
+              "  not could falsify results, and learn more than the guarantee allows. Three\n"
+              "  servers can prove to each other that they follow it, two cannot.\n"
+            : "\nServers: a provider, which computes on masked counts, and a keeper, which holds\n"
+              "the masks. What each has is random by itself.\n",
+        out);
+}

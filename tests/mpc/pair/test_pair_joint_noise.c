@@ -1,0 +1,203 @@
+/*
+ * mpc/pair/joint_noise.c: the law of its thresholds against the exact one at 256 bits, the law of
+ * what comes out, what either server can make of its own part, and the cost.
+ */
+#include "harness/cmocka.h"
+
+#include "base/memory.h"
+#include "mpc/pair/joint_noise.h"
+#include "mpc/pair/own_noise.h"
+#include "tests/support/pair_ends.h"
+#include "tests/support/statistics.h"
+
+#include <gmp.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PRECISION 320
+#define H ((int64_t)1 << 17)
+
+/* --- thresholds ------------------------------------------------------------------------------- */
+
+/* exp(-k^2 / 122.88) for |k| <= 128: the powers of e^(-1 / 122.88), from its series. */
+static void weights(mpf_t weight[129])
+{
+    mpf_t e, term, x;
+    mpf_inits(e, term, x, NULL);
+    mpf_set_ui(x, 100);
+    mpf_div_ui(x, x, 12288);
+    mpf_neg(x, x);
+    mpf_set_ui(e, 1);
+    mpf_set_ui(term, 1);
+    for (unsigned long k = 1; k < 80; k++) {
+        mpf_mul(term, term, x);
+        mpf_div_ui(term, term, k);
+        mpf_add(e, e, term);
+    }
+    for (unsigned long k = 0; k <= 128; k++) {
+        mpf_init(weight[k]);
+        mpf_pow_ui(weight[k], e, k * k);
+    }
+    mpf_clears(e, term, x, NULL);
+}
+
+static void add_weights(mpf_t sum, mpf_t weight[129], int from, int to)
+{
+    mpf_set_ui(sum, 0);
+    for (int z = from; z < to; z++)
+        mpf_add(sum, sum, weight[abs(z - 128)]);
+}
+
+TEST(thresholds_are_rounded_to_nearest)
+{
+    mpf_t weight[129], part, all;
+    mpf_set_default_prec(PRECISION);
+    weights(weight);
+    mpf_inits(part, all, NULL);
+    for (int node = 1; node < 256; node++) {
+        const int level = 31 - __builtin_clz((unsigned)node), span = 256 >> level,
+                  from = (node - (1 << level)) * span;
+        add_weights(part, weight, from + span / 2, from + span);
+        add_weights(all, weight, from, from + span);
+        mpf_mul_2exp(part, part, 64);
+        mpf_div(part, part, all);
+        mpf_set_d(all, 0.5);
+        mpf_add(part, part, all);
+        mpf_floor(part, part);
+        assert_int_equal(mpf_cmp_ui(part, joint_threshold[node]), 0);
+    }
+    for (int k = 0; k <= 128; k++)
+        mpf_clear(weight[k]);
+    mpf_clears(part, all, NULL);
+}
+
+/* P(z + 128 = v) as the circuit makes it */
+static void law(mpf_t p, unsigned v)
+{
+    mpf_t factor;
+    mpf_init(factor);
+    mpf_set_ui(p, 1);
+    for (unsigned node = 1, k = 8; k-- > 0; node = 2 * node + (v >> k & 1)) {
+        mpf_set_ui(factor, joint_threshold[node]);
+        mpf_div_2exp(factor, factor, 64);
+        if ((v >> k & 1) == 0)
+            mpf_ui_sub(factor, 1, factor);
+        mpf_mul(p, p, factor);
+    }
+    mpf_clear(factor);
+}
+
+/* Half the sum of |p - exact|, and what is cut off; the ratio within 6 and within 8 deviations. */
+TEST(z_is_off_by_no_more_than_is_charged)
+{
+    mpf_t weight[129], all, p, w, off;
+    double ratio[2] = {0};
+    mpf_set_default_prec(PRECISION);
+    weights(weight);
+    mpf_inits(all, p, w, off, NULL);
+    add_weights(all, weight, 0, 256);
+    for (unsigned v = 0; v < 256; v++) {
+        const double z = fabs((double)v - 128) / sqrt(61.44);
+        law(p, v);
+        mpf_div(w, weight[v < 128 ? 128 - v : v - 128], all);
+        mpf_sub(p, p, w);
+        mpf_abs(p, p);
+        mpf_add(off, off, p);
+        mpf_div(p, p, w);
+        for (unsigned k = 0; k < 2; k++)
+            if (z <= 6 + 2 * k)
+                ratio[k] = fmax(ratio[k], mpf_get_d(p));
+    }
+    assert_true(mpf_get_d(off) / 2 + 0x1p-190 < JOINT_TAU);
+    assert_true(mpf_get_d(off) / 2 > JOINT_TAU / 4);
+    assert_true(ratio[0] < 0x1p-50 && ratio[1] < 0x1p-50);
+    for (int k = 0; k <= 128; k++)
+        mpf_clear(weight[k]);
+    mpf_clears(all, p, w, off, NULL);
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static void make(struct pair *end[2], uint64_t *out[2], size_t n)
+{
+    struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
+    for (int i = 0; i < 2; i++) {
+        struct random own;
+        random_fresh(&own);
+        assert_int_equal(pair_joint_new(&run[i], end[i], &(struct pair_joint){n, &own, out[i]}),
+                         ERR_OK);
+        random_wipe(&own);
+    }
+    assert_int_equal(pair_ends_matrix(run, 1 << 18), ERR_OK);
+    assert_int_equal(pair_ends_tables(run, 1 << 18), ERR_OK);
+}
+
+#define SAMPLES ((size_t)1 << 14)
+
+TEST(samples_have_the_deviation_of_all_three_parts)
+{
+    struct pair *end[2] CLEAN(pair_ends_free);
+    uint64_t *out[2] = {memory_array(SAMPLES, 8), memory_array(SAMPLES, 8)};
+    double *x = memory_array(SAMPLES, sizeof *x);
+    struct statistics_verdict v = {.p = 1};
+    uint64_t seen[2] = {0};
+    assert_int_equal(pair_ends_new(end), ERR_OK);
+    assert_true(out[0] != NULL && out[1] != NULL && x != NULL);
+    make(end, out, SAMPLES);
+    for (size_t i = 0; i < SAMPLES; i++) {
+        x[i] = (double)(int64_t)(out[0][i] + out[1][i]) * 0x1p-20 / sqrt(1.04);
+        seen[0] |= out[0][i];
+        seen[1] |= out[1][i];
+    }
+    statistics_shape(&v, &statistics_gaussian, x, SAMPLES);
+    statistics_pairs(&v, &statistics_gaussian, x, SAMPLES);
+    assert_true(v.p >= 1e-9); /* seeds are fresh */
+    assert_true(seen[0] == UINT64_MAX && seen[1] == UINT64_MAX);
+    memory_free(&x);
+    memory_free(&out[0]);
+    memory_free(&out[1]);
+}
+
+/*
+ * The own part is what own_gauss() draws from the generator that the server gave, so the rest is a
+ * multiple of h: of z + 128 + r at the keeper, which says nothing of z, as r covers all 47 bits.
+ */
+TEST(what_is_shared_is_a_multiple_of_h)
+{
+    struct pair *end[2] CLEAN(pair_ends_free);
+    const size_t n = 200; /* a portion and a part of one */
+    uint64_t out[2][200], own[2][200];
+    struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
+    double count[256] = {0}, square = 0;
+    assert_int_equal(pair_ends_new(end), ERR_OK);
+    for (int i = 0; i < 2; i++) {
+        struct random r = random_of(7 + (uint64_t)i), again = r;
+        own_gauss(&again, &own_sigma_fifth, own[i], n);
+        assert_int_equal(pair_joint_new(&run[i], end[i], &(struct pair_joint){n, &r, out[i]}),
+                         ERR_OK);
+    }
+    assert_int_equal(pair_run_matrix(run[0]), 16 * 512 * n);
+    assert_int_equal(pair_run_tables(run[0]), 2 * 32 + 32 * 684 * n + 47 * n / 8);
+    assert_int_equal(pair_ends_matrix(run, 1 << 18), ERR_OK);
+    assert_int_equal(pair_ends_tables(run, 1 << 18), ERR_OK);
+    for (size_t i = 0; i < n; i++) {
+        const int64_t z = (int64_t)(out[0][i] - own[0][i] + out[1][i] - own[1][i]);
+        assert_int_equal((out[0][i] - own[0][i]) % (uint64_t)H, 0);
+        assert_int_equal((out[1][i] - own[1][i]) % (uint64_t)H, 0);
+        assert_true(z / H >= -128 && z / H <= 127);
+        count[z / H + 128]++;
+        square += (double)(z / H) * (double)(z / H);
+    }
+    assert_true(fabs(square / (double)n / 61.44 - 1) < 7 * sqrt(2 / (double)n));
+    assert_true(count[128] < 40); /* of some ten */
+}
+
+TEST(no_samples_are_refused)
+{
+    struct pair *end[2] CLEAN(pair_ends_free);
+    struct pair_run *run = NULL;
+    struct random r = random_of(1);
+    assert_int_equal(pair_ends_new(end), ERR_OK);
+    assert_int_equal(pair_joint_new(&run, end[0], &(struct pair_joint){.own = &r}), ERR_RANGE);
+}

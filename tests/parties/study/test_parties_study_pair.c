@@ -1,0 +1,145 @@
+/* parties/study: a study with a provider and a keeper: its terms, and what does not go with it. */
+#include "harness/cmocka.h"
+#include "tests/support/parse.h"
+
+#include "base/bytes.h"
+#include "parties/study/study_text.h"
+#include "parties/study/study_uploads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char three[] = "servers:\n"
+                            "  - {name: s0, endpoint: tcp://here:7100, key: @0}\n"
+                            "  - {name: s1, endpoint: tcp://here:7110, key: @1}\n"
+                            "  - {name: s2, endpoint: \"tcp://[::1]:7100\", key: @2}\n";
+static const char two[] = "provider: {name: s0, endpoint: tcp://here:7100, key: @0}\n"
+                          "keeper: {name: s1, endpoint: tcp://here:7110, key: @1}\n";
+
+/* base_text with two servers, and a method that these have; and then another edit, if any. */
+static struct bytes text_of_two(const char *find, const char *replace)
+{
+    static const char *const edit[][2] = {
+        {three, two}, {"noise: box-muller\n", ""}, {"rounds: 4\n", "method: copula\n"}};
+    struct bytes b CLEAN(bytes_clear) = edited(base_text, "study: test", "study: test");
+    for (size_t i = 0; i < sizeof edit / sizeof *edit; i++) {
+        struct bytes next = edited((const char *)b.data, edit[i][0], edit[i][1]);
+        bytes_clear(&b);
+        b = next;
+    }
+    return edited((const char *)b.data, find, replace);
+}
+
+static enum err parse_two(struct parse_fixture *f, const char *find, const char *replace,
+                          struct study **s)
+{
+    struct bytes b CLEAN(bytes_clear) = text_of_two(find, replace);
+    f->sink[0] = '\0';
+    return parse_text(f, (const char *)b.data, s);
+}
+
+TEST(a_provider_and_a_keeper_take_the_place_of_servers)
+{
+    struct parse_fixture *f = *state;
+    struct study *s = NULL;
+    assert_int_equal(parse_two(f, "study: test", "study: test", &s), ERR_OK);
+    assert_int_equal(s->servers, 2);
+    assert_string_equal(s->server[0].name, "s0");
+    assert_string_equal(s->server[1].name, "s1");
+    assert_int_equal(s->server[1].port, 7110);
+    assert_int_equal(s->noise_by, NOISE_BY_BOTH);
+    assert_int_equal(s->noise, NOISE_DISCRETE);
+    assert_string_equal(study_all_servers(s), "both");
+    for (size_t i = 0; i < s->owners; i++) {
+        assert_false(s->owner[i].records);
+        assert_int_equal(study_upload_form(s, i), UPLOAD_WORDS);
+        assert_int_equal(study_upload_bytes(s, i), 8 * s->workload->maximal_cells);
+        assert_int_equal(study_form_bytes(s, i, UPLOAD_RECORDS), 0);
+        assert_int_equal(study_form_bytes(s, i, s->owner[i].bits), 0);
+    }
+    study_free(&s);
+}
+
+/* Defaults written out change no terms; who is which does. */
+TEST(terms_say_who_is_the_provider)
+{
+    static const struct {
+        const char *find, *replace, *differ;
+    } cases[] = {
+        {"study: test\n", "study: test\nnoise_by: both\nnoise: discrete\n", ""},
+        {"study: test\n", "study: test\nsecurity: semi-honest\n", ""},
+        {"provider: {name: s0", "provider: {name: other", "servers"},
+    };
+    struct parse_fixture *f = *state;
+    struct study *s = NULL, *other = NULL, *turned = NULL;
+    char text[256];
+    struct bytes b CLEAN(bytes_clear) = text_of_two(
+        two, "keeper: {name: s0, endpoint: tcp://here:7100, key: @0}\n"
+             "provider: {name: s1, endpoint: tcp://here:7110, key: @1}\n");
+    assert_int_equal(parse_two(f, "study: test", "study: test", &s), ERR_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(parse_two(f, cases[i].find, cases[i].replace, &other), ERR_OK);
+        differing(s, other, text, sizeof text);
+        assert_string_equal(text, cases[i].differ);
+        study_free(&other);
+    }
+    assert_int_equal(parse_text(f, (const char *)b.data, &turned), ERR_OK);
+    differing(s, turned, text, sizeof text);
+    assert_true(strstr(text, "servers") != NULL);
+    study_free(&turned);
+    study_free(&s);
+}
+
+/* Each is refused with advice, and nothing else is said. */
+TEST(what_needs_three_servers_is_refused)
+{
+    static const struct {
+        const char *find, *replace, *words;
+    } cases[] = {
+        {"study: test\n", "study: test\nsecurity: abort\n", "write semi-honest, or have three"},
+        {"study: test\n", "study: test\nnoise: box-muller\n", "write discrete, or leave"},
+        {"study: test\n", "study: test\nnoise_by: all\n", "it may be: both"},
+        {"study: test\n", "study: test\nservers: []\n", "three servers, or a provider and a"},
+        {"keeper: {name: s1, endpoint: tcp://here:7110, key: @1}\n", "",
+         "lacks the key \"keeper\""},
+        {"provider: {name: s0, endpoint: tcp://here:7100, key: @0}\n", "",
+         "lacks the key \"provider\""},
+        {"method: copula\n", "rounds: 4\n", ""},
+        {"method: copula\n", "rounds: sweeps\n", ""},
+        {"method: copula\n", "rounds: 4\nscore: l2\n", "write l1, or leave this key out"},
+        {"key: @0}\n", "key: @0, ranks: [there]}\n", "run on one machine each: take ranks out"},
+        {"max_rows: 500", "max_rows: 500, as: records", "leave out as: records"},
+        {"max_rows: 500", "max_rows: 500, batch: b, columns: [age, ward, bmi, dose]", ""},
+        {"o0, max_rows: 500, key: @3}",
+         "o0, max_rows: 300, batch: b, columns: [age, ward], key: @3}\n"
+         "  - {name: o2, max_rows: 300, batch: b, columns: [bmi, dose], key: @6}",
+         "each owner needs all columns"},
+        {"rows_per_person: 2\n",
+         "rows_per_person: 2\n  enforce_person: true\nperson: {columns: [who]}\n",
+         "take enforce_person out"},
+        {"rows_per_person: 2\n", "rows_per_person: 2\nperson: {columns: [who]}\nlink: true\n",
+         "take this key out, or have three servers"},
+    };
+    struct parse_fixture *f = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct study *s = NULL;
+        const bool good = cases[i].words[0] == '\0';
+        assert_int_equal(parse_two(f, cases[i].find, cases[i].replace, &s),
+                         good ? ERR_OK : ERR_STUDY);
+        support_says(f->sink, cases[i].words);
+        study_free(&s);
+    }
+}
+
+TEST(noise_by_is_for_two)
+{
+    struct parse_fixture *f = *state;
+    struct study *s = NULL;
+    assert_int_equal(parse_edit(f, "rounds: 4\n", "rounds: 4\nnoise_by: both\n", &s), ERR_STUDY);
+    support_says(f->sink, "three servers make it together");
+    /* and who asks for both kinds of servers is told so */
+    assert_int_equal(parse_edit(f, "rounds: 4\n", "rounds: 4\nkeeper: {name: k}\n", &s), ERR_STUDY);
+    support_says(f->sink, "lacks the key \"provider\"");
+}
+
+MAIN(support_run_tests(setup, teardown))
