@@ -319,6 +319,11 @@ $(TREES:%=%/parties/display/report.o): parties/display/report.css
 $(TREES:%=%/parties/server/status.o): parties/server/status.css
 # The explorer's module is built by tools/small.sh, which not every machine can run.
 READER := $(wildcard build/small/reader.wasm)
+ifneq ($(READER),)
+$(READER): tools/small.sh $(wildcard tools/small/*.[ch] base/*.[ch] aim/*/*.[ch] parties/command/cmd_query.c \
+		parties/command/cmd_synth.c parties/command/command.c parties/display/answers*.c)
+	@tools/small.sh reader
+endif
 $(TREES:%=%/parties/display/explore.o): parties/display/explore.js parties/display/explore_worker.js \
 	parties/display/explore.css $(READER)
 $(TREES:%=%/parties/display/explore.o): FLAGS += $(READER:%=-DEXPLORE_READER='"%"')
