@@ -23,7 +23,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ROUNDS 4
 #define MIN_LINKED 50 /* six deviations of a look below the truth */
 #define MARKER ".trefoil-demo"
 
@@ -149,8 +148,8 @@ static enum err write_study(struct demo *d)
     demo_path(d, path, "study.yaml");
     text_put(&text,
              "# made by trefoil demo\n%s%sworkload: {all: 2}\n"
-             "budget: {epsilon: 1, delta: 1e-6, accounting: gaussian}\nrounds: %d\n",
-             two ? three_hospitals : six_hospitals, demo_data_domain_yaml(), ROUNDS);
+             "budget: {epsilon: 1, delta: 1e-6, accounting: gaussian}\nrounds: auto\n",
+             two ? three_hospitals : six_hospitals, demo_data_domain_yaml());
     if (!two)
         text_put(&text, "link: {min_linked: %d}\n", MIN_LINKED);
     TRY(put_servers(d, &text));
@@ -342,7 +341,7 @@ static enum err play_demo(struct demo *d, const char *folder, uint64_t seed)
     step(two ? "the three share their data: the provider gets counts plus masks, the keeper masks"
              : "six hospitals share their data, two of them columns of the same patients");
     TRY(run_owners(d));
-    step("the analyst runs the study: one-ways, then four rounds of select and measure");
+    step("the analyst runs the study: one-ways, then sweeps of scores and measured marginals");
     TRY(run_analyst(d));
     for (unsigned i = 0; i < d->scene->servers; i++)
         process_end(&d->server[i]);

@@ -24,7 +24,7 @@ static enum err error_of_central(const struct demo *d, const struct table *table
 {
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct table *rows CLEAN(table_free) = NULL;
-    TRY(central_run(&result, d->study, table, NULL, NULL, d->log));
+    TRY(central_run(&result, d->study, table, NULL, NULL, NULL, d->log));
     TRY(sample_rows(&rows, result->model, table->rows, 1, d->log));
     return evaluate_tables(d->study->workload, d->all, rows, NULL, error);
 }
@@ -114,7 +114,7 @@ static void show_rounds(const json_t *stats)
                "  about %.0f (+-%.0f); who they are, nobody saw\n",
                json_real_value(json_object_get(linked, "rows")),
                2 * json_real_value(json_object_get(linked, "sigma")));
-    printf("\nMeasured marginals (chosen under MPC; each opened only with noise):\n\n");
+    printf("\nWhat was opened, each time only with noise:\n\n");
     json_array_foreach(json_object_get(stats, "rounds"), i, round) printf(
         "  round %zu  %-32s sigma %.1f\n", i, json_string_value(json_object_get(round, "marginal")),
         json_real_value(json_object_get(round, "sigma")));

@@ -1,7 +1,6 @@
 #include "parties/exchange/bounds.h"
 
 #include "base/memory.h"
-#include "mpc/pair/distance.h"
 #include "parties/exchange/price.h"
 #include "parties/study/method.h"
 
@@ -135,32 +134,6 @@ static enum err find_room(const struct study *study, struct score_bounds *b, str
     return select_room(&all, &b->epsilon, &b->room, log);
 }
 
-/*
- * Whether two servers can add up how far a model is from every marginal (mpc/pair/distance.h), and
- * how much merges may add then.
- */
-static enum err find_room_of_two(const struct study *study, struct score_bounds *b, struct log *log)
-{
-    const struct workload *w = study->workload;
-    struct price_sweep sweep;
-    uint64_t unit = 1u << AIM_ESTIMATE_BITS;
-    if (study->servers != 2 || !method_of(study)->selects)
-        return ERR_OK;
-    if (study->sweeps > 0 && (price_sweep(study, &sweep) != ERR_OK ||
-                              scores_multiplier(sweep.least_sigma, &unit, NULL) != ERR_OK))
-        return ERR_OK; /* refused with better words elsewhere: price_check_noise() */
-    for (size_t q = 0; q < w->queries; q++) {
-        while (b->room > b->bits && !pair_distance_fits(b->room, unit, w->query[q].cells))
-            b->room--;
-        if (!pair_distance_fits(b->bits, unit, w->query[q].cells))
-            return log_fail(log, ERR_RANGE,
-                            "a sum over the cells of %s could be more than two servers carry; "
-                            "lower the owners' max_rows or coarsen its attributes",
-                            clique_name(&w->query[q].clique, study->domain).text);
-    }
-    return ERR_OK;
-}
-
 enum err bounds_new(struct bounds **bounds, const struct study *study, struct log *log)
 {
     const struct most most = most_of(study);
@@ -182,7 +155,6 @@ enum err bounds_new(struct bounds **bounds, const struct study *study, struct lo
                         b->counts.bits, SCORE_BITS_MAX);
     TRY(study->sweeps > 0 ? find_room_of_sweeps(study, &b->counts, log)
                           : find_room(study, &b->counts, log));
-    TRY(find_room_of_two(study, &b->counts, log));
     return memory_hand_over(bounds, &b);
 }
 

@@ -190,6 +190,26 @@ TEST(the_largest_sums_do_not_wrap)
     }
 }
 
+/* Sums of 72 bits: only the cap keeps them within a word. */
+TEST(sums_may_be_wider_than_a_word)
+{
+    static const size_t size[] = {1, 3, 1000, 2};
+    static const uint64_t most[] = {UINT64_C(1) << 52, 77, 12345, (UINT64_C(1) << 53) - 1};
+    struct pair *end[2] CLEAN(pair_ends_free);
+    struct random r = random_of(12);
+    assert_int_equal(pair_ends_new(end), ERR_OK);
+    struct shared_tables t CLEAN(table_free) = table_of(COUNTED(size), 52, UNIT);
+    for (size_t i = 4; i < t.cells; i++)
+        t.estimate[i] = UNIT << 52;
+    memcpy(t.most, most, sizeof most);
+    share(&t, &r);
+    run_table(&t, end, 1 << 20);
+    assert_int_equal(t.out[0][0] + t.out[1][0], 0);
+    assert_int_equal(t.out[0][1] + t.out[1][1], 0);
+    assert_int_equal(t.out[0][2] + t.out[1][2], UNIT * most[2]);
+    assert_int_equal(t.out[0][3] + t.out[1][3], UNIT * most[3]);
+}
+
 /* One unit of the grid below the cap, at it, and above it, from either side. */
 TEST(the_minimum_is_exact)
 {
@@ -383,15 +403,17 @@ TEST(what_does_not_fit_is_refused)
     assert_int_equal(pair_ends_new(end), ERR_OK);
     c.cells = 0;
     assert_int_equal(pair_distance_new(&run, end[0], &d), ERR_RANGE);
-    c.cells = (size_t)1 << 14;
-    assert_int_equal(pair_distance_new(&run, end[0], &d), ERR_RANGE);
     c.cells = 1;
     c.most = UINT64_C(1) << 53;
     assert_int_equal(pair_distance_new(&run, end[0], &d), ERR_RANGE);
     d.candidates = 0;
     assert_int_equal(pair_distance_new(&run, end[0], &d), ERR_RANGE);
     assert_int_equal(pair_distance_cost(&d, &cost), ERR_RANGE);
-    assert_true(pair_distance_fits(40, UNIT, 8192) && !pair_distance_fits(40, UNIT, 8193));
+    d = (struct pair_distance){&c, 1, 53, UNIT, word};
+    c.most = 1;
+    assert_int_equal(pair_distance_new(&run, end[0], &d), ERR_RANGE);
+    d.bits = 0;
+    assert_int_equal(pair_distance_new(&run, end[0], &d), ERR_RANGE);
 }
 
 TEST(messages_pass_once_and_in_order)
