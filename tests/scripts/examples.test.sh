@@ -30,7 +30,7 @@ says 'the three logs fit together'
 rows hospitals/result/synthetic.csv 4000 4400 # 1200 that both have, and 3000
 example banks
 says 'security: abort'
-says 'expected to be better for this study: copula'
+says 'for tables of columns expected to be better: copula'
 rows banks/more.csv 20000 20000
 example loans
 says 'security: abort'
