@@ -223,6 +223,14 @@ static void leave(struct train_stage *g)
     assert_int_equal(system(command), 0);
 }
 
+/* The number behind a word of the output. */
+static double figure(const struct train_stage *g, const char *word)
+{
+    const char *at = strstr(g->a.out, word);
+    assert_non_null(at);
+    return strtod(at + strlen(word), NULL);
+}
+
 TEST(check_and_plan_say_what_a_classifier_takes)
 {
     struct train_stage g CLEAN(leave);
@@ -252,8 +260,8 @@ TEST(rows_of_labels_are_trained_on_and_predicted)
     support_says(g.a.out, "wrote classifier.json, trajectory.json and report.html");
     TREFOIL(&g, "predict", g.result, g.rows, "--check", "--out", g.predicted);
     assert_int_equal(g.a.code, 0);
-    support_says(g.a.out, "of 3960 rows: accuracy 0.9"); /* 40 have no class */
-    support_says(g.a.out, "AUC 0.9");
+    support_says(g.a.out, "of 3960 rows: "); /* 40 have no class */
+    assert_true(figure(&g, "accuracy ") > 0.85 && figure(&g, "AUC ") > 0.97);
     support_says(g.a.out, "not private");
     assert_int_equal(file_write(g.rows, 0600, "b,a\n15,15\n0,0\n", 14, NULL), ERR_OK);
     TREFOIL(&g, "predict", g.result, g.rows, "--out", g.predicted);
@@ -278,7 +286,7 @@ TEST(rows_of_numbers_are_shrunk_trained_on_and_distilled)
     assert_int_equal(g.a.code, 0);
     support_says(g.a.err, "rows that are longer than norm, and were shrunk: 51");
     TREFOIL(&g, "predict", g.result, g.rows, "--check");
-    support_says(g.a.out, "AUC 0.9");
+    assert_true(figure(&g, "AUC ") > 0.97);
     TREFOIL(&g, "distill", g.result, "--per-class", "2");
     assert_int_equal(g.a.code, 0);
     support_says(g.a.out, "wrote 4 rows");
