@@ -73,7 +73,10 @@ enum err program_cost(const struct pair_program *program, const void *self, size
     for (size_t k = 0; k < portions; k++) {
         const struct program_size size = program->size(self, k);
         uint64_t n = 0;
-        TRY(count_ands(program, self, k, scratch, &n));
+        if (program->ands != NULL)
+            n = program->ands(self, k);
+        else
+            TRY(count_ands(program, self, k, scratch, &n));
         cost->matrix += labels_matrix(size.bits[PAIR_KEEPER]);
         cost->tables += table_size(size, n);
         cost->ands += n;

@@ -30,12 +30,16 @@ says 'the three logs fit together'
 rows hospitals/result/synthetic.csv 4000 4400 # 1200 that both have, and 3000
 example banks
 says 'security: abort'
-says 'expected to be better for this study: copula'
+says 'for tables of columns expected to be better: copula'
 rows banks/more.csv 20000 20000
 example census
 says '12 new tokens, 12 in admitted.txt'
 says 'server 2: 12, and 0 in part'
 rows census/result/synthetic.csv 7600 8400
+example provider
+says 'The two together can read each owner'
+says 'the two logs fit together'
+rows provider/result/synthetic.csv 4300 4700
 if [ -x "$(dirname "$trefoil")/trefoil-mpi" ]; then
     example ranks
     says 'rank 1 is on'
