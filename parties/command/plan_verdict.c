@@ -1,8 +1,8 @@
 /*
- * The verdict of `trefoil plan`. It takes rows as spread evenly over a column's values. The formulas
- * for relations follow what AIM and copulas made of generated tables (docs/results.md).
+ * The verdict of `trefoil plan`. It takes rows as spread evenly over a column's values. The
+ * formulas for relations follow what AIM and copulas made of generated tables (docs/results.md).
  *
- *   alone    L1 error of a single column: its noise. Half of it is the share of rows in the wrong place
+ *   alone    L1 error of a single column: its noise; half of it is the share of misplaced rows
  *   mean     error of a column's mean in deviations: sigma sqrt(bins) / rows
  *   pair     L1 noise of an average pair's table that a round measures
  *   links    how far off a correlation is. AIM leaves of a typical one
@@ -11,7 +11,7 @@
  *            all where rounds no longer ask for pairs (aim/run/loop_choose.c)
  *   copula   the same of a copula: the noise of its form and of the rows that happen to be drawn,
  *              sqrt((1.2 noise)^2 + (0.8 / sqrt(rows))^2) + 0.01
- *            1.2 since rows are uneven, 0.01 since a normal distribution links real columns badly
+ *            1.2 since rows are uneven; 0.01 since a normal distribution links real columns badly
  */
 #include "parties/command/plan.h"
 
@@ -132,6 +132,7 @@ static bool is_good(const struct outlook *x)
 static double epsilon_needed(const struct outlook *now)
 {
     struct study other = *now->asked->study;
+    other.left = 0; /* a run that goes on cannot have another */
     for (other.epsilon *= 1.1; other.epsilon <= STUDY_EPSILON_MAX; other.epsilon *= 1.1) {
         struct ledger_limits limits;
         struct outlook then = *now;

@@ -1,6 +1,6 @@
 /*
- * `trefoil plan`: its verdict, which has to be right about what rounds and copulas then make of invented
- * rows, and --simulate. Studies are drafts without a key.
+ * `trefoil plan`: its verdict, which has to be right about what rounds and copulas then make of
+ * invented rows, and --simulate. Studies are drafts without a key.
  */
 #include "harness/cmocka.h"
 #include "tests/support/command.h"
