@@ -28,6 +28,7 @@
 #define ALONE_GOOD 0.2  /* L1: a tenth of the rows is in the wrong place */
 #define MEAN_GOOD 0.2   /* of a deviation */
 #define LINKS_GOOD 0.12 /* of a correlation */
+#define LINKS_FINE 0.04 /* so near that no other method is worth it */
 #define PAIR_GOOD 0.25  /* of the rows; above it coarser bins do better (docs/results.md) */
 #define PAIR_MOST 0.5   /* of which rounds do not ask */
 #define NUMBERS_LEAST 3 /* columns of numbers, from which a copula pays */
@@ -195,7 +196,7 @@ static const char *print_change(const struct outlook *x, double rho)
 {
     const bool numbers = x->numbers >= NUMBERS_LEAST && 2 * x->numbers >= x->columns;
     const uint32_t bins = x->selects && !is_good(x) ? bins_needed(x, rho) : 0;
-    if (x->selects && numbers && x->copula < COPULA_GAIN * x->links) {
+    if (x->selects && numbers && x->links > LINKS_FINE && x->copula < COPULA_GAIN * x->links) {
         printf("method: copula if you want correlations (+-%.2g, not +-%.2g)", x->copula, x->links);
         return "correlations; below, \"method\" says what suits tables of columns";
     }
@@ -219,7 +220,9 @@ enum err plan_verdict(const struct plan_asked *p, double rho)
     for (size_t i = 0; i < x.columns; i++)
         x.numbers += domain_has_order(&s->domain->attribute[i]);
     x.selects = method_of(s)->selects;
-    x.rounds = x.selects && !s->annealed && s->sweeps == 0 ? s->rounds : (unsigned)x.columns;
+    x.rounds = x.selects && !s->annealed && s->sweeps == 0
+                   ? s->rounds
+                   : SCHEDULE_SET * (unsigned)x.columns; /* about what the others measure */
     TRY(look_at(&x, rho));
     print_useful(&x);
     printf("helps most: ");
