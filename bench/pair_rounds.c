@@ -27,7 +27,7 @@ static const struct rounds_table {
     {"adult", 17, 40, 14, {32, 9, 32, 16, 7, 15, 6, 5, 2, 32, 32, 32, 42, 2}, 0},
 };
 
-struct rounds {
+struct pair_rounds {
     struct pair *end[2];
     size_t candidates, cells, count[PAIRS_MAX];
     uint64_t *share[2], *estimate, value[2][PAIRS_MAX];
@@ -37,7 +37,7 @@ struct rounds {
     uint64_t ands;
 };
 
-static void rounds_free(struct rounds *r)
+static void rounds_free(struct pair_rounds *r)
 {
     pair_free(&r->end[0]);
     pair_free(&r->end[1]);
@@ -47,14 +47,14 @@ static void rounds_free(struct rounds *r)
 }
 
 /* Charges the time since the last lap to one end. */
-static void lap(struct rounds *r, enum pair_end end)
+static void lap(struct pair_rounds *r, enum pair_end end)
 {
     const double now = cpu_s();
     r->cpu[end] += now - r->since;
     r->since = now;
 }
 
-static enum err introduce(struct rounds *r)
+static enum err introduce(struct pair_rounds *r)
 {
     uint8_t id[PAIR_ID_SIZE], hello[PAIR_HELLO_SIZE], choices[PAIR_CHOICES_SIZE];
     secret_random(id, sizeof id);
@@ -72,7 +72,7 @@ static void runs_free(struct pair_run *(*run)[2])
 }
 
 /* Both messages of a run, tile by tile. */
-static enum err pass(struct rounds *r, struct pair_run *run[2])
+static enum err pass(struct pair_rounds *r, struct pair_run *run[2])
 {
     const size_t matrix = pair_run_matrix(run[0]), rows = pair_run_tables(run[0]);
     uint8_t *tile CLEAN(memory_release) = NULL;
@@ -92,11 +92,11 @@ static enum err pass(struct rounds *r, struct pair_run *run[2])
         lap(r, PAIR_KEEPER);
     }
     r->bytes += matrix + rows;
-    r->ands += pair_run_ands(run[0]);
+    r->ands += pair_run_cost(run[0]).ands;
     return ERR_OK;
 }
 
-static enum err fill(struct rounds *r, const struct rounds_table *t, size_t columns)
+static enum err fill(struct pair_rounds *r, const struct rounds_table *t, size_t columns)
 {
     struct random random = random_of(1);
     size_t cell = 0;
@@ -119,7 +119,7 @@ static enum err fill(struct rounds *r, const struct rounds_table *t, size_t colu
 }
 
 /* The five messages; each end's share of a distance is its score. */
-static enum err select_one(struct rounds *r, const struct rounds_table *t)
+static enum err select_one(struct pair_rounds *r, const struct rounds_table *t)
 {
     struct pair_run *run[2] CLEAN(runs_free) = {NULL}, *last[2] CLEAN(runs_free) = {NULL};
     struct pair_pick pick[2];
@@ -146,7 +146,7 @@ static enum err select_one(struct rounds *r, const struct rounds_table *t)
 
 static enum err measure(const struct rounds_table *t, json_t *out, bool smoke)
 {
-    struct rounds r CLEAN(rounds_free) = {0};
+    struct pair_rounds r CLEAN(rounds_free) = {0};
     const size_t columns = smoke ? 3 : t->columns;
     TRY(introduce(&r));
     TRY(fill(&r, t, columns));
@@ -170,7 +170,7 @@ static enum err measure(const struct rounds_table *t, json_t *out, bool smoke)
 
 static enum err measure_noise(json_t *out, bool smoke)
 {
-    struct rounds r CLEAN(rounds_free) = {0};
+    struct pair_rounds r CLEAN(rounds_free) = {0};
     struct pair_run *run[2] CLEAN(runs_free) = {NULL};
     const size_t n = smoke ? 10 : 4096;
     struct random own;

@@ -1,6 +1,6 @@
 /*
- * bench/pair_rounds.h - what two servers compute in a round (mpc/pair/): both ends in one thread, no
- * link.
+ * bench/pair_rounds.h - what two servers compute in a round (mpc/pair/): both ends in one thread,
+ * no link.
  */
 #ifndef TREFOIL_BENCH_PAIR_ROUNDS_H
 #define TREFOIL_BENCH_PAIR_ROUNDS_H

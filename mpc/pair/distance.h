@@ -22,8 +22,6 @@
 
 #include "mpc/pair/garbled.h"
 
-#include <stdbool.h>
-
 struct pair_candidate {
     size_t cells;
     const uint64_t *share;    /* this end's, of each count */
@@ -39,12 +37,13 @@ struct pair_distance {
     uint64_t *out; /* this end's share of each D */
 };
 
-/* Whether sums of so many cells fit: W <= 63. */
-bool pair_distance_fits(unsigned bits, uint64_t unit, size_t cells);
+/* What it will take; of a candidate, only its cells are looked at. ERR_RANGE as below. */
+enum err pair_distance_cost(const struct pair_distance *distance,
+                            struct pair_cost *cost) MUST_CHECK;
 
 /*
  * All arrays are borrowed until the run is freed. `out` is complete once the tables have passed.
- * ERR_RANGE: a bound does not fit, or there is nothing to sum.
+ * ERR_RANGE: u 2^l or u `most` is 2^63 or more, or there is nothing to sum.
  */
 enum err pair_distance_new(struct pair_run **run, struct pair *pair,
                            const struct pair_distance *distance) MUST_CHECK;

@@ -13,8 +13,9 @@
  * LEAKS: nothing. What the keeper gets is uniform, because r is; z's random bits are uniform to
  * either server, because the other's are.
  *
- * Less its own part, each server sees noise h z + z' of parameter 2^20 (docs/protocols.md, "Two
- * servers"). In total variation a z is off by JOINT_TAU, for rounded thresholds and what is cut off.
+ * Less its own part, each server sees noise h z + z' of parameter 2^20 (docs/protocols.md, "Proof:
+ * circuits of two servers"). In total variation a z is off by less than JOINT_TAU, for rounded
+ * thresholds and what is cut off.
  */
 #ifndef TREFOIL_MPC_PAIR_JOINT_NOISE_H
 #define TREFOIL_MPC_PAIR_JOINT_NOISE_H

@@ -40,8 +40,11 @@ void *program_of(const struct pair_run *run);
 const struct pair_wire *program_outputs(const struct pair_run *run);
 struct pair *program_pair(const struct pair_run *run);
 
-/* ANDs of a portion, counted by making it of plain bits. */
-enum err program_ands(const struct pair_program *program, const void *self, size_t portion,
-                      struct scratch *scratch, uint64_t *ands) MUST_CHECK;
+/*
+ * Counts each portion's ANDs by making it of plain bits, and adds all up. `ands` has room for each
+ * portion, or is NULL.
+ */
+enum err program_cost(const struct pair_program *program, const void *self, size_t portions,
+                      struct scratch *scratch, uint64_t *ands, struct pair_cost *cost) MUST_CHECK;
 
 #endif

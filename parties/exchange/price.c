@@ -7,6 +7,7 @@
 #include "aim/run/copula_run.h"
 #include "aim/run/train_run.h"
 #include "mpc/circuits/argmax.h"
+#include "mpc/pair/own_noise.h"
 #include "parties/study/method.h"
 #include "protocols/discrete.h"
 #include "protocols/gauss.h"
@@ -205,10 +206,17 @@ static bool fits(const struct study *study, const struct ask_slack *s)
     return delta_of_study(study, s) <= BUDGET_SLACK_OF_DELTA * study->delta;
 }
 
-/* Two servers' own noise is exact (mpc/pair/own_noise.h). */
+/*
+ * Two servers' own Gaussians are exact. Each Gumbel may be off by an error that depends on nothing
+ * else: that moves the chance of any winner by a factor of e^(2 error) at most, either way, with the
+ * data and without, and what a selection costs is the range of such factors.
+ */
 static struct ask_slack of_own(const struct study *study)
 {
-    return (struct ask_slack){.marginal = discrete_epsilon(study)};
+    const double factor = 1 + tape_rounded_up(exp(study->epsilon));
+    return (struct ask_slack){.marginal = discrete_epsilon(study),
+                              .select = 8 * OWN_GUMBEL_ERROR,
+                              .candidate = {factor, OWN_GUMBEL_TAU}};
 }
 
 struct ask_slack price_slack(const struct study *study)

@@ -1,5 +1,6 @@
 #include "parties/study/method.h"
 
+#include "aim/budget/budget.h"
 #include "aim/budget/schedule.h"
 #include "aim/run/train_run.h"
 #include "base/memory.h"
@@ -27,6 +28,21 @@ struct aim_options method_aim(const struct study *s)
                                 .model_bytes = (uint64_t)s->max_mib << 20,
                                 .fit_round = s->iterations,
                                 .fit_final = s->final_iterations};
+}
+
+struct rounds_choice method_choose_rounds(const struct study *s)
+{
+    const double k = s->rows_per_person;
+    return rounds_choose(&(const struct rounds_terms){
+        .workload = s->workload,
+        .rows = (double)study_rows(s, true),
+        .rows_most = (double)study_rows(s, false),
+        .epsilon = s->epsilon / k,
+        .rho = budget_rho(s->accounting, s->epsilon, s->delta) / (k * k),
+        .accounting = s->accounting,
+        .l1 = s->score == AIM_L1,
+        .box_muller = s->noise == NOISE_BOX_MULLER,
+    });
 }
 
 enum err method_advise(struct method_advice *m, const struct study *s, double rows, double rho)
@@ -114,6 +130,12 @@ struct words_text method_rounds(const struct study *s)
     return p;
 }
 
+static void describe_auto(FILE *out, const struct study *s)
+{
+    const struct rounds_choice c = method_choose_rounds(s);
+    fprintf(out, "  Here rounds: auto stands for \"%s\": %s.\n", rounds_word(&c).text, c.cause);
+}
+
 static void describe_aim(FILE *out, const struct study *s)
 {
     const struct workload *w = s->workload;
@@ -137,6 +159,8 @@ static void describe_aim(FILE *out, const struct study *s)
                 "chooses and\n"
                 "  measures %s more, each time the one with the largest sum of %serrors.\n",
                 method_rounds(s).text, score_kind(s->score));
+    if (s->rounds_auto)
+        describe_auto(out, s);
     if (s->assess > 0)
         fprintf(
             out,
@@ -163,36 +187,65 @@ static void describe_train(FILE *out, const struct study *s)
 
 /* --- the keys of each ------------------------------------------------------------------------- */
 
-/* "sweeps", or "sweeps 3": their model and fits are other ones, unless the study says which. */
+/* Their model and fits are other ones, unless the study says which. */
+static void take_sweeps(struct study *s, unsigned sweeps, unsigned mib)
+{
+    s->sweeps = sweeps;
+    s->max_mib = mib;
+    s->iterations = AIM_SWEEPS_FIT;
+    s->final_iterations = AIM_SWEEPS_FIT_FINAL;
+}
+
+static void take_annealed(struct study *s)
+{
+    s->annealed = true;
+    s->rounds = schedule_rounds_most(s->workload->one_ways, 0, true);
+}
+
+/* "sweeps", or "sweeps 3". */
 static enum err read_sweeps(struct study_reading *r, const yaml_node_t *node, const char *text)
 {
-    struct study *s = r->study;
     const bool given = text[0] == ' ' && text[1] >= '1' && text[1] <= '0' + STUDY_SWEEPS_MAX;
     if (text[0] != '\0' && !(given && text[2] == '\0'))
         return yaml_error(r->file, node, "write rounds: sweeps, or a number of them: \"sweeps 3\"");
-    if (s->score != AIM_L1)
+    if (r->study->score != AIM_L1)
         return yaml_error(r->file, node, "rounds: sweeps opens distances, so it needs score: l1");
-    s->sweeps = given ? (unsigned)(text[1] - '0') : AIM_SWEEPS;
-    s->max_mib = AIM_SWEEPS_MIB;
-    s->iterations = AIM_SWEEPS_FIT;
-    s->final_iterations = AIM_SWEEPS_FIT_FINAL;
+    take_sweeps(r->study, given ? (unsigned)(text[1] - '0') : AIM_SWEEPS, AIM_SWEEPS_MIB);
     return ERR_OK;
 }
 
-/* A number, "annealed" (as many as the budget allows, at most 16 for each column), or sweeps. */
+/*
+ * A number, "annealed" (as many as the budget allows, at most 16 for each column), sweeps, or
+ * "auto", which waits for method_settle().
+ */
 static enum err read_rounds(struct study_reading *r, const yaml_node_t *node)
 {
+    struct study *s = r->study;
     const char *text;
     TRY(yaml_text(r->file, node, "rounds", &text));
+    s->rounds_auto = strcmp(text, "auto") == 0;
+    if (s->rounds_auto)
+        return ERR_OK;
     if (strncmp(text, "sweeps", 6) == 0)
         return read_sweeps(r, node, text + 6);
     if (strcmp(text, "annealed") != 0)
-        return study_read_unsigned(r, node, "rounds", 1, STUDY_ROUNDS_MAX, &r->study->rounds);
-    r->study->annealed = true;
-    if (r->study->workload == NULL)
-        return ERR_OK; /* it, or the domain, has a mistake */
-    r->study->rounds = schedule_rounds_most(r->study->workload->one_ways, 0, true);
+        return study_read_unsigned(r, node, "rounds", 1, STUDY_ROUNDS_MAX, &s->rounds);
+    if (s->workload != NULL) /* else it, or the domain, has a mistake */
+        take_annealed(s);
     return ERR_OK;
+}
+
+void method_settle(struct study *s)
+{
+    struct rounds_choice c;
+    if (!s->rounds_auto)
+        return;
+    c = method_choose_rounds(s);
+    s->rounds = c.rounds;
+    if (c.sweeps > 0)
+        take_sweeps(s, c.sweeps, c.mib);
+    else if (c.annealed)
+        take_annealed(s);
 }
 
 /* The keys that say more about another method. */
@@ -281,7 +334,11 @@ static void put_train(const struct study *s, struct bytes *b)
 }
 
 static const struct method methods[STUDY_METHODS] = {
-    [STUDY_AIM] = {.word = "aim", .selects = true, .read = read_aim, .describe = describe_aim},
+    [STUDY_AIM] = {.word = "aim",
+                   .selects = true,
+                   .with_two = true,
+                   .read = read_aim,
+                   .describe = describe_aim},
     [STUDY_COPULA] = {.word = "copula",
                       .forms = true,
                       .with_two = true,

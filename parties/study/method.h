@@ -21,6 +21,7 @@
 #include "aim/run/loop.h"
 #include "base/bytes.h"
 #include "base/words.h"
+#include "parties/study/rounds.h"
 #include "parties/study/study.h"
 #include "parties/study/yaml.h"
 
@@ -81,6 +82,11 @@ enum err method_advise(struct method_advice *advice, const struct study *study, 
 
 /* How many marginals it measures after the one-ways: "10", "at most 224". */
 struct words_text method_rounds(const struct study *study);
+
+/* Which rounds should do better; where the file says `rounds: auto` the study has these. */
+struct rounds_choice method_choose_rounds(const struct study *study);
+/* Once budget, workload and owners are read. */
+void method_settle(struct study *study);
 
 /* The advice in words. */
 enum err method_print(FILE *out, const struct study *study, double rows, double rho) MUST_CHECK;

@@ -267,6 +267,7 @@ static struct study_pair_nodes pair_of(const struct study_top *t)
                                      .link = t->link,
                                      .budget = t->budget,
                                      .method = t->method,
+                                     .score = t->score,
                                      .owners = t->owners};
 }
 
@@ -294,6 +295,8 @@ static enum err read_study(struct study_reading *r)
     TRY(study_go_on(r, study_read_people(r, &(const struct study_people_nodes){
                                                 t.servers, t.provider, t.keeper, t.owners, t.open,
                                                 t.link, t.analysts})));
+    if (study_sound(r))
+        method_settle(s);
     TRY(study_go_on(r, study_read_unsigned(r, t.retain, "retain_days", 1, 3650, &s->retain_days)));
     TRY(study_go_on(r, read_deadlines(r, t.deadlines)));
     TRY(study_go_on(r, read_model(r, t.model)));

@@ -88,7 +88,7 @@ enum err study_check_link(struct study_reading *r, const yaml_node_t *node,
 /* The keys that say so, and those that do not go with them; NULL: not given. */
 struct study_pair_nodes {
     const yaml_node_t *provider, *keeper, *noise_by, *servers, *security, *noise, *link, *budget,
-        *method, *owners;
+        *method, *score, *owners;
 };
 /* How many servers there are, and their noise: before any other part. */
 enum err study_read_pair(struct study_reading *r, const struct study_pair_nodes *nodes) MUST_CHECK;

@@ -7,7 +7,10 @@
 #include "aim/budget/budget.h"
 #include "aim/run/plaintext.h"
 #include "aim/run/train_run.h"
+#include "aim/run/trajectory.h"
 #include "aim/train/classifier.h"
+#include "aim/train/distill.h"
+#include "aim/train/shrink.h"
 #include "base/file.h"
 #include "base/memory.h"
 
@@ -509,6 +512,111 @@ TEST(a_request_with_other_weights_is_refused)
     s.weight[4] = -32768;
     assert_int_equal(features_check(s.f, 1, s.weight, 30, 1000, NULL), ERR_REFUSED);
     end(&s);
+}
+
+/* --- shrinking and distilling ----------------------------------------------------------------- */
+
+TEST(rows_above_the_norm_are_shrunk_as_little_as_fits)
+{
+    struct scene s;
+    start(&s, 2, 10, 16);
+    add_row(&s, 6, 0, 8);  /* fits: 100 */
+    add_row(&s, 15, 1, 0); /* shrinks to 10 */
+    add_row(&s, 9, 1, 9);  /* 162: to 7 and 7, at .99^19 */
+    assert_int_equal(shrink_rows(s.table, s.f), 2);
+    assert_int_equal(s.table->column[0][0], 6);
+    assert_int_equal(s.table->column[2][0], 8);
+    assert_int_equal(s.table->column[0][1], 10);
+    assert_int_equal(s.table->column[0][2], 7);
+    assert_int_equal(s.table->column[2][2], 7);
+    assert_int_equal(s.table->column[1][2], 1);
+    assert_int_equal(shrink_rows(s.table, s.f), 0);
+    end(&s);
+}
+
+/* Weights and gradients of a made-up step. */
+static void distill_at(uint32_t classes)
+{
+    struct random r = random_of(classes);
+    struct scene s;
+    double w[64], g[64], rows[9 * 8], slope[9 * 8] = {0}, none[9 * 8];
+    double *weight = w, *gradient = g, loss = 0;
+    uint32_t label[9];
+    struct distill_terms t;
+    size_t n;
+    start(&s, classes, 22, 16);
+    n = 9 * s.f->count;
+    t = (struct distill_terms){
+        .features = s.f, .steps = 1, .weight = &weight, .gradient = &gradient};
+    for (uint32_t i = 0; i < features_weights(s.f); i++) {
+        w[i] = 40 * random_double(&r) - 20;
+        g[i] = 1000 * random_double(&r) - 500;
+    }
+    for (size_t i = 0; i < n; i++)
+        rows[i] = random_double(&r) - 0.5;
+    for (uint32_t i = 0; i < 9; i++)
+        label[i] = i % classes;
+    assert_int_equal(distill_slope(&t, 0, rows, label, 9, slope, &loss), ERR_OK);
+    for (size_t i = 0; i < n; i++) {
+        const double at = rows[i], h = 1e-6;
+        double up = 0, down = 0;
+        rows[i] = at + h;
+        assert_int_equal(distill_slope(&t, 0, rows, label, 9, none, &up), ERR_OK);
+        rows[i] = at - h;
+        assert_int_equal(distill_slope(&t, 0, rows, label, 9, none, &down), ERR_OK);
+        rows[i] = at;
+        assert_true(fabs((up - down) / (2 * h) - slope[i]) < 1e-4 * fmax(1, fabs(slope[i])));
+    }
+    end(&s);
+}
+
+TEST(distilling_goes_down_its_loss)
+{
+    distill_at(2);
+    distill_at(3);
+    distill_at(6);
+}
+
+/* A run's files lead to rows whose gradients are those that it opened. */
+TEST(rows_are_distilled_from_a_trajectory)
+{
+    char path[] = "/tmp/test_train_XXXXXX", said[512] = "";
+    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    struct train_options o = {.limits = {.rho = 1, .epsilon_slack = 1}, .steps = 12};
+    struct scene s;
+    struct train_result *r;
+    struct trajectory t;
+    struct distilled d;
+    close(mkstemp(path));
+    start(&s, 2, 22, 16);
+    draw_sums(&s, 3000);
+    r = run(&s, &o, 7);
+    assert_int_equal(trajectory_save(path, r, s.f, NULL), ERR_OK);
+    assert_int_equal(trajectory_load(&t, path, s.f, NULL), ERR_OK);
+    assert_int_equal(t.steps, 11); /* one was lost */
+    assert_true(t.rows == r->rows && t.weight[3][1] == r->step[3].weight[1]);
+    assert_true(fabs(t.gradient[6][0] * r->rows * (double)r->step[7].multiplier -
+                     (double)r->step[7].value[0]) < 1);
+    assert_int_equal(distill(&d, &(struct distill_terms){.features = s.f,
+                                                         .steps = t.steps,
+                                                         .weight = t.weight,
+                                                         .gradient = t.gradient,
+                                                         .per_class = 5,
+                                                         .iterations = 3000,
+                                                         .seed = 1}),
+                     ERR_OK);
+    assert_int_equal(d.rows, 10);
+    assert_int_equal(d.count, 2);
+    assert_int_equal(d.label[4] + 10 * d.label[5], 10);
+    assert_true(d.loss < 0.05);
+    distilled_clear(&d);
+    trajectory_clear(&t);
+    assert_int_equal(file_write(path, 0600, "{\"format\":\"x\"}", 14, NULL), ERR_OK);
+    assert_int_equal(trajectory_load(&t, path, s.f, &log), ERR_FORMAT);
+    support_says(said, "format must be");
+    train_result_free(&r);
+    end(&s);
+    remove(path);
 }
 
 /* --- classifier.json -------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /*
- * mpc/pair/ over a link: two servers as threads, ZeroMQ on loopback, sealed frames. A selection as a
- * study makes it, five messages, on breast cancer's pairs: the index is that of plain integers, and
- * exchanges and bytes are what they should be.
+ * mpc/pair/ over a link: two servers as threads, ZeroMQ on loopback, sealed frames. A selection as
+ * a study makes it, five messages, on breast cancer's pairs: the index is that of plain integers,
+ * and exchanges and bytes are what they should be.
  */
 #include "harness/cmocka.h"
 
