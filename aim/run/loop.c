@@ -273,8 +273,12 @@ enum err aim_run(struct aim_result **result, const struct aim_options *options,
                      .backend = backend,
                      .log = log,
                      .ask.price = &l.price,
-                     .terms = {options->domain, options->workload, options->bounds, options->score,
-                               options->slack, options->accounting}};
+                     .terms = {.domain = options->domain,
+                               .workload = options->workload,
+                               .bounds = options->bounds,
+                               .score = options->score,
+                               .slack = options->slack,
+                               .accounting = options->accounting}};
     enum err e;
     *result = NULL;
     TRY(memory_new(&l.result, 1));
