@@ -232,7 +232,8 @@ static void distance_free(void *self)
     memory_free(&s);
 }
 
-static const struct pair_program distance_program = {size, enter, compute, took, distance_free};
+static const struct pair_program distance_program = {
+    .size = size, .enter = enter, .compute = compute, .took = took, .free = distance_free};
 
 /* Portions of whole candidates: as many as have PORTION cells, at least one. */
 static size_t part(struct distance *s)

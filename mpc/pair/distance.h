@@ -11,6 +11,7 @@
  * lowest bits are the provider's alone.
  *
  * WHO HOLDS WHAT: the provider gets -r, the keeper D + r: shares of D.
+ * Between the messages either end holds 16 bytes for each of the keeper's bits.
  * COST in ANDs: B - ctz(u) - 1 and about B + 1 a cell; 2 W + 64 a candidate, W = B - 1 + ceil(log2
  * of the most cells of a candidate). Bytes: garbled.h.
  * LEAKS: nothing. Each output is uniform, because r is, and is used once.

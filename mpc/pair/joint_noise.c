@@ -95,6 +95,12 @@ static struct program_size size(const void *self, size_t portion)
     return (struct program_size){{(BITS * COIN + MASKED) * n, BITS * COIN * n}, MASKED * n};
 }
 
+/* Coins, prefixes, and the mask's adder. */
+static uint64_t ands_of(const void *self, size_t portion)
+{
+    return (BITS * COIN + (1 << (BITS - 1)) - 2 + MASKED - 1) * samples_of(self, portion);
+}
+
 /* Number i of n, from wire `from` on, of MASKED bits. */
 static uint64_t number(const uint64_t *bits, size_t from, size_t n, size_t i)
 {
@@ -195,7 +201,12 @@ static void joint_free(void *self)
     memory_release(&self);
 }
 
-static const struct pair_program joint_program = {size, enter, compute, took, joint_free};
+static const struct pair_program joint_program = {.size = size,
+                                                  .ands = ands_of,
+                                                  .enter = enter,
+                                                  .compute = compute,
+                                                  .took = took,
+                                                  .free = joint_free};
 
 enum err pair_joint_new(struct pair_run **run, struct pair *pair, const struct pair_joint *joint)
 {

@@ -9,7 +9,8 @@
  *   K -> P   matrix   the keeper's 512 random bits a sample
  *   P -> K   tables   638 ANDs a sample for z, 46 for z + 128 + r modulo 2^47, r of the provider
  * WHO HOLDS WHAT: the provider z_P - h (128 + r), the keeper z_K + h (z + 128 + r).
- * COST: 30,086 bytes a sample, and 32 for every 128.
+ * COST: 30,086 bytes a sample, and 32 for every 128. Between the messages either end holds 8 KiB a
+ * sample, so many are made in batches.
  * LEAKS: nothing. What the keeper gets is uniform, because r is; z's random bits are uniform to
  * either server, because the other's are.
  *
@@ -24,6 +25,7 @@
 #include "mpc/pair/garbled.h"
 
 #define JOINT_TAU 0x1p-63
+#define JOINT_BATCH ((size_t)8192) /* 64 MiB between the messages */
 
 struct pair_joint {
     size_t n;

@@ -127,7 +127,8 @@ static void keep(void *self)
     (void)self; /* the caller's */
 }
 
-static const struct pair_program pick_program = {size, enter, compute, took, keep};
+static const struct pair_program pick_program = {
+    .size = size, .enter = enter, .compute = compute, .took = took, .free = keep};
 
 static bool fits(const struct pair_pick *p)
 {

@@ -206,7 +206,7 @@ static enum err execute(struct sources *from, const char *folder, size_t rows, u
     method = methods_of(study);
     quick |= !method->errors;
     progress = progress_start(stdout, study, limits.rho);
-    TRY(method->central(&made, study, table, &progress, log));
+    TRY(method->central(&made, study, table, NULL, &progress, log));
     TRY(method->release(&made,
                         &(struct methods_release){folder, study, limits.rho, rows, seed, log}));
     TRY(quick ? ERR_OK : release_errors(folder, made.model, &refits, log));

@@ -24,7 +24,7 @@ static enum err error_of_central(const struct demo *d, const struct table *table
 {
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct table *rows CLEAN(table_free) = NULL;
-    TRY(central_run(&result, d->study, table, NULL, NULL, d->log));
+    TRY(central_run(&result, d->study, table, NULL, NULL, NULL, d->log));
     TRY(sample_rows(&rows, result->model, table->rows, 1, d->log));
     return evaluate_tables(d->study->workload, d->all, rows, NULL, error);
 }

@@ -30,10 +30,11 @@ static enum err run_aim(struct methods_made *made, const struct methods_run *r)
 }
 
 static enum err central_aim(struct methods_made *made, const struct study *study,
-                            const struct table *table, struct progress *progress, struct log *log)
+                            const struct table *table, const struct plaintext_noise *noise,
+                            struct progress *progress, struct log *log)
 {
     struct bytes words CLEAN(bytes_clear) = {0};
-    TRY(central_run(&made->model, study, table, progress_round, progress, log));
+    TRY(central_run(&made->model, study, table, noise, progress_round, progress, log));
     if (made->model->assess == NULL)
         return ERR_OK;
     progress_assess(progress, made->model);
@@ -63,9 +64,10 @@ static enum err run_copula(struct methods_made *made, const struct methods_run *
 }
 
 static enum err copula_of(struct methods_made *made, const struct study *study,
-                          const struct table *table, struct progress *progress, struct log *log)
+                          const struct table *table, const struct plaintext_noise *noise,
+                          struct progress *progress, struct log *log)
 {
-    TRY(central_copula(&made->copula, study, table, log));
+    TRY(central_copula(&made->copula, study, table, noise, log));
     progress_copula(progress, made->copula);
     progress_say(progress, "budget: rho %.4g of %.4g is spent", made->copula->round[1].spent,
                  progress->rho);
@@ -92,9 +94,10 @@ static enum err run_train(struct methods_made *made, const struct methods_run *r
 }
 
 static enum err train_of(struct methods_made *made, const struct study *study,
-                         const struct table *table, struct progress *progress, struct log *log)
+                         const struct table *table, const struct plaintext_noise *noise,
+                         struct progress *progress, struct log *log)
 {
-    return central_train(&made->trained, study, table, progress_step, progress, log);
+    return central_train(&made->trained, study, table, noise, progress_step, progress, log);
 }
 
 static enum err release_trained(const struct methods_made *made, const struct methods_release *r)

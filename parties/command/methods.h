@@ -7,6 +7,7 @@
 
 #include "aim/run/copula_run.h"
 #include "aim/run/loop.h"
+#include "aim/run/plaintext.h"
 #include "aim/run/train_run.h"
 #include "aim/table/table.h"
 #include "parties/analyst/remote.h"
@@ -46,9 +47,10 @@ struct methods_release {
 
 struct methods {
     enum err (*run)(struct methods_made *made, const struct methods_run *r);
-    /* The same for somebody who has the rows. */
+    /* The same for somebody who has the rows; noise NULL: fresh. */
     enum err (*central)(struct methods_made *made, const struct study *study,
-                        const struct table *table, struct progress *progress, struct log *log);
+                        const struct table *table, const struct plaintext_noise *noise,
+                        struct progress *progress, struct log *log);
     /* Writes what was opened, and the model and rows that follow from it. */
     enum err (*release)(const struct methods_made *made, const struct methods_release *r);
     enum err (*plan)(struct plan_asked *p, double rho);

@@ -220,6 +220,7 @@ enum err plan_aim(struct plan_asked *p, double rho)
     TRY(check_plan(p));
     TRY(aim_expect_groups(&p->grouped, &p->options, (double)p->rows,
                           aim_sigma(&p->options) * measure_spread(p->options.noise_by)));
+    TRY(plan_verdict(p, rho));
     print_domain(p);
     TRY(method_print(stdout, p->study, (double)p->rows, rho));
     TRY(print_model(p));

@@ -72,8 +72,8 @@ enum err method_print(FILE *out, const struct study *s, double rows, double rho)
 {
     struct method_advice m;
     TRY(method_advise(&m, s, rows, rho));
-    fprintf(out, "method: %s; expected to be better for this study: %s\n", method_of(s)->word,
-            method_row(m.better)->word);
+    fprintf(out, "method: %s; for tables of columns expected to be better: %s\n",
+            method_of(s)->word, method_row(m.better)->word);
     fprintf(out,
             "  a table of two attributes has %.0f cells on average%s;\n"
             "  with all of the budget one would have an error of %.2g from noise alone",

@@ -61,8 +61,8 @@ static enum err make_rows(struct three *g)
     three_train_free(&g->train);
     TRY(memory_new(&g->train, 1));
     t = g->train;
-    train_rows_start(&t->rows, &t->shape);
     TRY(shape_of(t, g->study->features));
+    train_rows_start(&t->rows, &t->shape);
     TRY(three_read_again(g, add_rows, t));
     TRY(train_rows_end(g->party, &t->rows));
     t->owners = g->tally.owners;
