@@ -20,9 +20,10 @@ static void put_mean(const struct assess *a, enum assess_which which, const char
 
 void assess_words(const struct assess *a, struct bytes *text)
 {
-    text_put(text,
-             "Assessed at the end of the run, with noise: how far the run's model is from the rows, 0 "
-             "alike and 2 nothing in common.");
+    text_put(
+        text,
+        "Assessed at the end of the run, with noise: how far the run's model is from the rows, 0 "
+        "alike and 2 nothing in common.");
     put_mean(a, ASSESS_HELD_OUT, "that no measurement holds", text);
     put_mean(a, ASSESS_MEASURED, "that were measured", text);
     text_put(text, " The intervals cover the noise in these figures alone.\n");
