@@ -12,7 +12,7 @@
 void study_describe(FILE *out, const struct study *study, const struct public_identity *me);
 
 /* Who sees what, of a provider and a keeper: before they are listed, and after. */
-void study_describe_pair(FILE *out, bool listed);
+void study_describe_pair(FILE *out, const struct study *study, bool listed);
 
 /* Its servers, for messages: "all three", or "both". */
 const char *study_all_servers(const struct study *study);
