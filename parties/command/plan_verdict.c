@@ -208,8 +208,9 @@ static const char *print_change(const struct outlook *x, double rho)
         printf("method: aim if you want tables of columns, not correlations");
     else
         printf("nothing, this study is about right");
-    return x->selects && !(numbers && bins == 0) ? "less error in tables of two columns"
-                                                 : "correlations";
+    return !x->selects || (numbers && bins == 0 && !is_good(x))
+               ? "correlations"
+               : "less error in tables of two columns";
 }
 
 enum err plan_verdict(const struct plan_asked *p, double rho)
