@@ -166,14 +166,18 @@ enum err plan_simulate(const struct plan_asked *p, double rho)
     TRY(make_folder(&s));
     TRY(run(&s, rho));
     TRY(file_path(s.synthetic, p->log, "%s/synthetic.csv", s.folder));
-    if (!file_is_there(s.synthetic)) /* it makes no rows */
+    if (!file_is_there(s.synthetic)) {
+        printf("\nThis method makes no rows that could be compared.\n");
         return ERR_OK;
+    }
     if (measure_spread(p->study->noise_by) > 1)
         printf("\nThe noise was that of one curator; the servers' is %.2g times as large.\n",
                measure_spread(p->study->noise_by));
     printf("\nThe rows above stand for the real ones here.\n");
     TRY(evaluating_run(&e));
-    printf("Real rows depend on each other in other ways, so that these figures say what to\n"
-           "expect, and promise nothing. Another --seed gives other rows and other noise.\n");
+    if (p->like == NULL)
+        printf("Invented rows depend on each other as a normal distribution has it, which\n"
+               "flatters method: copula. Real ones differ; --like takes public rows. Another\n"
+               "--seed gives other rows and other noise.\n");
     return ERR_OK;
 }

@@ -54,7 +54,7 @@ enum study_method { STUDY_AIM, STUDY_COPULA, STUDY_TRAIN, STUDY_METHODS };
 enum study_security { STUDY_SEMI_HONEST, STUDY_ABORT };
 
 /* The words in the file, which are also what is hashed. */
-#define STUDY_NOISE_BY 1 /* how two servers may make noise: NOISE_BY_BOTH comes first */
+#define STUDY_NOISE_BY 2 /* how two servers may make noise: NOISE_BY_BOTH comes first */
 extern const char *const study_noise_by_words[STUDY_NOISE_BY],
     *const study_noise_words[NOISE_KINDS], *const study_score_words[2],
                                                *const study_accounting_words[2],
@@ -150,8 +150,9 @@ struct study {
     enum study_method method;
     unsigned rounds; /* the most, if annealed; 0 for another method */
     bool annealed;
-    unsigned sweeps;                  /* in their place, so that rounds is 0; 0: none */
-    bool rounds_auto;                 /* these follow from a rule: parties/study/rounds.h */
+    unsigned sweeps;  /* in their place, so that rounds is 0; 0: none */
+    bool rounds_auto; /* these follow from a rule: parties/study/rounds.h */
+    double assess; /* share of the budget to assess AIM's model with (aim/run/assess.h); 0: none */
     double copula_clip, copula_share; /* for a copula: aim/run/copula_run.h */
     struct features *features;        /* for a classifier (aim/train/features.h); else NULL */
     unsigned train_steps;             /* aim/run/train_run.h */

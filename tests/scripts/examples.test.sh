@@ -43,6 +43,10 @@ example census
 says '12 new tokens, 12 in admitted.txt'
 says 'server 2: 12, and 0 in part'
 rows census/result/synthetic.csv 7600 8400
+example provider
+says 'The two together can read each owner'
+says 'the two logs fit together'
+rows provider/result/synthetic.csv 4300 4700
 if [ -x "$(dirname "$trefoil")/trefoil-mpi" ]; then
     example ranks
     says 'rank 1 is on'

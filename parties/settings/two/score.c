@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "mpc/pair/distance.h"
+#include "mpc/pair/joint_noise.h"
 #include "mpc/pair/pick.h"
 
 static bool is_provider(const struct net *net)
@@ -70,6 +71,24 @@ enum err score_meet(struct pair **pair, struct net *net, const uint8_t id[PAIR_I
     if (!provider)
         TRY(pair_chosen(p, choices));
     return memory_hand_over(pair, &p);
+}
+
+static enum err joint_noise(struct pair *pair, struct net *net, const struct pair_joint *joint)
+{
+    struct pair_run *run CLEAN(pair_run_free) = NULL;
+    TRY(pair_joint_new(&run, pair, joint));
+    TRY(send_matrix(net, run));
+    return send_tables(net, run);
+}
+
+enum err score_joint_noise(struct pair *pair, struct net *net, struct random *own, uint64_t *out,
+                           size_t n)
+{
+    for (size_t at = 0, k; at < n; at += k) {
+        k = n - at < JOINT_BATCH ? n - at : JOINT_BATCH;
+        TRY(joint_noise(pair, net, &(struct pair_joint){.n = k, .own = own, .out = out + at}));
+    }
+    return ERR_OK;
 }
 
 /* --- distances -------------------------------------------------------------------------------- */
