@@ -1,5 +1,6 @@
 #include "aim/run/output.h"
 
+#include "aim/table/derive.h"
 #include "aim/table/lists.h"
 #include "base/file.h"
 
@@ -17,13 +18,25 @@ static json_t *unless(int failed, json_t *made)
     return NULL;
 }
 
-static json_t *attribute_json(const struct domain_attribute *a)
+/* What a column follows from, as the study writes it; NULL: nothing. */
+static const char *origin_of(const struct domain *d, const char *name)
 {
+    for (size_t i = 0; d->derived != NULL && i < d->derived->from.count; i++)
+        if (strcmp(d->derived->from.of[i].name, name) == 0)
+            return d->derived->from.of[i].text;
+    return NULL;
+}
+
+static json_t *attribute_json(const struct domain *d, const struct domain_attribute *a)
+{
+    const char *origin = origin_of(d, a->name);
     json_t *o = json_object();
     int failed = json_object_set_new(o, "name", json_string(a->name)) |
                  json_object_set_new(o, "kind", json_string(a->kind->word)) |
                  json_object_set_new(o, "size", json_integer(a->size));
     failed |= a->kind->json(a, o);
+    if (origin != NULL)
+        failed |= json_object_set_new(o, "from", json_string(origin));
     if (a->missing != NULL)
         failed |= json_object_set_new(o, "missing", json_string(a->missing));
     if (a->missing_too_count > 0)
@@ -157,7 +170,7 @@ static json_t *document(const struct output_terms *o)
     for (size_t i = 0; i < o->domain->attributes; i++) {
         const struct domain_attribute *a = &o->domain->attribute[i];
         failed |= json_object_set_new(sizes, a->name, json_integer(a->size));
-        failed |= json_array_append_new(attributes, attribute_json(a));
+        failed |= json_array_append_new(attributes, attribute_json(o->domain, a));
     }
     for (size_t i = 0; i < o->measurements; i++)
         failed |= json_array_append_new(

@@ -11,6 +11,11 @@
  */
 void study_describe(FILE *out, const struct study *study, const struct public_identity *me);
 
+/* Its columns, a paragraph each. Words that wrap within a column of text; one word or the other. */
+void study_describe_columns(FILE *out, const struct domain *d);
+void study_wrap(FILE *out, size_t *at, const char *word, const char *after);
+const char *study_plural(size_t n, const char *one, const char *many);
+
 /* Who sees what, of a provider and a keeper: before they are listed, and after. */
 void study_describe_pair(FILE *out, bool listed);
 
