@@ -1,18 +1,20 @@
 /*
  * bench/bench_fhaim.c - two servers: a provider that counts encrypted rows, and a keeper of the keys
- * (mpc/lattice/lattice.h). One owner, one core, no link.
+ * (mpc/lattice/lattice.h); what they compute in a round (mpc/pair/). One owner, one core, no link.
  *
  *   bench_fhaim [--json FILE] [--smoke]
  *
  * Keys: comp[], by table: rows, values, cells (of all pairs), upload_bytes, keeper_bytes; CPU seconds of
  * encrypt, multiply, rerandomise and decrypt; wrong, the cells that differ from a count of the rows;
  * paper_s, what FHAIM states for its two-way marginals on 16 cores, and ratio, that over the servers' CPU
- * seconds. Rows are invented, of the sizes of the paper's tables.
+ * seconds. Rows are invented, of the sizes of the paper's tables. round[] and noise: see
+ * bench/pair_rounds.h.
  */
 #include "base/memory.h"
 #include "base/random.h"
 #include "bench/cpu.h"
 #include "bench/figures.h"
+#include "bench/pair_rounds.h"
 #include "mpc/lattice/lattice.h"
 
 #include <stdio.h>
@@ -200,6 +202,10 @@ int main(int argc, char **argv)
             fprintf(stderr, "bench_fhaim: %s\n", error_text(e));
         failed = e != ERR_OK ||
                  report(&p, &tables[k], rows, figures_item(figures_list(f.out, "comp"))) != 0;
+    }
+    if (!failed && pair_rounds_measure(f.out, f.smoke) != ERR_OK) {
+        fprintf(stderr, "bench_fhaim: rounds of two servers failed\n");
+        failed = true;
     }
     return figures_end(&f, failed);
 }

@@ -2,10 +2,12 @@
  * The estimator and central AIM, measured. Two uses:
  *
  *   bench_pgm [--json FILE] [--only PART] [--table NAME] [--seeds N] [--rounds N]
- *             [--epsilon E] [--smoke]
+ *             [--epsilon E] [--over S] [--smoke]
  *       PART: nursery, bp, aim, sweeps or wide. Reference figures are in reference/baselines.md.
  *       Part aim has six tables and those of bench/generated.h, 5 seeds at (1, 1e-5): AIM with
  *       T = 10, annealed and in sweeps (part sweeps: only these), a copula; adult also with T = 32.
+ *       Fails if what `rounds: auto` chooses is worse than the better of annealed and sweeps by a
+ *       share above S, by default 0.03, and by more than chance.
  *       --smoke: one seed, small sizes.
  *   bench_pgm --case FILE [--iterations N] [--plain] [--marginal a,b]...
  *       Fits one case, with --plain by the reference's mirror descent, and prints loss, CPU seconds
@@ -40,12 +42,15 @@
 #define MARGINALS_MAX 64
 #define SMOKE_ROWS 1000 /* of generated tables */
 #define WIDE_ROWS 1000000
+/* By how much `rounds: auto` may be worse than the better kind; of one seed and few rows. */
+#define AUTO_OVER 0.03
+#define SMOKE_OVER 0.5
 
 struct pgm_bench {
     struct log *log;
     const char *table; /* NULL: all */
     unsigned seeds, rounds;
-    double epsilon;
+    double epsilon, over;
     bool smoke, sweeps; /* sweeps alone */
 };
 
@@ -204,7 +209,7 @@ static enum err run_case(const char *path, bool plain, unsigned iterations, cons
 
 /* --- nursery --------------------------------------------------------------------------------- */
 
-static void bench_nursery(const struct pgm_bench *b, json_t *out)
+static bool bench_nursery(const struct pgm_bench *b, json_t *out)
 {
     struct log *log = b->log;
     static const unsigned iterations[] = {100, 1000, 10000};
@@ -216,7 +221,7 @@ static void bench_nursery(const struct pgm_bench *b, json_t *out)
     json_t *losses = figures_object(out, "nursery_plain_loss");
     snprintf(path, sizeof path, "%s/../reference/pgm_nursery.json", data_folder());
     if (case_read(&c, path, log) != ERR_OK)
-        return;
+        return true; /* left out, as it said */
     for (int i = 0; i < 3; i++) {
         if (case_fit(&c, true, iterations[i], &m, &fitted, &seconds, log) == ERR_OK) {
             figures_put(losses, fitted.loss, "%u", iterations[i]);
@@ -238,6 +243,7 @@ static void bench_nursery(const struct pgm_bench *b, json_t *out)
         break;
     }
     case_clear(&c);
+    return true;
 }
 
 /* --- belief propagation ---------------------------------------------------------------------- */
@@ -291,7 +297,7 @@ static json_t *bench_bp_one(unsigned cliques, uint32_t size, uint64_t work, stru
     return out;
 }
 
-static void bench_bp(const struct pgm_bench *b, json_t *out)
+static bool bench_bp(const struct pgm_bench *b, json_t *out)
 {
     static const struct {
         unsigned cliques;
@@ -304,38 +310,62 @@ static void bench_bp(const struct pgm_bench *b, json_t *out)
                                                  b->smoke ? 100000 : 30000000, b->log));
     printf("(kernel: %s)\n", sweep_best()->name);
     json_object_set_new(out, "kernel", json_string(sweep_best()->name));
+    return true;
 }
 
 /* --- methods on tables ----------------------------------------------------------------------- */
 
-/* The mean L1, or NAN. */
-static double bench_aim_one(const struct pgm_bench *b, const char *table, enum central_way way,
-                            unsigned rounds, json_t *list)
+static struct central_run run_of(const struct pgm_bench *b, const char *table, enum central_way way,
+                                 unsigned rounds)
 {
-    const struct central_run run = {table, b->smoke ? SMOKE_ROWS : GENERATED_ROWS, way, rounds,
-                                    b->epsilon};
+    return (struct central_run){.table = table,
+                                .rows = b->smoke ? SMOKE_ROWS : GENERATED_ROWS,
+                                .way = way,
+                                .rounds = rounds,
+                                .epsilon = b->epsilon};
+}
+
+/* l1 of the figures is NAN if it failed. */
+static struct central_figures bench_aim_one(const struct pgm_bench *b, const char *table,
+                                            enum central_way way, unsigned rounds, json_t *list)
+{
+    const struct central_run run = run_of(b, table, way, rounds);
     struct central_figures f;
     if (central_measure(&run, b->seeds, &f, b->log) != ERR_OK)
-        return NAN;
+        return (struct central_figures){.l1 = NAN};
     central_show(&run, b->seeds, &f, list);
-    return f.l1;
+    return f;
 }
 
-/* How much worse what plan expects to be better is than the best. */
-static void show_expected(const struct pgm_bench *b, const char *table, const double l1[3])
+/*
+ * How much worse what `rounds: auto` chooses is than the better of annealed and sweeps, and whether
+ * that is too much: by more than twice the standard error of the difference.
+ */
+static bool auto_holds(const struct pgm_bench *b, const char *table,
+                       const struct central_figures way[3], json_t *list)
 {
-    const struct central_run run = {
-        .table = table, .rows = b->smoke ? SMOKE_ROWS : GENERATED_ROWS, .epsilon = b->epsilon};
-    bool sweeps;
-    if (central_expects_sweeps(&run, &sweeps, b->log) == ERR_OK)
-        printf("%-14s expected to be better: %s, %+.1f %% of the best\n", table,
-               central_word(sweeps ? CENTRAL_SWEEPS : CENTRAL_ANNEALED),
-               100 * (l1[sweeps ? CENTRAL_SWEEPS : CENTRAL_ANNEALED] /
-                          fmin(l1[CENTRAL_FIXED], fmin(l1[CENTRAL_ANNEALED], l1[CENTRAL_SWEEPS])) -
-                      1));
+    const struct central_run run = run_of(b, table, CENTRAL_SWEEPS, AIM_SWEEPS);
+    const struct central_figures *best =
+        &way[way[CENTRAL_SWEEPS].l1 < way[CENTRAL_ANNEALED].l1 ? CENTRAL_SWEEPS : CENTRAL_ANNEALED];
+    struct central_figures f;
+    struct central_run chosen;
+    double over;
+    if (central_choose(&run, &chosen, b->log) != ERR_OK)
+        return false;
+    f = way[chosen.way];
+    if (chosen.way == CENTRAL_SWEEPS && chosen.rounds != AIM_SWEEPS) {
+        if (central_measure(&chosen, b->seeds, &f, b->log) != ERR_OK)
+            return false;
+        central_show(&chosen, b->seeds, &f, list);
+    }
+    over = f.l1 / best->l1 - 1;
+    printf("%-14s auto is %+.1f %% of the better\n", table, 100 * over);
+    figures_put(json_array_get(list, json_array_size(list) - 1), over, "auto_over");
+    return f.l1 - 2 * hypot(f.l1_standard_error, best->l1_standard_error) <=
+           (1 + b->over) * best->l1;
 }
 
-static void bench_aim(const struct pgm_bench *b, json_t *out)
+static bool bench_aim(const struct pgm_bench *b, json_t *out)
 {
     static const char *const tables[] = {"adult",    "adult_pgm",     "nursery",
                                          "mushroom", "breast_cancer", "compas_caps",
@@ -343,31 +373,34 @@ static void bench_aim(const struct pgm_bench *b, json_t *out)
     json_t *aim = figures_list(out, "aim"), *copula = figures_list(out, "copula"),
            *sweeps = figures_list(out, "sweeps");
     const size_t count = sizeof tables / sizeof *tables - (b->smoke ? 1 : 0); /* wide takes long */
+    bool holds = true;
     for (size_t i = 0; i < count; i++) {
-        double l1[3]; /* of each way of AIM */
+        struct central_figures way[3]; /* of AIM */
         if (b->table != NULL && strcmp(b->table, tables[i]) != 0)
             continue;
         if (!generated_is(tables[i]) && data_absent(tables[i]))
             continue;
-        l1[CENTRAL_SWEEPS] = bench_aim_one(b, tables[i], CENTRAL_SWEEPS, 0, sweeps);
+        way[CENTRAL_SWEEPS] = bench_aim_one(b, tables[i], CENTRAL_SWEEPS, AIM_SWEEPS, sweeps);
         if (b->sweeps)
             continue;
-        l1[CENTRAL_FIXED] = bench_aim_one(b, tables[i], CENTRAL_FIXED, b->rounds, aim);
+        way[CENTRAL_FIXED] = bench_aim_one(b, tables[i], CENTRAL_FIXED, b->rounds, aim);
         if (b->rounds != 10)
             continue;
-        l1[CENTRAL_ANNEALED] = bench_aim_one(b, tables[i], CENTRAL_ANNEALED, 0, aim);
-        show_expected(b, tables[i], l1);
+        way[CENTRAL_ANNEALED] = bench_aim_one(b, tables[i], CENTRAL_ANNEALED, 0, aim);
+        holds &= auto_holds(b, tables[i], way, sweeps);
         bench_aim_one(b, tables[i], CENTRAL_COPULA, 0, copula);
         if (strcmp(tables[i], "adult") == 0)
             bench_aim_one(b, tables[i], CENTRAL_FIXED, 32, aim);
     }
+    return holds;
 }
 
 /* --- a wide table of many rows --------------------------------------------------------------- */
 
 static void bench_wide_one(const struct pgm_bench *b, size_t rows, unsigned rounds, json_t *list)
 {
-    const struct central_run run = {"wide", rows, CENTRAL_FIXED, rounds, 1};
+    const struct central_run run = {
+        .table = "wide", .rows = rows, .way = CENTRAL_FIXED, .rounds = rounds, .epsilon = 1};
     struct central_figures f;
     if (central_measure(&run, 1, &f, b->log) != ERR_OK)
         return;
@@ -376,7 +409,7 @@ static void bench_wide_one(const struct pgm_bench *b, size_t rows, unsigned roun
     figures_put(json_array_get(list, json_array_size(list) - 1), (double)rows, "rows");
 }
 
-static void bench_wide(const struct pgm_bench *b, json_t *out)
+static bool bench_wide(const struct pgm_bench *b, json_t *out)
 {
     json_t *list = figures_list(out, "wide");
     if (b->smoke) {
@@ -386,37 +419,42 @@ static void bench_wide(const struct pgm_bench *b, json_t *out)
         bench_wide_one(b, WIDE_ROWS, 10, list);
         bench_wide_one(b, WIDE_ROWS, 40, list);
     }
+    return true;
 }
 
 /* --- all ------------------------------------------------------------------------------------- */
 
-static void all(const struct pgm_bench *b, json_t *out, const char *only)
+/* Whether all parts are as good as they must be. */
+static bool all(const struct pgm_bench *b, json_t *out, const char *only)
 {
     static const struct {
         const char *name;
-        void (*run)(const struct pgm_bench *b, json_t *out);
+        bool (*run)(const struct pgm_bench *b, json_t *out);
     } part[] = {
         {"nursery", bench_nursery}, {"aim", bench_aim}, {"bp", bench_bp}, {"wide", bench_wide}};
+    bool good = true;
     for (size_t i = 0; i < sizeof part / sizeof part[0]; i++)
         if (only == NULL || strcmp(only, part[i].name) == 0)
-            part[i].run(b, out);
+            good &= part[i].run(b, out);
+    return good;
 }
 
 int main(int argc, char **argv)
 {
     struct figures f;
     struct log log = {.file = stderr, .level = LOG_WARN};
-    struct pgm_bench b = {.log = &log, .seeds = 5, .rounds = 10, .epsilon = 1};
+    struct pgm_bench b = {.log = &log, .seeds = 5, .rounds = 10, .epsilon = 1, .over = AUTO_OVER};
     const char *only = NULL, *file = NULL, *marginal[MARGINALS_MAX];
     size_t marginals = 0;
     unsigned iterations = AIM_FIT_FINAL;
-    bool plain = false, failed = false;
+    bool plain = false, failed = false, good = true;
     const struct figures_option options[] = {
         {.name = "only", .text = &only},
         {.name = "table", .text = &b.table},
         {.name = "seeds", .count = &b.seeds},
         {.name = "rounds", .count = &b.rounds},
         {.name = "epsilon", .number = &b.epsilon},
+        {.name = "over", .number = &b.over},
         {.name = "case", .text = &file},
         {.name = "iterations", .count = &iterations},
         {.name = "plain", .flag = &plain},
@@ -427,9 +465,11 @@ int main(int argc, char **argv)
     only = b.sweeps ? "aim" : only;
     b.smoke = f.smoke;
     b.seeds = f.smoke ? 1 : b.seeds;
+    b.over = f.smoke && b.over == AUTO_OVER ? SMOKE_OVER : b.over;
     if (file == NULL)
-        all(&b, f.out, only);
+        good = all(&b, f.out, only);
     else
         failed = run_case(file, plain, iterations, marginal, marginals, &log) != ERR_OK;
-    return figures_end(&f, failed);
+    failed = figures_end(&f, failed) != 0; /* which keeps the figures, good or not */
+    return failed || !good;
 }

@@ -2,9 +2,11 @@
  * bench/bench_query.c - how close answers of `trefoil query` are to the truth, and how long one
  * takes.
  *
- *   bench_query [--json FILE] [--table NAME] [--epsilon E] [--smoke]
+ *   bench_query [--json FILE] [--table NAME] [--epsilon E] [--drawn N] [--smoke]
  *
- * Runs `trefoil aim` at epsilon 1, annealed, on adult (all pairs, delta 1e-5; and in sweeps, with
+ * First it measures intervals on N drawn tables (20; 0: none), under `drawn` (bench/coverage.h).
+ *
+ * Then it runs `trefoil aim` at epsilon 1, annealed, on adult (all pairs, delta 1e-5; and in sweeps, with
  * models of up to 40 MiB, as adult_sweeps) and bjaq (all triples, 1e-6), has it answer every
  * question of TABLE.queries.json, and scores the answers (bench/queries.h). A table needs
  * TABLE.codes.json, which says what its columns are, its rows (raw/TABLE.raw.csv.gz,
@@ -26,6 +28,7 @@
 #include "aim/model/model_densities.h"
 #include "aim/model/model_file.h"
 #include "base/file.h"
+#include "bench/coverage.h"
 #include "bench/cpu.h"
 #include "bench/data.h"
 #include "bench/figures.h"
@@ -39,6 +42,9 @@
 #include <string.h>
 
 #define PATIENCE_S 3600
+#define DRAWN 20 /* tables, */
+#define DRAWN_SMOKE 3
+#define ASKED 200   /* and questions to each */
 #define WITHIN 0.02 /* an item counts if exact counts in bins answer it within this */
 
 static const struct ground {
@@ -341,19 +347,35 @@ static enum err measure_all(struct query_bench *b)
     return ERR_OK;
 }
 
+/* Not where one of the folder's tables is asked for. */
+static enum err measure_drawn(struct query_bench *b, unsigned drawn)
+{
+    if (b->only != NULL || drawn == 0)
+        return ERR_OK;
+    if (b->smoke && drawn > DRAWN_SMOKE)
+        drawn = DRAWN_SMOKE;
+    printf("%u drawn tables:\n", drawn);
+    return coverage_measure(figures_object(b->out, "drawn"), drawn, b->smoke ? ASKED / 5 : ASKED,
+                            &b->log);
+}
+
 int main(int argc, char **argv)
 {
     struct figures f;
     struct query_bench b = {.epsilon = 1,
                             .log = {.file = stderr, .level = LOG_ERROR, .prefix = "bench_query: "}};
+    unsigned drawn = DRAWN;
     const struct figures_option options[] = {{.name = "table", .text = &b.only},
-                                             {.name = "epsilon", .number = &b.epsilon}};
+                                             {.name = "epsilon", .number = &b.epsilon},
+                                             {.name = "drawn", .count = &drawn, .zero = true}};
     enum err e;
     figures_begin(&f, argc, argv, options, sizeof options / sizeof *options);
     b.smoke = f.smoke;
     b.out = f.out;
     program_choose();
-    e = measure_all(&b);
+    e = measure_drawn(&b, drawn);
+    if (e == ERR_OK)
+        e = measure_all(&b);
     figures_put(f.out, (double)b.held / (double)b.intervals, "coverage");
     figures_put(f.out, b.query_ms, "query_ms");
     return figures_end(&f, e != ERR_OK);

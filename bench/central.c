@@ -53,7 +53,8 @@ static enum err run_aim(const struct central_run *run, const struct bench_data *
                                   .rows = c->table->rows,
                                   .annealed = run->way == CENTRAL_ANNEALED,
                                   .rounds = run->way == CENTRAL_FIXED ? run->rounds : 0,
-                                  .sweeps = run->way == CENTRAL_SWEEPS ? AIM_SWEEPS : 0,
+                                  .sweeps = run->way == CENTRAL_SWEEPS ? run->rounds : 0,
+                                  .model_bytes = (uint64_t)run->mib << 20,
                                   .bounds = {.bits = BITS}};
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_result *result CLEAN(aim_result_free) = NULL;
@@ -99,11 +100,26 @@ static enum err read_table(const struct central_run *run, struct bench_data *c, 
     return generated_make(c, run->table, run->rows != 0 ? run->rows : GENERATED_ROWS, log);
 }
 
-enum err central_expects_sweeps(const struct central_run *run, bool *sweeps, struct log *log)
+enum err central_choose(const struct central_run *run, struct central_run *chosen, struct log *log)
 {
     struct bench_data c CLEAN(bench_data_clear) = {0};
+    struct rounds_choice choice;
     TRY(read_table(run, &c, log));
-    *sweeps = rounds_sweeps_better(c.workload, (double)c.table->rows, limits_of(run).rho);
+    choice = rounds_choose(&(const struct rounds_terms){.workload = c.workload,
+                                                        .rows = (double)c.table->rows,
+                                                        .rows_most = (double)c.table->rows,
+                                                        .epsilon = run->epsilon,
+                                                        .rho = limits_of(run).rho,
+                                                        .accounting = ACCOUNTING,
+                                                        .l1 = true});
+    *chosen = *run;
+    chosen->way = choice.sweeps > 0 ? CENTRAL_SWEEPS
+                  : choice.annealed ? CENTRAL_ANNEALED
+                                    : CENTRAL_FIXED;
+    chosen->rounds = choice.sweeps > 0 ? choice.sweeps : choice.rounds;
+    chosen->mib = choice.mib;
+    printf("%-14s auto: %s, since %s; noise of scores %.2g %% of the rows\n", run->table,
+           rounds_word(&choice).text, choice.cause, 100 * choice.noise);
     return ERR_OK;
 }
 

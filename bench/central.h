@@ -14,8 +14,9 @@ struct central_run {
     const char *table;
     size_t rows; /* of a generated table */
     enum central_way way;
-    unsigned rounds; /* of CENTRAL_FIXED */
+    unsigned rounds; /* of CENTRAL_FIXED; sweeps */
     double epsilon;  /* delta is 1e-5 */
+    unsigned mib;    /* the model's most; 0: as by default */
 };
 
 /* Over the seeds: means, but for peak_mib, which is the largest. */
@@ -31,9 +32,9 @@ struct central_figures {
 enum err central_measure(const struct central_run *run, unsigned seeds, struct central_figures *f,
                          struct log *log) MUST_CHECK;
 
-/* Whether the table's workload, rows and budget suit sweeps (parties/study/rounds.h). */
-enum err central_expects_sweeps(const struct central_run *run, bool *sweeps,
-                                struct log *log) MUST_CHECK;
+/* The way and rounds of `rounds: auto` for this table (parties/study/rounds.h), which it prints. */
+enum err central_choose(const struct central_run *run, struct central_run *chosen,
+                        struct log *log) MUST_CHECK;
 
 const char *central_word(enum central_way way);
 /* Prints the figures as a line, and adds them to a list. */

@@ -64,7 +64,8 @@ static const struct smoke {
     {"fhaim",
      "comp.0.rows comp.0.values comp.0.cells comp.0.upload_bytes comp.0.keeper_bytes "
      "comp.0.encrypt_cpu_s comp.0.multiply_cpu_s comp.0.rerandomise_cpu_s comp.0.decrypt_cpu_s "
-     "comp.0.wrong comp.0.paper_s comp.2.ratio",
+     "comp.0.wrong comp.0.paper_s comp.2.ratio round.0.cells round.0.ands round.0.bytes "
+     "round.0.provider_cpu_s round.1.keeper_cpu_s round.0.paper_s noise.own_us noise.joint_us",
      ""},
     {"flaim",
      "nursery.distaim.10.l1 nursery.distaim.10.nll nursery.distaim.10.clients "
@@ -97,7 +98,9 @@ static const struct smoke {
     {"query",
      "adult.count_median adult.count_p95 adult.count_items adult.avg_median adult.avg_p95 "
      "adult.mode_by_group_median adult.count_one_median adult.ms query_ms "
-     "loglik_eps10 adult.all_items adult.plain_median adult.all_coverage",
+     "loglik_eps10 adult.all_items adult.plain_median adult.all_coverage "
+     "drawn.together_coverage drawn.together_width_refits drawn.joined_width "
+     "drawn.independent_items",
      ""},
     {"scale",
      "open_100k_s open_count_100k_s open_rss_mib agreement_bytes_100k listed_10k_s "
@@ -118,6 +121,12 @@ static const struct smoke {
      "bp_ms.0.peak_mib "
      "wide.0.rows wide.0.rounds wide.0.cpu_s wide.0.l1 wide.0.peak_mib",
      ""},
+    {"train",
+     "adult.auc adult.auc_se adult.auc_eps03 adult.no_noise adult.central_softmax "
+     "adult.fedsgd_local adult.fedavg_local adult.pairs_auc adult.pairs_auc_eps03 "
+     "adult.pairs_auc_eps01 adult.aim_rows_auc split_equal bits_equal wrapped",
+     "fmnist.accuracy fmnist.accuracy_eps279 fmnist.no_noise fmnist.distilled "
+     "fmnist.distilled_clamped fmnist.central_softmax fmnist.fedsgd_local fmnist.fedavg_local"},
 };
 #define SMOKES (sizeof smokes / sizeof *smokes)
 

@@ -129,7 +129,8 @@ static enum err write_study(struct support_study *s, const struct study_options 
                             struct log *log)
 {
     fprintf(f, "study: test\n%s", o->domain != NULL ? o->domain : default_domain);
-    fprintf(f, "workload: %s\n", o->workload != NULL ? o->workload : "{all: 2}");
+    if (o->train == NULL)
+        fprintf(f, "workload: %s\n", o->workload != NULL ? o->workload : "{all: 2}");
     if (!o->two)
         fprintf(f, "noise: %s\n", o->noise != NULL ? o->noise : "box-muller");
     fprintf(f, "budget: {epsilon: %g, delta: %g", o->epsilon > 0 ? o->epsilon : 1.0,
@@ -143,8 +144,8 @@ static enum err write_study(struct support_study *s, const struct study_options 
         fprintf(f, "person: {columns: [who], normalise: [nfc, case, spaces]}\n");
     if (o->link != NULL)
         fprintf(f, "link: %s\n", o->link);
-    if (o->copula != NULL)
-        fprintf(f, "%s", o->copula);
+    if (o->copula != NULL || o->train != NULL)
+        fprintf(f, "%s", o->copula != NULL ? o->copula : o->train);
     else if (o->sweeps > 0)
         fprintf(f, "rounds: sweeps %u\n", o->sweeps);
     else if (o->annealed)

@@ -31,6 +31,7 @@ struct study_options {
     bool annealed;      /* as many rounds as the budget allows */
     unsigned sweeps;    /* instead of rounds */
     const char *copula; /* instead of rounds: the lines of method: copula */
+    const char *train;  /* instead of rounds and a workload: the lines of method: train */
     double epsilon, delta;
     enum ledger_accounting accounting;
     unsigned round_s, connect_s; /* deadlines; default: longer than anything takes */

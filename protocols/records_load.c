@@ -169,12 +169,13 @@ enum err records_block_for(struct party *p, struct records_block *b,
 }
 
 /* What is loaded. */
-struct taking {
+struct records_taking {
     enum err (*take)(struct party *p, struct records_block *b, void *self);
     void *self;
 };
 
-static enum err take_loaded(struct party *p, struct records_block *b, const struct taking *t)
+static enum err take_loaded(struct party *p, struct records_block *b,
+                            const struct records_taking *t)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     if (b->used == 0)
@@ -185,7 +186,7 @@ static enum err take_loaded(struct party *p, struct records_block *b, const stru
 }
 
 static enum err load_batch(struct party *p, struct records_block *b,
-                           const struct records_batch *batch, const struct taking *t)
+                           const struct records_batch *batch, const struct records_taking *t)
 {
     struct records_source s;
     TRY(open_source(p, &s, b->shape, batch));
@@ -200,7 +201,7 @@ enum err records_each_block(struct party *p, struct records_block *b,
                             enum err (*take)(struct party *p, struct records_block *b, void *self),
                             void *self)
 {
-    const struct taking t = {take, self};
+    const struct records_taking t = {take, self};
     for (size_t i = 0; i < count; i++) {
         const struct scratch_mark one CLEAN(scratch_wipe) = scratch_mark(p->scratch);
         TRY(load_batch(p, b, &batches[i], &t));

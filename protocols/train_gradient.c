@@ -114,27 +114,27 @@ enum err train_clamp(struct party *p, const struct planes *e, struct planes *z, 
 #define ROWS ((size_t)512) /* whose features stay in the second-level cache */
 
 /* Blocks that go together; a lane of a crew has `each` of them. */
-struct gradient_wave {
+struct train_wave {
     const struct train_rows *rows;
     const struct train_sums *sums;
     const uint16_t *weight;
-    size_t outputs, first, count, each;
+    size_t first, count, each;
     struct share16 e; /* of each block, 5 C rows of n words: block after block */
     uint16_t *parts;
 };
 
 /* Blocks first .. first + count - 1 of a wave, and their rows. */
-struct gradient_tile {
-    const struct gradient_wave *of;
+struct train_tile {
+    const struct train_wave *of;
     const struct train_block *block;
     size_t count, rows, lanes;
 };
 
 /* z0 + the weighed features, in the low 16 bits; the others are 0. */
-static void add_up(const struct party *p, const struct gradient_tile *t,
-                   const struct train_block *b, size_t output, struct share64 z)
+static void add_up(const struct party *p, const struct train_tile *t, const struct train_block *b,
+                   size_t output, struct share64 z)
 {
-    const size_t features = train_features(t->of->rows->shape);
+    const size_t features = t->of->rows->features;
     const uint16_t *weight = t->of->weight + output * features;
     const uint16_t start = t->of->rows->shape->classes == 2 ? 512 : 128;
     for (unsigned side = 0; side < 2; side++) {
@@ -160,12 +160,12 @@ static void copy_lanes(struct bits out, size_t to, struct bits x, size_t from, s
 }
 
 /* z, v and v [y = k] of all lanes: of a block, output after output. */
-static void make_lanes(const struct party *p, const struct gradient_tile *t, struct share64 z,
+static void make_lanes(const struct party *p, const struct train_tile *t, struct share64 z,
                        struct bits v, struct bits y)
 {
     size_t at = 0;
     for (const struct train_block *b = t->block; b < t->block + t->count; b++)
-        for (size_t k = 0; k < t->of->outputs; k++, at += b->n) {
+        for (size_t k = 0; k < t->of->rows->outputs; k++, at += b->n) {
             add_up(p, t, b, k, share64_view(z, at, b->n));
             copy_lanes(v, at, planes_plane(&b->own, 0), 0, b->n);
             copy_lanes(y, at, planes_plane(&b->own, (unsigned)k + 1), 0, b->n);
@@ -173,11 +173,11 @@ static void make_lanes(const struct party *p, const struct gradient_tile *t, str
 }
 
 /* The lanes of a block that stand one after another in each plane of e: plane after plane. */
-static void by_block(const struct gradient_tile *t, const struct planes *e, struct bits out)
+static void by_block(const struct train_tile *t, const struct planes *e, struct bits out)
 {
     size_t from = 0, to = 0;
     for (size_t k = 0; k < t->count; k++) {
-        const size_t n = t->of->outputs * t->block[k].n;
+        const size_t n = t->of->rows->outputs * t->block[k].n;
         for (unsigned i = 0; i < TRAIN_PLANES; i++, to += n)
             copy_lanes(out, to, planes_plane(e, i), from, n);
         from += n;
@@ -185,7 +185,7 @@ static void by_block(const struct gradient_tile *t, const struct planes *e, stru
 }
 
 /* Steps 1 to 4 of a tile. */
-static enum err make_planes(struct party *p, const struct gradient_tile *t, struct share16 out)
+static enum err make_planes(struct party *p, const struct train_tile *t, struct share16 out)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 z;
@@ -204,24 +204,24 @@ static enum err make_planes(struct party *p, const struct gradient_tile *t, stru
     return convert_bit16(p, out, flat);
 }
 
-static struct share16 planes_of(const struct gradient_wave *w, size_t block)
+static struct share16 planes_of(const struct train_wave *w, size_t block)
 {
     const struct train_block *b = w->rows->block;
-    const size_t each = TRAIN_PLANES * w->outputs;
+    const size_t each = TRAIN_PLANES * w->rows->outputs;
     return share16_view(w->e, each * (b[w->first + block].from - b[w->first].from),
                         each * b[w->first + block].n);
 }
 
 static enum err make_tile(void *self, struct party *lane, size_t tile)
 {
-    const struct gradient_wave *w = self;
+    const struct train_wave *w = self;
     const size_t first = tile * w->each, cells = train_sums_cells(w->sums);
-    struct gradient_tile t = {.of = w, .block = &w->rows->block[w->first + first]};
+    struct train_tile t = {.of = w, .block = &w->rows->block[w->first + first]};
     struct share16 e;
     t.count = w->count - first < w->each ? w->count - first : w->each;
     for (size_t k = 0; k < t.count; k++)
         t.rows += t.block[k].n;
-    t.lanes = t.rows * w->outputs;
+    t.lanes = t.rows * w->rows->outputs;
     e = planes_of(w, first);
     e.n = TRAIN_PLANES * t.lanes;
     TRY(make_planes(lane, &t, e));
@@ -230,14 +230,14 @@ static enum err make_tile(void *self, struct party *lane, size_t tile)
     return ERR_OK;
 }
 
-static enum err sum_wave(struct party *p, struct gradient_wave *w, struct train_sums *sums)
+static enum err sum_wave(struct party *p, struct train_wave *w, struct train_sums *sums)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const size_t cells = w->count * train_sums_cells(sums);
     const struct train_block *last = &w->rows->block[w->first + w->count - 1];
     struct share16 *e;
     TRY(party_share16(p, &w->e,
-                      TRAIN_PLANES * w->outputs *
+                      TRAIN_PLANES * w->rows->outputs *
                           (last->from + last->n - w->rows->block[w->first].from)));
     TRY(scratch_array(p->scratch, &w->parts, cells));
     TRY(scratch_array(p->scratch, &e, w->count));
@@ -255,7 +255,7 @@ static size_t together(const struct party *p, const struct train_rows *rows,
 {
     const size_t noted = record_most(p, NOTED), most = noted < TILE_LANES ? noted : TILE_LANES,
                  cells = train_sums_together(sums), lanes = crew_lanes(p) * most,
-                 outputs = train_outputs(rows->shape);
+                 outputs = rows->outputs;
     size_t count = 1;
     for (size_t all = outputs * rows->block[first].n; first + count < rows->blocks; count++) {
         all += outputs * rows->block[first + count].n;
@@ -278,9 +278,8 @@ enum err train_gradient(struct party *p, const struct train_rows *rows, const in
                         struct share64 out)
 {
     const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
-    const size_t outputs = train_outputs(rows->shape),
-                 weights = outputs * train_features(rows->shape);
-    struct gradient_wave w = {.rows = rows, .outputs = outputs};
+    const size_t weights = rows->outputs * rows->features;
+    struct train_wave w = {.rows = rows};
     struct share64 all;
     struct train_sums sums;
     uint16_t *words;
@@ -289,7 +288,7 @@ enum err train_gradient(struct party *p, const struct train_rows *rows, const in
     TRY(scratch_array(p->scratch, &words, weights));
     for (size_t k = 0; k < weights; k++)
         words[k] = (uint16_t)weight[k];
-    TRY(train_sums_new(p, &sums, rows, TRAIN_PLANES * outputs));
+    TRY(train_sums_new(p, &sums, rows, TRAIN_PLANES * rows->outputs));
     w.weight = words;
     w.sums = &sums;
     for (; w.first < rows->blocks; w.first += w.count) {

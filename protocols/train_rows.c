@@ -32,7 +32,8 @@ uint64_t train_bytes(const struct train_shape *shape, uint64_t lanes)
 
 void train_rows_start(struct train_rows *rows, const struct train_shape *shape)
 {
-    *rows = (struct train_rows){.shape = shape};
+    *rows = (struct train_rows){
+        .shape = shape, .outputs = train_outputs(shape), .features = train_features(shape)};
 }
 
 void train_rows_free(struct train_rows *rows)
@@ -240,17 +241,16 @@ static void put_features(const struct train_making *m, const struct train_block 
 static enum err put_block(struct train_rows *rows, const struct train_making *m, size_t from,
                           size_t n)
 {
-    const size_t outputs = train_outputs(rows->shape), features = train_features(rows->shape);
     struct train_block *b;
     size_t at = 0;
     TRY(memory_extend(&rows->block, rows->blocks + 1));
     b = &rows->block[rows->blocks++];
     *b = (struct train_block){.from = rows->lanes, .n = n};
-    TRY(share16_new(&b->u, features * n));
-    TRY(share16_new(&b->y, outputs * n));
+    TRY(share16_new(&b->u, rows->features * n));
+    TRY(share16_new(&b->y, rows->outputs * n));
     TRY(planes_new(&b->own, m->own.width, n));
     put_features(m, b, from);
-    for (size_t k = 0; k < outputs; k++)
+    for (size_t k = 0; k < rows->outputs; k++)
         put_row(b->y, &at, share16_view(m->number, (k + 1) * m->loaded->n + from, n));
     for (unsigned k = 0; k < m->own.width; k++) {
         const struct bits own = planes_plane(&m->own, k);
@@ -268,7 +268,7 @@ static size_t block_length(const struct train_shape *shape)
 static enum err make_rows(struct party *p, struct records_block *loaded, void *self)
 {
     struct train_rows *rows = self;
-    const size_t most = block_length(rows->shape), planes = train_outputs(rows->shape) + 1;
+    const size_t most = block_length(rows->shape), planes = rows->outputs + 1;
     struct train_making m = {.rows = rows, .loaded = loaded};
     if (rows->lanes + loaded->used > TRAIN_LANES_MAX ||
         train_bytes(rows->shape, rows->lanes + loaded->used) > TRAIN_BYTES_MAX)
@@ -344,7 +344,7 @@ enum err train_rows_end(struct party *p, struct train_rows *rows)
 {
     const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
     struct train_sums s;
-    TRY(train_sums_new(p, &s, rows, train_outputs(rows->shape)));
+    TRY(train_sums_new(p, &s, rows, rows->outputs));
     share64_free(&rows->labels);
     TRY(share64_new(&rows->labels, train_sums_cells(&s)));
     for (size_t first = 0, most = train_sums_together(&s), n; first < rows->blocks; first += n) {

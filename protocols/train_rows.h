@@ -58,6 +58,7 @@ struct train_block {
 
 struct train_rows {
     const struct train_shape *shape; /* borrowed */
+    size_t outputs, features;        /* C, F */
     struct train_block *block;
     size_t blocks, lanes;
     struct share64 labels; /* sums of v [y = k] u, C F numbers; made at the end */

@@ -9,7 +9,7 @@ enum err train_sums_new(struct party *p, struct train_sums *s, const struct trai
                         size_t x)
 {
     static const struct check_pair pair = {0, 1};
-    *s = (struct train_sums){.rows = rows, .side = {x, train_features(rows->shape)}};
+    *s = (struct train_sums){.rows = rows, .side = {x, rows->features}};
     s->checks = (struct check_plans){.rows = s->side, .sides = 2, .pair = &pair, .pairs = 1};
     TRY(party_share32(p, &s->twice, train_sums_cells(s)));
     memset(s->twice.a, 0, s->twice.n * sizeof *s->twice.a);

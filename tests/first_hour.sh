@@ -72,7 +72,7 @@ remarks,text,,,
 X
     step "a codebook to a plan in three commands" "cd /root && bin=/root/trefoil/build/gcc/trefoil &&
         \$bin init wards.yaml --force --columns codebook.csv && \$bin check wards.yaml >/dev/null &&
-        \$bin plan wards.yaml | grep -A 1 'not yet: 6 keys' | grep '9 attributes'"
+        \$bin plan wards.yaml | grep -A 4 'not yet: 6 keys' | grep '9 attributes'"
 }
 first() {
     step "make demo" "make demo"

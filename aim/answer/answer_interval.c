@@ -12,6 +12,8 @@
 #include <math.h>
 
 #define LANES 10
+#define FEW 4 /* deviations of their noise: of fewer rows an interval is that of counts alone */
+#define USUAL 1.96 /* deviations of a level of 0.95 */
 
 /* For one value, over the refits that know it. */
 struct interval_sum {
@@ -190,8 +192,34 @@ static double error_of(const struct interval_sum *s)
     return sqrt(variance + aside / (M_SQRT2 - 1) / (M_SQRT2 - 1));
 }
 
+/*
+ * Counts of the very cells, if they were measured, have errors that are known to be Gaussian, while
+ * refits show only a part of how far a fit is off to one side. So where few rows leave refits
+ * nothing to show, the counts alone give the interval. Else it reaches to their side by as much as
+ * the answer is further from them than chance explains: one deviation of their distance at a level
+ * of 0.95, and more where less has to be held.
+ */
+static void heed_counts(const struct intervals *v, const struct question_item *item,
+                        const struct answer_counted *line, double error, struct answer_value *x)
+{
+    const double z = normal_quantile((1 + v->terms->level) / 2);
+    double low, high, off, chance;
+    if (!answer_counted_interval(line, item->aggregate, z, &low, &high))
+        return;
+    if (!(x->rows >= FEW * sqrt(line->rows_variance))) {
+        x->low = line->parted ? fmin(low, x->low) : low;
+        x->high = line->parted ? fmax(high, x->high) : high;
+        return;
+    }
+    off = x->number - (low + high) / 2;
+    chance = (high - low) / 2 / z;
+    chance = USUAL / z * sqrt(fabs(chance * chance - error * error));
+    x->low -= fmax(0, off - chance);
+    x->high += fmax(0, -off - chance);
+}
+
 static void set_interval(const struct intervals *v, struct answer *a, size_t at,
-                         const struct interval_sum *s)
+                         const struct interval_sum *s, const struct answer_counted *line)
 {
     const struct question_item *item = &a->question->item[at % a->question->items];
     const struct errors *e = v->terms->errors;
@@ -208,6 +236,7 @@ static void set_interval(const struct intervals *v, struct answer *a, size_t at,
     x->bounded = true;
     x->low = x->number - half;
     x->high = x->number + half;
+    heed_counts(v, item, line, error_of(s), x);
     keep_possible(a->question, item, x);
 }
 
@@ -238,6 +267,18 @@ static bool can_tell(const struct answer_terms *t, const struct question *q, siz
     return t->errors->learned || errors_links(model_sums_of(t->model), &s) == 0;
 }
 
+static enum err set_item(const struct intervals *v, size_t k, size_t item)
+{
+    struct answer *a = v->answer[k];
+    const size_t items = a->question->items;
+    struct answer_counted *line CLEAN(memory_release) = NULL;
+    TRY(memory_new(&line, a->lines));
+    TRY(answer_counted(v->terms, a, item, line));
+    for (size_t i = 0; i < a->lines; i++)
+        set_interval(v, a, i * items + item, &v->sum[v->first[k] + i * items + item], &line[i]);
+    return ERR_OK;
+}
+
 static enum err set_answer(const struct intervals *v, size_t k)
 {
     struct answer *a = v->answer[k];
@@ -245,9 +286,8 @@ static enum err set_answer(const struct intervals *v, size_t k)
     for (size_t i = 0; i < a->question->items; i++)
         extremes |= aggregate_is_extreme(a->question->item[i].aggregate);
     for (size_t item = 0; item < a->question->items; item++)
-        for (size_t i = item; can_tell(v->terms, a->question, item) && i < values_of(a);
-             i += a->question->items)
-            set_interval(v, a, i, &v->sum[v->first[k] + i]);
+        if (can_tell(v->terms, a->question, item))
+            TRY(set_item(v, k, item));
     return extremes ? set_extremes(v, k) : ERR_OK;
 }
 

@@ -1,7 +1,7 @@
 /*
  * aim/answer/answer_private.h - one column's answers while they are computed; shared by answer.c,
- * answer_sums.c, answer_quantile.c, answer_cut.c, answer_parts.c, answer_disturb.c and
- * answer_interval.c.
+ * answer_sums.c, answer_quantile.c, answer_cut.c, answer_parts.c, answer_disturb.c,
+ * answer_counted.c and answer_interval.c.
  */
 #ifndef TREFOIL_AIM_ANSWER_ANSWER_PRIVATE_H
 #define TREFOIL_AIM_ANSWER_ANSWER_PRIVATE_H
@@ -128,6 +128,24 @@ double answer_cut_variance(const struct answer_cut *cut, double rows, bool count
 struct answer_value answer_share(const struct answer_value *yes, const struct answer_value *no);
 /* Of a line, each value of y: COUNT, AVG and VARIANCE of z, AVG and VARIANCE of y. */
 struct answer_value answer_correlation(const struct answer_value *of, size_t codes);
+
+/*
+ * --- aim/answer/answer_counted.c
+ * ---------------------------------------------------------------------
+ */
+
+/* What measured marginals say of a line, all that hold its columns: sums, and their noise. */
+struct answer_counted {
+    double rows, sum, rows_variance, sum_variance, both;
+    double weight; /* 0: nothing */
+    bool parted;   /* it rests on what is assumed inside bins and groups of codes */
+};
+/* Of each line of an item. */
+enum err answer_counted(const struct answer_terms *t, const struct answer *a, size_t item,
+                        struct answer_counted *line) MUST_CHECK;
+/* Of `z` deviations to either side. False: of this aggregate they say nothing. */
+bool answer_counted_interval(const struct answer_counted *l, enum question_aggregate aggregate,
+                             double z, double *low, double *high);
 
 /*
  * --- aim/answer/answer_disturb.c; they do nothing without a draw

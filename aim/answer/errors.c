@@ -14,7 +14,8 @@ size_t errors_refits(uint64_t parameters)
 
 uint64_t errors_bytes(uint64_t parameters)
 {
-    return errors_refits(parameters) * parameters * sizeof(int16_t);
+    const size_t refits = errors_refits(parameters);
+    return refits > 0 ? (refits * sizeof(int16_t) + sizeof(double)) * parameters : 0;
 }
 
 enum err errors_room(struct errors *e, const struct model *m, size_t refits)
@@ -41,6 +42,9 @@ void errors_free(struct errors **out)
     memory_free(&e->moved);
     memory_free(&e->inside);
     memory_free(&e->share);
+    for (size_t i = 0; i < e->counts; i++)
+        memory_free(&e->count[i].y);
+    memory_free(&e->count);
     memory_free(out);
 }
 

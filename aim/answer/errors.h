@@ -49,6 +49,8 @@ struct errors {
     struct errors_size apart[ERRORS_WAVES]; /* for each unmeasured link */
     size_t attributes;
     double *inside; /* of each: a share w of its bins has a variance of inside^2 w (1 - w) */
+    size_t counts;  /* what was measured, as the model's total has it; merges are the model's */
+    struct measurement *count;
 };
 
 struct errors_progress {

@@ -11,8 +11,9 @@
 #include <sodium.h>
 #include <string.h>
 
-static const char magic[] = "trefoil-errors-1\n";
-static const char magic_merged[] = "trefoil-errors-2\n";
+static const char magic[] = "trefoil-errors-3\n";
+/* Of earlier versions, which kept no counts: without and with merged codes. */
+static const char magic_plain[] = "trefoil-errors-1\n", magic_merged[] = "trefoil-errors-2\n";
 
 static enum err digest_of(const struct model *m, uint8_t digest[DIGEST_SIZE])
 {
@@ -44,13 +45,29 @@ static void write_refits(const struct errors *e, struct bytes *out)
     }
 }
 
+static void write_counts(const struct errors *e, const struct model *m, struct bytes *out)
+{
+    bytes_put_u32(out, (uint32_t)e->counts);
+    for (size_t i = 0; i < e->counts; i++) {
+        const struct measurement *x = &e->count[i];
+        const uint64_t cells = measurement_cells(x, m->domain);
+        bytes_put_u16(out, x->clique.n);
+        for (unsigned k = 0; k < x->clique.n; k++)
+            bytes_put_u16(out, x->clique.attribute[k]);
+        bytes_put_u8(out, x->merges != NULL);
+        bytes_put_double(out, x->sigma);
+        for (uint64_t k = 0; k < cells; k++)
+            bytes_put_double(out, x->y[k]);
+    }
+}
+
 enum err errors_save(const char *path, const struct errors *e, const struct model *m,
                      struct log *log)
 {
     struct bytes out CLEAN(bytes_clear) = {0};
     uint8_t model[DIGEST_SIZE];
     TRY(digest_of(m, model));
-    bytes_put_text(&out, e->shares > 0 ? magic_merged : magic);
+    bytes_put_text(&out, magic);
     bytes_put(&out, model, sizeof model);
     write_refits(e, &out);
     bytes_put_u8(&out, e->learned);
@@ -62,6 +79,7 @@ enum err errors_save(const char *path, const struct errors *e, const struct mode
     bytes_put_u32(&out, (uint32_t)e->attributes);
     for (size_t i = 0; i < e->attributes; i++)
         bytes_put_double(&out, e->inside[i]);
+    write_counts(e, m, &out);
     return digest_write(path, 0644, &out, log);
 }
 
@@ -92,7 +110,42 @@ static enum err read_refit(struct errors *e, const struct model *m, size_t refit
                                                                                  : ERR_FORMAT;
 }
 
-static enum err read_all(struct errors *e, const struct model *m, struct reader *r)
+static enum err read_count(struct measurement *x, const struct model *m, struct reader *r)
+{
+    const struct domain *d = m->domain;
+    uint64_t cells;
+    x->clique.n = reader_u16(r);
+    if (r->failed || x->clique.n > CLIQUE_MAX)
+        return ERR_FORMAT;
+    for (unsigned i = 0; i < x->clique.n; i++) {
+        x->clique.attribute[i] = reader_u16(r);
+        if (x->clique.attribute[i] >= d->attributes ||
+            (i > 0 && x->clique.attribute[i] <= x->clique.attribute[i - 1]))
+            return ERR_FORMAT;
+    }
+    x->merges = reader_u8(r) != 0 ? model_merges(m) : NULL;
+    TRY(read_number(r, 0, &x->sigma));
+    cells = measurement_cells(x, d);
+    if (cells > r->left / sizeof *x->y)
+        return ERR_FORMAT;
+    TRY(memory_new(&x->y, cells));
+    for (uint64_t i = 0; i < cells; i++)
+        TRY(read_number(r, -INFINITY, &x->y[i]));
+    return ERR_OK;
+}
+
+static enum err read_counts(struct errors *e, const struct model *m, struct reader *r)
+{
+    const size_t counts = reader_u32(r);
+    if (r->failed || counts > r->left)
+        return ERR_FORMAT;
+    TRY(memory_new(&e->count, counts));
+    while (e->counts < counts)
+        TRY(read_count(&e->count[e->counts++], m, r));
+    return ERR_OK;
+}
+
+static enum err read_all(struct errors *e, const struct model *m, bool counts, struct reader *r)
 {
     size_t refits = reader_u32(r);
     if (refits < 1 || refits > ERRORS_REFITS || reader_u32(r) != m->potentials ||
@@ -112,7 +165,18 @@ static enum err read_all(struct errors *e, const struct model *m, struct reader 
         return ERR_FORMAT;
     for (size_t i = 0; i < e->attributes; i++)
         TRY(read_number(r, 0, &e->inside[i]));
+    if (counts)
+        TRY(read_counts(e, m, r));
     return reader_done(r);
+}
+
+/* Checks the digest, and finds whether the version has counts. */
+static enum err read_head(const struct model *m, const struct bytes *text, bool *counts,
+                          struct reader *r)
+{
+    *counts = version_of(text->data, text->size, magic) >= 3;
+    *r = reader_of(text->data, text->size);
+    return digest_check(r, *counts ? magic : m->shares > 0 ? magic_merged : magic_plain);
 }
 
 enum err errors_load(struct errors **out, const struct model *m, const char *path, struct log *log)
@@ -124,18 +188,18 @@ enum err errors_load(struct errors **out, const struct model *m, const char *pat
     uint8_t model[DIGEST_SIZE];
     const uint8_t *stored;
     enum err failed;
+    bool counts;
     *out = NULL;
     TRY(digest_of(m, model));
     TRY(file_read(path, ERRORS_FILE_MAX, &text, log));
-    TRY(version_check(path, text.data, text.size, magic_merged, 1, log));
-    r = reader_of(text.data, text.size);
-    if (digest_check(&r, m->shares > 0 ? magic_merged : magic) != ERR_OK)
+    TRY(version_check(path, text.data, text.size, magic, 1, log));
+    if (read_head(m, &text, &counts, &r) != ERR_OK)
         return log_fail(log, ERR_FORMAT, "%s is cut or altered%s", path, again);
     stored = reader_bytes(&r, sizeof model);
     if (stored == NULL || memcmp(stored, model, sizeof model) != 0)
         return log_fail(log, ERR_FORMAT, "%s is of another model%s", path, again);
     TRY(memory_new(&e, 1));
-    failed = read_all(e, m, &r);
+    failed = read_all(e, m, counts, &r);
     if (failed == ERR_FORMAT)
         return log_fail(log, ERR_FORMAT, "%s does not go with its model%s", path, again);
     return failed != ERR_OK ? failed : memory_hand_over(out, &e);

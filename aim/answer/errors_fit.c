@@ -199,6 +199,39 @@ static void work_clear(struct errors_work *w)
     memory_free(&w->which);
 }
 
+/* The place of a measurement's cells among what is kept: another's of the same, or a new one. */
+static enum err place_of(struct errors *e, const struct model *m, const struct measurement *x,
+                         struct measurement **place)
+{
+    const struct merges *merges = x->merges != NULL ? model_merges(m) : NULL;
+    for (size_t i = 0; i < e->counts; i++)
+        if (clique_equal(&e->count[i].clique, &x->clique) && e->count[i].merges == merges) {
+            *place = &e->count[i];
+            return ERR_OK;
+        }
+    *place = &e->count[e->counts++];
+    **place = (struct measurement){.clique = x->clique, .merges = merges, .sigma = INFINITY};
+    return memory_new(&(*place)->y, measurement_cells(x, m->domain));
+}
+
+/* Keeps counts, as the model's total has them; more of the same cells by the inverse variance. */
+static enum err keep_counts(struct errors *e, const struct model *m, const struct measurement *x,
+                            size_t count)
+{
+    TRY(memory_new(&e->count, count));
+    for (size_t i = 0; i < count; i++, x++) {
+        const double scale = x->total > 0 ? m->total / x->total : 1, sigma = x->sigma * scale;
+        struct measurement *to;
+        double new;
+        TRY(place_of(e, m, x, &to));
+        new = 1 / (1 + sigma * sigma / to->sigma / to->sigma);
+        for (uint64_t c = 0; c < measurement_cells(x, m->domain); c++)
+            to->y[c] += new *(scale * x->y[c] - to->y[c]);
+        to->sigma = sigma * sqrt(new);
+    }
+    return ERR_OK;
+}
+
 enum err errors_new(struct errors **out, const struct model *m,
                     const struct measurement *measurements, size_t count,
                     const struct errors_progress *progress, struct log *log)
@@ -221,6 +254,7 @@ enum err errors_new(struct errors **out, const struct model *m,
     }
     TRY(model_jobs_run(&jobs, m));
     learn(&w);
+    TRY(keep_counts(e, m, measurements, count));
     TRY(errors_inside(e->inside, m, measurements, count, log));
     return memory_hand_over(out, &e);
 }

@@ -5,7 +5,7 @@
 #define MEASURE_SHARE 0.9 /* of a round; the rest selects */
 #define ANNEALED_START 16 /* T0 = 16 d, unless given */
 /* Shares of one-ways, in Gaussian terms: docs/results.md has what others do. */
-#define ONE_WAYS_MOST 0.3
+#define ONE_WAYS_MOST 0.45
 #define ONE_WAYS_LEAST 0.2
 #define ONE_WAYS_LEAST_ANNEALED 0.1
 #define ONE_WAYS_ERROR 0.1

@@ -2,9 +2,9 @@
  * aim/budget/schedule.h - how AIM spends its budget: sigma and epsilon of each round.
  *
  * First a share w of rho is for the d one-ways, sigma = sqrt(d / (2 w rho)): so much that noise
- * makes a mean error of 0.1 if there are as many rows as there can be, but at most 0.3, and at
- * least 0.2 or, annealed, 0.1. The rest, r = (1 - w) rho, is for rounds. A tenth of a round
- * selects.
+ * makes a mean error of 0.1 if there are as many rows as there can be, but at most 0.45, so that
+ * they can be asked for again if the answer is lost, and at least 0.2 or, annealed, 0.1. The rest,
+ * r = (1 - w) rho, is for rounds. A tenth of a round selects.
  *
  *   fixed     T rounds, all alike: sigma = sqrt(T / (2 * 0.9 r)), eps for 0.1 r / T.
  *   annealed  (McKenna et al. 2022) begins as T0 rounds would, T0 = 16 d or another number. When a

@@ -210,7 +210,19 @@ static u128 range_of(const struct score_terms *t, uint32_t query)
     return 0;
 }
 
-/* 1 + ceil(log2(max_q(...) + 2^f 96)), with the multipliers of f = 40 shifted down to f. */
+/* No Gumbel of the lattice is larger; where two are added, no sum of them. */
+static unsigned gumbel_most(const struct score_terms *t)
+{
+    switch (t->bounds.noise_by) {
+    case NOISE_BY_ALL:
+        return 96;
+    case NOISE_BY_BOTH:
+        return 192;
+    }
+    return 96;
+}
+
+/* 1 + ceil(log2(max_q(...) + 2^f gumbel_most())), with the multipliers of f = 40 shifted down to f. */
 static unsigned width_of(const struct score_terms *t, const uint64_t *top, const uint64_t *penalty,
                          unsigned shift)
 {
@@ -221,7 +233,7 @@ static unsigned width_of(const struct score_terms *t, const uint64_t *top, const
         u128 value = range >> 64 != 0 ? (u128)1 << 127 : scale * (range + penalty[i]);
         most = value > most ? value : most;
     }
-    most += (u128)96 << shift;
+    most += (u128)gumbel_most(t) << shift;
     while (width < 128 && ((u128)1 << (width - 1)) < most)
         width++;
     return width;

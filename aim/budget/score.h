@@ -48,6 +48,7 @@ struct score_bounds {
     /* what l is made of: the most that owners of counts count in a cell of a maximal marginal, and
      * the most rows that the other owners send (aim/workload/merge.h) */
     uint64_t counts, rows;
+    enum noise_by noise_by; /* if two make Gumbels, a score has one of each */
     unsigned room;  /* the most that merges may raise l to; if below l, they may not raise it */
     double epsilon; /* the most that a selection may have; 0: any */
 };
@@ -103,7 +104,8 @@ struct score_plan {
 /*
  * With m_q = floor(2^(f-10) eps w_q / (2 Delta)) and penalty_q = round(sqrt(2/pi) sigma cells_q
  * 2^10), and
- *   w = 1 + ceil(log2(max_q(m_q (2^10 (S_q + 2^(l+1)) + penalty_q)) + 2^f 96)),
+ *   w = 1 + ceil(log2(max_q(m_q (2^10 (S_q + 2^(l+1)) + penalty_q)) + 2^f 96)), with 192 for 96
+ * where two servers each make a Gumbel,
  * f is the least in 24 .. 40 for which all m_q >= 2^10, since narrow scores are compared in fewer
  * rounds; flooring then costs less than 0.1 % of the budget. If there is none, or its w is above
  * 63, f is the largest for which w is at most 63.

@@ -6,6 +6,9 @@
 
 /* Makes estimates smaller, so that rounding cannot take their sum above the bound. */
 #define GUARD 0x1p-48
+#define AS_PRECISE (1 - 0x1p-20) /* equal sigmas, whatever is rounded */
+/* Of the rows. Independent columns are off by up to 0.5, as parties/study/rounds.h takes it. */
+#define NOISE_MOST 0.5
 
 enum err loop_merge(struct loop *l)
 {
@@ -27,19 +30,49 @@ enum err loop_debit_lost(struct loop *l, unsigned lost)
     return ERR_OK;
 }
 
-void loop_find_candidates(struct loop *l, double share)
+/*
+ * Whether a measurement with this round's noise can tell more than was measured already. It cannot
+ * if the query was measured as precisely before, all its measurements together, or if its noise is
+ * expected to move more rows than columns that are treated as independent have in wrong places.
+ * Where people join between rounds, what was measured before is of others.
+ */
+static bool can_gain(const struct loop *l, size_t query)
 {
-    const struct workload *w = l->options->workload;
+    const struct aim_result *r = l->result;
+    const double sigma = l->ask.sigma;
+    const uint64_t cells = merges_query_cells(r->merges, &l->options->workload->query[query]);
+    double known = 0; /* in measurements like this round's */
+    if (l->ask.kind != ASK_SELECT || l->options->grows)
+        return true;
+    for (size_t i = 0; i < r->measurements; i++)
+        if (r->query[i] == query)
+            known += pow(sigma / r->measurement[i].sigma, 2);
+    return known < AS_PRECISE &&
+           sqrt(2 / M_PI) * sigma * (double)cells < NOISE_MOST * model_total(r->model);
+}
+
+/* Of the first so many queries, those that the model may hold; `all`: also those without gain. */
+static void find(struct loop *l, size_t queries, uint64_t limit, bool all)
+{
     const struct model *m = l->result->model;
-    uint64_t limit = (uint64_t)(fmin(share, 1) * (double)loop_model_limit(l->options));
-    l->ask.queries = 0;
-    for (uint32_t i = 0; i < w->queries; i++) {
-        const struct clique *c = &w->query[i].clique;
+    for (size_t i = 0; i < queries; i++) {
+        const struct clique *c = &l->options->workload->query[i].clique;
         if (!model_covers(m, c) && (model_cells_with(m, c) > limit ||
                                     model_marginal_cells(m, c) > loop_model_limit(l->options)))
             continue;
-        l->ask.query[l->ask.queries++] = i;
+        if (all || can_gain(l, i))
+            l->ask.query[l->ask.queries++] = (uint32_t)i;
     }
+}
+
+void loop_find_candidates(struct loop *l, double share)
+{
+    const struct workload *w = l->options->workload;
+    const uint64_t limit = (uint64_t)(fmin(share, 1) * (double)loop_model_limit(l->options));
+    l->ask.queries = 0;
+    find(l, w->queries, limit, false);
+    if (l->ask.queries == 0)
+        find(l, w->one_ways, limit, true);
 }
 
 /* Makes room for the estimates of all candidates. */

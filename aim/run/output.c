@@ -18,30 +18,14 @@ static json_t *unless(int failed, json_t *made)
     return NULL;
 }
 
-/* What a column follows from, as the study writes it; NULL: nothing. */
-static const char *origin_of(const struct domain *d, const char *name)
-{
-    for (size_t i = 0; d->derived != NULL && i < d->derived->from.count; i++)
-        if (strcmp(d->derived->from.of[i].name, name) == 0)
-            return d->derived->from.of[i].text;
-    return NULL;
-}
-
+/* With what it follows from, as the study writes it. */
 static json_t *attribute_json(const struct domain *d, const struct domain_attribute *a)
 {
-    const char *origin = origin_of(d, a->name);
-    json_t *o = json_object();
-    int failed = json_object_set_new(o, "name", json_string(a->name)) |
-                 json_object_set_new(o, "kind", json_string(a->kind->word)) |
-                 json_object_set_new(o, "size", json_integer(a->size));
-    failed |= a->kind->json(a, o);
-    if (origin != NULL)
-        failed |= json_object_set_new(o, "from", json_string(origin));
-    if (a->missing != NULL)
-        failed |= json_object_set_new(o, "missing", json_string(a->missing));
-    if (a->missing_too_count > 0)
-        failed |= json_object_set_new(o, "missing_too",
-                                      list_texts(a->missing_too, a->missing_too_count));
+    json_t *o = list_attribute(a);
+    int failed = o == NULL;
+    for (size_t i = 0; !failed && d->derived != NULL && i < d->derived->from.count; i++)
+        if (strcmp(d->derived->from.of[i].name, a->name) == 0)
+            failed |= json_object_set_new(o, "from", json_string(d->derived->from.of[i].text));
     return unless(failed, o);
 }
 

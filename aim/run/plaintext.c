@@ -11,6 +11,7 @@ struct plaintext {
     const struct workload *workload;
     struct log *log;
     int64_t *counts;
+    struct slope *rows; /* NULL: none that gradients are of */
     struct plaintext_noise noise;
     struct random random; /* behind `noise` where none was given */
 };
@@ -81,6 +82,11 @@ void plaintext_free(struct plaintext **p)
     random_wipe(&(*p)->random);
     memory_free(&(*p)->counts);
     memory_free(p);
+}
+
+void plaintext_train(struct plaintext *p, struct slope *rows)
+{
+    p->rows = rows;
 }
 
 static enum err check_query(const struct plaintext *p, uint32_t query)
@@ -194,6 +200,19 @@ static enum err open_scores(struct plaintext *p, const struct ask *a, struct ask
     return ERR_OK;
 }
 
+static enum err open_gradient(struct plaintext *p, const struct ask *a, struct ask_told *t)
+{
+    int64_t *sums CLEAN(memory_release) = NULL;
+    if (p->rows == NULL)
+        return ERR_MISUSE;
+    TRY(memory_new(&sums, t->values));
+    slope_sum(p->rows, a->weight, sums);
+    TRY(p->noise.gauss(p->noise.self, t->values, t->value));
+    for (size_t i = 0; i < t->values; i++)
+        t->value[i] += (int64_t)a->multiplier * sums[i];
+    return ERR_OK;
+}
+
 static enum err answer(void *self, const struct ask *a, struct ask_told *t)
 {
     struct plaintext *p = self;
@@ -213,9 +232,10 @@ static enum err answer(void *self, const struct ask *a, struct ask_told *t)
         return open_forms(p, a, t);
     case ASK_SCORES:
         return open_scores(p, a, t);
-    case ASK_LOOK:
     case ASK_GRADIENT:
-        break; /* it has counts, and no rows */
+        return open_gradient(p, a, t);
+    case ASK_LOOK:
+        break; /* it has counts, and no rows to link */
     }
     return ERR_MISUSE;
 }

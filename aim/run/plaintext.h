@@ -7,6 +7,7 @@
  *   measure  one Gaussian a cell, queries in the order of the request, cells row-major
  *   forms    one Gaussian a form
  *   scores   one Gaussian a candidate
+ *   gradient one Gaussian a number
  * and a round selects before it measures. Round 0 (the one-ways) only measures.
  */
 #ifndef TREFOIL_AIM_RUN_PLAINTEXT_H
@@ -14,6 +15,7 @@
 
 #include "aim/run/backend.h"
 #include "aim/table/table.h"
+#include "aim/train/slope.h"
 #include "aim/workload/workload.h"
 #include "base/random.h"
 
@@ -36,6 +38,8 @@ enum err plaintext_new(struct plaintext **p, const struct workload *w, const str
 enum err plaintext_new_counts(struct plaintext **p, const struct workload *w, const int64_t *counts,
                               const struct plaintext_noise *noise, struct log *log) MUST_CHECK;
 void plaintext_free(struct plaintext **p);
+/* From now on it answers gradients too, from these rows, which are borrowed. */
+void plaintext_train(struct plaintext *p, struct slope *rows);
 
 /* What a look opens of this number, with noise from this source, or fresh noise if it is NULL. */
 enum err plaintext_look(const struct plaintext_noise *noise, uint64_t number, uint64_t multiplier,

@@ -1,10 +1,17 @@
-/* aim/table/lists.h - lists of texts and of numbers in JSON; NULL where there is no memory. */
+/*
+ * aim/table/lists.h - lists of texts and of numbers in JSON, and what a column is; NULL where there
+ * is no memory.
+ */
 #ifndef TREFOIL_AIM_TABLE_LISTS_H
 #define TREFOIL_AIM_TABLE_LISTS_H
+
+#include "aim/table/domain.h"
 
 #include <jansson.h>
 
 json_t *list_texts(char *const *text, size_t n);
 json_t *list_numbers(const double *value, size_t n);
+/* An attribute's name, kind and values (docs/formats.md). */
+json_t *list_attribute(const struct domain_attribute *a);
 
 #endif

@@ -4,8 +4,8 @@
  *
  * The columns other than the target give features, all of one kind. One-hot: one for each code, the
  * missing one too, which is 1 in rows that have the code. Numbers: one for each column, the bits of
- * its code as they stand. One more feature, the bias, is 1. F in all. A code outside its column has
- * no one-hot feature; as a number it counts as it stands.
+ * its code as they stand. One more feature, the bias, is 1. F in all. A code outside its column is
+ * the column's last code, as in counts (protocols/records.h); as a number it counts as it stands.
  *
  * K classes are the target's values but its missing code. There are C outputs: one for each class,
  * or, if K = 2, one for the second. The weights w are integers, |w| < 2^15. For a row with features

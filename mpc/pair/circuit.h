@@ -36,7 +36,7 @@ struct circuit_pairs {
     size_t *from, *at;         /* of each that stays alone */
 };
 
-/* Sets sizes to those of the next level. The arrays are the scratch's. `pairs` 0: no group has two. */
+/* Sets sizes to those of the next level. The arrays are the scratch's. */
 enum err circuit_pair_up(struct scratch *scratch, struct circuit_pairs *p, size_t *size,
                          size_t groups) MUST_CHECK;
 

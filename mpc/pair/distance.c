@@ -22,12 +22,6 @@ static unsigned log2_up(uint64_t n)
     return n <= 1 ? 0 : 64 - (unsigned)__builtin_clzll(n - 1);
 }
 
-bool pair_distance_fits(unsigned bits, uint64_t unit, size_t cells)
-{
-    return bits >= 1 && unit >= 1 && cells >= 1 && bits < 63 && unit >> 62 == 0 &&
-           bits + log2_up(unit) + log2_up(cells) <= 63;
-}
-
 static size_t cells_of(const struct distance *s, size_t portion)
 {
     size_t cells = 0;
@@ -153,6 +147,11 @@ static enum err add_pairs(struct pair_gates *g, struct pair_sums *l, const struc
     return ERR_OK;
 }
 
+static uint64_t cap_bit(uint64_t cap, unsigned b)
+{
+    return b < MASK_BITS ? cap >> b & 1 : 0;
+}
+
 /*
  * Whether v + s <= cap, a public number of each lane: the carry of cap + ~v + ~s, where a carry is
  * ~v & c if the cap's bit is 0, else ~(v & ~c).
@@ -165,15 +164,15 @@ static enum err within(struct pair_gates *g, const struct pair_sums *l, const ui
     circuit_not(g, c, l->s, l->n);
     for (unsigned b = 0; b < l->width; b++) {
         for (size_t k = 0; k < l->n; k++) {
-            const uint64_t bit = cap[k] >> b & 1;
+            const uint64_t bit = cap_bit(cap[k], b);
             t[k] = wire_xor(l->v[b * l->n + k], wire_if(1 - bit, g->one));
             c[k] = wire_xor(c[k], wire_if(bit, g->one));
         }
         pair_gates_and(g, c, c, t, l->n);
         for (size_t k = 0; k < l->n; k++)
-            c[k] = wire_xor(c[k], wire_if(cap[k] >> b & 1, g->one));
+            c[k] = wire_xor(c[k], wire_if(cap_bit(cap[k], b), g->one));
     }
-    for (size_t k = 0; k < l->n; k++)
+    for (size_t k = 0; k < l->n && l->width < MASK_BITS; k++)
         c[k] = cap[k] >> l->width != 0 ? g->one : c[k];
     return ERR_OK;
 }
@@ -187,7 +186,7 @@ static enum err cap_and_mask(struct pair_gates *g, const struct pair_sums *l, co
     TRY(scratch_array(g->scratch, &carry, l->n));
     TRY(within(g, l, cap, c));
     memset(out, 0, MASK_BITS * l->n * sizeof *out);
-    for (unsigned b = 0; b < l->width; b++) {
+    for (unsigned b = 0; b < l->width && b < MASK_BITS; b++) {
         struct pair_wire *to = out + b * l->n;
         for (size_t k = 0; k < l->n; k++)
             to[k] = wire_xor(l->v[b * l->n + k], wire_if(cap[k] >> b & 1, g->one));
@@ -233,7 +232,8 @@ static void distance_free(void *self)
     memory_free(&s);
 }
 
-static const struct pair_program distance_program = {size, enter, compute, took, distance_free};
+static const struct pair_program distance_program = {
+    .size = size, .enter = enter, .compute = compute, .took = took, .free = distance_free};
 
 /* Portions of whole candidates: as many as have PORTION cells, at least one. */
 static size_t part(struct distance *s)
@@ -250,22 +250,46 @@ static size_t part(struct distance *s)
     return portions;
 }
 
-enum err pair_distance_new(struct pair_run **run, struct pair *pair, const struct pair_distance *d)
+static enum err begin(struct distance **self, const struct pair_distance *d, size_t *portions)
 {
     struct distance *s;
-    for (size_t k = 0; k < d->candidates; k++)
-        if (!pair_distance_fits(d->bits, d->unit, d->candidate[k].cells) ||
-            d->candidate[k].most > INT64_MAX / d->unit)
-            return ERR_RANGE;
-    if (d->candidates == 0)
+    if (d->candidates == 0 || d->bits == 0 || d->bits > 62 || d->unit == 0 ||
+        d->unit > (uint64_t)INT64_MAX >> d->bits)
         return ERR_RANGE;
+    for (size_t k = 0; k < d->candidates; k++)
+        if (d->candidate[k].cells == 0 || d->candidate[k].most > INT64_MAX / d->unit)
+            return ERR_RANGE;
     TRY(memory_new(&s, 1));
     *s = (struct distance){.d = *d,
                            .width = d->bits + log2_up(d->unit) + 1,
                            .shift = (unsigned)__builtin_ctzll(d->unit)};
+    *self = s;
     if (memory_new(&s->first, d->candidates + 1) != ERR_OK) {
-        memory_free(&s);
+        distance_free(s);
         return ERR_NOMEM;
     }
-    return program_run(run, pair, &distance_program, s, part(s));
+    *portions = part(s);
+    return ERR_OK;
+}
+
+enum err pair_distance_cost(const struct pair_distance *d, struct pair_cost *cost)
+{
+    struct scratch *scratch CLEAN(scratch_free) = scratch_new();
+    struct distance *s;
+    size_t portions;
+    enum err e;
+    if (scratch == NULL)
+        return ERR_NOMEM;
+    TRY(begin(&s, d, &portions));
+    e = program_cost(&distance_program, s, portions, scratch, NULL, cost);
+    distance_free(s);
+    return e;
+}
+
+enum err pair_distance_new(struct pair_run **run, struct pair *pair, const struct pair_distance *d)
+{
+    struct distance *s;
+    size_t portions;
+    TRY(begin(&s, d, &portions));
+    return program_run(run, pair, &distance_program, s, portions);
 }

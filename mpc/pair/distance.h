@@ -11,6 +11,7 @@
  * lowest bits are the provider's alone.
  *
  * WHO HOLDS WHAT: the provider gets -r, the keeper D + r: shares of D.
+ * Between the messages either end holds 16 bytes for each of the keeper's bits.
  * COST in ANDs: B - ctz(u) - 1 and about B + 1 a cell; 2 W + 64 a candidate, W = B - 1 + ceil(log2
  * of the most cells of a candidate). Bytes: garbled.h.
  * LEAKS: nothing. Each output is uniform, because r is, and is used once.
@@ -21,8 +22,6 @@
 #define TREFOIL_MPC_PAIR_DISTANCE_H
 
 #include "mpc/pair/garbled.h"
-
-#include <stdbool.h>
 
 struct pair_candidate {
     size_t cells;
@@ -39,12 +38,13 @@ struct pair_distance {
     uint64_t *out; /* this end's share of each D */
 };
 
-/* Whether sums of so many cells fit: W <= 63. */
-bool pair_distance_fits(unsigned bits, uint64_t unit, size_t cells);
+/* What it will take; of a candidate, only its cells are looked at. ERR_RANGE as below. */
+enum err pair_distance_cost(const struct pair_distance *distance,
+                            struct pair_cost *cost) MUST_CHECK;
 
 /*
  * All arrays are borrowed until the run is freed. `out` is complete once the tables have passed.
- * ERR_RANGE: a bound does not fit, or there is nothing to sum.
+ * ERR_RANGE: u 2^l or u `most` is 2^63 or more, or there is nothing to sum.
  */
 enum err pair_distance_new(struct pair_run **run, struct pair *pair,
                            const struct pair_distance *distance) MUST_CHECK;

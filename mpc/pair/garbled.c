@@ -25,6 +25,7 @@ struct pair_run {
     struct pair_wire *
         *label; /* the keeper's input bits: zero labels at the provider, else active ones */
     size_t *labels;
+    struct pair_cost cost;
     struct pair_message matrix, tables;
     struct pair_wire *out; /* of the last portion */
     size_t outs;
@@ -36,10 +37,9 @@ static struct program_size size_of(const struct pair_run *r, size_t portion)
     return r->program->size(r->self, portion);
 }
 
-static size_t table_size(const struct pair_run *r, size_t portion)
+static size_t table_size(struct program_size size, uint64_t ands)
 {
-    return GATES_KEY_SIZE + SEED + GATES_AND_SIZE * (size_t)r->ands[portion] +
-           (size_of(r, portion).outputs + 7) / 8;
+    return GATES_KEY_SIZE + SEED + GATES_AND_SIZE * (size_t)ands + (size.outputs + 7) / 8;
 }
 
 static enum err compute(const struct pair_program *p, const void *self, size_t portion,
@@ -51,18 +51,39 @@ static enum err compute(const struct pair_program *p, const void *self, size_t p
     return pair_gates_done(g);
 }
 
-enum err program_ands(const struct pair_program *program, const void *self, size_t portion,
-                      struct scratch *scratch, uint64_t *ands)
+static enum err count_ands(const struct pair_program *program, const void *self, size_t portion,
+                           struct scratch *scratch, uint64_t *ands)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(scratch);
     const struct program_size size = program->size(self, portion);
+    const size_t n = size.bits[0] > size.bits[1] ? size.bits[0] : size.bits[1];
     struct pair_gates g = pair_gates_plain(scratch);
-    struct pair_wire *p CLEAN(memory_release) = NULL, *k CLEAN(memory_release) = NULL,
-                        *out CLEAN(memory_release) = NULL;
-    TRY(memory_new(&p, size.bits[PAIR_PROVIDER]));
-    TRY(memory_new(&k, size.bits[PAIR_KEEPER]));
-    TRY(memory_new(&out, size.outputs));
-    TRY(compute(program, self, portion, &g, (const struct pair_wire *const[2]){p, k}, out));
+    struct pair_wire *zeros, *out;
+    TRY(scratch_array(scratch, &zeros, n));
+    TRY(scratch_array(scratch, &out, size.outputs));
+    memset(zeros, 0, n * sizeof *zeros);
+    TRY(compute(program, self, portion, &g, (const struct pair_wire *const[2]){zeros, zeros}, out));
     *ands = g.ands;
+    return ERR_OK;
+}
+
+enum err program_cost(const struct pair_program *program, const void *self, size_t portions,
+                      struct scratch *scratch, uint64_t *ands, struct pair_cost *cost)
+{
+    *cost = (struct pair_cost){0};
+    for (size_t k = 0; k < portions; k++) {
+        const struct program_size size = program->size(self, k);
+        uint64_t n = 0;
+        if (program->ands != NULL)
+            n = program->ands(self, k);
+        else
+            TRY(count_ands(program, self, k, scratch, &n));
+        cost->matrix += labels_matrix(size.bits[PAIR_KEEPER]);
+        cost->tables += table_size(size, n);
+        cost->ands += n;
+        if (ands != NULL)
+            ands[k] = n;
+    }
     return ERR_OK;
 }
 
@@ -72,12 +93,11 @@ static enum err measure(struct pair_run *r, size_t portions)
     TRY(memory_new(&r->label, portions));
     TRY(memory_new(&r->labels, portions));
     r->portions = portions;
-    for (size_t k = 0; k < portions; k++) {
+    for (size_t k = 0; k < portions; k++)
         r->labels[k] = labels_rounded(size_of(r, k).bits[PAIR_KEEPER]);
-        TRY(program_ands(r->program, r->self, k, r->pair->scratch, &r->ands[k]));
-        r->matrix.size += labels_matrix(r->labels[k]);
-        r->tables.size += table_size(r, k);
-    }
+    TRY(program_cost(r->program, r->self, portions, r->pair->scratch, r->ands, &r->cost));
+    r->matrix.size = r->cost.matrix;
+    r->tables.size = r->cost.tables;
     return ERR_OK;
 }
 
@@ -100,11 +120,14 @@ static void wipe_wires(struct pair_wire **wires, size_t n)
     memory_wipe_free(wires, n * sizeof **wires);
 }
 
+/* A matrix that did not pass whole has left the streams of the two ends at different places. */
 void pair_run_free(struct pair_run **run)
 {
     struct pair_run *r = *run;
     if (r == NULL)
         return;
+    if (r->matrix.offset > 0 && r->matrix.offset < r->matrix.size)
+        r->pair->ready = false;
     for (size_t k = 0; k < r->portions && r->label != NULL; k++)
         wipe_wires(&r->label[k], r->labels[k]);
     wipe_wires(&r->out, r->outs);
@@ -125,6 +148,11 @@ size_t pair_run_matrix(const struct pair_run *run)
 size_t pair_run_tables(const struct pair_run *run)
 {
     return run->tables.size;
+}
+
+struct pair_cost pair_run_cost(const struct pair_run *run)
+{
+    return run->cost;
 }
 
 void *program_of(const struct pair_run *run)
@@ -193,7 +221,7 @@ static enum err own_labels(struct pair_run *r, size_t portion, const uint8_t *se
     return ERR_OK;
 }
 
-/* Either end's part of a portion, from both ends' wires. The lowest bits of its outputs' go to `bits`. */
+/* Either end's part of a portion. The lowest bits of its outputs' labels go to `bits`. */
 static enum err run_gates(struct pair_run *r, size_t portion, struct pair_gates *g,
                           const struct pair_wire *provider, uint64_t **bits)
 {
@@ -251,7 +279,7 @@ typedef enum err (*work)(struct pair_run *r, size_t portion, uint8_t *piece);
 static enum err begin_piece(struct pair_run *r, struct pair_message *m, work make)
 {
     const size_t size = m == &r->matrix ? labels_matrix(r->labels[m->portion])
-                                        : table_size(r, m->portion);
+                                        : table_size(size_of(r, m->portion), r->ands[m->portion]);
     uint8_t *piece = bytes_extend(&m->piece, size);
     if (piece == NULL)
         return ERR_NOMEM;
@@ -278,8 +306,7 @@ static enum err pass(struct pair_run *r, struct pair_message *m, uint8_t *out, c
             continue;
         if (out == NULL)
             TRY(with(r, m->portion, m->piece.data));
-        bytes_clear(&m->piece);
-        m->at = 0;
+        m->piece.size = m->at = 0; /* its memory is the next one's */
         m->portion++;
     }
     return ERR_OK;

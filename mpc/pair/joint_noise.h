@@ -9,12 +9,14 @@
  *   K -> P   matrix   the keeper's 512 random bits a sample
  *   P -> K   tables   638 ANDs a sample for z, 46 for z + 128 + r modulo 2^47, r of the provider
  * WHO HOLDS WHAT: the provider z_P - h (128 + r), the keeper z_K + h (z + 128 + r).
- * COST: 30,090 bytes a sample.
+ * COST: 30,086 bytes a sample, and 32 for every 128. Between the messages either end holds 8 KiB a
+ * sample, so many are made in batches.
  * LEAKS: nothing. What the keeper gets is uniform, because r is; z's random bits are uniform to
  * either server, because the other's are.
  *
- * Less its own part, each server sees noise h z + z' of parameter 2^20 (docs/protocols.md, "Two
- * servers"). In total variation a z is off by JOINT_TAU, for rounded thresholds and what is cut off.
+ * Less its own part, each server sees noise h z + z' of parameter 2^20 (docs/protocols.md, "Proof:
+ * circuits of two servers"). In total variation a z is off by less than JOINT_TAU, for rounded
+ * thresholds and what is cut off.
  */
 #ifndef TREFOIL_MPC_PAIR_JOINT_NOISE_H
 #define TREFOIL_MPC_PAIR_JOINT_NOISE_H
@@ -23,6 +25,7 @@
 #include "mpc/pair/garbled.h"
 
 #define JOINT_TAU 0x1p-63
+#define JOINT_BATCH ((size_t)8192) /* 64 MiB between the messages */
 
 struct pair_joint {
     size_t n;

@@ -6,7 +6,7 @@
  * servers must follow the protocol; what cannot come from one that does ends in an error, but a
  * server that lies can learn what it should not (docs/security.md).
  *
- * Once a session, 128 base oblivious transfers over ristretto255 (Chou, Orlandi 2015), j = 0 .. 127:
+ * Once a session, base oblivious transfers over ristretto255 (Chou, Orlandi 2015), j = 0 .. 127:
  *   K -> P   hello    A = y G
  *   P -> K   choices  B_j = x_j G + Delta_j A
  *   each: key = SHA-256(label, id, j, A, B_j, point), 16 bytes of it; the point is y B_j for bit 0
@@ -35,7 +35,7 @@ struct pair;
 enum err pair_new(struct pair **pair, enum pair_end end, const uint8_t id[PAIR_ID_SIZE]) MUST_CHECK;
 void pair_free(struct pair **pair);
 
-/* Keeper, provider, keeper, each once: else ERR_MISUSE. ERR_FORMAT: a message has no valid points. */
+/* Keeper, provider, keeper, each once: else ERR_MISUSE. ERR_FORMAT: there is no valid point. */
 enum err pair_hello(struct pair *keeper, uint8_t hello[PAIR_HELLO_SIZE]) MUST_CHECK;
 enum err pair_choose(struct pair *provider, const uint8_t hello[PAIR_HELLO_SIZE],
                      uint8_t choices[PAIR_CHOICES_SIZE]) MUST_CHECK;

@@ -1,8 +1,8 @@
 /*
  * mpc/pair/pick.h - the index of the largest of shared scores, and nothing else.
  *
- * A score is v = p + k mod 2^w, signed. A tree of comparisons: of each two the right one wins only if
- * it is strictly greater, so ties go to the lower index; its value and the bits of its index go up.
+ * A score is v = p + k mod 2^w, signed. A tree of comparisons: of each two the right one wins only
+ * if it is strictly greater, so ties go to the lower index; value and bits of the index go up.
  *
  *   K -> P   matrix   w bits a candidate
  *   P -> K   tables   with the lowest bits of the index's zero labels: the keeper knows the index
@@ -29,6 +29,8 @@ struct pair_pick {
 /* `pick` is borrowed until the run is freed. ERR_RANGE: a size is outside the bounds above. */
 enum err pair_pick_new(struct pair_run **run, struct pair *pair, struct pair_pick *pick) MUST_CHECK;
 
+/* What it will take, besides the proof. ERR_RANGE as above. */
+enum err pair_pick_cost(size_t candidates, unsigned width, struct pair_cost *cost) MUST_CHECK;
 size_t pair_pick_proof(size_t candidates);
 /* The keeper's and the provider's end of the proof. ERR_CHEAT: not labels of an index. */
 enum err pair_pick_prove(const struct pair_run *run, uint8_t *proof) MUST_CHECK;

@@ -17,6 +17,8 @@ struct program_size {
 
 struct pair_program {
     struct program_size (*size)(const void *self, size_t portion);
+    /* ANDs of a portion; NULL: they are counted, by making it of plain bits. */
+    uint64_t (*ands)(const void *self, size_t portion);
     /* Sets this end's bits, which are zero before. Called once a portion: it may draw masks. */
     enum err (*enter)(void *self, size_t portion, enum pair_end end, uint64_t *bits);
     /* From the wires of both ends to those of the outputs. */
@@ -40,8 +42,8 @@ void *program_of(const struct pair_run *run);
 const struct pair_wire *program_outputs(const struct pair_run *run);
 struct pair *program_pair(const struct pair_run *run);
 
-/* ANDs of a portion, counted by making it of plain bits. */
-enum err program_ands(const struct pair_program *program, const void *self, size_t portion,
-                      struct scratch *scratch, uint64_t *ands) MUST_CHECK;
+/* Adds up all portions. `ands`: how many each has, or NULL. */
+enum err program_cost(const struct pair_program *program, const void *self, size_t portions,
+                      struct scratch *scratch, uint64_t *ands, struct pair_cost *cost) MUST_CHECK;
 
 #endif

@@ -8,7 +8,9 @@
 #include "aim/answer/errors.h"
 #include "aim/run/copula_run.h"
 #include "aim/run/loop.h"
+#include "aim/run/train_run.h"
 #include "aim/table/table.h"
+#include "aim/train/classifier.h"
 #include "parties/study/study.h"
 
 struct bounds;
@@ -20,6 +22,17 @@ enum err release_loop_options(const struct study *study, const struct bounds *bo
 /* The same for a study with method: copula. */
 enum err release_copula_options(const struct study *study, const struct bounds *bounds,
                                 struct copula_options *options, struct log *log) MUST_CHECK;
+
+/* The same for a study with method: train. */
+enum err release_train_options(const struct study *study, const struct bounds *bounds,
+                               struct train_options *options, struct log *log) MUST_CHECK;
+
+/* What a run has trained (parties/analyst/release_train.c); rho: what the run had. */
+enum err release_classifier(struct classifier **c, const struct study *study,
+                            const struct train_result *result, double rho) MUST_CHECK;
+/* Writes classifier.json, and trajectory.json with all that was opened. */
+enum err release_train(const char *folder, const struct classifier *c,
+                       const struct train_result *result, struct log *log) MUST_CHECK;
 
 /*
  * Each writes the three files into the folder, which must exist. rows 0: the model's total. They

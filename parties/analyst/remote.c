@@ -151,7 +151,9 @@ enum err remote_begin(struct remote *r)
 static struct words_text name_of(const struct ask *ask)
 {
     struct words_text name = {"the look"};
-    if (ask->kind != ASK_LOOK)
+    if (ask->kind == ASK_GRADIENT)
+        snprintf(name.text, sizeof name.text, "step %u", ask->round);
+    else if (ask->kind != ASK_LOOK)
         snprintf(name.text, sizeof name.text, "round %u", ask->round);
     return name;
 }
@@ -177,6 +179,22 @@ static enum err skip(struct remote *r, const struct ask *a, unsigned in_a_row,
     return run_state_skip(r->state, a, bytes);
 }
 
+/* A classifier's step is not asked again: the next one follows. */
+static enum err lose_step(struct remote *r, const struct ask *a, unsigned *lost)
+{
+    *lost = 1;
+    log_warn(r->log,
+             "%s is lost: what it took of the budget is spent, and the classifier learns nothing "
+             "from it",
+             name_of(a).text);
+    if (++r->lost_steps <= LOST_MOST) /* else a server that always fails takes the whole budget */
+        return ERR_OK;
+    return log_fail(r->log, ERR_LOST,
+                    "%d steps in a row were lost, so the run stops before it spends more. Repair "
+                    "the server that is named above, then continue with the same command",
+                    LOST_MOST + 1);
+}
+
 /* The answer is here already, or is asked for until it comes. *lost: how often it was lost. */
 static enum err ask_round(struct remote *r, struct replies *kept, const struct ask *a,
                           struct bytes *result, unsigned *lost)
@@ -186,14 +204,18 @@ static enum err ask_round(struct remote *r, struct replies *kept, const struct a
     enum err e;
     if (kept != NULL)
         TRY(replies_find(kept, a, result, lost));
-    if (result->size > 0)
+    if (result->size > 0 || *lost > 0)
         return ERR_OK;
     if (!r->open && !run_state_begun(r->state))
         TRY(begin(r)); /* a run that cannot begin fails before it counts as begun */
     TRY(run_state_request(r->state, a, &bytes));
-    while ((e = ask(r, bytes, result)) == ERR_LOST)
+    while ((e = ask(r, bytes, result)) == ERR_LOST) {
+        if (a->kind == ASK_GRADIENT)
+            return lose_step(r, a, lost);
         TRY(skip(r, a, ++in_a_row, &bytes));
+    }
     *lost = run_state_skipped(r->state);
+    r->lost_steps = 0;
     return e;
 }
 
@@ -275,6 +297,8 @@ static enum err ask_and_read(struct remote *r, struct replies *kept, const struc
     struct bytes answer CLEAN(bytes_clear) = {0};
     enum err e;
     TRY(ask_aloud(r, kept, a, &answer, &told->lost));
+    if (a->kind == ASK_GRADIENT && told->lost > 0)
+        return kept != NULL ? replies_keep(kept, a, &answer, told->lost) : ERR_OK;
     e = read_answer(r->study, a, &answer, told);
     if (e == ERR_FORMAT) /* the three agree on it: they have another version, or collude */
         return log_fail(r->log, ERR_FORMAT,

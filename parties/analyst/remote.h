@@ -5,7 +5,8 @@
  * it tries again, less and less often, and says so. Then it asks for the interrupted round again,
  * which the servers answer from their store at no cost. A round that they have lost stays paid for,
  * and is asked again as the next one. After a few in a row the run stops; if forms are lost it
- * stops at once, since they took all that was left. A run that has not begun fails at once if a
+ * stops at once, since they took all that was left. A gradient that is lost is told as one without
+ * values, and is not asked again. A run that has not begun fails at once if a
  * server is not there.
  */
 #ifndef TREFOIL_PARTIES_ANALYST_REMOTE_H
@@ -29,8 +30,9 @@ struct remote {
     void *self;
     /* looks taken of LOOK_TRIES, this run's included; begin with 0, which stays if it had begun */
     unsigned looks;
-    double seconds; /* that servers took to answer; begin with 0 */
-    bool open;      /* there is a session; begin with false */
+    unsigned lost_steps; /* gradients lost in a row; begin with 0 */
+    double seconds;      /* that servers took to answer; begin with 0 */
+    bool open;           /* there is a session; begin with false */
 };
 
 /*

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define REPLIES_MAX 16 /* rounds */
+#define REPLIES_MAX 1024 /* rounds */
 #define FILE_MOST ((size_t)1 << 32)
 
 static const char magic[] = "trefoil-replies-1\n";
@@ -21,7 +21,7 @@ struct replies {
     struct replies_answer {
         uint32_t lost;
         struct bytes request, answer;
-    } round[REPLIES_MAX];
+    } * round; /* room for REPLIES_MAX */
 };
 
 static enum err read_block(struct reader *in, struct bytes *b)
@@ -63,6 +63,7 @@ enum err replies_open(struct replies **replies, const char *path, const struct s
     enum err e;
     *replies = NULL;
     TRY(memory_new(&a, 1));
+    TRY(memory_new(&a->round, REPLIES_MAX));
     a->path = path;
     a->study = study;
     a->run = run;
@@ -86,10 +87,11 @@ void replies_free(struct replies **replies)
 {
     if (*replies == NULL)
         return;
-    for (size_t i = 0; i < REPLIES_MAX; i++) {
+    for (size_t i = 0; (*replies)->round != NULL && i < REPLIES_MAX; i++) {
         bytes_clear(&(*replies)->round[i].request);
         bytes_clear(&(*replies)->round[i].answer);
     }
+    memory_free(&(*replies)->round);
     memory_free(replies);
 }
 

@@ -6,7 +6,7 @@
  *
  *   "trefoil-replies-1\n"; terms digest (32); run (16); u32 how many; for each, in the order of
  *   rounds: u32 how often the servers lost it, block request, without run and sequence, block
- *   answer; 32 bytes, BLAKE2b-256 of all before
+ *   answer, empty for a gradient that was lost; 32 bytes, BLAKE2b-256 of all before
  */
 #ifndef TREFOIL_PARTIES_ANALYST_REPLIES_H
 #define TREFOIL_PARTIES_ANALYST_REPLIES_H

@@ -68,6 +68,25 @@ static json_t *copula_json(const struct copula_result *c)
     return rounds;
 }
 
+/* Round 0, the target's counts; then the steps. */
+static json_t *steps_json(const struct train_result *r)
+{
+    json_t *rounds = json_array();
+    for (unsigned t = 0; t <= r->steps; t++) {
+        const struct train_step *s = t > 0 ? &r->step[t - 1] : NULL;
+        json_array_append_new(
+            rounds,
+            json_pack("{s:i, s:s, s:f, s:f, s:f, s:I}", "round", (int)t, "marginal",
+                      t == 0    ? "the target's counts"
+                      : s->lost ? "a lost gradient"
+                                : "a gradient",
+                      "sigma", t == 0 ? r->sigma : measure_sigma(s->multiplier, NOISE_BY_ALL),
+                      "cost", t == 0 ? r->counts_cost : s->cost, "spent",
+                      t == 0 ? r->counts_cost : s->spent, "owners", (json_int_t)r->population));
+    }
+    return rounds;
+}
+
 static json_t *rounds_json(const struct run_stats *s)
 {
     const struct aim_result *r = s->result;
@@ -75,6 +94,8 @@ static json_t *rounds_json(const struct run_stats *s)
     size_t measured = 0;
     if (s->copula != NULL)
         return copula_json(s->copula);
+    if (s->trained != NULL)
+        return steps_json(s->trained);
     rounds = json_array();
     for (size_t i = 0; i < r->rounds; i++) {
         measured += r->round[i].marginals;
@@ -141,8 +162,10 @@ static void print_owners(FILE *out, const struct run_stats *s)
 {
     const size_t most = study_owners_most(s->study);
     uint64_t first, last;
-    if (s->copula != NULL)
-        first = last = s->copula->round[0].population; /* none may come between */
+    if (s->copula != NULL) /* none may come between */
+        first = last = s->copula->round[0].population;
+    else if (s->trained != NULL)
+        first = last = s->trained->population;
     else {
         first = s->result->population[0];
         last = s->result->population[s->result->measurements - 1];
@@ -173,9 +196,11 @@ static void print_traffic(FILE *out, const struct run_stats *s)
 void run_stats_print(FILE *out, const struct run_stats *s)
 {
     const struct study *study = s->study;
-    const struct aim_round *last = s->copula != NULL ? NULL
-                                                     : &s->result->round[s->result->rounds - 1];
-    const double spent = last != NULL ? last->spent : s->copula->round[1].spent;
+    const struct aim_round *last = s->result != NULL ? &s->result->round[s->result->rounds - 1]
+                                                     : NULL;
+    const double spent = last != NULL         ? last->spent
+                         : s->trained != NULL ? s->trained->spent
+                                              : s->copula->round[1].spent;
     fprintf(out, "took: servers %s, estimator %s\n", words_time(s->mpc_s).text,
             words_time(s->total_s - s->mpc_s).text);
     print_traffic(out, s);

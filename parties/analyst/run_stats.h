@@ -7,6 +7,7 @@
 
 #include "aim/run/copula_run.h"
 #include "aim/run/loop.h"
+#include "aim/run/train_run.h"
 #include "netio/net.h"
 #include "parties/exchange/dials.h"
 #include "parties/exchange/request.h"
@@ -16,6 +17,7 @@ struct run_stats {
     const struct study *study;
     const struct aim_result *result;
     const struct copula_result *copula; /* instead of `result`, with method: copula */
+    const struct train_result *trained; /* or with method: train */
     struct look look;                   /* multiplier 0: there was none */
     double linked;                      /* what the look showed */
     const uint8_t *run;                 /* its number, REQUEST_RUN_SIZE bytes */

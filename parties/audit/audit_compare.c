@@ -17,6 +17,9 @@ static const char *in_words(const struct audit_opening *o, char *text, size_t si
     else if (strcmp(o->reason, "NOISY_SCORE") == 0)
         snprintf(text, size, "scores of %" PRIu64 " marginals, sigma %.*s", o->values,
                  (int)strcspn(o->what, ":"), o->what);
+    else if (strcmp(o->reason, "NOISY_GRADIENT") == 0)
+        snprintf(text, size, "a noisy gradient of %" PRIu64 " weights, sigma %.*s", o->values,
+                 (int)strcspn(o->what, ":"), o->what);
     else if (strcmp(o->reason, "SORTED") == 0)
         snprintf(text, size, "which of %" PRIu64 " uploads are sorted by key", o->values);
     else if (strcmp(o->reason, "REJECT_BIT") == 0)
@@ -31,7 +34,7 @@ static void describe_opening(const struct audit_entry *entry, FILE *out)
     const struct audit_opening *o = &entry->opening;
     const char *what = o->what;
     char text[96];
-    if (strcmp(o->reason, "NOISY_SCORE") == 0)
+    if (strcmp(o->reason, "NOISY_SCORE") == 0 || strcmp(o->reason, "NOISY_GRADIENT") == 0)
         what += strcspn(what, ":") + (strchr(what, ':') != NULL);
     fprintf(out, "  %s  round %-4" PRIu32 " cost %-11.5g spent %.5g\n      %s%s%s\n", entry->time,
             o->round, o->cost, o->spent, in_words(o, text, sizeof text),

@@ -1,6 +1,7 @@
 #include "aim/run/plaintext.h"
 #include "aim/sql/database.h"
 #include "aim/table/csv.h"
+#include "aim/train/shrink.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "parties/analyst/central.h"
@@ -10,6 +11,7 @@
 #include "parties/display/progress.h"
 #include "parties/exchange/price.h"
 #include "parties/owner/pack.h"
+#include "parties/study/method.h"
 
 static const char help[] =
     "usage: trefoil aim STUDY DATA.csv [DATA.csv ...] --out DIR [--rows N] [--seed N]\n"
@@ -37,6 +39,28 @@ static const char help[] =
     "\n"
     "example:\n"
     "  trefoil aim study.yaml all.csv --out result\n";
+
+static const char train_help[] =
+    "usage: trefoil train STUDY DATA.csv [DATA.csv ...] --out DIR\n"
+    "           [--delimiter C] [--decimal C]\n"
+    "       trefoil train STUDY [DATA.csv ...] --sql CONNECTION (--table T | --query Q)\n"
+    "           --out DIR ..\n"
+    "\n"
+    "Trains the classifier of a study with method: train in one program that sees all\n"
+    "rows: what trefoil run does between servers without seeing any. The steps are the\n"
+    "same, and so is the guarantee for what comes out, but its user has to be trusted\n"
+    "with the data. Writes classifier.json, trajectory.json and report.html into DIR.\n"
+    "In a study with link the files are the owners' own, as for trefoil aim.\n"
+    "\n"
+    "  --out DIR    created if it does not exist\n"
+    "  --delimiter C, --decimal C    of the CSV files, instead of a comma and a\n"
+    "                   point; C may be the word tab\n"
+    "  --sql CONNECTION, --table T, --query Q    rows from a database, as for trefoil\n"
+    "                   share\n"
+    "\n"
+    "example:\n"
+    "  trefoil train study.yaml all.csv --out result\n"
+    "  trefoil predict result new.csv --out classified.csv\n";
 
 #define FILES_MAX 64
 
@@ -145,8 +169,16 @@ static enum err take_look(const struct study *study, size_t linked,
                     study->link.min_linked);
 }
 
+/* As owners do before they share. */
+static void shrink(const struct study *study, struct table *t, struct log *log)
+{
+    const size_t rows = study->features->norm2 > 0 ? shrink_rows(t, study->features) : 0;
+    if (rows > 0)
+        log_warn(log, "rows that are longer than norm, and were shrunk: %zu", rows);
+}
+
 static enum err execute(struct sources *from, const char *folder, size_t rows, uint64_t seed,
-                        bool quick, struct log *log)
+                        bool quick, bool trains, struct log *log)
 {
     struct study *study CLEAN(study_free) = NULL;
     struct methods_made made CLEAN(methods_clear) = {0};
@@ -157,22 +189,33 @@ static enum err execute(struct sources *from, const char *folder, size_t rows, u
     struct ledger_limits limits = {0};
     size_t linked = 0;
     TRY(study_load_draft(&study, from->files[0], log));
-    log_warn(log, "this is central AIM: it reads every row in the clear, so whoever runs it is "
-                  "the trusted curator that trefoil run does without");
+    log_warn(log,
+             "this is central %s: it reads every row in the clear, so whoever runs it is the "
+             "trusted curator that trefoil run does without",
+             trains ? "training" : "AIM");
+    TRY(method_of(study)->gradients == trains
+            ? ERR_OK
+            : log_fail(log, ERR_USAGE, "%s has method: %s; use trefoil %s", from->files[0],
+                       method_of(study)->word, trains ? "aim" : "train"));
     TRY(read_all(study, from, &table, &linked, log));
+    if (trains)
+        shrink(study, table, log);
     TRY(file_folder(folder, log));
     TRY(price_limits(study, &limits, log));
     TRY(take_look(study, linked, &limits, log));
     method = methods_of(study);
     quick |= !method->errors;
     progress = progress_start(stdout, study, limits.rho);
-    TRY(method->central(&made, study, table, &progress, log));
+    TRY(method->central(&made, study, table, NULL, &progress, log));
     TRY(method->release(&made,
                         &(struct methods_release){folder, study, limits.rho, rows, seed, log}));
     TRY(quick ? ERR_OK : release_errors(folder, made.model, &refits, log));
     progress_end(&progress);
-    printf("wrote measurements.json, model%s and synthetic.csv to %s\n", quick ? "" : ", errors",
-           folder);
+    if (method->rows)
+        printf("wrote measurements.json, model%s and synthetic.csv to %s\n",
+               quick ? "" : ", errors", folder);
+    else
+        printf("wrote classifier.json, trajectory.json and report.html to %s\n", folder);
     return ERR_OK;
 }
 
@@ -198,10 +241,36 @@ static enum err run_aim(int argc, char **argv, struct log *log)
         return log_fail(log, ERR_USAGE, "aim needs the rows: CSV files after the study, or --sql");
     TRY(command_sql(&from.sql, log));
     TRY(command_csv(delimiter, decimal, from.count > 1, &from.csv, log));
-    return execute(&from, out, (size_t)rows, (uint64_t)seed, quick, log);
+    return execute(&from, out, (size_t)rows, (uint64_t)seed, quick, false, log);
+}
+
+static enum err run_train(int argc, char **argv, struct log *log)
+{
+    const char *files[FILES_MAX + 1], *out = NULL, *delimiter = NULL, *decimal = NULL;
+    struct sources from = {.files = files};
+    const struct command_option options[] = {
+        {.name = "out", .value = &out, .needed = "DIR"},
+        {.name = "delimiter", .value = &delimiter},
+        {.name = "decimal", .value = &decimal},
+        {.name = "sql", .value = &from.sql.connection},
+        {.name = "table", .value = &from.sql.table},
+        {.name = "query", .value = &from.sql.query},
+    };
+    TRY(command_options(argc, argv, COUNTED(options), files, 1, FILES_MAX + 1, &from.count, log));
+    if (from.count < 2 && from.sql.connection == NULL)
+        return log_fail(log, ERR_USAGE,
+                        "train needs the rows: CSV files after the study, or --sql");
+    TRY(command_sql(&from.sql, log));
+    TRY(command_csv(delimiter, decimal, from.count > 1, &from.csv, log));
+    return execute(&from, out, 0, 1, true, true, log);
 }
 
 const struct command cmd_aim = {.name = "aim",
                                 .summary = "run AIM centrally, for somebody who may see all rows",
                                 .help = help,
                                 .run = run_aim};
+
+const struct command cmd_train = {.name = "train",
+                                  .summary = "train a classifier centrally, likewise",
+                                  .help = train_help,
+                                  .run = run_train};

@@ -53,6 +53,7 @@ static enum err check_arithmetic(const struct study *study, double *rho, struct 
 {
     struct bounds *bounds CLEAN(bounds_free) = NULL;
     struct ledger_limits limits;
+    TRY(method_served(study, log));
     TRY(bounds_new(&bounds, study, log));
     TRY(price_check_noise(study, log));
     TRY(price_limits(study, &limits, log));

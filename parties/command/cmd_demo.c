@@ -23,12 +23,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ROUNDS 4
 #define MIN_LINKED 50 /* six deviations of a look below the truth */
 #define MARKER ".trefoil-demo"
 
 static const char help[] =
-    "usage: trefoil demo [--folder DIR] [--seed N]\n"
+    "usage: trefoil demo [--provider] [--folder DIR] [--seed N]\n"
     "\n"
     "Shows a whole study on this machine: six invented hospitals of different sizes\n"
     "and kinds, three server processes on loopback, one run. Two of the hospitals\n"
@@ -36,6 +35,8 @@ static const char help[] =
     "seeing who they are. Then it says how good the synthetic table is, compared with\n"
     "central AIM and with what each hospital could do alone.\n"
     "\n"
+    "  --provider     show two servers in the place of three: a provider and a keeper,\n"
+    "                 run by two hospitals that bring rows themselves, as a third does\n"
     "  --folder DIR   where everything goes; replaces an earlier demo there. Default:\n"
     "                 trefoil-demo\n"
     "  --seed N       for the invented data; default 7\n"
@@ -93,20 +94,20 @@ static bool port_is_free(uint16_t port)
 
 static enum err find_ports(struct demo *d)
 {
+    const unsigned ports = d->scene->servers * STUDY_PORTS;
     for (unsigned attempt = 0; attempt < 200; attempt++) {
         uint16_t base;
         unsigned k = 0;
         secret_random(&base, sizeof base);
         base = (uint16_t)(20000 + base % 10000);
-        while (k < DEMO_SERVERS * STUDY_PORTS && port_is_free((uint16_t)(base + k)))
+        while (k < ports && port_is_free((uint16_t)(base + k)))
             k++;
-        if (k == DEMO_SERVERS * STUDY_PORTS) {
+        if (k == ports) {
             d->port = base;
             return ERR_OK;
         }
     }
-    return log_fail(d->log, ERR_SYSTEM, "no %d free ports in a row on 127.0.0.1",
-                    DEMO_SERVERS * STUDY_PORTS);
+    return log_fail(d->log, ERR_SYSTEM, "no %u free ports in a row on 127.0.0.1", ports);
 }
 
 static enum err make_key(const struct demo *d, const char *name, char text[IDENTITY_TEXT_SIZE])
@@ -120,26 +121,40 @@ static enum err make_key(const struct demo *d, const char *name, char text[IDENT
     return ERR_OK;
 }
 
+/* What differs: with three, linked rows and proofs. */
+static const char six_hospitals[] = "study: six-hospitals\nnoise: box-muller\nsecurity: abort\n"
+                                    "person: {columns: [patient], normalise: [case, spaces]}\n";
+static const char three_hospitals[] = "study: three-hospitals\nnoise_by: both\n";
+
+static enum err put_servers(const struct demo *d, struct bytes *text)
+{
+    static const char *const alone[] = {"provider:\n   ", "keeper:\n   "};
+    const bool two = d->scene->servers == 2;
+    char key[IDENTITY_TEXT_SIZE];
+    text_put(text, "%s", two ? "" : "servers:\n");
+    for (unsigned i = 0; i < d->scene->servers; i++) {
+        TRY(make_key(d, d->scene->server[i], key));
+        text_put(text, "%s name: %s\n    endpoint: tcp://127.0.0.1:%u\n    key: %s\n",
+                 two ? alone[i] : "  -", d->scene->server[i], d->port + i * STUDY_PORTS, key);
+    }
+    return bytes_ok(text);
+}
+
 static enum err write_study(struct demo *d)
 {
+    const bool two = d->scene->servers == 2;
     char path[FILE_PATH], key[IDENTITY_TEXT_SIZE];
     struct bytes text CLEAN(bytes_clear) = {0};
     demo_path(d, path, "study.yaml");
     text_put(&text,
-             "# made by trefoil demo\nstudy: six-hospitals\n%s"
-             "workload: {all: 2}\nbudget: {epsilon: 1, delta: 1e-6, accounting: gaussian}\nnoise: "
-             "box-muller\n"
-             "person: {columns: [patient], normalise: [case, spaces]}\n"
-             "link: {min_linked: %d}\n"
-             "rounds: %d\nsecurity: abort\nservers:\n",
-             demo_data_domain_yaml(), MIN_LINKED, ROUNDS);
-    for (unsigned i = 0; i < DEMO_SERVERS; i++) {
-        TRY(make_key(d, demo_servers[i], key));
-        text_put(&text, "  - name: %s\n    endpoint: tcp://127.0.0.1:%u\n    key: %s\n",
-                 demo_servers[i], d->port + i * STUDY_PORTS, key);
-    }
+             "# made by trefoil demo\n%s%sworkload: {all: 2}\n"
+             "budget: {epsilon: 1, delta: 1e-6, accounting: gaussian}\nrounds: auto\n",
+             two ? three_hospitals : six_hospitals, demo_data_domain_yaml());
+    if (!two)
+        text_put(&text, "link: {min_linked: %d}\n", MIN_LINKED);
+    TRY(put_servers(d, &text));
     text_put(&text, "owners:\n");
-    for (unsigned i = 0; i < DEMO_HOSPITALS; i++) {
+    for (unsigned i = 0; i < d->scene->hospitals; i++) {
         TRY(make_key(d, demo_hospitals[i].name, key));
         text_put(&text, "  - name: %s\n    max_rows: %u\n    key: %s\n", demo_hospitals[i].name,
                  demo_hospitals[i].max_rows, key);
@@ -165,7 +180,7 @@ static enum err link_tables(struct demo *d)
     TRY(table_new(&empty, d->study->domain, 0));
     TRY(table_new(&d->joined, d->study->domain, 0));
     TRY(table_new(&d->all, d->study->domain, 0));
-    for (unsigned i = 0; i < DEMO_HOSPITALS; i++)
+    for (unsigned i = 0; i < d->scene->hospitals; i++)
         none[i] = study_linked(d->study, i) ? d->hospital[i] : empty;
     TRY(central_link(d->joined, d->study, none, &linked, &surplus));
     return central_link(d->all, d->study, d->hospital, &linked, &surplus);
@@ -176,14 +191,14 @@ static enum err load_tables(struct demo *d)
 {
     struct log errors = *d->log;
     errors.level = LOG_ERROR;
-    for (unsigned i = 0; i < DEMO_HOSPITALS; i++) {
+    for (unsigned i = 0; i < d->scene->hospitals; i++) {
         char path[FILE_PATH];
         struct table_csv_options options = {.delimiter = 0};
         struct person_rule rule;
         char names[] = "patient", others[] = "number";
         demo_path(d, path, "%s.csv", demo_hospitals[i].name);
         if (study_sends_keys(d->study, i)) {
-            TRY(study_person_rule(d->study, i + 1 < DEMO_HOSPITALS ? names : others, &rule,
+            TRY(study_person_rule(d->study, i + 1 < d->scene->hospitals ? names : others, &rule,
                                   d->log));
             options.rows.key = &rule;
         }
@@ -199,12 +214,12 @@ static enum err start_servers(struct demo *d)
 {
     char study[FILE_PATH], key[FILE_PATH], folder[FILE_PATH], output[FILE_PATH];
     demo_path(d, study, "study.yaml");
-    for (unsigned i = 0; i < DEMO_SERVERS; i++) {
+    for (unsigned i = 0; i < d->scene->servers; i++) {
         const char *const arguments[] = {"serve", study,      "--key",     key, "--folder",
                                          folder,  "--listen", "127.0.0.1", NULL};
-        demo_path(d, key, "%s.key", demo_servers[i]);
-        demo_path(d, folder, "server-%s", demo_servers[i]);
-        demo_path(d, output, "server-%s.log", demo_servers[i]);
+        demo_path(d, key, "%s.key", d->scene->server[i]);
+        demo_path(d, folder, "server-%s", d->scene->server[i]);
+        demo_path(d, output, "server-%s.log", d->scene->server[i]);
         TRY(process_start(&d->server[i], arguments, output, d->log));
     }
     return ERR_OK;
@@ -234,7 +249,7 @@ static enum err wait_for_server(struct demo *d, struct netio *netio, const struc
     if (e == ERR_OK)
         return ERR_OK;
     return log_fail(d->log, e, "server %s does not answer; see %s/server-%s.log",
-                    demo_servers[server], d->folder, demo_servers[server]);
+                    d->scene->server[server], d->folder, d->scene->server[server]);
 }
 
 static enum err wait_for_servers(struct demo *d)
@@ -245,7 +260,7 @@ static enum err wait_for_servers(struct demo *d)
     demo_path(d, key, "analyst.key");
     TRY(identity_load(&analyst, key, d->log));
     TRY(netio_new(&netio, d->log));
-    for (unsigned i = 0; i < DEMO_SERVERS; i++)
+    for (unsigned i = 0; i < d->scene->servers; i++)
         TRY(wait_for_server(d, netio, analyst, i));
     return ERR_OK;
 }
@@ -257,9 +272,11 @@ static enum err run_owners(struct demo *d)
     pid_t pid[DEMO_HOSPITALS] = {0};
     enum err e = ERR_OK;
     demo_path(d, study, "study.yaml");
-    for (unsigned i = 0; e == ERR_OK && i < DEMO_HOSPITALS; i++) {
+    for (unsigned i = 0; e == ERR_OK && i < d->scene->hospitals; i++) {
         const char *name = demo_hospitals[i].name;
-        const bool other = i + 1 == DEMO_HOSPITALS; /* its table has another name for `patient` */
+        const bool other = study_linked(d->study, i) &&
+                           i + 1 ==
+                               d->scene->hospitals; /* its table has another name for `patient` */
         /* the tables lack much, as real ones do */
         const char *const arguments[] = {"share",
                                          study,
@@ -278,7 +295,7 @@ static enum err run_owners(struct demo *d)
         demo_path(d, output[i], "share-%s.log", name);
         e = process_start(&pid[i], arguments, output[i], d->log);
     }
-    for (unsigned i = 0; i < DEMO_HOSPITALS; i++) {
+    for (unsigned i = 0; i < d->scene->hospitals; i++) {
         if (e == ERR_OK)
             e = process_wait(&pid[i], "a share process", output[i], clock_now_ms() + 60000, d->log);
         process_end(&pid[i]);
@@ -309,30 +326,33 @@ static void step(const char *what)
 
 static enum err play_demo(struct demo *d, const char *folder, uint64_t seed)
 {
+    const bool two = d->scene->servers == 2;
     TRY(fresh_folder(d, folder));
     TRY(find_ports(d));
-    step("inventing six hospitals' patients");
-    TRY(demo_data_write(d->folder, seed, d->log));
+    step(two ? "inventing three hospitals' patients" : "inventing six hospitals' patients");
+    TRY(demo_data_write(d->folder, d->scene->hospitals, seed, d->log));
     step("making keys and the study file");
     TRY(write_study(d));
     TRY(load_tables(d));
-    step("starting three servers");
+    step(two ? "starting a provider at the first and a keeper at the second"
+             : "starting three servers");
     TRY(start_servers(d));
     TRY(wait_for_servers(d));
-    step("six hospitals share their data, two of them columns of the same patients");
+    step(two ? "the three share their data: the provider gets counts plus masks, the keeper masks"
+             : "six hospitals share their data, two of them columns of the same patients");
     TRY(run_owners(d));
-    step("the analyst runs the study: one-ways, then four rounds of select and measure");
+    step("the analyst runs the study: one-ways, then sweeps of scores and measured marginals");
     TRY(run_analyst(d));
-    for (unsigned i = 0; i < DEMO_SERVERS; i++)
+    for (unsigned i = 0; i < d->scene->servers; i++)
         process_end(&d->server[i]);
     return demo_show(d);
 }
 
 static void end(struct demo *d)
 {
-    for (unsigned i = 0; i < DEMO_SERVERS; i++)
+    for (unsigned i = 0; i < d->scene->servers; i++)
         process_end(&d->server[i]);
-    for (unsigned i = 0; i < DEMO_HOSPITALS; i++) {
+    for (unsigned i = 0; i < d->scene->hospitals; i++) {
         table_free(&d->hospital[i]);
         domain_free(&d->columns[i]);
     }
@@ -345,12 +365,16 @@ static enum err run_demo(int argc, char **argv, struct log *log)
 {
     const char *folder = "trefoil-demo", *rest[1];
     int64_t seed = DEMO_SEED;
-    struct demo d CLEAN(end) = {.log = log};
+    bool provider = false;
+    struct demo d CLEAN(end) = {.log = log, .scene = &demo_of_three};
     const struct command_option options[] = {
+        {.name = "provider", .flag = &provider},
         {.name = "folder", .value = &folder},
         {.name = "seed", .number = &seed, .most = INT64_MAX},
     };
     TRY(command_options(argc, argv, COUNTED(options), rest, 0, 0, NULL, log));
+    if (provider)
+        d.scene = &demo_of_two;
     return play_demo(&d, folder, (uint64_t)seed);
 }
 

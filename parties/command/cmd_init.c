@@ -5,7 +5,7 @@
 static const char help[] =
     "usage: trefoil init [FILE] [--columns CODEBOOK.csv | --header DATA.csv |\n"
     "                    --from PUBLIC.csv | --sql CONNECTION --table T\n"
-    "                    [--lookup TABLES]] [--force]\n"
+    "                    [--lookup TABLES]] [--provider] [--force]\n"
     "\n"
     "Writes a commented example of a study file to FILE, or to study.yaml. Edit it\n"
     "until trefoil plan is content; neither plan nor check needs keys. Columns may\n"
@@ -24,6 +24,8 @@ static const char help[] =
     "                    ENUM\n"
     "  --lookup TABLES   with --sql: tables of public codes, such as wards,units,\n"
     "                    that foreign keys refer to; their keys become values\n"
+    "  --provider        an example with two servers, a provider and a keeper, in the\n"
+    "                    place of three\n"
     "  --force           overwrite FILE\n"
     "\n"
     "example:\n"
@@ -34,12 +36,12 @@ static enum err run_init(int argc, char **argv, struct log *log)
     struct outline outline CLEAN(outline_clear) = {0};
     struct database_source sql = {0};
     const char *file = "study.yaml", *columns = NULL, *header = NULL, *rows = NULL, *lookup = NULL;
-    bool force = false;
+    bool provider = false, force = false;
     const struct command_option options[] = {
-        {.name = "columns", .value = &columns}, {.name = "header", .value = &header},
-        {.name = "from", .value = &rows},       {.name = "sql", .value = &sql.connection},
-        {.name = "table", .value = &sql.table}, {.name = "lookup", .value = &lookup},
-        {.name = "force", .flag = &force},
+        {.name = "columns", .value = &columns},  {.name = "header", .value = &header},
+        {.name = "from", .value = &rows},        {.name = "sql", .value = &sql.connection},
+        {.name = "table", .value = &sql.table},  {.name = "lookup", .value = &lookup},
+        {.name = "provider", .flag = &provider}, {.name = "force", .flag = &force},
     };
     TRY(command_options(argc, argv, COUNTED(options), &file, 0, 1, NULL, log));
     TRY(command_sql(&sql, log));
@@ -57,7 +59,7 @@ static enum err run_init(int argc, char **argv, struct log *log)
         TRY(outline_rows(&outline, rows, log));
     if (sql.connection != NULL)
         TRY(outline_schema(&outline, &sql, lookup, log));
-    TRY(study_write_template(file, outline.count > 0 ? &outline : NULL, force, log));
+    TRY(study_write_template(file, outline.count > 0 ? &outline : NULL, provider, force, log));
     log_info(log, "wrote %s: edit it, then run trefoil check %s", file, file);
     return ERR_OK;
 }

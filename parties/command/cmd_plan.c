@@ -5,6 +5,7 @@
 #include "parties/command/plan.h"
 #include "parties/exchange/bounds.h"
 #include "parties/exchange/price.h"
+#include "parties/study/method.h"
 #include "parties/study/study_ports.h"
 #include "parties/study/study_text.h"
 
@@ -13,12 +14,15 @@
 
 static const char help[] =
     "usage: trefoil plan STUDY [--left RHO] [--ranks R [--lanes N]]\n"
+    "       trefoil plan STUDY --simulate [--like PUBLIC.csv] [--seed N] [--worst N]\n"
     "\n"
-    "Says what a study will take, before anybody sends anything: cells, memory,\n"
-    "uploads, rounds, noise, disk; what error to expect at several epsilons and\n"
-    "numbers of rounds, and in the answers to the questions that the study is made\n"
-    "for; which columns have more bins than the noise lets one see; and which method\n"
-    "is expected to do better, AIM or a copula.\n"
+    "Begins with a verdict in three lines: what will be useful at this budget, the\n"
+    "one change that helps most, and by which measure it is better. Then says what a\n"
+    "study will take, before anybody sends anything: cells, memory, uploads, rounds,\n"
+    "noise, disk; what error to expect at several epsilons and numbers of rounds, and\n"
+    "in the answers to the questions that the study is made for; which columns have\n"
+    "more bins than the noise lets one see; and whether AIM's tables of columns or a\n"
+    "copula are expected to tell more.\n"
     "Reads only the study file, in which keys may be absent. Takes owners to bring as\n"
     "many rows as their expected_rows say, or else max_rows. Refuses a study that\n"
     "cannot work, and says what to change.\n"
@@ -28,9 +32,19 @@ static const char help[] =
     "  --ranks R          also say how long servers of R ranks each take, what passes\n"
     "                     between ranks, and how much memory each needs\n"
     "  --lanes N          the number of threads of each rank; default 1\n"
+    "  --simulate         play the study in this program alone, without keys or servers,\n"
+    "                     on as many invented rows as owners are taken to bring, and\n"
+    "                     print how far its synthetic rows are from them, as trefoil eval\n"
+    "                     does. Shows what to expect of the budget, before it is spent\n"
+    "  --like PUBLIC.csv  do so on these rows, which have the study's columns. They have\n"
+    "                     to be public: what is printed has no protection\n"
+    "  --seed N           for the invented rows and the noise; default 1\n"
+    "  --worst N          so many marginals and correlations of these figures, the\n"
+    "                     worst first; default 10, 0 for all\n"
     "\n"
     "example:\n"
-    "  trefoil plan study.yaml\n";
+    "  trefoil plan study.yaml\n"
+    "  trefoil plan study.yaml --simulate\n";
 
 static void count(struct plan_asked *p)
 {
@@ -77,10 +91,13 @@ static enum err plan(struct plan_asked *p, const char *path)
     if (p->study->keyless > 0)
         printf("%s\n", study_not_yet(p->study).text);
     TRY(take_left(p));
+    TRY(method_served(p->study, p->log));
     TRY(bounds_new(&p->bounds, p->study, p->log));
     TRY(price_check_noise(p->study, p->log));
     TRY(price_limits(p->study, &limits, p->log));
     count(p);
+    if (p->simulate)
+        return plan_simulate(p, limits.rho);
     TRY(methods_of(p->study)->plan(p, limits.rho));
     if (p->study->accounting == ACCOUNTING_GAUSSIAN)
         printf("The study's own rho, %.4g, is as private as one count with Gaussian noise of\n"
@@ -92,13 +109,19 @@ static enum err plan(struct plan_asked *p, const char *path)
 static enum err run_plan(int argc, char **argv, struct log *log)
 {
     const char *file = NULL;
-    struct plan_asked p CLEAN(clear) = {.log = log};
+    struct plan_asked p CLEAN(clear) = {.seed = 1, .worst = 10, .log = log};
     const struct command_option options[] = {
         {.name = "left", .value = &p.left},
         {.name = "ranks", .number = &p.ranks, .least = 2, .most = SESSION_ALL_MAX},
         {.name = "lanes", .number = &p.lanes, .least = 1, .most = STUDY_LANES_MAX},
+        {.name = "simulate", .flag = &p.simulate},
+        {.name = "like", .value = &p.like},
+        {.name = "seed", .number = &p.seed, .most = INT64_MAX},
+        {.name = "worst", .number = &p.worst, .most = INT32_MAX},
     };
     TRY(command_options(argc, argv, COUNTED(options), &file, 1, 1, NULL, log));
+    if (!p.simulate && p.like != NULL)
+        return log_fail(log, ERR_USAGE, "--like names rows for --simulate; give that, too");
     if (p.lanes > 0 && p.ranks == 0)
         return log_fail(log, ERR_USAGE, "--lanes says how many lanes each rank has; give --ranks");
     return plan(&p, file);

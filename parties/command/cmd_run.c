@@ -32,7 +32,9 @@ static const char help[] =
     "synthetic.csv, measurements.json, model, errors and stats.json into DIR, and for\n"
     "boards and catalogues README.md and synthetic.csv-metadata.json. With\n"
     "method: copula it measures each attribute and each pair once: no rounds, and no\n"
-    "errors. With min_linked it first measures how many rows were linked, and stops,\n"
+    "errors. With method: train it makes a classifier, and classifier.json and\n"
+    "trajectory.json in place of rows and model. With min_linked it first measures how many rows "
+    "were linked, and stops,\n"
     "with exit code 6, if they seem to be fewer.\n"
     "\n"
     "The same command with the same --out continues a run, whatever interrupted it:\n"
@@ -222,6 +224,7 @@ static struct run_stats stats_of(const struct run_asked *r)
         .study = r->study,
         .result = r->made.model,
         .copula = r->made.copula,
+        .trained = r->made.trained,
         .look = r->remote.look,
         .linked = r->linked,
         .run = run_state_run(r->state),
@@ -249,7 +252,7 @@ static enum err call_witness(struct run_asked *r, const struct run_terms *t)
 /* Writes what was opened, and the model and rows that follow from it. */
 static enum err release_data(struct run_asked *r, const struct run_terms *t)
 {
-    progress_wait(&r->progress, "drawing the synthetic rows");
+    progress_wait(&r->progress, "writing what was opened, and what follows from it");
     return methods_of(r->study)->release(
         &r->made, &(struct methods_release){t->folder, r->study, r->rho, (size_t)t->rows,
                                             (uint64_t)t->seed, r->log});
@@ -261,18 +264,24 @@ static enum err release(struct run_asked *r, const struct run_terms *t)
     const struct errors_progress refits = {.fitted = progress_refits, .self = &r->progress};
     const struct run_stats stats = stats_of(r);
     const bool errors = !t->quick && methods_of(r->study)->errors;
+    const bool rows = methods_of(r->study)->rows;
     struct bytes verdict CLEAN(bytes_clear) = {0};
     if (r->remote.seconds > 0) { /* else the servers were asked nothing, and what is there holds */
         TRY(run_stats_write(t->folder, &stats, r->log));
-        TRY(report_write(t->folder, r->study, NULL, &verdict, r->log));
+        if (rows)
+            TRY(report_write(t->folder, r->study, NULL, &verdict, r->log));
     }
     if (errors)
         TRY(release_errors(t->folder, r->made.model, &refits, r->log));
     progress_end(&r->progress);
     run_stats_print(stdout, &stats);
-    printf("wrote report.html, synthetic.csv, measurements.json, model%s, stats.json,\n"
-           "README.md and synthetic.csv-metadata.json to %s\n",
-           errors ? ", errors" : "", t->folder);
+    if (!rows)
+        printf("wrote report.html, classifier.json, trajectory.json and stats.json to %s\n",
+               t->folder);
+    else
+        printf("wrote report.html, synthetic.csv, measurements.json, model%s, stats.json,\n"
+               "README.md and synthetic.csv-metadata.json to %s\n",
+               errors ? ", errors" : "", t->folder);
     if (verdict.size > 0)
         progress_paragraphs(stdout, (const char *)verdict.data);
     return ERR_OK;

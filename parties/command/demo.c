@@ -3,7 +3,20 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-const char *const demo_servers[DEMO_SERVERS] = {"alder", "birch", "cedar"};
+const struct demo_scene demo_of_three = {
+    .servers = 3,
+    .hospitals = DEMO_HOSPITALS,
+    .populations = DEMO_POPULATIONS,
+    .server = {"alder", "birch", "cedar"},
+    .title = "Trefoil: six hospitals, nobody sees the rows",
+};
+const struct demo_scene demo_of_two = {
+    .servers = 2,
+    .hospitals = 3,
+    .populations = 3,
+    .server = {"provider", "keeper"},
+    .title = "Trefoil: three hospitals, nobody sees the rows",
+};
 
 void demo_path(const struct demo *d, char path[FILE_PATH], const char *format, ...)
 {

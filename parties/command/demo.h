@@ -9,10 +9,20 @@
 
 #include <sys/types.h>
 
-#define DEMO_SERVERS 3 /* the setting that the demo shows */
+#define DEMO_SERVERS 3
+
+/* What a demo shows: three servers for six hospitals, or two of three hospitals that run both. */
+struct demo_scene {
+    unsigned servers, hospitals; /* the first of demo_hospitals[] */
+    unsigned populations;        /* the last two hospitals of six have one together */
+    const char *server[DEMO_SERVERS];
+    const char *title; /* of the comparison */
+};
+extern const struct demo_scene demo_of_three, demo_of_two;
 
 struct demo {
     char folder[FILE_PATH - 300]; /* leaves room for the name of a file in it */
+    const struct demo_scene *scene;
     uint16_t port;
     pid_t server[DEMO_SERVERS];
     struct study *study;
@@ -22,8 +32,6 @@ struct demo {
     struct table *all;
     struct log *log;
 };
-
-extern const char *const demo_servers[DEMO_SERVERS];
 
 /* The path of a file in the demo's folder. */
 void demo_path(const struct demo *d, char path[FILE_PATH], const char *format, ...)

@@ -263,12 +263,12 @@ static enum err write_linked(const char *folder, struct random *r, struct log *l
     return write_file(folder, h[1].name, &second, log);
 }
 
-enum err demo_data_write(const char *folder, uint64_t seed, struct log *log)
+enum err demo_data_write(const char *folder, unsigned hospitals, uint64_t seed, struct log *log)
 {
     struct random r;
     TRY(file_folder(folder, log));
     r = random_of(seed);
-    for (size_t i = 0; i < DEMO_POPULATIONS - 1; i++)
+    for (size_t i = 0; i < hospitals && i < DEMO_POPULATIONS - 1; i++)
         TRY(write_hospital(folder, i, &r, log));
-    return write_linked(folder, &r, log);
+    return hospitals == DEMO_HOSPITALS ? write_linked(folder, &r, log) : ERR_OK;
 }

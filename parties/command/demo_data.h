@@ -30,8 +30,9 @@ struct demo_hospital {
 
 extern const struct demo_hospital demo_hospitals[DEMO_HOSPITALS];
 
-/* Writes <folder>/<name>.csv for each hospital; makes the folder if necessary. */
-enum err demo_data_write(const char *folder, uint64_t seed, struct log *log) MUST_CHECK;
+/* Writes <folder>/<name>.csv for the first hospitals; makes the folder if necessary. */
+enum err demo_data_write(const char *folder, unsigned hospitals, uint64_t seed,
+                         struct log *log) MUST_CHECK;
 
 /* The `domain:` block of a study file that fits the data, line ends included. */
 const char *demo_data_domain_yaml(void);

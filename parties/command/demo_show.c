@@ -24,7 +24,7 @@ static enum err error_of_central(const struct demo *d, const struct table *table
 {
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct table *rows CLEAN(table_free) = NULL;
-    TRY(central_run(&result, d->study, table, NULL, NULL, d->log));
+    TRY(central_run(&result, d->study, table, NULL, NULL, NULL, d->log));
     TRY(sample_rows(&rows, result->model, table->rows, 1, d->log));
     return evaluate_tables(d->study->workload, d->all, rows, NULL, error);
 }
@@ -36,16 +36,22 @@ struct demo_errors {
     double error[TABLES];
 };
 
+static unsigned tables_of(const struct demo *d)
+{
+    return 2 + d->scene->populations;
+}
+
 static enum err find_errors(const struct demo *d, struct demo_errors *x)
 {
     char path[FILE_PATH];
     demo_path(d, path, "result/synthetic.csv");
-    snprintf(x->name[0], sizeof x->name[0], "Trefoil: six hospitals, nobody sees the rows");
+    snprintf(x->name[0], sizeof x->name[0], "%s", d->scene->title);
     TRY(error_of_csv(d, path, &x->error[0]));
     snprintf(x->name[1], sizeof x->name[1], "central AIM: a curator sees all rows");
     TRY(error_of_central(d, d->all, &x->error[1]));
-    for (unsigned i = 0; i < DEMO_POPULATIONS; i++) {
-        const bool last = i + 1 == DEMO_POPULATIONS;
+    for (unsigned i = 0; i < d->scene->populations; i++) {
+        const bool last = d->scene->hospitals > d->scene->populations &&
+                          i + 1 == d->scene->populations;
         const struct table *own = last ? d->joined : d->hospital[i];
         snprintf(x->name[2 + i], sizeof x->name[2 + i], "%s%s%s alone (%zu patients)",
                  demo_hospitals[i].name, last ? " and " : "",
@@ -60,7 +66,7 @@ static void show_errors(const struct demo *d, const struct demo_errors *x)
     printf("\nError against all %zu patients: mean over the %zu two-way marginals of\n"
            "sum |p - q|, from 0 (alike) to 2. Only a demo can compute this.\n\n",
            d->all->rows, d->study->workload->cliques);
-    for (unsigned i = 0; i < TABLES; i++)
+    for (unsigned i = 0; i < tables_of(d); i++)
         printf("  %-46s %.3f\n", x->name[i], x->error[i]);
 }
 
@@ -71,7 +77,8 @@ static enum err write_report(const struct demo *d, const struct demo_errors *x)
     const char *name[TABLES];
     int64_t **one_way CLEAN(memory_release) = NULL;
     int64_t *counts CLEAN(memory_release) = NULL;
-    struct report_truth truth = {.rows = d->all->rows, .comparisons = TABLES, .error = x->error};
+    struct report_truth truth = {
+        .rows = d->all->rows, .comparisons = tables_of(d), .error = x->error};
     char folder[FILE_PATH];
     uint64_t cells = 0;
     demo_path(d, folder, "result");
@@ -85,7 +92,7 @@ static enum err write_report(const struct demo *d, const struct demo_errors *x)
         tabulate_marginal(d->all, &w->query[i].clique, one_way[i]);
         cells += w->query[i].cells;
     }
-    for (unsigned i = 0; i < TABLES; i++)
+    for (unsigned i = 0; i < tables_of(d); i++)
         name[i] = x->name[i];
     truth.name = name;
     truth.one_way = (const int64_t *const *)one_way;
@@ -102,17 +109,18 @@ static void show_rounds(const json_t *stats)
     size_t i;
     const json_t *round;
     const json_t *linked = json_object_get(stats, "linked");
-    printf("\nPatients of whom both the island and the harbour have a row, with noise:\n"
-           "  about %.0f (+-%.0f); who they are, nobody saw\n",
-           json_real_value(json_object_get(linked, "rows")),
-           2 * json_real_value(json_object_get(linked, "sigma")));
-    printf("\nMeasured marginals (chosen under MPC; each opened only with noise):\n\n");
+    if (json_is_object(linked))
+        printf("\nPatients of whom both the island and the harbour have a row, with noise:\n"
+               "  about %.0f (+-%.0f); who they are, nobody saw\n",
+               json_real_value(json_object_get(linked, "rows")),
+               2 * json_real_value(json_object_get(linked, "sigma")));
+    printf("\nWhat was opened, each time only with noise:\n\n");
     json_array_foreach(json_object_get(stats, "rounds"), i, round) printf(
         "  round %zu  %-32s sigma %.1f\n", i, json_string_value(json_object_get(round, "marginal")),
         json_real_value(json_object_get(round, "sigma")));
 }
 
-static void show_server_bytes(const json_t *stats)
+static void show_server_bytes(const struct demo *d, const json_t *stats)
 {
     size_t i;
     const json_t *server;
@@ -128,7 +136,7 @@ static void show_server_bytes(const json_t *stats)
         }
         printf("  server %-12s sent %10" JSON_INTEGER_FORMAT
                " bytes to the others, %" JSON_INTEGER_FORMAT " for noise\n",
-               demo_servers[i], sent, noise);
+               d->scene->server[i], sent, noise);
     }
 }
 
@@ -136,7 +144,7 @@ static enum err show_costs(const struct demo *d)
 {
     json_auto_t *json = NULL;
     printf("\nBytes by role:\n\n");
-    for (unsigned i = 0; i < DEMO_HOSPITALS; i++) {
+    for (unsigned i = 0; i < d->scene->hospitals; i++) {
         json_auto_t *share = NULL;
         char name[64];
         snprintf(name, sizeof name, "share-%s.json", demo_hospitals[i].name);
@@ -145,7 +153,7 @@ static enum err show_costs(const struct demo *d)
                number(share, "bytes_sent"));
     }
     TRY(report_read_json(&json, d->folder, "result/stats.json", d->log));
-    show_server_bytes(json);
+    show_server_bytes(d, json);
     printf("  analyst             sent %10" JSON_INTEGER_FORMAT
            " bytes, received %" JSON_INTEGER_FORMAT "\n",
            number(json_object_get(json, "analyst"), "bytes_sent"),

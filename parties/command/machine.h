@@ -22,7 +22,6 @@
 #define MACHINE_RECORD_CELLS_S 1.3e11
 #define MACHINE_COUNT_BIT_S 2e-9 /* for a bit of a cell of an upload */
 #define MACHINE_SAMPLE_S 1.1e-6
-#define MACHINE_OWN_SAMPLE_S 0.4e-6 /* of two servers: a Gaussian that one makes alone */
 #define MACHINE_SELECT_CELL_S 50e-9 /* for a cell, in each round: its score, and choosing */
 #define MACHINE_PROVED 5            /* times as much, with security: abort */
 /* Rank 0: for a byte of uploads that it cuts; that passes between ranks; of a rank's sums. */

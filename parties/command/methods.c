@@ -2,11 +2,13 @@
 
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
+#include "parties/display/report_train.h"
 
 void methods_clear(struct methods_made *made)
 {
     aim_result_free(&made->model);
     copula_result_free(&made->copula);
+    train_result_free(&made->trained);
     replies_free(&made->replies);
 }
 
@@ -25,9 +27,10 @@ static enum err run_aim(struct methods_made *made, const struct methods_run *r)
 }
 
 static enum err central_aim(struct methods_made *made, const struct study *study,
-                            const struct table *table, struct progress *progress, struct log *log)
+                            const struct table *table, const struct plaintext_noise *noise,
+                            struct progress *progress, struct log *log)
 {
-    return central_run(&made->model, study, table, progress_round, progress, log);
+    return central_run(&made->model, study, table, noise, progress_round, progress, log);
 }
 
 static enum err release_aim(const struct methods_made *made, const struct methods_release *r)
@@ -49,9 +52,10 @@ static enum err run_copula(struct methods_made *made, const struct methods_run *
 }
 
 static enum err copula_of(struct methods_made *made, const struct study *study,
-                          const struct table *table, struct progress *progress, struct log *log)
+                          const struct table *table, const struct plaintext_noise *noise,
+                          struct progress *progress, struct log *log)
 {
-    TRY(central_copula(&made->copula, study, table, log));
+    TRY(central_copula(&made->copula, study, table, noise, log));
     progress_copula(progress, made->copula);
     progress_say(progress, "budget: rho %.4g of %.4g is spent", made->copula->round[1].spent,
                  progress->rho);
@@ -64,16 +68,50 @@ static enum err release_made_copula(const struct methods_made *made,
     return release_copula(r->folder, r->study, made->copula, r->rho, r->rows, r->seed, r->log);
 }
 
+static enum err run_train(struct methods_made *made, const struct methods_run *r)
+{
+    const struct aim_backend backend = remote_backend(r->remote);
+    struct train_options options;
+    TRY(release_train_options(r->study, r->bounds, &options, r->log));
+    options.progress = progress_step;
+    options.self = r->progress;
+    TRY(replies_open(&made->replies, run_state_loop_path(r->state), r->study,
+                     run_state_run(r->state), r->log));
+    r->remote->replies = made->replies;
+    return train_run(&made->trained, &options, &backend, r->log);
+}
+
+static enum err train_of(struct methods_made *made, const struct study *study,
+                         const struct table *table, const struct plaintext_noise *noise,
+                         struct progress *progress, struct log *log)
+{
+    return central_train(&made->trained, study, table, noise, progress_step, progress, log);
+}
+
+static enum err release_trained(const struct methods_made *made, const struct methods_release *r)
+{
+    struct classifier *c CLEAN(classifier_free) = NULL;
+    TRY(release_classifier(&c, r->study, made->trained, r->rho));
+    TRY(release_train(r->folder, c, made->trained, r->log));
+    return report_train(r->folder, r->study, made->trained, c, r->log);
+}
+
 static const struct methods methods[STUDY_METHODS] = {
     [STUDY_AIM] = {.run = run_aim,
                    .central = central_aim,
                    .release = release_aim,
                    .plan = plan_aim,
-                   .errors = true},
+                   .errors = true,
+                   .rows = true},
     [STUDY_COPULA] = {.run = run_copula,
                       .central = copula_of,
                       .release = release_made_copula,
-                      .plan = plan_copula},
+                      .plan = plan_copula,
+                      .rows = true},
+    [STUDY_TRAIN] = {.run = run_train,
+                     .central = train_of,
+                     .release = release_trained,
+                     .plan = plan_train},
 };
 
 const struct methods *methods_of(const struct study *study)

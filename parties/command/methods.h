@@ -7,6 +7,8 @@
 
 #include "aim/run/copula_run.h"
 #include "aim/run/loop.h"
+#include "aim/run/plaintext.h"
+#include "aim/run/train_run.h"
 #include "aim/table/table.h"
 #include "parties/analyst/remote.h"
 #include "parties/analyst/run_state.h"
@@ -17,7 +19,8 @@
 struct methods_made {
     struct aim_result *model;
     struct copula_result *copula;
-    struct replies *replies; /* of a copula, whose loop keeps no state */
+    struct train_result *trained;
+    struct replies *replies; /* of a copula or classifier, which keep no state */
 };
 void methods_clear(struct methods_made *made);
 
@@ -44,13 +47,15 @@ struct methods_release {
 
 struct methods {
     enum err (*run)(struct methods_made *made, const struct methods_run *r);
-    /* The same for somebody who has the rows. */
+    /* The same for somebody who has the rows; noise NULL: fresh. */
     enum err (*central)(struct methods_made *made, const struct study *study,
-                        const struct table *table, struct progress *progress, struct log *log);
+                        const struct table *table, const struct plaintext_noise *noise,
+                        struct progress *progress, struct log *log);
     /* Writes what was opened, and the model and rows that follow from it. */
     enum err (*release)(const struct methods_made *made, const struct methods_release *r);
     enum err (*plan)(struct plan_asked *p, double rho);
     bool errors; /* there is a `model`, whose errors refits can find */
+    bool rows;   /* it makes synthetic rows, and run writes a report and a card of them */
 };
 
 const struct methods *methods_of(const struct study *study);

@@ -17,12 +17,25 @@ struct plan_asked {
     uint64_t largest;       /* cells of the closure's largest marginal */
     uint32_t largest_query; /* and which it is */
     const char *left;       /* of rho by earlier runs, as text; or NULL */
+    bool simulate;
+    const char *like;    /* public rows to simulate it with; NULL: invented ones, from the seed */
+    int64_t seed, worst; /* how many marginals and correlations it shows */
     struct log *log;
 };
 
 /* All of it for a study of a method; these are in the table of methods (methods.h). */
 enum err plan_aim(struct plan_asked *p, double rho) MUST_CHECK;
 enum err plan_copula(struct plan_asked *p, double rho) MUST_CHECK;
+enum err plan_train(struct plan_asked *p, double rho) MUST_CHECK;
+
+/*
+ * Prints the verdict, three lines: what this budget (rho, of all rows of a person) will be good
+ * for, what change helps most, and by which measure that is better. The source file has the rules.
+ */
+enum err plan_verdict(const struct plan_asked *p, double rho) MUST_CHECK;
+/* How far off noise puts a copula's correlations of numbers, for a budget of rho of one row. */
+enum err plan_copula_expect(const struct study *s, double rho, double rows,
+                            double *correlation) MUST_CHECK;
 
 /* Prints what owners send, and what servers keep of it. */
 void plan_uploads(const struct plan_asked *p);
@@ -39,6 +52,9 @@ enum err plan_servers(const struct plan_asked *p) MUST_CHECK;
  */
 enum err plan_ranks(const struct study *study, unsigned ranks, unsigned lanes,
                     struct log *log) MUST_CHECK;
+
+/* Plays the study on rows that nobody needs to protect, and prints how far off its rows are. */
+enum err plan_simulate(const struct plan_asked *p, double rho) MUST_CHECK;
 
 struct plan_noise {
     const struct study *study;

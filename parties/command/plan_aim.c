@@ -8,7 +8,6 @@
 #include "parties/exchange/price.h"
 #include "parties/study/expect.h"
 #include "parties/study/method.h"
-#include "parties/study/rounds.h"
 #include "parties/study/study_uploads.h"
 
 #include <inttypes.h>
@@ -44,12 +43,13 @@ static void print_sweeps(const struct plan_asked *p)
 
 static void print_kind(const struct plan_asked *p)
 {
-    const struct study *s = p->study;
-    const double rho = p->options.limits.rho / pow(s->rows_per_person, 2);
-    const bool sweeps = s->score == AIM_L1 &&
-                        rounds_sweeps_better(s->workload, (double)p->rows, rho);
-    printf("kind of rounds expected to do better for this study: %s\n",
-           sweeps ? "sweeps,\n  unless most columns depend strongly on each other" : "annealed");
+    const struct rounds_choice c = method_choose_rounds(p->study);
+    printf("kind of rounds expected to do better for this study: %s%s, since\n"
+           "  %s%s\n"
+           "  (noise of the first scores of sweeps: %.2g %% of the rows)\n",
+           rounds_word(&c).text, p->study->rounds_auto ? " (auto)" : "", c.cause,
+           c.sweeps > 0 ? ",\n  unless most columns depend strongly on each other" : "",
+           100 * c.noise);
 }
 
 static void print_domain(const struct plan_asked *p)
@@ -205,6 +205,7 @@ enum err plan_aim(struct plan_asked *p, double rho)
     TRY(check_plan(p));
     TRY(aim_expect_groups(&p->grouped, &p->options, (double)p->rows,
                           aim_sigma(&p->options) * measure_spread(p->options.noise_by)));
+    TRY(plan_verdict(p, rho));
     print_domain(p);
     TRY(method_print(stdout, p->study, (double)p->rows, rho));
     TRY(print_model(p));

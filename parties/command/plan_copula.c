@@ -103,11 +103,11 @@ static double largest(const struct copula_column *c)
 }
 
 /*
- * The noise of a pair's sum, and how far off a correlation is by that, on average; pairs with a
- * column of one value say nothing.
+ * The noise of a pair's sum, and how far off a correlation is by that, on average over all pairs or
+ * those of numbers; pairs with a column of one value say nothing.
  */
 static enum err noise_of(const struct even *e, const struct study *s, double rho, double rows,
-                         double *sum, double *correlation)
+                         bool numbers, double *sum, double *correlation)
 {
     double clip, squares = 0, before = 0, loss = 0, losses = 0, columns = 0, pairs = 0;
     TRY(copula_noise_clip(e->column, e->d, rho, rows, s->copula_clip, &clip));
@@ -117,6 +117,8 @@ static enum err noise_of(const struct even *e, const struct study *s, double rho
             continue;
         squares += most * before;
         before += most;
+        if (numbers && !domain_has_order(&s->domain->attribute[i]))
+            continue;
         loss += losses / h;
         losses += 1 / h;
         pairs += columns++;
@@ -124,6 +126,16 @@ static enum err noise_of(const struct even *e, const struct study *s, double rho
     *sum = ledger_deviation(squares, rho);
     *correlation = fmin(1, *sum / rows * loss / fmax(1, pairs));
     return ERR_OK;
+}
+
+enum err plan_copula_expect(const struct study *s, double rho, double rows, double *correlation)
+{
+    const double spread = measure_spread(s->noise_by);
+    struct even e CLEAN(even_clear) = {0};
+    double sum;
+    TRY(even_new(&e, s->domain));
+    return noise_of(&e, s, (1 - s->copula_share) * rho / (spread * spread), rows, true, &sum,
+                    correlation);
 }
 
 static enum err print_line(const struct even *e, const struct study *s, double epsilon, double rows)
@@ -142,7 +154,7 @@ static enum err print_line(const struct even *e, const struct study *s, double e
     rho = limits.rho / (k * k);
     sigma = spread * ledger_deviation((double)e->d, s->copula_share * rho);
     rho = (1 - s->copula_share) * rho / (spread * spread);
-    TRY(noise_of(e, s, rho, rows, &sum, &correlation));
+    TRY(noise_of(e, s, rho, rows, false, &sum, &correlation));
     printf("  %7.3g  %10.4g  %8.4g  %14.4f  %10.4g  %13.3f\n", epsilon, limits.rho, sigma,
            fmin(2, sqrt(2 / M_PI) * sigma * (double)codes_of(s) / d / rows), sum, correlation);
     return ERR_OK;
@@ -175,6 +187,7 @@ static enum err print_errors(const struct study *s, uint64_t rows)
 
 enum err plan_copula(struct plan_asked *p, double rho)
 {
+    TRY(plan_verdict(p, rho));
     print_size(p->study, p->rows);
     TRY(method_print(stdout, p->study, (double)p->rows, rho));
     plan_uploads(p);

@@ -4,6 +4,7 @@
 #include "base/words.h"
 #include "parties/command/machine.h"
 #include "parties/exchange/price.h"
+#include "parties/study/method.h"
 #include "parties/study/study_uploads.h"
 #include "protocols/link.h"
 #include "protocols/tape.h"
@@ -186,19 +187,43 @@ static enum err print_persons(const struct study *study)
 
 /* --- a provider and a keeper ------------------------------------------------------------------ */
 
-/* What they open is all that they send, but for statements: a word a value. */
-static void print_two(const struct study *study)
+/* What takes the most: how far the model is from every candidate (mpc/pair/distance.h). */
+static enum err print_distances(const struct plan_asked *p)
 {
+    const struct study *s = p->study;
+    struct price_sweep sweep;
+    uint64_t unit = UINT64_C(1) << AIM_ESTIMATE_BITS;
+    double bits, own, cells = (double)s->workload->cells;
+    if (!method_of(s)->selects)
+        return ERR_OK;
+    if (s->sweeps > 0) {
+        TRY(price_sweep(s, &sweep));
+        TRY(scores_multiplier(sweep.most_sigma, &unit, NULL));
+    }
+    bits = p->bounds->counts.bits + ceil(log2((double)unit)) + 1;
+    own = bits - __builtin_ctzll(unit); /* that the keeper enters */
+    printf("%s, over all %zu marginals: the provider sends about %s, and\n"
+           "the keeper %s, in %u exchanges with what is measured then; merged values\n"
+           "take less.\n",
+           s->sweeps > 0 ? "scores" : "a selection", s->workload->queries,
+           words_bytes((uint64_t)(32 * (own + bits) * cells)).text,
+           words_bytes((uint64_t)(16 * own * cells)).text, s->sweeps > 0 ? 5 : 6);
+    return ERR_OK;
+}
+
+/* But for distances and statements, two servers send a word for each value that they open. */
+static enum err print_two(const struct plan_asked *p)
+{
+    const struct study *study = p->study;
     const struct price_noise noise = price_noise(study);
-    printf("noise: the provider and the keeper each make %s %" PRIu64 " Gaussians of their own\n"
-           "when a run begins, in %.1g s. Both are added, so that what is opened deviates %.2f\n"
-           "times as much as with noise that three servers make together; sigmas here have that\n"
-           "in them.\n"
-           "servers: each sends the other at most %s of noisy values, and about 1 kB for\n"
-           "each round.\n",
-           study->sweeps > 0 ? "about" : "at most", noise.gauss,
-           ceil(10 * MACHINE_OWN_SAMPLE_S * (double)noise.gauss) / 10,
+    printf("noise: the provider and the keeper each make %s %" PRIu64 " Gaussians and %" PRIu64 "\n"
+           "Gumbels of their own. Both are added, so that what is opened deviates %.2f times as\n"
+           "much as with noise that three servers make together; sigmas here have that in them.\n"
+           "servers: each sends the other 8 bytes of each noisy value, at most %s, and\n"
+           "about 1 kB for each round.\n",
+           study->sweeps > 0 ? "about" : "at most", noise.gauss, noise.gumbel,
            measure_spread(study->noise_by), words_bytes(8 * noise.gauss).text);
+    return print_distances(p);
 }
 
 static enum err print_servers(const struct study *study)
@@ -212,7 +237,7 @@ static enum err print_servers(const struct study *study)
 enum err plan_servers(const struct plan_asked *p)
 {
     if (p->study->servers == 2) {
-        print_two(p->study);
+        TRY(print_two(p));
         return p->ranks == 0 ? ERR_OK
                              : log_fail(p->log, ERR_USAGE,
                                         "--ranks goes with three servers; a provider and a keeper "

@@ -111,6 +111,18 @@ static void print_correlation(FILE *out, double r)
         fprintf(out, "  %+6.3f", r);
 }
 
+/* Over the pairs whose correlation both tables have. */
+static double mean_error(const struct evaluation *e, enum evaluation_side side)
+{
+    double sum = 0, pairs = 0;
+    for (size_t i = 0; i < e->pairs; i++) {
+        const double off = fabs(e->pair[i].of[side] - e->pair[i].real);
+        sum += isnan(off) ? 0 : off;
+        pairs += !isnan(off);
+    }
+    return sum / fmax(1, pairs);
+}
+
 static enum err print_correlations(FILE *out, const struct evaluation *e, size_t worst)
 {
     struct evaluation_entry *order CLEAN(memory_release) = NULL;
@@ -122,7 +134,11 @@ static enum err print_correlations(FILE *out, const struct evaluation *e, size_t
         order[i] = (struct evaluation_entry){isnan(off) ? 0 : off, i};
     }
     qsort(order, e->pairs, sizeof *order, by_error);
-    fputs("correlation\n    real  synth.  indep.  resample\n", out);
+    fprintf(out,
+            "mean error of a correlation: %.4f  (independent columns %.4f, a resample %.4f)\n"
+            "    real  synth.  indep.  resample\n",
+            mean_error(e, SIDE_SYNTHETIC), mean_error(e, SIDE_INDEPENDENT),
+            mean_error(e, SIDE_RESAMPLE));
     for (size_t i = 0; i < shown(e->pairs, worst); i++) {
         const struct evaluation_pair *p = &e->pair[order[i].index];
         print_correlation(out, p->real);

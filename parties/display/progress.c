@@ -197,6 +197,26 @@ void progress_round(void *self, const struct aim_round *r)
         say_why(p, r);
 }
 
+void progress_step(void *self, const struct train_result *r, unsigned t)
+{
+    struct progress *p = self;
+    const struct train_step *s = &r->step[t];
+    const double noise = sqrt(r->weights) * measure_sigma(s->multiplier, NOISE_BY_ALL);
+    if (t == 0) {
+        progress_say(p, "about %.0f rows have a class; the noise is %s (%.3f), so the rate is %g",
+                     r->rows, r->nu <= TRAIN_LOUD ? "bearable" : "louder than rows", r->nu,
+                     r->rate);
+        progress_say(p, "The length of a gradient with its noise, and that of noise alone:");
+        progress_say(p, "step    gradient       noise  budget left");
+    }
+    if (s->lost)
+        progress_say(p, "%4u        lost  %10.4g  %10.2f %%", t + 1, noise,
+                     100 * fmax(0, 1 - s->spent / p->rho));
+    else
+        progress_say(p, "%4u  %10.4g  %10.4g  %10.2f %%", t + 1, train_length(r, t), noise,
+                     100 * fmax(0, 1 - s->spent / p->rho));
+}
+
 void progress_copula(struct progress *p, const struct copula_result *c)
 {
     progress_say(p,

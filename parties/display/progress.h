@@ -11,6 +11,7 @@
 
 #include "aim/run/copula_run.h"
 #include "aim/run/loop.h"
+#include "aim/run/train_run.h"
 #include "aim/table/rows.h"
 #include "parties/study/study.h"
 
@@ -53,6 +54,8 @@ void progress_round(void *self, const struct aim_round *round);
 void progress_linked(FILE *out, double rows, double sigma);
 /* Shows what a copula is made of. */
 void progress_copula(struct progress *p, const struct copula_result *result);
+/* A step of a classifier has ended: for train_options.progress, with a struct progress as `self`. */
+void progress_step(void *self, const struct train_result *result, unsigned step);
 /* Writes lines of any length, broken between words, in 79 columns. */
 void progress_paragraphs(FILE *out, const char *text);
 /* Erases the line that is drawn over, if it is there. */

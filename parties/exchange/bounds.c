@@ -143,6 +143,7 @@ enum err bounds_new(struct bounds **bounds, const struct study *study, struct lo
     TRY(memory_new(&b, 1));
     TRY(memory_new(&total, study->workload->queries));
     b->counts.total = total;
+    b->counts.noise_by = study->noise_by;
     b->counts.counts = most.cell;
     b->counts.rows = most.rows;
     b->cell_bits = bits_for(most.cell);

@@ -4,7 +4,9 @@
 #include "aim/budget/forms.h"
 #include "aim/copula/copula.h"
 #include "aim/run/copula_run.h"
+#include "aim/run/train_run.h"
 #include "mpc/circuits/argmax.h"
+#include "mpc/pair/own_noise.h"
 #include "parties/study/method.h"
 #include "protocols/discrete.h"
 #include "protocols/gauss.h"
@@ -29,10 +31,17 @@ _Static_assert(SCORE_MULTIPLIER_MIN == MEASURE_MULTIPLIER_MIN &&
 
 /* --- what differs by method ------------------------------------------------------------------- */
 
+/* One-ways may be paid for twice: they are lost, or another run begins with what is left. */
+static uint64_t one_ways_of(const struct study *study)
+{
+    return 2 * (uint64_t)study->workload->one_ways;
+}
+
 /* A sweep opens all scores, and may measure all marginals. */
 static uint64_t aim_measures(const struct study *study)
 {
-    return study->rounds + 2 * (uint64_t)study->sweeps * study->workload->queries;
+    return one_ways_of(study) + study->rounds +
+           2 * (uint64_t)study->sweeps * study->workload->queries;
 }
 
 static enum err aim_first(const struct study *study, double rho, double *sigma)
@@ -65,7 +74,7 @@ static bool aim_buys(const struct study *study)
 
 static uint64_t copula_measures(const struct study *study)
 {
-    return forms_pairs(study->workload->one_ways);
+    return one_ways_of(study) + forms_pairs(study->workload->one_ways);
 }
 
 static enum err copula_first(const struct study *study, double rho, double *sigma)
@@ -74,14 +83,39 @@ static enum err copula_first(const struct study *study, double rho, double *sigm
     return ERR_OK;
 }
 
+/* The look, and what a study's looks leave of one row's budget. */
+static enum err look_and_rest(const struct study *study, struct look *look, double *rho);
+
 static bool copula_buys(const struct study *study)
 {
     struct price_first first;
     return price_first(study, &first) == ERR_OK;
 }
 
+/* The target, twice as one-ways are, and all numbers of a gradient in each step. */
+static uint64_t train_measures(const struct study *study)
+{
+    return 2 + (uint64_t)study->train_steps * features_weights(study->features);
+}
+
+static enum err train_first(const struct study *study, double rho, double *sigma)
+{
+    (void)study;
+    *sigma = ledger_deviation(1, TRAIN_COUNTS * rho);
+    return ERR_OK;
+}
+
+static bool train_buys(const struct study *study)
+{
+    struct price_first first;
+    struct look look;
+    double rho;
+    return price_first(study, &first) == ERR_OK && look_and_rest(study, &look, &rho) == ERR_OK &&
+           train_multiplier(study->features, study->train_steps, (1 - TRAIN_COUNTS) * rho) > 0;
+}
+
 static const struct price_method {
-    /* how many things that one row can move are measured after the one-ways */
+    /* how many things that one row can move are measured */
     uint64_t (*measures)(const struct study *study);
     /* the noise on the one-ways, of a run that has this rho */
     enum err (*first)(const struct study *study, double rho, double *sigma);
@@ -90,6 +124,7 @@ static const struct price_method {
 } methods[STUDY_METHODS] = {
     [STUDY_AIM] = {.measures = aim_measures, .first = aim_first, .buys = aim_buys},
     [STUDY_COPULA] = {.measures = copula_measures, .first = copula_first, .buys = copula_buys},
+    [STUDY_TRAIN] = {.measures = train_measures, .first = train_first, .buys = train_buys},
 };
 
 static const struct price_method *price_of(const struct study *study)
@@ -133,14 +168,12 @@ static struct ask_slack by_ratio(const struct study *study)
 
 /*
  * How many things a study measures that one row can move: its marginals, or one-ways and forms, of
- * which a row moves one for each pair; and the number of linked rows, if it looks. One-ways may be
- * paid for twice: they are lost, or another run begins with what is left. Forms take all of that.
+ * which a row moves one for each pair, or gradients; and the number of linked rows, if it looks.
  */
 static uint64_t measured(const struct study *study)
 {
-    const uint64_t d = study->workload->one_ways;
     const uint64_t looks = study->link.min_linked > 0 ? LOOK_TRIES : 0;
-    return looks + 2 * d + price_of(study)->measures(study);
+    return looks + price_of(study)->measures(study);
 }
 
 /* The delta of a whole study: all its measured marginals and selections. */
@@ -158,10 +191,17 @@ static bool fits(const struct study *study, const struct ask_slack *s)
     return delta_of_study(study, s) <= BUDGET_SLACK_OF_DELTA * study->delta;
 }
 
-/* Two servers' own noise is exact (mpc/pair/own_noise.h). */
+/*
+ * Two servers' own Gaussians are exact. Each Gumbel may be off by an error that depends on nothing
+ * else: that moves the chance of any winner by a factor of e^(2 error) at most, either way, with the
+ * data and without, and what a selection costs is the range of such factors.
+ */
 static struct ask_slack of_own(const struct study *study)
 {
-    return (struct ask_slack){.marginal = discrete_epsilon(study)};
+    const double factor = 1 + tape_rounded_up(exp(study->epsilon));
+    return (struct ask_slack){.marginal = discrete_epsilon(study),
+                              .select = 8 * OWN_GUMBEL_ERROR,
+                              .candidate = {factor, OWN_GUMBEL_TAU}};
 }
 
 struct ask_slack price_slack(const struct study *study)
@@ -350,6 +390,12 @@ struct price_noise price_noise(const struct study *study)
     for (size_t q = 0; q < w->queries; q++) {
         one_ways += q < w->one_ways ? w->query[q].cells : 0;
         largest = w->query[q].cells > largest ? w->query[q].cells : largest;
+    }
+    if (study->features != NULL) { /* of columns it measures the target alone */
+        const uint64_t step = features_weights(study->features);
+        largest = w->query[study->features->target].cells;
+        return (struct price_noise){.gauss = (study->link.min_linked > 0 ? 2 : 0) + largest +
+                                             largest % 2 + study->train_steps * (step + step % 2)};
     }
     if (study->sweeps > 0) {
         const uint64_t set = one_ways < w->cells / PRICE_SET ? PRICE_SET * one_ways : w->cells;

@@ -1,5 +1,6 @@
 #include "parties/owner/source.h"
 
+#include "aim/train/shrink.h"
 #include "aim/workload/tabulate.h"
 #include "base/clock.h"
 #include "base/memory.h"
@@ -128,6 +129,17 @@ static enum err load_keyed(struct source *s, const struct study *study, size_t o
     return ERR_OK;
 }
 
+/* Makes rows short enough for a classifier's norm: servers would leave out longer ones. */
+static void shrink(struct source *s, const struct study *study, struct log *log)
+{
+    const size_t rows = shrink_rows(s->table, study->features);
+    if (rows > 0)
+        log_warn(log,
+                 "%s has rows whose numbers are longer than the study's norm (%zu of %zu): they "
+                 "are shrunk to it",
+                 s->name, rows, s->rows);
+}
+
 enum err source_load(struct source *s, const struct study *study, size_t owner, unsigned form,
                      const struct source_options *options, struct log *log)
 {
@@ -145,6 +157,8 @@ enum err source_load(struct source *s, const struct study *study, size_t owner, 
     o.options.rows.moments = s->moments;
     TRY(study_sends_keys(study, owner) ? load_keyed(s, study, owner, form, &o, log)
                                        : load(s, study, form, &o, log));
+    if (study->features != NULL && study->features->norm2 > 0)
+        shrink(s, study, log);
     s->doubts += s->rows == 0;
     if (s->rows == 0)
         log_warn(log, "%s has %s: is it the right %s?", s->name,

@@ -117,8 +117,10 @@ enum err openings_name(struct openings *o, const struct study *study,
         bytes_put_text(&o->what, "pairs:");
     else if (a->kind == ASK_LOOK)
         bytes_put_text(&o->what, "linked-rows");
-    else if (a->kind == ASK_SCORES)
+    else if (a->kind == ASK_SCORES || a->kind == ASK_GRADIENT)
         put_sigma(&o->what, a->multiplier);
+    if (a->kind == ASK_GRADIENT)
+        put_name(&o->what, study->domain->attribute[study->features->target].name);
     for (size_t k = 0; a->kind != ASK_SELECT && k < count; k++) {
         if (k > 0)
             bytes_put_u8(&o->what, ',');

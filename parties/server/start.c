@@ -37,12 +37,14 @@ enum err start_of(struct start *start, struct store *store, const struct study *
     return start->begun ? ERR_OK : is_free(start, store, study, run, !looks_left);
 }
 
-static bool is_all_one_ways(const struct ask *a, const struct study *study)
+/* Whether it measures what a run measures first: all one-ways, or a classifier's target. */
+static bool is_first(const struct ask *a, const struct study *study)
 {
-    bool all = a->kind == ASK_MEASURE && a->queries == study->workload->one_ways &&
-               a->merges == NULL;
+    const struct features *f = study->features;
+    bool all = a->kind == ASK_MEASURE && a->merges == NULL &&
+               a->queries == (f != NULL ? 1 : study->workload->one_ways);
     for (uint32_t k = 0; k < a->queries && all; k++)
-        all = a->query[k] == k;
+        all = a->query[k] == (f != NULL ? f->target : k);
     return all;
 }
 
@@ -75,13 +77,15 @@ enum err start_allows(struct store *store, const struct study *study, const stru
         return log_fail(log, ERR_BUDGET, "what is left of the budget is too little for a run");
     if (first.look > 0 && r->ask.kind == ASK_LOOK && r->ask.multiplier == first.look)
         return ERR_OK;
-    if ((first.look == 0 || start.looked) && is_all_one_ways(&r->ask, study) &&
+    if ((first.look == 0 || start.looked) && is_first(&r->ask, study) &&
         r->ask.multiplier == first.one_ways)
         return ERR_OK;
     return log_fail(
         log, ERR_REFUSED,
         "a run of this study begins with %s, at a multiplier of %llu, and pays for "
         "nothing else before; compare the versions of trefoil",
-        first.look > 0 && !start.looked ? "a look" : "all one-ways",
+        first.look > 0 && !start.looked ? "a look"
+        : study->features != NULL       ? "the target's counts"
+                                        : "all one-ways",
         (unsigned long long)(first.look > 0 && !start.looked ? first.look : first.one_ways));
 }

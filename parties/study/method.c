@@ -1,6 +1,8 @@
 #include "parties/study/method.h"
 
+#include "aim/budget/budget.h"
 #include "aim/budget/schedule.h"
+#include "aim/run/train_run.h"
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
 
@@ -26,6 +28,21 @@ struct aim_options method_aim(const struct study *s)
                                 .model_bytes = (uint64_t)s->max_mib << 20,
                                 .fit_round = s->iterations,
                                 .fit_final = s->final_iterations};
+}
+
+struct rounds_choice method_choose_rounds(const struct study *s)
+{
+    const double k = s->rows_per_person;
+    return rounds_choose(&(const struct rounds_terms){
+        .workload = s->workload,
+        .rows = (double)study_rows(s, true),
+        .rows_most = (double)study_rows(s, false),
+        .epsilon = s->epsilon / k,
+        .rho = budget_rho(s->accounting, s->epsilon, s->delta) / (k * k),
+        .accounting = s->accounting,
+        .l1 = s->score == AIM_L1,
+        .box_muller = s->noise == NOISE_BOX_MULLER,
+    });
 }
 
 enum err method_advise(struct method_advice *m, const struct study *s, double rows, double rho)
@@ -55,8 +72,8 @@ enum err method_print(FILE *out, const struct study *s, double rows, double rho)
 {
     struct method_advice m;
     TRY(method_advise(&m, s, rows, rho));
-    fprintf(out, "method: %s; expected to be better for this study: %s\n", method_of(s)->word,
-            method_row(m.better)->word);
+    fprintf(out, "method: %s; for tables of columns expected to be better: %s\n",
+            method_of(s)->word, method_row(m.better)->word);
     fprintf(out,
             "  a table of two attributes has %.0f cells on average%s;\n"
             "  with all of the budget one would have an error of %.2g from noise alone",
@@ -113,6 +130,12 @@ struct words_text method_rounds(const struct study *s)
     return p;
 }
 
+static void describe_auto(FILE *out, const struct study *s)
+{
+    const struct rounds_choice c = method_choose_rounds(s);
+    fprintf(out, "  Here rounds: auto stands for \"%s\": %s.\n", rounds_word(&c).text, c.cause);
+}
+
 static void describe_aim(FILE *out, const struct study *s)
 {
     const struct workload *w = s->workload;
@@ -136,47 +159,102 @@ static void describe_aim(FILE *out, const struct study *s)
                 "chooses and\n"
                 "  measures %s more, each time the one with the largest sum of %serrors.\n",
                 method_rounds(s).text, score_kind(s->score));
+    if (s->rounds_auto)
+        describe_auto(out, s);
+}
+
+/* What a classifier opens, and who sees it. */
+static void describe_train(FILE *out, const struct study *s)
+{
+    const struct features *f = s->features;
+    fprintf(
+        out,
+        "\nMethod: a linear classifier of %s, with %u classes, from %u features%s.\n"
+        "  A run counts the classes, for %g of the budget; then it takes %u steps. In each the\n"
+        "  servers compute a gradient from the rows, %u numbers, and open it with noise. One\n"
+        "  row can move it by at most %.4g, whatever its owner sends. The weights are public:\n"
+        "  they follow from what was opened before. Owners send records once and may go.\n",
+        s->domain->attribute[f->target].name, f->classes, f->count,
+        f->norm2 > 0 ? ", one for each column" : ", one for each value", TRAIN_COUNTS,
+        s->train_steps, features_weights(f), sqrt((double)f->r2 * (double)f->q2));
 }
 
 /* --- the keys of each ------------------------------------------------------------------------- */
 
-/* "sweeps", or "sweeps 3": their model and fits are other ones, unless the study says which. */
+/* Their model and fits are other ones, unless the study says which. */
+static void take_sweeps(struct study *s, unsigned sweeps, unsigned mib)
+{
+    s->sweeps = sweeps;
+    s->max_mib = mib;
+    s->iterations = AIM_SWEEPS_FIT;
+    s->final_iterations = AIM_SWEEPS_FIT_FINAL;
+}
+
+static void take_annealed(struct study *s)
+{
+    s->annealed = true;
+    s->rounds = schedule_rounds_most(s->workload->one_ways, 0, true);
+}
+
+/* "sweeps", or "sweeps 3". */
 static enum err read_sweeps(struct study_reading *r, const yaml_node_t *node, const char *text)
 {
-    struct study *s = r->study;
     const bool given = text[0] == ' ' && text[1] >= '1' && text[1] <= '0' + STUDY_SWEEPS_MAX;
     if (text[0] != '\0' && !(given && text[2] == '\0'))
         return yaml_error(r->file, node, "write rounds: sweeps, or a number of them: \"sweeps 3\"");
-    if (s->score != AIM_L1)
+    if (r->study->score != AIM_L1)
         return yaml_error(r->file, node, "rounds: sweeps opens distances, so it needs score: l1");
-    s->sweeps = given ? (unsigned)(text[1] - '0') : AIM_SWEEPS;
-    s->max_mib = AIM_SWEEPS_MIB;
-    s->iterations = AIM_SWEEPS_FIT;
-    s->final_iterations = AIM_SWEEPS_FIT_FINAL;
+    take_sweeps(r->study, given ? (unsigned)(text[1] - '0') : AIM_SWEEPS, AIM_SWEEPS_MIB);
     return ERR_OK;
 }
 
-/* A number, "annealed" (as many as the budget allows, at most 16 for each column), or sweeps. */
+/*
+ * A number, "annealed" (as many as the budget allows, at most 16 for each column), sweeps, or
+ * "auto", which waits for method_settle().
+ */
 static enum err read_rounds(struct study_reading *r, const yaml_node_t *node)
 {
+    struct study *s = r->study;
     const char *text;
     TRY(yaml_text(r->file, node, "rounds", &text));
+    s->rounds_auto = strcmp(text, "auto") == 0;
+    if (s->rounds_auto)
+        return ERR_OK;
     if (strncmp(text, "sweeps", 6) == 0)
         return read_sweeps(r, node, text + 6);
     if (strcmp(text, "annealed") != 0)
-        return study_read_unsigned(r, node, "rounds", 1, STUDY_ROUNDS_MAX, &r->study->rounds);
-    r->study->annealed = true;
-    if (r->study->workload == NULL)
-        return ERR_OK; /* it, or the domain, has a mistake */
-    r->study->rounds = schedule_rounds_most(r->study->workload->one_ways, 0, true);
+        return study_read_unsigned(r, node, "rounds", 1, STUDY_ROUNDS_MAX, &s->rounds);
+    if (s->workload != NULL) /* else it, or the domain, has a mistake */
+        take_annealed(s);
     return ERR_OK;
+}
+
+void method_settle(struct study *s)
+{
+    struct rounds_choice c;
+    if (!s->rounds_auto)
+        return;
+    c = method_choose_rounds(s);
+    s->rounds = c.rounds;
+    if (c.sweeps > 0)
+        take_sweeps(s, c.sweeps, c.mib);
+    else if (c.annealed)
+        take_annealed(s);
+}
+
+/* The keys that say more about another method. */
+static enum err refuse_of(struct study_reading *r, const yaml_node_t *node, enum study_method other)
+{
+    return node == NULL
+               ? ERR_OK
+               : yaml_error(r->file, node, "this is for method: %s alone; take it out, or add that",
+                            method_row(other)->word);
 }
 
 static enum err read_aim(struct study_reading *r, const struct method_nodes *n)
 {
-    if (n->copula != NULL)
-        return yaml_error(r->file, n->copula,
-                          "this is for method: copula alone; take it out, or add that");
+    TRY(refuse_of(r, n->copula, STUDY_COPULA));
+    TRY(refuse_of(r, n->train, STUDY_TRAIN));
     return n->rounds != NULL ? read_rounds(r, n->rounds) : study_lacks(r, "rounds");
 }
 
@@ -199,6 +277,7 @@ static enum err read_copula_numbers(struct study_reading *r, const yaml_node_t *
 /* It has no rounds. */
 static enum err read_copula(struct study_reading *r, const struct method_nodes *n)
 {
+    TRY(refuse_of(r, n->train, STUDY_TRAIN));
     if (n->rounds != NULL)
         return yaml_error(r->file, n->rounds, "method: copula has no rounds; take this key out");
     if (n->score != NULL)
@@ -220,14 +299,31 @@ static void put_copula(const struct study *s, struct bytes *b)
     bytes_put_double(b, s->copula_share);
 }
 
+static void put_train(const struct study *s, struct bytes *b)
+{
+    bytes_put_string(b, s->domain->attribute[s->features->target].name);
+    bytes_put_u32(b, s->features->norm2);
+    bytes_put_u32(b, s->train_steps);
+    bytes_put_double(b, s->train_rate);
+}
+
 static const struct method methods[STUDY_METHODS] = {
-    [STUDY_AIM] = {.word = "aim", .selects = true, .read = read_aim, .describe = describe_aim},
+    [STUDY_AIM] = {.word = "aim",
+                   .selects = true,
+                   .with_two = true,
+                   .read = read_aim,
+                   .describe = describe_aim},
     [STUDY_COPULA] = {.word = "copula",
                       .forms = true,
                       .with_two = true,
                       .read = read_copula,
                       .put = put_copula,
                       .describe = describe_copula},
+    [STUDY_TRAIN] = {.word = "train",
+                     .gradients = true,
+                     .read = study_read_train,
+                     .put = put_train,
+                     .describe = describe_train},
 };
 
 const struct method *method_row(enum study_method method)
@@ -238,4 +334,32 @@ const struct method *method_row(enum study_method method)
 const struct method *method_of(const struct study *s)
 {
     return method_row(s->method);
+}
+
+/* How many rows servers keep: each batch's, in whole words of bits. */
+static uint64_t kept_rows(const struct study *s)
+{
+    uint64_t rows = s->open.most * (((uint64_t)s->open.each.pad_to + 63) / 64 * 64);
+    for (size_t i = 0; i < s->owners; i++)
+        rows += s->owner[i].batch == i ? ((uint64_t)study_batch_rows(s, i, true) + 63) / 64 * 64
+                                       : 0;
+    return rows;
+}
+
+uint64_t method_train_bytes(const struct study *s)
+{
+    return 4 * s->features->count * kept_rows(s);
+}
+
+enum err method_served(const struct study *s, struct log *log)
+{
+    if (!method_of(s)->gradients)
+        return ERR_OK;
+    if (kept_rows(s) > METHOD_TRAIN_ROWS || method_train_bytes(s) > METHOD_TRAIN_BYTES)
+        return log_fail(log, ERR_STUDY,
+                        "the features of %llu rows take %s of memory at each server, more than %s; "
+                        "lower max_rows and pad_to, or take fewer columns or coarser bins",
+                        (unsigned long long)kept_rows(s), words_bytes(method_train_bytes(s)).text,
+                        words_bytes(METHOD_TRAIN_BYTES).text);
+    return ERR_OK;
 }

@@ -5,11 +5,26 @@
 #include "parties/study/study.h"
 
 #include <math.h>
+#include <stdio.h>
 
-#define STAYS 0.25      /* the share of noise that a model keeps */
-#define NOISE_MOST 0.05 /* of scores, in shares of the rows */
+#define STAYS 0.25 /* the share of noise that a model keeps */
+#define STEP 1.05  /* from one number of rounds that is tried to the next */
+
+/* Of scores, as shares of the rows. */
+#define NOISE_MOST 0.05
+#define NOISE_LITTLE 0.01
+#define COLUMNS_CLEAR 3 /* of a marginal */
 #define COLUMNS_MANY 12
-#define STEP 1.05 /* from one number of rounds that is tried to the next */
+#define SWEEPS_CLEAR 4
+#define MIB_CLEAR 40
+#define ROUNDS_PLAIN 10
+/* What circuits make, with room to spare: parties/exchange/price.h has the limits themselves. */
+#define SCORE_SLACK 5.5e-7 /* of epsilon, with noise: box-muller */
+#define SLACK_MOST 0.05    /* of epsilon; a tenth is refused */
+#define SCORES_SIGMA_MOST 0x1p14
+#define MEASURE_SIGMA_MOST 0x1p12
+#define SUMS_MOST 0x1p41 /* a score counts in 2^-20 of its deviation, and is below 2^62 */
+#define SELECT_EPSILON_LEAST 1e-3
 
 static unsigned best(const struct rounds_noise *noise, double dependence, double reach)
 {
@@ -36,13 +51,85 @@ bool rounds_advise(struct rounds_advice *a, const struct rounds_noise *noise, si
     return a->least > 0 && a->most > 0;
 }
 
-bool rounds_sweeps_better(const struct workload *w, double rows, double rho)
+/* --- auto ------------------------------------------------------------------------------------ */
+
+static bool has_sweeps(const struct rounds_terms *t, unsigned sweeps)
 {
-    const struct schedule start = schedule_sweeps(w->one_ways, AIM_SWEEPS, rho);
-    const double scores = schedule_sweep(&start, w->one_ways, rho).first_scores,
-                 noise = sqrt((double)w->queries / (2 * scores)) / fmax(1, rows);
+    const struct workload *w = t->workload;
+    const struct schedule start = schedule_sweeps(w->one_ways, sweeps, t->rho);
+    const struct schedule_sweep s = schedule_sweep(&start, w->one_ways, t->rho);
+    const double least = ledger_deviation((double)w->one_ways, s.most_scores),
+                 most = ledger_deviation((double)w->queries, s.first_scores),
+                 slack = t->box_muller ? 2.0 * sweeps * (double)w->queries * SCORE_SLACK : 0;
+    double cells = 1;
+    for (size_t q = 0; q < w->queries; q++)
+        cells = fmax(cells, (double)w->query[q].cells);
+    return t->l1 && slack <= SLACK_MOST * t->epsilon && most <= SCORES_SIGMA_MOST &&
+           start.sigma <= MEASURE_SIGMA_MOST && 4 * cells * t->rows_most <= SUMS_MOST * least;
+}
+
+static bool has_annealed(const struct rounds_terms *t)
+{
+    const struct schedule s = schedule_start(
+        &(const struct schedule_terms){t->accounting, true, 0, t->workload->one_ways,
+                                       workload_one_way_cells(t->workload), (uint64_t)t->rows_most},
+        t->rho);
+    return s.sigma <= MEASURE_SIGMA_MOST && s.epsilon >= SELECT_EPSILON_LEAST;
+}
+
+/* What should do better, were there nothing that a study cannot have. */
+static struct rounds_choice better(const struct rounds_terms *t)
+{
+    const struct workload *w = t->workload;
+    const struct schedule start = schedule_sweeps(w->one_ways, AIM_SWEEPS, t->rho);
+    const double scores = schedule_sweep(&start, w->one_ways, t->rho).first_scores;
+    struct rounds_choice c = {.noise = ledger_deviation((double)w->queries, scores) /
+                                       fmax(1, t->rows)};
+    size_t largest = 0;
     for (size_t i = 0; i < w->cliques; i++)
-        if (w->clique[i].n > 3)
-            return false;
-    return w->one_ways >= COLUMNS_MANY || noise <= NOISE_MOST;
+        largest = w->clique[i].n > largest ? w->clique[i].n : largest;
+    if (largest > COLUMNS_CLEAR)
+        c.cause = "a marginal has more than three columns, where scores mislead";
+    else if (c.noise <= NOISE_LITTLE)
+        c.cause = "noise is so little that looking more than twice pays";
+    else if (c.noise <= NOISE_MOST)
+        c.cause = "marginals stand out from the noise";
+    else if (w->one_ways >= COLUMNS_MANY)
+        c.cause = "there are too many columns to measure one marginal at a time";
+    else
+        c.cause = "noise would hide which marginals matter";
+    if (largest > COLUMNS_CLEAR || (c.noise > NOISE_MOST && w->one_ways < COLUMNS_MANY))
+        c.annealed = true;
+    else {
+        c.sweeps = c.noise <= NOISE_LITTLE ? SWEEPS_CLEAR : AIM_SWEEPS;
+        c.mib = c.noise <= NOISE_LITTLE ? MIB_CLEAR : AIM_SWEEPS_MIB;
+    }
+    return c;
+}
+
+struct rounds_choice rounds_choose(const struct rounds_terms *t)
+{
+    struct rounds_choice c = better(t);
+    if (c.sweeps > 0 && !has_sweeps(t, c.sweeps)) {
+        c.sweeps = c.mib = 0;
+        c.annealed = true;
+        c.cause = t->l1 ? "the circuits cannot open scores of this study"
+                        : "with score: l2 there are no sweeps";
+    }
+    if (c.annealed && !has_annealed(t)) {
+        c.annealed = false;
+        c.rounds = ROUNDS_PLAIN;
+        c.cause = "the budget is too small for more than a few rounds";
+    }
+    return c;
+}
+
+struct words_text rounds_word(const struct rounds_choice *c)
+{
+    struct words_text word = {"annealed"};
+    if (c->sweeps > 0)
+        snprintf(word.text, sizeof word.text, "sweeps %u", c->sweeps);
+    else if (!c->annealed)
+        snprintf(word.text, sizeof word.text, "%u", c->rounds);
+    return word;
 }

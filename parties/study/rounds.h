@@ -17,7 +17,9 @@
 #ifndef TREFOIL_PARTIES_STUDY_ROUNDS_H
 #define TREFOIL_PARTIES_STUDY_ROUNDS_H
 
+#include "aim/budget/ledger.h"
 #include "aim/workload/workload.h"
+#include "base/words.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,13 +38,48 @@ struct rounds_noise {
 bool rounds_advise(struct rounds_advice *advice, const struct rounds_noise *noise, size_t columns);
 
 /*
- * Whether `rounds: sweeps` should do better than annealed rounds, for a budget of rho of one row.
+ * What `rounds: auto` stands for: the kind of rounds that should do better, judged from what is
+ * public. With noise = sqrt(C / (2 rho_s)) / rows, the deviation of the first scores of C marginals
+ * that get rho_s (aim/budget/schedule.h), as a share of the rows:
+ *
+ *   annealed   if a marginal of the workload has more than 3 columns, or if there are fewer than 12
+ *              columns and noise is above 0.05
+ *   sweeps 4   else, if noise is at most 0.01, with a model of 40 MiB instead of 8
+ *   sweeps 2   else
+ *
  * Sweeps choose from scores that all have noise, so that they need rows that outweigh it, or so
- * many columns that one marginal at a time is too slow. Scores of more than three columns mislead
- * them. Annealed rounds do no worse than a fixed number of them on all tables that were measured.
- * What columns of the data have to do with each other cannot be known: where all depend on all,
- * sweeps are worse in spite of this (docs/results.md).
+ * many columns that one marginal at a time is too slow; where noise is small, looking again pays,
+ * and so does a larger model.
+ * Scores of marginals of many columns mislead them. What columns have to do with each other cannot
+ * be known: where all depend on all, sweeps are worse in spite of this (docs/study.md).
+ *
+ * Never one that the study cannot have: sweeps need score l1, slack for all their scores, sums that
+ * fit into 63 bits, and noise that the circuits make; annealed rounds an epsilon that is not lost
+ * in the slack of a selection. If neither can be had it is 10 rounds.
+ *
+ * The rule is part of a study's terms, which have its outcome. So it stays as it is: a better one
+ * needs another word than `auto`.
  */
-bool rounds_sweeps_better(const struct workload *w, double rows, double rho);
+struct rounds_terms {
+    const struct workload *workload;
+    double rows, rows_most; /* as expected, and the most that there can be */
+    double epsilon, rho;    /* of one row: the study's over k and over k^2 */
+    enum ledger_accounting accounting;
+    bool l1;         /* the score */
+    bool box_muller; /* the noise */
+};
+
+struct rounds_choice {
+    unsigned sweeps, mib; /* and the model's most; else 0 */
+    bool annealed;
+    unsigned rounds;   /* if neither */
+    double noise;      /* of the first scores, as a share of the rows */
+    const char *cause; /* "since ..", in words */
+};
+
+struct rounds_choice rounds_choose(const struct rounds_terms *terms);
+
+/* "sweeps 4", "annealed" or "10". */
+struct words_text rounds_word(const struct rounds_choice *choice);
 
 #endif

@@ -1,6 +1,7 @@
 /* The study file as a whole: its short parts, and loading it. */
 #include "parties/study/study.h"
 
+#include "aim/run/train_run.h"
 #include "base/date.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -13,9 +14,9 @@
 struct study_top {
     const yaml_node_t *read, *computed;
     const yaml_node_t *name, *from, *domain, *impossible, *workload, *budget, *noise, *score,
-        *method, *copula, *rounds, *security, *servers, *provider, *keeper, *noise_by, *owners,
-        *least, *late, *analysts, *retain, *deadlines, *model, *version, *revoked, *signatures,
-        *person, *link, *open, *title, *description, *purpose, *licence, *contact;
+        *method, *copula, *train, *rounds, *security, *servers, *provider, *keeper, *noise_by,
+        *owners, *least, *late, *analysts, *retain, *deadlines, *model, *version, *revoked,
+        *signatures, *person, *link, *open, *title, *description, *purpose, *licence, *contact;
 };
 
 /* --- budget, noise, deadlines, model ---------------------------------------------------------- */
@@ -48,20 +49,25 @@ static enum err read_budget(struct study_reading *r, const yaml_node_t *node,
     return study_read_unsigned(r, rows, "rows_per_person", 1, 10000, &s->rows_per_person);
 }
 
-/* What a run makes, and the marginals that matter. Forms are of all pairs, whatever these are. */
+/*
+ * What a run makes, and the marginals that matter. Forms are of all pairs, whatever these are; a
+ * classifier counts columns alone, and refuses a workload.
+ */
 static enum err read_method(struct study_reading *r, const yaml_node_t *method,
                             const yaml_node_t *workload)
 {
-    const bool pairs = method_of(r->study)->forms;
-    if (pairs && r->study->domain->attributes < 2)
+    const bool pairs = method_of(r->study)->forms, columns = method_of(r->study)->gradients;
+    if ((pairs || columns) && r->study->domain->attributes < 2)
         return yaml_error(r->file, method, "method: %s needs two attributes at least",
                           method_of(r->study)->word);
-    if (workload != NULL)
+    if (workload != NULL && !columns)
         TRY(study_read_workload(r, workload));
+    else if (pairs || columns)
+        TRY(study_own_workload(r, method, pairs ? 2 : 1));
     else
-        TRY(pairs ? study_pair_workload(r, method) : study_lacks(r, "workload"));
+        TRY(study_lacks(r, "workload"));
     r->study->asked = r->study->workload;
-    return pairs && workload != NULL ? study_pair_workload(r, method) : ERR_OK;
+    return pairs && workload != NULL ? study_own_workload(r, method, 2) : ERR_OK;
 }
 
 /* A key whose value is one of a few words; after a mistake it keeps its default. */
@@ -216,6 +222,7 @@ static enum err read_keys(struct study_reading *r, struct study_top *t)
         {"read", false, &t->read},          {"computed", false, &t->computed},
         {"contact", false, &t->contact},    {"provider", two, &t->provider},
         {"keeper", two, &t->keeper},        {"noise_by", false, &t->noise_by},
+        {"train", false, &t->train},
     };
     r->misspelt = true;
     if (!yaml_is_mapping(root))
@@ -263,6 +270,7 @@ static struct study_pair_nodes pair_of(const struct study_top *t)
                                      .link = t->link,
                                      .budget = t->budget,
                                      .method = t->method,
+                                     .score = t->score,
                                      .owners = t->owners};
 }
 
@@ -284,12 +292,14 @@ static enum err read_study(struct study_reading *r)
     if (t.budget != NULL)
         TRY(study_go_on(r, read_budget(r, t.budget, t.person, t.link, t.late)));
     if (r->method_known)
-        TRY(study_go_on(
-            r, method_of(s)->read(r, &(const struct method_nodes){t.rounds, t.copula, t.score,
-                                                                  t.late, t.impossible})));
+        TRY(study_go_on(r, method_of(s)->read(
+                               r, &(const struct method_nodes){t.rounds, t.copula, t.train, t.score,
+                                                               t.late, t.impossible, t.workload})));
     TRY(study_go_on(r, study_read_people(r, &(const struct study_people_nodes){
                                                 t.servers, t.provider, t.keeper, t.owners, t.open,
                                                 t.link, t.analysts})));
+    if (study_sound(r))
+        method_settle(s);
     TRY(study_go_on(r, study_read_unsigned(r, t.retain, "retain_days", 1, 3650, &s->retain_days)));
     TRY(study_go_on(r, read_deadlines(r, t.deadlines)));
     TRY(study_go_on(r, read_model(r, t.model)));
@@ -319,6 +329,7 @@ static enum err parse(struct study **study, const char *path, const void *text, 
         .max_mib = 80,
         .copula_clip = 2.5,
         .copula_share = 0.5,
+        .train_steps = TRAIN_STEPS,
         .iterations = 100,
         .final_iterations = 1000,
         .roster_version = 1,
@@ -329,6 +340,7 @@ static enum err parse(struct study **study, const char *path, const void *text, 
     if (e == ERR_NOMEM)
         log_error(log, "not enough memory for the study: %s", error_text(e));
     TRY(e);
+    TRY(draft ? ERR_OK : method_served(s, log));
     return memory_hand_over(study, &s);
 }
 

@@ -47,9 +47,8 @@
 
 enum study_role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
 
-/* What a run makes of the counts: AIM's rounds, or a Gaussian copula (aim/run/copula_run.h). */
-/* parties/study/method.h says what each is. */
-enum study_method { STUDY_AIM, STUDY_COPULA, STUDY_METHODS };
+/* What a run makes: AIM's rounds, a Gaussian copula, a classifier (parties/study/method.h). */
+enum study_method { STUDY_AIM, STUDY_COPULA, STUDY_TRAIN, STUDY_METHODS };
 
 /* What guards against a server that departs from the protocol: nothing, or mpc/check/check.h. */
 enum study_security { STUDY_SEMI_HONEST, STUDY_ABORT };
@@ -135,7 +134,8 @@ struct study {
     char *columns_from; /* what the columns were written from, in words; or NULL */
     size_t zeros;       /* impossible combinations, by their columns */
     struct workload_zeros *zero;
-    struct workload *workload; /* what is counted and may be measured; for a copula all pairs */
+    struct workload *workload; /* what is counted and may be measured; for a copula all pairs,
+                                  for a classifier columns alone */
     struct workload *asked;    /* what the file says matters: for a copula what eval compares */
     char *questions;           /* the file that the workload is made for, or NULL */
     double epsilon, delta;
@@ -148,11 +148,14 @@ struct study {
     enum noise_by noise_by;
     enum aim_score score;
     enum study_method method;
-    unsigned rounds; /* the most, if annealed; 0 for a copula */
+    unsigned rounds; /* the most, if annealed; 0 for another method */
     bool annealed;
     unsigned sweeps;                  /* in their place, so that rounds is 0; 0: none */
+    bool rounds_auto;                 /* these follow from a rule: parties/study/rounds.h */
     double copula_clip, copula_share; /* for a copula: aim/run/copula_run.h */
-    struct features *features;        /* of a classifier (aim/train/features.h); else NULL */
+    struct features *features;        /* for a classifier (aim/train/features.h); else NULL */
+    unsigned train_steps;             /* aim/run/train_run.h */
+    double train_rate;                /* 0: as the noise says */
     enum study_security security;
     unsigned servers; /* of two, 0 is the provider and 1 the keeper */
     struct study_server server[STUDY_SERVERS_MOST];

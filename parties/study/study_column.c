@@ -6,7 +6,7 @@ const char *const study_column_keys[COLUMN_KEYS] = {
     [COLUMN_EDGES] = "edges", [COLUMN_MIN] = "min",         [COLUMN_MAX] = "max",
     [COLUMN_BINS] = "bins",   [COLUMN_STEP] = "step",       [COLUMN_SPIKES] = "spikes",
     [COLUMN_TAIL] = "tail",   [COLUMN_FROM] = "from",       [COLUMN_TO] = "to",
-    [COLUMN_UNIT] = "unit",   [COLUMN_FORMAT] = "format",
+    [COLUMN_UNIT] = "unit",   [COLUMN_FORMAT] = "format",   [COLUMN_REPEAT] = "repeat",
 };
 
 enum err study_check_keys(struct study_reading *r, const struct column *c, unsigned needed,

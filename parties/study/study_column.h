@@ -23,6 +23,7 @@ enum {
     COLUMN_TO,
     COLUMN_UNIT,
     COLUMN_FORMAT,
+    COLUMN_REPEAT,
     COLUMN_KEYS
 };
 extern const char *const study_column_keys[COLUMN_KEYS];

@@ -170,6 +170,31 @@ static enum err (*const add_values[])(struct study_reading *r, const struct colu
     add_categorical, add_integer, study_add_bins, study_add_date};
 _Static_assert(sizeof add_values / sizeof *add_values == COLUMN_KINDS, "a study may have any kind");
 
+static enum err add_one(struct study_reading *r, const struct column *c, const yaml_node_t *name)
+{
+    if (domain_find(r->study->domain, c->name) != DOMAIN_NO_CODE)
+        return yaml_error(r->file, name, "there is an attribute %s already; rename one", c->name);
+    TRY(add_values[c->kind->byte](r, c));
+    if (derives(c))
+        r->derives[r->study->domain->attributes - 1] = c->part[COLUMN_FROM];
+    return ERR_OK;
+}
+
+/* repeat: 3 of a column x means columns x1, x2 and x3. */
+static enum err add_repeated(struct study_reading *r, struct column *c, const yaml_node_t *name)
+{
+    char numbered[LABEL_SIZE + 12];
+    const char *base = c->name;
+    unsigned times = 1;
+    TRY(study_read_unsigned(r, c->part[COLUMN_REPEAT], "repeat", 1, DOMAIN_ATTRIBUTES_MAX, &times));
+    for (unsigned i = 1; i <= times; i++) {
+        snprintf(numbered, sizeof numbered, "%s%u", base, i);
+        c->name = numbered;
+        TRY(add_one(r, c, name));
+    }
+    return ERR_OK;
+}
+
 /* `name` is the key of a mapping of attributes, or NULL in a list. */
 static enum err read_attribute(struct study_reading *r, const yaml_node_t *node,
                                const yaml_node_t *name)
@@ -190,8 +215,6 @@ static enum err read_attribute(struct study_reading *r, const yaml_node_t *node,
     if (*c.name == '\0' || strlen(c.name) >= LABEL_SIZE)
         return yaml_error(r->file, name, "an attribute's name has 1 to %d bytes; shorten it",
                           LABEL_SIZE - 1);
-    if (domain_find(r->study->domain, c.name) != DOMAIN_NO_CODE)
-        return yaml_error(r->file, name, "there is an attribute %s already; rename one", c.name);
     TRY(read_kind(r, &c));
     TRY(read_missing(r, &c));
     if (derives(&c) && c.missing == NULL)
@@ -200,10 +223,7 @@ static enum err read_attribute(struct study_reading *r, const yaml_node_t *node,
                           "\"missing\"",
                           c.name);
     TRY(read_policy(r, &c));
-    TRY(add_values[c.kind->byte](r, &c));
-    if (derives(&c))
-        r->derives[r->study->domain->attributes - 1] = c.part[COLUMN_FROM];
-    return ERR_OK;
+    return c.part[COLUMN_REPEAT] != NULL ? add_repeated(r, &c, name) : add_one(r, &c, name);
 }
 
 static int by_name(const void *a, const void *b)

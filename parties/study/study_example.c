@@ -12,8 +12,45 @@ EMBED_TEXT(study_example, "parties/study/example.yaml");
 static const char columns_begin[] = "# The columns, and every value that";
 static const char columns_end[] = "# Combinations that cannot occur";
 
-enum err study_write_template(const char *path, const struct outline *columns, bool force,
-                              struct log *log)
+/* What the example says differently of two servers: from each begin to its end. */
+static const struct example_part {
+    const char *begin, *end, *text;
+} of_two[] = {
+    {"noise: box-muller\n", "# How many marginals AIM", ""},
+    {"# Three parties that", "# Who brings rows,",
+     "# Two parties that do not collude: together they could read the data. The provider computes "
+     "on\n"
+     "# masked counts, and the keeper holds the masks; an owner may run one of them. Each uses "
+     "five ports\n"
+     "# from the one given on (here 7100 to 7104). Both are trusted to follow the protocol.\n"
+     "provider:\n"
+     "  name: north\n"
+     "  endpoint: tcp://north.example.org:7100\n"
+     "  key: REPLACE-WITH-KEY-OF-north\n"
+     "keeper:\n"
+     "  name: east\n"
+     "  endpoint: tcp://east.example.org:7100\n"
+     "  key: REPLACE-WITH-KEY-OF-east\n"
+     "noise_by: both             # each adds as much as the guarantee needs: 1.41 times in all\n"
+     "\n"},
+    {"; it sets the size of the upload", ")", ". An upload takes 8 bytes a cell (whatever it is"},
+    {"    # as: counts", "# A run needs the uploads", "\n"},
+    {"all three servers", ": trefoil help roster", "both servers"},
+};
+
+static void put_of_two(struct bytes *text, const char *rest)
+{
+    for (size_t k = 0; k < sizeof of_two / sizeof *of_two; k++) {
+        const char *begin = strstr(rest, of_two[k].begin);
+        bytes_put(text, rest, (size_t)(begin - rest));
+        bytes_put_text(text, of_two[k].text);
+        rest = strstr(begin, of_two[k].end);
+    }
+    bytes_put_text(text, rest);
+}
+
+enum err study_write_template(const char *path, const struct outline *columns, bool provider,
+                              bool force, struct log *log)
 {
     struct bytes text CLEAN(bytes_clear) = {0};
     const char *begin = strstr(study_example, columns_begin);
@@ -23,11 +60,13 @@ enum err study_write_template(const char *path, const struct outline *columns, b
         return log_fail(log, ERR_SYSTEM,
                         "%s is there already and was left alone; choose another name (or --force)",
                         path);
-    if (columns == NULL)
-        return file_write(path, 0644, study_example, strlen(study_example), log);
-    bytes_put(&text, study_example, (size_t)(begin - study_example));
-    outline_write(columns, &text);
-    bytes_put_text(&text, end);
+    bytes_put(&text, study_example, (size_t)((columns != NULL ? begin : end) - study_example));
+    if (columns != NULL)
+        outline_write(columns, &text);
+    if (provider)
+        put_of_two(&text, end);
+    else
+        bytes_put_text(&text, end);
     TRY(bytes_ok(&text));
     return file_write(path, 0644, text.data, text.size, log);
 }

@@ -47,10 +47,14 @@ static enum err check_keys(struct study_reading *r, const struct study_pair_node
                           "three servers can see to rows_per_person without seeing a person; a "
                           "provider and a keeper hold counts, so owners see to it: take "
                           "enforce_person out, or have three servers");
+    if (s->score != AIM_L1)
+        return yaml_error(r->file, n->score,
+                          "a provider and a keeper compute distances, and no squares so far: write "
+                          "l1, or leave this key out");
     if (!method_of(s)->with_two)
-        return yaml_error(r->file, n->method != NULL ? n->method : n->provider,
-                          "method: %s works with three servers, and not with two so far; a "
-                          "provider and a keeper can have method: copula",
+        return yaml_error(r->file, n->method,
+                          "method: %s works with three servers, and not with a provider and a "
+                          "keeper: take another method, or have three servers",
                           method_of(s)->word);
     return ERR_OK;
 }
@@ -94,6 +98,8 @@ void study_describe_pair(FILE *out, bool listed)
               "  other does not know it (noise_by: both). So the guarantee holds against either\n"
               "  of them, also together with analysts and other owners. The noise that is left\n"
               "  in results is 1.41 times what three servers together would add.\n"
+              "  Nothing bounds what an owner sends as a count. One that lies can make results\n"
+              "  useless, and learns nothing by it.\n"
               "  The two together can read each owner's counts: the guarantee holds while they\n"
               "  do not collude, and there is no third to notice. An owner may run one of them.\n"
               "  Each is trusted to follow the protocol (security: semi-honest). One that does\n"

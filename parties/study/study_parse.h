@@ -19,7 +19,7 @@ struct study_reading {
     const yaml_node_t *keep; /* in `link`, until the owners are known */
     bool draft;              /* people may have no keys yet */
     bool misspelt;           /* a key of the file is none, and may be one that seems to lack */
-    bool method_known;       /* aim or copula, given or by default */
+    bool method_known;       /* given or by default */
     const yaml_node_t *derives[DOMAIN_ATTRIBUTES_MAX]; /* of each column: its `from`, or NULL */
     unsigned mistakes;                                 /* so far */
     char note[768]; /* what aim/ logged about a part, to be logged with its place */
@@ -93,8 +93,9 @@ enum err study_read_workload(struct study_reading *r, const yaml_node_t *node) M
 /* A workload made from a file of questions (study_questions.c); `most` is optional. */
 enum err study_read_questions(struct study_reading *r, const yaml_node_t *node,
                               const yaml_node_t *most) MUST_CHECK;
-/* All pairs of attributes: the default in a study that needs no workload. */
-enum err study_pair_workload(struct study_reading *r, const yaml_node_t *node) MUST_CHECK;
+/* All marginals of so many attributes, in a study that needs no workload. */
+enum err study_own_workload(struct study_reading *r, const yaml_node_t *node,
+                            unsigned attributes) MUST_CHECK;
 
 /* --- whose rows are whose: study_person.c, study_link.c --------------------------------------- */
 
@@ -112,7 +113,7 @@ enum err study_check_link(struct study_reading *r, const yaml_node_t *node,
 /* The keys that say so, and those that do not go with them; NULL: not given. */
 struct study_pair_nodes {
     const yaml_node_t *provider, *keeper, *noise_by, *servers, *security, *noise, *link, *budget,
-        *method, *owners;
+        *method, *score, *owners;
 };
 /* How many servers there are, and their noise: before any other part. */
 enum err study_read_pair(struct study_reading *r, const struct study_pair_nodes *nodes) MUST_CHECK;
@@ -153,6 +154,10 @@ enum err study_read_owners(struct study_reading *r, const yaml_node_t *node,
 enum err study_choose_forms(struct study_reading *r, const yaml_node_t *owners) MUST_CHECK;
 /* The least l with all owners' largest counts together below 2^l: no count wraps in l bits. */
 enum err study_find_count_bits(struct study_reading *r, const yaml_node_t *owners) MUST_CHECK;
+/* The key `train` (study_train.c); and that one owner holds the numbers of a row. */
+struct method_nodes;
+enum err study_read_train(struct study_reading *r, const struct method_nodes *nodes) MUST_CHECK;
+enum err study_check_numbers(struct study_reading *r, const yaml_node_t *owners) MUST_CHECK;
 enum err study_read_roster(struct study_reading *r, const yaml_node_t *version,
                            const yaml_node_t *revoked, const yaml_node_t *signatures) MUST_CHECK;
 

@@ -146,7 +146,7 @@ static const struct terms_part {
     {"workload", put_workload, NULL},
     {"budget", put_budget, "budget, person"},
     {"noise", put_noise, "noise, noise_by"},
-    {"rounds", put_rounds, "rounds, score, method, copula"},
+    {"rounds", put_rounds, "rounds, score, method, copula, train"},
     {"bounds", put_bounds,
      "owners (names, min_rows, max_rows, pad_to, as, batches, columns), open_owners (max, "
      "max_rows), "

@@ -256,8 +256,11 @@ static void describe_owners(FILE *out, const struct study *s)
 
 static void describe_analysts(FILE *out, const struct study *s)
 {
-    fputs("\nAnalysts: each may start the run; they see which marginals were chosen and\n"
-          "their noisy counts, never a share.\n",
+    fputs(method_of(s)->gradients
+              ? "\nAnalysts: each may start the run; they see the noisy counts of classes, the\n"
+                "noisy gradients and the weights, never a share.\n"
+              : "\nAnalysts: each may start the run; they see which marginals were chosen and\n"
+                "their noisy counts, never a share.\n",
           out);
     for (size_t i = 0; i < s->analysts; i++)
         fprintf(out, "  %-20s key %s\n", s->analyst[i].name,

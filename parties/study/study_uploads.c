@@ -45,7 +45,8 @@ bool study_counts_pairs(const struct study *study)
     for (size_t i = 0; i < study->owners; i++)
         if (!study->owner[i].records)
             return true;
-    return !method_of(study)->forms || (study->open.most > 0 && !study->open.each.records);
+    return !(method_of(study)->forms || method_of(study)->gradients) ||
+           (study->open.most > 0 && !study->open.each.records);
 }
 
 size_t study_taking_part(const struct study *study, bool *has)
@@ -88,6 +89,11 @@ static enum err check_form(struct study_reading *r, const yaml_node_t *node, siz
                           "%s cannot send records, since a marginal has more than %d attributes; "
                           "use as: counts",
                           o->name, RECORDS_ORDER_MAX);
+    if (o->as == STUDY_COUNTS && method_of(s)->gradients)
+        return yaml_error(r->file, node,
+                          "%s cannot send counts, since a classifier learns from rows; leave out "
+                          "as: counts",
+                          o->name);
     if (o->as == STUDY_COUNTS && keys)
         return yaml_error(r->file, node,
                           "%s cannot send counts, since the study has keys of persons, and counts "
@@ -122,13 +128,13 @@ enum err study_choose_forms(struct study_reading *r, const yaml_node_t *owners)
     for (size_t i = 0; i < s->owners; i++) {
         struct study_owner *o = &s->owner[i];
         TRY(check_form(r, yaml_item(r->file, owners, i), i));
-        o->records = o->as == STUDY_RECORDS || study_sends_keys(s, i) ||
+        o->records = o->as == STUDY_RECORDS || method_of(s)->gradients || study_sends_keys(s, i) ||
                      o->columns < s->domain->attributes ||
                      (o->as == STUDY_AUTO && is_smaller_as_records(s, i));
     }
     if (s->open.most > 0)
-        s->open.each.records = is_smaller_as_records(s, s->owners);
-    return ERR_OK;
+        s->open.each.records = method_of(s)->gradients || is_smaller_as_records(s, s->owners);
+    return study_check_numbers(r, owners);
 }
 
 /* The most that one owner, or the first for its batch, can add to a cell, in either form. */

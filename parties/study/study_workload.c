@@ -98,9 +98,10 @@ static enum err read_cliques(struct study_reading *r, const yaml_node_t *node,
         node);
 }
 
-enum err study_pair_workload(struct study_reading *r, const yaml_node_t *node)
+enum err study_own_workload(struct study_reading *r, const yaml_node_t *node, unsigned attributes)
 {
-    return study_note(r, workload_all(&r->study->workload, r->study->domain, 2, &r->quiet), node);
+    return study_note(r, workload_all(&r->study->workload, r->study->domain, attributes, &r->quiet),
+                      node);
 }
 
 enum err study_read_workload(struct study_reading *r, const yaml_node_t *node)

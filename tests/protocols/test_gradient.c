@@ -1,5 +1,5 @@
 /*
- * protocols/train_rows.h and gradient.h: the clamp for every z, and gradients against their
+ * protocols/train_rows.h and train_gradient.h: the clamp for every z, and gradients against their
  * definition in plain numbers, whatever owners send.
  */
 #include "harness/cmocka.h"
@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "harness/three.h"
+#include "mpc/check/check.h"
 #include "protocols/mask.h"
 #include "protocols/train_gradient.h"
 
@@ -117,6 +118,7 @@ struct gradient_scene {
     struct three_costs costs;
     uint64_t before, sent; /* exchanges of making the rows; bytes, of all servers */
     size_t lanes, blocks;
+    bool proved;
 };
 
 /* Columns before `half` are in the first part, if there are two. */
@@ -305,7 +307,10 @@ static enum err sum_gradient(struct party *p, void *shared)
     struct gradient_scene *s = shared;
     struct train_rows rows CLEAN(train_rows_free);
     struct share64 out CLEAN(share64_free) = {0};
+    const struct check_limits limits = {0};
     train_rows_start(&rows, &s->shape);
+    if (s->proved)
+        TRY(check_new(p, &limits));
     TRY(share64_new(&out, s->weights));
     TRY(make_rows(p, s, &rows));
     __atomic_fetch_add(&s->sent, net_total(p->net).payload_sent, __ATOMIC_RELAXED);
@@ -316,12 +321,13 @@ static enum err sum_gradient(struct party *p, void *shared)
     }
     TRY(train_gradient(p, &rows, s->weight, out));
     three_put64(&s->out, p, out);
-    return ERR_OK;
+    return record_prove(p);
 }
 
-static void expect_gradient(struct gradient_scene *s, size_t lanes)
+/* On so many lanes, all but `near` of which do only jobs; 0: all do everything. */
+static void expect_dealt(struct gradient_scene *s, size_t lanes, size_t near)
 {
-    assert_int_equal(three_run_lanes(4, lanes, 64, sum_gradient, s, &s->costs, NULL), ERR_OK);
+    assert_int_equal(three_run_dealt(4, lanes, near, sum_gradient, s, &s->costs, NULL), ERR_OK);
     assert_true(three_replicated(&s->out, 64));
     for (size_t k = 0; k < s->weights; k++)
         if ((int64_t)three_sum64(&s->out, k) != s->expected[k])
@@ -329,6 +335,11 @@ static void expect_gradient(struct gradient_scene *s, size_t lanes)
                      (long)s->expected[k]);
     for (unsigned r = 0; r < OPEN_REASONS; r++)
         assert_int_equal(s->costs.opened_calls[r], 0);
+}
+
+static void expect_gradient(struct gradient_scene *s, size_t lanes)
+{
+    expect_dealt(s, lanes, 0);
 }
 
 TEST(gradients_are_what_they_are_defined_as)
@@ -344,6 +355,21 @@ TEST(gradients_are_what_they_are_defined_as)
                 assert_true(c == 0 || kinds[k].norm2 == 0 || s.many > 5);
                 expect_gradient(&s, 1 + 2 * (m % 2));
             }
+}
+
+/* Blocks on three lanes, and on two of five, with a check and without. */
+TEST(lanes_change_nothing)
+{
+    static const size_t counts[BATCHES] = {700, 2200, 130};
+    for (unsigned k = 0; k < 8; k++) {
+        struct gradient_scene s CLEAN(scene_free);
+        scene_new(&s, &kinds[k % 4 < 2 ? 3 : 2], counts, 2, 400);
+        s.proved = k % 2 == 1;
+        if (k < 4)
+            expect_gradient(&s, 3);
+        else
+            expect_dealt(&s, 5, 2);
+    }
 }
 
 /* All codes are 15 and every p is 31, in blocks that are full, twice and once more; no sum wraps. */

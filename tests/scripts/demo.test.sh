@@ -28,6 +28,16 @@ mkdir old && touch old/.trefoil-demo
 (cd old && for _ in {1..20}; do mkdir "$(printf '%0250d' 1)" && cd "$(printf '%0250d' 1)" || exit; done)
 fails 1 'cannot remove the earlier demo in old: File name too long' "$trefoil" demo --folder old
 
+# --- two servers
+
+"$trefoil" demo --provider --folder two >said 2>&1
+result $? "two hospitals are the servers of three"
+grep -q 'three hospitals, nobody sees the rows' said && ! grep -q 'island' said && grep -q 'round 4' said
+result $? "it shows what came of their rows"
+"$trefoil" audit two/server-provider/audit.log two/server-keeper/audit.log --study two/study.yaml >said
+grep -q 'the two logs fit together' said
+result $? "both logged the same"
+
 # --- a disk that is full, for some of what is written
 
 full() { # name in the folder, words

@@ -40,7 +40,7 @@ for name in $names; do
     sed -i "s|REPLACE-WITH-KEY-OF-$name\$|$(head -n 1 $name.public)|" study.yaml
 done
 sed -i -e "s|north.example.org:7100|127.0.0.1:$port|" -e "s|east.example.org:7100|127.0.0.1:$((port + 5))|" \
-    -e "s|west.example.org:7100|127.0.0.1:$((port + 10))|" -e 's/^rounds: 10/rounds: 2/' \
+    -e "s|west.example.org:7100|127.0.0.1:$((port + 10))|" -e 's/^rounds: auto/rounds: 2/' \
     -e 's/rows_per_person: 1/rows_per_person: 2/' -e 's/^    missing: "?"$/&\n    outside: error/' -e 's/connect: 30/connect: 5/' -e 's/round: 120/round: 20/' study.yaml
 sed 's/epsilon: 1$/epsilon: 2/' study.yaml >other.yaml
 cmp -s study.yaml other.yaml && echo "not ok 0 - the other study is the same"

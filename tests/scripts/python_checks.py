@@ -243,6 +243,45 @@ def structures_are_the_headers():
         assert getattr(_library, name) == int(constants[name]), name
 
 
+def rows_of(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def a_classifier_says_what_predict_says():
+    out = folder + "/predicted.csv"
+    run("predict", folder + "/classifier", folder + "/rows.csv", "--out", out)
+    rows, model = rows_of(out), trefoil.Classifier(folder + "/classifier")
+    assert model.target == "sex" and model.classes == ["m", "f"] and len(model.coef[0]) == len(model.feature_names)
+    assert model.predict(rows) == [row["predicted"] for row in rows]
+    assert all(abs(score[0] - float(row["score"])) < 1e-5 for score, row in zip(model.scores(rows), rows))
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    assert model.scores(columns) == model.scores(rows)
+    right = sum(row["predicted"] == row["sex"] for row in rows)
+    assert f"right about {right} of {len(rows)} rows" in run("predict", folder + "/classifier", folder + "/rows.csv",
+                                                             "--check")
+    raises(trefoil.UsageError, "no column age", model.predict, [{"ward": "lung"}])
+    raises(trefoil.UsageError, "age cannot be 'x'", model.predict, [{"age": "x", "ward": "", "bmi": ""}])
+    raises(trefoil.FileError, "cannot read", trefoil.Classifier, folder + "/nothing")
+    raises(trefoil.FormatError, "not of the format", trefoil.Classifier, tree + "/measurements.json")
+
+
+def the_lines_of_numpy_say_the_same():
+    try:
+        import numpy  # noqa: F401
+    except ImportError:
+        print("# SKIP numpy is not installed")
+        return
+    with open(root + "/docs/formats.md", encoding="utf-8") as file:
+        text = next(x for x in re.findall(r"^```python\n(.*?)^```", file.read(), re.M | re.S) if "classifier.json" in x)
+    model, names = trefoil.Classifier(folder + "/classifier"), {}
+    rows = [[str(age), ward, bmi] for age in (0, 7, 19) for ward in ("surgery", "?") for bmi in ("18.5", "30")]
+    names["rows"] = rows
+    exec(compile(text.replace('"classifier.json"', repr(folder + "/classifier/classifier.json")), "formats.md", "exec"), names)
+    expected = [dict(zip(("age", "ward", "bmi"), row)) for row in rows]
+    assert names["classes"] == model.predict(expected)
+
+
 def the_page_of_python_runs():
     with open(root + "/docs/python.md", encoding="utf-8") as file:
         blocks = re.findall(r"^```python\n(.*?)^```", file.read(), re.M | re.S)
@@ -252,7 +291,8 @@ def the_page_of_python_runs():
     for block in blocks:
         if "pandas" in block and not with_pandas:
             continue
-        exec(compile(block.replace('"result"', repr(tree)), "docs/python.md", "exec"), names)
+        of = folder + "/classifier" if "Classifier" in block else tree
+        exec(compile(block.replace('"result"', repr(of)), "docs/python.md", "exec"), names)
 
 
 class Bytes:
@@ -352,7 +392,7 @@ CHECKS = [
     answers_are_the_programs, one_answer_is_a_value, notebooks_show_tables, all_names_what_is_public, rows_are_those_of_synth, as_many_rows_as_the_model_stands_for,
     marginals_answer_as_questions_do, measurements_are_those_of_the_file, errors_are_of_their_kind,
     threads_may_share_a_model, structures_are_the_headers, the_file_model_is_as_documented,
-    the_page_of_python_runs, frames_have_what_lists_have,
+    a_classifier_says_what_predict_says, the_lines_of_numpy_say_the_same, the_page_of_python_runs, frames_have_what_lists_have,
 ]
 failed = 0
 for number, check in enumerate(CHECKS, 1):

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Two small results for tests of what reads them: FOLDER/tree, which has intervals, and FOLDER/copula.
+# Small results for tests of what reads them: FOLDER/tree, which has intervals, FOLDER/copula and FOLDER/classifier.
 #
 #   tests/scripts/support_results.sh FOLDER
 set -eu
@@ -42,6 +42,9 @@ X
 }
 study 'workload: {all: 2}' 'rounds: 5' >"$folder/tree.yaml"
 study 'method: copula' >"$folder/copula.yaml"
+study 'method: train' 'train: {target: sex, steps: 20}' >"$folder/classifier.yaml"
+"$trefoil" train "$folder/classifier.yaml" "$folder/rows.csv" --out "$folder/classifier" >"$folder/classifier.log" 2>&1 ||
+    { cat "$folder/classifier.log" >&2; exit 1; }
 for kind in tree copula; do
     "$trefoil" aim "$folder/$kind.yaml" "$folder/rows.csv" --out "$folder/$kind" --seed 7 \
         >"$folder/$kind.log" 2>&1 ||

@@ -750,6 +750,29 @@ TEST(sums_of_products_are_not_opened_where_a_check_fails)
     scene_end(&c, 2);
 }
 
+/* The same for rows that become features, with the first gradient, and for each step after them. */
+TEST(gradients_are_not_opened_where_a_check_fails)
+{
+    static const struct cheat_lie lies[] = {{ANYWHERE, NET_MEASURE, NET_PREV, 0},
+                                            {TO_BITS, NET_MEASURE, NET_NEXT, 0}};
+    for (unsigned k = 0; k < 2; k++) {
+        struct scene c = scene_new(
+            OPTIONS(.owners = OWNERS, .train = "method: train\ntrain: {target: died, steps: 10}\n",
+                    .epsilon = 5, .lanes = LANES, .more = "security: abort\n"));
+        const char *const a[] = {"run",   c.s.path,         "--key", file(&c, "a.key"),
+                                 "--out", file(&c, "out0"), NULL};
+        start_cheat(&c, 2, &lies[k]);
+        share_everything(&c);
+        expect_code(support_run(file(&c, "run0.log"), 60, a), 7, file(&c, "run0.log"));
+        expect_lies(&c, 2, "a gradient");
+        expect_lines(&c, 2, NET_MEASURE, 1, 1, true);
+        resume_all(&c, 2);
+        expect_code(support_run(file(&c, "run0.log"), 60, a), 0, file(&c, "run0.log"));
+        expect_lines(&c, 2, NET_MEASURE, 11, 11, true);
+        scene_end(&c, 2);
+    }
+}
+
 /*
  * A lie where all owners' rows are merged, which would make other rows of a person count: only
  * which uploads are sorted is opened, and not again when the servers may go on.

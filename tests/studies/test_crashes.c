@@ -55,7 +55,8 @@ struct crashes_stage {
         COPULA, /* method: copula */
         SWEEPS, /* rounds: sweeps, one of them */
         AHEAD,  /* noise for the run was made before */
-        TWO     /* a provider and a keeper, method: copula */
+        TWO,    /* a provider and a keeper, method: copula */
+        TWO_AIM /* the same, in rounds */
     } kind;
 };
 
@@ -443,7 +444,7 @@ static int stage_of(void **state, enum crashes_kind kind)
     c->ahead = kind == AHEAD ? "1" : "off";
     *state = c;
     NEW_STUDY(&c->s, &quiet, .owners = OWNERS, .rounds = ROUNDS, .sweeps = kind == SWEEPS,
-              .domain = is_copula(c) ? NULL : many_ages, .two = kind == TWO,
+              .domain = is_copula(c) ? NULL : many_ages, .two = kind >= TWO,
               .copula = is_copula(c) ? "method: copula\n" : NULL,
               .more = kind == PROVED ? "security: abort\n" : NULL);
     for (unsigned i = 0; i < servers_of(c); i++) {
@@ -497,6 +498,11 @@ static int ahead_stage_new(void **state)
 static int two_stage_new(void **state)
 {
     return stage_of(state, TWO);
+}
+
+static int two_aim_stage_new(void **state)
+{
+    return stage_of(state, TWO_AIM);
 }
 
 static int stage_free(void **state)
@@ -665,6 +671,7 @@ int main(int argc, char **argv)
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     return support_run_tests(stage_new, stage_free) +
            cmocka_run_group_tests(two, two_stage_new, stage_free) +
+           cmocka_run_group_tests(two, two_aim_stage_new, stage_free) +
            (is_long() ? support_run_tests(proving_stage_new, stage_free) +
                             support_run_tests(copula_stage_new, stage_free) +
                             support_run_tests(sweeps_stage_new, stage_free) +

@@ -660,6 +660,19 @@ TEST_OF(proved_runs_survive_faults, &proved)
     faults_sweep(*state, run_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
 }
 
+static struct study_options trained = {.owners = 1,
+                                       .round_s = 5,
+                                       .epsilon = 5,
+                                       .train = "method: train\ntrain: {target: died, steps: 10}\n",
+                                       .more = "security: abort\n"};
+
+/* Rows are kept in memory for as many steps as a session has. */
+TEST_OF(trained_runs_survive_faults, &trained)
+{
+    static const struct faults_sweep of[] = {{"alloc@", 1, 600}, {"link@", 2, 700}};
+    faults_sweep(*state, run_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
+}
+
 /* What is made of a server's folder while it does not run. */
 TEST(folders_are_whole_or_absent)
 {

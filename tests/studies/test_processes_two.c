@@ -82,6 +82,47 @@ TEST(a_provider_and_a_keeper_make_a_copula)
     assert_memory_equal(first.data, again.data, first.size);
 }
 
+/*
+ * A selection takes six exchanges, on two of which agree and confirm ride, and its measurement none of
+ * its own.
+ */
+TEST(a_provider_and_a_keeper_select)
+{
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .two = true, .rounds = 2, .epsilon = 2));
+    json_t *stats, *server;
+    size_t i;
+    share_everything(&c);
+    expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
+    check_measurements(&c, file(&c, "out/measurements.json"), 5 + 2);
+    check_audit(&c, 2, 3);
+    stats = json_load_file(file(&c, "out/stats.json"), 0, NULL);
+    json_array_foreach(json_object_get(stats, "servers"), i, server)
+    {
+        const json_t *select = json_object_get(server, "select"),
+                     *measure = json_object_get(server, "measure");
+        assert_int_equal(json_integer_value(json_object_get(select, "rounds")), 2 * 5);
+        assert_int_equal(json_integer_value(json_object_get(measure, "rounds")), 3 + 2);
+    }
+    json_decref(stats);
+}
+
+TEST(a_provider_and_a_keeper_make_sweeps)
+{
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .two = true, .sweeps = 1, .epsilon = 3));
+    json_t *doc, *scores;
+    share_everything(&c);
+    expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
+    check_logs(&c);
+    doc = json_load_file(file(&c, "out/measurements.json"), 0, NULL);
+    check_measurements(&c, file(&c, "out/measurements.json"),
+                       json_array_size(json_object_get(doc, "measurements")));
+    scores = json_array_get(json_object_get(doc, "scores"), 0);
+    assert_int_equal(json_array_size(json_object_get(scores, "attributes")), 15);
+    json_decref(doc);
+}
+
 /* What a killed keeper had, the provider has too: its debits, and that they are bound. */
 TEST(a_keeper_without_a_backup_takes_the_providers_ledger)
 {
@@ -129,8 +170,8 @@ TEST(two_servers_take_no_ranks_and_one_lane)
     assert_int_equal(COMMAND(file(&c, "said.log"), 20, "plan", c.s.path, "--ranks", "2"), 2);
     file_says(file(&c, "said.log"), "--ranks goes with three servers");
     EXPECT(0, file(&c, "plan.log"), 20, "plan", c.s.path);
-    EACH(file_says, file(&c, "plan.log"), "the provider keeps", "1.41\ntimes as much",
-         "each sends the other at most");
+    EACH(file_says, file(&c, "plan.log"), "the provider keeps", "deviates 1.41 times",
+         "each sends the other 8 bytes");
     EXPECT(0, file(&c, "check.log"), 20, "check", c.s.path, "--key", file(&c, "s1.key"));
     EACH(file_says, file(&c, "check.log"), "  provider s0 ", "  keeper s1 ",
          "The two together can read each owner's counts", "You are the keeper, s1.",

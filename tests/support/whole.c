@@ -223,10 +223,11 @@ static enum err open_step(struct whole_seat *s, struct engine_step *step, struct
     if (step->ask->kind == ASK_SELECT)
         TRY(three_select(s->engine, step, range, talk.seed, &told->selected));
     TRY(three_measure(s->engine, step, range, told->selected, told->value, &told->values));
-    if (step->ask->kind == ASK_FORMS && !study_counts_pairs(s->engine->study))
+    rounds = s->w->exchanges[s->index] = net_exchanges(net) - rounds;
+    if (!study_counts_pairs(s->engine->study) &&
+        (step->ask->kind == ASK_FORMS || step->ask->kind == ASK_GRADIENT))
         return ERR_OK; /* blocks of records take more */
-    return net_exchanges(net) - rounds > ROUNDS_MAX + (finished ? 0 : ROUNDS_FINISH) ? ERR_RANGE
-                                                                                     : ERR_OK;
+    return rounds > ROUNDS_MAX + (finished ? 0 : ROUNDS_FINISH) ? ERR_RANGE : ERR_OK;
 }
 
 /* The same request, with the saved range: other masks, the same values. */

@@ -40,7 +40,8 @@ struct whole {
     struct upload parts[OWNERS][3];
     uint64_t *noise[2][3]; /* kind, component: samples in the order in which they were used */
     size_t used[2][3];
-    bool twice; /* every request is made again, with the same noise */
+    bool twice;            /* every request is made again, with the same noise */
+    uint64_t exchanges[3]; /* of the last request, at each party, without its noise */
     struct aim_result *result[3];
     uint32_t selected[3][64];
     size_t selections[3];

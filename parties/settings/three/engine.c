@@ -8,6 +8,7 @@
 #include "parties/settings/three/engine_forms.h"
 #include "parties/settings/three/engine_merge.h"
 #include "parties/settings/three/engine_stake.h"
+#include "parties/settings/three/engine_train.h"
 #include "parties/study/study_uploads.h"
 #include "protocols/measure.h"
 
@@ -68,6 +69,7 @@ void three_free(struct three **engine)
     tally_free(&(*engine)->tally);
     counts_free(&(*engine)->counts);
     three_merged_clear(&(*engine)->merged);
+    three_train_free(&(*engine)->train);
     tape_free(&(*engine)->tape);
     round_sorted_clear(&(*engine)->sorted);
     memory_free(engine);
@@ -239,7 +241,8 @@ static enum err prepare(const struct three *g, struct engine_step *s)
                                     .bounds = own->scope.bounds,
                                     .score = g->study->score,
                                     .slack = g->slack,
-                                    .accounting = g->study->accounting};
+                                    .accounting = g->study->accounting,
+                                    .features = g->study->features};
     TRY(judge_kind(g->study, s->ask, g->log));
     TRY(check_counted(g, s->ask));
     TRY(take_multipliers(g, s));
@@ -342,7 +345,7 @@ enum err three_measure(void *self, const struct engine_step *s, void *range, siz
         return measure_open(g->party, counts, range, &a->query[selected], 1, &a->multiplier,
                             values);
     case ASK_GRADIENT:
-        return ERR_MISUSE; /* ask_price() refuses it */
+        return three_open_gradient(g, s, range, values);
     case ASK_MEASURE:
         break;
     }

@@ -3,7 +3,8 @@
  * server's secret state within a session, and what it does with a request.
  *
  * Its noise is a tape, and a round's stake a range of that (protocols/range.h), a struct tape. If a
- * copula's owners send records, forms are made from the uploads, which are read again.
+ * copula's owners send records, forms are made from the uploads, which are read again, as are the
+ * rows that a classifier learns from.
  */
 #ifndef TREFOIL_PARTIES_SETTINGS_THREE_ENGINE_H
 #define TREFOIL_PARTIES_SETTINGS_THREE_ENGINE_H
@@ -39,6 +40,7 @@ struct three {
     struct counts *counts; /* of the tally; NULL until they are made */
     size_t owners;         /* whose rows the counts include */
     struct three_merged merged;
+    struct three_train *train; /* rows as gradients take them (engine_train.h); NULL: not made */
     struct tape tape;
     struct ask_slack slack; /* of the study's noise */
     struct engine_uploads uploads;

@@ -2,29 +2,30 @@
 
 #include "aim/budget/forms.h"
 #include "base/memory.h"
+#include "parties/settings/three/engine_again.h"
 #include "parties/study/study_uploads.h"
 #include "protocols/measure.h"
 
 /* Sums of products that are made from records. */
 struct forms_summing {
-    struct three *g;
+    const struct workload *workload;
     struct forms products;
     struct share64 sums;
 };
 
-static enum err add_products(void *self, const struct upload *uploads, size_t count)
+static enum err add_products(struct party *p, const struct records_shape *shape,
+                             const struct records_batch *batches, size_t count, void *self)
 {
     const struct forms_summing *s = self;
-    return tally_products(s->g->party, &s->g->tally, uploads, count, &s->products, s->sums);
-}
-
-/* Whether records of some owners are not among the rows that were made. */
-static bool reads_again(const struct study *study)
-{
-    for (size_t i = 0; i < study->owners; i++)
-        if (!study_sends_keys(study, i))
-            return true;
-    return study->open.most > 0;
+    const struct workload *load = s->workload;
+    const int64_t **score CLEAN(memory_release) = NULL, **group CLEAN(memory_release) = NULL;
+    TRY(memory_new(&score, load->one_ways));
+    TRY(memory_new(&group, load->one_ways));
+    for (size_t a = 0; a < load->one_ways; a++) {
+        score[a] = s->products.factor + load->query[a].offset;
+        group[a] = s->products.group + load->query[a].offset;
+    }
+    return records_moments(p, shape, batches, count, score, group, s->sums);
 }
 
 enum err three_open_forms(struct three *g, const struct engine_step *step, struct tape *range,
@@ -32,16 +33,15 @@ enum err three_open_forms(struct three *g, const struct engine_step *step, struc
 {
     const struct ask *a = step->ask;
     struct share64 sums CLEAN(share64_free) = {0};
-    struct forms_summing s = {.g = g, .products = ask_forms(a, g->study->workload)};
+    struct forms_summing s = {.workload = g->study->workload,
+                              .products = ask_forms(a, g->study->workload)};
     TRY(share64_new(&sums, step->price.cells));
     s.sums = sums;
     if (study_counts_pairs(g->study)) {
         TRY(forms_add(&s.products, g->counts->x.a, g->counts->start, sums.a));
         TRY(forms_add(&s.products, g->counts->x.b, g->counts->start, sums.b));
     } else {
-        TRY(tally_made_products(g->party, &g->tally, &s.products, sums));
-        if (reads_again(g->study))
-            TRY(g->uploads.read(g->uploads.self, add_products, &s));
+        TRY(three_read_again(g, add_products, &s));
     }
     return measure_open_sums(g->party, OPEN_NOISY_FORM, sums, range, 1, values);
 }

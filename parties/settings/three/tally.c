@@ -401,27 +401,17 @@ enum err tally_finish(struct party *p, struct tally *t)
     return ERR_OK;
 }
 
-static enum err multiply(struct party *p, const struct tally *t, const struct tally_work *w,
-                         const struct forms *products, struct share64 out)
+static enum err take_batches(struct party *p, const struct tally *t, const struct tally_work *w,
+                             tally_take *take, void *self)
 {
-    const struct workload *load = t->study->workload;
-    const int64_t **score CLEAN(memory_release) = NULL, **group CLEAN(memory_release) = NULL;
     uint32_t *size CLEAN(memory_release) = NULL;
     struct records_shape shape;
-    if (w->batches == 0)
-        return ERR_OK;
-    TRY(memory_new(&score, load->one_ways));
-    TRY(memory_new(&group, load->one_ways));
     TRY(shape_of(t->study->domain, &size, &shape));
-    for (size_t a = 0; a < load->one_ways; a++) {
-        score[a] = products->factor + load->query[a].offset;
-        group[a] = products->group + load->query[a].offset;
-    }
-    return records_moments(p, &shape, w->batch, w->batches, score, group, out);
+    return w->batches > 0 ? take(p, &shape, w->batch, w->batches, self) : ERR_OK;
 }
 
-enum err tally_products(struct party *p, const struct tally *t, const struct upload *uploads,
-                        size_t count, const struct forms *products, struct share64 out)
+enum err tally_again(struct party *p, const struct tally *t, const struct upload *uploads,
+                     size_t count, tally_take *take, void *self)
 {
     const struct upload **by_owner CLEAN(memory_release) = NULL;
     bool *now CLEAN(memory_release) = NULL;
@@ -429,13 +419,12 @@ enum err tally_products(struct party *p, const struct tally *t, const struct upl
     TRY(memory_new(&now, study_owners_most(t->study)));
     TRY(sort_out(t, uploads, count, true, now, &by_owner));
     TRY(gather(p, &w, t->study, now, by_owner));
-    return w.uploads > 0 ? ERR_MISUSE : multiply(p, t, &w, products, out);
+    return w.uploads > 0 ? ERR_MISUSE : take_batches(p, t, &w, take, self);
 }
 
-enum err tally_made_products(struct party *p, const struct tally *t, const struct forms *products,
-                             struct share64 out)
+enum err tally_made_again(struct party *p, const struct tally *t, tally_take *take, void *self)
 {
     struct tally_work w CLEAN(work_free) = {0};
     TRY(gather_made(&w, t->study, &t->keyed));
-    return multiply(p, t, &w, products, out);
+    return take_batches(p, t, &w, take, self);
 }

@@ -1,7 +1,7 @@
 /*
  * parties/settings/three/tally.h - what a server has counted for a study so far: shared sums of
- * uploads, in the maximal marginals. For a copula's records these are sums of single attributes
- * only, since sums of products of factors are made from the records (tally_products()).
+ * uploads, in the maximal marginals. For a copula's and a classifier's records these are
+ * sums of single attributes only: what else is summed is made from the records (tally_again()).
  *
  * New uploads add to it, and what is in it is never computed again. A batch is counted, once, when
  * the uploads of all its owners are there; an owner of whole rows is a batch by itself. Where rows
@@ -11,7 +11,6 @@
 #ifndef TREFOIL_PARTIES_SETTINGS_THREE_TALLY_H
 #define TREFOIL_PARTIES_SETTINGS_THREE_TALLY_H
 
-#include "aim/budget/forms.h"
 #include "mpc/party/party.h"
 #include "parties/exchange/bounds.h"
 #include "parties/settings/three/keyed.h"
@@ -55,14 +54,17 @@ enum err tally_gather(struct party *p, struct tally *t) MUST_CHECK;
 enum err tally_finish(struct party *p, struct tally *t) MUST_CHECK;
 
 /*
- * For uploads in the tally, all of them records, except those with keys: adds to `out`, for each
- * two groups of codes of two attributes, the sum of the products of factors over all rows in both
- * (aim/budget/forms.h).
+ * What reads records again does with them: `shape` is that of the study's columns. A protocol, as
+ * records_count().
  */
-enum err tally_products(struct party *p, const struct tally *t, const struct upload *uploads,
-                        size_t count, const struct forms *products, struct share64 out) MUST_CHECK;
+typedef enum err tally_take(struct party *p, const struct records_shape *shape,
+                            const struct records_batch *batches, size_t count, void *self);
+
+/* Gives it uploads in the tally, all of them records, except those with keys. */
+enum err tally_again(struct party *p, const struct tally *t, const struct upload *uploads,
+                     size_t count, tally_take *take, void *self) MUST_CHECK;
 /* The same for the rows that were made from uploads with keys, if any. */
-enum err tally_made_products(struct party *p, const struct tally *t, const struct forms *products,
-                             struct share64 out) MUST_CHECK;
+enum err tally_made_again(struct party *p, const struct tally *t, tally_take *take,
+                          void *self) MUST_CHECK;
 
 #endif

@@ -113,14 +113,15 @@ static enum err greet(void *self)
 static enum err begin(void *self, const struct engine_uploads *uploads, struct engine *engine)
 {
     struct duo *d = self;
-    const struct two from = {.study = d->site->study,
-                             .bounds = d->site->bounds,
-                             .net = d->net,
-                             .audit = openings_audit,
-                             .audit_self = d->openings,
-                             .log = d->log};
+    struct two from = {.study = d->site->study,
+                       .bounds = d->site->bounds,
+                       .net = d->net,
+                       .audit = openings_audit,
+                       .audit_self = d->openings,
+                       .log = d->log};
     (void)uploads; /* counts are never counted again */
-    TRY(two_new(&d->engine, &from, d->session->id));
+    memcpy(from.session, d->session->id, sizeof from.session);
+    TRY(two_new(&d->engine, &from));
     *engine = two_table(d->engine);
     return ERR_OK;
 }

@@ -5,6 +5,7 @@
 #include "parties/exchange/price.h"
 #include "parties/exchange/request.h"
 #include "parties/setting/judge.h"
+#include "parties/study/method.h"
 
 #include <string.h>
 
@@ -14,6 +15,7 @@ _Static_assert(STAKE_MEASURE == (int)NOISE_GAUSS && STAKE_SELECT == (int)NOISE_G
 
 /* What a step is to this engine. */
 struct two_step {
+    const struct two *engine;
     struct score_bounds bounds; /* of the cells that the request names, merged ones if it merges */
     size_t noise[STAKE_KINDS];
 };
@@ -25,17 +27,17 @@ static const struct two_step *own_of(const struct engine_step *step)
 
 /* --- its life --------------------------------------------------------------------------------- */
 
-enum err two_new(struct two **engine, const struct two *from, const uint8_t tape_id[32])
+enum err two_new(struct two **engine, const struct two *from)
 {
     const struct price_noise noise = price_noise(from->study);
-    const size_t run[STAKE_KINDS] = {[STAKE_MEASURE] = noise.gauss, [STAKE_SELECT] = noise.gumbel};
+    const uint64_t run[STAKE_KINDS] = {
+        [STAKE_MEASURE] = noise.gauss, [STAKE_SELECT] = noise.gumbel};
     struct two *g CLEAN(two_free) = NULL;
     *engine = NULL;
     TRY(memory_new(&g, 1));
     *g = *from;
     g->slack = price_slack(g->study);
-    own_tape_start(&g->tape, tape_id);
-    TRY(own_tape_make(&g->tape, run));
+    TRY(own_tape_start(&g->tape, g->session, run));
     TRY(sums_new(&g->sums, g->study));
     return memory_hand_over(engine, &g);
 }
@@ -46,6 +48,7 @@ void two_free(struct two **engine)
         return;
     own_tape_free(&(*engine)->tape);
     sums_free(&(*engine)->sums);
+    pair_free(&(*engine)->pair);
     memory_free(engine);
 }
 
@@ -70,6 +73,8 @@ static enum err add(void *self, const struct upload *uploads, size_t count)
 static enum err finish(void *self)
 {
     struct two *g = self;
+    if (method_of(g->study)->selects && g->pair == NULL)
+        TRY(score_meet(&g->pair, g->net, g->session));
     return sums_spread(&g->sums);
 }
 
@@ -98,9 +103,11 @@ static enum err judge(struct two *g, struct engine_step *s, struct two_step *own
                                     .slack = g->slack,
                                     .accounting = g->study->accounting};
     TRY(judge_kind(g->study, a, g->log));
-    if (a->kind != ASK_FORMS)
+    TRY(judge_candidates(g->study, a, g->log));
+    if (a->kind == ASK_MEASURE || a->kind == ASK_SELECT)
         TRY(judge_multipliers(a, own->bounds.bits, g->log));
-    return ask_price(&s->price, a, &terms, g->log);
+    TRY(ask_price(&s->price, a, &terms, g->log));
+    return ask_estimates(a) ? ask_check_estimates(a, &terms, g->log) : ERR_OK;
 }
 
 static void clear(struct engine_step *step)
@@ -122,6 +129,7 @@ static enum err prepare(void *self, const struct ask *ask, struct engine_step *s
     TRY(memory_new(&own, 1));
     step->own = own;
     ask_price_new(&step->price);
+    own->engine = g;
     own->bounds = g->bounds->counts;
     if (ask->merges != NULL)
         e = judge_merges(g->study, &g->bounds->counts, ask->merges, &own->bounds, g->log);
@@ -135,10 +143,16 @@ static enum err prepare(void *self, const struct ask *ask, struct engine_step *s
     return e;
 }
 
+static uint64_t cells_of(const struct two *g, const struct ask *a, uint32_t query)
+{
+    return merges_query_cells(a->merges, &g->study->workload->query[query]);
+}
+
 static size_t cells(const struct engine_step *step, size_t selected)
 {
-    (void)selected;
-    return step->price.cells;
+    const struct two_step *own = own_of(step);
+    const struct ask *a = step->ask;
+    return a->kind == ASK_SELECT ? cells_of(own->engine, a, a->query[selected]) : step->price.cells;
 }
 
 static enum err supply(void *self, const struct engine_step *step, bool *made)
@@ -186,8 +200,8 @@ static enum err take_stake(void *self, const struct stake_place *place, const st
 
 static enum err return_stake(void *self, void *stake)
 {
-    (void)self;
-    (void)stake; /* what it did not use is wiped with it: own words cost nothing to make */
+    struct two *g = self;
+    own_tape_return(&g->tape, stake);
     return ERR_OK;
 }
 
@@ -204,6 +218,12 @@ static enum err digests(void *self, const struct engine_step *s, const void *sta
     bytes_put_double(&b, s->price.delta_slack);
     bytes_put_u64(&b, s->price.cells);
     bytes_put_u64(&b, s->price.candidates);
+    bytes_put_u32(&b, s->price.plan.shift);
+    bytes_put_u32(&b, s->price.plan.width);
+    for (size_t k = 0; s->price.scale != NULL && k < s->ask->queries; k++) {
+        bytes_put_u64(&b, s->price.scale[k]);
+        bytes_put_u64(&b, s->price.penalty[k]);
+    }
     TRY(bytes_ok(&b));
     request_digest(b.data, b.size, own);
     return ERR_OK;
@@ -229,28 +249,16 @@ static bool proves(const void *self)
     return false;
 }
 
-static enum err select_one(void *self, const struct engine_step *step, void *stake,
-                           const uint8_t *seed, size_t *selected)
-{
-    (void)self;
-    (void)step;
-    (void)stake;
-    (void)seed;
-    (void)selected;
-    return ERR_MISUSE; /* judge_kind() refuses selections */
-}
-
 /* --- opening ---------------------------------------------------------------------------------- */
 
 /*
  * The only way in which shares become public: both add what the other sends to their own. Reported
  * before anything is sent. LEAKS: exactly the sums.
  */
-static enum err two_open(struct two *g, enum party_reason reason, enum engine_opening opening,
-                         int64_t *values, size_t n)
+static enum err two_open(struct two *g, enum party_reason reason, int64_t *values, size_t n)
 {
     uint8_t *bytes CLEAN(memory_release) = NULL, *came;
-    TRY(g->audit(g->audit_self, opening, party_reason_name(reason), n));
+    TRY(g->audit(g->audit_self, ENGINE_OPENS_VALUES, party_reason_name(reason), n));
     TRY(memory_new(&bytes, 16 * n));
     came = bytes + 8 * n;
     for (size_t i = 0; i < n; i++)
@@ -264,13 +272,45 @@ static enum err two_open(struct two *g, enum party_reason reason, enum engine_op
     return ERR_OK;
 }
 
+/* Shares of scores: the distances less what noise alone would add, with a Gumbel of its own. */
+static void add_up(const struct two *g, const struct ask_price *price, const uint64_t *gumbel,
+                   uint64_t *score, size_t n)
+{
+    const unsigned finer = price->plan.shift - AIM_GUMBEL_BITS;
+    for (size_t k = 0; k < n; k++) {
+        if (net_index(g->net) == PAIR_PROVIDER)
+            score[k] -= price->penalty[k];
+        score[k] = price->scale[k] * score[k] + (gumbel[k] << finer);
+    }
+}
+
+static enum err select_index(void *self, const struct engine_step *s, void *stake,
+                             const uint8_t *seed, size_t *selected)
+{
+    struct two *g = self;
+    struct own_stake *noise = stake;
+    const size_t n = s->ask->queries;
+    uint64_t *score CLEAN(memory_release) = NULL;
+    (void)seed;
+    noise->used[STAKE_SELECT] = s->price.candidates;
+    *selected = 0;
+    TRY(memory_new(&score, n));
+    if (n > 1) {
+        TRY(score_distances(g->pair, g->net, &g->sums, s->ask, &own_of(s)->bounds,
+                            UINT64_C(1) << AIM_ESTIMATE_BITS, score));
+        add_up(g, &s->price, noise->word[STAKE_SELECT], score, n);
+    }
+    TRY(g->audit(g->audit_self, ENGINE_OPENS_INDEX, party_reason_name(OPEN_SELECTED_INDEX), n));
+    return n > 1 ? score_largest(g->pair, g->net, score, n, s->price.plan.width, selected) : ERR_OK;
+}
+
 /* Adds m times a marginal's cells to noise; *used of that is taken. */
 static enum err add_marginal(const struct two *g, const struct ask *a, uint32_t query, uint64_t m,
                              int64_t *values, uint64_t *used)
 {
     uint64_t *own CLEAN(memory_release) = NULL;
     const uint64_t *word;
-    const size_t n = merges_query_cells(a->merges, &g->study->workload->query[query]);
+    const size_t n = cells_of(g, a, query);
     TRY(sums_query(&g->sums, query, a->merges, &word, &own));
     for (size_t i = 0; i < n; i++)
         values[i] = (int64_t)((uint64_t)values[i] + m * word[i]);
@@ -289,22 +329,45 @@ static enum err add_forms(const struct two *g, const struct ask *a, int64_t *val
     return forms_add(&products, g->sums.word, start, (uint64_t *)values);
 }
 
+static enum err add_scores(const struct two *g, const struct engine_step *s, int64_t *values)
+{
+    uint64_t *distance CLEAN(memory_release) = NULL;
+    TRY(memory_new(&distance, s->ask->queries));
+    TRY(score_distances(g->pair, g->net, &g->sums, s->ask, &own_of(s)->bounds, s->ask->multiplier,
+                        distance));
+    for (size_t k = 0; k < s->ask->queries; k++)
+        values[k] = (int64_t)((uint64_t)values[k] + distance[k]);
+    return ERR_OK;
+}
+
 static enum err measure(void *self, const struct engine_step *s, void *stake, size_t selected,
                         int64_t *values, size_t *measured)
 {
     struct two *g = self;
     const struct ask *a = s->ask;
-    const struct own_stake *noise = stake;
+    struct own_stake *noise = stake;
     uint64_t used = 0;
-    *measured = cells(s, selected);
+    *measured = noise->used[STAKE_MEASURE] = cells(s, selected);
     memcpy(values, noise->word[STAKE_MEASURE], *measured * sizeof *values);
-    if (a->kind == ASK_FORMS) {
+    switch (a->kind) {
+    case ASK_FORMS:
         TRY(add_forms(g, a, values));
-        return two_open(g, OPEN_NOISY_FORM, ENGINE_OPENS_VALUES, values, *measured);
+        return two_open(g, OPEN_NOISY_FORM, values, *measured);
+    case ASK_SCORES:
+        TRY(add_scores(g, s, values));
+        return two_open(g, OPEN_NOISY_SCORE, values, *measured);
+    case ASK_SELECT:
+        TRY(add_marginal(g, a, a->query[selected], a->multiplier, values, &used));
+        break;
+    case ASK_MEASURE:
+        for (uint32_t k = 0; k < a->queries; k++)
+            TRY(add_marginal(g, a, a->query[k], ask_multiplier(a, k), values + used, &used));
+        break;
+    case ASK_LOOK:
+    case ASK_GRADIENT:
+        return ERR_MISUSE; /* judge_kind() and ask_price() refuse them */
     }
-    for (uint32_t k = 0; k < a->queries; k++)
-        TRY(add_marginal(g, a, a->query[k], ask_multiplier(a, k), values + used, &used));
-    return two_open(g, OPEN_NOISY_MARGINAL, ENGINE_OPENS_VALUES, values, *measured);
+    return two_open(g, OPEN_NOISY_MARGINAL, values, *measured);
 }
 
 /* --- as a table ------------------------------------------------------------------------------- */
@@ -329,7 +392,7 @@ struct engine two_table(struct two *engine)
                                           .topic = topic,
                                           .proved = proved,
                                           .proves = proves,
-                                          .select = select_one,
+                                          .select = select_index,
                                           .measure = measure};
     return (struct engine){&ops, engine};
 }

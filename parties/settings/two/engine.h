@@ -4,10 +4,14 @@
  *
  *   measure   each -> other   m p + z_P, m k + z_K: 8 bytes a value, 1 exchange; z are own words
  *   forms     the same of the forms' sums
+ *   scores    the same of distances (score.h)
+ *   select    score_largest() of m_q (D - penalty_q) + 2^(f-24) (g_P + g_K): the provider takes the
+ *             penalty off, and each adds a Gumbel of its own
  *
  * Each adds what came to what it sent, and so both have m x + z_P + z_K. Less its own z, a server
  * sees m x plus noise that it does not know, of parameter 2^20: what the request pays for. So does
- * everybody else, who sees less.
+ * everybody else, who sees less. Likewise of a selection: given its own Gumbels, the winner is that
+ * of an exponential mechanism whose noise the server does not know.
  */
 #ifndef TREFOIL_PARTIES_SETTINGS_TWO_ENGINE_H
 #define TREFOIL_PARTIES_SETTINGS_TWO_ENGINE_H
@@ -16,10 +20,11 @@
 #include "parties/exchange/bounds.h"
 #include "parties/setting/engine.h"
 #include "parties/settings/two/own_tape.h"
+#include "parties/settings/two/score.h"
 #include "parties/settings/two/sums.h"
 
 struct two {
-    const struct study *study; /* borrowed, as is all but sums and tape */
+    const struct study *study; /* borrowed, as is all but sums, tape and pair */
     const struct bounds *bounds;
     struct net *net;
     /* asked before each opening; an error stops it: parties/server/openings.h */
@@ -29,10 +34,12 @@ struct two {
     struct ask_slack slack; /* of the study's noise */
     struct sums sums;
     struct own_tape tape;
+    uint8_t session[PAIR_ID_SIZE];
+    struct pair *pair; /* NULL until it is needed */
 };
 
-/* What is borrowed is set in `from`; `tape_id`: the same at both. */
-enum err two_new(struct two **engine, const struct two *from, const uint8_t tape_id[32]) MUST_CHECK;
+/* `from` has what is borrowed, and the session's id. */
+enum err two_new(struct two **engine, const struct two *from) MUST_CHECK;
 void two_free(struct two **engine);
 /* The same as a table; borrowed. */
 struct engine two_table(struct two *engine);

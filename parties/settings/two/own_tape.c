@@ -6,28 +6,6 @@
 
 #include <string.h>
 
-void own_tape_start(struct own_tape *t, const uint8_t id[32])
-{
-    *t = (struct own_tape){0};
-    memcpy(t->id, id, sizeof t->id);
-    random_fresh(&t->random);
-}
-
-void own_tape_free(struct own_tape *t)
-{
-    for (unsigned k = 0; k < STAKE_KINDS; k++)
-        memory_wipe_free(&t->word[k], t->made[k] * sizeof *t->word[k]);
-    random_wipe(&t->random);
-}
-
-bool own_tape_has(const struct own_tape *t, const size_t count[STAKE_KINDS])
-{
-    for (unsigned k = 0; k < STAKE_KINDS; k++)
-        if (t->made[k] - t->used[k] < count[k])
-            return false;
-    return true;
-}
-
 static void draw(struct own_tape *t, unsigned kind, uint64_t *out, size_t n)
 {
     if (kind == STAKE_MEASURE)
@@ -36,20 +14,57 @@ static void draw(struct own_tape *t, unsigned kind, uint64_t *out, size_t n)
         own_gumbel(&t->random, out, n);
 }
 
+/* Makes n words more, and forgets the places that are taken. */
+static enum err extend(struct own_tape *t, unsigned kind, size_t n)
+{
+    struct own_reel *r = &t->reel[kind];
+    const size_t left = r->words - r->next;
+    uint64_t *word;
+    TRY(memory_new(&word, left + n));
+    if (left > 0)
+        memcpy(word, r->word + r->next, left * sizeof *word);
+    memory_wipe_free(&r->word, r->words * sizeof *word);
+    r->word = word;
+    r->before += r->next;
+    r->words = left + n;
+    r->next = 0;
+    draw(t, kind, word + left, n);
+    return ERR_OK;
+}
+
+enum err own_tape_start(struct own_tape *t, const uint8_t id[32], const uint64_t run[STAKE_KINDS])
+{
+    *t = (struct own_tape){0};
+    memcpy(t->id, id, sizeof t->id);
+    random_fresh(&t->random);
+    for (unsigned k = 0; k < STAKE_KINDS; k++) {
+        t->reel[k].batch = run[k] < OWN_TAPE_BATCH ? (size_t)run[k] : OWN_TAPE_BATCH;
+        TRY(extend(t, k, t->reel[k].batch));
+    }
+    return ERR_OK;
+}
+
+void own_tape_free(struct own_tape *t)
+{
+    for (unsigned k = 0; k < STAKE_KINDS; k++)
+        memory_wipe_free(&t->reel[k].word, t->reel[k].words * sizeof *t->reel[k].word);
+    random_wipe(&t->random);
+}
+
+bool own_tape_has(const struct own_tape *t, const size_t count[STAKE_KINDS])
+{
+    for (unsigned k = 0; k < STAKE_KINDS; k++)
+        if (t->reel[k].words - t->reel[k].next < count[k])
+            return false;
+    return true;
+}
+
 enum err own_tape_make(struct own_tape *t, const size_t count[STAKE_KINDS])
 {
     for (unsigned k = 0; k < STAKE_KINDS; k++) {
-        const size_t left = t->made[k] - t->used[k], before = t->made[k];
-        uint64_t *more;
-        if (left >= count[k])
-            continue;
-        TRY(memory_new(&more, t->used[k] + count[k]));
-        if (before > 0)
-            memcpy(more, t->word[k], before * sizeof *more);
-        memory_wipe_free(&t->word[k], before * sizeof *more);
-        t->word[k] = more;
-        t->made[k] = t->used[k] + count[k];
-        draw(t, k, more + before, count[k] - left);
+        const struct own_reel *r = &t->reel[k];
+        if (r->words - r->next < count[k])
+            TRY(extend(t, k, count[k] + r->batch));
     }
     return ERR_OK;
 }
@@ -59,7 +74,7 @@ struct stake_place own_tape_next(const struct own_tape *t, const size_t count[ST
     struct stake_place place;
     memcpy(place.of, t->id, sizeof place.of);
     for (unsigned k = 0; k < STAKE_KINDS; k++) {
-        place.from[k] = t->used[k];
+        place.from[k] = t->reel[k].before + t->reel[k].next;
         place.count[k] = count[k];
     }
     return place;
@@ -82,14 +97,31 @@ enum err own_tape_cut(struct own_tape *t, const size_t count[STAKE_KINDS], struc
         return ERR_MISUSE;
     TRY(stake_new(stake, &place));
     for (unsigned k = 0; k < STAKE_KINDS; k++) {
-        uint64_t *from = t->word[k] + t->used[k];
+        uint64_t *from = t->reel[k].word + t->reel[k].next;
         if (count[k] == 0)
             continue;
         memcpy((*stake)->word[k], from, count[k] * sizeof *from);
         secret_wipe(from, count[k] * sizeof *from);
-        t->used[k] += count[k];
+        t->reel[k].next += count[k];
     }
     return ERR_OK;
+}
+
+void own_tape_return(struct own_tape *t, struct own_stake *stake)
+{
+    if (memcmp(stake->place.of, t->id, sizeof t->id) != 0)
+        return;
+    for (unsigned k = 0; k < STAKE_KINDS; k++) {
+        struct own_reel *r = &t->reel[k];
+        const size_t count = (size_t)stake->place.count[k], unused = count - stake->used[k];
+        if (unused == 0 || r->before + r->next != stake->place.from[k] + count || unused > r->next)
+            continue;
+        r->next -= unused;
+        r->before += unused; /* they get new places: a place belongs to one request for ever */
+        memcpy(r->word + r->next, stake->word[k] + stake->used[k], unused * sizeof *r->word);
+        secret_wipe(stake->word[k] + stake->used[k], unused * sizeof *r->word);
+        stake->used[k] = count;
+    }
 }
 
 static void put_place(const struct stake_place *place, struct bytes *out)

@@ -3,9 +3,10 @@
  * and the stake of a round: so many words of each kind.
  *
  * Both servers count places alike and never say what is on their tapes: nothing here is sent, no
- * digest either, since a word has few values. A session's words are made when it begins, all that a
- * run of the study takes at once: how long a word takes to make depends on what it is, and this way
- * another can only see how long all of them take. More are made if that was too little.
+ * digest either, since a word has few values. A session's words are made when it begins, as many as
+ * a run of the study takes, or a large batch of them: how long a word takes to make depends on what
+ * it is, and this way another can only see how long all of them take. A batch more is made if that
+ * was too little.
  */
 #ifndef TREFOIL_PARTIES_SETTINGS_TWO_OWN_TAPE_H
 #define TREFOIL_PARTIES_SETTINGS_TWO_OWN_TAPE_H
@@ -16,22 +17,31 @@
 
 #include <stddef.h>
 
+#define OWN_TAPE_BATCH ((size_t)1 << 20) /* words of a kind: 8 MiB */
+
 struct own_tape {
     uint8_t id[32];
     struct random random;
-    uint64_t *word[STAKE_KINDS];
-    size_t made[STAKE_KINDS], used[STAKE_KINDS];
+    struct own_reel {
+        uint64_t *word;
+        size_t words, next; /* of `word`: those before `next` are taken */
+        uint64_t before;    /* places before the first of `word` */
+        size_t batch;       /* that are made at once */
+    } reel[STAKE_KINDS];
 };
 
-/* A stake; `word` from `used` on. */
+/* A stake, and how much of it was used. */
 struct own_stake {
     struct stake_place place;
     uint64_t *word[STAKE_KINDS];
+    size_t used[STAKE_KINDS];
 };
 
-void own_tape_start(struct own_tape *t, const uint8_t id[32]);
+/* Makes words for a run that may take so many. */
+enum err own_tape_start(struct own_tape *t, const uint8_t id[32],
+                        const uint64_t run[STAKE_KINDS]) MUST_CHECK;
 void own_tape_free(struct own_tape *t);
-/* Whether so many words of each kind are there; makes what is missing. */
+/* Whether so many words of each kind are there; makes what is missing, and a batch more. */
 bool own_tape_has(const struct own_tape *t, const size_t count[STAKE_KINDS]);
 enum err own_tape_make(struct own_tape *t, const size_t count[STAKE_KINDS]) MUST_CHECK;
 
@@ -39,6 +49,11 @@ enum err own_tape_make(struct own_tape *t, const size_t count[STAKE_KINDS]) MUST
 struct stake_place own_tape_next(const struct own_tape *t, const size_t count[STAKE_KINDS]);
 enum err own_tape_cut(struct own_tape *t, const size_t count[STAKE_KINDS],
                       struct own_stake **stake) MUST_CHECK;
+/*
+ * Gives back what the last stake did not use, under new places, unless it was cut from another
+ * tape.
+ */
+void own_tape_return(struct own_tape *t, struct own_stake *stake);
 
 /* As bytes; reads them back, ERR_FORMAT if they are not this place's. */
 enum err own_stake_write(const struct own_stake *stake, struct bytes *out) MUST_CHECK;

@@ -5,6 +5,7 @@
 #include "aim/answer/errors_file.h"
 #include "aim/answer/errors_private.h"
 #include "aim/model/model_private.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/random.h"
 
@@ -240,6 +241,30 @@ TEST(a_file_reads_back_to_the_same_bytes)
     assert_int_equal(errors_save(PATH, loaded, w.model, NULL), ERR_OK);
     read_back(&second);
     assert_memory_equal(first.data, second.data, first.size);
+    unlink(PATH);
+}
+
+/* Files of version 1 end with the bins: they have no counts, and intervals of refits alone. */
+TEST(a_file_without_counts_is_still_read)
+{
+    struct errors_world w CLEAN(world_free);
+    struct errors *e CLEAN(errors_free) = NULL, *loaded CLEAN(errors_free) = NULL;
+    struct bytes all CLEAN(bytes_clear) = {0}, older CLEAN(bytes_clear) = {0};
+    size_t counts = 4 + 2 + 2 * 2 + 1 + 8 + 8 * CELLS;
+    one_pair(&w);
+    make(&e, &w);
+    assert_int_equal(errors_save(PATH, e, w.model, NULL), ERR_OK);
+    assert_int_equal(errors_load(&loaded, w.model, PATH, NULL), ERR_OK);
+    assert_int_equal(loaded->counts, 1);
+    assert_true(loaded->count[0].sigma == SIGMA && loaded->count[0].y[3] == w.y[0][3]);
+    errors_free(&loaded);
+    read_back(&all);
+    bytes_put(&older, all.data, all.size - DIGEST_SIZE - counts);
+    memcpy(strchr((char *)older.data, '3'), "1", 1);
+    assert_int_equal(digest_write(PATH, 0600, &older, NULL), ERR_OK);
+    assert_int_equal(errors_load(&loaded, w.model, PATH, NULL), ERR_OK);
+    assert_true(loaded->counts == 0 && loaded->refits == e->refits);
+    assert_true(loaded->inside[1] == e->inside[1]);
     unlink(PATH);
 }
 

@@ -117,6 +117,59 @@ TEST(rows_of_empty_cells_are_within_the_interval)
     assert_true(held >= 38);
 }
 
+/* Where there is next to nobody, the interval is the one of the noisy count itself. */
+TEST(few_rows_have_the_interval_of_their_counts)
+{
+    int held = 0, alone = 0;
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        struct intervals_world w CLEAN(world_free);
+        struct answer_value v;
+        double y;
+        world_new(&w, 0.982, seed); /* 18 rows in each cell beside the diagonal */
+        y = w.y[4][1];
+        v = ask(&w, CELL, 0.95);
+        assert_true(fabs(v.high - fmax(v.number, y + 1.959964 * SIGMA)) < 1e-3);
+        assert_true(fabs(v.low - fmin(v.number, fmax(0, y - 1.959964 * SIGMA))) < 1e-3);
+        held += v.low <= w.truth[1] && w.truth[1] <= v.high;
+        w.errors->counts = 0; /* as in a file of an earlier version */
+        v = ask(&w, CELL, 0.95);
+        alone += v.low <= w.truth[1] && w.truth[1] <= v.high;
+        w.errors->counts = MEASURED;
+    }
+    assert_true(held >= 91);
+    assert_true(held > alone);
+}
+
+/* A mean of nobody may be anything; one of few rows is known as well as its two sums are. */
+TEST(means_of_few_rows_are_wide)
+{
+    struct intervals_world w CLEAN(world_free);
+    struct answer_value v;
+    world_new(&w, 0.999, 3);
+    v = ask(&w, "SELECT AVG(b) FROM t WHERE a = 0 AND b > 0", 0.95);
+    assert_true(v.bounded && v.low == 1 && v.high == 3);
+    v = ask(&w, "SELECT AVG(b) FROM t WHERE a = 0", 0.95);
+    assert_true(v.bounded && v.high - v.low < 0.1);
+}
+
+/* An interval reaches towards counts that say otherwise than the model, but for their own noise. */
+TEST(counts_far_from_the_model_widen_an_interval_to_their_side)
+{
+    struct intervals_world w CLEAN(world_free);
+    struct answer_value v, up, down;
+    double *y;
+    world_new(&w, 0, 1);
+    v = ask(&w, CELL, 0.95);
+    y = &w.errors->count[4].y[1];
+    *y = v.number + 10 * SIGMA;
+    up = ask(&w, CELL, 0.95);
+    *y = v.number - 10 * SIGMA;
+    down = ask(&w, CELL, 0.95);
+    assert_true(up.number == v.number && up.high > v.number + 9 * SIGMA);
+    assert_true(down.number == v.number && down.low < v.number - 9 * SIGMA);
+    assert_true(v.high < v.number + 3 * SIGMA && up.low >= v.low && down.high <= v.high);
+}
+
 static double world_correlation(const struct intervals_world *w)
 {
     double rows = 0, a = 0, b = 0, aa = 0, bb = 0, ab = 0;

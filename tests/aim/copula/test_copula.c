@@ -820,7 +820,7 @@ TEST(a_copula_is_planned)
     TREFOIL("plan", s.path);
     assert_int_equal(o.code, EXIT_OK);
     support_says(o.out, "a number for each of 10 pairs");
-    support_says(o.out, "method: copula; expected to be better for this study: aim");
+    support_says(o.out, "method: copula; for tables of columns expected to be better: aim");
     support_says(o.out, "sigma of a pair's sum and of its correlation");
 }
 

@@ -203,7 +203,7 @@ TEST(selections_have_no_more_than_scores_have_room_for)
 TEST(a_rest_that_selects_nothing_is_left)
 {
     struct anneal_stage s CLEAN(stage_free) = stage_new(3000);
-    struct aim_options o = options_of(&s, 0.09);
+    struct aim_options o = options_of(&s, 0.045);
     const unsigned all = 16 * ATTRIBUTES;
     o.score = AIM_L2;
     o.bounds.bits = 24; /* the epsilon of a round is little more than squares need */
@@ -215,9 +215,9 @@ TEST(a_rest_that_selects_nothing_is_left)
         for (unsigned again = 0; again < 2; again++) {
             struct aim_result *a CLEAN(aim_result_free) = NULL;
             assert_int_equal(run_rounds(&s, &o, &rounds, &a), ERR_OK);
-            assert_int_equal(a->rounds, rest == 0 ? 2 : 3);
+            assert_int_equal(a->rounds, rest < 2 ? 2 : 3);
             assert_true(a->round[a->rounds - 1].last);
-            assert_true(a->round[a->rounds - 1].spent > 0.089);
+            assert_true(a->round[a->rounds - 1].spent > 0.0439);
         }
         unlink(s.path);
     }
@@ -286,11 +286,8 @@ TEST(few_rows_leave_more_to_one_ways)
     static const struct {
         uint64_t rows;
         double fixed, annealed;
-    } is[] = {{0, 0.3, 0.3},
-              {250, 0.3, 0.3},
-              {300, 0.2829, 0.2829},
-              {450, 0.2, 0.1257},
-              {100000, 0.2, 0.1}};
+    } is[] = {{0, 0.45, 0.45},       {230, 0.45, 0.45},  {250, 0.4074, 0.4074},
+              {300, 0.2829, 0.2829}, {450, 0.2, 0.1257}, {100000, 0.2, 0.1}};
     for (size_t i = 0; i < sizeof is / sizeof *is; i++) {
         assert_true(fabs(share_of_one_ways(ACCOUNTING_GAUSSIAN, false, is[i].rows) - is[i].fixed) <
                     1e-4);
@@ -529,6 +526,7 @@ static void grow(const struct anneal_stage *s, bool tells, double *share, double
     assert_int_equal(plaintext_new_counts(&g.large, s->workload, counts, &noise, NULL), ERR_OK);
     o.annealed = false;
     o.rounds = 5;
+    o.grows = true;
     o.bounds.bits = 16;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct aim_backend backend = {.self = &g, .ask = growing_ask};

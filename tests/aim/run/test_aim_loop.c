@@ -118,6 +118,32 @@ TEST(more_rounds_beat_independence)
     }
 }
 
+/*
+ * What was measured as precisely as a round would is no candidate again, nor what its noise would
+ * drown. Where nothing else is left single columns are, and where people may join nothing is out.
+ */
+TEST(rounds_do_not_ask_for_what_they_cannot_improve)
+{
+    struct loop_stage s CLEAN(stage_free) = stage_new(ROWS);
+    struct aim_options few = options_of(&s, 0.000005, 6), many = options_of(&s, 0.2, 6),
+                       growing = many;
+    growing.grows = true;
+    for (uint64_t seed = 0; seed < 3; seed++) {
+        struct aim_result *a CLEAN(aim_result_free) = run_seeded(&s, &few, seed);
+        struct aim_result *b CLEAN(aim_result_free) = run_seeded(&s, &many, seed);
+        struct aim_result *c CLEAN(aim_result_free) = run_seeded(&s, &growing, seed);
+        for (size_t i = 1; i <= 6; i++) {
+            assert_true(a->round[i].query < s.workload->one_ways);
+            assert_int_equal(a->round[i].candidates, s.workload->one_ways);
+            assert_true(b->round[i].query >= s.workload->one_ways);
+            for (size_t k = 1; k < i; k++)
+                assert_int_not_equal(b->round[k].query, b->round[i].query);
+        }
+        /* the five single columns, and what rounds before have measured */
+        assert_int_equal(b->round[6].candidates + 5 + 5, c->round[6].candidates);
+    }
+}
+
 TEST(the_same_noise_gives_the_same_run)
 {
     struct loop_stage s CLEAN(stage_free) = stage_new(ROWS);

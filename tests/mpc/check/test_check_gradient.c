@@ -50,16 +50,16 @@ static struct train_shape shape_of(size_t kind)
  * A cheat that keeps what it sends: one result of its kernel is off, so everything that it computes
  * and proves later fits. The squares of numbers, sums of matrices, or z.
  */
-enum lie_kind { LIE_PRODUCT, LIE_SUM, LIE_WEIGHED, LIES };
+enum check_gradient_kind { LIE_PRODUCT, LIE_SUM, LIE_WEIGHED, LIES };
 static struct check_gradient_lie {
     const struct kernel *honest;
     struct kernel kernel;
-    enum lie_kind kind;
+    enum check_gradient_kind kind;
     unsigned cheat, call, calls; /* which call is off; calls so far */
     uint16_t error;
 } lie;
 
-static uint16_t off_by(enum lie_kind kind)
+static uint16_t off_by(enum check_gradient_kind kind)
 {
     return kind == lie.kind && lie.calls++ == lie.call ? lie.error : 0;
 }

@@ -16,7 +16,7 @@
 #define UNIT ((uint64_t)1 << 10)
 
 /* A candidate's numbers in the clear and as both ends hold them. */
-struct table {
+struct shared_tables {
     size_t candidates, cells, *size;
     uint64_t *x, *estimate, *share[2], *most, *out[2];
     unsigned bits;
@@ -25,7 +25,7 @@ struct table {
     size_t matrix, tables; /* bytes */
 };
 
-static void table_free(struct table *t)
+static void table_free(struct shared_tables *t)
 {
     memory_free(&t->size);
     memory_free(&t->x);
@@ -38,9 +38,10 @@ static void table_free(struct table *t)
     }
 }
 
-static struct table table_of(const size_t *size, size_t candidates, unsigned bits, uint64_t unit)
+static struct shared_tables table_of(const size_t *size, size_t candidates, unsigned bits,
+                                     uint64_t unit)
 {
-    struct table t = {.candidates = candidates, .bits = bits, .unit = unit};
+    struct shared_tables t = {.candidates = candidates, .bits = bits, .unit = unit};
     for (size_t k = 0; k < candidates; k++)
         t.cells += size[k];
     assert_int_equal(memory_new(&t.size, candidates), ERR_OK);
@@ -59,7 +60,7 @@ static struct table table_of(const size_t *size, size_t candidates, unsigned bit
 }
 
 /* Counts and estimates at the ends of their ranges as often as within. */
-static void fill(struct table *t, struct random *r)
+static void fill(struct shared_tables *t, struct random *r)
 {
     const uint64_t most = t->unit << t->bits;
     for (size_t i = 0; i < t->cells; i++) {
@@ -70,7 +71,7 @@ static void fill(struct table *t, struct random *r)
     }
 }
 
-static void share(struct table *t, struct random *r)
+static void share(struct shared_tables *t, struct random *r)
 {
     size_t cell = 0;
     for (size_t i = 0; i < t->cells; i++) {
@@ -83,7 +84,7 @@ static void share(struct table *t, struct random *r)
                 t->size[k], t->share[i] + cell, i == 0 ? t->estimate + cell : NULL, t->most[k]};
 }
 
-static enum err start(struct table *t, struct pair *end[2], struct pair_run *run[2])
+static enum err start(struct shared_tables *t, struct pair *end[2], struct pair_run *run[2])
 {
     for (int i = 0; i < 2; i++)
         TRY(pair_distance_new(
@@ -94,7 +95,7 @@ static enum err start(struct table *t, struct pair *end[2], struct pair_run *run
     return ERR_OK;
 }
 
-static void run_table(struct table *t, struct pair *end[2], size_t tile)
+static void run_table(struct shared_tables *t, struct pair *end[2], size_t tile)
 {
     struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
     assert_int_equal(start(t, end, run), ERR_OK);
@@ -105,7 +106,7 @@ static void run_table(struct table *t, struct pair *end[2], size_t tile)
 }
 
 /* On the circle of 2^(l + ceil(log2 u) + 1), as the header says; of real counts |u x - c|. */
-static uint64_t distance_of(const struct table *t, size_t k)
+static uint64_t distance_of(const struct shared_tables *t, size_t k)
 {
     unsigned width = t->bits + 1;
     uint64_t sum = 0;
@@ -121,7 +122,7 @@ static uint64_t distance_of(const struct table *t, size_t k)
     return sum < t->unit * t->most[k] ? sum : t->unit * t->most[k];
 }
 
-static void assert_right(const struct table *t)
+static void assert_right(const struct shared_tables *t)
 {
     for (size_t k = 0; k < t->candidates; k++)
         assert_int_equal(t->out[0][k] + t->out[1][k], distance_of(t, k));
@@ -135,7 +136,7 @@ TEST(distances_are_those_of_integers_at_every_width)
     struct random r = random_of(1);
     assert_int_equal(pair_ends_new(end), ERR_OK);
     for (unsigned bits = 1; bits <= 40; bits += bits < 12 ? 1 : 7) {
-        struct table t CLEAN(table_free) = table_of(COUNTED(sizes), bits, UNIT);
+        struct shared_tables t CLEAN(table_free) = table_of(COUNTED(sizes), bits, UNIT);
         fill(&t, &r);
         share(&t, &r);
         run_table(&t, end, 1000);
@@ -157,7 +158,7 @@ TEST(any_unit_will_do)
     struct random r = random_of(2);
     assert_int_equal(pair_ends_new(end), ERR_OK);
     for (size_t k = 0; k < sizeof units / sizeof *units; k++) {
-        struct table t CLEAN(table_free) = table_of(COUNTED(sizes), 9, units[k]);
+        struct shared_tables t CLEAN(table_free) = table_of(COUNTED(sizes), 9, units[k]);
         fill(&t, &r);
         share(&t, &r);
         run_table(&t, end, 1 << 20);
@@ -172,7 +173,7 @@ TEST(the_largest_sums_do_not_wrap)
     struct random r = random_of(3);
     assert_int_equal(pair_ends_new(end), ERR_OK);
     for (unsigned bits = 1; bits <= 40; bits += 13) {
-        struct table t CLEAN(table_free) = table_of(COUNTED(sizes), bits, UNIT);
+        struct shared_tables t CLEAN(table_free) = table_of(COUNTED(sizes), bits, UNIT);
         for (size_t i = 0; i < t.cells; i++)
             t.estimate[i] = UNIT << bits;
         for (size_t k = 0; k < t.candidates; k++)
@@ -189,6 +190,47 @@ TEST(the_largest_sums_do_not_wrap)
     }
 }
 
+/* Sums of 72 bits: only the cap keeps them within a word. */
+TEST(sums_may_be_wider_than_a_word)
+{
+    static const size_t size[] = {1, 3, 1000, 2};
+    static const uint64_t most[] = {UINT64_C(1) << 52, 77, 12345, (UINT64_C(1) << 53) - 1};
+    struct pair *end[2] CLEAN(pair_ends_free);
+    struct random r = random_of(12);
+    assert_int_equal(pair_ends_new(end), ERR_OK);
+    struct shared_tables t CLEAN(table_free) = table_of(COUNTED(size), 52, UNIT);
+    for (size_t i = 4; i < t.cells; i++)
+        t.estimate[i] = UNIT << 52;
+    memcpy(t.most, most, sizeof most);
+    share(&t, &r);
+    run_table(&t, end, 1 << 20);
+    assert_int_equal(t.out[0][0] + t.out[1][0], 0);
+    assert_int_equal(t.out[0][1] + t.out[1][1], 0);
+    assert_int_equal(t.out[0][2] + t.out[1][2], UNIT * most[2]);
+    assert_int_equal(t.out[0][3] + t.out[1][3], UNIT * most[3]);
+}
+
+/* One unit of the grid below the cap, at it, and above it, from either side. */
+TEST(the_minimum_is_exact)
+{
+    static const size_t size[] = {1, 1, 1, 1, 1, 1, 2, 2, 2};
+    static const uint64_t estimate[] = {3071, 3072, 3073, 1025, 1024, 1023,
+                                        3071, 1,    3072, 1,    1,    3071};
+    struct pair *end[2] CLEAN(pair_ends_free);
+    struct random r = random_of(10);
+    assert_int_equal(pair_ends_new(end), ERR_OK);
+    struct shared_tables t CLEAN(table_free) = table_of(COUNTED(size), 5, UNIT);
+    memcpy(t.estimate, estimate, sizeof estimate);
+    for (size_t k = 0; k < t.candidates; k++) {
+        t.x[k] = k >= 3 && k < 6 ? 4 : 0;
+        t.most[k] = 3;
+    }
+    share(&t, &r);
+    run_table(&t, end, 1 << 20);
+    for (size_t k = 0; k < t.candidates; k++)
+        assert_int_equal(t.out[0][k] + t.out[1][k], k == 0 || k == 3 ? 3071 : 3072);
+}
+
 /* Owners may send anything. */
 TEST(a_row_more_or_less_of_junk_moves_a_distance_by_at_most_one_row)
 {
@@ -197,8 +239,8 @@ TEST(a_row_more_or_less_of_junk_moves_a_distance_by_at_most_one_row)
     unsigned moved = 0;
     assert_int_equal(pair_ends_new(end), ERR_OK);
     for (unsigned round = 0; round < 30; round++) {
-        struct table t CLEAN(table_free) = table_of(COUNTED(sizes), 5, UNIT);
-        struct table u CLEAN(table_free) = table_of(COUNTED(sizes), 5, UNIT);
+        struct shared_tables t CLEAN(table_free) = table_of(COUNTED(sizes), 5, UNIT);
+        struct shared_tables u CLEAN(table_free) = table_of(COUNTED(sizes), 5, UNIT);
         fill(&t, &r);
         for (size_t i = 0; i < t.cells; i++)
             t.x[i] = (const uint64_t[]){0 - UINT64_C(1), 31, 63, random_u64(&r)}[i % 4];
@@ -228,7 +270,7 @@ TEST(masks_are_fresh_and_cover_the_word)
     uint64_t seen[2] = {0}, before[10];
     assert_int_equal(pair_ends_new(end), ERR_OK);
     for (unsigned round = 0; round < 4; round++) {
-        struct table t CLEAN(table_free) = table_of(COUNTED(sizes), 4, UNIT);
+        struct shared_tables t CLEAN(table_free) = table_of(COUNTED(sizes), 4, UNIT);
         share(&t, &r);
         run_table(&t, end, 1 << 20);
         for (size_t k = 0; k < t.candidates; k++) {
@@ -239,6 +281,33 @@ TEST(masks_are_fresh_and_cover_the_word)
         }
     }
     assert_true(seen[0] == UINT64_MAX && seen[1] == UINT64_MAX);
+}
+
+/* The key of the hash and the seed of the provider's labels begin each portion. */
+TEST(keys_and_seeds_come_once)
+{
+    static const size_t large[] = {8192, 8192, 8192};
+    struct pair *end[2] CLEAN(pair_ends_free);
+    struct random r = random_of(11);
+    uint8_t begin[6][32], *all;
+    assert_int_equal(pair_ends_new(end), ERR_OK);
+    struct shared_tables t CLEAN(table_free) = table_of(COUNTED(large), 1, UNIT);
+    share(&t, &r);
+    for (unsigned k = 0; k < 2; k++) {
+        struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
+        assert_int_equal(start(&t, end, run), ERR_OK);
+        assert_int_equal(pair_ends_matrix(run, 1 << 20), ERR_OK);
+        assert_int_equal(memory_new(&all, t.tables), ERR_OK);
+        assert_int_equal(pair_send_tables(run[0], 0, all, t.tables), ERR_OK);
+        for (unsigned i = 0; i < 3; i++)
+            memcpy(begin[3 * k + i], all + i * (t.tables / 3), 32);
+        memory_free(&all);
+    }
+    for (unsigned i = 1; i < 6; i++)
+        for (unsigned j = 0; j < i; j++) {
+            assert_memory_not_equal(begin[i], begin[j], 16);
+            assert_memory_not_equal(begin[i] + 16, begin[j] + 16, 16);
+        }
 }
 
 /* --- cost ------------------------------------------------------------------------------------- */
@@ -269,6 +338,19 @@ static uint64_t ands_of(const size_t *size, size_t n, unsigned bits)
     return ands + n * (2 * (bits + 10 + widest) + 64);
 }
 
+/* As known without any pair. */
+static void assert_cost(const struct shared_tables *t, uint64_t ands)
+{
+    struct pair_cost cost;
+    assert_int_equal(
+        pair_distance_cost(
+            &(struct pair_distance){t->candidate[1], t->candidates, t->bits, t->unit, NULL}, &cost),
+        ERR_OK);
+    assert_int_equal(cost.matrix, t->matrix);
+    assert_int_equal(cost.tables, t->tables);
+    assert_int_equal(cost.ands, ands);
+}
+
 TEST(breast_cancer_costs_what_it_should)
 {
     static const size_t values[] = {2, 6, 3, 11, 7, 3, 3, 2, 6, 2};
@@ -276,7 +358,7 @@ TEST(breast_cancer_costs_what_it_should)
     struct random r = random_of(6);
     size_t size[55];
     assert_int_equal(pairs_of(COUNTED(values), size), 55);
-    struct table t CLEAN(table_free) = table_of(size, 55, 8, UNIT);
+    struct shared_tables t CLEAN(table_free) = table_of(size, 55, 8, UNIT);
     assert_int_equal(t.cells, 917);
     assert_int_equal(pair_ends_new(end), ERR_OK);
     fill(&t, &r);
@@ -286,6 +368,7 @@ TEST(breast_cancer_costs_what_it_should)
     assert_int_equal(ands_of(size, 55, 8), 29870);
     assert_int_equal(t.matrix, 16 * (917 * 9 + 67)); /* to 128 bits */
     assert_int_equal(t.tables, 32 + 32 * ands_of(size, 55, 8) + 8 * 55);
+    assert_cost(&t, 29870);
 }
 
 /* Larger marginals than a portion, and several portions. */
@@ -296,7 +379,7 @@ TEST(portions_follow_one_another)
     struct random r = random_of(7);
     uint64_t ands = 0;
     assert_int_equal(pair_ends_new(end), ERR_OK);
-    struct table t CLEAN(table_free) = table_of(COUNTED(large), 3, UNIT);
+    struct shared_tables t CLEAN(table_free) = table_of(COUNTED(large), 3, UNIT);
     fill(&t, &r);
     share(&t, &r);
     run_table(&t, end, 262144);
@@ -304,6 +387,7 @@ TEST(portions_follow_one_another)
     ands = ands_of(large, 2, 3) + ands_of(large + 2, 1, 3) + ands_of(large + 3, 1, 3) +
            ands_of(large + 4, 1, 3) + ands_of(large + 5, 1, 3) + ands_of(large + 6, 2, 3);
     assert_int_equal(t.tables, 6 * 32 + 32 * ands + 8 * 8);
+    assert_cost(&t, ands);
 }
 
 /* --- misuse ----------------------------------------------------------------------------------- */
@@ -315,17 +399,21 @@ TEST(what_does_not_fit_is_refused)
     uint64_t word[1] = {0};
     struct pair_candidate c = {1, word, word, 1};
     struct pair_distance d = {&c, 1, 40, UNIT, word};
+    struct pair_cost cost;
     assert_int_equal(pair_ends_new(end), ERR_OK);
     c.cells = 0;
-    assert_int_equal(pair_distance_new(&run, end[0], &d), ERR_RANGE);
-    c.cells = (size_t)1 << 14;
     assert_int_equal(pair_distance_new(&run, end[0], &d), ERR_RANGE);
     c.cells = 1;
     c.most = UINT64_C(1) << 53;
     assert_int_equal(pair_distance_new(&run, end[0], &d), ERR_RANGE);
     d.candidates = 0;
     assert_int_equal(pair_distance_new(&run, end[0], &d), ERR_RANGE);
-    assert_true(pair_distance_fits(40, UNIT, 8192) && !pair_distance_fits(40, UNIT, 8193));
+    assert_int_equal(pair_distance_cost(&d, &cost), ERR_RANGE);
+    d = (struct pair_distance){&c, 1, 53, UNIT, word};
+    c.most = 1;
+    assert_int_equal(pair_distance_new(&run, end[0], &d), ERR_RANGE);
+    d.bits = 0;
+    assert_int_equal(pair_distance_new(&run, end[0], &d), ERR_RANGE);
 }
 
 TEST(messages_pass_once_and_in_order)
@@ -334,7 +422,7 @@ TEST(messages_pass_once_and_in_order)
     struct random r = random_of(8);
     uint8_t byte[1] = {0};
     assert_int_equal(pair_ends_new(end), ERR_OK);
-    struct table t CLEAN(table_free) = table_of(COUNTED(sizes), 3, UNIT);
+    struct shared_tables t CLEAN(table_free) = table_of(COUNTED(sizes), 3, UNIT);
     share(&t, &r);
     for (unsigned fault = 0; fault < 6; fault++) {
         struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
@@ -357,5 +445,21 @@ TEST(messages_pass_once_and_in_order)
         }
         if (fault < 3) /* and nothing passes after it */
             assert_int_equal(pair_take_matrix(run[0], 0, byte, 1), ERR_MISUSE);
+    }
+}
+
+TEST(after_half_a_matrix_the_pair_is_of_no_use)
+{
+    struct pair *end[2] CLEAN(pair_ends_free);
+    struct random r = random_of(9);
+    uint8_t byte[1];
+    assert_int_equal(pair_ends_new(end), ERR_OK);
+    struct shared_tables t CLEAN(table_free) = table_of(COUNTED(sizes), 3, UNIT);
+    share(&t, &r);
+    for (unsigned k = 0; k < 2; k++) {
+        struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
+        assert_int_equal(start(&t, end, run), k == 0 ? ERR_OK : ERR_MISUSE);
+        if (k == 0)
+            assert_int_equal(pair_send_matrix(run[1], 0, byte, 1), ERR_OK);
     }
 }

@@ -52,6 +52,23 @@ TEST(delta_is_odd_and_of_this_session_alone)
     assert_true(__builtin_popcountll(seen.low) > 50 && __builtin_popcountll(seen.high) > 50);
 }
 
+TEST(keys_are_of_one_session)
+{
+    const uint8_t id[2][PAIR_ID_SIZE] = {{1}, {2}};
+    struct pair *end[2] CLEAN(pair_ends_free) = {NULL};
+    uint8_t hello[PAIR_HELLO_SIZE], choices[PAIR_CHOICES_SIZE], key[3][16];
+    assert_int_equal(pair_new(&end[0], PAIR_PROVIDER, id[0]), ERR_OK);
+    assert_int_equal(pair_new(&end[1], PAIR_KEEPER, id[1]), ERR_OK);
+    assert_int_equal(pair_hello(end[1], hello), ERR_OK);
+    assert_int_equal(pair_choose(end[0], hello, choices), ERR_OK);
+    assert_int_equal(pair_chosen(end[1], choices), ERR_OK);
+    assert_int_equal(prg_fill(end[0]->stream[0][0], key[0], 16), ERR_OK);
+    assert_int_equal(prg_fill(end[1]->stream[0][0], key[1], 16), ERR_OK);
+    assert_int_equal(prg_fill(end[1]->stream[1][0], key[2], 16), ERR_OK);
+    assert_memory_not_equal(key[0], key[1], 16);
+    assert_memory_not_equal(key[0], key[2], 16);
+}
+
 TEST(base_transfers_are_made_once_and_in_order)
 {
     static const uint8_t id[PAIR_ID_SIZE];

@@ -1,7 +1,7 @@
 /*
- * mpc/pair/ over a link: two servers as threads, ZeroMQ on loopback, sealed frames. A selection as a
- * study makes it, five messages, on breast cancer's pairs: the index is that of plain integers, and
- * exchanges and bytes are what they should be.
+ * mpc/pair/ over a link: two servers as threads, ZeroMQ on loopback, sealed frames. A selection as
+ * a study makes it, five messages, on breast cancer's pairs: the index is that of plain integers,
+ * and exchanges and bytes are what they should be.
  */
 #include "harness/cmocka.h"
 
@@ -180,7 +180,7 @@ static void fill(struct selection *s, uint64_t seed)
         s->share[1][i] = s->x[i] - s->share[0][i];
     }
     for (size_t k = 0; k < CANDIDATES; k++)
-        s->penalty[k] = random_below(&r, s->size[k] << 10);
+        s->penalty[k] = random_below(&r, s->size[k] << 15);
     own_gumbel(&r, s->gumbel[0], CANDIDATES);
     own_gumbel(&r, s->gumbel[1], CANDIDATES);
 }

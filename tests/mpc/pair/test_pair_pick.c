@@ -14,7 +14,7 @@
 #define MOST 300
 #define PROOF (9 * 16)
 
-struct scores {
+struct shared_scores {
     size_t n;
     unsigned width;
     int64_t v[MOST];
@@ -23,7 +23,8 @@ struct scores {
     uint8_t proof[PROOF];
 };
 
-static void begin(struct scores *s, struct pair *end[2], struct pair_run *run[2], struct random *r)
+static void begin(struct shared_scores *s, struct pair *end[2], struct pair_run *run[2],
+                  struct random *r)
 {
     for (size_t i = 0; i < s->n; i++) {
         s->share[0][i] = random_u64(r);
@@ -42,7 +43,7 @@ static void begin(struct scores *s, struct pair *end[2], struct pair_run *run[2]
     assert_int_equal(pair_pick_prove(run[1], s->proof), ERR_OK);
 }
 
-static void assert_picked(struct scores *s, struct pair *end[2], struct random *r)
+static void assert_picked(struct shared_scores *s, struct pair *end[2], struct random *r)
 {
     struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
     size_t best = 0;
@@ -64,7 +65,7 @@ TEST(the_largest_is_picked_at_every_width)
     for (unsigned width = 2; width <= 64; width += width < 6 ? 1 : 29)
         for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
             const int64_t low = INT64_MIN >> (64 - width), high = -(low + 1);
-            struct scores s = {.n = counts[k], .width = width};
+            struct shared_scores s = {.n = counts[k], .width = width};
             for (size_t i = 0; i < s.n; i++)
                 s.v[i] = (const int64_t[]){low, high, (int64_t)random_u64(&r) >> (64 - width),
                                            0}[random_below(&r, 4)];
@@ -79,7 +80,7 @@ TEST(each_place_can_win)
     assert_int_equal(pair_ends_new(end), ERR_OK);
     for (size_t n = 1; n <= 13; n++)
         for (size_t winner = 0; winner < n; winner++) {
-            struct scores s = {.n = n, .width = 40};
+            struct shared_scores s = {.n = n, .width = 40};
             for (size_t i = 0; i < n; i++)
                 s.v[i] = i == winner ? -7 : -8;
             assert_picked(&s, end, &r);
@@ -93,7 +94,7 @@ TEST(ties_go_to_the_lower_index)
     assert_int_equal(pair_ends_new(end), ERR_OK);
     for (size_t n = 2; n <= 9; n++)
         for (unsigned set = 1; set < 1u << n; set += 3) {
-            struct scores s = {.n = n, .width = 5};
+            struct shared_scores s = {.n = n, .width = 5};
             for (size_t i = 0; i < n; i++)
                 s.v[i] = set >> i & 1 ? -1 : -16;
             assert_picked(&s, end, &r);
@@ -108,7 +109,7 @@ TEST(a_false_label_is_noticed)
     struct random r = random_of(4);
     assert_int_equal(pair_ends_new(end), ERR_OK);
     struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
-    struct scores s = {.n = 257, .width = 31, .v[200] = 1};
+    struct shared_scores s = {.n = 257, .width = 31, .v[200] = 1};
     begin(&s, end, run, &r);
     for (size_t at = 0; at < 8 * PROOF; at += 7) {
         s.proof[at / 8] ^= (uint8_t)(1u << at % 8);
@@ -119,13 +120,52 @@ TEST(a_false_label_is_noticed)
     assert_int_equal(s.pick[0].index, 200);
 }
 
+/* What arrives altered gives no index, or the right one if what was altered did not matter. */
+TEST(altered_messages_give_no_other_index)
+{
+    struct pair *end[2] CLEAN(pair_ends_free);
+    struct random r = random_of(7);
+    unsigned refused = 0;
+    assert_int_equal(pair_ends_new(end), ERR_OK);
+    for (unsigned k = 0; k < 60; k++) {
+        struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
+        struct shared_scores s = {.n = 7, .width = 12, .v = {0, 5, 3, -9, 4, 6, -1}};
+        uint8_t matrix[2048], tables[8192];
+        size_t sizes[2];
+        enum err e;
+        for (int i = 0; i < 2; i++) {
+            for (size_t c = 0; c < s.n; c++)
+                s.share[i][c] = i == 0 ? 1000 * c : (uint64_t)s.v[c] - 1000 * c;
+            s.pick[i] = (struct pair_pick){s.share[i], s.n, s.width, 9};
+            assert_int_equal(pair_pick_new(&run[i], end[i], &s.pick[i]), ERR_OK);
+        }
+        sizes[0] = pair_run_matrix(run[0]);
+        sizes[1] = pair_run_tables(run[0]) - 1; /* the last byte says what the index is */
+        assert_true(sizes[0] <= sizeof matrix && sizes[1] < sizeof tables);
+        assert_int_equal(pair_send_matrix(run[1], 0, matrix, sizes[0]), ERR_OK);
+        if (k % 3 == 0)
+            matrix[random_below(&r, sizes[0])] ^= (uint8_t)(1 + random_below(&r, 255));
+        assert_int_equal(pair_take_matrix(run[0], 0, matrix, sizes[0]), ERR_OK);
+        assert_int_equal(pair_send_tables(run[0], 0, tables, sizes[1] + 1), ERR_OK);
+        if (k % 3 != 0)
+            tables[random_below(&r, k % 3 == 1 ? 32 : sizes[1])] ^= (uint8_t)(1 + random_below(
+                                                                                      &r, 255));
+        assert_int_equal(pair_take_tables(run[1], 0, tables, sizes[1] + 1), ERR_OK);
+        assert_int_equal(pair_pick_prove(run[1], s.proof), ERR_OK);
+        e = pair_pick_verify(run[0], s.proof);
+        assert_true(e == ERR_CHEAT || (e == ERR_OK && s.pick[0].index == 5));
+        refused += e == ERR_CHEAT;
+    }
+    assert_true(refused >= 20); /* all whose key or seed was */
+}
+
 TEST(a_proof_has_its_time_and_its_end)
 {
     struct pair *end[2] CLEAN(pair_ends_free);
     struct random r = random_of(5);
     assert_int_equal(pair_ends_new(end), ERR_OK);
     struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
-    struct scores s = {.n = 3, .width = 31};
+    struct shared_scores s = {.n = 3, .width = 31};
     for (int i = 0; i < 2; i++) {
         s.pick[i] = (struct pair_pick){s.share[i], s.n, s.width, 0};
         assert_int_equal(pair_pick_new(&run[i], end[i], &s.pick[i]), ERR_OK);
@@ -162,7 +202,8 @@ TEST(a_pick_costs_three_ands_for_each_bit)
     assert_int_equal(pair_ends_new(end), ERR_OK);
     for (size_t k = 1; k < sizeof counts / sizeof *counts; k++) {
         struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
-        struct scores s = {.n = counts[k], .width = 31};
+        struct shared_scores s = {.n = counts[k], .width = 31};
+        struct pair_cost cost;
         uint64_t ands = 30 * s.n + 62 * (s.n - 1) - 31; /* the last value is not needed */
         unsigned levels = 0;
         for (size_t left = s.n; left > 1; left = (left + 1) / 2)
@@ -171,6 +212,10 @@ TEST(a_pick_costs_three_ands_for_each_bit)
         assert_int_equal(pair_pick_proof(s.n), 16 * levels);
         assert_int_equal(pair_run_matrix(run[0]), 16 * ((31 * s.n + 127) / 128 * 128));
         assert_int_equal(pair_run_tables(run[0]), 32 + 32 * ands + (levels + 7) / 8);
+        assert_int_equal(pair_pick_cost(s.n, s.width, &cost), ERR_OK);
+        assert_int_equal(cost.ands, ands);
+        assert_int_equal(cost.matrix, pair_run_matrix(run[0]));
+        assert_int_equal(cost.tables, pair_run_tables(run[0]));
         if (s.n == 55)
             assert_int_equal(ands, 5017);
     }

@@ -666,7 +666,7 @@ TEST(results_that_cannot_be_written_are_told)
     scene_new(&c);
     support_study_file(&c.s, "out", folder);
     assert_int_equal(support_table(&t, c.s.study->domain, 300, 1), ERR_OK);
-    assert_int_equal(central_run(&result, c.s.study, t, NULL, NULL, &c.log), ERR_OK);
+    assert_int_equal(central_run(&result, c.s.study, t, NULL, NULL, NULL, &c.log), ERR_OK);
     for (size_t i = 0; i < 3; i++) {
         char said[128];
         c.words[0] = '\0';

@@ -236,7 +236,8 @@ TEST(evaluation_warns_and_compares)
     support_says(a.err, "NOT PRIVATE");
     EACH(support_says, a.out, "400 real rows, 400 synthetic rows",
          "mean L1 error of a marginal: 0.0000", "     +0.00 %     +0.00 %  ",
-         "correlation\n    real  synth.  indep.  resample\n");
+         "mean error of a correlation: 0.0000  (independent columns ",
+         "\n    real  synth.  indep.  resample\n");
     TREFOIL(&a, &g, "synth", g.model, "--out", g.rows);
     TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.model, "--worst", "1");
     assert_int_equal(a.code, EXIT_OK);

@@ -137,7 +137,7 @@ static void write_result(struct report_stage *g)
             server[i][k] = (struct net_counters){
                 .exchanges = 3, .wire_sent = 1000000, .seconds = 0.25};
     assert_int_equal(price_limits(g->s.study, &limits, &silent), ERR_OK);
-    assert_int_equal(central_run(&result, g->s.study, g->table, NULL, NULL, &silent), ERR_OK);
+    assert_int_equal(central_run(&result, g->s.study, g->table, NULL, NULL, NULL, &silent), ERR_OK);
     for (size_t i = 0; i < result->measurements; i++) { /* what the servers would have reported */
         bool early = i < g->s.study->workload->one_ways + 1;
         result->population[i] = early ? g->began_with : g->ended_with;

@@ -66,10 +66,10 @@ static const char *verdict_of(struct verdict_stage *g)
     support_study_file(&g->s, "result", folder);
     assert_int_equal(file_folder(folder, &quiet), ERR_OK);
     if (method_of(s)->forms) {
-        assert_int_equal(central_copula(&copula, s, g->table, &quiet), ERR_OK);
+        assert_int_equal(central_copula(&copula, s, g->table, NULL, &quiet), ERR_OK);
         assert_int_equal(release_copula(folder, s, copula, 1, 10, 1, &quiet), ERR_OK);
     } else {
-        assert_int_equal(central_run(&result, s, g->table, NULL, NULL, &quiet), ERR_OK);
+        assert_int_equal(central_run(&result, s, g->table, NULL, NULL, NULL, &quiet), ERR_OK);
         for (size_t i = 0; i < result->measurements; i++)
             result->population[i] = s->owners;
         assert_int_equal(release_write(folder, s, result, 1, 10, 1, &quiet), ERR_OK);

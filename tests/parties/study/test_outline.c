@@ -282,22 +282,28 @@ TEST(a_definition_is_taken_apart)
 }
 
 /* From a codebook to a study without a key, which says where its columns came from. */
-TEST(a_study_is_written_from_a_codebook)
+static void written_from_a_codebook(struct fixture *f, bool provider)
 {
     static const char csv[] = "name,kind,values\nage,integer,0-99\nsex,,f|m\n";
-    struct fixture *f = *state;
     struct outline o CLEAN(outline_clear) = {0};
     struct study *s CLEAN(study_free) = NULL;
     char path[80];
     snprintf(path, sizeof path, "%s/study.yaml", f->folder);
     assert_int_equal(file_write(f->path, 0600, csv, strlen(csv), NULL), ERR_OK);
     assert_int_equal(outline_codebook(&o, f->path, &f->log), ERR_OK);
-    assert_int_equal(study_write_template(path, &o, false, &f->log), ERR_OK);
+    assert_int_equal(study_write_template(path, &o, provider, true, &f->log), ERR_OK);
     assert_int_equal(study_load_draft(&s, path, &f->log), ERR_OK);
     assert_string_equal(s->columns_from, "the codebook t.csv");
     assert_int_equal(s->domain->attributes, 2);
     assert_int_equal(s->domain->attribute[0].values, 10);
-    assert_int_equal(s->keyless, 6);
+    assert_int_equal(s->servers, provider ? 2 : 3);
+    assert_int_equal(s->keyless, s->servers + 3);
+}
+
+TEST(a_study_is_written_from_a_codebook)
+{
+    written_from_a_codebook(*state, false);
+    written_from_a_codebook(*state, true);
 }
 
 /* A study whose wards are these, from a file or listed. */

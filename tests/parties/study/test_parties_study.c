@@ -512,25 +512,90 @@ TEST(slack_does_not_grow_with_a_large_epsilon)
     assert_true(price_epsilon_limit(&s) < 15);
 }
 
-static bool sweeps_suit(size_t columns, unsigned of, double rows)
+/* Of columns with four codes each, all marginals of so many. */
+static struct workload *all_of(struct domain **d, size_t columns, unsigned of)
 {
-    struct domain *d CLEAN(domain_free) = NULL;
-    struct workload *w CLEAN(workload_free) = NULL;
-    assert_int_equal(domain_new(&d), ERR_OK);
+    struct workload *w;
+    assert_int_equal(domain_new(d), ERR_OK);
     for (size_t a = 0; a < columns; a++)
-        assert_int_equal(domain_add_integer(d, (const char[]){(char)('a' + a), '\0'}, 0, 3, NULL,
+        assert_int_equal(domain_add_integer(*d, (const char[]){(char)('a' + a), '\0'}, 0, 3, NULL,
                                             DOMAIN_REJECT, NULL),
                          ERR_OK);
-    assert_int_equal(workload_all(&w, d, of, NULL), ERR_OK);
-    return rounds_sweeps_better(w, rows, 0.036);
+    assert_int_equal(workload_all(&w, *d, of, NULL), ERR_OK);
+    return w;
 }
 
-TEST(sweeps_suit_many_rows_or_columns_and_marginals_of_three)
+static const struct rounds_terms usual = {.rows = 10000,
+                                          .rows_most = 10000,
+                                          .epsilon = 1,
+                                          .rho = 0.036,
+                                          .accounting = ACCOUNTING_GAUSSIAN,
+                                          .l1 = true,
+                                          .box_muller = true};
+
+static void expect_kind(const char *word, size_t columns, unsigned of, struct rounds_terms t)
 {
-    assert_true(sweeps_suit(9, 3, 10000));
-    assert_false(sweeps_suit(9, 3, 1000)); /* noise of scores: 257 rows */
-    assert_true(sweeps_suit(12, 2, 1000));
-    assert_false(sweeps_suit(9, 4, 1e6));
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct workload *w CLEAN(workload_free) = all_of(&d, columns, of);
+    struct rounds_choice c;
+    t.workload = w;
+    c = rounds_choose(&t);
+    assert_string_equal(rounds_word(&c).text, word);
+    assert_int_equal(c.mib, c.sweeps == 4 ? 40 : c.sweeps == 2 ? 8 : 0);
+}
+
+#define KIND(word, columns, of, ...)                                                               \
+    do {                                                                                           \
+        struct rounds_terms t = usual;                                                             \
+        __VA_ARGS__;                                                                               \
+        expect_kind(word, columns, of, t);                                                         \
+    } while (0)
+
+TEST(auto_goes_by_the_noise_of_scores_and_by_columns)
+{
+    KIND("sweeps 2", 9, 3, );                /* noise: 2.6 % of the rows */
+    KIND("sweeps 4", 9, 3, t.rows = 30000);  /* 0.9 % */
+    KIND("annealed", 9, 3, t.rows = 1000);   /* 26 % */
+    KIND("sweeps 2", 12, 2, t.rows = 1000);  /* as loud, but there are many columns */
+    KIND("annealed", 9, 4, t.rows = 1e6);    /* marginals of four */
+    KIND("annealed", 9, 3, t.rho = 0.00036); /* 26 % */
+}
+
+TEST(auto_chooses_nothing_that_a_study_cannot_have)
+{
+    KIND("annealed", 9, 3, t.l1 = false);
+    KIND("annealed", 26, 3, t.epsilon = 0.1); /* slack of 2951 scores, twice */
+    KIND("sweeps 2", 26, 3, t.epsilon = 0.1; t.box_muller = false);
+    KIND("annealed", 9, 3, t.rows_most = 1e12);       /* sums beyond 63 bits */
+    KIND("10", 9, 3, t.rho = 1e-7; t.epsilon = 1e-3); /* selections lost in their slack */
+}
+
+/* The terms hold what it stands for; what the file says of the model goes first. */
+TEST(auto_is_what_it_stands_for)
+{
+    static const char *const rows[] = {"500", "20000", "20000, expected_rows: 400"};
+    static const char *const word[] = {"annealed", "sweeps 4", "annealed"};
+    struct parse_fixture *f = *state;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        struct study *study CLEAN(study_free) = NULL, *same CLEAN(study_free) = NULL;
+        char owner[96], rounds[64];
+        snprintf(owner, sizeof owner, "max_rows: %s", rows[k]);
+        snprintf(rounds, sizeof rounds, "rounds: %s", word[k]);
+        struct bytes text CLEAN(bytes_clear) = edited(base_text, "max_rows: 500", owner);
+        struct bytes by_rule CLEAN(bytes_clear) = edited((const char *)text.data, "rounds: 4",
+                                                         "rounds: auto");
+        struct bytes by_hand CLEAN(bytes_clear) = edited((const char *)text.data, "rounds: 4",
+                                                         rounds);
+        assert_int_equal(parse_text(f, (const char *)by_rule.data, &study), ERR_OK);
+        assert_int_equal(parse_text(f, (const char *)by_hand.data, &same), ERR_OK);
+        assert_true(study->rounds_auto && !same->rounds_auto);
+        assert_string_equal(study_fingerprint(study).text, study_fingerprint(same).text);
+        assert_int_equal(study->rounds, same->rounds);
+        assert_int_equal(study->sweeps, same->sweeps);
+        assert_int_equal(study->annealed, same->annealed);
+        assert_int_equal(study->max_mib, 40);
+        assert_int_equal(study->iterations, 50);
+    }
 }
 
 /* With a slack for discrete noise, and a larger limit all the same. */

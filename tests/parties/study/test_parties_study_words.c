@@ -206,7 +206,7 @@ TEST(the_demos_data_fit_its_domain)
     char folder[] = "/tmp/trefoil-demo-XXXXXX";
     struct study *s CLEAN(study_free) = demo_study(f);
     assert_non_null(mkdtemp(folder));
-    assert_int_equal(demo_data_write(folder, DEMO_SEED, &f->log), ERR_OK);
+    assert_int_equal(demo_data_write(folder, DEMO_HOSPITALS, DEMO_SEED, &f->log), ERR_OK);
     for (size_t i = 0; i < DEMO_HOSPITALS; i++) {
         const struct demo_hospital *h = &demo_hospitals[i];
         struct domain *columns CLEAN(domain_free) = NULL;
@@ -228,12 +228,13 @@ TEST(the_demos_data_need_a_folder)
 {
     struct parse_fixture *f = *state;
     char folder[FILE_PATH] = "/";
-    assert_int_equal(demo_data_write("/nowhere/demo", DEMO_SEED, &f->log), ERR_SYSTEM);
+    assert_int_equal(demo_data_write("/nowhere/demo", DEMO_HOSPITALS, DEMO_SEED, &f->log),
+                     ERR_SYSTEM);
     support_says(f->sink, "cannot make the folder /nowhere/demo");
     f->sink[0] = '\0';
     for (size_t i = 1; i < FILE_PATH - 6; i++)
         folder[i] = i % 2 == 1 ? '.' : '/';
-    assert_int_equal(demo_data_write(folder, DEMO_SEED, &f->log), ERR_SYSTEM);
+    assert_int_equal(demo_data_write(folder, DEMO_HOSPITALS, DEMO_SEED, &f->log), ERR_SYSTEM);
     support_says(f->sink, "this path is too long: /./");
 }
 
@@ -246,7 +247,7 @@ TEST(the_demos_data_hang_on_their_seed_alone)
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/island.csv", folder);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(demo_data_write(folder, seeds[i], &f->log), ERR_OK);
+        assert_int_equal(demo_data_write(folder, DEMO_HOSPITALS, seeds[i], &f->log), ERR_OK);
         assert_int_equal(file_read(path, 1 << 20, &text[i], &f->log), ERR_OK);
     }
     assert_int_equal(text[0].size, text[1].size);

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import pandas
 
 __all__ = [
-    "Answer", "Bin", "Cell", "Column", "Date", "Error", "FileError", "FormatError", "Line", "Marginal", "Measurement", "Measurements",
+    "Answer", "Bin", "Cell", "Classifier", "Column", "Date", "Error", "FileError", "FormatError", "Line", "Marginal", "Measurement", "Measurements",
     "Model", "OutOfMemory", "QuestionError", "RangeError", "UsageError", "Value",
 ]
 __version__: str = _lib.trefoil_version().decode()
@@ -75,6 +75,8 @@ _ERRORS = {
     _c.RANGE: RangeError, _c.USAGE: UsageError,
 }
 
+
+from ._classifier import Classifier  # noqa: E402  (it needs the errors)
 
 Date = Union[datetime.date, datetime.datetime]
 """A date where a column's unit is a day, else a datetime without a zone."""

@@ -9,6 +9,7 @@
 #include "harness/transport.h"
 
 #include "aim/run/copula_run.h"
+#include "aim/run/loop.h"
 #include "aim/run/plaintext.h"
 #include "base/memory.h"
 #include "mpc/party/party.h"
@@ -32,6 +33,9 @@ struct duet_seat {
     struct net *net;
     struct two *engine;
     struct copula_result *copula;
+    struct aim_result *aim;
+    uint64_t before;             /* exchanges, when an index was last about to be opened */
+    size_t sent, most;           /* payload for distances and picking */
     size_t opened[OPEN_REASONS]; /* values, by reason */
     uint64_t noise[STAKE_KINDS][NOISE_MOST];
     size_t used[STAKE_KINDS];
@@ -85,6 +89,7 @@ static void duet_free(struct duet *d)
 {
     for (unsigned i = 0; i < 2; i++) {
         copula_result_free(&d->seat[i].copula);
+        aim_result_free(&d->seat[i].aim);
         for (unsigned o = 0; o < OWNERS; o++)
             upload_clear(&d->part[o][i]);
     }
@@ -99,6 +104,8 @@ static enum err note_opening(void *self, enum engine_opening opening, const char
                              size_t values)
 {
     struct duet_seat *s = self;
+    if (opening == ENGINE_OPENS_INDEX) /* nothing opens it before the third exchange */
+        s->before = net_exchanges(s->net);
     for (unsigned k = 0; k < OPEN_REASONS; k++)
         if (strcmp(reason, party_reason_name((enum party_reason)k)) == 0)
             s->opened[k] += values;
@@ -114,6 +121,17 @@ static void remember(struct duet_seat *s, const struct own_stake *stake, const s
     }
 }
 
+/* Selects, if the request does, and measures, with a stake. */
+static enum err open_step(struct duet_seat *s, const struct engine_step *step, void *stake,
+                          struct ask_told *told)
+{
+    const struct engine g = two_table(s->engine);
+    TRY(memory_new(&told->value, step->price.cells));
+    if (step->ask->kind == ASK_SELECT)
+        TRY(g.ops->select(g.self, step, stake, NULL, &told->selected));
+    return g.ops->measure(g.self, step, stake, told->selected, told->value, &told->values);
+}
+
 /* What the same noise opens again, as after a crash. */
 static enum err open_again(struct duet_seat *s, const struct engine_step *step,
                            const struct bytes *kept, const struct ask_told *told)
@@ -122,40 +140,81 @@ static enum err open_again(struct duet_seat *s, const struct engine_step *step,
     struct ask_told again CLEAN(told_clear) = {0};
     struct stake_place other = step->place;
     void *stake = NULL;
+    enum err e;
     other.from[0]++;
     if (g.ops->take_stake(g.self, &other, kept, &stake) != ERR_FORMAT)
         return ERR_MISMATCH;
     TRY(g.ops->take_stake(g.self, &step->place, kept, &stake));
-    TRY(memory_new(&again.value, step->price.cells));
-    TRY(g.ops->measure(g.self, step, stake, told->selected, again.value, &again.values));
+    e = open_step(s, step, stake, &again);
     g.ops->free_stake(&stake);
-    return again.values == told->values &&
+    TRY(e);
+    return again.values == told->values && again.selected == told->selected &&
                    memcmp(again.value, told->value, again.values * sizeof *again.value) == 0
                ? ERR_OK
                : ERR_MISMATCH;
 }
 
+/* The exchanges of a round, its statements not included. */
+static unsigned exchanges_of(const struct ask *a)
+{
+    if (a->kind == ASK_SELECT)
+        return a->queries > 1 ? 6 : 1;
+    return a->kind == ASK_SCORES ? 3 : 1;
+}
+
+/*
+ * What garbling takes: for each cell two rows an AND, and 16 bytes for each bit that the keeper
+ * enters; and 12 kB a candidate.
+ */
+static size_t most_of(const struct duet_seat *s, const struct ask *a)
+{
+    const uint64_t unit = a->kind == ASK_SCORES ? a->multiplier : 1024;
+    struct score_bounds merged;
+    size_t bits, own;
+    if (exchanges_of(a) == 1)
+        return 0;
+    assert_int_equal(
+        score_merged(&merged, &s->d->bounds->counts, s->d->s.study->workload, a->merges), ERR_OK);
+    bits = merged.bits + (size_t)ceil(log2((double)unit)) + 1;
+    own = bits - (size_t)__builtin_ctzll(unit);
+    return a->estimates * (32 * (own + bits) + 16 * own) + 12000 * (size_t)a->queries;
+}
+
+static enum err play_stake(struct duet_seat *s, struct engine_step *step, void *stake,
+                           struct ask_told *told)
+{
+    const uint64_t exchanges = net_exchanges(s->net), sent = net_total(s->net).payload_sent;
+    size_t used[STAKE_KINDS] = {[STAKE_SELECT] = step->price.candidates};
+    struct own_stake *own = stake;
+    size_t bytes;
+    TRY(open_step(s, step, stake, told));
+    used[STAKE_MEASURE] = told->values;
+    remember(s, own, used);
+    if (net_exchanges(s->net) != exchanges + exchanges_of(step->ask) ||
+        (exchanges_of(step->ask) == 6 && s->before != exchanges + 2))
+        return ERR_RANGE;
+    bytes = net_total(s->net).payload_sent - sent - 8 * told->values;
+    s->sent += bytes;
+    s->most += most_of(s, step->ask);
+    return exchanges_of(step->ask) == 1 && bytes != 0 ? ERR_RANGE : ERR_OK;
+}
+
 static enum err play(struct duet_seat *s, struct engine_step *step, struct ask_told *told)
 {
     const struct engine g = two_table(s->engine);
-    const uint64_t exchanges = net_exchanges(s->net), sent = net_total(s->net).payload_sent;
     struct bytes kept CLEAN(bytes_clear) = {0};
     void *stake = NULL;
-    size_t used[STAKE_KINDS];
     bool made = false;
+    enum err e;
     TRY(g.ops->supply(g.self, step, &made));
     if (!made)
         return ERR_MISUSE; /* a session begins with all that its run takes */
     TRY(g.ops->stake(g.self, step, &stake, &kept));
-    TRY(memory_new(&told->value, step->price.cells));
-    used[STAKE_MEASURE] = g.ops->cells(step, told->selected);
-    used[STAKE_SELECT] = step->price.candidates;
-    remember(s, stake, used);
-    TRY(g.ops->measure(g.self, step, stake, told->selected, told->value, &told->values));
-    if (net_exchanges(s->net) != exchanges + 1 ||
-        net_total(s->net).payload_sent != sent + 8 * told->values)
-        return ERR_RANGE;
+    e = play_stake(s, step, stake, told);
+    if (e == ERR_OK)
+        e = g.ops->return_stake(g.self, stake);
     g.ops->free_stake(&stake);
+    TRY(e);
     return open_again(s, step, &kept, told);
 }
 
@@ -184,22 +243,34 @@ static enum err count_all(struct duet_seat *s)
     return g.ops->finish(g.self);
 }
 
+static enum err run_method(const struct duet *d, const struct aim_backend *backend,
+                           struct copula_result **copula, struct aim_result **aim, struct log *log)
+{
+    struct copula_options options;
+    struct aim_options loop;
+    if (d->s.study->method == STUDY_AIM) {
+        TRY(release_loop_options(d->s.study, d->bounds, &loop, log));
+        loop.stop_when_spent = true;
+        return aim_run(aim, &loop, backend, log);
+    }
+    TRY(release_copula_options(d->s.study, d->bounds, &options, log));
+    return copula_run(copula, &options, backend, log);
+}
+
 static enum err run_one(struct duet_seat *s)
 {
-    static const uint8_t id[32] = {1};
     struct duet *d = s->d;
-    const struct two from = {.study = d->s.study,
+    const struct two from = {.session = {1},
+                             .study = d->s.study,
                              .bounds = d->bounds,
                              .net = s->net,
                              .audit = note_opening,
                              .audit_self = s,
                              .log = &s->log};
     const struct aim_backend backend = {.self = s, .ask = seat_ask};
-    struct copula_options options;
-    TRY(two_new(&s->engine, &from, id));
+    TRY(two_new(&s->engine, &from));
     TRY(count_all(s));
-    TRY(release_copula_options(d->s.study, d->bounds, &options, &s->log));
-    return copula_run(&s->copula, &options, &backend, &s->log);
+    return run_method(d, &backend, &s->copula, &s->aim, &s->log);
 }
 
 static void *run_seat(void *self)
@@ -292,7 +363,7 @@ TEST(a_copula_of_two_equals_the_plaintext_copula)
     p = twin_new(d);
     backend = plaintext_backend(p);
     assert_int_equal(release_copula_options(d->s.study, d->bounds, &options, &quiet), ERR_OK);
-    assert_int_equal(copula_run(&plain, &options, &backend, &quiet), ERR_OK);
+    assert_int_equal(run_method(d, &backend, &plain, NULL, &quiet), ERR_OK);
     for (size_t q = 0; q < d->s.study->workload->one_ways; q++)
         cells += d->s.study->workload->query[q].cells;
     for (unsigned i = 0; i < 2; i++) {
@@ -310,6 +381,91 @@ TEST(a_copula_of_two_equals_the_plaintext_copula)
     plaintext_free(&p);
     duet_free(d);
     memory_free(&d);
+}
+
+static void same_counts(const struct aim_result *a, const struct aim_result *b,
+                        const struct domain *domain)
+{
+    assert_int_equal(a->measurements, b->measurements);
+    assert_true(merges_equal(a->merges, b->merges));
+    for (size_t k = 0; k < a->measurements; k++) {
+        const size_t cells = measurement_cells(&a->measurement[k], domain);
+        assert_int_equal(a->query[k], b->query[k]);
+        assert_true(a->measurement[k].sigma == b->measurement[k].sigma);
+        assert_memory_equal(a->measurement[k].y, b->measurement[k].y, cells * sizeof(double));
+    }
+    assert_int_equal(a->sweeps, b->sweeps);
+    for (size_t k = 0; k < a->sweeps; k++)
+        assert_memory_equal(a->scores[k].value, b->scores[k].value,
+                            a->scores[k].candidates * sizeof(double));
+    assert_true(a->loss == b->loss);
+}
+
+/* Whole runs of AIM, what they open, and what they cost. */
+static void equals(const struct study_options *o)
+{
+    struct duet *d = memory_array(1, sizeof *d);
+    struct plaintext *p;
+    struct aim_backend backend;
+    struct aim_result *plain = NULL;
+    size_t cells = 0, scores = 0, sent;
+    duet_new(d, o);
+    run_duet(d);
+    p = twin_new(d);
+    backend = plaintext_backend(p);
+    assert_int_equal(run_method(d, &backend, NULL, &plain, &quiet), ERR_OK);
+    for (size_t k = 0; k < plain->measurements; k++)
+        cells += measurement_cells(&plain->measurement[k], d->s.study->domain);
+    for (size_t k = 0; k < plain->sweeps; k++)
+        scores += plain->scores[k].candidates;
+    assert_true(plain->measurements > d->s.study->workload->one_ways);
+    for (unsigned i = 0; i < 2; i++) {
+        const struct duet_seat *s = &d->seat[i];
+        same_counts(s->aim, plain, d->s.study->domain);
+        for (unsigned k = 0; k < STAKE_KINDS; k++)
+            assert_int_equal(d->next[k], s->used[k]);
+        assert_int_equal(s->opened[OPEN_NOISY_MARGINAL], 2 * cells);
+        assert_int_equal(s->opened[OPEN_NOISY_SCORE], 2 * scores);
+        assert_int_equal(s->opened[OPEN_SELECTED_INDEX], 2 * s->used[STAKE_SELECT]);
+    }
+    sent = d->seat[0].sent + d->seat[1].sent;
+    assert_in_range(sent, d->seat[0].most / 2, d->seat[0].most);
+    aim_result_free(&plain);
+    plaintext_free(&p);
+    duet_free(d);
+    memory_free(&d);
+}
+
+TEST(a_run_of_two_equals_the_plaintext_run)
+{
+    equals(OPTIONS(.owners = OWNERS, .two = true, .rounds = 3, .epsilon = 2));
+}
+
+TEST(an_annealed_run_of_two_equals_too)
+{
+    equals(OPTIONS(.owners = OWNERS, .two = true, .annealed = true, .epsilon = 1,
+                   .accounting = ACCOUNTING_GAUSSIAN));
+}
+
+static const char many_ages[] = "domain:\n"
+                                "  - {name: age, kind: integer, min: 0, max: 119}\n"
+                                "  - {name: sex, kind: categorical, values: [f, m]}\n"
+                                "  - {name: bmi, kind: numeric, edges: [10, 18.5, 25, 30, 60]}\n"
+                                "  - {name: died, kind: categorical, values: [no, yes]}\n";
+
+TEST(a_run_of_two_that_merges_values_equals_too)
+{
+    equals(OPTIONS(.owners = OWNERS, .two = true, .rounds = 3, .domain = many_ages));
+}
+
+TEST(sweeps_of_two_equal_the_plaintext_sweeps)
+{
+    equals(OPTIONS(.owners = OWNERS, .two = true, .sweeps = 2, .epsilon = 2));
+}
+
+TEST(sweeps_of_two_that_merge_values_equal_too)
+{
+    equals(OPTIONS(.owners = OWNERS, .two = true, .sweeps = 2, .domain = many_ages));
 }
 
 /* --- uploads ---------------------------------------------------------------------------------- */
@@ -352,22 +508,31 @@ TEST(what_a_provider_gets_is_counts_less_a_stream)
 TEST(a_word_of_noise_is_taken_once)
 {
     static const uint8_t id[32] = {7};
+    static const uint64_t run[STAKE_KINDS] = {5, 2};
     const size_t some[STAKE_KINDS] = {5, 2}, more[STAKE_KINDS] = {6, 0};
     struct own_tape t CLEAN(own_tape_free);
     struct own_stake *first CLEAN(own_stake_free) = NULL, *second CLEAN(own_stake_free) = NULL;
-    own_tape_start(&t, id);
-    assert_false(own_tape_has(&t, some));
-    assert_int_equal(own_tape_cut(&t, some, &first), ERR_MISUSE);
-    assert_int_equal(own_tape_make(&t, some), ERR_OK);
+    uint64_t unused;
+    assert_int_equal(own_tape_start(&t, id, run), ERR_OK);
+    assert_true(own_tape_has(&t, some) && !own_tape_has(&t, more));
+    assert_int_equal(own_tape_cut(&t, more, &first), ERR_MISUSE);
     assert_int_equal(own_tape_cut(&t, some, &first), ERR_OK);
     for (unsigned k = 0; k < STAKE_KINDS; k++)
-        for (size_t i = 0; i < some[k]; i++) {
-            assert_int_equal(t.word[k][i], 0); /* wiped */
-        }
+        for (size_t i = 0; i < some[k]; i++)
+            assert_int_equal(t.reel[k].word[i], 0); /* wiped */
+    /* what was not used comes back, under a new place; what was used does not */
+    unused = first->word[STAKE_MEASURE][4];
+    first->used[STAKE_MEASURE] = 4;
+    first->used[STAKE_SELECT] = 2;
+    own_tape_return(&t, first);
+    own_tape_return(&t, first); /* which gives nothing back twice */
+    assert_int_equal(first->word[STAKE_MEASURE][4], 0);
     assert_int_equal(own_tape_make(&t, more), ERR_OK);
     assert_int_equal(own_tape_cut(&t, more, &second), ERR_OK);
     assert_int_equal(second->place.from[STAKE_MEASURE], 5);
     assert_int_equal(second->place.from[STAKE_SELECT], 2);
-    assert_int_equal(t.made[STAKE_MEASURE], 11);
-    assert_memory_not_equal(first->word[0], second->word[0], 5 * sizeof(uint64_t));
+    assert_true(second->word[STAKE_MEASURE][0] == unused);
+    /* an older stake gives nothing back */
+    own_tape_return(&t, first);
+    assert_int_equal(own_tape_next(&t, some).from[STAKE_MEASURE], 11);
 }

@@ -1,0 +1,218 @@
+#include "aim/run/train_run.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Makes noise larger, so that rounding cannot take a step above what is left. */
+#define GUARD 0x1p-30
+#define MOMENTUM 0.9
+
+struct train_run {
+    const struct train_options *o;
+    const struct aim_backend *backend;
+    struct log *log;
+    struct ledger *ledger;
+    struct train_result *result;
+    double *w, *v;
+    struct ask ask; /* of the round; what it points to is owned */
+};
+
+/* --- the schedule ----------------------------------------------------------------------------- */
+
+double train_nu(const struct features *f, unsigned steps, double rho, double rows)
+{
+    return sqrt(features_weights(f) * (double)steps / (2 * rho)) / fmax(1, rows);
+}
+
+double train_rate(const struct features *f, double nu)
+{
+    if (f->classes > 2)
+        return nu <= 0.035 ? 400 : 125;
+    return nu <= 0.03 ? 200 : nu <= 0.06 ? 100 : nu <= 0.08 ? 50 : 25;
+}
+
+uint64_t train_multiplier(const struct features *f, unsigned steps, double rho)
+{
+    const double moves = (double)f->r2 * (double)f->q2;
+    const double m = floor(sqrt(fmax(0, rho) * (1 - GUARD) * 0x1p41 / (steps * moves)));
+    return (uint64_t)fmin(m, (double)FEATURES_MULTIPLIER_MAX);
+}
+
+double train_noise(const struct features *f, uint64_t multiplier)
+{
+    return sqrt(features_weights(f)) * measure_sigma(multiplier, NOISE_BY_ALL);
+}
+
+double train_length(const struct train_result *r, unsigned step)
+{
+    const struct train_step *s = &r->step[step];
+    double squares = 0;
+    for (uint32_t i = 0; s->value != NULL && i < r->weights; i++)
+        squares += (double)s->value[i] * (double)s->value[i];
+    return sqrt(squares) / (double)s->multiplier;
+}
+
+/* The rho that is left for a person's single row. */
+static double left(const struct train_run *r)
+{
+    const double k = ledger_rows_per_person(r->ledger);
+    return ledger_remaining(r->ledger) / (k * k);
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static enum err pay_and_ask(struct train_run *r, struct ask_price *price, struct ask_told *told)
+{
+    const struct ask_terms terms = {.domain = r->o->features->domain,
+                                    .workload = r->o->workload,
+                                    .bounds = r->o->bounds,
+                                    .slack = r->o->slack,
+                                    .features = r->o->features};
+    TRY(ask_price(price, &r->ask, &terms, r->log));
+    TRY(ask_debit(price, 1, r->ledger, r->log));
+    TRY(r->backend->ask(r->backend->self, &r->ask, told));
+    /* the counts of classes are asked for until they come, a step once */
+    return r->ask.kind == ASK_MEASURE ? ask_debit(price, told->lost, r->ledger, r->log) : ERR_OK;
+}
+
+/* Asks for the round, which is paid for first. *cost: of all of it. */
+static enum err ask(struct train_run *r, struct ask_told *told, double *cost)
+{
+    const double before = ledger_spent(r->ledger);
+    struct ask_price price;
+    enum err e;
+    ask_price_new(&price);
+    e = pay_and_ask(r, &price, told);
+    ask_price_clear(&price);
+    r->result->spent = ledger_spent(r->ledger);
+    *cost = r->result->spent - before;
+    return e;
+}
+
+static enum err count_classes(struct train_run *r)
+{
+    const struct train_options *o = r->o;
+    const struct features *f = o->features;
+    struct train_result *out = r->result;
+    struct ask_told told CLEAN(told_clear) = {0};
+    const double rho = TRAIN_COUNTS * look_leaves(&o->look, &o->limits);
+    r->ask = (struct ask){.kind = ASK_MEASURE, .queries = 1};
+    TRY(memory_new(&r->ask.query, 1));
+    r->ask.query[0] = f->target;
+    TRY(measure_multiplier(ledger_deviation(1, rho), &r->ask.multiplier, r->log));
+    TRY(ask(r, &told, &out->counts_cost));
+    out->sigma = measure_sigma(r->ask.multiplier, NOISE_BY_ALL);
+    out->population = told.population;
+    TRY(memory_new(&out->count, told.values));
+    for (size_t i = 0; i < told.values; i++) {
+        out->count[i] = (double)told.value[i] / (double)r->ask.multiplier;
+        out->rows += i < f->classes ? out->count[i] : 0;
+    }
+    out->rows = fmax(1, out->rows);
+    ask_clear(&r->ask);
+    return ERR_OK;
+}
+
+/* --- steps ------------------------------------------------------------------------------------ */
+
+static int64_t rounded(double w)
+{
+    return (int64_t)fmax(-FEATURES_WEIGHT_MAX, fmin(FEATURES_WEIGHT_MAX, rint(w)));
+}
+
+/* A gradient at W, which moves W. */
+static enum err take_step(struct train_run *r, struct train_step *s, unsigned t)
+{
+    const struct features *f = r->o->features;
+    const uint32_t n = r->result->weights;
+    struct ask_told told CLEAN(told_clear) = {0};
+    double scale;
+    TRY(memory_new(&s->weight, n));
+    for (uint32_t i = 0; i < n; i++)
+        s->weight[i] = (int16_t)(r->ask.weight[i] = rounded(r->w[i]));
+    s->multiplier = train_multiplier(f, r->o->steps - t, left(r));
+    if (s->multiplier == 0)
+        return log_fail(r->log, ERR_RANGE, "the budget is too small for another step");
+    r->ask.multiplier = s->multiplier;
+    r->ask.round = t + 1;
+    TRY(ask(r, &told, &s->cost));
+    s->spent = r->result->spent;
+    s->lost = told.values == 0;
+    if (s->lost)
+        return ERR_OK;
+    s->value = told.value;
+    told.value = NULL;
+    scale = r->result->rate / ((double)s->multiplier * r->result->rows * (double)f->r2);
+    for (uint32_t i = 0; i < n; i++) {
+        r->v[i] = MOMENTUM * r->v[i] - scale * (double)s->value[i];
+        r->w[i] += r->v[i];
+    }
+    return ERR_OK;
+}
+
+static enum err take_steps(struct train_run *r)
+{
+    const struct train_options *o = r->o;
+    struct train_result *out = r->result;
+    const unsigned kept = o->steps / 4;
+    r->ask = (struct ask){.kind = ASK_GRADIENT, .weights = out->weights};
+    TRY(memory_new(&r->ask.weight, out->weights));
+    TRY(memory_new(&r->w, out->weights));
+    TRY(memory_new(&r->v, out->weights));
+    TRY(memory_new(&out->step, o->steps));
+    TRY(memory_new(&out->weight, out->weights));
+    for (unsigned t = 0; t < o->steps; t++) {
+        TRY(take_step(r, &out->step[out->steps++], t));
+        for (uint32_t i = 0; t >= o->steps - kept && i < out->weights; i++)
+            out->weight[i] += r->w[i] / kept;
+        if (o->progress != NULL)
+            o->progress(o->self, out, t);
+    }
+    return ERR_OK;
+}
+
+static enum err run(struct train_run *r)
+{
+    const struct train_options *o = r->o;
+    struct train_result *out;
+    TRY(memory_new(&r->result, 1));
+    out = r->result;
+    out->weights = features_weights(o->features);
+    TRY(ledger_new(&r->ledger, &o->limits, r->log));
+    TRY(look_debit(&o->look, r->ledger, &o->slack, r->log));
+    TRY(count_classes(r));
+    out->nu = train_nu(o->features, o->steps, left(r), out->rows);
+    out->rate = o->rate > 0 ? o->rate : train_rate(o->features, out->nu);
+    return take_steps(r);
+}
+
+enum err train_run(struct train_result **result, const struct train_options *options,
+                   const struct aim_backend *backend, struct log *log)
+{
+    struct train_run r = {.o = options, .backend = backend, .log = log};
+    enum err e = run(&r);
+    memory_free(&r.w);
+    memory_free(&r.v);
+    ask_clear(&r.ask);
+    ledger_free(&r.ledger);
+    if (e != ERR_OK)
+        train_result_free(&r.result);
+    *result = r.result;
+    return e;
+}
+
+void train_result_free(struct train_result **r)
+{
+    if (*r == NULL)
+        return;
+    for (unsigned t = 0; t < (*r)->steps; t++) {
+        memory_free(&(*r)->step[t].weight);
+        memory_free(&(*r)->step[t].value);
+    }
+    memory_free(&(*r)->step);
+    memory_free(&(*r)->count);
+    memory_free(&(*r)->weight);
+    memory_free(r);
+}

@@ -1,0 +1,130 @@
+#include "aim/run/trajectory.h"
+
+#include "aim/table/lists.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FORMAT "trefoil-trajectory-1"
+#define FILE_MOST ((size_t)4 << 30)
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static json_t *step_json(const struct train_step *s, uint32_t weights)
+{
+    json_t *o = json_object(), *w = json_array(), *g = json_array();
+    int failed = 0;
+    for (uint32_t i = 0; i < weights; i++)
+        failed |= json_array_append_new(w, json_integer(s->weight[i]));
+    for (uint32_t i = 0; s->value != NULL && i < weights; i++)
+        failed |= json_array_append_new(g, json_real((double)s->value[i] / (double)s->multiplier));
+    failed |= json_object_set_new(o, "sigma",
+                                  json_real(measure_sigma(s->multiplier, NOISE_BY_ALL))) |
+              json_object_set_new(o, "multiplier", json_integer((json_int_t)s->multiplier)) |
+              json_object_set_new(o, "cost", json_real(s->cost)) |
+              json_object_set_new(o, "spent", json_real(s->spent)) |
+              json_object_set_new(o, "lost", json_boolean(s->lost)) |
+              json_object_set_new(o, "weights", w) | json_object_set_new(o, "gradient", g);
+    if (failed == 0)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+enum err trajectory_save(const char *path, const struct train_result *r, const struct features *f,
+                         struct log *log)
+{
+    const uint32_t codes = f->domain->attribute[f->target].size;
+    json_t *root = json_object(), *steps = json_array();
+    char *text;
+    enum err e;
+    int failed = json_object_set_new(root, "format", json_string(FORMAT)) |
+                 json_object_set_new(root, "rows", json_real(r->rows)) |
+                 json_object_set_new(root, "counts", list_numbers(r->count, codes)) |
+                 json_object_set_new(root, "counts_sigma", json_real(r->sigma)) |
+                 json_object_set_new(root, "counts_cost", json_real(r->counts_cost)) |
+                 json_object_set_new(root, "loudness", json_real(r->nu)) |
+                 json_object_set_new(root, "rate", json_real(r->rate));
+    for (unsigned t = 0; t < r->steps; t++)
+        failed |= json_array_append_new(steps, step_json(&r->step[t], r->weights));
+    failed |= json_object_set_new(root, "steps", steps);
+    text = failed != 0 ? NULL : json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_decref(root);
+    if (text == NULL)
+        return ERR_NOMEM;
+    e = file_write(path, 0644, text, strlen(text), log);
+    free(text);
+    return e;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static enum err read_numbers(const json_t *list, uint32_t count, double by, double **out)
+{
+    if (!json_is_array(list) || json_array_size(list) != count)
+        return ERR_FORMAT;
+    TRY(memory_new(out, count));
+    for (uint32_t i = 0; i < count; i++) {
+        const json_t *number = json_array_get(list, i);
+        if (!json_is_number(number))
+            return ERR_FORMAT;
+        (*out)[i] = by * json_number_value(number);
+    }
+    return ERR_OK;
+}
+
+static enum err read_steps(struct trajectory *t, const json_t *list, const struct features *f)
+{
+    const size_t count = json_array_size(list);
+    TRY(memory_new(&t->weight, count));
+    TRY(memory_new(&t->gradient, count));
+    for (size_t i = 0; i < count; i++) {
+        const json_t *step = json_array_get(list, i);
+        if (json_is_true(json_object_get(step, "lost")))
+            continue;
+        t->steps++;
+        TRY(read_numbers(json_object_get(step, "weights"), features_weights(f), 1,
+                         &t->weight[t->steps - 1]));
+        TRY(read_numbers(json_object_get(step, "gradient"), features_weights(f), 1 / t->rows,
+                         &t->gradient[t->steps - 1]));
+    }
+    return t->steps > 0 ? ERR_OK : ERR_FORMAT;
+}
+
+enum err trajectory_load(struct trajectory *t, const char *path, const struct features *f,
+                         struct log *log)
+{
+    struct bytes text CLEAN(bytes_clear) = {0};
+    json_auto_t *root = NULL;
+    json_error_t where;
+    const char *format;
+    *t = (struct trajectory){0};
+    TRY(file_read(path, FILE_MOST, &text, log));
+    root = json_loadb((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, &where);
+    if (root == NULL)
+        return log_fail(log, ERR_FORMAT, "%s: line %d: %s", path, where.line, where.text);
+    format = json_string_value(json_object_get(root, "format"));
+    t->rows = json_number_value(json_object_get(root, "rows"));
+    if (format == NULL || strcmp(format, FORMAT) != 0)
+        return log_fail(log, ERR_FORMAT, "%s: format must be " FORMAT, path);
+    if (!(t->rows >= 1))
+        return log_fail(log, ERR_FORMAT, "%s: rows must be a number from 1 on", path);
+    if (read_steps(t, json_object_get(root, "steps"), f) == ERR_OK)
+        return ERR_OK;
+    return log_fail(log, ERR_FORMAT,
+                    "%s: steps must be a list, each with weights and a gradient of %u numbers",
+                    path, features_weights(f));
+}
+
+void trajectory_clear(struct trajectory *t)
+{
+    for (size_t i = 0; i < t->steps; i++) {
+        memory_free(&t->weight[i]);
+        memory_free(&t->gradient[i]);
+    }
+    memory_free(&t->weight);
+    memory_free(&t->gradient);
+}

@@ -1,0 +1,401 @@
+/*
+ * bench/bench_train.c - classifiers of `method: train` in the clear, beside others on the same
+ * features and with the same budget (bench/rivals.h).
+ *
+ *   bench_train [--json FILE] [--seeds N] [--only adult|fmnist] [--smoke]
+ *
+ * Keys, all at delta 1e-5 in Gaussian terms, means over the seeds with .._se, their standard error:
+ *   adult.auc, .auc_eps03      AUC of income at epsilon 1 and .3: 13 columns of at most 32 bins,
+ *                              learned from rows whose number modulo 5 is not 4, tried on the others
+ *   adult.no_noise             the same without noise
+ *   adult.central_softmax, .fedsgd_local, .fedavg_local   rivals at epsilon 1
+ *   adult.pairs_auc, .pairs_auc_eps03, .pairs_auc_eps01   naive Bayes on noisy pairs
+ *   adult.aim_rows_auc         this model, without noise, from rows that annealed AIM made
+ *   fmnist.accuracy, .accuracy_eps279, .no_noise, .distilled, .distilled_clamped
+ *                              Fashion-MNIST by 252 public features (bench/hog.h)
+ *   fmnist.central_softmax, .fedsgd_local, .fedavg_local  rivals at epsilon 2.79; five owners of
+ *                              two classes each
+ *   split_equal, bits_equal    1: rows in another order, or another run, give the same bits
+ *   wrapped                    how many scores wrapped
+ *
+ * Rates of rivals were chosen on the last fifth of the training rows. The images are Debian's
+ * dataset-fashion-mnist; without it the program says "# SKIP".
+ */
+#include "aim/budget/budget.h"
+#include "aim/model/sample.h"
+#include "aim/run/loop.h"
+#include "aim/run/plaintext.h"
+#include "aim/run/train_run.h"
+#include "aim/train/classifier.h"
+#include "aim/train/distill.h"
+#include "aim/train/shrink.h"
+#include "base/memory.h"
+#include "bench/data.h"
+#include "bench/figures.h"
+#include "bench/hog.h"
+#include "bench/rivals.h"
+#include "bench/student.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DELTA 1e-5
+#define BITS 21 /* room for the counts of either table */
+#define SEEDS 3
+#define STEPS 60
+#define SMOKE_ROWS 600
+
+struct train_bench {
+    unsigned seeds;
+    const char *only;
+    bool smoke;
+    uint64_t wrapped;
+    json_t *out;
+    struct log log;
+};
+
+/* Rows to learn from, rows to try on. */
+struct train_rows {
+    struct domain *domain;
+    struct workload *columns;
+    struct features *features;
+    struct table *train, *test;
+};
+
+static void clear_rows(struct train_rows *r)
+{
+    table_free(&r->train);
+    table_free(&r->test);
+    features_free(&r->features);
+    workload_free(&r->columns);
+}
+
+static double rho_of(double epsilon)
+{
+    return budget_rho(ACCOUNTING_GAUSSIAN, epsilon, DELTA);
+}
+
+static enum err no_noise(void *self, size_t n, int64_t *out)
+{
+    (void)self;
+    memset(out, 0, n * sizeof *out);
+    return ERR_OK;
+}
+
+/* Trains at this rho; seed 0: without noise. */
+static enum err train(struct train_bench *b, const struct train_rows *rows,
+                      const struct table *table, double rho, uint64_t seed,
+                      struct train_result **result)
+{
+    struct random random = random_of(seed);
+    struct plaintext_noise noise = noise_from_random(&random);
+    struct plaintext *p CLEAN(plaintext_free) = NULL;
+    struct slope *slope CLEAN(slope_free) = NULL;
+    const struct train_options o = {.features = rows->features,
+                                    .workload = rows->columns,
+                                    .limits = {.rho = rho, .epsilon_slack = 1},
+                                    .bounds = {.bits = BITS},
+                                    .steps = b->smoke ? 10 : STEPS};
+    struct aim_backend backend;
+    if (seed == 0)
+        noise.gauss = no_noise;
+    TRY(plaintext_new(&p, rows->columns, table, &noise, &b->log));
+    TRY(slope_new(&slope, rows->features, table));
+    plaintext_train(p, slope);
+    backend = plaintext_backend(p);
+    TRY(train_run(result, &o, &backend, &b->log));
+    b->wrapped += slope_wrapped(slope);
+    return ERR_OK;
+}
+
+/* How good a classifier is on the test rows: AUC with two classes, else accuracy. */
+static enum err try(const struct train_rows *rows, const struct train_result *result, double *good)
+{
+    struct classifier *c CLEAN(classifier_free) = NULL;
+    struct classifier_check check CLEAN(classifier_check_clear) = {0};
+    TRY(classifier_new(&c, rows->features, result->weight));
+    TRY(classifier_check(&check, c, rows->test));
+    *good = rows->features->classes == 2 ? check.auc : (double)check.right / (double)check.rows;
+    return ERR_OK;
+}
+
+static enum err train_and_try(struct train_bench *b, const struct train_rows *rows,
+                              const struct table *table, double epsilon, uint64_t seed,
+                              double *good)
+{
+    struct train_result *result CLEAN(train_result_free) = NULL;
+    TRY(train(b, rows, table, rho_of(epsilon), seed, &result));
+    return try(rows, result, good);
+}
+
+/* --- figures: something that depends on a seed, as mean and standard error -------------------- */
+
+struct trial {
+    struct train_bench *b;
+    const struct train_rows *rows;
+    double epsilon;
+    enum rival rival;
+    double rate;
+};
+
+static enum err ours(const struct trial *t, uint64_t seed, double *good)
+{
+    return train_and_try(t->b, t->rows, t->rows->train, t->epsilon, seed, good);
+}
+
+static enum err theirs(const struct trial *t, uint64_t seed, double *good)
+{
+    const struct rival_run run = {.features = t->rows->features,
+                                  .train = t->rows->train,
+                                  .test = t->rows->test,
+                                  .kind = t->rival,
+                                  .steps = t->b->smoke ? 10 : STEPS,
+                                  .rate = t->rate,
+                                  .rho = rho_of(t->epsilon),
+                                  .seed = seed};
+    double auc;
+    TRY(rival_measure(&run, good, &auc));
+    *good = t->rows->features->classes == 2 ? auc : *good;
+    return ERR_OK;
+}
+
+static enum err pairs(const struct trial *t, uint64_t seed, double *good)
+{
+    return rival_pairs(t->rows->features, t->rows->train, t->rows->test, rho_of(t->epsilon), seed,
+                       good);
+}
+
+static enum err put(const struct trial *t, const char *table, const char *key,
+                    enum err (*measure)(const struct trial *t, uint64_t seed, double *good))
+{
+    const unsigned seeds = t->b->smoke ? 1 : t->b->seeds;
+    double sum = 0, squares = 0, error;
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
+        double good;
+        TRY(measure(t, seed, &good));
+        sum += good / seeds;
+        squares += good * good / seeds;
+    }
+    error = seeds > 1 ? sqrt(fmax(0, squares - sum * sum) / (seeds - 1)) : 0;
+    printf("%s.%s %.4f +- %.4f\n", table, key, sum, error);
+    figures_put(figures_object(t->b->out, table), sum, "%s", key);
+    figures_put(figures_object(t->b->out, table), error, "%s_se", key);
+    return ERR_OK;
+}
+
+static enum err without_noise(const struct trial *t, uint64_t seed, double *good)
+{
+    (void)seed;
+    return train_and_try(t->b, t->rows, t->rows->train, t->epsilon, 0, good);
+}
+
+static enum err put_rivals(struct trial *t, const char *table, double central, double sgd,
+                           double avg)
+{
+    t->rival = RIVAL_CENTRAL;
+    t->rate = central;
+    TRY(put(t, table, "central_softmax", theirs));
+    t->rival = RIVAL_SGD;
+    t->rate = sgd;
+    TRY(put(t, table, "fedsgd_local", theirs));
+    t->rival = RIVAL_AVG;
+    t->rate = avg;
+    return put(t, table, "fedavg_local", theirs);
+}
+
+/* --- Adult ------------------------------------------------------------------------------------ */
+
+/* This model on rows that AIM made: no noise beside AIM's. */
+static enum err aim_rows(const struct trial *t, uint64_t seed, double *good)
+{
+    const struct train_rows *r = t->rows;
+    struct random random = random_of(seed);
+    const struct plaintext_noise noise = noise_from_random(&random);
+    struct workload *all CLEAN(workload_free) = NULL;
+    struct plaintext *p CLEAN(plaintext_free) = NULL;
+    struct aim_result *result CLEAN(aim_result_free) = NULL;
+    struct table *rows CLEAN(table_free) = NULL;
+    struct aim_options o = {.domain = r->domain,
+                            .limits = {.rho = rho_of(t->epsilon), .epsilon_slack = 1},
+                            .accounting = ACCOUNTING_GAUSSIAN,
+                            .rows = r->train->rows,
+                            .rounds = t->b->smoke ? 2 : 0,
+                            .annealed = !t->b->smoke,
+                            .bounds = {.bits = BITS}};
+    struct aim_backend backend;
+    TRY(workload_all(&all, r->domain, 2, &t->b->log));
+    o.workload = all;
+    TRY(plaintext_new(&p, all, r->train, &noise, &t->b->log));
+    backend = plaintext_backend(p);
+    TRY(aim_run(&result, &o, &backend, &t->b->log));
+    TRY(sample_rows(&rows, result->model, r->train->rows, seed, &t->b->log));
+    return train_and_try(t->b, r, rows, t->epsilon, 0, good);
+}
+
+static enum err deal(struct train_rows *r, const struct table *all)
+{
+    uint16_t codes[DOMAIN_ATTRIBUTES_MAX];
+    TRY(table_new(&r->train, r->domain, 0));
+    TRY(table_new(&r->test, r->domain, 0));
+    for (size_t i = 0; i < all->rows; i++) {
+        for (size_t a = 0; a < r->domain->attributes; a++)
+            codes[a] = all->column[a][i];
+        TRY(table_append(i % 5 == 4 ? r->test : r->train, codes));
+    }
+    return ERR_OK;
+}
+
+/* The same bits, from rows in another order and from another run. */
+static enum err compare_bits(struct train_bench *b, const struct train_rows *rows)
+{
+    struct train_result *one CLEAN(train_result_free) = NULL,
+                             *again CLEAN(train_result_free) = NULL,
+                             *dealt CLEAN(train_result_free) = NULL;
+    struct table *other CLEAN(table_free) = NULL;
+    uint16_t codes[DOMAIN_ATTRIBUTES_MAX];
+    size_t bytes;
+    TRY(table_new(&other, rows->domain, 0));
+    for (size_t owner = 0; owner < 5; owner++) /* as if five owners had every fifth row */
+        for (size_t i = owner; i < rows->train->rows; i += 5) {
+            for (size_t a = 0; a < rows->domain->attributes; a++)
+                codes[a] = rows->train->column[a][i];
+            TRY(table_append(other, codes));
+        }
+    TRY(train(b, rows, rows->train, rho_of(1), 1, &one));
+    TRY(train(b, rows, rows->train, rho_of(1), 1, &again));
+    TRY(train(b, rows, other, rho_of(1), 1, &dealt));
+    bytes = one->weights * sizeof *one->weight;
+    figures_put(b->out, memcmp(one->weight, again->weight, bytes) == 0, "bits_equal");
+    figures_put(b->out, memcmp(one->weight, dealt->weight, bytes) == 0, "split_equal");
+    return ERR_OK;
+}
+
+static enum err measure_adult(struct train_bench *b)
+{
+    struct bench_data c CLEAN(bench_data_clear) = {0};
+    struct train_rows rows CLEAN(clear_rows) = {0};
+    struct features_terms terms = {0};
+    struct trial t = {.b = b, .rows = &rows, .epsilon = 1};
+    if (data_absent("adult"))
+        return ERR_OK;
+    TRY(bench_data_read(&c, "adult", &b->log));
+    rows.domain = c.domain;
+    for (uint32_t i = 0; i < c.domain->attributes; i++) /* the last one of two values: income */
+        terms.target = c.domain->attribute[i].size == 2 ? i : terms.target;
+    TRY(features_new(&rows.features, c.domain, &terms, &b->log));
+    TRY(workload_all(&rows.columns, c.domain, 1, &b->log));
+    TRY(deal(&rows, c.table));
+    TRY(compare_bits(b, &rows));
+    TRY(put(&t, "adult", "auc", ours));
+    TRY(put(&t, "adult", "no_noise", without_noise));
+    TRY(put_rivals(&t, "adult", 8, 8, 64));
+    TRY(put(&t, "adult", "pairs_auc", pairs));
+    TRY(put(&t, "adult", "aim_rows_auc", aim_rows));
+    t.epsilon = 0.3;
+    TRY(put(&t, "adult", "auc_eps03", ours));
+    TRY(put(&t, "adult", "pairs_auc_eps03", pairs));
+    t.epsilon = 0.1;
+    return put(&t, "adult", "pairs_auc_eps01", pairs);
+}
+
+/* --- Fashion-MNIST ---------------------------------------------------------------------------- */
+
+/* Steps of a run as it writes them: w, and G / (m N). */
+static enum err steps_of(const struct train_result *r, double **weight, double **gradient)
+{
+    for (unsigned t = 0; t < r->steps; t++) {
+        const struct train_step *s = &r->step[t];
+        TRY(memory_new(&weight[t], r->weights));
+        TRY(memory_new(&gradient[t], r->weights));
+        for (uint32_t i = 0; i < r->weights; i++) {
+            weight[t][i] = s->weight[i];
+            gradient[t][i] = (double)s->value[i] / ((double)s->multiplier * r->rows);
+        }
+    }
+    return ERR_OK;
+}
+
+/* What a student makes of 100 rows that are distilled from a run. */
+static enum err of_distilled(const struct trial *t, uint64_t seed, bool clamp, double *good)
+{
+    struct train_result *result CLEAN(train_result_free) = NULL;
+    struct distilled rows CLEAN(distilled_clear) = {0};
+    double *weight[STEPS] = {0}, *gradient[STEPS] = {0};
+    struct distill_terms terms = {.features = t->rows->features,
+                                  .weight = weight,
+                                  .gradient = gradient,
+                                  .per_class = t->b->smoke ? 1 : 10,
+                                  .iterations = t->b->smoke ? 10 : DISTILL_ITERATIONS,
+                                  .seed = seed};
+    enum err e;
+    TRY(train(t->b, t->rows, t->rows->train, rho_of(t->epsilon), seed, &result));
+    terms.steps = result->steps;
+    e = steps_of(result, weight, gradient);
+    if (e == ERR_OK)
+        e = distill(&rows, &terms);
+    for (unsigned i = 0; i < STEPS; i++) {
+        memory_free(&weight[i]);
+        memory_free(&gradient[i]);
+    }
+    TRY(e);
+    return student_measure(t->rows->features, &rows, clamp, t->rows->test, good);
+}
+
+static enum err softmax_of_distilled(const struct trial *t, uint64_t seed, double *good)
+{
+    return of_distilled(t, seed, false, good);
+}
+
+static enum err clamp_of_distilled(const struct trial *t, uint64_t seed, double *good)
+{
+    return of_distilled(t, seed, true, good);
+}
+
+static enum err measure_images(struct train_bench *b)
+{
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct train_rows rows CLEAN(clear_rows) = {0};
+    const struct features_terms terms = {.target = HOG_FEATURES, .numbers = true, .norm = 47};
+    struct trial t = {.b = b, .rows = &rows, .epsilon = 1};
+    if (!hog_present()) {
+        puts("# SKIP images: install Debian's dataset-fashion-mnist");
+        return ERR_OK;
+    }
+    TRY(hog_domain(&d, &b->log));
+    rows.domain = d;
+    TRY(features_new(&rows.features, d, &terms, &b->log));
+    TRY(workload_all(&rows.columns, d, 1, &b->log));
+    TRY(hog_read(&rows.train, d, "train", b->smoke ? SMOKE_ROWS : 0, &b->log));
+    TRY(hog_read(&rows.test, d, "t10k", b->smoke ? SMOKE_ROWS : 0, &b->log));
+    printf("fmnist: %zu rows shrunk to the norm\n", shrink_rows(rows.train, rows.features));
+    TRY(put(&t, "fmnist", "accuracy", ours));
+    TRY(put(&t, "fmnist", "distilled", softmax_of_distilled));
+    TRY(put(&t, "fmnist", "distilled_clamped", clamp_of_distilled));
+    t.epsilon = 2.79;
+    TRY(put(&t, "fmnist", "accuracy_eps279", ours));
+    TRY(put(&t, "fmnist", "no_noise", without_noise));
+    return put_rivals(&t, "fmnist", 32, 32, 64);
+}
+
+static enum err measure(struct train_bench *b)
+{
+    if (b->only == NULL || strcmp(b->only, "adult") == 0)
+        TRY(measure_adult(b));
+    if (b->only == NULL || strcmp(b->only, "fmnist") == 0)
+        TRY(measure_images(b));
+    figures_put(b->out, (double)b->wrapped, "wrapped");
+    return ERR_OK;
+}
+
+int main(int argc, char **argv)
+{
+    struct figures f;
+    struct train_bench b = {.seeds = SEEDS, .log = {.file = stderr, .level = LOG_ERROR}};
+    const struct figures_option options[] = {{.name = "only", .text = &b.only},
+                                             {.name = "seeds", .count = &b.seeds}};
+    figures_begin(&f, argc, argv, options, sizeof options / sizeof *options);
+    b.smoke = f.smoke;
+    b.out = f.out;
+    return figures_end(&f, measure(&b) != ERR_OK);
+}

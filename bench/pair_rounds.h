@@ -1,0 +1,20 @@
+/*
+ * bench/pair_rounds.h - what two servers compute in a round (mpc/pair/): both ends in one thread,
+ * no link.
+ */
+#ifndef TREFOIL_BENCH_PAIR_ROUNDS_H
+#define TREFOIL_BENCH_PAIR_ROUNDS_H
+
+#include "base/error.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/*
+ * round[]: selections among all pairs and single columns, by L1; score, cells, candidates, ands,
+ * bytes, CPU seconds of the provider and the keeper, paper_s (FHAIM's) of breast cancer.
+ * noise: CPU microseconds and bytes of a sample, own and joint, both servers' together; base_cpu_s.
+ */
+enum err pair_rounds_measure(json_t *out, bool smoke) MUST_CHECK;
+
+#endif

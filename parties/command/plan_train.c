@@ -1,0 +1,81 @@
+/* What a classifier takes, and how loud its noise will be. */
+#include "aim/run/train_run.h"
+#include "base/words.h"
+#include "parties/command/machine.h"
+#include "parties/command/plan.h"
+#include "parties/exchange/price.h"
+#include "parties/study/method.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static void print_line(const struct study *s, double epsilon, double rows)
+{
+    const double k = s->rows_per_person;
+    struct study other = *s;
+    struct ledger_limits limits;
+    double nu;
+    other.epsilon = epsilon;
+    if (price_check_noise(&other, NULL) != ERR_OK ||
+        price_limits(&other, &limits, NULL) != ERR_OK) {
+        printf("  %7.3g  does not fit this study\n", epsilon);
+        return;
+    }
+    nu = train_nu(s->features, s->train_steps, limits.rho * (1 - TRAIN_COUNTS) / (k * k), rows);
+    printf("  %7.3g  %9.4g  %8.4f  %6g  %s\n", epsilon, limits.rho, nu,
+           s->train_rate > 0 ? s->train_rate : train_rate(s->features, nu),
+           nu <= 0.038        ? ".003 to .012"
+           : nu <= TRAIN_LOUD ? ".01 to .045"
+                              : "more: noisy tables of pairs (method: aim) do better");
+}
+
+static void print_noise(const struct study *s, double rows)
+{
+    static const double epsilon[] = {0.1, 0.3, 1, 3};
+    bool own = false;
+    printf("noise by epsilon (delta %g), where all owners have %s rows: how loud it is, the\n"
+           "rate that follows, and what noise costs of accuracy or AUC (measured on 12 targets\n"
+           "of 5 tables):\n"
+           "  epsilon        rho  loudness    rate  cost\n",
+           s->delta, study_rows_key(s));
+    for (size_t i = 0; i < sizeof epsilon / sizeof *epsilon; i++) {
+        own |= fabs(epsilon[i] - s->epsilon) < 1e-9;
+        print_line(s, epsilon[i], rows);
+    }
+    if (own)
+        return;
+    print_line(s, s->epsilon, rows);
+    printf("  (the last line is the study's own)\n");
+}
+
+/* Noise that is not exactly Gaussian costs epsilon for each number of a gradient. */
+static void print_slack(const struct study *s)
+{
+    const double slack = price_slack(s).marginal * s->train_steps * features_weights(s->features);
+    if (s->noise == NOISE_BOX_MULLER && slack > 0.01 * s->epsilon)
+        printf("box-muller noise takes %.2g of epsilon for its rounding: noise: discrete takes\n"
+               "hardly any, and more time\n",
+               slack);
+}
+
+enum err plan_train(struct plan_asked *p, double rho)
+{
+    const struct study *s = p->study;
+    const struct features *f = s->features;
+    (void)rho;
+    printf("classes: %u, from %u features of a row; %u weights, public after each step\n",
+           f->classes, f->count, features_weights(f));
+    printf("memory: %s at each server for the features of %llu rows\n",
+           words_bytes(method_train_bytes(s)).text, (unsigned long long)p->rows);
+    printf("steps: %u, each of %d exchanges (%d with security: abort), so %.0f s of waiting where\n"
+           "an exchange takes %.0f ms\n",
+           s->train_steps, METHOD_TRAIN_EXCHANGES, METHOD_TRAIN_PROVED,
+           ceil(s->train_steps * MACHINE_FAR_S *
+                (s->security == STUDY_ABORT ? METHOD_TRAIN_PROVED : METHOD_TRAIN_EXCHANGES)),
+           1e3 * MACHINE_FAR_S);
+    plan_uploads(p);
+    TRY(plan_servers(p));
+    print_slack(s);
+    print_noise(s, (double)p->rows);
+    return ERR_OK;
+}

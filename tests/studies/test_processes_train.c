@@ -1,0 +1,133 @@
+/* method: train over real processes: what comes out, what is logged, and a run that goes on. */
+#include "harness/cmocka.h"
+#include "harness/process.h"
+#include "tests/support/scene.h"
+
+#include "aim/train/slope.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#define STEPS 10
+#define LINES "method: train\ntrain: {target: died, steps: 10}\n"
+
+static int run_into(struct scene *c, const char *out, const char *more, const char *value)
+{
+    return COMMAND(file(c, "%s.log", out), 60, "run", c->s.path, "--key", file(c, "a.key"), "--out",
+                   file(c, "%s", out), more, value);
+}
+
+/* A step's noise is what was opened, less the gradient of all rows at its weights. */
+static void check_step(struct slope *rows, const json_t *step, double *squares)
+{
+    const double sigma = json_number_value(json_object_get(step, "sigma"));
+    const json_t *weights = json_object_get(step, "weights"),
+                 *gradient = json_object_get(step, "gradient");
+    const size_t n = features_weights(slope_features(rows));
+    int64_t *weight CLEAN(memory_release) = NULL, *sums CLEAN(memory_release) = NULL;
+    assert_int_equal(memory_new(&weight, n), ERR_OK);
+    assert_int_equal(memory_new(&sums, n), ERR_OK);
+    assert_int_equal(json_array_size(weights), n);
+    assert_int_equal(json_array_size(gradient), n);
+    for (size_t k = 0; k < n; k++)
+        weight[k] = json_integer_value(json_array_get(weights, k));
+    slope_sum(rows, weight, sums);
+    for (size_t k = 0; k < n; k++) {
+        const double z = (json_number_value(json_array_get(gradient, k)) - (double)sums[k]) / sigma;
+        assert_true(fabs(z) < 6.5);
+        *squares += z * z;
+    }
+}
+
+static void check_trajectory(struct scene *c, const char *path)
+{
+    struct slope *rows CLEAN(slope_free) = NULL;
+    json_t *doc = json_load_file(path, JSON_REJECT_DUPLICATES, NULL), *step;
+    double squares = 0, n;
+    size_t k;
+    assert_int_equal(slope_new(&rows, c->s.study->features, c->all), ERR_OK);
+    assert_int_equal(json_array_size(json_object_get(doc, "steps")), STEPS);
+    json_array_foreach(json_object_get(doc, "steps"), k, step) check_step(rows, step, &squares);
+    n = STEPS * features_weights(c->s.study->features);
+    assert_true(fabs(squares / n - 1) < 5.8 * sqrt(2 / n) + 34 / n);
+    json_decref(doc);
+}
+
+/* One line for the target's counts and one for each step, at prices that add up. */
+static void check_openings(struct scene *c)
+{
+    check_logs(c);
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        struct audit_file *log CLEAN(audit_file_free) = NULL;
+        size_t lines = 0;
+        double cost = 0;
+        assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
+        for (size_t k = 0; k < log->entries; k++) {
+            const struct audit_opening *o = &log->entry[k].opening;
+            if (log->entry[k].kind != AUDIT_OPEN)
+                continue;
+            cost += o->cost;
+            assert_string_equal(o->reason, lines == 0 ? "NOISY_MARGINAL" : "NOISY_GRADIENT");
+            assert_true(lines == 0 || strstr(o->what, ":died") != NULL);
+            assert_true(o->cost > 0 && fabs(cost - o->spent) < 1e-9);
+            lines++;
+        }
+        assert_int_equal(lines, 1 + STEPS);
+    }
+    file_says(file(c, "audit.txt"), "a noisy gradient of ");
+}
+
+static void same_classifiers(struct scene *c, const char *a, const char *b)
+{
+    struct bytes first CLEAN(bytes_clear) = {0}, second CLEAN(bytes_clear) = {0};
+    assert_int_equal(file_read(file(c, "%s/classifier.json", a), 1 << 20, &first, NULL), ERR_OK);
+    assert_int_equal(file_read(file(c, "%s/classifier.json", b), 1 << 20, &second, NULL), ERR_OK);
+    assert_int_equal(first.size, second.size);
+    assert_memory_equal(first.data, second.data, first.size);
+}
+
+TEST(a_classifier_comes_of_three_servers)
+{
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .train = LINES, .epsilon = 5, .lanes = 2));
+    char number[2 * 16 + 1] = "";
+    json_t *stats;
+    share_everything(&c);
+    expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
+    check_trajectory(&c, file(&c, "out/trajectory.json"));
+    check_openings(&c);
+    /* from the servers' stores, if the folder is lost, with their answers alone */
+    assert_true(support_stop_all(c.server));
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        unlink(file(&c, "server%u.log", i));
+        start_server(&c, i, c.s.path);
+    }
+    stats = json_load_file(file(&c, "out/stats.json"), 0, NULL);
+    snprintf(number, sizeof number, "%s", json_string_value(json_object_get(stats, "run")));
+    json_decref(stats);
+    expect_code(run_into(&c, "second", "--continue", number), 0, file(&c, "second.log"));
+    same_classifiers(&c, "out", "second");
+    assert_int_equal(run_into(&c, "third", NULL, NULL), 5); /* the budget is spent */
+}
+
+/* Killed as soon as it asks, and in its steps: it goes on, and pays nothing twice. */
+TEST(a_classifier_goes_on_after_its_analyst_was_killed)
+{
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .train = LINES,
+                                                         .epsilon = 5, .more = "security: abort\n",
+                                                         .round_s = 20));
+    share_everything(&c);
+    for (unsigned k = 0; k < 2; k++) {
+        const char *const until = file(&c, k == 0 ? "out/run.state" : "out/loop.state");
+        pid_t run = START(file(&c, "out.log"), "run", c.s.path, "--key", file(&c, "a.key"), "--out",
+                          file(&c, "out"));
+        const double end = support_deadline(60);
+        while (access(until, F_OK) != 0)
+            assert_true(support_again(end));
+        support_kill(&run);
+    }
+    expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
+    check_trajectory(&c, file(&c, "out/trajectory.json"));
+    check_openings(&c);
+    assert_int_equal(run_into(&c, "third", NULL, NULL), 5);
+}
