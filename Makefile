@@ -132,7 +132,7 @@ Q := @
 say = @printf '  %-6s %s\n'
 endif
 
-.PHONY: all demo test test-changed test-long test-net arm64-test soak bench lint analyze fuzz cov install install-library install-python wheel deb uninstall uninstall-python list clean deps started only programs man
+.PHONY: all demo test test-changed test-long test-net small arm64-test soak bench lint analyze fuzz cov install install-library install-python wheel deb uninstall uninstall-python list clean deps started only programs man
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -145,6 +145,7 @@ list:
 	@echo 'test-changed  the suites that have not passed as they are; ONLY=NAME test: those with NAME in their names'
 	@echo 'test-long  the long statistics, sanitizers and memcheck'
 	@echo 'test-net   studies over a LAN, a WAN, a partition, in network namespaces (needs root)'
+	@echo 'small      the module of WebAssembly that trefoil explore puts into its pages (tools/small.sh)'
 	@echo 'arm64-test cross-build for arm64, run the tests of base, netio, mpc, protocols and aim under qemu-user'
 	@echo 'soak       a day of uploads in SOAK_SECONDS=600, with servers killed at random'
 	@echo 'bench      the measurements of bench/; bench-NAME one of them (abort, copula, data, dp, engine, gradient, solo, net, persons, pgm, query, e2e, scale, faults, fhaim, flaim, train)'
@@ -189,6 +190,11 @@ test-net: deps
 	@tests/net.sh $(OUT)
 
 # Leaves out what cannot be installed, and says so.
+# The module of `trefoil explore`: build it before the program.
+small:
+	@$(DEPS) --nice clang-14 lld-14 wasi-libc libclang-rt-14-dev-wasm32
+	@tools/small.sh reader
+
 arm64-test:
 	@$(DEPS) --nice gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 	@tests/arm64.sh
@@ -311,6 +317,16 @@ TREES := $(OUT) build/fuzz/objects
 $(TREES:%=%/parties/study/study_example.o): parties/study/example.yaml
 $(TREES:%=%/parties/display/report.o): parties/display/report.css
 $(TREES:%=%/parties/server/status.o): parties/server/status.css
+# The explorer's module is built by tools/small.sh, which not every machine can run.
+READER := $(wildcard build/small/reader.wasm)
+ifneq ($(READER),)
+$(READER): tools/small.sh $(wildcard tools/small/*.[ch] base/*.[ch] aim/*/*.[ch] parties/command/cmd_query.c \
+		parties/command/cmd_synth.c parties/command/command.c parties/display/answers*.c)
+	@tools/small.sh reader
+endif
+$(TREES:%=%/parties/display/explore.o): parties/display/explore.js parties/display/explore_worker.js \
+	parties/display/explore.css $(READER)
+$(TREES:%=%/parties/display/explore.o): FLAGS += $(READER:%=-DEXPLORE_READER='"%"')
 
 $(OUT)/trefoil: $(MAIN_OBJECT) $(OBJECTS)
 	$(say) LINK $@

@@ -57,8 +57,9 @@ static enum err check_size(FILE *f, const char *path, size_t *limit, struct log 
                                                               : ERR_OK;
 }
 
-enum err file_read(const char *path, size_t limit, struct bytes *out, struct log *log)
+enum err file_read(const char *path, uint64_t most, struct bytes *out, struct log *log)
 {
+    size_t limit = most < SIZE_MAX ? (size_t)most : SIZE_MAX;
     FILE *f;
     enum err e;
     bytes_clear(out);

@@ -29,7 +29,7 @@ enum err file_open(FILE **f, const char *path, struct log *log) MUST_CHECK;
  * any of it is read; a pipe or a device may give FILE_STREAM_MAX bytes.
  */
 #define FILE_STREAM_MAX ((size_t)64 << 20)
-enum err file_read(const char *path, size_t limit, struct bytes *out, struct log *log) MUST_CHECK;
+enum err file_read(const char *path, uint64_t limit, struct bytes *out, struct log *log) MUST_CHECK;
 
 /*
  * Writes to a new file beside `path`, syncs it, renames it over `path` and syncs the folder.

@@ -1,14 +1,15 @@
 /*
- * bench/bench_fhaim.c - two servers: a provider that counts encrypted rows, and a keeper of the keys
- * (mpc/lattice/lattice.h); what they compute in a round (mpc/pair/). One owner, one core, no link.
+ * bench/bench_fhaim.c - two servers: a provider that counts encrypted rows, and a keeper of the
+ * keys (mpc/lattice/lattice.h); what they compute in a round (mpc/pair/). One owner, one core, no
+ * link.
  *
  *   bench_fhaim [--json FILE] [--smoke]
  *
- * Keys: comp[], by table: rows, values, cells (of all pairs), upload_bytes, keeper_bytes; CPU seconds of
- * encrypt, multiply, rerandomise and decrypt; wrong, the cells that differ from a count of the rows;
- * paper_s, what FHAIM states for its two-way marginals on 16 cores, and ratio, that over the servers' CPU
- * seconds. Rows are invented, of the sizes of the paper's tables. round[] and noise: see
- * bench/pair_rounds.h.
+ * Keys: comp[], by table: rows, values, cells (of all pairs), upload_bytes, keeper_bytes; CPU
+ * seconds of encrypt, multiply, rerandomise and decrypt; wrong, the cells that differ from a count
+ * of the rows; paper_s, what FHAIM states for its two-way marginals on 16 cores, and ratio, that
+ * over the servers' CPU seconds. Rows are invented, of the sizes of the paper's tables. round[] and
+ * noise: see bench/pair_rounds.h.
  */
 #include "base/memory.h"
 #include "base/random.h"

@@ -76,4 +76,18 @@ for width in 320 800; do
     fits "$PWD/$out/status.html" status "$width" 400
 done
 
+if ! command -v node >/dev/null; then
+    skip "the explorer" "node is absent"
+elif "$trefoil" explore "$out/demo/result" --out "$out/explore.html" --title 'Six <b>hospitals' >"$out/explore.log" 2>&1; then
+    node tests/explore.mjs page "$out/explore.html" "$PWD/$out" >"$out/explore.txt" 2>&1
+    while read -r status words; do
+        [ "$status" = ok ]
+        result $? "${words#- }"
+    done < <(sed 's/^not ok/bad/' "$out/explore.txt")
+    [ "$(grep -c '^ok' "$out/explore.txt")" -eq 9 ]
+    result $? "explorer: all of it was played"
+else
+    skip "the explorer" "tools/small.sh was not run before make"
+fi
+
 end_test

@@ -104,6 +104,8 @@ double measure_spread(enum noise_by by)
         return 1;
     case NOISE_BY_BOTH:
         return M_SQRT2;
+    case NOISE_BY_JOINT:
+        return 1.0198039027185569; /* sqrt(1.04) */
     }
     return 1;
 }
@@ -217,6 +219,7 @@ static unsigned gumbel_most(const struct score_terms *t)
     case NOISE_BY_ALL:
         return 96;
     case NOISE_BY_BOTH:
+    case NOISE_BY_JOINT: /* of Gaussians alone */
         return 192;
     }
     return 96;

@@ -11,7 +11,7 @@
 static const char magic[] = "trefoil-copula-2\n";
 static const char old_magic[] = "trefoil-copula-1\n"; /* without groups */
 
-#define FILE_MAX ((size_t)4 << 30)
+#define FILE_MAX (UINT64_C(4) << 30)
 
 static enum err lay_out(struct copula *c)
 {

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#define OUTPUT_FILE_MAX ((size_t)4 << 30)
+#define OUTPUT_FILE_MAX (UINT64_C(4) << 30)
 
 struct output_reading {
     const char *path;

@@ -1,24 +1,24 @@
 /*
- * mpc/lattice/lattice.h - counts of pairs of columns on encrypted rows, for two servers: a provider,
- * which computes, and a keeper, which has each owner's key. BGV of depth one with a secret key, in
- * the ring of lattice_ring.h, N = 8192; a plaintext is modulo t = 2^64, so that what comes out are
- * shares already.
+ * mpc/lattice/lattice.h - counts of pairs of columns on encrypted rows, for two servers: a
+ * provider, which computes, and a keeper, which has each owner's key. BGV of depth one with a
+ * secret key, in the ring of lattice_ring.h, N = 8192; a plaintext is modulo t = 2^64, so that
+ * what comes out are shares already.
  *
  *   owner -> provider    seed, pk, c0 of each tile        16 bytes and 217 kB a polynomial
  *   owner -> keeper      key                              16 bytes
  *   provider -> keeper   results, hidden                  3 polynomials each
  *
- * A key s has coefficients -1, 0, 1. A ciphertext of m is c1, uniform, of the public seed, used for
- * this one alone, and c0 = m + t e - c1 s. Products have three parts, d0 + d1 s + d2 s^2 = m m' and
- * t times a noise. The provider adds pk r + (M, t f) to each result, pk an encryption of 0, r ternary,
- * f an error, and M uniform from -2^209 to 2^209 in each coefficient: its low 64 bits mask the
- * result, the rest of it the noise. So the keeper decrypts uniform words, and the provider's share is
- * less M. Masking d0 alone would not do: d1 + 2 d2 s = a_B x_A + a_A x_B,
- * x = m + t e, has no noise, so with the key one column gives the other.
+ * A key s has coefficients -1, 0, 1. A ciphertext of m is c1, uniform, of the public seed, used
+ * for this one alone, and c0 = m + t e - c1 s. Products have three parts, d0 + d1 s + d2 s^2 = m
+ * m' and t times a noise. The provider adds pk r + (M, t f) to each result, pk an encryption of 0,
+ * r ternary, f an error, and M uniform from -2^209 to 2^209 in each coefficient: its low 64 bits
+ * mask the result, the rest of it the noise. So the keeper decrypts uniform words, and the
+ * provider's share is less M. Masking d0 alone would not do: d1 + 2 d2 s = a_B x_A + a_A x_B, x =
+ * m + t e, has no noise, so with the key one column gives the other.
  *
- * ERROR: none. A coefficient of a product is, for all blocks, below 2^128 (21 + 1/2^64)^2 N blocks, and
- * M with it below 2^210, which is q / 4 (docs/protocols.md).
- * LEAKS: to the keeper, how many tiles there are. To the provider, nothing: it holds ciphertexts.
+ * ERROR: none. A coefficient of a product is, for all blocks, below 2^128 (21 + 1/2^64)^2 N
+ * blocks, and M with it below 2^210, which is q / 4 (docs/protocols.md). LEAKS: to the keeper, how
+ * many tiles there are. To the provider, nothing: it holds ciphertexts.
  */
 #ifndef TREFOIL_MPC_LATTICE_LATTICE_H
 #define TREFOIL_MPC_LATTICE_LATTICE_H
@@ -28,9 +28,6 @@
 
 #define LATTICE_SEED 16
 #define LATTICE_RESULT_SIZE (3 * LATTICE_POLY_SIZE)
-
-/* Most blocks of a plan: noise of all stays far below what hides it. */
-#define LATTICE_BLOCKS ((size_t)1 << 20)
 
 /* What one upload is encrypted with. Each is used for one table, and for nothing else. */
 struct lattice_seeds {
@@ -42,8 +39,8 @@ struct lattice_seeds {
 size_t lattice_upload_size(const struct lattice_plan *plan);
 
 /*
- * The owner's part. codes: rows by attributes, row after row; a code that is none of its attribute's
- * is in no column. Writes lattice_upload_size() bytes.
+ * The owner's part. codes: rows by attributes, row after row; a code that is none of its
+ * attribute's is in no column. Writes lattice_upload_size() bytes.
  */
 enum err lattice_encrypt(const struct lattice_ring *ring, const struct lattice_plan *plan,
                          const uint16_t *codes, const struct lattice_seeds *seeds,
@@ -60,8 +57,8 @@ enum err lattice_multiply(struct lattice_products **products, const struct latti
 void lattice_products_free(struct lattice_products **products);
 
 /*
- * One result for the keeper, hidden by fresh words of `prg`, and this server's share of it, N words.
- * Each call hides afresh.
+ * One result for the keeper, hidden by fresh words of `prg`, and this server's share of it, N
+ * words. Each call hides afresh.
  */
 enum err lattice_hide(const struct lattice_products *products, size_t result, struct prg *prg,
                       uint8_t out[LATTICE_RESULT_SIZE], uint64_t *share) MUST_CHECK;

@@ -140,6 +140,8 @@ enum err lattice_plan_new(struct lattice_plan **plan, const struct lattice_shape
         p->first[a + 1] = p->first[a] + shape->size[a];
     TRY(wanted_new(&wanted, shape, p->first));
     choose(p, &wanted);
+    if (p->blocks > LATTICE_BLOCKS)
+        return ERR_RANGE;
     TRY(list_results(p, &wanted));
     return memory_hand_over(plan, &p);
 }

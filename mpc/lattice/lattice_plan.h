@@ -7,10 +7,10 @@
  *
  *   A = sum of a_(u,i) X^(i + u n)          B = sum of b_(v,i) X^(n - 1 - i + v U n)
  *
- * Coefficient n - 1 + n (u + v U) of A B is the sum over i of a_(u,i) b_(v,i), and nothing else lands
- * there: another u, v or i moves the exponent by something that is no multiple of n, or to another
- * place, and what passes N comes back below n - 1. Products of blocks add up. Of a tile's columns
- * the left one belongs to the attribute that comes first.
+ * Coefficient n - 1 + n (u + v U) of A B is the sum over i of a_(u,i) b_(v,i), and nothing else
+ * lands there: another u, v or i moves the exponent by something that is no multiple of n, or to
+ * another place, and what passes N comes back below n - 1. Products of blocks add up. Of a tile's
+ * columns the left one belongs to the attribute that comes first.
  */
 #ifndef TREFOIL_MPC_LATTICE_LATTICE_PLAN_H
 #define TREFOIL_MPC_LATTICE_LATTICE_PLAN_H
@@ -20,8 +20,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LATTICE_COLUMNS 4096 /* most */
-#define LATTICE_TILE 64      /* most columns in a tile */
+#define LATTICE_COLUMNS 4096             /* most */
+#define LATTICE_TILE 64                  /* most columns in a tile */
+#define LATTICE_BLOCKS ((size_t)1 << 20) /* most: noise of all stays far below what hides it */
 
 struct lattice_shape {
     size_t rows, attributes, pairs;
@@ -46,7 +47,9 @@ struct lattice_plan {
 enum err lattice_plan_new(struct lattice_plan **plan, const struct lattice_shape *shape) MUST_CHECK;
 void lattice_plan_free(struct lattice_plan **plan);
 
-/* Ciphertexts of an upload, besides an encryption of 0: by block, the left tiles, then the right. */
+/*
+ * Ciphertexts of an upload, besides an encryption of 0: by block, the left tiles, then the right.
+ */
 size_t lattice_plan_fresh(const struct lattice_plan *plan);
 
 /*

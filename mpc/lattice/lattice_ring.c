@@ -241,7 +241,9 @@ void lattice_low(const struct lattice_ring *ring, const struct lattice_poly *x,
 
 #define MASK (((uint64_t)1 << LATTICE_BITS) - 1)
 
-/* Eight words are 53 bytes: what is left of one word and the next fill whole words of the stream. */
+/*
+ * Eight words are 53 bytes: what is left of one word and the next fill whole words of the stream.
+ */
 static void pack(const uint64_t *w, uint8_t *out)
 {
     for (size_t i = 0; i < LATTICE_N; i += 8, out += LATTICE_BITS) {

@@ -54,7 +54,10 @@ void lattice_small(const struct lattice_ring *ring, struct lattice_poly *x, cons
 void lattice_low(const struct lattice_ring *ring, const struct lattice_poly *x,
                  uint64_t low[LATTICE_N]);
 
-/* Words to LATTICE_POLY_SIZE bytes, 53 bits each, and back: ERR_DATA if one is not below its prime. */
+/*
+ * Words to LATTICE_POLY_SIZE bytes, 53 bits each, and back: ERR_DATA if one is not below its
+ * prime.
+ */
 #define LATTICE_POLY_SIZE ((size_t)LATTICE_PRIMES * LATTICE_N * LATTICE_BITS / 8)
 void lattice_pack(const struct lattice_poly *x, uint8_t out[LATTICE_POLY_SIZE]);
 enum err lattice_unpack(const struct lattice_ring *ring, const uint8_t in[LATTICE_POLY_SIZE],

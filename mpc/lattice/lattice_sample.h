@@ -1,7 +1,7 @@
 /*
- * mpc/lattice/lattice_sample.h - the random polynomials of the scheme. Their streams are keys, errors
- * and masks, so nothing here takes time that depends on them; but a uniform word is drawn again where it
- * is not below its prime (once in 2^33), and a third of a byte where it is 255.
+ * mpc/lattice/lattice_sample.h - the random polynomials of the scheme. Their streams are keys,
+ * errors and masks, so nothing here takes time that depends on them; but a uniform word is drawn
+ * again where it is not below its prime (once in 2^33), and a third of a byte where it is 255.
  */
 #ifndef TREFOIL_MPC_LATTICE_LATTICE_SAMPLE_H
 #define TREFOIL_MPC_LATTICE_LATTICE_SAMPLE_H

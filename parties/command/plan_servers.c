@@ -187,6 +187,10 @@ static enum err print_persons(const struct study *study)
 
 /* --- a provider and a keeper ------------------------------------------------------------------ */
 
+/* Of a joint Gaussian (mpc/pair/joint_noise.h): 16 for each random bit of the keeper, and tables. */
+#define JOINT_KEEPER_BYTES ((uint64_t)16 * 512)
+#define JOINT_PROVIDER_BYTES ((uint64_t)30086 - JOINT_KEEPER_BYTES)
+
 /* What takes the most: how far the model is from every candidate (mpc/pair/distance.h). */
 static enum err print_distances(const struct plan_asked *p)
 {
@@ -216,13 +220,21 @@ static enum err print_two(const struct plan_asked *p)
 {
     const struct study *study = p->study;
     const struct price_noise noise = price_noise(study);
-    printf("noise: the provider and the keeper each make %s %" PRIu64 " Gaussians and %" PRIu64 "\n"
-           "Gumbels of their own. Both are added, so that what is opened deviates %.2f times as\n"
-           "much as with noise that three servers make together; sigmas here have that in them.\n"
-           "servers: each sends the other 8 bytes of each noisy value, at most %s, and\n"
+    const bool joint = study->noise_by == NOISE_BY_JOINT;
+    printf(
+        "noise: the provider and the keeper %s %s %" PRIu64 " Gaussians%s,\n"
+        "and each %" PRIu64 " Gumbels of its own. What is opened deviates %.2f times as much as\n"
+        "with noise that three servers make together; sigmas here have that in them.\n",
+        joint ? "together make" : "each make", study->sweeps > 0 ? "about" : "at most", noise.gauss,
+        joint ? "" : " of their own", noise.gumbel, measure_spread(study->noise_by));
+    if (joint)
+        printf("For joint Gaussians the provider sends about %s, the keeper %s;\n"
+               "noise_by: both needs no messages for noise, and deviates 1.41 times as much.\n",
+               words_bytes(JOINT_PROVIDER_BYTES * noise.gauss).text,
+               words_bytes(JOINT_KEEPER_BYTES * noise.gauss).text);
+    printf("servers: each sends the other 8 bytes of each noisy value, at most %s, and\n"
            "about 1 kB for each round.\n",
-           study->sweeps > 0 ? "about" : "at most", noise.gauss, noise.gumbel,
-           measure_spread(study->noise_by), words_bytes(8 * noise.gauss).text);
+           words_bytes(8 * noise.gauss).text);
     return print_distances(p);
 }
 
@@ -258,6 +270,9 @@ static void print_other_upload(const struct study *s, size_t i)
     if (s->owner[i].columns < s->domain->attributes)
         printf("  %-20s %12s as records (%u bits a row) of its %zu columns\n", s->owner[i].name,
                records.text, study_record_bits(s, i), s->owner[i].columns);
+    else if (method_of(s)->gradients)
+        printf("  %-20s %12s as records (%u bits a row)\n", s->owner[i].name, records.text,
+               study_record_bits(s, i));
     else
         printf("  %-20s %12s as counts (%u bits a cell),\n"
                "  %-20s %12s as records (%u bits a row): sends %s\n",

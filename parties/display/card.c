@@ -33,8 +33,8 @@ void card_heading(struct bytes *out, const struct study *s, const char *otherwis
         card_text(out, s->about[ABOUT_TITLE]);
     else
         text_put(out, "%s %s", otherwise, s->name);
-    text_put(out, "\n\n");
-    put_about(out, s, ABOUT_DESCRIPTION, "");
+    text_put(out, "\n");
+    put_about(out, s, ABOUT_DESCRIPTION, "\n");
     put_about(out, s, ABOUT_PURPOSE, "\nPurpose: ");
     put_about(out, s, ABOUT_LICENCE, "\nLicence: ");
     put_about(out, s, ABOUT_CONTACT, "\nContact: ");

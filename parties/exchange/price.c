@@ -6,6 +6,7 @@
 #include "aim/run/copula_run.h"
 #include "aim/run/train_run.h"
 #include "mpc/circuits/argmax.h"
+#include "mpc/pair/joint_noise.h"
 #include "mpc/pair/own_noise.h"
 #include "parties/study/method.h"
 #include "protocols/discrete.h"
@@ -192,22 +193,24 @@ static bool fits(const struct study *study, const struct ask_slack *s)
 }
 
 /*
- * Two servers' own Gaussians are exact. Each Gumbel may be off by an error that depends on nothing
+ * Two servers' own Gaussians are exact, and joint ones off by a total variation. Each Gumbel may be off by an error that depends on nothing
  * else: that moves the chance of any winner by a factor of e^(2 error) at most, either way, with the
  * data and without, and what a selection costs is the range of such factors.
  */
 static struct ask_slack of_own(const struct study *study)
 {
     const double factor = 1 + tape_rounded_up(exp(study->epsilon));
-    return (struct ask_slack){.marginal = discrete_epsilon(study),
-                              .select = 8 * OWN_GUMBEL_ERROR,
-                              .candidate = {factor, OWN_GUMBEL_TAU}};
+    return (struct ask_slack){
+        .marginal = discrete_epsilon(study),
+        .select = 8 * OWN_GUMBEL_ERROR,
+        .measured = {factor, study->noise_by == NOISE_BY_JOINT ? JOINT_TAU : 0},
+        .candidate = {factor, OWN_GUMBEL_TAU}};
 }
 
 struct ask_slack price_slack(const struct study *study)
 {
     const struct ask_slack s = by_variation(study);
-    if (study->noise_by == NOISE_BY_BOTH)
+    if (study->servers == 2)
         return of_own(study);
     return fits(study, &s) ? s : by_ratio(study);
 }

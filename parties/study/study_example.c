@@ -16,7 +16,7 @@ static const char columns_end[] = "# Combinations that cannot occur";
 static const struct example_part {
     const char *begin, *end, *text;
 } of_two[] = {
-    {"noise: box-muller\n", "# How many marginals AIM", ""},
+    {"noise: box-muller\n", "# How AIM chooses", ""},
     {"# Three parties that", "# Who brings rows,",
      "# Two parties that do not collude: together they could read the data. The provider computes "
      "on\n"
@@ -38,15 +38,19 @@ static const struct example_part {
     {"all three servers", ": trefoil help roster", "both servers"},
 };
 
-static void put_of_two(struct bytes *text, const char *rest)
+static enum err put_of_two(struct bytes *text, const char *rest)
 {
     for (size_t k = 0; k < sizeof of_two / sizeof *of_two; k++) {
         const char *begin = strstr(rest, of_two[k].begin);
+        const char *end = begin != NULL ? strstr(begin, of_two[k].end) : NULL;
+        if (end == NULL)
+            return ERR_MISUSE; /* the example has changed, and this table has not */
         bytes_put(text, rest, (size_t)(begin - rest));
         bytes_put_text(text, of_two[k].text);
-        rest = strstr(begin, of_two[k].end);
+        rest = end;
     }
     bytes_put_text(text, rest);
+    return bytes_ok(text);
 }
 
 enum err study_write_template(const char *path, const struct outline *columns, bool provider,
@@ -64,7 +68,7 @@ enum err study_write_template(const char *path, const struct outline *columns, b
     if (columns != NULL)
         outline_write(columns, &text);
     if (provider)
-        put_of_two(&text, end);
+        TRY(put_of_two(&text, end));
     else
         bytes_put_text(&text, end);
     TRY(bytes_ok(&text));

@@ -192,7 +192,7 @@ static struct words_text role_of(const struct study *s, size_t server)
 static void describe_servers(FILE *out, const struct study *s)
 {
     if (s->servers == 2)
-        study_describe_pair(out, false);
+        study_describe_pair(out, s, false);
     else
         fputs("\nServers: each sees one share of everything, which by itself is random, and\n"
               "the noisy results.\n",
@@ -210,7 +210,7 @@ static void describe_servers(FILE *out, const struct study *s)
             study_wrap(out, &at, server->rank[k], k + 1 < server->ranks ? "," : "\n");
     }
     if (s->servers == 2) {
-        study_describe_pair(out, true);
+        study_describe_pair(out, s, true);
         return;
     }
     if (study_lanes_most(s, 0) > 1)

@@ -17,7 +17,7 @@ void study_wrap(FILE *out, size_t *at, const char *word, const char *after);
 const char *study_plural(size_t n, const char *one, const char *many);
 
 /* Who sees what, of a provider and a keeper: before they are listed, and after. */
-void study_describe_pair(FILE *out, bool listed);
+void study_describe_pair(FILE *out, const struct study *study, bool listed);
 
 /* Its servers, for messages: "all three", or "both". */
 const char *study_all_servers(const struct study *study);

@@ -48,7 +48,7 @@ result $? "a study after an option"
 offers run study.yaml --rows '' ''
 result $? "nothing where a number goes"
 
-grep -qF "'--receipt[only verify what the three servers signed for an owner (trefoil share)]:FILE:_files'" _trefoil
+grep -qF "'--receipt[only verify what the servers signed for an owner (trefoil share)]:FILE:_files'" _trefoil
 result $? "zsh is told what an option is for, to the end of the sentence"
 if command -v zsh >/dev/null; then
     zsh -n _trefoil

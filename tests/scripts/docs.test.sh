@@ -94,7 +94,7 @@ for text in README.md bench/README.md docs/*.md; do
         for option in $(grep -oE -- '--[a-z]+' <<<"$options"); do
             grep -qE -- "$option\b" "$folder/help-$name" || { echo "# $text: trefoil $name has no $option"; status=1; }
         done
-    done < <(tr '\n' ' ' <"$text" | grep -oE '`(trefoil )?(share|run|serve|keygen|admit|help|check|roster|recover|audit|eval|synth|refit|query|plan|backup|restore|init|aim|demo|complete)( [^`]*)?`' |
+    done < <(tr '\n' ' ' <"$text" | grep -oE '`(trefoil )?(share|run|serve|keygen|admit|help|check|roster|recover|audit|eval|synth|refit|query|explore|plan|backup|restore|init|aim|demo|complete)( [^`]*)?`' |
         sed -E 's/`(trefoil )?([^`]*)`/\2/; s/COMMAND/run/' | sort -u)
     while read -r target; do
         grep -qE "^([a-z-]+ )*$target( [a-z-]+)*:" Makefile || [[ $target == bench-* && -f bench/bench_${target#bench-}.c ]] ||

@@ -189,7 +189,7 @@ says 3 'east has the key of north' check wrong.yaml
 sed "s|$(head -n 1 east.public)|trefoil1-abc|" study.yaml >wrong.yaml
 says 3 'this is not a public key' check wrong.yaml
 says 3 'needs no signatures' roster sign study.yaml --key north.key
-says 3 "not one of the study's three servers" roster sign study.yaml --key hospital-a.key
+says 3 "not one of the study's servers" roster sign study.yaml --key hospital-a.key
 says 3 'the terms of this study file are' share study.yaml a.csv --key hospital-a.key --dry-run --fingerprint x
 chmod 644 office.key
 says 3 'chmod 600 office.key' run study.yaml --key office.key --out x

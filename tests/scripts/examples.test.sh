@@ -48,6 +48,10 @@ says 'town x region: '
 says 'admitted: from 1 January 2023 to 31 December 2023'
 says '0 contradictions in '
 rows stays/result/synthetic.csv 19000 21000
+example provider
+says 'The two together can read each owner'
+says 'the two logs fit together'
+rows provider/result/synthetic.csv 4300 4700
 if [ -x "$(dirname "$trefoil")/trefoil-mpi" ]; then
     example ranks
     says 'rank 1 is on'

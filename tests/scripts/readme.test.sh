@@ -76,7 +76,7 @@ grep -q ' age x diagnosis (' output && [ "$old" -ge 60 ] && [ "$young" -le 35 ]
 result $? "a question shows the link between age and diagnosis that the tables have"
 
 sed -n '/<pre>/,/<\/pre>/p' result/report.html | sed 's/<[^>]*>//g; s/&quot;/"/g' >report.py
-sed -n '/^```python/,/^```/{/^```/d;p}' "$tree/docs/formats.md" >pgm.py
+awk '/^```/ { if (inside) exit; inside = /python/; next } inside' "$tree/docs/formats.md" >pgm.py
 diff <(tr -d ' \n' <report.py) <(tr -d ' \n' <pgm.py)
 result $? "report.html has the lines of Python of docs/formats.md"
 

@@ -107,6 +107,34 @@ TEST(a_provider_and_a_keeper_select)
     json_decref(stats);
 }
 
+/* Its noise is made before each round, by both. */
+TEST(a_provider_and_a_keeper_make_joint_noise)
+{
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .two = true, .rounds = 2,
+                                                         .epsilon = 2,
+                                                         .more = "noise_by: joint\n"));
+    json_t *stats, *server;
+    size_t i;
+    share_everything(&c);
+    expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
+    check_measurements(&c, file(&c, "out/measurements.json"), 5 + 2);
+    check_audit(&c, 2, 3);
+    stats = json_load_file(file(&c, "out/stats.json"), 0, NULL);
+    json_array_foreach(json_object_get(stats, "servers"), i, server)
+    {
+        const json_t *noise = json_object_get(server, "noise");
+        assert_in_range(json_integer_value(json_object_get(noise, "rounds")), 2, 3 * 2);
+        assert_true(json_integer_value(json_object_get(noise, "payload_sent")) >=
+                    (i == 0 ? 22000 : 8000) * 20);
+    }
+    json_decref(stats);
+    EXPECT(0, file(&c, "plan.log"), 20, "plan", c.s.path);
+    EACH(file_says, file(&c, "plan.log"), "together make at most", "deviates 1.02 times",
+         "For joint Gaussians the provider sends");
+    EXPECT(0, file(&c, "check.log"), 20, "check", c.s.path);
+    file_says(file(&c, "check.log"), "(noise_by: joint)");
+}
+
 TEST(a_provider_and_a_keeper_make_sweeps)
 {
     struct scene c CLEAN(scene_free) = scene_new(

@@ -25,19 +25,38 @@ static const struct two_step *own_of(const struct engine_step *step)
     return step->own;
 }
 
+/* --- joint noise ------------------------------------------------------------------------------ */
+
+static enum err make_joint(void *self, uint64_t *out, size_t n)
+{
+    struct two *g = self;
+    return score_joint_noise(g->pair, g->net, &g->tape.random, out, n);
+}
+
+/* Whether the two compute anything on circuits. */
+static bool needs_pair(const struct two *g)
+{
+    return method_of(g->study)->selects || g->study->noise_by == NOISE_BY_JOINT;
+}
+
 /* --- its life --------------------------------------------------------------------------------- */
 
 enum err two_new(struct two **engine, const struct two *from)
 {
     const struct price_noise noise = price_noise(from->study);
+    const bool joint = from->study->noise_by == NOISE_BY_JOINT;
     const uint64_t run[STAKE_KINDS] = {
-        [STAKE_MEASURE] = noise.gauss, [STAKE_SELECT] = noise.gumbel};
+        [STAKE_MEASURE] = joint ? 0 : noise.gauss, [STAKE_SELECT] = noise.gumbel};
     struct two *g CLEAN(two_free) = NULL;
     *engine = NULL;
     TRY(memory_new(&g, 1));
     *g = *from;
     g->slack = price_slack(g->study);
     TRY(own_tape_start(&g->tape, g->session, run));
+    if (joint) {
+        g->tape.reel[STAKE_MEASURE].make = make_joint;
+        g->tape.reel[STAKE_MEASURE].self = g;
+    }
     TRY(sums_new(&g->sums, g->study));
     return memory_hand_over(engine, &g);
 }
@@ -73,7 +92,7 @@ static enum err add(void *self, const struct upload *uploads, size_t count)
 static enum err finish(void *self)
 {
     struct two *g = self;
-    if (method_of(g->study)->selects && g->pair == NULL)
+    if (needs_pair(g) && g->pair == NULL)
         TRY(score_meet(&g->pair, g->net, g->session));
     return sums_spread(&g->sums);
 }

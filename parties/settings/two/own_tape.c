@@ -6,12 +6,16 @@
 
 #include <string.h>
 
-static void draw(struct own_tape *t, unsigned kind, uint64_t *out, size_t n)
+static enum err draw(struct own_tape *t, unsigned kind, uint64_t *out, size_t n)
 {
+    const struct own_reel *r = &t->reel[kind];
+    if (r->make != NULL)
+        return r->make(r->self, out, n);
     if (kind == STAKE_MEASURE)
         own_gauss(&t->random, &own_sigma_whole, out, n);
     else
         own_gumbel(&t->random, out, n);
+    return ERR_OK;
 }
 
 /* Makes n words more, and forgets the places that are taken. */
@@ -28,8 +32,7 @@ static enum err extend(struct own_tape *t, unsigned kind, size_t n)
     r->before += r->next;
     r->words = left + n;
     r->next = 0;
-    draw(t, kind, word + left, n);
-    return ERR_OK;
+    return draw(t, kind, word + left, n);
 }
 
 enum err own_tape_start(struct own_tape *t, const uint8_t id[32], const uint64_t run[STAKE_KINDS])
@@ -64,7 +67,7 @@ enum err own_tape_make(struct own_tape *t, const size_t count[STAKE_KINDS])
     for (unsigned k = 0; k < STAKE_KINDS; k++) {
         const struct own_reel *r = &t->reel[k];
         if (r->words - r->next < count[k])
-            TRY(extend(t, k, count[k] + r->batch));
+            TRY(extend(t, k, count[k] - (r->words - r->next) + r->batch));
     }
     return ERR_OK;
 }

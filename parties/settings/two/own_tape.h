@@ -1,6 +1,6 @@
 /*
- * parties/settings/two/own_tape.h - the noise that this server makes alone, each word taken once,
- * and the stake of a round: so many words of each kind.
+ * parties/settings/two/own_tape.h - the noise of this server, each word taken once, and the stake of
+ * a round: so many words of each kind. It makes them alone, or its words of joint noise.
  *
  * Both servers count places alike and never say what is on their tapes: nothing here is sent, no
  * digest either, since a word has few values. A session's words are made when it begins, as many as
@@ -27,6 +27,9 @@ struct own_tape {
         size_t words, next; /* of `word`: those before `next` are taken */
         uint64_t before;    /* places before the first of `word` */
         size_t batch;       /* that are made at once */
+        /* makes n words in the place of this server alone, if set; only in own_tape_make() */
+        enum err (*make)(void *self, uint64_t *out, size_t n);
+        void *self;
     } reel[STAKE_KINDS];
 };
 
@@ -37,7 +40,7 @@ struct own_stake {
     size_t used[STAKE_KINDS];
 };
 
-/* Makes words for a run that may take so many. */
+/* Makes words for a run that may take so many, or 0: none of that kind yet. */
 enum err own_tape_start(struct own_tape *t, const uint8_t id[32],
                         const uint64_t run[STAKE_KINDS]) MUST_CHECK;
 void own_tape_free(struct own_tape *t);

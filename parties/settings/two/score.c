@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "mpc/pair/distance.h"
+#include "mpc/pair/joint_noise.h"
 #include "mpc/pair/pick.h"
 
 static bool is_provider(const struct net *net)
@@ -70,6 +71,16 @@ enum err score_meet(struct pair **pair, struct net *net, const uint8_t id[PAIR_I
     if (!provider)
         TRY(pair_chosen(p, choices));
     return memory_hand_over(pair, &p);
+}
+
+enum err score_joint_noise(struct pair *pair, struct net *net, struct random *own, uint64_t *out,
+                           size_t n)
+{
+    struct pair_run *run CLEAN(pair_run_free) = NULL;
+    const struct pair_joint joint = {.n = n, .own = own, .out = out};
+    TRY(pair_joint_new(&run, pair, &joint));
+    TRY(send_matrix(net, run));
+    return send_tables(net, run);
 }
 
 /* --- distances -------------------------------------------------------------------------------- */

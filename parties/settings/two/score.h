@@ -3,6 +3,7 @@
  * is the largest: the messages of mpc/pair/ over the session's link.
  *
  *   hello       K -> P   once a session, with `choices` P -> K: base transfers (mpc/pair/pair.h)
+ *   joint noise K -> P   matrix; then P -> K tables (mpc/pair/joint_noise.h)
  *   distances   K -> P   matrix; then P -> K tables (mpc/pair/distance.h)
  *   largest     K -> P   matrix; then P -> K tables; then K -> P proof (mpc/pair/pick.h)
  *
@@ -13,12 +14,17 @@
 #define TREFOIL_PARTIES_SETTINGS_TWO_SCORE_H
 
 #include "aim/run/ask.h"
+#include "base/random.h"
 #include "mpc/pair/pair.h"
 #include "netio/net.h"
 #include "parties/settings/two/sums.h"
 
 /* 2 exchanges. LEAKS: nothing. */
 enum err score_meet(struct pair **pair, struct net *net, const uint8_t id[PAIR_ID_SIZE]) MUST_CHECK;
+
+/* n words of joint noise, from this server's generator: 2 exchanges. LEAKS: nothing. */
+enum err score_joint_noise(struct pair *pair, struct net *net, struct random *own, uint64_t *out,
+                           size_t n) MUST_CHECK;
 
 /*
  * out[k]: this server's share of `unit` times candidate k's distance from its estimates, which are

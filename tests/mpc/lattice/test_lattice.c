@@ -1,6 +1,6 @@
 /*
- * mpc/lattice/: the ring against schoolbook products and GMP, plans against counting by hand, and counts
- * of encrypted rows against counts of the rows; what the keeper sees is uniform and fresh.
+ * mpc/lattice/: the ring against schoolbook products and GMP, plans against counting by hand, and
+ * counts of encrypted rows against counts of the rows; what the keeper sees is uniform and fresh.
  */
 #include "harness/cmocka.h"
 
@@ -368,6 +368,8 @@ TEST(shapes_without_room_are_refused)
     s.pair = backwards;
     assert_int_equal(lattice_plan_new(&plan, &s), ERR_RANGE);
     s.pair = pair;
+    s.rows = (size_t)1 << 34; /* too many blocks */
+    assert_int_equal(lattice_plan_new(&plan, &s), ERR_RANGE);
     s.rows = 0;
     assert_int_equal(lattice_plan_new(&plan, &s), ERR_RANGE);
 }
@@ -468,8 +470,8 @@ TEST(one_column_does_not_give_another)
 }
 
 /*
- * Hidden twice, a result has no word of the first two parts in common; and all coefficients decrypt to
- * other words, those too that no pair needs.
+ * Hidden twice, a result has no word of the first two parts in common; and all coefficients
+ * decrypt to other words, those too that no pair needs.
  */
 TEST(what_the_keeper_gets_is_fresh)
 {

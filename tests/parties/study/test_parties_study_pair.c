@@ -68,6 +68,7 @@ TEST(terms_say_who_is_the_provider)
     } cases[] = {
         {"study: test\n", "study: test\nnoise_by: both\nnoise: discrete\n", ""},
         {"study: test\n", "study: test\nsecurity: semi-honest\n", ""},
+        {"study: test\n", "study: test\nnoise_by: joint\n", "noise"},
         {"provider: {name: s0", "provider: {name: other", "servers"},
     };
     struct parse_fixture *f = *state;

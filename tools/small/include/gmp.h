@@ -1,0 +1,3 @@
+/* GMP's own small form. */
+#include "mini-gmp.h"
+#include "mini-mpq.h"

@@ -1,0 +1,19 @@
+/* tools/small/small_missing.h - what a module's C library lacks; included before every file. */
+#ifndef SMALL_MISSING_H
+#define SMALL_MISSING_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+void qsort_r(void *base, size_t n, size_t size, int (*compare)(const void *, const void *, void *),
+             void *self);
+
+/* One thread writes, into files in memory, of which nobody else knows. */
+#define flockfile(file) ((void)(file))
+#define funlockfile(file) ((void)(file))
+#define fchmod(fd, mode) ((void)(mode), (fd) < 0 ? -1 : 0)
+int mkstemp(char *name);
+int dlclose(void *handle);
+
+#endif
