@@ -5,6 +5,7 @@
 #include "base/file.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 
 /* jansson accepts a NULL value (no memory, not UTF-8, not a finite number) and reports failure. */
@@ -137,6 +138,40 @@ static json_t *copula_json(const struct domain *d, const struct copula_result *c
     return unless(failed, o);
 }
 
+static json_t *mean_json(const struct assess *a, enum assess_which which)
+{
+    const struct assess_mean m = assess_mean(a, which);
+    json_t *o = json_object();
+    int failed = json_object_set_new(o, "pairs", json_integer((json_int_t)m.pairs)) |
+                 json_object_set_new(o, "error", json_real(m.error)) |
+                 json_object_set_new(o, "low",
+                                     json_real(fmax(0, m.error - ASSESS_BAND * m.deviation))) |
+                 json_object_set_new(o, "high", json_real(m.error + ASSESS_BAND * m.deviation));
+    if (a->alone != NULL)
+        failed |= json_object_set_new(o, "independent", json_real(m.alone));
+    return unless(failed, o);
+}
+
+static json_t *assess_json(const struct domain *d, const struct assess *a)
+{
+    json_t *o = json_object(), *names = json_array(), *measured = json_array();
+    int failed = json_object_set_new(o, "sigma", json_real(a->sigma)) |
+                 json_object_set_new(o, "rho", json_real(a->cost)) |
+                 json_object_set_new(o, "total", json_real(a->total));
+    for (size_t i = 0; i < a->pairs; i++)
+        failed |= json_array_append_new(names, names_json(d, &a->pair[i])) |
+                  json_array_append_new(measured, json_boolean(a->measured[i]));
+    failed |= json_object_set_new(o, "attributes", names) |
+              json_object_set_new(o, "measured", measured) |
+              json_object_set_new(o, "values", list_numbers(a->off, a->pairs));
+    if (a->alone != NULL)
+        failed |= json_object_set_new(o, "independent", list_numbers(a->alone, a->pairs));
+    failed |= json_object_set_new(o, "held_out", mean_json(a, ASSESS_HELD_OUT)) |
+              json_object_set_new(o, "measured_pairs", mean_json(a, ASSESS_MEASURED)) |
+              json_object_set_new(o, "all", mean_json(a, ASSESS_ALL));
+    return unless(failed, o);
+}
+
 static json_t *document(const struct output_terms *o)
 {
     json_t *root = json_object(), *sizes = json_object(), *attributes = json_array(),
@@ -175,30 +210,25 @@ static json_t *document(const struct output_terms *o)
     if (merged)
         failed |= json_object_set_new(root, "merged", merged_json(o->domain, o->merges));
     failed |= json_object_set_new(root, "measurements", measurements);
+    if (o->assess != NULL)
+        failed |= json_object_set_new(root, "assess", assess_json(o->domain, o->assess));
     if (o->copula != NULL)
         failed |= json_object_set_new(root, "copula", copula_json(o->domain, o->copula));
     return unless(failed, root);
-}
-
-static int append(const char *text, size_t n, void *bytes)
-{
-    bytes_put(bytes, text, n);
-    return 0;
 }
 
 enum err output_measurements(const char *path, const struct output_terms *o, struct log *log)
 {
     json_t *root = document(o);
     struct bytes out CLEAN(bytes_clear) = {0};
-    int failed;
+    enum err e;
     if (root == NULL)
         return log_fail(log, ERR_DATA,
                         "cannot write %s: a name or label is not UTF-8, a number is not finite, or "
                         "memory is short",
                         path);
-    failed = json_dump_callback(root, append, &out, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    e = list_print(root, JSON_COMPACT, &out);
     json_decref(root);
-    bytes_put_u8(&out, '\n');
-    TRY(failed != 0 ? ERR_NOMEM : bytes_ok(&out));
+    TRY(e);
     return file_write(path, 0644, out.data, out.size, log);
 }

@@ -33,12 +33,21 @@ static void print_sweeps(const struct plan_asked *p)
     if (price_sweep(p->study, &sweep) != ERR_OK)
         return;
     printf("sweeps: the one-ways; then %u %s: how far the model is from each of %zu marginals,\n"
-           "  with noise of at most %.0f rows, in about %u exchanges between the servers (%u more\n"
-           "  the first time) and %s from each; then a set of them, in %u; and 6 more each\n"
-           "  with security: abort. The analyst's program sends about %s a time\n",
-           p->study->sweeps, p->study->sweeps == 1 ? "time" : "times", w->queries, sweep.most_sigma,
-           SCORES_EXCHANGES, FINISH_EXCHANGES, words_bytes(SCORE_BYTES * w->cells).text,
-           SET_EXCHANGES, words_bytes(ESTIMATE_BYTES * w->cells).text);
+           "  with noise of at most %.0f rows, in ",
+           p->study->sweeps, p->study->sweeps == 1 ? "time" : "times", w->queries,
+           measure_spread(p->study->noise_by) * sweep.most_sigma);
+    if (p->study->servers == 2)
+        printf("%u exchanges between the servers; then a set of\n"
+               "  them, in %u. ",
+               PLAN_TWO_SCORES, PLAN_TWO_MEASURE);
+    else
+        printf("about %u exchanges between the servers (%u more\n"
+               "  the first time) and %s from each; then a set of them, in %u; and 6 more each\n"
+               "  with security: abort. ",
+               SCORES_EXCHANGES, FINISH_EXCHANGES, words_bytes(SCORE_BYTES * w->cells).text,
+               SET_EXCHANGES);
+    printf("The analyst's program sends about %s a time\n",
+           words_bytes(ESTIMATE_BYTES * w->cells).text);
 }
 
 static void print_kind(const struct plan_asked *p)
@@ -50,6 +59,20 @@ static void print_kind(const struct plan_asked *p)
            rounds_word(&c).text, p->study->rounds_auto ? " (auto)" : "", c.cause,
            c.sweeps > 0 ? ",\n  unless most columns depend strongly on each other" : "",
            100 * c.noise);
+}
+
+/* Half of the reserve is for the model, half for independent columns. */
+static void print_assess(const struct plan_asked *p)
+{
+    const double k = p->study->rows_per_person, rows = fmax(1, (double)p->rows),
+                 error = ASSESS_BAND * assess_deviation(p->options.assess / (k * k)) / rows;
+    if (p->study->assess > 0)
+        printf(
+            "assessment: %g of the budget shows how far the model is from all %zu pairs of\n"
+            "  attributes on average to within %.2g (95 %%), 0 alike and 2 nothing in common; of\n"
+            "  n of these pairs, to sqrt(%zu / n) times that\n",
+            p->study->assess, assess_pairs(p->study->workload), error,
+            assess_pairs(p->study->workload));
 }
 
 static void print_domain(const struct plan_asked *p)
@@ -65,11 +88,15 @@ static void print_domain(const struct plan_asked *p)
            clique_name(&w->query[p->largest_query].clique, p->study->domain).text, p->largest);
     if (p->study->sweeps > 0)
         print_sweeps(p);
+    else if (p->study->servers == 2)
+        printf("rounds: the one-ways, then %u; each %u exchanges between the servers\n",
+               p->study->rounds, PLAN_TWO_SELECT);
     else
         printf("rounds: the one-ways, then %u; each about %u exchanges between the servers,\n"
                "  and 6 more with security: abort\n",
                p->study->rounds, ROUND_EXCHANGES);
     print_kind(p);
+    print_assess(p);
 }
 
 static int by_size(const void *a, const void *b)

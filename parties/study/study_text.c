@@ -5,7 +5,6 @@
 #include "base/words.h"
 #include "parties/study/method.h"
 #include "parties/study/roster.h"
-#include "parties/study/study_ports.h"
 #include "parties/study/study_uploads.h"
 
 #include <string.h>
@@ -15,7 +14,6 @@ const char *study_plural(size_t n, const char *one, const char *many)
     return n == 1 ? one : many;
 }
 
-/* Puts words one after another, on lines indented like the text before. */
 void study_wrap(FILE *out, size_t *at, const char *word, const char *after)
 {
     size_t n = strlen(word) + strlen(after) + 1;
@@ -143,20 +141,6 @@ static void describe_columns(FILE *out, const struct study *s, size_t i)
         if (o->rows > 0)
             fprintf(out, "  Each of them must have %u rows.\n", o->rows);
     }
-}
-
-static const char *about_servers(enum study_security security)
-{
-    switch (security) {
-    case STUDY_SEMI_HONEST:
-        return "  Each is trusted to follow the protocol (security: semi-honest). One that does\n"
-               "  not could falsify results, and learn more than the guarantee allows; with\n"
-               "  security: abort the run would stop.\n";
-    case STUDY_ABORT:
-        return "  They prove to each other what they compute (security: abort). If one departs\n"
-               "  from the protocol, the run stops, and nothing wrong is opened.\n";
-    }
-    return "";
 }
 
 /* Owners that are not listed, and what the issuer who admits them could do. */
@@ -298,7 +282,7 @@ static void describe_me(FILE *out, const struct study *s, const struct public_id
         fputs("\nYour key has no part in this study.\n", out);
     else if (p.role == ROLE_SERVER)
         fprintf(out, "\nYou are %s %s, %s.\n", s->servers == 2 ? "the" : "server",
-                role_of(s, p.index).text, p.name);
+                study_server_role(s, p.index).text, p.name);
     else if (p.role == ROLE_ANALYST)
         fprintf(out, "\nYou are the analyst %s.\n", p.name);
     else
@@ -337,7 +321,7 @@ void study_describe(FILE *out, const struct study *study, const struct public_id
     describe_impossible(out, study);
     method_of(study)->describe(out, study);
     describe_guarantee(out, study);
-    describe_servers(out, study);
+    study_describe_servers(out, study);
     describe_owners(out, study);
     describe_analysts(out, study);
     fputs("\nPublic to all: this file, who uploaded and when, and the results.\n", out);

@@ -73,14 +73,22 @@ enum err score_meet(struct pair **pair, struct net *net, const uint8_t id[PAIR_I
     return memory_hand_over(pair, &p);
 }
 
+static enum err joint_noise(struct pair *pair, struct net *net, const struct pair_joint *joint)
+{
+    struct pair_run *run CLEAN(pair_run_free) = NULL;
+    TRY(pair_joint_new(&run, pair, joint));
+    TRY(send_matrix(net, run));
+    return send_tables(net, run);
+}
+
 enum err score_joint_noise(struct pair *pair, struct net *net, struct random *own, uint64_t *out,
                            size_t n)
 {
-    struct pair_run *run CLEAN(pair_run_free) = NULL;
-    const struct pair_joint joint = {.n = n, .own = own, .out = out};
-    TRY(pair_joint_new(&run, pair, &joint));
-    TRY(send_matrix(net, run));
-    return send_tables(net, run);
+    for (size_t at = 0, k; at < n; at += k) {
+        k = n - at < JOINT_BATCH ? n - at : JOINT_BATCH;
+        TRY(joint_noise(pair, net, &(struct pair_joint){.n = k, .own = own, .out = out + at}));
+    }
+    return ERR_OK;
 }
 
 /* --- distances -------------------------------------------------------------------------------- */

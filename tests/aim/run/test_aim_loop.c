@@ -9,6 +9,7 @@
 #include "aim/run/output.h"
 #include "aim/run/plaintext.h"
 #include "aim/workload/tabulate.h"
+#include "base/file.h"
 #include "base/memory.h"
 
 #include <jansson.h>
@@ -539,11 +540,16 @@ TEST(measurements_are_written_as_documented)
                                  .measurement = a->measurement,
                                  .measurements = a->measurements};
     char folder[] = "/tmp/trefoil-test-XXXXXX", path[64];
+    struct bytes text CLEAN(bytes_clear) = {0};
     json_error_t error;
     json_t *root, *m;
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/m.json", folder);
     assert_int_equal(output_measurements(path, &terms, NULL), ERR_OK);
+    assert_int_equal(file_read(path, 1 << 20, &text, NULL), ERR_OK);
+    bytes_put_u8(&text, 0);
+    assert_non_null(
+        strstr((const char *)text.data, "\"epsilon\":1.0,\"delta\":1e-05,\"rho\":0.1,"));
     root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
     assert_non_null(root);
     assert_string_equal(json_string_value(json_object_get(root, "format")),
