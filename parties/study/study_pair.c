@@ -48,10 +48,12 @@ static enum err check_keys(struct study_reading *r, const struct study_pair_node
                           "three servers can see to rows_per_person without seeing a person; a "
                           "provider and a keeper hold counts, so owners see to it: take "
                           "enforce_person out, or have three servers");
-    if (s->score != AIM_L1)
-        return yaml_error(r->file, n->score,
-                          "a provider and a keeper compute distances, and no squares so far: write "
-                          "l1, or leave this key out");
+    if (s->score != AIM_L1 && (s->owners > 1 || s->open.most > 0))
+        return yaml_error(
+            r->file, n->score,
+            "nothing bounds the squares of what several owners send to a provider and "
+            "a keeper, and one could spoil the others' guarantee: write l1, or leave "
+            "this key out");
     if (!method_of(s)->with_two)
         return yaml_error(r->file, n->method,
                           "method: %s works with three servers, and not with a provider and a "

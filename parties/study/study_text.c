@@ -162,52 +162,6 @@ static void describe_open(FILE *out, const struct study *s)
                 study_plural(o->revoked_count, "token is", "tokens are"));
 }
 
-/* Its number, or of two what it is for. */
-static struct words_text role_of(const struct study *s, size_t server)
-{
-    struct words_text role;
-    if (s->servers == 2)
-        snprintf(role.text, sizeof role.text, "%s", server == 0 ? "provider" : "keeper");
-    else
-        snprintf(role.text, sizeof role.text, "%zu", server);
-    return role;
-}
-
-static void describe_servers(FILE *out, const struct study *s)
-{
-    if (s->servers == 2)
-        study_describe_pair(out, s, false);
-    else
-        fputs("\nServers: each sees one share of everything, which by itself is random, and\n"
-              "the noisy results.\n",
-              out);
-    for (size_t i = 0; i < s->servers; i++) {
-        const struct study_server *server = &s->server[i];
-        size_t at = 28;
-        fprintf(out, "  %s %-*s tcp://%s, ports %u to %u\n  %-20s key %s\n", role_of(s, i).text,
-                19 - (int)strlen(role_of(s, i).text), s->server[i].name, s->server[i].host,
-                s->server[i].port, s->server[i].port + STUDY_PORTS - 1u, "",
-                public_identity_fingerprint(&s->server[i].key).text);
-        if (server->ranks > 0)
-            fprintf(out, "  %-20s ranks", "");
-        for (size_t k = 0; k < server->ranks; k++)
-            study_wrap(out, &at, server->rank[k], k + 1 < server->ranks ? "," : "\n");
-    }
-    if (s->servers == 2) {
-        study_describe_pair(out, s, true);
-        return;
-    }
-    if (study_lanes_most(s, 0) > 1)
-        fprintf(out,
-                "  For each lane beyond the first a server uses two more ports, behind these:\n"
-                "  up to %u lanes (serve --lanes N; by default one for each processor).\n",
-                study_lanes_most(s, 0));
-    fputs("  Any two servers that collude can read everything. The guarantee against\n"
-          "  servers holds while no two do.\n",
-          out);
-    fputs(about_servers(s->security), out);
-}
-
 static void describe_owners(FILE *out, const struct study *s)
 {
     fputs("\nOwners: each sees its own rows and nothing of the others'.\n", out);
