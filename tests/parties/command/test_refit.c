@@ -75,8 +75,8 @@ TEST(scores_are_kept)
     stage_of(&g, NULL, 2);
     TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--quick");
     assert_int_equal(g.o.code, EXIT_OK);
-    assert_true(support_same_files(path("result/measurements.json"),
-                                   path("again/measurements.json")));
+    assert_true(
+        support_same_files(path("result/measurements.json"), path("again/measurements.json")));
 }
 
 /* Next to the numbers, with what they rest on. */
