@@ -320,10 +320,10 @@ enum err price_schedule(const struct study *study, struct schedule *start)
                                          study->rounds,
                                          study->workload->one_ways,
                                          workload_one_way_cells(study->workload),
-                                         study_rows(study, false)};
+                                         study_rows(study, false),
+                                         study->sweeps};
     TRY(look_and_rest(study, &look, &rho));
-    *start = study->sweeps > 0 ? schedule_sweeps(terms.one_ways, study->sweeps, rho)
-                               : schedule_start(&terms, rho);
+    *start = schedule_start(&terms, rho);
     return ERR_OK;
 }
 
