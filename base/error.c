@@ -23,7 +23,7 @@ static const char *const texts[ERR_COUNT] = {
     [ERR_CHEAT] =
         ("a server departs from the protocol, or its memory is faulty; see the messages, and "
          "what to do in docs/operating.md, When a check fails"),
-    [ERR_QUESTION] = "the question is not valid; correct it at the place that is shown",
+    [ERR_QUESTION] = "the question is not valid, or not answered here; the message above says why",
     [ERR_BUSY] = "it is not this one's turn; see the messages, and try again later",
     [ERR_CRYPTO] = "a cryptographic operation failed; check the OpenSSL and libsodium installation",
 };

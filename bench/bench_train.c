@@ -27,12 +27,14 @@
 #include "aim/run/plaintext.h"
 #include "aim/run/train_run.h"
 #include "aim/train/classifier.h"
+#include "aim/train/distill.h"
 #include "aim/train/shrink.h"
 #include "base/memory.h"
 #include "bench/data.h"
 #include "bench/figures.h"
 #include "bench/hog.h"
 #include "bench/rivals.h"
+#include "bench/student.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -188,6 +190,20 @@ static enum err without_noise(const struct trial *t, uint64_t seed, double *good
     return train_and_try(t->b, t->rows, t->rows->train, t->epsilon, 0, good);
 }
 
+static enum err put_rivals(struct trial *t, const char *table, double central, double sgd,
+                           double avg)
+{
+    t->rival = RIVAL_CENTRAL;
+    t->rate = central;
+    TRY(put(t, table, "central_softmax", theirs));
+    t->rival = RIVAL_SGD;
+    t->rate = sgd;
+    TRY(put(t, table, "fedsgd_local", theirs));
+    t->rival = RIVAL_AVG;
+    t->rate = avg;
+    return put(t, table, "fedavg_local", theirs);
+}
+
 /* --- Adult ------------------------------------------------------------------------------------ */
 
 /* This model on rows that AIM made: no noise beside AIM's. */
@@ -265,19 +281,15 @@ static enum err measure_adult(struct train_bench *b)
         return ERR_OK;
     TRY(bench_data_read(&c, "adult", &b->log));
     rows.domain = c.domain;
-    terms.target = (uint32_t)c.domain->attributes - 1;
+    for (uint32_t i = 0; i < c.domain->attributes; i++) /* the last one of two values: income */
+        terms.target = c.domain->attribute[i].size == 2 ? i : terms.target;
     TRY(features_new(&rows.features, c.domain, &terms, &b->log));
     TRY(workload_all(&rows.columns, c.domain, 1, &b->log));
     TRY(deal(&rows, c.table));
     TRY(compare_bits(b, &rows));
     TRY(put(&t, "adult", "auc", ours));
     TRY(put(&t, "adult", "no_noise", without_noise));
-    t.rate = 4;
-    TRY(put(&t, "adult", "central_softmax", theirs));
-    t.rival = RIVAL_SGD;
-    TRY(put(&t, "adult", "fedsgd_local", theirs));
-    t.rival = RIVAL_AVG;
-    TRY(put(&t, "adult", "fedavg_local", theirs));
+    TRY(put_rivals(&t, "adult", 8, 8, 64));
     TRY(put(&t, "adult", "pairs_auc", pairs));
     TRY(put(&t, "adult", "aim_rows_auc", aim_rows));
     t.epsilon = 0.3;
@@ -288,6 +300,57 @@ static enum err measure_adult(struct train_bench *b)
 }
 
 /* --- Fashion-MNIST ---------------------------------------------------------------------------- */
+
+/* Steps of a run as it writes them: w, and G / (m N). */
+static enum err steps_of(const struct train_result *r, double **weight, double **gradient)
+{
+    for (unsigned t = 0; t < r->steps; t++) {
+        const struct train_step *s = &r->step[t];
+        TRY(memory_new(&weight[t], r->weights));
+        TRY(memory_new(&gradient[t], r->weights));
+        for (uint32_t i = 0; i < r->weights; i++) {
+            weight[t][i] = s->weight[i];
+            gradient[t][i] = (double)s->value[i] / ((double)s->multiplier * r->rows);
+        }
+    }
+    return ERR_OK;
+}
+
+/* What a student makes of 100 rows that are distilled from a run. */
+static enum err of_distilled(const struct trial *t, uint64_t seed, bool clamp, double *good)
+{
+    struct train_result *result CLEAN(train_result_free) = NULL;
+    struct distilled rows CLEAN(distilled_clear) = {0};
+    double *weight[STEPS] = {0}, *gradient[STEPS] = {0};
+    struct distill_terms terms = {.features = t->rows->features,
+                                  .weight = weight,
+                                  .gradient = gradient,
+                                  .per_class = t->b->smoke ? 1 : 10,
+                                  .iterations = t->b->smoke ? 10 : DISTILL_ITERATIONS,
+                                  .seed = seed};
+    enum err e;
+    TRY(train(t->b, t->rows, t->rows->train, rho_of(t->epsilon), seed, &result));
+    terms.steps = result->steps;
+    e = steps_of(result, weight, gradient);
+    if (e == ERR_OK)
+        e = distill(&rows, &terms);
+    for (unsigned i = 0; i < STEPS; i++) {
+        memory_free(&weight[i]);
+        memory_free(&gradient[i]);
+    }
+    TRY(e);
+    return student_measure(t->rows->features, &rows, clamp, t->rows->test, good);
+}
+
+static enum err softmax_of_distilled(const struct trial *t, uint64_t seed, double *good)
+{
+    return of_distilled(t, seed, false, good);
+}
+
+static enum err clamp_of_distilled(const struct trial *t, uint64_t seed, double *good)
+{
+    return of_distilled(t, seed, true, good);
+}
 
 static enum err measure_images(struct train_bench *b)
 {
@@ -307,15 +370,12 @@ static enum err measure_images(struct train_bench *b)
     TRY(hog_read(&rows.test, d, "t10k", b->smoke ? SMOKE_ROWS : 0, &b->log));
     printf("fmnist: %zu rows shrunk to the norm\n", shrink_rows(rows.train, rows.features));
     TRY(put(&t, "fmnist", "accuracy", ours));
+    TRY(put(&t, "fmnist", "distilled", softmax_of_distilled));
+    TRY(put(&t, "fmnist", "distilled_clamped", clamp_of_distilled));
     t.epsilon = 2.79;
     TRY(put(&t, "fmnist", "accuracy_eps279", ours));
     TRY(put(&t, "fmnist", "no_noise", without_noise));
-    t.rate = 4;
-    TRY(put(&t, "fmnist", "central_softmax", theirs));
-    t.rival = RIVAL_SGD;
-    TRY(put(&t, "fmnist", "fedsgd_local", theirs));
-    t.rival = RIVAL_AVG;
-    return put(&t, "fmnist", "fedavg_local", theirs);
+    return put_rivals(&t, "fmnist", 32, 32, 64);
 }
 
 static enum err measure(struct train_bench *b)

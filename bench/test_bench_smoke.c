@@ -121,6 +121,12 @@ static const struct smoke {
      "bp_ms.0.peak_mib "
      "wide.0.rows wide.0.rounds wide.0.cpu_s wide.0.l1 wide.0.peak_mib",
      ""},
+    {"train",
+     "adult.auc adult.auc_se adult.auc_eps03 adult.no_noise adult.central_softmax "
+     "adult.fedsgd_local adult.fedavg_local adult.pairs_auc adult.pairs_auc_eps03 "
+     "adult.pairs_auc_eps01 adult.aim_rows_auc split_equal bits_equal wrapped",
+     "fmnist.accuracy fmnist.accuracy_eps279 fmnist.no_noise fmnist.distilled "
+     "fmnist.distilled_clamped fmnist.central_softmax fmnist.fedsgd_local fmnist.fedavg_local"},
 };
 #define SMOKES (sizeof smokes / sizeof *smokes)
 

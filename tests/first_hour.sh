@@ -53,7 +53,8 @@ step() { # words command
 document() { # file chapter-from chapter-to: its commands, in one shell
     step "the commands of $1" "HAVE='root sqlite-odbc' tests/scripts/commands.sh '$1' '${2:-}' '${3:-}' >/root/commands && bash -e /root/commands"
 }
-# What there is before anybody has a key: twelve columns, and three commands to the first plan.
+# What there is before anybody has a key: twelve columns, three commands to the first plan, and what its advice is worth
+# on invented rows.
 codebook() {
     cat >"$root/root/codebook.csv" <<X
 name,kind,values,missing,label
@@ -63,7 +64,7 @@ sex,,1=male|2=female,9,
 ward,categorical,surgery|cardiology|oncology,,
 bmi,numeric,10-60,empty,
 smoker,yesno,,,
-admitted,date,,,
+admitted,date,2020-01-01..2024-12-31,,
 stay_days,integer,0-90,,
 creatinine,numeric,0..20,empty|NA,mg/dl
 score,,"[0, 24]",,
@@ -72,7 +73,13 @@ remarks,text,,,
 X
     step "a codebook to a plan in three commands" "cd /root && bin=/root/trefoil/build/gcc/trefoil &&
         \$bin init wards.yaml --force --columns codebook.csv && \$bin check wards.yaml >/dev/null &&
-        \$bin plan wards.yaml | grep -A 4 'not yet: 6 keys' | grep '9 attributes'"
+        \$bin plan wards.yaml | grep -A 4 'not yet: 6 keys' | grep '10 attributes'"
+    step "the change that plan advises, tried on invented rows" "cd /root && bin=/root/trefoil/build/gcc/trefoil &&
+        \$bin plan wards.yaml | grep '^helps most: method: copula' &&
+        sed '/^rounds:/s/.*/method: copula/' wards.yaml >advised.yaml &&
+        off() { \$bin plan \$1 --simulate | sed -n 's/^mean error of a correlation: \([0-9.]*\).*/\1/p'; } &&
+        echo \"correlations off by \$(off wards.yaml), as advised by \$(off advised.yaml)\" | tee advised.log &&
+        awk '{ exit !(\$8 > 0 && \$8 < \$4 / 2) }' advised.log"
 }
 first() {
     step "make demo" "make demo"

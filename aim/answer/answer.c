@@ -403,7 +403,8 @@ static enum err check_corr(const struct model_sums *m, const struct question *q,
         return ERR_OK;
     return log_fail(log, ERR_QUESTION,
                     "CORR(%s) is not answered: no measured marginal holds all of the columns, so "
-                    "the model does not know how they are related",
+                    "the model does not know how they are related; a study with more rounds, or "
+                    "with method: copula, would",
                     q->item[item].condition);
 }
 

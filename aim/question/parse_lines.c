@@ -118,6 +118,10 @@ static enum err read_order(struct parser *p, struct question *q)
         if (q->orders == QUESTION_ORDER_MAX)
             return lexer_fail(&p->lexer, p->lexer.token.at, "ORDER BY takes at most %d items",
                               QUESTION_ORDER_MAX);
+        if (p->lexer.token.kind == TOKEN_NUMBER)
+            return lexer_fail(&p->lexer, p->lexer.token.at,
+                              "ORDER BY takes what it orders by, not its position: an aggregate "
+                              "after SELECT, its name, or a column of GROUP BY");
         TRY(find_item(p, q, &o->index));
         if (o->index == q->items)
             TRY(find_group(p, q, o));

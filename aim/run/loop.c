@@ -201,6 +201,21 @@ static enum err round_select(struct loop *l)
     return loop_leave(l, r, spent);
 }
 
+/* The last fit; and if the run is over, the assessment of what it made. */
+static enum err finish(struct loop *l, bool over)
+{
+    const struct aim_options *o = l->options;
+    struct bytes state CLEAN(bytes_clear) = {0};
+    enum err e;
+    TRY(loop_settle(l));
+    over &= o->assess > 0 && l->result->assess == NULL;
+    if (over && o->state_file != NULL)
+        TRY(loop_pack(l, &state)); /* with the model that the last fit begins from */
+    TRY(loop_fit_final(o, l->result, l->log));
+    e = over ? loop_assess(l) : ERR_OK;
+    return e == ERR_OK && state.size > 0 ? loop_keep_assess(l, &state) : e;
+}
+
 /* Lost rounds have used up what the remaining ones would cost. */
 static enum err end_early(struct loop *l)
 {
@@ -209,8 +224,7 @@ static enum err end_early(struct loop *l)
              "with round %u of %u",
              l->schedule.done, l->schedule.most);
     l->result->round[l->result->rounds - 1].last = true;
-    TRY(loop_settle(l));
-    return loop_fit_final(l->options, l->result, l->log);
+    return finish(l, true);
 }
 
 static enum err prepare(struct loop *l)
@@ -249,8 +263,7 @@ static enum err run_loop(struct loop *l)
             return end_early(l);
         TRY(e);
     }
-    TRY(loop_settle(l));
-    return loop_fit_final(l->options, l->result, l->log);
+    return finish(l, l->schedule.finished);
 }
 
 enum err aim_run(struct aim_result **result, const struct aim_options *options,
@@ -260,8 +273,12 @@ enum err aim_run(struct aim_result **result, const struct aim_options *options,
                      .backend = backend,
                      .log = log,
                      .ask.price = &l.price,
-                     .terms = {options->domain, options->workload, options->bounds, options->score,
-                               options->slack, options->accounting}};
+                     .terms = {.domain = options->domain,
+                               .workload = options->workload,
+                               .bounds = options->bounds,
+                               .score = options->score,
+                               .slack = options->slack,
+                               .accounting = options->accounting}};
     enum err e;
     *result = NULL;
     TRY(memory_new(&l.result, 1));
@@ -297,6 +314,7 @@ void aim_result_free(struct aim_result **result)
         memory_free(&r->scores[i].value);
     }
     memory_free(&r->scores);
+    assess_free(&r->assess);
     model_free(&r->model);
     merges_free(&r->merges);
     memory_free(result);

@@ -12,6 +12,9 @@
  *   round 2, 4   measure the set of them that promises most, each with its own sigma, and fit the
  *                model again
  *
+ * At the end it may open how far its model is from every pair of columns, those that were not
+ * measured as well (aim/run/assess.h).
+ *
  * aim/budget/schedule.h says how many rounds there are and gives each its sigma and epsilon; the
  * slack of the backend's selection comes off epsilon. The loop keeps a ledger of its own. Like the
  * servers, it debits a request before making it.
@@ -32,7 +35,8 @@
  *   measurements, for each u32 query, u64 population, f64 sigma, of a run in sweeps u32 sweep, f64
  *   each noisy count; for each sweep f64 sigma, u32 candidates, for each u32 query, f64 score; u32
  *   rounds, for each all of struct aim_round but asked, name, why and marginals; the model
- *   (aim/model/model_file.h); 32 bytes, BLAKE2b-256 of all before.
+ *   (aim/model/model_file.h); with a reserve to assess it, u8 whether that was done, and if so
+ *   assess_write(); 32 bytes, BLAKE2b-256 of all before.
  *
  * Where people join between rounds, the backend numbers the populations that it measured. Each has
  * its own noisy total, pooled over its measurements by inverse variance. Measurements of earlier
@@ -44,6 +48,7 @@
 #include "aim/budget/schedule.h"
 #include "aim/budget/score.h"
 #include "aim/model/model.h"
+#include "aim/run/assess.h"
 #include "aim/run/backend.h"
 #include "aim/run/look.h"
 
@@ -89,9 +94,10 @@ struct aim_options {
     uint64_t rows;   /* the most that there can be; 0: few */
     struct score_bounds bounds;
     enum aim_score score;
-    struct ask_slack slack;            /* of the backend's noise, */
-    enum noise_by noise_by;            /* and how far that deviates: measure_sigma() */
-    struct look look;                  /* taken before round 0 */
+    struct ask_slack slack; /* of the backend's noise, */
+    enum noise_by noise_by; /* and how far that deviates: measure_sigma() */
+    struct look look;       /* taken before round 0 */
+    double assess; /* rho besides the limits', to assess the model at the end; 0: it is not */
     uint64_t model_bytes;              /* 0: AIM_MODEL_BYTES, or of sweeps AIM_SWEEPS_MIB */
     unsigned fit_round;                /* iterations after each round; 0: AIM_FIT_ROUND */
     unsigned fit_final;                /* iterations at the end; 0: AIM_FIT_FINAL */
@@ -130,6 +136,7 @@ struct aim_result {
     size_t sweeps; /* whose scores were opened */
     struct aim_scores *scores;
     double loss;                     /* after the final fit */
+    struct assess *assess;           /* NULL: there was none */
     const struct measurement *known; /* what aim_refit() was given, borrowed */
     size_t knowns;
     double off; /* by how many rows the worst of these is missed */

@@ -92,6 +92,22 @@ static enum err make_room(struct loop *l)
     return ERR_OK;
 }
 
+/* What a table over two columns would be if they were independent. */
+static enum err independent(struct loop *l, const struct clique *c, double *counts)
+{
+    const struct domain *d = l->options->domain;
+    const uint32_t size = d->attribute[c->attribute[1]].size;
+    const struct clique one[2] = {{1, {c->attribute[0]}}, {1, {c->attribute[1]}}};
+    const double total = model_total(l->result->model);
+    double *alone CLEAN(memory_release) = NULL;
+    TRY(memory_new(&alone, (size_t)d->attribute[c->attribute[0]].size + size));
+    TRY(model_marginal(l->result->model, &one[0], alone + size, l->log));
+    TRY(model_marginal(l->result->model, &one[1], alone, l->log));
+    for (uint64_t i = 0; i < clique_cells(c, d); i++)
+        counts[i] = alone[size + i / size] * alone[i % size] / total;
+    return ERR_OK;
+}
+
 /*
  * Puts counts onto the request's grid, rounded down, so that their sum stays within that of the
  * counts, and clamped to what servers accept: each at most 2^l, the sum at most 2^(l+1).
@@ -105,7 +121,12 @@ static enum err estimate(struct loop *l, struct model_memo *memo, uint32_t query
     double scale = fmin(1, 2 * most / model_total(l->result->model)) * (1 - GUARD);
     double *counts CLEAN(memory_release) = NULL;
     TRY(memory_new(&counts, cells));
-    TRY(model_memo_merged(memo, &q->clique, counts, l->log));
+    if (l->alone)
+        TRY(independent(l, &q->clique, counts));
+    else if (l->ask.merges == NULL)
+        TRY(model_memo_marginal(memo, &q->clique, counts, l->log));
+    else
+        TRY(model_memo_merged(memo, &q->clique, counts, l->log));
     for (uint64_t i = 0; i < cells; i++)
         out[i] = (uint64_t)(fmax(0, fmin(counts[i] * scale, most)) * grid);
     return ERR_OK;

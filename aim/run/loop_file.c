@@ -52,6 +52,8 @@ static enum err digest_options(const struct aim_options *o, uint8_t digest[DIGES
         bytes_put_u64(&b, o->look.multiplier);
     if (o->sweeps > 0)
         bytes_put_u32(&b, o->sweeps);
+    if (o->assess > 0)
+        bytes_put_double(&b, o->assess);
     write_zeros(o, &b);
     if (o->accounting != ACCOUNTING_ZCDP) { /* states from before the choice keep their digest */
         bytes_put_u8(&b, (uint8_t)o->accounting);
@@ -131,7 +133,19 @@ enum err loop_pack(const struct loop *l, struct bytes *out)
     for (size_t i = 0; i < r->rounds; i++)
         write_round(&r->round[i], out);
     model_write(r->model, out);
+    if (l->options->assess > 0)
+        bytes_put_u8(out, 0); /* not yet */
     return bytes_ok(out);
+}
+
+enum err loop_keep_assess(struct loop *l, struct bytes *state)
+{
+    if (l->result->assess == NULL)
+        return ERR_OK;
+    state->data[state->size - 1] = 1;
+    assess_write(l->result->assess, state);
+    TRY(bytes_ok(state));
+    return digest_write(l->options->state_file, 0644, state, l->log);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -265,6 +279,8 @@ static enum err read_state(struct loop *l, struct reader *r)
         read_round(l, r, &result->round[result->rounds++]);
     TRY(model_read(&result->model, o->domain, merges_any(result->merges), r, loop_model_limit(o),
                    l->log));
+    if (o->assess > 0 && reader_u8(r) != 0)
+        TRY(assess_read(&result->assess, o->domain, r));
     return reader_done(r);
 }
 

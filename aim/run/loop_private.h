@@ -16,6 +16,7 @@ struct loop {
     struct ask_price price;
     uint64_t room; /* for estimates */
     size_t measurements_most;
+    bool alone; /* estimates are of independent columns */
     struct clique_name name;
     /* Of a sweep's round: the marginals that the model was farthest from; and of the next, while
      * this one is still to be shown. */
@@ -69,6 +70,13 @@ enum err loop_sweep(struct loop *l) MUST_CHECK;
 /* The set to measure with this much rho, and this share of what a model may hold, from the last
  * scores: as the request has it. */
 enum err loop_choose_set(struct loop *l, double rho, double share) MUST_CHECK;
+
+/* --- the end (loop_assess.c) ------------------------------------------------------------------ */
+
+/* Opens distances with what is set aside for that; none, and a warning, if that is lost. */
+enum err loop_assess(struct loop *l) MUST_CHECK;
+/* Writes the state that loop_pack() made, with the assessment. */
+enum err loop_keep_assess(struct loop *l, struct bytes *state) MUST_CHECK;
 
 /* Ends a round. The next request need not wait until the round is written and shown. */
 enum err loop_leave(struct loop *l, struct aim_round *r, double spent_before) MUST_CHECK;

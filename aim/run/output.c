@@ -4,6 +4,7 @@
 #include "base/file.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 
 /* jansson accepts a NULL value (no memory, not UTF-8, not a finite number) and reports failure. */
@@ -125,6 +126,40 @@ static json_t *copula_json(const struct domain *d, const struct copula_result *c
     return unless(failed, o);
 }
 
+static json_t *mean_json(const struct assess *a, enum assess_which which)
+{
+    const struct assess_mean m = assess_mean(a, which);
+    json_t *o = json_object();
+    int failed = json_object_set_new(o, "pairs", json_integer((json_int_t)m.pairs)) |
+                 json_object_set_new(o, "error", json_real(m.error)) |
+                 json_object_set_new(o, "low",
+                                     json_real(fmax(0, m.error - ASSESS_BAND * m.deviation))) |
+                 json_object_set_new(o, "high", json_real(m.error + ASSESS_BAND * m.deviation));
+    if (a->alone != NULL)
+        failed |= json_object_set_new(o, "independent", json_real(m.alone));
+    return unless(failed, o);
+}
+
+static json_t *assess_json(const struct domain *d, const struct assess *a)
+{
+    json_t *o = json_object(), *names = json_array(), *measured = json_array();
+    int failed = json_object_set_new(o, "sigma", json_real(a->sigma)) |
+                 json_object_set_new(o, "rho", json_real(a->cost)) |
+                 json_object_set_new(o, "total", json_real(a->total));
+    for (size_t i = 0; i < a->pairs; i++)
+        failed |= json_array_append_new(names, names_json(d, &a->pair[i])) |
+                  json_array_append_new(measured, json_boolean(a->measured[i]));
+    failed |= json_object_set_new(o, "attributes", names) |
+              json_object_set_new(o, "measured", measured) |
+              json_object_set_new(o, "values", list_numbers(a->off, a->pairs));
+    if (a->alone != NULL)
+        failed |= json_object_set_new(o, "independent", list_numbers(a->alone, a->pairs));
+    failed |= json_object_set_new(o, "held_out", mean_json(a, ASSESS_HELD_OUT)) |
+              json_object_set_new(o, "measured_pairs", mean_json(a, ASSESS_MEASURED)) |
+              json_object_set_new(o, "all", mean_json(a, ASSESS_ALL));
+    return unless(failed, o);
+}
+
 static json_t *document(const struct output_terms *o)
 {
     json_t *root = json_object(), *sizes = json_object(), *attributes = json_array(),
@@ -163,6 +198,8 @@ static json_t *document(const struct output_terms *o)
     if (merged)
         failed |= json_object_set_new(root, "merged", merged_json(o->domain, o->merges));
     failed |= json_object_set_new(root, "measurements", measurements);
+    if (o->assess != NULL)
+        failed |= json_object_set_new(root, "assess", assess_json(o->domain, o->assess));
     if (o->copula != NULL)
         failed |= json_object_set_new(root, "copula", copula_json(o->domain, o->copula));
     return unless(failed, root);

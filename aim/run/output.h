@@ -24,6 +24,14 @@
  *                   "values": [...] } ]          what each sweep opened of its candidates: how far
  *                                                the model was from each, in rows, with noise
  *
+ * Where the study has assess, how far the model that the run made was from each pair of columns, and
+ * how far independent columns were, in rows, with noise of sigma:
+ *
+ *     "assess": { "sigma": 99.1, "rho": 0.0016, "total": 48820.1, "attributes": [["age", "sex"], ...],
+ *                 "measured": [true, ...], "values": [...], "independent": [...],
+ *                 "held_out": { "pairs": 80, "error": 0.061, "low": 0.056, "high": 0.066,
+ *                               "independent": 0.1 }, "measured_pairs": { .. }, "all": { .. } }
+ *
  * and for a copula, whose measurements are those of each attribute alone
  *
  *     "copula": { "sigma": 218.3, "scores": { "age": [-2.5, -2.4, ...], ... },
@@ -65,6 +73,7 @@ struct output_terms {
     const struct copula_result *copula; /* the copula whose one-ways these are, or NULL */
     const struct measurement *known;    /* counts that were given (trefoil refit --known) */
     size_t knowns;
+    const struct assess *assess; /* how far the run's model was from the rows, or NULL */
 };
 
 /* Written whole or not at all. ERR_DATA, logged, for a name or label that is not UTF-8. */
@@ -81,6 +90,7 @@ struct output_found {
     unsigned *sweep; /* of each */
     size_t knowns;
     struct measurement *known;
+    struct assess *assess; /* NULL: none */
 };
 
 /*

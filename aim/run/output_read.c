@@ -197,6 +197,46 @@ static enum err read_merged(struct output_reading *r, const json_t *merged,
     return ERR_OK;
 }
 
+/* --- the assessment --------------------------------------------------------------------------- */
+
+static enum err read_distances(const struct output_reading *r, const json_t *o, const char *key,
+                               size_t pairs, double *off)
+{
+    const json_t *list = json_object_get(o, key);
+    if (json_array_size(list) != pairs)
+        return wrong(r, key, "must have a number for each pair");
+    for (size_t i = 0; i < pairs; i++)
+        off[i] = json_number_value(json_array_get(list, i));
+    return ERR_OK;
+}
+
+static enum err read_pairs(const struct output_reading *r, const json_t *o, struct assess *a)
+{
+    for (size_t i = 0; i < a->pairs; i++) {
+        TRY(read_clique(r, json_array_get(json_object_get(o, "attributes"), i), &a->pair[i]));
+        a->measured[i] = json_is_true(json_array_get(json_object_get(o, "measured"), i));
+    }
+    if (json_object_get(o, "independent") == NULL)
+        return ERR_OK;
+    TRY(memory_new(&a->alone, a->pairs));
+    return read_distances(r, o, "independent", a->pairs, a->alone);
+}
+
+static enum err read_assess(struct output_reading *r, const json_t *o, struct output_found *found)
+{
+    struct assess *a CLEAN(assess_free) = NULL;
+    if (o == NULL)
+        return ERR_OK;
+    snprintf(r->place, sizeof r->place, "assess.");
+    TRY(assess_new(&a, json_array_size(json_object_get(o, "attributes"))));
+    TRY(positive_of(r, o, "sigma", &a->sigma));
+    TRY(positive_of(r, o, "total", &a->total));
+    TRY(number_of(r, o, "rho", &a->cost));
+    TRY(read_pairs(r, o, a));
+    TRY(read_distances(r, o, "values", a->pairs, a->off));
+    return memory_hand_over(&found->assess, &a);
+}
+
 static enum err read_root(struct output_reading *r, const json_t *root, struct output_found *found)
 {
     static const char known[] = "trefoil-measurements-2";
@@ -216,7 +256,8 @@ static enum err read_root(struct output_reading *r, const json_t *root, struct o
     TRY(check_domain(r, json_object_get(root, "domain")));
     TRY(read_merged(r, json_object_get(root, "merged"), found));
     TRY(read_measurements(r, json_object_get(root, "measurements"), found));
-    return read_known(r, json_object_get(root, "known"), found);
+    TRY(read_known(r, json_object_get(root, "known"), found));
+    return read_assess(r, json_object_get(root, "assess"), found);
 }
 
 enum err output_read(struct output_found *found, const char *path, const struct domain *domain,
@@ -246,4 +287,5 @@ void output_found_clear(struct output_found *found)
     memory_free(&found->sweep);
     memory_free(&found->known);
     merges_free(&found->merges);
+    assess_free(&found->assess);
 }

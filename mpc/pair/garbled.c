@@ -21,9 +21,8 @@ struct pair_run {
     const struct pair_program *program;
     void *self;
     size_t portions;
-    uint64_t *ands; /* of each portion */
-    struct pair_wire *
-        *label; /* the keeper's input bits: zero labels at the provider, else active ones */
+    uint64_t *ands;           /* of each portion */
+    struct pair_wire **label; /* of the keeper's input bits, as this end has them */
     size_t *labels;
     struct pair_cost cost;
     struct pair_message matrix, tables;

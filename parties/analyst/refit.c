@@ -53,6 +53,8 @@ static enum err load_measurements(struct refit *f, const char *folder, struct lo
     found.sweep = NULL;
     f->result->merges = found.merges;
     found.merges = NULL;
+    f->result->assess = found.assess;
+    found.assess = NULL;
     if (found.knowns > KNOWN_MAX)
         return log_fail(log, ERR_FORMAT, "%s: known has more than %d margins", path, KNOWN_MAX);
     for (; f->known.count < found.knowns; f->known.count++) {

@@ -23,7 +23,9 @@ enum err release_loop_options(const struct study *study, const struct bounds *bo
     options->bounds = bounds->counts;
     options->slack = (struct ask_slack){.marginal = slack.marginal, .select = slack.select};
     TRY(price_limits(study, &options->limits, log));
-    return price_look(study, &options->limits, &options->look, log);
+    TRY(price_look(study, &options->limits, &options->look, log));
+    options->assess = price_reserve(study, &options->limits);
+    return ERR_OK;
 }
 
 enum err release_copula_options(const struct study *study, const struct bounds *bounds,
@@ -94,6 +96,7 @@ enum err release_write(const char *folder, const struct study *study,
     terms.sweeps = result->sweeps;
     terms.known = result->known;
     terms.knowns = result->knowns;
+    terms.assess = result->assess;
     TRY(begin(&f, folder, &terms, log));
     TRY(model_save(f.model, result->model, log));
     TRY(sample_rows(&table, result->model, rows != 0 ? rows : rows_of(total), seed, log));

@@ -129,11 +129,29 @@ static enum err find_likelihood(struct evaluating *e)
     return ERR_OK;
 }
 
-static enum err ask(struct evaluating *e, const struct question *q)
+/* Questions that the model refuses are left out of its figures alone. */
+static enum err ask_model(struct evaluating *e, const struct questions_next *next,
+                          const struct rows_answer *truth)
 {
+    struct answer *answer CLEAN(answer_free) = NULL;
+    enum err refused;
+    if (e->released.sums == NULL)
+        return ERR_OK;
+    refused = answer_new(&answer, e->released.sums, &e->released.inside, next->question, NULL);
+    if (refused == ERR_QUESTION)
+        log_warn(e->log, "left out of the model's figures, since trefoil query refuses it: %.*s",
+                 (int)next->size, next->text);
+    if (refused != ERR_OK)
+        return refused == ERR_QUESTION ? ERR_OK : refused;
+    return evaluate_model_answer(&e->shown.answers[SIDE_MODEL], truth, answer,
+                                 (double)e->shown.real->rows / model_sums_total(e->released.sums));
+}
+
+static enum err ask(struct evaluating *e, const struct questions_next *next)
+{
+    const struct question *q = next->question;
     struct evaluation *s = &e->shown;
     struct rows_answer *truth CLEAN(rows_answer_free) = NULL;
-    struct answer *answer CLEAN(answer_free) = NULL;
     const double rows = (double)s->real->rows;
     TRY(rows_answer_new(&truth, s->real, q));
     for (size_t i = 0; i < SIDE_TABLES; i++) {
@@ -142,11 +160,7 @@ static enum err ask(struct evaluating *e, const struct question *q)
         TRY(evaluate_rows_answer(&s->answers[i], truth, other,
                                  rows / fmax(1, (double)s->side[i]->rows)));
     }
-    if (e->released.sums == NULL)
-        return ERR_OK;
-    TRY(answer_new(&answer, e->released.sums, &e->released.inside, q, e->log));
-    return evaluate_model_answer(&s->answers[SIDE_MODEL], truth, answer,
-                                 rows / model_sums_total(e->released.sums));
+    return ask_model(e, next, truth);
 }
 
 static enum err compare_answers(struct evaluating *e, struct questions *q)
@@ -160,7 +174,7 @@ static enum err compare_answers(struct evaluating *e, struct questions *q)
         TRY(questions_next(q, &next));
         if (next.question == NULL)
             break;
-        TRY(ask(e, next.question));
+        TRY(ask(e, &next));
         progress_answered(&e->progress, ++e->shown.questions);
     }
     progress_end(&e->progress);

@@ -2,6 +2,7 @@
 
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
+#include "parties/display/assess_words.h"
 #include "parties/display/report_train.h"
 
 void methods_clear(struct methods_made *made)
@@ -23,14 +24,25 @@ static enum err run_aim(struct methods_made *made, const struct methods_run *r)
     options.state_file = run_state_loop_path(r->state);
     options.resume = true;
     options.stop_when_spent = true;
-    return aim_run(&made->model, &options, &backend, r->log);
+    TRY(aim_run(&made->model, &options, &backend, r->log));
+    progress_assess(r->progress, made->model);
+    return ERR_OK;
 }
 
 static enum err central_aim(struct methods_made *made, const struct study *study,
                             const struct table *table, const struct plaintext_noise *noise,
                             struct progress *progress, struct log *log)
 {
-    return central_run(&made->model, study, table, noise, progress_round, progress, log);
+    struct bytes words CLEAN(bytes_clear) = {0};
+    TRY(central_run(&made->model, study, table, noise, progress_round, progress, log));
+    if (made->model->assess == NULL)
+        return ERR_OK;
+    progress_assess(progress, made->model);
+    assess_words(made->model->assess, &words);
+    bytes_put_u8(&words, 0);
+    TRY(bytes_ok(&words));
+    progress_paragraphs(stdout, (const char *)words.data);
+    return ERR_OK;
 }
 
 static enum err release_aim(const struct methods_made *made, const struct methods_release *r)

@@ -52,6 +52,20 @@ static void print_kind(const struct plan_asked *p)
            100 * c.noise);
 }
 
+/* Half of the reserve is for the model, half for independent columns. */
+static void print_assess(const struct plan_asked *p)
+{
+    const double k = p->study->rows_per_person, rows = fmax(1, (double)p->rows),
+                 error = ASSESS_BAND * assess_deviation(p->options.assess / (k * k)) / rows;
+    if (p->study->assess > 0)
+        printf(
+            "assessment: %g of the budget shows how far the model is from all %zu pairs of\n"
+            "  attributes on average to within %.2g (95 %%), 0 alike and 2 nothing in common; of\n"
+            "  n of these pairs, to sqrt(%zu / n) times that\n",
+            p->study->assess, assess_pairs(p->study->workload), error,
+            assess_pairs(p->study->workload));
+}
+
 static void print_domain(const struct plan_asked *p)
 {
     const struct workload *w = p->study->workload;
@@ -70,6 +84,7 @@ static void print_domain(const struct plan_asked *p)
                "  and 6 more with security: abort\n",
                p->study->rounds, ROUND_EXCHANGES);
     print_kind(p);
+    print_assess(p);
 }
 
 static int by_size(const void *a, const void *b)

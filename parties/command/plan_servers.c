@@ -270,6 +270,9 @@ static void print_other_upload(const struct study *s, size_t i)
     if (s->owner[i].columns < s->domain->attributes)
         printf("  %-20s %12s as records (%u bits a row) of its %zu columns\n", s->owner[i].name,
                records.text, study_record_bits(s, i), s->owner[i].columns);
+    else if (method_of(s)->gradients)
+        printf("  %-20s %12s as records (%u bits a row)\n", s->owner[i].name, records.text,
+               study_record_bits(s, i));
     else
         printf("  %-20s %12s as counts (%u bits a cell),\n"
                "  %-20s %12s as records (%u bits a row): sends %s\n",

@@ -173,7 +173,9 @@ enum err plan_simulate(const struct plan_asked *p, double rho)
                measure_spread(p->study->noise_by));
     printf("\nThe rows above stand for the real ones here.\n");
     TRY(evaluating_run(&e));
-    printf("Real rows depend on each other in other ways, so that these figures say what to\n"
-           "expect, and promise nothing. Another --seed gives other rows and other noise.\n");
+    if (p->like == NULL)
+        printf("Invented rows depend on each other as a normal distribution has it, which\n"
+               "flatters method: copula. Real ones differ; --like takes public rows. Another\n"
+               "--seed gives other rows and other noise.\n");
     return ERR_OK;
 }

@@ -2,7 +2,7 @@
  * The verdict of `trefoil plan`. It takes rows as spread evenly over a column's values. The formulas
  * for relations follow what AIM and copulas made of generated tables (docs/results.md).
  *
- *   alone    L1 error of a single column: its noise
+ *   alone    L1 error of a single column: its noise. Half of it is the share of rows in the wrong place
  *   mean     error of a column's mean in deviations: sigma sqrt(bins) / rows
  *   pair     L1 noise of an average pair's table that a round measures
  *   links    how far off a correlation is. AIM leaves of a typical one
@@ -20,6 +20,7 @@
 #include "parties/study/method.h"
 #include "parties/study/rounds.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -166,8 +167,8 @@ static const char *no_if(bool bad)
 static void print_useful(const struct outlook *x)
 {
     const double links = x->selects ? x->links : x->copula;
-    printf("useful: %scolumns (%.2g %% of rows misplaced)", no_if(x->alone > ALONE_GOOD),
-           fmin(100, 50 * x->alone));
+    printf("useful at %" PRIu64 " rows: %scolumns (+-%.2g %%)", x->asked->rows,
+           no_if(x->alone > ALONE_GOOD), fmin(100, 50 * x->alone));
     if (x->numbers > 0)
         printf(", %smeans (+-%.1g sd)", no_if(x->mean > MEAN_GOOD), x->mean);
     if (x->columns > 1)

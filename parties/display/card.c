@@ -33,8 +33,8 @@ void card_heading(struct bytes *out, const struct study *s, const char *otherwis
         card_text(out, s->about[ABOUT_TITLE]);
     else
         text_put(out, "%s %s", otherwise, s->name);
-    text_put(out, "\n\n");
-    put_about(out, s, ABOUT_DESCRIPTION, "");
+    text_put(out, "\n");
+    put_about(out, s, ABOUT_DESCRIPTION, "\n");
     put_about(out, s, ABOUT_PURPOSE, "\nPurpose: ");
     put_about(out, s, ABOUT_LICENCE, "\nLicence: ");
     put_about(out, s, ABOUT_CONTACT, "\nContact: ");
@@ -182,6 +182,11 @@ enum err card_board(struct bytes *out, const struct study *s)
              s->name, s->keyless > 0 ? "not final (keys are missing)" : study_fingerprint(s).text,
              method_of(s)->forms ? "counts of single columns and one number for each pair"
                                  : "counts of chosen combinations of columns");
+    if (s->assess > 0)
+        text_put(out,
+                 "At the end, %g of the budget opens, with noise, how far the model is from each "
+                 "pair of columns, measured or not.\n",
+                 s->assess);
     card_study(out, s);
     card_limits(out, s);
     return bytes_ok(out);

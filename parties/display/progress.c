@@ -197,6 +197,17 @@ void progress_round(void *self, const struct aim_round *r)
         say_why(p, r);
 }
 
+void progress_assess(struct progress *p, const struct aim_result *r)
+{
+    if (r->assess != NULL)
+        progress_say(
+            p,
+            "assessed: the distance of the model, and of independent columns, from %zu\n"
+            "          pairs of columns, with noise of %.3g rows; budget left %.1f %%",
+            r->assess->pairs, r->assess->sigma,
+            fmax(0, 100 * (1 - (r->round[r->rounds - 1].spent + r->assess->cost) / p->rho)));
+}
+
 void progress_step(void *self, const struct train_result *r, unsigned t)
 {
     struct progress *p = self;

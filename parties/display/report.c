@@ -208,7 +208,8 @@ static void what_is_guaranteed(const struct report *r)
     const size_t rounds = json_array_size(json_object_get(r->stats, "rounds"));
     const struct words_text delta = words_number(s->delta);
     const bool row = !study_of_persons(s);
-    const double spent = report_number(report_round(r, rounds - 1), "spent");
+    const double spent = report_number(report_round(r, rounds - 1), "spent") +
+                         (r->found.assess != NULL ? r->found.assess->cost : 0);
     text_put(r->out,
              "<h2>What is guaranteed</h2>\n<p>Everything that came out of this study together is "
              "(&epsilon; = %g, &delta; = %s)-differentially private for adding or removing %s. "

@@ -1,5 +1,6 @@
 /* What a table is worth, in a few sentences, from opened values alone. */
 #include "base/memory.h"
+#include "parties/display/assess_words.h"
 #include "parties/display/report_private.h"
 
 #include <math.h>
@@ -132,6 +133,8 @@ enum err report_verdict(const struct report_pairs *p, struct bytes *text)
         say_pairs(p, standing, text);
         TRY(say_what_nothing_joins(p, text));
     }
+    if (p->r->found.assess != NULL)
+        assess_words(p->r->found.assess, text);
     say_noise(p->r, text);
     bytes_put_u8(text, 0);
     return bytes_ok(text);

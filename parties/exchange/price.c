@@ -3,6 +3,7 @@
 #include "aim/budget/budget.h"
 #include "aim/budget/forms.h"
 #include "aim/copula/copula.h"
+#include "aim/run/assess.h"
 #include "aim/run/copula_run.h"
 #include "aim/run/train_run.h"
 #include "mpc/circuits/argmax.h"
@@ -42,7 +43,8 @@ static uint64_t one_ways_of(const struct study *study)
 static uint64_t aim_measures(const struct study *study)
 {
     return one_ways_of(study) + study->rounds +
-           2 * (uint64_t)study->sweeps * study->workload->queries;
+           2 * (uint64_t)study->sweeps * study->workload->queries +
+           (study->assess > 0 ? 2 * assess_pairs(study->workload) : 0);
 }
 
 static enum err aim_first(const struct study *study, double rho, double *sigma)
@@ -60,12 +62,25 @@ static bool is_made(double sigma)
     return sigma < 1 || measure_multiplier(sigma, &multiplier, NULL) == ERR_OK;
 }
 
+static bool buys_assess(const struct study *study)
+{
+    const double pairs = (double)assess_pairs(study->workload), k = study->rows_per_person;
+    struct ledger_limits limits;
+    uint64_t multiplier;
+    return price_limits(study, &limits, NULL) == ERR_OK &&
+           scores_multiplier(ledger_deviation(pairs, price_reserve(study, &limits) / (k * k) / 2) *
+                                 (1 + 0x1p-30),
+                             &multiplier, NULL) == ERR_OK;
+}
+
 static bool aim_buys(const struct study *study)
 {
     struct price_first first;
     struct schedule s;
     struct price_sweep sweep;
     uint64_t multiplier;
+    if (study->assess > 0 && !buys_assess(study))
+        return false;
     if (study->sweeps > 0)
         return price_first(study, &first) == ERR_OK && price_sweep(study, &sweep) == ERR_OK &&
                scores_multiplier(sweep.most_sigma, &multiplier, NULL) == ERR_OK;
@@ -288,8 +303,16 @@ static enum err look_and_rest(const struct study *study, struct look *look, doub
     struct ledger_limits limits;
     TRY(price_limits(study, &limits, NULL));
     TRY(price_look(study, &limits, look, NULL));
+    (void)price_reserve(study, &limits);
     *rho = look_leaves(look, &limits);
     return ERR_OK;
+}
+
+double price_reserve(const struct study *study, struct ledger_limits *limits)
+{
+    const double all = limits->rho;
+    limits->rho *= 1 - study->assess;
+    return all - limits->rho;
 }
 
 enum err price_schedule(const struct study *study, struct schedule *start)
@@ -389,6 +412,7 @@ struct price_noise price_noise(const struct study *study)
 {
     const struct workload *w = study->workload;
     const uint64_t forms = method_of(study)->forms ? copula_forms_most(study->domain) : 0;
+    const uint64_t pairs = study->assess > 0 ? assess_pairs(study->workload) : 0;
     uint64_t one_ways = 0, largest = 0, sweep = 0;
     for (size_t q = 0; q < w->queries; q++) {
         one_ways += q < w->one_ways ? w->query[q].cells : 0;
@@ -405,10 +429,11 @@ struct price_noise price_noise(const struct study *study)
         sweep = w->queries + w->queries % 2 + set + set % 2;
     }
     /* every range of Gaussians begins at an even position */
-    return (struct price_noise){
-        .gauss = (study->link.min_linked > 0 ? 2 : 0) + one_ways + one_ways % 2 + forms +
-                 forms % 2 + study->rounds * (largest + largest % 2) + study->sweeps * sweep,
-        .gumbel = (uint64_t)study->rounds * w->queries};
+    return (struct price_noise){.gauss = (study->link.min_linked > 0 ? 2 : 0) + one_ways +
+                                         one_ways % 2 + forms + forms % 2 +
+                                         study->rounds * (largest + largest % 2) +
+                                         study->sweeps * sweep + 2 * (pairs + pairs % 2),
+                                .gumbel = (uint64_t)study->rounds * w->queries};
 }
 
 struct price_ahead price_ahead(const struct study *study)

@@ -32,6 +32,8 @@ enum err price_limits(const struct study *study, struct ledger_limits *limits,
 /* The look that a run takes before round 0: none without min_linked, or with what others left. */
 enum err price_look(const struct study *study, const struct ledger_limits *limits,
                     struct look *look, struct log *log) MUST_CHECK;
+/* Takes off the limits what is set aside to assess the model, if anything, and returns it. */
+double price_reserve(const struct study *study, struct ledger_limits *limits);
 /* The multipliers of what a run asks first: its look, 0 if there is none; then all one-ways. */
 struct price_first {
     uint64_t look, one_ways;

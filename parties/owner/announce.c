@@ -1,5 +1,6 @@
 #include "parties/owner/announce.h"
 
+#include "parties/study/method.h"
 #include "parties/study/study_uploads.h"
 
 #include <inttypes.h>
@@ -67,12 +68,16 @@ void announce_upload(const struct announce *a)
         printf("%s: %zu %s of %zu columns, padded to %u,\nsent as records: %" PRIu64 " bytes.\n",
                owner->name, a->rows, noun, owner->columns, owner->pad_to, records);
         say_batch(a);
-    } else if (a->form == UPLOAD_RECORDS)
-        printf("%s: %zu %s, padded to %u,\nsent as records: %" PRIu64 " bytes\n(counts in %" PRIu64
-               " cells would take %" PRIu64 ").\n",
-               owner->name, a->rows, noun, owner->pad_to, records,
-               a->study->workload->maximal_cells, counts);
-    else
+    } else if (a->form == UPLOAD_RECORDS) {
+        if (!method_of(a->study)->gradients)
+            printf("%s: %zu %s, padded to %u,\nsent as records: %" PRIu64
+                   " bytes\n(counts in %" PRIu64 " cells would take %" PRIu64 ").\n",
+                   owner->name, a->rows, noun, owner->pad_to, records,
+                   a->study->workload->maximal_cells, counts);
+        else
+            printf("%s: %zu %s, padded to %u,\nsent as records: %" PRIu64 " bytes.\n", owner->name,
+                   a->rows, noun, owner->pad_to, records);
+    } else
         printf("%s: %zu %s (at most %u allowed), sent as counts\nin %" PRIu64
                " cells of %u bits: %" PRIu64 " bytes.\n",
                owner->name, a->rows, noun, owner->max_rows, a->study->workload->maximal_cells,

@@ -8,8 +8,9 @@ enum err judge_kind(const struct study *study, const struct ask *a, struct log *
     const bool sweeps = study->sweeps > 0;
     if (a->kind == ASK_LOOK && study->link.min_linked == 0)
         return log_fail(log, ERR_REFUSED, "a study without min_linked takes no look");
-    if (a->kind == ASK_SCORES && !sweeps)
-        return log_fail(log, ERR_REFUSED, "a study without rounds: sweeps opens no scores");
+    if (a->kind == ASK_SCORES && !sweeps && !(study->assess > 0))
+        return log_fail(log, ERR_REFUSED,
+                        "a study without rounds: sweeps and without assess opens no scores");
     if (a->kind == ASK_SELECT && sweeps)
         return log_fail(log, ERR_REFUSED, "a study with rounds: sweeps has no selections");
     if ((a->kind != ASK_FORMS || method->forms) && (a->kind != ASK_SELECT || method->selects))

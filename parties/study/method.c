@@ -161,6 +161,12 @@ static void describe_aim(FILE *out, const struct study *s)
                 method_rounds(s).text, score_kind(s->score));
     if (s->rounds_auto)
         describe_auto(out, s);
+    if (s->assess > 0)
+        fprintf(
+            out,
+            "\nAssessment: at the end, %g of the budget opens how far the model is from each of\n"
+            "  %zu pairs of attributes, measured or not, and how far independent columns are.\n",
+            s->assess, assess_pairs(s->workload));
 }
 
 /* What a classifier opens, and who sees it. */
@@ -251,8 +257,27 @@ static enum err refuse_of(struct study_reading *r, const yaml_node_t *node, enum
                             method_row(other)->word);
 }
 
+/* A share of the budget for the end of a run. */
+static enum err read_assess(struct study_reading *r, const yaml_node_t *node)
+{
+    struct study *s = r->study;
+    if (node == NULL)
+        return ERR_OK;
+    if (s->score != AIM_L1)
+        return yaml_error(r->file, node, "assess opens distances, so it needs score: l1");
+    if (s->noise_by != NOISE_BY_ALL)
+        return yaml_error(r->file, node, "assess needs three servers; take this key out");
+    TRY(yaml_number(r->file, node, "assess", 0.001, 0.5, &s->assess));
+    if (s->workload != NULL && assess_pairs(s->workload) == 0)
+        return yaml_error(r->file, node,
+                          "assess compares pairs of attributes, and the workload has none; take "
+                          "this key out, or list marginals of several attributes");
+    return ERR_OK;
+}
+
 static enum err read_aim(struct study_reading *r, const struct method_nodes *n)
 {
+    TRY(study_go_on(r, read_assess(r, n->assess)));
     TRY(refuse_of(r, n->copula, STUDY_COPULA));
     TRY(refuse_of(r, n->train, STUDY_TRAIN));
     return n->rounds != NULL ? read_rounds(r, n->rounds) : study_lacks(r, "rounds");
@@ -278,6 +303,7 @@ static enum err read_copula_numbers(struct study_reading *r, const yaml_node_t *
 static enum err read_copula(struct study_reading *r, const struct method_nodes *n)
 {
     TRY(refuse_of(r, n->train, STUDY_TRAIN));
+    TRY(refuse_of(r, n->assess, STUDY_AIM));
     if (n->rounds != NULL)
         return yaml_error(r->file, n->rounds, "method: copula has no rounds; take this key out");
     if (n->score != NULL)

@@ -45,7 +45,7 @@ struct method_advice {
 
 /* Keys of the file that some methods have, and others refuse; NULL: not given. */
 struct method_nodes {
-    const yaml_node_t *rounds, *copula, *train, *score, *late, *impossible, *workload;
+    const yaml_node_t *rounds, *copula, *train, *score, *late, *impossible, *workload, *assess;
 };
 
 struct study_reading;

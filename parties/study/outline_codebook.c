@@ -202,9 +202,12 @@ static enum err take_kind(struct codebook *b, struct outline_column *c)
             c->kind = kinds[k].kind;
             snprintf(own, sizeof own, "%s", kinds[k].values);
             why = kinds[k].note;
-            if (own[0] != '\0')
-                return take_values(c, own);
-            break;
+            if (own[0] == '\0' || (!b->known[VALIDATION] && b->field[VALUES] != NULL))
+                break;
+            if (!b->known[VALIDATION] && c->kind == OUTLINE_LABELS)
+                snprintf(c->note, sizeof c->note,
+                         "if rows have other words for yes and no, write those");
+            return take_values(c, own);
         }
     if (b->field[VALUES] != NULL && strcmp(word, "calc") != 0)
         TRY(take_values(c, b->field[VALUES]));

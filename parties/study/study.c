@@ -13,9 +13,10 @@
 /* The nodes of the file's keys. */
 struct study_top {
     const yaml_node_t *name, *from, *domain, *impossible, *workload, *budget, *noise, *score,
-        *method, *copula, *train, *rounds, *security, *servers, *provider, *keeper, *noise_by,
-        *owners, *least, *late, *analysts, *retain, *deadlines, *model, *version, *revoked,
-        *signatures, *person, *link, *open, *title, *description, *purpose, *licence, *contact;
+        *method, *copula, *train, *assess, *rounds, *security, *servers, *provider, *keeper,
+        *noise_by, *owners, *least, *late, *analysts, *retain, *deadlines, *model, *version,
+        *revoked, *signatures, *person, *link, *open, *title, *description, *purpose, *licence,
+        *contact;
 };
 
 /* --- budget, noise, deadlines, model ---------------------------------------------------------- */
@@ -220,7 +221,7 @@ static enum err read_keys(struct study_reading *r, struct study_top *t)
         {"purpose", false, &t->purpose},    {"licence", false, &t->licence},
         {"contact", false, &t->contact},    {"provider", two, &t->provider},
         {"keeper", two, &t->keeper},        {"noise_by", false, &t->noise_by},
-        {"train", false, &t->train},
+        {"train", false, &t->train},        {"assess", false, &t->assess},
     };
     r->misspelt = true;
     if (!yaml_is_mapping(root))
@@ -288,9 +289,9 @@ static enum err read_study(struct study_reading *r)
     if (t.budget != NULL)
         TRY(study_go_on(r, read_budget(r, t.budget, t.person, t.link, t.late)));
     if (r->method_known)
-        TRY(study_go_on(r, method_of(s)->read(
-                               r, &(const struct method_nodes){t.rounds, t.copula, t.train, t.score,
-                                                               t.late, t.impossible, t.workload})));
+        TRY(study_go_on(r, method_of(s)->read(r, &(const struct method_nodes){
+                                                     t.rounds, t.copula, t.train, t.score, t.late,
+                                                     t.impossible, t.workload, t.assess})));
     TRY(study_go_on(r, study_read_people(r, &(const struct study_people_nodes){
                                                 t.servers, t.provider, t.keeper, t.owners, t.open,
                                                 t.link, t.analysts})));

@@ -150,8 +150,9 @@ struct study {
     enum study_method method;
     unsigned rounds; /* the most, if annealed; 0 for another method */
     bool annealed;
-    unsigned sweeps;                  /* in their place, so that rounds is 0; 0: none */
-    bool rounds_auto;                 /* these follow from a rule: parties/study/rounds.h */
+    unsigned sweeps;  /* in their place, so that rounds is 0; 0: none */
+    bool rounds_auto; /* these follow from a rule: parties/study/rounds.h */
+    double assess; /* share of the budget to assess AIM's model with (aim/run/assess.h); 0: none */
     double copula_clip, copula_share; /* for a copula: aim/run/copula_run.h */
     struct features *features;        /* for a classifier (aim/train/features.h); else NULL */
     unsigned train_steps;             /* aim/run/train_run.h */

@@ -91,6 +91,10 @@ static void put_rounds(const struct study *s, struct bytes *b)
     bytes_put_string(b, study_score_words[s->score]);
     if (s->sweeps > 0) /* studies from before these keep their terms, and likewise below */
         bytes_put_u32(b, s->sweeps);
+    if (s->assess > 0) {
+        bytes_put_string(b, "assess");
+        bytes_put_double(b, s->assess);
+    }
     if (method_of(s)->put == NULL)
         return;
     bytes_put_string(b, method_of(s)->word);
@@ -146,7 +150,7 @@ static const struct terms_part {
     {"workload", put_workload, NULL},
     {"budget", put_budget, "budget, person"},
     {"noise", put_noise, "noise, noise_by"},
-    {"rounds", put_rounds, "rounds, score, method, copula, train"},
+    {"rounds", put_rounds, "rounds, score, method, copula, train, assess"},
     {"bounds", put_bounds,
      "owners (names, min_rows, max_rows, pad_to, as, batches, columns), open_owners (max, "
      "max_rows), "

@@ -12,6 +12,7 @@ static enum err refuse_others(struct study_reading *r, const struct method_nodes
     } others[] = {{n->rounds, "method: train has steps, which train: {steps: ..} sets"},
                   {n->score, "method: train selects nothing, so nothing has a score"},
                   {n->copula, "this is for method: copula alone"},
+                  {n->assess, "this is for method: aim alone"},
                   {n->impossible, "method: train has no use for what is impossible"},
                   {n->workload, "method: train measures the target's counts and gradients alone"}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)

@@ -91,6 +91,7 @@ static enum err checked(struct party *p, void *shared)
     make_secrets(&s);
     TRY(all_and(p, &s));
     TRY(all_compare(p, &s));
+    TRY(all_gradient(p, &s));
     TRY(convert_to_ring64(p, s.out, &s.more));
     r->tainted[p->index] = marks_reach(s.out.a, 64) && marks_reach(s.out.b, 64);
     TRY(open_ring64(p, OPEN_MASKED, s.out, opened));

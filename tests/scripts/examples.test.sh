@@ -32,6 +32,13 @@ example banks
 says 'security: abort'
 says 'for tables of columns expected to be better: copula'
 rows banks/more.csv 20000 20000
+example loans
+says 'security: abort'
+accuracy=$(sed -n 's/^right about .* accuracy //p' "$folder/output")
+awk -v a="${accuracy:-0}" 'BEGIN { exit !(a > 0.72) }'
+result $? "the classifier is right about most loans that were kept back: $accuracy"
+[ "$(wc -l <"$folder/loans/predicted.csv")" -eq 2 ] && grep -q '^1200,12000,3,part,yes,' "$folder/loans/predicted.csv"
+result $? "a risky loan is predicted to be one"
 example census
 says '12 new tokens, 12 in admitted.txt'
 says 'server 2: 12, and 0 in part'

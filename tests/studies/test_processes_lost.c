@@ -175,8 +175,9 @@ TEST(a_run_is_killed_and_extended)
 TEST(a_run_in_sweeps_is_killed_and_goes_on)
 {
     struct scene c CLEAN(scene_free) = scene_new(
-        OPTIONS(.owners = OWNERS, .sweeps = 3, .epsilon = 8, .more = "security: abort\n"));
-    json_t *doc;
+        OPTIONS(.owners = OWNERS, .sweeps = 3, .epsilon = 8,
+                .more = "security: abort\nassess: 0.05\n"));
+    json_t *doc, *refitted;
     pid_t run;
     share_everything(&c);
     expect_code(support_wait(start_run(&c, "out", "--rounds=2"), 120), 0, file(&c, "out.log"));
@@ -193,14 +194,25 @@ TEST(a_run_in_sweeps_is_killed_and_goes_on)
     expect_code(support_wait(start_run(&c, "out", "--quick"), 120), 0, file(&c, "out.log"));
     doc = json_load_file(file(&c, "out/measurements.json"), JSON_REJECT_DUPLICATES, NULL);
     assert_int_equal(json_array_size(json_object_get(doc, "scores")), 3);
+    assert_true(json_is_number(
+        json_object_get(json_object_get(json_object_get(doc, "assess"), "all"), "error")));
     check_measurements(&c, file(&c, "out/measurements.json"),
                        json_array_size(json_object_get(doc, "measurements")));
-    json_decref(doc);
+    file_says(file(&c, "out/report.html"), "Assessed at the end of the run");
+    file_says(file(&c, "out/README.md"), "Assessed at the end of the run");
+    file_says(file(&c, "out.log"), "Assessed at the end of the run");
     file_says(file(&c, "out/report.html"), "opened how far the model was from every marginal");
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        assert_int_equal(count_reason(&c, i, "NOISY_SCORE"), 3);
+        assert_int_equal(count_reason(&c, i, "NOISY_SCORE"), 3 + 2);
     EXPECT(0, file(&c, "refit.log"), 60, "refit", file(&c, "out"), "--study", c.s.path, "--quick",
            "--out", file(&c, "again"));
+    assert_true(support_same_files(file(&c, "out/model"), file(&c, "again/model")));
+    refitted = json_load_file(file(&c, "again/measurements.json"), JSON_REJECT_DUPLICATES, NULL);
+    assert_true(json_equal(json_object_get(doc, "assess"), json_object_get(refitted, "assess")));
+    json_decref(refitted);
+    json_decref(doc);
+    assert_true(support_stop_all(c.server)); /* once more asks nobody */
+    expect_code(support_wait(start_run(&c, "out", "--quick"), 60), 0, file(&c, "out.log"));
     assert_true(support_same_files(file(&c, "out/model"), file(&c, "again/model")));
 }
 

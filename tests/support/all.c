@@ -295,7 +295,7 @@ static enum err all_moments(struct party *p, struct all_secrets *s)
 }
 
 /* Of two numbers, for eight classes. */
-static enum err all_gradient(struct party *p, struct all_secrets *s)
+enum err all_gradient(struct party *p, struct all_secrets *s)
 {
     static const uint32_t size[] = {16, 11, 8};
     static const uint16_t column[] = {0, 1};

@@ -29,6 +29,7 @@ enum err secrets_new(const struct party *p, struct all_secrets *s, const uint64_
 enum err all_and(struct party *p, struct all_secrets *s);
 enum err all_compare(struct party *p, struct all_secrets *s);
 enum err all_argmax(struct party *p, struct all_secrets *s);
+enum err all_gradient(struct party *p, struct all_secrets *s);
 
 /* Adds the weighted sum of x to number k of sums: a form. */
 void support_weigh(struct share64 sums, size_t k, struct share64 x, const int64_t *weight);

@@ -81,6 +81,7 @@ static const struct question_wrong {
     {"SELECT COUNT(*) FROM t GROUP BY sex, !sex", "occurs twice"},
     {"SELECT COUNT(*) FROM t GROUP BY sex, Age, !sex", "occurs twice"},
     {"SELECT COUNT(*) FROM t GROUP BY sex, Age, code, !\"PM2.5\"", "at most 3 columns"},
+    {"SELECT COUNT(*) FROM t GROUP BY sex ORDER BY !2", "not its position"},
     {"SELECT CORR(Age!) FROM t", ", should stand here"},
     {"SELECT CORR(Age, !sex) FROM t", "sex has labels: CORR is of two columns of numbers"},
     {"SELECT CORR(Age, !age) FROM t", "correlation with itself"},

@@ -133,7 +133,7 @@ static void make(struct pair *end[2], uint64_t *out[2], size_t n)
     assert_int_equal(pair_ends_tables(run, 1 << 18), ERR_OK);
 }
 
-#define SAMPLES ((size_t)1 << 14)
+#define SAMPLES ((size_t)1 << 13)
 
 TEST(samples_have_the_deviation_of_all_three_parts)
 {

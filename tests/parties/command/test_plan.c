@@ -85,7 +85,7 @@ static void write_study(const struct fixture *f, const struct made_study *s)
 static void expect_verdict(struct fixture *f, const struct made_study *s, const char *useful,
                            const char *helps, const char *better)
 {
-    static const char *const first[] = {"useful: ", "helps most: ", "better means: ", "study "};
+    static const char *const first[] = {"useful at ", "helps most: ", "better means: ", "study "};
     char *line;
     write_study(f, s);
     TREFOIL(f, "plan", f->study);

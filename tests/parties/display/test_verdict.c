@@ -188,4 +188,5 @@ TEST(a_page_for_the_board)
     EACH(support_says, (const char *)page.data, "# Study test\n", "Purpose: research\n",
          study_fingerprint(g.s.study).text, "- Owner o0: ", "30 days", "- unit: one row\n",
          "| died | no, yes | 2 values | never |", "would be a leak");
+    assert_null(strstr((const char *)page.data, "\n\n\n"));
 }

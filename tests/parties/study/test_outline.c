@@ -74,7 +74,9 @@ TEST(a_codebook_gives_columns)
            "seen,date,2021-01-01 to 2021-12-31,,,,\nleft,datetime,,,,,\n"
            "weight,float,,,,,\n"
            "group,categorical,,,,,\n"
-           "odd,hyperreal,,,,,\n",
+           "odd,hyperreal,,,,,\n"
+           "smoker,yesno,,,,,\n"
+           "died,yesno,yes|no,,,,\n",
            "the codebook t.csv",
            "  # left out: patient, it says whose a row is (the key person in docs/study.md)\n"
            "  - name: age\n    # Age in years\n    kind: integer\n    min: 0\n    max: 110\n"
@@ -94,7 +96,10 @@ TEST(a_codebook_gives_columns)
            "  - name: weight\n    kind: numeric\n    min: FILL-IN\n    max: FILL-IN\n"
            "    bins: 10\n"
            "  - name: group\n    kind: categorical\n    values: FILL-IN\n"
-           "  - name: odd\n    kind: FILL-IN\n\n");
+           "  - name: odd\n    kind: FILL-IN\n"
+           "  - name: smoker\n    # if rows have other words for yes and no, write those\n"
+           "    kind: categorical\n    values: [\"1\", \"0\"]\n"
+           "  - name: died\n    kind: categorical\n    values: [yes, no]\n\n");
 }
 
 TEST(a_data_dictionary_of_redcap_gives_columns)

@@ -5,6 +5,7 @@
 #include "aim/budget/schedule.h"
 #include "aim/budget/score.h"
 #include "base/bytes.h"
+#include "parties/analyst/release.h"
 #include "parties/exchange/bounds.h"
 #include "parties/exchange/price.h"
 #include "parties/study/identity.h"
@@ -523,6 +524,33 @@ static struct workload *all_of(struct domain **d, size_t columns, unsigned of)
                          ERR_OK);
     assert_int_equal(workload_all(&w, *d, of, NULL), ERR_OK);
     return w;
+}
+
+/* Servers keep the whole budget; what rounds begin with leaves room for the end. */
+TEST(an_assessment_is_set_aside)
+{
+    struct parse_fixture *f = *state;
+    struct study *base CLEAN(study_free) = NULL, s;
+    struct ledger_limits limits, whole;
+    struct aim_options o;
+    struct price_noise noise;
+    struct bounds *bounds CLEAN(bounds_free) = NULL;
+    struct schedule start, with;
+    assert_int_equal(parse_text(f, base_text, &base), ERR_OK);
+    s = *base;
+    noise = price_noise(&s);
+    assert_int_equal(bounds_new(&bounds, &s, &f->log), ERR_OK);
+    assert_int_equal(price_schedule(&s, &start), ERR_OK);
+    s.assess = 0.2;
+    assert_int_equal(price_limits(&s, &whole, &f->log), ERR_OK);
+    limits = whole;
+    assert_true(fabs(price_reserve(&s, &limits) - 0.2 * whole.rho) < 1e-12);
+    assert_int_equal(release_loop_options(&s, bounds, &o, &f->log), ERR_OK);
+    assert_true(o.limits.rho == limits.rho && fabs(o.assess + o.limits.rho - whole.rho) < 1e-12);
+    assert_int_equal(price_schedule(&s, &with), ERR_OK);
+    assert_true(aim_sigma(&o) == with.alone && with.alone > 1.1 * start.alone);
+    assert_int_equal(price_noise(&s).gauss,
+                     noise.gauss + 2 * (assess_pairs(s.workload) + assess_pairs(s.workload) % 2));
 }
 
 static const struct rounds_terms usual = {.rows = 10000,

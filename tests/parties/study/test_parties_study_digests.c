@@ -66,6 +66,7 @@ static const struct {
     {"rounds: 4", "rounds: annealed", "rounds"},
     {"rounds: 4", "rounds: 5", "rounds"},
     {"rounds: 4", "rounds: sweeps", "rounds"},
+    {"rounds: 4", "rounds: 4\nassess: 0.05", "rounds"},
     {"rounds: 4", "rounds: auto", "rounds"},
     {"rounds: 4", "method: aim\nrounds: 4", ""},
     {"rounds: 4", "method: copula", "rounds"},

@@ -105,11 +105,30 @@ static size_t measured_times(const struct aim_result *r)
     return times;
 }
 
+/* The distances of an assessment; how many requests they took. */
+static size_t check_assess(const struct whole *w, const struct aim_result *plain, size_t *scores)
+{
+    const struct assess *a = plain->assess;
+    assert_int_equal(a != NULL, w->s.study->assess > 0);
+    if (a == NULL)
+        return 0;
+    assert_true(a->pairs == assess_pairs(w->s.study->workload) && a->alone != NULL);
+    for (unsigned i = 0; i < 3; i++) {
+        const struct assess *b = w->result[i]->assess;
+        assert_true(b->pairs == a->pairs && b->cost == a->cost);
+        assert_memory_equal(a->off, b->off, a->pairs * sizeof *a->off);
+        assert_memory_equal(a->alone, b->alone, a->pairs * sizeof *a->alone);
+    }
+    *scores += 2 * a->pairs;
+    return 2;
+}
+
 /* The scores of sweeps, and no more: bit for bit those of the plaintext run. */
 static void check_scores(const struct whole *w, const struct aim_result *plain,
                          const struct three_costs *costs)
 {
     size_t scores = 0;
+    const size_t assessed = check_assess(w, plain, &scores);
     assert_int_equal(plain->sweeps, w->s.study->sweeps);
     for (size_t k = 0; k < plain->sweeps; k++) {
         const struct aim_scores *a = &plain->scores[k];
@@ -121,7 +140,7 @@ static void check_scores(const struct whole *w, const struct aim_result *plain,
             assert_memory_equal(a->value, b->value, a->candidates * sizeof *a->value);
         }
     }
-    assert_int_equal(costs->opened_calls[OPEN_NOISY_SCORE], plain->sweeps);
+    assert_int_equal(costs->opened_calls[OPEN_NOISY_SCORE], plain->sweeps + assessed);
     assert_int_equal(costs->opened_values[OPEN_NOISY_SCORE], scores);
 }
 
@@ -274,6 +293,30 @@ TEST(sweeps_equal_the_plaintext_run)
         o.owners = OWNERS;
         o.epsilon = 3;
         equals(&o, &cases[k].persons, cases[k].coming);
+    }
+}
+
+/* At the end of runs of each kind, of counts and records, with merges, proofs and several rows. */
+TEST(assessments_equal_the_plaintext_run)
+{
+    static const struct {
+        struct study_options o;
+        struct whole_persons persons;
+    } cases[] = {
+        {.o = {.rounds = 3, .more = "assess: 0.1\n"}},
+        {.o = {.sweeps = 2, .more = "assess: 0.02\nsecurity: abort\n"}},
+        {.o = {.rounds = 2,
+               .domain = wide_domain,
+               .workload = wide_workload,
+               .more = "assess: 0.05\nsecurity: abort\n"}},
+        {.o = {.rounds = 2, .part = columns, .noise = "discrete", .more = "assess: 0.5\n"}},
+        {.o = {.rounds = 2, .enforce = 2, .more = "assess: 0.05\n"},
+         .persons = {.count = 150, .unsorted = 2}}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct study_options o = cases[k].o;
+        o.owners = OWNERS;
+        o.epsilon = 3;
+        equals(&o, &cases[k].persons, AT_ONCE);
     }
 }
 

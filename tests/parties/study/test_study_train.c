@@ -1,0 +1,301 @@
+/*
+ * method: train in a study: its mistakes, in words and with their place; its terms; what it may
+ * spend; and what check, plan, train, predict and distill say.
+ */
+#include "harness/cmocka.h"
+#include "tests/support/command.h"
+
+#include "base/file.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "harness/study.h"
+#include "parties/exchange/price.h"
+#include "parties/study/method.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char base_text[] =
+    "study: loans\n"
+    "domain:\n"
+    "  - {name: a, kind: integer, min: 0, max: 15}\n"
+    "  - {name: b, kind: integer, min: 0, max: 15}\n"
+    "  - {name: y, kind: categorical, values: [\"no\", \"yes\"], missing: \"?\"}\n"
+    "method: train\n"
+    "train: {target: y}\n"
+    "budget: {epsilon: 1, delta: 1e-6}\n"
+    "servers:\n"
+    "  - {name: s0, endpoint: \"tcp://127.0.0.1:7100\"}\n"
+    "  - {name: s1, endpoint: \"tcp://127.0.0.1:7110\"}\n"
+    "  - {name: s2, endpoint: \"tcp://127.0.0.1:7120\"}\n"
+    "owners:\n"
+    "  - {name: one, max_rows: 3000}\n"
+    "  - {name: two, max_rows: 3000}\n"
+    "analysts:\n"
+    "  - {name: ana}\n";
+
+#define NUMBERS "train: {target: y, numbers: all, norm: 20}"
+#define BATCH(one, two)                                                                            \
+    "  - {name: one, max_rows: 9, batch: b, columns: " one                                         \
+    "}\n  - {name: two, max_rows: 9, batch: b, columns: " two "}\n"
+
+/* The text with something replaced; the mark ^ is where a mistake is. */
+static struct bytes edit(const char *find, const char *replace)
+{
+    const char *at = strstr(base_text, find);
+    struct bytes text = {0};
+    assert_non_null(at);
+    bytes_put(&text, base_text, (size_t)(at - base_text));
+    bytes_put_text(&text, replace);
+    bytes_put_text(&text, at + strlen(find));
+    return text;
+}
+
+static struct study *parsed(const char *find, const char *replace)
+{
+    struct bytes text CLEAN(bytes_clear) = edit(find, replace);
+    struct study *study;
+    assert_int_equal(study_parse_draft(&study, "t.yaml", text.data, text.size, NULL), ERR_OK);
+    return study;
+}
+
+static void refused(const char *find, const char *replace, const char *place, const char *words)
+{
+    char said[4096] = "";
+    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    struct bytes text CLEAN(bytes_clear) = edit(find, replace);
+    struct study *study;
+    assert_int_equal(study_parse_draft(&study, "t.yaml", text.data, text.size, &log), ERR_STUDY);
+    support_says(said, place);
+    support_says(said, words);
+}
+
+TEST(mistakes_are_told_with_their_place)
+{
+    static const char train[] = "train: {target: y}", method[] = "method: train\n";
+    refused(train, "train: {target: z}", "t.yaml:7:17", "no attribute \"z\"");
+    refused(train, "train: {}", "t.yaml:7:8", "\"target\"");
+    refused(train, "train: {target: y, steps: 9}", "t.yaml:7:27", "from 10 to 1000");
+    refused(train, "train: {target: y, rate: 0}", "t.yaml:7:26", "from 0.1 to 10000");
+    refused(train, "train: {target: y, numbers: some, norm: 3}", "t.yaml:7:29", "all");
+    refused(train, "train: {target: y, numbers: all}", "t.yaml:7:8", "norm go together");
+    refused(train, "train: {target: y, norm: 20}", "t.yaml:7:8", "norm go together");
+    refused(train, "train: {target: y, numbers: all, norm: 241}", "t.yaml:7:40", "from 1 to 240");
+    refused(train, "train: {target: a, numbers: all, norm: 20}", "t.yaml:7:17",
+            "y is not of kind integer");
+    refused(train, "rounds: 4", "t.yaml", "the key \"train\"");
+    refused(method, "method: train\nrounds: 4\n", "t.yaml:7:9", "method: train has steps");
+    refused(method, "method: train\nscore: l2\n", "t.yaml:7:8", "nothing has a score");
+    refused(method, "method: train\ncopula: {}\n", "t.yaml:7:9", "for method: copula alone");
+    refused(method, "method: train\nworkload: {all: 1}\n", "t.yaml:7:11", "counts and gradients");
+    refused(method, "method: train\nimpossible: [{a: 1, b: 2}]\n", "t.yaml:7:13", "impossible");
+    refused(method, "method: train\nlate_uploads: join\n", "t.yaml:7:15", "write wait");
+    refused(method, "method: copula\n", "t.yaml:7:8", "for method: train alone");
+    refused(method, "rounds: 3\nworkload: {all: 1}\n", "t.yaml:8:8", "for method: train alone");
+    refused("max_rows: 3000}", "max_rows: 3000, as: counts}", "t.yaml:14:5", "learns from rows");
+    refused("max: 15}\n  - {name: y", "max: 15, repeat: 0}\n  - {name: y", "t.yaml:4:55", "from 1");
+    refused("{name: b, kind: integer, min: 0, max: 15}",
+            "{name: b, kind: integer, min: 0, max: 15}\n"
+            "  - {name: b, kind: integer, min: 0, max: 15, repeat: 300}",
+            "t.yaml:5:55", "from 1 to 256");
+}
+
+/* Columns of numbers that one row's owners share could not be shrunk. */
+TEST(one_owner_of_a_batch_holds_the_numbers)
+{
+    static const char find[] = "train: {target: y}\n", owners[] = "owners:\n";
+    struct bytes text CLEAN(bytes_clear) = edit(find, NUMBERS "\n");
+    struct bytes all CLEAN(bytes_clear) = {0};
+    char said[2048] = "";
+    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    struct study *study;
+    const char *at;
+    bytes_put_u8(&text, 0);
+    at = strstr((const char *)text.data, owners) + strlen(owners);
+    for (unsigned good = 0; good < 2; good++) {
+        bytes_clear(&all);
+        bytes_put(&all, text.data, (size_t)(at - (const char *)text.data));
+        bytes_put_text(&all, good ? BATCH("[a, b]", "[y]") : BATCH("[a]", "[b, y]"));
+        bytes_put_text(&all, strstr(at, "analysts:"));
+        assert_int_equal(study_parse_draft(&study, "t.yaml", all.data, all.size, &log),
+                         good ? ERR_OK : ERR_STUDY);
+    }
+    support_says(said, "one holds 1 of the 2 columns of numbers");
+    study_free(&study);
+}
+
+static void other_terms(const char *find, const char *replace)
+{
+    struct study *one = parsed("study: loans", "study: loans"), *other = parsed(find, replace);
+    assert_memory_not_equal(one->terms.digest, other->terms.digest, 32);
+    for (size_t i = 0; i < one->terms.parts; i++)
+        if (memcmp(one->terms.part[i].digest, other->terms.part[i].digest, 32) != 0)
+            assert_string_equal(one->terms.part[i].name, "rounds");
+    study_free(&one);
+    study_free(&other);
+}
+
+TEST(everything_about_a_classifier_is_a_term)
+{
+    other_terms("{target: y}", "{target: a}");
+    other_terms("{target: y}", "{target: y, steps: 61}");
+    other_terms("{target: y}", "{target: y, rate: 100}");
+    other_terms("{target: y}", "{target: y, numbers: all, norm: 20}");
+}
+
+TEST(repeat_makes_columns_that_are_alike)
+{
+    struct study *s = parsed("{name: b, kind: integer, min: 0, max: 15}",
+                             "{name: f, kind: integer, min: 0, max: 9, repeat: 3}");
+    assert_int_equal(s->domain->attributes, 5);
+    assert_string_equal(s->domain->attribute[1].name, "f1");
+    assert_string_equal(s->domain->attribute[3].name, "f3");
+    assert_int_equal(s->domain->attribute[3].size, 10);
+    study_free(&s);
+}
+
+/* One one-way, twice, and all numbers of each step; the tape has what they take. */
+TEST(a_study_pays_for_its_target_and_its_steps)
+{
+    struct study *s = parsed("{target: y}", "{target: y, steps: 20}");
+    struct ledger_limits limits;
+    struct price_first first;
+    const uint32_t weights = features_weights(s->features);
+    assert_int_equal(weights, 33);
+    assert_int_equal(price_limits(s, &limits, NULL), ERR_OK);
+    assert_int_equal(price_first(s, &first), ERR_OK);
+    assert_true(
+        fabs((double)first.one_ways * (double)first.one_ways / 0x1p41 / (0.02 * limits.rho) - 1) <
+        1e-2);
+    assert_int_equal(price_noise(s).gauss, 4 + 20 * 34); /* three codes of the target */
+    assert_int_equal(price_noise(s).gumbel, 0);
+    assert_true(s->owner[0].records && s->owner[1].records);
+    assert_int_equal(method_train_bytes(s), 4 * 33 * 2 * 3008);
+    assert_int_equal(method_served(s, NULL), ERR_OK);
+    s->owner[0].pad_to = 1 << 25;
+    assert_int_equal(method_served(s, NULL), ERR_STUDY);
+    study_free(&s);
+}
+
+/* --- commands --------------------------------------------------------------------------------- */
+
+struct train_stage {
+    char folder[64], study[128], rows[128], out[128], err[128], result[128], predicted[128];
+    struct command_outcome a;
+};
+
+static void path_in(const struct train_stage *g, char path[128], const char *name)
+{
+    snprintf(path, 128, "%s/%s", g->folder, name);
+}
+
+#define TREFOIL(g, ...)                                                                            \
+    support_command(&(g)->a, (g)->out, (g)->err, (const char *const[]){__VA_ARGS__, NULL})
+
+/* A study, and rows whose class is whether a + b is above 15; some are too long for the norm. */
+static void stage(struct train_stage *g, const char *train)
+{
+    struct bytes study CLEAN(bytes_clear) = edit("train: {target: y}", train);
+    struct bytes rows CLEAN(bytes_clear) = {0};
+    struct random r = random_of(4);
+    snprintf(g->folder, sizeof g->folder, "/tmp/test_study_train_XXXXXX");
+    assert_non_null(mkdtemp(g->folder));
+    path_in(g, g->study, "study.yaml");
+    path_in(g, g->rows, "rows.csv");
+    path_in(g, g->out, "out");
+    path_in(g, g->err, "err");
+    path_in(g, g->result, "result");
+    path_in(g, g->predicted, "predicted.csv");
+    bytes_put_text(&rows, "a,b,y\n");
+    for (unsigned i = 0; i < 4000; i++) {
+        const unsigned a = (unsigned)random_below(&r, 16), b = (unsigned)random_below(&r, 16);
+        text_put(&rows, "%u,%u,%s\n", a, b, i % 100 == 7 ? "?" : a + b > 15 ? "yes" : "no");
+    }
+    assert_int_equal(file_write(g->study, 0600, study.data, study.size, NULL), ERR_OK);
+    assert_int_equal(file_write(g->rows, 0600, rows.data, rows.size, NULL), ERR_OK);
+}
+
+static void leave(struct train_stage *g)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", g->folder);
+    assert_int_equal(system(command), 0);
+}
+
+/* The number behind a word of the output. */
+static double figure(const struct train_stage *g, const char *word)
+{
+    const char *at = strstr(g->a.out, word);
+    assert_non_null(at);
+    return strtod(at + strlen(word), NULL);
+}
+
+TEST(check_and_plan_say_what_a_classifier_takes)
+{
+    struct train_stage g CLEAN(leave);
+    stage(&g, "train: {target: y}");
+    TREFOIL(&g, "check", g.study);
+    assert_int_equal(g.a.code, 0);
+    EACH(support_says, g.a.out, "a linear classifier of y, with 2 classes, from 33 features",
+         "then it takes 60 steps", "The weights are public", "send records once and may go",
+         "noisy gradients and the weights, never a share");
+    TREFOIL(&g, "plan", g.study);
+    assert_int_equal(g.a.code, 0);
+    EACH(support_says, g.a.out, "794.1 kB at each server for the features of 6000 rows",
+         "60, each of 17 exchanges (31 with security: abort)", "as records (11 bits a row)\n",
+         "noisy tables of pairs (method: aim) do better", "2044 Gaussians");
+}
+
+TEST(rows_of_labels_are_trained_on_and_predicted)
+{
+    struct train_stage g CLEAN(leave);
+    char text[8192];
+    stage(&g, "train: {target: y, steps: 40}");
+    TREFOIL(&g, "aim", g.study, g.rows, "--out", g.result);
+    assert_int_equal(g.a.code, 2);
+    support_says(g.a.err, "has method: train; use trefoil train");
+    TREFOIL(&g, "train", g.study, g.rows, "--out", g.result);
+    assert_int_equal(g.a.code, 0);
+    support_says(g.a.out, "wrote classifier.json, trajectory.json and report.html");
+    TREFOIL(&g, "predict", g.result, g.rows, "--check", "--out", g.predicted);
+    assert_int_equal(g.a.code, 0);
+    support_says(g.a.out, "of 3960 rows: "); /* 40 have no class */
+    assert_true(figure(&g, "accuracy ") > 0.85 && figure(&g, "AUC ") > 0.97);
+    support_says(g.a.out, "not private");
+    assert_int_equal(file_write(g.rows, 0600, "b,a\n15,15\n0,0\n", 14, NULL), ERR_OK);
+    TREFOIL(&g, "predict", g.result, g.rows, "--out", g.predicted);
+    assert_int_equal(g.a.code, 0);
+    support_text(g.predicted, text, sizeof text);
+    EACH(support_says, text, "b,a,predicted,score\n", "15,15,yes,", "0,0,no,-");
+    TREFOIL(&g, "predict", g.result, g.rows, "--check");
+    assert_int_equal(g.a.code, 6); /* there is no target */
+    TREFOIL(&g, "predict", g.result, g.rows);
+    assert_int_equal(g.a.code, 2);
+    TREFOIL(&g, "distill", g.result);
+    assert_int_equal(g.a.code, 2);
+    support_says(g.a.err, "without numbers: all");
+}
+
+TEST(rows_of_numbers_are_shrunk_trained_on_and_distilled)
+{
+    struct train_stage g CLEAN(leave);
+    char path[256], text[8192];
+    stage(&g, NUMBERS);
+    TREFOIL(&g, "train", g.study, g.rows, "--out", g.result);
+    assert_int_equal(g.a.code, 0);
+    support_says(g.a.err, "rows that are longer than norm, and were shrunk: 51");
+    TREFOIL(&g, "predict", g.result, g.rows, "--check");
+    assert_true(figure(&g, "AUC ") > 0.97);
+    TREFOIL(&g, "distill", g.result, "--per-class", "2");
+    assert_int_equal(g.a.code, 0);
+    support_says(g.a.out, "wrote 4 rows");
+    snprintf(path, sizeof path, "%s/distilled.csv", g.result);
+    support_text(path, text, sizeof text);
+    EACH(support_says, text, "a,b,y\n", ",no\n", ",yes\n");
+    snprintf(path, sizeof path, "%s/classifier.json", g.result);
+    assert_int_equal(file_write(path, 0600, "{}", 2, NULL), ERR_OK);
+    TREFOIL(&g, "predict", g.result, g.rows, "--check");
+    assert_int_equal(g.a.code, 6);
+    support_says(g.a.err, "format must be trefoil-classifier-1");
+}
