@@ -205,25 +205,18 @@ static json_t *document(const struct output_terms *o)
     return unless(failed, root);
 }
 
-static int append(const char *text, size_t n, void *bytes)
-{
-    bytes_put(bytes, text, n);
-    return 0;
-}
-
 enum err output_measurements(const char *path, const struct output_terms *o, struct log *log)
 {
     json_t *root = document(o);
     struct bytes out CLEAN(bytes_clear) = {0};
-    int failed;
+    enum err e;
     if (root == NULL)
         return log_fail(log, ERR_DATA,
                         "cannot write %s: a name or label is not UTF-8, a number is not finite, or "
                         "memory is short",
                         path);
-    failed = json_dump_callback(root, append, &out, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    e = list_print(root, JSON_COMPACT, &out);
     json_decref(root);
-    bytes_put_u8(&out, '\n');
-    TRY(failed != 0 ? ERR_NOMEM : bytes_ok(&out));
+    TRY(e);
     return file_write(path, 0644, out.data, out.size, log);
 }

@@ -5,7 +5,6 @@
 #include "base/memory.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FORMAT "trefoil-trajectory-1"
@@ -39,7 +38,7 @@ enum err trajectory_save(const char *path, const struct train_result *r, const s
 {
     const uint32_t codes = f->domain->attribute[f->target].size;
     json_t *root = json_object(), *steps = json_array();
-    char *text;
+    struct bytes text CLEAN(bytes_clear) = {0};
     enum err e;
     int failed = json_object_set_new(root, "format", json_string(FORMAT)) |
                  json_object_set_new(root, "rows", json_real(r->rows)) |
@@ -51,13 +50,10 @@ enum err trajectory_save(const char *path, const struct train_result *r, const s
     for (unsigned t = 0; t < r->steps; t++)
         failed |= json_array_append_new(steps, step_json(&r->step[t], r->weights));
     failed |= json_object_set_new(root, "steps", steps);
-    text = failed != 0 ? NULL : json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    e = failed != 0 ? ERR_NOMEM : list_print(root, JSON_COMPACT, &text);
     json_decref(root);
-    if (text == NULL)
-        return ERR_NOMEM;
-    e = file_write(path, 0644, text, strlen(text), log);
-    free(text);
-    return e;
+    TRY(e);
+    return file_write(path, 0644, text.data, text.size, log);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

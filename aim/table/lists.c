@@ -1,5 +1,12 @@
 #include "aim/table/lists.h"
 
+#include "aim/table/number.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 static json_t *unless(int failed, json_t *made)
 {
     if (failed == 0)
@@ -39,4 +46,35 @@ json_t *list_attribute(const struct domain_attribute *a)
         failed |= json_object_set_new(o, "missing_too",
                                       list_texts(a->missing_too, a->missing_too_count));
     return unless(failed, o);
+}
+
+struct list_pieces {
+    struct bytes *out;
+    bool quoted; /* within a string */
+};
+
+/* Jansson writes the quotes of a string, and each number, as a piece of its own. */
+static int put_piece(const char *piece, size_t size, void *self)
+{
+    struct list_pieces *p = self;
+    char text[40];
+    if (size == 1 && *piece == '"')
+        p->quoted = !p->quoted;
+    if (p->quoted || size < 17 || size >= sizeof text || strchr("-0123456789", *piece) == NULL) {
+        bytes_put(p->out, piece, size);
+        return 0;
+    }
+    snprintf(text, sizeof text, "%.*s", (int)size, piece);
+    number_shortest(text, sizeof text, strtod(text, NULL));
+    text_put(p->out, "%s%s", text, strpbrk(text, ".e") == NULL ? ".0" : "");
+    return 0;
+}
+
+enum err list_print(const json_t *root, size_t flags, struct bytes *out)
+{
+    struct list_pieces p = {.out = out};
+    if (json_dump_callback(root, put_piece, &p, flags | JSON_REAL_PRECISION(17)) != 0)
+        return ERR_NOMEM;
+    bytes_put_u8(out, '\n');
+    return bytes_ok(out);
 }

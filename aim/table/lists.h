@@ -6,6 +6,7 @@
 #define TREFOIL_AIM_TABLE_LISTS_H
 
 #include "aim/table/domain.h"
+#include "base/bytes.h"
 
 #include <jansson.h>
 
@@ -13,5 +14,8 @@ json_t *list_texts(char *const *text, size_t n);
 json_t *list_numbers(const double *value, size_t n);
 /* An attribute's name, kind and values (docs/formats.md). */
 json_t *list_attribute(const struct domain_attribute *a);
+
+/* Appends JSON, numbers with as many digits as give each back, and a line end. */
+enum err list_print(const json_t *root, size_t flags, struct bytes *out) MUST_CHECK;
 
 #endif

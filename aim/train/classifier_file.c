@@ -95,17 +95,17 @@ static json_t *document(const struct classifier *c)
 enum err classifier_save(const char *path, const struct classifier *c, struct log *log)
 {
     json_t *root = document(c);
-    char *text = root == NULL ? NULL : json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    struct bytes text CLEAN(bytes_clear) = {0};
     enum err e;
-    json_decref(root);
-    if (text == NULL)
+    if (root == NULL)
         return log_fail(log, ERR_DATA,
                         "cannot write %s: a name or label is not UTF-8, a number is not finite, or "
                         "memory is short",
                         path);
-    e = file_write(path, 0644, text, strlen(text), log);
-    free(text);
-    return e;
+    e = list_print(root, JSON_COMPACT, &text);
+    json_decref(root);
+    TRY(e);
+    return file_write(path, 0644, text.data, text.size, log);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

@@ -37,6 +37,11 @@ enum err plan_verdict(const struct plan_asked *p, double rho) MUST_CHECK;
 enum err plan_copula_expect(const struct study *s, double rho, double rows,
                             double *correlation) MUST_CHECK;
 
+/* Exchanges of two servers: a measurement or forms, a selection, scores. */
+#define PLAN_TWO_MEASURE 3
+#define PLAN_TWO_SELECT 6
+#define PLAN_TWO_SCORES 5
+
 /* Prints what owners send, and what servers keep of it. */
 void plan_uploads(const struct plan_asked *p);
 /*

@@ -32,13 +32,23 @@ static void print_sweeps(const struct plan_asked *p)
     struct price_sweep sweep;
     if (price_sweep(p->study, &sweep) != ERR_OK)
         return;
-    printf("sweeps: the one-ways; then %u %s: how far the model is from each of %zu marginals,\n"
-           "  with noise of at most %.0f rows, in about %u exchanges between the servers (%u more\n"
-           "  the first time) and %s from each; then a set of them, in %u; and 6 more each\n"
-           "  with security: abort. The analyst's program sends about %s a time\n",
-           p->study->sweeps, p->study->sweeps == 1 ? "time" : "times", w->queries, sweep.most_sigma,
-           SCORES_EXCHANGES, FINISH_EXCHANGES, words_bytes(SCORE_BYTES * w->cells).text,
-           SET_EXCHANGES, words_bytes(ESTIMATE_BYTES * w->cells).text);
+    printf("sweeps: the one-ways; then %u %s: how far the model is from each of %zu\n"
+           "  marginals, with noise of at most %.0f rows,\n"
+           "  in ",
+           p->study->sweeps, p->study->sweeps == 1 ? "time" : "times", w->queries,
+           measure_spread(p->study->noise_by) * sweep.most_sigma);
+    if (p->study->servers == 2)
+        printf("%u exchanges between the servers; then a set of\n"
+               "  them, in %u. ",
+               PLAN_TWO_SCORES, PLAN_TWO_MEASURE);
+    else
+        printf("about %u exchanges between the servers (%u more the first time) and\n"
+               "  %s from each; then a set of them, in %u; and 6 more each with\n"
+               "  security: abort. ",
+               SCORES_EXCHANGES, FINISH_EXCHANGES, words_bytes(SCORE_BYTES * w->cells).text,
+               SET_EXCHANGES);
+    printf("The analyst's program sends about %s a time\n",
+           words_bytes(ESTIMATE_BYTES * w->cells).text);
 }
 
 static void print_kind(const struct plan_asked *p)
@@ -79,6 +89,9 @@ static void print_domain(const struct plan_asked *p)
            clique_name(&w->query[p->largest_query].clique, p->study->domain).text, p->largest);
     if (p->study->sweeps > 0)
         print_sweeps(p);
+    else if (p->study->servers == 2)
+        printf("rounds: the one-ways, then %u; each %u exchanges between the servers\n",
+               p->study->rounds, PLAN_TWO_SELECT);
     else
         printf("rounds: the one-ways, then %u; each about %u exchanges between the servers,\n"
                "  and 6 more with security: abort\n",

@@ -48,9 +48,9 @@ static void print_size(const struct study *s, uint64_t rows)
     printf("study %s: %" PRIu64 " attributes, %s %" PRIu64 " rows from %zu owners\n", s->name, d,
            rows < study_rows(s, false) ? "about" : "at most", rows, study_owners_most(s));
     printf("rounds: the one-ways (%" PRIu64 " cells), then a number for each of %" PRIu64
-           " pairs of\n  attributes; each about %u exchanges between the servers, and 6 more with\n"
-           "  security: abort\n",
-           codes, forms_pairs(d), ROUND_EXCHANGES);
+           " pairs of\n  attributes; each about %u exchanges between the servers%s\n",
+           codes, forms_pairs(d), s->servers == 2 ? PLAN_TWO_MEASURE : ROUND_EXCHANGES,
+           s->servers == 2 ? "" : ", and 6 more with\n  security: abort");
     if (copula_forms_most(s->domain) > forms_pairs(d))
         printf("  of attributes whose values have no order there is one for each two frequent\n"
                "  values: at most %" PRIu64 " numbers in all\n",

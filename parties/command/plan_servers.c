@@ -211,7 +211,8 @@ static enum err print_distances(const struct plan_asked *p)
            "take less.\n",
            s->sweeps > 0 ? "scores" : "a selection", s->workload->queries,
            words_bytes((uint64_t)(32 * (own + bits) * cells)).text,
-           words_bytes((uint64_t)(16 * own * cells)).text, s->sweeps > 0 ? 5 : 6);
+           words_bytes((uint64_t)(16 * own * cells)).text,
+           s->sweeps > 0 ? PLAN_TWO_SCORES : PLAN_TWO_SELECT);
     return ERR_OK;
 }
 

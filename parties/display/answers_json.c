@@ -1,10 +1,9 @@
 #include "parties/display/answers.h"
 
-#include "aim/table/number.h"
+#include "aim/table/lists.h"
 #include "base/memory.h"
 #include "base/text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static json_t *code_json(const struct domain_attribute *a, uint32_t code)
@@ -115,33 +114,7 @@ enum err answers_json(json_t *list, const struct answers_entry *e)
     return able && failed == 0 ? ERR_OK : ERR_NOMEM;
 }
 
-struct json_pieces {
-    struct bytes *out;
-    bool quoted; /* within a string */
-};
-
-/* Jansson writes the quotes of a string, and each number, as a piece of its own. */
-static int put_piece(const char *piece, size_t size, void *self)
-{
-    struct json_pieces *p = self;
-    char text[40];
-    if (size == 1 && *piece == '"')
-        p->quoted = !p->quoted;
-    if (p->quoted || size < 17 || size >= sizeof text || strchr("-0123456789", *piece) == NULL) {
-        bytes_put(p->out, piece, size);
-        return 0;
-    }
-    snprintf(text, sizeof text, "%.*s", (int)size, piece);
-    number_shortest(text, sizeof text, strtod(text, NULL));
-    text_put(p->out, "%s%s", text, strpbrk(text, ".e") == NULL ? ".0" : "");
-    return 0;
-}
-
 enum err answers_put_json(struct bytes *out, const json_t *list)
 {
-    struct json_pieces p = {.out = out};
-    if (json_dump_callback(list, put_piece, &p, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) != 0)
-        return ERR_NOMEM;
-    bytes_put_u8(out, '\n');
-    return bytes_ok(out);
+    return list_print(list, JSON_INDENT(1), out);
 }

@@ -2,6 +2,7 @@
  * An evaluation as JSON. Numbers that are not finite become null. Jansson's calls accept NULL for
  * values that could not be made, and then fail: `failed` collects that.
  */
+#include "aim/table/lists.h"
 #include "parties/display/evaluation.h"
 
 #include <jansson.h>
@@ -138,8 +139,10 @@ static json_t *questions(const struct evaluation *e, int *failed)
 
 enum err evaluation_json(FILE *out, const struct evaluation *e)
 {
+    struct bytes text CLEAN(bytes_clear) = {0};
     json_t *root = json_object();
     int failed = 0;
+    enum err failure;
     put(root, "private", json_false(), &failed);
     put(root, "real_rows", json_integer((json_int_t)e->real->rows), &failed);
     put(root, "synthetic_rows", json_integer((json_int_t)e->side[SIDE_SYNTHETIC]->rows), &failed);
@@ -150,10 +153,9 @@ enum err evaluation_json(FILE *out, const struct evaluation *e)
         put(root, "likelihood", likelihood(e, &failed), &failed);
     if (e->questions > 0)
         put(root, "questions", questions(e, &failed), &failed);
-    if (failed == 0)
-        failed = json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    failure = failed == 0 ? list_print(root, JSON_INDENT(1), &text) : ERR_NOMEM;
     json_decref(root);
-    if (failed == 0)
-        fputc('\n', out);
-    return failed == 0 ? ERR_OK : ERR_NOMEM;
+    TRY(failure);
+    fwrite(text.data, 1, text.size, out);
+    return ERR_OK;
 }

@@ -5,7 +5,6 @@
 #include "base/words.h"
 #include "parties/study/method.h"
 #include "parties/study/roster.h"
-#include "parties/study/study_ports.h"
 #include "parties/study/study_uploads.h"
 
 #include <string.h>
@@ -15,8 +14,7 @@ static const char *plural(size_t n, const char *one, const char *many)
     return n == 1 ? one : many;
 }
 
-/* Puts words one after another, on lines indented like the text before. */
-static void wrap(FILE *out, size_t *at, const char *word, const char *after)
+void study_wrap(FILE *out, size_t *at, const char *word, const char *after)
 {
     size_t n = strlen(word) + strlen(after) + 1;
     if (*at + n > 80) {
@@ -49,7 +47,7 @@ static void describe_values(FILE *out, size_t *at, const struct domain_attribute
                  : a->whole          ? "whole numbers "
                                      : "",
                  domain_range(a, 6, range), bins, plural(bins, "bin", "bins"));
-    wrap(out, at, text, a->missing != NULL ? "," : ";");
+    study_wrap(out, at, text, a->missing != NULL ? "," : ";");
 }
 
 static void describe_missing(FILE *out, size_t *at, const struct domain_attribute *a)
@@ -59,14 +57,14 @@ static void describe_missing(FILE *out, size_t *at, const struct domain_attribut
     if (a->missing == NULL)
         return;
     if (others == 0 && a->missing[0] == '\0')
-        wrap(out, at, "or missing (an empty cell)", ";");
+        study_wrap(out, at, "or missing (an empty cell)", ";");
     else {
         snprintf(text, sizeof text, "or missing (\"%s\"", a->missing);
-        wrap(out, at, text, others == 0 ? ");" : ";");
+        study_wrap(out, at, text, others == 0 ? ");" : ";");
     }
     for (uint32_t i = 0; i < others; i++) {
         snprintf(text, sizeof text, "%s\"%s\"", i == 0 ? "also read: " : "", a->missing_too[i]);
-        wrap(out, at, text, i + 1 < others ? "," : ");");
+        study_wrap(out, at, text, i + 1 < others ? "," : ");");
     }
 }
 
@@ -79,11 +77,11 @@ static void describe_calendar(FILE *out, size_t *at, const struct domain_attribu
         return;
     if (c->unit != CALENDAR_DAY) {
         snprintf(text, sizeof text, "to the %s", calendar_unit_words[c->unit]);
-        wrap(out, at, text, ";");
+        study_wrap(out, at, text, ";");
     }
     for (uint32_t i = 0; i < c->formats; i++) {
         snprintf(text, sizeof text, "%s\"%s\"", i == 0 ? "written " : "also read: ", c->format[i]);
-        wrap(out, at, text, ";");
+        study_wrap(out, at, text, ";");
     }
 }
 
@@ -97,23 +95,23 @@ static void describe_inside(FILE *out, size_t *at, const struct domain_attribute
             continue;
         snprintf(text, sizeof text, "%.60s%s", domain_text(a, i, 6, room),
                  --left > 0 ? "" : " apart");
-        wrap(out, at, text, left > 0 ? "," : ";");
+        study_wrap(out, at, text, left > 0 ? "," : ";");
     }
     describe_calendar(out, at, a);
     if (a->step > 0 && !(a->whole && a->step == 1)) {
         snprintf(text, sizeof text, "multiples of %g", a->step);
-        wrap(out, at, text, ";");
+        study_wrap(out, at, text, ";");
     }
     switch (a->tail) {
     case DOMAIN_TAIL_TREND:
         break;
     case DOMAIN_TAIL_EXPONENTIAL:
-        wrap(out, at, "an exponential tail", ";");
+        study_wrap(out, at, "an exponential tail", ";");
         break;
     case DOMAIN_TAIL_TYPICAL:
         snprintf(text, sizeof text, "%.60s on average in the last bin",
                  domain_print(a, a->typical, 6, room));
-        wrap(out, at, text, ";");
+        study_wrap(out, at, text, ";");
         break;
     }
 }
@@ -128,22 +126,23 @@ static void describe_attribute(FILE *out, const struct domain_attribute *a)
         describe_inside(out, &at, a);
     switch (a->policy) {
     case DOMAIN_REJECT:
-        wrap(out, &at, "a table with any other value is refused", "");
+        study_wrap(out, &at, "a table with any other value is refused", "");
         break;
     case DOMAIN_CLIP:
-        wrap(out, &at,
-             a->calendar != NULL ? "any other date counts as the nearest"
-                                 : "any other number counts as the nearest",
-             ";");
-        wrap(out, &at,
-             a->calendar != NULL  ? a->missing != NULL ? "what is no date counts as missing"
-                                                       : "a table with what is no date is refused"
-             : a->missing != NULL ? "what is no number counts as missing"
-                                  : "a table with what is no number is refused",
-             "");
+        study_wrap(out, &at,
+                   a->calendar != NULL ? "any other date counts as the nearest"
+                                       : "any other number counts as the nearest",
+                   ";");
+        study_wrap(out, &at,
+                   a->calendar != NULL  ? a->missing != NULL
+                                              ? "what is no date counts as missing"
+                                              : "a table with what is no date is refused"
+                   : a->missing != NULL ? "what is no number counts as missing"
+                                        : "a table with what is no number is refused",
+                   "");
         break;
     case DOMAIN_AS_MISSING:
-        wrap(out, &at, "any other value counts as missing", "");
+        study_wrap(out, &at, "any other value counts as missing", "");
         break;
     }
     fputc('\n', out);
@@ -166,7 +165,7 @@ static void describe_persons(FILE *out, const struct study *s)
     size_t at = 22;
     fputs("  Whose a row is, say", out);
     for (size_t k = 0; k < s->person.columns; k++)
-        wrap(out, &at, s->person.column[k], k + 1 < s->person.columns ? "," : ";");
+        study_wrap(out, &at, s->person.column[k], k + 1 < s->person.columns ? "," : ";");
     if (s->link.on) {
         fputs("\n  owners of a batch send a hash of it, shared, and nobody sees it.\n", out);
         if (s->enforce_person)
@@ -245,13 +244,14 @@ static void describe_columns(FILE *out, const struct study *s, size_t i)
     size_t at = 22 + 8, others = 0;
     fprintf(out, "  %-20s columns", "");
     for (size_t c = 0; c < o->columns; c++)
-        wrap(out, &at, s->domain->attribute[o->column[c]].name, c + 1 < o->columns ? "," : ";");
-    wrap(out, &at, "the", "");
-    wrap(out, &at, "others", "");
-    wrap(out, &at, "at", "");
+        study_wrap(out, &at, s->domain->attribute[o->column[c]].name,
+                   c + 1 < o->columns ? "," : ";");
+    study_wrap(out, &at, "the", "");
+    study_wrap(out, &at, "others", "");
+    study_wrap(out, &at, "at", "");
     for (size_t k = 0; k < s->owners; k++)
         if (s->owner[k].batch == o->batch && k != i)
-            wrap(out, &at, s->owner[k].name, "");
+            study_wrap(out, &at, s->owner[k].name, "");
     fputs("\n", out);
     for (size_t k = i + 1; k < s->owners; k++)
         others += s->owner[k].batch == o->batch;
@@ -264,20 +264,6 @@ static void describe_columns(FILE *out, const struct study *s, size_t i)
         if (o->rows > 0)
             fprintf(out, "  Each of them must have %u rows.\n", o->rows);
     }
-}
-
-static const char *about_servers(enum study_security security)
-{
-    switch (security) {
-    case STUDY_SEMI_HONEST:
-        return "  Each is trusted to follow the protocol (security: semi-honest). One that does\n"
-               "  not could falsify results, and learn more than the guarantee allows; with\n"
-               "  security: abort the run would stop.\n";
-    case STUDY_ABORT:
-        return "  They prove to each other what they compute (security: abort). If one departs\n"
-               "  from the protocol, the run stops, and nothing wrong is opened.\n";
-    }
-    return "";
 }
 
 /* Owners that are not listed, and what the issuer who admits them could do. */
@@ -297,52 +283,6 @@ static void describe_open(FILE *out, const struct study *s)
     if (o->revoked_count > 0)
         fprintf(out, "  %zu %s revoked.\n", o->revoked_count,
                 plural(o->revoked_count, "token is", "tokens are"));
-}
-
-/* Its number, or of two what it is for. */
-static struct words_text role_of(const struct study *s, size_t server)
-{
-    struct words_text role;
-    if (s->servers == 2)
-        snprintf(role.text, sizeof role.text, "%s", server == 0 ? "provider" : "keeper");
-    else
-        snprintf(role.text, sizeof role.text, "%zu", server);
-    return role;
-}
-
-static void describe_servers(FILE *out, const struct study *s)
-{
-    if (s->servers == 2)
-        study_describe_pair(out, s, false);
-    else
-        fputs("\nServers: each sees one share of everything, which by itself is random, and\n"
-              "the noisy results.\n",
-              out);
-    for (size_t i = 0; i < s->servers; i++) {
-        const struct study_server *server = &s->server[i];
-        size_t at = 28;
-        fprintf(out, "  %s %-*s tcp://%s, ports %u to %u\n  %-20s key %s\n", role_of(s, i).text,
-                19 - (int)strlen(role_of(s, i).text), s->server[i].name, s->server[i].host,
-                s->server[i].port, s->server[i].port + STUDY_PORTS - 1u, "",
-                public_identity_fingerprint(&s->server[i].key).text);
-        if (server->ranks > 0)
-            fprintf(out, "  %-20s ranks", "");
-        for (size_t k = 0; k < server->ranks; k++)
-            wrap(out, &at, server->rank[k], k + 1 < server->ranks ? "," : "\n");
-    }
-    if (s->servers == 2) {
-        study_describe_pair(out, s, true);
-        return;
-    }
-    if (study_lanes_most(s, 0) > 1)
-        fprintf(out,
-                "  For each lane beyond the first a server uses two more ports, behind these:\n"
-                "  up to %u lanes (serve --lanes N; by default one for each processor).\n",
-                study_lanes_most(s, 0));
-    fputs("  Any two servers that collude can read everything. The guarantee against\n"
-          "  servers holds while no two do.\n",
-          out);
-    fputs(about_servers(s->security), out);
 }
 
 static void describe_owners(FILE *out, const struct study *s)
@@ -419,7 +359,7 @@ static void describe_me(FILE *out, const struct study *s, const struct public_id
         fputs("\nYour key has no part in this study.\n", out);
     else if (p.role == ROLE_SERVER)
         fprintf(out, "\nYou are %s %s, %s.\n", s->servers == 2 ? "the" : "server",
-                role_of(s, p.index).text, p.name);
+                study_server_role(s, p.index).text, p.name);
     else if (p.role == ROLE_ANALYST)
         fprintf(out, "\nYou are the analyst %s.\n", p.name);
     else
@@ -458,7 +398,7 @@ void study_describe(FILE *out, const struct study *study, const struct public_id
     describe_impossible(out, study);
     method_of(study)->describe(out, study);
     describe_guarantee(out, study);
-    describe_servers(out, study);
+    study_describe_servers(out, study);
     describe_owners(out, study);
     describe_analysts(out, study);
     fputs("\nPublic to all: this file, who uploaded and when, and the results.\n", out);

@@ -626,6 +626,17 @@ static void sweeps_go_on_at_each_step(void **state)
             one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);
 }
 
+/* A call fails once, at one place after another of the program: memory, links, the store, a library. */
+static void calls_fail(struct crashes_stage *c)
+{
+    static const char *const kinds[] = {"alloc@", "link@", "sql@", "library@"};
+    for (unsigned who = 0; who < 2; who++)
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+            for (long at = is_long() ? 1 : 15 + 10 * (long)k + 30 * (long)who; at <= 320;
+                 at += is_long() ? 3 : 306)
+                one(c, who, kinds[k], at);
+}
+
 /*
  * Each has its own noise staged before either binds: whichever is killed, the other's values, or both
  * servers' noise, give the same round again. In a long run a disk fails at each step as well.
@@ -642,6 +653,8 @@ static void two_servers_go_on_at_each_step(void **state)
     for (unsigned who = 0; is_long() && who < 2; who++)
         for (long at = 1; at <= c->writes[who]; at += 3)
             one(c, who, "write+", at);
+    if (is_long() || c->kind == TWO_AIM)
+        calls_fail(c);
 }
 
 /* Blocks made before, then taken or dropped. The long tests play all of the above this way. */

@@ -4,6 +4,7 @@
 #include "mpc/pair/distance.h"
 #include "mpc/pair/joint_noise.h"
 #include "mpc/pair/pick.h"
+#include "mpc/pair/squares.h"
 
 static bool is_provider(const struct net *net)
 {
@@ -73,14 +74,22 @@ enum err score_meet(struct pair **pair, struct net *net, const uint8_t id[PAIR_I
     return memory_hand_over(pair, &p);
 }
 
+static enum err joint_noise(struct pair *pair, struct net *net, const struct pair_joint *joint)
+{
+    struct pair_run *run CLEAN(pair_run_free) = NULL;
+    TRY(pair_joint_new(&run, pair, joint));
+    TRY(send_matrix(net, run));
+    return send_tables(net, run);
+}
+
 enum err score_joint_noise(struct pair *pair, struct net *net, struct random *own, uint64_t *out,
                            size_t n)
 {
-    struct pair_run *run CLEAN(pair_run_free) = NULL;
-    const struct pair_joint joint = {.n = n, .own = own, .out = out};
-    TRY(pair_joint_new(&run, pair, &joint));
-    TRY(send_matrix(net, run));
-    return send_tables(net, run);
+    for (size_t at = 0, k; at < n; at += k) {
+        k = n - at < JOINT_BATCH ? n - at : JOINT_BATCH;
+        TRY(joint_noise(pair, net, &(struct pair_joint){.n = k, .own = own, .out = out + at}));
+    }
+    return ERR_OK;
 }
 
 /* --- distances -------------------------------------------------------------------------------- */
@@ -129,7 +138,7 @@ enum err score_distances(struct pair *pair, struct net *net, const struct sums *
     TRY(take(&c, sums, ask, bounds));
     d.candidate = c.candidate;
     d.candidates = c.n;
-    TRY(pair_distance_new(&run, pair, &d));
+    TRY((sums->study->score == AIM_L2 ? pair_squares_new : pair_distance_new)(&run, pair, &d));
     TRY(send_matrix(net, run));
     return send_tables(net, run);
 }
