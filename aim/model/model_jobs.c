@@ -3,7 +3,6 @@
 #include "base/cores.h"
 #include "base/thread.h"
 
-
 struct jobs_work {
     const struct model_jobs *jobs;
     const struct model *model;
