@@ -85,8 +85,8 @@ void pair_gates_and(struct pair_gates *g, struct pair_wire *out, const struct pa
  * Sums of words that the keeper's bits choose, shared: adds to both ends' shares words whose sum is
  * that of all word[k] whose bit k is set.
  *   P -> K   H(q, i) - H(q ^ Delta, i) + word, 8 bytes a bit, in the place of GATES_CHOSEN / 4 ANDs
- * `label`: of the bits. `bits` are the keeper's, `word` the provider's; the other end reads neither.
- * Numbers i differ from those of ANDs in their high half. LEAKS: nothing.
+ * `label`: of the bits. The keeper has `bits`, the provider `word`; neither is read at the other
+ * end. Numbers i differ from those of ANDs in their high half. LEAKS: nothing.
  */
 #define GATES_CHOSEN ((size_t)64)
 enum err pair_gates_choose(struct pair_gates *g, uint64_t *share, const struct pair_wire *label,

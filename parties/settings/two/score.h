@@ -28,7 +28,7 @@ enum err score_joint_noise(struct pair *pair, struct net *net, struct random *ow
 
 /*
  * out[k]: this server's share of `unit` times candidate k's distance from its estimates, which are
- * on the grid 1 / unit; of its squared distance from their integers, where the study weighs squares.
+ * on the grid 1 / unit; where the study weighs squares, of the squared distance from integers.
  * 2 exchanges. LEAKS: nothing.
  */
 enum err score_distances(struct pair *pair, struct net *net, const struct sums *sums,
