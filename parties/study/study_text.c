@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-static const char *plural(size_t n, const char *one, const char *many)
+const char *study_plural(size_t n, const char *one, const char *many)
 {
     return n == 1 ? one : many;
 }
@@ -23,129 +23,6 @@ void study_wrap(FILE *out, size_t *at, const char *word, const char *after)
     }
     fprintf(out, " %s%s", word, after);
     *at += n;
-}
-
-static uint32_t spikes_of(const struct domain_attribute *a)
-{
-    uint32_t spikes = 0;
-    for (uint32_t i = 0; i < a->values; i++)
-        spikes += domain_spike(a, i);
-    return spikes;
-}
-
-static void describe_values(FILE *out, size_t *at, const struct domain_attribute *a)
-{
-    const uint32_t bins = a->values - spikes_of(a);
-    char range[DOMAIN_RANGE], text[sizeof range + 64];
-    if (!domain_has_order(a))
-        snprintf(text, sizeof text, "%u %s", a->values, plural(a->values, "value", "values"));
-    else if (!domain_has_bins(a))
-        snprintf(text, sizeof text, "%ss %s", a->kind->noun, domain_range(a, 6, range));
-    else
-        snprintf(text, sizeof text, "%s%s in %u %s",
-                 a->calendar != NULL ? "dates "
-                 : a->whole          ? "whole numbers "
-                                     : "",
-                 domain_range(a, 6, range), bins, plural(bins, "bin", "bins"));
-    study_wrap(out, at, text, a->missing != NULL ? "," : ";");
-}
-
-static void describe_missing(FILE *out, size_t *at, const struct domain_attribute *a)
-{
-    const uint32_t others = a->missing_too_count;
-    char text[160];
-    if (a->missing == NULL)
-        return;
-    if (others == 0 && a->missing[0] == '\0')
-        study_wrap(out, at, "or missing (an empty cell)", ";");
-    else {
-        snprintf(text, sizeof text, "or missing (\"%s\"", a->missing);
-        study_wrap(out, at, text, others == 0 ? ");" : ";");
-    }
-    for (uint32_t i = 0; i < others; i++) {
-        snprintf(text, sizeof text, "%s\"%s\"", i == 0 ? "also read: " : "", a->missing_too[i]);
-        study_wrap(out, at, text, i + 1 < others ? "," : ");");
-    }
-}
-
-/* The unit, and how texts are read. */
-static void describe_calendar(FILE *out, size_t *at, const struct domain_attribute *a)
-{
-    const struct calendar *c = a->calendar;
-    char text[128];
-    if (c == NULL)
-        return;
-    if (c->unit != CALENDAR_DAY) {
-        snprintf(text, sizeof text, "to the %s", calendar_unit_words[c->unit]);
-        study_wrap(out, at, text, ";");
-    }
-    for (uint32_t i = 0; i < c->formats; i++) {
-        snprintf(text, sizeof text, "%s\"%s\"", i == 0 ? "written " : "also read: ", c->format[i]);
-        study_wrap(out, at, text, ";");
-    }
-}
-
-/* What is assumed about the numbers inside bins. */
-static void describe_inside(FILE *out, size_t *at, const struct domain_attribute *a)
-{
-    uint32_t left = spikes_of(a);
-    char text[128], room[COLUMN_TEXT];
-    for (uint32_t i = 0; i < a->values && left > 0; i++) {
-        if (!domain_spike(a, i))
-            continue;
-        snprintf(text, sizeof text, "%.60s%s", domain_text(a, i, 6, room),
-                 --left > 0 ? "" : " apart");
-        study_wrap(out, at, text, left > 0 ? "," : ";");
-    }
-    describe_calendar(out, at, a);
-    if (a->step > 0 && !(a->whole && a->step == 1)) {
-        snprintf(text, sizeof text, "multiples of %g", a->step);
-        study_wrap(out, at, text, ";");
-    }
-    switch (a->tail) {
-    case DOMAIN_TAIL_TREND:
-        break;
-    case DOMAIN_TAIL_EXPONENTIAL:
-        study_wrap(out, at, "an exponential tail", ";");
-        break;
-    case DOMAIN_TAIL_TYPICAL:
-        snprintf(text, sizeof text, "%.60s on average in the last bin",
-                 domain_print(a, a->typical, 6, room));
-        study_wrap(out, at, text, ";");
-        break;
-    }
-}
-
-static void describe_attribute(FILE *out, const struct domain_attribute *a)
-{
-    size_t at = 22;
-    fprintf(out, "  %-20s", a->name);
-    describe_values(out, &at, a);
-    describe_missing(out, &at, a);
-    if (domain_has_bins(a))
-        describe_inside(out, &at, a);
-    switch (a->policy) {
-    case DOMAIN_REJECT:
-        study_wrap(out, &at, "a table with any other value is refused", "");
-        break;
-    case DOMAIN_CLIP:
-        study_wrap(out, &at,
-                   a->calendar != NULL ? "any other date counts as the nearest"
-                                       : "any other number counts as the nearest",
-                   ";");
-        study_wrap(out, &at,
-                   a->calendar != NULL  ? a->missing != NULL
-                                              ? "what is no date counts as missing"
-                                              : "a table with what is no date is refused"
-                   : a->missing != NULL ? "what is no number counts as missing"
-                                        : "a table with what is no number is refused",
-                   "");
-        break;
-    case DOMAIN_AS_MISSING:
-        study_wrap(out, &at, "any other value counts as missing", "");
-        break;
-    }
-    fputc('\n', out);
 }
 
 static void describe_impossible(FILE *out, const struct study *s)
@@ -184,7 +61,7 @@ static void describe_persons(FILE *out, const struct study *s)
             "  of them. Two of n persons are taken for one with a probability below n^2 / 2^65.\n"
             "  Servers see which uploads are sorted by that hash, and leave out and name those\n"
             "  that are not. trefoil share sorts.\n",
-            s->rows_per_person, plural(s->rows_per_person, "row", "rows"),
+            s->rows_per_person, study_plural(s->rows_per_person, "row", "rows"),
             s->rows_per_person * s->rows_per_person);
 }
 
@@ -205,7 +82,7 @@ static void describe_guarantee(FILE *out, const struct study *s)
                 "  A person has at most %u %s at all owners together, where those that are joined\n"
                 "  are one. What costs one row rho is charged as %u rho. A person with j rows\n"
                 "  costs j^2 rho.\n",
-                s->rows_per_person, plural(s->rows_per_person, "row", "rows"),
+                s->rows_per_person, study_plural(s->rows_per_person, "row", "rows"),
                 s->rows_per_person * s->rows_per_person);
     else
         fprintf(out,
@@ -277,12 +154,12 @@ static void describe_open(FILE *out, const struct study *s)
         "  upload. The issuer sees to it that nobody has two: whoever has j tokens has j times\n"
         "  the rows, and is protected less.\n"
         "  %-20s key %s\n",
-        o->most, o->each.max_rows, plural(o->each.max_rows, "row", "rows at most"),
+        o->most, o->each.max_rows, study_plural(o->each.max_rows, "row", "rows at most"),
         words_bytes(study_upload_bytes(s, s->owners)).text, o->each.records ? "records" : "counts",
         "issuer of tokens", public_identity_fingerprint(&o->issuer).text);
     if (o->revoked_count > 0)
         fprintf(out, "  %zu %s revoked.\n", o->revoked_count,
-                plural(o->revoked_count, "token is", "tokens are"));
+                study_plural(o->revoked_count, "token is", "tokens are"));
 }
 
 static void describe_owners(FILE *out, const struct study *s)
@@ -339,7 +216,7 @@ static void describe_times(FILE *out, const struct study *s)
         fprintf(out,
                 "Servers keep the uploads for %u %s after the last one came. Then their\n"
                 "operators are due to purge them; nothing is deleted by itself.\n",
-                s->retain_days, plural(s->retain_days, "day", "days"));
+                s->retain_days, study_plural(s->retain_days, "day", "days"));
     if (s->retain_days != 0 && s->uploads_until != 0)
         fprintf(out,
                 date_now() < last
@@ -371,7 +248,7 @@ struct words_text study_not_yet(const struct study *study)
 {
     struct words_text w;
     snprintf(w.text, sizeof w.text, "not yet: %zu %s", study->keyless,
-             plural(study->keyless, "key", "keys"));
+             study_plural(study->keyless, "key", "keys"));
     return w;
 }
 
@@ -387,9 +264,9 @@ void study_describe(FILE *out, const struct study *study, const struct public_id
         fprintf(out,
                 "Study %s\nTerms %s\n  (everybody must see the same; compare by telephone)\n\n",
                 study->name, study_fingerprint(study).text);
-    fprintf(out, "Data: %zu %s\n", d->attributes, plural(d->attributes, "attribute", "attributes"));
-    for (size_t i = 0; i < d->attributes; i++)
-        describe_attribute(out, &d->attribute[i]);
+    fprintf(out, "Data: %zu %s\n", d->attributes,
+            study_plural(d->attributes, "attribute", "attributes"));
+    study_describe_columns(out, d);
     if (study->columns_from != NULL)
         fprintf(out,
                 "  They were written from: %s.\n"
