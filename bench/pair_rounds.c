@@ -9,6 +9,7 @@
 #include "mpc/pair/joint_noise.h"
 #include "mpc/pair/own_noise.h"
 #include "mpc/pair/pick.h"
+#include "mpc/pair/squares.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -119,16 +120,16 @@ static enum err fill(struct pair_rounds *r, const struct rounds_table *t, size_t
 }
 
 /* The five messages; each end's share of a distance is its score. */
-static enum err select_one(struct pair_rounds *r, const struct rounds_table *t)
+static enum err select_one(struct pair_rounds *r, const struct rounds_table *t, bool squared)
 {
     struct pair_run *run[2] CLEAN(runs_free) = {NULL}, *last[2] CLEAN(runs_free) = {NULL};
     struct pair_pick pick[2];
     uint8_t proof[16 * 16];
     r->since = cpu_s();
     for (unsigned i = 0; i < 2; i++) {
-        TRY(pair_distance_new(&run[i], r->end[i],
-                              &(struct pair_distance){r->candidate[i], r->candidates, t->bits,
-                                                      1 << 10, r->value[i]}));
+        const struct pair_distance d = {r->candidate[i], r->candidates, t->bits, 1 << 10,
+                                        r->value[i]};
+        TRY((squared ? pair_squares_new : pair_distance_new)(&run[i], r->end[i], &d));
         lap(r, i == 0 ? PAIR_PROVIDER : PAIR_KEEPER);
     }
     TRY(pass(r, run));
@@ -144,19 +145,19 @@ static enum err select_one(struct pair_rounds *r, const struct rounds_table *t)
     return pick[0].index == pick[1].index ? ERR_OK : ERR_MISMATCH;
 }
 
-static enum err measure(const struct rounds_table *t, json_t *out, bool smoke)
+static enum err measure(const struct rounds_table *t, bool squared, json_t *out, bool smoke)
 {
     struct pair_rounds r CLEAN(rounds_free) = {0};
     const size_t columns = smoke ? 3 : t->columns;
     TRY(introduce(&r));
     TRY(fill(&r, t, columns));
-    TRY(select_one(&r, t));
-    printf("%-9s selection by L1: %zu candidates, %zu cells, %llu ANDs, %.2f MB; CPU s: provider "
+    TRY(select_one(&r, t, squared));
+    printf("%-9s selection by %s: %zu candidates, %zu cells, %llu ANDs, %.2f MB; CPU s: provider "
            "%.4f, keeper %.4f\n",
-           t->name, r.candidates, r.cells, (unsigned long long)r.ands, (double)r.bytes / 1e6,
-           r.cpu[0], r.cpu[1]);
+           t->name, squared ? "L2" : "L1", r.candidates, r.cells, (unsigned long long)r.ands,
+           (double)r.bytes / 1e6, r.cpu[0], r.cpu[1]);
     json_object_set_new(out, "name", json_string(t->name));
-    json_object_set_new(out, "score", json_string("l1"));
+    json_object_set_new(out, "score", json_string(squared ? "l2" : "l1"));
     figures_put(out, (double)r.candidates, "candidates");
     figures_put(out, (double)r.cells, "cells");
     figures_put(out, (double)r.ands, "ands");
@@ -205,6 +206,7 @@ enum err pair_rounds_measure(json_t *out, bool smoke)
 {
     TRY(secret_start());
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
-        TRY(measure(&tables[k], figures_item(figures_list(out, "round")), smoke));
+        for (unsigned squared = 0; squared < 2; squared++)
+            TRY(measure(&tables[k], squared == 1, figures_item(figures_list(out, "round")), smoke));
     return measure_noise(figures_object(out, "noise"), smoke);
 }

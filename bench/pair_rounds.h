@@ -11,8 +11,8 @@
 #include <stdbool.h>
 
 /*
- * round[]: selections among all pairs and single columns, by L1; score, cells, candidates, ands,
- * bytes, CPU seconds of the provider and the keeper, paper_s (FHAIM's) of breast cancer.
+ * round[]: selections among all pairs and single columns, by L1 and L2; score, cells, candidates,
+ * ands, bytes, CPU seconds of the provider and the keeper, paper_s (FHAIM's) of breast cancer.
  * noise: CPU microseconds and bytes of a sample, own and joint, both servers' together; base_cpu_s.
  */
 enum err pair_rounds_measure(json_t *out, bool smoke) MUST_CHECK;

@@ -1,4 +1,5 @@
 /* Synthetic rows, and marginals. */
+#include "aim/table/derive.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "library/trefoil_private.h"
@@ -20,6 +21,28 @@ void trefoil_rows_free(struct trefoil_rows **rows)
         return;
     keep_clear(&d->keep);
     memory_free(rows);
+}
+
+/* The same where columns follow from others. */
+static enum err draw_derived(const struct table *t, const struct densities *inside, uint64_t seed,
+                             double *const *number)
+{
+    const struct domain *d = t->domain;
+    struct derive_plan *p CLEAN(derive_free) = NULL;
+    struct random r = random_of(seed);
+    uint16_t code[DOMAIN_ATTRIBUTES_MAX];
+    TRY(derive_new(&p, d));
+    for (size_t row = 0; row < t->rows; row++) {
+        for (size_t i = 0; i < d->attributes; i++)
+            code[i] = t->column[i][row];
+        TRY(derive_draw(p, code, inside, &r));
+        for (size_t i = 0; i < d->attributes; i++)
+            if (number[i] != NULL &&
+                (code[i] >= d->attribute[i].values ||
+                 !domain_parse(&d->attribute[i], derive_text(p, i), &number[i][row])))
+                number[i][row] = NAN;
+    }
+    return ERR_OK;
 }
 
 /* The numbers that table_write_csv() would write, in its order. */
@@ -54,7 +77,10 @@ static enum err give(struct drawn *d, struct table *t, const struct densities *i
     for (size_t i = 0; i < columns; i++)
         if (domain_has_order(&t->domain->attribute[i]))
             TRY(keep_new(&d->keep, &number[i], t->rows));
-    draw_numbers(t, inside, seed, number);
+    if (t->domain->derived != NULL)
+        TRY(draw_derived(t, inside, seed, number));
+    else
+        draw_numbers(t, inside, seed, number);
     for (size_t i = 0; i < columns; i++) {
         code[i] = t->column[i];
         TRY(keep_adopt(&d->keep, &t->column[i]));

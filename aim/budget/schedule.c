@@ -9,7 +9,8 @@
 #define ONE_WAYS_LEAST 0.2
 #define ONE_WAYS_LEAST_ANNEALED 0.1
 #define ONE_WAYS_ERROR 0.1
-#define SWEEPS_ONE_WAYS 0.15
+#define SWEEPS_ONE_WAYS_MOST 0.3
+#define SWEEPS_ONE_WAYS_LEAST 0.15
 #define SWEEPS_SCORES 0.1 /* of a sweep */
 /* Makes sigma larger and epsilon smaller, so that rounding cannot end even a unit above rho. */
 #define GUARD 0x1p-48
@@ -57,9 +58,12 @@ static double one_ways_share(const struct schedule_terms *t, double rho)
 {
     /* without pow(): servers and analysts must find the same multiplier on every machine */
     const double all = sqrt(2 / M_PI) * (double)t->cells / fmax(1, (double)t->rows),
-                 least = t->annealed ? ONE_WAYS_LEAST_ANNEALED : ONE_WAYS_LEAST,
+                 least = t->sweeps > 0 ? SWEEPS_ONE_WAYS_LEAST
+                         : t->annealed ? ONE_WAYS_LEAST_ANNEALED
+                                       : ONE_WAYS_LEAST,
+                 most = t->sweeps > 0 ? SWEEPS_ONE_WAYS_MOST : ONE_WAYS_MOST,
                  over = all / ONE_WAYS_ERROR, share = over * over / (2 * (double)t->one_ways * rho);
-    return fmin(ONE_WAYS_MOST, fmax(least, share));
+    return fmin(most, fmax(least, share));
 }
 
 static void split(struct schedule *s, const struct schedule_terms *t, double rho)
@@ -81,6 +85,13 @@ static void split(struct schedule *s, const struct schedule_terms *t, double rho
     s->epsilon = epsilon_of(s->accounting, s->most, rho, s->sigma);
 }
 
+static struct schedule sweeps_start(const struct schedule_terms *t, double rho)
+{
+    const double sigma = sigma_of((double)t->one_ways, one_ways_share(t, rho), rho);
+    return (struct schedule){
+        .sweeps = t->sweeps, .most = 2 * t->sweeps, .alone = sigma, .sigma = sigma};
+}
+
 struct schedule schedule_start(const struct schedule_terms *t, double rho)
 {
     const unsigned most = schedule_rounds_most(t->one_ways, t->rounds, t->annealed);
@@ -89,14 +100,10 @@ struct schedule schedule_start(const struct schedule_terms *t, double rho)
                          .most = most,
                          .last = most == 1,
                          .finished = most == 0};
+    if (t->sweeps > 0)
+        return sweeps_start(t, rho);
     split(&s, t, rho);
     return s;
-}
-
-struct schedule schedule_sweeps(size_t one_ways, unsigned sweeps, double rho)
-{
-    const double sigma = sigma_of((double)one_ways, SWEEPS_ONE_WAYS, rho);
-    return (struct schedule){.sweeps = sweeps, .most = 2 * sweeps, .alone = sigma, .sigma = sigma};
 }
 
 bool schedule_scores(const struct schedule *s)

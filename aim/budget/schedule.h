@@ -15,7 +15,7 @@
  *             most twice the next round's cost, the next round is the last and takes it all: sigma
  *             = sqrt(1 / (2 * 0.9 remaining)), eps for 0.1 remaining.
  *   sweeps    S sweeps, each of two rounds: the scores of all candidates, then a set of them. w is
- *             0.15. Sweep i has i / (i + ... + S) of what is left, of which its scores take a
+ *             at least 0.15, at most 0.3. Sweep i has i / (i + ... + S) of what is left, of which its scores take a
  *             tenth. So the last takes all.
  *
  * A study that counts in zCDP has the split of the papers: a tenth of rho for selections, and one
@@ -60,13 +60,13 @@ struct schedule_terms {
     bool annealed;
     unsigned rounds;
     size_t one_ways;
-    uint64_t cells; /* of the one-ways together */
-    uint64_t rows;  /* the most that there can be; 0: few */
+    uint64_t cells;  /* of the one-ways together */
+    uint64_t rows;   /* the most that there can be; 0: few */
+    unsigned sweeps; /* in place of rounds, unless 0 */
 };
 
 struct schedule schedule_start(const struct schedule_terms *t, double rho);
 
-struct schedule schedule_sweeps(size_t one_ways, unsigned sweeps, double rho);
 /* Whether the next round of a sweep opens scores; what it takes of the rho that remains. */
 bool schedule_scores(const struct schedule *s);
 double schedule_sweep_rho(const struct schedule *s, double remaining);

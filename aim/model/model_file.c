@@ -52,8 +52,11 @@ void model_write(const struct model *m, struct bytes *out)
         bytes_put_double(out, m->theta[i]);
 }
 
+/* Whether the domain has what versions 1 and 2 did not know. */
 static bool has_dates(const struct domain *d)
 {
+    if (d->derived != NULL)
+        return true;
     for (size_t i = 0; i < d->attributes; i++)
         if (d->attribute[i].calendar != NULL)
             return true;

@@ -96,11 +96,12 @@ static enum err read_item(struct parser *p, struct question *q, struct select *s
         TRY(parser_aggregate(p, &before.token, item));
         TRY(parser_no_arithmetic(p));
         TRY(read_name(p, item));
-        q->items++;
+        p->list[p->listed++].item = q->items++;
     } else {
         p->lexer = before;
         s->plain[s->plains].at = before.token.at;
-        TRY(parser_group(p, &s->plain[s->plains++].group));
+        TRY(parser_group(p, &s->plain[s->plains].group));
+        p->list[p->listed++] = (struct parser_listed){true, 0, s->plain[s->plains++].group};
         if (lexer_is(&p->lexer, "as"))
             return lexer_fail(&p->lexer, p->lexer.token.at,
                               "a column of GROUP BY keeps its name: leave AS out");

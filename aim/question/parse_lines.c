@@ -96,18 +96,52 @@ static enum err read_having(struct parser *p, struct question *q)
     return ERR_OK;
 }
 
+/* Which of the question's groups this is; q->groups: none. */
+static size_t group_of(const struct question *q, const struct question_group *g)
+{
+    size_t k = 0;
+    while (k < q->groups && (q->group[k].column != g->column || q->group[k].part != g->part))
+        k++;
+    return k;
+}
+
 static enum err find_group(struct parser *p, const struct question *q, struct question_order *o)
 {
     const size_t at = p->lexer.token.at;
     struct question_group g;
     TRY(parser_group(p, &g));
     o->group = true;
-    for (o->index = 0; o->index < q->groups; o->index++)
-        if (q->group[o->index].column == g.column && q->group[o->index].part == g.part)
-            return ERR_OK;
+    o->index = group_of(q, &g);
+    if (o->index < q->groups)
+        return ERR_OK;
     return lexer_fail(
         &p->lexer, at,
         "ORDER BY takes aggregates after SELECT, their names, and columns of GROUP BY");
+}
+
+/* A number is a position after SELECT, from 1 on. */
+static enum err find_listed(struct parser *p, const struct question *q, struct question_order *o)
+{
+    const size_t at = p->lexer.token.at;
+    const struct parser_listed *l;
+    double n;
+    TRY(parser_number(p, &n));
+    if (!(n >= 1 && n <= (double)p->listed) || n != (double)(size_t)n)
+        return lexer_fail(&p->lexer, at, "a number is a place after SELECT, from 1 to %zu",
+                          p->listed);
+    l = &p->list[(size_t)n - 1];
+    o->group = l->group;
+    o->index = l->group ? group_of(q, &l->by) : l->item;
+    return ERR_OK;
+}
+
+/* What ORDER BY names. */
+static enum err read_key(struct parser *p, const struct question *q, struct question_order *o)
+{
+    if (p->lexer.token.kind == TOKEN_NUMBER)
+        return find_listed(p, q, o);
+    TRY(find_item(p, q, &o->index));
+    return o->index == q->items ? find_group(p, q, o) : ERR_OK;
 }
 
 static enum err read_order(struct parser *p, struct question *q)
@@ -118,13 +152,7 @@ static enum err read_order(struct parser *p, struct question *q)
         if (q->orders == QUESTION_ORDER_MAX)
             return lexer_fail(&p->lexer, p->lexer.token.at, "ORDER BY takes at most %d items",
                               QUESTION_ORDER_MAX);
-        if (p->lexer.token.kind == TOKEN_NUMBER)
-            return lexer_fail(&p->lexer, p->lexer.token.at,
-                              "ORDER BY takes what it orders by, not its position: an aggregate "
-                              "after SELECT, its name, or a column of GROUP BY");
-        TRY(find_item(p, q, &o->index));
-        if (o->index == q->items)
-            TRY(find_group(p, q, o));
+        TRY(read_key(p, q, o));
         o->down = lexer_is(&p->lexer, "desc");
         if (o->down || lexer_is(&p->lexer, "asc"))
             TRY(lexer_next(&p->lexer));

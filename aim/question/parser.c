@@ -1,5 +1,6 @@
 #include "aim/question/parser.h"
 
+#include "aim/table/derive.h"
 #include "aim/table/number.h"
 
 #include <string.h>
@@ -78,11 +79,18 @@ static const char *unquoted(const struct parser *p)
 static enum err no_such_column(const struct parser *p)
 {
     const struct lexer_token *t = &p->lexer.token;
+    const struct derived *d = p->domain->derived;
     const char *whole = unquoted(p), *near;
     if (whole != NULL)
         return lexer_fail(&p->lexer, t->at,
                           "there is no column \"%s\"; if %s is meant, put it in double quotes",
                           t->text, whole);
+    for (size_t i = 0; d != NULL && i < d->computed.count; i++)
+        if (strcasecmp(d->computed.of[i].name, t->text) == 0)
+            return lexer_fail(&p->lexer, t->at,
+                              "%s is not measured, but computed as rows are written: %s; ask for "
+                              "these columns",
+                              d->computed.of[i].name, d->computed.of[i].text);
     near = domain_nearest(p->domain, t->text);
     if (near != NULL)
         return lexer_fail(&p->lexer, t->at, "there is no column \"%s\"; did you mean \"%s\"?",

@@ -5,11 +5,20 @@
 #include "aim/question/lexer.h"
 #include "aim/question/question.h"
 
+/* What stands after SELECT: an item, or what lines are by. */
+struct parser_listed {
+    bool group;
+    size_t item;
+    struct question_group by;
+};
+
 struct parser {
     struct lexer lexer;
     const struct domain *domain;
     struct cases_work work;
     unsigned depth; /* of parentheses and NOT */
+    size_t listed;
+    struct parser_listed list[2 * QUESTION_ITEMS_MAX];
 };
 
 /* The column that the token names; moves to the token after it. */

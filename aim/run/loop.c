@@ -13,9 +13,9 @@ static struct schedule start_of(const struct aim_options *o)
                                          o->rounds,
                                          o->workload->one_ways,
                                          workload_one_way_cells(o->workload),
-                                         o->rows};
-    return o->sweeps > 0 ? schedule_sweeps(o->workload->one_ways, o->sweeps, rho)
-                         : schedule_start(&terms, rho);
+                                         o->rows,
+                                         o->sweeps};
+    return schedule_start(&terms, rho);
 }
 
 double aim_sigma(const struct aim_options *o)

@@ -9,9 +9,10 @@
  *
  * Who joins explains part of other scores: what a candidate has in common with it. As errors of
  * parts that have nothing to do with each other add up in squares, r^2 of the common part comes
- * off.
+ * off; and so does what it says by way of other columns (aim/run/loop_links.h).
  */
 #include "aim/model/sweep.h"
+#include "aim/run/loop_links.h"
 #include "aim/run/loop_private.h"
 #include "base/memory.h"
 
@@ -27,10 +28,11 @@ struct set {
     double budget; /* B */
     double spread; /* how much farther off noise is than what B pays for */
     uint64_t limit;
-    double *r;             /* by closure index; 0: no candidate, or not any more */
-    double *part;          /* r as it was before the last one joined */
-    double *y;             /* by closure index */
-    bool *joined;          /* by closure index */
+    double *r;    /* by closure index; 0: no candidate, or not any more */
+    double *part; /* r as it was before the last one joined */
+    double *y;    /* by closure index */
+    bool *joined; /* by closure index */
+    struct links links;
     double sum;            /* Y */
     struct clique *clique; /* of the model, and of those that have joined */
     size_t cliques;
@@ -65,7 +67,7 @@ static enum err begin(struct set *s)
         s->r[q] = fmax(0, scores->value[k]);
         s->y[q] = two_thirds(STAYS * sqrt(2 / M_PI) * w->query[q].weight * cells);
     }
-    return ERR_OK;
+    return links_begin(&s->links, w, s->r, model_total(r->model));
 }
 
 static double power(double x)
@@ -133,6 +135,7 @@ static void clear(struct set *s)
     memory_free(&s->y);
     memory_free(&s->clique);
     memory_free(&s->joined);
+    links_clear(&s->links);
 }
 
 /* Adds a marginal, from which the model was off by this many rows, to the three of l->why_next. */
@@ -160,6 +163,7 @@ static void join(struct set *s)
         s->sum += s->y[q];
         s->clique[s->cliques++] = *c;
         explain(s, c);
+        links_join(&s->links, c, s->r);
     }
 }
 

@@ -1,5 +1,6 @@
 #include "aim/run/output.h"
 
+#include "aim/table/derive.h"
 #include "aim/table/lists.h"
 #include "base/file.h"
 
@@ -16,6 +17,17 @@ static json_t *unless(int failed, json_t *made)
         return made;
     json_decref(made);
     return NULL;
+}
+
+/* With what it follows from, as the study writes it. */
+static json_t *attribute_json(const struct domain *d, const struct domain_attribute *a)
+{
+    json_t *o = list_attribute(a);
+    int failed = o == NULL;
+    for (size_t i = 0; !failed && d->derived != NULL && i < d->derived->from.count; i++)
+        if (strcmp(d->derived->from.of[i].name, a->name) == 0)
+            failed |= json_object_set_new(o, "from", json_string(d->derived->from.of[i].text));
+    return unless(failed, o);
 }
 
 static json_t *names_json(const struct domain *d, const struct clique *c)
@@ -177,7 +189,7 @@ static json_t *document(const struct output_terms *o)
     for (size_t i = 0; i < o->domain->attributes; i++) {
         const struct domain_attribute *a = &o->domain->attribute[i];
         failed |= json_object_set_new(sizes, a->name, json_integer(a->size));
-        failed |= json_array_append_new(attributes, list_attribute(a));
+        failed |= json_array_append_new(attributes, attribute_json(o->domain, a));
     }
     for (size_t i = 0; i < o->measurements; i++)
         failed |= json_array_append_new(

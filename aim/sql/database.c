@@ -251,7 +251,7 @@ static bool is_wanted(const struct database *db, size_t column)
         wanted |= db->of[a] == column;
     for (size_t k = 0; db->o.key != NULL && k < db->o.key->columns; k++)
         wanted |= db->of_key[k] == column;
-    return wanted;
+    return wanted || database_reads(db, db->column[column].name) != NULL;
 }
 
 static enum err name_columns(const struct database *db, struct rows *rows)
@@ -306,16 +306,6 @@ static enum err select_texts(struct database *db)
     return database_select(db, &sql, true);
 }
 
-/* A date as the study writes it, where the column is an attribute. */
-static char *date_text(const struct database *db, size_t column, char *text, size_t *size,
-                       char room[COLUMN_TEXT])
-{
-    for (size_t a = 0; a < db->domain->attributes; a++)
-        if (db->of[a] == column)
-            return key_date(&db->domain->attribute[a], text, size, room);
-    return text;
-}
-
 static enum err take_row(struct database *db, struct rows *rows)
 {
     bool all = runs_bare(db);
@@ -328,7 +318,7 @@ static enum err take_row(struct database *db, struct rows *rows)
             TRY(odbc_field(db->odbc, at, &text, &size));
         at += all || wanted;
         if (text != NULL && db->column[i].type == ODBC_DATE)
-            text = date_text(db, i, text, &size, date);
+            text = database_date(db, known_as(db, i), text, &size, date);
         TRY(rows_field(rows, text != NULL ? text : none, size));
     }
     return rows_end(rows);

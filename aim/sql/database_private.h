@@ -8,6 +8,8 @@
 
 #define DATABASE_NAME 128
 
+struct derive;
+
 struct database {
     const struct domain *domain;
     struct database_source source;
@@ -33,6 +35,12 @@ struct database {
     bool cursor;    /* the statement's result comes through a cursor */
     size_t fetched; /* its rows that are at hand */
 };
+
+/* The column of this name that is read for others alone, or NULL (aim/sql/reads.c). */
+const struct derive *database_reads(const struct database *db, const char *name);
+/* The text of a date as the study writes those of the column that it calls so. */
+char *database_date(const struct database *db, const char *name, char *text, size_t *size,
+                    char room[COLUMN_TEXT]);
 
 /* Runs a SELECT; the rows of a long result come piece by piece where the engine can. */
 enum err database_select(struct database *db, struct bytes *sql, bool long_result) MUST_CHECK;

@@ -65,7 +65,7 @@ static enum err take_extreme(struct database *db, size_t field, size_t attribute
     if (text == NULL)
         return ERR_OK;
     text = rows_trim(text, &size);
-    if (domain_parse(a, key_date(a, text, &size, date), &x))
+    if (domain_parse(a, key_date(a->calendar, text, &size, date), &x))
         rows_extend(&db->o.moments[attribute], x);
     return ERR_OK;
 }

@@ -270,13 +270,12 @@ void key_clear(struct key *k)
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
-char *key_date(const struct domain_attribute *a, char *text, size_t *size, char room[COLUMN_TEXT])
+char *key_date(const struct calendar *c, char *text, size_t *size, char room[COLUMN_TEXT])
 {
     int64_t number, high;
-    if (a->calendar == NULL || strlen(text) != *size ||
-        !calendar_read(text, a->calendar->unit, false, &number, &high))
+    if (c == NULL || strlen(text) != *size || !calendar_read(text, c->unit, false, &number, &high))
         return text;
-    domain_print(a, (double)number, 0, room);
+    calendar_print(c, number, room);
     *size = strlen(room);
     return room;
 }
@@ -287,7 +286,7 @@ static uint32_t text_code(const struct key *k, char *text, size_t size, bool *fi
     uint32_t code;
     text = rows_trim(text, &size);
     if (k->column.type == ODBC_DATE)
-        text = key_date(k->attribute, text, &size, date);
+        text = key_date(k->attribute->calendar, text, &size, date);
     *fits = strlen(text) == size; /* a text with a NUL inside is not a value */
     code = *fits ? domain_code(k->attribute, text) : DOMAIN_NO_CODE;
     *fits = code != DOMAIN_NO_CODE && domain_fits(k->attribute, text);

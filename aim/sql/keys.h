@@ -41,11 +41,8 @@ void key_clear(struct key *k);
  */
 uint32_t key_code(const struct key *k, char *field, size_t size, bool *fits);
 
-/*
- * The text of a column of dates in the form that the attribute's are written in, in `room`; or the
- * text, where it is none, or the attribute has no dates.
- */
-char *key_date(const struct domain_attribute *a, char *text, size_t *size, char room[COLUMN_TEXT]);
+/* The text of a date as a calendar writes it, in `room`; the text, where it or there is none. */
+char *key_date(const struct calendar *c, char *text, size_t *size, char room[COLUMN_TEXT]);
 
 /* An SQL condition for the rows whose value does not fit; nothing where only the text can tell. */
 void key_misfits(const struct key *k, struct bytes *sql);

@@ -1,4 +1,5 @@
 #include "aim/table/csv.h"
+#include "aim/table/derive.h"
 #include "base/file.h"
 
 #include <errno.h>
@@ -50,8 +51,19 @@ struct sink {
     bool standard;
     const struct csv_form *form;
     struct bytes text; /* to be written */
+    struct derive_plan *derive;
     struct log *log;
 };
+
+/* A value as it is drawn: numbers may have another decimal sign. */
+static void put_value(struct sink *s, const struct domain_attribute *a, uint16_t code, char *text,
+                      bool alone)
+{
+    if (code < a->values && domain_has_bins(a) && domain_has_numbers(a))
+        csv_put_number(&s->text, text, s->form);
+    else
+        put_text(&s->text, text, s->form, code >= a->values && alone);
+}
 
 static void put_cell(struct sink *s, const struct table *t, const struct densities *densities,
                      size_t row, size_t attribute, struct random *r)
@@ -69,10 +81,35 @@ static void put_cell(struct sink *s, const struct table *t, const struct densiti
         return;
     }
     a->kind->draw(a, code, densities->of[attribute], r, text);
-    if (domain_has_numbers(a))
-        csv_put_number(&s->text, text, s->form);
-    else
-        put_text(&s->text, text, s->form, false);
+    put_value(s, a, code, text, alone);
+}
+
+/* A row with what follows from its values, behind them. */
+static enum err put_derived(struct sink *s, const struct table *t,
+                            const struct densities *densities, size_t row, struct random *r)
+{
+    const struct domain *d = t->domain;
+    uint16_t code[DOMAIN_ATTRIBUTES_MAX];
+    char text[COLUMN_TEXT];
+    for (size_t a = 0; a < d->attributes; a++)
+        code[a] = t->column[a][row];
+    TRY(derive_draw(s->derive, code, densities, r));
+    for (size_t a = 0; a < d->attributes; a++) {
+        snprintf(text, sizeof text, "%s", derive_text(s->derive, a));
+        if (a > 0)
+            bytes_put_u8(&s->text, (uint8_t)s->form->delimiter);
+        put_value(s, &d->attribute[a], code[a], text, d->attributes == 1);
+    }
+    for (size_t i = 0; i < d->derived->computed.count; i++) {
+        snprintf(text, sizeof text, "%s", derive_computed(s->derive, i));
+        bytes_put_u8(&s->text, (uint8_t)s->form->delimiter);
+        if (d->derived->computed.of[i].type == DERIVE_NUMBER && *text != '\0')
+            csv_put_number(&s->text, text, s->form);
+        else
+            put_text(&s->text, text, s->form, false);
+    }
+    bytes_put_u8(&s->text, '\n');
+    return ERR_OK;
 }
 
 static enum err write_text(struct sink *s)
@@ -90,15 +127,23 @@ static enum err write_text(struct sink *s)
 static enum err write_rows(struct sink *s, const struct table *t, const struct densities *densities,
                            uint64_t seed)
 {
-    const size_t attributes = t->domain->attributes;
+    const struct domain *d = t->domain;
+    const size_t attributes = d->attributes;
+    const size_t computed = d->derived != NULL ? d->derived->computed.count : 0;
     struct random r = random_of(seed);
     csv_begin(&s->text, s->form);
     for (size_t a = 0; a < attributes; a++) {
         put_text(&s->text, t->domain->attribute[a].name, s->form, false);
-        bytes_put_u8(&s->text, a + 1 < attributes ? (uint8_t)s->form->delimiter : '\n');
+        bytes_put_u8(&s->text, a + 1 < attributes + computed ? (uint8_t)s->form->delimiter : '\n');
+    }
+    for (size_t i = 0; i < computed; i++) {
+        put_text(&s->text, t->domain->derived->computed.of[i].name, s->form, false);
+        bytes_put_u8(&s->text, i + 1 < computed ? (uint8_t)s->form->delimiter : '\n');
     }
     for (size_t row = 0; row < t->rows; row++) {
-        for (size_t a = 0; a < attributes; a++) {
+        if (s->derive != NULL)
+            TRY(put_derived(s, t, densities, row, &r));
+        for (size_t a = 0; s->derive == NULL && a < attributes; a++) {
             put_cell(s, t, densities, row, a, &r);
             bytes_put_u8(&s->text, a + 1 < attributes ? (uint8_t)s->form->delimiter : '\n');
         }
@@ -117,9 +162,15 @@ enum err table_write_csv_form(const char *path, const struct table *t,
     enum err e;
     if (densities == NULL)
         TRY(densities_even(&even, t->domain));
-    if (!s.standard)
-        TRY(file_draft_open(&s.draft, path, 0644, log));
+    if (t->domain->derived != NULL)
+        TRY(derive_new(&s.derive, t->domain));
+    e = s.standard ? ERR_OK : file_draft_open(&s.draft, path, 0644, log);
+    if (e != ERR_OK) {
+        derive_free(&s.derive);
+        return e;
+    }
     e = write_rows(&s, t, densities != NULL ? densities : &even, seed);
+    derive_free(&s.derive);
     bytes_clear(&s.text);
     return s.standard ? e : file_draft_end(&s.draft, e);
 }

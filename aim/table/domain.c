@@ -1,3 +1,4 @@
+#include "aim/table/derive.h"
 #include "aim/table/domain_private.h"
 
 #include "base/encoding.h"
@@ -35,6 +36,7 @@ void domain_free(struct domain **domain)
     for (size_t i = 0; i < (*domain)->attributes; i++)
         domain_attribute_clear(&(*domain)->attribute[i]);
     memory_free(&(*domain)->attribute);
+    derived_free(&(*domain)->derived);
     memory_free(domain);
 }
 

@@ -1,9 +1,11 @@
+#include "aim/table/derive.h"
 #include "aim/table/domain_private.h"
 
 #include "base/memory.h"
 
 #include <string.h>
 
+#define DERIVED UINT32_C(0x80000000) /* added to the attributes if columns follow from others */
 #define MORE 0x80 /* added to the kind if the study says more about a column; that follows */
 
 static bool has_more(const struct domain_attribute *a)
@@ -38,9 +40,11 @@ static void attribute_write(const struct domain_attribute *a, struct bytes *out)
 
 void domain_write(const struct domain *d, struct bytes *out)
 {
-    bytes_put_u32(out, (uint32_t)d->attributes);
+    bytes_put_u32(out, (uint32_t)d->attributes | (d->derived != NULL ? DERIVED : 0));
     for (size_t i = 0; i < d->attributes; i++)
         attribute_write(&d->attribute[i], out);
+    if (d->derived != NULL)
+        derived_write(d->derived, out);
 }
 
 enum err domain_compare(const struct domain *a, const struct domain *b, bool *same)
@@ -114,7 +118,8 @@ static enum err add(struct domain *d, const struct domain_attribute *a, struct l
 enum err domain_read(struct domain **out, struct reader *r, struct log *log)
 {
     struct domain *d CLEAN(domain_free) = NULL;
-    uint32_t attributes = reader_u32(r);
+    const uint32_t first = reader_u32(r), attributes = first & ~DERIVED;
+    const struct derive *bad;
     *out = NULL;
     if (r->failed || attributes > DOMAIN_ATTRIBUTES_MAX)
         return ERR_FORMAT;
@@ -123,6 +128,10 @@ enum err domain_read(struct domain **out, struct reader *r, struct log *log)
         struct domain_attribute a CLEAN(domain_attribute_clear) = {0};
         TRY(read_attribute(&a, r));
         TRY(add(d, &a, log));
+    }
+    if ((first & DERIVED) != 0) {
+        TRY(derived_read(&d->derived, r));
+        TRY(derive_check(d, &bad, log));
     }
     return memory_hand_over(out, &d);
 }
@@ -135,5 +144,6 @@ enum err domain_pick(struct domain **out, const struct domain *d, const uint16_t
     TRY(domain_new(&picked));
     for (size_t k = 0; k < count; k++)
         TRY(add(picked, &d->attribute[attribute[k]], NULL));
+    TRY(derived_pick(picked, d));
     return memory_hand_over(out, &picked);
 }

@@ -40,6 +40,9 @@ int kind_tail_json(const struct domain_attribute *a, struct json_t *object);
 enum err kind_add_edges(struct domain *d, struct domain_attribute *a, const char *name,
                         const double *edges, size_t count, const char *missing,
                         struct log *log) MUST_CHECK;
+/* A column's unit and formats (aim/table/kind_date.c); what is read is sound. */
+void domain_write_calendar(const struct calendar *c, struct bytes *out);
+enum err domain_read_calendar(struct calendar *c, struct reader *r) MUST_CHECK;
 /* Decimal numbers, whole or not. */
 bool kind_parse_number(const struct domain_attribute *a, const char *text, double *number);
 const char *kind_print_number(const struct domain_attribute *a, double number, int digits,

@@ -47,12 +47,17 @@ static void draw(const struct domain_attribute *a, uint32_t code, const struct d
     print(a, density_draw(density, code, random_double(r)), 0, text);
 }
 
+void domain_write_calendar(const struct calendar *c, struct bytes *out)
+{
+    bytes_put_u8(out, (uint8_t)c->unit);
+    bytes_put_u8(out, (uint8_t)c->formats);
+    for (uint32_t i = 0; i < c->formats; i++)
+        bytes_put_string(out, c->format[i]);
+}
+
 static void write_values(const struct domain_attribute *a, struct bytes *out)
 {
-    bytes_put_u8(out, (uint8_t)a->calendar->unit);
-    bytes_put_u8(out, (uint8_t)a->calendar->formats);
-    for (uint32_t i = 0; i < a->calendar->formats; i++)
-        bytes_put_string(out, a->calendar->format[i]);
+    domain_write_calendar(a->calendar, out);
     kind_write_edges(a, out);
 }
 
@@ -68,15 +73,22 @@ static enum err read_format(struct reader *r, char format[CALENDAR_FORMAT])
     return e;
 }
 
-static enum err read_values(struct domain_attribute *a, struct reader *r)
+enum err domain_read_calendar(struct calendar *c, struct reader *r)
 {
     uint8_t unit = reader_u8(r), formats = reader_u8(r);
+    uint32_t bad;
     if (r->failed || unit >= CALENDAR_UNITS || formats > CALENDAR_FORMATS)
         return ERR_FORMAT;
+    *c = (struct calendar){.unit = (enum calendar_unit)unit};
+    while (c->formats < formats)
+        TRY(read_format(r, c->format[c->formats++]));
+    return calendar_check(c, "", &bad, NULL) == ERR_OK ? ERR_OK : ERR_FORMAT;
+}
+
+static enum err read_values(struct domain_attribute *a, struct reader *r)
+{
     TRY(memory_new(&a->calendar, 1));
-    a->calendar->unit = (enum calendar_unit)unit;
-    while (a->calendar->formats < formats)
-        TRY(read_format(r, a->calendar->format[a->calendar->formats++]));
+    TRY(domain_read_calendar(a->calendar, r));
     return kind_read_edges(a, r);
 }
 

@@ -1,13 +1,12 @@
 #include "aim/table/rows.h"
 
-#include "aim/table/number.h"
+#include "aim/table/derive.h"
 #include "aim/table/persons.h"
 #include "base/encoding.h"
 #include "base/memory.h"
 
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 #define DEFAULT_ROWS 100000000
 #define TELL_ROWS 4096
@@ -31,7 +30,7 @@ struct rows {
     size_t columns; /* 0 until all are named */
     size_t problems;
     bool row_bad;
-    uint32_t *attribute_of; /* column -> attribute or DOMAIN_NO_CODE */
+    uint32_t *attribute_of; /* column -> attribute, a further slot of `derive`, or DOMAIN_NO_CODE */
     size_t capacity;
     uint16_t *codes;
     double *numbers;                       /* of the current row, or NULL: they are not kept */
@@ -41,7 +40,8 @@ struct rows {
     char personal[ROWS_SHOWN]; /* the first of them that seems to say whose a row is, or "" */
     size_t person_column;      /* SIZE_MAX until it is found */
     struct persons *persons;
-    struct person_key *key; /* or NULL */
+    struct person_key *key;     /* or NULL */
+    struct derive_plan *derive; /* or NULL: no column follows from others */
 };
 
 static size_t place(const struct rows *r)
@@ -99,6 +99,10 @@ enum err rows_column(struct rows *r, char *text, size_t length)
     if (twice)
         stands_twice(r, text);
     a = domain_find(r->domain, text);
+    if (r->derive != NULL && a != DOMAIN_NO_CODE && derive_is_from(r->derive, a))
+        a = DOMAIN_NO_CODE;
+    else if (r->derive != NULL && a == DOMAIN_NO_CODE)
+        a = derive_find(r->derive, text);
     TRY(memory_room(&r->attribute_of, &r->capacity, r->field + 1));
     if (a != DOMAIN_NO_CODE && has_column(r, a))
         stands_twice(r, text);
@@ -149,8 +153,11 @@ static enum err columns_end(struct rows *r)
     r->columns = r->field;
     bytes_put_u8(&r->ignored, 0);
     for (uint32_t a = 0; a < r->domain->attributes; a++)
-        if (!has_column(r, a) && problem(r))
+        if (!has_column(r, a) && !(r->derive != NULL && derive_is_from(r->derive, a)) && problem(r))
             no_column(r, r->domain->attribute[a].name);
+    for (size_t a = r->domain->attributes; r->derive != NULL && a < derive_slots(r->derive); a++)
+        if (derive_needs(r->derive, a) != NULL && !has_column(r, (uint32_t)a) && problem(r))
+            no_column(r, derive_needs(r->derive, a));
     if (r->o.person != NULL && r->person_column == SIZE_MAX)
         nobody(r, r->o.person);
     while (r->key != NULL && (name = person_key_missing(r->key, &k)) != NULL)
@@ -256,38 +263,6 @@ static enum err key_field(struct rows *r, size_t field, const char *text, size_t
     return e == ERR_DATA ? ERR_OK : e; /* one message about what this build lacks is enough */
 }
 
-void rows_extend(struct rows_moments *m, double number)
-{
-    m->least = m->numbers ? fmin(m->least, number) : number;
-    m->largest = m->numbers ? fmax(m->largest, number) : number;
-    m->numbers = true;
-}
-
-/* Adds a number to its column's moments (Welford). */
-static void add_number(struct rows_moments *m, const struct domain_attribute *a, uint32_t code,
-                       double x)
-{
-    double from;
-    rows_extend(m, x);
-    if (code == a->values)
-        return;
-    m->count++;
-    from = x - m->mean;
-    m->mean += from / (double)m->count;
-    m->squares += from * (x - m->mean);
-}
-
-static void take_sample(struct rows_moments *m, const char *text, double x)
-{
-    for (size_t i = 0; i < m->samples; i++)
-        if (strcmp(m->sample[i].text, text) == 0)
-            return;
-    if (m->samples == ROWS_SAMPLES || strlen(text) >= CALENDAR_FORMAT)
-        return;
-    snprintf(m->sample[m->samples].text, CALENDAR_FORMAT, "%s", text);
-    m->sample[m->samples++].number = x;
-}
-
 static void take_number(struct rows *r, uint32_t attribute, uint32_t code, const char *text)
 {
     const struct domain_attribute *a = &r->domain->attribute[attribute];
@@ -295,38 +270,56 @@ static void take_number(struct rows *r, uint32_t attribute, uint32_t code, const
     bool number = (r->o.moments != NULL || r->numbers != NULL) && domain_parse(a, text, &x) &&
                   !domain_missing_number(a, x);
     if (number && r->o.moments != NULL)
-        add_number(&r->o.moments[attribute], a, code, x);
+        rows_add(&r->o.moments[attribute], a, code, x);
     if (number && r->o.moments != NULL && a->calendar != NULL)
-        take_sample(&r->o.moments[attribute], text, x);
+        rows_sample(&r->o.moments[attribute], text, x);
     if (r->numbers != NULL)
         r->numbers[attribute] = number && code < a->values ? x : NAN;
+}
+
+/* A column's value, of which `whole` says that it has no NUL inside; `text` is changed. */
+static enum err take_value(struct rows *r, uint32_t attribute, size_t field, char *text, bool whole)
+{
+    const struct domain_attribute *a = &r->domain->attribute[attribute];
+    const uint32_t code = whole ? code_of(r, a, text) : DOMAIN_NO_CODE;
+    if (code == DOMAIN_NO_CODE) {
+        take_misfit(r, attribute, field, MISFIT_WRONG, text);
+        return ERR_OK;
+    }
+    r->codes[attribute] = (uint16_t)code;
+    take_number(r, attribute, code, text);
+    /* a value that does not fit has one of these codes: the nearest, or missing */
+    if (a->policy != DOMAIN_REJECT && (code == 0 || code + 1 >= a->values) && !domain_fits(a, text))
+        take_misfit(r, attribute, field, code == a->values ? MISFIT_MISSING : MISFIT_NEAREST, text);
+    return r->derive != NULL ? derive_set(r->derive, attribute, code, text) : ERR_OK;
 }
 
 enum err rows_field(struct rows *r, char *text, size_t length)
 {
     size_t field = r->field++;
-    const struct domain_attribute *a;
-    uint32_t code = DOMAIN_NO_CODE;
+    uint32_t attribute;
     text = rows_trim(text, &length);
     if (field == r->person_column)
         TRY(person_field(r, text, length));
     if (r->key != NULL)
         TRY(key_field(r, field, text, length));
-    if (field >= r->columns || r->attribute_of[field] == DOMAIN_NO_CODE)
+    attribute = field < r->columns ? r->attribute_of[field] : DOMAIN_NO_CODE;
+    if (attribute == DOMAIN_NO_CODE)
         return ERR_OK;
-    a = &r->domain->attribute[r->attribute_of[field]];
-    if (strlen(text) == length) /* a text with a NUL inside is not a value */
-        code = code_of(r, a, text);
-    if (code == DOMAIN_NO_CODE) {
-        take_misfit(r, r->attribute_of[field], field, MISFIT_WRONG, text);
-        return ERR_OK;
+    if (attribute >= r->domain->attributes)
+        return derive_set(r->derive, attribute, 0, strlen(text) == length ? text : "");
+    return take_value(r, attribute, field, text, strlen(text) == length);
+}
+
+/* What follows from the row's values. */
+static enum err derive_all(struct rows *r)
+{
+    char text[COLUMN_TEXT];
+    for (size_t i = 0; i < r->domain->derived->from.count; i++) {
+        snprintf(text, sizeof text, "%s", derive_from(r->derive, i));
+        TRY(take_value(r, derive_from_attribute(r->derive, i), r->columns, text, true));
     }
-    r->codes[r->attribute_of[field]] = (uint16_t)code;
-    take_number(r, r->attribute_of[field], code, text);
-    /* a value that does not fit has one of these codes: the nearest, or missing */
-    if (a->policy != DOMAIN_REJECT && (code == 0 || code + 1 >= a->values) && !domain_fits(a, text))
-        take_misfit(r, r->attribute_of[field], field,
-                    code == a->values ? MISFIT_MISSING : MISFIT_NEAREST, text);
+    derive_begin(r->derive);
     return ERR_OK;
 }
 
@@ -342,6 +335,8 @@ static enum err row_end(struct rows *r)
     if (r->field != r->columns && problem(r))
         log_error(r->log, "%s:%zu: the row has %zu fields, the header %zu", r->source->name,
                   place(r), r->field, r->columns);
+    if (r->derive != NULL)
+        TRY(derive_all(r));
     if (r->table->rows >= r->o.max)
         return log_fail(r->log, ERR_RANGE, "%s:%zu: more than the %zu rows allowed",
                         r->source->name, place(r), r->o.max);
@@ -378,6 +373,7 @@ static void rows_free(struct rows **r)
     persons_free(&(*r)->persons);
     person_key_free(&(*r)->key);
     bytes_clear(&(*r)->ignored);
+    derive_free(&(*r)->derive);
     memory_free(r);
 }
 
@@ -398,6 +394,8 @@ enum err rows_begin(struct rows **out, const struct domain *d, const struct rows
         TRY(table_keep_numbers(r->table));
         TRY(memory_new(&r->numbers, d->attributes));
     }
+    if (d->derived != NULL && !r->o.as_written)
+        TRY(derive_new(&r->derive, d));
     if (r->o.person != NULL)
         TRY(persons_new(&r->persons));
     if (r->o.key != NULL) {

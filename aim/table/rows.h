@@ -5,7 +5,8 @@
  *
  *     rows_begin  { rows_column }  rows_end  { { rows_field }  rows_end }  rows_finish
  *
- * Columns come in any order; those that the domain does not know are left out and listed once. A
+ * Columns come in any order; those that the domain does not know are left out and listed once. So
+ * are those that follow from others (aim/table/derive.h), which are computed once a row is whole. A
  * value that does not fit is treated as its attribute's policy says. Every problem is logged with
  * its place, the attribute, the value and what is allowed: values in one line for each column and
  * kind of mistake, with the first and how many rows have one; others one by one, the first
@@ -41,8 +42,11 @@ struct rows_moments {
     size_t samples;          /* of dates, the first texts that differ, for their owner to see */
     struct rows_sample sample[ROWS_SAMPLES];
 };
-/* Widens least and largest. */
+/* Widens least and largest; adds a number of a code, too; keeps the text of a date. */
 void rows_extend(struct rows_moments *m, double number);
+void rows_add(struct rows_moments *m, const struct domain_attribute *a, uint32_t code,
+              double number);
+void rows_sample(struct rows_moments *m, const char *text, double number);
 
 struct rows_options {
     char decimal;       /* 0: a point. With ',' numbers are 1,5 and may have no point at all */
@@ -51,7 +55,8 @@ struct rows_options {
     size_t per_person;  /* than this many rows. It is read only for that */
     const struct person_rule *key; /* NULL, or how keys of rows are made, which the table keeps */
     bool numbers;                  /* the table keeps them */
-    struct rows_moments *moments;  /* NULL, or one for each attribute, which are added to */
+    bool as_written; /* columns that follow from others are read: rows that were written here */
+    struct rows_moments *moments; /* NULL, or one for each attribute, which are added to */
     /* NULL, or called now and then. part: how much has been read, 0 to 1; NAN: not known */
     void (*tell)(void *self, const char *source, size_t rows, double part);
     void *self;

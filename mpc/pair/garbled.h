@@ -27,7 +27,7 @@ void pair_run_free(struct pair_run **run);
 /* What a computation takes: bytes of its messages, and ANDs. It follows from sizes alone. */
 struct pair_cost {
     size_t matrix, tables;
-    uint64_t ands;
+    uint64_t ands; /* four words that bits choose (squares.h) count as one */
 };
 struct pair_cost pair_run_cost(const struct pair_run *run);
 size_t pair_run_matrix(const struct pair_run *run);

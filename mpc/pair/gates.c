@@ -64,6 +64,11 @@ void pair_gates_free(struct pair_gates *g)
     memory_wipe_free(&g->maker, sizeof *g->maker);
 }
 
+bool pair_gates_garbles(const struct pair_gates *g)
+{
+    return g->maker != NULL && g->maker->garbled != NULL;
+}
+
 enum err pair_gates_done(const struct pair_gates *g)
 {
     if (g->error != ERR_OK || g->maker == NULL)
@@ -98,23 +103,28 @@ static enum err encrypt(struct gates_maker *m, struct pair_wire *x, size_t n)
                : ERR_CRYPTO;
 }
 
+/* x = H(x, i) of n labels, whose numbers are in y. */
+static enum err hash_labels(struct gates_maker *m, size_t n)
+{
+    TRY(encrypt(m, m->x, n));
+    for (size_t k = 0; k < n; k++)
+        m->y[k] = wire_xor(m->y[k], m->x[k]);
+    TRY(encrypt(m, m->y, n));
+    for (size_t k = 0; k < n; k++)
+        m->x[k] = wire_xor(m->x[k], m->y[k]);
+    return ERR_OK;
+}
+
 /*
- * x = H(x, i), of `hashes` labels for each of n gates: the first half of them have the gate's first
- * number, the others the second.
+ * Of `hashes` labels for each of n gates: the first half of them have the gate's first number, the
+ * others the second.
  */
 static enum err hash(struct pair_gates *g, size_t n, unsigned hashes)
 {
-    struct pair_wire *x = g->maker->x, *y = g->maker->y;
-    TRY(encrypt(g->maker, x, n * hashes));
     for (unsigned h = 0; h < hashes; h++)
-        for (size_t k = 0; k < n; k++) {
-            const uint64_t i = 2 * (g->ands + k) + (h >= hashes / 2);
-            y[h * n + k] = wire_xor(x[h * n + k], (struct pair_wire){i, 0});
-        }
-    TRY(encrypt(g->maker, y, n * hashes));
-    for (size_t k = 0; k < n * hashes; k++)
-        x[k] = wire_xor(x[k], y[k]);
-    return ERR_OK;
+        for (size_t k = 0; k < n; k++)
+            g->maker->y[h * n + k] = (struct pair_wire){2 * (g->ands + k) + (h >= hashes / 2), 0};
+    return hash_labels(g->maker, n * hashes);
 }
 
 static enum err garble(struct pair_gates *g, struct pair_wire *out, const struct pair_wire *a,
@@ -161,15 +171,49 @@ static enum err evaluate(struct pair_gates *g, struct pair_wire *out, const stru
     return ERR_OK;
 }
 
-static enum err batch(struct pair_gates *g, struct pair_wire *out, const struct pair_wire *a,
-                      const struct pair_wire *b, size_t n)
+/* Before n more ANDs, at most as many as the key has left. */
+static enum err begin(struct pair_gates *g, size_t n)
 {
     if (n > g->maker->ands - g->ands)
         return ERR_RANGE;
-    if (g->ands % KEY_ANDS == 0)
-        TRY(begin_key(g));
+    return g->ands % KEY_ANDS == 0 ? begin_key(g) : ERR_OK;
+}
+
+static enum err batch(struct pair_gates *g, struct pair_wire *out, const struct pair_wire *a,
+                      const struct pair_wire *b, size_t n)
+{
+    TRY(begin(g, n));
     TRY((g->maker->garbled != NULL ? garble : evaluate)(g, out, a, b, n));
     g->ands += n;
+    return ERR_OK;
+}
+
+enum err pair_gates_choose(struct pair_gates *g, uint64_t *share, const struct pair_wire *label,
+                           uint64_t bits, const uint64_t *word)
+{
+    struct gates_maker *m = g->maker;
+    const bool gives = m->garbled != NULL;
+    TRY(begin(g, GATES_CHOSEN / 4));
+    for (size_t k = 0; k < GATES_CHOSEN; k++) {
+        m->x[k] = label[k];
+        m->x[GATES_CHOSEN + k] = wire_xor(label[k], m->delta);
+        m->y[k] = m->y[GATES_CHOSEN + k] = (struct pair_wire){g->ands + k / 4, 1 + k % 4};
+    }
+    TRY(hash_labels(m, gives ? 2 * GATES_CHOSEN : GATES_CHOSEN));
+    for (size_t k = 0; k < GATES_CHOSEN; k++) {
+        uint64_t more;
+        if (gives) {
+            more = m->x[k].low - m->x[GATES_CHOSEN + k].low + word[k];
+            memcpy(m->garbled, &more, sizeof more);
+            m->garbled += sizeof more;
+            *share -= m->x[k].low;
+            continue;
+        }
+        memcpy(&more, m->given, sizeof more);
+        m->given += sizeof more;
+        *share += m->x[k].low + ((0 - (bits >> k & 1)) & more);
+    }
+    g->ands += GATES_CHOSEN / 4;
     return ERR_OK;
 }
 

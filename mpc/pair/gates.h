@@ -25,6 +25,7 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -62,6 +63,9 @@ void pair_gates_free(struct pair_gates *g);
 /* ERR_OK, the first error, or ERR_RANGE if some ANDs were not made. */
 enum err pair_gates_done(const struct pair_gates *g) MUST_CHECK;
 
+/* Whether this is the provider's end. */
+bool pair_gates_garbles(const struct pair_gates *g);
+
 static inline struct pair_wire wire_xor(struct pair_wire x, struct pair_wire y)
 {
     return (struct pair_wire){x.low ^ y.low, x.high ^ y.high};
@@ -76,5 +80,16 @@ static inline struct pair_wire wire_if(uint64_t bit, struct pair_wire y)
 /* out[k] = a[k] & b[k]; out may be either. */
 void pair_gates_and(struct pair_gates *g, struct pair_wire *out, const struct pair_wire *a,
                     const struct pair_wire *b, size_t n);
+
+/*
+ * Sums of words that the keeper's bits choose, shared: adds to both ends' shares words whose sum is
+ * that of all word[k] whose bit k is set.
+ *   P -> K   H(q, i) - H(q ^ Delta, i) + word, 8 bytes a bit, in the place of GATES_CHOSEN / 4 ANDs
+ * `label`: of the bits. The keeper has `bits`, the provider `word`; neither is read at the other
+ * end. Numbers i differ from those of ANDs in their high half. LEAKS: nothing.
+ */
+#define GATES_CHOSEN ((size_t)64)
+enum err pair_gates_choose(struct pair_gates *g, uint64_t *share, const struct pair_wire *label,
+                           uint64_t bits, const uint64_t *word) MUST_CHECK;
 
 #endif

@@ -69,7 +69,8 @@ static enum err read_all(struct evaluating *e)
     if (e->model != NULL || strcmp(path, e->synthetic) != 0)
         TRY(read_model(e, e->model != NULL ? e->model : e->synthetic));
     TRY(read_real(e));
-    return read_rows(e, &e->shown.side[SIDE_SYNTHETIC], NULL, path, (struct table_csv_options){0});
+    return read_rows(e, &e->shown.side[SIDE_SYNTHETIC], NULL, path,
+                     (struct table_csv_options){.rows = {.as_written = true}});
 }
 
 /* --- what is compared ------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /*
- * parties/command/evaluating.h - compares synthetic rows with real ones and prints how far apart they
- * are: `trefoil eval`, and `trefoil plan --simulate`, whose real rows are invented.
+ * parties/command/evaluating.h - compares synthetic rows with real ones and prints how far apart
+ * they are: for `trefoil eval`, and for `trefoil plan --simulate`, whose real rows are invented.
  */
 #ifndef TREFOIL_PARTIES_COMMAND_EVALUATING_H
 #define TREFOIL_PARTIES_COMMAND_EVALUATING_H

@@ -32,8 +32,9 @@ static void print_sweeps(const struct plan_asked *p)
     struct price_sweep sweep;
     if (price_sweep(p->study, &sweep) != ERR_OK)
         return;
-    printf("sweeps: the one-ways; then %u %s: how far the model is from each of %zu marginals,\n"
-           "  with noise of at most %.0f rows, in ",
+    printf("sweeps: the one-ways; then %u %s: how far the model is from each of %zu\n"
+           "  marginals, with noise of at most %.0f rows,\n"
+           "  in ",
            p->study->sweeps, p->study->sweeps == 1 ? "time" : "times", w->queries,
            measure_spread(p->study->noise_by) * sweep.most_sigma);
     if (p->study->servers == 2)
@@ -41,9 +42,9 @@ static void print_sweeps(const struct plan_asked *p)
                "  them, in %u. ",
                PLAN_TWO_SCORES, PLAN_TWO_MEASURE);
     else
-        printf("about %u exchanges between the servers (%u more\n"
-               "  the first time) and %s from each; then a set of them, in %u; and 6 more each\n"
-               "  with security: abort. ",
+        printf("about %u exchanges between the servers (%u more the first time) and\n"
+               "  %s from each; then a set of them, in %u; and 6 more each with\n"
+               "  security: abort. ",
                SCORES_EXCHANGES, FINISH_EXCHANGES, words_bytes(SCORE_BYTES * w->cells).text,
                SET_EXCHANGES);
     printf("The analyst's program sends about %s a time\n",

@@ -166,8 +166,10 @@ enum err plan_simulate(const struct plan_asked *p, double rho)
     TRY(make_folder(&s));
     TRY(run(&s, rho));
     TRY(file_path(s.synthetic, p->log, "%s/synthetic.csv", s.folder));
-    if (!file_is_there(s.synthetic)) /* it makes no rows */
+    if (!file_is_there(s.synthetic)) {
+        printf("\nThis method makes no rows that could be compared.\n");
         return ERR_OK;
+    }
     if (measure_spread(p->study->noise_by) > 1)
         printf("\nThe noise was that of one curator; the servers' is %.2g times as large.\n",
                measure_spread(p->study->noise_by));

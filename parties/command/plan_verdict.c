@@ -1,8 +1,8 @@
 /*
- * The verdict of `trefoil plan`. It takes rows as spread evenly over a column's values. The formulas
- * for relations follow what AIM and copulas made of generated tables (docs/results.md).
+ * The verdict of `trefoil plan`. It takes rows as spread evenly over a column's values. The
+ * formulas for relations follow what AIM and copulas made of generated tables (docs/results.md).
  *
- *   alone    L1 error of a single column: its noise. Half of it is the share of rows in the wrong place
+ *   alone    L1 error of a single column: its noise; half of it is the share of misplaced rows
  *   mean     error of a column's mean in deviations: sigma sqrt(bins) / rows
  *   pair     L1 noise of an average pair's table that a round measures
  *   links    how far off a correlation is. AIM leaves of a typical one
@@ -11,7 +11,7 @@
  *            all where rounds no longer ask for pairs (aim/run/loop_choose.c)
  *   copula   the same of a copula: the noise of its form and of the rows that happen to be drawn,
  *              sqrt((1.2 noise)^2 + (0.8 / sqrt(rows))^2) + 0.01
- *            1.2 since rows are uneven, 0.01 since a normal distribution links real columns badly
+ *            1.2 since rows are uneven; 0.01 since a normal distribution links real columns badly
  */
 #include "parties/command/plan.h"
 
@@ -28,6 +28,7 @@
 #define ALONE_GOOD 0.2  /* L1: a tenth of the rows is in the wrong place */
 #define MEAN_GOOD 0.2   /* of a deviation */
 #define LINKS_GOOD 0.12 /* of a correlation */
+#define LINKS_FINE 0.04 /* so near that no other method is worth it */
 #define PAIR_GOOD 0.25  /* of the rows; above it coarser bins do better (docs/results.md) */
 #define PAIR_MOST 0.5   /* of which rounds do not ask */
 #define NUMBERS_LEAST 3 /* columns of numbers, from which a copula pays */
@@ -132,6 +133,7 @@ static bool is_good(const struct outlook *x)
 static double epsilon_needed(const struct outlook *now)
 {
     struct study other = *now->asked->study;
+    other.left = 0; /* a run that goes on cannot have another */
     for (other.epsilon *= 1.1; other.epsilon <= STUDY_EPSILON_MAX; other.epsilon *= 1.1) {
         struct ledger_limits limits;
         struct outlook then = *now;
@@ -192,9 +194,11 @@ static void print_epsilon(const struct outlook *x, bool numbers)
 /* Prints the change, and returns by which measure it helps. */
 static const char *print_change(const struct outlook *x, double rho)
 {
-    const bool numbers = x->numbers >= NUMBERS_LEAST && 2 * x->numbers >= x->columns;
+    const struct study *s = x->asked->study;
+    const bool numbers = x->numbers >= NUMBERS_LEAST && 2 * x->numbers >= x->columns &&
+                         s->zeros == 0 && !s->late_join; /* which a copula does not take */
     const uint32_t bins = x->selects && !is_good(x) ? bins_needed(x, rho) : 0;
-    if (x->selects && numbers && x->copula < COPULA_GAIN * x->links) {
+    if (x->selects && numbers && x->links > LINKS_FINE && x->copula < COPULA_GAIN * x->links) {
         printf("method: copula if you want correlations (+-%.2g, not +-%.2g)", x->copula, x->links);
         return "correlations; below, \"method\" says what suits tables of columns";
     }
@@ -206,8 +210,9 @@ static const char *print_change(const struct outlook *x, double rho)
         printf("method: aim if you want tables of columns, not correlations");
     else
         printf("nothing, this study is about right");
-    return x->selects && !(numbers && bins == 0) ? "less error in tables of two columns"
-                                                 : "correlations";
+    return !x->selects || (numbers && bins == 0 && !is_good(x))
+               ? "correlations"
+               : "less error in tables of two columns";
 }
 
 enum err plan_verdict(const struct plan_asked *p, double rho)
@@ -218,7 +223,9 @@ enum err plan_verdict(const struct plan_asked *p, double rho)
     for (size_t i = 0; i < x.columns; i++)
         x.numbers += domain_has_order(&s->domain->attribute[i]);
     x.selects = method_of(s)->selects;
-    x.rounds = x.selects && !s->annealed && s->sweeps == 0 ? s->rounds : (unsigned)x.columns;
+    x.rounds = x.selects && !s->annealed && s->sweeps == 0
+                   ? s->rounds
+                   : SCHEDULE_SET * (unsigned)x.columns; /* about what the others measure */
     TRY(look_at(&x, rho));
     print_useful(&x);
     printf("helps most: ");

@@ -65,10 +65,14 @@ static void put_people(struct bytes *out, const struct study *s)
                  s->analyst[i].name);
     text_put(out,
              "\nNobody sees the rows but their owner. %s Two servers that collude could read "
-             "the data; no single one can.\n",
+             "the data; no single one can.%s\n",
              s->security == STUDY_ABORT
                  ? "The servers prove to each other what they compute (security: abort)."
-                 : "Each server is trusted to follow the protocol (security: semi-honest).");
+                 : "Each server is trusted to follow the protocol (security: semi-honest).",
+             s->servers == 2
+                 ? " There is no third server that could notice. An owner that lies about "
+                   "its rows can make results useless, and learns nothing by it."
+                 : "");
     if (s->retain_days > 0)
         text_put(out, "The servers are to delete uploads %u days after the last one.\n",
                  s->retain_days);

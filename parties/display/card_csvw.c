@@ -1,4 +1,5 @@
 /* CSVW metadata: https://www.w3.org/TR/tabular-metadata/, with terms of Dublin Core and DCAT. */
+#include "aim/table/derive.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -58,6 +59,11 @@ static json_t *document(const struct study *s, const char *finished)
     json_t *columns = json_array(), *o;
     for (size_t i = 0; i < s->domain->attributes; i++)
         json_array_append_new(columns, column(&s->domain->attribute[i]));
+    for (size_t i = 0; s->domain->derived != NULL && i < s->domain->derived->computed.count; i++)
+        json_array_append_new(columns, json_pack("{s:s, s:s, s:s}", "titles",
+                                                 s->domain->derived->computed.of[i].name,
+                                                 "datatype", "string", "dc:description",
+                                                 s->domain->derived->computed.of[i].text));
     o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:{s:s, s:b, s:s}, s:{s:o}}", "@context",
                   "http://www.w3.org/ns/csvw", "url", "synthetic.csv", "dc:title", s->name,
                   "dc:issued", finished, "rdfs:comment",

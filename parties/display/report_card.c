@@ -70,11 +70,10 @@ enum err report_card(const struct report_pairs *p, const char *verdict, const ch
     for (const char *line = verdict; *line != '\0'; line += strcspn(line, "\n") + 1) {
         char room[4096];
         snprintf(room, sizeof room, "%.*s", (int)strcspn(line, "\n"), line);
-        text_put(&out, "\n> ");
+        text_put(&out, line == verdict ? "\n> " : ">\n> ");
         card_text(&out, room);
-        text_put(&out, "\n>");
+        text_put(&out, "\n");
     }
-    text_put(&out, "\n");
     put_facts(&r);
     put_measured(&pairs);
     card_study(&out, r.study);

@@ -207,26 +207,22 @@ static bool fits(const struct study *study, const struct ask_slack *s)
     return delta_of_study(study, s) <= BUDGET_SLACK_OF_DELTA * study->delta;
 }
 
-/*
- * Two servers' own Gaussians are exact, and joint ones off by a total variation. Each Gumbel may be off by an error that depends on nothing
- * else: that moves the chance of any winner by a factor of e^(2 error) at most, either way, with the
- * data and without, and what a selection costs is the range of such factors.
- */
-static struct ask_slack of_own(const struct study *study)
+/* An own Gumbel's error moves the chance of any winner by e^(2 error) at most, either way. */
+static struct ask_slack of_two(const struct study *study)
 {
     const double factor = 1 + tape_rounded_up(exp(study->epsilon));
-    return (struct ask_slack){
-        .marginal = discrete_epsilon(study),
-        .select = 8 * OWN_GUMBEL_ERROR,
-        .measured = {factor, study->noise_by == NOISE_BY_JOINT ? JOINT_TAU : 0},
-        .candidate = {factor, OWN_GUMBEL_TAU}};
+    const double tau = study->noise_by == NOISE_BY_JOINT ? JOINT_TAU : 0; /* own ones are exact */
+    return (struct ask_slack){.marginal = discrete_epsilon(study),
+                              .select = 8 * OWN_GUMBEL_ERROR, /* the range of such factors */
+                              .measured = {factor, tau},
+                              .candidate = {factor, OWN_GUMBEL_TAU}};
 }
 
 struct ask_slack price_slack(const struct study *study)
 {
     const struct ask_slack s = by_variation(study);
     if (study->servers == 2)
-        return of_own(study);
+        return of_two(study);
     return fits(study, &s) ? s : by_ratio(study);
 }
 
@@ -324,10 +320,10 @@ enum err price_schedule(const struct study *study, struct schedule *start)
                                          study->rounds,
                                          study->workload->one_ways,
                                          workload_one_way_cells(study->workload),
-                                         study_rows(study, false)};
+                                         study_rows(study, false),
+                                         study->sweeps};
     TRY(look_and_rest(study, &look, &rho));
-    *start = study->sweeps > 0 ? schedule_sweeps(terms.one_ways, study->sweeps, rho)
-                               : schedule_start(&terms, rho);
+    *start = schedule_start(&terms, rho);
     return ERR_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "base/words.h"
 #include "parties/display/html.h"
 #include "parties/server/status.h"
+#include "parties/study/study_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -255,15 +256,17 @@ enum err status_page(const struct status *s, struct bytes *out)
              moods[mood].sign, name, s->study->name);
     bytes_put_text(out, status_style);
     text_put(out,
-             "</style></head><body><h1>Server %u, %s</h1><p>Study %s, security: %s</p>"
+             "</style></head><body><h1>%s %s, %s</h1><p>Study %s, security: %s</p>"
              "<p class=\"state %s\"><b>%s</b> ",
-             s->index, name, s->study->name, study_security_words[s->study->security],
-             moods[mood].class, moods[mood].sign);
+             s->study->servers == 2 ? "The" : "Server", study_server_role(s->study, s->index).text,
+             name, s->study->name, study_security_words[s->study->security], moods[mood].class,
+             moods[mood].sign);
     html_text(out, why);
     text_put(out, "</p><table>");
     uploads_row(s, out);
     run_row(s, out);
-    ahead_row(s, out);
+    if (s->study->servers == 3) /* two make theirs when a session begins */
+        ahead_row(s, out);
     neighbours_row(s, out);
     budget_row(s, out);
     bytes_row(s, out);

@@ -54,13 +54,13 @@ static void print_marginals(FILE *out, const struct study *s, const struct domai
         finest = clique_cells(&w->clique[finest], grouped) < cells ? i : finest;
     }
     if (noisy > 0)
-        fprintf(
-            out,
-            "  %zu of %zu marginals of the workload have an error of 1 or more from noise alone;\n"
-            "    the finest, %s, has %" PRIu64 " cells for %.0f rows.\n"
-            "    Pairs of columns of %" PRIu32 " bins each would have %.2g, and do better\n",
-            noisy, w->cliques, clique_name(&w->clique[finest], s->domain).text,
-            clique_cells(&w->clique[finest], grouped), rows, pair_values(rows, sigma), PAIR_NOISE);
+        fprintf(out,
+                "  %zu of %zu marginals of the workload have an error of 1 or more from noise\n"
+                "    alone; the finest, %s, has %" PRIu64 " cells for %.0f rows.\n"
+                "    Pairs of columns of %" PRIu32 " bins each would have %.2g, and do better\n",
+                noisy, w->cliques, clique_name(&w->clique[finest], s->domain).text,
+                clique_cells(&w->clique[finest], grouped), rows, pair_values(rows, sigma),
+                PAIR_NOISE);
 }
 
 void fine_print(FILE *out, const struct study *s, const struct domain *grouped, double rows,

@@ -293,8 +293,8 @@ static enum err take_row(void *codebook)
         e = add_column(b);
     else if (!b->header && !b->known[NAME])
         return log_fail(b->log, ERR_DATA,
-                        "%s:%zu: the first line of a codebook names what it says: name, kind, "
-                        "values (or range), missing",
+                        "%s:%zu: the first line of a codebook names, separated by commas, what it "
+                        "says: name, kind, values (or range), missing",
                         b->path, b->place.line);
     b->header = true;
     forget(b);

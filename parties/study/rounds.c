@@ -12,9 +12,8 @@
 
 /* Of scores, as shares of the rows. */
 #define NOISE_MOST 0.05
-#define NOISE_LITTLE 0.01
+#define NOISE_LITTLE 0.02
 #define COLUMNS_CLEAR 3 /* of a marginal */
-#define COLUMNS_MANY 12
 #define SWEEPS_CLEAR 4
 #define MIB_CLEAR 40
 #define ROUNDS_PLAIN 10
@@ -53,10 +52,21 @@ bool rounds_advise(struct rounds_advice *a, const struct rounds_noise *noise, si
 
 /* --- auto ------------------------------------------------------------------------------------ */
 
+static struct schedule start_of(const struct rounds_terms *t, bool annealed, unsigned sweeps)
+{
+    const struct schedule_terms terms = {.accounting = t->accounting,
+                                         .annealed = annealed,
+                                         .one_ways = t->workload->one_ways,
+                                         .cells = workload_one_way_cells(t->workload),
+                                         .rows = (uint64_t)t->rows_most,
+                                         .sweeps = sweeps};
+    return schedule_start(&terms, t->rho);
+}
+
 static bool has_sweeps(const struct rounds_terms *t, unsigned sweeps)
 {
     const struct workload *w = t->workload;
-    const struct schedule start = schedule_sweeps(w->one_ways, sweeps, t->rho);
+    const struct schedule start = start_of(t, false, sweeps);
     const struct schedule_sweep s = schedule_sweep(&start, w->one_ways, t->rho);
     const double least = ledger_deviation((double)w->one_ways, s.most_scores),
                  most = ledger_deviation((double)w->queries, s.first_scores),
@@ -70,10 +80,7 @@ static bool has_sweeps(const struct rounds_terms *t, unsigned sweeps)
 
 static bool has_annealed(const struct rounds_terms *t)
 {
-    const struct schedule s = schedule_start(
-        &(const struct schedule_terms){t->accounting, true, 0, t->workload->one_ways,
-                                       workload_one_way_cells(t->workload), (uint64_t)t->rows_most},
-        t->rho);
+    const struct schedule s = start_of(t, true, 0);
     return s.sigma <= MEASURE_SIGMA_MOST && s.epsilon >= SELECT_EPSILON_LEAST;
 }
 
@@ -81,29 +88,23 @@ static bool has_annealed(const struct rounds_terms *t)
 static struct rounds_choice better(const struct rounds_terms *t)
 {
     const struct workload *w = t->workload;
-    const struct schedule start = schedule_sweeps(w->one_ways, AIM_SWEEPS, t->rho);
+    const struct schedule start = start_of(t, false, AIM_SWEEPS);
     const double scores = schedule_sweep(&start, w->one_ways, t->rho).first_scores;
     struct rounds_choice c = {.noise = ledger_deviation((double)w->queries, scores) /
                                        fmax(1, t->rows)};
     size_t largest = 0;
     for (size_t i = 0; i < w->cliques; i++)
         largest = w->clique[i].n > largest ? w->clique[i].n : largest;
-    if (largest > COLUMNS_CLEAR)
-        c.cause = "a marginal has more than three columns, where scores mislead";
-    else if (c.noise <= NOISE_LITTLE)
-        c.cause = "noise is so little that looking more than twice pays";
-    else if (c.noise <= NOISE_MOST)
-        c.cause = "marginals stand out from the noise";
-    else if (w->one_ways >= COLUMNS_MANY)
-        c.cause = "there are too many columns to measure one marginal at a time";
-    else
-        c.cause = "noise would hide which marginals matter";
-    if (largest > COLUMNS_CLEAR || (c.noise > NOISE_MOST && w->one_ways < COLUMNS_MANY))
+    if (largest > COLUMNS_CLEAR) {
         c.annealed = true;
-    else {
-        c.sweeps = c.noise <= NOISE_LITTLE ? SWEEPS_CLEAR : AIM_SWEEPS;
-        c.mib = c.noise <= NOISE_LITTLE ? MIB_CLEAR : AIM_SWEEPS_MIB;
+        c.cause = "a marginal has more than three columns, where scores mislead";
+        return c;
     }
+    c.sweeps = c.noise <= NOISE_LITTLE ? SWEEPS_CLEAR : c.noise <= NOISE_MOST ? AIM_SWEEPS : 1;
+    c.mib = c.noise <= NOISE_LITTLE ? MIB_CLEAR : AIM_SWEEPS_MIB;
+    c.cause = c.noise <= NOISE_LITTLE ? "noise is so little that looking four times pays"
+              : c.noise <= NOISE_MOST ? "marginals stand out from the noise"
+                                      : "noise is so much that looking once is all that pays";
     return c;
 }
 

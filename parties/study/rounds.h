@@ -42,16 +42,14 @@ bool rounds_advise(struct rounds_advice *advice, const struct rounds_noise *nois
  * public. With noise = sqrt(C / (2 rho_s)) / rows, the deviation of the first scores of C marginals
  * that get rho_s (aim/budget/schedule.h), as a share of the rows:
  *
- *   annealed   if a marginal of the workload has more than 3 columns, or if there are fewer than 12
- *              columns and noise is above 0.05
- *   sweeps 4   else, if noise is at most 0.01, with a model of 40 MiB instead of 8
- *   sweeps 2   else
+ *   annealed   if a marginal of the workload has more than 3 columns
+ *   sweeps 4   else, if noise is at most 0.02, with a model of 40 MiB instead of 8
+ *   sweeps 2   else, if noise is at most 0.05
+ *   sweeps 1   else
  *
- * Sweeps choose from scores that all have noise, so that they need rows that outweigh it, or so
- * many columns that one marginal at a time is too slow; where noise is small, looking again pays,
- * and so does a larger model.
- * Scores of marginals of many columns mislead them. What columns have to do with each other cannot
- * be known: where all depend on all, sweeps are worse in spite of this (docs/study.md).
+ * Scores of marginals of many columns mislead sweeps. Where noise is small, looking again pays, and
+ * so does a larger model. What columns have to do with each other cannot be known: docs/results.md
+ * has the tables on which this does worse than annealed rounds.
  *
  * Never one that the study cannot have: sweeps need score l1, slack for all their scores, sums that
  * fit into 63 bits, and noise that the circuits make; annealed rounds an epsilon that is not lost

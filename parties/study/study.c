@@ -12,6 +12,7 @@
 
 /* The nodes of the file's keys. */
 struct study_top {
+    const yaml_node_t *read, *computed;
     const yaml_node_t *name, *from, *domain, *impossible, *workload, *budget, *noise, *score,
         *method, *copula, *train, *assess, *rounds, *security, *servers, *provider, *keeper,
         *noise_by, *owners, *least, *late, *analysts, *retain, *deadlines, *model, *version,
@@ -219,6 +220,7 @@ static enum err read_keys(struct study_reading *r, struct study_top *t)
         {"revoked", false, &t->revoked},    {"signatures", false, &t->signatures},
         {"title", false, &t->title},        {"description", false, &t->description},
         {"purpose", false, &t->purpose},    {"licence", false, &t->licence},
+        {"read", false, &t->read},          {"computed", false, &t->computed},
         {"contact", false, &t->contact},    {"provider", two, &t->provider},
         {"keeper", two, &t->keeper},        {"noise_by", false, &t->noise_by},
         {"train", false, &t->train},        {"assess", false, &t->assess},
@@ -249,8 +251,10 @@ static enum err read_columns(struct study_reading *r, const struct study_top *t)
     TRY(study_go_on(r, study_read_domain(r, t->domain)));
     if (r->mistakes > before)
         return read_kinds(r, t);
+    TRY(study_go_on(r, study_read_derived(r, t->read, t->computed)));
     TRY(study_go_on(r, study_read_impossible(r, t->impossible)));
     TRY(read_kinds(r, t));
+    TRY(study_go_on(r, study_check_ties(r)));
     if (r->method_known)
         TRY(study_go_on(r, read_method(r, t->method, t->workload)));
     return r->study->workload != NULL ? study_go_on(r, check_candidates(r, t->workload)) : ERR_OK;

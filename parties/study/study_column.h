@@ -40,7 +40,7 @@ enum {
     HAS_TAIL = 1 << COLUMN_TAIL,
     HAS_FROM = 1 << COLUMN_FROM,
     HAS_TO = 1 << COLUMN_TO,
-    HAS_DATES = HAS_FROM | HAS_TO | 1 << COLUMN_UNIT | 1 << COLUMN_FORMAT,
+    HAS_DATES = HAS_TO | 1 << COLUMN_UNIT | 1 << COLUMN_FORMAT, /* and `from`, which others have */
     HAS_INSIDE = HAS_STEP | HAS_SPIKES | HAS_TAIL /* what describes the numbers inside bins */
 };
 

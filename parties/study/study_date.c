@@ -39,18 +39,16 @@ static enum err read_formats(struct study_reading *r, const yaml_node_t *node, s
     return ERR_OK;
 }
 
-static enum err read_calendar(struct study_reading *r, const struct column *c,
-                              struct calendar *calendar)
+enum err study_read_calendar(struct study_reading *r, const char *name, const yaml_node_t *units,
+                             const yaml_node_t *formats, struct calendar *calendar)
 {
-    const yaml_node_t *formats = c->part[COLUMN_FORMAT];
     size_t unit = CALENDAR_DAY;
     uint32_t bad = 0;
     enum err e;
-    TRY(yaml_choice(r->file, c->part[COLUMN_UNIT], "unit", calendar_unit_words, CALENDAR_UNITS,
-                    &unit));
+    TRY(yaml_choice(r->file, units, "unit", calendar_unit_words, CALENDAR_UNITS, &unit));
     calendar->unit = (enum calendar_unit)unit;
     TRY(read_formats(r, formats, calendar));
-    e = calendar_check(calendar, c->name, &bad, &r->quiet);
+    e = calendar_check(calendar, name, &bad, &r->quiet);
     return study_note(r, e,
                       formats != NULL && yaml_is_list(formats) && bad < calendar->formats
                           ? yaml_item(r->file, formats, bad)
@@ -113,7 +111,7 @@ enum err study_add_date(struct study_reading *r, const struct column *c)
     struct column_edges b CLEAN(study_edges_clear) = {
         .step = 1, .whole = true, .calendar = &calendar};
     TRY(study_check_keys(r, c, 0, HAS_VALUES | HAS_MIN | HAS_MAX | HAS_STEP));
-    TRY(read_calendar(r, c, &calendar));
+    TRY(study_read_calendar(r, c->name, c->part[COLUMN_UNIT], c->part[COLUMN_FORMAT], &calendar));
     TRY(read_bins(r, c, &b));
     return study_finish_bins(r, c, &b);
 }

@@ -20,16 +20,30 @@ static enum err add_labels(struct study_reading *r, const struct column *c,
     return study_add_missing(r, c);
 }
 
+/* A column of a CSV file beside the study file, as if it were listed. */
+static enum err add_book(struct study_reading *r, const struct column *c, const yaml_node_t *node,
+                         const yaml_node_t *column)
+{
+    struct study_book book CLEAN(study_book_clear) = {0};
+    const char *file, *name;
+    TRY(yaml_text(r->file, node, "file", &file));
+    TRY(yaml_text(r->file, column, "column", &name));
+    TRY(study_read_book(r, node, file, name, false, &book));
+    return add_labels(r, c, (const char *const *)book.value, book.rows);
+}
+
 /* The lines of a file beside the study file, as if they were listed. */
 static enum err add_file(struct study_reading *r, const struct column *c)
 {
-    const yaml_node_t *node;
-    const struct yaml_key keys[] = {{"file", true, &node}};
+    const yaml_node_t *node, *column;
+    const struct yaml_key keys[] = {{"file", true, &node}, {"column", false, &column}};
     struct line_reader lines CLEAN(line_clear) = {0};
     const char **labels CLEAN(memory_release) = NULL;
     char path[FILE_PATH], *line;
     size_t count = 0, room = 0;
     TRY(yaml_mapping(r->file, c->part[COLUMN_VALUES], "values", COUNTED(keys)));
+    if (column != NULL)
+        return add_book(r, c, node, column);
     TRY(study_find_file(r, node, "file", path));
     TRY(line_file(&lines, path, YAML_FILE_MAX, r->log));
     while ((line = line_next(&lines)) != NULL) {
@@ -123,13 +137,20 @@ static enum err read_missing(struct study_reading *r, struct column *c)
     return ERR_OK;
 }
 
+/* Whether it follows from others; where a date is from is another matter. */
+static bool derives(const struct column *c)
+{
+    return c->kind != &column_date && c->part[COLUMN_FROM] != NULL;
+}
+
 static enum err read_policy(struct study_reading *r, struct column *c)
 {
     static const char *const policies[] = {
         [DOMAIN_REJECT] = "error", [DOMAIN_CLIP] = "clip", [DOMAIN_AS_MISSING] = "missing"};
     const yaml_node_t *outside = c->part[COLUMN_OUTSIDE];
     /* servers can see a refusal, so the default is a policy that refuses nothing */
-    size_t policy = c->kind->order       ? DOMAIN_CLIP
+    size_t policy = derives(c)           ? DOMAIN_AS_MISSING
+                    : c->kind->order     ? DOMAIN_CLIP
                     : c->missing != NULL ? DOMAIN_AS_MISSING
                                          : DOMAIN_REJECT;
     TRY(yaml_choice(r->file, outside, "outside", COUNTED(policies), &policy));
@@ -153,7 +174,10 @@ static enum err add_one(struct study_reading *r, const struct column *c, const y
 {
     if (domain_find(r->study->domain, c->name) != DOMAIN_NO_CODE)
         return yaml_error(r->file, name, "there is an attribute %s already; rename one", c->name);
-    return add_values[c->kind->byte](r, c);
+    TRY(add_values[c->kind->byte](r, c));
+    if (derives(c))
+        r->derives[r->study->domain->attributes - 1] = c->part[COLUMN_FROM];
+    return ERR_OK;
 }
 
 /* repeat: 3 of a column x means columns x1, x2 and x3. */
@@ -193,6 +217,11 @@ static enum err read_attribute(struct study_reading *r, const yaml_node_t *node,
                           LABEL_SIZE - 1);
     TRY(read_kind(r, &c));
     TRY(read_missing(r, &c));
+    if (derives(&c) && c.missing == NULL)
+        return yaml_error(r->file, c.part[COLUMN_FROM],
+                          "%.64s follows from others, and may be missing where one of them is: add "
+                          "\"missing\"",
+                          c.name);
     TRY(read_policy(r, &c));
     return c.part[COLUMN_REPEAT] != NULL ? add_repeated(r, &c, name) : add_one(r, &c, name);
 }

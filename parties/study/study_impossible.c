@@ -5,6 +5,7 @@
 #include "parties/study/study_column.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define IMPOSSIBLE_CELLS_MAX 1000000
 
@@ -242,6 +243,21 @@ static void tidy(struct workload_zeros *zero)
         if (kept == 0 || cell[kept - 1] != cell[i])
             cell[kept++] = cell[i];
     zero->cells = kept;
+}
+
+enum err study_add_cells(struct study *s, const struct clique *clique, const uint32_t *cell,
+                         size_t cells)
+{
+    struct workload_zeros *zero;
+    uint32_t *grown;
+    TRY(zeros_of(s, clique, &zero));
+    grown = (uint32_t *)(uintptr_t)zero->cell;
+    TRY(memory_extend(&grown, zero->cells + cells));
+    zero->cell = grown;
+    memcpy(grown + zero->cells, cell, cells * sizeof *cell);
+    zero->cells += cells;
+    tidy(zero);
+    return ERR_OK;
 }
 
 enum err study_read_impossible(struct study_reading *r, const yaml_node_t *node)

@@ -1,4 +1,5 @@
 /* The owners in a study file: their bounds, and their batches (columns of the same rows). */
+#include "aim/table/derive.h"
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
 #include "protocols/records_pack.h"
@@ -94,6 +95,25 @@ static enum err find_batch(struct study_reading *r, const struct batch_part *par
     return ERR_OK;
 }
 
+/* What a column follows from is where it is. */
+static enum err check_derived(struct study_reading *r, const struct study_owner *const *holder,
+                              const yaml_node_t *node)
+{
+    const struct domain *d = r->study->domain;
+    for (size_t i = 0; d->derived != NULL && i < d->derived->from.count; i++) {
+        const struct derive *e = &d->derived->from.of[i];
+        for (uint32_t k = 0; k < e->columns; k++) {
+            const uint32_t source = domain_find(d, e->column[k]);
+            if (source != DOMAIN_NO_CODE && holder[source] != holder[domain_find(d, e->name)])
+                return yaml_error(
+                    r->file, node,
+                    "%.64s follows from %.64s, so one owner of a batch must hold both", e->name,
+                    e->column[k]);
+        }
+    }
+    return ERR_OK;
+}
+
 /* Each column of the domain is at exactly one owner of the batch; `i` is the first of them. */
 static enum err check_batch(struct study_reading *r, const struct batch_part *parts, size_t i)
 {
@@ -116,7 +136,7 @@ static enum err check_batch(struct study_reading *r, const struct batch_part *pa
                               "no owner of batch %s holds the column %.64s; add it to the columns "
                               "of one of them",
                               parts[i].name, s->domain->attribute[a].name);
-    return ERR_OK;
+    return check_derived(r, holder, parts[i].batch);
 }
 
 static enum err read_batches(struct study_reading *r, struct batch_part *parts)

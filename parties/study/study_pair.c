@@ -1,7 +1,6 @@
 /* A study of two servers, a provider and a keeper: what does not go with them. */
 #include "parties/study/method.h"
 #include "parties/study/study_parse.h"
-#include "parties/study/study_text.h"
 
 const char *const study_noise_by_words[STUDY_NOISE_BY] = {"both", "joint"};
 
@@ -49,10 +48,12 @@ static enum err check_keys(struct study_reading *r, const struct study_pair_node
                           "three servers can see to rows_per_person without seeing a person; a "
                           "provider and a keeper hold counts, so owners see to it: take "
                           "enforce_person out, or have three servers");
-    if (s->score != AIM_L1)
-        return yaml_error(r->file, n->score,
-                          "a provider and a keeper compute distances, and no squares so far: write "
-                          "l1, or leave this key out");
+    if (s->score != AIM_L1 && (s->owners > 1 || s->open.most > 0))
+        return yaml_error(
+            r->file, n->score,
+            "nothing bounds the squares of what several owners send to a provider and "
+            "a keeper, and one could spoil the others' guarantee: write l1, or leave "
+            "this key out");
     if (!method_of(s)->with_two)
         return yaml_error(r->file, n->method,
                           "method: %s works with three servers, and not with a provider and a "
@@ -87,48 +88,4 @@ enum err study_check_pair(struct study_reading *r, const struct study_pair_nodes
                               o->name);
     }
     return ERR_OK;
-}
-
-static const char *about_noise(enum noise_by by)
-{
-    switch (by) {
-    case NOISE_BY_ALL:
-        break;
-    case NOISE_BY_BOTH:
-        return "  Each adds to all that is opened as much noise as the guarantee needs, and the\n"
-               "  other does not know it (noise_by: both). So the guarantee holds against either\n"
-               "  of them, also together with analysts and other owners. The noise that is left\n"
-               "  in results is 1.41 times what three servers together would add.\n";
-    case NOISE_BY_JOINT:
-        return "  They make the noise on what is opened together, and each adds a small part of "
-               "its\n"
-               "  own (noise_by: joint): less what it knows, each sees as much noise as the\n"
-               "  guarantee needs. So the guarantee holds against either of them, also together\n"
-               "  with analysts and other owners. The noise that is left in results is 1.02 times\n"
-               "  what three servers together would add. In choices each adds a whole one.\n";
-    }
-    return "";
-}
-
-void study_describe_pair(FILE *out, const struct study *study, bool listed)
-{
-    if (!listed) {
-        fputs("\nServers: a provider, which computes on masked counts, and a keeper, which holds\n"
-              "the masks. What each has is random by itself.\n",
-              out);
-        return;
-    }
-    fprintf(out,
-            "  The provider sees of each owner the counts plus a mask, which is random to it.\n"
-            "  The keeper sees the seed of that mask, which is random to it as well. Each also\n"
-            "  sees the noise that it makes itself, and what is opened.\n"
-            "%s"
-            "  Nothing bounds what an owner sends as a count. One that lies can make results\n"
-            "  useless, and learns nothing by it.\n"
-            "  The two together can read each owner's counts: the guarantee holds while they\n"
-            "  do not collude, and there is no third to notice. An owner may run one of them.\n"
-            "  Each is trusted to follow the protocol (security: semi-honest). One that does\n"
-            "  not could falsify results, and learn more than the guarantee allows. Three\n"
-            "  servers can prove to each other that they follow it, two cannot.\n",
-            about_noise(study->noise_by));
 }

@@ -39,8 +39,15 @@ bool study_good_name(const char *text)
 enum err study_find_file(struct study_reading *r, const yaml_node_t *node, const char *what,
                          char path[FILE_PATH])
 {
-    const char *name, *slash = strrchr(r->path, '/');
+    const char *name;
     TRY(yaml_text(r->file, node, what, &name));
+    return study_beside(r, node, what, name, path);
+}
+
+enum err study_beside(struct study_reading *r, const yaml_node_t *node, const char *what,
+                      const char *name, char path[FILE_PATH])
+{
+    const char *slash = strrchr(r->path, '/');
     if (strchr(name, '/') != NULL || name[0] == '\0' || name[0] == '.')
         return yaml_error(r->file, node,
                           "%s is \"%.200s\"; it should be the name of a file beside the study "

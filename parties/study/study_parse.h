@@ -20,8 +20,9 @@ struct study_reading {
     bool draft;              /* people may have no keys yet */
     bool misspelt;           /* a key of the file is none, and may be one that seems to lack */
     bool method_known;       /* given or by default */
-    unsigned mistakes;       /* so far */
-    char note[768];          /* what aim/ logged about a part, to be logged with its place */
+    const yaml_node_t *derives[DOMAIN_ATTRIBUTES_MAX]; /* of each column: its `from`, or NULL */
+    unsigned mistakes;                                 /* so far */
+    char note[768]; /* what aim/ logged about a part, to be logged with its place */
     struct log quiet;
 };
 
@@ -43,6 +44,8 @@ enum err study_note(struct study_reading *r, enum err e, const yaml_node_t *node
 /* The path of a file that is beside the study file, and is named without a folder. */
 enum err study_find_file(struct study_reading *r, const yaml_node_t *node, const char *what,
                          char path[FILE_PATH]) MUST_CHECK;
+enum err study_beside(struct study_reading *r, const yaml_node_t *node, const char *what,
+                      const char *name, char path[FILE_PATH]) MUST_CHECK;
 enum err study_read_name(struct study_reading *r, const yaml_node_t *node, const char *what,
                          char name[STUDY_NAME_SIZE]) MUST_CHECK;
 enum err study_read_key(struct study_reading *r, const yaml_node_t *node,
@@ -57,6 +60,28 @@ enum err study_read_unsigned(struct study_reading *r, const yaml_node_t *node, c
 /* --- the domain and what refers to it: study_domain.c, study_impossible.c, study_workload.c --- */
 
 enum err study_read_domain(struct study_reading *r, const yaml_node_t *node) MUST_CHECK;
+/* The unit and the formats of a column of dates (study_date.c). */
+enum err study_read_calendar(struct study_reading *r, const char *name, const yaml_node_t *units,
+                             const yaml_node_t *formats, struct calendar *calendar) MUST_CHECK;
+/* What follows from what: `from` of columns, `read` and `computed` (study_derive.c). */
+enum err study_read_derived(struct study_reading *r, const yaml_node_t *read,
+                            const yaml_node_t *computed) MUST_CHECK;
+/* Columns that follow from each other need a model that has zeros; once the method is known. */
+enum err study_check_ties(struct study_reading *r) MUST_CHECK;
+/*
+ * The first column of a CSV file beside the study file, and another one by its name; or the first
+ * again, for NULL (study_book.c). `keys`: those in the first must differ.
+ */
+struct study_book {
+    uint32_t rows;
+    char **key, **value;
+};
+enum err study_read_book(struct study_reading *r, const yaml_node_t *node, const char *file,
+                         const char *value, bool keys, struct study_book *book) MUST_CHECK;
+void study_book_clear(struct study_book *b);
+/* Adds impossible cells of a clique; they are sorted once all are there (study_impossible.c). */
+enum err study_add_cells(struct study *s, const struct clique *clique, const uint32_t *cell,
+                         size_t cells) MUST_CHECK;
 /* Names of different attributes, given in any order, become ascending indices. */
 enum err study_read_attributes(struct study_reading *r, const yaml_node_t *node, const char *what,
                                size_t most, uint16_t *attribute, size_t *count) MUST_CHECK;

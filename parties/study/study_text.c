@@ -5,18 +5,16 @@
 #include "base/words.h"
 #include "parties/study/method.h"
 #include "parties/study/roster.h"
-#include "parties/study/study_ports.h"
 #include "parties/study/study_uploads.h"
 
 #include <string.h>
 
-static const char *plural(size_t n, const char *one, const char *many)
+const char *study_plural(size_t n, const char *one, const char *many)
 {
     return n == 1 ? one : many;
 }
 
-/* Puts words one after another, on lines indented like the text before. */
-static void wrap(FILE *out, size_t *at, const char *word, const char *after)
+void study_wrap(FILE *out, size_t *at, const char *word, const char *after)
 {
     size_t n = strlen(word) + strlen(after) + 1;
     if (*at + n > 80) {
@@ -25,128 +23,6 @@ static void wrap(FILE *out, size_t *at, const char *word, const char *after)
     }
     fprintf(out, " %s%s", word, after);
     *at += n;
-}
-
-static uint32_t spikes_of(const struct domain_attribute *a)
-{
-    uint32_t spikes = 0;
-    for (uint32_t i = 0; i < a->values; i++)
-        spikes += domain_spike(a, i);
-    return spikes;
-}
-
-static void describe_values(FILE *out, size_t *at, const struct domain_attribute *a)
-{
-    const uint32_t bins = a->values - spikes_of(a);
-    char range[DOMAIN_RANGE], text[sizeof range + 64];
-    if (!domain_has_order(a))
-        snprintf(text, sizeof text, "%u %s", a->values, plural(a->values, "value", "values"));
-    else if (!domain_has_bins(a))
-        snprintf(text, sizeof text, "%ss %s", a->kind->noun, domain_range(a, 6, range));
-    else
-        snprintf(text, sizeof text, "%s%s in %u %s",
-                 a->calendar != NULL ? "dates "
-                 : a->whole          ? "whole numbers "
-                                     : "",
-                 domain_range(a, 6, range), bins, plural(bins, "bin", "bins"));
-    wrap(out, at, text, a->missing != NULL ? "," : ";");
-}
-
-static void describe_missing(FILE *out, size_t *at, const struct domain_attribute *a)
-{
-    const uint32_t others = a->missing_too_count;
-    char text[160];
-    if (a->missing == NULL)
-        return;
-    if (others == 0 && a->missing[0] == '\0')
-        wrap(out, at, "or missing (an empty cell)", ";");
-    else {
-        snprintf(text, sizeof text, "or missing (\"%s\"", a->missing);
-        wrap(out, at, text, others == 0 ? ");" : ";");
-    }
-    for (uint32_t i = 0; i < others; i++) {
-        snprintf(text, sizeof text, "%s\"%s\"", i == 0 ? "also read: " : "", a->missing_too[i]);
-        wrap(out, at, text, i + 1 < others ? "," : ");");
-    }
-}
-
-/* The unit, and how texts are read. */
-static void describe_calendar(FILE *out, size_t *at, const struct domain_attribute *a)
-{
-    const struct calendar *c = a->calendar;
-    char text[128];
-    if (c == NULL)
-        return;
-    if (c->unit != CALENDAR_DAY) {
-        snprintf(text, sizeof text, "to the %s", calendar_unit_words[c->unit]);
-        wrap(out, at, text, ";");
-    }
-    for (uint32_t i = 0; i < c->formats; i++) {
-        snprintf(text, sizeof text, "%s\"%s\"", i == 0 ? "written " : "also read: ", c->format[i]);
-        wrap(out, at, text, ";");
-    }
-}
-
-/* What is assumed about the numbers inside bins. */
-static void describe_inside(FILE *out, size_t *at, const struct domain_attribute *a)
-{
-    uint32_t left = spikes_of(a);
-    char text[128], room[COLUMN_TEXT];
-    for (uint32_t i = 0; i < a->values && left > 0; i++) {
-        if (!domain_spike(a, i))
-            continue;
-        snprintf(text, sizeof text, "%.60s%s", domain_text(a, i, 6, room),
-                 --left > 0 ? "" : " apart");
-        wrap(out, at, text, left > 0 ? "," : ";");
-    }
-    describe_calendar(out, at, a);
-    if (a->step > 0 && !(a->whole && a->step == 1)) {
-        snprintf(text, sizeof text, "multiples of %g", a->step);
-        wrap(out, at, text, ";");
-    }
-    switch (a->tail) {
-    case DOMAIN_TAIL_TREND:
-        break;
-    case DOMAIN_TAIL_EXPONENTIAL:
-        wrap(out, at, "an exponential tail", ";");
-        break;
-    case DOMAIN_TAIL_TYPICAL:
-        snprintf(text, sizeof text, "%.60s on average in the last bin",
-                 domain_print(a, a->typical, 6, room));
-        wrap(out, at, text, ";");
-        break;
-    }
-}
-
-static void describe_attribute(FILE *out, const struct domain_attribute *a)
-{
-    size_t at = 22;
-    fprintf(out, "  %-20s", a->name);
-    describe_values(out, &at, a);
-    describe_missing(out, &at, a);
-    if (domain_has_bins(a))
-        describe_inside(out, &at, a);
-    switch (a->policy) {
-    case DOMAIN_REJECT:
-        wrap(out, &at, "a table with any other value is refused", "");
-        break;
-    case DOMAIN_CLIP:
-        wrap(out, &at,
-             a->calendar != NULL ? "any other date counts as the nearest"
-                                 : "any other number counts as the nearest",
-             ";");
-        wrap(out, &at,
-             a->calendar != NULL  ? a->missing != NULL ? "what is no date counts as missing"
-                                                       : "a table with what is no date is refused"
-             : a->missing != NULL ? "what is no number counts as missing"
-                                  : "a table with what is no number is refused",
-             "");
-        break;
-    case DOMAIN_AS_MISSING:
-        wrap(out, &at, "any other value counts as missing", "");
-        break;
-    }
-    fputc('\n', out);
 }
 
 static void describe_impossible(FILE *out, const struct study *s)
@@ -166,7 +42,7 @@ static void describe_persons(FILE *out, const struct study *s)
     size_t at = 22;
     fputs("  Whose a row is, say", out);
     for (size_t k = 0; k < s->person.columns; k++)
-        wrap(out, &at, s->person.column[k], k + 1 < s->person.columns ? "," : ";");
+        study_wrap(out, &at, s->person.column[k], k + 1 < s->person.columns ? "," : ";");
     if (s->link.on) {
         fputs("\n  owners of a batch send a hash of it, shared, and nobody sees it.\n", out);
         if (s->enforce_person)
@@ -185,7 +61,7 @@ static void describe_persons(FILE *out, const struct study *s)
             "  of them. Two of n persons are taken for one with a probability below n^2 / 2^65.\n"
             "  Servers see which uploads are sorted by that hash, and leave out and name those\n"
             "  that are not. trefoil share sorts.\n",
-            s->rows_per_person, plural(s->rows_per_person, "row", "rows"),
+            s->rows_per_person, study_plural(s->rows_per_person, "row", "rows"),
             s->rows_per_person * s->rows_per_person);
 }
 
@@ -206,7 +82,7 @@ static void describe_guarantee(FILE *out, const struct study *s)
                 "  A person has at most %u %s at all owners together, where those that are joined\n"
                 "  are one. What costs one row rho is charged as %u rho. A person with j rows\n"
                 "  costs j^2 rho.\n",
-                s->rows_per_person, plural(s->rows_per_person, "row", "rows"),
+                s->rows_per_person, study_plural(s->rows_per_person, "row", "rows"),
                 s->rows_per_person * s->rows_per_person);
     else
         fprintf(out,
@@ -245,13 +121,14 @@ static void describe_columns(FILE *out, const struct study *s, size_t i)
     size_t at = 22 + 8, others = 0;
     fprintf(out, "  %-20s columns", "");
     for (size_t c = 0; c < o->columns; c++)
-        wrap(out, &at, s->domain->attribute[o->column[c]].name, c + 1 < o->columns ? "," : ";");
-    wrap(out, &at, "the", "");
-    wrap(out, &at, "others", "");
-    wrap(out, &at, "at", "");
+        study_wrap(out, &at, s->domain->attribute[o->column[c]].name,
+                   c + 1 < o->columns ? "," : ";");
+    study_wrap(out, &at, "the", "");
+    study_wrap(out, &at, "others", "");
+    study_wrap(out, &at, "at", "");
     for (size_t k = 0; k < s->owners; k++)
         if (s->owner[k].batch == o->batch && k != i)
-            wrap(out, &at, s->owner[k].name, "");
+            study_wrap(out, &at, s->owner[k].name, "");
     fputs("\n", out);
     for (size_t k = i + 1; k < s->owners; k++)
         others += s->owner[k].batch == o->batch;
@@ -266,20 +143,6 @@ static void describe_columns(FILE *out, const struct study *s, size_t i)
     }
 }
 
-static const char *about_servers(enum study_security security)
-{
-    switch (security) {
-    case STUDY_SEMI_HONEST:
-        return "  Each is trusted to follow the protocol (security: semi-honest). One that does\n"
-               "  not could falsify results, and learn more than the guarantee allows; with\n"
-               "  security: abort the run would stop.\n";
-    case STUDY_ABORT:
-        return "  They prove to each other what they compute (security: abort). If one departs\n"
-               "  from the protocol, the run stops, and nothing wrong is opened.\n";
-    }
-    return "";
-}
-
 /* Owners that are not listed, and what the issuer who admits them could do. */
 static void describe_open(FILE *out, const struct study *s)
 {
@@ -291,58 +154,12 @@ static void describe_open(FILE *out, const struct study *s)
         "  upload. The issuer sees to it that nobody has two: whoever has j tokens has j times\n"
         "  the rows, and is protected less.\n"
         "  %-20s key %s\n",
-        o->most, o->each.max_rows, plural(o->each.max_rows, "row", "rows at most"),
+        o->most, o->each.max_rows, study_plural(o->each.max_rows, "row", "rows at most"),
         words_bytes(study_upload_bytes(s, s->owners)).text, o->each.records ? "records" : "counts",
         "issuer of tokens", public_identity_fingerprint(&o->issuer).text);
     if (o->revoked_count > 0)
         fprintf(out, "  %zu %s revoked.\n", o->revoked_count,
-                plural(o->revoked_count, "token is", "tokens are"));
-}
-
-/* Its number, or of two what it is for. */
-static struct words_text role_of(const struct study *s, size_t server)
-{
-    struct words_text role;
-    if (s->servers == 2)
-        snprintf(role.text, sizeof role.text, "%s", server == 0 ? "provider" : "keeper");
-    else
-        snprintf(role.text, sizeof role.text, "%zu", server);
-    return role;
-}
-
-static void describe_servers(FILE *out, const struct study *s)
-{
-    if (s->servers == 2)
-        study_describe_pair(out, s, false);
-    else
-        fputs("\nServers: each sees one share of everything, which by itself is random, and\n"
-              "the noisy results.\n",
-              out);
-    for (size_t i = 0; i < s->servers; i++) {
-        const struct study_server *server = &s->server[i];
-        size_t at = 28;
-        fprintf(out, "  %s %-*s tcp://%s, ports %u to %u\n  %-20s key %s\n", role_of(s, i).text,
-                19 - (int)strlen(role_of(s, i).text), s->server[i].name, s->server[i].host,
-                s->server[i].port, s->server[i].port + STUDY_PORTS - 1u, "",
-                public_identity_fingerprint(&s->server[i].key).text);
-        if (server->ranks > 0)
-            fprintf(out, "  %-20s ranks", "");
-        for (size_t k = 0; k < server->ranks; k++)
-            wrap(out, &at, server->rank[k], k + 1 < server->ranks ? "," : "\n");
-    }
-    if (s->servers == 2) {
-        study_describe_pair(out, s, true);
-        return;
-    }
-    if (study_lanes_most(s, 0) > 1)
-        fprintf(out,
-                "  For each lane beyond the first a server uses two more ports, behind these:\n"
-                "  up to %u lanes (serve --lanes N; by default one for each processor).\n",
-                study_lanes_most(s, 0));
-    fputs("  Any two servers that collude can read everything. The guarantee against\n"
-          "  servers holds while no two do.\n",
-          out);
-    fputs(about_servers(s->security), out);
+                study_plural(o->revoked_count, "token is", "tokens are"));
 }
 
 static void describe_owners(FILE *out, const struct study *s)
@@ -399,7 +216,7 @@ static void describe_times(FILE *out, const struct study *s)
         fprintf(out,
                 "Servers keep the uploads for %u %s after the last one came. Then their\n"
                 "operators are due to purge them; nothing is deleted by itself.\n",
-                s->retain_days, plural(s->retain_days, "day", "days"));
+                s->retain_days, study_plural(s->retain_days, "day", "days"));
     if (s->retain_days != 0 && s->uploads_until != 0)
         fprintf(out,
                 date_now() < last
@@ -419,7 +236,7 @@ static void describe_me(FILE *out, const struct study *s, const struct public_id
         fputs("\nYour key has no part in this study.\n", out);
     else if (p.role == ROLE_SERVER)
         fprintf(out, "\nYou are %s %s, %s.\n", s->servers == 2 ? "the" : "server",
-                role_of(s, p.index).text, p.name);
+                study_server_role(s, p.index).text, p.name);
     else if (p.role == ROLE_ANALYST)
         fprintf(out, "\nYou are the analyst %s.\n", p.name);
     else
@@ -431,7 +248,7 @@ struct words_text study_not_yet(const struct study *study)
 {
     struct words_text w;
     snprintf(w.text, sizeof w.text, "not yet: %zu %s", study->keyless,
-             plural(study->keyless, "key", "keys"));
+             study_plural(study->keyless, "key", "keys"));
     return w;
 }
 
@@ -447,9 +264,9 @@ void study_describe(FILE *out, const struct study *study, const struct public_id
         fprintf(out,
                 "Study %s\nTerms %s\n  (everybody must see the same; compare by telephone)\n\n",
                 study->name, study_fingerprint(study).text);
-    fprintf(out, "Data: %zu %s\n", d->attributes, plural(d->attributes, "attribute", "attributes"));
-    for (size_t i = 0; i < d->attributes; i++)
-        describe_attribute(out, &d->attribute[i]);
+    fprintf(out, "Data: %zu %s\n", d->attributes,
+            study_plural(d->attributes, "attribute", "attributes"));
+    study_describe_columns(out, d);
     if (study->columns_from != NULL)
         fprintf(out,
                 "  They were written from: %s.\n"
@@ -458,7 +275,7 @@ void study_describe(FILE *out, const struct study *study, const struct public_id
     describe_impossible(out, study);
     method_of(study)->describe(out, study);
     describe_guarantee(out, study);
-    describe_servers(out, study);
+    study_describe_servers(out, study);
     describe_owners(out, study);
     describe_analysts(out, study);
     fputs("\nPublic to all: this file, who uploaded and when, and the results.\n", out);

@@ -11,8 +11,13 @@
  */
 void study_describe(FILE *out, const struct study *study, const struct public_identity *me);
 
-/* Who sees what, of a provider and a keeper: before they are listed, and after. */
-void study_describe_pair(FILE *out, const struct study *study, bool listed);
+/* Parts of that: its columns; its servers. A server's number, or of two what it is for. */
+void study_describe_columns(FILE *out, const struct domain *d);
+void study_describe_servers(FILE *out, const struct study *study);
+struct words_text study_server_role(const struct study *study, size_t server);
+/* Puts words one after another, on lines indented like the text before; one word or the other. */
+void study_wrap(FILE *out, size_t *at, const char *word, const char *after);
+const char *study_plural(size_t n, const char *one, const char *many);
 
 /* Its servers, for messages: "all three", or "both". */
 const char *study_all_servers(const struct study *study);

@@ -43,6 +43,11 @@ example census
 says '12 new tokens, 12 in admitted.txt'
 says 'server 2: 12, and 0 in part'
 rows census/result/synthetic.csv 7600 8400
+example stays
+says 'town x region: '
+says 'admitted: from 1 January 2023 to 31 December 2023'
+says '0 contradictions in '
+rows stays/result/synthetic.csv 19000 21000
 example provider
 says 'The two together can read each owner'
 says 'the two logs fit together'

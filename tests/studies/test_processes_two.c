@@ -151,6 +151,23 @@ TEST(a_provider_and_a_keeper_make_sweeps)
     json_decref(doc);
 }
 
+/* An owner that shares while a run waits is counted from its next round on. */
+TEST(rows_that_come_late_join_a_run_of_two)
+{
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .two = true, .rounds = 2, .epsilon = 2,
+                .more = "late_uploads: join\nmin_owners: 2\n"));
+    for (unsigned o = 0; o < 2; o++)
+        expect_code(share_own(&c, o), 0, file(&c, "share%u.log", o));
+    expect_code(run_into(&c, "out", "--rounds", "1"), 0, file(&c, "out.log"));
+    assert_false(support_contains(file(&c, "out.log"), "3 of 3"));
+    expect_code(share_own(&c, 2), 0, file(&c, "share2.log"));
+    unlink(file(&c, "out.log"));
+    expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
+    file_says(file(&c, "out.log"), "owners: the rows of 3 of 3 are counted");
+    check_logs(&c);
+}
+
 /* What a killed keeper had, the provider has too: its debits, and that they are bound. */
 TEST(a_keeper_without_a_backup_takes_the_providers_ledger)
 {
@@ -200,6 +217,9 @@ TEST(two_servers_take_no_ranks_and_one_lane)
     EXPECT(0, file(&c, "plan.log"), 20, "plan", c.s.path);
     EACH(file_says, file(&c, "plan.log"), "the provider keeps", "deviates 1.41 times",
          "each sends the other 8 bytes");
+    EXPECT(0, file(&c, "board.log"), 20, "check", c.s.path, "--board");
+    EACH(file_says, file(&c, "board.log"), "- Provider s0 ", "- Keeper s1 ",
+         "There is no third server that could notice.");
     EXPECT(0, file(&c, "check.log"), 20, "check", c.s.path, "--key", file(&c, "s1.key"));
     EACH(file_says, file(&c, "check.log"), "  provider s0 ", "  keeper s1 ",
          "The two together can read each owner's counts", "You are the keeper, s1.",

@@ -4,6 +4,7 @@
 #include "mpc/pair/distance.h"
 #include "mpc/pair/joint_noise.h"
 #include "mpc/pair/pick.h"
+#include "mpc/pair/squares.h"
 
 static bool is_provider(const struct net *net)
 {
@@ -137,7 +138,7 @@ enum err score_distances(struct pair *pair, struct net *net, const struct sums *
     TRY(take(&c, sums, ask, bounds));
     d.candidate = c.candidate;
     d.candidates = c.n;
-    TRY(pair_distance_new(&run, pair, &d));
+    TRY((sums->study->score == AIM_L2 ? pair_squares_new : pair_distance_new)(&run, pair, &d));
     TRY(send_matrix(net, run));
     return send_tables(net, run);
 }

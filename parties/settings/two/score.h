@@ -4,7 +4,7 @@
  *
  *   hello       K -> P   once a session, with `choices` P -> K: base transfers (mpc/pair/pair.h)
  *   joint noise K -> P   matrix; then P -> K tables (mpc/pair/joint_noise.h)
- *   distances   K -> P   matrix; then P -> K tables (mpc/pair/distance.h)
+ *   distances   K -> P   matrix; then P -> K tables (mpc/pair/distance.h, squares.h)
  *   largest     K -> P   matrix; then P -> K tables; then K -> P proof (mpc/pair/pick.h)
  *
  * Each arrow is an exchange. Statements ride on the first two of a selection, so that its tables,
@@ -28,7 +28,8 @@ enum err score_joint_noise(struct pair *pair, struct net *net, struct random *ow
 
 /*
  * out[k]: this server's share of `unit` times candidate k's distance from its estimates, which are
- * on the grid 1 / unit. 2 exchanges. LEAKS: nothing.
+ * on the grid 1 / unit; where the study weighs squares, of the squared distance from integers.
+ * 2 exchanges. LEAKS: nothing.
  */
 enum err score_distances(struct pair *pair, struct net *net, const struct sums *sums,
                          const struct ask *ask, const struct score_bounds *bounds, uint64_t unit,

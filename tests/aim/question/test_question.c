@@ -81,7 +81,8 @@ static const struct question_wrong {
     {"SELECT COUNT(*) FROM t GROUP BY sex, !sex", "occurs twice"},
     {"SELECT COUNT(*) FROM t GROUP BY sex, Age, !sex", "occurs twice"},
     {"SELECT COUNT(*) FROM t GROUP BY sex, Age, code, !\"PM2.5\"", "at most 3 columns"},
-    {"SELECT COUNT(*) FROM t GROUP BY sex ORDER BY !2", "not its position"},
+    {"SELECT COUNT(*) FROM t GROUP BY sex ORDER BY !2", "a place after SELECT, from 1 to 1"},
+    {"SELECT COUNT(*) FROM t GROUP BY sex ORDER BY !1.5", "a place after SELECT, from 1 to 1"},
     {"SELECT CORR(Age!) FROM t", ", should stand here"},
     {"SELECT CORR(Age, !sex) FROM t", "sex has labels: CORR is of two columns of numbers"},
     {"SELECT CORR(Age, !age) FROM t", "correlation with itself"},
@@ -169,6 +170,22 @@ TEST(questions_are_taken)
         assert_non_null(q);
         assert_string_equal(said, "");
     }
+}
+
+TEST(lines_are_ordered_by_places_after_select)
+{
+    char said[1024];
+    struct question *q CLEAN(question_free) = NULL;
+    assert_int_equal(parse(*state,
+                           "SELECT code, COUNT(*), sex, AVG(Age) FROM t GROUP BY sex, code "
+                           "ORDER BY 4 DESC, 3, 1, 2",
+                           &q, said),
+                     ERR_OK);
+    assert_int_equal(q->orders, 4);
+    assert_true(!q->order[0].group && q->order[0].index == 1 && q->order[0].down);
+    assert_true(q->order[1].group && q->order[1].index == 0 && !q->order[1].down);
+    assert_true(q->order[2].group && q->order[2].index == 1);
+    assert_true(!q->order[3].group && q->order[3].index == 0);
 }
 
 TEST(several_questions_stand_in_one_text)

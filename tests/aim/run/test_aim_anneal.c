@@ -237,8 +237,8 @@ TEST(random_schedules_never_exceed_the_budget)
                                        .rows_per_person = k};
         unsigned rounds = (unsigned)random_below(&r, 40), fire = (unsigned)random_below(&r, 4);
         double rho = limits.rho / (k * k), slack = 1e-9;
-        const struct schedule_terms terms = {accounting, annealed, rounds,
-                                             d,          5 * d,    random_below(&r, 100000)};
+        const struct schedule_terms terms = {
+            accounting, annealed, rounds, d, 5 * d, random_below(&r, 100000), 0};
         struct schedule s = schedule_start(&terms, rho);
         struct ledger *l;
         mpq_t cost, more;
@@ -273,9 +273,10 @@ TEST(random_schedules_never_exceed_the_budget)
 }
 
 /* Of rho = 0.5, so that a share w of it is d / sigma^2. */
-static double share_of_one_ways(enum ledger_accounting accounting, bool annealed, uint64_t rows)
+static double share_of_one_ways(enum ledger_accounting accounting, bool annealed, uint64_t rows,
+                                unsigned sweeps)
 {
-    const struct schedule_terms terms = {accounting, annealed, 10, 4, 40, rows};
+    const struct schedule_terms terms = {accounting, annealed, 10, 4, 40, rows, sweeps};
     const struct schedule s = schedule_start(&terms, 0.5);
     return 4 / (s.alone * s.alone);
 }
@@ -285,17 +286,19 @@ TEST(few_rows_leave_more_to_one_ways)
 {
     static const struct {
         uint64_t rows;
-        double fixed, annealed;
-    } is[] = {{0, 0.45, 0.45},       {230, 0.45, 0.45},  {250, 0.4074, 0.4074},
-              {300, 0.2829, 0.2829}, {450, 0.2, 0.1257}, {100000, 0.2, 0.1}};
+        double fixed, annealed, sweeps;
+    } is[] = {{0, 0.45, 0.45, 0.3},          {230, 0.45, 0.45, 0.3},   {250, 0.4074, 0.4074, 0.3},
+              {300, 0.2829, 0.2829, 0.2829}, {450, 0.2, 0.1257, 0.15}, {100000, 0.2, 0.1, 0.15}};
     for (size_t i = 0; i < sizeof is / sizeof *is; i++) {
-        assert_true(fabs(share_of_one_ways(ACCOUNTING_GAUSSIAN, false, is[i].rows) - is[i].fixed) <
-                    1e-4);
-        assert_true(
-            fabs(share_of_one_ways(ACCOUNTING_GAUSSIAN, true, is[i].rows) - is[i].annealed) < 1e-4);
-        assert_true(fabs(share_of_one_ways(ACCOUNTING_ZCDP, false, is[i].rows) - 0.9 * 4 / 14) <
+        assert_true(fabs(share_of_one_ways(ACCOUNTING_GAUSSIAN, false, is[i].rows, 0) -
+                         is[i].fixed) < 1e-4);
+        assert_true(fabs(share_of_one_ways(ACCOUNTING_GAUSSIAN, true, is[i].rows, 0) -
+                         is[i].annealed) < 1e-4);
+        assert_true(fabs(share_of_one_ways(ACCOUNTING_GAUSSIAN, false, is[i].rows, 2) -
+                         is[i].sweeps) < 1e-4);
+        assert_true(fabs(share_of_one_ways(ACCOUNTING_ZCDP, false, is[i].rows, 0) - 0.9 * 4 / 14) <
                     1e-9);
-        assert_true(fabs(share_of_one_ways(ACCOUNTING_ZCDP, true, is[i].rows) - 0.9 * 4 / 10) <
+        assert_true(fabs(share_of_one_ways(ACCOUNTING_ZCDP, true, is[i].rows, 0) - 0.9 * 4 / 10) <
                     1e-9);
     }
 }

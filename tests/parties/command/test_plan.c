@@ -1,6 +1,6 @@
 /*
- * `trefoil plan`: its verdict, which has to be right about what rounds and copulas then make of invented
- * rows, and --simulate. Studies are drafts without a key.
+ * `trefoil plan`: its verdict, which has to be right about what rounds and copulas then make of
+ * invented rows, and --simulate. Studies are drafts without a key.
  */
 #include "harness/cmocka.h"
 #include "tests/support/command.h"
@@ -160,10 +160,11 @@ TEST(the_verdict_names_bins_or_an_epsilon_where_these_help)
                                    fine = {2, 4, 60, 3000, 1, ROUNDS},
                                    labels = {0, 5, 0, 900, 1, ROUNDS},
                                    good = {0, 4, 0, 40000, 1, ROUNDS},
+                                   small = {3, 2, 10, 12000, 1, ROUNDS},
                                    right = {8, 1, 10, 768, 2, COPULA},
                                    rich = {8, 1, 10, 90000, 1, COPULA};
     struct fixture *f = *state;
-    struct made_study enough = labels;
+    struct made_study enough = labels, apart = {8, 1, 10, 4000, 1, ROUNDS};
     expect_verdict(f, &few, "no columns (", "epsilon of at least ", "better means: correlations");
     support_says(f->o.out, "for this many rows, with method: copula");
     expect_verdict(f, &fine, "no relations", " bins a column", "tables of two columns");
@@ -173,6 +174,9 @@ TEST(the_verdict_names_bins_or_an_epsilon_where_these_help)
     enough.epsilon *= 0.8;
     expect_verdict(f, &enough, "no relations", "epsilon of at least ", "tables of two columns");
     expect_verdict(f, &good, ", relations", "nothing", "tables of two columns");
+    expect_verdict(f, &small, ", relations", "nothing", "tables of two columns");
+    apart.method = ROUNDS "\nlate_uploads: join"; /* not with a copula */
+    expect_verdict(f, &apart, "relations", " bins a column", "tables of two columns");
     expect_verdict(f, &right, ", relations", "nothing", "better means: correlations");
     expect_verdict(f, &rich, ", relations", "method: aim if you want tables", "correlations");
 }

@@ -72,8 +72,8 @@ TEST(columns_that_are_too_fine_are_named)
     expect(text, "room for 62 bins", true);
     /* 0.8 * 20 * 63 * 100 is more than 5000, and 0.8 * 20 * 200 is less */
     expect(text,
-           "  3 of 6 marginals of the workload have an error of 1 or more from noise alone;\n"
-           "    the finest, age x size, has 6300 cells for 5000 rows.\n"
+           "  3 of 6 marginals of the workload have an error of 1 or more from noise\n"
+           "    alone; the finest, age x size, has 6300 cells for 5000 rows.\n"
            "    Pairs of columns of 8 bins each would have 0.25, and do better\n",
            true);
     free(text);

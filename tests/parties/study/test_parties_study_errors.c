@@ -75,7 +75,7 @@ static const struct mistake mistakes[] = {
     {"    values: [a, b, c]", "    values: [a, b, c]\n    step: ^1", "takes no \"step\""},
     {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    step: ^0", "should be above 0"},
     {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    from: ^2021-01-01",
-     "takes no \"from\""},
+     "may be missing where one of them is"},
     {"    max: 9", "    max: 9\n    unit: ^day", "takes no \"unit\""},
     {"values: [a, b, c]", "values: [a, b, c]\n    format: ^\"%Y\"", "takes no \"format\""},
     {IS_NUMBERS, IS_DATES "from: 2021-01-01\n    to: 2021-12-31\n    bins: ^monthly",

@@ -1,0 +1,388 @@
+/* Columns that are tied to each other: which they are, what values they have, drawing them. */
+#include "aim/table/density.h"
+#include "aim/table/derive_private.h"
+#include "aim/table/number.h"
+#include "aim/table/step.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+#define VALUES_MOST (UINT64_C(1) << 22)
+
+/* --- which they are --------------------------------------------------------------------------- */
+
+static bool has(const uint16_t *list, size_t n, size_t x)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i] == x)
+            return true;
+    return false;
+}
+
+/* The root of a column's tie. */
+static uint16_t root(const uint16_t *up, uint16_t a)
+{
+    while (up[a] != a)
+        a = up[a];
+    return a;
+}
+
+static bool is_tied(const struct derive_plan *p, size_t attribute)
+{
+    for (size_t i = 0; i < p->derived->from.count; i++)
+        if (p->from[i].tied && p->from[i].to == attribute)
+            return true;
+    return false;
+}
+
+static enum err gather(struct derive_plan *p, const uint16_t *up, uint16_t of)
+{
+    struct derive_tie *t;
+    TRY(memory_extend(&p->tie, p->ties + 1));
+    t = &p->tie[p->ties++];
+    *t = (struct derive_tie){.bases = 0};
+    for (uint16_t a = 0; a < p->domain->attributes; a++) {
+        if (root(up, a) != of || is_tied(p, a))
+            continue;
+        if (t->bases == DERIVE_TIE)
+            return ERR_STUDY;
+        t->base[t->bases++] = a;
+    }
+    for (size_t i = 0; i < p->derived->from.count; i++) {
+        if (!p->from[i].tied || root(up, (uint16_t)p->from[i].to) != of)
+            continue;
+        if (t->bases + t->froms == DERIVE_TIE)
+            return ERR_STUDY;
+        t->from[t->froms++] = (uint16_t)i;
+    }
+    return ERR_OK;
+}
+
+enum err derive_find_ties(struct derive_plan *p)
+{
+    uint16_t up[DOMAIN_ATTRIBUTES_MAX];
+    for (uint16_t a = 0; a < p->domain->attributes; a++)
+        up[a] = a;
+    for (size_t i = 0; i < p->derived->from.count; i++)
+        for (uint32_t k = 0; p->from[i].tied && k < p->from[i].e->columns; k++)
+            up[root(up, (uint16_t)p->from[i].slot[k])] = root(up, (uint16_t)p->from[i].to);
+    for (uint16_t a = 0; a < p->domain->attributes; a++) {
+        bool tied = false;
+        for (uint16_t b = 0; b < p->domain->attributes; b++)
+            tied |= root(up, b) == a && is_tied(p, b);
+        if (tied)
+            TRY(gather(p, up, a));
+    }
+    return ERR_OK;
+}
+
+size_t derive_ties(const struct derive_plan *p)
+{
+    return p->ties;
+}
+
+const struct derive_tie *derive_tie(const struct derive_plan *p, size_t i)
+{
+    return &p->tie[i];
+}
+
+size_t derive_tie_columns(const struct derive_plan *p, size_t i, uint16_t column[2 * DERIVE_TIE])
+{
+    const struct derive_tie *t = &p->tie[i];
+    size_t n = 0;
+    for (uint16_t k = 0; k < t->bases; k++)
+        domain_insert(column, n++, t->base[k]);
+    for (uint16_t k = 0; k < t->froms; k++)
+        domain_insert(column, n++, (uint16_t)p->from[t->from[k]].to);
+    return n;
+}
+
+/* --- all values ------------------------------------------------------------------------------- */
+
+/* The codes of the tied columns, from the bases' values that are set; `code` is of each column. */
+static enum err find_codes(struct derive_plan *p, const struct derive_tie *t, uint32_t *code)
+{
+    for (uint16_t k = 0; k < t->froms; k++) {
+        const uint32_t to = p->from[t->from[k]].to;
+        const char *text = derive_from(p, t->from[k]);
+        code[to] = domain_code(&p->domain->attribute[to], text);
+        TRY(derive_set(p, to, code[to], text));
+    }
+    return ERR_OK;
+}
+
+/* A base's values, counted through: those of code `code` from place 0 on. */
+static uint64_t values_of(const struct domain_attribute *a, uint32_t code, int64_t *first)
+{
+    uint64_t count = 1;
+    *first = 0;
+    if (code < a->values && domain_has_bins(a))
+        *first = domain_multiples(a, code, &count);
+    return count;
+}
+
+/* Sets a base to the value at a place of a code. */
+static enum err set_value(struct derive_plan *p, uint16_t base, uint32_t code, uint64_t place)
+{
+    const struct domain_attribute *a = &p->domain->attribute[base];
+    char room[COLUMN_TEXT];
+    struct step s;
+    int64_t first;
+    if (code >= a->values)
+        return derive_set(p, base, code, a->missing);
+    if (!domain_has_bins(a))
+        return derive_set(p, base, code, domain_text(a, code, 0, room));
+    values_of(a, code, &first);
+    if (!step_of(a->step, &s))
+        return ERR_STUDY;
+    derive_set_number(p, base, step_value(&s, first + (int64_t)place));
+    return ERR_OK;
+}
+
+static enum err check_values(const struct derive_plan *p, const struct derive_tie *t,
+                             struct log *log)
+{
+    uint64_t all = 1;
+    for (uint16_t k = 0; k < t->bases; k++) {
+        const struct domain_attribute *a = &p->domain->attribute[t->base[k]];
+        uint64_t values = 0;
+        int64_t first;
+        if (domain_has_bins(a) && a->step == 0)
+            return log_fail(log, ERR_STUDY,
+                            "attribute %s: others follow from it, so its numbers need a step",
+                            a->name);
+        for (uint32_t code = 0; code < a->size; code++)
+            values += values_of(a, code, &first);
+        all = values > VALUES_MOST ? VALUES_MOST + 1 : all * values;
+        if (all > VALUES_MOST)
+            return log_fail(log, ERR_STUDY,
+                            "attribute %s: with the columns that follow from it, it has more than "
+                            "%llu values to go through; take coarser units, or do not measure one "
+                            "of them",
+                            a->name, (unsigned long long)VALUES_MOST);
+    }
+    return ERR_OK;
+}
+
+struct walk {
+    struct derive_plan *p;
+    const struct derive_tie *t;
+    size_t columns;
+    uint16_t column[2 * DERIVE_TIE];
+    uint32_t code[DOMAIN_ATTRIBUTES_MAX];
+    void (*cell)(void *to, const uint32_t *code);
+    void *to;
+};
+
+static enum err walk(struct walk *w, uint16_t k)
+{
+    const struct domain_attribute *a = &w->p->domain->attribute[w->t->base[k]];
+    if (k == w->t->bases) {
+        uint32_t code[2 * DERIVE_TIE];
+        TRY(find_codes(w->p, w->t, w->code));
+        for (size_t i = 0; i < w->columns; i++)
+            code[i] = w->code[w->column[i]];
+        w->cell(w->to, code);
+        return ERR_OK;
+    }
+    for (uint32_t code = 0; code < a->size; code++) {
+        int64_t first;
+        const uint64_t count = values_of(a, code, &first);
+        w->code[w->t->base[k]] = code;
+        for (uint64_t i = 0; i < count; i++) {
+            TRY(set_value(w->p, w->t->base[k], code, i));
+            TRY(walk(w, (uint16_t)(k + 1)));
+        }
+    }
+    return ERR_OK;
+}
+
+enum err derive_cells(struct derive_plan *p, size_t tie,
+                      void (*cell)(void *to, const uint32_t *code), void *to, struct log *log)
+{
+    struct walk w = {.p = p, .t = &p->tie[tie], .cell = cell, .to = to};
+    w.columns = derive_tie_columns(p, tie, w.column);
+    TRY(check_values(p, w.t, log));
+    derive_begin(p);
+    return walk(&w, 0);
+}
+
+/* --- drawing ---------------------------------------------------------------------------------- */
+
+/* All values of a tie's bases, by the cell of the codes that they give. */
+struct derive_solutions {
+    size_t columns, cells;
+    uint16_t column[2 * DERIVE_TIE];
+    size_t *end;        /* of each cell; the beginning is the end of the one before */
+    double *cumulative; /* of each solution: the weights in its cell so far */
+    double *number;     /* of each solution and base */
+};
+
+void derive_solutions_free(struct derive_solutions **solutions, size_t n)
+{
+    for (size_t i = 0; *solutions != NULL && i < n; i++) {
+        memory_free(&(*solutions)[i].end);
+        memory_free(&(*solutions)[i].cumulative);
+        memory_free(&(*solutions)[i].number);
+    }
+    memory_free(solutions);
+}
+
+struct filling {
+    struct derive_plan *p;
+    const struct derive_tie *t;
+    struct derive_solutions *s;
+    const struct densities *inside;
+};
+
+static size_t cell_of(const struct derive_plan *p, const struct derive_solutions *s,
+                      const uint32_t *code)
+{
+    size_t cell = 0;
+    for (size_t i = 0; i < s->columns; i++)
+        cell = cell * p->domain->attribute[s->column[i]].size + code[i];
+    return cell;
+}
+
+static void count_solution(void *to, const uint32_t *code)
+{
+    struct filling *f = to;
+    f->s->end[cell_of(f->p, f->s, code)]++;
+}
+
+/* What the densities of its bins make of it. */
+static double weight_of(const struct filling *f, const uint32_t *code)
+{
+    double weight = 1;
+    for (size_t i = 0; i < f->s->columns; i++) {
+        const uint16_t a = f->s->column[i];
+        if (has(f->t->base, f->t->bases, a) && domain_has_bins(&f->p->domain->attribute[a]) &&
+            code[i] < f->p->domain->attribute[a].values)
+            weight *= exp(density_log(f->inside->of[a], code[i], f->p->slot[a].number));
+    }
+    return weight;
+}
+
+static void fill_solution(void *to, const uint32_t *code)
+{
+    struct filling *f = to;
+    const size_t cell = cell_of(f->p, f->s, code), at = f->s->end[cell]++;
+    f->s->cumulative[at] = weight_of(f, code); /* added up below */
+    for (uint16_t k = 0; k < f->t->bases; k++)
+        f->s->number[at * f->t->bases + k] = f->p->slot[f->t->base[k]].number;
+}
+
+static enum err make_solutions(struct derive_plan *p, size_t tie, const struct densities *inside)
+{
+    struct derive_solutions *s = &p->solution[tie];
+    struct filling f = {.p = p, .t = &p->tie[tie], .s = s, .inside = inside};
+    size_t all = 0;
+    s->columns = derive_tie_columns(p, tie, s->column);
+    s->cells = 1;
+    for (size_t i = 0; i < s->columns; i++)
+        s->cells *= p->domain->attribute[s->column[i]].size;
+    TRY(memory_new(&s->end, s->cells));
+    TRY(derive_cells(p, tie, count_solution, &f, NULL));
+    for (size_t cell = 0; cell < s->cells; cell++) {
+        const size_t solutions = s->end[cell];
+        s->end[cell] = all; /* its beginning, until they are in place */
+        all += solutions;
+    }
+    TRY(memory_new(&s->cumulative, all));
+    TRY(memory_new(&s->number, all * f.t->bases));
+    TRY(derive_cells(p, tie, fill_solution, &f, NULL));
+    for (size_t cell = 0, at = 0; cell < s->cells; cell++)
+        for (double sum = 0; at < s->end[cell]; at++)
+            s->cumulative[at] = sum += s->cumulative[at];
+    return ERR_OK;
+}
+
+/* A number of a bin as a row has it. */
+static enum err put_number(struct derive_plan *p, const struct densities *inside, uint16_t base,
+                           uint32_t code, double x)
+{
+    const struct domain_attribute *a = &p->domain->attribute[base];
+    char text[COLUMN_TEXT];
+    if (a->calendar != NULL)
+        domain_print(a, x, 0, text);
+    else
+        number_print(text, sizeof text, x, density_decimals(inside->of[base]));
+    return derive_set(p, base, code, text);
+}
+
+/* One of the solutions of the row's cell; a cell without any has none of a model's rows. */
+static enum err draw_tie(struct derive_plan *p, size_t tie, const uint16_t *row,
+                         const struct densities *inside, struct random *r)
+{
+    const struct derive_solutions *s = &p->solution[tie];
+    const struct derive_tie *t = &p->tie[tie];
+    uint32_t code[2 * DERIVE_TIE], found[DOMAIN_ATTRIBUTES_MAX];
+    size_t cell, low, high;
+    double place;
+    for (size_t i = 0; i < s->columns; i++)
+        code[i] = row[s->column[i]];
+    cell = cell_of(p, s, code);
+    low = cell > 0 ? s->end[cell - 1] : 0;
+    high = s->end[cell];
+    if (low == high)
+        return ERR_DATA;
+    place = random_double(r) * s->cumulative[high - 1];
+    for (high--; low < high;) {
+        const size_t middle = low + (high - low) / 2;
+        if (s->cumulative[middle] > place)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    for (uint16_t k = 0; k < t->bases; k++) {
+        const uint16_t a = t->base[k];
+        if (domain_has_bins(&p->domain->attribute[a]) && row[a] < p->domain->attribute[a].values)
+            TRY(put_number(p, inside, a, row[a], s->number[low * t->bases + k]));
+        else
+            TRY(set_value(p, a, row[a], 0));
+    }
+    return find_codes(p, t, found);
+}
+
+static bool in_tie(const struct derive_plan *p, uint16_t attribute)
+{
+    for (size_t i = 0; i < p->ties; i++) {
+        if (has(p->tie[i].base, p->tie[i].bases, attribute))
+            return true;
+        for (uint16_t k = 0; k < p->tie[i].froms; k++)
+            if (p->from[p->tie[i].from[k]].to == attribute)
+                return true;
+    }
+    return false;
+}
+
+static enum err draw_alone(struct derive_plan *p, uint16_t attribute, uint32_t code,
+                           const struct densities *inside, struct random *r)
+{
+    const struct domain_attribute *a = &p->domain->attribute[attribute];
+    char text[COLUMN_TEXT];
+    if (code >= a->values)
+        return derive_set(p, attribute, code, a->missing);
+    if (!domain_has_bins(a))
+        return derive_set(p, attribute, code, domain_text(a, code, 0, text));
+    a->kind->draw(a, code, inside->of[attribute], r, text);
+    return derive_set(p, attribute, code, text);
+}
+
+enum err derive_draw(struct derive_plan *p, const uint16_t *code, const struct densities *inside,
+                     struct random *r)
+{
+    if (p->solution == NULL && p->ties > 0) {
+        TRY(memory_new(&p->solution, p->ties));
+        for (size_t i = 0; i < p->ties; i++)
+            TRY(make_solutions(p, i, inside));
+    }
+    derive_begin(p);
+    for (size_t i = 0; i < p->ties; i++)
+        TRY(draw_tie(p, i, code, inside, r));
+    for (uint16_t a = 0; a < p->domain->attributes; a++)
+        if (!in_tie(p, a))
+            TRY(draw_alone(p, a, code[a], inside, r));
+    return ERR_OK;
+}

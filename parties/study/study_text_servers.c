@@ -1,0 +1,109 @@
+/* The servers of a study in words: who sees what, and what each is trusted with. */
+#include "parties/study/study_ports.h"
+#include "parties/study/study_text.h"
+
+#include <string.h>
+
+static const char *about_servers(enum study_security security)
+{
+    switch (security) {
+    case STUDY_SEMI_HONEST:
+        return "  Each is trusted to follow the protocol (security: semi-honest). One that does\n"
+               "  not could falsify results, and learn more than the guarantee allows; with\n"
+               "  security: abort the run would stop.\n";
+    case STUDY_ABORT:
+        return "  They prove to each other what they compute (security: abort). If one departs\n"
+               "  from the protocol, the run stops, and nothing wrong is opened.\n";
+    }
+    return "";
+}
+
+static const char *about_noise(enum noise_by by)
+{
+    switch (by) {
+    case NOISE_BY_ALL:
+        break;
+    case NOISE_BY_BOTH:
+        return "  Each adds to all that is opened as much noise as the guarantee needs, and the\n"
+               "  other does not know it (noise_by: both). So the guarantee holds against either\n"
+               "  of them, also together with analysts and other owners. The noise that is left\n"
+               "  in results is 1.41 times what three servers together would add.\n";
+    case NOISE_BY_JOINT:
+        return "  They make the noise on what is opened together, and each adds a small part of "
+               "its\n"
+               "  own (noise_by: joint): less what it knows, each sees as much noise as the\n"
+               "  guarantee needs. So the guarantee holds against either of them, also together\n"
+               "  with analysts and other owners. The noise that is left in results is 1.02 times\n"
+               "  what three servers together would add. In choices each adds a whole one.\n";
+    }
+    return "";
+}
+
+static void describe_pair(FILE *out, const struct study *study, bool listed)
+{
+    if (!listed) {
+        fputs("\nServers: a provider, which computes on masked counts, and a keeper, which holds\n"
+              "the masks. What each has is random by itself.\n",
+              out);
+        return;
+    }
+    fprintf(out,
+            "  The provider sees of each owner the counts plus a mask, which is random to it.\n"
+            "  The keeper sees the seed of that mask, which is random to it as well. Each also\n"
+            "  sees the noise that it makes itself, and what is opened.\n"
+            "%s"
+            "  Nothing bounds what an owner sends as a count. One that lies can make results\n"
+            "  useless, and learns nothing by it.\n"
+            "  The two together can read each owner's counts: the guarantee holds while they\n"
+            "  do not collude, and there is no third to notice. An owner may run one of them.\n"
+            "  Each is trusted to follow the protocol (security: semi-honest). One that does\n"
+            "  not could falsify results, and learn more than the guarantee allows. Three\n"
+            "  servers can prove to each other that they follow it, two cannot.\n",
+            about_noise(study->noise_by));
+}
+
+struct words_text study_server_role(const struct study *s, size_t server)
+{
+    struct words_text role;
+    if (s->servers == 2)
+        snprintf(role.text, sizeof role.text, "%s", server == 0 ? "provider" : "keeper");
+    else
+        snprintf(role.text, sizeof role.text, "%zu", server);
+    return role;
+}
+
+void study_describe_servers(FILE *out, const struct study *s)
+{
+    if (s->servers == 2)
+        describe_pair(out, s, false);
+    else
+        fputs("\nServers: each sees one share of everything, which by itself is random, and\n"
+              "the noisy results.\n",
+              out);
+    for (size_t i = 0; i < s->servers; i++) {
+        const struct study_server *server = &s->server[i];
+        size_t at = 28;
+        fprintf(out, "  %s %-*s tcp://%s, ports %u to %u\n  %-20s key %s\n",
+                study_server_role(s, i).text, 19 - (int)strlen(study_server_role(s, i).text),
+                s->server[i].name, s->server[i].host, s->server[i].port,
+                s->server[i].port + STUDY_PORTS - 1u, "",
+                public_identity_fingerprint(&s->server[i].key).text);
+        if (server->ranks > 0)
+            fprintf(out, "  %-20s ranks", "");
+        for (size_t k = 0; k < server->ranks; k++)
+            study_wrap(out, &at, server->rank[k], k + 1 < server->ranks ? "," : "\n");
+    }
+    if (s->servers == 2) {
+        describe_pair(out, s, true);
+        return;
+    }
+    if (study_lanes_most(s, 0) > 1)
+        fprintf(out,
+                "  For each lane beyond the first a server uses two more ports, behind these:\n"
+                "  up to %u lanes (serve --lanes N; by default one for each processor).\n",
+                study_lanes_most(s, 0));
+    fputs("  Any two servers that collude can read everything. The guarantee against\n"
+          "  servers holds while no two do.\n",
+          out);
+    fputs(about_servers(s->security), out);
+}

@@ -1,0 +1,337 @@
+/*
+ * Training in the clear: the ledger, what a run learns, the file of a classifier, rows that are
+ * shrunk, and rows that are distilled.
+ */
+#include "harness/cmocka.h"
+#include "tests/support/train.h"
+
+#include "aim/budget/budget.h"
+#include "aim/run/plaintext.h"
+#include "aim/run/train_run.h"
+#include "aim/run/trajectory.h"
+#include "aim/train/classifier.h"
+#include "aim/train/distill.h"
+#include "aim/train/shrink.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- a run ------------------------------------------------------------------------------------ */
+
+struct lossy {
+    struct aim_backend of;
+    unsigned lost; /* this step never arrives */
+};
+
+static enum err ask_lossy(void *self, const struct ask *a, struct ask_told *told)
+{
+    struct lossy *l = self;
+    if (a->kind != ASK_GRADIENT || a->round != l->lost)
+        return l->of.ask(l->of.self, a, told);
+    told->lost = 1;
+    return ERR_OK;
+}
+
+static struct train_result *run(struct train_scene *s, struct train_options *o, unsigned lost)
+{
+    struct random r = random_of(11);
+    const struct plaintext_noise noise = noise_from_random(&r);
+    struct workload *w;
+    struct plaintext *p;
+    struct slope *g;
+    struct train_result *result;
+    struct lossy lossy;
+    assert_int_equal(workload_all(&w, s->domain, 1, NULL), ERR_OK);
+    assert_int_equal(plaintext_new(&p, w, s->table, &noise, NULL), ERR_OK);
+    assert_int_equal(slope_new(&g, s->f, s->table), ERR_OK);
+    plaintext_train(p, g);
+    lossy = (struct lossy){plaintext_backend(p), lost};
+    o->features = s->f;
+    o->workload = w;
+    o->bounds = (struct score_bounds){.bits = 20};
+    assert_int_equal(
+        train_run(&result, o, &(struct aim_backend){.self = &lossy, .ask = ask_lossy}, NULL),
+        ERR_OK);
+    slope_free(&g);
+    plaintext_free(&p);
+    workload_free(&w);
+    return result;
+}
+
+/* The second class has a + b > 15. */
+static void draw_sums(struct train_scene *s, size_t rows)
+{
+    struct random r = random_of(5);
+    for (size_t i = 0; i < rows; i++) {
+        const uint16_t a = (uint16_t)random_below(&r, 16), b = (uint16_t)random_below(&r, 16);
+        train_row(s, a, a + b > 15, b);
+    }
+}
+
+/* Debits the counts and the steps of a run; then one step more. */
+static void check_ledger(const struct train_scene *s, const struct train_result *r,
+                         const struct ledger_limits *limits)
+{
+    struct ledger *l;
+    mpq_t cost, all;
+    mpz_t moves;
+    mpq_inits(cost, all, (mpq_ptr)NULL);
+    mpz_init(moves);
+    assert_int_equal(ledger_new(&l, limits, NULL), ERR_OK);
+    ledger_measure_cost(cost, (uint64_t)llround(0x1p20 / r->sigma), 1);
+    assert_int_equal(ledger_debit(l, cost, NULL), ERR_OK);
+    assert_true(mpq_get_d(cost) == r->counts_cost);
+    for (unsigned t = 0; t < r->steps; t++) {
+        const uint64_t m = r->step[t].multiplier;
+        mpz_set_ui(moves, m * m);
+        mpz_mul_ui(moves, moves, s->f->r2 * s->f->q2);
+        mpq_set_z(cost, moves);
+        mpq_div_2exp(cost, cost, 41);
+        assert_int_equal(ledger_debit(l, cost, NULL), ERR_OK);
+        assert_true(ledger_spent(l) == r->step[t].spent);
+    }
+    assert_int_equal(ledger_debit(l, cost, NULL), ERR_BUDGET);
+    assert_true(ledger_remaining(l) < 1e-3 * limits->rho);
+    ledger_free(&l);
+    mpz_clear(moves);
+    mpq_clears(cost, all, (mpq_ptr)NULL);
+}
+
+TEST(a_run_spends_the_ledger_and_no_more_even_if_a_step_is_lost)
+{
+    struct train_options o = {.limits = {.rho = 0.5, .epsilon_slack = 1}, .steps = 12};
+    struct train_scene s;
+    struct train_result *r;
+    train_start(&s, 2, 22, 16);
+    draw_sums(&s, 3000);
+    r = run(&s, &o, 7);
+    assert_int_equal(r->steps, 12);
+    assert_true(r->step[6].lost && r->step[6].value == NULL && train_length(r, 6) == 0);
+    assert_memory_equal(r->step[7].weight, r->step[6].weight, r->weights * sizeof(int16_t));
+    assert_true(r->step[7].value != NULL && r->step[6].cost > 0);
+    check_ledger(&s, r, &o.limits);
+    train_result_free(&r);
+    train_end(&s);
+}
+
+/* The same answers give the same bits; the order of rows is no part of them. */
+TEST(a_run_learns_and_the_order_of_rows_changes_no_bit)
+{
+    struct train_options o = {.limits = {.rho = 1, .epsilon_slack = 1}, .steps = 40};
+    struct train_scene s;
+    struct train_result *r, *again;
+    struct classifier *c;
+    struct classifier_check check;
+    train_start(&s, 2, 22, 16);
+    draw_sums(&s, 3000);
+    r = run(&s, &o, UINT32_MAX);
+    for (size_t i = 0, k = s.table->rows - 1; i < k; i++, k--)
+        for (size_t a = 0; a < TRAIN_COLUMNS; a++) {
+            const uint16_t code = s.table->column[a][i];
+            s.table->column[a][i] = s.table->column[a][k];
+            s.table->column[a][k] = code;
+        }
+    again = run(&s, &o, UINT32_MAX);
+    assert_memory_equal(r->weight, again->weight, r->weights * sizeof *r->weight);
+    assert_int_equal(classifier_new(&c, s.f, r->weight), ERR_OK);
+    assert_int_equal(classifier_check(&check, c, s.table), ERR_OK);
+    assert_true(check.auc > 0.99 && (double)check.right > 0.85 * (double)check.rows);
+    assert_int_equal(check.confused[0] + check.confused[3], check.right);
+    classifier_check_clear(&check);
+    classifier_free(&c);
+    train_result_free(&again);
+    train_result_free(&r);
+    train_end(&s);
+}
+
+TEST(a_budget_that_buys_no_step_is_refused)
+{
+    struct train_scene s;
+    train_start(&s, 2, 240, 16);
+    assert_int_equal(train_multiplier(s.f, 60, 1e-6), 0);
+    assert_true(train_multiplier(s.f, 60, 1e-2) > 0);
+    train_end(&s);
+}
+
+TEST(a_request_with_other_weights_is_refused)
+{
+    struct train_scene s;
+    train_start(&s, 3, 0, 4);
+    assert_int_equal(features_check(s.f, 1, s.weight, 30, 1000, NULL), ERR_OK);
+    assert_int_equal(features_check(s.f, 1, s.weight, 29, 1000, NULL), ERR_REFUSED);
+    assert_int_equal(features_check(s.f, 0, s.weight, 30, 1000, NULL), ERR_REFUSED);
+    assert_int_equal(features_check(s.f, 1 << 30, s.weight, 30, 1000, NULL), ERR_REFUSED);
+    assert_int_equal(features_check(s.f, 1 << 29, s.weight, 30, UINT32_MAX, NULL), ERR_REFUSED);
+    s.weight[4] = -32768;
+    assert_int_equal(features_check(s.f, 1, s.weight, 30, 1000, NULL), ERR_REFUSED);
+    train_end(&s);
+}
+
+/* --- shrinking and distilling ----------------------------------------------------------------- */
+
+TEST(rows_above_the_norm_are_shrunk_as_little_as_fits)
+{
+    struct train_scene s;
+    train_start(&s, 2, 10, 16);
+    train_row(&s, 6, 0, 8);  /* fits: 100 */
+    train_row(&s, 15, 1, 0); /* shrinks to 10 */
+    train_row(&s, 9, 1, 9);  /* 162: to 7 and 7, at .99^19 */
+    assert_int_equal(shrink_rows(s.table, s.f), 2);
+    assert_int_equal(s.table->column[0][0], 6);
+    assert_int_equal(s.table->column[2][0], 8);
+    assert_int_equal(s.table->column[0][1], 10);
+    assert_int_equal(s.table->column[0][2], 7);
+    assert_int_equal(s.table->column[2][2], 7);
+    assert_int_equal(s.table->column[1][2], 1);
+    assert_int_equal(shrink_rows(s.table, s.f), 0);
+    train_end(&s);
+}
+
+/* Weights and gradients of a made-up step. */
+static void distill_at(uint32_t classes)
+{
+    struct random r = random_of(classes);
+    struct train_scene s;
+    double w[64], g[64], rows[9 * 8], slope[9 * 8] = {0}, none[9 * 8];
+    double *weight = w, *gradient = g, loss = 0;
+    uint32_t label[9];
+    struct distill_terms t;
+    size_t n;
+    train_start(&s, classes, 22, 16);
+    n = 9 * s.f->count;
+    t = (struct distill_terms){
+        .features = s.f, .steps = 1, .weight = &weight, .gradient = &gradient};
+    for (uint32_t i = 0; i < features_weights(s.f); i++) {
+        w[i] = 40 * random_double(&r) - 20;
+        g[i] = 1000 * random_double(&r) - 500;
+    }
+    for (size_t i = 0; i < n; i++)
+        rows[i] = random_double(&r) - 0.5;
+    for (uint32_t i = 0; i < 9; i++)
+        label[i] = i % classes;
+    assert_int_equal(distill_slope(&t, 0, rows, label, 9, slope, &loss), ERR_OK);
+    for (size_t i = 0; i < n; i++) {
+        const double at = rows[i], h = 1e-6;
+        double up = 0, down = 0;
+        rows[i] = at + h;
+        assert_int_equal(distill_slope(&t, 0, rows, label, 9, none, &up), ERR_OK);
+        rows[i] = at - h;
+        assert_int_equal(distill_slope(&t, 0, rows, label, 9, none, &down), ERR_OK);
+        rows[i] = at;
+        assert_true(fabs((up - down) / (2 * h) - slope[i]) < 1e-4 * fmax(1, fabs(slope[i])));
+    }
+    train_end(&s);
+}
+
+TEST(distilling_goes_down_its_loss)
+{
+    distill_at(2);
+    distill_at(3);
+    distill_at(6);
+}
+
+/* A run's files lead to rows whose gradients are those that it opened. */
+TEST(rows_are_distilled_from_a_trajectory)
+{
+    char path[] = "/tmp/test_train_XXXXXX", said[512] = "";
+    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    struct train_options o = {.limits = {.rho = 1, .epsilon_slack = 1}, .steps = 12};
+    struct train_scene s;
+    struct train_result *r;
+    struct trajectory t;
+    struct distilled d;
+    close(mkstemp(path));
+    train_start(&s, 2, 22, 16);
+    draw_sums(&s, 3000);
+    r = run(&s, &o, 7);
+    assert_int_equal(trajectory_save(path, r, s.f, NULL), ERR_OK);
+    assert_int_equal(trajectory_load(&t, path, s.f, NULL), ERR_OK);
+    assert_int_equal(t.steps, 11); /* one was lost */
+    assert_true(t.rows == r->rows && t.weight[3][1] == r->step[3].weight[1]);
+    assert_true(fabs(t.gradient[6][0] * r->rows * (double)r->step[7].multiplier -
+                     (double)r->step[7].value[0]) < 1);
+    assert_int_equal(distill(&d, &(struct distill_terms){.features = s.f,
+                                                         .steps = t.steps,
+                                                         .weight = t.weight,
+                                                         .gradient = t.gradient,
+                                                         .per_class = 5,
+                                                         .iterations = 3000,
+                                                         .seed = 1}),
+                     ERR_OK);
+    assert_int_equal(d.rows, 10);
+    assert_int_equal(d.count, 2);
+    assert_int_equal(d.label[4] + 10 * d.label[5], 10);
+    assert_true(d.loss < 0.05);
+    distilled_clear(&d);
+    trajectory_clear(&t);
+    assert_int_equal(file_write(path, 0600, "{\"format\":\"x\"}", 14, NULL), ERR_OK);
+    assert_int_equal(trajectory_load(&t, path, s.f, &log), ERR_FORMAT);
+    support_says(said, "format must be");
+    train_result_free(&r);
+    train_end(&s);
+    remove(path);
+}
+
+/* --- classifier.json -------------------------------------------------------------------------- */
+
+static void damaged(const char *path, const char *from, const char *to, const char *words)
+{
+    struct bytes text = {0}, other = {0};
+    char said[512] = "";
+    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    struct classifier *c;
+    const char *at;
+    assert_int_equal(file_read(path, 1 << 20, &text, NULL), ERR_OK);
+    bytes_put_u8(&text, 0);
+    at = strstr((const char *)text.data, from);
+    assert_non_null(at);
+    bytes_put(&other, text.data, (size_t)(at - (const char *)text.data));
+    bytes_put_text(&other, to);
+    bytes_put_text(&other, at + strlen(from));
+    assert_int_equal(file_write(path, 0600, other.data, other.size, NULL), ERR_OK);
+    assert_int_equal(classifier_load(&c, path, &log), ERR_FORMAT);
+    support_says(said, words);
+    assert_int_equal(file_write(path, 0600, text.data, text.size - 1, NULL), ERR_OK);
+    bytes_clear(&text);
+    bytes_clear(&other);
+}
+
+TEST(a_classifier_is_read_back_and_a_damaged_one_is_refused)
+{
+    char path[] = "/tmp/test_train_XXXXXX";
+    struct random r = random_of(9);
+    struct train_scene s;
+    struct classifier *c, *back;
+    double *w;
+    close(mkstemp(path));
+    train_start(&s, 3, 0, 4);
+    assert_int_equal(memory_new(&w, features_weights(s.f)), ERR_OK);
+    for (uint32_t i = 0; i < features_weights(s.f); i++)
+        w[i] = 1000 * random_double(&r) / 3;
+    assert_int_equal(classifier_new(&c, s.f, w), ERR_OK);
+    c->epsilon = 1;
+    c->sigma = 1.0 / 3;
+    assert_int_equal(classifier_save(path, c, NULL), ERR_OK);
+    assert_int_equal(classifier_load(&back, path, NULL), ERR_OK);
+    assert_memory_equal(c->coef, back->coef, features_weights(s.f) * sizeof *w);
+    assert_int_equal(back->features->target, 1);
+    assert_true(back->sigma == c->sigma && back->epsilon == 1);
+    damaged(path, "trefoil-classifier-1", "trefoil-classifier-2", "format");
+    damaged(path, "\"target\":\"y\"", "\"target\":\"z\"", "target must be");
+    damaged(path, "\"epsilon\":1", "\"epsilon\":-1", "epsilon must be");
+    damaged(path, "\"norm\":0", "\"norm\":241", "norm must be");
+    damaged(path, "\"norm\":0", "\"norm\":20", "domain has columns");
+    damaged(path, "\"coef\":[[", "\"coef\":[[1,", "coef has another length");
+    damaged(path, "\"intercept\":[", "\"intercept\":[\"x\",", "intercept has another length");
+    damaged(path, "\"domain\":\"", "\"domain\":\"0", "domain must be");
+    damaged(path, "\"domain\":\"", "\"domain\":\"00", "domain is cut");
+    memory_free(&w);
+    classifier_free(&back);
+    classifier_free(&c);
+    train_end(&s);
+    remove(path);
+}

@@ -1,0 +1,43 @@
+#include "tests/support/train.h"
+
+#include "harness/cmocka.h"
+
+#include "base/memory.h"
+
+void train_start(struct train_scene *s, uint32_t classes, unsigned norm, uint32_t size)
+{
+    const struct features_terms terms = {.target = 1, .numbers = norm > 0, .norm = norm};
+    const char *missing = norm > 0 ? NULL : "";
+    *s = (struct train_scene){0};
+    assert_int_equal(domain_new(&s->domain), ERR_OK);
+    assert_int_equal(domain_add_integer(s->domain, "a", 0, size - 1, missing, DOMAIN_CLIP, NULL),
+                     ERR_OK);
+    assert_int_equal(domain_add_integer(s->domain, "y", 0, classes - 1, "?", DOMAIN_CLIP, NULL),
+                     ERR_OK);
+    assert_int_equal(domain_add_integer(s->domain, "b", 5, 4 + size, NULL, DOMAIN_CLIP, NULL),
+                     ERR_OK);
+    assert_int_equal(features_new(&s->f, s->domain, &terms, NULL), ERR_OK);
+    assert_int_equal(table_new(&s->table, s->domain, 0), ERR_OK);
+    assert_int_equal(memory_new(&s->weight, features_weights(s->f)), ERR_OK);
+    assert_int_equal(memory_new(&s->sums, features_weights(s->f)), ERR_OK);
+}
+
+void train_end(struct train_scene *s)
+{
+    memory_free(&s->sums);
+    memory_free(&s->weight);
+    table_free(&s->table);
+    features_free(&s->f);
+    domain_free(&s->domain);
+}
+
+/* Codes that no honest owner sends are put in afterwards. */
+void train_row(struct train_scene *s, uint16_t a, uint16_t y, uint16_t b)
+{
+    const uint16_t zero[TRAIN_COLUMNS] = {0};
+    const size_t row = s->table->rows;
+    assert_int_equal(table_append(s->table, zero), ERR_OK);
+    s->table->column[0][row] = a;
+    s->table->column[1][row] = y;
+    s->table->column[2][row] = b;
+}

@@ -1,0 +1,24 @@
+/* tests/support/train.h - rows that a small classifier is trained on. */
+#ifndef TREFOIL_TESTS_SUPPORT_TRAIN_H
+#define TREFOIL_TESTS_SUPPORT_TRAIN_H
+
+#include "aim/table/table.h"
+#include "aim/train/slope.h"
+
+#define TRAIN_COLUMNS 3
+
+/* A target y of K classes that may be missing, between a and b: numbers, or codes one-hot. */
+struct train_scene {
+    struct domain *domain;
+    struct features *f;
+    struct table *table;
+    int64_t *weight, *sums;
+};
+
+/* Columns have `size` codes; norm 0: one-hot, and a may be missing. No rows yet. */
+void train_start(struct train_scene *s, uint32_t classes, unsigned norm, uint32_t size);
+void train_end(struct train_scene *s);
+/* Adds a row, of any codes: even those that no honest owner sends. */
+void train_row(struct train_scene *s, uint16_t a, uint16_t y, uint16_t b);
+
+#endif
