@@ -26,7 +26,7 @@ static void print_line(const struct study *s, double epsilon, double rows)
            s->train_rate > 0 ? s->train_rate : train_rate(s->features, nu),
            nu <= 0.038        ? ".003 to .012"
            : nu <= TRAIN_LOUD ? ".01 to .045"
-                              : "more: tables of pairs (method: aim) do better");
+                              : "more: pairs (method: aim) do better");
 }
 
 static void print_noise(const struct study *s, double rows)
