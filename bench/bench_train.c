@@ -375,7 +375,7 @@ static enum err measure_images(struct train_bench *b)
     t.epsilon = 2.79;
     TRY(put(&t, "fmnist", "accuracy_eps279", ours));
     TRY(put(&t, "fmnist", "no_noise", without_noise));
-    return put_rivals(&t, "fmnist", 32, 32, 64);
+    return put_rivals(&t, "fmnist", 32, 32, 8);
 }
 
 static enum err measure(struct train_bench *b)

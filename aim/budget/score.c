@@ -225,7 +225,9 @@ static unsigned gumbel_most(const struct score_terms *t)
     return 96;
 }
 
-/* 1 + ceil(log2(max_q(...) + 2^f gumbel_most())), with the multipliers of f = 40 shifted down to f. */
+/*
+ * 1 + ceil(log2(max_q(...) + 2^f gumbel_most())), with the multipliers of f = 40 shifted down to f.
+ */
 static unsigned width_of(const struct score_terms *t, const uint64_t *top, const uint64_t *penalty,
                          unsigned shift)
 {

@@ -69,8 +69,8 @@ enum err measure_multiplier(double sigma, uint64_t *multiplier, struct log *log)
 
 /*
  * The standard deviation that m gives: 2^20 / m, never below the sigma asked for, times as many as
- * noise that is made so deviates. Estimates, penalties, schedules and reports use this; what is paid
- * for is 2^20 / m, whoever makes the noise.
+ * noise that is made so deviates. Estimates, penalties, schedules and reports use this; what is
+ * paid for is 2^20 / m, whoever makes the noise.
  */
 double measure_sigma(uint64_t multiplier, enum noise_by by);
 double measure_spread(enum noise_by by);

@@ -1,8 +1,7 @@
 #include "aim/model/model_jobs.h"
 
+#include "base/cores.h"
 #include "base/thread.h"
-
-#include <sched.h>
 
 struct jobs_work {
     const struct model_jobs *jobs;
@@ -50,9 +49,8 @@ static void *thread(void *arg)
 /* No more threads than jobs: the others would have nothing to do. */
 static size_t threads_for(size_t jobs, uint64_t cells)
 {
-    cpu_set_t cores;
     uint64_t copies = MODEL_JOBS_CELLS / (cells + 1);
-    size_t n = sched_getaffinity(0, sizeof cores, &cores) == 0 ? (size_t)CPU_COUNT(&cores) : 1;
+    size_t n = cores_count();
     n = n < MODEL_JOBS_THREADS ? n : MODEL_JOBS_THREADS;
     n = n < copies ? n : copies > 1 ? copies : 1;
     return n < jobs ? n : jobs;

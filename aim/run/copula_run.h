@@ -12,7 +12,8 @@
  *             for the scores u / sqrt(kappa), so that rounding adds no bias; for nominal columns
  *             see aim/copula/copula_links.h. Last, the nearest matrix of correlations
  *
- * Like the servers, it debits a request before the request is made. A form has a deviation of measure_sigma(1).
+ * Like the servers, it debits a request before the request is made. A form has a deviation of
+ * measure_sigma(1).
  */
 #ifndef TREFOIL_AIM_RUN_COPULA_RUN_H
 #define TREFOIL_AIM_RUN_COPULA_RUN_H

@@ -314,6 +314,7 @@ void aim_result_free(struct aim_result **result)
         memory_free(&r->scores[i].value);
     }
     memory_free(&r->scores);
+    memory_free(&r->kept_scores);
     assess_free(&r->assess);
     model_free(&r->model);
     merges_free(&r->merges);

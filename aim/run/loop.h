@@ -135,7 +135,8 @@ struct aim_result {
     struct aim_round *round;
     size_t sweeps; /* whose scores were opened */
     struct aim_scores *scores;
-    double loss;                     /* after the final fit */
+    char *kept_scores; /* in their place, of aim_refit(): as aim/run/output.h has them; or NULL */
+    double loss;       /* after the final fit */
     struct assess *assess;           /* NULL: there was none */
     const struct measurement *known; /* what aim_refit() was given, borrowed */
     size_t knowns;

@@ -75,7 +75,11 @@ static enum err open_scores(struct loop *l, struct aim_round *r)
     a->kind = ASK_SCORES;
     a->weights = 0;
     loop_find_candidates(l, share_of(l));
-    TRY(scores_multiplier(ledger_deviation(a->queries, rho), &a->multiplier, l->log));
+    if (scores_multiplier(ledger_deviation(a->queries, rho), &a->multiplier, NULL) != ERR_OK)
+        return log_fail(l->options->stop_when_spent ? NULL : l->log, ERR_BUDGET,
+                        "what is left of the budget is too little for the scores of %u marginals: "
+                        "requests were lost and had to be paid again",
+                        a->queries);
     r->candidates = a->queries;
     r->sigma = measure_sigma(a->multiplier, l->options->noise_by);
     TRY(ask(l, &told));

@@ -203,6 +203,8 @@ static json_t *document(const struct output_terms *o)
         failed |= json_object_set(root, "known", known);
     if (o->sweeps > 0)
         failed |= json_object_set(root, "scores", scores);
+    if (o->kept_scores != NULL)
+        failed |= json_object_set_new(root, "scores", json_loads(o->kept_scores, 0, NULL));
     json_decref(known);
     json_decref(scores);
     failed |= json_object_set_new(root, "domain", sizes);

@@ -70,6 +70,7 @@ struct output_terms {
     const struct workload *workload; /* whose closure scores are of, or NULL */
     const struct aim_scores *scores; /* of each sweep */
     size_t sweeps;
+    const char *kept_scores;            /* instead, as output_read() found them; or NULL */
     const struct copula_result *copula; /* the copula whose one-ways these are, or NULL */
     const struct measurement *known;    /* counts that were given (trefoil refit --known) */
     size_t knowns;
@@ -91,6 +92,7 @@ struct output_found {
     size_t knowns;
     struct measurement *known;
     struct assess *assess; /* NULL: none */
+    char *scores;          /* of a run in sweeps, as JSON; NULL: none */
 };
 
 /*

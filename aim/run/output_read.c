@@ -237,6 +237,15 @@ static enum err read_assess(struct output_reading *r, const json_t *o, struct ou
     return memory_hand_over(&found->assess, &a);
 }
 
+/* A model needs none of them, so they are only handed on. */
+static enum err keep_scores(const json_t *scores, struct output_found *found)
+{
+    if (scores == NULL)
+        return ERR_OK;
+    found->scores = json_dumps(scores, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    return found->scores != NULL ? ERR_OK : ERR_NOMEM;
+}
+
 static enum err read_root(struct output_reading *r, const json_t *root, struct output_found *found)
 {
     static const char known[] = "trefoil-measurements-2";
@@ -257,7 +266,8 @@ static enum err read_root(struct output_reading *r, const json_t *root, struct o
     TRY(read_merged(r, json_object_get(root, "merged"), found));
     TRY(read_measurements(r, json_object_get(root, "measurements"), found));
     TRY(read_known(r, json_object_get(root, "known"), found));
-    return read_assess(r, json_object_get(root, "assess"), found);
+    TRY(read_assess(r, json_object_get(root, "assess"), found));
+    return keep_scores(json_object_get(root, "scores"), found);
 }
 
 enum err output_read(struct output_found *found, const char *path, const struct domain *domain,
@@ -288,4 +298,5 @@ void output_found_clear(struct output_found *found)
     memory_free(&found->known);
     merges_free(&found->merges);
     assess_free(&found->assess);
+    memory_free(&found->scores);
 }

@@ -55,6 +55,8 @@ static enum err load_measurements(struct refit *f, const char *folder, struct lo
     found.merges = NULL;
     f->result->assess = found.assess;
     found.assess = NULL;
+    f->result->kept_scores = found.scores;
+    found.scores = NULL;
     if (found.knowns > KNOWN_MAX)
         return log_fail(log, ERR_FORMAT, "%s: known has more than %d margins", path, KNOWN_MAX);
     for (; f->known.count < found.knowns; f->known.count++) {

@@ -94,6 +94,7 @@ enum err release_write(const char *folder, const struct study *study,
     terms.workload = study->workload;
     terms.scores = result->scores;
     terms.sweeps = result->sweeps;
+    terms.kept_scores = result->kept_scores;
     terms.known = result->known;
     terms.knowns = result->knowns;
     terms.assess = result->assess;

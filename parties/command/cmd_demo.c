@@ -35,8 +35,8 @@ static const char help[] =
     "seeing who they are. Then it says how good the synthetic table is, compared with\n"
     "central AIM and with what each hospital could do alone.\n"
     "\n"
-    "  --provider     show two servers in the place of three: a provider and a keeper,\n"
-    "                 run by two hospitals that bring rows themselves, as a third does\n"
+    "  --provider     show two servers in the place of three: a provider and a\n"
+    "                 keeper, run by two hospitals that bring rows, as a third does\n"
     "  --folder DIR   where everything goes; replaces an earlier demo there. Default:\n"
     "                 trefoil-demo\n"
     "  --seed N       for the invented data; default 7\n"
@@ -338,10 +338,10 @@ static enum err play_demo(struct demo *d, const char *folder, uint64_t seed)
              : "starting three servers");
     TRY(start_servers(d));
     TRY(wait_for_servers(d));
-    step(two ? "the three share their data: the provider gets counts plus masks, the keeper masks"
+    step(two ? "the three share their data: masked counts go to one, the masks to the other"
              : "six hospitals share their data, two of them columns of the same patients");
     TRY(run_owners(d));
-    step("the analyst runs the study: one-ways, then sweeps of scores and measured marginals");
+    step("the analyst runs the study: one-ways, then sweeps of scores and marginals");
     TRY(run_analyst(d));
     for (unsigned i = 0; i < d->scene->servers; i++)
         process_end(&d->server[i]);

@@ -187,7 +187,9 @@ static enum err print_persons(const struct study *study)
 
 /* --- a provider and a keeper ------------------------------------------------------------------ */
 
-/* Of a joint Gaussian (mpc/pair/joint_noise.h): 16 for each random bit of the keeper, and tables. */
+/*
+ * Of a joint Gaussian (mpc/pair/joint_noise.h): 16 for each random bit of the keeper, and tables.
+ */
 #define JOINT_KEEPER_BYTES ((uint64_t)16 * 512)
 #define JOINT_PROVIDER_BYTES ((uint64_t)30086 - JOINT_KEEPER_BYTES)
 
@@ -222,19 +224,20 @@ static enum err print_two(const struct plan_asked *p)
     const struct study *study = p->study;
     const struct price_noise noise = price_noise(study);
     const bool joint = study->noise_by == NOISE_BY_JOINT;
-    printf(
-        "noise: the provider and the keeper %s %s %" PRIu64 " Gaussians%s,\n"
-        "and each %" PRIu64 " Gumbels of its own. What is opened deviates %.2f times as much as\n"
-        "with noise that three servers make together; sigmas here have that in them.\n",
-        joint ? "together make" : "each make", study->sweeps > 0 ? "about" : "at most", noise.gauss,
-        joint ? "" : " of their own", noise.gumbel, measure_spread(study->noise_by));
+    printf("noise: the provider and the keeper %s %s %" PRIu64 "\n"
+           "Gaussians%s, and each %" PRIu64 " Gumbels of its own. What is opened\n"
+           "deviates %.2f times as much as with noise that three servers make together.\n"
+           "Sigmas here have that in them.\n",
+           joint ? "together make" : "each make", study->sweeps > 0 ? "about" : "at most",
+           noise.gauss, joint ? "" : " of their own", noise.gumbel,
+           measure_spread(study->noise_by));
     if (joint)
         printf("For joint Gaussians the provider sends about %s, the keeper %s;\n"
                "noise_by: both needs no messages for noise, and deviates 1.41 times as much.\n",
                words_bytes(JOINT_PROVIDER_BYTES * noise.gauss).text,
                words_bytes(JOINT_KEEPER_BYTES * noise.gauss).text);
-    printf("servers: each sends the other 8 bytes of each noisy value, at most %s, and\n"
-           "about 1 kB for each round.\n",
+    printf("servers: each sends the other 8 bytes of each noisy value, at most %s,\n"
+           "and about 1 kB for each round.\n",
            words_bytes(8 * noise.gauss).text);
     return print_distances(p);
 }

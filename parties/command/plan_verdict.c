@@ -194,7 +194,9 @@ static void print_epsilon(const struct outlook *x, bool numbers)
 /* Prints the change, and returns by which measure it helps. */
 static const char *print_change(const struct outlook *x, double rho)
 {
-    const bool numbers = x->numbers >= NUMBERS_LEAST && 2 * x->numbers >= x->columns;
+    const struct study *s = x->asked->study;
+    const bool numbers = x->numbers >= NUMBERS_LEAST && 2 * x->numbers >= x->columns &&
+                         s->zeros == 0 && !s->late_join; /* which a copula does not take */
     const uint32_t bins = x->selects && !is_good(x) ? bins_needed(x, rho) : 0;
     if (x->selects && numbers && x->links > LINKS_FINE && x->copula < COPULA_GAIN * x->links) {
         printf("method: copula if you want correlations (+-%.2g, not +-%.2g)", x->copula, x->links);

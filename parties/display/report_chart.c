@@ -179,7 +179,9 @@ void report_chart_bar(struct bytes *out, double value, double expected, double m
     text_put(out, "</svg>");
 }
 
-/* The part of a round's cost that is for measuring: k^2 marginals / (2 sigma^2), of what is paid. */
+/*
+ * The part of a round's cost that is for measuring: k^2 marginals / (2 sigma^2), of what is paid.
+ */
 static double measuring(const struct report *r, size_t round)
 {
     const json_t *o = report_round(r, round);

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "parties/setting/upload.h"
+#include "parties/study/identity.h"
 
 #include <errno.h>
 #include <string.h>
@@ -44,7 +45,7 @@ static enum err parse(struct bytes *text, const struct study *study,
 
 static enum err check_mode(const char *path, const struct stat *st, struct log *log)
 {
-    if ((st->st_mode & 077) == 0)
+    if (identity_file_is_private(st))
         return ERR_OK;
     return log_fail(
         log, ERR_STUDY,

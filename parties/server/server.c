@@ -1,6 +1,7 @@
 #include "parties/server/server.h"
 
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "netio/net.h"
@@ -13,7 +14,6 @@
 #include "parties/study/roster.h"
 #include "parties/study/study_ports.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -148,7 +148,6 @@ static enum err count_lanes(struct server *s)
 {
     const unsigned room = study_lanes_most(s->site.study, s->o.listen_port),
                    most = room < s->o.setting->lanes ? room : s->o.setting->lanes;
-    cpu_set_t cores;
     s->site.lanes = s->o.lanes;
     if (s->site.lanes > s->o.setting->lanes)
         return log_fail(s->site.log, ERR_USAGE,
@@ -162,10 +161,8 @@ static enum err count_lanes(struct server *s)
             s->site.lanes, study_bulk(STUDY_BULK_NEXT, s->site.lanes - 1) + 1, most,
             most == 1 ? "lane" : "lanes");
     if (s->site.lanes == 0) {
-        s->site.lanes = sched_getaffinity(0, sizeof cores, &cores) == 0
-                            ? (unsigned)CPU_COUNT(&cores)
-                            : 1;
-        s->site.lanes = s->site.lanes < most ? s->site.lanes : most;
+        const size_t cores = cores_count();
+        s->site.lanes = cores < most ? (unsigned)cores : most;
     }
     return ERR_OK;
 }

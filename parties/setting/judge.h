@@ -1,7 +1,7 @@
 /*
  * parties/setting/judge.h - what a study's runs may ask for, and no more: owners have read what its
- * method opens. An engine judges a request by these, whatever it computes the answer with, before it
- * prices it (aim/run/ask.h).
+ * method opens. An engine judges a request by these, whatever it computes the answer with, before
+ * it prices it (aim/run/ask.h).
  */
 #ifndef TREFOIL_PARTIES_SETTING_JUDGE_H
 #define TREFOIL_PARTIES_SETTING_JUDGE_H

@@ -11,6 +11,7 @@
 #include <sodium.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define SECRET_SIZE 64      /* Ed25519 seed || X25519 secret */
 #define SECRET_TEXT_SIZE 87 /* its base64url, with the NUL */
@@ -116,9 +117,26 @@ static enum err check_file(const char *path, struct stat *st, struct log *log)
     return ERR_OK;
 }
 
+static bool is_our_group(gid_t group)
+{
+    gid_t ours[64];
+    const int n = getgroups(sizeof ours / sizeof *ours, ours);
+    bool found = getegid() == group;
+    for (int k = 0; k < n && !found; k++)
+        found = ours[k] == group;
+    return found;
+}
+
+bool identity_file_is_private(const struct stat *st)
+{
+    if ((st->st_mode & 077) == 0)
+        return true;
+    return (st->st_mode & 037) == 0 && st->st_uid != geteuid() && is_our_group(st->st_gid);
+}
+
 static enum err check_mode(const char *path, const struct stat *st, struct log *log)
 {
-    if ((st->st_mode & 077) != 0)
+    if (!identity_file_is_private(st))
         return log_fail(log, ERR_STUDY,
                         "the key %s may be read or written by others (mode %04o); if nobody did, "
                         "run: chmod 600 %s; otherwise make a new key",

@@ -44,7 +44,15 @@ enum err identity_renew(struct identity **identity, const struct identity *old, 
                         struct log *log) MUST_CHECK;
 void identity_free(struct identity **identity);
 
-/* ERR_STUDY for a file that is not a key, is damaged, or can be read by group or others. */
+/*
+ * Whether nobody else reads or writes a file: its mode has nothing for group and others. Or it is
+ * another user's, such as root's, in a group of ours that may read it: Kubernetes and systemd give
+ * a service its key so.
+ */
+struct stat;
+bool identity_file_is_private(const struct stat *st);
+
+/* ERR_STUDY for a file that is not a key, is damaged, or is not private. */
 enum err identity_load(struct identity **identity, const char *path, struct log *log) MUST_CHECK;
 
 /* Writes the private key file. Refuses to replace a file (ERR_SYSTEM) unless `force`. */

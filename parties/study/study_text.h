@@ -33,8 +33,8 @@ enum err study_suggest(FILE *out, const struct study *study) MUST_CHECK;
 
 /*
  * A commented example, valid once each REPLACE-WITH-KEY-OF-<name> is a public key; with these
- * columns instead of its own, unless NULL; with two servers if it is for a `provider`. ERR_SYSTEM if
- * the file exists, unless `force`.
+ * columns instead of its own, unless NULL; with two servers if it is for a `provider`. ERR_SYSTEM
+ * if the file exists, unless `force`.
  */
 enum err study_write_template(const char *path, const struct outline *columns, bool provider,
                               bool force, struct log *log) MUST_CHECK;

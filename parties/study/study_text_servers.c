@@ -29,12 +29,12 @@ static const char *about_noise(enum noise_by by)
                "  of them, also together with analysts and other owners. The noise that is left\n"
                "  in results is 1.41 times what three servers together would add.\n";
     case NOISE_BY_JOINT:
-        return "  They make the noise on what is opened together, and each adds a small part of "
-               "its\n"
-               "  own (noise_by: joint): less what it knows, each sees as much noise as the\n"
+        return "  They make the noise on what is opened together, and each adds a small part of\n"
+               "  its own (noise_by: joint): less what it knows, each sees as much noise as the\n"
                "  guarantee needs. So the guarantee holds against either of them, also together\n"
-               "  with analysts and other owners. The noise that is left in results is 1.02 times\n"
-               "  what three servers together would add. In choices each adds a whole one.\n";
+               "  with analysts and other owners. The noise that is left in results is 1.02\n"
+               "  times what three servers together would add. In choices each adds a whole\n"
+               "  one.\n";
     }
     return "";
 }
@@ -49,7 +49,7 @@ static void describe_pair(FILE *out, const struct study *study, bool listed)
     }
     fprintf(out,
             "  The provider sees of each owner the counts plus a mask, which is random to it.\n"
-            "  The keeper sees the seed of that mask, which is random to it as well. Each also\n"
+            "  The keeper sees the seed of that mask, which is random to it, too. Each also\n"
             "  sees the noise that it makes itself, and what is opened.\n"
             "%s"
             "  Nothing bounds what an owner sends as a count. One that lies can make results\n"

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/date.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -419,4 +420,27 @@ TEST(a_meter_bounds_a_log)
     EACH(support_says, text, "turned away 19\n", "stored 2450\n", "error: one more\n",
          "the last: turned away 4999\n", "50 more like this in 0 s, the last: stored 4950\n");
     free(text);
+}
+
+TEST(a_share_of_processors_is_rounded_up)
+{
+    static const struct {
+        const char *text;
+        size_t cores;
+    } files[] = {{"max 100000\n", 0},   {"100000 100000\n", 1}, {"150000 100000\n", 2},
+                 {"50000 100000\n", 1}, {"800000 100000\n", 8}, {"", 0},
+                 {"0 100000\n", 0}};
+    char path[] = "/tmp/trefoil-cores-XXXXXX";
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
+        assert_int_equal(ftruncate(fd, 0), 0);
+        assert_int_equal(pwrite(fd, files[k].text, strlen(files[k].text), 0),
+                         strlen(files[k].text));
+        assert_int_equal(cores_of_group(path), files[k].cores);
+    }
+    close(fd);
+    unlink(path);
+    assert_int_equal(cores_of_group(path), 0);
+    assert_true(cores_count() >= 1);
 }

@@ -1,6 +1,6 @@
 /*
- * An owner's upload as each of three servers, and of two, reads it, from the owner and, whole, from its own store: what is
- * accepted is written back byte for byte.
+ * An owner's upload as each of three servers, and of two, reads it, from the owner and, whole, from
+ * its own store: what is accepted is written back byte for byte.
  */
 #include "base/secret.h"
 #include "parties/setting/upload.h"

@@ -626,7 +626,10 @@ static void sweeps_go_on_at_each_step(void **state)
             one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);
 }
 
-/* A call fails once, at one place after another of the program: memory, links, the store, a library. */
+/*
+ * A call fails once, at one place after another of the program: memory, links, the store, a
+ * library.
+ */
 static void calls_fail(struct crashes_stage *c)
 {
     static const char *const kinds[] = {"alloc@", "link@", "sql@", "library@"};
@@ -638,8 +641,8 @@ static void calls_fail(struct crashes_stage *c)
 }
 
 /*
- * Each has its own noise staged before either binds: whichever is killed, the other's values, or both
- * servers' noise, give the same round again. In a long run a disk fails at each step as well.
+ * Each has its own noise staged before either binds: whichever is killed, the other's values, or
+ * both servers' noise, give the same round again. In a long run a disk fails at each step as well.
  */
 static void two_servers_go_on_at_each_step(void **state)
 {

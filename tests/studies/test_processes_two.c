@@ -83,8 +83,8 @@ TEST(a_provider_and_a_keeper_make_a_copula)
 }
 
 /*
- * A selection takes six exchanges, on two of which agree and confirm ride, and its measurement none of
- * its own.
+ * A selection takes six exchanges, on two of which agree and confirm ride, and its measurement none
+ * of its own.
  */
 TEST(a_provider_and_a_keeper_select)
 {
@@ -215,7 +215,7 @@ TEST(two_servers_take_no_ranks_and_one_lane)
     assert_int_equal(COMMAND(file(&c, "said.log"), 20, "plan", c.s.path, "--ranks", "2"), 2);
     file_says(file(&c, "said.log"), "--ranks goes with three servers");
     EXPECT(0, file(&c, "plan.log"), 20, "plan", c.s.path);
-    EACH(file_says, file(&c, "plan.log"), "the provider keeps", "deviates 1.41 times",
+    EACH(file_says, file(&c, "plan.log"), "the provider keeps", "deviates 1.41 times as much",
          "each sends the other 8 bytes");
     EXPECT(0, file(&c, "board.log"), 20, "check", c.s.path, "--board");
     EACH(file_says, file(&c, "board.log"), "- Provider s0 ", "- Keeper s1 ",

@@ -1,12 +1,12 @@
 #include "parties/settings/three/ranks.h"
 
+#include "base/cores.h"
 #include "base/memory.h"
 #include "base/secret.h"
 #include "parties/settings/three/ranks_mpi.h"
 #include "parties/study/study_ports.h"
 
 #include <mpi.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +46,7 @@ static enum err find_place(struct ranks *r, const struct ranks_options *o)
 
 static size_t processors(void)
 {
-    cpu_set_t cores;
-    size_t n = sched_getaffinity(0, sizeof cores, &cores) == 0 ? (size_t)CPU_COUNT(&cores) : 1;
+    const size_t n = cores_count();
     return n < SESSION_LANES_MAX ? n : SESSION_LANES_MAX;
 }
 

@@ -61,7 +61,9 @@ static enum err open_net(struct duo *d)
                                              .log = d->log});
 }
 
-/* The handshake. The bulk link is open to this session's neighbour from now on, and to nobody else. */
+/*
+ * The handshake. The bulk link is open to this session's neighbour from now on, and to nobody else.
+ */
 static enum err open_session(void *self, const struct bytes *propose, uint8_t *about,
                              struct net **net)
 {

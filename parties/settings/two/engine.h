@@ -1,6 +1,6 @@
 /*
- * parties/settings/two/engine.h - the engine of a provider and a keeper (parties/setting/engine.h): a
- * server's shares within a session, and what it does with a request.
+ * parties/settings/two/engine.h - the engine of a provider and a keeper (parties/setting/engine.h):
+ * a server's shares within a session, and what it does with a request.
  *
  *   measure   each -> other   m p + z_P, m k + z_K: 8 bytes a value, 1 exchange; z are own words
  *   forms     the same of the forms' sums

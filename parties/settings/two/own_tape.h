@@ -1,6 +1,6 @@
 /*
- * parties/settings/two/own_tape.h - the noise of this server, each word taken once, and the stake of
- * a round: so many words of each kind. It makes them alone, or its words of joint noise.
+ * parties/settings/two/own_tape.h - the noise of this server, each word taken once, and the stake
+ * of a round: so many words of each kind. It makes them alone, or its words of joint noise.
  *
  * Both servers count places alike and never say what is on their tapes: nothing here is sent, no
  * digest either, since a word has few values. A session's words are made when it begins, as many as

@@ -1,7 +1,7 @@
 /*
  * parties/settings/two/sums.h - a server's shares of the counts so far: a word for each cell of the
- * closure. What the provider and the keeper have adds up to the counts, mod 2^64. Everything here is
- * local: sums, smaller marginals and merged cells of shares are shares of those.
+ * closure. What the provider and the keeper have adds up to the counts, mod 2^64. Everything here
+ * is local: sums, smaller marginals and merged cells of shares are shares of those.
  */
 #ifndef TREFOIL_PARTIES_SETTINGS_TWO_SUMS_H
 #define TREFOIL_PARTIES_SETTINGS_TWO_SUMS_H

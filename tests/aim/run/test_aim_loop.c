@@ -171,8 +171,8 @@ struct strict {
     char order[4096]; /* g: Gaussians of one query, u: Gumbels of one select */
     unsigned last_round;
     size_t scores; /* that were opened */
-    bool loses;    /* loses the answer of a round, once: it is paid for twice */
-    unsigned lost_round;
+    bool loses;    /* loses the answer of a round, once: it is paid for twice; or more often */
+    unsigned lost_round, more;
 };
 
 static enum err strict_gauss(void *self, size_t n, int64_t *out)
@@ -196,7 +196,7 @@ static enum err strict_gumbel(void *self, size_t n, int64_t *out)
 /* Debits the cost, and once more if the answer is lost. */
 static void strict_debit(struct strict *s, const mpq_t cost, unsigned round, unsigned *lost)
 {
-    *lost = s->loses && round == s->lost_round;
+    *lost = s->loses && round == s->lost_round ? 1 + s->more : 0;
     for (unsigned i = 0; i <= *lost; i++)
         assert_int_equal(ledger_debit(s->ledger, cost, NULL), ERR_OK);
 }
@@ -379,6 +379,34 @@ TEST(what_is_lost_is_spent)
             assert_true(annealed || sweeps || result->rounds < o.rounds + 1);
         }
         aim_result_free(&result);
+        plaintext_free(&strict.inner);
+        ledger_free(&strict.ledger);
+    }
+}
+
+/* What is left after a sweep's set was lost twice is no budget, and no mistake in the request. */
+TEST(too_little_for_scores_is_spent)
+{
+    struct loop_stage s CLEAN(stage_free) = stage_new(ROWS);
+    for (unsigned k = 0; k < 2; k++) {
+        struct aim_options o = options_of(&s, 6e-7, 7);
+        struct strict strict = {.stage = &s,
+                                .options = &o,
+                                .last_round = UINT32_MAX,
+                                .loses = true,
+                                .lost_round = 2,
+                                .more = 1};
+        struct plaintext_noise noise = {&strict, strict_gauss, strict_gumbel};
+        struct aim_backend backend = {.self = &strict, .ask = strict_ask};
+        struct aim_result *result CLEAN(aim_result_free) = NULL;
+        o.accounting = ACCOUNTING_GAUSSIAN;
+        o.sweeps = 2;
+        o.limits.epsilon_slack = 1;
+        o.stop_when_spent = k > 0;
+        strict.random = random_of(k);
+        assert_int_equal(ledger_new(&strict.ledger, &o.limits, NULL), ERR_OK);
+        assert_int_equal(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL), ERR_OK);
+        assert_int_equal(aim_run(&result, &o, &backend, NULL), k > 0 ? ERR_OK : ERR_BUDGET);
         plaintext_free(&strict.inner);
         ledger_free(&strict.ledger);
     }

@@ -239,6 +239,36 @@ TEST(no_two_hashes_have_the_same_number)
     }
 }
 
+/* Of one label again and again, and of an AND's that has the same numbers: all masks differ. */
+TEST(words_that_bits_choose_have_numbers_of_their_own)
+{
+    enum { ROWS = 2 * GATES_CHOSEN / 4 };
+    struct random r = random_of(5);
+    const uint8_t key[16] = {8};
+    const uint64_t none[GATES_CHOSEN] = {0};
+    struct pair_wire delta = some_wire(&r), a[GATES_CHOSEN];
+    uint64_t more[2 * GATES_CHOSEN + 2 * ROWS], share = 0;
+    struct pair_gates g CLEAN(pair_gates_free);
+    delta.low |= 1;
+    for (unsigned k = 0; k < GATES_CHOSEN; k++)
+        a[k] = k == 0 ? some_wire(&r) : a[0];
+    assert_int_equal(pair_gates_garble(&g, NULL, key, delta, (uint8_t *)more, ROWS), ERR_OK);
+    for (unsigned k = 0; k < 2; k++)
+        assert_int_equal(pair_gates_choose(&g, &share, a, 0, none), ERR_OK);
+    assert_int_equal(pair_gates_done(&g), ERR_OK);
+    assert_int_equal(pair_gates_choose(&g, &share, a, 0, none), ERR_RANGE);
+    for (unsigned k = 0; k < ROWS; k++) { /* the differences of two hashes under ANDs' numbers */
+        const uint64_t i = 2 * k;
+        more[2 * GATES_CHOSEN + 2 * k] = hash_of(key, a[0], i).low -
+                                         hash_of(key, wire_xor(a[0], delta), i).low;
+        more[2 * GATES_CHOSEN + 2 * k + 1] = hash_of(key, a[0], i + 1).low -
+                                             hash_of(key, wire_xor(a[0], delta), i + 1).low;
+    }
+    for (unsigned k = 0; k < 2 * GATES_CHOSEN + 2 * ROWS; k++)
+        for (unsigned j = 0; j < k; j++)
+            assert_true(more[j] != more[k]);
+}
+
 TEST(the_key_is_another_after_so_many)
 {
     const uint64_t every = UINT64_C(1) << 24;

@@ -164,7 +164,7 @@ TEST(the_verdict_names_bins_or_an_epsilon_where_these_help)
                                    right = {8, 1, 10, 768, 2, COPULA},
                                    rich = {8, 1, 10, 90000, 1, COPULA};
     struct fixture *f = *state;
-    struct made_study enough = labels;
+    struct made_study enough = labels, apart = {8, 1, 10, 4000, 1, ROUNDS};
     expect_verdict(f, &few, "no columns (", "epsilon of at least ", "better means: correlations");
     support_says(f->o.out, "for this many rows, with method: copula");
     expect_verdict(f, &fine, "no relations", " bins a column", "tables of two columns");
@@ -175,6 +175,8 @@ TEST(the_verdict_names_bins_or_an_epsilon_where_these_help)
     expect_verdict(f, &enough, "no relations", "epsilon of at least ", "tables of two columns");
     expect_verdict(f, &good, ", relations", "nothing", "tables of two columns");
     expect_verdict(f, &small, ", relations", "nothing", "tables of two columns");
+    apart.method = ROUNDS "\nlate_uploads: join"; /* not with a copula */
+    expect_verdict(f, &apart, "relations", " bins a column", "tables of two columns");
     expect_verdict(f, &right, ", relations", "nothing", "better means: correlations");
     expect_verdict(f, &rich, ", relations", "method: aim if you want tables", "correlations");
 }

@@ -23,14 +23,19 @@ struct refit_stage {
 #define path(...) support_path(&g.s, __VA_ARGS__)
 
 /* A study of 300 rows, and the folder `result` that trefoil aim made of it. */
-static void stage_new(struct refit_stage *g, const char *more)
+static void stage_of(struct refit_stage *g, const char *more, unsigned sweeps)
 {
     const char *rows;
-    NEW_STUDY(&g->s, NULL, .owners = 1, .rounds = 6, .more = more);
+    NEW_STUDY(&g->s, NULL, .owners = 1, .rounds = 6, .sweeps = sweeps, .more = more);
     rows = support_path(&g->s, "rows.csv");
     assert_int_equal(support_csv(rows, g->s.study->domain, 300, 1), ERR_OK);
     TREFOIL(g, "aim", g->s.path, rows, "--out", support_path(&g->s, "result"));
     assert_int_equal(g->o.code, EXIT_OK);
+}
+
+static void stage_new(struct refit_stage *g, const char *more)
+{
+    stage_of(g, more, 0);
 }
 
 static void stage_free(struct refit_stage *g)
@@ -61,6 +66,17 @@ TEST(the_runs_model_comes_again)
     assert_false(file_is_there(path("again/errors")));
     TREFOIL(&g, "query", path("again"), "SELECT COUNT(*) FROM t");
     EACH(support_says, g.o.err, "no intervals", "trefoil refit");
+}
+
+/* Nothing else of a run has what its sweeps opened. */
+TEST(scores_are_kept)
+{
+    struct refit_stage g CLEAN(stage_free);
+    stage_of(&g, NULL, 2);
+    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--quick");
+    assert_int_equal(g.o.code, EXIT_OK);
+    assert_true(
+        support_same_files(path("result/measurements.json"), path("again/measurements.json")));
 }
 
 /* Next to the numbers, with what they rest on. */

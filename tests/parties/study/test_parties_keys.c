@@ -246,6 +246,24 @@ TEST(a_file_that_others_may_read_is_refused)
     assert_int_equal(identity_load(&back, f->path, &f->log), ERR_OK);
 }
 
+TEST(a_file_of_another_user_may_be_for_our_group)
+{
+    static const struct {
+        mode_t mode;
+        uid_t user; /* more than ours */
+        gid_t group;
+        bool ours;
+    } files[] = {{0440, 1, 0, true},  {0640, 1, 0, true},  {0400, 1, 0, true},
+                 {0440, 0, 0, false}, {0440, 1, 1, false}, {0460, 1, 0, false},
+                 {0444, 1, 0, false}, {0450, 1, 0, false}, {0600, 1, 1, true}};
+    for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
+        const struct stat st = {.st_mode = S_IFREG | files[k].mode,
+                                .st_uid = geteuid() + files[k].user,
+                                .st_gid = getegid() + 12345 * files[k].group};
+        assert_int_equal(identity_file_is_private(&st), files[k].ours);
+    }
+}
+
 static void expect_damaged(struct keys_fixture *f, const void *p, size_t n)
 {
     struct identity *back;
