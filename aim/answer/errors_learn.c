@@ -2,8 +2,8 @@
  * How wrong a model is where nothing was measured, learned from where something was: its errors on
  * boxes of a measured marginal that it was not fitted to. They are assumed to be Gaussian, with a
  * variance that grows with the number of missing links and depends on the number of rows (struct
- * errors_size). The sizes kept are those under which the errors seen, with their known noise, are
- * most likely.
+ * errors_size). The sizes kept are means of those under which the errors seen, with their known
+ * noise, are likely.
  */
 #include "aim/answer/errors_private.h"
 #include "aim/model/legendre.h"
@@ -12,7 +12,10 @@
 
 #include <math.h>
 
-#define BOXES 24     /* for each marginal and each of its columns */
+#define BOXES 24   /* for each marginal and each of its columns */
+#define ALIKE 4    /* so many boxes tell as much as one: they overlap */
+#define COMMONS 24 /* powers of two that are tried */
+#define SMALLS 20
 #define NOISE_MOST 1 /* variance: nothing can be learned from noise alone */
 
 /* --- boxes ------------------------------------------------------------------------------------ */
@@ -180,20 +183,36 @@ static double surprise(const struct errors_list *lists, size_t n, unsigned wave,
     return sum;
 }
 
-/* The best on a grid of 0 and powers of two. */
+static struct errors_size size_at(int common, int small)
+{
+    return (struct errors_size){.common = common > 0 ? exp2(common - COMMONS + 1) : 0,
+                                .small = small > 0 ? exp2(small - 5) : 0};
+}
+
+/*
+ * The mean over a grid of 0 and powers of two, each by how likely it makes what was seen. Where
+ * noise hides what is to be learned, many sizes are as likely as the best one, which is 0 then: it
+ * would leave nothing open.
+ */
 struct errors_size errors_likely(const struct errors_list *lists, size_t n, unsigned wave)
 {
-    struct errors_size best = {0};
-    double least = INFINITY;
-    for (int i = 0; i <= 24; i++)
-        for (int k = 0; k <= 20; k++) {
-            struct errors_size size = {.common = i > 0 ? exp2(i - 23) : 0,
-                                       .small = k > 0 ? exp2(k - 5) : 0};
-            double now = surprise(lists, n, wave, &size);
-            if (now < least) {
-                least = now;
-                best = size;
-            }
+    double now[COMMONS + 1][SMALLS + 1], least = INFINITY, all = 0;
+    struct errors_size mean = {0};
+    for (int i = 0; i <= COMMONS; i++)
+        for (int k = 0; k <= SMALLS; k++) {
+            const struct errors_size size = size_at(i, k);
+            now[i][k] = surprise(lists, n, wave, &size);
+            least = fmin(least, now[i][k]);
         }
-    return best;
+    for (int i = 0; i <= COMMONS; i++)
+        for (int k = 0; k <= SMALLS; k++) {
+            const struct errors_size size = size_at(i, k);
+            const double weight = exp((least - now[i][k]) / 2 / ALIKE);
+            all += weight;
+            mean.common += weight * size.common;
+            mean.small += weight * size.small;
+        }
+    mean.common /= all;
+    mean.small /= all;
+    return mean;
 }

@@ -26,7 +26,7 @@ enum err errors_look(struct errors_list *list, const struct model *m,
                      const struct measurement *measured, unsigned links, uint64_t seed,
                      struct log *log) MUST_CHECK;
 
-/* The most likely size of errors of this wave. */
+/* The size of errors of this wave: the mean of likely ones. */
 struct errors_size errors_likely(const struct errors_list *lists, size_t n, unsigned wave);
 
 /*

@@ -28,20 +28,20 @@ static uint64_t ands_of(const void *self, size_t portion)
 }
 
 /* Candidates whose cells begin before the end of a portion, from the first that is in it. */
-struct walk {
+struct squares_walk {
     size_t k, cell;
 };
 
-static void next(const struct squares *s, struct walk *w)
+static void next(const struct squares *s, struct squares_walk *w)
 {
     w->cell++;
     while (w->k < s->d.candidates && w->cell == s->d.candidate[w->k].cells)
-        *w = (struct walk){w->k + 1, 0};
+        *w = (struct squares_walk){w->k + 1, 0};
 }
 
-static struct walk start_of(const struct squares *s, size_t portion)
+static struct squares_walk start_of(const struct squares *s, size_t portion)
 {
-    struct walk w = {0, portion * PORTION};
+    struct squares_walk w = {0, portion * PORTION};
     while (w.cell >= s->d.candidate[w.k].cells)
         w.cell -= s->d.candidate[w.k++].cells;
     return w;
@@ -50,7 +50,7 @@ static struct walk start_of(const struct squares *s, size_t portion)
 static enum err enter(void *self, size_t portion, enum pair_end end, uint64_t *bits)
 {
     const struct squares *s = self;
-    struct walk w = start_of(s, portion);
+    struct squares_walk w = start_of(s, portion);
     for (size_t i = 0; i < cells_of(s, portion) && end == PAIR_KEEPER; i++, next(s, &w))
         bits[i] = s->d.candidate[w.k].share[w.cell];
     return ERR_OK;
@@ -61,7 +61,7 @@ static enum err compute(const void *self, size_t portion, struct pair_gates *g,
 {
     const struct squares *s = self;
     const bool provider = pair_gates_garbles(g);
-    struct walk w = start_of(s, portion);
+    struct squares_walk w = start_of(s, portion);
     (void)out;
     for (size_t i = 0; i < cells_of(s, portion); i++, next(s, &w)) {
         const struct pair_candidate *c = &s->d.candidate[w.k];

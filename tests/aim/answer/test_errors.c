@@ -213,6 +213,30 @@ TEST(bins_tell_of_what_is_inside)
     assert_true(inside[1] > 0.3 && inside[1] <= 1);
 }
 
+/* A size that is seen well is found; where noise hides all, none is as good as ruled out. */
+TEST(what_noise_hides_is_not_taken_for_nothing)
+{
+    struct errors_seen seen[400], hidden[100];
+    struct errors_list much = {.n = 400, .one = seen}, little = {.n = 100, .one = hidden};
+    struct random r = random_of(8);
+    struct errors_size size;
+    double z[500];
+    random_normals(&r, z, 500);
+    for (int i = 0; i < 400; i++)
+        seen[i] = (struct errors_seen){
+            .rows = 1000, .factor = 1, .square = 0.02 * z[i] * z[i], .noise = 1e-5};
+    for (int i = 0; i < 100; i++) /* less than the noise itself would show */
+        hidden[i] = (struct errors_seen){
+            .rows = 50, .factor = 0.8, .square = 0.4 * z[400 + i] * z[400 + i], .noise = 0.5};
+    size = errors_likely(&much, 1, 0);
+    assert_true(size.common + size.small / 1000 > 0.014);
+    assert_true(size.common + size.small / 1000 < 0.028);
+    size = errors_likely(&little, 1, 0);
+    assert_true(size.common > 0.005 && size.common < 0.1);
+    size = errors_likely(&little, 1, 1); /* of which nothing was seen */
+    assert_true(size.common > 0.1);
+}
+
 /* --- the file --------------------------------------------------------------------------------- */
 
 #define PATH "/tmp/trefoil-test-errors"
