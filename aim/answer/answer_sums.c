@@ -54,7 +54,7 @@ struct density_part answer_part(const struct answer_state *w, uint16_t column, s
     return sum;
 }
 
-/* --- the table of what is asked ---------------------------------------------------------------- */
+/* --- the table of what is asked --------------------------------------------------------------- */
 
 size_t answer_stride(const struct answer_state *w, uint16_t column)
 {

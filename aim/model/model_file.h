@@ -4,18 +4,21 @@
  * Integers are little-endian, doubles are their IEEE bits. A file is
  *
  *   "trefoil-model-1\n"
- *   domain        as domain_write() has it: u32 attributes, for each
+ *   domain        as domain_write() has it: u32 attributes (plus 2^31 if columns follow from
+ *                 others, below), for each
  *                   block name; u8 kind (0 categorical, 1 integer, 2 numeric, 3 date, only in
- *                   version 3; and 128 if there is more, below); u8 policy (0 error, 1 clip, 2 missing); u8 1 if it may be
- *                   missing, then block missing text; u32 values; and blocks of labels, or i64 min
- *                   and max, or f64 edges (values + 1; a spike is there twice), of dates behind u8 unit (0
- *                   day, 1 hour, 2 minute, 3 second), u8 formats and a block each; more: f64 step (0:
- *                   none), u8 1 if whole numbers alone fit, u8 tail (0 trend, 1 exponential, 2
- *                   typical), f64 typical, u32 and blocks of other texts of a missing value
+ *                   version 3; and 128 if there is more, below); u8 policy (0 error, 1 clip, 2
+ *                   missing); u8 1 if it may be missing, then block missing text; u32 values; and
+ *                   blocks of labels, or i64 min and max, or f64 edges (values + 1; a spike is
+ *                   there twice), of dates behind u8 unit (0 day, 1 hour, 2 minute, 3 second), u8
+ *                   formats and a block each; more: f64 step (0: none), u8 1 if whole numbers alone
+ *                   fit, u8 tail (0 trend, 1 exponential, 2 typical), f64 typical, u32 and blocks
+ *                   of other texts of a missing value
+ *                 and what follows from what, as derived_write() has it (docs/formats.md)
  *   groups        only in version 2, "trefoil-model-2\n", where codes are merged: the merges, as in
  *                   aim/workload/merge.h, and f64 each code of each merged attribute: its share
- *                 Version 3, "trefoil-model-3\n", has dates, and a u8 before this: 1 if there are
- *                 groups
+ *                 Version 3, "trefoil-model-3\n", has dates or columns that follow from others,
+ *                 and a u8 before this: 1 if there are groups
  *   model         f64 total
  *                 u32 cliques, for each u16 attributes, u16 each attribute's index
  *                 u32 structural zeros' cliques, for each the clique, u64 cells, u32 each cell

@@ -56,7 +56,7 @@ static enum err read_label(struct parser *p, const struct domain_attribute *a, d
     return no_such_label(p, a);
 }
 
-/* '2021-05-31', perhaps behind DATE or TIMESTAMP: all units of the day, or of what else it names. */
+/* '2021-05-31', perhaps behind DATE or TIMESTAMP: all units of the day, or of what it names. */
 static enum err read_date(struct parser *p, const struct domain_attribute *a, double *low,
                           double *high)
 {

@@ -113,3 +113,13 @@ int question_group_number(const struct question *q, size_t group, uint32_t code)
     const struct domain_attribute *a = &q->domain->attribute[g->column];
     return calendar_value((int64_t)a->edges[code], a->calendar->unit, g->part->value);
 }
+
+bool question_item_is_date(const struct question *q, size_t item)
+{
+    static const bool dated[AGGREGATES] = {
+        [AGGREGATE_AVG] = true,        [AGGREGATE_MEDIAN] = true, [AGGREGATE_MIN] = true,
+        [AGGREGATE_PERCENTILE] = true, [AGGREGATE_MAX] = true,
+    };
+    return dated[q->item[item].aggregate] &&
+           q->domain->attribute[q->item[item].column].calendar != NULL;
+}

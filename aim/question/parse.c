@@ -25,15 +25,6 @@ void question_item_name(const struct question *q, size_t item, char *text, size_
     snprintf(text, size, "%s(%s%s)", aggregate_name(x->aggregate), column, p);
 }
 
-bool question_item_is_date(const struct question *q, size_t item)
-{
-    static const bool dated[AGGREGATES] = {
-        [AGGREGATE_AVG] = true,        [AGGREGATE_MEDIAN] = true, [AGGREGATE_MIN] = true,
-        [AGGREGATE_PERCENTILE] = true, [AGGREGATE_MAX] = true,
-    };
-    return dated[q->item[item].aggregate] && question_item_column(q, item)->calendar != NULL;
-}
-
 void question_free(struct question **q)
 {
     if (*q == NULL)

@@ -79,7 +79,7 @@ static const char *unquoted(const struct parser *p)
 static enum err no_such_column(const struct parser *p)
 {
     const struct lexer_token *t = &p->lexer.token;
-    const struct derived *d = p->domain->derived;
+    const struct derives *d = p->domain->derived;
     const char *whole = unquoted(p), *near;
     if (whole != NULL)
         return lexer_fail(&p->lexer, t->at,

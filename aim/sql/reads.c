@@ -6,7 +6,7 @@
 
 const struct derive *database_reads(const struct database *db, const char *name)
 {
-    const struct derived *d = db->domain->derived;
+    const struct derives *d = db->domain->derived;
     for (size_t k = 0; d != NULL && k < d->read.count; k++)
         if (strcmp(d->read.of[k].name, name) == 0)
             return &d->read.of[k];

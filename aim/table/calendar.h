@@ -73,9 +73,9 @@ struct calendar {
 };
 
 /*
- * ERR_STUDY, logged: a format that does not name year, month and day once each; one with a digit, or
- * a % that means nothing; a first one that leaves out a part of the unit; or two of which one reads
- * a text that the other writes as another date. *bad is the format at fault.
+ * ERR_STUDY, logged: a format that does not name year, month and day once each; one with a digit,
+ * or a % that means nothing; a first one that leaves out a part of the unit; or two of which one
+ * reads a text that the other writes as another date. *bad is the format at fault.
  */
 enum err calendar_check(const struct calendar *c, const char *name, uint32_t *bad,
                         struct log *log) MUST_CHECK;

@@ -53,12 +53,12 @@ struct derive_list {
     struct derive *of;
 };
 
-struct derived {
+struct derives {
     struct derive_list read, from, computed;
 };
 
 void derive_clear(struct derive *e);
-void derived_free(struct derived **d);
+void derived_free(struct derives **d);
 
 /*
  * Whether all names are there and values of the kinds that are asked for: ERR_STUDY, logged, about
@@ -70,8 +70,8 @@ enum err derive_check_computed(struct domain *d, const struct derive **bad,
                                struct log *log) MUST_CHECK;
 
 /* In canonical bytes; what was read still has to be checked. */
-void derived_write(const struct derived *d, struct bytes *out);
-enum err derived_read(struct derived **d, struct reader *r) MUST_CHECK;
+void derived_write(const struct derives *d, struct bytes *out);
+enum err derived_read(struct derives **d, struct reader *r) MUST_CHECK;
 /* Those of another domain that are about columns of this one. */
 enum err derived_pick(struct domain *to, const struct domain *from) MUST_CHECK;
 

@@ -7,37 +7,10 @@
 
 #define LISTS 3
 
-static struct derive_list *list_of(struct derived *d, size_t k)
+static struct derive_list *list_of(struct derives *d, size_t k)
 {
     struct derive_list *const all[LISTS] = {&d->read, &d->from, &d->computed};
     return all[k];
-}
-
-void derive_clear(struct derive *e)
-{
-    memory_free(&e->name);
-    memory_free(&e->text);
-    for (uint32_t i = 0; i < e->columns; i++)
-        memory_free(&e->column[i]);
-    for (uint32_t i = 0; i < e->keys; i++) {
-        memory_free(&e->key[i]);
-        memory_free(&e->value[i]);
-    }
-    memory_free(&e->key);
-    memory_free(&e->value);
-}
-
-void derived_free(struct derived **d)
-{
-    if (*d == NULL)
-        return;
-    for (size_t k = 0; k < LISTS; k++) {
-        struct derive_list *list = list_of(*d, k);
-        for (size_t i = 0; i < list->count; i++)
-            derive_clear(&list->of[i]);
-        memory_free(&list->of);
-    }
-    memory_free(d);
 }
 
 /* --- bytes ------------------------------------------------------------------------------------ */
@@ -63,7 +36,7 @@ static void write_one(const struct derive *e, struct bytes *out)
     }
 }
 
-void derived_write(const struct derived *d, struct bytes *out)
+void derived_write(const struct derives *d, struct bytes *out)
 {
     const struct derive_list *const all[LISTS] = {&d->read, &d->from, &d->computed};
     for (size_t k = 0; k < LISTS; k++) {
@@ -119,9 +92,9 @@ static enum err read_one(struct derive *e, struct reader *r)
     return read_book(e, r);
 }
 
-enum err derived_read(struct derived **out, struct reader *r)
+enum err derived_read(struct derives **out, struct reader *r)
 {
-    struct derived *d CLEAN(derived_free) = NULL;
+    struct derives *d CLEAN(derived_free) = NULL;
     *out = NULL;
     TRY(memory_new(&d, 1));
     for (size_t k = 0; k < LISTS; k++) {

@@ -24,7 +24,7 @@ struct derive_solutions;
 
 struct derive_plan {
     const struct domain *domain;
-    const struct derived *derived;
+    const struct derives *derived;
     size_t slots, ties;
     struct derive_slot *slot;
     struct derive_step *from, *computed;
@@ -34,6 +34,8 @@ struct derive_plan {
     char room[COLUMN_TEXT];
 };
 
+/* What is read or computed, by its slot. */
+const struct derive *derive_more(const struct derive_plan *p, size_t slot);
 /* Finds the ties. ERR_STUDY if one has too many columns. */
 enum err derive_find_ties(struct derive_plan *p) MUST_CHECK;
 void derive_solutions_free(struct derive_solutions **solutions, size_t n);

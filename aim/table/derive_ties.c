@@ -165,7 +165,7 @@ static enum err check_values(const struct derive_plan *p, const struct derive_ti
     return ERR_OK;
 }
 
-struct walk {
+struct derive_walk {
     struct derive_plan *p;
     const struct derive_tie *t;
     size_t columns;
@@ -175,7 +175,7 @@ struct walk {
     void *to;
 };
 
-static enum err walk(struct walk *w, uint16_t k)
+static enum err walk(struct derive_walk *w, uint16_t k)
 {
     const struct domain_attribute *a = &w->p->domain->attribute[w->t->base[k]];
     if (k == w->t->bases) {
@@ -201,7 +201,7 @@ static enum err walk(struct walk *w, uint16_t k)
 enum err derive_cells(struct derive_plan *p, size_t tie,
                       void (*cell)(void *to, const uint32_t *code), void *to, struct log *log)
 {
-    struct walk w = {.p = p, .t = &p->tie[tie], .cell = cell, .to = to};
+    struct derive_walk w = {.p = p, .t = &p->tie[tie], .cell = cell, .to = to};
     w.columns = derive_tie_columns(p, tie, w.column);
     TRY(check_values(p, w.t, log));
     derive_begin(p);

@@ -54,11 +54,11 @@ struct domain_attribute {
     uint32_t missing_numbers;
 };
 
-struct derived;
+struct derives;
 struct domain {
     size_t attributes;
     struct domain_attribute *attribute;
-    struct derived *derived; /* NULL, or what follows from what (aim/table/derive.h) */
+    struct derives *derived; /* NULL, or what follows from what (aim/table/derive.h) */
 };
 
 enum err domain_new(struct domain **domain) MUST_CHECK;

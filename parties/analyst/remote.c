@@ -187,12 +187,12 @@ static enum err lose_step(struct remote *r, const struct ask *a, unsigned *lost)
              "%s is lost: what it took of the budget is spent, and the classifier learns nothing "
              "from it",
              name_of(a).text);
-    if (++r->lost_steps <= LOST_MOST) /* else a server that always fails takes the whole budget */
+    if (++r->lost_steps < LOST_MOST) /* else a server that always fails takes the whole budget */
         return ERR_OK;
     return log_fail(r->log, ERR_LOST,
                     "%d steps in a row were lost, so the run stops before it spends more. Repair "
                     "the server that is named above, then continue with the same command",
-                    LOST_MOST + 1);
+                    LOST_MOST);
 }
 
 /* The answer is here already, or is asked for until it comes. *lost: how often it was lost. */

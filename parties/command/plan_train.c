@@ -26,16 +26,16 @@ static void print_line(const struct study *s, double epsilon, double rows)
            s->train_rate > 0 ? s->train_rate : train_rate(s->features, nu),
            nu <= 0.038        ? ".003 to .012"
            : nu <= TRAIN_LOUD ? ".01 to .045"
-                              : "more: noisy tables of pairs (method: aim) do better");
+                              : "more: pairs (method: aim) do better");
 }
 
 static void print_noise(const struct study *s, double rows)
 {
     static const double epsilon[] = {0.1, 0.3, 1, 3};
     bool own = false;
-    printf("noise by epsilon (delta %g), where all owners have %s rows: how loud it is, the\n"
-           "rate that follows, and what noise costs of accuracy or AUC (measured on 12 targets\n"
-           "of 5 tables):\n"
+    printf("noise by epsilon (delta %g), where all owners have %s rows: how\n"
+           "loud it is, the rate that follows, and what noise costs of accuracy or AUC\n"
+           "(measured on 12 targets of 5 tables):\n"
            "  epsilon        rho  loudness    rate  cost\n",
            s->delta, study_rows_key(s));
     for (size_t i = 0; i < sizeof epsilon / sizeof *epsilon; i++) {
@@ -67,8 +67,8 @@ enum err plan_train(struct plan_asked *p, double rho)
            f->classes, f->count, features_weights(f));
     printf("memory: %s at each server for the features of %llu rows\n",
            words_bytes(method_train_bytes(s)).text, (unsigned long long)p->rows);
-    printf("steps: %u, each of %d exchanges (%d with security: abort), so %.0f s of waiting where\n"
-           "an exchange takes %.0f ms\n",
+    printf("steps: %u, each of %d exchanges (%d with security: abort), so %.0f s of\n"
+           "waiting where an exchange takes %.0f ms\n",
            s->train_steps, METHOD_TRAIN_EXCHANGES, METHOD_TRAIN_PROVED,
            ceil(s->train_steps * MACHINE_FAR_S *
                 (s->security == STUDY_ABORT ? METHOD_TRAIN_PROVED : METHOD_TRAIN_EXCHANGES)),

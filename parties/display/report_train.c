@@ -97,8 +97,8 @@ static void curve(const struct train_page *p)
         most = fmax(most, fmax(train_length(p->r, t), train_noise(f, p->r->step[t].multiplier)));
     text_put(p->out,
              "<h2>How it learned</h2>\n<p>The length of each step's gradient, with its noise; the "
-             "line is the length of the noise alone. Where bars are as high as the line, the rows "
-             "had no more to say than the noise drowned. Lost steps have no bar.</p>\n"
+             "line is the length of the noise alone. A bar no higher than the line shows nothing "
+             "but noise. Lost steps have no bar.</p>\n"
              "<div class=\"large\"><svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"Length of "
              "the gradient by step\">",
              WIDTH, HEIGHT + 20);

@@ -173,16 +173,16 @@ static void describe_aim(FILE *out, const struct study *s)
 static void describe_train(FILE *out, const struct study *s)
 {
     const struct features *f = s->features;
-    fprintf(
-        out,
-        "\nMethod: a linear classifier of %s, with %u classes, from %u features%s.\n"
-        "  A run counts the classes, for %g of the budget; then it takes %u steps. In each the\n"
-        "  servers compute a gradient from the rows, %u numbers, and open it with noise. One\n"
-        "  row can move it by at most %.4g, whatever its owner sends. The weights are public:\n"
-        "  they follow from what was opened before. Owners send records once and may go.\n",
-        s->domain->attribute[f->target].name, f->classes, f->count,
-        f->norm2 > 0 ? ", one for each column" : ", one for each value", TRAIN_COUNTS,
-        s->train_steps, features_weights(f), sqrt((double)f->r2 * (double)f->q2));
+    fprintf(out,
+            "\nMethod: a linear classifier of %s, with %u classes.\n"
+            "  A row has %u features%s. A run counts the classes, for\n"
+            "  %g of the budget; then it takes %u steps. In each the servers compute a\n"
+            "  gradient from the rows, %u numbers, and open it with noise. One row can\n"
+            "  move it by at most %.4g, whatever its owner sends. The weights are public:\n"
+            "  they follow from what was opened before. Owners send records once and may go.\n",
+            s->domain->attribute[f->target].name, f->classes, f->count,
+            f->norm2 > 0 ? ", one for each column" : ", one for each value", TRAIN_COUNTS,
+            s->train_steps, features_weights(f), sqrt((double)f->r2 * (double)f->q2));
 }
 
 /* --- the keys of each ------------------------------------------------------------------------- */

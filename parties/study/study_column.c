@@ -31,3 +31,18 @@ enum err study_add_missing(struct study_reading *r, const struct column *c)
         r, domain_set_missing(r->study->domain, c->missing_too, c->missing_too_count, &r->quiet),
         c->part[COLUMN_MISSING]);
 }
+
+enum err study_read_date(struct study_reading *r, const yaml_node_t *node, const char *what,
+                         enum calendar_unit unit, bool last, double *x)
+{
+    const char *text;
+    int64_t low, high;
+    TRY(yaml_text(r->file, node, what, &text));
+    if (!calendar_read(text, unit, true, &low, &high))
+        return yaml_error(
+            r->file, node, "%s is \"%.64s\"; write a date such as 2021-03-04%s", what, text,
+            unit == CALENDAR_DAY ? ", without a time, or give a finer \"unit\""
+                                 : ", or \"2021-03-04 17:00\", no finer than the column's unit");
+    *x = (double)(last ? high : low);
+    return ERR_OK;
+}

@@ -86,7 +86,7 @@ void study_edges_clear(struct column_edges *b);
 
 /* Adds a column of dates (study_date.c). */
 enum err study_add_date(struct study_reading *r, const struct column *c) MUST_CHECK;
-/* A date as a number: its first unit, or its last one. */
+/* A date as a number: its first unit, or its last one (study_column.c). */
 enum err study_read_date(struct study_reading *r, const yaml_node_t *node, const char *what,
                          enum calendar_unit unit, bool last, double *x) MUST_CHECK;
 

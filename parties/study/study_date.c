@@ -5,21 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum err study_read_date(struct study_reading *r, const yaml_node_t *node, const char *what,
-                         enum calendar_unit unit, bool last, double *x)
-{
-    const char *text;
-    int64_t low, high;
-    TRY(yaml_text(r->file, node, what, &text));
-    if (!calendar_read(text, unit, true, &low, &high))
-        return yaml_error(
-            r->file, node, "%s is \"%.64s\"; write a date such as 2021-03-04%s", what, text,
-            unit == CALENDAR_DAY ? ", without a time, or give a finer \"unit\""
-                                 : ", or \"2021-03-04 17:00\", no finer than the column's unit");
-    *x = (double)(last ? high : low);
-    return ERR_OK;
-}
-
 static enum err read_formats(struct study_reading *r, const yaml_node_t *node, struct calendar *c)
 {
     const bool list = node != NULL && yaml_is_list(node);

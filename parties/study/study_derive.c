@@ -1,4 +1,4 @@
-/* Columns that follow from others: `from`, `read` and `computed`, and the cells that ties exclude. */
+/* Columns that follow from others: `from`, `read` and `computed`; cells that ties exclude. */
 #include "aim/question/lexer.h"
 #include "aim/table/derive.h"
 #include "aim/table/number.h"

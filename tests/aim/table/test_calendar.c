@@ -280,23 +280,23 @@ static struct model *model_of(const struct domain *d)
     return m;
 }
 
-struct asked {
+struct calendar_asked {
     struct domain *domain;
     struct model *model;
     struct model_sums *sums;
     struct densities inside;
 };
 
-static struct asked ask_of(bool dates)
+static struct calendar_asked ask_of(bool dates)
 {
-    struct asked w = {.domain = domain_of(dates)};
+    struct calendar_asked w = {.domain = domain_of(dates)};
     w.model = model_of(w.domain);
     assert_int_equal(densities_even(&w.inside, w.domain), ERR_OK);
     assert_int_equal(model_sums_new(&w.sums, w.model), ERR_OK);
     return w;
 }
 
-static void forget(struct asked *w)
+static void forget(struct calendar_asked *w)
 {
     model_sums_free(&w->sums);
     densities_clear(&w->inside);
@@ -333,7 +333,7 @@ TEST(questions_equal_those_on_the_numbers)
         {"SELECT AVG(d) AS a FROM t GROUP BY l HAVING a > '2021-01-31'",
          "SELECT AVG(d) AS a FROM t GROUP BY l HAVING a > 18658"},
     };
-    struct asked dates CLEAN(forget) = ask_of(true), numbers CLEAN(forget) = ask_of(false);
+    struct calendar_asked dates CLEAN(forget) = ask_of(true), numbers CLEAN(forget) = ask_of(false);
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
         struct question *p CLEAN(question_free) = parse(dates.domain, asked[i][0]);
         struct question *q CLEAN(question_free) = parse(numbers.domain,
@@ -357,7 +357,7 @@ TEST(questions_equal_those_on_the_numbers)
 /* Groups by a part are sums of the column's own lines; medians are of the rows of all. */
 TEST(parts_of_dates_have_the_rows_of_their_bins)
 {
-    struct asked w CLEAN(forget) = ask_of(true);
+    struct calendar_asked w CLEAN(forget) = ask_of(true);
     struct question *whole CLEAN(question_free) = parse(
         w.domain, "SELECT COUNT(*) FROM t WHERE l = 'a' GROUP BY d");
     struct question *year CLEAN(question_free) = parse(
@@ -412,7 +412,7 @@ TEST(parts_that_cut_a_bin_are_refused)
 /* Rows as written are dates of their bins in the first format; a model is one of version 3. */
 TEST(files_have_dates)
 {
-    struct asked w CLEAN(forget) = ask_of(true);
+    struct calendar_asked w CLEAN(forget) = ask_of(true);
     char path[] = "/tmp/calendar-XXXXXX", start[17] = "";
     struct table *t CLEAN(table_free) = NULL, *back CLEAN(table_free) = NULL;
     struct model *m CLEAN(model_free) = NULL;

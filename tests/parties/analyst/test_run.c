@@ -536,6 +536,57 @@ TEST(replies_are_kept_and_had_again)
     end(&c);
 }
 
+static enum err open_gradient(struct run_scene *c, unsigned round, unsigned *lost)
+{
+    int64_t weight[5] = {3, -4, 0, 32767, (int64_t)round};
+    return ask_servers(
+        c,
+        &(struct ask){
+            .kind = ASK_GRADIENT, .round = round, .multiplier = 7, .weights = 5, .weight = weight},
+        lost);
+}
+
+/* A step of a classifier is not asked again, now or by a run that goes on. */
+TEST(a_gradient_that_is_lost_is_kept_as_lost)
+{
+    struct run_scene c;
+    struct replies *replies = NULL;
+    unsigned lost = 0;
+    char path[SUPPORT_PATH];
+    begin(&c, NULL);
+    support_study_file(&c.s, "out/loop.state", path);
+    for (unsigned k = 0; k < 2; k++) {
+        assert_int_equal(replies_open(&replies, path, c.s.study, run_state_run(c.state), &c.log),
+                         ERR_OK);
+        c.remote.replies = replies;
+        if (k == 0) { /* the second time all is in the file */
+            add_opened(&c, RHO, 0);
+            add_values(&c, NULL, c.s.study->workload->query[0].cells);
+            add_step(&c, ERR_LOST, "the noise is gone");
+            add_opened(&c, RHO, 0);
+            add_values(&c, NULL, 5);
+        }
+        assert_int_equal(measure(&c, &lost), ERR_OK);
+        assert_int_equal(lost, 0);
+        assert_int_equal(open_gradient(&c, 1, &lost), ERR_OK);
+        assert_int_equal(lost, 1);
+        assert_int_equal(open_gradient(&c, 2, &lost), ERR_OK);
+        assert_int_equal(lost, 0);
+        assert_int_equal(strstr(c.words, "step 1 is lost") != NULL, k == 0);
+        clear_steps(&c);
+        replies_free(&replies);
+    }
+    c.remote.replies = NULL;
+    c.remote.open = false;
+    for (unsigned k = 0; k < 3; k++) { /* a server that always fails does not take the budget */
+        add_opened(&c, RHO, 0);
+        add_step(&c, ERR_LOST, "the noise is gone");
+        assert_int_equal(open_gradient(&c, 3 + k, &lost), k < 2 ? ERR_OK : ERR_LOST);
+        clear_steps(&c);
+    }
+    end(&c);
+}
+
 /* Answers on which the servers agree, but that do not fit. */
 TEST(answers_that_do_not_fit_are_refused)
 {

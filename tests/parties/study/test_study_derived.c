@@ -77,7 +77,7 @@ TEST(a_study_says_what_follows_from_what)
 {
     struct study *s CLEAN(study_free) = NULL;
     char words[2000];
-    const struct derived *d;
+    const struct derives *d;
     if (load("study: derived", "study: derived", places, &s, words) != ERR_OK)
         fail_msg("%s", words);
     d = s->domain->derived;
