@@ -39,14 +39,14 @@ struct coverage {
         *width[WAYS]; /* half an interval's length, as a share of the truth, which is 1 or more */
 };
 
-struct drawn {
+struct coverage_drawn {
     struct domain *domain;
     struct workload *workload;
     struct table *table;
     struct random random;
 };
 
-static void drawn_clear(struct drawn *d)
+static void drawn_clear(struct coverage_drawn *d)
 {
     table_free(&d->table);
     workload_free(&d->workload);
@@ -79,7 +79,7 @@ static struct drawn_column draw_column(struct random *r, bool few, bool labels)
     return c;
 }
 
-static enum err add_column(struct drawn *d, const char *name, const struct drawn_column *c,
+static enum err add_column(struct coverage_drawn *d, const char *name, const struct drawn_column *c,
                            struct log *log)
 {
     char text[CODES_MOST][4];
@@ -100,7 +100,7 @@ static uint16_t code_of(const struct drawn_column *c, double x)
     return c->labels ? c->label[code] : code;
 }
 
-static enum err append_row(struct drawn *d, const struct drawn_column *column)
+static enum err append_row(struct coverage_drawn *d, const struct drawn_column *column)
 {
     double z[2 + COLUMNS];
     uint16_t code[COLUMNS];
@@ -116,7 +116,7 @@ static enum err append_row(struct drawn *d, const struct drawn_column *column)
     return ERR_OK;
 }
 
-static enum err draw(struct drawn *d, uint64_t seed, struct log *log)
+static enum err draw(struct coverage_drawn *d, uint64_t seed, struct log *log)
 {
     struct drawn_column column[COLUMNS];
     size_t rows;
@@ -138,7 +138,8 @@ static enum err draw(struct drawn *d, uint64_t seed, struct log *log)
 
 /* --- a run ------------------------------------------------------------------------------------ */
 
-static enum err run(struct aim_result **result, struct drawn *d, uint64_t seed, struct log *log)
+static enum err run(struct aim_result **result, struct coverage_drawn *d, uint64_t seed,
+                    struct log *log)
 {
     const unsigned way = (unsigned)(seed % 3);
     const struct aim_options o = {
@@ -162,7 +163,7 @@ static enum err run(struct aim_result **result, struct drawn *d, uint64_t seed, 
 /* --- questions -------------------------------------------------------------------------------- */
 
 /* Up to three columns: every other time those of a marginal that was measured. */
-static struct clique draw_columns(struct drawn *d, const struct aim_result *r)
+static struct clique draw_columns(struct coverage_drawn *d, const struct aim_result *r)
 {
     const struct measurement *x = &r->measurement[random_below(&d->random, r->measurements)];
     struct clique c = {.n = 1 + (uint16_t)random_below(&d->random, 3)};
@@ -176,7 +177,8 @@ static struct clique draw_columns(struct drawn *d, const struct aim_result *r)
 }
 
 /* Adds a condition on a column: a number or label, or a range or two labels. */
-static int draw_condition(struct drawn *d, uint16_t column, const char *joint, char *text, int room)
+static int draw_condition(struct coverage_drawn *d, uint16_t column, const char *joint, char *text,
+                          int room)
 {
     const struct domain_attribute *a = &d->domain->attribute[column];
     const unsigned x = (unsigned)random_below(&d->random, a->size);
@@ -188,7 +190,7 @@ static int draw_condition(struct drawn *d, uint16_t column, const char *joint, c
 }
 
 /* A condition on each column; but numbers are of the last one, unless it has labels. */
-static void draw_question(struct drawn *d, const struct aim_result *r, char text[TEXT])
+static void draw_question(struct coverage_drawn *d, const struct aim_result *r, char text[TEXT])
 {
     static const char *const items[] = {"SUM", "AVG", "AVG", "MEDIAN", "VARIANCE"};
     const struct clique c = draw_columns(d, r);
@@ -271,7 +273,7 @@ static enum err score_all(struct coverage of[KINDS], int way, const struct asked
     return ERR_OK;
 }
 
-static enum err ask(struct asked *a, struct drawn *d, const struct aim_result *r,
+static enum err ask(struct asked *a, struct coverage_drawn *d, const struct aim_result *r,
                     struct model_sums *sums, const struct densities *inside, unsigned questions,
                     struct log *log)
 {
@@ -293,7 +295,7 @@ static enum err ask(struct asked *a, struct drawn *d, const struct aim_result *r
 static enum err measure_table(struct coverage of[KINDS], uint64_t seed, unsigned questions,
                               struct log *log)
 {
-    struct drawn d CLEAN(drawn_clear) = {0};
+    struct coverage_drawn d CLEAN(drawn_clear) = {0};
     struct aim_result *r CLEAN(aim_result_free) = NULL;
     struct errors *errors CLEAN(errors_free) = NULL;
     struct model_sums *sums CLEAN(model_sums_free) = NULL;

@@ -3,10 +3,10 @@
  * tables that are drawn.
  *
  * A table has 8 columns, of labels and of whole numbers, with 3 to 80 values, common ones and rare
- * ones, and 1000 to 16,000 rows. Columns follow one of two hidden causes, some of them closely, some
- * hardly. A run at epsilon 1 over all pairs or triples is annealed, of fixed rounds or in sweeps, by
- * turns. Questions are drawn as well: COUNT, SUM, AVG, MEDIAN and VARIANCE, with conditions. Each is
- * of the kind that its columns are of in this run:
+ * ones, and 1000 to 16,000 rows. Columns follow one of two hidden causes, some of them closely,
+ * some hardly. A run at epsilon 1 over all pairs or triples is annealed, of fixed rounds or in
+ * sweeps, by turns. Questions are drawn as well: COUNT, SUM, AVG, MEDIAN and VARIANCE, with
+ * conditions. Each is of the kind that its columns are of in this run:
  *
  *   together      one measured marginal holds them; of these are COUNTs of less than 30 rows:
  *   near_nothing

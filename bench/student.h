@@ -1,7 +1,7 @@
 /*
- * bench/student.h - how well a classifier does that sees distilled rows alone (aim/train/distill.h):
- * a softmax regression, 300 steps with momentum .9 at a rate of 2; or with the clamp of
- * aim/train/features.h, as a run would train on these rows without noise.
+ * bench/student.h - how well a classifier does that sees distilled rows alone
+ * (aim/train/distill.h): a softmax regression, 300 steps with momentum .9 at a rate of 2; or with
+ * the clamp of aim/train/features.h, as a run would train on these rows without noise.
  */
 #ifndef TREFOIL_BENCH_STUDENT_H
 #define TREFOIL_BENCH_STUDENT_H

@@ -48,7 +48,9 @@ size_t train_features(const struct train_shape *shape);
 /* Memory of features of so many lanes, at each server: 4 F bytes each. */
 uint64_t train_bytes(const struct train_shape *shape, uint64_t lanes);
 
-/* n lanes, a multiple of 64: rows after one another, and what fills them up, which takes no part. */
+/*
+ * n lanes, a multiple of 64: rows after one another, and what fills them up, which takes no part.
+ */
 struct train_block {
     size_t from, n;    /* lanes before it; its own */
     struct share16 u;  /* F rows of n words, the bias last */

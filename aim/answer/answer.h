@@ -59,11 +59,12 @@ void answer_free(struct answer **a);
  * Intervals for answers that this model gave (aim/answer/answer_interval.c). Every refit answers
  * the questions again. Columns that were not measured together, and the insides of bins, are
  * disturbed by as much as they are off (aim/answer/errors.h). An interval is as many standard
- * deviations around the answer as Student's t gives for its level, 0 to 1. Where noisy counts of all
- * the columns were kept, it also reaches to what they say, or is theirs alone. It keeps to what is
- * possible: counts and variances are not negative, a mean is a number of its column. For MIN, MAX
- * and RANGE one end is the largest that may be, whatever the noise. An answer that rests on links
- * that nothing was learned about has no interval, nor has one of more than ANSWER_INTERVALS values.
+ * deviations around the answer as Student's t gives for its level, 0 to 1. Where noisy counts of
+ * all the columns were kept, it also reaches to what they say, or is theirs alone. It keeps to
+ * what is possible: counts and variances are not negative, a mean is a number of its column. For
+ * MIN, MAX and RANGE one end is the largest that may be, whatever the noise. An answer that rests
+ * on links that nothing was learned about has no interval, nor has one of more than
+ * ANSWER_INTERVALS values.
  */
 #define ANSWER_INTERVALS (UINT64_C(1) << 18)
 struct answer_terms {

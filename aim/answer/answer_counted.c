@@ -1,8 +1,8 @@
 /*
- * Intervals from noisy counts themselves. Where measured marginals hold all columns of an item, sums
- * of their cells are off by Gaussian noise of a known size alone, however the model was fitted. Such
- * sums are n, of the cells' rows, and s, of their rows times what a row adds; several marginals are
- * pooled by the inverse of the variance of n.
+ * Intervals from noisy counts themselves. Where measured marginals hold all columns of an item,
+ * sums of their cells are off by Gaussian noise of a known size alone, however the model was
+ * fitted. Such sums are n, of the cells' rows, and s, of their rows times what a row adds; several
+ * marginals are pooled by the inverse of the variance of n.
  *
  *   COUNT   n +- z deviations
  *   SUM     s +- z deviations
@@ -10,8 +10,8 @@
  *           clearly above 0, that may be every number
  *   SHARE   the same: s is of the rows for which the condition holds, n of all
  *
- * A line that takes some codes of a group, or a part of a bin, takes the same share of a cell's rows
- * as the model does: its sums tell how far the model is from its counts, and no more.
+ * A line that takes some codes of a group, or a part of a bin, takes the same share of a cell's
+ * rows as the model does: its sums tell how far the model is from its counts, and no more.
  */
 #include "aim/answer/answer_private.h"
 #include "base/memory.h"

@@ -15,8 +15,8 @@
  *             most twice the next round's cost, the next round is the last and takes it all: sigma
  *             = sqrt(1 / (2 * 0.9 remaining)), eps for 0.1 remaining.
  *   sweeps    S sweeps, each of two rounds: the scores of all candidates, then a set of them. w is
- *             at least 0.15, at most 0.3. Sweep i has i / (i + ... + S) of what is left, of which its scores take a
- *             tenth. So the last takes all.
+ *             at least 0.15, at most 0.3. Sweep i has i / (i + ... + S) of what is left, of which
+ *             its scores take a tenth. So the last takes all.
  *
  * A study that counts in zCDP has the split of the papers: a tenth of rho for selections, and one
  * sigma for one-ways and rounds, sqrt((T + d) / (2 * 0.9 rho)), or sqrt(T0 / (2 * 0.9 rho)) if

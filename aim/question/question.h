@@ -16,8 +16,8 @@
  *               '2021-05-31 17:00', perhaps behind DATE or TIMESTAMP: all of the day or the minute
  *
  * After GROUP BY an item is one of those after SELECT, as it stands there or by its name; ORDER BY
- * takes columns of GROUP BY as well, and places after SELECT. An answer of NULL is in no HAVING, and
- * comes last.
+ * takes columns of GROUP BY as well, and places after SELECT. An answer of NULL is in no HAVING,
+ * and comes last.
  *
  * SHARE is the percentage of a line's rows for which a condition holds, among those for which it
  * holds or does not.

@@ -5,9 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-enum err links_begin(struct links *l, const struct workload *w, const double *score, double rows)
+enum err links_begin(struct loop_links *l, const struct workload *w, const double *score,
+                     double rows)
 {
-    *l = (struct links){.workload = w, .rows = fmax(1, rows)};
+    *l = (struct loop_links){.workload = w, .rows = fmax(1, rows)};
     TRY(memory_new(&l->score, w->queries));
     TRY(memory_new(&l->known, w->one_ways * w->one_ways));
     TRY(memory_new(&l->before, w->one_ways * w->one_ways));
@@ -16,7 +17,7 @@ enum err links_begin(struct links *l, const struct workload *w, const double *sc
     return ERR_OK;
 }
 
-void links_clear(struct links *l)
+void links_clear(struct loop_links *l)
 {
     memory_free(&l->score);
     memory_free(&l->known);
@@ -24,7 +25,7 @@ void links_clear(struct links *l)
 }
 
 /* Every way that goes from x to y. */
-static void pass(struct links *l, size_t x, size_t y)
+static void pass(struct loop_links *l, size_t x, size_t y)
 {
     const size_t d = l->workload->one_ways;
     const struct clique pair = {2, {(uint16_t)(x < y ? x : y), (uint16_t)(x < y ? y : x)}};
@@ -47,7 +48,8 @@ static bool has(const struct clique *c, size_t column)
 }
 
 /* By how much its pairs are better known than before, in squares of shares. */
-static double gained(const struct links *l, const struct clique *c, const struct clique *joined)
+static double gained(const struct loop_links *l, const struct clique *c,
+                     const struct clique *joined)
 {
     const size_t d = l->workload->one_ways;
     double sum = 0;
@@ -60,7 +62,7 @@ static double gained(const struct links *l, const struct clique *c, const struct
     return sum;
 }
 
-void links_join(struct links *l, const struct clique *joined, double *r)
+void links_join(struct loop_links *l, const struct clique *joined, double *r)
 {
     const struct workload *w = l->workload;
     memcpy(l->before, l->known, w->one_ways * w->one_ways * sizeof *l->known);

@@ -11,7 +11,7 @@
 
 #include "aim/workload/workload.h"
 
-struct links {
+struct loop_links {
     const struct workload *workload;
     double rows;
     double *score;  /* as shares of the rows, at most 1; by closure index */
@@ -20,14 +20,14 @@ struct links {
 };
 
 /* The scores are in rows, by closure index; 0 or less: none. */
-enum err links_begin(struct links *links, const struct workload *w, const double *score,
+enum err links_begin(struct loop_links *links, const struct workload *w, const double *score,
                      double rows) MUST_CHECK;
-void links_clear(struct links *links);
+void links_clear(struct loop_links *links);
 
 /*
  * A marginal joins. What scores r say of pairs of columns that are now known by way of others comes
  * off, in squares; what they have in common with the marginal itself does not.
  */
-void links_join(struct links *links, const struct clique *joined, double *r);
+void links_join(struct loop_links *links, const struct clique *joined, double *r);
 
 #endif

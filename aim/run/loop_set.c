@@ -32,7 +32,7 @@ struct set {
     double *part; /* r as it was before the last one joined */
     double *y;    /* by closure index */
     bool *joined; /* by closure index */
-    struct links links;
+    struct loop_links links;
     double sum;            /* Y */
     struct clique *clique; /* of the model, and of those that have joined */
     size_t cliques;

@@ -24,11 +24,12 @@
  *                   "values": [...] } ]          what each sweep opened of its candidates: how far
  *                                                the model was from each, in rows, with noise
  *
- * Where the study has assess, how far the model that the run made was from each pair of columns, and
- * how far independent columns were, in rows, with noise of sigma:
+ * Where the study has assess, how far the model that the run made was from each pair of columns,
+ * and how far independent columns were, in rows, with noise of sigma:
  *
- *     "assess": { "sigma": 99.1, "rho": 0.0016, "total": 48820.1, "attributes": [["age", "sex"], ...],
- *                 "measured": [true, ...], "values": [...], "independent": [...],
+ *     "assess": { "sigma": 99.1, "rho": 0.0016, "total": 48820.1,
+ *                 "attributes": [["age", "sex"], ...], "measured": [true, ...],
+ *                 "values": [...], "independent": [...],
  *                 "held_out": { "pairs": 80, "error": 0.061, "low": 0.056, "high": 0.066,
  *                               "independent": 0.1 }, "measured_pairs": { .. }, "all": { .. } }
  *

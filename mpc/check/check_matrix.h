@@ -10,8 +10,8 @@
  * relations add up to 2 sum of f g = sum of rho_v rho_w z[v,w]: 127 coefficients, and a product for
  * each column and each side on the left.
  *
- * Where each tile of columns has a z of its own, rows of the sides on the left have other weights in
- * each: so no two cells share a product of weights, and no two errors can cancel out.
+ * Where each tile of columns has a z of its own, rows of the sides on the left have other weights
+ * in each: so no two cells share a product of weights, and no two errors can cancel out.
  *
  * A side may itself be made of two factors, rows u of one by rows v of the other:
  *

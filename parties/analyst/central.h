@@ -13,8 +13,8 @@
 #include "parties/study/study.h"
 
 /*
- * Runs the same loop, with the same budget and bounds, as the servers. The noise is fresh if `noise`
- * is NULL. `progress` may be NULL. The result borrows the study.
+ * Runs the same loop, with the same budget and bounds, as the servers. The noise is fresh if
+ * `noise` is NULL. `progress` may be NULL. The result borrows the study.
  */
 enum err central_run(struct aim_result **result, const struct study *study,
                      const struct table *table, const struct plaintext_noise *noise,

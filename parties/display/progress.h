@@ -54,7 +54,9 @@ void progress_round(void *self, const struct aim_round *round);
 void progress_linked(FILE *out, double rows, double sigma);
 /* Shows what a copula is made of. */
 void progress_copula(struct progress *p, const struct copula_result *result);
-/* A step of a classifier has ended: for train_options.progress, with a struct progress as `self`. */
+/*
+ * A step of a classifier has ended: for train_options.progress, with a struct progress as `self`.
+ */
 /* What was opened at the end of a run, if that was. */
 void progress_assess(struct progress *p, const struct aim_result *r);
 void progress_step(void *self, const struct train_result *result, unsigned step);

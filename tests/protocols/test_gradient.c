@@ -372,7 +372,9 @@ TEST(lanes_change_nothing)
     }
 }
 
-/* All codes are 15 and every p is 31, in blocks that are full, twice and once more; no sum wraps. */
+/*
+ * All codes are 15 and every p is 31, in blocks that are full, twice and once more; no sum wraps.
+ */
 TEST(the_largest_sums_do_not_wrap)
 {
     static const struct gradient_kind largest[] = {{{16, 2, 9}, 3, 1, 2, 450, 5},

@@ -9,15 +9,15 @@
 #define COLUMNS 4
 #define ROWS 1000
 
-struct stage {
+struct loop_links_stage {
     struct domain *domain;
     struct workload *workload;
     double *r;
 };
 
-static struct stage stage_new(void)
+static struct loop_links_stage stage_new(void)
 {
-    struct stage s = {0};
+    struct loop_links_stage s = {0};
     assert_int_equal(domain_new(&s.domain), ERR_OK);
     for (char name[] = "a"; name[0] < 'a' + COLUMNS; name[0]++)
         assert_int_equal(domain_add_integer(s.domain, name, 0, 4, NULL, DOMAIN_REJECT, NULL),
@@ -28,19 +28,19 @@ static struct stage stage_new(void)
     return s;
 }
 
-static void stage_free(struct stage *s)
+static void stage_free(struct loop_links_stage *s)
 {
     free(s->r);
     workload_free(&s->workload);
     domain_free(&s->domain);
 }
 
-static double *of(struct stage *s, struct clique c)
+static double *of(struct loop_links_stage *s, struct clique c)
 {
     return &s->r[workload_find(s->workload, &c)];
 }
 
-static void expect(struct stage *s, struct clique c, double rows)
+static void expect(struct loop_links_stage *s, struct clique c, double rows)
 {
     assert_true(fabs(*of(s, c) - rows) < 1e-9);
 }
@@ -50,8 +50,8 @@ static void expect(struct stage *s, struct clique c, double rows)
 
 TEST(a_chain_explains_its_ends)
 {
-    struct stage s CLEAN(stage_free) = stage_new();
-    struct links links CLEAN(links_clear) = {0};
+    struct loop_links_stage s CLEAN(stage_free) = stage_new();
+    struct loop_links links CLEAN(links_clear) = {0};
     *of(&s, PAIR(0, 1)) = 800;
     *of(&s, PAIR(1, 2)) = 600;
     *of(&s, PAIR(0, 2)) = 500;
@@ -75,8 +75,8 @@ TEST(a_chain_explains_its_ends)
 
 TEST(a_joined_triple_leads_on)
 {
-    struct stage s CLEAN(stage_free) = stage_new();
-    struct links links CLEAN(links_clear) = {0};
+    struct loop_links_stage s CLEAN(stage_free) = stage_new();
+    struct loop_links links CLEAN(links_clear) = {0};
     *of(&s, PAIR(0, 1)) = 500;
     *of(&s, PAIR(1, 2)) = 400;
     *of(&s, PAIR(2, 3)) = 1000;

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct fixture {
+struct plan_fixture {
     char folder[40], study[80], rows[80], out[80], err[80];
     struct command_outcome o;
 };
@@ -23,7 +23,7 @@ struct fixture {
 
 static int setup(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
+    struct plan_fixture *f = calloc(1, sizeof *f);
     if (f == NULL)
         return 1;
     strcpy(f->folder, "/tmp/trefoil-test-plan-XXXXXX");
@@ -40,7 +40,7 @@ static int setup(void **state)
 /* rmdir() fails if a simulation has left anything in $TMPDIR. */
 static int teardown(void **state)
 {
-    struct fixture *f = *state;
+    struct plan_fixture *f = *state;
     unlink(f->study);
     unlink(f->rows);
     unlink(f->out);
@@ -57,7 +57,7 @@ struct made_study {
     const char *method; /* a line */
 };
 
-static void write_study(const struct fixture *f, const struct made_study *s)
+static void write_study(const struct plan_fixture *f, const struct made_study *s)
 {
     FILE *out = fopen(f->study, "w");
     assert_non_null(out);
@@ -82,7 +82,7 @@ static void write_study(const struct fixture *f, const struct made_study *s)
 }
 
 /* The verdict follows what a draft lacks, and is three lines. */
-static void expect_verdict(struct fixture *f, const struct made_study *s, const char *useful,
+static void expect_verdict(struct plan_fixture *f, const struct made_study *s, const char *useful,
                            const char *helps, const char *better)
 {
     static const char *const first[] = {"useful at ", "helps most: ", "better means: ", "study "};
@@ -111,7 +111,8 @@ static double figure(const char *from, const char *words)
 }
 
 /* The mean error of correlations over seeds, and that of independent columns. */
-static double simulate(struct fixture *f, struct made_study s, const char *method, double *none)
+static double simulate(struct plan_fixture *f, struct made_study s, const char *method,
+                       double *none)
 {
     enum { SEEDS = 3 };
     double sum = 0;
@@ -143,7 +144,7 @@ TEST(a_copula_is_advised_where_its_correlations_are_nearer)
 {
     static const struct made_study advised[] = {
         {8, 1, 10, 768, 1, ROUNDS}, {8, 1, 10, 768, 3, ROUNDS}, {5, 0, 40, 6000, 1, ROUNDS}};
-    struct fixture *f = *state;
+    struct plan_fixture *f = *state;
     double rounds, copula, none;
     for (size_t i = 0; i < sizeof advised / sizeof *advised; i++) {
         expect_verdict(f, &advised[i], i == 0 ? "no relations" : "means",
@@ -163,7 +164,7 @@ TEST(the_verdict_names_bins_or_an_epsilon_where_these_help)
                                    small = {3, 2, 10, 12000, 1, ROUNDS},
                                    right = {8, 1, 10, 768, 2, COPULA},
                                    rich = {8, 1, 10, 90000, 1, COPULA};
-    struct fixture *f = *state;
+    struct plan_fixture *f = *state;
     struct made_study enough = labels, apart = {8, 1, 10, 4000, 1, ROUNDS};
     expect_verdict(f, &few, "no columns (", "epsilon of at least ", "better means: correlations");
     support_says(f->o.out, "for this many rows, with method: copula");
@@ -185,7 +186,7 @@ TEST(a_simulation_needs_no_key_and_repeats_by_its_seed)
 {
     static const struct made_study s = {3, 1, 5, 500, 1, "rounds: 3"};
     static char first[sizeof((struct command_outcome *)0)->out];
-    struct fixture *f = *state;
+    struct plan_fixture *f = *state;
     const char *figures;
     write_study(f, &s);
     TREFOIL(f, "plan", f->study, "--simulate", "--seed", "5");
@@ -203,7 +204,7 @@ TEST(a_simulation_needs_no_key_and_repeats_by_its_seed)
 }
 
 /* Rows of two columns that are the same. */
-static void write_rows(const struct fixture *f, unsigned rows)
+static void write_rows(const struct plan_fixture *f, unsigned rows)
 {
     FILE *out = fopen(f->rows, "w");
     assert_non_null(out);
@@ -216,7 +217,7 @@ static void write_rows(const struct fixture *f, unsigned rows)
 TEST(a_simulation_takes_public_rows)
 {
     static const struct made_study s = {2, 0, 5, 300, 5, "rounds: 3"};
-    struct fixture *f = *state;
+    struct plan_fixture *f = *state;
     write_study(f, &s);
     write_rows(f, 400);
     TREFOIL(f, "plan", f->study, "--simulate", "--like", f->rows);
