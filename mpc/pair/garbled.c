@@ -53,14 +53,15 @@ static enum err compute(const struct pair_program *p, const void *self, size_t p
 static enum err count_ands(const struct pair_program *program, const void *self, size_t portion,
                            struct scratch *scratch, uint64_t *ands)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(scratch);
     const struct program_size size = program->size(self, portion);
+    const size_t n = size.bits[0] > size.bits[1] ? size.bits[0] : size.bits[1];
     struct pair_gates g = pair_gates_plain(scratch);
-    struct pair_wire *p CLEAN(memory_release) = NULL, *k CLEAN(memory_release) = NULL,
-                        *out CLEAN(memory_release) = NULL;
-    TRY(memory_new(&p, size.bits[PAIR_PROVIDER]));
-    TRY(memory_new(&k, size.bits[PAIR_KEEPER]));
-    TRY(memory_new(&out, size.outputs));
-    TRY(compute(program, self, portion, &g, (const struct pair_wire *const[2]){p, k}, out));
+    struct pair_wire *zeros, *out;
+    TRY(scratch_array(scratch, &zeros, n));
+    TRY(scratch_array(scratch, &out, size.outputs));
+    memset(zeros, 0, n * sizeof *zeros);
+    TRY(compute(program, self, portion, &g, (const struct pair_wire *const[2]){zeros, zeros}, out));
     *ands = g.ands;
     return ERR_OK;
 }
@@ -304,8 +305,7 @@ static enum err pass(struct pair_run *r, struct pair_message *m, uint8_t *out, c
             continue;
         if (out == NULL)
             TRY(with(r, m->portion, m->piece.data));
-        bytes_clear(&m->piece);
-        m->at = 0;
+        m->piece.size = m->at = 0; /* its memory is the next one's */
         m->portion++;
     }
     return ERR_OK;

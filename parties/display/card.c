@@ -176,22 +176,47 @@ void card_limits(struct bytes *out, const struct study *s)
              exp(s->epsilon), words_number(s->delta).text);
 }
 
+/* The same of a classifier, of which no rows are made. */
+static void put_classifier_limits(struct bytes *out)
+{
+    text_put(out,
+             "\n## What is assumed\n\n"
+             "- A row's class follows from a sum of weights, one for each of its values: no weight "
+             "is for two columns together.\n"
+             "- The rows that it will be used on are like those that it learns from.\n"
+             "\n## Known failures\n\n"
+             "- Values that few rows have get weights that are mostly noise, and no interval says "
+             "which.\n"
+             "- Scores are no probabilities.\n"
+             "- A weight says what goes with a class in these rows, not what causes it. What is "
+             "unfair in the rows is unfair in the classifier.\n"
+             "- How often it is right is not part of what is opened: somebody has to try it on "
+             "rows of known class.\n");
+}
+
 enum err card_board(struct bytes *out, const struct study *s)
 {
+    const bool trains = method_of(s)->gradients;
     card_heading(out, s, "Study");
     text_put(out,
              "\nStudy %s, terms %s, which everybody who takes part can compare. The servers "
-             "open %s, each with Gaussian noise that nobody knows. From these a model is "
-             "fitted, and from the model a synthetic table is drawn.\n",
+             "open %s, each with Gaussian noise that nobody knows. From these %s.\n",
              s->name, s->keyless > 0 ? "not final (keys are missing)" : study_fingerprint(s).text,
-             method_of(s)->forms ? "counts of single columns and one number for each pair"
-                                 : "counts of chosen combinations of columns");
+             trains                ? "the counts of one column and, step by step, how the weights "
+                                     "of a classifier should change"
+             : method_of(s)->forms ? "counts of single columns and one number for each pair"
+                                   : "counts of chosen combinations of columns",
+             trains ? "follow the weights of a classifier, which are public; no rows are made"
+                    : "a model is fitted, and from the model a synthetic table is drawn");
     if (s->assess > 0)
         text_put(out,
                  "At the end, %g of the budget opens, with noise, how far the model is from each "
                  "pair of columns, measured or not.\n",
                  s->assess);
     card_study(out, s);
-    card_limits(out, s);
+    if (trains)
+        put_classifier_limits(out);
+    else
+        card_limits(out, s);
     return bytes_ok(out);
 }

@@ -16,6 +16,7 @@
 #define COLUMNS_CLEAR 3 /* of a marginal */
 #define SWEEPS_CLEAR 4
 #define MIB_CLEAR 40
+#define MARGINALS_FEW 1000 /* for more, estimates from such a model take minutes */
 #define ROUNDS_PLAIN 10
 /* What circuits make, with room to spare: parties/exchange/price.h has the limits themselves. */
 #define SCORE_SLACK 5.5e-7 /* of epsilon, with noise: box-muller */
@@ -101,7 +102,7 @@ static struct rounds_choice better(const struct rounds_terms *t)
         return c;
     }
     c.sweeps = c.noise <= NOISE_LITTLE ? SWEEPS_CLEAR : c.noise <= NOISE_MOST ? AIM_SWEEPS : 1;
-    c.mib = c.noise <= NOISE_LITTLE ? MIB_CLEAR : AIM_SWEEPS_MIB;
+    c.mib = c.noise <= NOISE_LITTLE && w->queries <= MARGINALS_FEW ? MIB_CLEAR : AIM_SWEEPS_MIB;
     c.cause = c.noise <= NOISE_LITTLE ? "noise is so little that looking four times pays"
               : c.noise <= NOISE_MOST ? "marginals stand out from the noise"
                                       : "noise is so much that looking once is all that pays";

@@ -43,7 +43,8 @@ bool rounds_advise(struct rounds_advice *advice, const struct rounds_noise *nois
  * that get rho_s (aim/budget/schedule.h), as a share of the rows:
  *
  *   annealed   if a marginal of the workload has more than 3 columns
- *   sweeps 4   else, if noise is at most 0.02, with a model of 40 MiB instead of 8
+ *   sweeps 4   else, if noise is at most 0.02, with a model of 40 MiB instead of 8 if
+ *              C is at most 1000
  *   sweeps 2   else, if noise is at most 0.05
  *   sweeps 1   else
  *

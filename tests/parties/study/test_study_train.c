@@ -240,6 +240,11 @@ TEST(check_and_plan_say_what_a_classifier_takes)
     EACH(support_says, g.a.out, "a linear classifier of y, with 2 classes", "A row has 33 features",
          "then it takes 60 steps", "The weights are public", "send records once and may go",
          "noisy gradients and the weights, never a share");
+    TREFOIL(&g, "check", g.study, "--board");
+    assert_int_equal(g.a.code, 0);
+    support_says(g.a.out, "the weights of a classifier, which are public; no rows are made");
+    support_says(g.a.out, "Scores are no probabilities");
+    assert_null(strstr(g.a.out, "ynthetic"));
     TREFOIL(&g, "plan", g.study);
     assert_int_equal(g.a.code, 0);
     EACH(support_says, g.a.out, "794.1 kB at each server for the features of 6000 rows",
