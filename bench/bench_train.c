@@ -5,8 +5,8 @@
  *   bench_train [--json FILE] [--seeds N] [--only adult|fmnist] [--smoke]
  *
  * Keys, all at delta 1e-5 in Gaussian terms, means over the seeds with .._se, their standard error:
- *   adult.auc, .auc_eps03      AUC of income at epsilon 1 and .3: 13 columns of at most 32 bins,
- *                              learned from rows whose number modulo 5 is not 4, tried on the others
+ *   adult.auc, .auc_eps03      AUC of income at epsilon 1 and .3: 13 columns of at most 42 codes,
+ *                              from rows whose number modulo 5 is not 4, tried on the others
  *   adult.no_noise             the same without noise
  *   adult.central_softmax, .fedsgd_local, .fedavg_local   rivals at epsilon 1
  *   adult.pairs_auc, .pairs_auc_eps03, .pairs_auc_eps01   naive Bayes on noisy pairs
@@ -56,14 +56,14 @@ struct train_bench {
 };
 
 /* Rows to learn from, rows to try on. */
-struct train_rows {
+struct train_ground {
     struct domain *domain;
     struct workload *columns;
     struct features *features;
     struct table *train, *test;
 };
 
-static void clear_rows(struct train_rows *r)
+static void clear_rows(struct train_ground *r)
 {
     table_free(&r->train);
     table_free(&r->test);
@@ -84,7 +84,7 @@ static enum err no_noise(void *self, size_t n, int64_t *out)
 }
 
 /* Trains at this rho; seed 0: without noise. */
-static enum err train(struct train_bench *b, const struct train_rows *rows,
+static enum err train(struct train_bench *b, const struct train_ground *rows,
                       const struct table *table, double rho, uint64_t seed,
                       struct train_result **result)
 {
@@ -110,7 +110,8 @@ static enum err train(struct train_bench *b, const struct train_rows *rows,
 }
 
 /* How good a classifier is on the test rows: AUC with two classes, else accuracy. */
-static enum err try(const struct train_rows *rows, const struct train_result *result, double *good)
+static enum err try(const struct train_ground *rows, const struct train_result *result,
+                    double *good)
 {
     struct classifier *c CLEAN(classifier_free) = NULL;
     struct classifier_check check CLEAN(classifier_check_clear) = {0};
@@ -120,7 +121,7 @@ static enum err try(const struct train_rows *rows, const struct train_result *re
     return ERR_OK;
 }
 
-static enum err train_and_try(struct train_bench *b, const struct train_rows *rows,
+static enum err train_and_try(struct train_bench *b, const struct train_ground *rows,
                               const struct table *table, double epsilon, uint64_t seed,
                               double *good)
 {
@@ -131,20 +132,20 @@ static enum err train_and_try(struct train_bench *b, const struct train_rows *ro
 
 /* --- figures: something that depends on a seed, as mean and standard error -------------------- */
 
-struct trial {
+struct train_trial {
     struct train_bench *b;
-    const struct train_rows *rows;
+    const struct train_ground *rows;
     double epsilon;
     enum rival rival;
     double rate;
 };
 
-static enum err ours(const struct trial *t, uint64_t seed, double *good)
+static enum err ours(const struct train_trial *t, uint64_t seed, double *good)
 {
     return train_and_try(t->b, t->rows, t->rows->train, t->epsilon, seed, good);
 }
 
-static enum err theirs(const struct trial *t, uint64_t seed, double *good)
+static enum err theirs(const struct train_trial *t, uint64_t seed, double *good)
 {
     const struct rival_run run = {.features = t->rows->features,
                                   .train = t->rows->train,
@@ -160,14 +161,14 @@ static enum err theirs(const struct trial *t, uint64_t seed, double *good)
     return ERR_OK;
 }
 
-static enum err pairs(const struct trial *t, uint64_t seed, double *good)
+static enum err pairs(const struct train_trial *t, uint64_t seed, double *good)
 {
     return rival_pairs(t->rows->features, t->rows->train, t->rows->test, rho_of(t->epsilon), seed,
                        good);
 }
 
-static enum err put(const struct trial *t, const char *table, const char *key,
-                    enum err (*measure)(const struct trial *t, uint64_t seed, double *good))
+static enum err put(const struct train_trial *t, const char *table, const char *key,
+                    enum err (*measure)(const struct train_trial *t, uint64_t seed, double *good))
 {
     const unsigned seeds = t->b->smoke ? 1 : t->b->seeds;
     double sum = 0, squares = 0, error;
@@ -184,13 +185,13 @@ static enum err put(const struct trial *t, const char *table, const char *key,
     return ERR_OK;
 }
 
-static enum err without_noise(const struct trial *t, uint64_t seed, double *good)
+static enum err without_noise(const struct train_trial *t, uint64_t seed, double *good)
 {
     (void)seed;
     return train_and_try(t->b, t->rows, t->rows->train, t->epsilon, 0, good);
 }
 
-static enum err put_rivals(struct trial *t, const char *table, double central, double sgd,
+static enum err put_rivals(struct train_trial *t, const char *table, double central, double sgd,
                            double avg)
 {
     t->rival = RIVAL_CENTRAL;
@@ -207,9 +208,9 @@ static enum err put_rivals(struct trial *t, const char *table, double central, d
 /* --- Adult ------------------------------------------------------------------------------------ */
 
 /* This model on rows that AIM made: no noise beside AIM's. */
-static enum err aim_rows(const struct trial *t, uint64_t seed, double *good)
+static enum err aim_rows(const struct train_trial *t, uint64_t seed, double *good)
 {
-    const struct train_rows *r = t->rows;
+    const struct train_ground *r = t->rows;
     struct random random = random_of(seed);
     const struct plaintext_noise noise = noise_from_random(&random);
     struct workload *all CLEAN(workload_free) = NULL;
@@ -233,7 +234,7 @@ static enum err aim_rows(const struct trial *t, uint64_t seed, double *good)
     return train_and_try(t->b, r, rows, t->epsilon, 0, good);
 }
 
-static enum err deal(struct train_rows *r, const struct table *all)
+static enum err deal(struct train_ground *r, const struct table *all)
 {
     uint16_t codes[DOMAIN_ATTRIBUTES_MAX];
     TRY(table_new(&r->train, r->domain, 0));
@@ -247,7 +248,7 @@ static enum err deal(struct train_rows *r, const struct table *all)
 }
 
 /* The same bits, from rows in another order and from another run. */
-static enum err compare_bits(struct train_bench *b, const struct train_rows *rows)
+static enum err compare_bits(struct train_bench *b, const struct train_ground *rows)
 {
     struct train_result *one CLEAN(train_result_free) = NULL,
                              *again CLEAN(train_result_free) = NULL,
@@ -274,9 +275,9 @@ static enum err compare_bits(struct train_bench *b, const struct train_rows *row
 static enum err measure_adult(struct train_bench *b)
 {
     struct bench_data c CLEAN(bench_data_clear) = {0};
-    struct train_rows rows CLEAN(clear_rows) = {0};
+    struct train_ground rows CLEAN(clear_rows) = {0};
     struct features_terms terms = {0};
-    struct trial t = {.b = b, .rows = &rows, .epsilon = 1};
+    struct train_trial t = {.b = b, .rows = &rows, .epsilon = 1};
     if (data_absent("adult"))
         return ERR_OK;
     TRY(bench_data_read(&c, "adult", &b->log));
@@ -317,10 +318,10 @@ static enum err steps_of(const struct train_result *r, double **weight, double *
 }
 
 /* What a student makes of 100 rows that are distilled from a run. */
-static enum err of_distilled(const struct trial *t, uint64_t seed, bool clamp, double *good)
+static enum err of_distilled(const struct train_trial *t, uint64_t seed, bool clamp, double *good)
 {
     struct train_result *result CLEAN(train_result_free) = NULL;
-    struct distilled rows CLEAN(distilled_clear) = {0};
+    struct distill_rows rows CLEAN(distill_clear) = {0};
     double *weight[STEPS] = {0}, *gradient[STEPS] = {0};
     struct distill_terms terms = {.features = t->rows->features,
                                   .weight = weight,
@@ -342,12 +343,12 @@ static enum err of_distilled(const struct trial *t, uint64_t seed, bool clamp, d
     return student_measure(t->rows->features, &rows, clamp, t->rows->test, good);
 }
 
-static enum err softmax_of_distilled(const struct trial *t, uint64_t seed, double *good)
+static enum err softmax_of_distilled(const struct train_trial *t, uint64_t seed, double *good)
 {
     return of_distilled(t, seed, false, good);
 }
 
-static enum err clamp_of_distilled(const struct trial *t, uint64_t seed, double *good)
+static enum err clamp_of_distilled(const struct train_trial *t, uint64_t seed, double *good)
 {
     return of_distilled(t, seed, true, good);
 }
@@ -355,9 +356,9 @@ static enum err clamp_of_distilled(const struct trial *t, uint64_t seed, double 
 static enum err measure_images(struct train_bench *b)
 {
     struct domain *d CLEAN(domain_free) = NULL;
-    struct train_rows rows CLEAN(clear_rows) = {0};
+    struct train_ground rows CLEAN(clear_rows) = {0};
     const struct features_terms terms = {.target = HOG_FEATURES, .numbers = true, .norm = 47};
-    struct trial t = {.b = b, .rows = &rows, .epsilon = 1};
+    struct train_trial t = {.b = b, .rows = &rows, .epsilon = 1};
     if (!hog_present()) {
         puts("# SKIP images: install Debian's dataset-fashion-mnist");
         return ERR_OK;

@@ -9,7 +9,7 @@
 
 struct student {
     const struct features *f;
-    const struct distilled *rows;
+    const struct distill_rows *rows;
     bool clamp;
     double unit;           /* R */
     double *w, *v, *slope; /* for each class, a weight for each feature and the bias */
@@ -84,7 +84,7 @@ static bool is_right(const struct student *s, const struct table *t, size_t row)
     return choice == t->column[f->target][row];
 }
 
-enum err student_measure(const struct features *f, const struct distilled *rows, bool clamp,
+enum err student_measure(const struct features *f, const struct distill_rows *rows, bool clamp,
                          const struct table *test, double *accuracy)
 {
     struct student s = {.f = f, .rows = rows, .clamp = clamp, .unit = sqrt((double)f->r2)};

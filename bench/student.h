@@ -10,7 +10,7 @@
 #include "aim/train/distill.h"
 
 /* How often it is right about the test rows. */
-enum err student_measure(const struct features *f, const struct distilled *rows, bool clamp,
+enum err student_measure(const struct features *f, const struct distill_rows *rows, bool clamp,
                          const struct table *test, double *accuracy) MUST_CHECK;
 
 #endif

@@ -96,7 +96,7 @@ enum err ask_write(const struct ask *a, struct bytes *out) MUST_CHECK;
  */
 enum err ask_read(struct ask *a, const struct domain *d, const struct workload *w,
                   struct reader *in) MUST_CHECK;
-/* No valid request is longer: estimates of all cells of the closure, two numbers a code, or weights. */
+/* No valid request is longer: estimates of all cells, two numbers a code, or weights. */
 size_t ask_longest(const struct workload *w);
 /* Frees what ask_read() made. */
 void ask_clear(struct ask *a);

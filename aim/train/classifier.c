@@ -104,19 +104,20 @@ uint32_t classifier_choice(const struct classifier *c, const double *score)
 
 /* --- how often it is right -------------------------------------------------------------------- */
 
-struct scored {
+struct classifier_scored {
     double score;
     bool second;
 };
 
 static int by_score(const void *a, const void *b)
 {
-    const double x = ((const struct scored *)a)->score, y = ((const struct scored *)b)->score;
+    const double x = ((const struct classifier_scored *)a)->score,
+                 y = ((const struct classifier_scored *)b)->score;
     return (x > y) - (x < y);
 }
 
 /* The area under the curve, from ranks; rows of one score share theirs. */
-static double area(struct scored *rows, size_t n)
+static double area(struct classifier_scored *rows, size_t n)
 {
     double ranks = 0, second = 0;
     qsort(rows, n, sizeof *rows, by_score);
@@ -134,7 +135,7 @@ enum err classifier_check(struct classifier_check *check, const struct classifie
                           const struct table *t)
 {
     const struct features *f = c->features;
-    struct scored *rows CLEAN(memory_release) = NULL;
+    struct classifier_scored *rows CLEAN(memory_release) = NULL;
     double score[FEATURES_CLASSES_MAX];
     *check = (struct classifier_check){.auc = NAN};
     TRY(memory_new(&rows, t->rows));
@@ -148,7 +149,7 @@ enum err classifier_check(struct classifier_check *check, const struct classifie
         choice = classifier_choice(c, score);
         check->confused[y * f->classes + choice]++;
         check->right += choice == y;
-        rows[check->rows++] = (struct scored){score[0], y == 1};
+        rows[check->rows++] = (struct classifier_scored){score[0], y == 1};
     }
     if (f->classes == 2)
         check->auc = area(rows, check->rows);

@@ -153,7 +153,7 @@ static void move(struct distilling *d, unsigned iteration)
     }
 }
 
-static enum err take(struct distilled *out, struct distilling *d)
+static enum err take(struct distill_rows *out, struct distilling *d)
 {
     const struct features *f = d->t->features;
     out->rows = d->rows;
@@ -167,11 +167,11 @@ static enum err take(struct distilled *out, struct distilling *d)
     return ERR_OK;
 }
 
-enum err distill(struct distilled *out, const struct distill_terms *t)
+enum err distill(struct distill_rows *out, const struct distill_terms *t)
 {
     struct distilling d CLEAN(clear_distilling) = {.t = t};
     double loss = 0;
-    *out = (struct distilled){0};
+    *out = (struct distill_rows){0};
     TRY(begin(&d));
     for (unsigned iteration = 0; iteration < t->iterations; iteration++) {
         memset(d.ds, 0, d.numbers * sizeof *d.ds);
@@ -186,7 +186,7 @@ enum err distill(struct distilled *out, const struct distill_terms *t)
     return take(out, &d);
 }
 
-void distilled_clear(struct distilled *d)
+void distill_clear(struct distill_rows *d)
 {
     memory_free(&d->value);
     memory_free(&d->label);

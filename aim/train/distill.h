@@ -30,15 +30,15 @@ struct distill_terms {
     uint64_t seed;
 };
 
-struct distilled {
+struct distill_rows {
     size_t rows, count; /* per_class K rows of F - 1 numbers */
     double *value;      /* in units of codes, row by row */
     uint32_t *label;
     double loss; /* sum |S^T E / n - G|^2 / |G|^2 over all steps, by their number */
 };
 
-enum err distill(struct distilled *d, const struct distill_terms *terms) MUST_CHECK;
-void distilled_clear(struct distilled *d);
+enum err distill(struct distill_rows *d, const struct distill_terms *terms) MUST_CHECK;
+void distill_clear(struct distill_rows *d);
 
 /*
  * The loss of rows s (of F reals in units of R) with these labels at one step, added to *loss, and

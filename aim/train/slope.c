@@ -79,11 +79,6 @@ const struct features *slope_features(const struct slope *g)
     return g->features;
 }
 
-size_t slope_rows(const struct slope *g)
-{
-    return g->rows;
-}
-
 uint64_t slope_wrapped(const struct slope *g)
 {
     return g->wrapped;

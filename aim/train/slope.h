@@ -15,7 +15,6 @@ enum err slope_new(struct slope **g, const struct features *f, const struct tabl
 void slope_free(struct slope **g);
 
 const struct features *slope_features(const struct slope *g);
-size_t slope_rows(const struct slope *g);
 /* How often a z wrapped since slope_new(): then the model is worse, and as private. */
 uint64_t slope_wrapped(const struct slope *g);
 

@@ -21,7 +21,7 @@ static const char help[] =
     "example:\n"
     "  trefoil distill result --per-class 10\n";
 
-static enum err write_rows(const char *path, const struct features *f, const struct distilled *d,
+static enum err write_rows(const char *path, const struct features *f, const struct distill_rows *d,
                            struct log *log)
 {
     const struct csv_form form = {.delimiter = ',', .decimal = '.'};
@@ -51,7 +51,7 @@ static enum err execute(const char *folder, unsigned per_class, uint64_t seed, s
 {
     struct classifier *c CLEAN(classifier_free) = NULL;
     struct trajectory t CLEAN(trajectory_clear) = {0};
-    struct distilled d CLEAN(distilled_clear) = {0};
+    struct distill_rows d CLEAN(distill_clear) = {0};
     char path[FILE_PATH];
     TRY(file_path(path, log, "%s/classifier.json", folder));
     TRY(classifier_load(&c, path, log));

@@ -68,12 +68,11 @@ static void print_assess(const struct plan_asked *p)
     const double k = p->study->rows_per_person, rows = fmax(1, (double)p->rows),
                  error = ASSESS_BAND * assess_deviation(p->options.assess / (k * k)) / rows;
     if (p->study->assess > 0)
-        printf(
-            "assessment: %g of the budget shows how far the model is from all %zu pairs of\n"
-            "  attributes on average to within %.2g (95 %%), 0 alike and 2 nothing in common; of\n"
-            "  n of these pairs, to sqrt(%zu / n) times that\n",
-            p->study->assess, assess_pairs(p->study->workload), error,
-            assess_pairs(p->study->workload));
+        printf("assessment: %g of the budget shows how far the model is from all %zu\n"
+               "  pairs of attributes on average to within %.2g (95 %%), 0 alike and 2 nothing\n"
+               "  in common; of n of these pairs, to sqrt(%zu / n) times that\n",
+               p->study->assess, assess_pairs(p->study->workload), error,
+               assess_pairs(p->study->workload));
 }
 
 static void print_domain(const struct plan_asked *p)

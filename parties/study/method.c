@@ -162,11 +162,11 @@ static void describe_aim(FILE *out, const struct study *s)
     if (s->rounds_auto)
         describe_auto(out, s);
     if (s->assess > 0)
-        fprintf(
-            out,
-            "\nAssessment: at the end, %g of the budget opens how far the model is from each of\n"
-            "  %zu pairs of attributes, measured or not, and how far independent columns are.\n",
-            s->assess, assess_pairs(s->workload));
+        fprintf(out,
+                "\nAssessment: at the end, %g of the budget opens how far the model is from\n"
+                "  each of %zu pairs of attributes, measured or not, and how far independent\n"
+                "  columns are.\n",
+                s->assess, assess_pairs(s->workload));
 }
 
 /* What a classifier opens, and who sees it. */

@@ -211,6 +211,7 @@ TEST(a_run_in_sweeps_is_killed_and_goes_on)
     assert_true(json_equal(json_object_get(doc, "assess"), json_object_get(refitted, "assess")));
     json_decref(refitted);
     json_decref(doc);
+    check_logs(&c);
     assert_true(support_stop_all(c.server)); /* once more asks nobody */
     expect_code(support_wait(start_run(&c, "out", "--quick"), 60), 0, file(&c, "out.log"));
     assert_true(support_same_files(file(&c, "out/model"), file(&c, "again/model")));

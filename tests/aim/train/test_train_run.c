@@ -22,14 +22,14 @@
 
 /* --- a run ------------------------------------------------------------------------------------ */
 
-struct lossy {
+struct train_lossy {
     struct aim_backend of;
     unsigned lost; /* this step never arrives */
 };
 
 static enum err ask_lossy(void *self, const struct ask *a, struct ask_told *told)
 {
-    struct lossy *l = self;
+    struct train_lossy *l = self;
     if (a->kind != ASK_GRADIENT || a->round != l->lost)
         return l->of.ask(l->of.self, a, told);
     told->lost = 1;
@@ -44,12 +44,12 @@ static struct train_result *run(struct train_scene *s, struct train_options *o, 
     struct plaintext *p;
     struct slope *g;
     struct train_result *result;
-    struct lossy lossy;
+    struct train_lossy lossy;
     assert_int_equal(workload_all(&w, s->domain, 1, NULL), ERR_OK);
     assert_int_equal(plaintext_new(&p, w, s->table, &noise, NULL), ERR_OK);
     assert_int_equal(slope_new(&g, s->f, s->table), ERR_OK);
     plaintext_train(p, g);
-    lossy = (struct lossy){plaintext_backend(p), lost};
+    lossy = (struct train_lossy){plaintext_backend(p), lost};
     o->features = s->f;
     o->workload = w;
     o->bounds = (struct score_bounds){.bits = 20};
@@ -243,7 +243,7 @@ TEST(rows_are_distilled_from_a_trajectory)
     struct train_scene s;
     struct train_result *r;
     struct trajectory t;
-    struct distilled d;
+    struct distill_rows d;
     close(mkstemp(path));
     train_start(&s, 2, 22, 16);
     draw_sums(&s, 3000);
@@ -266,7 +266,7 @@ TEST(rows_are_distilled_from_a_trajectory)
     assert_int_equal(d.count, 2);
     assert_int_equal(d.label[4] + 10 * d.label[5], 10);
     assert_true(d.loss < 0.05);
-    distilled_clear(&d);
+    distill_clear(&d);
     trajectory_clear(&t);
     assert_int_equal(file_write(path, 0600, "{\"format\":\"x\"}", 14, NULL), ERR_OK);
     assert_int_equal(trajectory_load(&t, path, s.f, &log), ERR_FORMAT);
