@@ -47,6 +47,9 @@ example stays
 says 'town x region: '
 says 'admitted: from 1 January 2023 to 31 December 2023'
 says '0 contradictions in '
+stay=$(sed -n 's/.*; a mean stay of \(.*\) days$/\1/p' "$folder/output")
+awk -v a="${stay:-0}" 'BEGIN { exit !(a >= 4.3 && a <= 4.8) }'
+result $? "the mean stay is near the 4.54 days of the rows: $stay"
 rows stays/result/synthetic.csv 19000 21000
 example provider
 says 'The two together can read each owner'
