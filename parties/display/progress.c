@@ -153,6 +153,17 @@ static void heading(struct progress *p)
                  "marginal");
 }
 
+/* Pieces with a comma between two, each on a line of its own. */
+static void say_each(struct progress *p, const char *pieces)
+{
+    while (*pieces != '\0') {
+        const char *end = strstr(pieces, "), ");
+        const int n = end != NULL ? (int)(end + 1 - pieces) : (int)strlen(pieces);
+        progress_say(p, "          %.*s", n, pieces);
+        pieces += n + (end != NULL ? 2 : 0);
+    }
+}
+
 /* What a sweep saw, and what it made of that. */
 static void say_why(struct progress *p, const struct aim_round *r)
 {
@@ -161,9 +172,11 @@ static void say_why(struct progress *p, const struct aim_round *r)
                      r->sigma);
     else if (r->marginals == 0)
         progress_say(p, "        none is farther from the model than the noise it would have");
-    else
-        progress_say(p, "        whose scores are above the noise they add: %s%s", r->why,
-                     r->marginals > 3 && strchr(r->why, '(') != NULL ? ", .." : "");
+    else {
+        progress_say(p, "        whose scores are above the noise they add%s:",
+                     r->marginals > 3 && strchr(r->why, '(') != NULL ? ", such as" : "");
+        say_each(p, r->why);
+    }
 }
 
 void progress_round(void *self, const struct aim_round *r)

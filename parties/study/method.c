@@ -133,7 +133,7 @@ struct words_text method_rounds(const struct study *s)
 static void describe_auto(FILE *out, const struct study *s)
 {
     const struct rounds_choice c = method_choose_rounds(s);
-    fprintf(out, "  Here rounds: auto stands for \"%s\": %s.\n", rounds_word(&c).text, c.cause);
+    fprintf(out, "  Here rounds: auto stands for \"%s\":\n  %s.\n", rounds_word(&c).text, c.cause);
 }
 
 static void describe_aim(FILE *out, const struct study *s)
@@ -150,9 +150,9 @@ static void describe_aim(FILE *out, const struct study *s)
             (unsigned long long)w->maximal_cells);
     if (s->sweeps > 0)
         fprintf(out,
-                "opens, with noise,\n"
-                "  how far its model is from each of them, and measures those that promise most:\n"
-                "  %u %s.\n",
+                "opens,\n"
+                "  with noise, how far its model is from each of them, and measures those that\n"
+                "  promise most: %u %s.\n",
                 s->sweeps, s->sweeps == 1 ? "time" : "times");
     else
         fprintf(out,

@@ -63,7 +63,7 @@ grep -q $'fitting the model\r\033\\[K' "$folder/raw" && ! grep -q 'fitting the m
 result $? "terminal: what is waited for is drawn over"
 # what was drawn over is gone: every line of the run's display is one that a pipe gets as well
 sed -n '/^round   marginal/,/^took:/p' "$folder/screen" >"$folder/display"
-grep -qE '^3/3 .* 0\.0 %' "$folder/display" &&
-    ! grep -vE '^(round  |[0-9]+/[0-9]+ |took:)' "$folder/display"
+grep -qE '^([0-9]+)/\1 .* 0\.0 %' "$folder/display" &&
+    ! grep -vE '^(round  |[0-9]+/[0-9]+ |        |took:)' "$folder/display"
 result $? "terminal: a line a round stays"
 end_test
