@@ -33,9 +33,6 @@ enum err plan_train(struct plan_asked *p, double rho) MUST_CHECK;
  * for, what change helps most, and by which measure that is better. The source file has the rules.
  */
 enum err plan_verdict(const struct plan_asked *p, double rho) MUST_CHECK;
-/* How far off noise puts a copula's correlations of numbers, for a budget of rho of one row. */
-enum err plan_copula_expect(const struct study *s, double rho, double rows,
-                            double *correlation) MUST_CHECK;
 
 /* Exchanges of two servers: a measurement or forms, a selection, scores. */
 #define PLAN_TWO_MEASURE 3

@@ -1,7 +1,6 @@
-#include "parties/command/plan.h"
+#include "parties/command/plan_even.h"
 
 #include "aim/budget/forms.h"
-#include "aim/copula/copula_noise.h"
 #include "aim/run/copula_run.h"
 #include "base/memory.h"
 #include "base/words.h"
@@ -63,82 +62,8 @@ static void print_size(const struct study *s, uint64_t rows)
            words_bytes((uint64_t)program).text);
 }
 
-/* Columns whose rows are spread evenly over their codes. */
-struct even {
-    size_t d;
-    struct copula_column *column;
-};
-
-static void even_clear(struct even *e)
-{
-    for (size_t i = 0; e->column != NULL && i < e->d; i++)
-        copula_column_clear(&e->column[i]);
-    memory_free(&e->column);
-}
-
-static enum err even_new(struct even *e, const struct domain *d)
-{
-    const size_t most = copula_groups_most(d);
-    e->d = d->attributes;
-    TRY(memory_new(&e->column, e->d));
-    for (size_t i = 0; i < e->d; i++) {
-        const uint32_t size = d->attribute[i].size;
-        double *counts CLEAN(memory_release) = NULL;
-        TRY(memory_new(&counts, size));
-        for (uint32_t a = 0; a < size; a++)
-            counts[a] = 1;
-        TRY(copula_column_new(&e->column[i], &d->attribute[i], most));
-        TRY(copula_set_shares(&e->column[i], counts, size));
-    }
-    return ERR_OK;
-}
-
-/* The largest squared score of a column. */
-static double largest(const struct copula_column *c)
-{
-    double most = 0;
-    for (uint32_t a = 0; a < c->size; a++)
-        most = fmax(most, c->score[a] * c->score[a]);
-    return most;
-}
-
-/*
- * The noise of a pair's sum, and how far off a correlation is by that, on average over all pairs or
- * those of numbers; pairs with a column of one value say nothing.
- */
-static enum err noise_of(const struct even *e, const struct study *s, double rho, double rows,
-                         bool numbers, double *sum, double *correlation)
-{
-    double clip, squares = 0, before = 0, loss = 0, losses = 0, columns = 0, pairs = 0;
-    TRY(copula_noise_clip(e->column, e->d, rho, rows, s->copula_clip, &clip));
-    for (size_t i = 0; i < e->d; i++) {
-        const double most = largest(&e->column[i]), h = e->column[i].hermite[0];
-        if (!(h > 0))
-            continue;
-        squares += most * before;
-        before += most;
-        if (numbers && !domain_has_order(&s->domain->attribute[i]))
-            continue;
-        loss += losses / h;
-        losses += 1 / h;
-        pairs += columns++;
-    }
-    *sum = ledger_deviation(squares, rho);
-    *correlation = fmin(1, *sum / rows * loss / fmax(1, pairs));
-    return ERR_OK;
-}
-
-enum err plan_copula_expect(const struct study *s, double rho, double rows, double *correlation)
-{
-    const double spread = measure_spread(s->noise_by);
-    struct even e CLEAN(even_clear) = {0};
-    double sum;
-    TRY(even_new(&e, s->domain));
-    return noise_of(&e, s, (1 - s->copula_share) * rho / (spread * spread), rows, true, &sum,
-                    correlation);
-}
-
-static enum err print_line(const struct even *e, const struct study *s, double epsilon, double rows)
+static enum err print_line(const struct plan_even *e, const struct study *s, double epsilon,
+                           double rows)
 {
     const double d = (double)e->d, k = s->rows_per_person;
     struct study other = *s;
@@ -154,7 +79,7 @@ static enum err print_line(const struct even *e, const struct study *s, double e
     rho = limits.rho / (k * k);
     sigma = spread * ledger_deviation((double)e->d, s->copula_share * rho);
     rho = (1 - s->copula_share) * rho / (spread * spread);
-    TRY(noise_of(e, s, rho, rows, false, &sum, &correlation));
+    TRY(plan_even_noise(e, s, rho, rows, false, &sum, &correlation));
     printf("  %7.3g  %10.4g  %8.4g  %14.4f  %10.4g  %13.3f\n", epsilon, limits.rho, sigma,
            fmin(2, sqrt(2 / M_PI) * sigma * (double)codes_of(s) / d / rows), sum, correlation);
     return ERR_OK;
@@ -165,9 +90,9 @@ static enum err print_errors(const struct study *s, uint64_t rows)
 {
     static const double epsilon[] = {0.5, 1, 2, 4};
     const double n = fmax(1, (double)rows);
-    struct even e CLEAN(even_clear) = {0};
+    struct plan_even e CLEAN(plan_even_clear) = {0};
     bool own = false;
-    TRY(even_new(&e, s->domain));
+    TRY(plan_even_new(&e, s->domain));
     printf("noise by epsilon (delta %g): sigma of a count, the L1 error to expect of an\n"
            "attribute, sigma of a pair's sum and of its correlation, where all owners have\n"
            "%s rows (fewer: more, in proportion), spread evenly over the values:\n"

@@ -13,7 +13,7 @@
  *              sqrt((1.2 noise)^2 + (0.8 / sqrt(rows))^2) + 0.01
  *            1.2 since rows are uneven; 0.01 since a normal distribution links real columns badly
  */
-#include "parties/command/plan.h"
+#include "parties/command/plan_even.h"
 
 #include "base/memory.h"
 #include "parties/exchange/price.h"
@@ -116,7 +116,7 @@ static enum err look_at(struct outlook *x, double rho)
     x->links = TYPICAL;
     if (x->pair < PAIR_MOST)
         x->links *= missed + (1 - missed) * x->pair / (x->pair + 0.2);
-    TRY(plan_copula_expect(s, rho / pow(s->rows_per_person, 2), rows, &noise));
+    TRY(plan_even_expect(s, rho / pow(s->rows_per_person, 2), rows, &noise));
     x->copula = fmin(TYPICAL, hypot(1.2 * noise, 0.8 / sqrt(rows)) + 0.01);
     return ERR_OK;
 }
