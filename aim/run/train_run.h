@@ -15,7 +15,7 @@
  *
  * Like the servers, it debits a request before the request is made. A step that is lost is paid
  * for, and is not asked again: W stays, and the next step follows. Where a step after the first is
- * refused since the budget or its slack is used up, the run ends, and W stays for all that are left.
+ * refused since the budget or its slack is used up, the run ends, and W stays for the rest.
  */
 #ifndef TREFOIL_AIM_RUN_TRAIN_RUN_H
 #define TREFOIL_AIM_RUN_TRAIN_RUN_H
