@@ -367,6 +367,18 @@ TEST(a_debit_that_nobody_else_has_is_dropped)
  * Of two servers the other may have sent its part and been put back since: so what one alone has
  * stays, and the other takes it over.
  */
+TEST(of_two_servers_one_takes_what_the_other_has)
+{
+    static const struct recover_lie truth = {1, 1, TWO, 3, TRUTH, ERR_OK, DEBITS, ""};
+    struct recover_scene c CLEAN(scene_free);
+    char words[4096] = "";
+    uint64_t from = 9, to = 9;
+    scene_of(&c, &truth, true);
+    assert_int_equal(recover(&c, &from, &to, words), ERR_OK);
+    assert_int_equal(from, truth.own);
+    assert_int_equal(to, truth.to);
+}
+
 TEST(of_two_servers_no_debit_is_dropped)
 {
     static const struct recover_lie truth = {3, 1, TWO, 3, TRUTH, ERR_OK, 4, ""};
