@@ -100,7 +100,8 @@ enum err loop_assess(struct loop *l)
     limits.rho = l->options->assess;
     l->ask.kind = ASK_SCORES;
     l->ask.merges = NULL; /* every code */
-    l->ask.round = l->schedule.done;
+    if (l->ask.round < l->schedule.done)
+        l->ask.round = l->schedule.done; /* or of a last round that was asked for in vain */
     l->ask.weights = 0;
     l->ask.epsilon = l->ask.sigma = 0;
     l->terms.bounds = l->options->bounds;

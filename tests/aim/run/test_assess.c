@@ -78,7 +78,9 @@ struct teller {
     unsigned rounds; /* that the run has */
     double spent, assessed;
     size_t asked;
-    unsigned loses; /* how often the first of the last two requests is lost */
+    unsigned loses;      /* how often the first of the last two requests is lost */
+    unsigned loses_last; /* how often the last round is */
+    unsigned round;      /* of the last request */
 };
 
 static double cost_of(const struct ask *a, const struct aim_options *o)
@@ -117,6 +119,12 @@ static enum err tell(void *self, const struct ask *a, struct ask_told *told)
         x->assessed += x->loses * cost;
         x->spent += x->loses * cost;
     }
+    if (a->round == 2 && !last) {
+        told->lost = x->loses_last;
+        x->spent += x->loses_last * cost;
+    }
+    assert_true(a->round == 0 || a->round > x->round); /* servers know requests by their rounds */
+    x->round = a->round;
     x->assessed += last ? cost : 0;
     x->spent += cost;
     x->asked++;
@@ -228,6 +236,22 @@ TEST(a_lost_assessment_is_paid_from_the_reserve)
         assert_int_equal(r->assess != NULL, loses == 1);
         if (r->assess != NULL)
             assert_null(r->assess->alone);
+    }
+}
+
+/* Then the run ends with what it had before. */
+TEST(a_run_whose_last_round_is_lost_is_assessed_all_the_same)
+{
+    struct assess_stage s CLEAN(stage_free) = stage_new();
+    for (enum way way = FIXED; way < WAYS; way += SWEEPS) {
+        struct aim_options o = options_of(&s, way);
+        struct teller x = {.loses_last = 1};
+        struct aim_result *r CLEAN(aim_result_free) = NULL;
+        o.stop_when_spent = true;
+        r = run(&s, &o, 3, &x);
+        assert_int_equal(r->rounds, 2);
+        assert_non_null(r->assess->alone);
+        assert_int_equal(x.round, 4);
     }
 }
 
