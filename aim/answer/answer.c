@@ -283,6 +283,7 @@ static struct answer_value value_of(const struct answer_state *w, const struct a
         return v;
     case AGGREGATE_SHARE:
     case AGGREGATE_CORR:
+    case AGGREGATE_ARITHMETIC:
         break; /* answer_parts() */
     }
     return v;
@@ -324,7 +325,17 @@ static enum err answer_column(struct answer *a, struct model_sums *m,
     return ERR_OK;
 }
 
-/* An item of SHARE or CORR on every line. */
+static struct answer_value of_parts(const struct question_item *x, const struct answer *first,
+                                    const struct answer *second, size_t line, size_t values)
+{
+    if (x->aggregate == AGGREGATE_ARITHMETIC)
+        return answer_arithmetic(x, &first->value[line],
+                                 second != NULL ? &second->value[line] : NULL);
+    return second != NULL ? answer_share(&first->value[line], &second->value[line])
+                          : answer_correlation(first->value + 5 * line * values, values);
+}
+
+/* An item that is made of others, on every line. */
 static enum err answer_parts(struct answer *a, struct model_sums *m,
                              const struct answer_state *terms, size_t item, struct log *log)
 {
@@ -337,9 +348,7 @@ static enum err answer_parts(struct answer *a, struct model_sums *m,
         TRY(answer_make(&second, m, terms->inside, x->part[1], terms->draw, NULL, log));
     values = first->lines / a->lines; /* of y, for CORR */
     for (size_t line = 0; line < a->lines; line++)
-        a->value[line * q->items + item] =
-            second != NULL ? answer_share(&first->value[line], &second->value[line])
-                           : answer_correlation(first->value + 5 * line * values, values);
+        a->value[line * q->items + item] = of_parts(x, first, second, line, values);
     return ERR_OK;
 }
 

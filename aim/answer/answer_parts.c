@@ -1,4 +1,4 @@
-/* SHARE and CORR, from answers to the questions that they are made of (aim/question/question.h). */
+/* SHARE, CORR and arithmetic, from answers to the questions that they are made of (question.h). */
 #include "aim/answer/answer_private.h"
 
 #include <math.h>
@@ -11,6 +11,15 @@ struct answer_value answer_share(const struct answer_value *yes, const struct an
     return (struct answer_value){.known = all > 0,
                                  .number = all > 0 ? 100 * yes->number / all : 0,
                                  .rows = yes->rows + no->rows};
+}
+
+struct answer_value answer_arithmetic(const struct question_item *item,
+                                      const struct answer_value *a, const struct answer_value *b)
+{
+    struct answer_value v = {.known = a->known && (b == NULL || b->known), .rows = a->rows};
+    v.number = question_operate(item, a->number, b != NULL ? b->number : item->number);
+    v.known &= isfinite(v.number);
+    return v;
 }
 
 struct answer_value answer_correlation(const struct answer_value *of, size_t codes)

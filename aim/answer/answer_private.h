@@ -126,6 +126,9 @@ double answer_cut_variance(const struct answer_cut *cut, double rows, bool count
 
 /* Of two counts, each of which has what is uncertain about a count. */
 struct answer_value answer_share(const struct answer_value *yes, const struct answer_value *no);
+/* Of two items, or one and a number (b is NULL). */
+struct answer_value answer_arithmetic(const struct question_item *item,
+                                      const struct answer_value *a, const struct answer_value *b);
 /* Of a line, each value of y: COUNT, AVG and VARIANCE of z, AVG and VARIANCE of y. */
 struct answer_value answer_correlation(const struct answer_value *of, size_t codes);
 

@@ -166,6 +166,7 @@ static double aggregate(const struct question_item *item, double *x, size_t n)
     case AGGREGATE_MODE:
     case AGGREGATE_SHARE:
     case AGGREGATE_CORR:
+    case AGGREGATE_ARITHMETIC:
         break;
     }
     return NAN;
@@ -214,7 +215,11 @@ static enum err parts(struct rows_answer *a, size_t item)
         TRY(rows_answer_new(&no, a->table, x->part[1]));
     for (size_t line = 0; line < a->lines; line++) {
         double *value = &a->value[line * q->items + item];
-        if (no != NULL) {
+        if (x->aggregate == AGGREGATE_ARITHMETIC) {
+            const double made = question_operate(x, yes->value[line],
+                                                 no != NULL ? no->value[line] : x->number);
+            *value = isfinite(made) ? made : NAN;
+        } else if (no != NULL) {
             const double all = yes->value[line] + no->value[line];
             *value = all > 0 ? 100 * yes->value[line] / all : NAN;
         } else {

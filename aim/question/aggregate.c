@@ -25,7 +25,7 @@ static const char *const names[AGGREGATES] = {
 
 const char *aggregate_name(enum question_aggregate a)
 {
-    return names[a];
+    return a < AGGREGATES ? names[a] : "";
 }
 
 bool aggregate_is_extreme(enum question_aggregate a)
@@ -35,7 +35,7 @@ bool aggregate_is_extreme(enum question_aggregate a)
 
 bool aggregate_has_parts(enum question_aggregate a)
 {
-    return a == AGGREGATE_SHARE || a == AGGREGATE_CORR;
+    return a == AGGREGATE_SHARE || a == AGGREGATE_CORR || a == AGGREGATE_ARITHMETIC;
 }
 
 bool aggregate_is_code(enum question_aggregate a)
@@ -71,7 +71,7 @@ static enum err find_aggregate(const struct parser *p, const char *word, size_t 
 }
 
 /* What stands from there up to the token, on one line. */
-static enum err keep_text(const struct parser *p, size_t at, struct question_item *item)
+enum err parser_keep_text(const struct parser *p, size_t at, struct question_item *item)
 {
     size_t n = p->lexer.token.at - at;
     while (n > 0 && (unsigned char)p->lexer.text[at + n - 1] <= ' ')
@@ -101,7 +101,7 @@ static enum err read_share(struct parser *p, struct question_item *item)
         item->part[i]->item[0].rows = true;
     }
     p->lexer.log = log;
-    return keep_text(p, before.token.at, item);
+    return parser_keep_text(p, before.token.at, item);
 }
 
 /* The columns y and z, whose rows have both. */
@@ -136,7 +136,7 @@ static enum err read_corr(struct parser *p, struct question_item *item)
         part->item[part->items++] = (struct question_item){
             .aggregate = asked[i], .column = column[i < 3], .p = 0.5};
     part->group[0].column = column[0];
-    return keep_text(p, begin, item);
+    return parser_keep_text(p, begin, item);
 }
 
 /* By y as well, within the lines. */

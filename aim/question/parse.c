@@ -20,6 +20,10 @@ void question_item_name(const struct question *q, size_t item, char *text, size_
         snprintf(text, size, "%s", x->name);
         return;
     }
+    if (x->aggregate == AGGREGATE_ARITHMETIC) {
+        snprintf(text, size, "%s", x->condition);
+        return;
+    }
     if (x->aggregate == AGGREGATE_PERCENTILE)
         snprintf(p, sizeof p, ", %.10g", x->p);
     snprintf(text, size, "%s(%s%s)", aggregate_name(x->aggregate), column, p);
@@ -64,6 +68,14 @@ static enum err read_name(struct parser *p, struct question_item *item)
     return lexer_next(&p->lexer);
 }
 
+static enum err finish_item(struct parser *p, struct question *q, struct question_item *item)
+{
+    TRY(parser_no_arithmetic(p));
+    TRY(read_name(p, item));
+    p->list[p->listed++].item = q->items++;
+    return parser_no_arithmetic(p);
+}
+
 static enum err read_item(struct parser *p, struct question *q, struct select *s)
 {
     struct lexer before = p->lexer;
@@ -79,15 +91,18 @@ static enum err read_item(struct parser *p, struct question *q, struct select *s
     if (lexer_is(&p->lexer, "*"))
         return lexer_fail(&p->lexer, p->lexer.token.at,
                           "a model gives no rows: ask for aggregates, such as COUNT(*)");
+    if (p->lexer.token.kind == TOKEN_NUMBER) {
+        TRY(parser_arithmetic(p, before.token.at, item));
+        return finish_item(p, q, item);
+    }
     if (p->lexer.token.kind != TOKEN_WORD && p->lexer.token.kind != TOKEN_NAME)
         return lexer_fail(&p->lexer, p->lexer.token.at,
                           "an aggregate should stand here, such as COUNT(*)");
     TRY(lexer_next(&p->lexer));
     if (before.token.kind == TOKEN_WORD && lexer_is(&p->lexer, "(") && !part) {
         TRY(parser_aggregate(p, &before.token, item));
-        TRY(parser_no_arithmetic(p));
-        TRY(read_name(p, item));
-        p->list[p->listed++].item = q->items++;
+        TRY(parser_arithmetic(p, before.token.at, item));
+        TRY(finish_item(p, q, item));
     } else {
         p->lexer = before;
         s->plain[s->plains].at = before.token.at;

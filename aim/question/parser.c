@@ -12,8 +12,8 @@ enum err parser_no_arithmetic(const struct parser *p)
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
         if (lexer_is(&p->lexer, operators[i]))
             return lexer_fail(&p->lexer, p->lexer.token.at,
-                              "arithmetic is not done here: ask for each aggregate, and compute "
-                              "with the answers");
+                              "arithmetic is not done here: one operation between two items, or "
+                              "an item and a number, is; compute the rest with the answers");
     return ERR_OK;
 }
 

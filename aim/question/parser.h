@@ -33,6 +33,10 @@ enum err parser_no_arithmetic(const struct parser *p) MUST_CHECK;
 /* Reads an aggregate's arguments, up to its parenthesis, after its word (in aggregate.c). */
 enum err parser_aggregate(struct parser *p, const struct lexer_token *word,
                           struct question_item *item) MUST_CHECK;
+/* What stands from there up to the token, on one line, becomes the item's text. */
+enum err parser_keep_text(const struct parser *p, size_t at, struct question_item *item) MUST_CHECK;
+/* An item that began at `at`, if an operator follows or a number is there (arithmetic.c). */
+enum err parser_arithmetic(struct parser *p, size_t at, struct question_item *item) MUST_CHECK;
 /* What comes after GROUP BY, up to the end of the question (aim/question/parse_lines.c). */
 enum err parser_lines(struct parser *p, struct question *q) MUST_CHECK;
 /* The condition after WHERE, or its opposite (aim/question/condition.c). */

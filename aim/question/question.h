@@ -8,6 +8,7 @@
  *   item        COUNT(*) | COUNT(y) | SUM(y) | AVG(y) | VARIANCE(y) | STDDEV(y) | MEDIAN(y)
  *               | PERCENTILE(y, p) | MODE(y) | MIN(y) | MAX(y) | RANGE(y) | SHARE(condition)
  *               | CORR(y, z)
+ *               | item operator item | item operator number | number operator item
  *               | group, if it is in GROUP BY
  *   condition   column = | <> | != | < | <= | > | >= literal; column [NOT] BETWEEN literal AND
  *               literal; column [NOT] IN (literal, ..); column IS [NOT] NULL; NOT, AND, OR,
@@ -21,6 +22,9 @@
  *
  * SHARE is the percentage of a line's rows for which a condition holds, among those for which it
  * holds or does not.
+ *
+ * An operator is one of + - * /, between aggregates of numbers that have no parts of their own;
+ * what is divided by 0 is not known.
  *
  * Keywords and aggregates may be in any case. A column in double quotes must match exactly; without
  * them it may differ in case from the one that is meant. There is one table, whatever its name.
@@ -55,30 +59,35 @@ enum question_aggregate {
     AGGREGATE_RANGE,
     AGGREGATE_SHARE,
     AGGREGATE_CORR,
+    AGGREGATE_ARITHMETIC, /* has no word */
 };
 #define AGGREGATES 13
 
 const char *aggregate_name(enum question_aggregate a);
 /* MIN, MAX and RANGE, which a model answers only approximately. */
 bool aggregate_is_extreme(enum question_aggregate a);
-/* SHARE and CORR, which are made of the answers to other questions. */
+/* SHARE, CORR and arithmetic, which are made of the answers to other questions. */
 bool aggregate_has_parts(enum question_aggregate a);
 /* MODE, whose answer is a code. */
 bool aggregate_is_code(enum question_aggregate a);
 
 struct question_item {
     enum question_aggregate aggregate;
-    bool rows;                /* COUNT(*), SHARE, CORR: no column */
+    bool rows;                /* COUNT(*), SHARE, CORR, arithmetic: no column */
     uint16_t column;          /* y */
     double p;                 /* of PERCENTILE; 0.5 for MEDIAN */
     char name[QUESTION_NAME]; /* after AS, or "" */
-    /* What SHARE and CORR have in parentheses, as it was written; or "" */
+    /* What SHARE and CORR have in parentheses, or all of arithmetic, as it was written; or "" */
     char condition[QUESTION_CONDITION];
     /*
      * Of SHARE: COUNT(*) of rows where it holds, and does not. Of CORR: COUNT, AVG and VARIANCE of
-     * z, AVG and VARIANCE of y, by each value of y. Else NULL.
+     * z, AVG and VARIANCE of y, by each value of y. Of arithmetic: its items; the second is NULL
+     * where there is a number. Else NULL.
      */
     struct question *part[2];
+    char operator; /* of arithmetic */
+    bool flipped;  /* the number comes first */
+    double number;
 };
 
 /* A part of dates that lines are by: its number, and the stretches that begin with another one. */
@@ -152,6 +161,8 @@ bool question_item_is_date(const struct question *q, size_t item);
 void question_item_clear(struct question_item *item);
 /* The column of an item. */
 const struct domain_attribute *question_item_column(const struct question *q, size_t item);
+/* What arithmetic makes of its sides, a number being the second. NAN or infinite: not known. */
+double question_operate(const struct question_item *item, double a, double b);
 /* "AVG(age)", or the name that the question gives it, cut to fit. */
 #define QUESTION_ITEM_NAME 300
 void question_item_name(const struct question *q, size_t item, char *text, size_t size);

@@ -14,6 +14,7 @@
 #include "base/text.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define COLUMNS 5
@@ -410,6 +411,7 @@ static double twin_value(const struct answer_world *w, const struct question_ite
     case AGGREGATE_PERCENTILE:
     case AGGREGATE_SHARE: /* not asked here */
     case AGGREGATE_CORR:
+    case AGGREGATE_ARITHMETIC:
         break;
     }
     return percentile(w, y, rows, n, item->p);
@@ -627,6 +629,61 @@ TEST(shares_are_those_of_counts)
         }
     }
     assert_true(known > 50);
+}
+
+static double operated(char op, double a, double b)
+{
+    return op == '+' ? a + b : op == '-' ? a - b : op == '*' ? a * b : a / b;
+}
+
+/* An operation gives what it gives on the answers to its two sides, on every line. */
+TEST(arithmetic_is_that_of_the_answers)
+{
+    static const struct {
+        const char *left, *right; /* items, or numbers */
+        char op;
+    } asked[] = {{"SUM(days)", "COUNT(*)", '/'},   {"AVG(n)", "AVG(days)", '-'},
+                 {"100", "AVG(n)", '-'},           {"COUNT(days)", "1e3", '*'},
+                 {"STDDEV(n)", "0.5", '+'},        {"2", "COUNT(*)", '/'},
+                 {"MEDIAN(n)", "VARIANCE(n)", '-'}};
+    struct random r = random_of(11);
+    struct answer_world w CLEAN(world_free);
+    size_t known = 0;
+    world_new(&w, &r);
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        const char *rest = "FROM t WHERE n > 2 OR ward = 'a' GROUP BY flag, ward";
+        const bool numbers[2] = {asked[i].left[0] <= '9', asked[i].right[0] <= '9'};
+        char text[3][200];
+        struct answer *a[3];
+        struct question *q[3];
+        snprintf(text[0], sizeof text[0], "SELECT COUNT(*), %s %c %s AS x %s", asked[i].left,
+                 asked[i].op, asked[i].right, rest);
+        for (unsigned k = 0; k < 2; k++)
+            snprintf(text[1 + k], sizeof text[0], "SELECT %s %s",
+                     numbers[k] ? "COUNT(*)"
+                     : k == 0   ? asked[i].left
+                                : asked[i].right,
+                     rest);
+        for (unsigned k = 0; k < 3; k++)
+            a[k] = answered(&w, text[k], &q[k]);
+        for (size_t line = 0; line < a[0]->lines; line++) {
+            const struct answer_value *v = &a[0]->value[2 * line + 1],
+                                      *of[2] = {&a[1]->value[line], &a[2]->value[line]};
+            const double x = numbers[0] ? strtod(asked[i].left, NULL) : of[0]->number;
+            const double y = numbers[1] ? strtod(asked[i].right, NULL) : of[1]->number;
+            const double right = operated(asked[i].op, x, y);
+            assert_true(v->known == ((numbers[0] || of[0]->known) && (numbers[1] || of[1]->known) &&
+                                     isfinite(right)));
+            known += v->known;
+            if (v->known)
+                assert_near(v->number, right, text[0]);
+        }
+        for (unsigned k = 0; k < 3; k++) {
+            answer_free(&a[k]);
+            question_free(&q[k]);
+        }
+    }
+    assert_true(known > 30);
 }
 
 /* The twin asks for each pair of numbers; "PM2.5" has any numbers, and a variance inside bins. */

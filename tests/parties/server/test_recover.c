@@ -199,11 +199,12 @@ static void neighbour_new(struct recover_scene *c, unsigned peer)
     assert_int_equal(pthread_create(&n->thread, NULL, serve, n), 0);
 }
 
-static void scene_new(struct recover_scene *c, const struct recover_lie *lie)
+static void scene_of(struct recover_scene *c, const struct recover_lie *lie, bool two)
 {
     memset(c, 0, sizeof *c);
     c->lie = lie;
     c->b = bench_new();
+    c->b.s.study->servers = two ? 2 : 3;
     assert_int_equal(price_limits(c->b.s.study, &c->limits, &quiet), ERR_OK);
     assert_int_equal(audit_open(&c->audit, support_path(&c->b.s, "server0"), c->b.s.study,
                                 c->b.server[0], 0, &quiet),
@@ -211,6 +212,11 @@ static void scene_new(struct recover_scene *c, const struct recover_lie *lie)
     debit_small(c, 0, 0, lie->own, lie->run);
     for (unsigned peer = 0; peer < 2; peer++)
         neighbour_new(c, peer);
+}
+
+static void scene_new(struct recover_scene *c, const struct recover_lie *lie)
+{
+    scene_of(c, lie, false);
 }
 
 static void scene_free(struct recover_scene *c)
@@ -355,4 +361,35 @@ TEST(a_debit_that_nobody_else_has_is_dropped)
                              log->entry[log->entries - 2].kind == AUDIT_DROPPED &&
                              log->entry[log->entries - 2].head.entries == a->lie.own + 1);
     }
+}
+
+/*
+ * Of two servers the other may have sent its part and been put back since: so what one alone has
+ * stays, and the other takes it over.
+ */
+TEST(of_two_servers_one_takes_what_the_other_has)
+{
+    static const struct recover_lie truth = {1, 1, TWO, 3, TRUTH, ERR_OK, DEBITS, ""};
+    struct recover_scene c CLEAN(scene_free);
+    char words[4096] = "";
+    uint64_t from = 9, to = 9;
+    scene_of(&c, &truth, true);
+    assert_int_equal(recover(&c, &from, &to, words), ERR_OK);
+    assert_int_equal(from, truth.own);
+    assert_int_equal(to, truth.to);
+}
+
+TEST(of_two_servers_no_debit_is_dropped)
+{
+    static const struct recover_lie truth = {3, 1, TWO, 3, TRUTH, ERR_OK, 4, ""};
+    const struct store_round r = round_of(9, truth.own);
+    struct recover_scene c CLEAN(scene_free);
+    char words[4096] = "";
+    uint64_t from = 9, to = 9, count = 9;
+    scene_of(&c, &truth, true);
+    bind_small(&c, 0, &r);
+    assert_int_equal(recover(&c, &from, &to, words), ERR_OK);
+    assert_string_equal(words, "");
+    assert_int_equal(store_debits(c.b.store[0], &count), ERR_OK);
+    assert_int_equal(count, truth.to);
 }
