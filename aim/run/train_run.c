@@ -152,6 +152,23 @@ static enum err take_step(struct train_run *r, struct train_step *s, unsigned t)
     return ERR_OK;
 }
 
+/*
+ * The last of the steps is refused: counts were lost more often than there is slack for, or another
+ * run took some of it. W stays for those that are left, as after steps that are lost.
+ */
+static void end_early(struct train_run *r)
+{
+    struct train_result *out = r->result;
+    const unsigned kept = r->o->steps / 4, done = --out->steps, from = r->o->steps - kept;
+    const double rest = r->o->steps - (done > from ? done : from);
+    memory_free(&out->step[done].weight);
+    out->spent = out->step[done - 1].spent;
+    for (uint32_t i = 0; i < out->weights; i++)
+        out->weight[i] += rest * r->w[i] / kept;
+    log_warn(r->log, "what is left of the budget has no room for step %u of %u: the run ends here",
+             done + 1, r->o->steps);
+}
+
 static enum err take_steps(struct train_run *r)
 {
     const struct train_options *o = r->o;
@@ -164,7 +181,12 @@ static enum err take_steps(struct train_run *r)
     TRY(memory_new(&out->step, o->steps));
     TRY(memory_new(&out->weight, out->weights));
     for (unsigned t = 0; t < o->steps; t++) {
-        TRY(take_step(r, &out->step[out->steps++], t));
+        const enum err e = take_step(r, &out->step[out->steps++], t);
+        if (e == ERR_BUDGET && t > 0) {
+            end_early(r);
+            return ERR_OK;
+        }
+        TRY(e);
         for (uint32_t i = 0; t >= o->steps - kept && i < out->weights; i++)
             out->weight[i] += r->w[i] / kept;
         if (o->progress != NULL)

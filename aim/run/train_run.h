@@ -14,7 +14,8 @@
  * says one. Everything is computed in a fixed order, so that the same answers give the same bits.
  *
  * Like the servers, it debits a request before the request is made. A step that is lost is paid
- * for, and is not asked again: W stays, and the next step follows.
+ * for, and is not asked again: W stays, and the next step follows. Where a step after the first is
+ * refused since the budget or its slack is used up, the run ends, and W stays for the rest.
  */
 #ifndef TREFOIL_AIM_RUN_TRAIN_RUN_H
 #define TREFOIL_AIM_RUN_TRAIN_RUN_H
@@ -45,7 +46,7 @@ struct train_result {
     double nu, rate;
     double counts_cost, spent; /* of rho */
     uint64_t population;       /* whose rows were counted, as the backend says */
-    unsigned steps;            /* T */
+    unsigned steps;            /* T; fewer if the run ended early */
     struct train_step *step;
     double *weight; /* the classifier, in units of w */
 };

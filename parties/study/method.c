@@ -362,13 +362,23 @@ const struct method *method_of(const struct study *s)
     return method_row(s->method);
 }
 
-/* How many rows servers keep: each batch's, in whole words of bits. */
+static uint64_t whole_words(uint64_t rows)
+{
+    return (rows + 63) / 64 * 64;
+}
+
+/*
+ * How many rows servers keep: each batch's, in whole words of bits. Those that are linked stay in a
+ * table with room for all rows of all their owners: nobody sees which of them were joined.
+ */
 static uint64_t kept_rows(const struct study *s)
 {
-    uint64_t rows = s->open.most * (((uint64_t)s->open.each.pad_to + 63) / 64 * 64);
+    uint64_t rows = s->open.most * whole_words(s->open.each.pad_to);
     for (size_t i = 0; i < s->owners; i++)
-        rows += s->owner[i].batch == i ? ((uint64_t)study_batch_rows(s, i, true) + 63) / 64 * 64
-                                       : 0;
+        if (study_linked(s, i))
+            rows += whole_words(s->owner[i].pad_to);
+        else if (s->owner[i].batch == i)
+            rows += whole_words(study_batch_rows(s, i, true));
     return rows;
 }
 

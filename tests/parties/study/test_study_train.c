@@ -178,6 +178,21 @@ TEST(a_study_pays_for_its_target_and_its_steps)
     study_free(&s);
 }
 
+/* Servers keep a row for each that an owner sent, since nobody sees which of them were joined. */
+TEST(rows_that_are_linked_take_the_memory_of_all_their_owners)
+{
+    struct study *s = parsed("study: loans", "study: loans");
+    s->link.on = true;
+    s->owner[1].batch = 0;
+    s->owner[0].columns = 2;
+    s->owner[1].columns = 1;
+    s->owner[1].pad_to = 1000;
+    assert_int_equal(method_train_bytes(s), 4 * 33 * (3008 + 1024));
+    s->owner[0].pad_to = s->owner[1].pad_to = 3 << 23; /* 3.3 GB each */
+    assert_int_equal(method_served(s, NULL), ERR_STUDY);
+    study_free(&s);
+}
+
 /* --- commands --------------------------------------------------------------------------------- */
 
 struct train_stage {
