@@ -271,7 +271,8 @@ const struct command cmd_aim = {.name = "aim",
                                 .help = help,
                                 .run = run_aim};
 
-const struct command cmd_train = {.name = "train",
-                                  .summary = "train a classifier centrally, likewise",
-                                  .help = train_help,
-                                  .run = run_train};
+const struct command cmd_train = {
+    .name = "train",
+    .summary = "train a classifier centrally, by one who may see all rows",
+    .help = train_help,
+    .run = run_train};

@@ -89,6 +89,6 @@ static enum err run_distill(int argc, char **argv, struct log *log)
 }
 
 const struct command cmd_distill = {.name = "distill",
-                                    .summary = "a few rows that teach what a run has learned",
+                                    .summary = "make a few rows that teach what a run has learned",
                                     .help = help,
                                     .run = run_distill};

@@ -174,6 +174,6 @@ static enum err run_predict(int argc, char **argv, struct log *log)
 }
 
 const struct command cmd_predict = {.name = "predict",
-                                    .summary = "say the class of rows by a trained classifier",
+                                    .summary = "classify rows with a trained classifier",
                                     .help = help,
                                     .run = run_predict};

@@ -45,8 +45,9 @@ static void say_version(FILE *out)
 
 static int overview(const struct command *const *table, size_t count, FILE *out)
 {
-    fputs("Trefoil makes differentially private synthetic tables from data that several\n"
-          "owners keep to themselves. Three servers compute; none of them sees any of it.\n\n"
+    fputs("Trefoil makes differentially private synthetic tables, or a classifier, from\n"
+          "data that several owners keep to themselves. Three servers compute, or two;\n"
+          "none of them sees any of it.\n\n"
           "usage: trefoil COMMAND [options]\n\n",
           out);
     for (size_t i = 0; i < count; i++)

@@ -71,6 +71,7 @@ static void say_pairs(const struct report_pairs *p, size_t standing, struct byte
 
 static enum err say_what_nothing_joins(const struct report_pairs *p, struct bytes *text)
 {
+    const struct study *s = p->r->study;
     const size_t d = p->r->of->domain->attributes;
     size_t count = d;
     bool *apart CLEAN(memory_release) = NULL;
@@ -80,6 +81,9 @@ static enum err say_what_nothing_joins(const struct report_pairs *p, struct byte
     for (size_t i = 0; i < p->count; i++)
         if (p->pair[i].stands)
             apart[p->pair[i].x] = apart[p->pair[i].y] = false;
+    for (size_t k = 0; k < s->zeros; k++) /* nor are those of which some values exclude others */
+        for (unsigned i = 0; i < s->zero[k].clique.n; i++)
+            apart[s->zero[k].clique.attribute[i]] = false;
     for (size_t a = 0; a < d; a++)
         count -= !apart[a];
     if (count == 0 || count == d)

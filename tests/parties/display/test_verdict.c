@@ -127,6 +127,14 @@ TEST(single_columns_alone_are_said_so)
                                  "was measured. ");
 }
 
+TEST(columns_of_which_values_exclude_others_are_joined)
+{
+    struct verdict_stage g CLEAN(stage_clear);
+    stage_new(&g, OPTIONS(.rounds = 1, .workload = "{all: 1}",
+                          .more = "impossible:\n  - {sex: m, died: \"yes\"}\n"));
+    support_says(verdict_of(&g), "as good as independent of all others: age, ward and bmi.\n");
+}
+
 static const char *json_at(const json_t *o, const char *key)
 {
     return json_string_value(json_object_get(o, key));

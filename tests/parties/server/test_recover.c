@@ -363,10 +363,6 @@ TEST(a_debit_that_nobody_else_has_is_dropped)
     }
 }
 
-/*
- * Of two servers the other may have sent its part and been put back since: so what one alone has
- * stays, and the other takes it over.
- */
 TEST(of_two_servers_one_takes_what_the_other_has)
 {
     static const struct recover_lie truth = {1, 1, TWO, 3, TRUTH, ERR_OK, DEBITS, ""};
@@ -379,6 +375,10 @@ TEST(of_two_servers_one_takes_what_the_other_has)
     assert_int_equal(to, truth.to);
 }
 
+/*
+ * Of two servers the other may have sent its part and been put back since: so what one alone has
+ * stays, and the other takes it over.
+ */
 TEST(of_two_servers_no_debit_is_dropped)
 {
     static const struct recover_lie truth = {3, 1, TWO, 3, TRUTH, ERR_OK, 4, ""};
