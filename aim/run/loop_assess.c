@@ -25,7 +25,9 @@ static enum err find_multiplier(struct loop *l)
     const double k = ledger_rows_per_person(l->ledger);
     struct ask *a = &l->ask;
     const double rho = o->assess / (k * k) / 2;
-    TRY(scores_multiplier(ledger_deviation(a->queries, rho) * (1 + GUARD), &a->multiplier, l->log));
+    if (scores_multiplier(ledger_deviation(a->queries, rho) * (1 + GUARD), &a->multiplier, NULL) !=
+        ERR_OK)
+        return ERR_BUDGET; /* a run that began with what others left has little */
     for (uint32_t i = 0; i < a->queries; i++) {
         const uint64_t most = scores_most(&o->bounds, a->query[i]);
         a->multiplier = a->multiplier < most ? a->multiplier : most;
@@ -82,13 +84,13 @@ static enum err assess(struct loop *l)
     return memory_hand_over(&r->assess, &a);
 }
 
-/* Servers may have lost so much of it that they refuse more: the model is there all the same. */
+/* It is too little, or servers lost so much that they refuse more: the model is there anyway. */
 static enum err give_up(struct loop *l, enum err e)
 {
     if (e != ERR_BUDGET && e != ERR_REFUSED)
         return e;
-    log_warn(l->log, "what was set aside to assess the model is spent, and there is no answer: the "
-                     "result has no assessment");
+    log_warn(l->log, "what was set aside to assess the model is too little, or spent without an "
+                     "answer: the result has no assessment");
     return ERR_OK;
 }
 
@@ -108,7 +110,9 @@ enum err loop_assess(struct loop *l)
     find_pairs(l);
     if (l->ask.queries == 0)
         return ERR_OK;
-    TRY(find_multiplier(l));
+    e = find_multiplier(l);
+    if (e != ERR_OK)
+        return give_up(l, e);
     TRY(ledger_new(&reserve, &limits, l->log));
     l->ledger = reserve; /* what is lost is paid from there, too */
     e = assess(l);

@@ -255,6 +255,18 @@ TEST(a_run_whose_last_round_is_lost_is_assessed_all_the_same)
     }
 }
 
+TEST(a_reserve_that_buys_nothing_costs_no_result)
+{
+    struct assess_stage s CLEAN(stage_free) = stage_new();
+    struct aim_options o = options_of(&s, FIXED);
+    struct teller x = {.loses = 0};
+    struct aim_result *r CLEAN(aim_result_free) = NULL;
+    o.assess = 1e-9; /* a deviation of 1e5 rows */
+    r = run(&s, &o, 3, &x);
+    assert_int_equal(r->rounds, 3);
+    assert_null(r->assess);
+}
+
 /* A run that was assessed keeps that in its state, and asks nothing once more. */
 TEST(a_state_keeps_the_assessment)
 {
