@@ -22,9 +22,25 @@ void released_clear(struct released *r)
     domain_free(&r->domain);
 }
 
+/* The file of this name beside the model. */
+static enum err find_beside(char beside[FILE_PATH], const char *path, const char *name,
+                            struct log *log)
+{
+    const char *slash = strrchr(path, '/');
+    return file_path(beside, log, "%.*s%s", slash != NULL ? (int)(slash - path) + 1 : 0, path,
+                     name);
+}
+
 enum err released_load(struct released *r, const char *path, struct log *log)
 {
+    char classifier[FILE_PATH];
     *r = (struct released){0};
+    TRY(find_beside(classifier, path, "classifier.json", log));
+    if (!file_is_there(path) && file_is_there(classifier))
+        return log_fail(log, ERR_DATA,
+                        "%s is of a run with method: train, which makes no model of the rows; "
+                        "trefoil predict uses it",
+                        classifier);
     if (copula_is_file(path)) {
         TRY(copula_load(&r->copula, &r->domain, path, log));
         return copula_densities(&r->inside, r->copula);
@@ -44,8 +60,7 @@ enum err released_sums(struct released *r, struct log *log)
 enum err released_errors(struct released *r, const char *path, char beside[FILE_PATH],
                          struct log *log)
 {
-    const char *slash = strrchr(path, '/');
-    TRY(file_path(beside, log, "%.*serrors", slash != NULL ? (int)(slash - path) + 1 : 0, path));
+    TRY(find_beside(beside, path, "errors", log));
     if (r->model == NULL || r->errors != NULL || !file_is_there(beside))
         return ERR_OK;
     return errors_load(&r->errors, r->model, beside, log);
