@@ -30,9 +30,14 @@ static enum err extend(struct own_tape *t, unsigned kind, size_t n)
     memory_wipe_free(&r->word, r->words * sizeof *word);
     r->word = word;
     r->before += r->next;
-    r->words = left + n;
+    r->words = left;
     r->next = 0;
-    return draw(t, kind, word + left, n);
+    const enum err e = draw(t, kind, word + left, n);
+    if (e == ERR_OK) /* nobody takes words that were not drawn */
+        r->words = left + n;
+    else
+        secret_wipe(word + left, n * sizeof *word);
+    return e;
 }
 
 enum err own_tape_start(struct own_tape *t, const uint8_t id[32], const uint64_t run[STAKE_KINDS])
