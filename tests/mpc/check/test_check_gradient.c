@@ -10,6 +10,7 @@
 #include "protocols/train_gradient.h"
 #include "tests/support/check.h"
 
+#include <limits.h>
 #include <string.h>
 
 #define ATTRIBUTES 4
@@ -57,11 +58,15 @@ static struct check_gradient_lie {
     enum check_gradient_kind kind;
     unsigned cheat, call, calls; /* which call is off; calls so far */
     uint16_t error;
+    bool cancels; /* the next call is off by as much the other way */
 } lie;
 
 static uint16_t off_by(enum check_gradient_kind kind)
 {
-    return kind == lie.kind && lie.calls++ == lie.call ? lie.error : 0;
+    const unsigned call = kind == lie.kind ? lie.calls++ : UINT_MAX;
+    if (call == lie.call)
+        return lie.error;
+    return lie.cancels && call == lie.call + 1 ? (uint16_t)(0 - lie.error) : 0;
 }
 
 static void products(uint16_t *z, const uint16_t *f, const uint16_t *xa, const uint16_t *xb,
@@ -180,23 +185,44 @@ TEST(no_altered_word_opens_anything_else)
     }
 }
 
-/* Numbers in three blocks: those of labels come first, then 6 sums that a check makes itself. */
+/* Plays `lie`, with numbers in three blocks. */
+static void find_lie(void)
+{
+    struct check_play play CLEAN(play_free) = {
+        .job = step, .cheat = lie.cheat, .limits = &limits, .self = &lie, .n = 3};
+    play_run(&play);
+    assert_true(lie.calls > lie.call + lie.cancels);
+    for (unsigned s = 0; s < 3; s++)
+        if (s != lie.cheat) {
+            assert_int_equal(play.result[s], ERR_CHEAT);
+            assert_int_equal(play.opened[s].size, 0);
+        }
+}
+
+/* Sums of labels come first, of three blocks; then 6 that a check makes itself. */
+#define FIRST_SUM (3 + 6)
+
 TEST(what_a_server_keeps_as_it_sends_it_is_found)
 {
     for (unsigned k = 0; k < 3 * LIES * 2 * 2; k++) {
-        struct check_play play CLEAN(play_free) = {
-            .job = step, .cheat = k % 3, .limits = &limits, .self = &lie, .n = 3};
         lie = (struct check_gradient_lie){
             .cheat = k % 3, .kind = k / 3 % LIES, .error = k / 3 / LIES % 2 == 0 ? 1 : 1 << 15};
         if (k / 3 / LIES / 2 == 1)
-            lie.call = lie.kind == LIE_SUM ? 3 + 6 + 1 : 1;
-        play_run(&play);
-        assert_true(lie.calls > lie.call);
-        for (unsigned s = 0; s < 3; s++)
-            if (s != lie.cheat) {
-                assert_int_equal(play.result[s], ERR_CHEAT);
-                assert_int_equal(play.opened[s].size, 0);
-            }
+            lie.call = lie.kind == LIE_SUM ? FIRST_SUM + 1 : 1;
+        find_lie();
+    }
+}
+
+/* The sums of two blocks, off by as much: were rows weighed alike in both, no relation would be. */
+TEST(lies_about_two_blocks_do_not_cancel_out)
+{
+    for (unsigned k = 0; k < 3 * 2 * 2; k++) {
+        lie = (struct check_gradient_lie){.cheat = k % 3,
+                                          .kind = LIE_SUM,
+                                          .call = k / 3 % 2 == 0 ? 0 : FIRST_SUM + 1,
+                                          .error = k / 6 == 0 ? 1 : 1 << 15,
+                                          .cancels = true};
+        find_lie();
     }
 }
 
