@@ -23,7 +23,10 @@ struct released {
     struct errors *errors;   /* NULL before released_errors(), or where there are none */
 };
 
-/* ERR_FORMAT, logged, for a file that is cut, altered or no model; ERR_DATA for a classifier's run. */
+/*
+ * ERR_FORMAT, logged, for a file that is cut, altered or no model; ERR_DATA for a classifier's
+ * run.
+ */
 enum err released_load(struct released *r, const char *path, struct log *log) MUST_CHECK;
 void released_clear(struct released *r);
 

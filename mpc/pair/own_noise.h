@@ -13,10 +13,10 @@
  * cell and below 2^-40 for the logarithms, unless U < 2^25 or 2^128 - U <= 2^19; that
  * has a probability below OWN_GUMBEL_TAU. |g| < 96 always.
  *
- * LEAKS: nothing is sent. How long it takes depends on what is drawn, so it is called for many words
- * at once, when a session begins. (Own parts of joint noise are drawn when a round lacks some, few if
- * it lacks few: docs/security.md.) Secret words live in `out` alone, and in the generator, which its
- * owner wipes.
+ * LEAKS: nothing is sent. How long it takes depends on what is drawn, so it is called for many
+ * words at once, when a session begins. (Own parts of joint noise are drawn when a round lacks
+ * some, few if it lacks few: docs/security.md.) Secret words live in `out` alone, and in the
+ * generator, which its owner wipes.
  */
 #ifndef TREFOIL_MPC_PAIR_OWN_NOISE_H
 #define TREFOIL_MPC_PAIR_OWN_NOISE_H

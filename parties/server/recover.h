@@ -14,8 +14,8 @@
  *
  * Before that, a last debit is dropped that neither neighbour has made, if its round is bound here,
  * nothing of it was opened here, and all debits before it are the neighbours' too. That gives back
- * only what this server has sent no part of an opening for, even if both lie. Of two servers neither
- * drops anything: each takes over what the other has.
+ * only what this server has sent no part of an opening for, even if both lie. Of two servers
+ * neither drops anything: each takes over what the other has.
  */
 #ifndef TREFOIL_PARTIES_SERVER_RECOVER_H
 #define TREFOIL_PARTIES_SERVER_RECOVER_H
