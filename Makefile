@@ -315,7 +315,7 @@ $(OUT)/base/%.o $(OUT)/aim/%.o $(OUT)/library/%.o: FLAGS += -fPIC -fvisibility=h
 # Texts that objects embed (base/embed.h).
 TREES := $(OUT) build/fuzz/objects
 $(TREES:%=%/parties/study/study_example.o): parties/study/example.yaml
-$(TREES:%=%/parties/display/report.o): parties/display/report.css
+$(TREES:%=%/parties/display/report_head.o): parties/display/report.css
 $(TREES:%=%/parties/server/status.o): parties/server/status.css
 # The explorer's module is built by tools/small.sh, which not every machine can run.
 READER := $(wildcard build/small/reader.wasm)

@@ -2,7 +2,6 @@
 
 #include "aim/table/derive.h"
 #include "aim/table/lists.h"
-#include "base/file.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -221,16 +220,5 @@ static json_t *document(const struct output_terms *o)
 
 enum err output_measurements(const char *path, const struct output_terms *o, struct log *log)
 {
-    json_t *root = document(o);
-    struct bytes out CLEAN(bytes_clear) = {0};
-    enum err e;
-    if (root == NULL)
-        return log_fail(log, ERR_DATA,
-                        "cannot write %s: a name or label is not UTF-8, a number is not finite, or "
-                        "memory is short",
-                        path);
-    e = list_print(root, JSON_COMPACT, &out);
-    json_decref(root);
-    TRY(e);
-    return file_write(path, 0644, out.data, out.size, log);
+    return list_save(path, document(o), log);
 }

@@ -38,8 +38,6 @@ enum err trajectory_save(const char *path, const struct train_result *r, const s
 {
     const uint32_t codes = f->domain->attribute[f->target].size;
     json_t *root = json_object(), *steps = json_array();
-    struct bytes text CLEAN(bytes_clear) = {0};
-    enum err e;
     int failed = json_object_set_new(root, "format", json_string(FORMAT)) |
                  json_object_set_new(root, "rows", json_real(r->rows)) |
                  json_object_set_new(root, "counts", list_numbers(r->count, codes)) |
@@ -50,10 +48,10 @@ enum err trajectory_save(const char *path, const struct train_result *r, const s
     for (unsigned t = 0; t < r->steps; t++)
         failed |= json_array_append_new(steps, step_json(&r->step[t], r->weights));
     failed |= json_object_set_new(root, "steps", steps);
-    e = failed != 0 ? ERR_NOMEM : list_print(root, JSON_COMPACT, &text);
+    if (failed == 0)
+        return list_save(path, root, log);
     json_decref(root);
-    TRY(e);
-    return file_write(path, 0644, text.data, text.size, log);
+    return ERR_NOMEM;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

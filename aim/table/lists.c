@@ -1,6 +1,7 @@
 #include "aim/table/lists.h"
 
 #include "aim/table/number.h"
+#include "base/file.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -77,4 +78,19 @@ enum err list_print(const json_t *root, size_t flags, struct bytes *out)
         return ERR_NOMEM;
     bytes_put_u8(out, '\n');
     return bytes_ok(out);
+}
+
+enum err list_save(const char *path, json_t *root, struct log *log)
+{
+    struct bytes text CLEAN(bytes_clear) = {0};
+    enum err e;
+    if (root == NULL)
+        return log_fail(log, ERR_DATA,
+                        "cannot write %s: a name or label is not UTF-8, a number is not finite, or "
+                        "memory is short",
+                        path);
+    e = list_print(root, JSON_COMPACT, &text);
+    json_decref(root);
+    TRY(e);
+    return file_write(path, 0644, text.data, text.size, log);
 }

@@ -17,5 +17,10 @@ json_t *list_attribute(const struct domain_attribute *a);
 
 /* Appends JSON, numbers with as many digits as give each back, and a line end. */
 enum err list_print(const json_t *root, size_t flags, struct bytes *out) MUST_CHECK;
+/*
+ * Writes a document so, without spaces, and frees it. ERR_DATA, logged, for NULL: some of it could
+ * not be made.
+ */
+enum err list_save(const char *path, json_t *root, struct log *log) MUST_CHECK;
 
 #endif

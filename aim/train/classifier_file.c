@@ -94,18 +94,7 @@ static json_t *document(const struct classifier *c)
 
 enum err classifier_save(const char *path, const struct classifier *c, struct log *log)
 {
-    json_t *root = document(c);
-    struct bytes text CLEAN(bytes_clear) = {0};
-    enum err e;
-    if (root == NULL)
-        return log_fail(log, ERR_DATA,
-                        "cannot write %s: a name or label is not UTF-8, a number is not finite, or "
-                        "memory is short",
-                        path);
-    e = list_print(root, JSON_COMPACT, &text);
-    json_decref(root);
-    TRY(e);
-    return file_write(path, 0644, text.data, text.size, log);
+    return list_save(path, document(c), log);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

@@ -2,7 +2,6 @@
 #include "parties/display/report.h"
 
 #include "aim/budget/forms.h"
-#include "base/embed.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/words.h"
@@ -399,21 +398,10 @@ static void files(const struct report *r)
              TREFOIL_VERSION, r->truth != NULL ? ", and the truth where it is marked" : "");
 }
 
-/* One column that fits a phone; dark if the reader's screen is, light on paper. */
-extern const char report_style[];
-EMBED_TEXT(report_style, "parties/display/report.css");
-
 static enum err page(const struct report_pairs *pairs, const char *verdict)
 {
     const struct report *r = pairs->r;
-    text_put(r->out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-                     "<meta http-equiv=\"Content-Security-Policy\" content=\"" HTML_POLICY "\">\n"
-                     "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
-                     "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Study ");
-    html_text(r->out, r->study->name);
-    text_put(r->out, "</title>\n<style>");
-    bytes_put_text(r->out, report_style);
-    text_put(r->out, "</style></head><body>\n");
+    report_head(r->out, r->study);
     what_was_run(r, verdict);
     TRY(report_pairs(pairs));
     what_is_guaranteed(r);

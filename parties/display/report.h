@@ -38,4 +38,10 @@ enum err report_write(const char *folder, const struct study *study,
                       const struct report_truth *truth, struct bytes *verdict,
                       struct log *log) MUST_CHECK;
 
+/*
+ * The page of a study up to the beginning of its body: policy, title, styles (report_head.c). For
+ * reports of all methods.
+ */
+void report_head(struct bytes *out, const struct study *study);
+
 #endif

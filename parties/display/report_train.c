@@ -1,14 +1,12 @@
 #include "parties/display/report_train.h"
 
-#include "base/embed.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/words.h"
 #include "parties/display/html.h"
+#include "parties/display/report.h"
 
 #include <math.h>
-
-extern const char report_style[];
 
 #define WIDTH 640.0
 #define HEIGHT 180.0
@@ -23,14 +21,8 @@ struct train_page {
 
 static void head(const struct train_page *p)
 {
-    text_put(p->out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-                     "<meta http-equiv=\"Content-Security-Policy\" content=\"" HTML_POLICY "\">\n"
-                     "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
-                     "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Study ");
-    html_text(p->out, p->study->name);
-    text_put(p->out, "</title>\n<style>");
-    bytes_put_text(p->out, report_style);
-    text_put(p->out, "</style></head><body>\n<h1>Study ");
+    report_head(p->out, p->study);
+    text_put(p->out, "<h1>Study ");
     html_text(p->out, p->study->name);
     text_put(p->out, "</h1>\n");
 }
