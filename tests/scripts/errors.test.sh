@@ -112,6 +112,9 @@ for listen in :7100 '[::1' "$(printf '%0300d' 1)"; do
     says 2 'write ADDRESS, ADDRESS:PORT or [ADDRESS]:PORT' serve study.yaml --key north.key --folder s --listen "$listen"
 done
 says 2 "--listen's port is \"65535\"" serve study.yaml --key north.key --folder s --listen '[::1]:65535'
+says 2 '--log is "xml"' serve study.yaml --key north.key --folder s --log xml
+says 2 'name a study file, or --server' check study.yaml --server 9100
+says 2 '--server is "north:9100"; write PORT' check --server north:9100
 for more in '--key office.key' --fingerprint '--statement x'; do
     # shellcheck disable=SC2086
     says 2 '--receipt and --statement stand alone' check study.yaml --receipt x $more
