@@ -44,8 +44,7 @@ static void check(enum trefoil_status status, const struct trefoil_error *error)
 
 static struct trefoil *model_of(SEXP handle)
 {
-    struct trefoil *model =
-        TYPEOF(handle) == EXTPTRSXP ? R_ExternalPtrAddr(handle) : NULL;
+    struct trefoil *model = TYPEOF(handle) == EXTPTRSXP ? R_ExternalPtrAddr(handle) : NULL;
     if (model == NULL)
         Rf_error("this is no open model; trefoil_open() gives one");
     return model;
@@ -206,7 +205,8 @@ static SEXP call_about(SEXP handle)
     SEXP about = PROTECT(Rf_allocVector(VECSXP, 3)), names = PROTECT(Rf_allocVector(STRSXP, n));
     for (uint32_t i = 0; i < n; i++)
         SET_STRING_ELT(names, i, text(trefoil_column(model, i)->name));
-    SET_VECTOR_ELT(about, 0, Rf_mkString(trefoil_kind(model) == TREFOIL_COPULA ? "copula" : "tree"));
+    SET_VECTOR_ELT(about, 0,
+                   Rf_mkString(trefoil_kind(model) == TREFOIL_COPULA ? "copula" : "tree"));
     SET_VECTOR_ELT(about, 1, Rf_ScalarReal(trefoil_total(model)));
     SET_VECTOR_ELT(about, 2, names);
     UNPROTECT(2);
