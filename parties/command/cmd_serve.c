@@ -16,7 +16,7 @@
 static const char help[] =
     "usage: trefoil serve STUDY --key FILE --folder DIR [--listen ADDRESS[:PORT]]\n"
     "                     [--lanes N] [--noise-ahead SECONDS|off]\n"
-    "                     [--status [ADDRESS:]PORT] [--purge]\n"
+    "                     [--status [ADDRESS:]PORT] [--sealing FILE] [--purge]\n"
 #ifdef TREFOIL_MPI
     "                     [--ranks HOST:PORT,..]\n"
 #endif
@@ -47,6 +47,9 @@ static const char help[] =
     "  --status PORT      show status pages on 127.0.0.1: /, /metrics (Prometheus)\n"
     "                     and /healthz. ADDRESS:PORT for another address; note that\n"
     "                     they have no password\n"
+    "  --sealing FILE     this server's sealing key, where the study lists such keys\n"
+    "                     (trefoil keygen --sealing). Never back it up: --purge deletes\n"
+    "                     it first\n"
     "  --purge            instead of serving, end the study here: delete all uploads\n"
     "                     and noise, and write a signed statement of that for the\n"
     "                     owners to DIR/purge.txt. Refused before the study's\n"
@@ -83,7 +86,7 @@ static void raise_file_limit(void)
 }
 
 struct arguments {
-    const char *study, *key, *folder, *listen, *status, *ranks;
+    const char *study, *key, *folder, *listen, *status, *ranks, *sealing;
     const char *ahead;
     int64_t lanes, ahead_s;
     bool purge;
@@ -132,6 +135,7 @@ static enum err serve(const struct arguments *a, struct ranks *ranks, struct log
                                      .ranks = ranks,
                                      .ahead_s = (unsigned)a->ahead_s,
                                      .status = a->status,
+                                     .sealing = a->sealing,
                                      .stop = &stop_requested,
                                      .log = log};
     enum err e;
@@ -184,6 +188,7 @@ static enum err run_serve(int argc, char **argv, struct log *log)
 #endif
         {.name = "noise-ahead", .value = &a.ahead},
         {.name = "status", .value = &a.status},
+        {.name = "sealing", .value = &a.sealing},
         {.name = "purge", .flag = &a.purge},
     };
     TRY(command_options(argc, argv, COUNTED(options), &a.study, 1, 1, NULL, log));
