@@ -85,13 +85,27 @@ enum err share_to(struct share *s, bool known)
 
 /* --- the answers ------------------------------------------------------------------------------ */
 
-static enum err load_parcel(const struct share *s, struct parcel *p, struct parcel_answers *a)
+/* `last`, in the file `path`: the owner's last act. */
+static enum err load_parcel(const struct share *s, const struct serial *last, const char *path,
+                            struct parcel *p)
+{
+    struct bytes file CLEAN(bytes_clear) = {0};
+    TRY(file_read(s->keep, PARCEL_MAX, &file, s->log));
+    TRY(parcel_parse(p, s->study, s->keep, &file, s->log));
+    if (memcmp(last->parcel, p->digest, sizeof last->parcel) == 0)
+        return ERR_OK;
+    return log_fail(s->log, ERR_MISMATCH,
+                    "%s is not the last that this key has sealed (%s): another parcel, a share or "
+                    "a withdrawal came after it",
+                    s->keep, path);
+}
+
+static enum err load_answers(const struct share *s, const struct parcel *p,
+                             struct parcel_answers *a)
 {
     struct bytes file CLEAN(bytes_clear) = {0};
     char path[FILE_PATH];
     enum err e;
-    TRY(file_read(s->keep, PARCEL_MAX, &file, s->log));
-    TRY(parcel_parse(p, s->study, s->keep, &file, s->log));
     TRY(file_path(path, s->log, "%s.answers", s->keep));
     TRY(file_read(path, PARCEL_MAX, &file, s->log));
     e = parcel_answers_read(p, a, file.data, file.size);
@@ -169,12 +183,8 @@ enum err share_keep(struct share *s)
     bool whole;
     enum err e;
     TRY(load_serial(s, path, &last));
-    TRY(load_parcel(s, &parcel, &answers));
-    if (memcmp(last.parcel, parcel.digest, sizeof last.parcel) != 0)
-        return log_fail(s->log, ERR_MISMATCH,
-                        "%s is not the last that this key has sealed (%s): another parcel, a share "
-                        "or a withdrawal came after it",
-                        s->keep, path);
+    TRY(load_parcel(s, &last, path, &parcel));
+    TRY(load_answers(s, &parcel, &answers));
     receipt.state = last.state;
     memcpy(receipt.digest, last.upload, sizeof receipt.digest);
     TRY(share_load_witness(s));
