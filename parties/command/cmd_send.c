@@ -82,37 +82,21 @@ static enum err save_answers(const struct send *s)
 /* A server that is passed the vector answers when it has that: its giver comes first. */
 static enum err carry_all(struct send *s)
 {
+    const struct courier_options o = {.study = s->study,
+                                      .me = s->stranger,
+                                      .retries = (unsigned)s->retries,
+                                      .progress = &s->progress,
+                                      .log = s->log};
+    TRY(courier_new(&s->courier, &o));
     for (unsigned i = 0; i < s->study->servers; i++) {
         const bool had = s->answers.of[i].act.size > 0;
         if (!had) {
             TRY(courier_carry(s->courier, &s->parcel, i, &s->answers));
             TRY(save_answers(s));
         }
-        progress_say(&s->progress,
-                     had ? "server %u (%s) had taken it before" : "server %u (%s) has taken it", i,
-                     s->study->server[i].name);
+        progress_say(&s->progress, "server %u (%s) %s taken it%s", i, s->study->server[i].name,
+                     had ? "had" : "has", had ? " before" : "");
     }
-    return ERR_OK;
-}
-
-static enum err bring(struct send *s)
-{
-    const struct courier_options o = {.study = s->study,
-                                      .me = s->stranger,
-                                      .retries = (unsigned)s->retries,
-                                      .progress = &s->progress,
-                                      .log = s->log};
-    enum err e;
-    s->progress = progress_start(stdout, s->study, 0);
-    progress_attach(&s->progress, s->log);
-    e = courier_new(&s->courier, &o);
-    if (e == ERR_OK)
-        e = carry_all(s);
-    progress_detach(&s->progress, s->log);
-    TRY(e);
-    printf("%s servers have taken the parcel; their answers are in %s,\nfor its owner: trefoil "
-           "share STUDY --key KEY --keep %s\n",
-           study_all_servers(s->study), s->answers_path, s->path);
     return ERR_OK;
 }
 
@@ -120,13 +104,22 @@ static enum err run_send(int argc, char **argv, struct log *log)
 {
     struct send s CLEAN(clear) = {.retries = 6, .log = log};
     const char *files[2];
+    enum err e;
     const struct command_option options[] = {
         {.name = "retries", .number = &s.retries, .most = 1000},
     };
     TRY(command_options(argc, argv, COUNTED(options), files, 2, 2, NULL, log));
     s.path = files[1];
     TRY(load(&s, files[0]));
-    return bring(&s);
+    s.progress = progress_start(stdout, s.study, 0);
+    progress_attach(&s.progress, log);
+    e = carry_all(&s);
+    progress_detach(&s.progress, log);
+    if (e == ERR_OK)
+        printf("%s servers have taken the parcel; their answers are in %s,\nfor its owner: "
+               "trefoil share STUDY --key KEY --keep %s\n",
+               study_all_servers(s.study), s.answers_path, s.path);
+    return e;
 }
 
 const struct command cmd_send = {.name = "send",

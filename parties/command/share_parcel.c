@@ -4,6 +4,7 @@
 #include "parties/owner/parcel.h"
 #include "parties/owner/serial.h"
 
+#include <sodium.h>
 #include <string.h>
 
 enum err share_may_seal(const struct share *s)
@@ -20,19 +21,18 @@ enum err share_may_seal(const struct share *s)
 static enum err load_serial(const struct share *s, char path[FILE_PATH], struct serial *serial)
 {
     TRY(share_path(s, NULL, "serial", path));
-    return serial_load(serial, s->study, path, s->log);
+    return serial_load(serial, path, s->log);
 }
 
 /* Makes this act the last; `parcel`: the file in which it goes, or NULL. */
 static enum err save_serial(const struct share *s, const char *path, const struct bytes *parcel)
 {
-    struct serial now = {.last = s->serial,
-                         .state = s->withdraw ? RECEIPT_WITHDRAWN : RECEIPT_HELD};
+    struct serial now = {.last = s->serial};
     if (!s->withdraw)
         upload_digest(&s->parts[0], s->study->terms.digest, now.upload);
     if (parcel != NULL)
         parcel_digest(parcel, now.parcel);
-    return serial_save(&now, s->study, path, s->log);
+    return serial_save(&now, path, s->log);
 }
 
 enum err share_take_serial(struct share *s)
@@ -185,13 +185,13 @@ enum err share_keep(struct share *s)
     TRY(load_serial(s, path, &last));
     TRY(load_parcel(s, &last, path, &parcel));
     TRY(load_answers(s, &parcel, &answers));
-    receipt.state = last.state;
+    receipt.state = sodium_is_zero(last.upload, 32) ? RECEIPT_WITHDRAWN : RECEIPT_HELD;
     memcpy(receipt.digest, last.upload, sizeof receipt.digest);
     TRY(share_load_witness(s));
     e = take_answers(s, &answers, &receipt, &whole);
     witness_advise(&s->witness);
     TRY(e);
-    if (last.state == RECEIPT_WITHDRAWN)
+    if (receipt.state == RECEIPT_WITHDRAWN)
         return share_note_withdrawal(s, &receipt, whole);
     TRY(share_load_book(s));
     TRY(share_note(s, BOOK_SENT));

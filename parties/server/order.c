@@ -6,7 +6,7 @@
 
 #define DAY_MS ((int64_t)86400 * 1000)
 
-/* `e`: whether the last act is known; `words`: why this one is refused, or NULL. */
+/* Answers why an act is refused, unless `words` is NULL; `e`: whether the last one is known. */
 static enum err judge(const struct intake *in, const struct intake_message *m, enum err e,
                       const char *words, bool *good)
 {
@@ -21,36 +21,34 @@ static enum err judge(const struct intake *in, const struct intake_message *m, e
                       words, NULL);
 }
 
-/* What is wrong with a serial by this server's clock; NULL if nothing is. */
-static const char *clock_words(uint64_t serial)
+static const char *words_of(const struct intake_message *m, const struct store_serial *last,
+                            const uint8_t digest[32])
 {
-    const int64_t now_ms = 1000 * date_now();
-    if (serial > (uint64_t)(now_ms + DAY_MS))
-        return "this was made more than a day from now, by its owner's clock: the owner should set "
-               "the clock right, and remove its .serial file if that is ahead, too";
-    if (serial < (uint64_t)(now_ms - 30 * DAY_MS))
-        return "this was made more than 30 days ago, by its owner's clock: the owner should make "
-               "it anew";
-    return NULL;
+    const int64_t ahead_ms = (int64_t)m->seal->serial - 1000 * date_now();
+    if (ahead_ms > DAY_MS || m->seal->serial > INT64_MAX)
+        return "by its owner's clock it was made more than a day from now: the owner should set "
+               "the clock right, and remove the .serial file beside the key if that is ahead, too";
+    if (ahead_ms < -30 * DAY_MS)
+        return "by its owner's clock it was made more than 30 days ago: the owner should make it "
+               "anew";
+    if (m->seal->serial > last->serial ||
+        (m->seal->serial == last->serial && m->kind == last->kind &&
+         memcmp(digest, last->digest, 32) == 0))
+        return NULL;
+    return "this server has taken a later upload or withdrawal of this owner; if this is to count, "
+           "its owner should make it anew";
 }
 
 enum err order_check(const struct intake *in, const struct intake_message *m,
                      const uint8_t digest[32], bool *good)
 {
     struct store_serial last;
-    const char *words;
     enum err e;
     *good = true;
     if (m->seal == NULL)
         return ERR_OK;
     e = store_serial(in->site->store, m->who, &last);
-    words = clock_words(m->seal->serial);
-    if (words == NULL && (m->seal->serial < last.serial ||
-                          (m->seal->serial == last.serial &&
-                           (m->kind != last.kind || memcmp(digest, last.digest, 32) != 0))))
-        words = "this server has taken a later upload or withdrawal of this owner; if this is to "
-                "count, its owner should make it anew";
-    return judge(in, m, e, words, good);
+    return judge(in, m, e, words_of(m, &last, digest), good);
 }
 
 enum err order_check_part(const struct intake *in, const struct intake_message *m, bool *good)

@@ -5,7 +5,6 @@
 #include "base/date.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/secret.h"
 #include "netio/net.h"
 #include "parties/exchange/price.h"
 #include "parties/exchange/request.h"
@@ -24,7 +23,7 @@ struct server {
     struct server_options o;
     struct log log; /* like the options' log, with a meter */
     struct site site;
-    uint8_t *sealing; /* secret */
+    struct identity *sealing; /* or NULL */
     struct http *http;
     struct worker *worker;
     struct front *front;
@@ -187,7 +186,7 @@ static enum err load_sealing(struct server *s)
                         "the study lists sealing keys: name the file of this server's with "
                         "--sealing");
     TRY(sealing_load(&s->sealing, s->site.study, s->site.index, s->o.sealing, s->site.log));
-    s->site.sealing = s->sealing;
+    s->site.sealing = s->sealing->curve_secret;
     return ERR_OK;
 }
 
@@ -256,7 +255,7 @@ enum err server_run(const struct server_options *options)
     if (e == ERR_OK)
         e = serve(s);
     bell_free(&s->site.bell);
-    secret_free(&s->sealing);
+    identity_free(&s->sealing);
     log_meter_free(&s->log);
     return e;
 }

@@ -82,21 +82,16 @@ static enum err read_ranks(struct study_reading *r, const yaml_node_t *node,
 static enum err read_sealing(struct study_reading *r, const yaml_node_t *node, size_t index)
 {
     const char *text;
-    enum err e;
     r->sealing[index] = node;
     if (node == NULL)
         return ERR_OK;
     TRY(yaml_text(r->file, node, "sealing", &text));
-    e = sealing_parse(&r->study->server[index].sealing, text);
-    return e == ERR_OK ? e
-                       : yaml_error(r->file, node,
-                                    e == ERR_MISMATCH
-                                        ? "the sealing key is of a later trefoil; this one, "
-                                          "%s, reads those that begin with trefoil-sealing1-"
-                                        : "this is not a sealing key; paste the line "
-                                          "trefoil-sealing1-... that trefoil (%s) keygen --sealing "
-                                          "printed",
-                                    TREFOIL_VERSION);
+    return sealing_parse(&r->study->server[index].sealing, text) == ERR_OK
+               ? ERR_OK
+               : yaml_error(
+                     r->file, node,
+                     "this is not a sealing key, or one of a later trefoil than " TREFOIL_VERSION
+                     "; paste the line trefoil-sealing1-... that keygen --sealing printed");
 }
 
 /* The terms, which servers sign with their sealing keys, are known last. */
