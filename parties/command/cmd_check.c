@@ -13,6 +13,7 @@
 #include "parties/study/expect.h"
 #include "parties/study/method.h"
 #include "parties/study/roster.h"
+#include "parties/study/sealing.h"
 #include "parties/study/study_text.h"
 #include "parties/study/study_uploads.h"
 
@@ -88,6 +89,22 @@ static void print_costs(const struct study *study, double rho)
                rho);
 }
 
+/* Whether owners may have their uploads carried by others. */
+static void print_parcels(const struct study *study)
+{
+    printf("\nParcels (trefoil share --to, send): ");
+    if (study_seals(study)) {
+        puts("each server has a sealing key, so others may carry\n"
+             "  what owners seal, and cannot read or alter it.");
+        return;
+    }
+    fputs("no, for these have no sealing key:", stdout);
+    for (unsigned i = 0; i < study->servers; i++)
+        if (!study->server[i].sealing.given)
+            printf(" %s", study->server[i].name);
+    puts(".");
+}
+
 /* Says why a key cannot do what the study has its holder do, if it cannot. */
 static void warn_of_key(const struct study *study, const struct public_identity *me,
                         struct log *log)
@@ -158,6 +175,7 @@ static enum err explain(const struct study *study, const char *key, struct log *
     TRY(print_questions(study, log));
     TRY(study_suggest(stdout, study));
     print_costs(study, rho);
+    print_parcels(study);
     putchar('\n');
     roster_describe(stdout, study);
     if (me != NULL)

@@ -227,6 +227,12 @@ static void put_roster(const struct study *s, struct bytes *b)
             bytes_put_u64(b, i);
             bytes_put_string(b, s->server[i].rank[k]);
         }
+    for (size_t i = 0; i < s->servers; i++)
+        if (s->server[i].sealing.given) {
+            bytes_put_string(b, "sealing");
+            bytes_put_u64(b, i);
+            bytes_put(b, s->server[i].sealing.key, sizeof s->server[i].sealing.key);
+        }
     for (size_t i = 0; i < s->owners; i++)
         if (s->owner[i].expected_rows > 0) {
             bytes_put_string(b, "expected_rows");
