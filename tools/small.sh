@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Builds the small set: what a reader of results needs, without OpenSSL, ZeroMQ, SQLite, ODBC, OpenBLAS and threads,
-# as a module of WebAssembly for the page that `trefoil explore` writes. Needs clang, lld, wasi-libc and
-# libclang-rt-14-dev-wasm32 (Debian), and sources of four libraries: Debian's source packages, whose digests are here.
+# Builds the small sets: what a reader of results or an owner of data needs, without OpenSSL, ZeroMQ, SQLite, ODBC,
+# OpenBLAS and threads, as modules of WebAssembly for the pages that `trefoil explore` and `trefoil page` write. Needs
+# clang, lld, wasi-libc and libclang-rt-14-dev-wasm32 (Debian), and sources of five libraries: Debian's source packages,
+# whose digests are here.
 #
-#   tools/small.sh reader        build/small/reader.wasm
+#   tools/small.sh reader|owner  build/small/reader.wasm, build/small/owner.wasm
 #   SOURCES=DIR                  where the tarballs are, or go; default build/small/sources
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${1:-reader}
-[ "$target" = reader ] || { echo "usage: tools/small.sh reader" >&2; exit 2; }
+[[ $target =~ ^(reader|owner)$ ]] || { echo "usage: tools/small.sh reader|owner" >&2; exit 2; }
 out=build/small
 sources=${SOURCES:-$out/sources}
 clang=${CLANG:-clang-14}
@@ -27,6 +28,7 @@ libraries="
 libsodium libsodium_1.0.18.orig.tar.gz d59323c6b712a1519a5daf710b68f5e7fde57040845ffec53850911f10a5d4f4
 jansson jansson_2.14.orig.tar.gz c739578bf6b764aa0752db9a2fdadcfe921c78f1228c7ec0bb47fa804c55d17b
 gmp gmp_6.2.1+dfsg1.orig.tar.xz 471b9e463e04362a0124f215afc5f0a4b99caedeeb62634c61bbc12988efa64c
+libyaml libyaml_0.2.5.orig.tar.gz fa240dbf262be053f3898006d502d514936c818e422afdcf33921c63bed9bf2e
 libcsv libcsv_3.0.3+dfsg.orig.tar.gz 06fddfaca720a4be7603bad63eb1833bca5b6c5a69b42b1c518a02cda2a73aef
 "
 
@@ -66,13 +68,25 @@ sodium=$out/libsodium/src/libsodium
 flags=(--target=wasm32-wasi -O2 -std=gnu11 -D_GNU_SOURCE -ffile-prefix-map="$PWD=." -ffunction-sections -fdata-sections
     -include tools/small/small_missing.h -DHAVE_CONFIG_H -DHAVE_STDINT_H
     -Itools/small/include -I. "-I$made" "-I$out/jansson/src" "-I$sodium/include" "-I$sodium/include/sodium" "-I$made/sodium"
-    "-I$out/gmp/mini-gmp" "-I$out/libcsv" -D_WASI_EMULATED_MMAN -D_WASI_EMULATED_PROCESS_CLOCKS
+    "-I$out/gmp/mini-gmp" "-I$out/libcsv" "-I$out/libyaml/include" -DYAML_VERSION_MAJOR=0 -DYAML_VERSION_MINOR=2
+    -DYAML_VERSION_PATCH=5 '-DYAML_VERSION_STRING="0.2.5"' -DYAML_DECLARE_STATIC -D_WASI_EMULATED_MMAN -D_WASI_EMULATED_PROCESS_CLOCKS
     "-DTREFOIL_VERSION=\"$version\"")
-own=(tools/small/small_*.c parties/command/cmd_query.c parties/command/cmd_synth.c parties/command/command.c
-    parties/display/answers.c parties/display/answers_json.c parties/display/progress.c)
-for f in base/*.c aim/table/*.c aim/question/*.c aim/workload/*.c aim/model/*.c aim/copula/*.c aim/answer/*.c; do
+own=(tools/small/small_{missing,secret,$target}.c parties/command/command.c parties/display/progress.c)
+folders=(base aim/table aim/question aim/workload)
+if [ $target = reader ]; then
+    own+=(parties/command/cmd_{query,synth}.c parties/display/answers.c parties/display/answers_json.c)
+    folders+=(aim/model aim/copula aim/answer)
+else
+    own+=(tools/small/small_aes.c parties/command/cmd_{check,keygen,share}.c parties/command/share_{parcel,servers}.c
+        parties/settings/{two,three}/split.c parties/setting/upload.c aim/answer/sorted.c aim/answer/answer.c
+        aim/train/{features,shrink}.c parties/display/card.c protocols/{counts_pack,records_pack,mask,tape,gauss,gumbel,discrete,exponential,measure,score}.c mpc/circuits/argmax.c mpc/pair/{own,joint}_noise.c "$out"/libyaml/src/*.c)
+    folders+=(aim/sql aim/budget aim/run parties/study parties/exchange parties/owner)
+fi
+for f in $(printf '%s/*.c ' "${folders[@]}"); do
     case $f in
-    base/secret.c | base/prg*.c | base/unicode_utf8proc.c | base/processor.c | base/thread_pool.c | aim/sql/*) ;;
+    aim/sql/odbc.c | parties/owner/courier.c | parties/owner/carrier.c | parties/exchange/d*.c | parties/exchange/client.c) ;;
+    base/secret.c | base/prg_* | parties/study/study_example.c | parties/exchange/request.c | base/unicode_utf8proc.c | base/processor.c | base/thread_pool.c) ;;
+    base/prg.c) [ $target = reader ] || own+=("$f") ;;
     *) own+=("$f") ;;
     esac
 done
@@ -80,6 +94,14 @@ others=("$out"/jansson/src/*.c "$out"/gmp/mini-gmp/mini-gmp.c "$out"/gmp/mini-gm
     "$sodium"/crypto_generichash/crypto_generichash.c "$sodium"/crypto_generichash/blake2b/ref/*.c
     "$sodium"/crypto_hash/sha256/cp/*.c "$sodium"/crypto_hash/sha256/*.c "$sodium"/crypto_stream/chacha20/ref/*.c
     "$sodium"/crypto_stream/chacha20/stream_chacha20.c "$sodium"/sodium/codecs.c "$sodium"/crypto_verify/sodium/verify.c)
+if [ $target = owner ]; then
+    for part in auth/hmacsha512 auth/hmacsha512256 box box/curve25519xsalsa20poly1305 core/ed25519 core/ed25519/ref10 \
+        core/hsalsa20 core/hsalsa20/ref2 core/salsa/ref hash hash/sha512 hash/sha512/cp onetimeauth onetimeauth/poly1305 \
+        onetimeauth/poly1305/donna scalarmult scalarmult/curve25519 scalarmult/curve25519/ref10 secretbox \
+        secretbox/xsalsa20poly1305 sign sign/ed25519 sign/ed25519/ref10 stream stream/salsa20 stream/salsa20/ref stream/xsalsa20; do
+        others+=("$sodium"/crypto_$part/*.c)
+    done
+fi
 objects=$out/objects
 rm -rf "$objects"
 mkdir -p "$objects"
@@ -100,6 +122,6 @@ for f in "${own[@]}" "${others[@]}"; do
     [ $((n % jobs)) -ne 0 ] || wait
 done
 wait
-"$clang" --target=wasm32-wasi -Wl,--gc-sections,--strip-all,-z,stack-size=1048576 -o "$out/$target.wasm" "$objects"/*.o \
+"$clang" --target=wasm32-wasi -Wl,--error-limit=0,--gc-sections,--strip-all,-z,stack-size=1048576 -o "$out/$target.wasm" "$objects"/*.o \
     -lwasi-emulated-mman -lwasi-emulated-process-clocks
 printf '%s: %d bytes, %d packed\n' "$out/$target.wasm" "$(stat -c %s "$out/$target.wasm")" "$(gzip -9 <"$out/$target.wasm" | wc -c)"

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <gmp.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +38,56 @@ int mkstemp(char *name)
     return -1;
 }
 
+/* There are no links. */
+char *realpath(const char *path, char *resolved)
+{
+    (void)path;
+    (void)resolved;
+    errno = ENOENT;
+    return NULL;
+}
+
+/* There is one user, who has all files. */
+unsigned geteuid(void)
+{
+    return 0;
+}
+
+unsigned getegid(void)
+{
+    return 0;
+}
+
+int getgroups(int size, unsigned *list)
+{
+    (void)size;
+    (void)list;
+    return 0;
+}
+
 int dlclose(void *handle)
 {
     return handle == NULL ? 0 : -1;
+}
+
+static void each(mpq_ptr x, va_list more, void (*call)(mpq_ptr))
+{
+    for (; x != NULL; x = va_arg(more, mpq_ptr))
+        call(x);
+}
+
+void mpq_inits(mpq_ptr x, ...)
+{
+    va_list more;
+    va_start(more, x);
+    each(x, more, mpq_init);
+    va_end(more);
+}
+
+void mpq_clears(mpq_ptr x, ...)
+{
+    va_list more;
+    va_start(more, x);
+    each(x, more, mpq_clear);
+    va_end(more);
 }

@@ -28,6 +28,28 @@ void sodium_memzero(void *const p, const size_t bytes)
     secret_wipe(p, bytes);
 }
 
+int sodium_memcmp(const void *const a, const void *const b, size_t bytes)
+{
+    const unsigned char *x = a, *y = b;
+    volatile unsigned char any = 0;
+    for (size_t i = 0; i < bytes; i++)
+        any |= x[i] ^ y[i];
+    return any == 0 ? 0 : -1;
+}
+
+void randombytes_buf(void *const p, const size_t bytes)
+{
+    secret_random(p, bytes);
+}
+
+int sodium_is_zero(const unsigned char *n, const size_t bytes)
+{
+    volatile unsigned char any = 0;
+    for (size_t i = 0; i < bytes; i++)
+        any |= n[i];
+    return any == 0;
+}
+
 void sodium_misuse(void)
 {
     __builtin_trap();

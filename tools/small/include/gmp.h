@@ -1,3 +1,11 @@
-/* GMP's own small form. */
+/* GMP's own small form, and what it lacks: tools/small/small_missing.c. */
+#ifndef SMALL_GMP_H
+#define SMALL_GMP_H
+
 #include "mini-gmp.h"
 #include "mini-mpq.h"
+
+void mpq_inits(mpq_ptr x, ...);
+void mpq_clears(mpq_ptr x, ...);
+
+#endif

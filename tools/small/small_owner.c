@@ -1,0 +1,74 @@
+/* What an owner of data needs, as a module: the commands that need no network. */
+#include "parties/command/command.h"
+#include "parties/command/settings.h"
+#include "parties/owner/courier.h"
+#include "parties/server/http.h"
+#include "parties/settings/three/split.h"
+#include "parties/settings/two/split.h"
+
+#include <string.h>
+
+/* Of a setting, an owner needs how data are split. */
+const struct setting *settings_of(const struct study *study)
+{
+    static const struct setting three = {.split = &three_split}, two = {.split = &two_split};
+    return study->servers == two_split.servers ? &two : &three;
+}
+
+/* Pages carry parcels: there is no courier. */
+enum err courier_new(struct courier **courier, const struct courier_options *o)
+{
+    *courier = NULL;
+    return log_fail(o->log, ERR_USAGE, "there is no network here; use --to");
+}
+
+void courier_free(struct courier **courier)
+{
+    *courier = NULL;
+}
+
+enum err courier_upload(struct courier *courier, const struct upload parts[], bool replace,
+                        struct receipt *receipt)
+{
+    (void)courier;
+    (void)parts;
+    (void)replace;
+    (void)receipt;
+    return ERR_USAGE;
+}
+
+enum err courier_withdraw(struct courier *courier, struct receipt *receipt, bool *whole)
+{
+    (void)courier;
+    (void)receipt;
+    (void)whole;
+    return ERR_USAGE;
+}
+
+enum err courier_status(struct courier *courier, struct server_status status[])
+{
+    (void)courier;
+    (void)status;
+    return ERR_USAGE;
+}
+
+struct dials_traffic courier_traffic(const struct courier *courier)
+{
+    (void)courier;
+    return (struct dials_traffic){0};
+}
+
+enum err http_probe(const char *where, struct log *log)
+{
+    return log_fail(log, ERR_USAGE, "there is no network here to reach %s", where);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct command *const table[] = {&cmd_check, &cmd_keygen, &cmd_share};
+    struct log log = {.file = stderr, .level = LOG_INFO};
+    for (size_t k = 0; argc > 1 && k < sizeof table / sizeof *table; k++)
+        if (strcmp(argv[1], table[k]->name) == 0)
+            return (int)command_end(table[k]->run(argc - 1, argv + 1, &log), &log);
+    return EXIT_USAGE;
+}
