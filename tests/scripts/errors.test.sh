@@ -304,7 +304,10 @@ says 1 'cannot open a.csv/model' refit a.csv --out refitted
 says 3 'z.yaml:1:15: ' refit central --out refitted --impossible z.yaml
 says 6 'is no model of this version' query a.csv 'SELECT COUNT(*) FROM t'
 mkdir -p trained && : >trained/classifier.json
-says 6 'trefoil predict uses it' query trained 'SELECT COUNT(*) FROM t'
+for command in "query trained count" 'refit trained --out refitted' 'synth trained/model --out rows.csv' \
+    'explore trained --out page.html' 'eval study.yaml a.csv a.csv --model trained'; do
+    says 6 'trefoil predict uses it' $command
+done
 says 2 'there is no column "agee"' query central 'SELECT AVG(agee) FROM t'
 says 2 'arithmetic is not done here' query central 'SELECT COUNT(*) / 2 / 3 FROM t'
 says 2 'there is no question in' query central --file <(echo ';')
