@@ -31,11 +31,12 @@ static enum err draw_derived(const struct table *t, const struct densities *insi
     struct derive_plan *p CLEAN(derive_free) = NULL;
     struct random r = random_of(seed);
     uint16_t code[DOMAIN_ATTRIBUTES_MAX];
+    double known[DOMAIN_ATTRIBUTES_MAX];
     TRY(derive_new(&p, d));
     for (size_t row = 0; row < t->rows; row++) {
         for (size_t i = 0; i < d->attributes; i++)
-            code[i] = t->column[i][row];
-        TRY(derive_draw(p, code, inside, &r));
+            code[i] = t->column[i][row], known[i] = table_number(t, i, row);
+        TRY(derive_draw(p, code, known, inside, &r));
         for (size_t i = 0; i < d->attributes; i++)
             if (number[i] != NULL &&
                 (code[i] >= d->attribute[i].values ||
@@ -60,6 +61,10 @@ static void draw_numbers(const struct table *t, const struct densities *inside, 
             number[i][row] = code >= a->values ? NAN : domain_number(a, code);
             if (code >= a->values || !domain_has_bins(a))
                 continue;
+            if (!isnan(table_number(t, i, row))) {
+                number[i][row] = table_number(t, i, row);
+                continue;
+            }
             a->kind->draw(a, code, inside->of[i], &r, text);
             if (!domain_parse(a, text, &number[i][row]))
                 number[i][row] = NAN;
