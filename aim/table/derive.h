@@ -104,8 +104,8 @@ enum err derive_set(struct derive_plan *p, size_t slot, uint32_t code, const cha
 /* The text of the i-th `from` column, from the values so far; it is still to be set. */
 const char *derive_from(struct derive_plan *p, size_t i);
 uint32_t derive_from_attribute(const struct derive_plan *p, size_t i);
-/* The text of the i-th computed one, which is set; "" if it is missing. */
-const char *derive_computed(struct derive_plan *p, size_t i);
+/* The text of the i-th computed one, which is set; "" if it is missing. `x` may be NULL. */
+const char *derive_computed(struct derive_plan *p, size_t i, double *x);
 
 /* --- ties (aim/table/derive_ties.c) ----------------------------------------------------------- */
 
