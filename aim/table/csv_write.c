@@ -107,7 +107,7 @@ static enum err put_derived(struct sink *s, const struct table *t,
         put_value(s, &d->attribute[a], code[a], text, d->attributes == 1);
     }
     for (size_t i = 0; i < d->derived->computed.count; i++) {
-        snprintf(text, sizeof text, "%s", derive_computed(s->derive, i));
+        snprintf(text, sizeof text, "%s", derive_computed(s->derive, i, NULL));
         bytes_put_u8(&s->text, (uint8_t)s->form->delimiter);
         if (d->derived->computed.of[i].type == DERIVE_NUMBER && *text != '\0')
             csv_put_number(&s->text, text, s->form);
