@@ -92,17 +92,16 @@ static void print_costs(const struct study *study, double rho)
 /* Whether owners may have their uploads carried by others. */
 static void print_parcels(const struct study *study)
 {
-    printf("\nParcels (trefoil share --to, send): ");
     if (study_seals(study)) {
-        puts("each server has a sealing key, so others may carry\n"
-             "  what owners seal, and cannot read or alter it.");
+        puts("\nParcels: each server has a sealing key, so others may carry what owners seal\n"
+             "  (trefoil share --to, send). They can neither read nor alter it.");
         return;
     }
-    fputs("no, for these have no sealing key:", stdout);
+    puts("\nParcels, which others carry (trefoil share --to): no. These servers have no\n"
+         "  sealing key:");
     for (unsigned i = 0; i < study->servers; i++)
         if (!study->server[i].sealing.given)
-            printf(" %s", study->server[i].name);
-    puts(".");
+            printf("  %s\n", study->server[i].name);
 }
 
 /* Says why a key cannot do what the study has its holder do, if it cannot. */

@@ -80,13 +80,12 @@ static const char help[] =
     "                   longer pauses; default 6, which takes half a minute\n"
     "  --status         send nothing; say which uploads the servers hold, and which\n"
     "                   are incomplete (an analyst's key may ask, too)\n"
-    "  --to PARCEL      send nothing: write what would be sent to this file, sealed for\n"
-    "                   each server. Anybody may carry it, on any medium, and bring it\n"
-    "                   to the servers with trefoil send. Also for --replace and\n"
-    "                   --withdraw. The study needs sealing keys (trefoil check)\n"
-    "  --keep PARCEL    send nothing: verify and keep what the servers answered to the\n"
-    "                   last parcel, in PARCEL.answers, as share does: receipt, ledgers,\n"
-    "                   book\n"
+    "  --to PARCEL      send nothing: write what would be sent to this file, sealed\n"
+    "                   for each server. Anybody may bring it to the servers, with\n"
+    "                   trefoil send. Also for --replace and --withdraw. The study\n"
+    "                   needs sealing keys (trefoil check)\n"
+    "  --keep PARCEL    send nothing: verify what the servers answered to the last\n"
+    "                   parcel, in PARCEL.answers, and keep it as share does\n"
     "  --withdraw       have the servers delete what this owner uploaded\n"
     "  --book           send nothing; list the studies to which this key has sent\n"
     "                   data, when and under which epsilon and delta, and their sum\n"
@@ -215,9 +214,9 @@ static enum err check_wish(const struct share *s)
     if (s->study_path == NULL && !s->list)
         return log_fail(s->log, ERR_USAGE, "an argument is missing");
     if (asks && data)
-        return log_fail(
-            s->log, ERR_USAGE,
-            "--status, --withdraw and --keep take no data; leave the CSV file or --sql out");
+        return log_fail(s->log, ERR_USAGE,
+                        "--status and --withdraw take no data, nor does --keep; leave the CSV file "
+                        "or --sql out");
     if (!asks && !data)
         return log_fail(s->log, ERR_USAGE,
                         "share needs the data: a CSV file after the study, or --sql");

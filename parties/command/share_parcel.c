@@ -9,6 +9,10 @@
 
 enum err share_may_seal(const struct share *s)
 {
+    if (s->study->noise_by == NOISE_BY_OWNER)
+        return log_fail(s->log, ERR_STUDY,
+                        "the owner of this study sends noise too, which parcels do not have; share "
+                        "without --to");
     return study_seals(s->study)
                ? ERR_OK
                : log_fail(s->log, ERR_STUDY,

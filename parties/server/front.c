@@ -193,9 +193,10 @@ static const struct {
     [MESSAGE_ALIVE] = {FROM_ANALYSTS, .front = take_alive},
     [MESSAGE_HEAD] = {FROM_ALL, .intake = intake_head},
     [MESSAGE_PIECE] = {FROM_ANALYSTS, .front = take_request},
+    [MESSAGE_NOISE] = {FROM_OWNERS, .intake = intake_noise},
 };
 
-/* A token has no line: it only makes its sender an owner. Nor has a block, for what is in it does. */
+/* A token has no line: it only makes its sender an owner. Nor has a block: what is in it does. */
 static bool is_taken(uint8_t kind, enum study_role role, unsigned ways)
 {
     return kind < MESSAGE_KINDS && (handlers[kind].from >> role & 1) != 0 &&
@@ -288,13 +289,12 @@ static enum err take_parcel(struct front *f, struct intake_message *m, enum stud
 {
     const bool stranger = m->from->guest && !seats_find(f->seats, m->from, &m->who);
     const double begun_s = clock_now_s();
-    enum err e;
     if (stranger ? !parcels_may(f->parcels) : too_fast(f, role, m))
         return tell(f, m, ERR_AGAIN, "too many blocks come at the same time");
-    e = take_block(f, m, stranger || role != ROLE_OWNER ? UINT32_MAX : m->who);
+    TRY(take_block(f, m, stranger || role != ROLE_OWNER ? UINT32_MAX : m->who));
     if (stranger)
         parcels_spent(f->parcels, clock_now_s() - begun_s);
-    return e;
+    return ERR_OK;
 }
 
 static enum err take(struct front *f, const struct gate_client *from, const struct bytes *message)

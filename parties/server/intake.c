@@ -3,7 +3,9 @@
 #include "base/date.h"
 #include "base/memory.h"
 #include "parties/server/order.h"
+#include "parties/store/store_ahead.h"
 
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,13 +18,14 @@ static enum err stored(struct intake *in, enum err e)
     return e;
 }
 
+const char intake_not_known[] =
+    "the server could not look up what it has; its operator should look at its log";
+
 /* --- answers ---------------------------------------------------------------------------------- */
 
 static const char acknowledged[] = "stored";
 static const char not_stored[] =
     "the server could not store the upload; its operator should look at its log";
-static const char not_known[] =
-    "the server could not look up what it has; its operator should look at its log";
 static const char not_withdrawn[] =
     "the server could not withdraw the upload; its operator should look at its log";
 
@@ -76,7 +79,7 @@ static enum err put_held(const struct intake *in, uint32_t owner, struct bytes *
 static enum err tell_held(const struct intake *in, const struct intake_message *m, const char *text)
 {
     struct bytes out CLEAN(bytes_clear) = {0};
-    return answer(in, m, put_held(in, m->who, &out), text, not_known, &out);
+    return answer(in, m, put_held(in, m->who, &out), text, intake_not_known, &out);
 }
 
 /* Whether p has the study's terms; else answers with the names and digests of our parts. */
@@ -342,6 +345,37 @@ enum err intake_vector(struct intake *in, const struct intake_message *m)
     return outbox_put(in->outbox, m->from, m->kind, intake_sealed(m), e, "", &out);
 }
 
+/* --- noise ------------------------------------------------------------------------------------ */
+
+/* Kind and size are public, and follow from the study. */
+enum err intake_noise(struct intake *in, const struct intake_message *m)
+{
+    const struct study *study = in->site->study;
+    const struct price_ahead sizes = price_ahead(study);
+    struct bytes share CLEAN(bytes_clear) = {0};
+    struct reader r = reader_of(m->p, m->n);
+    const uint8_t *terms = reader_bytes(&r, 32), *name;
+    const unsigned kind = reader_u8(&r);
+    bool same;
+    name = reader_bytes(&r, AHEAD_NAME);
+    if (r.failed)
+        return refuse(in, m, ERR_FORMAT, "a block of noise is cut");
+    TRY(check_terms(in, m, &same));
+    if (!same)
+        return ERR_OK;
+    if (study->noise_by != NOISE_BY_OWNER)
+        return refuse(in, m, ERR_REFUSED, "in this study servers make the noise");
+    if (kind >= NOISE_LAWS || sodium_is_zero(name, AHEAD_NAME) ||
+        r.left != in->site->split->noise_bytes(in->site->index, sizes.samples[kind]))
+        return refuse(in, m, ERR_FORMAT,
+                      "a block of noise has another size than in this study, or no name or kind");
+    (void)terms;
+    bytes_put(&share, r.p, r.left);
+    TRY(bytes_ok(&share));
+    return answer(in, m, stored(in, store_ahead_push(in->site->store, kind, name, &share)), "",
+                  not_stored, &(struct bytes){0});
+}
+
 /* --- withdrawing, and what is here ------------------------------------------------------------ */
 
 /* The answer to a withdrawal. Withdrawing nothing is fine. */
@@ -383,47 +417,6 @@ enum err intake_withdraw(struct intake *in, const struct intake_message *m)
     return answer(in, m, e, "", not_withdrawn, &out);
 }
 
-#define NOBODY UINT32_MAX
-
-/* How many of the others' uploads are here, and how much of the asking owner's. */
-static enum err put_open(const struct intake *in, uint32_t asks, struct bytes *out)
-{
-    struct upload_entry own = {0};
-    uint64_t whole = 0, part = 0;
-    if (in->site->study->open.most == 0)
-        return ERR_OK;
-    TRY(store_count_open(in->site->store, &whole, &part));
-    if (asks != NOBODY)
-        TRY(store_upload_entry(in->site->store, asks, &own));
-    bytes_put_u64(out, whole);
-    bytes_put_u64(out, part);
-    upload_entry_put(out, &own);
-    return ERR_OK;
-}
-
-static enum err put_status(const struct intake *in, uint32_t asks, struct bytes *out)
-{
-    const struct study *study = in->site->study;
-    struct upload_entry *entry CLEAN(memory_release) = NULL;
-    uint64_t debits;
-    TRY(memory_new(&entry, study->owners));
-    TRY(store_upload_entries(in->site->store, entry));
-    TRY(store_debits(in->site->store, &debits));
-    bytes_put_u32(out, study->roster_version);
-    bytes_put_u8(out, debits > 0);
-    bytes_put_u32(out, (uint32_t)study->owners);
-    for (size_t i = 0; i < study->owners; i++)
-        upload_entry_put(out, &entry[i]);
-    return put_open(in, asks, out);
-}
-
-enum err intake_status(struct intake *in, const struct intake_message *m)
-{
-    struct bytes out CLEAN(bytes_clear) = {0};
-    return answer(in, m, put_status(in, m->from->guest ? m->who : NOBODY, &out), "", not_known,
-                  &out);
-}
-
 /* --- the ledger ------------------------------------------------------------------------------- */
 
 enum err intake_head(struct intake *in, const struct intake_message *m)
@@ -440,5 +433,5 @@ enum err intake_head(struct intake *in, const struct intake_message *m)
     e = site_head(in->site, integer_get(m->p + 32, 8), &head);
     if (e == ERR_OK)
         head_put(&out, &head);
-    return answer(in, m, e, "", not_known, &out);
+    return answer(in, m, e, "", intake_not_known, &out);
 }

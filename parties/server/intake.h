@@ -51,6 +51,8 @@ struct intake_message {
     const struct intake_seal *seal; /* or NULL, if it came bare; then `from` is its owner */
 };
 
+/* The words for a store that fails. */
+extern const char intake_not_known[];
 /* The digest of the block in which a message came, for outbox_put(). */
 static inline const uint8_t *intake_sealed(const struct intake_message *m)
 {
@@ -71,6 +73,8 @@ enum err intake_part(struct intake *in, const struct intake_message *m) MUST_CHE
  * bytes held (u64), complete (u8); once complete, it also answers an owner who waits.
  */
 enum err intake_vector(struct intake *in, const struct intake_message *m) MUST_CHECK;
+/* MESSAGE_NOISE: terms digest, kind (u8), name, share (parties/setting/split.h). */
+enum err intake_noise(struct intake *in, const struct intake_message *m) MUST_CHECK;
 /* MESSAGE_WITHDRAW: terms digest. */
 enum err intake_withdraw(struct intake *in, const struct intake_message *m) MUST_CHECK;
 /* MESSAGE_STATUS */

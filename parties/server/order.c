@@ -14,7 +14,7 @@ static enum err judge(const struct intake *in, const struct intake_message *m, e
     if (*good)
         return ERR_OK;
     if (e != ERR_OK)
-        words = "the server could not look up what it has; its operator should look at its log";
+        words = intake_not_known;
     log_warn(in->site->log, "refused a sealed message of %s: %s",
              study_owner_name(in->site->study, m->who).text, words);
     return outbox_put(in->outbox, m->from, m->kind, m->seal->digest, e == ERR_OK ? ERR_REFUSED : e,

@@ -46,6 +46,8 @@ enum err parcels_open(struct parcels *p, struct intake_message *m, struct bytes 
     m->seal = seal;
     TRY(seats_own(p->seats, open.sign, open.has_token ? &open.token : NULL, &m->who, words));
     m->kind = open.message[0];
+    if (!sealed_has_serial(m->kind) && m->kind != MESSAGE_HEAD && m->kind != MESSAGE_STATUS)
+        return ERR_FORMAT;
     m->p = open.message + 1;
     m->n = open.size - 1;
     return ERR_OK;
