@@ -17,7 +17,7 @@ struct study_top {
         *method, *copula, *train, *assess, *rounds, *security, *servers, *provider, *keeper,
         *noise_by, *owners, *least, *late, *analysts, *retain, *deadlines, *model, *version,
         *revoked, *signatures, *person, *link, *open, *title, *description, *purpose, *licence,
-        *contact;
+        *contact, *relay;
 };
 
 /* --- budget, noise, deadlines, model ---------------------------------------------------------- */
@@ -224,6 +224,7 @@ static enum err read_keys(struct study_reading *r, struct study_top *t)
         {"contact", false, &t->contact},    {"provider", two, &t->provider},
         {"keeper", two, &t->keeper},        {"noise_by", false, &t->noise_by},
         {"train", false, &t->train},        {"assess", false, &t->assess},
+        {"relay", false, &t->relay},
     };
     r->misspelt = true;
     if (!yaml_is_mapping(root))
@@ -307,7 +308,7 @@ static enum err read_study(struct study_reading *r)
     if (study_sound(r))
         TRY(study_go_on(r, read_least(r, t.least, t.open)));
     TRY(study_go_on(r, study_check_pair(r, &pair)));
-    TRY(study_go_on(r, study_read_roster(r, t.version, t.revoked, t.signatures)));
+    TRY(study_go_on(r, study_read_roster(r, t.version, t.revoked, t.signatures, t.relay)));
     if (!study_sound(r))
         return ERR_STUDY;
     TRY(study_digest(s));
@@ -390,6 +391,7 @@ void study_free(struct study **study)
     memory_free(&s->zero);
     memory_free(&s->questions);
     memory_free(&s->columns_from);
+    memory_free(&s->relay);
     for (size_t i = 0; i < STUDY_ABOUT; i++)
         memory_free(&s->about[i]);
     if (s->asked != s->workload)

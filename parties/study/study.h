@@ -186,6 +186,7 @@ struct study {
     unsigned count_bits; /* l, the least with the sum of 2^b - 1 over owners below 2^l */
     struct terms terms;
     uint32_t roster_version; /* 1: as first agreed */
+    char *relay; /* where the owner's page brings parcels: https://HOST[:PORT]; NULL: nowhere */
     uint8_t roster[32];
     size_t revoked_count;
     struct public_identity *revoked;

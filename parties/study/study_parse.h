@@ -160,7 +160,8 @@ struct method_nodes;
 enum err study_read_train(struct study_reading *r, const struct method_nodes *nodes) MUST_CHECK;
 enum err study_check_numbers(struct study_reading *r, const yaml_node_t *owners) MUST_CHECK;
 enum err study_read_roster(struct study_reading *r, const yaml_node_t *version,
-                           const yaml_node_t *revoked, const yaml_node_t *signatures) MUST_CHECK;
+                           const yaml_node_t *revoked, const yaml_node_t *signatures,
+                           const yaml_node_t *relay) MUST_CHECK;
 
 /* That servers have signed their sealing keys, once the terms are known. */
 enum err study_check_sealing(struct study_reading *r) MUST_CHECK;

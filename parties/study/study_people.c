@@ -284,10 +284,39 @@ static enum err read_signatures(struct study_reading *r, const yaml_node_t *node
     return ERR_OK;
 }
 
+/* https://HOST[:PORT] in letters that cannot leave a page's policy. */
+static bool is_relay(const char *text)
+{
+    static const char https[] = "https://", letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN"
+                                                        "OPQRSTUVWXYZ0123456789.-";
+    const char *host = text + sizeof https - 1;
+    size_t n;
+    if (strncmp(text, https, sizeof https - 1) != 0 || (n = strspn(host, letters)) == 0 || n > 253)
+        return false;
+    if (host[n] == '\0')
+        return true;
+    return host[n] == ':' && strlen(host + n + 1) <= 5 && atoi(host + n + 1) > 0 &&
+           strspn(host + n + 1, "0123456789") == strlen(host + n + 1);
+}
+
+static enum err read_relay(struct study_reading *r, const yaml_node_t *node)
+{
+    if (node == NULL)
+        return ERR_OK;
+    TRY(study_read_text(r, node, "relay", &r->study->relay));
+    return is_relay(r->study->relay)
+               ? ERR_OK
+               : yaml_error(r->file, node,
+                            "relay is where the owner's page brings parcels: https://HOST or "
+                            "https://HOST:PORT, of letters, digits, dots and hyphens");
+}
+
 enum err study_read_roster(struct study_reading *r, const yaml_node_t *version,
-                           const yaml_node_t *revoked, const yaml_node_t *signatures)
+                           const yaml_node_t *revoked, const yaml_node_t *signatures,
+                           const yaml_node_t *relay)
 {
     TRY(study_read_unsigned(r, version, "roster", 1, 1000000, &r->study->roster_version));
+    TRY(study_go_on(r, read_relay(r, relay)));
     TRY(read_revoked(r, revoked));
     return read_signatures(r, signatures);
 }

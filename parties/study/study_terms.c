@@ -238,6 +238,10 @@ static void put_roster(const struct study *s, struct bytes *b)
             bytes_put_string(b, s->server[i].rank[k]);
         }
     put_sealing(s, b);
+    if (s->relay != NULL) {
+        bytes_put_string(b, "relay");
+        bytes_put_string(b, s->relay);
+    }
     for (size_t i = 0; i < s->owners; i++)
         if (s->owner[i].expected_rows > 0) {
             bytes_put_string(b, "expected_rows");
