@@ -41,6 +41,9 @@
  * Where people join between rounds, the backend numbers the populations that it measured. Each has
  * its own noisy total, pooled over its measurements by inverse variance. Measurements of earlier
  * populations are scaled to the latest (aim/model/model.h).
+ *
+ * Where rows are events of persons (aim/table/series.h), requests, bounds, the ledger and the state
+ * are in units. Rounds as they are shown, and the result, are in persons.
  */
 #ifndef TREFOIL_AIM_RUN_LOOP_H
 #define TREFOIL_AIM_RUN_LOOP_H
@@ -185,10 +188,18 @@ enum err aim_refit(struct aim_result *result, const struct aim_options *options,
                    const struct aim_refit_progress *progress, struct log *log) MUST_CHECK;
 
 /*
- * What was measured, then what is known, with a tenth of the least noise: as fits take them. The
- * caller owns the list, the result what it holds.
+ * What was measured, then what is known, with a tenth of the least noise: as fits take them. Where
+ * rows are events of persons, how many events these have stands for the stages, too.
  */
-enum err aim_counts(const struct aim_result *r, struct measurement **all) MUST_CHECK;
+struct aim_counts {
+    size_t count;
+    struct measurement *all;
+    double **own; /* what of them the result does not hold */
+    size_t owns;
+};
+enum err aim_counts(const struct aim_result *r, const struct domain *d,
+                    struct aim_counts *counts) MUST_CHECK;
+void aim_counts_clear(struct aim_counts *counts);
 
 void aim_result_free(struct aim_result **result);
 

@@ -128,12 +128,11 @@ enum err release_errors(const char *folder, const struct aim_result *result,
                         const struct errors_progress *progress, struct log *log)
 {
     struct errors *e CLEAN(errors_free) = NULL;
-    struct measurement *counts CLEAN(memory_release) = NULL;
+    struct aim_counts counts CLEAN(aim_counts_clear) = {0};
     char path[FILE_PATH];
     TRY(file_path(path, log, "%s/errors", folder));
-    TRY(aim_counts(result, &counts));
-    TRY(errors_new(&e, result->model, counts, result->measurements + result->knowns, progress,
-                   log));
+    TRY(aim_counts(result, model_domain(result->model), &counts));
+    TRY(errors_new(&e, result->model, counts.all, counts.count, progress, log));
     if (e != NULL)
         return errors_save(path, e, result->model, log);
     log_warn(log,
