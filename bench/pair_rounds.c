@@ -186,8 +186,10 @@ static enum err measure_noise(json_t *out, bool smoke)
         own_gauss(&own, &own_sigma_whole, r.share[i], n);
     alone = cpu_s() - begin;
     r.since = cpu_s();
-    for (unsigned i = 0; i < 2; i++)
-        TRY(pair_joint_new(&run[i], r.end[i], &(struct pair_joint){n, &own, r.share[i]}));
+    for (unsigned i = 0; i < 2; i++) {
+        own_gauss(&own, &own_sigma_fifth, r.share[i], n);
+        TRY(pair_joint_new(&run[i], r.end[i], &(struct pair_joint){n, r.share[i]}));
+    }
     random_wipe(&own);
     lap(&r, PAIR_PROVIDER);
     TRY(pass(&r, run));
