@@ -109,6 +109,10 @@ enum err released_marginal(struct released *r, const struct clique *c, double *c
 enum err released_rows(struct table **t, const struct released *r, size_t rows, uint64_t seed,
                        enum released_sampling how, struct log *log)
 {
+    if (r->domain->series != NULL)
+        return log_fail(log, ERR_USAGE,
+                        "this model is of persons and their events, two tables; trefoil synth "
+                        "draws both");
     if (rows == 0)
         rows = (size_t)fmax(1, round(released_total(r)));
     if (r->model != NULL)

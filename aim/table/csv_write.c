@@ -71,7 +71,12 @@ static void put_cell(struct sink *s, const struct table *t, const struct densiti
     const struct domain_attribute *a = &t->domain->attribute[attribute];
     uint16_t code = t->column[attribute][row];
     bool alone = t->domain->attributes == 1; /* a lone empty field would be a blank line */
-    char text[COLUMN_TEXT];
+    char text[COLUMN_TEXT], room[COLUMN_TEXT];
+    if (t->number != NULL && t->number[attribute] != NULL && !isnan(t->number[attribute][row])) {
+        snprintf(text, sizeof text, "%s", domain_print(a, t->number[attribute][row], 0, room));
+        put_value(s, a, code, text, alone);
+        return;
+    }
     if (code >= a->values) {
         put_text(&s->text, a->missing, s->form, alone);
         return;

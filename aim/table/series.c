@@ -23,6 +23,26 @@ uint32_t series_units(const struct domain *d)
     return d != NULL && d->series != NULL ? d->series->units : 1;
 }
 
+bool series_has(const struct series *s, uint16_t attribute)
+{
+    for (size_t i = 0; i < s->columns; i++)
+        if (s->column[i].column == attribute)
+            return true;
+    return false;
+}
+
+bool series_counts_persons(const struct series *s, uint16_t attribute)
+{
+    return series_of_person(s, attribute) || attribute == s->number || attribute == s->when;
+}
+
+bool series_good_name(const char *name)
+{
+    const size_t n = strlen(name);
+    return n > 0 && n < SERIES_NAME && strcmp(name, "persons") != 0 &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == n;
+}
+
 bool series_of_person(const struct series *e, uint16_t attribute)
 {
     bool person = attribute != e->number && attribute != e->stage && attribute != e->when &&
@@ -141,7 +161,7 @@ enum err series_read(struct series **out, const struct domain *d, struct reader 
     TRY(domain_read_text(r, &e->name));
     TRY(domain_read_text(r, &e->by));
     e->units = reader_u32(r);
-    if (e->units != SERIES_UNITS && e->units != SERIES_UNITS_FEW)
+    if (!series_good_name(e->name) || (e->units != SERIES_UNITS && e->units != SERIES_UNITS_FEW))
         return ERR_FORMAT;
     TRY(read_parts(e, d, r));
     columns = reader_u32(r);

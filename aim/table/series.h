@@ -23,6 +23,7 @@
 
 #define SERIES_UNITS 60 /* unless a study says SERIES_UNITS_FEW */
 #define SERIES_UNITS_FEW 12
+#define SERIES_NAME 32
 #define SERIES_NO UINT16_MAX /* in the place of a column */
 
 enum series_stage { SERIES_NONE, SERIES_ONLY, SERIES_FIRST, SERIES_MIDDLE, SERIES_LAST };
@@ -57,6 +58,12 @@ bool series_ends(const struct series_column *c, uint32_t code);
 uint32_t series_units(const struct domain *d);
 /* Whether a column is one of persons: neither of events nor generated. */
 bool series_of_person(const struct series *e, uint16_t attribute);
+/* Whether a column is one of events: which events have in their table. */
+bool series_has(const struct series *s, uint16_t attribute);
+/* Whether counts by it alone are of persons: columns of persons, `number` and `when`. */
+bool series_counts_persons(const struct series *s, uint16_t attribute);
+/* Whether this can be the name of the table of events: 1 to 31 of a-z 0-9 _ -, not persons. */
+bool series_good_name(const char *name);
 /* The least number of events in a bin of `number`, and the units of each stage of such a person. */
 uint32_t series_least(const struct domain *d, uint32_t code);
 void series_shares(const struct domain *d, uint32_t code, uint32_t share[SERIES_STAGES]);

@@ -1,7 +1,10 @@
 #include "aim/answer/released.h"
-#include "aim/table/csv.h"
+#include "aim/model/series_draw.h"
+#include "aim/table/series.h"
+#include "base/file.h"
 #include "parties/command/command.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char help[] =
@@ -12,8 +15,9 @@ static const char help[] =
     "Draws synthetic rows from a released model, as many and as often as you like:\n"
     "what was protected stays protected, and nothing is charged to the budget.\n"
     "\n"
-    "  --out FILE       the CSV file to write; - is standard output\n"
-    "  --rows N         instead of the model's noisy total\n"
+    "  --out FILE       the CSV file to write; - is standard output. For a model of\n"
+    "                   persons and their events: a folder for both tables\n"
+    "  --rows N         rows, or persons, instead of the model's noisy total\n"
     "  --seed N         the same seed gives the same rows; default 1\n"
     "  --sampling HOW   rounded (default): marginals as near to the model's as that\n"
     "                   many rows allow; independent: each row drawn by itself, as\n"
@@ -24,12 +28,36 @@ static const char help[] =
     "example:\n"
     "  trefoil synth result/model --rows 10000 --out rows.csv\n";
 
+/* Two tables in a folder. */
+static enum err draw_persons(const struct released *model, const char *out, size_t persons,
+                             uint64_t seed, enum released_sampling how, const struct csv_form *form,
+                             struct log *log)
+{
+    struct series_drawn drawn CLEAN(series_drawn_clear) = {0};
+    const char *name = model->domain->series->name;
+    if (how == SAMPLING_INDEPENDENT || strcmp(out, "-") == 0)
+        return log_fail(log, ERR_USAGE,
+                        "this model is of persons and their events: leave --sampling out, and name "
+                        "a folder with --out, for persons.csv and %s.csv",
+                        name);
+    if (persons == 0)
+        persons = (size_t)fmax(1, round(released_total(model)));
+    TRY(series_draw(&drawn, model->model, &model->inside, persons, seed, log));
+    TRY(file_folder(out, log));
+    TRY(series_write_csv(out, &drawn, name, seed, form, log));
+    printf("wrote %zu persons with %zu %s to %s/persons.csv and %s/%s.csv\n", drawn.persons->rows,
+           drawn.events->rows, name, out, out, name);
+    return ERR_OK;
+}
+
 static enum err execute(const char *path, const char *out, size_t rows, uint64_t seed,
                         enum released_sampling how, const struct csv_form *form, struct log *log)
 {
     struct released model CLEAN(released_clear) = {0};
     struct table *t CLEAN(table_free) = NULL;
     TRY(released_load(&model, path, log));
+    if (model.domain->series != NULL)
+        return draw_persons(&model, out, rows, seed, how, form, log);
     TRY(released_rows(&t, &model, rows, seed, how, log));
     TRY(table_write_csv_form(out, t, &model.inside, seed, form, log));
     if (strcmp(out, "-") != 0)

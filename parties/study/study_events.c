@@ -338,6 +338,10 @@ static enum err read_events(struct study_reading *r, const struct event_nodes *n
 {
     struct domain *d = r->study->domain;
     TRY(copy_name(r, n->name, "name", &e->name));
+    if (!series_good_name(e->name))
+        return yaml_error(r->file, n->name,
+                          "\"%.64s\" cannot be a file's name: 1 to %d of a-z 0-9 _ -, not persons",
+                          e->name, SERIES_NAME - 1);
     TRY(copy_name(r, n->by, "by", &e->by));
     if (domain_find(d, e->by) != DOMAIN_NO_CODE)
         return yaml_error(r->file, n->by,
