@@ -128,7 +128,7 @@ static enum err read_column(struct series_column *c, const struct domain *d, str
     for (uint32_t k = 0; k < c->ends; k++)
         if ((c->end[k] = reader_u16(r)) >= d->attribute[c->column].values)
             return ERR_FORMAT;
-    return ERR_OK;
+    return r->failed ? ERR_FORMAT : ERR_OK;
 }
 
 /* The four columns that say which event of how many a row is, and when. */

@@ -4,6 +4,7 @@
  */
 #include "harness/cmocka.h"
 
+#include "aim/model/model_densities.h"
 #include "aim/model/series_draw.h"
 #include "aim/table/series.h"
 #include "aim/workload/tabulate.h"
@@ -24,7 +25,7 @@ static const char good[] =
     "  - {name: ward, kind: categorical, values: [a, b, c]}\n"
     "  - {name: pain, kind: integer, min: 0, max: 3, missing: \"?\"}\n"
     "  - {name: outcome, kind: categorical, values: [home, died]}\n"
-    "  - {name: number, kind: integer, edges: [0, 1, 2, 3, 4, 6, 11, 21, 61, 300]}\n"
+    "  - {name: number, kind: integer, edges: [0, 1, 2, 3, 4, 6, 11, 21, 61, 201]}\n"
     "  - {name: admitted, kind: date, from: 2021-01-01, to: 2022-12-31, bins: quarter}\n"
     "  - {name: gap, kind: integer, edges: [0, 7, 30, 90, 730]}\n"
     "events:\n"
@@ -403,12 +404,12 @@ TEST(persons_are_drawn_with_their_events_in_order)
     struct series_found found;
     struct table *flat CLEAN(table_free) = flat_of(s, 2000, SIZE_MAX, 0, &found);
     struct model *m CLEAN(model_free) = model_of(s, flat);
-    struct densities even CLEAN(densities_clear) = {0};
+    struct densities inside CLEAN(densities_clear) = {0};
     struct series_drawn d CLEAN(series_drawn_clear) = {0};
     double last = 0, by = 0, died = 0;
     size_t with_events = 0, wards[4] = {0};
-    assert_int_equal(densities_even(&even, s->domain), ERR_OK);
-    assert_int_equal(series_draw(&d, m, &even, 2000, 3, NULL), ERR_OK);
+    assert_int_equal(model_densities(&inside, m, NULL), ERR_OK);
+    assert_int_equal(series_draw(&d, m, &inside, 2000, 3, NULL), ERR_OK);
     assert_int_equal(d.persons->rows, 2000);
     for (size_t i = 0; i < d.events->rows; i++) {
         const double date = d.events->number[1][i];
