@@ -58,6 +58,8 @@
 #define AIM_MODEL_BYTES (UINT64_C(80) << 20)
 #define AIM_FIT_ROUND 100
 #define AIM_FIT_FINAL 1000
+#define AIM_SERIES_FIT 1000 /* where rows are events: much of the model cannot occur */
+#define AIM_SERIES_FIT_FINAL 3000
 #define AIM_NO_QUERY UINT32_MAX
 #define AIM_SWEEPS 2       /* unless a study says how many */
 #define AIM_SWEEPS_MIB 8   /* of a model, unless options say how large; more takes more time */
@@ -102,8 +104,8 @@ struct aim_options {
     struct look look;       /* taken before round 0 */
     double assess; /* rho besides the limits', to assess the model at the end; 0: it is not */
     uint64_t model_bytes;              /* 0: AIM_MODEL_BYTES, or of sweeps AIM_SWEEPS_MIB */
-    unsigned fit_round;                /* iterations after each round; 0: AIM_FIT_ROUND */
-    unsigned fit_final;                /* iterations at the end; 0: AIM_FIT_FINAL */
+    unsigned fit_round; /* iterations after each round; 0: as many as suit the study */
+    unsigned fit_final; /* iterations at the end; 0: as many as suit the study */
     const struct workload_zeros *zero; /* what cannot occur: public knowledge */
     size_t zeros;
     const uint16_t *apart; /* attributes that are never merged */

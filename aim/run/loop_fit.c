@@ -140,7 +140,9 @@ static enum err fit(const struct aim_options *o, struct aim_result *r, unsigned 
 
 unsigned loop_fit_iterations(const struct aim_options *o)
 {
-    const unsigned usual = o->sweeps > 0 ? AIM_SWEEPS_FIT : AIM_FIT_ROUND;
+    const unsigned usual = o->domain->series != NULL ? AIM_SERIES_FIT
+                           : o->sweeps > 0           ? AIM_SWEEPS_FIT
+                                                     : AIM_FIT_ROUND;
     return o->fit_round != 0 ? o->fit_round : usual;
 }
 
@@ -152,7 +154,9 @@ enum err loop_fit_round(const struct aim_options *o, struct aim_result *r, doubl
 
 enum err loop_fit_final(const struct aim_options *o, struct aim_result *r, struct log *log)
 {
-    const unsigned usual = o->sweeps > 0 ? AIM_SWEEPS_FIT_FINAL : AIM_FIT_FINAL;
+    const unsigned usual = o->domain->series != NULL ? AIM_SERIES_FIT_FINAL
+                           : o->sweeps > 0           ? AIM_SWEEPS_FIT_FINAL
+                                                     : AIM_FIT_FINAL;
     const unsigned iterations = o->fit_final != 0 ? o->fit_final : usual;
     return fit(o, r, iterations / 5 + iterations % 5, &r->loss, log);
 }

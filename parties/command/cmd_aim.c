@@ -18,7 +18,7 @@
 
 static const char help[] =
     "usage: trefoil aim STUDY DATA.csv [DATA.csv ...] --out DIR [--rows N] [--seed N]\n"
-    "           [--events EVENTS.csv] [--delimiter C] [--decimal C] [--quick]\n"
+    "           [--events FILE] [--delimiter C] [--decimal C] [--quick]\n"
     "       trefoil aim STUDY [DATA.csv ...] --sql CONNECTION (--table T | --query Q)\n"
     "           --out DIR ..\n"
     "\n"
@@ -32,8 +32,8 @@ static const char help[] =
     "study lists the owners, each with its columns and those of person.\n"
     "\n"
     "  --out DIR    created if it does not exist\n"
-    "  --events EVENTS.csv   in a study with events; the one DATA.csv has the persons.\n"
-    "               Writes two tables in the place of synthetic.csv\n"
+    "  --events FILE    in a study with events: these, the one DATA.csv being the\n"
+    "               persons. Writes two such tables, not synthetic.csv\n"
     "  --rows N     synthetic rows or persons, instead of the noisy total\n"
     "  --seed N     for drawing the rows (the noise is always fresh); default 1\n"
     "  --quick      no errors: trefoil query then gives answers without intervals\n"

@@ -22,7 +22,7 @@
 
 static const char help[] =
     "usage: trefoil share STUDY DATA.csv --key FILE [--as counts|records|auto]\n"
-    "                     [--events EVENTS.csv] [--person COLUMN] [--replace] [--dry-run]\n"
+    "                     [--events FILE] [--person COLUMN] [--replace] [--dry-run]\n"
     "                     [--accept-warnings] [--fingerprint TERMS] [--token FILE]\n"
     "                     [--secret FILE] [--receipt FILE] [--retries N]\n"
     "                     [--delimiter C] [--decimal C] [--stats FILE]\n"
@@ -47,8 +47,7 @@ static const char help[] =
     "was used for: they add up for people whose rows are in several.\n"
     "\n"
     "  DATA.csv         a file, or - for standard input\n"
-    "  --events EVENTS.csv   in a study with events: these, while DATA.csv has the persons.\n"
-    "                   A column of both, which is never sent, says whose an event is\n"
+    "  --events FILE    in a study with events: these, DATA.csv being the persons\n"
     "  --sql CONNECTION   take the rows from a database that has an ODBC driver: the\n"
     "                   name of a data source in odbc.ini, or a file with lines such\n"
     "                   as Driver=.., Server=.., UID=.., PWD=.. that nobody else may\n"
@@ -354,19 +353,6 @@ static enum err load_data(struct share *s)
     return source_load(&s->source, s->study, s->self.owner, s->form, &s->data, s->log);
 }
 
-/* Of one table, or of persons and then of events. */
-static enum err print_columns(struct share *s)
-{
-    struct source *part[] = {s->source.persons, s->source.events};
-    if (part[0] == NULL)
-        return columns_print(stdout, &s->source, s->study->workload, s->log);
-    for (size_t i = 0; i < 2; i++) {
-        TRY(columns_print(stdout, part[i], s->study->workload, s->log));
-        s->source.doubts += part[i]->doubts;
-    }
-    return ERR_OK;
-}
-
 static enum err share_data(struct share *s)
 {
     bool known;
@@ -379,7 +365,7 @@ static enum err share_data(struct share *s)
     TRY(make_parts(s));
     announce(s);
     book_announce(stdout, &s->book, s->book_path, &s->entry);
-    TRY(print_columns(s));
+    TRY(columns_print(stdout, &s->source, s->study->workload, s->log));
     if (s->dry_run) {
         puts("This was a dry run: nothing was sent.");
     } else {
@@ -456,8 +442,6 @@ static enum err run_share(int argc, char **argv, struct log *log)
     if (s.list)
         return tell_book(&s);
     TRY(load(&s));
-    if (!s.status && !s.withdraw)
-        TRY(source_suits(&s.data, s.study, log));
     return s.status ? tell_status(&s) : s.withdraw ? withdraw(&s) : share_data(&s);
 }
 

@@ -176,6 +176,7 @@ enum err source_load(struct source *s, const struct study *study, size_t owner, 
     const struct study_owner *who = study_owner(study, owner);
     struct source_options o = *options;
     bool database = o.sql.connection != NULL;
+    TRY(source_suits(options, study, log));
     o.options.rows.max = who->max_rows;
     o.options.rows.per_person = study->domain->series == NULL ? study->rows_per_person : 0;
     o.sql.ordered = (who->columns < study->domain->attributes && !study_linked(study, owner)) ||

@@ -1,6 +1,7 @@
 /* The study file as a whole: its short parts, and loading it. */
 #include "parties/study/study.h"
 
+#include "aim/run/loop.h"
 #include "aim/run/train_run.h"
 #include "base/date.h"
 #include "base/file.h"
@@ -308,6 +309,10 @@ static enum err read_study(struct study_reading *r)
         method_settle(s);
     TRY(study_go_on(r, study_read_unsigned(r, t.retain, "retain_days", 1, 3650, &s->retain_days)));
     TRY(study_go_on(r, read_deadlines(r, t.deadlines)));
+    if (s->domain != NULL && s->domain->series != NULL) {
+        s->iterations = AIM_SERIES_FIT;
+        s->final_iterations = AIM_SERIES_FIT_FINAL;
+    }
     TRY(study_go_on(r, read_model(r, t.model)));
     if (study_sound(r))
         TRY(study_go_on(r, read_least(r, t.least, t.open)));

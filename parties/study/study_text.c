@@ -59,8 +59,10 @@ static void describe_events(FILE *out, const struct study *s)
             "\nEvents: rows are %s of persons, told apart by the column %s of two tables,\n"
             "  which is never sent. Each owner's program makes one table of both, in order: what\n"
             "  comes first, in between and last (stage), and what came before (previous).\n"
-            "  A person has one unit, whether with 1 event or with 200: the events share %u parts\n"
-            "  of it. %s says how many events a person has. A result has two tables, %s.\n",
+            "  A person has one unit, whether with 1 event or with 200: the events share %u\n"
+            "  parts of it. %s says how many events a person has. What is missing in a\n"
+            "  column of events says that there is none, unless the study gives it `missing`.\n"
+            "  A result has two tables: %s.\n",
             e->name, e->by, e->units, s->domain->attribute[e->number].name, study_tables(s).text);
     if (owners > 1)
         fprintf(out, "  A person may be at %u owners, each with events of its own.\n", owners);
@@ -175,9 +177,10 @@ static void describe_owners(FILE *out, const struct study *s)
     fputs("\nOwners: each sees its own rows and nothing of the others'.\n", out);
     for (size_t i = 0; i < s->owners; i++) {
         fprintf(out,
-                "  %-20s %u to %u rows, uploads %s (as %s)\n"
+                "  %-20s %u to %u %s, uploads %s (as %s)\n"
                 "  %-20s key %s\n",
                 s->owner[i].name, s->owner[i].min_rows, s->owner[i].max_rows,
+                s->domain->series != NULL ? "persons" : "rows",
                 words_bytes(study_upload_bytes(s, i)).text,
                 s->owner[i].records ? "records" : "counts", "",
                 public_identity_fingerprint(&s->owner[i].key).text);
@@ -248,8 +251,9 @@ static void describe_me(FILE *out, const struct study *s, const struct public_id
     else if (p.role == ROLE_ANALYST)
         fprintf(out, "\nYou are the analyst %s.\n", p.name);
     else
-        fprintf(out, "\nYou are the owner %s: at most %u rows, an upload of %s.\n", p.name,
-                s->owner[p.index].max_rows, words_bytes(study_upload_bytes(s, p.index)).text);
+        fprintf(out, "\nYou are the owner %s: at most %u %s, an upload of %s.\n", p.name,
+                s->owner[p.index].max_rows, s->domain->series != NULL ? "persons" : "rows",
+                words_bytes(study_upload_bytes(s, p.index)).text);
 }
 
 struct words_text study_not_yet(const struct study *study)

@@ -63,13 +63,18 @@ static enum err load(const char *find, const char *replace, struct study **study
     return study_parse_draft(study, "study.yaml", text.data, text.size, &log);
 }
 
-static struct study *good_study(void)
+static struct study *study_with(const char *find, const char *replace)
 {
     struct study *s = NULL;
     char words[2000];
-    if (load("study: events", "study: events", &s, words) != ERR_OK)
+    if (load(find, replace, &s, words) != ERR_OK)
         fail_msg("%s", words);
     return s;
+}
+
+static struct study *good_study(void)
+{
+    return study_with("study: events", "study: events");
 }
 
 static uint16_t named(const struct study *s, const char *name)
@@ -355,6 +360,26 @@ TEST(what_has_no_place_is_left_out_and_counted)
     assert_int_equal(pack_table(s, 0, study_upload_form(s, 0), flat, &packed), ERR_DATA);
 }
 
+/* On one day the event that ends is the last, whatever its codes. */
+TEST(an_ending_is_the_last_of_its_day)
+{
+    static const uint16_t code[][4] = {{0, 0, 1, 0}, {2, 3, 0, 0}};
+    struct study *s CLEAN(study_free) = good_study();
+    struct tables t CLEAN(tables_clear) = {0};
+    struct table *flat CLEAN(table_free) = NULL;
+    struct series_found found;
+    make(&t, s, 1, SIZE_MAX, 0);
+    t.events->rows = 0;
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(table_append(t.events, code[i]), ERR_OK);
+        t.events->key[i] = 1;
+        t.events->number[3][i] = t.of_events->attribute[3].edges[0];
+    }
+    assert_int_equal(series_flat(&flat, s->domain, t.persons, t.events, &found), ERR_OK);
+    assert_true(found.events == 2 && found.ended == 0);
+    assert_int_equal(flat->column[s->domain->series->column[2].column][1], 1);
+}
+
 /* --- drawing ---------------------------------------------------------------------------------- */
 
 /* A model that knows some pairs of these columns exactly. */
@@ -397,9 +422,9 @@ static struct model *model_of(const struct study *s, const struct table *flat)
     return m;
 }
 
-TEST(persons_are_drawn_with_their_events_in_order)
+/* Draws 2000 persons of a model of as many: how many events had to forget something. */
+static size_t draw(const struct study *s)
 {
-    struct study *s CLEAN(study_free) = good_study();
     const struct domain_attribute *when = &s->domain->attribute[s->domain->series->when];
     struct series_found found;
     struct table *flat CLEAN(table_free) = flat_of(s, 2000, SIZE_MAX, 0, &found);
@@ -425,7 +450,21 @@ TEST(persons_are_drawn_with_their_events_in_order)
         wards[d.events->column[2][i]]++;
     }
     assert_int_equal(wards[3], 0); /* no event lacks what only persons without events lack */
-    assert_int_equal(d.forgotten, 0);
     assert_true(with_events > 1750 && with_events < 1900); /* of 2000, 1833 by the numbers */
     assert_true(fabs((double)d.events->rows / (double)found.events - 1) < 0.1);
+    return d.forgotten;
+}
+
+TEST(persons_are_drawn_with_their_events_in_order)
+{
+    struct study *s CLEAN(study_free) = good_study();
+    assert_int_equal(draw(s), 0);
+}
+
+/* Who is young and was in ward a has no next event as the model has it: the ward is forgotten. */
+TEST(an_event_that_the_model_has_not_forgets_the_one_before)
+{
+    struct study *s CLEAN(study_free) = study_with(
+        "workload:", "impossible: [{age: {from: 0, to: 20}, previous.ward: a}]\nworkload:");
+    assert_true(draw(s) > 100);
 }
