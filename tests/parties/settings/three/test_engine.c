@@ -245,7 +245,7 @@ TEST(a_run_over_events_of_persons_equals_too)
         "         ends: {outcome: [died]}}\n";
     static const char *const more[] = {"score: l1\n", "assess: 0.2\n"};
     for (size_t i = 0; i < 2; i++)
-        mpc_equals_plaintext(OPTIONS(.owners = OWNERS, .rounds = 4, .epsilon = 60, .domain = domain,
+        mpc_equals_plaintext(OPTIONS(.owners = OWNERS, .rounds = 4, .epsilon = 40, .domain = domain,
                                      .accounting = ACCOUNTING_GAUSSIAN, .noise = "discrete",
                                      .more = more[i]));
 }
