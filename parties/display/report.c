@@ -218,8 +218,11 @@ static void what_is_guaranteed(const struct report *r)
              "Whatever anybody concludes from it is at most e<sup>%g</sup> = %.2f times as likely "
              "with %s as without, except with probability %s. The bound covers the noise as it was "
              "computed, %s.</p>\n",
-             s->epsilon, delta.text, row ? "any one row" : study_unit(s), s->epsilon,
-             exp(s->epsilon), row ? "that row" : "that person", delta.text,
+             s->epsilon, delta.text,
+             row                         ? "any one row"
+             : s->domain->series != NULL ? study_unit(s)
+                                         : "all rows of any one person",
+             s->epsilon, exp(s->epsilon), row ? "that row" : "that person", delta.text,
              how_noise_is_made(s->noise));
     if (s->enforce_person)
         text_put(
