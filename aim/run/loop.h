@@ -103,9 +103,9 @@ struct aim_options {
     enum noise_by noise_by; /* and how far that deviates: measure_sigma() */
     struct look look;       /* taken before round 0 */
     double assess; /* rho besides the limits', to assess the model at the end; 0: it is not */
-    uint64_t model_bytes;              /* 0: AIM_MODEL_BYTES, or of sweeps AIM_SWEEPS_MIB */
-    unsigned fit_round; /* iterations after each round; 0: as many as suit the study */
-    unsigned fit_final; /* iterations at the end; 0: as many as suit the study */
+    uint64_t model_bytes; /* 0: AIM_MODEL_BYTES, or of sweeps AIM_SWEEPS_MIB */
+    unsigned fit_round;   /* iterations after each round; 0: as many as suit the study */
+    unsigned fit_final;   /* iterations at the end; 0: as many as suit the study */
     const struct workload_zeros *zero; /* what cannot occur: public knowledge */
     size_t zeros;
     const uint16_t *apart; /* attributes that are never merged */

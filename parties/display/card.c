@@ -47,8 +47,8 @@ static void put_people(struct bytes *out, const struct study *s)
 {
     text_put(out, "\n## Who takes part\n\n");
     for (size_t i = 0; i < s->owners; i++)
-        text_put(out, "- Owner %s: brings at most %u %s.\n", s->owner[i].name,
-                 s->owner[i].max_rows, s->domain->series != NULL ? "persons" : "rows");
+        text_put(out, "- Owner %s: brings at most %u %s.\n", s->owner[i].name, s->owner[i].max_rows,
+                 s->domain->series != NULL ? "persons" : "rows");
     if (s->open.most > 0)
         text_put(out, "- Up to %zu further owners: each brings at most %u rows.\n", s->open.most,
                  s->open.each.max_rows);
