@@ -6,6 +6,7 @@
 #include "aim/run/assess.h"
 #include "aim/run/copula_run.h"
 #include "aim/run/train_run.h"
+#include "aim/table/series.h"
 #include "mpc/circuits/argmax.h"
 #include "mpc/pair/joint_noise.h"
 #include "mpc/pair/own_noise.h"
@@ -399,10 +400,26 @@ double price_epsilon_least(const struct study *study)
     return high;
 }
 
+/* An owner's noise has to be there before a run, as blocks. */
+static enum err check_owner_noise(const struct study *study, struct log *log)
+{
+    const struct price_noise n = price_noise(study);
+    const uint64_t larger = n.gauss > n.gumbel ? n.gauss : n.gumbel,
+                   most = (uint64_t)PRICE_AHEAD_MOST * PRICE_AHEAD_BLOCKS;
+    if (study->noise_by != NOISE_BY_OWNER || larger <= most)
+        return ERR_OK;
+    return log_fail(
+        log, ERR_STUDY,
+        "a run may take %llu samples of noise, and an owner sends at most %llu (noise_by:"
+        " owner): write noise_by: joint or both, or measure fewer or smaller marginals",
+        (unsigned long long)larger, (unsigned long long)most);
+}
+
 enum err price_check_noise(const struct study *study, struct log *log)
 {
     struct ledger_limits limits;
     double least, unit;
+    TRY(check_owner_noise(study, log));
     if (buys_noise(study, study->epsilon))
         return ERR_OK;
     least = price_epsilon_least(study);
@@ -410,16 +427,18 @@ enum err price_check_noise(const struct study *study, struct log *log)
         return log_fail(log, ERR_STUDY,
                         "no epsilon buys noise that the circuits make, with rows_per_person %u and "
                         "%llu measured marginals; lower rows_per_person or measure fewer marginals",
-                        study->rows_per_person, (unsigned long long)measured(study));
+                        study->rows_per_person / series_units(study->domain),
+                        (unsigned long long)measured(study));
     if (least < study->epsilon)
         return ERR_OK; /* it is not too small; what is wrong with it is reported elsewhere */
     unit = pow(10, floor(log10(least)) - 1);
     return log_fail(
         log, ERR_STUDY,
         "an epsilon of %g is less than the noise circuits allow: at least %.2g with a "
-        "delta of %g and %llu measured marginals; raise epsilon or measure fewer marginals",
+        "delta of %g and %llu measured marginals; raise epsilon or measure fewer marginals%s",
         study->epsilon, ceil(least / unit) * unit, study->delta,
-        (unsigned long long)measured(study));
+        (unsigned long long)measured(study),
+        series_units(study->domain) > SERIES_UNITS_FEW ? ", or give events `units: 12`" : "");
 }
 
 struct price_noise price_noise(const struct study *study)
@@ -460,6 +479,7 @@ struct price_ahead price_ahead(const struct study *study)
         samples = samples < PRICE_AHEAD_MOST ? samples : PRICE_AHEAD_MOST;
         blocks = (plan[k] + samples - 1) / samples;
         a.samples[k] = (size_t)samples;
+        blocks += study->noise_by == NOISE_BY_OWNER && blocks > 0;
         a.blocks[k] = (size_t)(blocks < PRICE_AHEAD_BLOCKS ? blocks : PRICE_AHEAD_BLOCKS);
     }
     return a;
