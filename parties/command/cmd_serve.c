@@ -16,7 +16,7 @@
 static const char help[] =
     "usage: trefoil serve STUDY --key FILE --folder DIR [--listen ADDRESS[:PORT]]\n"
     "                     [--lanes N] [--noise-ahead SECONDS|off]\n"
-    "                     [--status [ADDRESS:]PORT] [--log json] [--purge]\n"
+    "                     [--status [ADDRESS:]PORT] [--log FORMAT] [--purge]\n"
 #ifdef TREFOIL_MPI
     "                     [--ranks HOST:PORT,..]\n"
 #endif
@@ -47,7 +47,7 @@ static const char help[] =
     "  --status PORT      show status pages on 127.0.0.1: /, /metrics (Prometheus)\n"
     "                     and /healthz. ADDRESS:PORT for another address; note that\n"
     "                     they have no password\n"
-    "  --log json         write each message as a line of JSON: time, level, study,\n"
+    "  --log FORMAT       json: write each message as a line of JSON: time, level, study,\n"
     "                     server, kind, text\n"
     "  --purge            instead of serving, end the study here: delete all uploads\n"
     "                     and noise, and write a signed statement of that for the\n"
