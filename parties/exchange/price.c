@@ -124,10 +124,9 @@ static enum err train_first(const struct study *study, double rho, double *sigma
 static bool train_buys(const struct study *study)
 {
     struct price_first first;
-    struct look look;
-    double rho;
-    return price_first(study, &first) == ERR_OK && look_and_rest(study, &look, &rho) == ERR_OK &&
-           train_multiplier(study->features, study->train_steps, (1 - TRAIN_COUNTS) * rho) > 0;
+    struct price_steps s;
+    return price_first(study, &first) == ERR_OK && price_steps(study, &s, NULL) == ERR_OK &&
+           train_multiplier(study->features, s.steps, s.rho) > 0;
 }
 
 static const struct price_method {
@@ -354,6 +353,25 @@ enum err price_first(const struct study *study, struct price_first *first)
     return measure_multiplier(sigma, &first->one_ways, NULL);
 }
 
+enum err price_steps(const struct study *study, struct price_steps *s, struct log *log)
+{
+    struct study whole = *study;
+    struct look look;
+    double all, own;
+    whole.left = 0;
+    TRY(look_and_rest(&whole, &look, &all));
+    TRY(look_and_rest(study, &look, &own));
+    s->rho = train_share(own);
+    /* a step of the run before took its part of what that had for steps */
+    s->steps = (unsigned)fmin(study->train_steps,
+                              study->train_steps * own / train_share(all) * (1 + 0x1p-30));
+    return s->steps > 0
+               ? ERR_OK
+               : log_fail(log, ERR_BUDGET,
+                          "the rho of %.3g that earlier runs left is too little for a step",
+                          study->left);
+}
+
 /* --- the least epsilon ------------------------------------------------------------------------ */
 
 static bool buys_noise(const struct study *study, double epsilon)
@@ -381,10 +399,26 @@ double price_epsilon_least(const struct study *study)
     return high;
 }
 
+/* An owner's noise has to be there before a run, as blocks. */
+static enum err check_owner_noise(const struct study *study, struct log *log)
+{
+    const struct price_noise n = price_noise(study);
+    const uint64_t larger = n.gauss > n.gumbel ? n.gauss : n.gumbel,
+                   most = (uint64_t)PRICE_AHEAD_MOST * PRICE_AHEAD_BLOCKS;
+    if (study->noise_by != NOISE_BY_OWNER || larger <= most)
+        return ERR_OK;
+    return log_fail(
+        log, ERR_STUDY,
+        "a run may take %llu samples of noise, and an owner sends at most %llu (noise_by:"
+        " owner): write noise_by: joint or both, or measure fewer or smaller marginals",
+        (unsigned long long)larger, (unsigned long long)most);
+}
+
 enum err price_check_noise(const struct study *study, struct log *log)
 {
     struct ledger_limits limits;
     double least, unit;
+    TRY(check_owner_noise(study, log));
     if (buys_noise(study, study->epsilon))
         return ERR_OK;
     least = price_epsilon_least(study);
@@ -442,6 +476,7 @@ struct price_ahead price_ahead(const struct study *study)
         samples = samples < PRICE_AHEAD_MOST ? samples : PRICE_AHEAD_MOST;
         blocks = (plan[k] + samples - 1) / samples;
         a.samples[k] = (size_t)samples;
+        blocks += study->noise_by == NOISE_BY_OWNER && blocks > 0;
         a.blocks[k] = (size_t)(blocks < PRICE_AHEAD_BLOCKS ? blocks : PRICE_AHEAD_BLOCKS);
     }
     return a;

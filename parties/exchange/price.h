@@ -39,6 +39,17 @@ struct price_first {
     uint64_t look, one_ways;
 };
 enum err price_first(const struct study *study, struct price_first *first) MUST_CHECK;
+/*
+ * The steps that a classifier's run takes, and what one row has for all of them. What the study's
+ * noise may cost beyond the theorem's is set aside for its steps, so a run to which earlier ones
+ * left a part of the budget takes as many as that part has of them. ERR_BUDGET, logged: none.
+ */
+struct price_steps {
+    unsigned steps;
+    double rho;
+};
+enum err price_steps(const struct study *study, struct price_steps *steps,
+                     struct log *log) MUST_CHECK;
 /* In a study with sweeps: sigmas of scores, and the least of a measured set. */
 struct price_sweep {
     double most_sigma, least_sigma, least_sigma_of_set;
@@ -63,10 +74,12 @@ struct price_noise price_noise(const struct study *study);
 /*
  * The same as blocks that servers make before a run (parties/settings/three/ahead.h). A block has
  * about an eighth of that noise, and at most PRICE_AHEAD_MOST samples. There are at most
- * PRICE_AHEAD_BLOCKS blocks of a kind: 16 MiB of shares of each kind at each server.
+ * PRICE_AHEAD_BLOCKS blocks of a kind: 16 MiB of shares of each kind at each server. What an owner
+ * sends whenever it shares (noise_by: owner) is one block more, for a session that is cut.
  */
 #define PRICE_AHEAD_MOST 16384
 #define PRICE_AHEAD_BLOCKS 64
+#define PRICE_AHEAD_NAME 16 /* bytes of a block's name */
 struct price_ahead {
     size_t samples[NOISE_LAWS], blocks[NOISE_LAWS];
 };

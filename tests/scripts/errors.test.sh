@@ -112,6 +112,9 @@ for listen in :7100 '[::1' "$(printf '%0300d' 1)"; do
     says 2 'write ADDRESS, ADDRESS:PORT or [ADDRESS]:PORT' serve study.yaml --key north.key --folder s --listen "$listen"
 done
 says 2 "--listen's port is \"65535\"" serve study.yaml --key north.key --folder s --listen '[::1]:65535'
+says 2 '--log is "xml"' serve study.yaml --key north.key --folder s --log xml
+says 2 'name a study file, or --server' check study.yaml --server 9100
+says 2 '--server is "north:9100"; write PORT' check --server north:9100
 for more in '--key office.key' --fingerprint '--statement x'; do
     # shellcheck disable=SC2086
     says 2 '--receipt and --statement stand alone' check study.yaml --receipt x $more
@@ -301,7 +304,10 @@ says 1 'cannot open a.csv/model' refit a.csv --out refitted
 says 3 'z.yaml:1:15: ' refit central --out refitted --impossible z.yaml
 says 6 'is no model of this version' query a.csv 'SELECT COUNT(*) FROM t'
 mkdir -p trained && : >trained/classifier.json
-says 6 'trefoil predict uses it' query trained 'SELECT COUNT(*) FROM t'
+for command in "query trained count" 'refit trained --out refitted' 'synth trained/model --out rows.csv' \
+    'explore trained --out page.html' 'eval study.yaml a.csv a.csv --model trained'; do
+    says 6 'trefoil predict uses it' $command
+done
 says 2 'there is no column "agee"' query central 'SELECT AVG(agee) FROM t'
 says 2 'arithmetic is not done here' query central 'SELECT COUNT(*) / 2 / 3 FROM t'
 says 2 'there is no question in' query central --file <(echo ';')
@@ -323,6 +329,26 @@ result $? "answers that nobody gets are a failure"
 "$trefoil" synth central/model --rows 30 --out rows.csv >said && "$trefoil" synth central/model --rows 30 --out - >-rows &&
     cmp rows.csv ./-rows && grep -q '^wrote 30 rows' said && [ ! -e ./- ]
 result $? "synth --out - writes to the standard output"
+"$trefoil" synth central/model --where "age >= 60 AND sex = 'female'" --rows 50 --out w.csv >said &&
+    awk -F, 'NR > 1 && ($1 < 60 || $2 != "female") { bad = 1 } END { exit bad || NR != 51 }' w.csv
+result $? "synth --where draws rows that meet the condition"
+printf 'sex,bmi,note\nfemale,20.5,x\n\nmale,?,y\n' >started.csv
+"$trefoil" synth central/model --given started.csv --fill '?' --out done.csv >said 2>&1 &&
+    awk -F, 'NR == 2 { bad = $2 != "female" || $3 != 20.5 } NR == 3 { bad = bad || $2 != "male" || $3 !~ /^[0-9]/ }
+             END { exit bad || NR != 3 }' done.csv
+result $? "synth --given completes rows"
+echo 'impossible: [{sex: male, diagnosis: other}]' >never.yaml
+"$trefoil" refit central --out never --impossible never.yaml >/dev/null 2>&1
+printf 'sex,diagnosis\nfemale,other\n\nmale,other\n' >started.csv
+says 6 'started.csv:4: the model has no such row' synth never/model --given started.csv --out never.csv
+[ ! -e never.csv ]
+result $? "nothing is written where a row cannot be"
+says 2 'there is no column "agee"' synth central/model --where 'agee > 3' --out w.csv
+says 2 'AND or OR' synth central/model --where 'age > 3 GROUP BY sex' --out w.csv
+says 2 'nothing is known' synth never/model --where "sex = 'male' AND diagnosis = 'other'" --out w.csv
+says 2 'leave out --sampling rounded' synth central/model --where 'age > 3' --sampling rounded --out w.csv
+says 2 'leave out --where' synth central/model --where 'age > 3' --given a.csv --out w.csv
+says 2 '--fill is about' synth central/model --fill x --out w.csv
 "$trefoil" synth central/model --rows 30 --out - >/dev/full 2>said
 [ $? -eq 1 ] && grep -q 'cannot write to the standard output' said
 result $? "a standard output that is full fails"
