@@ -1,4 +1,5 @@
 #include "aim/run/loop.h"
+#include "aim/table/series.h"
 #include "base/date.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -29,7 +30,7 @@ static const char help[] =
     "       trefoil check STUDY --board\n"
     "       trefoil check STUDY --receipt FILE\n"
     "       trefoil check STUDY --statement FILE\n"
-    "       trefoil check --server [ADDRESS:]PORT\n"
+    "       trefoil check --server PORT\n"
     "\n"
     "Explains a study file in words: who takes part and who sees what, what is\n"
     "guaranteed and what is not, what it costs, which of its questions it will answer\n"
@@ -47,8 +48,8 @@ static const char help[] =
     "  --receipt FILE  only verify what the servers signed for an owner\n"
     "                  (trefoil share)\n"
     "  --statement FILE   only verify what a server signed when it purged the study\n"
-    "  --server [ADDRESS:]PORT   only ask a running server, at its --status, whether\n"
-    "                  all is well; prints nothing if it is\n"
+    "  --server PORT   only ask a running server, at its --status (PORT, or\n"
+    "                  ADDRESS:PORT), whether all is well; prints nothing if it is\n"
     "\n"
     "example:\n"
     "  trefoil check study.yaml --key hospital-a.key\n";
@@ -122,7 +123,7 @@ static void warn_of_key(const struct study *study, const struct public_identity 
  */
 static void warn_of_choices(const struct study *study, struct log *log)
 {
-    const uint64_t rows = study_rows(study, false);
+    const uint64_t rows = study_rows(study, false) / series_units(study->domain);
     if (study->epsilon > UNWISE_EPSILON)
         log_warn(
             log,

@@ -12,6 +12,14 @@ static void compare_number(FILE *out, const char *what, uint64_t before, uint64_
                 (unsigned long long)now);
 }
 
+static void compare_relay(FILE *out, const char *before, const char *now)
+{
+    before = before != NULL ? before : "none";
+    now = now != NULL ? now : "none";
+    if (strcmp(before, now) != 0)
+        fprintf(out, "  relay: %s -> %s\n", before, now);
+}
+
 static void compare_key(FILE *out, const char *role, const char *name,
                         const struct public_identity *before, const struct public_identity *now)
 {
@@ -146,6 +154,7 @@ static void compare_apart(FILE *out, const struct study *a, const struct study *
 
 static void compare_settings(FILE *out, const struct study *a, const struct study *b)
 {
+    compare_relay(out, a->relay, b->relay);
     compare_number(out, "deadlines.connect", a->connect_s, b->connect_s);
     compare_number(out, "deadlines.round", a->round_s, b->round_s);
     if (a->uploads_until != b->uploads_until) {
