@@ -145,7 +145,7 @@ list:
 	@echo 'test-changed  the suites that have not passed as they are; ONLY=NAME test: those with NAME in their names'
 	@echo 'test-long  the long statistics, sanitizers and memcheck'
 	@echo 'test-net   studies over a LAN, a WAN, a partition, in network namespaces (needs root)'
-	@echo 'small      the module of WebAssembly that trefoil explore puts into its pages (tools/small.sh)'
+	@echo 'small      the modules of WebAssembly that trefoil explore and page put into their pages (tools/small.sh)'
 	@echo 'oci        an image of a server for container engines, in build/oci (tools/oci.sh)'
 	@echo 'arm64-test cross-build for arm64, run the tests of base, netio, mpc, protocols and aim under qemu-user'
 	@echo 'soak       a day of uploads in SOAK_SECONDS=600, with servers killed at random'
@@ -191,10 +191,11 @@ test-net: deps
 	@tests/net.sh $(OUT)
 
 # Leaves out what cannot be installed, and says so.
-# The module of `trefoil explore`: build it before the program.
+# The modules of `trefoil explore` and `trefoil page`: build them before the program.
 small:
 	@$(DEPS) --nice clang-14 lld-14 wasi-libc libclang-rt-14-dev-wasm32
 	@tools/small.sh reader
+	@tools/small.sh owner
 
 oci: deps
 	@$(DEPS) --nice mmdebstrap
@@ -323,16 +324,18 @@ TREES := $(OUT) build/fuzz/objects
 $(TREES:%=%/parties/study/study_example.o): parties/study/example.yaml
 $(TREES:%=%/parties/display/report_head.o): parties/display/report.css
 $(TREES:%=%/parties/server/status.o): parties/server/status.css
-# The explorer's module is built by tools/small.sh, which not every machine can run.
+# The modules of pages are built by tools/small.sh, which not every machine can run.
+SMALL := $(wildcard tools/small/*.[ch] tools/small/include/*.h base/*.[ch] aim/*/*.[ch] parties/study/*.[ch] \
+	parties/exchange/*.[ch] parties/owner/*.[ch] parties/setting/*.[ch] parties/command/*.[ch] parties/display/*.[ch])
 READER := $(wildcard build/small/reader.wasm)
-ifneq ($(READER),)
-$(READER): tools/small.sh $(wildcard tools/small/*.[ch] base/*.[ch] aim/*/*.[ch] parties/command/cmd_query.c \
-		parties/command/cmd_synth.c parties/command/command.c parties/display/answers*.c)
-	@tools/small.sh reader
-endif
-$(TREES:%=%/parties/display/explore.o): parties/display/explore.js parties/display/explore_worker.js \
-	parties/display/explore.css $(READER)
+OWNER := $(wildcard build/small/owner.wasm)
+$(READER) $(OWNER): build/small/%.wasm: tools/small.sh $(SMALL)
+	@tools/small.sh $*
+$(TREES:%=%/parties/display/app.o): parties/display/app.js parties/display/app_worker.js parties/display/app.css
+$(TREES:%=%/parties/display/explore.o): parties/display/explore.js parties/display/explore.html $(READER)
 $(TREES:%=%/parties/display/explore.o): FLAGS += $(READER:%=-DEXPLORE_READER='"%"')
+$(TREES:%=%/parties/display/owner_page.o): parties/display/owner_page.js parties/display/owner_page.html $(OWNER)
+$(TREES:%=%/parties/display/owner_page.o): FLAGS += $(OWNER:%=-DOWNER_MODULE='"%"')
 
 $(OUT)/trefoil: $(MAIN_OBJECT) $(OBJECTS)
 	$(say) LINK $@

@@ -1,4 +1,4 @@
-/* base/embed.h - a text file of this tree, carried by the program. */
+/* base/embed.h - files of this tree, carried by the program. */
 #ifndef TREFOIL_BASE_EMBED_H
 #define TREFOIL_BASE_EMBED_H
 
@@ -9,5 +9,9 @@
 #define EMBED_TEXT(name, path)                                                                     \
     __asm__(".section .rodata; .globl " #name ";" #name ": .incbin \"" path                        \
             "\"; .byte 0; .previous")
+/* The same for bytes, from name[] to end[], without a NUL. */
+#define EMBED_BYTES(name, end, path)                                                               \
+    __asm__(".section .rodata; .globl " #name ";" #name ": .incbin \"" path "\"; .globl " #end     \
+            ";" #end ": .byte 0; .previous")
 
 #endif

@@ -78,13 +78,13 @@ if [ $target = reader ]; then
     folders+=(aim/model aim/copula aim/answer)
 else
     own+=(tools/small/small_aes.c parties/command/cmd_{check,keygen,share}.c parties/command/share_{parcel,servers}.c
-        parties/settings/{two,three}/split.c parties/setting/upload.c aim/answer/sorted.c aim/answer/answer.c
+        parties/settings/{two,three}/split.c parties/settings/two/owner_noise.c aim/copula/copula.c parties/setting/upload.c aim/answer/sorted.c aim/answer/answer.c
         aim/train/{features,shrink}.c parties/display/card.c protocols/{counts_pack,records_pack,mask,tape,gauss,gumbel,discrete,exponential,measure,score}.c mpc/circuits/argmax.c mpc/pair/{own,joint}_noise.c "$out"/libyaml/src/*.c)
     folders+=(aim/sql aim/budget aim/run parties/study parties/exchange parties/owner)
 fi
 for f in $(printf '%s/*.c ' "${folders[@]}"); do
     case $f in
-    aim/sql/odbc.c | parties/owner/courier.c | parties/owner/carrier.c | parties/exchange/d*.c | parties/exchange/client.c) ;;
+    aim/sql/odbc.c | parties/owner/courier.c | parties/owner/carrier.c | parties/owner/courier_noise.c | parties/exchange/d*.c | parties/exchange/client.c) ;;
     base/secret.c | base/prg_* | parties/study/study_example.c | parties/exchange/request.c | base/unicode_utf8proc.c | base/processor.c | base/thread_pool.c) ;;
     base/prg.c) [ $target = reader ] || own+=("$f") ;;
     *) own+=("$f") ;;
@@ -102,7 +102,7 @@ if [ $target = owner ]; then
         others+=("$sodium"/crypto_$part/*.c)
     done
 fi
-objects=$out/objects
+objects=$out/objects-$target
 rm -rf "$objects"
 mkdir -p "$objects"
 compile() { # source

@@ -6,6 +6,7 @@
 #include "base/words.h"
 #include "parties/command/command.h"
 #include "parties/display/card.h"
+#include "parties/display/owner_page.h"
 #include "parties/exchange/bounds.h"
 #include "parties/exchange/price.h"
 #include "parties/exchange/receipt.h"
@@ -23,6 +24,7 @@
 #include <string.h>
 
 #define STATEMENT_MAX ((size_t)256 << 20)
+#define PAGE_MAX ((size_t)64 << 20)
 #define UNWISE_EPSILON 10
 
 static const char help[] =
@@ -30,6 +32,7 @@ static const char help[] =
     "       trefoil check STUDY --board\n"
     "       trefoil check STUDY --receipt FILE\n"
     "       trefoil check STUDY --statement FILE\n"
+    "       trefoil check STUDY --page FILE\n"
     "       trefoil check --server PORT\n"
     "\n"
     "Explains a study file in words: who takes part and who sees what, what is\n"
@@ -48,6 +51,8 @@ static const char help[] =
     "  --receipt FILE  only verify what the servers signed for an owner\n"
     "                  (trefoil share)\n"
     "  --statement FILE   only verify what a server signed when it purged the study\n"
+    "  --page FILE     only compare an owner's page (trefoil page) with this study and\n"
+    "                  this trefoil, byte for byte\n"
     "  --server PORT   only ask a running server, at its --status (PORT, or\n"
     "                  ADDRESS:PORT), whether all is well; prints nothing if it is\n"
     "\n"
@@ -68,7 +73,7 @@ static enum err check_arithmetic(const struct study *study, double *rho, struct 
 }
 
 struct check_wish {
-    const char *file, *key, *receipt, *statement, *server;
+    const char *file, *key, *receipt, *statement, *page, *server;
     bool fingerprint, board;
 };
 
@@ -209,6 +214,32 @@ static enum err check_statement(const struct study *study, const char *path, str
     return ERR_OK;
 }
 
+/* Other bytes of the file than ours may still be this study: comments, the order of keys. */
+static enum err check_page(const struct study *study, const char *path, struct log *log)
+{
+    struct bytes page CLEAN(bytes_clear) = {0}, ours CLEAN(bytes_clear) = {0};
+    struct bytes file CLEAN(bytes_clear) = {0};
+    struct study *theirs CLEAN(study_free) = NULL;
+    TRY(file_read(path, PAGE_MAX, &page, log));
+    if (owner_page_study(&page, &file) != ERR_OK)
+        return log_fail(log, ERR_FORMAT, "%s is no owner's page", path);
+    TRY(study_parse(&theirs, path, file.data, file.size, log));
+    if (memcmp(theirs->terms.digest, study->terms.digest, sizeof study->terms.digest) != 0)
+        return log_fail(log, ERR_MISMATCH, "%s is a page of other terms: %s", path,
+                        study_fingerprint(theirs).text);
+    if (memcmp(theirs->roster, study->roster, sizeof study->roster) != 0)
+        return log_fail(log, ERR_MISMATCH, "%s is a page of another roster (version %u)", path,
+                        theirs->roster_version);
+    TRY(owner_page(theirs, &file, &ours, NULL, log));
+    if (page.size != ours.size || memcmp(page.data, ours.data, ours.size) != 0)
+        return log_fail(log, ERR_MISMATCH,
+                        "%s is not the page that trefoil %s makes of its study: do not use it, "
+                        "unless another version made it",
+                        path, TREFOIL_VERSION);
+    printf("%s is the page of this study, as trefoil %s makes it.\n", path, TREFOIL_VERSION);
+    return ERR_OK;
+}
+
 static enum err print_board(const struct study *study)
 {
     struct bytes page CLEAN(bytes_clear) = {0};
@@ -225,6 +256,8 @@ static enum err check_study(const struct check_wish *w, struct log *log)
         return check_receipt(study, w->receipt, log);
     if (w->statement != NULL)
         return check_statement(study, w->statement, log);
+    if (w->page != NULL)
+        return check_page(study, w->page, log);
     if (!w->fingerprint && !w->board)
         return explain(study, w->key, log);
     TRY(check_arithmetic(study, &rho, log));
@@ -244,6 +277,7 @@ static enum err run_check(int argc, char **argv, struct log *log)
         {.name = "key", .value = &w.key},
         {.name = "receipt", .value = &w.receipt},
         {.name = "statement", .value = &w.statement},
+        {.name = "page", .value = &w.page},
         {.name = "server", .value = &w.server},
         {.name = "fingerprint", .flag = &w.fingerprint},
         {.name = "board", .flag = &w.board},

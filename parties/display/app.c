@@ -61,7 +61,6 @@ static enum err put_head(const struct app *app, struct bytes *out)
     html_text(out, app->title);
     text_put(out, "</title>\n<style>");
     bytes_put(out, app_style, strlen(app_style));
-    bytes_put(out, app->style, strlen(app->style));
     text_put(out, "</style></head>\n<body><header><h1>");
     html_text(out, app->title);
     text_put(out, "</h1>");

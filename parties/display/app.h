@@ -13,9 +13,9 @@
 
 struct app {
     const char *title;
-    const char *script, *style; /* beside the worker's and the style that all have */
-    const char *body;           /* what is on the page after its heading */
-    const char *connect;        /* 'none', or an origin */
+    const char *script;  /* beside what all have */
+    const char *body;    /* what is on the page after its heading */
+    const char *connect; /* 'none', or an origin */
     const char *module, *module_end;
 };
 

@@ -169,13 +169,14 @@ function system(args, files) {
 }
 
 onmessage = async event => {
-  const {id, reader, files, args, want} = event.data;
-  if (reader) {
-    module = await WebAssembly.compile(reader);
-    kept = files;
+  const {id, args, want} = event.data;
+  if (event.data.module) {
+    module = await WebAssembly.compile(event.data.module);
+    kept = event.data.files;
     return postMessage({id, code: 0});
   }
-  const all = new Map(Object.entries(kept).map(([name, data]) => [name, {data, size: data.length}]));
+  const files = event.data.files || kept;
+  const all = new Map(Object.entries(files).map(([name, data]) => [name, {data: want === '*' ? data.slice() : data, size: data.length}]));
   const s = system(['trefoil', ...args], all);
   let code = 0, problem = '';
   try {
@@ -187,6 +188,7 @@ onmessage = async event => {
     problem = e && e.exit !== undefined ? '' : String(e);
   }
   const made = want && all.get(want);
+  const left = want === '*' ? Object.fromEntries([...all].map(([name, f]) => [name, f.data.slice(0, f.size)])) : null;
   postMessage({id, code, out: s.open[1] ? s.open[1].text : '', err: (s.open[2] ? s.open[2].text : '') + problem,
-    file: made ? made.data.slice(0, made.size) : null});
+    file: made ? made.data.slice(0, made.size) : null, files: left});
 };

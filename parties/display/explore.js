@@ -1,40 +1,9 @@
-'use strict';
-// The page asks trefoil's own commands, in a worker, and draws what they answer. It computes no figure itself.
-const $ = id => document.getElementById(id);
-const data = id => Uint8Array.from(atob($(id).textContent.trim()), c => c.charCodeAt(0));
+// Draws what trefoil's commands answer about a released model.
 const study = JSON.parse(new TextDecoder().decode(data('measurements')));
 const columns = study.attributes;
 const state = {x: columns[0].name, y: '', where: []};
 const MOST = 60; // cells of a side of a heat map
 
-// --- the worker
-
-const worker = new Worker(URL.createObjectURL(new Blob([$('worker').textContent], {type: 'text/javascript'})));
-const waiting = new Map();
-let calls = 0;
-worker.onmessage = e => {
-  waiting.get(e.data.id)(e.data);
-  waiting.delete(e.data.id);
-};
-const call = message => new Promise(done => {
-  waiting.set(++calls, done);
-  worker.postMessage({id: calls, ...message});
-});
-
-// --- text and elements: names go into text nodes, never into markup
-
-function make(tag, attributes, ...children) {
-  const svg = ['svg', 'rect', 'line', 'text', 'g', 'title'].includes(tag);
-  const e = svg ? document.createElementNS('http://www.w3.org/2000/svg', tag) : document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {}))
-    if (name.startsWith('on'))
-      e.addEventListener(name.slice(2), value);
-    else if (value !== false && value !== undefined)
-      e.setAttribute(name, value === true ? '' : value);
-  for (const c of children)
-    e.append(c);
-  return e;
-}
 const show = n => n === null || n === undefined ? '' : typeof n !== 'number' ? String(n)
   : Math.abs(n) >= 1e6 || (n !== 0 && Math.abs(n) < 1e-3) ? n.toPrecision(4)
   : Number.isInteger(n) ? String(n) : Math.abs(n) >= 100 ? n.toFixed(0) : n.toPrecision(3);
@@ -260,7 +229,7 @@ async function begin() {
   const files = {model: data('model')};
   if ($('errors'))
     files.errors = data('errors');
-  await call({reader: data('reader'), files});
+  await call({module: data('module'), files});
   document.body.dataset.ready = 'yes';
   draw();
 }

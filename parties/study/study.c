@@ -225,7 +225,7 @@ static enum err read_keys(struct study_reading *r, struct study_top *t)
         {"contact", false, &t->contact},    {"provider", two, &t->provider},
         {"keeper", two, &t->keeper},        {"noise_by", false, &t->noise_by},
         {"train", false, &t->train},        {"assess", false, &t->assess},
-        {"relay", false, &t->relay},       {"events", false, &t->events},
+        {"relay", false, &t->relay},        {"events", false, &t->events},
     };
     r->misspelt = true;
     if (!yaml_is_mapping(root))

@@ -284,17 +284,20 @@ static enum err read_signatures(struct study_reading *r, const yaml_node_t *node
     return ERR_OK;
 }
 
-/* https://HOST[:PORT] in letters that cannot leave a page's policy. */
+/* https://HOST[:PORT], in letters that cannot leave a page's policy; or this machine, for trials. */
 static bool is_relay(const char *text)
 {
-    static const char https[] = "https://", letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN"
-                                                        "OPQRSTUVWXYZ0123456789.-";
+    static const char https[] = "https://", here[] = "http://127.0.0.1";
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
     const char *host = text + sizeof https - 1;
-    size_t n;
-    if (strncmp(text, https, sizeof https - 1) != 0 || (n = strspn(host, letters)) == 0 || n > 253)
+    size_t n = 0;
+    if (strncmp(text, here, sizeof here - 1) == 0)
+        host = text + sizeof here - 1;
+    else if (strncmp(text, https, sizeof https - 1) != 0 || (n = strspn(host, letters)) == 0)
         return false;
-    if (host[n] == '\0')
-        return true;
+    if (n > 253 || host[n] == '\0')
+        return n <= 253;
     return host[n] == ':' && strlen(host + n + 1) <= 5 && atoi(host + n + 1) > 0 &&
            strspn(host + n + 1, "0123456789") == strlen(host + n + 1);
 }

@@ -14,6 +14,10 @@ void qsort_r(void *base, size_t n, size_t size, int (*compare)(const void *, con
 #define funlockfile(file) ((void)(file))
 #define fchmod(fd, mode) ((void)(mode), (fd) < 0 ? -1 : 0)
 int mkstemp(char *name);
+char *realpath(const char *path, char *resolved);
+unsigned geteuid(void);
+unsigned getegid(void);
+int getgroups(int size, unsigned *list);
 int dlclose(void *handle);
 
 #endif

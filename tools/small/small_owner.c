@@ -1,6 +1,7 @@
 /* What an owner of data needs, as a module: the commands that need no network. */
 #include "parties/command/command.h"
 #include "parties/command/settings.h"
+#include "parties/display/owner_page.h"
 #include "parties/owner/courier.h"
 #include "parties/server/http.h"
 #include "parties/settings/three/split.h"
@@ -45,6 +46,13 @@ enum err courier_withdraw(struct courier *courier, struct receipt *receipt, bool
     return ERR_USAGE;
 }
 
+enum err courier_noise(struct courier *courier, const struct split *split)
+{
+    (void)courier;
+    (void)split;
+    return ERR_USAGE;
+}
+
 enum err courier_status(struct courier *courier, struct server_status status[])
 {
     (void)courier;
@@ -56,6 +64,25 @@ struct dials_traffic courier_traffic(const struct courier *courier)
 {
     (void)courier;
     return (struct dials_traffic){0};
+}
+
+/* A page does not look at pages. */
+enum err owner_page_study(const struct bytes *page, struct bytes *file)
+{
+    (void)page;
+    (void)file;
+    return ERR_FORMAT;
+}
+
+enum err owner_page(const struct study *study, const struct bytes *file, struct bytes *out,
+                    struct bytes *policy, struct log *log)
+{
+    (void)study;
+    (void)file;
+    (void)out;
+    (void)policy;
+    (void)log;
+    return ERR_SYSTEM;
 }
 
 enum err http_probe(const char *where, struct log *log)

@@ -7,5 +7,6 @@
 
 void mpq_inits(mpq_ptr x, ...);
 void mpq_clears(mpq_ptr x, ...);
+int gmp_snprintf(char *to, size_t size, const char *format, ...); /* of what is left out */
 
 #endif

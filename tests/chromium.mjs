@@ -1,0 +1,44 @@
+// A browser for tests of pages: what a person does, by clicks and keys, over a pipe.
+import fs from 'node:fs';
+import {spawn} from 'node:child_process';
+
+export async function browser(profile) {
+  const p = spawn('chromium', ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--hide-scrollbars',
+    '--remote-debugging-pipe', '--user-data-dir=' + profile, 'about:blank'], {stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe']});
+  const waiting = new Map();
+  let calls = 0, heard = '';
+  p.stdio[4].on('data', d => {
+    const all = (heard + d).split('\0');
+    heard = all.pop();
+    for (const m of all.map(t => JSON.parse(t)))
+      if (m.id)
+        waiting.get(m.id)(m);
+  });
+  const send = (method, params = {}, sessionId) => new Promise((done, failed) => {
+    waiting.set(++calls, m => (m.error ? failed(new Error(`${method}: ${m.error.message}`)) : done(m.result)));
+    p.stdio[3].write(JSON.stringify({id: calls, method, params, sessionId}) + '\0');
+  });
+  const {targetInfos} = await send('Target.getTargets');
+  const {sessionId} = await send('Target.attachToTarget', {targetId: targetInfos.find(t => t.type === 'page').targetId, flatten: true});
+  const at = (method, params) => send(method, params, sessionId);
+  const run = async expression => {
+    const r = await at('Runtime.evaluate', {expression, awaitPromise: true, returnByValue: true});
+    if (r.exceptionDetails)
+      throw new Error(JSON.stringify(r.exceptionDetails.exception));
+    return r.result.value;
+  };
+  const until = async (expression, tries = 600) => {
+    for (; tries > 0; tries--) {
+      if (await run(`document.body !== null && (${expression})`))
+        return true;
+      await new Promise(r => setTimeout(r, 50));
+    }
+    return false;
+  };
+  const picture = async (file, width, height) => {
+    await at('Emulation.setDeviceMetricsOverride', {width, height, deviceScaleFactor: 1, mobile: false});
+    const shot = await at('Page.captureScreenshot', {format: 'png'});
+    fs.writeFileSync(file, Buffer.from(shot.data, 'base64'));
+  };
+  return {at, run, until, picture, end: () => p.kill()};
+}
