@@ -89,5 +89,12 @@ elif "$trefoil" explore "$out/demo/result" --out "$out/explore.html" --title 'Si
 else
     skip "the explorer" "tools/small.sh was not run before make"
 fi
+PICTURES=$PWD/$out TREFOIL=$trefoil tests/scripts/page.test.sh >"$out/page.txt" 2>&1
+while read -r status words; do
+    [[ $status = ok ]]
+    result $? "${words#*- }"
+done < <(sed -n 's/^# \(\(not \)\?ok\) - /\1 - /p' "$out/page.txt" | sed 's/^not ok/bad/')
+grep -q '^# ok - ' "$out/page.txt" && ! grep -q '^not ok' "$out/page.txt"
+result $? "the owner's page: all of it was played"
 
 end_test

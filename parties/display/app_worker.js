@@ -126,6 +126,14 @@ function system(args, files) {
       files.delete(path(p, n));
       return GOOD;
     },
+    path_link(fd, flags, p, n, other, q, m) {
+      if (!files.has(path(p, n)))
+        return NOENT;
+      if (files.has(path(q, m)))
+        return EXISTS;
+      files.set(path(q, m), files.get(path(p, n)));
+      return GOOD;
+    },
     path_unlink_file: (fd, p, n) => (files.delete(path(p, n)) ? GOOD : NOENT),
     fd_close: fd => (open[fd] ? ((open[fd] = null), GOOD) : BAD),
     fd_seek(fd, offset, whence, to) {
@@ -149,6 +157,16 @@ function system(args, files) {
       }
       view().setUint32(to, sum, true);
       return GOOD;
+    },
+    fd_pread(fd, list, n, offset, to) {
+      const f = open[fd];
+      if (!f || !f.of)
+        return BAD;
+      const before = f.at;
+      f.at = Number(offset);
+      const code = calls.fd_read(fd, list, n, to);
+      f.at = before;
+      return code;
     },
     fd_write(fd, list, n, to) {
       let sum = 0;

@@ -140,8 +140,11 @@ function doubts(lines) {
   if (thousands !== undefined)
     found.push(['thousands', `A cell says ${thousands}: that is ${comma ? thousands.replace(/\./g, '').replace(',', '.') : 'no number here; it counts as any other text'}.`]);
   const before = new Set([...document.querySelectorAll('#doubts input:checked')].map(e => e.name));
-  $('doubts').replaceChildren(...found.map(([name, words]) =>
-    make('p', {class: 'warn'}, make('label', {}, make('input', {type: 'checkbox', name, checked: before.has(name), onchange: look}), ' ' + words))));
+  const asks = found.map(([name, words]) => name + words).join();
+  if ($('doubts').dataset.asks !== asks)
+    $('doubts').replaceChildren(...found.map(([name, words]) =>
+      make('p', {class: 'warn'}, make('label', {}, make('input', {type: 'checkbox', name, checked: before.has(name), onchange: look}), ' ' + words))));
+  $('doubts').dataset.asks = asks;
   return found.every(([name]) => before.has(name));
 }
 
@@ -154,6 +157,7 @@ function rows(lines) {
 async function look() {
   const turn = ++asked;
   parcel = null;
+  put('said', '');
   ready();
   if (!raw)
     return;
@@ -302,7 +306,7 @@ async function send() {
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', parcel));
   files['a.parcel.answers'] = join([bytes('trefoil-answers-1\n'), digest,
     ...answers.flatMap(a => [block(a.head), u32(a.k), block(a.act)])]);
-  const r = await trefoil('share', '/study.yaml', '/table.csv', '--key', '/owner.key', '--keep', '/a.parcel');
+  const r = await trefoil('share', '/study.yaml', '--key', '/owner.key', '--keep', '/a.parcel');
   put('end', r.code === 0 ? r.out + r.err : problem(r), r.code === 0 ? '' : 'bad');
   $('receipts').disabled = r.code !== 0;
   if (r.code === 0)
