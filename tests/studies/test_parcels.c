@@ -329,6 +329,7 @@ TEST(acts_count_in_their_order)
     /* what is refused moves nothing */
     assert_int_equal(upload(&b, b.me, b.now + 9, b.changed, false), ERR_REFUSED);
     assert_int_equal(upload(&b, b.me, b.now + 2, b.changed, true), ERR_OK);
+    assert_int_equal(upload(&b, b.me, b.now + 2, b.parts, true), ERR_REFUSED);
     assert_int_equal(upload(&b, b.me, b.now, b.parts, true), ERR_REFUSED);
     assert_int_equal(withdraw(&b, b.now + 4), ERR_OK);
     assert_int_equal(upload(&b, b.me, b.now, b.parts, false), ERR_REFUSED);
