@@ -23,11 +23,7 @@
 #ifndef TREFOIL_MPC_LATTICE_LATTICE_H
 #define TREFOIL_MPC_LATTICE_LATTICE_H
 
-#include "mpc/lattice/lattice_plan.h"
 #include "mpc/lattice/lattice_ring.h"
-
-#define LATTICE_SEED 16
-#define LATTICE_RESULT_SIZE (3 * LATTICE_POLY_SIZE)
 
 /* What one upload is encrypted with. Each is used for one table, and for nothing else. */
 struct lattice_seeds {
@@ -35,8 +31,6 @@ struct lattice_seeds {
     uint8_t errors[LATTICE_SEED]; /* nobody does */
     uint8_t shown[LATTICE_SEED];  /* the provider gets it */
 };
-
-size_t lattice_upload_size(const struct lattice_plan *plan);
 
 /*
  * The owner's part. codes: rows by attributes, row after row; a code that is none of its

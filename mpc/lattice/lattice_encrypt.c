@@ -108,11 +108,6 @@ static void owner_clear(struct lattice_owner *o)
     memory_free(&o->c1);
 }
 
-size_t lattice_upload_size(const struct lattice_plan *plan)
-{
-    return LATTICE_SEED + (1 + lattice_plan_fresh(plan)) * LATTICE_POLY_SIZE;
-}
-
 enum err lattice_encrypt(const struct lattice_ring *ring, const struct lattice_plan *plan,
                          const uint16_t *codes, const struct lattice_seeds *seeds, uint8_t *upload)
 {

@@ -9,12 +9,8 @@
 #ifndef TREFOIL_MPC_LATTICE_LATTICE_RING_H
 #define TREFOIL_MPC_LATTICE_LATTICE_RING_H
 
+#include "base/lattice_plan.h"
 #include "mpc/kernel/prime.h"
-
-#define LATTICE_LEVELS 13
-#define LATTICE_N (1 << LATTICE_LEVELS)
-#define LATTICE_PRIMES 4
-#define LATTICE_BITS 53 /* of a word on the wire */
 
 struct lattice_poly {
     uint64_t w[LATTICE_PRIMES][LATTICE_N]; /* each below its prime */
@@ -58,7 +54,6 @@ void lattice_low(const struct lattice_ring *ring, const struct lattice_poly *x,
  * Words to LATTICE_POLY_SIZE bytes, 53 bits each, and back: ERR_DATA if one is not below its
  * prime.
  */
-#define LATTICE_POLY_SIZE ((size_t)LATTICE_PRIMES * LATTICE_N * LATTICE_BITS / 8)
 void lattice_pack(const struct lattice_poly *x, uint8_t out[LATTICE_POLY_SIZE]);
 enum err lattice_unpack(const struct lattice_ring *ring, const uint8_t in[LATTICE_POLY_SIZE],
                         struct lattice_poly *x) MUST_CHECK;

@@ -1,7 +1,6 @@
-#include "mpc/lattice/lattice_plan.h"
+#include "base/lattice_plan.h"
 
 #include "base/memory.h"
-#include "mpc/lattice/lattice_ring.h"
 
 #include <stdbool.h>
 
@@ -79,6 +78,11 @@ static void lay_out(struct lattice_plan *p, const struct lattice_wanted *w, size
 size_t lattice_plan_fresh(const struct lattice_plan *plan)
 {
     return plan->blocks * (plan->lefts + plan->rights);
+}
+
+size_t lattice_upload_size(const struct lattice_plan *plan)
+{
+    return LATTICE_SEED + (1 + lattice_plan_fresh(plan)) * LATTICE_POLY_SIZE;
 }
 
 static void choose(struct lattice_plan *p, const struct lattice_wanted *w)
