@@ -39,11 +39,12 @@ struct lattice_shape {
 };
 
 struct lattice_plan {
-    struct lattice_shape shape; /* its vectors are borrowed */
-    size_t *first;              /* column of each attribute; one more: all columns */
-    size_t rows, blocks;        /* n, and how many blocks */
-    size_t left, right;         /* U, V */
-    size_t lefts, rights;       /* tiles */
+    struct lattice_shape shape; /* its vectors are these: */
+    uint32_t *size, (*pair)[2];
+    size_t *first;        /* column of each attribute; one more: all columns */
+    size_t rows, blocks;  /* n, and how many blocks */
+    size_t left, right;   /* U, V */
+    size_t lefts, rights; /* tiles */
     size_t results;
     size_t (*result)[2]; /* the tiles of each: a left one, a right one */
 };

@@ -40,9 +40,9 @@ enum err lattice_encrypt(const struct lattice_ring *ring, const struct lattice_p
                          const uint16_t *codes, const struct lattice_seeds *seeds,
                          uint8_t *upload) MUST_CHECK;
 
-/* ERR_DATA unless all words of an upload are below their primes. */
-enum err lattice_upload_check(const struct lattice_ring *ring, const struct lattice_plan *plan,
-                              const uint8_t *upload) MUST_CHECK;
+/* ERR_DATA unless all words of an upload of so many bytes are below their primes. */
+enum err lattice_upload_check(const struct lattice_ring *ring, const uint8_t *upload,
+                              size_t size) MUST_CHECK;
 
 /* The provider's part: sums of products over all blocks. */
 struct lattice_products;
@@ -62,7 +62,10 @@ struct lattice_key;
 enum err lattice_key_new(struct lattice_key **key, const struct lattice_ring *ring,
                          const uint8_t seed[LATTICE_SEED]) MUST_CHECK;
 void lattice_key_free(struct lattice_key **key);
-/* Its share of a result, N words. ERR_DATA for words that are not below their primes. */
+/*
+ * Its share of a result, N words. ERR_DATA for words that are not below their primes, and for a
+ * result of q / 4 or more: the owner did not encrypt under this key.
+ */
 enum err lattice_open(const struct lattice_key *key, const uint8_t in[LATTICE_RESULT_SIZE],
                       uint64_t *share) MUST_CHECK;
 

@@ -140,8 +140,7 @@ static enum err decrypt(const struct lattice_key *key, const uint8_t *in, struct
     TRY(lattice_unpack(key->ring, in + 2 * LATTICE_POLY_SIZE, part));
     lattice_add_product(key->ring, sum, part, &key->square);
     lattice_coefficients(key->ring, sum);
-    lattice_low(key->ring, sum, share);
-    return ERR_OK;
+    return lattice_low(key->ring, sum, share) ? ERR_OK : ERR_DATA;
 }
 
 enum err lattice_open(const struct lattice_key *key, const uint8_t in[LATTICE_RESULT_SIZE],

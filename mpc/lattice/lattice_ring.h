@@ -12,6 +12,8 @@
 #include "base/lattice_plan.h"
 #include "mpc/kernel/prime.h"
 
+#include <stdbool.h>
+
 struct lattice_poly {
     uint64_t w[LATTICE_PRIMES][LATTICE_N]; /* each below its prime */
 };
@@ -44,10 +46,10 @@ void lattice_negate(const struct lattice_ring *ring, struct lattice_poly *x);
 void lattice_small(const struct lattice_ring *ring, struct lattice_poly *x, const int8_t *a,
                    const int8_t *b);
 /*
- * Of coefficients modulo q, between -q/4 and q/4: the integers modulo 2^64. From q/4 on an answer
- * may be another (docs/protocols.md: none is).
+ * Of coefficients modulo q, between -q/4 and q/4: the integers modulo 2^64. Whether all are between
+ * these (docs/protocols.md).
  */
-void lattice_low(const struct lattice_ring *ring, const struct lattice_poly *x,
+bool lattice_low(const struct lattice_ring *ring, const struct lattice_poly *x,
                  uint64_t low[LATTICE_N]);
 
 /*

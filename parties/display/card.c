@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "base/words.h"
 #include "parties/study/method.h"
+#include "parties/study/study_uploads.h"
 
 #include <math.h>
 #include <string.h>
@@ -44,6 +45,7 @@ void card_heading(struct bytes *out, const struct study *s, const char *otherwis
 
 static void put_people(struct bytes *out, const struct study *s)
 {
+    const bool encrypts = study_encrypts(s);
     text_put(out, "\n## Who takes part\n\n");
     for (size_t i = 0; i < s->owners; i++)
         text_put(out, "- Owner %s: brings at most %u rows.\n", s->owner[i].name,
@@ -58,7 +60,8 @@ static void put_people(struct bytes *out, const struct study *s)
                                  : "Keeper",
                  s->server[i].name, s->server[i].host,
                  s->servers == 3 ? "shares"
-                 : i == 0        ? "masked counts"
+                 : i == 0        ? encrypts ? "masked counts and encrypted rows" : "masked counts"
+                 : encrypts      ? "the seeds of masks and keys"
                                  : "the seeds of the masks");
     for (size_t i = 0; i < s->analysts; i++)
         text_put(out, "- Analyst %s: asks the servers, and sees what they open.\n",

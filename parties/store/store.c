@@ -74,6 +74,8 @@ static const char *const migrations[] = {
     /* whether an upload is sorted by person, by its digest; NULL until that is opened */
     "CREATE TABLE sorted(digest BLOB PRIMARY KEY, attempts INTEGER NOT NULL, sorted INTEGER)"
     "  STRICT;",
+    /* or what was counted of it, and how often that was tried */
+    "ALTER TABLE sorted ADD COLUMN sealed BLOB;",
 };
 #define VERSION (sizeof migrations / sizeof *migrations)
 #define VERSION_OF_ROUNDS 3 /* the first whose entries name rounds */

@@ -188,7 +188,7 @@ static void owner_new(struct owner *w, struct messages_scene *c, unsigned owner,
     memset(bytes_extend(&packed, study_upload_bytes(study, owner)), 0,
            study_upload_bytes(study, owner));
     assert_int_equal(upload_make(w->part, &three_split, w->at[0].me, of,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study->terms.digest,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study,
                                  study_upload_form(study, owner), &packed),
                      ERR_OK);
 }

@@ -118,10 +118,11 @@ static enum err begin(void *self, const struct engine_uploads *uploads, struct e
     struct two from = {.study = d->site->study,
                        .bounds = d->site->bounds,
                        .net = d->net,
+                       .store = d->site->store,
                        .audit = openings_audit,
                        .audit_self = d->openings,
                        .log = d->log};
-    (void)uploads; /* counts are never counted again */
+    (void)uploads; /* nothing is counted again */
     memcpy(from.session, d->session->id, sizeof from.session);
     TRY(two_new(&d->engine, &from));
     *engine = two_table(d->engine);

@@ -24,15 +24,17 @@
 #include "parties/settings/two/sums.h"
 
 struct two {
-    const struct study *study; /* borrowed, as is all but sums, tape and pair */
+    const struct study *study; /* borrowed, as is all but sums, rows, tape, pair */
     const struct bounds *bounds;
     struct net *net;
     /* asked before each opening; an error stops it: parties/server/openings.h */
     enum err (*audit)(void *self, enum engine_opening opening, const char *reason, size_t values);
     void *audit_self;
     struct log *log;
+    struct store *store;    /* keeps what was counted of encrypted rows */
     struct ask_slack slack; /* of the study's noise */
     struct sums sums;
+    struct rows rows;
     struct own_tape tape;
     uint8_t session[PAIR_ID_SIZE];
     struct pair *pair; /* NULL until it is needed */

@@ -307,7 +307,7 @@ static void play(struct lattice_table *t, const struct lattice_plan *plan)
     struct lattice_key *key CLEAN(lattice_key_free) = NULL;
     struct prg *prg CLEAN(prg_free) = NULL;
     assert_int_equal(lattice_encrypt(ring, plan, t->codes, &seeds, upload), ERR_OK);
-    assert_int_equal(lattice_upload_check(ring, plan, upload), ERR_OK);
+    assert_int_equal(lattice_upload_check(ring, upload, lattice_upload_size(plan)), ERR_OK);
     assert_int_equal(lattice_multiply(&products, ring, plan, upload), ERR_OK);
     assert_int_equal(lattice_key_new(&key, ring, seeds.key), ERR_OK);
     assert_int_equal(prg_new(&prg, fresh), ERR_OK);
@@ -517,6 +517,46 @@ TEST(noise_stays_far_below_what_hides_it)
     memory_free(&d);
 }
 
+/* The integer that the keeper decrypts is as wide as the flood: nothing is left of the noise. */
+TEST(what_the_keeper_decrypts_is_flooded)
+{
+    struct lattice_view v CLEAN(view_free);
+    struct lattice_poly *d = polys(2);
+    static uint64_t share[LATTICE_N];
+    unsigned high = 0;
+    mpz_t x;
+    view_new(&v);
+    mpz_init(x);
+    assert_int_equal(lattice_hide(v.products, 0, v.prg, v.hidden[0], share), ERR_OK);
+    assert_int_equal(lattice_unpack(ring, v.hidden[0], d), ERR_OK);
+    for (unsigned part = 1; part < 3; part++) {
+        assert_int_equal(lattice_unpack(ring, v.hidden[0] + part * LATTICE_POLY_SIZE, d + 1),
+                         ERR_OK);
+        lattice_add_product(ring, d, d + 1, part == 1 ? &v.key->s : &v.key->square);
+    }
+    lattice_coefficients(ring, d);
+    for (size_t i = 0; i < LATTICE_N; i++) {
+        join(x, d, i);
+        assert_true(mpz_sizeinbase(x, 2) <= 209);
+        high += mpz_sizeinbase(x, 2) == 209;
+    }
+    assert_in_range(high, 4096 - 272, 4096 + 272); /* six deviations */
+    mpz_clear(x);
+    memory_free(&d);
+}
+
+/* What an owner encrypted under another key than the keeper has is noticed, and is no count. */
+TEST(another_key_opens_nothing)
+{
+    struct lattice_view v CLEAN(view_free);
+    struct lattice_key *other CLEAN(lattice_key_free) = NULL;
+    static uint64_t share[LATTICE_N];
+    view_new(&v);
+    assert_int_equal(lattice_hide(v.products, 0, v.prg, v.hidden[0], share), ERR_OK);
+    assert_int_equal(lattice_key_new(&other, ring, seeds.shown), ERR_OK);
+    assert_int_equal(lattice_open(other, v.hidden[0], share), ERR_DATA);
+}
+
 TEST(words_that_are_none_are_refused)
 {
     struct lattice_view v CLEAN(view_free);
@@ -526,5 +566,5 @@ TEST(words_that_are_none_are_refused)
     memset(v.hidden[0] + LATTICE_POLY_SIZE, 255, 7);
     assert_int_equal(lattice_open(v.key, v.hidden[0], share), ERR_DATA);
     memset(v.upload + lattice_upload_size(v.plan) - 7, 255, 7);
-    assert_int_equal(lattice_upload_check(ring, v.plan, v.upload), ERR_DATA);
+    assert_int_equal(lattice_upload_check(ring, v.upload, lattice_upload_size(v.plan)), ERR_DATA);
 }
