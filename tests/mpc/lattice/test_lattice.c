@@ -443,6 +443,37 @@ static void tell(const struct lattice_view *v, const struct lattice_poly *d1,
         lattice_add_product(ring, told, d2, &v->key->s);
 }
 
+/* x / y, of values. */
+static void divide(const struct lattice_poly *x, const struct lattice_poly *y,
+                   struct lattice_poly *out)
+{
+    for (unsigned k = 0; k < LATTICE_PRIMES; k++)
+        for (size_t i = 0; i < LATTICE_N; i++) {
+            const struct prime *f = lattice_prime(ring, k);
+            uint64_t power = y->w[k][i], q = x->w[k][i]; /* x y^(p - 2) */
+            for (uint64_t bits = f->p - 2; bits > 0; bits >>= 1) {
+                if (bits & 1)
+                    q = prime_times(f, q, power);
+                power = prime_times(f, power, power);
+            }
+            out->w[k][i] = q;
+        }
+}
+
+/* Bits of the largest coefficient. */
+static size_t widest(const struct lattice_poly *x)
+{
+    size_t most = 0;
+    mpz_t v;
+    mpz_init(v);
+    for (size_t i = 0; i < LATTICE_N; i++) {
+        join(v, x, i);
+        most = mpz_sizeinbase(v, 2) > most ? mpz_sizeinbase(v, 2) : most;
+    }
+    mpz_clear(v);
+    return most;
+}
+
 /*
  * The part of s has no noise: with the key it tells a_B x_A + a_A x_B, so that one column gives the
  * other. Hidden, no word of it does.
@@ -466,6 +497,14 @@ TEST(one_column_does_not_give_another)
     for (size_t i = 0; i < LATTICE_PRIMES * LATTICE_N; i++)
         assert_int_not_equal(both->w[i / LATTICE_N][i % LATTICE_N],
                              told->w[i / LATTICE_N][i % LATTICE_N]);
+    lattice_negate(ring, both);
+    lattice_add(ring, told, both);
+    *both = v.products->pk[1];
+    divide(told, both, got);
+    lattice_coefficients(ring, told);
+    lattice_coefficients(ring, got);
+    assert_true(widest(told) > 200); /* not t f alone */
+    assert_true(widest(got) > 200);  /* nor p1 r alone, whose r are of one bit */
     memory_free(&x);
 }
 
