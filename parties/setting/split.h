@@ -34,6 +34,10 @@ struct split {
                      const uint8_t seed[][SPLIT_SEED], struct bytes *vector);
     /* ERR_DATA for a vector that no owner makes; NULL: any can be. */
     enum err (*check)(unsigned form, const struct bytes *vector);
+    /* A block of n samples of noise, as bytes for each server, and how many each gets; NULL: no
+     * owner makes noise. */
+    enum err (*noise)(enum noise_law kind, size_t n, struct bytes part[]);
+    size_t (*noise_bytes)(unsigned server, size_t n);
 };
 
 /* The vector's number. */

@@ -62,7 +62,7 @@ static void describe_pair(FILE *out, const struct study *study, bool listed)
     fprintf(out,
             "  The provider sees of each owner the counts plus a mask, which is random to it.\n"
             "  The keeper sees the seed of that mask, which is random to it, too. Each also\n"
-            "  sees the noise that it makes itself, and what is opened.\n"
+            "  sees %s.\n"
             "%s%s"
             "  Nothing bounds what an owner sends as a count. One that lies can make results\n"
             "  useless, and learns nothing by it.\n"
@@ -71,6 +71,9 @@ static void describe_pair(FILE *out, const struct study *study, bool listed)
             "  Each is trusted to follow the protocol (security: semi-honest). One that does\n"
             "  not could falsify results, and learn more than the guarantee allows. Three\n"
             "  servers can prove to each other that they follow it, two cannot.\n",
+            study->noise_by == NOISE_BY_OWNER
+                ? "what is opened"
+                : "the noise that it makes itself, and what is opened",
             encrypts
                 ? "  Of an owner of records the provider sees its rows instead, encrypted under a\n"
                   "  key of this owner alone, and counts them as they are. The keeper sees that\n"

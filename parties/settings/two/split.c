@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/prg.h"
 #include "mpc/lattice/lattice.h"
+#include "parties/settings/two/owner_noise.h"
 
 /* The stream of a seed, as bytes; wiped by memory_wipe_free(). */
 static enum err stream_of(const uint8_t seed[SPLIT_SEED], size_t bytes, uint8_t **stream)
@@ -82,7 +83,9 @@ const struct split two_split = {
     .gets = {{"the masked counts", "a random seed"}, {"the encrypted rows", "the key's seed"}},
     .bytes = study_form_bytes,
     .mask = mask,
-    .check = check};
+    .check = check,
+    .noise = owner_noise_draw,
+    .noise_bytes = owner_noise_bytes};
 
 static void add(uint64_t *words, const uint8_t *bytes, size_t n)
 {
