@@ -60,7 +60,7 @@ enum err two_new(struct two **engine, const struct two *from)
         g->tape.reel[STAKE_MEASURE].make = make_joint;
         g->tape.reel[STAKE_MEASURE].self = g;
     }
-    g->rows = (struct rows){.study = g->study, .net = g->net, .store = g->store, .log = g->log};
+    g->rows = (struct two_rows){.study = g->study, .net = g->net, .store = g->store, .log = g->log};
     memcpy(g->rows.session, g->session, sizeof g->rows.session);
     TRY(sums_new(&g->sums, g->study, net_index(g->net)));
     return memory_hand_over(engine, &g);
@@ -72,7 +72,7 @@ void two_free(struct two **engine)
         return;
     own_tape_free(&(*engine)->tape);
     sums_free(&(*engine)->sums);
-    rows_free(&(*engine)->rows);
+    two_rows_free(&(*engine)->rows);
     pair_free(&(*engine)->pair);
     memory_free(engine);
 }

@@ -37,7 +37,7 @@ struct two {
     struct ahead ahead;     /* .. these are the blocks of it that both servers have */
     struct ask_slack slack; /* of the study's noise */
     struct sums sums;
-    struct rows rows;
+    struct two_rows rows;
     struct own_tape tape;
     uint8_t session[PAIR_ID_SIZE];
     struct pair *pair; /* NULL until it is needed */

@@ -8,12 +8,12 @@
 
 #include <string.h>
 
-void rows_free(struct rows *rows)
+void two_rows_free(struct two_rows *rows)
 {
     lattice_ring_free(&rows->ring);
 }
 
-static bool is_provider(const struct rows *r)
+static bool is_provider(const struct two_rows *r)
 {
     return net_index(r->net) == PAIR_PROVIDER;
 }
@@ -21,35 +21,35 @@ static bool is_provider(const struct rows *r)
 /* --- what is kept ----------------------------------------------------------------------------- */
 
 /* On disk: the session, then the share. What does not unseal is not there. */
-static enum err recall(const struct rows *r, const struct upload *u, struct bytes *counted)
+static enum err recall(const struct two_rows *r, const struct upload *u, struct bytes *counted)
 {
     uint8_t digest[32];
     enum err e;
     upload_digest(u, r->study->terms.digest, digest);
     e = store_counted(r->store, digest, counted);
-    if (e == ERR_AUTH || counted->size != ROWS_SESSION + 8 * r->study->workload->maximal_cells)
+    if (e == ERR_AUTH || counted->size != TWO_ROWS_SESSION + 8 * r->study->workload->maximal_cells)
         counted->size = 0;
     return e == ERR_AUTH ? ERR_OK : e;
 }
 
-static enum err keep(const struct rows *r, const uint8_t digest[32], const uint64_t *word)
+static enum err keep(const struct two_rows *r, const uint8_t digest[32], const uint64_t *word)
 {
     struct bytes counted CLEAN(bytes_clear) = {0};
-    bytes_put(&counted, r->session, ROWS_SESSION);
+    bytes_put(&counted, r->session, TWO_ROWS_SESSION);
     for (uint64_t i = 0; i < r->study->workload->maximal_cells; i++)
         bytes_put_u64(&counted, word[i]);
     TRY(bytes_ok(&counted));
     return store_put_counted(r->store, digest, &counted);
 }
 
-static enum err take(const struct rows *r, const struct upload *u, uint64_t *word)
+static enum err take(const struct two_rows *r, const struct upload *u, uint64_t *word)
 {
     struct bytes counted CLEAN(bytes_clear) = {0};
     TRY(recall(r, u, &counted));
     if (counted.size == 0)
         return ERR_MISUSE;
     for (uint64_t i = 0; i < r->study->workload->maximal_cells; i++)
-        word[i] = integer_get(counted.data + ROWS_SESSION + 8 * i, 8);
+        word[i] = integer_get(counted.data + TWO_ROWS_SESSION + 8 * i, 8);
     return ERR_OK;
 }
 
@@ -58,37 +58,37 @@ static bool concerns(const struct upload *u, const bool *counted)
     return u->form == UPLOAD_ENCRYPTED && !counted[u->owner];
 }
 
-enum err rows_meet(const struct rows *r, const struct upload *uploads, size_t count,
-                   const bool *counted, bool **kept)
+enum err two_rows_meet(const struct two_rows *r, const struct upload *uploads, size_t count,
+                       const bool *counted, bool **kept)
 {
-    static const uint8_t never[ROWS_SESSION] = {0};
+    static const uint8_t never[TWO_ROWS_SESSION] = {0};
     uint8_t *bytes CLEAN(memory_release) = NULL, *own, *came;
     size_t n = 0;
     TRY(memory_new(kept, count));
-    TRY(memory_new(&bytes, 2 * count * ROWS_SESSION));
-    came = bytes + count * ROWS_SESSION;
+    TRY(memory_new(&bytes, 2 * count * TWO_ROWS_SESSION));
+    came = bytes + count * TWO_ROWS_SESSION;
     for (size_t k = 0; k < count; k++) {
         struct bytes before CLEAN(bytes_clear) = {0};
         if (!concerns(&uploads[k], counted))
             continue;
         TRY(recall(r, &uploads[k], &before));
         if (before.size > 0)
-            memcpy(bytes + n * ROWS_SESSION, before.data, ROWS_SESSION);
+            memcpy(bytes + n * TWO_ROWS_SESSION, before.data, TWO_ROWS_SESSION);
         n++;
     }
     if (n == 0)
         return ERR_OK;
     TRY(net_exchange(r->net, &(const struct net_exchange){.send = {bytes},
-                                                          .send_size = {n * ROWS_SESSION},
+                                                          .send_size = {n * TWO_ROWS_SESSION},
                                                           .receive = {came},
-                                                          .receive_size = {n * ROWS_SESSION}}));
+                                                          .receive_size = {n * TWO_ROWS_SESSION}}));
     own = bytes;
     for (size_t k = 0; k < count; k++)
         if (concerns(&uploads[k], counted)) {
-            (*kept)[k] = memcmp(own, never, ROWS_SESSION) != 0 &&
-                         memcmp(own, came, ROWS_SESSION) == 0;
-            own += ROWS_SESSION;
-            came += ROWS_SESSION;
+            (*kept)[k] = memcmp(own, never, TWO_ROWS_SESSION) != 0 &&
+                         memcmp(own, came, TWO_ROWS_SESSION) == 0;
+            own += TWO_ROWS_SESSION;
+            came += TWO_ROWS_SESSION;
         }
     return ERR_OK;
 }
@@ -96,7 +96,7 @@ enum err rows_meet(const struct rows *r, const struct upload *uploads, size_t co
 /* --- counting --------------------------------------------------------------------------------- */
 
 /* One upload, at either server; `at` bytes of a result are here, or are sent. */
-struct rows_work {
+struct two_rows_work {
     struct lattice_plan *plan;
     struct lattice_products *products; /* the provider's, as is the stream */
     struct prg *prg;
@@ -106,7 +106,7 @@ struct rows_work {
     size_t at, results;
 };
 
-static void work_free(struct rows_work *w)
+static void work_free(struct two_rows_work *w)
 {
     lattice_plan_free(&w->plan);
     lattice_products_free(&w->products);
@@ -117,7 +117,8 @@ static void work_free(struct rows_work *w)
     memory_free(&w->cell);
 }
 
-static enum err work_new(struct rows_work *w, const struct rows *r, size_t owner, uint64_t *word)
+static enum err work_new(struct two_rows_work *w, const struct two_rows *r, size_t owner,
+                         uint64_t *word)
 {
     TRY(study_encrypted_plan(r->study, owner, &w->plan));
     TRY(memory_new(&w->result, LATTICE_RESULT_SIZE));
@@ -130,14 +131,14 @@ static enum err work_new(struct rows_work *w, const struct rows *r, size_t owner
     return ERR_OK;
 }
 
-static enum err hide_next(struct rows_work *w)
+static enum err hide_next(struct two_rows_work *w)
 {
     TRY(lattice_hide(w->products, w->results, w->prg, w->result, w->share));
     lattice_plan_take(w->plan, w->results++, w->share, w->cell);
     return ERR_OK;
 }
 
-static enum err open_next(struct rows_work *w)
+static enum err open_next(struct two_rows_work *w)
 {
     TRY(lattice_open(w->key, w->result, w->share));
     lattice_plan_take(w->plan, w->results++, w->share, w->cell);
@@ -145,7 +146,7 @@ static enum err open_next(struct rows_work *w)
 }
 
 /* How many of n bytes belong to the result in hand; it is done after the last of them. */
-static size_t step(struct rows_work *w, size_t n, size_t *from)
+static size_t step(struct two_rows_work *w, size_t n, size_t *from)
 {
     const size_t left = LATTICE_RESULT_SIZE - w->at, some = n < left ? n : left;
     *from = w->at;
@@ -155,7 +156,7 @@ static size_t step(struct rows_work *w, size_t n, size_t *from)
 
 static enum err produce(void *self, size_t offset, uint8_t *out, size_t n)
 {
-    struct rows_work *w = self;
+    struct two_rows_work *w = self;
     (void)offset;
     for (size_t some, from; n > 0; out += some, n -= some) {
         if (w->at == 0)
@@ -168,7 +169,7 @@ static enum err produce(void *self, size_t offset, uint8_t *out, size_t n)
 
 static enum err consume(void *self, size_t offset, const uint8_t *in, size_t n)
 {
-    struct rows_work *w = self;
+    struct two_rows_work *w = self;
     (void)offset;
     for (size_t some, from; n > 0; in += some, n -= some) {
         some = step(w, n, &from);
@@ -180,7 +181,7 @@ static enum err consume(void *self, size_t offset, const uint8_t *in, size_t n)
 }
 
 /* The provider's part before it sends anything: an attempt that is noted, under a fresh stream. */
-static enum err begin(struct rows_work *w, const struct rows *r, const struct upload *u,
+static enum err begin(struct two_rows_work *w, const struct two_rows *r, const struct upload *u,
                       const uint8_t digest[32])
 {
     struct store_sorted before;
@@ -202,7 +203,7 @@ static enum err begin(struct rows_work *w, const struct rows *r, const struct up
     return e;
 }
 
-static enum err send_results(const struct rows *r, struct rows_work *w)
+static enum err send_results(const struct two_rows *r, struct two_rows_work *w)
 {
     const size_t size = w->plan->results * LATTICE_RESULT_SIZE;
     const struct net_flow flow = {.to = NET_PREV,
@@ -215,9 +216,9 @@ static enum err send_results(const struct rows *r, struct rows_work *w)
     return net_stream(r->net, &flow, 1);
 }
 
-static enum err count(struct rows *r, const struct upload *u, uint64_t *word)
+static enum err count(struct two_rows *r, const struct upload *u, uint64_t *word)
 {
-    struct rows_work w CLEAN(work_free) = {0};
+    struct two_rows_work w CLEAN(work_free) = {0};
     uint8_t digest[32];
     enum err e;
     if (r->ring == NULL)
@@ -237,7 +238,7 @@ static enum err count(struct rows *r, const struct upload *u, uint64_t *word)
     return keep(r, digest, word);
 }
 
-enum err rows_share(struct rows *r, const struct upload *u, bool kept, uint64_t *word)
+enum err two_rows_share(struct two_rows *r, const struct upload *u, bool kept, uint64_t *word)
 {
     return kept ? take(r, u, word) : count(r, u, word);
 }

@@ -24,30 +24,30 @@
 
 struct store;
 
-#define ROWS_SESSION 32
+#define TWO_ROWS_SESSION 32
 
-struct rows {
+struct two_rows {
     const struct study *study; /* borrowed, as are the next */
     struct net *net;
     struct store *store;
     struct log *log;
-    uint8_t session[ROWS_SESSION];
+    uint8_t session[TWO_ROWS_SESSION];
     struct lattice_ring *ring; /* NULL until it is needed */
 };
 
-void rows_free(struct rows *rows);
+void two_rows_free(struct two_rows *rows);
 
 /*
  * kept[k]: both have counted uploads[k], in one session. Only of encrypted rows that are not
  * `counted`, by owner; without any, nothing is sent. The caller frees it.
  */
-enum err rows_meet(const struct rows *rows, const struct upload *uploads, size_t count,
-                   const bool *counted, bool **kept) MUST_CHECK;
+enum err two_rows_meet(const struct two_rows *rows, const struct upload *uploads, size_t count,
+                       const bool *counted, bool **kept) MUST_CHECK;
 /*
  * This server's share of the counts of one of those, in the cells of the maximal marginals.
  * ERR_DATA, logged with the owner's name, if it sent what no owner sends.
  */
-enum err rows_share(struct rows *rows, const struct upload *upload, bool kept,
-                    uint64_t *word) MUST_CHECK;
+enum err two_rows_share(struct two_rows *rows, const struct upload *upload, bool kept,
+                        uint64_t *word) MUST_CHECK;
 
 #endif

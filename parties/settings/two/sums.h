@@ -24,7 +24,7 @@ enum err sums_new(struct sums *s, const struct study *study, enum pair_end end) 
 void sums_free(struct sums *s);
 
 /* Adds those that are new. LEAKS: as rows.h says. */
-enum err sums_add(struct sums *s, struct rows *rows, const struct upload *uploads,
+enum err sums_add(struct sums *s, struct two_rows *rows, const struct upload *uploads,
                   size_t count) MUST_CHECK;
 /* Sums the marginals that are not uploaded from their parents. */
 enum err sums_spread(struct sums *s) MUST_CHECK;

@@ -26,7 +26,7 @@
 struct rows_seat {
     struct net *net;
     struct store *store;
-    struct rows rows;
+    struct two_rows rows;
     struct upload *upload; /* OWNERS of them */
     uint64_t *word[OWNERS];
     bool kept[OWNERS];
@@ -122,10 +122,10 @@ static enum err count_both(struct rows_seat *s)
 {
     bool *kept CLEAN(memory_release) = NULL;
     static const bool counted[OWNERS] = {false};
-    TRY(rows_meet(&s->rows, s->upload, OWNERS, counted, &kept));
+    TRY(two_rows_meet(&s->rows, s->upload, OWNERS, counted, &kept));
     memcpy(s->kept, kept, sizeof s->kept);
     for (unsigned o = 0; o < OWNERS; o++)
-        TRY(rows_share(&s->rows, &s->upload[o], kept[o], s->word[o]));
+        TRY(two_rows_share(&s->rows, &s->upload[o], kept[o], s->word[o]));
     return ERR_OK;
 }
 
@@ -136,7 +136,7 @@ static void *run_seat(void *self)
     s->sent = net_total(s->net).payload_sent;
     if (s->e != ERR_OK)
         net_abort(s->net);
-    rows_free(&s->rows);
+    two_rows_free(&s->rows);
     return NULL;
 }
 
@@ -157,11 +157,11 @@ static void play(struct rows_play *p)
         assert_int_equal(session_of_two_for_test(&session[i], i, 5), ERR_OK);
         o.session = session[i];
         assert_int_equal(net_new(&s->net, &o), ERR_OK);
-        s->rows = (struct rows){.study = p->s.study,
-                                .net = s->net,
-                                .store = s->store,
-                                .log = &s->log,
-                                .session = {p->sessions}};
+        s->rows = (struct two_rows){.study = p->s.study,
+                                    .net = s->net,
+                                    .store = s->store,
+                                    .log = &s->log,
+                                    .session = {p->sessions}};
         for (unsigned k = 0; k < OWNERS; k++) {
             held[i][k] = p->part[k][i];
             held[i][k].owner = k;
