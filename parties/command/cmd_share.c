@@ -153,8 +153,8 @@ static enum err make_parts(struct share *s)
     s->made = secret != NULL;
     if (!s->made)
         return ERR_OK;
-    return upload_make(s->parts, s->split, s->me, (uint32_t)s->self.owner, secret,
-                       s->study, s->form, &s->packed);
+    return upload_make(s->parts, s->split, s->me, (uint32_t)s->self.owner, secret, s->study,
+                       s->form, &s->packed);
 }
 
 static void announce(const struct share *s)
