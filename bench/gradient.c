@@ -1,32 +1,15 @@
-/*
- * bench/bench_gradient.c - a gradient of `method: train`, three processes over sealed links on
- * loopback.
- *
- *   bench_gradient [--json FILE] [--smoke] [--steps N]
- *
- * Rows of any codes: as many as Adult has, 39,074, 14 columns of 32 codes at most, two classes; and
- * as many as Fashion-MNIST, 60,000 with 252 numbers of 4 bits, ten classes. --smoke: 3,000. For
- * each, without a check and with one, a median of N steps (5):
- *   adult.server_cpu_s, adult.abort.server_cpu_s    CPU seconds of a server, of a step
- *   adult.bytes, adult.abort.bytes                  that server 0 sends in a step
- *   adult.rounds, adult.abort.rounds                exchanges of a step; two more are statements
- *   adult.session_cpu_s, adult.abort.session_cpu_s  of a server, to make the rows once
- *   adult.peak_mib, adult.abort.peak_mib            memory of server 0
- * and images.*
- */
+#include "bench/gradient.h"
+
 #include "base/memory.h"
 #include "bench/cpu.h"
-#include "bench/figures.h"
 #include "harness/forked.h"
 #include "mpc/check/check.h"
 #include "protocols/mask.h"
 #include "protocols/measure.h"
 #include "protocols/train_gradient.h"
 
-#include <stdio.h>
 #include <sys/mman.h>
 
-#define STEPS_MAX 99
 #define COLUMNS_MAX 253
 
 /* In memory that the processes share. */
@@ -35,7 +18,7 @@ struct gradient_board {
     size_t records;
     unsigned steps;
     bool proved;
-    double session_s[3], step_s[3][STEPS_MAX], bytes, rounds;
+    double session_s[3], step_s[3][GRADIENT_STEPS_MAX], bytes, rounds;
 };
 
 /* What a server holds: seeds, or a vector that is as good as random. */
@@ -128,72 +111,72 @@ static enum err serve(struct party *p, void *shared)
     return e == ERR_OK ? steps(p, b, &h) : e;
 }
 
-static void put(json_t *out, const char *name, bool proved, const char *key, double value)
+/* As large as a table: its columns, the class last. */
+struct gradient_table {
+    uint32_t size[COLUMNS_MAX];
+    uint16_t column[COLUMNS_MAX];
+    struct train_shape shape;
+};
+
+static void shape_of(struct gradient_table *t, enum gradient_rows rows)
 {
-    json_t *of = figures_object(out, name);
-    printf("%s%s.%s %.4g\n", name, proved ? ".abort" : "", key, value);
-    figures_put(proved ? figures_object(of, "abort") : of, value, "%s", key);
+    static const uint32_t adult[] = {32, 8, 32, 16, 16, 7, 15, 6, 5, 2, 32, 32, 32, 2};
+    const bool images = rows == GRADIENT_IMAGES;
+    const uint16_t attributes = images ? COLUMNS_MAX : sizeof adult / sizeof *adult;
+    for (uint16_t a = 0; a < attributes; a++) {
+        t->column[a] = a;
+        t->size[a] = !images ? adult[a] : a == COLUMNS_MAX - 1 ? 10 : 16;
+    }
+    t->shape = (struct train_shape){.records = {attributes, t->size},
+                                    .target = (uint16_t)(attributes - 1),
+                                    .classes = t->size[attributes - 1],
+                                    .column = t->column,
+                                    .columns = attributes - 1u,
+                                    .norm2 = images ? 240 * 240 : 0,
+                                    .bits = images ? 3 : 5};
 }
 
-static bool measure(struct gradient_board *b, const char *name, bool proved, json_t *out)
+double gradient_row_bytes(enum gradient_rows rows)
 {
-    double peak[3], each[STEPS_MAX];
-    b->proved = proved;
-    if (!forked_run(name, serve, b, peak))
+    struct gradient_table t;
+    shape_of(&t, rows);
+    return (double)records_bytes(&t.shape.records, GRADIENT_SMOKE) / GRADIENT_SMOKE;
+}
+
+static bool measure(struct gradient_board *b, struct gradient_figures *f)
+{
+    double peak[3], each[GRADIENT_STEPS_MAX];
+    if (!forked_run("gradient", serve, b, peak))
         return false;
     for (unsigned k = 0; k < b->steps; k++)
         each[k] = (b->step_s[0][k] + b->step_s[1][k] + b->step_s[2][k]) / 3;
-    put(out, name, proved, "server_cpu_s", cpu_median(each, b->steps));
-    put(out, name, proved, "bytes", b->bytes);
-    put(out, name, proved, "rounds", b->rounds);
-    put(out, name, proved, "session_cpu_s",
-        (b->session_s[0] + b->session_s[1] + b->session_s[2]) / 3);
-    put(out, name, proved, "peak_mib", peak[0]);
+    *f = (struct gradient_figures){
+        .server_cpu_s = cpu_median(each, b->steps),
+        .session_cpu_s = (b->session_s[0] + b->session_s[1] + b->session_s[2]) / 3,
+        .bytes = b->bytes,
+        .rounds = b->rounds,
+        .peak_mib = peak[0]};
     return true;
 }
 
-static bool measure_both(const char *name, const struct train_shape *shape, size_t records,
-                         unsigned steps_of, json_t *out)
+bool gradient_measure(struct gradient_figures *f, enum gradient_rows rows, bool proved, bool smoke,
+                      unsigned steps)
 {
+    static const size_t records[] = {[GRADIENT_ADULT] = 39074, [GRADIENT_IMAGES] = 60000};
+    struct gradient_table t;
     struct gradient_board *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE,
                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     bool right;
     if (b == MAP_FAILED)
         return false;
-    *b = (struct gradient_board){.shape = shape, .records = records, .steps = steps_of};
-    right = measure(b, name, false, out) && measure(b, name, true, out);
+    shape_of(&t, rows);
+    *b = (struct gradient_board){.shape = &t.shape,
+                                 .records = smoke ? GRADIENT_SMOKE : records[rows],
+                                 .steps = smoke                        ? 1
+                                          : steps < GRADIENT_STEPS_MAX ? steps
+                                                                       : GRADIENT_STEPS_MAX,
+                                 .proved = proved};
+    right = measure(b, f);
     munmap(b, sizeof *b);
     return right;
-}
-
-int main(int argc, char **argv)
-{
-    static const uint32_t adult_size[] = {32, 8, 32, 16, 16, 7, 15, 6, 5, 2, 32, 32, 32, 2};
-    static uint32_t image_size[COLUMNS_MAX];
-    static uint16_t column[COLUMNS_MAX];
-    const struct train_shape adult = {.records = {14, adult_size},
-                                      .target = 13,
-                                      .classes = 2,
-                                      .column = column,
-                                      .columns = 13,
-                                      .bits = 5};
-    const struct train_shape images = {.records = {COLUMNS_MAX, image_size},
-                                       .target = COLUMNS_MAX - 1,
-                                       .classes = 10,
-                                       .column = column,
-                                       .columns = COLUMNS_MAX - 1,
-                                       .norm2 = 240 * 240,
-                                       .bits = 3};
-    unsigned steps_of = 5;
-    struct figures f;
-    const struct figures_option options[] = {{.name = "steps", .count = &steps_of}};
-    figures_begin(&f, argc, argv, options, 1);
-    for (uint16_t a = 0; a < COLUMNS_MAX; a++) {
-        column[a] = a;
-        image_size[a] = a == COLUMNS_MAX - 1 ? 10 : 16;
-    }
-    steps_of = f.smoke ? 1 : steps_of < STEPS_MAX ? steps_of : STEPS_MAX;
-    return figures_end(
-        &f, !measure_both("adult", &adult, f.smoke ? 3000 : 39074, steps_of, f.out) ||
-                !measure_both("images", &images, f.smoke ? 3000 : 60000, steps_of, f.out));
 }
