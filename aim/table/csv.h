@@ -53,8 +53,8 @@ struct csv_form {
 };
 
 /*
- * Writes labels and numbers. A numeric code becomes a number drawn from its bin's density with the
- * given seed, a missing one the attribute's missing text. Reading the file back gives the same
+ * Writes labels and numbers. A numeric code becomes the table's number, or one drawn from its bin's
+ * density with the given seed, a missing one the attribute's missing text. Reading the file back gives the same
  * codes. The file appears whole or not at all; "-" is standard output. If `densities` is NULL,
  * every density is even.
  */

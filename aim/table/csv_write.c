@@ -80,7 +80,10 @@ static void put_cell(struct sink *s, const struct table *t, const struct densiti
         put_text(&s->text, domain_text(a, code, 0, text), s->form, false);
         return;
     }
-    a->kind->draw(a, code, densities->of[attribute], r, text);
+    if (isnan(table_number(t, attribute, row)))
+        a->kind->draw(a, code, densities->of[attribute], r, text);
+    else
+        domain_print(a, table_number(t, attribute, row), 0, text);
     put_value(s, a, code, text, alone);
 }
 
@@ -90,10 +93,13 @@ static enum err put_derived(struct sink *s, const struct table *t,
 {
     const struct domain *d = t->domain;
     uint16_t code[DOMAIN_ATTRIBUTES_MAX];
+    double number[DOMAIN_ATTRIBUTES_MAX];
     char text[COLUMN_TEXT];
-    for (size_t a = 0; a < d->attributes; a++)
+    for (size_t a = 0; a < d->attributes; a++) {
         code[a] = t->column[a][row];
-    TRY(derive_draw(s->derive, code, densities, r));
+        number[a] = table_number(t, a, row);
+    }
+    TRY(derive_draw(s->derive, code, number, densities, r));
     for (size_t a = 0; a < d->attributes; a++) {
         snprintf(text, sizeof text, "%s", derive_text(s->derive, a));
         if (a > 0)
@@ -101,7 +107,7 @@ static enum err put_derived(struct sink *s, const struct table *t,
         put_value(s, &d->attribute[a], code[a], text, d->attributes == 1);
     }
     for (size_t i = 0; i < d->derived->computed.count; i++) {
-        snprintf(text, sizeof text, "%s", derive_computed(s->derive, i));
+        snprintf(text, sizeof text, "%s", derive_computed(s->derive, i, NULL));
         bytes_put_u8(&s->text, (uint8_t)s->form->delimiter);
         if (d->derived->computed.of[i].type == DERIVE_NUMBER && *text != '\0')
             csv_put_number(&s->text, text, s->form);

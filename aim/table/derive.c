@@ -158,11 +158,13 @@ const char *derive_from(struct derive_plan *p, size_t i)
     return text != NULL ? text : p->domain->attribute[s->to].missing;
 }
 
-const char *derive_computed(struct derive_plan *p, size_t i)
+const char *derive_computed(struct derive_plan *p, size_t i, double *x)
 {
     const struct derive_step *s = &p->computed[i];
-    double x;
-    const char *text = text_of(p, s, &x);
+    double found;
+    const char *text = text_of(p, s, &found);
+    if (x != NULL)
+        *x = found;
     if (text == NULL || derive_set(p, s->to, 0, text) != ERR_OK)
         return "";
     return derive_text(p, s->to);

@@ -312,12 +312,12 @@ static enum err put_number(struct derive_plan *p, const struct densities *inside
 }
 
 /* One of the solutions of the row's cell; a cell without any has none of a model's rows. */
-static enum err draw_tie(struct derive_plan *p, size_t tie, const uint16_t *row,
-                         const struct densities *inside, struct random *r)
+static enum err draw_solution(struct derive_plan *p, size_t tie, const uint16_t *row,
+                              struct random *r, double *number)
 {
     const struct derive_solutions *s = &p->solution[tie];
     const struct derive_tie *t = &p->tie[tie];
-    uint32_t code[2 * DERIVE_TIE], found[DOMAIN_ATTRIBUTES_MAX];
+    uint32_t code[2 * DERIVE_TIE];
     size_t cell, low, high;
     double place;
     for (size_t i = 0; i < s->columns; i++)
@@ -335,17 +335,61 @@ static enum err draw_tie(struct derive_plan *p, size_t tie, const uint16_t *row,
         else
             low = middle + 1;
     }
-    for (uint16_t k = 0; k < t->bases; k++) {
-        const uint16_t a = t->base[k];
-        if (domain_has_bins(&p->domain->attribute[a]) && row[a] < p->domain->attribute[a].values)
-            TRY(put_number(p, inside, a, row[a], s->number[low * t->bases + k]));
-        else
-            TRY(set_value(p, a, row[a], 0));
-    }
-    return find_codes(p, t, found);
+    memcpy(number, s->number + low * t->bases, t->bases * sizeof *number);
+    return ERR_OK;
 }
 
-static bool in_tie(const struct derive_plan *p, uint16_t attribute)
+/* Whether a column must have another number. */
+static bool differs(const double *number, uint32_t attribute, double x)
+{
+    return number != NULL && !isnan(number[attribute]) && number[attribute] != x;
+}
+
+/* Whether all numbers of a tie's columns are known, as those of rows that were drawn before. */
+static bool all_known(const struct derive_plan *p, size_t tie, const uint16_t *row,
+                      const double *number)
+{
+    const struct derive_solutions *s = &p->solution[tie];
+    bool all = number != NULL;
+    for (size_t i = 0; all && i < s->columns; i++) {
+        const struct domain_attribute *a = &p->domain->attribute[s->column[i]];
+        all = !domain_has_order(a) || row[s->column[i]] >= a->values ||
+              !isnan(number[s->column[i]]);
+    }
+    return all;
+}
+
+static enum err draw_tie(struct derive_plan *p, size_t tie, const uint16_t *row,
+                         const double *number, bool drawn_before, const struct densities *inside,
+                         struct random *r)
+{
+    const struct derive_tie *t = &p->tie[tie];
+    const bool known = drawn_before && all_known(p, tie, row, number);
+    uint32_t found[DOMAIN_ATTRIBUTES_MAX];
+    double drawn[DERIVE_TIE];
+    bool same = true;
+    if (!known)
+        TRY(draw_solution(p, tie, row, r, drawn));
+    for (uint16_t k = 0; k < t->bases; k++) {
+        const uint16_t base = t->base[k];
+        const struct domain_attribute *a = &p->domain->attribute[base];
+        const double x = known ? number[base] : drawn[k];
+        if (domain_has_bins(a) && row[base] < a->values) {
+            same &= !differs(number, base, x);
+            TRY(put_number(p, inside, base, row[base], x));
+        } else {
+            TRY(set_value(p, base, row[base], 0));
+        }
+    }
+    TRY(find_codes(p, t, found));
+    for (uint16_t k = 0; k < t->froms; k++) {
+        const uint32_t to = p->from[t->from[k]].to;
+        same &= found[to] == row[to] && !differs(number, to, p->slot[to].number);
+    }
+    return same ? ERR_OK : ERR_AGAIN;
+}
+
+bool derive_is_tied(const struct derive_plan *p, uint16_t attribute)
 {
     for (size_t i = 0; i < p->ties; i++) {
         if (has(p->tie[i].base, p->tie[i].bases, attribute))
@@ -357,7 +401,7 @@ static bool in_tie(const struct derive_plan *p, uint16_t attribute)
     return false;
 }
 
-static enum err draw_alone(struct derive_plan *p, uint16_t attribute, uint32_t code,
+static enum err draw_alone(struct derive_plan *p, uint16_t attribute, uint32_t code, double number,
                            const struct densities *inside, struct random *r)
 {
     const struct domain_attribute *a = &p->domain->attribute[attribute];
@@ -366,12 +410,20 @@ static enum err draw_alone(struct derive_plan *p, uint16_t attribute, uint32_t c
         return derive_set(p, attribute, code, a->missing);
     if (!domain_has_bins(a))
         return derive_set(p, attribute, code, domain_text(a, code, 0, text));
-    a->kind->draw(a, code, inside->of[attribute], r, text);
+    if (isnan(number))
+        a->kind->draw(a, code, inside->of[attribute], r, text);
+    else
+        domain_print(a, number, 0, text);
     return derive_set(p, attribute, code, text);
 }
 
-enum err derive_draw(struct derive_plan *p, const uint16_t *code, const struct densities *inside,
-                     struct random *r)
+double derive_number(const struct derive_plan *p, size_t slot)
+{
+    return p->slot[slot].number;
+}
+
+static enum err draw(struct derive_plan *p, const uint16_t *code, const double *number,
+                     bool drawn_before, const struct densities *inside, struct random *r)
 {
     if (p->solution == NULL && p->ties > 0) {
         TRY(memory_new(&p->solution, p->ties));
@@ -380,9 +432,21 @@ enum err derive_draw(struct derive_plan *p, const uint16_t *code, const struct d
     }
     derive_begin(p);
     for (size_t i = 0; i < p->ties; i++)
-        TRY(draw_tie(p, i, code, inside, r));
+        TRY(draw_tie(p, i, code, number, drawn_before, inside, r));
     for (uint16_t a = 0; a < p->domain->attributes; a++)
-        if (!in_tie(p, a))
-            TRY(draw_alone(p, a, code[a], inside, r));
+        if (!derive_is_tied(p, a))
+            TRY(draw_alone(p, a, code[a], number != NULL ? number[a] : NAN, inside, r));
     return ERR_OK;
+}
+
+enum err derive_draw(struct derive_plan *p, const uint16_t *code, const double *number,
+                     const struct densities *inside, struct random *r)
+{
+    return draw(p, code, number, true, inside, r);
+}
+
+enum err derive_try(struct derive_plan *p, const uint16_t *code, const double *number,
+                    const struct densities *inside, struct random *r)
+{
+    return draw(p, code, number, false, inside, r);
 }

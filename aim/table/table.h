@@ -4,6 +4,8 @@
 
 #include "aim/table/domain.h"
 
+#include <math.h>
+
 /* The limit of a table, and of the total of a model that is read from a file. */
 #define TABLE_ROWS_MAX (UINT64_C(1) << 48)
 
@@ -38,6 +40,12 @@ enum err table_append(struct table *t, const uint16_t *codes) MUST_CHECK;
 enum err table_sort(struct table *t, size_t most, size_t *surplus) MUST_CHECK;
 /* The same, and leaves out the rows beyond the first `most` of their key. */
 enum err table_bound(struct table *t, size_t most, size_t *surplus) MUST_CHECK;
+
+/* The number that is kept of a row, or NAN. */
+static inline double table_number(const struct table *t, size_t attribute, size_t row)
+{
+    return t->number != NULL && t->number[attribute] != NULL ? t->number[attribute][row] : NAN;
+}
 
 /* The cell of a row in a table over `n` attributes, the last fastest. */
 static inline size_t table_cell(const struct table *t, const uint16_t *attribute, unsigned n,

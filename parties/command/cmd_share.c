@@ -269,6 +269,8 @@ static enum err send_all(struct share *s, bool known)
     if (!book_counts(&s->book, &s->entry))
         TRY(note(s, BOOK_BEGUN));
     e = meet(s, &courier);
+    if (e == ERR_OK && s->study->noise_by == NOISE_BY_OWNER)
+        e = courier_noise(courier, s->split);
     if (e == ERR_OK)
         e = courier_upload(courier, s->parts, s->replace, &receipt);
     part(s, &courier);

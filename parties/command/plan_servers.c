@@ -235,13 +235,20 @@ static enum err print_two(const struct plan_asked *p)
     const struct study *study = p->study;
     const struct price_noise noise = price_noise(study);
     const bool joint = study->noise_by == NOISE_BY_JOINT;
-    printf("noise: the provider and the keeper %s %s %" PRIu64 "\n"
-           "Gaussians%s, and each %" PRIu64 " Gumbels of its own. What is opened\n"
-           "deviates %.2f times as much as with noise that three servers make together.\n"
-           "Sigmas here have that in them.\n",
-           joint ? "together make" : "each make", study->sweeps > 0 ? "about" : "at most",
-           noise.gauss, joint ? "" : " of their own", noise.gumbel,
-           measure_spread(study->noise_by));
+    if (study->noise_by == NOISE_BY_OWNER)
+        printf("noise: the owner makes it. A run takes %s %" PRIu64 " Gaussians and\n"
+               "%" PRIu64
+               " Gumbels; share sends some more. What is opened deviates as much as with\n"
+               "noise that three servers make together.\n",
+               study->sweeps > 0 ? "about" : "at most", noise.gauss, noise.gumbel);
+    else
+        printf("noise: the provider and the keeper %s %s %" PRIu64 "\n"
+               "Gaussians%s, and each %" PRIu64 " Gumbels of its own. What is opened\n"
+               "deviates %.2f times as much as with noise that three servers make together.\n"
+               "Sigmas here have that in them.\n",
+               joint ? "together make" : "each make", study->sweeps > 0 ? "about" : "at most",
+               noise.gauss, joint ? "" : " of their own", noise.gumbel,
+               measure_spread(study->noise_by));
     if (joint)
         printf("For joint Gaussians the provider sends about %s, the keeper %s;\n"
                "noise_by: both needs no messages for noise, and deviates 1.41 times as much.\n",

@@ -174,8 +174,9 @@ static void what_was_run(const struct report *r, const char *verdict)
              r->of->copula != NULL  ? "the counts of the attributes, and these numbers"
              : r->study->sweeps > 0 ? "these distances and the counts"
                                     : "the choices and the counts",
-             r->study->noise_by == NOISE_BY_BOTH ? "of each, which the other does not know"
-                                                 : "that nobody knows");
+             r->study->noise_by == NOISE_BY_BOTH    ? "of each, which the other does not know"
+             : r->study->noise_by == NOISE_BY_OWNER ? "of the owner, which no server knows"
+                                                    : "that nobody knows");
 }
 
 static const char *how_noise_is_made(enum noise_kind noise)

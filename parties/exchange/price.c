@@ -403,10 +403,26 @@ double price_epsilon_least(const struct study *study)
     return high;
 }
 
+/* An owner's noise has to be there before a run, as blocks. */
+static enum err check_owner_noise(const struct study *study, struct log *log)
+{
+    const struct price_noise n = price_noise(study);
+    const uint64_t larger = n.gauss > n.gumbel ? n.gauss : n.gumbel,
+                   most = (uint64_t)PRICE_AHEAD_MOST * PRICE_AHEAD_BLOCKS;
+    if (study->noise_by != NOISE_BY_OWNER || larger <= most)
+        return ERR_OK;
+    return log_fail(
+        log, ERR_STUDY,
+        "a run may take %llu samples of noise, and an owner sends at most %llu (noise_by:"
+        " owner): write noise_by: joint or both, or measure fewer or smaller marginals",
+        (unsigned long long)larger, (unsigned long long)most);
+}
+
 enum err price_check_noise(const struct study *study, struct log *log)
 {
     struct ledger_limits limits;
     double least, unit;
+    TRY(check_owner_noise(study, log));
     if (buys_noise(study, study->epsilon))
         return ERR_OK;
     least = price_epsilon_least(study);
@@ -466,6 +482,7 @@ struct price_ahead price_ahead(const struct study *study)
         samples = samples < PRICE_AHEAD_MOST ? samples : PRICE_AHEAD_MOST;
         blocks = (plan[k] + samples - 1) / samples;
         a.samples[k] = (size_t)samples;
+        blocks += study->noise_by == NOISE_BY_OWNER && blocks > 0;
         a.blocks[k] = (size_t)(blocks < PRICE_AHEAD_BLOCKS ? blocks : PRICE_AHEAD_BLOCKS);
     }
     return a;

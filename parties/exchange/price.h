@@ -74,10 +74,12 @@ struct price_noise price_noise(const struct study *study);
 /*
  * The same as blocks that servers make before a run (parties/settings/three/ahead.h). A block has
  * about an eighth of that noise, and at most PRICE_AHEAD_MOST samples. There are at most
- * PRICE_AHEAD_BLOCKS blocks of a kind: 16 MiB of shares of each kind at each server.
+ * PRICE_AHEAD_BLOCKS blocks of a kind: 16 MiB of shares of each kind at each server. What an owner
+ * sends whenever it shares (noise_by: owner) is one block more, for a session that is cut.
  */
 #define PRICE_AHEAD_MOST 16384
 #define PRICE_AHEAD_BLOCKS 64
+#define PRICE_AHEAD_NAME 16 /* bytes of a block's name */
 struct price_ahead {
     size_t samples[NOISE_LAWS], blocks[NOISE_LAWS];
 };

@@ -1,5 +1,7 @@
 #include "parties/owner/announce.h"
 
+#include "base/words.h"
+#include "parties/exchange/price.h"
 #include "parties/study/method.h"
 #include "parties/study/study_uploads.h"
 
@@ -52,6 +54,16 @@ static void say_batch(const struct announce *a)
                a->rows);
 }
 
+/* What a server gets of an owner that makes the noise. */
+static struct words_text noise_bytes(const struct announce *a, unsigned server)
+{
+    const struct price_ahead plan = price_ahead(a->study);
+    uint64_t bytes = 0;
+    for (unsigned k = 0; k < NOISE_LAWS; k++)
+        bytes += plan.blocks[k] * a->split->noise_bytes(server, plan.samples[k]);
+    return words_bytes(bytes);
+}
+
 void announce_upload(const struct announce *a)
 {
     const struct study_owner *owner = study_owner(a->study, a->owner);
@@ -85,6 +97,10 @@ void announce_upload(const struct announce *a)
     for (unsigned i = 0; i < a->split->servers; i++)
         printf("  server %u (%s) gets %s%s\n", i, a->study->server[i].name, a->split->gets[i],
                i + 1 < a->split->servers ? ";" : ".");
+    if (a->study->noise_by == NOISE_BY_OWNER)
+        printf("Each also gets shares of fresh noise, which this program makes: %s\n"
+               "and %s.\n",
+               noise_bytes(a, 0).text, noise_bytes(a, 1).text);
     printf("No server can read any of it; two servers together could. The size depends on\n"
            "what the study says, not on the data.\n"
            "terms: %s\n"

@@ -42,6 +42,11 @@ void courier_free(struct courier **courier);
  */
 enum err courier_upload(struct courier *courier, const struct upload parts[], bool replace,
                         struct receipt *receipt) MUST_CHECK;
+/*
+ * Sends fresh noise, where the owner makes it: to each server a share of each block. It goes before
+ * the upload, so that a run that waits for that finds it.
+ */
+enum err courier_noise(struct courier *courier, const struct split *split) MUST_CHECK;
 /* Has all servers delete the owner's upload. *whole: all had the one that the receipt names. */
 enum err courier_withdraw(struct courier *courier, struct receipt *receipt, bool *whole) MUST_CHECK;
 

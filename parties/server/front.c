@@ -189,6 +189,7 @@ static const struct {
     [MESSAGE_ALIVE] = {FROM_ANALYSTS, .front = take_alive},
     [MESSAGE_HEAD] = {FROM_ALL, .intake = intake_head},
     [MESSAGE_PIECE] = {FROM_ANALYSTS, .front = take_request},
+    [MESSAGE_NOISE] = {FROM_OWNERS, .intake = intake_noise},
 };
 
 /* A token has no line: it only makes its sender an owner. */

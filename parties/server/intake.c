@@ -2,7 +2,9 @@
 
 #include "base/date.h"
 #include "base/memory.h"
+#include "parties/store/store_ahead.h"
 
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -322,6 +324,37 @@ enum err intake_vector(struct intake *in, const struct intake_message *m)
     bytes_put_u8(&out, complete);
     TRY(bytes_ok(&out));
     return outbox_put(in->outbox, m->from, m->kind, e, "", &out);
+}
+
+/* --- noise ------------------------------------------------------------------------------------ */
+
+/* Kind and size are public, and follow from the study. */
+enum err intake_noise(struct intake *in, const struct intake_message *m)
+{
+    const struct study *study = in->site->study;
+    const struct price_ahead sizes = price_ahead(study);
+    struct bytes share CLEAN(bytes_clear) = {0};
+    struct reader r = reader_of(m->p, m->n);
+    const uint8_t *terms = reader_bytes(&r, 32), *name;
+    const unsigned kind = reader_u8(&r);
+    bool same;
+    name = reader_bytes(&r, AHEAD_NAME);
+    if (r.failed)
+        return refuse(in, m, ERR_FORMAT, "a block of noise is cut");
+    TRY(check_terms(in, m, &same));
+    if (!same)
+        return ERR_OK;
+    if (study->noise_by != NOISE_BY_OWNER)
+        return refuse(in, m, ERR_REFUSED, "in this study servers make the noise");
+    if (kind >= NOISE_LAWS || sodium_is_zero(name, AHEAD_NAME) ||
+        r.left != in->site->split->noise_bytes(in->site->index, sizes.samples[kind]))
+        return refuse(in, m, ERR_FORMAT,
+                      "a block of noise has another size than in this study, or no name or kind");
+    (void)terms;
+    bytes_put(&share, r.p, r.left);
+    TRY(bytes_ok(&share));
+    return answer(in, m, stored(in, store_ahead_push(in->site->store, kind, name, &share)), "",
+                  not_stored, &(struct bytes){0});
 }
 
 /* --- withdrawing, and what is here ------------------------------------------------------------ */

@@ -56,6 +56,8 @@ enum err intake_part(struct intake *in, const struct intake_message *m) MUST_CHE
  * bytes held (u64), complete (u8); once complete, it also answers an owner who waits.
  */
 enum err intake_vector(struct intake *in, const struct intake_message *m) MUST_CHECK;
+/* MESSAGE_NOISE: terms digest, kind (u8), name, share (parties/setting/split.h). */
+enum err intake_noise(struct intake *in, const struct intake_message *m) MUST_CHECK;
 /* MESSAGE_WITHDRAW: terms digest. */
 enum err intake_withdraw(struct intake *in, const struct intake_message *m) MUST_CHECK;
 /* MESSAGE_STATUS */

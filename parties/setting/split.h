@@ -28,6 +28,10 @@ struct split {
     uint64_t (*bytes)(const struct study *study, size_t owner, unsigned form);
     /* The packed data become the vector. The seeds must be used for nothing else. */
     enum err (*mask)(const uint8_t seed[][SPLIT_SEED], uint8_t *vector, size_t bytes);
+    /* A block of n samples of noise, as bytes for each server, and how many each gets; NULL: no
+     * owner makes noise. */
+    enum err (*noise)(enum noise_law kind, size_t n, struct bytes part[]);
+    size_t (*noise_bytes)(unsigned server, size_t n);
 };
 
 /* The vector's number. */

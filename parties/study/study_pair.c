@@ -2,7 +2,7 @@
 #include "parties/study/method.h"
 #include "parties/study/study_parse.h"
 
-const char *const study_noise_by_words[STUDY_NOISE_BY] = {"both", "joint"};
+const char *const study_noise_by_words[STUDY_NOISE_BY] = {"both", "joint", "owner"};
 
 enum err study_read_pair(struct study_reading *r, const struct study_pair_nodes *n)
 {
@@ -48,6 +48,10 @@ static enum err check_keys(struct study_reading *r, const struct study_pair_node
                           "three servers can see to rows_per_person without seeing a person; a "
                           "provider and a keeper hold counts, so owners see to it: take "
                           "enforce_person out, or have three servers");
+    if (s->noise_by == NOISE_BY_OWNER && (s->owners > 1 || s->open.most > 0))
+        return yaml_error(r->file, n->noise_by,
+                          "who knows the noise sees the others' rows: only in a study of one owner "
+                          "does the owner make it. Write both or joint");
     if (s->score != AIM_L1 && (s->owners > 1 || s->open.most > 0))
         return yaml_error(
             r->file, n->score,

@@ -35,6 +35,11 @@ static const char *about_noise(enum noise_by by)
                "  with analysts and other owners. The noise that is left in results is 1.02\n"
                "  times what three servers together would add. In choices each adds a whole\n"
                "  one.\n";
+    case NOISE_BY_OWNER:
+        return "  They add no noise to what is opened: the owner has made it, and sends them\n"
+               "  shares of it (noise_by: owner). Neither knows any of it, so the guarantee\n"
+               "  holds against either of them, also together with analysts. The noise that is\n"
+               "  left in results is as much as three servers together would add.\n";
     }
     return "";
 }
@@ -50,7 +55,7 @@ static void describe_pair(FILE *out, const struct study *study, bool listed)
     fprintf(out,
             "  The provider sees of each owner the counts plus a mask, which is random to it.\n"
             "  The keeper sees the seed of that mask, which is random to it, too. Each also\n"
-            "  sees the noise that it makes itself, and what is opened.\n"
+            "  sees %s.\n"
             "%s"
             "  Nothing bounds what an owner sends as a count. One that lies can make results\n"
             "  useless, and learns nothing by it.\n"
@@ -59,6 +64,9 @@ static void describe_pair(FILE *out, const struct study *study, bool listed)
             "  Each is trusted to follow the protocol (security: semi-honest). One that does\n"
             "  not could falsify results, and learn more than the guarantee allows. Three\n"
             "  servers can prove to each other that they follow it, two cannot.\n",
+            study->noise_by == NOISE_BY_OWNER
+                ? "what is opened"
+                : "the noise that it makes itself, and what is opened",
             about_noise(study->noise_by));
 }
 

@@ -1,5 +1,6 @@
 #include "parties/settings/two/duo.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/secret.h"
 #include "parties/exchange/request.h"
@@ -18,6 +19,7 @@ struct duo {
     struct session *session; /* NULL: none, nor any of what follows */
     struct net *net;
     struct two *engine;
+    struct ahead_talk ahead; /* of the owner's noise, if it makes that */
 };
 
 /* --- a server's life -------------------------------------------------------------------------- */
@@ -108,8 +110,13 @@ static enum err listen(void *self)
 
 static enum err greet(void *self)
 {
-    (void)self;
-    return ERR_OK; /* there is nothing to compare */
+    struct duo *d = self;
+    struct ahead_blocks own;
+    if (d->site->study->noise_by != NOISE_BY_OWNER)
+        return ERR_OK; /* there is nothing to compare */
+    TRY(store_ahead(d->site->store, &own));
+    ahead_talk(&d->ahead, d->net, &own);
+    return ERR_OK;
 }
 
 static enum err begin(void *self, const struct engine_uploads *uploads, struct engine *engine)
@@ -120,9 +127,16 @@ static enum err begin(void *self, const struct engine_uploads *uploads, struct e
                        .net = d->net,
                        .audit = openings_audit,
                        .audit_self = d->openings,
-                       .log = d->log};
+                       .log = d->log,
+                       .store = d->site->store,
+                       .ahead = {.blocks = d->ahead.common}};
+    uint8_t ahead[32];
     (void)uploads; /* counts are never counted again */
     memcpy(from.session, d->session->id, sizeof from.session);
+    ahead_digest(&d->ahead, ahead); /* who heard another list has another tape, and opens nothing */
+    if (d->site->study->noise_by == NOISE_BY_OWNER)
+        hash_labelled(from.session, "trefoil-two-1", d->session->id, sizeof d->session->id, ahead,
+                      sizeof ahead);
     TRY(two_new(&d->engine, &from));
     *engine = two_table(d->engine);
     return ERR_OK;

@@ -45,9 +45,10 @@ static bool needs_pair(const struct two *g)
 enum err two_new(struct two **engine, const struct two *from)
 {
     const struct price_noise noise = price_noise(from->study);
-    const bool joint = from->study->noise_by == NOISE_BY_JOINT;
-    const uint64_t run[OWN_REELS] = {[STAKE_MEASURE] = joint ? 0 : noise.gauss,
-                                     [STAKE_SELECT] = noise.gumbel,
+    const enum noise_by by = from->study->noise_by;
+    const bool joint = by == NOISE_BY_JOINT;
+    const uint64_t run[OWN_REELS] = {[STAKE_MEASURE] = by == NOISE_BY_BOTH ? noise.gauss : 0,
+                                     [STAKE_SELECT] = by != NOISE_BY_OWNER ? noise.gumbel : 0,
                                      [OWN_PARTS] = joint ? noise.gauss : 0};
     struct two *g CLEAN(two_free) = NULL;
     *engine = NULL;
@@ -178,7 +179,10 @@ static size_t cells(const struct engine_step *step, size_t selected)
 
 static enum err supply(void *self, const struct engine_step *step, bool *made)
 {
-    const struct two *g = self;
+    struct two *g = self;
+    if (g->study->noise_by == NOISE_BY_OWNER)
+        TRY(owner_noise_take(&g->ahead, g->store, g->study, net_index(g->net), &g->tape,
+                             own_of(step)->noise, g->log));
     *made = own_tape_has(&g->tape, own_of(step)->noise);
     return ERR_OK;
 }

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/prg.h"
+#include "parties/settings/two/owner_noise.h"
 
 /* The stream of a seed, as bytes; wiped by memory_wipe_free(). */
 static enum err stream_of(const uint8_t seed[SPLIT_SEED], size_t bytes, uint8_t **stream)
@@ -28,7 +29,9 @@ const struct split two_split = {.servers = 2,
                                 .passed = SPLIT_NOBODY,
                                 .gets = {"the masked counts", "a random seed"},
                                 .bytes = study_form_bytes,
-                                .mask = mask};
+                                .mask = mask,
+                                .noise = owner_noise_draw,
+                                .noise_bytes = owner_noise_bytes};
 
 static void add(uint64_t *words, const uint8_t *bytes, size_t n)
 {

@@ -100,6 +100,7 @@ TEST(what_needs_three_servers_is_refused)
         {"study: test\n", "study: test\nsecurity: abort\n", "write semi-honest, or have three"},
         {"study: test\n", "study: test\nnoise: box-muller\n", "write discrete, or leave"},
         {"study: test\n", "study: test\nnoise_by: all\n", "it may be: both"},
+        {"study: test\n", "study: test\nnoise_by: owner\n", "of one owner does the owner make it"},
         {"study: test\n", "study: test\nservers: []\n", "three servers, or a provider and a"},
         {"keeper: {name: s1, endpoint: tcp://here:7110, key: @1}\n", "",
          "lacks the key \"keeper\""},
