@@ -1,6 +1,5 @@
 #include "aim/train/tested.h"
 
-#include "aim/budget/score.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -91,7 +90,7 @@ static enum err fill(struct tested *t, const struct features *f, uint64_t multip
     if (t->column == NULL || t->value == NULL)
         return ERR_NOMEM;
     t->outputs = f->outputs;
-    t->sigma = measure_sigma(multiplier, NOISE_BY_ALL);
+    t->sigma = 0x1p20 / (double)multiplier; /* z has a deviation of 1, in units of 2^-20 */
     TRY(memory_new(&t->count, features_cells(f)));
     TRY(memory_new(&t->auc, f->outputs));
     for (uint32_t i = 0; i < features_cells(f); i++) {
