@@ -79,8 +79,9 @@ enum err derived_pick(struct domain *to, const struct domain *from) MUST_CHECK;
 
 /* Columns that are tied to each other: `base` ones, and tied ones by their place in `from`. */
 struct derive_tie {
-    uint16_t bases, froms;
+    uint16_t bases, froms, columns;
     uint16_t base[DERIVE_TIE], from[DERIVE_TIE];
+    uint16_t column[DERIVE_TIE]; /* of the domain, ascending: bases and tied ones */
 };
 
 struct derive_plan;
@@ -111,12 +112,9 @@ const char *derive_computed(struct derive_plan *p, size_t i, double *x);
 
 size_t derive_ties(const struct derive_plan *p);
 const struct derive_tie *derive_tie(const struct derive_plan *p, size_t i);
-/* Its columns, ascending: bases and tied ones; how many. */
-size_t derive_tie_columns(const struct derive_plan *p, size_t i, uint16_t column[2 * DERIVE_TIE]);
 
 /*
- * Goes through all values of a tie's bases: `cell` is called with the codes of derive_tie_columns()
- * of each. ERR_STUDY, logged: there are more than 2^22, or a base has no step.
+ * Goes through all values of a tie's bases: `cell` is called with the codes of its columns. ERR_STUDY, logged: there are more than 2^22, or a base has no step.
  */
 enum err derive_cells(struct derive_plan *p, size_t tie,
                       void (*cell)(void *to, const uint32_t *code), void *to,
