@@ -73,9 +73,17 @@ extern const char *const study_about_words[STUDY_ABOUT];
 
 enum study_form { STUDY_AUTO, STUDY_COUNTS, STUDY_RECORDS };
 
+/* What owners seal to, signed by the server with the terms: parties/study/sealing.h. */
+struct study_sealing {
+    bool given;
+    uint8_t key[32]; /* X25519 */
+    uint8_t signature[IDENTITY_SIGNATURE_SIZE];
+};
+
 struct study_server {
     char name[STUDY_NAME_SIZE];
     struct public_identity key;
+    struct study_sealing sealing;
     char host[STUDY_HOST_SIZE]; /* as written; IPv6 with its brackets */
     uint16_t port;              /* of the gate */
     size_t ranks;
@@ -140,7 +148,7 @@ struct study {
     char *questions;           /* the file that the workload is made for, or NULL */
     double epsilon, delta;
     enum ledger_accounting accounting;
-    unsigned rows_per_person;
+    unsigned rows_per_person; /* with `events`, units: those of a person at all owners together */
     struct study_person person;
     bool enforce_person; /* servers enforce rows_per_person, over all owners */
     struct study_link link;
@@ -242,7 +250,10 @@ size_t study_taking_part(const struct study *study, bool *has);
 bool study_linked(const struct study *study, size_t owner);
 bool study_sends_keys(const struct study *study, size_t owner);
 uint32_t study_batch_rows(const struct study *study, size_t first, bool padded);
-/* How many rows count if all owners bring the most, or as many as expected where they say that. */
+/*
+ * How many rows count if all owners bring the most, or as many as expected where they say that; with
+ * `events`, units of persons (aim/table/series.h).
+ */
 uint64_t study_rows(const struct study *study, bool expected);
 /* The key that says so, for messages: "expected_rows" or "max_rows". */
 const char *study_rows_key(const struct study *study);
