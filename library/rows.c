@@ -2,6 +2,7 @@
 #include "aim/table/rows.h"
 #include "aim/answer/rows_given.h"
 #include "aim/table/derive.h"
+#include "aim/table/series.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "library/trefoil_private.h"
@@ -270,6 +271,8 @@ static enum err find_columns(const struct domain *d, const char *const *names, u
         const uint32_t column = domain_find(d, names[i]);
         if (column == DOMAIN_NO_CODE)
             return no_such_column(d, names[i], log);
+        if (d->series != NULL && !series_counts_persons(d->series, (uint16_t)column))
+            return log_fail(log, ERR_QUESTION, "column %s does not count persons", names[i]);
         if (!domain_insert(c->attribute, c->n++, (uint16_t)column))
             return log_fail(log, ERR_QUESTION, "column %s is named twice", names[i]);
         asked->attribute[asked->n++] = (uint16_t)column;

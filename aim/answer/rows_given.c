@@ -354,6 +354,7 @@ enum err rows_where(struct table **t, const struct released *r, const char *cond
     struct rows_given w CLEAN(rows_given_clear) = {
         .released = r, .domain = r->domain, .random = random_of(seed)};
     *t = NULL;
+    TRY(released_has_rows(r, log));
     TRY(derive_new(&w.derive, r->domain));
     TRY(question_condition(&w.question, r->domain, condition, log));
     if (w.question->where.n == 0)
@@ -369,6 +370,7 @@ enum err rows_complete(struct table **t, const struct released *r, const struct 
     struct rows_given w CLEAN(rows_given_clear) = {
         .released = r, .domain = r->domain, .known = known, .random = random_of(seed)};
     *t = NULL;
+    TRY(released_has_rows(r, log));
     if (r->model == NULL)
         return log_fail(log, ERR_USAGE,
                         "this model is a copula, which cannot complete rows: that needs another "

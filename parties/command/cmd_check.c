@@ -1,4 +1,5 @@
 #include "aim/run/loop.h"
+#include "aim/table/series.h"
 #include "base/date.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -106,7 +107,7 @@ static void warn_of_key(const struct study *study, const struct public_identity 
  */
 static void warn_of_choices(const struct study *study, struct log *log)
 {
-    const uint64_t rows = study_rows(study, false);
+    const uint64_t rows = study_rows(study, false) / series_units(study->domain);
     if (study->epsilon > UNWISE_EPSILON)
         log_warn(
             log,

@@ -22,7 +22,7 @@
 
 static const char help[] =
     "usage: trefoil share STUDY DATA.csv --key FILE [--as counts|records|auto]\n"
-    "                     [--person COLUMN] [--replace] [--dry-run]\n"
+    "                     [--events FILE] [--person COLUMN] [--replace] [--dry-run]\n"
     "                     [--accept-warnings] [--fingerprint TERMS] [--token FILE]\n"
     "                     [--secret FILE] [--receipt FILE] [--retries N]\n"
     "                     [--delimiter C] [--decimal C] [--stats FILE]\n"
@@ -47,6 +47,7 @@ static const char help[] =
     "was used for: they add up for people whose rows are in several.\n"
     "\n"
     "  DATA.csv         a file, or - for standard input\n"
+    "  --events FILE    in a study with events: these, DATA.csv being the persons\n"
     "  --sql CONNECTION   take the rows from a database that has an ODBC driver: the\n"
     "                   name of a data source in odbc.ini, or a file with lines such\n"
     "                   as Driver=.., Server=.., UID=.., PWD=.. that nobody else may\n"
@@ -424,6 +425,7 @@ static enum err run_share(int argc, char **argv, struct log *log)
         {.name = "token", .value = &s.token_path},
         {.name = "as", .value = &s.as},
         {.name = "person", .value = &s.data.options.rows.person},
+        {.name = "events", .value = &s.data.events},
         {.name = "replace", .flag = &s.replace},
         {.name = "status", .flag = &s.status},
         {.name = "withdraw", .flag = &s.withdraw},

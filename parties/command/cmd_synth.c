@@ -1,8 +1,12 @@
 #include "aim/answer/rows_given.h"
+#include "aim/model/series_draw.h"
 #include "aim/table/csv.h"
+#include "aim/table/series.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "parties/command/command.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char help[] =
@@ -14,8 +18,9 @@ static const char help[] =
     "Draws synthetic rows from a released model, as many and as often as you like:\n"
     "what was protected stays protected, and nothing is charged to the budget.\n"
     "\n"
-    "  --out FILE       the CSV file to write; - is standard output\n"
-    "  --rows N         instead of the model's noisy total\n"
+    "  --out FILE       the CSV file to write; - is standard output. For a model of\n"
+    "                   persons and their events: a folder for both tables\n"
+    "  --rows N         rows, or persons, instead of the model's noisy total\n"
     "  --seed N         the same seed gives the same rows; default 1\n"
     "  --sampling HOW   rounded (default): marginals as near to the model's as that\n"
     "                   many rows allow; independent: each row drawn by itself, as\n"
@@ -63,6 +68,28 @@ static enum err complete(struct table **t, const struct released *r, const struc
                     table_csv_name(a->given), line[never]);
 }
 
+/* Two tables in a folder. */
+static enum err draw_persons(const struct released *model, const struct asked *a, struct log *log)
+{
+    struct series_drawn drawn CLEAN(series_drawn_clear) = {0};
+    const char *name = model->domain->series->name;
+    const char *out = a->out;
+    size_t persons = (size_t)a->rows;
+    if (a->how != SAMPLING_ANY || a->where != NULL || a->given != NULL || strcmp(out, "-") == 0)
+        return log_fail(log, ERR_USAGE,
+                        "this model is of persons and their events: leave --sampling, --where and "
+                        "--given out, and name a folder with --out, for persons.csv and %s.csv",
+                        name);
+    if (persons == 0)
+        persons = (size_t)fmax(1, round(released_total(model)));
+    TRY(series_draw(&drawn, model->model, &model->inside, persons, (uint64_t)a->seed, log));
+    TRY(file_folder(out, log));
+    TRY(series_write_csv(out, &drawn, name, (uint64_t)a->seed, &a->form, log));
+    printf("wrote %zu persons with %zu %s to %s/persons.csv and %s/%s.csv\n", drawn.persons->rows,
+           drawn.events->rows, name, out, out, name);
+    return ERR_OK;
+}
+
 static enum err execute(const char *path, const struct asked *a, struct log *log)
 {
     struct released model CLEAN(released_clear) = {0};
@@ -70,6 +97,8 @@ static enum err execute(const char *path, const struct asked *a, struct log *log
     const size_t rows = (size_t)a->rows;
     const uint64_t seed = (uint64_t)a->seed;
     TRY(released_load(&model, path, log));
+    if (model.domain->series != NULL)
+        return draw_persons(&model, a, log);
     TRY(a->where != NULL   ? rows_where(&t, &model, a->where, rows, seed, log)
         : a->given != NULL ? complete(&t, &model, a, log)
                            : released_rows(&t, &model, rows, seed, a->how, log));

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "base/words.h"
 #include "parties/study/method.h"
+#include "parties/study/study_text.h"
 
 #include <math.h>
 #include <string.h>
@@ -46,8 +47,8 @@ static void put_people(struct bytes *out, const struct study *s)
 {
     text_put(out, "\n## Who takes part\n\n");
     for (size_t i = 0; i < s->owners; i++)
-        text_put(out, "- Owner %s: brings at most %u rows.\n", s->owner[i].name,
-                 s->owner[i].max_rows);
+        text_put(out, "- Owner %s: brings at most %u %s.\n", s->owner[i].name, s->owner[i].max_rows,
+                 s->domain->series != NULL ? "persons" : "rows");
     if (s->open.most > 0)
         text_put(out, "- Up to %zu further owners: each brings at most %u rows.\n", s->open.most,
                  s->open.each.max_rows);
@@ -85,8 +86,10 @@ static void put_guarantee(struct bytes *out, const struct study *s)
              "Differential privacy for everything that comes out of the study together.\n\n"
              "- epsilon %g, delta %s\n- unit: %s",
              s->epsilon, words_number(s->delta).text,
-             study_of_persons(s) ? "all rows of one person" : "one row");
-    if (study_of_persons(s))
+             study_of_persons(s) ? study_unit(s) : "one row");
+    if (s->domain->series != NULL)
+        text_put(out, ", %s, which the owners have to make sure of", study_most(s).text);
+    else if (study_of_persons(s))
         text_put(out, ", at most %u, which %s", s->rows_per_person,
                  s->enforce_person ? "the servers enforce" : "the owners have to make sure of");
     text_put(

@@ -6,6 +6,7 @@
 #include "aim/run/assess.h"
 #include "aim/run/copula_run.h"
 #include "aim/run/train_run.h"
+#include "aim/table/series.h"
 #include "mpc/circuits/argmax.h"
 #include "mpc/pair/joint_noise.h"
 #include "mpc/pair/own_noise.h"
@@ -426,16 +427,18 @@ enum err price_check_noise(const struct study *study, struct log *log)
         return log_fail(log, ERR_STUDY,
                         "no epsilon buys noise that the circuits make, with rows_per_person %u and "
                         "%llu measured marginals; lower rows_per_person or measure fewer marginals",
-                        study->rows_per_person, (unsigned long long)measured(study));
+                        study->rows_per_person / series_units(study->domain),
+                        (unsigned long long)measured(study));
     if (least < study->epsilon)
         return ERR_OK; /* it is not too small; what is wrong with it is reported elsewhere */
     unit = pow(10, floor(log10(least)) - 1);
     return log_fail(
         log, ERR_STUDY,
         "an epsilon of %g is less than the noise circuits allow: at least %.2g with a "
-        "delta of %g and %llu measured marginals; raise epsilon or measure fewer marginals",
+        "delta of %g and %llu measured marginals; raise epsilon or measure fewer marginals%s",
         study->epsilon, ceil(least / unit) * unit, study->delta,
-        (unsigned long long)measured(study));
+        (unsigned long long)measured(study),
+        series_units(study->domain) > SERIES_UNITS_FEW ? ", or give events `units: 12`" : "");
 }
 
 struct price_noise price_noise(const struct study *study)

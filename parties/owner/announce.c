@@ -1,5 +1,6 @@
 #include "parties/owner/announce.h"
 
+#include "aim/table/series.h"
 #include "base/words.h"
 #include "parties/exchange/price.h"
 #include "parties/study/method.h"
@@ -14,6 +15,13 @@ static void say_persons(const struct announce *a)
 {
     unsigned most = a->study->rows_per_person;
     const char *rows = most == 1 ? "row" : "rows";
+    if (a->study->domain->series != NULL) {
+        printf("A person has one unit here, however many events. This assumes that a person is at\n"
+               "no more than %u %s, which no owner can check.\n",
+               most / series_units(a->study->domain),
+               most > series_units(a->study->domain) ? "owners" : "owner");
+        return;
+    }
     if (study_linked(a->study, a->owner)) {
         puts("Rows are sorted by a hash of the person they are about, which is sent too,\n"
              "secret-shared: the servers join them with the rows that the batch's other owners\n"
@@ -69,7 +77,7 @@ void announce_upload(const struct announce *a)
     const struct study_owner *owner = study_owner(a->study, a->owner);
     uint64_t counts = study_counts_bytes(a->study, a->owner),
              records = study_records_bytes(a->study, a->owner);
-    const char *noun = a->rows == 1 ? "row" : "rows";
+    const char *noun = a->study->domain->series != NULL ? "persons" : a->rows == 1 ? "row" : "rows";
     char print[65] = "its name is known after the first share";
     if (a->first != NULL) {
         uint8_t digest[32];

@@ -1,5 +1,6 @@
 #include "parties/owner/pack.h"
 
+#include "aim/table/series.h"
 #include "aim/workload/tabulate.h"
 #include "base/memory.h"
 #include "parties/setting/upload.h"
@@ -13,6 +14,12 @@ enum err pack_domain(struct domain **own, const struct study *study, size_t owne
 {
     const struct study_owner *o = study_owner(study, owner);
     return domain_pick(own, study->domain, o->column, o->columns);
+}
+
+/* The most that an owner's rows, or the units of its persons, may count. */
+static uint64_t most_weight(const struct study *study, size_t owner)
+{
+    return (uint64_t)study_owner(study, owner)->max_rows * series_units(study->domain);
 }
 
 /* As a setting's servers add them: bits, or words of two servers. */
@@ -70,7 +77,7 @@ enum err pack_table(const struct study *study, size_t owner, unsigned form, cons
                     struct bytes *packed)
 {
     uint8_t *out;
-    if (t->rows > study_owner(study, owner)->max_rows)
+    if (table_weight(t) > most_weight(study, owner))
         return ERR_DATA;
     if (study_sends_keys(study, owner) && (form != UPLOAD_RECORDS || t->key == NULL))
         return ERR_MISUSE;

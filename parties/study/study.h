@@ -140,7 +140,7 @@ struct study {
     char *questions;           /* the file that the workload is made for, or NULL */
     double epsilon, delta;
     enum ledger_accounting accounting;
-    unsigned rows_per_person;
+    unsigned rows_per_person; /* with `events`, units: those of a person at all owners together */
     struct study_person person;
     bool enforce_person; /* servers enforce rows_per_person, over all owners */
     struct study_link link;
@@ -242,7 +242,10 @@ size_t study_taking_part(const struct study *study, bool *has);
 bool study_linked(const struct study *study, size_t owner);
 bool study_sends_keys(const struct study *study, size_t owner);
 uint32_t study_batch_rows(const struct study *study, size_t first, bool padded);
-/* How many rows count if all owners bring the most, or as many as expected where they say that. */
+/*
+ * How many rows count if all owners bring the most, or as many as expected where they say that; with
+ * `events`, units of persons (aim/table/series.h).
+ */
 uint64_t study_rows(const struct study *study, bool expected);
 /* The key that says so, for messages: "expected_rows" or "max_rows". */
 const char *study_rows_key(const struct study *study);

@@ -66,6 +66,13 @@ enum err study_read_calendar(struct study_reading *r, const char *name, const ya
 /* What follows from what: `from` of columns, `read` and `computed` (study_derive.c). */
 enum err study_read_derived(struct study_reading *r, const yaml_node_t *read,
                             const yaml_node_t *computed) MUST_CHECK;
+/*
+ * The key `events`, after the domain, to which it adds columns, and what cannot occur. Later: whether
+ * the rest of the study suits it; counts then are in units (study_events.c).
+ */
+enum err study_read_events(struct study_reading *r, const yaml_node_t *node) MUST_CHECK;
+enum err study_check_events(struct study_reading *r, const yaml_node_t *node,
+                            const yaml_node_t *person, const yaml_node_t *link) MUST_CHECK;
 /* Columns that follow from each other need a model that has zeros; once the method is known. */
 enum err study_check_ties(struct study_reading *r) MUST_CHECK;
 /*

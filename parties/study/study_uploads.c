@@ -1,8 +1,17 @@
 #include "parties/study/study_uploads.h"
 
+#include "aim/table/series.h"
 #include "parties/study/method.h"
 #include "parties/study/study_parse.h"
 #include "protocols/records_pack.h"
+
+unsigned study_bits(const struct study *study, uint32_t rows)
+{
+    unsigned bits = 0;
+    while (((uint64_t)rows * series_units(study->domain) >> bits) != 0)
+        bits++;
+    return bits;
+}
 
 unsigned study_counts_form(const struct study *study, size_t owner)
 {
@@ -27,6 +36,8 @@ unsigned study_record_bits(const struct study *study, size_t owner)
 uint64_t study_records_bytes(const struct study *study, size_t owner)
 {
     const struct workload *w = study->workload;
+    if (study->domain->series != NULL) /* each row has its weight */
+        return UINT64_MAX;
     for (size_t q = 0; q < w->queries; q++)
         if (w->query[q].clique.n > RECORDS_ORDER_MAX)
             return UINT64_MAX;
@@ -84,6 +95,11 @@ static enum err check_form(struct study_reading *r, const yaml_node_t *node, siz
     const struct study_owner *o = &s->owner[owner];
     const bool keys = study_sends_keys(s, owner), some = o->columns < s->domain->attributes;
     const bool records = study_records_bytes(s, owner) != UINT64_MAX;
+    if (s->domain->series != NULL && (o->as == STUDY_RECORDS || some || o->pad_to != o->max_rows))
+        return yaml_error(r->file, node,
+                          "with `events` owners send counts, of persons and events at one owner: "
+                          "take as, batch, columns and pad_to of %s out",
+                          o->name);
     if (o->as == STUDY_RECORDS && !records)
         return yaml_error(r->file, node,
                           "%s cannot send records, since a marginal has more than %d attributes; "

@@ -17,6 +17,8 @@ uint64_t study_counts_bytes(const struct study *study, size_t owner);
 unsigned study_record_bits(const struct study *study, size_t owner); /* with the validity bit */
 uint64_t study_records_bytes(const struct study *study,
                              size_t owner); /* UINT64_MAX: not possible */
+/* The least b with counts of so many rows, or of the units of so many persons, below 2^b. */
+unsigned study_bits(const struct study *study, uint32_t rows);
 /* The form of an owner's counts. */
 unsigned study_counts_form(const struct study *study, size_t owner);
 /* The form by which the study bounds the owner, and its bytes. */
