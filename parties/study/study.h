@@ -73,9 +73,17 @@ extern const char *const study_about_words[STUDY_ABOUT];
 
 enum study_form { STUDY_AUTO, STUDY_COUNTS, STUDY_RECORDS };
 
+/* What owners seal to, signed by the server with the terms: parties/study/sealing.h. */
+struct study_sealing {
+    bool given;
+    uint8_t key[32]; /* X25519 */
+    uint8_t signature[IDENTITY_SIGNATURE_SIZE];
+};
+
 struct study_server {
     char name[STUDY_NAME_SIZE];
     struct public_identity key;
+    struct study_sealing sealing;
     char host[STUDY_HOST_SIZE]; /* as written; IPv6 with its brackets */
     uint16_t port;              /* of the gate */
     size_t ranks;
