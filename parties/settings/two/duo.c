@@ -171,9 +171,19 @@ static enum err idle(void *self, bool *done)
     return ERR_OK;
 }
 
-static void nothing(void *self)
+/* Of blocks, there are only the owner's. */
+static void show(void *self)
 {
-    (void)self;
+    const struct duo *d = self;
+    if (d->site->study->noise_by == NOISE_BY_OWNER)
+        ahead_show(d->site);
+}
+
+static void drop(void *self)
+{
+    const struct duo *d = self;
+    if (d->site->study->noise_by == NOISE_BY_OWNER)
+        ahead_drop(d->site);
 }
 
 const struct setting duo_setting = {.split = &two_split,
@@ -191,5 +201,5 @@ const struct setting duo_setting = {.split = &two_split,
                                     .verdict = verdict,
                                     .failed = failed,
                                     .idle = idle,
-                                    .show = nothing,
-                                    .drop = nothing};
+                                    .show = show,
+                                    .drop = drop};
