@@ -233,8 +233,7 @@ static void make_upload(struct blocks *b, uint64_t seed, struct upload parts[3])
     assert_int_equal(support_table(&t, study->domain, 100, seed), ERR_OK);
     assert_int_equal(pack_table(study, 0, form, t, &packed), ERR_OK);
     assert_int_equal(upload_make(parts, &three_split, b->me, 0,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study->terms.digest, form,
-                                 &packed),
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study, form, &packed),
                      ERR_OK);
 }
 

@@ -38,8 +38,8 @@ static void scene_new(struct parcel_scene *c)
     }
     assert_non_null(bytes_extend(&packed, MESSAGE_PART_MAX + 9));
     assert_int_equal(upload_make(c->parts, &three_split, c->me, 0,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->s.study->terms.digest,
-                                 UPLOAD_RECORDS, &packed),
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->s.study, UPLOAD_RECORDS,
+                                 &packed),
                      ERR_OK);
 }
 
