@@ -49,3 +49,26 @@ void ahead_digest(const struct ahead_talk *t, uint8_t digest[32])
 {
     request_digest(t->common.name, sizeof t->common.name, digest);
 }
+
+void ahead_show(struct site *site)
+{
+    const struct price_ahead sizes = price_ahead(site->study);
+    struct ahead_blocks here;
+    if (store_ahead(site->store, &here) != ERR_OK)
+        return;
+    for (unsigned k = 0; k < NOISE_LAWS; k++) {
+        atomic_store(&site->status.ahead[k], here.count[k] * sizes.samples[k]);
+        atomic_store(&site->status.ahead_most[k], sizes.blocks[k] * sizes.samples[k]);
+    }
+}
+
+void ahead_drop(struct site *site)
+{
+    static const struct ahead_blocks none;
+    if (!site_is_spent(site))
+        return;
+    if (store_ahead_keep(site->store, &none) != ERR_OK)
+        log_warn(site->log, "noise that was made ahead stays on disk, though the budget is "
+                            "spent; mend the disk and start the server again, which deletes it");
+    ahead_show(site);
+}

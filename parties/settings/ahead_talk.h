@@ -13,6 +13,7 @@
 #define TREFOIL_PARTIES_SETTINGS_AHEAD_TALK_H
 
 #include "netio/net.h"
+#include "parties/server/site.h"
 #include "parties/store/store_ahead.h"
 
 struct ahead_talk {
@@ -33,5 +34,9 @@ struct ahead {
 void ahead_talk(struct ahead_talk *talk, struct net *net, const struct ahead_blocks *own);
 /* A digest of the common blocks, for what has to differ if they do. */
 void ahead_digest(const struct ahead_talk *talk, uint8_t digest[32]);
+
+/* Shows in a server's status how much is here; deletes all of it if the budget is spent. */
+void ahead_show(struct site *site);
+void ahead_drop(struct site *site);
 
 #endif

@@ -318,7 +318,10 @@ static enum err read_study(struct study_reading *r)
         TRY(study_go_on(r, read_least(r, t.least, t.open)));
     TRY(study_go_on(r, study_check_pair(r, &pair)));
     TRY(study_go_on(r, study_read_roster(r, t.version, t.revoked, t.signatures)));
-    return study_sound(r) ? study_digest(s) : ERR_STUDY;
+    if (!study_sound(r))
+        return ERR_STUDY;
+    TRY(study_digest(s));
+    return study_check_sealing(r);
 }
 
 static enum err parse(struct study **study, const char *path, const void *text, size_t n,
