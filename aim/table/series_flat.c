@@ -103,8 +103,6 @@ static uint16_t missing_of(const struct flattening *f, uint16_t attribute)
 static enum err put(struct flattening *f, enum series_stage stage, uint32_t weight)
 {
     f->code[f->series->stage] = (uint16_t)stage;
-    if (weight == 0)
-        return ERR_OK;
     TRY(table_append(f->flat, f->code));
     f->flat->weight[f->flat->rows - 1] = (uint8_t)weight;
     f->flat->key[f->flat->rows - 1] = f->key;
