@@ -180,7 +180,7 @@ void card_limits(struct bytes *out, const struct study *s)
 }
 
 /* The same of a classifier, of which no rows are made. */
-static void put_classifier_limits(struct bytes *out)
+static void put_classifier_limits(struct bytes *out, bool tests)
 {
     text_put(out,
              "\n## What is assumed\n\n"
@@ -192,9 +192,11 @@ static void put_classifier_limits(struct bytes *out)
              "which.\n"
              "- Scores are no probabilities.\n"
              "- A weight says what goes with a class in these rows, not what causes it. What is "
-             "unfair in the rows is unfair in the classifier.\n"
-             "- How often it is right is not part of what is opened: somebody has to try it on "
-             "rows of known class.\n");
+             "unfair in the rows is unfair in the classifier.\n");
+    text_put(out, "%s",
+             tests ? "- How often it is right is measured on rows that are kept back, with noise.\n"
+                   : "- How often it is right is not part of what is opened: somebody has to try "
+                     "it on rows of known class.\n");
 }
 
 enum err card_board(struct bytes *out, const struct study *s)
@@ -218,7 +220,7 @@ enum err card_board(struct bytes *out, const struct study *s)
                  s->assess);
     card_study(out, s);
     if (trains)
-        put_classifier_limits(out);
+        put_classifier_limits(out, s->features->tests);
     else
         card_limits(out, s);
     return bytes_ok(out);

@@ -109,10 +109,11 @@ static bool copula_buys(const struct study *study)
     return price_first(study, &first) == ERR_OK;
 }
 
-/* The target, twice as one-ways are, and all numbers of a gradient in each step. */
+/* The target, twice as one-ways are, all numbers of a gradient in each step, and a test's tables. */
 static uint64_t train_measures(const struct study *study)
 {
-    return 2 + (uint64_t)study->train_steps * features_weights(study->features);
+    const struct features *f = study->features;
+    return 2 + (uint64_t)study->train_steps * features_weights(f) + (f->tests ? f->outputs : 0);
 }
 
 static enum err train_first(const struct study *study, double rho, double *sigma)
@@ -356,16 +357,19 @@ enum err price_first(const struct study *study, struct price_first *first)
 
 enum err price_steps(const struct study *study, struct price_steps *s, struct log *log)
 {
+    const struct features *f = study->features;
     struct study whole = *study;
     struct look look;
     double all, own;
     whole.left = 0;
     TRY(look_and_rest(&whole, &look, &all));
     TRY(look_and_rest(study, &look, &own));
-    s->rho = train_share(own);
+    s->rho = train_share(f, own);
+    s->sigma = ledger_deviation(f->outputs, train_reserve(f, own));
     /* a step of the run before took its part of what that had for steps */
-    s->steps = (unsigned)fmin(study->train_steps,
-                              study->train_steps * own / train_share(all) * (1 + 0x1p-30));
+    own -= train_reserve(f, all);
+    s->steps = (unsigned)fmin(study->train_steps, study->train_steps * fmax(0, own) /
+                                                      train_share(f, all) * (1 + 0x1p-30));
     return s->steps > 0
                ? ERR_OK
                : log_fail(log, ERR_BUDGET,
@@ -452,10 +456,12 @@ struct price_noise price_noise(const struct study *study)
         largest = w->query[q].cells > largest ? w->query[q].cells : largest;
     }
     if (study->features != NULL) { /* of columns it measures the target alone */
-        const uint64_t step = features_weights(study->features);
+        const uint64_t step = features_weights(study->features),
+                       test = study->features->tests ? features_cells(study->features) : 0;
         largest = w->query[study->features->target].cells;
         return (struct price_noise){.gauss = (study->link.min_linked > 0 ? 2 : 0) + largest +
-                                             largest % 2 + study->train_steps * (step + step % 2)};
+                                             largest % 2 + study->train_steps * (step + step % 2) +
+                                             test};
     }
     if (study->sweeps > 0) {
         const uint64_t set = one_ways < w->cells / PRICE_SET ? PRICE_SET * one_ways : w->cells;

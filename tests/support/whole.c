@@ -225,7 +225,7 @@ static enum err open_step(struct whole_seat *s, struct engine_step *step, struct
     TRY(three_measure(s->engine, step, range, told->selected, told->value, &told->values));
     rounds = s->w->exchanges[s->index] = net_exchanges(net) - rounds;
     if (!study_counts_pairs(s->engine->study) &&
-        (step->ask->kind == ASK_FORMS || step->ask->kind == ASK_GRADIENT))
+        (step->ask->kind == ASK_FORMS || ask_trains(step->ask)))
         return ERR_OK; /* blocks of records take more */
     return rounds > ROUNDS_MAX + (finished ? 0 : ROUNDS_FINISH) ? ERR_RANGE : ERR_OK;
 }

@@ -390,6 +390,7 @@ static enum err measure(void *self, const struct engine_step *s, void *stake, si
         break;
     case ASK_LOOK:
     case ASK_GRADIENT:
+    case ASK_TEST:
         return ERR_MISUSE; /* judge_kind() and ask_price() refuse them */
     }
     return two_open(g, OPEN_NOISY_MARGINAL, values, *measured);
