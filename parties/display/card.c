@@ -4,6 +4,7 @@
 #include "base/words.h"
 #include "parties/study/method.h"
 #include "parties/study/study_text.h"
+#include "parties/study/study_uploads.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,6 +46,7 @@ void card_heading(struct bytes *out, const struct study *s, const char *otherwis
 
 static void put_people(struct bytes *out, const struct study *s)
 {
+    const bool encrypts = study_encrypts(s);
     text_put(out, "\n## Who takes part\n\n");
     for (size_t i = 0; i < s->owners; i++)
         text_put(out, "- Owner %s: brings at most %u %s.\n", s->owner[i].name, s->owner[i].max_rows,
@@ -59,7 +61,8 @@ static void put_people(struct bytes *out, const struct study *s)
                                  : "Keeper",
                  s->server[i].name, s->server[i].host,
                  s->servers == 3 ? "shares"
-                 : i == 0        ? "masked counts"
+                 : i == 0        ? encrypts ? "masked counts and encrypted rows" : "masked counts"
+                 : encrypts      ? "the seeds of masks and keys"
                                  : "the seeds of the masks");
     for (size_t i = 0; i < s->analysts; i++)
         text_put(out, "- Analyst %s: asks the servers, and sees what they open.\n",

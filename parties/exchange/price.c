@@ -203,9 +203,22 @@ static double delta_of_study(const struct study *study, const struct ask_slack *
     return all * study->rows_per_person;
 }
 
+/* A row is one owner's, and of no other owner does what the keeper decrypts depend on it. */
+double price_rows_slack(const struct study *study)
+{
+    double most = 0;
+    for (size_t i = 0; i < study->owners; i++) {
+        const struct study_encrypted *e = &study->owner[i].encrypted;
+        most = fmax(most, (double)e->results * sqrt((double)e->blocks) * 0x1p-59);
+    }
+    return PRICE_COUNTINGS * (1 + tape_rounded_up(exp(study->epsilon))) * most *
+           study->rows_per_person;
+}
+
 static bool fits(const struct study *study, const struct ask_slack *s)
 {
-    return delta_of_study(study, s) <= BUDGET_SLACK_OF_DELTA * study->delta;
+    return delta_of_study(study, s) + price_rows_slack(study) <=
+           BUDGET_SLACK_OF_DELTA * study->delta;
 }
 
 /* An own Gumbel's error moves the chance of any winner by e^(2 error) at most, either way. */
@@ -272,12 +285,13 @@ enum err price_limits(const struct study *study, struct ledger_limits *limits, s
         .rows_per_person = study->rows_per_person,
         .marginals = measured(study),
         .marginal_epsilon_slack = slack.marginal,
-        .delta_slack = delta_of_study(study, &slack),
+        .delta_slack = delta_of_study(study, &slack) + price_rows_slack(study),
     };
     struct budget_plan plan;
     TRY(check_epsilon(study, &slack, log));
     TRY(budget_plan(&terms, &plan, log));
     *limits = plan.limits;
+    limits->delta_slack = delta_of_study(study, &slack);
     if (study->left > 0)
         limits->rho = fmin(limits->rho, study->left);
     return ERR_OK;

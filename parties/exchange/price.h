@@ -20,6 +20,13 @@
  */
 struct ask_slack price_slack(const struct study *study);
 
+/*
+ * Of encrypted rows, what the keeper decrypts (mpc/lattice/lattice.h): a delta for the study, which
+ * no request spends. The provider hides an upload's results so many times at most.
+ */
+#define PRICE_COUNTINGS 8
+double price_rows_slack(const struct study *study);
+
 /* The largest epsilon whose slack leaves enough of the study's delta; 0 if there is none. */
 double price_epsilon_limit(const struct study *study);
 /* The least for which the circuits can make the noise that a whole run begins with; 0 likewise. */

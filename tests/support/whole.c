@@ -68,7 +68,7 @@ enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts
     marks_secret(secret, sizeof secret);
     marks_secret(packed.data, packed.size);
     if (e == ERR_OK)
-        e = upload_make(parts, &three_split, me, o, secret, w->s.study->terms.digest,
+        e = upload_make(parts, &three_split, me, o, secret, w->s.study,
                         study_upload_form(w->s.study, o), &packed);
     for (unsigned i = 0; e == ERR_OK && i < 3; i++) {
         marks_public(parts[i].vector.data, parts[i].vector.size); /* until the engine gets it */
