@@ -16,8 +16,8 @@
 static const char help[] =
     "usage: trefoil serve STUDY --key FILE --folder DIR [--listen ADDRESS[:PORT]]\n"
     "                     [--lanes N] [--noise-ahead SECONDS|off]\n"
-    "                     [--status [ADDRESS:]PORT] [--log json] [--sealing FILE]\n"
-    "                     [--purge]\n"
+    "                     [--status [ADDRESS:]PORT] [--log FORMAT]\n"
+    "                     [--sealing FILE] [--purge]\n"
 #ifdef TREFOIL_MPI
     "                     [--ranks HOST:PORT,..]\n"
 #endif
@@ -48,8 +48,8 @@ static const char help[] =
     "  --status PORT      show status pages on 127.0.0.1: /, /metrics (Prometheus)\n"
     "                     and /healthz. ADDRESS:PORT for another address; note that\n"
     "                     they have no password\n"
-    "  --log json         write each message as a line of JSON: time, level, study,\n"
-    "                     server, kind, text\n"
+    "  --log FORMAT       json: write each message as a line of JSON, with time,\n"
+    "                     level, study, server, kind and text\n"
     "  --sealing FILE     this server's sealing key, where the study lists such keys\n"
     "                     (trefoil keygen --sealing). Never back it up: --purge\n"
     "                     deletes it first\n"

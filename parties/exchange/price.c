@@ -109,10 +109,11 @@ static bool copula_buys(const struct study *study)
     return price_first(study, &first) == ERR_OK;
 }
 
-/* The target, twice as one-ways are, and all numbers of a gradient in each step. */
+/* The target, twice as one-ways are, all numbers of a gradient in each step, and a test's tables. */
 static uint64_t train_measures(const struct study *study)
 {
-    return 2 + (uint64_t)study->train_steps * features_weights(study->features);
+    const struct features *f = study->features;
+    return 2 + (uint64_t)study->train_steps * features_weights(f) + (f->tests ? f->outputs : 0);
 }
 
 static enum err train_first(const struct study *study, double rho, double *sigma)
@@ -202,9 +203,22 @@ static double delta_of_study(const struct study *study, const struct ask_slack *
     return all * study->rows_per_person;
 }
 
+/* A row is one owner's, and of no other owner does what the keeper decrypts depend on it. */
+double price_rows_slack(const struct study *study)
+{
+    double most = 0;
+    for (size_t i = 0; i < study->owners; i++) {
+        const struct study_encrypted *e = &study->owner[i].encrypted;
+        most = fmax(most, (double)e->results * sqrt((double)e->blocks) * 0x1p-59);
+    }
+    return PRICE_COUNTINGS * (1 + tape_rounded_up(exp(study->epsilon))) * most *
+           study->rows_per_person;
+}
+
 static bool fits(const struct study *study, const struct ask_slack *s)
 {
-    return delta_of_study(study, s) <= BUDGET_SLACK_OF_DELTA * study->delta;
+    return delta_of_study(study, s) + price_rows_slack(study) <=
+           BUDGET_SLACK_OF_DELTA * study->delta;
 }
 
 /* An own Gumbel's error moves the chance of any winner by e^(2 error) at most, either way. */
@@ -271,12 +285,13 @@ enum err price_limits(const struct study *study, struct ledger_limits *limits, s
         .rows_per_person = study->rows_per_person,
         .marginals = measured(study),
         .marginal_epsilon_slack = slack.marginal,
-        .delta_slack = delta_of_study(study, &slack),
+        .delta_slack = delta_of_study(study, &slack) + price_rows_slack(study),
     };
     struct budget_plan plan;
     TRY(check_epsilon(study, &slack, log));
     TRY(budget_plan(&terms, &plan, log));
     *limits = plan.limits;
+    limits->delta_slack = delta_of_study(study, &slack);
     if (study->left > 0)
         limits->rho = fmin(limits->rho, study->left);
     return ERR_OK;
@@ -356,16 +371,19 @@ enum err price_first(const struct study *study, struct price_first *first)
 
 enum err price_steps(const struct study *study, struct price_steps *s, struct log *log)
 {
+    const struct features *f = study->features;
     struct study whole = *study;
     struct look look;
     double all, own;
     whole.left = 0;
     TRY(look_and_rest(&whole, &look, &all));
     TRY(look_and_rest(study, &look, &own));
-    s->rho = train_share(own);
+    s->rho = train_share(f, own);
+    s->sigma = ledger_deviation(f->outputs, train_reserve(f, own));
     /* a step of the run before took its part of what that had for steps */
-    s->steps = (unsigned)fmin(study->train_steps,
-                              study->train_steps * own / train_share(all) * (1 + 0x1p-30));
+    own -= train_reserve(f, all);
+    s->steps = (unsigned)fmin(study->train_steps, study->train_steps * fmax(0, own) /
+                                                      train_share(f, all) * (1 + 0x1p-30));
     return s->steps > 0
                ? ERR_OK
                : log_fail(log, ERR_BUDGET,
@@ -452,10 +470,12 @@ struct price_noise price_noise(const struct study *study)
         largest = w->query[q].cells > largest ? w->query[q].cells : largest;
     }
     if (study->features != NULL) { /* of columns it measures the target alone */
-        const uint64_t step = features_weights(study->features);
+        const uint64_t step = features_weights(study->features),
+                       test = study->features->tests ? features_cells(study->features) : 0;
         largest = w->query[study->features->target].cells;
         return (struct price_noise){.gauss = (study->link.min_linked > 0 ? 2 : 0) + largest +
-                                             largest % 2 + study->train_steps * (step + step % 2)};
+                                             largest % 2 + study->train_steps * (step + step % 2) +
+                                             test};
     }
     if (study->sweeps > 0) {
         const uint64_t set = one_ways < w->cells / PRICE_SET ? PRICE_SET * one_ways : w->cells;

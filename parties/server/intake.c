@@ -126,9 +126,8 @@ static const char *upload_words(enum err e)
     case ERR_FORMAT:
         return "the upload does not have a form that the study takes; compare study files";
     case ERR_DATA:
-        return "the upload does not fit its commitments, or is made for another owner; compare "
-               "study "
-               "files, and share with the version that the servers run";
+        return "the upload does not fit its commitments, is malformed, or is made for another "
+               "owner; compare study files, and share with the version that the servers run";
     case ERR_REFUSED:
         return "this server holds another upload of this owner: of other data, or made with "
                "another secret (the .secret file beside the owner's key; trefoil 0.1 had none). To "
@@ -250,7 +249,8 @@ static const char *part_words(enum err e)
     case ERR_AGAIN:
         return "the part does not follow what this server has of the upload";
     case ERR_DATA:
-        return "the parts do not make up what the upload committed to; they begin anew";
+        return "the parts do not make up what the upload committed to, or are malformed; they "
+               "begin anew";
     case ERR_FORMAT:
         return "the part is empty, or longer than the upload";
     default:
@@ -280,6 +280,9 @@ enum err intake_part(struct intake *in, const struct intake_message *m)
                  study_owner_name(in->site->study, m->who).text);
     if (e == ERR_OK)
         return tell_held(in, m, "");
+    if (e == ERR_DATA)
+        log_warn(in->site->log, "upload of %s: %s", study_owner_name(in->site->study, m->who).text,
+                 part_words(e));
     /* so that the owner can go on from where we are */
     bytes_put_u8(&out, 0);
     bytes_put_u64(&out, held);

@@ -34,6 +34,7 @@ says 'for tables of columns expected to be better: copula'
 rows banks/more.csv 20000 20000
 example loans
 says 'security: abort'
+says 'test: about '
 accuracy=$(sed -n 's/^right about .* accuracy //p' "$folder/output")
 awk -v a="${accuracy:-0}" 'BEGIN { exit !(a > 0.72) }'
 result $? "the classifier is right about most loans that were kept back: $accuracy"
