@@ -1,23 +1,36 @@
 /* The courier of somebody else's parcel (parties/owner/courier.h). */
+#include "base/clock.h"
 #include "parties/owner/courier_private.h"
 #include "parties/owner/parcel.h"
+
+#define BUSY_MS 200
 
 struct carriage {
     const struct parcel *parcel;
     struct parcel_answers *answers;
 };
 
-/* Brings block k, and keeps the answer if it is a success. */
+/*
+ * Brings block k. A server that has much to do lets strangers wait, and says so without a payload:
+ * that is no failure, so the same block is brought again, for as long as a round may take.
+ */
 static enum err bring(struct courier *c, unsigned server, struct carriage *g, size_t k,
                       struct reply *reply, struct bytes *answer)
 {
+    const int64_t end = clock_now_ms() + 1000 * (int64_t)c->o.study->round_s;
     size_t n;
     const uint8_t *block = parcel_block(g->parcel, server, k, &n);
-    answer->size = 0;
-    bytes_put_u8(answer, MESSAGE_PARCEL);
-    bytes_put(answer, block, n);
-    TRY(bytes_ok(answer));
-    return courier_ask(c, server, answer, reply);
+    for (;;) {
+        enum err e;
+        answer->size = 0;
+        bytes_put_u8(answer, MESSAGE_PARCEL);
+        bytes_put(answer, block, n);
+        TRY(bytes_ok(answer));
+        e = courier_ask(c, server, answer, reply);
+        if (e != ERR_AGAIN || reply->size > 0 || clock_now_ms() > end)
+            return e;
+        clock_pause(BUSY_MS);
+    }
 }
 
 /* How far the vector is at the server that is given it: the block that follows. */
