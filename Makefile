@@ -132,7 +132,7 @@ Q := @
 say = @printf '  %-6s %s\n'
 endif
 
-.PHONY: all demo test test-changed test-long test-net small arm64-test soak bench lint analyze fuzz cov install install-library install-python wheel deb uninstall uninstall-python list clean deps started only programs man
+.PHONY: all demo test test-changed test-long test-net small oci arm64-test soak bench lint analyze fuzz cov install install-library install-python wheel deb uninstall uninstall-python list clean deps started only programs man
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -146,6 +146,7 @@ list:
 	@echo 'test-long  the long statistics, sanitizers and memcheck'
 	@echo 'test-net   studies over a LAN, a WAN, a partition, in network namespaces (needs root)'
 	@echo 'small      the module of WebAssembly that trefoil explore puts into its pages (tools/small.sh)'
+	@echo 'oci        an image of a server for container engines, in build/oci (tools/oci.sh)'
 	@echo 'arm64-test cross-build for arm64, run the tests of base, netio, mpc, protocols and aim under qemu-user'
 	@echo 'soak       a day of uploads in SOAK_SECONDS=600, with servers killed at random'
 	@echo 'bench      the measurements of bench/; bench-NAME one of them (abort, copula, data, dp, engine, gradient, solo, net, persons, pgm, query, e2e, scale, faults, fhaim, flaim, train)'
@@ -194,6 +195,11 @@ test-net: deps
 small:
 	@$(DEPS) --nice clang-14 lld-14 wasi-libc libclang-rt-14-dev-wasm32
 	@tools/small.sh reader
+
+oci: deps
+	@$(DEPS) --nice mmdebstrap
+	@$(MAKE) --no-print-directory $(PARALLEL) $(OUT)/trefoil
+	@tools/oci.sh $(OUT)/trefoil build/oci
 
 arm64-test:
 	@$(DEPS) --nice gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user

@@ -12,6 +12,7 @@
 #include <string.h>
 
 static const char *const levels[] = {"error: ", "warning: ", "", "debug: "};
+static const char *const words[] = {"error", "warning", "info", "debug"};
 
 #define LINE 1024
 #define KINDS 128
@@ -48,16 +49,49 @@ static void put(FILE *file, const char *prefix, enum log_level level, const char
     fputc('\n', file);
 }
 
-static void write_line(const struct log *log, enum log_level level, const char *line)
+/* `text` has no control characters but line ends: text_tame(), or a format. */
+static void put_json_text(FILE *file, const char *name, const char *text)
+{
+    fprintf(file, ",\"%s\":\"", name);
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\')
+            fputc('\\', file);
+        if (*text == '\n')
+            fputs("\\n", file);
+        else
+            fputc(*text, file);
+    }
+    fputc('"', file);
+}
+
+static void put_json(const struct log *log, enum log_level level, const char *kind,
+                     const char *line)
+{
+    fprintf(log->file, "{\"time\":\"%s\"", date_text(date_now()).text);
+    put_json_text(log->file, "level", words[level]);
+    if (log->study != NULL) {
+        put_json_text(log->file, "study", log->study);
+        fprintf(log->file, ",\"server\":%u", log->server);
+    }
+    put_json_text(log->file, "kind", kind);
+    put_json_text(log->file, "text", line);
+    fputs("}\n", log->file);
+}
+
+static void write_line(const struct log *log, enum log_level level, const char *kind,
+                       const char *line)
 {
     if (log->before != NULL)
         log->before(log->self);
     fflush(stdout); /* so that both stand in order where they share a file */
     flockfile(log->file);
-    if (log->dated) {
-        fprintf(log->file, "%s ", date_text(date_now()).text);
+    if (log->json)
+        put_json(log, level, kind, line);
+    else {
+        if (log->dated)
+            fprintf(log->file, "%s ", date_text(date_now()).text);
+        put(log->file, log->prefix, level, line);
     }
-    put(log->file, log->prefix, level, line);
     fflush(log->file);
     funlockfile(log->file);
 }
@@ -82,7 +116,7 @@ static void tell_held(const struct log *log, struct log_kind *k, int64_t now)
     snprintf(line, sizeof line, "%lu more like this in %.0f s, the last: %s", k->held,
              (double)(now - k->since_ms) / 1000, k->last);
     k->held = 0;
-    write_line(log, k->level, line);
+    write_line(log, k->level, k->format, line);
 }
 
 static struct log_kind *kind_of(struct log_meter *m, const char *format)
@@ -142,12 +176,12 @@ static void write_metered(const struct log *log, enum log_level level, const cha
                           const char *line)
 {
     if (log->meter == NULL) {
-        write_line(log, level, line);
+        write_line(log, level, format, line);
         return;
     }
     pthread_mutex_lock(&log->meter->mutex);
     if (may_pass(log->meter, level, format, line))
-        write_line(log, level, line);
+        write_line(log, level, format, line);
     pthread_mutex_unlock(&log->meter->mutex);
 }
 

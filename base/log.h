@@ -5,6 +5,9 @@
  * printf's, and a mismatch does not compile: shares are struct types, so no share can be passed to
  * a log call (tests/nocompile proves it). A NULL log swallows everything.
  *
+ * A line of JSON has time, level, study and server (once known), kind, which is the format, so that
+ * machines may count lines of one kind, and text.
+ *
  * A line may quote what others say. Characters that could steer a terminal become `?`, and what
  * follows a line end is indented, so that nobody can forge a line.
  */
@@ -27,6 +30,9 @@ struct log {
     struct log_meter *meter; /* bounds what goes to `file`; NULL: nothing does */
     const char *prefix;      /* goes before each line, or NULL */
     bool dated;              /* the time in UTC goes before each line */
+    bool json;               /* each line to `file` is an object of JSON, for machines */
+    const char *study;       /* in such objects, with the server's number; NULL: not known yet */
+    unsigned server;
     /* Called before a line goes to `file`, for instance to clear a display there; or NULL. */
     void (*before)(void *self);
     void *self;

@@ -8,14 +8,15 @@
  * Keys: comp[], by table: rows, values, cells (of all pairs), upload_bytes, keeper_bytes; CPU
  * seconds of encrypt, multiply, rerandomise and decrypt; wrong, the cells that differ from a count
  * of the rows; paper_s, what FHAIM states for its two-way marginals on 16 cores, and ratio, that
- * over the servers' CPU seconds. Rows are invented, of the sizes of the paper's tables. round[] and
- * noise: see bench/pair_rounds.h.
+ * over the servers' CPU seconds. Rows are invented, of the sizes of the paper's tables. round[],
+ * noise, equal: see bench/pair_rounds.h; utility[]: bench/pair_utility.h.
  */
 #include "base/memory.h"
 #include "base/random.h"
 #include "bench/cpu.h"
 #include "bench/figures.h"
 #include "bench/pair_rounds.h"
+#include "bench/pair_utility.h"
 #include "mpc/lattice/lattice.h"
 
 #include <stdio.h>
@@ -206,6 +207,10 @@ int main(int argc, char **argv)
     }
     if (!failed && pair_rounds_measure(f.out, f.smoke) != ERR_OK) {
         fprintf(stderr, "bench_fhaim: rounds of two servers failed\n");
+        failed = true;
+    }
+    if (!failed && pair_utility_measure(f.out, f.smoke) != ERR_OK) {
+        fprintf(stderr, "bench_fhaim: runs on a table of the paper failed\n");
         failed = true;
     }
     return figures_end(&f, failed);

@@ -34,7 +34,7 @@ struct pair_rounds {
     uint64_t *share[2], *estimate, value[2][PAIRS_MAX];
     struct pair_candidate candidate[2][PAIRS_MAX];
     double cpu[2], since;
-    size_t bytes;
+    size_t bytes, wrong; /* of distances and the index, those that the clear counts do not have */
     uint64_t ands;
 };
 
@@ -119,6 +119,33 @@ static enum err fill(struct pair_rounds *r, const struct rounds_table *t, size_t
     return ERR_OK;
 }
 
+static uint64_t distance_of(const struct pair_candidate *p, const struct pair_candidate *k,
+                            bool squared)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < p->cells; i++) {
+        const uint64_t x = p->share[i] + k->share[i], e = p->estimate[i];
+        const uint64_t c = (e + 512) >> 10, off = x << 10 > e ? (x << 10) - e : e - (x << 10);
+        sum += squared ? (x - c) * (x - c) : off;
+    }
+    return !squared && sum > p->most << 10 ? p->most << 10 : sum;
+}
+
+/* What the shares say, against integers in the clear. */
+static void compare(struct pair_rounds *r, const struct rounds_table *t, bool squared, size_t index)
+{
+    int64_t best = INT64_MIN;
+    size_t largest = 0;
+    for (size_t k = 0; k < r->candidates; k++) {
+        const uint64_t d = distance_of(&r->candidate[0][k], &r->candidate[1][k], squared);
+        const int64_t score = (int64_t)(d << (64 - t->width)) >> (64 - t->width);
+        r->wrong += r->value[0][k] + r->value[1][k] != d;
+        largest = score > best ? k : largest;
+        best = score > best ? score : best;
+    }
+    r->wrong += index != largest;
+}
+
 /* The five messages; each end's share of a distance is its score. */
 static enum err select_one(struct pair_rounds *r, const struct rounds_table *t, bool squared)
 {
@@ -142,10 +169,12 @@ static enum err select_one(struct pair_rounds *r, const struct rounds_table *t, 
     TRY(pair_pick_prove(last[1], proof));
     TRY(pair_pick_verify(last[0], proof));
     r->bytes += pair_pick_proof(r->candidates);
+    compare(r, t, squared, pick[1].index);
     return pick[0].index == pick[1].index ? ERR_OK : ERR_MISMATCH;
 }
 
-static enum err measure(const struct rounds_table *t, bool squared, json_t *out, bool smoke)
+static enum err measure(const struct rounds_table *t, bool squared, json_t *out, bool smoke,
+                        size_t *wrong)
 {
     struct pair_rounds r CLEAN(rounds_free) = {0};
     const size_t columns = smoke ? 3 : t->columns;
@@ -156,6 +185,7 @@ static enum err measure(const struct rounds_table *t, bool squared, json_t *out,
            "%.4f, keeper %.4f\n",
            t->name, squared ? "L2" : "L1", r.candidates, r.cells, (unsigned long long)r.ands,
            (double)r.bytes / 1e6, r.cpu[0], r.cpu[1]);
+    *wrong += r.wrong;
     json_object_set_new(out, "name", json_string(t->name));
     json_object_set_new(out, "score", json_string(squared ? "l2" : "l1"));
     figures_put(out, (double)r.candidates, "candidates");
@@ -186,8 +216,10 @@ static enum err measure_noise(json_t *out, bool smoke)
         own_gauss(&own, &own_sigma_whole, r.share[i], n);
     alone = cpu_s() - begin;
     r.since = cpu_s();
-    for (unsigned i = 0; i < 2; i++)
-        TRY(pair_joint_new(&run[i], r.end[i], &(struct pair_joint){n, &own, r.share[i]}));
+    for (unsigned i = 0; i < 2; i++) {
+        own_gauss(&own, &own_sigma_fifth, r.share[i], n);
+        TRY(pair_joint_new(&run[i], r.end[i], &(struct pair_joint){n, r.share[i]}));
+    }
     random_wipe(&own);
     lap(&r, PAIR_PROVIDER);
     TRY(pass(&r, run));
@@ -204,9 +236,13 @@ static enum err measure_noise(json_t *out, bool smoke)
 
 enum err pair_rounds_measure(json_t *out, bool smoke)
 {
+    size_t wrong = 0;
     TRY(secret_start());
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
         for (unsigned squared = 0; squared < 2; squared++)
-            TRY(measure(&tables[k], squared == 1, figures_item(figures_list(out, "round")), smoke));
-    return measure_noise(figures_object(out, "noise"), smoke);
+            TRY(measure(&tables[k], squared == 1, figures_item(figures_list(out, "round")), smoke,
+                        &wrong));
+    figures_put(out, wrong == 0, "equal");
+    TRY(measure_noise(figures_object(out, "noise"), smoke));
+    return wrong == 0 ? ERR_OK : ERR_MISMATCH;
 }

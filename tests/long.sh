@@ -3,14 +3,15 @@
 # tests under valgrind memcheck, and the long statistics (TREFOIL_LONG=1). Everything runs, whatever
 # fails; the last lines say what failed, and the status is 1 if anything did. Stage "onecore" pins the
 # protocols' tests to one core, where nothing may deadlock; stage "browser" looks at a report; "net" is
-# tests/net.sh, which needs root; "soak" is tests/soak.sh; "first_hour" is a bare Debian.
+# tests/net.sh, which needs root; "soak" is tests/soak.sh; "first_hour" is a bare Debian; "containers" is the image of
+# tools/oci.sh.
 #
 #   STAGES="address memcheck" tests/long.sh    only some of:
-#       address undefined thread memcheck onecore long browser net soak first_hour
+#       address undefined thread memcheck onecore long browser net soak first_hour containers
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-stages=${STAGES:-address undefined thread memcheck onecore long browser net soak first_hour}
+stages=${STAGES:-address undefined thread memcheck onecore long browser net soak first_hour containers}
 # Under valgrind one thread runs at a time and everything is some 30 times slower: programs that
 # time out for that reason alone are named here.
 memcheck_skip=${MEMCHECK_SKIP:-}
@@ -103,6 +104,7 @@ for stage in $stages; do
     net) run_script net tests/net.sh build/gcc ;;
     soak) run_script soak tests/soak.sh build/gcc ;;
     first_hour) run_script first_hour tests/first_hour.sh ;;
+    containers) run_script containers tests/containers.sh build/gcc/trefoil ;;
     *)
         echo "there is no stage $stage" >&2
         exit 2

@@ -31,16 +31,22 @@ static enum err find_beside(char beside[FILE_PATH], const char *path, const char
                      name);
 }
 
-enum err released_load(struct released *r, const char *path, struct log *log)
+enum err released_is_model(const char *path, struct log *log)
 {
     char classifier[FILE_PATH];
-    *r = (struct released){0};
     TRY(find_beside(classifier, path, "classifier.json", log));
-    if (!file_is_there(path) && file_is_there(classifier))
-        return log_fail(log, ERR_DATA,
-                        "%s is of a run with method: train, which makes no model of the rows; "
-                        "trefoil predict uses it",
-                        classifier);
+    if (file_is_there(path) || !file_is_there(classifier))
+        return ERR_OK;
+    return log_fail(log, ERR_DATA,
+                    "%s is of a run with method: train, which makes no model of the rows: there is "
+                    "nothing to ask, draw or fit again. trefoil predict uses it",
+                    classifier);
+}
+
+enum err released_load(struct released *r, const char *path, struct log *log)
+{
+    *r = (struct released){0};
+    TRY(released_is_model(path, log));
     if (copula_is_file(path)) {
         TRY(copula_load(&r->copula, &r->domain, path, log));
         return copula_densities(&r->inside, r->copula);

@@ -23,6 +23,9 @@ struct released {
     struct errors *errors;   /* NULL before released_errors(), or where there are none */
 };
 
+/* ERR_DATA, logged, where the folder has a classifier instead of the file `path`. */
+enum err released_is_model(const char *path, struct log *log) MUST_CHECK;
+
 /*
  * ERR_FORMAT, logged, for a file that is cut, altered or no model; ERR_DATA for a classifier's
  * run.

@@ -101,6 +101,7 @@ double measure_spread(enum noise_by by)
 {
     switch (by) {
     case NOISE_BY_ALL:
+    case NOISE_BY_OWNER:
         return 1;
     case NOISE_BY_BOTH:
         return M_SQRT2;
@@ -217,6 +218,7 @@ static unsigned gumbel_most(const struct score_terms *t)
 {
     switch (t->bounds.noise_by) {
     case NOISE_BY_ALL:
+    case NOISE_BY_OWNER:
         return 96;
     case NOISE_BY_BOTH:
     case NOISE_BY_JOINT: /* of Gaussians alone */

@@ -1,6 +1,7 @@
 #include "aim/model/sample.h"
 
 #include "aim/model/factor.h"
+#include "aim/model/given.h"
 #include "base/memory.h"
 #include "base/random.h"
 
@@ -11,7 +12,6 @@ struct sampling {
     const struct model *model;
     const struct domain *domain; /* of groups instead of codes, until all is drawn */
     struct table *table;
-    bool independent;
     struct random random;
     uint32_t *order;  /* rows, those of one group together */
     double *fraction; /* room for a number for each value */
@@ -68,28 +68,6 @@ static void round_off(struct sampling *s, const double *weight, uint32_t size, s
         uint16_t swap = s->values[i - 1];
         s->values[i - 1] = s->values[k];
         s->values[k] = swap;
-    }
-}
-
-/* Fills s->values with `rows` independent draws by `weight`. */
-static void draw_each(struct sampling *s, const double *weight, uint32_t size, size_t rows)
-{
-    double sum = 0;
-    for (uint32_t v = 0; v < size; v++)
-        s->fraction[v] = sum += weight[v];
-    for (size_t i = 0; i < rows; i++) {
-        double at = random_double(&s->random) * sum;
-        uint32_t low = 0, high = size - 1;
-        while (low < high) { /* the first value whose sum is above `at` */
-            uint32_t middle = low + (high - low) / 2;
-            if (s->fraction[middle] > at)
-                high = middle;
-            else
-                low = middle + 1;
-        }
-        while (low > 0 && !(weight[low] > 0)) /* where rounding put `at` on the very end */
-            low--;
-        s->values[i] = (uint16_t)low;
     }
 }
 
@@ -164,10 +142,7 @@ static enum err sample_attribute(struct sampling *s, size_t clique, const struct
         size_t rows = start[g + 1] - start[g];
         if (rows == 0)
             continue;
-        if (s->independent)
-            draw_each(s, weight + g * size, size, rows);
-        else
-            round_off(s, weight + g * size, size, rows);
+        round_off(s, weight + g * size, size, rows);
         for (size_t i = 0; i < rows; i++)
             s->table->column[attribute][s->order[start[g] + i]] = s->values[i];
     }
@@ -192,7 +167,7 @@ static enum err sample_codes(struct sampling *s, uint16_t attribute)
         const uint32_t g = m->group[attribute][code[from]];
         const size_t rows = start[g + 1] - start[g];
         below = merges_below(m, attribute, from);
-        (s->independent ? draw_each : round_off)(s, weight + from, below - from, rows);
+        round_off(s, weight + from, below - from, rows);
         for (size_t i = 0; i < rows; i++) {
             const uint32_t drawn = code[from + s->values[i]];
             s->table->column[attribute][s->order[start[g] + i]] = (uint16_t)drawn;
@@ -231,11 +206,10 @@ static void clear(struct sampling *s)
     memory_free(&s->fraction);
 }
 
-static enum err sample(struct table **t, const struct model *m, size_t rows, uint64_t seed,
-                       bool independent, struct log *log)
+enum err sample_rows(struct table **t, const struct model *m, size_t rows, uint64_t seed,
+                     struct log *log)
 {
-    struct sampling s CLEAN(clear) = {
-        .model = m, .domain = model_grouped(m), .independent = independent};
+    struct sampling s CLEAN(clear) = {.model = m, .domain = model_grouped(m)};
     *t = NULL;
     if (rows >= UINT32_MAX)
         return log_fail(log, ERR_RANGE, "%zu rows are more than can be sampled; ask for fewer",
@@ -251,14 +225,12 @@ static enum err sample(struct table **t, const struct model *m, size_t rows, uin
     return memory_hand_over(t, &s.table);
 }
 
-enum err sample_rows(struct table **t, const struct model *m, size_t rows, uint64_t seed,
-                     struct log *log)
-{
-    return sample(t, m, rows, seed, false, log);
-}
-
 enum err sample_independent(struct table **t, const struct model *m, size_t rows, uint64_t seed,
                             struct log *log)
 {
-    return sample(t, m, rows, seed, true, log);
+    struct given *g CLEAN(given_free) = NULL;
+    double *chance CLEAN(memory_release) = NULL;
+    TRY(given_new(&g, m));
+    TRY(memory_new(&chance, rows));
+    return given_rows(t, g, NULL, 0, rows, seed, chance, log);
 }

@@ -21,16 +21,29 @@ struct train_run {
 
 /* --- the schedule ----------------------------------------------------------------------------- */
 
+double train_share(double rho)
+{
+    return rho * (1 - TRAIN_COUNTS);
+}
+
 double train_nu(const struct features *f, unsigned steps, double rho, double rows)
 {
     return sqrt(features_weights(f) * (double)steps / (2 * rho)) / fmax(1, rows);
 }
 
-double train_rate(const struct features *f, double nu)
+/* Of two classes, and of more. */
+static const struct train_rates {
+    double most, rate;
+} rates_of_two[] = {{0.03, 200}, {0.06, 100}, {0.08, 50}, {INFINITY, 25}},
+  rates_of_more[] = {{0.035, 400}, {INFINITY, 125}};
+
+double train_rate(const struct features *f, double nu, double *most)
 {
-    if (f->classes > 2)
-        return nu <= 0.035 ? 400 : 125;
-    return nu <= 0.03 ? 200 : nu <= 0.06 ? 100 : nu <= 0.08 ? 50 : 25;
+    const struct train_rates *at = f->classes > 2 ? rates_of_more : rates_of_two;
+    while (nu > at->most)
+        at++;
+    *most = at->most;
+    return at->rate;
 }
 
 uint64_t train_multiplier(const struct features *f, unsigned steps, double rho)
@@ -117,6 +130,12 @@ static enum err count_classes(struct train_run *r)
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
+/* The last quarter of the steps; a run that goes on with what another left may have few. */
+static unsigned averaged(unsigned steps)
+{
+    return steps < 4 ? 1 : steps / 4;
+}
+
 static int64_t rounded(double w)
 {
     return (int64_t)fmax(-FEATURES_WEIGHT_MAX, fmin(FEATURES_WEIGHT_MAX, rint(w)));
@@ -159,7 +178,7 @@ static enum err take_step(struct train_run *r, struct train_step *s, unsigned t)
 static void end_early(struct train_run *r)
 {
     struct train_result *out = r->result;
-    const unsigned kept = r->o->steps / 4, done = --out->steps, from = r->o->steps - kept;
+    const unsigned kept = averaged(r->o->steps), done = --out->steps, from = r->o->steps - kept;
     const double rest = r->o->steps - (done > from ? done : from);
     memory_free(&out->step[done].weight);
     out->spent = out->step[done - 1].spent;
@@ -173,7 +192,7 @@ static enum err take_steps(struct train_run *r)
 {
     const struct train_options *o = r->o;
     struct train_result *out = r->result;
-    const unsigned kept = o->steps / 4;
+    const unsigned kept = averaged(o->steps);
     r->ask = (struct ask){.kind = ASK_GRADIENT, .weights = out->weights};
     TRY(memory_new(&r->ask.weight, out->weights));
     TRY(memory_new(&r->w, out->weights));
@@ -199,14 +218,16 @@ static enum err run(struct train_run *r)
 {
     const struct train_options *o = r->o;
     struct train_result *out;
+    double most;
     TRY(memory_new(&r->result, 1));
     out = r->result;
     out->weights = features_weights(o->features);
     TRY(ledger_new(&r->ledger, &o->limits, r->log));
     TRY(look_debit(&o->look, r->ledger, &o->slack, r->log));
     TRY(count_classes(r));
-    out->nu = train_nu(o->features, o->steps, left(r), out->rows);
-    out->rate = o->rate > 0 ? o->rate : train_rate(o->features, out->nu);
+    out->nu = train_nu(o->features, o->steps, train_share(look_leaves(&o->look, &o->limits)),
+                       out->rows);
+    out->rate = o->rate > 0 ? o->rate : train_rate(o->features, out->nu, &most);
     return take_steps(r);
 }
 

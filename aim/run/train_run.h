@@ -10,8 +10,8 @@
  *                V = .9 V - rate G / (m N R^2)     W = W + V     w = rint(W), cut to +-32767
  *   then       the mean of W after each of the last T / 4 steps
  *
- * How loud the noise is: nu = sqrt(C F T / 2 rho) / N. The rate is train_rate(nu) unless the study
- * says one. Everything is computed in a fixed order, so that the same answers give the same bits.
+ * How loud the noise is: nu = sqrt(C F T / 2 rho) / N, with the rho that is for the steps. The rate
+ * is train_rate(nu) unless the study says one. Everything is computed in a fixed order, so that the same answers give the same bits.
  *
  * Like the servers, it debits a request before the request is made. A step that is lost is paid
  * for, and is not asked again: W stays, and the next step follows. Where a step after the first is
@@ -65,9 +65,12 @@ struct train_options {
     void *self;
 };
 
-/* How loud noise is over so many rows, with this rho for one row; and the rate for it. */
+/* Of a budget for one row, what is for the steps. */
+double train_share(double rho);
+/* How loud noise is over so many rows, where one row has this rho for the steps. */
 double train_nu(const struct features *f, unsigned steps, double rho, double rows);
-double train_rate(const struct features *f, double nu);
+/* The rate for it; *most: the loudest that has this rate, which may be INFINITY. */
+double train_rate(const struct features *f, double nu, double *most);
 /* The multiplier of a step with so many left, itself included; 0: the budget is too small. */
 uint64_t train_multiplier(const struct features *f, unsigned steps, double rho);
 /* The length of a step's noise alone, as a gradient's: sqrt(C F) 2^20 / m. */

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "mpc/pair/circuit.h"
-#include "mpc/pair/own_noise.h"
 #include "mpc/pair/program.h"
 #include "mpc/party/scratch.h"
 
@@ -215,6 +214,5 @@ enum err pair_joint_new(struct pair_run **run, struct pair *pair, const struct p
         return ERR_RANGE;
     TRY(memory_new(&j, 1));
     *j = *joint;
-    own_gauss(j->own, &own_sigma_fifth, j->out, j->n);
     return program_run(run, pair, &joint_program, j, (j->n + GATES_LANES - 1) / GATES_LANES);
 }

@@ -1,7 +1,8 @@
 /*
  * mpc/pair/joint_noise.h - Gaussians that neither of two servers knows: h z + z_P + z_K, h = 2^17.
  *
- * z_P and z_K are own_gauss() of sigma^2 = 2^40 / 25, of one server each. z, on -128 .. 127 with
+ * z_P and z_K are own_gauss() of sigma^2 = 2^40 / 25, of one server each, which draws them before.
+ * z, on -128 .. 127 with
  * weights exp(-z^2 / 122.88), is made in a circuit. The bits of z + 128, from the top: each is 1 if
  * 64 random bits, the XOR of both servers', are below 2^64 times its probability given the bits
  * before it. Which prefix came is known to the circuit as one wire for each, 1 for that one, so the
@@ -21,7 +22,6 @@
 #ifndef TREFOIL_MPC_PAIR_JOINT_NOISE_H
 #define TREFOIL_MPC_PAIR_JOINT_NOISE_H
 
-#include "base/random.h"
 #include "mpc/pair/garbled.h"
 
 #define JOINT_TAU 0x1p-63
@@ -29,11 +29,10 @@
 
 struct pair_joint {
     size_t n;
-    struct random *own; /* of z_P or z_K, from random_fresh() */
-    uint64_t *out;      /* this end's n words, complete once the tables have passed */
+    uint64_t *out; /* this end's n own parts; its words once the tables have passed */
 };
 
-/* Draws the own parts. `out` is borrowed until the run is freed. ERR_RANGE: n is 0. */
+/* `out` is borrowed until the run is freed. ERR_RANGE: n is 0. */
 enum err pair_joint_new(struct pair_run **run, struct pair *pair,
                         const struct pair_joint *joint) MUST_CHECK;
 

@@ -14,8 +14,7 @@
  * has a probability below OWN_GUMBEL_TAU. |g| < 96 always.
  *
  * LEAKS: nothing is sent. How long it takes depends on what is drawn, so it is called for many
- * words at once, when a session begins. (Own parts of joint noise are drawn when a round lacks
- * some, few if it lacks few: docs/security.md.) Secret words live in `out` alone, and in the
+ * words at once, and not for those of one round. Secret words live in `out` alone, and in the
  * generator, which its owner wipes.
  */
 #ifndef TREFOIL_MPC_PAIR_OWN_NOISE_H

@@ -1,5 +1,6 @@
 #include "parties/analyst/refit.h"
 
+#include "aim/answer/released.h"
 #include "aim/copula/copula_model.h"
 #include "aim/model/model_file.h"
 #include "aim/run/output.h"
@@ -14,6 +15,7 @@ static enum err load_model(struct refit *f, const char *folder, uint64_t *bytes,
     struct model *model CLEAN(model_free) = NULL;
     char path[FILE_PATH];
     TRY(file_path(path, log, "%s/model", folder));
+    TRY(released_is_model(path, log));
     if (copula_is_file(path))
         return log_fail(log, ERR_DATA,
                         "%s is a copula, which follows from its measurements in one step: there is "

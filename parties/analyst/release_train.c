@@ -8,12 +8,14 @@
 enum err release_train_options(const struct study *study, const struct bounds *bounds,
                                struct train_options *options, struct log *log)
 {
+    struct price_steps s;
+    TRY(price_steps(study, &s, log));
     *options = (struct train_options){
         .features = study->features,
         .workload = study->workload,
         .bounds = bounds->counts,
         .slack.marginal = price_slack(study).marginal,
-        .steps = study->train_steps,
+        .steps = s.steps,
         .rate = study->train_rate,
     };
     TRY(price_limits(study, &options->limits, log));

@@ -4,9 +4,13 @@
  * This is for a run whose requests follow from earlier replies and from nothing else: when it goes
  * on, it plays its rounds again from what is here, and asks for the first that is not.
  *
- *   "trefoil-replies-1\n"; terms digest (32); run (16); u32 how many; for each, in the order of
- *   rounds: u32 how often the servers lost it, block request, without run and sequence, block
- *   answer, empty for a gradient that was lost; 32 bytes, BLAKE2b-256 of all before
+ *   "trefoil-replies-2\n"; terms digest (32); run (16); for each, in the order of rounds: u32 how
+ *   often the servers lost it, block request, without run and sequence, block answer, empty for a
+ *   gradient that was lost; BLAKE2b-256 of terms digest, run and these (32)
+ *
+ * Each is appended. One that a crash has cut is not read, and its round is asked for again, which
+ * the servers answer at no cost. Version 1, which is read too, and then written anew, has u32 how
+ * many after the run, and one digest, at its end.
  */
 #ifndef TREFOIL_PARTIES_ANALYST_REPLIES_H
 #define TREFOIL_PARTIES_ANALYST_REPLIES_H
@@ -27,7 +31,7 @@ void replies_free(struct replies **replies);
  */
 enum err replies_find(const struct replies *replies, const struct ask *ask, struct bytes *answer,
                       unsigned *lost) MUST_CHECK;
-/* Adds the next round's reply, and writes the file; a reply that is there already stays. */
+/* Appends the next round's reply to the file; a reply that is there already stays. */
 enum err replies_keep(struct replies *replies, const struct ask *ask, const struct bytes *answer,
                       unsigned lost) MUST_CHECK;
 

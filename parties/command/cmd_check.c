@@ -9,6 +9,7 @@
 #include "parties/exchange/price.h"
 #include "parties/exchange/receipt.h"
 #include "parties/exchange/statement.h"
+#include "parties/server/http.h"
 #include "parties/study/expect.h"
 #include "parties/study/method.h"
 #include "parties/study/roster.h"
@@ -27,6 +28,7 @@ static const char help[] =
     "       trefoil check STUDY --board\n"
     "       trefoil check STUDY --receipt FILE\n"
     "       trefoil check STUDY --statement FILE\n"
+    "       trefoil check --server [ADDRESS:]PORT\n"
     "\n"
     "Explains a study file in words: who takes part and who sees what, what is\n"
     "guaranteed and what is not, what it costs, which of its questions it will answer\n"
@@ -44,6 +46,8 @@ static const char help[] =
     "  --receipt FILE  only verify what the servers signed for an owner\n"
     "                  (trefoil share)\n"
     "  --statement FILE   only verify what a server signed when it purged the study\n"
+    "  --server [ADDRESS:]PORT   only ask a running server, at its --status, whether\n"
+    "                  all is well; prints nothing if it is\n"
     "\n"
     "example:\n"
     "  trefoil check study.yaml --key hospital-a.key\n";
@@ -62,7 +66,7 @@ static enum err check_arithmetic(const struct study *study, double *rho, struct 
 }
 
 struct check_wish {
-    const char *file, *key, *receipt, *statement;
+    const char *file, *key, *receipt, *statement, *server;
     bool fingerprint, board;
 };
 
@@ -222,10 +226,15 @@ static enum err run_check(int argc, char **argv, struct log *log)
         {.name = "key", .value = &w.key},
         {.name = "receipt", .value = &w.receipt},
         {.name = "statement", .value = &w.statement},
+        {.name = "server", .value = &w.server},
         {.name = "fingerprint", .flag = &w.fingerprint},
         {.name = "board", .flag = &w.board},
     };
-    TRY(command_options(argc, argv, COUNTED(options), &w.file, 1, 1, NULL, log));
+    TRY(command_options(argc, argv, COUNTED(options), &w.file, 0, 1, NULL, log));
+    if ((w.server != NULL) != (w.file == NULL) || (w.server != NULL && argc > 3))
+        return log_fail(log, ERR_USAGE, "name a study file, or --server and nothing else");
+    if (w.server != NULL)
+        return http_probe(w.server, log);
     if ((w.receipt != NULL || w.statement != NULL) &&
         (w.fingerprint || w.board || w.key != NULL || (w.receipt != NULL && w.statement != NULL)))
         return log_fail(log, ERR_USAGE,

@@ -42,12 +42,11 @@ struct recover {
     struct netio *netio;
 };
 
-static void say(uint64_t from, uint64_t to)
+static void say(const struct study *study, uint64_t from, uint64_t to)
 {
     if (from == to)
-        printf("nothing is missing: this server has all %" PRIu64
-               " debits that both neighbours have\n",
-               from);
+        printf("nothing is missing: this server has all %" PRIu64 " debits that %s\n", from,
+               study->servers == 2 ? "the other server has" : "both neighbours have");
     else if (to - from == 1)
         printf("took over debit %" PRIu64, to);
     else
@@ -106,7 +105,7 @@ static enum err take_debits(struct recover *r, unsigned index, struct log *log)
         TRY(audit_note(r->audit, &(const struct audit_entry){
                                      .kind = AUDIT_RECOVERED, .from = from + 1, .to = to}));
     if (e == ERR_OK)
-        say(from, to);
+        say(r->study, from, to);
     return e;
 }
 

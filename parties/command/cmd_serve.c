@@ -16,7 +16,7 @@
 static const char help[] =
     "usage: trefoil serve STUDY --key FILE --folder DIR [--listen ADDRESS[:PORT]]\n"
     "                     [--lanes N] [--noise-ahead SECONDS|off]\n"
-    "                     [--status [ADDRESS:]PORT] [--purge]\n"
+    "                     [--status [ADDRESS:]PORT] [--log json] [--purge]\n"
 #ifdef TREFOIL_MPI
     "                     [--ranks HOST:PORT,..]\n"
 #endif
@@ -47,6 +47,8 @@ static const char help[] =
     "  --status PORT      show status pages on 127.0.0.1: /, /metrics (Prometheus)\n"
     "                     and /healthz. ADDRESS:PORT for another address; note that\n"
     "                     they have no password\n"
+    "  --log json         write each message as a line of JSON: time, level, study,\n"
+    "                     server, kind, text\n"
     "  --purge            instead of serving, end the study here: delete all uploads\n"
     "                     and noise, and write a signed statement of that for the\n"
     "                     owners to DIR/purge.txt. Refused before the study's\n"
@@ -83,7 +85,7 @@ static void raise_file_limit(void)
 }
 
 struct arguments {
-    const char *study, *key, *folder, *listen, *status, *ranks;
+    const char *study, *key, *folder, *listen, *status, *ranks, *log;
     const char *ahead;
     int64_t lanes, ahead_s;
     bool purge;
@@ -152,6 +154,7 @@ static enum err serve(const struct arguments *a, struct ranks *ranks, struct log
     if (e == ERR_OK && !a->purge)
         log_info(log, "server stopped");
     log->dated = false;
+    log->study = NULL; /* goes with the study */
     return e;
 }
 
@@ -184,9 +187,13 @@ static enum err run_serve(int argc, char **argv, struct log *log)
 #endif
         {.name = "noise-ahead", .value = &a.ahead},
         {.name = "status", .value = &a.status},
+        {.name = "log", .value = &a.log},
         {.name = "purge", .flag = &a.purge},
     };
     TRY(command_options(argc, argv, COUNTED(options), &a.study, 1, 1, NULL, log));
+    if (a.log != NULL && strcmp(a.log, "json") != 0)
+        return log_fail(log, ERR_USAGE, "--log is \"%s\"; the only other form is json", a.log);
+    log->json = a.log != NULL;
     if (a.listen != NULL)
         TRY(take_listen(&a, log));
     if (a.ahead != NULL)

@@ -64,27 +64,38 @@ static struct servers_work noise_work(const struct study *study, enum study_secu
                                  .seconds = (double)(noise.gauss + noise.gumbel) / per_s};
 }
 
+/* "20 Gaussians and 3 Gumbels"; a run that selects nothing takes only Gaussians. */
+static void print_samples(uint64_t gauss, uint64_t gumbel)
+{
+    printf("%" PRIu64 " Gaussians", gauss);
+    if (gumbel > 0)
+        printf(" and %" PRIu64 " Gumbels", gumbel);
+}
+
 /* Prints how much of it idle servers make before a run. */
 static void print_ahead(const struct study *study)
 {
     const struct price_ahead a = price_ahead(study);
     const size_t gauss = a.blocks[NOISE_GAUSS] * a.samples[NOISE_GAUSS],
                  gumbel = a.blocks[NOISE_GUMBEL] * a.samples[NOISE_GUMBEL];
-    printf("Idle servers make %zu Gaussians and %zu Gumbels of it before a run, on %s\n"
+    fputs("Idle servers make ", stdout);
+    print_samples(gauss, gumbel);
+    printf(" of it before a run, on %s\n"
            "of disk at each (trefoil serve --noise-ahead)\n",
-           gauss, gumbel, words_bytes(2 * sizeof(uint64_t) * (gauss + gumbel)).text);
+           words_bytes(2 * sizeof(uint64_t) * (gauss + gumbel)).text);
 }
 
 static void print_noise(const struct study *study)
 {
     const struct price_noise noise = price_noise(study);
-    printf("noise: %s %" PRIu64 " Gaussians and %" PRIu64
-           " Gumbels; smaller selections take less.\n"
+    printf("noise: %s ", study->sweeps > 0 ? "about" : "at most");
+    print_samples(noise.gauss, noise.gumbel);
+    printf("%s.\n"
            "Making them takes at most so many exchanges between the servers, bytes that\n"
            "each sends, time on two cores for all three, and more of waiting where an\n"
            "exchange takes %.0f ms:\n"
            "  security    exchanges         bytes         time       waiting\n",
-           study->sweeps > 0 ? "about" : "at most", noise.gauss, noise.gumbel, 1e3 * MACHINE_FAR_S);
+           noise.gumbel > 0 ? "; smaller selections take less" : "", 1e3 * MACHINE_FAR_S);
     for (unsigned s = STUDY_SEMI_HONEST; s <= STUDY_ABORT; s++) {
         const struct servers_work w = noise_work(study, (enum study_security)s);
         print_work(study, (enum study_security)s, &w);

@@ -11,19 +11,25 @@
 
 static void print_line(const struct study *s, double epsilon, double rows)
 {
-    const double k = s->rows_per_person;
     struct study other = *s;
     struct ledger_limits limits;
-    double nu;
+    struct price_steps steps;
+    double nu, most, rate;
     other.epsilon = epsilon;
     if (price_check_noise(&other, NULL) != ERR_OK ||
-        price_limits(&other, &limits, NULL) != ERR_OK) {
+        price_limits(&other, &limits, NULL) != ERR_OK ||
+        price_steps(&other, &steps, NULL) != ERR_OK) {
         printf("  %7.3g  does not fit this study\n", epsilon);
         return;
     }
-    nu = train_nu(s->features, s->train_steps, limits.rho * (1 - TRAIN_COUNTS) / (k * k), rows);
-    printf("  %7.3g  %9.4g  %8.4f  %6g  %s\n", epsilon, limits.rho, nu,
-           s->train_rate > 0 ? s->train_rate : train_rate(s->features, nu),
+    nu = train_nu(s->features, steps.steps, steps.rho, rows);
+    rate = train_rate(s->features, nu, &most);
+    if (s->train_rate > 0) {
+        rate = s->train_rate;
+        most = INFINITY;
+    }
+    printf("  %7.3g  %9.4g  %8.4f  %6g  %9.0f  %s\n", epsilon, limits.rho, nu, rate,
+           ceil(rows * nu / most), /* the loudness is of 1 / rows */
            nu <= 0.038        ? ".003 to .012"
            : nu <= TRAIN_LOUD ? ".01 to .045"
                               : "more: pairs (method: aim) do better");
@@ -35,17 +41,19 @@ static void print_noise(const struct study *s, double rows)
     bool own = false;
     printf("noise by epsilon (delta %g), where all owners have %s rows: how\n"
            "loud it is, the rate that follows, and what noise costs of accuracy or AUC\n"
-           "(measured on 12 targets of 5 tables):\n"
-           "  epsilon        rho  loudness    rate  cost\n",
+           "(measured on 12 targets of 5 tables). A run counts rows first, with noise, and\n"
+           "takes a lower rate if it counts fewer than in \"from rows\":\n"
+           "  epsilon        rho  loudness    rate  from rows  cost\n",
            s->delta, study_rows_key(s));
-    for (size_t i = 0; i < sizeof epsilon / sizeof *epsilon; i++) {
+    for (size_t i = 0; s->left == 0 && i < sizeof epsilon / sizeof *epsilon; i++) {
         own |= fabs(epsilon[i] - s->epsilon) < 1e-9;
         print_line(s, epsilon[i], rows);
     }
     if (own)
         return;
     print_line(s, s->epsilon, rows);
-    printf("  (the last line is the study's own)\n");
+    if (s->left == 0)
+        printf("  (the last line is the study's own)\n");
 }
 
 /* Noise that is not exactly Gaussian costs epsilon for each number of a gradient. */
@@ -62,15 +70,17 @@ enum err plan_train(struct plan_asked *p, double rho)
 {
     const struct study *s = p->study;
     const struct features *f = s->features;
+    struct price_steps steps;
     (void)rho;
+    TRY(price_steps(s, &steps, p->log));
     printf("classes: %u, from %u features of a row; %u weights, public after each step\n",
            f->classes, f->count, features_weights(f));
     printf("memory: %s at each server for the features of %llu rows\n",
            words_bytes(method_train_bytes(s)).text, (unsigned long long)p->rows);
     printf("steps: %u, each of %d exchanges (%d with security: abort), so %.0f s of\n"
            "waiting where an exchange takes %.0f ms\n",
-           s->train_steps, METHOD_TRAIN_EXCHANGES, METHOD_TRAIN_PROVED,
-           ceil(s->train_steps * MACHINE_FAR_S *
+           steps.steps, METHOD_TRAIN_EXCHANGES, METHOD_TRAIN_PROVED,
+           ceil(steps.steps * MACHINE_FAR_S *
                 (s->security == STUDY_ABORT ? METHOD_TRAIN_PROVED : METHOD_TRAIN_EXCHANGES)),
            1e3 * MACHINE_FAR_S);
     plan_uploads(p);

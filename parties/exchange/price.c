@@ -124,10 +124,9 @@ static enum err train_first(const struct study *study, double rho, double *sigma
 static bool train_buys(const struct study *study)
 {
     struct price_first first;
-    struct look look;
-    double rho;
-    return price_first(study, &first) == ERR_OK && look_and_rest(study, &look, &rho) == ERR_OK &&
-           train_multiplier(study->features, study->train_steps, (1 - TRAIN_COUNTS) * rho) > 0;
+    struct price_steps s;
+    return price_first(study, &first) == ERR_OK && price_steps(study, &s, NULL) == ERR_OK &&
+           train_multiplier(study->features, s.steps, s.rho) > 0;
 }
 
 static const struct price_method {
@@ -352,6 +351,25 @@ enum err price_first(const struct study *study, struct price_first *first)
     first->look = look.multiplier;
     TRY(price_of(study)->first(study, rho, &sigma));
     return measure_multiplier(sigma, &first->one_ways, NULL);
+}
+
+enum err price_steps(const struct study *study, struct price_steps *s, struct log *log)
+{
+    struct study whole = *study;
+    struct look look;
+    double all, own;
+    whole.left = 0;
+    TRY(look_and_rest(&whole, &look, &all));
+    TRY(look_and_rest(study, &look, &own));
+    s->rho = train_share(own);
+    /* a step of the run before took its part of what that had for steps */
+    s->steps = (unsigned)fmin(study->train_steps,
+                              study->train_steps * own / train_share(all) * (1 + 0x1p-30));
+    return s->steps > 0
+               ? ERR_OK
+               : log_fail(log, ERR_BUDGET,
+                          "the rho of %.3g that earlier runs left is too little for a step",
+                          study->left);
 }
 
 /* --- the least epsilon ------------------------------------------------------------------------ */

@@ -6,8 +6,6 @@
 
 #include <arpa/inet.h>
 #include <microhttpd.h>
-#include <netdb.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -148,41 +146,6 @@ static enum MHD_Result handle(void *self, struct MHD_Connection *connection, con
 
 /* --- where ------------------------------------------------------------------------------------ */
 
-static enum err wrong(const char *where, struct log *log)
-{
-    return log_fail(log, ERR_USAGE,
-                    "--status is \"%s\"; write PORT, ADDRESS:PORT or [ADDRESS]:PORT, such as 9100",
-                    where);
-}
-
-/* "9100", "127.0.0.1:9100" or "[::1]:9100" as an address; no names, which need a resolver. */
-static enum err parse(const char *where, struct sockaddr_storage *address, struct log *log)
-{
-    const char *colon = strrchr(where, ':'), *port = colon != NULL ? colon + 1 : where;
-    char host[64] = "127.0.0.1";
-    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
-                             .ai_socktype = SOCK_STREAM};
-    struct addrinfo *found = NULL;
-    if (colon != NULL) {
-        const char *from = where;
-        size_t n = (size_t)(colon - where);
-        if (n >= 2 && where[0] == '[' && where[n - 1] == ']') {
-            from++;
-            n -= 2;
-        }
-        if (n == 0 || n >= sizeof host)
-            return wrong(where, log);
-        memcpy(host, from, n);
-        host[n] = '\0';
-    }
-    if (strlen(port) > 5 || strspn(port, "0123456789") != strlen(port) || atoi(port) < 1 ||
-        atoi(port) > 65535 || getaddrinfo(host, port, &hints, &found) != 0)
-        return wrong(where, log);
-    memcpy(address, found->ai_addr, found->ai_addrlen);
-    freeaddrinfo(found);
-    return ERR_OK;
-}
-
 static bool is_loopback(const struct sockaddr_storage *a)
 {
     const struct sockaddr_in *four = (const struct sockaddr_in *)(const void *)a;
@@ -206,7 +169,7 @@ enum err http_start(struct http **http, const char *where, const struct status *
     unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ERROR_LOG;
     struct http *h CLEAN(http_stop) = NULL;
     *http = NULL;
-    TRY(parse(where, &address, log));
+    TRY(http_address(where, "status", &address, log));
     TRY(memory_new(&h, 1));
     h->status = status;
     h->local = is_loopback(&address);

@@ -96,10 +96,10 @@ static void put_marginal(struct bytes *out, const struct study *study, const str
     }
 }
 
-static void put_sigma(struct bytes *out, uint64_t multiplier)
+static void put_sigma(struct bytes *out, uint64_t multiplier, enum noise_by by)
 {
     char sigma[40];
-    snprintf(sigma, sizeof sigma, "%.6g:", measure_sigma(multiplier, NOISE_BY_ALL));
+    snprintf(sigma, sizeof sigma, "%.6g:", measure_sigma(multiplier, by));
     bytes_put_text(out, sigma);
 }
 
@@ -118,7 +118,7 @@ enum err openings_name(struct openings *o, const struct study *study,
     else if (a->kind == ASK_LOOK)
         bytes_put_text(&o->what, "linked-rows");
     else if (a->kind == ASK_SCORES || a->kind == ASK_GRADIENT)
-        put_sigma(&o->what, a->multiplier);
+        put_sigma(&o->what, a->multiplier, study->noise_by);
     if (a->kind == ASK_GRADIENT)
         put_name(&o->what, study->domain->attribute[study->features->target].name);
     for (size_t k = 0; a->kind != ASK_SELECT && k < count; k++) {

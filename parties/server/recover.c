@@ -103,10 +103,9 @@ static enum err ask_both(struct recovery *r, uint64_t number)
         if (e == ERR_OK)
             e = read_debit(d, &reply, number);
         if (e != ERR_OK)
-            return log_fail(
-                r->t->log, e,
-                "server %u (%s) does not give its ledger: %s. Both neighbours have to run",
-                neighbour(r, peer), r->t->study->server[neighbour(r, peer)].name, error_text(e));
+            return log_fail(r->t->log, e, "server %u (%s) does not give its ledger: %s. %s to run",
+                            neighbour(r, peer), r->t->study->server[neighbour(r, peer)].name,
+                            error_text(e), r->last == 0 ? "It has" : "Both neighbours have");
     }
     return ERR_OK;
 }

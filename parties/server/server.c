@@ -173,6 +173,8 @@ static enum err check_place(struct server *s)
     struct roster_person self;
     TRY(roster_find(site->study, &site->me->public, ROLE_SERVER, &self, site->log));
     site->index = (unsigned)self.index;
+    site->log->study = s->o.log->study = site->study->name;
+    site->log->server = s->o.log->server = site->index;
     site->ahead_s = s->o.ahead_s;
     site->ranks = s->o.ranks;
     site->status.study = site->study;

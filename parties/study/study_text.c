@@ -272,3 +272,8 @@ const char *study_all_servers(const struct study *study)
 {
     return study->servers == 2 ? "both" : "all three";
 }
+
+const char *study_neighbours(const struct study *study)
+{
+    return study->servers == 2 ? "the other server" : "both neighbours";
+}

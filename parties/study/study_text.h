@@ -19,8 +19,9 @@ struct words_text study_server_role(const struct study *study, size_t server);
 void study_wrap(FILE *out, size_t *at, const char *word, const char *after);
 const char *study_plural(size_t n, const char *one, const char *many);
 
-/* Its servers, for messages: "all three", or "both". */
+/* For messages. Its servers: "all three", or "both"; of one of them: "both neighbours", or .. */
 const char *study_all_servers(const struct study *study);
+const char *study_neighbours(const struct study *study);
 
 /* How many keys a draft lacks: "not yet: 6 keys". */
 struct words_text study_not_yet(const struct study *study);

@@ -35,6 +35,11 @@ static const char *about_noise(enum noise_by by)
                "  with analysts and other owners. The noise that is left in results is 1.02\n"
                "  times what three servers together would add. In choices each adds a whole\n"
                "  one.\n";
+    case NOISE_BY_OWNER:
+        return "  They add no noise to what is opened: the owner has made it, and sends them\n"
+               "  shares of it (noise_by: owner). Neither knows any of it, so the guarantee\n"
+               "  holds against either of them, also together with analysts. The noise that is\n"
+               "  left in results is as much as three servers together would add.\n";
     }
     return "";
 }

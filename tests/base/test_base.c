@@ -396,6 +396,28 @@ TEST(a_log_tames_what_it_is_told)
     free(text);
 }
 
+/* What others say cannot leave its place in an object either. */
+TEST(a_log_of_json_is_one_object_a_line)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    struct log log = {.file = file, .level = LOG_INFO, .json = true, .dated = true};
+    const char *from;
+    log_info(&log, "no study yet");
+    log.study = "a \"b\"";
+    log.server = 2;
+    log_error(&log, "%s from %d", "north\\\",\"text\":\"forged\n\x1b", 7);
+    fclose(file);
+    from = strchr(text, ',');
+    assert_true(from != NULL && strncmp(text, "{\"time\":\"20", 11) == 0);
+    EACH(support_says, from,
+         ",\"level\":\"info\",\"kind\":\"no study yet\",\"text\":\"no study yet\"}\n",
+         ",\"level\":\"error\",\"study\":\"a \\\"b\\\"\",\"server\":2,\"kind\":\"%s from %d\","
+         "\"text\":\"north\\\\\\\",\\\"text\\\":\\\"forged\\n? from 7\"}\n");
+    free(text);
+}
+
 /* So many lines of each kind, then a count; kinds do not get in each other's way. */
 TEST(a_meter_bounds_a_log)
 {

@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     (void)!upload_check(&u, at.index, terms);
     if (at.split == &two_split && u.whole)
-        never(two_split_add(&u, sum, WORDS) != ERR_OK);
+        never(two_split_add(&u, at.index, sum, WORDS) != ERR_OK);
     upload_digest(&u, terms, digest);
     never(upload_write(&u, at.index, true, &back) != ERR_OK || back.size != size - 1 ||
           memcmp(back.data, data + 1, back.size) != 0);

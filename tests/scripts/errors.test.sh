@@ -112,6 +112,9 @@ for listen in :7100 '[::1' "$(printf '%0300d' 1)"; do
     says 2 'write ADDRESS, ADDRESS:PORT or [ADDRESS]:PORT' serve study.yaml --key north.key --folder s --listen "$listen"
 done
 says 2 "--listen's port is \"65535\"" serve study.yaml --key north.key --folder s --listen '[::1]:65535'
+says 2 '--log is "xml"' serve study.yaml --key north.key --folder s --log xml
+says 2 'name a study file, or --server' check study.yaml --server 9100
+says 2 '--server is "north:9100"; write PORT' check --server north:9100
 for more in '--key office.key' --fingerprint '--statement x'; do
     # shellcheck disable=SC2086
     says 2 '--receipt and --statement stand alone' check study.yaml --receipt x $more
@@ -301,7 +304,10 @@ says 1 'cannot open a.csv/model' refit a.csv --out refitted
 says 3 'z.yaml:1:15: ' refit central --out refitted --impossible z.yaml
 says 6 'is no model of this version' query a.csv 'SELECT COUNT(*) FROM t'
 mkdir -p trained && : >trained/classifier.json
-says 6 'trefoil predict uses it' query trained 'SELECT COUNT(*) FROM t'
+for command in "query trained count" 'refit trained --out refitted' 'synth trained/model --out rows.csv' \
+    'explore trained --out page.html' 'eval study.yaml a.csv a.csv --model trained'; do
+    says 6 'trefoil predict uses it' $command
+done
 says 2 'there is no column "agee"' query central 'SELECT AVG(agee) FROM t'
 says 2 'arithmetic is not done here' query central 'SELECT COUNT(*) / 2 / 3 FROM t'
 says 2 'there is no question in' query central --file <(echo ';')

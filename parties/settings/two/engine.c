@@ -30,7 +30,8 @@ static const struct two_step *own_of(const struct engine_step *step)
 static enum err make_joint(void *self, uint64_t *out, size_t n)
 {
     struct two *g = self;
-    return score_joint_noise(g->pair, g->net, &g->tape.random, out, n);
+    TRY(own_tape_parts(&g->tape, out, n));
+    return score_joint_noise(g->pair, g->net, out, n);
 }
 
 /* Whether the two compute anything on circuits. */
@@ -45,8 +46,9 @@ enum err two_new(struct two **engine, const struct two *from)
 {
     const struct price_noise noise = price_noise(from->study);
     const bool joint = from->study->noise_by == NOISE_BY_JOINT;
-    const uint64_t run[STAKE_KINDS] = {
-        [STAKE_MEASURE] = joint ? 0 : noise.gauss, [STAKE_SELECT] = noise.gumbel};
+    const uint64_t run[OWN_REELS] = {[STAKE_MEASURE] = joint ? 0 : noise.gauss,
+                                     [STAKE_SELECT] = noise.gumbel,
+                                     [OWN_PARTS] = joint ? noise.gauss : 0};
     struct two *g CLEAN(two_free) = NULL;
     *engine = NULL;
     TRY(memory_new(&g, 1));
@@ -57,7 +59,7 @@ enum err two_new(struct two **engine, const struct two *from)
         g->tape.reel[STAKE_MEASURE].make = make_joint;
         g->tape.reel[STAKE_MEASURE].self = g;
     }
-    TRY(sums_new(&g->sums, g->study));
+    TRY(sums_new(&g->sums, g->study, net_index(g->net)));
     return memory_hand_over(engine, &g);
 }
 

@@ -11,10 +11,10 @@ static enum err draw(struct own_tape *t, unsigned kind, uint64_t *out, size_t n)
     const struct own_reel *r = &t->reel[kind];
     if (r->make != NULL)
         return r->make(r->self, out, n);
-    if (kind == STAKE_MEASURE)
-        own_gauss(&t->random, &own_sigma_whole, out, n);
-    else
+    if (kind == STAKE_SELECT)
         own_gumbel(&t->random, out, n);
+    else
+        own_gauss(&t->random, kind == OWN_PARTS ? &own_sigma_fifth : &own_sigma_whole, out, n);
     return ERR_OK;
 }
 
@@ -40,13 +40,21 @@ static enum err extend(struct own_tape *t, unsigned kind, size_t n)
     return e;
 }
 
-enum err own_tape_start(struct own_tape *t, const uint8_t id[32], const uint64_t run[STAKE_KINDS])
+static size_t batch_of(uint64_t run)
+{
+    if (run == 0)
+        return 0;
+    return run < OWN_TAPE_LEAST ? OWN_TAPE_LEAST
+                                : (run < OWN_TAPE_BATCH ? (size_t)run : OWN_TAPE_BATCH);
+}
+
+enum err own_tape_start(struct own_tape *t, const uint8_t id[32], const uint64_t run[OWN_REELS])
 {
     *t = (struct own_tape){0};
     memcpy(t->id, id, sizeof t->id);
     random_fresh(&t->random);
-    for (unsigned k = 0; k < STAKE_KINDS; k++) {
-        t->reel[k].batch = run[k] < OWN_TAPE_BATCH ? (size_t)run[k] : OWN_TAPE_BATCH;
+    for (unsigned k = 0; k < OWN_REELS; k++) {
+        t->reel[k].batch = batch_of(run[k]);
         TRY(extend(t, k, t->reel[k].batch));
     }
     return ERR_OK;
@@ -54,7 +62,7 @@ enum err own_tape_start(struct own_tape *t, const uint8_t id[32], const uint64_t
 
 void own_tape_free(struct own_tape *t)
 {
-    for (unsigned k = 0; k < STAKE_KINDS; k++)
+    for (unsigned k = 0; k < OWN_REELS; k++)
         memory_wipe_free(&t->reel[k].word, t->reel[k].words * sizeof *t->reel[k].word);
     random_wipe(&t->random);
 }
@@ -67,13 +75,35 @@ bool own_tape_has(const struct own_tape *t, const size_t count[STAKE_KINDS])
     return true;
 }
 
+static enum err fill(struct own_tape *t, unsigned kind, size_t count)
+{
+    const struct own_reel *r = &t->reel[kind];
+    const size_t left = r->words - r->next;
+    return left < count ? extend(t, kind, count - left + r->batch) : ERR_OK;
+}
+
 enum err own_tape_make(struct own_tape *t, const size_t count[STAKE_KINDS])
 {
-    for (unsigned k = 0; k < STAKE_KINDS; k++) {
-        const struct own_reel *r = &t->reel[k];
-        if (r->words - r->next < count[k])
-            TRY(extend(t, k, count[k] - (r->words - r->next) + r->batch));
-    }
+    for (unsigned k = 0; k < STAKE_KINDS; k++)
+        TRY(fill(t, k, count[k]));
+    return ERR_OK;
+}
+
+/* Moves the next words of a reel, and leaves zeros there. */
+static void take(struct own_reel *r, uint64_t *out, size_t n)
+{
+    uint64_t *from = r->word + r->next;
+    if (n == 0)
+        return;
+    memcpy(out, from, n * sizeof *out);
+    secret_wipe(from, n * sizeof *from);
+    r->next += n;
+}
+
+enum err own_tape_parts(struct own_tape *t, uint64_t *out, size_t n)
+{
+    TRY(fill(t, OWN_PARTS, n));
+    take(&t->reel[OWN_PARTS], out, n);
     return ERR_OK;
 }
 
@@ -104,14 +134,8 @@ enum err own_tape_cut(struct own_tape *t, const size_t count[STAKE_KINDS], struc
     if (!own_tape_has(t, count))
         return ERR_MISUSE;
     TRY(stake_new(stake, &place));
-    for (unsigned k = 0; k < STAKE_KINDS; k++) {
-        uint64_t *from = t->reel[k].word + t->reel[k].next;
-        if (count[k] == 0)
-            continue;
-        memcpy((*stake)->word[k], from, count[k] * sizeof *from);
-        secret_wipe(from, count[k] * sizeof *from);
-        t->reel[k].next += count[k];
-    }
+    for (unsigned k = 0; k < STAKE_KINDS; k++)
+        take(&t->reel[k], (*stake)->word[k], count[k]);
     return ERR_OK;
 }
 

@@ -3,10 +3,10 @@
  * of a round: so many words of each kind. It makes them alone, or its words of joint noise.
  *
  * Both servers count places alike and never say what is on their tapes: nothing here is sent, no
- * digest either, since a word has few values. A session's words are made when it begins, as many as
- * a run of the study takes, or a large batch of them: how long a word takes to make depends on what
- * it is, and this way another can only see how long all of them take. A batch more is made if that
- * was too little.
+ * digest either, since a word has few values. How long a word takes to draw depends on what it is.
+ * So all are drawn in batches, its own parts of joint noise too, and another server can only see
+ * how long a whole batch takes: when a session begins, as many as a run of the study takes, and
+ * OWN_TAPE_LEAST at least; and as many again whenever that was too little.
  */
 #ifndef TREFOIL_PARTIES_SETTINGS_TWO_OWN_TAPE_H
 #define TREFOIL_PARTIES_SETTINGS_TWO_OWN_TAPE_H
@@ -17,7 +17,10 @@
 
 #include <stddef.h>
 
-#define OWN_TAPE_BATCH ((size_t)1 << 20) /* words of a kind: 8 MiB */
+#define OWN_TAPE_LEAST ((size_t)4096)    /* words that are drawn at once */
+#define OWN_TAPE_BATCH ((size_t)1 << 20) /* and at most, unless one request takes more: 8 MiB */
+#define OWN_PARTS STAKE_KINDS            /* the reel of own parts of joint noise: in no stake */
+#define OWN_REELS (STAKE_KINDS + 1)
 
 struct own_tape {
     uint8_t id[32];
@@ -30,7 +33,7 @@ struct own_tape {
         /* makes n words in the place of this server alone, if set; only in own_tape_make() */
         enum err (*make)(void *self, uint64_t *out, size_t n);
         void *self;
-    } reel[STAKE_KINDS];
+    } reel[OWN_REELS];
 };
 
 /* A stake, and how much of it was used. */
@@ -42,11 +45,13 @@ struct own_stake {
 
 /* Makes words for a run that may take so many, or 0: none of that kind yet. */
 enum err own_tape_start(struct own_tape *t, const uint8_t id[32],
-                        const uint64_t run[STAKE_KINDS]) MUST_CHECK;
+                        const uint64_t run[OWN_REELS]) MUST_CHECK;
 void own_tape_free(struct own_tape *t);
 /* Whether so many words of each kind are there; makes what is missing, and a batch more. */
 bool own_tape_has(const struct own_tape *t, const size_t count[STAKE_KINDS]);
 enum err own_tape_make(struct own_tape *t, const size_t count[STAKE_KINDS]) MUST_CHECK;
+/* Takes n own parts of joint noise; draws them, and a batch more, if that many are not there. */
+enum err own_tape_parts(struct own_tape *t, uint64_t *out, size_t n) MUST_CHECK;
 
 /* Where the next stake would be; takes it, and wipes it from the tape. ERR_MISUSE: too few. */
 struct stake_place own_tape_next(const struct own_tape *t, const size_t count[STAKE_KINDS]);

@@ -82,12 +82,11 @@ static enum err joint_noise(struct pair *pair, struct net *net, const struct pai
     return send_tables(net, run);
 }
 
-enum err score_joint_noise(struct pair *pair, struct net *net, struct random *own, uint64_t *out,
-                           size_t n)
+enum err score_joint_noise(struct pair *pair, struct net *net, uint64_t *word, size_t n)
 {
     for (size_t at = 0, k; at < n; at += k) {
         k = n - at < JOINT_BATCH ? n - at : JOINT_BATCH;
-        TRY(joint_noise(pair, net, &(struct pair_joint){.n = k, .own = own, .out = out + at}));
+        TRY(joint_noise(pair, net, &(struct pair_joint){.n = k, .out = word + at}));
     }
     return ERR_OK;
 }

@@ -14,7 +14,6 @@
 #define TREFOIL_PARTIES_SETTINGS_TWO_SCORE_H
 
 #include "aim/run/ask.h"
-#include "base/random.h"
 #include "mpc/pair/pair.h"
 #include "netio/net.h"
 #include "parties/settings/two/sums.h"
@@ -22,9 +21,8 @@
 /* 2 exchanges. LEAKS: nothing. */
 enum err score_meet(struct pair **pair, struct net *net, const uint8_t id[PAIR_ID_SIZE]) MUST_CHECK;
 
-/* n words of joint noise, from this server's generator: 2 exchanges. LEAKS: nothing. */
-enum err score_joint_noise(struct pair *pair, struct net *net, struct random *own, uint64_t *out,
-                           size_t n) MUST_CHECK;
+/* Makes this server's n own parts its words of joint noise: 2 exchanges. LEAKS: nothing. */
+enum err score_joint_noise(struct pair *pair, struct net *net, uint64_t *word, size_t n) MUST_CHECK;
 
 /*
  * out[k]: this server's share of `unit` times candidate k's distance from its estimates, which are

@@ -36,11 +36,11 @@ static void add(uint64_t *words, const uint8_t *bytes, size_t n)
         words[i] += integer_get(bytes + 8 * i, 8);
 }
 
-enum err two_split_add(const struct upload *u, uint64_t *words, size_t n)
+enum err two_split_add(const struct upload *u, enum pair_end end, uint64_t *words, size_t n)
 {
     uint8_t *stream = NULL;
     enum err e;
-    if (u->vector.size > 0) { /* the provider's */
+    if (end == PAIR_PROVIDER) {
         if (u->vector.size != 8 * n)
             return ERR_MISUSE;
         add(words, u->vector.data, n);

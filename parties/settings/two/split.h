@@ -11,11 +11,13 @@
 #ifndef TREFOIL_PARTIES_SETTINGS_TWO_SPLIT_H
 #define TREFOIL_PARTIES_SETTINGS_TWO_SPLIT_H
 
+#include "mpc/pair/pair.h"
 #include "parties/setting/upload.h"
 
 extern const struct split two_split;
 
-/* Adds this server's share of an upload's counts to `n` words of its own. */
-enum err two_split_add(const struct upload *u, uint64_t *words, size_t n) MUST_CHECK;
+/* Adds this server's share of an upload's counts to `n` words; ERR_MISUSE: its vector is cut. */
+enum err two_split_add(const struct upload *u, enum pair_end end, uint64_t *words,
+                       size_t n) MUST_CHECK;
 
 #endif

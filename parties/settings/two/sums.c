@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-enum err sums_new(struct sums *s, const struct study *study)
+enum err sums_new(struct sums *s, const struct study *study, enum pair_end end)
 {
-    *s = (struct sums){.study = study};
+    *s = (struct sums){.study = study, .end = end};
     TRY(memory_new(&s->counted, study_owners_most(study)));
     return memory_new(&s->word, study->workload->cells);
 }
@@ -26,7 +26,7 @@ static enum err add_one(struct sums *s, const struct upload *u)
     uint64_t at = 0;
     enum err e = memory_new(&share, w->maximal_cells);
     if (e == ERR_OK)
-        e = two_split_add(u, share, w->maximal_cells);
+        e = two_split_add(u, s->end, share, w->maximal_cells);
     for (size_t q = 0; e == ERR_OK && q < w->queries; q++) {
         if (!w->query[q].maximal)
             continue;

@@ -11,13 +11,14 @@
 
 struct sums {
     const struct study *study; /* borrowed */
+    enum pair_end end;         /* whose shares they are */
     uint64_t *word;            /* of the whole closure, a query from its offset on */
     bool *counted;             /* by owner: its upload is in */
     size_t owners;             /* how many are */
     bool spread;               /* smaller marginals have been summed from their parents */
 };
 
-enum err sums_new(struct sums *s, const struct study *study) MUST_CHECK;
+enum err sums_new(struct sums *s, const struct study *study, enum pair_end end) MUST_CHECK;
 void sums_free(struct sums *s);
 
 /* Adds those that are new. */

@@ -165,6 +165,27 @@ TEST(a_run_whose_counts_were_lost_twice_ends_early)
     train_end(&s);
 }
 
+/* What a run has that another left a part of the budget: its classifier is then the last W. */
+TEST(a_run_of_a_few_steps_ends_with_its_last_weights)
+{
+    struct train_scene s;
+    train_start(&s, 2, 22, 16);
+    draw_sums(&s, 3000);
+    for (unsigned steps = 1; steps < 4; steps++) {
+        struct train_options o = {.limits = {.rho = 0.5, .epsilon_slack = 1}, .steps = steps};
+        struct train_result *r = run(&s, &o, UINT32_MAX);
+        double w = 0, v = 0;
+        for (unsigned t = 0; t < steps; t++) {
+            v = 0.9 * v - r->rate * (double)r->step[t].value[0] /
+                              ((double)r->step[t].multiplier * r->rows * (double)s.f->r2);
+            w += v;
+        }
+        assert_true(fabs(r->weight[0] - w) < 1e-6 * fmax(1, fabs(w)));
+        train_result_free(&r);
+    }
+    train_end(&s);
+}
+
 /* The same answers give the same bits; the order of rows is no part of them. */
 TEST(a_run_learns_and_the_order_of_rows_changes_no_bit)
 {

@@ -465,6 +465,84 @@ static enum err open_forms(struct run_scene *c, int64_t factor)
         c, &(struct ask){.kind = ASK_FORMS, .round = 1, .weights = 2 * codes, .weight = u}, &lost);
 }
 
+#define REPLIES_HEAD (sizeof "trefoil-replies-2" + 32 + REQUEST_RUN_SIZE)
+
+/* Where the reply that begins at `from` ends, without its digest. */
+static size_t reply_end(const struct bytes *text, size_t from)
+{
+    struct reader in = reader_of(text->data + from, text->size - from);
+    size_t n;
+    reader_u32(&in);
+    reader_block(&in, &n);
+    reader_block(&in, &n);
+    assert_false(in.failed);
+    return text->size - in.left;
+}
+
+/* Both replies are had. */
+static void check_had(struct run_scene *c, const char *path)
+{
+    unsigned lost;
+    assert_int_equal(
+        replies_open(&c->remote.replies, path, c->s.study, run_state_run(c->state), &c->log),
+        ERR_OK);
+    c->remote.open = false;
+    assert_int_equal(measure(c, &lost), ERR_OK);
+    assert_int_equal(open_forms(c, 5), ERR_OK);
+    clear_steps(c);
+    replies_free(&c->remote.replies);
+}
+
+/* The second is asked for again; then the file is as it was. */
+static void check_goes_on(struct run_scene *c, const char *path, const struct bytes *text)
+{
+    struct bytes now CLEAN(bytes_clear) = {0};
+    add_opened(c, RHO, 0);
+    add_values(c, NULL, forms_pairs(c->s.study->workload->one_ways));
+    check_had(c, path);
+    assert_int_equal(file_read(path, 1 << 20, &now, &c->log), ERR_OK);
+    assert_int_equal(now.size, text->size);
+    assert_memory_equal(now.data, text->data, now.size);
+}
+
+/* Two replies, cut at byte i by a crash, or with that byte altered. */
+static void check_broken(struct run_scene *c, const char *path, struct bytes *text, size_t i)
+{
+    for (unsigned altered = 0; altered < 2; altered++) {
+        struct replies *replies = NULL;
+        text->data[i] ^= (uint8_t)altered;
+        assert_int_equal(file_write(path, 0600, text->data, altered ? text->size : i, &c->log),
+                         ERR_OK);
+        text->data[i] ^= (uint8_t)altered;
+        if (i >= reply_end(text, REPLIES_HEAD) + DIGEST_SIZE) {
+            check_goes_on(c, path, text);
+            continue;
+        }
+        assert_int_equal(replies_open(&replies, path, c->s.study, run_state_run(c->state), &c->log),
+                         ERR_DATA);
+        assert_null(replies);
+    }
+}
+
+/* The same replies as the first version wrote them; the next reply writes all of them anew. */
+static void check_first_version(struct run_scene *c, const char *path, const struct bytes *text)
+{
+    struct bytes out CLEAN(bytes_clear) = {0};
+    const size_t end = reply_end(text, REPLIES_HEAD);
+    for (unsigned both = 0; both < 2; both++) {
+        bytes_set(&out, text->data, REPLIES_HEAD);
+        out.data[sizeof "trefoil-replies-" - 1] = '1';
+        bytes_put_u32(&out, 1 + both);
+        bytes_put(&out, text->data + REPLIES_HEAD, end - REPLIES_HEAD);
+        if (both)
+            bytes_put(&out, text->data + end + DIGEST_SIZE, text->size - end - 2 * DIGEST_SIZE);
+        write_state(path, &out, out.size);
+        if (!both)
+            check_goes_on(c, path, text);
+    }
+    check_had(c, path);
+}
+
 /* The replies to a run without a loop's state: good ones are kept, and not asked for again. */
 TEST(replies_are_kept_and_had_again)
 {
@@ -515,14 +593,9 @@ TEST(replies_are_kept_and_had_again)
     support_says(c.words, "has an answer to another request");
     replies_free(&replies);
     assert_int_equal(file_read(path, 1 << 20, &text, &c.log), ERR_OK);
-    for (size_t i = 0; i < text.size; i += 61) {
-        text.data[i] ^= 1;
-        assert_int_equal(file_write(path, 0600, text.data, text.size, &c.log), ERR_OK);
-        assert_int_equal(replies_open(&replies, path, c.s.study, run_state_run(c.state), &c.log),
-                         ERR_DATA);
-        assert_null(replies);
-        text.data[i] ^= 1;
-    }
+    for (size_t i = 0; i < text.size; i += 61)
+        check_broken(&c, path, &text, i);
+    check_first_version(&c, path, &text);
     assert_int_equal(file_write(path, 0600, text.data, text.size, &c.log), ERR_OK);
     assert_int_equal(replies_open(&replies, path, c.s.study, (const uint8_t[16]){9}, &c.log),
                      ERR_DATA); /* of another run */

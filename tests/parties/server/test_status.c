@@ -340,6 +340,26 @@ TEST(pages_on_this_machine_are_for_its_own_names)
     }
 }
 
+/* As trefoil check --server asks. */
+TEST(a_probe_says_what_the_page_says)
+{
+    struct status_room r;
+    struct http *http = NULL;
+    char where[32], words[512] = "";
+    struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_INFO};
+    snprintf(where, sizeof where, "%u", pages_start(&http, &r, "127.0.0.1"));
+    assert_int_equal(http_probe(where, &log), ERR_OK);
+    assert_string_equal(words, "");
+    atomic_store(&r.status.worker_ended, true);
+    assert_int_equal(http_probe(where, &log), ERR_PEER);
+    support_says(words, "error: the server at ");
+    support_says(words, "the thread that computes");
+    http_stop(&http);
+    words[0] = '\0';
+    assert_int_equal(http_probe(where, &log), ERR_PEER);
+    support_says(words, "no server shows its status");
+}
+
 /* Those who say nothing, or half of a request, give way in the order in which they came. */
 TEST(who_dawdles_keeps_nobody_out)
 {

@@ -5,6 +5,7 @@
 #include "harness/cmocka.h"
 #include "tests/support/command.h"
 
+#include "aim/run/train_run.h"
 #include "base/file.h"
 #include "base/random.h"
 #include "base/text.h"
@@ -12,6 +13,7 @@
 #include "parties/exchange/price.h"
 #include "parties/study/method.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +180,56 @@ TEST(a_study_pays_for_its_target_and_its_steps)
     study_free(&s);
 }
 
+/* What a run leaves that counts its rows and stops after so many of its steps. */
+static void leave_after(struct study *s, const struct price_steps *own, unsigned steps)
+{
+    const double k = s->rows_per_person;
+    struct ledger_limits limits;
+    struct price_first first;
+    struct ledger *l;
+    mpq_t cost;
+    mpz_t moves;
+    mpq_init(cost);
+    mpz_init(moves);
+    assert_int_equal(price_limits(s, &limits, NULL), ERR_OK);
+    assert_int_equal(price_first(s, &first), ERR_OK);
+    assert_int_equal(ledger_new(&l, &limits, NULL), ERR_OK);
+    ledger_measure_cost(cost, first.one_ways, 1);
+    for (unsigned t = 0; t <= steps; t++) {
+        assert_int_equal(ledger_debit(l, cost, NULL), ERR_OK);
+        const unsigned more = t < steps ? own->steps - t : 1;
+        features_moves(moves, s->features,
+                       train_multiplier(s->features, more, ledger_remaining(l) / (k * k)));
+        ledger_forms_cost(cost, moves);
+    }
+    s->left = ledger_remaining(l);
+    ledger_free(&l);
+    mpz_clear(moves);
+    mpq_clear(cost);
+}
+
+/* Slack is set aside for the study's steps, so runs together take no more of them. */
+TEST(a_run_takes_the_steps_that_others_left)
+{
+    for (unsigned done = 0; done <= 20; done++) {
+        struct study *s = parsed("{target: y}", "{target: y, steps: 20}");
+        struct price_steps own;
+        s->rows_per_person = 1 + done % 2;
+        assert_int_equal(price_steps(s, &own, NULL), ERR_OK);
+        assert_int_equal(own.steps, 20);
+        leave_after(s, &own, done);
+        assert_int_equal(price_steps(s, &own, NULL), done < 20 ? ERR_OK : ERR_BUDGET);
+        assert_int_equal(own.steps, 20 - done);
+        for (unsigned all = done; own.steps > 5;) { /* and a third, and a fourth */
+            leave_after(s, &own, 3);
+            all += 3;
+            assert_int_equal(price_steps(s, &own, NULL), ERR_OK);
+            assert_in_range(own.steps, 20 - all - 2, 20 - all);
+        }
+        study_free(&s);
+    }
+}
+
 /* Servers keep a row for each that an owner sent, since nobody sees which of them were joined. */
 TEST(rows_that_are_linked_take_the_memory_of_all_their_owners)
 {
@@ -265,6 +317,32 @@ TEST(check_and_plan_say_what_a_classifier_takes)
     EACH(support_says, g.a.out, "794.1 kB at each server for the features of 6000 rows",
          "60, each of 17 exchanges (31 with security: abort)", "as records (11 bits a row)\n",
          "more: pairs (method: aim) do better", "2044 Gaussians");
+}
+
+/* Its line for the study's epsilon, and what a run with these counts takes. */
+TEST(plan_says_the_rate_that_a_run_takes)
+{
+    static const char *const train[] = {"train: {target: y}", "train: {target: y, rate: 7}"};
+    for (unsigned k = 0; k < 2; k++) {
+        struct train_stage g CLEAN(leave);
+        double rho, nu, rate, from, rows;
+        char path[256];
+        json_t *run;
+        stage(&g, train[k]);
+        TREFOIL(&g, "plan", g.study);
+        assert_int_equal(sscanf(strstr(g.a.out, "\n        1  "), "%*f %lf %lf %lf %lf", &rho, &nu,
+                                &rate, &from),
+                         4);
+        TREFOIL(&g, "train", g.study, g.rows, "--out", g.result);
+        snprintf(path, sizeof path, "%s/trajectory.json", g.result);
+        run = json_load_file(path, 0, NULL);
+        rows = json_number_value(json_object_get(run, "rows"));
+        assert_true(fabs(json_number_value(json_object_get(run, "loudness")) * rows / 6000 - nu) <
+                    1e-4);
+        assert_true(fabs(from - (k == 0 ? 6000 * nu / 0.06 : 0)) < 10);
+        assert_true((json_number_value(json_object_get(run, "rate")) >= rate) == (rows >= from));
+        json_decref(run);
+    }
 }
 
 TEST(rows_of_labels_are_trained_on_and_predicted)

@@ -498,7 +498,7 @@ TEST(what_a_provider_gets_is_counts_less_a_stream)
     sum = memory_array(2 * cells, sizeof *sum);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(d->part[1][i].vector.size, i == 0 ? 8 * cells : 0);
-        assert_int_equal(two_split_add(&d->part[1][i], sum, cells), ERR_OK);
+        assert_int_equal(two_split_add(&d->part[1][i], i, sum, cells), ERR_OK);
         assert_int_equal(upload_check(&d->part[1][i], i, d->s.study->terms.digest), ERR_OK);
         if (i == 0)
             memcpy(sum + cells, sum, cells * sizeof *sum);
@@ -525,8 +525,9 @@ TEST(what_a_provider_gets_is_counts_less_a_stream)
 TEST(a_word_of_noise_is_taken_once)
 {
     static const uint8_t id[32] = {7};
-    static const uint64_t run[STAKE_KINDS] = {5, 2};
-    const size_t some[STAKE_KINDS] = {5, 2}, more[STAKE_KINDS] = {6, 0};
+    static const uint64_t run[OWN_REELS] = {5, 2};
+    const size_t least = OWN_TAPE_LEAST, some[STAKE_KINDS] = {least, least},
+                 more[STAKE_KINDS] = {least + 1, 0};
     struct own_tape t CLEAN(own_tape_free);
     struct own_stake *first CLEAN(own_stake_free) = NULL, *second CLEAN(own_stake_free) = NULL;
     uint64_t unused;
@@ -538,18 +539,38 @@ TEST(a_word_of_noise_is_taken_once)
         for (size_t i = 0; i < some[k]; i++)
             assert_int_equal(t.reel[k].word[i], 0); /* wiped */
     /* what was not used comes back, under a new place; what was used does not */
-    unused = first->word[STAKE_MEASURE][4];
-    first->used[STAKE_MEASURE] = 4;
-    first->used[STAKE_SELECT] = 2;
+    unused = first->word[STAKE_MEASURE][least - 1];
+    first->used[STAKE_MEASURE] = least - 1;
+    first->used[STAKE_SELECT] = least;
     own_tape_return(&t, first);
     own_tape_return(&t, first); /* which gives nothing back twice */
-    assert_int_equal(first->word[STAKE_MEASURE][4], 0);
+    assert_int_equal(first->word[STAKE_MEASURE][least - 1], 0);
     assert_int_equal(own_tape_make(&t, more), ERR_OK);
     assert_int_equal(own_tape_cut(&t, more, &second), ERR_OK);
-    assert_int_equal(second->place.from[STAKE_MEASURE], 5);
-    assert_int_equal(second->place.from[STAKE_SELECT], 2);
+    assert_int_equal(second->place.from[STAKE_MEASURE], least);
+    assert_int_equal(second->place.from[STAKE_SELECT], least);
     assert_true(second->word[STAKE_MEASURE][0] == unused);
     /* an older stake gives nothing back */
     own_tape_return(&t, first);
-    assert_int_equal(own_tape_next(&t, some).from[STAKE_MEASURE], 11);
+    assert_int_equal(own_tape_next(&t, some).from[STAKE_MEASURE], 2 * least + 1);
+}
+
+/* However few a round takes, and whatever is left: no draw is for the words of one round. */
+TEST(own_parts_of_joint_noise_are_drawn_ahead)
+{
+    static const uint8_t id[32] = {7};
+    static const uint64_t run[OWN_REELS] = {[OWN_PARTS] = 30};
+    struct own_tape t CLEAN(own_tape_free);
+    const struct own_reel *r = &t.reel[OWN_PARTS];
+    uint64_t part[2][4], drawn;
+    assert_int_equal(own_tape_start(&t, id, run), ERR_OK);
+    for (size_t i = 0; i < 3 * OWN_TAPE_LEAST / 4; i++) {
+        drawn = r->before + r->words;
+        assert_int_equal(own_tape_parts(&t, part[i % 2], 4), ERR_OK);
+        assert_memory_not_equal(part[0], part[1], sizeof part[0]);
+        assert_true(r->before + r->words == drawn ||
+                    r->before + r->words >= drawn + OWN_TAPE_LEAST);
+    }
+    assert_int_equal(r->before + r->next, 3 * OWN_TAPE_LEAST);
+    assert_int_equal(t.reel[STAKE_MEASURE].words, 0);
 }
