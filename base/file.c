@@ -2,11 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+_Static_assert(FILE_PATH >= PATH_MAX, "realpath() needs as much");
 
 enum err file_path(char path[FILE_PATH], struct log *log, const char *format, ...)
 {
@@ -128,9 +131,18 @@ enum err file_sync_folder_of(const char *path, struct log *log)
 
 enum err file_draft_open(struct file_draft *d, const char *path, unsigned mode, struct log *log)
 {
+    struct stat st;
     d->path = path;
     d->log = log;
-    TRY(file_path(d->name, log, "%s.XXXXXX", path));
+    d->name[0] = '\0';
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+        d->fd = open(path, O_WRONLY | O_CLOEXEC);
+        return d->fd >= 0 ? ERR_OK
+                          : log_fail(log, ERR_SYSTEM, "cannot open %s: %s", path, strerror(errno));
+    }
+    if (realpath(path, d->place) == NULL)
+        TRY(file_path(d->place, log, "%s", path)); /* it is not there yet */
+    TRY(file_path(d->name, log, "%s.XXXXXX", d->place));
     d->fd = mkstemp(d->name);
     if (d->fd < 0)
         return log_fail(log, ERR_SYSTEM, "cannot create a file beside %s: %s", path,
@@ -151,7 +163,7 @@ enum err file_draft_write(const struct file_draft *d, const void *p, size_t n)
 /* Afterwards the draft is on disk, for the caller to put in place, or gone. */
 static enum err finish(struct file_draft *d, enum err e)
 {
-    bool synced = e == ERR_OK && fsync(d->fd) == 0;
+    bool synced = e == ERR_OK && (d->name[0] == '\0' || fsync(d->fd) == 0);
     int why = errno;
     if (close(d->fd) != 0 && synced) {
         why = errno;
@@ -172,7 +184,9 @@ static enum err not_in_place(const char *path, struct log *log)
 enum err file_draft_end(struct file_draft *d, enum err e)
 {
     TRY(finish(d, e));
-    if (rename(d->name, d->path) != 0 || sync_folder_of(d->path) != 0) {
+    if (d->name[0] == '\0')
+        return ERR_OK;
+    if (rename(d->name, d->place) != 0 || sync_folder_of(d->place) != 0) {
         e = not_in_place(d->path, d->log);
         unlink(d->name);
     }
@@ -190,6 +204,8 @@ enum err file_write_new(const char *path, unsigned mode, const void *p, size_t n
 {
     struct file_draft d;
     enum err e = ERR_OK;
+    if (file_is_there(path))
+        return ERR_REFUSED;
     TRY(file_draft_open(&d, path, mode, log));
     TRY(finish(&d, file_draft_write(&d, p, n)));
     /* a link, unlike a rename, replaces nothing */

@@ -33,7 +33,8 @@ enum err file_read(const char *path, uint64_t limit, struct bytes *out, struct l
 
 /*
  * Writes to a new file beside `path`, syncs it, renames it over `path` and syncs the folder.
- * `mode` is the permission of the new file, such as 0600.
+ * `mode` is the permission of the new file, such as 0600. A link is followed. A pipe or a device,
+ * such as /dev/stdout, is not replaced: it is written to.
  */
 enum err file_write(const char *path, unsigned mode, const void *p, size_t n,
                     struct log *log) MUST_CHECK;
@@ -44,8 +45,9 @@ enum err file_write(const char *path, unsigned mode, const void *p, size_t n,
  */
 struct file_draft {
     int fd;
-    const char *path; /* borrowed */
-    char name[FILE_PATH];
+    const char *path;      /* borrowed */
+    char place[FILE_PATH]; /* where links lead */
+    char name[FILE_PATH];  /* beside it; empty: the place itself is written to */
     struct log *log;
 };
 enum err file_draft_open(struct file_draft *draft, const char *path, unsigned mode,

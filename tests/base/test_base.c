@@ -15,6 +15,7 @@
 #include "base/secret.h"
 #include "base/text.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -222,6 +223,35 @@ TEST(files_are_whole_or_untouched)
     assert_int_equal(rmdir(folder), 0); /* nothing else was left there */
     assert_int_equal(file_write(path, 0600, "x", 1, &log), ERR_SYSTEM);
     assert_int_equal(file_write_new(path, 0600, "x", 1, &log), ERR_SYSTEM);
+}
+
+/* /dev/stdout is a link to a pipe or a device, of which there is only one. */
+TEST(what_is_no_file_is_written_to_and_not_replaced)
+{
+    char folder[] = "/tmp/trefoil-test-XXXXXX", link_to[64], path[64], sink[256] = "", got[8] = "";
+    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
+    struct stat st;
+    int fd;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/pipe", folder);
+    snprintf(link_to, sizeof link_to, "%s/link", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(symlink("pipe", link_to), 0);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_int_equal(file_write(link_to, 0600, "first", 5, &log), ERR_OK);
+    assert_int_equal(read(fd, got, 5), 5);
+    assert_string_equal(got, "first");
+    assert_int_equal(file_write_new(link_to, 0600, "x", 1, &log), ERR_REFUSED);
+    close(fd);
+    unlink(path);
+    assert_int_equal(file_write(path, 0600, "a", 1, &log), ERR_OK);
+    assert_int_equal(file_write(link_to, 0640, "second", 6, &log), ERR_OK); /* to a file */
+    assert_true(lstat(link_to, &st) == 0 && S_ISLNK(st.st_mode));
+    assert_true(lstat(path, &st) == 0 && st.st_size == 6);
+    assert_string_equal(sink, "");
+    unlink(path);
+    unlink(link_to);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 /* Shells make pipes for <(..); one that nobody writes to is not waited for. */

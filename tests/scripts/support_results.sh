@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Small results for tests of what reads them: FOLDER/tree, which has intervals, FOLDER/copula and FOLDER/classifier.
+# Small results for tests of what reads them: FOLDER/tree, which has intervals, FOLDER/copula, FOLDER/classifier, and
+# FOLDER/dates, with a column of days and one of minutes.
 #
 #   tests/scripts/support_results.sh FOLDER
 set -eu
@@ -9,25 +10,28 @@ trefoil=${TREFOIL:-build/gcc/trefoil}
 awk 'BEGIN {
     srand(7)
     split("surgery cardiology lung", ward, " ")
-    print "age,sex,ward,bmi"
+    print "age,sex,ward,bmi,born,seen"
     for (i = 0; i < 1500; i++) {
         age = int(20 * rand()); sex = rand() < 0.4 ? "f" : "m"
         w = 1 + int(3 * rand() * (sex == "f" ? 1 : 0.7))
-        printf "%d,%s,%s,%s\n", age, sex, rand() < 0.1 ? "?" : ward[w], \
-            rand() < 0.05 ? "" : sprintf("%.1f", 14 + age + 20 * rand())
+        bmi = rand() < 0.05 ? "" : sprintf("%.1f", 14 + age + 20 * rand())
+        printf "%d,%s,%s,%s,%s,%s\n", age, sex, rand() < 0.1 ? "?" : ward[w], bmi, \
+            i % 20 == 0 ? "" : sprintf("20%02d-%02d-%02d", age, 1 + i % 12, 1 + i % 28), \
+            sprintf("2026-01-%02d %02d:%02d", 1 + i % 31, i % 24, i % 60)
     }
 }' >"$folder/rows.csv"
 for name in north east west owner office; do
     "$trefoil" keygen "$folder/$name.key" 2>/dev/null | head -n 1 >"$folder/$name.public"
 done
+columns='  - {name: age, kind: integer, min: 0, max: 19}
+  - {name: sex, kind: categorical, values: [m, f]}
+  - {name: ward, kind: categorical, values: [surgery, cardiology, lung], missing: "?"}
+  - {name: bmi, kind: numeric, edges: [10, 18.5, 25, 30, 60], step: 0.1, missing: ""}'
 study() { # more lines...
     cat <<X
 study: results
 domain:
-  - {name: age, kind: integer, min: 0, max: 19}
-  - {name: sex, kind: categorical, values: [m, f]}
-  - {name: ward, kind: categorical, values: [surgery, cardiology, lung], missing: "?"}
-  - {name: bmi, kind: numeric, edges: [10, 18.5, 25, 30, 60], step: 0.1, missing: ""}
+$columns
 budget: {epsilon: 20, delta: 1e-6}
 servers:
   - {name: north, endpoint: "tcp://127.0.0.1:7100", key: $(cat "$folder/north.public")}
@@ -45,7 +49,11 @@ study 'method: copula' >"$folder/copula.yaml"
 study 'method: train' 'train: {target: sex, steps: 20}' >"$folder/classifier.yaml"
 "$trefoil" train "$folder/classifier.yaml" "$folder/rows.csv" --out "$folder/classifier" >"$folder/classifier.log" 2>&1 ||
     { cat "$folder/classifier.log" >&2; exit 1; }
-for kind in tree copula; do
+columns='  - {name: sex, kind: categorical, values: [m, f]}
+  - {name: born, kind: date, from: 2000-01-01, to: 2019-12-31, bins: year, missing: ""}
+  - {name: seen, kind: date, unit: minute, from: 2026-01-01, to: 2026-01-31, bins: week}'
+study 'workload: {all: 2}' 'rounds: 3' >"$folder/dates.yaml"
+for kind in tree copula dates; do
     "$trefoil" aim "$folder/$kind.yaml" "$folder/rows.csv" --out "$folder/$kind" --seed 7 \
         >"$folder/$kind.log" 2>&1 ||
         { cat "$folder/$kind.log" >&2; exit 1; }
