@@ -402,6 +402,9 @@ $(OUT)/tests/test_cheat: WRAP := $(addprefix -Wl$(comma)--wrap=,party_new conver
 	measure_open round_agree round_confirm round_signatures round_heads round_broadcast round_ledger round_uploads \
 	net_stream play_round usleep)
 
+# One of two servers alters a message.
+$(OUT)/tests/test_tampered: WRAP := -Wl,--wrap=seal_frame
+
 # One of its servers says other things to one neighbour than to the other, or alters what it opens.
 $(OUT)/tests/test_round_sorted: WRAP := -Wl,--wrap=round_broadcast,--wrap=move_open
 

@@ -7,7 +7,8 @@
 # analyst's command took. Without root or data ($TREFOIL_DATA or ../shared/data) it says why and ends
 # with exit code 77. NETWORKS and KINDS choose only some; a kind with -abort, such as annealed-abort,
 # has `security: abort`, and one with -ahead, which comes last, finds all noise made ahead: over the
-# WAN both are also played that way. `smoke`: T = 2, and 1 ms everywhere, if TREFOIL_LONG is set.
+# WAN both are also played that way. One with -both or -joint, such as fixed10-joint, has a provider and a keeper that
+# make noise so. TABLE is another table. `smoke`: T = 2, and 1 ms everywhere, if TREFOIL_LONG is set.
 set -u
 usage='usage: bench/studies.sh OUT FOLDER [smoke]'
 OUT=${1:?$usage} folder=${2:?$usage}
@@ -26,33 +27,41 @@ skip() {
 }
 
 [ -n "${TREFOIL_LONG:-}" ] || [ "${3:-}" != smoke ] || skip "in a smoke run where TREFOIL_LONG is 1"
-[ -r "$data/adult.csv" ] && [ -r "$data/adult.domain.json" ] ||
-    skip "no adult.csv and adult.domain.json in $data (TREFOIL_DATA)"
+table=${TABLE:-adult}
+[ -r "$data/$table.csv" ] && [ -r "$data/$table.domain.json" ] ||
+    skip "no $table.csv and $table.domain.json in $data (TREFOIL_DATA)"
 reason=$(network_possible) || skip "$reason"
 network_possible
 
 domain() { # { "age": 32, ... } as lines of a study: every value is a code
-    tr -d '{}\n' <"$data/adult.domain.json" | tr ',' '\n' | awk -F'"' '{
+    tr -d '{}\n' <"$data/$table.domain.json" | tr ',' '\n' | awk -F'"' '{
         gsub(/[: ]/, "", $3)
         printf "  - {name: \"%s\", kind: integer, min: 0, max: %d}\n", $2, $3 - 1 }'
 }
 
 play() { # network kind
-    local rounds=$fixed_rounds security=semi-honest k rows kind=${2%-ahead} study_ahead=off
+    local rounds=$fixed_rounds security=semi-honest k rows kind=${2%-ahead} study_ahead=off study_two='' third=2 noise=''
     study=$folder/$1-$2
     rm -rf "$study"
     [ "${kind%-abort}" = fixed10 ] || rounds=${kind%-abort}
     [ "${kind%-abort}" != "$kind" ] && security=abort
     [ "$kind" != "$2" ] && study_ahead=1
-    rows=$(($(wc -l <"$data/adult.csv") / owners + 1))
+    case $kind in
+    *-both | *-joint)
+        study_two=1 third="" noise="noise_by: ${kind##*-}" kind=${kind%-*}
+        [ "$kind" = fixed10 ] && rounds=$fixed_rounds || rounds=$kind
+        ;;
+    esac
+    rows=$(($(wc -l <"$data/$table.csv") / owners + 1))
     study_file "$(domain)" "workload: {all: 2}
 budget: {epsilon: 1, delta: 1e-5, accounting: gaussian}
 rounds: $rounds
-security: $security" "$rows" "$owners" || return
+security: $security
+$noise" "$rows" "$owners" || return
     for ((k = 0; k < owners; k++)); do
-        awk -v k="$k" -v n="$owners" 'NR == 1 || NR % n == k' "$data/adult.csv" >"$study/o$k.csv"
+        awk -v k="$k" -v n="$owners" 'NR == 1 || NR % n == k' "$data/$table.csv" >"$study/o$k.csv"
     done
-    study_serve 0 1 2 || return
+    study_serve 0 1 ${third:+2} || return
     for ((k = 0; k < owners; k++)); do
         study_share "$k" || { cat "$study/o$k.log"; return 1; }
     done

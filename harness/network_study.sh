@@ -2,7 +2,8 @@
 # A study whose participants are hosts of harness/network.sh: servers s0 s1 s2, owners o0 .., analyst a.
 # Sourced after it; $OUT/trefoil is the program, $study the folder of keys, tables and logs.
 #
-#   study_file "DOMAIN LINES" "OTHER LINES" MAX_ROWS OWNERS   keys and study.yaml; network is up
+#   study_file "DOMAIN LINES" "OTHER LINES" MAX_ROWS OWNERS   keys and study.yaml; network is up;
+#                        with study_two=1 the first two servers are a provider and a keeper
 #   study_serve N...     starts these servers, each in its namespace, and waits until they are ready;
 #                        $study_ahead: their --noise-ahead, off without it
 #   study_share N        owner N sends $study/oN.csv
@@ -23,9 +24,12 @@ study_file() {
     local k
     mkdir -p "$study"
     {
-        printf 'study: network\ndomain:\n%s\n%s\nservers:\n' "$1" "$2"
+        printf 'study: network\ndomain:\n%s\n%s\n' "$1" "$2"
+        [ -n "${study_two:-}" ] || echo servers:
         for k in 0 1 2; do
-            echo "  - {name: s$k, endpoint: \"tcp://$(network_ip "s$k"):7100\", key: $(study_key "s$k")}"
+            [ -z "${study_two:-}" ] || case $k in 0) printf 'provider:' ;; 1) printf 'keeper:' ;; 2) break ;; esac
+            [ -n "${study_two:-}" ] || printf '  -'
+            echo " {name: s$k, endpoint: \"tcp://$(network_ip "s$k"):7100\", key: $(study_key "s$k")}"
         done
         echo owners:
         for ((k = 0; k < $4; k++)); do

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "harness/cmocka.h"
+#include "parties/study/sealing.h"
 
 #include <fcntl.h>
 #include <pty.h>
@@ -36,13 +37,22 @@ pid_t support_start(const char *output, const char *const *arguments)
 pid_t support_serve(const struct support_study *s, unsigned i, const char *study)
 {
     char lanes[16], ahead[16] = "off";
+    const char *more[5] = {NULL};
+    unsigned n = 0;
+    if (s->lanes[i] > 0) {
+        more[n++] = "--lanes";
+        more[n++] = lanes;
+    }
+    if (study_seals(s->study)) {
+        more[n++] = "--sealing";
+        more[n++] = support_path(s, "s%u.seal", i);
+    }
     if (s->ahead[i] > 0)
         snprintf(ahead, sizeof ahead, "%u", s->ahead[i]);
     snprintf(lanes, sizeof lanes, "%u", s->lanes[i]);
     return START(support_path(s, "server%u.log", i), "serve", study, "--key",
                  support_path(s, "s%u.key", i), "--folder", support_path(s, "server%u", i),
-                 "--listen", s->host, "--noise-ahead", ahead, s->lanes[i] > 0 ? "--lanes" : NULL,
-                 lanes);
+                 "--listen", s->host, "--noise-ahead", ahead, more[0], more[1], more[2], more[3]);
 }
 
 int support_wait_peak(pid_t pid, double seconds, size_t *peak_bytes)

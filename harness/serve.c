@@ -2,6 +2,7 @@
 
 #include "parties/server/server.h"
 #include "parties/settings/three/trio.h"
+#include "parties/settings/two/duo.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -19,13 +20,14 @@ _Noreturn void support_serve_here(const struct support_study *s, unsigned i)
         prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
         identity_load(&me, support_path(s, "s%u.key", i), &log) != ERR_OK)
         _exit(1);
-    _exit(server_run(&(const struct server_options){.study = s->study,
-                                                    .setting = &trio_setting,
-                                                    .me = me,
-                                                    .folder = support_path(s, "server%u", i),
-                                                    .listen = s->host,
-                                                    .lanes = s->lanes[i],
-                                                    .ahead_s = s->ahead[i],
-                                                    .stop = &stop,
-                                                    .log = &log}) != ERR_OK);
+    _exit(server_run(&(const struct server_options){
+              .study = s->study,
+              .setting = s->study->servers == 2 ? &duo_setting : &trio_setting,
+              .me = me,
+              .folder = support_path(s, "server%u", i),
+              .listen = s->host,
+              .lanes = s->lanes[i],
+              .ahead_s = s->ahead[i],
+              .stop = &stop,
+              .log = &log}) != ERR_OK);
 }

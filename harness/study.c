@@ -3,8 +3,10 @@
 #include "aim/table/csv.h"
 #include "base/file.h"
 #include "base/secret.h"
+#include "base/text.h"
 #include "harness/patience.h"
 #include "harness/three.h"
+#include "parties/study/sealing.h"
 #include "parties/study/study_ports.h"
 
 #include <arpa/inet.h>
@@ -181,6 +183,29 @@ static enum err write_study(struct support_study *s, const struct study_options 
     return key(s, "a", f, log);
 }
 
+/* Makes the sealing keys, and puts each below the server's key in the file. */
+static enum err add_sealing(struct support_study *s, struct log *log)
+{
+    for (unsigned i = 0; i < s->study->servers; i++) {
+        struct identity *me CLEAN(identity_free) = NULL;
+        struct bytes from CLEAN(bytes_clear) = {0}, to CLEAN(bytes_clear) = {0};
+        char text[SEALING_TEXT_SIZE], key[IDENTITY_TEXT_SIZE];
+        const char *at;
+        TRY(identity_load(&me, support_path(s, "s%u.key", i), log));
+        TRY(sealing_new(s->study, me, support_path(s, "s%u.seal", i), text, log));
+        TRY(file_read(s->path, 1 << 20, &from, log));
+        bytes_put_u8(&from, 0);
+        public_identity_text(&me->public, key);
+        at = strstr((const char *)from.data, key) + strlen(key) + 1;
+        bytes_put(&to, from.data, (size_t)(at - (const char *)from.data));
+        text_put(&to, "    sealing: %s\n%s", text, at);
+        TRY(bytes_ok(&to));
+        TRY(file_write(s->path, 0644, to.data, to.size, log));
+    }
+    study_free(&s->study);
+    return study_load(&s->study, s->path, log);
+}
+
 enum err support_study_new(struct support_study *s, const struct study_options *o, struct log *log)
 {
     const char *folders = getenv("TREFOIL_FOLDERS");
@@ -205,7 +230,9 @@ enum err support_study_new(struct support_study *s, const struct study_options *
     e = write_study(s, o, f, log);
     if (fclose(f) != 0)
         e = ERR_SYSTEM;
-    return e == ERR_OK ? study_load(&s->study, s->path, log) : e;
+    if (e == ERR_OK)
+        e = study_load(&s->study, s->path, log);
+    return e == ERR_OK && o->seals ? add_sealing(s, log) : e;
 }
 
 enum err support_copy(const char *from, const char *to)

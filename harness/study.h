@@ -40,6 +40,7 @@ struct study_options {
     const char *noise;
     const char *more; /* further top-level keys */
     const char *host; /* default 127.0.0.1 */
+    bool seals;       /* servers have sealing keys, s0.seal and so on */
     bool two;         /* a provider and a keeper in the place of three servers */
     unsigned lanes;   /* of each server: default 1; ports have no room for more */
     unsigned ahead;   /* of each server: as above */

@@ -1,11 +1,15 @@
 /* Synthetic rows, and marginals. */
+#include "aim/table/rows.h"
+#include "aim/answer/rows_given.h"
 #include "aim/table/derive.h"
+#include "aim/table/series.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "library/trefoil_private.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
@@ -23,47 +27,67 @@ void trefoil_rows_free(struct trefoil_rows **rows)
     memory_free(rows);
 }
 
-/* The same where columns follow from others. */
-static enum err draw_derived(const struct table *t, const struct densities *inside, uint64_t seed,
-                             double *const *number)
+/* Makes room for the columns that are computed. */
+static enum err keep_computed(struct drawn *d, const struct derive_list *list, double ***number,
+                              const char ****text)
+{
+    const size_t rows = d->given.rows;
+    const char **name;
+    uint32_t *unit;
+    TRY(keep_new(&d->keep, &name, list->count));
+    TRY(keep_new(&d->keep, &unit, list->count));
+    TRY(keep_new(&d->keep, number, list->count));
+    TRY(keep_new(&d->keep, text, list->count));
+    for (size_t i = 0; i < list->count; i++) {
+        const struct derive *e = &list->of[i];
+        TRY(keep_string(&d->keep, &name[i], e->name, strlen(e->name)));
+        if (e->type == DERIVE_TEXT)
+            TRY(keep_new(&d->keep, &(*text)[i], rows));
+        else
+            TRY(keep_new(&d->keep, &(*number)[i], rows));
+        if (e->type == DERIVE_DATE)
+            unit[i] = (uint32_t)calendar_unit_seconds(e->calendar.unit);
+    }
+    d->given.computed = (uint32_t)list->count;
+    d->given.computed_name = name;
+    d->given.computed_number = (const double *const *)*number;
+    d->given.computed_text = (const char *const *const *)*text;
+    d->given.computed_unit = unit;
+    return ERR_OK;
+}
+
+/* The numbers that table_write_csv() would write, in its order, and what follows from them. */
+static enum err draw_numbers(struct drawn *to, const struct table *t,
+                             const struct densities *inside, uint64_t seed, double *const *number)
 {
     const struct domain *d = t->domain;
     struct derive_plan *p CLEAN(derive_free) = NULL;
     struct random r = random_of(seed);
     uint16_t code[DOMAIN_ATTRIBUTES_MAX];
+    double known[DOMAIN_ATTRIBUTES_MAX], **computed = NULL;
+    const char ***text = NULL;
     TRY(derive_new(&p, d));
+    if (d->derived != NULL)
+        TRY(keep_computed(to, &d->derived->computed, &computed, &text));
     for (size_t row = 0; row < t->rows; row++) {
-        for (size_t i = 0; i < d->attributes; i++)
+        for (size_t i = 0; i < d->attributes; i++) {
             code[i] = t->column[i][row];
-        TRY(derive_draw(p, code, inside, &r));
+            known[i] = table_number(t, i, row);
+        }
+        TRY(derive_draw(p, code, known, inside, &r));
         for (size_t i = 0; i < d->attributes; i++)
             if (number[i] != NULL &&
                 (code[i] >= d->attribute[i].values ||
                  !domain_parse(&d->attribute[i], derive_text(p, i), &number[i][row])))
                 number[i][row] = NAN;
+        for (size_t i = 0; i < to->given.computed; i++) {
+            const char *said = derive_computed(p, i,
+                                               computed[i] != NULL ? &computed[i][row] : NULL);
+            if (text[i] != NULL)
+                TRY(keep_string(&to->keep, &text[i][row], said, strlen(said)));
+        }
     }
     return ERR_OK;
-}
-
-/* The numbers that table_write_csv() would write, in its order. */
-static void draw_numbers(const struct table *t, const struct densities *inside, uint64_t seed,
-                         double *const *number)
-{
-    char text[COLUMN_TEXT];
-    struct random r = random_of(seed);
-    for (size_t row = 0; row < t->rows; row++)
-        for (size_t i = 0; i < t->domain->attributes; i++) {
-            const struct domain_attribute *a = &t->domain->attribute[i];
-            const uint16_t code = t->column[i][row];
-            if (!domain_has_order(a))
-                continue;
-            number[i][row] = code >= a->values ? NAN : domain_number(a, code);
-            if (code >= a->values || !domain_has_bins(a))
-                continue;
-            a->kind->draw(a, code, inside->of[i], &r, text);
-            if (!domain_parse(a, text, &number[i][row]))
-                number[i][row] = NAN;
-        }
 }
 
 static enum err give(struct drawn *d, struct table *t, const struct densities *inside,
@@ -77,18 +101,15 @@ static enum err give(struct drawn *d, struct table *t, const struct densities *i
     for (size_t i = 0; i < columns; i++)
         if (domain_has_order(&t->domain->attribute[i]))
             TRY(keep_new(&d->keep, &number[i], t->rows));
-    if (t->domain->derived != NULL)
-        TRY(draw_derived(t, inside, seed, number));
-    else
-        draw_numbers(t, inside, seed, number);
+    d->given.rows = t->rows;
+    TRY(draw_numbers(d, t, inside, seed, number));
     for (size_t i = 0; i < columns; i++) {
         code[i] = t->column[i];
         TRY(keep_adopt(&d->keep, &t->column[i]));
     }
-    d->given = (struct trefoil_rows){.rows = t->rows,
-                                     .columns = (uint32_t)columns,
-                                     .code = code,
-                                     .number = (const double *const *)number};
+    d->given.columns = (uint32_t)columns;
+    d->given.code = code;
+    d->given.number = (const double *const *)number;
     return ERR_OK;
 }
 
@@ -108,32 +129,111 @@ static enum err check_rows(const struct trefoil *model, size_t rows, struct log 
                     released_total(&model->released), most);
 }
 
-static enum err sample(const struct trefoil *model, size_t rows, uint64_t seed,
-                       enum trefoil_sampling sampling, struct trefoil_rows **out, struct log *log)
+/* What a function was asked for. */
+struct asked_rows {
+    size_t rows;
+    uint64_t seed;
+    enum trefoil_sampling sampling;
+    const char *condition;
+    const char *const *const *text;
+};
+
+static enum err take_text(struct table *known, size_t column, const char *const *text,
+                          struct log *log)
+{
+    const struct domain_attribute *a = &known->domain->attribute[column];
+    for (size_t row = 0; row < known->rows; row++) {
+        const char *said = text != NULL ? text[row] : NULL;
+        const uint32_t code = said != NULL ? domain_code(a, said) : ROWS_ANY;
+        char allowed[300];
+        double x = NAN;
+        if (code == DOMAIN_NO_CODE) {
+            rows_allowed(a, allowed, sizeof allowed);
+            return log_fail(log, ERR_USAGE, "row %zu: %s is '%s'; it must be %s", row, a->name,
+                            said, allowed);
+        }
+        known->column[column][row] = (uint16_t)code;
+        if (known->number[column] != NULL)
+            known->number[column][row] = said != NULL && code < a->values &&
+                                                 domain_parse(a, said, &x)
+                                             ? x
+                                             : NAN;
+    }
+    return ERR_OK;
+}
+
+static enum err complete(const struct trefoil *model, const struct asked_rows *asked,
+                         struct table **t, struct log *log)
+{
+    struct table *known CLEAN(table_free) = NULL;
+    size_t never = 0;
+    enum err e;
+    TRY(table_new(&known, model->released.domain, asked->rows));
+    TRY(table_keep_numbers(known));
+    known->rows = asked->rows;
+    for (size_t i = 0; i < known->domain->attributes; i++)
+        TRY(take_text(known, i, asked->text[i], log));
+    e = rows_complete(t, &model->released, known, asked->seed, &never, log);
+    return e != ERR_DATA ? e
+                         : log_fail(log, ERR_QUESTION,
+                                    "row %zu: the model has no such row: its values do not occur "
+                                    "together",
+                                    never);
+}
+
+static enum err sample(const struct trefoil *model, const struct asked_rows *asked,
+                       struct trefoil_rows **out, struct log *log)
 {
     static const enum released_sampling how[] = {[TREFOIL_USUAL] = SAMPLING_ANY,
                                                  [TREFOIL_ROUNDED] = SAMPLING_ROUNDED,
                                                  [TREFOIL_INDEPENDENT] = SAMPLING_INDEPENDENT};
+    const struct released *r = &model->released;
     struct trefoil_rows *made CLEAN(trefoil_rows_free) = NULL;
     struct table *t CLEAN(table_free) = NULL;
     struct drawn *d;
-    if ((unsigned)sampling > TREFOIL_INDEPENDENT)
-        return log_fail(log, ERR_USAGE, "there is no way %d of sampling", (int)sampling);
-    TRY(check_rows(model, rows, log));
+    if ((unsigned)asked->sampling > TREFOIL_INDEPENDENT)
+        return log_fail(log, ERR_USAGE, "there is no way %d of sampling", (int)asked->sampling);
+    TRY(check_rows(model, asked->rows, log));
     TRY(memory_new(&d, 1));
     made = &d->given;
-    TRY(released_rows(&t, &model->released, rows, seed, how[sampling], log));
-    TRY(give(d, t, &model->released.inside, seed));
+    TRY(asked->text != NULL ? complete(model, asked, &t, log)
+        : asked->condition != NULL
+            ? rows_where(&t, r, asked->condition, asked->rows, asked->seed, log)
+            : released_rows(&t, r, asked->rows, asked->seed, how[asked->sampling], log));
+    TRY(give(d, t, &r->inside, asked->seed));
     return memory_hand_over(out, &made);
+}
+
+static enum trefoil_status draw(const struct trefoil *model, const struct asked_rows *asked,
+                                struct trefoil_rows **drawn, struct trefoil_error *error)
+{
+    struct log log = failure_log(error);
+    *drawn = NULL;
+    return failure_status(error, sample(model, asked, drawn, &log));
 }
 
 enum trefoil_status trefoil_sample(const struct trefoil *model, size_t rows, uint64_t seed,
                                    enum trefoil_sampling sampling, struct trefoil_rows **drawn,
                                    struct trefoil_error *error)
 {
-    struct log log = failure_log(error);
-    *drawn = NULL;
-    return failure_status(error, sample(model, rows, seed, sampling, drawn, &log));
+    const struct asked_rows asked = {.rows = rows, .seed = seed, .sampling = sampling};
+    return draw(model, &asked, drawn, error);
+}
+
+enum trefoil_status trefoil_sample_where(const struct trefoil *model, const char *condition,
+                                         size_t rows, uint64_t seed, struct trefoil_rows **drawn,
+                                         struct trefoil_error *error)
+{
+    const struct asked_rows asked = {.rows = rows, .seed = seed, .condition = condition};
+    return draw(model, &asked, drawn, error);
+}
+
+enum trefoil_status trefoil_complete(const struct trefoil *model, const char *const *const *text,
+                                     size_t rows, uint64_t seed, struct trefoil_rows **drawn,
+                                     struct trefoil_error *error)
+{
+    const struct asked_rows asked = {.rows = rows, .seed = seed, .text = text};
+    return draw(model, &asked, drawn, error);
 }
 
 /* --- marginals -------------------------------------------------------------------------------- */
@@ -171,6 +271,8 @@ static enum err find_columns(const struct domain *d, const char *const *names, u
         const uint32_t column = domain_find(d, names[i]);
         if (column == DOMAIN_NO_CODE)
             return no_such_column(d, names[i], log);
+        if (d->series != NULL && !series_counts_persons(d->series, (uint16_t)column))
+            return log_fail(log, ERR_QUESTION, "column %s does not count persons", names[i]);
         if (!domain_insert(c->attribute, c->n++, (uint16_t)column))
             return log_fail(log, ERR_QUESTION, "column %s is named twice", names[i]);
         asked->attribute[asked->n++] = (uint16_t)column;

@@ -160,6 +160,12 @@ void trefoil_answers_free(struct trefoil_answers **answers);
  * as that number of rows allows. Independent: each row is drawn by itself, as if from a
  * population. Rows of a copula are independent; those of a tree are rounded unless you say
  * otherwise.
+ *
+ * trefoil_sample_where() draws rows for which a condition holds, as after WHERE in a question, and
+ * trefoil_complete() what rows lack of a tree's columns: text[column] is NULL if they lack it, or
+ * has a text for each row, as in a CSV file; NULL: it is to be drawn. These rows are independent.
+ * Where the model has less than half a row like that, or none like a row that is to be completed,
+ * this is TREFOIL_QUESTION.
  */
 enum trefoil_sampling { TREFOIL_USUAL = 0, TREFOIL_ROUNDED = 1, TREFOIL_INDEPENDENT = 2 };
 
@@ -168,11 +174,22 @@ struct trefoil_rows {
     uint32_t columns;
     const uint16_t *const *code; /* for each column, one for each row */
     const double *const *number; /* the same as numbers, NAN if missing; NULL for labels */
+    uint32_t computed;           /* columns that follow from others and are not in the model */
+    const char *const *computed_name;
+    const double *const *computed_number;    /* NAN if missing; NULL for a column of texts */
+    const char *const *const *computed_text; /* "" if missing; NULL for a column of numbers */
+    const uint32_t *computed_unit; /* seconds in a unit, if numbers are dates; 0: they are not */
 };
 
 enum trefoil_status trefoil_sample(const struct trefoil *model, size_t rows, uint64_t seed,
                                    enum trefoil_sampling sampling, struct trefoil_rows **drawn,
                                    struct trefoil_error *error);
+enum trefoil_status trefoil_sample_where(const struct trefoil *model, const char *condition,
+                                         size_t rows, uint64_t seed, struct trefoil_rows **drawn,
+                                         struct trefoil_error *error);
+enum trefoil_status trefoil_complete(const struct trefoil *model, const char *const *const *text,
+                                     size_t rows, uint64_t seed, struct trefoil_rows **drawn,
+                                     struct trefoil_error *error);
 void trefoil_rows_free(struct trefoil_rows **drawn);
 
 /*
@@ -230,7 +247,7 @@ void trefoil_measurements_free(struct trefoil_measurements **measurements);
  * # HOW MUCH AT ONCE
  *
  * What one call may ask is bounded, so that a slip ends in TREFOIL_RANGE and not in a machine
- * without memory: rows times columns of trefoil_sample() by TREFOIL_DRAWN_MAX, the cells of a
+ * without memory: rows times columns that are drawn by TREFOIL_DRAWN_MAX, the cells of a
  * trefoil_marginal() by TREFOIL_CELLS_MAX; of a trefoil_query() the text by TREFOIL_QUESTIONS_MAX
  * bytes, and the lines times items of all answers, with lines that are left out, by
  * TREFOIL_VALUES_MAX. Each takes up to some GB. Below these, memory may still run out:

@@ -2,6 +2,7 @@
 
 #include "aim/answer/answer_private.h"
 #include "aim/model/model_weigh.h"
+#include "aim/table/series.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -417,12 +418,30 @@ static enum err check_corr(const struct model_sums *m, const struct question *q,
                     q->item[item].condition);
 }
 
+/* Columns of events count in units of persons, which no answer is in. */
+static enum err check_persons(const struct question *q, size_t item, struct log *log)
+{
+    const struct series *e = q->domain->series;
+    const struct scope s = answer_columns(q, item);
+    for (unsigned i = 0; e != NULL && i < s.n; i++) {
+        const uint16_t a = s.attribute[i];
+        if (!series_counts_persons(e, a))
+            return log_fail(log, ERR_QUESTION,
+                            "%s is a column of %s, about which the model answers no questions: "
+                            "count in %s.csv",
+                            q->domain->attribute[a].name, e->name, e->name);
+    }
+    return ERR_OK;
+}
+
 enum err answer_new(struct answer **out, struct model_sums *m, const struct densities *inside,
                     const struct question *q, struct log *log)
 {
     *out = NULL;
-    for (size_t i = 0; i < q->items; i++)
+    for (size_t i = 0; i < q->items; i++) {
+        TRY(check_persons(q, i, log));
         TRY(check_corr(m, q, i, log));
+    }
     return answer_make(out, m, inside, q, NULL, NULL, log);
 }
 

@@ -20,16 +20,6 @@ uint32_t answer_code(const struct answer *a, size_t line, size_t group)
 
 /* --- parts of codes --------------------------------------------------------------------------- */
 
-static double spans_hold(const struct question *q, struct values v, double x)
-{
-    for (uint32_t i = 0; i < v.spans; i++) {
-        struct values_span s = q->pool.span[v.first + i];
-        if (x >= s.from && x < s.below)
-            return 1;
-    }
-    return 0;
-}
-
 struct density_part answer_part(const struct answer_state *w, uint16_t column, struct values v,
                                 uint32_t code, double below)
 {
@@ -38,7 +28,7 @@ struct density_part answer_part(const struct answer_state *w, uint16_t column, s
     if (code >= a->values)
         return (struct density_part){.share = v.missing ? 1 : 0};
     if (!domain_has_order(a))
-        return (struct density_part){.share = spans_hold(w->question, v, code)};
+        return (struct density_part){.share = values_hold(&w->question->pool, v, code)};
     for (uint32_t i = 0; i < v.spans; i++) {
         struct values_span s = w->question->pool.span[v.first + i];
         struct density_part part = density_part(w->inside->of[column], code, s.from,

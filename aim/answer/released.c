@@ -106,9 +106,19 @@ enum err released_marginal(struct released *r, const struct clique *c, double *c
                      : count_drawn(r, c, counts);
 }
 
+enum err released_has_rows(const struct released *r, struct log *log)
+{
+    return r->domain->series == NULL
+               ? ERR_OK
+               : log_fail(log, ERR_USAGE,
+                          "this model is of persons and their events, two tables; trefoil synth "
+                          "draws both");
+}
+
 enum err released_rows(struct table **t, const struct released *r, size_t rows, uint64_t seed,
                        enum released_sampling how, struct log *log)
 {
+    TRY(released_has_rows(r, log));
     if (rows == 0)
         rows = (size_t)fmax(1, round(released_total(r)));
     if (r->model != NULL)

@@ -46,6 +46,8 @@ bool released_item_together(const struct released *r, const struct question *q, 
 enum err released_marginal(struct released *r, const struct clique *c, double *counts,
                            struct log *log) MUST_CHECK;
 
+/* ERR_USAGE, logged, for a model of persons and events (aim/model/series_draw.h draws those). */
+enum err released_has_rows(const struct released *r, struct log *log) MUST_CHECK;
 /* How rows are drawn (aim/model/sample.h). A copula's are each drawn by itself. */
 enum released_sampling { SAMPLING_ANY, SAMPLING_ROUNDED, SAMPLING_INDEPENDENT };
 /*

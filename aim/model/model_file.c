@@ -55,7 +55,7 @@ void model_write(const struct model *m, struct bytes *out)
 /* Whether the domain has what versions 1 and 2 did not know. */
 static bool has_dates(const struct domain *d)
 {
-    if (d->derived != NULL)
+    if (d->derived != NULL || d->series != NULL)
         return true;
     for (size_t i = 0; i < d->attributes; i++)
         if (d->attribute[i].calendar != NULL)

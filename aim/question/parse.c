@@ -218,3 +218,22 @@ enum err question_parse(struct question **out, const struct domain *d, struct qu
     from->at = p.lexer.next;
     return memory_hand_over(out, &q);
 }
+
+enum err question_condition(struct question **out, const struct domain *d, const char *text,
+                            struct log *log)
+{
+    struct parser p = {.lexer = {.text = text, .log = log}, .domain = d, .work = {.domain = d}};
+    struct question *q CLEAN(question_free) = NULL;
+    enum err e;
+    *out = NULL;
+    TRY(memory_new(&q, 1));
+    *q = (struct question){.domain = d, .items = 1, .item = {{.rows = true}}};
+    TRY(lexer_next(&p.lexer));
+    e = parser_condition(&p, false, &q->where);
+    q->pool = p.work.pool;
+    TRY(e);
+    if (p.lexer.token.kind != TOKEN_END)
+        return lexer_fail(&p.lexer, p.lexer.token.at,
+                          "the condition should end here, or go on with AND or OR");
+    return memory_hand_over(out, &q);
+}

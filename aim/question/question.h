@@ -145,6 +145,9 @@ struct question_text {
 enum err question_parse(struct question **q, const struct domain *d, struct question_text *from,
                         struct log *log) MUST_CHECK;
 void question_free(struct question **q);
+/* The question COUNT(*) of the rows for which a condition holds. */
+enum err question_condition(struct question **q, const struct domain *d, const char *text,
+                            struct log *log) MUST_CHECK;
 
 /* The line's code for a row's code of a column. */
 static inline uint32_t question_group_code(const struct question_group *g, uint32_t code)

@@ -131,3 +131,11 @@ bool values_equal(const struct values_pool *p, struct values a, struct values b)
            (a.spans == 0 ||
             memcmp(p->span + a.first, p->span + b.first, a.spans * sizeof *p->span) == 0);
 }
+
+bool values_hold(const struct values_pool *p, struct values v, double x)
+{
+    for (uint32_t i = 0; i < v.spans; i++)
+        if (x >= p->span[v.first + i].from && x < p->span[v.first + i].below)
+            return true;
+    return false;
+}

@@ -46,6 +46,8 @@ struct values values_minus(struct values_pool *p, struct values a, struct values
 /* Forgets all sets made since the pool had `used` intervals, except `v`. */
 struct values values_keep(struct values_pool *p, size_t used, struct values v);
 bool values_are_none(struct values v);
+/* Whether a number, or the place of a label, is in it. */
+bool values_hold(const struct values_pool *p, struct values v, double x);
 bool values_equal(const struct values_pool *p, struct values a, struct values b);
 
 #endif

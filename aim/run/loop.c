@@ -293,6 +293,8 @@ enum err aim_run(struct aim_result **result, const struct aim_options *options,
     ask_price_clear(&l.price);
     if (e != ERR_OK)
         aim_result_free(&l.result);
+    else
+        loop_in_persons(l.result, options->domain);
     *result = l.result;
     return e;
 }

@@ -41,6 +41,9 @@
  * Where people join between rounds, the backend numbers the populations that it measured. Each has
  * its own noisy total, pooled over its measurements by inverse variance. Measurements of earlier
  * populations are scaled to the latest (aim/model/model.h).
+ *
+ * Where rows are events of persons (aim/table/series.h), requests, bounds, the ledger and the state
+ * are in units. Rounds as they are shown, and the result, are in persons.
  */
 #ifndef TREFOIL_AIM_RUN_LOOP_H
 #define TREFOIL_AIM_RUN_LOOP_H
@@ -55,6 +58,8 @@
 #define AIM_MODEL_BYTES (UINT64_C(80) << 20)
 #define AIM_FIT_ROUND 100
 #define AIM_FIT_FINAL 1000
+#define AIM_SERIES_FIT 1000 /* where rows are events: much of the model cannot occur */
+#define AIM_SERIES_FIT_FINAL 3000
 #define AIM_NO_QUERY UINT32_MAX
 #define AIM_SWEEPS 2       /* unless a study says how many */
 #define AIM_SWEEPS_MIB 8   /* of a model, unless options say how large; more takes more time */
@@ -98,9 +103,9 @@ struct aim_options {
     enum noise_by noise_by; /* and how far that deviates: measure_sigma() */
     struct look look;       /* taken before round 0 */
     double assess; /* rho besides the limits', to assess the model at the end; 0: it is not */
-    uint64_t model_bytes;              /* 0: AIM_MODEL_BYTES, or of sweeps AIM_SWEEPS_MIB */
-    unsigned fit_round;                /* iterations after each round; 0: AIM_FIT_ROUND */
-    unsigned fit_final;                /* iterations at the end; 0: AIM_FIT_FINAL */
+    uint64_t model_bytes; /* 0: AIM_MODEL_BYTES, or of sweeps AIM_SWEEPS_MIB */
+    unsigned fit_round;   /* iterations after each round; 0: as many as suit the study */
+    unsigned fit_final;   /* iterations at the end; 0: as many as suit the study */
     const struct workload_zeros *zero; /* what cannot occur: public knowledge */
     size_t zeros;
     const uint16_t *apart; /* attributes that are never merged */
@@ -185,10 +190,18 @@ enum err aim_refit(struct aim_result *result, const struct aim_options *options,
                    const struct aim_refit_progress *progress, struct log *log) MUST_CHECK;
 
 /*
- * What was measured, then what is known, with a tenth of the least noise: as fits take them. The
- * caller owns the list, the result what it holds.
+ * What was measured, then what is known, with a tenth of the least noise: as fits take them. Where
+ * rows are events of persons, how many events these have stands for the stages, too.
  */
-enum err aim_counts(const struct aim_result *r, struct measurement **all) MUST_CHECK;
+struct aim_counts {
+    size_t count;
+    struct measurement *all;
+    double **own; /* what of them the result does not hold */
+    size_t owns;
+};
+enum err aim_counts(const struct aim_result *r, const struct domain *d,
+                    struct aim_counts *counts) MUST_CHECK;
+void aim_counts_clear(struct aim_counts *counts);
 
 void aim_result_free(struct aim_result **result);
 

@@ -1,6 +1,7 @@
 /* The end of a round, and the state of a run as a file; aim/run/loop.h has the format. */
 #include "aim/model/model_file.h"
 #include "aim/run/loop_private.h"
+#include "aim/table/series.h"
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -334,10 +335,10 @@ enum err loop_settle(struct loop *l)
     bytes_clear(&l->unsaved);
     l->ended = NULL;
     if (o->progress != NULL) {
-        r->name = l->name.text;
-        r->why = l->why;
-        o->progress(o->self, r);
-        r->name = r->why = NULL;
+        struct aim_round shown = loop_round_in_persons(r, series_units(o->domain));
+        shown.name = l->name.text;
+        shown.why = l->why;
+        o->progress(o->self, &shown);
     }
     return ERR_OK;
 }

@@ -57,43 +57,60 @@ static double settle_totals(const struct domain *d, struct aim_result *r)
     return model_estimate_total(d, r->measurement, r->measurements);
 }
 
-static enum err new_model(const struct aim_options *o, const struct aim_result *r, struct model **m,
-                          struct log *log)
+static enum err new_model(const struct aim_options *o, const struct aim_result *r,
+                          const struct aim_counts *counts, struct model **m, struct log *log)
 {
-    const size_t count = r->measurements + r->knowns;
-    struct clique *cliques CLEAN(memory_release) = memory_array(count, sizeof *cliques);
+    struct clique *cliques CLEAN(memory_release) = memory_array(counts->count, sizeof *cliques);
     struct model_terms t = {.domain = o->domain,
                             .merges = r->merges,
                             .clique = cliques,
-                            .cliques = count,
+                            .cliques = counts->count,
                             .zero = o->zero,
                             .zeros = o->zeros,
                             .limit_cells = loop_model_limit(o),
                             .warm = r->model};
     if (cliques == NULL)
         return ERR_NOMEM;
-    for (size_t i = 0; i < r->measurements; i++)
-        cliques[i] = r->measurement[i].clique;
-    for (size_t i = 0; i < r->knowns; i++)
-        cliques[r->measurements + i] = r->known[i].clique;
+    for (size_t i = 0; i < counts->count; i++)
+        cliques[i] = counts->all[i].clique;
     return model_new(m, &t, log);
 }
 
-enum err aim_counts(const struct aim_result *r, struct measurement **all)
+static enum err take_stages(struct aim_counts *c, struct measurement *x, const struct domain *d)
+{
+    if (!loop_is_number(x, d))
+        return ERR_OK;
+    TRY(memory_extend(&c->own, c->owns + 1));
+    TRY(loop_stages(x, d));
+    c->own[c->owns++] = x->y;
+    return ERR_OK;
+}
+
+enum err aim_counts(const struct aim_result *r, const struct domain *d, struct aim_counts *c)
 {
     double least = INFINITY;
-    TRY(memory_new(all, r->measurements + r->knowns));
+    TRY(memory_new(&c->all, r->measurements + r->knowns));
+    c->count = r->measurements + r->knowns;
     for (size_t i = 0; i < r->measurements; i++) {
-        (*all)[i] = r->measurement[i];
+        c->all[i] = r->measurement[i];
         least = fmin(least, r->measurement[i].sigma);
+        TRY(take_stages(c, &c->all[i], d));
     }
     for (size_t i = 0; i < r->knowns; i++) {
-        struct measurement *x = &(*all)[r->measurements + i];
+        struct measurement *x = &c->all[r->measurements + i];
         *x = r->known[i];
         x->sigma = KNOWN_SIGMA * least;
         x->total = 0;
     }
     return ERR_OK;
+}
+
+void aim_counts_clear(struct aim_counts *c)
+{
+    for (size_t i = 0; i < c->owns; i++)
+        memory_free(&c->own[i]);
+    memory_free(&c->own);
+    memory_free(&c->all);
 }
 
 static double rows_of(const struct domain *d, const struct measurement *x)
@@ -109,13 +126,12 @@ static enum err fit(const struct aim_options *o, struct aim_result *r, unsigned 
 {
     struct model_fitted fitted = {0};
     struct model *m CLEAN(model_free) = NULL, *old = r->model;
-    struct measurement *all CLEAN(memory_release) = NULL;
-    double total;
-    TRY(new_model(o, r, &m, log));
-    total = settle_totals(o->domain, r);
+    struct aim_counts counts CLEAN(aim_counts_clear) = {0};
+    const double total = settle_totals(o->domain, r);
+    TRY(aim_counts(r, o->domain, &counts));
+    TRY(new_model(o, r, &counts, &m, log));
     model_set_total(m, r->knowns > 0 ? rows_of(o->domain, &r->known[0]) : total);
-    TRY(aim_counts(r, &all));
-    TRY(model_fit(m, all, r->measurements + r->knowns, iterations, &fitted, log));
+    TRY(model_fit(m, counts.all, counts.count, iterations, &fitted, log));
     r->model = m;
     m = old;
     *loss = fitted.loss;
@@ -124,7 +140,9 @@ static enum err fit(const struct aim_options *o, struct aim_result *r, unsigned 
 
 unsigned loop_fit_iterations(const struct aim_options *o)
 {
-    const unsigned usual = o->sweeps > 0 ? AIM_SWEEPS_FIT : AIM_FIT_ROUND;
+    const unsigned usual = o->domain->series != NULL ? AIM_SERIES_FIT
+                           : o->sweeps > 0           ? AIM_SWEEPS_FIT
+                                                     : AIM_FIT_ROUND;
     return o->fit_round != 0 ? o->fit_round : usual;
 }
 
@@ -136,7 +154,9 @@ enum err loop_fit_round(const struct aim_options *o, struct aim_result *r, doubl
 
 enum err loop_fit_final(const struct aim_options *o, struct aim_result *r, struct log *log)
 {
-    const unsigned usual = o->sweeps > 0 ? AIM_SWEEPS_FIT_FINAL : AIM_FIT_FINAL;
+    const unsigned usual = o->domain->series != NULL ? AIM_SERIES_FIT_FINAL
+                           : o->sweeps > 0           ? AIM_SWEEPS_FIT_FINAL
+                                                     : AIM_FIT_FINAL;
     const unsigned iterations = o->fit_final != 0 ? o->fit_final : usual;
     return fit(o, r, iterations / 5 + iterations % 5, &r->loss, log);
 }

@@ -42,6 +42,15 @@ enum err loop_fit_round(const struct aim_options *o, struct aim_result *r, doubl
                         struct log *log) MUST_CHECK;
 enum err loop_fit_final(const struct aim_options *o, struct aim_result *r,
                         struct log *log) MUST_CHECK;
+/* Of a run that counts in units of persons (loop_persons.c): its result, or a round, in persons. */
+void loop_in_persons(struct aim_result *r, const struct domain *d);
+struct aim_round loop_round_in_persons(const struct aim_round *r, double units);
+/*
+ * Whether a measurement is of the number of events alone; what it then says of that number and the
+ * stage together, in new memory.
+ */
+bool loop_is_number(const struct measurement *x, const struct domain *d);
+enum err loop_stages(struct measurement *x, const struct domain *d) MUST_CHECK;
 /* Takes in all marginals of a measurement. */
 enum err loop_take(struct loop *l, const struct ask_told *told) MUST_CHECK;
 /* Adds how far the model is from measurements, from this one on, to `before` of a round; or, with

@@ -14,6 +14,7 @@
 #include "aim/model/sweep.h"
 #include "aim/run/loop_links.h"
 #include "aim/run/loop_private.h"
+#include "aim/table/series.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -146,7 +147,8 @@ static void reason(struct loop *l, uint32_t query, double rows)
     if (l->reasons < REASONS)
         snprintf(l->why_next + used, sizeof l->why_next - used, "%s%s (%.0f rows)",
                  l->reasons > 0 ? ", " : "",
-                 clique_name(&o->workload->query[query].clique, o->domain).text, rows);
+                 clique_name(&o->workload->query[query].clique, o->domain).text,
+                 rows / series_units(o->domain));
     l->reasons++;
 }
 

@@ -53,8 +53,8 @@ struct csv_form {
 };
 
 /*
- * Writes labels and numbers. A numeric code becomes a number drawn from its bin's density with the
- * given seed, a missing one the attribute's missing text. Reading the file back gives the same
+ * Writes labels and numbers. A numeric code becomes the table's number, or one drawn from its bin's
+ * density with the given seed, a missing one the attribute's missing text. Reading the file back gives the same
  * codes. The file appears whole or not at all; "-" is standard output. If `densities` is NULL,
  * every density is even.
  */
@@ -70,6 +70,6 @@ void csv_begin(struct bytes *out, const struct csv_form *form);
 /* A field, in quotes where `quote` says so or its text needs them. */
 void csv_put(struct bytes *out, const char *text, const struct csv_form *form, bool quote);
 /* The text of a number, whose point becomes the form's. */
-void csv_put_number(struct bytes *out, char *text, const struct csv_form *form);
+void csv_put_number(struct bytes *out, const char *text, const struct csv_form *form);
 
 #endif

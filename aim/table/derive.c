@@ -48,6 +48,8 @@ enum err derive_set(struct derive_plan *p, size_t slot, uint32_t code, const cha
     const struct domain_attribute *a = own ? &p->domain->attribute[slot] : NULL;
     const bool counts = !own || code < a->values;
     s->number = s->counted = NAN;
+    if (p->domain->derived == NULL) /* nobody asks */
+        return set_text(s, text);
     s->known = own ? counts || domain_has_order(a) : *text != '\0';
     TRY(set_text(s, text));
     if (!s->known || !parse(p, slot, text, &s->number))
@@ -158,11 +160,13 @@ const char *derive_from(struct derive_plan *p, size_t i)
     return text != NULL ? text : p->domain->attribute[s->to].missing;
 }
 
-const char *derive_computed(struct derive_plan *p, size_t i)
+const char *derive_computed(struct derive_plan *p, size_t i, double *x)
 {
     const struct derive_step *s = &p->computed[i];
-    double x;
-    const char *text = text_of(p, s, &x);
+    double found;
+    const char *text = text_of(p, s, &found);
+    if (x != NULL)
+        *x = found;
     if (text == NULL || derive_set(p, s->to, 0, text) != ERR_OK)
         return "";
     return derive_text(p, s->to);

@@ -79,13 +79,14 @@ enum err derived_pick(struct domain *to, const struct domain *from) MUST_CHECK;
 
 /* Columns that are tied to each other: `base` ones, and tied ones by their place in `from`. */
 struct derive_tie {
-    uint16_t bases, froms;
+    uint16_t bases, froms, columns;
     uint16_t base[DERIVE_TIE], from[DERIVE_TIE];
+    uint16_t column[DERIVE_TIE]; /* of the domain, ascending: bases and tied ones */
 };
 
 struct derive_plan;
 
-/* Of a domain with columns that follow from others, which it borrows. */
+/* Of a domain, which it borrows. */
 enum err derive_new(struct derive_plan **p, const struct domain *d) MUST_CHECK;
 void derive_free(struct derive_plan **p);
 
@@ -104,19 +105,16 @@ enum err derive_set(struct derive_plan *p, size_t slot, uint32_t code, const cha
 /* The text of the i-th `from` column, from the values so far; it is still to be set. */
 const char *derive_from(struct derive_plan *p, size_t i);
 uint32_t derive_from_attribute(const struct derive_plan *p, size_t i);
-/* The text of the i-th computed one, which is set; "" if it is missing. */
-const char *derive_computed(struct derive_plan *p, size_t i);
+/* The text of the i-th computed one, which is set; "" if it is missing. `x` may be NULL. */
+const char *derive_computed(struct derive_plan *p, size_t i, double *x);
 
 /* --- ties (aim/table/derive_ties.c) ----------------------------------------------------------- */
 
 size_t derive_ties(const struct derive_plan *p);
 const struct derive_tie *derive_tie(const struct derive_plan *p, size_t i);
-/* Its columns, ascending: bases and tied ones; how many. */
-size_t derive_tie_columns(const struct derive_plan *p, size_t i, uint16_t column[2 * DERIVE_TIE]);
 
 /*
- * Goes through all values of a tie's bases: `cell` is called with the codes of derive_tie_columns()
- * of each. ERR_STUDY, logged: there are more than 2^22, or a base has no step.
+ * Goes through all values of a tie's bases: `cell` is called with the codes of its columns. ERR_STUDY, logged: there are more than 2^22, or a base has no step.
  */
 enum err derive_cells(struct derive_plan *p, size_t tie,
                       void (*cell)(void *to, const uint32_t *code), void *to,
@@ -125,10 +123,20 @@ enum err derive_cells(struct derive_plan *p, size_t tie,
 struct densities;
 /*
  * Draws the values of a row of codes: the text of each column of the domain, in order. Tied columns
- * have values that hold exactly.
+ * have values that hold exactly. number[attribute], unless NAN, is what a column has, as derive_try()
+ * drew it; NULL: nothing is known.
  */
-enum err derive_draw(struct derive_plan *p, const uint16_t *code, const struct densities *inside,
-                     struct random *r) MUST_CHECK;
+enum err derive_draw(struct derive_plan *p, const uint16_t *code, const double *number,
+                     const struct densities *inside, struct random *r) MUST_CHECK;
+/*
+ * The same where `number` is what columns must have. ERR_AGAIN: tied columns were drawn by their
+ * codes and have other numbers; the row is to be drawn again, with its codes.
+ */
+enum err derive_try(struct derive_plan *p, const uint16_t *code, const double *number,
+                    const struct densities *inside, struct random *r) MUST_CHECK;
+/* The number that was drawn of a column; NAN if it is missing or a label. */
+double derive_number(const struct derive_plan *p, size_t slot);
+bool derive_is_tied(const struct derive_plan *p, uint16_t attribute); /* or others to it */
 /* The text of a column, as it was set or drawn. */
 const char *derive_text(const struct derive_plan *p, size_t slot);
 

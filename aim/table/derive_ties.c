@@ -20,14 +20,6 @@ static bool has(const uint16_t *list, size_t n, size_t x)
     return false;
 }
 
-/* The root of a column's tie. */
-static uint16_t root(const uint16_t *up, uint16_t a)
-{
-    while (up[a] != a)
-        a = up[a];
-    return a;
-}
-
 static bool is_tied(const struct derive_plan *p, size_t attribute)
 {
     for (size_t i = 0; i < p->derived->from.count; i++)
@@ -36,44 +28,46 @@ static bool is_tied(const struct derive_plan *p, size_t attribute)
     return false;
 }
 
-static enum err gather(struct derive_plan *p, const uint16_t *up, uint16_t of)
+/* Takes a tied column and its bases, with all that they were tied to before, into one tie. */
+static void join(const struct derive_step *s, uint16_t *tie)
 {
-    struct derive_tie *t;
-    TRY(memory_extend(&p->tie, p->ties + 1));
-    t = &p->tie[p->ties++];
-    *t = (struct derive_tie){.bases = 0};
+    for (uint32_t k = 0; k < s->e->columns; k++)
+        for (uint16_t a = 0, old = tie[s->slot[k]]; a < DOMAIN_ATTRIBUTES_MAX; a++)
+            tie[a] = tie[a] == old ? tie[s->to] : tie[a];
+}
+
+static enum err gather(struct derive_plan *p, const uint16_t *tie, uint16_t which)
+{
+    struct derive_tie t = {.bases = 0};
     for (uint16_t a = 0; a < p->domain->attributes; a++) {
-        if (root(up, a) != of || is_tied(p, a))
+        if (tie[a] != which)
             continue;
-        if (t->bases == DERIVE_TIE)
+        if (t.columns == DERIVE_TIE)
             return ERR_STUDY;
-        t->base[t->bases++] = a;
+        t.column[t.columns++] = a;
+        if (!is_tied(p, a))
+            t.base[t.bases++] = a;
     }
-    for (size_t i = 0; i < p->derived->from.count; i++) {
-        if (!p->from[i].tied || root(up, (uint16_t)p->from[i].to) != of)
-            continue;
-        if (t->bases + t->froms == DERIVE_TIE)
-            return ERR_STUDY;
-        t->from[t->froms++] = (uint16_t)i;
-    }
+    for (size_t i = 0; i < p->derived->from.count; i++)
+        if (p->from[i].tied && tie[p->from[i].to] == which)
+            t.from[t.froms++] = (uint16_t)i;
+    if (t.froms == 0)
+        return ERR_OK;
+    TRY(memory_extend(&p->tie, p->ties + 1));
+    p->tie[p->ties++] = t;
     return ERR_OK;
 }
 
 enum err derive_find_ties(struct derive_plan *p)
 {
-    uint16_t up[DOMAIN_ATTRIBUTES_MAX];
-    for (uint16_t a = 0; a < p->domain->attributes; a++)
-        up[a] = a;
+    uint16_t tie[DOMAIN_ATTRIBUTES_MAX];
+    for (uint16_t a = 0; a < DOMAIN_ATTRIBUTES_MAX; a++)
+        tie[a] = a;
     for (size_t i = 0; i < p->derived->from.count; i++)
-        for (uint32_t k = 0; p->from[i].tied && k < p->from[i].e->columns; k++)
-            up[root(up, (uint16_t)p->from[i].slot[k])] = root(up, (uint16_t)p->from[i].to);
-    for (uint16_t a = 0; a < p->domain->attributes; a++) {
-        bool tied = false;
-        for (uint16_t b = 0; b < p->domain->attributes; b++)
-            tied |= root(up, b) == a && is_tied(p, b);
-        if (tied)
-            TRY(gather(p, up, a));
-    }
+        if (p->from[i].tied)
+            join(&p->from[i], tie);
+    for (uint16_t which = 0; which < p->domain->attributes; which++)
+        TRY(gather(p, tie, which));
     return ERR_OK;
 }
 
@@ -85,17 +79,6 @@ size_t derive_ties(const struct derive_plan *p)
 const struct derive_tie *derive_tie(const struct derive_plan *p, size_t i)
 {
     return &p->tie[i];
-}
-
-size_t derive_tie_columns(const struct derive_plan *p, size_t i, uint16_t column[2 * DERIVE_TIE])
-{
-    const struct derive_tie *t = &p->tie[i];
-    size_t n = 0;
-    for (uint16_t k = 0; k < t->bases; k++)
-        domain_insert(column, n++, t->base[k]);
-    for (uint16_t k = 0; k < t->froms; k++)
-        domain_insert(column, n++, (uint16_t)p->from[t->from[k]].to);
-    return n;
 }
 
 /* --- all values ------------------------------------------------------------------------------- */
@@ -168,8 +151,6 @@ static enum err check_values(const struct derive_plan *p, const struct derive_ti
 struct derive_walk {
     struct derive_plan *p;
     const struct derive_tie *t;
-    size_t columns;
-    uint16_t column[2 * DERIVE_TIE];
     uint32_t code[DOMAIN_ATTRIBUTES_MAX];
     void (*cell)(void *to, const uint32_t *code);
     void *to;
@@ -179,10 +160,10 @@ static enum err walk(struct derive_walk *w, uint16_t k)
 {
     const struct domain_attribute *a = &w->p->domain->attribute[w->t->base[k]];
     if (k == w->t->bases) {
-        uint32_t code[2 * DERIVE_TIE];
+        uint32_t code[DERIVE_TIE];
         TRY(find_codes(w->p, w->t, w->code));
-        for (size_t i = 0; i < w->columns; i++)
-            code[i] = w->code[w->column[i]];
+        for (size_t i = 0; i < w->t->columns; i++)
+            code[i] = w->code[w->t->column[i]];
         w->cell(w->to, code);
         return ERR_OK;
     }
@@ -202,7 +183,6 @@ enum err derive_cells(struct derive_plan *p, size_t tie,
                       void (*cell)(void *to, const uint32_t *code), void *to, struct log *log)
 {
     struct derive_walk w = {.p = p, .t = &p->tie[tie], .cell = cell, .to = to};
-    w.columns = derive_tie_columns(p, tie, w.column);
     TRY(check_values(p, w.t, log));
     derive_begin(p);
     return walk(&w, 0);
@@ -212,8 +192,7 @@ enum err derive_cells(struct derive_plan *p, size_t tie,
 
 /* All values of a tie's bases, by the cell of the codes that they give. */
 struct derive_solutions {
-    size_t columns, cells;
-    uint16_t column[2 * DERIVE_TIE];
+    size_t cells;
     size_t *end;        /* of each cell; the beginning is the end of the one before */
     double *cumulative; /* of each solution: the weights in its cell so far */
     double *number;     /* of each solution and base */
@@ -236,27 +215,26 @@ struct filling {
     const struct densities *inside;
 };
 
-static size_t cell_of(const struct derive_plan *p, const struct derive_solutions *s,
-                      const uint32_t *code)
+static size_t cell_of(const struct derive_plan *p, const struct derive_tie *t, const uint32_t *code)
 {
     size_t cell = 0;
-    for (size_t i = 0; i < s->columns; i++)
-        cell = cell * p->domain->attribute[s->column[i]].size + code[i];
+    for (size_t i = 0; i < t->columns; i++)
+        cell = cell * p->domain->attribute[t->column[i]].size + code[i];
     return cell;
 }
 
 static void count_solution(void *to, const uint32_t *code)
 {
     struct filling *f = to;
-    f->s->end[cell_of(f->p, f->s, code)]++;
+    f->s->end[cell_of(f->p, f->t, code)]++;
 }
 
 /* What the densities of its bins make of it. */
 static double weight_of(const struct filling *f, const uint32_t *code)
 {
     double weight = 1;
-    for (size_t i = 0; i < f->s->columns; i++) {
-        const uint16_t a = f->s->column[i];
+    for (size_t i = 0; i < f->t->columns; i++) {
+        const uint16_t a = f->t->column[i];
         if (has(f->t->base, f->t->bases, a) && domain_has_bins(&f->p->domain->attribute[a]) &&
             code[i] < f->p->domain->attribute[a].values)
             weight *= exp(density_log(f->inside->of[a], code[i], f->p->slot[a].number));
@@ -267,7 +245,7 @@ static double weight_of(const struct filling *f, const uint32_t *code)
 static void fill_solution(void *to, const uint32_t *code)
 {
     struct filling *f = to;
-    const size_t cell = cell_of(f->p, f->s, code), at = f->s->end[cell]++;
+    const size_t cell = cell_of(f->p, f->t, code), at = f->s->end[cell]++;
     f->s->cumulative[at] = weight_of(f, code); /* added up below */
     for (uint16_t k = 0; k < f->t->bases; k++)
         f->s->number[at * f->t->bases + k] = f->p->slot[f->t->base[k]].number;
@@ -278,10 +256,9 @@ static enum err make_solutions(struct derive_plan *p, size_t tie, const struct d
     struct derive_solutions *s = &p->solution[tie];
     struct filling f = {.p = p, .t = &p->tie[tie], .s = s, .inside = inside};
     size_t all = 0;
-    s->columns = derive_tie_columns(p, tie, s->column);
     s->cells = 1;
-    for (size_t i = 0; i < s->columns; i++)
-        s->cells *= p->domain->attribute[s->column[i]].size;
+    for (size_t i = 0; i < f.t->columns; i++)
+        s->cells *= p->domain->attribute[f.t->column[i]].size;
     TRY(memory_new(&s->end, s->cells));
     TRY(derive_cells(p, tie, count_solution, &f, NULL));
     for (size_t cell = 0; cell < s->cells; cell++) {
@@ -312,17 +289,17 @@ static enum err put_number(struct derive_plan *p, const struct densities *inside
 }
 
 /* One of the solutions of the row's cell; a cell without any has none of a model's rows. */
-static enum err draw_tie(struct derive_plan *p, size_t tie, const uint16_t *row,
-                         const struct densities *inside, struct random *r)
+static enum err draw_solution(struct derive_plan *p, size_t tie, const uint16_t *row,
+                              struct random *r, double *number)
 {
     const struct derive_solutions *s = &p->solution[tie];
     const struct derive_tie *t = &p->tie[tie];
-    uint32_t code[2 * DERIVE_TIE], found[DOMAIN_ATTRIBUTES_MAX];
+    uint32_t code[DERIVE_TIE];
     size_t cell, low, high;
     double place;
-    for (size_t i = 0; i < s->columns; i++)
-        code[i] = row[s->column[i]];
-    cell = cell_of(p, s, code);
+    for (size_t i = 0; i < t->columns; i++)
+        code[i] = row[t->column[i]];
+    cell = cell_of(p, t, code);
     low = cell > 0 ? s->end[cell - 1] : 0;
     high = s->end[cell];
     if (low == high)
@@ -335,29 +312,69 @@ static enum err draw_tie(struct derive_plan *p, size_t tie, const uint16_t *row,
         else
             low = middle + 1;
     }
-    for (uint16_t k = 0; k < t->bases; k++) {
-        const uint16_t a = t->base[k];
-        if (domain_has_bins(&p->domain->attribute[a]) && row[a] < p->domain->attribute[a].values)
-            TRY(put_number(p, inside, a, row[a], s->number[low * t->bases + k]));
-        else
-            TRY(set_value(p, a, row[a], 0));
-    }
-    return find_codes(p, t, found);
+    memcpy(number, s->number + low * t->bases, t->bases * sizeof *number);
+    return ERR_OK;
 }
 
-static bool in_tie(const struct derive_plan *p, uint16_t attribute)
+/* Whether a column must have another number. */
+static bool differs(const double *number, uint32_t attribute, double x)
 {
-    for (size_t i = 0; i < p->ties; i++) {
-        if (has(p->tie[i].base, p->tie[i].bases, attribute))
-            return true;
-        for (uint16_t k = 0; k < p->tie[i].froms; k++)
-            if (p->from[p->tie[i].from[k]].to == attribute)
-                return true;
+    return number != NULL && !isnan(number[attribute]) && number[attribute] != x;
+}
+
+/* Whether all numbers of a tie's columns are known, as those of rows that were drawn before. */
+static bool all_known(const struct derive_plan *p, size_t tie, const uint16_t *row,
+                      const double *number)
+{
+    const struct derive_tie *t = &p->tie[tie];
+    bool all = number != NULL;
+    for (size_t i = 0; all && i < t->columns; i++) {
+        const struct domain_attribute *a = &p->domain->attribute[t->column[i]];
+        all = !domain_has_order(a) || row[t->column[i]] >= a->values ||
+              !isnan(number[t->column[i]]);
     }
+    return all;
+}
+
+static enum err draw_tie(struct derive_plan *p, size_t tie, const uint16_t *row,
+                         const double *number, bool drawn_before, const struct densities *inside,
+                         struct random *r)
+{
+    const struct derive_tie *t = &p->tie[tie];
+    const bool known = drawn_before && all_known(p, tie, row, number);
+    uint32_t found[DOMAIN_ATTRIBUTES_MAX];
+    double drawn[DERIVE_TIE];
+    bool same = true;
+    if (!known)
+        TRY(draw_solution(p, tie, row, r, drawn));
+    for (uint16_t k = 0; k < t->bases; k++) {
+        const uint16_t base = t->base[k];
+        const struct domain_attribute *a = &p->domain->attribute[base];
+        const double x = known ? number[base] : drawn[k];
+        if (domain_has_bins(a) && row[base] < a->values) {
+            same &= !differs(number, base, x);
+            TRY(put_number(p, inside, base, row[base], x));
+        } else {
+            TRY(set_value(p, base, row[base], 0));
+        }
+    }
+    TRY(find_codes(p, t, found));
+    for (uint16_t k = 0; k < t->froms; k++) {
+        const uint32_t to = p->from[t->from[k]].to;
+        same &= found[to] == row[to] && !differs(number, to, p->slot[to].number);
+    }
+    return same ? ERR_OK : ERR_AGAIN;
+}
+
+bool derive_is_tied(const struct derive_plan *p, uint16_t attribute)
+{
+    for (size_t i = 0; i < p->ties; i++)
+        if (has(p->tie[i].column, p->tie[i].columns, attribute))
+            return true;
     return false;
 }
 
-static enum err draw_alone(struct derive_plan *p, uint16_t attribute, uint32_t code,
+static enum err draw_alone(struct derive_plan *p, uint16_t attribute, uint32_t code, double number,
                            const struct densities *inside, struct random *r)
 {
     const struct domain_attribute *a = &p->domain->attribute[attribute];
@@ -366,12 +383,20 @@ static enum err draw_alone(struct derive_plan *p, uint16_t attribute, uint32_t c
         return derive_set(p, attribute, code, a->missing);
     if (!domain_has_bins(a))
         return derive_set(p, attribute, code, domain_text(a, code, 0, text));
-    a->kind->draw(a, code, inside->of[attribute], r, text);
+    if (isnan(number))
+        a->kind->draw(a, code, inside->of[attribute], r, text);
+    else
+        domain_print(a, number, 0, text);
     return derive_set(p, attribute, code, text);
 }
 
-enum err derive_draw(struct derive_plan *p, const uint16_t *code, const struct densities *inside,
-                     struct random *r)
+double derive_number(const struct derive_plan *p, size_t slot)
+{
+    return p->slot[slot].number;
+}
+
+static enum err draw(struct derive_plan *p, const uint16_t *code, const double *number,
+                     bool drawn_before, const struct densities *inside, struct random *r)
 {
     if (p->solution == NULL && p->ties > 0) {
         TRY(memory_new(&p->solution, p->ties));
@@ -380,9 +405,21 @@ enum err derive_draw(struct derive_plan *p, const uint16_t *code, const struct d
     }
     derive_begin(p);
     for (size_t i = 0; i < p->ties; i++)
-        TRY(draw_tie(p, i, code, inside, r));
+        TRY(draw_tie(p, i, code, number, drawn_before, inside, r));
     for (uint16_t a = 0; a < p->domain->attributes; a++)
-        if (!in_tie(p, a))
-            TRY(draw_alone(p, a, code[a], inside, r));
+        if (!derive_is_tied(p, a))
+            TRY(draw_alone(p, a, code[a], number != NULL ? number[a] : NAN, inside, r));
     return ERR_OK;
+}
+
+enum err derive_draw(struct derive_plan *p, const uint16_t *code, const double *number,
+                     const struct densities *inside, struct random *r)
+{
+    return draw(p, code, number, true, inside, r);
+}
+
+enum err derive_try(struct derive_plan *p, const uint16_t *code, const double *number,
+                    const struct densities *inside, struct random *r)
+{
+    return draw(p, code, number, false, inside, r);
 }

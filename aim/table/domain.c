@@ -1,5 +1,6 @@
 #include "aim/table/derive.h"
 #include "aim/table/domain_private.h"
+#include "aim/table/series.h"
 
 #include "base/encoding.h"
 #include "base/memory.h"
@@ -37,6 +38,7 @@ void domain_free(struct domain **domain)
         domain_attribute_clear(&(*domain)->attribute[i]);
     memory_free(&(*domain)->attribute);
     derived_free(&(*domain)->derived);
+    series_free(&(*domain)->series);
     memory_free(domain);
 }
 
@@ -157,6 +159,18 @@ static enum err add_text(struct domain_attribute *a, const char *text, struct lo
         return ERR_NOMEM;
     a->missing_too_count++;
     return domain_note_missing(a, text);
+}
+
+enum err domain_let_miss(struct domain_attribute *a, const char *text, struct log *log)
+{
+    if (domain_is_value(a, text))
+        return log_fail(log, ERR_STUDY, "attribute %s: '%s' is a value; give it another `missing`",
+                        a->name, text);
+    if (a->size >= DOMAIN_SIZE_MAX)
+        return log_fail(log, ERR_STUDY, "attribute %s has %u values, and no room for a missing one",
+                        a->name, a->size);
+    a->size++;
+    return domain_first_missing(a, text);
 }
 
 enum err domain_set_missing(struct domain *d, const char *const *texts, size_t count,

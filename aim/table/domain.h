@@ -55,10 +55,12 @@ struct domain_attribute {
 };
 
 struct derives;
+struct series;
 struct domain {
     size_t attributes;
     struct domain_attribute *attribute;
     struct derives *derived; /* NULL, or what follows from what (aim/table/derive.h) */
+    struct series *series;   /* NULL, or how rows are events of persons (aim/table/series.h) */
 };
 
 enum err domain_new(struct domain **domain) MUST_CHECK;
@@ -94,6 +96,8 @@ enum err domain_add_date(struct domain *d, const char *name, const struct calend
  */
 enum err domain_set_missing(struct domain *d, const char *const *texts, size_t count,
                             struct log *log) MUST_CHECK;
+/* The same for any attribute, which could not be missing so far. */
+enum err domain_let_miss(struct domain_attribute *a, const char *text, struct log *log) MUST_CHECK;
 /* Whether a text, or a number, stands for a missing value. */
 bool domain_missing_text(const struct domain_attribute *a, const char *text);
 bool domain_missing_number(const struct domain_attribute *a, double x);
@@ -176,7 +180,11 @@ int64_t domain_multiples(const struct domain_attribute *a, uint32_t code, uint64
 /* The bin of the tail: the last one with more than one number; DOMAIN_NO_CODE if none. */
 uint32_t domain_tail_bin(const struct domain_attribute *a);
 
-/* A domain of some attributes of another, in the order given. */
+/* Adds a copy of an attribute, as a rule of another domain's. */
+enum err domain_add_copy(struct domain *d, const struct domain_attribute *a,
+                         struct log *log) MUST_CHECK;
+
+/* A domain of some attributes of another, in the order given. Without events. */
 enum err domain_pick(struct domain **out, const struct domain *d, const uint16_t *attribute,
                      size_t count) MUST_CHECK;
 

@@ -1,11 +1,13 @@
 #include "aim/table/derive.h"
 #include "aim/table/domain_private.h"
+#include "aim/table/series.h"
 
 #include "base/memory.h"
 
 #include <string.h>
 
 #define DERIVED UINT32_C(0x80000000) /* added to the attributes if columns follow from others */
+#define SERIES UINT32_C(0x40000000)  /* and this if rows are events of persons */
 #define MORE 0x80 /* added to the kind if the study says more about a column; that follows */
 
 static bool has_more(const struct domain_attribute *a)
@@ -40,11 +42,14 @@ static void attribute_write(const struct domain_attribute *a, struct bytes *out)
 
 void domain_write(const struct domain *d, struct bytes *out)
 {
-    bytes_put_u32(out, (uint32_t)d->attributes | (d->derived != NULL ? DERIVED : 0));
+    bytes_put_u32(out, (uint32_t)d->attributes | (d->derived != NULL ? DERIVED : 0) |
+                           (d->series != NULL ? SERIES : 0));
     for (size_t i = 0; i < d->attributes; i++)
         attribute_write(&d->attribute[i], out);
     if (d->derived != NULL)
         derived_write(d->derived, out);
+    if (d->series != NULL)
+        series_write(d->series, out);
 }
 
 enum err domain_compare(const struct domain *a, const struct domain *b, bool *same)
@@ -105,8 +110,7 @@ static enum err read_attribute(struct domain_attribute *a, struct reader *r)
     return (kind & MORE) != 0 ? read_more(a, r) : ERR_OK;
 }
 
-/* Adds a copy of an attribute at the end of d. */
-static enum err add(struct domain *d, const struct domain_attribute *a, struct log *log)
+enum err domain_add_copy(struct domain *d, const struct domain_attribute *a, struct log *log)
 {
     TRY(a->kind->add(d, a, log));
     TRY(domain_set_missing(d, (const char *const *)a->missing_too, a->missing_too_count, log));
@@ -118,7 +122,7 @@ static enum err add(struct domain *d, const struct domain_attribute *a, struct l
 enum err domain_read(struct domain **out, struct reader *r, struct log *log)
 {
     struct domain *d CLEAN(domain_free) = NULL;
-    const uint32_t first = reader_u32(r), attributes = first & ~DERIVED;
+    const uint32_t first = reader_u32(r), attributes = first & ~(DERIVED | SERIES);
     const struct derive *bad;
     *out = NULL;
     if (r->failed || attributes > DOMAIN_ATTRIBUTES_MAX)
@@ -127,12 +131,14 @@ enum err domain_read(struct domain **out, struct reader *r, struct log *log)
     for (uint32_t i = 0; i < attributes; i++) {
         struct domain_attribute a CLEAN(domain_attribute_clear) = {0};
         TRY(read_attribute(&a, r));
-        TRY(add(d, &a, log));
+        TRY(domain_add_copy(d, &a, log));
     }
     if ((first & DERIVED) != 0) {
         TRY(derived_read(&d->derived, r));
         TRY(derive_check(d, &bad, log));
     }
+    if ((first & SERIES) != 0)
+        TRY(series_read(&d->series, d, r));
     return memory_hand_over(out, &d);
 }
 
@@ -143,7 +149,7 @@ enum err domain_pick(struct domain **out, const struct domain *d, const uint16_t
     *out = NULL;
     TRY(domain_new(&picked));
     for (size_t k = 0; k < count; k++)
-        TRY(add(picked, &d->attribute[attribute[k]], NULL));
+        TRY(domain_add_copy(picked, &d->attribute[attribute[k]], NULL));
     TRY(derived_pick(picked, d));
     return memory_hand_over(out, &picked);
 }

@@ -42,6 +42,7 @@ struct rows {
     struct persons *persons;
     struct person_key *key;     /* or NULL */
     struct derive_plan *derive; /* or NULL: no column follows from others */
+    size_t places;              /* how many there is room for */
 };
 
 static size_t place(const struct rows *r)
@@ -153,7 +154,8 @@ static enum err columns_end(struct rows *r)
     r->columns = r->field;
     bytes_put_u8(&r->ignored, 0);
     for (uint32_t a = 0; a < r->domain->attributes; a++)
-        if (!has_column(r, a) && !(r->derive != NULL && derive_is_from(r->derive, a)) && problem(r))
+        if (!has_column(r, a) && !r->o.partial &&
+            !(r->derive != NULL && derive_is_from(r->derive, a)) && problem(r))
             no_column(r, r->domain->attribute[a].name);
     for (size_t a = r->domain->attributes; r->derive != NULL && a < derive_slots(r->derive); a++)
         if (derive_needs(r->derive, a) != NULL && !has_column(r, (uint32_t)a) && problem(r))
@@ -308,7 +310,27 @@ enum err rows_field(struct rows *r, char *text, size_t length)
         return ERR_OK;
     if (attribute >= r->domain->attributes)
         return derive_set(r->derive, attribute, 0, strlen(text) == length ? text : "");
+    if (r->o.fill != NULL && strcmp(text, r->o.fill) == 0) {
+        r->codes[attribute] = ROWS_ANY;
+        r->numbers[attribute] = NAN;
+        return ERR_OK;
+    }
     return take_value(r, attribute, field, text, strlen(text) == length);
+}
+
+/* A row that lacks some codes. */
+static enum err append_partial(struct rows *r)
+{
+    uint16_t code[DOMAIN_ATTRIBUTES_MAX];
+    const size_t row = r->table->rows;
+    for (size_t a = 0; a < r->domain->attributes; a++)
+        code[a] = r->codes[a] == ROWS_ANY ? 0 : r->codes[a];
+    TRY(table_append(r->table, code));
+    for (size_t a = 0; a < r->domain->attributes; a++)
+        r->table->column[a][row] = r->codes[a];
+    TRY(memory_room(r->o.places, &r->places, row + 1));
+    (*r->o.places)[row] = place(r);
+    return ERR_OK;
 }
 
 /* What follows from the row's values. */
@@ -342,7 +364,7 @@ static enum err row_end(struct rows *r)
                         r->source->name, place(r), r->o.max);
     if (r->row_bad)
         return ERR_OK;
-    TRY(table_append(r->table, r->codes));
+    TRY(r->o.partial ? append_partial(r) : table_append(r->table, r->codes));
     for (size_t a = 0; r->numbers != NULL && a < r->domain->attributes; a++)
         if (r->table->number[a] != NULL)
             r->table->number[a][r->table->rows - 1] = r->numbers[a];
@@ -393,6 +415,10 @@ enum err rows_begin(struct rows **out, const struct domain *d, const struct rows
     if (r->o.numbers) {
         TRY(table_keep_numbers(r->table));
         TRY(memory_new(&r->numbers, d->attributes));
+    }
+    for (size_t a = 0; r->o.partial && a < d->attributes; a++) {
+        r->codes[a] = ROWS_ANY;
+        r->numbers[a] = NAN;
     }
     if (d->derived != NULL && !r->o.as_written)
         TRY(derive_new(&r->derive, d));

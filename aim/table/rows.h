@@ -22,6 +22,7 @@
 #define ROWS_ERRORS_SHOWN 20
 #define ROWS_SHOWN 100 /* bytes of a value in a message */
 #define ROWS_HINT 200
+#define ROWS_ANY UINT16_MAX /* the code of what a row lacks; no column has as many */
 
 /*
  * Of the numbers of a column as they are written, without missing ones; and of values that do not
@@ -56,6 +57,13 @@ struct rows_options {
     const struct person_rule *key; /* NULL, or how keys of rows are made, which the table keeps */
     bool numbers;                  /* the table keeps them */
     bool as_written; /* columns that follow from others are read: rows that were written here */
+    /*
+     * Rows may lack columns, and values that say `fill` (NULL: no text does): these have the code
+     * ROWS_ANY. *places gets the place of each row, which the caller frees. It goes with as_written.
+     */
+    bool partial;
+    const char *fill;
+    size_t **places;
     struct rows_moments *moments; /* NULL, or one for each attribute, which are added to */
     /* NULL, or called now and then. part: how much has been read, 0 to 1; NAN: not known */
     void (*tell)(void *self, const char *source, size_t rows, double part);

@@ -16,6 +16,8 @@ static enum err reserve(struct table *t, size_t capacity)
     }
     if (t->key != NULL)
         TRY(memory_extend(&t->key, capacity));
+    if (t->weight != NULL)
+        TRY(memory_extend(&t->weight, capacity));
     t->capacity = capacity;
     return ERR_OK;
 }
@@ -53,6 +55,7 @@ void table_free(struct table **t)
         memory_free(&(*t)->number[a]);
     memory_free(&(*t)->column);
     memory_free(&(*t)->number);
+    memory_free(&(*t)->weight);
     memory_free(t);
 }
 
@@ -70,8 +73,18 @@ enum err table_append(struct table *t, const uint16_t *codes)
     }
     if (t->key != NULL)
         t->key[t->rows] = 0;
+    if (t->weight != NULL)
+        t->weight[t->rows] = 1;
     t->rows++;
     return ERR_OK;
+}
+
+uint64_t table_weight(const struct table *t)
+{
+    uint64_t sum = t->weight == NULL ? t->rows : 0;
+    for (size_t row = 0; t->weight != NULL && row < t->rows; row++)
+        sum += t->weight[row];
+    return sum;
 }
 
 /* --- by key ----------------------------------------------------------------------------------- */

@@ -4,6 +4,8 @@
 
 #include "aim/table/domain.h"
 
+#include <math.h>
+
 /* The limit of a table, and of the total of a model that is read from a file. */
 #define TABLE_ROWS_MAX (UINT64_C(1) << 48)
 
@@ -14,7 +16,8 @@ struct table {
     uint16_t **column; /* column[attribute][row] */
     /* NULL, or number[attribute][row]: as written, NAN if none; NULL for attributes of labels */
     double **number;
-    uint64_t *key; /* NULL, or key[row]: whose row it is (aim/table/person_key.h) */
+    uint8_t *weight; /* NULL, or weight[row]: what the row counts (aim/table/series.h) */
+    uint64_t *key;   /* NULL, or key[row]: whose row it is (aim/table/person_key.h) */
 };
 
 /* An empty table with room for `capacity` rows; it grows as rows are added. */
@@ -38,6 +41,15 @@ enum err table_append(struct table *t, const uint16_t *codes) MUST_CHECK;
 enum err table_sort(struct table *t, size_t most, size_t *surplus) MUST_CHECK;
 /* The same, and leaves out the rows beyond the first `most` of their key. */
 enum err table_bound(struct table *t, size_t most, size_t *surplus) MUST_CHECK;
+
+/* The sum of all weights; without any, the number of rows. */
+uint64_t table_weight(const struct table *t);
+
+/* The number that is kept of a row, or NAN. */
+static inline double table_number(const struct table *t, size_t attribute, size_t row)
+{
+    return t->number != NULL && t->number[attribute] != NULL ? t->number[attribute][row] : NAN;
+}
 
 /* The cell of a row in a table over `n` attributes, the last fastest. */
 static inline size_t table_cell(const struct table *t, const uint16_t *attribute, unsigned n,

@@ -8,7 +8,7 @@ void tabulate_marginal(const struct table *t, const struct clique *c, int64_t *c
 {
     memset(cells, 0, (size_t)clique_cells(c, t->domain) * sizeof *cells);
     for (size_t row = 0; row < t->rows; row++)
-        cells[table_cell(t, c->attribute, c->n, row)]++;
+        cells[table_cell(t, c->attribute, c->n, row)] += t->weight != NULL ? t->weight[row] : 1;
 }
 
 enum err tabulate_counts(const struct table *t, const struct clique *c, double *counts)

@@ -218,8 +218,10 @@ void claims_at(struct claims *c, const struct prime *f, uint64_t y, uint64_t kap
             z[side] = prime_add(f, z[side], prime_times(f, powers[t], claim));
         }
     weights_at(c, f, powers);
-    for (size_t t = 0; t < KERNEL_ROWS; t++, of_y = prime_times(f, of_y, y)) {
-        c->at[0][t] = prime_add(f, powers[t], powers[t]);
-        c->at[1][t] = of_y;
-    }
+    for (size_t t = 0; t < KERNEL_HALF; t++, of_y = prime_times(f, of_y, y))
+        for (size_t half = 0; half < 2; half++) {
+            const uint64_t power = powers[half * KERNEL_CROSS + t];
+            c->at[0][half * KERNEL_HALF + t] = prime_add(f, power, power);
+            c->at[1][half * KERNEL_HALF + t] = of_y;
+        }
 }

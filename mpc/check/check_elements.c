@@ -181,40 +181,44 @@ static void put_elements(struct elements_filling *to, const struct check_record 
 
 _Static_assert(PRIME_BLOCK == KERNEL_STRIP && NUMBERS_TILE == KERNEL_STRIP, "a strip is a block");
 
-/* The columns of a strip, with its rows weighed by `weight`. */
-static void column_values(const struct check_prime *n, const uint16_t *x,
-                          const uint64_t weight[KERNEL_ROWS], uint64_t out[NUMBERS_TILE])
+/* Halves of strips, whose values at each column take the place of their first rows. */
+static void values(const struct check_prime *n, uint16_t *x, size_t words,
+                   const uint64_t weight[KERNEL_ROWS])
 {
-    uint64_t high[NUMBERS_TILE];
-    n->p->kernel->value16(out, high, x, weight);
-    for (size_t i = 0; i < NUMBERS_TILE; i++)
-        out[i] = prime_wide(&n->field, out[i] + ((word128)high[i] << KERNEL_VALUE_LOW));
-}
-
-/* The strips of a part of the folded matrices, one block each. */
-static void column_blocks(const struct check_prime *n, const struct claims *c, struct share16 f,
-                          struct share16 g, struct prime_block *block)
-{
-    for (size_t at = 0; at < f.n; at += KERNEL_ROWS * KERNEL_STRIP, block++) {
-        column_values(n, f.a + at, c->at[0], block->x[0]);
-        column_values(n, f.b + at, c->at[0], block->x[1]);
-        column_values(n, g.a + at, c->at[1], block->x[2]);
-        column_values(n, g.b + at, c->at[1], block->x[3]);
+    for (size_t half = 0; words > 0; words -= KERNEL_HALF * KERNEL_STRIP, half ^= 1) {
+        uint64_t low[NUMBERS_TILE], high[NUMBERS_TILE];
+        n->p->kernel->value16(low, high, x, weight + half * KERNEL_HALF);
+        for (size_t i = 0; i < NUMBERS_TILE; i++)
+            low[i] = prime_wide(&n->field, low[i] + ((word128)high[i] << KERNEL_VALUE_LOW));
+        memcpy(x, low, sizeof low);
+        x += KERNEL_HALF * KERNEL_STRIP;
     }
 }
 
-enum err check_prime_columns(struct check_prime *n)
+void check_prime_columns(struct check_prime *n)
 {
-    struct prime_block *block;
-    TRY(scratch_array(n->p->scratch, &block, n->strips));
-    n->column = block;
     for (unsigned k = 0; k < 2; k++)
         for (size_t part = 0; part < n->folded[k].count; part++) {
-            const struct share16 f = n->folded[k].f[part];
-            column_blocks(n, &n->claims[CLAIMS_PAIRS + k], f, n->folded[k].g[part], block);
-            block += f.n / (KERNEL_ROWS * KERNEL_STRIP);
+            const struct share16 f = n->folded[k].f[part], g = n->folded[k].g[part];
+            const struct claims *c = &n->claims[CLAIMS_PAIRS + k];
+            values(n, f.a, f.n, c->at[0]);
+            values(n, f.b, f.n, c->at[0]);
+            values(n, g.a, g.n, c->at[1]);
+            values(n, g.b, g.n, c->at[1]);
         }
-    return ERR_OK;
+}
+
+static void each_column(struct elements_filling *to)
+{
+    for (unsigned k = 0; k < 2; k++)
+        for (size_t part = 0; part < to->n->folded[k].count; part++) {
+            const struct share16 f = to->n->folded[k].f[part], g = to->n->folded[k].g[part];
+            for (size_t i = 0; i < f.n; i += KERNEL_HALF * KERNEL_STRIP) {
+                const struct prime_view view = {{(const void *)(f.a + i), (const void *)(f.b + i),
+                                                 (const void *)(g.a + i), (const void *)(g.b + i)}};
+                to->call(to->n, &view, to->at++, to->arg);
+            }
+        }
 }
 
 static void call_with(struct check_prime *n, const struct prime_block *block, size_t at,
@@ -233,8 +237,8 @@ void check_prime_each_block(struct check_prime *n, check_prime_block_fn *call, v
     struct check_record r;
     for (size_t k = 0; n->block != NULL && k < n->blocks; k++)
         call_with(n, &n->block[k], k, call, arg);
-    for (; n->block == NULL && to.at < n->strips; to.at++)
-        call_with(n, &n->column[to.at], to.at, call, arg);
+    if (n->block == NULL)
+        each_column(&to);
     while (n->block == NULL && check_numbers_next(n->log, &place, &r))
         for (size_t at = 0, k; at < r.words; at += k) {
             k = r.words - at < NUMBERS_TILE ? r.words - at : NUMBERS_TILE;

@@ -17,8 +17,8 @@ enum err check_draw_weights(struct party *p, struct prg *weights, const size_t *
 void check_fold_rows(const struct party *p, struct share16 out, struct share16 x, size_t rows,
                      const uint64_t *weight, size_t n);
 
-/* sum += each row's weight times its 64 coefficients */
-void check_add_weighed(uint32_t sum[MATRIX_CLAIMS], const uint16_t *coefficients,
-                       const uint64_t *weight, size_t rows);
+/* sum += each row's weights times its coefficients, 32 of each weight, modulo 2^16 */
+void check_add_weighed(const struct party *p, uint32_t sum[MATRIX_CLAIMS],
+                       const uint16_t *coefficients, const uint64_t *weight, size_t rows);
 
 #endif

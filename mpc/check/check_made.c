@@ -44,7 +44,7 @@ static enum err weigh_side(struct party *p, const struct made_making *m,
         p->kernel->chosen16(sum[1], x.b + at, rows_v - 1, m->bits, n);
     }
     for (unsigned k = 0; k < 2; k++)
-        check_add_weighed(m->s->wanted[k], sum[k], m->weight[made->v], rows_v - 1);
+        check_add_weighed(p, m->s->wanted[k], sum[k], m->weight[made->v], rows_v - 1);
     return ERR_OK;
 }
 

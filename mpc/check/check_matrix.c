@@ -96,7 +96,7 @@ size_t check_plans_bytes(const struct check_plans *m)
         rows += m->rows[k];
     for (size_t k = 0; k < m->factors; k++)
         rows += m->factor_rows[k];
-    return 2 * sizeof(uint16_t) * rows + 4 * sizeof(uint64_t) * folded;
+    return 2 * sizeof(uint16_t) * rows;
 }
 
 /* --- folds ------------------------------------------------------------------------------------ */
@@ -144,15 +144,14 @@ void check_fold_rows(const struct party *p, struct share16 out, struct share16 x
     p->kernel->fold16(out.b, x.b, rows, weight, n);
 }
 
-void check_add_weighed(uint32_t sum[MATRIX_CLAIMS], const uint16_t *coefficients,
-                       const uint64_t *weight, size_t rows)
+void check_add_weighed(const struct party *p, uint32_t sum[MATRIX_CLAIMS],
+                       const uint16_t *coefficients, const uint64_t *weight, size_t rows)
 {
-    for (size_t v = 0; v < rows; v++, coefficients += KERNEL_ROWS)
-        for (uint64_t left = weight[v]; left != 0; left &= left - 1) { /* weights are public */
-            uint32_t *to = sum + __builtin_ctzll(left);
-            for (unsigned u = 0; u < KERNEL_ROWS; u++)
-                to[u] += coefficients[u];
-        }
+    uint16_t weighed[KERNEL_ROWS][KERNEL_STRIP] = {{0}};
+    p->kernel->fold16(weighed[0], coefficients, rows, weight, KERNEL_STRIP);
+    for (size_t s = 0; s < KERNEL_ROWS; s++)
+        for (size_t t = 0, half = s / KERNEL_HALF; t < KERNEL_HALF; t++)
+            sum[half * KERNEL_CROSS + s % KERNEL_HALF + t] += weighed[s][half * KERNEL_HALF + t];
 }
 
 /* --- pairs ------------------------------------------------------------------------------------ */
@@ -212,13 +211,18 @@ static enum err fold_tile(struct party *p, struct check_folded *s, const struct 
     return ERR_OK;
 }
 
-/* 64 rows of 0 and 1: the coefficients of the weights. */
-static enum err spread(struct party *p, const uint64_t *weight, size_t rows, uint16_t **out)
+/* Plane t has bit t of every weight, of `wide` lanes, some of which may be past the end. */
+static enum err spread(struct party *p, const uint64_t *weight, size_t rows, size_t wide,
+                       uint64_t **planes)
 {
-    TRY(scratch_array(p->scratch, out, KERNEL_ROWS * rows));
-    for (unsigned t = 0; t < KERNEL_ROWS; t++)
-        for (size_t v = 0; v < rows; v++)
-            (*out)[t * rows + v] = weight[v] >> t & 1;
+    TRY(scratch_array(p->scratch, planes, wide));
+    for (size_t at = 0; at < wide; at += 64) {
+        uint64_t block[64] = {0};
+        memcpy(block, weight + at, (rows - at < 64 ? rows - at : 64) * sizeof *block);
+        p->kernel->transpose(block, 1);
+        for (size_t t = 0; t < KERNEL_ROWS; t++)
+            (*planes)[t * (wide / 64) + at / 64] = block[t];
+    }
     return ERR_OK;
 }
 
@@ -228,12 +232,18 @@ static enum err add_cells(struct party *p, const struct check_plans *m,
                           uint32_t sum[MATRIX_CLAIMS])
 {
     const size_t rows = m->rows[pair->left], columns = m->rows[pair->right];
-    uint16_t *of_columns, *row;
+    const size_t wide = (columns + KERNEL_STRIP - 1) / KERNEL_STRIP * KERNEL_STRIP;
+    uint16_t *cells, *row;
+    uint64_t *planes;
+    TRY(scratch_array(p->scratch, &cells, rows * wide));
     TRY(scratch_array(p->scratch, &row, rows * KERNEL_ROWS));
+    memset(cells, 0, rows * wide * sizeof *cells);
     memset(row, 0, rows * KERNEL_ROWS * sizeof *row);
-    TRY(spread(p, weight[pair->right], columns, &of_columns));
-    p->kernel->matrix16(row, 1, z, of_columns, rows, KERNEL_ROWS, columns);
-    check_add_weighed(sum, row, weight[pair->left], rows);
+    for (size_t v = 0; v < rows; v++)
+        memcpy(cells + v * wide, z + v * columns, columns * sizeof *cells);
+    TRY(spread(p, weight[pair->right], columns, wide, &planes));
+    p->kernel->chosen16(row, cells, rows, planes, wide);
+    check_add_weighed(p, sum, row, weight[pair->left], rows);
     return ERR_OK;
 }
 

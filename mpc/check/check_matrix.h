@@ -5,10 +5,11 @@
  *
  *   2 sum over columns of x_v y_w = z[v,w]   mod 2^16        for all rows v of x and w of y
  *
- * Each row v has the weight rho_v(Y), 64 coefficients 0 or 1, from a coin that comes after z. For a
+ * Each row v has the weight rho_v(Y), 32 coefficients 0 or 1, from a coin that comes after z. For a
  * column, let f be the sum of rho_v x_v, and g that of all sides that are paired with this one. The
- * relations add up to 2 sum of f g = sum of rho_v rho_w z[v,w]: 127 coefficients, and a product for
- * each column and each side on the left.
+ * relations add up to 2 sum of f g = sum of rho_v rho_w z[v,w]: 63 coefficients, and a product for
+ * each column and each side on the left. All this is done twice, with weights of their own: together
+ * a row has 64 bits, and f and g have 64 rows of coefficients, of which the upper 32 meet.
  *
  * Where each tile of columns has a z of its own, rows of the sides on the left have other weights
  * in each: so no two cells share a product of weights, and no two errors can cancel out.
@@ -25,7 +26,7 @@
 
 #include "mpc/party/party.h"
 
-#define MATRIX_CLAIMS (2 * KERNEL_ROWS - 1)
+#define MATRIX_CLAIMS (2 * KERNEL_CROSS)
 
 /* Sides, of so many rows each, and plans: pairs of different sides, none twice in either order. */
 struct check_plans {

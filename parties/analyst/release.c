@@ -4,8 +4,10 @@
 #include "aim/model/model_densities.h"
 #include "aim/model/model_file.h"
 #include "aim/model/sample.h"
+#include "aim/model/series_draw.h"
 #include "aim/run/output.h"
 #include "aim/table/csv.h"
+#include "aim/table/series.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "parties/exchange/bounds.h"
@@ -78,14 +80,30 @@ static size_t rows_of(double total)
     return (size_t)fmax(1, round(total));
 }
 
+/* Persons and their events, or rows. */
+static enum err draw(const struct files *f, const char *folder, const struct model *m, size_t rows,
+                     uint64_t seed, struct log *log)
+{
+    static const struct csv_form usual = {.delimiter = ',', .decimal = '.'};
+    struct series_drawn drawn CLEAN(series_drawn_clear) = {0};
+    struct table *table CLEAN(table_free) = NULL;
+    struct densities inside CLEAN(densities_clear) = {0};
+    const struct series *series = model_domain(m)->series;
+    TRY(model_densities(&inside, m, log));
+    if (series != NULL) {
+        TRY(series_draw(&drawn, m, &inside, rows, seed, log));
+        return series_write_csv(folder, &drawn, series->name, seed, &usual, log);
+    }
+    TRY(sample_rows(&table, m, rows, seed, log));
+    return table_write_csv(f->synthetic, table, &inside, seed, log);
+}
+
 enum err release_write(const char *folder, const struct study *study,
                        const struct aim_result *result, double rho, size_t rows, uint64_t seed,
                        struct log *log)
 {
     const double total = model_total(result->model);
     struct output_terms terms = output_of(study, rho, total);
-    struct table *table CLEAN(table_free) = NULL;
-    struct densities inside CLEAN(densities_clear) = {0};
     struct files f;
     terms.merges = result->merges;
     terms.measurement = result->measurement;
@@ -100,9 +118,7 @@ enum err release_write(const char *folder, const struct study *study,
     terms.assess = result->assess;
     TRY(begin(&f, folder, &terms, log));
     TRY(model_save(f.model, result->model, log));
-    TRY(sample_rows(&table, result->model, rows != 0 ? rows : rows_of(total), seed, log));
-    TRY(model_densities(&inside, result->model, log));
-    return table_write_csv(f.synthetic, table, &inside, seed, log);
+    return draw(&f, folder, result->model, rows != 0 ? rows : rows_of(total), seed, log);
 }
 
 enum err release_copula(const char *folder, const struct study *study,
@@ -128,12 +144,11 @@ enum err release_errors(const char *folder, const struct aim_result *result,
                         const struct errors_progress *progress, struct log *log)
 {
     struct errors *e CLEAN(errors_free) = NULL;
-    struct measurement *counts CLEAN(memory_release) = NULL;
+    struct aim_counts counts CLEAN(aim_counts_clear) = {0};
     char path[FILE_PATH];
     TRY(file_path(path, log, "%s/errors", folder));
-    TRY(aim_counts(result, &counts));
-    TRY(errors_new(&e, result->model, counts, result->measurements + result->knowns, progress,
-                   log));
+    TRY(aim_counts(result, model_domain(result->model), &counts));
+    TRY(errors_new(&e, result->model, counts.all, counts.count, progress, log));
     if (e != NULL)
         return errors_save(path, e, result->model, log);
     log_warn(log,

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/words.h"
+#include "parties/study/study_text.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -206,7 +207,7 @@ void run_stats_print(FILE *out, const struct run_stats *s)
     print_traffic(out, s);
     print_owners(out, s);
     fprintf(out, "guarantee: (epsilon %g, delta %g) differential privacy for %s\n", study->epsilon,
-            study->delta, study_of_persons(study) ? "all rows of one person" : "one row");
+            study->delta, study_of_persons(study) ? study_unit(study) : "one row");
     fprintf(out, "budget: rho %.4g of %.4g is spent; %.2g is left%s\n", spent, s->rho,
             fmax(0, s->rho - spent),
             last == NULL || last->last ? ", too little for a run"

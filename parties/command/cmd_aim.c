@@ -1,6 +1,7 @@
 #include "aim/run/plaintext.h"
 #include "aim/sql/database.h"
 #include "aim/table/csv.h"
+#include "aim/table/series.h"
 #include "aim/train/shrink.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -11,11 +12,13 @@
 #include "parties/display/progress.h"
 #include "parties/exchange/price.h"
 #include "parties/owner/pack.h"
+#include "parties/owner/source.h"
 #include "parties/study/method.h"
+#include "parties/study/study_text.h"
 
 static const char help[] =
     "usage: trefoil aim STUDY DATA.csv [DATA.csv ...] --out DIR [--rows N] [--seed N]\n"
-    "           [--delimiter C] [--decimal C] [--quick]\n"
+    "           [--events FILE] [--delimiter C] [--decimal C] [--quick]\n"
     "       trefoil aim STUDY [DATA.csv ...] --sql CONNECTION (--table T | --query Q)\n"
     "           --out DIR ..\n"
     "\n"
@@ -29,7 +32,9 @@ static const char help[] =
     "study lists the owners, each with its columns and those of person.\n"
     "\n"
     "  --out DIR    created if it does not exist\n"
-    "  --rows N     synthetic rows, instead of the noisy total\n"
+    "  --events FILE    in a study with events: these, the one DATA.csv being the\n"
+    "               persons. Writes two such tables, not synthetic.csv\n"
+    "  --rows N     synthetic rows or persons, instead of the noisy total\n"
     "  --seed N     for drawing the rows (the noise is always fresh); default 1\n"
     "  --quick      no errors: trefoil query then gives answers without intervals\n"
     "  --delimiter C, --decimal C    of the CSV files, instead of a comma and a\n"
@@ -70,6 +75,7 @@ struct sources {
     size_t count;
     struct table_csv_options csv;
     struct database_source sql; /* connection NULL: none */
+    const char *events;
 };
 
 static enum err read_sql(const struct study *study, const struct sources *from, struct table *all,
@@ -126,12 +132,29 @@ static enum err link_owners(const struct study *study, struct sources *from, str
     return ERR_OK;
 }
 
+static enum err read_events(const struct study *study, const struct sources *from,
+                            struct table **all, struct log *log)
+{
+    struct source s CLEAN(source_clear) = {0};
+    const struct source_options o = {.csv = from->count > 1 ? from->files[1] : NULL,
+                                     .options = from->csv,
+                                     .sql = from->sql,
+                                     .events = from->events};
+    if (from->count > 2)
+        return log_fail(log, ERR_USAGE, "name one file of persons, and one of events");
+    TRY(source_suits(&o, study, log));
+    TRY(source_load_events(&s, study, &o, log));
+    return memory_hand_over(all, &s.table);
+}
+
 static enum err read_all(const struct study *study, struct sources *from, struct table **all,
                          size_t *linked, struct log *log)
 {
     struct progress_reading reading CLEAN(progress_reading_end) = {0};
     struct person_rule rule;
     progress_reading_begin(&reading, &from->csv.rows, log);
+    if (study->domain->series != NULL || from->events != NULL)
+        return read_events(study, from, all, log);
     TRY(table_new(all, study->domain, 0));
     if (study->link.on)
         return link_owners(study, from, *all, linked, log);
@@ -213,8 +236,8 @@ static enum err execute(struct sources *from, const char *folder, size_t rows, u
     TRY(quick ? ERR_OK : release_errors(folder, made.model, &refits, log));
     progress_end(&progress);
     if (method->rows)
-        printf("wrote measurements.json, model%s and synthetic.csv to %s\n",
-               quick ? "" : ", errors", folder);
+        printf("wrote measurements.json, model%s and %s to %s\n", quick ? "" : ", errors",
+               study_tables(study).text, folder);
     else
         printf("wrote classifier.json, trajectory.json and report.html to %s\n", folder);
     return ERR_OK;
@@ -231,6 +254,7 @@ static enum err run_aim(int argc, char **argv, struct log *log)
         {.name = "rows", .number = &rows, .least = 1, .most = COMMAND_ROWS_MAX},
         {.name = "seed", .number = &seed, .most = INT64_MAX},
         {.name = "quick", .flag = &quick},
+        {.name = "events", .value = &from.events},
         {.name = "delimiter", .value = &delimiter},
         {.name = "decimal", .value = &decimal},
         {.name = "sql", .value = &from.sql.connection},

@@ -1,4 +1,5 @@
 #include "aim/run/loop.h"
+#include "aim/table/series.h"
 #include "base/date.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -13,6 +14,7 @@
 #include "parties/study/expect.h"
 #include "parties/study/method.h"
 #include "parties/study/roster.h"
+#include "parties/study/sealing.h"
 #include "parties/study/study_text.h"
 #include "parties/study/study_uploads.h"
 
@@ -28,7 +30,7 @@ static const char help[] =
     "       trefoil check STUDY --board\n"
     "       trefoil check STUDY --receipt FILE\n"
     "       trefoil check STUDY --statement FILE\n"
-    "       trefoil check --server [ADDRESS:]PORT\n"
+    "       trefoil check --server PORT\n"
     "\n"
     "Explains a study file in words: who takes part and who sees what, what is\n"
     "guaranteed and what is not, what it costs, which of its questions it will answer\n"
@@ -46,8 +48,8 @@ static const char help[] =
     "  --receipt FILE  only verify what the servers signed for an owner\n"
     "                  (trefoil share)\n"
     "  --statement FILE   only verify what a server signed when it purged the study\n"
-    "  --server [ADDRESS:]PORT   only ask a running server, at its --status, whether\n"
-    "                  all is well; prints nothing if it is\n"
+    "  --server PORT   only ask a running server, at its --status (PORT, or\n"
+    "                  ADDRESS:PORT), whether all is well; prints nothing if it is\n"
     "\n"
     "example:\n"
     "  trefoil check study.yaml --key hospital-a.key\n";
@@ -88,6 +90,21 @@ static void print_costs(const struct study *study, double rho)
                rho);
 }
 
+/* Whether owners may have their uploads carried by others. */
+static void print_parcels(const struct study *study)
+{
+    if (study_seals(study)) {
+        puts("\nParcels: each server has a sealing key, so others may carry what owners seal\n"
+             "  (trefoil share --to, send). They can neither read nor alter it.");
+        return;
+    }
+    puts("\nParcels, which others carry (trefoil share --to): no. These servers have no\n"
+         "  sealing key:");
+    for (unsigned i = 0; i < study->servers; i++)
+        if (!study->server[i].sealing.given)
+            printf("  %s\n", study->server[i].name);
+}
+
 /* Says why a key cannot do what the study has its holder do, if it cannot. */
 static void warn_of_key(const struct study *study, const struct public_identity *me,
                         struct log *log)
@@ -106,7 +123,7 @@ static void warn_of_key(const struct study *study, const struct public_identity 
  */
 static void warn_of_choices(const struct study *study, struct log *log)
 {
-    const uint64_t rows = study_rows(study, false);
+    const uint64_t rows = study_rows(study, false) / series_units(study->domain);
     if (study->epsilon > UNWISE_EPSILON)
         log_warn(
             log,
@@ -158,6 +175,7 @@ static enum err explain(const struct study *study, const char *key, struct log *
     TRY(print_questions(study, log));
     TRY(study_suggest(stdout, study));
     print_costs(study, rho);
+    print_parcels(study);
     putchar('\n');
     roster_describe(stdout, study);
     if (me != NULL)

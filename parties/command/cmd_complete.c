@@ -19,8 +19,8 @@ static const char help[] =
 
 static bool is_path(const struct help_option *o)
 {
-    static const char *const paths[] = {"FILE",  "DIR",   "FOLDER",    "OLD",
-                                        "STUDY", "MODEL", "CONNECTION"};
+    static const char *const paths[] = {"FILE",  "DIR",        "FOLDER", "OLD", "STUDY",
+                                        "MODEL", "CONNECTION", "PARCEL", "KEY"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         if (strcmp(o->value, paths[i]) == 0)
             return true;

@@ -70,6 +70,10 @@ static enum err run_eval(int argc, char **argv, struct log *log)
                         "synthetic CSV file or a result");
     TRY(command_csv(delimiter, decimal, e.sql.connection == NULL, &e.csv, log));
     TRY(study_load_draft(&study, files[0], log));
+    if (study->domain->series != NULL)
+        return log_fail(log, ERR_USAGE,
+                        "eval compares one table with another, and this study has persons and "
+                        "their events");
     log_warn(log, "THE OUTPUT BELOW IS NOT PRIVATE: it is computed from real rows without "
                   "noise. Keep it where the real rows are.");
     e.study = study;

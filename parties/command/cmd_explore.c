@@ -1,4 +1,5 @@
 #include "aim/answer/released.h"
+#include "aim/table/series.h"
 #include "base/file.h"
 #include "parties/command/command.h"
 #include "parties/display/explore.h"
@@ -44,6 +45,10 @@ static enum err read_files(struct explore_files *f, const char *folder, struct l
     struct stat there;
     TRY(file_path(path, log, "%s/model", folder));
     TRY(released_load(&model, path, log)); /* whether it is whole */
+    if (model.domain->series != NULL)
+        return log_fail(log, ERR_DATA,
+                        "%s is of persons and their events, which a page of one table cannot show",
+                        path);
     TRY(read_part(folder, "model", &f->model, log));
     TRY(read_part(folder, "measurements.json", &f->measurements, log));
     TRY(file_path(path, log, "%s/errors", folder));

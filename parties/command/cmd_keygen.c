@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "parties/command/command.h"
 #include "parties/study/roster.h"
+#include "parties/study/sealing.h"
 
 #include <string.h>
 
@@ -12,6 +13,7 @@ static const char help[] =
     "usage: trefoil keygen FILE [--until DATE] [--name NAME [--into STUDY]] [--force]\n"
     "       trefoil keygen FILE --renew OLD [--until DATE] [--name NAME] [--force]\n"
     "       trefoil keygen --show FILE [--name NAME [--into STUDY]]\n"
+    "       trefoil keygen FILE --sealing KEY STUDY\n"
     "\n"
     "Makes a private key in FILE (only you can read it) and prints its public half,\n"
     "which goes into the study file. Read the fingerprint aloud over the telephone to\n"
@@ -30,15 +32,20 @@ static const char help[] =
     "                also hold what keygen printed for somebody else\n"
     "  --into STUDY  put the public half into this study file, where NAME has no key\n"
     "                yet\n"
+    "  --sealing KEY   make the sealing key of the server that has this private key,\n"
+    "                for one study, and print its line for the study file. If all\n"
+    "                servers have one, owners may have parcels carried (share --to).\n"
+    "                Name FILE to serve --sealing, and never back it up\n"
     "  --force       overwrite FILE; the key in it is lost\n"
     "\n"
     "example:\n"
     "  trefoil keygen hospital-a.key --name hospital-a\n"
     "  trefoil keygen --show from-b.txt --name hospital-b --into study.yaml\n"
+    "  trefoil keygen north.seal --sealing north.key study.yaml\n"
     "  trefoil keygen hospital-a-2027.key --renew hospital-a.key --until 2027-12-31\n";
 
 struct keygen_wish {
-    const char *file, *show, *renew, *until, *name, *into;
+    const char *file, *show, *renew, *until, *name, *into, *sealing, *study;
     bool force;
 };
 
@@ -70,6 +77,13 @@ static enum err check_wish(const struct keygen_wish *w, uint32_t *last_day, stru
                         "name one file: the key to make, or --show and the key to read");
     if (w->show != NULL && (w->renew != NULL || w->until != NULL))
         return log_fail(log, ERR_USAGE, "--show makes nothing; leave --renew and --until out");
+    if ((w->sealing == NULL) != (w->study == NULL))
+        return log_fail(log, ERR_USAGE,
+                        "--sealing takes a server's private key, and after the file to make the "
+                        "study: trefoil keygen north.seal --sealing north.key study.yaml");
+    if (w->sealing != NULL && (w->show != NULL || w->renew != NULL || w->until != NULL ||
+                               w->name != NULL || w->into != NULL || w->force))
+        return log_fail(log, ERR_USAGE, "--sealing stands alone; leave the other options out");
     if (w->name != NULL && !study_good_name(w->name))
         return log_fail(log, ERR_USAGE, "--name is \"%s\"; a study takes 1 to %d of a-z 0-9 _ -",
                         w->name, STUDY_NAME_SIZE - 1);
@@ -133,17 +147,39 @@ static enum err make(const struct keygen_wish *w, uint32_t last_day, struct log 
     return print(&made->public, w, log);
 }
 
+static enum err make_sealing(const struct keygen_wish *w, struct log *log)
+{
+    struct study *study CLEAN(study_free) = NULL;
+    struct identity *server CLEAN(identity_free) = NULL;
+    char text[SEALING_TEXT_SIZE];
+    TRY(study_load(&study, w->study, log));
+    TRY(identity_load(&server, w->sealing, log));
+    TRY(sealing_new(study, server, w->file, text, log));
+    printf("    sealing: %s\n", text);
+    log_info(log,
+             "Send this line to whoever keeps the study file: it goes below the server's key.\n"
+             "%s is good for this study alone: name it to serve --sealing, and never back it up",
+             w->file);
+    return ERR_OK;
+}
+
 static enum err run_keygen(int argc, char **argv, struct log *log)
 {
     struct keygen_wish w = {0};
+    const char *files[2] = {NULL, NULL};
     uint32_t last_day = 0;
     const struct command_option options[] = {
-        {.name = "show", .value = &w.show},   {.name = "name", .value = &w.name},
-        {.name = "renew", .value = &w.renew}, {.name = "until", .value = &w.until},
-        {.name = "into", .value = &w.into},   {.name = "force", .flag = &w.force},
+        {.name = "show", .value = &w.show},       {.name = "name", .value = &w.name},
+        {.name = "renew", .value = &w.renew},     {.name = "until", .value = &w.until},
+        {.name = "into", .value = &w.into},       {.name = "force", .flag = &w.force},
+        {.name = "sealing", .value = &w.sealing},
     };
-    TRY(command_options(argc, argv, COUNTED(options), &w.file, 0, 1, NULL, log));
+    TRY(command_options(argc, argv, COUNTED(options), files, 0, 2, NULL, log));
+    w.file = files[0];
+    w.study = files[1];
     TRY(check_wish(&w, &last_day, log));
+    if (w.sealing != NULL)
+        return make_sealing(&w, log);
     return w.show != NULL ? show(&w, log) : make(&w, last_day, log);
 }
 

@@ -4,6 +4,7 @@
 #include "parties/command/command.h"
 #include "parties/display/progress.h"
 #include "parties/display/report.h"
+#include "parties/study/study_text.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -125,9 +126,9 @@ static enum err execute(struct refitting *r)
         TRY(write_report(r));
     progress_end(&r->progress);
     printf("fitted to %zu measurements; nothing is charged to the budget\n"
-           "wrote %smeasurements.json, model%s and synthetic.csv to %s\n",
+           "wrote %smeasurements.json, model%s and %s to %s\n",
            r->refit.result->measurements, r->study != NULL ? "report.html, stats.json, " : "",
-           r->quick ? "" : ", errors", r->out);
+           r->quick ? "" : ", errors", study_tables(r->refit.study).text, r->out);
     if (r->refit.known.count > 0)
         printf("known totals: %zu margin%s, met within %.2g rows\n", r->refit.known.count,
                r->refit.known.count == 1 ? "" : "s", r->refit.result->off);

@@ -1,3 +1,4 @@
+#include "aim/table/series.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "parties/analyst/release.h"
@@ -14,6 +15,7 @@
 #include "parties/owner/pin.h"
 #include "parties/study/method.h"
 #include "parties/study/roster.h"
+#include "parties/study/study_text.h"
 
 #include <math.h>
 #include <sodium.h>
@@ -279,9 +281,11 @@ static enum err release(struct run_asked *r, const struct run_terms *t)
         printf("wrote report.html, classifier.json, trajectory.json and stats.json to %s\n",
                t->folder);
     else
-        printf("wrote report.html, synthetic.csv, measurements.json, model%s, stats.json,\n"
-               "README.md and synthetic.csv-metadata.json to %s\n",
-               errors ? ", errors" : "", t->folder);
+        printf("wrote report.html, %s, measurements.json, model%s, stats.json,\n"
+               "README.md%s to %s\n",
+               study_tables(r->study).text, errors ? ", errors" : "",
+               r->study->domain->series == NULL ? " and synthetic.csv-metadata.json" : "",
+               t->folder);
     if (verdict.size > 0)
         progress_paragraphs(stdout, (const char *)verdict.data);
     return ERR_OK;

@@ -16,7 +16,8 @@
 static const char help[] =
     "usage: trefoil serve STUDY --key FILE --folder DIR [--listen ADDRESS[:PORT]]\n"
     "                     [--lanes N] [--noise-ahead SECONDS|off]\n"
-    "                     [--status [ADDRESS:]PORT] [--log json] [--purge]\n"
+    "                     [--status [ADDRESS:]PORT] [--log FORMAT]\n"
+    "                     [--sealing FILE] [--purge]\n"
 #ifdef TREFOIL_MPI
     "                     [--ranks HOST:PORT,..]\n"
 #endif
@@ -47,8 +48,11 @@ static const char help[] =
     "  --status PORT      show status pages on 127.0.0.1: /, /metrics (Prometheus)\n"
     "                     and /healthz. ADDRESS:PORT for another address; note that\n"
     "                     they have no password\n"
-    "  --log json         write each message as a line of JSON: time, level, study,\n"
-    "                     server, kind, text\n"
+    "  --log FORMAT       json: write each message as a line of JSON, with time,\n"
+    "                     level, study, server, kind and text\n"
+    "  --sealing FILE     this server's sealing key, where the study lists such keys\n"
+    "                     (trefoil keygen --sealing). Never back it up: --purge\n"
+    "                     deletes it first\n"
     "  --purge            instead of serving, end the study here: delete all uploads\n"
     "                     and noise, and write a signed statement of that for the\n"
     "                     owners to DIR/purge.txt. Refused before the study's\n"
@@ -85,7 +89,7 @@ static void raise_file_limit(void)
 }
 
 struct arguments {
-    const char *study, *key, *folder, *listen, *status, *ranks, *log;
+    const char *study, *key, *folder, *listen, *status, *ranks, *log, *sealing;
     const char *ahead;
     int64_t lanes, ahead_s;
     bool purge;
@@ -134,6 +138,7 @@ static enum err serve(const struct arguments *a, struct ranks *ranks, struct log
                                      .ranks = ranks,
                                      .ahead_s = (unsigned)a->ahead_s,
                                      .status = a->status,
+                                     .sealing = a->sealing,
                                      .stop = &stop_requested,
                                      .log = log};
     enum err e;
@@ -188,6 +193,7 @@ static enum err run_serve(int argc, char **argv, struct log *log)
         {.name = "noise-ahead", .value = &a.ahead},
         {.name = "status", .value = &a.status},
         {.name = "log", .value = &a.log},
+        {.name = "sealing", .value = &a.sealing},
         {.name = "purge", .flag = &a.purge},
     };
     TRY(command_options(argc, argv, COUNTED(options), &a.study, 1, 1, NULL, log));

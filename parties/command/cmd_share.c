@@ -1,28 +1,20 @@
-#include "base/date.h"
-#include "base/file.h"
 #include "base/secret.h"
 #include "parties/command/command.h"
 #include "parties/command/settings.h"
-#include "parties/exchange/price.h"
+#include "parties/command/share.h"
 #include "parties/owner/announce.h"
-#include "parties/owner/book.h"
 #include "parties/owner/columns.h"
-#include "parties/owner/courier.h"
 #include "parties/owner/owner_secret.h"
 #include "parties/owner/pack.h"
 #include "parties/owner/pin.h"
-#include "parties/owner/self.h"
-#include "parties/owner/source.h"
-#include "parties/setting/upload.h"
 #include "parties/study/roster.h"
-#include "parties/study/study_text.h"
 #include "parties/study/study_uploads.h"
 
 #include <inttypes.h>
 
 static const char help[] =
     "usage: trefoil share STUDY DATA.csv --key FILE [--as counts|records|auto]\n"
-    "                     [--person COLUMN] [--replace] [--dry-run]\n"
+    "                     [--events FILE] [--person COLUMN] [--replace] [--dry-run]\n"
     "                     [--accept-warnings] [--fingerprint TERMS] [--token FILE]\n"
     "                     [--secret FILE] [--receipt FILE] [--retries N]\n"
     "                     [--delimiter C] [--decimal C] [--stats FILE]\n"
@@ -31,6 +23,8 @@ static const char help[] =
     "       trefoil share STUDY --key FILE --status\n"
     "       trefoil share STUDY --key FILE --withdraw [--receipt FILE]\n"
     "                     [--retries N]\n"
+    "       trefoil share STUDY [DATA.csv] --key FILE .. --to PARCEL\n"
+    "       trefoil share STUDY --key FILE --keep PARCEL [--receipt FILE]\n"
     "       trefoil share --key FILE --book\n"
     "\n"
     "Sends an owner's rows, secret-shared, to the servers: none of them learns\n"
@@ -47,6 +41,7 @@ static const char help[] =
     "was used for: they add up for people whose rows are in several.\n"
     "\n"
     "  DATA.csv         a file, or - for standard input\n"
+    "  --events FILE    in a study with events: these, DATA.csv being the persons\n"
     "  --sql CONNECTION   take the rows from a database that has an ODBC driver: the\n"
     "                   name of a data source in odbc.ini, or a file with lines such\n"
     "                   as Driver=.., Server=.., UID=.., PWD=.. that nobody else may\n"
@@ -86,6 +81,12 @@ static const char help[] =
     "                   longer pauses; default 6, which takes half a minute\n"
     "  --status         send nothing; say which uploads the servers hold, and which\n"
     "                   are incomplete (an analyst's key may ask, too)\n"
+    "  --to PARCEL      send nothing: write what would be sent to this file, sealed\n"
+    "                   for each server. Anybody may bring it to the servers, with\n"
+    "                   trefoil send. Also for --replace and --withdraw. The study\n"
+    "                   needs sealing keys (trefoil check)\n"
+    "  --keep PARCEL    send nothing: verify what the servers answered to the last\n"
+    "                   parcel, in PARCEL.answers, and keep it as share does\n"
     "  --withdraw       have the servers delete what this owner uploaded\n"
     "  --book           send nothing; list the studies to which this key has sent\n"
     "                   data, when and under which epsilon and delta, and their sum\n"
@@ -95,34 +96,14 @@ static const char help[] =
     "\n"
     "example:\n"
     "  trefoil share study.yaml patients.csv --key hospital-a.key\n"
-    "  trefoil share study.yaml --sql clinic --table visits --key hospital-a.key\n";
+    "  trefoil share study.yaml --sql clinic --table visits --key hospital-a.key\n"
+    "  trefoil share study.yaml patients.csv --key hospital-a.key --to a.parcel\n";
 
-struct share {
-    /* what was asked for */
-    const char *study_path, *key, *token_path, *as, *fingerprint, *secret_path, *receipt_path,
-        *stats;
-    bool dry_run, accept, replace, status, withdraw, list;
-    int64_t retries;
-    struct source_options data;
-
-    struct study *study;
-    struct identity *me;
-    struct self self;
-    unsigned form; /* as parties/setting/upload.h numbers it */
-    uint64_t bytes;
-    struct source source;
-    struct bytes packed; /* counts or records */
-    bool made;           /* `parts` are made */
-    const struct split *split;
-    struct upload parts[STUDY_SERVERS_MOST];
-    struct progress progress;
-    struct witness witness; /* of the servers' ledgers */
-    char book_path[FILE_PATH];
-    struct book book;
-    struct book_entry entry; /* of this study */
-    struct dials_traffic traffic;
-    struct log *log;
-};
+enum err share_path(const struct share *s, const char *asked, const char *end, char path[FILE_PATH])
+{
+    return asked != NULL ? file_path(path, s->log, "%s", asked)
+                         : pin_of_study(s->key, s->self.name.text, s->study, end, path, s->log);
+}
 
 static enum err load(struct share *s)
 {
@@ -134,27 +115,19 @@ static enum err load(struct share *s)
     return roster_servers_current(s->study, s->log);
 }
 
-/* The path of a file for this study: the one that was asked for, or else one beside the key. */
-static enum err own_path(const struct share *s, const char *asked, const char *end,
-                         char path[FILE_PATH])
-{
-    return asked != NULL ? file_path(path, s->log, "%s", asked)
-                         : pin_of_study(s->key, s->self.name.text, s->study, end, path, s->log);
-}
-
 /* A dry run makes no secret; without one there is no upload yet. */
 static enum err make_parts(struct share *s)
 {
     char path[FILE_PATH];
     uint8_t *secret CLEAN(secret_release) = NULL;
     TRY(source_pack(&s->source, s->study, s->self.owner, s->form, &s->packed));
-    TRY(own_path(s, s->secret_path, "secret", path));
+    TRY(share_path(s, s->secret_path, "secret", path));
     TRY((s->dry_run ? owner_secret_load : owner_secret_take)(&secret, path, s->study, s->log));
     s->made = secret != NULL;
     if (!s->made)
         return ERR_OK;
-    return upload_make(s->parts, s->split, s->me, (uint32_t)s->self.owner, secret,
-                       s->study->terms.digest, s->form, &s->packed);
+    return upload_make(s->parts, s->split, s->me, (uint32_t)s->self.owner, secret, s->study,
+                       s->form, &s->packed);
 }
 
 static void announce(const struct share *s)
@@ -171,164 +144,13 @@ static void announce(const struct share *s)
     announce_upload(&a);
 }
 
-/* --- the budget book -------------------------------------------------------------------------- */
-
-/* Shows the book with the entry of this study, as it will be. */
-static enum err load_book(struct share *s)
-{
-    struct ledger_limits limits;
-    book_clear(&s->book);
-    TRY(pin_beside(s->key, ".book", s->book_path, s->log));
-    TRY(book_load(&s->book, s->book_path, s->log));
-    if (s->list)
-        return ERR_OK;
-    TRY(price_limits(s->study, &limits, s->log));
-    s->entry = book_entry_of(s->study, &limits, BOOK_SENT);
-    return ERR_OK;
-}
-
-static enum err note(const struct share *s, enum book_state state)
-{
-    struct book_entry entry = s->entry;
-    entry.state = state;
-    entry.time = date_now();
-    return book_add(s->book_path, &entry, s->log);
-}
-
-/* If server 0 took nothing because of the terms or its ledger, the others were not asked. */
-static enum err note_end(const struct share *s, enum err e, const struct receipt *receipt)
-{
-    if (e == ERR_OK)
-        return note(s, BOOK_SENT);
-    if (e == ERR_MISMATCH && receipt->part[0].time == 0 && !book_counts(&s->book, &s->entry))
-        return note(s, BOOK_REFUSED);
-    return ERR_OK;
-}
-
-static enum err tell_book(struct share *s)
-{
-    TRY(identity_load(&s->me, s->key, s->log));
-    TRY(load_book(s));
-    book_describe(stdout, &s->book, s->book_path);
-    return ERR_OK;
-}
-
-/* --- at the servers --------------------------------------------------------------------------- */
-
-static enum err meet(struct share *s, struct courier **courier)
-{
-    char heads[FILE_PATH];
-    const struct courier_options o = {
-        .study = s->study,
-        .me = s->me,
-        .witness = &s->witness,
-        .owner = (uint32_t)s->self.owner,
-        .token = s->self.admitted ? &s->self.token : NULL,
-        .retries = (unsigned)s->retries,
-        .progress = &s->progress,
-        .log = s->log,
-    };
-    s->progress = progress_start(stdout, s->study, 0);
-    progress_attach(&s->progress, s->log);
-    s->witness = (struct witness){.study = s->study, .log = s->log};
-    TRY(own_path(s, NULL, "heads", heads));
-    TRY(witness_add(&s->witness, heads));
-    return courier_new(courier, &o);
-}
-
-static void part(struct share *s, struct courier **courier)
-{
-    progress_detach(&s->progress, s->log);
-    witness_advise(&s->witness);
-    if (*courier != NULL)
-        s->traffic = courier_traffic(*courier);
-    courier_free(courier);
-}
-
-static enum err keep_receipt(const struct share *s, const struct receipt *receipt)
-{
-    char path[FILE_PATH];
-    TRY(own_path(s, s->receipt_path, "receipt", path));
-    TRY(receipt_save(path, s->study, receipt, s->log));
-    printf("their signatures are in %s\n", path);
-    return ERR_OK;
-}
-
-/* If the terms were given they need not be remembered. */
-static enum err remember_terms(const struct share *s, bool known)
-{
-    enum err e = known ? ERR_OK : pin_set(s->key, s->study, s->fingerprint != NULL ? NULL : s->log);
-    return s->fingerprint != NULL ? ERR_OK : e;
-}
-
-static enum err send_all(struct share *s, bool known)
-{
-    struct courier *courier = NULL;
-    struct receipt receipt = {0};
-    enum err e, noted;
-    if (!book_counts(&s->book, &s->entry))
-        TRY(note(s, BOOK_BEGUN));
-    e = meet(s, &courier);
-    if (e == ERR_OK)
-        e = courier_upload(courier, s->parts, s->replace, &receipt);
-    part(s, &courier);
-    noted = note_end(s, e, &receipt);
-    if (e != ERR_MISMATCH) /* terms that no server knows are not worth remembering */
-        TRY(remember_terms(s, known));
-    if (e == ERR_OK)
-        printf("%s servers have stored the upload: %" PRIu64 " bytes sent, %" PRIu64 " received\n",
-               study_all_servers(s->study), s->traffic.sent, s->traffic.received);
-    if (e == ERR_OK)
-        e = keep_receipt(s, &receipt);
-    return e == ERR_OK ? noted : e;
-}
-
-static enum err withdraw(struct share *s)
-{
-    struct courier *courier = NULL;
-    struct receipt receipt;
-    bool whole = false;
-    enum err e = meet(s, &courier);
-    if (e == ERR_OK)
-        e = courier_withdraw(courier, &receipt, &whole);
-    part(s, &courier);
-    TRY(e);
-    if (whole)
-        TRY(keep_receipt(s, &receipt));
-    else
-        puts("no server holds an upload of this owner now");
-    TRY(load_book(s));
-    return book_counts(&s->book, &s->entry) ? note(s, BOOK_WITHDRAWN) : ERR_OK;
-}
-
-/* ERR_PEER if a server does not answer, ERR_MISMATCH if a ledger was put back. */
-static enum err tell_status(struct share *s)
-{
-    struct courier *courier = NULL;
-    struct server_status status[STUDY_SERVERS_MOST] = {{0}};
-    enum err e = meet(s, &courier), ledgers = ERR_OK;
-    if (e == ERR_OK)
-        ledgers = courier_status(courier, status);
-    part(s, &courier);
-    if (e == ERR_OK)
-        server_status_describe(stdout, s->study, s->split, status);
-    if (e == ERR_OK)
-        e = ledgers;
-    for (unsigned i = 0; i < s->study->servers; i++) {
-        if (e == ERR_OK && !status[i].answered)
-            e = ERR_PEER;
-        server_status_clear(&status[i]);
-    }
-    return e;
-}
-
 static enum err write_stats(const struct share *s)
 {
     char text[256];
     int n = snprintf(text, sizeof text,
                      "{\"rows\": %zu, \"as\": \"%s\", \"bytes\": %" PRIu64
                      ", \"bytes_sent\": %" PRIu64 ", \"bytes_received\": %" PRIu64 "}\n",
-                     s->source.rows, s->form == UPLOAD_RECORDS ? "records" : "counts", s->bytes,
+                     s->source.rows, upload_is_records(s->form) ? "records" : "counts", s->bytes,
                      s->traffic.sent, s->traffic.received);
     return file_write(s->stats, 0600, text, (size_t)n, s->log);
 }
@@ -356,7 +178,8 @@ static enum err share_data(struct share *s)
 {
     bool known;
     TRY(pin_check(s->key, s->study, s->fingerprint, &known, s->log));
-    TRY(load_book(s));
+    TRY(share_load_book(s));
+    TRY(s->to != NULL ? share_may_seal(s) : ERR_OK);
     TRY(pack_choose_form(s->study, s->self.owner, s->as, &s->form, s->log));
     s->bytes = s->split->bytes(s->study, s->self.owner, s->form);
     TRY(load_data(s));
@@ -369,19 +192,22 @@ static enum err share_data(struct share *s)
         puts("This was a dry run: nothing was sent.");
     } else {
         TRY(columns_accept(&s->source, s->accept, s->log));
-        TRY(send_all(s, known));
+        TRY(s->to != NULL ? share_to(s, known) : share_send(s, known));
     }
     return s->stats != NULL ? write_stats(s) : ERR_OK;
 }
 
 static enum err check_wish(const struct share *s)
 {
-    const bool asks = s->status || s->withdraw || s->list;
+    const bool asks = s->status || s->withdraw || s->list || s->keep != NULL;
     const bool data = s->data.csv != NULL || s->data.sql.connection != NULL;
-    if (s->status + s->withdraw + s->list > 1)
+    if (s->status + s->withdraw + s->list + (s->keep != NULL) > 1)
         return log_fail(s->log, ERR_USAGE,
                         "--status and --withdraw are two commands, --book a "
-                        "third; leave the others out");
+                        "third, --keep a fourth; leave the others out");
+    if (s->to != NULL && (s->status || s->list || s->keep != NULL || s->dry_run))
+        return log_fail(s->log, ERR_USAGE,
+                        "--to makes a parcel of an upload or of --withdraw; leave the others out");
     if (s->list && (s->study_path != NULL || data))
         return log_fail(
             s->log, ERR_USAGE,
@@ -390,7 +216,8 @@ static enum err check_wish(const struct share *s)
         return log_fail(s->log, ERR_USAGE, "an argument is missing");
     if (asks && data)
         return log_fail(s->log, ERR_USAGE,
-                        "--status and --withdraw take no data; leave the CSV file or --sql out");
+                        "--status and --withdraw take no data, nor does --keep; leave the CSV file "
+                        "or --sql out");
     if (!asks && !data)
         return log_fail(s->log, ERR_USAGE,
                         "share needs the data: a CSV file after the study, or --sql");
@@ -422,8 +249,11 @@ static enum err run_share(int argc, char **argv, struct log *log)
         {.name = "token", .value = &s.token_path},
         {.name = "as", .value = &s.as},
         {.name = "person", .value = &s.data.options.rows.person},
+        {.name = "events", .value = &s.data.events},
         {.name = "replace", .flag = &s.replace},
         {.name = "status", .flag = &s.status},
+        {.name = "to", .value = &s.to},
+        {.name = "keep", .value = &s.keep},
         {.name = "withdraw", .flag = &s.withdraw},
         {.name = "book", .flag = &s.list},
         {.name = "fingerprint", .value = &s.fingerprint},
@@ -438,9 +268,13 @@ static enum err run_share(int argc, char **argv, struct log *log)
     TRY(command_sql(&s.data.sql, log));
     TRY(command_csv(delimiter, decimal, s.data.sql.connection == NULL, &s.data.options, log));
     if (s.list)
-        return tell_book(&s);
+        return share_tell_book(&s);
     TRY(load(&s));
-    return s.status ? tell_status(&s) : s.withdraw ? withdraw(&s) : share_data(&s);
+    if (s.keep != NULL)
+        return share_keep(&s);
+    if (s.withdraw)
+        return s.to != NULL ? share_to(&s, true) : share_withdraw(&s);
+    return s.status ? share_tell_status(&s) : share_data(&s);
 }
 
 const struct command cmd_share = {.name = "share",

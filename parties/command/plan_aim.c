@@ -2,6 +2,7 @@
 
 #include "aim/answer/errors.h"
 #include "aim/model/model_jobs.h"
+#include "aim/table/series.h"
 #include "base/memory.h"
 #include "base/words.h"
 #include "parties/analyst/release.h"
@@ -36,7 +37,7 @@ static void print_sweeps(const struct plan_asked *p)
            "  marginals, with noise of at most %.0f rows,\n"
            "  in ",
            p->study->sweeps, p->study->sweeps == 1 ? "time" : "times", w->queries,
-           measure_spread(p->study->noise_by) * sweep.most_sigma);
+           measure_spread(p->study->noise_by) * sweep.most_sigma / series_units(p->study->domain));
     if (p->study->servers == 2)
         printf("%u exchanges between the servers; then a set of\n"
                "  them, in %u. ",
@@ -78,10 +79,11 @@ static void print_assess(const struct plan_asked *p)
 static void print_domain(const struct plan_asked *p)
 {
     const struct workload *w = p->study->workload;
-    printf("study %s: %zu attributes, %s %" PRIu64 " rows from %zu owners\n", p->study->name,
+    printf("study %s: %zu attributes, %s %" PRIu64 " %s from %zu owners\n", p->study->name,
            p->study->domain->attributes,
-           p->rows < study_rows(p->study, false) ? "about" : "at most", p->rows,
-           study_owners_most(p->study));
+           p->rows < study_rows(p->study, false) ? "about" : "at most",
+           p->rows / series_units(p->study->domain),
+           p->study->domain->series != NULL ? "persons" : "rows", study_owners_most(p->study));
     printf("workload: %zu marginals; %zu with the smaller ones they contain, %" PRIu64 " cells\n",
            w->cliques, w->queries, w->cells);
     printf("largest marginal: %s, %" PRIu64 " cells\n",
@@ -160,7 +162,7 @@ static double analyst_bytes(const struct plan_asked *p, uint64_t asked, uint64_t
     const double errors = 72.0 * (double)cells + (double)errors_bytes(measured) +
                           24.0 * (double)measured +
                           copies * (72.0 * (double)cells + steps + 8.0 * (double)measured);
-    const double drawing = (double)p->rows *
+    const double drawing = (double)(p->rows / series_units(p->study->domain)) *
                            (sizeof(uint16_t) * ((double)p->study->domain->attributes + 1) +
                             sizeof(uint32_t));
     return 15e6 + fmax(asking, fmax(fmax(fitting, errors), drawing + 16.0 * (double)cells));

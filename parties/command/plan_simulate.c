@@ -4,6 +4,7 @@
  */
 #include "aim/copula/copula_model.h"
 #include "aim/table/csv.h"
+#include "aim/table/series.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -162,6 +163,10 @@ enum err plan_simulate(const struct plan_asked *p, double rho)
                                                    .synthetic = s.synthetic,
                                                    .worst = p->worst,
                                                    .log = p->log};
+    if (p->study->domain->series != NULL)
+        return log_fail(p->log, ERR_USAGE,
+                        "no persons with events are invented yet: try trefoil aim on tables of "
+                        "your own");
     s.alone.enforce_person = false;
     TRY(make_folder(&s));
     TRY(run(&s, rho));

@@ -56,6 +56,22 @@ static void print_noise(const struct study *s, double rows)
         printf("  (the last line is the study's own)\n");
 }
 
+/* What a test of the rows that are kept back will tell. */
+static void print_test(const struct study *s)
+{
+    const struct features *f = s->features;
+    struct price_steps steps;
+    if (!f->tests || price_steps(s, &steps, NULL) != ERR_OK)
+        return;
+    printf("test: %u noisy counts of rows by score and class, each with a deviation of\n"
+           "%.2g rows",
+           features_cells(f), steps.sigma);
+    if (f->classes == 2)
+        printf("; over n rows, accuracy then deviates by at most %.2g / n from noise",
+               steps.sigma * sqrt(FEATURES_BINS));
+    puts(".");
+}
+
 /* Noise that is not exactly Gaussian costs epsilon for each number of a gradient. */
 static void print_slack(const struct study *s)
 {
@@ -87,5 +103,6 @@ enum err plan_train(struct plan_asked *p, double rho)
     TRY(plan_servers(p));
     print_slack(s);
     print_noise(s, (double)p->rows);
+    print_test(s);
     return ERR_OK;
 }

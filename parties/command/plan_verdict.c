@@ -15,6 +15,7 @@
  */
 #include "parties/command/plan_even.h"
 
+#include "aim/table/series.h"
 #include "base/memory.h"
 #include "parties/exchange/price.h"
 #include "parties/study/method.h"
@@ -169,7 +170,9 @@ static const char *no_if(bool bad)
 static void print_useful(const struct outlook *x)
 {
     const double links = x->selects ? x->links : x->copula;
-    printf("useful at %" PRIu64 " rows: %scolumns (+-%.2g %%)", x->asked->rows,
+    printf("useful at %" PRIu64 " %s: %scolumns (+-%.2g %%)",
+           x->asked->rows / series_units(x->asked->study->domain),
+           x->asked->study->domain->series != NULL ? "persons" : "rows",
            no_if(x->alone > ALONE_GOOD), fmin(100, 50 * x->alone));
     if (x->numbers > 0)
         printf(", %smeans (+-%.1g sd)", no_if(x->mean > MEAN_GOOD), x->mean);

@@ -1,5 +1,6 @@
 /* CSVW metadata: https://www.w3.org/TR/tabular-metadata/, with terms of Dublin Core and DCAT. */
 #include "aim/table/derive.h"
+#include "aim/table/series.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -85,8 +86,10 @@ static json_t *document(const struct study *s, const char *finished)
 enum err card_csvw(const char *folder, const struct study *s, const char *finished, struct log *log)
 {
     char path[FILE_PATH];
-    json_auto_t *o = document(s, finished);
+    json_auto_t *o = s->domain->series == NULL ? document(s, finished) : NULL;
     char *text CLEAN(memory_release) = o != NULL ? json_dumps(o, JSON_INDENT(2)) : NULL;
+    if (s->domain->series != NULL)
+        return ERR_OK; /* it has two tables */
     TRY(file_path(path, log, "%s/synthetic.csv-metadata.json", folder));
     return text != NULL ? file_write(path, 0644, text, strlen(text), log) : ERR_NOMEM;
 }

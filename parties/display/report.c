@@ -2,10 +2,12 @@
 #include "parties/display/report.h"
 
 #include "aim/budget/forms.h"
+#include "aim/table/series.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/words.h"
 #include "parties/display/report_private.h"
+#include "parties/study/study_text.h"
 
 #include <math.h>
 
@@ -174,8 +176,9 @@ static void what_was_run(const struct report *r, const char *verdict)
              r->of->copula != NULL  ? "the counts of the attributes, and these numbers"
              : r->study->sweeps > 0 ? "these distances and the counts"
                                     : "the choices and the counts",
-             r->study->noise_by == NOISE_BY_BOTH ? "of each, which the other does not know"
-                                                 : "that nobody knows");
+             r->study->noise_by == NOISE_BY_BOTH    ? "of each, which the other does not know"
+             : r->study->noise_by == NOISE_BY_OWNER ? "of the owner, which no server knows"
+                                                    : "that nobody knows");
 }
 
 static const char *how_noise_is_made(enum noise_kind noise)
@@ -215,8 +218,11 @@ static void what_is_guaranteed(const struct report *r)
              "Whatever anybody concludes from it is at most e<sup>%g</sup> = %.2f times as likely "
              "with %s as without, except with probability %s. The bound covers the noise as it was "
              "computed, %s.</p>\n",
-             s->epsilon, delta.text, row ? "any one row" : "all rows of any one person", s->epsilon,
-             exp(s->epsilon), row ? "that row" : "that person", delta.text,
+             s->epsilon, delta.text,
+             row                         ? "any one row"
+             : s->domain->series != NULL ? study_unit(s)
+                                         : "all rows of any one person",
+             s->epsilon, exp(s->epsilon), row ? "that row" : "that person", delta.text,
              how_noise_is_made(s->noise));
     if (s->enforce_person)
         text_put(
@@ -226,10 +232,9 @@ static void what_is_guaranteed(const struct report *r)
             s->rows_per_person);
     else if (!row)
         text_put(r->out,
-                 "<p>It holds for people with at most %u %s%s. The owners have to make sure that "
-                 "nobody has more.</p>\n",
-                 s->rows_per_person, s->rows_per_person == 1 ? "row" : "rows",
-                 s->link.on ? ", where those that were joined are one" : "");
+                 "<p>It holds for people %s%s. The owners have to make sure that nobody has "
+                 "more.</p>\n",
+                 study_most(s).text, s->link.on ? ", where those that were joined are one" : "");
     text_put(r->out,
              "<p>Each server kept the budget by itself: &rho; = %.4g (%s), of which %.4g is spent",
              report_number(r->stats, "rho"), study_accounting_words[s->accounting], spent);
@@ -377,15 +382,19 @@ static void files(const struct report *r)
         "<h2>The files beside this page</h2>\n"
         "<ul class=\"files\"><li><a href=\"README.md\">README.md</a>: a data card, for boards and "
         "catalogues</li>"
-        "<li><a href=\"synthetic.csv\">synthetic.csv</a>: rows drawn from the "
-        "model, in the study's own labels and numbers; "
-        "<a href=\"synthetic.csv-metadata.json\">its columns</a> for programs (CSVW)</li>"
+        "<li>%s</li>"
         "<li><a href=\"model\">model</a>: the model itself, from which <code>trefoil synth</code> "
         "draws more rows and <code>trefoil query</code> answers questions, at no cost in "
         "privacy</li>%s"
         "<li><a href=\"measurements.json\">measurements.json</a>: all noisy counts, for other "
         "programs</li>"
         "<li><a href=\"stats.json\">stats.json</a>: what the run took</li></ul>\n",
+        r->of->domain->series != NULL
+            ? "persons and their events, each a CSV file: drawn from the model, in the study's own "
+              "labels, numbers and dates"
+            : "<a href=\"synthetic.csv\">synthetic.csv</a>: rows drawn from the "
+              "model, in the study's own labels and numbers; "
+              "<a href=\"synthetic.csv-metadata.json\">its columns</a> for programs (CSVW)",
         r->of->copula != NULL ? ""
                               : "<li><a href=\"errors\">errors</a>: how far off answers may be, "
                                 "unless this was left out (<code>--quick</code>)</li>");

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "parties/display/card.h"
 #include "parties/display/report_private.h"
+#include "parties/study/study_text.h"
 
 #include <string.h>
 
@@ -19,9 +20,10 @@ static void put_facts(const struct report *r)
 {
     text_put(r->out,
              "\n## What it is\n\n"
-             "`synthetic.csv`: rows that a program drew from a model of noisy counts. No row is "
+             "`%s`: rows that a program drew from a model of noisy counts. No row is "
              "a person's. `report.html` shows what was measured, and `trefoil query` answers "
-             "questions with intervals, which is better than counting synthetic rows.\n\n");
+             "questions with intervals, which is better than counting synthetic rows.\n\n",
+             study_tables(r->study).text);
     text_put(r->out, "- study: %s\n", r->study->name);
     put_stat(r, "terms", "terms");
     put_stat(r, "run", "run");

@@ -25,6 +25,8 @@ enum message_kind {
     MESSAGE_HEAD = 11,    /* terms digest, debits seen (u64); parties/exchange/head.h */
     MESSAGE_PIECE = 12,   /* like MESSAGE_REQUEST, a part of a request; not answered */
     MESSAGE_TOKEN = 13,   /* of a key that the study does not list: parties/server/seats.h */
+    MESSAGE_PARCEL = 14,  /* a block that anybody may carry: parties/exchange/sealed.h */
+    MESSAGE_NOISE = 15,   /* terms digest, kind (u8), name, a block of the owner's noise */
     MESSAGE_KINDS
 };
 

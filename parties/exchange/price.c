@@ -6,6 +6,7 @@
 #include "aim/run/assess.h"
 #include "aim/run/copula_run.h"
 #include "aim/run/train_run.h"
+#include "aim/table/series.h"
 #include "mpc/circuits/argmax.h"
 #include "mpc/pair/joint_noise.h"
 #include "mpc/pair/own_noise.h"
@@ -108,10 +109,11 @@ static bool copula_buys(const struct study *study)
     return price_first(study, &first) == ERR_OK;
 }
 
-/* The target, twice as one-ways are, and all numbers of a gradient in each step. */
+/* The target, twice as one-ways are, all numbers of a gradient in each step, and a test's tables. */
 static uint64_t train_measures(const struct study *study)
 {
-    return 2 + (uint64_t)study->train_steps * features_weights(study->features);
+    const struct features *f = study->features;
+    return 2 + (uint64_t)study->train_steps * features_weights(f) + (f->tests ? f->outputs : 0);
 }
 
 static enum err train_first(const struct study *study, double rho, double *sigma)
@@ -201,9 +203,22 @@ static double delta_of_study(const struct study *study, const struct ask_slack *
     return all * study->rows_per_person;
 }
 
+/* A row is one owner's, and of no other owner does what the keeper decrypts depend on it. */
+double price_rows_slack(const struct study *study)
+{
+    double most = 0;
+    for (size_t i = 0; i < study->owners; i++) {
+        const struct study_encrypted *e = &study->owner[i].encrypted;
+        most = fmax(most, (double)e->results * sqrt((double)e->blocks) * 0x1p-59);
+    }
+    return PRICE_COUNTINGS * (1 + tape_rounded_up(exp(study->epsilon))) * most *
+           study->rows_per_person;
+}
+
 static bool fits(const struct study *study, const struct ask_slack *s)
 {
-    return delta_of_study(study, s) <= BUDGET_SLACK_OF_DELTA * study->delta;
+    return delta_of_study(study, s) + price_rows_slack(study) <=
+           BUDGET_SLACK_OF_DELTA * study->delta;
 }
 
 /* An own Gumbel's error moves the chance of any winner by e^(2 error) at most, either way. */
@@ -270,12 +285,13 @@ enum err price_limits(const struct study *study, struct ledger_limits *limits, s
         .rows_per_person = study->rows_per_person,
         .marginals = measured(study),
         .marginal_epsilon_slack = slack.marginal,
-        .delta_slack = delta_of_study(study, &slack),
+        .delta_slack = delta_of_study(study, &slack) + price_rows_slack(study),
     };
     struct budget_plan plan;
     TRY(check_epsilon(study, &slack, log));
     TRY(budget_plan(&terms, &plan, log));
     *limits = plan.limits;
+    limits->delta_slack = delta_of_study(study, &slack);
     if (study->left > 0)
         limits->rho = fmin(limits->rho, study->left);
     return ERR_OK;
@@ -355,16 +371,19 @@ enum err price_first(const struct study *study, struct price_first *first)
 
 enum err price_steps(const struct study *study, struct price_steps *s, struct log *log)
 {
+    const struct features *f = study->features;
     struct study whole = *study;
     struct look look;
     double all, own;
     whole.left = 0;
     TRY(look_and_rest(&whole, &look, &all));
     TRY(look_and_rest(study, &look, &own));
-    s->rho = train_share(own);
+    s->rho = train_share(f, own);
+    s->sigma = ledger_deviation(f->outputs, train_reserve(f, own));
     /* a step of the run before took its part of what that had for steps */
-    s->steps = (unsigned)fmin(study->train_steps,
-                              study->train_steps * own / train_share(all) * (1 + 0x1p-30));
+    own -= train_reserve(f, all);
+    s->steps = (unsigned)fmin(study->train_steps, study->train_steps * fmax(0, own) /
+                                                      train_share(f, all) * (1 + 0x1p-30));
     return s->steps > 0
                ? ERR_OK
                : log_fail(log, ERR_BUDGET,
@@ -399,10 +418,26 @@ double price_epsilon_least(const struct study *study)
     return high;
 }
 
+/* An owner's noise has to be there before a run, as blocks. */
+static enum err check_owner_noise(const struct study *study, struct log *log)
+{
+    const struct price_noise n = price_noise(study);
+    const uint64_t larger = n.gauss > n.gumbel ? n.gauss : n.gumbel,
+                   most = (uint64_t)PRICE_AHEAD_MOST * PRICE_AHEAD_BLOCKS;
+    if (study->noise_by != NOISE_BY_OWNER || larger <= most)
+        return ERR_OK;
+    return log_fail(
+        log, ERR_STUDY,
+        "a run may take %llu samples of noise, and an owner sends at most %llu (noise_by:"
+        " owner): write noise_by: joint or both, or measure fewer or smaller marginals",
+        (unsigned long long)larger, (unsigned long long)most);
+}
+
 enum err price_check_noise(const struct study *study, struct log *log)
 {
     struct ledger_limits limits;
     double least, unit;
+    TRY(check_owner_noise(study, log));
     if (buys_noise(study, study->epsilon))
         return ERR_OK;
     least = price_epsilon_least(study);
@@ -410,16 +445,18 @@ enum err price_check_noise(const struct study *study, struct log *log)
         return log_fail(log, ERR_STUDY,
                         "no epsilon buys noise that the circuits make, with rows_per_person %u and "
                         "%llu measured marginals; lower rows_per_person or measure fewer marginals",
-                        study->rows_per_person, (unsigned long long)measured(study));
+                        study->rows_per_person / series_units(study->domain),
+                        (unsigned long long)measured(study));
     if (least < study->epsilon)
         return ERR_OK; /* it is not too small; what is wrong with it is reported elsewhere */
     unit = pow(10, floor(log10(least)) - 1);
     return log_fail(
         log, ERR_STUDY,
         "an epsilon of %g is less than the noise circuits allow: at least %.2g with a "
-        "delta of %g and %llu measured marginals; raise epsilon or measure fewer marginals",
+        "delta of %g and %llu measured marginals; raise epsilon or measure fewer marginals%s",
         study->epsilon, ceil(least / unit) * unit, study->delta,
-        (unsigned long long)measured(study));
+        (unsigned long long)measured(study),
+        series_units(study->domain) > SERIES_UNITS_FEW ? ", or give events `units: 12`" : "");
 }
 
 struct price_noise price_noise(const struct study *study)
@@ -433,10 +470,12 @@ struct price_noise price_noise(const struct study *study)
         largest = w->query[q].cells > largest ? w->query[q].cells : largest;
     }
     if (study->features != NULL) { /* of columns it measures the target alone */
-        const uint64_t step = features_weights(study->features);
+        const uint64_t step = features_weights(study->features),
+                       test = study->features->tests ? features_cells(study->features) : 0;
         largest = w->query[study->features->target].cells;
         return (struct price_noise){.gauss = (study->link.min_linked > 0 ? 2 : 0) + largest +
-                                             largest % 2 + study->train_steps * (step + step % 2)};
+                                             largest % 2 + study->train_steps * (step + step % 2) +
+                                             test};
     }
     if (study->sweeps > 0) {
         const uint64_t set = one_ways < w->cells / PRICE_SET ? PRICE_SET * one_ways : w->cells;
@@ -460,6 +499,7 @@ struct price_ahead price_ahead(const struct study *study)
         samples = samples < PRICE_AHEAD_MOST ? samples : PRICE_AHEAD_MOST;
         blocks = (plan[k] + samples - 1) / samples;
         a.samples[k] = (size_t)samples;
+        blocks += study->noise_by == NOISE_BY_OWNER && blocks > 0;
         a.blocks[k] = (size_t)(blocks < PRICE_AHEAD_BLOCKS ? blocks : PRICE_AHEAD_BLOCKS);
     }
     return a;

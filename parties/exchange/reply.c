@@ -1,6 +1,7 @@
 #include "parties/exchange/reply.h"
 
 #include "base/text.h"
+#include "parties/exchange/message.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -35,6 +36,8 @@ enum err reply_read(struct reply *r, const struct bytes *message)
     status = reader_u8(&in);
     reader_string(&in, r->text, sizeof r->text);
     r->payload = reader_block(&in, &r->size);
+    if (r->kind == MESSAGE_PARCEL && in.left > 0)
+        r->signature = reader_bytes(&in, IDENTITY_SIGNATURE_SIZE);
     if (reader_done(&in) != ERR_OK || status >= ERR_COUNT) {
         r->text[0] = '\0';
         r->size = 0;

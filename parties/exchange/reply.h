@@ -11,6 +11,7 @@ struct reply {
     char text[512];         /* after reading, without anything that could control a terminal */
     const uint8_t *payload; /* within the message that was read */
     size_t size;
+    const uint8_t *signature; /* of an answer to MESSAGE_PARCEL, 64 bytes; or NULL */
 };
 enum err reply_write(uint8_t kind, enum err status, const char *text, const void *payload, size_t n,
                      struct bytes *out) MUST_CHECK;

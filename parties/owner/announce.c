@@ -1,5 +1,8 @@
 #include "parties/owner/announce.h"
 
+#include "aim/table/series.h"
+#include "base/words.h"
+#include "parties/exchange/price.h"
 #include "parties/study/method.h"
 #include "parties/study/study_uploads.h"
 
@@ -12,6 +15,13 @@ static void say_persons(const struct announce *a)
 {
     unsigned most = a->study->rows_per_person;
     const char *rows = most == 1 ? "row" : "rows";
+    if (a->study->domain->series != NULL) {
+        printf("A person has one unit here, however many events. This assumes that a person is at\n"
+               "no more than %u %s, which no owner can check.\n",
+               most / series_units(a->study->domain),
+               most > series_units(a->study->domain) ? "owners" : "owner");
+        return;
+    }
     if (study_linked(a->study, a->owner)) {
         puts("Rows are sorted by a hash of the person they are about, which is sent too,\n"
              "secret-shared: the servers join them with the rows that the batch's other owners\n"
@@ -52,12 +62,22 @@ static void say_batch(const struct announce *a)
                a->rows);
 }
 
+/* What a server gets of an owner that makes the noise. */
+static struct words_text noise_bytes(const struct announce *a, unsigned server)
+{
+    const struct price_ahead plan = price_ahead(a->study);
+    uint64_t bytes = 0;
+    for (unsigned k = 0; k < NOISE_LAWS; k++)
+        bytes += plan.blocks[k] * a->split->noise_bytes(server, plan.samples[k]);
+    return words_bytes(bytes);
+}
+
 void announce_upload(const struct announce *a)
 {
     const struct study_owner *owner = study_owner(a->study, a->owner);
     uint64_t counts = study_counts_bytes(a->study, a->owner),
-             records = study_records_bytes(a->study, a->owner);
-    const char *noun = a->rows == 1 ? "row" : "rows";
+             records = study_form_bytes(a->study, a->owner, a->form);
+    const char *noun = a->study->domain->series != NULL ? "persons" : a->rows == 1 ? "row" : "rows";
     char print[65] = "its name is known after the first share";
     if (a->first != NULL) {
         uint8_t digest[32];
@@ -68,7 +88,7 @@ void announce_upload(const struct announce *a)
         printf("%s: %zu %s of %zu columns, padded to %u,\nsent as records: %" PRIu64 " bytes.\n",
                owner->name, a->rows, noun, owner->columns, owner->pad_to, records);
         say_batch(a);
-    } else if (a->form == UPLOAD_RECORDS) {
+    } else if (upload_is_records(a->form)) {
         if (!method_of(a->study)->gradients)
             printf("%s: %zu %s, padded to %u,\nsent as records: %" PRIu64
                    " bytes\n(counts in %" PRIu64 " cells would take %" PRIu64 ").\n",
@@ -83,8 +103,13 @@ void announce_upload(const struct announce *a)
                owner->name, a->rows, noun, owner->max_rows, a->study->workload->maximal_cells,
                study_counts_form(a->study, a->owner), counts);
     for (unsigned i = 0; i < a->split->servers; i++)
-        printf("  server %u (%s) gets %s%s\n", i, a->study->server[i].name, a->split->gets[i],
+        printf("  server %u (%s) gets %s%s\n", i, a->study->server[i].name,
+               a->split->gets[upload_is_records(a->form)][i],
                i + 1 < a->split->servers ? ";" : ".");
+    if (a->study->noise_by == NOISE_BY_OWNER)
+        printf("Each also gets shares of fresh noise, which this program makes: %s\n"
+               "and %s.\n",
+               noise_bytes(a, 0).text, noise_bytes(a, 1).text);
     printf("No server can read any of it; two servers together could. The size depends on\n"
            "what the study says, not on the data.\n"
            "terms: %s\n"

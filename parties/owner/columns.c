@@ -206,7 +206,7 @@ static enum err warn(const struct columns_column *c, const char *source, size_t 
     return ERR_OK;
 }
 
-enum err columns_print(FILE *out, struct source *s, const struct workload *w, struct log *log)
+static enum err print_table(FILE *out, struct source *s, const struct workload *w, struct log *log)
 {
     size_t n = s->columns->attributes;
     struct columns_column *c CLEAN(memory_release) = NULL;
@@ -224,6 +224,16 @@ enum err columns_print(FILE *out, struct source *s, const struct workload *w, st
     fflush(out);
     for (size_t a = 0; s->rows > 0 && a < n; a++)
         TRY(warn(&c[a], s->name, &s->doubts, log));
+    return ERR_OK;
+}
+
+enum err columns_print(FILE *out, struct source *s, const struct workload *w, struct log *log)
+{
+    if (s->persons == NULL)
+        return print_table(out, s, w, log);
+    TRY(print_table(out, s->persons, w, log));
+    TRY(print_table(out, s->events, w, log));
+    s->doubts += s->persons->doubts + s->events->doubts;
     return ERR_OK;
 }
 

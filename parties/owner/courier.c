@@ -1,26 +1,16 @@
-#include "parties/owner/courier.h"
+#include "parties/owner/courier_private.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/secret.h"
 #include "base/words.h"
-#include "parties/exchange/dials.h"
-#include "parties/exchange/message.h"
+#include "parties/owner/parcel.h"
 
 #include <string.h>
 
 #define FIRST_PAUSE_MS 500
 #define LONGEST_PAUSE_MS 30000
-#define MISSES 3 /* parts out of place before an attempt is given up */
 #define BAR 20
-
-struct courier {
-    struct courier_options o;
-    struct netio *netio;
-    struct dials dials;
-    char words[512];  /* what went wrong last */
-    struct log quiet; /* writes into `words` */
-};
 
 enum err courier_new(struct courier **courier, const struct courier_options *o)
 {
@@ -101,18 +91,22 @@ static enum err exchange(struct courier *c, unsigned server, struct bytes *messa
     return e;
 }
 
-/* The reply borrows from the message. Returns its status; what it says goes to c->words. */
-static enum err ask(struct courier *c, unsigned server, struct bytes *message, struct reply *reply)
+enum err courier_ask(struct courier *c, unsigned server, struct bytes *message, struct reply *reply)
 {
-    const bool first = c->dials.dial[server] == NULL;
+    const bool first = c->dials.dial[server] == NULL, sealed = message->data[0] == MESSAGE_PARCEL;
+    uint8_t digest[32] = {0};
     enum err e;
+    if (sealed)
+        sealed_digest(message->data + 1, message->size - 1, digest);
     c->words[0] = '\0';
     *reply = (struct reply){0};
     e = first ? dial(c, server) : ERR_OK;
-    if (e == ERR_OK && first && c->o.token != NULL) /* errands begin with a short message */
+    if (e == ERR_OK && first && c->o.token != NULL && !sealed) /* a block has it inside */
         e = dials_token(&c->o.me->public, c->o.token, message);
     if (e == ERR_OK)
         e = exchange(c, server, message, reply);
+    if (e == ERR_OK && sealed)
+        e = sealed_check_answer(c->o.study, server, digest, message, reply);
     if (e != ERR_OK && first) /* the token is shown again before anything else is said */
         dials_end(&c->dials, server);
     if (e == ERR_OK)
@@ -124,8 +118,23 @@ static enum err ask(struct courier *c, unsigned server, struct bytes *message, s
     return e;
 }
 
-/* The server's answer is invalid, whatever it says. */
-static enum err misfit(struct courier *c)
+/* The same for our own messages, which go sealed where the study has keys for that. */
+static enum err ask(struct courier *c, unsigned server, struct bytes *message, struct reply *reply)
+{
+    const struct sealed_from from = {c->o.study, c->o.me, c->o.token, c->o.serial};
+    struct bytes block CLEAN(bytes_clear) = {0};
+    TRY(bytes_ok(message));
+    if (study_seals(c->o.study) && sealed_has_serial(message->data[0])) {
+        TRY(sealed_make(&from, server, message, &block));
+        message->size = 0;
+        bytes_put_u8(message, MESSAGE_PARCEL);
+        bytes_put(message, block.data, block.size);
+        TRY(bytes_ok(message));
+    }
+    return courier_ask(c, server, message, reply);
+}
+
+enum err courier_misfit(struct courier *c)
 {
     snprintf(
         c->words, sizeof c->words,
@@ -151,18 +160,16 @@ static enum err look_at_server(struct courier *c, unsigned server)
     struct reader in;
     struct head head;
     enum err e;
-    bytes_put_u8(&message, MESSAGE_HEAD);
-    bytes_put(&message, c->o.study->terms.digest, 32);
-    bytes_put_u64(&message, witness_debits(c->o.witness, server));
+    TRY(parcel_put_head(c->o.study, witness_debits(c->o.witness, server), &message));
     TRY(ask(c, server, &message, &reply));
     in = reader_of(reply.payload, reply.size);
     head_read(&in, &head);
     if (reader_done(&in) != ERR_OK)
-        return misfit(c);
+        return courier_misfit(c);
     c->words[0] = '\0';
     e = witness_take(c->o.witness, server, &head, &c->quiet);
     keep_words(c, e == ERR_AUTH ? "it did not sign what it says about its ledger" : "");
-    return e == ERR_FORMAT ? misfit(c) : e;
+    return e == ERR_FORMAT ? courier_misfit(c) : e;
 }
 
 /* --- again and again -------------------------------------------------------------------------- */
@@ -182,8 +189,6 @@ static int64_t pause_before(unsigned attempt)
     return ms / 2 + (int64_t)((double)ms * chance / UINT32_MAX);
 }
 
-typedef enum err (*errand)(struct courier *c, unsigned server, void *self);
-
 /* Writes c->words, with the server's name before them unless it is there already. */
 static void words_of(const struct courier *c, unsigned server, enum err e, char *text, size_t size)
 {
@@ -196,8 +201,7 @@ static void words_of(const struct courier *c, unsigned server, enum err e, char 
         snprintf(text, size, "%s: %s", name, words);
 }
 
-/* Does an errand at one server until it succeeds, or cannot. */
-static enum err persist(struct courier *c, unsigned server, errand go, void *self)
+enum err courier_persist(struct courier *c, unsigned server, courier_errand go, void *self)
 {
     char words[sizeof c->words + 64];
     enum err e;
@@ -225,7 +229,7 @@ static enum err persist(struct courier *c, unsigned server, errand go, void *sel
 
 struct delivery {
     const struct upload *parts;
-    uint8_t kind;
+    bool replace;
     struct receipt *receipt;
     uint64_t held; /* of the vector, at the server to which it is sent */
 };
@@ -239,10 +243,10 @@ static enum err read_answer(struct courier *c, const struct reply *reply, unsign
     d->held = reader_u64(&in);
     if (*complete)
         receipt_part_read(&d->receipt->part[server], &in);
-    return reader_done(&in) == ERR_OK ? ERR_OK : misfit(c);
+    return reader_done(&in) == ERR_OK ? ERR_OK : courier_misfit(c);
 }
 
-static void show(const struct courier *c, unsigned server, uint64_t done, uint64_t all)
+void courier_show(const struct courier *c, unsigned server, uint64_t done, uint64_t all)
 {
     char bar[BAR + 1], text[128];
     unsigned full = (unsigned)(done * BAR / all);
@@ -262,19 +266,14 @@ static enum err send_parts(struct courier *c, unsigned server, struct delivery *
     struct reply reply;
     unsigned misses = 0;
     while (!*complete) {
-        const size_t left = u->vector.size - (size_t)d->held;
         enum err e;
         if (d->held >= u->vector.size)
-            return misfit(c);
-        show(c, server, d->held, u->vector.size);
+            return courier_misfit(c);
+        courier_show(c, server, d->held, u->vector.size);
         message.size = 0;
-        bytes_put_u8(&message, MESSAGE_PART);
-        bytes_put(&message, u->id, sizeof u->id);
-        bytes_put_u64(&message, d->held);
-        bytes_put(&message, u->vector.data + d->held,
-                  left < MESSAGE_PART_MAX ? left : MESSAGE_PART_MAX);
+        TRY(parcel_put_part(u, d->held, &message));
         e = ask(c, server, &message, &reply);
-        if (e == ERR_AGAIN && reply.size > 0 && ++misses < MISSES)
+        if (e == ERR_AGAIN && reply.size > 0 && ++misses < COURIER_MISSES)
             e = ERR_OK; /* the answer says where to go on */
         TRY(e);
         TRY(read_answer(c, &reply, server, d, complete));
@@ -285,22 +284,18 @@ static enum err send_parts(struct courier *c, unsigned server, struct delivery *
 static enum err deliver(struct courier *c, unsigned server, void *self)
 {
     struct delivery *d = self;
-    struct upload head = d->parts[server]; /* borrows */
+    const struct upload *part = &d->parts[server];
     struct bytes message CLEAN(bytes_clear) = {0};
     struct reply reply;
     bool complete = false;
     TRY(look_at_server(c, server));
-    if (head.vector.size > MESSAGE_PART_MAX)
-        head.whole = false;
-    bytes_put_u8(&message, d->kind);
-    bytes_put(&message, c->o.study->terms.digest, 32);
-    TRY(upload_write(&head, server, false, &message));
+    TRY(parcel_put_upload(c->o.study, part, server, d->replace, &message));
     TRY(ask(c, server, &message, &reply));
     TRY(read_answer(c, &reply, server, d, &complete));
-    if (!complete && server == head.split->given) {
+    if (!complete && server == part->split->given) {
         if (d->held > 0)
             progress_say(c->o.progress, "server %u has %u %% of it already", server,
-                         (unsigned)(d->held * 100 / head.vector.size));
+                         (unsigned)(d->held * 100 / part->vector.size));
         TRY(send_parts(c, server, d, &complete));
     }
     return complete ? verify(c, d->receipt, server) : ERR_AGAIN;
@@ -310,8 +305,7 @@ static enum err deliver(struct courier *c, unsigned server, void *self)
 enum err courier_upload(struct courier *c, const struct upload parts[], bool replace,
                         struct receipt *receipt)
 {
-    struct delivery d = {
-        .parts = parts, .kind = replace ? MESSAGE_REPLACE : MESSAGE_UPLOAD, .receipt = receipt};
+    struct delivery d = {.parts = parts, .replace = replace, .receipt = receipt};
     const struct split *split = parts[0].split;
     char text[80];
     *receipt = (struct receipt){.state = RECEIPT_HELD, .owner = c->o.owner};
@@ -320,7 +314,7 @@ enum err courier_upload(struct courier *c, const struct upload parts[], bool rep
         snprintf(text, sizeof text, "waiting until server %u has passed the upload on to server %u",
                  split->given, i);
         progress_wait(c->o.progress, i == split->passed ? text : "waiting for the server's answer");
-        TRY(persist(c, i, deliver, &d));
+        TRY(courier_persist(c, i, deliver, &d));
         progress_say(c->o.progress, "server %u (%s) has stored its part", i,
                      c->o.study->server[i].name);
     }
@@ -343,15 +337,14 @@ static enum err withdraw(struct courier *c, unsigned server, void *self)
     struct reply reply;
     struct reader in;
     bool had;
-    bytes_put_u8(&message, MESSAGE_WITHDRAW);
-    bytes_put(&message, c->o.study->terms.digest, 32);
+    TRY(parcel_put_withdraw(c->o.study, &message));
     TRY(ask(c, server, &message, &reply));
     in = reader_of(reply.payload, reply.size);
     had = reader_u8(&in) == 1;
     reader_copy(&in, one.digest, sizeof one.digest);
     receipt_part_read(&one.part[server], &in);
     if (reader_done(&in) != ERR_OK)
-        return misfit(c);
+        return courier_misfit(c);
     TRY(verify(c, &one, server));
     w->differ = w->differ || (server > 0 && memcmp(one.digest, w->receipt->digest, 32) != 0);
     w->had += had;
@@ -366,7 +359,7 @@ enum err courier_withdraw(struct courier *c, struct receipt *receipt, bool *whol
     struct withdrawal w = {.receipt = receipt};
     *receipt = (struct receipt){.state = RECEIPT_WITHDRAWN, .owner = c->o.owner};
     for (unsigned i = 0; i < c->o.study->servers; i++)
-        TRY(persist(c, i, withdraw, &w));
+        TRY(courier_persist(c, i, withdraw, &w));
     *whole = w.had == c->o.study->servers && !w.differ;
     return ERR_OK;
 }
@@ -382,7 +375,7 @@ static enum err status_of(struct courier *c, unsigned server, struct server_stat
     e = ask(c, server, &message, &reply);
     if (e == ERR_OK)
         e = server_status_read(c->o.study, &reply, status);
-    return e == ERR_FORMAT ? misfit(c) : e;
+    return e == ERR_FORMAT ? courier_misfit(c) : e;
 }
 
 enum err courier_status(struct courier *c, struct server_status status[])

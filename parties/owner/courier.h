@@ -24,12 +24,15 @@ struct courier_options {
     struct witness *witness; /* of what the servers sign of their ledgers */
     uint32_t owner;
     const struct token *token; /* of an owner that the study does not list, or NULL */
+    uint64_t serial;           /* of an upload or withdrawal, where the study has sealing keys */
     unsigned retries;          /* after the first attempt, at each server */
     struct progress *progress; /* shows what is going on */
     struct log *log;
 };
 
 struct courier;
+struct parcel;
+struct parcel_answers;
 
 /* Call courier_free() also after a failure. */
 enum err courier_new(struct courier **courier, const struct courier_options *o) MUST_CHECK;
@@ -42,6 +45,11 @@ void courier_free(struct courier **courier);
  */
 enum err courier_upload(struct courier *courier, const struct upload parts[], bool replace,
                         struct receipt *receipt) MUST_CHECK;
+/*
+ * Sends fresh noise, where the owner makes it: to each server a share of each block. It goes before
+ * the upload, so that a run that waits for that finds it.
+ */
+enum err courier_noise(struct courier *courier, const struct split *split) MUST_CHECK;
 /* Has all servers delete the owner's upload. *whole: all had the one that the receipt names. */
 enum err courier_withdraw(struct courier *courier, struct receipt *receipt, bool *whole) MUST_CHECK;
 
@@ -50,6 +58,13 @@ enum err courier_withdraw(struct courier *courier, struct receipt *receipt, bool
  * terms, or a ledger that does not continue what was seen of it.
  */
 enum err courier_status(struct courier *courier, struct server_status status[]) MUST_CHECK;
+
+/*
+ * Brings a parcel's blocks to one server, as anybody's, and keeps its answers: `me` is then a key
+ * that the study does not know. What the server has already of a vector is left out.
+ */
+enum err courier_carry(struct courier *courier, const struct parcel *parcel, unsigned server,
+                       struct parcel_answers *answers) MUST_CHECK;
 
 /* The traffic so far. */
 struct dials_traffic courier_traffic(const struct courier *courier);

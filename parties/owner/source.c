@@ -1,5 +1,6 @@
 #include "parties/owner/source.h"
 
+#include "aim/table/series.h"
 #include "aim/train/shrink.h"
 #include "aim/workload/tabulate.h"
 #include "base/clock.h"
@@ -19,6 +20,12 @@ void source_clear(struct source *s)
     database_close(&s->database);
     table_free(&s->table);
     domain_free(&s->columns);
+    for (size_t i = 0; i < 2; i++) {
+        struct source **part = i == 0 ? &s->persons : &s->events;
+        if (*part != NULL)
+            source_clear(*part);
+        memory_free(part);
+    }
 }
 
 static size_t maximal(const struct workload *w)
@@ -55,7 +62,7 @@ static enum err load_sql(struct source *s, const struct study *study, unsigned f
 {
     TRY(database_open(&s->database, s->columns, &o->sql, &o->options.rows, log));
     snprintf(s->name, sizeof s->name, "%s", database_name(s->database));
-    if (form != UPLOAD_RECORDS && database_counts(s->database) && s->columns->derived == NULL) {
+    if (!upload_is_records(form) && database_counts(s->database) && s->columns->derived == NULL) {
         TRY(database_snapshot(s->database));
         TRY(count_marginals(s, study->workload, log));
         TRY(database_check(s->database, &s->rows));
@@ -140,25 +147,10 @@ static void shrink(struct source *s, const struct study *study, struct log *log)
                  s->name, rows, s->rows);
 }
 
-enum err source_load(struct source *s, const struct study *study, size_t owner, unsigned form,
-                     const struct source_options *options, struct log *log)
+/* Whether there are as many rows as the owner is to have. */
+static enum err check_rows(struct source *s, const struct study_owner *who, bool database,
+                           struct log *log)
 {
-    const struct study_owner *who = study_owner(study, owner);
-    struct source_options o = *options;
-    bool database = o.sql.connection != NULL;
-    o.options.rows.max = who->max_rows;
-    o.options.rows.per_person = study->rows_per_person;
-    o.sql.ordered = (who->columns < study->domain->attributes && !study_linked(study, owner)) ||
-                    (study->person.columns > 0 && o.sql.query != NULL &&
-                     database_orders(o.sql.query));
-    TRY(pack_domain(&s->columns, study, owner));
-    if (o.look)
-        TRY(memory_new(&s->moments, s->columns->attributes));
-    o.options.rows.moments = s->moments;
-    TRY(study_sends_keys(study, owner) ? load_keyed(s, study, owner, form, &o, log)
-                                       : load(s, study, form, &o, log));
-    if (study->features != NULL && study->features->norm2 > 0)
-        shrink(s, study, log);
     s->doubts += s->rows == 0;
     if (s->rows == 0)
         log_warn(log, "%s has %s: is it the right %s?", s->name,
@@ -176,6 +168,33 @@ enum err source_load(struct source *s, const struct study *study, size_t owner, 
         "%s has %zu rows, and %s agreed to bring at least %u: is it the right %s? Nothing was "
         "sent. (If this owner never uploads, the others can tell that it has fewer rows)",
         s->name, s->rows, who->name, who->min_rows, database ? "one" : "file");
+}
+
+enum err source_load(struct source *s, const struct study *study, size_t owner, unsigned form,
+                     const struct source_options *options, struct log *log)
+{
+    const struct study_owner *who = study_owner(study, owner);
+    struct source_options o = *options;
+    bool database = o.sql.connection != NULL;
+    TRY(source_suits(options, study, log));
+    o.options.rows.max = who->max_rows;
+    o.options.rows.per_person = study->domain->series == NULL ? study->rows_per_person : 0;
+    o.sql.ordered = (who->columns < study->domain->attributes && !study_linked(study, owner)) ||
+                    (study->person.columns > 0 && o.sql.query != NULL &&
+                     database_orders(o.sql.query));
+    if (study->domain->series != NULL) {
+        TRY(source_load_events(s, study, &o, log));
+        return check_rows(s, who, database, log);
+    }
+    TRY(pack_domain(&s->columns, study, owner));
+    if (o.look)
+        TRY(memory_new(&s->moments, s->columns->attributes));
+    o.options.rows.moments = s->moments;
+    TRY(study_sends_keys(study, owner) ? load_keyed(s, study, owner, form, &o, log)
+                                       : load(s, study, form, &o, log));
+    if (study->features != NULL && study->features->norm2 > 0)
+        shrink(s, study, log);
+    return check_rows(s, who, database, log);
 }
 
 static enum err count(struct source *s, const struct clique *c, int64_t *cells)
@@ -196,6 +215,7 @@ static enum err check_zeros(struct source *s, const struct study *study,
     e = count(s, &zero->clique, counts);
     for (size_t i = 0; e == ERR_OK && i < zero->cells; i++)
         rows += counts[zero->cell[i]];
+    rows = (rows + series_units(study->domain) - 1) / series_units(study->domain);
     memory_wipe_free(&counts, cells * sizeof *counts);
     s->doubts += rows > 0;
     if (rows > 0)
@@ -208,7 +228,7 @@ static enum err check_zeros(struct source *s, const struct study *study,
 
 enum err source_check_impossible(struct source *s, const struct study *study, struct log *log)
 {
-    if (s->columns->attributes < study->domain->attributes)
+    if (s->columns != NULL && s->columns->attributes < study->domain->attributes)
         return ERR_OK;
     for (size_t k = 0; k < study->zeros; k++)
         TRY(check_zeros(s, study, &study->zero[k], log));

@@ -14,7 +14,8 @@ struct source_options {
     const char *csv;
     struct table_csv_options options;
     struct database_source sql;
-    bool look; /* for columns_print() */
+    const char *events; /* in a study with `events`: their CSV file; `csv` has the persons */
+    bool look;          /* for columns_print() */
 };
 
 struct source {
@@ -27,6 +28,11 @@ struct source {
     size_t cells;
     size_t rows;
     size_t doubts; /* how many warnings say that these may be the wrong data */
+    /*
+     * NULL, or the two tables that make `table`, which has the study's columns: those of persons,
+     * and of events. `rows` are persons.
+     */
+    struct source *persons, *events;
 };
 
 /*
@@ -36,6 +42,12 @@ struct source {
 enum err source_load(struct source *s, const struct study *study, size_t owner, unsigned form,
                      const struct source_options *options, struct log *log) MUST_CHECK;
 void source_clear(struct source *s);
+/* ERR_USAGE, logged, unless there is a file of events exactly where the study has `events`. */
+enum err source_suits(const struct source_options *options, const struct study *study,
+                      struct log *log) MUST_CHECK;
+/* The same of persons and events, whatever bounds the study sets for owners (source_events.c). */
+enum err source_load_events(struct source *s, const struct study *study,
+                            const struct source_options *options, struct log *log) MUST_CHECK;
 
 /* Warns of rows that hold what the study calls impossible: the study or the data are wrong. */
 enum err source_check_impossible(struct source *s, const struct study *study,

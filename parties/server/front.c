@@ -5,9 +5,11 @@
 #include "base/memory.h"
 #include "base/rate.h"
 #include "parties/exchange/request.h"
+#include "parties/exchange/sealed.h"
 #include "parties/server/assembly.h"
 #include "parties/server/forward.h"
 #include "parties/server/intake.h"
+#include "parties/server/parcels.h"
 #include "parties/server/recover.h"
 #include "parties/server/seats.h"
 #include "parties/study/roster.h"
@@ -30,6 +32,7 @@ struct front {
     struct intake intake;
     struct assembly *assembly;
     struct seats *seats;
+    struct parcels *parcels;   /* NULL: the study has no sealing keys */
     struct rate *rate;         /* of messages: for each owner, then for each analyst */
     struct upload_entry *held; /* of each owner, to be shown */
     bool changed;              /* since they were last shown .. */
@@ -81,7 +84,7 @@ static void tell_due(struct front *f)
 static enum err tell(struct front *f, const struct intake_message *m, enum err status,
                      const char *text)
 {
-    return outbox_put(&f->outbox, m->from, m->kind, status, text, NULL);
+    return outbox_put(&f->outbox, m->from, m->kind, intake_sealed(m), status, text, NULL);
 }
 
 /* Refuses a sender whose key, or a server's, has expired while servers and links went on. */
@@ -91,7 +94,8 @@ static enum err check_dates(struct front *f, const struct intake_message *m, enu
     char words[512] = "";
     const char *text;
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
-    enum err e = m->from->guest ? ERR_OK : roster_current(f->site->study, role, m->who, &log);
+    const bool open = role == ROLE_OWNER && m->who >= f->site->study->owners;
+    enum err e = open ? ERR_OK : roster_current(f->site->study, role, m->who, &log);
     if (e == ERR_OK)
         e = roster_servers_current(f->site->study, &log);
     *refused = e != ERR_OK;
@@ -117,7 +121,7 @@ static enum err tell_debit(struct front *f, const struct intake_message *m)
 {
     struct bytes answer CLEAN(bytes_clear) = {0};
     enum err e = recover_answer(f->site->store, m->p, m->n, &answer);
-    return outbox_put(&f->outbox, m->from, m->kind, e, "", e == ERR_OK ? &answer : NULL);
+    return outbox_put(&f->outbox, m->from, m->kind, NULL, e, "", e == ERR_OK ? &answer : NULL);
 }
 
 /*
@@ -137,7 +141,7 @@ static enum err take_alive(struct front *f, const struct intake_message *m)
         return ERR_OK;
     bytes_put_u32(&out, adding - 1);
     TRY(bytes_ok(&out));
-    return outbox_put(&f->outbox, m->from, m->kind, ERR_OK, "", &out);
+    return outbox_put(&f->outbox, m->from, m->kind, NULL, ERR_OK, "", &out);
 }
 
 /* Passes a request to the worker once it is whole. */
@@ -189,9 +193,10 @@ static const struct {
     [MESSAGE_ALIVE] = {FROM_ANALYSTS, .front = take_alive},
     [MESSAGE_HEAD] = {FROM_ALL, .intake = intake_head},
     [MESSAGE_PIECE] = {FROM_ANALYSTS, .front = take_request},
+    [MESSAGE_NOISE] = {FROM_OWNERS, .intake = intake_noise},
 };
 
-/* A token has no line: it only makes its sender an owner. */
+/* A token has no line: it only makes its sender an owner. Nor has a block: what is in it does. */
 static bool is_taken(uint8_t kind, enum study_role role, unsigned ways)
 {
     return kind < MESSAGE_KINDS && (handlers[kind].from >> role & 1) != 0 &&
@@ -210,6 +215,9 @@ static enum err handle(struct front *f, const struct intake_message *m, enum stu
                  m->kind, (unsigned)role, m->who);
         return tell(f, m, ERR_REFUSED, "this key may not ask that of this server");
     }
+    if (f->parcels != NULL && m->seal == NULL && sealed_has_serial(m->kind))
+        return tell(f, m, ERR_REFUSED,
+                    "this study has sealing keys: uploads and withdrawals come sealed");
     return handlers[m->kind].front != NULL ? handlers[m->kind].front(f, m)
                                            : handlers[m->kind].intake(&f->intake, m);
 }
@@ -253,6 +261,42 @@ static enum err know_guest(struct front *f, struct intake_message *m, bool *know
                : tell(f, m, ERR_AGAIN, "this key is not on the study's list: show its token first");
 }
 
+/* Opens a block; one that is bad cuts its connection, unanswered. `own`: the sender's, or none. */
+static enum err take_block(struct front *f, struct intake_message *m, uint32_t own)
+{
+    struct bytes plain CLEAN(bytes_clear) = {0};
+    struct intake_seal seal;
+    const char *words;
+    bool refused;
+    const enum err e = parcels_open(f->parcels, m, &plain, &seal, &words);
+    if (e == ERR_AUTH || e == ERR_FORMAT || e == ERR_MISMATCH) {
+        log_warn(f->site->log, "disconnected a key: no owner has sealed what it sent");
+        gate_cut(f->site->gate, m->from);
+        return ERR_OK;
+    }
+    if (e == ERR_SYSTEM || e == ERR_NOMEM)
+        f->intake.failure = e;
+    if (e != ERR_OK)
+        return tell(f, m, e, words);
+    if (m->who != own && !parcels_rate(f->parcels, m->who, MESSAGES_PER_SECOND, MESSAGES_AT_ONCE))
+        return tell(f, m, ERR_AGAIN, "too many blocks of this owner");
+    TRY(check_dates(f, m, ROLE_OWNER, &refused));
+    return refused ? ERR_OK : handle(f, m, ROLE_OWNER);
+}
+
+/* Anybody may bring a block. Those whom the study does not know share half of the time. */
+static enum err take_parcel(struct front *f, struct intake_message *m, enum study_role role)
+{
+    const bool stranger = m->from->guest && !seats_find(f->seats, m->from, &m->who);
+    const double begun_s = clock_now_s();
+    if (stranger ? !parcels_may(f->parcels) : too_fast(f, role, m))
+        return tell(f, m, ERR_AGAIN, "too many blocks come at the same time");
+    TRY(take_block(f, m, stranger || role != ROLE_OWNER ? UINT32_MAX : m->who));
+    if (stranger)
+        parcels_spent(f->parcels, clock_now_s() - begun_s);
+    return ERR_OK;
+}
+
 static enum err take(struct front *f, const struct gate_client *from, const struct bytes *message)
 {
     struct intake_message m = {.from = from,
@@ -263,6 +307,8 @@ static enum err take(struct front *f, const struct gate_client *from, const stru
                                .whole = message};
     enum study_role role = from->guest ? ROLE_OWNER : (enum study_role)(from->user >> 24);
     bool refused, known = true;
+    if (m.kind == MESSAGE_PARCEL && f->parcels != NULL)
+        return take_parcel(f, &m, role);
     if (from->guest)
         TRY(know_guest(f, &m, &known));
     if (!known)
@@ -372,10 +418,13 @@ enum err front_new(struct front **front, struct site *site)
     TRY(memory_new(front, 1));
     f = *front;
     f->site = site;
+    f->outbox.me = site->me;
     f->intake = (struct intake){.site = site, .outbox = &f->outbox};
     TRY(memory_new(&f->rate, study->owners + study->analysts));
     TRY(assembly_new(&f->assembly, study));
     TRY(seats_new(&f->seats, study, site->store));
+    if (site->sealing != NULL)
+        TRY(parcels_new(&f->parcels, site, f->seats));
     TRY(memory_new(&f->held, study->owners));
     TRY(memory_new(&site->status.owner, study->owners));
     f->changed = true;
@@ -393,6 +442,7 @@ void front_free(struct front **front)
     memory_free(&(*front)->held);
     memory_free(&(*front)->site->status.owner);
     assembly_free(&(*front)->assembly);
+    parcels_free(&(*front)->parcels);
     seats_free(&(*front)->seats);
     outbox_clear(&(*front)->outbox);
     memory_free(&(*front)->rate);

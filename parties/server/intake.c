@@ -2,7 +2,10 @@
 
 #include "base/date.h"
 #include "base/memory.h"
+#include "parties/server/order.h"
+#include "parties/store/store_ahead.h"
 
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,20 +18,21 @@ static enum err stored(struct intake *in, enum err e)
     return e;
 }
 
+const char intake_not_known[] =
+    "the server could not look up what it has; its operator should look at its log";
+
 /* --- answers ---------------------------------------------------------------------------------- */
 
 static const char acknowledged[] = "stored";
 static const char not_stored[] =
     "the server could not store the upload; its operator should look at its log";
-static const char not_known[] =
-    "the server could not look up what it has; its operator should look at its log";
 static const char not_withdrawn[] =
     "the server could not withdraw the upload; its operator should look at its log";
 
 static enum err refuse(const struct intake *in, const struct intake_message *m, enum err status,
                        const char *text)
 {
-    return outbox_put(in->outbox, m->from, m->kind, status, text, NULL);
+    return outbox_put(in->outbox, m->from, m->kind, intake_sealed(m), status, text, NULL);
 }
 
 /* A session counts the upload, and its run has not paid: it ends, and the owner tries again. */
@@ -44,7 +48,7 @@ static enum err answer(const struct intake *in, const struct intake_message *m, 
                        const char *good, const char *bad, const struct bytes *found)
 {
     e = e == ERR_OK ? bytes_ok(found) : e;
-    return e == ERR_OK ? outbox_put(in->outbox, m->from, m->kind, e, good, found)
+    return e == ERR_OK ? outbox_put(in->outbox, m->from, m->kind, intake_sealed(m), e, good, found)
                        : refuse(in, m, e, bad);
 }
 
@@ -75,7 +79,7 @@ static enum err put_held(const struct intake *in, uint32_t owner, struct bytes *
 static enum err tell_held(const struct intake *in, const struct intake_message *m, const char *text)
 {
     struct bytes out CLEAN(bytes_clear) = {0};
-    return answer(in, m, put_held(in, m->who, &out), text, not_known, &out);
+    return answer(in, m, put_held(in, m->who, &out), text, intake_not_known, &out);
 }
 
 /* Whether p has the study's terms; else answers with the names and digests of our parts. */
@@ -91,7 +95,7 @@ static enum err check_terms(const struct intake *in, const struct intake_message
         bytes_put(&out, t->part[i].digest, 32);
     }
     TRY(bytes_ok(&out));
-    return outbox_put(in->outbox, m->from, m->kind, ERR_MISMATCH,
+    return outbox_put(in->outbox, m->from, m->kind, intake_sealed(m), ERR_MISMATCH,
                       "the owner's study file has other terms than this server's", &out);
 }
 
@@ -122,9 +126,8 @@ static const char *upload_words(enum err e)
     case ERR_FORMAT:
         return "the upload does not have a form that the study takes; compare study files";
     case ERR_DATA:
-        return "the upload does not fit its commitments, or is made for another owner; compare "
-               "study "
-               "files, and share with the version that the servers run";
+        return "the upload does not fit its commitments, is malformed, or is made for another "
+               "owner; compare study files, and share with the version that the servers run";
     case ERR_REFUSED:
         return "this server holds another upload of this owner: of other data, or made with "
                "another secret (the .secret file beside the owner's key; trefoil 0.1 had none). To "
@@ -178,7 +181,10 @@ static enum err let_wait(struct intake *in, const struct intake_message *m,
         TRY(memory_room(&in->waiting, &in->room, in->waiters + 1));
         in->waiters++;
     }
-    in->waiting[i] = (struct intake_waiting){.client = *m->from, .owner = m->who};
+    in->waiting[i] = (struct intake_waiting){
+        .client = *m->from, .owner = m->who, .sealed = m->seal != NULL};
+    if (m->seal != NULL)
+        in->waiting[i].seal = *m->seal;
     memcpy(in->waiting[i].id, id, UPLOAD_ID_SIZE);
     return ERR_OK;
 }
@@ -206,9 +212,10 @@ static enum err refuse_upload(const struct intake *in, const struct intake_messa
 enum err intake_upload(struct intake *in, const struct intake_message *m)
 {
     struct upload u CLEAN(upload_clear) = {0};
+    uint8_t digest[32];
     const uint8_t *p;
     size_t n;
-    bool complete = false, same;
+    bool complete = false, same, good;
     enum err e;
     if (m->n <= 32)
         return refuse_upload(in, m, ERR_FORMAT);
@@ -222,8 +229,15 @@ enum err intake_upload(struct intake *in, const struct intake_message *m)
     if (upload_version(p, n) != UPLOAD_VERSION)
         return tell_version(in, m, upload_version(p, n));
     e = read_upload(in, m->who, p, n, &u);
+    if (e != ERR_OK)
+        return refuse_upload(in, m, e);
+    upload_digest(&u, in->site->study->terms.digest, digest);
+    TRY(order_check(in, m, digest, &good));
+    if (!good)
+        return ERR_OK;
+    e = stored(in, store_put(in->site->store, &u, m->kind == MESSAGE_REPLACE, &complete));
     if (e == ERR_OK)
-        e = stored(in, store_put(in->site->store, &u, m->kind == MESSAGE_REPLACE, &complete));
+        e = stored(in, order_note(in, m, digest));
     return e == ERR_OK ? answer_upload(in, m, u.id, complete) : refuse_upload(in, m, e);
 }
 
@@ -235,7 +249,8 @@ static const char *part_words(enum err e)
     case ERR_AGAIN:
         return "the part does not follow what this server has of the upload";
     case ERR_DATA:
-        return "the parts do not make up what the upload committed to; they begin anew";
+        return "the parts do not make up what the upload committed to, or are malformed; they "
+               "begin anew";
     case ERR_FORMAT:
         return "the part is empty, or longer than the upload";
     default:
@@ -249,12 +264,15 @@ enum err intake_part(struct intake *in, const struct intake_message *m)
     const uint8_t *id = reader_bytes(&r, UPLOAD_ID_SIZE);
     uint64_t first = reader_u64(&r), held;
     struct bytes out CLEAN(bytes_clear) = {0};
-    bool complete;
+    bool complete, good;
     enum err e;
     if (is_over(in))
         return tell_over(in, m);
     if (r.failed)
         return refuse(in, m, ERR_FORMAT, "a part is cut");
+    TRY(order_check_part(in, m, &good));
+    if (!good)
+        return ERR_OK;
     e = stored(in,
                store_put_part(in->site->store, m->who, id, first, r.p, r.left, &held, &complete));
     if (complete)
@@ -262,17 +280,23 @@ enum err intake_part(struct intake *in, const struct intake_message *m)
                  study_owner_name(in->site->study, m->who).text);
     if (e == ERR_OK)
         return tell_held(in, m, "");
+    if (e == ERR_DATA)
+        log_warn(in->site->log, "upload of %s: %s", study_owner_name(in->site->study, m->who).text,
+                 part_words(e));
     /* so that the owner can go on from where we are */
     bytes_put_u8(&out, 0);
     bytes_put_u64(&out, held);
     TRY(bytes_ok(&out));
-    return outbox_put(in->outbox, m->from, m->kind, e, part_words(e), &out);
+    return outbox_put(in->outbox, m->from, m->kind, intake_sealed(m), e, part_words(e), &out);
 }
 
 /* Answers an owner who waited for the vector. */
 static enum err answer_one(const struct intake *in, const struct intake_waiting *w, enum err status)
 {
-    const struct intake_message m = {.from = &w->client, .kind = MESSAGE_UPLOAD, .who = w->owner};
+    const struct intake_message m = {.from = &w->client,
+                                     .kind = MESSAGE_UPLOAD,
+                                     .who = w->owner,
+                                     .seal = w->sealed ? &w->seal : NULL};
     char text[128];
     if (status == ERR_OK)
         return tell_held(in, &m, acknowledged);
@@ -321,7 +345,38 @@ enum err intake_vector(struct intake *in, const struct intake_message *m)
     bytes_put_u64(&out, held);
     bytes_put_u8(&out, complete);
     TRY(bytes_ok(&out));
-    return outbox_put(in->outbox, m->from, m->kind, e, "", &out);
+    return outbox_put(in->outbox, m->from, m->kind, intake_sealed(m), e, "", &out);
+}
+
+/* --- noise ------------------------------------------------------------------------------------ */
+
+/* Kind and size are public, and follow from the study. */
+enum err intake_noise(struct intake *in, const struct intake_message *m)
+{
+    const struct study *study = in->site->study;
+    const struct price_ahead sizes = price_ahead(study);
+    struct bytes share CLEAN(bytes_clear) = {0};
+    struct reader r = reader_of(m->p, m->n);
+    const uint8_t *terms = reader_bytes(&r, 32), *name;
+    const unsigned kind = reader_u8(&r);
+    bool same;
+    name = reader_bytes(&r, AHEAD_NAME);
+    if (r.failed)
+        return refuse(in, m, ERR_FORMAT, "a block of noise is cut");
+    TRY(check_terms(in, m, &same));
+    if (!same)
+        return ERR_OK;
+    if (study->noise_by != NOISE_BY_OWNER)
+        return refuse(in, m, ERR_REFUSED, "in this study servers make the noise");
+    if (kind >= NOISE_LAWS || sodium_is_zero(name, AHEAD_NAME) ||
+        r.left != in->site->split->noise_bytes(in->site->index, sizes.samples[kind]))
+        return refuse(in, m, ERR_FORMAT,
+                      "a block of noise has another size than in this study, or no name or kind");
+    (void)terms;
+    bytes_put(&share, r.p, r.left);
+    TRY(bytes_ok(&share));
+    return answer(in, m, stored(in, store_ahead_push(in->site->store, kind, name, &share)), "",
+                  not_stored, &(struct bytes){0});
 }
 
 /* --- withdrawing, and what is here ------------------------------------------------------------ */
@@ -341,15 +396,21 @@ static enum err put_withdrawal(const struct intake *in, uint32_t owner, struct b
 
 enum err intake_withdraw(struct intake *in, const struct intake_message *m)
 {
+    static const uint8_t none[32];
     struct bytes out CLEAN(bytes_clear) = {0};
-    bool same;
+    bool same, good;
     enum err e;
     if (m->n != 32)
         return refuse(in, m, ERR_FORMAT, "a withdrawal is cut");
     TRY(check_terms(in, m, &same));
     if (!same)
         return ERR_OK;
+    TRY(order_check(in, m, none, &good));
+    if (!good)
+        return ERR_OK;
     e = stored(in, store_withdraw(in->site->store, m->who));
+    if (e == ERR_OK)
+        e = stored(in, order_note(in, m, none));
     if (e == ERR_BUSY)
         return have_session_end(in, m);
     if (e == ERR_MISUSE)
@@ -357,47 +418,6 @@ enum err intake_withdraw(struct intake *in, const struct intake_message *m)
     if (e == ERR_OK)
         e = put_withdrawal(in, m->who, &out);
     return answer(in, m, e, "", not_withdrawn, &out);
-}
-
-#define NOBODY UINT32_MAX
-
-/* How many of the others' uploads are here, and how much of the asking owner's. */
-static enum err put_open(const struct intake *in, uint32_t asks, struct bytes *out)
-{
-    struct upload_entry own = {0};
-    uint64_t whole = 0, part = 0;
-    if (in->site->study->open.most == 0)
-        return ERR_OK;
-    TRY(store_count_open(in->site->store, &whole, &part));
-    if (asks != NOBODY)
-        TRY(store_upload_entry(in->site->store, asks, &own));
-    bytes_put_u64(out, whole);
-    bytes_put_u64(out, part);
-    upload_entry_put(out, &own);
-    return ERR_OK;
-}
-
-static enum err put_status(const struct intake *in, uint32_t asks, struct bytes *out)
-{
-    const struct study *study = in->site->study;
-    struct upload_entry *entry CLEAN(memory_release) = NULL;
-    uint64_t debits;
-    TRY(memory_new(&entry, study->owners));
-    TRY(store_upload_entries(in->site->store, entry));
-    TRY(store_debits(in->site->store, &debits));
-    bytes_put_u32(out, study->roster_version);
-    bytes_put_u8(out, debits > 0);
-    bytes_put_u32(out, (uint32_t)study->owners);
-    for (size_t i = 0; i < study->owners; i++)
-        upload_entry_put(out, &entry[i]);
-    return put_open(in, asks, out);
-}
-
-enum err intake_status(struct intake *in, const struct intake_message *m)
-{
-    struct bytes out CLEAN(bytes_clear) = {0};
-    return answer(in, m, put_status(in, m->from->guest ? m->who : NOBODY, &out), "", not_known,
-                  &out);
 }
 
 /* --- the ledger ------------------------------------------------------------------------------- */
@@ -416,5 +436,5 @@ enum err intake_head(struct intake *in, const struct intake_message *m)
     e = site_head(in->site, integer_get(m->p + 32, 8), &head);
     if (e == ERR_OK)
         head_put(&out, &head);
-    return answer(in, m, e, "", not_known, &out);
+    return answer(in, m, e, "", intake_not_known, &out);
 }

@@ -13,11 +13,19 @@
 #include "parties/server/outbox.h"
 #include "parties/server/site.h"
 
+/* A block in which a message came (parties/exchange/sealed.h). */
+struct intake_seal {
+    uint8_t digest[32];
+    uint64_t serial;
+};
+
 /* An owner whose answer waits for the vector from another server. */
 struct intake_waiting {
     uint8_t id[UPLOAD_ID_SIZE];
     struct gate_client client;
     uint32_t owner;
+    bool sealed;
+    struct intake_seal seal; /* in which it asked, if it did */
 };
 
 #define INTAKE_WAITING 4096
@@ -39,8 +47,17 @@ struct intake_message {
     uint32_t who;     /* index of the owner or server */
     const uint8_t *p; /* what follows the kind */
     size_t n;
-    const struct bytes *whole; /* the message as it came */
+    const struct bytes *whole;      /* the message as it came */
+    const struct intake_seal *seal; /* or NULL, if it came bare; then `from` is its owner */
 };
+
+/* The words for a store that fails. */
+extern const char intake_not_known[];
+/* The digest of the block in which a message came, for outbox_put(). */
+static inline const uint8_t *intake_sealed(const struct intake_message *m)
+{
+    return m->seal != NULL ? m->seal->digest : NULL;
+}
 
 /* Tells all who wait for the vector `id` what became of it; NULL: all who wait for any vector. */
 enum err intake_answer_waiting(struct intake *in, const uint8_t *id, enum err status) MUST_CHECK;
@@ -56,6 +73,8 @@ enum err intake_part(struct intake *in, const struct intake_message *m) MUST_CHE
  * bytes held (u64), complete (u8); once complete, it also answers an owner who waits.
  */
 enum err intake_vector(struct intake *in, const struct intake_message *m) MUST_CHECK;
+/* MESSAGE_NOISE: terms digest, kind (u8), name, share (parties/setting/split.h). */
+enum err intake_noise(struct intake *in, const struct intake_message *m) MUST_CHECK;
 /* MESSAGE_WITHDRAW: terms digest. */
 enum err intake_withdraw(struct intake *in, const struct intake_message *m) MUST_CHECK;
 /* MESSAGE_STATUS */

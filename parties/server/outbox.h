@@ -6,20 +6,26 @@
 #define TREFOIL_PARTIES_SERVER_OUTBOX_H
 
 #include "netio/gate.h"
+#include "parties/study/identity.h"
 
 struct outbox_item;
 
-/* An outbox of all zeros is empty. */
+/* An outbox without items is empty. */
 struct outbox {
+    const struct identity *me; /* borrowed; signs answers to what came sealed */
     struct outbox_item *item;
     size_t count;
 };
 
 void outbox_clear(struct outbox *o);
 
-/* An answer as reply_write() makes it; `payload` may be NULL. */
-enum err outbox_put(struct outbox *o, const struct gate_client *to, uint8_t kind, enum err status,
-                    const char *text, const struct bytes *payload) MUST_CHECK;
+/*
+ * An answer as reply_write() makes it; `payload` may be NULL. `seal`: the digest of the block that
+ * it answers (parties/exchange/sealed.h), and NULL for a message that came bare.
+ */
+enum err outbox_put(struct outbox *o, const struct gate_client *to, uint8_t kind,
+                    const uint8_t seal[32], enum err status, const char *text,
+                    const struct bytes *payload) MUST_CHECK;
 
 /* How many answers are failures, if the transaction ended with `stored`. */
 size_t outbox_refusals(const struct outbox *o, enum err stored);

@@ -161,19 +161,62 @@ static enum err check_token(const struct seats *s, const uint8_t key[32], struct
     return ERR_OK;
 }
 
+static enum err take_number(struct seats *s, const struct token *t, uint32_t *owner,
+                            const char **words)
+{
+    const enum err e = store_seat(s->store, t->number, t->sign);
+    *owner = (uint32_t)(s->study->owners + t->number);
+    return e == ERR_REFUSED
+               ? refuse(e, "another key has shown a token of this number; ask the issuer", words)
+               : e;
+}
+
 enum err seats_take(struct seats *s, const struct gate_client *guest, struct reader *message,
                     uint32_t *owner, const char **words)
 {
     struct token t;
     uint32_t last_day;
-    enum err e;
     *words = "";
     TRY(check_token(s, guest->key, message, &t, &last_day, words));
-    e = store_seat(s->store, t.number, t.sign);
-    if (e == ERR_REFUSED)
-        return refuse(e, "another key has shown a token of this number; ask the issuer", words);
-    TRY(e);
-    *owner = (uint32_t)(s->study->owners + t.number);
+    TRY(take_number(s, &t, owner, words));
     sit(s, guest->key, *owner, last_day);
     return ERR_OK;
+}
+
+/* --- blocks ----------------------------------------------------------------------------------- */
+
+/*
+ * Whoever has stolen a key file has both keys in it. A renewed identity has another CURVE key, but
+ * signs with the same one, so it is no longer good for blocks.
+ */
+static bool is_revoked(const struct study *study, const uint8_t sign[32])
+{
+    for (size_t i = 0; i < study->revoked_count; i++)
+        if (memcmp(study->revoked[i].sign, sign, 32) == 0)
+            return true;
+    return false;
+}
+
+enum err seats_own(struct seats *s, const uint8_t sign[32], const struct token *token,
+                   uint32_t *owner, const char **words)
+{
+    struct roster_person p = {0};
+    enum err e;
+    *words = "";
+    if (is_revoked(s->study, sign))
+        return refuse(ERR_REFUSED,
+                      "the study's roster revokes a key of this identity; its owner needs another "
+                      "identity, and an amended roster",
+                      words);
+    while (roster_next(s->study, &p))
+        if (memcmp(p.key->sign, sign, 32) == 0) {
+            *owner = (uint32_t)p.index;
+            return p.role == ROLE_OWNER ? ERR_OK : ERR_AUTH;
+        }
+    if (token == NULL || memcmp(token->sign, sign, 32) != 0)
+        return ERR_AUTH;
+    e = token_check(token, s->study);
+    if (e != ERR_OK)
+        return e == ERR_REFUSED ? refuse(e, token_hint(e), words) : ERR_AUTH;
+    return take_number(s, token, owner, words);
 }

@@ -16,6 +16,7 @@
 
 #include "netio/gate.h"
 #include "parties/store/store.h"
+#include "parties/study/token.h"
 
 #include <stdbool.h>
 
@@ -33,6 +34,13 @@ void seats_free(struct seats **seats);
  */
 enum err seats_take(struct seats *seats, const struct gate_client *guest, struct reader *message,
                     uint32_t *owner, const char **words) MUST_CHECK;
+/*
+ * The owner whose Ed25519 key has signed a block (parties/exchange/sealed.h), listed or by a token,
+ * which may be NULL. ERR_AUTH if there is none, ERR_REFUSED, with words, if the roster revokes the
+ * key, in whatever identity, or the token, or if its number is another key's.
+ */
+enum err seats_own(struct seats *seats, const uint8_t sign[32], const struct token *token,
+                   uint32_t *owner, const char **words) MUST_CHECK;
 /* Forgets the seats in memory, for when the disk has not kept what was taken. */
 void seats_forget(struct seats *seats);
 /* Whether a guest has shown its token, and which owner it is. */

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/cores.h"
+#include "base/date.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "netio/net.h"
@@ -12,6 +13,7 @@
 #include "parties/server/http.h"
 #include "parties/server/worker.h"
 #include "parties/study/roster.h"
+#include "parties/study/sealing.h"
 #include "parties/study/study_ports.h"
 
 #include <stdio.h>
@@ -21,6 +23,7 @@ struct server {
     struct server_options o;
     struct log log; /* like the options' log, with a meter */
     struct site site;
+    struct identity *sealing; /* or NULL */
     struct http *http;
     struct worker *worker;
     struct front *front;
@@ -73,7 +76,9 @@ static enum err admit(struct server *s)
                      p.name);
         else if (p.role != ROLE_SERVER || p.index != s->site.index)
             TRY(netio_allow(s->site.netio, "gate", p.key->curve, role_user(p.role, p.index)));
-    return s->site.study->open.most > 0 ? netio_allow_guests(s->site.netio, "gate") : ERR_OK;
+    return s->site.study->open.most > 0 || s->sealing != NULL
+               ? netio_allow_guests(s->site.netio, "gate")
+               : ERR_OK;
 }
 
 /* --- running ---------------------------------------------------------------------------------- */
@@ -167,6 +172,24 @@ static enum err count_lanes(struct server *s)
     return ERR_OK;
 }
 
+/* The secret half of the sealing key, in a study that has such keys. */
+static enum err load_sealing(struct server *s)
+{
+    if (!study_seals(s->site.study))
+        return s->o.sealing == NULL
+                   ? ERR_OK
+                   : log_fail(s->site.log, ERR_USAGE,
+                              "the study does not list a sealing key of every server, so none is "
+                              "used: leave --sealing out");
+    if (s->o.sealing == NULL)
+        return log_fail(s->site.log, ERR_USAGE,
+                        "the study lists sealing keys: name the file of this server's with "
+                        "--sealing");
+    TRY(sealing_load(&s->sealing, s->site.study, s->site.index, s->o.sealing, s->site.log));
+    s->site.sealing = s->sealing->curve_secret;
+    return ERR_OK;
+}
+
 static enum err check_place(struct server *s)
 {
     struct site *site = &s->site;
@@ -182,6 +205,7 @@ static enum err check_place(struct server *s)
     site->status.started_ms = clock_now_ms();
     atomic_store(&site->status.front_ms, site->status.started_ms);
     TRY(count_lanes(s));
+    TRY(load_sealing(s));
     TRY(s->o.setting->check(site));
     roster_warn(site->study, site->log);
     return roster_servers_current(site->study, site->log);
@@ -233,8 +257,21 @@ enum err server_run(const struct server_options *options)
     if (e == ERR_OK)
         e = serve(s);
     bell_free(&s->site.bell);
+    identity_free(&s->sealing);
     log_meter_free(&s->log);
     return e;
+}
+
+/* Copies of blocks that somebody kept are of no use without it: before anything else, once due. */
+static enum err purge_sealing(const struct server_options *o, struct store *store)
+{
+    int64_t due;
+    if (study_seals(o->study) && o->sealing == NULL)
+        return log_fail(o->log, ERR_USAGE,
+                        "the study lists sealing keys: name the file of this server's with "
+                        "--sealing, to be deleted");
+    TRY(store_due(store, &due));
+    return o->sealing != NULL && date_now() >= due ? sealing_destroy(o->sealing, o->log) : ERR_OK;
 }
 
 static enum err purge(const struct server_options *o)
@@ -246,6 +283,7 @@ static enum err purge(const struct server_options *o)
     TRY(roster_find(o->study, &o->me->public, ROLE_SERVER, &self, o->log));
     TRY(store_open(&store, o->folder, o->study, o->setting->split, o->me, (unsigned)self.index,
                    o->log));
+    TRY(purge_sealing(o, store));
     TRY(store_purge(store, o->me, &statement));
     TRY(file_path(path, o->log, "%s/purge.txt", o->folder));
     TRY(file_write(path, 0644, statement.data, statement.size, o->log));

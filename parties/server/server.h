@@ -17,6 +17,7 @@ struct server_options {
     const struct study *study;
     const struct setting *setting; /* how its servers compute: parties/setting/setting.h */
     const struct identity *me;     /* one of the study's servers */
+    const char *sealing;           /* file with its secret sealing key, or NULL */
     const char *folder;            /* store and audit log */
     const char *listen;            /* address to listen on, or NULL for all */
     uint16_t listen_port;          /* first of the ports to listen on; 0: the endpoint's */

@@ -28,6 +28,7 @@ struct site {
     const struct split *split; /* how its setting splits uploads */
     const struct identity *me;
     unsigned index;
+    const uint8_t *sealing; /* secret key of its seals; NULL: the study has none */
     struct bounds *bounds;
     struct ledger_limits limits; /* of a ledger without debits: price_limits() */
     struct store *store;

@@ -74,6 +74,11 @@ static const char *const migrations[] = {
     /* whether an upload is sorted by person, by its digest; NULL until that is opened */
     "CREATE TABLE sorted(digest BLOB PRIMARY KEY, attempts INTEGER NOT NULL, sorted INTEGER)"
     "  STRICT;",
+    /* the last of each owner's sealed acts */
+    "CREATE TABLE serials(owner INTEGER PRIMARY KEY, serial INTEGER NOT NULL,"
+    "  kind INTEGER NOT NULL, digest BLOB NOT NULL) STRICT;",
+    /* in `sorted`: what was counted of an upload of encrypted rows */
+    "ALTER TABLE sorted ADD COLUMN sealed BLOB;",
 };
 #define VERSION (sizeof migrations / sizeof *migrations)
 #define VERSION_OF_ROUNDS 3 /* the first whose entries name rounds */

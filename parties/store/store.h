@@ -71,6 +71,16 @@ void store_use(struct store *store, bool in_use);
 /* A token's number belongs to this key from now on. ERR_REFUSED if it belongs to another. */
 enum err store_seat(struct store *store, uint32_t number, const uint8_t sign[32]) MUST_CHECK;
 
+/* The last sealed act of an owner: its serial (0: none), message's kind, upload's digest. */
+struct store_serial {
+    uint64_t serial;
+    uint8_t kind;
+    uint8_t digest[32];
+};
+enum err store_serial(struct store *store, uint32_t owner, struct store_serial *last) MUST_CHECK;
+enum err store_set_serial(struct store *store, uint32_t owner,
+                          const struct store_serial *last) MUST_CHECK;
+
 /* What an owner has here. */
 enum err store_upload_entry(struct store *store, uint32_t owner,
                             struct upload_entry *entry) MUST_CHECK;

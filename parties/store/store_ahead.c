@@ -62,6 +62,20 @@ static enum err delete_block(struct store *s, enum noise_law kind, const uint8_t
     return query_run(&q, NULL);
 }
 
+enum err store_ahead_push(struct store *store, enum noise_law kind, const uint8_t name[AHEAD_NAME],
+                          const struct bytes *noise)
+{
+    struct query q;
+    TRY(delete_block(store, kind, name));
+    q = query_of(store, "DELETE FROM ahead WHERE kind = ? AND rowid NOT IN (SELECT rowid FROM "
+                        "ahead WHERE kind = ? ORDER BY rowid DESC LIMIT ?)");
+    query_put_u64(&q, kind);
+    query_put_u64(&q, kind);
+    query_put_u64(&q, AHEAD_BLOCKS - 1);
+    TRY(query_run(&q, NULL));
+    return store_ahead_put(store, kind, name, noise);
+}
+
 static enum err read_block(struct store *s, enum noise_law kind, const uint8_t *name,
                            struct bytes *sealed)
 {

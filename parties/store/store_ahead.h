@@ -6,7 +6,10 @@
  * sealed, with its name, its kind and the study's terms as associated data. What a session takes is
  * deleted before it is used: overwritten on disk, and gone from the write-ahead log too. So each
  * server by itself ensures that a block enters at most one session. Each call is on disk when it
- * returns; only store_ahead_put() may be called in a batch.
+ * returns; only store_ahead_put() and store_ahead_push() may be called in a batch.
+ *
+ * Or blocks are an owner's, and its shares of them in the form in which it sends them
+ * (parties/setting/split.h).
  */
 #ifndef TREFOIL_PARTIES_STORE_STORE_AHEAD_H
 #define TREFOIL_PARTIES_STORE_STORE_AHEAD_H
@@ -14,7 +17,7 @@
 #include "parties/exchange/price.h"
 #include "parties/store/store.h"
 
-#define AHEAD_NAME 16
+#define AHEAD_NAME PRICE_AHEAD_NAME
 #define AHEAD_BLOCKS PRICE_AHEAD_BLOCKS /* of a kind, at most */
 
 /* The blocks of each kind that are here, in the order of their names. */
@@ -27,6 +30,9 @@ struct ahead_blocks {
 enum err store_ahead(struct store *store, struct ahead_blocks *blocks) MUST_CHECK;
 enum err store_ahead_put(struct store *store, enum noise_law kind, const uint8_t name[AHEAD_NAME],
                          const struct bytes *noise) MUST_CHECK;
+/* The same again is fine, and if there are AHEAD_BLOCKS of its kind the oldest makes room. */
+enum err store_ahead_push(struct store *store, enum noise_law kind, const uint8_t name[AHEAD_NAME],
+                          const struct bytes *noise) MUST_CHECK;
 /*
  * Deletes a block, and appends what it held to `noise`. ERR_AUTH, logged, if it does not unseal:
  * then it is gone as well. ERR_LOST if it is not here.

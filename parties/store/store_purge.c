@@ -33,7 +33,8 @@ static enum err delete_all(struct store *s, const struct bytes *statement)
     enum err e;
     TRY(store_batch(s));
     e = store_execute(s, "DELETE FROM uploads; DELETE FROM parts; DELETE FROM noise;"
-                         " DELETE FROM ahead; DELETE FROM seats; DELETE FROM sorted");
+                         " DELETE FROM ahead; DELETE FROM seats; DELETE FROM sorted;"
+                         " DELETE FROM serials");
     if (e == ERR_OK)
         e = store_set_note(s, purged, statement->data, statement->size);
     TRY(store_end(s, e));

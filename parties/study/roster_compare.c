@@ -55,6 +55,11 @@ static void compare_servers(FILE *out, const struct study *a, const struct study
             fprintf(out, "  server %s: tcp://%s:%u -> tcp://%s:%u\n", y->name, x->host, x->port,
                     y->host, y->port);
         compare_ranks(out, x, y);
+        if (memcmp(&x->sealing, &y->sealing, sizeof x->sealing) != 0)
+            fprintf(out, "  server %s: %s\n", y->name,
+                    !y->sealing.given  ? "no sealing key any more"
+                    : x->sealing.given ? "ANOTHER SEALING KEY; parcels for the old one are void"
+                                       : "a sealing key");
     }
 }
 

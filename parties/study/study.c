@@ -1,6 +1,7 @@
 /* The study file as a whole: its short parts, and loading it. */
 #include "parties/study/study.h"
 
+#include "aim/run/loop.h"
 #include "aim/run/train_run.h"
 #include "base/date.h"
 #include "base/file.h"
@@ -12,7 +13,7 @@
 
 /* The nodes of the file's keys. */
 struct study_top {
-    const yaml_node_t *read, *computed;
+    const yaml_node_t *read, *computed, *events;
     const yaml_node_t *name, *from, *domain, *impossible, *workload, *budget, *noise, *score,
         *method, *copula, *train, *assess, *rounds, *security, *servers, *provider, *keeper,
         *noise_by, *owners, *least, *late, *analysts, *retain, *deadlines, *model, *version,
@@ -224,6 +225,7 @@ static enum err read_keys(struct study_reading *r, struct study_top *t)
         {"contact", false, &t->contact},    {"provider", two, &t->provider},
         {"keeper", two, &t->keeper},        {"noise_by", false, &t->noise_by},
         {"train", false, &t->train},        {"assess", false, &t->assess},
+        {"events", false, &t->events},
     };
     r->misspelt = true;
     if (!yaml_is_mapping(root))
@@ -252,6 +254,9 @@ static enum err read_columns(struct study_reading *r, const struct study_top *t)
     if (r->mistakes > before)
         return read_kinds(r, t);
     TRY(study_go_on(r, study_read_derived(r, t->read, t->computed)));
+    TRY(study_go_on(r, study_read_events(r, t->events)));
+    if (r->mistakes > before)
+        return read_kinds(r, t);
     TRY(study_go_on(r, study_read_impossible(r, t->impossible)));
     TRY(read_kinds(r, t));
     TRY(study_go_on(r, study_check_ties(r)));
@@ -292,6 +297,7 @@ static enum err read_study(struct study_reading *r)
     TRY(study_go_on(r, study_read_link(r, t.link, t.late)));
     if (t.budget != NULL)
         TRY(study_go_on(r, read_budget(r, t.budget, t.person, t.link, t.late)));
+    TRY(study_go_on(r, study_check_events(r, t.events, t.person, t.link)));
     if (r->method_known)
         TRY(study_go_on(r, method_of(s)->read(r, &(const struct method_nodes){
                                                      t.rounds, t.copula, t.train, t.score, t.late,
@@ -303,12 +309,19 @@ static enum err read_study(struct study_reading *r)
         method_settle(s);
     TRY(study_go_on(r, study_read_unsigned(r, t.retain, "retain_days", 1, 3650, &s->retain_days)));
     TRY(study_go_on(r, read_deadlines(r, t.deadlines)));
+    if (s->domain != NULL && s->domain->series != NULL) {
+        s->iterations = AIM_SERIES_FIT;
+        s->final_iterations = AIM_SERIES_FIT_FINAL;
+    }
     TRY(study_go_on(r, read_model(r, t.model)));
     if (study_sound(r))
         TRY(study_go_on(r, read_least(r, t.least, t.open)));
     TRY(study_go_on(r, study_check_pair(r, &pair)));
     TRY(study_go_on(r, study_read_roster(r, t.version, t.revoked, t.signatures)));
-    return study_sound(r) ? study_digest(s) : ERR_STUDY;
+    if (!study_sound(r))
+        return ERR_STUDY;
+    TRY(study_digest(s));
+    return study_check_sealing(r);
 }
 
 static enum err parse(struct study **study, const char *path, const void *text, size_t n,

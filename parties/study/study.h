@@ -54,7 +54,7 @@ enum study_method { STUDY_AIM, STUDY_COPULA, STUDY_TRAIN, STUDY_METHODS };
 enum study_security { STUDY_SEMI_HONEST, STUDY_ABORT };
 
 /* The words in the file, which are also what is hashed. */
-#define STUDY_NOISE_BY 2 /* how two servers may make noise: NOISE_BY_BOTH comes first */
+#define STUDY_NOISE_BY 3 /* how two servers may make noise: NOISE_BY_BOTH comes first */
 extern const char *const study_noise_by_words[STUDY_NOISE_BY],
     *const study_noise_words[NOISE_KINDS], *const study_score_words[2],
                                                *const study_accounting_words[2],
@@ -73,13 +73,27 @@ extern const char *const study_about_words[STUDY_ABOUT];
 
 enum study_form { STUDY_AUTO, STUDY_COUNTS, STUDY_RECORDS };
 
+/* What owners seal to, signed by the server with the terms: parties/study/sealing.h. */
+struct study_sealing {
+    bool given;
+    uint8_t key[32]; /* X25519 */
+    uint8_t signature[IDENTITY_SIGNATURE_SIZE];
+};
+
 struct study_server {
     char name[STUDY_NAME_SIZE];
     struct public_identity key;
+    struct study_sealing sealing;
     char host[STUDY_HOST_SIZE]; /* as written; IPv6 with its brackets */
     uint16_t port;              /* of the gate */
     size_t ranks;
     char (*rank)[STUDY_HOST_SIZE]; /* hosts of its other machines (settings/three/ranks.h) */
+};
+
+/* What an owner of records sends to a provider (base/lattice_plan.h); zeros: nothing. */
+struct study_encrypted {
+    uint64_t bytes;
+    size_t results, blocks; /* results: which the provider sends the keeper for this owner */
 };
 
 struct study_owner {
@@ -96,6 +110,7 @@ struct study_owner {
     size_t batch;  /* the first owner of the batch; itself if it shares its rows with nobody */
     uint32_t rows; /* which each owner of the batch must have, as they agreed; 0: not given */
     uint32_t expected_rows; /* for plans alone; 0: not given */
+    struct study_encrypted encrypted;
 };
 
 /* Which columns say whose a row is, and which differences between their texts are ignored. */
@@ -140,7 +155,7 @@ struct study {
     char *questions;           /* the file that the workload is made for, or NULL */
     double epsilon, delta;
     enum ledger_accounting accounting;
-    unsigned rows_per_person;
+    unsigned rows_per_person; /* with `events`, units: those of a person at all owners together */
     struct study_person person;
     bool enforce_person; /* servers enforce rows_per_person, over all owners */
     struct study_link link;
@@ -242,7 +257,10 @@ size_t study_taking_part(const struct study *study, bool *has);
 bool study_linked(const struct study *study, size_t owner);
 bool study_sends_keys(const struct study *study, size_t owner);
 uint32_t study_batch_rows(const struct study *study, size_t first, bool padded);
-/* How many rows count if all owners bring the most, or as many as expected where they say that. */
+/*
+ * How many rows count if all owners bring the most, or as many as expected where they say that; with
+ * `events`, units of persons (aim/table/series.h).
+ */
 uint64_t study_rows(const struct study *study, bool expected);
 /* The key that says so, for messages: "expected_rows" or "max_rows". */
 const char *study_rows_key(const struct study *study);

@@ -247,7 +247,7 @@ static enum err add_reads(struct domain *d)
 
 /* --- ties ------------------------------------------------------------------------------------- */
 
-/* Which cells of a tie's columns have values. */
+/* Which cells of a clique have values. */
 struct cells {
     const struct domain *domain;
     struct clique clique;
@@ -265,14 +265,12 @@ static void mark(void *to, const uint32_t *code)
 
 static enum err exclude(struct study_reading *r, struct derive_plan *p, size_t tie)
 {
-    struct cells c = {.domain = r->study->domain};
-    uint16_t column[2 * DERIVE_TIE];
+    const struct derive_tie *t = derive_tie(p, tie);
+    struct cells c = {.domain = r->study->domain, .clique = {.n = t->columns}};
     bool *seen CLEAN(memory_release) = NULL;
     uint32_t *zero CLEAN(memory_release) = NULL;
     uint64_t cells, zeros = 0;
-    const size_t n = derive_tie_columns(p, tie, column);
-    c.clique.n = (uint16_t)n;
-    memcpy(c.clique.attribute, column, n * sizeof *column);
+    memcpy(c.clique.attribute, t->column, t->columns * sizeof *t->column);
     cells = clique_cells(&c.clique, c.domain);
     if (cells > CELLS_MOST)
         return log_fail(&r->quiet, ERR_STUDY,

@@ -1,4 +1,5 @@
 /* How the owners of a batch match their rows: by position, or by person (the key `link`). */
+#include "aim/table/series.h"
 #include "parties/study/study_parse.h"
 
 #include <string.h>
@@ -53,7 +54,7 @@ uint64_t study_rows(const struct study *study, bool expected)
                 rows = study->owner[k].expected_rows;
         all += rows;
     }
-    return all;
+    return all * series_units(study->domain);
 }
 
 const char *study_rows_key(const struct study *study)

@@ -1,6 +1,7 @@
 /* Owners that the study does not list: those whom an issuer admits, one by one, up to a number. */
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
+#include "parties/study/study_uploads.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,8 +101,7 @@ enum err study_read_open(struct study_reading *r, const yaml_node_t *node,
     *each = (struct study_owner){.name = "open_owners", .max_rows = 1, .batch = SIZE_MAX};
     TRY(study_read_unsigned(r, rows, "max_rows", 1, INT32_MAX, &each->max_rows));
     each->pad_to = each->max_rows;
-    while ((each->max_rows >> each->bits) != 0)
-        each->bits++;
+    each->bits = study_bits(r->study, each->max_rows);
     each->columns = r->study->domain->attributes;
     TRY(memory_new(&each->column, each->columns));
     for (size_t a = 0; a < each->columns; a++)

@@ -2,6 +2,7 @@
 #include "aim/table/derive.h"
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
+#include "parties/study/study_uploads.h"
 #include "protocols/records_pack.h"
 
 #include <string.h>
@@ -188,8 +189,7 @@ static enum err read_owner(struct study_reading *r, const yaml_node_t *node, str
     o->pad_to = o->max_rows;
     TRY(study_read_unsigned(r, padded, "pad_to", o->max_rows, INT32_MAX, &o->pad_to));
     TRY(read_form(r, as, &o->as));
-    while ((o->max_rows >> o->bits) != 0)
-        o->bits++;
+    o->bits = study_bits(r->study, o->max_rows);
     return study_read_unsigned(r, expected, "expected_rows", o->min_rows > 0 ? o->min_rows : 1,
                                o->max_rows, &o->expected_rows);
 }

@@ -16,10 +16,11 @@ struct study_reading {
     const char *path; /* of the study file; other files are next to it */
     struct log *log;
     struct study *study;
-    const yaml_node_t *keep; /* in `link`, until the owners are known */
-    bool draft;              /* people may have no keys yet */
-    bool misspelt;           /* a key of the file is none, and may be one that seems to lack */
-    bool method_known;       /* given or by default */
+    const yaml_node_t *keep;                        /* in `link`, until the owners are known */
+    const yaml_node_t *sealing[STUDY_SERVERS_MOST]; /* until the terms are */
+    bool draft;                                     /* people may have no keys yet */
+    bool misspelt;     /* a key of the file is none, and may be one that seems to lack */
+    bool method_known; /* given or by default */
     const yaml_node_t *derives[DOMAIN_ATTRIBUTES_MAX]; /* of each column: its `from`, or NULL */
     unsigned mistakes;                                 /* so far */
     char note[768]; /* what aim/ logged about a part, to be logged with its place */
@@ -66,6 +67,13 @@ enum err study_read_calendar(struct study_reading *r, const char *name, const ya
 /* What follows from what: `from` of columns, `read` and `computed` (study_derive.c). */
 enum err study_read_derived(struct study_reading *r, const yaml_node_t *read,
                             const yaml_node_t *computed) MUST_CHECK;
+/*
+ * The key `events`, after the domain, to which it adds columns, and what cannot occur. Later: whether
+ * the rest of the study suits it; counts then are in units (study_events.c).
+ */
+enum err study_read_events(struct study_reading *r, const yaml_node_t *node) MUST_CHECK;
+enum err study_check_events(struct study_reading *r, const yaml_node_t *node,
+                            const yaml_node_t *person, const yaml_node_t *link) MUST_CHECK;
 /* Columns that follow from each other need a model that has zeros; once the method is known. */
 enum err study_check_ties(struct study_reading *r) MUST_CHECK;
 /*
@@ -160,6 +168,9 @@ enum err study_read_train(struct study_reading *r, const struct method_nodes *no
 enum err study_check_numbers(struct study_reading *r, const yaml_node_t *owners) MUST_CHECK;
 enum err study_read_roster(struct study_reading *r, const yaml_node_t *version,
                            const yaml_node_t *revoked, const yaml_node_t *signatures) MUST_CHECK;
+
+/* That servers have signed their sealing keys, once the terms are known. */
+enum err study_check_sealing(struct study_reading *r) MUST_CHECK;
 
 /* Fills in `terms` and `roster` (study_terms.c). */
 enum err study_digest(struct study *study) MUST_CHECK;

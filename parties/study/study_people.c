@@ -1,5 +1,6 @@
 /* Who takes part in a study, with each name and key only once; and the roster's own parts. */
 #include "base/memory.h"
+#include "parties/study/sealing.h"
 #include "parties/study/study_parse.h"
 #include "parties/study/study_ports.h"
 
@@ -78,19 +79,49 @@ static enum err read_ranks(struct study_reading *r, const yaml_node_t *node,
     return ERR_OK;
 }
 
+static enum err read_sealing(struct study_reading *r, const yaml_node_t *node, size_t index)
+{
+    const char *text;
+    r->sealing[index] = node;
+    if (node == NULL)
+        return ERR_OK;
+    TRY(yaml_text(r->file, node, "sealing", &text));
+    return sealing_parse(&r->study->server[index].sealing, text) == ERR_OK
+               ? ERR_OK
+               : yaml_error(
+                     r->file, node,
+                     "this is not a sealing key, or one of a later trefoil than " TREFOIL_VERSION
+                     "; paste the line trefoil-sealing1-... that keygen --sealing printed");
+}
+
+/* The terms, which servers sign with their sealing keys, are known last. */
+enum err study_check_sealing(struct study_reading *r)
+{
+    struct study *s = r->study;
+    for (unsigned i = 0; s->keyless == 0 && i < s->servers; i++)
+        if (s->server[i].sealing.given && sealing_check(s, i) != ERR_OK)
+            return yaml_error(r->file, r->sealing[i],
+                              "server %s has not signed this sealing key for a study of these "
+                              "terms; its operator should make one: trefoil keygen --sealing",
+                              s->server[i].name);
+    return ERR_OK;
+}
+
 static enum err read_server(struct study_reading *r, const yaml_node_t *node, size_t index,
                             struct study_people *people)
 {
     struct study_server *s = &r->study->server[index];
-    const yaml_node_t *name, *endpoint, *key, *ranks;
+    const yaml_node_t *name, *endpoint, *key, *ranks, *sealing;
     const struct yaml_key keys[] = {{"name", true, &name},
                                     {"endpoint", true, &endpoint},
                                     {"key", !r->draft, &key},
+                                    {"sealing", false, &sealing},
                                     {"ranks", false, &ranks}};
     TRY(yaml_mapping(r->file, node, "a server", COUNTED(keys)));
     TRY(study_read_name(r, name, "name", s->name));
     TRY(study_go_on(r, read_endpoint(r, endpoint, index)));
     TRY(study_go_on(r, read_ranks(r, ranks, s)));
+    TRY(study_go_on(r, read_sealing(r, sealing, index)));
     return study_read_member(r, name, key, s->name, &s->key, people);
 }
 

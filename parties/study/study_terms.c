@@ -188,6 +188,16 @@ static void put_identity(const struct public_identity *who, struct bytes *b)
     bytes_put_u32(b, who->last_day);
 }
 
+static void put_sealing(const struct study *s, struct bytes *b)
+{
+    for (size_t i = 0; i < s->servers; i++)
+        if (s->server[i].sealing.given) {
+            bytes_put_string(b, "sealing");
+            bytes_put_u64(b, i);
+            bytes_put(b, s->server[i].sealing.key, sizeof s->server[i].sealing.key);
+        }
+}
+
 static void put_roster(const struct study *s, struct bytes *b)
 {
     bytes_put_string(b, roster_label);
@@ -227,6 +237,7 @@ static void put_roster(const struct study *s, struct bytes *b)
             bytes_put_u64(b, i);
             bytes_put_string(b, s->server[i].rank[k]);
         }
+    put_sealing(s, b);
     for (size_t i = 0; i < s->owners; i++)
         if (s->owner[i].expected_rows > 0) {
             bytes_put_string(b, "expected_rows");

@@ -1,6 +1,7 @@
 /* A study in words for people: who takes part, what is guaranteed, what is not. */
 #include "parties/study/study_text.h"
 
+#include "aim/table/series.h"
 #include "base/date.h"
 #include "base/words.h"
 #include "parties/study/method.h"
@@ -49,13 +50,38 @@ static void describe_persons(FILE *out, const struct study *s)
             s->rows_per_person * s->rows_per_person);
 }
 
+/* How persons and events count. */
+static void describe_events(FILE *out, const struct study *s)
+{
+    const struct series *e = s->domain->series;
+    const unsigned owners = s->rows_per_person / e->units;
+    fprintf(out,
+            "\nEvents: rows are %s of persons, told apart by the column %s of two tables,\n"
+            "  which is never sent. Each owner's program makes one table of both, in order: what\n"
+            "  comes first, in between and last (stage), and what came before (previous).\n"
+            "  A person has one unit, whether with 1 event or with 200: the events share %u\n"
+            "  parts of it. %s says how many events a person has. What is missing in a\n"
+            "  column of events says that there is none, unless the study gives it `missing`.\n"
+            "  A result has two tables: %s.\n",
+            e->name, e->by, e->units, s->domain->attribute[e->number].name, study_tables(s).text);
+    if (owners > 1)
+        fprintf(out, "  A person may be at %u owners, each with events of its own.\n", owners);
+}
+
 static void describe_guarantee(FILE *out, const struct study *s)
 {
     fprintf(out, "\nGuarantee: (%g, %g)-differential privacy for adding or removing %s.\n",
-            s->epsilon, s->delta, study_of_persons(s) ? "all rows of one person" : "one row");
+            s->epsilon, s->delta, study_of_persons(s) ? study_unit(s) : "one row");
     if (s->person.columns > 0)
         describe_persons(out, s);
-    if (s->enforce_person)
+    if (s->domain->series != NULL)
+        fprintf(out,
+                "  One event more or less of a person is protected less: what costs a person rho\n"
+                "  costs it up to 4 rho, since it changes how the others share the unit. A person\n"
+                "  at more than %u %s costs more, too.\n",
+                s->rows_per_person / s->domain->series->units,
+                study_plural(s->rows_per_person / s->domain->series->units, "owner", "owners"));
+    else if (s->enforce_person)
         ;
     else if (!study_of_persons(s))
         fputs("  The protected unit is one row. A person with j rows is protected less: what\n"
@@ -151,9 +177,10 @@ static void describe_owners(FILE *out, const struct study *s)
     fputs("\nOwners: each sees its own rows and nothing of the others'.\n", out);
     for (size_t i = 0; i < s->owners; i++) {
         fprintf(out,
-                "  %-20s %u to %u rows, uploads %s (as %s)\n"
+                "  %-20s %u to %u %s, uploads %s (as %s)\n"
                 "  %-20s key %s\n",
                 s->owner[i].name, s->owner[i].min_rows, s->owner[i].max_rows,
+                s->domain->series != NULL ? "persons" : "rows",
                 words_bytes(study_upload_bytes(s, i)).text,
                 s->owner[i].records ? "records" : "counts", "",
                 public_identity_fingerprint(&s->owner[i].key).text);
@@ -180,7 +207,7 @@ static void describe_analysts(FILE *out, const struct study *s)
 {
     fputs(method_of(s)->gradients
               ? "\nAnalysts: each may start the run; they see the noisy counts of classes, the\n"
-                "noisy gradients and the weights, never a share.\n"
+                "noisy gradients, the weights and what a test says, never a share.\n"
               : "\nAnalysts: each may start the run; they see which marginals were chosen and\n"
                 "their noisy counts, never a share.\n",
           out);
@@ -224,8 +251,9 @@ static void describe_me(FILE *out, const struct study *s, const struct public_id
     else if (p.role == ROLE_ANALYST)
         fprintf(out, "\nYou are the analyst %s.\n", p.name);
     else
-        fprintf(out, "\nYou are the owner %s: at most %u rows, an upload of %s.\n", p.name,
-                s->owner[p.index].max_rows, words_bytes(study_upload_bytes(s, p.index)).text);
+        fprintf(out, "\nYou are the owner %s: at most %u %s, an upload of %s.\n", p.name,
+                s->owner[p.index].max_rows, s->domain->series != NULL ? "persons" : "rows",
+                words_bytes(study_upload_bytes(s, p.index)).text);
 }
 
 struct words_text study_not_yet(const struct study *study)
@@ -257,6 +285,8 @@ void study_describe(FILE *out, const struct study *study, const struct public_id
                 "  (Columns that are written from owners' rows tell something about them.)\n",
                 study->columns_from);
     describe_impossible(out, study);
+    if (d->series != NULL)
+        describe_events(out, study);
     method_of(study)->describe(out, study);
     describe_guarantee(out, study);
     study_describe_servers(out, study);
@@ -276,4 +306,28 @@ const char *study_all_servers(const struct study *study)
 const char *study_neighbours(const struct study *study)
 {
     return study->servers == 2 ? "the other server" : "both neighbours";
+}
+
+const char *study_unit(const struct study *study)
+{
+    return study->domain->series != NULL ? "one person with all events" : "all rows of one person";
+}
+
+struct words_text study_most(const struct study *study)
+{
+    const bool rows = study->domain->series == NULL;
+    const unsigned most = study->rows_per_person / series_units(study->domain);
+    struct words_text w;
+    snprintf(w.text, sizeof w.text, rows ? "with at most %u %s" : "at no more than %u %s", most,
+             rows ? study_plural(most, "row", "rows") : study_plural(most, "owner", "owners"));
+    return w;
+}
+
+struct words_text study_tables(const struct study *study)
+{
+    const struct series *series = study->domain->series;
+    struct words_text w = {"synthetic.csv"};
+    if (series != NULL)
+        snprintf(w.text, sizeof w.text, "persons.csv, %s.csv", series->name);
+    return w;
 }

@@ -23,6 +23,12 @@ const char *study_plural(size_t n, const char *one, const char *many);
 const char *study_all_servers(const struct study *study);
 const char *study_neighbours(const struct study *study);
 
+/* The unit of the guarantee where that is a person, who is .. "with at most 2 rows". */
+const char *study_unit(const struct study *study);
+struct words_text study_most(const struct study *study);
+/* What a result calls its tables: synthetic.csv, or those of persons and events. */
+struct words_text study_tables(const struct study *study);
+
 /* How many keys a draft lacks: "not yet: 6 keys". */
 struct words_text study_not_yet(const struct study *study);
 

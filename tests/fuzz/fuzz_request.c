@@ -47,6 +47,8 @@ static void as_reply(const uint8_t *data, size_t size)
     if (reply_read(&r, &message) == ERR_OK) {
         (void)!cost_read(stats, r.payload, r.size);
         never(reply_write(r.kind, r.status, r.text, r.payload, r.size, &back) != ERR_OK);
+        if (r.signature != NULL)
+            bytes_put(&back, r.signature, IDENTITY_SIGNATURE_SIZE);
         for (size_t i = 0; i < size && back.size == size; i++) /* where the text was tamed */
             if (back.data[i] == '?')
                 back.data[i] = data[i];
@@ -120,5 +122,9 @@ void fuzz_seeds(fuzz_put put, void *self)
     put(self, b.data, b.size);
     b.size = 1;
     never(reply_write(MESSAGE_STATUS, ERR_REFUSED, "\x1b[2Jno\xff", NULL, 0, &b) != ERR_OK);
+    put(self, b.data, b.size);
+    b.size = 1;
+    never(reply_write(MESSAGE_PARCEL, ERR_OK, "", payload, sizeof payload, &b) != ERR_OK);
+    bytes_put(&b, (const uint8_t[IDENTITY_SIGNATURE_SIZE]){1}, IDENTITY_SIGNATURE_SIZE);
     put(self, b.data, b.size);
 }

@@ -255,6 +255,42 @@ TEST(rows_are_drawn_again_by_their_seed)
     }
 }
 
+TEST(rows_meet_a_condition_and_have_what_was_given)
+{
+    const char *const ages[] = {"3", NULL}, *const wards[] = {NULL, "?"};
+    const char *const *const text[] = {ages, NULL, wards, NULL};
+    const char *const wrong[] = {"3", "x"}, *const *const bad[] = {wrong, NULL, NULL, NULL};
+    struct trefoil *t = opened("tree"), *dates = opened("dates");
+    struct trefoil_error e;
+    struct trefoil_rows *r;
+    assert_int_equal(trefoil_sample_where(t, "age > 7 AND bmi < 20", 100, 1, &r, &e), TREFOIL_OK);
+    check_rows(t, r);
+    assert_true(r->rows == 100 && r->computed == 0);
+    for (size_t i = 0; i < 100; i++)
+        assert_true(r->number[0][i] > 7 && r->number[3][i] < 20);
+    trefoil_rows_free(&r);
+    assert_int_equal(trefoil_complete(t, text, 2, 1, &r, &e), TREFOIL_OK);
+    check_rows(t, r);
+    assert_true(r->rows == 2 && r->number[0][0] == 3 && r->code[2][1] == 3);
+    trefoil_rows_free(&r);
+    refused(trefoil_complete(t, bad, 2, 1, &r, &e), TREFOIL_USAGE, &e, "row 1: age is 'x'");
+    refused(trefoil_sample_where(t, "age > 99", 1, 1, &r, &e), TREFOIL_QUESTION, &e, "half a row");
+    refused(trefoil_sample_where(t, "agee > 9", 1, 1, &r, &e), TREFOIL_QUESTION, &e, "^");
+    assert_int_equal(trefoil_sample(dates, 50, 1, TREFOIL_USUAL, &r, &e), TREFOIL_OK);
+    assert_true(r->computed == 3 && r->computed_unit[0] == 86400 && r->computed_unit[1] == 0);
+    assert_string_equal(r->computed_name[2], "title");
+    assert_true(r->computed_text[0] == NULL && r->computed_number[2] == NULL);
+    for (size_t i = 0; i < 50; i++) {
+        assert_true(isnan(r->number[1][i]) ? isnan(r->computed_number[0][i])
+                                           : r->computed_number[0][i] == r->number[1][i] + 30);
+        assert_true(r->computed_number[1][i] == 2026);
+        assert_string_equal(r->computed_text[2][i], r->code[0][i] == 0 ? "Mr" : "");
+    }
+    trefoil_rows_free(&r);
+    trefoil_close(&t);
+    trefoil_close(&dates);
+}
+
 TEST(measurements_are_those_of_the_file)
 {
     struct trefoil *t = opened("tree");

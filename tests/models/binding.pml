@@ -1,7 +1,7 @@
 /*
- * How rounds are bound (parties/server/play.c, docs/protocols.md), for spin: three servers, any of
- * which may crash between any two steps, and an analyst (or a relay) that asks different servers
- * for different things.
+ * How rounds are bound (parties/server/play.c, docs/protocols.md), for spin: three servers, or with
+ * SERVERS=2 a provider and a keeper, any of which may crash between any two steps, and an analyst
+ * (or a relay) that asks different servers for different things.
  *
  * The model has what is on disk, what each message says, and who has heard what; not what is
  * computed, though a new round's computing begins before it is bound. A session makes a noise tape
@@ -19,12 +19,14 @@
  *
  * Checked, in every interleaving:
  *   - no server ever sends its part of an opening of a piece of noise for two requests
- *   - a round that is opened is debited on all three disks, once
+ *   - a round that is opened is debited on all disks, once
  *   - a debit that is taken over is the one that was staged, with its noise: no crash is refused, or
  *     loses a round
  *   - nobody waits for ever
  */
+#ifndef SERVERS
 #define SERVERS 3
+#endif
 #ifndef ROUNDS
 #define ROUNDS 2
 #endif
@@ -95,7 +97,7 @@ folder disk[SERVERS];
 byte opened_for[4 * SESSIONS + 1 + AHEAD]; /* by piece: for which requests a part was sent, as bits */
 
 #define a ((i + 1) % SERVERS)
-#define b ((i + 2) % SERVERS)
+#define b ((i + 2) % SERVERS) /* of two servers i itself: what needs both others needs the other */
 #define mine_of(k) step[k].by[i]
 
 /*
@@ -160,7 +162,9 @@ inline forget_messages() {
     :: k < STEPS ->
         forget_one(k, 0);
         forget_one(k, 1);
+#if SERVERS == 3
         forget_one(k, 2);
+#endif
         k++
     :: else -> break
     od;
@@ -231,11 +235,11 @@ away:
     atomic {
         joined[i] = true;
         if
-        :: joined[0] && joined[1] && joined[2] ->
+        :: joined[0] && joined[1] && joined[SERVERS - 1] ->
             session++;
             forget_messages();
             lost = false;
-            joined[0] = false; joined[1] = false; joined[2] = false;
+            joined[0] = false; joined[1] = false; joined[SERVERS - 1] = false;
             mine = session
         :: else -> mine = session + 1
         fi
@@ -348,7 +352,7 @@ next:
     :: else -> skip
     fi;
     if
-    :: step[AGREE].by[a].opened && step[AGREE].by[b].opened -> /* and so has the third */
+    :: step[AGREE].by[a].opened && (SERVERS == 2 || step[AGREE].by[b].opened) -> /* and the last */
         if
         :: mine_of(AGREE).opened || !lost -> skip
         :: lost -> goto away
@@ -385,7 +389,7 @@ next:
     atomic {
         assert(disk[0].request[round_of(request)] == request &&
                disk[1].request[round_of(request)] == request &&
-               disk[2].request[round_of(request)] == request);
+               disk[SERVERS - 1].request[round_of(request)] == request);
         send_part(first, request);
         if
         :: takes_both(request) -> send_part(second, request)
@@ -419,9 +423,11 @@ init {
     atomic {
         disk[0].ahead = ALL_AHEAD;
         disk[1].ahead = ALL_AHEAD;
-        disk[2].ahead = ALL_AHEAD;
+        disk[SERVERS - 1].ahead = ALL_AHEAD;
+#if SERVERS == 3
+        run server(2);
+#endif
         run server(0);
-        run server(1);
-        run server(2)
+        run server(1)
     }
 }

@@ -26,7 +26,13 @@ names=("no range is opened for two requests, no round is lost, nobody waits for 
     "the model notices a server that signs what it has not staged"
     "nor do two debit different things where an operator drops a debit that the other lacks"
     "the model notices a debit that is dropped after a part was sent"
-    "the model notices a debit that is dropped though the other has it")
+    "the model notices a debit that is dropped though the other has it"
+    "of a provider and a keeper no range is opened for two requests, and no round is lost"
+    "nor where a round of theirs gives back what it did not use"
+    "nor where they have an owner's noise"
+    "the model notices a keeper that has not staged what it agrees to"
+    "the model notices a provider that opens before the keeper has confirmed"
+    "the model notices an owner's noise that is not deleted before it is used")
 echo "1..${#names[@]}"
 if ! command -v spin >/dev/null; then
     echo "# SKIP spin is absent (Debian package spin)"
@@ -124,4 +130,12 @@ notices 20 "s/| bit_of(request)\$/| 6/" liar "${lying[@]}"
 holds 21 liar "${dropping[@]}"
 notices 22 's/!parts\[i\] && disk\[other\]/disk[other]/' liar "${dropping[@]}"
 notices 23 's/!parts\[i\] && disk\[other\].request == 0/true/' liar "${dropping[@]}"
+two=(-DSERVERS=2 -DCRASHES=2 -DLIES=1)
+holds 24 binding -DROUNDS=1 -DPLAYS=1 -DSESSIONS=3 "${two[@]}"
+holds 25 binding -DROUNDS=2 -DPLAYS=2 -DSESSIONS=2 "${two[@]}"
+once=(-DSERVERS=2 -DCRASHES=1 -DLIES=1) # two that were put back could use noise again
+holds 26 binding -DROUNDS=2 -DPLAYS=1 -DSESSIONS=3 -DAHEAD=2 "${once[@]}"
+notices 27 '/disk\[i\].staged = request;/s/request;/0;/' binding -DROUNDS=2 -DPLAYS=2 -DSESSIONS=2 "${two[@]}"
+notices 28 's/exchange(CONFIRM);/skip;/' binding -DROUNDS=1 -DPLAYS=1 -DSESSIONS=3 "${two[@]}"
+notices 29 "$keeps" binding -DROUNDS=2 -DPLAYS=1 -DSESSIONS=3 -DAHEAD=2 "${once[@]}"
 exit "$status"

@@ -329,6 +329,26 @@ result $? "answers that nobody gets are a failure"
 "$trefoil" synth central/model --rows 30 --out rows.csv >said && "$trefoil" synth central/model --rows 30 --out - >-rows &&
     cmp rows.csv ./-rows && grep -q '^wrote 30 rows' said && [ ! -e ./- ]
 result $? "synth --out - writes to the standard output"
+"$trefoil" synth central/model --where "age >= 60 AND sex = 'female'" --rows 50 --out w.csv >said &&
+    awk -F, 'NR > 1 && ($1 < 60 || $2 != "female") { bad = 1 } END { exit bad || NR != 51 }' w.csv
+result $? "synth --where draws rows that meet the condition"
+printf 'sex,bmi,note\nfemale,20.5,x\n\nmale,?,y\n' >started.csv
+"$trefoil" synth central/model --given started.csv --fill '?' --out done.csv >said 2>&1 &&
+    awk -F, 'NR == 2 { bad = $2 != "female" || $3 != 20.5 } NR == 3 { bad = bad || $2 != "male" || $3 !~ /^[0-9]/ }
+             END { exit bad || NR != 3 }' done.csv
+result $? "synth --given completes rows"
+echo 'impossible: [{sex: male, diagnosis: other}]' >never.yaml
+"$trefoil" refit central --out never --impossible never.yaml >/dev/null 2>&1
+printf 'sex,diagnosis\nfemale,other\n\nmale,other\n' >started.csv
+says 6 'started.csv:4: the model has no such row' synth never/model --given started.csv --out never.csv
+[ ! -e never.csv ]
+result $? "nothing is written where a row cannot be"
+says 2 'there is no column "agee"' synth central/model --where 'agee > 3' --out w.csv
+says 2 'AND or OR' synth central/model --where 'age > 3 GROUP BY sex' --out w.csv
+says 2 'nothing is known' synth never/model --where "sex = 'male' AND diagnosis = 'other'" --out w.csv
+says 2 'leave out --sampling rounded' synth central/model --where 'age > 3' --sampling rounded --out w.csv
+says 2 'leave out --where' synth central/model --where 'age > 3' --given a.csv --out w.csv
+says 2 '--fill is about' synth central/model --fill x --out w.csv
 "$trefoil" synth central/model --rows 30 --out - >/dev/full 2>said
 [ $? -eq 1 ] && grep -q 'cannot write to the standard output' said
 result $? "a standard output that is full fails"

@@ -34,6 +34,7 @@ says 'for tables of columns expected to be better: copula'
 rows banks/more.csv 20000 20000
 example loans
 says 'security: abort'
+says 'test: about '
 accuracy=$(sed -n 's/^right about .* accuracy //p' "$folder/output")
 awk -v a="${accuracy:-0}" 'BEGIN { exit !(a > 0.72) }'
 result $? "the classifier is right about most loans that were kept back: $accuracy"
@@ -51,6 +52,16 @@ stay=$(sed -n 's/.*; a mean stay of \(.*\) days$/\1/p' "$folder/output")
 awk -v a="${stay:-0}" 'BEGIN { exit !(a >= 4.3 && a <= 4.8) }'
 result $? "the mean stay is near the 4.54 days of the rows: $stay"
 rows stays/result/synthetic.csv 19000 21000
+example visits
+says 'adding or removing one person with all events'
+says 'stage x previous.department: 14 of 25 combinations'
+says ' 0 out of order'
+rows visits/result/persons.csv 20800 21200
+rows visits/more/persons.csv 50000 50000
+order=$(sed -n 's/^department after department: L1 //p' "$folder/output")
+number=$(sed -n 's/^numbers of visits: L1 //p' "$folder/output")
+awk -v a="${order:-1}" -v b="${number:-1}" 'BEGIN { exit !(a < 0.15 && b < 0.05) }'
+result $? "visits follow each other as in reality: $order, and are as many: $number"
 example provider
 says 'The two together can read each owner'
 says 'the two logs fit together'

@@ -27,7 +27,8 @@ result $? "everybody can read it, whatever the umask was"
 
 library=$folder/lib/libtrefoil.so.0
 nm -D --defined-only "$library" | awk '$2 == "T" { print $3 }' | LC_ALL=C sort >"$folder/has"
-sed -n 's/^ *\(trefoil_[a-z_]*\);$/\1@@TREFOIL_0.2/p' library/libtrefoil.map | LC_ALL=C sort >"$folder/should"
+awk '/^TREFOIL_/ { version = $1 } /^ *trefoil_[a-z_]*;$/ { sub(";", ""); print $1 "@@" version }' library/libtrefoil.map |
+    LC_ALL=C sort >"$folder/should"
 sed '/^ \*/d' library/trefoil.h | grep -oE '\btrefoil_[a-z_]+\(' | tr -d '(' | LC_ALL=C sort -u >"$folder/declared"
 [ -s "$folder/has" ] && diff "$folder/has" "$folder/should" && diff <(sed 's/@.*//' "$folder/has") "$folder/declared"
 result $? "the library has the functions of its map and header, by version, and no others"

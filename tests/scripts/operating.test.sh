@@ -20,6 +20,9 @@ server north: a renewed key of the same identity, good until 2031-12-31
 the three logs fit together
 guarantee: (epsilon 1, delta 1e-06) differential privacy for one row
 it deleted for good from its
+Parcels: each server has a sealing key
+servers have taken the parcel; their answers are in a.parcel.answers
+their signatures are in clinic.carried.receipt
 X
 [ "$(wc -l <study/result/synthetic.csv)" -gt 3000 ]
 result $? "synthetic.csv has rows like those of two owners"

@@ -4,6 +4,7 @@
 """
 
 import csv
+import datetime
 import hashlib
 import io
 import itertools
@@ -106,18 +107,65 @@ def read_csv(text):
     return {name: [row[i] for row in rows[1:]] for i, name in enumerate(rows[0])}
 
 
+def same_rows(model, drawn, written):
+    missing = {c.name: c.missing for c in model.columns}
+    assert list(drawn) == list(written)
+    for name, values in drawn.items():
+        assert len(values) == len(written[name])
+        for ours, theirs in zip(values, written[name]):
+            said = str(ours)[:len(theirs)] if isinstance(ours, datetime.date) else theirs
+            assert theirs == missing.get(name, "") if ours is None else said == theirs, (name, ours, theirs)
+            assert ours is None or isinstance(ours, datetime.date) or type(ours)(theirs) == ours, (name, ours, theirs)
+
+
 def rows_are_those_of_synth():
     for path, sampling in ((tree, None), (tree, "independent"), (tree, "rounded"), (copula, None)):
         options = ["--sampling", sampling] if sampling else []
         written = read_csv(run("synth", path + "/model", "--rows", "300", "--seed", "7", "--out", "-", *options))
         with trefoil.Model(path) as model:
             drawn = model.sample(300, seed=7, sampling=sampling, frame=False)
-            missing = {c.name: c.missing for c in model.columns}
-        assert list(drawn) == list(written)
-        for name, values in drawn.items():
-            for ours, theirs in zip(values, written[name]):
-                assert theirs == missing[name] if ours is None else type(ours)(theirs) == ours, (name, ours, theirs)
+            same_rows(model, drawn, written)
         assert None in drawn["bmi"] and None in drawn["ward"]
+
+
+def rows_have_what_is_computed():
+    written = read_csv(run("synth", folder + "/dates/model", "--rows", "300", "--out", "-"))
+    with trefoil.Model(folder + "/dates") as model:
+        drawn = model.sample(300, frame=False)
+        same_rows(model, drawn, written)
+        assert list(drawn)[3:] == ["later", "year", "title"] and set(drawn["title"]) == {"Mr", None}
+        assert all(b is None if a is None else (b - a).days == 30 for a, b in zip(drawn["born"], drawn["later"]))
+        if have_pandas():
+            assert list(model.sample(20)) == list(drawn)
+
+
+def rows_on_condition_are_those_of_synth():
+    where = "age >= 7 AND sex = 'f' OR bmi < 20.5"
+    for path in (tree, copula):
+        written = read_csv(run("synth", path + "/model", "--where", where, "--rows", "300", "--seed", "7", "--out", "-"))
+        with trefoil.Model(path) as model:
+            drawn = model.sample(300, seed=7, where=where, frame=False)
+            same_rows(model, drawn, written)
+        for age, sex, bmi in zip(drawn["age"], drawn["sex"], drawn["bmi"]):
+            assert age >= 7 and sex == "f" or bmi is not None and bmi < 20.5
+    given = {"bmi": [20.5, None, 31.25, ""], "sex": ["f", "m", None, "m"], "age": [3.0, 4, None, 5]}
+    with open(folder + "/given.csv", "w", encoding="utf-8") as file:
+        file.write("bmi,sex,age\n20.5,f,3\n-,m,4\n31.25,-,-\n,m,5\n")
+    written = read_csv(run("synth", tree + "/model", "--given", folder + "/given.csv", "--fill", "-", "--out", "-"))
+    with trefoil.Model(tree) as model:
+        drawn = model.complete(given, frame=False)
+        same_rows(model, drawn, written)
+        assert drawn["bmi"][0] == 20.5 and drawn["bmi"][2:] == [31.25, None] and drawn["age"][:2] == [3, 4]
+        if have_pandas():
+            import pandas
+            frame = pandas.DataFrame({"sex": ["f", None], "age": pandas.array([None, 4], "Int64")})
+            assert model.complete(frame)["age"][1] == 4
+        raises(trefoil.UsageError, "row 1: age is 'x'", model.complete, {"age": [1, "x"]})
+        raises(trefoil.UsageError, "same number", model.complete, {"age": [1], "sex": []})
+        raises(trefoil.UsageError, "independent", model.sample, 5, where="age > 3", sampling="rounded")
+        raises(trefoil.QuestionError, "nothing is known", model.sample, 5, where="age > 99")
+    with trefoil.Model(copula) as model:
+        raises(trefoil.UsageError, "copula", model.complete, given)
 
 
 def as_many_rows_as_the_model_stands_for():
@@ -389,7 +437,8 @@ def frames_have_what_lists_have():
 
 
 CHECKS = [
-    answers_are_the_programs, one_answer_is_a_value, notebooks_show_tables, all_names_what_is_public, rows_are_those_of_synth, as_many_rows_as_the_model_stands_for,
+    answers_are_the_programs, one_answer_is_a_value, notebooks_show_tables, all_names_what_is_public, rows_are_those_of_synth, rows_have_what_is_computed,
+    rows_on_condition_are_those_of_synth, as_many_rows_as_the_model_stands_for,
     marginals_answer_as_questions_do, measurements_are_those_of_the_file, errors_are_of_their_kind,
     threads_may_share_a_model, structures_are_the_headers, the_file_model_is_as_documented,
     a_classifier_says_what_predict_says, the_lines_of_numpy_say_the_same, the_page_of_python_runs, frames_have_what_lists_have,

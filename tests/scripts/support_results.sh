@@ -52,7 +52,9 @@ study 'method: train' 'train: {target: sex, steps: 20}' >"$folder/classifier.yam
 columns='  - {name: sex, kind: categorical, values: [m, f]}
   - {name: born, kind: date, from: 2000-01-01, to: 2019-12-31, bins: year, missing: ""}
   - {name: seen, kind: date, unit: minute, from: 2026-01-01, to: 2026-01-31, bins: week}'
-study 'workload: {all: 2}' 'rounds: 3' >"$folder/dates.yaml"
+printf 'sex,title\nm,Mr\n' >"$folder/titles.csv"
+study 'workload: {all: 2}' 'rounds: 3' 'computed:' '  - {name: later, as: born + 30}' '  - {name: year, as: year(seen)}' \
+    '  - {name: title, as: "lookup(sex, \"titles.csv\", title)"}' >"$folder/dates.yaml"
 for kind in tree copula dates; do
     "$trefoil" aim "$folder/$kind.yaml" "$folder/rows.csv" --out "$folder/$kind" --seed 7 \
         >"$folder/$kind.log" 2>&1 ||

@@ -55,11 +55,11 @@ static void make_guests(struct open_scene *c)
     assert_int_equal(file_write(file(c, "tokens"), 0600, tokens.data, tokens.size, NULL), ERR_OK);
 }
 
-static void scene_new(struct open_scene *c)
+static void scene_new(struct open_scene *c, bool two)
 {
     char open[512], key[IDENTITY_TEXT_SIZE];
     *c = (struct open_scene){0};
-    NEW_STUDY(&c->s, &quiet, .owners = 1, .rounds = 1, .epsilon = 40);
+    NEW_STUDY(&c->s, &quiet, .owners = 1, .rounds = 1, .epsilon = 40, .two = two);
     assert_int_equal(identity_new(&c->issuer, NULL), ERR_OK);
     public_identity_text(&c->issuer->public, key);
     snprintf(open, sizeof open,
@@ -224,10 +224,10 @@ static double total_of(const char *path)
     return total;
 }
 
-TEST(strangers_with_tokens_are_counted)
+static void strangers_are_counted(bool two)
 {
     struct open_scene c CLEAN(scene_free);
-    scene_new(&c);
+    scene_new(&c, two);
     assert_int_equal(support_csv(file(&c, "o0.csv"), c.study->domain, 10 * ROWS, 7), ERR_OK);
     EXPECT(0, file(&c, "o0.log"), 60, "share", file(&c, "open.yaml"), file(&c, "o0.csv"), "--key",
            file(&c, "o0.key"));
@@ -251,6 +251,16 @@ TEST(strangers_with_tokens_are_counted)
            "--out", file(&c, "out"));
     file_says(file(&c, "run.log"), "the rows of 3 of 1001 are counted");
     assert_true(fabs(total_of(file(&c, "out/measurements.json")) - 12 * ROWS) < ROWS / 2);
+}
+
+TEST(strangers_with_tokens_are_counted)
+{
+    strangers_are_counted(false);
+}
+
+TEST(a_provider_and_a_keeper_count_them_too)
+{
+    strangers_are_counted(true);
 }
 
 int main(void)

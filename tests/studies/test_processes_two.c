@@ -4,9 +4,13 @@
  */
 #include "harness/cmocka.h"
 #include "harness/process.h"
+#include "mpc/pair/pair.h"
+#include "parties/exchange/price.h"
 #include "parties/server/round.h"
+#include "tests/support/caller.h"
 #include "tests/support/scene.h"
 
+#include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -133,6 +137,118 @@ TEST(a_provider_and_a_keeper_make_joint_noise)
          "For joint Gaussians the provider sends");
     EXPECT(0, file(&c, "check.log"), 20, "check", c.s.path);
     file_says(file(&c, "check.log"), "(noise_by: joint)");
+}
+
+/* --- encrypted rows --------------------------------------------------------------------------- */
+
+static const char *const encrypted[OWNERS] = {
+    "    max_rows: 1000\n    as: records\n", NULL,
+    "    max_rows: 4000\n    pad_to: 5000\n    as: records\n"};
+
+/* But for what the session begins with (mpc/pair/pair.h). */
+static json_int_t results_sent(struct scene *c, const char *out)
+{
+    json_t *stats = json_load_file(file(c, "%s/stats.json", out), 0, NULL);
+    const json_t *count = json_object_get(json_array_get(json_object_get(stats, "servers"), 0),
+                                          "compute");
+    const json_int_t sent = json_integer_value(json_object_get(count, "payload_sent"));
+    json_decref(stats);
+    return sent - PAIR_CHOICES_SIZE;
+}
+
+/*
+ * Owners of rows beside one of counts. They are counted once: another session, also of servers that
+ * were stopped, sends no result again.
+ */
+TEST(a_provider_and_a_keeper_count_encrypted_rows)
+{
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .two = true, .rounds = 2, .epsilon = 2, .part = encrypted));
+    const struct study *s = c.s.study;
+    const size_t results = s->owner[0].encrypted.results + s->owner[2].encrypted.results;
+    share_everything(&c);
+    EACH(file_says, file(&c, "share0.log"), "server 0 (s0) gets the encrypted rows",
+         "server 1 (s1) gets the key's seed", "sent as records", "both servers have stored");
+    expect_code(run_into(&c, "out", "--rounds", "1"), 0, file(&c, "out.log"));
+    assert_int_equal(results_sent(&c, "out"), 2 * 32 + results * 651264);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(support_stop(&c.server[i]), 0);
+        unlink(file(&c, "server%u.log", i));
+        start_server(&c, i, c.s.path);
+    }
+    unlink(file(&c, "out.log"));
+    expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
+    check_measurements(&c, file(&c, "out/measurements.json"), 5 + 2);
+    assert_int_equal(results_sent(&c, "out"),
+                     2 * 32 + results * 651264 + PAIR_CHOICES_SIZE + 2 * 32);
+    check_audit(&c, 2, 3);
+    EXPECT(0, file(&c, "plan.log"), 20, "plan", c.s.path);
+    EACH(file_says, file(&c, "plan.log"), "as records, encrypted",
+         "encrypted rows are counted once");
+    EXPECT(0, file(&c, "check.log"), 20, "check", c.s.path);
+    EACH(file_says, file(&c, "check.log"), "masked counts and encrypted rows",
+         "Of an owner of records the provider sees its rows instead",
+         "The two together can read each owner's rows");
+}
+
+/* Of a kind that there is not, without a name, or of a size that the study's blocks have not. */
+static void refuse_noise(struct scene *c)
+{
+    static const struct {
+        uint8_t kind, name;
+        size_t more; /* bytes than a block has */
+    } odd[] = {{2, 1, 0}, {0, 0, 0}, {0, 1, 1}, {1, 1, 8}};
+    const struct price_ahead plan = price_ahead(c->s.study);
+    for (size_t k = 0; k < 2 * sizeof odd / sizeof *odd; k++) {
+        const unsigned server = (unsigned)k % 2;
+        struct support_caller caller CLEAN(support_caller_free);
+        const size_t whole = server == 0 ? 8 * plan.samples[odd[k / 2].kind % 2] : 16;
+        support_caller_new(&caller, &c->s, "o0.key", server);
+        support_caller_begin(&caller, MESSAGE_NOISE);
+        bytes_put(&caller.message, c->s.study->terms.digest, 32);
+        bytes_put_u8(&caller.message, odd[k / 2].kind);
+        for (size_t i = 0; i < 16 + whole + odd[k / 2].more; i++)
+            bytes_put_u8(&caller.message, odd[k / 2].name);
+        assert_int_equal(support_call(&caller), ERR_FORMAT);
+        assert_non_null(strstr(caller.reply.text, "another size than in this study"));
+    }
+}
+
+/*
+ * The one owner makes the noise. A server that lost its blocks, as one restored from a backup, has
+ * none in common with the other: nothing is paid, until the owner has sent fresh noise.
+ */
+TEST(an_owner_makes_the_noise)
+{
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = 1, .two = true, .rounds = 2, .epsilon = 2, .more = "noise_by: owner\n"));
+    sqlite3 *db;
+    refuse_noise(&c);
+    expect_code(share_own(&c, 0), 0, file(&c, "share0.log"));
+    EACH(file_says, file(&c, "share0.log"), "shares of fresh noise, which this program makes",
+         "both servers have their shares of fresh noise");
+    assert_true(support_stop_all(c.server));
+    assert_int_equal(sqlite3_open(file(&c, "server1/store.sqlite"), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "DELETE FROM ahead", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    for (unsigned i = 0; i < 2; i++) {
+        unlink(file(&c, "server%u.log", i));
+        start_server(&c, i, c.s.path);
+    }
+    expect_code(run_into(&c, "out", NULL, NULL), 5, file(&c, "out.log"));
+    EACH(file_says, file(&c, "out.log"), "the noise that o0 has sent is used up",
+         "Have o0 run trefoil share again");
+    assert_false(support_contains(file(&c, "server0/audit.log"), " open "));
+    expect_code(share_own(&c, 0), 0, file(&c, "share0.log"));
+    expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
+    check_measurements(&c, file(&c, "out/measurements.json"), 5 + 2);
+    check_audit(&c, 2, 3);
+    file_says(file(&c, "out/report.html"), "Gaussian noise of the owner, which no server knows");
+    EXPECT(0, file(&c, "plan.log"), 20, "plan", c.s.path);
+    EACH(file_says, file(&c, "plan.log"), "noise: the owner makes it. A run takes at most",
+         "deviates as much as with");
+    EXPECT(0, file(&c, "check.log"), 20, "check", c.s.path);
+    EACH(file_says, file(&c, "check.log"), "(noise_by: owner)", "sees what is opened.");
 }
 
 TEST(a_provider_and_a_keeper_make_sweeps)

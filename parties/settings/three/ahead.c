@@ -1,55 +1,9 @@
 #include "parties/settings/three/ahead.h"
 
 #include "base/hash.h"
-#include "parties/exchange/request.h"
 #include "protocols/range.h"
 
-#include <sodium.h>
 #include <string.h>
-
-/* --- what all three have ---------------------------------------------------------------------- */
-
-static bool is_among(const uint8_t list[AHEAD_BLOCKS][AHEAD_NAME], const uint8_t *name)
-{
-    for (size_t i = 0; i < AHEAD_BLOCKS; i++)
-        if (memcmp(list[i], name, AHEAD_NAME) == 0)
-            return true;
-    return false;
-}
-
-static enum err hear(void *self)
-{
-    struct ahead_talk *t = self;
-    for (unsigned k = 0; k < NOISE_LAWS; k++)
-        for (size_t i = 0; i < AHEAD_BLOCKS; i++) {
-            const uint8_t *name = t->sent[k][i];
-            if (!sodium_is_zero(name, AHEAD_NAME) && is_among(t->came[0][k], name) &&
-                is_among(t->came[1][k], name))
-                memcpy(t->common.name[k][t->common.count[k]++], name, AHEAD_NAME);
-        }
-    return ERR_OK;
-}
-
-void ahead_talk(struct ahead_talk *t, struct net *net, const struct ahead_blocks *own)
-{
-    *t = (struct ahead_talk){0};
-    for (unsigned k = 0; k < NOISE_LAWS; k++)
-        memcpy(t->sent[k], own->name[k], own->count[k] * AHEAD_NAME);
-    net_ride(net, &(const struct net_rider){
-                      .blocks = {.send = {t->sent, t->sent},
-                                 .send_size = {sizeof t->sent, sizeof t->sent},
-                                 .receive = {t->came[0], t->came[1]},
-                                 .receive_size = {sizeof t->came[0], sizeof t->came[1]}},
-                      .heard = hear,
-                      .self = t});
-}
-
-void ahead_digest(const struct ahead_talk *t, uint8_t digest[32])
-{
-    request_digest(t->common.name, sizeof t->common.name, digest);
-}
-
-/* --- taking blocks ---------------------------------------------------------------------------- */
 
 void ahead_name(const uint8_t session[32], enum noise_law kind, size_t i, uint8_t name[AHEAD_NAME])
 {

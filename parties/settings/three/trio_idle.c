@@ -26,26 +26,13 @@
 void trio_show(void *self)
 {
     const struct trio *t = self;
-    const struct price_ahead sizes = price_ahead(t->site->study);
-    struct ahead_blocks here;
-    if (store_ahead(t->site->store, &here) != ERR_OK)
-        return;
-    for (unsigned k = 0; k < NOISE_LAWS; k++) {
-        atomic_store(&t->site->status.ahead[k], here.count[k] * sizes.samples[k]);
-        atomic_store(&t->site->status.ahead_most[k], sizes.blocks[k] * sizes.samples[k]);
-    }
+    ahead_show(t->site);
 }
 
 void trio_drop(void *self)
 {
     const struct trio *t = self;
-    static const struct ahead_blocks none;
-    if (!site_is_spent(t->site))
-        return;
-    if (store_ahead_keep(t->site->store, &none) != ERR_OK)
-        log_warn(t->site->log, "noise that was made ahead stays on disk, though the budget is "
-                               "spent; mend the disk and start the server again, which deletes it");
-    trio_show(self);
+    ahead_drop(t->site);
 }
 
 enum err trio_greet(void *self)

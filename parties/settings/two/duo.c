@@ -1,5 +1,6 @@
 #include "parties/settings/two/duo.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/secret.h"
 #include "parties/exchange/request.h"
@@ -18,6 +19,7 @@ struct duo {
     struct session *session; /* NULL: none, nor any of what follows */
     struct net *net;
     struct two *engine;
+    struct ahead_talk ahead; /* of the owner's noise, if it makes that */
 };
 
 /* --- a server's life -------------------------------------------------------------------------- */
@@ -108,8 +110,13 @@ static enum err listen(void *self)
 
 static enum err greet(void *self)
 {
-    (void)self;
-    return ERR_OK; /* there is nothing to compare */
+    struct duo *d = self;
+    struct ahead_blocks own;
+    if (d->site->study->noise_by != NOISE_BY_OWNER)
+        return ERR_OK; /* there is nothing to compare */
+    TRY(store_ahead(d->site->store, &own));
+    ahead_talk(&d->ahead, d->net, &own);
+    return ERR_OK;
 }
 
 static enum err begin(void *self, const struct engine_uploads *uploads, struct engine *engine)
@@ -118,11 +125,18 @@ static enum err begin(void *self, const struct engine_uploads *uploads, struct e
     struct two from = {.study = d->site->study,
                        .bounds = d->site->bounds,
                        .net = d->net,
+                       .store = d->site->store,
                        .audit = openings_audit,
                        .audit_self = d->openings,
-                       .log = d->log};
-    (void)uploads; /* counts are never counted again */
+                       .log = d->log,
+                       .ahead = {.blocks = d->ahead.common}};
+    uint8_t ahead[32];
+    (void)uploads; /* nothing is counted again */
     memcpy(from.session, d->session->id, sizeof from.session);
+    ahead_digest(&d->ahead, ahead); /* who heard another list has another tape, and opens nothing */
+    if (d->site->study->noise_by == NOISE_BY_OWNER)
+        hash_labelled(from.session, "trefoil-two-1", d->session->id, sizeof d->session->id, ahead,
+                      sizeof ahead);
     TRY(two_new(&d->engine, &from));
     *engine = two_table(d->engine);
     return ERR_OK;
@@ -157,9 +171,19 @@ static enum err idle(void *self, bool *done)
     return ERR_OK;
 }
 
-static void nothing(void *self)
+/* Of blocks, there are only the owner's. */
+static void show(void *self)
 {
-    (void)self;
+    const struct duo *d = self;
+    if (d->site->study->noise_by == NOISE_BY_OWNER)
+        ahead_show(d->site);
+}
+
+static void drop(void *self)
+{
+    const struct duo *d = self;
+    if (d->site->study->noise_by == NOISE_BY_OWNER)
+        ahead_drop(d->site);
 }
 
 const struct setting duo_setting = {.split = &two_split,
@@ -177,5 +201,5 @@ const struct setting duo_setting = {.split = &two_split,
                                     .verdict = verdict,
                                     .failed = failed,
                                     .idle = idle,
-                                    .show = nothing,
-                                    .drop = nothing};
+                                    .show = show,
+                                    .drop = drop};

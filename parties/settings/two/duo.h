@@ -1,7 +1,8 @@
 /*
  * parties/settings/two/duo.h - the setting of two servers (parties/setting/setting.h): a provider,
  * server 0, which holds masked counts, and a keeper, server 1, which holds the seeds of the masks.
- * A session has one lane, and makes its noise itself: each server its own (own_tape.h).
+ * A session has one lane, and makes its noise itself: each server its own (own_tape.h). Or it has
+ * the owner's (owner_noise.h).
  */
 #ifndef TREFOIL_PARTIES_SETTINGS_TWO_DUO_H
 #define TREFOIL_PARTIES_SETTINGS_TWO_DUO_H

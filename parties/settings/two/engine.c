@@ -45,9 +45,10 @@ static bool needs_pair(const struct two *g)
 enum err two_new(struct two **engine, const struct two *from)
 {
     const struct price_noise noise = price_noise(from->study);
-    const bool joint = from->study->noise_by == NOISE_BY_JOINT;
-    const uint64_t run[OWN_REELS] = {[STAKE_MEASURE] = joint ? 0 : noise.gauss,
-                                     [STAKE_SELECT] = noise.gumbel,
+    const enum noise_by by = from->study->noise_by;
+    const bool joint = by == NOISE_BY_JOINT;
+    const uint64_t run[OWN_REELS] = {[STAKE_MEASURE] = by == NOISE_BY_BOTH ? noise.gauss : 0,
+                                     [STAKE_SELECT] = by != NOISE_BY_OWNER ? noise.gumbel : 0,
                                      [OWN_PARTS] = joint ? noise.gauss : 0};
     struct two *g CLEAN(two_free) = NULL;
     *engine = NULL;
@@ -59,6 +60,8 @@ enum err two_new(struct two **engine, const struct two *from)
         g->tape.reel[STAKE_MEASURE].make = make_joint;
         g->tape.reel[STAKE_MEASURE].self = g;
     }
+    g->rows = (struct two_rows){.study = g->study, .net = g->net, .store = g->store, .log = g->log};
+    memcpy(g->rows.session, g->session, sizeof g->rows.session);
     TRY(sums_new(&g->sums, g->study, net_index(g->net)));
     return memory_hand_over(engine, &g);
 }
@@ -69,6 +72,7 @@ void two_free(struct two **engine)
         return;
     own_tape_free(&(*engine)->tape);
     sums_free(&(*engine)->sums);
+    two_rows_free(&(*engine)->rows);
     pair_free(&(*engine)->pair);
     memory_free(engine);
 }
@@ -88,7 +92,7 @@ static enum err hold(void *self, const struct upload_name *upload, size_t count,
 static enum err add(void *self, const struct upload *uploads, size_t count)
 {
     struct two *g = self;
-    return sums_add(&g->sums, uploads, count);
+    return sums_add(&g->sums, &g->rows, uploads, count);
 }
 
 static enum err finish(void *self)
@@ -178,7 +182,10 @@ static size_t cells(const struct engine_step *step, size_t selected)
 
 static enum err supply(void *self, const struct engine_step *step, bool *made)
 {
-    const struct two *g = self;
+    struct two *g = self;
+    if (g->study->noise_by == NOISE_BY_OWNER)
+        TRY(owner_noise_take(&g->ahead, g->store, g->study, net_index(g->net), &g->tape,
+                             own_of(step)->noise, g->log));
     *made = own_tape_has(&g->tape, own_of(step)->noise);
     return ERR_OK;
 }
@@ -386,6 +393,7 @@ static enum err measure(void *self, const struct engine_step *s, void *stake, si
         break;
     case ASK_LOOK:
     case ASK_GRADIENT:
+    case ASK_TEST:
         return ERR_MISUSE; /* judge_kind() and ask_price() refuse them */
     }
     return two_open(g, OPEN_NOISY_MARGINAL, values, *measured);

@@ -8,6 +8,7 @@
  *   select    score_largest() of m_q (D - penalty_q) + 2^(f-24) (g_P + g_K): the provider takes the
  *             penalty off, and each adds a Gumbel of its own
  *
+ * With noise_by: owner the words of both are shares of the owner's noise, and add up to that.
  * Each adds what came to what it sent, and so both have m x + z_P + z_K. Less its own z, a server
  * sees m x plus noise that it does not know, of parameter 2^20: what the request pays for. So does
  * everybody else, who sees less. Likewise of a selection: given its own Gumbels, the winner is that
@@ -20,19 +21,23 @@
 #include "parties/exchange/bounds.h"
 #include "parties/setting/engine.h"
 #include "parties/settings/two/own_tape.h"
+#include "parties/settings/two/owner_noise.h"
 #include "parties/settings/two/score.h"
 #include "parties/settings/two/sums.h"
 
 struct two {
-    const struct study *study; /* borrowed, as is all but sums, tape and pair */
+    const struct study *study; /* borrowed, as is all but sums, rows, tape, pair */
     const struct bounds *bounds;
     struct net *net;
     /* asked before each opening; an error stops it: parties/server/openings.h */
     enum err (*audit)(void *self, enum engine_opening opening, const char *reason, size_t values);
     void *audit_self;
     struct log *log;
+    struct store *store;    /* keeps what was counted of rows; the owner's noise is there, and .. */
+    struct ahead ahead;     /* .. these are the blocks of it that both servers have */
     struct ask_slack slack; /* of the study's noise */
     struct sums sums;
+    struct two_rows rows;
     struct own_tape tape;
     uint8_t session[PAIR_ID_SIZE];
     struct pair *pair; /* NULL until it is needed */

@@ -18,8 +18,8 @@ static enum err draw(struct own_tape *t, unsigned kind, uint64_t *out, size_t n)
     return ERR_OK;
 }
 
-/* Makes n words more, and forgets the places that are taken. */
-static enum err extend(struct own_tape *t, unsigned kind, size_t n)
+/* n words more, those given or new ones, and forgets the places that are taken. */
+static enum err extend(struct own_tape *t, unsigned kind, const uint64_t *given, size_t n)
 {
     struct own_reel *r = &t->reel[kind];
     const size_t left = r->words - r->next;
@@ -32,7 +32,11 @@ static enum err extend(struct own_tape *t, unsigned kind, size_t n)
     r->before += r->next;
     r->words = left;
     r->next = 0;
-    const enum err e = draw(t, kind, word + left, n);
+    enum err e = ERR_OK;
+    if (given != NULL)
+        memcpy(word + left, given, n * sizeof *word);
+    else
+        e = draw(t, kind, word + left, n);
     if (e == ERR_OK) /* nobody takes words that were not drawn */
         r->words = left + n;
     else
@@ -55,7 +59,7 @@ enum err own_tape_start(struct own_tape *t, const uint8_t id[32], const uint64_t
     random_fresh(&t->random);
     for (unsigned k = 0; k < OWN_REELS; k++) {
         t->reel[k].batch = batch_of(run[k]);
-        TRY(extend(t, k, t->reel[k].batch));
+        TRY(extend(t, k, NULL, t->reel[k].batch));
     }
     return ERR_OK;
 }
@@ -65,6 +69,11 @@ void own_tape_free(struct own_tape *t)
     for (unsigned k = 0; k < OWN_REELS; k++)
         memory_wipe_free(&t->reel[k].word, t->reel[k].words * sizeof *t->reel[k].word);
     random_wipe(&t->random);
+}
+
+enum err own_tape_add(struct own_tape *t, unsigned kind, const uint64_t *word, size_t n)
+{
+    return extend(t, kind, word, n);
 }
 
 bool own_tape_has(const struct own_tape *t, const size_t count[STAKE_KINDS])
@@ -79,7 +88,7 @@ static enum err fill(struct own_tape *t, unsigned kind, size_t count)
 {
     const struct own_reel *r = &t->reel[kind];
     const size_t left = r->words - r->next;
-    return left < count ? extend(t, kind, count - left + r->batch) : ERR_OK;
+    return left < count ? extend(t, kind, NULL, count - left + r->batch) : ERR_OK;
 }
 
 enum err own_tape_make(struct own_tape *t, const size_t count[STAKE_KINDS])

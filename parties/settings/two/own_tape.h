@@ -1,6 +1,7 @@
 /*
  * parties/settings/two/own_tape.h - the noise of this server, each word taken once, and the stake
- * of a round: so many words of each kind. It makes them alone, or its words of joint noise.
+ * of a round: so many words of each kind. It makes them alone, or its words of joint noise; or they
+ * are its shares of the owner's (owner_noise.h).
  *
  * Both servers count places alike and never say what is on their tapes: nothing here is sent, no
  * digest either, since a word has few values. How long a word takes to draw depends on what it is.
@@ -47,6 +48,8 @@ struct own_stake {
 enum err own_tape_start(struct own_tape *t, const uint8_t id[32],
                         const uint64_t run[OWN_REELS]) MUST_CHECK;
 void own_tape_free(struct own_tape *t);
+/* Adds words to a reel at its end, which others made. */
+enum err own_tape_add(struct own_tape *t, unsigned kind, const uint64_t *word, size_t n) MUST_CHECK;
 /* Whether so many words of each kind are there; makes what is missing, and a batch more. */
 bool own_tape_has(const struct own_tape *t, const size_t count[STAKE_KINDS]);
 enum err own_tape_make(struct own_tape *t, const size_t count[STAKE_KINDS]) MUST_CHECK;

@@ -228,7 +228,7 @@ TEST(numbers_keep_the_density_of_their_bin)
     assert_int_equal(derive_new(&p, d), ERR_OK);
     for (int i = 0; i < 40000; i++) {
         int64_t x, high;
-        assert_int_equal(derive_draw(p, row, &inside, &r), ERR_OK);
+        assert_int_equal(derive_draw(p, row, NULL, &inside, &r), ERR_OK);
         assert_true(calendar_read(derive_text(p, 0), CALENDAR_HOUR, true, &x, &high));
         seen[x - (int64_t)d->attribute[0].edges[1]]++;
     }
@@ -345,7 +345,7 @@ TEST(a_difference_of_two_measured_dates_holds)
         int64_t a, b, high;
         if (!seen[(row[0] * 4 + row[1]) * 4 + row[2]])
             continue;
-        assert_int_equal(derive_draw(p, row, &even, &r), ERR_OK);
+        assert_int_equal(derive_draw(p, row, NULL, &even, &r), ERR_OK);
         if (row[2] == 3)
             continue;
         assert_true(calendar_read(derive_text(p, 0), CALENDAR_DAY, true, &a, &high));

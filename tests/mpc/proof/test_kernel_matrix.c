@@ -124,14 +124,17 @@ static void cross(const struct kernel *k, struct kernel_matrix_room *r, size_t n
     memset(r->y, 0xff, sizeof r->y);
     for (unsigned f = 0; f < 3; f++) {
         const int p = factors[f][0], q = factors[f][1];
-        int64_t sums[2 * KERNEL_ROWS - 1], twin[2 * KERNEL_ROWS - 1];
-        for (unsigned t = 0; t < 2 * KERNEL_ROWS - 1; t++)
+        int64_t sums[2 * KERNEL_CROSS], twin[2 * KERNEL_CROSS];
+        for (unsigned t = 0; t < 2 * KERNEL_CROSS; t++)
             sums[t] = twin[t] = t;
         for (unsigned s = 0; s < KERNEL_ROWS; s++)
-            for (unsigned t = 0; t < KERNEL_ROWS; t++)
-                for (size_t i = 0; i < n; i++)
-                    twin[s + t] += ((int64_t)p * xa[place(s, i)] + (int64_t)q * xb[place(s, i)]) *
-                                   ((int64_t)p * ya[place(t, i)] + (int64_t)q * yb[place(t, i)]);
+            for (unsigned t = 0, half = s / KERNEL_HALF; t < KERNEL_HALF; t++)
+                for (size_t i = 0; i < n; i++) {
+                    const size_t x = place(s, i), y = place(half * KERNEL_HALF + t, i);
+                    twin[half * KERNEL_CROSS + s % KERNEL_HALF + t] +=
+                        ((int64_t)p * xa[x] + (int64_t)q * xb[x]) *
+                        ((int64_t)p * ya[y] + (int64_t)q * yb[y]);
+                }
         k->cross16(sums, xa, xb, ya, yb, p, q, n);
         assert_memory_equal(sums, twin, sizeof sums);
     }
@@ -144,14 +147,14 @@ TEST(crosses)
 
 static void value(const struct kernel *k, struct kernel_matrix_room *r, size_t n)
 {
-    uint64_t low[KERNEL_STRIP], high[KERNEL_STRIP], weight[KERNEL_ROWS];
+    uint64_t low[KERNEL_STRIP], high[KERNEL_STRIP], weight[KERNEL_HALF];
     const uint16_t *x = r->x + n;
-    for (unsigned t = 0; t < KERNEL_ROWS; t++)
-        weight[t] = t < 2 ? (uint64_t)t : t < 40 ? ((uint64_t)1 << 61) - 1 : r->weight[t] >> 3;
+    for (unsigned t = 0; t < KERNEL_HALF; t++)
+        weight[t] = t < 2 ? (uint64_t)t : t < 20 ? ((uint64_t)1 << 61) - 1 : r->weight[t] >> 3;
     k->value16(low, high, x, weight);
     for (size_t i = 0; i < KERNEL_STRIP; i++) {
         word128 sum = 0;
-        for (unsigned t = 0; t < KERNEL_ROWS; t++)
+        for (unsigned t = 0; t < KERNEL_HALF; t++)
             sum += (word128)weight[t] * x[t * KERNEL_STRIP + i];
         assert_true(sum == low[i] + ((word128)high[i] << KERNEL_VALUE_LOW));
     }

@@ -436,7 +436,7 @@ TEST(attempts_are_counted_on_disk)
 static const char to_version_6[] =
     "ALTER TABLE rounds DROP COLUMN attempts; ALTER TABLE rounds DROP COLUMN entry;"
     "ALTER TABLE rounds DROP COLUMN analyst;"
-    "DROP TABLE guard; DROP TABLE ahead; DROP TABLE seats; DROP TABLE sorted;"
+    "DROP TABLE guard; DROP TABLE ahead; DROP TABLE seats; DROP TABLE sorted; DROP TABLE serials;"
     "DROP INDEX incomplete; CREATE INDEX complete ON uploads(owner) WHERE complete;"
     "PRAGMA user_version = 6";
 

@@ -293,6 +293,15 @@ def _date(x: float, unit: int) -> Date:
     return datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=round(x) * unit)
 
 
+def _said(value: Any) -> str:
+    """A value as CSV files have it: a whole number has no point, a date no time that is 0."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, datetime.datetime) and value.time() == datetime.time():
+        return str(value.date())
+    return str(value)
+
+
 def _have_pandas() -> bool:
     try:
         import pandas  # noqa: F401
@@ -411,12 +420,13 @@ class Model:
                             text, 0.0 if level is None else float(level))
 
     def sample(self, rows: Optional[int] = None, *, seed: int = 1, sampling: Optional[str] = None,
-               frame: Optional[bool] = None) -> Union[Dict[str, List[Any]], pandas.DataFrame]:
+               where: Optional[str] = None, frame: Optional[bool] = None) -> Union[Dict[str, List[Any]], pandas.DataFrame]:
         """Synthetic rows: as many as you ask for, or as the model stands for.
 
         The same seed gives the same rows, also from `trefoil synth`. `sampling` is "rounded"
         (marginals as near to the model's as that number of rows allows; not for a copula) or
-        "independent" (each row by itself); by default a tree's rows are rounded.
+        "independent" (each row by itself); by default a tree's rows are rounded. `where` is a
+        condition as in a question: only rows that meet it, which are independent.
 
         `frame`: True gives a pandas DataFrame, False a dict with a list for each column, None a
         DataFrame if pandas is installed. A missing value is None in lists, NaN or NA in a
@@ -428,16 +438,44 @@ class Model:
                 raise UsageError(f"rows must be 1 or more, not {rows}")
             if rows > sys.maxsize:
                 raise RangeError(f"{rows} rows are too many; ask for fewer")
+        if sampling not in _SAMPLING:
+            raise UsageError(f'sampling is "rounded" or "independent", not {sampling!r}')
+        if where is None:
+            return self._drawn(frame, seed, _lib.trefoil_sample, rows or 0, after=(_SAMPLING[sampling],))
+        if sampling == "rounded":
+            raise UsageError("rows on condition are independent: leave out sampling")
+        return self._drawn(frame, seed, _lib.trefoil_sample_where, _text(where, "a condition"), rows or 0)
+
+    def complete(self, rows: Any, *, seed: int = 1,
+                 frame: Optional[bool] = None) -> Union[Dict[str, List[Any]], pandas.DataFrame]:
+        """Rows with what they lack, drawn given what they have: a DataFrame, or a dict of lists.
+
+        Columns that are not there are drawn, and so is each None, NaN or NA. What is there stays;
+        a missing value is what `column(name).missing` says. Not for a copula.
+        """
+        if hasattr(rows, "notna"):
+            rows = rows.astype(object).where(rows.notna(), None)
+        given = {name: list(rows[name]) for name in rows}
+        counts = {len(values) for values in given.values()}
+        if len(counts) != 1:
+            raise UsageError("rows to complete need some column, and the same number of values in each")
+        texts = (ctypes.POINTER(ctypes.c_char_p) * len(self.columns))()
+        for i, c in enumerate(self.columns):
+            if c.name in given:
+                texts[i] = (ctypes.c_char_p * len(given[c.name]))(
+                    *(None if v is None or v != v else _text(_said(v), "a value") for v in given[c.name]))
+        return self._drawn(frame, seed, _lib.trefoil_complete, texts, counts.pop())
+
+    def _drawn(self, frame: Optional[bool], seed: int, call: Callable[..., int], *arguments: Any,
+               after: Tuple[int, ...] = ()) -> Union[Dict[str, List[Any]], pandas.DataFrame]:
         seed = operator.index(seed)
         if not 0 <= seed < 1 << 63:
             raise UsageError(f"a seed is a number from 0 to 2^63 - 1, not {seed}")
-        if sampling not in _SAMPLING:
-            raise UsageError(f'sampling is "rounded" or "independent", not {sampling!r}')
         if frame:
             _need_pandas()
         read: Callable[[Any], Any] = self._frame if frame or frame is None and _have_pandas() else self._lists
         drawn: Union[Dict[str, List[Any]], pandas.DataFrame] = self._result(
-            _lib.trefoil_sample, _lib.trefoil_rows_free, _c.trefoil_rows, read, rows or 0, seed, _SAMPLING[sampling])
+            call, _lib.trefoil_rows_free, _c.trefoil_rows, read, *arguments, seed, *after)
         return drawn
 
     def marginal(self, *columns: str) -> Marginal:
@@ -529,6 +567,13 @@ class Model:
                 continue
             kind = int if c.step is not None and c.step.is_integer() else float
             lists[c.name] = [None if math.isnan(x) else kind(x) for x in r.number[i][:r.rows]]
+        for i in range(r.computed):
+            name, unit = r.computed_name[i].decode(), r.computed_unit[i]
+            if r.computed_text[i]:
+                lists[name] = [x.decode() or None for x in r.computed_text[i][:r.rows]]
+            else:
+                lists[name] = [None if math.isnan(x) else _date(x, unit) if unit else int(x) if x.is_integer() else x
+                               for x in r.computed_number[i][:r.rows]]
         return lists
 
     def _frame(self, r: Any) -> pandas.DataFrame:
@@ -554,4 +599,5 @@ class Model:
             if c.kind == "whole" or (c.step is not None and c.step.is_integer()):
                 numbers = numbers.astype("int64" if c.missing is None else "Int64")
             columns[c.name] = numbers
+        columns.update(itertools.islice(self._lists(r).items(), len(self.columns), None) if r.computed else {})
         return pandas.DataFrame(columns)

@@ -47,7 +47,9 @@ class trefoil_answers(Structure):
 class trefoil_rows(Structure):
     _fields_ = [
         ("rows", c_size_t), ("columns", c_uint32), ("code", POINTER(POINTER(c_uint16))),
-        ("number", POINTER(POINTER(c_double))),
+        ("number", POINTER(POINTER(c_double))), ("computed", c_uint32), ("computed_name", POINTER(c_char_p)),
+        ("computed_number", POINTER(POINTER(c_double))), ("computed_text", POINTER(POINTER(c_char_p))),
+        ("computed_unit", POINTER(c_uint32)),
     ]
 
 
@@ -97,6 +99,9 @@ def _load() -> CDLL:
         "query": (c_int, model, c_char_p, c_double, POINTER(POINTER(trefoil_answers)), error),
         "answers_free": (None, POINTER(POINTER(trefoil_answers))),
         "sample": (c_int, model, c_size_t, c_uint64, c_int, POINTER(POINTER(trefoil_rows)), error),
+        "sample_where": (c_int, model, c_char_p, c_size_t, c_uint64, POINTER(POINTER(trefoil_rows)), error),
+        "complete": (c_int, model, POINTER(POINTER(c_char_p)), c_size_t, c_uint64, POINTER(POINTER(trefoil_rows)),
+                     error),
         "rows_free": (None, POINTER(POINTER(trefoil_rows))),
         "marginal": (c_int, model, POINTER(c_char_p), c_uint32, POINTER(POINTER(trefoil_counts)), error),
         "counts_free": (None, POINTER(POINTER(trefoil_counts))),

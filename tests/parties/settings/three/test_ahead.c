@@ -47,6 +47,25 @@ static enum err take(struct store *store, unsigned kind, size_t i, struct bytes 
     return store_ahead_take(store, (enum noise_law)kind, name_of(kind, i), noise);
 }
 
+/* --- an owner's blocks ------------------------------------------------------------------------ */
+
+TEST(the_newest_blocks_of_an_owner_stay)
+{
+    struct stores_bench b CLEAN(bench_free) = bench_new();
+    struct bytes noise CLEAN(bytes_clear) = {0}, back CLEAN(bytes_clear) = {0};
+    bytes_put_text(&noise, "a share of a block");
+    put(b.store[0], NOISE_GUMBEL, 0);
+    for (size_t i = 0; i < AHEAD_BLOCKS + 2; i++)
+        for (unsigned again = 0; again < 2; again++)
+            assert_int_equal(
+                store_ahead_push(b.store[0], NOISE_GAUSS, name_of(NOISE_GAUSS, i), &noise), ERR_OK);
+    assert_int_equal(count_of(b.store[0], NOISE_GAUSS), AHEAD_BLOCKS);
+    assert_int_equal(count_of(b.store[0], NOISE_GUMBEL), 1);
+    assert_int_equal(take(b.store[0], NOISE_GAUSS, 1, &back), ERR_LOST);
+    assert_int_equal(take(b.store[0], NOISE_GAUSS, 2, &back), ERR_OK);
+    assert_int_equal(back.size, noise.size);
+}
+
 /* --- one server's disk ------------------------------------------------------------------------ */
 
 /* The sealed bytes of server 0's only block. */

@@ -232,6 +232,24 @@ TEST(a_run_over_rows_and_columns_of_several_owners_equals_too)
     mpc_equals_plaintext(OPTIONS(.owners = OWNERS, .rounds = 4, .part = columns));
 }
 
+/* Rows of one unit each: requests, prices and bounds are in units, what comes out is in persons. */
+TEST(a_run_over_events_of_persons_equals_too)
+{
+    static const char domain[] =
+        "domain:\n"
+        "  - {name: age, kind: integer, min: 0, max: 8}\n"
+        "  - {name: number, kind: integer, min: 0, max: 6}\n"
+        "  - {name: ward, kind: categorical, values: [a, b, c]}\n"
+        "  - {name: outcome, kind: categorical, values: [home, died]}\n"
+        "events: {name: visits, by: who, number: number, columns: [ward, outcome],\n"
+        "         ends: {outcome: [died]}}\n";
+    static const char *const more[] = {"score: l1\n", "assess: 0.2\n"};
+    for (size_t i = 0; i < 2; i++)
+        mpc_equals_plaintext(OPTIONS(.owners = OWNERS, .rounds = 4, .epsilon = 40, .domain = domain,
+                                     .accounting = ACCOUNTING_GAUSSIAN, .noise = "discrete",
+                                     .more = more[i]));
+}
+
 /*
  * Whole runs for every kind of noise and score: counts of small marginals and of larger ones with
  * weights, records and counts, split by rows and columns.

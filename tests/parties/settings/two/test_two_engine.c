@@ -17,12 +17,15 @@
 #include "parties/analyst/release.h"
 #include "parties/owner/pack.h"
 #include "parties/settings/two/engine.h"
+#include "parties/store/store_ahead.h"
 #include "parties/study/study_uploads.h"
+#include "tests/support/statistics.h"
 
 #include <string.h>
 
 #define OWNERS 3
 #define NOISE_MOST 200000
+#define WORDS ((size_t)4096)
 
 struct duet;
 
@@ -53,6 +56,7 @@ struct duet {
     struct session *session[2];
     struct duet_seat seat[2];
     size_t next[STAKE_KINDS]; /* of the replay */
+    struct store *store[2];   /* with the owner's noise, if it makes that */
 };
 
 /* --- owners ----------------------------------------------------------------------------------- */
@@ -65,15 +69,31 @@ static void share(struct duet *d, unsigned o)
     struct bytes packed CLEAN(bytes_clear) = {0};
     const uint8_t secret[UPLOAD_SECRET_SIZE] = {(uint8_t)o};
     const unsigned form = study_upload_form(study, o);
-    assert_int_equal(form, UPLOAD_WORDS);
     assert_int_equal(identity_load(&me, file(d, "o%u.key", o), &quiet), ERR_OK);
     assert_int_equal(support_table(&t, study->domain, 300 + 200 * o, o), ERR_OK);
     assert_int_equal(pack_table(study, o, form, t, &packed), ERR_OK);
-    assert_int_equal(packed.size, 8 * study->workload->maximal_cells);
-    assert_int_equal(
-        upload_make(d->part[o], &two_split, me, o, secret, study->terms.digest, form, &packed),
-        ERR_OK);
+    if (form == UPLOAD_WORDS)
+        assert_int_equal(packed.size, 8 * study->workload->maximal_cells);
+    assert_int_equal(upload_make(d->part[o], &two_split, me, o, secret, study, form, &packed),
+                     ERR_OK);
     assert_int_equal(central_append(d->all, t), ERR_OK);
+}
+
+/* Blocks of noise, as an owner's share sends them. */
+static void give_noise(struct duet *d)
+{
+    const struct price_ahead plan = price_ahead(d->s.study);
+    for (unsigned k = 0; k < NOISE_LAWS; k++)
+        for (uint8_t b = 0; b < plan.blocks[k]; b++) {
+            struct bytes part[2] = {{0}};
+            const uint8_t name[AHEAD_NAME] = {1, b};
+            assert_int_equal(two_split.noise(k, plan.samples[k], part), ERR_OK);
+            for (unsigned i = 0; i < 2; i++) {
+                assert_int_equal(part[i].size, two_split.noise_bytes(i, plan.samples[k]));
+                assert_int_equal(store_ahead_push(d->store[i], k, name, &part[i]), ERR_OK);
+                bytes_clear(&part[i]);
+            }
+        }
 }
 
 static void duet_new(struct duet *d, const struct study_options *o)
@@ -81,8 +101,17 @@ static void duet_new(struct duet *d, const struct study_options *o)
     assert_int_equal(support_study_new(&d->s, o, &quiet), ERR_OK);
     assert_int_equal(bounds_new(&d->bounds, d->s.study, &quiet), ERR_OK);
     assert_int_equal(table_new(&d->all, d->s.study->domain, 0), ERR_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        struct identity *me CLEAN(identity_free) = NULL;
+        assert_int_equal(identity_load(&me, file(d, "s%u.key", i), &quiet), ERR_OK);
+        assert_int_equal(
+            store_open(&d->store[i], file(d, "server%u", i), d->s.study, &two_split, me, i, &quiet),
+            ERR_OK);
+    }
     for (unsigned i = 0; i < d->s.study->owners; i++)
         share(d, i);
+    if (d->s.study->noise_by == NOISE_BY_OWNER)
+        give_noise(d);
 }
 
 static void duet_free(struct duet *d)
@@ -90,6 +119,7 @@ static void duet_free(struct duet *d)
     for (unsigned i = 0; i < 2; i++) {
         copula_result_free(&d->seat[i].copula);
         aim_result_free(&d->seat[i].aim);
+        store_close(&d->store[i]);
         for (unsigned o = 0; o < OWNERS; o++)
             upload_clear(&d->part[o][i]);
     }
@@ -266,14 +296,17 @@ static enum err run_method(const struct duet *d, const struct aim_backend *backe
 static enum err run_one(struct duet_seat *s)
 {
     struct duet *d = s->d;
-    const struct two from = {.session = {1},
-                             .study = d->s.study,
-                             .bounds = d->bounds,
-                             .net = s->net,
-                             .audit = note_opening,
-                             .audit_self = s,
-                             .log = &s->log};
+    struct two from = {.session = {1},
+                       .store = d->store[s->index],
+                       .study = d->s.study,
+                       .bounds = d->bounds,
+                       .net = s->net,
+                       .audit = note_opening,
+                       .audit_self = s,
+                       .log = &s->log};
     const struct aim_backend backend = {.self = s, .ask = seat_ask};
+    if (d->s.study->noise_by == NOISE_BY_OWNER)
+        TRY(store_ahead(from.store, &from.ahead.blocks));
     TRY(two_new(&s->engine, &from));
     TRY(count_all(s));
     return run_method(d, &backend, &s->copula, &s->aim, &s->log);
@@ -458,10 +491,34 @@ TEST(a_run_with_joint_noise_equals_too)
     equals(OPTIONS(.owners = OWNERS, .two = true, .rounds = 2, .more = "noise_by: joint\n"));
 }
 
+/* It takes the owner's noise alone, and as much of it as a curator's run takes. */
+TEST(a_run_with_the_owners_noise_equals_too)
+{
+    equals(
+        OPTIONS(.owners = 1, .two = true, .rounds = 3, .epsilon = 2, .more = "noise_by: owner\n"));
+    equals(
+        OPTIONS(.owners = 1, .two = true, .sweeps = 1, .epsilon = 2, .more = "noise_by: owner\n"));
+}
+
 TEST(an_annealed_run_of_two_equals_too)
 {
     equals(OPTIONS(.owners = OWNERS, .two = true, .annealed = true, .epsilon = 1,
                    .accounting = ACCOUNTING_GAUSSIAN));
+}
+
+/* Owners of encrypted rows, of which one brings just as many as it may, beside one of counts. */
+static const char *const encrypted[OWNERS] = {"    max_rows: 300\n    as: records\n", NULL,
+                                              "    max_rows: 900\n    as: records\n"};
+
+TEST(a_run_of_encrypted_rows_equals_too)
+{
+    equals(OPTIONS(.owners = OWNERS, .two = true, .rounds = 3, .epsilon = 2, .part = encrypted));
+}
+
+TEST(a_run_of_encrypted_rows_that_weighs_squares_equals_too)
+{
+    equals(OPTIONS(.owners = 1, .two = true, .rounds = 2, .epsilon = 2, .part = encrypted,
+                   .more = "score: l2\n"));
 }
 
 static const char many_ages[] = "domain:\n"
@@ -478,6 +535,12 @@ TEST(a_run_of_two_that_merges_values_equals_too)
 TEST(sweeps_of_two_equal_the_plaintext_sweeps)
 {
     equals(OPTIONS(.owners = OWNERS, .two = true, .sweeps = 2, .epsilon = 2));
+}
+
+TEST(sweeps_of_encrypted_rows_equal_too)
+{
+    equals(OPTIONS(.owners = OWNERS, .two = true, .sweeps = 1, .domain = many_ages,
+                   .part = encrypted));
 }
 
 TEST(sweeps_of_two_that_merge_values_equal_too)
@@ -553,6 +616,84 @@ TEST(a_word_of_noise_is_taken_once)
     /* an older stake gives nothing back */
     own_tape_return(&t, first);
     assert_int_equal(own_tape_next(&t, some).from[STAKE_MEASURE], 2 * least + 1);
+}
+
+/* Shares of one draw, and what both make of it. */
+struct drawn {
+    uint64_t word[2][WORDS];
+    double sum[WORDS];
+};
+
+static void draw_owners(struct drawn *x, enum noise_law kind)
+{
+    struct bytes part[2] = {{0}};
+    assert_int_equal(owner_noise_draw(kind, WORDS, part), ERR_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        struct upload u = {.vector = part[PAIR_PROVIDER]};
+        memset(x->word[i], 0, sizeof x->word[i]);
+        memcpy(u.seed[0], part[PAIR_KEEPER].data, SPLIT_SEED);
+        assert_int_equal(two_split_add(&u, i, x->word[i], WORDS), ERR_OK);
+    }
+    for (size_t c = 0; c < WORDS; c++)
+        x->sum[c] = (double)(int64_t)(x->word[0][c] + x->word[1][c]) *
+                    (kind == NOISE_GAUSS ? 0x1p-20 : 0x1p-24);
+    bytes_clear(&part[0]);
+    bytes_clear(&part[1]);
+}
+
+/* The law is right, each share alone is uniform, and no draw repeats anything of another. */
+TEST(an_owners_noise_is_known_to_no_server)
+{
+    static const struct statistics_distribution *const law[] = {&statistics_gaussian,
+                                                                &statistics_gumbel};
+    struct drawn *x = memory_array(2, sizeof *x);
+    for (unsigned k = 0; k < NOISE_LAWS; k++) {
+        struct statistics_verdict v = {.p = 1};
+        draw_owners(&x[0], k);
+        draw_owners(&x[1], k);
+        statistics_shape(&v, law[k], x[0].sum, WORDS);
+        statistics_pairs(&v, law[k], x[0].sum, WORDS);
+        assert_true(v.p >= 1e-9); /* coins are fresh */
+        for (unsigned i = 0; i < 2; i++) {
+            size_t high = 0, low = 0, again = 0;
+            for (size_t c = 0; c < WORDS; c++) {
+                high += x[0].word[i][c] >> 63;
+                low += x[0].word[i][c] & 1;
+                again += x[0].word[i][c] == x[1].word[i][c];
+            }
+            assert_in_range(high, WORDS / 2 - 7 * 32, WORDS / 2 + 7 * 32);
+            assert_in_range(low, WORDS / 2 - 7 * 32, WORDS / 2 + 7 * 32);
+            assert_int_equal(again, 0);
+        }
+    }
+    memory_free(&x);
+}
+
+/* Nothing is taken unless all is there; what is taken is on no disk. */
+TEST(an_owners_noise_is_taken_once_and_ends)
+{
+    struct duet *d = memory_array(1, sizeof *d);
+    struct own_tape t CLEAN(own_tape_free) = {.id = {0}};
+    struct ahead a = {0}, again;
+    struct price_ahead plan;
+    size_t some[STAKE_KINDS] = {1, 1}, more[STAKE_KINDS] = {1};
+    duet_new(d, OPTIONS(.owners = 1, .two = true, .rounds = 2, .more = "noise_by: owner\n"));
+    plan = price_ahead(d->s.study);
+    assert_int_equal(store_ahead(d->store[0], &a.blocks), ERR_OK);
+    again = a;
+    more[STAKE_SELECT] = plan.blocks[NOISE_GUMBEL] * plan.samples[NOISE_GUMBEL] + 1;
+    assert_int_equal(owner_noise_take(&a, d->store[0], d->s.study, 0, &t, more, &quiet),
+                     ERR_REFUSED);
+    assert_false(own_tape_has(&t, (const size_t[]){1, 0}));
+    assert_int_equal(owner_noise_take(&a, d->store[0], d->s.study, 0, &t, some, &quiet), ERR_OK);
+    assert_true(own_tape_has(&t, plan.samples));
+    /* who names a block that is gone gets none */
+    own_tape_free(&t);
+    t = (struct own_tape){.id = {0}};
+    assert_int_equal(owner_noise_take(&again, d->store[0], d->s.study, 0, &t, some, &quiet),
+                     ERR_AGAIN);
+    duet_free(d);
+    memory_free(&d);
 }
 
 /* However few a round takes, and whatever is left: no draw is for the words of one round. */

@@ -1,0 +1,82 @@
+/*
+ * parties/command/share.h - `trefoil share`, in three files: cmd_share.c reads data and makes the
+ * upload, share_servers.c sends it, share_parcel.c has it carried.
+ */
+#ifndef TREFOIL_PARTIES_COMMAND_SHARE_H
+#define TREFOIL_PARTIES_COMMAND_SHARE_H
+
+#include "base/file.h"
+#include "parties/display/progress.h"
+#include "parties/exchange/dials.h"
+#include "parties/exchange/receipt.h"
+#include "parties/exchange/witness.h"
+#include "parties/owner/book.h"
+#include "parties/owner/self.h"
+#include "parties/owner/source.h"
+#include "parties/setting/upload.h"
+
+/* One `trefoil share`. */
+struct share {
+    /* what was asked for */
+    const char *study_path, *key, *token_path, *as, *fingerprint, *secret_path, *receipt_path,
+        *stats, *to, *keep;
+    bool dry_run, accept, replace, status, withdraw, list;
+    int64_t retries;
+    struct source_options data;
+
+    struct study *study;
+    struct identity *me;
+    struct self self;
+    unsigned form; /* as parties/setting/upload.h numbers it */
+    uint64_t bytes;
+    struct source source;
+    struct bytes packed; /* counts or records */
+    bool made;           /* `parts` are made */
+    const struct split *split;
+    struct upload parts[STUDY_SERVERS_MOST];
+    struct progress progress;
+    struct witness witness; /* of the servers' ledgers */
+    uint64_t serial;        /* of what is sealed, in a study with sealing keys */
+    char book_path[FILE_PATH];
+    struct book book;
+    struct book_entry entry; /* of this study */
+    struct dials_traffic traffic;
+    struct log *log;
+};
+
+/* The path of a file for this study: the one that was asked for, or else one beside the key. */
+enum err share_path(const struct share *s, const char *asked, const char *end,
+                    char path[FILE_PATH]) MUST_CHECK;
+
+/* --- share_servers.c -------------------------------------------------------------------------- */
+
+/* The budget book, with the entry of this study as it will be; and a line in it. */
+enum err share_load_book(struct share *s) MUST_CHECK;
+enum err share_note(const struct share *s, enum book_state state) MUST_CHECK;
+enum err share_tell_book(struct share *s) MUST_CHECK;
+/* What was seen of the servers' ledgers. */
+enum err share_load_witness(struct share *s) MUST_CHECK;
+/* If the terms were given, or are `known`, they need not be remembered. */
+enum err share_remember_terms(const struct share *s, bool known) MUST_CHECK;
+enum err share_keep_receipt(const struct share *s, const struct receipt *receipt) MUST_CHECK;
+/* Keeps the end of a withdrawal; `whole`: all servers had the upload that the receipt names. */
+enum err share_note_withdrawal(struct share *s, const struct receipt *receipt,
+                               bool whole) MUST_CHECK;
+
+enum err share_send(struct share *s, bool known) MUST_CHECK;
+enum err share_withdraw(struct share *s) MUST_CHECK;
+/* ERR_PEER if a server does not answer, ERR_MISMATCH if a ledger was put back. */
+enum err share_tell_status(struct share *s) MUST_CHECK;
+
+/* --- share_parcel.c --------------------------------------------------------------------------- */
+
+/* ERR_STUDY, logged, unless all servers have sealing keys. */
+enum err share_may_seal(const struct share *s) MUST_CHECK;
+/* Where the study has sealing keys: takes the next serial, for an upload or a withdrawal. */
+enum err share_take_serial(struct share *s) MUST_CHECK;
+/* Writes a parcel with the upload, or a withdrawal. */
+enum err share_to(struct share *s, bool known) MUST_CHECK;
+/* Keeps what the servers answered to the last parcel, once somebody has carried it. */
+enum err share_keep(struct share *s) MUST_CHECK;
+
+#endif

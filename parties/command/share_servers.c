@@ -1,0 +1,174 @@
+/* What `share` does at the servers, and what it keeps of that (parties/command/share.h). */
+#include "parties/command/share.h"
+
+#include "base/date.h"
+#include "parties/exchange/price.h"
+#include "parties/owner/courier.h"
+#include "parties/owner/pin.h"
+#include "parties/study/study_text.h"
+
+#include <inttypes.h>
+
+/* --- the budget book -------------------------------------------------------------------------- */
+
+enum err share_load_book(struct share *s)
+{
+    struct ledger_limits limits;
+    book_clear(&s->book);
+    TRY(pin_beside(s->key, ".book", s->book_path, s->log));
+    TRY(book_load(&s->book, s->book_path, s->log));
+    if (s->list)
+        return ERR_OK;
+    TRY(price_limits(s->study, &limits, s->log));
+    s->entry = book_entry_of(s->study, &limits, BOOK_SENT);
+    return ERR_OK;
+}
+
+enum err share_note(const struct share *s, enum book_state state)
+{
+    struct book_entry entry = s->entry;
+    entry.state = state;
+    entry.time = date_now();
+    return book_add(s->book_path, &entry, s->log);
+}
+
+/* If server 0 took nothing because of the terms or its ledger, the others were not asked. */
+static enum err note_end(const struct share *s, enum err e, const struct receipt *receipt)
+{
+    if (e == ERR_OK)
+        return share_note(s, BOOK_SENT);
+    if (e == ERR_MISMATCH && receipt->part[0].time == 0 && !book_counts(&s->book, &s->entry))
+        return share_note(s, BOOK_REFUSED);
+    return ERR_OK;
+}
+
+enum err share_tell_book(struct share *s)
+{
+    TRY(identity_load(&s->me, s->key, s->log));
+    TRY(share_load_book(s));
+    book_describe(stdout, &s->book, s->book_path);
+    return ERR_OK;
+}
+
+/* --- at the servers --------------------------------------------------------------------------- */
+
+enum err share_load_witness(struct share *s)
+{
+    char heads[FILE_PATH];
+    s->witness = (struct witness){.study = s->study, .log = s->log};
+    TRY(share_path(s, NULL, "heads", heads));
+    return witness_add(&s->witness, heads);
+}
+
+static enum err meet(struct share *s, struct courier **courier)
+{
+    const struct courier_options o = {
+        .study = s->study,
+        .me = s->me,
+        .witness = &s->witness,
+        .owner = (uint32_t)s->self.owner,
+        .token = s->self.admitted ? &s->self.token : NULL,
+        .serial = s->serial,
+        .retries = (unsigned)s->retries,
+        .progress = &s->progress,
+        .log = s->log,
+    };
+    s->progress = progress_start(stdout, s->study, 0);
+    progress_attach(&s->progress, s->log);
+    TRY(share_load_witness(s));
+    return courier_new(courier, &o);
+}
+
+static void part(struct share *s, struct courier **courier)
+{
+    progress_detach(&s->progress, s->log);
+    witness_advise(&s->witness);
+    if (*courier != NULL)
+        s->traffic = courier_traffic(*courier);
+    courier_free(courier);
+}
+
+enum err share_keep_receipt(const struct share *s, const struct receipt *receipt)
+{
+    char path[FILE_PATH];
+    TRY(share_path(s, s->receipt_path, "receipt", path));
+    TRY(receipt_save(path, s->study, receipt, s->log));
+    printf("their signatures are in %s\n", path);
+    return ERR_OK;
+}
+
+enum err share_remember_terms(const struct share *s, bool known)
+{
+    enum err e = known ? ERR_OK : pin_set(s->key, s->study, s->fingerprint != NULL ? NULL : s->log);
+    return s->fingerprint != NULL ? ERR_OK : e;
+}
+
+enum err share_send(struct share *s, bool known)
+{
+    struct courier *courier = NULL;
+    struct receipt receipt = {0};
+    enum err e, noted;
+    TRY(share_take_serial(s));
+    if (!book_counts(&s->book, &s->entry))
+        TRY(share_note(s, BOOK_BEGUN));
+    e = meet(s, &courier);
+    if (e == ERR_OK && s->study->noise_by == NOISE_BY_OWNER)
+        e = courier_noise(courier, s->split);
+    if (e == ERR_OK)
+        e = courier_upload(courier, s->parts, s->replace, &receipt);
+    part(s, &courier);
+    noted = note_end(s, e, &receipt);
+    if (e != ERR_MISMATCH) /* terms that no server knows are not worth remembering */
+        TRY(share_remember_terms(s, known));
+    if (e == ERR_OK)
+        printf("%s servers have stored the upload: %" PRIu64 " bytes sent, %" PRIu64 " received\n",
+               study_all_servers(s->study), s->traffic.sent, s->traffic.received);
+    if (e == ERR_OK)
+        e = share_keep_receipt(s, &receipt);
+    return e == ERR_OK ? noted : e;
+}
+
+enum err share_note_withdrawal(struct share *s, const struct receipt *receipt, bool whole)
+{
+    if (whole)
+        TRY(share_keep_receipt(s, receipt));
+    else
+        puts("no server holds an upload of this owner now");
+    TRY(share_load_book(s));
+    return book_counts(&s->book, &s->entry) ? share_note(s, BOOK_WITHDRAWN) : ERR_OK;
+}
+
+enum err share_withdraw(struct share *s)
+{
+    struct courier *courier = NULL;
+    struct receipt receipt;
+    bool whole = false;
+    enum err e = share_take_serial(s);
+    if (e == ERR_OK)
+        e = meet(s, &courier);
+    if (e == ERR_OK)
+        e = courier_withdraw(courier, &receipt, &whole);
+    part(s, &courier);
+    TRY(e);
+    return share_note_withdrawal(s, &receipt, whole);
+}
+
+enum err share_tell_status(struct share *s)
+{
+    struct courier *courier = NULL;
+    struct server_status status[STUDY_SERVERS_MOST] = {{0}};
+    enum err e = meet(s, &courier), ledgers = ERR_OK;
+    if (e == ERR_OK)
+        ledgers = courier_status(courier, status);
+    part(s, &courier);
+    if (e == ERR_OK)
+        server_status_describe(stdout, s->study, s->split, status);
+    if (e == ERR_OK)
+        e = ledgers;
+    for (unsigned i = 0; i < s->study->servers; i++) {
+        if (e == ERR_OK && !status[i].answered)
+            e = ERR_PEER;
+        server_status_clear(&status[i]);
+    }
+    return e;
+}

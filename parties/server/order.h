@@ -1,0 +1,28 @@
+/*
+ * parties/server/order.h - in which order an owner's sealed acts count: UPLOAD, REPLACE, WITHDRAW.
+ *
+ * Whoever carries a block may keep it, show it late, or twice. An act counts if its serial is above
+ * the owner's last, or it is the last again: the same serial, kind and upload. A PART counts if its
+ * upload was the last. A serial is the owner's clock: one more than a day ahead is refused, since
+ * it would shut out later acts, and so is one of 30 days ago, when memory of what came since may be
+ * lost. What is refused moves nothing.
+ */
+#ifndef TREFOIL_PARTIES_SERVER_ORDER_H
+#define TREFOIL_PARTIES_SERVER_ORDER_H
+
+#include "parties/server/intake.h"
+
+/*
+ * Whether an act comes in order; else answers why not. `digest`: of the upload, zeros for WITHDRAW.
+ * A bare message is not ordered: *good.
+ */
+enum err order_check(const struct intake *in, const struct intake_message *m,
+                     const uint8_t digest[32], bool *good) MUST_CHECK;
+/* The same for a PART. */
+enum err order_check_part(const struct intake *in, const struct intake_message *m,
+                          bool *good) MUST_CHECK;
+/* Notes that the act is the last, in the transaction with what it changed. */
+enum err order_note(const struct intake *in, const struct intake_message *m,
+                    const uint8_t digest[32]) MUST_CHECK;
+
+#endif

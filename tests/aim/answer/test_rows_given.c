@@ -1,0 +1,299 @@
+/*
+ * Rows on condition and rows that are completed (aim/answer/rows_given.h), against a filter of many
+ * rows: chi-square of the quarters of bins of each pair of columns. Conditions have OR, cut bins,
+ * split merged groups, and are about columns that follow from each other.
+ */
+#include "harness/cmocka.h"
+
+#include "aim/answer/rows_given.h"
+#include "aim/model/model_densities.h"
+#include "aim/model/model_private.h"
+#include "aim/model/sample.h"
+#include "aim/table/derive.h"
+#include "aim/table/rows.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMNS 6
+#define MANY 400000 /* rows that are filtered */
+#define SOME 40000  /* rows on condition */
+#define FEATURES 64
+
+enum { AGE, CITY, WEIGHT, CAME, WENT, STAY };
+
+struct rows_world {
+    struct released r;
+    struct derive_plan *plan;
+};
+
+static void mark(void *to, const uint32_t *code)
+{
+    bool *seen = to;
+    seen[(code[0] * 4 + code[1]) * 4 + code[2]] = true;
+}
+
+static void add_stay(struct domain *d)
+{
+    const struct derive *bad;
+    struct derive e = {.name = memory_string("stay"),
+                       .text = memory_string("went - came"),
+                       .op = DERIVE_SUM,
+                       .columns = 2,
+                       .column = {memory_string("went"), memory_string("came")},
+                       .sign = {1, -1}};
+    assert_int_equal(memory_new(&d->derived, 1), ERR_OK);
+    assert_int_equal(memory_new(&d->derived->from.of, 1), ERR_OK);
+    d->derived->from.of[d->derived->from.count++] = e;
+    assert_int_equal(derive_check(d, &bad, NULL), ERR_OK);
+}
+
+static struct domain *make_domain(void)
+{
+    static const char *const cities[] = {"a", "b", "c", "d", "e", "f"};
+    static const double ages[] = {0, 20, 30, 40, 70}, weights[] = {0, 2.5, 2.5, 10, 50};
+    static const double months[] = {18628, 18659, 18687, 18700}, stays[] = {0, 1, 3, 20};
+    static const struct calendar days = {.unit = CALENDAR_DAY};
+    struct domain *d;
+    assert_int_equal(domain_new(&d), ERR_OK);
+    assert_int_equal(domain_add_numeric(d, "age", ages, 5, "", DOMAIN_CLIP, NULL), ERR_OK);
+    assert_int_equal(domain_set_step(d, 1, true, NULL), ERR_OK);
+    assert_int_equal(domain_add_categorical(d, "city", cities, 6, NULL, DOMAIN_REJECT, NULL),
+                     ERR_OK);
+    assert_int_equal(domain_add_numeric(d, "weight", weights, 5, NULL, DOMAIN_CLIP, NULL), ERR_OK);
+    assert_int_equal(domain_add_date(d, "came", &days, months, 4, "", DOMAIN_CLIP, NULL), ERR_OK);
+    assert_int_equal(domain_add_date(d, "went", &days, months, 4, "", DOMAIN_CLIP, NULL), ERR_OK);
+    assert_int_equal(domain_add_numeric(d, "stay", stays, 4, "", DOMAIN_AS_MISSING, NULL), ERR_OK);
+    assert_int_equal(domain_set_step(d, 1, true, NULL), ERR_OK);
+    add_stay(d);
+    return d;
+}
+
+static void world_free(struct rows_world *w)
+{
+    derive_free(&w->plan);
+    released_clear(&w->r);
+}
+
+static void world_new(struct rows_world *w)
+{
+    static const struct clique c[] = {{2, {AGE, CITY}},
+                                      {2, {CITY, WEIGHT}},
+                                      {2, {AGE, CAME}},
+                                      {3, {CAME, WENT, STAY}},
+                                      {2, {WEIGHT, STAY}}};
+    static const double counts[] = {40, 5, 3, 20, 1, 0};
+    static const uint32_t group[] = {0, 1, 1, 0, 1, 1};
+    bool seen[64] = {false};
+    uint32_t cell[64];
+    struct workload_zeros zero = {.clique = c[3], .cell = cell};
+    struct merges merges CLEAN(merges_clear) = {0};
+    struct model_terms t = {.merges = &merges,
+                            .clique = c,
+                            .cliques = 5,
+                            .zero = &zero,
+                            .zeros = 1,
+                            .limit_cells = 10000};
+    struct random r = random_of(8);
+    t.domain = w->r.domain = make_domain();
+    assert_int_equal(derive_new(&w->plan, t.domain), ERR_OK);
+    assert_int_equal(derive_cells(w->plan, 0, mark, seen, NULL), ERR_OK);
+    for (uint32_t i = 0; i < 64; i++)
+        if (!seen[i])
+            cell[zero.cells++] = i;
+    assert_int_equal(merges_none(&merges, t.domain), ERR_OK);
+    assert_int_equal(memory_new(&merges.group[CITY], 6), ERR_OK);
+    memcpy(merges.group[CITY], group, sizeof group);
+    merges.groups[CITY] = 2;
+    assert_int_equal(merges_sort(&merges, CITY), ERR_OK);
+    assert_int_equal(model_new(&w->r.model, &t, NULL), ERR_OK);
+    groups_share(w->r.model, CITY, counts);
+    for (size_t i = 0; i < w->r.model->parameters; i++)
+        w->r.model->theta[i] = 2 * random_double(&r);
+    model_propagate(w->r.model, true);
+    model_set_total(w->r.model, 50000);
+    assert_int_equal(model_densities(&w->r.inside, w->r.model, NULL), ERR_OK);
+}
+
+/* --- rows with their numbers ------------------------------------------------------------------ */
+
+struct rows_row {
+    uint16_t code[COLUMNS];
+    double x[COLUMNS]; /* numbers of bins; NAN: missing */
+};
+
+/* As they are written. */
+static struct rows_row *rows_of(const struct rows_world *w, const struct table *t)
+{
+    struct rows_row *row = memory_array(t->rows, sizeof *row);
+    struct random r = random_of(3);
+    for (size_t i = 0; i < t->rows; i++) {
+        for (size_t a = 0; a < COLUMNS; a++) {
+            row[i].code[a] = t->column[a][i];
+            row[i].x[a] = table_number(t, a, i);
+        }
+        assert_int_equal(derive_draw(w->plan, row[i].code, row[i].x, &w->r.inside, &r), ERR_OK);
+        for (size_t a = 0; a < COLUMNS; a++)
+            row[i].x[a] = derive_number(w->plan, a);
+    }
+    return row;
+}
+
+static size_t feature(const struct rows_world *w, const struct rows_row *row, size_t a)
+{
+    const struct domain_attribute *d = &w->r.domain->attribute[a];
+    const uint32_t code = row->code[a];
+    double low, width;
+    if (!domain_has_bins(d) || code >= d->values)
+        return code * 4;
+    low = d->edges[code];
+    width = d->edges[code + 1] - low;
+    return code * 4 + (width > 0 ? (size_t)fmin(3, 4 * (row->x[a] - low) / width) : 0);
+}
+
+/* The largest chi-square of a pair of columns in two samples, in deviations above its mean. */
+static double compare(const struct rows_world *w, const struct rows_row *one, size_t ones,
+                      const struct rows_row *other, size_t others)
+{
+    const double n = (double)ones, m = (double)others;
+    double worst = -INFINITY;
+    for (size_t a = 0; a < COLUMNS; a++)
+        for (size_t b = 0; b < a; b++) {
+            double *x = memory_array(2 * FEATURES * FEATURES, sizeof *x), chi = 0, cells = 0;
+            double *y = x + FEATURES * FEATURES;
+            for (size_t i = 0; i < ones; i++)
+                x[feature(w, &one[i], a) * FEATURES + feature(w, &one[i], b)]++;
+            for (size_t i = 0; i < others; i++)
+                y[feature(w, &other[i], a) * FEATURES + feature(w, &other[i], b)]++;
+            for (size_t i = 0; i < FEATURES * FEATURES; i++) {
+                const double off = sqrt(m / n) * x[i] - sqrt(n / m) * y[i];
+                if (x[i] + y[i] > 0)
+                    chi += off * off / (x[i] + y[i]);
+                cells += x[i] + y[i] > 0;
+            }
+            worst = fmax(worst, (chi - cells + 1) / sqrt(2 * cells));
+            free(x);
+        }
+    return worst;
+}
+
+/* --- conditions ------------------------------------------------------------------------------- */
+
+static bool in_bins(const struct rows_row *r)
+{
+    return (r->x[AGE] >= 25 && r->x[AGE] < 37) && r->x[WEIGHT] > 7.25;
+}
+
+static bool overlapping(const struct rows_row *r)
+{
+    return r->x[AGE] >= 33 || r->code[CITY] == 1 || r->code[CITY] == 3 || r->code[AGE] == 4;
+}
+
+static bool tied(const struct rows_row *r)
+{
+    return r->x[CAME] >= 18628 + 19 && r->x[STAY] == 2;
+}
+
+static bool tied_or_not(const struct rows_row *r)
+{
+    return r->x[WENT] < 18659 + 2 || (r->code[STAY] == 3 && r->code[AGE] < 4 && r->x[AGE] != 20) ||
+           r->x[WEIGHT] < 1;
+}
+
+static const struct {
+    const char *text;
+    bool (*holds)(const struct rows_row *r);
+} conditions[] = {
+    {"age BETWEEN 25 AND 36 AND weight > 7.25", in_bins},
+    {"age >= 33 OR city IN ('b', 'd') OR age IS NULL", overlapping},
+    {"came >= '2021-01-20' AND stay = 2", tied},
+    {"went < '2021-02-03' OR stay IS NULL AND age <> 20 OR weight < 1", tied_or_not},
+};
+
+TEST(rows_on_condition_are_like_filtered_ones)
+{
+    struct rows_world w CLEAN(world_free) = {0};
+    struct table *all CLEAN(table_free) = NULL;
+    struct rows_row *many;
+    world_new(&w);
+    assert_int_equal(sample_independent(&all, w.r.model, MANY, 1, NULL), ERR_OK);
+    many = rows_of(&w, all);
+    for (size_t k = 0; k < sizeof conditions / sizeof *conditions; k++) {
+        struct table *t CLEAN(table_free) = NULL, *whole CLEAN(table_free) = NULL;
+        struct rows_row *some, *left = memory_array(MANY, sizeof *left);
+        size_t n = 0;
+        for (size_t i = 0; i < MANY; i++)
+            if (conditions[k].holds(&many[i]))
+                left[n++] = many[i];
+        assert_int_equal(rows_where(&t, &w.r, conditions[k].text, SOME, 2, NULL), ERR_OK);
+        some = rows_of(&w, t);
+        for (size_t i = 0; i < SOME; i++)
+            assert_true(conditions[k].holds(&some[i]));
+        assert_true(compare(&w, some, SOME, left, n) < 4.5);
+        /* planted: rows of another condition, and a tenth of them */
+        memcpy(some, many, SOME / 10 * sizeof *some);
+        assert_true(compare(&w, some, SOME, left, n) > 5.5);
+        /* as many as there are */
+        assert_int_equal(rows_where(&whole, &w.r, conditions[k].text, 0, 2, NULL), ERR_OK);
+        assert_true(fabs((double)whole->rows - 50000.0 / MANY * (double)n) <
+                    0.02 * (double)whole->rows + 5 * sqrt((double)n) * 50000 / MANY);
+        free(some);
+        free(left);
+    }
+    free(many);
+}
+
+/* --- rows that are completed ------------------------------------------------------------------ */
+
+/* Half of the rows say so, with a day and a town; nothing is known of the others. */
+static bool of_the_day(const struct rows_row *r)
+{
+    return r->x[CAME] == 18628 + 40 && r->code[CITY] == 1;
+}
+
+TEST(completed_rows_are_like_filtered_ones)
+{
+    struct rows_world w CLEAN(world_free) = {0};
+    struct table *all CLEAN(table_free) = NULL, *known CLEAN(table_free) = NULL;
+    struct table *t CLEAN(table_free) = NULL;
+    struct rows_row *many, *left = memory_array(MANY, sizeof *left), *some;
+    const uint16_t zeros[COLUMNS] = {0};
+    size_t n = 0, never;
+    world_new(&w);
+    assert_int_equal(sample_independent(&all, w.r.model, MANY, 1, NULL), ERR_OK);
+    many = rows_of(&w, all);
+    assert_int_equal(table_new(&known, w.r.domain, SOME), ERR_OK);
+    assert_int_equal(table_keep_numbers(known), ERR_OK);
+    for (size_t i = 0; i < SOME; i++) {
+        assert_int_equal(table_append(known, zeros), ERR_OK);
+        for (size_t a = 0; a < COLUMNS; a++)
+            known->column[a][i] = ROWS_ANY;
+        if (i >= SOME / 2)
+            continue;
+        known->column[CITY][i] = 1;
+        known->column[CAME][i] = 1;
+        known->number[CAME][i] = 18628 + 40;
+    }
+    for (size_t i = 0; i < MANY; i++)
+        if (of_the_day(&many[i]))
+            left[n++] = many[i];
+    assert_int_equal(rows_complete(&t, &w.r, known, 3, &never, NULL), ERR_OK);
+    some = rows_of(&w, t);
+    for (size_t i = 0; i < SOME / 2; i++)
+        assert_true(of_the_day(&some[i]));
+    assert_true(compare(&w, some, SOME / 2, left, n) < 4.5);
+    assert_true(compare(&w, some + SOME / 2, SOME / 2, many, MANY) < 4.5);
+    assert_true(compare(&w, some, SOME / 2, many, MANY) > 5.5);
+    table_free(&t);
+    known->column[WENT][7] = 0; /* the month before */
+    assert_int_equal(rows_complete(&t, &w.r, known, 3, &never, NULL), ERR_OK);
+    table_free(&t);
+    known->column[STAY][7] = 1; /* and went a day or two later */
+    assert_int_equal(rows_complete(&t, &w.r, known, 3, &never, NULL), ERR_DATA);
+    assert_int_equal(never, 7);
+    free(many);
+    free(left);
+    free(some);
+}

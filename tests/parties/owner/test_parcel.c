@@ -1,0 +1,277 @@
+/* Sealing keys and parcels, without servers: their files, what is refused of them, and why. */
+#include "harness/cmocka.h"
+
+#include "base/file.h"
+#include "base/secret.h"
+#include "harness/process.h"
+#include "parties/owner/parcel.h"
+#include "parties/owner/serial.h"
+#include "parties/server/parcels.h"
+#include "parties/settings/three/split.h"
+#include "parties/study/roster.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct parcel_scene {
+    struct support_study s;
+    struct identity *me, *server[STUDY_SERVERS_MOST];
+    struct identity *secret[STUDY_SERVERS_MOST];
+    struct upload parts[3];
+    char words[2048];
+    struct log log;
+};
+
+static void scene_new(struct parcel_scene *c)
+{
+    struct bytes packed CLEAN(bytes_clear) = {0};
+    *c = (struct parcel_scene){.log = {.level = LOG_WARN}};
+    c->log.buffer = c->words;
+    c->log.buffer_size = sizeof c->words;
+    NEW_STUDY(&c->s, &quiet, .owners = 2, .seals = true);
+    assert_int_equal(identity_load(&c->me, file(c, "o0.key"), &quiet), ERR_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(identity_load(&c->server[i], file(c, "s%u.key", i), &quiet), ERR_OK);
+        assert_int_equal(sealing_load(&c->secret[i], c->s.study, i, file(c, "s%u.seal", i), &quiet),
+                         ERR_OK);
+    }
+    assert_non_null(bytes_extend(&packed, MESSAGE_PART_MAX + 9));
+    assert_int_equal(upload_make(c->parts, &three_split, c->me, 0,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->s.study, UPLOAD_RECORDS,
+                                 &packed),
+                     ERR_OK);
+}
+
+static void scene_free(struct parcel_scene *c)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        upload_clear(&c->parts[i]);
+        identity_free(&c->secret[i]);
+        identity_free(&c->server[i]);
+    }
+    identity_free(&c->me);
+    support_study_free(&c->s);
+}
+
+/* What was logged since the last time. */
+static void says(struct parcel_scene *c, const char *words)
+{
+    support_says(c->words, words);
+    c->words[0] = '\0';
+}
+
+static void make(struct parcel_scene *c, uint64_t serial, struct bytes *file)
+{
+    const struct sealed_from from = {.study = c->s.study, .me = c->me, .serial = serial};
+    const uint64_t debits[STUDY_SERVERS_MOST] = {1, 2, 3};
+    assert_int_equal(parcel_make(&from, c->parts, false, debits, file), ERR_OK);
+}
+
+static enum err parse(struct parcel_scene *c, struct parcel *p, const struct bytes *file, size_t n)
+{
+    struct bytes copy CLEAN(bytes_clear) = {0};
+    bytes_set(&copy, file->data, n);
+    return parcel_parse(p, c->s.study, "a.parcel", &copy, &c->log);
+}
+
+TEST(a_parcel_has_the_messages_that_share_sends)
+{
+    struct parcel_scene c CLEAN(scene_free);
+    struct bytes file CLEAN(bytes_clear) = {0}, all CLEAN(bytes_clear) = {0};
+    struct parcel p CLEAN(parcel_clear) = {0};
+    scene_new(&c);
+    make(&c, 77, &file);
+    assert_int_equal(parse(&c, &p, &file, file.size), ERR_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(p.blocks[i], i == three_split.given ? 4 : 2);
+        for (size_t k = 0; k < p.blocks[i]; k++) {
+            struct bytes plain CLEAN(bytes_clear) = {0}, message CLEAN(bytes_clear) = {0};
+            struct sealed_found found;
+            size_t n;
+            const uint8_t *block = parcel_block(&p, i, k, &n);
+            assert_int_equal(
+                sealed_open(c.s.study, i, c.secret[i]->curve_secret, block, n, &plain, &found),
+                ERR_OK);
+            if (k == PARCEL_HEAD)
+                assert_int_equal(parcel_put_head(c.s.study, i + 1, &message), ERR_OK);
+            else if (k == PARCEL_ACT)
+                assert_int_equal(parcel_put_upload(c.s.study, &c.parts[i], i, false, &message),
+                                 ERR_OK);
+            else
+                assert_int_equal(parcel_put_part(&c.parts[i], (k - 2) * MESSAGE_PART_MAX, &message),
+                                 ERR_OK);
+            assert_int_equal(found.size, message.size);
+            assert_memory_equal(found.message, message.data, message.size);
+            assert_memory_equal(found.sign, c.me->public.sign, 32);
+            assert_int_equal(found.serial, k == PARCEL_HEAD ? 0 : 77);
+            if (k >= PARCEL_PARTS)
+                bytes_put(&all, found.message + 25, found.size - 25);
+        }
+    }
+    assert_int_equal(all.size, c.parts[1].vector.size);
+    assert_memory_equal(all.data, c.parts[1].vector.data, all.size);
+}
+
+TEST(what_is_no_parcel_of_this_study_is_refused)
+{
+    struct parcel_scene c CLEAN(scene_free);
+    struct bytes file CLEAN(bytes_clear) = {0};
+    scene_new(&c);
+    make(&c, 1, &file);
+    for (size_t n = 0; n <= file.size + 1; n += n < 400 || n + 9 > file.size ? 1 : 1009) {
+        struct parcel p CLEAN(parcel_clear) = {0};
+        bytes_put_u8(&file, 0); /* one more at the end */
+        file.size--;
+        assert_int_equal(parse(&c, &p, &file, n), n == file.size ? ERR_OK : ERR_FORMAT);
+    }
+    says(&c, "is no parcel, or it is cut");
+    for (unsigned k = 0; k < 3; k++) {
+        static const size_t at[] = {16, 17, 49}; /* of the word, the terms, the first key */
+        static const char *const words[] = {"is no parcel", "for another study", "to other keys"};
+        struct parcel p CLEAN(parcel_clear) = {0};
+        file.data[at[k]] ^= 1;
+        assert_int_not_equal(parse(&c, &p, &file, file.size), ERR_OK);
+        says(&c, words[k]);
+        file.data[at[k]] ^= 1;
+    }
+}
+
+/* Good answers of all servers to the blocks of a parcel; by server 0 a failure, if `fails`. */
+static void answer(struct parcel_scene *c, const struct parcel *p, bool fails,
+                   struct parcel_answers *a)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        struct bytes *const to[] = {&a->of[i].head, &a->of[i].act};
+        a->of[i].block = (uint32_t)p->blocks[i] - 1;
+        for (unsigned k = 0; k < 2; k++) {
+            const enum err e = fails && i == 0 && k == 1 ? ERR_REFUSED : ERR_OK;
+            uint8_t digest[32];
+            size_t n;
+            const uint8_t *block = parcel_block(p, i, k == 0 ? PARCEL_HEAD : a->of[i].block, &n);
+            sealed_digest(block, n, digest);
+            assert_int_equal(reply_write(MESSAGE_PARCEL, e, "stored", "held", 4, to[k]), ERR_OK);
+            assert_int_equal(sealed_answer(c->server[i], digest, to[k]), ERR_OK);
+        }
+    }
+}
+
+/* The reply's signature is over the block, so a parcel made anew needs answers of its own. */
+TEST(an_old_answer_is_none_to_a_new_block)
+{
+    struct parcel_scene c CLEAN(scene_free);
+    struct bytes file[2] = {{0}}, kept CLEAN(bytes_clear) = {0};
+    struct parcel p[2];
+    scene_new(&c);
+    for (unsigned k = 0; k < 2; k++) { /* the second with the same serial, even */
+        make(&c, 1, &file[k]);
+        assert_int_equal(parse(&c, &p[k], &file[k], file[k].size), ERR_OK);
+    }
+    for (unsigned fails = 0; fails < 2; fails++) {
+        struct parcel_answers a CLEAN(parcel_answers_clear) = {0};
+        answer(&c, &p[0], fails == 1, &a);
+        for (unsigned k = 0; k < 2; k++) {
+            struct parcel_answers again CLEAN(parcel_answers_clear);
+            kept.size = 0;
+            assert_int_equal(parcel_answers_write(&p[k], &a, &kept), ERR_OK);
+            assert_int_equal(parcel_answers_read(&p[k], &again, kept.data, kept.size),
+                             fails == 1 && k == 0 ? ERR_FORMAT
+                             : k == 1             ? ERR_AUTH
+                                                  : ERR_OK);
+        }
+        kept.size = 0;
+        assert_int_equal(parcel_answers_write(&p[0], &a, &kept), ERR_OK);
+        for (size_t n = 0; n < kept.size; n++) {
+            struct parcel_answers cut CLEAN(parcel_answers_clear);
+            assert_int_equal(parcel_answers_read(&p[0], &cut, kept.data, n), ERR_FORMAT);
+        }
+        for (size_t n = 0; n < kept.size; n++) {
+            struct parcel_answers bad CLEAN(parcel_answers_clear);
+            kept.data[n] ^= 1;
+            assert_int_not_equal(parcel_answers_read(&p[0], &bad, kept.data, kept.size), ERR_OK);
+            kept.data[n] ^= 1;
+        }
+    }
+    for (unsigned k = 0; k < 2; k++) {
+        parcel_clear(&p[k]);
+        bytes_clear(&file[k]);
+    }
+}
+
+/* --- keys and serials ------------------------------------------------------------------------- */
+
+TEST(a_sealing_key_is_for_one_server_and_study)
+{
+    struct parcel_scene c CLEAN(scene_free);
+    struct study *study CLEAN(study_free) = NULL;
+    struct bytes text CLEAN(bytes_clear) = {0};
+    char line[SEALING_TEXT_SIZE], *first, *second;
+    struct identity *secret = NULL;
+    scene_new(&c);
+    assert_int_equal(sealing_new(c.s.study, c.me, file(&c, "x.seal"), line, &c.log), ERR_AUTH);
+    says(&c, "not one of the study's servers'");
+    assert_int_equal(sealing_new(c.s.study, c.server[0], file(&c, "s0.seal"), line, &c.log),
+                     ERR_SYSTEM);
+    says(&c, "was left alone");
+    assert_int_equal(sealing_load(&secret, c.s.study, 0, file(&c, "s1.seal"), &c.log), ERR_STUDY);
+    says(&c, "not the sealing key that the study lists for s0");
+    assert_int_equal(sealing_load(&secret, c.s.study, 0, file(&c, "s0.key"), &c.log), ERR_STUDY);
+    says(&c, "not the sealing key that the study lists for s0");
+    assert_int_equal(chmod(file(&c, "s0.seal"), 0644), 0);
+    assert_int_equal(sealing_load(&secret, c.s.study, 0, file(&c, "s0.seal"), &c.log), ERR_STUDY);
+    says(&c, "may be read or written by others (mode 0644)");
+    assert_int_equal(sealing_destroy(file(&c, "s0.seal"), &c.log), ERR_OK);
+    assert_false(file_is_there(file(&c, "s0.seal")));
+    assert_int_equal(sealing_destroy(file(&c, "s0.seal"), &c.log), ERR_OK); /* again */
+    /* in the study file: another server's, and damaged */
+    assert_int_equal(file_read(c.s.path, 1 << 20, &text, &quiet), ERR_OK);
+    bytes_put_u8(&text, 0);
+    first = strstr((char *)text.data, "trefoil-sealing1-");
+    second = strstr(first + 1, "trefoil-sealing1-");
+    memcpy(line, first, SEALING_TEXT_SIZE - 1);
+    memcpy(first, second, SEALING_TEXT_SIZE - 1);
+    assert_int_equal(study_parse(&study, "s", text.data, text.size - 1, &c.log), ERR_STUDY);
+    says(&c, "server s0 has not signed this sealing key for a study of these terms");
+    memcpy(first, line, SEALING_TEXT_SIZE - 1);
+    first[20] = '!';
+    assert_int_equal(study_parse(&study, "s", text.data, text.size - 1, &c.log), ERR_STUDY);
+    says(&c, "this is not a sealing key");
+}
+
+TEST(serials_grow_whatever_the_clock_says)
+{
+    struct parcel_scene c CLEAN(scene_free);
+    struct serial s, later = {.last = UINT64_MAX / 4, .upload = {1}};
+    const char *path;
+    scene_new(&c);
+    path = file(&c, "o0.test.serial");
+    assert_int_equal(serial_load(&s, path, &c.log), ERR_OK);
+    assert_int_equal(s.last, 0);
+    assert_true(serial_next(&s) > UINT64_C(1700000000000));
+    assert_int_equal(serial_next(&later), later.last + 1);
+    assert_int_equal(serial_save(&later, path, &c.log), ERR_OK);
+    assert_int_equal(serial_load(&s, path, &c.log), ERR_OK);
+    assert_int_equal(s.last, later.last);
+    assert_memory_equal(s.upload, later.upload, 32);
+    assert_int_equal(truncate(path, 100), 0);
+    assert_int_equal(serial_load(&s, path, &c.log), ERR_STUDY);
+    says(&c, "is damaged");
+}
+
+/* --- at a server ------------------------------------------------------------------------------ */
+
+TEST(strangers_and_carriers_have_bounds_of_their_own)
+{
+    struct study study = {.owners = 2};
+    const struct site site = {.study = &study};
+    struct parcels *p CLEAN(parcels_free) = NULL;
+    assert_int_equal(parcels_new(&p, &site, NULL), ERR_OK);
+    assert_true(parcels_may(p));
+    parcels_spent(p, 0.1);
+    assert_true(parcels_may(p));
+    parcels_spent(p, 1000); /* which takes twice as long to be forgotten */
+    assert_false(parcels_may(p));
+    for (unsigned k = 0; k < 4; k++)
+        assert_int_equal(parcels_rate(p, 0, 0, 3), k < 3);
+    assert_true(parcels_rate(p, 1, 0, 3));
+}
