@@ -22,6 +22,14 @@ static const struct question_part *find_part(const struct parser *p)
     return NULL;
 }
 
+const struct question_part *parser_part(enum calendar_part value)
+{
+    size_t i = 0;
+    while (parts[i].value != value)
+        i++;
+    return &parts[i];
+}
+
 bool parser_is_part(const struct parser *p)
 {
     return find_part(p) != NULL;

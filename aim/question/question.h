@@ -12,7 +12,8 @@
  *               | group, if it is in GROUP BY
  *   condition   column = | <> | != | < | <= | > | >= literal; column [NOT] BETWEEN literal AND
  *               literal; column [NOT] IN (literal, ..); column IS [NOT] NULL; NOT, AND, OR,
- *               parentheses
+ *               parentheses. Here a column may also be YEAR(date) .. HOUR(date), or computed as
+ *               such a part or a lookup
  *   literal     a number with or without a sign, a 'label', or a date '2021-05-31' or
  *               '2021-05-31 17:00', perhaps behind DATE or TIMESTAMP: all of the day or the minute
  *
