@@ -13,7 +13,8 @@
  *              TRAIN_TEST of rho at least
  *
  * How loud the noise is: nu = sqrt(C F T / 2 rho) / N, with the rho that is for the steps. The rate
- * is train_rate(nu) unless the study says one. Everything is computed in a fixed order, so that the same answers give the same bits.
+ * is train_rate(nu) unless the study says one. Everything is computed in a fixed order, so that the
+ * same answers give the same bits.
  *
  * Like the servers, it debits a request before the request is made. A step that is lost is paid
  * for, and is not asked again: W stays, and the next step follows. Where a step after the first is

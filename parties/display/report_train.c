@@ -62,15 +62,22 @@ static void what_was_run(const struct train_page *p)
 
 /* --- classes ---------------------------------------------------------------------------------- */
 
+/* A table of numbers begins. */
+static void put_table(const struct train_page *p, const char *what, const char *number)
+{
+    text_put(p->out,
+             "<div class=\"wide\"><table class=\"rows\"><thead><tr><th scope=\"col\">%s</th>"
+             "<th scope=\"col\" class=\"n\">%s</th></tr></thead><tbody>\n",
+             what, number);
+}
+
 static void classes(const struct train_page *p)
 {
     const struct features *f = p->c->features;
     char room[COLUMN_TEXT];
-    text_put(p->out,
-             "<h2>Classes</h2>\n<p>Noisy counts, with a standard deviation of %.3g.</p>\n"
-             "<div class=\"wide\"><table class=\"rows\"><thead><tr><th scope=\"col\">class</th>"
-             "<th scope=\"col\" class=\"n\">rows</th></tr></thead><tbody>\n",
+    text_put(p->out, "<h2>Classes</h2>\n<p>Noisy counts, with a standard deviation of %.3g.</p>\n",
              p->r->sigma);
+    put_table(p, "class", "rows");
     for (uint32_t k = 0; k < f->domain->attribute[f->target].size; k++) {
         text_put(p->out, "<tr><th scope=\"row\">");
         html_text(p->out, k < f->classes ? classifier_class(f, k, room) : "(missing: not used)");
@@ -91,13 +98,6 @@ static void put_figure(const struct train_page *p, const char *what, struct test
         text_put(p->out, "</th><td class=\"n\">%.3f &plusmn; %.3f</td></tr>\n", f.value, f.error);
 }
 
-static void put_table(const struct train_page *p, const char *what)
-{
-    text_put(p->out, "<div class=\"wide\"><table class=\"rows\"><thead><tr><th scope=\"col\">");
-    html_text(p->out, what);
-    text_put(p->out, "</th><th scope=\"col\" class=\"n\">");
-}
-
 /* How often rows of each score are of the class. */
 static void calibration(const struct train_page *p, uint32_t k)
 {
@@ -106,8 +106,7 @@ static void calibration(const struct train_page *p, uint32_t k)
     text_put(p->out, "<details><summary>");
     html_text(p->out, classifier_class(p->c->features, features_class(p->c->features, k), room));
     text_put(p->out, "</summary>\n");
-    put_table(p, "score");
-    text_put(p->out, "share of rows with this class</th></tr></thead><tbody>\n");
+    put_table(p, "score", "share of rows with this class");
     for (unsigned b = 0; b < FEATURES_BINS; b++) {
         const double from = (double)b / FEATURES_BINS, to = from + 1.0 / FEATURES_BINS;
         if (b == 0)
@@ -137,11 +136,10 @@ static void test(const struct train_page *p)
         p->out,
         ": servers counted them by score, in eighths, and class, and opened these counts with "
         "a standard deviation of %.3g. &plusmn; is one standard deviation, of the noise and of "
-        "which rows these are. AUC: how often a row of the class has a higher score than "
-        "another row.</p>\n",
+        "which rows these are. AUC: how often a row of the class is in a higher eighth than "
+        "another row; in the same, half.</p>\n",
         t->sigma);
-    put_table(p, "figure");
-    text_put(p->out, "value</th></tr></thead><tbody>\n");
+    put_table(p, "figure", "value");
     if (f->classes == 2)
         put_figure(p, "accuracy", t->accuracy);
     for (uint32_t k = 0; k < f->outputs; k++) {

@@ -2,7 +2,6 @@
 
 #include "aim/budget/budget.h"
 #include "aim/budget/forms.h"
-#include "aim/copula/copula.h"
 #include "aim/run/assess.h"
 #include "aim/run/copula_run.h"
 #include "aim/run/train_run.h"
@@ -109,7 +108,7 @@ static bool copula_buys(const struct study *study)
     return price_first(study, &first) == ERR_OK;
 }
 
-/* The target, twice as one-ways are, all numbers of a gradient in each step, and a test's tables. */
+/* The target, twice as one-ways are, all numbers of a gradient a step, and a test's tables. */
 static uint64_t train_measures(const struct study *study)
 {
     const struct features *f = study->features;
@@ -457,50 +456,4 @@ enum err price_check_noise(const struct study *study, struct log *log)
         study->epsilon, ceil(least / unit) * unit, study->delta,
         (unsigned long long)measured(study),
         series_units(study->domain) > SERIES_UNITS_FEW ? ", or give events `units: 12`" : "");
-}
-
-struct price_noise price_noise(const struct study *study)
-{
-    const struct workload *w = study->workload;
-    const uint64_t forms = method_of(study)->forms ? copula_forms_most(study->domain) : 0;
-    const uint64_t pairs = study->assess > 0 ? assess_pairs(study->workload) : 0;
-    uint64_t one_ways = 0, largest = 0, sweep = 0;
-    for (size_t q = 0; q < w->queries; q++) {
-        one_ways += q < w->one_ways ? w->query[q].cells : 0;
-        largest = w->query[q].cells > largest ? w->query[q].cells : largest;
-    }
-    if (study->features != NULL) { /* of columns it measures the target alone */
-        const uint64_t step = features_weights(study->features),
-                       test = study->features->tests ? features_cells(study->features) : 0;
-        largest = w->query[study->features->target].cells;
-        return (struct price_noise){.gauss = (study->link.min_linked > 0 ? 2 : 0) + largest +
-                                             largest % 2 + study->train_steps * (step + step % 2) +
-                                             test};
-    }
-    if (study->sweeps > 0) {
-        const uint64_t set = one_ways < w->cells / PRICE_SET ? PRICE_SET * one_ways : w->cells;
-        sweep = w->queries + w->queries % 2 + set + set % 2;
-    }
-    /* every range of Gaussians begins at an even position */
-    return (struct price_noise){.gauss = (study->link.min_linked > 0 ? 2 : 0) + one_ways +
-                                         one_ways % 2 + forms + forms % 2 +
-                                         study->rounds * (largest + largest % 2) +
-                                         study->sweeps * sweep + 2 * (pairs + pairs % 2),
-                                .gumbel = (uint64_t)study->rounds * w->queries};
-}
-
-struct price_ahead price_ahead(const struct study *study)
-{
-    const struct price_noise noise = price_noise(study);
-    const uint64_t plan[NOISE_LAWS] = {[NOISE_GAUSS] = noise.gauss, [NOISE_GUMBEL] = noise.gumbel};
-    struct price_ahead a = {{0}, {0}};
-    for (unsigned k = 0; k < NOISE_LAWS; k++) {
-        uint64_t samples = (plan[k] / 8 + 128) / 128 * 128, blocks;
-        samples = samples < PRICE_AHEAD_MOST ? samples : PRICE_AHEAD_MOST;
-        blocks = (plan[k] + samples - 1) / samples;
-        a.samples[k] = (size_t)samples;
-        blocks += study->noise_by == NOISE_BY_OWNER && blocks > 0;
-        a.blocks[k] = (size_t)(blocks < PRICE_AHEAD_BLOCKS ? blocks : PRICE_AHEAD_BLOCKS);
-    }
-    return a;
 }

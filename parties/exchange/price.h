@@ -68,8 +68,8 @@ enum err price_schedule(const struct study *study, struct schedule *start) MUST_
 /*
  * The noise that a run may take: Gaussians for the one-ways and for the largest marginal in each
  * round, Gumbels for all candidates. An annealed study needs it for all rounds that it may have; a
- * copula needs Gaussians for the one-ways and the forms, a classifier for the target, all
- * steps and a test. A sweep needs one for each score, and about PRICE_SET times as many as the one-ways for
+ * copula needs Gaussians for the one-ways and the forms, a classifier for the target, all steps and
+ * a test. A sweep needs one for each score, and about PRICE_SET times as many as the one-ways for
  * its set: noise decides how large that gets, and a run that takes more has more made.
  */
 #define PRICE_SET 16

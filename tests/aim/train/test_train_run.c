@@ -141,6 +141,15 @@ TEST(a_run_spends_the_ledger_and_no_more_even_if_a_step_is_lost)
     train_end(&s);
 }
 
+/* What a step does to a weight. */
+static void move(const struct train_scene *s, const struct train_result *r,
+                 const struct train_step *step, uint32_t i, double *w, double *v)
+{
+    *v = 0.9 * *v -
+         r->rate * (double)step->value[i] / ((double)step->multiplier * r->rows * (double)s->f->r2);
+    *w += *v;
+}
+
 /* W after each of `steps` steps, and as it stays after that: the mean of the last quarter of 12. */
 static void check_mean(const struct train_scene *s, const struct train_result *r)
 {
@@ -148,11 +157,8 @@ static void check_mean(const struct train_scene *s, const struct train_result *r
         double w = 0, v = 0, mean = 0;
         for (unsigned t = 0; t < 12; t++) {
             const struct train_step *step = &r->step[t];
-            if (t < r->steps) {
-                v = 0.9 * v - r->rate * (double)step->value[i] /
-                                  ((double)step->multiplier * r->rows * (double)s->f->r2);
-                w += v;
-            }
+            if (t < r->steps)
+                move(s, r, step, i, &w, &v);
             mean += t >= 9 ? w / 3 : 0;
         }
         assert_true(fabs(r->weight[i] - mean) < 1e-6 * fmax(1, fabs(mean)));
@@ -190,9 +196,7 @@ TEST(a_run_of_a_few_steps_ends_with_its_last_weights)
         struct train_result *r = run(&s, &o, UINT32_MAX);
         double w = 0, v = 0;
         for (unsigned t = 0; t < steps; t++) {
-            v = 0.9 * v - r->rate * (double)r->step[t].value[0] /
-                              ((double)r->step[t].multiplier * r->rows * (double)s.f->r2);
-            w += v;
+            move(&s, r, &r->step[t], 0, &w, &v);
         }
         assert_true(fabs(r->weight[0] - w) < 1e-6 * fmax(1, fabs(w)));
         train_result_free(&r);
