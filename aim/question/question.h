@@ -98,6 +98,9 @@ struct question_part {
     enum calendar_part value, stretch;
 };
 
+/* NULL: it is none. */
+const struct question_part *question_part_of(const char *word);
+
 struct question_group {
     uint16_t column;
     const struct question_part *part; /* or NULL: lines are by the column itself */
