@@ -270,7 +270,7 @@ enum err intake_part(struct intake *in, const struct intake_message *m)
         return tell_over(in, m);
     if (r.failed)
         return refuse(in, m, ERR_FORMAT, "a part is cut");
-    TRY(order_check_part(in, m, &good));
+    TRY(order_check(in, m, NULL, &good));
     if (!good)
         return ERR_OK;
     e = stored(in,

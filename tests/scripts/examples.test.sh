@@ -56,6 +56,7 @@ example visits
 says 'adding or removing one person with all events'
 says 'stage x previous.department: 14 of 25 combinations'
 says ' 0 out of order'
+says 'the event before x events               8 '
 rows visits/result/persons.csv 20800 21200
 rows visits/more/persons.csv 50000 50000
 order=$(sed -n 's/^department after department: L1 //p' "$folder/output")

@@ -201,6 +201,9 @@ TEST(two_servers_take_parcels_and_delete_their_keys)
            "--purge");
     file_says(file(&c, "serve.log"),
               "name the file of this server's with --sealing, to be deleted");
+    EXPECT(3, file(&c, "serve.log"), 10, "serve", c.s.path, "--key", key, "--folder", folder,
+           "--sealing", key, "--purge");
+    assert_true(file_is_there(key)); /* it is no sealing key, so it was left alone */
     for (unsigned again = 0; again < 2; again++) {
         EXPECT(0, file(&c, "serve.log"), 10, "serve", c.s.path, "--key", key, "--folder", folder,
                "--sealing", seal, "--purge");

@@ -1,6 +1,7 @@
 /*
  * parties/settings/two/: whole runs on two engines equal the plaintext backend's on the sum of both
- * servers' noise, bit for bit; what that costs; and what is opened.
+ * servers' noise, bit for bit; what that costs; and what is opened. Owners' shares are marked as
+ * secret: under valgrind no branch and no index depends on them before what is opened.
  */
 #include "harness/cmocka.h"
 #include "harness/netio.h"
@@ -11,7 +12,10 @@
 #include "aim/run/copula_run.h"
 #include "aim/run/loop.h"
 #include "aim/run/plaintext.h"
+#include "aim/workload/tabulate.h"
 #include "base/memory.h"
+#include "mpc/pair/pick.h"
+#include "mpc/pair/program.h"
 #include "mpc/party/party.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
@@ -19,6 +23,7 @@
 #include "parties/settings/two/engine.h"
 #include "parties/store/store_ahead.h"
 #include "parties/study/study_uploads.h"
+#include "tests/support/marks.h"
 #include "tests/support/statistics.h"
 
 #include <string.h>
@@ -26,6 +31,7 @@
 #define OWNERS 3
 #define NOISE_MOST 200000
 #define WORDS ((size_t)4096)
+#define MULTIPLIER 1024
 
 struct duet;
 
@@ -42,6 +48,10 @@ struct duet_seat {
     size_t opened[OPEN_REASONS]; /* values, by reason */
     uint64_t noise[STAKE_KINDS][NOISE_MOST];
     size_t used[STAKE_KINDS];
+    uint64_t part[WORDS]; /* of an audit: own parts of joint noise, */
+    int64_t seen[WORDS];  /* and so many values that were opened */
+    size_t values;
+    bool marked; /* shares are */
     enum err e;
     char words[1024];
     struct log log;
@@ -52,11 +62,12 @@ struct duet {
     struct bounds *bounds;
     struct table *all;
     struct upload part[OWNERS][2];
-    struct transport *transport[3];
+    struct transport *transport[3], wrapped[2];
     struct session *session[2];
     struct duet_seat seat[2];
     size_t next[STAKE_KINDS]; /* of the replay */
     struct store *store[2];   /* with the owner's noise, if it makes that */
+    bool audited;             /* it measures all marginals again and again, and does nothing else */
 };
 
 /* --- owners ----------------------------------------------------------------------------------- */
@@ -151,6 +162,15 @@ static void remember(struct duet_seat *s, const struct own_stake *stake, const s
     }
 }
 
+/* What opens the index to the provider: labels that the keeper has shown, against its own. */
+__typeof__(pair_pick_verify) __real_pair_pick_verify, __wrap_pair_pick_verify;
+enum err __wrap_pair_pick_verify(const struct pair_run *run, const uint8_t *proof)
+{
+    const struct pair_pick *p = program_of(run);
+    marks_public((void *)(uintptr_t)program_outputs(run), pair_pick_proof(p->candidates));
+    return __real_pair_pick_verify(run, proof);
+}
+
 /* Selects, if the request does, and measures, with a stake. */
 static enum err open_step(struct duet_seat *s, const struct engine_step *step, void *stake,
                           struct ask_told *told)
@@ -159,7 +179,13 @@ static enum err open_step(struct duet_seat *s, const struct engine_step *step, v
     TRY(memory_new(&told->value, step->price.cells));
     if (step->ask->kind == ASK_SELECT)
         TRY(g.ops->select(g.self, step, stake, NULL, &told->selected));
-    return g.ops->measure(g.self, step, stake, told->selected, told->value, &told->values);
+    marks_public(&told->selected, sizeof told->selected);
+    TRY(g.ops->measure(g.self, step, stake, told->selected, told->value, &told->values));
+    if (step->ask->kind != ASK_SCORES && /* which a circuit makes uniform */
+        marks_reach(told->value, sizeof *told->value) != s->marked)
+        return ERR_MISUSE; /* the marks are not lost on the way */
+    marks_public(told->value, told->values * sizeof *told->value);
+    return ERR_OK;
 }
 
 /* What the same noise opens again, as after a crash. */
@@ -271,12 +297,41 @@ static enum err count_all(struct duet_seat *s)
     const struct engine g = two_table(s->engine);
     struct upload held[OWNERS];
     const size_t owners = s->d->s.study->owners;
-    for (size_t o = 0; o < owners; o++)
+    for (size_t o = 0; o < owners; o++) {
         held[o] = s->d->part[o][s->index];
+        if (held[o].form != UPLOAD_WORDS) /* samplers of a key branch on what they draw */
+            continue;
+        s->marked = marks_on();
+        marks_secret(held[o].seed, sizeof held[o].seed);
+        marks_secret(held[o].vector.data, held[o].vector.size);
+    }
     TRY(g.ops->add(g.self, held, 1));
     TRY(g.ops->finish(g.self));
     TRY(g.ops->add(g.self, held, owners)); /* the first is in */
     return g.ops->finish(g.self);
+}
+
+static enum err measure_all(struct duet_seat *s)
+{
+    const struct workload *w = s->d->s.study->workload;
+    uint32_t *query CLEAN(memory_release) = NULL;
+    TRY(memory_new(&query, w->queries));
+    for (uint32_t q = 0; q < w->queries; q++)
+        query[q] = q;
+    while (s->values + w->cells <= WORDS) {
+        const struct ask a = {.kind = ASK_MEASURE,
+                              .queries = (uint32_t)w->queries,
+                              .query = query,
+                              .multiplier = MULTIPLIER};
+        struct ask_told told CLEAN(told_clear) = {0};
+        const enum err e = seat_ask(s, &a, &told);
+        if (e == ERR_REFUSED) /* the owner's noise has ended */
+            break;
+        TRY(e);
+        memcpy(s->seen + s->values, told.value, told.values * sizeof *told.value);
+        s->values += told.values;
+    }
+    return ERR_OK;
 }
 
 static enum err run_method(const struct duet *d, const struct aim_backend *backend,
@@ -305,10 +360,15 @@ static enum err run_one(struct duet_seat *s)
                        .audit_self = s,
                        .log = &s->log};
     const struct aim_backend backend = {.self = s, .ask = seat_ask};
+    const struct own_reel *parts;
     if (d->s.study->noise_by == NOISE_BY_OWNER)
         TRY(store_ahead(from.store, &from.ahead.blocks));
     TRY(two_new(&s->engine, &from));
+    parts = &s->engine->tape.reel[OWN_PARTS];
+    memcpy(s->part, parts->word, (parts->words < WORDS ? parts->words : WORDS) * sizeof *s->part);
     TRY(count_all(s));
+    if (d->audited)
+        return measure_all(s);
     return run_method(d, &backend, &s->copula, &s->aim, &s->log);
 }
 
@@ -328,7 +388,8 @@ static void run_duet(struct duet *d)
     assert_int_equal(transport_memory_pair(d->transport, 16), ERR_OK);
     for (unsigned i = 0; i < 2; i++) {
         struct duet_seat *s = &d->seat[i];
-        struct net_options o = {.transport = d->transport[i], .log = &s->log};
+        struct net_options o = {.transport = &d->wrapped[i], .log = &s->log};
+        d->wrapped[i] = marks_wrap(d->transport[i]);
         s->d = d;
         s->index = i;
         s->log = (struct log){.buffer = s->words, .buffer_size = sizeof s->words};
@@ -696,6 +757,48 @@ TEST(an_owners_noise_is_taken_once_and_ends)
     memory_free(&d);
 }
 
+/* What an opening tells a server, less m x and what it knows itself, has the whole deviation. */
+static void audit(const char *noise_by)
+{
+    struct duet *d = memory_array(1, sizeof *d);
+    int64_t *x;
+    double *rest = memory_array(WORDS, sizeof *rest);
+    size_t cells;
+    duet_new(d, OPTIONS(.owners = 1, .two = true, .annealed = true, .more = noise_by));
+    d->audited = true;
+    run_duet(d);
+    cells = d->s.study->workload->cells;
+    x = memory_array(cells, sizeof *x);
+    assert_int_equal(tabulate_closure(d->all, d->s.study->workload, x), ERR_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        const struct duet_seat *s = &d->seat[i];
+        const uint64_t *own = d->s.study->noise_by == NOISE_BY_BOTH    ? s->noise[STAKE_MEASURE]
+                              : d->s.study->noise_by == NOISE_BY_JOINT ? s->part
+                                                                       : NULL;
+        struct statistics_verdict v = {.p = 1};
+        assert_in_range(s->values, 1000, WORDS);
+        for (size_t k = 0; k < s->values; k++)
+            rest[k] = (double)(int64_t)((uint64_t)s->seen[k] - MULTIPLIER * (uint64_t)x[k % cells] -
+                                        (own != NULL ? own[k] : 0)) *
+                      0x1p-20;
+        statistics_shape(&v, &statistics_gaussian, rest, s->values);
+        statistics_pairs(&v, &statistics_gaussian, rest, s->values);
+        if (v.p < 1e-9)
+            fail_msg("%s: what server %u sees has other noise, p %g", noise_by, i, v.p);
+    }
+    memory_free(&x);
+    memory_free(&rest);
+    duet_free(d);
+    memory_free(&d);
+}
+
+TEST(what_a_server_sees_has_all_the_noise_that_is_paid_for)
+{
+    audit("noise_by: both\n");
+    audit("noise_by: joint\n");
+    audit("noise_by: owner\n");
+}
+
 /* However few a round takes, and whatever is left: no draw is for the words of one round. */
 TEST(own_parts_of_joint_noise_are_drawn_ahead)
 {
@@ -703,7 +806,7 @@ TEST(own_parts_of_joint_noise_are_drawn_ahead)
     static const uint64_t run[OWN_REELS] = {[OWN_PARTS] = 30};
     struct own_tape t CLEAN(own_tape_free);
     const struct own_reel *r = &t.reel[OWN_PARTS];
-    uint64_t part[2][4], drawn;
+    uint64_t part[2][4] = {{0}}, drawn;
     assert_int_equal(own_tape_start(&t, id, run), ERR_OK);
     for (size_t i = 0; i < 3 * OWN_TAPE_LEAST / 4; i++) {
         drawn = r->before + r->words;
