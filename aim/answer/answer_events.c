@@ -11,13 +11,16 @@
 #include <math.h>
 #include <string.h>
 
-/* How many events of this stage a person has. */
-static double events_in(const struct domain *d, const struct densities *inside, uint32_t number,
-                        uint32_t stage)
+/* How many events of this stage a person has; how many are in a bin of the number is disturbed. */
+static double events_in(const struct answer_state *w, uint32_t number, uint32_t stage)
 {
+    const uint16_t column = w->question->domain->series->number;
+    struct density_part bin;
     if (stage != SERIES_MIDDLE)
         return 1;
-    return fmax(0, density_whole(inside->of[d->series->number], number).mean - 2);
+    bin = density_whole(w->inside->of[column], number);
+    answer_disturb_part(w, column, &bin);
+    return fmax(0, bin.mean - 2);
 }
 
 /* Multiplies what there is of a column by more weights, or adds the column. */
@@ -49,9 +52,7 @@ static enum err add_stage(const struct answer_state *w, struct model_sums *m,
     for (uint32_t k = 0; k < numbers; k++) {
         uint32_t share[SERIES_STAGES];
         series_shares(d, k, share);
-        number[k] = share[stage] > 0
-                        ? events_in(d, w->inside, k, stage) * s->units / (double)share[stage]
-                        : 0;
+        number[k] = share[stage] > 0 ? events_in(w, k, stage) * s->units / (double)share[stage] : 0;
         most = fmax(most, number[k]);
     }
     for (uint32_t k = 0; k < numbers; k++)

@@ -243,7 +243,7 @@ static enum err execute(struct sources *from, const char *folder, size_t rows, u
     return ERR_OK;
 }
 
-#define FOR_ROWS 3 /* options that say what rows are drawn, the last ones: training draws none */
+#define FOR_ROWS 4 /* options that say what rows are drawn, the last ones: training draws none */
 
 static enum err run(int argc, char **argv, bool trains, struct log *log)
 {
@@ -261,6 +261,7 @@ static enum err run(int argc, char **argv, bool trains, struct log *log)
         {.name = "rows", .number = &rows, .least = 1, .most = COMMAND_ROWS_MAX},
         {.name = "seed", .number = &seed, .most = INT64_MAX},
         {.name = "quick", .flag = &quick},
+        {.name = "events", .value = &from.events},
     };
     const size_t count = sizeof options / sizeof *options - (trains ? FOR_ROWS : 0);
     TRY(command_options(argc, argv, options, count, files, 1, FILES_MAX + 1, &from.count, log));

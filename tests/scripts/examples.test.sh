@@ -59,6 +59,9 @@ says ' 0 out of order'
 says 'the event before x events               8 '
 rows visits/result/persons.csv 20800 21200
 rows visits/more/persons.csv 50000 50000
+"$trefoil" aim "$folder/visits/study.yaml" "$folder/visits/hill-patients.csv" --events "$folder/visits/hill-visits.csv" \
+    --out "$folder/visits/central" --quick >/dev/null 2>&1
+rows visits/central/persons.csv 6800 7200
 order=$(sed -n 's/^department after department: L1 //p' "$folder/output")
 number=$(sed -n 's/^numbers of visits: L1 //p' "$folder/output")
 awk -v a="${order:-1}" -v b="${number:-1}" 'BEGIN { exit !(a < 0.15 && b < 0.05) }'
