@@ -897,12 +897,12 @@ TEST(a_word_of_noise_is_taken_once)
 }
 
 /* Shares of one draw, and what both make of it. */
-struct drawn {
+struct duet_draw {
     uint64_t word[2][WORDS];
     double sum[WORDS];
 };
 
-static void draw_owners(struct drawn *x, enum noise_law kind)
+static void draw_owners(struct duet_draw *x, enum noise_law kind)
 {
     struct bytes part[2] = {{0}};
     assert_int_equal(owner_noise_draw(kind, WORDS, part), ERR_OK);
@@ -924,7 +924,7 @@ TEST(an_owners_noise_is_known_to_no_server)
 {
     static const struct statistics_distribution *const law[] = {&statistics_gaussian,
                                                                 &statistics_gumbel};
-    struct drawn *x = memory_array(2, sizeof *x);
+    struct duet_draw *x = memory_array(2, sizeof *x);
     for (unsigned k = 0; k < NOISE_LAWS; k++) {
         struct statistics_verdict v = {.p = 1};
         draw_owners(&x[0], k);
