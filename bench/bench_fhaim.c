@@ -126,7 +126,7 @@ static enum err play(struct fhaim_play *p)
     double since = cpu_s();
     TRY(lattice_encrypt(p->ring, p->plan, p->codes, &seeds, p->upload));
     p->encrypt = lap(&since);
-    TRY(lattice_upload_check(p->ring, p->plan, p->upload));
+    TRY(lattice_upload_check(p->ring, p->upload, lattice_upload_size(p->plan)));
     TRY(lattice_multiply(&p->products, p->ring, p->plan, p->upload));
     p->multiply = lap(&since);
     TRY(lattice_key_new(&p->key, p->ring, seeds.key));

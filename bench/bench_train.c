@@ -15,7 +15,12 @@
  *                              Fashion-MNIST by 252 public features (bench/hog.h)
  *   fmnist.central_softmax, .fedsgd_local, .fedavg_local  rivals at epsilon 2.79; five owners of
  *                              two classes each
+ *   fmnist.upload_bytes_row    what an owner sends of an image
+ *   adult.server_cpu_s, fmnist.server_cpu_s   CPU seconds of a server in a run of 60 steps between
+ *                              three processes (bench/gradient.h), without a check
+ *   rounds_step                exchanges of a step there, statements included
  *   split_equal, bits_equal    1: rows in another order, or another run, give the same bits
+ *   vertical_equal             1: so do rows whose columns two owners hold, joined by their keys
  *   wrapped                    how many scores wrapped
  *
  * Rates of rivals were chosen on the last fifth of the training rows. The images are Debian's
@@ -26,12 +31,14 @@
 #include "aim/run/loop.h"
 #include "aim/run/plaintext.h"
 #include "aim/run/train_run.h"
+#include "aim/table/join.h"
 #include "aim/train/classifier.h"
 #include "aim/train/distill.h"
 #include "aim/train/shrink.h"
 #include "base/memory.h"
 #include "bench/data.h"
 #include "bench/figures.h"
+#include "bench/gradient.h"
 #include "bench/hog.h"
 #include "bench/rivals.h"
 #include "bench/student.h"
@@ -247,13 +254,51 @@ static enum err deal(struct train_ground *r, const struct table *all)
     return ERR_OK;
 }
 
-/* The same bits, from rows in another order and from another run. */
+/* As if two owners had half of the columns each, and the second its rows in another order. */
+static enum err join_halves(const struct train_ground *rows, struct table *out)
+{
+    const size_t all = rows->domain->attributes, n = rows->train->rows;
+    uint16_t attribute[DOMAIN_ATTRIBUTES_MAX], codes[DOMAIN_ATTRIBUTES_MAX];
+    struct join_part part[2];
+    struct domain *half[2] = {0};
+    struct table *table[2] = {0};
+    size_t linked = 0, surplus;
+    enum err e = ERR_OK;
+    for (uint16_t a = 0; a < all; a++)
+        attribute[a] = a;
+    for (unsigned k = 0; k < 2 && e == ERR_OK; k++) {
+        const size_t first = k * (all / 2), count = k == 0 ? all / 2 : all - all / 2;
+        part[k].attribute = attribute + first;
+        e = domain_pick(&half[k], rows->domain, attribute + first, count);
+        e = e == ERR_OK ? table_new(&table[k], half[k], 0) : e;
+        e = e == ERR_OK ? table_keep_keys(table[k]) : e;
+        for (size_t i = 0; i < n && e == ERR_OK; i++) {
+            const size_t row = k == 0 ? i : n - 1 - i;
+            for (size_t a = 0; a < count; a++)
+                codes[a] = rows->train->column[first + a][row];
+            e = table_append(table[k], codes);
+            if (e == ERR_OK)
+                table[k]->key[i] = row;
+        }
+        part[k].table = table[k];
+    }
+    if (e == ERR_OK)
+        e = table_join(out, part, 2, 2, &linked, &surplus);
+    for (unsigned k = 0; k < 2; k++) {
+        table_free(&table[k]);
+        domain_free(&half[k]);
+    }
+    return e == ERR_OK && linked != n ? ERR_DATA : e;
+}
+
+/* The same bits, from rows in another order, in columns, and from another run. */
 static enum err compare_bits(struct train_bench *b, const struct train_ground *rows)
 {
     struct train_result *one CLEAN(train_result_free) = NULL,
                              *again CLEAN(train_result_free) = NULL,
-                             *dealt CLEAN(train_result_free) = NULL;
-    struct table *other CLEAN(table_free) = NULL;
+                             *dealt CLEAN(train_result_free) = NULL,
+                             *joined CLEAN(train_result_free) = NULL;
+    struct table *other CLEAN(table_free) = NULL, *columns CLEAN(table_free) = NULL;
     uint16_t codes[DOMAIN_ATTRIBUTES_MAX];
     size_t bytes;
     TRY(table_new(&other, rows->domain, 0));
@@ -266,9 +311,13 @@ static enum err compare_bits(struct train_bench *b, const struct train_ground *r
     TRY(train(b, rows, rows->train, rho_of(1), 1, &one));
     TRY(train(b, rows, rows->train, rho_of(1), 1, &again));
     TRY(train(b, rows, other, rho_of(1), 1, &dealt));
+    TRY(table_new(&columns, rows->domain, 0));
+    TRY(join_halves(rows, columns));
+    TRY(train(b, rows, columns, rho_of(1), 1, &joined));
     bytes = one->weights * sizeof *one->weight;
     figures_put(b->out, memcmp(one->weight, again->weight, bytes) == 0, "bits_equal");
     figures_put(b->out, memcmp(one->weight, dealt->weight, bytes) == 0, "split_equal");
+    figures_put(b->out, memcmp(one->weight, joined->weight, bytes) == 0, "vertical_equal");
     return ERR_OK;
 }
 
@@ -379,8 +428,28 @@ static enum err measure_images(struct train_bench *b)
     return put_rivals(&t, "fmnist", 32, 32, 8);
 }
 
+/* What a run takes of a server: rows are made once, then come its steps. */
+static enum err measure_servers(struct train_bench *b)
+{
+    static const char *const table[] = {[GRADIENT_ADULT] = "adult", [GRADIENT_IMAGES] = "fmnist"};
+    for (enum gradient_rows rows = GRADIENT_ADULT; rows <= GRADIENT_IMAGES; rows++) {
+        struct gradient_figures g;
+        if (b->only != NULL && strcmp(b->only, table[rows]) != 0)
+            continue;
+        if (!gradient_measure(&g, rows, false, b->smoke, 5))
+            return ERR_PEER;
+        figures_put(figures_object(b->out, table[rows]), g.session_cpu_s + STEPS * g.server_cpu_s,
+                    "server_cpu_s");
+        figures_put(b->out, g.rounds + GRADIENT_STATEMENTS, "rounds_step");
+    }
+    figures_put(figures_object(b->out, "fmnist"), gradient_row_bytes(GRADIENT_IMAGES),
+                "upload_bytes_row");
+    return ERR_OK;
+}
+
 static enum err measure(struct train_bench *b)
 {
+    TRY(measure_servers(b));
     if (b->only == NULL || strcmp(b->only, "adult") == 0)
         TRY(measure_adult(b));
     if (b->only == NULL || strcmp(b->only, "fmnist") == 0)

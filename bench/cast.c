@@ -171,7 +171,7 @@ static void make_parts(struct cast *c, unsigned owner, struct upload parts[STUDY
     cast_must(at != NULL, "memory");
     at[0] = (uint8_t)owner;
     cast_done(upload_make(parts, &three_split, &c->owner[owner], owner,
-                          (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study->terms.digest,
+                          (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study,
                           study_upload_form(study, owner), &packed),
               "an upload");
     bytes_clear(&packed);

@@ -56,18 +56,19 @@ static enum err keep_computed(struct drawn *d, const struct derive_list *list, d
     return ERR_OK;
 }
 
-/* The same where columns follow from others. */
-static enum err draw_derived(struct drawn *to, const struct table *t,
+/* The numbers that table_write_csv() would write, in its order, and what follows from them. */
+static enum err draw_numbers(struct drawn *to, const struct table *t,
                              const struct densities *inside, uint64_t seed, double *const *number)
 {
     const struct domain *d = t->domain;
     struct derive_plan *p CLEAN(derive_free) = NULL;
     struct random r = random_of(seed);
     uint16_t code[DOMAIN_ATTRIBUTES_MAX];
-    double known[DOMAIN_ATTRIBUTES_MAX], **computed;
-    const char ***text;
+    double known[DOMAIN_ATTRIBUTES_MAX], **computed = NULL;
+    const char ***text = NULL;
     TRY(derive_new(&p, d));
-    TRY(keep_computed(to, &d->derived->computed, &computed, &text));
+    if (d->derived != NULL)
+        TRY(keep_computed(to, &d->derived->computed, &computed, &text));
     for (size_t row = 0; row < t->rows; row++) {
         for (size_t i = 0; i < d->attributes; i++) {
             code[i] = t->column[i][row];
@@ -89,31 +90,6 @@ static enum err draw_derived(struct drawn *to, const struct table *t,
     return ERR_OK;
 }
 
-/* The numbers that table_write_csv() would write, in its order. */
-static void draw_numbers(const struct table *t, const struct densities *inside, uint64_t seed,
-                         double *const *number)
-{
-    char text[COLUMN_TEXT];
-    struct random r = random_of(seed);
-    for (size_t row = 0; row < t->rows; row++)
-        for (size_t i = 0; i < t->domain->attributes; i++) {
-            const struct domain_attribute *a = &t->domain->attribute[i];
-            const uint16_t code = t->column[i][row];
-            if (!domain_has_order(a))
-                continue;
-            number[i][row] = code >= a->values ? NAN : domain_number(a, code);
-            if (code >= a->values || !domain_has_bins(a))
-                continue;
-            if (!isnan(table_number(t, i, row))) {
-                number[i][row] = table_number(t, i, row);
-                continue;
-            }
-            a->kind->draw(a, code, inside->of[i], &r, text);
-            if (!domain_parse(a, text, &number[i][row]))
-                number[i][row] = NAN;
-        }
-}
-
 static enum err give(struct drawn *d, struct table *t, const struct densities *inside,
                      uint64_t seed)
 {
@@ -126,10 +102,7 @@ static enum err give(struct drawn *d, struct table *t, const struct densities *i
         if (domain_has_order(&t->domain->attribute[i]))
             TRY(keep_new(&d->keep, &number[i], t->rows));
     d->given.rows = t->rows;
-    if (t->domain->derived != NULL)
-        TRY(draw_derived(d, t, inside, seed, number));
-    else
-        draw_numbers(t, inside, seed, number);
+    TRY(draw_numbers(d, t, inside, seed, number));
     for (size_t i = 0; i < columns; i++) {
         code[i] = t->column[i];
         TRY(keep_adopt(&d->keep, &t->column[i]));

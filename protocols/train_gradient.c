@@ -125,18 +125,20 @@ struct train_wave {
 
 /* Blocks first .. first + count - 1 of a wave, and their rows. */
 struct train_tile {
-    const struct train_wave *of;
+    const struct train_rows *all;
+    const uint16_t *weight;
     const struct train_block *block;
-    size_t count, rows, lanes;
+    size_t count, lanes; /* of outputs and rows */
+    bool tests;          /* it is about the rows that are kept back */
 };
 
 /* z0 + the weighed features, in the low 16 bits; the others are 0. */
 static void add_up(const struct party *p, const struct train_tile *t, const struct train_block *b,
                    size_t output, struct share64 z)
 {
-    const size_t features = t->of->rows->features;
-    const uint16_t *weight = t->of->weight + output * features;
-    const uint16_t start = t->of->rows->shape->classes == 2 ? 512 : 128;
+    const size_t features = t->all->features;
+    const uint16_t *weight = t->weight + output * features;
+    const uint16_t start = t->all->shape->classes == 2 ? 512 : 128;
     for (unsigned side = 0; side < 2; side++) {
         const bool first = side == 0 ? p->index == 0 : p->index == 2; /* component 0 */
         const uint16_t *u = side == 0 ? b->u.a : b->u.b;
@@ -165,10 +167,11 @@ static void make_lanes(const struct party *p, const struct train_tile *t, struct
 {
     size_t at = 0;
     for (const struct train_block *b = t->block; b < t->block + t->count; b++)
-        for (size_t k = 0; k < t->of->rows->outputs; k++, at += b->n) {
+        for (size_t k = 0; k < t->all->outputs; k++, at += b->n) {
+            const struct planes *own = t->tests ? &b->test : &b->own;
             add_up(p, t, b, k, share64_view(z, at, b->n));
-            copy_lanes(v, at, planes_plane(&b->own, 0), 0, b->n);
-            copy_lanes(y, at, planes_plane(&b->own, (unsigned)k + 1), 0, b->n);
+            copy_lanes(v, at, planes_plane(own, 0), 0, b->n);
+            copy_lanes(y, at, planes_plane(own, (unsigned)k + 1), 0, b->n);
         }
 }
 
@@ -177,29 +180,37 @@ static void by_block(const struct train_tile *t, const struct planes *e, struct 
 {
     size_t from = 0, to = 0;
     for (size_t k = 0; k < t->count; k++) {
-        const size_t n = t->of->rows->outputs * t->block[k].n;
+        const size_t n = t->all->outputs * t->block[k].n;
         for (unsigned i = 0; i < TRAIN_PLANES; i++, to += n)
             copy_lanes(out, to, planes_plane(e, i), from, n);
         from += n;
     }
 }
 
+/* Steps 1 to 3 of a tile; e is in the party's scratch, as are v and v [y = k]. */
+static enum err clamp_scores(struct party *p, const struct train_tile *t, struct planes *e,
+                             struct bits *v, struct bits *y)
+{
+    struct share64 z;
+    struct planes bits;
+    TRY(party_share64(p, &z, t->lanes));
+    TRY(party_bits(p, v, t->lanes));
+    TRY(party_bits(p, y, t->lanes));
+    TRY(party_planes(p, &bits, TRAIN_BITS, t->lanes));
+    TRY(party_planes(p, e, TRAIN_PLANES, t->lanes));
+    make_lanes(p, t, z, *v, *y);
+    TRY(convert_to_bits(p, &bits, z));
+    return train_clamp(p, e, &bits, *v, *y, t->tests ? TRAIN_PLANES : t->all->shape->bits);
+}
+
 /* Steps 1 to 4 of a tile. */
 static enum err make_planes(struct party *p, const struct train_tile *t, struct share16 out)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    struct share64 z;
-    struct planes bits, e;
+    struct planes e;
     struct bits v, y, flat;
-    TRY(party_share64(p, &z, t->lanes));
-    TRY(party_bits(p, &v, t->lanes));
-    TRY(party_bits(p, &y, t->lanes));
-    TRY(party_planes(p, &bits, TRAIN_BITS, t->lanes));
-    TRY(party_planes(p, &e, TRAIN_PLANES, t->lanes));
+    TRY(clamp_scores(p, t, &e, &v, &y));
     TRY(party_bits(p, &flat, TRAIN_PLANES * t->lanes));
-    make_lanes(p, t, z, v, y);
-    TRY(convert_to_bits(p, &bits, z));
-    TRY(train_clamp(p, &e, &bits, v, y, t->of->rows->shape->bits));
     by_block(t, &e, flat);
     return convert_bit16(p, out, flat);
 }
@@ -216,12 +227,12 @@ static enum err make_tile(void *self, struct party *lane, size_t tile)
 {
     const struct train_wave *w = self;
     const size_t first = tile * w->each, cells = train_sums_cells(w->sums);
-    struct train_tile t = {.of = w, .block = &w->rows->block[w->first + first]};
+    struct train_tile t = {
+        .all = w->rows, .weight = w->weight, .block = &w->rows->block[w->first + first]};
     struct share16 e;
     t.count = w->count - first < w->each ? w->count - first : w->each;
     for (size_t k = 0; k < t.count; k++)
-        t.rows += t.block[k].n;
-    t.lanes = t.rows * w->rows->outputs;
+        t.lanes += t.block[k].n * w->rows->outputs;
     e = planes_of(w, first);
     e.n = TRAIN_PLANES * t.lanes;
     TRY(make_planes(lane, &t, e));
@@ -249,13 +260,12 @@ static enum err sum_wave(struct party *p, struct train_wave *w, struct train_sum
     return train_sums_add(p, sums, w->first, w->count, e, w->parts);
 }
 
-/* How many blocks from `first` on go together. */
-static size_t together(const struct party *p, const struct train_rows *rows,
-                       const struct train_sums *sums, size_t first)
+/* How many blocks from `first` on go together: at most `cells`, and the lanes of so many tiles. */
+static size_t together(const struct party *p, const struct train_rows *rows, size_t cells,
+                       size_t tiles, size_t first)
 {
     const size_t noted = record_most(p, NOTED), most = noted < TILE_LANES ? noted : TILE_LANES,
-                 cells = train_sums_together(sums), lanes = crew_lanes(p) * most,
-                 outputs = rows->outputs;
+                 lanes = tiles * most, outputs = rows->outputs;
     size_t count = 1;
     for (size_t all = outputs * rows->block[first].n; first + count < rows->blocks; count++) {
         all += outputs * rows->block[first + count].n;
@@ -274,6 +284,14 @@ static void put_together(const struct train_rows *rows, struct share64 sums, str
     ring64_add_scaled(out, rows->labels, 0 - (uint64_t)TRAIN_TOP);
 }
 
+static enum err low_words(struct party *p, const int64_t *weight, size_t n, uint16_t **words)
+{
+    TRY(scratch_array(p->scratch, words, n));
+    for (size_t k = 0; k < n; k++)
+        (*words)[k] = (uint16_t)weight[k];
+    return ERR_OK;
+}
+
 enum err train_gradient(struct party *p, const struct train_rows *rows, const int64_t *weight,
                         struct share64 out)
 {
@@ -285,18 +303,76 @@ enum err train_gradient(struct party *p, const struct train_rows *rows, const in
     uint16_t *words;
     if (out.n != weights || rows->labels.n != weights)
         return ERR_MISUSE;
-    TRY(scratch_array(p->scratch, &words, weights));
-    for (size_t k = 0; k < weights; k++)
-        words[k] = (uint16_t)weight[k];
+    TRY(low_words(p, weight, weights, &words));
     TRY(train_sums_new(p, &sums, rows, TRAIN_PLANES * rows->outputs));
     w.weight = words;
     w.sums = &sums;
     for (; w.first < rows->blocks; w.first += w.count) {
-        w.count = together(p, rows, &sums, w.first);
+        w.count = together(p, rows, train_sums_together(&sums), crew_lanes(p), w.first);
         TRY(sum_wave(p, &w, &sums));
     }
     TRY(party_share64(p, &all, TRAIN_PLANES * weights));
     TRY(train_sums_end(p, &sums, all));
     put_together(rows, all, out);
+    return ERR_OK;
+}
+
+/* --- a test ----------------------------------------------------------------------------------- */
+
+/* Adds a tile's rows to the table of an output. */
+static enum err count_scores(struct party *p, const struct train_tile *t, const struct planes *e,
+                             struct bits v, struct bits y, size_t output, struct share64 out)
+{
+    static const uint32_t size[] = {TRAIN_CELLS_TEST / 2, 2};
+    static const uint16_t attribute[] = {0, 1};
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
+    const struct bits plane[] = {v, planes_plane(e, 4), planes_plane(e, 3), planes_plane(e, 2), y};
+    const struct records_shape shape = {2, size};
+    struct planes made;
+    const struct records_part part = {.attributes = 2, .attribute = attribute, .made = &made};
+    const struct records_batch batch = {
+        .records = t->lanes / t->all->outputs, .parts = 1, .part = &part};
+    struct records_query query = {.n = 2, .attribute = {0, 1}, .out = out};
+    size_t from = 0, to = 0;
+    TRY(party_planes(p, &made, sizeof plane / sizeof *plane, batch.records));
+    for (const struct train_block *b = t->block; b < t->block + t->count; b++) {
+        for (unsigned k = 0; k < made.width; k++)
+            copy_lanes(planes_plane(&made, k), to, plane[k], from + output * b->n, b->n);
+        from += t->all->outputs * b->n;
+        to += b->n;
+    }
+    return records_count(p, &shape, &batch, 1, &query, 1);
+}
+
+static enum err test_tile(struct party *p, const struct train_tile *t, struct share64 out)
+{
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
+    struct planes e;
+    struct bits v, y;
+    TRY(clamp_scores(p, t, &e, &v, &y));
+    for (size_t k = 0; k < t->all->outputs; k++)
+        TRY(count_scores(p, t, &e, v, y, k,
+                         share64_view(out, TRAIN_CELLS_TEST * k, TRAIN_CELLS_TEST)));
+    return ERR_OK;
+}
+
+enum err train_test(struct party *p, const struct train_rows *rows, const int64_t *weight,
+                    struct share64 out)
+{
+    const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
+    struct train_tile t = {.all = rows, .tests = true};
+    uint16_t *words;
+    if (!rows->shape->tests || out.n != TRAIN_CELLS_TEST * rows->outputs)
+        return ERR_MISUSE;
+    TRY(low_words(p, weight, rows->outputs * rows->features, &words));
+    t.weight = words;
+    for (size_t first = 0; first < rows->blocks; first += t.count) {
+        t.block = &rows->block[first];
+        t.count = together(p, rows, SIZE_MAX, 1, first);
+        t.lanes = 0;
+        for (size_t k = 0; k < t.count; k++)
+            t.lanes += t.block[k].n * rows->outputs;
+        TRY(test_tile(p, &t, out));
+    }
     return ERR_OK;
 }

@@ -44,6 +44,16 @@
 enum err train_clamp(struct party *p, const struct planes *e, struct planes *z, struct bits v,
                      struct bits y, unsigned j) MUST_CHECK;
 
+/*
+ * Adds to out the C tables of a test: of the rows that are kept back, by the three highest bits of
+ * p_k, with t_k = 31 whatever y is, and by [y = k]; TRAIN_CELLS_TEST cells each, row-major. Steps 1
+ * to 3, and then 1 bit of validity, 3 and 1 of codes are counted as records are
+ * (protocols/records.h), output after output. LEAKS: nothing but sizes.
+ */
+#define TRAIN_CELLS_TEST 16
+enum err train_test(struct party *p, const struct train_rows *rows, const int64_t *weight,
+                    struct share64 out) MUST_CHECK;
+
 /* out = G, C F numbers, for C F weights: one output after the other, the bias last. */
 enum err train_gradient(struct party *p, const struct train_rows *rows, const int64_t *weight,
                         struct share64 out) MUST_CHECK;

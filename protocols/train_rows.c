@@ -42,6 +42,7 @@ void train_rows_free(struct train_rows *rows)
         share16_free(&rows->block[k].u);
         share16_free(&rows->block[k].y);
         planes_free(&rows->block[k].own);
+        planes_free(&rows->block[k].test);
     }
     memory_free(&rows->block);
     share64_free(&rows->labels);
@@ -55,7 +56,8 @@ struct train_making {
     const struct train_rows *rows;
     struct records_block *loaded;
     struct planes own;     /* v; then v [y = k] */
-    struct share16 number; /* of these */
+    struct planes test;    /* the same of rows that are kept back; no planes: none are */
+    struct share16 number; /* of `own`; v of both */
     struct share16 u, n2;  /* columns that are numbers; the sums of their squares, by part */
     size_t parts;
 };
@@ -183,9 +185,9 @@ static enum err make_numbers(struct party *p, struct train_making *m)
 
 /* --- who takes part --------------------------------------------------------------------------- */
 
-/* The plane of class k: the last code's is what the others leave of validity. */
-static void class_plane(const struct train_making *m, const struct planes *hot, uint32_t k,
-                        struct bits out)
+/* The plane of an attribute's code: the last one's is what the others leave of validity. */
+static void code_plane(const struct train_making *m, const struct planes *hot, uint32_t k,
+                       struct bits out)
 {
     if (k < hot->width) {
         bits_copy(out, planes_plane(hot, k));
@@ -206,12 +208,32 @@ static enum err take_part(struct party *p, const struct train_making *m)
     TRY(records_hot(p, m->loaded, shape->target, &hot));
     bits_zero(v);
     for (uint32_t k = 0; k < shape->classes; k++) {
-        class_plane(m, &hot, k, one);
+        code_plane(m, &hot, k, one);
         bits_xor(v, v, one);
         if (shape->classes != 2 || k == 1)
             bits_copy(planes_plane(&m->own, shape->classes == 2 ? 1 : k + 1), one);
     }
     return shape->norm2 > 0 ? drop_long(p, m) : ERR_OK;
+}
+
+/* The rows that are kept back take part in the test alone; v is still that of both. */
+static enum err keep_back(struct party *p, struct train_making *m)
+{
+    const struct train_shape *shape = m->rows->shape;
+    struct move_term *terms;
+    struct planes hot;
+    struct bits kept;
+    TRY(party_bits(p, &kept, m->own.n));
+    TRY(party_planes(p, &m->test, m->own.width, m->own.n));
+    TRY(scratch_array(p->scratch, &terms, m->own.width));
+    TRY(records_hot(p, m->loaded, shape->test, &hot));
+    code_plane(m, &hot, shape->test_code, kept);
+    for (unsigned k = 0; k < m->own.width; k++)
+        terms[k] = bits_product(planes_plane(&m->test, k), planes_plane(&m->own, k), kept);
+    TRY(bits_terms(p, terms, m->own.width));
+    for (unsigned k = 1; k < m->own.width; k++)
+        bits_xor(planes_plane(&m->own, k), planes_plane(&m->own, k), planes_plane(&m->test, k));
+    return ERR_OK;
 }
 
 /* --- blocks ----------------------------------------------------------------------------------- */
@@ -238,6 +260,16 @@ static void put_features(const struct train_making *m, const struct train_block 
     put_row(b->u, &at, share16_view(m->number, from, b->n));
 }
 
+static enum err put_planes(struct planes *out, const struct planes *x, size_t from, size_t n)
+{
+    TRY(planes_new(out, x->width, n));
+    for (unsigned k = 0; k < x->width; k++) {
+        const struct bits of = planes_plane(x, k);
+        bits_copy(planes_plane(out, k), (struct bits){of.a + from / 64, of.b + from / 64, n});
+    }
+    return ERR_OK;
+}
+
 static enum err put_block(struct train_rows *rows, const struct train_making *m, size_t from,
                           size_t n)
 {
@@ -248,14 +280,12 @@ static enum err put_block(struct train_rows *rows, const struct train_making *m,
     *b = (struct train_block){.from = rows->lanes, .n = n};
     TRY(share16_new(&b->u, rows->features * n));
     TRY(share16_new(&b->y, rows->outputs * n));
-    TRY(planes_new(&b->own, m->own.width, n));
+    TRY(put_planes(&b->own, &m->own, from, n));
+    if (rows->shape->tests)
+        TRY(put_planes(&b->test, &m->test, from, n));
     put_features(m, b, from);
     for (size_t k = 0; k < rows->outputs; k++)
         put_row(b->y, &at, share16_view(m->number, (k + 1) * m->loaded->n + from, n));
-    for (unsigned k = 0; k < m->own.width; k++) {
-        const struct bits own = planes_plane(&m->own, k);
-        bits_copy(planes_plane(&b->own, k), (struct bits){own.a + from / 64, own.b + from / 64, n});
-    }
     rows->lanes += n;
     return ERR_OK;
 }
@@ -278,7 +308,11 @@ static enum err make_rows(struct party *p, struct records_block *loaded, void *s
     TRY(bits_and_all(p, planes_plane(&loaded->code, 0), &loaded->valid));
     TRY(rows->shape->norm2 > 0 ? make_numbers(p, &m) : records_one_hot(p, loaded));
     TRY(take_part(p, &m));
+    if (rows->shape->tests)
+        TRY(keep_back(p, &m));
     TRY(convert_bit16(p, m.number, planes_flat(&m.own)));
+    if (rows->shape->tests)
+        bits_xor(planes_plane(&m.own, 0), planes_plane(&m.own, 0), planes_plane(&m.test, 0));
     for (size_t from = 0; from < loaded->used; from += most)
         TRY(put_block(rows, &m, from, loaded->used - from < most ? loaded->used - from : most));
     return ERR_OK;

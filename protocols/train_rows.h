@@ -12,6 +12,8 @@
  *      norm^2] (mpc/circuits/below.h): 11 exchanges at most
  *   3  one-hot planes of the target, so the class y. A row takes part, v, if it is valid, has a
  *      class and, of numbers, n2 <= norm^2: a bit a server and plane, 1 exchange
+ *      Where rows are kept back for a test, those with the code of a column: ANDs of all of these
+ *      planes with it, a bit each, 1 exchange. They are taken off v and v [y = k], not off the bias
  *   4  v and v [y = k] as numbers, 8/3 bytes a server and plane, 1 exchange
  *   5  at the end the sum of v [y = k] u over all rows (protocols/train_sums.h)
  *
@@ -39,6 +41,9 @@ struct train_shape {
     size_t columns;
     uint32_t norm2; /* norm^2 of numbers; 0: one-hot */
     unsigned bits;  /* j: p_k < 2^j where y is not k; 5 if K = 2 */
+    bool tests;     /* rows with this code of this column are kept back */
+    uint16_t test;
+    uint32_t test_code;
 };
 
 /* C: an output for each class or, if K = 2, one for the second. F: features and the bias. */
@@ -52,10 +57,11 @@ uint64_t train_bytes(const struct train_shape *shape, uint64_t lanes);
  * n lanes, a multiple of 64: rows after one another, and what fills them up, which takes no part.
  */
 struct train_block {
-    size_t from, n;    /* lanes before it; its own */
-    struct share16 u;  /* F rows of n words, the bias last */
-    struct share16 y;  /* v [y = k], C rows of n words */
-    struct planes own; /* v; then v [y = k], C planes */
+    size_t from, n;     /* lanes before it; its own */
+    struct share16 u;   /* F rows of n words, the bias last */
+    struct share16 y;   /* v [y = k], C rows of n words */
+    struct planes own;  /* v; then v [y = k], C planes */
+    struct planes test; /* the same of rows that are kept back, if any are */
 };
 
 struct train_rows {

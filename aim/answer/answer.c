@@ -2,7 +2,6 @@
 
 #include "aim/answer/answer_private.h"
 #include "aim/model/model_weigh.h"
-#include "aim/table/series.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -27,6 +26,7 @@ static struct scope columns_of_rows(const struct question *q)
     for (unsigned k = 0; k < q->where.n; k++)
         for (unsigned i = 0; i < q->where.one[k].parts; i++)
             join_column(&s, q->where.one[k].part[i].column);
+    answer_events_columns(q, &s);
     return s;
 }
 
@@ -66,6 +66,13 @@ static enum err case_weights(const struct answer_state *w, const struct one_case
     return ERR_OK;
 }
 
+static enum err weigh_rows(const struct answer_state *w, struct model_sums *m,
+                           const struct model_weight *weight, size_t weights, double *mass,
+                           struct log *log)
+{
+    return model_weigh(m, &w->asked, weight, weights, mass, log);
+}
+
 static enum err weigh_case(struct answer_state *w, struct model_sums *m, unsigned k,
                            struct log *log)
 {
@@ -73,7 +80,8 @@ static enum err weigh_case(struct answer_state *w, struct model_sums *m, unsigne
     double *room CLEAN(memory_release) = NULL;
     size_t weights;
     TRY(case_weights(w, &w->question->where.one[k], weight, &weights, &room));
-    TRY(model_weigh(m, &w->asked, weight, weights, w->mass + k * w->cells, log));
+    TRY((w->question->events ? answer_weigh_events : weigh_rows)(w, m, weight, weights,
+                                                                 w->mass + k * w->cells, log));
     if (w->cell != NULL)
         TRY(answer_cut_case(w, m, weight, weights, log));
     return ERR_OK;
@@ -143,8 +151,10 @@ static enum err answering_start(struct answer_state *w, struct model_sums *m, st
                         (unsigned long long)MODEL_WEIGH_CELLS);
     if (w->draw != NULL)
         count_links(w, model_sums_of(m));
+    if (w->draw != NULL && q->events)
+        TRY(answer_events_total(w, m, &w->total, log));
     TRY(memory_new(&w->mass, q->where.n * w->cells));
-    if (w->cut != NULL && w->y == ANSWER_ROWS)
+    if (w->cut != NULL && w->y == ANSWER_ROWS && !q->events)
         TRY(memory_new(&w->cell, w->cells));
     for (unsigned k = 0; k < q->where.n; k++)
         TRY(weigh_case(w, m, k, log));
@@ -418,28 +428,12 @@ static enum err check_corr(const struct model_sums *m, const struct question *q,
                     q->item[item].condition);
 }
 
-/* Columns of events count in units of persons, which no answer is in. */
-static enum err check_persons(const struct question *q, size_t item, struct log *log)
-{
-    const struct series *e = q->domain->series;
-    const struct scope s = answer_columns(q, item);
-    for (unsigned i = 0; e != NULL && i < s.n; i++) {
-        const uint16_t a = s.attribute[i];
-        if (!series_counts_persons(e, a))
-            return log_fail(log, ERR_QUESTION,
-                            "%s is a column of %s, about which the model answers no questions: "
-                            "count in %s.csv",
-                            q->domain->attribute[a].name, e->name, e->name);
-    }
-    return ERR_OK;
-}
-
 enum err answer_new(struct answer **out, struct model_sums *m, const struct densities *inside,
                     const struct question *q, struct log *log)
 {
     *out = NULL;
     for (size_t i = 0; i < q->items; i++) {
-        TRY(check_persons(q, i, log));
+        TRY(answer_check_events(q, i, log));
         TRY(check_corr(m, q, i, log));
     }
     return answer_make(out, m, inside, q, NULL, NULL, log);

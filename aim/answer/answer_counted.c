@@ -290,7 +290,8 @@ enum err answer_counted(const struct answer_terms *t, const struct answer *a, si
     const struct scope columns = answer_columns(a->question, item);
     const struct answer_counted none = {.weight = 1};
     double low, high;
-    if (!answer_counted_interval(&none, a->question->item[item].aggregate, 1, &low, &high))
+    if (a->question->events || /* the counts are of units */
+        !answer_counted_interval(&none, a->question->item[item].aggregate, 1, &low, &high))
         return ERR_OK;
     for (size_t i = 0; i < t->errors->counts; i++) {
         const struct measurement *x = &t->errors->count[i];

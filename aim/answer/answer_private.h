@@ -67,6 +67,23 @@ struct answer_line {
 };
 
 /*
+ * --- aim/answer/answer_events.c
+ * ------------------------------------------------------------------------
+ */
+
+/* Adds to mass[cell], which is 0, how many events the weights leave there; like model_weigh(). */
+enum err answer_weigh_events(const struct answer_state *w, struct model_sums *m,
+                             const struct model_weight *weight, size_t weights, double *mass,
+                             struct log *log) MUST_CHECK;
+/* How many events there are. */
+enum err answer_events_total(const struct answer_state *w, struct model_sums *m, double *total,
+                             struct log *log) MUST_CHECK;
+/* ERR_QUESTION, logged, for columns of events in a question about persons. */
+enum err answer_check_events(const struct question *q, size_t item, struct log *log) MUST_CHECK;
+/* Adds the columns that say how much an event counts, in a question about events. */
+void answer_events_columns(const struct question *q, struct scope *s);
+
+/*
  * --- aim/answer/answer_sums.c
  * ------------------------------------------------------------------------
  */

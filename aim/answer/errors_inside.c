@@ -1,6 +1,7 @@
 /* How wrong densities inside bins are: what they would say of two neighbours joined to one bin. */
 #include "aim/answer/errors_private.h"
 #include "aim/table/density.h"
+#include "aim/table/series.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -87,8 +88,14 @@ enum err errors_inside(double *inside, const struct model *m, const struct measu
 {
     const struct domain *d = model_domain(m);
     for (size_t i = 0; i < count; i++) {
-        uint16_t column = x[i].clique.attribute[0];
-        if (x[i].clique.n == 1 && domain_has_bins(&d->attribute[column]))
+        const struct clique *c = &x[i].clique;
+        const struct series *s = d->series;
+        /* the number of events is fitted together with its stages (aim/run/loop_persons.c) */
+        const bool number = s != NULL && c->n == 2 &&
+                            c->attribute[0] + c->attribute[1] == s->number + s->stage &&
+                            (c->attribute[0] == s->number || c->attribute[1] == s->number);
+        const uint16_t column = number ? s->number : c->attribute[0];
+        if ((c->n == 1 || number) && domain_has_bins(&d->attribute[column]))
             TRY(inside_of(&inside[column], m, column, x[i].sigma, log));
     }
     return ERR_OK;

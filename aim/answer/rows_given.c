@@ -24,7 +24,7 @@ struct rows_given {
     double *weight[DOMAIN_ATTRIBUTES_MAX]; /* of each case and code */
     const struct table *known;
     struct given *given;
-    struct derive_plan *derive; /* or NULL */
+    struct derive_plan *derive;
     struct random random;
     struct table *out;
     size_t left, *row; /* of `out`, that are still to be drawn */
@@ -101,11 +101,6 @@ static double draw_part(struct rows_given *w, const struct case_part *part, uint
     return x;
 }
 
-static bool is_tied(const struct rows_given *w, uint16_t attribute)
-{
-    return w->derive != NULL && derive_is_tied(w->derive, attribute);
-}
-
 /* Draws tied columns as `number` has them, and fills in theirs. *again: they do not fit. */
 static enum err draw_tied(struct rows_given *w, const uint16_t *code, double *number, bool *again)
 {
@@ -127,18 +122,18 @@ static enum err settle(struct rows_given *w, unsigned k, const uint16_t *code, d
     bool tied = false;
     *again = false;
     for (uint16_t a = 0; c == NULL && a < w->domain->attributes; a++)
-        tied |= !isnan(number[a]) && is_tied(w, a);
+        tied |= !isnan(number[a]) && derive_is_tied(w->derive, a);
     for (unsigned i = 0; c != NULL && i < c->parts; i++) {
         const uint16_t a = c->part[i].column;
         const uint32_t size = w->domain->attribute[a].size;
-        tied |= is_tied(w, a);
-        if (!is_tied(w, a) && w->weight[a][k * size + code[a]] < 1)
+        tied |= derive_is_tied(w->derive, a);
+        if (!derive_is_tied(w->derive, a) && w->weight[a][k * size + code[a]] < 1)
             number[a] = draw_part(w, &c->part[i], code[a]);
     }
     if (tied)
         TRY(draw_tied(w, code, number, again));
     for (unsigned i = 0; tied && c != NULL && i < c->parts; i++)
-        *again |= is_tied(w, c->part[i].column) &&
+        *again |= derive_is_tied(w->derive, c->part[i].column) &&
                   !fits(w, &c->part[i], code[c->part[i].column], number[c->part[i].column]);
     return ERR_OK;
 }
@@ -178,7 +173,7 @@ static enum err weigh(struct rows_given *w)
                 TRY(memory_new(of, (size_t)CASES_MAX * size));
             for (uint32_t code = 0; code < size; code++) {
                 const double x = answer_part(&state, p->column, p->values, code, INFINITY).share;
-                (*of)[k * size + code] = is_tied(w, p->column) ? x > 0 : fmin(x, 1);
+                (*of)[k * size + code] = derive_is_tied(w->derive, p->column) ? x > 0 : fmin(x, 1);
                 w->rejects |= (*of)[k * size + code] > x + 1e-9;
             }
         }
@@ -353,11 +348,6 @@ static enum err where_copula(struct rows_given *w, size_t rows, struct log *log)
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-static enum err begin(struct rows_given *w)
-{
-    return w->domain->derived != NULL ? derive_new(&w->derive, w->domain) : ERR_OK;
-}
-
 enum err rows_where(struct table **t, const struct released *r, const char *condition, size_t rows,
                     uint64_t seed, struct log *log)
 {
@@ -365,7 +355,7 @@ enum err rows_where(struct table **t, const struct released *r, const char *cond
         .released = r, .domain = r->domain, .random = random_of(seed)};
     *t = NULL;
     TRY(released_has_rows(r, log));
-    TRY(begin(&w));
+    TRY(derive_new(&w.derive, r->domain));
     TRY(question_condition(&w.question, r->domain, condition, log));
     if (w.question->where.n == 0)
         return find_rows(&w, 0, &rows, log);
@@ -385,7 +375,7 @@ enum err rows_complete(struct table **t, const struct released *r, const struct 
         return log_fail(log, ERR_USAGE,
                         "this model is a copula, which cannot complete rows: that needs another "
                         "kind of model");
-    TRY(begin(&w));
+    TRY(derive_new(&w.derive, r->domain));
     TRY(given_new(&w.given, r->model));
     TRY(start(&w, known->rows));
     TRY(draw_tree(&w, never, log));

@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char magic[] = "trefoil-copula-2\n";
-static const char old_magic[] = "trefoil-copula-1\n"; /* without groups */
+static const char magic[] = "trefoil-copula-3\n";
+static const char *const old_magic[] = {"trefoil-copula-1\n",  /* without groups, */
+                                        "trefoil-copula-2\n"}; /* or what is new in domains */
 
 #define FILE_MAX (UINT64_C(4) << 30)
 
@@ -71,7 +72,7 @@ enum err copula_save(const char *path, const struct copula *c, struct log *log)
 {
     const size_t d = c->domain->attributes, latents = c->first[d];
     struct bytes out CLEAN(bytes_clear) = {0};
-    bytes_put_text(&out, magic);
+    bytes_put_text(&out, domain_is_new(c->domain) ? magic : old_magic[1]);
     domain_write(c->domain, &out);
     bytes_put_double(&out, c->total);
     for (size_t i = 0; i < d; i++)
@@ -143,16 +144,18 @@ static enum err load(struct copula **c, struct domain **d, const struct bytes *t
                      struct log *log)
 {
     struct reader r = reader_of(text->data, text->size);
-    const bool old = version_of(text->data, text->size, magic) == 1;
-    TRY(digest_check(&r, old ? old_magic : magic));
+    const unsigned version = version_of(text->data, text->size, magic);
+    TRY(digest_check(&r, version == 1 || version == 2 ? old_magic[version - 1] : magic));
     TRY(domain_read(d, &r, log));
+    if (domain_is_new(*d) != (version == 3))
+        return ERR_FORMAT;
     TRY(copula_new(c, *d));
     (*c)->total = reader_double(&r);
     if (r.failed || !((*c)->total > 0 && (*c)->total <= (double)TABLE_ROWS_MAX))
         return ERR_FORMAT;
     for (size_t i = 0; i < (*d)->attributes; i++)
         TRY(read_shares((*c)->share[i], (*d)->attribute[i].size, &r));
-    if (!old)
+    if (version > 1)
         TRY(read_groups(*c, &r));
     TRY(read_correlations(*c, &r));
     return reader_done(&r);

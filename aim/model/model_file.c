@@ -52,21 +52,10 @@ void model_write(const struct model *m, struct bytes *out)
         bytes_put_double(out, m->theta[i]);
 }
 
-/* Whether the domain has what versions 1 and 2 did not know. */
-static bool has_dates(const struct domain *d)
-{
-    if (d->derived != NULL || d->series != NULL)
-        return true;
-    for (size_t i = 0; i < d->attributes; i++)
-        if (d->attribute[i].calendar != NULL)
-            return true;
-    return false;
-}
-
 enum err model_save(const char *path, const struct model *m, struct log *log)
 {
     struct bytes out CLEAN(bytes_clear) = {0};
-    const bool merged = m->shares > 0, dates = has_dates(m->domain);
+    const bool merged = m->shares > 0, dates = domain_is_new(m->domain);
     bytes_put_text(&out, dates ? magic_dates : merged ? magic_merged : magic);
     domain_write(m->domain, &out);
     if (dates)
@@ -206,7 +195,7 @@ static enum err load(struct model **m, struct domain **d, const struct bytes *te
     TRY(domain_read(d, &r, log));
     if (version == 3)
         merged = reader_u8(&r);
-    if (merged > 1 || has_dates(*d) != (version == 3))
+    if (merged > 1 || domain_is_new(*d) != (version == 3))
         return ERR_FORMAT;
     TRY(model_read(m, *d, merged == 1, &r, limit_cells, log));
     return reader_done(&r);

@@ -165,6 +165,7 @@ enum err parser_parts(struct parser *p, struct question *q, size_t item)
     for (int i = 0; i < 2 && x->part[i] != NULL; i++) {
         struct question *part = x->part[i];
         part->domain = q->domain;
+        part->events = q->events;
         part->groups = q->groups;
         if (x->aggregate == AGGREGATE_CORR)
             TRY(group_corr(p, q, x));

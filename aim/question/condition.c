@@ -16,7 +16,7 @@
 
 static const struct domain_attribute *attribute_of(const struct parser *p, uint16_t column)
 {
-    return &p->domain->attribute[column];
+    return column == PARSER_MADE ? p->made : &p->domain->attribute[column];
 }
 
 static enum err no_such_label(struct parser *p, const struct domain_attribute *a)
@@ -220,7 +220,7 @@ static enum err read_in(struct parser *p, uint16_t column, struct values *v)
 }
 
 /* IS [NOT] NULL, which is true or false for every row. */
-static enum err read_null(struct parser *p, uint16_t column, bool negated, struct cases *c)
+static enum err read_null(struct parser *p, uint16_t column, bool negated, struct values *v)
 {
     const struct domain_attribute *a = attribute_of(p, column);
     bool is = !negated;
@@ -230,18 +230,16 @@ static enum err read_null(struct parser *p, uint16_t column, bool negated, struc
         TRY(lexer_next(&p->lexer));
     }
     TRY(parser_pass(p, "NULL", "after IS"));
-    cases_of(&p->work, c, column, is ? values_missing(a) : values_known(&p->work.pool, a));
+    *v = is ? values_missing(a) : values_known(&p->work.pool, a);
     return ERR_OK;
 }
 
-static enum err read_term(struct parser *p, bool negated, struct cases *c)
+/* The values of a column for which a term holds. */
+static enum err read_values(struct parser *p, uint16_t column, bool negated, struct values *v)
 {
-    uint16_t column = 0;
-    struct values v = {0};
-    TRY(parser_column(p, &column));
     TRY(parser_no_arithmetic(p));
     if (lexer_is(&p->lexer, "is"))
-        return read_null(p, column, negated, c);
+        return read_null(p, column, negated, v);
     if (lexer_is(&p->lexer, "not")) {
         negated = !negated;
         TRY(lexer_next(&p->lexer));
@@ -250,13 +248,30 @@ static enum err read_term(struct parser *p, bool negated, struct cases *c)
                               "after a column and NOT comes BETWEEN or IN");
     }
     if (lexer_is(&p->lexer, "between"))
-        TRY(read_between(p, column, &v));
+        TRY(read_between(p, column, v));
     else if (lexer_is(&p->lexer, "in"))
-        TRY(read_in(p, column, &v));
+        TRY(read_in(p, column, v));
     else
-        TRY(read_relation(p, column, &v));
+        TRY(read_relation(p, column, v));
     if (negated)
-        v = values_minus(&p->work.pool, values_known(&p->work.pool, attribute_of(p, column)), v);
+        *v = values_minus(&p->work.pool, values_known(&p->work.pool, attribute_of(p, column)), *v);
+    return ERR_OK;
+}
+
+static enum err read_term(struct parser *p, bool negated, struct cases *c)
+{
+    struct parser_made made CLEAN(parser_made_clear) = {0};
+    uint16_t column = PARSER_MADE;
+    struct values v = {0};
+    TRY(parser_made(p, &made));
+    p->made = &made.as;
+    if (made.as.kind == NULL)
+        TRY(parser_column(p, &column));
+    TRY(read_values(p, column, negated, &v));
+    if (column == PARSER_MADE) {
+        column = made.base;
+        v = parser_made_values(p, &made, v);
+    }
     cases_of(&p->work, c, column, v);
     return ERR_OK;
 }

@@ -12,14 +12,30 @@ static const struct question_part parts[] = {{"YEAR", CALENDAR_YEAR, CALENDAR_YE
                                              {"WEEKDAY", CALENDAR_WEEK, CALENDAR_OF_DAY},
                                              {"HOUR", CALENDAR_OF_HOUR, CALENDAR_OF_HOUR}};
 
+const struct question_part *question_part_of(const char *word)
+{
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strcasecmp(word, parts[i].word) == 0)
+            return &parts[i];
+    return NULL;
+}
+
 static const struct question_part *find_part(const struct parser *p)
 {
     struct lexer ahead = p->lexer;
+    const struct question_part *part = ahead.token.kind == TOKEN_WORD
+                                           ? question_part_of(ahead.token.text)
+                                           : NULL;
     ahead.log = NULL;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (lexer_is(&ahead, parts[i].word))
-            return lexer_next(&ahead) == ERR_OK && lexer_is(&ahead, "(") ? &parts[i] : NULL;
-    return NULL;
+    return part != NULL && lexer_next(&ahead) == ERR_OK && lexer_is(&ahead, "(") ? part : NULL;
+}
+
+const struct question_part *parser_part(enum calendar_part value)
+{
+    size_t i = 0;
+    while (parts[i].value != value)
+        i++;
+    return &parts[i];
 }
 
 bool parser_is_part(const struct parser *p)

@@ -1,8 +1,10 @@
 #include "aim/question/parser.h"
 
+#include "aim/table/series.h"
 #include "base/memory.h"
 
 #include <string.h>
+#include <strings.h>
 
 const struct domain_attribute *question_item_column(const struct question *q, size_t item)
 {
@@ -155,12 +157,14 @@ static enum err check_plain(const struct parser *p, const struct question *q,
     return ERR_OK;
 }
 
-static enum err read_table(struct parser *p)
+static enum err read_table(struct parser *p, struct question *q)
 {
+    const struct series *series = p->domain->series;
     TRY(parser_pass(p, "FROM", "and then a table, whose name does not matter"));
     if (p->lexer.token.kind != TOKEN_WORD && p->lexer.token.kind != TOKEN_NAME)
         return lexer_fail(&p->lexer, p->lexer.token.at,
                           "the name of a table should stand here; any will do");
+    q->events = series != NULL && strcasecmp(p->lexer.token.text, series->name) == 0;
     return lexer_next(&p->lexer);
 }
 
@@ -173,7 +177,7 @@ static enum err read_question(struct parser *p, struct question *q)
         TRY(lexer_next(&p->lexer));
         TRY(read_item(p, q, &s));
     }
-    TRY(read_table(p));
+    TRY(read_table(p, q));
     cases_every(&q->where);
     if (lexer_is(&p->lexer, "where")) {
         TRY(lexer_next(&p->lexer));

@@ -12,11 +12,24 @@ struct parser_listed {
     struct question_group by;
 };
 
+/* What a condition is about that follows from one column, as a column of its own (made.c). */
+struct parser_made {
+    uint16_t base;
+    const struct question_part *part; /* of its dates; NULL: what a book has beside its labels */
+    size_t which;                     /* of the computed columns */
+    struct derive_plan *plan;         /* with a book */
+    struct domain_attribute as;       /* its kind is NULL if there is none */
+    char none[1];
+};
+
+#define PARSER_MADE UINT16_MAX /* the number of that column */
+
 struct parser {
     struct lexer lexer;
     const struct domain *domain;
     struct cases_work work;
-    unsigned depth; /* of parentheses and NOT */
+    unsigned depth;                      /* of parentheses and NOT */
+    const struct domain_attribute *made; /* PARSER_MADE, while a condition on it is read */
     size_t listed;
     struct parser_listed list[2 * QUESTION_ITEMS_MAX];
 };
@@ -47,6 +60,12 @@ enum err parser_literal(struct parser *p, uint16_t column, double *low, double *
 enum err parser_group(struct parser *p, struct question_group *g) MUST_CHECK;
 /* Whether such a part begins at the token. */
 bool parser_is_part(const struct parser *p);
+const struct question_part *parser_part(enum calendar_part value);
+/* Reads a part of dates, or the name of a computed column that is one or is from a book. */
+enum err parser_made(struct parser *p, struct parser_made *m) MUST_CHECK;
+/* The values of its base for which it has one of these. */
+struct values parser_made_values(struct parser *p, struct parser_made *m, struct values v);
+void parser_made_clear(struct parser_made *m);
 /* Fills in which codes are in one group, once all are read. */
 enum err parser_fill_groups(struct parser *p, struct question *q) MUST_CHECK;
 /* Completes the parts of an item, once WHERE and GROUP BY are known (aim/question/aggregate.c). */

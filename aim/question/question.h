@@ -12,7 +12,8 @@
  *               | group, if it is in GROUP BY
  *   condition   column = | <> | != | < | <= | > | >= literal; column [NOT] BETWEEN literal AND
  *               literal; column [NOT] IN (literal, ..); column IS [NOT] NULL; NOT, AND, OR,
- *               parentheses
+ *               parentheses. Here a column may also be YEAR(date) .. HOUR(date), or computed as
+ *               such a part or a lookup
  *   literal     a number with or without a sign, a 'label', or a date '2021-05-31' or
  *               '2021-05-31 17:00', perhaps behind DATE or TIMESTAMP: all of the day or the minute
  *
@@ -27,7 +28,8 @@
  * what is divided by 0 is not known.
  *
  * Keywords and aggregates may be in any case. A column in double quotes must match exactly; without
- * them it may differ in case from the one that is meant. There is one table, whatever its name.
+ * them it may differ in case from the one that is meant. There is one table, whatever its name; but
+ * where rows are events of persons, the name of the events means these, and any other the persons.
  *
  * As in SQL, a comparison with a missing value is neither true nor false: neither `y = 1` nor
  * `NOT y = 1` holds for a row without y.
@@ -96,6 +98,9 @@ struct question_part {
     enum calendar_part value, stretch;
 };
 
+/* NULL: it is none. */
+const struct question_part *question_part_of(const char *word);
+
 struct question_group {
     uint16_t column;
     const struct question_part *part; /* or NULL: lines are by the column itself */
@@ -118,6 +123,8 @@ struct question_order {
 
 struct question {
     const struct domain *domain; /* borrowed */
+    bool
+        events; /* asked of a domain's table of events (aim/table/series.h); else of rows, or persons */
     size_t items;
     struct question_item item[QUESTION_ITEMS_MAX];
     size_t groups;

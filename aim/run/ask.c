@@ -89,7 +89,7 @@ enum err ask_read(struct ask *a, const struct domain *d, const struct workload *
     numbers = reader_u64(in);
     if (a->kind == ASK_MEASURE && numbers > 0 && a->multiplier == 0)
         a->weights = a->queries;
-    if (a->kind == ASK_GRADIENT && numbers <= FEATURES_WEIGHTS_MAX)
+    if (ask_trains(a) && numbers <= FEATURES_WEIGHTS_MAX)
         a->weights = (size_t)numbers; /* how many it takes is judged with its price */
     /* a request has one of them */
     if (numbers != a->estimates + a->weights || in->failed ||
@@ -146,6 +146,11 @@ uint64_t ask_multiplier(const struct ask *a, uint32_t k)
     return a->weights > 0 ? (uint64_t)a->weight[k] : a->multiplier;
 }
 
+bool ask_trains(const struct ask *a)
+{
+    return a->kind == ASK_GRADIENT || a->kind == ASK_TEST;
+}
+
 bool ask_estimates(const struct ask *a)
 {
     return a->kind == ASK_SELECT || a->kind == ASK_SCORES;
@@ -161,7 +166,8 @@ static uint64_t cells_of(const struct ask *a, const struct workload *w, uint32_t
     return merges_query_cells(a->merges, &w->query[a->query[k]]);
 }
 
-uint64_t ask_cells(const struct ask *a, const struct workload *w, size_t selected)
+uint64_t ask_cells(const struct ask *a, const struct workload *w, const struct features *f,
+                   size_t selected)
 {
     struct forms p;
     uint64_t cells = 0;
@@ -181,6 +187,8 @@ uint64_t ask_cells(const struct ask *a, const struct workload *w, size_t selecte
         return a->queries;
     case ASK_GRADIENT:
         return a->weights;
+    case ASK_TEST:
+        return features_cells(f);
     }
     return 0;
 }
@@ -335,6 +343,19 @@ static enum err price_gradient(struct ask_price *p, const struct ask *a, const s
     return ERR_OK;
 }
 
+/* A row that tests adds 1 to one cell of each output's table. */
+static enum err price_test(struct ask_price *p, const struct ask *a, const struct ask_terms *t,
+                           struct log *log)
+{
+    const struct features *f = t->features;
+    if (f == NULL || !f->tests)
+        return log_fail(log, ERR_REFUSED, "a study without train: {test: ..} has no test");
+    TRY(features_check(f, a->multiplier, a->weight, a->weights, score_total(&t->bounds, f->target),
+                       log));
+    price_marginals(p, a, t, f->outputs);
+    return ERR_OK;
+}
+
 enum err ask_price(struct ask_price *p, const struct ask *a, const struct ask_terms *t,
                    struct log *log)
 {
@@ -359,8 +380,11 @@ enum err ask_price(struct ask_price *p, const struct ask *a, const struct ask_te
     case ASK_GRADIENT:
         TRY(price_gradient(p, a, t, log));
         break;
+    case ASK_TEST:
+        TRY(price_test(p, a, t, log));
+        break;
     }
-    p->cells = (size_t)ask_cells(a, t->workload, 0);
+    p->cells = (size_t)ask_cells(a, t->workload, t->features, 0);
     return ERR_OK;
 }
 

@@ -31,6 +31,8 @@
  *   gradient The public integers w are weights of a linear classifier. The backend opens m G + z, G
  *            the gradient of its loss over all rows: C F numbers, which one row moves by at most
  *            R Q (aim/train/features.h). All together cost m^2 R^2 Q^2 / 2^41.
+ *   test     The same weights. The backend opens m times the tables of the rows that are kept back,
+ *            plus z: C of them, which cost as much as C marginals.
  *
  * A measurement may have a multiplier for each marginal: its weights then are these, and its
  * `multiplier` is 0. It costs the sum of what the marginals cost.
@@ -54,7 +56,8 @@ enum ask_kind {
     ASK_FORMS = 5,
     ASK_LOOK = 6,
     ASK_SCORES = 7,
-    ASK_GRADIENT = 8
+    ASK_GRADIENT = 8,
+    ASK_TEST = 9
 };
 
 struct ask {
@@ -62,14 +65,15 @@ struct ask {
     unsigned round;        /* of the loop, 0: the one-ways; not part of the bytes */
     struct merges *merges; /* measure, select, scores; NULL: every code by itself */
     uint32_t queries;
-    uint32_t *query;       /* measure: what to measure; select, scores: the candidates */
-    uint64_t multiplier;   /* m: of a measurement, a look, what is selected, scores, a gradient */
+    uint32_t *query; /* measure: what to measure; select, scores: the candidates */
+    uint64_t
+        multiplier; /* m: of a measurement, a look, what is selected, scores, a gradient, a test */
     double epsilon, sigma; /* select: eps_t, and the sigma that penalties follow from */
     size_t estimates;
     uint64_t *estimate; /* select, scores: the candidates' c_j, one candidate after the other */
     size_t weights;
     /* forms: the factor of each code, column after column; then its group. measure: none, or m of
-     * each marginal. gradient: w, one output after the other */
+     * each marginal. gradient, test: w, one output after the other */
     int64_t *weight;
     const struct ask_price *price; /* borrowed: the asker's own; not part of the bytes */
 };
@@ -80,8 +84,8 @@ struct ask_told {
     uint64_t population; /* the number of the set of rows, if it grows */
     unsigned lost;       /* how often the request was paid for in vain before */
     size_t values;
-    int64_t
-        *value; /* the cells of one query after the other, row-major; forms; scores; a look; G */
+    int64_t *value; /* the cells of one query after the other, row-major; forms; scores; a look; G;
+                 * a test's tables */
 };
 void told_clear(struct ask_told *t);
 
@@ -107,8 +111,11 @@ uint64_t ask_multiplier(const struct ask *a, uint32_t k);
 /* Whether it has estimates of candidates, and the grid that they are on: multiples of 1 / this. */
 bool ask_estimates(const struct ask *a);
 uint64_t ask_grid(const struct ask *a);
-/* How many values the answer has; `selected` is read only if the request selects. */
-uint64_t ask_cells(const struct ask *a, const struct workload *w, size_t selected);
+/* Whether it is of a classifier: weights of its own, which no later request has. */
+bool ask_trains(const struct ask *a);
+/* How many values the answer has; `selected` is read only if the request selects, `f` by a test. */
+uint64_t ask_cells(const struct ask *a, const struct workload *w, const struct features *f,
+                   size_t selected);
 /* What a request for forms sums; borrows its weights. */
 struct forms ask_forms(const struct ask *a, const struct workload *w);
 
@@ -132,7 +139,7 @@ struct ask_terms {
     enum aim_score score;
     struct ask_slack slack;
     enum ledger_accounting accounting;
-    const struct features *features; /* NULL: no gradients */
+    const struct features *features; /* NULL: no gradients, no test */
 };
 
 struct ask_price {

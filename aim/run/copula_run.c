@@ -234,7 +234,7 @@ static enum err make_forms(struct copula_run *r)
             r->ask.weight[u] = rounded(r, i, a);
             r->ask.weight[codes + u] = r->column[i].group[a];
         }
-    TRY(memory_new(&out->form, ask_cells(&r->ask, w, 0)));
+    TRY(memory_new(&out->form, ask_cells(&r->ask, w, NULL, 0)));
     for (uint16_t i = 0; i < w->one_ways; i++)
         for (uint16_t j = i; ++j < w->one_ways;)
             add_forms(out, r->column, i, j);

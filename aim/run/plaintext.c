@@ -200,13 +200,12 @@ static enum err open_scores(struct plaintext *p, const struct ask *a, struct ask
     return ERR_OK;
 }
 
-static enum err open_gradient(struct plaintext *p, const struct ask *a, struct ask_told *t)
+static enum err open_sums(struct plaintext *p, const struct ask *a, struct ask_told *t,
+                          void (*add)(struct slope *rows, const int64_t *weight, int64_t *sums))
 {
     int64_t *sums CLEAN(memory_release) = NULL;
-    if (p->rows == NULL)
-        return ERR_MISUSE;
     TRY(memory_new(&sums, t->values));
-    slope_sum(p->rows, a->weight, sums);
+    add(p->rows, a->weight, sums);
     TRY(p->noise.gauss(p->noise.self, t->values, t->value));
     for (size_t i = 0; i < t->values; i++)
         t->value[i] += (int64_t)a->multiplier * sums[i];
@@ -221,7 +220,10 @@ static enum err answer(void *self, const struct ask *a, struct ask_told *t)
         TRY(check_query(p, a->query[k]));
     if (a->kind == ASK_SELECT)
         TRY(select_worst(p, a, t));
-    t->values = (size_t)ask_cells(a, p->workload, t->selected);
+    if (ask_trains(a) && p->rows == NULL)
+        return ERR_MISUSE;
+    t->values = (size_t)ask_cells(a, p->workload, p->rows != NULL ? slope_features(p->rows) : NULL,
+                                  t->selected);
     TRY(memory_new(&t->value, t->values));
     switch (a->kind) {
     case ASK_MEASURE:
@@ -233,7 +235,9 @@ static enum err answer(void *self, const struct ask *a, struct ask_told *t)
     case ASK_SCORES:
         return open_scores(p, a, t);
     case ASK_GRADIENT:
-        return open_gradient(p, a, t);
+        return open_sums(p, a, t, slope_sum);
+    case ASK_TEST:
+        return open_sums(p, a, t, slope_test);
     case ASK_LOOK:
         break; /* it has counts, and no rows to link */
     }

@@ -16,14 +16,20 @@ struct train_run {
     struct ledger *ledger;
     struct train_result *result;
     double *w, *v;
+    double reserve; /* of a row's rho, for a test */
     struct ask ask; /* of the round; what it points to is owned */
 };
 
 /* --- the schedule ----------------------------------------------------------------------------- */
 
-double train_share(double rho)
+double train_reserve(const struct features *f, double rho)
 {
-    return rho * (1 - TRAIN_COUNTS);
+    return f->tests ? TRAIN_TEST * rho : 0;
+}
+
+double train_share(const struct features *f, double rho)
+{
+    return rho * (1 - TRAIN_COUNTS) - train_reserve(f, rho);
 }
 
 double train_nu(const struct features *f, unsigned steps, double rho, double rows)
@@ -46,11 +52,21 @@ double train_rate(const struct features *f, double nu, double *most)
     return at->rate;
 }
 
+/* For numbers that one row moves by this, squared, in all. */
+static uint64_t multiplier(double rho, double moves)
+{
+    const double m = floor(sqrt(fmax(0, rho) * (1 - GUARD) * 0x1p41 / moves));
+    return (uint64_t)fmin(m, (double)FEATURES_MULTIPLIER_MAX);
+}
+
 uint64_t train_multiplier(const struct features *f, unsigned steps, double rho)
 {
-    const double moves = (double)f->r2 * (double)f->q2;
-    const double m = floor(sqrt(fmax(0, rho) * (1 - GUARD) * 0x1p41 / (steps * moves)));
-    return (uint64_t)fmin(m, (double)FEATURES_MULTIPLIER_MAX);
+    return multiplier(rho, steps * (double)f->r2 * (double)f->q2);
+}
+
+uint64_t train_test_multiplier(const struct features *f, double rho)
+{
+    return multiplier(rho, f->outputs);
 }
 
 double train_noise(const struct features *f, uint64_t multiplier)
@@ -141,28 +157,36 @@ static int64_t rounded(double w)
     return (int64_t)fmax(-FEATURES_WEIGHT_MAX, fmin(FEATURES_WEIGHT_MAX, rint(w)));
 }
 
+/* Asks for it at these weights, as the next round. */
+static enum err ask_at(struct train_run *r, struct train_step *s, const double *weight,
+                       uint64_t multiplier)
+{
+    const uint32_t n = r->result->weights;
+    struct ask_told told CLEAN(told_clear) = {0};
+    TRY(memory_new(&s->weight, n));
+    for (uint32_t i = 0; i < n; i++)
+        s->weight[i] = (int16_t)(r->ask.weight[i] = rounded(weight[i]));
+    if (multiplier == 0)
+        return log_fail(r->log, ERR_RANGE, "the budget is too small for another step");
+    s->multiplier = r->ask.multiplier = multiplier;
+    r->ask.round++;
+    TRY(ask(r, &told, &s->cost));
+    s->spent = r->result->spent;
+    s->lost = told.values == 0;
+    s->value = told.value;
+    told.value = NULL;
+    return ERR_OK;
+}
+
 /* A gradient at W, which moves W. */
 static enum err take_step(struct train_run *r, struct train_step *s, unsigned t)
 {
     const struct features *f = r->o->features;
     const uint32_t n = r->result->weights;
-    struct ask_told told CLEAN(told_clear) = {0};
     double scale;
-    TRY(memory_new(&s->weight, n));
-    for (uint32_t i = 0; i < n; i++)
-        s->weight[i] = (int16_t)(r->ask.weight[i] = rounded(r->w[i]));
-    s->multiplier = train_multiplier(f, r->o->steps - t, left(r));
-    if (s->multiplier == 0)
-        return log_fail(r->log, ERR_RANGE, "the budget is too small for another step");
-    r->ask.multiplier = s->multiplier;
-    r->ask.round = t + 1;
-    TRY(ask(r, &told, &s->cost));
-    s->spent = r->result->spent;
-    s->lost = told.values == 0;
+    TRY(ask_at(r, s, r->w, train_multiplier(f, r->o->steps - t, left(r) - r->reserve)));
     if (s->lost)
         return ERR_OK;
-    s->value = told.value;
-    told.value = NULL;
     scale = r->result->rate / ((double)s->multiplier * r->result->rows * (double)f->r2);
     for (uint32_t i = 0; i < n; i++) {
         r->v[i] = MOMENTUM * r->v[i] - scale * (double)s->value[i];
@@ -214,21 +238,45 @@ static enum err take_steps(struct train_run *r)
     return ERR_OK;
 }
 
+/* How good the classifier is, for what is left; without that, it stays a classifier. */
+static enum err take_test(struct train_run *r)
+{
+    struct train_result *out = r->result;
+    struct train_step *s = &out->test;
+    enum err e;
+    r->ask.kind = ASK_TEST;
+    r->ask.round = out->steps;
+    e = ask_at(r, s, out->weight, train_test_multiplier(r->o->features, left(r)));
+    if (e == ERR_BUDGET || (e == ERR_OK && s->lost))
+        log_warn(r->log, "the test is left out: it %s",
+                 s->lost ? "was lost" : "does not fit what is left of the budget");
+    if (e == ERR_BUDGET)
+        s->multiplier = 0;
+    return e == ERR_BUDGET ? ERR_OK : e;
+}
+
 static enum err run(struct train_run *r)
 {
     const struct train_options *o = r->o;
+    const double rho = look_leaves(&o->look, &o->limits);
     struct train_result *out;
     double most;
     TRY(memory_new(&r->result, 1));
     out = r->result;
+    out->features = o->features;
     out->weights = features_weights(o->features);
     TRY(ledger_new(&r->ledger, &o->limits, r->log));
     TRY(look_debit(&o->look, r->ledger, &o->slack, r->log));
     TRY(count_classes(r));
-    out->nu = train_nu(o->features, o->steps, train_share(look_leaves(&o->look, &o->limits)),
-                       out->rows);
+    r->reserve = train_reserve(o->features, rho);
+    out->nu = train_nu(o->features, o->steps, train_share(o->features, rho), out->rows);
     out->rate = o->rate > 0 ? o->rate : train_rate(o->features, out->nu, &most);
-    return take_steps(r);
+    TRY(take_steps(r));
+    if (o->features->tests)
+        TRY(take_test(r));
+    if (o->progress != NULL && out->test.value != NULL)
+        o->progress(o->self, out, out->steps);
+    return ERR_OK;
 }
 
 enum err train_run(struct train_result **result, const struct train_options *options,
@@ -254,6 +302,8 @@ void train_result_free(struct train_result **r)
         memory_free(&(*r)->step[t].weight);
         memory_free(&(*r)->step[t].value);
     }
+    memory_free(&(*r)->test.weight);
+    memory_free(&(*r)->test.value);
     memory_free(&(*r)->step);
     memory_free(&(*r)->count);
     memory_free(&(*r)->weight);

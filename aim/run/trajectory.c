@@ -12,13 +12,15 @@
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static json_t *step_json(const struct train_step *s, uint32_t weights)
+/* A step, or a test: so many numbers under this key. */
+static json_t *step_json(const struct train_step *s, uint32_t weights, const char *key,
+                         uint32_t numbers)
 {
     json_t *o = json_object(), *w = json_array(), *g = json_array();
     int failed = 0;
     for (uint32_t i = 0; i < weights; i++)
         failed |= json_array_append_new(w, json_integer(s->weight[i]));
-    for (uint32_t i = 0; s->value != NULL && i < weights; i++)
+    for (uint32_t i = 0; s->value != NULL && i < numbers; i++)
         failed |= json_array_append_new(g, json_real((double)s->value[i] / (double)s->multiplier));
     failed |= json_object_set_new(o, "sigma",
                                   json_real(measure_sigma(s->multiplier, NOISE_BY_ALL))) |
@@ -26,7 +28,7 @@ static json_t *step_json(const struct train_step *s, uint32_t weights)
               json_object_set_new(o, "cost", json_real(s->cost)) |
               json_object_set_new(o, "spent", json_real(s->spent)) |
               json_object_set_new(o, "lost", json_boolean(s->lost)) |
-              json_object_set_new(o, "weights", w) | json_object_set_new(o, "gradient", g);
+              json_object_set_new(o, "weights", w) | json_object_set_new(o, key, g);
     if (failed == 0)
         return o;
     json_decref(o);
@@ -46,7 +48,11 @@ enum err trajectory_save(const char *path, const struct train_result *r, const s
                  json_object_set_new(root, "loudness", json_real(r->nu)) |
                  json_object_set_new(root, "rate", json_real(r->rate));
     for (unsigned t = 0; t < r->steps; t++)
-        failed |= json_array_append_new(steps, step_json(&r->step[t], r->weights));
+        failed |= json_array_append_new(steps,
+                                        step_json(&r->step[t], r->weights, "gradient", r->weights));
+    if (r->test.multiplier > 0)
+        failed |= json_object_set_new(root, "test",
+                                      step_json(&r->test, r->weights, "counts", features_cells(f)));
     failed |= json_object_set_new(root, "steps", steps);
     if (failed == 0)
         return list_save(path, root, log);

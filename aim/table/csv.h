@@ -70,6 +70,6 @@ void csv_begin(struct bytes *out, const struct csv_form *form);
 /* A field, in quotes where `quote` says so or its text needs them. */
 void csv_put(struct bytes *out, const char *text, const struct csv_form *form, bool quote);
 /* The text of a number, whose point becomes the form's. */
-void csv_put_number(struct bytes *out, char *text, const struct csv_form *form);
+void csv_put_number(struct bytes *out, const char *text, const struct csv_form *form);
 
 #endif

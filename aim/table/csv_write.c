@@ -30,11 +30,15 @@ void csv_put(struct bytes *out, const char *text, const struct csv_form *form, b
     bytes_put_u8(out, '"');
 }
 
-void csv_put_number(struct bytes *out, char *text, const struct csv_form *form)
+void csv_put_number(struct bytes *out, const char *text, const struct csv_form *form)
 {
-    char *point = strchr(text, '.');
-    if (point != NULL)
-        *point = form->decimal;
+    const char *point = strchr(text, '.');
+    char copy[COLUMN_TEXT];
+    if (point != NULL && form->decimal != '.') {
+        snprintf(copy, sizeof copy, "%s", text);
+        copy[point - text] = form->decimal;
+        text = copy;
+    }
     csv_put(out, text, form, false);
 }
 
@@ -55,61 +59,32 @@ struct sink {
     struct log *log;
 };
 
-/* A value as it is drawn: numbers may have another decimal sign. */
-static void put_value(struct sink *s, const struct domain_attribute *a, uint16_t code, char *text,
-                      bool alone)
-{
-    if (code < a->values && domain_has_bins(a) && domain_has_numbers(a))
-        csv_put_number(&s->text, text, s->form);
-    else
-        put_text(&s->text, text, s->form, code >= a->values && alone);
-}
-
-static void put_cell(struct sink *s, const struct table *t, const struct densities *densities,
-                     size_t row, size_t attribute, struct random *r)
-{
-    const struct domain_attribute *a = &t->domain->attribute[attribute];
-    uint16_t code = t->column[attribute][row];
-    bool alone = t->domain->attributes == 1; /* a lone empty field would be a blank line */
-    char text[COLUMN_TEXT];
-    if (code >= a->values) {
-        put_text(&s->text, a->missing, s->form, alone);
-        return;
-    }
-    if (!domain_has_bins(a)) {
-        put_text(&s->text, domain_text(a, code, 0, text), s->form, false);
-        return;
-    }
-    if (isnan(table_number(t, attribute, row)))
-        a->kind->draw(a, code, densities->of[attribute], r, text);
-    else
-        domain_print(a, table_number(t, attribute, row), 0, text);
-    put_value(s, a, code, text, alone);
-}
-
 /* A row with what follows from its values, behind them. */
-static enum err put_derived(struct sink *s, const struct table *t,
-                            const struct densities *densities, size_t row, struct random *r)
+static enum err put_row(struct sink *s, const struct table *t, const struct densities *densities,
+                        size_t row, struct random *r)
 {
     const struct domain *d = t->domain;
     uint16_t code[DOMAIN_ATTRIBUTES_MAX];
     double number[DOMAIN_ATTRIBUTES_MAX];
-    char text[COLUMN_TEXT];
-    for (size_t a = 0; a < d->attributes; a++) {
-        code[a] = t->column[a][row];
-        number[a] = table_number(t, a, row);
+    for (size_t i = 0; i < d->attributes; i++) {
+        code[i] = t->column[i][row];
+        number[i] = table_number(t, i, row);
     }
     TRY(derive_draw(s->derive, code, number, densities, r));
-    for (size_t a = 0; a < d->attributes; a++) {
-        snprintf(text, sizeof text, "%s", derive_text(s->derive, a));
-        if (a > 0)
+    for (size_t i = 0; i < d->attributes; i++) {
+        const struct domain_attribute *a = &d->attribute[i];
+        if (i > 0)
             bytes_put_u8(&s->text, (uint8_t)s->form->delimiter);
-        put_value(s, &d->attribute[a], code[a], text, d->attributes == 1);
+        if (code[i] < a->values && domain_has_bins(a) && domain_has_numbers(a))
+            csv_put_number(&s->text, derive_text(s->derive, i), s->form);
+        else /* a lone empty field would be a blank line */
+            put_text(&s->text, derive_text(s->derive, i), s->form,
+                     code[i] >= a->values && d->attributes == 1);
     }
-    for (size_t i = 0; i < d->derived->computed.count; i++) {
-        snprintf(text, sizeof text, "%s", derive_computed(s->derive, i, NULL));
+    for (size_t i = 0; d->derived != NULL && i < d->derived->computed.count; i++) {
+        const char *text = derive_computed(s->derive, i, NULL);
         bytes_put_u8(&s->text, (uint8_t)s->form->delimiter);
-        if (d->derived->computed.of[i].type == DERIVE_NUMBER && *text != '\0')
+        if (d->derived->computed.of[i].type == DERIVE_NUMBER)
             csv_put_number(&s->text, text, s->form);
         else
             put_text(&s->text, text, s->form, false);
@@ -134,25 +109,20 @@ static enum err write_rows(struct sink *s, const struct table *t, const struct d
                            uint64_t seed)
 {
     const struct domain *d = t->domain;
-    const size_t attributes = d->attributes;
     const size_t computed = d->derived != NULL ? d->derived->computed.count : 0;
     struct random r = random_of(seed);
     csv_begin(&s->text, s->form);
-    for (size_t a = 0; a < attributes; a++) {
-        put_text(&s->text, t->domain->attribute[a].name, s->form, false);
-        bytes_put_u8(&s->text, a + 1 < attributes + computed ? (uint8_t)s->form->delimiter : '\n');
+    for (size_t i = 0; i < d->attributes + computed; i++) {
+        if (i > 0)
+            bytes_put_u8(&s->text, (uint8_t)s->form->delimiter);
+        put_text(&s->text,
+                 i < d->attributes ? d->attribute[i].name
+                                   : d->derived->computed.of[i - d->attributes].name,
+                 s->form, false);
     }
-    for (size_t i = 0; i < computed; i++) {
-        put_text(&s->text, t->domain->derived->computed.of[i].name, s->form, false);
-        bytes_put_u8(&s->text, i + 1 < computed ? (uint8_t)s->form->delimiter : '\n');
-    }
+    bytes_put_u8(&s->text, '\n');
     for (size_t row = 0; row < t->rows; row++) {
-        if (s->derive != NULL)
-            TRY(put_derived(s, t, densities, row, &r));
-        for (size_t a = 0; s->derive == NULL && a < attributes; a++) {
-            put_cell(s, t, densities, row, a, &r);
-            bytes_put_u8(&s->text, a + 1 < attributes ? (uint8_t)s->form->delimiter : '\n');
-        }
+        TRY(put_row(s, t, densities, row, &r));
         if (s->text.size >= PIECE)
             TRY(write_text(s));
     }
@@ -168,8 +138,7 @@ enum err table_write_csv_form(const char *path, const struct table *t,
     enum err e;
     if (densities == NULL)
         TRY(densities_even(&even, t->domain));
-    if (t->domain->derived != NULL)
-        TRY(derive_new(&s.derive, t->domain));
+    TRY(derive_new(&s.derive, t->domain));
     e = s.standard ? ERR_OK : file_draft_open(&s.draft, path, 0644, log);
     if (e != ERR_OK) {
         derive_free(&s.derive);

@@ -48,6 +48,8 @@ enum err derive_set(struct derive_plan *p, size_t slot, uint32_t code, const cha
     const struct domain_attribute *a = own ? &p->domain->attribute[slot] : NULL;
     const bool counts = !own || code < a->values;
     s->number = s->counted = NAN;
+    if (p->domain->derived == NULL) /* nobody asks */
+        return set_text(s, text);
     s->known = own ? counts || domain_has_order(a) : *text != '\0';
     TRY(set_text(s, text));
     if (!s->known || !parse(p, slot, text, &s->number))

@@ -86,7 +86,7 @@ struct derive_tie {
 
 struct derive_plan;
 
-/* Of a domain with columns that follow from others, which it borrows. */
+/* Of a domain, which it borrows. */
 enum err derive_new(struct derive_plan **p, const struct domain *d) MUST_CHECK;
 void derive_free(struct derive_plan **p);
 

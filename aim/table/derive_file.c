@@ -5,14 +5,6 @@
 
 #include <string.h>
 
-#define LISTS 3
-
-static struct derive_list *list_of(struct derives *d, size_t k)
-{
-    struct derive_list *const all[LISTS] = {&d->read, &d->from, &d->computed};
-    return all[k];
-}
-
 /* --- bytes ------------------------------------------------------------------------------------ */
 
 static void write_one(const struct derive *e, struct bytes *out)
@@ -36,15 +28,24 @@ static void write_one(const struct derive *e, struct bytes *out)
     }
 }
 
+/* NULL: all; or those about columns of a domain. */
+static void write_list(const struct derive_list *list, const struct domain *about,
+                       struct bytes *out)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < list->count; i++)
+        count += about == NULL || domain_find(about, list->of[i].name) != DOMAIN_NO_CODE;
+    bytes_put_u32(out, count);
+    for (size_t i = 0; i < list->count; i++)
+        if (about == NULL || domain_find(about, list->of[i].name) != DOMAIN_NO_CODE)
+            write_one(&list->of[i], out);
+}
+
 void derived_write(const struct derives *d, struct bytes *out)
 {
-    const struct derive_list *const all[LISTS] = {&d->read, &d->from, &d->computed};
-    for (size_t k = 0; k < LISTS; k++) {
-        const struct derive_list *list = all[k];
-        bytes_put_u32(out, (uint32_t)list->count);
-        for (size_t i = 0; i < list->count; i++)
-            write_one(&list->of[i], out);
-    }
+    write_list(&d->read, NULL, out);
+    write_list(&d->from, NULL, out);
+    write_list(&d->computed, NULL, out);
 }
 
 static enum err read_book(struct derive *e, struct reader *r)
@@ -92,20 +93,25 @@ static enum err read_one(struct derive *e, struct reader *r)
     return read_book(e, r);
 }
 
+static enum err read_list(struct derive_list *list, struct reader *r)
+{
+    const uint32_t count = reader_u32(r);
+    if (r->failed || count > DOMAIN_ATTRIBUTES_MAX || count > r->left / 8)
+        return ERR_FORMAT;
+    TRY(memory_new(&list->of, count));
+    while (list->count < count)
+        TRY(read_one(&list->of[list->count++], r));
+    return ERR_OK;
+}
+
 enum err derived_read(struct derives **out, struct reader *r)
 {
     struct derives *d CLEAN(derived_free) = NULL;
     *out = NULL;
     TRY(memory_new(&d, 1));
-    for (size_t k = 0; k < LISTS; k++) {
-        struct derive_list *list = list_of(d, k);
-        const uint32_t count = reader_u32(r);
-        if (r->failed || count > DOMAIN_ATTRIBUTES_MAX || count > r->left / 8)
-            return ERR_FORMAT;
-        TRY(memory_new(&list->of, count));
-        while (list->count < count)
-            TRY(read_one(&list->of[list->count++], r));
-    }
+    TRY(read_list(&d->read, r));
+    TRY(read_list(&d->from, r));
+    TRY(read_list(&d->computed, r));
     return memory_hand_over(out, &d);
 }
 
@@ -114,29 +120,15 @@ enum err derived_pick(struct domain *to, const struct domain *from)
 {
     struct bytes bytes CLEAN(bytes_clear) = {0};
     struct reader r;
-    struct derive_list *list;
-    size_t kept = 0;
     if (from->derived == NULL)
         return ERR_OK;
-    derived_write(from->derived, &bytes);
+    write_list(&from->derived->read, NULL, &bytes);
+    write_list(&from->derived->from, to, &bytes);
+    bytes_put_u32(&bytes, 0);
     TRY(bytes_ok(&bytes));
     r = reader_of(bytes.data, bytes.size);
     TRY(derived_read(&to->derived, &r));
-    list = &to->derived->from;
-    for (size_t i = 0; i < list->count; i++)
-        if (domain_find(to, list->of[i].name) != DOMAIN_NO_CODE) {
-            if (kept != i) {
-                list->of[kept] = list->of[i];
-                list->of[i] = (struct derive){0};
-            }
-            kept++;
-        } else
-            derive_clear(&list->of[i]);
-    list->count = kept;
-    for (size_t i = 0; i < to->derived->computed.count; i++)
-        derive_clear(&to->derived->computed.of[i]);
-    to->derived->computed.count = 0;
-    if (kept == 0)
+    if (to->derived->from.count == 0)
         derived_free(&to->derived);
     return ERR_OK;
 }

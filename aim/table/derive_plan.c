@@ -89,17 +89,19 @@ static enum err make_steps(const struct derive_plan *p, struct derive_step **ste
 
 enum err derive_new(struct derive_plan **out, const struct domain *d)
 {
+    static const struct derives none;
+    const struct derives *follows = d->derived != NULL ? d->derived : &none;
     struct derive_plan *p CLEAN(derive_free) = NULL;
     *out = NULL;
     TRY(memory_new(&p, 1));
     p->domain = d;
-    p->derived = d->derived;
-    p->slots = d->attributes + d->derived->read.count + d->derived->computed.count;
+    p->derived = follows;
+    p->slots = d->attributes + follows->read.count + follows->computed.count;
     TRY(memory_new(&p->slot, p->slots));
     TRY(memory_new(&p->needed, p->slots));
-    TRY(make_steps(p, &p->from, &d->derived->from));
-    TRY(make_steps(p, &p->computed, &d->derived->computed));
-    for (size_t i = 0; i < d->derived->from.count; i++)
+    TRY(make_steps(p, &p->from, &follows->from));
+    TRY(make_steps(p, &p->computed, &follows->computed));
+    for (size_t i = 0; i < follows->from.count; i++)
         for (uint32_t k = 0; k < p->from[i].e->columns; k++)
             p->needed[p->from[i].slot[k]] = true;
     TRY(derive_find_ties(p));

@@ -52,6 +52,14 @@ void domain_write(const struct domain *d, struct bytes *out)
         series_write(d->series, out);
 }
 
+bool domain_is_new(const struct domain *d)
+{
+    bool dates = false;
+    for (size_t i = 0; i < d->attributes; i++)
+        dates |= d->attribute[i].calendar != NULL;
+    return dates || d->derived != NULL || d->series != NULL;
+}
+
 enum err domain_compare(const struct domain *a, const struct domain *b, bool *same)
 {
     struct bytes x CLEAN(bytes_clear) = {0}, y CLEAN(bytes_clear) = {0};

@@ -2,6 +2,7 @@
 #include "aim/table/density.h"
 #include "aim/table/domain_private.h"
 #include "aim/table/lists.h"
+#include "base/encoding.h"
 #include "base/memory.h"
 #include "base/random.h"
 
@@ -61,18 +62,6 @@ static void write_values(const struct domain_attribute *a, struct bytes *out)
     kind_write_edges(a, out);
 }
 
-static enum err read_format(struct reader *r, char format[CALENDAR_FORMAT])
-{
-    char *text = NULL;
-    enum err e = domain_read_text(r, &text);
-    if (e == ERR_OK && strlen(text) >= CALENDAR_FORMAT)
-        e = ERR_FORMAT;
-    if (e == ERR_OK)
-        snprintf(format, CALENDAR_FORMAT, "%s", text);
-    memory_free(&text);
-    return e;
-}
-
 enum err domain_read_calendar(struct calendar *c, struct reader *r)
 {
     uint8_t unit = reader_u8(r), formats = reader_u8(r);
@@ -80,8 +69,11 @@ enum err domain_read_calendar(struct calendar *c, struct reader *r)
     if (r->failed || unit >= CALENDAR_UNITS || formats > CALENDAR_FORMATS)
         return ERR_FORMAT;
     *c = (struct calendar){.unit = (enum calendar_unit)unit};
-    while (c->formats < formats)
-        TRY(read_format(r, c->format[c->formats++]));
+    while (c->formats < formats) {
+        reader_string(r, c->format[c->formats], CALENDAR_FORMAT);
+        if (r->failed || encoding_steers(c->format[c->formats++]))
+            return ERR_FORMAT;
+    }
     return calendar_check(c, "", &bad, NULL) == ERR_OK ? ERR_OK : ERR_FORMAT;
 }
 

@@ -87,7 +87,7 @@ struct series_found {
 };
 
 /*
- * The flat table, with weights. Sorts both tables. By date, then those that end last, then by their
+ * The flat table, with weights, by person: rows keep the keys. Sorts both tables. By date, then those that end last, then by their
  * codes: the order of lines does not matter unless there is no `when`.
  */
 enum err series_flat(struct table **flat, const struct domain *d, struct table *persons,

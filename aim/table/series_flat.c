@@ -91,6 +91,7 @@ struct flattening {
     const struct series *series;
     const struct table *persons;
     struct table *flat;
+    uint64_t key; /* of the person */
     uint16_t code[DOMAIN_ATTRIBUTES_MAX];
 };
 
@@ -102,10 +103,9 @@ static uint16_t missing_of(const struct flattening *f, uint16_t attribute)
 static enum err put(struct flattening *f, enum series_stage stage, uint32_t weight)
 {
     f->code[f->series->stage] = (uint16_t)stage;
-    if (weight == 0)
-        return ERR_OK;
     TRY(table_append(f->flat, f->code));
     f->flat->weight[f->flat->rows - 1] = (uint8_t)weight;
+    f->flat->key[f->flat->rows - 1] = f->key;
     return ERR_OK;
 }
 
@@ -122,6 +122,7 @@ static void begin(struct flattening *f, size_t person, size_t n)
 {
     const struct series *e = f->series;
     size_t own = 0;
+    f->key = f->persons->key[person];
     for (uint16_t a = 0; a < f->domain->attributes; a++)
         f->code[a] = series_of_person(e, a) ? f->persons->column[own++][person] : missing_of(f, a);
     f->code[e->number] = code_at(&f->domain->attribute[e->number], (double)n);
@@ -216,6 +217,7 @@ enum err series_flat(struct table **out, const struct domain *d, struct table *p
     TRY(table_bound(persons, 1, &found->repeated));
     TRY(table_new(&flat, d, events->rows + persons->rows));
     TRY(memory_new(&flat->weight, flat->capacity));
+    TRY(table_keep_keys(flat));
     TRY(memory_new(&placed, events->rows));
     n = place_all(d->series, events, placed);
     found->undated = events->rows - n;

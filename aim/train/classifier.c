@@ -8,21 +8,23 @@
 
 #define UNIT 1024.0 /* of z, of a score of 1 */
 
-static enum err copy_domain(struct domain **out, const struct domain *d)
+/* The domain without the column that says which rows are kept back. */
+static enum err copy_domain(struct domain **out, const struct features *f)
 {
-    struct bytes b CLEAN(bytes_clear) = {0};
-    struct reader in;
-    domain_write(d, &b);
-    TRY(bytes_ok(&b));
-    in = reader_of(b.data, b.size);
-    return domain_read(out, &in, NULL);
+    uint16_t attribute[DOMAIN_ATTRIBUTES_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < f->domain->attributes; i++)
+        if (!f->tests || i != f->test)
+            attribute[count++] = (uint16_t)i;
+    return domain_pick(out, f->domain, attribute, count);
 }
 
 static enum err copy_features(struct classifier *c, const struct features *f)
 {
-    const struct features_terms terms = {
-        .target = f->target, .numbers = f->norm2 > 0, .norm = (unsigned)lround(sqrt(f->norm2))};
-    TRY(copy_domain(&c->domain, f->domain));
+    const struct features_terms terms = {.target = f->target - (f->tests && f->test < f->target),
+                                         .numbers = f->norm2 > 0,
+                                         .norm = (unsigned)lround(sqrt(f->norm2))};
+    TRY(copy_domain(&c->domain, f));
     return features_new(&c->features, c->domain, &terms, NULL);
 }
 
@@ -46,6 +48,7 @@ void classifier_free(struct classifier **c)
     if (*c == NULL)
         return;
     memory_free(&(*c)->coef);
+    tested_free(&(*c)->tested);
     features_free(&(*c)->features);
     domain_free(&(*c)->domain);
     memory_free(c);

@@ -11,13 +11,15 @@
 
 #include "aim/table/table.h"
 #include "aim/train/features.h"
+#include "aim/train/tested.h"
 
 struct classifier {
-    struct domain *domain;     /* the study's columns, the target among them */
+    struct domain *domain;     /* the study's columns, the target among them, but not a test's */
     struct features *features; /* of that domain */
     double *coef;              /* C F: the coefficients of an output, its intercept, the next .. */
     double epsilon, delta, rho, sigma; /* sigma: of a number of the last gradient */
     unsigned rows_per_person;
+    struct tested *tested; /* how good it is; NULL: there was no test, or it was read from a file */
 };
 
 /* From W, in units of w; with a copy of the domain. The numbers after `coef` are the caller's. */

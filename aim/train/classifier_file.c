@@ -67,6 +67,31 @@ static int put_numbers(json_t *root, const struct classifier *c)
            json_object_set_new(root, "intercept", intercept);
 }
 
+/* A number, or null where it cannot be had. */
+static json_t *figure(double v)
+{
+    return isnan(v) ? json_null() : json_real(v);
+}
+
+static int put_test(json_t *root, const struct tested *t)
+{
+    json_t *o = json_object(), *auc = json_array(), *error = json_array(), *counts = json_array();
+    int failed = 0;
+    for (uint32_t k = 0; k < t->outputs; k++)
+        failed |= json_array_append_new(auc, figure(t->auc[k].value)) |
+                  json_array_append_new(error, figure(t->auc[k].error)) |
+                  json_array_append_new(
+                      counts, list_numbers(t->count + k * FEATURES_CELLS, FEATURES_CELLS));
+    return failed | json_object_set_new(o, "column", json_string(t->column)) |
+           json_object_set_new(o, "value", json_string(t->value)) |
+           json_object_set_new(o, "rows", json_real(t->rows)) |
+           json_object_set_new(o, "sigma", json_real(t->sigma)) |
+           json_object_set_new(o, "accuracy", figure(t->accuracy.value)) |
+           json_object_set_new(o, "accuracy_error", figure(t->accuracy.error)) |
+           json_object_set_new(o, "auc", auc) | json_object_set_new(o, "auc_error", error) |
+           json_object_set_new(o, "counts", counts) | json_object_set_new(root, "test", o);
+}
+
 static json_t *document(const struct classifier *c)
 {
     const struct features *f = c->features;
@@ -83,6 +108,8 @@ static json_t *document(const struct classifier *c)
                  json_object_set_new(root, "norm", json_integer(lround(sqrt(f->norm2)))) |
                  json_object_set_new(root, "columns", columns_json(f->domain)) |
                  json_object_set_new(root, "feature_names", names_json(f));
+    if (c->tested != NULL)
+        failed |= put_test(root, c->tested);
     failed |= put_numbers(root, c) | json_object_set_new(root, "domain", domain_json(f->domain));
     if (failed == 0 && json_array_size(json_object_get(root, "classes")) == f->classes &&
         json_array_size(json_object_get(root, "feature_names")) == f->count - 1 &&

@@ -49,7 +49,7 @@ static enum err add_columns(struct features *f, const struct features_terms *t, 
         struct features_column *c = &f->column[i];
         for (c->first = f->count; (UINT32_C(1) << c->bits) < a->size;)
             c->bits++;
-        if (i == f->target)
+        if (i == f->target || (f->tests && i == f->test))
             continue;
         if (t->numbers)
             TRY(check_number(a, log));
@@ -93,7 +93,10 @@ enum err features_new(struct features **out, const struct domain *domain,
                            .target = t->target,
                            .classes = target->values,
                            .outputs = target->values == 2 ? 1 : target->values,
-                           .j = bits_of_others(target->values)};
+                           .j = bits_of_others(target->values),
+                           .tests = t->tests,
+                           .test = t->test,
+                           .test_code = t->test_code};
     TRY(fill(f, t, log));
     return memory_hand_over(out, &f);
 }
@@ -104,6 +107,12 @@ void features_free(struct features **f)
         return;
     memory_free(&(*f)->column);
     memory_free(f);
+}
+
+const char *features_test_value(const struct features *f, char room[COLUMN_TEXT])
+{
+    const struct domain_attribute *a = &f->domain->attribute[f->test];
+    return f->test_code < a->values ? domain_text(a, f->test_code, 0, room) : a->missing;
 }
 
 void features_moves(mpz_ptr squared, const struct features *f, uint64_t multiplier)

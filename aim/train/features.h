@@ -19,11 +19,17 @@
  * with j the largest for which (K - 1)(2^j - 1)^2 <= 31^2. A row takes part if its target is there
  * and, where columns are numbers, the sum of u^2 over them is at most norm^2.
  *
+ * A test. One more column may say which rows are kept back: it gives no features, and rows that
+ * have its code `test_code` do not take part. At the end they are counted instead: for output k a
+ * row that would take part has p_k with t_k = 31, whatever its class, and adds 1 to one cell of the
+ * table of floor(p_k / 4), 0 to 7, by whether y = k: FEATURES_CELLS cells, row-major.
+ *
  * Sensitivity. Of a row that takes part, |u|^2 <= R^2 = columns + 1, or norm^2 + 1, and |r|^2 <=
  * Q^2 = 31^2 + (K - 1)(2^j - 1)^2, or 31^2 if K = 2. Any other adds nothing. Both follow from the
  * row and w alone. So one row moves G by at most |r| |u| <= R Q in L2, for every w and even where z
  * wraps, and some row and w do. A backend opens m G + z, z unit Gaussians of the lattice 2^-20
- * (aim/run/ask.h): that costs m^2 R^2 Q^2 / 2^41 (aim/budget/ledger.h).
+ * (aim/run/ask.h): that costs m^2 R^2 Q^2 / 2^41 (aim/budget/ledger.h). A row moves one cell of
+ * each of the C tables of a test by 1, so these cost C m^2 / 2^41.
  *
  * No wrap of G. |r u| <= 31 x 15, so with S rows at most |m G + z| < 465 m S + 2^26: a request is
  * refused unless that is below 2^62.
@@ -44,6 +50,8 @@
 #define FEATURES_NORM_MAX 240
 #define FEATURES_TOP 31  /* the most that p can be */
 #define FEATURES_SHIFT 5 /* of z */
+#define FEATURES_BINS 8  /* of p in a test's table */
+#define FEATURES_CELLS (2 * FEATURES_BINS)
 
 enum features_kind { FEATURES_NONE, FEATURES_ONE_HOT, FEATURES_NUMBER };
 
@@ -58,16 +66,20 @@ struct features_terms {
     uint32_t target; /* a column */
     bool numbers;
     unsigned norm; /* 0: columns are one-hot */
+    bool tests;    /* rows are kept back: those with this code of this column */
+    uint32_t test, test_code;
 };
 
 struct features {
     const struct domain *domain; /* borrowed */
     uint32_t target;
-    uint32_t classes, outputs;      /* K, C */
-    uint32_t count;                 /* F */
-    unsigned j;                     /* 5 if K = 2, where t_k = 31 for every row */
-    uint32_t norm2;                 /* norm^2; 0: columns are one-hot */
-    uint64_t r2, q2;                /* R^2, Q^2 */
+    uint32_t classes, outputs; /* K, C */
+    uint32_t count;            /* F */
+    unsigned j;                /* 5 if K = 2, where t_k = 31 for every row */
+    uint32_t norm2;            /* norm^2; 0: columns are one-hot */
+    uint64_t r2, q2;           /* R^2, Q^2 */
+    bool tests;
+    uint32_t test, test_code;
     struct features_column *column; /* of each column of the domain */
 };
 
@@ -80,6 +92,15 @@ void features_free(struct features **f);
 static inline uint32_t features_weights(const struct features *f)
 {
     return f->outputs * f->count;
+}
+
+/* The text of the value of rows that are kept back. */
+const char *features_test_value(const struct features *f, char room[COLUMN_TEXT]);
+
+/* Of the tables of a test. */
+static inline uint32_t features_cells(const struct features *f)
+{
+    return f->outputs * FEATURES_CELLS;
 }
 
 /* z0. */

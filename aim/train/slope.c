@@ -12,6 +12,7 @@ struct slope {
     uint64_t wrapped;
     uint16_t **column; /* of features: the codes of the rows, and zeros up to a whole block */
     uint16_t *y;
+    struct slope *test; /* rows that are kept back, or NULL */
 };
 
 /* A code outside its column is the last one, unless it is a number. */
@@ -33,7 +34,8 @@ static bool takes_part(const struct features *f, const struct table *t, size_t r
     return n2 <= f->norm2;
 }
 
-static enum err copy_rows(struct slope *g, const struct table *t)
+/* Copies rows that are kept back, or those that are not. */
+static enum err copy_rows(struct slope *g, const struct table *t, bool kept)
 {
     const struct features *f = g->features;
     const size_t room = (t->rows + BLOCK - 1) / BLOCK * BLOCK;
@@ -43,7 +45,8 @@ static enum err copy_rows(struct slope *g, const struct table *t)
         if (f->column[i].kind != FEATURES_NONE)
             TRY(memory_new(&g->column[i], room));
     for (size_t row = 0; row < t->rows; row++) {
-        if (!takes_part(f, t, row))
+        const bool test = f->tests && code_of(f, t, f->test, row) == f->test_code;
+        if (test != kept || !takes_part(f, t, row))
             continue;
         for (size_t i = 0; i < f->domain->attributes; i++)
             if (g->column[i] != NULL)
@@ -59,7 +62,12 @@ enum err slope_new(struct slope **out, const struct features *f, const struct ta
     *out = NULL;
     TRY(memory_new(&g, 1));
     g->features = f;
-    TRY(copy_rows(g, t));
+    TRY(copy_rows(g, t, false));
+    if (f->tests) {
+        TRY(memory_new(&g->test, 1));
+        g->test->features = f;
+        TRY(copy_rows(g->test, t, true));
+    }
     return memory_hand_over(out, &g);
 }
 
@@ -67,6 +75,7 @@ void slope_free(struct slope **g)
 {
     if (*g == NULL)
         return;
+    slope_free(&(*g)->test);
     for (size_t i = 0; (*g)->column != NULL && i < (*g)->features->domain->attributes; i++)
         memory_free(&(*g)->column[i]);
     memory_free(&(*g)->column);
@@ -111,6 +120,12 @@ static void forward(const struct slope *g, struct block *b, const int64_t *weigh
     }
 }
 
+static int32_t clamped(int32_t z, int32_t top)
+{
+    const int32_t p = z < 0 ? 0 : z >> FEATURES_SHIFT;
+    return p < top ? p : top;
+}
+
 /* r, which is 0 past the last row. */
 static void residuals(struct slope *g, struct block *b, uint32_t output)
 {
@@ -118,11 +133,11 @@ static void residuals(struct slope *g, struct block *b, uint32_t output)
     const uint32_t class = features_class(f, output);
     const uint16_t *y = g->y + b->from;
     for (size_t n = 0; n < b->rows; n++) {
-        const int32_t z = (int16_t)(uint16_t)b->z[n], p = z < 0 ? 0 : z >> FEATURES_SHIFT;
+        const int32_t z = (int16_t)(uint16_t)b->z[n];
         const int32_t own = y[n] == class ? FEATURES_TOP : 0;
         const int32_t top = own > 0 || f->classes == 2 ? FEATURES_TOP : (1 << f->j) - 1;
         g->wrapped += z != b->z[n];
-        b->r[n] = (p < top ? p : top) - own;
+        b->r[n] = clamped(z, top) - own;
     }
     memset(b->r + b->rows, 0, (BLOCK - b->rows) * sizeof *b->r);
 }
@@ -161,6 +176,25 @@ void slope_sum(struct slope *g, const int64_t *weight, int64_t *sums)
             forward(g, &b, weight + (size_t)k * f->count);
             residuals(g, &b, k);
             backward(g, &b, sums + (size_t)k * f->count);
+        }
+    }
+}
+
+void slope_test(struct slope *g, const int64_t *weight, int64_t *cells)
+{
+    const struct features *f = g->features;
+    struct block b;
+    memset(cells, 0, features_cells(f) * sizeof *cells);
+    for (b.from = 0; b.from < g->test->rows; b.from += BLOCK) {
+        b.rows = g->test->rows - b.from < BLOCK ? g->test->rows - b.from : BLOCK;
+        for (uint32_t k = 0; k < f->outputs; k++) {
+            forward(g->test, &b, weight + (size_t)k * f->count);
+            for (size_t n = 0; n < b.rows; n++) {
+                const int32_t z = (int16_t)(uint16_t)b.z[n];
+                const int32_t bin = clamped(z, FEATURES_TOP) * FEATURES_BINS / (FEATURES_TOP + 1);
+                const bool own = g->test->y[b.from + n] == features_class(f, k);
+                cells[k * FEATURES_CELLS + 2 * (uint32_t)bin + own]++;
+            }
         }
     }
 }

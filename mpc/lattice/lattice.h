@@ -23,11 +23,7 @@
 #ifndef TREFOIL_MPC_LATTICE_LATTICE_H
 #define TREFOIL_MPC_LATTICE_LATTICE_H
 
-#include "mpc/lattice/lattice_plan.h"
 #include "mpc/lattice/lattice_ring.h"
-
-#define LATTICE_SEED 16
-#define LATTICE_RESULT_SIZE (3 * LATTICE_POLY_SIZE)
 
 /* What one upload is encrypted with. Each is used for one table, and for nothing else. */
 struct lattice_seeds {
@@ -35,8 +31,6 @@ struct lattice_seeds {
     uint8_t errors[LATTICE_SEED]; /* nobody does */
     uint8_t shown[LATTICE_SEED];  /* the provider gets it */
 };
-
-size_t lattice_upload_size(const struct lattice_plan *plan);
 
 /*
  * The owner's part. codes: rows by attributes, row after row; a code that is none of its
@@ -46,9 +40,9 @@ enum err lattice_encrypt(const struct lattice_ring *ring, const struct lattice_p
                          const uint16_t *codes, const struct lattice_seeds *seeds,
                          uint8_t *upload) MUST_CHECK;
 
-/* ERR_DATA unless all words of an upload are below their primes. */
-enum err lattice_upload_check(const struct lattice_ring *ring, const struct lattice_plan *plan,
-                              const uint8_t *upload) MUST_CHECK;
+/* ERR_DATA unless all words of an upload of so many bytes are below their primes. */
+enum err lattice_upload_check(const struct lattice_ring *ring, const uint8_t *upload,
+                              size_t size) MUST_CHECK;
 
 /* The provider's part: sums of products over all blocks. */
 struct lattice_products;
@@ -68,7 +62,10 @@ struct lattice_key;
 enum err lattice_key_new(struct lattice_key **key, const struct lattice_ring *ring,
                          const uint8_t seed[LATTICE_SEED]) MUST_CHECK;
 void lattice_key_free(struct lattice_key **key);
-/* Its share of a result, N words. ERR_DATA for words that are not below their primes. */
+/*
+ * Its share of a result, N words. ERR_DATA for words that are not below their primes, and for a
+ * result of q / 4 or more: the owner did not encrypt under this key.
+ */
 enum err lattice_open(const struct lattice_key *key, const uint8_t in[LATTICE_RESULT_SIZE],
                       uint64_t *share) MUST_CHECK;
 

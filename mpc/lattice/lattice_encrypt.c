@@ -108,11 +108,6 @@ static void owner_clear(struct lattice_owner *o)
     memory_free(&o->c1);
 }
 
-size_t lattice_upload_size(const struct lattice_plan *plan)
-{
-    return LATTICE_SEED + (1 + lattice_plan_fresh(plan)) * LATTICE_POLY_SIZE;
-}
-
 enum err lattice_encrypt(const struct lattice_ring *ring, const struct lattice_plan *plan,
                          const uint16_t *codes, const struct lattice_seeds *seeds, uint8_t *upload)
 {
@@ -145,8 +140,7 @@ static enum err decrypt(const struct lattice_key *key, const uint8_t *in, struct
     TRY(lattice_unpack(key->ring, in + 2 * LATTICE_POLY_SIZE, part));
     lattice_add_product(key->ring, sum, part, &key->square);
     lattice_coefficients(key->ring, sum);
-    lattice_low(key->ring, sum, share);
-    return ERR_OK;
+    return lattice_low(key->ring, sum, share) ? ERR_OK : ERR_DATA;
 }
 
 enum err lattice_open(const struct lattice_key *key, const uint8_t in[LATTICE_RESULT_SIZE],

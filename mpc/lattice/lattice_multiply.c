@@ -25,12 +25,11 @@ static enum err take(const struct lattice_ring *ring, const uint8_t *upload, siz
     return lattice_shown(ring, upload, index, &c[1]);
 }
 
-enum err lattice_upload_check(const struct lattice_ring *ring, const struct lattice_plan *plan,
-                              const uint8_t *upload)
+enum err lattice_upload_check(const struct lattice_ring *ring, const uint8_t *upload, size_t size)
 {
     struct lattice_poly *room = memory_words(1, sizeof *room);
     enum err e = room == NULL ? ERR_NOMEM : ERR_OK;
-    for (size_t k = 0; e == ERR_OK && k <= lattice_plan_fresh(plan); k++)
+    for (size_t k = 0; e == ERR_OK && k < (size - LATTICE_SEED) / LATTICE_POLY_SIZE; k++)
         e = lattice_unpack(ring, at_index(upload, k), room);
     memory_free(&room);
     return e;

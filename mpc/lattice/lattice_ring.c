@@ -221,9 +221,10 @@ void lattice_small(const struct lattice_ring *ring, struct lattice_poly *x, cons
 }
 
 /* x = sum of y_k q / p_k - (some multiple) q, y_k its remainder times the inverse of q / p_k. */
-void lattice_low(const struct lattice_ring *ring, const struct lattice_poly *x,
+bool lattice_low(const struct lattice_ring *ring, const struct lattice_poly *x,
                  uint64_t low[LATTICE_N])
 {
+    unsigned outside = 0;
     for (size_t i = 0; i < LATTICE_N; i++) {
         double parts = 0.5;
         low[i] = 0;
@@ -234,7 +235,10 @@ void lattice_low(const struct lattice_ring *ring, const struct lattice_poly *x,
             low[i] += y * m->cofactor;
         }
         low[i] -= (uint64_t)parts * ring->q;
+        parts -= (double)(uint64_t)parts + 0.5;
+        outside |= (unsigned)(parts < -0.25) | (unsigned)(parts > 0.25);
     }
+    return outside == 0;
 }
 
 /* --- bytes ------------------------------------------------------------------------------------ */

@@ -9,12 +9,10 @@
 #ifndef TREFOIL_MPC_LATTICE_LATTICE_RING_H
 #define TREFOIL_MPC_LATTICE_LATTICE_RING_H
 
+#include "base/lattice_plan.h"
 #include "mpc/kernel/prime.h"
 
-#define LATTICE_LEVELS 13
-#define LATTICE_N (1 << LATTICE_LEVELS)
-#define LATTICE_PRIMES 4
-#define LATTICE_BITS 53 /* of a word on the wire */
+#include <stdbool.h>
 
 struct lattice_poly {
     uint64_t w[LATTICE_PRIMES][LATTICE_N]; /* each below its prime */
@@ -48,17 +46,16 @@ void lattice_negate(const struct lattice_ring *ring, struct lattice_poly *x);
 void lattice_small(const struct lattice_ring *ring, struct lattice_poly *x, const int8_t *a,
                    const int8_t *b);
 /*
- * Of coefficients modulo q, between -q/4 and q/4: the integers modulo 2^64. From q/4 on an answer
- * may be another (docs/protocols.md: none is).
+ * Of coefficients modulo q, between -q/4 and q/4: the integers modulo 2^64. Whether all are between
+ * these (docs/protocols.md).
  */
-void lattice_low(const struct lattice_ring *ring, const struct lattice_poly *x,
+bool lattice_low(const struct lattice_ring *ring, const struct lattice_poly *x,
                  uint64_t low[LATTICE_N]);
 
 /*
  * Words to LATTICE_POLY_SIZE bytes, 53 bits each, and back: ERR_DATA if one is not below its
  * prime.
  */
-#define LATTICE_POLY_SIZE ((size_t)LATTICE_PRIMES * LATTICE_N * LATTICE_BITS / 8)
 void lattice_pack(const struct lattice_poly *x, uint8_t out[LATTICE_POLY_SIZE]);
 enum err lattice_unpack(const struct lattice_ring *ring, const uint8_t in[LATTICE_POLY_SIZE],
                         struct lattice_poly *x) MUST_CHECK;

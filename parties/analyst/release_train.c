@@ -26,6 +26,8 @@ enum err release_classifier(struct classifier **c, const struct study *study,
                             const struct train_result *r, double rho)
 {
     TRY(classifier_new(c, study->features, r->weight));
+    if (r->test.value != NULL)
+        TRY(tested_new(&(*c)->tested, study->features, r->test.multiplier, r->test.value));
     (*c)->epsilon = study->epsilon;
     (*c)->delta = study->delta;
     (*c)->rho = rho;

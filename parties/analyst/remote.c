@@ -151,6 +151,8 @@ enum err remote_begin(struct remote *r)
 static struct words_text name_of(const struct ask *ask)
 {
     struct words_text name = {"the look"};
+    if (ask->kind == ASK_TEST)
+        return (struct words_text){"the test"};
     if (ask->kind == ASK_GRADIENT)
         snprintf(name.text, sizeof name.text, "step %u", ask->round);
     else if (ask->kind != ASK_LOOK)
@@ -179,14 +181,12 @@ static enum err skip(struct remote *r, const struct ask *a, unsigned in_a_row,
     return run_state_skip(r->state, a, bytes);
 }
 
-/* A classifier's step is not asked again: the next one follows. */
+/* A classifier's step is not asked again: the next one follows. Nor is a test. */
 static enum err lose_step(struct remote *r, const struct ask *a, unsigned *lost)
 {
     *lost = 1;
-    log_warn(r->log,
-             "%s is lost: what it took of the budget is spent, and the classifier learns nothing "
-             "from it",
-             name_of(a).text);
+    log_warn(r->log, "%s is lost: what it took of the budget is spent%s", name_of(a).text,
+             a->kind == ASK_GRADIENT ? ", and the classifier learns nothing from it" : "");
     if (++r->lost_steps < LOST_MOST) /* else a server that always fails takes the whole budget */
         return ERR_OK;
     return log_fail(r->log, ERR_LOST,
@@ -210,7 +210,7 @@ static enum err ask_round(struct remote *r, struct replies *kept, const struct a
         TRY(begin(r)); /* a run that cannot begin fails before it counts as begun */
     TRY(run_state_request(r->state, a, &bytes));
     while ((e = ask(r, bytes, result)) == ERR_LOST) {
-        if (a->kind == ASK_GRADIENT)
+        if (ask_trains(a))
             return lose_step(r, a, lost);
         TRY(skip(r, a, ++in_a_row, &bytes));
     }
@@ -255,6 +255,8 @@ static struct deed what(const struct ask *a)
     case ASK_GRADIENT:
         snprintf(d.text, sizeof d.text, "step %u: the servers compute a gradient", a->round);
         break;
+    case ASK_TEST:
+        return (struct deed){"the servers try the classifier on the rows that are kept back"};
     }
     return d;
 }
@@ -282,7 +284,7 @@ static enum err read_answer(const struct study *study, const struct ask *a,
     if (in.failed || (a->kind == ASK_SELECT && selected >= a->queries))
         return ERR_FORMAT;
     told->selected = (size_t)selected;
-    told->values = (size_t)ask_cells(a, study->workload, told->selected);
+    told->values = (size_t)ask_cells(a, study->workload, study->features, told->selected);
     told->population = reader_u64(&in);
     TRY(memory_new(&told->value, told->values));
     for (size_t k = 0; k < told->values; k++)
@@ -297,7 +299,7 @@ static enum err ask_and_read(struct remote *r, struct replies *kept, const struc
     struct bytes answer CLEAN(bytes_clear) = {0};
     enum err e;
     TRY(ask_aloud(r, kept, a, &answer, &told->lost));
-    if (a->kind == ASK_GRADIENT && told->lost > 0)
+    if (ask_trains(a) && told->lost > 0)
         return kept != NULL ? replies_keep(kept, a, &answer, told->lost) : ERR_OK;
     e = read_answer(r->study, a, &answer, told);
     if (e == ERR_FORMAT) /* the three agree on it: they have another version, or collude */

@@ -243,7 +243,9 @@ static enum err execute(struct sources *from, const char *folder, size_t rows, u
     return ERR_OK;
 }
 
-static enum err run_aim(int argc, char **argv, struct log *log)
+#define FOR_ROWS 4 /* options that say what rows are drawn, the last ones: training draws none */
+
+static enum err run(int argc, char **argv, bool trains, struct log *log)
 {
     const char *files[FILES_MAX + 1], *out = NULL, *delimiter = NULL, *decimal = NULL;
     int64_t rows = 0, seed = 1;
@@ -251,43 +253,34 @@ static enum err run_aim(int argc, char **argv, struct log *log)
     struct sources from = {.files = files};
     const struct command_option options[] = {
         {.name = "out", .value = &out, .needed = "DIR"},
+        {.name = "delimiter", .value = &delimiter},
+        {.name = "decimal", .value = &decimal},
+        {.name = "sql", .value = &from.sql.connection},
+        {.name = "table", .value = &from.sql.table},
+        {.name = "query", .value = &from.sql.query},
         {.name = "rows", .number = &rows, .least = 1, .most = COMMAND_ROWS_MAX},
         {.name = "seed", .number = &seed, .most = INT64_MAX},
         {.name = "quick", .flag = &quick},
         {.name = "events", .value = &from.events},
-        {.name = "delimiter", .value = &delimiter},
-        {.name = "decimal", .value = &decimal},
-        {.name = "sql", .value = &from.sql.connection},
-        {.name = "table", .value = &from.sql.table},
-        {.name = "query", .value = &from.sql.query},
     };
-    TRY(command_options(argc, argv, COUNTED(options), files, 1, FILES_MAX + 1, &from.count, log));
+    const size_t count = sizeof options / sizeof *options - (trains ? FOR_ROWS : 0);
+    TRY(command_options(argc, argv, options, count, files, 1, FILES_MAX + 1, &from.count, log));
     if (from.count < 2 && from.sql.connection == NULL)
-        return log_fail(log, ERR_USAGE, "aim needs the rows: CSV files after the study, or --sql");
+        return log_fail(log, ERR_USAGE, "%s needs the rows: CSV files after the study, or --sql",
+                        argv[0]);
     TRY(command_sql(&from.sql, log));
     TRY(command_csv(delimiter, decimal, from.count > 1, &from.csv, log));
-    return execute(&from, out, (size_t)rows, (uint64_t)seed, quick, false, log);
+    return execute(&from, out, (size_t)rows, (uint64_t)seed, quick, trains, log);
+}
+
+static enum err run_aim(int argc, char **argv, struct log *log)
+{
+    return run(argc, argv, false, log);
 }
 
 static enum err run_train(int argc, char **argv, struct log *log)
 {
-    const char *files[FILES_MAX + 1], *out = NULL, *delimiter = NULL, *decimal = NULL;
-    struct sources from = {.files = files};
-    const struct command_option options[] = {
-        {.name = "out", .value = &out, .needed = "DIR"},
-        {.name = "delimiter", .value = &delimiter},
-        {.name = "decimal", .value = &decimal},
-        {.name = "sql", .value = &from.sql.connection},
-        {.name = "table", .value = &from.sql.table},
-        {.name = "query", .value = &from.sql.query},
-    };
-    TRY(command_options(argc, argv, COUNTED(options), files, 1, FILES_MAX + 1, &from.count, log));
-    if (from.count < 2 && from.sql.connection == NULL)
-        return log_fail(log, ERR_USAGE,
-                        "train needs the rows: CSV files after the study, or --sql");
-    TRY(command_sql(&from.sql, log));
-    TRY(command_csv(delimiter, decimal, from.count > 1, &from.csv, log));
-    return execute(&from, out, 0, 1, true, true, log);
+    return run(argc, argv, true, log);
 }
 
 const struct command cmd_aim = {.name = "aim",

@@ -1,5 +1,6 @@
 #include "parties/command/command.h"
 #include "parties/command/evaluating.h"
+#include "parties/command/evaluating_events.h"
 
 static const char help[] =
     "usage: trefoil eval STUDY REAL.csv SYNTHETIC [--model MODEL] [--queries FILE]\n"
@@ -31,6 +32,9 @@ static const char help[] =
     "                 numbers as written, each in units of its column's deviation. It\n"
     "                 says how well the model describes the population only if\n"
     "                 REAL.csv was not in the study: hold rows out\n"
+    "  --events FILE    in a study with events: these, REAL.csv being the persons and\n"
+    "                   SYNTHETIC a result's folder. Compares pairs of columns of\n"
+    "                   persons, of events, of both, and of an event and the one before\n"
     "  --queries FILE   also the relative errors of the answers to the questions in a\n"
     "                 file, as for trefoil query, by aggregate: from the model, and\n"
     "                 from rows, scaled to the number of real ones\n"
@@ -49,10 +53,11 @@ static enum err run_eval(int argc, char **argv, struct log *log)
 {
     struct study *study CLEAN(study_free) = NULL;
     struct evaluating e CLEAN(evaluating_clear) = {.worst = 20, .log = log}; /* goes first */
-    const char *files[3] = {NULL, NULL, NULL}, *delimiter = NULL, *decimal = NULL;
+    const char *files[3] = {NULL, NULL, NULL}, *delimiter = NULL, *decimal = NULL, *events = NULL;
     size_t count = 0;
     const struct command_option options[] = {
         {.name = "model", .value = &e.model},
+        {.name = "events", .value = &events},
         {.name = "queries", .value = &e.queries},
         {.name = "json", .flag = &e.json},
         {.name = "worst", .number = &e.worst, .most = INT32_MAX},
@@ -70,12 +75,20 @@ static enum err run_eval(int argc, char **argv, struct log *log)
                         "synthetic CSV file or a result");
     TRY(command_csv(delimiter, decimal, e.sql.connection == NULL, &e.csv, log));
     TRY(study_load_draft(&study, files[0], log));
-    if (study->domain->series != NULL)
-        return log_fail(log, ERR_USAGE,
-                        "eval compares one table with another, and this study has persons and "
-                        "their events");
     log_warn(log, "THE OUTPUT BELOW IS NOT PRIVATE: it is computed from real rows without "
                   "noise. Keep it where the real rows are.");
+    if (study->domain->series != NULL || events != NULL) {
+        if (e.model != NULL || e.queries != NULL || e.sql.connection != NULL)
+            return log_fail(log, ERR_USAGE,
+                            "with --events eval compares tables of CSV files: leave --model, "
+                            "--queries and --sql out");
+        return evaluating_events(
+            &(const struct evaluating_events){study,
+                                              {.csv = files[1], .options = e.csv, .events = events},
+                                              files[count - 1],
+                                              e.json},
+            log);
+    }
     e.study = study;
     e.real = files[1];
     e.synthetic = files[count - 1];

@@ -126,8 +126,8 @@ static enum err make_parts(struct share *s)
     s->made = secret != NULL;
     if (!s->made)
         return ERR_OK;
-    return upload_make(s->parts, s->split, s->me, (uint32_t)s->self.owner, secret,
-                       s->study->terms.digest, s->form, &s->packed);
+    return upload_make(s->parts, s->split, s->me, (uint32_t)s->self.owner, secret, s->study,
+                       s->form, &s->packed);
 }
 
 static void announce(const struct share *s)
@@ -150,7 +150,7 @@ static enum err write_stats(const struct share *s)
     int n = snprintf(text, sizeof text,
                      "{\"rows\": %zu, \"as\": \"%s\", \"bytes\": %" PRIu64
                      ", \"bytes_sent\": %" PRIu64 ", \"bytes_received\": %" PRIu64 "}\n",
-                     s->source.rows, s->form == UPLOAD_RECORDS ? "records" : "counts", s->bytes,
+                     s->source.rows, upload_is_records(s->form) ? "records" : "counts", s->bytes,
                      s->traffic.sent, s->traffic.received);
     return file_write(s->stats, 0600, text, (size_t)n, s->log);
 }

@@ -4,6 +4,7 @@
 #include "base/words.h"
 #include "parties/study/method.h"
 #include "parties/study/study_text.h"
+#include "parties/study/study_uploads.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,6 +46,7 @@ void card_heading(struct bytes *out, const struct study *s, const char *otherwis
 
 static void put_people(struct bytes *out, const struct study *s)
 {
+    const bool encrypts = study_encrypts(s);
     text_put(out, "\n## Who takes part\n\n");
     for (size_t i = 0; i < s->owners; i++)
         text_put(out, "- Owner %s: brings at most %u %s.\n", s->owner[i].name, s->owner[i].max_rows,
@@ -59,7 +61,8 @@ static void put_people(struct bytes *out, const struct study *s)
                                  : "Keeper",
                  s->server[i].name, s->server[i].host,
                  s->servers == 3 ? "shares"
-                 : i == 0        ? "masked counts"
+                 : i == 0        ? encrypts ? "masked counts and encrypted rows" : "masked counts"
+                 : encrypts      ? "the seeds of masks and keys"
                                  : "the seeds of the masks");
     for (size_t i = 0; i < s->analysts; i++)
         text_put(out, "- Analyst %s: asks the servers, and sees what they open.\n",
@@ -180,7 +183,7 @@ void card_limits(struct bytes *out, const struct study *s)
 }
 
 /* The same of a classifier, of which no rows are made. */
-static void put_classifier_limits(struct bytes *out)
+static void put_classifier_limits(struct bytes *out, bool tests)
 {
     text_put(out,
              "\n## What is assumed\n\n"
@@ -192,9 +195,11 @@ static void put_classifier_limits(struct bytes *out)
              "which.\n"
              "- Scores are no probabilities.\n"
              "- A weight says what goes with a class in these rows, not what causes it. What is "
-             "unfair in the rows is unfair in the classifier.\n"
-             "- How often it is right is not part of what is opened: somebody has to try it on "
-             "rows of known class.\n");
+             "unfair in the rows is unfair in the classifier.\n");
+    text_put(out, "%s",
+             tests ? "- How often it is right is measured on rows that are kept back, with noise.\n"
+                   : "- How often it is right is not part of what is opened: somebody has to try "
+                     "it on rows of known class.\n");
 }
 
 enum err card_board(struct bytes *out, const struct study *s)
@@ -218,7 +223,7 @@ enum err card_board(struct bytes *out, const struct study *s)
                  s->assess);
     card_study(out, s);
     if (trains)
-        put_classifier_limits(out);
+        put_classifier_limits(out, s->features->tests);
     else
         card_limits(out, s);
     return bytes_ok(out);

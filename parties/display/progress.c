@@ -1,5 +1,6 @@
 #include "parties/display/progress.h"
 
+#include "aim/train/tested.h"
 #include "base/clock.h"
 #include "base/words.h"
 
@@ -221,10 +222,27 @@ void progress_assess(struct progress *p, const struct aim_result *r)
             fmax(0, 100 * (1 - (r->round[r->rounds - 1].spent + r->assess->cost) / p->rho)));
 }
 
+/* How good the classifier is. */
+static void say_test(struct progress *p, const struct train_result *r)
+{
+    struct tested *t CLEAN(tested_free) = NULL;
+    double auc = 0;
+    if (tested_new(&t, r->features, r->test.multiplier, r->test.value) != ERR_OK)
+        return;
+    for (uint32_t k = 0; k < t->outputs; k++)
+        auc += t->auc[k].value / t->outputs;
+    if (t->outputs == 1)
+        progress_say(p, "test: about %.0f rows; accuracy %.3f +- %.3f, AUC %.3f +- %.3f", t->rows,
+                     t->accuracy.value, t->accuracy.error, auc, t->auc[0].error);
+    else
+        progress_say(p, "test: about %.0f rows; the mean AUC of a class against the others is %.3f",
+                     t->rows, auc);
+}
+
 void progress_step(void *self, const struct train_result *r, unsigned t)
 {
     struct progress *p = self;
-    const struct train_step *s = &r->step[t];
+    const struct train_step *s = t < r->steps ? &r->step[t] : &r->test;
     const double noise = sqrt(r->weights) * measure_sigma(s->multiplier, NOISE_BY_ALL);
     if (t == 0) {
         progress_say(p, "about %.0f rows have a class; the noise is %s (%.3f), so the rate is %g",
@@ -233,7 +251,9 @@ void progress_step(void *self, const struct train_result *r, unsigned t)
         progress_say(p, "The length of a gradient with its noise, and that of noise alone:");
         progress_say(p, "step    gradient       noise  budget left");
     }
-    if (s->lost)
+    if (t == r->steps)
+        say_test(p, r);
+    else if (s->lost)
         progress_say(p, "%4u        lost  %10.4g  %10.2f %%", t + 1, noise,
                      100 * fmax(0, 1 - s->spent / p->rho));
     else

@@ -38,13 +38,14 @@ static void what_was_run(const struct train_page *p)
              "compare.</p>\n<p class=\"verdict\">A linear classifier of ",
              study_fingerprint(p->study).text);
     html_text(p->out, f->domain->attribute[f->target].name);
-    text_put(p->out,
-             ", from about %.0f rows in %u steps.%s\nHow often it is right cannot be seen here: "
-             "try it on rows of your own with trefoil predict --check.</p>\n",
-             p->r->rows, p->r->steps,
+    text_put(p->out, ", from about %.0f rows in %u steps.%s%s</p>\n", p->r->rows, p->r->steps,
              p->r->nu > TRAIN_LOUD ? "\nThe noise was louder than what the rows say: expect little "
                                      "of it."
-                                   : "");
+                                   : "",
+             p->c->tested != NULL
+                 ? ""
+                 : "\nHow often it is right cannot be seen here: try it on rows of "
+                   "your own with trefoil predict --check.");
     if (lost > 0)
         text_put(p->out,
                  "<p>%u of the steps were lost: they were paid for and taught nothing.</p>\n",
@@ -61,21 +62,93 @@ static void what_was_run(const struct train_page *p)
 
 /* --- classes ---------------------------------------------------------------------------------- */
 
+/* A table of numbers begins. */
+static void put_table(const struct train_page *p, const char *what, const char *number)
+{
+    text_put(p->out,
+             "<div class=\"wide\"><table class=\"rows\"><thead><tr><th scope=\"col\">%s</th>"
+             "<th scope=\"col\" class=\"n\">%s</th></tr></thead><tbody>\n",
+             what, number);
+}
+
 static void classes(const struct train_page *p)
 {
     const struct features *f = p->c->features;
     char room[COLUMN_TEXT];
-    text_put(p->out,
-             "<h2>Classes</h2>\n<p>Noisy counts, with a standard deviation of %.3g.</p>\n"
-             "<div class=\"wide\"><table class=\"rows\"><thead><tr><th scope=\"col\">class</th>"
-             "<th scope=\"col\" class=\"n\">rows</th></tr></thead><tbody>\n",
+    text_put(p->out, "<h2>Classes</h2>\n<p>Noisy counts, with a standard deviation of %.3g.</p>\n",
              p->r->sigma);
+    put_table(p, "class", "rows");
     for (uint32_t k = 0; k < f->domain->attribute[f->target].size; k++) {
         text_put(p->out, "<tr><th scope=\"row\">");
         html_text(p->out, k < f->classes ? classifier_class(f, k, room) : "(missing: not used)");
         text_put(p->out, "</th><td class=\"n\">%.0f</td></tr>\n", p->r->count[k]);
     }
     text_put(p->out, "</tbody></table></div>\n");
+}
+
+/* --- the test --------------------------------------------------------------------------------- */
+
+static void put_figure(const struct train_page *p, const char *what, struct tested_figure f)
+{
+    text_put(p->out, "<tr><th scope=\"row\">");
+    html_text(p->out, what);
+    if (isnan(f.value))
+        text_put(p->out, "</th><td class=\"n\">noise alone</td></tr>\n");
+    else
+        text_put(p->out, "</th><td class=\"n\">%.3f &plusmn; %.3f</td></tr>\n", f.value, f.error);
+}
+
+/* How often rows of each score are of the class. */
+static void calibration(const struct train_page *p, uint32_t k)
+{
+    const struct tested *t = p->c->tested;
+    char room[COLUMN_TEXT], bin[40];
+    text_put(p->out, "<details><summary>");
+    html_text(p->out, classifier_class(p->c->features, features_class(p->c->features, k), room));
+    text_put(p->out, "</summary>\n");
+    put_table(p, "score", "share of rows with this class");
+    for (unsigned b = 0; b < FEATURES_BINS; b++) {
+        const double from = (double)b / FEATURES_BINS, to = from + 1.0 / FEATURES_BINS;
+        if (b == 0)
+            snprintf(bin, sizeof bin, "below %.3f", to);
+        else if (b + 1 < FEATURES_BINS)
+            snprintf(bin, sizeof bin, "%.3f to %.3f", from, to);
+        else
+            snprintf(bin, sizeof bin, "%.3f and more", from);
+        put_figure(p, bin, tested_share(t, k, b));
+    }
+    text_put(p->out, "</tbody></table></div></details>\n");
+}
+
+static void test(const struct train_page *p)
+{
+    const struct features *f = p->c->features;
+    const struct tested *t = p->c->tested;
+    char room[COLUMN_TEXT], what[COLUMN_TEXT + 32];
+    text_put(p->out,
+             "<h2>How good it is</h2>\n<p>On about %.0f rows that taught it nothing, those "
+             "whose ",
+             t->rows);
+    html_text(p->out, t->column);
+    text_put(p->out, " is ");
+    html_text(p->out, t->value);
+    text_put(
+        p->out,
+        ": servers counted them by score, in eighths, and class, and opened these counts with "
+        "a standard deviation of %.3g. &plusmn; is one standard deviation, of the noise and of "
+        "which rows these are. AUC: how often a row of the class is in a higher eighth than "
+        "another row; in the same, half.</p>\n",
+        t->sigma);
+    put_table(p, "figure", "value");
+    if (f->classes == 2)
+        put_figure(p, "accuracy", t->accuracy);
+    for (uint32_t k = 0; k < f->outputs; k++) {
+        snprintf(what, sizeof what, "AUC of %s", classifier_class(f, features_class(f, k), room));
+        put_figure(p, what, t->auc[k]);
+    }
+    text_put(p->out, "</tbody></table></div>\n<p>What scores mean:</p>\n");
+    for (uint32_t k = 0; k < f->outputs; k++)
+        calibration(p, k);
 }
 
 /* --- the learning curve ----------------------------------------------------------------------- */
@@ -179,6 +252,8 @@ enum err report_train(const char *folder, const struct study *study, const struc
     char path[FILE_PATH];
     head(&p);
     what_was_run(&p);
+    if (c->tested != NULL)
+        test(&p);
     curve(&p);
     classes(&p);
     weights(&p);

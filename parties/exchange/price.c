@@ -2,7 +2,6 @@
 
 #include "aim/budget/budget.h"
 #include "aim/budget/forms.h"
-#include "aim/copula/copula.h"
 #include "aim/run/assess.h"
 #include "aim/run/copula_run.h"
 #include "aim/run/train_run.h"
@@ -109,10 +108,11 @@ static bool copula_buys(const struct study *study)
     return price_first(study, &first) == ERR_OK;
 }
 
-/* The target, twice as one-ways are, and all numbers of a gradient in each step. */
+/* The target, twice as one-ways are, all numbers of a gradient a step, and a test's tables. */
 static uint64_t train_measures(const struct study *study)
 {
-    return 2 + (uint64_t)study->train_steps * features_weights(study->features);
+    const struct features *f = study->features;
+    return 2 + (uint64_t)study->train_steps * features_weights(f) + (f->tests ? f->outputs : 0);
 }
 
 static enum err train_first(const struct study *study, double rho, double *sigma)
@@ -202,9 +202,22 @@ static double delta_of_study(const struct study *study, const struct ask_slack *
     return all * study->rows_per_person;
 }
 
+/* A row is one owner's, and of no other owner does what the keeper decrypts depend on it. */
+double price_rows_slack(const struct study *study)
+{
+    double most = 0;
+    for (size_t i = 0; i < study->owners; i++) {
+        const struct study_encrypted *e = &study->owner[i].encrypted;
+        most = fmax(most, (double)e->results * sqrt((double)e->blocks) * 0x1p-59);
+    }
+    return PRICE_COUNTINGS * (1 + tape_rounded_up(exp(study->epsilon))) * most *
+           study->rows_per_person;
+}
+
 static bool fits(const struct study *study, const struct ask_slack *s)
 {
-    return delta_of_study(study, s) <= BUDGET_SLACK_OF_DELTA * study->delta;
+    return delta_of_study(study, s) + price_rows_slack(study) <=
+           BUDGET_SLACK_OF_DELTA * study->delta;
 }
 
 /* An own Gumbel's error moves the chance of any winner by e^(2 error) at most, either way. */
@@ -271,12 +284,13 @@ enum err price_limits(const struct study *study, struct ledger_limits *limits, s
         .rows_per_person = study->rows_per_person,
         .marginals = measured(study),
         .marginal_epsilon_slack = slack.marginal,
-        .delta_slack = delta_of_study(study, &slack),
+        .delta_slack = delta_of_study(study, &slack) + price_rows_slack(study),
     };
     struct budget_plan plan;
     TRY(check_epsilon(study, &slack, log));
     TRY(budget_plan(&terms, &plan, log));
     *limits = plan.limits;
+    limits->delta_slack = delta_of_study(study, &slack);
     if (study->left > 0)
         limits->rho = fmin(limits->rho, study->left);
     return ERR_OK;
@@ -356,16 +370,19 @@ enum err price_first(const struct study *study, struct price_first *first)
 
 enum err price_steps(const struct study *study, struct price_steps *s, struct log *log)
 {
+    const struct features *f = study->features;
     struct study whole = *study;
     struct look look;
     double all, own;
     whole.left = 0;
     TRY(look_and_rest(&whole, &look, &all));
     TRY(look_and_rest(study, &look, &own));
-    s->rho = train_share(own);
+    s->rho = train_share(f, own);
+    s->sigma = ledger_deviation(f->outputs, train_reserve(f, own));
     /* a step of the run before took its part of what that had for steps */
-    s->steps = (unsigned)fmin(study->train_steps,
-                              study->train_steps * own / train_share(all) * (1 + 0x1p-30));
+    own -= train_reserve(f, all);
+    s->steps = (unsigned)fmin(study->train_steps, study->train_steps * fmax(0, own) /
+                                                      train_share(f, all) * (1 + 0x1p-30));
     return s->steps > 0
                ? ERR_OK
                : log_fail(log, ERR_BUDGET,
@@ -439,48 +456,4 @@ enum err price_check_noise(const struct study *study, struct log *log)
         study->epsilon, ceil(least / unit) * unit, study->delta,
         (unsigned long long)measured(study),
         series_units(study->domain) > SERIES_UNITS_FEW ? ", or give events `units: 12`" : "");
-}
-
-struct price_noise price_noise(const struct study *study)
-{
-    const struct workload *w = study->workload;
-    const uint64_t forms = method_of(study)->forms ? copula_forms_most(study->domain) : 0;
-    const uint64_t pairs = study->assess > 0 ? assess_pairs(study->workload) : 0;
-    uint64_t one_ways = 0, largest = 0, sweep = 0;
-    for (size_t q = 0; q < w->queries; q++) {
-        one_ways += q < w->one_ways ? w->query[q].cells : 0;
-        largest = w->query[q].cells > largest ? w->query[q].cells : largest;
-    }
-    if (study->features != NULL) { /* of columns it measures the target alone */
-        const uint64_t step = features_weights(study->features);
-        largest = w->query[study->features->target].cells;
-        return (struct price_noise){.gauss = (study->link.min_linked > 0 ? 2 : 0) + largest +
-                                             largest % 2 + study->train_steps * (step + step % 2)};
-    }
-    if (study->sweeps > 0) {
-        const uint64_t set = one_ways < w->cells / PRICE_SET ? PRICE_SET * one_ways : w->cells;
-        sweep = w->queries + w->queries % 2 + set + set % 2;
-    }
-    /* every range of Gaussians begins at an even position */
-    return (struct price_noise){.gauss = (study->link.min_linked > 0 ? 2 : 0) + one_ways +
-                                         one_ways % 2 + forms + forms % 2 +
-                                         study->rounds * (largest + largest % 2) +
-                                         study->sweeps * sweep + 2 * (pairs + pairs % 2),
-                                .gumbel = (uint64_t)study->rounds * w->queries};
-}
-
-struct price_ahead price_ahead(const struct study *study)
-{
-    const struct price_noise noise = price_noise(study);
-    const uint64_t plan[NOISE_LAWS] = {[NOISE_GAUSS] = noise.gauss, [NOISE_GUMBEL] = noise.gumbel};
-    struct price_ahead a = {{0}, {0}};
-    for (unsigned k = 0; k < NOISE_LAWS; k++) {
-        uint64_t samples = (plan[k] / 8 + 128) / 128 * 128, blocks;
-        samples = samples < PRICE_AHEAD_MOST ? samples : PRICE_AHEAD_MOST;
-        blocks = (plan[k] + samples - 1) / samples;
-        a.samples[k] = (size_t)samples;
-        blocks += study->noise_by == NOISE_BY_OWNER && blocks > 0;
-        a.blocks[k] = (size_t)(blocks < PRICE_AHEAD_BLOCKS ? blocks : PRICE_AHEAD_BLOCKS);
-    }
-    return a;
 }

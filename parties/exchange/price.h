@@ -20,6 +20,13 @@
  */
 struct ask_slack price_slack(const struct study *study);
 
+/*
+ * Of encrypted rows, what the keeper decrypts (mpc/lattice/lattice.h): a delta for the study, which
+ * no request spends. The provider hides an upload's results so many times at most.
+ */
+#define PRICE_COUNTINGS 8
+double price_rows_slack(const struct study *study);
+
 /* The largest epsilon whose slack leaves enough of the study's delta; 0 if there is none. */
 double price_epsilon_limit(const struct study *study);
 /* The least for which the circuits can make the noise that a whole run begins with; 0 likewise. */
@@ -46,7 +53,7 @@ enum err price_first(const struct study *study, struct price_first *first) MUST_
  */
 struct price_steps {
     unsigned steps;
-    double rho;
+    double rho, sigma; /* of a test's counts, if there is one */
 };
 enum err price_steps(const struct study *study, struct price_steps *steps,
                      struct log *log) MUST_CHECK;
@@ -61,8 +68,8 @@ enum err price_schedule(const struct study *study, struct schedule *start) MUST_
 /*
  * The noise that a run may take: Gaussians for the one-ways and for the largest marginal in each
  * round, Gumbels for all candidates. An annealed study needs it for all rounds that it may have; a
- * copula needs Gaussians for the one-ways and the forms, a classifier for the target and all
- * steps. A sweep needs one for each score, and about PRICE_SET times as many as the one-ways for
+ * copula needs Gaussians for the one-ways and the forms, a classifier for the target, all steps and
+ * a test. A sweep needs one for each score, and about PRICE_SET times as many as the one-ways for
  * its set: noise decides how large that gets, and a run that takes more has more made.
  */
 #define PRICE_SET 16

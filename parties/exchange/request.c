@@ -26,6 +26,7 @@ static enum err read_kind(struct request *r, uint8_t kind)
     case ASK_LOOK:
     case ASK_SCORES:
     case ASK_GRADIENT:
+    case ASK_TEST:
         r->ask.kind = (enum ask_kind)kind;
         return ERR_OK;
     default:

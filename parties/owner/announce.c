@@ -76,7 +76,7 @@ void announce_upload(const struct announce *a)
 {
     const struct study_owner *owner = study_owner(a->study, a->owner);
     uint64_t counts = study_counts_bytes(a->study, a->owner),
-             records = study_records_bytes(a->study, a->owner);
+             records = study_form_bytes(a->study, a->owner, a->form);
     const char *noun = a->study->domain->series != NULL ? "persons" : a->rows == 1 ? "row" : "rows";
     char print[65] = "its name is known after the first share";
     if (a->first != NULL) {
@@ -88,7 +88,7 @@ void announce_upload(const struct announce *a)
         printf("%s: %zu %s of %zu columns, padded to %u,\nsent as records: %" PRIu64 " bytes.\n",
                owner->name, a->rows, noun, owner->columns, owner->pad_to, records);
         say_batch(a);
-    } else if (a->form == UPLOAD_RECORDS) {
+    } else if (upload_is_records(a->form)) {
         if (!method_of(a->study)->gradients)
             printf("%s: %zu %s, padded to %u,\nsent as records: %" PRIu64
                    " bytes\n(counts in %" PRIu64 " cells would take %" PRIu64 ").\n",
@@ -103,7 +103,8 @@ void announce_upload(const struct announce *a)
                owner->name, a->rows, noun, owner->max_rows, a->study->workload->maximal_cells,
                study_counts_form(a->study, a->owner), counts);
     for (unsigned i = 0; i < a->split->servers; i++)
-        printf("  server %u (%s) gets %s%s\n", i, a->study->server[i].name, a->split->gets[i],
+        printf("  server %u (%s) gets %s%s\n", i, a->study->server[i].name,
+               a->split->gets[upload_is_records(a->form)][i],
                i + 1 < a->split->servers ? ";" : ".");
     if (a->study->noise_by == NOISE_BY_OWNER)
         printf("Each also gets shares of fresh noise, which this program makes: %s\n"

@@ -1,56 +1,55 @@
 /* The courier of somebody else's parcel (parties/owner/courier.h). */
+#include "base/clock.h"
 #include "parties/owner/courier_private.h"
 #include "parties/owner/parcel.h"
+
+#define BUSY_MS 200
 
 struct carriage {
     const struct parcel *parcel;
     struct parcel_answers *answers;
 };
 
-/* Brings block k, and keeps the answer if it is a success. */
+/*
+ * Brings block k. A server that has much to do lets strangers wait, and says so without a payload:
+ * that is no failure, so the same block is brought again, for as long as a round may take.
+ */
 static enum err bring(struct courier *c, unsigned server, struct carriage *g, size_t k,
                       struct reply *reply, struct bytes *answer)
 {
+    const int64_t end = clock_now_ms() + 1000 * (int64_t)c->o.study->round_s;
     size_t n;
     const uint8_t *block = parcel_block(g->parcel, server, k, &n);
-    answer->size = 0;
-    bytes_put_u8(answer, MESSAGE_PARCEL);
-    bytes_put(answer, block, n);
-    TRY(bytes_ok(answer));
-    return courier_ask(c, server, answer, reply);
+    for (;;) {
+        enum err e;
+        answer->size = 0;
+        bytes_put_u8(answer, MESSAGE_PARCEL);
+        bytes_put(answer, block, n);
+        TRY(bytes_ok(answer));
+        e = courier_ask(c, server, answer, reply);
+        if (e != ERR_AGAIN || reply->size > 0)
+            return e;
+        if (clock_now_ms() > end)
+            return ERR_TIMEOUT;
+        clock_pause(BUSY_MS);
+    }
 }
 
-/* How far the vector is at the server that is given it: the block that follows. */
-static enum err read_held(struct courier *c, const struct reply *reply, bool *complete, size_t *k)
+/* Which block follows the upload or part that was answered; *complete: none, all is there. */
+static enum err find_next(struct courier *c, unsigned server, const struct reply *reply,
+                          size_t blocks, size_t *k, bool *complete)
 {
     struct reader in = reader_of(reply->payload, reply->size);
-    *complete = reader_u8(&in) == 1;
-    *k = PARCEL_PARTS + (size_t)(reader_u64(&in) / MESSAGE_PART_MAX);
-    return in.failed ? courier_misfit(c) : ERR_OK;
-}
-
-/* The blocks with parts, from where the server has the vector on; `reply`: to the upload. */
-static enum err bring_parts(struct courier *c, unsigned server, struct carriage *g,
-                            struct reply *reply, struct bytes *answer, size_t *block)
-{
-    const size_t blocks = g->parcel->blocks[server];
-    unsigned misses = 0;
-    bool complete;
-    size_t k;
-    TRY(read_held(c, reply, &complete, &k));
-    while (!complete) {
-        enum err e;
-        if (k >= blocks)
-            return courier_misfit(c);
-        courier_show(c, server, (k - PARCEL_PARTS) * MESSAGE_PART_MAX,
-                     (blocks - PARCEL_PARTS) * MESSAGE_PART_MAX);
-        *block = k;
-        e = bring(c, server, g, k, reply, answer);
-        if (e == ERR_AGAIN && reply->size > 0 && ++misses < COURIER_MISSES)
-            e = ERR_OK; /* the answer says where to go on */
-        TRY(e);
-        TRY(read_held(c, reply, &complete, &k));
-    }
+    const size_t parts = blocks - PARCEL_PARTS;
+    size_t held;
+    *complete = reader_u8(&in) == 1 || parts == 0; /* a withdrawal, or an upload without parts */
+    if (*complete)
+        return ERR_OK;
+    held = (size_t)(reader_u64(&in) / MESSAGE_PART_MAX);
+    if (in.failed || held >= parts)
+        return courier_misfit(c);
+    courier_show(c, server, held * MESSAGE_PART_MAX, parts * MESSAGE_PART_MAX);
+    *k = PARCEL_PARTS + held;
     return ERR_OK;
 }
 
@@ -60,11 +59,17 @@ static enum err carry(struct courier *c, unsigned server, void *self)
     struct bytes head CLEAN(bytes_clear) = {0}, act CLEAN(bytes_clear) = {0};
     struct parcel_answers *a = g->answers;
     struct reply reply;
-    size_t block = PARCEL_ACT;
+    size_t block, next = PARCEL_ACT;
+    unsigned misses = 0;
+    bool complete = false;
     TRY(bring(c, server, g, PARCEL_HEAD, &reply, &head));
-    TRY(bring(c, server, g, PARCEL_ACT, &reply, &act));
-    if (g->parcel->blocks[server] > PARCEL_PARTS)
-        TRY(bring_parts(c, server, g, &reply, &act, &block));
+    do {
+        enum err e = bring(c, server, g, block = next, &reply, &act);
+        if (e == ERR_AGAIN && ++misses < COURIER_MISSES)
+            e = ERR_OK; /* the answer says where to go on */
+        TRY(e);
+        TRY(find_next(c, server, &reply, g->parcel->blocks[server], &next, &complete));
+    } while (!complete);
     bytes_set(&a->of[server].head, head.data, head.size);
     bytes_set(&a->of[server].act, act.data, act.size);
     a->of[server].block = (uint32_t)block;

@@ -28,7 +28,7 @@ static enum err put_counts(const struct study *study, size_t owner, const int64_
 {
     const uint64_t cells = study->workload->maximal_cells;
     const unsigned bits = study_owner(study, owner)->bits;
-    if (study_upload_form(study, owner) != UPLOAD_WORDS)
+    if (study->servers != 2)
         return counts_pack(counts, cells, bits, out);
     for (uint64_t i = 0; i < cells; i++) {
         if (counts[i] < 0 || counts[i] >> bits != 0)
@@ -73,6 +73,26 @@ static enum err pack_records(const struct study *study, size_t owner, const stru
     return ERR_OK;
 }
 
+/* For a provider: codes of 16 bits, row after row; of padding they are none. */
+static void pack_codes(const struct study *study, const struct table *t, size_t records,
+                       uint8_t *out)
+{
+    const size_t codes = study_encrypted_codes(study);
+    for (size_t i = 0; i < records; i++)
+        for (size_t a = 0; a < codes; a++) {
+            const uint16_t code = a < t->domain->attributes && i < t->rows ? t->column[a][i] : 0;
+            out = integer_put(out, i < t->rows ? code : UINT16_MAX, 2);
+        }
+}
+
+/* Bytes before they are masked or encrypted. */
+static size_t packed_bytes(const struct study *study, size_t owner, unsigned form)
+{
+    if (form == UPLOAD_ENCRYPTED)
+        return 2 * study_encrypted_codes(study) * (size_t)study_owner(study, owner)->pad_to;
+    return (size_t)study_form_bytes(study, owner, form);
+}
+
 enum err pack_table(const struct study *study, size_t owner, unsigned form, const struct table *t,
                     struct bytes *packed)
 {
@@ -81,9 +101,13 @@ enum err pack_table(const struct study *study, size_t owner, unsigned form, cons
         return ERR_DATA;
     if (study_sends_keys(study, owner) && (form != UPLOAD_RECORDS || t->key == NULL))
         return ERR_MISUSE;
-    out = bytes_extend(packed, (size_t)study_form_bytes(study, owner, form));
+    out = bytes_extend(packed, packed_bytes(study, owner, form));
     if (out == NULL)
         return ERR_NOMEM;
+    if (form == UPLOAD_ENCRYPTED) {
+        pack_codes(study, t, study_owner(study, owner)->pad_to, out);
+        return ERR_OK;
+    }
     return form == UPLOAD_RECORDS ? pack_records(study, owner, t, out)
                                   : count_and_pack(study, owner, t, out);
 }
@@ -107,7 +131,7 @@ enum err pack_choose_form(const struct study *study, size_t owner, const char *a
     const struct study_owner *self = study_owner(study, owner);
     *form = study_upload_form(study, owner);
     if (as != NULL && strcmp(as, "records") == 0)
-        *form = UPLOAD_RECORDS;
+        *form = study->servers == 2 ? UPLOAD_ENCRYPTED : UPLOAD_RECORDS;
     else if (as != NULL && (strcmp(as, "counts") == 0 || strcmp(as, "answers") == 0))
         *form = study_counts_form(study, owner);
     else if (as != NULL && strcmp(as, "auto") != 0)
@@ -116,7 +140,9 @@ enum err pack_choose_form(const struct study *study, size_t owner, const char *a
         return ERR_OK;
     if (study->servers == 2)
         return log_fail(log, ERR_REFUSED,
-                        "with a provider and a keeper %s sends counts; leave --as out", self->name);
+                        "with a provider and a keeper %s sends %s, as the study says; leave --as "
+                        "out",
+                        self->name, self->records ? "records" : "counts");
     if (*form != UPLOAD_RECORDS)
         return log_fail(log, ERR_REFUSED,
                         "the study bounds %s as an owner of records, and counts could exceed that; "

@@ -62,7 +62,7 @@ static enum err load_sql(struct source *s, const struct study *study, unsigned f
 {
     TRY(database_open(&s->database, s->columns, &o->sql, &o->options.rows, log));
     snprintf(s->name, sizeof s->name, "%s", database_name(s->database));
-    if (form != UPLOAD_RECORDS && database_counts(s->database) && s->columns->derived == NULL) {
+    if (!upload_is_records(form) && database_counts(s->database) && s->columns->derived == NULL) {
         TRY(database_snapshot(s->database));
         TRY(count_marginals(s, study->workload, log));
         TRY(database_check(s->database, &s->rows));

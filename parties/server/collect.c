@@ -15,6 +15,8 @@
  */
 #define GROUP_BYTES ((uint64_t)8 << 20)
 #define GROUP_OWNERS 64
+/* With this many it is full in any case: encrypted rows are long. */
+#define GROUP_MOST_BYTES ((uint64_t)128 << 20)
 /* Or with this many owners: a short upload takes several times its vector in memory. */
 #define GROUP_MOST 16384
 
@@ -201,7 +203,7 @@ static enum err take_groups(const struct play *p, const struct upload_name *cons
         if (study_batch(study, i) != i || counts.counted[i] != counted)
             continue;
         TRY(load_batch(p, by_owner, i, &group));
-        if (group.count >= GROUP_MOST ||
+        if (group.count >= GROUP_MOST || group.bytes >= GROUP_MOST_BYTES ||
             (group.bytes >= GROUP_BYTES && group.count >= GROUP_OWNERS))
             TRY(take_group(&group, counts.at_end, m));
     }

@@ -126,9 +126,8 @@ static const char *upload_words(enum err e)
     case ERR_FORMAT:
         return "the upload does not have a form that the study takes; compare study files";
     case ERR_DATA:
-        return "the upload does not fit its commitments, or is made for another owner; compare "
-               "study "
-               "files, and share with the version that the servers run";
+        return "the upload does not fit its commitments, is malformed, or is made for another "
+               "owner; compare study files, and share with the version that the servers run";
     case ERR_REFUSED:
         return "this server holds another upload of this owner: of other data, or made with "
                "another secret (the .secret file beside the owner's key; trefoil 0.1 had none). To "
@@ -250,7 +249,8 @@ static const char *part_words(enum err e)
     case ERR_AGAIN:
         return "the part does not follow what this server has of the upload";
     case ERR_DATA:
-        return "the parts do not make up what the upload committed to; they begin anew";
+        return "the parts do not make up what the upload committed to, or are malformed; they "
+               "begin anew";
     case ERR_FORMAT:
         return "the part is empty, or longer than the upload";
     default:
@@ -270,7 +270,7 @@ enum err intake_part(struct intake *in, const struct intake_message *m)
         return tell_over(in, m);
     if (r.failed)
         return refuse(in, m, ERR_FORMAT, "a part is cut");
-    TRY(order_check_part(in, m, &good));
+    TRY(order_check(in, m, NULL, &good));
     if (!good)
         return ERR_OK;
     e = stored(in,
@@ -280,6 +280,9 @@ enum err intake_part(struct intake *in, const struct intake_message *m)
                  study_owner_name(in->site->study, m->who).text);
     if (e == ERR_OK)
         return tell_held(in, m, "");
+    if (e == ERR_DATA)
+        log_warn(in->site->log, "upload of %s: %s", study_owner_name(in->site->study, m->who).text,
+                 part_words(e));
     /* so that the owner can go on from where we are */
     bytes_put_u8(&out, 0);
     bytes_put_u64(&out, held);
@@ -354,10 +357,9 @@ enum err intake_noise(struct intake *in, const struct intake_message *m)
     const struct price_ahead sizes = price_ahead(study);
     struct bytes share CLEAN(bytes_clear) = {0};
     struct reader r = reader_of(m->p, m->n);
-    const uint8_t *terms = reader_bytes(&r, 32), *name;
-    const unsigned kind = reader_u8(&r);
+    const uint8_t *const head = reader_bytes(&r, 32 + 1 + AHEAD_NAME);
+    const unsigned kind = r.failed ? 0 : head[32];
     bool same;
-    name = reader_bytes(&r, AHEAD_NAME);
     if (r.failed)
         return refuse(in, m, ERR_FORMAT, "a block of noise is cut");
     TRY(check_terms(in, m, &same));
@@ -365,14 +367,13 @@ enum err intake_noise(struct intake *in, const struct intake_message *m)
         return ERR_OK;
     if (study->noise_by != NOISE_BY_OWNER)
         return refuse(in, m, ERR_REFUSED, "in this study servers make the noise");
-    if (kind >= NOISE_LAWS || sodium_is_zero(name, AHEAD_NAME) ||
+    if (kind >= NOISE_LAWS || sodium_is_zero(head + 33, AHEAD_NAME) ||
         r.left != in->site->split->noise_bytes(in->site->index, sizes.samples[kind]))
         return refuse(in, m, ERR_FORMAT,
                       "a block of noise has another size than in this study, or no name or kind");
-    (void)terms;
     bytes_put(&share, r.p, r.left);
     TRY(bytes_ok(&share));
-    return answer(in, m, stored(in, store_ahead_push(in->site->store, kind, name, &share)), "",
+    return answer(in, m, stored(in, store_ahead_push(in->site->store, kind, head + 33, &share)), "",
                   not_stored, &(struct bytes){0});
 }
 

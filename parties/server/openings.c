@@ -119,7 +119,9 @@ enum err openings_name(struct openings *o, const struct study *study,
         bytes_put_text(&o->what, "linked-rows");
     else if (a->kind == ASK_SCORES || a->kind == ASK_GRADIENT)
         put_sigma(&o->what, a->multiplier, study->noise_by);
-    if (a->kind == ASK_GRADIENT)
+    else if (a->kind == ASK_TEST)
+        bytes_put_text(&o->what, "score*");
+    if (ask_trains(a))
         put_name(&o->what, study->domain->attribute[study->features->target].name);
     for (size_t k = 0; a->kind != ASK_SELECT && k < count; k++) {
         if (k > 0)

@@ -38,8 +38,8 @@ void openings_price(struct openings *o, double k, const struct engine_step *step
 /*
  * Names what a request is about to open: the marginals measured, the one a selection selected, or
  * those of forms; or "pairs:" and all columns; or the sigma of scores and the marginals, or of a
- * gradient and its target. If an attribute's codes are merged, the number of groups follows its
- * name: "age/12".
+ * gradient and its target; or "score*" and a test's target. If an attribute's codes are merged, the
+ * number of groups follows its name: "age/12".
  */
 enum err openings_name(struct openings *o, const struct study *study,
                        const struct engine_step *step, size_t selected) MUST_CHECK;

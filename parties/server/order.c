@@ -6,25 +6,15 @@
 
 #define DAY_MS ((int64_t)86400 * 1000)
 
-/* Answers why an act is refused, unless `words` is NULL; `e`: whether the last one is known. */
-static enum err judge(const struct intake *in, const struct intake_message *m, enum err e,
-                      const char *words, bool *good)
-{
-    *good = e == ERR_OK && words == NULL;
-    if (*good)
-        return ERR_OK;
-    if (e != ERR_OK)
-        words = intake_not_known;
-    log_warn(in->site->log, "refused a sealed message of %s: %s",
-             study_owner_name(in->site->study, m->who).text, words);
-    return outbox_put(in->outbox, m->from, m->kind, m->seal->digest, e == ERR_OK ? ERR_REFUSED : e,
-                      words, NULL);
-}
-
+/* Why a sealed message is refused after the owner's last act; NULL if it is not. */
 static const char *words_of(const struct intake_message *m, const struct store_serial *last,
                             const uint8_t digest[32])
 {
     const int64_t ahead_ms = (int64_t)m->seal->serial - 1000 * date_now();
+    if (m->kind == MESSAGE_PART)
+        return m->seal->serial == last->serial && last->kind != MESSAGE_WITHDRAW
+                   ? NULL
+                   : "this is a part of an upload that is not the owner's last here";
     if (ahead_ms > DAY_MS || m->seal->serial > INT64_MAX)
         return "by its owner's clock it was made more than a day from now: the owner should set "
                "the clock right, and remove the .serial file beside the key if that is ahead, too";
@@ -43,27 +33,20 @@ enum err order_check(const struct intake *in, const struct intake_message *m,
                      const uint8_t digest[32], bool *good)
 {
     struct store_serial last;
+    const char *words;
     enum err e;
     *good = true;
     if (m->seal == NULL)
         return ERR_OK;
     e = store_serial(in->site->store, m->who, &last);
-    return judge(in, m, e, words_of(m, &last, digest), good);
-}
-
-enum err order_check_part(const struct intake *in, const struct intake_message *m, bool *good)
-{
-    struct store_serial last;
-    enum err e;
-    *good = true;
-    if (m->seal == NULL)
+    words = e == ERR_OK ? words_of(m, &last, digest) : intake_not_known;
+    *good = words == NULL;
+    if (*good)
         return ERR_OK;
-    e = store_serial(in->site->store, m->who, &last);
-    return judge(in, m, e,
-                 m->seal->serial == last.serial && last.kind != MESSAGE_WITHDRAW
-                     ? NULL
-                     : "this is a part of an upload that is not the owner's last here",
-                 good);
+    log_warn(in->site->log, "refused a sealed message of %s: %s",
+             study_owner_name(in->site->study, m->who).text, words);
+    return outbox_put(in->outbox, m->from, m->kind, m->seal->digest, e == ERR_OK ? ERR_REFUSED : e,
+                      words, NULL);
 }
 
 enum err order_note(const struct intake *in, const struct intake_message *m,

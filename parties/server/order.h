@@ -13,14 +13,11 @@
 #include "parties/server/intake.h"
 
 /*
- * Whether an act comes in order; else answers why not. `digest`: of the upload, zeros for WITHDRAW.
- * A bare message is not ordered: *good.
+ * Whether an act or a PART comes in order; else answers why not. `digest`: of the upload, zeros for
+ * WITHDRAW; of no use for a PART. A bare message is not ordered: *good.
  */
 enum err order_check(const struct intake *in, const struct intake_message *m,
                      const uint8_t digest[32], bool *good) MUST_CHECK;
-/* The same for a PART. */
-enum err order_check_part(const struct intake *in, const struct intake_message *m,
-                          bool *good) MUST_CHECK;
 /* Notes that the act is the last, in the transaction with what it changed. */
 enum err order_note(const struct intake *in, const struct intake_message *m,
                     const uint8_t digest[32]) MUST_CHECK;

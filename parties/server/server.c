@@ -263,15 +263,21 @@ enum err server_run(const struct server_options *options)
 }
 
 /* Copies of blocks that somebody kept are of no use without it: before anything else, once due. */
-static enum err purge_sealing(const struct server_options *o, struct store *store)
+static enum err purge_sealing(const struct server_options *o, unsigned index, struct store *store)
 {
+    struct identity *key CLEAN(identity_free) = NULL;
     int64_t due;
-    if (study_seals(o->study) && o->sealing == NULL)
-        return log_fail(o->log, ERR_USAGE,
-                        "the study lists sealing keys: name the file of this server's with "
-                        "--sealing, to be deleted");
+    if (o->sealing == NULL)
+        return !study_seals(o->study)
+                   ? ERR_OK
+                   : log_fail(o->log, ERR_USAGE,
+                              "the study lists sealing keys: name the file of this server's with "
+                              "--sealing, to be deleted");
     TRY(store_due(store, &due));
-    return o->sealing != NULL && date_now() >= due ? sealing_destroy(o->sealing, o->log) : ERR_OK;
+    if (date_now() < due || !file_is_there(o->sealing))
+        return ERR_OK;
+    TRY(sealing_load(&key, o->study, index, o->sealing, o->log)); /* no other file is deleted */
+    return sealing_destroy(o->sealing, o->log);
 }
 
 static enum err purge(const struct server_options *o)
@@ -283,7 +289,7 @@ static enum err purge(const struct server_options *o)
     TRY(roster_find(o->study, &o->me->public, ROLE_SERVER, &self, o->log));
     TRY(store_open(&store, o->folder, o->study, o->setting->split, o->me, (unsigned)self.index,
                    o->log));
-    TRY(purge_sealing(o, store));
+    TRY(purge_sealing(o, (unsigned)self.index, store));
     TRY(store_purge(store, o->me, &statement));
     TRY(file_path(path, o->log, "%s/purge.txt", o->folder));
     TRY(file_write(path, 0644, statement.data, statement.size, o->log));

@@ -10,11 +10,13 @@
 #ifndef TREFOIL_PARTIES_SETTING_SPLIT_H
 #define TREFOIL_PARTIES_SETTING_SPLIT_H
 
+#include "base/bytes.h"
 #include "parties/study/study_uploads.h"
 
 #define SPLIT_COMPONENTS_MOST 3
 #define SPLIT_HELD_MOST 2 /* components of one server */
 #define SPLIT_SEED 16     /* bytes of a seed */
+#define SPLIT_SEEDS_MOST 3
 #define SPLIT_NOBODY UINT32_MAX
 
 struct split {
@@ -23,11 +25,15 @@ struct split {
     uint8_t component[STUDY_SERVERS_MOST][SPLIT_HELD_MOST]; /* which, by server */
     unsigned given;  /* the server that gets the vector from the owner */
     unsigned passed; /* the one that gets it from that server, or SPLIT_NOBODY */
-    const char *gets[STUDY_SERVERS_MOST]; /* what each gets, for people */
+    unsigned seeds;  /* that are made: of the components, and then those for `mask` alone */
+    const char *gets[2][STUDY_SERVERS_MOST]; /* what each gets, for people: of counts, of records */
     /* Bytes of the vector; 0 if the study does not take this form of the owner. */
     uint64_t (*bytes)(const struct study *study, size_t owner, unsigned form);
     /* The packed data become the vector. The seeds must be used for nothing else. */
-    enum err (*mask)(const uint8_t seed[][SPLIT_SEED], uint8_t *vector, size_t bytes);
+    enum err (*mask)(const struct study *study, size_t owner, unsigned form,
+                     const uint8_t seed[][SPLIT_SEED], struct bytes *vector);
+    /* ERR_DATA for a vector that no owner makes; NULL: any can be. */
+    enum err (*check)(unsigned form, const struct bytes *vector);
     /* A block of n samples of noise, as bytes for each server, and how many each gets; NULL: no
      * owner makes noise. */
     enum err (*noise)(enum noise_law kind, size_t n, struct bytes part[]);

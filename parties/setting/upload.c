@@ -36,7 +36,7 @@ static void commit(const uint8_t terms[32], const uint8_t id[UPLOAD_ID_SIZE], un
 struct origin {
     uint8_t key[OWNER_KEY_SIZE];
     uint8_t terms[32], data[32]; /* `data`: the digest of what is shared */
-    uint8_t id[32], seed[SPLIT_COMPONENTS_MOST][SPLIT_SEED],
+    uint8_t id[32], seed[SPLIT_SEEDS_MOST][SPLIT_SEED],
         salt[SPLIT_COMPONENTS_MOST][UPLOAD_SALT_SIZE];
 };
 
@@ -83,7 +83,7 @@ static void take_origin(struct origin *from, const struct split *split, const st
     integer_put(from->id + UPLOAD_ID_OWNER, owner, 4);
     for (unsigned c = 0; c < split->components; c++)
         derive(from, "salt", c, from->salt[c]);
-    for (unsigned c = 0; c < split_vector(split); c++) {
+    for (unsigned c = 0; c < split->seeds; c++) {
         uint8_t material[32];
         derive(from, "seed", c, material);
         memcpy(from->seed[c], material, SPLIT_SEED);
@@ -113,8 +113,9 @@ static enum err put_components(struct upload *part, unsigned index, const struct
 
 enum err upload_make(struct upload *parts, const struct split *split, const struct identity *me,
                      uint32_t owner, const uint8_t secret[UPLOAD_SECRET_SIZE],
-                     const uint8_t terms[32], unsigned form, const struct bytes *packed)
+                     const struct study *study, unsigned form, const struct bytes *packed)
 {
+    const uint8_t *terms = study->terms.digest;
     struct origin from CLEAN(wipe);
     struct upload all = {
         .split = split, .owner = owner, .form = (uint8_t)form, .whole = true}; /* alike in all */
@@ -125,7 +126,7 @@ enum err upload_make(struct upload *parts, const struct split *split, const stru
     memcpy(all.id, from.id, sizeof all.id);
     bytes_put(&vector, packed->data, packed->size);
     TRY(bytes_ok(&vector));
-    TRY(split->mask((const uint8_t(*)[SPLIT_SEED])from.seed, vector.data, vector.size));
+    TRY(split->mask(study, owner, form, (const uint8_t(*)[SPLIT_SEED])from.seed, &vector));
     for (unsigned c = 0; c < split_vector(split); c++)
         commit(terms, all.id, c, from.salt[c], from.seed[c], SPLIT_SEED, all.commitment[c]);
     commit(terms, all.id, split_vector(split), from.salt[split_vector(split)], vector.data,
@@ -237,6 +238,8 @@ enum err upload_check(const struct upload *u, unsigned index, const uint8_t term
                vector ? u->vector.size : sizeof u->seed[slot], expected);
         if (memcmp(expected, u->commitment[c], sizeof expected) != 0)
             return ERR_DATA;
+        if (vector && u->split->check != NULL)
+            TRY(u->split->check(u->form, &u->vector));
     }
     return ERR_OK;
 }

@@ -54,12 +54,13 @@ struct upload_name {
 };
 
 /*
- * The owner's side: masks what counts_pack() or records_pack() made, and splits it into one part
- * for each server. `me` is the study's `owner`; `secret`: parties/owner/owner_secret.h.
+ * The owner's side: masks or encrypts what pack_table() made, and splits it into one part for each
+ * server. `me` is the study's `owner`; `secret`: parties/owner/owner_secret.h.
  */
 enum err upload_make(struct upload *parts, const struct split *split, const struct identity *me,
                      uint32_t owner, const uint8_t secret[UPLOAD_SECRET_SIZE],
-                     const uint8_t terms[32], unsigned form, const struct bytes *packed) MUST_CHECK;
+                     const struct study *study, unsigned form,
+                     const struct bytes *packed) MUST_CHECK;
 void upload_clear(struct upload *u);
 
 /* As bytes: what the owner sends to server `index`, or, if it is `stored`, all that is here. */
@@ -75,7 +76,7 @@ enum err upload_read(struct upload *u, const struct split *split, unsigned index
 
 /* Whether its id is one of its owner's: u->owner must say who sent it. */
 bool upload_id_fits(const struct upload *u);
-/* ERR_DATA if a component that is present does not match its commitment. */
+/* ERR_DATA if a component that is present does not match its commitment, or cannot be one. */
 enum err upload_check(const struct upload *u, unsigned index, const uint8_t terms[32]) MUST_CHECK;
 
 /* What servers compare: everything public about an upload. */

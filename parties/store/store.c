@@ -77,6 +77,8 @@ static const char *const migrations[] = {
     /* the last of each owner's sealed acts */
     "CREATE TABLE serials(owner INTEGER PRIMARY KEY, serial INTEGER NOT NULL,"
     "  kind INTEGER NOT NULL, digest BLOB NOT NULL) STRICT;",
+    /* in `sorted`: what was counted of an upload of encrypted rows */
+    "ALTER TABLE sorted ADD COLUMN sealed BLOB;",
 };
 #define VERSION (sizeof migrations / sizeof *migrations)
 #define VERSION_OF_ROUNDS 3 /* the first whose entries name rounds */

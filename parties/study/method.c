@@ -173,6 +173,7 @@ static void describe_aim(FILE *out, const struct study *s)
 static void describe_train(FILE *out, const struct study *s)
 {
     const struct features *f = s->features;
+    char room[COLUMN_TEXT];
     fprintf(out,
             "\nMethod: a linear classifier of %s, with %u classes.\n"
             "  A row has %u features%s. A run counts the classes, for\n"
@@ -183,6 +184,11 @@ static void describe_train(FILE *out, const struct study *s)
             s->domain->attribute[f->target].name, f->classes, f->count,
             f->norm2 > 0 ? ", one for each column" : ", one for each value", TRAIN_COUNTS,
             s->train_steps, features_weights(f), sqrt((double)f->r2 * (double)f->q2));
+    if (f->tests)
+        fprintf(out,
+                "  Rows whose %s is %s teach nothing. At the end, for %g of the budget,\n"
+                "  the servers open with noise how many of them have which score and class.\n",
+                s->domain->attribute[f->test].name, features_test_value(f, room), TRAIN_TEST);
 }
 
 /* --- the keys of each ------------------------------------------------------------------------- */
@@ -331,6 +337,10 @@ static void put_train(const struct study *s, struct bytes *b)
     bytes_put_u32(b, s->features->norm2);
     bytes_put_u32(b, s->train_steps);
     bytes_put_double(b, s->train_rate);
+    if (s->features->tests) {
+        bytes_put_string(b, s->domain->attribute[s->features->test].name);
+        bytes_put_u32(b, s->features->test_code);
+    }
 }
 
 static const struct method methods[STUDY_METHODS] = {

@@ -90,6 +90,12 @@ struct study_server {
     char (*rank)[STUDY_HOST_SIZE]; /* hosts of its other machines (settings/three/ranks.h) */
 };
 
+/* What an owner of records sends to a provider (base/lattice_plan.h); zeros: nothing. */
+struct study_encrypted {
+    uint64_t bytes;
+    size_t results, blocks; /* results: which the provider sends the keeper for this owner */
+};
+
 struct study_owner {
     char name[STUDY_NAME_SIZE];
     struct public_identity key;
@@ -104,6 +110,7 @@ struct study_owner {
     size_t batch;  /* the first owner of the batch; itself if it shares its rows with nobody */
     uint32_t rows; /* which each owner of the batch must have, as they agreed; 0: not given */
     uint32_t expected_rows; /* for plans alone; 0: not given */
+    struct study_encrypted encrypted;
 };
 
 /* Which columns say whose a row is, and which differences between their texts are ignored. */

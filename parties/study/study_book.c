@@ -1,6 +1,5 @@
 /* Code books: columns of CSV files that are beside the study file, and are its publisher's. */
 #include "aim/table/csv.h"
-#include "aim/table/derive.h"
 #include "base/encoding.h"
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
@@ -9,68 +8,53 @@
 #include <string.h>
 
 struct book_reading {
-    struct study_book *book;
+    struct derive *book;
     const char *value; /* the name of the column, NULL: the first */
     struct csv_place place;
     size_t column; /* SIZE_MAX: not found yet */
     size_t room[2];
     bool header;
-    char *key, *now;
+    char *text[2]; /* of the row: key, value */
 };
-
-void study_book_clear(struct study_book *b)
-{
-    for (uint32_t i = 0; i < b->rows; i++) {
-        memory_free(&b->key[i]);
-        memory_free(&b->value[i]);
-    }
-    memory_free(&b->key);
-    memory_free(&b->value);
-}
 
 static void forget(struct book_reading *b)
 {
-    memory_free(&b->key);
-    memory_free(&b->now);
+    memory_free(&b->text[0]);
+    memory_free(&b->text[1]);
 }
 
 static enum err take_field(void *self, char *text, size_t length)
 {
     struct book_reading *b = self;
-    char **to = b->place.field == 0 ? &b->key : NULL;
+    const size_t of[2] = {0, b->column};
     text = rows_trim(text, &length);
     if (encoding_steers(text) || strlen(text) != length)
         return ERR_DATA;
-    if (!b->header) {
-        if (b->value != NULL && strcmp(text, b->value) == 0)
-            b->column = b->place.field;
-        return ERR_OK;
-    }
-    if (to != NULL && (*to = memory_string(text)) == NULL)
-        return ERR_NOMEM;
-    if (b->place.field != b->column)
-        return ERR_OK;
-    b->now = memory_string(text);
-    return b->now != NULL ? ERR_OK : ERR_NOMEM;
+    if (!b->header && b->value != NULL && strcmp(text, b->value) == 0)
+        b->column = b->place.field;
+    for (size_t k = 0; b->header && k < 2; k++)
+        if (b->place.field == of[k] && (b->text[k] = memory_string(text)) == NULL)
+            return ERR_NOMEM;
+    return ERR_OK;
 }
 
 static enum err take_row(void *self)
 {
     struct book_reading *b = self;
-    struct study_book *to = b->book;
+    struct derive *to = b->book;
     if (!b->header) {
         b->header = true;
         return b->column != SIZE_MAX ? ERR_OK : ERR_REFUSED;
     }
-    if (b->key == NULL || b->now == NULL)
+    if (b->text[0] == NULL || b->text[1] == NULL)
         return ERR_DATA;
-    if (to->rows == DERIVE_KEYS)
+    if (to->keys == DERIVE_KEYS)
         return ERR_RANGE;
-    TRY(memory_room(&to->key, &b->room[0], to->rows + (size_t)1));
-    TRY(memory_room(&to->value, &b->room[1], to->rows + (size_t)1));
-    to->key[to->rows] = b->key;
-    to->value[to->rows++] = b->now;
-    b->key = b->now = NULL;
+    TRY(memory_room(&to->key, &b->room[0], to->keys + (size_t)1));
+    TRY(memory_room(&to->value, &b->room[1], to->keys + (size_t)1));
+    to->key[to->keys] = b->text[0];
+    to->value[to->keys++] = b->text[1];
+    b->text[0] = b->text[1] = NULL;
     return ERR_OK;
 }
 
@@ -80,21 +64,21 @@ static int by_text(const void *a, const void *b)
 }
 
 /* A key that comes twice, or NULL. */
-static enum err find_twice(const struct study_book *b, const char **twice)
+static enum err find_twice(const struct derive *b, const char **twice)
 {
     char **sorted CLEAN(memory_release) = NULL;
     *twice = NULL;
-    TRY(memory_new(&sorted, b->rows));
-    memcpy(sorted, b->key, b->rows * sizeof *sorted);
-    qsort(sorted, b->rows, sizeof *sorted, by_text);
-    for (uint32_t i = 1; i < b->rows; i++)
+    TRY(memory_new(&sorted, b->keys));
+    memcpy(sorted, b->key, b->keys * sizeof *sorted);
+    qsort(sorted, b->keys, sizeof *sorted, by_text);
+    for (uint32_t i = 1; i < b->keys; i++)
         if (strcmp(sorted[i - 1], sorted[i]) == 0)
             *twice = sorted[i];
     return ERR_OK;
 }
 
 enum err study_read_book(struct study_reading *r, const yaml_node_t *node, const char *file,
-                         const char *value, bool keys, struct study_book *book)
+                         const char *value, bool keys, struct derive *book)
 {
     struct book_reading b CLEAN(forget) = {
         .book = book, .value = value, .column = value != NULL ? SIZE_MAX : 0};
@@ -118,5 +102,5 @@ enum err study_read_book(struct study_reading *r, const yaml_node_t *node, const
         TRY(find_twice(book, &twice));
     if (twice != NULL)
         return yaml_error(r->file, node, "%.64s has the key %.64s twice", file, twice);
-    return book->rows > 0 ? ERR_OK : yaml_error(r->file, node, "%.64s has no rows", file);
+    return book->keys > 0 ? ERR_OK : yaml_error(r->file, node, "%.64s has no rows", file);
 }

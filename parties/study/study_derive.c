@@ -1,5 +1,6 @@
 /* Columns that follow from others: `from`, `read` and `computed`; cells that ties exclude. */
 #include "aim/question/lexer.h"
+#include "aim/question/question.h"
 #include "aim/table/derive.h"
 #include "aim/table/number.h"
 #include "base/memory.h"
@@ -84,7 +85,6 @@ static enum err read_sum(struct expression *x)
 static enum err read_lookup(struct expression *x)
 {
     const struct lexer_token *t = &x->lexer.token;
-    struct study_book book CLEAN(study_book_clear) = {0};
     char file[TOKEN_TEXT];
     TRY(add_column(x, 1));
     TRY(pass(x, ","));
@@ -95,32 +95,19 @@ static enum err read_lookup(struct expression *x)
     TRY(pass(x, ","));
     if (t->kind != TOKEN_WORD && t->kind != TOKEN_NAME)
         return fail(x, "the name of the file's column should come last");
-    TRY(study_read_book(x->r, x->node, file, t->text, true, &book));
-    x->e->keys = book.rows;
-    x->e->key = book.key;
-    x->e->value = book.value;
-    book = (struct study_book){0};
+    TRY(study_read_book(x->r, x->node, file, t->text, true, x->e));
     return next(x);
 }
 
 static enum err read_call(struct expression *x, const char *word)
 {
-    static const struct {
-        const char *word;
-        enum calendar_part part;
-    } parts[] = {{"year", CALENDAR_YEAR},
-                 {"quarter", CALENDAR_QUARTER},
-                 {"month", CALENDAR_MONTH},
-                 {"weekday", CALENDAR_WEEK},
-                 {"hour", CALENDAR_OF_HOUR}};
-    x->e->op = strcasecmp(word, "lookup") == 0 ? DERIVE_LOOKUP
-               : strcasecmp(word, "age") == 0  ? DERIVE_AGE
-                                               : DERIVE_READ;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strcasecmp(word, parts[i].word) == 0) {
-            x->e->op = DERIVE_PART;
-            x->e->part = parts[i].part;
-        }
+    const struct question_part *part = question_part_of(word);
+    x->e->op = part != NULL                      ? DERIVE_PART
+               : strcasecmp(word, "lookup") == 0 ? DERIVE_LOOKUP
+               : strcasecmp(word, "age") == 0    ? DERIVE_AGE
+                                                 : DERIVE_READ;
+    if (part != NULL)
+        x->e->part = part->value;
     if (x->e->op == DERIVE_READ)
         return fail(x, "there are year, quarter, month, weekday, hour, age and lookup");
     if (x->e->op == DERIVE_LOOKUP)

@@ -24,12 +24,12 @@ static enum err add_labels(struct study_reading *r, const struct column *c,
 static enum err add_book(struct study_reading *r, const struct column *c, const yaml_node_t *node,
                          const yaml_node_t *column)
 {
-    struct study_book book CLEAN(study_book_clear) = {0};
+    struct derive book CLEAN(derive_clear) = {0};
     const char *file, *name;
     TRY(yaml_text(r->file, node, "file", &file));
     TRY(yaml_text(r->file, column, "column", &name));
     TRY(study_read_book(r, node, file, name, false, &book));
-    return add_labels(r, c, (const char *const *)book.value, book.rows);
+    return add_labels(r, c, (const char *const *)book.value, book.keys);
 }
 
 /* The lines of a file beside the study file, as if they were listed. */

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define PREVIOUS_MOST 50 /* codes of a column whose previous one is measured by default */
-#define CELLS_MOST 100000
 static const char *const stage_words[SERIES_STAGES] = {"none", "only", "first", "middle", "last"};
 
 /* The nodes of the key. */

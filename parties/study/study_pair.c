@@ -41,12 +41,12 @@ static enum err check_keys(struct study_reading *r, const struct study_pair_node
                           "discrete, or leave this key out");
     if (n->link != NULL)
         return yaml_error(r->file, n->link,
-                          "rows are linked where three servers hold records; a provider and a "
-                          "keeper hold counts: take this key out, or have three servers");
+                          "rows are linked by three servers; a provider and a keeper only count: "
+                          "take this key out, or have three servers");
     if (s->enforce_person)
         return yaml_error(r->file, n->budget,
                           "three servers can see to rows_per_person without seeing a person; a "
-                          "provider and a keeper hold counts, so owners see to it: take "
+                          "provider and a keeper only count, so owners see to it: take "
                           "enforce_person out, or have three servers");
     if (s->noise_by == NOISE_BY_OWNER && (s->owners > 1 || s->open.most > 0))
         return yaml_error(r->file, n->noise_by,
@@ -80,11 +80,6 @@ enum err study_check_pair(struct study_reading *r, const struct study_pair_nodes
     for (size_t i = 0; i < s->owners && study_sound(r); i++) {
         const struct study_owner *o = &s->owner[i];
         const yaml_node_t *node = yaml_item(r->file, n->owners, i);
-        if (o->as == STUDY_RECORDS)
-            return yaml_error(r->file, node,
-                              "%s cannot send records, which three servers count; with a provider "
-                              "and a keeper owners send counts: leave out as: records",
-                              o->name);
         if (o->columns < s->domain->attributes)
             return yaml_error(r->file, node,
                               "%s holds some of the columns, and three servers join such rows; "

@@ -6,6 +6,7 @@
 #ifndef TREFOIL_PARTIES_STUDY_STUDY_PARSE_H
 #define TREFOIL_PARTIES_STUDY_STUDY_PARSE_H
 
+#include "aim/table/derive.h"
 #include "base/file.h"
 #include "parties/study/study.h"
 #include "parties/study/yaml.h"
@@ -78,15 +79,10 @@ enum err study_check_events(struct study_reading *r, const yaml_node_t *node,
 enum err study_check_ties(struct study_reading *r) MUST_CHECK;
 /*
  * The first column of a CSV file beside the study file, and another one by its name; or the first
- * again, for NULL (study_book.c). `keys`: those in the first must differ.
+ * again, for NULL: as keys and values (study_book.c). `keys`: those must differ.
  */
-struct study_book {
-    uint32_t rows;
-    char **key, **value;
-};
 enum err study_read_book(struct study_reading *r, const yaml_node_t *node, const char *file,
-                         const char *value, bool keys, struct study_book *book) MUST_CHECK;
-void study_book_clear(struct study_book *b);
+                         const char *value, bool keys, struct derive *book) MUST_CHECK;
 /* Adds impossible cells of a clique; they are sorted once all are there (study_impossible.c). */
 enum err study_add_cells(struct study *s, const struct clique *clique, const uint32_t *cell,
                          size_t cells) MUST_CHECK;

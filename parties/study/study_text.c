@@ -207,7 +207,7 @@ static void describe_analysts(FILE *out, const struct study *s)
 {
     fputs(method_of(s)->gradients
               ? "\nAnalysts: each may start the run; they see the noisy counts of classes, the\n"
-                "noisy gradients and the weights, never a share.\n"
+                "noisy gradients, the weights and what a test says, never a share.\n"
               : "\nAnalysts: each may start the run; they see which marginals were chosen and\n"
                 "their noisy counts, never a share.\n",
           out);

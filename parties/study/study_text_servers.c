@@ -1,6 +1,7 @@
 /* The servers of a study in words: who sees what, and what each is trusted with. */
 #include "parties/study/study_ports.h"
 #include "parties/study/study_text.h"
+#include "parties/study/study_uploads.h"
 
 #include <string.h>
 
@@ -46,20 +47,26 @@ static const char *about_noise(enum noise_by by)
 
 static void describe_pair(FILE *out, const struct study *study, bool listed)
 {
+    const bool encrypts = study_encrypts(study);
     if (!listed) {
-        fputs("\nServers: a provider, which computes on masked counts, and a keeper, which holds\n"
-              "the masks. What each has is random by itself.\n",
-              out);
+        fputs(
+            encrypts
+                ? "\nServers: a provider, which computes on masked counts and encrypted rows, and\n"
+                  "a keeper, which holds the masks and keys. What each has is random by itself.\n"
+                : "\nServers: a provider, which computes on masked counts, and a keeper, which "
+                  "holds\n"
+                  "the masks. What each has is random by itself.\n",
+            out);
         return;
     }
     fprintf(out,
             "  The provider sees of each owner the counts plus a mask, which is random to it.\n"
             "  The keeper sees the seed of that mask, which is random to it, too. Each also\n"
             "  sees %s.\n"
-            "%s"
+            "%s%s"
             "  Nothing bounds what an owner sends as a count. One that lies can make results\n"
             "  useless, and learns nothing by it.\n"
-            "  The two together can read each owner's counts: the guarantee holds while they\n"
+            "  The two together can read each owner's %s: the guarantee holds while they\n"
             "  do not collude, and there is no third to notice. An owner may run one of them.\n"
             "  Each is trusted to follow the protocol (security: semi-honest). One that does\n"
             "  not could falsify results, and learn more than the guarantee allows. Three\n"
@@ -67,7 +74,13 @@ static void describe_pair(FILE *out, const struct study *study, bool listed)
             study->noise_by == NOISE_BY_OWNER
                 ? "what is opened"
                 : "the noise that it makes itself, and what is opened",
-            about_noise(study->noise_by));
+            encrypts
+                ? "  Of an owner of records the provider sees its rows instead, encrypted under a\n"
+                  "  key of this owner alone, and counts them as they are. The keeper sees that\n"
+                  "  key, and the counts under masks of the provider. It never gets the encrypted\n"
+                  "  rows, which the key would open.\n"
+                : "",
+            about_noise(study->noise_by), encrypts ? "rows" : "counts");
 }
 
 struct words_text study_server_role(const struct study *s, size_t server)

@@ -34,23 +34,43 @@ static enum err read_steps(struct study_reading *r, const yaml_node_t *steps,
                         : yaml_number(r->file, rate, "rate", 0.1, 10000, &r->study->train_rate);
 }
 
-static enum err read_target(struct study_reading *r, const yaml_node_t *node, uint32_t *target)
+static enum err read_column(struct study_reading *r, const yaml_node_t *node, const char *key,
+                            uint32_t *column)
 {
     const char *text;
-    TRY(yaml_text(r->file, node, "target", &text));
-    *target = domain_find(r->study->domain, text);
-    return *target == DOMAIN_NO_CODE ? study_unknown_attribute(r, node, text) : ERR_OK;
+    TRY(yaml_text(r->file, node, key, &text));
+    *column = domain_find(r->study->domain, text);
+    return *column == DOMAIN_NO_CODE ? study_unknown_attribute(r, node, text) : ERR_OK;
+}
+
+/* Rows that are kept back: by a column, since a row's place changes when a person leaves. */
+static enum err read_test(struct study_reading *r, const yaml_node_t *test,
+                          struct features_terms *terms)
+{
+    const yaml_node_t *column, *value;
+    const struct yaml_key keys[] = {{"column", true, &column}, {"value", true, &value}};
+    const struct domain *d = r->study->domain;
+    const char *text;
+    TRY(yaml_mapping(r->file, test, "test", COUNTED(keys)));
+    TRY(read_column(r, column, "column", &terms->test));
+    if (terms->test == terms->target)
+        return yaml_error(r->file, column, "the target cannot say which rows are kept back");
+    TRY(yaml_text(r->file, value, "value", &text));
+    if (!domain_fits(&d->attribute[terms->test], text))
+        return yaml_error(r->file, value, "%s has no value \"%s\"", d->attribute[terms->test].name,
+                          text);
+    terms->tests = true;
+    terms->test_code = domain_code(&d->attribute[terms->test], text);
+    return ERR_OK;
 }
 
 enum err study_read_train(struct study_reading *r, const struct method_nodes *n)
 {
     static const char *const all[] = {"all"};
-    const yaml_node_t *target, *numbers, *norm, *steps, *rate;
-    const struct yaml_key keys[] = {{"target", true, &target},
-                                    {"numbers", false, &numbers},
-                                    {"norm", false, &norm},
-                                    {"steps", false, &steps},
-                                    {"rate", false, &rate}};
+    const yaml_node_t *target, *numbers, *norm, *steps, *rate, *test;
+    const struct yaml_key keys[] = {{"target", true, &target}, {"numbers", false, &numbers},
+                                    {"norm", false, &norm},    {"steps", false, &steps},
+                                    {"rate", false, &rate},    {"test", false, &test}};
     struct features_terms terms = {0};
     size_t kind = 0;
     TRY(refuse_others(r, n));
@@ -67,7 +87,9 @@ enum err study_read_train(struct study_reading *r, const struct method_nodes *n)
                           "the sum of a row's squares may be");
     if (r->study->workload == NULL)
         return ERR_OK; /* the domain has a mistake */
-    TRY(read_target(r, target, &terms.target));
+    TRY(read_column(r, target, "target", &terms.target));
+    if (test != NULL)
+        TRY(read_test(r, test, &terms));
     return study_note(r, features_new(&r->study->features, r->study->domain, &terms, &r->quiet),
                       target);
 }

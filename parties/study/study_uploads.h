@@ -5,12 +5,19 @@
 #ifndef TREFOIL_PARTIES_STUDY_STUDY_UPLOADS_H
 #define TREFOIL_PARTIES_STUDY_STUDY_UPLOADS_H
 
+#include "base/lattice_plan.h"
 #include "parties/study/study.h"
 
 /* A form, as uploads state it: records, or else counts with that many bits a cell. With two servers
- * a count is a word. */
+ * a count is a word, and records are encrypted. */
 #define UPLOAD_RECORDS 0
 #define UPLOAD_WORDS 64 /* what two servers add is words */
+#define UPLOAD_ENCRYPTED 255
+
+static inline bool upload_is_records(unsigned form)
+{
+    return form == UPLOAD_RECORDS || form == UPLOAD_ENCRYPTED;
+}
 
 /* Bytes of an upload, as counts or as records (protocols/records.h); from public values alone. */
 uint64_t study_counts_bytes(const struct study *study, size_t owner);
@@ -24,6 +31,15 @@ unsigned study_counts_form(const struct study *study, size_t owner);
 /* The form by which the study bounds the owner, and its bytes. */
 unsigned study_upload_form(const struct study *study, size_t owner);
 uint64_t study_upload_bytes(const struct study *study, size_t owner);
+/*
+ * How rows lie in what an owner encrypts: a code for each attribute, and if a maximal marginal has
+ * a single attribute, one of 0 more, with which that is a pair. The pairs are the maximal
+ * marginals, in the closure's order.
+ */
+bool study_encrypts(const struct study *study); /* whether any owner does */
+size_t study_encrypted_codes(const struct study *study);
+enum err study_encrypted_plan(const struct study *study, size_t owner,
+                              struct lattice_plan **plan) MUST_CHECK;
 /*
  * Whether servers count maximal marginals. For a copula whose owners all send records they count
  * only single attributes: what it asks about pairs is computed from the records, without counts.

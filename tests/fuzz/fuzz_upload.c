@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 void fuzz_seeds(fuzz_put put, void *self)
 {
-    static const uint8_t terms[32] = {1};
+    static const struct study study = {.terms.digest = {1}};
     static const uint8_t data[8 * WORDS] = {7};
     struct bytes packed CLEAN(bytes_clear) = {0}, b CLEAN(bytes_clear) = {0};
     struct identity *owner CLEAN(identity_free) = NULL;
@@ -63,7 +63,7 @@ void fuzz_seeds(fuzz_put put, void *self)
         const struct place at = place_of((uint8_t)(k % 12));
         struct upload part[3] = {{.form = 0}};
         bytes_set(&packed, data, at.bytes);
-        never(upload_make(part, at.split, owner, 0, (const uint8_t[UPLOAD_SECRET_SIZE]){1}, terms,
+        never(upload_make(part, at.split, owner, 0, (const uint8_t[UPLOAD_SECRET_SIZE]){1}, &study,
                           at.form, &packed) != ERR_OK);
         b.size = 0;
         bytes_put_u8(&b, (uint8_t)(k % 12));

@@ -1,6 +1,6 @@
 /*
- * protocols/train_rows.h and train_gradient.h: the clamp for every z, and gradients against their
- * definition in plain numbers, whatever owners send.
+ * protocols/train_rows.h and train_gradient.h: the clamp for every z, and gradients and the tables
+ * of a test against their definition in plain numbers, whatever owners send.
  */
 #include "harness/cmocka.h"
 
@@ -93,15 +93,17 @@ struct gradient_kind {
     uint16_t target;
     uint32_t classes, norm2;
     unsigned bits;
+    uint16_t test; /* the column of a test, but not the first; 0: none */
+    uint32_t code;
 };
 
 static const struct gradient_kind kinds[] = {
-    {{2, 5, 9}, 3, 0, 2, 0, 5},
-    {{4, 3, 1, 2}, 4, 1, 2, 0, 5}, /* the target may be missing */
-    {{7, 3, 10}, 3, 1, 3, 0, 4},
-    {{16, 10, 16, 13, 2, 1}, 6, 1, 10, 400, 3},
-    {{16, 16, 22, 7}, 4, 2, 21, 300, 2},
-    {{16, 2, 3}, 3, 1, 2, 100, 5},
+    {{2, 5, 9}, 3, 0, 2, 0, 5, 0, 0},
+    {{4, 3, 1, 2}, 4, 1, 2, 0, 5, 3, 1}, /* the target may be missing */
+    {{7, 3, 10}, 3, 1, 3, 0, 4, 0, 0},
+    {{16, 10, 16, 13, 3, 1}, 6, 1, 10, 400, 3, 4, 1},
+    {{16, 16, 22, 7}, 4, 2, 21, 300, 2, 0, 0},
+    {{16, 2, 3}, 3, 1, 2, 100, 5, 0, 0},
 };
 
 struct gradient_scene {
@@ -114,9 +116,11 @@ struct gradient_scene {
     uint8_t *vector[BATCHES][PARTS], *plain[BATCHES][PARTS];
     int64_t *weight, *expected;
     size_t weights, took, rows, many;
-    struct three_result out;
+    uint64_t table[10 * TRAIN_CELLS_TEST]; /* of a test */
+    struct three_result out, cells;
     struct three_costs costs;
-    uint64_t before, sent; /* exchanges of making the rows; bytes, of all servers */
+    uint64_t before, sent; /* exchanges of making the rows; bytes, of all servers, the test's too */
+    uint64_t tested;       /* exchanges of the test */
     size_t lanes, blocks;
     bool proved;
 };
@@ -208,6 +212,12 @@ static void features_of(const struct gradient_scene *s, const uint32_t *code, in
     u[at] = 1;
 }
 
+static bool is_kept(const struct gradient_scene *s, const uint32_t *code)
+{
+    const uint16_t a = s->kind->test;
+    return s->shape.tests && in_range(code[a], s->kind->size[a]) == s->kind->code;
+}
+
 static void add_row(struct gradient_scene *s, const uint32_t *code)
 {
     const size_t features = train_features(&s->shape);
@@ -220,12 +230,16 @@ static void add_row(struct gradient_scene *s, const uint32_t *code)
     s->many += y < classes && s->kind->norm2 > 0 && n2 > s->kind->norm2;
     if (y >= classes || (s->kind->norm2 > 0 && n2 > s->kind->norm2))
         return;
-    s->took++;
+    s->took += !s->shape.tests || !is_kept(s, code);
     for (size_t k = 0; k < train_outputs(&s->shape); k++) {
         const bool own = y == (classes == 2 ? 1 : k);
         int64_t z = classes == 2 ? 512 : 128, r;
         for (size_t f = 0; f < features; f++)
             z += s->weight[k * features + f] * u[f];
+        if (is_kept(s, code)) {
+            s->table[k * TRAIN_CELLS_TEST + clamped((int16_t)(uint16_t)z, 31) / 4 * 2 + own]++;
+            continue;
+        }
         r = clamped((int16_t)(uint16_t)z,
                     own || classes == 2 ? TRAIN_TOP : (1 << s->kind->bits) - 1);
         for (size_t f = 0; f < features; f++)
@@ -248,9 +262,12 @@ static void scene_new(struct gradient_scene *s, const struct gradient_kind *kind
                                     .classes = kind->classes,
                                     .column = s->column,
                                     .norm2 = kind->norm2,
-                                    .bits = kind->bits};
+                                    .bits = kind->bits,
+                                    .tests = kind->test > 0,
+                                    .test = kind->test,
+                                    .test_code = kind->code};
     for (uint16_t a = 0; a < kind->columns; a++)
-        if (a != kind->target)
+        if (a != kind->target && (a == 0 || a != kind->test))
             s->column[s->shape.columns++] = a;
     memcpy(s->count, count, sizeof s->count);
     fill(s, seed);
@@ -267,6 +284,7 @@ static void scene_new(struct gradient_scene *s, const struct gradient_kind *kind
                 add_row(s, code);
         }
     assert_int_equal(three_result_new(&s->out, s->weights), ERR_OK);
+    assert_int_equal(three_result_new(&s->cells, SIZE(s->table)), ERR_OK);
 }
 
 static void scene_free(struct gradient_scene *s)
@@ -279,6 +297,7 @@ static void scene_free(struct gradient_scene *s)
     memory_free(&s->weight);
     memory_free(&s->expected);
     three_result_free(&s->out);
+    three_result_free(&s->cells);
 }
 
 static enum err make_rows(struct party *p, struct gradient_scene *s, struct train_rows *rows)
@@ -302,6 +321,20 @@ static enum err make_rows(struct party *p, struct gradient_scene *s, struct trai
     return train_rows_end(p, rows);
 }
 
+static enum err count_test(struct party *p, struct gradient_scene *s, const struct train_rows *rows)
+{
+    struct share64 cells CLEAN(share64_free) = {0};
+    const struct net_counters before = net_total(p->net);
+    TRY(share64_new(&cells, rows->outputs * TRAIN_CELLS_TEST));
+    TRY(train_test(p, rows, s->weight, cells));
+    three_put64(&s->cells, p, cells);
+    __atomic_fetch_add(&s->sent, net_total(p->net).payload_sent - before.payload_sent,
+                       __ATOMIC_RELAXED);
+    if (p->index == 0)
+        s->tested = net_total(p->net).exchanges - before.exchanges;
+    return ERR_OK;
+}
+
 static enum err sum_gradient(struct party *p, void *shared)
 {
     struct gradient_scene *s = shared;
@@ -321,6 +354,8 @@ static enum err sum_gradient(struct party *p, void *shared)
     }
     TRY(train_gradient(p, &rows, s->weight, out));
     three_put64(&s->out, p, out);
+    if (s->shape.tests)
+        TRY(count_test(p, s, &rows));
     return record_prove(p);
 }
 
@@ -333,6 +368,10 @@ static void expect_dealt(struct gradient_scene *s, size_t lanes, size_t near)
         if ((int64_t)three_sum64(&s->out, k) != s->expected[k])
             fail_msg("number %zu is %ld, not %ld", k, (long)three_sum64(&s->out, k),
                      (long)s->expected[k]);
+    for (size_t k = 0; s->shape.tests && k < train_outputs(&s->shape) * TRAIN_CELLS_TEST; k++)
+        if (three_sum64(&s->cells, k) != s->table[k])
+            fail_msg("cell %zu is %lu, not %lu", k, (unsigned long)three_sum64(&s->cells, k),
+                     (unsigned long)s->table[k]);
     for (unsigned r = 0; r < OPEN_REASONS; r++)
         assert_int_equal(s->costs.opened_calls[r], 0);
 }
@@ -377,8 +416,8 @@ TEST(lanes_change_nothing)
  */
 TEST(the_largest_sums_do_not_wrap)
 {
-    static const struct gradient_kind largest[] = {{{16, 2, 9}, 3, 1, 2, 450, 5},
-                                                   {{16, 2, 9}, 3, 1, 2, 0, 5}};
+    static const struct gradient_kind largest[] = {{{16, 2, 9}, 3, 1, 2, 450, 5, 0, 0},
+                                                   {{16, 2, 9}, 3, 1, 2, 0, 5, 0, 0}};
     static const size_t counts[][BATCHES] = {{1088, 1088, 1087}, {16320, 70, 1}};
     for (size_t k = 0; k < SIZE(largest); k++) {
         struct gradient_scene s CLEAN(scene_free);
@@ -425,7 +464,8 @@ TEST(bytes_and_exchanges_follow_from_the_sizes)
                            bytes = lanes / 8 * (16 + 3 * (57 + ands[kinds[k].bits])) +
                                    lanes * 5 * 8 + s.blocks * cells * (6 + 12) + cells * 40;
             assert_int_equal(s.blocks, kinds[k].norm2 > 0 && c == 1 ? 5 : 2);
-            assert_int_equal(s.costs.rounds - s.before, 6 + 4 + 1 + 3);
+            assert_int_equal(s.costs.rounds - s.before - s.tested, 6 + 4 + 1 + 3);
+            assert_int_equal(s.tested, kinds[k].test > 0 ? 6 + 4 + 7 * train_outputs(&s.shape) : 0);
             assert_int_equal(s.costs.sent[0] + s.costs.sent[1] + s.costs.sent[2] - s.sent, bytes);
         }
 }
@@ -445,7 +485,7 @@ static enum err make_wrongly(struct party *p, void *shared)
 /* A number of 5 bits could make a sum wrap. */
 TEST(what_does_not_fit_is_refused)
 {
-    static const struct gradient_kind wide = {{17, 2}, 2, 1, 2, 100, 5};
+    static const struct gradient_kind wide = {{17, 2}, 2, 1, 2, 100, 5, 0, 0};
     static const size_t counts[BATCHES] = {8, 8, 8};
     struct gradient_scene s CLEAN(scene_free);
     scene_new(&s, &wide, counts, 1, 1);

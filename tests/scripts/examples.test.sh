@@ -34,6 +34,7 @@ says 'for tables of columns expected to be better: copula'
 rows banks/more.csv 20000 20000
 example loans
 says 'security: abort'
+says 'test: about '
 accuracy=$(sed -n 's/^right about .* accuracy //p' "$folder/output")
 awk -v a="${accuracy:-0}" 'BEGIN { exit !(a > 0.72) }'
 result $? "the classifier is right about most loans that were kept back: $accuracy"
@@ -55,8 +56,12 @@ example visits
 says 'adding or removing one person with all events'
 says 'stage x previous.department: 14 of 25 combinations'
 says ' 0 out of order'
+says 'the event before x events               8 '
 rows visits/result/persons.csv 20800 21200
 rows visits/more/persons.csv 50000 50000
+"$trefoil" aim "$folder/visits/study.yaml" "$folder/visits/hill-patients.csv" --events "$folder/visits/hill-visits.csv" \
+    --out "$folder/visits/central" --quick >/dev/null 2>&1
+rows visits/central/persons.csv 6800 7200
 order=$(sed -n 's/^department after department: L1 //p' "$folder/output")
 number=$(sed -n 's/^numbers of visits: L1 //p' "$folder/output")
 awk -v a="${order:-1}" -v b="${number:-1}" 'BEGIN { exit !(a < 0.15 && b < 0.05) }'

@@ -192,7 +192,7 @@ static void owner_new(struct owner *w, struct messages_scene *c, unsigned owner,
     memset(bytes_extend(&packed, study_upload_bytes(study, owner)), 0,
            study_upload_bytes(study, owner));
     assert_int_equal(upload_make(w->part, &three_split, w->at[0].me, of,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study->terms.digest,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study,
                                  study_upload_form(study, owner), &packed),
                      ERR_OK);
 }
@@ -315,8 +315,9 @@ TEST(parts_that_do_not_fit_begin_anew)
     assert_string_equal(w.at[1].reply.text, "the part is empty, or longer than the upload");
     assert_int_equal(say_part(&w, 5, p, 0), ERR_FORMAT);
     assert_int_equal(say_part(&w, 5, p + 4, n - 5), ERR_DATA); /* off by one */
-    assert_string_equal(w.at[1].reply.text,
-                        "the parts do not make up what the upload committed to; they begin anew");
+    assert_string_equal(
+        w.at[1].reply.text,
+        "the parts do not make up what the upload committed to, or are malformed; they begin anew");
     assert_true(held(&w) == 0);
     assert_int_equal(say_part(&w, 0, p, n), ERR_OK);
     assert_true(w.at[1].reply.payload[0] == 1);

@@ -151,6 +151,72 @@ TEST(a_fast_clock_does_not_undo_a_withdrawal)
     SEND(&c, 5, parcel); /* .. but is not taken again */
 }
 
+/* An owner whom a token admits has its token in each block, also where it sends them itself. */
+TEST(owners_by_token_may_have_parcels)
+{
+    struct identity *issuer CLEAN(identity_free) = NULL, *guest CLEAN(identity_free) = NULL;
+    char key[IDENTITY_TEXT_SIZE], more[IDENTITY_TEXT_SIZE + 80], text[TOKEN_TEXT_SIZE];
+    const char *parcel, *data;
+    struct token t;
+    struct scene c CLEAN(scene_free) = {0};
+    assert_int_equal(secret_start(), ERR_OK);
+    assert_int_equal(identity_new(&issuer, &quiet), ERR_OK);
+    assert_int_equal(identity_new(&guest, &quiet), ERR_OK);
+    public_identity_text(&issuer->public, key);
+    snprintf(more, sizeof more, "min_owners: 1\nopen_owners: {issuer: %s, max: 9, max_rows: 40}\n",
+             key);
+    c = scene_new(OPTIONS(.owners = 1, .seals = true, .more = more));
+    assert_int_equal(identity_save(guest, file(&c, "g.key"), false, &quiet), ERR_OK);
+    assert_int_equal(token_make(&t, c.s.study, issuer, 4, guest->public.sign), ERR_OK);
+    token_text(&t, text);
+    assert_int_equal(file_write(file(&c, "tokens"), 0600, text, strlen(text), &quiet), ERR_OK);
+    parcel = file(&c, "g.parcel");
+    data = file(&c, "g.csv");
+    assert_int_equal(support_csv(data, c.s.study->domain, 30, 5), ERR_OK);
+    for (unsigned direct = 0; direct < 2; direct++) {
+        EXPECT(0, file(&c, "share.log"), 60, "share", c.s.path, data, "--key", file(&c, "g.key"),
+               "--token", file(&c, "tokens"), direct == 0 ? "--to" : NULL, parcel);
+        if (direct == 0)
+            SEND(&c, 0, parcel);
+    }
+    file_says(file(&c, "token.4.test.receipt"), "state held");
+    EXPECT(0, file(&c, "share.log"), 60, "share", c.s.path, "--key", file(&c, "g.key"), "--token",
+           file(&c, "tokens"), "--withdraw");
+    file_says(file(&c, "token.4.test.receipt"), "state withdrawn");
+}
+
+/* A provider and a keeper; and the operator's part. */
+TEST(two_servers_take_parcels_and_delete_their_keys)
+{
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = 1, .seals = true, .two = true));
+    const char *parcel = file(&c, "a.parcel"), *key = file(&c, "s0.key"),
+               *folder = file(&c, "server0"), *seal = file(&c, "s0.seal");
+    SHARE(&c, 0, 0, file(&c, "o0.csv"), "--to", parcel);
+    SEND(&c, 0, parcel);
+    SHARE(&c, 0, 0, "--keep", parcel);
+    file_says(file(&c, "o0.test.receipt"), "state held");
+    assert_int_equal(support_stop(&c.server[0]), 0);
+    EXPECT(2, file(&c, "serve.log"), 10, "serve", c.s.path, "--key", key, "--folder", folder);
+    EXPECT(2, file(&c, "serve.log"), 10, "serve", c.s.path, "--key", key, "--folder", folder,
+           "--purge");
+    file_says(file(&c, "serve.log"),
+              "name the file of this server's with --sealing, to be deleted");
+    EXPECT(3, file(&c, "serve.log"), 10, "serve", c.s.path, "--key", key, "--folder", folder,
+           "--sealing", key, "--purge");
+    assert_true(file_is_there(key)); /* it is no sealing key, so it was left alone */
+    for (unsigned again = 0; again < 2; again++) {
+        EXPECT(0, file(&c, "serve.log"), 10, "serve", c.s.path, "--key", key, "--folder", folder,
+               "--sealing", seal, "--purge");
+        assert_false(file_is_there(seal));
+        assert_true(file_is_there(file(&c, "server0/purge.txt")));
+    }
+    EXPECT(0, file(&c, "keygen.log"), 10, "keygen", seal, "--sealing", key, c.s.path);
+    file_says(file(&c, "keygen.log"), "    sealing: trefoil-sealing1-");
+    EXPECT(3, file(&c, "serve.log"), 10, "serve", c.s.path, "--key", key, "--folder", folder,
+           "--sealing", seal);
+    file_says(file(&c, "serve.log"), "is not the sealing key that the study lists for s0");
+}
+
 /* --- block by block --------------------------------------------------------------------------- */
 
 struct blocks {
@@ -170,8 +236,7 @@ static void make_upload(struct blocks *b, uint64_t seed, struct upload parts[3])
     assert_int_equal(support_table(&t, study->domain, 100, seed), ERR_OK);
     assert_int_equal(pack_table(study, 0, form, t, &packed), ERR_OK);
     assert_int_equal(upload_make(parts, &three_split, b->me, 0,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study->terms.digest, form,
-                                 &packed),
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study, form, &packed),
                      ERR_OK);
 }
 
@@ -266,6 +331,7 @@ TEST(acts_count_in_their_order)
     /* what is refused moves nothing */
     assert_int_equal(upload(&b, b.me, b.now + 9, b.changed, false), ERR_REFUSED);
     assert_int_equal(upload(&b, b.me, b.now + 2, b.changed, true), ERR_OK);
+    assert_int_equal(upload(&b, b.me, b.now + 2, b.parts, true), ERR_REFUSED);
     assert_int_equal(upload(&b, b.me, b.now, b.parts, true), ERR_REFUSED);
     assert_int_equal(withdraw(&b, b.now + 4), ERR_OK);
     assert_int_equal(upload(&b, b.me, b.now, b.parts, false), ERR_REFUSED);
@@ -299,6 +365,11 @@ TEST(what_its_owner_did_not_seal_for_this_server_is_cut)
     assert_int_equal(sealed_make(&from, 1, &m, &block), ERR_OK);
     assert_int_equal(bring(&b, &block), ERR_PEER); /* to another server, and sealed to this one */
     assert_int_equal(seal_and_bring(&b, nobody, b.now, &m), ERR_PEER);
+    memcpy(nobody->public.sign, b.me->public.sign, 32);
+    assert_int_equal(seal_and_bring(&b, nobody, b.now, &m), ERR_PEER); /* signed by another */
+    memcpy(nobody->public.sign, nobody->sign_secret + 32, 32);
+    bytes_set(&block, (const uint8_t[]){MESSAGE_NOISE}, 1);
+    assert_int_equal(seal_and_bring(&b, b.me, b.now, &block), ERR_PEER); /* nobody carries that */
     memcpy(t.sign, nobody->public.sign, 32);
     from = (struct sealed_from){.study = &other, .me = nobody, .token = &t, .serial = b.now};
     block.size = 0;

@@ -620,7 +620,7 @@ static void make_upload(struct scene *c, size_t rows, struct identity **me, stru
     assert_int_equal(support_table(&t, study->domain, rows, 77), ERR_OK);
     assert_int_equal(pack_table(study, 1, study_upload_form(study, 1), t, &packed), ERR_OK);
     assert_int_equal(upload_make(parts, &three_split, *me, 1,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study->terms.digest,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study,
                                  study_upload_form(study, 1), &packed),
                      ERR_OK);
 }

@@ -20,7 +20,7 @@ static void send_unsorted(struct scene *c)
     assert_int_equal(identity_load(&me, file(c, "o1.key"), &quiet), ERR_OK);
     assert_int_equal(pack_table(c->s.study, 1, UPLOAD_RECORDS, t, &packed), ERR_OK);
     assert_int_equal(upload_make(parts, &three_split, me, 1, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                                 c->s.study->terms.digest, UPLOAD_RECORDS, &packed),
+                                 c->s.study, UPLOAD_RECORDS, &packed),
                      ERR_OK);
     assert_int_equal(scene_send(c, me, 0, &parts[0]), ERR_OK);
     assert_int_equal(scene_send(c, me, 1, &parts[1]), ERR_OK);

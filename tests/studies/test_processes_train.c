@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define STEPS 10
-#define LINES "method: train\ntrain: {target: died, steps: 10}\n"
+#define LINES "method: train\ntrain: {target: died, steps: 10, test: {column: sex, value: f}}\n"
 
 static int run_into(struct scene *c, const char *out, const char *more, const char *value)
 {
@@ -17,23 +17,24 @@ static int run_into(struct scene *c, const char *out, const char *more, const ch
                    file(c, "%s", out), more, value);
 }
 
-/* A step's noise is what was opened, less the gradient of all rows at its weights. */
-static void check_step(struct slope *rows, const json_t *step, double *squares)
+/* Noise is what was opened, less the gradient or the counts of all rows at these weights. */
+static void check_step(struct slope *rows, const json_t *step, const char *key,
+                       void (*add)(struct slope *rows, const int64_t *weight, int64_t *sums),
+                       size_t sums_of, double *squares)
 {
     const double sigma = json_number_value(json_object_get(step, "sigma"));
-    const json_t *weights = json_object_get(step, "weights"),
-                 *gradient = json_object_get(step, "gradient");
+    const json_t *weights = json_object_get(step, "weights"), *opened = json_object_get(step, key);
     const size_t n = features_weights(slope_features(rows));
     int64_t *weight CLEAN(memory_release) = NULL, *sums CLEAN(memory_release) = NULL;
     assert_int_equal(memory_new(&weight, n), ERR_OK);
-    assert_int_equal(memory_new(&sums, n), ERR_OK);
+    assert_int_equal(memory_new(&sums, sums_of), ERR_OK);
     assert_int_equal(json_array_size(weights), n);
-    assert_int_equal(json_array_size(gradient), n);
+    assert_int_equal(json_array_size(opened), sums_of);
     for (size_t k = 0; k < n; k++)
         weight[k] = json_integer_value(json_array_get(weights, k));
-    slope_sum(rows, weight, sums);
-    for (size_t k = 0; k < n; k++) {
-        const double z = (json_number_value(json_array_get(gradient, k)) - (double)sums[k]) / sigma;
+    add(rows, weight, sums);
+    for (size_t k = 0; k < sums_of; k++) {
+        const double z = (json_number_value(json_array_get(opened, k)) - (double)sums[k]) / sigma;
         assert_true(fabs(z) < 6.5);
         *squares += z * z;
     }
@@ -41,14 +42,18 @@ static void check_step(struct slope *rows, const json_t *step, double *squares)
 
 static void check_trajectory(struct scene *c, const char *path)
 {
+    const struct features *f = c->s.study->features;
     struct slope *rows CLEAN(slope_free) = NULL;
     json_t *doc = json_load_file(path, JSON_REJECT_DUPLICATES, NULL), *step;
     double squares = 0, n;
     size_t k;
     assert_int_equal(slope_new(&rows, c->s.study->features, c->all), ERR_OK);
     assert_int_equal(json_array_size(json_object_get(doc, "steps")), STEPS);
-    json_array_foreach(json_object_get(doc, "steps"), k, step) check_step(rows, step, &squares);
-    n = STEPS * features_weights(c->s.study->features);
+    json_array_foreach(json_object_get(doc, "steps"), k, step)
+        check_step(rows, step, "gradient", slope_sum, features_weights(f), &squares);
+    check_step(rows, json_object_get(doc, "test"), "counts", slope_test, features_cells(f),
+               &squares);
+    n = STEPS * features_weights(f) + features_cells(f);
     assert_true(fabs(squares / n - 1) < 5.8 * sqrt(2 / n) + 34 / n);
     json_decref(doc);
 }
@@ -67,12 +72,13 @@ static void check_openings(struct scene *c)
             if (log->entry[k].kind != AUDIT_OPEN)
                 continue;
             cost += o->cost;
-            assert_string_equal(o->reason, lines == 0 ? "NOISY_MARGINAL" : "NOISY_GRADIENT");
-            assert_true(lines == 0 || strstr(o->what, ":died") != NULL);
+            assert_string_equal(o->reason,
+                                lines == 0 || lines > STEPS ? "NOISY_MARGINAL" : "NOISY_GRADIENT");
+            assert_true(lines == 0 || strstr(o->what, lines > STEPS ? "score*died" : ":died"));
             assert_true(o->cost > 0 && fabs(cost - o->spent) < 1e-9);
             lines++;
         }
-        assert_int_equal(lines, 1 + STEPS);
+        assert_int_equal(lines, 1 + STEPS + 1);
     }
     file_says(file(c, "audit.txt"), "a noisy gradient of ");
 }

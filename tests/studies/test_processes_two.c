@@ -4,6 +4,7 @@
  */
 #include "harness/cmocka.h"
 #include "harness/process.h"
+#include "mpc/pair/pair.h"
 #include "parties/exchange/price.h"
 #include "parties/server/round.h"
 #include "tests/support/caller.h"
@@ -14,6 +15,10 @@
 #include <unistd.h>
 
 static const char copula[] = "method: copula\n";
+
+static const char *const encrypted[OWNERS] = {
+    "    max_rows: 1000\n    as: records\n", NULL,
+    "    max_rows: 4000\n    pad_to: 5000\n    as: records\n"};
 
 static int run_into(struct scene *c, const char *out, const char *more, const char *value)
 {
@@ -138,6 +143,54 @@ TEST(a_provider_and_a_keeper_make_joint_noise)
     file_says(file(&c, "check.log"), "(noise_by: joint)");
 }
 
+/* --- encrypted rows --------------------------------------------------------------------------- */
+
+/* But for what the session begins with (mpc/pair/pair.h). */
+static json_int_t results_sent(struct scene *c, const char *out)
+{
+    json_t *stats = json_load_file(file(c, "%s/stats.json", out), 0, NULL);
+    const json_t *count = json_object_get(json_array_get(json_object_get(stats, "servers"), 0),
+                                          "compute");
+    const json_int_t sent = json_integer_value(json_object_get(count, "payload_sent"));
+    json_decref(stats);
+    return sent - PAIR_CHOICES_SIZE;
+}
+
+/*
+ * Owners of rows beside one of counts. They are counted once: another session, also of servers that
+ * were stopped, sends no result again.
+ */
+TEST(a_provider_and_a_keeper_count_encrypted_rows)
+{
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .two = true, .rounds = 2, .epsilon = 2, .part = encrypted));
+    const struct study *s = c.s.study;
+    const size_t results = s->owner[0].encrypted.results + s->owner[2].encrypted.results;
+    share_everything(&c);
+    EACH(file_says, file(&c, "share0.log"), "server 0 (s0) gets the encrypted rows",
+         "server 1 (s1) gets the key's seed", "sent as records", "both servers have stored");
+    expect_code(run_into(&c, "out", "--rounds", "1"), 0, file(&c, "out.log"));
+    assert_int_equal(results_sent(&c, "out"), 2 * 32 + results * 651264);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(support_stop(&c.server[i]), 0);
+        unlink(file(&c, "server%u.log", i));
+        start_server(&c, i, c.s.path);
+    }
+    unlink(file(&c, "out.log"));
+    expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
+    check_measurements(&c, file(&c, "out/measurements.json"), 5 + 2);
+    assert_int_equal(results_sent(&c, "out"),
+                     2 * 32 + results * 651264 + PAIR_CHOICES_SIZE + 2 * 32);
+    check_audit(&c, 2, 3);
+    EXPECT(0, file(&c, "plan.log"), 20, "plan", c.s.path);
+    EACH(file_says, file(&c, "plan.log"), "as records, encrypted",
+         "encrypted rows are counted once");
+    EXPECT(0, file(&c, "check.log"), 20, "check", c.s.path);
+    EACH(file_says, file(&c, "check.log"), "masked counts and encrypted rows",
+         "Of an owner of records the provider sees its rows instead",
+         "The two together can read each owner's rows");
+}
+
 /* Of a kind that there is not, without a name, or of a size that the study's blocks have not. */
 static void refuse_noise(struct scene *c)
 {
@@ -218,11 +271,11 @@ TEST(a_provider_and_a_keeper_make_sweeps)
     json_decref(doc);
 }
 
-/* An owner that shares while a run waits is counted from its next round on. */
+/* An owner that shares while a run waits is counted from its next round on; of encrypted rows, too. */
 TEST(rows_that_come_late_join_a_run_of_two)
 {
     struct scene c CLEAN(scene_free) = scene_new(
-        OPTIONS(.owners = OWNERS, .two = true, .rounds = 2, .epsilon = 2,
+        OPTIONS(.owners = OWNERS, .two = true, .rounds = 2, .epsilon = 2, .part = encrypted,
                 .more = "late_uploads: join\nmin_owners: 2\n"));
     for (unsigned o = 0; o < 2; o++)
         expect_code(share_own(&c, o), 0, file(&c, "share%u.log", o));

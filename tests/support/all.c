@@ -316,6 +316,30 @@ enum err all_gradient(struct party *p, struct all_secrets *s)
     return train_gradient(p, &rows, weight, share64_view(s->out, 0, 8 * 3));
 }
 
+/* Of two columns, for two classes; the last column says which rows are kept back. */
+static enum err all_test(struct party *p, struct all_secrets *s)
+{
+    static const uint32_t size[] = {16, 11, 2, 2};
+    static const uint16_t column[] = {0, 1};
+    static const int64_t weight[16 + 11 + 1] = {40, -700, 300, 20, -3276, 5, 327, 900, -90, 9};
+    const struct train_shape shape = {.records = {4, size},
+                                      .target = 2,
+                                      .classes = 2,
+                                      .column = column,
+                                      .columns = 2,
+                                      .bits = 5,
+                                      .tests = true,
+                                      .test = 3,
+                                      .test_code = 1};
+    const struct records_part part = any_part(p, s, 4);
+    const struct records_batch batch = {.records = s->n, .parts = 1, .part = &part};
+    struct train_rows rows CLEAN(train_rows_free);
+    train_rows_start(&rows, &shape);
+    TRY(train_rows_add(p, &rows, &batch, 1));
+    TRY(train_rows_end(p, &rows));
+    return train_test(p, &rows, weight, share64_view(s->out, 0, TRAIN_CELLS_TEST));
+}
+
 const struct all_protocol all_protocols[] = {
     {"multiply", all_multiply},
     {"AND, adder", all_and},
@@ -332,5 +356,6 @@ const struct all_protocol all_protocols[] = {
     {"persons linked and bounded", all_link},
     {"moments", all_moments},
     {"gradient", all_gradient},
+    {"test", all_test},
 };
 const size_t all_protocols_count = sizeof all_protocols / sizeof *all_protocols;

@@ -28,7 +28,7 @@ struct stores_bench bench_of(const struct study_options *o)
     bytes_extend(&packed, study_upload_bytes(b.s.study, 1));
     packed.data[3] = 7;
     assert_int_equal(upload_make(b.parts, &three_split, b.owner, 1,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, b.s.study->terms.digest,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, b.s.study,
                                  study_upload_form(b.s.study, 1), &packed),
                      ERR_OK);
     return b;

@@ -18,6 +18,8 @@ struct train_scene {
 /* Columns have `size` codes; norm 0: one-hot, and a may be missing. No rows yet. */
 void train_start(struct train_scene *s, uint32_t classes, unsigned norm, uint32_t size);
 void train_end(struct train_scene *s);
+/* Rows whose b has this code are kept back for a test; b gives no features then. */
+void train_keep(struct train_scene *s, uint32_t code);
 /* Adds a row, of any codes: even those that no honest owner sends. */
 void train_row(struct train_scene *s, uint16_t a, uint16_t y, uint16_t b);
 

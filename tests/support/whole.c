@@ -68,7 +68,7 @@ enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts
     marks_secret(secret, sizeof secret);
     marks_secret(packed.data, packed.size);
     if (e == ERR_OK)
-        e = upload_make(parts, &three_split, me, o, secret, w->s.study->terms.digest,
+        e = upload_make(parts, &three_split, me, o, secret, w->s.study,
                         study_upload_form(w->s.study, o), &packed);
     for (unsigned i = 0; e == ERR_OK && i < 3; i++) {
         marks_public(parts[i].vector.data, parts[i].vector.size); /* until the engine gets it */
@@ -225,7 +225,7 @@ static enum err open_step(struct whole_seat *s, struct engine_step *step, struct
     TRY(three_measure(s->engine, step, range, told->selected, told->value, &told->values));
     rounds = s->w->exchanges[s->index] = net_exchanges(net) - rounds;
     if (!study_counts_pairs(s->engine->study) &&
-        (step->ask->kind == ASK_FORMS || step->ask->kind == ASK_GRADIENT))
+        (step->ask->kind == ASK_FORMS || ask_trains(step->ask)))
         return ERR_OK; /* blocks of records take more */
     return rounds > ROUNDS_MAX + (finished ? 0 : ROUNDS_FINISH) ? ERR_RANGE : ERR_OK;
 }

@@ -188,7 +188,7 @@ static enum err take_multipliers(const struct three *g, struct engine_step *s)
 {
     const struct ask *a = s->ask;
     uint64_t *m;
-    if (a->kind == ASK_FORMS || a->kind == ASK_SCORES || a->kind == ASK_GRADIENT)
+    if (a->kind == ASK_FORMS || a->kind == ASK_SCORES || ask_trains(a))
         return ERR_OK;
     TRY(judge_multipliers(a, three_step(s)->scope.counts->bits, g->log));
     TRY(memory_new(&m, a->queries));
@@ -346,6 +346,8 @@ enum err three_measure(void *self, const struct engine_step *s, void *range, siz
                             values);
     case ASK_GRADIENT:
         return three_open_gradient(g, s, range, values);
+    case ASK_TEST:
+        return three_open_test(g, s, range, values);
     case ASK_MEASURE:
         break;
     }

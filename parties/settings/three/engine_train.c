@@ -41,7 +41,10 @@ static enum err shape_of(struct three_train *t, const struct features *f)
                                     .column = t->column,
                                     .columns = columns,
                                     .norm2 = f->norm2,
-                                    .bits = f->j};
+                                    .bits = f->j,
+                                    .tests = f->tests,
+                                    .test = (uint16_t)f->test,
+                                    .test_code = f->test_code};
     return train_outputs(&t->shape) == f->outputs && train_features(&t->shape) == f->count
                ? ERR_OK
                : ERR_MISUSE;
@@ -69,14 +72,29 @@ static enum err make_rows(struct three *g)
     return ERR_OK;
 }
 
-enum err three_open_gradient(struct three *g, const struct engine_step *s, struct tape *range,
-                             int64_t *values)
+/* Opens what is summed up over the rows at the request's weights. */
+static enum err open_sums(struct three *g, const struct engine_step *s, struct tape *range,
+                          int64_t *values, enum party_reason reason,
+                          enum err (*add)(struct party *p, const struct train_rows *rows,
+                                          const int64_t *weight, struct share64 out))
 {
     const struct ask *a = s->ask;
     struct share64 sums CLEAN(share64_free) = {0};
     if (g->train == NULL || g->train->owners != g->tally.owners)
         TRY(make_rows(g));
     TRY(share64_new(&sums, s->price.cells));
-    TRY(train_gradient(g->party, &g->train->rows, a->weight, sums));
-    return measure_open_sums(g->party, OPEN_NOISY_GRADIENT, sums, range, a->multiplier, values);
+    TRY(add(g->party, &g->train->rows, a->weight, sums));
+    return measure_open_sums(g->party, reason, sums, range, a->multiplier, values);
+}
+
+enum err three_open_gradient(struct three *g, const struct engine_step *s, struct tape *range,
+                             int64_t *values)
+{
+    return open_sums(g, s, range, values, OPEN_NOISY_GRADIENT, train_gradient);
+}
+
+enum err three_open_test(struct three *g, const struct engine_step *s, struct tape *range,
+                         int64_t *values)
+{
+    return open_sums(g, s, range, values, OPEN_NOISY_MARGINAL, train_test);
 }

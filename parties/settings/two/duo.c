@@ -125,13 +125,13 @@ static enum err begin(void *self, const struct engine_uploads *uploads, struct e
     struct two from = {.study = d->site->study,
                        .bounds = d->site->bounds,
                        .net = d->net,
+                       .store = d->site->store,
                        .audit = openings_audit,
                        .audit_self = d->openings,
                        .log = d->log,
-                       .store = d->site->store,
                        .ahead = {.blocks = d->ahead.common}};
     uint8_t ahead[32];
-    (void)uploads; /* counts are never counted again */
+    (void)uploads; /* nothing is counted again */
     memcpy(from.session, d->session->id, sizeof from.session);
     ahead_digest(&d->ahead, ahead); /* who heard another list has another tape, and opens nothing */
     if (d->site->study->noise_by == NOISE_BY_OWNER)

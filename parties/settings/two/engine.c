@@ -60,6 +60,8 @@ enum err two_new(struct two **engine, const struct two *from)
         g->tape.reel[STAKE_MEASURE].make = make_joint;
         g->tape.reel[STAKE_MEASURE].self = g;
     }
+    g->rows = (struct two_rows){.study = g->study, .net = g->net, .store = g->store, .log = g->log};
+    memcpy(g->rows.session, g->session, sizeof g->rows.session);
     TRY(sums_new(&g->sums, g->study, net_index(g->net)));
     return memory_hand_over(engine, &g);
 }
@@ -70,6 +72,7 @@ void two_free(struct two **engine)
         return;
     own_tape_free(&(*engine)->tape);
     sums_free(&(*engine)->sums);
+    two_rows_free(&(*engine)->rows);
     pair_free(&(*engine)->pair);
     memory_free(engine);
 }
@@ -89,7 +92,7 @@ static enum err hold(void *self, const struct upload_name *upload, size_t count,
 static enum err add(void *self, const struct upload *uploads, size_t count)
 {
     struct two *g = self;
-    return sums_add(&g->sums, uploads, count);
+    return sums_add(&g->sums, &g->rows, uploads, count);
 }
 
 static enum err finish(void *self)
@@ -390,6 +393,7 @@ static enum err measure(void *self, const struct engine_step *s, void *stake, si
         break;
     case ASK_LOOK:
     case ASK_GRADIENT:
+    case ASK_TEST:
         return ERR_MISUSE; /* judge_kind() and ask_price() refuse them */
     }
     return two_open(g, OPEN_NOISY_MARGINAL, values, *measured);

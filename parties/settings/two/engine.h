@@ -26,17 +26,18 @@
 #include "parties/settings/two/sums.h"
 
 struct two {
-    const struct study *study; /* borrowed, as is all but sums, tape and pair */
+    const struct study *study; /* borrowed, as is all but sums, rows, tape, pair */
     const struct bounds *bounds;
     struct net *net;
     /* asked before each opening; an error stops it: parties/server/openings.h */
     enum err (*audit)(void *self, enum engine_opening opening, const char *reason, size_t values);
     void *audit_self;
     struct log *log;
-    struct store *store;    /* where the owner's noise is, and .. */
-    struct ahead ahead;     /* .. the blocks of it that both servers have */
+    struct store *store;    /* keeps what was counted of rows; the owner's noise is there, and .. */
+    struct ahead ahead;     /* .. these are the blocks of it that both servers have */
     struct ask_slack slack; /* of the study's noise */
     struct sums sums;
+    struct two_rows rows;
     struct own_tape tape;
     uint8_t session[PAIR_ID_SIZE];
     struct pair *pair; /* NULL until it is needed */

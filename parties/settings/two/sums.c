@@ -19,14 +19,15 @@ void sums_free(struct sums *s)
 }
 
 /* An upload has the maximal marginals, in the closure's order. */
-static enum err add_one(struct sums *s, const struct upload *u)
+static enum err add_one(struct sums *s, struct two_rows *rows, const struct upload *u, bool kept)
 {
     const struct workload *w = s->study->workload;
     uint64_t *share = NULL;
     uint64_t at = 0;
     enum err e = memory_new(&share, w->maximal_cells);
     if (e == ERR_OK)
-        e = two_split_add(u, s->end, share, w->maximal_cells);
+        e = u->form == UPLOAD_ENCRYPTED ? two_rows_share(rows, u, kept, share)
+                                        : two_split_add(u, s->end, share, w->maximal_cells);
     for (size_t q = 0; e == ERR_OK && q < w->queries; q++) {
         if (!w->query[q].maximal)
             continue;
@@ -37,12 +38,14 @@ static enum err add_one(struct sums *s, const struct upload *u)
     return e;
 }
 
-enum err sums_add(struct sums *s, const struct upload *uploads, size_t count)
+enum err sums_add(struct sums *s, struct two_rows *rows, const struct upload *uploads, size_t count)
 {
+    bool *kept CLEAN(memory_release) = NULL;
+    TRY(two_rows_meet(rows, uploads, count, s->counted, &kept));
     for (size_t k = 0; k < count; k++) {
         if (s->counted[uploads[k].owner])
             continue;
-        TRY(add_one(s, &uploads[k]));
+        TRY(add_one(s, rows, &uploads[k], kept[k]));
         s->counted[uploads[k].owner] = true;
         s->owners++;
         s->spread = false;

@@ -35,6 +35,35 @@ static void mark(void *to, const uint32_t *code)
     seen[(code[0] * 4 + code[1]) * 4 + code[2]] = true;
 }
 
+static const char *const books[][2] = {
+    {"a", "west"}, {"b", "north"}, {"c", "west"}, {"d", "north"}, {"f", "east"}};
+
+/* region is the book's, month that of `went`. */
+static void add_computed(struct derive_list *list)
+{
+    struct derive *e;
+    assert_int_equal(memory_new(&list->of, 2), ERR_OK);
+    list->count = 2;
+    e = &list->of[0];
+    *e = (struct derive){.name = memory_string("region"),
+                         .text = memory_string("lookup"),
+                         .op = DERIVE_LOOKUP,
+                         .columns = 1,
+                         .column = {memory_string("city")}};
+    assert_int_equal(memory_new(&e->key, 5), ERR_OK);
+    assert_int_equal(memory_new(&e->value, 5), ERR_OK);
+    for (; e->keys < 5; e->keys++) {
+        e->key[e->keys] = memory_string(books[e->keys][0]);
+        e->value[e->keys] = memory_string(books[e->keys][1]);
+    }
+    list->of[1] = (struct derive){.name = memory_string("month"),
+                                  .text = memory_string("month(went)"),
+                                  .op = DERIVE_PART,
+                                  .part = CALENDAR_MONTH,
+                                  .columns = 1,
+                                  .column = {memory_string("went")}};
+}
+
 static void add_stay(struct domain *d)
 {
     const struct derive *bad;
@@ -47,6 +76,7 @@ static void add_stay(struct domain *d)
     assert_int_equal(memory_new(&d->derived, 1), ERR_OK);
     assert_int_equal(memory_new(&d->derived->from.of, 1), ERR_OK);
     d->derived->from.of[d->derived->from.count++] = e;
+    add_computed(&d->derived->computed);
     assert_int_equal(derive_check(d, &bad, NULL), ERR_OK);
 }
 
@@ -202,6 +232,18 @@ static bool tied_or_not(const struct rows_row *r)
            r->x[WEIGHT] < 1;
 }
 
+static bool part_and_book(const struct rows_row *r)
+{
+    const bool weekend = r->code[CAME] < 3 && fmod(r->x[CAME] + 3, 7) >= 5;
+    return weekend && (r->code[CITY] == 1 || r->code[CITY] == 3 || r->code[CITY] == 5);
+}
+
+static bool computed_part(const struct rows_row *r)
+{
+    return (r->x[WENT] >= 18659 && r->x[WENT] < 18687 && !(r->x[AGE] > 30) && r->code[AGE] < 4) ||
+           r->code[CITY] == 4;
+}
+
 static const struct {
     const char *text;
     bool (*holds)(const struct rows_row *r);
@@ -210,6 +252,8 @@ static const struct {
     {"age >= 33 OR city IN ('b', 'd') OR age IS NULL", overlapping},
     {"came >= '2021-01-20' AND stay = 2", tied},
     {"went < '2021-02-03' OR stay IS NULL AND age <> 20 OR weight < 1", tied_or_not},
+    {"WEEKDAY(came) IN (6, 7) AND region <> 'west'", part_and_book},
+    {"month = 2 AND NOT age > 30 OR region IS NULL", computed_part},
 };
 
 TEST(rows_on_condition_are_like_filtered_ones)
@@ -243,6 +287,81 @@ TEST(rows_on_condition_are_like_filtered_ones)
         free(left);
     }
     free(many);
+}
+
+/* Keys that are whole numbers; some values say nothing. */
+TEST(conditions_on_books_of_numbers_are_sets)
+{
+    static const char *const book[][2] = {
+        {"3", "north"}, {"5", "south"}, {"6", "north"}, {"7", ""}};
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct question *a CLEAN(question_free) = NULL, *b CLEAN(question_free) = NULL;
+    struct derive *e;
+    const struct derive *bad;
+    assert_int_equal(domain_new(&d), ERR_OK);
+    assert_int_equal(domain_add_integer(d, "ward", 2, 8, NULL, DOMAIN_CLIP, NULL), ERR_OK);
+    assert_int_equal(memory_new(&d->derived, 1), ERR_OK);
+    assert_int_equal(memory_new(&d->derived->computed.of, 1), ERR_OK);
+    e = &d->derived->computed.of[d->derived->computed.count++];
+    *e = (struct derive){.name = memory_string("wing"),
+                         .text = memory_string("lookup"),
+                         .op = DERIVE_LOOKUP,
+                         .columns = 1,
+                         .column = {memory_string("ward")}};
+    assert_int_equal(memory_new(&e->key, 4), ERR_OK);
+    assert_int_equal(memory_new(&e->value, 4), ERR_OK);
+    for (; e->keys < 4; e->keys++) {
+        e->key[e->keys] = memory_string(book[e->keys][0]);
+        e->value[e->keys] = memory_string(book[e->keys][1]);
+    }
+    assert_int_equal(derive_check(d, &bad, NULL), ERR_OK);
+    assert_int_equal(question_condition(&a, d, "wing = 'north' OR wing IS NULL", NULL), ERR_OK);
+    assert_int_equal(question_condition(&b, d, "NOT ward = 5", NULL), ERR_OK);
+    assert_true(a->where.n == 1 && b->where.n == 1);
+    assert_int_equal(a->where.one[0].part[0].values.spans, 2);
+    assert_memory_equal(a->pool.span + a->where.one[0].part[0].values.first,
+                        b->pool.span + b->where.one[0].part[0].values.first,
+                        2 * sizeof(struct values_span));
+}
+
+/* A computed column, or a part of dates, is a set of the values that it follows from. */
+TEST(conditions_on_what_follows_are_sets)
+{
+    static const char *const same[][2] = {
+        {"region = 'west'", "city IN ('a', 'c')"},
+        {"NOT region IN ('west', 'east')", "city IN ('b', 'd')"},
+        {"region IS NULL", "city = 'e'"},
+        {"YEAR(came) = 2021", "came IS NOT NULL"},
+        {"YEAR(came) IS NULL", "came IS NULL"},
+        {"month < 2", "went < '2021-02-01'"},
+        {"QUARTER(came) > 1", "came < '2000-01-01'"},
+    };
+    static const char *const wrong[][2] = {{"region = 'wets'", "did you mean 'west'"},
+                                           {"region < 'west'", "labels have no order"},
+                                           {"month = 'May'", "write one without quotes"},
+                                           {"YEAR(city) = 1", "city has no dates"}};
+    struct domain *d CLEAN(domain_free) = make_domain();
+    char words[1000];
+    struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        struct question *a CLEAN(question_free) = NULL, *b CLEAN(question_free) = NULL;
+        assert_int_equal(question_condition(&a, d, same[i][0], NULL), ERR_OK);
+        assert_int_equal(question_condition(&b, d, same[i][1], NULL), ERR_OK);
+        assert_int_equal(a->where.n, b->where.n);
+        for (unsigned k = 0; k < a->where.n; k++) {
+            const struct values x = a->where.one[k].part[0].values;
+            const struct values y = b->where.one[k].part[0].values;
+            assert_true(x.missing == y.missing && x.spans == y.spans);
+            assert_memory_equal(a->pool.span + x.first, b->pool.span + y.first,
+                                x.spans * sizeof(struct values_span));
+        }
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct question *q;
+        words[0] = '\0';
+        assert_int_equal(question_condition(&q, d, wrong[i][0], &log), ERR_QUESTION);
+        assert_non_null(strstr(words, wrong[i][1]));
+    }
 }
 
 /* --- rows that are completed ------------------------------------------------------------------ */

@@ -676,6 +676,31 @@ TEST(a_copula_comes_back_from_its_file)
     rmdir(folder);
 }
 
+/* A program that does not know dates says that the file is of a later one. */
+TEST(a_copula_with_dates_is_of_a_version_of_its_own)
+{
+    static const double days[] = {18628, 18659, 18687};
+    static const struct calendar calendar = {.unit = CALENDAR_DAY};
+    char path[] = "/tmp/trefoil-copula-XXXXXX";
+    struct domain *d CLEAN(domain_free) = NULL, *also CLEAN(domain_free) = NULL;
+    struct copula *c CLEAN(copula_free) = NULL, *back CLEAN(copula_free) = NULL;
+    struct bytes text CLEAN(bytes_clear) = {0};
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0 && close(fd) == 0);
+    assert_int_equal(domain_new(&d), ERR_OK);
+    assert_int_equal(domain_add_date(d, "day", &calendar, days, 3, NULL, DOMAIN_CLIP, NULL),
+                     ERR_OK);
+    assert_int_equal(copula_new(&c, d), ERR_OK);
+    c->total = 10;
+    c->share[0][0] = 1;
+    assert_int_equal(copula_save(path, c, NULL), ERR_OK);
+    assert_int_equal(file_read(path, 1 << 20, &text, NULL), ERR_OK);
+    assert_memory_equal(text.data, "trefoil-copula-3\n", 17);
+    assert_int_equal(copula_load(&back, &also, path, NULL), ERR_OK);
+    assert_true(back->share[0][0] == 1);
+    unlink(path);
+}
+
 /* Rows have the model's shares and correlations; the same seed gives the same rows. */
 TEST(rows_follow_the_copula)
 {

@@ -79,13 +79,15 @@ TEST(columns_that_a_classifier_cannot_have_are_refused)
     assert_int_equal(domain_add_integer(d, "y", 0, 1, NULL, DOMAIN_CLIP, NULL), ERR_OK);
     refuses(d, &(struct features_terms){.target = 0}, "target bins is a number in bins");
     refuses(d, &(struct features_terms){.target = 1}, "has 65 values");
-    refuses(d, &(struct features_terms){2, true, 20}, "bins is not of kind integer");
-    refuses(d, &(struct features_terms){2, true, 0}, "norm of 1 to 240");
+    refuses(d, &(struct features_terms){.target = 2, .numbers = true, .norm = 20},
+            "bins is not of kind integer");
+    refuses(d, &(struct features_terms){.target = 2, .numbers = true}, "norm of 1 to 240");
     domain_free(&d);
     assert_int_equal(domain_new(&d), ERR_OK);
     assert_int_equal(domain_add_integer(d, "n", 0, 16, NULL, DOMAIN_CLIP, NULL), ERR_OK);
     assert_int_equal(domain_add_integer(d, "y", 0, 1, NULL, DOMAIN_CLIP, NULL), ERR_OK);
-    refuses(d, &(struct features_terms){1, true, 20}, "n has more values");
+    refuses(d, &(struct features_terms){.target = 1, .numbers = true, .norm = 20},
+            "n has more values");
     domain_free(&d);
     assert_int_equal(domain_new(&d), ERR_OK);
     assert_int_equal(domain_add_integer(d, "y", 0, 1, NULL, DOMAIN_CLIP, NULL), ERR_OK);
@@ -265,6 +267,70 @@ static void slope(uint32_t classes)
     }
     memory_free(&w);
     train_end(&s);
+}
+
+/* The gradient and the test's tables, at the scene's weights. */
+static void add_up(const struct train_scene *s, int64_t *sums, int64_t *cells)
+{
+    struct slope *g;
+    assert_int_equal(slope_new(&g, s->f, s->table), ERR_OK);
+    slope_sum(g, s->weight, sums);
+    slope_test(g, s->weight, cells);
+    slope_free(&g);
+}
+
+/* How far this row moves both. */
+static void check_moves(struct train_scene *s, const int64_t *sums, const int64_t *cells,
+                        uint16_t a, uint16_t y, uint16_t b, uint32_t kept, bool *tested)
+{
+    int64_t now[400], counts[10 * FEATURES_CELLS];
+    bool moves = false;
+    train_row(s, a, y, b);
+    add_up(s, now, counts);
+    s->table->rows--;
+    *tested = (b < 16 ? b : 15) == kept && memcmp(counts, cells, features_cells(s->f) * 8) != 0;
+    for (uint32_t i = 0; i < features_weights(s->f); i++)
+        moves |= now[i] != sums[i];
+    assert_false(moves && *tested);
+    for (uint32_t k = 0; k < s->f->outputs; k++) {
+        int64_t moved = 0;
+        for (uint32_t i = k * FEATURES_CELLS; i < (k + 1) * FEATURES_CELLS; i++) {
+            assert_in_range(counts[i] - cells[i], 0, 1);
+            moved += counts[i] - cells[i];
+        }
+        assert_int_equal(moved, *tested); /* one cell of each table: C in all, squared */
+    }
+    if ((b < 16 ? b : 15) == kept)
+        assert_false(moves);
+}
+
+/* Rows that are kept back move one cell of each table by 1 and no gradient; others the reverse. */
+TEST(a_row_moves_a_test_or_a_gradient_and_never_both)
+{
+    static const uint32_t classes[] = {2, 3, 10};
+    struct random r = random_of(8);
+    for (unsigned i = 0; i < 6; i++) {
+        const unsigned norm = i < 3 ? 0 : 12, kept = i % 2 == 0 ? 15 : 4;
+        struct train_scene s;
+        size_t tested = 0;
+        train_start(&s, classes[i % 3], norm, 16);
+        train_keep(&s, kept);
+        draw_rows(&s, &r, 30);
+        for (unsigned how = 0; how < 3; how++) {
+            int64_t sums[400], cells[10 * FEATURES_CELLS];
+            draw_weights(&s, &r, how);
+            add_up(&s, sums, cells);
+            for (uint16_t row = 0; row < 20 * 20; row++)
+                for (uint16_t y = 0; y < classes[i % 3] + 2; y++) {
+                    bool one;
+                    check_moves(&s, sums, cells, row / 20, y, row % 20, kept, &one);
+                    tested += one;
+                }
+        }
+        /* all that have a class, and are short enough */
+        assert_int_equal(tested, 3 * classes[i % 3] * (kept == 15 ? 5 : 1) * (norm > 0 ? 13 : 20));
+        train_end(&s);
+    }
 }
 
 /* r has no jumps, so that kinks of it move the quotient by O(h) only. */

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +40,9 @@ static enum err ask_lossy(void *self, const struct ask *a, struct ask_told *told
     return ERR_OK;
 }
 
-static struct train_result *run_without(struct train_scene *s, struct train_options *o,
-                                        unsigned lost, unsigned counts_lost)
+static struct train_result *
+run_with(struct train_scene *s, struct train_options *o, unsigned lost, unsigned counts_lost,
+         enum err (*ask)(void *self, const struct ask *a, struct ask_told *told))
 {
     struct random r = random_of(11);
     const struct plaintext_noise noise = noise_from_random(&r);
@@ -57,13 +59,25 @@ static struct train_result *run_without(struct train_scene *s, struct train_opti
     o->features = s->f;
     o->workload = w;
     o->bounds = (struct score_bounds){.bits = 20};
-    assert_int_equal(
-        train_run(&result, o, &(struct aim_backend){.self = &lossy, .ask = ask_lossy}, NULL),
-        ERR_OK);
+    assert_int_equal(train_run(&result, o, &(struct aim_backend){.self = &lossy, .ask = ask}, NULL),
+                     ERR_OK);
     slope_free(&g);
     plaintext_free(&p);
     workload_free(&w);
     return result;
+}
+
+static struct train_result *run_without(struct train_scene *s, struct train_options *o,
+                                        unsigned lost, unsigned counts_lost)
+{
+    return run_with(s, o, lost, counts_lost, ask_lossy);
+}
+
+static enum err ask_without_test(void *self, const struct ask *a, struct ask_told *told)
+{
+    struct train_lossy *l = self;
+    told->lost = a->kind == ASK_TEST;
+    return told->lost ? ERR_OK : l->of.ask(l->of.self, a, told);
 }
 
 static struct train_result *run(struct train_scene *s, struct train_options *o, unsigned lost)
@@ -127,6 +141,15 @@ TEST(a_run_spends_the_ledger_and_no_more_even_if_a_step_is_lost)
     train_end(&s);
 }
 
+/* What a step does to a weight. */
+static void move(const struct train_scene *s, const struct train_result *r,
+                 const struct train_step *step, uint32_t i, double *w, double *v)
+{
+    *v = 0.9 * *v -
+         r->rate * (double)step->value[i] / ((double)step->multiplier * r->rows * (double)s->f->r2);
+    *w += *v;
+}
+
 /* W after each of `steps` steps, and as it stays after that: the mean of the last quarter of 12. */
 static void check_mean(const struct train_scene *s, const struct train_result *r)
 {
@@ -134,11 +157,8 @@ static void check_mean(const struct train_scene *s, const struct train_result *r
         double w = 0, v = 0, mean = 0;
         for (unsigned t = 0; t < 12; t++) {
             const struct train_step *step = &r->step[t];
-            if (t < r->steps) {
-                v = 0.9 * v - r->rate * (double)step->value[i] /
-                                  ((double)step->multiplier * r->rows * (double)s->f->r2);
-                w += v;
-            }
+            if (t < r->steps)
+                move(s, r, step, i, &w, &v);
             mean += t >= 9 ? w / 3 : 0;
         }
         assert_true(fabs(r->weight[i] - mean) < 1e-6 * fmax(1, fabs(mean)));
@@ -176,9 +196,7 @@ TEST(a_run_of_a_few_steps_ends_with_its_last_weights)
         struct train_result *r = run(&s, &o, UINT32_MAX);
         double w = 0, v = 0;
         for (unsigned t = 0; t < steps; t++) {
-            v = 0.9 * v - r->rate * (double)r->step[t].value[0] /
-                              ((double)r->step[t].multiplier * r->rows * (double)s.f->r2);
-            w += v;
+            move(&s, r, &r->step[t], 0, &w, &v);
         }
         assert_true(fabs(r->weight[0] - w) < 1e-6 * fmax(1, fabs(w)));
         train_result_free(&r);
@@ -213,6 +231,106 @@ TEST(a_run_learns_and_the_order_of_rows_changes_no_bit)
     classifier_free(&c);
     train_result_free(&again);
     train_result_free(&r);
+    train_end(&s);
+}
+
+/* The test gets what is set aside for it and what steps left over, and not more than there is. */
+TEST(a_test_is_paid_for_with_the_rest)
+{
+    struct train_options o = {.limits = {.rho = 0.5, .epsilon_slack = 1}, .steps = 12};
+    struct train_scene s;
+    struct train_result *r;
+    train_start(&s, 3, 0, 16);
+    train_keep(&s, 4);
+    draw_sums(&s, 3000);
+    r = run(&s, &o, 7);
+    assert_int_equal(r->steps, 12);
+    assert_true(r->test.value != NULL && r->test.spent == r->spent);
+    assert_true(r->test.cost > TRAIN_TEST * 0.5 && r->test.cost < 1.01 * TRAIN_TEST * 0.5);
+    assert_true(r->test.cost == ldexp((double)(r->test.multiplier * r->test.multiplier * 3), -41));
+    assert_true(r->spent <= 0.5 && r->spent > 0.4999);
+    for (uint32_t i = 0; i < r->weights; i++)
+        assert_int_equal(r->test.weight[i], rint(r->weight[i]));
+    train_result_free(&r);
+    train_end(&s);
+}
+
+TEST(a_test_that_is_lost_or_refused_leaves_the_classifier)
+{
+    struct train_scene s;
+    train_start(&s, 2, 0, 16);
+    train_keep(&s, 4);
+    draw_sums(&s, 3000);
+    for (unsigned refused = 0; refused < 2; refused++) {
+        struct train_options o = {
+            .limits = {.rho = 0.5, .epsilon_slack = 1 + 12 * features_weights(s.f) + !refused},
+            .slack = {.marginal = 1},
+            .steps = 12};
+        struct train_result *r = run_with(&s, &o, UINT32_MAX, 0, ask_without_test);
+        assert_int_equal(r->steps, 12);
+        assert_null(r->test.value);
+        assert_int_equal(r->test.multiplier > 0, !refused);
+        train_result_free(&r);
+    }
+    train_end(&s);
+}
+
+/* Eighths of scores of rows that are no, and yes. */
+static const double in_bins[2][FEATURES_BINS] = {{.4, .2, .1, .1, .1, .05, .03, .02},
+                                                 {.02, .03, .1, .1, .1, .15, .2, .3}};
+
+/* Counts of drawn rows, with noise. */
+static void draw_test(struct random *r, uint64_t multiplier, int64_t *value)
+{
+    for (unsigned i = 0; i < FEATURES_CELLS; i++)
+        value[i] = random_gauss(r);
+    for (unsigned row = 0; row < 2000; row++) {
+        const unsigned own = random_double(r) < 0.4;
+        double left = random_double(r);
+        unsigned bin = 0;
+        while (bin + 1 < FEATURES_BINS && (left -= in_bins[own][bin]) > 0)
+            bin++;
+        value[2 * bin + own] += (int64_t)multiplier;
+    }
+}
+
+#define DRAWS 400
+
+/* Over rows and noise that are drawn anew, figures deviate from the truth as much as they say. */
+TEST(figures_of_a_test_are_right_and_so_are_their_errors)
+{
+    const uint64_t multiplier = (1 << 20) / 20; /* noise of 20 rows */
+    double auc = 0, accuracy = 0, sum[3] = {0}, squares[3] = {0}, errors[3] = {0}, truth[3];
+    struct random r = random_of(3);
+    struct train_scene s;
+    train_start(&s, 2, 0, 16);
+    train_keep(&s, 4);
+    for (unsigned bin = 0; bin < FEATURES_BINS; bin++) {
+        for (unsigned other = 0; other <= bin; other++)
+            auc += in_bins[1][bin] * in_bins[0][other] * (other < bin ? 1 : 0.5);
+        accuracy += bin < 4 ? 0.6 * in_bins[0][bin] : 0.4 * in_bins[1][bin];
+    }
+    truth[0] = auc;
+    truth[1] = accuracy;
+    truth[2] = 0.4 * in_bins[1][5] / (0.4 * in_bins[1][5] + 0.6 * in_bins[0][5]);
+    for (unsigned i = 0; i < DRAWS; i++) {
+        int64_t value[FEATURES_CELLS];
+        struct tested *t;
+        draw_test(&r, multiplier, value);
+        assert_int_equal(tested_new(&t, s.f, multiplier, value), ERR_OK);
+        const struct tested_figure f[] = {t->auc[0], t->accuracy, tested_share(t, 0, 5)};
+        for (unsigned k = 0; k < 3; k++) {
+            sum[k] += f[k].value / DRAWS;
+            squares[k] += f[k].value * f[k].value / DRAWS;
+            errors[k] += f[k].error / DRAWS;
+        }
+        tested_free(&t);
+    }
+    for (unsigned k = 0; k < 3; k++) {
+        const double deviation = sqrt(squares[k] - sum[k] * sum[k]);
+        assert_true(fabs(sum[k] - truth[k]) < 0.3 * errors[k]);
+        assert_in_range(100 * errors[k] / deviation, 80, 120);
+    }
     train_end(&s);
 }
 
@@ -366,6 +484,41 @@ static void damaged(const char *path, const char *from, const char *to, const ch
     assert_int_equal(file_write(path, 0600, text.data, text.size - 1, NULL), ERR_OK);
     bytes_clear(&text);
     bytes_clear(&other);
+}
+
+/* Rows to predict need no column that says which rows were kept back. */
+TEST(a_classifier_that_was_tested_is_one_without_the_column)
+{
+    char path[] = "/tmp/test_train_XXXXXX";
+    int64_t value[FEATURES_CELLS] = {[0] = 30 << 10, [5] = -(9 << 10), [15] = 50 << 10};
+    struct train_scene s;
+    struct classifier *c, *back;
+    json_t *root, *test;
+    double w[18] = {0};
+    close(mkstemp(path));
+    train_start(&s, 2, 0, 16);
+    train_keep(&s, 4);
+    assert_int_equal(features_weights(s.f), 18); /* of a, that may be missing, and the bias */
+    w[3] = 2048;
+    assert_int_equal(classifier_new(&c, s.f, w), ERR_OK);
+    assert_int_equal(tested_new(&c->tested, s.f, 1 << 10, value), ERR_OK);
+    assert_int_equal(classifier_save(path, c, NULL), ERR_OK);
+    assert_int_equal(classifier_load(&back, path, NULL), ERR_OK);
+    assert_int_equal(back->domain->attributes, 2);
+    assert_true(back->coef[3] == 2 && back->coef[17] == 0.5);
+    root = json_load_file(path, 0, NULL);
+    test = json_object_get(root, "test");
+    assert_string_equal(json_string_value(json_object_get(test, "column")), "b");
+    assert_string_equal(json_string_value(json_object_get(test, "value")), "9");
+    assert_true(json_number_value(json_object_get(test, "rows")) == 71);
+    assert_true(json_number_value(json_object_get(test, "accuracy")) == 1); /* cut to that */
+    assert_true(json_number_value(
+                    json_array_get(json_array_get(json_object_get(test, "counts"), 0), 5)) == -9);
+    json_decref(root);
+    classifier_free(&back);
+    classifier_free(&c);
+    train_end(&s);
+    remove(path);
 }
 
 TEST(a_classifier_is_read_back_and_a_damaged_one_is_refused)

@@ -307,7 +307,7 @@ static void play(struct lattice_table *t, const struct lattice_plan *plan)
     struct lattice_key *key CLEAN(lattice_key_free) = NULL;
     struct prg *prg CLEAN(prg_free) = NULL;
     assert_int_equal(lattice_encrypt(ring, plan, t->codes, &seeds, upload), ERR_OK);
-    assert_int_equal(lattice_upload_check(ring, plan, upload), ERR_OK);
+    assert_int_equal(lattice_upload_check(ring, upload, lattice_upload_size(plan)), ERR_OK);
     assert_int_equal(lattice_multiply(&products, ring, plan, upload), ERR_OK);
     assert_int_equal(lattice_key_new(&key, ring, seeds.key), ERR_OK);
     assert_int_equal(prg_new(&prg, fresh), ERR_OK);
@@ -443,6 +443,37 @@ static void tell(const struct lattice_view *v, const struct lattice_poly *d1,
         lattice_add_product(ring, told, d2, &v->key->s);
 }
 
+/* x / y, of values. */
+static void divide(const struct lattice_poly *x, const struct lattice_poly *y,
+                   struct lattice_poly *out)
+{
+    for (unsigned k = 0; k < LATTICE_PRIMES; k++)
+        for (size_t i = 0; i < LATTICE_N; i++) {
+            const struct prime *f = lattice_prime(ring, k);
+            uint64_t power = y->w[k][i], q = x->w[k][i]; /* x y^(p - 2) */
+            for (uint64_t bits = f->p - 2; bits > 0; bits >>= 1) {
+                if (bits & 1)
+                    q = prime_times(f, q, power);
+                power = prime_times(f, power, power);
+            }
+            out->w[k][i] = q;
+        }
+}
+
+/* Bits of the largest coefficient. */
+static size_t widest(const struct lattice_poly *x)
+{
+    size_t most = 0;
+    mpz_t v;
+    mpz_init(v);
+    for (size_t i = 0; i < LATTICE_N; i++) {
+        join(v, x, i);
+        most = mpz_sizeinbase(v, 2) > most ? mpz_sizeinbase(v, 2) : most;
+    }
+    mpz_clear(v);
+    return most;
+}
+
 /*
  * The part of s has no noise: with the key it tells a_B x_A + a_A x_B, so that one column gives the
  * other. Hidden, no word of it does.
@@ -466,6 +497,14 @@ TEST(one_column_does_not_give_another)
     for (size_t i = 0; i < LATTICE_PRIMES * LATTICE_N; i++)
         assert_int_not_equal(both->w[i / LATTICE_N][i % LATTICE_N],
                              told->w[i / LATTICE_N][i % LATTICE_N]);
+    lattice_negate(ring, both);
+    lattice_add(ring, told, both);
+    *both = v.products->pk[1];
+    divide(told, both, got);
+    lattice_coefficients(ring, told);
+    lattice_coefficients(ring, got);
+    assert_true(widest(told) > 200); /* not t f alone */
+    assert_true(widest(got) > 200);  /* nor p1 r alone, whose r are of one bit */
     memory_free(&x);
 }
 
@@ -517,6 +556,46 @@ TEST(noise_stays_far_below_what_hides_it)
     memory_free(&d);
 }
 
+/* The integer that the keeper decrypts is as wide as the flood: nothing is left of the noise. */
+TEST(what_the_keeper_decrypts_is_flooded)
+{
+    struct lattice_view v CLEAN(view_free);
+    struct lattice_poly *d = polys(2);
+    static uint64_t share[LATTICE_N];
+    unsigned high = 0;
+    mpz_t x;
+    view_new(&v);
+    mpz_init(x);
+    assert_int_equal(lattice_hide(v.products, 0, v.prg, v.hidden[0], share), ERR_OK);
+    assert_int_equal(lattice_unpack(ring, v.hidden[0], d), ERR_OK);
+    for (unsigned part = 1; part < 3; part++) {
+        assert_int_equal(lattice_unpack(ring, v.hidden[0] + part * LATTICE_POLY_SIZE, d + 1),
+                         ERR_OK);
+        lattice_add_product(ring, d, d + 1, part == 1 ? &v.key->s : &v.key->square);
+    }
+    lattice_coefficients(ring, d);
+    for (size_t i = 0; i < LATTICE_N; i++) {
+        join(x, d, i);
+        assert_true(mpz_sizeinbase(x, 2) <= 209);
+        high += mpz_sizeinbase(x, 2) == 209;
+    }
+    assert_in_range(high, 4096 - 272, 4096 + 272); /* six deviations */
+    mpz_clear(x);
+    memory_free(&d);
+}
+
+/* What an owner encrypted under another key than the keeper has is noticed, and is no count. */
+TEST(another_key_opens_nothing)
+{
+    struct lattice_view v CLEAN(view_free);
+    struct lattice_key *other CLEAN(lattice_key_free) = NULL;
+    static uint64_t share[LATTICE_N];
+    view_new(&v);
+    assert_int_equal(lattice_hide(v.products, 0, v.prg, v.hidden[0], share), ERR_OK);
+    assert_int_equal(lattice_key_new(&other, ring, seeds.shown), ERR_OK);
+    assert_int_equal(lattice_open(other, v.hidden[0], share), ERR_DATA);
+}
+
 TEST(words_that_are_none_are_refused)
 {
     struct lattice_view v CLEAN(view_free);
@@ -526,5 +605,5 @@ TEST(words_that_are_none_are_refused)
     memset(v.hidden[0] + LATTICE_POLY_SIZE, 255, 7);
     assert_int_equal(lattice_open(v.key, v.hidden[0], share), ERR_DATA);
     memset(v.upload + lattice_upload_size(v.plan) - 7, 255, 7);
-    assert_int_equal(lattice_upload_check(ring, v.plan, v.upload), ERR_DATA);
+    assert_int_equal(lattice_upload_check(ring, v.upload, lattice_upload_size(v.plan)), ERR_DATA);
 }

@@ -619,7 +619,17 @@ static enum err open_gradient(struct run_scene *c, unsigned round, unsigned *los
         lost);
 }
 
-/* A step of a classifier is not asked again, now or by a run that goes on. */
+static enum err open_test(struct run_scene *c, unsigned round, unsigned *lost)
+{
+    int64_t weight[5] = {3};
+    return ask_servers(
+        c,
+        &(struct ask){
+            .kind = ASK_TEST, .round = round, .multiplier = 7, .weights = 5, .weight = weight},
+        lost);
+}
+
+/* A step of a classifier, or its test, is not asked again, now or by a run that goes on. */
 TEST(a_gradient_that_is_lost_is_kept_as_lost)
 {
     struct run_scene c;
@@ -638,6 +648,7 @@ TEST(a_gradient_that_is_lost_is_kept_as_lost)
             add_step(&c, ERR_LOST, "the noise is gone");
             add_opened(&c, RHO, 0);
             add_values(&c, NULL, 5);
+            add_step(&c, ERR_LOST, "the noise is gone");
         }
         assert_int_equal(measure(&c, &lost), ERR_OK);
         assert_int_equal(lost, 0);
@@ -645,16 +656,20 @@ TEST(a_gradient_that_is_lost_is_kept_as_lost)
         assert_int_equal(lost, 1);
         assert_int_equal(open_gradient(&c, 2, &lost), ERR_OK);
         assert_int_equal(lost, 0);
+        assert_int_equal(open_test(&c, 3, &lost), ERR_OK);
+        assert_int_equal(lost, 1);
+        assert_int_equal(strstr(c.words, "the test is lost") != NULL, k == 0);
         assert_int_equal(strstr(c.words, "step 1 is lost") != NULL, k == 0);
         clear_steps(&c);
         replies_free(&replies);
     }
     c.remote.replies = NULL;
     c.remote.open = false;
+    c.remote.lost_steps = 0;
     for (unsigned k = 0; k < 3; k++) { /* a server that always fails does not take the budget */
         add_opened(&c, RHO, 0);
         add_step(&c, ERR_LOST, "the noise is gone");
-        assert_int_equal(open_gradient(&c, 3 + k, &lost), k < 2 ? ERR_OK : ERR_LOST);
+        assert_int_equal(open_gradient(&c, 4 + k, &lost), k < 2 ? ERR_OK : ERR_LOST);
         clear_steps(&c);
     }
     end(&c);

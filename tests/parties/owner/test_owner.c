@@ -219,8 +219,8 @@ static void scene_new(struct owner_scene *c)
         assert_int_equal(identity_load(&c->server[i], file(c, "s%u.key", i), &c->log), ERR_OK);
     assert_non_null(p);
     assert_int_equal(upload_make(c->parts, &three_split, c->me, 0,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->s.study->terms.digest,
-                                 UPLOAD_RECORDS, &packed),
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->s.study, UPLOAD_RECORDS,
+                                 &packed),
                      ERR_OK);
     upload_digest(&c->parts[0], c->s.study->terms.digest, c->digest);
     bytes_clear(&packed);

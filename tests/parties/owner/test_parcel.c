@@ -6,6 +6,7 @@
 #include "harness/process.h"
 #include "parties/owner/parcel.h"
 #include "parties/owner/serial.h"
+#include "parties/server/parcels.h"
 #include "parties/settings/three/split.h"
 #include "parties/study/roster.h"
 
@@ -37,8 +38,8 @@ static void scene_new(struct parcel_scene *c)
     }
     assert_non_null(bytes_extend(&packed, MESSAGE_PART_MAX + 9));
     assert_int_equal(upload_make(c->parts, &three_split, c->me, 0,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->s.study->terms.digest,
-                                 UPLOAD_RECORDS, &packed),
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->s.study, UPLOAD_RECORDS,
+                                 &packed),
                      ERR_OK);
 }
 
@@ -255,4 +256,22 @@ TEST(serials_grow_whatever_the_clock_says)
     assert_int_equal(truncate(path, 100), 0);
     assert_int_equal(serial_load(&s, path, &c.log), ERR_STUDY);
     says(&c, "is damaged");
+}
+
+/* --- at a server ------------------------------------------------------------------------------ */
+
+TEST(strangers_and_carriers_have_bounds_of_their_own)
+{
+    struct study study = {.owners = 2};
+    const struct site site = {.study = &study};
+    struct parcels *p CLEAN(parcels_free) = NULL;
+    assert_int_equal(parcels_new(&p, &site, NULL), ERR_OK);
+    assert_true(parcels_may(p));
+    parcels_spent(p, 0.1);
+    assert_true(parcels_may(p));
+    parcels_spent(p, 1000); /* which takes twice as long to be forgotten */
+    assert_false(parcels_may(p));
+    for (unsigned k = 0; k < 4; k++)
+        assert_int_equal(parcels_rate(p, 0, 0, 3), k < 3);
+    assert_true(parcels_rate(p, 1, 0, 3));
 }

@@ -51,7 +51,7 @@ static void make_part(struct liars_lists *l, unsigned owner)
     bytes_extend(&packed, study_upload_bytes(l->b.s.study, owner));
     memset(packed.data, 0, packed.size);
     assert_int_equal(upload_make(l->parts[owner], &three_split, me, owner,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, l->b.s.study->terms.digest,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, l->b.s.study,
                                  study_upload_form(l->b.s.study, owner), &packed),
                      ERR_OK);
 }

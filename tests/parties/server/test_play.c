@@ -135,7 +135,7 @@ static void make_upload(struct play_stage *c)
     memset(packed.data, 0, packed.size);
     packed.data[3] = 7;
     assert_int_equal(upload_make(c->parts, &three_split, owner, 0,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->s.study->terms.digest,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->s.study,
                                  study_upload_form(c->s.study, 0), &packed),
                      ERR_OK);
 }

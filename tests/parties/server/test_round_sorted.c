@@ -53,8 +53,8 @@ static void make_parts(struct sorted_sorting *s, unsigned owner)
     memset(packed.data, 0, packed.size);
     packed.data[0] = owner == 0 ? 1 : 2;
     assert_int_equal(upload_make(s->parts[owner], &three_split, me, owner,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study->terms.digest,
-                                 UPLOAD_RECORDS, &packed),
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study, UPLOAD_RECORDS,
+                                 &packed),
                      ERR_OK);
 }
 

@@ -259,7 +259,7 @@ TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
     bytes_extend(&packed, study_upload_bytes(b.s.study, 1));
     packed.data[4] = 9;
     assert_int_equal(upload_make(other, &three_split, b.owner, 1,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, b.s.study->terms.digest,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, b.s.study,
                                  study_upload_form(b.s.study, 1), &packed),
                      ERR_OK);
     assert_int_equal(store_withdraw(b.store[0], 1), ERR_OK); /* nothing is there: fine */
@@ -407,7 +407,7 @@ TEST(a_store_of_a_later_program_is_refused_and_an_older_one_migrated)
     words = words_of_opening(&b, ERR_MISMATCH);
     assert_non_null(
         strstr(words, "/store.sqlite was used by a later trefoil (store version 1000; this one, "));
-    support_says(words, "knows 13): run that one");
+    support_says(words, "knows 14): run that one");
     assert_null(b.store[0]);
     support_alter(&b.s, 0, before_versions);
     support_alter(&b.s, 0, "INSERT INTO about VALUES('format version', x'31')");
@@ -420,7 +420,7 @@ TEST(a_store_of_a_later_program_is_refused_and_an_older_one_migrated)
     support_alter(&b.s, 0, "INSERT INTO ledger VALUES(1, x'01', x'02', 0, 1, 0, 1, 'text', x'03')");
     words = words_of_opening(&b, ERR_SYSTEM);
     support_says(words, "an earlier trefoil (store version 0; this one, ");
-    support_says(words, "writes 13) and could not be brought up to date");
+    support_says(words, "writes 14) and could not be brought up to date");
 }
 
 /* Stored by a program of another version: sealed data say which version they are of. */

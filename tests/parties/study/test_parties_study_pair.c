@@ -110,7 +110,8 @@ TEST(what_needs_three_servers_is_refused)
         {"method: copula\n", "rounds: sweeps\n", ""},
         {"method: copula\n", "rounds: 4\nscore: l2\n", "write l1, or leave this key out"},
         {"key: @0}\n", "key: @0, ranks: [there]}\n", "run on one machine each: take ranks out"},
-        {"max_rows: 500", "max_rows: 500, as: records", "leave out as: records"},
+        {"max_rows: 500", "max_rows: 500, as: records", ""},
+        {"max_rows: 500", "max_rows: 500, as: records, pad_to: 2000000", "take more than 268"},
         {"max_rows: 500", "max_rows: 500, batch: b, columns: [age, ward, bmi, dose]", ""},
         {"o0, max_rows: 500, key: @3}",
          "o0, max_rows: 300, batch: b, columns: [age, ward], key: @3}\n"
@@ -131,6 +132,41 @@ TEST(what_needs_three_servers_is_refused)
         support_says(f->sink, cases[i].words);
         study_free(&s);
     }
+}
+
+/* Their length follows from the study; a single column is counted with one that is always 0. */
+TEST(records_of_two_are_encrypted)
+{
+    static const char *const edit[][2] = {
+        {"max_rows: 500", "max_rows: 500, as: records"},
+        {"method: copula\n", "rounds: 4\n"},
+        {"[bmi, dose]}\n", "[bmi]}\n  - {attributes: [dose]}\n"},
+        {"attributes: [age, ward]", "attributes: [age, ward, bmi]"},
+    };
+    struct parse_fixture *f = *state;
+    struct bytes b CLEAN(bytes_clear) = text_of_two("study: test", "study: test");
+    struct study *s = NULL;
+    for (size_t i = 0; i < sizeof edit / sizeof *edit; i++) {
+        struct bytes next = edited((const char *)b.data, edit[i][0], edit[i][1]);
+        const bool good = i + 1 < sizeof edit / sizeof *edit;
+        size_t o = 0;
+        bytes_clear(&b);
+        b = next;
+        assert_int_equal(parse_text(f, (const char *)b.data, &s), good ? ERR_OK : ERR_STUDY);
+        if (!good)
+            break;
+        while (!s->owner[o].records)
+            o++;
+        assert_int_equal(study_upload_form(s, o), UPLOAD_ENCRYPTED);
+        assert_int_equal(study_encrypted_codes(s), i < 2 ? 4 : 5);
+        assert_int_equal(study_upload_bytes(s, o) % LATTICE_POLY_SIZE, LATTICE_SEED);
+        assert_int_equal(study_upload_bytes(s, o), study_form_bytes(s, o, UPLOAD_ENCRYPTED));
+        assert_int_equal(study_form_bytes(s, o, UPLOAD_WORDS), 0);
+        assert_int_equal(study_form_bytes(s, o, UPLOAD_RECORDS), 0);
+        assert_true(study_counts_pairs(s));
+        study_free(&s);
+    }
+    support_says(f->sink, "counts encrypted rows in pairs of columns, and a marginal has 3");
 }
 
 TEST(noise_by_is_for_two)

@@ -4,6 +4,7 @@
  */
 #include "harness/cmocka.h"
 
+#include "aim/answer/answer.h"
 #include "aim/model/model_densities.h"
 #include "aim/model/series_draw.h"
 #include "aim/table/series.h"
@@ -467,4 +468,58 @@ TEST(an_event_that_the_model_has_not_forgets_the_one_before)
     struct study *s CLEAN(study_free) = study_with(
         "workload:", "impossible: [{age: {from: 0, to: 20}, previous.ward: a}]\nworkload:");
     assert_true(draw(s) > 100);
+}
+
+/* --- questions -------------------------------------------------------------------------------- */
+
+/* The first value of a question's only line; or the error, with its words. */
+static enum err ask(const struct model *m, const char *text, double *value, char words[400])
+{
+    struct log log = {.buffer = words, .buffer_size = 400, .level = LOG_ERROR};
+    struct question_text from = {.text = text};
+    struct question *q CLEAN(question_free) = NULL;
+    struct answer *a CLEAN(answer_free) = NULL;
+    struct model_sums *sums CLEAN(model_sums_free) = NULL;
+    struct densities inside CLEAN(densities_clear) = {0};
+    enum err e;
+    assert_int_equal(model_densities(&inside, m, NULL), ERR_OK);
+    assert_int_equal(model_sums_new(&sums, m), ERR_OK);
+    assert_int_equal(question_parse(&q, model_domain(m), &from, NULL), ERR_OK);
+    e = answer_new(&a, sums, &inside, q, &log);
+    if (e == ERR_OK)
+        *value = a->value[0].number;
+    return e;
+}
+
+/* Events count once each, however many their person has: not by the person's parts. */
+TEST(questions_are_about_persons_or_about_events)
+{
+    struct study *s CLEAN(study_free) = good_study();
+    struct tables t CLEAN(tables_clear) = {0};
+    struct table *flat CLEAN(table_free) = NULL;
+    struct model *m CLEAN(model_free) = NULL;
+    struct series_found found;
+    char words[400];
+    double value = 0, inside = 0, lone = 0, persons = 0;
+    make(&t, s, 2000, SIZE_MAX, 0);
+    assert_int_equal(series_flat(&flat, s->domain, t.persons, t.events, &found), ERR_OK);
+    m = model_of(s, flat);
+
+    for (size_t row = 0; row < flat->rows; row++) {
+        const uint16_t stage = flat->column[s->domain->series->stage][row];
+        inside += flat->column[s->domain->series->column[0].column][row] == 1;
+        lone += stage == SERIES_ONLY;
+        persons += stage == SERIES_NONE || stage == SERIES_ONLY || stage == SERIES_FIRST;
+    }
+    assert_int_equal(ask(m, "SELECT COUNT(*) FROM Visits", &value, words), ERR_OK);
+    assert_true(fabs(value / (double)found.events - 1) < 0.02);
+    assert_int_equal(ask(m, "SELECT COUNT(*) FROM visits WHERE ward = 'b'", &value, words), ERR_OK);
+    assert_true(fabs(value / inside - 1) < 0.03);
+    assert_int_equal(ask(m, "SELECT COUNT(*) FROM visits WHERE number = 1", &value, words), ERR_OK);
+    assert_true(fabs(value - lone) < 1);
+    assert_int_equal(ask(m, "SELECT COUNT(*) FROM persons WHERE age >= 0", &value, words), ERR_OK);
+    assert_true(fabs(value - persons) < 1);
+    assert_int_equal(ask(m, "SELECT COUNT(*) FROM anything WHERE ward = 'a'", &value, words),
+                     ERR_QUESTION);
+    assert_non_null(strstr(words, "ask FROM visits"));
 }

@@ -87,6 +87,15 @@ TEST(mistakes_are_told_with_their_place)
     refused(train, "train: {target: a, numbers: all, norm: 20}", "t.yaml:7:17",
             "y is not of kind integer");
     refused(train, "rounds: 4", "t.yaml", "the key \"train\"");
+    refused(train, "train: {target: y, test: {column: z, value: 1}}", "t.yaml:7:35",
+            "no attribute \"z\"");
+    refused(train, "train: {target: y, test: {column: y, value: \"no\"}}", "t.yaml:7:35",
+            "the target cannot say");
+    refused(train, "train: {target: y, test: {column: b, value: 16}}", "t.yaml:7:45",
+            "b has no value \"16\"");
+    refused(train, "train: {target: y, test: {column: b}}", "t.yaml:7:26", "\"value\"");
+    refused(train, "train: {target: y, norm: 9, numbers: all, test: {column: b, value: 4}, a: 1}",
+            "t.yaml:7:72", "\"a\"");
     refused(method, "method: train\nrounds: 4\n", "t.yaml:7:9", "method: train has steps");
     refused(method, "method: train\nscore: l2\n", "t.yaml:7:8", "nothing has a score");
     refused(method, "method: train\ncopula: {}\n", "t.yaml:7:9", "for method: copula alone");
@@ -144,6 +153,7 @@ TEST(everything_about_a_classifier_is_a_term)
     other_terms("{target: y}", "{target: y, steps: 61}");
     other_terms("{target: y}", "{target: y, rate: 100}");
     other_terms("{target: y}", "{target: y, numbers: all, norm: 20}");
+    other_terms("{target: y}", "{target: y, test: {column: b, value: 4}}");
 }
 
 TEST(repeat_makes_columns_that_are_alike)
@@ -178,6 +188,31 @@ TEST(a_study_pays_for_its_target_and_its_steps)
     s->owner[0].pad_to = 1 << 25;
     assert_int_equal(method_served(s, NULL), ERR_STUDY);
     study_free(&s);
+}
+
+/* A table of two columns of 8 scores; the fold is no feature. Steps get less, to the last digit. */
+TEST(a_study_pays_for_its_test)
+{
+    struct study *s = parsed("{target: y}", "{target: y, steps: 20, test: {column: b, value: 4}}");
+    struct study *other = parsed("{target: y}",
+                                 "{target: y, steps: 20, test: {column: b, value: 5}}");
+    struct ledger_limits limits;
+    struct price_steps steps;
+    assert_int_equal(features_weights(s->features), 17);
+    assert_int_equal(s->features->test_code, 4);
+    assert_memory_not_equal(s->terms.digest, other->terms.digest, 32);
+    assert_int_equal(price_limits(s, &limits, NULL), ERR_OK);
+    assert_int_equal(price_steps(s, &steps, NULL), ERR_OK);
+    assert_true(fabs(steps.rho / (0.95 * limits.rho) - 1) < 1e-9);
+    assert_true(fabs(steps.sigma / sqrt(1 / (2 * 0.03 * limits.rho)) - 1) < 1e-9);
+    assert_int_equal(price_noise(s).gauss, 4 + 20 * 18 + 16);
+    s->left = limits.rho * (0.98 - 7 * 0.95 / 20); /* a run with 7 steps was before */
+    assert_int_equal(price_steps(s, &steps, NULL), ERR_OK);
+    assert_int_equal(steps.steps, 13);
+    s->left = 0.03 * limits.rho;
+    assert_int_equal(price_steps(s, &steps, NULL), ERR_BUDGET);
+    study_free(&s);
+    study_free(&other);
 }
 
 /* What a run leaves that counts its rows and stops after so many of its steps. */
@@ -306,7 +341,7 @@ TEST(check_and_plan_say_what_a_classifier_takes)
     assert_int_equal(g.a.code, 0);
     EACH(support_says, g.a.out, "a linear classifier of y, with 2 classes", "A row has 33 features",
          "then it takes 60 steps", "The weights are public", "send records once and may go",
-         "noisy gradients and the weights, never a share");
+         "noisy gradients, the weights and what a test says, never a share");
     TREFOIL(&g, "check", g.study, "--board");
     assert_int_equal(g.a.code, 0);
     support_says(g.a.out, "the weights of a classifier, which are public; no rows are made");
@@ -343,6 +378,42 @@ TEST(plan_says_the_rate_that_a_run_takes)
         assert_true((json_number_value(json_object_get(run, "rate")) >= rate) == (rows >= from));
         json_decref(run);
     }
+}
+
+/* What the words say of a test, and that it says about what predict does of the same rows. */
+TEST(rows_are_kept_back_to_see_how_good_it_is)
+{
+    struct train_stage g CLEAN(leave);
+    struct bytes kept CLEAN(bytes_clear) = {0};
+    char path[256], text[65536];
+    double tested, error;
+    bytes_put_text(&kept, "a,y\n");
+    stage(&g, "train: {target: y, steps: 40, test: {column: b, value: 9}}");
+    TREFOIL(&g, "check", g.study);
+    EACH(support_says, g.a.out, "A row has 17 features", "Rows whose b is 9 teach nothing",
+         "what a test says, never a share");
+    TREFOIL(&g, "check", g.study, "--board");
+    support_says(g.a.out, "is measured on rows that are kept back, with noise");
+    TREFOIL(&g, "plan", g.study);
+    EACH(support_says, g.a.out, "test: 16 noisy counts of rows by score and class",
+         "in 20 exchanges (more", "accuracy deviates by at most");
+    TREFOIL(&g, "train", g.study, g.rows, "--out", g.result);
+    assert_int_equal(g.a.code, 0);
+    tested = figure(&g, "rows; accuracy ");
+    error = figure(&g, " +- ");
+    support_text(g.rows, text, sizeof text);
+    for (char *rest = NULL, *line = strtok_r(text, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) /* those that were kept back; b is not needed */
+        if (strstr(line, ",9,") != NULL)
+            text_put(&kept, "%.*s%s\n", (int)strcspn(line, ","), line, strrchr(line, ','));
+    assert_int_equal(file_write(g.rows, 0600, kept.data, kept.size, NULL), ERR_OK);
+    TREFOIL(&g, "predict", g.result, g.rows, "--check");
+    assert_int_equal(g.a.code, 0);
+    assert_true(fabs(figure(&g, "accuracy ") - tested) < 5 * error);
+    snprintf(path, sizeof path, "%s/report.html", g.result);
+    support_text(path, text, sizeof text);
+    EACH(support_says, text, "<h2>How good it is</h2>", "whose b is 9:", "AUC of yes");
+    assert_null(strstr(text, "cannot be seen here"));
 }
 
 TEST(rows_of_labels_are_trained_on_and_predicted)

@@ -6,7 +6,7 @@ import bisect
 import datetime
 import json
 import os
-from typing import Any, Dict, List, Mapping, Sequence, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import FileError, FormatError, UsageError
 
@@ -17,7 +17,8 @@ class Classifier:
     """A linear classifier of one column, from the folder of a result or its classifier.json.
 
     `classes` are texts; `coef` has a list of coefficients for each output, `intercept` a number for each, and
-    `feature_names` names the features. With two classes there is one output, for the second.
+    `feature_names` names the features. With two classes there is one output, for the second. `test` says how good
+    it is on rows that were kept back, with noise, or is None: a dict as in docs/formats.md.
     """
 
     __module__ = "trefoil"
@@ -41,6 +42,7 @@ class Classifier:
             self.feature_names: List[str] = document["feature_names"]
             self.epsilon: float = document["epsilon"]
             self.delta: float = document["delta"]
+            self.test: Optional[Dict[str, Any]] = document.get("test")
             self._numbers = document["norm"] > 0
             self._columns: List[Dict[str, Any]] = [c for c in document["columns"] if c["name"] != self.target]
             features = sum(1 if self._numbers else c["size"] for c in self._columns)

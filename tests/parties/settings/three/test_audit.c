@@ -383,8 +383,8 @@ static enum err share_rows(struct audit_running *a, bool with_person)
         TRY(rows_of(a, o, with_person, &t));
         TRY(identity_load(&me, support_path(&a->s, "o%u.key", o), NULL));
         TRY(pack_table(a->s.study, o, UPLOAD_RECORDS, t, &packed));
-        TRY(upload_make(a->parts[o], &three_split, me, o, secret, a->s.study->terms.digest,
-                        UPLOAD_RECORDS, &packed));
+        TRY(upload_make(a->parts[o], &three_split, me, o, secret, a->s.study, UPLOAD_RECORDS,
+                        &packed));
     }
     return ERR_OK;
 }

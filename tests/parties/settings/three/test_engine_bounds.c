@@ -49,7 +49,7 @@ static void replace_upload(struct whole *w, unsigned o, bool noise)
     for (unsigned i = 0; i < 3; i++)
         upload_clear(&w->parts[o][i]);
     assert_int_equal(upload_make(w->parts[o], &three_split, me, o,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, w->s.study->terms.digest,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, w->s.study,
                                  study_upload_form(w->s.study, o), &packed),
                      ERR_OK);
     for (unsigned i = 0; i < 3; i++)

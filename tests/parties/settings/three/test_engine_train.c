@@ -68,7 +68,7 @@ static enum err run_plain(struct trainings *t, struct train_result **result,
     return train_run(result, &options, &backend, NULL);
 }
 
-static void same_result(const struct train_result *a, const struct train_result *b)
+static void same_result(const struct train_result *a, const struct train_result *b, size_t cells)
 {
     int64_t any = 0;
     assert_int_equal(a->steps, STEPS);
@@ -83,6 +83,11 @@ static void same_result(const struct train_result *a, const struct train_result 
     assert_int_not_equal(any, 0);
     assert_memory_equal(a->weight, b->weight, a->weights * sizeof *a->weight);
     assert_true(a->rows == b->rows && a->spent == b->spent && a->rows > 50);
+    assert_int_equal(a->test.value != NULL, cells > 0);
+    if (cells > 0) {
+        assert_memory_equal(a->test.weight, b->test.weight, a->weights * sizeof *a->test.weight);
+        assert_memory_equal(a->test.value, b->test.value, cells * sizeof *a->test.value);
+    }
 }
 
 static void equals(const struct study_options *o, const struct whole_persons *persons, bool twice)
@@ -92,25 +97,26 @@ static void equals(const struct study_options *o, const struct whole_persons *pe
     struct train_result *plain = NULL;
     struct whole_replay replay = {.w = &t->w};
     struct three_costs costs;
-    size_t weights, codes;
+    size_t weights, codes, cells;
     whole_new_persons(&t->w, o, persons);
     t->w.twice = twice;
     t->rounds = proved ? 2 + 29 : 2 + 15;
     weights = features_weights(t->w.s.study->features);
+    cells = t->w.s.study->features->tests ? features_cells(t->w.s.study->features) : 0;
     codes = t->w.s.study->domain->attribute[t->w.s.study->features->target].size;
     assert_int_equal(three_run_wrapped(78, run_steps, t, &costs, marks_wrap), ERR_OK);
     assert_int_equal(run_plain(t, &plain, &replay), ERR_OK);
     for (unsigned i = 0; i < 3; i++)
-        same_result(t->result[i], plain);
-    assert_int_equal(costs.opened_calls[OPEN_NOISY_MARGINAL], 1 + twice);
-    assert_int_equal(costs.opened_values[OPEN_NOISY_MARGINAL], (1 + twice) * codes);
+        same_result(t->result[i], plain, cells);
+    assert_int_equal(costs.opened_calls[OPEN_NOISY_MARGINAL], (1 + twice) * (1 + (cells > 0)));
+    assert_int_equal(costs.opened_values[OPEN_NOISY_MARGINAL], (1u + twice) * (codes + cells));
     assert_int_equal(costs.opened_calls[OPEN_NOISY_GRADIENT], (1 + twice) * STEPS);
     assert_int_equal(costs.opened_values[OPEN_NOISY_GRADIENT], (1u + twice) * STEPS * weights);
     assert_int_equal(costs.opened_calls[OPEN_SELECTED_INDEX], 0);
     assert_int_equal(costs.opened_calls[OPEN_MASKED], 0);
-    assert_int_equal(replay.next[NOISE_GAUSS], codes + STEPS * weights);
-    assert_in_range(price_noise(t->w.s.study).gauss, codes + STEPS * weights,
-                    codes + 1 + STEPS * (weights + 1));
+    assert_int_equal(replay.next[NOISE_GAUSS], codes + STEPS * weights + cells);
+    assert_in_range(price_noise(t->w.s.study).gauss, codes + STEPS * weights + cells,
+                    codes + 1 + STEPS * (weights + 1) + cells);
     for (unsigned i = 0; i < 3; i++)
         train_result_free(&t->result[i]);
     train_result_free(&plain);
@@ -140,7 +146,12 @@ TEST(a_classifier_equals_the_plaintext_one)
         {.train = TRAIN("target: ward"), .part = columns, .epsilon = 3},
         {.train = TRAIN("target: ward"), .domain = SUPPORT_LINKED_DOMAIN, .noise = "discrete"},
         {.train = TRAIN("target: y, numbers: all, norm: 22"), .domain = numbers_domain},
-        {.train = TRAIN("target: y"), .domain = classes_domain, .epsilon = 5}};
+        {.train = TRAIN("target: y"), .domain = classes_domain, .epsilon = 5},
+        {.train = TRAIN("target: died, test: {column: ward, value: c}"),
+         .part = columns,
+         .epsilon = 3},
+        {.train = TRAIN("target: y, numbers: all, norm: 22, test: {column: g, value: 5}"),
+         .domain = numbers_domain}};
     for (size_t k = 0; k < sizeof data / sizeof *data; k++) {
         struct study_options o = data[k];
         o.owners = OWNERS;
@@ -154,9 +165,11 @@ TEST(a_classifier_that_is_proved_equals_too)
     static const char few_classes[] = "domain:\n"
                                       "  - {name: f, kind: integer, min: 0, max: 15, repeat: 5}\n"
                                       "  - {name: y, kind: integer, min: 0, max: 3}\n";
-    equals(OPTIONS(.owners = OWNERS, .train = TRAIN("target: y, numbers: all, norm: 22"),
-                   .domain = few_classes, .more = "security: abort\n"),
-           &(const struct whole_persons){0}, true);
+    equals(
+        OPTIONS(.owners = OWNERS,
+                .train = TRAIN("target: y, numbers: all, norm: 22, test: {column: f1, value: 3}"),
+                .domain = few_classes, .more = "security: abort\n"),
+        &(const struct whole_persons){0}, true);
 }
 
 /* The rows of a person that stay are those of every step; they are made once. */
@@ -221,6 +234,12 @@ static void ask_for_gradients(struct three *g)
     assert_true(refuses(g, &a));
     a.multiplier = UINT64_C(1) << 30;
     assert_true(refuses(g, &a));
+    a.multiplier = 1000;
+    assert_false(refuses(g, &a));
+    a.kind = ASK_TEST;
+    assert_int_equal(refuses(g, &a), !g->study->features->tests);
+    a.weights++;
+    assert_true(refuses(g, &a));
     a = (struct ask){.kind = ASK_FORMS};
     assert_true(refuses(g, &a));
     a = (struct ask){.kind = ASK_SELECT, .queries = 1, .query = &query, .multiplier = 1000};
@@ -231,6 +250,8 @@ static void ask_without_a_classifier(struct three *g)
 {
     int64_t weight[24] = {0};
     struct ask a = {.kind = ASK_GRADIENT, .multiplier = 1000, .weights = 24, .weight = weight};
+    assert_true(refuses(g, &a));
+    a.kind = ASK_TEST;
     assert_true(refuses(g, &a));
 }
 
@@ -251,9 +272,11 @@ static enum err sit(struct party *p, void *shared)
 
 TEST(servers_refuse_gradients_that_are_not_of_the_study)
 {
-    for (unsigned k = 0; k < 2; k++) {
+    static const char *const train[] = {TRAIN("target: died"),
+                                        TRAIN("target: died, test: {column: sex, value: f}"), NULL};
+    for (unsigned k = 0; k < 3; k++) {
         struct engine_train_desk d = {.bounds = NULL};
-        NEW_STUDY(&d.s, NULL, .owners = 1, .train = k == 0 ? TRAIN("target: died") : NULL);
+        NEW_STUDY(&d.s, NULL, .owners = 1, .train = train[k]);
         assert_int_equal(bounds_new(&d.bounds, d.s.study, NULL), ERR_OK);
         assert_int_equal(three_run(1, sit, &d, NULL), ERR_OK);
         bounds_free(&d.bounds);

@@ -35,8 +35,7 @@ static void share(struct tally_scene *c, const struct identity *me, unsigned gue
     assert_int_equal(pack_table(c->study, owner, form, t, &packed), ERR_OK);
     assert_int_equal(form, UPLOAD_RECORDS);
     assert_int_equal(upload_make(c->parts[guest], &three_split, me, (uint32_t)owner,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->study->terms.digest,
-                                 form, &packed),
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->study, form, &packed),
                      ERR_OK);
     assert_int_equal(central_append(c->all, t), ERR_OK);
 }

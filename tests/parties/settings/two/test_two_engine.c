@@ -1,6 +1,7 @@
 /*
  * parties/settings/two/: whole runs on two engines equal the plaintext backend's on the sum of both
- * servers' noise, bit for bit; what that costs; and what is opened.
+ * servers' noise, bit for bit; what that costs; and what is opened. Owners' shares are marked as
+ * secret: under valgrind no branch and no index depends on them before what is opened.
  */
 #include "harness/cmocka.h"
 #include "harness/netio.h"
@@ -11,22 +12,29 @@
 #include "aim/run/copula_run.h"
 #include "aim/run/loop.h"
 #include "aim/run/plaintext.h"
+#include "aim/workload/tabulate.h"
 #include "base/memory.h"
+#include "mpc/pair/pick.h"
+#include "mpc/pair/program.h"
 #include "mpc/party/party.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
+#include "parties/exchange/message.h"
+#include "parties/exchange/price.h"
 #include "parties/owner/pack.h"
 #include "parties/settings/two/engine.h"
 #include "parties/store/store_ahead.h"
+#include "parties/store/store_sorted.h"
 #include "parties/study/study_uploads.h"
+#include "tests/support/marks.h"
 #include "tests/support/statistics.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 #define OWNERS 3
 #define NOISE_MOST 200000
 #define WORDS ((size_t)4096)
+#define MULTIPLIER 1024
 
 struct duet;
 
@@ -43,6 +51,11 @@ struct duet_seat {
     size_t opened[OPEN_REASONS]; /* values, by reason */
     uint64_t noise[STAKE_KINDS][NOISE_MOST];
     size_t used[STAKE_KINDS];
+    uint64_t part[WORDS]; /* of an audit: own parts of joint noise, */
+    int64_t seen[WORDS];  /* and so many values that were opened */
+    size_t values;
+    uint64_t word[WORDS]; /* of what is only counted */
+    bool marked;          /* shares are */
     enum err e;
     char words[1024];
     struct log log;
@@ -53,16 +66,19 @@ struct duet {
     struct bounds *bounds;
     struct table *all;
     struct upload part[OWNERS][2];
-    struct transport *transport[3];
+    struct transport *transport[3], wrapped[2];
     struct session *session[2];
     struct duet_seat seat[2];
     size_t next[STAKE_KINDS]; /* of the replay */
     struct store *store[2];   /* with the owner's noise, if it makes that */
+    bool audited;             /* it measures all marginals again and again, and does nothing else */
+    bool counted;             /* it only counts: */
+    uint8_t sessions;         /* in another session each time */
 };
 
 /* --- owners ----------------------------------------------------------------------------------- */
 
-static void share(struct duet *d, unsigned o)
+static void share(struct duet *d, const struct split *split, unsigned o, size_t rows)
 {
     const struct study *study = d->s.study;
     struct identity *me CLEAN(identity_free) = NULL;
@@ -70,14 +86,12 @@ static void share(struct duet *d, unsigned o)
     struct bytes packed CLEAN(bytes_clear) = {0};
     const uint8_t secret[UPLOAD_SECRET_SIZE] = {(uint8_t)o};
     const unsigned form = study_upload_form(study, o);
-    assert_int_equal(form, UPLOAD_WORDS);
     assert_int_equal(identity_load(&me, file(d, "o%u.key", o), &quiet), ERR_OK);
-    assert_int_equal(support_table(&t, study->domain, 300 + 200 * o, o), ERR_OK);
+    assert_int_equal(support_table(&t, study->domain, rows, o), ERR_OK);
     assert_int_equal(pack_table(study, o, form, t, &packed), ERR_OK);
-    assert_int_equal(packed.size, 8 * study->workload->maximal_cells);
-    assert_int_equal(
-        upload_make(d->part[o], &two_split, me, o, secret, study->terms.digest, form, &packed),
-        ERR_OK);
+    if (form == UPLOAD_WORDS)
+        assert_int_equal(packed.size, 8 * study->workload->maximal_cells);
+    assert_int_equal(upload_make(d->part[o], split, me, o, secret, study, form, &packed), ERR_OK);
     assert_int_equal(central_append(d->all, t), ERR_OK);
 }
 
@@ -85,14 +99,6 @@ static void share(struct duet *d, unsigned o)
 static void give_noise(struct duet *d)
 {
     const struct price_ahead plan = price_ahead(d->s.study);
-    for (unsigned i = 0; i < 2; i++) {
-        struct identity *me CLEAN(identity_free) = NULL;
-        assert_int_equal(identity_load(&me, file(d, "s%u.key", i), &quiet), ERR_OK);
-        assert_int_equal(mkdir(file(d, "server%u", i), 0700), 0);
-        assert_int_equal(
-            store_open(&d->store[i], file(d, "server%u", i), d->s.study, &two_split, me, i, &quiet),
-            ERR_OK);
-    }
     for (unsigned k = 0; k < NOISE_LAWS; k++)
         for (uint8_t b = 0; b < plan.blocks[k]; b++) {
             struct bytes part[2] = {{0}};
@@ -111,8 +117,15 @@ static void duet_new(struct duet *d, const struct study_options *o)
     assert_int_equal(support_study_new(&d->s, o, &quiet), ERR_OK);
     assert_int_equal(bounds_new(&d->bounds, d->s.study, &quiet), ERR_OK);
     assert_int_equal(table_new(&d->all, d->s.study->domain, 0), ERR_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        struct identity *me CLEAN(identity_free) = NULL;
+        assert_int_equal(identity_load(&me, file(d, "s%u.key", i), &quiet), ERR_OK);
+        assert_int_equal(
+            store_open(&d->store[i], file(d, "server%u", i), d->s.study, &two_split, me, i, &quiet),
+            ERR_OK);
+    }
     for (unsigned i = 0; i < d->s.study->owners; i++)
-        share(d, i);
+        share(d, &two_split, i, 300 + 200 * i);
     if (d->s.study->noise_by == NOISE_BY_OWNER)
         give_noise(d);
 }
@@ -154,6 +167,15 @@ static void remember(struct duet_seat *s, const struct own_stake *stake, const s
     }
 }
 
+/* What opens the index to the provider: labels that the keeper has shown, against its own. */
+__typeof__(pair_pick_verify) __real_pair_pick_verify, __wrap_pair_pick_verify;
+enum err __wrap_pair_pick_verify(const struct pair_run *run, const uint8_t *proof)
+{
+    const struct pair_pick *p = program_of(run);
+    marks_public((void *)(uintptr_t)program_outputs(run), pair_pick_proof(p->candidates));
+    return __real_pair_pick_verify(run, proof);
+}
+
 /* Selects, if the request does, and measures, with a stake. */
 static enum err open_step(struct duet_seat *s, const struct engine_step *step, void *stake,
                           struct ask_told *told)
@@ -162,7 +184,13 @@ static enum err open_step(struct duet_seat *s, const struct engine_step *step, v
     TRY(memory_new(&told->value, step->price.cells));
     if (step->ask->kind == ASK_SELECT)
         TRY(g.ops->select(g.self, step, stake, NULL, &told->selected));
-    return g.ops->measure(g.self, step, stake, told->selected, told->value, &told->values);
+    marks_public(&told->selected, sizeof told->selected);
+    TRY(g.ops->measure(g.self, step, stake, told->selected, told->value, &told->values));
+    if (step->ask->kind != ASK_SCORES && /* which a circuit makes uniform */
+        marks_reach(told->value, sizeof *told->value) != s->marked)
+        return ERR_MISUSE; /* the marks are not lost on the way */
+    marks_public(told->value, told->values * sizeof *told->value);
+    return ERR_OK;
 }
 
 /* What the same noise opens again, as after a crash. */
@@ -274,12 +302,41 @@ static enum err count_all(struct duet_seat *s)
     const struct engine g = two_table(s->engine);
     struct upload held[OWNERS];
     const size_t owners = s->d->s.study->owners;
-    for (size_t o = 0; o < owners; o++)
+    for (size_t o = 0; o < owners; o++) {
         held[o] = s->d->part[o][s->index];
+        if (held[o].form != UPLOAD_WORDS) /* samplers of a key branch on what they draw */
+            continue;
+        s->marked = marks_on();
+        marks_secret(held[o].seed, sizeof held[o].seed);
+        marks_secret(held[o].vector.data, held[o].vector.size);
+    }
     TRY(g.ops->add(g.self, held, 1));
     TRY(g.ops->finish(g.self));
     TRY(g.ops->add(g.self, held, owners)); /* the first is in */
     return g.ops->finish(g.self);
+}
+
+static enum err measure_all(struct duet_seat *s)
+{
+    const struct workload *w = s->d->s.study->workload;
+    uint32_t *query CLEAN(memory_release) = NULL;
+    TRY(memory_new(&query, w->queries));
+    for (uint32_t q = 0; q < w->queries; q++)
+        query[q] = q;
+    while (s->values + w->cells <= WORDS) {
+        const struct ask a = {.kind = ASK_MEASURE,
+                              .queries = (uint32_t)w->queries,
+                              .query = query,
+                              .multiplier = MULTIPLIER};
+        struct ask_told told CLEAN(told_clear) = {0};
+        const enum err e = seat_ask(s, &a, &told);
+        if (e == ERR_REFUSED) /* the owner's noise has ended */
+            break;
+        TRY(e);
+        memcpy(s->seen + s->values, told.value, told.values * sizeof *told.value);
+        s->values += told.values;
+    }
+    return ERR_OK;
 }
 
 static enum err run_method(const struct duet *d, const struct aim_backend *backend,
@@ -299,7 +356,7 @@ static enum err run_method(const struct duet *d, const struct aim_backend *backe
 static enum err run_one(struct duet_seat *s)
 {
     struct duet *d = s->d;
-    struct two from = {.session = {1},
+    struct two from = {.session = {d->sessions},
                        .store = d->store[s->index],
                        .study = d->s.study,
                        .bounds = d->bounds,
@@ -308,10 +365,21 @@ static enum err run_one(struct duet_seat *s)
                        .audit_self = s,
                        .log = &s->log};
     const struct aim_backend backend = {.self = s, .ask = seat_ask};
-    if (from.store != NULL)
+    const struct own_reel *parts;
+    if (d->s.study->noise_by == NOISE_BY_OWNER)
         TRY(store_ahead(from.store, &from.ahead.blocks));
     TRY(two_new(&s->engine, &from));
+    parts = &s->engine->tape.reel[OWN_PARTS];
+    memcpy(s->part, parts->word, (parts->words < WORDS ? parts->words : WORDS) * sizeof *s->part);
     TRY(count_all(s));
+    memcpy(s->word, s->engine->sums.word,
+           (d->counted ? d->s.study->workload->cells : 0) * sizeof *s->word);
+    if (d->counted) {
+        s->sent = net_total(s->net).payload_sent;
+        return ERR_OK;
+    }
+    if (d->audited)
+        return measure_all(s);
     return run_method(d, &backend, &s->copula, &s->aim, &s->log);
 }
 
@@ -325,15 +393,18 @@ static void *run_seat(void *self)
     return NULL;
 }
 
-static void run_duet(struct duet *d)
+static void run_session(struct duet *d)
 {
     pthread_t thread[2];
+    d->sessions++;
     assert_int_equal(transport_memory_pair(d->transport, 16), ERR_OK);
     for (unsigned i = 0; i < 2; i++) {
         struct duet_seat *s = &d->seat[i];
-        struct net_options o = {.transport = d->transport[i], .log = &s->log};
+        struct net_options o = {.transport = &d->wrapped[i], .log = &s->log};
+        d->wrapped[i] = marks_wrap(d->transport[i]);
         s->d = d;
         s->index = i;
+        s->words[0] = '\0';
         s->log = (struct log){.buffer = s->words, .buffer_size = sizeof s->words};
         assert_int_equal(session_of_two_for_test(&d->session[i], i, 5), ERR_OK);
         o.session = d->session[i];
@@ -348,6 +419,11 @@ static void run_duet(struct duet *d)
         session_free(&d->session[i]);
     }
     links_free(&d->transport);
+}
+
+static void run_duet(struct duet *d)
+{
+    run_session(d);
     for (unsigned i = 0; i < 2; i++)
         if (d->seat[i].e != ERR_OK)
             fail_msg("server %u: %s: %s", i, error_text(d->seat[i].e), d->seat[i].words);
@@ -509,6 +585,29 @@ TEST(an_annealed_run_of_two_equals_too)
                    .accounting = ACCOUNTING_GAUSSIAN));
 }
 
+/* Owners of encrypted rows, of which one brings just as many as it may, beside one of counts. */
+static const char *const encrypted[OWNERS] = {"    max_rows: 300\n    as: records\n", NULL,
+                                              "    max_rows: 900\n    as: records\n"};
+
+TEST(a_run_of_encrypted_rows_equals_too)
+{
+    equals(OPTIONS(.owners = OWNERS, .two = true, .rounds = 3, .epsilon = 2, .part = encrypted));
+}
+
+TEST(a_run_of_encrypted_rows_that_weighs_squares_equals_too)
+{
+    equals(OPTIONS(.owners = 1, .two = true, .rounds = 2, .epsilon = 2, .part = encrypted,
+                   .more = "score: l2\n"));
+}
+
+/* Also if some columns are in no pair. */
+TEST(a_run_of_single_encrypted_columns_equals_too)
+{
+    equals(OPTIONS(.owners = OWNERS, .two = true, .rounds = 1, .epsilon = 2, .part = encrypted,
+                   .workload = "[{attributes: [age]}, {attributes: [sex, ward]}, "
+                               "{attributes: [bmi]}, {attributes: [died]}]"));
+}
+
 static const char many_ages[] = "domain:\n"
                                 "  - {name: age, kind: integer, min: 0, max: 119}\n"
                                 "  - {name: sex, kind: categorical, values: [f, m]}\n"
@@ -525,9 +624,206 @@ TEST(sweeps_of_two_equal_the_plaintext_sweeps)
     equals(OPTIONS(.owners = OWNERS, .two = true, .sweeps = 2, .epsilon = 2));
 }
 
+TEST(sweeps_of_encrypted_rows_equal_too)
+{
+    equals(OPTIONS(.owners = OWNERS, .two = true, .sweeps = 1, .domain = many_ages,
+                   .part = encrypted));
+}
+
 TEST(sweeps_of_two_that_merge_values_equal_too)
 {
     equals(OPTIONS(.owners = OWNERS, .two = true, .sweeps = 2, .domain = many_ages));
+}
+
+/* --- encrypted rows --------------------------------------------------------------------------- */
+
+static struct duet *duet_of_rows(void)
+{
+    struct duet *d = memory_array(1, sizeof *d);
+    duet_new(
+        d, OPTIONS(.owners = OWNERS, .two = true, .copula = "method: copula\n", .part = encrypted));
+    assert_true(d->s.study->workload->cells <= WORDS);
+    d->counted = true;
+    return d;
+}
+
+static void duet_release(struct duet **d)
+{
+    duet_free(*d);
+    memory_free(d);
+}
+
+/* A session's counts are those of the rows, and so many results are sent for that. */
+static void adds_up(struct duet *d, size_t results)
+{
+    const struct workload *w = d->s.study->workload;
+    int64_t right[WORDS];
+    run_duet(d);
+    assert_int_equal(tabulate_closure(d->all, w, right), ERR_OK);
+    for (size_t c = 0; c < w->cells; c++)
+        assert_int_equal(d->seat[0].word[c] + d->seat[1].word[c], right[c]);
+    assert_int_equal(d->seat[0].sent, 2 * 32 + results * 651264);
+    assert_int_equal(d->seat[1].sent, 2 * 32);
+}
+
+static size_t results_of(const struct duet *d, unsigned o)
+{
+    return d->s.study->owner[o].encrypted.results;
+}
+
+/* What a server keeps of an owner's rows; puts something else in its place. */
+static void kept(struct duet *d, unsigned i, unsigned o, struct bytes *out,
+                 const struct bytes *instead)
+{
+    uint8_t digest[32];
+    upload_digest(&d->part[o][i], d->s.study->terms.digest, digest);
+    out->size = 0;
+    assert_int_equal(store_counted(d->store[i], digest, out), ERR_OK);
+    if (instead != NULL)
+        assert_int_equal(store_put_counted(d->store[i], digest, instead), ERR_OK);
+}
+
+/*
+ * They are counted once, and no mask is used for two counts. A server that lost its share, or was
+ * put back to an older one, has it made again, with no word as before: shares of two sessions are
+ * not added.
+ */
+TEST(encrypted_rows_are_counted_once)
+{
+    static const struct bytes nothing = {0};
+    struct duet *d CLEAN(duet_release) = duet_of_rows();
+    struct bytes first CLEAN(bytes_clear) = {0}, lost CLEAN(bytes_clear) = {0},
+                       second CLEAN(bytes_clear) = {0};
+    assert_true(results_of(d, 0) > 1);
+    adds_up(d, results_of(d, 0) + results_of(d, 2));
+    adds_up(d, 0);
+    kept(d, 0, 0, &first, NULL);
+    assert_int_equal(first.size, 32 + 8 * d->s.study->workload->maximal_cells);
+    for (size_t at = 32; at < first.size; at += 8)
+        for (size_t to = 32; to < at; to += 8)
+            assert_memory_not_equal(first.data + at, first.data + to, 8);
+    kept(d, 1, 0, &lost, &nothing);
+    adds_up(d, results_of(d, 0));
+    kept(d, 0, 0, &second, &first);
+    for (size_t at = 32; at < first.size; at += 8)
+        assert_memory_not_equal(first.data + at, second.data + at, 8);
+    adds_up(d, results_of(d, 0));
+}
+
+/* As often is paid for as the provider sends results: the budget has it, and no request. */
+TEST(encrypted_rows_are_not_sent_for_ever)
+{
+    static const struct bytes nothing = {0};
+    struct duet *d CLEAN(duet_release) = duet_of_rows();
+    struct bytes lost CLEAN(bytes_clear) = {0};
+    struct study study = *d->s.study;
+    struct study_owner owner[OWNERS];
+    struct ledger_limits limits, plain;
+    double most = 0;
+    for (unsigned k = 0; k < PRICE_COUNTINGS; k++) {
+        adds_up(d, results_of(d, 0) + (k == 0 ? results_of(d, 2) : 0));
+        kept(d, 1, 0, &lost, &nothing);
+    }
+    run_session(d);
+    assert_int_equal(d->seat[0].e, ERR_REFUSED);
+    support_says(d->seat[0].words, "the rows of o0 were sent to the keeper 8 times");
+    study.delta = 1e-10;
+    for (unsigned o = 0; o < OWNERS; o++) {
+        owner[o] = study.owner[o];
+        most = fmax(most,
+                    (double)owner[o].encrypted.results * sqrt((double)owner[o].encrypted.blocks));
+        owner[o].encrypted = (struct study_encrypted){0};
+    }
+    assert_true(fabs(price_rows_slack(&study) / (8 * (1 + M_E) * most * 0x1p-59) - 1) < 1e-6);
+    assert_int_equal(price_limits(&study, &limits, &quiet), ERR_OK);
+    study.owner = owner;
+    assert_int_equal(price_limits(&study, &plain, &quiet), ERR_OK);
+    assert_true(limits.delta_slack == plain.delta_slack && limits.rho < plain.rho);
+    study.epsilon = 15; /* needs more of delta than there is */
+    study.delta = 1e-9;
+    assert_int_equal(price_limits(&study, &plain, &quiet), ERR_OK);
+    study.owner = d->s.study->owner;
+    assert_int_equal(price_limits(&study, &limits, &quiet), ERR_STUDY);
+}
+
+/* The last word is none. */
+static enum err spoil(const struct study *study, size_t owner, unsigned form,
+                      const uint8_t seed[][SPLIT_SEED], struct bytes *vector)
+{
+    TRY(two_split.mask(study, owner, form, seed, vector));
+    memset(vector->data + vector->size - 7, 255, 7);
+    return ERR_OK;
+}
+
+/* An upload comes to the provider in parts. */
+static enum err receive(struct duet *d, struct upload *u)
+{
+    struct upload head = *u;
+    bool complete = false;
+    uint64_t held = 0;
+    head.split = &two_split;
+    head.whole = false;
+    head.vector = (struct bytes){0};
+    TRY(store_put(d->store[0], &head, true, &complete));
+    while (!complete) {
+        const size_t left = u->vector.size - (size_t)held;
+        TRY(store_put_part(d->store[0], u->owner, u->id, held, u->vector.data + held,
+                           left < MESSAGE_PART_MAX ? left : MESSAGE_PART_MAX, &held, &complete));
+    }
+    return ERR_OK;
+}
+
+/*
+ * Whoever commits to a word that is none, or gives the keeper another key, is not believed: the one
+ * is not stored, and not counted where it is stored all the same; the other is named.
+ */
+TEST(rows_that_nobody_encrypts_are_refused)
+{
+    struct duet *d CLEAN(duet_release) = duet_of_rows();
+    struct split liar = two_split;
+    struct upload good[2];
+    uint64_t whole = 0, part = 0;
+    memcpy(good, d->part[0], sizeof good);
+    liar.mask = spoil;
+    share(d, &liar, 0, 300);
+    assert_int_equal(receive(d, &d->part[0][0]), ERR_DATA);
+    assert_int_equal(store_count(d->store[0], &whole, &part), ERR_OK);
+    assert_int_equal(whole, 0);
+    run_session(d);
+    assert_int_equal(d->seat[0].e, ERR_DATA);
+    support_says(d->seat[0].words, "o0 sent encrypted rows that are malformed");
+    for (unsigned i = 0; i < 2; i++)
+        upload_clear(&d->part[0][i]);
+    memcpy(d->part[0], good, sizeof good);
+    d->part[0][1].seed[0][5] ^= 1;
+    run_session(d);
+    assert_int_equal(d->seat[1].e, ERR_DATA);
+    support_says(d->seat[1].words, "o0 sent encrypted rows that its key does not open");
+}
+
+/* Neither a key nor what is shown of one table is used for another; the same is the same again. */
+TEST(other_rows_have_other_seeds)
+{
+    struct duet *d CLEAN(duet_release) = duet_of_rows();
+    const struct upload *a = d->part[0];
+    struct upload first[2];
+    memcpy(first, a, sizeof first);
+    for (size_t rows = 299; rows <= 300; rows++) {
+        size_t same = 0;
+        share(d, &two_split, 0, rows);
+        for (size_t i = 0; i < a->vector.size; i++)
+            same += a->vector.data[i] == first->vector.data[i];
+        if (rows == 300)
+            assert_int_equal(same, a->vector.size);
+        else
+            assert_true(same < a->vector.size / 128); /* one in 256 */
+        assert_int_equal(memcmp(first[1].seed[0], a[1].seed[0], SPLIT_SEED) == 0, rows == 300);
+        assert_int_equal(memcmp(first->vector.data, a->vector.data, LATTICE_SEED) == 0,
+                         rows == 300);
+        for (unsigned i = 0; i < 2; i++)
+            upload_clear(&d->part[0][i]);
+    }
+    memcpy(d->part[0], first, sizeof first);
 }
 
 /* --- uploads ---------------------------------------------------------------------------------- */
@@ -601,12 +897,12 @@ TEST(a_word_of_noise_is_taken_once)
 }
 
 /* Shares of one draw, and what both make of it. */
-struct drawn {
+struct duet_draw {
     uint64_t word[2][WORDS];
     double sum[WORDS];
 };
 
-static void draw_owners(struct drawn *x, enum noise_law kind)
+static void draw_owners(struct duet_draw *x, enum noise_law kind)
 {
     struct bytes part[2] = {{0}};
     assert_int_equal(owner_noise_draw(kind, WORDS, part), ERR_OK);
@@ -628,7 +924,7 @@ TEST(an_owners_noise_is_known_to_no_server)
 {
     static const struct statistics_distribution *const law[] = {&statistics_gaussian,
                                                                 &statistics_gumbel};
-    struct drawn *x = memory_array(2, sizeof *x);
+    struct duet_draw *x = memory_array(2, sizeof *x);
     for (unsigned k = 0; k < NOISE_LAWS; k++) {
         struct statistics_verdict v = {.p = 1};
         draw_owners(&x[0], k);
@@ -678,6 +974,48 @@ TEST(an_owners_noise_is_taken_once_and_ends)
     memory_free(&d);
 }
 
+/* What an opening tells a server, less m x and what it knows itself, has the whole deviation. */
+static void audit(const char *noise_by)
+{
+    struct duet *d = memory_array(1, sizeof *d);
+    int64_t *x;
+    double *rest = memory_array(WORDS, sizeof *rest);
+    size_t cells;
+    duet_new(d, OPTIONS(.owners = 1, .two = true, .annealed = true, .more = noise_by));
+    d->audited = true;
+    run_duet(d);
+    cells = d->s.study->workload->cells;
+    x = memory_array(cells, sizeof *x);
+    assert_int_equal(tabulate_closure(d->all, d->s.study->workload, x), ERR_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        const struct duet_seat *s = &d->seat[i];
+        const uint64_t *own = d->s.study->noise_by == NOISE_BY_BOTH    ? s->noise[STAKE_MEASURE]
+                              : d->s.study->noise_by == NOISE_BY_JOINT ? s->part
+                                                                       : NULL;
+        struct statistics_verdict v = {.p = 1};
+        assert_in_range(s->values, 1000, WORDS);
+        for (size_t k = 0; k < s->values; k++)
+            rest[k] = (double)(int64_t)((uint64_t)s->seen[k] - MULTIPLIER * (uint64_t)x[k % cells] -
+                                        (own != NULL ? own[k] : 0)) *
+                      0x1p-20;
+        statistics_shape(&v, &statistics_gaussian, rest, s->values);
+        statistics_pairs(&v, &statistics_gaussian, rest, s->values);
+        if (v.p < 1e-9)
+            fail_msg("%s: what server %u sees has other noise, p %g", noise_by, i, v.p);
+    }
+    memory_free(&x);
+    memory_free(&rest);
+    duet_free(d);
+    memory_free(&d);
+}
+
+TEST(what_a_server_sees_has_all_the_noise_that_is_paid_for)
+{
+    audit("noise_by: both\n");
+    audit("noise_by: joint\n");
+    audit("noise_by: owner\n");
+}
+
 /* However few a round takes, and whatever is left: no draw is for the words of one round. */
 TEST(own_parts_of_joint_noise_are_drawn_ahead)
 {
@@ -685,7 +1023,7 @@ TEST(own_parts_of_joint_noise_are_drawn_ahead)
     static const uint64_t run[OWN_REELS] = {[OWN_PARTS] = 30};
     struct own_tape t CLEAN(own_tape_free);
     const struct own_reel *r = &t.reel[OWN_PARTS];
-    uint64_t part[2][4], drawn;
+    uint64_t part[2][4] = {{0}}, drawn;
     assert_int_equal(own_tape_start(&t, id, run), ERR_OK);
     for (size_t i = 0; i < 3 * OWN_TAPE_LEAST / 4; i++) {
         drawn = r->before + r->words;

@@ -1,9 +1,9 @@
-#include "mpc/lattice/lattice_plan.h"
+#include "base/lattice_plan.h"
 
 #include "base/memory.h"
-#include "mpc/lattice/lattice_ring.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #define RESULT_POLYS 3 /* of a product */
 
@@ -70,6 +70,10 @@ static void lay_out(struct lattice_plan *p, const struct lattice_wanted *w, size
     p->rows = LATTICE_N / (left * right);
     p->rows = p->rows < p->shape.rows ? p->rows : p->shape.rows;
     p->blocks = parts(p->shape.rows, p->rows);
+}
+
+static void count_results(struct lattice_plan *p, const struct lattice_wanted *w)
+{
     p->results = 0;
     for (size_t i = 0; i < p->lefts; i++)
         for (size_t j = 0; j < p->rights; j++)
@@ -81,12 +85,20 @@ size_t lattice_plan_fresh(const struct lattice_plan *plan)
     return plan->blocks * (plan->lefts + plan->rights);
 }
 
+size_t lattice_upload_size(const struct lattice_plan *plan)
+{
+    return LATTICE_SEED + (1 + lattice_plan_fresh(plan)) * LATTICE_POLY_SIZE;
+}
+
 static void choose(struct lattice_plan *p, const struct lattice_wanted *w)
 {
     size_t best = SIZE_MAX, left = 1, right = 1;
     for (size_t u = 1; u <= LATTICE_TILE && u <= w->columns; u++)
         for (size_t v = 1; v <= LATTICE_TILE && v <= w->columns; v++) {
             lay_out(p, w, u, v);
+            if (lattice_plan_fresh(p) >= best)
+                continue;
+            count_results(p, w);
             const size_t polys = lattice_plan_fresh(p) + RESULT_POLYS * p->results;
             if (polys < best) {
                 best = polys;
@@ -95,6 +107,7 @@ static void choose(struct lattice_plan *p, const struct lattice_wanted *w)
             }
         }
     lay_out(p, w, left, right);
+    count_results(p, w);
 }
 
 /* --- a plan ----------------------------------------------------------------------------------- */
@@ -135,6 +148,12 @@ enum err lattice_plan_new(struct lattice_plan **plan, const struct lattice_shape
         return ERR_RANGE;
     TRY(memory_new(&p, 1));
     p->shape = *shape;
+    TRY(memory_new(&p->size, shape->attributes));
+    TRY(memory_new(&p->pair, shape->pairs));
+    memcpy(p->size, shape->size, shape->attributes * sizeof *p->size);
+    memcpy(p->pair, shape->pair, shape->pairs * sizeof *p->pair);
+    p->shape.size = p->size;
+    p->shape.pair = (const uint32_t(*)[2])p->pair;
     TRY(memory_new(&p->first, shape->attributes + 1));
     for (size_t a = 0; a < shape->attributes; a++)
         p->first[a + 1] = p->first[a] + shape->size[a];
@@ -149,6 +168,8 @@ enum err lattice_plan_new(struct lattice_plan **plan, const struct lattice_shape
 void lattice_plan_free(struct lattice_plan **plan)
 {
     if (*plan != NULL) {
+        memory_free(&(*plan)->size);
+        memory_free(&(*plan)->pair);
         memory_free(&(*plan)->first);
         memory_free(&(*plan)->result);
     }

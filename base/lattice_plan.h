@@ -1,5 +1,5 @@
 /*
- * mpc/lattice/lattice_plan.h - how the columns of a table lie in ciphertexts, so that one product
+ * base/lattice_plan.h - how the columns of a table lie in ciphertexts, so that one product
  * counts all pairs of many columns. All of it follows from public sizes.
  *
  * A code of an attribute is a column of bits, in all `columns` of them. A block has n rows; a left
@@ -12,13 +12,21 @@
  * another place, and what passes N comes back below n - 1. Products of blocks add up. Of a tile's
  * columns the left one belongs to the attribute that comes first.
  */
-#ifndef TREFOIL_MPC_LATTICE_LATTICE_PLAN_H
-#define TREFOIL_MPC_LATTICE_LATTICE_PLAN_H
+#ifndef TREFOIL_BASE_LATTICE_PLAN_H
+#define TREFOIL_BASE_LATTICE_PLAN_H
 
 #include "base/error.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+#define LATTICE_LEVELS 13
+#define LATTICE_N (1 << LATTICE_LEVELS) /* coefficients of a polynomial */
+#define LATTICE_PRIMES 4
+#define LATTICE_BITS 53 /* of a word on the wire: each coefficient has one for each prime */
+#define LATTICE_POLY_SIZE ((size_t)LATTICE_PRIMES * LATTICE_N * LATTICE_BITS / 8)
+#define LATTICE_RESULT_SIZE (3 * LATTICE_POLY_SIZE)
+#define LATTICE_SEED 16
 
 #define LATTICE_COLUMNS 4096             /* most */
 #define LATTICE_TILE 64                  /* most columns in a tile */
@@ -31,11 +39,12 @@ struct lattice_shape {
 };
 
 struct lattice_plan {
-    struct lattice_shape shape; /* its vectors are borrowed */
-    size_t *first;              /* column of each attribute; one more: all columns */
-    size_t rows, blocks;        /* n, and how many blocks */
-    size_t left, right;         /* U, V */
-    size_t lefts, rights;       /* tiles */
+    struct lattice_shape shape; /* its vectors are these: */
+    uint32_t *size, (*pair)[2];
+    size_t *first;        /* column of each attribute; one more: all columns */
+    size_t rows, blocks;  /* n, and how many blocks */
+    size_t left, right;   /* U, V */
+    size_t lefts, rights; /* tiles */
     size_t results;
     size_t (*result)[2]; /* the tiles of each: a left one, a right one */
 };
@@ -51,6 +60,8 @@ void lattice_plan_free(struct lattice_plan **plan);
  * Ciphertexts of an upload, besides an encryption of 0: by block, the left tiles, then the right.
  */
 size_t lattice_plan_fresh(const struct lattice_plan *plan);
+/* Bytes of an upload: the seed, the encryption of 0, these. */
+size_t lattice_upload_size(const struct lattice_plan *plan);
 
 /*
  * One result's words, modulo 2^64, to the cells that are in it: out[p] has the cells of pair p, the
