@@ -2,13 +2,13 @@
  * bench/bench_query.c - how close answers of `trefoil query` are to the truth, and how long one
  * takes.
  *
- *   bench_query [--json FILE] [--table NAME] [--epsilon E] [--drawn N] [--smoke]
+ *   bench_query [--json FILE] [--table NAME] [--epsilon E] [--drawn N] [--runs N] [--smoke]
  *
  * First it measures intervals on N drawn tables (20; 0: none), under `drawn` (bench/coverage.h).
  *
- * Then it runs `trefoil aim` at epsilon 1, annealed, on adult (all pairs, delta 1e-5; and in
- * sweeps, with models of up to 40 MiB, as adult_sweeps) and bjaq (all triples, 1e-6), has it
- * answer every question of TABLE.queries.json, and scores the answers (bench/queries.h). A table
+ * Then it runs `trefoil aim` at epsilon 1, annealed, on adult (all pairs, delta 1e-5; and in four
+ * sweeps, with models of up to 40 MiB, which is what `rounds: auto` makes of it, as adult_sweeps)
+ * and bjaq (all triples, 1e-6), has it answer every question of TABLE.queries.json, and scores the answers (bench/queries.h). A table
  * needs TABLE.codes.json, which says what its columns are, its rows (raw/TABLE.raw.csv.gz,
  * raw/TABLE.raw.csv or TABLE.csv) in $TREFOIL_DATA, and its questions in $TREFOIL_QUERIES, or the
  * folder reference/queries beside the data. What is absent is named and left out.
@@ -20,14 +20,16 @@
  * multiples of the answers' errors: each for all items (all_coverage), for those without GROUP BY
  * (plain_) and for those whose columns were measured together (together_). For both tables together
  * it has coverage; query_ms, the mean CPU time of an answer from a loaded model, without its
- * interval (of the first table); and loglik_eps10, of bjaq (in smoke: of any table): the mean
- * log-likelihood of test rows, every fifth, under a model of the others at epsilon 10, with numbers
- * as they are written, in units of their deviations (`trefoil eval`).
+ * interval (of the first table).
+ *
+ * Last, on bjaq (in smoke: on adult), comes ADAPT's experiment, N runs (3) of it, under `adapt`
+ * (bench/adapt.h); --table adapt runs it alone. loglik_eps10 is adapt.ours.epsilon10.loglik.
  */
 #include "aim/answer/answer.h"
 #include "aim/model/model_densities.h"
 #include "aim/model/model_file.h"
 #include "base/file.h"
+#include "bench/adapt.h"
 #include "bench/coverage.h"
 #include "bench/cpu.h"
 #include "bench/data.h"
@@ -42,6 +44,7 @@
 #include <string.h>
 
 #define PATIENCE_S 3600
+#define RUNS 3
 #define DRAWN 20 /* tables, */
 #define DRAWN_SMOKE 3
 #define ASKED 200   /* and questions to each */
@@ -50,16 +53,17 @@
 static const struct ground {
     const char *name, *workload;
     double delta;
-    bool held_out; /* test rows are judged by a model of the others too */
+    bool adapt; /* of ADAPT's experiment */
     unsigned sweeps;
     const char *key;
 } tables[] = {{"adult", "{all: 2}", 1e-5, false, 0, "adult"},
-              {"adult", "{all: 2}", 1e-5, false, 2, "adult_sweeps"},
+              {"adult", "{all: 2}", 1e-5, false, 4, "adult_sweeps"},
               {"bjaq", "{all: 3}", 1e-6, true, 0, "bjaq"}};
 
 struct query_bench {
     const char *only;
     double epsilon;
+    unsigned runs; /* of ADAPT's experiment */
     bool smoke;
     json_t *out;
     struct log log;
@@ -87,6 +91,19 @@ static enum err find_rows(const struct support_study *s, const char *name, char 
     return ERR_OK;
 }
 
+static enum err read_domain(const char *table, struct bytes *domain, struct log *log)
+{
+    char path[FILE_PATH];
+    json_t *codes;
+    TRY(file_path(path, log, "%s/%s.codes.json", data_folder(), table));
+    codes = data_json(path, log);
+    if (codes == NULL)
+        return ERR_FORMAT;
+    study_text_codes(codes, true, domain);
+    json_decref(codes);
+    return bytes_ok(domain);
+}
+
 static enum err make_study(struct support_study *s, const struct query_bench *b,
                            const struct ground *t, struct log *log)
 {
@@ -102,15 +119,7 @@ static enum err make_study(struct support_study *s, const struct query_bench *b,
                               .accounting = ACCOUNTING_GAUSSIAN,
                               .delta = t->delta,
                               .part = owner};
-    char path[FILE_PATH];
-    json_t *codes;
-    TRY(file_path(path, log, "%s/%s.codes.json", data_folder(), t->name));
-    codes = data_json(path, log);
-    if (codes == NULL)
-        return ERR_FORMAT;
-    study_text_codes(codes, true, &domain);
-    json_decref(codes);
-    TRY(bytes_ok(&domain));
+    TRY(read_domain(t->name, &domain, log));
     o.domain = (const char *)domain.data;
     return support_study_new(s, &o, log);
 }
@@ -183,55 +192,26 @@ static enum err time_answers(const struct support_study *s, const struct queries
     return ERR_OK;
 }
 
-/* --- likelihood ------------------------------------------------------------------------------- */
+/* --- the experiment of ADAPT ------------------------------------------------------------------ */
 
-#define LOGLIK_EPSILON 10
-
-static enum err find_likelihood(const struct support_study *s, const struct ground *t,
-                                double *likelihood, struct log *log)
+static enum err measure_adapt(struct query_bench *b, const struct ground *t)
 {
-    const char *const aim[] = {"aim",
-                               s->path,
-                               support_path(s, "train.csv"),
-                               "--out",
-                               support_path(s, "held"),
-                               "--rows",
-                               "1000",
-                               "--quick",
-                               NULL};
-    const char *const eval[] = {
-        "eval", s->path, support_path(s, "test.csv"), support_path(s, "held"), "--json", NULL};
-    struct bytes text CLEAN(bytes_clear) = {0};
-    const char *begin;
+    struct support_study s; /* for a folder */
+    struct bytes domain CLEAN(bytes_clear) = {0};
+    struct adapt_plan plan = {.workload = t->workload, .delta = t->delta, .smoke = b->smoke};
     char rows[FILE_PATH];
-    json_t *root, *number;
-    TRY(find_rows(s, t->name, rows, log));
-    TRY(data_hold_out(rows, aim[2], eval[2], log));
-    TRY(run(s, "held.log", aim, log));
-    TRY(run(s, "eval.json", eval, log));
-    TRY(file_read(support_path(s, "eval.json"), (size_t)64 << 20, &text, log));
-    bytes_put_u8(&text, 0);
-    TRY(bytes_ok(&text));
-    begin = strchr((const char *)text.data, '{'); /* a warning comes before it */
-    root = begin != NULL ? json_loads(begin, 0, NULL) : NULL;
-    number = json_object_get(json_object_get(json_object_get(root, "likelihood"), "numbers"),
-                             "model");
-    *likelihood = json_number_value(number);
-    json_decref(root);
-    return *likelihood != 0 ? ERR_OK : ERR_FORMAT;
-}
-
-static enum err measure_likelihood(struct query_bench *b, const struct ground *t)
-{
-    struct support_study s;
-    struct query_bench other = *b;
-    double likelihood = 0;
-    other.epsilon = LOGLIK_EPSILON;
-    TRY(make_study(&s, &other, t, &b->log));
-    TRY(find_likelihood(&s, t, &likelihood, &b->log));
-    printf("%s: log-likelihood of test rows at epsilon %d: %.4f\n", t->name, LOGLIK_EPSILON,
-           likelihood);
-    figures_put(b->out, likelihood, "loglik_eps10");
+    const json_t *ours;
+    TRY(make_study(&s, b, t, &b->log));
+    TRY(find_rows(&s, t->name, rows, &b->log));
+    TRY(read_domain(t->name, &domain, &b->log));
+    plan.domain = (const char *)domain.data;
+    plan.rows = rows;
+    plan.runs = b->smoke ? 1 : b->runs;
+    TRY(adapt_measure(figures_object(b->out, "adapt"), &plan, &b->log));
+    ours = json_object_get(json_object_get(b->out, "adapt"), "ours");
+    figures_put(b->out,
+                json_number_value(json_object_get(json_object_get(ours, "epsilon10"), "loglik")),
+                "loglik_eps10");
     support_study_free(&s);
     return ERR_OK;
 }
@@ -333,16 +313,20 @@ static enum err measure_all(struct query_bench *b)
     TRY(file_path(folder, &b->log, named != NULL ? "%s" : "%s/../reference/queries",
                   named != NULL ? named : data_folder()));
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        if (b->only != NULL && strcmp(b->only, tables[i].key) != 0)
+        const struct ground *t = &tables[i];
+        const bool adapt = t->adapt || (b->smoke && i == 0);
+        const bool questions = b->only == NULL || strcmp(b->only, t->key) == 0;
+        if (!questions && !(adapt && strcmp(b->only, "adapt") == 0))
             continue;
-        if (is_there(folder, tables[i].name)) {
-            TRY(measure(b, &tables[i], folder));
-            if (tables[i].held_out || b->smoke)
-                TRY(measure_likelihood(b, &tables[i]));
-        } else {
+        if (!is_there(folder, t->name)) {
             printf("%s: left out, since %s has no %s.queries.json, or %s no %s.codes.json\n",
-                   tables[i].name, folder, tables[i].name, data_folder(), tables[i].name);
+                   t->name, folder, t->name, data_folder(), t->name);
+            continue;
         }
+        if (questions)
+            TRY(measure(b, t, folder));
+        if (adapt && (b->only == NULL || !questions))
+            TRY(measure_adapt(b, t));
     }
     return ERR_OK;
 }
@@ -363,11 +347,13 @@ int main(int argc, char **argv)
 {
     struct figures f;
     struct query_bench b = {.epsilon = 1,
+                            .runs = RUNS,
                             .log = {.file = stderr, .level = LOG_ERROR, .prefix = "bench_query: "}};
     unsigned drawn = DRAWN;
     const struct figures_option options[] = {{.name = "table", .text = &b.only},
                                              {.name = "epsilon", .number = &b.epsilon},
-                                             {.name = "drawn", .count = &drawn, .zero = true}};
+                                             {.name = "drawn", .count = &drawn, .zero = true},
+                                             {.name = "runs", .count = &b.runs}};
     enum err e;
     figures_begin(&f, argc, argv, options, sizeof options / sizeof *options);
     b.smoke = f.smoke;

@@ -13,6 +13,8 @@
 #define DENSE_LOAD 0.9
 #define PARITY_COLUMNS 12 /* besides the target, which comes last */
 #define PARITY_CODES 4
+#define TWIN_COLUMNS 10
+#define TWIN_CODES 4
 #define WIDE_COLUMNS 100
 #define WIDE_CODES_LEAST 2
 #define WIDE_CODES_MOST 12
@@ -37,6 +39,25 @@ static void parity_row(struct random *r, uint16_t *code)
     code[PARITY_COLUMNS] = (uint16_t)((code[2] + code[5] + code[9]) % PARITY_CODES);
     if (random_below(r, 20) == 0)
         code[PARITY_COLUMNS] = (uint16_t)random_below(r, PARITY_CODES);
+}
+
+static void chain_row(struct random *r, uint16_t *code)
+{
+    for (size_t a = 0; a < TWIN_COLUMNS; a++) {
+        const bool follows = a > 0 && random_below(r, 5) < 3;
+        code[a] = follows ? code[a - 1] : (uint16_t)random_below(r, TWIN_CODES);
+    }
+}
+
+static void star_row(struct random *r, uint16_t *code)
+{
+    unsigned sum = 0;
+    for (size_t a = 0; a + 1 < TWIN_COLUMNS; a++) {
+        code[a] = (uint16_t)random_below(r, TWIN_CODES);
+        sum += a < 4 ? code[a] * (unsigned)(a + 1) : 0;
+    }
+    code[TWIN_COLUMNS - 1] = (uint16_t)(random_below(r, 5) == 0 ? random_below(r, TWIN_CODES)
+                                                                : sum * TWIN_CODES / 31);
 }
 
 /* From `least` to `most`, in an order without a trend. */
@@ -72,6 +93,11 @@ static enum err dense_workload(struct bench_data *c, struct log *log)
     return workload_random(&c->workload, c->domain, 3, 64, 1, log);
 }
 
+static enum err twin_workload(struct bench_data *c, struct log *log)
+{
+    return workload_all(&c->workload, c->domain, 3, log);
+}
+
 static enum err wide_workload(struct bench_data *c, struct log *log)
 {
     return workload_all(&c->workload, c->domain, 2, log);
@@ -86,6 +112,8 @@ static const struct generated_kind {
 } kinds[] = {
     {"dense", DENSE_COLUMNS, DENSE_CODES, DENSE_CODES, dense_row, dense_workload},
     {"parity", PARITY_COLUMNS + 1, PARITY_CODES, PARITY_CODES, parity_row, parity_workload},
+    {"chain", TWIN_COLUMNS, TWIN_CODES, TWIN_CODES, chain_row, twin_workload},
+    {"star", TWIN_COLUMNS, TWIN_CODES, TWIN_CODES, star_row, twin_workload},
     {"wide", WIDE_COLUMNS, WIDE_CODES_LEAST, WIDE_CODES_MOST, wide_row, wide_workload},
 };
 

@@ -28,12 +28,14 @@ struct table_study {
     const char *link;        /* what follows "link:", or NULL */
     const char *as;          /* what owners send: auto, counts or records */
     const char *more;        /* further lines of the study file, or NULL */
+    const char *workload;    /* where a domain is given; NULL: all pairs */
     unsigned rounds;
-    const char *copula; /* instead of rounds: the lines of method: copula */
-    double delta;       /* 0: as in the studies of tests */
-    unsigned most;      /* rows of an owner; 0: TABLE_STUDY_ROWS */
-    unsigned owners;    /* 0: TABLE_STUDY_OWNERS */
-    unsigned enforce;   /* rows of a person that count; 0: rows have no keys */
+    bool annealed;
+    const char *copula;    /* instead of rounds: the lines of method: copula */
+    double epsilon, delta; /* 0: as in the studies of tests */
+    unsigned most;         /* rows of an owner; 0: TABLE_STUDY_ROWS */
+    unsigned owners;       /* 0: TABLE_STUDY_OWNERS */
+    unsigned enforce;      /* rows of a person that count; 0: rows have no keys */
     /* looks at the outcome, in the folder `result`; or NULL */
     enum err (*look)(void *self, const struct support_study *s, struct log *log);
     void *self;

@@ -104,7 +104,9 @@ static const struct smoke {
     {"query",
      "adult.count_median adult.count_p95 adult.count_items adult.avg_median adult.avg_p95 "
      "adult.mode_by_group_median adult.count_one_median adult.ms query_ms "
-     "loglik_eps10 adult.all_items adult.plain_median adult.all_coverage "
+     "loglik_eps10 adapt.ours.epsilon1.count_median adapt.federated.epsilon1.and_variance_p99 "
+     "adapt.curator.epsilon10.loglik adapt.loglik_gap_epsilon1 adapt.not_below_epsilon10 "
+     "adult.all_items adult.plain_median adult.all_coverage "
      "drawn.together_coverage drawn.together_width_refits drawn.joined_width "
      "drawn.independent_items",
      ""},

@@ -118,12 +118,13 @@ enum err records_block_checked(struct party *p, const struct records_checked *c,
 {
     const size_t most = GROUP_BYTES / check_plans_bytes(c->checks) / 64 * 64,
                  group = most < GROUP_LEAST ? GROUP_LEAST : most;
-    struct checked_group g = {.c = c, .b = b, .tile = c->tile};
+    struct checked_group g = {.c = c, .b = b};
     memset(cells.a, 0, cells.n * sizeof *cells.a);
     memset(cells.b, 0, cells.n * sizeof *cells.b);
     for (; g.from < b->used; g.from += g.n) {
         const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
         g.n = b->used - g.from < group ? b->used - g.from : group;
+        g.tile = g.n < 2 * c->tile ? g.n : c->tile; /* a short second one costs as much as a long */
         TRY(count_group(p, &g, cells));
     }
     return ERR_OK;

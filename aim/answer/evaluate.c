@@ -77,16 +77,24 @@ static enum err add_clique(const struct model *m, size_t clique, const struct ta
     return ERR_OK;
 }
 
+enum err evaluate_rows(const struct model *m, const struct table *t, double *each)
+{
+    struct table *grouped CLEAN(table_free) = NULL;
+    for (size_t row = 0; row < t->rows; row++)
+        each[row] = 0;
+    TRY(group_rows(&grouped, m, t, each));
+    for (size_t i = 0; i < model_junction(m)->cliques; i++)
+        TRY(add_clique(m, i, grouped, each));
+    return ERR_OK;
+}
+
 enum err evaluate_likelihood(const struct model *m, const struct table *t, double *mean,
                              size_t *impossible)
 {
-    struct table *grouped CLEAN(table_free) = NULL;
     double *sum CLEAN(memory_release) = NULL, all = 0;
     size_t none = 0;
     TRY(memory_new(&sum, t->rows));
-    TRY(group_rows(&grouped, m, t, sum));
-    for (size_t i = 0; i < model_junction(m)->cliques; i++)
-        TRY(add_clique(m, i, grouped, sum));
+    TRY(evaluate_rows(m, t, sum));
     for (size_t row = 0; row < t->rows; row++) {
         bool possible = sum[row] > -EVALUATE_IMPOSSIBLE;
         none += !possible;

@@ -25,7 +25,10 @@ enum err evaluate_tables(const struct workload *w, const struct table *a, const 
 enum err evaluate_likelihood(const struct model *m, const struct table *t, double *mean,
                              size_t *impossible) MUST_CHECK;
 
-/* The same for independent columns, with each code's share in the table itself. */
+/* ln p(row) of each, which may be -INFINITY. */
+enum err evaluate_rows(const struct model *m, const struct table *t, double *each) MUST_CHECK;
+
+/* The mean for independent columns, with each code's share in the table itself. */
 enum err evaluate_alone(const struct table *t, double *mean) MUST_CHECK;
 
 /*

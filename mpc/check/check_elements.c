@@ -181,16 +181,24 @@ static void put_elements(struct elements_filling *to, const struct check_record 
 
 _Static_assert(PRIME_BLOCK == KERNEL_STRIP && NUMBERS_TILE == KERNEL_STRIP, "a strip is a block");
 
-/* Halves of strips, whose values at each column take the place of their first rows. */
+/* What 64 values take where rows were: a sixteenth of a strip, an eighth of its half. */
+#define VALUES (PRIME_BLOCK * sizeof(uint64_t) / sizeof(uint16_t))
+
+/*
+ * Halves of strips become values at each column, which follow one another from the beginning of x
+ * on: a half is read before its place is taken.
+ */
 static void values(const struct check_prime *n, uint16_t *x, size_t words,
                    const uint64_t weight[KERNEL_ROWS])
 {
+    uint16_t *out = x;
     for (size_t half = 0; words > 0; words -= KERNEL_HALF * KERNEL_STRIP, half ^= 1) {
         uint64_t low[NUMBERS_TILE], high[NUMBERS_TILE];
         n->p->kernel->value16(low, high, x, weight + half * KERNEL_HALF);
         for (size_t i = 0; i < NUMBERS_TILE; i++)
             low[i] = prime_wide(&n->field, low[i] + ((word128)high[i] << KERNEL_VALUE_LOW));
-        memcpy(x, low, sizeof low);
+        memcpy(out, low, sizeof low);
+        out += VALUES;
         x += KERNEL_HALF * KERNEL_STRIP;
     }
 }
@@ -213,7 +221,7 @@ static void each_column(struct elements_filling *to)
     for (unsigned k = 0; k < 2; k++)
         for (size_t part = 0; part < to->n->folded[k].count; part++) {
             const struct share16 f = to->n->folded[k].f[part], g = to->n->folded[k].g[part];
-            for (size_t i = 0; i < f.n; i += KERNEL_HALF * KERNEL_STRIP) {
+            for (size_t i = 0; i < f.n / (KERNEL_HALF * KERNEL_STRIP) * VALUES; i += VALUES) {
                 const struct prime_view view = {{(const void *)(f.a + i), (const void *)(f.b + i),
                                                  (const void *)(g.a + i), (const void *)(g.b + i)}};
                 to->call(to->n, &view, to->at++, to->arg);

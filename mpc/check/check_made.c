@@ -65,7 +65,7 @@ static enum err fold_factors(struct party *p, const struct made_making *m)
             continue;
         TRY(check_folded_part(p, m->s, m->tile->n));
         check_fold_rows(p, m->s->f[m->part[k]], m->tile->factor[k], plans->factor_rows[k] - 1,
-                        m->weight[k], m->tile->n);
+                        m->weight[k], m->tile->n, false);
     }
     return ERR_OK;
 }

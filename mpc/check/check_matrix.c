@@ -109,19 +109,13 @@ enum err check_folded_new(struct party *p, struct check_folded *s, const struct 
     return scratch_array(p->scratch, &s->g, most);
 }
 
-/* 64 rows of n zeros, laid out as the kernel has them. */
-static enum err rows_new(struct party *p, struct share16 *x, size_t n)
-{
-    TRY(party_share16(p, x, KERNEL_ROWS * n));
-    memset(x->a, 0, x->n * sizeof *x->a);
-    memset(x->b, 0, x->n * sizeof *x->b);
-    return ERR_OK;
-}
-
 enum err check_folded_part(struct party *p, struct check_folded *s, size_t n)
 {
-    TRY(rows_new(p, &s->f[s->count], n));
-    TRY(rows_new(p, &s->g[s->count], n));
+    const struct share16 *g = &s->g[s->count];
+    TRY(party_share16(p, &s->f[s->count], KERNEL_ROWS * n));
+    TRY(party_share16(p, &s->g[s->count], KERNEL_ROWS * n));
+    memset(g->a, 0, g->n * sizeof *g->a);
+    memset(g->b, 0, g->n * sizeof *g->b);
     s->count++;
     return ERR_OK;
 }
@@ -138,17 +132,17 @@ enum err check_draw_weights(struct party *p, struct prg *weights, const size_t *
 }
 
 void check_fold_rows(const struct party *p, struct share16 out, struct share16 x, size_t rows,
-                     const uint64_t *weight, size_t n)
+                     const uint64_t *weight, size_t n, bool add)
 {
-    p->kernel->fold16(out.a, x.a, rows, weight, n);
-    p->kernel->fold16(out.b, x.b, rows, weight, n);
+    p->kernel->fold16(out.a, x.a, rows, weight, n, add);
+    p->kernel->fold16(out.b, x.b, rows, weight, n, add);
 }
 
 void check_add_weighed(const struct party *p, uint32_t sum[MATRIX_CLAIMS],
                        const uint16_t *coefficients, const uint64_t *weight, size_t rows)
 {
-    uint16_t weighed[KERNEL_ROWS][KERNEL_STRIP] = {{0}};
-    p->kernel->fold16(weighed[0], coefficients, rows, weight, KERNEL_STRIP);
+    uint16_t weighed[KERNEL_ROWS][KERNEL_STRIP];
+    p->kernel->fold16(weighed[0], coefficients, rows, weight, KERNEL_STRIP, false);
     for (size_t s = 0; s < KERNEL_ROWS; s++)
         for (size_t t = 0, half = s / KERNEL_HALF; t < KERNEL_HALF; t++)
             sum[half * KERNEL_CROSS + s % KERNEL_HALF + t] += weighed[s][half * KERNEL_HALF + t];
@@ -165,20 +159,23 @@ static void add_rows(const struct party *p, struct share16 out, struct share16 x
 /*
  * The sums that a side of a tile adds to: f where it is on the left, and g of the sides it meets.
  */
-static size_t sums_of(const struct check_folded *s, size_t side, size_t first, struct share16 *sum)
+static size_t sums_of(const struct check_folded *s, size_t side, size_t first, struct share16 *sum,
+                      bool *is_left)
 {
     const struct check_plans *m = s->m->plans;
     size_t count = 0;
     for (size_t left = 0; left < m->lefts; left++)
         if (m->left[left] == side)
             sum[count++] = s->f[first + left];
+    *is_left = count > 0;
     for (size_t k = 0; k < m->pairs; k++)
         if (m->to[k] == side)
             sum[count++] = s->g[first + m->from[k]];
     return count;
 }
 
-/* A side is weighed once, whatever it adds to. */
+/* A side is weighed once, whatever it adds to; one that is on the left makes an f, which comes
+ * first. */
 static enum err fold_side(struct party *p, struct check_folded *s, const struct check_tile *tile,
                           size_t side, const uint64_t *weight, size_t first)
 {
@@ -186,15 +183,17 @@ static enum err fold_side(struct party *p, struct check_folded *s, const struct 
     const struct check_plans *m = s->m->plans;
     struct share16 *sum, folded;
     size_t count;
+    bool left;
     TRY(scratch_array(p->scratch, &sum, m->pairs + 1));
-    count = sums_of(s, side, first, sum);
-    if (count == 1) {
-        check_fold_rows(p, sum[0], tile->side[side], m->rows[side], weight, tile->n);
-        return ERR_OK;
+    count = sums_of(s, side, first, sum, &left);
+    if (left || count == 1) {
+        check_fold_rows(p, sum[0], tile->side[side], m->rows[side], weight, tile->n, !left);
+        folded = sum[0];
+    } else {
+        TRY(party_share16(p, &folded, KERNEL_ROWS * tile->n));
+        check_fold_rows(p, folded, tile->side[side], m->rows[side], weight, tile->n, false);
     }
-    TRY(rows_new(p, &folded, tile->n));
-    check_fold_rows(p, folded, tile->side[side], m->rows[side], weight, tile->n);
-    for (size_t k = 0; k < count; k++)
+    for (size_t k = left || count == 1; k < count; k++)
         add_rows(p, sum[k], folded);
     return ERR_OK;
 }

@@ -12,14 +12,16 @@
 
 struct buckets {
     const struct kernel *kernel;
-    size_t limbs; /* of a line: 4, or 8 in Z_2^128 */
+    size_t limbs; /* of a line: 4, or 8 in Z_2^128; 1 in Z_2^16, whose sums stay below 2^61 */
     uint64_t *bucket, *line, *theta;
     size_t lines;
 };
 
 static enum err buckets_new(struct party *p, enum share_ring ring, struct buckets *b)
 {
-    const size_t words = KERNEL_BUCKETS * (b->limbs = ring == RING_128 ? 8 : 4);
+    const size_t words = KERNEL_BUCKETS * (b->limbs = ring == RING_128  ? 8
+                                                      : ring == RING_16 ? 1
+                                                                        : 4);
     b->kernel = p->kernel;
     b->lines = 0;
     TRY(scratch_array(p->scratch, &b->bucket, words));
@@ -200,6 +202,63 @@ static void put_line(struct buckets *b, const uint64_t sum[SUM], uint64_t theta)
     b->theta[b->lines++] = theta;
 }
 
+/* --- words of 16 bits ------------------------------------------------------------------------- */
+
+/* c (x + y), or zeros for what is missing */
+static void narrow_words(uint64_t out[NUMBERS_TILE], uint64_t c, const uint16_t *x,
+                         const uint16_t *y, size_t at, size_t n)
+{
+    static const uint16_t zeros[NUMBERS_TILE];
+    x = x != NULL ? x + at : zeros;
+    y = y != NULL ? y + at : zeros;
+    for (size_t i = 0; i < n; i++)
+        out[i] = c * ((uint64_t)x[i] + y[i]);
+}
+
+/* sum += the products of components `side` of x, with those of y that they meet */
+static void add_narrow(const struct kernel *k, uint64_t sum[NUMBERS_TILE],
+                       const struct check_record *r, unsigned l, unsigned side, size_t at, size_t n)
+{
+    const void *ya = r->y[l][0], *yb = side == 0 ? r->y[l][1] : NULL;
+    const uint64_t *const bits = r->x[l][side], *const of_y[2] = {ya, yb};
+    uint64_t x[NUMBERS_TILE], y[NUMBERS_TILE];
+    if (r->x[l][side] == NULL)
+        return;
+    if (r->form[l] != RECORD_BOTH)
+        narrow_words(y, (uint64_t)r->factor[l], ya, yb, at, n);
+    if (r->form[l] == RECORD_CHOICE)
+        k->bit_times64(sum, bits + at / 64, y, sum, n);
+    for (unsigned v = 0; r->form[l] == RECORD_BOTH && v < 2; v++) {
+        const uint64_t both = of_y[v] != NULL ? bits[at / 64] & of_y[v][at / 64] : 0;
+        for (size_t i = 0; i < n; i++)
+            y[i] = (uint64_t)r->factor[l];
+        k->bit_times64(sum, &both, y, sum, n);
+    }
+    if (r->form[l] == RECORD_WORDS) {
+        narrow_words(x, 1, r->x[l][side], NULL, at, n);
+        narrow_words(y, 1, ya, yb, at, n);
+        for (size_t i = 0; i < n; i++)
+            sum[i] += x[i] * y[i];
+    }
+}
+
+/* As add_tile(): lines need no limbs. */
+static void add_narrow_tile(struct buckets *b, const uint64_t *weight, const struct check_record *r,
+                            size_t at, size_t n)
+{
+    uint64_t sum[NUMBERS_TILE];
+    narrow_words(sum, 1, r->minus_z[0], NULL, at, n);
+    for (unsigned l = 0; l < r->products; l++)
+        for (unsigned side = 0; side < 2; side++)
+            add_narrow(b->kernel, sum, r, l, side, at, n);
+    for (size_t i = 1; r->one && i < n; i++)
+        sum[0] += sum[i];
+    b->kernel->add_lines(b->bucket, weight + r->relation + (r->one ? 0 : at), sum, 1,
+                         r->one ? 1 : n);
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
 /* Words [at, at + n) of a record; if they are of one relation, they make one line. */
 static void add_tile(struct buckets *b, const uint64_t *weight, const struct check_record *r,
                      size_t at, size_t n)
@@ -255,7 +314,7 @@ enum err claims_sum(struct party *p, enum share_ring ring, struct claims *c)
     while (check_numbers_next(&check_of(p)->numbers, &place, &r))
         for (size_t at = 0, n; r.ring == ring && at < r.words; at += n) {
             n = r.words - at < NUMBERS_TILE ? r.words - at : NUMBERS_TILE;
-            add_tile(&b, c->weight, &r, at, n);
+            (ring == RING_16 ? add_narrow_tile : add_tile)(&b, c->weight, &r, at, n);
         }
     drain(&b);
     empty(&b, c);

@@ -138,8 +138,8 @@ struct kernel {
      * For the check of matrices over Z_2^16. n is a multiple of KERNEL_STRIP. What has 64 rows is
      * stored in strips of so many columns, one after the other, row by row.
      *
-     *   fold16    row t of out += the sum of the rows v of x, of n words each, with bit t of
-     *             weight[v] set
+     *   fold16    row t of out is the sum of the rows v of x, of n words each, with bit t of
+     *             weight[v] set; with `add` it is added to what is there
      *   choose16  row t of ga += a where plane t of `bits` has a bit, of gb += b; planes of n lanes
      *   chosen16  sums[64 r + t] += the sum of the words of row r of x, of n words, where plane t
      *             of `bits` has a bit
@@ -148,7 +148,8 @@ struct kernel {
      *   value16   low[i] + 2^31 high[i] = the sum of weight[t] times row t, of 32 rows of a strip;
      *             weights are below 2^61
      */
-    void (*fold16)(uint16_t *out, const uint16_t *x, size_t rows, const uint64_t *weight, size_t n);
+    void (*fold16)(uint16_t *out, const uint16_t *x, size_t rows, const uint64_t *weight, size_t n,
+                   bool add);
     void (*choose16)(uint16_t *ga, uint16_t *gb, const uint64_t *bits, const uint16_t *a,
                      const uint16_t *b, size_t n);
     void (*chosen16)(uint16_t *sums, const uint16_t *x, size_t rows, const uint64_t *bits,
@@ -159,7 +160,7 @@ struct kernel {
     /*
      * For the check of numbers.
      *
-     *   add_lines   adds line i, of 4 or 8 words, to the 8 of KERNEL_BUCKETS buckets that the bytes
+     *   add_lines   adds line i, of 1, 4 or 8 words, to the 8 of KERNEL_BUCKETS buckets that the bytes
      *               of digit[i], which is public, choose: one of the first 256, of the next, ..
      *
      * Modulo a prime p, 2^58 < p < 2^59. 16 rows of 4 columns have 81 points, c = sum of d_v 3^v:

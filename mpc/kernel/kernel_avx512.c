@@ -20,6 +20,7 @@
 #define STREAMED _mm_sfence
 #define OWN_COMPRESS
 #define MULTIPLY_ADD(z, x, y) ((real)_mm512_fmadd_pd((__m512d)(x), (__m512d)(y), (__m512d)(z)))
+#define REALS(x) ((real)_mm512_cvtepi32_pd(_mm256_cvtepu16_epi32((__m128i)(x))))
 #define CROSS_COLUMNS 4u
 #define SHORT_PRODUCTS(x, y) (four64) _mm256_mul_epu32((__m256i)(x), (__m256i)(y))
 #define POINTS_BLOCKS 2u

@@ -31,7 +31,7 @@ static enum err send_block(struct courier *c, unsigned server, void *self)
     return courier_ask(c, server, &message, &reply);
 }
 
-/* The first server has it for good before another hears its name, so none gets it again once used. */
+/* The first server has it for good before another hears its name: none gets it again once used. */
 static enum err deliver_block(struct courier *c, const struct split *split, enum noise_law kind,
                               size_t samples)
 {

@@ -1,6 +1,6 @@
 /*
- * parties/server/parcels.h - blocks that anybody brings (parties/exchange/sealed.h): which owner each
- * is of, and how much of the front's time they get.
+ * parties/server/parcels.h - blocks that anybody brings (parties/exchange/sealed.h): which owner
+ * each is of, and how much of the front's time they get.
  *
  * Opening a block takes a tenth of a millisecond or more, and costs a stranger nothing. So keys
  * that the study does not know get at most half of the front's time together: a flood delays

@@ -214,7 +214,8 @@ void store_use(struct store *store, bool in_use)
 
 static const char entries_sql[] =
     "SELECT owner, CASE complete WHEN 1 THEN 2 ELSE 1 END, digest, at,"
-    "  (SELECT COALESCE(SUM(size), 0) FROM parts WHERE parts.id = uploads.id)"
+    "  COALESCE((SELECT first + size FROM parts WHERE parts.id = uploads.id"
+    "  ORDER BY first DESC LIMIT 1), 0)"
     " FROM uploads WHERE owner >= ?1 AND owner <= ?2"
     " UNION ALL SELECT owner, 3, digest, at, 0 FROM withdrawn"
     " WHERE owner >= ?1 AND owner <= ?2";

@@ -13,16 +13,16 @@
 static const char prefix[] = "trefoil-sealing1-", label[] = "trefoil-sealing-1";
 
 /* As text, and what the server signs. */
-struct raw {
+struct sealing_raw {
     uint8_t key[32], signature[IDENTITY_SIGNATURE_SIZE];
 };
-struct statement {
+struct sealing_statement {
     uint8_t terms[32], key[32];
 };
 
-static struct statement statement_of(const struct study *study, const uint8_t key[32])
+static struct sealing_statement statement_of(const struct study *study, const uint8_t key[32])
 {
-    struct statement s;
+    struct sealing_statement s;
     memcpy(s.terms, study->terms.digest, 32);
     memcpy(s.key, key, 32);
     return s;
@@ -30,7 +30,7 @@ static struct statement statement_of(const struct study *study, const uint8_t ke
 
 enum err sealing_parse(struct study_sealing *key, const char *text)
 {
-    struct raw raw;
+    struct sealing_raw raw;
     char again[SEALING_TEXT_SIZE];
     if (version_of(text, strlen(text), prefix) > 1)
         return ERR_MISMATCH;
@@ -46,7 +46,7 @@ enum err sealing_parse(struct study_sealing *key, const char *text)
 enum err sealing_check(const struct study *study, unsigned server)
 {
     const struct study_server *s = &study->server[server];
-    const struct statement words = statement_of(study, s->sealing.key);
+    const struct sealing_statement words = statement_of(study, s->sealing.key);
     return public_identity_verify(&s->key, label, &words, sizeof words, s->sealing.signature);
 }
 
@@ -62,8 +62,8 @@ enum err sealing_new(const struct study *study, const struct identity *server, c
                      char text[SEALING_TEXT_SIZE], struct log *log)
 {
     struct identity *secret CLEAN(identity_free) = NULL;
-    struct statement words;
-    struct raw raw;
+    struct sealing_statement words;
+    struct sealing_raw raw;
     unsigned i = 0;
     while (i < study->servers && memcmp(study->server[i].key.sign, server->public.sign, 32) != 0)
         i++;

@@ -16,6 +16,10 @@
 
 static const char copula[] = "method: copula\n";
 
+static const char *const encrypted[OWNERS] = {
+    "    max_rows: 1000\n    as: records\n", NULL,
+    "    max_rows: 4000\n    pad_to: 5000\n    as: records\n"};
+
 static int run_into(struct scene *c, const char *out, const char *more, const char *value)
 {
     return COMMAND(file(c, "%s.log", out), 60, "run", c->s.path, "--key", file(c, "a.key"), "--out",
@@ -140,10 +144,6 @@ TEST(a_provider_and_a_keeper_make_joint_noise)
 }
 
 /* --- encrypted rows --------------------------------------------------------------------------- */
-
-static const char *const encrypted[OWNERS] = {
-    "    max_rows: 1000\n    as: records\n", NULL,
-    "    max_rows: 4000\n    pad_to: 5000\n    as: records\n"};
 
 /* But for what the session begins with (mpc/pair/pair.h). */
 static json_int_t results_sent(struct scene *c, const char *out)
@@ -271,11 +271,11 @@ TEST(a_provider_and_a_keeper_make_sweeps)
     json_decref(doc);
 }
 
-/* An owner that shares while a run waits is counted from its next round on. */
+/* An owner that shares while a run waits is counted from its next round on; of encrypted rows, too. */
 TEST(rows_that_come_late_join_a_run_of_two)
 {
     struct scene c CLEAN(scene_free) = scene_new(
-        OPTIONS(.owners = OWNERS, .two = true, .rounds = 2, .epsilon = 2,
+        OPTIONS(.owners = OWNERS, .two = true, .rounds = 2, .epsilon = 2, .part = encrypted,
                 .more = "late_uploads: join\nmin_owners: 2\n"));
     for (unsigned o = 0; o < 2; o++)
         expect_code(share_own(&c, o), 0, file(&c, "share%u.log", o));

@@ -170,21 +170,26 @@ static void claim(struct check_matrix_scene *s, fold_fn *fold)
     }
 }
 
-/* Whether the claims are what they have to be; if not, those of either weight show it. */
+/*
+ * Whether the claims are what they have to be. If not, those of either weight show it, and not by
+ * the same remainders.
+ */
 static bool fit(struct check_matrix_scene *s, fold_fn *fold)
 {
+    uint32_t off[MATRIX_CLAIMS] = {0};
     bool fits[2] = {true, true};
     claim(s, fold);
     for (unsigned t = 0; t < MATRIX_CLAIMS; t++) {
-        uint32_t off = 0;
         for (unsigned i = 0; i < 3; i++) {
             const uint32_t *b = s->folded[i].wanted[1], *a = s->folded[(i + 1) % 3].wanted[0];
             assert_int_equal((a[t] - b[t]) << (32 - s->folded[i].bits), 0);
-            off += (uint32_t)s->claim[i][t] - s->folded[i].wanted[0][t];
+            off[t] += (uint32_t)s->claim[i][t] - s->folded[i].wanted[0][t];
         }
-        fits[t / KERNEL_CROSS] &= off << (32 - s->folded[0].bits) == 0;
+        off[t] <<= 32 - s->folded[0].bits;
+        fits[t / KERNEL_CROSS] &= off[t] == 0;
     }
     assert_int_equal(fits[0], fits[1]);
+    assert_true(fits[0] == (memcmp(off, off + KERNEL_CROSS, sizeof off / 2) == 0));
     return fits[0];
 }
 

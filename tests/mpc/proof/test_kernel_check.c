@@ -158,10 +158,10 @@ static void rows_and_columns_of_elements(const struct kernel *k, struct kernel_c
     k->field_scale(out, r->weight);
 }
 
-/* Buckets that are already full; lines of both lengths, some of which share a bucket. */
+/* Buckets that are already full; lines of all lengths, some of which share a bucket. */
 static void lines(const struct kernel *k, struct kernel_check_room *r)
 {
-    for (size_t words = 4; words <= 8; words += 4) {
+    for (size_t words = 1; words <= 8; words += words == 1 ? 3 : 4) {
         const uint64_t *line = r->x + words, *digit = r->weight;
         const size_t n = 64;
         for (size_t i = 0; i < n * words * 8; i++) {

@@ -49,10 +49,14 @@ static size_t place(size_t t, size_t i)
 
 static void fold(const struct kernel *k, struct kernel_matrix_room *r, size_t n)
 {
-    for (size_t rows = 0; rows <= ROWS; rows += rows == 6 ? 125 : 1) {
-        for (size_t i = 0; i < KERNEL_ROWS * n; i++)
-            r->y[i] = r->z[i] = (uint16_t)(i * 40503);
-        k->fold16(r->y, r->x, rows, r->weight, n);
+    for (size_t turn = 0, rows; turn < 16; turn++) {
+        const bool add = turn % 2 != 0;
+        rows = turn / 2 == 7 ? ROWS : turn / 2;
+        for (size_t i = 0; i < KERNEL_ROWS * n; i++) {
+            r->y[i] = (uint16_t)(i * 40503);
+            r->z[i] = add ? r->y[i] : 0;
+        }
+        k->fold16(r->y, r->x, rows, r->weight, n, add);
         for (size_t v = 0; v < rows; v++)
             for (unsigned t = 0; t < KERNEL_ROWS; t++)
                 for (size_t i = 0; i < n && r->weight[v] >> t & 1; i++)
