@@ -406,6 +406,11 @@ TEST(completed_rows_are_like_filtered_ones)
     assert_true(compare(&w, some + SOME / 2, SOME / 2, many, MANY) < 4.5);
     assert_true(compare(&w, some, SOME / 2, many, MANY) > 5.5);
     table_free(&t);
+    known->column[CAME][SOME - 1] = 2;
+    known->number[CAME][SOME - 1] = 18750; /* after the last one */
+    assert_int_equal(rows_complete(&t, &w.r, known, 3, &never, NULL), ERR_OK);
+    assert_true(t->number[CAME][SOME - 1] == 18700);
+    table_free(&t);
     known->column[WENT][7] = 0; /* the month before */
     assert_int_equal(rows_complete(&t, &w.r, known, 3, &never, NULL), ERR_OK);
     table_free(&t);
