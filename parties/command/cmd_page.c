@@ -9,7 +9,7 @@ static const char help[] =
     "usage: trefoil page STUDY --out FILE\n"
     "\n"
     "Writes a page with which an owner who has nothing but a browser shares a table:\n"
-    "it makes a parcel, as trefoil share --to does, and sends it by the study's relay.\n"
+    "it makes a parcel, as trefoil share --to does, and sends it by the relay.\n"
     "It is one file that works from a disk, and it follows from the study file and\n"
     "this version of trefoil alone: trefoil check STUDY --page FILE compares.\n"
     "\n"

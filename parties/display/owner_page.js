@@ -57,7 +57,10 @@ function readOwnerFile(content) {
 
 async function takeKey() {
   const content = await chosen($('key')), found = content && readOwnerFile(content);
-  files = {'study.yaml': study, ...found};
+  files = {...found};
+  for (const name of NONE)
+    delete files[name];
+  files['study.yaml'] = study;
   if (content && !found)
     put('who', 'This is neither an owner file nor a key.', 'bad');
   else if (found)

@@ -61,13 +61,11 @@ static enum err bring(struct relay *r, unsigned server, struct bytes *message)
     struct log quiet = {.level = LOG_ERROR};
     struct identity *stranger CLEAN(identity_free) = NULL;
     struct dial *dial CLEAN(dial_free) = NULL;
-    struct reply reply;
-    enum err e;
+    struct reply reply; /* a refusal is an answer, too */
     TRY(identity_new(&stranger, &quiet));
     TRY(dials_new(&dial, r->netio, r->o.study, stranger, server, &quiet));
-    e = dials_ask(dial, message, &reply, WAIT_MS / 2, WAIT_MS / 2);
-    /* a refusal is an answer, too */
-    return e == ERR_TIMEOUT || e == ERR_PEER || message->size == 0 ? ERR_PEER : ERR_OK;
+    TRY(dial_watch(&dial)); /* a server cuts who brings junk */
+    return dials_ask(dial, message, &reply, WAIT_MS / 2, WAIT_MS / 2);
 }
 
 static enum MHD_Result carry(struct relay *r, struct MHD_Connection *connection, unsigned server,

@@ -9,7 +9,7 @@ result=$folder/tree
 page=$folder/explore.html
 "$trefoil" explore "$result" --out "$page" >"$folder/said" 2>&1
 made=$?
-if grep -q 'built without the page's module' "$folder/said"; then
+if grep -q "built without the page's module" "$folder/said"; then
     [ $made -ne 0 ] && [ ! -e "$page" ] && grep -q 'run make small, then make' "$folder/said"
     result $? "without the module explore says how to get it, and writes nothing"
     skip "the explorer's answers" "tools/small.sh was not run before make"

@@ -110,6 +110,11 @@ head -c 300 /dev/urandom >"$folder/junk"
 post 0 "$folder/junk" >"$folder/said" 2>"$folder/status"
 grep -qx 504 "$folder/status"
 result $? "a block that nobody sealed gets no answer"
+for _ in {1..40}; do post 0 "$folder/junk" >"$folder/said" 2>"$folder/status" & done
+wait $(jobs -p | tail -n 40)
+post 0 "$folder/junk" >"$folder/said" 2>"$folder/status"
+grep -qx 504 "$folder/status"
+result $? "and holds no place on the way to a server"
 head -c 2000000 /dev/zero >"$folder/junk"
 post 1 "$folder/junk" >"$folder/said" 2>"$folder/status"
 grep -qx 413 "$folder/status" && ! post 7 "$folder/odd.csv" >"$folder/said" 2>"$folder/status" && grep -qx 405 "$folder/status"
