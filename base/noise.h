@@ -12,8 +12,8 @@ enum noise_kind { NOISE_BOX_MULLER, NOISE_DISCRETE };
 /*
  * Who makes a sample: all servers together, and none knows it; or each of two makes a whole one of
  * its own, and both are added, so that what one server knows takes nothing from the other's; or two
- * make most of a Gaussian together, and each adds a small part of its own; or the one owner of the rows
- * makes it, and servers hold shares of it.
+ * make most of a Gaussian together, and each adds a small part of its own; or the one owner of the
+ * rows makes it, and servers hold shares of it.
  */
 enum noise_by { NOISE_BY_ALL, NOISE_BY_BOTH, NOISE_BY_JOINT, NOISE_BY_OWNER };
 

@@ -39,7 +39,7 @@ static const struct {
 #define QUANTILES (sizeof quantiles / sizeof *quantiles)
 
 /* Of y over the rows that meet a condition. */
-struct moments {
+struct adapt_moments {
     double rows, sum, squares;
 };
 
@@ -68,7 +68,7 @@ struct adapt {
 
 /* --- questions -------------------------------------------------------------------------------- */
 
-static void values_of(const struct moments *m, double value[KINDS])
+static void values_of(const struct adapt_moments *m, double value[KINDS])
 {
     value[COUNT] = m->rows;
     value[SUM] = m->sum;
@@ -81,14 +81,15 @@ static double error_of(double answer, double truth)
     return fabs(answer - truth) / fabs(truth);
 }
 
-struct range {
+struct adapt_range {
     uint16_t column;
     double low, high;
 };
 
-static struct moments of_rows(const struct table *t, uint16_t y, const struct range *r, size_t n)
+static struct adapt_moments of_rows(const struct table *t, uint16_t y, const struct adapt_range *r,
+                                    size_t n)
 {
-    struct moments m = {0};
+    struct adapt_moments m = {0};
     for (size_t row = 0; row < t->rows; row++) {
         const double x = t->number[y][row];
         bool fits = true;
@@ -103,14 +104,15 @@ static struct moments of_rows(const struct table *t, uint16_t y, const struct ra
 }
 
 /* The same from exact counts of bins. */
-static struct moments of_bins(const struct adapt *a, uint16_t y, const struct range *r, size_t n)
+static struct adapt_moments of_bins(const struct adapt *a, uint16_t y, const struct adapt_range *r,
+                                    size_t n)
 {
     struct density_part part[RANGES_MAX + 1][CODES_MAX]; /* the last: of y, if it has no range */
-    const struct range any = {y, -INFINITY, INFINITY};
-    struct moments m = {0};
+    const struct adapt_range any = {y, -INFINITY, INFINITY};
+    struct adapt_moments m = {0};
     size_t own = n;
     for (size_t i = 0; i <= n; i++) {
-        const struct range *at = i < n ? &r[i] : &any;
+        const struct adapt_range *at = i < n ? &r[i] : &any;
         own = i < n && at->column == y ? i : own;
         for (uint32_t c = 0; c < a->train->domain->attribute[at->column].size; c++)
             part[i][c] = density_part(a->inside.of[at->column], c, at->low,
@@ -142,11 +144,11 @@ static size_t shuffle(const struct table *t, struct random *r, uint16_t *column)
 }
 
 /* The truth, and whether enough rows meet it, relative errors say something, and bins suffice. */
-static bool is_fair(const struct adapt *a, uint16_t y, const struct range *r, size_t n,
+static bool is_fair(const struct adapt *a, uint16_t y, const struct adapt_range *r, size_t n,
                     double truth[KINDS])
 {
     const double deviation = evaluate_column(a->train, y).deviation;
-    struct moments m = of_rows(a->train, y, r, n);
+    struct adapt_moments m = of_rows(a->train, y, r, n);
     double binned[KINDS], most = 0;
     values_of(&m, truth);
     if (m.rows < fmax(2, SHARE_LEAST * (double)a->train->rows) ||
@@ -163,7 +165,7 @@ static void draw(const struct adapt *a, struct random *r, int shape, struct adap
 {
     const struct table *t = a->train;
     uint16_t column[DOMAIN_ATTRIBUTES_MAX], y;
-    struct range range[RANGES_MAX];
+    struct adapt_range range[RANGES_MAX];
     size_t n;
     do {
         const size_t all = shuffle(t, r, column);
@@ -176,7 +178,7 @@ static void draw(const struct adapt *a, struct random *r, int shape, struct adap
         for (size_t i = 0; i < n; i++) {
             const double *x = t->number[column[i]], u = x[random_below(r, t->rows)],
                          v = x[random_below(r, t->rows)];
-            range[i] = (struct range){column[i], fmin(u, v), fmax(u, v)};
+            range[i] = (struct adapt_range){column[i], fmin(u, v), fmax(u, v)};
             used += snprintf(q->sql + used, sizeof q->sql - (size_t)used,
                              " %s \"%s\" BETWEEN %.10g AND %.10g", i == 0 ? "WHERE" : "AND",
                              t->domain->attribute[column[i]].name, range[i].low, range[i].high);
@@ -185,7 +187,7 @@ static void draw(const struct adapt *a, struct random *r, int shape, struct adap
 }
 
 /* Adds what one model answers. */
-static enum err add_answer(struct moments *m, const struct released *model,
+static enum err add_answer(struct adapt_moments *m, const struct released *model,
                            const struct adapt_question *q, struct log *log)
 {
     struct question_text text = {.text = q->sql};
@@ -205,24 +207,23 @@ static enum err add_answer(struct moments *m, const struct released *model,
 
 static enum err score_answers(struct adapt *a, struct adapt_score *score, int shape)
 {
-    double *error[KINDS] = {NULL}, *all CLEAN(memory_release) = NULL;
-    TRY(memory_new(&all, KINDS * a->asked));
-    for (int k = 0; k < KINDS; k++)
-        error[k] = all + (size_t)k * a->asked;
+    double *error CLEAN(memory_release) = NULL; /* of each kind, one after the other */
+    TRY(memory_new(&error, KINDS * a->asked));
     for (size_t i = 0; i < a->asked; i++) {
         const struct adapt_question *q = &a->question[shape][i];
-        struct moments m = {0};
+        struct adapt_moments m = {0};
         double answer[KINDS];
         for (size_t k = 0; k < a->models; k++)
             TRY(add_answer(&m, &a->model[k], q, a->log));
         values_of(&m, answer);
-        for (int k = 0; k < KINDS; k++)
-            error[k][i] = m.rows > 0 ? error_of(answer[k], q->truth[k]) : 1;
+        for (size_t k = 0; k < KINDS; k++)
+            error[k * a->asked + i] = m.rows > 0 ? error_of(answer[k], q->truth[k]) : 1;
     }
-    for (int k = 0; k < KINDS; k++) {
-        sorted_make(error[k], a->asked);
+    for (size_t k = 0; k < KINDS; k++) {
+        double *own = error + k * a->asked;
+        sorted_make(own, a->asked);
         for (size_t p = 0; p < QUANTILES; p++)
-            score->error[shape][k][p] += sorted_quantile(error[k], a->asked, quantiles[p].p);
+            score->error[shape][k][p] += sorted_quantile(own, a->asked, quantiles[p].p);
     }
     return ERR_OK;
 }

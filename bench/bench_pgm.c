@@ -4,9 +4,9 @@
  *   bench_pgm [--json FILE] [--only PART] [--table NAME] [--seeds N] [--rounds N]
  *             [--epsilon E] [--over S] [--smoke]
  *       PART: nursery, bp, aim, sweeps or wide. Reference figures are in reference/baselines.md.
- *       Part aim has six tables and those of bench/generated.h (chain and star if one of them is
- *       named), 5 seeds at (1, 1e-5): AIM with
- *       T = 10, annealed and in sweeps (part sweeps: only these), a copula; adult also with T = 32.
+ *       Part aim has six tables and those of bench/generated.h (chain and star if they are named),
+ *       5 seeds at (1, 1e-5): AIM with T = 10, annealed and in sweeps (part sweeps: only these), a
+ *       copula; adult also with T = 32.
  *       Fails if what `rounds: auto` chooses is worse than the better of annealed and sweeps by a
  *       share above S, by default 0.03, and by more than chance.
  *       --smoke: one seed, small sizes.

@@ -8,10 +8,11 @@
  *
  * Then it runs `trefoil aim` at epsilon 1, annealed, on adult (all pairs, delta 1e-5; and in four
  * sweeps, with models of up to 40 MiB, which is what `rounds: auto` makes of it, as adult_sweeps)
- * and bjaq (all triples, 1e-6), has it answer every question of TABLE.queries.json, and scores the answers (bench/queries.h). A table
- * needs TABLE.codes.json, which says what its columns are, its rows (raw/TABLE.raw.csv.gz,
- * raw/TABLE.raw.csv or TABLE.csv) in $TREFOIL_DATA, and its questions in $TREFOIL_QUERIES, or the
- * folder reference/queries beside the data. What is absent is named and left out.
+ * and bjaq (all triples, 1e-6), has it answer every question of TABLE.queries.json, and scores the
+ * answers (bench/queries.h). A table needs TABLE.codes.json, which says what its columns are, its
+ * rows (raw/TABLE.raw.csv.gz, raw/TABLE.raw.csv or TABLE.csv) in $TREFOIL_DATA, and its questions
+ * in $TREFOIL_QUERIES, or the folder reference/queries beside the data. What is absent is named and
+ * left out.
  *
  * For each table the JSON has AGGREGATE_median, _p95 and _items, AGGREGATE_by_group_median and so
  * on, and count_one_median for questions with conditions on one column. It also has

@@ -7,7 +7,7 @@
  *   parity  12 columns of 4 codes, each like the one before in half of the rows, and a target: in
  *           19 rows of 20 the sum of the codes of columns 2, 5 and 9 modulo 4, which fewer than
  *           all four columns hardly show; all marginals of the target and three columns
- *   chain   10 columns of 4 codes, each the one before in three rows of five, or else any; all triples
+ *   chain   10 columns of 4 codes, each like the one before in three rows of five; all triples
  *   star    the same study: nine columns have nothing to do with each other, and the last follows
  *           four of them in four rows of five
  *   wide    100 columns of 2 to 12 codes, each following the one before in three rows of four; all

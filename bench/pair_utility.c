@@ -25,7 +25,7 @@
 
 /* --- noise ------------------------------------------------------------------------------------ */
 
-struct drawn {
+struct utility_noise {
     struct random r;
     enum noise_by by;
 };
@@ -41,7 +41,7 @@ static int64_t between(struct random *r)
 
 static enum err gauss(void *self, size_t n, int64_t *out)
 {
-    struct drawn *d = self;
+    struct utility_noise *d = self;
     const bool joint = d->by == NOISE_BY_JOINT;
     for (size_t i = 0; i < n; i++) {
         uint64_t own[2] = {0};
@@ -54,7 +54,7 @@ static enum err gauss(void *self, size_t n, int64_t *out)
 
 static enum err gumbel(void *self, size_t n, int64_t *out)
 {
-    struct drawn *d = self;
+    struct utility_noise *d = self;
     for (size_t i = 0; i < n; i++) {
         uint64_t own[2] = {0};
         own_gumbel(&d->r, own, d->by == NOISE_BY_OWNER ? 1 : 2);
@@ -125,20 +125,20 @@ static enum err read_rows(struct bench_data *c, uint64_t seed, struct log *log)
 
 /* --- runs ------------------------------------------------------------------------------------- */
 
-struct way {
+struct utility_way {
     double delta;
     enum aim_score score;
     bool central; /* a curator's rounded Gaussians */
     enum noise_by by;
 };
 
-static enum err run(const struct way *way, uint64_t seed, double *l1, struct log *log)
+static enum err run(const struct utility_way *way, uint64_t seed, double *l1, struct log *log)
 {
     struct bench_data c CLEAN(bench_data_clear) = {0};
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct table *rows CLEAN(table_free) = NULL;
-    struct drawn drawn = {random_of(seed + 1000), way->by};
+    struct utility_noise drawn = {random_of(seed + 1000), way->by};
     const struct plaintext_noise noise = way->central
                                              ? noise_from_random(&drawn.r)
                                              : (struct plaintext_noise){&drawn, gauss, gumbel};
@@ -161,7 +161,8 @@ static enum err run(const struct way *way, uint64_t seed, double *l1, struct log
     return evaluate_tables(c.workload, c.table, rows, NULL, l1);
 }
 
-static enum err mean(const struct way *way, unsigned runs, double *l1, double *se, struct log *log)
+static enum err mean(const struct utility_way *way, unsigned runs, double *l1, double *se,
+                     struct log *log)
 {
     double sum = 0, square = 0;
     for (uint64_t seed = 1; seed <= runs; seed++) {
@@ -183,12 +184,12 @@ static enum err compare(double delta, enum aim_score score, unsigned runs, json_
         enum noise_by by;
     } ways[] = {{"owner", NOISE_BY_OWNER}, {"joint", NOISE_BY_JOINT}, {"both", NOISE_BY_BOTH}};
     double central, l1, se;
-    TRY(mean(&(struct way){delta, score, true, NOISE_BY_ALL}, runs, &central, &se, log));
+    TRY(mean(&(struct utility_way){delta, score, true, NOISE_BY_ALL}, runs, &central, &se, log));
     printf("%s, delta %g, %s: a curator's L1 %.3f +- %.3f\n", TABLE, delta,
            study_score_words[score], central, se);
     for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
         json_t *o = figures_item(list);
-        TRY(mean(&(struct way){delta, score, false, ways[k].by}, runs, &l1, &se, log));
+        TRY(mean(&(struct utility_way){delta, score, false, ways[k].by}, runs, &l1, &se, log));
         printf("  noise_by: %-6s L1 %.3f +- %.3f\n", ways[k].word, l1, se);
         json_object_set_new(o, "table", json_string(TABLE));
         json_object_set_new(o, "score", json_string(study_score_words[score]));

@@ -59,6 +59,10 @@ static const struct smoke {
      "and.0.n and.0.per_s mul64.0.ms open64.0.rounds lt64.0.bytes bit_to_ring64.0.cpu_s.2 "
      "l1.0.per_s l1_with_caching.0.per_s matmul.0.per_s argmax.0.per_s",
      ""},
+    {"events",
+     "events.0.persons events.0.events events.0.inter events.0.order events.0.person "
+     "events.0.number events.0.seeds events.1.events events.1.inter events.2.order",
+     ""},
     {"faults",
      "plain_s resume_s.SIGKILL.0.compute resume_s.SIGTERM.1.measure resume_s.SIGSTOP.2.select", ""},
     {"fhaim",

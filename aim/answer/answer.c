@@ -433,7 +433,8 @@ enum err answer_new(struct answer **out, struct model_sums *m, const struct dens
 {
     *out = NULL;
     for (size_t i = 0; i < q->items; i++) {
-        TRY(answer_check_events(q, i, log));
+        const struct scope columns = answer_columns(q, i);
+        TRY(answer_check_events(q, &columns, log));
         TRY(check_corr(m, q, i, log));
     }
     return answer_make(out, m, inside, q, NULL, NULL, log);

@@ -88,15 +88,14 @@ enum err answer_events_total(const struct answer_state *w, struct model_sums *m,
     return answer_weigh_events(&all, m, NULL, 0, total, log);
 }
 
-enum err answer_check_events(const struct question *q, size_t item, struct log *log)
+enum err answer_check_events(const struct question *q, const struct scope *columns, struct log *log)
 {
     const struct series *e = q->domain->series;
-    const struct scope s = answer_columns(q, item);
-    for (unsigned i = 0; e != NULL && !q->events && i < s.n; i++)
-        if (!series_counts_persons(e, s.attribute[i]))
+    for (unsigned i = 0; e != NULL && !q->events && i < columns->n; i++)
+        if (!series_counts_persons(e, columns->attribute[i]))
             return log_fail(log, ERR_QUESTION,
                             "%s is a column of events: ask FROM %s. Any other name means persons",
-                            q->domain->attribute[s.attribute[i]].name, e->name);
+                            q->domain->attribute[columns->attribute[i]].name, e->name);
     return ERR_OK;
 }
 

@@ -43,6 +43,16 @@ static void rows_given_clear(struct rows_given *w)
         memory_free(&w->weight[a]);
 }
 
+/* A number that is known of a row; a tied column has it as it counts, at the end of its range. */
+static double known_number(const struct rows_given *w, uint16_t attribute, size_t row)
+{
+    const struct domain_attribute *a = &w->domain->attribute[attribute];
+    const double x = w->known != NULL ? table_number(w->known, attribute, row) : NAN;
+    return isnan(x) || !derive_is_tied(w->derive, attribute)
+               ? x
+               : fmin(fmax(x, domain_number(a, 0)), domain_last(a));
+}
+
 static enum err start(struct rows_given *w, size_t rows)
 {
     table_free(&w->out);
@@ -52,9 +62,9 @@ static enum err start(struct rows_given *w, size_t rows)
     TRY(table_new(&w->out, w->domain, rows));
     TRY(table_keep_numbers(w->out));
     w->out->rows = rows;
-    for (size_t a = 0; a < w->domain->attributes; a++)
+    for (uint16_t a = 0; a < w->domain->attributes; a++)
         for (size_t i = 0; w->out->number[a] != NULL && i < rows; i++)
-            w->out->number[a][i] = w->known != NULL ? table_number(w->known, a, i) : NAN;
+            w->out->number[a][i] = known_number(w, a, i);
     TRY(memory_new(&w->row, rows));
     TRY(memory_new(&w->of, rows));
     for (size_t i = 0; i < rows; i++)

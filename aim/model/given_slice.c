@@ -45,8 +45,12 @@ void given_slice_make(struct given_slice *s, const struct given_drawing *w, size
 static void add(const struct given_slice *s, const struct scope *over, bool whole,
                 const double *value, unsigned from, uint64_t cell, double *out)
 {
-    struct scope_walk walk = {.n = s->n - from};
-    uint64_t step[DOMAIN_ATTRIBUTES_MAX] = {0}, stride = 1, cells = product(s->size, from, s->n);
+    uint64_t step[DOMAIN_ATTRIBUTES_MAX], stride = 1, cells = product(s->size, from, s->n);
+    struct scope_walk walk;
+    walk.place = 0;
+    walk.n = s->n - from;
+    memset(walk.at, 0, walk.n * sizeof *walk.at); /* the rest of it is large, and not used */
+    memset(step, 0, s->n * sizeof *step);
     for (unsigned k = over->n; k-- > 0;) {
         unsigned i = 0;
         while (s->attribute[i] != over->attribute[k])

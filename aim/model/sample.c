@@ -20,25 +20,6 @@ struct sampling {
 
 /* --- one group ------------------------------------------------------------------------------- */
 
-/* An index drawn by weight, or `n` if all weights are 0. */
-static size_t draw(struct random *r, const double *weight, size_t n)
-{
-    double sum = 0, at;
-    size_t last = n;
-    for (size_t i = 0; i < n; i++)
-        sum += weight[i];
-    at = random_double(r) * sum;
-    for (size_t i = 0; i < n; i++) {
-        if (!(weight[i] > 0))
-            continue;
-        last = i;
-        if (at < weight[i])
-            return i;
-        at -= weight[i];
-    }
-    return last;
-}
-
 /*
  * Fills s->values with `rows` codes distributed as `weight` (any positive sum), in random order.
  * Rows left over by rounding down are drawn systematically: the fractions are laid end to end, and
@@ -48,9 +29,12 @@ static size_t draw(struct random *r, const double *weight, size_t n)
 static void round_off(struct sampling *s, const double *weight, uint32_t size, size_t rows)
 {
     double sum = 0, reach = 0, next = random_double(&s->random);
+    uint32_t most = 0;
     size_t n = 0;
-    for (uint32_t v = 0; v < size; v++)
+    for (uint32_t v = 0; v < size; v++) {
         sum += weight[v];
+        most = weight[v] > weight[most] ? v : most;
+    }
     for (uint32_t v = 0; v < size; v++) {
         double count = weight[v] * ((double)rows / sum), whole = floor(count);
         for (size_t i = 0; i < (size_t)whole && n < rows; i++)
@@ -62,7 +46,7 @@ static void round_off(struct sampling *s, const double *weight, uint32_t size, s
         }
     }
     while (n < rows) /* only where rounding errors lost a row */
-        s->values[n++] = (uint16_t)draw(&s->random, weight, size);
+        s->values[n++] = (uint16_t)most;
     for (size_t i = n; i > 1; i--) {
         size_t k = (size_t)random_below(&s->random, i);
         uint16_t swap = s->values[i - 1];

@@ -26,17 +26,18 @@ void parser_made_clear(struct parser_made *m)
     memory_free(&m->as.labels);
 }
 
-/* Its values, each once, in the book's order. */
+/* Its values, each once, in the book's order; one without text is missing. */
 static enum err list_labels(struct domain_attribute *a, const struct derive *e)
 {
-    a->kind = &column_labels;
     TRY(memory_new(&a->labels, e->keys));
     for (uint32_t i = 0; i < e->keys; i++) {
         uint32_t k = 0;
         while (k < a->values && strcmp(a->labels[k], e->value[i]) != 0)
             k++;
-        a->labels[k] = e->value[i];
-        a->values += k == a->values;
+        if (k < a->values || *e->value[i] == '\0')
+            continue;
+        a->labels[a->values++] = e->value[i];
+        a->kind = &column_labels;
     }
     return ERR_OK;
 }
@@ -52,30 +53,34 @@ enum err parser_made(struct parser *p, struct parser_made *m)
         m->part = g.part;
     } else if (e != NULL) {
         const uint32_t base = domain_find(p->domain, e->column[0]);
-        if (base == DOMAIN_NO_CODE)
+        if (base == DOMAIN_NO_CODE ||
+            (e->op == DERIVE_LOOKUP && domain_has_bins(&p->domain->attribute[base])))
             return ERR_OK;
         m->base = (uint16_t)base;
-        m->part = e->op == DERIVE_PART ? parser_part(e->part) : NULL;
+        if (e->op == DERIVE_PART)
+            m->part = parser_part(e->part);
+        else
+            TRY(list_labels(&m->as, e));
         TRY(derive_new(&m->plan, p->domain));
-        TRY(lexer_next(&p->lexer));
-    } else {
-        return ERR_OK;
+        if (m->part != NULL || m->as.kind != NULL)
+            TRY(lexer_next(&p->lexer));
     }
     m->as.name = e != NULL ? e->name : p->domain->attribute[m->base].name;
     if (m->part == NULL)
-        return list_labels(&m->as, e);
+        return ERR_OK;
     m->as.kind = &column_whole;
     m->as.max = 9999;
     m->as.values = 10000;
     return ERR_OK;
 }
 
-/* Whether it holds for a label. */
+/* Whether it holds for a code. */
 static bool holds(struct parser *p, struct parser_made *m, struct values v, uint32_t code)
 {
-    const char *text;
+    char room[COLUMN_TEXT];
+    const char *text = domain_text(&p->domain->attribute[m->base], code, 0, room);
     derive_begin(m->plan);
-    if (derive_set(m->plan, m->base, code, p->domain->attribute[m->base].labels[code]) != ERR_OK)
+    if (derive_set(m->plan, m->base, code, text) != ERR_OK)
         p->work.pool.failed = true;
     text = derive_computed(m->plan, m->which, NULL);
     for (uint32_t i = 0; i < m->as.values; i++)
@@ -90,11 +95,13 @@ struct values parser_made_values(struct parser *p, struct parser_made *m, struct
     struct values_pool *pool = &p->work.pool;
     const size_t used = pool->used;
     struct values out = {.first = (uint32_t)used, .missing = v.missing && a->missing != NULL};
-    if (m->part == NULL)
-        for (uint32_t code = 0; code < a->values; code++)
-            if (holds(p, m, v, code))
-                out.spans += values_between(pool, code - 0.5, code + 0.5).spans;
-    for (double x = m->part != NULL ? a->edges[0] : INFINITY, next; x <= domain_last(a); x = next) {
+    for (uint32_t code = 0; m->part == NULL && code < a->values; code++) {
+        const double x = domain_number(a, code);
+        if (holds(p, m, v, code))
+            out.spans += values_between(pool, values_before(a, x), values_after(a, x)).spans;
+    }
+    for (double x = m->part != NULL ? a->edges[0] : INFINITY, next;
+         x <= domain_last(a) && !pool->failed; x = next) {
         const enum calendar_unit unit = a->calendar->unit;
         next = (double)calendar_next((int64_t)x, unit, m->part->stretch);
         if (values_hold(pool, v, calendar_value((int64_t)x, unit, m->part->value)))

@@ -109,18 +109,18 @@ static enum err write_rows(struct sink *s, const struct table *t, const struct d
                            uint64_t seed)
 {
     const struct domain *d = t->domain;
-    const size_t attributes = d->attributes;
     const size_t computed = d->derived != NULL ? d->derived->computed.count : 0;
     struct random r = random_of(seed);
     csv_begin(&s->text, s->form);
-    for (size_t a = 0; a < attributes; a++) {
-        put_text(&s->text, t->domain->attribute[a].name, s->form, false);
-        bytes_put_u8(&s->text, a + 1 < attributes + computed ? (uint8_t)s->form->delimiter : '\n');
+    for (size_t i = 0; i < d->attributes + computed; i++) {
+        if (i > 0)
+            bytes_put_u8(&s->text, (uint8_t)s->form->delimiter);
+        put_text(&s->text,
+                 i < d->attributes ? d->attribute[i].name
+                                   : d->derived->computed.of[i - d->attributes].name,
+                 s->form, false);
     }
-    for (size_t i = 0; i < computed; i++) {
-        put_text(&s->text, t->domain->derived->computed.of[i].name, s->form, false);
-        bytes_put_u8(&s->text, i + 1 < computed ? (uint8_t)s->form->delimiter : '\n');
-    }
+    bytes_put_u8(&s->text, '\n');
     for (size_t row = 0; row < t->rows; row++) {
         TRY(put_row(s, t, densities, row, &r));
         if (s->text.size >= PIECE)

@@ -312,7 +312,6 @@ enum err rows_field(struct rows *r, char *text, size_t length)
         return derive_set(r->derive, attribute, 0, strlen(text) == length ? text : "");
     if (r->o.fill != NULL && strcmp(text, r->o.fill) == 0) {
         r->codes[attribute] = ROWS_ANY;
-        r->numbers[attribute] = NAN;
         return ERR_OK;
     }
     return take_value(r, attribute, field, text, strlen(text) == length);
@@ -366,7 +365,7 @@ static enum err row_end(struct rows *r)
         return ERR_OK;
     TRY(r->o.partial ? append_partial(r) : table_append(r->table, r->codes));
     for (size_t a = 0; r->numbers != NULL && a < r->domain->attributes; a++)
-        if (r->table->number[a] != NULL)
+        if (r->table->number[a] != NULL && r->codes[a] != ROWS_ANY)
             r->table->number[a][r->table->rows - 1] = r->numbers[a];
     if (r->key != NULL)
         TRY(person_key_end(r->key, &r->table->key[r->table->rows - 1]));
@@ -416,10 +415,8 @@ enum err rows_begin(struct rows **out, const struct domain *d, const struct rows
         TRY(table_keep_numbers(r->table));
         TRY(memory_new(&r->numbers, d->attributes));
     }
-    for (size_t a = 0; r->o.partial && a < d->attributes; a++) {
+    for (size_t a = 0; r->o.partial && a < d->attributes; a++)
         r->codes[a] = ROWS_ANY;
-        r->numbers[a] = NAN;
-    }
     if (d->derived != NULL && !r->o.as_written)
         TRY(derive_new(&r->derive, d));
     if (r->o.person != NULL)

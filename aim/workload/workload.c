@@ -46,23 +46,23 @@ static enum err check_clique(const struct domain *d, const struct clique *c, dou
 }
 
 /* The given cliques, sorted: their order in the study must not change a digest or a sum. */
-struct given {
+struct workload_given {
     struct clique clique; /* first: the sort is by it */
     double weight;
 };
 
-static struct given *given_sorted(const struct workload *w)
+static struct workload_given *given_sorted(const struct workload *w)
 {
-    struct given *g = memory_array(w->cliques, sizeof *g);
+    struct workload_given *g = memory_array(w->cliques, sizeof *g);
     if (g == NULL)
         return NULL;
     for (size_t i = 0; i < w->cliques; i++)
-        g[i] = (struct given){w->clique[i], w->clique_weight[i]};
+        g[i] = (struct workload_given){w->clique[i], w->clique_weight[i]};
     qsort(g, w->cliques, sizeof *g, clique_compare);
     return g;
 }
 
-static enum err check_repeats(const struct domain *d, const struct given *g, size_t count,
+static enum err check_repeats(const struct domain *d, const struct workload_given *g, size_t count,
                               struct log *log)
 {
     for (size_t i = 1; i < count; i++) {
@@ -75,8 +75,8 @@ static enum err check_repeats(const struct domain *d, const struct given *g, siz
 }
 
 /* W_a = sum of the weights of the cliques with a, so that w_q = sum of W_a over q. */
-static enum err attribute_weights(const struct domain *d, const struct given *g, size_t count,
-                                  double *weight, struct log *log)
+static enum err attribute_weights(const struct domain *d, const struct workload_given *g,
+                                  size_t count, double *weight, struct log *log)
 {
     for (size_t i = 0; i < count; i++)
         for (unsigned k = 0; k < g[i].clique.n; k++)
@@ -183,7 +183,7 @@ static void find_maximal(struct workload *w)
 static enum err build(struct workload *w, const struct domain *d, struct log *log)
 {
     double *weight CLEAN(memory_release) = memory_array(d->attributes, sizeof *weight);
-    struct given *g CLEAN(memory_release) = given_sorted(w);
+    struct workload_given *g CLEAN(memory_release) = given_sorted(w);
     if (weight == NULL || g == NULL)
         return ERR_NOMEM;
     TRY(check_repeats(d, g, w->cliques, log));
@@ -252,7 +252,7 @@ uint32_t workload_find(const struct workload *w, const struct clique *c)
 
 void workload_write(const struct workload *w, struct bytes *out)
 {
-    struct given *g CLEAN(memory_release) = given_sorted(w);
+    struct workload_given *g CLEAN(memory_release) = given_sorted(w);
     if (g == NULL) {
         out->failed = true;
         return;

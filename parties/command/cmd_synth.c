@@ -39,7 +39,7 @@ static const char help[] =
     "  trefoil synth result/model --where \"age >= 60 AND sex = 'f'\" --rows 1000 \\\n"
     "      --out women.csv\n";
 
-struct asked {
+struct synth_asked {
     const char *out, *where, *given, *fill;
     int64_t rows, seed;
     enum released_sampling how;
@@ -47,7 +47,7 @@ struct asked {
 };
 
 /* The rows of a file, with what they lack. */
-static enum err complete(struct table **t, const struct released *r, const struct asked *a,
+static enum err complete(struct table **t, const struct released *r, const struct synth_asked *a,
                          struct log *log)
 {
     struct table *known CLEAN(table_free) = NULL;
@@ -69,7 +69,8 @@ static enum err complete(struct table **t, const struct released *r, const struc
 }
 
 /* Two tables in a folder. */
-static enum err draw_persons(const struct released *model, const struct asked *a, struct log *log)
+static enum err draw_persons(const struct released *model, const struct synth_asked *a,
+                             struct log *log)
 {
     struct series_drawn drawn CLEAN(series_drawn_clear) = {0};
     const char *name = model->domain->series->name;
@@ -90,7 +91,7 @@ static enum err draw_persons(const struct released *model, const struct asked *a
     return ERR_OK;
 }
 
-static enum err execute(const char *path, const struct asked *a, struct log *log)
+static enum err execute(const char *path, const struct synth_asked *a, struct log *log)
 {
     struct released model CLEAN(released_clear) = {0};
     struct table *t CLEAN(table_free) = NULL;
@@ -108,7 +109,7 @@ static enum err execute(const char *path, const struct asked *a, struct log *log
     return ERR_OK;
 }
 
-static enum err check_asked(const struct asked *a, struct log *log)
+static enum err check_asked(const struct synth_asked *a, struct log *log)
 {
     if ((a->where != NULL || a->given != NULL) && a->how == SAMPLING_ROUNDED)
         return log_fail(log, ERR_USAGE,
@@ -128,7 +129,7 @@ static enum err check_asked(const struct asked *a, struct log *log)
 static enum err run_synth(int argc, char **argv, struct log *log)
 {
     const char *path, *sampling = NULL, *delimiter = NULL, *decimal = NULL;
-    struct asked a = {.seed = 1, .how = SAMPLING_ANY};
+    struct synth_asked a = {.seed = 1, .how = SAMPLING_ANY};
     const struct command_option options[] = {
         {.name = "out", .value = &a.out, .needed = "FILE"},
         {.name = "rows", .number = &a.rows, .least = 1, .most = COMMAND_ROWS_MAX},

@@ -9,26 +9,21 @@
 #include <math.h>
 #include <stdio.h>
 
-#define SIDES 3
-static const char *const sides[SIDES] = {"synthetic", "resample", "dealt"};
+static const char *const sides[EVENTS_SIDES] = {"synthetic", "resample", "dealt"};
 
 /* Which rows of the flat table a kind of pairs is over: those of some stages. */
-enum kind { NUMBER, PERSONS, EVENTS, INTER, ORDER, KINDS };
+enum kind { NUMBER, PERSONS, EVENTS, INTER, ORDER };
 static const struct {
-    const char *key, *words;
+    const char *words;
     enum series_stage first, last;
-} kinds[KINDS] = {
-    [NUMBER] = {"number", "how many events", SERIES_NONE, SERIES_FIRST}, /* a row of each person */
-    [PERSONS] = {"person", "two columns of persons", SERIES_NONE, SERIES_FIRST},
-    [EVENTS] = {"events", "two columns of events", SERIES_ONLY, SERIES_LAST},
-    [INTER] = {"inter", "persons x events", SERIES_ONLY, SERIES_LAST},
-    [ORDER] = {"order", "the event before x events", SERIES_MIDDLE, SERIES_LAST},
+} kinds[EVENTS_KINDS] = {
+    [NUMBER] = {"how many events", SERIES_NONE, SERIES_FIRST}, /* a row of each person */
+    [PERSONS] = {"two columns of persons", SERIES_NONE, SERIES_FIRST},
+    [EVENTS] = {"two columns of events", SERIES_ONLY, SERIES_LAST},
+    [INTER] = {"persons x events", SERIES_ONLY, SERIES_LAST},
+    [ORDER] = {"the event before x events", SERIES_MIDDLE, SERIES_LAST},
 };
-
-struct compared {
-    size_t pairs[KINDS];
-    double sum[KINDS][SIDES];
-};
+const char *const events_kinds[EVENTS_KINDS] = {"number", "person", "events", "inter", "order"};
 
 /* Rows, and how often each counts; NULL: once. */
 struct side {
@@ -71,8 +66,8 @@ static void deal(const struct domain *d, const struct clique *c, const double *s
     }
 }
 
-static enum err compare(struct compared *all, const struct side side[2], const struct side *real,
-                        enum kind kind, uint16_t a, uint16_t b)
+static enum err compare(struct events_compared *all, const struct side side[2],
+                        const struct side *real, enum kind kind, uint16_t a, uint16_t b)
 {
     const struct domain *d = real->flat->domain;
     const struct clique c = {a == b ? 1 : 2, {a < b ? a : b, a < b ? b : a}};
@@ -82,13 +77,13 @@ static enum err compare(struct compared *all, const struct side side[2], const s
     TRY(memory_new(&other, cells));
     count(real, kind, &c, share);
     all->pairs[kind]++;
-    for (size_t i = 0; i < SIDES; i++) {
+    for (size_t i = 0; i < EVENTS_SIDES; i++) {
         if (i < 2)
             count(&side[i], kind, &c, other);
         else
             deal(d, &c, share, other);
         for (uint64_t k = 0; k < cells; k++)
-            all->sum[kind][i] += fabs(share[k] - other[k]);
+            all->error[kind][i] += fabs(share[k] - other[k]);
     }
     return ERR_OK;
 }
@@ -103,7 +98,7 @@ static bool kind_of(const struct series *s, uint16_t a, uint16_t b, enum kind *k
     return *kind != ORDER || (before && eb) || (ea && behind);
 }
 
-static enum err compare_all(struct compared *all, const struct side side[2],
+static enum err compare_all(struct events_compared *all, const struct side side[2],
                             const struct side *real)
 {
     const struct domain *d = real->flat->domain;
@@ -135,55 +130,65 @@ static enum err resample(const struct table *flat, uint32_t **times)
     return ERR_OK;
 }
 
-static void print(const struct compared *all, const struct source *real, const struct source *made)
+static void print(const struct events_compared *all, const struct source *real,
+                  const struct source *made)
 {
     printf("%zu real persons, %zu synthetic ones\n\n"
            "Mean L1 error of tables of         pairs  synthetic  resample     dealt\n",
            real->rows, made->rows);
-    for (size_t k = 0; k < KINDS; k++) {
+    for (size_t k = 0; k < EVENTS_KINDS; k++) {
         printf("%-33s %7zu", kinds[k].words, all->pairs[k]);
-        for (size_t i = 0; i < SIDES; i++)
-            printf("  %8.4f", all->sum[k][i] / fmax(1, (double)all->pairs[k]));
+        for (size_t i = 0; i < EVENTS_SIDES; i++)
+            printf("  %8.4f", all->error[k][i]);
         putchar('\n');
     }
     puts("\nresample: as many of the real persons, drawn once more with their events, which is as\n"
          "near as another sample would be; dealt: the two columns dealt at random.");
 }
 
-static enum err print_json(const struct compared *all, const struct source *real,
+static enum err print_json(const struct events_compared *all, const struct source *real,
                            const struct source *made)
 {
     json_auto_t *o = json_pack("{s:I, s:I}", "persons", (json_int_t)real->rows, "synthetic_persons",
                                (json_int_t)made->rows);
     struct bytes text CLEAN(bytes_clear) = {0};
-    for (size_t i = 0; i < SIDES; i++) {
+    for (size_t i = 0; i < EVENTS_SIDES; i++) {
         json_t *side = json_object();
-        for (size_t k = 0; k < KINDS; k++)
-            json_object_set_new(side, kinds[k].key,
-                                json_real(all->sum[k][i] / fmax(1, (double)all->pairs[k])));
+        for (size_t k = 0; k < EVENTS_KINDS; k++)
+            json_object_set_new(side, events_kinds[k], json_real(all->error[k][i]));
         json_object_set_new(o, sides[i], side);
     }
     TRY(list_print(o, JSON_INDENT(2), &text));
     return fwrite(text.data, 1, text.size, stdout) == text.size ? ERR_OK : ERR_SYSTEM;
 }
 
+enum err events_compare(struct events_compared *c, const struct table *real,
+                        const struct table *synthetic)
+{
+    uint32_t *times CLEAN(memory_release) = NULL;
+    struct side side[2] = {{synthetic, NULL}, {real, NULL}};
+    *c = (struct events_compared){.pairs = {0}};
+    TRY(resample(real, &times));
+    side[1].times = times;
+    TRY(compare_all(c, side, &(const struct side){real, NULL}));
+    for (size_t k = 0; k < EVENTS_KINDS; k++)
+        for (size_t i = 0; i < EVENTS_SIDES; i++)
+            c->error[k][i] /= fmax(1, (double)c->pairs[k]);
+    return ERR_OK;
+}
+
 enum err evaluating_events(const struct evaluating_events *e, struct log *log)
 {
     struct source real CLEAN(source_clear) = {0}, made CLEAN(source_clear) = {0};
-    uint32_t *times CLEAN(memory_release) = NULL;
     char persons[FILE_PATH], events[FILE_PATH];
     const struct source_options options = {.csv = persons, .events = events};
-    struct compared all = {.pairs = {0}};
-    struct side side[2];
+    struct events_compared all;
     TRY(source_suits(&e->real, e->study, log));
     TRY(source_load_events(&real, e->study, &e->real, log));
     TRY(file_path(persons, log, "%s/persons.csv", e->synthetic));
     TRY(file_path(events, log, "%s/%s.csv", e->synthetic, e->study->domain->series->name));
     TRY(source_load_events(&made, e->study, &options, log));
-    TRY(resample(real.table, &times));
-    side[0] = (struct side){made.table, NULL};
-    side[1] = (struct side){real.table, times};
-    TRY(compare_all(&all, side, &(const struct side){real.table, NULL}));
+    TRY(events_compare(&all, real.table, made.table));
     if (e->json)
         return print_json(&all, &real, &made);
     print(&all, &real, &made);

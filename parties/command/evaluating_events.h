@@ -11,6 +11,19 @@
 
 #include "parties/owner/source.h"
 
+#define EVENTS_KINDS 5
+#define EVENTS_SIDES 3                               /* synthetic, resample, dealt */
+extern const char *const events_kinds[EVENTS_KINDS]; /* number, person, events, inter, order */
+
+struct events_compared {
+    size_t pairs[EVENTS_KINDS];
+    double error[EVENTS_KINDS][EVENTS_SIDES]; /* means over these pairs */
+};
+
+/* Of flat tables (aim/table/series.h) of one domain. */
+enum err events_compare(struct events_compared *c, const struct table *real,
+                        const struct table *synthetic) MUST_CHECK;
+
 struct evaluating_events {
     const struct study *study;
     struct source_options real; /* persons and events */

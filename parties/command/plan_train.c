@@ -5,6 +5,7 @@
 #include "parties/command/plan.h"
 #include "parties/exchange/price.h"
 #include "parties/study/method.h"
+#include "protocols/records_block.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -57,17 +58,20 @@ static void print_noise(const struct study *s, double rows)
 }
 
 /* What a test of the rows that are kept back will tell. */
-static void print_test(const struct study *s)
+static void print_test(const struct plan_asked *p)
 {
+    const struct study *s = p->study;
     const struct features *f = s->features;
+    const uint64_t blocks = (p->rows + RECORDS_BLOCK - 1) / RECORDS_BLOCK;
     struct price_steps steps;
     if (!f->tests || price_steps(s, &steps, NULL) != ERR_OK)
         return;
     printf("test: %u noisy counts of rows by score and class, each with a deviation of\n"
-           "%.2g rows",
-           features_cells(f), steps.sigma);
+           "%.2g rows, in %llu exchanges (more with security: abort)",
+           features_cells(f), steps.sigma,
+           13 + (unsigned long long)(f->outputs * (6 * blocks + 1)));
     if (f->classes == 2)
-        printf("; over n rows, accuracy then deviates by at most %.2g / n from noise",
+        printf(".\nOver n rows, accuracy deviates by at most %.2g / n from noise",
                steps.sigma * sqrt(FEATURES_BINS));
     puts(".");
 }
@@ -103,6 +107,6 @@ enum err plan_train(struct plan_asked *p, double rho)
     TRY(plan_servers(p));
     print_slack(s);
     print_noise(s, (double)p->rows);
-    print_test(s);
+    print_test(p);
     return ERR_OK;
 }

@@ -357,10 +357,9 @@ enum err intake_noise(struct intake *in, const struct intake_message *m)
     const struct price_ahead sizes = price_ahead(study);
     struct bytes share CLEAN(bytes_clear) = {0};
     struct reader r = reader_of(m->p, m->n);
-    const uint8_t *terms = reader_bytes(&r, 32), *name;
-    const unsigned kind = reader_u8(&r);
+    const uint8_t *const head = reader_bytes(&r, 32 + 1 + AHEAD_NAME);
+    const unsigned kind = r.failed ? 0 : head[32];
     bool same;
-    name = reader_bytes(&r, AHEAD_NAME);
     if (r.failed)
         return refuse(in, m, ERR_FORMAT, "a block of noise is cut");
     TRY(check_terms(in, m, &same));
@@ -368,14 +367,13 @@ enum err intake_noise(struct intake *in, const struct intake_message *m)
         return ERR_OK;
     if (study->noise_by != NOISE_BY_OWNER)
         return refuse(in, m, ERR_REFUSED, "in this study servers make the noise");
-    if (kind >= NOISE_LAWS || sodium_is_zero(name, AHEAD_NAME) ||
+    if (kind >= NOISE_LAWS || sodium_is_zero(head + 33, AHEAD_NAME) ||
         r.left != in->site->split->noise_bytes(in->site->index, sizes.samples[kind]))
         return refuse(in, m, ERR_FORMAT,
                       "a block of noise has another size than in this study, or no name or kind");
-    (void)terms;
     bytes_put(&share, r.p, r.left);
     TRY(bytes_ok(&share));
-    return answer(in, m, stored(in, store_ahead_push(in->site->store, kind, name, &share)), "",
+    return answer(in, m, stored(in, store_ahead_push(in->site->store, kind, head + 33, &share)), "",
                   not_stored, &(struct bytes){0});
 }
 

@@ -1,6 +1,6 @@
 /*
- * parties/settings/ahead_talk.h - which blocks of noise (parties/store/store_ahead.h) all servers of
- * a session have: only these does it use.
+ * parties/settings/ahead_talk.h - which blocks of noise (parties/store/store_ahead.h) all servers
+ * of a session have: only these does it use.
  *
  *   all -> all   names of the blocks: 2 kB, which ride on the session's first exchange
  *

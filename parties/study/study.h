@@ -43,7 +43,8 @@
 #define STUDY_EPSILON_MAX 100 /* noise circuits may allow less: price_epsilon_limit() */
 #define STUDY_ROUNDS_MAX 1000
 #define STUDY_SWEEPS_MAX 8
-#define STUDY_COUNT_BITS_MAX 31 /* the most for l: all owners' counts together are below 2^31 */
+#define STUDY_EVENTS_CELLS 100000 /* of a marginal, where rows are events and `all` asks for it */
+#define STUDY_COUNT_BITS_MAX 31   /* the most for l: all owners' counts together are below 2^31 */
 
 enum study_role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
 

@@ -380,6 +380,39 @@ enum err study_read_events(struct study_reading *r, const yaml_node_t *node)
     return add_zeros(s, s->domain->series);
 }
 
+/* Owners bound cells, not totals, so that large marginals would leave scores no room. */
+enum err study_leave_large(struct study_reading *r, const yaml_node_t *node)
+{
+    struct study *s = r->study;
+    const struct workload *all = s->workload;
+    struct workload *less = NULL;
+    struct clique *clique CLEAN(memory_release) = NULL;
+    double *weight CLEAN(memory_release) = NULL;
+    size_t n = 0;
+    if (s->domain->series == NULL || all == NULL)
+        return ERR_OK;
+    TRY(memory_new(&clique, all->cliques + s->domain->attributes));
+    TRY(memory_new(&weight, all->cliques + s->domain->attributes));
+    for (size_t k = 0; k < all->cliques; k++)
+        if (clique_cells(&all->clique[k], s->domain) <= STUDY_EVENTS_CELLS)
+            clique[n++] = all->clique[k];
+    if (n == all->cliques)
+        return ERR_OK;
+    for (uint16_t a = 0; a < s->domain->attributes; a++) { /* who is left alone */
+        bool there = false;
+        for (size_t k = 0; k < n && !there; k++)
+            there = clique_contains(&clique[k], &(const struct clique){1, {a}});
+        if (!there)
+            clique[n++] = (struct clique){1, {a}};
+    }
+    for (size_t k = 0; k < n; k++)
+        weight[k] = 1;
+    TRY(study_note(r, workload_new(&less, s->domain, clique, weight, n, &r->quiet), node));
+    workload_free(&s->workload);
+    s->workload = less;
+    return ERR_OK;
+}
+
 enum err study_check_events(struct study_reading *r, const yaml_node_t *node,
                             const yaml_node_t *person, const yaml_node_t *link)
 {

@@ -73,6 +73,8 @@ enum err study_read_derived(struct study_reading *r, const yaml_node_t *read,
  * the rest of the study suits it; counts then are in units (study_events.c).
  */
 enum err study_read_events(struct study_reading *r, const yaml_node_t *node) MUST_CHECK;
+/* Leaves marginals above STUDY_EVENTS_CELLS out of a workload that is a rule. */
+enum err study_leave_large(struct study_reading *r, const yaml_node_t *node) MUST_CHECK;
 enum err study_check_events(struct study_reading *r, const yaml_node_t *node,
                             const yaml_node_t *person, const yaml_node_t *link) MUST_CHECK;
 /* Columns that follow from each other need a model that has zeros; once the method is known. */

@@ -64,6 +64,15 @@ static void describe_events(FILE *out, const struct study *s)
             "  column of events says that there is none, unless the study gives it `missing`.\n"
             "  A result has two tables: %s.\n",
             e->name, e->by, e->units, s->domain->attribute[e->number].name, study_tables(s).text);
+    for (uint16_t a = 0; a < s->domain->attributes; a++)
+        for (uint16_t b = (uint16_t)(a + 1); b < s->domain->attributes; b++) {
+            const struct clique c = {2, {a, b}};
+            const uint64_t cells = clique_cells(&c, s->domain);
+            if (cells > STUDY_EVENTS_CELLS && workload_find(s->workload, &c) == UINT32_MAX)
+                fprintf(out, "  Not measured, since it has %llu cells, more than %d: %s.\n",
+                        (unsigned long long)cells, STUDY_EVENTS_CELLS,
+                        clique_name(&c, s->domain).text);
+        }
     if (owners > 1)
         fprintf(out, "  A person may be at %u owners, each with events of its own.\n", owners);
 }

@@ -23,7 +23,8 @@ static enum err read_workload_all(struct study_reading *r, const yaml_node_t *al
                           "all marginals of %u among %zu attributes are more than %d; lower it, or "
                           "list those that matter",
                           k, d->attributes, CLIQUES_MAX);
-    return study_note(r, workload_all(&r->study->workload, d, k, &r->quiet), all);
+    TRY(study_note(r, workload_all(&r->study->workload, d, k, &r->quiet), all));
+    return study_leave_large(r, all);
 }
 
 static enum err read_workload_random(struct study_reading *r, const yaml_node_t *node,

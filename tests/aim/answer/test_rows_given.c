@@ -289,6 +289,41 @@ TEST(rows_on_condition_are_like_filtered_ones)
     free(many);
 }
 
+/* Keys that are whole numbers; some values say nothing. */
+TEST(conditions_on_books_of_numbers_are_sets)
+{
+    static const char *const book[][2] = {
+        {"3", "north"}, {"5", "south"}, {"6", "north"}, {"7", ""}};
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct question *a CLEAN(question_free) = NULL, *b CLEAN(question_free) = NULL;
+    struct derive *e;
+    const struct derive *bad;
+    assert_int_equal(domain_new(&d), ERR_OK);
+    assert_int_equal(domain_add_integer(d, "ward", 2, 8, NULL, DOMAIN_CLIP, NULL), ERR_OK);
+    assert_int_equal(memory_new(&d->derived, 1), ERR_OK);
+    assert_int_equal(memory_new(&d->derived->computed.of, 1), ERR_OK);
+    e = &d->derived->computed.of[d->derived->computed.count++];
+    *e = (struct derive){.name = memory_string("wing"),
+                         .text = memory_string("lookup"),
+                         .op = DERIVE_LOOKUP,
+                         .columns = 1,
+                         .column = {memory_string("ward")}};
+    assert_int_equal(memory_new(&e->key, 4), ERR_OK);
+    assert_int_equal(memory_new(&e->value, 4), ERR_OK);
+    for (; e->keys < 4; e->keys++) {
+        e->key[e->keys] = memory_string(book[e->keys][0]);
+        e->value[e->keys] = memory_string(book[e->keys][1]);
+    }
+    assert_int_equal(derive_check(d, &bad, NULL), ERR_OK);
+    assert_int_equal(question_condition(&a, d, "wing = 'north' OR wing IS NULL", NULL), ERR_OK);
+    assert_int_equal(question_condition(&b, d, "NOT ward = 5", NULL), ERR_OK);
+    assert_true(a->where.n == 1 && b->where.n == 1);
+    assert_int_equal(a->where.one[0].part[0].values.spans, 2);
+    assert_memory_equal(a->pool.span + a->where.one[0].part[0].values.first,
+                        b->pool.span + b->where.one[0].part[0].values.first,
+                        2 * sizeof(struct values_span));
+}
+
 /* A computed column, or a part of dates, is a set of the values that it follows from. */
 TEST(conditions_on_what_follows_are_sets)
 {
@@ -370,6 +405,11 @@ TEST(completed_rows_are_like_filtered_ones)
     assert_true(compare(&w, some, SOME / 2, left, n) < 4.5);
     assert_true(compare(&w, some + SOME / 2, SOME / 2, many, MANY) < 4.5);
     assert_true(compare(&w, some, SOME / 2, many, MANY) > 5.5);
+    table_free(&t);
+    known->column[CAME][SOME - 1] = 2;
+    known->number[CAME][SOME - 1] = 18750; /* after the last one */
+    assert_int_equal(rows_complete(&t, &w.r, known, 3, &never, NULL), ERR_OK);
+    assert_true(t->number[CAME][SOME - 1] == 18700);
     table_free(&t);
     known->column[WENT][7] = 0; /* the month before */
     assert_int_equal(rows_complete(&t, &w.r, known, 3, &never, NULL), ERR_OK);

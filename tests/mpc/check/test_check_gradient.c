@@ -1,6 +1,6 @@
 /*
- * Gradients under mpc/check/check.h: they equal those without it; nobody opens what a server
- * alters; and what it costs.
+ * Gradients and a test's tables under mpc/check/check.h: they equal those without it; nobody opens
+ * what a server alters; and what it costs.
  */
 #include "harness/cmocka.h"
 
@@ -25,10 +25,14 @@ static const struct {
     unsigned bits;
 } kinds[] = {{{5, 2, 8, 3}, 2, 0, 5}, {{5, 4, 2, 2}, 3, 0, 4}, {{16, 12, 16, 9}, 12, 300, 3}};
 
-/* A play runs one of these, by its number; the first three are swept. */
+/* A play runs one of these, by its number; the first four are swept. */
 static const struct check_gradient_case {
     size_t kind, records;
-} cases[] = {{0, 9}, {1, 70}, {2, 5}, {2, 3000}, {0, 17000}};
+    bool tests; /* the last column says which rows are kept back, and their tables are opened */
+    unsigned exchanges; /* without a check */
+} cases[] = {{0, 9, false, 15},    {1, 70, false, 15},    {2, 5, false, 15},   {1, 70, true, 32},
+             {2, 3000, false, 15}, {0, 17000, false, 15}, {0, 17000, true, 24}};
+#define THREE_BLOCKS 4
 
 /* Components that are as good as random: records of any codes, about half of them valid. */
 #define VECTOR ((size_t)1 << 16)
@@ -36,13 +40,17 @@ static uint8_t vector[VECTOR];
 
 static const uint16_t columns[] = {0, 2, 3}, all_columns[] = {0, 1, 2, 3};
 
-static struct train_shape shape_of(size_t kind)
+static struct train_shape shape_of(const struct check_gradient_case *c)
 {
+    const size_t kind = c->kind;
     return (struct train_shape){.records = {ATTRIBUTES, kinds[kind].size},
                                 .target = 1,
                                 .classes = kinds[kind].classes,
                                 .column = columns,
-                                .columns = SIZE(columns),
+                                .columns = SIZE(columns) - c->tests,
+                                .tests = c->tests,
+                                .test = 3,
+                                .test_code = 1,
                                 .norm2 = kinds[kind].norm2,
                                 .bits = kinds[kind].bits};
 }
@@ -122,22 +130,23 @@ static enum err sum_and_open(struct party *p, struct check_play *play,
     struct share64 out CLEAN(share64_free) = {0};
     int64_t weight[WEIGHTS_MAX];
     uint64_t opened[WEIGHTS_MAX];
-    const size_t weights = rows->labels.n;
+    const size_t weights = rows->labels.n,
+                 cells = rows->shape->tests ? rows->outputs * TRAIN_CELLS_TEST : weights;
     for (size_t k = 0; k < weights; k++)
         weight[k] = (int64_t)(k * 7919 % 301) - 150;
-    TRY(share64_new(&out, weights));
+    TRY(share64_new(&out, cells));
     TRY(record_prove(p));
     if (p->index == 0)
         play->before = net_total(p->net).exchanges;
-    TRY(train_gradient(p, rows, weight, out));
+    TRY((rows->shape->tests ? train_test : train_gradient)(p, rows, weight, out));
     TRY(open_ring64(p, OPEN_MASKED, out, opened));
-    bytes_put(&play->opened[p->index], opened, weights * sizeof *opened);
+    bytes_put(&play->opened[p->index], opened, cells * sizeof *opened);
     return ERR_OK;
 }
 
 static enum err step(struct party *p, struct check_play *play)
 {
-    const struct train_shape shape = shape_of(cases[play->n].kind);
+    const struct train_shape shape = shape_of(&cases[play->n]);
     struct train_rows rows CLEAN(train_rows_free);
     train_rows_start(&rows, &shape);
     begin_lie(p, play);
@@ -157,8 +166,9 @@ TEST(gradients_are_those_without_a_check)
             .job = step, .cheat = NOBODY, .n = k, .limits = &limits};
         play_run(&plain);
         play_run(&play);
-        assert_int_equal(plain.rounds - plain.before, 15);
-        assert_int_equal(play.rounds - play.before, 15 + 2 * 6 + 2);
+        assert_int_equal(plain.rounds - plain.before, cases[k].exchanges);
+        if (!cases[k].tests)
+            assert_int_equal(play.rounds - play.before, 15 + 2 * 6 + 2);
         for (unsigned s = 0; s < 3; s++)
             assert_true(play_opened_all(&play, &plain, s));
     }
@@ -167,9 +177,9 @@ TEST(gradients_are_those_without_a_check)
 TEST(a_small_log_is_proved_more_often)
 {
     static const struct check_limits few = {.log = (size_t)4 << 20};
-    struct check_play plain CLEAN(play_free) = {.job = step, .cheat = NOBODY, .n = 3};
+    struct check_play plain CLEAN(play_free) = {.job = step, .cheat = NOBODY, .n = THREE_BLOCKS};
     struct check_play play CLEAN(play_free) = {
-        .job = step, .cheat = NOBODY, .n = 3, .limits = &few};
+        .job = step, .cheat = NOBODY, .n = THREE_BLOCKS, .limits = &few};
     play_run(&plain);
     play_run(&play);
     assert_true(play.begun[0] > 5);
@@ -179,7 +189,7 @@ TEST(a_small_log_is_proved_more_often)
 
 TEST(no_altered_word_opens_anything_else)
 {
-    for (size_t k = 0; k < 3; k++) {
+    for (size_t k = 0; k < 4; k++) {
         const struct check_play model = {.job = step, .limits = &limits, .n = k};
         play_sweep("gradient", &model, true); /* top bits of what is halved are not used */
     }
@@ -189,7 +199,7 @@ TEST(no_altered_word_opens_anything_else)
 static void find_lie(void)
 {
     struct check_play play CLEAN(play_free) = {
-        .job = step, .cheat = lie.cheat, .limits = &limits, .self = &lie, .n = 3};
+        .job = step, .cheat = lie.cheat, .limits = &limits, .self = &lie, .n = THREE_BLOCKS};
     play_run(&play);
     assert_true(lie.calls > lie.call + lie.cancels);
     for (unsigned s = 0; s < 3; s++)

@@ -179,6 +179,23 @@ TEST(every_mistake_has_its_words)
     }
 }
 
+TEST(large_marginals_leave_the_workload)
+{
+    struct study *s CLEAN(study_free) = study_with(
+        "  - {name: ward, kind: categorical, values: [a, b, c]}\n",
+        "  - {name: ward, kind: categorical, values: [a, b, c]}\n"
+        "  - {name: post, kind: integer, min: 0, max: 12999}\n");
+    const uint16_t post = named(s, "post"), ward = named(s, "ward"), gap = named(s, "gap"),
+                   number = named(s, "number"), admitted = named(s, "admitted");
+    assert_true(workload_find(s->workload, &(const struct clique){2, {ward, post}}) != UINT32_MAX);
+    assert_true(workload_find(s->workload, &(const struct clique){2, {post, gap}}) != UINT32_MAX);
+    assert_true(workload_find(s->workload, &(const struct clique){2, {post, number}}) ==
+                UINT32_MAX); /* 13,000 x 9 cells */
+    assert_true(workload_find(s->workload, &(const struct clique){2, {post, admitted}}) ==
+                UINT32_MAX);
+    assert_int_equal(s->workload->one_ways, s->domain->attributes);
+}
+
 /* --- the unit of a person --------------------------------------------------------------------- */
 
 #define PERSONS 10000

@@ -396,7 +396,7 @@ TEST(rows_are_kept_back_to_see_how_good_it_is)
     support_says(g.a.out, "is measured on rows that are kept back, with noise");
     TREFOIL(&g, "plan", g.study);
     EACH(support_says, g.a.out, "test: 16 noisy counts of rows by score and class",
-         "accuracy then deviates by at most");
+         "in 20 exchanges (more", "accuracy deviates by at most");
     TREFOIL(&g, "train", g.study, g.rows, "--out", g.result);
     assert_int_equal(g.a.code, 0);
     tested = figure(&g, "rows; accuracy ");

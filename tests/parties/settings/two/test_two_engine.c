@@ -19,9 +19,12 @@
 #include "mpc/party/party.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
+#include "parties/exchange/message.h"
+#include "parties/exchange/price.h"
 #include "parties/owner/pack.h"
 #include "parties/settings/two/engine.h"
 #include "parties/store/store_ahead.h"
+#include "parties/store/store_sorted.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support/marks.h"
 #include "tests/support/statistics.h"
@@ -51,7 +54,8 @@ struct duet_seat {
     uint64_t part[WORDS]; /* of an audit: own parts of joint noise, */
     int64_t seen[WORDS];  /* and so many values that were opened */
     size_t values;
-    bool marked; /* shares are */
+    uint64_t word[WORDS]; /* of what is only counted */
+    bool marked;          /* shares are */
     enum err e;
     char words[1024];
     struct log log;
@@ -68,11 +72,13 @@ struct duet {
     size_t next[STAKE_KINDS]; /* of the replay */
     struct store *store[2];   /* with the owner's noise, if it makes that */
     bool audited;             /* it measures all marginals again and again, and does nothing else */
+    bool counted;             /* it only counts: */
+    uint8_t sessions;         /* in another session each time */
 };
 
 /* --- owners ----------------------------------------------------------------------------------- */
 
-static void share(struct duet *d, unsigned o)
+static void share(struct duet *d, const struct split *split, unsigned o, size_t rows)
 {
     const struct study *study = d->s.study;
     struct identity *me CLEAN(identity_free) = NULL;
@@ -81,12 +87,11 @@ static void share(struct duet *d, unsigned o)
     const uint8_t secret[UPLOAD_SECRET_SIZE] = {(uint8_t)o};
     const unsigned form = study_upload_form(study, o);
     assert_int_equal(identity_load(&me, file(d, "o%u.key", o), &quiet), ERR_OK);
-    assert_int_equal(support_table(&t, study->domain, 300 + 200 * o, o), ERR_OK);
+    assert_int_equal(support_table(&t, study->domain, rows, o), ERR_OK);
     assert_int_equal(pack_table(study, o, form, t, &packed), ERR_OK);
     if (form == UPLOAD_WORDS)
         assert_int_equal(packed.size, 8 * study->workload->maximal_cells);
-    assert_int_equal(upload_make(d->part[o], &two_split, me, o, secret, study, form, &packed),
-                     ERR_OK);
+    assert_int_equal(upload_make(d->part[o], split, me, o, secret, study, form, &packed), ERR_OK);
     assert_int_equal(central_append(d->all, t), ERR_OK);
 }
 
@@ -120,7 +125,7 @@ static void duet_new(struct duet *d, const struct study_options *o)
             ERR_OK);
     }
     for (unsigned i = 0; i < d->s.study->owners; i++)
-        share(d, i);
+        share(d, &two_split, i, 300 + 200 * i);
     if (d->s.study->noise_by == NOISE_BY_OWNER)
         give_noise(d);
 }
@@ -351,7 +356,7 @@ static enum err run_method(const struct duet *d, const struct aim_backend *backe
 static enum err run_one(struct duet_seat *s)
 {
     struct duet *d = s->d;
-    struct two from = {.session = {1},
+    struct two from = {.session = {d->sessions},
                        .store = d->store[s->index],
                        .study = d->s.study,
                        .bounds = d->bounds,
@@ -367,6 +372,12 @@ static enum err run_one(struct duet_seat *s)
     parts = &s->engine->tape.reel[OWN_PARTS];
     memcpy(s->part, parts->word, (parts->words < WORDS ? parts->words : WORDS) * sizeof *s->part);
     TRY(count_all(s));
+    memcpy(s->word, s->engine->sums.word,
+           (d->counted ? d->s.study->workload->cells : 0) * sizeof *s->word);
+    if (d->counted) {
+        s->sent = net_total(s->net).payload_sent;
+        return ERR_OK;
+    }
     if (d->audited)
         return measure_all(s);
     return run_method(d, &backend, &s->copula, &s->aim, &s->log);
@@ -382,9 +393,10 @@ static void *run_seat(void *self)
     return NULL;
 }
 
-static void run_duet(struct duet *d)
+static void run_session(struct duet *d)
 {
     pthread_t thread[2];
+    d->sessions++;
     assert_int_equal(transport_memory_pair(d->transport, 16), ERR_OK);
     for (unsigned i = 0; i < 2; i++) {
         struct duet_seat *s = &d->seat[i];
@@ -392,6 +404,7 @@ static void run_duet(struct duet *d)
         d->wrapped[i] = marks_wrap(d->transport[i]);
         s->d = d;
         s->index = i;
+        s->words[0] = '\0';
         s->log = (struct log){.buffer = s->words, .buffer_size = sizeof s->words};
         assert_int_equal(session_of_two_for_test(&d->session[i], i, 5), ERR_OK);
         o.session = d->session[i];
@@ -406,6 +419,11 @@ static void run_duet(struct duet *d)
         session_free(&d->session[i]);
     }
     links_free(&d->transport);
+}
+
+static void run_duet(struct duet *d)
+{
+    run_session(d);
     for (unsigned i = 0; i < 2; i++)
         if (d->seat[i].e != ERR_OK)
             fail_msg("server %u: %s: %s", i, error_text(d->seat[i].e), d->seat[i].words);
@@ -582,6 +600,14 @@ TEST(a_run_of_encrypted_rows_that_weighs_squares_equals_too)
                    .more = "score: l2\n"));
 }
 
+/* Also if some columns are in no pair. */
+TEST(a_run_of_single_encrypted_columns_equals_too)
+{
+    equals(OPTIONS(.owners = OWNERS, .two = true, .rounds = 1, .epsilon = 2, .part = encrypted,
+                   .workload = "[{attributes: [age]}, {attributes: [sex, ward]}, "
+                               "{attributes: [bmi]}, {attributes: [died]}]"));
+}
+
 static const char many_ages[] = "domain:\n"
                                 "  - {name: age, kind: integer, min: 0, max: 119}\n"
                                 "  - {name: sex, kind: categorical, values: [f, m]}\n"
@@ -607,6 +633,197 @@ TEST(sweeps_of_encrypted_rows_equal_too)
 TEST(sweeps_of_two_that_merge_values_equal_too)
 {
     equals(OPTIONS(.owners = OWNERS, .two = true, .sweeps = 2, .domain = many_ages));
+}
+
+/* --- encrypted rows --------------------------------------------------------------------------- */
+
+static struct duet *duet_of_rows(void)
+{
+    struct duet *d = memory_array(1, sizeof *d);
+    duet_new(
+        d, OPTIONS(.owners = OWNERS, .two = true, .copula = "method: copula\n", .part = encrypted));
+    assert_true(d->s.study->workload->cells <= WORDS);
+    d->counted = true;
+    return d;
+}
+
+static void duet_release(struct duet **d)
+{
+    duet_free(*d);
+    memory_free(d);
+}
+
+/* A session's counts are those of the rows, and so many results are sent for that. */
+static void adds_up(struct duet *d, size_t results)
+{
+    const struct workload *w = d->s.study->workload;
+    int64_t right[WORDS];
+    run_duet(d);
+    assert_int_equal(tabulate_closure(d->all, w, right), ERR_OK);
+    for (size_t c = 0; c < w->cells; c++)
+        assert_int_equal(d->seat[0].word[c] + d->seat[1].word[c], right[c]);
+    assert_int_equal(d->seat[0].sent, 2 * 32 + results * 651264);
+    assert_int_equal(d->seat[1].sent, 2 * 32);
+}
+
+static size_t results_of(const struct duet *d, unsigned o)
+{
+    return d->s.study->owner[o].encrypted.results;
+}
+
+/* What a server keeps of an owner's rows; puts something else in its place. */
+static void kept(struct duet *d, unsigned i, unsigned o, struct bytes *out,
+                 const struct bytes *instead)
+{
+    uint8_t digest[32];
+    upload_digest(&d->part[o][i], d->s.study->terms.digest, digest);
+    out->size = 0;
+    assert_int_equal(store_counted(d->store[i], digest, out), ERR_OK);
+    if (instead != NULL)
+        assert_int_equal(store_put_counted(d->store[i], digest, instead), ERR_OK);
+}
+
+/*
+ * They are counted once, and no mask is used for two counts. A server that lost its share, or was
+ * put back to an older one, has it made again, with no word as before: shares of two sessions are
+ * not added.
+ */
+TEST(encrypted_rows_are_counted_once)
+{
+    static const struct bytes nothing = {0};
+    struct duet *d CLEAN(duet_release) = duet_of_rows();
+    struct bytes first CLEAN(bytes_clear) = {0}, lost CLEAN(bytes_clear) = {0},
+                       second CLEAN(bytes_clear) = {0};
+    assert_true(results_of(d, 0) > 1);
+    adds_up(d, results_of(d, 0) + results_of(d, 2));
+    adds_up(d, 0);
+    kept(d, 0, 0, &first, NULL);
+    assert_int_equal(first.size, 32 + 8 * d->s.study->workload->maximal_cells);
+    for (size_t at = 32; at < first.size; at += 8)
+        for (size_t to = 32; to < at; to += 8)
+            assert_memory_not_equal(first.data + at, first.data + to, 8);
+    kept(d, 1, 0, &lost, &nothing);
+    adds_up(d, results_of(d, 0));
+    kept(d, 0, 0, &second, &first);
+    for (size_t at = 32; at < first.size; at += 8)
+        assert_memory_not_equal(first.data + at, second.data + at, 8);
+    adds_up(d, results_of(d, 0));
+}
+
+/* As often is paid for as the provider sends results: the budget has it, and no request. */
+TEST(encrypted_rows_are_not_sent_for_ever)
+{
+    static const struct bytes nothing = {0};
+    struct duet *d CLEAN(duet_release) = duet_of_rows();
+    struct bytes lost CLEAN(bytes_clear) = {0};
+    struct study study = *d->s.study;
+    struct study_owner owner[OWNERS];
+    struct ledger_limits limits, plain;
+    double most = 0;
+    for (unsigned k = 0; k < PRICE_COUNTINGS; k++) {
+        adds_up(d, results_of(d, 0) + (k == 0 ? results_of(d, 2) : 0));
+        kept(d, 1, 0, &lost, &nothing);
+    }
+    run_session(d);
+    assert_int_equal(d->seat[0].e, ERR_REFUSED);
+    support_says(d->seat[0].words, "the rows of o0 were sent to the keeper 8 times");
+    study.delta = 1e-10;
+    for (unsigned o = 0; o < OWNERS; o++) {
+        owner[o] = study.owner[o];
+        most = fmax(most,
+                    (double)owner[o].encrypted.results * sqrt((double)owner[o].encrypted.blocks));
+        owner[o].encrypted = (struct study_encrypted){0};
+    }
+    assert_true(fabs(price_rows_slack(&study) / (8 * (1 + M_E) * most * 0x1p-59) - 1) < 1e-6);
+    assert_int_equal(price_limits(&study, &limits, &quiet), ERR_OK);
+    study.owner = owner;
+    assert_int_equal(price_limits(&study, &plain, &quiet), ERR_OK);
+    assert_true(limits.delta_slack == plain.delta_slack && limits.rho < plain.rho);
+    study.epsilon = 15; /* needs more of delta than there is */
+    study.delta = 1e-9;
+    assert_int_equal(price_limits(&study, &plain, &quiet), ERR_OK);
+    study.owner = d->s.study->owner;
+    assert_int_equal(price_limits(&study, &limits, &quiet), ERR_STUDY);
+}
+
+/* The last word is none. */
+static enum err spoil(const struct study *study, size_t owner, unsigned form,
+                      const uint8_t seed[][SPLIT_SEED], struct bytes *vector)
+{
+    TRY(two_split.mask(study, owner, form, seed, vector));
+    memset(vector->data + vector->size - 7, 255, 7);
+    return ERR_OK;
+}
+
+/* An upload comes to the provider in parts. */
+static enum err receive(struct duet *d, struct upload *u)
+{
+    struct upload head = *u;
+    bool complete = false;
+    uint64_t held = 0;
+    head.split = &two_split;
+    head.whole = false;
+    head.vector = (struct bytes){0};
+    TRY(store_put(d->store[0], &head, true, &complete));
+    while (!complete) {
+        const size_t left = u->vector.size - (size_t)held;
+        TRY(store_put_part(d->store[0], u->owner, u->id, held, u->vector.data + held,
+                           left < MESSAGE_PART_MAX ? left : MESSAGE_PART_MAX, &held, &complete));
+    }
+    return ERR_OK;
+}
+
+/*
+ * Whoever commits to a word that is none, or gives the keeper another key, is not believed: the one
+ * is not stored, and not counted where it is stored all the same; the other is named.
+ */
+TEST(rows_that_nobody_encrypts_are_refused)
+{
+    struct duet *d CLEAN(duet_release) = duet_of_rows();
+    struct split liar = two_split;
+    struct upload good[2];
+    uint64_t whole = 0, part = 0;
+    memcpy(good, d->part[0], sizeof good);
+    liar.mask = spoil;
+    share(d, &liar, 0, 300);
+    assert_int_equal(receive(d, &d->part[0][0]), ERR_DATA);
+    assert_int_equal(store_count(d->store[0], &whole, &part), ERR_OK);
+    assert_int_equal(whole, 0);
+    run_session(d);
+    assert_int_equal(d->seat[0].e, ERR_DATA);
+    support_says(d->seat[0].words, "o0 sent encrypted rows that are malformed");
+    for (unsigned i = 0; i < 2; i++)
+        upload_clear(&d->part[0][i]);
+    memcpy(d->part[0], good, sizeof good);
+    d->part[0][1].seed[0][5] ^= 1;
+    run_session(d);
+    assert_int_equal(d->seat[1].e, ERR_DATA);
+    support_says(d->seat[1].words, "o0 sent encrypted rows that its key does not open");
+}
+
+/* Neither a key nor what is shown of one table is used for another; the same is the same again. */
+TEST(other_rows_have_other_seeds)
+{
+    struct duet *d CLEAN(duet_release) = duet_of_rows();
+    const struct upload *a = d->part[0];
+    struct upload first[2];
+    memcpy(first, a, sizeof first);
+    for (size_t rows = 299; rows <= 300; rows++) {
+        size_t same = 0;
+        share(d, &two_split, 0, rows);
+        for (size_t i = 0; i < a->vector.size; i++)
+            same += a->vector.data[i] == first->vector.data[i];
+        if (rows == 300)
+            assert_int_equal(same, a->vector.size);
+        else
+            assert_true(same < a->vector.size / 128); /* one in 256 */
+        assert_int_equal(memcmp(first[1].seed[0], a[1].seed[0], SPLIT_SEED) == 0, rows == 300);
+        assert_int_equal(memcmp(first->vector.data, a->vector.data, LATTICE_SEED) == 0,
+                         rows == 300);
+        for (unsigned i = 0; i < 2; i++)
+            upload_clear(&d->part[0][i]);
+    }
+    memcpy(d->part[0], first, sizeof first);
 }
 
 /* --- uploads ---------------------------------------------------------------------------------- */
@@ -680,12 +897,12 @@ TEST(a_word_of_noise_is_taken_once)
 }
 
 /* Shares of one draw, and what both make of it. */
-struct drawn {
+struct duet_draw {
     uint64_t word[2][WORDS];
     double sum[WORDS];
 };
 
-static void draw_owners(struct drawn *x, enum noise_law kind)
+static void draw_owners(struct duet_draw *x, enum noise_law kind)
 {
     struct bytes part[2] = {{0}};
     assert_int_equal(owner_noise_draw(kind, WORDS, part), ERR_OK);
@@ -707,7 +924,7 @@ TEST(an_owners_noise_is_known_to_no_server)
 {
     static const struct statistics_distribution *const law[] = {&statistics_gaussian,
                                                                 &statistics_gumbel};
-    struct drawn *x = memory_array(2, sizeof *x);
+    struct duet_draw *x = memory_array(2, sizeof *x);
     for (unsigned k = 0; k < NOISE_LAWS; k++) {
         struct statistics_verdict v = {.p = 1};
         draw_owners(&x[0], k);
