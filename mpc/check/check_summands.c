@@ -215,31 +215,39 @@ static void narrow_words(uint64_t out[NUMBERS_TILE], uint64_t c, const uint16_t 
         out[i] = c * ((uint64_t)x[i] + y[i]);
 }
 
-/* sum += the products of components `side` of x, with those of y that they meet */
+/* sum += c where a word's bits are 1 */
+static void add_both_narrow(const struct kernel *k, uint64_t sum[NUMBERS_TILE], uint64_t bits,
+                            uint64_t c, size_t n)
+{
+    uint64_t y[NUMBERS_TILE];
+    for (size_t i = 0; i < n; i++)
+        y[i] = c;
+    k->bit_times64(sum, &bits, y, sum, n);
+}
+
+/* sum += the products of component `side` of x with those of y that it meets */
 static void add_narrow(const struct kernel *k, uint64_t sum[NUMBERS_TILE],
                        const struct check_record *r, unsigned l, unsigned side, size_t at, size_t n)
 {
     const void *ya = r->y[l][0], *yb = side == 0 ? r->y[l][1] : NULL;
-    const uint64_t *const bits = r->x[l][side], *const of_y[2] = {ya, yb};
+    const uint64_t *bits = r->x[l][side], *of_y[2] = {ya, yb};
+    const uint64_t c = r->form[l] == RECORD_WORDS ? 1 : (uint64_t)r->factor[l];
     uint64_t x[NUMBERS_TILE], y[NUMBERS_TILE];
     if (r->x[l][side] == NULL)
         return;
-    if (r->form[l] != RECORD_BOTH)
-        narrow_words(y, (uint64_t)r->factor[l], ya, yb, at, n);
-    if (r->form[l] == RECORD_CHOICE)
+    for (unsigned v = 0; r->form[l] == RECORD_BOTH && v < 2; v++)
+        if (of_y[v] != NULL)
+            add_both_narrow(k, sum, bits[at / 64] & of_y[v][at / 64], c, n);
+    if (r->form[l] == RECORD_BOTH)
+        return;
+    narrow_words(y, c, ya, yb, at, n);
+    if (r->form[l] == RECORD_CHOICE) {
         k->bit_times64(sum, bits + at / 64, y, sum, n);
-    for (unsigned v = 0; r->form[l] == RECORD_BOTH && v < 2; v++) {
-        const uint64_t both = of_y[v] != NULL ? bits[at / 64] & of_y[v][at / 64] : 0;
-        for (size_t i = 0; i < n; i++)
-            y[i] = (uint64_t)r->factor[l];
-        k->bit_times64(sum, &both, y, sum, n);
+        return;
     }
-    if (r->form[l] == RECORD_WORDS) {
-        narrow_words(x, 1, r->x[l][side], NULL, at, n);
-        narrow_words(y, 1, ya, yb, at, n);
-        for (size_t i = 0; i < n; i++)
-            sum[i] += x[i] * y[i];
-    }
+    narrow_words(x, 1, r->x[l][side], NULL, at, n);
+    for (size_t i = 0; i < n; i++)
+        sum[i] += x[i] * y[i];
 }
 
 /* As add_tile(): lines need no limbs. */

@@ -10,20 +10,20 @@
 static const char *words_of(const struct intake_message *m, const struct store_serial *last,
                             const uint8_t digest[32])
 {
-    const int64_t ahead_ms = (int64_t)m->seal->serial - 1000 * date_now();
+    const uint64_t serial = m->seal->serial;
+    const int64_t ahead_ms = serial > INT64_MAX ? INT64_MAX : (int64_t)serial - 1000 * date_now();
     if (m->kind == MESSAGE_PART)
-        return m->seal->serial == last->serial && last->kind != MESSAGE_WITHDRAW
+        return serial == last->serial && last->kind != MESSAGE_WITHDRAW
                    ? NULL
                    : "this is a part of an upload that is not the owner's last here";
-    if (ahead_ms > DAY_MS || m->seal->serial > INT64_MAX)
+    if (ahead_ms > DAY_MS)
         return "by its owner's clock it was made more than a day from now: the owner should set "
                "the clock right, and remove the .serial file beside the key if that is ahead, too";
     if (ahead_ms < -30 * DAY_MS)
         return "by its owner's clock it was made more than 30 days ago: the owner should make it "
                "anew";
-    if (m->seal->serial > last->serial ||
-        (m->seal->serial == last->serial && m->kind == last->kind &&
-         memcmp(digest, last->digest, 32) == 0))
+    if (serial > last->serial ||
+        (serial == last->serial && m->kind == last->kind && memcmp(digest, last->digest, 32) == 0))
         return NULL;
     return "this server has taken a later upload or withdrawal of this owner; if this is to count, "
            "its owner should make it anew";
@@ -53,9 +53,13 @@ enum err order_note(const struct intake *in, const struct intake_message *m,
                     const uint8_t digest[32])
 {
     struct store_serial last;
-    if (m->seal == NULL)
-        return ERR_OK;
-    last = (struct store_serial){.serial = m->seal->serial, .kind = m->kind};
+    if (m->seal == NULL) {
+        TRY(store_serial(in->site->store, m->who, &last));
+        if (last.serial == 0)
+            return ERR_OK;
+    }
+    last.serial = m->seal != NULL ? m->seal->serial : last.serial + 1;
+    last.kind = m->kind;
     memcpy(last.digest, digest, sizeof last.digest);
     return store_set_serial(in->site->store, m->who, &last);
 }

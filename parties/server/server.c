@@ -274,8 +274,15 @@ static enum err purge_sealing(const struct server_options *o, unsigned index, st
                               "the study lists sealing keys: name the file of this server's with "
                               "--sealing, to be deleted");
     TRY(store_due(store, &due));
-    if (date_now() < due || !file_is_there(o->sealing))
+    if (date_now() < due)
         return ERR_OK;
+    if (!file_is_there(o->sealing)) {
+        log_warn(o->log,
+                 "there is no sealing key %s; unless it was deleted before, run this again and "
+                 "name its file",
+                 o->sealing);
+        return ERR_OK;
+    }
     TRY(sealing_load(&key, o->study, index, o->sealing, o->log)); /* no other file is deleted */
     return sealing_destroy(o->sealing, o->log);
 }
@@ -287,6 +294,12 @@ static enum err purge(const struct server_options *o)
     char path[FILE_PATH];
     struct roster_person self;
     TRY(roster_find(o->study, &o->me->public, ROLE_SERVER, &self, o->log));
+    TRY(file_path(path, o->log, "%s/store.sqlite", o->folder));
+    if (o->sealing != NULL && !file_is_there(path)) /* else a new one would be due */
+        return log_fail(o->log, ERR_USAGE,
+                        "there is no %s: name the folder with which this server has run; nothing "
+                        "was deleted",
+                        path);
     TRY(store_open(&store, o->folder, o->study, o->setting->split, o->me, (unsigned)self.index,
                    o->log));
     TRY(purge_sealing(o, (unsigned)self.index, store));

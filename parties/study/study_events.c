@@ -1,7 +1,6 @@
 /* The key `events`: how rows are events of persons (aim/table/series.h), and what cannot occur. */
 #include "aim/table/series.h"
 
-#include "aim/table/derive.h"
 #include "base/memory.h"
 #include "parties/study/method.h"
 #include "parties/study/study_parse.h"

@@ -204,6 +204,13 @@ TEST(two_servers_take_parcels_and_delete_their_keys)
     EXPECT(3, file(&c, "serve.log"), 10, "serve", c.s.path, "--key", key, "--folder", folder,
            "--sealing", key, "--purge");
     assert_true(file_is_there(key)); /* it is no sealing key, so it was left alone */
+    EXPECT(2, file(&c, "serve.log"), 10, "serve", c.s.path, "--key", key, "--folder",
+           file(&c, "another"), "--sealing", seal, "--purge");
+    file_says(file(&c, "serve.log"), "name the folder with which this server has run");
+    assert_true(file_is_there(seal)); /* the uploads were not there */
+    EXPECT(0, file(&c, "serve.log"), 10, "serve", c.s.path, "--key", key, "--folder", folder,
+           "--sealing", file(&c, "another"), "--purge");
+    file_says(file(&c, "serve.log"), "there is no sealing key");
     for (unsigned again = 0; again < 2; again++) {
         EXPECT(0, file(&c, "serve.log"), 10, "serve", c.s.path, "--key", key, "--folder", folder,
                "--sealing", seal, "--purge");
@@ -322,6 +329,7 @@ TEST(acts_count_in_their_order)
     const uint64_t day = 86400 * 1000;
     blocks_new(&b, NULL);
     assert_int_equal(upload(&b, b.me, b.now + 2 * day, b.parts, false), ERR_REFUSED);
+    assert_int_equal(upload(&b, b.me, UINT64_C(1) << 63, b.parts, false), ERR_REFUSED);
     assert_int_equal(upload(&b, b.me, b.now - 31 * day, b.parts, false), ERR_REFUSED);
     assert_int_equal(upload(&b, b.me, b.now, b.parts, false), ERR_OK);
     assert_int_equal(upload(&b, b.me, b.now, b.parts, false), ERR_OK); /* the same again */
@@ -407,6 +415,47 @@ TEST(bare_messages_change_nothing)
     }
     assert_int_equal(withdraw(&b, b.now + 1), ERR_OK);
     assert_int_equal(b.to.reply.payload[0], 1); /* it was there */
+}
+
+/* Server 0 with the next roster, signed, which lists its sealing key or does not. */
+static void start_amended(struct blocks *b, unsigned version, bool seals)
+{
+    const char *const amended = file(&b->c, "amended.yaml");
+    struct study_sealing *key = &b->c.s.study->server[0].sealing;
+    char number[40], line[SEALING_TEXT_SIZE + 16];
+    uint8_t raw[sizeof key->key + sizeof key->signature];
+    memcpy(raw, key->key, sizeof key->key);
+    memcpy(raw + sizeof key->key, key->signature, sizeof key->signature);
+    text_put_base64(line, "sealing: trefoil-sealing1-", raw, sizeof raw);
+    snprintf(number, sizeof number, "roster: %u\nstudy:", version);
+    assert_true(
+        support_edit(b->c.s.path, amended,
+                     (const char *const[]){"study:", number, seals ? NULL : line, "", NULL}));
+    for (unsigned i = 0; i < 3; i++)
+        EXPECT(0, file(&b->c, "sign.log"), 10, "roster", "sign", amended, "--key",
+               file(&b->c, "s%u.key", i));
+    key->given = seals;
+    start_again(&b->c, 0, amended);
+}
+
+TEST(a_bare_withdrawal_is_not_undone_once_there_are_sealing_keys_again)
+{
+    struct blocks b CLEAN(blocks_free);
+    struct support_caller own CLEAN(support_caller_free);
+    struct bytes m CLEAN(bytes_clear) = {0};
+    blocks_new(&b, NULL);
+    assert_int_equal(upload(&b, b.me, b.now, b.parts, false), ERR_OK);
+    start_amended(&b, 2, false);
+    support_caller_new(&own, &b.c.s, "o0.key", 0);
+    assert_int_equal(parcel_put_withdraw(b.c.s.study, &m), ERR_OK);
+    bytes_set(&own.message, m.data, m.size);
+    assert_int_equal(support_call(&own), ERR_OK);
+    start_amended(&b, 3, true);
+    support_caller_free(&b.to); /* strangers were not admitted */
+    support_caller_new(&b.to, &b.c.s, "x.key", 0);
+    assert_int_equal(dial_watch(b.to.dial), ERR_OK);
+    assert_int_equal(upload(&b, b.me, b.now, b.parts, false), ERR_REFUSED);
+    assert_int_equal(upload(&b, b.me, b.now + 2, b.parts, false), ERR_OK);
 }
 
 /* A thief of the old key file has the signing key, which a renewed identity keeps. */
