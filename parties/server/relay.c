@@ -64,7 +64,7 @@ static enum err bring(struct relay *r, unsigned server, struct bytes *message)
     struct reply reply; /* a refusal is an answer, too */
     TRY(identity_new(&stranger, &quiet));
     TRY(dials_new(&dial, r->netio, r->o.study, stranger, server, &quiet));
-    TRY(dial_watch(&dial)); /* a server cuts who brings junk */
+    TRY(dial_watch(dial)); /* a server cuts who brings junk */
     return dials_ask(dial, message, &reply, WAIT_MS / 2, WAIT_MS / 2);
 }
 
