@@ -99,13 +99,12 @@ enum err answer_check_events(const struct question *q, const struct scope *colum
     return ERR_OK;
 }
 
+/* Not the number: how it goes with the stage is known. */
 void answer_events_columns(const struct question *q, struct scope *s)
 {
-    const struct series *e = q->domain->series;
-    struct scope more = {.n = 2};
+    struct scope stage = {.n = 1};
     if (!q->events)
         return;
-    more.attribute[0] = e->number < e->stage ? e->number : e->stage;
-    more.attribute[1] = e->number < e->stage ? e->stage : e->number;
-    *s = scope_union(s, &more);
+    stage.attribute[0] = q->domain->series->stage;
+    *s = scope_union(s, &stage);
 }

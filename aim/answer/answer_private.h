@@ -81,7 +81,7 @@ enum err answer_events_total(const struct answer_state *w, struct model_sums *m,
 /* ERR_QUESTION, logged, for columns of events in a question about persons. */
 enum err answer_check_events(const struct question *q, const struct scope *columns,
                              struct log *log) MUST_CHECK;
-/* Adds the columns that say how much an event counts, in a question about events. */
+/* Adds the stage, which says how much an event counts, in a question about events. */
 void answer_events_columns(const struct question *q, struct scope *s);
 
 /*
