@@ -4,8 +4,8 @@
  *   bench_events [--json FILE] [--smoke] [--seeds N]
  *
  * Invented patients with up to 10 visits, 1.75 on average: a department is likely to be that of the
- * visit before, a diagnosis belongs to a department, severity goes on from visit to visit. Epsilon 1
- * and delta 1e-6, all pairs, 24 rounds for 20,000 persons and 36 for 80,000. Mean L1 errors as
+ * visit before, a diagnosis belongs to a department, severity goes on from visit to visit. Epsilon
+ * 1 and delta 1e-6, all pairs, 24 rounds for 20,000 persons and 36 for 80,000. Mean L1 errors as
  * `trefoil eval --events` has them, over seeds. The JSON is a list of
  *   persons, method (events; flat; resample), events, inter, order, person, number, seeds
  * flat is a table of visits alone, in which a person has at most five rows: it knows neither

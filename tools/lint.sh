@@ -21,7 +21,7 @@ declare -A allowed=(
     [parties]="protocols mpc netio aim base"
     [library]="aim base"
     [harness]="${folders[*]}"
-    [tests]="harness ${folders[*]}"
+    [tests]="tools harness ${folders[*]}"
     [bench]="harness ${folders[*]}"
 )
 # And within mpc/, aim/ and parties/, where files of a subfolder may include those of their own and of these;

@@ -77,7 +77,7 @@ if [ $target = reader ]; then
     own+=(parties/command/cmd_{query,synth}.c parties/display/answers.c parties/display/answers_json.c)
     folders+=(aim/model aim/copula aim/answer)
 else
-    own+=(tools/small/small_aes.c parties/command/cmd_{check,keygen,share}.c parties/command/share_{parcel,servers}.c
+    own+=(tools/small/small_aes.c parties/command/cmd_{check,keygen,share}.c parties/command/share_{files,parcel,servers}.c
         parties/settings/{two,three}/split.c parties/settings/two/owner_noise.c aim/copula/copula.c parties/setting/upload.c aim/answer/{sorted,answer,answer_events}.c
         aim/train/{features,shrink}.c parties/display/card.c protocols/{counts_pack,records_pack,mask,tape,gauss,gumbel,discrete,exponential,measure,score}.c mpc/circuits/argmax.c mpc/pair/{own,joint}_noise.c mpc/lattice/*.c mpc/kernel/prime.c "$out"/libyaml/src/*.c)
     folders+=(aim/sql aim/budget aim/run parties/study parties/exchange parties/owner)

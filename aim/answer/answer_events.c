@@ -1,8 +1,8 @@
 /*
  * Questions about events. The model's rows share a person's unit, so an event counts by how many of
  * them there are in its stage for a person's share of that stage: 1 for the only one, U / s for the
- * first and the last, and (mean - 2) U / (U - 2 s) between, by the number of events. The mean number
- * in a bin is assumed, as everything inside bins is.
+ * first and the last, and (mean - 2) U / (U - 2 s) between, by the number of events. The mean
+ * number in a bin is assumed, as everything inside bins is.
  */
 #include "aim/answer/answer_private.h"
 #include "aim/table/series.h"

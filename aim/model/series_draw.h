@@ -3,10 +3,10 @@
  * other.
  *
  * A person has the columns of persons, the number of events, drawn within its bin, and the date of
- * the first. An event is drawn given its person, its stage and the event before (aim/model/given.h).
- * Where the model has none such, columns of the event before are forgotten, the last first. A date
- * is the one before plus the gap, whose bins count by their part up to the last date: dates ascend
- * within the study's range.
+ * the first. An event is drawn given its person, its stage and the event before
+ * (aim/model/given.h). Where the model has none such, columns of the event before are forgotten,
+ * the last first. A date is the one before plus the gap, whose bins count by their part up to the
+ * last date: dates ascend within the study's range.
  */
 #ifndef TREFOIL_AIM_MODEL_SERIES_DRAW_H
 #define TREFOIL_AIM_MODEL_SERIES_DRAW_H

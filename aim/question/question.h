@@ -123,8 +123,7 @@ struct question_order {
 
 struct question {
     const struct domain *domain; /* borrowed */
-    bool
-        events; /* asked of a domain's table of events (aim/table/series.h); else of rows, or persons */
+    bool events; /* asked of a domain's events (aim/table/series.h); else of rows, or persons */
     size_t items;
     struct question_item item[QUESTION_ITEMS_MAX];
     size_t groups;

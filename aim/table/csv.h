@@ -54,9 +54,9 @@ struct csv_form {
 
 /*
  * Writes labels and numbers. A numeric code becomes the table's number, or one drawn from its bin's
- * density with the given seed, a missing one the attribute's missing text. Reading the file back gives the same
- * codes. The file appears whole or not at all; "-" is standard output. If `densities` is NULL,
- * every density is even.
+ * density with the given seed, a missing one the attribute's missing text. Reading the file back
+ * gives the same codes. The file appears whole or not at all; "-" is standard output. If
+ * `densities` is NULL, every density is even.
  */
 enum err table_write_csv_form(const char *path, const struct table *t,
                               const struct densities *densities, uint64_t seed,

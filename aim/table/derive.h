@@ -114,7 +114,8 @@ size_t derive_ties(const struct derive_plan *p);
 const struct derive_tie *derive_tie(const struct derive_plan *p, size_t i);
 
 /*
- * Goes through all values of a tie's bases: `cell` is called with the codes of its columns. ERR_STUDY, logged: there are more than 2^22, or a base has no step.
+ * Goes through all values of a tie's bases: `cell` is called with the codes of its columns.
+ * ERR_STUDY, logged: there are more than 2^22, or a base has no step.
  */
 enum err derive_cells(struct derive_plan *p, size_t tie,
                       void (*cell)(void *to, const uint32_t *code), void *to,
@@ -123,8 +124,8 @@ enum err derive_cells(struct derive_plan *p, size_t tie,
 struct densities;
 /*
  * Draws the values of a row of codes: the text of each column of the domain, in order. Tied columns
- * have values that hold exactly. number[attribute], unless NAN, is what a column has, as derive_try()
- * drew it; NULL: nothing is known.
+ * have values that hold exactly. number[attribute], unless NAN, is what a column has, as
+ * derive_try() drew it; NULL: nothing is known.
  */
 enum err derive_draw(struct derive_plan *p, const uint16_t *code, const double *number,
                      const struct densities *inside, struct random *r) MUST_CHECK;

@@ -59,7 +59,8 @@ struct rows_options {
     bool as_written; /* columns that follow from others are read: rows that were written here */
     /*
      * Rows may lack columns, and values that say `fill` (NULL: no text does): these have the code
-     * ROWS_ANY. *places gets the place of each row, which the caller frees. It goes with as_written.
+     * ROWS_ANY. *places gets the place of each row, which the caller frees. It goes with
+     * as_written.
      */
     bool partial;
     const char *fill;

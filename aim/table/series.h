@@ -11,13 +11,13 @@
  *
  * A row stands for an event, or for a person who has none. The rows of a person *share one unit* of
  * `units` parts, so that a person counts the same whether with 1 event or with 200: in every
- * marginal a person adds whole numbers from 0 that sum to `units`. Of a person with n events, `only`
- * has them all; first and last have s = max(1, floor(units / b)) each, b the least number in the bin
- * of n; those between share the rest evenly, and a fixed rule of n says which have one more. So
- * the shares of first, middle and last follow from the bin of n alone.
+ * marginal a person adds whole numbers from 0 that sum to `units`. Of a person with n events,
+ * `only` has them all; first and last have s = max(1, floor(units / b)) each, b the least number
+ * in the bin of n; those between share the rest evenly, and a fixed rule of n says which have one
+ * more. So the shares of first, middle and last follow from the bin of n alone.
  */
-#ifndef TREFOIL_AIM_TABLE_EVENTS_H
-#define TREFOIL_AIM_TABLE_EVENTS_H
+#ifndef TREFOIL_AIM_TABLE_SERIES_H
+#define TREFOIL_AIM_TABLE_SERIES_H
 
 #include "aim/table/table.h"
 
@@ -87,8 +87,9 @@ struct series_found {
 };
 
 /*
- * The flat table, with weights, by person: rows keep the keys. Sorts both tables. By date, then those that end last, then by their
- * codes: the order of lines does not matter unless there is no `when`.
+ * The flat table, with weights, by person: rows keep the keys. Sorts both tables. By date, then
+ * those that end last, then by their codes: the order of lines does not matter unless there is no
+ * `when`.
  */
 enum err series_flat(struct table **flat, const struct domain *d, struct table *persons,
                      struct table *events, struct series_found *found) MUST_CHECK;

@@ -8,8 +8,9 @@
  * Each row v has the weight rho_v(Y), 32 coefficients 0 or 1, from a coin that comes after z. For a
  * column, let f be the sum of rho_v x_v, and g that of all sides that are paired with this one. The
  * relations add up to 2 sum of f g = sum of rho_v rho_w z[v,w]: 63 coefficients, and a product for
- * each column and each side on the left. All this is done twice, with weights of their own: together
- * a row has 64 bits, and f and g have 64 rows of coefficients, of which the upper 32 meet.
+ * each column and each side on the left. All this is done twice, with weights of their own:
+ * together a row has 64 bits, and f and g have 64 rows of coefficients, of which the upper 32
+ * meet.
  *
  * Where each tile of columns has a z of its own, rows of the sides on the left have other weights
  * in each: so no two cells share a product of weights, and no two errors can cancel out.

@@ -4,8 +4,8 @@
  *
  * A product of relation q of a ring is an element: U = kappa theta_q(y) x, V = y, whichever of them
  * has the factor of bits. So is half a column of what matrices are folded to: U = 2 kappa f(y), V =
- * g(y), with 32 rows each. The sum of U V is Z, the value of all claims at y. 64 elements are a block: 16 rows of 4
- * columns.
+ * g(y), with 32 rows each. The sum of U V is Z, the value of all claims at y. 64 elements are a
+ * block: 16 rows of 4 columns.
  */
 #ifndef TREFOIL_MPC_CHECK_CHECK_PRIME_H
 #define TREFOIL_MPC_CHECK_CHECK_PRIME_H

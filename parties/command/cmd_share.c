@@ -99,12 +99,6 @@ static const char help[] =
     "  trefoil share study.yaml --sql clinic --table visits --key hospital-a.key\n"
     "  trefoil share study.yaml patients.csv --key hospital-a.key --to a.parcel\n";
 
-enum err share_path(const struct share *s, const char *asked, const char *end, char path[FILE_PATH])
-{
-    return asked != NULL ? file_path(path, s->log, "%s", asked)
-                         : pin_of_study(s->key, s->self.name.text, s->study, end, path, s->log);
-}
-
 static enum err load(struct share *s)
 {
     TRY(study_load(&s->study, s->study_path, s->log));

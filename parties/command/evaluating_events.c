@@ -12,7 +12,7 @@
 static const char *const sides[EVENTS_SIDES] = {"synthetic", "resample", "dealt"};
 
 /* Which rows of the flat table a kind of pairs is over: those of some stages. */
-enum kind { NUMBER, PERSONS, EVENTS, INTER, ORDER };
+enum event_pair { NUMBER, PERSONS, EVENTS, INTER, ORDER };
 static const struct {
     const char *words;
     enum series_stage first, last;
@@ -26,13 +26,14 @@ static const struct {
 const char *const events_kinds[EVENTS_KINDS] = {"number", "person", "events", "inter", "order"};
 
 /* Rows, and how often each counts; NULL: once. */
-struct side {
+struct event_tables {
     const struct table *flat;
     const uint32_t *times;
 };
 
 /* Shares of the cells of a marginal, among the rows of a kind. */
-static void count(const struct side *s, enum kind kind, const struct clique *c, double *share)
+static void count(const struct event_tables *s, enum event_pair kind, const struct clique *c,
+                  double *share)
 {
     const struct table *t = s->flat;
     const uint64_t cells = clique_cells(c, t->domain);
@@ -66,8 +67,9 @@ static void deal(const struct domain *d, const struct clique *c, const double *s
     }
 }
 
-static enum err compare(struct events_compared *all, const struct side side[2],
-                        const struct side *real, enum kind kind, uint16_t a, uint16_t b)
+static enum err compare(struct events_compared *all, const struct event_tables side[2],
+                        const struct event_tables *real, enum event_pair kind, uint16_t a,
+                        uint16_t b)
 {
     const struct domain *d = real->flat->domain;
     const struct clique c = {a == b ? 1 : 2, {a < b ? a : b, a < b ? b : a}};
@@ -89,7 +91,7 @@ static enum err compare(struct events_compared *all, const struct side side[2],
 }
 
 /* Every pair of columns belongs to a kind, or to none. */
-static bool kind_of(const struct series *s, uint16_t a, uint16_t b, enum kind *kind)
+static bool kind_of(const struct series *s, uint16_t a, uint16_t b, enum event_pair *kind)
 {
     const bool pa = series_counts_persons(s, a), pb = series_counts_persons(s, b);
     const bool ea = series_has(s, a) || a == s->gap, eb = series_has(s, b) || b == s->gap;
@@ -98,11 +100,11 @@ static bool kind_of(const struct series *s, uint16_t a, uint16_t b, enum kind *k
     return *kind != ORDER || (before && eb) || (ea && behind);
 }
 
-static enum err compare_all(struct events_compared *all, const struct side side[2],
-                            const struct side *real)
+static enum err compare_all(struct events_compared *all, const struct event_tables side[2],
+                            const struct event_tables *real)
 {
     const struct domain *d = real->flat->domain;
-    enum kind kind;
+    enum event_pair kind;
     TRY(compare(all, side, real, NUMBER, d->series->number, d->series->number));
     for (uint16_t a = 0; a < d->attributes; a++)
         for (uint16_t b = (uint16_t)(a + 1); b < d->attributes; b++)
@@ -166,11 +168,11 @@ enum err events_compare(struct events_compared *c, const struct table *real,
                         const struct table *synthetic)
 {
     uint32_t *times CLEAN(memory_release) = NULL;
-    struct side side[2] = {{synthetic, NULL}, {real, NULL}};
+    struct event_tables side[2] = {{synthetic, NULL}, {real, NULL}};
     *c = (struct events_compared){.pairs = {0}};
     TRY(resample(real, &times));
     side[1].times = times;
-    TRY(compare_all(c, side, &(const struct side){real, NULL}));
+    TRY(compare_all(c, side, &(const struct event_tables){real, NULL}));
     for (size_t k = 0; k < EVENTS_KINDS; k++)
         for (size_t i = 0; i < EVENTS_SIDES; i++)
             c->error[k][i] /= fmax(1, (double)c->pairs[k]);

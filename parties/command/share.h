@@ -44,9 +44,21 @@ struct share {
     struct log *log;
 };
 
+struct serial;
+
+/* --- share_files.c ---------------------------------------------------------------------------- */
+
 /* The path of a file for this study: the one that was asked for, or else one beside the key. */
 enum err share_path(const struct share *s, const char *asked, const char *end,
                     char path[FILE_PATH]) MUST_CHECK;
+/* The last act; `path` is its file. */
+enum err share_load_serial(const struct share *s, char path[FILE_PATH],
+                           struct serial *serial) MUST_CHECK;
+/* Makes this act the last; `parcel`: the file in which it goes, or NULL. */
+enum err share_save_serial(const struct share *s, const char *path,
+                           const struct bytes *parcel) MUST_CHECK;
+/* Where the study has sealing keys: takes the next serial, for an upload or a withdrawal. */
+enum err share_take_serial(struct share *s) MUST_CHECK;
 
 /* --- share_servers.c -------------------------------------------------------------------------- */
 
@@ -72,8 +84,6 @@ enum err share_tell_status(struct share *s) MUST_CHECK;
 
 /* ERR_STUDY, logged, unless all servers have sealing keys. */
 enum err share_may_seal(const struct share *s) MUST_CHECK;
-/* Where the study has sealing keys: takes the next serial, for an upload or a withdrawal. */
-enum err share_take_serial(struct share *s) MUST_CHECK;
 /* Writes a parcel with the upload, or a withdrawal. */
 enum err share_to(struct share *s, bool known) MUST_CHECK;
 /* Keeps what the servers answered to the last parcel, once somebody has carried it. */

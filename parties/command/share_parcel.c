@@ -21,35 +21,6 @@ enum err share_may_seal(const struct share *s)
                           "--sealing");
 }
 
-/* The last act; `path` is its file. */
-static enum err load_serial(const struct share *s, char path[FILE_PATH], struct serial *serial)
-{
-    TRY(share_path(s, NULL, "serial", path));
-    return serial_load(serial, path, s->log);
-}
-
-/* Makes this act the last; `parcel`: the file in which it goes, or NULL. */
-static enum err save_serial(const struct share *s, const char *path, const struct bytes *parcel)
-{
-    struct serial now = {.last = s->serial};
-    if (!s->withdraw)
-        upload_digest(&s->parts[0], s->study->terms.digest, now.upload);
-    if (parcel != NULL)
-        parcel_digest(parcel, now.parcel);
-    return serial_save(&now, path, s->log);
-}
-
-enum err share_take_serial(struct share *s)
-{
-    char path[FILE_PATH];
-    struct serial last;
-    if (!study_seals(s->study))
-        return ERR_OK;
-    TRY(load_serial(s, path, &last));
-    s->serial = serial_next(&last);
-    return save_serial(s, path, NULL);
-}
-
 /* --- making one ------------------------------------------------------------------------------- */
 
 static enum err make(struct share *s, const struct serial *last, struct bytes *file)
@@ -72,12 +43,12 @@ enum err share_to(struct share *s, bool known)
     char path[FILE_PATH];
     struct serial last;
     TRY(share_may_seal(s));
-    TRY(load_serial(s, path, &last));
+    TRY(share_load_serial(s, path, &last));
     TRY(make(s, &last, &file));
     if (!s->withdraw && !book_counts(&s->book, &s->entry))
         TRY(share_note(s, BOOK_BEGUN));
     TRY(share_remember_terms(s, known));
-    TRY(save_serial(s, path, &file));
+    TRY(share_save_serial(s, path, &file));
     TRY(file_write(s->to, 0644, file.data, file.size, s->log));
     printf("%s is the parcel, %zu bytes; nothing was sent. Have it brought to the servers within\n"
            "30 days, from any machine that reaches them:\n"
@@ -186,7 +157,7 @@ enum err share_keep(struct share *s)
     struct serial last;
     bool whole;
     enum err e;
-    TRY(load_serial(s, path, &last));
+    TRY(share_load_serial(s, path, &last));
     TRY(load_parcel(s, &last, path, &parcel));
     TRY(load_answers(s, &parcel, &answers));
     receipt.state = sodium_is_zero(last.upload, 32) ? RECEIPT_WITHDRAWN : RECEIPT_HELD;

@@ -18,9 +18,6 @@ static enum err stored(struct intake *in, enum err e)
     return e;
 }
 
-const char intake_not_known[] =
-    "the server could not look up what it has; its operator should look at its log";
-
 /* --- answers ---------------------------------------------------------------------------------- */
 
 static const char acknowledged[] = "stored";
@@ -79,7 +76,7 @@ static enum err put_held(const struct intake *in, uint32_t owner, struct bytes *
 static enum err tell_held(const struct intake *in, const struct intake_message *m, const char *text)
 {
     struct bytes out CLEAN(bytes_clear) = {0};
-    return answer(in, m, put_held(in, m->who, &out), text, intake_not_known, &out);
+    return answer(in, m, put_held(in, m->who, &out), text, INTAKE_NOT_KNOWN, &out);
 }
 
 /* Whether p has the study's terms; else answers with the names and digests of our parts. */
@@ -434,5 +431,5 @@ enum err intake_head(struct intake *in, const struct intake_message *m)
     e = site_head(in->site, integer_get(m->p + 32, 8), &head);
     if (e == ERR_OK)
         head_put(&out, &head);
-    return answer(in, m, e, "", intake_not_known, &out);
+    return answer(in, m, e, "", INTAKE_NOT_KNOWN, &out);
 }

@@ -52,7 +52,8 @@ struct intake_message {
 };
 
 /* The words for a store that fails. */
-extern const char intake_not_known[];
+#define INTAKE_NOT_KNOWN                                                                           \
+    "the server could not look up what it has; its operator should look at its log"
 /* The digest of the block in which a message came, for outbox_put(). */
 static inline const uint8_t *intake_sealed(const struct intake_message *m)
 {

@@ -42,5 +42,5 @@ enum err intake_status(struct intake *in, const struct intake_message *m)
     struct bytes out CLEAN(bytes_clear) = {0};
     const enum err e = put_status(in, m->from->guest ? m->who : NOBODY, &out);
     return outbox_put(in->outbox, m->from, m->kind, intake_sealed(m), e,
-                      e == ERR_OK ? "" : intake_not_known, e == ERR_OK ? &out : NULL);
+                      e == ERR_OK ? "" : INTAKE_NOT_KNOWN, e == ERR_OK ? &out : NULL);
 }

@@ -39,7 +39,7 @@ enum err order_check(const struct intake *in, const struct intake_message *m,
     if (m->seal == NULL)
         return ERR_OK;
     e = store_serial(in->site->store, m->who, &last);
-    words = e == ERR_OK ? words_of(m, &last, digest) : intake_not_known;
+    words = e == ERR_OK ? words_of(m, &last, digest) : INTAKE_NOT_KNOWN;
     *good = words == NULL;
     if (*good)
         return ERR_OK;

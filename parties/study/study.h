@@ -260,8 +260,8 @@ bool study_linked(const struct study *study, size_t owner);
 bool study_sends_keys(const struct study *study, size_t owner);
 uint32_t study_batch_rows(const struct study *study, size_t first, bool padded);
 /*
- * How many rows count if all owners bring the most, or as many as expected where they say that; with
- * `events`, units of persons (aim/table/series.h).
+ * How many rows count if all owners bring the most, or as many as expected where they say that;
+ * with `events`, units of persons (aim/table/series.h).
  */
 uint64_t study_rows(const struct study *study, bool expected);
 /* The key that says so, for messages: "expected_rows" or "max_rows". */

@@ -1,10 +1,19 @@
 /* Owners that the study does not list: those whom an issuer admits, one by one, up to a number. */
+#include "aim/table/series.h"
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
 #include "parties/study/study_uploads.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+unsigned study_bits(const struct study *study, uint32_t rows)
+{
+    unsigned bits = 0;
+    while (((uint64_t)rows * series_units(study->domain) >> bits) != 0)
+        bits++;
+    return bits;
+}
 
 static int compare_numbers(const void *a, const void *b)
 {

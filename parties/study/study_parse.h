@@ -69,8 +69,8 @@ enum err study_read_calendar(struct study_reading *r, const char *name, const ya
 enum err study_read_derived(struct study_reading *r, const yaml_node_t *read,
                             const yaml_node_t *computed) MUST_CHECK;
 /*
- * The key `events`, after the domain, to which it adds columns, and what cannot occur. Later: whether
- * the rest of the study suits it; counts then are in units (study_events.c).
+ * The key `events`, after the domain, to which it adds columns, and what cannot occur. Later:
+ * whether the rest of the study suits it; counts then are in units (study_events.c).
  */
 enum err study_read_events(struct study_reading *r, const yaml_node_t *node) MUST_CHECK;
 /* Leaves marginals above STUDY_EVENTS_CELLS out of a workload that is a rule. */

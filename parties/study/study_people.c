@@ -284,7 +284,9 @@ static enum err read_signatures(struct study_reading *r, const yaml_node_t *node
     return ERR_OK;
 }
 
-/* https://HOST[:PORT], in letters that cannot leave a page's policy; or this machine, for trials. */
+/*
+ * https://HOST[:PORT], in letters that cannot leave a page's policy; or this machine, for trials.
+ */
 static bool is_relay(const char *text)
 {
     static const char https[] = "https://", here[] = "http://127.0.0.1";

@@ -7,14 +7,6 @@
 #include "parties/study/study_parse.h"
 #include "protocols/records_pack.h"
 
-unsigned study_bits(const struct study *study, uint32_t rows)
-{
-    unsigned bits = 0;
-    while (((uint64_t)rows * series_units(study->domain) >> bits) != 0)
-        bits++;
-    return bits;
-}
-
 unsigned study_counts_form(const struct study *study, size_t owner)
 {
     return study->servers == 2 ? UPLOAD_WORDS : study_owner(study, owner)->bits;

@@ -129,7 +129,7 @@ result $? 'the study is ended where its run is over'
 printf 'trefoil-copula-2\n' >copula
 query=(query again 'SELECT COUNT(*) FROM t')
 later 6 again/model trefoil-model-3 "${query[@]}"
-later 6 copula trefoil-copula-2 query copula "${query[2]}"
+later 6 copula trefoil-copula-3 query copula "${query[2]}"
 later 6 again/errors trefoil-errors-3 "${query[@]}"
 later 6 again/measurements.json trefoil-measurements-2 refit again --out third
 later 6 fresh/stats.json trefoil-stats-1 refit fresh --study moved.yaml --out third

@@ -271,7 +271,10 @@ TEST(a_provider_and_a_keeper_make_sweeps)
     json_decref(doc);
 }
 
-/* An owner that shares while a run waits is counted from its next round on; of encrypted rows, too. */
+/*
+ * An owner that shares while a run waits is counted from its next round on; of encrypted rows,
+ * too.
+ */
 TEST(rows_that_come_late_join_a_run_of_two)
 {
     struct scene c CLEAN(scene_free) = scene_new(

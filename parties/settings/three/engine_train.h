@@ -1,6 +1,7 @@
 /*
  * parties/settings/three/engine_train.h - gradients of a classifier over a server's rows, and its
- * test; see engine.c. Features are made with the first request of a session, and kept until it ends.
+ * test; see engine.c. Features are made with the first request of a session, and kept until it
+ * ends.
  */
 #ifndef TREFOIL_PARTIES_SETTINGS_THREE_ENGINE_TRAIN_H
 #define TREFOIL_PARTIES_SETTINGS_THREE_ENGINE_TRAIN_H

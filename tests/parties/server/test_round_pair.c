@@ -17,7 +17,7 @@
 
 #define UPLOADS 300 /* enough for branches that are taken apart */
 
-struct side {
+struct pair_side {
     unsigned index;
     struct net *net;
     struct log log;
@@ -40,7 +40,7 @@ struct side {
 };
 
 struct table_for_two {
-    struct side at[2];
+    struct pair_side at[2];
     struct transport *transport[3];
     struct session *session[2];
 };
@@ -50,7 +50,7 @@ static void sit_down(struct table_for_two *t)
     memset(t, 0, sizeof *t);
     assert_int_equal(transport_memory_pair(t->transport, 16), ERR_OK);
     for (unsigned i = 0; i < 2; i++) {
-        struct side *s = &t->at[i];
+        struct pair_side *s = &t->at[i];
         struct net_options o = {.transport = t->transport[i], .log = &s->log};
         s->index = i;
         s->log = (struct log){.buffer = s->words, .buffer_size = sizeof s->words};
@@ -83,7 +83,7 @@ static void meet(struct table_for_two *t, void *(*job)(void *))
 
 static void *agree(void *self)
 {
-    struct side *s = self;
+    struct pair_side *s = self;
     const uint8_t signature[2][64] = {{0}};
     round_agree(&s->talk, &s->own);
     s->e = net_settle(s->net);
@@ -188,7 +188,7 @@ TEST(one_of_two_can_refuse)
 
 static void *compare_uploads(void *self)
 {
-    struct side *s = self;
+    struct pair_side *s = self;
     struct round_uploads u = {.study = s->study,
                               .last = STANDING_NONE,
                               .upload = s->name,
@@ -215,7 +215,7 @@ TEST(two_count_what_both_hold_alike)
     struct table_for_two t CLEAN(get_up);
     sit_down(&t);
     for (unsigned i = 0; i < 2; i++) {
-        struct side *s = &t.at[i];
+        struct pair_side *s = &t.at[i];
         s->study = &study;
         for (unsigned k = 0; k < UPLOADS; k++) {
             struct upload_name *name = &s->name[s->count];
@@ -244,7 +244,7 @@ TEST(two_count_what_both_hold_alike)
 static void *compare_ledgers(void *self)
 {
     static const uint8_t asked[32] = {4};
-    struct side *s = self;
+    struct pair_side *s = self;
     s->e = round_ledger(s->net, asked, &s->ledger, &s->adopts, &s->vouchers, &s->log);
     return NULL;
 }
