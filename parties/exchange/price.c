@@ -7,8 +7,6 @@
 #include "aim/run/train_run.h"
 #include "aim/table/series.h"
 #include "mpc/circuits/argmax.h"
-#include "mpc/pair/joint_noise.h"
-#include "mpc/pair/own_noise.h"
 #include "parties/study/method.h"
 #include "protocols/discrete.h"
 #include "protocols/gauss.h"
@@ -151,38 +149,6 @@ static const struct price_method *price_of(const struct study *study)
 /* --- slack ------------------------------------------------------------------------------------ */
 
 /*
- * In Gaussian terms discrete noise has to be compared with rounded Gaussians: of a sample, the two
- * laws differ by a factor of at most e^(2^-32.5) either way (docs/protocols.md).
- */
-static double discrete_epsilon(const struct study *study)
-{
-    return study->accounting == ACCOUNTING_GAUSSIAN && study->noise == NOISE_DISCRETE ? 0x1p-30 : 0;
-}
-
-static struct ask_slack by_variation(const struct study *study)
-{
-    const struct tape_slack gauss = tape_slack(study->noise, NOISE_GAUSS),
-                            gumbel = tape_slack(study->noise, NOISE_GUMBEL);
-    const double factor = 1 + tape_rounded_up(exp(study->epsilon));
-    return (struct ask_slack){.marginal = gauss.epsilon + discrete_epsilon(study),
-                              .select = gumbel.epsilon,
-                              .measured = {factor, gauss.tau},
-                              .candidate = {factor, gumbel.tau + ARGMAX_TAU}};
-}
-
-static struct ask_slack by_ratio(const struct study *study)
-{
-    /* a selection of all rows of a person at e costs e^2 / 8, and rho is below epsilon */
-    const struct tape_ratio gauss = tape_ratio(study->noise),
-                            gumbel = tape_select_ratio((double)study->workload->queries,
-                                                       sqrt(8 * study->epsilon));
-    return (struct ask_slack){.marginal = gauss.epsilon + discrete_epsilon(study),
-                              .select = gumbel.epsilon,
-                              .measured = {tape_rounded_up(exp(study->epsilon)), gauss.tail},
-                              .candidate = {1, ARGMAX_TAU + gumbel.tail}};
-}
-
-/*
  * How many things a study measures that one row can move: its marginals, or one-ways and forms, of
  * which a row moves one for each pair, or gradients; and the number of linked rows, if it looks.
  */
@@ -202,41 +168,18 @@ static double delta_of_study(const struct study *study, const struct ask_slack *
     return all * study->rows_per_person;
 }
 
-/* A row is one owner's, and of no other owner does what the keeper decrypts depend on it. */
-double price_rows_slack(const struct study *study)
-{
-    double most = 0;
-    for (size_t i = 0; i < study->owners; i++) {
-        const struct study_encrypted *e = &study->owner[i].encrypted;
-        most = fmax(most, (double)e->results * sqrt((double)e->blocks) * 0x1p-59);
-    }
-    return PRICE_COUNTINGS * (1 + tape_rounded_up(exp(study->epsilon))) * most *
-           study->rows_per_person;
-}
-
 static bool fits(const struct study *study, const struct ask_slack *s)
 {
     return delta_of_study(study, s) + price_rows_slack(study) <=
            BUDGET_SLACK_OF_DELTA * study->delta;
 }
 
-/* An own Gumbel's error moves the chance of any winner by e^(2 error) at most, either way. */
-static struct ask_slack of_two(const struct study *study)
-{
-    const double factor = 1 + tape_rounded_up(exp(study->epsilon));
-    const double tau = study->noise_by == NOISE_BY_JOINT ? JOINT_TAU : 0; /* own ones are exact */
-    return (struct ask_slack){.marginal = discrete_epsilon(study),
-                              .select = 8 * OWN_GUMBEL_ERROR, /* the range of such factors */
-                              .measured = {factor, tau},
-                              .candidate = {factor, OWN_GUMBEL_TAU}};
-}
-
 struct ask_slack price_slack(const struct study *study)
 {
-    const struct ask_slack s = by_variation(study);
+    const struct ask_slack s = price_by_variation(study);
     if (study->servers == 2)
-        return of_two(study);
-    return fits(study, &s) ? s : by_ratio(study);
+        return price_of_two(study);
+    return fits(study, &s) ? s : price_by_ratio(study);
 }
 
 /* --- limits ----------------------------------------------------------------------------------- */

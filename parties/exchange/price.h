@@ -19,6 +19,10 @@
  * delta only for values that are never made.
  */
 struct ask_slack price_slack(const struct study *study);
+/* The slack as total variation, as ratios, and of two servers; price_slack() chooses. */
+struct ask_slack price_by_variation(const struct study *study);
+struct ask_slack price_by_ratio(const struct study *study);
+struct ask_slack price_of_two(const struct study *study);
 
 /*
  * Of encrypted rows, what the keeper decrypts (mpc/lattice/lattice.h): a delta for the study, which
