@@ -161,7 +161,8 @@ struct kernel {
      * For the check of numbers.
      *
      *   add_lines   adds line i, of 1, 4 or 8 words, to the 8 of KERNEL_BUCKETS buckets that the
-     *               bytes of digit[i], which is public, choose: one of the first 256, of the next, ..
+     *               bytes of digit[i], which is public, choose: one of the first 256, of the
+     *               next, ..
      *
      * Modulo a prime p, 2^58 < p < 2^59. 16 rows of 4 columns have 81 points, c = sum of d_v 3^v:
      * where d_v = 2, the value at 1 less the value at 0.
