@@ -101,24 +101,24 @@ static int run(struct faults_scene *c)
 
 static void start_all(struct faults_scene *c)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+    for (unsigned i = 0; i < c->s.study->servers; i++)
         start_server(c, i);
-    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+    for (unsigned i = 0; i < c->s.study->servers; i++)
         assert_true(is_ready(c, i));
 }
 
-/* Starts the three, one of which has a fault; false if that one did not come up. */
+/* Starts all, one of which has a fault; false if that one did not come up. */
 static bool start_servers(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
     bool up;
-    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+    for (unsigned i = 0; i < c->s.study->servers; i++) {
         if (i == victim)
             faults_arm(c, kind, n);
         start_server(c, i);
         faults_disarm();
     }
     up = comes_up(c, victim);
-    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+    for (unsigned i = 0; i < c->s.study->servers; i++)
         assert_true(i == victim || is_ready(c, i));
     return up;
 }
@@ -163,16 +163,16 @@ static void replace_server(struct faults_scene *c, unsigned victim, const char *
 
 static void end_servers(struct faults_scene *c)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+    for (unsigned i = 0; i < c->s.study->servers; i++)
         if (c->server[i] > 0)
             kill(c->server[i], END_SIGNAL);
-    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+    for (unsigned i = 0; i < c->s.study->servers; i++)
         end_server(c, i);
 }
 
 static void clear_servers(struct faults_scene *c)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+    for (unsigned i = 0; i < c->s.study->servers; i++)
         faults_remove(file(c, "server%u", i));
     faults_remove(file(c, "out"));
     support_forget(&c->s);
@@ -182,7 +182,7 @@ static void clear_servers(struct faults_scene *c)
 static void keep_folders(struct faults_scene *c, const char *name)
 {
     end_servers(c);
-    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+    for (unsigned i = 0; i < c->s.study->servers; i++)
         faults_copy(file(c, "server%u", i), file(c, "%s%u", name, i));
 }
 
@@ -191,12 +191,12 @@ static bool have_folders(struct faults_scene *c, const char *name)
     clear_servers(c);
     if (access(file(c, "%s0", name), F_OK) != 0)
         return false;
-    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+    for (unsigned i = 0; i < c->s.study->servers; i++)
         faults_copy(file(c, "%s%u", name, i), file(c, "server%u", i));
     return true;
 }
 
-/* All three servers have an upload; none of them runs. */
+/* All servers have an upload; none of them runs. */
 static void have_upload(struct faults_scene *c)
 {
     if (have_folders(c, "shared"))
@@ -264,7 +264,7 @@ static bool run_survives(struct faults_scene *c, unsigned victim, const char *ki
     replace_server(c, victim, kind, n);
     if (run(c) != 0) {
         faults_show(file(c, "run.log"));
-        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+        for (unsigned i = 0; i < c->s.study->servers; i++)
             faults_show(file(c, "server%u.log", i));
         fail_msg("%s%ld at server %u: the run does not go on", kind, n, victim);
     }
@@ -277,10 +277,10 @@ static bool run_survives(struct faults_scene *c, unsigned victim, const char *ki
 /* A server gives up in the middle of the run, and another has the fault while it hears of that. */
 static bool lost_run_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
-    const unsigned lost = (victim + 1) % STUDY_SERVERS_MOST;
+    const unsigned lost = (victim + 1) % c->s.study->servers;
     bool fired, up;
     have_upload(c);
-    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+    for (unsigned i = 0; i < c->s.study->servers; i++) {
         if (i == victim)
             faults_arm(c, kind, n);
         else if (i == lost) {
@@ -455,7 +455,7 @@ static bool recovery_survives(struct faults_scene *c, unsigned victim, const cha
 {
     bool fired, up = true;
     set_back(c);
-    for (unsigned i = 1; i < STUDY_SERVERS_MOST; i++) {
+    for (unsigned i = 1; i < c->s.study->servers; i++) {
         if (i == victim)
             faults_arm(c, kind, n);
         start_server(c, i);
@@ -671,6 +671,41 @@ TEST_OF(trained_runs_survive_faults, &trained)
 {
     static const struct faults_sweep of[] = {{"alloc@", 1, 600}, {"link@", 2, 700}};
     faults_sweep(*state, run_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
+}
+
+/* A provider and a keeper: encrypted rows are counted, and noise is made by both. */
+static struct study_options two = {.owners = 1,
+                                   .rounds = 1,
+                                   .round_s = 5,
+                                   .two = true,
+                                   .part = records,
+                                   .more = "noise_by: joint\n"};
+
+TEST_OF(uploads_to_two_survive_faults, &two)
+{
+    static const struct faults_sweep of[] = {{"sync:", 1, 7}, {"alloc@", 0, 93}, {"link@", 1, 61}};
+    faults_sweep(*state, upload_survives, 2, of, sizeof of / sizeof *of);
+}
+
+TEST_OF(runs_of_two_survive_faults, &two)
+{
+    static const struct faults_sweep of[] = {
+        {"sync:", 0, 10},    {"write:", 1, 61}, {"sql@", 0, 73},   {"alloc@", 1, 260},
+        {"library@", 0, 61}, {"call@", 1, 5},   {"link@", 0, 241}, {"sql+", 1, 193},
+    };
+    faults_sweep(*state, run_survives, 2, of, sizeof of / sizeof *of);
+}
+
+TEST_OF(lost_runs_of_two_survive_faults, &two)
+{
+    static const struct faults_sweep of[] = {{"library@", 1, 61}};
+    faults_sweep(*state, lost_run_survives, 2, of, sizeof of / sizeof *of);
+}
+
+TEST_OF(recovery_of_two_survives_faults, &two)
+{
+    static const struct faults_sweep of[] = {{"sql@", 0, 20}, {"link@", 1, 61}};
+    faults_sweep(*state, recovery_survives, 2, of, sizeof of / sizeof *of);
 }
 
 /* What is made of a server's folder while it does not run. */
