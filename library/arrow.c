@@ -10,19 +10,19 @@
 #include <stdio.h>
 #include <string.h>
 
-struct arena {
+struct arrow_arena {
     struct keep keep;
     atomic_size_t holders;
 };
 
-static void arena_free(struct arena **a)
+static void arena_free(struct arrow_arena **a)
 {
     if (*a != NULL)
         keep_clear(&(*a)->keep);
     memory_free(a);
 }
 
-static void let_go(struct arena *a)
+static void let_go(struct arrow_arena *a)
 {
     if (atomic_fetch_sub(&a->holders, 1) == 1)
         arena_free(&a);
@@ -30,7 +30,7 @@ static void let_go(struct arena *a)
 
 static void release_schema(struct ArrowSchema *s)
 {
-    struct arena *a = s->private_data;
+    struct arrow_arena *a = s->private_data;
     for (int64_t i = 0; i < s->n_children; i++)
         if (s->children[i]->release != NULL)
             s->children[i]->release(s->children[i]);
@@ -42,7 +42,7 @@ static void release_schema(struct ArrowSchema *s)
 
 static void release_array(struct ArrowArray *x)
 {
-    struct arena *a = x->private_data;
+    struct arrow_arena *a = x->private_data;
     for (int64_t i = 0; i < x->n_children; i++)
         if (x->children[i]->release != NULL)
             x->children[i]->release(x->children[i]);
@@ -55,13 +55,13 @@ static void release_array(struct ArrowArray *x)
 /* --- one column ------------------------------------------------------------------------------- */
 
 /* A schema and an array that belong together, in the arena. */
-struct field {
+struct arrow_field {
     struct ArrowSchema *schema;
     struct ArrowArray *array;
 };
 
-static enum err field_new(struct arena *a, const char *format, const char *name, size_t length,
-                          size_t buffers, struct field *f)
+static enum err field_new(struct arrow_arena *a, const char *format, const char *name,
+                          size_t length, size_t buffers, struct arrow_field *f)
 {
     const void **room;
     const char *copy;
@@ -84,7 +84,7 @@ static enum err field_new(struct arena *a, const char *format, const char *name,
 }
 
 /* Counts what is missing; a bitmap only if anything is. */
-static enum err set_valid(struct arena *a, const struct field *f, const bool *missing)
+static enum err set_valid(struct arrow_arena *a, const struct arrow_field *f, const bool *missing)
 {
     const size_t n = (size_t)f->array->length;
     uint8_t *bits;
@@ -101,7 +101,8 @@ static enum err set_valid(struct arena *a, const struct field *f, const bool *mi
 }
 
 /* n texts, one after the other. */
-static enum err set_texts(struct arena *a, const struct field *f, const char *const *text)
+static enum err set_texts(struct arrow_arena *a, const struct arrow_field *f,
+                          const char *const *text)
 {
     const size_t n = (size_t)f->array->length;
     int32_t *end;
@@ -123,11 +124,11 @@ static enum err set_texts(struct arena *a, const struct field *f, const char *co
 }
 
 /* What the codes of a column stand for, as questions name them. */
-static enum err set_dictionary(struct arena *a, const struct field *f,
+static enum err set_dictionary(struct arrow_arena *a, const struct arrow_field *f,
                                const struct domain_attribute *of)
 {
     const char **text CLEAN(memory_release) = NULL;
-    struct field d;
+    struct arrow_field d;
     TRY(memory_new(&text, of->values));
     for (uint32_t code = 0; code < of->values; code++) {
         char room[COLUMN_TEXT];
@@ -142,7 +143,7 @@ static enum err set_dictionary(struct arena *a, const struct field *f,
 }
 
 /* What one column is made from: a code or a number for each row, `step` apart. */
-struct source {
+struct arrow_source {
     const char *name;
     size_t rows, step;
     const uint16_t *code16;
@@ -153,7 +154,8 @@ struct source {
     bool whole;
 };
 
-static enum err put_codes(struct arena *a, const struct source *s, struct field *f)
+static enum err put_codes(struct arrow_arena *a, const struct arrow_source *s,
+                          struct arrow_field *f)
 {
     const bool whole = s->of->kind->byte == TREFOIL_WHOLE;
     bool *missing CLEAN(memory_release) = NULL;
@@ -183,7 +185,8 @@ static enum err put_codes(struct arena *a, const struct source *s, struct field 
 }
 
 /* float64, int64, days or seconds. */
-static enum err put_numbers(struct arena *a, const struct source *s, struct field *f)
+static enum err put_numbers(struct arrow_arena *a, const struct arrow_source *s,
+                            struct arrow_field *f)
 {
     const bool days = s->unit == 86400, real = s->unit == 0 && !s->whole;
     bool *missing CLEAN(memory_release) = NULL;
@@ -216,8 +219,8 @@ static enum err put_numbers(struct arena *a, const struct source *s, struct fiel
     return set_valid(a, f, missing);
 }
 
-static enum err put_words(struct arena *a, const char *name, const char *const *text, size_t rows,
-                          struct field *f)
+static enum err put_words(struct arrow_arena *a, const char *name, const char *const *text,
+                          size_t rows, struct arrow_field *f)
 {
     bool *missing CLEAN(memory_release) = NULL;
     TRY(memory_new(&missing, rows));
@@ -230,18 +233,18 @@ static enum err put_words(struct arena *a, const char *name, const char *const *
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
-struct table_of {
-    struct arena *arena;
-    struct field root;
+struct arrow_table {
+    struct arrow_arena *arena;
+    struct arrow_field root;
     size_t columns;
 };
 
-static void table_clear(struct table_of *t)
+static void table_clear(struct arrow_table *t)
 {
     arena_free(&t->arena);
 }
 
-static enum err table_begin(struct table_of *t, size_t rows, size_t columns)
+static enum err table_begin(struct arrow_table *t, size_t rows, size_t columns)
 {
     TRY(memory_new(&t->arena, 1));
     TRY(field_new(t->arena, "+s", "", rows, 1, &t->root));
@@ -250,7 +253,7 @@ static enum err table_begin(struct table_of *t, size_t rows, size_t columns)
     return ERR_OK;
 }
 
-static void table_add(struct table_of *t, const struct field *f)
+static void table_add(struct arrow_table *t, const struct arrow_field *f)
 {
     t->root.schema->children[t->columns] = f->schema;
     t->root.array->children[t->columns] = f->array;
@@ -258,7 +261,7 @@ static void table_add(struct table_of *t, const struct field *f)
 }
 
 /* Hands the whole to the caller, whose structs hold the arena in the place of ours. */
-static void table_end(struct table_of *t, struct ArrowSchema *schema, struct ArrowArray *array)
+static void table_end(struct arrow_table *t, struct ArrowSchema *schema, struct ArrowArray *array)
 {
     t->root.schema->flags = 0;
     *schema = *t->root.schema;
@@ -275,28 +278,28 @@ static enum err rows_arrow(const struct trefoil *model, const struct trefoil_row
                            struct ArrowSchema *schema, struct ArrowArray *array)
 {
     const struct domain *d = model->released.domain;
-    struct table_of t CLEAN(table_clear) = {0};
-    struct field f;
+    struct arrow_table t CLEAN(table_clear) = {0};
+    struct arrow_field f;
     TRY(table_begin(&t, rows->rows, rows->columns + rows->computed));
     for (uint32_t i = 0; i < rows->columns; i++) {
         const struct domain_attribute *a = &d->attribute[i];
-        const struct source s = {.name = a->name,
-                                 .rows = rows->rows,
-                                 .step = 1,
-                                 .code16 = rows->code[i],
-                                 .number = domain_has_bins(a) ? rows->number[i] : NULL,
-                                 .of = a,
-                                 .unit = model->column[i].unit,
-                                 .whole = is_whole(a)};
+        const struct arrow_source s = {.name = a->name,
+                                       .rows = rows->rows,
+                                       .step = 1,
+                                       .code16 = rows->code[i],
+                                       .number = domain_has_bins(a) ? rows->number[i] : NULL,
+                                       .of = a,
+                                       .unit = model->column[i].unit,
+                                       .whole = is_whole(a)};
         TRY((domain_has_bins(a) ? put_numbers : put_codes)(t.arena, &s, &f));
         table_add(&t, &f);
     }
     for (uint32_t i = 0; i < rows->computed; i++) {
-        const struct source s = {.name = rows->computed_name[i],
-                                 .rows = rows->rows,
-                                 .step = 1,
-                                 .number = rows->computed_number[i],
-                                 .unit = rows->computed_unit[i]};
+        const struct arrow_source s = {.name = rows->computed_name[i],
+                                       .rows = rows->rows,
+                                       .step = 1,
+                                       .number = rows->computed_number[i],
+                                       .unit = rows->computed_unit[i]};
         TRY(s.number != NULL ? put_numbers(t.arena, &s, &f)
                              : put_words(t.arena, s.name, rows->computed_text[i], rows->rows, &f));
         table_add(&t, &f);
@@ -305,17 +308,17 @@ static enum err rows_arrow(const struct trefoil *model, const struct trefoil_row
     return ERR_OK;
 }
 
-static enum err put_group(struct table_of *t, const struct trefoil *model,
+static enum err put_group(struct arrow_table *t, const struct trefoil *model,
                           const struct trefoil_answer *a, uint32_t g)
 {
     double *part CLEAN(memory_release) = NULL;
-    struct source s = {.name = a->group_name[g],
-                       .rows = a->lines,
-                       .step = a->groups,
-                       .code32 = a->code + g,
-                       .of = &model->released.domain->attribute[a->group[g]]};
+    struct arrow_source s = {.name = a->group_name[g],
+                             .rows = a->lines,
+                             .step = a->groups,
+                             .code32 = a->code + g,
+                             .of = &model->released.domain->attribute[a->group[g]]};
     bool parts = false;
-    struct field f;
+    struct arrow_field f;
     TRY(memory_new(&part, a->lines));
     for (size_t i = 0; i < a->lines; i++) {
         const int32_t p = a->part[i * a->groups + g];
@@ -332,20 +335,20 @@ static enum err put_group(struct table_of *t, const struct trefoil *model,
     return ERR_OK;
 }
 
-static enum err put_item(struct table_of *t, const struct trefoil *model,
+static enum err put_item(struct arrow_table *t, const struct trefoil *model,
                          const struct trefoil_answer *a, uint32_t item)
 {
     const double *const of[] = {a->value, a->low, a->high};
     static const char *const ends[] = {"", " low", " high"};
     char name[1024];
     for (size_t k = 0; k < (a->level > 0 ? 3u : 1u); k++) {
-        struct source s = {.name = name,
-                           .rows = a->lines,
-                           .step = a->items,
-                           .number = of[k] + item,
-                           .unit = a->unit[item]};
+        struct arrow_source s = {.name = name,
+                                 .rows = a->lines,
+                                 .step = a->items,
+                                 .number = of[k] + item,
+                                 .unit = a->unit[item]};
         const bool labels = k == 0 && a->label_column[item] != TREFOIL_NONE;
-        struct field f;
+        struct arrow_field f;
         snprintf(name, sizeof name, "%s%s", a->item[item], ends[k]);
         if (labels)
             s.of = &model->released.domain->attribute[a->label_column[item]];
@@ -358,9 +361,10 @@ static enum err put_item(struct table_of *t, const struct trefoil *model,
 static enum err answer_arrow(const struct trefoil *model, const struct trefoil_answer *a,
                              struct ArrowSchema *schema, struct ArrowArray *array)
 {
-    struct table_of t CLEAN(table_clear) = {0};
-    const struct source rows = {.name = "rows", .rows = a->lines, .step = 1, .number = a->count};
-    struct field f;
+    struct arrow_table t CLEAN(table_clear) = {0};
+    const struct arrow_source rows = {
+        .name = "rows", .rows = a->lines, .step = 1, .number = a->count};
+    struct arrow_field f;
     TRY(table_begin(&t, a->lines, a->groups + 3 * (size_t)a->items + 1));
     for (uint32_t g = 0; g < a->groups; g++)
         TRY(put_group(&t, model, a, g));
