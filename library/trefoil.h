@@ -193,6 +193,54 @@ enum trefoil_status trefoil_complete(const struct trefoil *model, const char *co
 void trefoil_rows_free(struct trefoil_rows **drawn);
 
 /*
+ * # ARROW
+ *
+ * trefoil_rows_arrow() and trefoil_answer_arrow() give rows, or an answer, as a struct array of the
+ * Arrow C data interface, which other libraries take over. Labels are dictionaries, and so are the
+ * bins of groups, by their least values; whole numbers are int64, other numbers float64, dates
+ * date32 or timestamps without a zone; missing values are null. An answer has its groups, each item
+ * with its low and high if there are intervals, and rows. What is given stays valid without model
+ * and rows: release both structs, or hand them on. If a function fails, their release is NULL.
+ */
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+struct ArrowSchema {
+    const char *format;
+    const char *name;
+    const char *metadata;
+    int64_t flags;
+    int64_t n_children;
+    struct ArrowSchema **children;
+    struct ArrowSchema *dictionary;
+    void (*release)(struct ArrowSchema *);
+    void *private_data;
+};
+struct ArrowArray {
+    int64_t length;
+    int64_t null_count;
+    int64_t offset;
+    int64_t n_buffers;
+    int64_t n_children;
+    const void **buffers;
+    struct ArrowArray **children;
+    struct ArrowArray *dictionary;
+    void (*release)(struct ArrowArray *);
+    void *private_data;
+};
+#endif
+
+enum trefoil_status trefoil_rows_arrow(const struct trefoil *model, const struct trefoil_rows *rows,
+                                       struct ArrowSchema *schema, struct ArrowArray *array,
+                                       struct trefoil_error *error);
+enum trefoil_status trefoil_answer_arrow(const struct trefoil *model,
+                                         const struct trefoil_answer *answer,
+                                         struct ArrowSchema *schema, struct ArrowArray *array,
+                                         struct trefoil_error *error);
+
+/*
  * # MARGINALS
  *
  * trefoil_marginal() counts the rows with each combination of values of up to eight columns, in

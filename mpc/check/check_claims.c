@@ -208,7 +208,7 @@ void claims_less_z(const struct claims claims[NUMBERS_RINGS], const struct check
 
 void claims_at(struct claims *c, const struct prime *f, uint64_t y, uint64_t kappa, uint64_t z[2])
 {
-    uint64_t powers[MATRIX_CLAIMS], of_y = 1;
+    uint64_t powers[MATRIX_CLAIMS] = {0}, of_y = 1; /* numbers have fewer, and no `at` */
     powers[0] = kappa;
     for (size_t t = 1; t < c->count; t++)
         powers[t] = prime_times(f, powers[t - 1], y);

@@ -52,6 +52,10 @@ enum err owner_page(const struct study *study, const struct bytes *file, struct 
         return log_fail(log, ERR_STUDY,
                         "the study has no sealing keys, so nothing can be sealed for its servers: "
                         "each operator makes one with trefoil keygen --sealing");
+    if (study->domain->series != NULL)
+        return log_fail(log, ERR_STUDY,
+                        "a page takes one table, and owners of this study have two: use trefoil "
+                        "share --events");
     if (policy != NULL)
         TRY(app_policy(&app, policy));
     return app_page(&app, part, sizeof part / sizeof *part, out, log);

@@ -261,12 +261,18 @@ async function post(server, block) {
   return new Uint8Array(await r.arrayBuffer());
 }
 
-const PART = 262144;
+const PART = 262144, AGAIN = 1; // MESSAGE_PART_MAX, ERR_AGAIN
 async function bring(server, list, show) {
   const head = await post(server, list[0]);
   let k = 1, act = await post(server, list[1]), r = reply(act);
-  for (let misses = 0; ; ) {
-    if (r.status !== 0 && (r.payload.length === 0 || ++misses > 3))
+  for (let misses = 0, waits = 0, rounds = 0; ; rounds++) {
+    if (r.status === AGAIN && r.payload.length === 0 && ++waits < 100) { // too much at once
+      await new Promise(done => setTimeout(done, 200));
+      act = await post(server, list[k]);
+      r = reply(act);
+      continue;
+    }
+    if (r.status !== 0 && (r.payload.length === 0 || ++misses > 3) || rounds > 2 * list.length + 100)
       throw new Error(r.words || 'it refuses');
     if (list.length <= 2)
       break;

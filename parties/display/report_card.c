@@ -71,7 +71,9 @@ enum err report_card(const struct report_pairs *p, const char *verdict, const ch
     card_heading(&out, r.study, "Synthetic table of study");
     for (const char *line = verdict; *line != '\0'; line += strcspn(line, "\n") + 1) {
         char room[4096];
-        snprintf(room, sizeof room, "%.*s", (int)strcspn(line, "\n"), line);
+        const size_t n = strcspn(line, "\n"), most = sizeof room - 1;
+        memcpy(room, line, n < most ? n : most);
+        room[n < most ? n : most] = '\0';
         text_put(&out, line == verdict ? "\n> " : ">\n> ");
         card_text(&out, room);
         text_put(&out, "\n");

@@ -1,4 +1,5 @@
 /* The pictures of a report except those of pairs. Colours are classes in report.css. */
+#include "aim/table/series.h"
 #include "base/memory.h"
 #include "base/words.h"
 #include "parties/display/report_private.h"
@@ -186,7 +187,8 @@ static double measuring(const struct report *r, size_t round)
 {
     const json_t *o = report_round(r, round);
     double sigma = report_number(o, "sigma") / measure_spread(r->study->noise_by);
-    double k = r->study->rows_per_person;
+    /* with events, rows_per_person counts units, and sigma persons */
+    double k = (double)r->study->rows_per_person / series_units(r->study->domain);
     double marginals = round == 0 ? (double)r->study->workload->one_ways : 1;
     if (r->study->sweeps > 0 && round > 0)
         return report_number(o, "marginals") > 0 ? report_number(o, "cost") : 0;

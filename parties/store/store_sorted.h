@@ -1,10 +1,10 @@
 /*
  * parties/store/store_sorted.h - whether an upload is sorted by person, once that was opened, and
  * how often its opening was tried (parties/settings/three/round_sorted.h). Or, of encrypted rows,
- * this server's share of their counts, and how often they were counted
- * (parties/settings/two/rows.h). An upload is named by its digest (upload_digest()), which fixes
- * what is in it. What is known of it goes when its owner replaces or withdraws it, and with a
- * purge.
+ * this server's share of their counts (parties/settings/two/rows.h). An upload is named by its
+ * digest (upload_digest()), which fixes what is in it. What is known of it goes when its owner
+ * replaces or withdraws it, and with a purge. How often rows of an owner were counted is named
+ * after the owner, and goes with a purge alone.
  */
 #ifndef TREFOIL_PARTIES_STORE_STORE_SORTED_H
 #define TREFOIL_PARTIES_STORE_STORE_SORTED_H

@@ -291,6 +291,75 @@ TEST(rows_meet_a_condition_and_have_what_was_given)
     trefoil_close(&dates);
 }
 
+/* A consumer may take a column out and drop the rest first. */
+TEST(rows_and_answers_are_given_as_arrow)
+{
+    struct trefoil *model = opened("tree");
+    struct trefoil_rows *rows = NULL;
+    struct trefoil_answers *answers = NULL;
+    struct trefoil_error error;
+    struct ArrowSchema schema;
+    struct ArrowArray array, column;
+    const struct ArrowArray *words;
+    assert_int_equal(trefoil_sample(model, 500, 3, TREFOIL_USUAL, &rows, &error), TREFOIL_OK);
+    assert_int_equal(trefoil_rows_arrow(model, rows, &schema, &array, &error), TREFOIL_OK);
+    assert_string_equal(schema.format, "+s");
+    assert_int_equal(array.length, 500);
+    assert_int_equal(array.n_children, trefoil_columns(model));
+    for (uint32_t c = 0; c < trefoil_columns(model); c++) {
+        const struct trefoil_column *of = trefoil_column(model, c);
+        const struct ArrowArray *x = array.children[c];
+        const uint8_t *valid = x->buffers[0];
+        int64_t missing = 0;
+        assert_string_equal(schema.children[c]->name, of->name);
+        for (size_t i = 0; i < 500; i++) {
+            const bool here = valid == NULL || (valid[i / 8] >> i % 8 & 1) != 0;
+            assert_int_equal(here, rows->code[c][i] < of->values);
+            missing += !here;
+            if (here && of->kind == TREFOIL_LABELS)
+                assert_int_equal(((const int32_t *)x->buffers[1])[i], rows->code[c][i]);
+            else if (here && schema.children[c]->format[0] == 'l')
+                assert_true(((const int64_t *)x->buffers[1])[i] == (int64_t)rows->number[c][i]);
+            else if (here)
+                assert_true(((const double *)x->buffers[1])[i] == rows->number[c][i]);
+        }
+        assert_int_equal(x->null_count, missing);
+        if (of->kind == TREFOIL_LABELS) {
+            const int32_t *end = x->dictionary->buffers[1];
+            assert_int_equal(x->dictionary->length, of->values);
+            for (uint32_t v = 0; v < of->values; v++)
+                assert_memory_equal((const char *)x->dictionary->buffers[2] + end[v], of->labels[v],
+                                    (size_t)(end[v + 1] - end[v]));
+        }
+    }
+    trefoil_rows_free(&rows);
+    column = *array.children[0];
+    array.children[0]->release = NULL;
+    array.release(&array);
+    schema.release(&schema);
+    assert_true(array.release == NULL && schema.release == NULL);
+    assert_int_equal(column.length, 500);
+    assert_non_null(column.buffers[1]);
+    column.release(&column);
+
+    assert_int_equal(
+        trefoil_query(model, "SELECT COUNT(*) FROM t GROUP BY sex", 0, &answers, &error),
+        TREFOIL_OK);
+    assert_int_equal(trefoil_answer_arrow(model, answers->answer[0], &schema, &array, &error),
+                     TREFOIL_OK);
+    assert_int_equal(array.n_children, 3);
+    words = array.children[0]->dictionary;
+    assert_int_equal(words->length, trefoil_column(model, trefoil_find(model, "sex"))->values);
+    assert_string_equal(schema.children[1]->name, answers->answer[0]->item[0]);
+    for (size_t i = 0; i < answers->answer[0]->lines; i++)
+        assert_true(((const double *)array.children[1]->buffers[1])[i] ==
+                    answers->answer[0]->value[i]);
+    array.release(&array);
+    schema.release(&schema);
+    trefoil_answers_free(&answers);
+    trefoil_close(&model);
+}
+
 TEST(measurements_are_those_of_the_file)
 {
     struct trefoil *t = opened("tree");

@@ -5,6 +5,7 @@
 
 import csv
 import datetime
+import datetime
 import hashlib
 import io
 import itertools
@@ -98,7 +99,7 @@ def notebooks_show_tables():
 
 
 def all_names_what_is_public():
-    own = {name for name, x in vars(trefoil).items() if getattr(x, "__module__", "") == "trefoil" and name[0] != "_"}
+    own = {name for name, x in vars(trefoil).items() if getattr(x, "__module__", "") in ("trefoil", "trefoil._arrow") and name[0] != "_"}
     assert set(trefoil.__all__) == own | {"Cell", "Date"}, own
 
 
@@ -203,6 +204,70 @@ def raises_key(call):
     except KeyError:
         return
     raise AssertionError("no KeyError")
+
+
+def arrow_says_what_lists_say():
+    import ctypes
+    import gc
+
+    from trefoil import _arrow, _library
+
+    def texts(a):
+        ends = ctypes.cast(a.buffers[1], ctypes.POINTER(ctypes.c_int32))[:a.length + 1]
+        all_of_them = ctypes.string_at(a.buffers[2], ends[-1])
+        return [all_of_them[ends[k]:ends[k + 1]].decode() for k in range(a.length)]
+
+    def column(schema, array, i):
+        s, a = schema.children[i].contents, array.children[i].contents
+        kinds = {b"l": ctypes.c_int64, b"g": ctypes.c_double, b"i": ctypes.c_int32, b"tdD": ctypes.c_int32, b"tss:": ctypes.c_int64}
+        assert a.offset == 0 and a.n_buffers == (3 if s.format == b"u" else 2) and a.length == array.length
+        data = texts(a) if s.format == b"u" else ctypes.cast(a.buffers[1], ctypes.POINTER(kinds[s.format]))[:a.length]
+        valid = ctypes.cast(a.buffers[0], ctypes.POINTER(ctypes.c_uint8)) if a.buffers[0] else None
+        known = [valid is None or valid[k // 8] >> k % 8 & 1 for k in range(a.length)]
+        assert a.null_count == known.count(0)
+        words = None
+        if a.dictionary:
+            d = a.dictionary.contents
+            assert s.dictionary.contents.format == b"u" and d.n_buffers == 3
+            words = texts(d)
+        return s.name.decode(), s.format, [(words[x] if words else x) if here else None for x, here in zip(data, known)]
+
+    def taken(table):
+        capsules = table.__arrow_c_array__()
+        schema, array = (ctypes.cast(_arrow._pointer(id(c), name), ctypes.POINTER(kind)).contents
+                         for c, (name, kind) in zip(capsules, _arrow._KINDS.items()))
+        assert schema.format == b"+s" and schema.n_children == array.n_children
+        return {n: (f, v) for n, f, v in (column(schema, array, i) for i in range(array.n_children))}, capsules
+
+    with trefoil.Model(tree) as model:
+        said, capsules = taken(model.sample_arrow(500, seed=4))
+        assert {n: v for n, (_, v) in said.items()} == model.sample(500, seed=4, frame=False)
+        table = model.sample_arrow(5)
+        table.__arrow_c_array__()
+        try:
+            table.__arrow_c_array__()
+        except ValueError as error:
+            assert "handed on already" in str(error)
+        else:
+            raise AssertionError("handed on twice")
+        sql = "SELECT sex, AVG(age), MODE(ward) FROM t GROUP BY sex"
+        answer, more = taken(model.query_arrow(sql))
+        lines = model.query(sql)
+        assert list(answer) == ["sex", "AVG(age)", "AVG(age) low", "AVG(age) high", "MODE(ward)", "MODE(ward) low", "MODE(ward) high", "rows"]
+        assert answer["sex"][1] == [line.group["sex"] for line in lines]
+        assert answer["AVG(age) high"][1] == [line[0].high for line in lines]
+        assert answer["MODE(ward)"] == (b"i", [line[1].value for line in lines])
+        raises(trefoil.QuestionError, "2 questions", model.query_arrow, sql + ";" + sql)
+    with trefoil.Model(folder + "/dates") as model:
+        said, last = taken(model.sample_arrow(300, seed=2))
+        lists = model.sample(300, seed=2, frame=False)
+        day = [None if d is None else (d - datetime.date(1970, 1, 1)).days for d in lists["born"]]
+        second = [None if d is None else round((d - datetime.datetime(1970, 1, 1)).total_seconds()) for d in lists["seen"]]
+        assert said["born"] == (b"tdD", day) and said["seen"] == (b"tss:", second)
+    assert len(_arrow._made) == 6
+    del capsules, more, last, table
+    gc.collect()
+    assert not _arrow._made
 
 
 def measurements_are_those_of_the_file():
@@ -440,7 +505,7 @@ CHECKS = [
     answers_are_the_programs, one_answer_is_a_value, notebooks_show_tables, all_names_what_is_public, rows_are_those_of_synth, rows_have_what_is_computed,
     rows_on_condition_are_those_of_synth, as_many_rows_as_the_model_stands_for,
     marginals_answer_as_questions_do, measurements_are_those_of_the_file, errors_are_of_their_kind,
-    threads_may_share_a_model, structures_are_the_headers, the_file_model_is_as_documented,
+    threads_may_share_a_model, arrow_says_what_lists_say, structures_are_the_headers, the_file_model_is_as_documented,
     a_classifier_says_what_predict_says, the_lines_of_numpy_say_the_same, the_page_of_python_runs, frames_have_what_lists_have,
 ]
 failed = 0

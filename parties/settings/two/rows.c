@@ -1,5 +1,6 @@
 #include "parties/settings/two/rows.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/secret.h"
 #include "mpc/pair/pair.h"
@@ -180,22 +181,30 @@ static enum err consume(void *self, size_t offset, const uint8_t *in, size_t n)
     return ERR_OK;
 }
 
-/* The provider's part before it sends anything: an attempt that is noted, under a fresh stream. */
-static enum err begin(struct two_rows_work *w, const struct two_rows *r, const struct upload *u,
-                      const uint8_t digest[32])
+/* Attempts are an owner's: a row may be in every upload that replaces, or follows, another. */
+static enum err note_attempt(const struct two_rows *r, uint32_t owner)
 {
+    const struct words_text name = study_owner_name(r->study, owner);
     struct store_sorted before;
-    uint8_t fresh[LATTICE_SEED];
-    enum err e;
+    uint8_t number[4], digest[32];
+    integer_put(number, owner, sizeof number);
+    hash_labelled(digest, "trefoil-two-rows-1", r->study->terms.digest, 32, number, sizeof number);
     TRY(store_sorted(r->store, digest, &before));
     if (before.attempts >= PRICE_COUNTINGS)
         return log_fail(r->log, ERR_REFUSED,
                         "the rows of %s were sent to the keeper %d times, and are not sent again: "
-                        "restore a newer backup, or let %s run trefoil share --replace, if no run "
-                        "has paid for anything",
-                        study_owner_name(r->study, u->owner).text, PRICE_COUNTINGS,
-                        study_owner_name(r->study, u->owner).text);
-    TRY(store_try_sorted(r->store, digest));
+                        "restore a newer backup, or go on without %s, which runs trefoil share "
+                        "--withdraw, if no run has paid for anything",
+                        name.text, PRICE_COUNTINGS, name.text);
+    return store_try_sorted(r->store, digest);
+}
+
+/* The provider's part before it sends anything: an attempt that is noted, under a fresh stream. */
+static enum err begin(struct two_rows_work *w, const struct two_rows *r, const struct upload *u)
+{
+    uint8_t fresh[LATTICE_SEED];
+    enum err e;
+    TRY(note_attempt(r, u->owner));
     TRY(lattice_multiply(&w->products, r->ring, w->plan, u->vector.data));
     secret_random(fresh, sizeof fresh);
     e = prg_new(&w->prg, fresh);
@@ -225,7 +234,7 @@ static enum err count(struct two_rows *r, const struct upload *u, uint64_t *word
         TRY(lattice_ring_new(&r->ring));
     upload_digest(u, r->study->terms.digest, digest);
     TRY(work_new(&w, r, u->owner, word));
-    e = is_provider(r) ? begin(&w, r, u, digest) : lattice_key_new(&w.key, r->ring, u->seed[0]);
+    e = is_provider(r) ? begin(&w, r, u) : lattice_key_new(&w.key, r->ring, u->seed[0]);
     if (e == ERR_OK)
         e = send_results(r, &w);
     if (e == ERR_DATA)

@@ -9,8 +9,8 @@
  *
  * Both keep their shares on disk, with that session: only shares of one session add up. So nothing
  * is counted again unless a server lost what it had, in a crash before both had it or with its
- * disk. The provider notes each attempt before it begins, and makes at most PRICE_COUNTINGS: that
- * many are paid for (parties/exchange/price.h).
+ * disk. The provider notes each attempt before it begins, and makes at most PRICE_COUNTINGS for an
+ * owner, whatever it replaces or withdraws: that many are paid for (parties/exchange/price.h).
  *
  * LEAKS: which uploads the other has counted; to the keeper, the number of results, which is
  * public.

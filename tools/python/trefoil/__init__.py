@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import pandas
 
 __all__ = [
-    "Answer", "Bin", "Cell", "Classifier", "Column", "Date", "Error", "FileError", "FormatError", "Line", "Marginal", "Measurement", "Measurements",
+    "Answer", "Arrow", "Bin", "Cell", "Classifier", "Column", "Date", "Error", "FileError", "FormatError", "Line", "Marginal", "Measurement", "Measurements",
     "Model", "OutOfMemory", "QuestionError", "RangeError", "UsageError", "Value",
 ]
 __version__: str = _lib.trefoil_version().decode()
@@ -76,6 +76,7 @@ _ERRORS = {
 }
 
 
+from ._arrow import Arrow  # noqa: E402
 from ._classifier import Classifier  # noqa: E402  (it needs the errors)
 
 Date = Union[datetime.date, datetime.datetime]
@@ -477,6 +478,33 @@ class Model:
         drawn: Union[Dict[str, List[Any]], pandas.DataFrame] = self._result(
             call, _lib.trefoil_rows_free, _c.trefoil_rows, read, *arguments, seed, *after)
         return drawn
+
+    def query_arrow(self, sql: str, level: Optional[float] = 0.95) -> Arrow:
+        """The answer to one question, for libraries that take Arrow's C data interface."""
+        if level is not None and not 0.5 <= level <= 0.9999:
+            raise UsageError(f"a level is a number from 0.5 to 0.9999, or None for no intervals; not {level}")
+
+        def read(r: Any) -> Arrow:
+            if r.count != 1:
+                raise QuestionError(f"there are {r.count} questions here; ask one")
+            return self._arrow(_lib.trefoil_answer_arrow, r.answer[0])
+
+        return self._result(_lib.trefoil_query, _lib.trefoil_answers_free, _c.trefoil_answers, read,
+                            _text(sql, "a question"), 0.0 if level is None else float(level))
+
+    def sample_arrow(self, rows: Optional[int] = None, *, seed: int = 1, sampling: Optional[str] = None) -> Arrow:
+        """As sample(), for libraries that take Arrow's C data interface."""
+        if rows is not None and operator.index(rows) < 1:
+            raise UsageError(f"rows must be 1 or more, not {rows}")
+        if sampling not in _SAMPLING:
+            raise UsageError(f'sampling is "rounded" or "independent", not {sampling!r}')
+        return self._result(_lib.trefoil_sample, _lib.trefoil_rows_free, _c.trefoil_rows,
+                            lambda r: self._arrow(_lib.trefoil_rows_arrow, ctypes.pointer(r)), rows or 0, seed, _SAMPLING[sampling])
+
+    def _arrow(self, call: Callable[..., int], result: Any) -> Arrow:
+        schema, array, error = _c.ArrowSchema(), _c.ArrowArray(), _c.trefoil_error()
+        self._check(call(self._handle, result, schema, array, error), error)
+        return Arrow(schema, array)
 
     def marginal(self, *columns: str) -> Marginal:
         """How many rows have each combination of values of one to eight columns, in this order."""

@@ -75,6 +75,26 @@ class trefoil_measurements(Structure):
     ]
 
 
+class ArrowSchema(Structure):
+    pass
+
+
+class ArrowArray(Structure):
+    pass
+
+
+ArrowSchema._fields_ = [
+    ("format", c_char_p), ("name", c_char_p), ("metadata", c_char_p), ("flags", c_int64), ("n_children", c_int64),
+    ("children", POINTER(POINTER(ArrowSchema))), ("dictionary", POINTER(ArrowSchema)),
+    ("release", ctypes.CFUNCTYPE(None, POINTER(ArrowSchema))), ("private_data", c_void_p),
+]
+ArrowArray._fields_ = [
+    ("length", c_int64), ("null_count", c_int64), ("offset", c_int64), ("n_buffers", c_int64), ("n_children", c_int64),
+    ("buffers", POINTER(c_void_p)), ("children", POINTER(POINTER(ArrowArray))), ("dictionary", POINTER(ArrowArray)),
+    ("release", ctypes.CFUNCTYPE(None, POINTER(ArrowArray))), ("private_data", c_void_p),
+]
+
+
 def _load() -> CDLL:
     ours = os.path.join(os.path.dirname(__file__), "libtrefoil.so.0")  # where a wheel has it
     brought = os.path.exists(ours)
@@ -103,6 +123,8 @@ def _load() -> CDLL:
         "complete": (c_int, model, POINTER(POINTER(c_char_p)), c_size_t, c_uint64, POINTER(POINTER(trefoil_rows)),
                      error),
         "rows_free": (None, POINTER(POINTER(trefoil_rows))),
+        "rows_arrow": (c_int, model, POINTER(trefoil_rows), POINTER(ArrowSchema), POINTER(ArrowArray), error),
+        "answer_arrow": (c_int, model, POINTER(trefoil_answer), POINTER(ArrowSchema), POINTER(ArrowArray), error),
         "marginal": (c_int, model, POINTER(c_char_p), c_uint32, POINTER(POINTER(trefoil_counts)), error),
         "counts_free": (None, POINTER(POINTER(trefoil_counts))),
         "measurements": (c_int, model, POINTER(POINTER(trefoil_measurements)), error),

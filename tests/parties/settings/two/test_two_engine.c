@@ -710,7 +710,28 @@ TEST(encrypted_rows_are_counted_once)
     adds_up(d, results_of(d, 0));
 }
 
-/* As often is paid for as the provider sends results: the budget has it, and no request. */
+/* An upload comes to the provider in parts. */
+static enum err receive(struct duet *d, struct upload *u)
+{
+    struct upload head = *u;
+    bool complete = false;
+    uint64_t held = 0;
+    head.split = &two_split;
+    head.whole = false;
+    head.vector = (struct bytes){0};
+    TRY(store_put(d->store[0], &head, true, &complete));
+    while (!complete) {
+        const size_t left = u->vector.size - (size_t)held;
+        TRY(store_put_part(d->store[0], u->owner, u->id, held, u->vector.data + held,
+                           left < MESSAGE_PART_MAX ? left : MESSAGE_PART_MAX, &held, &complete));
+    }
+    return ERR_OK;
+}
+
+/*
+ * As often is paid for as the provider sends results of an owner, whichever uploads they are of:
+ * the budget has it, and no request.
+ */
 TEST(encrypted_rows_are_not_sent_for_ever)
 {
     static const struct bytes nothing = {0};
@@ -727,6 +748,15 @@ TEST(encrypted_rows_are_not_sent_for_ever)
     run_session(d);
     assert_int_equal(d->seat[0].e, ERR_REFUSED);
     support_says(d->seat[0].words, "the rows of o0 were sent to the keeper 8 times");
+    assert_int_equal(receive(d, &d->part[0][0]), ERR_OK);
+    assert_int_equal(store_withdraw(d->store[0], 0), ERR_OK);
+    run_session(d); /* with the same rows, sent again */
+    assert_int_equal(d->seat[0].e, ERR_REFUSED);
+    for (unsigned i = 0; i < 2; i++)
+        upload_clear(&d->part[0][i]);
+    share(d, &two_split, 0, 299);
+    run_session(d); /* with all but one of them */
+    assert_int_equal(d->seat[0].e, ERR_REFUSED);
     study.delta = 1e-10;
     for (unsigned o = 0; o < OWNERS; o++) {
         owner[o] = study.owner[o];
@@ -752,24 +782,6 @@ static enum err spoil(const struct study *study, size_t owner, unsigned form,
 {
     TRY(two_split.mask(study, owner, form, seed, vector));
     memset(vector->data + vector->size - 7, 255, 7);
-    return ERR_OK;
-}
-
-/* An upload comes to the provider in parts. */
-static enum err receive(struct duet *d, struct upload *u)
-{
-    struct upload head = *u;
-    bool complete = false;
-    uint64_t held = 0;
-    head.split = &two_split;
-    head.whole = false;
-    head.vector = (struct bytes){0};
-    TRY(store_put(d->store[0], &head, true, &complete));
-    while (!complete) {
-        const size_t left = u->vector.size - (size_t)held;
-        TRY(store_put_part(d->store[0], u->owner, u->id, held, u->vector.data + held,
-                           left < MESSAGE_PART_MAX ? left : MESSAGE_PART_MAX, &held, &complete));
-    }
     return ERR_OK;
 }
 
