@@ -38,6 +38,9 @@ static const char many_ages[] = "domain:\n"
                                 "  - {name: bmi, kind: numeric, edges: [10, 18.5, 25, 30, 60]}\n"
                                 "  - {name: died, kind: categorical, values: [no, yes]}\n";
 
+static const char *const encrypted[OWNERS] = {"    max_rows: 1000\n    as: records\n", NULL,
+                                              "    max_rows: 2000\n    as: records\n"};
+
 struct crashes_fault {
     const char *what; /* a FAULT without its number; NULL: none */
     long at;
@@ -51,13 +54,14 @@ struct crashes_stage {
     const char *ahead; /* the servers' --noise-ahead */
     enum crashes_kind {
         AIM,
-        PROVED,   /* security: abort */
-        COPULA,   /* method: copula */
-        SWEEPS,   /* rounds: sweeps, one of them */
-        AHEAD,    /* noise for the run was made before */
-        TWO,      /* a provider and a keeper, method: copula */
-        TWO_AIM,  /* the same, in rounds, with noise that they make together */
-        TWO_OWNER /* the same, with noise that the one owner makes */
+        PROVED,    /* security: abort */
+        COPULA,    /* method: copula */
+        SWEEPS,    /* rounds: sweeps, one of them */
+        AHEAD,     /* noise for the run was made before */
+        TWO,       /* a provider and a keeper, method: copula */
+        TWO_AIM,   /* the same, in rounds, with noise that they make together */
+        TWO_OWNER, /* the same, with noise that the one owner makes */
+        TWO_ROWS   /* the same, with noise of each, where two of the owners send encrypted rows */
     } kind;
 };
 
@@ -315,6 +319,7 @@ static void are_stored(struct stored *s, const json_t *released)
         memcpy(&stored, (const uint8_t *)sqlite3_column_blob(s->row, 0) + s->at, sizeof stored);
         s->at += sizeof stored;
         assert_true(json_number_value(v) == (double)stored / multiplier);
+        assert_true(fabs(json_number_value(v)) < 1e6); /* shares that do not fit are near 2^64 */
     }
 }
 
@@ -378,6 +383,10 @@ static void check(struct crashes_stage *c)
         assert_string_equal(text, "0|");
         query(db, "SELECT COUNT(*) FROM uploads WHERE complete", text, sizeof text);
         assert_string_equal(text, c->kind == TWO_OWNER ? "1|" : "3|");
+        /* results of encrypted rows are sent once, and after a fault at most once more */
+        query(db, "SELECT COUNT(sealed), ifnull(MAX(attempts) <= 2, 1) FROM sorted", text,
+              sizeof text);
+        assert_string_equal(text, c->kind == TWO_ROWS ? "2|1|" : "0|1|");
         query(db,
               "SELECT CAST(substr(entry, 153) AS TEXT) FROM ledger ORDER BY number DESC LIMIT 1",
               text, sizeof text);
@@ -446,7 +455,8 @@ static int stage_of(void **state, enum crashes_kind kind)
     *state = c;
     NEW_STUDY(&c->s, &quiet, .owners = kind == TWO_OWNER ? 1 : OWNERS, .rounds = ROUNDS,
               .sweeps = kind == SWEEPS, .domain = is_copula(c) ? NULL : many_ages,
-              .two = kind >= TWO, .copula = is_copula(c) ? "method: copula\n" : NULL,
+              .two = kind >= TWO, .part = kind == TWO_ROWS ? encrypted : NULL,
+              .copula = is_copula(c) ? "method: copula\n" : NULL,
               .more = kind == PROVED      ? "security: abort\n"
                       : kind == TWO_AIM   ? "noise_by: joint\n"
                       : kind == TWO_OWNER ? "noise_by: owner\n"
@@ -512,6 +522,11 @@ static int two_aim_stage_new(void **state)
 static int two_owner_stage_new(void **state)
 {
     return stage_of(state, TWO_OWNER);
+}
+
+static int two_rows_stage_new(void **state)
+{
+    return stage_of(state, TWO_ROWS);
 }
 
 static int stage_free(void **state)
@@ -667,6 +682,21 @@ static void two_servers_go_on_at_each_step(void **state)
         calls_fail(c);
 }
 
+/*
+ * The provider hides results afresh for each attempt, and shares of two attempts do not add up:
+ * whoever is killed, also in the middle of keeping its share, both have those of one session, or
+ * count once more.
+ */
+static void encrypted_rows_are_counted_at_each_step(void **state)
+{
+    struct crashes_stage *c = *state;
+    two_servers_go_on_at_each_step(state);
+    for (unsigned who = 0; who < 2; who++)
+        for (long at = is_long() ? 1 : 20; at <= (is_long() ? c->writes[who] : 40);
+             at += is_long() ? 1 : 10)
+            one(c, who, "kill-write:", at);
+}
+
 /* Blocks made before, then taken or dropped. The long tests play all of the above this way. */
 static void noise_made_ahead_is_used_once_at_each_step(void **state)
 {
@@ -693,11 +723,15 @@ int main(int argc, char **argv)
     const struct CMUnitTest two[] = {
         cmocka_unit_test(two_servers_go_on_at_each_step),
     };
+    const struct CMUnitTest rows[] = {
+        cmocka_unit_test(encrypted_rows_are_counted_at_each_step),
+    };
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     return support_run_tests(stage_new, stage_free) +
            cmocka_run_group_tests(two, two_stage_new, stage_free) +
            cmocka_run_group_tests(two, two_aim_stage_new, stage_free) +
            cmocka_run_group_tests(two, two_owner_stage_new, stage_free) +
+           cmocka_run_group_tests(rows, two_rows_stage_new, stage_free) +
            (is_long() ? support_run_tests(proving_stage_new, stage_free) +
                             support_run_tests(copula_stage_new, stage_free) +
                             support_run_tests(sweeps_stage_new, stage_free) +
