@@ -21,16 +21,6 @@ static const char help[] =
     "example:\n"
     "  trefoil relay study.yaml --listen 8080\n";
 
-static void wait_for_a_signal(void)
-{
-    sigset_t set;
-    int got;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    (void)sigwait(&set, &got); /* fails only for an invalid set */
-}
-
 static enum err run_relay(int argc, char **argv, struct log *log)
 {
     const char *path, *listen = NULL;
@@ -43,6 +33,7 @@ static enum err run_relay(int argc, char **argv, struct log *log)
         {.name = "listen", .value = &listen, .needed = "PORT"},
     };
     sigset_t set;
+    int got;
     TRY(command_options(argc, argv, COUNTED(options), &path, 1, 1, NULL, log));
     TRY(study_load(&study, path, log));
     TRY(roster_check(study, log));
@@ -62,7 +53,7 @@ static enum err run_relay(int argc, char **argv, struct log *log)
     (void)pthread_sigmask(SIG_BLOCK, &set, NULL); /* also in the threads that follow */
     TRY(relay_start(&relay, &o));
     log_info(log, "the relay of study %s listens on %s", study->name, listen);
-    wait_for_a_signal();
+    (void)sigwait(&set, &got); /* fails only for an invalid set */
     log_info(log, "relay stopped");
     return ERR_OK;
 }

@@ -1,11 +1,10 @@
-#include "parties/server/http.h"
+#include "parties/server/http_private.h"
 
 #include "base/memory.h"
 #include "base/text.h"
 #include "parties/display/html.h"
 
 #include <arpa/inet.h>
-#include <microhttpd.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -60,22 +59,35 @@ static void on_connection(void *self, struct MHD_Connection *connection, void **
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
+enum MHD_Result http_answer(struct MHD_Connection *connection, unsigned code, const char *policy,
+                            const struct http_header *header, size_t headers, const void *body,
+                            size_t n)
+{
+    struct MHD_Response *r = MHD_create_response_from_buffer(n, (void *)(uintptr_t)body,
+                                                             MHD_RESPMEM_MUST_COPY);
+    enum MHD_Result done = r != NULL ? MHD_YES : MHD_NO;
+    char all[1024];
+    snprintf(all, sizeof all, "%s; frame-ancestors 'none'", policy);
+    for (size_t i = 0; i < headers && done == MHD_YES; i++)
+        done = MHD_add_response_header(r, header[i].name, header[i].value);
+    if (done == MHD_YES)
+        done = MHD_add_response_header(r, "Content-Security-Policy", all);
+    if (done == MHD_YES)
+        done = MHD_queue_response(connection, code, r);
+    if (r != NULL)
+        MHD_destroy_response(r);
+    return done;
+}
+
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned code, const char *type,
                               const struct bytes *body)
 {
-    struct MHD_Response *r = MHD_create_response_from_buffer(body->size, body->data,
-                                                             MHD_RESPMEM_MUST_COPY);
-    enum MHD_Result result = MHD_NO;
-    if (r != NULL && MHD_add_response_header(r, "Content-Type", type) == MHD_YES &&
-        MHD_add_response_header(r, "Connection", "close") == MHD_YES &&
-        MHD_add_response_header(r, "Cache-Control", "no-store") == MHD_YES &&
-        MHD_add_response_header(r, "X-Content-Type-Options", "nosniff") == MHD_YES &&
-        MHD_add_response_header(r, "Content-Security-Policy",
-                                HTML_POLICY "; frame-ancestors 'none'") == MHD_YES)
-        result = MHD_queue_response(connection, code, r);
-    if (r != NULL)
-        MHD_destroy_response(r);
-    return result;
+    const struct http_header header[] = {{"Content-Type", type},
+                                         {"Connection", "close"},
+                                         {"Cache-Control", "no-store"},
+                                         {"X-Content-Type-Options", "nosniff"}};
+    return http_answer(connection, code, HTML_POLICY, header, sizeof header / sizeof *header,
+                       body->data, body->size);
 }
 
 static enum MHD_Result say(struct MHD_Connection *connection, unsigned code, const char *text)
@@ -154,8 +166,7 @@ static bool is_loopback(const struct sockaddr_storage *a)
                                    : IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
 }
 
-/* The library's own messages are dropped: every peer that leaves early would cause one. */
-static void ignore(void *self, const char *format, va_list args)
+void http_ignore(void *self, const char *format, va_list args)
 {
     (void)self;
     (void)format;
@@ -178,7 +189,7 @@ enum err http_start(struct http **http, const char *where, const struct status *
     if (address.ss_family == AF_INET6)
         flags |= MHD_USE_IPv6;
     h->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle, h, MHD_OPTION_EXTERNAL_LOGGER,
-                                 ignore, NULL, MHD_OPTION_SOCK_ADDR, &address,
+                                 http_ignore, NULL, MHD_OPTION_SOCK_ADDR, &address,
                                  MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
                                  MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY,
                                  MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_END);

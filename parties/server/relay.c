@@ -1,11 +1,9 @@
 #include "parties/server/relay.h"
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "parties/exchange/dials.h"
-#include "parties/server/http.h"
+#include "parties/server/http_private.h"
 
-#include <microhttpd.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,27 +25,14 @@ struct relay {
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned code, const char *type,
                               const char *policy, const void *body, size_t n)
 {
-    const char *const header[][2] = {{"Content-Type", type},
-                                     {"Cache-Control", "no-store"},
-                                     {"X-Content-Type-Options", "nosniff"},
-                                     {"Referrer-Policy", "no-referrer"},
-                                     {"Access-Control-Allow-Origin", "*"},
-                                     {"Access-Control-Allow-Headers", "Content-Type"},
-                                     {"Access-Control-Allow-Methods", "GET, POST"}};
-    struct MHD_Response *r = MHD_create_response_from_buffer(n, (void *)(uintptr_t)body,
-                                                             MHD_RESPMEM_MUST_COPY);
-    enum MHD_Result done = r != NULL ? MHD_YES : MHD_NO;
-    char all[1024];
-    snprintf(all, sizeof all, "%s; frame-ancestors 'none'", policy);
-    for (size_t i = 0; i < sizeof header / sizeof *header && done == MHD_YES; i++)
-        done = MHD_add_response_header(r, header[i][0], header[i][1]);
-    if (done == MHD_YES)
-        done = MHD_add_response_header(r, "Content-Security-Policy", all);
-    if (done == MHD_YES)
-        done = MHD_queue_response(connection, code, r);
-    if (r != NULL)
-        MHD_destroy_response(r);
-    return done;
+    const struct http_header header[] = {{"Content-Type", type},
+                                         {"Cache-Control", "no-store"},
+                                         {"X-Content-Type-Options", "nosniff"},
+                                         {"Referrer-Policy", "no-referrer"},
+                                         {"Access-Control-Allow-Origin", "*"},
+                                         {"Access-Control-Allow-Headers", "Content-Type"},
+                                         {"Access-Control-Allow-Methods", "GET, POST"}};
+    return http_answer(connection, code, policy, header, sizeof header / sizeof *header, body, n);
 }
 
 static enum MHD_Result say(struct MHD_Connection *connection, unsigned code, const char *text)
@@ -152,14 +137,6 @@ static void forget(void *self, struct MHD_Connection *connection, void **state,
     *state = NULL;
 }
 
-/* The library's own messages are dropped: every peer that leaves early would cause one. */
-static void ignore(void *self, const char *format, va_list args)
-{
-    (void)self;
-    (void)format;
-    (void)args;
-}
-
 enum err relay_start(struct relay **relay, const struct relay_options *options)
 {
     struct sockaddr_storage address = {0};
@@ -169,12 +146,13 @@ enum err relay_start(struct relay **relay, const struct relay_options *options)
     TRY(memory_new(&r, 1));
     r->o = *options;
     TRY(netio_new(&r->netio, options->log));
-    r->daemon = MHD_start_daemon(
-        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL |
-            MHD_USE_ERROR_LOG | (address.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0),
-        0, NULL, NULL, handle, r, MHD_OPTION_EXTERNAL_LOGGER, ignore, NULL, MHD_OPTION_SOCK_ADDR,
-        &address, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
-        MHD_OPTION_NOTIFY_COMPLETED, forget, NULL, MHD_OPTION_END);
+    r->daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION |
+                                     MHD_USE_POLL | MHD_USE_ERROR_LOG |
+                                     (address.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0),
+                                 0, NULL, NULL, handle, r, MHD_OPTION_EXTERNAL_LOGGER, http_ignore,
+                                 NULL, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT,
+                                 CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
+                                 MHD_OPTION_NOTIFY_COMPLETED, forget, NULL, MHD_OPTION_END);
     if (r->daemon == NULL)
         return log_fail(options->log, ERR_SYSTEM,
                         "cannot listen on %s: is the port in use, or the address another "
