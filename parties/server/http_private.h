@@ -1,4 +1,6 @@
-/* parties/server/http_private.h - answers over HTTP, as the status pages and the relay give them. */
+/*
+ * parties/server/http_private.h - answers over HTTP, as the status pages and the relay give them.
+ */
 #ifndef TREFOIL_PARTIES_SERVER_HTTP_PRIVATE_H
 #define TREFOIL_PARTIES_SERVER_HTTP_PRIVATE_H
 
