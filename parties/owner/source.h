@@ -19,7 +19,7 @@ struct source_options {
      * table or a SELECT.
      */
     const char *events;
-    bool look;          /* for columns_print() */
+    bool look; /* for columns_print() */
 };
 
 struct source {
