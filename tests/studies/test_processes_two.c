@@ -291,6 +291,54 @@ TEST(rows_that_come_late_join_a_run_of_two)
     check_logs(&c);
 }
 
+static size_t times(const char *path, const char *words)
+{
+    struct bytes text CLEAN(bytes_clear) = {0};
+    size_t n = 0;
+    assert_int_equal(file_read(path, 1 << 20, &text, NULL), ERR_OK);
+    bytes_put_u8(&text, 0);
+    assert_int_equal(bytes_ok(&text), ERR_OK);
+    for (const char *at = (const char *)text.data; (at = strstr(at, words)) != NULL; at++)
+        n++;
+    return n;
+}
+
+/*
+ * Nobody waits for a deadline, which is longer than the test may take: the other server notices at
+ * once, and once the victim is back the run goes on at the analyst's next try, or the one after it
+ * if that was under way. Pauses are 5 s at most (tests/parties/analyst/test_run.c): 10 s in all.
+ */
+TEST(a_killed_server_of_two_is_met_again)
+{
+    static const char trying[] = "trying again in ";
+    for (unsigned victim = 0; victim < 2; victim++) {
+        struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .two = true,
+                                                             .rounds = 30, .connect_s = 900,
+                                                             .round_s = 900, .epsilon = 8));
+        size_t tries;
+        pid_t run;
+        char words[64], out[SUPPORT_PATH], log[SUPPORT_PATH];
+        snprintf(words, sizeof words, "server%u.log", !victim);
+        support_study_file(&c.s, words, log);
+        support_study_file(&c.s, "out.log", out);
+        share_everything(&c);
+        run = START(out, "run", c.s.path, "--key", file(&c, "a.key"), "--out", file(&c, "out"));
+        assert_true(support_wait_for(out, "\n3/30 ", 20));
+        support_kill(&c.server[victim]);
+        snprintf(words, sizeof words, "server %u closed its connection", victim);
+        assert_true(support_wait_for(log, words, 20));
+        assert_true(support_wait_for(out, trying, 20));
+        unlink(file(&c, "server%u.log", victim));
+        start_server(&c, victim, c.s.path);
+        tries = times(out, trying);
+        expect_code(support_wait(run, 60), 0, out);
+        assert_in_range(times(out, trying), 1, tries + 1);
+        assert_false(support_contains(log, "silent") || support_contains(out, "did not answer"));
+        check_measurements(&c, file(&c, "out/measurements.json"), 5 + 30);
+        expect_code(run_study(&c, "a.key", 1), 5, file(&c, "run%u.log", 1)); /* nothing is left */
+    }
+}
+
 /* What a killed keeper had, the provider has too: its debits, and that they are bound. */
 TEST(a_keeper_without_a_backup_takes_the_providers_ledger)
 {

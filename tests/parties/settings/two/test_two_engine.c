@@ -356,8 +356,7 @@ static enum err run_method(const struct duet *d, const struct aim_backend *backe
 static enum err run_one(struct duet_seat *s)
 {
     struct duet *d = s->d;
-    struct two from = {.session = {d->sessions},
-                       .store = d->store[s->index],
+    struct two from = {.store = d->store[s->index],
                        .study = d->s.study,
                        .bounds = d->bounds,
                        .net = s->net,
@@ -366,6 +365,7 @@ static enum err run_one(struct duet_seat *s)
                        .log = &s->log};
     const struct aim_backend backend = {.self = s, .ask = seat_ask};
     const struct own_reel *parts;
+    from.session[d->sessions % PAIR_ID_SIZE] = 1; /* ids differ anywhere */
     if (d->s.study->noise_by == NOISE_BY_OWNER)
         TRY(store_ahead(from.store, &from.ahead.blocks));
     TRY(two_new(&s->engine, &from));
