@@ -176,6 +176,18 @@ enum err __wrap_pair_pick_verify(const struct pair_run *run, const uint8_t *proo
     return __real_pair_pick_verify(run, proof);
 }
 
+/* What is sealed may be on disk. */
+enum err __real_store_seal(struct store *s, const void *binding, size_t binding_size,
+                           const struct bytes *plain, struct bytes *sealed);
+__typeof__(__real_store_seal) __wrap_store_seal;
+enum err __wrap_store_seal(struct store *s, const void *binding, size_t binding_size,
+                           const struct bytes *plain, struct bytes *sealed)
+{
+    TRY(__real_store_seal(s, binding, binding_size, plain, sealed));
+    marks_public(sealed->data, sealed->size);
+    return ERR_OK;
+}
+
 /* Selects, if the request does, and measures, with a stake. */
 static enum err open_step(struct duet_seat *s, const struct engine_step *step, void *stake,
                           struct ask_told *told)
@@ -304,9 +316,9 @@ static enum err count_all(struct duet_seat *s)
     const size_t owners = s->d->s.study->owners;
     for (size_t o = 0; o < owners; o++) {
         held[o] = s->d->part[o][s->index];
-        if (held[o].form != UPLOAD_WORDS) /* samplers of a key branch on what they draw */
-            continue;
         s->marked = marks_on();
+        if (held[o].form != UPLOAD_WORDS) /* what is drawn from seeds is: run_session() */
+            continue;
         marks_secret(held[o].seed, sizeof held[o].seed);
         marks_secret(held[o].vector.data, held[o].vector.size);
     }
@@ -374,6 +386,7 @@ static enum err run_one(struct duet_seat *s)
     TRY(count_all(s));
     memcpy(s->word, s->engine->sums.word,
            (d->counted ? d->s.study->workload->cells : 0) * sizeof *s->word);
+    marks_public(s->word, sizeof s->word);
     if (d->counted) {
         s->sent = net_total(s->net).payload_sent;
         return ERR_OK;
@@ -410,10 +423,12 @@ static void run_session(struct duet *d)
         o.session = d->session[i];
         assert_int_equal(net_new(&s->net, &o), ERR_OK);
     }
+    marks_lattice(true);
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(pthread_create(&thread[i], NULL, run_seat, &d->seat[i]), 0);
     for (unsigned i = 0; i < 2; i++)
         pthread_join(thread[i], NULL);
+    marks_lattice(false);
     for (unsigned i = 0; i < 2; i++) {
         net_free(&d->seat[i].net);
         session_free(&d->session[i]);
