@@ -410,6 +410,12 @@ TEST(plans_take_the_fewest_bytes)
     is_first_of_fewest(5000, (const uint32_t[]){3, 17, 2, 5}, 4, false);
     is_first_of_fewest(3, (const uint32_t[]){1, 1}, 2, true);
     is_first_of_fewest(100, (const uint32_t[]){60, 1, 40}, 3, false);
+    for (uint64_t seed = 1, k = 0; k < 40; k++) {
+        uint32_t some[4];
+        for (unsigned a = 0; a < 4; a++)
+            some[a] = 1 + (uint32_t)(three_random(&seed) % 12);
+        is_first_of_fewest(1 + three_random(&seed) % 3000, some, 2 + k % 3, k % 2 == 0);
+    }
 }
 
 TEST(shapes_without_room_are_refused)
