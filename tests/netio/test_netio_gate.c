@@ -1265,6 +1265,8 @@ TEST(a_gate_that_is_closed_under_us_says_so)
     struct dial *d, *other;
     pthread_t front, worker;
     void *heard;
+    const double end = support_deadline(10);
+    enum err e;
     build(&h);
     t.port = gate_port(h.gate);
     assert_non_null(t.port);
@@ -1280,7 +1282,10 @@ TEST(a_gate_that_is_closed_under_us_says_so)
     assert_in_range(t.taken, TAKEN_LEAST, 64);
     support_says(h.sink, "the gate's front did not take an answer to user 100");
     assert_int_equal(gate_receive(h.gate, &client, &h.b, support_end_ms(10)), ERR_MISUSE);
-    assert_int_equal(gate_reply(h.gate, &client, "x", 1), ERR_MISUSE);
+    /* a socket that has just been used does not look whether its context has ended */
+    while ((e = gate_reply(h.gate, &client, "x", 1)) == ERR_OK && support_again(end))
+        ;
+    assert_int_equal(e, ERR_MISUSE);
     support_says(h.sink, "cannot answer user 100");
     assert_int_equal(gate_pass(h.gate, &client, "x", 1), ERR_MISUSE);
     assert_int_equal(gate_pass(h.gate, &client, "x", 1), ERR_MISUSE); /* and it waits for nobody */
