@@ -3,6 +3,7 @@
 //   node tests/owner_page.mjs module PAGE KEY TABLE     makes a parcel in the page's own worker, in this process
 //   node tests/owner_page.mjs page PAGE FOLDER PICTURES   plays an owner in Chromium, with FOLDER/owner.key and tables there
 //   node tests/owner_page.mjs invited PAGE FOLDER PICTURES   two people who open one link, FOLDER/link
+//   node tests/owner_page.mjs long PAGE FOLDER     a long table; prints what it takes
 //   node tests/owner_page.mjs lies PAGE FOLDER PORT   a relay at PORT that is closed, and then lies
 import fs from 'node:fs';
 import http from 'node:http';
@@ -188,6 +189,23 @@ async function invited(folder, pictures) {
   await end();
 }
 
+async function long(folder) {
+  const {b, is, says, choose, click, open, prepare, end} = await person(folder);
+  await open();
+  await choose('key', folder + '/owner.key');
+  await says('who', 'holder of this key');
+  const begun = Date.now();
+  is(await prepare(folder + '/long.csv'), 'a long table is taken');
+  const read = Date.now();
+  await click('send');
+  is(await b.until("document.body.dataset.sent === 'yes'", 2400), 'and sent');
+  const used = (await b.processes('renderer')).sort((x, y) => y.most - x.most)[0];
+  console.log(`# ${(read - begun) / 1000} s to read it, ask and save, ${(Date.now() - read) / 1000} s from Send to receipts; ` +
+    `the tab took ${used.seconds.toFixed(1)} s of a processor, and ${used.most.toFixed(0)} MB at most`);
+  is(used.most < 300, 'the tab stays below 300 MB');
+  await end();
+}
+
 // An answer that no server signed: "I have taken it".
 const claimed = Buffer.concat([Buffer.from([1, 14, 0, 0, 0, 0, 0, 9, 0, 0, 0, 1]), Buffer.alloc(8), Buffer.alloc(64)]);
 
@@ -214,4 +232,4 @@ async function lies(folder, port) {
   await end();
 }
 
-await {module: inModule, page: inBrowser, invited, lies}[what](...rest);
+await {module: inModule, page: inBrowser, invited, long, lies}[what](...rest);

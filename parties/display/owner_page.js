@@ -164,16 +164,22 @@ async function takeTable() {
   await look();
 }
 
+const isEmpty = l => l !== '' && /^["\s;,]*$/.test(l) && cells(l, character()).every(c => c.trim() === '');
+
 // What could be read in two ways gets a box to tick.
 function doubts(lines) {
   const between = character(), comma = $('decimal').value === ',';
   const found = [];
   if ($('encoding').value === 'windows-1252')
     found.push(['odd', 'This is not UTF-8. Read as windows-1252, its letters are those in the rows below: they are right.']);
-  const empty = lines.filter((l, i) => i > 0 && l !== '' && cells(l, between).every(c => c.trim() === ''));
+  const empty = lines.filter((l, i) => i > 0 && isEmpty(l));
   if (empty.length > 0)
     found.push(['empty', `${empty.length} ${empty.length === 1 ? 'row has' : 'rows have'} nothing in any cell: leave ${empty.length === 1 ? 'it' : 'them'} out.`]);
-  const thousands = lines.slice(1).flatMap(l => cells(l, between)).find(c => (comma ? /^-?\d{1,3}(\.\d{3})+(,\d+)?$|^-?\d{1,3},\d{3}$/ : /^-?\d{1,3}(,\d{3})+(\.\d+)?$/).test(c.trim()));
+  const many = comma ? /^-?\d{1,3}(\.\d{3})+(,\d+)?$|^-?\d{1,3},\d{3}$/ : /^-?\d{1,3}(,\d{3})+(\.\d+)?$/;
+  let thousands;
+  for (let i = 1; i < lines.length && thousands === undefined; i++)
+    if (/\d[.,]\d{3}/.test(lines[i])) // lines that cannot have one are not taken apart
+      thousands = cells(lines[i], between).find(c => many.test(c.trim()));
   if (thousands !== undefined)
     found.push(['thousands', `A cell says ${thousands}: that is ${comma ? thousands.replace(/\./g, '').replace(',', '.') : 'no number here; it counts as any other text'}.`]);
   const before = new Set([...document.querySelectorAll('#doubts input:checked')].map(e => e.name));
@@ -214,7 +220,7 @@ async function look() {
   if (!answered)
     return put('state', 'Tick what is right above, or correct the file.', 'warn');
   if (document.querySelector('#doubts input[name=empty]:checked'))
-    lines = lines.filter((l, i) => i === 0 || l === '' || cells(l, character()).some(c => c.trim() !== ''));
+    lines = lines.filter((l, i) => i === 0 || !isEmpty(l));
   files['table.csv'] = bytes(lines.join('\n'));
   put('state', 'Reading ..', '');
   const options = [...asOwner(), '--delimiter', $('delimiter').value];

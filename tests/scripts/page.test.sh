@@ -6,18 +6,25 @@ set -u
 
 relay=$((port + 20))
 mkdir "$folder/a.key.files"
+more=$(printf ',c%d' {1..11})
+tail=,1,2,3,4,5,6,7,8,9,8,7
+rows() { # how many, of 14 columns
+    echo "age,sex,ward$more"
+    awk -v n="$1" 'BEGIN { srand(5); for (i = 0; i < n; i++) {
+        printf "%d,%s,%s", 20 * rand(), rand() < 0.4 ? "f" : "m", rand() < 0.5 ? "Süd" : "Nord"
+        for (j = 0; j < 11; j++) printf ",%d", 10 * rand(); print "" } }'
+}
 {
-    echo age,sex,ward
-    awk 'BEGIN { srand(5); for (i = 0; i < 300; i++) printf "%d,%s,%s\n", 20 * rand(), rand() < 0.4 ? "f" : "m", rand() < 0.5 ? "Süd" : "Nord" }'
-    echo "7,f,<img src=x onerror=document.body.dataset.broken=1>"
-    echo "9,m,</pre></script><b onclick=x>"
+    rows 300
+    echo "7,f,<img src=x onerror=document.body.dataset.broken=1>$tail"
+    echo "9,m,</pre></script><b onclick=x>$tail"
 } >"$folder/table.csv"
-{ cat "$folder/table.csv"; printf '4,m,S\xff\n'; } >"$folder/byte.csv"
+{ cat "$folder/table.csv"; printf '4,m,S\xff%s\n' "$tail"; } >"$folder/byte.csv"
 printf 'age;sex;ward\n3;f;Nord\n1,234;m;Nord\n' >"$folder/thousands.csv"
 printf 'age,sex,ward\n3,f,Nord\n"1,234",m,Nord\n' >"$folder/points.csv"
 { iconv -f utf-8 -t windows-1252 "$folder/table.csv"; printf ',,\n,,\n'; } >"$folder/odd.csv"
 printf 'age;ward\n3;Nord\n' >"$folder/wrong.csv"
-for name in north east west a office registry; do
+for name in north east west a owner office registry; do
     "$trefoil" keygen "$folder/$name.key" --name $name >"$folder/$name.public" 2>/dev/null
 done
 key() { sed -n 's/.*key: *//p' "$folder/$1.public"; }
@@ -27,6 +34,7 @@ domain:
   - {name: age, kind: integer, min: 0, max: 19}
   - {name: sex, kind: categorical, values: [m, f]}
   - {name: ward, kind: categorical, values: [Nord, Süd, '<img src=x onerror=document.body.dataset.broken=1>', '</pre></script><b onclick=x>']}
+$(printf '  - {name: c%d, kind: integer, min: 0, max: 9}\n' {1..11})
 workload: {all: 2}
 rounds: 2
 security: semi-honest
@@ -37,6 +45,7 @@ servers:
   - {name: west, endpoint: "tcp://127.0.0.1:$((port + 10))", key: $(key west)}
 owners:
   - {name: a, key: $(key a), max_rows: 1000}
+  - {name: owner, key: $(key owner), max_rows: 100000}
 open_owners: {issuer: $(key registry), max: 5, max_rows: 1000}
 min_owners: 1
 analysts:
@@ -108,6 +117,7 @@ result $? "the relay says that it is there"
 node -e 'fetch(process.argv[1]).then(async r => process.stdout.write(Buffer.from(await r.arrayBuffer())))' "http://127.0.0.1:$relay/" |
     cmp - "$folder/page.html"
 result $? "it shows the page"
+gone() { ! kill -0 "$1" 2>/dev/null; }
 post() { # server file
     node -e 'fetch(process.argv[1], {method: "POST", body: require("fs").readFileSync(process.argv[2])}).then(async r => {
         process.stdout.write(Buffer.from(await r.arrayBuffer())); process.exitCode = r.ok ? 0 : 1; console.error(r.status); })' \
@@ -134,18 +144,35 @@ play() { # how many steps, what, arguments..
     [ "$(grep -c '^ok' "$folder/played")" -eq "$steps" ]
 }
 if [ -n "${PICTURES:-}" ]; then
+    mv "$folder/owner.key" "$folder/b.key"
     cp "$folder/a.key" "$folder/owner.key"
     play 26 page "$PICTURES"
     result $? "an owner shares from Chromium"
     "$trefoil" share "$folder/study.yaml" --key "$folder/a.key" --status >"$folder/said" 2>&1
-    ! grep -q 'nothing yet' "$folder/said"
+    grep -E '^  a ' "$folder/said" >"$folder/one" && ! grep -q 'nothing yet' "$folder/one"
     result $? "and the servers hold it"
     "$trefoil" admit "$folder/study.yaml" --invite 1 --until 2999-12-31 --links "$folder/link" --key "$folder/registry.key" \
         --tokens "$folder/tokens" --page https://share.example/ >"$folder/said" 2>&1
     play 13 invited "$PICTURES"
     result $? "a link lets one person share, and not a second"
+    mv "$folder/b.key" "$folder/owner.key"
+    rows 100000 >"$folder/long.csv"
+    play 3 long
+    result $? "100,000 rows of 14 columns go from a browser to receipts, within 300 MB"
     kill "${pids[3]}" && wait "${pids[3]}"
     play 8 lies "$relay"
     result $? "a relay that is closed, or lies, is told"
 fi
+kill "${pids[0]}" && wait "${pids[0]}"
+node -e 'require("net").createServer(() => {}).listen(process.argv[1], "127.0.0.1", () => console.log("listens"))' "$port" >"$folder/silent" &
+pids[0]=$!
+"$trefoil" relay "$folder/study.yaml" --listen "$((relay + 1))" 2>"$folder/relay2.log" &
+second=$!
+within 10 grep -q listens "$folder/silent"
+within 10 "$trefoil" check --server "$((relay + 1))" 2>/dev/null
+node -e 'const s = require("net").connect(process.argv[1], "127.0.0.1", () => { s.write("POST /0 HTTP/1.0\r\nContent-Length: 1\r\n\r\nx");
+    setTimeout(() => process.exit(), 500); })' "$((relay + 1))"
+kill "$second"
+within 1 gone "$second"
+result $? "a relay that waits for a silent server ends when it is told"
 end_test
