@@ -16,6 +16,14 @@ const html = fs.readFileSync(page, 'utf8');
 const part = id => (html.match(new RegExp(`<script type="[^"]*" id="${id}">([^]*?)</script>`)) || [])[1];
 const bytes = id => new Uint8Array(Buffer.from(part(id), 'base64'));
 
+function beside() {
+  const all = Buffer.from(part('beside') || '', 'base64'), found = {};
+  const take = at => all.subarray(at + 4, at + 4 + all.readUInt32LE(at));
+  for (let at = 0; at < all.length; at += 8 + take(at).length + take(at + 4 + take(at).length).length)
+    found[take(at).toString()] = new Uint8Array(take(at + 4 + take(at).length));
+  return found;
+}
+
 async function inModule(key, table) {
   const waiting = [];
   const world = {WebAssembly, TextDecoder, TextEncoder, Uint8Array, DataView, Map, BigInt, Date, Math, String, Object, crypto: webcrypto,
@@ -24,7 +32,7 @@ async function inModule(key, table) {
   const call = message => new Promise(done => (waiting.push(done), world.onmessage({data: {id: 1, ...message}})));
   await call({module: bytes('module'), files: {}});
   const begun = Date.now();
-  const r = await call({files: {'study.yaml': bytes('study'), 'owner.key': new Uint8Array(fs.readFileSync(key)),
+  const r = await call({files: {...beside(), 'study.yaml': bytes('study'), 'owner.key': new Uint8Array(fs.readFileSync(key)),
     'table.csv': new Uint8Array(fs.readFileSync(table)), ...Object.fromEntries(fs.readdirSync(key + '.files', {withFileTypes: false})
       .map(name => [name, new Uint8Array(fs.readFileSync(`${key}.files/${name}`))]))},
     args: ['share', '/study.yaml', '/table.csv', '--key', '/owner.key', '--to', '/a.parcel'], want: '*'});
@@ -139,6 +147,8 @@ async function inBrowser(folder, pictures) {
   is((await names(b)).length === 0, 'a screen reader has a name for all that can be used: ' + await names(b));
   is(await walk(b), 'the keyboard reaches all that can be used, in the order of the page');
   is(await b.run("fetch('http://127.0.0.1:1/').then(() => 'fetched', e => 'refused')") === 'refused', 'it reaches nothing but the relay');
+  is(await b.run("(() => { const e = document.createElement('script'); e.textContent = 'document.body.dataset.broken = 1'; document.body.append(e); return document.body.dataset.broken; })()") === undefined,
+    'and no script but its own runs');
   is(await unbroken(), 'labels of the study and of the table are text');
   await end();
 }

@@ -2,8 +2,21 @@
 const text = bytes => new TextDecoder().decode(bytes);
 const bytes = string => new TextEncoder().encode(string);
 const study = data('study'), relay = $('relay') ? text(data('relay')) : '';
-const NONE = ['study.yaml', 'table.csv', 'a.parcel', 'a.parcel.answers'];
-let files = {'study.yaml': study};
+const given = {'study.yaml': study, ...($('beside') ? named(data('beside')) : {})};
+const NONE = [...Object.keys(given), 'table.csv', 'a.parcel', 'a.parcel.answers'];
+let files = {...given};
+
+// The files that the study names: parties/display/owner_page.h.
+function named(all) {
+  const view = new DataView(all.buffer), found = {};
+  const take = at => all.subarray(at + 4, at + 4 + view.getUint32(at, true));
+  for (let at = 0; at < all.length;) {
+    const name = take(at), content = take(at + 4 + name.length);
+    found[text(name)] = content;
+    at += 8 + name.length + content.length;
+  }
+  return found;
+}
 let raw = null, parcel = null, asked = 0;
 
 // --- what trefoil says
@@ -60,7 +73,7 @@ async function takeKey() {
   files = {...found};
   for (const name of NONE)
     delete files[name];
-  files['study.yaml'] = study;
+  Object.assign(files, given);
   noteToken();
   if (content && !found)
     put('who', 'This is neither an owner file nor a key.', 'bad');
@@ -363,7 +376,7 @@ async function send() {
   files['a.parcel.answers'] = join([bytes('trefoil-answers-1\n'), digest,
     ...answers.flatMap(a => [block(a.head), u32(a.k), block(a.act)])]);
   const r = await trefoil('share', '/study.yaml', ...asOwner(), '--keep', '/a.parcel');
-  put('end', r.code === 0 ? r.out + r.err : problem(r), r.code === 0 ? '' : 'bad');
+  put('end', r.code === 0 ? 'All servers have signed that they hold it: save the receipts.\n' + r.err : problem(r), r.code === 0 ? '' : 'bad');
   $('receipts').disabled = r.code !== 0;
   if (r.code === 0)
     document.body.dataset.sent = 'yes';

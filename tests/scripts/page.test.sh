@@ -19,6 +19,7 @@ rows() { # how many, of 14 columns
     echo "7,f,<img src=x onerror=document.body.dataset.broken=1>$tail"
     echo "9,m,</pre></script><b onclick=x>$tail"
 } >"$folder/table.csv"
+printf '%s\n' no,ward 1,Nord 2,Süd '3,<img src=x onerror=document.body.dataset.broken=1>' '4,</pre></script><b onclick=x>' >"$folder/wards.csv"
 { cat "$folder/table.csv"; printf '4,m,S\xff%s\n' "$tail"; } >"$folder/byte.csv"
 printf 'age;sex;ward\n3;f;Nord\n1,234;m;Nord\n' >"$folder/thousands.csv"
 printf 'age,sex,ward\n3,f,Nord\n"1,234",m,Nord\n' >"$folder/points.csv"
@@ -33,7 +34,7 @@ study: pages
 domain:
   - {name: age, kind: integer, min: 0, max: 19}
   - {name: sex, kind: categorical, values: [m, f]}
-  - {name: ward, kind: categorical, values: [Nord, Süd, '<img src=x onerror=document.body.dataset.broken=1>', '</pre></script><b onclick=x>']}
+  - {name: ward, kind: categorical, values: {file: wards.csv, column: ward}}
 $(printf '  - {name: c%d, kind: integer, min: 0, max: 9}\n' {1..11})
 workload: {all: 2}
 rounds: 2
@@ -72,6 +73,10 @@ fi
 result $made "a page is written"
 "$trefoil" check "$folder/study.yaml" --page "$folder/page.html" >"$folder/said" 2>&1
 result $? "check compares it"
+sed 's/^1,/5,/' "$folder/wards.csv" >"$folder/wards.old" && mv "$folder/wards.csv" "$folder/kept.csv" && mv "$folder/wards.old" "$folder/wards.csv"
+! "$trefoil" check "$folder/study.yaml" --page "$folder/page.html" >"$folder/said" 2>&1 && grep -q 'is not the page that' "$folder/said"
+result $? "also the files that the study names"
+mv "$folder/kept.csv" "$folder/wards.csv"
 sed 's/connect-src/connect-src https: /' "$folder/page.html" >"$folder/altered.html"
 "$trefoil" check "$folder/study.yaml" --page "$folder/altered.html" >"$folder/said" 2>&1
 [ $? -eq 3 ] && grep -q 'is not the page that' "$folder/said"
@@ -83,6 +88,35 @@ for bad in 'https://a b' 'https://x; script-src *' 'http://relay.example' "https
 done
 [ "$bad" = 'https://x:99999999' ]
 result $? "a relay that could leave the page's policy is refused"
+sed 's/wards.csv/owner.csv/' "$folder/study.yaml" >"$folder/bad.yaml"
+cp "$folder/wards.csv" "$folder/owner.csv"
+"$trefoil" page "$folder/bad.yaml" --out "$folder/bad.html" >"$folder/said" 2>&1
+[ $? -eq 3 ] && grep -q 'which has another meaning in a page; rename it' "$folder/said" && [ ! -e "$folder/bad.html" ]
+result $? "a file whose name the page needs itself is refused"
+{
+    sed -n '/^servers/,/^owners/p' "$folder/study.yaml" | sed '$d'
+    cat <<END
+study: events
+domain:
+  - {name: age, kind: integer, min: 0, max: 19}
+  - {name: visits, kind: integer, min: 0, max: 9}
+  - {name: admitted, kind: date, from: 2021-01-01, to: 2023-12-31, bins: quarter}
+  - {name: gap, kind: integer, edges: [0, 7, 30, 90, 365, 1095]}
+  - {name: outcome, kind: categorical, values: [home, died]}
+events: {name: visits, by: patient, number: visits, when: admitted, gap: gap, columns: [outcome]}
+workload: {all: 2}
+rounds: 2
+security: semi-honest
+budget: {epsilon: 5, delta: 1e-6}
+owners:
+  - {name: a, key: $(key a), max_rows: 1000}
+analysts:
+  - {name: office, key: $(key office)}
+END
+} | sed 's/, sealing: [^},]*//' >"$folder/events.yaml"
+"$trefoil" page "$folder/events.yaml" --out "$folder/bad.html" >"$folder/said" 2>&1
+[ $? -eq 3 ] && grep -q 'owners of this study have two: use trefoil share --events' "$folder/said" && [ ! -e "$folder/bad.html" ]
+result $? "nor has a study with events a page, which says what to use"
 if ! command -v node >/dev/null; then
     skip "what the page makes" "node is absent"
     end_test
@@ -146,7 +180,7 @@ play() { # how many steps, what, arguments..
 if [ -n "${PICTURES:-}" ]; then
     mv "$folder/owner.key" "$folder/b.key"
     cp "$folder/a.key" "$folder/owner.key"
-    play 26 page "$PICTURES"
+    play 27 page "$PICTURES"
     result $? "an owner shares from Chromium"
     "$trefoil" share "$folder/study.yaml" --key "$folder/a.key" --status >"$folder/said" 2>&1
     grep -E '^  a ' "$folder/said" >"$folder/one" && ! grep -q 'nothing yet' "$folder/one"
