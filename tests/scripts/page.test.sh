@@ -185,6 +185,11 @@ if [ -n "${PICTURES:-}" ]; then
     "$trefoil" share "$folder/study.yaml" --key "$folder/a.key" --status >"$folder/said" 2>&1
     grep -E '^  a ' "$folder/said" >"$folder/one" && ! grep -q 'nothing yet' "$folder/one"
     result $? "and the servers hold it"
+    node -e 'const fs = require("fs"), o = JSON.parse(fs.readFileSync(process.argv[1])).files;
+        fs.writeFileSync(process.argv[2], Buffer.from(o[Object.keys(o).find(name => name.endsWith(".secret"))], "base64"), {mode: 0o600})' \
+        "$folder/downloads/owner.json" "$folder/a.browsers.secret"
+    "$trefoil" share "$folder/study.yaml" "$folder/table.csv" --key "$folder/a.key" --secret "$folder/a.browsers.secret" >"$folder/said" 2>&1
+    result $? "it is the upload that trefoil share makes: another would be refused"
     "$trefoil" admit "$folder/study.yaml" --invite 1 --until 2999-12-31 --links "$folder/link" --key "$folder/registry.key" \
         --tokens "$folder/tokens" --page https://share.example/ >"$folder/said" 2>&1
     play 13 invited "$PICTURES"
