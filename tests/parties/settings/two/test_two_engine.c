@@ -1075,7 +1075,7 @@ TEST(an_owners_noise_is_taken_once_and_ends)
     memory_free(&d);
 }
 
-/* Joint noise is a multiple of h, which is 2^17, and both own parts: none is missing, or there twice. */
+/* Joint noise is a multiple of h, which is 2^17, and both own parts: none of them is missing. */
 static void has_all_parts(const struct duet *d)
 {
     const struct duet_seat *a = &d->seat[0], *b = &d->seat[1];
