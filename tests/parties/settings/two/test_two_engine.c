@@ -1075,6 +1075,20 @@ TEST(an_owners_noise_is_taken_once_and_ends)
     memory_free(&d);
 }
 
+/* Joint noise is a multiple of h, which is 2^17, and both own parts: none of them is missing. */
+static void has_all_parts(const struct duet *d)
+{
+    const struct duet_seat *a = &d->seat[0], *b = &d->seat[1];
+    size_t zeros = 0;
+    for (size_t k = 0; k < a->values; k++) {
+        const uint64_t sum = a->noise[STAKE_MEASURE][k] + b->noise[STAKE_MEASURE][k] - a->part[k] -
+                             b->part[k];
+        assert_int_equal(sum % (1 << 17), 0);
+        zeros += sum == 0;
+    }
+    assert_true(zeros < a->values / 10); /* of one in 20 */
+}
+
 /* What an opening tells a server, less m x and what it knows itself, has the whole deviation. */
 static void audit(const char *noise_by)
 {
@@ -1085,6 +1099,8 @@ static void audit(const char *noise_by)
     duet_new(d, OPTIONS(.owners = 1, .two = true, .annealed = true, .more = noise_by));
     d->audited = true;
     run_duet(d);
+    if (d->s.study->noise_by == NOISE_BY_JOINT)
+        has_all_parts(d);
     cells = d->s.study->workload->cells;
     x = memory_array(cells, sizeof *x);
     assert_int_equal(tabulate_closure(d->all, d->s.study->workload, x), ERR_OK);
