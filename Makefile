@@ -408,7 +408,7 @@ $(OUT)/tests/test_cheat: WRAP := $(addprefix -Wl$(comma)--wrap=,party_new conver
 # What a key, an error or a mask is drawn as is marked as secret; what opens an index says that it is public.
 LATTICE_MARKS := $(addprefix -Wl$(comma)--wrap=lattice_,ternary errors flood low)
 $(OUT)/tests/test_lattice: WRAP := $(LATTICE_MARKS)
-$(OUT)/tests/test_two_engine: WRAP := $(LATTICE_MARKS) -Wl,--wrap=pair_pick_verify,--wrap=store_seal
+$(OUT)/tests/test_two_engine: WRAP := $(LATTICE_MARKS) -Wl,--wrap=pair_pick_verify,--wrap=pair_hello,--wrap=store_seal
 
 # Pauses are counted, and not waited for.
 $(OUT)/tests/test_run: WRAP := -Wl,--wrap=clock_pause

@@ -12,9 +12,8 @@ static const char *const texts[ERR_COUNT] = {
     [ERR_DATA] = "the data do not fit the study, or were altered",
     [ERR_FORMAT] = "not in the expected form; check that all programs are of one version",
     [ERR_AUTH] = "authentication failed; check keys against the study file",
-    [ERR_PEER] =
-        "the connection was lost; see that all three servers are up, then start the run again",
-    [ERR_TIMEOUT] = "no answer in time; see that all three servers are up and can be reached",
+    [ERR_PEER] = "the connection was lost; see that all servers are up, then start the run again",
+    [ERR_TIMEOUT] = "no answer in time; see that all servers are up and can be reached",
     [ERR_BUDGET] = "the privacy budget does not allow this; nothing was opened",
     [ERR_REFUSED] = "the request is outside what the study permits; nothing was opened",
     [ERR_RANGE] = "a size or bound of the study is exceeded; see the messages",

@@ -1,5 +1,7 @@
 #include "bench/pair_rounds.h"
 
+#include "base/bytes.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/secret.h"
@@ -14,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define MULTIPLIER 1000 /* of a measurement */
 #define TILE ((size_t)256 << 10)
 #define COLUMNS_MAX 16
 #define PAIRS_MAX (COLUMNS_MAX * (COLUMNS_MAX + 1) / 2)
@@ -147,7 +150,8 @@ static void compare(struct pair_rounds *r, const struct rounds_table *t, bool sq
 }
 
 /* The five messages; each end's share of a distance is its score. */
-static enum err select_one(struct pair_rounds *r, const struct rounds_table *t, bool squared)
+static enum err select_one(struct pair_rounds *r, const struct rounds_table *t, bool squared,
+                           size_t *index)
 {
     struct pair_run *run[2] CLEAN(runs_free) = {NULL}, *last[2] CLEAN(runs_free) = {NULL};
     struct pair_pick pick[2];
@@ -169,22 +173,68 @@ static enum err select_one(struct pair_rounds *r, const struct rounds_table *t, 
     TRY(pair_pick_prove(last[1], proof));
     TRY(pair_pick_verify(last[0], proof));
     r->bytes += pair_pick_proof(r->candidates);
-    compare(r, t, squared, pick[1].index);
+    *index = pick[1].index;
+    compare(r, t, squared, *index);
     return pick[0].index == pick[1].index ? ERR_OK : ERR_MISMATCH;
+}
+
+/*
+ * The measurement of what was selected: a message each way, to which both add their own. CPU
+ * seconds of both, without those of the noise.
+ */
+static enum err open_values(struct pair_rounds *r, size_t index, double *cpu)
+{
+    const struct pair_candidate *c[2] = {&r->candidate[0][index], &r->candidate[1][index]};
+    const size_t n = c[0]->cells;
+    uint64_t *noise[2], *opened[2], *room;
+    uint8_t *sent[2];
+    struct random own;
+    double begin;
+    TRY(memory_new(&room, 6 * n));
+    random_fresh(&own);
+    for (unsigned i = 0; i < 2; i++) {
+        noise[i] = room + 3 * i * n;
+        opened[i] = noise[i] + n;
+        sent[i] = (uint8_t *)(opened[i] + n);
+        own_gauss(&own, &own_sigma_whole, noise[i], n);
+    }
+    random_wipe(&own);
+    begin = cpu_s();
+    for (unsigned i = 0; i < 2; i++)
+        for (size_t k = 0; k < n; k++) {
+            opened[i][k] = MULTIPLIER * c[i]->share[k] + noise[i][k];
+            integer_put(sent[i] + 8 * k, opened[i][k], 8);
+        }
+    for (unsigned i = 0; i < 2; i++)
+        for (size_t k = 0; k < n; k++)
+            opened[i][k] += integer_get(sent[1 - i] + 8 * k, 8);
+    *cpu = cpu_s() - begin;
+    for (size_t k = 0; k < n; k++) {
+        const uint64_t x = c[0]->share[k] + c[1]->share[k];
+        r->wrong += opened[0][k] != MULTIPLIER * x + noise[0][k] + noise[1][k];
+        r->wrong += opened[1][k] != opened[0][k];
+    }
+    memory_free(&room);
+    return ERR_OK;
 }
 
 static enum err measure(const struct rounds_table *t, bool squared, json_t *out, bool smoke,
                         size_t *wrong)
 {
+    size_t index;
+    double begin, wall, opening;
     struct pair_rounds r CLEAN(rounds_free) = {0};
     const size_t columns = smoke ? 3 : t->columns;
     TRY(introduce(&r));
     TRY(fill(&r, t, columns));
-    TRY(select_one(&r, t, squared));
+    begin = clock_now_s();
+    TRY(select_one(&r, t, squared, &index));
+    wall = clock_now_s() - begin;
+    TRY(open_values(&r, index, &opening));
     printf("%-9s selection by %s: %zu candidates, %zu cells, %llu ANDs, %.2f MB; CPU s: provider "
-           "%.4f, keeper %.4f\n",
+           "%.4f, keeper %.4f, measurement %.6f\n",
            t->name, squared ? "L2" : "L1", r.candidates, r.cells, (unsigned long long)r.ands,
-           (double)r.bytes / 1e6, r.cpu[0], r.cpu[1]);
+           (double)r.bytes / 1e6, r.cpu[0], r.cpu[1], opening);
     *wrong += r.wrong;
     json_object_set_new(out, "name", json_string(t->name));
     json_object_set_new(out, "score", json_string(squared ? "l2" : "l1"));
@@ -194,6 +244,8 @@ static enum err measure(const struct rounds_table *t, bool squared, json_t *out,
     figures_put(out, (double)r.bytes, "bytes");
     figures_put(out, r.cpu[0], "provider_cpu_s");
     figures_put(out, r.cpu[1], "keeper_cpu_s");
+    figures_put(out, opening, "measure_cpu_s");
+    figures_put(out, wall, "wall_s");
     if (t->paper_s > 0)
         figures_put(out, t->paper_s, "paper_s");
     return ERR_OK;

@@ -69,7 +69,8 @@ static const struct smoke {
      "comp.0.rows comp.0.values comp.0.cells comp.0.upload_bytes comp.0.keeper_bytes "
      "comp.0.encrypt_cpu_s comp.0.multiply_cpu_s comp.0.rerandomise_cpu_s comp.0.decrypt_cpu_s "
      "comp.0.wrong comp.0.paper_s comp.2.ratio round.0.cells round.0.ands round.0.bytes "
-     "round.0.provider_cpu_s round.3.keeper_cpu_s round.0.paper_s noise.own_us noise.joint_us "
+     "round.0.provider_cpu_s round.3.keeper_cpu_s round.0.measure_cpu_s round.0.wall_s "
+     "round.0.paper_s noise.own_us noise.joint_us "
      "equal utility.0.epsilon utility.0.delta utility.0.runs utility.0.l1_se utility.2.l1 "
      "utility.2.central_l1 utility.2.paper_l1",
      ""},

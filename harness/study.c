@@ -137,6 +137,8 @@ static enum err write_study(struct support_study *s, const struct study_options 
         fprintf(f, "workload: %s\n", o->workload != NULL ? o->workload : "{all: 2}");
     if (!o->two)
         fprintf(f, "noise: %s\n", o->noise != NULL ? o->noise : "box-muller");
+    else if (o->more == NULL || strstr(o->more, "noise_by") == NULL)
+        fprintf(f, "noise_by: both\n"); /* quicker than the default */
     fprintf(f, "budget: {epsilon: %g, delta: %g", o->epsilon > 0 ? o->epsilon : 1.0,
             o->delta > 0 ? o->delta : 1e-6);
     if (o->accounting != ACCOUNTING_ZCDP)

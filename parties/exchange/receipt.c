@@ -78,7 +78,7 @@ enum err receipt_save(const char *path, const struct study *study, const struct 
 {
     struct bytes out CLEAN(bytes_clear) = {0};
     text_put(&out,
-             "# What the three servers of a Trefoil study signed for an owner. Verify it with\n"
+             "# What the servers of a Trefoil study signed for an owner. Verify it with\n"
              "# trefoil check STUDY --receipt FILE\n"
              "format %s\nstudy %s\nterms ",
              label, study->name);

@@ -31,7 +31,7 @@ static const struct example_part {
      "  name: east\n"
      "  endpoint: tcp://east.example.org:7100\n"
      "  key: REPLACE-WITH-KEY-OF-east\n"
-     "noise_by: both             # each adds as much as the guarantee needs: 1.41 times in all\n"
+     "noise_by: joint            # neither knows most of it: 1.02 times what is needed\n"
      "\n"},
     {"; it sets the size of the upload", ")", ". An upload takes 8 bytes a cell (whatever it is"},
     {"    # as: counts", "# A run needs the uploads", "\n"},

@@ -8,7 +8,7 @@ enum err study_read_pair(struct study_reading *r, const struct study_pair_nodes 
 {
     struct study *s = r->study;
     const yaml_node_t *two = n->provider != NULL ? n->provider : n->keeper;
-    size_t by = 0;
+    size_t by = NOISE_BY_JOINT - NOISE_BY_BOTH;
     if (two == NULL)
         return n->noise_by == NULL
                    ? ERR_OK
@@ -16,7 +16,7 @@ enum err study_read_pair(struct study_reading *r, const struct study_pair_nodes 
                                 "noise_by says how a provider and a keeper make noise; three "
                                 "servers make it together: take this key out");
     s->servers = 2;
-    s->noise_by = NOISE_BY_BOTH;
+    s->noise_by = NOISE_BY_JOINT;
     s->noise = NOISE_DISCRETE;
     if (n->servers != NULL)
         return yaml_error(r->file, two,

@@ -441,19 +441,27 @@ TEST(a_keeper_without_a_backup_takes_the_providers_ledger)
     file_says(file(&c, "second.log"), "budget");
 }
 
-/* Owners' rows are deleted at both, and both sign that. */
+/* Owners' rows are deleted at both, and both sign that; but not before the time has come. */
 TEST(two_servers_purge)
 {
-    struct scene c CLEAN(scene_free) = scene_new(
-        OPTIONS(.owners = 2, .two = true, .copula = copula, .more = "retain_days: 1\n"));
-    assert_int_equal(share_own(&c, 0), 0);
-    assert_true(support_stop_all(c.server));
-    for (unsigned i = 0; i < 2; i++)
-        assert_int_equal(COMMAND(file(&c, "purge.log"), 20, "serve", c.s.path, "--key",
-                                 file(&c, "s%u.key", i), "--folder", file(&c, "server%u", i),
-                                 "--purge"),
-                         5); /* not before the day is over */
-    file_says(file(&c, "purge.log"), "purge");
+    static const char *const more[] = {"retain_days: 1\n", NULL};
+    for (unsigned k = 0; k < 2; k++) {
+        struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = 2, .two = true,
+                                                             .copula = copula, .part = encrypted,
+                                                             .more = more[k]));
+        for (unsigned o = 0; o < 2; o++)
+            expect_code(share_own(&c, o), 0, file(&c, "share%u.log", o));
+        assert_true(support_stop_all(c.server));
+        for (unsigned i = 0; i < 2; i++) {
+            EXPECT(k == 0 ? 5 : 0, file(&c, "purge%u.log", i), 20, "serve", c.s.path, "--key",
+                   file(&c, "s%u.key", i), "--folder", file(&c, "server%u", i), "--purge");
+            if (k == 1)
+                EXPECT(0, file(&c, "check%u.log", i), 20, "check", c.s.path, "--statement",
+                       file(&c, "server%u/purge.txt", i));
+        }
+        if (k == 1)
+            EACH(file_says, file(&c, "server0/purge.txt"), "o0", "o1");
+    }
 }
 
 /* --- what does not go with them --------------------------------------------------------------- */

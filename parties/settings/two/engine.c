@@ -40,6 +40,17 @@ static bool needs_pair(const struct two *g)
     return method_of(g->study)->selects || g->study->noise_by == NOISE_BY_JOINT;
 }
 
+/* Whatever else the other sends can be what a server sends; only this cannot. */
+static enum err name_sender(const struct two *g, enum err e, const char *what)
+{
+    if (e != ERR_FORMAT && e != ERR_CHEAT)
+        return e;
+    return log_fail(g->log, e,
+                    "server %u sent %s: it departs from the protocol, or its memory is faulty; the "
+                    "session ends",
+                    1 - net_index(g->net), what);
+}
+
 /* --- its life --------------------------------------------------------------------------------- */
 
 enum err two_new(struct two **engine, const struct two *from)
@@ -99,7 +110,8 @@ static enum err finish(void *self)
 {
     struct two *g = self;
     if (needs_pair(g) && g->pair == NULL)
-        TRY(score_meet(&g->pair, g->net, g->session));
+        TRY(name_sender(g, score_meet(&g->pair, g->net, g->session),
+                        "what is no point of the group, for the labels of this session"));
     return sums_spread(&g->sums);
 }
 
@@ -330,7 +342,10 @@ static enum err select_index(void *self, const struct engine_step *s, void *stak
         add_up(g, &s->price, noise->word[STAKE_SELECT], score, n);
     }
     TRY(g->audit(g->audit_self, ENGINE_OPENS_INDEX, party_reason_name(OPEN_SELECTED_INDEX), n));
-    return n > 1 ? score_largest(g->pair, g->net, score, n, s->price.plan.width, selected) : ERR_OK;
+    if (n == 1)
+        return ERR_OK;
+    return name_sender(g, score_largest(g->pair, g->net, score, n, s->price.plan.width, selected),
+                       "a label of the selected index that it cannot have");
 }
 
 /* Adds m times a marginal's cells to noise; *used of that is taken. */

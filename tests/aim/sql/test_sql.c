@@ -204,7 +204,7 @@ static void put_script(struct bytes *sql, const struct sql_column *column, const
     assert_int_equal(bytes_ok(sql), ERR_OK);
 }
 
-static void scene_new(struct sql_scene *c, const char *columns)
+static void scene_new_for(struct sql_scene *c, const char *columns, bool two)
 {
     static const char *const part[] = {"    max_rows: 4000\n    as: counts\n",
                                        "    max_rows: 4000\n    as: records\n",
@@ -215,7 +215,7 @@ static void scene_new(struct sql_scene *c, const char *columns)
             &c->s,
             OPTIONS(.domain = columns,
                     .workload = columns == domain ? "{random: 2, count: 24, seed: 5}" : NULL,
-                    .part = part),
+                    .two = two, .part = part),
             &c->log) != ERR_OK)
         fail_msg("%s", c->words);
     for (unsigned i = 0; i < 3; i++) {
@@ -223,6 +223,11 @@ static void scene_new(struct sql_scene *c, const char *columns)
         assert_int_equal(
             owner_secret_take(&secret, file(c, "o%u.test.secret", i), c->s.study, NULL), ERR_OK);
     }
+}
+
+static void scene_new(struct sql_scene *c, const char *columns)
+{
+    scene_new_for(c, columns, false);
 }
 
 static void write_text(const char *path, const char *text)
@@ -348,14 +353,13 @@ static void same_uploads(struct sql_scene *c, const char *connection, const char
     }
 }
 
-TEST(an_upload_from_sqlite_is_that_of_its_csv)
+/* To three servers, and to a provider and a keeper. */
+static void from_sqlite(bool two)
 {
     struct sql_scene c;
     struct bytes sql CLEAN(bytes_clear) = {0};
     char connection[SUPPORT_PATH + 64];
-    if (!has_sqlite)
-        skip();
-    scene_new(&c, domain);
+    scene_new_for(&c, domain, two);
     put_script(&sql, in_sqlite, "BEGIN;\n");
     bytes_put_text(&sql, "");
     sql.size--;
@@ -366,6 +370,14 @@ TEST(an_upload_from_sqlite_is_that_of_its_csv)
     connect_sqlite(&c, connection, sizeof connection);
     same_uploads(&c, connection, file(&c, "d.csv"));
     support_study_free(&c.s);
+}
+
+TEST(an_upload_from_sqlite_is_that_of_its_csv)
+{
+    if (!has_sqlite)
+        skip();
+    for (unsigned two = 0; two < 2; two++)
+        from_sqlite(two == 1);
 }
 
 TEST(an_upload_from_postgresql_is_that_of_its_csv)

@@ -568,6 +568,68 @@ TEST(one_column_does_not_give_another)
     memory_free(&x);
 }
 
+/* The errors of a ciphertext of a fresh upload. */
+static void errors_of(struct lattice_view *v, const struct lattice_seeds *of, size_t index,
+                      int64_t e[LATTICE_N])
+{
+    struct lattice_poly *x = polys(2);
+    mpz_t m;
+    mpz_init(m);
+    assert_int_equal(lattice_encrypt(ring, v->plan, v->t.codes, of, v->upload), ERR_OK);
+    lattice_key_free(&v->key);
+    assert_int_equal(lattice_key_new(&v->key, ring, of->key), ERR_OK);
+    decrypted(v, index, x + 1, x);
+    lattice_coefficients(ring, x);
+    for (size_t i = 0; i < LATTICE_N; i++) {
+        join(m, x, i);
+        assert_true(low_word(m) <= 1); /* a bit */
+        mpz_fdiv_q_2exp(m, m, 64);
+        e[i] = mpz_get_si(m);
+        assert_in_range(e[i] + LATTICE_COINS, 0, 2 * LATTICE_COINS);
+    }
+    mpz_clear(m);
+    memory_free(&x);
+}
+
+/* Two errors are the same once in 11. */
+static void are_strangers(const int64_t *a, const int64_t *b)
+{
+    size_t same = 0;
+    for (size_t i = 0; i < LATTICE_N; i++)
+        same += a[i] == b[i];
+    assert_in_range(same, LATTICE_N / 15, LATTICE_N / 9);
+}
+
+/*
+ * No two ciphertexts have a c1 or errors in common; and errors follow from a seed that nobody else
+ * gets, not from the key's.
+ */
+TEST(each_ciphertext_has_a_c1_and_errors_of_its_own)
+{
+    struct lattice_view v CLEAN(view_free);
+    struct lattice_seeds other_key = seeds, other_errors = seeds;
+    struct lattice_poly *c1 = polys(3);
+    static int64_t e[3][LATTICE_N], again[LATTICE_N];
+    view_new(&v);
+    for (size_t k = 0; k < 3; k++) {
+        errors_of(&v, &seeds, k, e[k]);
+        assert_int_equal(lattice_shown(ring, seeds.shown, k, &c1[k]), ERR_OK);
+        for (size_t o = 0; o < k; o++) {
+            are_strangers(e[k], e[o]);
+            for (size_t i = 0; i < LATTICE_PRIMES * LATTICE_N; i++)
+                assert_int_not_equal(c1[k].w[i / LATTICE_N][i % LATTICE_N],
+                                     c1[o].w[i / LATTICE_N][i % LATTICE_N]);
+        }
+    }
+    other_key.key[0] ^= 1;
+    errors_of(&v, &other_key, 1, again);
+    assert_memory_equal(again, e[1], sizeof again);
+    other_errors.errors[0] ^= 1;
+    errors_of(&v, &other_errors, 1, again);
+    are_strangers(again, e[1]);
+    memory_free(&c1);
+}
+
 /*
  * Hidden twice, a result has no word of the first two parts in common; and all coefficients
  * decrypt to other words, those too that no pair needs.

@@ -47,7 +47,7 @@ TEST(a_provider_and_a_keeper_take_the_place_of_servers)
     assert_string_equal(s->server[0].name, "s0");
     assert_string_equal(s->server[1].name, "s1");
     assert_int_equal(s->server[1].port, 7110);
-    assert_int_equal(s->noise_by, NOISE_BY_BOTH);
+    assert_int_equal(s->noise_by, NOISE_BY_JOINT);
     assert_int_equal(s->noise, NOISE_DISCRETE);
     assert_string_equal(study_all_servers(s), "both");
     for (size_t i = 0; i < s->owners; i++) {
@@ -66,9 +66,9 @@ TEST(terms_say_who_is_the_provider)
     static const struct {
         const char *find, *replace, *differ;
     } cases[] = {
-        {"study: test\n", "study: test\nnoise_by: both\nnoise: discrete\n", ""},
+        {"study: test\n", "study: test\nnoise_by: joint\nnoise: discrete\n", ""},
         {"study: test\n", "study: test\nsecurity: semi-honest\n", ""},
-        {"study: test\n", "study: test\nnoise_by: joint\n", "noise"},
+        {"study: test\n", "study: test\nnoise_by: both\n", "noise"},
         {"provider: {name: s0", "provider: {name: other", "servers"},
     };
     struct parse_fixture *f = *state;

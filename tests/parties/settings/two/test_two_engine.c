@@ -170,10 +170,23 @@ static void remember(struct duet_seat *s, const struct own_stake *stake, const s
 }
 
 /* What opens the index to the provider: labels that the keeper has shown, against its own. */
+static bool no_points, false_labels; /* that the keeper sends */
+
+__typeof__(pair_hello) __real_pair_hello, __wrap_pair_hello;
+enum err __wrap_pair_hello(struct pair *keeper, uint8_t hello[PAIR_HELLO_SIZE])
+{
+    TRY(__real_pair_hello(keeper, hello));
+    if (no_points)
+        memset(hello, 0xff, PAIR_HELLO_SIZE);
+    return ERR_OK;
+}
+
 __typeof__(pair_pick_verify) __real_pair_pick_verify, __wrap_pair_pick_verify;
 enum err __wrap_pair_pick_verify(const struct pair_run *run, const uint8_t *proof)
 {
     const struct pair_pick *p = program_of(run);
+    if (false_labels)
+        *(uint8_t *)(uintptr_t)proof ^= 1;
     marks_public((void *)(uintptr_t)program_outputs(run), pair_pick_proof(p->candidates));
     return __real_pair_pick_verify(run, proof);
 }
@@ -586,6 +599,25 @@ TEST(a_run_that_weighs_squares_equals_too)
 TEST(a_run_with_joint_noise_equals_too)
 {
     equals(OPTIONS(.owners = OWNERS, .two = true, .rounds = 2, .more = "noise_by: joint\n"));
+}
+
+/* Both of what a server can send and no server has: who sent it is named, and what. */
+TEST(what_no_server_sends_is_named)
+{
+    struct duet *d = memory_array(1, sizeof *d);
+    duet_new(d, OPTIONS(.owners = OWNERS, .two = true, .rounds = 1, .epsilon = 2));
+    false_labels = true;
+    run_session(d);
+    false_labels = false;
+    assert_int_equal(d->seat[0].e, ERR_CHEAT);
+    support_says(d->seat[0].words, "server 1 sent a label of the selected index that it cannot");
+    no_points = true;
+    run_session(d);
+    no_points = false;
+    assert_int_equal(d->seat[0].e, ERR_FORMAT);
+    support_says(d->seat[0].words, "server 1 sent what is no point of the group");
+    duet_free(d);
+    memory_free(&d);
 }
 
 /* It takes the owner's noise alone, and as much of it as a curator's run takes. */
@@ -1075,6 +1107,20 @@ TEST(an_owners_noise_is_taken_once_and_ends)
     memory_free(&d);
 }
 
+/* Joint noise is a multiple of h, which is 2^17, and both own parts: none of them is missing. */
+static void has_all_parts(const struct duet *d)
+{
+    const struct duet_seat *a = &d->seat[0], *b = &d->seat[1];
+    size_t zeros = 0;
+    for (size_t k = 0; k < a->values; k++) {
+        const uint64_t sum = a->noise[STAKE_MEASURE][k] + b->noise[STAKE_MEASURE][k] - a->part[k] -
+                             b->part[k];
+        assert_int_equal(sum % (1 << 17), 0);
+        zeros += sum == 0;
+    }
+    assert_true(zeros < a->values / 10); /* of one in 20 */
+}
+
 /* What an opening tells a server, less m x and what it knows itself, has the whole deviation. */
 static void audit(const char *noise_by)
 {
@@ -1085,6 +1131,8 @@ static void audit(const char *noise_by)
     duet_new(d, OPTIONS(.owners = 1, .two = true, .annealed = true, .more = noise_by));
     d->audited = true;
     run_duet(d);
+    if (d->s.study->noise_by == NOISE_BY_JOINT)
+        has_all_parts(d);
     cells = d->s.study->workload->cells;
     x = memory_array(cells, sizeof *x);
     assert_int_equal(tabulate_closure(d->all, d->s.study->workload, x), ERR_OK);
