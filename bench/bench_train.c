@@ -7,6 +7,8 @@
  * Keys, all at delta 1e-5 in Gaussian terms, means over the seeds with .._se, their standard error:
  *   adult.auc, .auc_eps03      AUC of income at epsilon 1 and .3: 13 columns of at most 42 codes,
  *                              from rows whose number modulo 5 is not 4, tried on the others
+ *   .._chosen, .rate..         the same with the rate that the last fifth of the training rows
+ *                              chooses, and that rate
  *   adult.no_noise             the same without noise
  *   adult.central_softmax, .fedsgd_local, .fedavg_local   rivals at epsilon 1
  *   adult.pairs_auc, .pairs_auc_eps03, .pairs_auc_eps01   naive Bayes on noisy pairs
@@ -32,7 +34,6 @@
 #include "aim/run/plaintext.h"
 #include "aim/run/train_run.h"
 #include "aim/table/join.h"
-#include "aim/train/classifier.h"
 #include "aim/train/distill.h"
 #include "aim/train/shrink.h"
 #include "base/memory.h"
@@ -42,14 +43,15 @@
 #include "bench/hog.h"
 #include "bench/rivals.h"
 #include "bench/student.h"
+#include "bench/trained.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #define DELTA 1e-5
-#define BITS 21 /* room for the counts of either table */
-#define SEEDS 3
+#define SEEDS 5
+#define SEEDS_OF_RATE 3
 #define STEPS 60
 #define SMOKE_ROWS 600
 
@@ -57,91 +59,44 @@ struct train_bench {
     unsigned seeds;
     const char *only;
     bool smoke;
+    double rate; /* 0: by the rule that a run has */
     uint64_t wrapped;
     json_t *out;
     struct log log;
 };
-
-/* Rows to learn from, rows to try on. */
-struct train_ground {
-    struct domain *domain;
-    struct workload *columns;
-    struct features *features;
-    struct table *train, *test;
-};
-
-static void clear_rows(struct train_ground *r)
-{
-    table_free(&r->train);
-    table_free(&r->test);
-    features_free(&r->features);
-    workload_free(&r->columns);
-}
 
 static double rho_of(double epsilon)
 {
     return budget_rho(ACCOUNTING_GAUSSIAN, epsilon, DELTA);
 }
 
-static enum err no_noise(void *self, size_t n, int64_t *out)
-{
-    (void)self;
-    memset(out, 0, n * sizeof *out);
-    return ERR_OK;
-}
-
 /* Trains at this rho; seed 0: without noise. */
-static enum err train(struct train_bench *b, const struct train_ground *rows,
+static enum err train(struct train_bench *b, const struct trained_rows *rows,
                       const struct table *table, double rho, uint64_t seed,
                       struct train_result **result)
 {
-    struct random random = random_of(seed);
-    struct plaintext_noise noise = noise_from_random(&random);
-    struct plaintext *p CLEAN(plaintext_free) = NULL;
-    struct slope *slope CLEAN(slope_free) = NULL;
-    const struct train_options o = {.features = rows->features,
-                                    .workload = rows->columns,
-                                    .limits = {.rho = rho, .epsilon_slack = 1},
-                                    .bounds = {.bits = BITS},
-                                    .steps = b->smoke ? 10 : STEPS};
-    struct aim_backend backend;
-    if (seed == 0)
-        noise.gauss = no_noise;
-    TRY(plaintext_new(&p, rows->columns, table, &noise, &b->log));
-    TRY(slope_new(&slope, rows->features, table));
-    plaintext_train(p, slope);
-    backend = plaintext_backend(p);
-    TRY(train_run(result, &o, &backend, &b->log));
-    b->wrapped += slope_wrapped(slope);
-    return ERR_OK;
+    const struct trained_plan plan = {.rho = rho,
+                                      .seed = seed,
+                                      .steps = b->smoke ? 10 : STEPS,
+                                      .rate = b->rate,
+                                      .wrapped = &b->wrapped};
+    return trained_new(result, rows, table, &plan, &b->log);
 }
 
-/* How good a classifier is on the test rows: AUC with two classes, else accuracy. */
-static enum err try(const struct train_ground *rows, const struct train_result *result,
-                    double *good)
-{
-    struct classifier *c CLEAN(classifier_free) = NULL;
-    struct classifier_check check CLEAN(classifier_check_clear) = {0};
-    TRY(classifier_new(&c, rows->features, result->weight));
-    TRY(classifier_check(&check, c, rows->test));
-    *good = rows->features->classes == 2 ? check.auc : (double)check.right / (double)check.rows;
-    return ERR_OK;
-}
-
-static enum err train_and_try(struct train_bench *b, const struct train_ground *rows,
+static enum err train_and_try(struct train_bench *b, const struct trained_rows *rows,
                               const struct table *table, double epsilon, uint64_t seed,
                               double *good)
 {
     struct train_result *result CLEAN(train_result_free) = NULL;
     TRY(train(b, rows, table, rho_of(epsilon), seed, &result));
-    return try(rows, result, good);
+    return trained_try(rows, result, good);
 }
 
 /* --- figures: something that depends on a seed, as mean and standard error -------------------- */
 
 struct train_trial {
     struct train_bench *b;
-    const struct train_ground *rows;
+    const struct trained_rows *rows;
     double epsilon;
     enum rival rival;
     double rate;
@@ -174,10 +129,16 @@ static enum err pairs(const struct train_trial *t, uint64_t seed, double *good)
                        good);
 }
 
+static enum err without_noise(const struct train_trial *t, uint64_t seed, double *good)
+{
+    (void)seed;
+    return train_and_try(t->b, t->rows, t->rows->train, t->epsilon, 0, good);
+}
+
 static enum err put(const struct train_trial *t, const char *table, const char *key,
                     enum err (*measure)(const struct train_trial *t, uint64_t seed, double *good))
 {
-    const unsigned seeds = t->b->smoke ? 1 : t->b->seeds;
+    const unsigned seeds = t->b->smoke || measure == without_noise ? 1 : t->b->seeds;
     double sum = 0, squares = 0, error;
     for (uint64_t seed = 1; seed <= seeds; seed++) {
         double good;
@@ -192,10 +153,19 @@ static enum err put(const struct train_trial *t, const char *table, const char *
     return ERR_OK;
 }
 
-static enum err without_noise(const struct train_trial *t, uint64_t seed, double *good)
+/* The same with the rate that the training rows choose. */
+static enum err put_chosen(const struct train_trial *t, const char *table, const char *key,
+                           const char *rate_key)
 {
-    (void)seed;
-    return train_and_try(t->b, t->rows, t->rows->train, t->epsilon, 0, good);
+    struct train_bench *b = t->b;
+    const struct trained_plan plan = {
+        .rho = rho_of(t->epsilon), .steps = b->smoke ? 10 : STEPS, .wrapped = &b->wrapped};
+    enum err e;
+    TRY(trained_rate(t->rows, &plan, b->smoke ? 1 : SEEDS_OF_RATE, &b->rate, &b->log));
+    figures_put(figures_object(b->out, table), b->rate, "%s", rate_key);
+    e = put(t, table, key, ours);
+    b->rate = 0;
+    return e;
 }
 
 static enum err put_rivals(struct train_trial *t, const char *table, double central, double sgd,
@@ -217,7 +187,7 @@ static enum err put_rivals(struct train_trial *t, const char *table, double cent
 /* This model on rows that AIM made: no noise beside AIM's. */
 static enum err aim_rows(const struct train_trial *t, uint64_t seed, double *good)
 {
-    const struct train_ground *r = t->rows;
+    const struct trained_rows *r = t->rows;
     struct random random = random_of(seed);
     const struct plaintext_noise noise = noise_from_random(&random);
     struct workload *all CLEAN(workload_free) = NULL;
@@ -230,7 +200,7 @@ static enum err aim_rows(const struct train_trial *t, uint64_t seed, double *goo
                             .rows = r->train->rows,
                             .rounds = t->b->smoke ? 2 : 0,
                             .annealed = !t->b->smoke,
-                            .bounds = {.bits = BITS}};
+                            .bounds = {.bits = TRAINED_BITS}};
     struct aim_backend backend;
     TRY(workload_all(&all, r->domain, 2, &t->b->log));
     o.workload = all;
@@ -241,21 +211,8 @@ static enum err aim_rows(const struct train_trial *t, uint64_t seed, double *goo
     return train_and_try(t->b, r, rows, t->epsilon, 0, good);
 }
 
-static enum err deal(struct train_ground *r, const struct table *all)
-{
-    uint16_t codes[DOMAIN_ATTRIBUTES_MAX];
-    TRY(table_new(&r->train, r->domain, 0));
-    TRY(table_new(&r->test, r->domain, 0));
-    for (size_t i = 0; i < all->rows; i++) {
-        for (size_t a = 0; a < r->domain->attributes; a++)
-            codes[a] = all->column[a][i];
-        TRY(table_append(i % 5 == 4 ? r->test : r->train, codes));
-    }
-    return ERR_OK;
-}
-
 /* As if two owners had half of the columns each, and the second its rows in another order. */
-static enum err join_halves(const struct train_ground *rows, struct table *out)
+static enum err join_halves(const struct trained_rows *rows, struct table *out)
 {
     const size_t all = rows->domain->attributes, n = rows->train->rows;
     uint16_t attribute[DOMAIN_ATTRIBUTES_MAX], codes[DOMAIN_ATTRIBUTES_MAX];
@@ -292,7 +249,7 @@ static enum err join_halves(const struct train_ground *rows, struct table *out)
 }
 
 /* The same bits, from rows in another order, in columns, and from another run. */
-static enum err compare_bits(struct train_bench *b, const struct train_ground *rows)
+static enum err compare_bits(struct train_bench *b, const struct trained_rows *rows)
 {
     struct train_result *one CLEAN(train_result_free) = NULL,
                              *again CLEAN(train_result_free) = NULL,
@@ -324,7 +281,7 @@ static enum err compare_bits(struct train_bench *b, const struct train_ground *r
 static enum err measure_adult(struct train_bench *b)
 {
     struct bench_data c CLEAN(bench_data_clear) = {0};
-    struct train_ground rows CLEAN(clear_rows) = {0};
+    struct trained_rows rows CLEAN(trained_clear) = {0};
     struct features_terms terms = {0};
     struct train_trial t = {.b = b, .rows = &rows, .epsilon = 1};
     if (data_absent("adult"))
@@ -335,15 +292,17 @@ static enum err measure_adult(struct train_bench *b)
         terms.target = c.domain->attribute[i].size == 2 ? i : terms.target;
     TRY(features_new(&rows.features, c.domain, &terms, &b->log));
     TRY(workload_all(&rows.columns, c.domain, 1, &b->log));
-    TRY(deal(&rows, c.table));
+    TRY(trained_deal(&rows, c.table));
     TRY(compare_bits(b, &rows));
     TRY(put(&t, "adult", "auc", ours));
+    TRY(put_chosen(&t, "adult", "auc_chosen", "rate"));
     TRY(put(&t, "adult", "no_noise", without_noise));
     TRY(put_rivals(&t, "adult", 8, 8, 64));
     TRY(put(&t, "adult", "pairs_auc", pairs));
     TRY(put(&t, "adult", "aim_rows_auc", aim_rows));
     t.epsilon = 0.3;
     TRY(put(&t, "adult", "auc_eps03", ours));
+    TRY(put_chosen(&t, "adult", "auc_eps03_chosen", "rate_eps03"));
     TRY(put(&t, "adult", "pairs_auc_eps03", pairs));
     t.epsilon = 0.1;
     return put(&t, "adult", "pairs_auc_eps01", pairs);
@@ -405,7 +364,7 @@ static enum err clamp_of_distilled(const struct train_trial *t, uint64_t seed, d
 static enum err measure_images(struct train_bench *b)
 {
     struct domain *d CLEAN(domain_free) = NULL;
-    struct train_ground rows CLEAN(clear_rows) = {0};
+    struct trained_rows rows CLEAN(trained_clear) = {0};
     const struct features_terms terms = {.target = HOG_FEATURES, .numbers = true, .norm = 47};
     struct train_trial t = {.b = b, .rows = &rows, .epsilon = 1};
     if (!hog_present()) {
@@ -420,10 +379,12 @@ static enum err measure_images(struct train_bench *b)
     TRY(hog_read(&rows.test, d, "t10k", b->smoke ? SMOKE_ROWS : 0, &b->log));
     printf("fmnist: %zu rows shrunk to the norm\n", shrink_rows(rows.train, rows.features));
     TRY(put(&t, "fmnist", "accuracy", ours));
+    TRY(put_chosen(&t, "fmnist", "accuracy_chosen", "rate"));
     TRY(put(&t, "fmnist", "distilled", softmax_of_distilled));
     TRY(put(&t, "fmnist", "distilled_clamped", clamp_of_distilled));
     t.epsilon = 2.79;
     TRY(put(&t, "fmnist", "accuracy_eps279", ours));
+    TRY(put_chosen(&t, "fmnist", "accuracy_eps279_chosen", "rate_eps279"));
     TRY(put(&t, "fmnist", "no_noise", without_noise));
     return put_rivals(&t, "fmnist", 32, 32, 8);
 }

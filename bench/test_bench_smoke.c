@@ -132,12 +132,14 @@ static const struct smoke {
      ""},
     {"train",
      "adult.auc adult.auc_se adult.auc_eps03 adult.no_noise adult.central_softmax "
+     "adult.auc_chosen adult.rate adult.auc_eps03_chosen adult.rate_eps03 "
      "adult.fedsgd_local adult.fedavg_local adult.pairs_auc adult.pairs_auc_eps03 "
      "adult.pairs_auc_eps01 adult.aim_rows_auc adult.server_cpu_s fmnist.server_cpu_s "
      "split_equal=1 vertical_equal=1 bits_equal=1 wrapped=0 rounds_step=17 "
      "fmnist.upload_bytes_row=126.625",
      "fmnist.accuracy fmnist.accuracy_eps279 fmnist.no_noise fmnist.distilled "
-     "fmnist.distilled_clamped fmnist.central_softmax fmnist.fedsgd_local fmnist.fedavg_local"},
+     "fmnist.distilled_clamped fmnist.central_softmax fmnist.fedsgd_local fmnist.fedavg_local "
+     "fmnist.accuracy_chosen fmnist.rate fmnist.accuracy_eps279_chosen fmnist.rate_eps279"},
 };
 #define SMOKES (sizeof smokes / sizeof *smokes)
 

@@ -9,6 +9,7 @@
 #define AS_PRECISE (1 - 0x1p-20) /* equal sigmas, whatever is rounded */
 /* Of the rows. Independent columns are off by up to 0.5, as parties/study/rounds.h takes it. */
 #define NOISE_MOST 0.5
+#define NOISE_LITTLE 0.05
 
 enum err loop_merge(struct loop *l)
 {
@@ -30,6 +31,14 @@ enum err loop_debit_lost(struct loop *l, unsigned lost)
     return ERR_OK;
 }
 
+/* How many rows this round's noise is expected to move, as a share of all. */
+static double noise_of(const struct loop *l, size_t query)
+{
+    const struct aim_result *r = l->result;
+    const uint64_t cells = merges_query_cells(r->merges, &l->options->workload->query[query]);
+    return sqrt(2 / M_PI) * l->ask.sigma * (double)cells / model_total(r->model);
+}
+
 /*
  * Whether a measurement with this round's noise can tell more than was measured already. It cannot
  * if the query was measured as precisely before, all its measurements together, or if its noise is
@@ -40,25 +49,28 @@ static bool can_gain(const struct loop *l, size_t query)
 {
     const struct aim_result *r = l->result;
     const double sigma = l->ask.sigma;
-    const uint64_t cells = merges_query_cells(r->merges, &l->options->workload->query[query]);
     double known = 0; /* in measurements like this round's */
     if (l->ask.kind != ASK_SELECT || l->options->grows || l->options->earlier)
         return true;
     for (size_t i = 0; i < r->measurements; i++)
         if (r->query[i] == query)
             known += pow(sigma / r->measurement[i].sigma, 2);
-    return known < AS_PRECISE &&
-           sqrt(2 / M_PI) * sigma * (double)cells < NOISE_MOST * model_total(r->model);
+    return known < AS_PRECISE && noise_of(l, query) < NOISE_MOST;
 }
 
-/* Of the first so many queries, those that the model may hold; `all`: also those without gain. */
-static void find(struct loop *l, size_t queries, uint64_t limit, bool all)
+/*
+ * Of the first so many queries, those that the model may hold; `beyond`: also those that take it
+ * beyond the limit and are measured with little noise; `all`: also those without gain.
+ */
+static void find(struct loop *l, size_t queries, uint64_t limit, bool beyond, bool all)
 {
     const struct model *m = l->result->model;
+    const uint64_t most = loop_model_limit(l->options);
     for (size_t i = 0; i < queries; i++) {
         const struct clique *c = &l->options->workload->query[i].clique;
-        if (!model_covers(m, c) && (model_cells_with(m, c) > limit ||
-                                    model_marginal_cells(m, c) > loop_model_limit(l->options)))
+        const bool little = beyond && noise_of(l, i) < NOISE_LITTLE;
+        if (!model_covers(m, c) &&
+            (model_cells_with(m, c) > (little ? most : limit) || model_marginal_cells(m, c) > most))
             continue;
         if (all || can_gain(l, i))
             l->ask.query[l->ask.queries++] = (uint32_t)i;
@@ -85,16 +97,15 @@ static bool any_is_new(const struct loop *l)
 void loop_find_candidates(struct loop *l, double share)
 {
     const struct workload *w = l->options->workload;
-    const uint64_t most = loop_model_limit(l->options);
-    const uint64_t limit = (uint64_t)(fmin(share, 1) * (double)most);
+    const uint64_t limit = (uint64_t)(fmin(share, 1) * (double)loop_model_limit(l->options));
     l->ask.queries = 0;
-    find(l, w->queries, limit, false);
-    if (!any_is_new(l) && !l->options->earlier) {
+    find(l, w->queries, limit, false, false);
+    if (l->ask.kind == ASK_SELECT && !any_is_new(l) && !l->options->earlier) {
         l->ask.queries = 0;
-        find(l, w->queries, most, false);
+        find(l, w->queries, limit, true, false);
     }
     if (l->ask.queries == 0)
-        find(l, w->one_ways, limit, true);
+        find(l, w->one_ways, limit, false, true);
 }
 
 /* Makes room for the estimates of all candidates. */

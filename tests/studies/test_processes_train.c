@@ -4,8 +4,10 @@
 #include "tests/support/scene.h"
 
 #include "aim/train/slope.h"
+#include "parties/exchange/price.h"
 
 #include <signal.h>
+#include <sodium.h>
 #include <unistd.h>
 
 #define STEPS 10
@@ -58,10 +60,21 @@ static void check_trajectory(struct scene *c, const char *path)
     json_decref(doc);
 }
 
-/* One line for the target's counts and one for each step, at prices that add up. */
-static void check_openings(struct scene *c)
+static double rho_of(const struct scene *c)
 {
-    check_logs(c);
+    struct ledger_limits limits;
+    assert_int_equal(price_limits(c->s.study, &limits, &quiet), ERR_OK);
+    return limits.rho;
+}
+
+/*
+ * One line for the target's counts, one for each step, and one for the test once it is over, at
+ * prices that add up to all.
+ */
+static void check_openings(struct scene *c, bool over)
+{
+    if (over)
+        check_logs(c);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         struct audit_file *log CLEAN(audit_file_free) = NULL;
         size_t lines = 0;
@@ -78,9 +91,11 @@ static void check_openings(struct scene *c)
             assert_true(o->cost > 0 && fabs(cost - o->spent) < 1e-9);
             lines++;
         }
-        assert_int_equal(lines, 1 + STEPS + 1);
+        assert_int_equal(lines, 1 + STEPS + over);
+        assert_in_range(1000 * cost / rho_of(c), over ? 999 : 960, over ? 1000 : 971);
     }
-    file_says(file(c, "audit.txt"), "a noisy gradient of ");
+    if (over)
+        file_says(file(c, "audit.txt"), "a noisy gradient of ");
 }
 
 static void same_classifiers(struct scene *c, const char *a, const char *b)
@@ -101,7 +116,7 @@ TEST(a_classifier_comes_of_three_servers)
     share_everything(&c);
     expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
     check_trajectory(&c, file(&c, "out/trajectory.json"));
-    check_openings(&c);
+    check_openings(&c, true);
     /* from the servers' stores, if the folder is lost, with their answers alone */
     assert_true(support_stop_all(c.server));
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
@@ -134,6 +149,41 @@ TEST(a_classifier_goes_on_after_its_analyst_was_killed)
     }
     expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
     check_trajectory(&c, file(&c, "out/trajectory.json"));
-    check_openings(&c);
+    check_openings(&c, true);
     assert_int_equal(run_into(&c, "third", NULL, NULL), 5);
+}
+
+/* The run that the servers' logs name. */
+static void find_run(struct scene *c, char number[2 * AUDIT_RUN_SIZE + 1])
+{
+    struct audit_file *log CLEAN(audit_file_free) = NULL;
+    size_t k = 0;
+    assert_int_equal(audit_file_read(&log, file(c, "server0/audit.log"), &quiet), ERR_OK);
+    while (k + 1 < log->entries && log->entry[k].kind != AUDIT_OPEN)
+        k++;
+    sodium_bin2hex(number, 2 * AUDIT_RUN_SIZE + 1, log->entry[k].opening.run, AUDIT_RUN_SIZE);
+}
+
+/* What is set aside for the test stays there until somebody goes on, in the folder or without it. */
+TEST(a_run_that_dies_after_its_last_step_still_has_its_test)
+{
+    for (unsigned k = 0; k < 2; k++) {
+        struct scene c CLEAN(scene_free) = scene_new(
+            OPTIONS(.owners = OWNERS, .train = LINES, .epsilon = 5));
+        char number[2 * AUDIT_RUN_SIZE + 1];
+        share_everything(&c);
+        support_preload();
+        setenv("FAULT_UNDER", file(&c, "out/loop.state"), 1);
+        setenv("FAULT", "kill-write:11", 1); /* as it keeps what the last of the steps opened */
+        assert_int_equal(run_into(&c, "out", NULL, NULL), -1);
+        unsetenv("FAULT");
+        unsetenv("FAULT_UNDER");
+        support_unload();
+        check_openings(&c, false);
+        find_run(&c, number);
+        expect_code(run_into(&c, k == 0 ? "out" : "new", k == 0 ? NULL : "--continue", number), 0,
+                    file(&c, k == 0 ? "out.log" : "new.log"));
+        check_trajectory(&c, file(&c, "%s/trajectory.json", k == 0 ? "out" : "new"));
+        check_openings(&c, true);
+    }
 }

@@ -1,0 +1,45 @@
+/*
+ * bench/trained.h - classifiers of `method: train` in the clear, for bench_train: rows to learn
+ * from and rows to try on, a run, how good it is, and a rate that rows to learn from choose.
+ */
+#ifndef TREFOIL_BENCH_TRAINED_H
+#define TREFOIL_BENCH_TRAINED_H
+
+#include "aim/run/train_run.h"
+#include "aim/table/table.h"
+
+#define TRAINED_BITS 21 /* room for the counts of a table */
+
+struct trained_rows {
+    struct domain *domain; /* the caller's */
+    struct workload *columns;
+    struct features *features;
+    struct table *train, *test;
+};
+
+struct trained_plan {
+    double rho;
+    uint64_t seed; /* 0: without noise */
+    unsigned steps;
+    double rate;       /* 0: by the rule that a run has */
+    uint64_t *wrapped; /* counts scores that wrapped */
+};
+
+void trained_clear(struct trained_rows *rows);
+/* Deals rows: every fifth, from the last of five, is to be tried on. */
+enum err trained_deal(struct trained_rows *rows, const struct table *all) MUST_CHECK;
+/* A run on this table, which has the rows' columns. */
+enum err trained_new(struct train_result **result, const struct trained_rows *rows,
+                     const struct table *table, const struct trained_plan *plan,
+                     struct log *log) MUST_CHECK;
+/* How good it is on the rows to try on: AUC with two classes, else accuracy. */
+enum err trained_try(const struct trained_rows *rows, const struct train_result *result,
+                     double *good) MUST_CHECK;
+/*
+ * The rate, of those that the rule knows, with which runs on the first four fifths of the rows to
+ * learn from do best on their last fifth: the mean over so many seeds. Rows to try on stay unseen.
+ */
+enum err trained_rate(const struct trained_rows *rows, const struct trained_plan *plan,
+                      unsigned seeds, double *rate, struct log *log) MUST_CHECK;
+
+#endif
