@@ -27,7 +27,7 @@
 #include "protocols/exponential.h"
 
 #define GAUSS_BITS 20
-#define GAUSS_EXCHANGES 41
+#define GAUSS_EXCHANGES 42
 #define GAUSS_FRACTION_BITS 48 /* of f, 2 E = 2^e (1 + f) */
 #define GAUSS_RADIUS_BITS 58
 #define GAUSS_PRODUCT_BITS (GAUSS_RADIUS_BITS + ELEMENTARY_ROOT_BITS)

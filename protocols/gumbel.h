@@ -19,7 +19,7 @@
 #include "protocols/exponential.h"
 
 #define GUMBEL_BITS 24
-#define GUMBEL_EXCHANGES 33
+#define GUMBEL_EXCHANGES 34
 #define GUMBEL_LEAST 68 /* exponential variables below 2^-68 are left to the total variation */
 /* |g| is below this for every output that the error bound covers: -ln 64 .. 68 ln 2 */
 #define GUMBEL_MAX 48

@@ -18,8 +18,8 @@ static const struct maker {
     enum err (*make)(struct party *p, struct share64 out);
     struct tape_cost cost;
     bool opens; /* so it is lane 0 that makes them, and shares out what it can */
-} gumbel = {gumbel_sample, {65536, {GUMBEL_EXCHANGES, 833}, {103, 874}}, false},
-  box_muller = {gauss_sample, {131072, {GAUSS_EXCHANGES, 636}, {133, 703}}, false},
+} gumbel = {gumbel_sample, {65536, {GUMBEL_EXCHANGES, 838}, {97, 878}}, false},
+  box_muller = {gauss_sample, {131072, {GAUSS_EXCHANGES, 640}, {135, 706}}, false},
   discrete = {discrete_sample, {36864, {DISCRETE_EXCHANGES, 983}, {82, 993}}, true};
 
 static const struct maker *maker_of(enum noise_kind noise, enum noise_law kind)

@@ -33,23 +33,64 @@ enum err leading_places(struct party *p, struct planes *place, const struct plan
     return ERR_OK;
 }
 
+/* Planes that are 1 where the leading one is in group a, and where it is the b-th of its group. */
+static enum err group_places(struct party *p, struct planes *group, struct planes *within,
+                             const struct planes *place, unsigned w)
+{
+    TRY(party_planes(p, group, (w + LEADING_GROUP - 1) / LEADING_GROUP, place->n));
+    TRY(party_planes(p, within, LEADING_GROUP, place->n));
+    bits_zero(planes_flat(group));
+    bits_zero(planes_flat(within));
+    for (unsigned i = 0; i < w; i++) {
+        const struct bits a = planes_plane(group, i / LEADING_GROUP);
+        const struct bits b = planes_plane(within, i % LEADING_GROUP);
+        bits_xor(a, a, planes_plane(place, i));
+        bits_xor(b, b, planes_plane(place, i));
+    }
+    return ERR_OK;
+}
+
+/* Plane m of out: the digit of x that is m - below places above the beginning of the group. */
+static enum err shift_by_groups(struct party *p, struct planes *out, const struct planes *group,
+                                const struct planes *x, unsigned below)
+{
+    struct move_term *terms;
+    size_t count = 0;
+    TRY(scratch_array(p->scratch, &terms, (size_t)out->width * group->width));
+    for (unsigned m = 0; m < out->width; m++) {
+        const struct bits to = planes_plane(out, m);
+        struct move_term *sum = terms + count * group->width;
+        unsigned products = 0;
+        for (unsigned a = 0, i = m; a < group->width; a++, i += LEADING_GROUP)
+            if (i >= below && i - below < x->width)
+                sum[products++] = bits_product(to, planes_plane(group, a),
+                                               planes_plane(x, i - below));
+        bits_zero(to);
+        count += products > 0;
+        for (; products < group->width; products++)
+            sum[products] = (struct move_term){.x = {NULL, NULL}};
+    }
+    return bits_sums(p, terms, count, group->width);
+}
+
 enum err leading_digits(struct party *p, struct planes *out, const struct planes *place,
                         const struct planes *x)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    const unsigned w = x->width;
+    const unsigned w = x->width, d = out->width;
+    struct planes group, within, shifted;
     struct move_term *terms;
-    if (w < 2 || out->width >= w || place->width != w + 1)
+    if (w < 2 || d >= w || place->width != w + 1)
         return ERR_RANGE;
-    TRY(scratch_array(p->scratch, &terms, (size_t)out->width * (w - 1)));
-    for (unsigned j = 1; j <= out->width; j++) {
-        struct move_term *sum = terms + (size_t)(j - 1) * (w - 1);
-        const struct bits to = planes_plane(out, out->width - j);
-        for (unsigned i = 0; i + 1 < w; i++) /* terms after the last product have none */
-            sum[i] = i + j < w ? bits_product(to, planes_plane(place, i + j), planes_plane(x, i))
-                               : (struct move_term){.x = {NULL, NULL}};
-    }
-    return bits_sums(p, terms, out->width, w - 1);
+    TRY(group_places(p, &group, &within, place, w));
+    TRY(party_planes(p, &shifted, d + LEADING_GROUP - 1, x->n));
+    TRY(shift_by_groups(p, &shifted, &group, x, d));
+    TRY(scratch_array(p->scratch, &terms, (size_t)d * LEADING_GROUP));
+    for (unsigned k = 0; k < d; k++)
+        for (unsigned b = 0; b < LEADING_GROUP; b++)
+            terms[k * LEADING_GROUP + b] = bits_product(
+                planes_plane(out, k), planes_plane(&within, b), planes_plane(&shifted, k + b));
+    return bits_sums(p, terms, d, LEADING_GROUP);
 }
 
 void leading_choose(struct planes *out, const struct planes *place, const uint64_t *constant)

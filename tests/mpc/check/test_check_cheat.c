@@ -11,6 +11,7 @@
 #include "mpc/circuits/bits.h"
 #include "mpc/circuits/compare.h"
 #include "mpc/circuits/convert.h"
+#include "mpc/circuits/leading.h"
 #include "mpc/move/open.h"
 #include "protocols/coin.h"
 #include "tests/support/check.h"
@@ -141,6 +142,22 @@ static enum err run_argmax(struct party *p, struct check_play *play, struct chec
     return ERR_OK;
 }
 
+/* Ten digits are two groups. */
+static enum err run_leading(struct party *p, struct check_play *play, struct check_cheat_inputs *in)
+{
+    struct planes digits, high, low, place, out;
+    TRY(party_planes(p, &digits, 2 * WIDTH, in->x.n));
+    TRY(party_planes(p, &place, 2 * WIDTH + 1, in->x.n));
+    TRY(party_planes(p, &out, 3, in->x.n));
+    low = planes_view(&digits, 0, WIDTH);
+    high = planes_view(&digits, WIDTH, WIDTH);
+    bits_copy(planes_flat(&low), planes_flat(&in->x));
+    bits_copy(planes_flat(&high), planes_flat(&in->y));
+    TRY(leading_places(p, &place, &digits));
+    TRY(leading_digits(p, &out, &place, &digits));
+    return play_open(p, play, &out);
+}
+
 #define JOB(name)                                                                                  \
     static enum err name(struct party *p, struct check_play *play)                                 \
     {                                                                                              \
@@ -156,6 +173,7 @@ JOB(narrow)
 JOB(join)
 JOB(coins)
 JOB(argmax)
+JOB(leading)
 
 static const struct {
     const char *name;
@@ -171,7 +189,8 @@ static const struct {
             {"few bits, and one", narrow, 200, 0},
             {"bits to a number", join, 3, 0},
             {"coins", coins, 64, 0},
-            {"argmax", argmax, 13, 0}};
+            {"argmax", argmax, 13, 0},
+            {"leading digits", leading, 61, 0}};
 #define BITS_JOB 6
 #define ARGMAX_JOB 9
 #define JOBS (sizeof jobs / sizeof *jobs)
