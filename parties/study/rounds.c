@@ -11,6 +11,7 @@
 #define STEP 1.05  /* from one number of rounds that is tried to the next */
 
 /* Of scores, as shares of the rows. */
+#define NOISE_LOST 0.5
 #define NOISE_MOST 0.05
 #define NOISE_LITTLE 0.02
 #define COLUMNS_CLEAR 3 /* of a marginal */
@@ -85,20 +86,37 @@ static bool has_annealed(const struct rounds_terms *t)
     return s.sigma <= MEASURE_SIGMA_MOST && s.epsilon >= SELECT_EPSILON_LEAST;
 }
 
+/* The noise of the first scores of two sweeps, as a share of the rows. */
+static double noise_of(const struct rounds_terms *t)
+{
+    const struct workload *w = t->workload;
+    const struct schedule start = start_of(t, false, AIM_SWEEPS);
+    const double rho = schedule_sweep(&start, w->one_ways, t->rho).first_scores;
+    const double rows = fmax(1, t->rows);
+    size_t pairs = 0;
+    for (size_t q = 0; q < w->queries; q++)
+        pairs += w->query[q].clique.n <= 2;
+    if (!schedule_pairs_alone(w->queries, pairs, rho, rows))
+        pairs = w->queries;
+    return ledger_deviation((double)pairs, rho) / rows;
+}
+
 /* What should do better, were there nothing that a study cannot have. */
 static struct rounds_choice better(const struct rounds_terms *t)
 {
     const struct workload *w = t->workload;
-    const struct schedule start = start_of(t, false, AIM_SWEEPS);
-    const double scores = schedule_sweep(&start, w->one_ways, t->rho).first_scores;
-    struct rounds_choice c = {.noise = ledger_deviation((double)w->queries, scores) /
-                                       fmax(1, t->rows)};
+    struct rounds_choice c = {.noise = noise_of(t)};
     size_t largest = 0;
     for (size_t i = 0; i < w->cliques; i++)
         largest = w->clique[i].n > largest ? w->clique[i].n : largest;
     if (largest > COLUMNS_CLEAR) {
         c.annealed = true;
         c.cause = "a marginal has more than three columns, where scores mislead";
+        return c;
+    }
+    if (c.noise > NOISE_LOST && w->queries > MARGINALS_FEW) {
+        c.annealed = true;
+        c.cause = "scores of so many marginals would be lost in their noise";
         return c;
     }
     c.sweeps = c.noise <= NOISE_LITTLE ? SWEEPS_CLEAR : c.noise <= NOISE_MOST ? AIM_SWEEPS : 1;

@@ -586,6 +586,11 @@ TEST(auto_goes_by_the_noise_of_scores)
     KIND("sweeps 4", 26, 3, t.rows = 1e6);   /* 0.1 %, but 2951 marginals */
     KIND("sweeps 1", 9, 3, t.rows = 1000);   /* 26 % */
     KIND("sweeps 1", 9, 3, t.rho = 0.00036); /* 26 % */
+    KIND("sweeps 2", 9, 3, t.rows = 5000);   /* 5.2 %, but 3.1 of pairs alone */
+    KIND("sweeps 1", 9, 2, t.rows = 2900);   /* 5.1 %, of pairs and no more */
+    KIND("annealed", 60, 2, t.rows = 1000);  /* 95 %, and 1830 marginals */
+    KIND("sweeps 1", 60, 2, t.rows = 3000);  /* 32 % */
+    KIND("sweeps 1", 40, 2, t.rows = 300);   /* 210 %, but 820 marginals */
     KIND("annealed", 9, 4, t.rows = 1e6);    /* marginals of four */
 }
 
@@ -593,7 +598,7 @@ TEST(auto_chooses_nothing_that_a_study_cannot_have)
 {
     KIND("annealed", 9, 3, t.l1 = false);
     KIND("annealed", 26, 3, t.epsilon = 0.05); /* slack of 2951 scores and of a set */
-    KIND("sweeps 1", 26, 3, t.epsilon = 0.05; t.box_muller = false);
+    KIND("sweeps 2", 26, 3, t.epsilon = 0.05; t.box_muller = false);
     KIND("annealed", 9, 3, t.rows_most = 1e12);                     /* sums beyond 63 bits */
     KIND("10", 9, 3, t.rho = 1e-7; t.epsilon = 1e-3; t.l1 = false); /* selections lost in slack */
 }
