@@ -7,7 +7,7 @@
  * they are Y^1.5 / sqrt(B). So a candidate whose score is r joins if w r is more than it adds to
  * that, best first: in the order of w r / y.
  *
- * r is the score less half of its deviation: of many scores, those that are chosen as the largest
+ * r is the score less 0.3 of its deviation: of many scores, those that are chosen as the largest
  * have noise that made them larger.
  *
  * Who joins explains part of other scores: what a candidate has in common with it. As errors of
@@ -26,7 +26,7 @@
 
 #define STAYS 0.7 /* of what noise adds to a marginal by itself */
 #define REASONS 3 /* marginals that are named */
-#define DOUBT 0.5 /* of the scores' deviation */
+#define DOUBT 0.3 /* of the scores' deviation */
 
 struct set {
     struct loop *l;
