@@ -14,8 +14,10 @@
 #define NOISE_LOST 0.5
 #define NOISE_MOST 0.05
 #define NOISE_LITTLE 0.02
+#define NOISE_LEAST 0.01
 #define COLUMNS_CLEAR 3 /* of a marginal */
 #define SWEEPS_CLEAR 4
+#define SWEEPS_CLEAREST 6
 #define MIB_CLEAR 40
 #define MARGINALS_FEW 1000 /* for more, estimates from such a model take minutes */
 #define ROUNDS_PLAIN 10
@@ -119,9 +121,12 @@ static struct rounds_choice better(const struct rounds_terms *t)
         c.cause = "scores of so many marginals would be lost in their noise";
         return c;
     }
-    c.sweeps = c.noise <= NOISE_LITTLE ? SWEEPS_CLEAR : c.noise <= NOISE_MOST ? AIM_SWEEPS : 1;
+    c.sweeps = c.noise <= NOISE_LEAST    ? SWEEPS_CLEAREST
+               : c.noise <= NOISE_LITTLE ? SWEEPS_CLEAR
+               : c.noise <= NOISE_MOST   ? AIM_SWEEPS
+                                         : 1;
     c.mib = c.noise <= NOISE_LITTLE && w->queries <= MARGINALS_FEW ? MIB_CLEAR : AIM_SWEEPS_MIB;
-    c.cause = c.noise <= NOISE_LITTLE ? "noise is so little that looking four times pays"
+    c.cause = c.noise <= NOISE_LITTLE ? "noise is so little that looking often pays"
               : c.noise <= NOISE_MOST ? "marginals stand out from the noise"
                                       : "noise is so much that looking once is all that pays";
     return c;
