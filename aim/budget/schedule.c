@@ -133,6 +133,11 @@ struct schedule_sweep schedule_sweep(const struct schedule *start, size_t one_wa
     return s;
 }
 
+bool schedule_pairs_alone(uint64_t all, uint64_t few, double rho, double rows)
+{
+    return few > 0 && 2 * few <= all && ledger_deviation((double)all, rho) > SCHEDULE_CLEAR * rows;
+}
+
 void schedule_swept(struct schedule *s)
 {
     s->done++;

@@ -81,6 +81,13 @@ struct schedule_sweep {
     double first_scores, most_scores, most_set, sigma;
 };
 struct schedule_sweep schedule_sweep(const struct schedule *start, size_t one_ways, double rho);
+/*
+ * Whether scores that get this rho are opened of pairs and single columns alone, `few` of all the
+ * candidates: if these are at most half of them, and the scores of all would have noise of more
+ * than SCHEDULE_CLEAR of the rows.
+ */
+#define SCHEDULE_CLEAR 0.03
+bool schedule_pairs_alone(uint64_t all, uint64_t few, double rho, double rows);
 /* After such a round. */
 void schedule_swept(struct schedule *s);
 

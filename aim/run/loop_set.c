@@ -7,6 +7,9 @@
  * they are Y^1.5 / sqrt(B). So a candidate whose score is r joins if w r is more than it adds to
  * that, best first: in the order of w r / y.
  *
+ * r is the score less 0.3 of its deviation: of many scores, those that are chosen as the largest
+ * have noise that made them larger.
+ *
  * Who joins explains part of other scores: what a candidate has in common with it. As errors of
  * parts that have nothing to do with each other add up in squares, r^2 of the common part comes
  * off; and so does what it says by way of other columns (aim/run/loop_links.h).
@@ -23,6 +26,7 @@
 
 #define STAYS 0.7 /* of what noise adds to a marginal by itself */
 #define REASONS 3 /* marginals that are named */
+#define DOUBT 0.3 /* of the scores' deviation */
 
 struct set {
     struct loop *l;
@@ -65,7 +69,7 @@ static enum err begin(struct set *s)
     for (size_t k = 0; k < scores->candidates; k++) {
         const uint32_t q = scores->query[k];
         const double cells = (double)merges_query_cells(l->ask.merges, &w->query[q]);
-        s->r[q] = fmax(0, scores->value[k]);
+        s->r[q] = fmax(0, scores->value[k] - DOUBT * scores->sigma);
         s->y[q] = two_thirds(STAYS * sqrt(2 / M_PI) * w->query[q].weight * cells);
     }
     return links_begin(&s->links, w, s->r, model_total(r->model));

@@ -67,6 +67,26 @@ static enum err keep_scores(struct loop *l, const struct ask_told *told)
     return ERR_OK;
 }
 
+/*
+ * Leaves only candidates of at most two columns where the noise of scores would hide the others:
+ * most of what these have to do with each other shows in their pairs, whose scores then have less.
+ */
+static void keep_pairs(struct loop *l, double rho)
+{
+    const struct workload *w = l->options->workload;
+    struct ask *a = &l->ask;
+    uint32_t pairs = 0;
+    for (uint32_t k = 0; k < a->queries; k++)
+        pairs += w->query[a->query[k]].clique.n <= 2;
+    if (!schedule_pairs_alone(a->queries, pairs, rho, model_total(l->result->model)))
+        return;
+    pairs = 0;
+    for (uint32_t k = 0; k < a->queries; k++)
+        if (w->query[a->query[k]].clique.n <= 2)
+            a->query[pairs++] = a->query[k];
+    a->queries = pairs;
+}
+
 static enum err open_scores(struct loop *l, struct aim_round *r)
 {
     struct ask_told told CLEAN(told_clear) = {0};
@@ -75,6 +95,7 @@ static enum err open_scores(struct loop *l, struct aim_round *r)
     a->kind = ASK_SCORES;
     a->weights = 0;
     loop_find_candidates(l, share_of(l));
+    keep_pairs(l, rho);
     if (scores_multiplier(ledger_deviation(a->queries, rho), &a->multiplier, NULL) != ERR_OK)
         return log_fail(l->options->stop_when_spent ? NULL : l->log, ERR_BUDGET,
                         "what is left of the budget is too little for the scores of %u marginals: "

@@ -34,7 +34,8 @@ static void print_sweeps(const struct plan_asked *p)
     if (price_sweep(p->study, &sweep) != ERR_OK)
         return;
     printf("sweeps: the one-ways; then %u %s: how far the model is from each of %zu\n"
-           "  marginals, with noise of at most %.0f rows,\n"
+           "  marginals, with noise of at most %.0f rows (or from each pair of columns alone,\n"
+           "  where noise would hide the others),\n"
            "  in ",
            p->study->sweeps, p->study->sweeps == 1 ? "time" : "times", w->queries,
            measure_spread(p->study->noise_by) * sweep.most_sigma / series_units(p->study->domain));

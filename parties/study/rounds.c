@@ -11,10 +11,13 @@
 #define STEP 1.05  /* from one number of rounds that is tried to the next */
 
 /* Of scores, as shares of the rows. */
+#define NOISE_LOST 0.5
 #define NOISE_MOST 0.05
 #define NOISE_LITTLE 0.02
+#define NOISE_LEAST 0.01
 #define COLUMNS_CLEAR 3 /* of a marginal */
 #define SWEEPS_CLEAR 4
+#define SWEEPS_CLEAREST 6
 #define MIB_CLEAR 40
 #define MARGINALS_FEW 1000 /* for more, estimates from such a model take minutes */
 #define ROUNDS_PLAIN 10
@@ -85,14 +88,26 @@ static bool has_annealed(const struct rounds_terms *t)
     return s.sigma <= MEASURE_SIGMA_MOST && s.epsilon >= SELECT_EPSILON_LEAST;
 }
 
+/* The noise of the first scores of two sweeps, as a share of the rows. */
+static double noise_of(const struct rounds_terms *t)
+{
+    const struct workload *w = t->workload;
+    const struct schedule start = start_of(t, false, AIM_SWEEPS);
+    const double rho = schedule_sweep(&start, w->one_ways, t->rho).first_scores;
+    const double rows = fmax(1, t->rows);
+    size_t pairs = 0;
+    for (size_t q = 0; q < w->queries; q++)
+        pairs += w->query[q].clique.n <= 2;
+    if (!schedule_pairs_alone(w->queries, pairs, rho, rows))
+        pairs = w->queries;
+    return ledger_deviation((double)pairs, rho) / rows;
+}
+
 /* What should do better, were there nothing that a study cannot have. */
 static struct rounds_choice better(const struct rounds_terms *t)
 {
     const struct workload *w = t->workload;
-    const struct schedule start = start_of(t, false, AIM_SWEEPS);
-    const double scores = schedule_sweep(&start, w->one_ways, t->rho).first_scores;
-    struct rounds_choice c = {.noise = ledger_deviation((double)w->queries, scores) /
-                                       fmax(1, t->rows)};
+    struct rounds_choice c = {.noise = noise_of(t)};
     size_t largest = 0;
     for (size_t i = 0; i < w->cliques; i++)
         largest = w->clique[i].n > largest ? w->clique[i].n : largest;
@@ -101,9 +116,17 @@ static struct rounds_choice better(const struct rounds_terms *t)
         c.cause = "a marginal has more than three columns, where scores mislead";
         return c;
     }
-    c.sweeps = c.noise <= NOISE_LITTLE ? SWEEPS_CLEAR : c.noise <= NOISE_MOST ? AIM_SWEEPS : 1;
+    if (c.noise > NOISE_LOST && w->queries > MARGINALS_FEW) {
+        c.annealed = true;
+        c.cause = "scores of so many marginals would be lost in their noise";
+        return c;
+    }
+    c.sweeps = c.noise <= NOISE_LEAST    ? SWEEPS_CLEAREST
+               : c.noise <= NOISE_LITTLE ? SWEEPS_CLEAR
+               : c.noise <= NOISE_MOST   ? AIM_SWEEPS
+                                         : 1;
     c.mib = c.noise <= NOISE_LITTLE && w->queries <= MARGINALS_FEW ? MIB_CLEAR : AIM_SWEEPS_MIB;
-    c.cause = c.noise <= NOISE_LITTLE ? "noise is so little that looking four times pays"
+    c.cause = c.noise <= NOISE_LITTLE ? "noise is so little that looking often pays"
               : c.noise <= NOISE_MOST ? "marginals stand out from the noise"
                                       : "noise is so much that looking once is all that pays";
     return c;

@@ -40,11 +40,13 @@ bool rounds_advise(struct rounds_advice *advice, const struct rounds_noise *nois
 /*
  * What `rounds: auto` stands for: the kind of rounds that should do better, judged from what is
  * public. With noise = sqrt(C / (2 rho_s)) / rows, the deviation of the first scores of C marginals
- * that get rho_s (aim/budget/schedule.h), as a share of the rows:
+ * that get rho_s (aim/budget/schedule.h: C may be pairs alone), as a share of the rows:
  *
- *   annealed   if a marginal of the workload has more than 3 columns
- *   sweeps 4   else, if noise is at most 0.02, with a model of 40 MiB instead of 8 if
- *              C is at most 1000
+ *   annealed   if a marginal of the workload has more than 3 columns, or noise is above 0.5 and
+ *              there are more than 1000 marginals
+ *   sweeps 6   else, if noise is at most 0.01, with a model of 40 MiB instead of 8 if there are
+ *              at most 1000 marginals
+ *   sweeps 4   else, if noise is at most 0.02, with such a model
  *   sweeps 2   else, if noise is at most 0.05
  *   sweeps 1   else
  *

@@ -569,7 +569,7 @@ static void expect_kind(const char *word, size_t columns, unsigned of, struct ro
     t.workload = w;
     c = rounds_choose(&t);
     assert_string_equal(rounds_word(&c).text, word);
-    assert_int_equal(c.mib, c.sweeps == 4 && w->queries <= 1000 ? 40 : c.sweeps > 0 ? 8 : 0);
+    assert_int_equal(c.mib, c.sweeps >= 4 && w->queries <= 1000 ? 40 : c.sweeps > 0 ? 8 : 0);
 }
 
 #define KIND(word, columns, of, ...)                                                               \
@@ -583,9 +583,15 @@ TEST(auto_goes_by_the_noise_of_scores)
 {
     KIND("sweeps 2", 9, 3, );                /* noise: 2.6 % of the rows */
     KIND("sweeps 4", 9, 3, t.rows = 20000);  /* 1.3 % */
-    KIND("sweeps 4", 26, 3, t.rows = 1e6);   /* 0.1 %, but 2951 marginals */
+    KIND("sweeps 6", 9, 3, t.rows = 40000);  /* 0.7 % */
+    KIND("sweeps 6", 26, 3, t.rows = 1e6);   /* 0.1 %, but 2951 marginals */
     KIND("sweeps 1", 9, 3, t.rows = 1000);   /* 26 % */
     KIND("sweeps 1", 9, 3, t.rho = 0.00036); /* 26 % */
+    KIND("sweeps 2", 9, 3, t.rows = 5000);   /* 5.2 %, but 3.1 of pairs alone */
+    KIND("sweeps 1", 9, 2, t.rows = 2900);   /* 5.1 %, of pairs and no more */
+    KIND("annealed", 60, 2, t.rows = 1000);  /* 95 %, and 1830 marginals */
+    KIND("sweeps 1", 60, 2, t.rows = 3000);  /* 32 % */
+    KIND("sweeps 1", 40, 2, t.rows = 300);   /* 210 %, but 820 marginals */
     KIND("annealed", 9, 4, t.rows = 1e6);    /* marginals of four */
 }
 
@@ -593,7 +599,7 @@ TEST(auto_chooses_nothing_that_a_study_cannot_have)
 {
     KIND("annealed", 9, 3, t.l1 = false);
     KIND("annealed", 26, 3, t.epsilon = 0.05); /* slack of 2951 scores and of a set */
-    KIND("sweeps 1", 26, 3, t.epsilon = 0.05; t.box_muller = false);
+    KIND("sweeps 2", 26, 3, t.epsilon = 0.05; t.box_muller = false);
     KIND("annealed", 9, 3, t.rows_most = 1e12);                     /* sums beyond 63 bits */
     KIND("10", 9, 3, t.rho = 1e-7; t.epsilon = 1e-3; t.l1 = false); /* selections lost in slack */
 }
@@ -602,7 +608,7 @@ TEST(auto_chooses_nothing_that_a_study_cannot_have)
 TEST(auto_is_what_it_stands_for)
 {
     static const char *const rows[] = {"500", "20000", "20000, expected_rows: 400"};
-    static const char *const word[] = {"sweeps 1", "sweeps 4", "sweeps 1"};
+    static const char *const word[] = {"sweeps 1", "sweeps 6", "sweeps 1"};
     struct parse_fixture *f = *state;
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         struct study *study CLEAN(study_free) = NULL, *same CLEAN(study_free) = NULL;
