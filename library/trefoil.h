@@ -279,7 +279,7 @@ struct trefoil_measurement {
 
 struct trefoil_measurements {
     double epsilon, delta, rho;
-    uint32_t rows_per_person;
+    uint32_t rows_per_person; /* with `events`, in parts of a person's unit: 60 or 12 an owner */
     size_t count;
     const struct trefoil_measurement *const *measurement;
     size_t knowns;
