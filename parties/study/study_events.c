@@ -425,7 +425,7 @@ enum err study_check_events(struct study_reading *r, const yaml_node_t *node,
         return yaml_error(r->file, person != NULL ? person : link,
                           "with `events` owners send counts, which have no rows to join or to "
                           "bound: take out person and link; `by` says whose an event is");
-    if (s->rows_per_person > LEDGER_ROWS_PER_PERSON_MAX / s->domain->series->units)
+    if ((uint64_t)s->rows_per_person * s->domain->series->units > LEDGER_ROWS_PER_PERSON_MAX)
         return yaml_error(r->file, node,
                           "with `events` rows_per_person says at how many owners a person may be, "
                           "and that is at most %" PRIu32 ", not %u",
