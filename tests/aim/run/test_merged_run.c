@@ -16,6 +16,7 @@
 #include "tests/support/result.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -370,7 +371,7 @@ static void put_stays(struct bytes *persons, struct bytes *stays)
     bytes_put_text(persons, "who,age\n");
     bytes_put_text(stays, "who,ward,end\n");
     for (unsigned i = 0; i < 2000; i++) {
-        const unsigned n = i % 200 == 7 ? 5 : (unsigned)random_below(&r, 4);
+        const unsigned n = i % 150 == 7 ? 5 : (unsigned)random_below(&r, 4);
         text_put(persons, "%u,%u\n", i, i % 4);
         for (unsigned j = 0; j < n; j++) {
             const bool rare = random_below(&r, 60) == 0;
@@ -380,13 +381,51 @@ static void put_stays(struct bytes *persons, struct bytes *stays)
     }
 }
 
+/* How many lines of a file, without its header, of each person; none ends so. */
+static size_t lines_of(const struct merged_run_stage *g, const char *name, const char *end,
+                       size_t of[400])
+{
+    struct bytes text CLEAN(bytes_clear) = {0};
+    size_t lines = 0;
+    char *rest, *line;
+    assert_int_equal(file_read(support_path(&g->s, "%s", name), 1 << 20, &text, NULL), ERR_OK);
+    bytes_put_u8(&text, 0);
+    rest = strchr((char *)text.data, '\n') + 1;
+    while ((line = strsep(&rest, "\n")) != NULL && *line != '\0') {
+        const unsigned long who = strtoul(line, NULL, 10);
+        assert_in_range(who, 1, 399);
+        of[who]++;
+        lines++;
+        assert_true(strlen(line) > strlen(end));
+        assert_string_not_equal(line + strlen(line) - strlen(end), end);
+    }
+    return lines;
+}
+
+/* Persons on condition, which cuts a bin of the number, and their events. */
+static void check_condition(struct merged_run_stage *g)
+{
+    size_t persons[400] = {0}, events[400] = {0};
+    TREFOIL(g, "synth", support_path(&g->s, "more/model"), "--where", "age >= 1 AND number >= 5",
+            "--rows", "300", "--out", support_path(&g->s, "more"));
+    assert_int_equal(g->o.code, EXIT_OK);
+    assert_int_equal(lines_of(g, "more/persons.csv", ",0", persons), 300);
+    assert_in_range(lines_of(g, "more/stays.csv", ",?", events), 1500, 2100);
+    for (size_t i = 1; i <= 300; i++)
+        assert_true(persons[i] == 1 && events[i] >= 5 && events[i] <= 7);
+    TREFOIL(g, "synth", support_path(&g->s, "more/model"), "--where", "ward = 'w0'", "--out",
+            support_path(&g->s, "more"));
+    assert_int_equal(g->o.code, EXIT_USAGE);
+    support_says(g->o.err, "ward is a column of events");
+}
+
 /* Wards are merged, those of the event before, too; what ends, and how many there are, is not. */
 TEST(events_are_merged_where_what_cannot_occur_allows_it)
 {
     static const char visits[] =
         "domain:\n"
         "  - {name: age, kind: integer, min: 0, max: 3}\n"
-        "  - {name: number, kind: integer, min: 0, max: 5}\n"
+        "  - {name: number, kind: integer, edges: [0, 1, 2, 3, 4, 7]}\n"
         "  - {name: ward, kind: categorical, values: [w0, w1, w2, w3, w4, w5, w6, w7]}\n"
         "  - {name: end, kind: categorical, values: [home, died]}\n"
         "events: {name: stays, by: who, number: number, columns: [ward, end],\n"
@@ -417,4 +456,5 @@ TEST(events_are_merged_where_what_cannot_occur_allows_it)
     TREFOIL(&g, "eval", g.s.path, path("p.csv"), path("more"), "--events", path("v.csv"));
     assert_int_equal(g.o.code, EXIT_OK);
     assert_null(strstr(g.o.err, "left out"));
+    check_condition(&g);
 }
