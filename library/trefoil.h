@@ -140,6 +140,8 @@ struct trefoil_answer {
     const int32_t *part; /* for each line and group: that year; TREFOIL_NO_PART: a code says all */
     const uint32_t
         *unit; /* for each item: seconds in a unit, if values are dates; 0: they are not */
+    /* for each line and group by a computed lookup: what it says, "" if nothing; NULL: by others */
+    const char *const *group_label;
 };
 #define TREFOIL_NO_PART INT32_MIN
 

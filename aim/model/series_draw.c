@@ -132,7 +132,7 @@ static enum err draw_persons(struct drawing *d, struct series_drawn *out)
             if (series_of_person(s, a))
                 code[n++] = d->flat->column[a][i];
         TRY(table_append(out->persons, code));
-        for (uint16_t a = d->domain->attributes; a-- > 0;)
+        for (uint16_t a = (uint16_t)d->domain->attributes; a-- > 0;)
             if (series_of_person(s, a) && out->persons->number[--n] != NULL)
                 out->persons->number[n][i] = table_number(d->flat, a, i);
         out->persons->number[0][i] = (double)i + 1;
