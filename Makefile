@@ -132,7 +132,7 @@ Q := @
 say = @printf '  %-6s %s\n'
 endif
 
-.PHONY: all demo test test-changed test-long test-net small oci arm64-test soak bench lint analyze fuzz cov install install-library install-python wheel deb uninstall uninstall-python list clean deps started only programs man
+.PHONY: all demo test test-changed test-long test-net first-hour small oci arm64-test soak bench lint analyze fuzz cov install install-library install-python wheel deb uninstall uninstall-python list clean deps started only programs man
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -145,6 +145,7 @@ list:
 	@echo 'test-changed  the suites that have not passed as they are; ONLY=NAME test: those with NAME in their names'
 	@echo 'test-long  the long statistics, sanitizers and memcheck'
 	@echo 'test-net   studies over a LAN, a WAN, a partition, in network namespaces (needs root)'
+	@echo 'first-hour what a stranger does in a bare Debian: the demo, the tests, all pages of docs (needs root)'
 	@echo 'small      the modules of WebAssembly that trefoil explore and page put into their pages (tools/small.sh)'
 	@echo 'oci        an image of a server for container engines, in build/oci (tools/oci.sh)'
 	@echo 'arm64-test cross-build for arm64, run the tests of base, netio, mpc, protocols and aim under qemu-user'
@@ -189,6 +190,9 @@ soak: deps
 test-net: deps
 	@$(MAKE) --no-print-directory $(PARALLEL) programs
 	@tests/net.sh $(OUT)
+
+first-hour:
+	@tests/first_hour.sh
 
 # Leaves out what cannot be installed, and says so.
 # The modules of `trefoil explore` and `trefoil page`: build them before the program.

@@ -319,6 +319,15 @@ static enum err put_group(struct arrow_table *t, const struct trefoil *model,
                              .of = &model->released.domain->attribute[a->group[g]]};
     bool parts = false;
     struct arrow_field f;
+    if (a->lines > 0 && a->group_label[g] != NULL) {
+        const char **label CLEAN(memory_release) = NULL;
+        TRY(memory_new(&label, a->lines));
+        for (size_t i = 0; i < a->lines; i++)
+            label[i] = a->group_label[i * a->groups + g];
+        TRY(put_words(t->arena, s.name, label, a->lines, &f));
+        table_add(t, &f);
+        return ERR_OK;
+    }
     TRY(memory_new(&part, a->lines));
     for (size_t i = 0; i < a->lines; i++) {
         const int32_t p = a->part[i * a->groups + g];

@@ -60,6 +60,7 @@ struct draft {
     const size_t *shown; /* lines of `from` */
     uint32_t *code;
     int32_t *part;
+    const char **label;
     double *count, *value, *low, *high, *agreed, *rows;
 };
 
@@ -90,6 +91,8 @@ static void put_group(struct draft *d, size_t at, size_t group, uint32_t code)
     d->part[at] = g->part != NULL && code < q->domain->attribute[g->column].values
                       ? question_group_number(q, group, code)
                       : TREFOIL_NO_PART;
+    if (g->label != NULL)
+        d->label[at] = g->label[code] != NULL ? g->label[code] : "";
 }
 
 static void put_lines(struct draft *d)
@@ -113,12 +116,17 @@ static enum err make_lines(struct keep *k, struct draft *d)
     double **const each[] = {&d->value, &d->low, &d->high, &d->agreed, &d->rows};
     TRY(keep_new(k, &d->code, to->lines * to->groups));
     TRY(keep_new(k, &d->part, to->lines * to->groups));
+    TRY(keep_new(k, &d->label, to->lines * to->groups));
     TRY(keep_new(k, &d->count, to->lines));
     for (size_t i = 0; i < sizeof each / sizeof *each; i++)
         TRY(keep_new(k, each[i], values));
     put_lines(d);
+    for (size_t i = 0; i < to->lines * to->groups; i++)
+        if (d->label[i] != NULL)
+            TRY(keep_string(k, &d->label[i], d->label[i], strlen(d->label[i])));
     to->code = d->code;
     to->part = d->part;
+    to->group_label = d->label;
     to->count = d->count;
     to->value = d->value;
     to->low = d->low;

@@ -193,6 +193,7 @@ static enum err sample(const struct trefoil *model, const struct asked_rows *ask
     struct drawn *d;
     if ((unsigned)asked->sampling > TREFOIL_INDEPENDENT)
         return log_fail(log, ERR_USAGE, "there is no way %d of sampling", (int)asked->sampling);
+    TRY(released_has_rows(r, log));
     TRY(check_rows(model, asked->rows, log));
     TRY(memory_new(&d, 1));
     made = &d->given;

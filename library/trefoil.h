@@ -140,6 +140,8 @@ struct trefoil_answer {
     const int32_t *part; /* for each line and group: that year; TREFOIL_NO_PART: a code says all */
     const uint32_t
         *unit; /* for each item: seconds in a unit, if values are dates; 0: they are not */
+    /* for each line and group by a computed lookup: what it says, "" if nothing; NULL: by others */
+    const char *const *group_label;
 };
 #define TREFOIL_NO_PART INT32_MIN
 
@@ -279,7 +281,7 @@ struct trefoil_measurement {
 
 struct trefoil_measurements {
     double epsilon, delta, rho;
-    uint32_t rows_per_person;
+    uint32_t rows_per_person; /* with `events`, in parts of a person's unit: 60 or 12 an owner */
     size_t count;
     const struct trefoil_measurement *const *measurement;
     size_t knowns;

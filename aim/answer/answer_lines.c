@@ -33,7 +33,8 @@ static double key_of(const struct shown_line *s, const struct question_order *o)
         const struct question *q = s->answer->question;
         const uint32_t code = answer_code(s->answer, s->line, o->index);
         double by = code;
-        if (code >= q->domain->attribute[q->group[o->index].column].values)
+        if (code >= q->domain->attribute[q->group[o->index].column].values ||
+            (q->group[o->index].label != NULL && q->group[o->index].label[code] == NULL))
             return INFINITY;
         if (q->group[o->index].part != NULL)
             by = question_group_number(q, o->index, code);

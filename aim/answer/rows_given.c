@@ -363,10 +363,12 @@ enum err rows_where(struct table **t, const struct released *r, const char *cond
 {
     struct rows_given w CLEAN(rows_given_clear) = {
         .released = r, .domain = r->domain, .random = random_of(seed)};
+    struct scope asked;
     *t = NULL;
-    TRY(released_has_rows(r, log));
     TRY(derive_new(&w.derive, r->domain));
     TRY(question_condition(&w.question, r->domain, condition, log));
+    asked = answer_columns(w.question, 0);
+    TRY(answer_check_events(w.question, &asked, log));
     if (w.question->where.n == 0)
         return find_rows(&w, 0, &rows, log);
     TRY(weigh(&w));

@@ -16,7 +16,10 @@
 
 #include "aim/answer/released.h"
 
-/* 0 rows: as many as there are in the model. ERR_QUESTION, logged, for less than half of one. */
+/*
+ * 0 rows: as many as there are in the model. ERR_QUESTION, logged, for less than half of one. Of a
+ * model with events: rows for series_draw_of(), on what is of persons.
+ */
 enum err rows_where(struct table **t, const struct released *r, const char *condition, size_t rows,
                     uint64_t seed, struct log *log) MUST_CHECK;
 

@@ -110,6 +110,13 @@ static double number_in(struct drawing *d, uint16_t attribute, uint32_t code, do
     return density_quantile(density, code, -INFINITY, end, u);
 }
 
+/* A number that is known of a person, or one inside its bin. */
+static double person_number(struct drawing *d, uint16_t attribute, size_t person)
+{
+    const double x = table_number(d->flat, attribute, person);
+    return isnan(x) ? number_in(d, attribute, d->flat->column[attribute][person], INFINITY) : x;
+}
+
 static enum err draw_persons(struct drawing *d, struct series_drawn *out)
 {
     const struct series *s = d->series;
@@ -125,8 +132,11 @@ static enum err draw_persons(struct drawing *d, struct series_drawn *out)
             if (series_of_person(s, a))
                 code[n++] = d->flat->column[a][i];
         TRY(table_append(out->persons, code));
+        for (uint16_t a = (uint16_t)d->domain->attributes; a-- > 0;)
+            if (series_of_person(s, a) && out->persons->number[--n] != NULL)
+                out->persons->number[n][i] = table_number(d->flat, a, i);
         out->persons->number[0][i] = (double)i + 1;
-        d->number[i] = (size_t)number_in(d, s->number, d->flat->column[s->number][i], INFINITY);
+        d->number[i] = (size_t)person_number(d, s->number, i);
     }
     return ERR_OK;
 }
@@ -264,7 +274,7 @@ static double next_date(struct drawing *d, size_t person, size_t j)
     const double left = domain_last(when) - d->date[person];
     double x;
     if (j == 0) {
-        x = number_in(d, s->when, d->flat->column[s->when][person], INFINITY);
+        x = person_number(d, s->when, person);
         return isnan(x) ? domain_number(when, 0) : x;
     }
     x = number_in(d, s->gap, d->events->column[s->gap][person], left);
@@ -334,17 +344,25 @@ enum err series_draw(struct series_drawn *out, const struct model *m,
                      const struct densities *inside, size_t persons, uint64_t seed, struct log *log)
 {
     struct table *flat CLEAN(table_free) = NULL;
+    if (model_domain(m)->series == NULL)
+        return ERR_MISUSE;
+    TRY(sample_rows(&flat, m, persons, seed, log));
+    return series_draw_of(out, m, inside, flat, seed, log);
+}
+
+enum err series_draw_of(struct series_drawn *out, const struct model *m,
+                        const struct densities *inside, struct table *flat, uint64_t seed,
+                        struct log *log)
+{
     struct drawing d CLEAN(clear) = {.model = m,
                                      .domain = model_domain(m),
                                      .series = model_domain(m)->series,
                                      .inside = inside,
                                      .random = random_of(seed),
+                                     .flat = flat,
+                                     .events = flat,
                                      .log = log};
-    if (d.series == NULL)
-        return ERR_MISUSE;
     TRY(make_domains(out, d.domain, inside));
-    TRY(sample_rows(&flat, m, persons, seed, log));
-    d.flat = d.events = flat;
     TRY(draw_persons(&d, out));
     TRY(weigh_gaps(&d));
     TRY(prepare(&d));

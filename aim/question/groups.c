@@ -1,6 +1,7 @@
 /* GROUP BY, and the parts of dates that it takes. */
 #include "aim/question/parser.h"
 
+#include "aim/table/derive.h"
 #include "base/memory.h"
 
 #include <string.h>
@@ -48,7 +49,7 @@ enum err parser_group(struct parser *p, struct question_group *g)
     const size_t at = p->lexer.token.at;
     *g = (struct question_group){.part = find_part(p)};
     if (g->part == NULL)
-        return parser_column(p, &g->column);
+        return parser_made_group(p, g);
     TRY(lexer_next(&p->lexer));
     TRY(parser_pass(p, "(", "before a column of dates"));
     TRY(parser_column(p, &g->column));
@@ -56,6 +57,11 @@ enum err parser_group(struct parser *p, struct question_group *g)
         return lexer_fail(&p->lexer, at, "%s has no dates: %s is of dates alone",
                           p->domain->attribute[g->column].name, g->part->word);
     return parser_pass(p, ")", "behind the column of dates");
+}
+
+bool parser_same_group(const struct question_group *a, const struct question_group *b)
+{
+    return a->column == b->column && a->part == b->part && a->book == b->book;
 }
 
 /* A group's codes, none of which may lie in two of them. */
@@ -100,15 +106,18 @@ enum err parser_fill_groups(struct parser *p, struct question *q)
 {
     for (size_t i = 0; i < q->groups; i++) {
         const struct domain_attribute *a = &q->domain->attribute[q->group[i].column];
-        if (q->group[i].part == NULL)
+        char name[QUESTION_ITEM_NAME];
+        if (q->group[i].part == NULL && q->group[i].book == NULL)
             continue;
-        TRY(fill(p, &q->group[i]));
+        TRY(q->group[i].book != NULL ? parser_fill_book(p, &q->group[i]) : fill(p, &q->group[i]));
+        question_group_name(q, i, name, sizeof name);
         for (size_t k = 0; k < q->items; k++)
             if (!q->item[k].rows && q->item[k].column == q->group[i].column &&
                 in_pieces(&q->group[i], a))
                 return lexer_fail(&p->lexer, p->lexer.token.at,
-                                  "%s comes again each year: within it nothing is said about %s",
-                                  q->group[i].part->word, a->name);
+                                  "a line of %s takes codes of %s that are not neighbours: within "
+                                  "it nothing is said about %s",
+                                  name, a->name, a->name);
     }
     return ERR_OK;
 }
@@ -120,7 +129,7 @@ void question_group_name(const struct question *q, size_t group, char *text, siz
     if (g->part != NULL)
         snprintf(text, size, "%s(%s)", g->part->word, name);
     else
-        snprintf(text, size, "%s", name);
+        snprintf(text, size, "%s", g->book != NULL ? g->book->name : name);
 }
 
 int question_group_number(const struct question *q, size_t group, uint32_t code)

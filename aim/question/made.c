@@ -74,19 +74,26 @@ enum err parser_made(struct parser *p, struct parser_made *m)
     return ERR_OK;
 }
 
-/* Whether it holds for a code. */
-static bool holds(struct parser *p, struct parser_made *m, struct values v, uint32_t code)
+/* Which of the labels a code has; their number: none. */
+static uint32_t label_of(struct parser *p, struct parser_made *m, uint32_t code)
 {
     char room[COLUMN_TEXT];
     const char *text = domain_text(&p->domain->attribute[m->base], code, 0, room);
+    uint32_t i = 0;
     derive_begin(m->plan);
     if (derive_set(m->plan, m->base, code, text) != ERR_OK)
         p->work.pool.failed = true;
     text = derive_computed(m->plan, m->which, NULL);
-    for (uint32_t i = 0; i < m->as.values; i++)
-        if (strcmp(m->as.labels[i], text) == 0)
-            return values_hold(&p->work.pool, v, i);
-    return v.missing;
+    while (i < m->as.values && strcmp(m->as.labels[i], text) != 0)
+        i++;
+    return i;
+}
+
+/* Whether it holds for a code. */
+static bool holds(struct parser *p, struct parser_made *m, struct values v, uint32_t code)
+{
+    const uint32_t i = label_of(p, m, code);
+    return i < m->as.values ? values_hold(&p->work.pool, v, i) : v.missing;
 }
 
 struct values parser_made_values(struct parser *p, struct parser_made *m, struct values v)
@@ -108,4 +115,44 @@ struct values parser_made_values(struct parser *p, struct parser_made *m, struct
             out.spans += values_between(pool, x, fmin(next, values_after(a, domain_last(a)))).spans;
     }
     return values_keep(pool, used, values_or(pool, out, (struct values){0}));
+}
+
+/* --- GROUP BY --------------------------------------------------------------------------------- */
+
+enum err parser_made_group(struct parser *p, struct question_group *g)
+{
+    size_t which;
+    const struct derive *e = find_computed(p, &which);
+    const uint32_t base = e != NULL ? domain_find(p->domain, e->column[0]) : DOMAIN_NO_CODE;
+    if (base == DOMAIN_NO_CODE ||
+        (e->op == DERIVE_LOOKUP && domain_has_bins(&p->domain->attribute[base])))
+        return parser_column(p, &g->column);
+    g->column = (uint16_t)base;
+    if (e->op == DERIVE_LOOKUP)
+        g->book = e;
+    else
+        g->part = parser_part(e->part);
+    return lexer_next(&p->lexer);
+}
+
+enum err parser_fill_book(struct parser *p, struct question_group *g)
+{
+    const struct domain_attribute *a = &p->domain->attribute[g->column];
+    struct parser_made m CLEAN(parser_made_clear) = {
+        .base = g->column, .which = (size_t)(g->book - p->domain->derived->computed.of)};
+    uint32_t *seen CLEAN(memory_release) = NULL;
+    TRY(list_labels(&m.as, g->book));
+    TRY(derive_new(&m.plan, p->domain));
+    TRY(memory_new(&seen, (size_t)m.as.values + 1)); /* 1 more than the first code of each */
+    TRY(memory_new(&g->first, a->size));
+    TRY(memory_new(&g->label, a->size));
+    if (a->size > a->values)
+        seen[m.as.values] = a->size; /* what has no label is with what is missing */
+    for (uint32_t code = 0; code < a->size; code++) {
+        const uint32_t i = code < a->values ? label_of(p, &m, code) : m.as.values;
+        seen[i] = seen[i] == 0 ? code + 1 : seen[i];
+        g->first[code] = seen[i] - 1;
+        g->label[code] = i < m.as.values ? m.as.labels[i] : NULL;
+    }
+    return p->work.pool.failed ? ERR_NOMEM : ERR_OK;
 }

@@ -38,8 +38,10 @@ void question_free(struct question **q)
     pool_clear(&(*q)->pool);
     for (size_t i = 0; i < QUESTION_ITEMS_MAX; i++)
         question_item_clear(&(*q)->item[i]);
-    for (size_t i = 0; i < QUESTION_GROUPS_MAX; i++)
+    for (size_t i = 0; i < QUESTION_GROUPS_MAX; i++) {
         memory_free(&(*q)->group[i].first);
+        memory_free(&(*q)->group[i].label);
+    }
     memory_free(q);
 }
 
@@ -145,8 +147,7 @@ static enum err check_plain(const struct parser *p, const struct question *q,
     for (size_t i = 0; i < s->plains; i++) {
         bool grouped = false;
         for (size_t k = 0; k < q->groups; k++)
-            grouped |= q->group[k].column == s->plain[i].group.column &&
-                       q->group[k].part == s->plain[i].group.part;
+            grouped |= parser_same_group(&q->group[k], &s->plain[i].group);
         if (!grouped)
             return lexer_fail(&p->lexer, s->plain[i].at,
                               "a column without an aggregate must be in GROUP BY");

@@ -100,7 +100,7 @@ static enum err read_having(struct parser *p, struct question *q)
 static size_t group_of(const struct question *q, const struct question_group *g)
 {
     size_t k = 0;
-    while (k < q->groups && (q->group[k].column != g->column || q->group[k].part != g->part))
+    while (k < q->groups && !parser_same_group(&q->group[k], g))
         k++;
     return k;
 }

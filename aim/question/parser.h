@@ -58,6 +58,11 @@ enum err parser_condition(struct parser *p, bool negated, struct cases *c) MUST_
 enum err parser_literal(struct parser *p, uint16_t column, double *low, double *high) MUST_CHECK;
 /* A column, or a part of its dates as in year(column) (aim/question/groups.c). */
 enum err parser_group(struct parser *p, struct question_group *g) MUST_CHECK;
+bool parser_same_group(const struct question_group *a, const struct question_group *b);
+/* The same of a column, or a computed one that is such a part or from a book (made.c). */
+enum err parser_made_group(struct parser *p, struct question_group *g) MUST_CHECK;
+/* Fills in what a group's book says of each code, and which say the same. */
+enum err parser_fill_book(struct parser *p, struct question_group *g) MUST_CHECK;
 /* Whether such a part begins at the token. */
 bool parser_is_part(const struct parser *p);
 const struct question_part *parser_part(enum calendar_part value);

@@ -103,8 +103,10 @@ const struct question_part *question_part_of(const char *word);
 
 struct question_group {
     uint16_t column;
-    const struct question_part *part; /* or NULL: lines are by the column itself */
-    uint32_t *first; /* with a part, of each code: the first code of its group. That line has all */
+    const struct question_part *part; /* or NULL: lines are by the column itself, */
+    const struct derive *book;        /* unless this has what they are by, a computed lookup */
+    uint32_t *first; /* with either, of each code: the first code of its group. That line has all */
+    const char **label; /* with a book, of each code: what it says; NULL: nothing */
 };
 
 /* What answers are kept: number <, = .. value. */

@@ -1,6 +1,7 @@
 #include "aim/run/loop.h"
 
 #include "aim/run/loop_private.h"
+#include "aim/table/series.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -48,17 +49,21 @@ static enum err fit_merges(struct loop *l)
     }
 }
 
-/* Flags the columns that are never merged: `apart`, those of joint zeros, all if rows may come. */
-static enum err keep_apart(const struct aim_options *o, bool **keep)
+/*
+ * Codes may be merged where the same cannot occur with them, but not those of `apart`, nor those
+ * that say how events share a unit, nor any if rows may come.
+ */
+static enum err find_alike(struct merges_alike *alike, const struct aim_options *o)
 {
-    TRY(memory_new(keep, o->domain->attributes));
-    for (size_t k = 0; k < o->zeros; k++)
-        for (unsigned i = 0; i < o->zero[k].clique.n; i++)
-            (*keep)[o->zero[k].clique.attribute[i]] |= o->zero[k].clique.n > 1;
+    TRY(merges_alike(alike, o->domain, o->zero, o->zeros));
     for (size_t i = 0; i < o->apart_columns; i++)
-        (*keep)[o->apart[i]] = true;
-    for (size_t i = 0; o->grows && i < o->domain->attributes; i++)
-        (*keep)[i] = true;
+        TRY(merges_apart(alike, o->domain, o->apart[i]));
+    if (o->domain->series != NULL) {
+        TRY(merges_apart(alike, o->domain, o->domain->series->number));
+        TRY(merges_apart(alike, o->domain, o->domain->series->stage));
+    }
+    for (uint16_t a = 0; o->grows && a < o->domain->attributes; a++)
+        TRY(merges_apart(alike, o->domain, a));
     return ERR_OK;
 }
 
@@ -66,12 +71,12 @@ enum err aim_expect_groups(struct domain *grouped, const struct aim_options *o, 
                            double sigma)
 {
     struct merges expected CLEAN(merges_clear) = {0};
-    bool *keep CLEAN(memory_release) = NULL;
-    TRY(keep_apart(o, &keep));
+    struct merges_alike alike CLEAN(merges_alike_clear) = {0};
+    TRY(find_alike(&alike, o));
     TRY(merges_none(&expected, o->domain));
     for (size_t i = 0; i < expected.attributes; i++)
-        if (!keep[i])
-            expected.groups[i] = merges_expect(&o->domain->attribute[i], rows, sigma);
+        TRY(merges_expect(&o->domain->attribute[i], alike.part[i], rows, sigma,
+                          &expected.groups[i]));
     return merges_domain(&expected, o->domain, grouped);
 }
 
@@ -80,16 +85,16 @@ static enum err choose_merges(struct loop *l)
     const struct aim_options *o = l->options;
     struct aim_result *r = l->result;
     const double **counts CLEAN(memory_release) = NULL;
-    bool *keep CLEAN(memory_release) = NULL;
+    struct merges_alike alike CLEAN(merges_alike_clear) = {0};
     const double total = model_estimate_total(o->domain, r->measurement, r->measurements);
     const struct merges_least least = merges_least(total,
                                                    measure_sigma(l->ask.multiplier, o->noise_by));
     TRY(memory_new(&counts, o->domain->attributes));
-    TRY(keep_apart(o, &keep));
+    TRY(find_alike(&alike, o));
     for (size_t i = 0; i < r->measurements; i++)
         counts[r->measurement[i].clique.attribute[0]] = r->measurement[i].y;
     TRY(memory_new(&r->merges, 1));
-    TRY(merges_choose(r->merges, o->domain, counts, &least, keep));
+    TRY(merges_choose(r->merges, o->domain, counts, &least, &alike));
     return fit_merges(l);
 }
 

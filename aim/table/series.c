@@ -22,6 +22,11 @@ uint32_t series_units(const struct domain *d)
     return d != NULL && d->series != NULL ? d->series->units : 1;
 }
 
+const char *series_counted(const struct domain *d)
+{
+    return d->series != NULL ? "persons" : "rows";
+}
+
 bool series_has(const struct series *s, uint16_t attribute)
 {
     for (size_t i = 0; i < s->columns; i++)

@@ -56,6 +56,8 @@ bool series_ends(const struct series_column *c, uint32_t code);
 
 /* Units of a person in this domain: 1 where there are no events, or no domain yet. */
 uint32_t series_units(const struct domain *d);
+/* What is counted there, for messages: persons, or rows. */
+const char *series_counted(const struct domain *d);
 /* Whether a column is one of persons: neither of events nor generated. */
 bool series_of_person(const struct series *e, uint16_t attribute);
 /* Whether a column is one of events: which events have in their table. */

@@ -43,20 +43,39 @@ struct merges_least {
     double neighbours, labels;
 };
 struct merges_least merges_least(double total, double sigma);
+
+/*
+ * Which codes are alike, so that they may be merged: those of a part. Codes are of one part if the
+ * same cells cannot occur with them, in each clique that has such cells (merge_alike.c).
+ */
+struct merges_alike {
+    size_t attributes;
+    uint32_t **part; /* of each attribute: the part of each code; NULL: all codes are alike */
+};
+enum err merges_alike(struct merges_alike *x, const struct domain *d,
+                      const struct workload_zeros *zero, size_t zeros) MUST_CHECK;
+/* Then each code of the attribute is a part by itself. */
+enum err merges_apart(struct merges_alike *x, const struct domain *d,
+                      uint16_t attribute) MUST_CHECK;
+void merges_alike_clear(struct merges_alike *x);
+
 /*
  * About how many groups an attribute has if its rows are spread evenly over its values, leaving the
- * missing one aside. Few attributes are like that; others have fewer groups.
+ * missing one aside. Few attributes are like that; others have fewer groups. `part` is that of its
+ * codes, or NULL.
  */
-uint32_t merges_expect(const struct domain_attribute *a, double rows, double sigma);
+enum err merges_expect(const struct domain_attribute *a, const uint32_t *part, double rows,
+                       double sigma, uint32_t *groups) MUST_CHECK;
 /*
  * Merges codes by their noisy counts. While a group of bins or whole numbers has less than `least`,
  * the smallest joins its smaller neighbour, the lower of two equal ones. Labels that have less are
  * put together, the largest first, until they have it. Two groups stay, so that no column is lost.
- * The missing value stays alone, and so do all codes of an attribute in `keep` (may be NULL).
+ * The missing value stays alone, and a group has codes of one part (NULL: all codes are alike).
  * counts[attribute][code]; those below 0 count as 0.
  */
 enum err merges_choose(struct merges *m, const struct domain *d, const double *const *counts,
-                       const struct merges_least *least, const bool *keep) MUST_CHECK;
+                       const struct merges_least *least,
+                       const struct merges_alike *alike) MUST_CHECK;
 /* Undoes the merging of the attribute with the largest group. */
 void merges_part(struct merges *m);
 enum err merges_copy(struct merges *m, const struct merges *from) MUST_CHECK;

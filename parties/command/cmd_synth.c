@@ -27,7 +27,8 @@ static const char help[] =
     "                   if from a population. A copula has only independent\n"
     "  --where CONDITION    only rows that meet a condition, as after WHERE in a\n"
     "                   question, each drawn by itself; without --rows, as many as\n"
-    "                   the model has. Below half a row it refuses\n"
+    "                   the model has. Below half a row it refuses. With events, on\n"
+    "                   what is of persons\n"
     "  --given FILE     completes the rows of a CSV file: draws the columns that it\n"
     "                   lacks, and leaves what it has as it is\n"
     "  --fill TEXT      draws what this text stands for in the file, too\n"
@@ -75,15 +76,20 @@ static enum err draw_persons(const struct released *model, const struct synth_as
     struct series_drawn drawn CLEAN(series_drawn_clear) = {0};
     const char *name = model->domain->series->name;
     const char *out = a->out;
+    const uint64_t seed = (uint64_t)a->seed;
+    struct table *flat CLEAN(table_free) = NULL;
     size_t persons = (size_t)a->rows;
-    if (a->how != SAMPLING_ANY || a->where != NULL || a->given != NULL || strcmp(out, "-") == 0)
+    if (a->how != SAMPLING_ANY || a->given != NULL || strcmp(out, "-") == 0)
         return log_fail(log, ERR_USAGE,
-                        "this model is of persons and their events: leave --sampling, --where and "
-                        "--given out, and name a folder with --out, for persons.csv and %s.csv",
+                        "this model is of persons and their events: leave --sampling and --given "
+                        "out, and name a folder with --out, for persons.csv and %s.csv",
                         name);
     if (persons == 0)
         persons = (size_t)fmax(1, round(released_total(model)));
-    TRY(series_draw(&drawn, model->model, &model->inside, persons, (uint64_t)a->seed, log));
+    if (a->where != NULL)
+        TRY(rows_where(&flat, model, a->where, (size_t)a->rows, seed, log));
+    TRY(flat != NULL ? series_draw_of(&drawn, model->model, &model->inside, flat, seed, log)
+                     : series_draw(&drawn, model->model, &model->inside, persons, seed, log));
     TRY(file_folder(out, log));
     TRY(series_write_csv(out, &drawn, name, (uint64_t)a->seed, &a->form, log));
     printf("wrote %zu persons with %zu %s to %s/persons.csv and %s/%s.csv\n", drawn.persons->rows,

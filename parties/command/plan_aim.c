@@ -34,11 +34,12 @@ static void print_sweeps(const struct plan_asked *p)
     if (price_sweep(p->study, &sweep) != ERR_OK)
         return;
     printf("sweeps: the one-ways; then %u %s: how far the model is from each of %zu\n"
-           "  marginals, with noise of at most %.0f rows (or from each pair of columns alone,\n"
+           "  marginals, with noise of at most %.0f %s (or from each pair of columns alone,\n"
            "  where noise would hide the others),\n"
            "  in ",
            p->study->sweeps, p->study->sweeps == 1 ? "time" : "times", w->queries,
-           measure_spread(p->study->noise_by) * sweep.most_sigma / series_units(p->study->domain));
+           measure_spread(p->study->noise_by) * sweep.most_sigma / series_units(p->study->domain),
+           series_counted(p->study->domain));
     if (p->study->servers == 2)
         printf("%u exchanges between the servers; then a set of\n"
                "  them, in %u. ",
@@ -83,8 +84,8 @@ static void print_domain(const struct plan_asked *p)
     printf("study %s: %zu attributes, %s %" PRIu64 " %s from %zu owners\n", p->study->name,
            p->study->domain->attributes,
            p->rows < study_rows(p->study, false) ? "about" : "at most",
-           p->rows / series_units(p->study->domain),
-           p->study->domain->series != NULL ? "persons" : "rows", study_owners_most(p->study));
+           p->rows / series_units(p->study->domain), series_counted(p->study->domain),
+           study_owners_most(p->study));
     printf("workload: %zu marginals; %zu with the smaller ones they contain, %" PRIu64 " cells\n",
            w->cliques, w->queries, w->cells);
     printf("largest marginal: %s, %" PRIu64 " cells\n",

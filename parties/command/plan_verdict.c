@@ -172,8 +172,8 @@ static void print_useful(const struct outlook *x)
     const double links = x->selects ? x->links : x->copula;
     printf("useful at %" PRIu64 " %s: %scolumns (+-%.2g %%)",
            x->asked->rows / series_units(x->asked->study->domain),
-           x->asked->study->domain->series != NULL ? "persons" : "rows",
-           no_if(x->alone > ALONE_GOOD), fmin(100, 50 * x->alone));
+           series_counted(x->asked->study->domain), no_if(x->alone > ALONE_GOOD),
+           fmin(100, 50 * x->alone));
     if (x->numbers > 0)
         printf(", %smeans (+-%.1g sd)", no_if(x->mean > MEAN_GOOD), x->mean);
     if (x->columns > 1)
@@ -188,10 +188,11 @@ static void print_epsilon(const struct outlook *x, bool numbers)
     then.selects &= !numbers;
     epsilon = epsilon_needed(&then);
     if (epsilon > 0)
-        printf("epsilon of at least %.2g for this many rows%s", epsilon,
+        printf("epsilon of at least %.2g for this many %s%s", epsilon,
+               series_counted(x->asked->study->domain),
                x->selects && numbers ? ", with method: copula" : "");
     else
-        printf("more rows; no epsilon is enough for these");
+        printf("more %s; no epsilon is enough for these", series_counted(x->asked->study->domain));
 }
 
 /* Prints the change, and returns by which measure it helps. */

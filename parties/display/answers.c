@@ -32,7 +32,10 @@ static void put_rounded(char text[CELL], double v)
 static void put_group(char text[CELL], const struct question *q, size_t i, uint32_t code)
 {
     const struct domain_attribute *a = &q->domain->attribute[q->group[i].column];
-    if (q->group[i].part != NULL && code < a->values)
+    const char *const *label = q->group[i].label;
+    if (label != NULL)
+        snprintf(text, CELL, "%s", label[code] != NULL ? label[code] : "NULL");
+    else if (q->group[i].part != NULL && code < a->values)
         snprintf(text, CELL, "%d", question_group_number(q, i, code));
     else
         put_code(text, a, code);
@@ -288,6 +291,10 @@ static void csv_group(const struct csv_out *out, const struct question *q, size_
 {
     const struct domain_attribute *a = &q->domain->attribute[q->group[i].column];
     char text[CELL];
+    if (q->group[i].label != NULL) {
+        csv_field(out, q->group[i].label[code] != NULL ? q->group[i].label[code] : "", i == 0);
+        return;
+    }
     if (q->group[i].part == NULL || code >= a->values) {
         csv_code(out, a, code, i == 0);
         return;

@@ -20,6 +20,8 @@ static json_t *code_json(const struct domain_attribute *a, uint32_t code)
 static json_t *group_json(const struct question *q, size_t i, uint32_t code)
 {
     const struct domain_attribute *a = &q->domain->attribute[q->group[i].column];
+    if (q->group[i].label != NULL)
+        return q->group[i].label[code] != NULL ? json_string(q->group[i].label[code]) : json_null();
     return q->group[i].part != NULL && code < a->values
                ? json_integer(question_group_number(q, i, code))
                : code_json(a, code);

@@ -1,5 +1,6 @@
 #include "parties/display/card.h"
 
+#include "aim/table/series.h"
 #include "base/text.h"
 #include "base/words.h"
 #include "parties/study/method.h"
@@ -50,10 +51,10 @@ static void put_people(struct bytes *out, const struct study *s)
     text_put(out, "\n## Who takes part\n\n");
     for (size_t i = 0; i < s->owners; i++)
         text_put(out, "- Owner %s: brings at most %u %s.\n", s->owner[i].name, s->owner[i].max_rows,
-                 s->domain->series != NULL ? "persons" : "rows");
+                 series_counted(s->domain));
     if (s->open.most > 0)
-        text_put(out, "- Up to %zu further owners: each brings at most %u rows.\n", s->open.most,
-                 s->open.each.max_rows);
+        text_put(out, "- Up to %zu further owners: each brings at most %u %s.\n", s->open.most,
+                 s->open.each.max_rows, series_counted(s->domain));
     for (unsigned i = 0; i < s->servers; i++)
         text_put(out, "- %s %s at %s: holds %s, which tell nothing by themselves.\n",
                  s->servers == 3 ? "Server"
@@ -171,15 +172,17 @@ void card_limits(struct bytes *out, const struct study *s)
              "- Rare values, extremes and anything outside the columns' ranges are lost.\n"
              "- Tests and standard errors on the synthetic rows as if they were real are too "
              "sure: they do not know of the noise.\n"
-             "- The order of rows means nothing, and rows cannot be linked to other tables.\n"
+             "- The order of %s means nothing%s, and rows cannot be linked to other tables.\n"
              "\n## Synthetic rows that equal real ones\n\n"
              "No synthetic row stands for a person: each is drawn from a model of noisy counts. "
              "Some will equal a real row, as a common combination of values does by chance. That "
              "is no leak: such a row would be in the table about as likely (by a factor of %.2f at "
-             "most, except with probability %s) had the real one not been there. To remove rows "
+             "most, except with probability %s) had the real %s not been there. To remove rows "
              "because they are real would be a leak, since it would depend on who is in the "
              "data.\n",
-             exp(s->epsilon), words_number(s->delta).text);
+             series_counted(s->domain), s->domain->series != NULL ? ", that of events does" : "",
+             exp(s->epsilon), words_number(s->delta).text,
+             s->domain->series != NULL ? "person" : "one");
 }
 
 /* The same of a classifier, of which no rows are made. */

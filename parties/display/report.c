@@ -61,13 +61,14 @@ static void card(struct bytes *out, const char *value, const char *what)
 
 static void cards(const struct report *r)
 {
-    char value[80];
+    char value[80], what[40];
     text_put(r->out, "<div class=\"cards\">");
     snprintf(value, sizeof value, "&epsilon; %g, &delta; %s", r->study->epsilon,
              words_number(r->study->delta).text);
     card(r->out, value, "differential privacy");
     snprintf(value, sizeof value, "%.0f &plusmn; %.0f", released_total(r->of), 2 * total_error(r));
-    card(r->out, value, "rows, from noisy counts (95 %)");
+    snprintf(what, sizeof what, "%s, from noisy counts (95 %%)", series_counted(r->of->domain));
+    card(r->out, value, what);
     if (r->of->copula != NULL) {
         snprintf(value, sizeof value, "%zu", (size_t)forms_pairs(r->of->domain->attributes));
         card(r->out, value,
@@ -118,9 +119,9 @@ static void whose_rows(const struct report *r)
         text_put(r->out, ", from round %zu on those of %zu", i, counted);
     }
     if (counted != counted_owners(r, 0))
-        text_put(
-            r->out,
-            "; what was measured before an owner joined is scaled to the final number of rows");
+        text_put(r->out,
+                 "; what was measured before an owner joined is scaled to the final number of %s",
+                 series_counted(r->of->domain));
 }
 
 /* How the rows of a batch came together, and how many did. */

@@ -1,4 +1,5 @@
 /* result/README.md: a data card of the table, from the study and what a run opened. */
+#include "aim/table/series.h"
 #include "base/file.h"
 #include "parties/display/card.h"
 #include "parties/display/report_private.h"
@@ -29,7 +30,8 @@ static void put_facts(const struct report *r)
     put_stat(r, "run", "run");
     put_stat(r, "finished", "finished");
     put_stat(r, "made with Trefoil", "version");
-    text_put(r->out, "- real rows, by noisy counts: about %.0f\n", released_total(r->of));
+    text_put(r->out, "- real %s, by noisy counts: about %.0f\n", series_counted(r->of->domain),
+             released_total(r->of));
 }
 
 static void put_measured(const struct report_pairs *p)

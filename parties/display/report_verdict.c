@@ -1,4 +1,5 @@
 /* What a table is worth, in a few sentences, from opened values alone. */
+#include "aim/table/series.h"
 #include "base/memory.h"
 #include "parties/display/assess_words.h"
 #include "parties/display/report_private.h"
@@ -118,8 +119,8 @@ static void say_noise(const struct report *r, struct bytes *text)
             together += misplaced(r, i);
             several++;
         }
-    text_put(text, "Noise against signal: of 100 rows noise misplaces %.2g in a single column",
-             alone);
+    text_put(text, "Noise against signal: of 100 %s noise misplaces %.2g in a single column",
+             series_counted(r->of->domain), alone);
     if (d > 1)
         text_put(text, " on average, at most %.2g, in %s", misplaced(r, worst),
                  r->of->domain->attribute[worst].name);

@@ -167,9 +167,10 @@ static enum err check_rows(struct source *s, const struct study_owner *who, bool
         return ERR_OK;
     return log_fail(
         log, ERR_DATA,
-        "%s has %zu rows, and %s agreed to bring at least %u: is it the right %s? Nothing was "
-        "sent. (If this owner never uploads, the others can tell that it has fewer rows)",
-        s->name, s->rows, who->name, who->min_rows, database ? "one" : "file");
+        "%s has %zu %s, and %s agreed to bring at least %u: is it the right %s? Nothing was "
+        "sent. (If this owner never uploads, the others can tell that it has fewer)",
+        s->name, s->rows, s->persons != NULL ? "persons" : "rows", who->name, who->min_rows,
+        database ? "one" : "file");
 }
 
 enum err source_load(struct source *s, const struct study *study, size_t owner, unsigned form,

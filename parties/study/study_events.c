@@ -5,6 +5,7 @@
 #include "parties/study/method.h"
 #include "parties/study/study_parse.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define PREVIOUS_MOST 50 /* codes of a column whose previous one is measured by default */
@@ -424,6 +425,12 @@ enum err study_check_events(struct study_reading *r, const yaml_node_t *node,
         return yaml_error(r->file, person != NULL ? person : link,
                           "with `events` owners send counts, which have no rows to join or to "
                           "bound: take out person and link; `by` says whose an event is");
+    if ((uint64_t)s->rows_per_person * s->domain->series->units > LEDGER_ROWS_PER_PERSON_MAX)
+        return yaml_error(r->file, node,
+                          "with `events` rows_per_person says at how many owners a person may be, "
+                          "and that is at most %" PRIu32 ", not %u",
+                          LEDGER_ROWS_PER_PERSON_MAX / s->domain->series->units,
+                          s->rows_per_person);
     s->rows_per_person *= s->domain->series->units;
     return ERR_OK;
 }

@@ -1,11 +1,14 @@
-/* What would improve the numbers inside bins, judged by the bins alone. */
+/* What would improve the numbers inside bins and what is merged, judged by the study alone. */
 #include "aim/answer/sorted.h"
 #include "base/memory.h"
+#include "parties/study/method.h"
 #include "parties/study/study_text.h"
 
+#include <inttypes.h>
 #include <math.h>
 
-#define WIDE 4 /* times the median width of bins */
+#define WIDE 4         /* times the median width of bins */
+#define MANY_LABELS 50 /* of which a chapter should say which are alike */
 
 struct suggesting {
     FILE *out;
@@ -72,6 +75,22 @@ static void suggest_edges(struct suggesting *s, const struct domain_attribute *a
     }
 }
 
+/* Rare codes of a long list are merged with any others, unless a column says which are alike. */
+static void suggest_chapters(FILE *out, const struct study *s, uint16_t attribute)
+{
+    const struct domain_attribute *a = &s->domain->attribute[attribute];
+    const struct clique one = {1, {attribute}};
+    bool tied = !method_of(s)->selects || domain_has_order(a) || a->values <= MANY_LABELS;
+    for (size_t k = 0; k < s->zeros; k++)
+        tied |= s->zero[k].clique.n > 1 && clique_contains(&s->zero[k].clique, &one);
+    if (!tied)
+        fprintf(out,
+                "\n%s has %" PRIu32 " values, of which those with few rows will be counted\n"
+                "  together, whatever they mean. A measured column of their chapters (from:\n"
+                "  lookup(%s, ..)) keeps each within its own.\n",
+                a->name, a->values, a->name);
+}
+
 enum err study_suggest(FILE *out, const struct study *study)
 {
     struct suggesting s = {.out = out};
@@ -84,5 +103,7 @@ enum err study_suggest(FILE *out, const struct study *study)
         suggest_step(&s, a);
         suggest_edges(&s, a, usual);
     }
+    for (uint16_t a = 0; a < study->domain->attributes; a++)
+        suggest_chapters(out, study, a);
     return ERR_OK;
 }

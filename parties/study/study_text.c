@@ -109,13 +109,14 @@ static void describe_guarantee(FILE *out, const struct study *s)
                 "  those of one owner. What costs one row rho is charged as %u rho. A person with\n"
                 "  j rows costs j^2 rho.\n",
                 s->rows_per_person, s->rows_per_person * s->rows_per_person);
-    fputs("  It is for tables that fit the study. An owner whose table is refused (because\n"
-          "  it has too many or too few rows, or values that do not fit) does not upload,\n"
-          "  and others see that.\n"
-          "  Each server checks and debits this budget itself; an honest one does not go\n"
-          "  beyond it. Budgets of other studies on the same data add up. Trefoil cannot\n"
-          "  see them: count them.\n",
-          out);
+    fprintf(out,
+            "  It is for tables that fit the study. An owner whose table is refused (because\n"
+            "  it has too many or too few %s, or values that do not fit) does not upload,\n"
+            "  and others see that.\n"
+            "  Each server checks and debits this budget itself; an honest one does not go\n"
+            "  beyond it. Budgets of other studies on the same data add up. Trefoil cannot\n"
+            "  see them: count them.\n",
+            series_counted(s->domain));
 }
 
 /* How the rows of a batch are linked. */
@@ -189,8 +190,7 @@ static void describe_owners(FILE *out, const struct study *s)
                 "  %-20s %u to %u %s, uploads %s (as %s)\n"
                 "  %-20s key %s\n",
                 s->owner[i].name, s->owner[i].min_rows, s->owner[i].max_rows,
-                s->domain->series != NULL ? "persons" : "rows",
-                words_bytes(study_upload_bytes(s, i)).text,
+                series_counted(s->domain), words_bytes(study_upload_bytes(s, i)).text,
                 s->owner[i].records ? "records" : "counts", "",
                 public_identity_fingerprint(&s->owner[i].key).text);
         if (s->owner[i].columns < s->domain->attributes)
@@ -199,8 +199,8 @@ static void describe_owners(FILE *out, const struct study *s)
     if (s->open.most > 0)
         describe_open(out, s);
     if (s->min_owners < study_owners_most(s))
-        fprintf(out, "  A run needs the rows of at least %u of these %zu.\n", s->min_owners,
-                study_owners_most(s));
+        fprintf(out, "  A run needs the %s of at least %u of these %zu.\n",
+                series_counted(s->domain), s->min_owners, study_owners_most(s));
     if (s->link.min_linked > 0)
         fprintf(out,
                 "  A run first measures how many rows were linked, for %g of the budget, and\n"
@@ -261,7 +261,7 @@ static void describe_me(FILE *out, const struct study *s, const struct public_id
         fprintf(out, "\nYou are the analyst %s.\n", p.name);
     else
         fprintf(out, "\nYou are the owner %s: at most %u %s, an upload of %s.\n", p.name,
-                s->owner[p.index].max_rows, s->domain->series != NULL ? "persons" : "rows",
+                s->owner[p.index].max_rows, series_counted(s->domain),
                 words_bytes(study_upload_bytes(s, p.index)).text);
 }
 

@@ -138,6 +138,9 @@ def rows_have_what_is_computed():
         assert all(b is None if a is None else (b - a).days == 30 for a, b in zip(drawn["born"], drawn["later"]))
         if have_pandas():
             assert list(model.sample(20)) == list(drawn)
+        by = model.query("SELECT title, COUNT(*) FROM t GROUP BY title").lines
+        own = {line.group["sex"]: line[0].value for line in model.query("SELECT sex, COUNT(*) FROM t GROUP BY sex").lines}
+        assert {line.group["title"]: line[0].value for line in by} == {"Mr": own["m"], None: own["f"]}
 
 
 def rows_on_condition_are_those_of_synth():
@@ -259,13 +262,15 @@ def arrow_says_what_lists_say():
         assert answer["MODE(ward)"] == (b"i", [line[1].value for line in lines])
         raises(trefoil.QuestionError, "2 questions", model.query_arrow, sql + ";" + sql)
     with trefoil.Model(folder + "/dates") as model:
+        answer, ours = taken(model.query_arrow("SELECT title, COUNT(*) FROM t GROUP BY title"))
+        assert answer["title"] == (b"u", ["Mr", None])
         said, last = taken(model.sample_arrow(300, seed=2))
         lists = model.sample(300, seed=2, frame=False)
         day = [None if d is None else (d - datetime.date(1970, 1, 1)).days for d in lists["born"]]
         second = [None if d is None else round((d - datetime.datetime(1970, 1, 1)).total_seconds()) for d in lists["seen"]]
         assert said["born"] == (b"tdD", day) and said["seen"] == (b"tss:", second)
-    assert len(_arrow._made) == 6
-    del capsules, more, last, table
+    assert len(_arrow._made) == 8
+    del capsules, more, last, ours, table
     gc.collect()
     assert not _arrow._made
 

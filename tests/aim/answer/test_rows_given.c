@@ -324,6 +324,46 @@ TEST(conditions_on_books_of_numbers_are_sets)
                         2 * sizeof(struct values_span));
 }
 
+/* Lines by a book have the codes of which it says the same; what it does not know is missing. */
+TEST(lines_are_by_what_a_book_says)
+{
+    static const uint32_t first[] = {0, 1, 0, 1, 4, 5};
+    static const char *const label[] = {"west", "north", "west", "north", NULL, "east"};
+    static const char *const wrong[][2] = {
+        {"SELECT land, COUNT(*) FROM t GROUP BY land", "land"},
+        {"SELECT city, COUNT(*) FROM t GROUP BY region", "must be in GROUP BY"},
+        {"SELECT AVG(region) FROM t", "region"},
+        {"SELECT COUNT(*) FROM t GROUP BY region ORDER BY city", "ORDER BY takes aggregates"}};
+    struct domain *d CLEAN(domain_free) = make_domain();
+    struct question_text text = {
+        .text = "SELECT Region, COUNT(*) FROM t GROUP BY region ORDER BY region DESC;"
+                "SELECT COUNT(*) FROM t GROUP BY month"};
+    struct question *q CLEAN(question_free) = NULL, *by CLEAN(question_free) = NULL;
+    char words[1000], name[QUESTION_ITEM_NAME];
+    struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
+    assert_int_equal(question_parse(&q, d, &text, NULL), ERR_OK);
+    assert_int_equal(q->groups, 1);
+    for (uint32_t code = 0; code < 6; code++) {
+        assert_int_equal(question_group_code(&q->group[0], code), first[code]);
+        if (label[code] != NULL)
+            assert_string_equal(q->group[0].label[code], label[code]);
+        else
+            assert_null(q->group[0].label[code]);
+    }
+    question_group_name(q, 0, name, sizeof name);
+    assert_string_equal(name, "region");
+    assert_true(q->orders == 1 && q->order[0].group && q->order[0].down);
+    assert_int_equal(question_parse(&by, d, &text, NULL), ERR_OK);
+    assert_true(by->group[0].part != NULL && by->group[0].part->value == CALENDAR_MONTH);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct question *none = NULL;
+        words[0] = '\0';
+        text = (struct question_text){.text = wrong[i][0]};
+        assert_int_equal(question_parse(&none, d, &text, &log), ERR_QUESTION);
+        assert_non_null(strstr(words, wrong[i][1]));
+    }
+}
+
 /* A computed column, or a part of dates, is a set of the values that it follows from. */
 TEST(conditions_on_what_follows_are_sets)
 {

@@ -6,14 +6,17 @@
 #include "aim/run/output.h"
 #include "aim/run/plaintext.h"
 #include "aim/table/csv.h"
+#include "aim/table/series.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "harness/process.h"
 #include "parties/command/command.h"
 #include "tests/support/result.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -350,7 +353,108 @@ TEST(combinations_that_cannot_occur_are_not_merged)
     assert_int_equal(g.o.code, EXIT_OK);
     assert_int_equal(output_read(&found, path("more/measurements.json"), g.s.study->domain, NULL),
                      ERR_OK);
-    assert_null(found.merges->group[0]);
+    /* of those beside 9, with next to no rows, none joins it, nor another across it */
+    assert_non_null(found.merges->group[0]);
+    assert_true(found.merges->group[0][8] == found.merges->group[0][7]);
+    assert_true(found.merges->group[0][9] == found.merges->group[0][8] + 1);
+    assert_true(found.merges->group[0][10] == found.merges->group[0][9] + 1);
     assert_non_null(found.merges->group[1]);
     assert_null(found.merges->group[2]);
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+/* 2000 persons with up to 5 stays; next to none are in the wards 3 to 7, or have 5 stays. */
+static void put_stays(struct bytes *persons, struct bytes *stays)
+{
+    struct random r = random_of(31);
+    bytes_put_text(persons, "who,age\n");
+    bytes_put_text(stays, "who,ward,end\n");
+    for (unsigned i = 0; i < 2000; i++) {
+        const unsigned n = i % 150 == 7 ? 5 : (unsigned)random_below(&r, 4);
+        text_put(persons, "%u,%u\n", i, i % 4);
+        for (unsigned j = 0; j < n; j++) {
+            const bool rare = random_below(&r, 60) == 0;
+            const unsigned ward = (unsigned)random_below(&r, rare ? 5 : 3) + (rare ? 3 : 0);
+            text_put(stays, "%u,w%u,%s\n", i, ward, j + 1 == n && i % 3 == 0 ? "died" : "home");
+        }
+    }
+}
+
+/* How many lines of a file, without its header, of each person; none ends so. */
+static size_t lines_of(const struct merged_run_stage *g, const char *name, const char *end,
+                       size_t of[400])
+{
+    struct bytes text CLEAN(bytes_clear) = {0};
+    size_t lines = 0;
+    char *rest, *line;
+    assert_int_equal(file_read(support_path(&g->s, "%s", name), 1 << 20, &text, NULL), ERR_OK);
+    bytes_put_u8(&text, 0);
+    rest = strchr((char *)text.data, '\n') + 1;
+    while ((line = strsep(&rest, "\n")) != NULL && *line != '\0') {
+        const unsigned long who = strtoul(line, NULL, 10);
+        assert_in_range(who, 1, 399);
+        of[who]++;
+        lines++;
+        assert_true(strlen(line) > strlen(end));
+        assert_string_not_equal(line + strlen(line) - strlen(end), end);
+    }
+    return lines;
+}
+
+/* Persons on condition, which cuts a bin of the number, and their events. */
+static void check_condition(struct merged_run_stage *g)
+{
+    size_t persons[400] = {0}, events[400] = {0};
+    TREFOIL(g, "synth", support_path(&g->s, "more/model"), "--where", "age >= 1 AND number >= 5",
+            "--rows", "300", "--out", support_path(&g->s, "more"));
+    assert_int_equal(g->o.code, EXIT_OK);
+    assert_int_equal(lines_of(g, "more/persons.csv", ",0", persons), 300);
+    assert_in_range(lines_of(g, "more/stays.csv", ",?", events), 1500, 2100);
+    for (size_t i = 1; i <= 300; i++)
+        assert_true(persons[i] == 1 && events[i] >= 5 && events[i] <= 7);
+    TREFOIL(g, "synth", support_path(&g->s, "more/model"), "--where", "ward = 'w0'", "--out",
+            support_path(&g->s, "more"));
+    assert_int_equal(g->o.code, EXIT_USAGE);
+    support_says(g->o.err, "ward is a column of events");
+}
+
+/* Wards are merged, those of the event before, too; what ends, and how many there are, is not. */
+TEST(events_are_merged_where_what_cannot_occur_allows_it)
+{
+    static const char visits[] =
+        "domain:\n"
+        "  - {name: age, kind: integer, min: 0, max: 3}\n"
+        "  - {name: number, kind: integer, edges: [0, 1, 2, 3, 4, 7]}\n"
+        "  - {name: ward, kind: categorical, values: [w0, w1, w2, w3, w4, w5, w6, w7]}\n"
+        "  - {name: end, kind: categorical, values: [home, died]}\n"
+        "events: {name: stays, by: who, number: number, columns: [ward, end],\n"
+        "         ends: {end: [died]}}\n";
+    struct merged_run_stage g CLEAN(stage_free) = {0};
+    struct output_found found CLEAN(output_found_clear) = {0};
+    struct bytes persons CLEAN(bytes_clear) = {0}, stays CLEAN(bytes_clear) = {0};
+    const struct domain *d;
+    uint32_t ward, before;
+    NEW_STUDY(&g.s, NULL, .owners = 1, .rounds = 8, .epsilon = 4, .domain = visits);
+    d = g.s.study->domain;
+    ward = domain_find(d, "ward");
+    before = domain_find(d, "previous.ward");
+    put_stays(&persons, &stays);
+    assert_int_equal(file_write(path("p.csv"), 0600, persons.data, persons.size, NULL), ERR_OK);
+    assert_int_equal(file_write(path("v.csv"), 0600, stays.data, stays.size, NULL), ERR_OK);
+    TREFOIL(&g, "aim", g.s.path, path("p.csv"), "--events", path("v.csv"), "--out", path("more"),
+            "--quick");
+    assert_int_equal(g.o.code, EXIT_OK);
+    assert_int_equal(output_read(&found, path("more/measurements.json"), d, NULL), ERR_OK);
+    assert_null(found.merges->group[d->series->number]);
+    assert_null(found.merges->group[d->series->stage]);
+    assert_null(found.merges->group[domain_find(d, "end")]);
+    assert_non_null(found.merges->group[ward]);
+    assert_non_null(found.merges->group[before]);
+    assert_true(found.merges->groups[ward] < 8 && found.merges->group[ward][0] == 0);
+    /* nothing contradicts itself: eval, which reads what was made, leaves nothing out */
+    TREFOIL(&g, "eval", g.s.path, path("p.csv"), path("more"), "--events", path("v.csv"));
+    assert_int_equal(g.o.code, EXIT_OK);
+    assert_null(strstr(g.o.err, "left out"));
+    check_condition(&g);
 }

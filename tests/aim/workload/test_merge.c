@@ -133,8 +133,13 @@ static struct merges merges_made(const struct domain *d, bool keep_label, bool k
                         x[] = {50, 3, 2, 1, 44};
     const double *counts[] = {label, n, x};
     const bool keep[] = {keep_label, keep_n, keep_x};
+    struct merges_alike alike CLEAN(merges_alike_clear);
     struct merges m;
-    assert_int_equal(merges_choose(&m, d, counts, &(struct merges_least){4, 4}, keep), ERR_OK);
+    assert_int_equal(merges_alike(&alike, d, NULL, 0), ERR_OK);
+    for (uint16_t a = 0; a < 3; a++)
+        if (keep[a])
+            assert_int_equal(merges_apart(&alike, d, a), ERR_OK);
+    assert_int_equal(merges_choose(&m, d, counts, &(struct merges_least){4, 4}, &alike), ERR_OK);
     return m;
 }
 
@@ -167,6 +172,91 @@ TEST(cells_of_a_marginal_are_those_of_groups)
     merges_clear(&copy);
 }
 
+/* The rows of a code's group. */
+static double sum_of(const struct merges *m, uint16_t attribute, uint32_t code,
+                     const double *counts)
+{
+    const uint32_t *group = m->group[attribute];
+    double sum = 0;
+    for (uint32_t i = 0; i < m->codes[attribute]; i++)
+        if (i == code || (group != NULL && group[i] == group[code]))
+            sum += counts[i];
+    return sum;
+}
+
+/* Whether the same cells of all cliques cannot occur with two codes of an attribute. */
+static bool are_alike(const struct domain *d, const struct workload_zeros *zero, size_t zeros,
+                      uint16_t attribute, uint32_t a, uint32_t b)
+{
+    for (size_t k = 0; k < zeros; k++) {
+        const uint16_t *of = zero[k].clique.attribute;
+        const uint32_t sizes[] = {d->attribute[of[0]].size, d->attribute[of[1]].size};
+        const unsigned own = of[1] == attribute;
+        bool barred[2][CODES + 1] = {{false}};
+        if (of[0] != attribute && of[1] != attribute)
+            continue;
+        for (size_t i = 0; i < zero[k].cells; i++) {
+            const uint32_t at[] = {zero[k].cell[i] / sizes[1], zero[k].cell[i] % sizes[1]};
+            if (at[own] == a || at[own] == b)
+                barred[at[own] == b][at[!own]] = true;
+        }
+        if (memcmp(barred[0], barred[1], sizeof barred[0]) != 0)
+            return false;
+    }
+    return true;
+}
+
+/*
+ * Nobody joins codes of which one cannot occur where the other can; of the others, what is left with
+ * few rows has none that it could join.
+ */
+TEST(codes_that_differ_in_what_cannot_occur_stay_apart)
+{
+    static const struct merges_least least = {10, 6};
+    struct random r = random_of(24);
+    unsigned merged = 0, apart = 0;
+    for (int run = 0; run < 300; run++) {
+        const uint32_t values = 2 + (uint32_t)random_below(&r, 9);
+        struct domain *d CLEAN(domain_free) = domain_of(values);
+        struct merges_alike alike CLEAN(merges_alike_clear);
+        struct merges m CLEAN(merges_clear);
+        uint32_t cell[2][LABELS * CODES], *group;
+        struct workload_zeros zero[] = {{{2, {0, 1}}, 0, cell[0]}, {{2, {1, 2}}, 0, cell[1]}};
+        double label[LABELS], n[CODES + 1], x[5];
+        const double *counts[] = {label, n, x};
+        for (int k = 0; k < 2; k++) /* whole blocks of codes, so that some are alike */
+            for (uint32_t i = 0, width = d->attribute[k + 1].size; i < d->attribute[k].size * width;
+                 i++)
+                if (((i / width) / 2 + (i % width) / 3 + (uint32_t)run) % 3 == 0)
+                    cell[k][zero[k].cells++] = i;
+        for (uint32_t i = 0; i <= values; i++)
+            n[i] = (double)random_below(&r, 12);
+        for (int i = 0; i < 5; i++)
+            x[i] = (double)random_below(&r, 12);
+        for (int i = 0; i < LABELS; i++)
+            label[i] = (double)random_below(&r, 12);
+        assert_int_equal(merges_alike(&alike, d, zero, 2), ERR_OK);
+        assert_int_equal(merges_choose(&m, d, counts, &least, &alike), ERR_OK);
+        for (uint16_t a = 0; a < 3; a++)
+            for (uint32_t i = 0; i < d->attribute[a].size; i++)
+                for (uint32_t j = 0; j < i; j++) {
+                    const bool same = are_alike(d, zero, 2, a, i, j);
+                    group = m.group[a];
+                    assert_int_equal(alike.part[a][i] == alike.part[a][j], same);
+                    apart += !same;
+                    if (group != NULL && group[i] == group[j]) {
+                        assert_true(same);
+                        merged++;
+                    } else if (same && j + 1 == i && i < d->attribute[a].values && a == 1 &&
+                               m.groups[a] > 3) {
+                        /* neighbours that did not join have enough, or are the last two */
+                        assert_true(sum_of(&m, a, i, n) >= 10 && sum_of(&m, a, j, n) >= 10);
+                    }
+                }
+    }
+    assert_true(merged > 500 && apart > 5000);
+}
+
 TEST(few_rows_are_few_of_all_and_near_the_noise)
 {
     static const struct {
@@ -177,6 +267,13 @@ TEST(few_rows_are_few_of_all_and_near_the_noise)
         assert_true(fabs(least.neighbours - row[k].neighbours) < 1e-9);
         assert_true(fabs(least.labels - row[k].labels) < 1e-9);
     }
+}
+
+static uint32_t expect(const struct domain_attribute *a, double rows, double sigma)
+{
+    uint32_t groups;
+    assert_int_equal(merges_expect(a, NULL, rows, sigma, &groups), ERR_OK);
+    return groups;
 }
 
 /* What plans expect, and what evenly spread rows give: groups of 1 to 2 times the least. */
@@ -199,14 +296,14 @@ TEST(as_many_groups_are_expected_as_even_rows_have)
             x[i] = 200;
         assert_int_equal(merges_choose(&m, d, counts, &(struct merges_least){least, least}, NULL),
                          ERR_OK);
-        expected = merges_expect(&d->attribute[1], 1000, least / MERGE_NOISE);
+        expected = expect(&d->attribute[1], 1000, least / MERGE_NOISE);
         assert_in_range(m.groups[1], (expected + 1) / 2, expected);
         assert_int_equal(m.groups[1] == values + 1, expected == values + 1);
-        assert_int_equal(merges_expect(&d->attribute[0], 1000, least), LABELS);
-        assert_int_equal(merges_expect(&d->attribute[2], 1000, least), 5);
+        assert_int_equal(expect(&d->attribute[0], 1000, least), LABELS);
+        assert_int_equal(expect(&d->attribute[2], 1000, least), 5);
     }
-    assert_int_equal(merges_expect(&many, 250000, 150), 125); /* 1000 rows each: two have 1500 */
-    assert_int_equal(merges_expect(&many, 250000, 500), 84);  /* three have 1 % */
+    assert_int_equal(expect(&many, 250000, 150), 125); /* 1000 rows each: two have 1500 */
+    assert_int_equal(expect(&many, 250000, 500), 84);  /* three have 1 % */
 }
 
 TEST(the_largest_group_is_parted_first)

@@ -71,6 +71,14 @@ TEST(bins_are_described_and_judged)
         {"    max: 9", "    max: 9\n    bins: 2", "whole numbers 0 to 9 in 2 bins;", NULL},
         {"missing: \"?\"", "missing: [\"?\", NA, \"\"]",
          "or missing (\"?\"; also read: \"NA\", \"\");", NULL},
+        {"values: [a, b, c]",
+         "values: ["
+         "a, b, c, d00, d01, d02, d03, d04, d05, d06, d07, d08, d09, d10, d11, "
+         "d12, d13, d14, d15, d16, d17, d18, d19, d20, d21, d22, d23, d24, d25, "
+         "d26, d27, d28, d29, d30, d31, d32, d33, d34, d35, d36, d37, d38, d39, "
+         "d40, d41, d42, d43, d44, d45, d46, d47"
+         "]",
+         "51 values", "ward has 51 values, of which those with few rows"},
     };
     struct parse_fixture *f = *state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

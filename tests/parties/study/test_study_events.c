@@ -145,6 +145,7 @@ TEST(every_mistake_has_its_words)
         const char *find, *replace, *words;
     } wrong[] = {
         {"by: patient", "by: age", "never sent"},
+        {"delta: 1e-6}", "delta: 1e-6, rows_per_person: 1093}", "at most 1092, not 1093"},
         {"name: visits", "name: \"../x\"", "cannot be a file's name"},
         {"name: visits", "name: persons", "cannot be a file's name"},
         {"  by: patient\n", "", "lacks the key \"by\""},

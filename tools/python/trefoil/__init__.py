@@ -567,8 +567,9 @@ class Model:
         lines = []
         for line in range(a.lines):
             here = slice(line * a.groups, (line + 1) * a.groups)
-            cells = [c.values[code] if part == _c.NO_PART else part
-                     for c, code, part in zip(groups, a.code[here], a.part[here])]
+            cells = [(label.decode() or None) if label is not None
+                     else c.values[code] if part == _c.NO_PART else part
+                     for c, code, part, label in zip(groups, a.code[here], a.part[here], a.group_label[here])]
             lines.append(Line(dict(zip(names, cells)), a.count[line], items,
                               tuple(self._value(a, line, i) for i in range(len(items)))))
         return Answer(a.question.decode(), items, names, lines, a.level or None,

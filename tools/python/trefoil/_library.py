@@ -36,7 +36,7 @@ class trefoil_answer(Structure):
         ("count", POINTER(c_double)), ("value", POINTER(c_double)), ("low", POINTER(c_double)),
         ("high", POINTER(c_double)), ("agreed", POINTER(c_double)), ("rows", POINTER(c_double)), ("left_out", c_size_t),
         ("left_out_rows", c_double), ("group_name", POINTER(c_char_p)), ("part", POINTER(c_int32)),
-        ("unit", POINTER(c_uint32)),
+        ("unit", POINTER(c_uint32)), ("group_label", POINTER(c_char_p)),
     ]
 
 

@@ -215,8 +215,18 @@ static SEXP call_about(SEXP handle)
 
 static SEXP group_column(const struct trefoil *model, const struct trefoil_answer *a, uint32_t g)
 {
-    SEXP v = PROTECT(Rf_allocVector(INTSXP, (R_xlen_t)a->lines));
+    const int words = a->lines > 0 && a->group_label[g] != NULL;
+    SEXP v = PROTECT(Rf_allocVector(words ? STRSXP : INTSXP, (R_xlen_t)a->lines));
     int part = 0;
+    for (size_t i = 0; words && i < a->lines; i++) {
+        const char *label = a->group_label[i * a->groups + g];
+        SET_STRING_ELT(v, (R_xlen_t)i,
+                       *label == '\0' ? NA_STRING : Rf_mkCharCE(label, CE_UTF8));
+    }
+    if (words) {
+        UNPROTECT(1);
+        return v;
+    }
     for (size_t i = 0; i < a->lines; i++) {
         const int32_t p = a->part[i * a->groups + g];
         part |= p != TREFOIL_NO_PART;
