@@ -420,6 +420,9 @@ $(OUT)/tests/test_lanes: WRAP := -Wl,--wrap=ranks_lanes,--wrap=ranks_place
 # One of its servers lies to a rank of another.
 $(OUT)/tests/test_ranks: WRAP := -Wl,--wrap=party_new
 
+# One of its servers takes whatever is asked as permitted.
+$(OUT)/tests/test_warrants: WRAP := -Wl,--wrap=warrant_check,--wrap=warrant_allows
+
 # Two of its servers state an index other than the one they have.
 $(OUT)/tests/test_play: WRAP := -Wl,--wrap=round_agree
 

@@ -18,7 +18,7 @@ struct study_top {
         *method, *copula, *train, *assess, *rounds, *security, *servers, *provider, *keeper,
         *noise_by, *owners, *least, *late, *analysts, *retain, *deadlines, *model, *version,
         *revoked, *signatures, *person, *link, *open, *title, *description, *purpose, *licence,
-        *contact, *relay;
+        *contact, *relay, *approvers;
 };
 
 /* --- budget, noise, deadlines, model ---------------------------------------------------------- */
@@ -226,6 +226,7 @@ static enum err read_keys(struct study_reading *r, struct study_top *t)
         {"keeper", two, &t->keeper},        {"noise_by", false, &t->noise_by},
         {"train", false, &t->train},        {"assess", false, &t->assess},
         {"relay", false, &t->relay},        {"events", false, &t->events},
+        {"approvers", false, &t->approvers},
     };
     r->misspelt = true;
     if (!yaml_is_mapping(root))
@@ -304,7 +305,7 @@ static enum err read_study(struct study_reading *r)
                                                      t.impossible, t.workload, t.assess})));
     TRY(study_go_on(r, study_read_people(r, &(const struct study_people_nodes){
                                                 t.servers, t.provider, t.keeper, t.owners, t.open,
-                                                t.link, t.analysts})));
+                                                t.link, t.analysts, t.approvers})));
     if (study_sound(r))
         method_settle(s);
     TRY(study_go_on(r, study_read_unsigned(r, t.retain, "retain_days", 1, 3650, &s->retain_days)));
@@ -412,6 +413,8 @@ void study_free(struct study **study)
     memory_free(&s->open.each.column);
     memory_free(&s->open.revoked);
     memory_free(&s->analyst);
+    memory_free(&s->approvers.who);
+    memory_free(&s->approvers.revoked);
     memory_free(&s->apart);
     memory_free(&s->revoked);
     memory_free(study);
