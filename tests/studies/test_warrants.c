@@ -293,6 +293,11 @@ TEST(the_share_is_a_ceiling)
     scene_new(&c);
     assert_true(support_serve_all(&c.s, c.s.path, c.server));
     send_rows(&c);
+    assert_int_equal(TREFOIL(&c, "plan", c.s.path), 0);
+    EACH(file_says, file(&c, "said.log"), "a warrant of 2 of 3 approvers", "34.6 %, which");
+    assert_int_equal(TREFOIL(&c, "check", c.s.path, "--key", file(&c, "p1.key")), 0);
+    EACH(file_says, file(&c, "said.log"), "without a warrant that 2 of these 3 have signed",
+         "You are the approver p1.");
     approve(&c, "some", "50%");
     file_says(file(&c, "said.log"), "  signed   p0\n  lacks    p1\n  signed   p2\n");
     assert_int_equal(run(&c, "out", NULL), 5);
