@@ -82,9 +82,9 @@ struct audit_entry {
     enum audit_kind kind;
     char time[24];
     struct audit_opening opening; /* open */
-    char *what; /* opening.what points here; of a warrant its text, with | for line ends */
-    unsigned server;              /* seen, signed */
-    struct audit_head head;       /* the same; or of the ledger, with the debit that was dropped */
+    char *what;      /* opening.what points here; of a warrant its text, with | for line ends */
+    unsigned server; /* seen, signed */
+    struct audit_head head; /* the same; or of the ledger, with the debit that was dropped */
     uint8_t signature[64];
     uint64_t from, to; /* recovered */
     struct audit_caught caught;
