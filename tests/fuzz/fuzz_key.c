@@ -1,11 +1,13 @@
 /*
- * A private key file and a public key's text: no crash; what is accepted is written back as it was.
- * A file whose keys do not fit each other is refused, so mutations rarely get further than that.
+ * A private key file, of a sealing key too, a public key's text, and that of a sealing key: no
+ * crash; what is accepted is written back as it was. A file whose keys do not fit each other is
+ * refused, so mutations rarely get further than that.
  */
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/secret.h"
-#include "parties/study/identity.h"
+#include "base/text.h"
+#include "parties/study/sealing.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -33,11 +35,22 @@ static void as_text(const uint8_t *data, size_t size)
     never(strcmp(text, back) != 0);
 }
 
+/* The line of a sealing key, as the study file has it. */
+static void as_sealing(const uint8_t *data, size_t size)
+{
+    char text[512] = "";
+    struct study study = {.servers = 1};
+    memcpy(text, data, size < sizeof text ? size : sizeof text - 1);
+    if (sealing_parse(&study.server[0].sealing, text) == ERR_OK)
+        never(sealing_check(&study, 0) == ERR_OK); /* no server of this key has signed it */
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     never(secret_start() != ERR_OK);
     as_file(data, size);
     as_text(data, size);
+    as_sealing(data, size);
     return 0;
 }
 
@@ -54,4 +67,10 @@ void fuzz_seeds(fuzz_put put, void *self)
     put(self, file.data, file.size);
     public_identity_text(&id->public, text);
     put(self, text, strlen(text));
+    {
+        static const uint8_t raw[96] = {1, 2, 3};
+        char line[SEALING_TEXT_SIZE];
+        text_put_base64(line, "trefoil-sealing1-", raw, sizeof raw);
+        put(self, line, strlen(line));
+    }
 }
