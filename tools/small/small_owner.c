@@ -101,7 +101,7 @@ static int help(const struct command *const *table, size_t count, const char *na
 int main(int argc, char **argv)
 {
     static const struct command *const table[] = {
-        &cmd_check, &cmd_keygen, &cmd_share,
+        &cmd_check, &cmd_keygen,  &cmd_share,
 #ifndef __wasi__
         &cmd_admit, &cmd_approve, &cmd_query, &cmd_synth,
 #endif
