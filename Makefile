@@ -150,7 +150,7 @@ list:
 	@echo 'oci        an image of a server for container engines, in build/oci (tools/oci.sh)'
 	@echo 'arm64-test cross-build for arm64, run the tests of base, netio, mpc, protocols and aim under qemu-user'
 	@echo 'soak       a day of uploads in SOAK_SECONDS=600, with servers killed at random'
-	@echo 'bench      the measurements of bench/; bench-NAME one of them (abort, copula, data, dp, engine, events, gradient, solo, net, persons, pgm, query, e2e, scale, faults, fhaim, flaim, train)'
+	@echo 'bench      the measurements of bench/; bench-NAME one of them (abort, copula, data, dp, engine, events, gradient, solo, net, parcel, persons, pgm, query, e2e, scale, faults, fhaim, flaim, train)'
 	@echo 'lint       include order, format, warnings as errors under gcc and clang'
 	@echo 'analyze    gcc -fanalyzer, clang-tidy and cppcheck, where they are installed'
 	@echo 'fuzz       fuzz the parsers (FUZZ_SECONDS=60 each)'
