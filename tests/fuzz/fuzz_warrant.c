@@ -3,6 +3,7 @@
  * written as it was, and is good only if it says what the approvers of this study have signed.
  */
 #include "base/secret.h"
+#include "base/version.h"
 #include "parties/exchange/request.h"
 #include "parties/study/warrant.h"
 #include "tests/fuzz/fuzz.h"
@@ -75,7 +76,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct warrant found = {0};
     struct bytes text CLEAN(bytes_clear) = {0}, words CLEAN(bytes_clear) = {0};
     /* what asks for marginals needs a domain, and is fuzz_request's */
-    if (size == 0 || (data[0] % 2 == 1 && (size < 24 || data[2] != REQUEST_OPEN || data[23] == 0)))
+    if (size == 0 || (data[0] % 2 == 1 &&
+                      (size < 24 || version_of(data + 23, size - 23, "trefoil-warrant-1") == 0)))
         return 0;
     world_new(&w);
     if (read_it(data, size, &found) == ERR_OK) {
