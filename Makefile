@@ -132,7 +132,7 @@ Q := @
 say = @printf '  %-6s %s\n'
 endif
 
-.PHONY: all demo test test-changed test-long test-net first-hour small oci arm64-test soak bench lint analyze fuzz cov install install-library install-python wheel deb uninstall uninstall-python list clean deps started only programs man
+.PHONY: all demo test test-changed test-long test-net first-hour small static oci arm64-test soak bench lint analyze fuzz cov install install-library install-python wheel deb uninstall uninstall-python list clean deps started only programs man
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -146,11 +146,12 @@ list:
 	@echo 'test-long  the long statistics, sanitizers and memcheck'
 	@echo 'test-net   studies over a LAN, a WAN, a partition, in network namespaces (needs root)'
 	@echo 'first-hour what a stranger does in a bare Debian: the demo, the tests, all pages of docs (needs root)'
+	@echo 'static     trefoil-small for owners and readers, without libraries: x86-64, arm64 (tools/small.sh)'
 	@echo 'small      the modules of WebAssembly that trefoil explore and page put into their pages (tools/small.sh)'
 	@echo 'oci        an image of a server for container engines, in build/oci (tools/oci.sh)'
 	@echo 'arm64-test cross-build for arm64, run the tests of base, netio, mpc, protocols and aim under qemu-user'
 	@echo 'soak       a day of uploads in SOAK_SECONDS=600, with servers killed at random'
-	@echo 'bench      the measurements of bench/; bench-NAME one of them (abort, copula, data, dp, engine, events, gradient, solo, net, persons, pgm, query, e2e, scale, faults, fhaim, flaim, train)'
+	@echo 'bench      the measurements of bench/; bench-NAME one of them (abort, copula, data, dp, engine, events, gradient, solo, net, parcel, persons, pgm, query, e2e, scale, faults, fhaim, flaim, train)'
 	@echo 'lint       include order, format, warnings as errors under gcc and clang'
 	@echo 'analyze    gcc -fanalyzer, clang-tidy and cppcheck, where they are installed'
 	@echo 'fuzz       fuzz the parsers (FUZZ_SECONDS=60 each)'
@@ -200,6 +201,12 @@ small:
 	@$(DEPS) --nice clang-14 lld-14 wasi-libc libclang-rt-14-dev-wasm32
 	@tools/small.sh reader
 	@tools/small.sh owner
+
+# Programs for owners and readers on whatever Linux, without libraries.
+static:
+	@$(DEPS) --nice gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+	@tools/small.sh x86-64
+	@tools/small.sh arm64
 
 oci: deps
 	@$(DEPS) --nice mmdebstrap
@@ -329,7 +336,7 @@ $(TREES:%=%/parties/study/study_example.o): parties/study/example.yaml
 $(TREES:%=%/parties/display/report_head.o): parties/display/report.css
 $(TREES:%=%/parties/server/status.o): parties/server/status.css
 # The modules of pages are built by tools/small.sh, which not every machine can run.
-SMALL := $(wildcard tools/small/*.[ch] tools/small/include/*.h base/*.[ch] aim/*/*.[ch] parties/study/*.[ch] \
+SMALL := $(wildcard tools/small/*.[ch] tools/small/include/*.h tools/small/libraries/*.h base/*.[ch] aim/*/*.[ch] parties/study/*.[ch] \
 	parties/exchange/*.[ch] parties/owner/*.[ch] parties/setting/*.[ch] parties/command/*.[ch] parties/display/*.[ch])
 READER := $(wildcard build/small/reader.wasm)
 OWNER := $(wildcard build/small/owner.wasm)
@@ -428,6 +435,9 @@ $(OUT)/tests/test_lanes: WRAP := -Wl,--wrap=ranks_lanes,--wrap=ranks_place
 
 # One of its servers lies to a rank of another.
 $(OUT)/tests/test_ranks: WRAP := -Wl,--wrap=party_new
+
+# One of its servers takes whatever is asked as permitted.
+$(OUT)/tests/test_warrants: WRAP := -Wl,--wrap=warrant_check,--wrap=warrant_allows
 
 # Two of its servers state an index other than the one they have.
 $(OUT)/tests/test_play: WRAP := -Wl,--wrap=round_agree

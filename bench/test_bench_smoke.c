@@ -97,6 +97,10 @@ static const struct smoke {
      "lan.annealed_adult_s lan.fixed10_adult_s lan.fixed10.noise.seconds lan.fixed10.noise.rounds "
      "lan.fixed10.noise.bytes wan.annealed_adult_s wan.annealed.selections wan.annealed.mpc_s "
      "wan.fixed10.estimate_s wan.sweeps_adult_s"},
+    {"parcel",
+     "curve_cpu_s parcel_cpu_s parcel_over_curve share_alone_s share_crowded_s strangers_s "
+     "strangers_mib_s",
+     ""},
     {"persons",
      "bound_adult_extra_s bound_adult_abort_extra_s count_adult_s count_adult_abort_s "
      "bytes_per_row link_200k_s link_200k_abort_s link_200k_count_s link_200k_count_abort_s "

@@ -265,9 +265,10 @@ static enum err take_message(struct gate *g, struct gate_client *from, struct by
         why = fault(routed, user_of(g, &m, from), &m);
     }
     if (why != NULL) {
+        const size_t bytes = zmq_msg_size(&m);
         socket_skip(g->router, &m);
         log_debug(g->log, "dropped a message %s", why);
-        porter_cut(g->porter, line_of(from));
+        porter_cut(g->porter, line_of(from), bytes + 1); /* an empty one has a frame, too */
         e = ERR_AGAIN;
     } else if (e == ERR_OK) {
         porter_took(g->porter, line_of(from), from->user, zmq_msg_size(&m));
@@ -327,7 +328,7 @@ enum err gate_reply(struct gate *g, const struct gate_client *to, const void *p,
 
 void gate_cut(struct gate *g, const struct gate_client *who)
 {
-    porter_cut(g->porter, line_of(who));
+    porter_cut(g->porter, line_of(who), 0);
 }
 
 enum err gate_pass(struct gate *g, const struct gate_client *from, const void *p, size_t n)

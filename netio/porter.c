@@ -206,23 +206,33 @@ static void recognise(struct porter *p, struct guest *g, uint32_t user)
     cut(p, longest_silent(p, &key, now));
 }
 
-/* Messages that were taken. */
-static void apply(struct porter *p, const struct note *note)
+/*
+ * Messages that were taken. They may be of a connection that has gone, whose descriptor another one
+ * has by now: that has its own number once it was heard, and before has brought less than they are.
+ */
+static void apply(struct porter *p, struct note *note)
 {
     struct guest *g = find(p, note->line.fd);
     if (g == NULL || note->bytes == 0)
         return;
+    if (g->number == 0 || g->number != note->line.number) {
+        measure(g, clock_now_ms());
+        note->cut = note->cut && g->received >= g->taken + note->bytes;
+        if (g->received < g->taken + note->bytes)
+            return;
+    }
     g->number = note->line.number;
     g->taken += note->bytes;
     g->whole_ms = clock_now_ms();
-    recognise(p, g, note->user);
+    if (!note->cut)
+        recognise(p, g, note->user);
 }
 
 /* Once all notes are applied, so that the connection has its own number if it was heard. */
 static void apply_cut(struct porter *p, const struct note *note)
 {
     const struct guest *g = find(p, note->line.fd);
-    if (note->cut && g != NULL && (g->number == 0 || g->number == note->line.number))
+    if (note->cut && g != NULL && g->number == note->line.number)
         cut(p, g);
 }
 
@@ -377,7 +387,7 @@ static void note(struct porter *p, const struct note *news)
     if (i == p->notes && i < p->capacity)
         p->note[p->notes++] = (struct note){.line = news->line};
     if (i < p->capacity) {
-        p->note[i].user = news->bytes > 0 ? news->user : p->note[i].user;
+        p->note[i].user = news->bytes > 0 && !news->cut ? news->user : p->note[i].user;
         p->note[i].cut = p->note[i].cut || news->cut;
         p->note[i].bytes += news->bytes;
     }
@@ -389,9 +399,10 @@ void porter_took(struct porter *p, struct porter_line line, uint32_t user, size_
     note(p, &(struct note){.line = line, .user = user, .bytes = socket_wire_bytes(bytes)});
 }
 
-void porter_cut(struct porter *p, struct porter_line line)
+void porter_cut(struct porter *p, struct porter_line line, size_t bytes)
 {
-    note(p, &(struct note){.line = line, .cut = true});
+    note(p, &(struct note){
+                .line = line, .bytes = bytes > 0 ? socket_wire_bytes(bytes) : 0, .cut = true});
 }
 
 void porter_idle(struct porter *p)

@@ -58,7 +58,10 @@ struct porter_line {
 void porter_took(struct porter *porter, struct porter_line line, uint32_t user, size_t bytes);
 /* Reports that nothing is left to take. */
 void porter_idle(struct porter *porter);
-/* Cuts a connection that breaks the protocol. */
-void porter_cut(struct porter *porter, struct porter_line line);
+/*
+ * Cuts a connection that breaks the protocol, with a message of so many bytes, or 0 where
+ * porter_took() had it. One that has its descriptor by now, and was not heard yet, stays.
+ */
+void porter_cut(struct porter *porter, struct porter_line line, size_t bytes);
 
 #endif

@@ -1,27 +1,29 @@
 #!/usr/bin/env bash
 # Builds the small sets: what a reader of results or an owner of data needs, without OpenSSL, ZeroMQ, SQLite, ODBC,
-# OpenBLAS and threads, as modules of WebAssembly for the pages that `trefoil explore` and `trefoil page` write. Needs
-# clang, lld, wasi-libc and libclang-rt-14-dev-wasm32 (Debian), and sources of five libraries: Debian's source packages,
-# whose digests are here.
+# and OpenBLAS, from sources of five libraries: Debian's source packages, whose digests are here. As modules of
+# WebAssembly for the pages that `trefoil explore` and `trefoil page` write; they need clang, lld, wasi-libc and
+# libclang-rt-14-dev-wasm32. Or as a static program for owners and readers, which any Linux runs as it is.
 #
-#   tools/small.sh reader|owner  build/small/reader.wasm, build/small/owner.wasm
-#   SOURCES=DIR                  where the tarballs are, or go; default build/small/sources
+#   tools/small.sh reader|owner   build/small/reader.wasm, build/small/owner.wasm
+#   tools/small.sh x86-64|arm64   build/small/trefoil-small-x86-64, build/small/trefoil-small-arm64
+#   SOURCES=DIR                   where the tarballs are, or go; default build/small/sources
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${1:-reader}
-[[ $target =~ ^(reader|owner)$ ]] || { echo "usage: tools/small.sh reader|owner" >&2; exit 2; }
+[[ $target =~ ^(reader|owner|x86-64|arm64)$ ]] || { echo "usage: tools/small.sh reader|owner|x86-64|arm64" >&2; exit 2; }
 out=build/small
 sources=${SOURCES:-$out/sources}
-clang=${CLANG:-clang-14}
 jobs=$(nproc)
 
-for program in "$clang" wasm-ld-14 apt-get; do
-    command -v "$program" >/dev/null || {
-        echo "tools/small.sh: $program is missing: apt-get install clang-14 lld-14 wasi-libc libclang-rt-14-dev-wasm32" >&2
-        exit 1
-    }
+case $target in
+x86-64) cc=gcc host=x86_64-linux-gnu needs=gcc packages="gcc libc6-dev" ;;
+arm64) host=aarch64-linux-gnu cc=$host-gcc needs=$cc packages="gcc-$host libc6-dev-arm64-cross" ;;
+*) cc=${CLANG:-clang-14} host= needs="$cc wasm-ld-14" packages="clang-14 lld-14 wasi-libc libclang-rt-14-dev-wasm32" ;;
+esac
+for program in $needs apt-get; do
+    command -v "$program" >/dev/null || { echo "tools/small.sh: $program is missing: apt-get install $packages" >&2; exit 1; }
 done
-[ -d /usr/include/wasm32-wasi ] || { echo "tools/small.sh: apt-get install wasi-libc" >&2; exit 1; }
+[ -n "$host" ] || [ -d /usr/include/wasm32-wasi ] || { echo "tools/small.sh: apt-get install wasi-libc" >&2; exit 1; }
 
 # --- sources: package, tarball, SHA-256
 libraries="
@@ -66,23 +68,32 @@ sed 's/@VERSION@/1.0.18/; s/@SODIUM_LIBRARY_VERSION_MAJOR@/10/; s/@SODIUM_LIBRAR
 # --- compile
 version=$(sed -n 's/^VERSION *:= *//p' Makefile)
 sodium=$out/libsodium/src/libsodium
-flags=(--target=wasm32-wasi -O2 -std=gnu11 -D_GNU_SOURCE -ffile-prefix-map="$PWD=." -ffunction-sections -fdata-sections
+flags=(-O2 -std=gnu11 -D_GNU_SOURCE -ffile-prefix-map="$PWD=." -ffunction-sections -fdata-sections
     -include tools/small/small_missing.h -DHAVE_CONFIG_H -DHAVE_STDINT_H
-    -Itools/small/include -I. "-I$made" "-I$out/jansson/src" "-I$sodium/include" "-I$sodium/include/sodium" "-I$made/sodium"
+    -Itools/small/libraries -I. "-I$made" "-I$out/jansson/src" "-I$sodium/include" "-I$sodium/include/sodium" "-I$made/sodium"
     "-I$out/gmp/mini-gmp" "-I$out/libcsv" "-I$out/libyaml/include" -DYAML_VERSION_MAJOR=0 -DYAML_VERSION_MINOR=2
-    -DYAML_VERSION_PATCH=5 '-DYAML_VERSION_STRING="0.2.5"' -DYAML_DECLARE_STATIC -D_WASI_EMULATED_MMAN -D_WASI_EMULATED_PROCESS_CLOCKS
-    "-DTREFOIL_VERSION=\"$version\"")
-own=(tools/small/small_{missing,secret,$target}.c parties/command/command.c parties/display/progress.c)
+    -DYAML_VERSION_PATCH=5 '-DYAML_VERSION_STRING="0.2.5"' -DYAML_DECLARE_STATIC "-DTREFOIL_VERSION=\"$version\"")
+own=(tools/small/small_missing.c parties/command/command.c parties/display/progress.c)
 folders=(base aim/table aim/question aim/workload)
-if [ $target = reader ]; then
+if [ -n "$host" ]; then
+    own+=(base/secret.c tools/small/small_owner.c)
+else
+    flags+=(--target=wasm32-wasi -Itools/small/include -D_WASI_EMULATED_MMAN -D_WASI_EMULATED_PROCESS_CLOCKS)
+    own+=(tools/small/small_{secret,$target}.c)
+fi
+if [ $target != owner ]; then
     own+=(parties/command/cmd_{query,synth}.c parties/display/answers.c parties/display/answers_json.c)
     folders+=(aim/model aim/copula aim/answer)
-else
+fi
+if [ $target != reader ]; then
     own+=(tools/small/small_aes.c parties/command/cmd_{check,keygen,share}.c parties/command/share_{files,parcel,servers}.c
-        parties/settings/{two,three}/split.c parties/settings/two/owner_noise.c aim/copula/copula.c parties/setting/upload.c aim/answer/{sorted,answer,answer_events}.c
+        parties/settings/{two,three}/split.c parties/settings/two/owner_noise.c parties/setting/upload.c
         aim/train/{features,shrink}.c parties/display/card.c protocols/{counts_pack,records_pack,mask,tape,gauss,gumbel,discrete,exponential,measure,score}.c mpc/circuits/argmax.c mpc/pair/{own,joint}_noise.c mpc/lattice/*.c mpc/kernel/prime.c "$out"/libyaml/src/*.c)
     folders+=(aim/sql aim/budget aim/run parties/study parties/exchange parties/owner)
 fi
+[ $target != owner ] || own+=(aim/copula/copula.c aim/answer/{sorted,answer,answer_events}.c)
+[ -z "$host" ] || own+=(parties/command/cmd_{admit,approve}.c)
+[ $target != x86-64 ] || own+=(base/processor.c base/prg_vaes.c)
 for f in $(printf '%s/*.c ' "${folders[@]}"); do
     case $f in
     aim/sql/odbc.c | parties/owner/courier.c | parties/owner/carrier.c | parties/owner/courier_noise.c | parties/exchange/d*.c | parties/exchange/client.c) ;;
@@ -91,10 +102,17 @@ for f in $(printf '%s/*.c ' "${folders[@]}"); do
     *) own+=("$f") ;;
     esac
 done
-others=("$out"/jansson/src/*.c "$out"/gmp/mini-gmp/mini-gmp.c "$out"/gmp/mini-gmp/mini-mpq.c "$out"/libcsv/libcsv.c
-    "$sodium"/crypto_generichash/crypto_generichash.c "$sodium"/crypto_generichash/blake2b/ref/*.c
-    "$sodium"/crypto_hash/sha256/cp/*.c "$sodium"/crypto_hash/sha256/*.c "$sodium"/crypto_stream/chacha20/ref/*.c
-    "$sodium"/crypto_stream/chacha20/stream_chacha20.c "$sodium"/sodium/codecs.c "$sodium"/crypto_verify/sodium/verify.c)
+others=("$out"/jansson/src/*.c "$out"/gmp/mini-gmp/mini-gmp.c "$out"/gmp/mini-gmp/mini-mpq.c "$out"/libcsv/libcsv.c)
+if [ -z "$host" ]; then
+    others+=("$sodium"/crypto_generichash/crypto_generichash.c "$sodium"/crypto_generichash/blake2b/ref/*.c
+        "$sodium"/crypto_hash/sha256/cp/*.c "$sodium"/crypto_hash/sha256/*.c "$sodium"/crypto_stream/chacha20/ref/*.c
+        "$sodium"/crypto_stream/chacha20/stream_chacha20.c "$sodium"/sodium/codecs.c "$sodium"/crypto_verify/sodium/verify.c)
+else # all of it, in the form for any processor
+    flags+=(-DCONFIGURED=1 -DNATIVE_LITTLE_ENDIAN=1 -DHAVE_TI_MODE=1 -DHAVE_PTHREAD=1 -DHAVE_SYS_MMAN_H=1 -DHAVE_MMAP=1
+        -DHAVE_MLOCK=1 -DHAVE_MADVISE=1 -DHAVE_MPROTECT=1 -DHAVE_RAISE=1 -DHAVE_SYSCONF=1 -DHAVE_POSIX_MEMALIGN=1
+        -DHAVE_SYS_RANDOM_H=1 -DHAVE_GETRANDOM=1 -DHAVE_EXPLICIT_BZERO=1 -DHAVE_C11_MEMORY_FENCES=1 -DHAVE_WEAK_SYMBOLS=1)
+    mapfile -t -O "${#others[@]}" others < <(find "$sodium" -name '*.c' | LC_ALL=C sort)
+fi
 if [ $target = owner ]; then
     for part in auth/hmacsha512 auth/hmacsha512256 box box/curve25519xsalsa20poly1305 core/ed25519 core/ed25519/ref10 \
         core/hsalsa20 core/hsalsa20/ref2 core/salsa/ref hash hash/sha512 hash/sha512/cp onetimeauth onetimeauth/poly1305 \
@@ -110,7 +128,7 @@ compile() { # source
     local object warn=-w
     object=$objects/$(tr / _ <<<"$1").o
     [[ $1 == build/* ]] || warn=-Wall
-    "$clang" "${flags[@]}" $warn ${2:-} -c "$1" -o "$object"
+    "$cc" "${flags[@]}" $warn ${2:-} -c "$1" -o "$object"
 }
 n=0
 for f in "${own[@]}" "${others[@]}"; do
@@ -123,6 +141,12 @@ for f in "${own[@]}" "${others[@]}"; do
     [ $((n % jobs)) -ne 0 ] || wait
 done
 wait
-"$clang" --target=wasm32-wasi -Wl,--error-limit=0,--gc-sections,--strip-all,-z,stack-size=1048576 -o "$out/$target.wasm" "$objects"/*.o \
-    -lwasi-emulated-mman -lwasi-emulated-process-clocks
-printf '%s: %d bytes, %d packed\n' "$out/$target.wasm" "$(stat -c %s "$out/$target.wasm")" "$(gzip -9 <"$out/$target.wasm" | wc -c)"
+file=$out/$target.wasm
+if [ -n "$host" ]; then
+    file=$out/trefoil-small-$target
+    "$cc" -static -s -Wl,--gc-sections,--build-id=none -o "$file" "$objects"/*.o -lpthread -lm
+else
+    "$cc" --target=wasm32-wasi -Wl,--error-limit=0,--gc-sections,--strip-all,-z,stack-size=1048576 -o "$file" "$objects"/*.o \
+        -lwasi-emulated-mman -lwasi-emulated-process-clocks
+fi
+printf '%s: %d bytes, %d packed\n' "$file" "$(stat -c %s "$file")" "$(gzip -9 <"$file" | wc -c)"

@@ -1,5 +1,7 @@
 #include "parties/audit/audit_compare.h"
 
+#include "base/date.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -83,13 +85,15 @@ static const struct audit_entry *look_up(const struct audit_file *f, const struc
     return NULL;
 }
 
-/* Whether a log has this line about an upload that was left out, or a round that was lost. */
+/* Whether a log has this line about an upload left out, a round that was lost, or a warrant. */
 static bool tells(const struct audit_file *f, const struct audit_entry *line)
 {
     for (size_t k = 0; k < f->entries; k++)
         if (f->entry[k].kind == line->kind &&
             memcmp(&f->entry[k].left_out, &line->left_out, sizeof line->left_out) == 0 &&
-            memcmp(&f->entry[k].lost, &line->lost, sizeof line->lost) == 0)
+            memcmp(&f->entry[k].lost, &line->lost, sizeof line->lost) == 0 &&
+            memcmp(&f->entry[k].permit, &line->permit, sizeof line->permit) == 0 &&
+            (line->kind != AUDIT_WARRANT || strcmp(f->entry[k].what, line->what) == 0))
             return true;
     return false;
 }
@@ -141,6 +145,24 @@ static void describe_catch(const struct audit_entry *entry, FILE *out)
     fputs(" departed\n      from the protocol, or its memory is faulty\n", out);
 }
 
+static void describe_warrant(const struct audit_entry *entry, FILE *out)
+{
+    struct warrant w;
+    uint8_t number[32];
+    if (audit_warrant(entry, &w) != ERR_OK || warrant_number(&w, number) != ERR_OK) {
+        fprintf(out, "  %s  a warrant that cannot be read\n", entry->time);
+        return;
+    }
+    fprintf(out, "  %s  a run begins or goes on by warrant ", entry->time);
+    for (size_t i = 0; i < sizeof number; i++)
+        fprintf(out, "%02x", number[i]);
+    fprintf(out, "\n      for %u.%04u %% of the budget, until %s: %s\n      signed by",
+            w.share / 10000, w.share % 10000, date_day_text(w.last_day).text, w.purpose);
+    for (size_t i = 0; i < w.signatures; i++)
+        fprintf(out, "%s %s", i > 0 ? "," : "", w.signature[i].name);
+    fputc('\n', out);
+}
+
 /* Lists what a log says that `before` (NULL: none) does not. */
 static void list(const struct audit_file *f, const struct audit_file *before, FILE *out)
 {
@@ -162,6 +184,8 @@ static void list(const struct audit_file *f, const struct audit_file *before, FI
                     "  %s  the upload of %s was left out: it is not sorted by person, or are rows "
                     "that its key does not open\n",
                     e->time, e->left_out.owner);
+        else if (e->kind == AUDIT_WARRANT && (before == NULL || !tells(before, e)))
+            describe_warrant(e, out);
         else if (e->kind == AUDIT_LOST && (before == NULL || !tells(before, e)))
             fprintf(out,
                     "  %s  round %-4" PRIu32 " is lost, paid for without an answer: server %" PRIu32
@@ -178,7 +202,7 @@ static bool tells_all(const struct audit_file *f, const struct audit_file *of)
     for (size_t k = 0; k < of->entries; k++)
         if (of->entry[k].kind >= AUDIT_RECOVERED ||
             (of->entry[k].kind == AUDIT_OPEN && look_up(f, &of->entry[k].opening, true) == NULL) ||
-            ((of->entry[k].kind == AUDIT_LEFT_OUT || of->entry[k].kind == AUDIT_LOST) &&
+            (of->entry[k].kind >= AUDIT_LEFT_OUT && of->entry[k].kind <= AUDIT_WARRANT &&
              !tells(f, &of->entry[k])))
             return false;
     return true;
@@ -222,12 +246,39 @@ void audit_describe(struct audit_file *const *files, size_t count, FILE *out)
     }
 }
 
+/*
+ * Whether a line before line `k` is a warrant for its run that was good: what the roster revokes
+ * now, it may not have revoked then. Bits of noise, which may be made for no run, need none.
+ */
+static bool is_permitted(const struct audit_file *f, size_t k, const struct study *study)
+{
+    const uint8_t *run = f->entry[k].opening.run;
+    struct study then = *study;
+    struct warrant w;
+    then.revoked_count = then.approvers.revoked_count = 0;
+    if (strcmp(f->entry[k].opening.reason, "REJECT_BIT") == 0)
+        return true;
+    while (k-- > 0)
+        if (f->entry[k].kind == AUDIT_WARRANT &&
+            memcmp(f->entry[k].permit.run, run, AUDIT_RUN_SIZE) == 0)
+            return audit_warrant(&f->entry[k], &w) == ERR_OK &&
+                   warrant_check(&w, &then, NULL, NULL) == ERR_OK;
+    return false;
+}
+
 enum err audit_is_of(const struct audit_file *f, const struct study *study, struct log *log)
 {
-    if (audit_file_of(f, study))
-        return ERR_OK;
-    return log_fail(log, ERR_MISMATCH,
-                    "the log of server %u is not of this study's terms and servers", f->server);
+    if (!audit_file_of(f, study))
+        return log_fail(log, ERR_MISMATCH,
+                        "the log of server %u is not of this study's terms and servers", f->server);
+    for (size_t k = 0; study->approvers.at_least > 0 && k < f->entries; k++)
+        if (f->entry[k].kind == AUDIT_OPEN && !is_permitted(f, k, study))
+            return log_fail(log, ERR_DATA,
+                            "server %u opened something in round %" PRIu32
+                            " (line %zu of its log) without a warrant that the study's approvers "
+                            "have signed",
+                            f->server, f->entry[k].opening.round, k + 1);
+    return ERR_OK;
 }
 
 /* --- against each other ----------------------------------------------------------------------- */

@@ -26,7 +26,10 @@ enum err audit_compare(struct audit_file *const *files, size_t count, FILE *out,
 enum err audit_continues(const struct audit_file *file, const struct audit_head *head,
                          const char *day, FILE *out, struct log *log) MUST_CHECK;
 
-/* ERR_MISMATCH, logged, if a log does not belong to this study and its three servers. */
+/*
+ * ERR_MISMATCH, logged, if a log does not belong to this study and its three servers; ERR_DATA if
+ * the study has approvers and something was opened without their warrant.
+ */
 enum err audit_is_of(const struct audit_file *file, const struct study *study,
                      struct log *log) MUST_CHECK;
 

@@ -130,6 +130,19 @@ static unsigned server_of(struct audit_words *w, unsigned server)
     return (unsigned)(number(w, "server", server, w->servers - 1) % w->servers);
 }
 
+/* All that is left of the line, as `*p` that belongs to the entry. */
+static void rest(struct audit_words *w, const char *name, char **p)
+{
+    expect(w, name);
+    if (w->out != NULL)
+        bytes_put_text(w->out, *p);
+    else if (w->failed || w->next == NULL)
+        w->failed = true;
+    else
+        *p = memory_string(w->next);
+    w->next = NULL;
+}
+
 static uint32_t round_of(struct audit_words *w, uint32_t round)
 {
     return (uint32_t)number(w, "round", round, UINT32_MAX);
@@ -226,6 +239,10 @@ static void line_of(struct audit_entry *e, struct audit_words *w)
     case AUDIT_CAUGHT:
         caught(&e->caught, w);
         break;
+    case AUDIT_WARRANT:
+        hex(w, "run", e->permit.run, sizeof e->permit.run);
+        rest(w, "text", &e->what);
+        break;
     case AUDIT_RESUMED:
         e->checks.begun = number(w, "checks", e->checks.begun, UINT64_MAX);
         e->checks.left = number(w, "left", e->checks.left, UINT64_MAX);
@@ -245,8 +262,9 @@ static void line_of(struct audit_entry *e, struct audit_words *w)
     }
 }
 
-static const char *const kinds[AUDIT_KINDS] = {"log",  "open",      "seen",   "signed",  "left-out",
-                                               "lost", "recovered", "caught", "resumed", "dropped"};
+static const char *const kinds[AUDIT_KINDS] = {"log",      "open",    "seen",    "signed",
+                                               "left-out", "lost",    "warrant", "recovered",
+                                               "caught",   "resumed", "dropped"};
 
 void audit_entry_put(struct bytes *line, const struct audit_entry *entry)
 {
@@ -276,7 +294,7 @@ static enum err read_words(struct audit_file *f, struct audit_entry *entry, char
         line_of(entry, &w);
     if (w.failed || w.next != NULL)
         return ERR_DATA;
-    return entry->kind == AUDIT_OPEN && entry->what == NULL ? ERR_NOMEM : ERR_OK;
+    return (k == AUDIT_OPEN || k == AUDIT_WARRANT) && entry->what == NULL ? ERR_NOMEM : ERR_OK;
 }
 
 /* --- what a line claims ----------------------------------------------------------------------- */
@@ -398,6 +416,17 @@ void audit_file_free(struct audit_file **file)
         memory_free(&f->entry[k].what);
     memory_free(&f->entry);
     memory_free(file);
+}
+
+enum err audit_warrant(const struct audit_entry *entry, struct warrant *w)
+{
+    struct bytes text CLEAN(bytes_clear) = {0};
+    bytes_put_text(&text, entry->what);
+    TRY(bytes_ok(&text));
+    for (size_t i = 0; i < text.size; i++)
+        if (text.data[i] == '|')
+            text.data[i] = '\n';
+    return warrant_parse(w, text.data, text.size) == ERR_OK ? ERR_OK : ERR_DATA;
 }
 
 bool audit_file_of(const struct audit_file *f, const struct study *study)

@@ -9,7 +9,7 @@
 #define TREFOIL_PARTIES_AUDIT_AUDIT_FILE_H
 
 #include "base/bytes.h"
-#include "parties/study/study.h"
+#include "parties/study/warrant.h"
 
 #define AUDIT_RUN_SIZE 16
 
@@ -20,6 +20,7 @@ enum audit_kind {
     AUDIT_SIGNED,
     AUDIT_LEFT_OUT,
     AUDIT_LOST,
+    AUDIT_WARRANT,
     AUDIT_RECOVERED,
     AUDIT_CAUGHT,
     AUDIT_RESUMED,
@@ -66,6 +67,11 @@ struct audit_lost {
     char why[16];
 };
 
+/* What permits a run, each time that a session begins for it; the warrant is in `what`. */
+struct audit_permit {
+    uint8_t run[AUDIT_RUN_SIZE];
+};
+
 /* Checks, as a server counts them. */
 struct audit_checks {
     uint64_t begun, left;
@@ -76,14 +82,15 @@ struct audit_entry {
     enum audit_kind kind;
     char time[24];
     struct audit_opening opening; /* open */
-    char *what;                   /* opening.what points here */
-    unsigned server;              /* seen, signed */
-    struct audit_head head;       /* the same; or of the ledger, with the debit that was dropped */
+    char *what;      /* opening.what points here; of a warrant its text, with | for line ends */
+    unsigned server; /* seen, signed */
+    struct audit_head head; /* the same; or of the ledger, with the debit that was dropped */
     uint8_t signature[64];
     uint64_t from, to; /* recovered */
     struct audit_caught caught;
     struct audit_left_out left_out;
     struct audit_lost lost;
+    struct audit_permit permit; /* warrant */
     struct audit_checks checks; /* resumed */
     uint8_t hash[32];           /* of the chain after this line */
 };
@@ -108,6 +115,9 @@ enum err audit_file_read(struct audit_file **file, const char *path, struct log 
 void audit_file_free(struct audit_file **file);
 /* Whether it belongs to this study's terms and three servers. */
 bool audit_file_of(const struct audit_file *file, const struct study *study);
+
+/* The warrant in a line of that kind. ERR_DATA if it has none. */
+enum err audit_warrant(const struct audit_entry *entry, struct warrant *w) MUST_CHECK;
 
 /* Adds a line's words to `line`, which has its number and time; of any kind but AUDIT_LOG. */
 void audit_entry_put(struct bytes *line, const struct audit_entry *entry);

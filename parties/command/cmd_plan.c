@@ -86,6 +86,23 @@ static enum err take_left(struct plan_asked *p)
     return ERR_OK;
 }
 
+/* What share a warrant has to have; counts are measured first, whatever follows. */
+static void print_approvers(const struct study *s, const struct ledger_limits *limits)
+{
+    const double k = limits->rows_per_person > 0 ? limits->rows_per_person : 1;
+    struct price_first first;
+    double m;
+    if (s->approvers.at_least == 0 || price_first(s, &first) != ERR_OK)
+        return;
+    m = k * (double)first.one_ways;
+    printf("Servers open nothing without a warrant of %u of %zu approvers (trefoil approve).\n"
+           "The whole run takes a share of 100 %%; with less it ends early, and with less than\n"
+           "%.3g %%, which the first counts take, before it has anything.\n",
+           s->approvers.at_least, s->approvers.count,
+           100 * (s->features != NULL ? 1 : (double)s->workload->one_ways) * m * m / 0x1p41 /
+               limits->rho);
+}
+
 static enum err plan(struct plan_asked *p, const char *path)
 {
     struct ledger_limits limits;
@@ -105,6 +122,7 @@ static enum err plan(struct plan_asked *p, const char *path)
         printf("The study's own rho, %.4g, is as private as one count with Gaussian noise of\n"
                "standard deviation %.3g: all that is opened together, and nothing else.\n",
                limits.rho, ledger_deviation(1, limits.rho));
+    print_approvers(p->study, &limits);
     return ERR_OK;
 }
 

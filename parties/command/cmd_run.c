@@ -24,8 +24,8 @@
 #include <unistd.h>
 
 static const char help[] =
-    "usage: trefoil run STUDY --key FILE --out DIR [--rounds N] [--wait S]\n"
-    "                   [--rows N] [--seed N] [--quick]\n"
+    "usage: trefoil run STUDY --key FILE --out DIR [--warrant FILE] [--rounds N]\n"
+    "                   [--wait S] [--rows N] [--seed N] [--quick]\n"
     "       trefoil run STUDY --key FILE --out DIR --continue RUN ...\n"
     "\n"
     "Runs the study: the servers select and measure marginals, and this program fits\n"
@@ -48,6 +48,8 @@ static const char help[] =
     "\n"
     "  --key FILE   an analyst's private key; its public half is in the study file\n"
     "  --out DIR    created if it does not exist; holds the run's state as well\n"
+    "  --warrant FILE   what the study's approvers permit (trefoil approve), where it\n"
+    "               has any: without it servers open nothing\n"
     "  --rounds N   stop when N marginals have been selected in all; the same command\n"
     "               with a larger N, or without, goes on later\n"
     "  --wait S     how many seconds a server may be away once the run has begun, and\n"
@@ -71,6 +73,7 @@ struct run_asked {
     struct bounds *bounds;
     struct netio *netio;
     struct run_state *state;
+    struct warrant warrant; /* zeros: none is needed */
     struct witness witness; /* of the servers' ledgers */
     struct client *client;
     struct remote remote;
@@ -84,7 +87,7 @@ struct run_asked {
 };
 
 struct run_terms {
-    const char *study, *key, *folder;
+    const char *study, *key, *folder, *warrant;
     bool is_new;         /* the folder was not there */
     const uint8_t *lost; /* the number of a run, or NULL */
     int64_t rounds, wait_s, rows, seed;
@@ -198,6 +201,7 @@ static enum err play_rounds(struct run_asked *r, struct ledger_limits *limits, i
     TRY(netio_new(&r->netio, r->log));
     TRY(client_new(&r->client, r->netio, r->study, r->me, run_state_run(r->state), r->log));
     client_watch(r->client, &r->witness);
+    client_permit(r->client, &r->warrant);
     client_show(r->client, show_adding, &r->progress);
     say_begun(r);
     r->remote = (struct remote){.study = r->study,
@@ -291,6 +295,16 @@ static enum err release(struct run_asked *r, const struct run_terms *t)
     return ERR_OK;
 }
 
+/* Servers check it again, each by itself, and whether it is still good. */
+static enum err load_warrant(struct run_asked *r, const struct run_terms *t)
+{
+    if (t->warrant != NULL && r->study->approvers.at_least == 0)
+        return log_fail(r->log, ERR_USAGE, "%s has no approvers; leave out --warrant", t->study);
+    if (t->warrant != NULL)
+        TRY(warrant_load(&r->warrant, t->warrant, r->log));
+    return warrant_check(&r->warrant, r->study, r->me->public.sign, r->log);
+}
+
 static enum err execute(struct run_asked *r, struct run_terms *t)
 {
     enum err e, closed = ERR_OK;
@@ -301,6 +315,7 @@ static enum err execute(struct run_asked *r, struct run_terms *t)
                         "%s has method: %s, which has no rounds; leave out --rounds", t->study,
                         method_of(r->study)->word);
     TRY(identity_load(&r->me, t->key, r->log));
+    TRY(load_warrant(r, t));
     TRY(bounds_new(&r->bounds, r->study, r->log));
     TRY(price_limits(r->study, &limits, r->log));
     r->rho = limits.rho;
@@ -370,6 +385,7 @@ static enum err run_run(int argc, char **argv, struct log *log)
     const struct command_option options[] = {
         {.name = "key", .value = &t.key, .needed = "FILE"},
         {.name = "out", .value = &t.folder, .needed = "DIR"},
+        {.name = "warrant", .value = &t.warrant},
         {.name = "rounds", .number = &t.rounds, .least = 1, .most = STUDY_ROUNDS_MAX},
         {.name = "wait", .number = &t.wait_s, .most = 30 * 86400},
         {.name = "rows", .number = &t.rows, .least = 1, .most = COMMAND_ROWS_MAX},

@@ -100,6 +100,6 @@ enum err command_sql(const struct database_source *source, struct log *log) MUST
 extern const struct command cmd_keygen, cmd_init, cmd_check, cmd_serve, cmd_share, cmd_run, cmd_aim,
     cmd_roster, cmd_demo, cmd_plan, cmd_synth, cmd_query, cmd_explore, cmd_eval, cmd_refit,
     cmd_audit, cmd_recover, cmd_backup, cmd_restore, cmd_complete, cmd_admit, cmd_train,
-    cmd_predict, cmd_distill, cmd_page, cmd_relay, cmd_send;
+    cmd_predict, cmd_distill, cmd_page, cmd_relay, cmd_send, cmd_approve;
 
 #endif

@@ -21,7 +21,8 @@ struct client {
     struct dials dials;
     uint8_t run[REQUEST_RUN_SIZE];
     struct pulse *pulse;
-    struct witness *witness; /* NULL if nobody keeps what servers sign about their ledgers */
+    const struct warrant *warrant; /* NULL: none */
+    struct witness *witness;       /* NULL if nobody keeps what servers sign about their ledgers */
     struct {
         void (*adding)(void *self, double share); /* NULL: nobody looks */
         void *self;
@@ -88,6 +89,11 @@ bool client_answered(const struct client *c)
 void client_watch(struct client *c, struct witness *witness)
 {
     c->witness = witness;
+}
+
+void client_permit(struct client *c, const struct warrant *warrant)
+{
+    c->warrant = warrant;
 }
 
 void client_meanwhile(struct client *c, enum err (*work)(void *self), void *self)
@@ -353,6 +359,8 @@ enum err client_result(struct client *c, const struct bytes *request, struct byt
 static enum err write_plain(const struct client *c, enum request_kind kind, struct bytes *out)
 {
     struct request r = {.kind = kind};
+    if (kind == REQUEST_OPEN && c->warrant != NULL)
+        r.warrant = *c->warrant;
     memcpy(r.run, c->run, sizeof r.run);
     return request_write(&r, out);
 }

@@ -27,6 +27,8 @@ void client_free(struct client **client);
  * that is shorter than before, or a different one, ends the run with ERR_MISMATCH.
  */
 void client_watch(struct client *client, struct witness *witness);
+/* What permits the run, where the study has approvers; borrowed. */
+void client_permit(struct client *client, const struct warrant *warrant);
 /* While servers add up uploads, calls `adding` when the share that is done, 0 to 1, changes. */
 void client_show(struct client *client, void (*adding)(void *self, double share), void *self);
 /*

@@ -1,5 +1,7 @@
 #include "parties/exchange/request.h"
 
+#include "base/version.h"
+
 #include <openssl/sha.h>
 #include <sodium.h>
 
@@ -10,7 +12,8 @@ enum err request_write(const struct request *r, struct bytes *out)
     bytes_put_u8(out, round ? (uint8_t)r->ask.kind : (uint8_t)r->kind);
     bytes_put(out, r->run, sizeof r->run);
     bytes_put_u32(out, r->sequence);
-    return ask_write(&r->ask, out);
+    return r->kind == REQUEST_OPEN && r->warrant.share > 0 ? warrant_write(&r->warrant, out)
+                                                           : ask_write(&r->ask, out);
 }
 
 static enum err read_kind(struct request *r, uint8_t kind)
@@ -43,6 +46,8 @@ static enum err read_body(struct request *r, const struct domain *d, const struc
     if (version != REQUEST_VERSION)
         return ERR_FORMAT;
     TRY(read_kind(r, kind));
+    if (kind == REQUEST_OPEN && version_of(in->p, in->left, "trefoil-warrant-1") > 0)
+        return warrant_parse(&r->warrant, in->p, in->left) == ERR_OK ? ERR_OK : ERR_FORMAT;
     return ask_read(&r->ask, d, w, in);
 }
 

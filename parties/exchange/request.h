@@ -1,7 +1,8 @@
 /*
  * parties/exchange/request.h - what an analyst asks of the servers, as bytes.
  *
- *   REQUEST_OPEN   start a session over the complete uploads, to begin or continue a run
+ *   REQUEST_OPEN   start a session over the complete uploads, to begin or continue a run; where a
+ *                  study has approvers, with their warrant
  *   REQUEST_CLOSE  end session and run
  *   REQUEST_ROUND  a round of the run, which is paid for and answered (aim/run/ask.h)
  *
@@ -14,6 +15,7 @@
 
 #include "aim/run/ask.h"
 #include "base/bytes.h"
+#include "parties/study/warrant.h"
 
 #define REQUEST_VERSION 5u
 #define REQUEST_RUN_SIZE 16
@@ -27,6 +29,7 @@ struct request {
     uint8_t run[REQUEST_RUN_SIZE]; /* chosen by the analyst, the same throughout a run */
     uint32_t sequence;             /* of a round: 0, 1 .. within a run */
     struct ask ask;                /* of a round */
+    struct warrant warrant;        /* of an OPEN; zeros: it has none */
 };
 
 /* Appends the bytes of a request. */

@@ -1,5 +1,6 @@
 #include "parties/server/play.h"
 
+#include "base/date.h"
 #include "base/memory.h"
 #include "parties/server/collect.h"
 #include "parties/server/round.h"
@@ -84,7 +85,7 @@ static enum err take_up(struct play_round *r, const struct store_found *found)
     return ERR_OK;
 }
 
-/* A new round: it has to be the run's next, and within the budget. */
+/* A new round: it has to be the run's next, and within budget and warrant. */
 static enum err price(struct play_round *r)
 {
     uint32_t next;
@@ -93,7 +94,11 @@ static enum err price(struct play_round *r)
         return log_fail(r->p->log, ERR_REFUSED, "this run has %u rounds; round %u cannot come next",
                         next, r->round.sequence);
     TRY(ledger_copy(&r->after, r->ledger));
-    return ask_debit(&r->step.price, 1, r->after, r->p->log);
+    TRY(ask_debit(&r->step.price, 1, r->after, r->p->log));
+    return r->p->study->approvers.at_least == 0
+               ? ERR_OK
+               : warrant_allows(&r->p->warrant, ledger_spent(r->after), r->p->limits->rho,
+                                date_today(), r->p->log);
 }
 
 static enum err prepare(struct play_round *r, const uint8_t digest[REQUEST_DIGEST_SIZE])

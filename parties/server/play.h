@@ -49,7 +49,8 @@ struct play {
     const struct identity *me;
     const struct ledger_limits *limits; /* of a ledger without debits */
     struct store *store;
-    uint8_t analyst[32]; /* signing key of the analyst who asks */
+    uint8_t analyst[32];    /* signing key of the analyst who asks */
+    struct warrant warrant; /* by which the session was opened, where the study has approvers */
     struct net *net;
     struct engine engine;
     struct openings openings;

@@ -74,7 +74,7 @@ static enum err admit(struct server *s)
         if (study_revoked(s->site.study, p.key))
             log_warn(s->site.log, "the key of %s is revoked: connections with it are refused",
                      p.name);
-        else if (p.role != ROLE_SERVER || p.index != s->site.index)
+        else if (p.role != ROLE_APPROVER && (p.role != ROLE_SERVER || p.index != s->site.index))
             TRY(netio_allow(s->site.netio, "gate", p.key->curve, role_user(p.role, p.index)));
     return s->site.study->open.most > 0 || s->sealing != NULL
                ? netio_allow_guests(s->site.netio, "gate")

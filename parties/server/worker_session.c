@@ -93,6 +93,8 @@ enum err worker_may_ask(struct worker *w, const struct worker_ask *ask)
     bool paid = false, open = worker_has_run(w) && memcmp(w->run, r->run, sizeof w->run) == 0;
     uint8_t key[32];
     const char *name;
+    if (r->kind == REQUEST_OPEN)
+        TRY(warrant_check(&r->warrant, w->site->study, key_of(w, ask->client.user), &w->log));
     TRY(store_analyst(w->site->store, r->run, key, &paid));
     /* an analyst who goes on with another's run owns it at once, even before the first payment */
     if (open && (r->kind != REQUEST_OPEN || worker_silent_ms(w) < worker_connect_ms(w)))
@@ -263,13 +265,33 @@ static void tell_left_out(const struct worker *w, struct bytes *result)
             bytes_put_u32(result, i);
 }
 
-static enum err handle_open(struct worker *w, const uint8_t digest[32], struct bytes *result)
+/* By what warrant the session's openings are made; before the first. */
+static enum err note_warrant(struct worker *w, const struct warrant *warrant)
+{
+    struct audit_entry line = {.kind = AUDIT_WARRANT};
+    struct bytes text CLEAN(bytes_clear) = {0};
+    if (w->site->study->approvers.at_least == 0)
+        return ERR_OK;
+    w->play.warrant = *warrant;
+    TRY(warrant_write(warrant, &text));
+    for (size_t i = 0; i < text.size; i++)
+        if (text.data[i] == '\n')
+            text.data[i] = '|';
+    bytes_put_u8(&text, 0);
+    TRY(bytes_ok(&text));
+    memcpy(line.permit.run, w->run, sizeof w->run);
+    line.what = (char *)text.data;
+    return audit_note(w->site->audit, &line);
+}
+
+static enum err handle_open(struct worker *w, const struct worker_ask *ask, struct bytes *result)
 {
     enum err loaded;
     TRY(w->setting->greet(w->part));
-    TRY(agree_on_ledger(w, digest));
+    TRY(agree_on_ledger(w, ask->digest));
     TRY(begin(w));
-    TRY(begin_openings(w, digest));
+    TRY(begin_openings(w, ask->digest));
+    TRY(note_warrant(w, &ask->request.warrant));
     loaded = load_uploads(w);
     TRY(worker_name_left_out(w, true)); /* also if too few are left */
     TRY(loaded);
@@ -291,7 +313,7 @@ static enum err dispatch(struct worker *w, const struct worker_ask *ask, struct 
     const struct request *r = &ask->request;
     if (r->kind == REQUEST_OPEN) {
         memcpy(w->run, r->run, sizeof w->run);
-        return handle_open(w, ask->digest, result);
+        return handle_open(w, ask, result);
     }
     if (r->kind == REQUEST_CLOSE)
         return handle_close(w, result);

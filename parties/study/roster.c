@@ -169,6 +169,8 @@ static const char *role_name(enum study_role role)
         return "owner";
     case ROLE_ANALYST:
         return "analyst";
+    case ROLE_APPROVER:
+        return "approver";
     }
     return "nobody";
 }
@@ -186,6 +188,9 @@ static bool fill(const struct study *study, struct roster_person *p)
     } else if (p->role == ROLE_ANALYST && p->index < study->analysts) {
         p->name = study->analyst[p->index].name;
         p->key = &study->analyst[p->index].key;
+    } else if (p->role == ROLE_APPROVER && p->index < study->approvers.count) {
+        p->name = study->approvers.who[p->index].name;
+        p->key = &study->approvers.who[p->index].key;
     }
     return p->key != NULL;
 }
@@ -196,7 +201,7 @@ bool roster_next(const struct study *study, struct roster_person *p)
         *p = (struct roster_person){.role = ROLE_SERVER};
     else
         p->index++;
-    while (!fill(study, p) && p->role < ROLE_ANALYST)
+    while (!fill(study, p) && p->role < ROLE_APPROVER)
         *p = (struct roster_person){.role = (enum study_role)(p->role + 1)};
     return p->key != NULL;
 }

@@ -121,6 +121,28 @@ static void compare_analysts(FILE *out, const struct study *a, const struct stud
             fprintf(out, "  analyst %s: no longer\n", a->analyst[i].name);
 }
 
+static bool voids(const struct study *s, const uint8_t number[32])
+{
+    for (size_t i = 0; i < s->approvers.revoked_count; i++)
+        if (memcmp(s->approvers.revoked[i], number, 32) == 0)
+            return true;
+    return false;
+}
+
+static void compare_approvers(FILE *out, const struct study *a, const struct study *b)
+{
+    const struct study *const by[] = {b, a};
+    static const char *const words[] = {"revoked", "NO LONGER REVOKED"};
+    for (size_t i = 0; i < b->approvers.count; i++)
+        compare_key(out, "approver", b->approvers.who[i].name, &a->approvers.who[i].key,
+                    &b->approvers.who[i].key);
+    for (unsigned k = 0; k < 2; k++)
+        for (size_t i = 0; i < by[k]->approvers.revoked_count; i++)
+            if (!voids(by[1 - k], by[k]->approvers.revoked[i]))
+                fprintf(out, "  %s: warrant %s\n", words[k],
+                        identity_groups(by[k]->approvers.revoked[i], 4).text);
+}
+
 /* The keys that one study revokes but the other does not. */
 static void list_revoked(FILE *out, const char *words, const struct study *by,
                          const struct study *other)
@@ -189,6 +211,7 @@ enum err roster_compare(FILE *out, const struct study *earlier, const struct stu
     compare_open(out, earlier, study);
     compare_rows(out, earlier, study);
     compare_analysts(out, earlier, study);
+    compare_approvers(out, earlier, study);
     list_revoked(out, "revoked", study, earlier);
     list_revoked(out, "NO LONGER REVOKED", earlier, study);
     compare_settings(out, earlier, study);

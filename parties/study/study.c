@@ -18,7 +18,7 @@ struct study_top {
         *method, *copula, *train, *assess, *rounds, *security, *servers, *provider, *keeper,
         *noise_by, *owners, *least, *late, *analysts, *retain, *deadlines, *model, *version,
         *revoked, *signatures, *person, *link, *open, *title, *description, *purpose, *licence,
-        *contact, *relay;
+        *contact, *relay, *approvers;
 };
 
 /* --- budget, noise, deadlines, model ---------------------------------------------------------- */
@@ -206,26 +206,27 @@ static enum err read_keys(struct study_reading *r, struct study_top *t)
     const bool two = yaml_is_mapping(root) &&
                      (yaml_has(r->file, root, "provider") || yaml_has(r->file, root, "keeper"));
     const struct yaml_key keys[] = {
-        {"study", true, &t->name},          {"columns_from", false, &t->from},
-        {"domain", true, &t->domain},       {"impossible", false, &t->impossible},
-        {"workload", false, &t->workload},  {"budget", true, &t->budget},
-        {"person", false, &t->person},      {"link", false, &t->link},
-        {"noise", false, &t->noise},        {"score", false, &t->score},
-        {"method", false, &t->method},      {"copula", false, &t->copula},
-        {"rounds", false, &t->rounds},      {"security", false, &t->security},
-        {"servers", !two, &t->servers},     {"owners", false, &t->owners},
-        {"open_owners", false, &t->open},   {"min_owners", false, &t->least},
-        {"late_uploads", false, &t->late},  {"analysts", true, &t->analysts},
-        {"retain_days", false, &t->retain}, {"deadlines", false, &t->deadlines},
-        {"model", false, &t->model},        {"roster", false, &t->version},
-        {"revoked", false, &t->revoked},    {"signatures", false, &t->signatures},
-        {"title", false, &t->title},        {"description", false, &t->description},
-        {"purpose", false, &t->purpose},    {"licence", false, &t->licence},
-        {"read", false, &t->read},          {"computed", false, &t->computed},
-        {"contact", false, &t->contact},    {"provider", two, &t->provider},
-        {"keeper", two, &t->keeper},        {"noise_by", false, &t->noise_by},
-        {"train", false, &t->train},        {"assess", false, &t->assess},
-        {"relay", false, &t->relay},        {"events", false, &t->events},
+        {"study", true, &t->name},           {"columns_from", false, &t->from},
+        {"domain", true, &t->domain},        {"impossible", false, &t->impossible},
+        {"workload", false, &t->workload},   {"budget", true, &t->budget},
+        {"person", false, &t->person},       {"link", false, &t->link},
+        {"noise", false, &t->noise},         {"score", false, &t->score},
+        {"method", false, &t->method},       {"copula", false, &t->copula},
+        {"rounds", false, &t->rounds},       {"security", false, &t->security},
+        {"servers", !two, &t->servers},      {"owners", false, &t->owners},
+        {"open_owners", false, &t->open},    {"min_owners", false, &t->least},
+        {"late_uploads", false, &t->late},   {"analysts", true, &t->analysts},
+        {"retain_days", false, &t->retain},  {"deadlines", false, &t->deadlines},
+        {"model", false, &t->model},         {"roster", false, &t->version},
+        {"revoked", false, &t->revoked},     {"signatures", false, &t->signatures},
+        {"title", false, &t->title},         {"description", false, &t->description},
+        {"purpose", false, &t->purpose},     {"licence", false, &t->licence},
+        {"read", false, &t->read},           {"computed", false, &t->computed},
+        {"contact", false, &t->contact},     {"provider", two, &t->provider},
+        {"keeper", two, &t->keeper},         {"noise_by", false, &t->noise_by},
+        {"train", false, &t->train},         {"assess", false, &t->assess},
+        {"relay", false, &t->relay},         {"events", false, &t->events},
+        {"approvers", false, &t->approvers},
     };
     r->misspelt = true;
     if (!yaml_is_mapping(root))
@@ -304,7 +305,7 @@ static enum err read_study(struct study_reading *r)
                                                      t.impossible, t.workload, t.assess})));
     TRY(study_go_on(r, study_read_people(r, &(const struct study_people_nodes){
                                                 t.servers, t.provider, t.keeper, t.owners, t.open,
-                                                t.link, t.analysts})));
+                                                t.link, t.analysts, t.approvers})));
     if (study_sound(r))
         method_settle(s);
     TRY(study_go_on(r, study_read_unsigned(r, t.retain, "retain_days", 1, 3650, &s->retain_days)));
@@ -413,6 +414,8 @@ void study_free(struct study **study)
     memory_free(&s->open.each.column);
     memory_free(&s->open.revoked);
     memory_free(&s->analyst);
+    memory_free(&s->approvers.who);
+    memory_free(&s->approvers.revoked);
     memory_free(&s->apart);
     memory_free(&s->revoked);
     memory_free(study);

@@ -37,6 +37,7 @@
 #define STUDY_OWNERS_MAX 10000
 #define STUDY_OPEN_MAX 1000000
 #define STUDY_ANALYSTS_MAX 1000
+#define STUDY_APPROVERS_MAX 16
 #define STUDY_LINKED_MAX 64 /* owners of a batch whose rows are linked */
 #define STUDY_REVOKED_MAX 10000
 #define STUDY_RANKS_MAX 1023  /* machines of a server besides the first */
@@ -47,7 +48,7 @@
 #define STUDY_EVENTS_CELLS 100000 /* of a marginal, where rows are events and `all` asks for it */
 #define STUDY_COUNT_BITS_MAX 31   /* the most for l: all owners' counts together are below 2^31 */
 
-enum study_role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
+enum study_role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST, ROLE_APPROVER };
 
 /* What a run makes: AIM's rounds, a Gaussian copula, a classifier (parties/study/method.h). */
 enum study_method { STUDY_AIM, STUDY_COPULA, STUDY_TRAIN, STUDY_METHODS };
@@ -144,6 +145,14 @@ struct study_analyst {
     struct public_identity key;
 };
 
+/* Whose warrant a run needs: parties/study/warrant.h. */
+struct study_approvers {
+    unsigned at_least; /* of them have to sign; 0: the study has none */
+    size_t count, revoked_count;
+    struct study_analyst *who;
+    uint8_t (*revoked)[32]; /* numbers of warrants */
+};
+
 struct study {
     char name[STUDY_NAME_SIZE];
     char *about[STUDY_ABOUT]; /* each a text, or NULL */
@@ -184,6 +193,7 @@ struct study {
     bool late_join;      /* rows that come during a run count from its next round on */
     size_t analysts;
     struct study_analyst *analyst;
+    struct study_approvers approvers;
     size_t keyless; /* how many of all those have no key yet: only a draft may have any */
     unsigned connect_s, round_s;
     unsigned retain_days;

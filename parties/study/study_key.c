@@ -41,13 +41,22 @@ static enum err find_item(const struct yaml_file *file, const yaml_node_t *list,
 static enum err find(const struct yaml_file *file, const char *path, const char *name,
                      struct key_place *place, struct log *log)
 {
-    const yaml_node_t *people[3];
+    const yaml_node_t *people[4], *approvers = NULL;
     size_t entries, count = 0;
     TRY(yaml_entries(file, yaml_root(file), "the study file", YAML_KEYS_MAX, &entries));
     for (size_t i = 0; i < entries; i++) {
         const struct yaml_entry e = yaml_entry(file, yaml_root(file), i);
+        if (strcmp(e.name, "approvers") == 0 && yaml_is_mapping(e.value))
+            approvers = e.value;
         if (strcmp(e.name, "servers") == 0 || strcmp(e.name, "owners") == 0 ||
             strcmp(e.name, "analysts") == 0)
+            people[count++] = e.value;
+    }
+    if (approvers != NULL)
+        TRY(yaml_entries(file, approvers, "approvers", YAML_KEYS_MAX, &entries));
+    for (size_t i = 0; approvers != NULL && i < entries; i++) {
+        const struct yaml_entry e = yaml_entry(file, approvers, i);
+        if (strcmp(e.name, "people") == 0)
             people[count++] = e.value;
     }
     for (size_t i = 0; i < count && place->name == NULL; i++)

@@ -142,7 +142,7 @@ struct study_people {
 };
 
 struct study_people_nodes {
-    const yaml_node_t *servers, *provider, *keeper, *owners, *open, *link, *analysts;
+    const yaml_node_t *servers, *provider, *keeper, *owners, *open, *link, *analysts, *approvers;
 };
 /* The key of somebody, `called` so, and into `people`; in a draft the key may not be there yet. */
 enum err study_read_member(struct study_reading *r, const yaml_node_t *name, const yaml_node_t *key,

@@ -1,5 +1,6 @@
 /* Who takes part in a study, with each name and key only once; and the roster's own parts. */
 #include "base/memory.h"
+#include "base/text.h"
 #include "parties/study/sealing.h"
 #include "parties/study/study_parse.h"
 #include "parties/study/study_ports.h"
@@ -142,12 +143,12 @@ static enum err read_servers(struct study_reading *r, const yaml_node_t *node,
     return ERR_OK;
 }
 
-static enum err read_analyst(struct study_reading *r, const yaml_node_t *node,
+static enum err read_analyst(struct study_reading *r, const yaml_node_t *node, const char *what,
                              struct study_analyst *a, struct study_people *people)
 {
     const yaml_node_t *name, *key;
     const struct yaml_key keys[] = {{"name", true, &name}, {"key", !r->draft, &key}};
-    TRY(yaml_mapping(r->file, node, "an analyst", COUNTED(keys)));
+    TRY(yaml_mapping(r->file, node, what, COUNTED(keys)));
     TRY(study_read_name(r, name, "name", a->name));
     return study_read_member(r, name, key, a->name, &a->key, people);
 }
@@ -161,8 +162,47 @@ static enum err read_analysts(struct study_reading *r, const yaml_node_t *node,
     TRY(memory_new(&s->analyst, count));
     s->analysts = count;
     for (size_t i = 0; i < count; i++)
-        TRY(study_go_on(r, read_analyst(r, yaml_item(r->file, node, i), &s->analyst[i], people)));
+        TRY(study_go_on(
+            r, read_analyst(r, yaml_item(r->file, node, i), "an analyst", &s->analyst[i], people)));
     return ERR_OK;
+}
+
+/* Warrants that are good no longer, by their numbers. */
+static enum err read_void(struct study_reading *r, const yaml_node_t *node)
+{
+    struct study_approvers *a = &r->study->approvers;
+    const char *text;
+    if (node == NULL)
+        return ERR_OK;
+    TRY(yaml_list(r->file, node, "revoked", 0, STUDY_REVOKED_MAX, &a->revoked_count));
+    TRY(memory_new(&a->revoked, a->revoked_count));
+    for (size_t i = 0; i < a->revoked_count; i++) {
+        const yaml_node_t *item = yaml_item(r->file, node, i);
+        TRY(yaml_text(r->file, item, "a warrant's number", &text));
+        if (!text_hex(text, a->revoked[i], sizeof a->revoked[i]))
+            return yaml_error(r->file, item,
+                              "a revoked warrant stands here by its number, the 64 digits and "
+                              "letters a to f that trefoil approve and audit print");
+    }
+    return ERR_OK;
+}
+
+static enum err read_approvers(struct study_reading *r, const yaml_node_t *node,
+                               struct study_people *people)
+{
+    struct study_approvers *a = &r->study->approvers;
+    const yaml_node_t *least, *list, *revoked;
+    const struct yaml_key keys[] = {
+        {"at_least", true, &least}, {"people", true, &list}, {"revoked", false, &revoked}};
+    TRY(yaml_mapping(r->file, node, "approvers", COUNTED(keys)));
+    TRY(yaml_list(r->file, list, "people", 1, STUDY_APPROVERS_MAX, &a->count));
+    TRY(memory_new(&a->who, a->count));
+    TRY(study_go_on(
+        r, study_read_unsigned(r, least, "at_least", 1, (unsigned)a->count, &a->at_least)));
+    for (size_t i = 0; i < a->count; i++)
+        TRY(study_go_on(
+            r, read_analyst(r, yaml_item(r->file, list, i), "an approver", &a->who[i], people)));
+    return read_void(r, revoked);
 }
 
 /* All that must not occur twice has 32 bytes: a name with its zeros, or one of the two keys. */
@@ -214,6 +254,8 @@ static enum err read_everybody(struct study_reading *r, const struct study_peopl
         TRY(study_go_on(r, study_read_open(r, nodes->open, people)));
     if (nodes->analysts != NULL)
         TRY(study_go_on(r, read_analysts(r, nodes->analysts, people)));
+    if (nodes->approvers != NULL)
+        TRY(study_go_on(r, read_approvers(r, nodes->approvers, people)));
     return check_unique(r, people);
 }
 

@@ -63,6 +63,15 @@ static void put_budget(const struct study *s, struct bytes *b)
     }
     if (s->accounting != ACCOUNTING_ZCDP)
         bytes_put_string(b, study_accounting_words[s->accounting]);
+    if (s->approvers.at_least == 0)
+        return;
+    bytes_put_string(b, "approvers");
+    bytes_put_u32(b, s->approvers.at_least);
+    bytes_put_u64(b, s->approvers.count);
+    for (size_t i = 0; i < s->approvers.count; i++) {
+        bytes_put_string(b, s->approvers.who[i].name);
+        bytes_put(b, s->approvers.who[i].key.sign, 32);
+    }
 }
 
 const char *const study_about_words[STUDY_ABOUT] = {
@@ -148,7 +157,7 @@ static const struct terms_part {
     {"study", put_study, "study, retain_days, title, description, purpose, licence, contact"},
     {"domain", put_domain, NULL},
     {"workload", put_workload, NULL},
-    {"budget", put_budget, "budget, person"},
+    {"budget", put_budget, "budget, person, approvers (names, signing keys)"},
     {"noise", put_noise, "noise, noise_by"},
     {"rounds", put_rounds, "rounds, score, method, copula, train, assess"},
     {"bounds", put_bounds,
@@ -196,6 +205,18 @@ static void put_sealing(const struct study *s, struct bytes *b)
             bytes_put_u64(b, i);
             bytes_put(b, s->server[i].sealing.key, sizeof s->server[i].sealing.key);
         }
+}
+
+static void put_approvers(const struct study *s, struct bytes *b)
+{
+    if (s->approvers.at_least == 0)
+        return;
+    bytes_put_string(b, "approvers");
+    for (size_t i = 0; i < s->approvers.count; i++)
+        put_identity(&s->approvers.who[i].key, b);
+    bytes_put_u64(b, s->approvers.revoked_count);
+    for (size_t i = 0; i < s->approvers.revoked_count; i++)
+        bytes_put(b, s->approvers.revoked[i], sizeof s->approvers.revoked[i]);
 }
 
 static void put_roster(const struct study *s, struct bytes *b)
@@ -252,6 +273,7 @@ static void put_roster(const struct study *s, struct bytes *b)
         bytes_put_string(b, "apart");
     for (size_t i = 0; i < s->apart_columns; i++)
         bytes_put_string(b, s->domain->attribute[s->apart[i]].name);
+    put_approvers(s, b);
     if (s->open.most == 0)
         return;
     bytes_put_string(b, s->open.each.name);

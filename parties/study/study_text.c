@@ -223,6 +223,16 @@ static void describe_analysts(FILE *out, const struct study *s)
     for (size_t i = 0; i < s->analysts; i++)
         fprintf(out, "  %-20s key %s\n", s->analyst[i].name,
                 public_identity_fingerprint(&s->analyst[i].key).text);
+    if (s->approvers.at_least == 0)
+        return;
+    fprintf(out,
+            "\nApprovers: nothing is opened without a warrant that %u of these %zu have signed\n"
+            "(trefoil approve). It names the analyst, a share of the budget, which is a\n"
+            "ceiling on all that is ever opened, and a last day. Each server checks it.\n",
+            s->approvers.at_least, s->approvers.count);
+    for (size_t i = 0; i < s->approvers.count; i++)
+        fprintf(out, "  %-20s key %s\n", s->approvers.who[i].name,
+                public_identity_fingerprint(&s->approvers.who[i].key).text);
 }
 
 static void describe_times(FILE *out, const struct study *s)
@@ -259,6 +269,8 @@ static void describe_me(FILE *out, const struct study *s, const struct public_id
                 study_server_role(s, p.index).text, p.name);
     else if (p.role == ROLE_ANALYST)
         fprintf(out, "\nYou are the analyst %s.\n", p.name);
+    else if (p.role == ROLE_APPROVER)
+        fprintf(out, "\nYou are the approver %s.\n", p.name);
     else
         fprintf(out, "\nYou are the owner %s: at most %u %s, an upload of %s.\n", p.name,
                 s->owner[p.index].max_rows, series_counted(s->domain),

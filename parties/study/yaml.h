@@ -48,7 +48,7 @@ struct yaml_key {
  * Takes a mapping apart, of at most YAML_KEYS_MAX keys. Logs every key that does not belong there,
  * or else every one that lacks; nodes of the others are set even then.
  */
-#define YAML_KEYS_MAX 40
+#define YAML_KEYS_MAX 48
 enum err yaml_mapping(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                       const struct yaml_key *key, size_t keys) MUST_CHECK;
 

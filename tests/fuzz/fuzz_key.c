@@ -1,11 +1,13 @@
 /*
- * A private key file, a public key's text, and those of tokens and invitations: no crash; what is
- * accepted is written back as it was.
+ * A private key file, of a sealing key too, a public key's text, and those of sealing keys, tokens
+ * and invitations: no crash; what is accepted is written back as it was.
  * A file whose keys do not fit each other is refused, so mutations rarely get further than that.
  */
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/secret.h"
+#include "base/text.h"
+#include "parties/study/sealing.h"
 #include "parties/study/token.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -57,12 +59,23 @@ static void as_token(const uint8_t *data, size_t size)
     never(strcmp(mark != NULL ? mark + 1 : text, back) != 0);
 }
 
+/* The line of a sealing key, as the study file has it. */
+static void as_sealing(const uint8_t *data, size_t size)
+{
+    char text[512] = "";
+    struct study study = {.servers = 1};
+    memcpy(text, data, size < sizeof text ? size : sizeof text - 1);
+    if (sealing_parse(&study.server[0].sealing, text) == ERR_OK)
+        never(sealing_check(&study, 0) == ERR_OK); /* no server of this key has signed it */
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     never(secret_start() != ERR_OK);
     as_file(data, size);
     as_text(data, size);
     as_token(data, size);
+    as_sealing(data, size);
     return 0;
 }
 
@@ -90,5 +103,11 @@ void fuzz_seeds(fuzz_put put, void *self)
         else
             invite_link(&t.by, seed, one + strlen(one));
         put(self, one, strlen(one));
+    }
+    {
+        static const uint8_t raw[96] = {1, 2, 3};
+        char line[SEALING_TEXT_SIZE];
+        text_put_base64(line, "trefoil-sealing1-", raw, sizeof raw);
+        put(self, line, strlen(line));
     }
 }

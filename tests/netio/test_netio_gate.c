@@ -876,6 +876,33 @@ TEST(only_the_connection_that_was_named_is_cut)
     pull_down(&h);
 }
 
+/* Nor is it said about one that was not heard yet. */
+TEST(a_newcomer_is_not_cut_for_another)
+{
+    struct gate_house h;
+    bool reused = false;
+    build(&h);
+    for (unsigned tries = 0; tries < 20 && !reused; tries++) {
+        struct dial *first = knock(&h, &h.client[0], h.server.public), *second;
+        struct gate_client gone;
+        ask_and_answer(&h, first, 100);
+        gone = h.from;
+        dial_free(&first);
+        hear_nothing(&h, 20);
+        second = knock(&h, &h.client[1], h.server.public);
+        assert_int_equal(dial_watch(second), ERR_OK);
+        say(second, "hello");
+        gate_cut(h.gate, &gone);
+        assert_int_equal(dial_receive(second, &h.b, support_end_ms(0.2)), ERR_TIMEOUT);
+        hear(&h, "hello");
+        reused = h.from.fd == gone.fd;
+        dial_free(&second);
+        hear_nothing(&h, 20);
+    }
+    assert_true(reused);
+    pull_down(&h);
+}
+
 /* A client can name a route like those that the gate makes. That costs others nothing. */
 TEST(a_chosen_number_of_a_line_is_of_no_use)
 {

@@ -85,11 +85,19 @@ def notebooks_show_tables():
         quick = model.query("SELECT AVG(age) FROM t WHERE sex = 'f' AND sex = 'm'", None)._repr_html_()
         table = model.marginal("age", "bmi", "ward")
         many = table._repr_html_()
+        whole = model._repr_html_()
+        names = [c.name for c in model.columns]
+        bars = model.query("SELECT COUNT(*) FROM t GROUP BY sex")
     heads = "".join(f"<th>{h}</th>" for h in ("bmi", "sex", "AVG(age)", "95 %", "MODE(ward)", "95 %", "rows"))
     assert shown.startswith(f"<table><tr>{heads}</tr><tr><td>10 to 18.5</td><td>m</td><td>"), shown
     assert shown.count("<tr>") == 11 and shown.count("<td>") == 70 and "<td>NULL</td><td>f</td>" in shown
     assert "<th>AVG(age)</th><th>rows</th></tr><tr><td>NULL</td><td>0</td></tr>" in quick, quick
     assert len(table.counts) == 400 and many.count("<tr>") == 101 and many.endswith("</table><p>...</p>")
+    assert whole.startswith("<p>&lt;trefoil.Model ") and all(f"<tr><td>{name}</td><td>" in whole for name in names), whole
+    scale = 120 / max(line[0].high for line in bars)
+    for line in bars:
+        bar = f'<rect x="{scale * line[0].low:.1f}" y="1" width="{max(scale * (line[0].high - line[0].low), 1):.1f}"'
+        assert bar in bars._repr_html_(), (bar, bars._repr_html_())
     value = trefoil.Value("<b>", None, None, 1.0, 2.5, False, True)
     answer = trefoil.Answer("", ("MODE(x)",), (), [trefoil.Line({}, 2.5, ("MODE(x)",), (value,))], 0.95, False, 3, 0.4)
     assert answer._repr_html_() == (

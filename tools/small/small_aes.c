@@ -4,7 +4,7 @@
  */
 #include "base/secret.h"
 
-#include "tools/small/include/openssl/evp.h"
+#include "tools/small/libraries/openssl/evp.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __wasi__
+
 /* A comparison that needs more than the two is kept while one sort lasts; sorts are not nested. */
 static int (*with)(const void *, const void *, void *);
 static void *given;
@@ -64,6 +66,8 @@ int getgroups(int size, unsigned *list)
     (void)list;
     return 0;
 }
+
+#endif
 
 int dlclose(void *handle)
 {

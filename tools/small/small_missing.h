@@ -1,4 +1,4 @@
-/* tools/small/small_missing.h - what a module's C library lacks; included before every file. */
+/* tools/small/small_missing.h - what a small set's libraries lack; included before every file. */
 #ifndef SMALL_MISSING_H
 #define SMALL_MISSING_H
 
@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+int dlclose(void *handle);
+
+#ifdef __wasi__ /* a module's C library */
 void qsort_r(void *base, size_t n, size_t size, int (*compare)(const void *, const void *, void *),
              void *self);
 
@@ -18,6 +21,6 @@ char *realpath(const char *path, char *resolved);
 unsigned geteuid(void);
 unsigned getegid(void);
 int getgroups(int size, unsigned *list);
-int dlclose(void *handle);
+#endif
 
 #endif

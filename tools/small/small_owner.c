@@ -1,4 +1,4 @@
-/* What an owner of data needs, as a module: the commands that need no network. */
+/* What an owner of data needs: the commands that need no network. As a program also a reader's. */
 #include "parties/command/command.h"
 #include "parties/command/settings.h"
 #include "parties/display/owner_page.h"
@@ -102,10 +102,25 @@ enum err http_probe(const char *where, struct log *log)
     return log_fail(log, ERR_USAGE, "there is no network here to reach %s", where);
 }
 
+static int help(const struct command *const *table, size_t count, const char *name)
+{
+    for (size_t k = 0; k < count; k++)
+        if (strcmp(table[k]->name, name) == 0)
+            return fputs(table[k]->help, stdout) < 0;
+    return EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
-    static const struct command *const table[] = {&cmd_check, &cmd_keygen, &cmd_share};
+    static const struct command *const table[] = {
+        &cmd_check, &cmd_keygen,  &cmd_share,
+#ifndef __wasi__
+        &cmd_admit, &cmd_approve, &cmd_query, &cmd_synth,
+#endif
+    };
     struct log log = {.file = stderr, .level = LOG_INFO};
+    if (argc == 3 && strcmp(argv[2], "--help") == 0)
+        return help(table, sizeof table / sizeof *table, argv[1]);
     for (size_t k = 0; argc > 1 && k < sizeof table / sizeof *table; k++)
         if (strcmp(argv[1], table[k]->name) == 0)
             return (int)command_end(table[k]->run(argc - 1, argv + 1, &log), &log);

@@ -862,3 +862,60 @@ TEST(what_is_no_file_is_no_log)
     support_says(said, "audit.log: Is a directory");
     assert_int_equal(rmdir(path), 0);
 }
+
+/* Where a study has approvers, what a run opens follows a line with a warrant that they signed. */
+TEST(an_opening_without_a_warrant_is_told)
+{
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
+    struct study_analyst who = {.name = "board", .key = b.server[2]->public};
+    struct warrant w = {.share = WARRANT_ALL, .purpose = "A test, of what is | permitted"};
+    struct audit_entry line = {.kind = AUDIT_WARRANT, .permit.run = {1}};
+    struct bytes text CLEAN(bytes_clear) = {0};
+    char words[8192] = "";
+    b.s.study->approvers = (struct study_approvers){.at_least = 1, .count = 1, .who = &who};
+    memcpy(w.terms, b.s.study->terms.digest, 32);
+    assert_int_equal(warrant_sound(&w, &quiet), ERR_DATA);
+    *strchr(w.purpose, '|') = '/';
+    assert_int_equal(warrant_sound(&w, &quiet), ERR_OK);
+    assert_int_equal(warrant_sign(&w, b.s.study, b.server[2], &quiet), ERR_OK);
+    assert_int_equal(warrant_write(&w, &text), ERR_OK);
+    for (size_t i = 0; i < text.size; i++)
+        text.data[i] = text.data[i] == '\n' ? '|' : text.data[i];
+    bytes_put_u8(&text, 0);
+    line.what = (char *)text.data;
+    open_one(&b, 0, 0, "REJECT_BIT"); /* of noise, for no run */
+    assert_int_equal(compare(&b, 1, words, sizeof words), ERR_OK);
+    open_one(&b, 1, 0, "SORTED");
+    assert_int_equal(compare(&b, 2, words, sizeof words), ERR_DATA);
+    for (unsigned i = 0; i < 3; i += 2) {
+        assert_int_equal(audit_note(b.audit[i], &line), ERR_OK); /* of another run */
+        open_one(&b, i, 0, "NOISY_MARGINAL");
+    }
+    assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
+    b.s.study->approvers = (struct study_approvers){0};
+    bench_free(&b);
+    b = bench_new();
+    who.key = b.server[2]->public;
+    memcpy(w.terms, b.s.study->terms.digest, 32);
+    b.s.study->approvers = (struct study_approvers){.at_least = 1, .count = 1, .who = &who};
+    for (unsigned i = 0; i < 3; i++) {
+        w.signatures = 0;
+        assert_int_equal(warrant_sign(&w, b.s.study, b.server[2], &quiet), ERR_OK);
+        w.share -= i == 2; /* which is not what was signed */
+        bytes_clear(&text);
+        assert_int_equal(warrant_write(&w, &text), ERR_OK);
+        for (size_t k = 0; k < text.size; k++)
+            text.data[k] = text.data[k] == '\n' ? '|' : text.data[k];
+        bytes_put_u8(&text, 0);
+        line.what = (char *)text.data;
+        line.permit.run[0] = 0;
+        assert_int_equal(audit_note(b.audit[i], &line), ERR_OK);
+        open_one(&b, i, 0, "NOISY_MARGINAL");
+    }
+    assert_int_equal(compare(&b, 2, words, sizeof words), ERR_OK);
+    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_DATA);
+    describe_all(&b, words, sizeof words);
+    assert_int_equal(times(words, "for 100.0000 % of the budget"), 1);
+    assert_int_equal(times(words, "signed by board"), 2); /* the one that says another share */
+    b.s.study->approvers = (struct study_approvers){0};
+}

@@ -191,10 +191,13 @@ class Answer(Sequence[Line]):
         interval = [] if self.level is None else [f"{100 * self.level:.4g} %"]
         heads = [*self.groups, *(head for name in self.items for head in (name, *interval)), "rows"]
         rows: List[List[Any]] = []
+        ends = [[end for line in self.lines for end in (line[i].low, line[i].high) if end is not None]
+                for i in range(len(self.items))]
         for line in self.lines:
             rows.append(list(line.group.values()))
-            for v in line.values:
-                rows[-1] += [v.value, "" if v.low is None or v.high is None else Bin(v.low, v.high)][:1 + len(interval)]
+            for v, scale in zip(line.values, ends):
+                bar = "" if v.low is None or v.high is None else _Bar(v.low, v.high, min(0.0, *scale), max(scale))
+                rows[-1] += [v.value, bar][:1 + len(interval)]
             rows[-1].append(line.rows)
         note = "" if self.together else "<p>No measured marginal holds these columns together: see together.</p>"
         if self.left_out:
@@ -321,14 +324,31 @@ def _frame_and(columns: Dict[str, List[Any]], last: str, numbers: List[float]) -
     return frame
 
 
+class _Bar(NamedTuple):
+    """An interval, and where it lies on a scale that begins at 0 unless something is below."""
+
+    low: float
+    high: float
+    least: float
+    most: float
+
+    def svg(self) -> str:
+        x, end = (120 * (v - self.least) / ((self.most - self.least) or 1) for v in (self.low, self.high))
+        return (f'<svg width="124" height="10" role="presentation"><rect x="{x:.1f}" y="1" width="{max(end - x, 1):.1f}" '
+                'height="8" fill="#4a7ab5"/></svg>')
+
+
 def _html(heads: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     """A table of the first 100 rows, with numbers as `trefoil query` shows them."""
 
     def row(cells: Iterable[Any], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape(text(cell))}</{tag}>" for cell in cells) + "</tr>"
+        return "<tr>" + "".join(f"<{tag}>{html.escape(text(cell))}{bar(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    def bar(cell: Any) -> str:
+        return " " + cell.svg() if isinstance(cell, _Bar) else ""
 
     def text(cell: Any) -> str:
-        if isinstance(cell, Bin):
+        if isinstance(cell, (Bin, _Bar)):
             return f"{text(cell.low)} to {text(cell.high)}"
         return "NULL" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
 
@@ -374,6 +394,11 @@ class Model:
 
     def __repr__(self) -> str:
         return f"<trefoil.Model {self.path!r}: {self.kind} of {len(self.columns)} columns, {self.total:.0f} rows>"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        return f"<p>{html.escape(repr(self))}</p>" + _html(
+            ("column", "kind", "values"), ((c.name, c.kind, len(c.values)) for c in self.columns))
 
     def __enter__(self) -> "Model":
         return self

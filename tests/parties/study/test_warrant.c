@@ -1,0 +1,263 @@
+/*
+ * Warrants: one text each, what approvers sign, what is good for whom; the keys of the study; and
+ * what an audit says of a log that opens something without one.
+ */
+#include "harness/cmocka.h"
+
+#include "base/date.h"
+#include "base/file.h"
+#include "harness/study.h"
+#include "parties/study/roster.h"
+#include "parties/study/warrant.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define APPROVERS 3
+
+struct warrant_scene {
+    struct support_study s;
+    struct identity *approver[APPROVERS];
+    struct study *study; /* at least 2 of 3 */
+    struct warrant w;    /* by the first two */
+    char words[4096];
+    struct log log;
+};
+
+/* The study with this in its file before `analysts`, where %0 to %2 are keys of approvers. */
+static enum err load(struct warrant_scene *c, const char *lines, struct study **study)
+{
+    struct bytes text CLEAN(bytes_clear) = {0}, file CLEAN(bytes_clear) = {0};
+    const char *at;
+    c->words[0] = '\0';
+    assert_int_equal(file_read(c->s.path, 1 << 20, &file, NULL), ERR_OK);
+    bytes_put_u8(&file, 0);
+    assert_int_equal(bytes_ok(&file), ERR_OK);
+    at = strstr((char *)file.data, "analysts:\n");
+    assert_non_null(at);
+    bytes_put(&text, file.data, (size_t)(at - (char *)file.data));
+    for (const char *p = lines; *p != '\0'; p++)
+        if (*p == '%') {
+            char key[IDENTITY_TEXT_SIZE];
+            public_identity_text(&c->approver[*++p - '0']->public, key);
+            bytes_put_text(&text, key);
+        } else {
+            bytes_put_u8(&text, (uint8_t)*p);
+        }
+    bytes_put_text(&text, at);
+    assert_int_equal(bytes_ok(&text), ERR_OK);
+    return study_parse(study, "study.yaml", text.data, text.size, &c->log);
+}
+
+#define PEOPLE "[{name: p0, key: %0}, {name: p1, key: %1}, {name: p2, key: %2}]"
+
+static void scene_new(struct warrant_scene *c)
+{
+    memset(c, 0, sizeof *c);
+    c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
+    NEW_STUDY(&c->s, &quiet, .owners = 1);
+    for (unsigned i = 0; i < APPROVERS; i++)
+        assert_int_equal(identity_new(&c->approver[i], &quiet), ERR_OK);
+    assert_int_equal(load(c, "approvers: {at_least: 2, people: " PEOPLE "}\n", &c->study), ERR_OK);
+    c->w = (struct warrant){.share = 500000,
+                            .purpose = "Wards, \xc3\xbc"
+                                       "ber 2026"};
+    memcpy(c->w.terms, c->study->terms.digest, 32);
+    memcpy(c->w.analyst, c->study->analyst[0].key.sign, 32);
+    assert_true(date_parse_day("2026-12-31", &c->w.last_day));
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(warrant_sign(&c->w, c->study, c->approver[i], &c->log), ERR_OK);
+}
+
+static void scene_free(struct warrant_scene *c)
+{
+    for (unsigned i = 0; i < APPROVERS; i++)
+        identity_free(&c->approver[i]);
+    study_free(&c->study);
+    support_study_free(&c->s);
+}
+
+static enum err check(struct warrant_scene *c, const struct study *study)
+{
+    c->words[0] = '\0';
+    return warrant_check(&c->w, study, study->analyst[0].key.sign, &c->log);
+}
+
+/* --- its text --------------------------------------------------------------------------------- */
+
+static void text_of(const struct warrant *w, struct bytes *text)
+{
+    bytes_clear(text);
+    assert_int_equal(warrant_write(w, text), ERR_OK);
+}
+
+TEST(a_warrant_is_one_text)
+{
+    struct warrant_scene c CLEAN(scene_free);
+    struct warrant back;
+    struct bytes text CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
+    scene_new(&c);
+    text_of(&c.w, &text);
+    assert_int_equal(warrant_parse(&back, text.data, text.size), ERR_OK);
+    text_of(&back, &again);
+    assert_int_equal(again.size, text.size);
+    assert_memory_equal(again.data, text.data, text.size);
+    for (size_t i = 0; i < text.size; i++) { /* cut anywhere but after a signature, or altered */
+        const bool whole = text.data[i] == '\n' && i + 1 > text.size - 2 * 120;
+        const enum err e = warrant_parse(&back, text.data, i + 1);
+        assert_true(i + 1 == text.size || whole ? e == ERR_OK || e == ERR_FORMAT : e == ERR_FORMAT);
+        text.data[i] ^= 1;
+        if (warrant_parse(&back, text.data, text.size) == ERR_OK) {
+            c.w = back;
+            assert_int_equal(check(&c, c.study), ERR_REFUSED);
+        }
+        text.data[i] ^= 1;
+    }
+}
+
+TEST(other_texts_are_refused)
+{
+    static const char *const edits[][2] = {{"trefoil-warrant-1\n", "trefoil-warrant-1 \n"},
+                                           {"share 50.0000 %", "share 50.00000 %"},
+                                           {"share 50.0000 %", "share 050.0000 %"},
+                                           {"share 50.0000 %", "share 0.0000 %"},
+                                           {"share 50.0000 %", "share 100.0001 %"},
+                                           {"until 2026-12-31", "until 2026-12-32"},
+                                           {"until 2026-12-31", "until 2026-12-31 "},
+                                           {"purpose Wards", "purpose Wa|ds"},
+                                           {"purpose Wards", "purpose Wa\x1b[1mds"},
+                                           {"signed p1", "signed p0"},
+                                           {"signed p1", "signed P1"},
+                                           {"\nterms ", "\nTerms "}};
+    struct warrant_scene c CLEAN(scene_free);
+    struct warrant back;
+    struct bytes text CLEAN(bytes_clear) = {0};
+    scene_new(&c);
+    text_of(&c.w, &text);
+    assert_int_equal(file_write(file(&c, "w"), 0644, text.data, text.size, &quiet), ERR_OK);
+    for (size_t k = 0; k < sizeof edits / sizeof *edits; k++) {
+        struct bytes other CLEAN(bytes_clear) = {0};
+        const char *at;
+        bytes_put_u8(&text, 0);
+        text.size--;
+        at = strstr((char *)text.data, edits[k][0]);
+        assert_non_null(at);
+        bytes_put(&other, text.data, (size_t)(at - (char *)text.data));
+        bytes_put_text(&other, edits[k][1]);
+        bytes_put_text(&other, at + strlen(edits[k][0]));
+        assert_int_equal(warrant_parse(&back, other.data, other.size), ERR_FORMAT);
+    }
+    text.data[16] = '2';
+    assert_int_equal(warrant_parse(&back, text.data, text.size), ERR_MISMATCH);
+    assert_int_equal(warrant_load(&back, file(&c, "w"), &c.log), ERR_OK);
+}
+
+/* --- who may sign what ------------------------------------------------------------------------ */
+
+TEST(only_so_many_approvers_permit)
+{
+    struct warrant_scene c CLEAN(scene_free);
+    const struct warrant good = (scene_new(&c), c.w);
+    assert_int_equal(check(&c, c.study), ERR_OK);
+    assert_int_equal(warrant_check(&c.w, c.study, c.approver[0]->public.sign, &c.log), ERR_REFUSED);
+    support_says(c.words, "for another analyst's key");
+    c.w.signatures = 1;
+    assert_int_equal(check(&c, c.study), ERR_REFUSED);
+    support_says(c.words, "1 of the 2 signatures that the study asks for; not by p1, p2");
+    c.w = good; /* one key's signature under two names */
+    memcpy(c.w.signature[1].bytes, c.w.signature[0].bytes, IDENTITY_SIGNATURE_SIZE);
+    assert_int_equal(check(&c, c.study), ERR_REFUSED);
+    c.w = good; /* the same name twice, as parsing never lets it through */
+    c.w.signature[1] = c.w.signature[0];
+    assert_int_equal(check(&c, c.study), ERR_REFUSED);
+    c.w = good;
+    assert_int_equal(warrant_sign(&c.w, c.study, c.approver[1], &c.log), ERR_OK);
+    assert_int_equal(c.w.signatures, 2);
+    c.w.purpose[0] ^= 1;
+    assert_int_equal(check(&c, c.study), ERR_REFUSED);
+    c.w = good;
+    c.w.last_day++;
+    assert_int_equal(check(&c, c.study), ERR_REFUSED);
+    c.w = good;
+    c.w.terms[31] ^= 1;
+    assert_int_equal(check(&c, c.study), ERR_REFUSED);
+    support_says(c.words, "for another study");
+    c.w = (struct warrant){0};
+    assert_int_equal(check(&c, c.study), ERR_REFUSED);
+    assert_int_equal(check(&c, c.s.study), ERR_OK); /* which has no approvers */
+}
+
+TEST(the_roster_revokes_warrants_and_keys)
+{
+    struct warrant_scene c CLEAN(scene_free);
+    struct study *other CLEAN(study_free) = NULL;
+    uint8_t number[32];
+    char lines[1024] = "approvers: {at_least: 2, people: " PEOPLE ", revoked: [";
+    size_t n = strlen(lines);
+    FILE *out;
+    char said[1024];
+    scene_new(&c);
+    assert_int_equal(warrant_number(&c.w, number), ERR_OK);
+    for (size_t i = 0; i < sizeof number; i++)
+        n += (size_t)snprintf(lines + n, sizeof lines - n, "%02x", number[i]);
+    snprintf(lines + n, sizeof lines - n, "]}\nroster: 2\n");
+    assert_int_equal(load(&c, lines, &other), ERR_OK);
+    assert_int_equal(check(&c, other), ERR_REFUSED);
+    support_says(c.words, "the study's roster revokes this warrant");
+    assert_int_equal(warrant_sign(&c.w, other, c.approver[2], &c.log), ERR_OK);
+    assert_int_equal(check(&c, other), ERR_REFUSED); /* another signature makes no other warrant */
+    out = fmemopen(said, sizeof said, "w");
+    assert_int_equal(roster_compare(out, c.study, other, &c.log), ERR_OK);
+    fclose(out);
+    support_says(said, "  revoked: warrant ");
+    study_free(&other);
+    assert_int_equal(load(&c,
+                          "approvers: {at_least: 2, people: " PEOPLE "}\nroster: 2\n"
+                          "revoked: [%2]\n",
+                          &other),
+                     ERR_OK);
+    assert_int_equal(check(&c, other), ERR_OK); /* p0 and p1 */
+    c.w.signature[1] = c.w.signature[2];
+    c.w.signatures = 2;
+    assert_int_equal(check(&c, other), ERR_REFUSED);
+    support_says(c.words, "not by p1, p2");
+}
+
+/* Names, signing keys and how many are terms. */
+TEST(approvers_are_terms)
+{
+    static const char *const wrong[][2] = {
+        {"approvers: {at_least: 4, people: " PEOPLE "}\n", "at_least"},
+        {"approvers: {at_least: 0, people: " PEOPLE "}\n", "at_least"},
+        {"approvers: {at_least: 1, people: []}\n", "people"},
+        {"approvers: {people: " PEOPLE "}\n", "at_least"},
+        {"approvers: {at_least: 1, people: [{name: a, key: %0}]}\n", "the name a is taken"},
+        {"approvers: {at_least: 1, people: [{name: x, key: %0}, {name: y, key: %0}]}\n",
+         "a key has one role"},
+        {"approvers: {at_least: 1, people: " PEOPLE ", revoked: [12]}\n", "by its number"}};
+    struct warrant_scene c CLEAN(scene_free);
+    struct study *other CLEAN(study_free) = NULL;
+    scene_new(&c);
+    assert_memory_not_equal(c.study->terms.digest, c.s.study->terms.digest, 32);
+    assert_int_equal(load(&c, "approvers: {at_least: 3, people: " PEOPLE "}\n", &other), ERR_OK);
+    assert_memory_not_equal(c.study->terms.digest, other->terms.digest, 32);
+    study_free(&other);
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        assert_int_equal(load(&c, wrong[k][0], &other), ERR_STUDY);
+        support_says(c.words, wrong[k][1]);
+    }
+}
+
+TEST(a_debit_is_within_share_and_day)
+{
+    struct warrant_scene c CLEAN(scene_free);
+    scene_new(&c);
+    assert_int_equal(warrant_allows(&c.w, 0.5, 1, c.w.last_day, &c.log), ERR_OK);
+    assert_int_equal(warrant_allows(&c.w, 0.5, 1, c.w.last_day + 1, &c.log), ERR_REFUSED);
+    support_says(c.words, "the warrant was good until 2026-12-31");
+    assert_int_equal(warrant_allows(&c.w, 0.500001, 1, 0, &c.log), ERR_BUDGET);
+    assert_int_equal(warrant_allows(&c.w, NAN, 1, 0, &c.log), ERR_BUDGET);
+    c.w.share = WARRANT_ALL; /* the ledger's own limit is exact */
+    assert_int_equal(warrant_allows(&c.w, 1.0000000001, 1, 0, &c.log), ERR_OK);
+}

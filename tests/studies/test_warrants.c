@@ -1,0 +1,321 @@
+/*
+ * A study with approvers: nothing is opened or debited without their warrant, whatever the
+ * analyst's program and one server do; and what it permits is all that is ever spent.
+ */
+#include "harness/cmocka.h"
+
+#include "base/date.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "harness/process.h"
+#include "parties/audit/audit_compare.h"
+#include "parties/exchange/client.h"
+#include "parties/exchange/price.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define APPROVERS 3
+
+/* In a server that lies: it takes every OPEN and debit as permitted. */
+static bool permits;
+
+__typeof__(warrant_check) __real_warrant_check, __wrap_warrant_check;
+enum err __wrap_warrant_check(const struct warrant *w, const struct study *study,
+                              const uint8_t analyst[32], struct log *log)
+{
+    return permits ? ERR_OK : __real_warrant_check(w, study, analyst, log);
+}
+
+__typeof__(warrant_allows) __real_warrant_allows, __wrap_warrant_allows;
+enum err __wrap_warrant_allows(const struct warrant *w, double spent, double rho, uint32_t today,
+                               struct log *log)
+{
+    return permits ? ERR_OK : __real_warrant_allows(w, spent, rho, today, log);
+}
+
+struct warrants_scene {
+    struct support_study s; /* s.study and s.path are those with approvers, at least 2 of 3 */
+    pid_t server[STUDY_SERVERS_MOST];
+    struct identity *me, *approver[APPROVERS];
+    struct netio *netio;
+    char words[4096];
+    struct log log;
+};
+
+static int trefoil(struct warrants_scene *c, const char *const *words)
+{
+    unlink(file(c, "said.log"));
+    return support_run(file(c, "said.log"), 60, words);
+}
+
+#define TREFOIL(c, ...) trefoil(c, (const char *const[]){__VA_ARGS__, NULL})
+
+static void add_approvers(struct warrants_scene *c)
+{
+    struct bytes lines CLEAN(bytes_clear) = {0};
+    bytes_put_text(&lines, "approvers:\n  at_least: 2\n  people:\n");
+    for (unsigned i = 0; i < APPROVERS; i++) {
+        char key[IDENTITY_TEXT_SIZE], line[IDENTITY_TEXT_SIZE + 64];
+        assert_int_equal(TREFOIL(c, "keygen", file(c, "p%u.key", i)), 0);
+        assert_int_equal(identity_load(&c->approver[i], file(c, "p%u.key", i), &quiet), ERR_OK);
+        public_identity_text(&c->approver[i]->public, key);
+        snprintf(line, sizeof line, "    - {name: p%u, key: %s}\n", i, key);
+        bytes_put_text(&lines, line);
+    }
+    bytes_put_text(&lines, "analysts:\n");
+    bytes_put_u8(&lines, 0);
+    assert_int_equal(bytes_ok(&lines), ERR_OK);
+    assert_int_equal(support_copy(c->s.path, file(c, "first.yaml")), ERR_OK);
+    assert_true(support_edit(file(c, "first.yaml"), c->s.path,
+                             (const char *const[]){"analysts:\n", (char *)lines.data, NULL}));
+    study_free(&c->s.study);
+    assert_int_equal(study_load(&c->s.study, c->s.path, &quiet), ERR_OK);
+}
+
+static void send_rows(struct warrants_scene *c)
+{
+    assert_int_equal(support_csv(file(c, "o0.csv"), c->s.study->domain, 400, 1), ERR_OK);
+    assert_int_equal(TREFOIL(c, "share", c->s.path, file(c, "o0.csv"), "--key", file(c, "o0.key")),
+                     0);
+}
+
+static void scene_new(struct warrants_scene *c)
+{
+    memset(c, 0, sizeof *c);
+    c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
+    NEW_STUDY(&c->s, &quiet, .owners = 1, .rounds = 8, .round_s = 20, .connect_s = 20);
+    add_approvers(c);
+    assert_int_equal(identity_load(&c->me, file(c, "a.key"), &quiet), ERR_OK);
+    assert_int_equal(netio_new(&c->netio, &quiet), ERR_OK);
+}
+
+static void scene_free(struct warrants_scene *c)
+{
+    netio_free(&c->netio);
+    identity_free(&c->me);
+    for (unsigned i = 0; i < APPROVERS; i++)
+        identity_free(&c->approver[i]);
+    assert_true(support_stop_all(c->server));
+    support_study_free(&c->s);
+}
+
+/* A warrant by the first `count` approvers. */
+static struct warrant made(const struct warrants_scene *c, uint32_t share, const char *until,
+                           unsigned count)
+{
+    struct warrant w = {.share = share, .purpose = "A test"};
+    memcpy(w.terms, c->s.study->terms.digest, 32);
+    memcpy(w.analyst, c->me->public.sign, 32);
+    assert_true(date_parse_day(until, &w.last_day));
+    for (unsigned i = 0; i < count; i++)
+        assert_int_equal(warrant_sign(&w, c->s.study, c->approver[i], &quiet), ERR_OK);
+    return w;
+}
+
+static int64_t debits(struct warrants_scene *c, unsigned i)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *row = NULL;
+    int64_t n;
+    assert_int_equal(
+        sqlite3_open_v2(file(c, "server%u/store.sqlite", i), &db, SQLITE_OPEN_READONLY, NULL),
+        SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT COUNT(*) FROM ledger", -1, &row, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+    n = sqlite3_column_int64(row, 0);
+    sqlite3_finalize(row);
+    sqlite3_close(db);
+    return n;
+}
+
+static void spent(struct warrants_scene *c, int64_t expected)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+        assert_int_equal(debits(c, i), expected);
+}
+
+static void nothing_opened(struct warrants_scene *c)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        struct audit_file *log CLEAN(audit_file_free) = NULL;
+        assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
+        for (size_t k = 0; k < log->entries; k++)
+            assert_int_not_equal(log->entry[k].kind, AUDIT_OPEN);
+    }
+    spent(c, 0);
+}
+
+/* --- an analyst's program that checks nothing ------------------------------------------------- */
+
+static void first_request(const struct warrants_scene *c, const uint8_t run[REQUEST_RUN_SIZE],
+                          struct bytes *bytes)
+{
+    struct request r CLEAN(request_clear) = {.ask.kind = ASK_MEASURE};
+    struct price_first first;
+    assert_int_equal(price_first(c->s.study, &first), ERR_OK);
+    memcpy(r.run, run, sizeof r.run);
+    r.ask.multiplier = first.one_ways;
+    r.ask.queries = (uint32_t)c->s.study->workload->one_ways;
+    r.ask.query = memory_array(r.ask.queries, sizeof *r.ask.query);
+    for (uint32_t k = 0; k < r.ask.queries; k++)
+        r.ask.query[k] = k;
+    assert_int_equal(request_write(&r, bytes), ERR_OK);
+}
+
+/* Asks for the first round by this warrant, or none: what the servers say. */
+static enum err ask(struct warrants_scene *c, const struct warrant *w)
+{
+    const uint8_t run[REQUEST_RUN_SIZE] = {42};
+    struct client *client CLEAN(client_free) = NULL;
+    struct client_opened opened;
+    struct bytes first CLEAN(bytes_clear) = {0}, result CLEAN(bytes_clear) = {0};
+    c->words[0] = '\0';
+    first_request(c, run, &first);
+    assert_int_equal(client_new(&client, c->netio, c->s.study, c->me, run, &c->log), ERR_OK);
+    client_permit(client, w);
+    TRY(client_open(client, &opened));
+    return client_result(client, &first, &result);
+}
+
+static void refused(struct warrants_scene *c, const struct warrant *w, const char *words)
+{
+    assert_int_equal(ask(c, w), ERR_REFUSED);
+    support_says(c->words, words);
+}
+
+TEST(without_a_good_warrant_nothing_is_opened)
+{
+    struct warrants_scene c CLEAN(scene_free);
+    struct warrant w;
+    scene_new(&c);
+    assert_true(support_serve_all(&c.s, c.s.path, c.server));
+    send_rows(&c);
+    refused(&c, NULL, "nothing is opened without their warrant");
+    w = made(&c, WARRANT_ALL, "9999-12-31", 1);
+    refused(&c, &w, "has 1 of the 2 signatures that the study asks for; not by p1, p2");
+    w = made(&c, WARRANT_ALL, "9999-12-31", 2);
+    w.share--;
+    refused(&c, &w, "has 0 of the 2 signatures");
+    w = made(&c, WARRANT_ALL, "9999-12-31", 0);
+    w.terms[0] ^= 1;
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(warrant_sign(&w, c.s.study, c.approver[i], &quiet), ERR_OK);
+    refused(&c, &w, "the warrant is for another study");
+    w = made(&c, WARRANT_ALL, "9999-12-31", 0);
+    memcpy(w.analyst, c.approver[0]->public.sign, 32);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(warrant_sign(&w, c.s.study, c.approver[i], &quiet), ERR_OK);
+    refused(&c, &w, "the warrant is for another analyst's key");
+    w = made(&c, WARRANT_ALL, "2020-02-29", 2);
+    refused(&c, &w, "the warrant was good until 2020-02-29; nothing more was spent");
+    w = made(&c, 1, "9999-12-31", 2);
+    assert_int_equal(ask(&c, &w), ERR_BUDGET);
+    support_says(c.words, "the warrant permits 0.0001 % of the study's budget");
+    nothing_opened(&c);
+    w = made(&c, WARRANT_ALL, "9999-12-31", 2); /* and all of that was why */
+    assert_int_equal(ask(&c, &w), ERR_OK);
+    spent(&c, 1);
+}
+
+/* One of three takes everything as permitted; the others do not. */
+static void with_liar(unsigned liar)
+{
+    struct warrants_scene c CLEAN(scene_free);
+    struct warrant w;
+    scene_new(&c);
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        if (i != liar) {
+            c.server[i] = support_serve(&c.s, i, c.s.path);
+        } else if ((c.server[i] = fork()) == 0) {
+            permits = true;
+            support_serve_here(&c.s, i);
+        }
+    }
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+        assert_true(support_wait_for(file(&c, "server%u.log", i), "is ready", 60));
+    send_rows(&c);
+    assert_int_not_equal(ask(&c, NULL), ERR_OK);
+    w = made(&c, WARRANT_ALL, "2020-02-29", 2);
+    assert_int_not_equal(ask(&c, &w), ERR_OK);
+    w = made(&c, 1, "9999-12-31", 3);
+    assert_int_not_equal(ask(&c, &w), ERR_OK);
+    nothing_opened(&c);
+    w = made(&c, WARRANT_ALL, "9999-12-31", 3);
+    assert_int_equal(ask(&c, &w), ERR_OK);
+    support_kill(&c.server[liar]);
+}
+
+TEST(a_server_that_goes_on_without_goes_alone)
+{
+    with_liar(0);
+    with_liar(2);
+}
+
+/* --- as people do it -------------------------------------------------------------------------- */
+
+static int run(struct warrants_scene *c, const char *out, const char *warrant)
+{
+    return TREFOIL(c, "run", c->s.path, "--key", file(c, "a.key"), "--out", file(c, "%s", out),
+                   "--wait", "0", "--quick", warrant != NULL ? "--warrant" : NULL,
+                   file(c, "%s", warrant != NULL ? warrant : ""));
+}
+
+static void approve(struct warrants_scene *c, const char *path, const char *share)
+{
+    assert_int_equal(TREFOIL(c, "approve", c->s.path, "--to", file(c, "%s", path), "--analyst", "a",
+                             "--share", share, "--until", "9999-12-31", "--purpose",
+                             "Wards, \xc3\xbc"
+                             "ber 2026",
+                             "--key", file(c, "p0.key")),
+                     0);
+    assert_int_equal(
+        TREFOIL(c, "approve", c->s.path, "--to", file(c, "%s", path), "--key", file(c, "p2.key")),
+        0);
+}
+
+static int audit(struct warrants_scene *c)
+{
+    return TREFOIL(c, "audit", file(c, "server0/audit.log"), file(c, "server1/audit.log"),
+                   file(c, "server2/audit.log"), "--study", c->s.path);
+}
+
+/*
+ * A share is a ceiling for all runs, restarts and warrants together: a run ends at it with a result;
+ * another run, or another warrant of that share, adds nothing; a larger one lets it go on.
+ */
+TEST(the_share_is_a_ceiling)
+{
+    struct warrants_scene c CLEAN(scene_free);
+    scene_new(&c);
+    assert_true(support_serve_all(&c.s, c.s.path, c.server));
+    send_rows(&c);
+    assert_int_equal(TREFOIL(&c, "plan", c.s.path), 0);
+    EACH(file_says, file(&c, "said.log"), "a warrant of 2 of 3 approvers", "34.6 %, which");
+    assert_int_equal(TREFOIL(&c, "check", c.s.path, "--key", file(&c, "p1.key")), 0);
+    EACH(file_says, file(&c, "said.log"), "without a warrant that 2 of these 3 have signed",
+         "You are the approver p1.");
+    approve(&c, "some", "50%");
+    file_says(file(&c, "said.log"), "  signed   p0\n  lacks    p1\n  signed   p2\n");
+    assert_int_equal(run(&c, "out", NULL), 5);
+    file_says(file(&c, "said.log"), "nothing is opened without their warrant");
+    assert_int_equal(run(&c, "out", "some"), 0);
+    EACH(file_says, file(&c, "said.log"), "permits 50.0000 % of the study's budget",
+         "the run ends with round 1 of 8", "rho 0.01042 of 0.02436 is spent");
+    assert_true(support_stop_all(c.server));
+    assert_true(support_serve_all(&c.s, c.s.path, c.server));
+    approve(&c, "again", "49.9999");
+    assert_int_equal(run(&c, "out", "some"), 0);
+    assert_int_equal(run(&c, "out", "again"), 0);
+    assert_int_equal(run(&c, "other", "some"), 5);
+    spent(&c, 2);
+    approve(&c, "all", "100%");
+    assert_int_equal(run(&c, "out", "all"), 0);
+    spent(&c, 9);
+    assert_int_equal(audit(&c), 0);
+    EACH(file_says, file(&c, "said.log"), "for 50.0000 % of the budget, until 9999-12-31: Wards,",
+         "signed by p0, p2", "for 100.0000 % of the budget");
+}
