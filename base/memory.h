@@ -4,8 +4,7 @@
  * All return zeroed memory, or NULL when count * size overflows or memory is short; a count of 0
  * gives a valid pointer. Free with memory_free(), which takes the address and nulls it.
  */
-#ifndef TREFOIL_BASE_MEMORY_H
-#define TREFOIL_BASE_MEMORY_H
+#pragma once
 
 #include "base/error.h"
 
@@ -52,5 +51,3 @@ void memory_wipe_release(void *address_of_pointer, size_t bytes);
 
 /* Returns to the system the memory that the C library keeps; for use after much was freed. */
 void memory_give_back(void);
-
-#endif

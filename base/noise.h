@@ -1,6 +1,5 @@
 /* base/noise.h - what noise there is, and how a study has the Gaussian kind of it made. */
-#ifndef TREFOIL_BASE_NOISE_H
-#define TREFOIL_BASE_NOISE_H
+#pragma once
 
 /* What a sample's distribution is: Gaussian on a measurement, Gumbel on a score. */
 enum noise_law { NOISE_GAUSS, NOISE_GUMBEL, NOISE_LAWS };
@@ -16,5 +15,3 @@ enum noise_kind { NOISE_BOX_MULLER, NOISE_DISCRETE };
  * rows makes it, and servers hold shares of it.
  */
 enum noise_by { NOISE_BY_ALL, NOISE_BY_BOTH, NOISE_BY_JOINT, NOISE_BY_OWNER };
-
-#endif

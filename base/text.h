@@ -1,6 +1,5 @@
 /* base/text.h - making and parsing text; UTF-8, and characters that could steer a terminal. */
-#ifndef TREFOIL_BASE_TEXT_H
-#define TREFOIL_BASE_TEXT_H
+#pragma once
 
 #include "base/bytes.h"
 
@@ -32,5 +31,3 @@ bool text_base64(const char *text, const char *prefix, void *out, size_t n);
  * reaches to the end of the line.
  */
 char *text_value(char *text, const char *word);
-
-#endif

@@ -14,8 +14,7 @@
  * So a client that opens many connections or fills memory harms only itself. An honest client that
  * is cut dials again.
  */
-#ifndef TREFOIL_NETIO_PORTER_H
-#define TREFOIL_NETIO_PORTER_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -60,5 +59,3 @@ void porter_took(struct porter *porter, struct porter_line line, uint32_t user, 
 void porter_idle(struct porter *porter);
 /* Cuts a connection that breaks the protocol. */
 void porter_cut(struct porter *porter, struct porter_line line);
-
-#endif

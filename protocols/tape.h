@@ -11,8 +11,7 @@
  * plan has so many to come. A plan of n samples takes at most ceil(n / batch) batches; beyond the
  * plan each reservation takes one.
  */
-#ifndef TREFOIL_PROTOCOLS_TAPE_H
-#define TREFOIL_PROTOCOLS_TAPE_H
+#pragma once
 
 #include "base/bytes.h"
 #include "base/noise.h"
@@ -100,5 +99,3 @@ enum err tape_take(struct tape *tape, enum noise_law kind, struct share64 out) M
 enum err tape_fill(struct tape *tape, enum noise_law kind, struct share64 samples) MUST_CHECK;
 /* The same with samples that were taken and not used: under new positions, beyond the plan. */
 enum err tape_append(struct tape *tape, enum noise_law kind, struct share64 samples) MUST_CHECK;
-
-#endif

@@ -2,8 +2,7 @@
  * aim/table/lists.h - lists of texts and of numbers in JSON, and what a column is; NULL where there
  * is no memory.
  */
-#ifndef TREFOIL_AIM_TABLE_LISTS_H
-#define TREFOIL_AIM_TABLE_LISTS_H
+#pragma once
 
 #include "aim/table/domain.h"
 #include "base/bytes.h"
@@ -22,5 +21,3 @@ enum err list_print(const json_t *root, size_t flags, struct bytes *out) MUST_CH
  * not be made.
  */
 enum err list_save(const char *path, json_t *root, struct log *log) MUST_CHECK;
-
-#endif

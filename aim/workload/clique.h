@@ -2,8 +2,7 @@
  * aim/workload/clique.h - a set of attributes, as ascending indices: what a marginal is of. The
  * marginal's cells are row-major in that order (the last attribute runs fastest).
  */
-#ifndef TREFOIL_AIM_WORKLOAD_CLIQUE_H
-#define TREFOIL_AIM_WORKLOAD_CLIQUE_H
+#pragma once
 
 #include "aim/table/domain.h"
 
@@ -31,5 +30,3 @@ void clique_write(const struct clique *c, struct bytes *out);
 /* index[i] = the cell of `child`, a subset of `parent`, to which the parent's cell i sums. */
 void clique_project(const struct clique *parent, const struct clique *child, const struct domain *d,
                     uint32_t *index);
-
-#endif

@@ -2,8 +2,7 @@
  * parties/analyst/run_stats.h - stats.json: what a run cost, by round, server and phase, and at the
  * analyst (docs/formats.md). A run that is continued adds to what its earlier commands wrote.
  */
-#ifndef TREFOIL_PARTIES_ANALYST_RUN_STATS_H
-#define TREFOIL_PARTIES_ANALYST_RUN_STATS_H
+#pragma once
 
 #include "aim/run/copula_run.h"
 #include "aim/run/loop.h"
@@ -33,5 +32,3 @@ enum err run_stats_write(const char *folder, const struct run_stats *stats,
                          struct log *log) MUST_CHECK;
 /* Says what the run cost, whose rows were counted, and what is left. */
 void run_stats_print(FILE *out, const struct run_stats *stats);
-
-#endif

@@ -2,8 +2,7 @@
  * parties/command/machine.h - figures of machines, on which `trefoil plan` bases its times. Nothing
  * else depends on them. bench/README.md has the benchmarks that print them, and their machine.
  */
-#ifndef TREFOIL_PARTIES_COMMAND_MACHINE_H
-#define TREFOIL_PARTIES_COMMAND_MACHINE_H
+#pragma once
 
 #define MACHINE_FAR_S 0.04 /* an exchange between servers in different countries */
 
@@ -28,5 +27,3 @@
 #define MACHINE_CUT_S 0.5e-9
 #define MACHINE_PASS_S 1.6e-9
 #define MACHINE_SUM_S 0.5e-9
-
-#endif

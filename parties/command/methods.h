@@ -2,8 +2,7 @@
  * parties/command/methods.h - what commands do in each method: `run`, `aim` and `plan`. A table by
  * enum study_method; parties/study/method.h says what a run may open.
  */
-#ifndef TREFOIL_PARTIES_COMMAND_METHODS_H
-#define TREFOIL_PARTIES_COMMAND_METHODS_H
+#pragma once
 
 #include "aim/run/copula_run.h"
 #include "aim/run/loop.h"
@@ -59,5 +58,3 @@ struct methods {
 };
 
 const struct methods *methods_of(const struct study *study);
-
-#endif

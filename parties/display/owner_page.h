@@ -3,8 +3,7 @@
  * makes a parcel (parties/owner/parcel.h) and sends it: the study file, and trefoil's own commands
  * as a module of WebAssembly. It follows from the study file's bytes and this program alone.
  */
-#ifndef TREFOIL_PARTIES_DISPLAY_OWNER_PAGE_H
-#define TREFOIL_PARTIES_DISPLAY_OWNER_PAGE_H
+#pragma once
 
 #include "base/bytes.h"
 #include "base/log.h"
@@ -24,5 +23,3 @@ enum err owner_page(const struct study *study, const struct bytes *file, struct 
                     struct bytes *policy, struct log *log) MUST_CHECK;
 /* The study file in such a page: ERR_FORMAT, not logged, if this is none. */
 enum err owner_page_study(const struct bytes *page, struct bytes *file) MUST_CHECK;
-
-#endif

@@ -14,8 +14,7 @@
  * be best. The figures were chosen on six tables: docs/results.md compares the advice for each
  * with actual runs.
  */
-#ifndef TREFOIL_PARTIES_STUDY_ROUNDS_H
-#define TREFOIL_PARTIES_STUDY_ROUNDS_H
+#pragma once
 
 #include "aim/budget/ledger.h"
 #include "aim/workload/workload.h"
@@ -80,5 +79,3 @@ struct rounds_choice rounds_choose(const struct rounds_terms *terms);
 
 /* "sweeps 4", "annealed" or "10". */
 struct words_text rounds_word(const struct rounds_choice *choice);
-
-#endif

@@ -10,8 +10,7 @@
  * amended. Comments, quotes, the order of a mapping's keys and defaults written out change neither.
  * Any value except a signature changes one, and a server's whole key changes both.
  */
-#ifndef TREFOIL_PARTIES_STUDY_STUDY_H
-#define TREFOIL_PARTIES_STUDY_STUDY_H
+#pragma once
 
 #include "aim/budget/ledger.h"
 #include "aim/budget/score.h"
@@ -288,5 +287,3 @@ size_t study_candidates_most(const struct study *study);
 const char *study_part_words(const char *part);
 /* The terms in six groups of five characters, for people to compare. */
 struct words_text study_fingerprint(const struct study *study);
-
-#endif

@@ -6,8 +6,7 @@
  * undefined value is then an error that valgrind reports through its exit code. Without valgrind
  * nothing is marked, and the tests show none of this.
  */
-#ifndef TREFOIL_TESTS_SUPPORT_MARKS_H
-#define TREFOIL_TESTS_SUPPORT_MARKS_H
+#pragma once
 
 #include "harness/three.h"
 
@@ -27,5 +26,3 @@ enum err marks_begin(struct party *p) MUST_CHECK;
 
 /* For three_run_wrapped(): a transport whose messages are public. */
 struct transport marks_wrap(struct transport *inner);
-
-#endif

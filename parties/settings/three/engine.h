@@ -6,8 +6,7 @@
  * copula's owners send records, forms are made from the uploads, which are read again, as are the
  * rows that a classifier learns from.
  */
-#ifndef TREFOIL_PARTIES_SETTINGS_THREE_ENGINE_H
-#define TREFOIL_PARTIES_SETTINGS_THREE_ENGINE_H
+#pragma once
 
 #include "mpc/check/check.h"
 #include "parties/exchange/bounds.h"
@@ -91,5 +90,3 @@ enum err three_select(void *self, const struct engine_step *step, void *range, c
                       size_t *selected) MUST_CHECK;
 enum err three_measure(void *self, const struct engine_step *step, void *range, size_t selected,
                        int64_t *values, size_t *measured) MUST_CHECK;
-
-#endif

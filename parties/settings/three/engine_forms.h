@@ -1,6 +1,5 @@
 /* parties/settings/three/engine_forms.h - sums of products over a server's rows; see engine.c. */
-#ifndef TREFOIL_PARTIES_SETTINGS_THREE_ENGINE_FORMS_H
-#define TREFOIL_PARTIES_SETTINGS_THREE_ENGINE_FORMS_H
+#pragma once
 
 #include "parties/settings/three/engine.h"
 
@@ -10,5 +9,3 @@
  */
 enum err three_open_forms(struct three *g, const struct engine_step *s, struct tape *range,
                           int64_t *values) MUST_CHECK;
-
-#endif

@@ -6,8 +6,7 @@
  * no selection is over unmerged codes, and no rows join. The first selection makes what scores need
  * for the cells that it names; a selection over other cells replaces it.
  */
-#ifndef TREFOIL_PARTIES_SETTINGS_THREE_ENGINE_MERGE_H
-#define TREFOIL_PARTIES_SETTINGS_THREE_ENGINE_MERGE_H
+#pragma once
 
 #include "parties/settings/three/engine.h"
 
@@ -17,5 +16,3 @@ enum err three_merge(struct three *engine, const struct ask *ask,
 /* Drops the merged counts, because rows are counted anew. */
 void three_unmerge(struct three *engine);
 void three_merged_clear(struct three_merged *merged);
-
-#endif

@@ -3,8 +3,7 @@
  * functions of its table (parties/setting/engine.h). What the store keeps of a stake is
  * range_write()'s.
  */
-#ifndef TREFOIL_PARTIES_SETTINGS_THREE_ENGINE_STAKE_H
-#define TREFOIL_PARTIES_SETTINGS_THREE_ENGINE_STAKE_H
+#pragma once
 
 #include "parties/settings/three/engine.h"
 
@@ -22,5 +21,3 @@ enum err three_return_stake(void *self, void *stake) MUST_CHECK;
 void three_free_stake(void **stake);
 enum err three_digests(void *self, const struct engine_step *step, const void *stake,
                        uint8_t own[32], uint8_t replica[2][32]) MUST_CHECK;
-
-#endif

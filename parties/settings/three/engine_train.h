@@ -3,8 +3,7 @@
  * test; see engine.c. Features are made with the first request of a session, and kept until it
  * ends.
  */
-#ifndef TREFOIL_PARTIES_SETTINGS_THREE_ENGINE_TRAIN_H
-#define TREFOIL_PARTIES_SETTINGS_THREE_ENGINE_TRAIN_H
+#pragma once
 
 #include "parties/settings/three/engine.h"
 
@@ -17,5 +16,3 @@ enum err three_open_test(struct three *g, const struct engine_step *s, struct ta
                          int64_t *values) MUST_CHECK;
 
 void three_train_free(struct three_train **train);
-
-#endif
