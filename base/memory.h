@@ -44,6 +44,12 @@ void *memory_words(size_t count, size_t size) MEMORY_OWNED;
 #define memory_free(address_of_pointer) memory_release((void *)(address_of_pointer))
 void memory_release(void *address_of_pointer);
 
+/* The same for several pointers, in their order. */
+#define memory_free_all(...)                                                                       \
+    memory_release_all((void *const[]){__VA_ARGS__},                                               \
+                       sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
+void memory_release_all(void *const addresses[], size_t count);
+
 /* Overwrites `bytes` bytes (the compiler cannot leave it out), frees and nulls. */
 #define memory_wipe_free(address_of_pointer, bytes)                                                \
     memory_wipe_release((void *)(address_of_pointer), (bytes))

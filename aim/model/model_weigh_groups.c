@@ -16,8 +16,7 @@ struct regroup {
 
 static void regroup_clear(struct regroup *r)
 {
-    memory_free(&r->weight);
-    memory_free(&r->room);
+    memory_free_all(&r->weight, &r->room);
 }
 
 static unsigned place_of(const struct clique *asked, uint16_t attribute)

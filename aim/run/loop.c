@@ -306,17 +306,11 @@ void aim_result_free(struct aim_result **result)
         return;
     for (size_t i = 0; i < r->measurements; i++)
         memory_free(&r->measurement[i].y);
-    memory_free(&r->measurement);
-    memory_free(&r->query);
-    memory_free(&r->population);
-    memory_free(&r->sweep);
-    memory_free(&r->round);
+    memory_free_all(&r->measurement, &r->query, &r->population, &r->sweep, &r->round);
     for (size_t i = 0; i < r->sweeps; i++) {
-        memory_free(&r->scores[i].query);
-        memory_free(&r->scores[i].value);
+        memory_free_all(&r->scores[i].query, &r->scores[i].value);
     }
-    memory_free(&r->scores);
-    memory_free(&r->kept_scores);
+    memory_free_all(&r->scores, &r->kept_scores);
     assess_free(&r->assess);
     model_free(&r->model);
     merges_free(&r->merges);

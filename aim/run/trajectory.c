@@ -122,9 +122,7 @@ enum err trajectory_load(struct trajectory *t, const char *path, const struct fe
 void trajectory_clear(struct trajectory *t)
 {
     for (size_t i = 0; i < t->steps; i++) {
-        memory_free(&t->weight[i]);
-        memory_free(&t->gradient[i]);
+        memory_free_all(&t->weight[i], &t->gradient[i]);
     }
-    memory_free(&t->weight);
-    memory_free(&t->gradient);
+    memory_free_all(&t->weight, &t->gradient);
 }

@@ -1,7 +1,6 @@
 #include "aim/table/calendar.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define DAY_S 86400
 #define FIRST_DAY (-719162) /* 0001-01-01 */

@@ -101,8 +101,7 @@ static void owned_clear(struct owned *o)
         table_free(&o->table[i]);
         domain_free(&o->columns[i]);
     }
-    memory_free(&o->table);
-    memory_free(&o->columns);
+    memory_free_all(&o->table, &o->columns);
 }
 
 static enum err link_owners(const struct study *study, struct sources *from, struct table *all,

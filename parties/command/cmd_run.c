@@ -19,7 +19,6 @@
 
 #include <math.h>
 #include <sodium.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -2,9 +2,6 @@
 
 #include "aim/table/lists.h"
 #include "base/memory.h"
-#include "base/text.h"
-
-#include <string.h>
 
 static json_t *code_json(const struct domain_attribute *a, uint32_t code)
 {

@@ -61,8 +61,7 @@ static void clear(struct signal_sums *s)
 {
     for (size_t i = 0; i < s->sides && s->side != NULL; i++)
         signal_side_clear(&s->side[i]);
-    memory_free(&s->side);
-    memory_free(&s->of);
+    memory_free_all(&s->side, &s->of);
 }
 
 /* Scores and groups as they were used. */

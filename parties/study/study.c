@@ -9,8 +9,6 @@
 #include "parties/study/method.h"
 #include "parties/study/study_parse.h"
 
-#include <string.h>
-
 /* The nodes of the file's keys. */
 struct study_top {
     const yaml_node_t *read, *computed, *events;
@@ -397,10 +395,7 @@ void study_free(struct study **study)
         memory_free(&s->zero[k].cell);
     for (size_t i = 0; i < STUDY_SERVERS_MOST; i++)
         memory_free(&s->server[i].rank);
-    memory_free(&s->zero);
-    memory_free(&s->questions);
-    memory_free(&s->columns_from);
-    memory_free(&s->relay);
+    memory_free_all(&s->zero, &s->questions, &s->columns_from, &s->relay);
     for (size_t i = 0; i < STUDY_ABOUT; i++)
         memory_free(&s->about[i]);
     if (s->asked != s->workload)
@@ -408,11 +403,7 @@ void study_free(struct study **study)
     workload_free(&s->workload);
     features_free(&s->features);
     domain_free(&s->domain);
-    memory_free(&s->owner);
-    memory_free(&s->open.each.column);
-    memory_free(&s->open.revoked);
-    memory_free(&s->analyst);
-    memory_free(&s->apart);
-    memory_free(&s->revoked);
+    memory_free_all(&s->owner, &s->open.each.column, &s->open.revoked, &s->analyst, &s->apart,
+                    &s->revoked);
     memory_free(study);
 }

@@ -13,7 +13,6 @@
 #include "protocols/measure.h"
 
 #include <math.h>
-#include <string.h>
 
 static void start_tape(struct three *g, const uint8_t id[TAPE_ID_SIZE])
 {
@@ -282,9 +281,7 @@ void three_step_clear(struct engine_step *step)
     if (own == NULL)
         return;
     ask_price_clear(&step->price);
-    memory_free(&own->select.candidate);
-    memory_free(&own->multiplier);
-    memory_free(&own);
+    memory_free_all(&own->select.candidate, &own->multiplier, &own);
     *step = (struct engine_step){0};
 }
 

@@ -1,7 +1,5 @@
 #include "parties/settings/three/engine_again.h"
 
-#include "parties/study/study_uploads.h"
-
 /* Who takes what uploads hold. */
 struct reading_again {
     struct three *g;

@@ -18,8 +18,7 @@ void three_train_free(struct three_train **train)
     if (*train == NULL)
         return;
     train_rows_free(&(*train)->rows);
-    memory_free(&(*train)->size);
-    memory_free(&(*train)->column);
+    memory_free_all(&(*train)->size, &(*train)->column);
     memory_free(train);
 }
 

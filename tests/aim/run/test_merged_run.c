@@ -14,8 +14,6 @@
 #include "tests/support/result.h"
 
 #include <math.h>
-#include <string.h>
-#include <unistd.h>
 
 #define ROWS 3000
 

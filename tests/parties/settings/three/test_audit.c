@@ -510,9 +510,7 @@ static double audit_of(const struct study_options *o, enum flaw flaw)
     if (o->sweeps > 0 && noise_of_scores(a) < 0.96) /* five deviations of 9,000 scores below 1 */
         loss = INFINITY;
     print_message("# promised: epsilon %.2f at delta %g; shown: %.2f\n", promise, DELTA, loss);
-    memory_free(&a->both[0]);
-    memory_free(&a->both[1]);
-    memory_free(&a->counts);
+    memory_free_all(&a->both[0], &a->both[1], &a->counts);
     bounds_free(&a->bounds);
     support_study_free(&a->s);
     return loss / promise;
