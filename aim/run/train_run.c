@@ -254,7 +254,7 @@ static enum err take_test(struct train_run *r)
     return e == ERR_BUDGET ? ERR_OK : e;
 }
 
-static enum err run(struct train_run *r)
+static enum err train(struct train_run *r)
 {
     const struct train_options *o = r->o;
     const double rho = look_leaves(&o->look, &o->limits);
@@ -282,7 +282,7 @@ enum err train_run(struct train_result **result, const struct train_options *opt
                    const struct aim_backend *backend, struct log *log)
 {
     struct train_run r = {.o = options, .backend = backend, .log = log};
-    enum err e = run(&r);
+    enum err e = train(&r);
     memory_free_all(&r.w, &r.v);
     ask_clear(&r.ask);
     ledger_free(&r.ledger);

@@ -244,7 +244,7 @@ static enum err execute(struct sources *from, const char *folder, size_t rows, u
 
 #define FOR_ROWS 4 /* options that say what rows are drawn, the last ones: training draws none */
 
-static enum err run(int argc, char **argv, bool trains, struct log *log)
+static enum err run_either(int argc, char **argv, bool trains, struct log *log)
 {
     const char *files[FILES_MAX + 1], *out = NULL, *delimiter = NULL, *decimal = NULL;
     int64_t rows = 0, seed = 1;
@@ -274,12 +274,12 @@ static enum err run(int argc, char **argv, bool trains, struct log *log)
 
 static enum err run_aim(int argc, char **argv, struct log *log)
 {
-    return run(argc, argv, false, log);
+    return run_either(argc, argv, false, log);
 }
 
 static enum err run_train(int argc, char **argv, struct log *log)
 {
-    return run(argc, argv, true, log);
+    return run_either(argc, argv, true, log);
 }
 
 const struct command cmd_aim = {.name = "aim",

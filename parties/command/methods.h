@@ -11,6 +11,7 @@
 #include "aim/table/table.h"
 #include "parties/analyst/remote.h"
 #include "parties/analyst/run_state.h"
+#include "parties/analyst/run_stats.h"
 #include "parties/command/plan.h"
 #include "parties/display/progress.h"
 
@@ -50,6 +51,8 @@ struct methods {
     enum err (*central)(struct methods_made *made, const struct study *study,
                         const struct table *table, const struct plaintext_noise *noise,
                         struct progress *progress, struct log *log);
+    /* What a run says of its rounds. */
+    void (*stats)(const struct methods_made *made, struct run_stats *stats);
     /* Writes what was opened, and the model and rows that follow from it. */
     enum err (*release)(const struct methods_made *made, const struct methods_release *r);
     enum err (*plan)(struct plan_asked *p, double rho);
