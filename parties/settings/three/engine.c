@@ -5,10 +5,7 @@
 #include "mpc/move/crew.h"
 #include "parties/server/openings.h"
 #include "parties/setting/judge.h"
-#include "parties/settings/three/engine_forms.h"
-#include "parties/settings/three/engine_merge.h"
-#include "parties/settings/three/engine_stake.h"
-#include "parties/settings/three/engine_train.h"
+#include "parties/settings/three/engine_private.h"
 #include "parties/study/study_uploads.h"
 #include "protocols/measure.h"
 

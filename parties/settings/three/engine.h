@@ -17,7 +17,7 @@
 #include "protocols/range.h"
 #include "protocols/select.h"
 
-/* The cells that a request counts in: the study's, or merged ones (engine_merge.h). */
+/* The cells that a request counts in: the study's, or merged ones (engine_merge.c). */
 struct three_scope {
     const struct merges *merges; /* NULL: none */
     struct counts *counts;
@@ -39,7 +39,7 @@ struct three {
     struct counts *counts; /* of the tally; NULL until they are made */
     size_t owners;         /* whose rows the counts include */
     struct three_merged merged;
-    struct three_train *train; /* rows as gradients take them (engine_train.h); NULL: not made */
+    struct three_train *train; /* rows as gradients take them (engine_train.c); NULL: not made */
     struct tape tape;
     struct ask_slack slack; /* of the study's noise */
     struct engine_uploads uploads;

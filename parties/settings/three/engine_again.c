@@ -1,4 +1,4 @@
-#include "parties/settings/three/engine_again.h"
+#include "parties/settings/three/engine_private.h"
 
 /* Who takes what uploads hold. */
 struct reading_again {

@@ -1,7 +1,6 @@
-#include "parties/settings/three/engine_train.h"
+#include "parties/settings/three/engine_private.h"
 
 #include "base/memory.h"
-#include "parties/settings/three/engine_again.h"
 #include "protocols/measure.h"
 #include "protocols/train_gradient.h"
 
