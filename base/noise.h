@@ -1,12 +1,18 @@
 /* base/noise.h - what noise there is, and how a study has the Gaussian kind of it made. */
 #pragma once
 
+#include <stdbool.h>
+
 /* What a sample's distribution is: Gaussian on a measurement, Gumbel on a score. */
 enum noise_law { NOISE_GAUSS, NOISE_GUMBEL, NOISE_LAWS };
 
 /* How a Gaussian sample is made. Both ways have the same deviation (protocols/tape.h). */
 enum noise_kind { NOISE_BOX_MULLER, NOISE_DISCRETE };
 #define NOISE_KINDS 2
+/* Of each: its word in a study; how it is made, in a report's words. */
+extern const char *const noise_words[NOISE_KINDS], *const noise_made[NOISE_KINDS];
+/* Whether samples have exactly the law that is meant: none costs more than the theorem says. */
+extern const bool noise_exact[NOISE_KINDS];
 
 /*
  * Who makes a sample: all servers together, and none knows it; or each of two makes a whole one of

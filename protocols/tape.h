@@ -26,6 +26,7 @@ struct tape_cost {
         unsigned exchanges; /* of a batch; for discrete noise, of most */
         double bytes;       /* for each sample, of a whole batch, by the server that sends most */
     } plain, proved;        /* proved: with a check, which is flushed after the batch */
+    bool first; /* it opens something, so lane 0 makes them, and shares out what it can */
 };
 
 /*
@@ -35,6 +36,7 @@ struct tape_cost {
  */
 struct tape_slack {
     double epsilon, tau;
+    double gaussian; /* for each marginal where the ledger counts in Gaussian terms */
 };
 
 /*

@@ -214,7 +214,7 @@ static enum err check_epsilon(const struct study *study, const struct ask_slack 
                     "an epsilon of %g is more than the noise circuits allow: at most %.1f with a "
                     "delta of %g and %llu measured marginals; lower epsilon or raise delta%s",
                     study->epsilon, limit, study->delta, (unsigned long long)measured(study),
-                    study->noise == NOISE_BOX_MULLER ? "; noise: discrete allows more" : "");
+                    noise_exact[study->noise] ? "" : "; noise: discrete allows more");
 }
 
 enum err price_limits(const struct study *study, struct ledger_limits *limits, struct log *log)

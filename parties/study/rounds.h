@@ -63,8 +63,8 @@ struct rounds_terms {
     double rows, rows_most; /* as expected, and the most that there can be */
     double epsilon, rho;    /* of one row: the study's over k and over k^2 */
     enum ledger_accounting accounting;
-    bool l1;         /* the score */
-    bool box_muller; /* the noise */
+    bool l1;    /* the score */
+    bool exact; /* the noise (base/noise.h) */
 };
 
 struct rounds_choice {

@@ -87,7 +87,7 @@ static enum err read_kinds(struct study_reading *r, const struct study_top *t)
     const char *methods[STUDY_METHODS];
     size_t kind[5] = {r->study->noise, AIM_L1, STUDY_SEMI_HONEST, 0, STUDY_AIM};
     unsigned before;
-    TRY(choose(r, t->noise, "noise", COUNTED(study_noise_words), &kind[0]));
+    TRY(choose(r, t->noise, "noise", COUNTED(noise_words), &kind[0]));
     TRY(choose(r, t->score, "score", COUNTED(study_score_words), &kind[1]));
     TRY(choose(r, t->security, "security", COUNTED(study_security_words), &kind[2]));
     TRY(choose(r, t->late, "late_uploads", COUNTED(late), &kind[3]));

@@ -56,9 +56,7 @@ enum study_security { STUDY_SEMI_HONEST, STUDY_ABORT };
 /* The words in the file, which are also what is hashed. */
 #define STUDY_NOISE_BY 3 /* how two servers may make noise: NOISE_BY_BOTH comes first */
 extern const char *const study_noise_by_words[STUDY_NOISE_BY],
-    *const study_noise_words[NOISE_KINDS], *const study_score_words[2],
-                                               *const study_accounting_words[2],
-                                                   *const study_security_words[2];
+    *const study_score_words[2], *const study_accounting_words[2], *const study_security_words[2];
 
 /* What the study says of itself for people and catalogues; the words are the file's keys. */
 enum study_about {
