@@ -8,13 +8,13 @@
 static struct schedule start_of(const struct aim_options *o)
 {
     const double rho = look_leaves(&o->look, &o->limits);
-    const struct schedule_terms terms = {o->accounting,
-                                         o->annealed,
-                                         o->rounds,
-                                         o->workload->one_ways,
-                                         workload_one_way_cells(o->workload),
-                                         o->rows,
-                                         o->sweeps};
+    const struct schedule_terms terms = {.accounting = o->accounting,
+                                         .annealed = o->annealed,
+                                         .rounds = o->rounds,
+                                         .one_ways = o->workload->one_ways,
+                                         .cells = workload_one_way_cells(o->workload),
+                                         .rows = o->rows,
+                                         .sweeps = o->sweeps};
     return schedule_start(&terms, rho);
 }
 

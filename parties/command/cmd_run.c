@@ -252,9 +252,13 @@ static enum err call_witness(struct run_asked *r, const struct run_terms *t)
 static enum err release_data(struct run_asked *r, const struct run_terms *t)
 {
     progress_wait(&r->progress, "writing what was opened, and what follows from it");
-    return methods_of(r->study)->release(
-        &r->made, &(struct methods_release){t->folder, r->study, r->rho, (size_t)t->rows,
-                                            (uint64_t)t->seed, r->log});
+    return methods_of(r->study)->release(&r->made,
+                                         &(struct methods_release){.folder = t->folder,
+                                                                   .study = r->study,
+                                                                   .rho = r->rho,
+                                                                   .rows = (size_t)t->rows,
+                                                                   .seed = (uint64_t)t->seed,
+                                                                   .log = r->log});
 }
 
 /* Makes the rest, some of it from what the servers counted. */

@@ -151,8 +151,12 @@ static enum err simulate(struct simulating *s, double rho)
     progress = progress_start(stdout, &s->alone, rho);
     TRY(method->central(&made, &s->alone, rows, &noise, &progress, p->log));
     progress_end(&progress);
-    return method->release(&made, &(struct methods_release){s->folder, &s->alone, rho, rows->rows,
-                                                            (uint64_t)p->seed, p->log});
+    return method->release(&made, &(struct methods_release){.folder = s->folder,
+                                                            .study = &s->alone,
+                                                            .rho = rho,
+                                                            .rows = rows->rows,
+                                                            .seed = (uint64_t)p->seed,
+                                                            .log = p->log});
 }
 
 enum err plan_simulate(const struct plan_asked *p, double rho)

@@ -272,13 +272,13 @@ enum err price_schedule(const struct study *study, struct schedule *start)
 {
     struct look look;
     double rho;
-    const struct schedule_terms terms = {study->accounting,
-                                         study->annealed,
-                                         study->rounds,
-                                         study->workload->one_ways,
-                                         workload_one_way_cells(study->workload),
-                                         study_rows(study, false),
-                                         study->sweeps};
+    const struct schedule_terms terms = {.accounting = study->accounting,
+                                         .annealed = study->annealed,
+                                         .rounds = study->rounds,
+                                         .one_ways = study->workload->one_ways,
+                                         .cells = workload_one_way_cells(study->workload),
+                                         .rows = study_rows(study, false),
+                                         .sweeps = study->sweeps};
     TRY(look_and_rest(study, &look, &rho));
     *start = schedule_start(&terms, rho);
     return ERR_OK;
