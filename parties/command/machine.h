@@ -27,3 +27,13 @@
 #define MACHINE_CUT_S 0.5e-9
 #define MACHINE_PASS_S 1.6e-9
 #define MACHINE_SUM_S 0.5e-9
+
+/*
+ * One core of two servers, for encrypted rows (bench_fhaim): a ciphertext at its owner and at the
+ * provider; a product of two; a result, hidden and decrypted.
+ */
+#define MACHINE_ENCRYPT_S 0.9e-3
+#define MACHINE_PREPARE_S 0.5e-3
+#define MACHINE_MULTIPLY_S 0.2e-3
+#define MACHINE_HIDE_S 2.4e-3
+#define MACHINE_DECRYPT_S 0.9e-3
