@@ -19,14 +19,6 @@ static void regroup_clear(struct regroup *r)
     memory_free_all(&r->weight, &r->room);
 }
 
-static unsigned place_of(const struct clique *asked, uint16_t attribute)
-{
-    unsigned i = 0;
-    while (i < asked->n && asked->attribute[i] != attribute)
-        i++;
-    return i;
-}
-
 /*
  * If an attribute is not asked, its groups weigh what their codes weigh on average. If it is asked,
  * a group stays if any of its codes does; codes are weighed once they are apart. Returns how much
@@ -37,7 +29,7 @@ static size_t regroup_one(struct regroup *r, const struct clique *asked, size_t 
     const uint16_t a = r->weight[i].attribute;
     const struct merges *m = &r->model->merges;
     const double *of = r->weight[i].of, *share = r->model->share[a];
-    const unsigned place = place_of(asked, a);
+    const unsigned place = clique_place(asked, a);
     if (share == NULL)
         return 0;
     r->weight[i].of = room;

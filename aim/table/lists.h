@@ -9,6 +9,8 @@
 
 #include <jansson.h>
 
+/* What was made, or NULL, freed, if some of it failed. */
+json_t *list_unless(int failed, json_t *made);
 json_t *list_texts(char *const *text, size_t n);
 json_t *list_numbers(const double *value, size_t n);
 /* An attribute's name, kind and values (docs/formats.md). */

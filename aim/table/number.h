@@ -23,3 +23,6 @@ bool number_integer(const char *text, int64_t *value);
 void number_print(char *text, size_t size, double value, int decimals);
 /* Writes it with as few digits as give the number back. */
 void number_shortest(char *text, size_t size, double value);
+
+/* 10^e, for e from 0 on. */
+double number_power(int e);

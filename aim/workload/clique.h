@@ -17,6 +17,8 @@ bool clique_equal(const struct clique *a, const struct clique *b);
 /* Two cliques for qsort(): by size, then lexicographically. */
 int clique_compare(const void *a, const void *b);
 bool clique_contains(const struct clique *whole, const struct clique *part);
+/* Where an attribute is in it; c->n if it is not. */
+unsigned clique_place(const struct clique *c, uint32_t attribute);
 /* Cells of the marginal; UINT64_MAX on overflow. */
 uint64_t clique_cells(const struct clique *c, const struct domain *d);
 /* "age x sex", cut to fit. */
