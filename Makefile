@@ -282,7 +282,7 @@ deb:
 # Where scdoc is absent and cannot be installed, the manual is left out, with a message.
 install: all install-library
 	install -D -m 0755 $(PROGRAM) "$(DESTDIR)$(PREFIX)/bin/trefoil"
-	$(PUT) -t "$(SHARE)/doc/trefoil" README.md docs/*.md
+	$(PUT) -t "$(SHARE)/doc/trefoil" README.md docs/*.md docs/*.png
 	sed 's|@PREFIX@|$(subst $(space),\\x20,$(PREFIX))|' tools/trefoil@.service | $(PUT) /dev/stdin "$(UNIT)"
 	$(PROGRAM) complete bash | $(PUT) /dev/stdin "$(BASH_COMPLETION)"
 	$(PROGRAM) complete zsh | $(PUT) /dev/stdin "$(ZSH_COMPLETION)"

@@ -41,7 +41,8 @@ static const char help[] =
     "was used for: they add up for people whose rows are in several.\n"
     "\n"
     "  DATA.csv         a file, or - for standard input\n"
-    "  --events FILE    in a study with events: these, DATA.csv being the persons\n"
+    "  --events FILE    in a study with events: these, DATA.csv being the persons.\n"
+    "                   With --sql a table or a SELECT, T or Q being the persons\n"
     "  --sql CONNECTION   take the rows from a database that has an ODBC driver: the\n"
     "                   name of a data source in odbc.ini, or a file with lines such\n"
     "                   as Driver=.., Server=.., UID=.., PWD=.. that nobody else may\n"
@@ -97,6 +98,7 @@ static const char help[] =
     "example:\n"
     "  trefoil share study.yaml patients.csv --key hospital-a.key\n"
     "  trefoil share study.yaml --sql clinic --table visits --key hospital-a.key\n"
+    "  trefoil share study.yaml --sql clinic --table patients --events visits --key ..\n"
     "  trefoil share study.yaml patients.csv --key hospital-a.key --to a.parcel\n";
 
 static enum err load(struct share *s)
