@@ -137,5 +137,6 @@ TEST(rounds_are_advised_where_errors_are_least)
         expect_best(m, a.least, 0.05, 0.6 * m->columns);
         expect_best(m, a.most, 0.5, 1.2 * m->columns);
     }
-    assert_false(rounds_advise(&a, &(struct rounds_noise){noise_bought, &(struct made){1, 5, 0}}, 5));
+    assert_false(
+        rounds_advise(&a, &(struct rounds_noise){noise_bought, &(struct made){1, 5, 0}}, 5));
 }
