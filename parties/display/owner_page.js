@@ -61,6 +61,7 @@ async function takeKey() {
   for (const name of NONE)
     delete files[name];
   files['study.yaml'] = study;
+  noteToken();
   if (content && !found)
     put('who', 'This is neither an owner file nor a key.', 'bad');
   else if (found)
@@ -72,6 +73,39 @@ async function identify() {
   const r = await trefoil('keygen', '--show', '/owner.key');
   put('who', r.code === 0 ? 'You are the holder of this key: ' + r.out.trim().split('\n').pop().replace(/^# /, '') : problem(r),
     r.code === 0 ? 'good' : 'bad');
+}
+
+// --- invitations and tokens: the link has a secret, which leaves the address at once
+
+function noteToken() {
+  const lines = $('token').value.split(/\s+/).filter(word => word !== '');
+  if (lines.length > 0)
+    files['owner.token'] = bytes(lines.join('\n') + '\n');
+}
+
+const asOwner = () => ['--key', '/owner.key', ...(files['owner.token'] ? ['--token', '/owner.token'] : [])];
+
+// Whom an issuer admits needs no key before: it is made here, and saved in the owner file.
+async function takeToken() {
+  delete files['owner.token'];
+  noteToken();
+  put('admits', '');
+  if (files['owner.token']) {
+    const r = await trefoil('check', '/study.yaml', '--token', '/owner.token');
+    put('admits', r.code === 0 ? r.out.trim() : problem(r), r.code === 0 ? 'good' : 'bad');
+    if (r.code === 0 && r.out.includes('takes it up') && !files['owner.key'] && (await trefoil('keygen', '/owner.key')).code === 0)
+      await identify();
+  }
+  await look();
+}
+
+async function takeLink() {
+  const secret = location.hash.slice(1);
+  if (!secret.startsWith('trefoil-'))
+    return;
+  history.replaceState(null, '', location.pathname + location.search);
+  $('token').value = secret;
+  await takeToken();
 }
 
 async function makeKey() {
@@ -181,14 +215,9 @@ async function look() {
     lines = lines.filter((l, i) => i === 0 || l === '' || cells(l, character()).some(c => c.trim() !== ''));
   files['table.csv'] = bytes(lines.join('\n'));
   put('state', 'Reading ..', '');
-  const options = ['--key', '/owner.key', '--delimiter', $('delimiter').value];
+  const options = [...asOwner(), '--delimiter', $('delimiter').value];
   if ($('decimal').value === ',')
     options.push('--decimal', ',');
-  if ($('token').value.trim() !== '') {
-    files['owner.token'] = bytes($('token').value.trim() + '\n');
-    options.push('--token', '/owner.token');
-  } else if (files['owner.token'])
-    options.push('--token', '/owner.token');
   const accept = document.querySelector('#warnings:checked') ? ['--accept-warnings'] : [];
   const said = await trefoil('share', '/study.yaml', '/table.csv', ...options, '--dry-run');
   if (turn !== asked)
@@ -315,7 +344,7 @@ async function send() {
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', parcel));
   files['a.parcel.answers'] = join([bytes('trefoil-answers-1\n'), digest,
     ...answers.flatMap(a => [block(a.head), u32(a.k), block(a.act)])]);
-  const r = await trefoil('share', '/study.yaml', '--key', '/owner.key', '--keep', '/a.parcel');
+  const r = await trefoil('share', '/study.yaml', ...asOwner(), '--keep', '/a.parcel');
   put('end', r.code === 0 ? r.out + r.err : problem(r), r.code === 0 ? '' : 'bad');
   $('receipts').disabled = r.code !== 0;
   if (r.code === 0)
@@ -334,7 +363,7 @@ const words = () => relay !== '' ? `It goes to the servers by ${relay}, which se
 
 async function begin() {
   $('key').onchange = takeKey;
-  $('token').onchange = look;
+  $('token').onchange = takeToken;
   $('make').onclick = makeKey;
   $('table').onchange = takeTable;
   for (const id of ['encoding', 'delimiter', 'decimal'])
@@ -349,6 +378,7 @@ async function begin() {
   put('about', about.out + about.err);
   put('terms', terms.out.trim());
   put('where', words());
+  await takeLink();
   document.body.dataset.ready = 'yes';
 }
 begin();

@@ -5,7 +5,6 @@
 #include "parties/server/http_private.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define AT_ONCE 32 /* blocks on their way to a server */
@@ -85,14 +84,10 @@ static enum MHD_Result get(const struct relay *r, struct MHD_Connection *connect
     return say(connection, MHD_HTTP_NOT_FOUND, "there are / and /healthz, and /0 .. to post to\n");
 }
 
-/* As its head says; one that says nothing is cut where it grows too long. */
-static bool is_too_long(struct MHD_Connection *connection)
-{
-    const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
-    return length != NULL && strtoull(length, NULL, 10) > BLOCK_MAX;
-}
-
-/* Called once with a request's head, then with pieces of its body, then without any. */
+/*
+ * Called once with a request's head, then with pieces of its body, then without any. What is too
+ * long is heard to its end and dropped: whoever is cut before that does not get the answer.
+ */
 static enum MHD_Result handle(void *self, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *upload,
                               size_t *upload_size, void **state)
@@ -109,8 +104,6 @@ static enum MHD_Result handle(void *self, struct MHD_Connection *connection, con
         return say(connection, MHD_HTTP_NO_CONTENT, "");
     if (strcmp(method, "POST") != 0 || server >= r->o.study->servers)
         return say(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "post blocks to /0, /1 ..\n");
-    if (body == NULL && is_too_long(connection))
-        return say(connection, MHD_HTTP_CONTENT_TOO_LARGE, "that is too long for a block\n");
     if (body == NULL)
         return memory_new((struct bytes **)state, 1) == ERR_OK ? MHD_YES : MHD_NO;
     if (*upload_size > 0) {

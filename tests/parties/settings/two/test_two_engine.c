@@ -93,6 +93,7 @@ static void share(struct duet *d, const struct split *split, unsigned o, size_t 
         assert_int_equal(packed.size, 8 * study->workload->maximal_cells);
     assert_int_equal(upload_make(d->part[o], split, me, o, secret, study, form, &packed), ERR_OK);
     assert_int_equal(central_append(d->all, t), ERR_OK);
+    assert_int_equal(support_units(d->all), ERR_OK);
 }
 
 /* Blocks of noise, as an owner's share sends them. */
@@ -617,6 +618,24 @@ static const char many_ages[] = "domain:\n"
 TEST(a_run_of_two_that_merges_values_equals_too)
 {
     equals(OPTIONS(.owners = OWNERS, .two = true, .rounds = 3, .domain = many_ages));
+}
+
+/* Requests, prices, bounds and noise are in units of a person; what comes out is in persons. */
+TEST(a_run_of_two_over_events_of_persons_equals_too)
+{
+    static const char visits[] =
+        "domain:\n"
+        "  - {name: age, kind: integer, min: 0, max: 8}\n"
+        "  - {name: number, kind: integer, min: 0, max: 6}\n"
+        "  - {name: ward, kind: categorical, values: [a, b, c]}\n"
+        "  - {name: outcome, kind: categorical, values: [home, died]}\n"
+        "events: {name: visits, by: who, number: number, columns: [ward, outcome],\n"
+        "         ends: {outcome: [died]}}\n";
+    equals(OPTIONS(.owners = OWNERS, .two = true, .rounds = 3, .epsilon = 10, .domain = visits,
+                   .accounting = ACCOUNTING_GAUSSIAN, .noise = "discrete"));
+    equals(OPTIONS(.owners = OWNERS, .two = true, .sweeps = 1, .epsilon = 10, .domain = visits,
+                   .accounting = ACCOUNTING_GAUSSIAN, .noise = "discrete",
+                   .more = "noise_by: joint\n"));
 }
 
 TEST(sweeps_of_two_equal_the_plaintext_sweeps)
