@@ -6,7 +6,7 @@
 
 #include "parties/settings/three/engine.h"
 
-/* --- engine_stake.c: a round's noise. What the store keeps of a stake is range_write()'s ------- */
+/* --- engine_stake.c: a round's noise. What the store keeps of a stake is range_write()'s ------ */
 
 /* The place of a step's stake, if it is the next. */
 struct stake_place three_next(const struct three *engine, const struct engine_step *step);
@@ -40,7 +40,7 @@ enum err three_merge(struct three *engine, const struct ask *ask,
 void three_unmerge(struct three *engine);
 void three_merged_clear(struct three_merged *merged);
 
-/* --- engine_again.c, engine_forms.c, engine_train.c: over rows that are read once more --------- */
+/* --- engine_again.c, engine_forms.c, engine_train.c: over rows that are read once more -------- */
 
 /* Gives `take` those that were made from uploads, then uploads of records, read again. */
 enum err three_read_again(struct three *g, tally_take *take, void *self) MUST_CHECK;
