@@ -5,8 +5,7 @@
  * failure, so that a run of writes is checked once, by bytes_ok(). A `struct reader`
  * (base/reader.h) walks bytes.
  */
-#ifndef TREFOIL_BASE_BYTES_H
-#define TREFOIL_BASE_BYTES_H
+#pragma once
 
 #include "base/reader.h"
 
@@ -59,5 +58,3 @@ void bytes_put_text(struct bytes *b, const char *s);
 uint8_t *bytes_extend(struct bytes *b, size_t n);
 enum err bytes_ok(const struct bytes *b) MUST_CHECK; /* ERR_NOMEM if any write failed */
 void bytes_clear(struct bytes *b); /* wipes, frees, and leaves it empty and usable */
-
-#endif

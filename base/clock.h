@@ -1,6 +1,5 @@
 /* base/clock.h - monotonic time for deadlines and durations. */
-#ifndef TREFOIL_BASE_CLOCK_H
-#define TREFOIL_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ int64_t clock_left_ms(int64_t deadline);
 
 /* Waits for so many milliseconds, or until a signal comes. */
 void clock_pause(int64_t ms);
-
-#endif

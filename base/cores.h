@@ -1,6 +1,5 @@
 /* base/cores.h - how many processors this process may use. */
-#ifndef TREFOIL_BASE_CORES_H
-#define TREFOIL_BASE_CORES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@ size_t cores_count(void);
 
 /* The share in a file cpu.max, rounded up: "150000 100000" is 2. 0: no limit, or no such file. */
 size_t cores_of_group(const char *path);
-
-#endif

@@ -4,8 +4,7 @@
  * Only for what is agreed in days and hours. The wall clock may jump: to wait or to measure, use
  * base/clock.h.
  */
-#ifndef TREFOIL_BASE_DATE_H
-#define TREFOIL_BASE_DATE_H
+#pragma once
 
 #include "base/words.h"
 
@@ -26,5 +25,3 @@ struct words_text date_text(int64_t seconds);
 uint32_t date_today(void);
 bool date_parse_day(const char *text, uint32_t *day);
 struct words_text date_day_text(uint32_t day);
-
-#endif

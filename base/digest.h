@@ -1,6 +1,5 @@
 /* base/digest.h - the BLAKE2b-256 at the end of a file: it shows whether the file is whole. */
-#ifndef TREFOIL_BASE_DIGEST_H
-#define TREFOIL_BASE_DIGEST_H
+#pragma once
 
 #include "base/file.h"
 
@@ -15,5 +14,3 @@ enum err digest_write(const char *path, unsigned mode, struct bytes *out,
                       struct log *log) MUST_CHECK;
 /* Takes the digest off the end and `magic` off the start; ERR_FORMAT if either does not fit. */
 enum err digest_check(struct reader *r, const char *magic) MUST_CHECK;
-
-#endif

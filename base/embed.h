@@ -1,6 +1,5 @@
 /* base/embed.h - files of this tree, carried by the program. */
-#ifndef TREFOIL_BASE_EMBED_H
-#define TREFOIL_BASE_EMBED_H
+#pragma once
 
 /*
  * Fills `extern const char name[]` with the file at `path`, from the top of the tree, and a NUL.
@@ -13,5 +12,3 @@
 #define EMBED_BYTES(name, end, path)                                                               \
     __asm__(".section .rodata; .globl " #name ";" #name ": .incbin \"" path "\"; .globl " #end     \
             ";" #end ": .byte 0; .previous")
-
-#endif

@@ -1,6 +1,5 @@
 /* base/encoding.h - text from outside: whether it is UTF-8, what else it may be, how to show it. */
-#ifndef TREFOIL_BASE_ENCODING_H
-#define TREFOIL_BASE_ENCODING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ size_t encoding_mark(const char *p, size_t n);
 
 /* What a file is, by its first bytes, if it cannot be UTF-8 text; NULL if it may be. */
 const char *encoding_foreign(const char *p, size_t n);
-
-#endif

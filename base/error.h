@@ -5,8 +5,7 @@
  * failure logs the particulars (which file, line, field, peer); the code that it returns gives only
  * the kind of failure. error_text() puts the kind into words, with what to do about it.
  */
-#ifndef TREFOIL_BASE_ERROR_H
-#define TREFOIL_BASE_ERROR_H
+#pragma once
 
 #define MUST_CHECK __attribute__((warn_unused_result))
 
@@ -52,5 +51,3 @@ const char *error_text(enum err e);
         if (try_error != ERR_OK)                                                                   \
             return try_error;                                                                      \
     } while (0)
-
-#endif

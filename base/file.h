@@ -1,6 +1,5 @@
 /* base/file.h - whole files: read with a bound, written so that a crash leaves old or new. */
-#ifndef TREFOIL_BASE_FILE_H
-#define TREFOIL_BASE_FILE_H
+#pragma once
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -77,5 +76,3 @@ enum err file_folder(const char *path, struct log *log) MUST_CHECK;
 bool file_is_there(const char *path);
 /* Removes these files (a NULL-ended list) from a folder, and then the folder if it is empty. */
 void file_drop_folder(const char *path, const char *const *names);
-
-#endif

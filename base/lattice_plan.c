@@ -191,10 +191,7 @@ enum err lattice_plan_new(struct lattice_plan **plan, const struct lattice_shape
 void lattice_plan_free(struct lattice_plan **plan)
 {
     if (*plan != NULL) {
-        memory_free(&(*plan)->size);
-        memory_free(&(*plan)->pair);
-        memory_free(&(*plan)->first);
-        memory_free(&(*plan)->result);
+        memory_free_all(&(*plan)->size, &(*plan)->pair, &(*plan)->first, &(*plan)->result);
     }
     memory_free(plan);
 }

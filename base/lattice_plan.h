@@ -12,8 +12,7 @@
  * another place, and what passes N comes back below n - 1. Products of blocks add up. Of a tile's
  * columns the left one belongs to the attribute that comes first.
  */
-#ifndef TREFOIL_BASE_LATTICE_PLAN_H
-#define TREFOIL_BASE_LATTICE_PLAN_H
+#pragma once
 
 #include "base/error.h"
 
@@ -69,5 +68,3 @@ size_t lattice_upload_size(const struct lattice_plan *plan);
  */
 void lattice_plan_take(const struct lattice_plan *plan, size_t result, const uint64_t *words,
                        uint64_t *const *out);
-
-#endif

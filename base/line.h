@@ -4,8 +4,7 @@
  * Lines lose their ends, "\n" or "\r\n". A NUL within a line becomes a character that no format
  * has, so that a damaged line cannot pass for a shorter, valid one.
  */
-#ifndef TREFOIL_BASE_LINE_H
-#define TREFOIL_BASE_LINE_H
+#pragma once
 
 #include "base/bytes.h"
 #include "base/log.h"
@@ -37,5 +36,3 @@ char *line_value(char *line, const char *word);
 /* Logs what is wrong, after the file's name and the line's number; returns `e`. */
 enum err line_fail(const struct line_reader *r, enum err e, const char *format, ...) MUST_CHECK
     __attribute__((format(printf, 3, 4)));
-
-#endif

@@ -191,7 +191,6 @@ static void emit(struct log *log, enum log_level level, const char *format, va_l
 static void emit(struct log *log, enum log_level level, const char *format, va_list args)
 {
     char line[LINE];
-
     if (log == NULL || level > log->level)
         return;
     if (vsnprintf(line, sizeof line, format, args) < 0)

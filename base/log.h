@@ -11,8 +11,7 @@
  * A line may quote what others say. Characters that could steer a terminal become `?`, and what
  * follows a line end is indented, so that nobody can forge a line.
  */
-#ifndef TREFOIL_BASE_LOG_H
-#define TREFOIL_BASE_LOG_H
+#pragma once
 
 #include "base/error.h"
 
@@ -64,5 +63,3 @@ void log_tend(struct log *log);
 
 /* The first message of a log's buffer, without its level; the buffer is cut after it. */
 const char *log_first(char *buffer);
-
-#endif

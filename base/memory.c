@@ -85,6 +85,12 @@ void memory_release(void *address_of_pointer)
     memcpy(address_of_pointer, &p, sizeof p);
 }
 
+void memory_release_all(void *const addresses[], size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        memory_release(addresses[i]);
+}
+
 void memory_wipe_release(void *address_of_pointer, size_t bytes)
 {
     void *p;

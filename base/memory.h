@@ -4,8 +4,7 @@
  * All return zeroed memory, or NULL when count * size overflows or memory is short; a count of 0
  * gives a valid pointer. Free with memory_free(), which takes the address and nulls it.
  */
-#ifndef TREFOIL_BASE_MEMORY_H
-#define TREFOIL_BASE_MEMORY_H
+#pragma once
 
 #include "base/error.h"
 
@@ -45,6 +44,12 @@ void *memory_words(size_t count, size_t size) MEMORY_OWNED;
 #define memory_free(address_of_pointer) memory_release((void *)(address_of_pointer))
 void memory_release(void *address_of_pointer);
 
+/* The same for several pointers, in their order. */
+#define memory_free_all(...)                                                                       \
+    memory_release_all((void *const[]){__VA_ARGS__},                                               \
+                       sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
+void memory_release_all(void *const addresses[], size_t count);
+
 /* Overwrites `bytes` bytes (the compiler cannot leave it out), frees and nulls. */
 #define memory_wipe_free(address_of_pointer, bytes)                                                \
     memory_wipe_release((void *)(address_of_pointer), (bytes))
@@ -52,5 +57,3 @@ void memory_wipe_release(void *address_of_pointer, size_t bytes);
 
 /* Returns to the system the memory that the C library keeps; for use after much was freed. */
 void memory_give_back(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* base/nearest.h - "did you mean": the nearest of some known words. */
-#ifndef TREFOIL_BASE_NEAREST_H
-#define TREFOIL_BASE_NEAREST_H
+#pragma once
 
 #include <stddef.h>
 
@@ -9,5 +8,3 @@
  * neighbours; `count` if none is within a third of the word's length (or one, if that is more).
  */
 size_t nearest(const char *word, const char *const *words, size_t count);
-
-#endif

@@ -1,6 +1,7 @@
 /* base/noise.h - what noise there is, and how a study has the Gaussian kind of it made. */
-#ifndef TREFOIL_BASE_NOISE_H
-#define TREFOIL_BASE_NOISE_H
+#pragma once
+
+#include <stdbool.h>
 
 /* What a sample's distribution is: Gaussian on a measurement, Gumbel on a score. */
 enum noise_law { NOISE_GAUSS, NOISE_GUMBEL, NOISE_LAWS };
@@ -8,6 +9,10 @@ enum noise_law { NOISE_GAUSS, NOISE_GUMBEL, NOISE_LAWS };
 /* How a Gaussian sample is made. Both ways have the same deviation (protocols/tape.h). */
 enum noise_kind { NOISE_BOX_MULLER, NOISE_DISCRETE };
 #define NOISE_KINDS 2
+/* Of each: its word in a study; how it is made, in a report's words. */
+extern const char *const noise_words[NOISE_KINDS], *const noise_made[NOISE_KINDS];
+/* Whether samples have exactly the law that is meant: none costs more than the theorem says. */
+extern const bool noise_exact[NOISE_KINDS];
 
 /*
  * Who makes a sample: all servers together, and none knows it; or each of two makes a whole one of
@@ -16,5 +21,3 @@ enum noise_kind { NOISE_BOX_MULLER, NOISE_DISCRETE };
  * rows makes it, and servers hold shares of it.
  */
 enum noise_by { NOISE_BY_ALL, NOISE_BY_BOTH, NOISE_BY_JOINT, NOISE_BY_OWNER };
-
-#endif

@@ -5,8 +5,7 @@
  * position is ever used twice. Both holders of the key must draw the same amounts in the same
  * order.
  */
-#ifndef TREFOIL_BASE_PRG_H
-#define TREFOIL_BASE_PRG_H
+#pragma once
 
 #include "base/error.h"
 
@@ -29,5 +28,3 @@ enum err prg_xor(struct prg *prg, void *p, size_t n) MUST_CHECK;
 enum err prg_xor_once(const uint8_t key[16], void *p, size_t n) MUST_CHECK;
 /* The same with the bytes of that stream from `from` on. */
 enum err prg_xor_from(const uint8_t key[16], uint64_t from, void *p, size_t n) MUST_CHECK;
-
-#endif

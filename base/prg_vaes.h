@@ -2,8 +2,7 @@
  * base/prg_vaes.h - AES-128-CTR by VAES, for prg.c. Call these only where
  * processor_has_wide_ciphers() is true and the processor runs the set that the name ends with.
  */
-#ifndef TREFOIL_BASE_PRG_VAES_H
-#define TREFOIL_BASE_PRG_VAES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,6 +21,4 @@ void prg_vaes_avx2(const struct prg_schedule *schedule, uint64_t chunk, uint8_t 
                    const uint8_t *in, size_t chunks);
 void prg_vaes_avx512(const struct prg_schedule *schedule, uint64_t chunk, uint8_t *out,
                      const uint8_t *in, size_t chunks);
-#endif
-
 #endif

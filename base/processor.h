@@ -1,8 +1,7 @@
 /*
  * base/processor.h - which instructions are used.
  */
-#ifndef TREFOIL_BASE_PROCESSOR_H
-#define TREFOIL_BASE_PROCESSOR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -30,5 +29,3 @@ bool processor_has_wide_ciphers(void);  /* VAES */
  * for the caller to print (NULL otherwise; problem may be NULL).
  */
 enum processor processor_best(const char **problem);
-
-#endif

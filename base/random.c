@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <sodium.h>
-#include <string.h>
 
 struct random random_of(uint64_t seed)
 {

@@ -6,8 +6,7 @@
  * it a cryptographic generator. With a seed from a person it serves synthetic rows and tests, never
  * noise that has to protect anyone.
  */
-#ifndef TREFOIL_BASE_RANDOM_H
-#define TREFOIL_BASE_RANDOM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ void random_normals(struct random *r, double *z, size_t n);
 int64_t random_gauss(struct random *r);
 /* A standard Gumbel rounded to the lattice, as the multiple of 2^-24. */
 int64_t random_gumbel(struct random *r);
-
-#endif

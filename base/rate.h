@@ -2,8 +2,7 @@
  * base/rate.h - how often something may happen: a bucket that fills steadily and is emptied by use.
  * A bucket of zeros is full.
  */
-#ifndef TREFOIL_BASE_RATE_H
-#define TREFOIL_BASE_RATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ struct rate {
  * long run.
  */
 bool rate_take(struct rate *r, double per_second, double burst, int64_t now_ms);
-
-#endif

@@ -3,8 +3,7 @@
  * read past the end yields zeros and marks the reader, so that a parser checks once, by
  * reader_done().
  */
-#ifndef TREFOIL_BASE_READER_H
-#define TREFOIL_BASE_READER_H
+#pragma once
 
 #include "base/error.h"
 
@@ -36,5 +35,3 @@ void reader_string(struct reader *r, char *to, size_t size);
 enum err reader_text(struct reader *r, char **text) MUST_CHECK;
 /* ERR_FORMAT if a read failed or bytes are left over. */
 enum err reader_done(const struct reader *r) MUST_CHECK;
-
-#endif

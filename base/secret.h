@@ -2,8 +2,7 @@
  * base/secret.h - memory for keys: locked against swapping, left out of core dumps, between guard
  * pages, wiped when freed. Small objects only; each costs at least three pages.
  */
-#ifndef TREFOIL_BASE_SECRET_H
-#define TREFOIL_BASE_SECRET_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -34,5 +33,3 @@ void secret_wipe(void *p, size_t bytes);
 
 /* Fresh bytes from the operating system's generator. */
 void secret_random(void *p, size_t bytes);
-
-#endif

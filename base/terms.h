@@ -2,8 +2,7 @@
  * base/terms.h - what the three servers of a study must agree on, as digests: one for each named
  * part, so that a difference can be named, and one over all of them.
  */
-#ifndef TREFOIL_BASE_TERMS_H
-#define TREFOIL_BASE_TERMS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ struct terms {
         uint8_t digest[32];
     } part[TERMS_PARTS_MAX];
 };
-
-#endif

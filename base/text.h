@@ -1,6 +1,5 @@
 /* base/text.h - making and parsing text; UTF-8, and characters that could steer a terminal. */
-#ifndef TREFOIL_BASE_TEXT_H
-#define TREFOIL_BASE_TEXT_H
+#pragma once
 
 #include "base/bytes.h"
 
@@ -9,6 +8,11 @@
 
 /* The size of the UTF-8 character at `p` in bytes, or 0 if there is none. */
 size_t text_character(const char *p);
+/* ASCII's ten, whatever the locale. */
+static inline bool text_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
 /* Whether a terminal may obey this character. Line ends are among those. */
 bool text_is_control(const char *p);
 /* Replaces those, and bytes that are not UTF-8, with `?`; line ends stay. */
@@ -32,5 +36,3 @@ bool text_base64(const char *text, const char *prefix, void *out, size_t n);
  * reaches to the end of the line.
  */
 char *text_value(char *text, const char *word);
-
-#endif

@@ -1,6 +1,5 @@
 /* base/thread.h - threads. */
-#ifndef TREFOIL_BASE_THREAD_H
-#define TREFOIL_BASE_THREAD_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -18,5 +17,3 @@ enum err thread_start(struct thread *thread, void *(*go)(void *), void *self,
                       struct log *log) MUST_CHECK;
 /* Waits until it has ended; does nothing if it was not started, or was joined already. */
 void thread_join(struct thread *thread);
-
-#endif

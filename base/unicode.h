@@ -2,8 +2,7 @@
  * base/unicode.h - gives the same bytes to texts that people take for the same. Unicode's tables
  * are utf8proc's; a build without that library converts only texts in ASCII.
  */
-#ifndef TREFOIL_BASE_UNICODE_H
-#define TREFOIL_BASE_UNICODE_H
+#pragma once
 
 #include "base/bytes.h"
 
@@ -21,5 +20,3 @@ enum err unicode_put(struct bytes *out, const char *text, struct unicode_form fo
 
 /* For unicode.c alone: `text` is UTF-8, NUL-ended; the form is composed or caseless. */
 enum err unicode_map(struct bytes *out, const char *text, struct unicode_form form) MUST_CHECK;
-
-#endif

@@ -1,21 +1,18 @@
 #include "base/version.h"
 
+#include "base/text.h"
+
 #include <string.h>
 
 #define MOST 99999
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 /* How long a format's name is without its number. */
 static size_t name_length(const char *format)
 {
     size_t n = strlen(format);
-    while (n > 0 && !is_digit(format[n - 1]))
+    while (n > 0 && !text_is_digit(format[n - 1]))
         n--;
-    while (n > 0 && is_digit(format[n - 1]))
+    while (n > 0 && text_is_digit(format[n - 1]))
         n--;
     return n;
 }
@@ -27,7 +24,7 @@ unsigned version_of(const void *text, size_t n, const char *format)
     unsigned number = 0;
     if (n < name || memcmp(p, format, name) != 0)
         return 0;
-    for (size_t k = name; k < n && is_digit(p[k]) && number <= MOST / 10; k++)
+    for (size_t k = name; k < n && text_is_digit(p[k]) && number <= MOST / 10; k++)
         number = 10 * number + (unsigned)(p[k] - '0');
     return number;
 }

@@ -4,8 +4,7 @@
  * The name of a format contains its version: the last number in the name, as in "trefoil-model-1"
  * or "trefoil-sig1-". A reader asks here before it looks for anything else.
  */
-#ifndef TREFOIL_BASE_VERSION_H
-#define TREFOIL_BASE_VERSION_H
+#pragma once
 
 #include "base/log.h"
 
@@ -21,5 +20,3 @@ unsigned version_of(const void *text, size_t n, const char *format);
  */
 enum err version_check(const char *path, const void *text, size_t n, const char *format,
                        unsigned oldest, struct log *log) MUST_CHECK;
-
-#endif

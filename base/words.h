@@ -1,6 +1,5 @@
 /* base/words.h - short texts as values, and amounts as people say them. */
-#ifndef TREFOIL_BASE_WORDS_H
-#define TREFOIL_BASE_WORDS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ void words_fit(char *out, size_t size, const char *text, size_t columns);
 
 /* As %g, but 1e-6 for 1e-06. */
 struct words_text words_number(double v);
-
-#endif

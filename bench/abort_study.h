@@ -12,8 +12,7 @@
  *
  * Ratios are medians over pairs that run in turn.
  */
-#ifndef TREFOIL_BENCH_ABORT_STUDY_H
-#define TREFOIL_BENCH_ABORT_STUDY_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -24,5 +23,3 @@
 /* Add the keys for counts, or for records; say so if the table is absent. T = 2 in a smoke run. */
 bool abort_study_counts(json_t *out, size_t pairs, bool smoke);
 bool abort_study_records(json_t *out, size_t pairs, bool smoke);
-
-#endif

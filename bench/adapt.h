@@ -19,8 +19,7 @@
  * mixed by their rows), and loglik_se. And for each epsilon loglik_gap_epsilonE, how far ours is
  * below the curator's, and not_below_epsilonE, at how many quantiles ours is not below federated.
  */
-#ifndef TREFOIL_BENCH_ADAPT_H
-#define TREFOIL_BENCH_ADAPT_H
+#pragma once
 
 #include "base/log.h"
 
@@ -36,5 +35,3 @@ struct adapt_plan {
 };
 
 enum err adapt_measure(json_t *out, const struct adapt_plan *plan, struct log *log) MUST_CHECK;
-
-#endif

@@ -58,13 +58,7 @@ static void play_free(struct fhaim_play *p)
     lattice_products_free(&p->products);
     lattice_key_free(&p->key);
     prg_free(&p->prg);
-    memory_free(&p->codes);
-    memory_free(&p->upload);
-    memory_free(&p->hidden);
-    memory_free(&p->share);
-    memory_free(&p->sum);
-    memory_free(&p->right);
-    memory_free(&p->part);
+    memory_free_all(&p->codes, &p->upload, &p->hidden, &p->share, &p->sum, &p->right, &p->part);
 }
 
 static enum err make_rows(struct fhaim_play *p, const struct fhaim_table *t, size_t rows)

@@ -403,8 +403,7 @@ static void calibrate(struct figures *o, size_t frame)
     figures_put(item, copy, "memcpy_gb_per_s");
     EVP_CIPHER_CTX_free(k.ctr);
     seal_free(&k.seal);
-    memory_free(&k.a);
-    memory_free(&k.b);
+    memory_free_all(&k.a, &k.b);
 }
 
 static void ring_rows(struct figures *o)

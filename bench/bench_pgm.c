@@ -128,8 +128,7 @@ static void case_clear(struct pgm_case *c)
 {
     for (size_t i = 0; i < c->measurements; i++)
         memory_free(&c->measurement[i].y);
-    memory_free(&c->measurement);
-    memory_free(&c->clique);
+    memory_free_all(&c->measurement, &c->clique);
     domain_free(&c->domain);
 }
 

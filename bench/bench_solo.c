@@ -173,10 +173,7 @@ static void work_free(struct solo_work *w)
 {
     share64_free(&w->sums);
     share64_free(&w->scores);
-    memory_free(&w->uploads);
-    memory_free(&w->vector);
-    memory_free(&w->estimates);
-    memory_free(&w->candidates);
+    memory_free_all(&w->uploads, &w->vector, &w->estimates, &w->candidates);
     counts_free(&w->counts);
     tape_free(&w->tape);
 }

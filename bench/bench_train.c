@@ -344,8 +344,7 @@ static enum err of_distilled(const struct train_trial *t, uint64_t seed, bool cl
     if (e == ERR_OK)
         e = distill(&rows, &terms);
     for (unsigned i = 0; i < STEPS; i++) {
-        memory_free(&weight[i]);
-        memory_free(&gradient[i]);
+        memory_free_all(&weight[i], &gradient[i]);
     }
     TRY(e);
     return student_measure(t->rows->features, &rows, clamp, t->rows->test, good);

@@ -39,8 +39,7 @@ static double copy_speed(double seconds)
         __asm__ volatile("" ::"r"(to) : "memory");
         bytes += (double)size;
     }
-    memory_free(&from);
-    memory_free(&to);
+    memory_free_all(&from, &to);
     return bytes / (clock_now_s() - begin) / 1e9;
 }
 
@@ -107,10 +106,7 @@ static void matrix_speed(size_t n, double seconds, double *own, double *blas)
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, (int)n, (int)n, 1, x, (int)n,
                     x, (int)n, 0, z, (int)n);
     *blas = runs * sums / (clock_now_s() - begin);
-    memory_free(&a);
-    memory_free(&c);
-    memory_free(&x);
-    memory_free(&z);
+    memory_free_all(&a, &c, &x, &z);
 }
 
 struct calibrate_figures calibrate(double seconds)

@@ -1,6 +1,5 @@
 /* bench/calibrate.h - what one core of this machine does alone: figures to compare others with. */
-#ifndef TREFOIL_BENCH_CALIBRATE_H
-#define TREFOIL_BENCH_CALIBRATE_H
+#pragma once
 
 struct calibrate_figures {
     double aes_gcm, aes_ctr, memory_copy, zmq; /* GB/s */
@@ -9,5 +8,3 @@ struct calibrate_figures {
 
 /* Measures each for `seconds`, and prints them. */
 struct calibrate_figures calibrate(double seconds);
-
-#endif

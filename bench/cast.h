@@ -5,8 +5,7 @@
  * Owners are in the study's list, or have tokens from an issuer that it names (open_owners). Any
  * failure here ends the program.
  */
-#ifndef TREFOIL_BENCH_CAST_H
-#define TREFOIL_BENCH_CAST_H
+#pragma once
 
 #include "harness/process.h"
 #include "parties/study/token.h"
@@ -61,5 +60,3 @@ void cast_must(bool fine, const char *what);
 void cast_done(enum err e, const char *what);
 /* What is logged is visible. */
 extern struct log cast_log;
-
-#endif

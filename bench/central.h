@@ -3,8 +3,7 @@
  * rounds, annealed or in sweeps, or a copula, all with the same budget, in Gaussian terms
  * (aim/budget/ledger.h).
  */
-#ifndef TREFOIL_BENCH_CENTRAL_H
-#define TREFOIL_BENCH_CENTRAL_H
+#pragma once
 
 #include "bench/data.h"
 
@@ -40,5 +39,3 @@ const char *central_word(enum central_way way);
 /* Prints the figures as a line, and adds them to a list. */
 void central_show(const struct central_run *run, unsigned seeds, const struct central_figures *f,
                   json_t *list);
-
-#endif

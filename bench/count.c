@@ -34,11 +34,7 @@ static void held_free(struct count_held *h)
 {
     for (size_t k = 0; k < h->queries; k++)
         share64_free(&h->query[k].out);
-    memory_free(&h->size);
-    memory_free(&h->attribute);
-    memory_free(&h->vector);
-    memory_free(&h->batch);
-    memory_free(&h->query);
+    memory_free_all(&h->size, &h->attribute, &h->vector, &h->batch, &h->query);
 }
 
 static enum err ask(struct count_held *h, const struct workload *load)

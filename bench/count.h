@@ -2,8 +2,7 @@
  * bench/count.h - what counting a table's records costs the three servers: processes over sealed
  * links on loopback, random codes, all marginals of the table's workload.
  */
-#ifndef TREFOIL_BENCH_COUNT_H
-#define TREFOIL_BENCH_COUNT_H
+#pragma once
 
 #include "bench/data.h"
 
@@ -20,5 +19,3 @@ struct count_result {
  */
 bool count_table(const struct bench_data *data, size_t owners, size_t records, bool proved,
                  struct count_result *result);
-
-#endif

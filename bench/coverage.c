@@ -243,9 +243,7 @@ static void asked_clear(struct asked *a)
         rows_answer_free(&a->truth[i]);
         question_free(&a->question[i]);
     }
-    memory_free(&a->question);
-    memory_free(&a->answer);
-    memory_free(&a->truth);
+    memory_free_all(&a->question, &a->answer, &a->truth);
 }
 
 static enum err score(struct coverage *c, int way, const struct answer_value *v, double truth)

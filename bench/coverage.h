@@ -19,8 +19,7 @@
  *
  * The same seed gives the same figures.
  */
-#ifndef TREFOIL_BENCH_COVERAGE_H
-#define TREFOIL_BENCH_COVERAGE_H
+#pragma once
 
 #include "base/log.h"
 
@@ -29,5 +28,3 @@
 /* Prints coverage and widths by kind, and puts them into `out`. */
 enum err coverage_measure(json_t *out, unsigned tables, unsigned questions,
                           struct log *log) MUST_CHECK;
-
-#endif

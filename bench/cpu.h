@@ -1,6 +1,5 @@
 /* bench/cpu.h - the processor time and memory that a process has taken; the median of figures. */
-#ifndef TREFOIL_BENCH_CPU_H
-#define TREFOIL_BENCH_CPU_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -14,5 +13,3 @@ double cpu_mib_of(pid_t pid, const char *field);
 
 /* Sorts them; the upper one if their number is even. */
 double cpu_median(double *figures, size_t n);
-
-#endif

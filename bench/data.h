@@ -2,8 +2,7 @@
  * bench/data.h - the tables that benchmarks run on: NAME.csv, NAME.domain.json ({attribute: size})
  * and NAME.workload.json (a list "cliques" of attribute names) in $TREFOIL_DATA, or ../shared/data.
  */
-#ifndef TREFOIL_BENCH_DATA_H
-#define TREFOIL_BENCH_DATA_H
+#pragma once
 
 #include "aim/table/table.h"
 #include "aim/workload/workload.h"
@@ -38,5 +37,3 @@ enum err bench_data_read(struct bench_data *c, const char *name, struct log *log
 /* Without the table. */
 enum err bench_data_terms(struct bench_data *c, const char *name, struct log *log) MUST_CHECK;
 void bench_data_clear(struct bench_data *c);
-
-#endif

@@ -2,8 +2,7 @@
  * bench/data_sql.h - counting where the rows are, in a PostgreSQL of the bench's own: against the
  * same GROUP BYs typed by hand, and against reading the rows.
  */
-#ifndef TREFOIL_BENCH_DATA_SQL_H
-#define TREFOIL_BENCH_DATA_SQL_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -16,5 +15,3 @@
  * adds nothing.
  */
 enum err data_sql(bool smoke, json_t *out, struct log *log) MUST_CHECK;
-
-#endif

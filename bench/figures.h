@@ -3,8 +3,7 @@
  *
  * Each takes --json FILE, and --smoke: small sizes, for `make test`; the JSON says that too.
  */
-#ifndef TREFOIL_BENCH_FIGURES_H
-#define TREFOIL_BENCH_FIGURES_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -45,5 +44,3 @@ json_t *figures_object(json_t *o, const char *key);
 json_t *figures_list(json_t *o, const char *key);
 /* A new object at the end of a list. */
 json_t *figures_item(json_t *list);
-
-#endif

@@ -210,9 +210,6 @@ enum err forest_accuracy(const struct table *train, const struct table *test, si
         e = vote(&f, test, votes);
     if (e == ERR_OK)
         *accuracy = right_of(&f, test, votes);
-    memory_free(&f.row);
-    memory_free(&f.key);
-    memory_free(&f.node);
-    memory_free(&f.share);
+    memory_free_all(&f.row, &f.key, &f.node, &f.share);
     return e;
 }

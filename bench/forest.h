@@ -4,8 +4,7 @@
  * replacement; each split is the best by Gini's impurity of sqrt(features) features; classes are
  * averaged over the leaves that a row ends in.
  */
-#ifndef TREFOIL_BENCH_FOREST_H
-#define TREFOIL_BENCH_FOREST_H
+#pragma once
 
 #include "aim/table/table.h"
 #include "base/log.h"
@@ -17,5 +16,3 @@
  */
 enum err forest_accuracy(const struct table *train, const struct table *test, size_t attribute,
                          uint64_t seed, double *accuracy) MUST_CHECK;
-
-#endif

@@ -13,8 +13,7 @@
  *   wide    100 columns of 2 to 12 codes, each following the one before in three rows of four; all
  *           pairs
  */
-#ifndef TREFOIL_BENCH_GENERATED_H
-#define TREFOIL_BENCH_GENERATED_H
+#pragma once
 
 #include "bench/data.h"
 
@@ -25,5 +24,3 @@ bool generated_is(const char *name);
 /* ERR_RANGE unless it is. */
 enum err generated_make(struct bench_data *c, const char *name, size_t rows,
                         struct log *log) MUST_CHECK;
-
-#endif

@@ -33,9 +33,7 @@ struct gradient_held {
 
 static void held_free(struct gradient_held *h)
 {
-    memory_free(&h->vector);
-    memory_free(&h->weight);
-    memory_free(&h->values);
+    memory_free_all(&h->vector, &h->weight, &h->values);
     tape_free(&h->tape);
     train_rows_free(&h->rows);
 }

@@ -4,8 +4,7 @@
  * Rows of any codes: as many as Adult has, 39,074, 14 columns of 32 codes at most, two classes; or
  * as many as Fashion-MNIST, 60,000 with 252 numbers of 4 bits, ten classes.
  */
-#ifndef TREFOIL_BENCH_GRADIENT_H
-#define TREFOIL_BENCH_GRADIENT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ bool gradient_measure(struct gradient_figures *f, enum gradient_rows rows, bool 
                       unsigned steps);
 /* What an owner sends of a row, to the server that gets most. */
 double gradient_row_bytes(enum gradient_rows rows);
-
-#endif

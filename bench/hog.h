@@ -7,8 +7,7 @@
  * centres (c + 1/2) 28/6 - 1/2 and half-width 28/6. A cell is divided by sqrt(mean energy of its 3
  * x 3 + 1e-4), 0 outside; the row by sqrt(|x|^2 + 1e-3). Times 46, rounded, cut to 15.
  */
-#ifndef TREFOIL_BENCH_HOG_H
-#define TREFOIL_BENCH_HOG_H
+#pragma once
 
 #include "aim/table/table.h"
 
@@ -25,5 +24,3 @@ enum err hog_read(struct table **t, const struct domain *d, const char *part, si
                   struct log *log) MUST_CHECK;
 /* Features of one image, of bytes. */
 void hog_features(const uint8_t *image, uint16_t *feature);
-
-#endif

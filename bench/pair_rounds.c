@@ -14,7 +14,6 @@
 #include "mpc/pair/squares.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define MULTIPLIER 1000 /* of a measurement */
 #define TILE ((size_t)256 << 10)
@@ -45,9 +44,7 @@ static void rounds_free(struct pair_rounds *r)
 {
     pair_free(&r->end[0]);
     pair_free(&r->end[1]);
-    memory_free(&r->share[0]);
-    memory_free(&r->share[1]);
-    memory_free(&r->estimate);
+    memory_free_all(&r->share[0], &r->share[1], &r->estimate);
 }
 
 /* Charges the time since the last lap to one end. */

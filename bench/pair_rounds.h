@@ -2,8 +2,7 @@
  * bench/pair_rounds.h - what two servers compute in a round (mpc/pair/): both ends in one thread,
  * no link.
  */
-#ifndef TREFOIL_BENCH_PAIR_ROUNDS_H
-#define TREFOIL_BENCH_PAIR_ROUNDS_H
+#pragma once
 
 #include "base/error.h"
 
@@ -19,5 +18,3 @@
  * equal: whether all distances and indices are those of integers in the clear; ERR_MISMATCH if not.
  */
 enum err pair_rounds_measure(json_t *out, bool smoke) MUST_CHECK;
-
-#endif

@@ -14,7 +14,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #define TABLE "breast_cancer"
 #define ROWS 228 /* of 286: four in five, as in the paper */

@@ -3,8 +3,7 @@
  * each way to make noise, beside a curator's: the same loop on counts in the clear, with the very
  * noise that servers draw.
  */
-#ifndef TREFOIL_BENCH_PAIR_UTILITY_H
-#define TREFOIL_BENCH_PAIR_UTILITY_H
+#pragma once
 
 #include "base/error.h"
 
@@ -18,5 +17,3 @@
  * table is absent.
  */
 enum err pair_utility_measure(json_t *out, bool smoke) MUST_CHECK;
-
-#endif

@@ -240,8 +240,6 @@ enum err queries_score(struct queries_score *s, const struct queries *q, const j
         qsort(t.over_error, s->intervals, sizeof *t.over_error, ascending);
         s->over_error = quantile(t.over_error, s->intervals, 0.5);
     }
-    memory_free(&t.error);
-    memory_free(&t.width);
-    memory_free(&t.over_error);
+    memory_free_all(&t.error, &t.width, &t.over_error);
     return e;
 }

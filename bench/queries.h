@@ -11,8 +11,7 @@
  * than the true mode, as a share of the latter's; a missing answer counts as 1. Each group is an
  * item.
  */
-#ifndef TREFOIL_BENCH_QUERIES_H
-#define TREFOIL_BENCH_QUERIES_H
+#pragma once
 
 #include "base/bytes.h"
 #include "base/log.h"
@@ -56,5 +55,3 @@ struct queries_score {
 /* `answers` is what `trefoil query --json` wrote of queries_text(). */
 enum err queries_score(struct queries_score *s, const struct queries *q, const json_t *answers,
                        const struct queries_choice *choice, double within) MUST_CHECK;
-
-#endif

@@ -2,8 +2,7 @@
  * bench/recording.h - keeps what came to a server on one lane, and plays it again: so a server can
  * be measured without neighbours on the same machine.
  */
-#ifndef TREFOIL_BENCH_RECORDING_H
-#define TREFOIL_BENCH_RECORDING_H
+#pragma once
 
 #include "netio/transport.h"
 
@@ -19,5 +18,3 @@ struct transport recording_keep(struct recording *r, struct transport *inner);
  * nowhere.
  */
 struct transport recording_play(struct recording *r);
-
-#endif

@@ -234,10 +234,7 @@ enum err rival_measure(const struct rival_run *run, double *accuracy, double *au
     enum err e = learn(&s);
     if (e == ERR_OK)
         e = test(&s, accuracy, auc);
-    memory_free(&s.w);
-    memory_free(&s.v);
-    memory_free(&s.sum);
-    memory_free(&s.mean);
+    memory_free_all(&s.w, &s.v, &s.sum, &s.mean);
     return e;
 }
 

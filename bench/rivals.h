@@ -9,8 +9,7 @@
  * Owners have two classes each, or with two classes every fifth row. Each run costs the rho that it
  * is given; a row's own gradient is a row's whole influence.
  */
-#ifndef TREFOIL_BENCH_RIVALS_H
-#define TREFOIL_BENCH_RIVALS_H
+#pragma once
 
 #include "aim/table/table.h"
 #include "aim/train/features.h"
@@ -38,5 +37,3 @@ enum err rival_pairs(const struct features *f, const struct table *train, const 
 
 /* The area under the curve of scores; `second` says which rows are of the second class. */
 double rival_area(const double *score, const bool *second, size_t rows);
-
-#endif

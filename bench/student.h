@@ -3,8 +3,7 @@
  * (aim/train/distill.h): a softmax regression, 300 steps with momentum .9 at a rate of 2; or with
  * the clamp of aim/train/features.h, as a run would train on these rows without noise.
  */
-#ifndef TREFOIL_BENCH_STUDENT_H
-#define TREFOIL_BENCH_STUDENT_H
+#pragma once
 
 #include "aim/table/table.h"
 #include "aim/train/distill.h"
@@ -12,5 +11,3 @@
 /* How often it is right about the test rows. */
 enum err student_measure(const struct features *f, const struct distill_rows *rows, bool clamp,
                          const struct table *test, double *accuracy) MUST_CHECK;
-
-#endif

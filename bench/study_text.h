@@ -1,6 +1,5 @@
 /* bench/study_text.h - a table's domain and workload as lines of a study file. */
-#ifndef TREFOIL_BENCH_STUDY_TEXT_H
-#define TREFOIL_BENCH_STUDY_TEXT_H
+#pragma once
 
 #include "aim/workload/workload.h"
 #include "base/bytes.h"
@@ -19,5 +18,3 @@ void study_text_domain(const struct domain *d, const json_t *codes, struct bytes
 void study_text_codes(const json_t *codes, bool steps, struct bytes *text);
 /* What follows `workload:`, a list of the cliques as they were given. */
 void study_text_workload(const struct workload *w, const struct domain *d, struct bytes *text);
-
-#endif

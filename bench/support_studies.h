@@ -8,8 +8,7 @@
  *
  * A member that could not be measured is absent.
  */
-#ifndef TREFOIL_BENCH_SUPPORT_STUDIES_H
-#define TREFOIL_BENCH_SUPPORT_STUDIES_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -28,5 +27,3 @@ int studies_run(json_t *out, bool smoke);
  *   wan_selection_ratio   the same per selection: chance decides how many a run has
  */
 bool studies_wan_ratio(json_t *out, bool smoke);
-
-#endif

@@ -8,7 +8,6 @@
 #include "harness/process.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define OWNERS_MAX TABLE_STUDY_OWNERS_MAX
 #define PATIENCE_S 600

@@ -2,8 +2,7 @@
  * bench/table_study.h - a whole study of a real table: three `trefoil serve`, a `trefoil share` for
  * each owner and one `trefoil run` on this machine. With m owners, each has every m-th row.
  */
-#ifndef TREFOIL_BENCH_TABLE_STUDY_H
-#define TREFOIL_BENCH_TABLE_STUDY_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -51,5 +50,3 @@ struct table_study_figures {
 
 enum err table_study_run(const struct table_study *study, struct table_study_figures *figures,
                          struct log *log) MUST_CHECK;
-
-#endif

@@ -2,8 +2,7 @@
  * bench/tap.h - a proxy between a client and the three gates of a study on loopback, which counts
  * what goes through: all that TCP carries, with greetings and sealing.
  */
-#ifndef TREFOIL_BENCH_TAP_H
-#define TREFOIL_BENCH_TAP_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -19,5 +18,3 @@ void tap_close(struct tap **tap, uint64_t *sent, uint64_t *received);
 /* A copy of the study file `from` in which the servers' endpoints are the tap's. */
 enum err tap_study(const struct tap *tap, const char *from, const char *to,
                    struct log *log) MUST_CHECK;
-
-#endif

@@ -2,8 +2,7 @@
  * bench/trained.h - classifiers of `method: train` in the clear, for bench_train: rows to learn
  * from and rows to try on, a run, how good it is, and a rate that rows to learn from choose.
  */
-#ifndef TREFOIL_BENCH_TRAINED_H
-#define TREFOIL_BENCH_TRAINED_H
+#pragma once
 
 #include "aim/run/train_run.h"
 #include "aim/table/table.h"
@@ -41,5 +40,3 @@ enum err trained_try(const struct trained_rows *rows, const struct train_result 
  */
 enum err trained_rate(const struct trained_rows *rows, const struct trained_plan *plan,
                       unsigned seeds, double *rate, struct log *log) MUST_CHECK;
-
-#endif

@@ -237,7 +237,5 @@ void work_free(struct work *w)
     share16_free(&w->c);
     cached_free(&w->cached);
     planes_free(&w->planes);
-    memory_free(&w->spans);
-    memory_free(&w->estimates);
-    memory_free(&w->opened);
+    memory_free_all(&w->spans, &w->estimates, &w->opened);
 }

@@ -2,8 +2,7 @@
  * bench/work.h - operations of the engine on inputs of one size: inputs are made once, operations
  * run as often as they are measured.
  */
-#ifndef TREFOIL_BENCH_WORK_H
-#define TREFOIL_BENCH_WORK_H
+#pragma once
 
 #include "mpc/circuits/cached.h"
 #include "mpc/party/party.h"
@@ -46,5 +45,3 @@ enum err work_run_caching_and_distances(struct party *p, struct work *w) MUST_CH
 enum err work_run_argmax(struct party *p, struct work *w) MUST_CHECK;
 enum err work_run_link(struct party *p, struct work *w) MUST_CHECK;
 enum err work_run_bound(struct party *p, struct work *w) MUST_CHECK;
-
-#endif

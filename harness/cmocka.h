@@ -1,6 +1,5 @@
 /* harness/cmocka.h - cmocka, with the headers that it needs before it; the list of tests. */
-#ifndef TREFOIL_HARNESS_CMOCKA_H
-#define TREFOIL_HARNESS_CMOCKA_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,5 +43,3 @@ void support_says(const char *text, const char *words);
         for (size_t i_ = 0; i_ < sizeof each_ / sizeof *each_; i_++)                               \
             check(of, each_[i_]);                                                                  \
     } while (0)
-
-#endif

@@ -3,8 +3,7 @@
  * TCP. The measurements of bench/ run on them. They report in memory that the caller maps as
  * shared.
  */
-#ifndef TREFOIL_HARNESS_FORKED_H
-#define TREFOIL_HARNESS_FORKED_H
+#pragma once
 
 #include "mpc/party/party.h"
 
@@ -18,5 +17,3 @@ bool forked_run(const char *name, forked_job job, void *shared, double peak_rss_
 
 /* Two rounds in a ring: nobody leaves before all have arrived. The value is server 0's. */
 enum err forked_barrier(struct party *p, uint64_t *from_0) MUST_CHECK;
-
-#endif

@@ -6,8 +6,7 @@
  * halves it (25 times at most) until the loss falls by at least step/2 <dL, mu_old - mu_new>: about
  * two belief propagations an iteration.
  */
-#ifndef TREFOIL_HARNESS_MODEL_H
-#define TREFOIL_HARNESS_MODEL_H
+#pragma once
 
 #include "aim/model/model.h"
 #include "aim/table/table.h"
@@ -26,5 +25,3 @@ enum err model_error(const struct model *m, const struct workload *w, const stru
 /* As model_fit(). Every clique is one of the model's. */
 enum err mirror_fit(struct model *m, const struct measurement *measurements, size_t count,
                     unsigned iterations, struct model_fitted *result) MUST_CHECK;
-
-#endif

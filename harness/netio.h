@@ -1,6 +1,5 @@
 /* harness/netio.h - what the tests of netio/ share: three threads, keys, ports, patterns. */
-#ifndef TREFOIL_HARNESS_NETIO_H
-#define TREFOIL_HARNESS_NETIO_H
+#pragma once
 
 #include "netio/context.h"
 #include "netio/transport.h"
@@ -47,5 +46,3 @@ uint64_t pattern_word(uint64_t *state);
 
 void pattern_fill(uint8_t *p, size_t n, uint64_t tag);
 bool pattern_holds(const uint8_t *p, size_t n, uint64_t tag);
-
-#endif

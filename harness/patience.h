@@ -6,8 +6,7 @@
  * it). What must not come is waited for a moment: on a busy machine that says less, and never turns
  * a test red. No test looks at a clock by itself, or compares one with a number (tools/lint.sh).
  */
-#ifndef TREFOIL_HARNESS_PATIENCE_H
-#define TREFOIL_HARNESS_PATIENCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ unsigned support_slow(unsigned seconds);
 int64_t support_moment(int64_t ms);
 /* Lets time pass that no outcome depends on: it makes what a test is about likely. */
 void support_pause_ms(int64_t ms);
-
-#endif

@@ -3,7 +3,6 @@
 #include "aim/sql/odbc.h"
 #include "harness/process.h"
 
-#include <fcntl.h>
 #include <ftw.h>
 #include <glob.h>
 #include <grp.h>
@@ -13,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

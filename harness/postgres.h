@@ -1,6 +1,5 @@
 /* harness/postgres.h - a PostgreSQL of the test's own, in a temporary folder, as nobody. */
-#ifndef TREFOIL_HARNESS_POSTGRES_H
-#define TREFOIL_HARNESS_POSTGRES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ void support_postgres_connection(const struct support_postgres *p, char *text, s
 
 /* Whether ODBC has the driver, and trefoil has SQL; says what is missing. */
 bool support_odbc(const char *driver);
-
-#endif

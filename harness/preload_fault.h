@@ -2,8 +2,7 @@
  * harness/preload_fault.h - what goes wrong in a process that preload_fault.c was loaded into,
  * for the files that replace the functions concerned.
  */
-#ifndef TREFOIL_HARNESS_PRELOAD_FAULT_H
-#define TREFOIL_HARNESS_PRELOAD_FAULT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -57,5 +56,3 @@ uintptr_t preload_next(_Atomic(uintptr_t) *known, const char *name);
         NEXT(name);                                                                                \
         return preload_fails_for(kind, __builtin_return_address(0)) ? (failure) : real arguments;  \
     }
-
-#endif

@@ -1,6 +1,5 @@
 /* harness/process.h - the real trefoil program (named by $TREFOIL) as child processes. */
-#ifndef TREFOIL_HARNESS_PROCESS_H
-#define TREFOIL_HARNESS_PROCESS_H
+#pragma once
 
 #include "harness/patience.h"
 #include "harness/study.h"
@@ -74,5 +73,3 @@ bool support_contains(const char *path, const char *text);
 bool support_wait_for(const char *path, const char *text, double seconds);
 /* Fails the test, and shows the file's end, unless it contains the text. */
 void file_says(const char *path, const char *text);
-
-#endif

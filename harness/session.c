@@ -24,7 +24,6 @@ static enum err make(struct session **session, unsigned servers, unsigned index,
 {
     uint8_t id[SESSION_ID_SIZE], terms[32];
     uint8_t secret[2][SESSION_SECRET_SIZE];
-
     *session = NULL;
     if (index >= servers)
         return ERR_RANGE;

@@ -1,6 +1,5 @@
 /* harness/session.h - a session with given secrets, without a handshake. */
-#ifndef TREFOIL_HARNESS_SESSION_H
-#define TREFOIL_HARNESS_SESSION_H
+#pragma once
 
 #include "netio/session.h"
 
@@ -9,5 +8,3 @@ enum err session_for_test(struct session **session, unsigned index, uint64_t see
 /* The same of two servers. */
 enum err session_of_two_for_test(struct session **session, unsigned index,
                                  uint64_t seed) MUST_CHECK;
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * harness/shares.h - makes and frees vectors that the product takes only from a scratch.
  */
-#ifndef TREFOIL_HARNESS_SHARES_H
-#define TREFOIL_HARNESS_SHARES_H
+#pragma once
 
 #include "mpc/kernel/share.h"
 
@@ -13,5 +12,3 @@ enum err bits_new(struct bits *x, size_t n) MUST_CHECK;
 void share32_free(struct share32 *x);
 void share128_free(struct share128 *x);
 void bits_free(struct bits *x);
-
-#endif

@@ -2,8 +2,7 @@
  * harness/study.h - a small study with fresh keys, and a table that fits it, in a temporary
  * folder.
  */
-#ifndef TREFOIL_HARNESS_STUDY_H
-#define TREFOIL_HARNESS_STUDY_H
+#pragma once
 
 #include "aim/table/table.h"
 #include "parties/study/study.h"
@@ -92,5 +91,3 @@ enum err support_csv(const char *path, const struct domain *d, size_t rows,
 
 /* The first of `count` consecutive ports that are free on 127.0.0.1. */
 uint16_t support_ports(unsigned count);
-
-#endif

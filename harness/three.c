@@ -314,8 +314,7 @@ enum err three_result_new(struct three_result *r, size_t n)
 void three_result_free(struct three_result *r)
 {
     for (unsigned i = 0; i < 3; i++) {
-        memory_free(&r->component[i]);
-        memory_free(&r->copy[i]);
+        memory_free_all(&r->component[i], &r->copy[i]);
     }
 }
 

@@ -2,8 +2,7 @@
  * harness/three.h - three parties as threads of one process, over in-process queues, with
  * sealed frames and keys from a seed. A job runs at each; the first error of any is returned.
  */
-#ifndef TREFOIL_HARNESS_THREE_H
-#define TREFOIL_HARNESS_THREE_H
+#pragma once
 
 #include "harness/shares.h"
 #include "mpc/party/party.h"
@@ -82,5 +81,3 @@ uint64_t three_field_product(uint64_t x, uint64_t y);
 
 /* Rounds of a tree over n things. */
 unsigned log2_ceil(unsigned n);
-
-#endif

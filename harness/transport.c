@@ -60,7 +60,6 @@ static enum err memory_make(void *self, size_t size, struct transport_message *m
 {
     struct end *end = self;
     void *buffer = pool_get(end->hub->pool, size);
-
     if (buffer == NULL)
         return ERR_NOMEM;
     *m = (struct transport_message){.data = buffer, .size = size, .held = true};
@@ -79,7 +78,6 @@ static enum err memory_send(void *self, enum net_peer to, struct transport_messa
     struct hub *hub = end->hub;
     struct queue *q = outgoing(end, to);
     enum err e = ERR_AGAIN;
-
     pthread_mutex_lock(&hub->mutex);
     if (q->count < hub->depth) {
         q->slot[(q->first + q->count) % hub->depth] = (struct slot){m->data, m->size};
@@ -98,7 +96,6 @@ static enum err memory_receive(void *self, enum net_peer from, struct transport_
     struct hub *hub = end->hub;
     struct queue *q = incoming(end, from);
     enum err e = ERR_AGAIN;
-
     pthread_mutex_lock(&hub->mutex);
     if (q->count > 0) {
         struct slot slot = q->slot[q->first];
@@ -131,7 +128,6 @@ static enum err memory_wait(void *self, unsigned readable, unsigned writable, in
                              .tv_nsec = (long)(deadline % 1000) * 1000000};
     bool is_ready;
     int code = 0;
-
     pthread_mutex_lock(&hub->mutex);
     while (!(is_ready = ready(end, readable, writable)) && code == 0 && !end->hurry)
         code = pthread_cond_timedwait(&hub->changed, &hub->mutex, &until);
@@ -158,7 +154,6 @@ static void memory_end(void *self)
     struct end *end = self;
     struct hub *hub = end->hub;
     bool last;
-
     pthread_mutex_lock(&hub->mutex);
     last = --hub->users == 0;
     pthread_mutex_unlock(&hub->mutex);
@@ -179,7 +174,6 @@ static struct hub *hub_new(unsigned servers, size_t depth)
 {
     struct hub *hub = memory_array(1, sizeof *hub);
     pthread_condattr_t monotonic;
-
     if (hub == NULL)
         return NULL;
     hub->depth = depth;
@@ -203,7 +197,6 @@ static struct hub *hub_new(unsigned servers, size_t depth)
 static enum err connect(struct transport **t, unsigned servers, size_t depth)
 {
     struct hub *hub;
-
     for (unsigned i = 0; i < servers; i++)
         t[i] = NULL;
     if (depth == 0)

@@ -2,8 +2,7 @@
  * harness/transport.h - three parties as threads of one process: a transport of in-process
  * queues; and waiting for a message from any transport.
  */
-#ifndef TREFOIL_HARNESS_TRANSPORT_H
-#define TREFOIL_HARNESS_TRANSPORT_H
+#pragma once
 
 #include "netio/transport.h"
 
@@ -31,5 +30,3 @@ void transport_memory_hurry(struct transport *t);
 /* Waits for a message until the deadline. */
 enum err transport_receive_by(struct transport *t, enum net_peer from, struct bytes *message,
                               int64_t deadline) MUST_CHECK;
-
-#endif

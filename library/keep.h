@@ -1,6 +1,5 @@
 /* library/keep.h - the memory of a result, which is freed as a whole; and failures as text. */
-#ifndef TREFOIL_LIBRARY_KEEP_H
-#define TREFOIL_LIBRARY_KEEP_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -23,5 +22,3 @@ void keep_clear(struct keep *k);
 /* A log that writes into the error, which may be NULL; then what the caller of the library gets. */
 struct log failure_log(struct trefoil_error *error);
 enum trefoil_status failure_status(struct trefoil_error *error, enum err e);
-
-#endif

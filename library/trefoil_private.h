@@ -1,6 +1,5 @@
 /* library/trefoil_private.h - an open model, as the files of the library share it. */
-#ifndef TREFOIL_LIBRARY_TREFOIL_PRIVATE_H
-#define TREFOIL_LIBRARY_TREFOIL_PRIVATE_H
+#pragma once
 
 #include "aim/answer/released.h"
 #include "base/file.h"
@@ -11,5 +10,3 @@ struct trefoil {
     char path[FILE_PATH]; /* of the file model */
     struct trefoil_column *column;
 };
-
-#endif

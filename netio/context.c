@@ -69,7 +69,6 @@ static enum err allow(struct netio *n, const char *domain, const uint8_t key[KEY
                       uint32_t user, bool pass)
 {
     struct admitted *a;
-
     if (strlen(domain) >= DOMAIN_SIZE)
         return ERR_RANGE;
     pthread_mutex_lock(&n->mutex);
@@ -111,7 +110,6 @@ enum err netio_allow_pass(struct netio *n, const char *domain, const uint8_t pas
 void netio_disallow(struct netio *n, const char *domain, const uint8_t key[32])
 {
     struct admitted *a;
-
     pthread_mutex_lock(&n->mutex);
     a = find(n, domain, key);
     if (a != NULL)
@@ -222,7 +220,6 @@ static enum context_verdict judge(struct netio *n, const struct zap_request *r, 
     const bool key = r->frames == ZAP_MAX && strcmp(r->data[ZAP_MECHANISM], "CURVE") == 0;
     enum context_verdict v = TURNED_AWAY;
     struct admitted *a;
-
     if (strcmp(r->data[ZAP_VERSION], "1.0") != 0 || (!pass && !key) || r->size[ZAP_KEY] != KEY_SIZE)
         return TURNED_AWAY;
     pthread_mutex_lock(&n->mutex);
@@ -239,7 +236,6 @@ static enum context_verdict judge(struct netio *n, const struct zap_request *r, 
 static void report_denial(struct netio *n, const struct zap_request *r)
 {
     char text[KEY_TEXT] = "none";
-
     if (r->size[ZAP_KEY] == KEY_SIZE)
         zmq_z85_encode(text, (const uint8_t *)r->data[ZAP_KEY], KEY_SIZE);
     log_warn(n->log,
@@ -274,7 +270,6 @@ static void *admission(void *argument)
     struct netio *n = argument;
     struct zap_request r;
     bool done = true;
-
     while (done && zap_read(n->zap, &r)) {
         uint32_t user = 0;
         enum context_verdict v = judge(n, &r, &user);
@@ -305,7 +300,6 @@ static enum err start(struct netio *n)
 {
     const struct socket_options o = {.type = ZMQ_REP};
     enum err e;
-
     keep_pages();
     n->zmq = zmq_ctx_new();
     if (n->zmq == NULL)
@@ -328,7 +322,6 @@ enum err netio_new(struct netio **netio, struct log *log)
 {
     struct netio *n;
     enum err e;
-
     *netio = NULL;
     TRY(memory_new(&n, 1));
     n->log = log;

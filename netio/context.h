@@ -2,8 +2,7 @@
  * netio/context.h - what the ZeroMQ sockets of one process share: the library's context, and lists
  * of who may connect (ZAP), by a CURVE key or by a pass. By default nobody may.
  */
-#ifndef TREFOIL_NETIO_CONTEXT_H
-#define TREFOIL_NETIO_CONTEXT_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -42,5 +41,3 @@ enum err netio_allow_pass(struct netio *netio, const char *domain,
                           const uint8_t pass[NETIO_PASS_SIZE]) MUST_CHECK;
 /* Takes back a key or a pass. Existing connections are not cut. */
 void netio_disallow(struct netio *netio, const char *domain, const uint8_t key[32]);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A name is an address or a key: all connections that share it count as one crowd.
  */
-#ifndef TREFOIL_NETIO_CROWD_H
-#define TREFOIL_NETIO_CROWD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ bool crowd_same(const struct crowd_name *a, const struct crowd_name *b);
 
 /* The name whose weights add up to most, and their sum. Sorts the piles. */
 struct crowd_pile crowd_heaviest(struct crowd_pile *pile, size_t count);
-
-#endif

@@ -37,7 +37,6 @@ enum err dial_new(struct dial **dial, const struct dial_options *o)
         .server_public = o->server_public,
     };
     struct dial *d CLEAN(dial_free) = NULL;
-
     *dial = NULL;
     TRY(memory_new(&d, 1));
     d->log = o->log;

@@ -4,8 +4,7 @@
  *
  * Only one thread uses a dial.
  */
-#ifndef TREFOIL_NETIO_DIAL_H
-#define TREFOIL_NETIO_DIAL_H
+#pragma once
 
 #include "base/bytes.h"
 #include "netio/context.h"
@@ -57,5 +56,3 @@ enum err dial_send(struct dial *dial, bool more, const void *p, size_t n,
 enum err dial_receive(struct dial *dial, struct bytes *message, int64_t deadline) MUST_CHECK;
 /* Adds the bytes of messages so far (without the transport's own framing). */
 void dial_traffic(const struct dial *dial, uint64_t *sent, uint64_t *received);
-
-#endif

@@ -4,8 +4,7 @@
  * The queue of events has no bound: at a bound ZeroMQ's thread would wait for us, and every
  * connection of the program with it. So whoever asks for events must take them.
  */
-#ifndef TREFOIL_NETIO_EVENTS_H
-#define TREFOIL_NETIO_EVENTS_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -24,5 +23,3 @@ void events_free(void *events, void *socket);
 
 /* The next event and its value, a descriptor or an error; false if there is none. */
 bool events_take(void *events, uint16_t *kind, int32_t *value);
-
-#endif

@@ -46,7 +46,6 @@ enum err frame_parse(struct frame_header *h, const void *message, size_t n)
     uint16_t version = reader_u16(&r);
     uint16_t kind = reader_u16(&r);
     uint32_t zero;
-
     reader_copy(&r, h->session, FRAME_SESSION);
     h->sender = reader_u16(&r);
     h->receiver = reader_u16(&r);

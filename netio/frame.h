@@ -11,8 +11,7 @@
  * a part of, so that two programs that disagree about sizes notice in the first frame. The session
  * id has the same place in every version: a frame of another session is recognised before all else.
  */
-#ifndef TREFOIL_NETIO_FRAME_H
-#define TREFOIL_NETIO_FRAME_H
+#pragma once
 
 #include "base/error.h"
 
@@ -50,5 +49,3 @@ unsigned frame_version(const void *message, size_t n);
  * `length` bytes of body and a tag follow, and nothing else does.
  */
 enum err frame_parse(struct frame_header *h, const void *message, size_t n) MUST_CHECK;
-
-#endif

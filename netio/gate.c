@@ -54,7 +54,6 @@ static bool queue_enter(struct gate_queue *q, uint32_t user)
 {
     size_t mine = 0;
     bool room;
-
     pthread_mutex_lock(&q->mutex);
     for (size_t i = 0; i < q->count; i++)
         mine += q->user[i] == user;
@@ -68,7 +67,6 @@ static bool queue_enter(struct gate_queue *q, uint32_t user)
 static void queue_leave(struct gate_queue *q, uint32_t user)
 {
     size_t i = 0;
-
     pthread_mutex_lock(&q->mutex);
     while (i < q->count && q->user[i] != user)
         i++;
@@ -93,7 +91,6 @@ static bool user_of(const struct gate *g, zmq_msg_t *m, struct gate_client *from
     static const char guest[] = NETIO_GUEST;
     uint8_t hash[crypto_shorthash_BYTES];
     const char *text = zmq_msg_gets(m, "User-Id");
-
     if (text == NULL)
         return false;
     from->guest = strncmp(text, guest, sizeof guest - 1) == 0;
@@ -178,7 +175,6 @@ static enum err open_router(struct gate *g, const struct gate_options *o)
         .message_ms = o->message_ms,
         .log = o->log,
     };
-
     /*
      * A ROUTER numbers its routes from rand() on, which ZeroMQ never seeds. A client that knew the
      * next number could name it as its own, and then ZeroMQ would end the program.
@@ -196,7 +192,6 @@ static enum err open_hub(struct gate *g)
 {
     struct socket_options so = {
         .type = ZMQ_PAIR, .send_depth = 2 * GATE_BACKLOG, .receive_depth = REPLIES};
-
     TRY(socket_new(&g->hub, netio_zmq(g->netio), &so, g->log));
     snprintf(g->hub_name, sizeof g->hub_name, "inproc://gate-%p", (void *)g);
     return socket_bind(g->hub, g->hub_name, g->log);
@@ -205,7 +200,6 @@ static enum err open_hub(struct gate *g)
 enum err gate_new(struct gate **gate, const struct gate_options *o)
 {
     struct gate *g CLEAN(gate_free) = NULL;
-
     *gate = NULL;
     TRY(memory_new(&g, 1));
     g->netio = o->netio;
@@ -253,7 +247,6 @@ static enum err take_message(struct gate *g, struct gate_client *from, struct by
     bool routed = false;
     zmq_msg_t m;
     enum err e;
-
     zmq_msg_init(&m);
     e = socket_part(g->router, &m);
     if (e == ERR_OK) {
@@ -283,7 +276,6 @@ static enum err take_message(struct gate *g, struct gate_client *from, struct by
 static enum err forward_replies(struct gate *g)
 {
     enum err e = ERR_OK;
-
     for (int i = 0; i < 64 && e == ERR_OK; i++) {
         struct gate_client to;
         zmq_msg_t m CLEAN(zmq_msg_close);
@@ -352,7 +344,6 @@ struct gate_port *gate_port(struct gate *g)
     struct socket_options so = {
         .type = ZMQ_PAIR, .send_depth = REPLIES, .receive_depth = GATE_BACKLOG};
     struct gate_port *port = memory_array(1, sizeof *port);
-
     if (port == NULL)
         return NULL;
     port->log = g->log;
@@ -380,7 +371,6 @@ enum err gate_port_receive(struct gate_port *port, struct gate_client *from, str
     bool waited = false;
     zmq_msg_t m CLEAN(zmq_msg_close);
     enum err e;
-
     zmq_msg_init(&m);
     while ((e = pair_receive(port->pair, from, &m)) == ERR_AGAIN) {
         if (waited && other != NULL)
@@ -399,7 +389,6 @@ enum err gate_port_reply(struct gate_port *port, const struct gate_client *to, c
     const struct socket_wait w = {.socket = port->pair, .writable = true};
     int64_t deadline = clock_now_ms() + REPLY_MS;
     enum err e;
-
     while ((e = pair_send(port->pair, to, p, n)) == ERR_AGAIN) {
         e = socket_wait(&w, 1, deadline);
         if (e != ERR_OK)

@@ -10,8 +10,7 @@
  * (netio/porter.h). A second thread, the worker, has the gate's port: the front passes messages to
  * it, and its replies go out through the front.
  */
-#ifndef TREFOIL_NETIO_GATE_H
-#define TREFOIL_NETIO_GATE_H
+#pragma once
 
 #include "base/bytes.h"
 #include "netio/context.h"
@@ -96,5 +95,3 @@ enum err gate_port_receive(struct gate_port *port, struct gate_client *from, str
                            void *other, int64_t deadline) MUST_CHECK;
 enum err gate_port_reply(struct gate_port *port, const struct gate_client *to, const void *p,
                          size_t n) MUST_CHECK;
-
-#endif

@@ -4,8 +4,7 @@
  * It uses libipsec-mb where the build has it and the processor has AVX-512 and VAES, else
  * libcrypto. Both give the same bytes.
  */
-#ifndef TREFOIL_NETIO_GCM_H
-#define TREFOIL_NETIO_GCM_H
+#pragma once
 
 #include "base/error.h"
 
@@ -29,5 +28,3 @@ enum err gcm_seal(struct gcm *gcm, const uint8_t nonce[GCM_NONCE], const void *a
 /* ERR_AUTH if `sealed` does not authenticate; then `plain`, which may be `sealed`, is wiped. */
 enum err gcm_open(struct gcm *gcm, const uint8_t nonce[GCM_NONCE], const void *ad, size_t ad_size,
                   const uint8_t *sealed, size_t n, void *plain) MUST_CHECK;
-
-#endif

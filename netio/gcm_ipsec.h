@@ -2,8 +2,7 @@
  * netio/gcm_ipsec.h - AES-128-GCM by libipsec-mb, for gcm.c. Its code for AVX-512 takes a third of
  * libcrypto's time; its code for other processors is not used.
  */
-#ifndef TREFOIL_NETIO_GCM_IPSEC_H
-#define TREFOIL_NETIO_GCM_IPSEC_H
+#pragma once
 
 #include "netio/gcm.h"
 
@@ -19,5 +18,3 @@ void gcm_ipsec_run(const struct gcm_ipsec *gcm, const uint8_t nonce[GCM_NONCE], 
 
 /* Its name and version, or NULL where there is none. */
 const char *gcm_ipsec_version(void);
-
-#endif

@@ -29,7 +29,6 @@ enum err hkdf_sha256(const uint8_t *secret, size_t secret_size, const struct byt
     EVP_KDF *kdf;
     EVP_KDF_CTX *context = NULL;
     enum err e = ERR_CRYPTO;
-
     TRY(bytes_ok(info));
     params[0] = OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest, 0);
     params[1] = octets(OSSL_KDF_PARAM_KEY, secret, secret_size);

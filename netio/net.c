@@ -51,7 +51,6 @@ enum err net_new(struct net **net, const struct net_options *o)
 {
     struct net *n;
     enum err e = ERR_OK;
-
     *net = NULL;
     TRY(memory_new(&n, 1));
     n->transport = o->transport;
@@ -159,7 +158,6 @@ static enum err wait_for(struct net *net, const struct outstanding *left)
     int64_t first = clock_now_ms() + WATCH_MS;
     unsigned watched = 0;
     enum err e;
-
     for (unsigned p = 0; p + 1 < net->servers; p++)
         if (!(left->readable >> p & 1) && !net->link[p].ahead.held)
             watched |= 1u << p;
@@ -194,7 +192,6 @@ static enum err move_all(struct net *net)
         int64_t now = clock_now_ms();
         struct outstanding left;
         bool moved = false;
-
         if (net->ended != NULL && atomic_load(net->ended))
             return ERR_PEER;
         for (unsigned p = 0; p + 1 < net->servers; p++) {
@@ -228,7 +225,6 @@ static void name_who_left(struct net *net)
 static enum err give_up(struct net *net, enum err e)
 {
     int64_t deadline = clock_now_ms() + ABORT_MS;
-
     net->dead = true;
     if (net->ended != NULL)
         atomic_store(net->ended, true);
@@ -274,7 +270,6 @@ static enum err run_exchange(struct net *net)
 {
     int64_t by = clock_now_ms() + net->deadline_ms;
     enum err e;
-
     net_mount(net);
     for (unsigned p = 0; p + 1 < net->servers; p++)
         net->link[p].send_by = net->link[p].receive_by = by;
@@ -333,7 +328,6 @@ static enum err check_flows(const struct net *net, const struct net_flow *flows,
 static enum err fit_tile(struct net *net, const struct net_flow *flows, size_t count)
 {
     size_t need = 0;
-
     for (size_t k = 0; k < count; k++) {
         size_t tile = flows[k].tile > 0 ? flows[k].tile : NET_TILE;
         size_t most = flows[k].send_size > flows[k].receive_size ? flows[k].send_size
@@ -352,7 +346,6 @@ static enum err fit_tile(struct net *net, const struct net_flow *flows, size_t c
 enum err net_stream(struct net *net, const struct net_flow *flows, size_t count)
 {
     enum err e;
-
     TRY(check_alive(net));
     e = check_flows(net, flows, count);
     if (e == ERR_OK)

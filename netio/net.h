@@ -29,8 +29,7 @@
  * waits for a silent neighbour learns within milliseconds if the other one gave up in this
  * exchange, or if either has left.
  */
-#ifndef TREFOIL_NETIO_NET_H
-#define TREFOIL_NETIO_NET_H
+#pragma once
 
 #include "netio/session.h"
 #include "netio/transport.h"
@@ -175,5 +174,3 @@ void net_join(struct net *first, const struct net *lane, uint64_t since);
 void net_begin(struct net *lane, enum net_phase phase);
 void net_counters_add(struct net_counters *sum, const struct net_counters *lane);
 void net_add(struct net *first, const struct net_counters *counted, uint64_t since);
-
-#endif

@@ -58,7 +58,6 @@ static enum err seal_next(struct net *net, enum net_peer peer)
     const uint8_t *plain = net->tile;
     uint8_t *frame;
     enum err e;
-
     if (o->flow == NULL)
         plain = o->from + o->done;
     else
@@ -83,7 +82,6 @@ enum err net_push(struct net *net, enum net_peer peer, bool *moved)
     struct net_link *link = &net->link[peer];
     size_t n;
     enum err e;
-
     if (link->outgoing.done == link->outgoing.size)
         return ERR_OK;
     if (!link->sealed.held)
@@ -120,7 +118,6 @@ static enum err take_abort(struct net *net, enum net_peer peer, const struct tra
     struct seal *seal CLEAN(seal_free) = NULL;
     uint8_t nothing;
     enum err e;
-
     if (m->size != FRAME_HEADER + SEAL_TAG)
         return bad_frame(net, peer, ERR_AUTH, "that says ABORT and has a body");
     TRY(seal_new(&seal, SEAL_RECEIVER, net->abort_key[peer][SEAL_RECEIVER], 0));
@@ -144,7 +141,6 @@ static enum err unexpected(struct net *net, enum net_peer peer, struct transport
     struct net_link *link = &net->link[peer];
     uint8_t *body = m->data + FRAME_HEADER;
     enum err e;
-
     if (h->sequence != expected->sequence)
         return bad_frame(net, peer, ERR_AUTH,
                          h->sequence < expected->sequence ? "that came before (a replay)"
@@ -192,7 +188,6 @@ static enum err take_frame(struct net *net, enum net_peer peer, struct transport
     uint8_t expected_bytes[FRAME_HEADER];
     uint8_t *plain = in->flow != NULL ? net->tile : in->to + in->done;
     enum err e;
-
     e = frame_parse(&h, m->data, m->size);
     if (e != ERR_OK)
         return unreadable(net, peer, m);
@@ -224,7 +219,6 @@ static enum err next_message(struct net *net, enum net_peer peer, struct transpo
 {
     const struct net_link *link = &net->link[peer];
     enum err e = transport_pull(net->transport, peer, m);
-
     if (e != ERR_OK && e != ERR_AGAIN)
         log_error(net->log, "the link from server %u failed in %s: %s", link->index,
                   net_place(net).text, error_text(e));
@@ -246,7 +240,6 @@ enum err net_pull(struct net *net, enum net_peer peer, bool *moved)
     struct net_link *link = &net->link[peer];
     struct transport_message *m = link->ahead.held ? &link->ahead : &net->message;
     enum err e = ERR_OK;
-
     if (link->incoming.done == link->incoming.size)
         return ERR_OK;
     if (!m->held)
@@ -265,7 +258,6 @@ enum err net_look_ahead(struct net *net, enum net_peer peer)
 {
     struct transport_message *m = &net->link[peer].ahead;
     struct frame_header h;
-
     for (unsigned strangers = 0; !m->held; strangers++) {
         enum err e = strangers < STRANGERS_AT_ONCE ? next_message(net, peer, m) : ERR_AGAIN;
         if (e != ERR_OK)
@@ -286,7 +278,6 @@ enum err net_send_abort(struct net *net, enum net_peer peer, int64_t deadline)
     uint8_t message[FRAME_HEADER + SEAL_TAG];
     struct seal *seal CLEAN(seal_free) = NULL;
     enum err e;
-
     h.kind = FRAME_ABORT;
     frame_encode(&h, message);
     TRY(seal_new(&seal, SEAL_SENDER, net->abort_key[peer][SEAL_SENDER], 0));

@@ -17,8 +17,7 @@
  *      message, and opened from it into their place. A streamed tile is in `tile`, which stays in
  *      the cache and is wiped at the end.
  */
-#ifndef TREFOIL_NETIO_NET_PRIVATE_H
-#define TREFOIL_NETIO_NET_PRIVATE_H
+#pragma once
 
 #include "netio/net.h"
 
@@ -110,5 +109,3 @@ enum err net_pull(struct net *net, enum net_peer peer, bool *moved) MUST_CHECK;
 enum err net_look_ahead(struct net *net, enum net_peer peer) MUST_CHECK;
 /* Sends an ABORT under its key, which is used once. */
 enum err net_send_abort(struct net *net, enum net_peer peer, int64_t deadline) MUST_CHECK;
-
-#endif

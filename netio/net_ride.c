@@ -43,7 +43,6 @@ enum err net_hear(struct net *net, bool *moved)
 {
     const struct net_rider rider = net->rider;
     enum err e;
-
     if (rider.heard == NULL)
         return ERR_OK;
     for (unsigned p = 0; p + 1 < net->servers; p++)

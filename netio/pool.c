@@ -27,7 +27,6 @@ struct pool {
 struct pool *pool_new(uint8_t spare)
 {
     struct pool *pool = memory_array(1, sizeof *pool + spare * sizeof pool->unused[0]);
-
     if (pool == NULL)
         return NULL;
     pthread_mutex_init(&pool->mutex, NULL);
@@ -40,7 +39,6 @@ struct pool *pool_new(uint8_t spare)
 static void leave(struct pool *pool)
 {
     bool last = --pool->users == 0;
-
     pthread_mutex_unlock(&pool->mutex);
     if (last) {
         pthread_mutex_destroy(&pool->mutex);
@@ -51,7 +49,6 @@ static void leave(struct pool *pool)
 void pool_close(struct pool **address)
 {
     struct pool *pool = *address;
-
     *address = NULL;
     if (pool == NULL)
         return;
@@ -71,7 +68,6 @@ static void take_out(struct pool *pool, size_t i)
 void *pool_get(struct pool *pool, size_t size)
 {
     struct pool_head *head = NULL;
-
     if (size > SIZE_MAX - ALIGNMENT)
         return NULL;
     pthread_mutex_lock(&pool->mutex);
@@ -99,7 +95,6 @@ void pool_put(void *buffer)
 {
     struct pool_head *head = (void *)((unsigned char *)buffer - ALIGNMENT), *surplus = head;
     struct pool *pool = head->pool;
-
     pthread_mutex_lock(&pool->mutex);
     if (!pool->closed && pool->spare > 0) {
         surplus = NULL;

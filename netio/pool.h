@@ -5,8 +5,7 @@
  * Safe for several threads. A buffer may outlive its pool's owner: libzmq returns the last ones
  * from its own thread after the sockets are closed.
  */
-#ifndef TREFOIL_NETIO_POOL_H
-#define TREFOIL_NETIO_POOL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ void pool_close(struct pool **pool);
 void *pool_get(struct pool *pool, size_t size);
 /* Returns a buffer to the pool that it came from. */
 void pool_put(void *buffer);
-
-#endif

@@ -364,10 +364,7 @@ void porter_free(struct porter **porter)
     thread_join(&p->thread);
     events_free(p->events, p->o.socket);
     pthread_mutex_destroy(&p->mutex);
-    memory_free(&p->guest);
-    memory_free(&p->pile);
-    memory_free(&p->note);
-    memory_free(&p->heard);
+    memory_free_all(&p->guest, &p->pile, &p->note, &p->heard);
     memory_free(porter);
 }
 

@@ -14,8 +14,7 @@
  * So a client that opens many connections or fills memory harms only itself. An honest client that
  * is cut dials again.
  */
-#ifndef TREFOIL_NETIO_PORTER_H
-#define TREFOIL_NETIO_PORTER_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -63,5 +62,3 @@ void porter_idle(struct porter *porter);
  * porter_took() had it. One that has its descriptor by now, and was not heard yet, stays.
  */
 void porter_cut(struct porter *porter, struct porter_line line, size_t bytes);
-
-#endif

@@ -27,7 +27,6 @@ enum err seal_new(struct seal **seal, enum seal_side side, const uint8_t key[SEA
                   uint64_t blocks)
 {
     struct seal *s CLEAN(seal_free) = NULL;
-
     *seal = NULL;
     TRY(memory_new(&s, 1));
     s->side = side;
@@ -55,7 +54,6 @@ static enum err replace_key(struct seal *s)
     struct bytes info CLEAN(bytes_clear) = {0};
     uint8_t fresh[SEAL_KEY];
     enum err e;
-
     s->generation++;
     bytes_put_string(&info, label);
     bytes_put_u32(&info, 8);
@@ -77,7 +75,6 @@ static enum err begin(struct seal *s, uint64_t sequence, size_t ad_size, size_t 
 {
     /* one block masks the tag */
     uint64_t blocks = 1 + ((uint64_t)n + 15) / 16 + ((uint64_t)ad_size + 15) / 16;
-
     if (n > INT_MAX || ad_size > INT_MAX)
         return ERR_RANGE;
     if (sequence < s->next || sequence == UINT64_MAX)

@@ -7,8 +7,7 @@
  * a key has handled, and both replace it by HKDF(key) before a frame that would pass the limit;
  * since frames are opened in the order in which they were sealed, both do so at the same frame.
  */
-#ifndef TREFOIL_NETIO_SEAL_H
-#define TREFOIL_NETIO_SEAL_H
+#pragma once
 
 #include "netio/gcm.h"
 
@@ -37,5 +36,3 @@ enum err seal_frame(struct seal *seal, uint64_t sequence, const void *ad, size_t
  */
 enum err seal_open(struct seal *seal, uint64_t sequence, const void *ad, size_t ad_size,
                    const uint8_t *sealed, size_t n, void *plain) MUST_CHECK;
-
-#endif

@@ -11,7 +11,6 @@ enum err session_make(struct session **session, unsigned servers, unsigned index
                       const uint8_t secret[][SESSION_SECRET_SIZE])
 {
     struct session *s CLEAN(session_free) = NULL;
-
     *session = NULL;
     TRY(memory_new(&s, 1));
     s->servers = servers;
@@ -49,7 +48,6 @@ enum err session_bulk_key(const struct session *s, enum net_peer peer, bool send
 {
     unsigned other = net_neighbour_of(s->servers, s->index, peer);
     struct bytes info CLEAN(bytes_clear) = {0};
-
     begin_info(s, "trefoil-bulk-1", &info);
     hkdf_put_u32(&info, sending ? s->index : other);
     hkdf_put_u32(&info, sending ? other : s->index);
@@ -62,7 +60,6 @@ enum err session_prg_key(const struct session *s, unsigned key_index, uint32_t l
 {
     struct bytes info CLEAN(bytes_clear) = {0};
     enum net_peer peer = NET_PREV; /* two servers share both keys */
-
     if (s->servers > 2 && key_index == net_neighbour_of(s->servers, s->index, NET_NEXT))
         peer = NET_NEXT;
     else if (key_index != s->index && (s->servers > 2 || key_index > 1))

@@ -18,8 +18,7 @@
  * Of three servers, key_i of the secret sharing is known to servers i-1 and i: it comes from that
  * pair's secret.
  */
-#ifndef TREFOIL_NETIO_SESSION_H
-#define TREFOIL_NETIO_SESSION_H
+#pragma once
 
 #include "base/terms.h"
 #include "netio/transport.h"
@@ -88,5 +87,3 @@ enum err session_bulk_key(const struct session *s, enum net_peer peer, bool send
  */
 enum err session_prg_key(const struct session *s, unsigned key_index, uint32_t lane,
                          const char *purpose, uint8_t key[16]) MUST_CHECK;
-
-#endif

@@ -106,7 +106,6 @@ enum err session_hello_take(struct reader *r, uint16_t protocol, unsigned who,
     struct terms terms;
     char version[64];
     unsigned claimed;
-
     reader_string(r, version, sizeof version);
     claimed = reader_u8(r);
     if (r->failed)

@@ -6,8 +6,7 @@
  *
  * For netio/session_open.c alone.
  */
-#ifndef TREFOIL_NETIO_SESSION_HELLO_H
-#define TREFOIL_NETIO_SESSION_HELLO_H
+#pragma once
 
 #include "netio/session.h"
 
@@ -31,5 +30,3 @@ void session_hello_put(struct bytes *b, unsigned index, const struct session_hel
 enum err session_hello_take(struct reader *r, uint16_t protocol, unsigned who,
                             const struct terms *ours, struct session_hello *hello, bool *mismatch,
                             struct log *log) MUST_CHECK;
-
-#endif

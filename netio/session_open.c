@@ -221,7 +221,6 @@ static enum err take(struct handshake *h, enum net_peer peer)
     unsigned who = net_neighbour_of(h->servers, h->index, peer);
     struct prefix p;
     bool current;
-
     if (h->message.size > MESSAGE_MAX || !take_prefix(&r, &p)) {
         log_debug(h->log, "skipped a message of server %u that is no handshake", who);
         return ERR_OK;
@@ -292,7 +291,6 @@ static enum err receive_some(struct handshake *h)
     int64_t deadline = h->deadline;
     unsigned readable = 0;
     enum err e;
-
     for (unsigned p = 0; p + 1 < h->servers; p++)
         readable |= reads(h, (enum net_peer)p) ? 1u << p : 0;
     if (h->mismatch && clock_now_ms() + MISMATCH_MS < deadline)
@@ -365,7 +363,6 @@ static enum err shake_hands(struct handshake *h)
 static enum err finish(struct handshake *h, struct session **session)
 {
     uint8_t(*both)[SESSION_SECRET_SIZE] CLEAN(secret_release) = secret_new(2 * SESSION_SECRET_SIZE);
-
     if (both == NULL)
         return ERR_NOMEM;
     for (unsigned i = 0; i < h->servers; i++) {
@@ -389,7 +386,6 @@ static enum err first_attempt(struct handshake *h, const struct bytes *propose)
 {
     struct reader r;
     struct prefix p = {0};
-
     if (h->index == 0) {
         secret_random(p.attempt, ATTEMPT);
         return begin_attempt(h, p.attempt);
@@ -433,7 +429,6 @@ enum err session_open(struct session **session, struct transport *control, unsig
                                        .index = index,
                                        .offer = offer,
                                        .patience = patience_ms};
-
     *session = NULL;
     if (offer->all == 0)
         offer->all = offer->lanes;

@@ -113,10 +113,8 @@ static enum err set_options(void *socket, const struct socket_options *o, struct
         {ZMQ_RECONNECT_IVL_MAX, 1000},
     };
     int64_t max_message = o->max_message > 0 ? (int64_t)o->max_message : -1;
-
     if (max_message > 0 && o->own_public != NULL)
         max_message += CURVE_OVERHEAD;
-
     for (size_t i = 0; i < sizeof common / sizeof *common; i++)
         TRY(socket_option(socket, common[i].option, common[i].value, log));
     if (o->send_depth > 0)
@@ -243,7 +241,6 @@ void socket_skip(void *socket, void *zmq_message)
 enum err socket_pull(void *socket, void *zmq_message, const char *link, struct log *log)
 {
     enum err e;
-
     zmq_msg_init(zmq_message);
     e = socket_part(socket, zmq_message);
     if (e == ERR_OK && zmq_msg_more(zmq_message)) {
@@ -260,7 +257,6 @@ enum err socket_pull(void *socket, void *zmq_message, const char *link, struct l
 enum err socket_receive(void *socket, struct bytes *message, const char *link, struct log *log)
 {
     zmq_msg_t m;
-
     TRY(socket_pull(socket, &m, link, log));
     bytes_set(message, zmq_msg_data(&m), zmq_msg_size(&m));
     zmq_msg_close(&m);
@@ -277,7 +273,6 @@ bool socket_writable(void *socket)
 enum err socket_wait(const struct socket_wait *w, size_t count, int64_t deadline)
 {
     zmq_pollitem_t items[SOCKET_WAIT_MAX];
-
     for (size_t i = 0; i < count; i++)
         items[i] = (zmq_pollitem_t){
             .socket = w[i].socket,

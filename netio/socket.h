@@ -2,8 +2,7 @@
  * netio/socket.h - what every ZeroMQ socket of netio/ has in common: options, who is admitted,
  * binding and dialling with errors that say what to do, and whole messages of one frame.
  */
-#ifndef TREFOIL_NETIO_SOCKET_H
-#define TREFOIL_NETIO_SOCKET_H
+#pragma once
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -88,5 +87,3 @@ struct socket_wait {
     bool readable, writable;
 };
 enum err socket_wait(const struct socket_wait *w, size_t count, int64_t deadline) MUST_CHECK;
-
-#endif

@@ -27,7 +27,6 @@ enum err transport_send(struct transport *t, enum net_peer to, const void *p, si
 {
     struct transport_message m = {0};
     enum err e;
-
     TRY(transport_make(t, n, &m));
     if (n > 0)
         memcpy(m.data, p, n);
@@ -39,7 +38,6 @@ enum err transport_send(struct transport *t, enum net_peer to, const void *p, si
 enum err transport_receive(struct transport *t, enum net_peer from, struct bytes *message)
 {
     struct transport_message m = {0};
-
     TRY(transport_pull(t, from, &m));
     bytes_set(message, m.data, m.size);
     transport_drop(t, &m);

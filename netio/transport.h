@@ -9,8 +9,7 @@
  *
  * Only one thread uses a transport at a time.
  */
-#ifndef TREFOIL_NETIO_TRANSPORT_H
-#define TREFOIL_NETIO_TRANSPORT_H
+#pragma once
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -167,5 +166,3 @@ enum err transport_zmq_dial(struct transport *t,
 void *transport_zmq_socket(struct transport *t, enum net_peer from);
 /* Disconnects from all, lets nobody in, and drops what has come. The links need not be open. */
 void transport_zmq_close(struct transport *t);
-
-#endif

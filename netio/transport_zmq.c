@@ -70,7 +70,6 @@ static enum err zmq_transport_make(void *self, size_t size, struct transport_mes
 {
     struct links *l = self;
     void *buffer;
-
     if (size < POOLED) {
         if (zmq_msg_init_size(inner(m), size) != 0)
             return ERR_NOMEM;
@@ -155,7 +154,6 @@ static enum err zmq_transport_wait(void *self, unsigned readable, unsigned writa
     struct socket_wait w[SOCKET_WAIT_MAX];
     bool news = (readable & TRANSPORT_NEWS) != 0;
     size_t count = 0;
-
     for (unsigned p = 0; p + 1 < l->servers; p++) {
         if (l->curve)
             watch_tend(l->watch[p]);
@@ -204,7 +202,6 @@ static enum err listen_to(struct links *l, const struct transport_zmq_options *o
                                 .connections = CONNECTIONS,
                                 .settled_ms = SOCKET_HANDSHAKE_MS,
                                 .log = l->log};
-
     /* a list of its own for each socket: no other link's key opens this one */
     snprintf(l->domain[p], sizeof l->domain[p], "link %u from %u at %p", l->index,
              net_neighbour_of(l->servers, l->index, (enum net_peer)p), (void *)l);
@@ -283,7 +280,6 @@ static enum err set_up(struct links *l, const struct transport_zmq_options *o, u
         .own_secret = o->curve_secret,
         .server_public = o->peer_public[p],
     };
-
     l->dial[p] = memory_string(o->dial[p]);
     if (l->dial[p] == NULL)
         return ERR_NOMEM;
@@ -295,7 +291,6 @@ enum err transport_zmq_new(struct transport **t, const struct transport_zmq_opti
 {
     struct links *l;
     enum err e;
-
     *t = NULL;
     TRY(memory_new(&l, 1));
     l->transport = (struct transport){.ops = &zmq_ops, .self = l};
@@ -318,7 +313,6 @@ enum err transport_zmq_new(struct transport **t, const struct transport_zmq_opti
 enum err transport_zmq_admit(struct transport *t, const uint8_t expect[2][TRANSPORT_PASS_SIZE])
 {
     struct links *l = t->self;
-
     transport_zmq_close(t);
     for (unsigned p = 0; p + 1 < l->servers; p++)
         TRY(admit(l, p, expect[p]));
@@ -340,7 +334,6 @@ enum err transport_zmq_aim(struct transport *t, const char *const dial[2])
 enum err transport_zmq_dial(struct transport *t, const uint8_t show[2][TRANSPORT_PASS_SIZE])
 {
     struct links *l = t->self;
-
     for (unsigned p = 0; p + 1 < l->servers; p++) {
         const struct socket_options so = {
             .type = ZMQ_PUSH, .send_depth = l->depth, .pass = show[p]};
@@ -359,7 +352,6 @@ void *transport_zmq_socket(struct transport *t, enum net_peer from)
 void transport_zmq_close(struct transport *t)
 {
     struct links *l = t->self;
-
     for (unsigned p = 0; p + 1 < l->servers; p++) {
         struct transport_message m = {0};
         park(l, p);

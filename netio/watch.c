@@ -27,7 +27,6 @@ enum err watch_new(struct watch **watch, void *context, void *socket, const char
                    struct log *log)
 {
     struct watch *w CLEAN(watch_free) = NULL;
-
     *watch = NULL;
     TRY(memory_new(&w, 1));
     w->socket = socket;

@@ -6,8 +6,7 @@
  * other side may know us a moment later, with an amended roster. Only the socket's thread uses the
  * watch.
  */
-#ifndef TREFOIL_NETIO_WATCH_H
-#define TREFOIL_NETIO_WATCH_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -48,5 +47,3 @@ bool watch_broke(struct watch *watch);
 void watch_forget(struct watch *watch);
 /* To wait on: readable when there is something new. */
 void *watch_socket(struct watch *watch);
-
-#endif

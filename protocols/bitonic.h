@@ -15,8 +15,7 @@
  *
  * LEAKS: nothing; the lengths are public.
  */
-#ifndef TREFOIL_PROTOCOLS_BITONIC_H
-#define TREFOIL_PROTOCOLS_BITONIC_H
+#pragma once
 
 #include "mpc/circuits/bits.h"
 
@@ -37,5 +36,3 @@ enum err bitonic_merge(struct party *p, const struct planes *rows, unsigned orde
  */
 void bitonic_cost(unsigned order, unsigned width, size_t *list, size_t lists, uint64_t *words,
                   uint64_t *exchanges);
-
-#endif

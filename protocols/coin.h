@@ -5,8 +5,7 @@
  * p), by mpc/circuits/below.h: 21 to 83 ANDs for the coins of our noise, 6 exchanges for any number
  * of coins. LEAKS: nothing. ERROR, in total variation a coin: COIN_TAU.
  */
-#ifndef TREFOIL_PROTOCOLS_COIN_H
-#define TREFOIL_PROTOCOLS_COIN_H
+#pragma once
 
 #include "mpc/circuits/bits.h"
 
@@ -14,5 +13,3 @@
 
 /* Plane c of out: out.n independent coins of threshold[c]. */
 enum err coin_flip(struct party *p, struct planes *out, const uint64_t *threshold) MUST_CHECK;
-
-#endif

@@ -46,8 +46,7 @@ void counts_free(struct counts **counts)
         return;
     counts_unfinish(c);
     share64_free(&c->x);
-    memory_free(&c->start);
-    memory_free(&c->cells);
+    memory_free_all(&c->start, &c->cells);
     memory_free(counts);
 }
 

@@ -5,8 +5,7 @@
  * bit planes can be gathered by words; the lanes between are zero. For each count: the ring share,
  * and what scores are made from, once the counts are complete. LEAKS: nothing.
  */
-#ifndef TREFOIL_PROTOCOLS_COUNTS_H
-#define TREFOIL_PROTOCOLS_COUNTS_H
+#pragma once
 
 #include "mpc/circuits/cached.h"
 
@@ -50,5 +49,3 @@ void counts_unfinish(struct counts *c);
 
 /* For squared scores, which need no bits: only the squares. One element a query, 1 exchange. */
 enum err counts_finish_squares(struct party *p, struct counts *c) MUST_CHECK;
-
-#endif

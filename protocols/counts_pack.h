@@ -4,8 +4,7 @@
  * Owners pack, and mask with mask_vector(); protocols/counts_sum.h adds up. Nothing here reaches
  * mpc/.
  */
-#ifndef TREFOIL_PROTOCOLS_COUNTS_PACK_H
-#define TREFOIL_PROTOCOLS_COUNTS_PACK_H
+#pragma once
 
 #include "base/error.h"
 
@@ -20,5 +19,3 @@ size_t counts_bytes(uint64_t cells, unsigned bits);
 /* Fills counts_bytes(). ERR_DATA if a count is negative or needs more than `bits` bits. */
 enum err counts_pack(const int64_t *counts, uint64_t cells, unsigned bits,
                      uint8_t *vector) MUST_CHECK;
-
-#endif

@@ -9,8 +9,7 @@
  * An owner's cell cannot exceed 2^b - 1, whatever the owner sends: only b planes are read.
  * LEAKS: nothing. The sum of the owners' 2^b - 1 must be below 2^bits (ERR_RANGE).
  */
-#ifndef TREFOIL_PROTOCOLS_COUNTS_SUM_H
-#define TREFOIL_PROTOCOLS_COUNTS_SUM_H
+#pragma once
 
 #include "mpc/party/party.h"
 #include "protocols/counts_pack.h"
@@ -25,5 +24,3 @@ struct counts_upload {
 
 enum err counts_sum(struct party *p, struct share64 out, const struct counts_upload *uploads,
                     size_t count, unsigned bits) MUST_CHECK;
-
-#endif

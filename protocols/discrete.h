@@ -15,8 +15,7 @@
  * LEAKS: how many candidates were rejected, and which; they depend on nothing that is kept, nor on
  * data.
  */
-#ifndef TREFOIL_PROTOCOLS_DISCRETE_H
-#define TREFOIL_PROTOCOLS_DISCRETE_H
+#pragma once
 
 #include "mpc/circuits/bits.h"
 
@@ -48,5 +47,3 @@ double discrete_tail(void);
 
 /* round(2^64 exp(-2^(i - 41))) for bit i of the square, at most 2^64 - 1. */
 extern const uint64_t discrete_coin[DISCRETE_SQUARE_BITS];
-
-#endif

@@ -12,8 +12,7 @@
  * exponential_tau(). What the missing digits below 2^-92 add is an error of the value, not of the
  * distribution: users bound it.
  */
-#ifndef TREFOIL_PROTOCOLS_EXPONENTIAL_H
-#define TREFOIL_PROTOCOLS_EXPONENTIAL_H
+#pragma once
 
 #include "mpc/circuits/bits.h"
 
@@ -38,5 +37,3 @@ double exponential_tail(void);
 
 /* round(2^64 / (1 + e^(2^i))) for the digits of weight 2^i, i = -62 .. 5 in this order. */
 extern const uint64_t exponential_coin[EXPONENTIAL_COINS];
-
-#endif

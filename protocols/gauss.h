@@ -20,8 +20,7 @@
  * In total variation a pair differs from this by exponential_tau().
  * LEAKS: nothing. Exchanges: GAUSS_EXCHANGES, whatever the number of pairs.
  */
-#ifndef TREFOIL_PROTOCOLS_GAUSS_H
-#define TREFOIL_PROTOCOLS_GAUSS_H
+#pragma once
 
 #include "mpc/circuits/elementary.h"
 #include "protocols/exponential.h"
@@ -59,5 +58,3 @@ enum err gauss_draw(struct party *p, struct gauss_coins *coins, size_t pairs) MU
 enum err gauss_evaluate(struct party *p, struct share128 out,
                         const struct gauss_coins *coins) MUST_CHECK;
 enum err gauss_round(struct party *p, struct share64 out, struct share128 z) MUST_CHECK;
-
-#endif

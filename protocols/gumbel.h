@@ -13,8 +13,7 @@
  * selection at eps is charged as (eps + gumbel_epsilon())^2 / 8, which is 8 errors more.
  * LEAKS: nothing. Exchanges: GUMBEL_EXCHANGES, whatever their number.
  */
-#ifndef TREFOIL_PROTOCOLS_GUMBEL_H
-#define TREFOIL_PROTOCOLS_GUMBEL_H
+#pragma once
 
 #include "protocols/exponential.h"
 
@@ -43,5 +42,3 @@ enum err gumbel_sample(struct party *p, struct share64 out) MUST_CHECK;
 
 /* Only the evaluation, of EXPONENTIAL_DIGITS planes: for tests. */
 enum err gumbel_evaluate(struct party *p, struct share64 out, const struct planes *e) MUST_CHECK;
-
-#endif

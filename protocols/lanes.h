@@ -2,8 +2,7 @@
  * protocols/lanes.h - public permutations of the lanes of bits: what a server does alone, with one
  * component at a time. Lanes are counted from bit 0 of a word up; all vectors are whole words.
  */
-#ifndef TREFOIL_PROTOCOLS_LANES_H
-#define TREFOIL_PROTOCOLS_LANES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ void lanes_shift(uint64_t *out, size_t words, const uint64_t *x, size_t all, siz
 void lanes_lower(uint64_t *out, const uint64_t *x, size_t words, unsigned d);
 void lanes_differ(uint64_t *out, const uint64_t *x, size_t words, unsigned d);
 void lanes_return(uint64_t *x, const uint64_t *moved, size_t words, unsigned d);
-
-#endif

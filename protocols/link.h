@@ -23,8 +23,7 @@
  *
  * LEAKS: whether an owner's table is sorted; the lengths are public.
  */
-#ifndef TREFOIL_PROTOCOLS_LINK_H
-#define TREFOIL_PROTOCOLS_LINK_H
+#pragma once
 
 #include "mpc/circuits/bits.h"
 
@@ -70,5 +69,3 @@ enum err link_bound_cost(struct link_cost *cost, const size_t *rows, size_t owne
                          unsigned columns) MUST_CHECK;
 enum err link_join_cost(struct link_cost *cost, const size_t *rows, const unsigned *columns,
                         size_t owners, size_t keep) MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* protocols/linked.h - the list of all tables, as link.c merges it. */
-#ifndef TREFOIL_PROTOCOLS_LINKED_H
-#define TREFOIL_PROTOCOLS_LINKED_H
+#pragma once
 
 #include "protocols/link.h"
 
@@ -54,5 +53,3 @@ static inline struct bits linked_words(struct bits x, size_t from, size_t words)
 {
     return (struct bits){x.a + from, x.b + from, 64 * words};
 }
-
-#endif

@@ -5,8 +5,7 @@
  *   component 0, 1   a seed each, which stands for its stream
  *   component 2      the vector, XORed with both streams
  */
-#ifndef TREFOIL_PROTOCOLS_MASK_H
-#define TREFOIL_PROTOCOLS_MASK_H
+#pragma once
 
 #include "base/error.h"
 
@@ -23,5 +22,3 @@ enum err mask_vector(const uint8_t seed[2][MASK_SEED_SIZE], uint8_t *vector,
 struct party;
 enum err mask_component(struct party *p, const uint8_t *seed, const uint8_t *vector, size_t bytes,
                         const uint8_t **component) MUST_CHECK;
-
-#endif

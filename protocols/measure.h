@@ -5,8 +5,7 @@
  * m = floor(2^20 / sigma), and the reader divides by m. LEAKS: the noisy counts, with reason
  * NOISY_MARGINAL. 1 element a server and cell, 1 exchange for a whole batch.
  */
-#ifndef TREFOIL_PROTOCOLS_MEASURE_H
-#define TREFOIL_PROTOCOLS_MEASURE_H
+#pragma once
 
 #include "protocols/counts.h"
 #include "protocols/tape.h"
@@ -32,5 +31,3 @@ enum err measure_open(struct party *p, const struct counts *counts, struct tape 
  */
 enum err measure_open_sums(struct party *p, enum party_reason reason, struct share64 sums,
                            struct tape *tape, uint64_t m, int64_t *values) MUST_CHECK;
-
-#endif

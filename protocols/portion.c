@@ -227,11 +227,7 @@ struct batches {
 
 static void batches_clear(struct batches *b)
 {
-    memory_free(&b->size);
-    memory_free(&b->query);
-    memory_free(&b->batch);
-    memory_free(&b->part);
-    memory_free(&b->attribute);
+    memory_free_all(&b->size, &b->query, &b->batch, &b->part, &b->attribute);
 }
 
 static enum err read_shape(struct reader *r, struct batches *b, struct records_shape *shape,

@@ -8,8 +8,7 @@
  *
  * LEAKS: as counts_sum() and records_count(); how a count is cut is public.
  */
-#ifndef TREFOIL_PROTOCOLS_PORTION_H
-#define TREFOIL_PROTOCOLS_PORTION_H
+#pragma once
 
 #include "base/bytes.h"
 #include "protocols/counts_sum.h"
@@ -45,5 +44,3 @@ void portion_sums_free(struct portion_sums *s);
 /* Counts a portion, and adds it to the sums. ERR_FORMAT: it is none, or one of other sums. */
 enum err portion_count(struct party *lane, struct reader *portion,
                        struct portion_sums *sums) MUST_CHECK;
-
-#endif

@@ -5,8 +5,7 @@
  * A range is named by (tape id, and for each kind offset and length). What is cut is a tape of its
  * own, which holds just the range. LEAKS: nothing; no message is sent.
  */
-#ifndef TREFOIL_PROTOCOLS_RANGE_H
-#define TREFOIL_PROTOCOLS_RANGE_H
+#pragma once
 
 #include "base/bytes.h"
 #include "protocols/tape.h"
@@ -49,5 +48,3 @@ enum err range_read(struct tape *range, const struct range_place *place, enum no
 #define RANGE_KEY_SIZE 16
 void range_digest(const struct tape *range, unsigned component, const uint8_t key[RANGE_KEY_SIZE],
                   uint8_t digest[32]);
-
-#endif

@@ -30,8 +30,7 @@
  *
  * LEAKS: nothing but sizes.
  */
-#ifndef TREFOIL_PROTOCOLS_RECORDS_H
-#define TREFOIL_PROTOCOLS_RECORDS_H
+#pragma once
 
 #include "mpc/party/party.h"
 #include "protocols/records_pack.h"
@@ -98,5 +97,3 @@ enum err records_moments(struct party *p, const struct records_shape *shape,
                          const struct records_batch *batches, size_t count,
                          const int64_t *const *score, const int64_t *const *group,
                          struct share64 out) MUST_CHECK;
-
-#endif

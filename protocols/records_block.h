@@ -1,6 +1,5 @@
 /* protocols/records_block.h - up to RECORDS_BLOCK records, their one-hot planes as numbers. */
-#ifndef TREFOIL_PROTOCOLS_RECORDS_BLOCK_H
-#define TREFOIL_PROTOCOLS_RECORDS_BLOCK_H
+#pragma once
 
 #include "protocols/records_scores.h"
 
@@ -39,5 +38,3 @@ enum err records_hot(struct party *p, const struct records_block *b, uint16_t at
 /* The row of an attribute's value, `n` records from `from` on. */
 struct share16 records_row(const struct records_block *b, uint16_t attribute, size_t value,
                            size_t from, size_t n);
-
-#endif

@@ -1,6 +1,5 @@
 /* protocols/records_checked.h - the sums of a block under a check. */
-#ifndef TREFOIL_PROTOCOLS_RECORDS_CHECKED_H
-#define TREFOIL_PROTOCOLS_RECORDS_CHECKED_H
+#pragma once
 
 #include "mpc/check/check_matrix.h"
 #include "protocols/records_block.h"
@@ -19,5 +18,3 @@ enum err records_checks_new(struct party *p, struct check_plans *checks,
 /* cells = twice the counts, which are proved. */
 enum err records_block_checked(struct party *p, const struct records_checked *c,
                                const struct records_block *b, struct share16 cells) MUST_CHECK;
-
-#endif

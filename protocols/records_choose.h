@@ -7,8 +7,7 @@
  * of one query, then by moves of all queries that can use a side. Everything is in integers, ties
  * go to the lower, and steps are counted, so that the three servers choose alike.
  */
-#ifndef TREFOIL_PROTOCOLS_RECORDS_CHOOSE_H
-#define TREFOIL_PROTOCOLS_RECORDS_CHOOSE_H
+#pragma once
 
 #include "protocols/records_plan.h"
 
@@ -30,5 +29,3 @@ struct records_choices {
 };
 
 void records_choose(struct records_choices *c);
-
-#endif

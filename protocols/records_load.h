@@ -1,6 +1,5 @@
 /* protocols/records_load.h - loads a batch's vectors into blocks. */
-#ifndef TREFOIL_PROTOCOLS_RECORDS_LOAD_H
-#define TREFOIL_PROTOCOLS_RECORDS_LOAD_H
+#pragma once
 
 #include "protocols/records_block.h"
 
@@ -21,5 +20,3 @@ enum err records_each_block(struct party *p, struct records_block *b,
                             const struct records_batch *batches, size_t count,
                             enum err (*take)(struct party *p, struct records_block *b, void *self),
                             void *self) MUST_CHECK;
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Owners pack, and mask with mask_vector(); protocols/records.h counts. Nothing here reaches mpc/.
  */
-#ifndef TREFOIL_PROTOCOLS_RECORDS_PACK_H
-#define TREFOIL_PROTOCOLS_RECORDS_PACK_H
+#pragma once
 
 #include "base/error.h"
 
@@ -41,5 +40,3 @@ enum err records_pack(const struct records_shape *shape, uint16_t *const *column
  */
 size_t records_key_bytes(size_t records);
 void records_pack_keys(const uint64_t *key, size_t rows, size_t records, uint8_t *planes);
-
-#endif

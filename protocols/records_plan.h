@@ -2,8 +2,7 @@
  * protocols/records_plan.h - which products of sides make which marginal; public. records_place.c
  * has records_place().
  */
-#ifndef TREFOIL_PROTOCOLS_RECORDS_PLAN_H
-#define TREFOIL_PROTOCOLS_RECORDS_PLAN_H
+#pragma once
 
 #include "protocols/records.h"
 
@@ -54,5 +53,3 @@ enum err records_plans_new(struct party *p, struct records_plans *plans,
 enum err records_place(struct party *p, const struct records_shape *shape,
                        const struct records_plans *plans, const struct records_plan *plan,
                        const uint16_t *parts, uint16_t *cells) MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* protocols/records_scores.h - which values' planes make up a score; public. */
-#ifndef TREFOIL_PROTOCOLS_RECORDS_SCORES_H
-#define TREFOIL_PROTOCOLS_RECORDS_SCORES_H
+#pragma once
 
 #include "protocols/records.h"
 
@@ -29,5 +28,3 @@ enum err records_scores_new(struct party *p, struct records_scores *s,
 /* Whether a value has an attribute's plane. */
 bool records_scores_have(const struct records_scores *s, size_t attribute, size_t plane,
                          size_t value);
-
-#endif

@@ -1,6 +1,5 @@
 /* protocols/records_sum.h - what is summed over all records, block by block. */
-#ifndef TREFOIL_PROTOCOLS_RECORDS_SUM_H
-#define TREFOIL_PROTOCOLS_RECORDS_SUM_H
+#pragma once
 
 #include "protocols/records_block.h"
 
@@ -26,5 +25,3 @@ struct records_sums {
 };
 enum err records_sum(struct party *p, const struct records_sums *s,
                      const struct records_batch *batches, size_t count) MUST_CHECK;
-
-#endif

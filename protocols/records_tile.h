@@ -1,6 +1,5 @@
 /* protocols/records_tile.h - the sides of a tile of a block. */
-#ifndef TREFOIL_PROTOCOLS_RECORDS_TILE_H
-#define TREFOIL_PROTOCOLS_RECORDS_TILE_H
+#pragma once
 
 #include "protocols/records_block.h"
 #include "protocols/records_plan.h"
@@ -28,5 +27,3 @@ enum err records_tile_sides(struct party *p, struct records_tile *t,
 /* Adds this server's parts of the sums of all plans. */
 void records_tile_add(struct party *p, const struct records_tile *t,
                       const struct records_plans *plans, uint16_t *parts);
-
-#endif

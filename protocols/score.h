@@ -14,8 +14,7 @@
  * sum C_j^2. The first sum is kept (counts_finish_squares()), the others are linear in what is
  * shared: no message at all.
  */
-#ifndef TREFOIL_PROTOCOLS_SCORE_H
-#define TREFOIL_PROTOCOLS_SCORE_H
+#pragma once
 
 #include "protocols/counts.h"
 
@@ -40,5 +39,3 @@ enum err score_l1(struct party *p, struct share64 out, const struct counts *coun
  */
 enum err score_l2(struct party *p, struct share64 out, const struct counts *counts,
                   const struct score_candidate *candidates) MUST_CHECK;
-
-#endif

@@ -7,8 +7,7 @@
  * their order), m_q and penalty_q public integers. LEAKS: the index, through mpc/circuits/argmax.h,
  * with reason SELECTED_INDEX. Exchanges: those of the score, then those of argmax_open().
  */
-#ifndef TREFOIL_PROTOCOLS_SELECT_H
-#define TREFOIL_PROTOCOLS_SELECT_H
+#pragma once
 
 #include "mpc/circuits/argmax.h"
 #include "protocols/score.h"
@@ -28,5 +27,3 @@ struct select_request {
 /* The Gumbels must have been reserved. */
 enum err select_index(struct party *p, const struct counts *counts, struct tape *tape,
                       const struct select_request *request, size_t *index) MUST_CHECK;
-
-#endif

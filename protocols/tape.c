@@ -14,25 +14,20 @@
  * Coins take most of the memory: some 2.2 KiB for each exponential variable, of which a Gaussian
  * takes half of one, and 2.7 KiB for each candidate of a discrete Gaussian, of which it takes 4/3.
  */
-static const struct maker {
+struct maker {
     enum err (*make)(struct party *p, struct share64 out);
     struct tape_cost cost;
-    bool opens; /* so it is lane 0 that makes them, and shares out what it can */
-} gumbel = {gumbel_sample, {65536, {GUMBEL_EXCHANGES, 838}, {97, 878}}, false},
-  box_muller = {gauss_sample, {131072, {GAUSS_EXCHANGES, 640}, {135, 706}}, false},
-  discrete = {discrete_sample, {36864, {DISCRETE_EXCHANGES, 983}, {82, 993}}, true};
+};
+static const struct maker gumbel = {gumbel_sample,
+                                    {65536, {GUMBEL_EXCHANGES, 838}, {97, 878}, false}};
+static const struct maker gauss[NOISE_KINDS] = {
+    [NOISE_BOX_MULLER] = {gauss_sample, {131072, {GAUSS_EXCHANGES, 640}, {135, 706}, false}},
+    [NOISE_DISCRETE] = {discrete_sample, {36864, {DISCRETE_EXCHANGES, 983}, {82, 993}, true}},
+};
 
 static const struct maker *maker_of(enum noise_kind noise, enum noise_law kind)
 {
-    if (kind == NOISE_GUMBEL)
-        return &gumbel;
-    switch (noise) {
-    case NOISE_BOX_MULLER:
-        return &box_muller;
-    case NOISE_DISCRETE:
-        break;
-    }
-    return &discrete;
+    return kind == NOISE_GUMBEL ? &gumbel : &gauss[noise];
 }
 
 const struct tape_cost *tape_cost(enum noise_kind noise, enum noise_law kind)
@@ -86,34 +81,54 @@ double tape_rounded_up(double x)
     return ldexp(ceil(ldexp(mantissa, 24)), exponent - 24);
 }
 
+static struct tape_slack box_muller_slack(void)
+{
+    return (struct tape_slack){.epsilon = tape_rounded_up(gauss_epsilon()),
+                               .tau = tape_rounded_up(exponential_tau())};
+}
+
+static struct tape_ratio box_muller_ratio(void)
+{
+    const double variables = 2 * exponential_ratio(EXPONENTIAL_TOP) * (1 + 0x1p-10);
+    return (struct tape_ratio){tape_rounded_up(gauss_epsilon() + variables),
+                               tape_rounded_up(exponential_tail())};
+}
+
+/*
+ * Coins alone: nothing is evaluated. In Gaussian terms this noise has to be compared with rounded
+ * Gaussians: of a sample, the two laws differ by a factor of at most e^(2^-32.5) either way.
+ */
+static struct tape_slack discrete_slack(void)
+{
+    return (struct tape_slack){.tau = tape_rounded_up(discrete_tau()), .gaussian = 0x1p-30};
+}
+
+static struct tape_ratio discrete_ratios(void)
+{
+    return (struct tape_ratio){tape_rounded_up(2 * discrete_ratio() * (1 + 0x1p-10)),
+                               tape_rounded_up(discrete_tail())};
+}
+
+/* How far Gaussians of each kind are from those of the theorem. */
+static const struct {
+    struct tape_slack (*slack)(void);
+    struct tape_ratio (*ratio)(void);
+} distance[NOISE_KINDS] = {
+    [NOISE_BOX_MULLER] = {box_muller_slack, box_muller_ratio},
+    [NOISE_DISCRETE] = {discrete_slack, discrete_ratios},
+};
+
 struct tape_slack tape_slack(enum noise_kind noise, enum noise_law kind)
 {
     if (kind == NOISE_GUMBEL)
-        return (struct tape_slack){tape_rounded_up(gumbel_epsilon()),
-                                   tape_rounded_up(gumbel_tau())};
-    switch (noise) {
-    case NOISE_BOX_MULLER:
-        return (struct tape_slack){tape_rounded_up(gauss_epsilon()),
-                                   tape_rounded_up(exponential_tau())};
-    case NOISE_DISCRETE: /* coins alone: nothing is evaluated */
-        return (struct tape_slack){0, tape_rounded_up(discrete_tau())};
-    }
-    return (struct tape_slack){INFINITY, 1};
+        return (struct tape_slack){.epsilon = tape_rounded_up(gumbel_epsilon()),
+                                   .tau = tape_rounded_up(gumbel_tau())};
+    return distance[noise].slack();
 }
 
 struct tape_ratio tape_ratio(enum noise_kind noise)
 {
-    switch (noise) {
-    case NOISE_BOX_MULLER:
-        return (struct tape_ratio){
-            tape_rounded_up(gauss_epsilon() +
-                            2 * exponential_ratio(EXPONENTIAL_TOP) * (1 + 0x1p-10)),
-            tape_rounded_up(exponential_tail())};
-    case NOISE_DISCRETE:
-        return (struct tape_ratio){tape_rounded_up(2 * discrete_ratio() * (1 + 0x1p-10)),
-                                   tape_rounded_up(discrete_tail())};
-    }
-    return (struct tape_ratio){INFINITY, 1};
+    return distance[noise].ratio();
 }
 
 struct tape_ratio tape_select_ratio(double candidates, double epsilon)
@@ -187,7 +202,7 @@ enum err tape_make_share(struct party *lane, struct reader *r, struct bytes *res
         const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(lane->scratch);
         const uint64_t n = reader_u64(r);
         struct share64 part;
-        if (r->failed || n > SHARE_MOST || maker->opens)
+        if (r->failed || n > SHARE_MOST || maker->cost.first)
             return ERR_FORMAT;
         TRY(party_share64(lane, &part, n));
         TRY(maker->make(lane, part));
@@ -232,7 +247,7 @@ static enum err make_batch(struct party *p, enum noise_kind noise, enum noise_la
 {
     const struct maker *maker = maker_of(noise, kind);
     struct batch b = {maker->make, out, crew_tile(p, out.n, maker->cost.batch, 128)};
-    if (maker->opens)
+    if (maker->cost.first)
         return maker->make(p, out);
     if (crew_deals(p)) {
         b.part = crew_deal_tile(p, out.n, maker->cost.batch, 128);
@@ -246,7 +261,7 @@ enum err tape_reserve(struct party *p, struct tape *tape, enum noise_law kind, s
     const struct maker *maker = maker_of(tape->noise, kind);
     /* a check notes what is computed: half as many at a time keep its moves below 96 MiB */
     const size_t most = maker->cost.batch / (party_proves(p) ? 2 : 1) *
-                        (maker->opens ? 1 : crew_processes(p));
+                        (maker->cost.first ? 1 : crew_processes(p));
     size_t position = tape_position(tape, kind), *made = &tape->reel[kind].made, n;
     if (count > SIZE_MAX / 64)
         return ERR_RANGE;

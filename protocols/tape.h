@@ -11,8 +11,7 @@
  * plan has so many to come. A plan of n samples takes at most ceil(n / batch) batches; beyond the
  * plan each reservation takes one.
  */
-#ifndef TREFOIL_PROTOCOLS_TAPE_H
-#define TREFOIL_PROTOCOLS_TAPE_H
+#pragma once
 
 #include "base/bytes.h"
 #include "base/noise.h"
@@ -27,6 +26,7 @@ struct tape_cost {
         unsigned exchanges; /* of a batch; for discrete noise, of most */
         double bytes;       /* for each sample, of a whole batch, by the server that sends most */
     } plain, proved;        /* proved: with a check, which is flushed after the batch */
+    bool first; /* it opens something, so lane 0 makes them, and shares out what it can */
 };
 
 /*
@@ -36,6 +36,7 @@ struct tape_cost {
  */
 struct tape_slack {
     double epsilon, tau;
+    double gaussian; /* for each marginal where the ledger counts in Gaussian terms */
 };
 
 /*
@@ -100,5 +101,3 @@ enum err tape_take(struct tape *tape, enum noise_law kind, struct share64 out) M
 enum err tape_fill(struct tape *tape, enum noise_law kind, struct share64 samples) MUST_CHECK;
 /* The same with samples that were taken and not used: under new positions, beyond the plan. */
 enum err tape_append(struct tape *tape, enum noise_law kind, struct share64 samples) MUST_CHECK;
-
-#endif

@@ -20,8 +20,7 @@
  * depend on them; each lane of a crew has some. m G + noise is then opened by measure_open_sums().
  * LEAKS: nothing but sizes.
  */
-#ifndef TREFOIL_PROTOCOLS_TRAIN_GRADIENT_H
-#define TREFOIL_PROTOCOLS_TRAIN_GRADIENT_H
+#pragma once
 
 #include "protocols/train_rows.h"
 
@@ -57,5 +56,3 @@ enum err train_test(struct party *p, const struct train_rows *rows, const int64_
 /* out = G, C F numbers, for C F weights: one output after the other, the bias last. */
 enum err train_gradient(struct party *p, const struct train_rows *rows, const int64_t *weight,
                         struct share64 out) MUST_CHECK;
-
-#endif

@@ -21,8 +21,7 @@
  * So what a row can add to a gradient is bounded, whatever its owner sends. n2 does not wrap: it is
  * at most 255 x 15^2. LEAKS: nothing but sizes.
  */
-#ifndef TREFOIL_PROTOCOLS_TRAIN_ROWS_H
-#define TREFOIL_PROTOCOLS_TRAIN_ROWS_H
+#pragma once
 
 #include "protocols/records.h"
 
@@ -83,5 +82,3 @@ enum err train_rows_add(struct party *p, struct train_rows *rows,
                         const struct records_batch *batches, size_t count) MUST_CHECK;
 /* All are in: makes `labels`. */
 enum err train_rows_end(struct party *p, struct train_rows *rows) MUST_CHECK;
-
-#endif

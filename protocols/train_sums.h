@@ -11,8 +11,7 @@
  *
  * Blocks of step 2 and 3 go together, up to TRAIN_CELLS cells. LEAKS: nothing but sizes.
  */
-#ifndef TREFOIL_PROTOCOLS_TRAIN_SUMS_H
-#define TREFOIL_PROTOCOLS_TRAIN_SUMS_H
+#pragma once
 
 #include "mpc/check/check_matrix.h"
 #include "protocols/train_rows.h"
@@ -52,5 +51,3 @@ enum err train_sums_add(struct party *p, struct train_sums *s, size_t first, siz
                         const struct share16 *x, uint16_t *parts) MUST_CHECK;
 /* out = the sums, row by row of x. */
 enum err train_sums_end(struct party *p, const struct train_sums *s, struct share64 out) MUST_CHECK;
-
-#endif

@@ -113,9 +113,7 @@ static void ask_column(struct clique *c, uint16_t column)
 
 static void answering_clear(struct answer_state *w)
 {
-    memory_free(&w->mass);
-    memory_free(&w->part);
-    memory_free(&w->cell);
+    memory_free_all(&w->mass, &w->part, &w->cell);
 }
 
 static void count_links(struct answer_state *w, const struct model *m)
@@ -444,7 +442,6 @@ void answer_free(struct answer **a)
 {
     if (*a == NULL)
         return;
-    memory_free(&(*a)->rows);
-    memory_free(&(*a)->value);
+    memory_free_all(&(*a)->rows, &(*a)->value);
     memory_free(a);
 }

@@ -22,8 +22,7 @@
  *                          For one standard error, answer_new() takes the square root of that
  *                          number, and answer_intervals() what the refits say
  */
-#ifndef TREFOIL_AIM_ANSWER_ANSWER_H
-#define TREFOIL_AIM_ANSWER_ANSWER_H
+#pragma once
 
 #include "aim/answer/errors.h"
 #include "aim/model/model_sums.h"
@@ -95,5 +94,3 @@ uint32_t answer_code(const struct answer *a, size_t line, size_t group);
 
 /* All columns that must be known together for an item of the question, ascending. */
 struct scope answer_columns(const struct question *q, size_t item);
-
-#endif

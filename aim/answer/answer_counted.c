@@ -239,8 +239,7 @@ static enum err add_measurement(const struct counting *c, struct answer_counted 
 static void clear(struct counting *c)
 {
     for (int i = 0; i < 2; i++) {
-        memory_free(&c->of[i].share);
-        memory_free(&c->of[i].number);
+        memory_free_all(&c->of[i].share, &c->of[i].number);
     }
 }
 

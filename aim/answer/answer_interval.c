@@ -299,8 +299,7 @@ static size_t count_values(const struct answer *a)
 
 static void clear(struct intervals *v)
 {
-    memory_free(&v->first);
-    memory_free(&v->sum);
+    memory_free_all(&v->first, &v->sum);
 }
 
 enum err answer_intervals(struct answer *const *answers, size_t n, const struct answer_terms *terms)

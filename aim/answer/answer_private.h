@@ -3,8 +3,7 @@
  * answer_sums.c, answer_quantile.c, answer_cut.c, answer_parts.c, answer_disturb.c,
  * answer_counted.c and answer_interval.c.
  */
-#ifndef TREFOIL_AIM_ANSWER_ANSWER_PRIVATE_H
-#define TREFOIL_AIM_ANSWER_ANSWER_PRIVATE_H
+#pragma once
 
 #include "aim/answer/answer.h"
 #include "aim/model/model_weigh.h"
@@ -178,5 +177,3 @@ double answer_disturb_share(const struct answer_state *w, uint16_t column, doubl
 void answer_disturb_part(const struct answer_state *w, uint16_t column, struct density_part *part);
 /* The table's cells that are about a line. */
 void answer_disturb_line(const struct answer_state *w, const struct answer_line *l);
-
-#endif

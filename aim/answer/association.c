@@ -31,9 +31,7 @@ static double cell(const struct cross *t, uint32_t i, uint32_t k)
 
 static void side_clear(struct association_side *s)
 {
-    memory_free(&s->rows);
-    memory_free(&s->mean);
-    memory_free(&s->square);
+    memory_free_all(&s->rows, &s->mean, &s->square);
 }
 
 static void clear(struct cross *t)

@@ -13,8 +13,7 @@
  * derivative. `alone` is what such noise alone would show on average: eta and V are never below 0,
  * so noise makes them too large.
  */
-#ifndef TREFOIL_AIM_ANSWER_ASSOCIATION_H
-#define TREFOIL_AIM_ANSWER_ASSOCIATION_H
+#pragma once
 
 #include "aim/table/density.h"
 
@@ -37,5 +36,3 @@ enum err association_of(struct association *a, const struct domain *d, uint16_t 
 
 /* "r", "eta", "V". */
 const char *association_word(enum association_kind kind);
-
-#endif

@@ -37,11 +37,7 @@ void errors_free(struct errors **out)
     struct errors *e = *out;
     if (e == NULL)
         return;
-    memory_free(&e->total);
-    memory_free(&e->unit);
-    memory_free(&e->moved);
-    memory_free(&e->inside);
-    memory_free(&e->share);
+    memory_free_all(&e->total, &e->unit, &e->moved, &e->inside, &e->share);
     for (size_t i = 0; i < e->counts; i++)
         memory_free(&e->count[i].y);
     memory_free(&e->count);

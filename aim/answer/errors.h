@@ -16,8 +16,7 @@
  * All this follows from what was opened: it costs no budget, and the same measurements give the
  * same bytes, on any number of threads.
  */
-#ifndef TREFOIL_AIM_ANSWER_ERRORS_H
-#define TREFOIL_AIM_ANSWER_ERRORS_H
+#pragma once
 
 #include "aim/model/model.h"
 
@@ -81,5 +80,3 @@ unsigned errors_links(const struct model *m, const struct scope *columns);
 /* The same without some of the cliques (a flag for each of the model's potentials). */
 unsigned errors_links_without(const struct model *m, const struct scope *columns,
                               const bool *without);
-
-#endif

@@ -17,8 +17,7 @@
  *
  * A model with many parameters has fewer refits: the file has at most ERRORS_FILE_MAX bytes.
  */
-#ifndef TREFOIL_AIM_ANSWER_ERRORS_FILE_H
-#define TREFOIL_AIM_ANSWER_ERRORS_FILE_H
+#pragma once
 
 #include "aim/answer/errors.h"
 
@@ -27,5 +26,3 @@ enum err errors_save(const char *path, const struct errors *e, const struct mode
 /* ERR_FORMAT, logged, for a file that is cut, altered, or of another model. */
 enum err errors_load(struct errors **e, const struct model *m, const char *path,
                      struct log *log) MUST_CHECK;
-
-#endif

@@ -195,8 +195,7 @@ static void work_clear(struct errors_work *w)
 {
     for (size_t g = 0; w->seen != NULL && g < w->groups; g++)
         memory_free(&w->seen[g].one);
-    memory_free(&w->seen);
-    memory_free(&w->which);
+    memory_free_all(&w->seen, &w->which);
 }
 
 /* The place of a measurement's cells among what is kept: another's of the same, or a new one. */

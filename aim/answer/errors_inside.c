@@ -17,10 +17,7 @@ struct inside_pairs {
 
 static void pairs_clear(struct inside_pairs *p)
 {
-    memory_free(&p->edges);
-    memory_free(&p->counts);
-    memory_free(&p->first);
-    memory_free(&p->bins);
+    memory_free_all(&p->edges, &p->counts, &p->first, &p->bins);
 }
 
 static enum err pairs_new(struct inside_pairs *p, const struct domain_attribute *a,

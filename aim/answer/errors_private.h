@@ -1,6 +1,5 @@
 /* aim/answer/errors_private.h - what a model's errors are learned from; for errors_fit.c. */
-#ifndef TREFOIL_AIM_ANSWER_ERRORS_PRIVATE_H
-#define TREFOIL_AIM_ANSWER_ERRORS_PRIVATE_H
+#pragma once
 
 #include "aim/answer/errors.h"
 
@@ -37,5 +36,3 @@ struct errors_size errors_likely(const struct errors_list *lists, size_t n, unsi
 /* Compares what the model says of neighbouring bins with what the density inside bins would say. */
 enum err errors_inside(double *inside, const struct model *m, const struct measurement *one_ways,
                        size_t count, struct log *log) MUST_CHECK;
-
-#endif

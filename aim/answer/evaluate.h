@@ -5,8 +5,7 @@
  * the cell: 0 if they agree, 2 if they never meet. The mean is over the workload's cliques as
  * given. Computed from real rows, neither is private.
  */
-#ifndef TREFOIL_AIM_ANSWER_EVALUATE_H
-#define TREFOIL_AIM_ANSWER_EVALUATE_H
+#pragma once
 
 #include "aim/model/model.h"
 #include "aim/table/density.h"
@@ -61,5 +60,3 @@ double evaluate_correlation(const struct table *t, uint16_t a, uint16_t b);
 enum evaluate_draw { EVALUATE_ROWS, EVALUATE_COLUMNS };
 enum err evaluate_draw(struct table **out, const struct table *t, enum evaluate_draw what,
                        size_t rows, uint64_t seed) MUST_CHECK;
-
-#endif

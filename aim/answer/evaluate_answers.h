@@ -8,8 +8,7 @@
  * the column's standard deviation (a SUM: for each of its rows; a VARIANCE: a hundredth of its
  * square).
  */
-#ifndef TREFOIL_AIM_ANSWER_EVALUATE_ANSWERS_H
-#define TREFOIL_AIM_ANSWER_EVALUATE_ANSWERS_H
+#pragma once
 
 #include "aim/answer/answer.h"
 #include "aim/answer/rows_answer.h"
@@ -37,5 +36,3 @@ void evaluate_answers_sort(struct evaluate_answers *e);
 /* Of sorted errors, at least one; between the two nearest. */
 double evaluate_quantile(const struct evaluate_errors *e, double p);
 void evaluate_answers_clear(struct evaluate_answers *e);
-
-#endif

@@ -7,7 +7,6 @@
 #include "aim/model/sample.h"
 #include "aim/workload/tabulate.h"
 #include "base/file.h"
-#include "base/memory.h"
 
 #include <math.h>
 #include <string.h>

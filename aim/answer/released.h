@@ -6,8 +6,7 @@
  *   released_sums()    before questions; for a copula it draws rows, which takes a second
  *   released_errors()  before intervals
  */
-#ifndef TREFOIL_AIM_ANSWER_RELEASED_H
-#define TREFOIL_AIM_ANSWER_RELEASED_H
+#pragma once
 
 #include "aim/answer/errors.h"
 #include "aim/copula/copula_model.h"
@@ -56,5 +55,3 @@ enum released_sampling { SAMPLING_ANY, SAMPLING_ROUNDED, SAMPLING_INDEPENDENT };
  */
 enum err released_rows(struct table **t, const struct released *r, size_t rows, uint64_t seed,
                        enum released_sampling how, struct log *log) MUST_CHECK;
-
-#endif

@@ -258,8 +258,6 @@ void rows_answer_free(struct rows_answer **a)
 {
     if (*a == NULL)
         return;
-    memory_free(&(*a)->end);
-    memory_free(&(*a)->row);
-    memory_free(&(*a)->value);
+    memory_free_all(&(*a)->end, &(*a)->row, &(*a)->value);
     memory_free(a);
 }

@@ -5,8 +5,7 @@
  * conditions, and as they are in sums. Lines are those of aim/answer/answer.h. MIN, MAX and RANGE
  * are those of the rows, and MODE is their most frequent code, the lowest if several tie.
  */
-#ifndef TREFOIL_AIM_ANSWER_ROWS_ANSWER_H
-#define TREFOIL_AIM_ANSWER_ROWS_ANSWER_H
+#pragma once
 
 #include "aim/question/question.h"
 #include "aim/table/table.h"
@@ -27,5 +26,3 @@ void rows_answer_free(struct rows_answer **a);
 /* How many rows a line has; and how many of them have a code. */
 size_t rows_answer_rows(const struct rows_answer *a, size_t line);
 size_t rows_answer_with(const struct rows_answer *a, size_t line, uint16_t column, uint32_t code);
-
-#endif

@@ -7,7 +7,6 @@
 #include "base/memory.h"
 
 #include <math.h>
-#include <string.h>
 
 #define TRIES 64                /* for a number as rows have it, before one with all digits */
 #define ROUNDS 4096             /* for rows whose tied columns did not fit */
@@ -37,8 +36,7 @@ static void rows_given_clear(struct rows_given *w)
     given_free(&w->given);
     derive_free(&w->derive);
     table_free(&w->out);
-    memory_free(&w->row);
-    memory_free(&w->of);
+    memory_free_all(&w->row, &w->of);
     for (size_t a = 0; a < DOMAIN_ATTRIBUTES_MAX; a++)
         memory_free(&w->weight[a]);
 }
@@ -56,8 +54,7 @@ static double known_number(const struct rows_given *w, uint16_t attribute, size_
 static enum err start(struct rows_given *w, size_t rows)
 {
     table_free(&w->out);
-    memory_free(&w->row);
-    memory_free(&w->of);
+    memory_free_all(&w->row, &w->of);
     w->left = rows;
     TRY(table_new(&w->out, w->domain, rows));
     TRY(table_keep_numbers(w->out));

@@ -11,8 +11,7 @@
  *
  * The table keeps the numbers that are known or had to fit; who writes it draws the others.
  */
-#ifndef TREFOIL_AIM_ANSWER_ROWS_GIVEN_H
-#define TREFOIL_AIM_ANSWER_ROWS_GIVEN_H
+#pragma once
 
 #include "aim/answer/released.h"
 
@@ -29,5 +28,3 @@ enum err rows_where(struct table **t, const struct released *r, const char *cond
  */
 enum err rows_complete(struct table **t, const struct released *r, const struct table *known,
                        uint64_t seed, size_t *never, struct log *log) MUST_CHECK;
-
-#endif

@@ -6,12 +6,7 @@
 
 void signal_side_clear(struct signal_side *s)
 {
-    memory_free(&s->share);
-    memory_free(&s->score);
-    memory_free(&s->part);
-    memory_free(&s->mean);
-    memory_free(&s->square);
-    memory_free(&s->norm);
+    memory_free_all(&s->share, &s->score, &s->part, &s->mean, &s->square, &s->norm);
 }
 
 enum err signal_side_new(struct signal_side *s, size_t cells)

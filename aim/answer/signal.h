@@ -12,8 +12,7 @@
  * Two ways to score a table of counts: `ranked`, one part with the ranks of an ordered column, sees
  * what rises or falls together; `each`, every cell a part, sees anything, but less of it.
  */
-#ifndef TREFOIL_AIM_ANSWER_SIGNAL_H
-#define TREFOIL_AIM_ANSWER_SIGNAL_H
+#pragma once
 
 #include "aim/model/measurement.h"
 
@@ -49,5 +48,3 @@ double signal_deviations(const struct signal *s);
 enum err signal_of_table(double *deviations, const struct measurement *m, const struct domain *d,
                          const unsigned place[2], const double *const share[2],
                          const double sigma[2], double total, bool ranked) MUST_CHECK;
-
-#endif

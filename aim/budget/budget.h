@@ -1,6 +1,5 @@
 /* aim/budget/budget.h - which limits of a ledger keep a promise of (eps, delta). */
-#ifndef TREFOIL_AIM_BUDGET_BUDGET_H
-#define TREFOIL_AIM_BUDGET_BUDGET_H
+#pragma once
 
 #include "aim/budget/ledger.h"
 
@@ -41,5 +40,3 @@ struct budget_plan {
  */
 enum err budget_plan(const struct budget_terms *terms, struct budget_plan *plan,
                      struct log *log) MUST_CHECK;
-
-#endif

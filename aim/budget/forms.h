@@ -27,8 +27,7 @@
  * whatever owners send; and |z| < 2^26 with either noise. A request is refused unless max |u_i u_j|
  * S + 2^26 <= 2^63 - 1, so the opened word of 64 bits is the number itself.
  */
-#ifndef TREFOIL_AIM_BUDGET_FORMS_H
-#define TREFOIL_AIM_BUDGET_FORMS_H
+#pragma once
 
 #include "aim/budget/score.h"
 
@@ -76,5 +75,3 @@ void forms_sensitivity(mpz_ptr squared, const struct forms *p);
  */
 enum err forms_add(const struct forms *p, const uint64_t *counts, const size_t *start,
                    uint64_t *values) MUST_CHECK;
-
-#endif

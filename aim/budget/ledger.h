@@ -11,8 +11,7 @@
  * (finite precision, bounded circuits) is from the noise of the theorem. budget_plan()
  * (aim/budget/budget.h) sets them aside, so that the published (eps, delta) holds exactly.
  */
-#ifndef TREFOIL_AIM_BUDGET_LEDGER_H
-#define TREFOIL_AIM_BUDGET_LEDGER_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -98,5 +97,3 @@ unsigned ledger_rows_per_person(const struct ledger *l);
  */
 enum err ledger_text(const struct ledger *l, char **text) MUST_CHECK;
 enum err ledger_parse(struct ledger **l, const char *text, struct log *log) MUST_CHECK;
-
-#endif

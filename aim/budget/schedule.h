@@ -24,8 +24,7 @@
  *
  * rho is the budget of one row: the study's divided by k^2, for k rows a person.
  */
-#ifndef TREFOIL_AIM_BUDGET_SCHEDULE_H
-#define TREFOIL_AIM_BUDGET_SCHEDULE_H
+#pragma once
 
 #include "aim/budget/ledger.h"
 
@@ -99,5 +98,3 @@ void schedule_next(struct schedule *s, double moved, uint64_t cells, double rema
 
 /* Whether `moved` is no more than noise, which makes rounds dearer. */
 bool schedule_is_noise(double moved, double sigma, uint64_t cells);
-
-#endif

@@ -16,8 +16,7 @@
  * (x_j - C_j)^2 by 2 (x_j - C_j) + 1, of magnitude at most 2^(l+1) - 1 since x_j + 1 < 2^l. So
  * Delta is 2^(l+1).
  */
-#ifndef TREFOIL_AIM_BUDGET_SCORE_H
-#define TREFOIL_AIM_BUDGET_SCORE_H
+#pragma once
 
 #include "aim/budget/grid.h"
 #include "aim/workload/merge.h"
@@ -148,5 +147,3 @@ uint64_t score_distance(uint64_t unit, size_t cells, const int64_t *counts,
  */
 uint64_t select_score(enum aim_score score, size_t cells, const int64_t *counts,
                       const uint64_t *estimate);
-
-#endif

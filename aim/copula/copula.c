@@ -57,9 +57,7 @@ enum err copula_column_new(struct copula_column *c, const struct domain_attribut
 
 void copula_column_clear(struct copula_column *c)
 {
-    memory_free(&c->group);
-    memory_free(&c->share);
-    memory_free(&c->score);
+    memory_free_all(&c->group, &c->share, &c->score);
 }
 
 /* --- one column ------------------------------------------------------------------------------- */

@@ -15,8 +15,7 @@
  * same score; it is linked by sums over groups of codes (aim/copula/copula_links.h). All this
  * follows from noisy counts and public terms.
  */
-#ifndef TREFOIL_AIM_COPULA_COPULA_H
-#define TREFOIL_AIM_COPULA_COPULA_H
+#pragma once
 
 #include "aim/table/domain.h"
 #include "base/log.h"
@@ -88,5 +87,3 @@ enum err copula_repair(double *matrix, const size_t *first, size_t d, struct log
 
 /* The matrix becomes its L, lower triangular, whose L L' it was; zeros above. ERR_RANGE: no L. */
 enum err copula_root(double *matrix, size_t d) MUST_CHECK;
-
-#endif

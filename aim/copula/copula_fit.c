@@ -5,8 +5,6 @@
 #include "aim/copula/copula_shrink.h"
 #include "base/memory.h"
 
-#include <string.h>
-
 struct copula_fitting {
     const struct copula_result *result;
     struct copula_column *column;
@@ -194,7 +192,6 @@ enum err copula_fit(const struct copula_result *result, struct copula_column *co
     struct copula_fitting f = {
         .result = result, .column = column, .d = result->model->domain->attributes, .log = log};
     enum err e = fit(&f);
-    memory_free(&f.sums);
-    memory_free(&f.start);
+    memory_free_all(&f.sums, &f.start);
     return e;
 }

@@ -8,8 +8,7 @@
  *   nominal    pairs with a nominal column, one by one (aim/copula/copula_links.h)
  *   all        the nearest matrix of correlations
  */
-#ifndef TREFOIL_AIM_COPULA_COPULA_FIT_H
-#define TREFOIL_AIM_COPULA_COPULA_FIT_H
+#pragma once
 
 #include "aim/copula/copula.h"
 #include "aim/copula/copula_result.h"
@@ -21,5 +20,3 @@
  */
 enum err copula_fit(const struct copula_result *result, struct copula_column *column,
                     struct log *log) MUST_CHECK;
-
-#endif

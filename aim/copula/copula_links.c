@@ -10,10 +10,7 @@
 
 void copula_side_clear(struct copula_side *s)
 {
-    memory_free(&s->mean);
-    memory_free(&s->gain);
-    memory_free(&s->vector);
-    memory_free(&s->turn);
+    memory_free_all(&s->mean, &s->gain, &s->vector, &s->turn);
 }
 
 /* turn = vectors times the basis of the latent variables */

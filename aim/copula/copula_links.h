@@ -13,8 +13,7 @@
  * variance of the pair's X themselves: the mean of X^2 without its noise, where the clear ones
  * weigh more. Then X is turned to the latent variables.
  */
-#ifndef TREFOIL_AIM_COPULA_COPULA_LINKS_H
-#define TREFOIL_AIM_COPULA_COPULA_LINKS_H
+#pragma once
 
 #include "aim/copula/copula.h"
 
@@ -37,5 +36,3 @@ void copula_side_clear(struct copula_side *s);
  */
 enum err copula_link(const struct copula_side *a, const struct copula_side *b, const double *sums,
                      double noise, double *correlation, size_t stride) MUST_CHECK;
-
-#endif

@@ -58,11 +58,7 @@ void copula_free(struct copula **copula)
         memory_free(&c->share[i]);
     for (size_t i = 0; c->group != NULL && i < c->domain->attributes; i++)
         memory_free(&c->group[i]);
-    memory_free(&c->share);
-    memory_free(&c->group);
-    memory_free(&c->groups);
-    memory_free(&c->first);
-    memory_free(&c->correlation);
+    memory_free_all(&c->share, &c->group, &c->groups, &c->first, &c->correlation);
     memory_free(copula);
 }
 

@@ -12,8 +12,7 @@
  *             of two of one attribute
  *   digest    32 bytes: BLAKE2b-256 of all before
  */
-#ifndef TREFOIL_AIM_COPULA_COPULA_MODEL_H
-#define TREFOIL_AIM_COPULA_COPULA_MODEL_H
+#pragma once
 
 #include "aim/model/model_sums.h"
 #include "aim/table/density.h"
@@ -65,5 +64,3 @@ enum err copula_marginal(const struct copula *c, const struct table *drawn,
                          const uint16_t *attribute, unsigned n, double *counts) MUST_CHECK;
 /* The densities inside bins that its counts imply. */
 enum err copula_densities(struct densities *out, const struct copula *c) MUST_CHECK;
-
-#endif

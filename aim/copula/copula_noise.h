@@ -16,8 +16,7 @@
  * Labels. Groups of codes cost no noise (aim/budget/forms.h), but those of rare labels show noise
  * and nothing else. For a label of share p, h = phi(quantile of p) times its score replaces h_1.
  */
-#ifndef TREFOIL_AIM_COPULA_COPULA_NOISE_H
-#define TREFOIL_AIM_COPULA_COPULA_NOISE_H
+#pragma once
 
 #include "aim/copula/copula.h"
 
@@ -35,5 +34,3 @@ enum err copula_noise_clip(struct copula_column *column, size_t d, double rho, d
 #define COPULA_LABEL_ERROR 0.25
 enum err copula_noise_groups(struct copula_column *column, size_t d, double rho, double total,
                              size_t most) MUST_CHECK;
-
-#endif

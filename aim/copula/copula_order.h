@@ -15,8 +15,7 @@
  * its labels that way would lose what links it to other labels. It costs nothing: the sums are
  * open.
  */
-#ifndef TREFOIL_AIM_COPULA_COPULA_ORDER_H
-#define TREFOIL_AIM_COPULA_COPULA_ORDER_H
+#pragma once
 
 #include "aim/copula/copula.h"
 
@@ -49,5 +48,3 @@ bool copula_order_fits(const struct copula_order *o);
 
 /* The twin's sums are made of the nominal column's: this much of code g. */
 double copula_order_part(const struct copula_order *o, uint32_t code);
-
-#endif

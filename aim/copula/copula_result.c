@@ -13,11 +13,7 @@ void copula_result_free(struct copula_result **result)
         memory_free(&r->score[i]);
     for (size_t i = 0; r->group != NULL && i < r->model->domain->attributes; i++)
         memory_free(&r->group[i]);
-    memory_free(&r->measurement);
-    memory_free(&r->score);
-    memory_free(&r->group);
-    memory_free(&r->groups);
-    memory_free(&r->form);
+    memory_free_all(&r->measurement, &r->score, &r->group, &r->groups, &r->form);
     copula_free(&r->model);
     memory_free(result);
 }

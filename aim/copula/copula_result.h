@@ -2,8 +2,7 @@
  * aim/copula/copula_result.h - what a copula's two requests gave: noisy counts, forms, and the
  * model.
  */
-#ifndef TREFOIL_AIM_COPULA_COPULA_RESULT_H
-#define TREFOIL_AIM_COPULA_COPULA_RESULT_H
+#pragma once
 
 #include "aim/copula/copula_model.h"
 
@@ -35,5 +34,3 @@ struct copula_result {
 };
 
 void copula_result_free(struct copula_result **result);
-
-#endif

@@ -31,14 +31,10 @@ struct copula_drawing {
 static void drawing_clear(struct copula_drawing *w)
 {
     for (size_t i = 0; w->cutter != NULL && i < w->copula->domain->attributes; i++) {
-        memory_free(&w->cutter[i].bound);
-        memory_free(&w->cutter[i].utility);
-        memory_free(&w->cutter[i].basis);
-        memory_free(&w->cutter[i].of_group);
+        memory_free_all(&w->cutter[i].bound, &w->cutter[i].utility, &w->cutter[i].basis,
+                        &w->cutter[i].of_group);
     }
-    memory_free(&w->cutter);
-    memory_free(&w->root);
-    memory_free(&w->normal);
+    memory_free_all(&w->cutter, &w->root, &w->normal);
 }
 
 static enum err cutter_start(struct cutter *k, const struct copula *c, size_t i)

@@ -13,8 +13,7 @@
  * The one with the least squared error by Stein's unbiased estimate is taken. For cells i < j, A as
  * opened and B as estimated, that is sum (B - A)^2 + 2 s^2 (sum of dB / dA) - s^2 cells.
  */
-#ifndef TREFOIL_AIM_COPULA_COPULA_SHRINK_H
-#define TREFOIL_AIM_COPULA_COPULA_SHRINK_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -23,5 +22,3 @@
 
 /* Replaces the cells of a symmetric d x d matrix by estimates, except its diagonal, which is 0. */
 enum err copula_shrink(double *matrix, size_t d, double s, struct log *log) MUST_CHECK;
-
-#endif

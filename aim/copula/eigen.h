@@ -4,8 +4,7 @@
  * It is part of OpenBLAS, which is loaded only when it is needed: a program that is linked with it
  * has its threads from the start, and most commands need none.
  */
-#ifndef TREFOIL_AIM_COPULA_EIGEN_H
-#define TREFOIL_AIM_COPULA_EIGEN_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -21,5 +20,3 @@ enum err eigen_symmetric(double *matrix, double *value, size_t d, struct log *lo
 
 /* The other way: matrix = v' diag(value) v. */
 void eigen_compose(double *matrix, const double *v, const double *value, size_t d);
-
-#endif

@@ -15,8 +15,7 @@
  * eigenvector is (1 .. 1). The others v, with eigenvalues x > 0, say what sums by groups tell of
  * cov(v'U, V), and how much of it noise hides.
  */
-#ifndef TREFOIL_AIM_COPULA_NOMINAL_H
-#define TREFOIL_AIM_COPULA_NOMINAL_H
+#pragma once
 
 #include "base/log.h"
 
@@ -40,5 +39,3 @@ void nominal_basis(size_t groups, double *basis);
  */
 enum err nominal_groups(const double *share, uint32_t size, double least, size_t most,
                         uint16_t *group, size_t *groups) MUST_CHECK;
-
-#endif

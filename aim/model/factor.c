@@ -82,10 +82,7 @@ struct factor_product {
 
 static void product_clear(struct factor_product *p)
 {
-    memory_free(&p->rows);
-    memory_free(&p->line);
-    memory_free(&p->from);
-    memory_free(&p->to);
+    memory_free_all(&p->rows, &p->line, &p->from, &p->to);
 }
 
 static enum err product_new(struct factor_product *p, const struct domain *d)

@@ -1,6 +1,5 @@
 /* aim/model/factor.h - tables of numbers over a scope: products, sums and quotients. */
-#ifndef TREFOIL_AIM_MODEL_FACTOR_H
-#define TREFOIL_AIM_MODEL_FACTOR_H
+#pragma once
 
 #include "aim/workload/scope.h"
 
@@ -27,5 +26,3 @@ void factor_divide(struct factor *f, const struct factor *by, const struct domai
 /* f becomes p(rest | given): each cell divided by the sum of its `given`, or 0 where that is 0. */
 enum err factor_condition(struct factor *f, const struct scope *given,
                           const struct domain *d) MUST_CHECK;
-
-#endif

@@ -272,9 +272,7 @@ static void draw_codes(struct given_drawing *w, uint16_t attribute, double *chan
 static void clear_kinds(struct given_drawing *w)
 {
     for (size_t i = 0; w->kinds != NULL && i < model_junction(w->g->model)->cliques; i++) {
-        memory_free(&w->kinds[i].of);
-        memory_free(&w->kinds[i].row);
-        memory_free(&w->kinds[i].message);
+        memory_free_all(&w->kinds[i].of, &w->kinds[i].row, &w->kinds[i].message);
         w->kinds[i].n = 0;
     }
 }
@@ -302,15 +300,10 @@ static void drawing_clear(struct given_drawing *w)
     clear_kinds(w);
     memory_free(&w->kinds);
     for (size_t a = 0; a < DOMAIN_ATTRIBUTES_MAX; a++) {
-        memory_free(&w->state[a]);
-        memory_free(&w->weight[a]);
+        memory_free_all(&w->state[a], &w->weight[a]);
     }
     table_free(&w->table);
-    memory_free(&w->slot);
-    memory_free(&w->id);
-    memory_free(&w->own);
-    memory_free(&w->order);
-    memory_free(&w->room);
+    memory_free_all(&w->slot, &w->id, &w->own, &w->order, &w->room);
 }
 
 /* Makes room for a batch of as many rows as messages may take; *batch is how many. */

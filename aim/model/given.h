@@ -12,8 +12,7 @@
  * The same seed gives the same rows. Without any known column they are sample_independent()'s
  * distribution.
  */
-#ifndef TREFOIL_AIM_MODEL_GIVEN_H
-#define TREFOIL_AIM_MODEL_GIVEN_H
+#pragma once
 
 #include "aim/model/model.h"
 #include "aim/table/table.h"
@@ -45,5 +44,3 @@ void given_free(struct given **g);
 enum err given_rows(struct table **t, const struct given *g, const struct given_column *known,
                     size_t columns, size_t rows, uint64_t seed, double *chance,
                     struct log *log) MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* aim/model/given_private.h - rows while they are drawn, for given.c and given_slice.c. */
-#ifndef TREFOIL_AIM_MODEL_GIVEN_PRIVATE_H
-#define TREFOIL_AIM_MODEL_GIVEN_PRIVATE_H
+#pragma once
 
 #include "aim/model/given.h"
 #include "base/random.h"
@@ -55,5 +54,3 @@ void given_slice_make(struct given_slice *s, const struct given_drawing *w, size
  * one cell of the separator.
  */
 void given_slice_fill(const struct given_slice *s, unsigned from, uint64_t cell, double *out);
-
-#endif

@@ -7,8 +7,7 @@
  * intersection). Parts that share nothing are joined by an empty separator, so there is always one
  * tree.
  */
-#ifndef TREFOIL_AIM_MODEL_JUNCTION_H
-#define TREFOIL_AIM_MODEL_JUNCTION_H
+#pragma once
 
 #include "aim/workload/scope.h"
 
@@ -39,5 +38,3 @@ uint64_t junction_cells(const struct domain *d, const struct domain *sizes,
 
 /* The clique with the fewest cells that holds all of `s`, or UINT32_MAX. */
 uint32_t junction_find(const struct junction *j, const struct domain *d, const struct scope *s);
-
-#endif

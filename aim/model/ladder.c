@@ -132,8 +132,7 @@ enum err ladder_new(struct model_node *n, const struct scope *whole, const struc
 
 void ladder_clear(struct model_ladder *l)
 {
-    memory_free(&l->step);
-    memory_free(&l->table);
+    memory_free_all(&l->step, &l->table);
 }
 
 /* The last step is the chunk itself. */

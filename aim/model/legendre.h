@@ -1,8 +1,7 @@
 /*
  * aim/model/legendre.h - Legendre polynomials on 0 to 1 with norm 1: each has a mean square of 1.
  */
-#ifndef TREFOIL_AIM_MODEL_LEGENDRE_H
-#define TREFOIL_AIM_MODEL_LEGENDRE_H
+#pragma once
 
 #include <math.h>
 
@@ -17,5 +16,3 @@ static inline void legendre(double u, double *p, unsigned n)
     for (unsigned k = 0; k < n; k++)
         p[k] *= sqrt(2 * k + 1);
 }
-
-#endif

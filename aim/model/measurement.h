@@ -1,6 +1,5 @@
 /* aim/model/measurement.h - the noisy counts of a marginal, which a model is fitted to. */
-#ifndef TREFOIL_AIM_MODEL_MEASUREMENT_H
-#define TREFOIL_AIM_MODEL_MEASUREMENT_H
+#pragma once
 
 #include "aim/workload/merge.h"
 
@@ -21,5 +20,3 @@ static inline uint64_t measurement_cells(const struct measurement *x, const stru
 {
     return x->merges != NULL ? merges_cells(x->merges, &x->clique) : clique_cells(&x->clique, d);
 }
-
-#endif

@@ -216,12 +216,7 @@ static void node_clear(struct model_node *n)
 {
     projection_clear(&n->up);
     projection_clear(&n->down);
-    memory_free(&n->belief);
-    memory_free(&n->shift);
-    memory_free(&n->sum);
-    memory_free(&n->message);
-    memory_free(&n->inflow);
-    memory_free(&n->outflow);
+    memory_free_all(&n->belief, &n->shift, &n->sum, &n->message, &n->inflow, &n->outflow);
     ladder_clear(&n->ladder);
 }
 
@@ -237,18 +232,13 @@ void model_free(struct model **out)
     }
     for (size_t i = 0; i < m->masks; i++) {
         projection_clear(&m->mask[i].from_home);
-        memory_free(&m->mask[i].value);
-        memory_free(&m->mask[i].barred);
+        memory_free_all(&m->mask[i].value, &m->mask[i].barred);
     }
     for (size_t i = 0; m->node != NULL && i < m->junction->cliques; i++)
         node_clear(&m->node[i]);
     junction_free(&m->junction);
     groups_clear(m);
-    memory_free(&m->node);
-    memory_free(&m->potential);
-    memory_free(&m->mask);
-    memory_free(&m->clique);
-    memory_free(&m->theta);
+    memory_free_all(&m->node, &m->potential, &m->mask, &m->clique, &m->theta);
     memory_free(out);
 }
 

@@ -12,8 +12,7 @@
  *   model_fit()       minimizes  L = sum over measurements 1/2 ||(mu - y) / sigma||^2
  *   model_marginal()  counts of any clique, inside the tree or not
  */
-#ifndef TREFOIL_AIM_MODEL_MODEL_H
-#define TREFOIL_AIM_MODEL_MODEL_H
+#pragma once
 
 #include "aim/model/junction.h"
 #include "aim/model/measurement.h"
@@ -132,5 +131,3 @@ static inline unsigned fit_iterations(unsigned propagations)
  */
 enum err model_fit(struct model *m, const struct measurement *measurements, size_t count,
                    unsigned iterations, struct model_fitted *result, struct log *log) MUST_CHECK;
-
-#endif

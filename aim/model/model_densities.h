@@ -1,11 +1,8 @@
 /* aim/model/model_densities.h - the densities inside bins that a model's counts imply. */
-#ifndef TREFOIL_AIM_MODEL_MODEL_DENSITIES_H
-#define TREFOIL_AIM_MODEL_MODEL_DENSITIES_H
+#pragma once
 
 #include "aim/model/model.h"
 #include "aim/table/density.h"
 
 /* For every attribute that has numbers, by the model's marginal of it alone. */
 enum err model_densities(struct densities *out, const struct model *m, struct log *log) MUST_CHECK;
-
-#endif

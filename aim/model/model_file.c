@@ -8,7 +8,6 @@
 #include "base/version.h"
 
 #include <math.h>
-#include <string.h>
 
 static const char magic[] = "trefoil-model-1\n";
 static const char magic_merged[] = "trefoil-model-2\n";
@@ -125,9 +124,7 @@ static void parts_clear(struct file_parts *p)
 {
     for (size_t i = 0; i < p->zeros; i++)
         memory_free(&p->zero[i].cell);
-    memory_free(&p->clique);
-    memory_free(&p->zero);
-    memory_free(&p->share);
+    memory_free_all(&p->clique, &p->zero, &p->share);
     merges_clear(&p->merges);
 }
 

@@ -30,8 +30,7 @@
  * that is read back gives the same beliefs, to the last bit. Where codes are merged, theta is over
  * groups, and the count of a code is its share of the group's. Zeros' cells are always of codes.
  */
-#ifndef TREFOIL_AIM_MODEL_MODEL_FILE_H
-#define TREFOIL_AIM_MODEL_MODEL_FILE_H
+#pragma once
 
 #include "aim/model/model.h"
 
@@ -50,5 +49,3 @@ enum err model_load(struct model **m, struct domain **d, const char *path, uint6
 void model_write(const struct model *m, struct bytes *out);
 enum err model_read(struct model **m, const struct domain *d, bool merged, struct reader *r,
                     uint64_t limit_cells, struct log *log) MUST_CHECK;
-
-#endif

@@ -363,19 +363,11 @@ static bool make_room(struct fitting *f, size_t targets)
 static void clear(struct fitting *f)
 {
     for (size_t k = 0; k < f->targets; k++) {
-        memory_free(&f->target[k].sums);
-        memory_free(&f->target[k].codes);
+        memory_free_all(&f->target[k].sums, &f->target[k].codes);
     }
-    memory_free(&f->target);
-    memory_free(&f->run);
-    memory_free(&f->first);
-    memory_free(&f->y);
-    memory_free(&f->theta);
-    memory_free(&f->mu);
-    memory_free(&f->change);
+    memory_free_all(&f->target, &f->run, &f->first, &f->y, &f->theta, &f->mu, &f->change);
     for (unsigned k = 0; k < f->pairs; k++) {
-        memory_free(&f->pair[k].moved);
-        memory_free(&f->pair[k].met);
+        memory_free_all(&f->pair[k].moved, &f->pair[k].met);
     }
 }
 

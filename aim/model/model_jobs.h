@@ -4,8 +4,7 @@
  * Each thread has a copy of the model (model_copy()); there are few, to save memory. Jobs are begun
  * in order. A job finds its copy as another left it, so it begins with theta and model_propagate().
  */
-#ifndef TREFOIL_AIM_MODEL_MODEL_JOBS_H
-#define TREFOIL_AIM_MODEL_MODEL_JOBS_H
+#pragma once
 
 #include "aim/model/model.h"
 
@@ -22,5 +21,3 @@ struct model_jobs {
 
 /* After the first failure no further job is begun. */
 enum err model_jobs_run(const struct model_jobs *jobs, const struct model *m) MUST_CHECK;
-
-#endif

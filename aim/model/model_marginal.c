@@ -56,10 +56,7 @@ struct marginal_question {
 
 static void question_clear(struct marginal_question *q)
 {
-    memory_free(&q->below);
-    memory_free(&q->above);
-    memory_free(&q->down);
-    memory_free(&q->up);
+    memory_free_all(&q->below, &q->above, &q->down, &q->up);
 }
 
 static enum err question_new(struct marginal_question *q, const struct model *m,

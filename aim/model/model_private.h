@@ -12,8 +12,7 @@
  * one. `exact` asks for the true one everywhere: beliefs are then a function of theta alone, to the
  * last bit. Resuming a run relies on that, so model_fit() ends with it.
  */
-#ifndef TREFOIL_AIM_MODEL_MODEL_PRIVATE_H
-#define TREFOIL_AIM_MODEL_MODEL_PRIVATE_H
+#pragma once
 
 #include "aim/model/model.h"
 #include "aim/model/sweep.h"
@@ -226,5 +225,3 @@ void ladder_gather(const struct model_node *n, const struct sweep *sweep, size_t
 /* Adds the chunk's cells to what flows out. */
 void ladder_scatter(const struct model_node *n, const struct sweep *sweep, size_t chunk,
                     double *cells);
-
-#endif

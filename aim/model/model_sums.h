@@ -7,8 +7,7 @@
  *
  * A copula has no such tables. It is asked through rows that are drawn from it.
  */
-#ifndef TREFOIL_AIM_MODEL_MODEL_SUMS_H
-#define TREFOIL_AIM_MODEL_MODEL_SUMS_H
+#pragma once
 
 #include "aim/model/model.h"
 #include "aim/table/table.h"
@@ -28,5 +27,3 @@ double model_sums_total(const struct model_sums *s);
 /* Probabilities of a tree clique's cells, summed onto a part of it; valid until the next call. */
 enum err model_sums_get(struct model_sums *s, size_t clique, const struct scope *part,
                         const double **cells) MUST_CHECK;
-
-#endif

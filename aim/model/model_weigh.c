@@ -26,9 +26,7 @@ struct model_weighing {
 
 static void weighing_clear(struct model_weighing *g)
 {
-    memory_free(&g->left.attribute);
-    memory_free(&g->codes);
-    memory_free(&g->room);
+    memory_free_all(&g->left.attribute, &g->codes, &g->room);
 }
 
 /* --- which codes ------------------------------------------------------------------------------ */

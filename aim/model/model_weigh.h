@@ -9,8 +9,7 @@
  * 0. The tables are then multiplied in pairs, the pair with the smallest product first; an
  * attribute is summed out as soon as no other table has it.
  */
-#ifndef TREFOIL_AIM_MODEL_MODEL_WEIGH_H
-#define TREFOIL_AIM_MODEL_MODEL_WEIGH_H
+#pragma once
 
 #include "aim/model/model_sums.h"
 
@@ -35,5 +34,3 @@ enum err model_weigh(struct model_sums *sums, const struct clique *asked,
 enum err model_weigh_merged(struct model_sums *sums, const struct clique *asked,
                             const struct model_weight *weight, size_t weights, double *counts,
                             struct log *log) MUST_CHECK;
-
-#endif

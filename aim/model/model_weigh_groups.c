@@ -16,16 +16,7 @@ struct regroup {
 
 static void regroup_clear(struct regroup *r)
 {
-    memory_free(&r->weight);
-    memory_free(&r->room);
-}
-
-static unsigned place_of(const struct clique *asked, uint16_t attribute)
-{
-    unsigned i = 0;
-    while (i < asked->n && asked->attribute[i] != attribute)
-        i++;
-    return i;
+    memory_free_all(&r->weight, &r->room);
 }
 
 /*
@@ -38,7 +29,7 @@ static size_t regroup_one(struct regroup *r, const struct clique *asked, size_t 
     const uint16_t a = r->weight[i].attribute;
     const struct merges *m = &r->model->merges;
     const double *of = r->weight[i].of, *share = r->model->share[a];
-    const unsigned place = place_of(asked, a);
+    const unsigned place = clique_place(asked, a);
     if (share == NULL)
         return 0;
     r->weight[i].of = room;

@@ -185,9 +185,7 @@ static enum err sample_all(struct sampling *s)
 static void clear(struct sampling *s)
 {
     table_free(&s->table);
-    memory_free(&s->order);
-    memory_free(&s->values);
-    memory_free(&s->fraction);
+    memory_free_all(&s->order, &s->values, &s->fraction);
 }
 
 enum err sample_rows(struct table **t, const struct model *m, size_t rows, uint64_t seed,

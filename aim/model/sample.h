@@ -12,8 +12,7 @@
  *
  * The same seed gives the same rows.
  */
-#ifndef TREFOIL_AIM_MODEL_SAMPLE_H
-#define TREFOIL_AIM_MODEL_SAMPLE_H
+#pragma once
 
 #include "aim/model/model.h"
 #include "aim/table/table.h"
@@ -23,5 +22,3 @@ enum err sample_rows(struct table **t, const struct model *m, size_t rows, uint6
                      struct log *log) MUST_CHECK;
 enum err sample_independent(struct table **t, const struct model *m, size_t rows, uint64_t seed,
                             struct log *log) MUST_CHECK;
-
-#endif

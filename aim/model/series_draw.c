@@ -43,13 +43,7 @@ static void clear(struct drawing *d)
 {
     for (size_t i = 0; d->code != NULL && i < d->knowns; i++)
         memory_free(&d->code[i]);
-    memory_free(&d->code);
-    memory_free(&d->known);
-    memory_free(&d->number);
-    memory_free(&d->last);
-    memory_free(&d->date);
-    memory_free(&d->weight);
-    memory_free(&d->person);
+    memory_free_all(&d->code, &d->known, &d->number, &d->last, &d->date, &d->weight, &d->person);
     given_free(&d->given);
 }
 
@@ -375,8 +369,7 @@ void series_drawn_clear(struct series_drawn *d)
 {
     table_free(&d->persons);
     table_free(&d->events);
-    memory_free(&d->inside_persons.of);
-    memory_free(&d->inside_events.of);
+    memory_free_all(&d->inside_persons.of, &d->inside_events.of);
     domain_free(&d->of_persons);
     domain_free(&d->of_events);
 }

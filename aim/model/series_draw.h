@@ -8,8 +8,7 @@
  * the last first. A date is the one before plus the gap, whose bins count by their part up to the
  * last date: dates ascend within the study's range.
  */
-#ifndef TREFOIL_AIM_MODEL_SERIES_DRAW_H
-#define TREFOIL_AIM_MODEL_SERIES_DRAW_H
+#pragma once
 
 #include "aim/model/model.h"
 #include "aim/table/csv.h"
@@ -35,5 +34,3 @@ void series_drawn_clear(struct series_drawn *drawn);
 /* Writes folder/persons.csv, and folder/visits.csv, or whatever the events are called. */
 enum err series_write_csv(const char *folder, const struct series_drawn *drawn, const char *name,
                           uint64_t seed, const struct csv_form *form, struct log *log) MUST_CHECK;
-
-#endif

@@ -9,8 +9,7 @@
  * runs that move along in the smaller table ("kept" attributes) and runs that stay at one of its
  * cells ("dropped" ones). So a projection takes a few numbers instead of an index for each cell.
  */
-#ifndef TREFOIL_AIM_MODEL_SWEEP_H
-#define TREFOIL_AIM_MODEL_SWEEP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ const struct sweep *sweep_best(void);
 const struct sweep *sweep_plain(void);
 const struct sweep *sweep_avx2(void);
 const struct sweep *sweep_avx512(void);
-
-#endif

@@ -183,8 +183,7 @@ enum err parser_parts(struct parser *p, struct question *q, size_t item)
 
 void question_item_clear(struct question_item *item)
 {
-    memory_free(&item->part[0]);
-    memory_free(&item->part[1]);
+    memory_free_all(&item->part[0], &item->part[1]);
 }
 
 /* The argument between the parentheses of an aggregate. */

@@ -3,8 +3,6 @@
 
 #include "base/memory.h"
 
-#include <string.h>
-
 /* The operator at the token, or 0. */
 static char operator_at(const struct lexer *l)
 {

@@ -6,8 +6,7 @@
  * weights. OR removes from one side what the other has; AND intersects each case with each. NOT is
  * left to whoever makes the conditions: a comparison with a missing value holds neither way.
  */
-#ifndef TREFOIL_AIM_QUESTION_CASES_H
-#define TREFOIL_AIM_QUESTION_CASES_H
+#pragma once
 
 #include "aim/question/values.h"
 
@@ -46,5 +45,3 @@ void cases_or(struct cases_work *w, struct cases *a, const struct cases *b);
 
 /* The values that a case asks for in a column, or NULL. */
 const struct values *case_values(const struct one_case *c, uint16_t column);
-
-#endif

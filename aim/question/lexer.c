@@ -9,11 +9,6 @@
 
 #define SHOWN 72 /* bytes of a line that are shown around a place */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80) != 0;
@@ -121,19 +116,19 @@ static enum err take_quoted(struct lexer *l, char quote)
 static size_t number_size(const char *p)
 {
     size_t n = 0, mark;
-    while (is_digit(p[n]))
+    while (text_is_digit(p[n]))
         n++;
     if (p[n] == '.')
         n++;
-    while (is_digit(p[n]))
+    while (text_is_digit(p[n]))
         n++;
     mark = n;
     if (p[n] == 'e' || p[n] == 'E') {
         n++;
         n += p[n] == '+' || p[n] == '-';
-        if (!is_digit(p[n]))
+        if (!text_is_digit(p[n]))
             return mark;
-        while (is_digit(p[n]))
+        while (text_is_digit(p[n]))
             n++;
     }
     return n;
@@ -142,7 +137,7 @@ static size_t number_size(const char *p)
 static size_t word_size(const char *p)
 {
     size_t n = 0;
-    while (is_letter(p[n]) || is_digit(p[n]))
+    while (is_letter(p[n]) || text_is_digit(p[n]))
         n++;
     return n;
 }
@@ -167,7 +162,7 @@ enum err lexer_next(struct lexer *l)
         return take(l, TOKEN_END, 0);
     if (*p == '"' || *p == '\'')
         return take_quoted(l, *p);
-    if (is_digit(*p) || (*p == '.' && is_digit(p[1]))) {
+    if (text_is_digit(*p) || (*p == '.' && text_is_digit(p[1]))) {
         size = number_size(p);
         if (is_letter(p[size]))
             return lexer_fail(l, l->next, "put names that begin with a digit in double quotes");

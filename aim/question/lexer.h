@@ -9,8 +9,7 @@
  *
  * Spaces and line ends separate words, and so does `--` with the rest of its line.
  */
-#ifndef TREFOIL_AIM_QUESTION_LEXER_H
-#define TREFOIL_AIM_QUESTION_LEXER_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -57,5 +56,3 @@ bool lexer_is(const struct lexer *l, const char *word);
  */
 enum err lexer_fail(const struct lexer *l, size_t at, const char *format, ...) MUST_CHECK
     __attribute__((format(printf, 3, 4)));
-
-#endif

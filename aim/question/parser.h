@@ -1,6 +1,5 @@
 /* aim/question/parser.h - the state of reading a question, for parse.c and condition.c. */
-#ifndef TREFOIL_AIM_QUESTION_PARSER_H
-#define TREFOIL_AIM_QUESTION_PARSER_H
+#pragma once
 
 #include "aim/question/lexer.h"
 #include "aim/question/question.h"
@@ -75,5 +74,3 @@ void parser_made_clear(struct parser_made *m);
 enum err parser_fill_groups(struct parser *p, struct question *q) MUST_CHECK;
 /* Completes the parts of an item, once WHERE and GROUP BY are known (aim/question/aggregate.c). */
 enum err parser_parts(struct parser *p, struct question *q, size_t item) MUST_CHECK;
-
-#endif

@@ -34,8 +34,7 @@
  * As in SQL, a comparison with a missing value is neither true nor false: neither `y = 1` nor
  * `NOT y = 1` holds for a row without y.
  */
-#ifndef TREFOIL_AIM_QUESTION_QUESTION_H
-#define TREFOIL_AIM_QUESTION_QUESTION_H
+#pragma once
 
 #include "aim/question/cases.h"
 
@@ -177,5 +176,3 @@ double question_operate(const struct question_item *item, double a, double b);
 /* "AVG(age)", or the name that the question gives it, cut to fit. */
 #define QUESTION_ITEM_NAME 300
 void question_item_name(const struct question *q, size_t item, char *text, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  * aim/question/questions.h - all questions of an argument or a file, one by one. Its text must be
  * UTF-8.
  */
-#ifndef TREFOIL_AIM_QUESTION_QUESTIONS_H
-#define TREFOIL_AIM_QUESTION_QUESTIONS_H
+#pragma once
 
 #include "aim/question/question.h"
 #include "base/bytes.h"
@@ -29,5 +28,3 @@ enum err questions_next(struct questions *q, struct questions_next *next) MUST_C
 void questions_next_clear(struct questions_next *next);
 
 void questions_clear(struct questions *q);
-
-#endif

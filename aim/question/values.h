@@ -7,8 +7,7 @@
  *
  * Sets never change. They share one pool of intervals, which is freed as a whole.
  */
-#ifndef TREFOIL_AIM_QUESTION_VALUES_H
-#define TREFOIL_AIM_QUESTION_VALUES_H
+#pragma once
 
 #include "aim/table/domain.h"
 
@@ -49,5 +48,3 @@ bool values_are_none(struct values v);
 /* Whether a number, or the place of a label, is in it. */
 bool values_hold(const struct values_pool *p, struct values v, double x);
 bool values_equal(const struct values_pool *p, struct values a, struct values b);
-
-#endif

@@ -117,9 +117,7 @@ size_t ask_longest(const struct workload *w)
 void ask_clear(struct ask *a)
 {
     merges_free(&a->merges);
-    memory_free(&a->query);
-    memory_free(&a->estimate);
-    memory_free(&a->weight);
+    memory_free_all(&a->query, &a->estimate, &a->weight);
     *a = (struct ask){0};
 }
 
@@ -211,8 +209,7 @@ void ask_price_clear(struct ask_price *p)
 {
     mpq_clear(p->cost);
     mpq_clear(p->measuring);
-    memory_free(&p->scale);
-    memory_free(&p->penalty);
+    memory_free_all(&p->scale, &p->penalty);
 }
 
 /* What is measured: noise that is not exactly Gaussian tells of each thing that a row moves. */
@@ -276,8 +273,7 @@ static enum err plan_selection(struct ask_price *p, const struct ask *a, const s
                                struct log *log)
 {
     const struct score_terms terms = terms_of(a, t);
-    memory_free(&p->scale);
-    memory_free(&p->penalty);
+    memory_free_all(&p->scale, &p->penalty);
     TRY(memory_new(&p->scale, a->queries));
     TRY(memory_new(&p->penalty, a->queries));
     return score_plan(&terms, p->scale, p->penalty, &p->plan, log);

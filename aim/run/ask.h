@@ -40,8 +40,7 @@
  * Marginals are named by their index in the closure of the workload (aim/workload/workload.h).
  * Where a request has merges (aim/workload/merge.h), its cells are merged ones.
  */
-#ifndef TREFOIL_AIM_RUN_ASK_H
-#define TREFOIL_AIM_RUN_ASK_H
+#pragma once
 
 #include "aim/budget/forms.h"
 #include "aim/budget/ledger.h"
@@ -169,5 +168,3 @@ enum err ask_debit(const struct ask_price *p, unsigned times, struct ledger *led
 /* ERR_REFUSED, logged with the query's name, unless all estimates are within the bounds. */
 enum err ask_check_estimates(const struct ask *a, const struct ask_terms *t,
                              struct log *log) MUST_CHECK;
-
-#endif

@@ -52,10 +52,7 @@ void assess_free(struct assess **a)
 {
     if (*a == NULL)
         return;
-    memory_free(&(*a)->pair);
-    memory_free(&(*a)->measured);
-    memory_free(&(*a)->off);
-    memory_free(&(*a)->alone);
+    memory_free_all(&(*a)->pair, &(*a)->measured, &(*a)->off, &(*a)->alone);
     memory_free(a);
 }
 

@@ -8,8 +8,7 @@
  * workload's closure over every code, so that their mean is no sample. The mean of n distances has
  * noise of sigma / sqrt(n), and nothing else is uncertain about it: these rows, this model.
  */
-#ifndef TREFOIL_AIM_RUN_ASSESS_H
-#define TREFOIL_AIM_RUN_ASSESS_H
+#pragma once
 
 #include "aim/workload/workload.h"
 #include "base/bytes.h"
@@ -46,5 +45,3 @@ void assess_free(struct assess **a);
 void assess_write(const struct assess *a, struct bytes *out);
 /* ERR_FORMAT unless assess_write() wrote it for this domain. */
 enum err assess_read(struct assess **a, const struct domain *d, struct reader *r) MUST_CHECK;
-
-#endif

@@ -6,8 +6,7 @@
  * central AIM, which trusts its curator and is the reference in tests) and three servers
  * (parties/analyst/remote.h).
  */
-#ifndef TREFOIL_AIM_RUN_BACKEND_H
-#define TREFOIL_AIM_RUN_BACKEND_H
+#pragma once
 
 #include "aim/run/ask.h"
 
@@ -21,5 +20,3 @@ struct aim_backend {
      */
     void (*meanwhile)(void *self, enum err (*work)(void *worker), void *worker);
 };
-
-#endif

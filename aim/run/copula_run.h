@@ -15,8 +15,7 @@
  * Like the servers, it debits a request before the request is made. A form has a deviation of
  * measure_sigma(1).
  */
-#ifndef TREFOIL_AIM_RUN_COPULA_RUN_H
-#define TREFOIL_AIM_RUN_COPULA_RUN_H
+#pragma once
 
 #include "aim/copula/copula_result.h"
 #include "aim/run/backend.h"
@@ -39,5 +38,3 @@ struct copula_options {
 /* The result borrows options->domain. ERR_RANGE, logged, where the budget is too small. */
 enum err copula_run(struct copula_result **result, const struct copula_options *options,
                     const struct aim_backend *backend, struct log *log) MUST_CHECK;
-
-#endif

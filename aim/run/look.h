@@ -7,8 +7,7 @@
  * looks: servers may lose an answer, and where too few rows were linked, owners may mend their
  * tables for another run. So what a run asks later does not depend on how many were taken.
  */
-#ifndef TREFOIL_AIM_RUN_LOOK_H
-#define TREFOIL_AIM_RUN_LOOK_H
+#pragma once
 
 #include "aim/run/ask.h"
 
@@ -32,5 +31,3 @@ double look_sigma(const struct look *look);
 /* Debits the whole amount set aside. */
 enum err look_debit(const struct look *look, struct ledger *ledger, const struct ask_slack *slack,
                     struct log *log) MUST_CHECK;
-
-#endif

@@ -9,13 +9,13 @@
 static struct schedule start_of(const struct aim_options *o)
 {
     const double rho = look_leaves(&o->look, &o->limits);
-    const struct schedule_terms terms = {o->accounting,
-                                         o->annealed,
-                                         o->rounds,
-                                         o->workload->one_ways,
-                                         workload_one_way_cells(o->workload),
-                                         o->rows,
-                                         o->sweeps};
+    const struct schedule_terms terms = {.accounting = o->accounting,
+                                         .annealed = o->annealed,
+                                         .rounds = o->rounds,
+                                         .one_ways = o->workload->one_ways,
+                                         .cells = workload_one_way_cells(o->workload),
+                                         .rows = o->rows,
+                                         .sweeps = o->sweeps};
     return schedule_start(&terms, rho);
 }
 
@@ -311,17 +311,11 @@ void aim_result_free(struct aim_result **result)
         return;
     for (size_t i = 0; i < r->measurements; i++)
         memory_free(&r->measurement[i].y);
-    memory_free(&r->measurement);
-    memory_free(&r->query);
-    memory_free(&r->population);
-    memory_free(&r->sweep);
-    memory_free(&r->round);
+    memory_free_all(&r->measurement, &r->query, &r->population, &r->sweep, &r->round);
     for (size_t i = 0; i < r->sweeps; i++) {
-        memory_free(&r->scores[i].query);
-        memory_free(&r->scores[i].value);
+        memory_free_all(&r->scores[i].query, &r->scores[i].value);
     }
-    memory_free(&r->scores);
-    memory_free(&r->kept_scores);
+    memory_free_all(&r->scores, &r->kept_scores);
     assess_free(&r->assess);
     model_free(&r->model);
     merges_free(&r->merges);

@@ -45,8 +45,7 @@
  * Where rows are events of persons (aim/table/series.h), requests, bounds, the ledger and the state
  * are in units. Rounds as they are shown, and the result, are in persons.
  */
-#ifndef TREFOIL_AIM_RUN_LOOP_H
-#define TREFOIL_AIM_RUN_LOOP_H
+#pragma once
 
 #include "aim/budget/schedule.h"
 #include "aim/budget/score.h"
@@ -205,5 +204,3 @@ enum err aim_counts(const struct aim_result *r, const struct domain *d,
 void aim_counts_clear(struct aim_counts *counts);
 
 void aim_result_free(struct aim_result **result);
-
-#endif

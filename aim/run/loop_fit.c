@@ -109,8 +109,7 @@ void aim_counts_clear(struct aim_counts *c)
 {
     for (size_t i = 0; i < c->owns; i++)
         memory_free(&c->own[i]);
-    memory_free(&c->own);
-    memory_free(&c->all);
+    memory_free_all(&c->own, &c->all);
 }
 
 static double rows_of(const struct domain *d, const struct measurement *x)

@@ -19,9 +19,7 @@ enum err links_begin(struct loop_links *l, const struct workload *w, const doubl
 
 void links_clear(struct loop_links *l)
 {
-    memory_free(&l->score);
-    memory_free(&l->known);
-    memory_free(&l->before);
+    memory_free_all(&l->score, &l->known, &l->before);
 }
 
 /* Every way that goes from x to y. */

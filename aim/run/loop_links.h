@@ -6,8 +6,7 @@
  * where each value of one column goes with one of the next, and for columns that correlate weakly
  * about two thirds of it. The best way from a to c counts.
  */
-#ifndef TREFOIL_AIM_RUN_LOOP_LINKS_H
-#define TREFOIL_AIM_RUN_LOOP_LINKS_H
+#pragma once
 
 #include "aim/workload/workload.h"
 
@@ -29,5 +28,3 @@ void links_clear(struct loop_links *links);
  * off, in squares; what they have in common with the marginal itself does not.
  */
 void links_join(struct loop_links *links, const struct clique *joined, double *r);
-
-#endif

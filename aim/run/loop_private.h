@@ -1,6 +1,5 @@
 /* aim/run/loop_private.h - the state of a run, shared by loop.c and the other loop_*.c. */
-#ifndef TREFOIL_AIM_RUN_LOOP_PRIVATE_H
-#define TREFOIL_AIM_RUN_LOOP_PRIVATE_H
+#pragma once
 
 #include "aim/run/loop.h"
 
@@ -99,5 +98,3 @@ enum err loop_settle(struct loop *l) MUST_CHECK;
 enum err loop_pack(const struct loop *l, struct bytes *out) MUST_CHECK;
 /* If there is no such file, *found is false and nothing changes. */
 enum err loop_load(struct loop *l, bool *found) MUST_CHECK;
-
-#endif

@@ -135,11 +135,7 @@ static void explain(struct set *s, const struct clique *joined)
 
 static void clear(struct set *s)
 {
-    memory_free(&s->r);
-    memory_free(&s->part);
-    memory_free(&s->y);
-    memory_free(&s->clique);
-    memory_free(&s->joined);
+    memory_free_all(&s->r, &s->part, &s->y, &s->clique, &s->joined);
     links_clear(&s->links);
 }
 

@@ -9,15 +9,6 @@
 
 /* jansson accepts a NULL value (no memory, not UTF-8, not a finite number) and reports failure. */
 
-/* The object, or NULL if a part of it failed. */
-static json_t *unless(int failed, json_t *made)
-{
-    if (failed == 0)
-        return made;
-    json_decref(made);
-    return NULL;
-}
-
 /* With what it follows from, as the study writes it. */
 static json_t *attribute_json(const struct domain *d, const struct domain_attribute *a)
 {
@@ -26,7 +17,7 @@ static json_t *attribute_json(const struct domain *d, const struct domain_attrib
     for (size_t i = 0; !failed && d->derived != NULL && i < d->derived->from.count; i++)
         if (strcmp(d->derived->from.of[i].name, a->name) == 0)
             failed |= json_object_set_new(o, "from", json_string(d->derived->from.of[i].text));
-    return unless(failed, o);
+    return list_unless(failed, o);
 }
 
 static json_t *names_json(const struct domain *d, const struct clique *c)
@@ -35,7 +26,7 @@ static json_t *names_json(const struct domain *d, const struct clique *c)
     int failed = 0;
     for (unsigned i = 0; i < c->n; i++)
         failed |= json_array_append_new(names, json_string(d->attribute[c->attribute[i]].name));
-    return unless(failed, names);
+    return list_unless(failed, names);
 }
 
 static json_t *measurement_json(const struct domain *d, const struct measurement *x, unsigned sweep)
@@ -51,7 +42,7 @@ static json_t *measurement_json(const struct domain *d, const struct measurement
         failed |= json_object_set_new(o, "total", json_real(x->total));
     if (sweep > 0)
         failed |= json_object_set_new(o, "sweep", json_integer(sweep));
-    return unless(failed, o);
+    return list_unless(failed, o);
 }
 
 static json_t *scores_json(const struct output_terms *o, const struct aim_scores *s)
@@ -63,7 +54,7 @@ static json_t *scores_json(const struct output_terms *o, const struct aim_scores
             names, names_json(o->domain, &o->workload->query[s->query[k]].clique));
     failed |= json_object_set_new(of, "attributes", names);
     failed |= json_object_set_new(of, "values", list_numbers(s->value, s->candidates));
-    return unless(failed, of);
+    return list_unless(failed, of);
 }
 
 /* For each merged attribute, the group of each code. */
@@ -80,7 +71,7 @@ static json_t *merged_json(const struct domain *d, const struct merges *m)
             failed |= json_array_append_new(list, json_integer(m->group[i][code]));
         failed |= json_object_set_new(o, d->attribute[i].name, list);
     }
-    return unless(failed, o);
+    return list_unless(failed, o);
 }
 
 /* A form of two ordered attributes has a correlation; other forms name their groups. */
@@ -103,7 +94,7 @@ static json_t *form_json(const struct copula_result *c, const struct copula_form
             o, "correlation",
             json_real(model->correlation[model->first[i] * latents + model->first[j]]));
     json_decref(groups);
-    return unless(failed, o);
+    return list_unless(failed, o);
 }
 
 static json_t *groups_json(const struct copula_result *c)
@@ -119,7 +110,7 @@ static json_t *groups_json(const struct copula_result *c)
             failed |= json_object_set(o, d->attribute[i].name, list);
         json_decref(list);
     }
-    return unless(failed, o);
+    return list_unless(failed, o);
 }
 
 static json_t *copula_json(const struct domain *d, const struct copula_result *c)
@@ -134,7 +125,7 @@ static json_t *copula_json(const struct domain *d, const struct copula_result *c
     failed |= json_object_set_new(o, "scores", scores);
     failed |= json_object_set_new(o, "groups", groups_json(c));
     failed |= json_object_set_new(o, "forms", forms);
-    return unless(failed, o);
+    return list_unless(failed, o);
 }
 
 static json_t *mean_json(const struct assess *a, enum assess_which which)
@@ -148,7 +139,7 @@ static json_t *mean_json(const struct assess *a, enum assess_which which)
                  json_object_set_new(o, "high", json_real(m.error + ASSESS_BAND * m.deviation));
     if (a->alone != NULL)
         failed |= json_object_set_new(o, "independent", json_real(m.alone));
-    return unless(failed, o);
+    return list_unless(failed, o);
 }
 
 static json_t *assess_json(const struct domain *d, const struct assess *a)
@@ -168,7 +159,7 @@ static json_t *assess_json(const struct domain *d, const struct assess *a)
     failed |= json_object_set_new(o, "held_out", mean_json(a, ASSESS_HELD_OUT)) |
               json_object_set_new(o, "measured_pairs", mean_json(a, ASSESS_MEASURED)) |
               json_object_set_new(o, "all", mean_json(a, ASSESS_ALL));
-    return unless(failed, o);
+    return list_unless(failed, o);
 }
 
 static json_t *document(const struct output_terms *o)
@@ -215,7 +206,7 @@ static json_t *document(const struct output_terms *o)
         failed |= json_object_set_new(root, "assess", assess_json(o->domain, o->assess));
     if (o->copula != NULL)
         failed |= json_object_set_new(root, "copula", copula_json(o->domain, o->copula));
-    return unless(failed, root);
+    return list_unless(failed, root);
 }
 
 enum err output_measurements(const char *path, const struct output_terms *o, struct log *log)

@@ -53,8 +53,7 @@
  *
  * where nothing is merged; docs/formats.md has the rest.
  */
-#ifndef TREFOIL_AIM_RUN_OUTPUT_H
-#define TREFOIL_AIM_RUN_OUTPUT_H
+#pragma once
 
 #include "aim/run/copula_run.h"
 #include "aim/run/loop.h"
@@ -104,5 +103,3 @@ struct output_found {
 enum err output_read(struct output_found *found, const char *path, const struct domain *domain,
                      struct log *log) MUST_CHECK;
 void output_found_clear(struct output_found *found);
-
-#endif

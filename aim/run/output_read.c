@@ -293,9 +293,7 @@ void output_found_clear(struct output_found *found)
         memory_free(&found->measurement[i].y);
     for (size_t i = 0; i < found->knowns && found->known != NULL; i++)
         memory_free(&found->known[i].y);
-    memory_free(&found->measurement);
-    memory_free(&found->sweep);
-    memory_free(&found->known);
+    memory_free_all(&found->measurement, &found->sweep, &found->known);
     merges_free(&found->merges);
     assess_free(&found->assess);
     memory_free(&found->scores);

@@ -10,8 +10,7 @@
  *   gradient one Gaussian a number
  * and a round selects before it measures. Round 0 (the one-ways) only measures.
  */
-#ifndef TREFOIL_AIM_RUN_PLAINTEXT_H
-#define TREFOIL_AIM_RUN_PLAINTEXT_H
+#pragma once
 
 #include "aim/run/backend.h"
 #include "aim/table/table.h"
@@ -47,5 +46,3 @@ enum err plaintext_look(const struct plaintext_noise *noise, uint64_t number, ui
 
 /* Valid until `p` is freed. */
 struct aim_backend plaintext_backend(struct plaintext *p);
-
-#endif

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Makes noise larger, so that rounding cannot take a step above what is left. */
 #define GUARD 0x1p-30
@@ -255,7 +254,7 @@ static enum err take_test(struct train_run *r)
     return e == ERR_BUDGET ? ERR_OK : e;
 }
 
-static enum err run(struct train_run *r)
+static enum err train(struct train_run *r)
 {
     const struct train_options *o = r->o;
     const double rho = look_leaves(&o->look, &o->limits);
@@ -283,9 +282,8 @@ enum err train_run(struct train_result **result, const struct train_options *opt
                    const struct aim_backend *backend, struct log *log)
 {
     struct train_run r = {.o = options, .backend = backend, .log = log};
-    enum err e = run(&r);
-    memory_free(&r.w);
-    memory_free(&r.v);
+    enum err e = train(&r);
+    memory_free_all(&r.w, &r.v);
     ask_clear(&r.ask);
     ledger_free(&r.ledger);
     if (e != ERR_OK)
@@ -299,13 +297,9 @@ void train_result_free(struct train_result **r)
     if (*r == NULL)
         return;
     for (unsigned t = 0; t < (*r)->steps; t++) {
-        memory_free(&(*r)->step[t].weight);
-        memory_free(&(*r)->step[t].value);
+        memory_free_all(&(*r)->step[t].weight, &(*r)->step[t].value);
     }
-    memory_free(&(*r)->test.weight);
-    memory_free(&(*r)->test.value);
-    memory_free(&(*r)->step);
-    memory_free(&(*r)->count);
-    memory_free(&(*r)->weight);
+    memory_free_all(&(*r)->test.weight, &(*r)->test.value, &(*r)->step, &(*r)->count,
+                    &(*r)->weight);
     memory_free(r);
 }

@@ -21,8 +21,7 @@
  * refused since the budget or its slack is used up, the run ends, and W stays for the rest. A test
  * that is lost or refused is left out.
  */
-#ifndef TREFOIL_AIM_RUN_TRAIN_RUN_H
-#define TREFOIL_AIM_RUN_TRAIN_RUN_H
+#pragma once
 
 #include "aim/run/backend.h"
 #include "aim/run/look.h"
@@ -92,5 +91,3 @@ double train_length(const struct train_result *r, unsigned step);
 /* ERR_RANGE, logged, where the budget is too small. */
 enum err train_run(struct train_result **result, const struct train_options *options,
                    const struct aim_backend *backend, struct log *log) MUST_CHECK;
-
-#endif

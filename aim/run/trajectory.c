@@ -29,10 +29,7 @@ static json_t *step_json(const struct train_step *s, uint32_t weights, const cha
               json_object_set_new(o, "spent", json_real(s->spent)) |
               json_object_set_new(o, "lost", json_boolean(s->lost)) |
               json_object_set_new(o, "weights", w) | json_object_set_new(o, key, g);
-    if (failed == 0)
-        return o;
-    json_decref(o);
-    return NULL;
+    return list_unless(failed, o);
 }
 
 enum err trajectory_save(const char *path, const struct train_result *r, const struct features *f,
@@ -54,10 +51,7 @@ enum err trajectory_save(const char *path, const struct train_result *r, const s
         failed |= json_object_set_new(root, "test",
                                       step_json(&r->test, r->weights, "counts", features_cells(f)));
     failed |= json_object_set_new(root, "steps", steps);
-    if (failed == 0)
-        return list_save(path, root, log);
-    json_decref(root);
-    return ERR_NOMEM;
+    return list_save(path, list_unless(failed, root), log);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -122,9 +116,7 @@ enum err trajectory_load(struct trajectory *t, const char *path, const struct fe
 void trajectory_clear(struct trajectory *t)
 {
     for (size_t i = 0; i < t->steps; i++) {
-        memory_free(&t->weight[i]);
-        memory_free(&t->gradient[i]);
+        memory_free_all(&t->weight[i], &t->gradient[i]);
     }
-    memory_free(&t->weight);
-    memory_free(&t->gradient);
+    memory_free_all(&t->weight, &t->gradient);
 }

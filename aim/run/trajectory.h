@@ -2,8 +2,7 @@
  * aim/run/trajectory.h - trajectory.json: all that a classifier's run opened, step by step
  * (docs/formats.md). Weights are whole numbers, gradients are divided by their multiplier.
  */
-#ifndef TREFOIL_AIM_RUN_TRAJECTORY_H
-#define TREFOIL_AIM_RUN_TRAJECTORY_H
+#pragma once
 
 #include "aim/run/train_run.h"
 
@@ -23,5 +22,3 @@ struct trajectory {
 enum err trajectory_load(struct trajectory *t, const char *path, const struct features *f,
                          struct log *log) MUST_CHECK;
 void trajectory_clear(struct trajectory *t);
-
-#endif

@@ -143,8 +143,7 @@ static enum err find_cuts(struct bins_tree *t)
 
 static void tree_clear(struct bins_tree *t)
 {
-    memory_free(&t->cut);
-    memory_free(&t->code);
+    memory_free_all(&t->cut, &t->code);
 }
 
 /* --- expressions ------------------------------------------------------------------------------ */

@@ -2,8 +2,7 @@
  * aim/sql/bins.h - the bins of a numeric attribute in SQL: comparisons of a value with the numbers
  * where the code changes, as nested CASEs that each halve the numbers left.
  */
-#ifndef TREFOIL_AIM_SQL_BINS_H
-#define TREFOIL_AIM_SQL_BINS_H
+#pragma once
 
 #include "aim/table/domain.h"
 
@@ -29,5 +28,3 @@ enum err bins_put(const struct domain_attribute *a, enum bins_of of, const char 
 
 /* Whether BINS_DIGITS decimal digits are enough for it. */
 bool bins_short(double x);
-
-#endif

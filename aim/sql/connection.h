@@ -8,8 +8,7 @@
  *                begin starts a comment, and secrets are fine if nobody else may read the file
  * A value may be in braces, and has to be if it holds a semicolon, a brace or a line end.
  */
-#ifndef TREFOIL_AIM_SQL_CONNECTION_H
-#define TREFOIL_AIM_SQL_CONNECTION_H
+#pragma once
 
 #include "base/bytes.h"
 #include "base/log.h"
@@ -27,5 +26,3 @@ enum err connection_text(const char *given, struct bytes *out, struct log *log) 
 /* The same for the contents of a file; *secret: whether a key is that of a secret. */
 enum err connection_parse(const char *name, const void *text, size_t n, struct bytes *out,
                           bool *secret, struct log *log) MUST_CHECK;
-
-#endif

@@ -379,10 +379,7 @@ void database_close(struct database **db)
     odbc_close(&d->odbc);
     for (size_t a = 0; d->key != NULL && a < d->domain->attributes; a++)
         key_clear(&d->key[a]);
-    memory_free(&d->key);
-    memory_free(&d->misfit);
-    memory_free(&d->column);
-    memory_free(&d->of);
+    memory_free_all(&d->key, &d->misfit, &d->column, &d->of);
     bytes_clear(&d->connection);
     bytes_clear(&d->from);
     memory_free(db);

@@ -9,8 +9,7 @@
  * Values are coded as rows.h says. Problems are reported as there, with the number of rows instead
  * of the row.
  */
-#ifndef TREFOIL_AIM_SQL_DATABASE_H
-#define TREFOIL_AIM_SQL_DATABASE_H
+#pragma once
 
 #include "aim/table/rows.h"
 
@@ -61,5 +60,3 @@ enum err database_check(struct database *db, size_t *rows) MUST_CHECK;
  * texts are left out.
  */
 enum err database_extremes(struct database *db) MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* aim/sql/database_private.h - what reading, counting and checking share. */
-#ifndef TREFOIL_AIM_SQL_DATABASE_PRIVATE_H
-#define TREFOIL_AIM_SQL_DATABASE_PRIVATE_H
+#pragma once
 
 #include "aim/sql/database.h"
 #include "aim/sql/engine.h"
@@ -55,5 +54,3 @@ enum err database_begin(struct database *db, bool *able) MUST_CHECK;
 void database_put_from(const struct database *db, struct bytes *sql);
 /* The column of this number as SQL, NUL-ended. */
 enum err database_column(const struct database *db, size_t column, struct bytes *sql) MUST_CHECK;
-
-#endif

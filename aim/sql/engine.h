@@ -4,8 +4,7 @@
  * A value's text is what the engine itself writes to CSV: COPY of PostgreSQL, sqlite3 -csv. Texts
  * are told apart by their bytes, whatever a column's collation treats as equal.
  */
-#ifndef TREFOIL_AIM_SQL_ENGINE_H
-#define TREFOIL_AIM_SQL_ENGINE_H
+#pragma once
 
 #include "aim/sql/odbc.h"
 #include "base/bytes.h"
@@ -40,5 +39,3 @@ void engine_group(const struct sql_engine *e, const struct odbc_column *c, const
 /* The same without spaces around it, and "" for NULL. */
 void engine_trimmed(const struct sql_engine *e, const struct odbc_column *c, const char *column,
                     struct bytes *sql);
-
-#endif

@@ -11,8 +11,7 @@
  * the text. So the codes are those of the same values in CSV, and only the number of groups
  * differs.
  */
-#ifndef TREFOIL_AIM_SQL_KEYS_H
-#define TREFOIL_AIM_SQL_KEYS_H
+#pragma once
 
 #include "aim/sql/engine.h"
 #include "aim/table/domain.h"
@@ -46,5 +45,3 @@ char *key_date(const struct calendar *c, char *text, size_t *size, char room[COL
 
 /* An SQL condition for the rows whose value does not fit; nothing where only the text can tell. */
 void key_misfits(const struct key *k, struct bytes *sql);
-
-#endif

@@ -5,8 +5,7 @@
  * about an error is logged after the connection's `name`, without control characters. A build
  * without unixODBC has no_odbc.c instead of odbc.c: odbc_connect() then says so.
  */
-#ifndef TREFOIL_AIM_SQL_ODBC_H
-#define TREFOIL_AIM_SQL_ODBC_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -63,5 +62,3 @@ enum err odbc_next(struct odbc *o, bool *more) MUST_CHECK;
  * the caller's to change until the next field.
  */
 enum err odbc_field(struct odbc *o, size_t i, char **text, size_t *size) MUST_CHECK;
-
-#endif

@@ -1,7 +1,8 @@
 #include "aim/table/calendar.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
-#include <string.h>
 
 #define DAY_S 86400
 #define FIRST_DAY (-719162) /* 0001-01-01 */
@@ -138,16 +139,11 @@ int calendar_value(int64_t number, enum calendar_unit unit, enum calendar_part p
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool read_digits(const char **text, int digits, int *value)
 {
     *value = 0;
     for (int i = 0; i < digits; i++, ++*text) {
-        if (!is_digit(**text))
+        if (!text_is_digit(**text))
             return false;
         *value = 10 * *value + (**text - '0');
     }
@@ -181,8 +177,8 @@ bool calendar_read(const char *text, enum calendar_unit unit, bool exact, int64_
             return false;
         if (some) {
             said = CALENDAR_SECOND;
-            if (*text == '.' && is_digit(text[1]) && !exact)
-                for (text++; is_digit(*text); text++)
+            if (*text == '.' && text_is_digit(text[1]) && !exact)
+                for (text++; text_is_digit(*text); text++)
                     ;
         }
     }

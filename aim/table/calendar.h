@@ -5,8 +5,7 @@
  * rounded down, before 1970 too. Years are 1 to 9999 of the Gregorian calendar, always. There are
  * no zones, no locale, no 24:00 and no second 60.
  */
-#ifndef TREFOIL_AIM_TABLE_CALENDAR_H
-#define TREFOIL_AIM_TABLE_CALENDAR_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -86,5 +85,3 @@ bool calendar_parse(const struct calendar *c, const char *text, int64_t *number)
 void calendar_print(const struct calendar *c, int64_t number, char text[CALENDAR_FORMAT]);
 /* "4 March 2021", "4 March 2021, 17:05". */
 void calendar_words(const struct calendar *c, int64_t number, char text[CALENDAR_FORMAT]);
-
-#endif

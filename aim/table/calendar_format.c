@@ -1,6 +1,8 @@
 /* Formats of dates: reading, writing, and which lists of them are refused. */
 #include "aim/table/calendar.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -10,11 +12,6 @@ static int *field_of(struct calendar_time *t, char field)
 {
     int *const of[] = {&t->year, &t->month, &t->day, &t->hour, &t->minute, &t->second};
     return of[strchr(fields, field) - fields];
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
 }
 
 /*
@@ -35,7 +32,7 @@ static bool parse_format(const char *format, const char *text, struct calendar_t
         }
         value = field_of(t, *++format);
         most = *format == 'Y' ? 4 : 2;
-        for (; digits < most && is_digit(*text); digits++)
+        for (; digits < most && text_is_digit(*text); digits++)
             *value = 10 * *value + (*text++ - '0');
         if (digits < most && (digits == 0 || most == 4 || !alone || format[1] == '%'))
             return false;
@@ -88,7 +85,7 @@ static enum err check_format(const char *format, const char *name, struct log *l
     unsigned seen = 0, more, size = 0;
     for (const char *f = format; *f != '\0'; f++, size++) {
         const char *at;
-        if (is_digit(*f))
+        if (text_is_digit(*f))
             return log_fail(log, ERR_STUDY, "attribute %s: the format '%s' has a digit of its own",
                             name, format);
         if (*f != '%')

@@ -5,8 +5,7 @@
  * and blank lines are all fine. Text is UTF-8; other encodings, and files that are no text, are
  * refused by name. rows.h says what the fields mean; problems are reported as path:line:field.
  */
-#ifndef TREFOIL_AIM_TABLE_CSV_H
-#define TREFOIL_AIM_TABLE_CSV_H
+#pragma once
 
 #include "aim/table/density.h"
 #include "aim/table/rows.h"
@@ -71,5 +70,3 @@ void csv_begin(struct bytes *out, const struct csv_form *form);
 void csv_put(struct bytes *out, const char *text, const struct csv_form *form, bool quote);
 /* The text of a number, whose point becomes the form's. */
 void csv_put_number(struct bytes *out, const char *text, const struct csv_form *form);
-
-#endif

@@ -29,8 +29,7 @@
  * Codes here are those of numbers: 0 .. values - 1, never the missing one. All numbers of a code
  * are below all numbers of the next.
  */
-#ifndef TREFOIL_AIM_TABLE_DENSITY_H
-#define TREFOIL_AIM_TABLE_DENSITY_H
+#pragma once
 
 #include "aim/table/domain.h"
 
@@ -94,5 +93,3 @@ struct densities {
 /* As if all counts were equal; aim/model/model_densities.h has those of a model. */
 enum err densities_even(struct densities *out, const struct domain *d) MUST_CHECK;
 void densities_clear(struct densities *d);
-
-#endif

@@ -14,8 +14,7 @@
  * A tied column follows from values as they count, at the ends of their columns' ranges where they
  * lie beyond; others from values as they are.
  */
-#ifndef TREFOIL_AIM_TABLE_DERIVE_H
-#define TREFOIL_AIM_TABLE_DERIVE_H
+#pragma once
 
 #include "aim/table/domain.h"
 #include "base/random.h"
@@ -140,5 +139,3 @@ double derive_number(const struct derive_plan *p, size_t slot);
 bool derive_is_tied(const struct derive_plan *p, uint16_t attribute); /* or others to it */
 /* The text of a column, as it was set or drawn. */
 const char *derive_text(const struct derive_plan *p, size_t slot);
-
-#endif

@@ -3,16 +3,13 @@
 
 void derive_clear(struct derive *e)
 {
-    memory_free(&e->name);
-    memory_free(&e->text);
+    memory_free_all(&e->name, &e->text);
     for (uint32_t i = 0; i < e->columns; i++)
         memory_free(&e->column[i]);
     for (uint32_t i = 0; i < e->keys; i++) {
-        memory_free(&e->key[i]);
-        memory_free(&e->value[i]);
+        memory_free_all(&e->key[i], &e->value[i]);
     }
-    memory_free(&e->key);
-    memory_free(&e->value);
+    memory_free_all(&e->key, &e->value);
 }
 
 static void clear_list(struct derive_list *list)

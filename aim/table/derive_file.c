@@ -60,8 +60,7 @@ static enum err read_book(struct derive *e, struct reader *r)
         if (err == ERR_OK)
             err = domain_read_text(r, &e->value[e->keys]);
         if (err != ERR_OK) {
-            memory_free(&e->key[e->keys]);
-            memory_free(&e->value[e->keys]);
+            memory_free_all(&e->key[e->keys], &e->value[e->keys]);
             return err;
         }
     }

@@ -22,10 +22,7 @@ void derive_free(struct derive_plan **plan)
         bytes_clear(&p->slot[i].text);
     step_clear(p->from, p->derived->from.count);
     step_clear(p->computed, p->derived->computed.count);
-    memory_free(&p->slot);
-    memory_free(&p->from);
-    memory_free(&p->computed);
-    memory_free(&p->needed);
+    memory_free_all(&p->slot, &p->from, &p->computed, &p->needed);
     derive_solutions_free(&p->solution, p->ties);
     memory_free(&p->tie);
     memory_free(plan);

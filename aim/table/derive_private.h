@@ -1,6 +1,5 @@
 /* aim/table/derive_private.h - a row's values, shared by derive.c and derive_ties.c. */
-#ifndef TREFOIL_AIM_TABLE_DERIVE_PRIVATE_H
-#define TREFOIL_AIM_TABLE_DERIVE_PRIVATE_H
+#pragma once
 
 #include "aim/table/derive.h"
 
@@ -40,5 +39,3 @@ const struct derive *derive_more(const struct derive_plan *p, size_t slot);
 enum err derive_find_ties(struct derive_plan *p) MUST_CHECK;
 void derive_solutions_free(struct derive_solutions **solutions, size_t n);
 void derive_set_number(struct derive_plan *p, size_t slot, double x);
-
-#endif

@@ -201,9 +201,7 @@ struct derive_solutions {
 void derive_solutions_free(struct derive_solutions **solutions, size_t n)
 {
     for (size_t i = 0; *solutions != NULL && i < n; i++) {
-        memory_free(&(*solutions)[i].end);
-        memory_free(&(*solutions)[i].cumulative);
-        memory_free(&(*solutions)[i].number);
+        memory_free_all(&(*solutions)[i].end, &(*solutions)[i].cumulative, &(*solutions)[i].number);
     }
     memory_free(solutions);
 }

@@ -18,16 +18,10 @@ void domain_attribute_clear(struct domain_attribute *a)
 {
     for (uint32_t i = 0; a->labels != NULL && i < a->values; i++)
         memory_free(&a->labels[i]);
-    memory_free(&a->labels);
-    memory_free(&a->order);
-    memory_free(&a->calendar);
-    memory_free(&a->edges);
-    memory_free(&a->missing);
+    memory_free_all(&a->labels, &a->order, &a->calendar, &a->edges, &a->missing);
     for (uint32_t i = 0; i < a->missing_too_count; i++)
         memory_free(&a->missing_too[i]);
-    memory_free(&a->missing_too);
-    memory_free(&a->missing_number);
-    memory_free(&a->name);
+    memory_free_all(&a->missing_too, &a->missing_number, &a->name);
 }
 
 void domain_free(struct domain **domain)

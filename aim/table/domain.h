@@ -12,8 +12,7 @@
  *
  * An attribute that may be missing has one more code, the last one.
  */
-#ifndef TREFOIL_AIM_TABLE_DOMAIN_H
-#define TREFOIL_AIM_TABLE_DOMAIN_H
+#pragma once
 
 #include "aim/table/calendar.h"
 #include "aim/table/kind.h"
@@ -210,5 +209,3 @@ bool domain_is_new(const struct domain *d);
 enum err domain_compare(const struct domain *a, const struct domain *b, bool *same) MUST_CHECK;
 /* The domain that domain_write() wrote. ERR_FORMAT, or ERR_STUDY, logged, for anything else. */
 enum err domain_read(struct domain **domain, struct reader *r, struct log *log) MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* aim/table/domain_private.h - what the files of the domain share. */
-#ifndef TREFOIL_AIM_TABLE_DOMAIN_PRIVATE_H
-#define TREFOIL_AIM_TABLE_DOMAIN_PRIVATE_H
+#pragma once
 
 #include "aim/table/domain.h"
 
@@ -47,5 +46,3 @@ enum err domain_read_calendar(struct calendar *c, struct reader *r) MUST_CHECK;
 bool kind_parse_number(const struct domain_attribute *a, const char *text, double *number);
 const char *kind_print_number(const struct domain_attribute *a, double number, int digits,
                               char room[COLUMN_TEXT]);
-
-#endif

@@ -2,8 +2,7 @@
  * aim/table/join.h - joins tables with different columns of the same persons by their keys: what
  * protocols/link.h does with shares, in the clear.
  */
-#ifndef TREFOIL_AIM_TABLE_JOIN_H
-#define TREFOIL_AIM_TABLE_JOIN_H
+#pragma once
 
 #include "aim/table/table.h"
 
@@ -22,5 +21,3 @@ struct join_part {
  */
 enum err table_join(struct table *out, const struct join_part *part, size_t parts, size_t keep,
                     size_t *linked, size_t *surplus) MUST_CHECK;
-
-#endif

@@ -5,8 +5,7 @@
  * ask the predicates of aim/table/domain.h; they do not compare kinds. docs/tour.md has the recipe
  * for a new one.
  */
-#ifndef TREFOIL_AIM_TABLE_KIND_H
-#define TREFOIL_AIM_TABLE_KIND_H
+#pragma once
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -66,5 +65,3 @@ extern const struct column_kind column_labels, column_whole, column_bins, column
 /* All kinds, in the order of their bytes (kind.c). */
 #define COLUMN_KINDS 4
 extern const struct column_kind *const column_kinds[COLUMN_KINDS];
-
-#endif

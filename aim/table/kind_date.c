@@ -9,7 +9,6 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static bool parse(const struct domain_attribute *a, const char *text, double *number)
 {

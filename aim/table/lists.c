@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *unless(int failed, json_t *made)
+json_t *list_unless(int failed, json_t *made)
 {
     if (failed == 0)
         return made;
@@ -22,7 +22,7 @@ json_t *list_texts(char *const *text, size_t n)
     int failed = 0;
     for (size_t i = 0; i < n; i++)
         failed |= json_array_append_new(list, json_string(text[i]));
-    return unless(failed, list);
+    return list_unless(failed, list);
 }
 
 json_t *list_numbers(const double *value, size_t n)
@@ -31,7 +31,7 @@ json_t *list_numbers(const double *value, size_t n)
     int failed = 0;
     for (size_t i = 0; i < n; i++)
         failed |= json_array_append_new(list, json_real(value[i]));
-    return unless(failed, list);
+    return list_unless(failed, list);
 }
 
 json_t *list_attribute(const struct domain_attribute *a)
@@ -46,7 +46,7 @@ json_t *list_attribute(const struct domain_attribute *a)
     if (a->missing_too_count > 0)
         failed |= json_object_set_new(o, "missing_too",
                                       list_texts(a->missing_too, a->missing_too_count));
-    return unless(failed, o);
+    return list_unless(failed, o);
 }
 
 struct list_pieces {

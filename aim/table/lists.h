@@ -2,14 +2,15 @@
  * aim/table/lists.h - lists of texts and of numbers in JSON, and what a column is; NULL where there
  * is no memory.
  */
-#ifndef TREFOIL_AIM_TABLE_LISTS_H
-#define TREFOIL_AIM_TABLE_LISTS_H
+#pragma once
 
 #include "aim/table/domain.h"
 #include "base/bytes.h"
 
 #include <jansson.h>
 
+/* What was made, or NULL, freed, if some of it failed. */
+json_t *list_unless(int failed, json_t *made);
 json_t *list_texts(char *const *text, size_t n);
 json_t *list_numbers(const double *value, size_t n);
 /* An attribute's name, kind and values (docs/formats.md). */
@@ -22,5 +23,3 @@ enum err list_print(const json_t *root, size_t flags, struct bytes *out) MUST_CH
  * not be made.
  */
 enum err list_save(const char *path, json_t *root, struct log *log) MUST_CHECK;
-
-#endif

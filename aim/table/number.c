@@ -1,15 +1,12 @@
 #include "aim/table/number.h"
 
+#include "base/text.h"
+
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 /* A number taken apart: (-1)^negative * digits * 10^exponent, if `exact`. */
 struct number_parts {
@@ -21,7 +18,7 @@ struct number_parts {
 
 static const char *parse_digits(const char *p, struct number_parts *n, int step, bool *some)
 {
-    for (; digit(*p); p++) {
+    for (; text_is_digit(*p); p++) {
         *some = true;
         if (n->digits > 99999999999999999u)
             n->exact = false;
@@ -38,9 +35,9 @@ static const char *parse_exponent(const char *p, struct number_parts *n)
     int e = 0;
     if (*p == '-' || *p == '+')
         p++;
-    if (!digit(*p))
+    if (!text_is_digit(*p))
         return NULL;
-    for (; digit(*p); p++)
+    for (; text_is_digit(*p); p++)
         e = e < 10000 ? 10 * e + (*p - '0') : e;
     n->exponent += negative ? -e : e;
     return p;
@@ -66,7 +63,7 @@ static bool parse(const char *text, struct number_parts *n)
     return p != NULL && *p == '\0';
 }
 
-static double power_of_ten(int e)
+double number_power(int e)
 {
     double p = 1;
     for (; e > 0; e--)
@@ -82,7 +79,7 @@ bool number_double(const char *text, double *value)
     /* Both operands are exact, so the one operation rounds correctly. */
     if (n.exact && n.digits < UINT64_C(1) << 53 && n.exponent >= -22 && n.exponent <= 22) {
         double v = (double)n.digits;
-        v = n.exponent < 0 ? v / power_of_ten(-n.exponent) : v * power_of_ten(n.exponent);
+        v = n.exponent < 0 ? v / number_power(-n.exponent) : v * number_power(n.exponent);
         *value = n.negative ? -v : v;
     } else {
         locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);

@@ -4,8 +4,7 @@
  * A number is [+-] digits [. digits] [e [+-] digits], with at least one digit before the exponent;
  * nothing may follow. Names such as "nan" and "inf" are not numbers here.
  */
-#ifndef TREFOIL_AIM_TABLE_NUMBER_H
-#define TREFOIL_AIM_TABLE_NUMBER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,4 +24,5 @@ void number_print(char *text, size_t size, double value, int decimals);
 /* Writes it with as few digits as give the number back. */
 void number_shortest(char *text, size_t size, double value);
 
-#endif
+/* 10^e, for e from 0 on. */
+double number_power(int e);

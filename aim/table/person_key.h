@@ -10,8 +10,7 @@
  *
  * Among n persons, two get the same key with a probability below n^2 / 2^65.
  */
-#ifndef TREFOIL_AIM_TABLE_PERSON_KEY_H
-#define TREFOIL_AIM_TABLE_PERSON_KEY_H
+#pragma once
 
 #include "base/unicode.h"
 
@@ -46,5 +45,3 @@ enum err person_key_field(struct person_key *key, size_t at, const char *text, s
 
 /* The key of a row whose fields have all come. */
 enum err person_key_end(struct person_key *key, uint64_t *value) MUST_CHECK;
-
-#endif

@@ -4,8 +4,7 @@
  * It keeps only a digest of each field of that column, under a key of this process, and the place
  * of the row.
  */
-#ifndef TREFOIL_AIM_TABLE_PERSONS_H
-#define TREFOIL_AIM_TABLE_PERSONS_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -31,5 +30,3 @@ enum err persons_check(struct persons *p, size_t most, const char *name, const c
 
 /* The same if it is known that `found` persons have more. */
 enum err persons_found(size_t found, size_t most, const char *name, struct log *log) MUST_CHECK;
-
-#endif

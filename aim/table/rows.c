@@ -387,10 +387,7 @@ static void rows_free(struct rows **r)
     if (*r == NULL)
         return;
     table_free(&(*r)->table);
-    memory_free(&(*r)->codes);
-    memory_free(&(*r)->numbers);
-    memory_free(&(*r)->misfit);
-    memory_free(&(*r)->attribute_of);
+    memory_free_all(&(*r)->codes, &(*r)->numbers, &(*r)->misfit, &(*r)->attribute_of);
     persons_free(&(*r)->persons);
     person_key_free(&(*r)->key);
     bytes_clear(&(*r)->ignored);

@@ -13,8 +13,7 @@
  * ROWS_ERRORS_SHOWN of them. Any problem makes the whole table fail, since silently dropping rows
  * would make counts wrong.
  */
-#ifndef TREFOIL_AIM_TABLE_ROWS_H
-#define TREFOIL_AIM_TABLE_ROWS_H
+#pragma once
 
 #include "aim/table/person_key.h"
 #include "aim/table/table.h"
@@ -114,5 +113,3 @@ void rows_accents(const char *text, const char *const *expected, size_t count,
  * Persons with too many rows are found here.
  */
 enum err rows_finish(struct rows **r, enum err e, struct table **t) MUST_CHECK;
-
-#endif

@@ -11,9 +11,7 @@ void series_free(struct series **events)
         return;
     for (size_t i = 0; e->column != NULL && i < e->columns; i++)
         memory_free(&e->column[i].end);
-    memory_free(&e->column);
-    memory_free(&e->name);
-    memory_free(&e->by);
+    memory_free_all(&e->column, &e->name, &e->by);
     memory_free(events);
 }
 

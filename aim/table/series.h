@@ -16,8 +16,7 @@
  * in the bin of n; those between share the rest evenly, and a fixed rule of n says which have one
  * more. So the shares of first, middle and last follow from the bin of n alone.
  */
-#ifndef TREFOIL_AIM_TABLE_SERIES_H
-#define TREFOIL_AIM_TABLE_SERIES_H
+#pragma once
 
 #include "aim/table/table.h"
 
@@ -95,5 +94,3 @@ struct series_found {
  */
 enum err series_flat(struct table **flat, const struct domain *d, struct table *persons,
                      struct table *events, struct series_found *found) MUST_CHECK;
-
-#endif

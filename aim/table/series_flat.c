@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum err series_domains(const struct domain *d, struct domain **persons, struct domain **events)
 {

@@ -1,19 +1,13 @@
 #include "aim/table/step.h"
 
-#include <math.h>
+#include "aim/table/number.h"
 
-static double power_of_ten(int decimals)
-{
-    double p = 1;
-    for (; decimals > 0; decimals--)
-        p *= 10;
-    return p;
-}
+#include <math.h>
 
 /* Both operands are exact, so that the one division rounds as reading the text does. */
 double step_value(const struct step *s, int64_t k)
 {
-    return (double)(k * s->digits) / power_of_ten(s->decimals);
+    return (double)(k * s->digits) / number_power(s->decimals);
 }
 
 bool step_of(double step, struct step *out)
@@ -21,7 +15,7 @@ bool step_of(double step, struct step *out)
     if (!(step > 0 && step < STEP_REACH))
         return false;
     for (int decimals = 0; decimals <= STEP_DECIMALS; decimals++) {
-        double digits = round(step * power_of_ten(decimals));
+        double digits = round(step * number_power(decimals));
         if (digits >= STEP_REACH)
             return false;
         *out = (struct step){(int64_t)digits, decimals};
@@ -33,12 +27,12 @@ bool step_of(double step, struct step *out)
 
 bool step_reaches(const struct step *s, double x)
 {
-    return fabs(x) * power_of_ten(s->decimals) + 4 * (double)s->digits < STEP_REACH;
+    return fabs(x) * number_power(s->decimals) + 4 * (double)s->digits < STEP_REACH;
 }
 
 int64_t step_above(const struct step *s, double x)
 {
-    int64_t k = (int64_t)ceil(x * power_of_ten(s->decimals) / (double)s->digits);
+    int64_t k = (int64_t)ceil(x * number_power(s->decimals) / (double)s->digits);
     while (step_value(s, k) < x)
         k++;
     while (step_value(s, k - 1) >= x)

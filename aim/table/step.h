@@ -4,8 +4,7 @@
  * A step is digits / 10^decimals, so that its multiples are what people write: the third multiple
  * of 0.1 is the number that reads as 0.3.
  */
-#ifndef TREFOIL_AIM_TABLE_STEP_H
-#define TREFOIL_AIM_TABLE_STEP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ bool step_reaches(const struct step *s, double x);
 double step_value(const struct step *s, int64_t k);
 /* The first k whose multiple is at or above `x`. */
 int64_t step_above(const struct step *s, double x);
-
-#endif

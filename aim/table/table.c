@@ -53,9 +53,7 @@ void table_free(struct table **t)
         memory_free(&(*t)->column[a]);
     for (size_t a = 0; (*t)->number != NULL && a < (*t)->domain->attributes; a++)
         memory_free(&(*t)->number[a]);
-    memory_free(&(*t)->column);
-    memory_free(&(*t)->number);
-    memory_free(&(*t)->weight);
+    memory_free_all(&(*t)->column, &(*t)->number, &(*t)->weight);
     memory_free(t);
 }
 

@@ -1,6 +1,5 @@
 /* aim/table/table.h - rows as codes, column by column. */
-#ifndef TREFOIL_AIM_TABLE_TABLE_H
-#define TREFOIL_AIM_TABLE_TABLE_H
+#pragma once
 
 #include "aim/table/domain.h"
 
@@ -60,5 +59,3 @@ static inline size_t table_cell(const struct table *t, const uint16_t *attribute
         cell = cell * t->domain->attribute[attribute[i]].size + t->column[attribute[i]][row];
     return cell;
 }
-
-#endif

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define UNIT 1024.0 /* of z, of a score of 1 */
 

@@ -6,8 +6,7 @@
  * output, and a row is of the second class from 1/2 on; with more, the largest score wins. Scores
  * are not calibrated: they are no probabilities.
  */
-#ifndef TREFOIL_AIM_TRAIN_CLASSIFIER_H
-#define TREFOIL_AIM_TRAIN_CLASSIFIER_H
+#pragma once
 
 #include "aim/table/table.h"
 #include "aim/train/features.h"
@@ -56,5 +55,3 @@ struct classifier_check {
 enum err classifier_check(struct classifier_check *check, const struct classifier *c,
                           const struct table *t) MUST_CHECK;
 void classifier_check_clear(struct classifier_check *check);
-
-#endif

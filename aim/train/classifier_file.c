@@ -111,12 +111,10 @@ static json_t *document(const struct classifier *c)
     if (c->tested != NULL)
         failed |= put_test(root, c->tested);
     failed |= put_numbers(root, c) | json_object_set_new(root, "domain", domain_json(f->domain));
-    if (failed == 0 && json_array_size(json_object_get(root, "classes")) == f->classes &&
-        json_array_size(json_object_get(root, "feature_names")) == f->count - 1 &&
-        json_array_size(json_object_get(root, "columns")) == f->domain->attributes)
-        return root;
-    json_decref(root);
-    return NULL;
+    failed |= json_array_size(json_object_get(root, "classes")) != f->classes ||
+              json_array_size(json_object_get(root, "feature_names")) != f->count - 1 ||
+              json_array_size(json_object_get(root, "columns")) != f->domain->attributes;
+    return list_unless(failed, root);
 }
 
 enum err classifier_save(const char *path, const struct classifier *c, struct log *log)

@@ -21,9 +21,7 @@ struct slope_room {
 
 static void clear_room(struct slope_room *r)
 {
-    memory_free(&r->e);
-    memory_free(&r->inside);
-    memory_free(&r->h);
+    memory_free_all(&r->e, &r->inside, &r->h);
 }
 
 /* E, and where P is between its ends. */
@@ -112,11 +110,7 @@ struct distilling {
 
 static void clear_distilling(struct distilling *d)
 {
-    memory_free(&d->s);
-    memory_free(&d->ds);
-    memory_free(&d->mean);
-    memory_free(&d->square);
-    memory_free(&d->label);
+    memory_free_all(&d->s, &d->ds, &d->mean, &d->square, &d->label);
 }
 
 static enum err begin(struct distilling *d)
@@ -188,6 +182,5 @@ enum err distill(struct distill_rows *out, const struct distill_terms *t)
 
 void distill_clear(struct distill_rows *d)
 {
-    memory_free(&d->value);
-    memory_free(&d->label);
+    memory_free_all(&d->value, &d->label);
 }

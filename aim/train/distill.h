@@ -12,8 +12,7 @@
  * summed over DISTILL_AT random steps, is the slope of sum |S^T E / n - G|^2 / |G|^2. Adam (.9,
  * .999, 1e-12) goes down it, at a rate of .01 that falls to 0.
  */
-#ifndef TREFOIL_AIM_TRAIN_DISTILL_H
-#define TREFOIL_AIM_TRAIN_DISTILL_H
+#pragma once
 
 #include "aim/train/features.h"
 
@@ -46,5 +45,3 @@ void distill_clear(struct distill_rows *d);
  */
 enum err distill_slope(const struct distill_terms *t, size_t step, const double *s,
                        const uint32_t *label, size_t rows, double *ds, double *loss) MUST_CHECK;
-
-#endif

@@ -2,8 +2,6 @@
 
 #include "base/memory.h"
 
-#include <string.h>
-
 /* The largest j with (K - 1)(2^j - 1)^2 <= 31^2, so that a row's other classes weigh no more. */
 static unsigned bits_of_others(uint32_t classes)
 {

@@ -34,8 +34,7 @@
  * No wrap of G. |r u| <= 31 x 15, so with S rows at most |m G + z| < 465 m S + 2^26: a request is
  * refused unless that is below 2^62.
  */
-#ifndef TREFOIL_AIM_TRAIN_FEATURES_H
-#define TREFOIL_AIM_TRAIN_FEATURES_H
+#pragma once
 
 #include "aim/table/domain.h"
 
@@ -124,5 +123,3 @@ void features_moves(mpz_ptr squared, const struct features *f, uint64_t multipli
  */
 enum err features_check(const struct features *f, uint64_t multiplier, const int64_t *weight,
                         size_t weights, uint64_t rows, struct log *log) MUST_CHECK;
-
-#endif

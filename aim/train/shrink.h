@@ -1,6 +1,5 @@
 /* aim/train/shrink.h - makes rows of numbers short enough to be counted. */
-#ifndef TREFOIL_AIM_TRAIN_SHRINK_H
-#define TREFOIL_AIM_TRAIN_SHRINK_H
+#pragma once
 
 #include "aim/table/table.h"
 #include "aim/train/features.h"
@@ -11,5 +10,3 @@
  * changed. The table has all columns of numbers, or none; its own domain may lack others.
  */
 size_t shrink_rows(struct table *t, const struct features *f);
-
-#endif

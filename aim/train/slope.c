@@ -78,8 +78,7 @@ void slope_free(struct slope **g)
     slope_free(&(*g)->test);
     for (size_t i = 0; (*g)->column != NULL && i < (*g)->features->domain->attributes; i++)
         memory_free(&(*g)->column[i]);
-    memory_free(&(*g)->column);
-    memory_free(&(*g)->y);
+    memory_free_all(&(*g)->column, &(*g)->y);
     memory_free(g);
 }
 

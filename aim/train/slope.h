@@ -2,8 +2,7 @@
  * aim/train/slope.h - the gradient of aim/train/features.h, in the clear: what servers compute
  * on shares, to the last integer.
  */
-#ifndef TREFOIL_AIM_TRAIN_SLOPE_H
-#define TREFOIL_AIM_TRAIN_SLOPE_H
+#pragma once
 
 #include "aim/table/table.h"
 #include "aim/train/features.h"
@@ -23,5 +22,3 @@ void slope_sum(struct slope *g, const int64_t *weight, int64_t *sums);
 
 /* Adds up the test's tables at these weights: FEATURES_CELLS for each output. */
 void slope_test(struct slope *g, const int64_t *weight, int64_t *cells);
-
-#endif

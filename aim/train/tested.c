@@ -3,7 +3,6 @@
 #include "base/memory.h"
 
 #include <math.h>
-#include <string.h>
 
 /* A cell counts rows that are not of the class, or are. */
 #define CELL(bin, own) (2 * (bin) + (own))
@@ -117,9 +116,6 @@ void tested_free(struct tested **t)
 {
     if (*t == NULL)
         return;
-    memory_free(&(*t)->column);
-    memory_free(&(*t)->value);
-    memory_free(&(*t)->count);
-    memory_free(&(*t)->auc);
+    memory_free_all(&(*t)->column, &(*t)->value, &(*t)->count, &(*t)->auc);
     memory_free(t);
 }

@@ -5,8 +5,7 @@
  * An error is one standard deviation, of the noise and of which rows happened to be kept back, by
  * first order: of f, the root of the sum over cells of (sigma^2 + count) (df / dcount)^2.
  */
-#ifndef TREFOIL_AIM_TRAIN_TESTED_H
-#define TREFOIL_AIM_TRAIN_TESTED_H
+#pragma once
 
 #include "aim/train/features.h"
 
@@ -31,5 +30,3 @@ void tested_free(struct tested **t);
 
 /* The share of an output's class among the rows whose p is in a bin. */
 struct tested_figure tested_share(const struct tested *t, uint32_t output, unsigned bin);
-
-#endif

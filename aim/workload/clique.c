@@ -15,6 +15,14 @@ bool clique_contains(const struct clique *whole, const struct clique *part)
     return scope_contains(&w, &p);
 }
 
+unsigned clique_place(const struct clique *c, uint32_t attribute)
+{
+    unsigned i = 0;
+    while (i < c->n && c->attribute[i] != attribute)
+        i++;
+    return i;
+}
+
 uint64_t clique_cells(const struct clique *c, const struct domain *d)
 {
     const struct scope s = scope_of(c);

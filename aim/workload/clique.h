@@ -2,8 +2,7 @@
  * aim/workload/clique.h - a set of attributes, as ascending indices: what a marginal is of. The
  * marginal's cells are row-major in that order (the last attribute runs fastest).
  */
-#ifndef TREFOIL_AIM_WORKLOAD_CLIQUE_H
-#define TREFOIL_AIM_WORKLOAD_CLIQUE_H
+#pragma once
 
 #include "aim/table/domain.h"
 
@@ -18,6 +17,8 @@ bool clique_equal(const struct clique *a, const struct clique *b);
 /* Two cliques for qsort(): by size, then lexicographically. */
 int clique_compare(const void *a, const void *b);
 bool clique_contains(const struct clique *whole, const struct clique *part);
+/* Where an attribute is in it; c->n if it is not. */
+unsigned clique_place(const struct clique *c, uint32_t attribute);
 /* Cells of the marginal; UINT64_MAX on overflow. */
 uint64_t clique_cells(const struct clique *c, const struct domain *d);
 /* "age x sex", cut to fit. */
@@ -31,5 +32,3 @@ void clique_write(const struct clique *c, struct bytes *out);
 /* index[i] = the cell of `child`, a subset of `parent`, to which the parent's cell i sums. */
 void clique_project(const struct clique *parent, const struct clique *child, const struct domain *d,
                     uint32_t *index);
-
-#endif

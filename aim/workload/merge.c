@@ -28,13 +28,9 @@ enum err merges_none(struct merges *m, const struct domain *d)
 void merges_clear(struct merges *m)
 {
     for (size_t i = 0; m->group != NULL && i < m->attributes; i++) {
-        memory_free(&m->group[i]);
-        memory_free(&m->code[i]);
+        memory_free_all(&m->group[i], &m->code[i]);
     }
-    memory_free(&m->codes);
-    memory_free(&m->code);
-    memory_free(&m->group);
-    memory_free(&m->groups);
+    memory_free_all(&m->codes, &m->code, &m->group, &m->groups);
     *m = (struct merges){0};
 }
 
@@ -143,8 +139,7 @@ void merges_part(struct merges *m)
             largest = merges_largest(m, i);
             of = i;
         }
-    memory_free(&m->group[of]);
-    memory_free(&m->code[of]);
+    memory_free_all(&m->group[of], &m->code[of]);
     m->groups[of] = m->codes[of];
 }
 

@@ -15,8 +15,7 @@
  *
  * Groups are numbered in the order of their first codes.
  */
-#ifndef TREFOIL_AIM_WORKLOAD_MERGE_H
-#define TREFOIL_AIM_WORKLOAD_MERGE_H
+#pragma once
 
 #include "aim/workload/workload.h"
 
@@ -109,5 +108,3 @@ void merges_write(const struct merges *m, struct bytes *out);
  * further.
  */
 enum err merges_read(struct merges *m, const struct domain *d, struct reader *r) MUST_CHECK;
-
-#endif

@@ -6,8 +6,7 @@
  * is what the estimator meets inside, and may hold all of them. Cells are row-major, the last
  * attribute fastest.
  */
-#ifndef TREFOIL_AIM_WORKLOAD_SCOPE_H
-#define TREFOIL_AIM_WORKLOAD_SCOPE_H
+#pragma once
 
 #include "aim/workload/clique.h"
 
@@ -56,5 +55,3 @@ static inline uint32_t scope_walk_inner(struct scope_walk *w, uint64_t *step)
     *step = w->n > 0 ? w->step[w->n - 1] : 0;
     return w->n > 0 ? w->size[--w->n] : 1;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* aim/workload/tabulate.h - the rows of a table, counted in the cells of marginals. */
-#ifndef TREFOIL_AIM_WORKLOAD_TABULATE_H
-#define TREFOIL_AIM_WORKLOAD_TABULATE_H
+#pragma once
 
 #include "aim/table/table.h"
 #include "aim/workload/workload.h"
@@ -11,5 +10,3 @@ enum err tabulate_counts(const struct table *t, const struct clique *c, double *
 /* The same for the whole closure: `counts` has w->cells entries, each query's at its offset. */
 enum err tabulate_closure(const struct table *t, const struct workload *w,
                           int64_t *counts) MUST_CHECK;
-
-#endif

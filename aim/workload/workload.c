@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define CELLS_MAX (UINT64_C(1) << 32)
 #define SUBSETS_ALL (UINT64_C(1) << 26)
@@ -228,9 +227,7 @@ void workload_free(struct workload **w)
 {
     if (*w == NULL)
         return;
-    memory_free(&(*w)->clique);
-    memory_free(&(*w)->clique_weight);
-    memory_free(&(*w)->query);
+    memory_free_all(&(*w)->clique, &(*w)->clique_weight, &(*w)->query);
     memory_free(w);
 }
 

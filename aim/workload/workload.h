@@ -5,8 +5,7 @@
  * lexicographically: the one-ways come first. All other modules and the wire name a marginal by its
  * index in the closure.
  */
-#ifndef TREFOIL_AIM_WORKLOAD_WORKLOAD_H
-#define TREFOIL_AIM_WORKLOAD_WORKLOAD_H
+#pragma once
 
 #include "aim/workload/clique.h"
 
@@ -72,5 +71,3 @@ static inline uint64_t workload_one_way_cells(const struct workload *w)
 uint32_t workload_find(const struct workload *w, const struct clique *c);
 
 void workload_write(const struct workload *w, struct bytes *out); /* canonical, for digests */
-
-#endif

@@ -1,6 +1,5 @@
 /* bench/flaim/costs.h - what a method costs clients and servers, computed from the results. */
-#ifndef TREFOIL_BENCH_FLAIM_COSTS_H
-#define TREFOIL_BENCH_FLAIM_COSTS_H
+#pragma once
 
 #include "bench/flaim/results.h"
 
@@ -16,5 +15,3 @@ struct costs costs_of(const struct results *r, const struct trial *t);
 /* What servers measured in this trial's run, or NULL. Its name in the results: */
 const json_t *costs_servers(const struct results *r, const struct trial *t);
 void costs_servers_name(const struct trial *t, char name[TRIAL_NAME]);
-
-#endif

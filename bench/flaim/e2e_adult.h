@@ -11,8 +11,7 @@
  *   .._abort    the same with `security: abort`
  *   l1_central, l1_central_sd    of central AIM over five seeds: mean and deviation
  */
-#ifndef TREFOIL_BENCH_FLAIM_E2E_ADULT_H
-#define TREFOIL_BENCH_FLAIM_E2E_ADULT_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -21,5 +20,3 @@
 
 /* Adds the figures to `out`; says so if the table is absent. */
 enum err e2e_adult(json_t *out, struct log *log) MUST_CHECK;
-
-#endif

@@ -311,8 +311,7 @@ static enum err choose(struct flaim *f, const struct flaim_crowd *crowd, struct 
     for (uint32_t q = 0; e == ERR_OK && q < w->queries; q++)
         if (memchr(chosen + q * crowd->clients, 1, crowd->clients) != NULL)
             memcpy(gathering_add(g, q), chosen + q * crowd->clients, crowd->clients);
-    memory_free(&chosen);
-    memory_free(&choice);
+    memory_free_all(&chosen, &choice);
     return e;
 }
 
@@ -474,10 +473,7 @@ enum err flaim_run(struct flaim_result **result, const struct flaim_options *opt
         if (f.proxy != NULL)
             memory_free(&f.proxy[q].share);
     }
-    memory_free(&f.pool);
-    memory_free(&f.proxy);
-    memory_free(&f.truth);
-    memory_free(&f.seen);
+    memory_free_all(&f.pool, &f.proxy, &f.truth, &f.seen);
     view_clear(&f.view);
     ledger_free(&f.ledger);
     if (e != ERR_OK)
@@ -490,7 +486,6 @@ void flaim_result_free(struct flaim_result **result)
     if (*result == NULL)
         return;
     model_free(&(*result)->model);
-    memory_free(&(*result)->paper);
-    memory_free(&(*result)->wire);
+    memory_free_all(&(*result)->paper, &(*result)->wire);
     memory_free(result);
 }

@@ -42,8 +42,7 @@
  * for each of its clients a Gaussian per cell. At a selection: a Gumbel per candidate (by index);
  * then, if steps are to come, a Gaussian per cell of what was selected.
  */
-#ifndef TREFOIL_BENCH_FLAIM_FLAIM_H
-#define TREFOIL_BENCH_FLAIM_FLAIM_H
+#pragma once
 
 #include "aim/budget/ledger.h"
 #include "aim/model/model.h"
@@ -101,5 +100,3 @@ void flaim_result_free(struct flaim_result **result);
 
 /* That of the first round. */
 double flaim_sigma(const struct flaim_options *o);
-
-#endif

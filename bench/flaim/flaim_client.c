@@ -26,9 +26,7 @@ enum err view_new(struct flaim_view *v, const struct workload *w)
 
 void view_clear(struct flaim_view *v)
 {
-    memory_free(&v->share);
-    memory_free(&v->mass);
-    memory_free(&v->query);
+    memory_free_all(&v->share, &v->mass, &v->query);
 }
 
 void view_candidates(struct flaim_view *v, const struct flaim_options *o, const uint32_t *from,
@@ -268,8 +266,7 @@ static enum err measure_own(const struct flaim_round *r, const struct table *t, 
         for (uint64_t i = 0; e == ERR_OK && i < query->cells; i++)
             own->y[i] = ((double)counts[i] + r->sigma * (double)noise[i] * 0x1p-20) * scale;
     }
-    memory_free(&counts);
-    memory_free(&noise);
+    memory_free_all(&counts, &noise);
     return e;
 }
 
@@ -328,7 +325,6 @@ enum err client_choose(const struct flaim_round *r, size_t k, uint32_t *choice, 
     *choices = 0;
     e = tally.count != NULL && tally.cell != NULL ? steps(r, t, &tally, choice, choices)
                                                   : ERR_NOMEM;
-    memory_free(&tally.count);
-    memory_free(&tally.cell);
+    memory_free_all(&tally.count, &tally.cell);
     return e;
 }

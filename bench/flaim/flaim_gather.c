@@ -16,8 +16,7 @@ enum err gathering_new(struct flaim_gathering *g, const struct flaim_crowd *crow
 
 void gathering_clear(struct flaim_gathering *g)
 {
-    memory_free(&g->query);
-    memory_free(&g->member);
+    memory_free_all(&g->query, &g->member);
 }
 
 uint8_t *gathering_add(struct flaim_gathering *g, uint32_t query)
@@ -51,8 +50,7 @@ static enum err contribute(const struct flaim_gathering_terms *t, const struct t
             words[i] = (uint32_t)((int64_t)t->multiplier * counts[i] +
                                   llrint((double)noise[i] * scale));
     }
-    memory_free(&counts);
-    memory_free(&noise);
+    memory_free_all(&counts, &noise);
     return e;
 }
 
@@ -98,13 +96,7 @@ static enum err pack_new(struct packed *p, const struct flaim_gathering_terms *t
 
 static void pack_clear(struct packed *p)
 {
-    memory_free(&p->segment);
-    memory_free(&p->word);
-    memory_free(&p->input);
-    memory_free(&p->sum);
-    memory_free(&p->plain);
-    memory_free(&p->sent);
-    memory_free(&p->received);
+    memory_free_all(&p->segment, &p->word, &p->input, &p->sum, &p->plain, &p->sent, &p->received);
 }
 
 /* Every client's words, segment by segment, and their plain sums. */

@@ -6,8 +6,7 @@
  * variance 1/n in units of 2^-lattice. Noise is drawn for each marginal in turn, for each of its
  * clients in turn.
  */
-#ifndef TREFOIL_BENCH_FLAIM_FLAIM_GATHER_H
-#define TREFOIL_BENCH_FLAIM_FLAIM_GATHER_H
+#pragma once
 
 #include "bench/flaim/flaim.h"
 
@@ -44,5 +43,3 @@ size_t gathering_members(const struct flaim_gathering *g, size_t i);
 /* The words of all sums, one marginal after the other, modulo 2^32; the caller frees them. */
 enum err gathering_sum(const struct flaim_gathering *g, const struct flaim_gathering_terms *terms,
                        uint32_t **sum, struct log *log) MUST_CHECK;
-
-#endif

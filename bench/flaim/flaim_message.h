@@ -8,8 +8,7 @@
  *
  * A client answers with its choices (u8 kind, u32 each) before the sums.
  */
-#ifndef TREFOIL_BENCH_FLAIM_FLAIM_MESSAGE_H
-#define TREFOIL_BENCH_FLAIM_FLAIM_MESSAGE_H
+#pragma once
 
 #include "aim/model/model.h"
 #include "base/bytes.h"
@@ -18,5 +17,3 @@
 
 uint64_t flaim_model_bytes(const struct model *m);
 enum err flaim_model_write(const struct model *m, struct bytes *out, struct log *log) MUST_CHECK;
-
-#endif

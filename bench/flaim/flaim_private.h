@@ -2,8 +2,7 @@
  * bench/flaim/flaim_private.h - what the server's side, flaim.c, and a client's, flaim_client.c,
  * share.
  */
-#ifndef TREFOIL_BENCH_FLAIM_FLAIM_PRIVATE_H
-#define TREFOIL_BENCH_FLAIM_FLAIM_PRIVATE_H
+#pragma once
 
 #include "aim/run/loop.h"
 #include "bench/flaim/flaim.h"
@@ -57,5 +56,3 @@ enum err client_choose(const struct flaim_round *round, size_t k, uint32_t *choi
 enum err fit_pooled(struct model **m, const struct flaim_options *o,
                     const struct flaim_pooled *pool, const struct measurement *own, size_t owns,
                     const struct model *warm, unsigned iterations, struct log *log) MUST_CHECK;
-
-#endif

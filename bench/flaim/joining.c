@@ -37,9 +37,7 @@ void joining_free(struct joining **j)
     if (*j == NULL)
         return;
     plaintext_free(&(*j)->now);
-    memory_free(&(*j)->counts);
-    memory_free(&(*j)->newcomers);
-    memory_free(&(*j)->here);
+    memory_free_all(&(*j)->counts, &(*j)->newcomers, &(*j)->here);
     memory_free(j);
 }
 

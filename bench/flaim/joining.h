@@ -13,8 +13,7 @@
  *
  * Each set of rows is a population to the loop. Noise is consumed as in aim/run/plaintext.h.
  */
-#ifndef TREFOIL_BENCH_FLAIM_JOINING_H
-#define TREFOIL_BENCH_FLAIM_JOINING_H
+#pragma once
 
 #include "aim/run/plaintext.h"
 #include "bench/flaim/split.h"
@@ -39,5 +38,3 @@ void joining_free(struct joining **j);
 struct aim_backend joining_backend(struct joining *j);
 /* Clients that have uploaded so far (or, with JOINING_ROUND, taken part). */
 size_t joining_clients(const struct joining *j);
-
-#endif

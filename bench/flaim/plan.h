@@ -1,6 +1,5 @@
 /* bench/flaim/plan.h - which trials the comparison with FLAIM consists of. */
-#ifndef TREFOIL_BENCH_FLAIM_PLAN_H
-#define TREFOIL_BENCH_FLAIM_PLAN_H
+#pragma once
 
 #include "bench/flaim/trial.h"
 
@@ -53,5 +52,3 @@ void plan_clear(struct plan *p);
  * two also with counts instead of records.
  */
 enum err plan_servers(struct plan *p, const struct plan_options *o) MUST_CHECK;
-
-#endif

@@ -11,8 +11,7 @@
  * each other (DistAIM, if it was run over servers). Also "sweeps" (a panel each), "ablation",
  * "annealed" and "servers".
  */
-#ifndef TREFOIL_BENCH_FLAIM_REPORT_H
-#define TREFOIL_BENCH_FLAIM_REPORT_H
+#pragma once
 
 #include "bench/flaim/plan.h"
 #include "bench/flaim/results.h"
@@ -21,5 +20,3 @@ void report_tables(const struct results *r);
 void report_json(const struct results *r, json_t *root);
 /* Writes PREFIX-PANEL.svg; says so if gnuplot is absent. */
 void report_plots(const struct results *r, const char *prefix);
-
-#endif

@@ -3,8 +3,7 @@
  * on: a line of JSON {"name": .., "figures": {..}} for each, appended as soon as it is there. A
  * truncated line, and all lines of a name except the last, are ignored.
  */
-#ifndef TREFOIL_BENCH_FLAIM_RESULTS_H
-#define TREFOIL_BENCH_FLAIM_RESULTS_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -31,5 +30,3 @@ struct results_mean {
 };
 struct results_mean results_mean(const struct results *r, const struct trial *t,
                                  const char *figure);
-
-#endif

@@ -103,10 +103,7 @@ static enum err party_new(struct secagg_party *p, size_t number, size_t clients)
 
 static void party_clear(struct secagg_party *p)
 {
-    memory_free(&p->peer_seal);
-    memory_free(&p->peer_mask);
-    memory_free(&p->share);
-    memory_free(&p->shared);
+    memory_free_all(&p->peer_seal, &p->peer_mask, &p->share, &p->shared);
     secret_wipe(p, sizeof *p);
 }
 
@@ -270,14 +267,8 @@ static enum err relay_new(struct secagg_relay *s, size_t n)
 
 static void relay_clear(struct secagg_relay *s)
 {
-    memory_free(&s->keyed);
-    memory_free(&s->shared);
-    memory_free(&s->arrived);
-    memory_free(&s->revealed);
-    memory_free(&s->seal_public);
-    memory_free(&s->mask_public);
-    memory_free(&s->sealed);
-    memory_free(&s->reveal);
+    memory_free_all(&s->keyed, &s->shared, &s->arrived, &s->revealed, &s->seal_public,
+                    &s->mask_public, &s->sealed, &s->reveal);
 }
 
 static uint8_t count_of(const bool *who, size_t n)

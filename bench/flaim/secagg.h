@@ -24,8 +24,7 @@
  *
  * Each message is bytes that its reader parses; those are counted, without a transport's.
  */
-#ifndef TREFOIL_BENCH_FLAIM_SECAGG_H
-#define TREFOIL_BENCH_FLAIM_SECAGG_H
+#pragma once
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -68,5 +67,3 @@ enum err secagg_run(const struct secagg_job *job, struct log *log) MUST_CHECK;
 
 /* What secagg_run() would add to `sent` and `received` when all stay; no input is read. */
 void secagg_count(const struct secagg_job *job);
-
-#endif

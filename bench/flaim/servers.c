@@ -72,8 +72,7 @@ static enum err make_study(struct servers_scene *s)
     }
     bytes_clear(&domain);
     bytes_clear(&workload);
-    memory_free(&lines);
-    memory_free(&part);
+    memory_free_all(&lines, &part);
     return e;
 }
 

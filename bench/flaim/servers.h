@@ -7,8 +7,7 @@
  * join during it (`late_uploads: join`); a client's bytes are the same. Each client's max_rows is
  * its number of rows, which FLAIM also takes as public.
  */
-#ifndef TREFOIL_BENCH_FLAIM_SERVERS_H
-#define TREFOIL_BENCH_FLAIM_SERVERS_H
+#pragma once
 
 #include "bench/flaim/split.h"
 
@@ -43,5 +42,3 @@ struct servers_figures {
 
 enum err servers_run(const struct servers_terms *terms, struct servers_figures *figures,
                      struct log *log) MUST_CHECK;
-
-#endif

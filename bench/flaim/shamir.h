@@ -2,8 +2,7 @@
  * bench/flaim/shamir.h - a secret of 32 bytes in shares, byte by byte over GF(2^8): any `threshold`
  * of them recover it, fewer say nothing. Share number x, 1 .. 255, is the polynomials' values at x.
  */
-#ifndef TREFOIL_BENCH_FLAIM_SHAMIR_H
-#define TREFOIL_BENCH_FLAIM_SHAMIR_H
+#pragma once
 
 #include "base/error.h"
 
@@ -18,5 +17,3 @@ void shamir_split(const uint8_t secret[SHAMIR_BYTES], unsigned threshold, size_t
 /* From `threshold` shares of distinct x. */
 void shamir_join(const uint8_t *x, const uint8_t (*share)[SHAMIR_BYTES], unsigned threshold,
                  uint8_t secret[SHAMIR_BYTES]);
-
-#endif

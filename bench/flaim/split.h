@@ -10,8 +10,7 @@
  * rows Gaussian around it with variance 1, in 32 bins over -3 .. 44; values outside go to the end
  * bins.
  */
-#ifndef TREFOIL_BENCH_FLAIM_SPLIT_H
-#define TREFOIL_BENCH_FLAIM_SPLIT_H
+#pragma once
 
 #include "base/random.h"
 #include "bench/data.h"
@@ -49,5 +48,3 @@ enum err synthfs_new(struct bench_data *data, uint32_t **assignment, double beta
 
 /* Gamma(shape, 1) by Marsaglia and Tsang. */
 double draw_gamma(struct random *r, double shape);
-
-#endif

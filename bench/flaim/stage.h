@@ -1,6 +1,5 @@
 /* bench/flaim/stage.h - tables for the tests of bench/. */
-#ifndef TREFOIL_BENCH_FLAIM_STAGE_H
-#define TREFOIL_BENCH_FLAIM_STAGE_H
+#pragma once
 
 #include "harness/cmocka.h"
 
@@ -29,5 +28,3 @@ struct stage {
 struct stage *stage_new(void);
 
 void stage_free(struct stage **s);
-
-#endif

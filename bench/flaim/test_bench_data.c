@@ -8,7 +8,6 @@
 #include "bench/generated.h"
 
 #include <math.h>
-#include <string.h>
 
 /* --- data ------------------------------------------------------------------------------------ */
 

@@ -113,8 +113,7 @@ static enum err matrix_of(const struct xgboost *x, const struct table *t, size_t
         e = check(x, x->matrix_new(data, t->rows, columns, -1, matrix), log);
     if (e == ERR_OK)
         e = check(x, x->matrix_set(*matrix, "label", label, t->rows), log);
-    memory_free(&data);
-    memory_free(&label);
+    memory_free_all(&data, &label);
     return e;
 }
 

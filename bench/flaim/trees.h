@@ -2,8 +2,7 @@
  * bench/flaim/trees.h - gradient-boosted trees by XGBoost's library, loaded when first needed: how
  * well a model trained on synthetic rows predicts a label of real ones.
  */
-#ifndef TREFOIL_BENCH_FLAIM_TREES_H
-#define TREFOIL_BENCH_FLAIM_TREES_H
+#pragma once
 
 #include "aim/table/table.h"
 
@@ -17,5 +16,3 @@ bool trees_present(const char **reason);
  */
 enum err trees_auc(const struct table *train, const struct table *test, size_t attribute,
                    double *auc, struct log *log) MUST_CHECK;
-
-#endif

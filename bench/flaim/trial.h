@@ -3,8 +3,7 @@
  *
  * A trial's name says everything on which its figures depend; the same name gives the same figures.
  */
-#ifndef TREFOIL_BENCH_FLAIM_TRIAL_H
-#define TREFOIL_BENCH_FLAIM_TRIAL_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -49,5 +48,3 @@ enum err trial_run(const struct trial *t, struct trial_figures *f, struct log *l
 /* The trial's clients and rounds as DistAIM over server processes. */
 enum err trial_servers(const struct trial *t, struct servers_figures *f,
                        struct log *log) MUST_CHECK;
-
-#endif

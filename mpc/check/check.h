@@ -16,8 +16,7 @@
  *
  * LEAKS: nothing; what a relation is off by is opened, and the server that lied knows it.
  */
-#ifndef TREFOIL_MPC_CHECK_CHECK_H
-#define TREFOIL_MPC_CHECK_CHECK_H
+#pragma once
 
 #include "mpc/move/record.h"
 
@@ -58,5 +57,3 @@ struct check_failure check_failure(const struct party *p);
 
 /* Whether nothing waits to be proved. */
 bool check_clean(const struct party *p);
-
-#endif

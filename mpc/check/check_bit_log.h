@@ -6,8 +6,7 @@
  * (mpc/kernel/kernel.h). A chunk has first the products of all its groups, 4 vectors each, then z
  * of all of them, 2 vectors each. A flush overwrites products with elements.
  */
-#ifndef TREFOIL_MPC_CHECK_CHECK_BIT_LOG_H
-#define TREFOIL_MPC_CHECK_CHECK_BIT_LOG_H
+#pragma once
 
 #include "mpc/check/check_chunks.h"
 
@@ -60,5 +59,3 @@ struct check_part {
 };
 struct check_part check_bit_log_part(const struct check_bit_log *log, unsigned products,
                                      size_t chunk);
-
-#endif

@@ -4,8 +4,7 @@
  * Bits and numbers share chunks of 1.6 MiB: pages are what noting costs most, and a log of either
  * kind takes those that the other one has left. Chunks are kept for later, and wiped at the end.
  */
-#ifndef TREFOIL_MPC_CHECK_CHECK_CHUNKS_H
-#define TREFOIL_MPC_CHECK_CHECK_CHUNKS_H
+#pragma once
 
 #include "mpc/check/check.h"
 #include "mpc/kernel/kernel.h"
@@ -22,5 +21,3 @@ struct check_chunks {
 enum err check_chunks_take(struct check_chunks *chunks, void **chunk) MUST_CHECK;
 void check_chunks_give(struct check_chunks *chunks, void *chunk);
 void check_chunks_free(struct check_chunks *chunks);
-
-#endif

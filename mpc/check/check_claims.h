@@ -10,8 +10,7 @@
  * m_k, of key_k, is below 2^(64 words - 2). Nothing larger than an honest claim may be fits, and a
  * claim that is off is off modulo most primes.
  */
-#ifndef TREFOIL_MPC_CHECK_CHECK_CLAIMS_H
-#define TREFOIL_MPC_CHECK_CHECK_CLAIMS_H
+#pragma once
 
 #include "mpc/check/check_matrix.h"
 #include "mpc/check/check_private.h"
@@ -74,5 +73,3 @@ void claims_at(struct claims *c, const struct prime *f, uint64_t y, uint64_t kap
  */
 void claims_less_z(const struct claims claims[NUMBERS_RINGS], const struct check_numbers *log,
                    const struct prime *f, uint64_t z[2]);
-
-#endif

@@ -1,6 +1,5 @@
 /* mpc/check/check_field.h - points and weights of sums over GF(2^64); see mpc/kernel/kernel.h. */
-#ifndef TREFOIL_MPC_CHECK_CHECK_FIELD_H
-#define TREFOIL_MPC_CHECK_CHECK_FIELD_H
+#pragma once
 
 #include "mpc/kernel/kernel.h"
 
@@ -15,5 +14,3 @@ uint64_t check_value_at(const uint64_t values[KERNEL_POINTS], const uint64_t r[C
 /* The sum of weight[a] times the value at row a. */
 uint64_t check_sum_of_rows(const uint64_t values[KERNEL_POINTS],
                            const uint64_t weight[KERNEL_ROWS]);
-
-#endif

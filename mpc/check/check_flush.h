@@ -1,6 +1,5 @@
 /* mpc/check/check_flush.h - a flush in progress; see check_flush.c. For mpc/check/ alone. */
-#ifndef TREFOIL_MPC_CHECK_CHECK_FLUSH_H
-#define TREFOIL_MPC_CHECK_CHECK_FLUSH_H
+#pragma once
 
 #include "mpc/check/check_field.h"
 #include "mpc/check/check_prime.h"
@@ -80,5 +79,3 @@ void flush_sum(struct flush *f, const struct flush_stretch *elements, struct flu
 void flush_end_sums(struct flush *f, struct flush_sums *own);
 
 uint64_t flush_total(const uint64_t *x, size_t n);
-
-#endif

@@ -1,6 +1,5 @@
 /* mpc/check/check_fold.h - what both kinds of check_matrix.h are folded with; for mpc/check/. */
-#ifndef TREFOIL_MPC_CHECK_CHECK_FOLD_H
-#define TREFOIL_MPC_CHECK_CHECK_FOLD_H
+#pragma once
 
 #include "mpc/check/check_matrix.h"
 
@@ -20,5 +19,3 @@ void check_fold_rows(const struct party *p, struct share16 out, struct share16 x
 /* sum += each row's weights times its coefficients, 32 of each weight, modulo 2^16 */
 void check_add_weighed(const struct party *p, uint32_t sum[MATRIX_CLAIMS],
                        const uint16_t *coefficients, const uint64_t *weight, size_t rows);
-
-#endif

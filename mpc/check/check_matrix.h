@@ -22,8 +22,7 @@
  * That is proved in the same way. Row v_j has the same weight in all columns, and row u_i another
  * in each, so the errors of no two products cancel out. docs/protocols.md has the rest.
  */
-#ifndef TREFOIL_MPC_CHECK_CHECK_MATRIX_H
-#define TREFOIL_MPC_CHECK_CHECK_MATRIX_H
+#pragma once
 
 #include "mpc/party/party.h"
 
@@ -101,5 +100,3 @@ enum err check_fold_made(struct party *p, struct check_folded *s, const struct c
 /* This server's summands of 2 sum of f g, in whole numbers. */
 void check_matrix_claims(const struct party *p, const struct check_folded *s,
                          word128 claim[MATRIX_CLAIMS]);
-
-#endif

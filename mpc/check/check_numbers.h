@@ -12,8 +12,7 @@
  * at multiples of 64 words, so that tiles of 64 are the same at all servers. A flush overwrites
  * factors of 64 or 128 bits with elements, in the first words of a vector.
  */
-#ifndef TREFOIL_MPC_CHECK_CHECK_NUMBERS_H
-#define TREFOIL_MPC_CHECK_CHECK_NUMBERS_H
+#pragma once
 
 #include "mpc/check/check_chunks.h"
 
@@ -74,5 +73,3 @@ bool check_numbers_next(const struct check_numbers *log, struct check_place *pla
 #define NUMBERS_TILE 64
 const uint64_t *check_numbers_words(enum share_ring ring, const void *v, size_t at, size_t n,
                                     uint64_t room[NUMBERS_TILE]);
-
-#endif

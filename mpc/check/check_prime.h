@@ -7,8 +7,7 @@
  * g(y), with 32 rows each. The sum of U V is Z, the value of all claims at y. 64 elements are a
  * block: 16 rows of 4 columns.
  */
-#ifndef TREFOIL_MPC_CHECK_CHECK_PRIME_H
-#define TREFOIL_MPC_CHECK_CHECK_PRIME_H
+#pragma once
 
 #include "mpc/check/check_claims.h"
 
@@ -89,5 +88,3 @@ void check_prime_put(struct check_prime *n, uint64_t *a, uint64_t *b);
 void check_prime_join(const struct check_prime *n, const uint64_t *a, const uint64_t *b,
                       const uint64_t *third, uint64_t *joined);
 bool check_prime_hold(const struct check_prime *n, const uint64_t *joined);
-
-#endif

@@ -1,6 +1,5 @@
 /* mpc/check/check_private.h - a check and its parts. For mpc/check/ alone. */
-#ifndef TREFOIL_MPC_CHECK_CHECK_PRIVATE_H
-#define TREFOIL_MPC_CHECK_CHECK_PRIVATE_H
+#pragma once
 
 #include "mpc/check/check.h"
 #include "mpc/check/check_bit_log.h"
@@ -83,5 +82,3 @@ bool check_notes(const struct check *c);
 
 enum err check_begin_jobs(struct party *p) MUST_CHECK;
 enum err check_end_jobs(struct party *p, enum err e) MUST_CHECK;
-
-#endif

@@ -5,8 +5,7 @@
  * combine as (g, p)_high o (g, p)_low = (g_high ^ p_high g_low, p_high p_low). Costs, for width w:
  * one exchange for g, then ceil(log2 w) exchanges. LEAKS: nothing.
  */
-#ifndef TREFOIL_MPC_CIRCUITS_ADDER_H
-#define TREFOIL_MPC_CIRCUITS_ADDER_H
+#pragma once
 
 #include "mpc/circuits/bits.h"
 
@@ -27,5 +26,3 @@ enum err adder_save(struct party *p, struct planes *sum, struct planes *carry,
  */
 enum err adder_carry(struct party *p, struct bits out, struct planes *g,
                      struct planes *propagate) MUST_CHECK;
-
-#endif

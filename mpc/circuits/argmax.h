@@ -13,8 +13,7 @@
  * time, so that memory stays below 150 MiB; above 1448 values the comparisons' exchanges repeat.
  * LEAKS: the index.
  */
-#ifndef TREFOIL_MPC_CIRCUITS_ARGMAX_H
-#define TREFOIL_MPC_CIRCUITS_ARGMAX_H
+#pragma once
 
 #include "mpc/party/party.h"
 
@@ -33,5 +32,3 @@
  */
 enum err argmax_open(struct party *p, struct share64 values, unsigned width,
                      const uint8_t seed[ARGMAX_SEED_SIZE], size_t *index) MUST_CHECK;
-
-#endif

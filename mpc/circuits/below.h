@@ -14,8 +14,7 @@
  *
  * Exchanges: ceil(log2) of the most positions of any constant. LEAKS: nothing.
  */
-#ifndef TREFOIL_MPC_CIRCUITS_BELOW_H
-#define TREFOIL_MPC_CIRCUITS_BELOW_H
+#pragma once
 
 #include "mpc/circuits/bits.h"
 
@@ -33,5 +32,3 @@ unsigned below_ands(uint64_t constant, unsigned width);
  */
 enum err below_constants(struct party *p, struct planes *out, const struct planes *complement,
                          unsigned width, const uint64_t *constant) MUST_CHECK;
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Many gates of one layer share an exchange. LEAKS: nothing.
  */
-#ifndef TREFOIL_MPC_CIRCUITS_BITS_H
-#define TREFOIL_MPC_CIRCUITS_BITS_H
+#pragma once
 
 #include "mpc/move/move.h"
 
@@ -46,5 +45,3 @@ enum err bits_and(struct party *p, struct bits out, struct bits x, struct bits y
 
 /* out = AND of `width` planes, destroying them; ceil(log2 width) exchanges. */
 enum err bits_and_all(struct party *p, struct bits out, struct planes *x) MUST_CHECK;
-
-#endif

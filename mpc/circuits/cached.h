@@ -17,8 +17,7 @@
  * 2(D-1) - ceil(log2 D) ANDs and 4 elements over all servers; a sum costs 2 elements more. At l =
  * 17 that is 11.2 bytes a server.
  */
-#ifndef TREFOIL_MPC_CIRCUITS_CACHED_H
-#define TREFOIL_MPC_CIRCUITS_CACHED_H
+#pragma once
 
 #include "mpc/circuits/bits.h"
 #include "mpc/kernel/kernel.h"
@@ -64,5 +63,3 @@ struct cached_span {
  */
 enum err cached_distance(struct party *p, struct share64 out, const struct cached *x,
                          const struct cached_span *spans, uint64_t unit) MUST_CHECK;
-
-#endif

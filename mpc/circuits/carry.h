@@ -8,8 +8,7 @@
  *
  * since the left side, XORed with c_i, is the majority of a_i, b_i, c_i. LEAKS: nothing.
  */
-#ifndef TREFOIL_MPC_CIRCUITS_CARRY_H
-#define TREFOIL_MPC_CIRCUITS_CARRY_H
+#pragma once
 
 #include "mpc/move/move.h"
 
@@ -27,5 +26,3 @@ enum err carry_note(struct party *p, struct planes *a, struct planes *b,
  */
 enum err carry_input(struct party *p, const struct planes *c, const struct planes *a,
                      const struct planes *b) MUST_CHECK;
-
-#endif

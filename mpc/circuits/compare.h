@@ -3,8 +3,7 @@
  *
  * LEAKS: nothing.
  */
-#ifndef TREFOIL_MPC_CIRCUITS_COMPARE_H
-#define TREFOIL_MPC_CIRCUITS_COMPARE_H
+#pragma once
 
 #include "mpc/circuits/adder.h"
 
@@ -24,5 +23,3 @@
  */
 enum err compare_top_bit(struct party *p, struct bits out, struct share64 x,
                          unsigned width) MUST_CHECK;
-
-#endif

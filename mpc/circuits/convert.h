@@ -4,8 +4,7 @@
  * Lanes are divided into three parts; in part j server j has the role that knows x_j + x_(j+1).
  * LEAKS: nothing; every word sent is masked by a PRG that the receiver lacks.
  */
-#ifndef TREFOIL_MPC_CIRCUITS_CONVERT_H
-#define TREFOIL_MPC_CIRCUITS_CONVERT_H
+#pragma once
 
 #include "mpc/circuits/adder.h"
 
@@ -45,5 +44,3 @@ enum err convert_two_to_ring64(struct party *p, struct share64 out, const struct
 enum err convert_bit16(struct party *p, struct share16 out, struct bits x) MUST_CHECK;
 enum err convert_bit64(struct party *p, struct share64 out, struct bits x) MUST_CHECK;
 enum err convert_bit128(struct party *p, struct share128 out, struct bits x) MUST_CHECK;
-
-#endif

@@ -6,8 +6,7 @@
  * all masks, and include the polynomial, the rounding of its coefficients, the powers and every
  * truncation. LEAKS: nothing.
  */
-#ifndef TREFOIL_MPC_CIRCUITS_ELEMENTARY_H
-#define TREFOIL_MPC_CIRCUITS_ELEMENTARY_H
+#pragma once
 
 #include "mpc/party/party.h"
 
@@ -48,5 +47,3 @@ extern const int64_t elementary_root_of[ELEMENTARY_ROOT_SEGMENTS][ELEMENTARY_ROO
 #define ELEMENTARY_LOGARITHM_BITS 36
 #define ELEMENTARY_LOGARITHM_ERROR 0x1p-27
 enum err elementary_logarithm(struct party *p, struct share64 out, struct share64 t) MUST_CHECK;
-
-#endif

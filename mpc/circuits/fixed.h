@@ -4,8 +4,7 @@
  * A product of two numbers of f fraction bits is truncated back (mpc/circuits/truncate.h): the
  * result is off by less than one unit of 2^-f, whatever the masks. LEAKS: nothing.
  */
-#ifndef TREFOIL_MPC_CIRCUITS_FIXED_H
-#define TREFOIL_MPC_CIRCUITS_FIXED_H
+#pragma once
 
 #include "mpc/party/party.h"
 
@@ -28,5 +27,3 @@ enum err fixed_polynomial64(struct party *p, struct share64 out, struct share64 
 enum err fixed_chosen_polynomial128(struct party *p, struct share128 out, struct share128 x,
                                     unsigned f, const int64_t *coefficient, unsigned degree,
                                     struct share128 chosen) MUST_CHECK;
-
-#endif

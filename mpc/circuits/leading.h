@@ -11,8 +11,7 @@
  *
  * LEAKS: nothing.
  */
-#ifndef TREFOIL_MPC_CIRCUITS_LEADING_H
-#define TREFOIL_MPC_CIRCUITS_LEADING_H
+#pragma once
 
 #include "mpc/circuits/bits.h"
 
@@ -34,5 +33,3 @@ enum err leading_digits(struct party *p, struct planes *out, const struct planes
 
 /* out = constant[i] modulo 2^out.width for the place i. Local. */
 void leading_choose(struct planes *out, const struct planes *place, const uint64_t *constant);
-
-#endif

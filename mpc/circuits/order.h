@@ -10,8 +10,7 @@
  * with V = 0, so that of equal numbers neither is larger; the lowest group's E is not needed. A
  * carry would take half as many ANDs again. LEAKS: nothing.
  */
-#ifndef TREFOIL_MPC_CIRCUITS_ORDER_H
-#define TREFOIL_MPC_CIRCUITS_ORDER_H
+#pragma once
 
 #include "mpc/circuits/bits.h"
 
@@ -24,5 +23,3 @@ enum err order_above(struct party *p, struct bits out, const struct planes *x,
 
 /* out = [x = y], destroying `differ` = x ^ y: w - 1 ANDs, ceil(log2 w) exchanges. */
 enum err order_equal(struct party *p, struct bits out, struct planes *differ) MUST_CHECK;
-
-#endif

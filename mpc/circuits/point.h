@@ -8,8 +8,7 @@
  *   cos, sin of t pi / 4 by nine terms of their series each, at 64 fraction bits; then q says which
  *   of the two is x, which is y, and their signs
  */
-#ifndef TREFOIL_MPC_CIRCUITS_POINT_H
-#define TREFOIL_MPC_CIRCUITS_POINT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -33,5 +32,3 @@ struct point point_turned(struct point x, struct point y);
 
 /* round(2^64 (pi/4)^k / k!) for k = 2, 4 .. 18, and for k = 1, 3 .. 17. */
 extern const uint64_t point_cosine[POINT_TERMS], point_sine[POINT_TERMS];
-
-#endif

@@ -10,8 +10,7 @@
  * The other functions are local: they cannot fail and send nothing. All vectors of a call have the
  * same length; outputs may be inputs. LEAKS: nothing.
  */
-#ifndef TREFOIL_MPC_CIRCUITS_RING_H
-#define TREFOIL_MPC_CIRCUITS_RING_H
+#pragma once
 
 #include "mpc/move/move.h"
 
@@ -50,5 +49,3 @@ enum err ring128_sums(struct party *p, const struct move_term *terms, size_t cou
 /* out[s] = sum of x[k] y[k] over start[s] <= k < start[s+1]; out.n segments */
 enum err ring64_inner(struct party *p, struct share64 out, struct share64 x, struct share64 y,
                       const size_t *start) MUST_CHECK;
-
-#endif

@@ -16,8 +16,7 @@
  * Then each component's v_i >> s is known to those who hold it, and mpc/move/note.h says what is
  * noted of the rest. LEAKS: nothing.
  */
-#ifndef TREFOIL_MPC_CIRCUITS_TRUNCATE_H
-#define TREFOIL_MPC_CIRCUITS_TRUNCATE_H
+#pragma once
 
 #include "mpc/party/party.h"
 
@@ -44,5 +43,3 @@ enum err truncate_widen64(struct party *p, struct share128 out, struct share64 v
  * < 2^31. Over all servers 5 wide elements; 1 exchange.
  */
 enum err truncate_half32(struct party *p, struct share64 out, struct share32 v) MUST_CHECK;
-
-#endif

@@ -15,8 +15,7 @@
  * branch or index depends on the value of a word that is not public, such as a mask of compress64
  * or a weight.
  */
-#ifndef TREFOIL_MPC_KERNEL_KERNEL_H
-#define TREFOIL_MPC_KERNEL_KERNEL_H
+#pragma once
 
 #include "mpc/kernel/share.h"
 
@@ -231,5 +230,3 @@ static inline uint64_t kernel_field_reduce(uint64_t low, uint64_t high)
     const uint64_t over = high ^ high >> 63 ^ high >> 61 ^ high >> 60;
     return low ^ over ^ over << 1 ^ over << 3 ^ over << 4;
 }
-
-#endif

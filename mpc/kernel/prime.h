@@ -3,8 +3,7 @@
  * time except for the choice, which is public. Elements are less than p unless a comment says
  * otherwise.
  */
-#ifndef TREFOIL_MPC_KERNEL_PRIME_H
-#define TREFOIL_MPC_KERNEL_PRIME_H
+#pragma once
 
 #include "base/prg.h"
 #include "mpc/kernel/share.h"
@@ -86,5 +85,3 @@ static inline uint64_t prime_scaled(const struct prime *f, uint64_t x, uint64_t 
 {
     return x * w - prime_high(x, over) * f->p;
 }
-
-#endif

@@ -10,8 +10,7 @@
  * nor to a log call. Views (share64_view, planes_plane) borrow; only what *_new() filled is freed,
  * and is wiped.
  */
-#ifndef TREFOIL_MPC_KERNEL_SHARE_H
-#define TREFOIL_MPC_KERNEL_SHARE_H
+#pragma once
 
 #include "base/error.h"
 
@@ -113,5 +112,3 @@ static inline struct bits planes_flat(const struct planes *x)
 {
     return (struct bits){x->a, x->b, 64 * x->width * bits_words(x->n)};
 }
-
-#endif

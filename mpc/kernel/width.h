@@ -5,8 +5,7 @@
  * A file that includes a body defines WIDTH, in bits; the body undefines it. With WIDTH 64,
  * OF_WIDTH(ring, _add) is ring64_add, and WORD is uint64_t.
  */
-#ifndef TREFOIL_MPC_KERNEL_WIDTH_H
-#define TREFOIL_MPC_KERNEL_WIDTH_H
+#pragma once
 
 #define WIDTH_PASTE(a, b, c) a##b##c
 #define WIDTH_NAME(a, b, c) WIDTH_PASTE(a, b, c)
@@ -17,5 +16,3 @@
 #define WIDTH_WORD_32 uint32_t
 #define WIDTH_WORD_64 uint64_t
 #define WIDTH_WORD_128 word128
-
-#endif

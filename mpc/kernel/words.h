@@ -4,8 +4,7 @@
  * Numbers are words of any ring but RING_BITS. Vectors are aligned to a word, no more. An output
  * may be an input (in words_add_bits() only y); nothing else may overlap.
  */
-#ifndef TREFOIL_MPC_KERNEL_WORDS_H
-#define TREFOIL_MPC_KERNEL_WORDS_H
+#pragma once
 
 #include "mpc/kernel/share.h"
 
@@ -18,5 +17,3 @@ void words_add_bits(enum share_ring ring, void *z, const void *x, const uint64_t
 
 /* Bits 0 .. n - 1 of out = those of v from bit `from` on; they do not overlap. */
 void words_bits_from(uint64_t *out, const uint64_t *v, size_t from, size_t n);
-
-#endif

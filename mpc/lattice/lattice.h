@@ -20,8 +20,7 @@
  * blocks, and M with it below 2^210, which is q / 4 (docs/protocols.md). LEAKS: to the keeper, how
  * many tiles there are. To the provider, nothing: it holds ciphertexts.
  */
-#ifndef TREFOIL_MPC_LATTICE_LATTICE_H
-#define TREFOIL_MPC_LATTICE_LATTICE_H
+#pragma once
 
 #include "mpc/lattice/lattice_ring.h"
 
@@ -68,5 +67,3 @@ void lattice_key_free(struct lattice_key **key);
  */
 enum err lattice_open(const struct lattice_key *key, const uint8_t in[LATTICE_RESULT_SIZE],
                       uint64_t *share) MUST_CHECK;
-
-#endif

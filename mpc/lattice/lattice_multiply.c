@@ -1,6 +1,5 @@
 /* What the provider does. */
 #include "base/memory.h"
-#include "base/secret.h"
 #include "mpc/lattice/lattice_private.h"
 
 #include <string.h>

@@ -1,6 +1,5 @@
 /* mpc/lattice/lattice_private.h - for mpc/lattice/ alone. */
-#ifndef TREFOIL_MPC_LATTICE_LATTICE_PRIVATE_H
-#define TREFOIL_MPC_LATTICE_LATTICE_PRIVATE_H
+#pragma once
 
 #include "mpc/lattice/lattice.h"
 #include "mpc/lattice/lattice_sample.h"
@@ -22,5 +21,3 @@ struct lattice_products {
 /* c1 of ciphertext `index` of an upload, 0 being the encryption of 0: as values. */
 enum err lattice_shown(const struct lattice_ring *ring, const uint8_t seed[LATTICE_SEED],
                        size_t index, struct lattice_poly *c1) MUST_CHECK;
-
-#endif

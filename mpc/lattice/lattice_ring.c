@@ -2,7 +2,6 @@
 
 #include "base/memory.h"
 
-#include <math.h>
 #include <string.h>
 
 /* 2^53 less these, all prime and 1 modulo 2 N */

@@ -6,8 +6,7 @@
  * no N-th roots. In the latter a product of polynomials is one of words. All loops are of public
  * lengths, and nothing here branches on a word.
  */
-#ifndef TREFOIL_MPC_LATTICE_LATTICE_RING_H
-#define TREFOIL_MPC_LATTICE_LATTICE_RING_H
+#pragma once
 
 #include "base/lattice_plan.h"
 #include "mpc/kernel/prime.h"
@@ -59,5 +58,3 @@ bool lattice_low(const struct lattice_ring *ring, const struct lattice_poly *x,
 void lattice_pack(const struct lattice_poly *x, uint8_t out[LATTICE_POLY_SIZE]);
 enum err lattice_unpack(const struct lattice_ring *ring, const uint8_t in[LATTICE_POLY_SIZE],
                         struct lattice_poly *x) MUST_CHECK;
-
-#endif

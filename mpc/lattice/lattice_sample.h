@@ -3,8 +3,7 @@
  * errors and masks, so nothing here takes time that depends on them; but a uniform word is drawn
  * again where it is not below its prime (once in 2^33), and a third of a byte where it is 255.
  */
-#ifndef TREFOIL_MPC_LATTICE_LATTICE_SAMPLE_H
-#define TREFOIL_MPC_LATTICE_LATTICE_SAMPLE_H
+#pragma once
 
 #include "mpc/lattice/lattice_ring.h"
 
@@ -20,5 +19,3 @@ enum err lattice_uniform(const struct lattice_ring *ring, struct prg *prg,
 /* Coefficients from -2^209 up to 2^209, all alike; low: the same modulo 2^64. */
 enum err lattice_flood(const struct lattice_ring *ring, struct prg *prg, struct lattice_poly *x,
                        uint64_t low[LATTICE_N]) MUST_CHECK;
-
-#endif

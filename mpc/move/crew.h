@@ -14,8 +14,7 @@
  * Only lane 0 opens values: in the order of its calls, however many lanes there are. LEAKS: what
  * the work does; the number of tiles is public.
  */
-#ifndef TREFOIL_MPC_MOVE_CREW_H
-#define TREFOIL_MPC_MOVE_CREW_H
+#pragma once
 
 #include "mpc/party/party.h"
 
@@ -151,5 +150,3 @@ size_t crew_tile(const struct party *p, size_t n, size_t most, size_t least);
  */
 size_t crew_deal_tile(const struct party *p, size_t n, size_t most, size_t least);
 size_t crew_processes(const struct party *p);
-
-#endif

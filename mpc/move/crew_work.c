@@ -59,8 +59,7 @@ static void letters_clear(struct letters *l)
         bytes_clear(&l->argument[k]);
     for (size_t k = 0; k < l->lanes; k++)
         bytes_clear(&l->result[k]);
-    memory_free(&l->argument);
-    memory_free(&l->result);
+    memory_free_all(&l->argument, &l->result);
 }
 
 /*

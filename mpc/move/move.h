@@ -19,8 +19,7 @@
  * made as they go: nothing large is held whole. One call is one exchange. LEAKS: nothing, except
  * open.
  */
-#ifndef TREFOIL_MPC_MOVE_MOVE_H
-#define TREFOIL_MPC_MOVE_MOVE_H
+#pragma once
 
 #include "mpc/party/party.h"
 
@@ -192,5 +191,3 @@ enum err move_open(struct party *p, enum party_reason reason, enum share_ring ri
  */
 enum err move_open_products(struct party *p, enum party_reason reason, struct share64 x,
                             struct share64 y, uint64_t *out) MUST_CHECK;
-
-#endif

@@ -2,8 +2,7 @@
  * mpc/move/move_private.h - what moves are built on: an exchange, as messages. For
  * mpc/move/move*.c.
  */
-#ifndef TREFOIL_MPC_MOVE_MOVE_PRIVATE_H
-#define TREFOIL_MPC_MOVE_MOVE_PRIVATE_H
+#pragma once
 
 #include "mpc/move/move.h"
 
@@ -45,5 +44,3 @@ enum err move_reveal_checked(struct party *p, unsigned from, const struct planes
 enum err move_third_checked(struct party *p, struct move_operand x, size_t words,
                             uint64_t *third) MUST_CHECK;
 enum err move_opened(struct party *p, uint64_t *out, size_t words) MUST_CHECK;
-
-#endif

@@ -6,8 +6,7 @@
  * of its holders form it, so it costs nothing. Without a check nothing is noted. LEAKS: nothing; no
  * message is sent, unless the log is full.
  */
-#ifndef TREFOIL_MPC_MOVE_NOTE_H
-#define TREFOIL_MPC_MOVE_NOTE_H
+#pragma once
 
 #include "mpc/move/move.h"
 
@@ -63,5 +62,3 @@ struct note_choice {
     struct move_operand t, product;
 };
 enum err note_choice(struct party *p, const struct note_choice *terms) MUST_CHECK;
-
-#endif

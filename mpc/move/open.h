@@ -6,8 +6,7 @@
  * Every call states its reason and is counted, and reported to the party's audit hook before
  * anything is sent. `out` must not overlap x. LEAKS: exactly the values opened.
  */
-#ifndef TREFOIL_MPC_MOVE_OPEN_H
-#define TREFOIL_MPC_MOVE_OPEN_H
+#pragma once
 
 #include "mpc/move/move.h"
 
@@ -33,5 +32,3 @@ MUST_CHECK static inline enum err open_products(struct party *p, enum party_reas
 {
     return move_open_products(p, reason, x, y, out);
 }
-
-#endif

@@ -14,8 +14,7 @@
  *
  * and sums of products of matrices (mpc/check/check_matrix.h).
  */
-#ifndef TREFOIL_MPC_MOVE_RECORD_H
-#define TREFOIL_MPC_MOVE_RECORD_H
+#pragma once
 
 #include "mpc/move/move.h"
 
@@ -175,5 +174,3 @@ MUST_CHECK static inline enum err record_prove(struct party *p)
 {
     return RECORD(p, ERR_OK, prove(p, NULL));
 }
-
-#endif

@@ -5,8 +5,7 @@
  * ANDs: of circuit_add() width - 1 a number, and one more with `over`; of circuit_choose() width.
  * LEAKS: nothing (gates.h).
  */
-#ifndef TREFOIL_MPC_PAIR_CIRCUIT_H
-#define TREFOIL_MPC_PAIR_CIRCUIT_H
+#pragma once
 
 #include "mpc/pair/gates.h"
 
@@ -45,5 +44,3 @@ void circuit_gather(struct pair_wire *out, const struct pair_wire *x, size_t str
                     const size_t *from, size_t more, unsigned width, size_t n);
 void circuit_scatter(struct pair_wire *out, size_t stride, const size_t *to,
                      const struct pair_wire *x, unsigned width, size_t n);
-
-#endif

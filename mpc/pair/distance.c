@@ -228,8 +228,7 @@ static enum err compute(const void *self, size_t portion, struct pair_gates *g,
 static void distance_free(void *self)
 {
     struct distance *s = self;
-    memory_free(&s->first);
-    memory_free(&s);
+    memory_free_all(&s->first, &s);
 }
 
 static const struct pair_program distance_program = {

@@ -18,8 +18,7 @@
  *
  * Whatever x is, x + 1 moves d by u on a circle of 2^B, and |d| by at most u: so does D.
  */
-#ifndef TREFOIL_MPC_PAIR_DISTANCE_H
-#define TREFOIL_MPC_PAIR_DISTANCE_H
+#pragma once
 
 #include "mpc/pair/garbled.h"
 
@@ -48,5 +47,3 @@ enum err pair_distance_cost(const struct pair_distance *distance,
  */
 enum err pair_distance_new(struct pair_run **run, struct pair *pair,
                            const struct pair_distance *distance) MUST_CHECK;
-
-#endif

@@ -132,9 +132,7 @@ void pair_run_free(struct pair_run **run)
     wipe_wires(&r->out, r->outs);
     bytes_clear(&r->matrix.piece);
     bytes_clear(&r->tables.piece);
-    memory_free(&r->ands);
-    memory_free(&r->label);
-    memory_free(&r->labels);
+    memory_free_all(&r->ands, &r->label, &r->labels);
     r->program->free(r->self);
     memory_free(run);
 }

@@ -12,8 +12,7 @@
  * AND, an eighth for each output, and 32.
  * LEAKS: the outputs, to the keeper; sizes, which both know beforehand.
  */
-#ifndef TREFOIL_MPC_PAIR_GARBLED_H
-#define TREFOIL_MPC_PAIR_GARBLED_H
+#pragma once
 
 #include "mpc/pair/pair.h"
 
@@ -41,5 +40,3 @@ enum err pair_send_matrix(void *run, size_t offset, uint8_t *out, size_t n) MUST
 enum err pair_take_matrix(void *run, size_t offset, const uint8_t *in, size_t n) MUST_CHECK;
 enum err pair_send_tables(void *run, size_t offset, uint8_t *out, size_t n) MUST_CHECK;
 enum err pair_take_tables(void *run, size_t offset, const uint8_t *in, size_t n) MUST_CHECK;
-
-#endif

@@ -3,7 +3,6 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "base/secret.h"
 
 #include <openssl/evp.h>
 #include <string.h>

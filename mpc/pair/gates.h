@@ -20,8 +20,7 @@
  * Cost of an AND: 32 bytes; 8 blocks of AES to garble, 4 to evaluate. LEAKS: nothing: a row that
  * the keeper cannot open is pseudorandom to it. No branch or index depends on a wire.
  */
-#ifndef TREFOIL_MPC_PAIR_GATES_H
-#define TREFOIL_MPC_PAIR_GATES_H
+#pragma once
 
 #include "base/error.h"
 
@@ -91,5 +90,3 @@ void pair_gates_and(struct pair_gates *g, struct pair_wire *out, const struct pa
 #define GATES_CHOSEN ((size_t)64)
 enum err pair_gates_choose(struct pair_gates *g, uint64_t *share, const struct pair_wire *label,
                            uint64_t bits, const uint64_t *word) MUST_CHECK;
-
-#endif

@@ -19,8 +19,7 @@
  * circuits of two servers"). In total variation a z is off by less than JOINT_TAU, for rounded
  * thresholds and what is cut off.
  */
-#ifndef TREFOIL_MPC_PAIR_JOINT_NOISE_H
-#define TREFOIL_MPC_PAIR_JOINT_NOISE_H
+#pragma once
 
 #include "mpc/pair/garbled.h"
 
@@ -40,5 +39,3 @@ enum err pair_joint_new(struct pair_run **run, struct pair *pair,
  * round(2^64 P(the next bit is 1 | the bits before)) at [2^k + prefix] for a prefix of k bits.
  */
 extern const uint64_t joint_threshold[256];
-
-#endif

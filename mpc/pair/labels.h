@@ -12,8 +12,7 @@
  * Of the provider's own bits, active labels are the stream of a seed that it sends.
  * LEAKS: how many bits.
  */
-#ifndef TREFOIL_MPC_PAIR_LABELS_H
-#define TREFOIL_MPC_PAIR_LABELS_H
+#pragma once
 
 #include "base/prg.h"
 #include "mpc/kernel/kernel.h"
@@ -46,5 +45,3 @@ enum err labels_of_matrix(struct pair *provider, const uint8_t *matrix, size_t n
                           struct pair_wire *zero) MUST_CHECK;
 /* Active labels of n bits of the provider. */
 enum err labels_of_seed(const uint8_t seed[16], struct pair_wire *active, size_t n) MUST_CHECK;
-
-#endif

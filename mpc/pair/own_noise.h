@@ -17,8 +17,7 @@
  * words at once, and not for those of one round. Secret words live in `out` alone, and in the
  * generator, which its owner wipes.
  */
-#ifndef TREFOIL_MPC_PAIR_OWN_NOISE_H
-#define TREFOIL_MPC_PAIR_OWN_NOISE_H
+#pragma once
 
 #include "base/random.h"
 
@@ -40,5 +39,3 @@ void own_gumbel(struct random *r, uint64_t *out, size_t n);
 
 /* The Gumbel of one U = high 2^64 + low: for tests. */
 int64_t own_gumbel_of(uint64_t high, uint64_t low);
-
-#endif

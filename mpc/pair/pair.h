@@ -16,8 +16,7 @@
  * Cost: 4,128 bytes, 384 multiplications by scalars at the provider and the keeper together.
  * LEAKS: nothing. B_j is uniform whatever the bit; the other key takes a Diffie-Hellman problem.
  */
-#ifndef TREFOIL_MPC_PAIR_PAIR_H
-#define TREFOIL_MPC_PAIR_PAIR_H
+#pragma once
 
 #include "base/error.h"
 
@@ -40,5 +39,3 @@ enum err pair_hello(struct pair *keeper, uint8_t hello[PAIR_HELLO_SIZE]) MUST_CH
 enum err pair_choose(struct pair *provider, const uint8_t hello[PAIR_HELLO_SIZE],
                      uint8_t choices[PAIR_CHOICES_SIZE]) MUST_CHECK;
 enum err pair_chosen(struct pair *keeper, const uint8_t choices[PAIR_CHOICES_SIZE]) MUST_CHECK;
-
-#endif

@@ -52,8 +52,8 @@ struct pair_scores {
 };
 
 /* The pairs' winners; of the last pair only the index matters. */
-static enum err play(struct pair_gates *g, const struct pair_scores *l, unsigned width,
-                     const struct circuit_pairs *p, struct pair_scores *won)
+static enum err find_winners(struct pair_gates *g, const struct pair_scores *l, unsigned width,
+                             const struct circuit_pairs *p, struct pair_scores *won)
 {
     const size_t n = p->pairs, room = (width > l->bits ? width : l->bits) * n;
     struct pair_wire *x, *y, *one, *right;
@@ -86,7 +86,7 @@ static enum err next_level(struct pair_gates *g, struct pair_scores *l, unsigned
     TRY(scratch_array(g->scratch, &next.v, width * next.n));
     TRY(scratch_array(g->scratch, &next.index, next.bits * next.n));
     TRY(scratch_array(g->scratch, &alone, (width + l->bits) * p->alone));
-    TRY(play(g, l, width, p, &won));
+    TRY(find_winners(g, l, width, p, &won));
     memset(next.index, 0, next.bits * next.n * sizeof *next.index);
     circuit_scatter(next.v, next.n, p->to, won.v, width, p->pairs);
     circuit_scatter(next.index, next.n, p->to, won.index, next.bits, p->pairs);

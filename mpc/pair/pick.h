@@ -11,8 +11,7 @@
  * LEAKS: the index, to both. The provider must not send tables before whatever the index needs is
  * paid for at both ends.
  */
-#ifndef TREFOIL_MPC_PAIR_PICK_H
-#define TREFOIL_MPC_PAIR_PICK_H
+#pragma once
 
 #include "mpc/pair/garbled.h"
 
@@ -35,5 +34,3 @@ size_t pair_pick_proof(size_t candidates);
 /* The keeper's and the provider's end of the proof. ERR_CHEAT: not labels of an index. */
 enum err pair_pick_prove(const struct pair_run *run, uint8_t *proof) MUST_CHECK;
 enum err pair_pick_verify(const struct pair_run *run, const uint8_t *proof) MUST_CHECK;
-
-#endif

@@ -4,8 +4,7 @@
  * Input and output bits of a portion are numbered and packed, 64 a word. The keeper's and the
  * provider's are apart.
  */
-#ifndef TREFOIL_MPC_PAIR_PROGRAM_H
-#define TREFOIL_MPC_PAIR_PROGRAM_H
+#pragma once
 
 #include "mpc/pair/garbled.h"
 #include "mpc/pair/labels.h"
@@ -45,5 +44,3 @@ struct pair *program_pair(const struct pair_run *run);
 /* Adds up all portions. `ands`: how many each has, or NULL. */
 enum err program_cost(const struct pair_program *program, const void *self, size_t portions,
                       struct scratch *scratch, uint64_t *ands, struct pair_cost *cost) MUST_CHECK;
-
-#endif

@@ -10,13 +10,10 @@
  *
  * Squares of what is no count have no bound, and no sensitivity: only for a study of one owner.
  */
-#ifndef TREFOIL_MPC_PAIR_SQUARES_H
-#define TREFOIL_MPC_PAIR_SQUARES_H
+#pragma once
 
 #include "mpc/pair/distance.h"
 
 /* As pair_distance_new(), but `bits` and `most` are not looked at. */
 enum err pair_squares_new(struct pair_run **run, struct pair *pair,
                           const struct pair_distance *distance) MUST_CHECK;
-
-#endif

@@ -8,8 +8,7 @@
  * Invariants: the three parties call the same functions with the same public arguments in the same
  * order; a PRG position masks one word once; a failed call ends the session.
  */
-#ifndef TREFOIL_MPC_PARTY_PARTY_H
-#define TREFOIL_MPC_PARTY_PARTY_H
+#pragma once
 
 #include "base/log.h"
 #include "base/prg.h"
@@ -124,5 +123,3 @@ struct party_parts {
     struct party_part j, j1, j2;
 };
 struct party_parts party_parts(const struct party *p, size_t n, size_t unit);
-
-#endif

@@ -6,8 +6,7 @@
  * The memory is not zeroed. Above 256 MiB it goes back to the system when the stack is empty.
  * Everything is wiped before it is freed.
  */
-#ifndef TREFOIL_MPC_PARTY_SCRATCH_H
-#define TREFOIL_MPC_PARTY_SCRATCH_H
+#pragma once
 
 #include "base/error.h"
 
@@ -43,5 +42,3 @@ struct scratch_mark scratch_mark(struct scratch *s);
 void scratch_release(const struct scratch_mark *mark);
 /* The same, and wipes that memory: uploads and noise, which nobody should find later. */
 void scratch_wipe(const struct scratch_mark *mark);
-
-#endif

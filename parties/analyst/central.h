@@ -2,8 +2,7 @@
  * parties/analyst/central.h - central AIM on tables in the clear, for `trefoil aim` and the demo.
  * Whoever runs it sees all rows.
  */
-#ifndef TREFOIL_PARTIES_ANALYST_CENTRAL_H
-#define TREFOIL_PARTIES_ANALYST_CENTRAL_H
+#pragma once
 
 #include "aim/run/copula_run.h"
 #include "aim/run/loop.h"
@@ -46,5 +45,3 @@ enum err central_bound(struct table *all, const struct study *study, struct log 
 
 /* Appends all rows of `from` (of the same domain) to `to`. */
 enum err central_append(struct table *to, const struct table *from) MUST_CHECK;
-
-#endif

@@ -15,8 +15,7 @@
  * A count of 0 means impossible: a structural zero. Counts are what somebody has published; they
  * must not come from the rows of the study, whose guarantee would not hold for them.
  */
-#ifndef TREFOIL_PARTIES_ANALYST_KNOWN_H
-#define TREFOIL_PARTIES_ANALYST_KNOWN_H
+#pragma once
 
 #include "aim/model/model.h"
 
@@ -47,5 +46,3 @@ enum err known_check(struct known *k, const struct domain *d, const char *path,
 /* Describes a cell, as "age=30, sex=f", cut to fit. */
 void known_cell(const struct domain *d, const struct clique *c, uint64_t cell, char *text,
                 size_t size);
-
-#endif

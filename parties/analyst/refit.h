@@ -8,8 +8,7 @@
  * The model meets margins that are known from elsewhere (parties/analyst/known.h) exactly. The
  * result keeps them, so a further refit of it has them too.
  */
-#ifndef TREFOIL_PARTIES_ANALYST_REFIT_H
-#define TREFOIL_PARTIES_ANALYST_REFIT_H
+#pragma once
 
 #include "aim/run/loop.h"
 #include "parties/analyst/known.h"
@@ -34,5 +33,3 @@ struct refit {
 enum err refit_run(struct refit *f, const struct refit_terms *terms,
                    const struct aim_refit_progress *progress, struct log *log) MUST_CHECK;
 void refit_clear(struct refit *f);
-
-#endif

@@ -9,7 +9,6 @@
 #include "aim/table/csv.h"
 #include "aim/table/series.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "parties/exchange/bounds.h"
 #include "parties/exchange/price.h"
 #include "parties/study/method.h"

@@ -2,8 +2,7 @@
  * parties/analyst/release.h - what a run publishes: measurements.json, model, synthetic.csv, and
  * how far off the model's answers may be. All are made from opened values.
  */
-#ifndef TREFOIL_PARTIES_ANALYST_RELEASE_H
-#define TREFOIL_PARTIES_ANALYST_RELEASE_H
+#pragma once
 
 #include "aim/answer/errors.h"
 #include "aim/run/copula_run.h"
@@ -48,5 +47,3 @@ enum err release_write(const char *folder, const struct study *study,
 /* Makes the model's errors (aim/answer/errors.h) and writes them beside it, as `errors`. */
 enum err release_errors(const char *folder, const struct aim_result *result,
                         const struct errors_progress *progress, struct log *log) MUST_CHECK;
-
-#endif

@@ -5,7 +5,6 @@
 #include "parties/exchange/price.h"
 
 #include <sodium.h>
-#include <string.h>
 
 #define PAUSE_MS 500 /* before the first new try; doubled up to the most */
 #define PAUSE_MOST_MS 5000

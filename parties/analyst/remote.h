@@ -9,8 +9,7 @@
  * values, and is not asked again. A run that has not begun fails at once if a
  * server is not there.
  */
-#ifndef TREFOIL_PARTIES_ANALYST_REMOTE_H
-#define TREFOIL_PARTIES_ANALYST_REMOTE_H
+#pragma once
 
 #include "aim/run/backend.h"
 #include "aim/run/look.h"
@@ -54,5 +53,3 @@ enum err remote_look(struct remote *remote, const char *path, int64_t *value) MU
  * counters. Does nothing if they were told before.
  */
 enum err remote_close(struct remote *remote, struct net_counters stats[][NET_PHASES]) MUST_CHECK;
-
-#endif

@@ -12,8 +12,7 @@
  * the servers answer at no cost. Version 1, which is read too, and then written anew, has u32 how
  * many after the run, and one digest, at its end.
  */
-#ifndef TREFOIL_PARTIES_ANALYST_REPLIES_H
-#define TREFOIL_PARTIES_ANALYST_REPLIES_H
+#pragma once
 
 #include "parties/exchange/request.h"
 #include "parties/study/study.h"
@@ -34,5 +33,3 @@ enum err replies_find(const struct replies *replies, const struct ask *ask, stru
 /* Appends the next round's reply to the file; a reply that is there already stays. */
 enum err replies_keep(struct replies *replies, const struct ask *ask, const struct bytes *answer,
                       unsigned lost) MUST_CHECK;
-
-#endif

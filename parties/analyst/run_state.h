@@ -18,8 +18,7 @@
  *   DIR/look.state  what a look opened, as parties/analyst/replies.h
  *   DIR/run.lock    locked while a run works here
  */
-#ifndef TREFOIL_PARTIES_ANALYST_RUN_STATE_H
-#define TREFOIL_PARTIES_ANALYST_RUN_STATE_H
+#pragma once
 
 #include "parties/exchange/request.h"
 #include "parties/study/study.h"
@@ -68,5 +67,3 @@ enum err run_state_request(struct run_state *state, const struct ask *ask,
 enum err run_state_skip(struct run_state *state, const struct ask *ask,
                         const struct bytes **bytes) MUST_CHECK;
 unsigned run_state_skipped(const struct run_state *state);
-
-#endif

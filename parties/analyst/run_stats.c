@@ -55,55 +55,61 @@ static json_t *round_json(const struct study *study, const struct aim_round *r, 
         "model_cells", (json_int_t)r->model_cells, "owners", (json_int_t)owners);
 }
 
-/* Round 0, the one-ways; then round 1, one number for each pair. */
-static json_t *copula_json(const struct copula_result *c)
+void run_stats_aim(struct run_stats *s, const struct aim_result *r)
 {
-    json_t *rounds = json_array();
+    const struct aim_round *last = &r->round[r->rounds - 1];
+    size_t measured = 0;
+    s->first = r->population[0];
+    s->last = r->population[r->measurements - 1];
+    s->spent = last->spent;
+    s->goes_on = !last->last;
+    s->rounds = json_array();
+    for (size_t i = 0; i < r->rounds; i++) {
+        measured += r->round[i].marginals;
+        json_array_append_new(s->rounds,
+                              round_json(s->study, &r->round[i], r->population[measured - 1]));
+    }
+}
+
+/* Round 0, the one-ways; then round 1, one number for each pair. No owner may come between. */
+void run_stats_copula(struct run_stats *s, const struct copula_result *c)
+{
+    s->first = s->last = c->round[0].population;
+    s->spent = c->round[1].spent;
+    s->rounds = json_array();
     for (int i = 0; i < 2; i++)
         json_array_append_new(
-            rounds, json_pack("{s:i, s:s, s:f, s:f, s:f, s:f, s:I}", "round", i, "marginal",
-                              i == 0 ? "all one-ways" : "a number of each pair", "sigma",
-                              i == 0 ? c->measurement[0].sigma : c->sigma, "cost", c->round[i].cost,
-                              "spent", c->round[i].spent, "total", c->model->total, "owners",
-                              (json_int_t)c->round[i].population));
-    return rounds;
+            s->rounds, json_pack("{s:i, s:s, s:f, s:f, s:f, s:f, s:I}", "round", i, "marginal",
+                                 i == 0 ? "all one-ways" : "a number of each pair", "sigma",
+                                 i == 0 ? c->measurement[0].sigma : c->sigma, "cost",
+                                 c->round[i].cost, "spent", c->round[i].spent, "total",
+                                 c->model->total, "owners", (json_int_t)c->round[i].population));
 }
 
 /* Round 0, the target's counts; then the steps. */
-static json_t *steps_json(const struct train_result *r)
+void run_stats_train(struct run_stats *s, const struct train_result *r)
 {
-    json_t *rounds = json_array();
+    s->first = s->last = r->population;
+    s->spent = r->spent;
+    s->rounds = json_array();
     for (unsigned t = 0; t <= r->steps; t++) {
-        const struct train_step *s = t > 0 ? &r->step[t - 1] : NULL;
+        const struct train_step *step = t > 0 ? &r->step[t - 1] : NULL;
         json_array_append_new(
-            rounds,
+            s->rounds,
             json_pack("{s:i, s:s, s:f, s:f, s:f, s:I}", "round", (int)t, "marginal",
-                      t == 0    ? "the target's counts"
-                      : s->lost ? "a lost gradient"
-                                : "a gradient",
-                      "sigma", t == 0 ? r->sigma : measure_sigma(s->multiplier, NOISE_BY_ALL),
-                      "cost", t == 0 ? r->counts_cost : s->cost, "spent",
-                      t == 0 ? r->counts_cost : s->spent, "owners", (json_int_t)r->population));
+                      t == 0       ? "the target's counts"
+                      : step->lost ? "a lost gradient"
+                                   : "a gradient",
+                      "sigma", t == 0 ? r->sigma : measure_sigma(step->multiplier, NOISE_BY_ALL),
+                      "cost", t == 0 ? r->counts_cost : step->cost, "spent",
+                      t == 0 ? r->counts_cost : step->spent, "owners", (json_int_t)r->population));
     }
-    return rounds;
 }
 
-static json_t *rounds_json(const struct run_stats *s)
+void run_stats_clear(struct run_stats *s)
 {
-    const struct aim_result *r = s->result;
-    json_t *rounds;
-    size_t measured = 0;
-    if (s->copula != NULL)
-        return copula_json(s->copula);
-    if (s->trained != NULL)
-        return steps_json(s->trained);
-    rounds = json_array();
-    for (size_t i = 0; i < r->rounds; i++) {
-        measured += r->round[i].marginals;
-        json_array_append_new(rounds,
-                              round_json(s->study, &r->round[i], r->population[measured - 1]));
-    }
-    return rounds;
+    json_decref(s->rounds);
+    s->rounds = NULL;
 }
 
 /* What earlier commands of the same run have written, or NULL. */
@@ -138,7 +144,7 @@ static json_t *document(const struct run_stats *s, const char *run, const json_t
         s->rho, "linked", linked_json(s), "analyst", "bytes_sent",
         integer(s->analyst.sent, analyst, "bytes_sent"), "bytes_received",
         integer(s->analyst.received, analyst, "bytes_received"), "servers", servers, "rounds",
-        rounds_json(s), "mpc_s", real(s->mpc_s, before, "mpc_s"), "estimate_s",
+        json_incref(s->rounds), "mpc_s", real(s->mpc_s, before, "mpc_s"), "estimate_s",
         real(s->total_s - s->mpc_s, before, "estimate_s"), "total_s",
         real(s->total_s, before, "total_s"));
 }
@@ -162,20 +168,11 @@ enum err run_stats_write(const char *folder, const struct run_stats *stats, stru
 static void print_owners(FILE *out, const struct run_stats *s)
 {
     const size_t most = study_owners_most(s->study);
-    uint64_t first, last;
-    if (s->copula != NULL) /* none may come between */
-        first = last = s->copula->round[0].population;
-    else if (s->trained != NULL)
-        first = last = s->trained->population;
-    else {
-        first = s->result->population[0];
-        last = s->result->population[s->result->measurements - 1];
-    }
-    if (first == last && last == most)
+    if (s->first == s->last && s->last == most)
         return;
-    fprintf(out, "owners: the rows of %" PRIu64 " of %zu are counted", last, most);
-    if (first < last)
-        fprintf(out, "; %" PRIu64 " of them came during the run", last - first);
+    fprintf(out, "owners: the rows of %" PRIu64 " of %zu are counted", s->last, most);
+    if (s->first < s->last)
+        fprintf(out, "; %" PRIu64 " of them came during the run", s->last - s->first);
     fprintf(out, "\n");
 }
 
@@ -197,19 +194,14 @@ static void print_traffic(FILE *out, const struct run_stats *s)
 void run_stats_print(FILE *out, const struct run_stats *s)
 {
     const struct study *study = s->study;
-    const struct aim_round *last = s->result != NULL ? &s->result->round[s->result->rounds - 1]
-                                                     : NULL;
-    const double spent = last != NULL         ? last->spent
-                         : s->trained != NULL ? s->trained->spent
-                                              : s->copula->round[1].spent;
     fprintf(out, "took: servers %s, estimator %s\n", words_time(s->mpc_s).text,
             words_time(s->total_s - s->mpc_s).text);
     print_traffic(out, s);
     print_owners(out, s);
     fprintf(out, "guarantee: (epsilon %g, delta %g) differential privacy for %s\n", study->epsilon,
             study->delta, study_of_persons(study) ? study_unit(study) : "one row");
-    fprintf(out, "budget: rho %.4g of %.4g is spent; %.2g is left%s\n", spent, s->rho,
-            fmax(0, s->rho - spent),
-            last == NULL || last->last ? ", too little for a run"
-                                       : ";\n        the same command without --rounds goes on");
+    fprintf(out, "budget: rho %.4g of %.4g is spent; %.2g is left%s\n", s->spent, s->rho,
+            fmax(0, s->rho - s->spent),
+            s->goes_on ? ";\n        the same command without --rounds goes on"
+                       : ", too little for a run");
 }

@@ -6,8 +6,7 @@
  * neighbours sign its head: nobody, not even the server itself, can change later what a log says
  * without the two others noticing.
  */
-#ifndef TREFOIL_PARTIES_AUDIT_AUDIT_H
-#define TREFOIL_PARTIES_AUDIT_AUDIT_H
+#pragma once
 
 #include "parties/audit/audit_file.h"
 
@@ -41,5 +40,3 @@ enum err audit_see(struct audit *audit, unsigned server, const struct audit_head
 /* Keeps a neighbour's signature on an earlier head of ours. ERR_AUTH, logged, if it is not good. */
 enum err audit_keep(struct audit *audit, unsigned server, const struct audit_head *ours,
                     const uint8_t signature[64]) MUST_CHECK;
-
-#endif

@@ -5,8 +5,7 @@
  * from one study, each from a different server; what one saw of another's log must be in that log;
  * and an opening that several have must be the same in each.
  */
-#ifndef TREFOIL_PARTIES_AUDIT_AUDIT_COMPARE_H
-#define TREFOIL_PARTIES_AUDIT_AUDIT_COMPARE_H
+#pragma once
 
 #include "parties/audit/audit_file.h"
 
@@ -38,5 +37,3 @@ enum err audit_is_of(const struct audit_file *file, const struct study *study,
  * full the log with most in it, then what each other log says differently.
  */
 void audit_describe(struct audit_file *const *files, size_t count, FILE *out);
-
-#endif

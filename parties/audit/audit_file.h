@@ -5,8 +5,7 @@
  * after it; a chain made anew does not match what neighbours have signed; and a log that is cut
  * short lacks lines that neighbours have seen.
  */
-#ifndef TREFOIL_PARTIES_AUDIT_AUDIT_FILE_H
-#define TREFOIL_PARTIES_AUDIT_AUDIT_FILE_H
+#pragma once
 
 #include "base/bytes.h"
 #include "parties/study/warrant.h"
@@ -130,5 +129,3 @@ void audit_chain(uint8_t hash[32], const char *text, size_t n);
 #define AUDIT_SIGNED_SIZE (32 + 1 + 8 + 32)
 void audit_signed_words(const uint8_t terms[32], unsigned server, const struct audit_head *head,
                         uint8_t words[AUDIT_SIGNED_SIZE]);
-
-#endif

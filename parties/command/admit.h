@@ -2,8 +2,7 @@
  * parties/command/admit.h - `trefoil admit`, in three files: cmd_admit.c makes tokens for keys,
  * admit_invite.c invitations, admit_register.c keeps the register of both.
  */
-#ifndef TREFOIL_PARTIES_COMMAND_ADMIT_H
-#define TREFOIL_PARTIES_COMMAND_ADMIT_H
+#pragma once
 
 #include "base/line.h"
 #include "parties/study/token.h"
@@ -61,5 +60,3 @@ enum err admit_write_each(const struct admit *a) MUST_CHECK;
 enum err admit_check_invites(struct admit *a) MUST_CHECK;
 /* Makes invitations with the numbers from `next` on; `links` gets the text of their file. */
 enum err admit_make_invites(struct admit *a, uint32_t next, struct bytes *links) MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* parties/command/adviser.h - tells whoever interrupts a run how to go on with it. */
-#ifndef TREFOIL_PARTIES_COMMAND_ADVISER_H
-#define TREFOIL_PARTIES_COMMAND_ADVISER_H
+#pragma once
 
 #include "base/bytes.h"
 #include "base/thread.h"
@@ -18,5 +17,3 @@ struct adviser {
 /* From now on, also in threads started later, whoever interrupts the run is told how to go on. */
 enum err adviser_start(struct adviser *a, int argc, char **argv, struct log *log) MUST_CHECK;
 void adviser_stop(struct adviser *a);
-
-#endif

@@ -59,8 +59,7 @@ static void clear(struct admit *a)
 {
     if (a->lock >= 0)
         close(a->lock);
-    memory_free(&a->entry);
-    memory_free(&a->asker);
+    memory_free_all(&a->entry, &a->asker);
     identity_free(&a->issuer);
     study_free(&a->study);
     study_free(&a->earlier);

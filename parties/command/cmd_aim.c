@@ -101,8 +101,7 @@ static void owned_clear(struct owned *o)
         table_free(&o->table[i]);
         domain_free(&o->columns[i]);
     }
-    memory_free(&o->table);
-    memory_free(&o->columns);
+    memory_free_all(&o->table, &o->columns);
 }
 
 static enum err link_owners(const struct study *study, struct sources *from, struct table *all,
@@ -231,8 +230,12 @@ static enum err execute(struct sources *from, const char *folder, size_t rows, u
     quick |= !method->errors;
     progress = progress_start(stdout, study, limits.rho);
     TRY(method->central(&made, study, table, NULL, &progress, log));
-    TRY(method->release(&made,
-                        &(struct methods_release){folder, study, limits.rho, rows, seed, log}));
+    TRY(method->release(&made, &(struct methods_release){.folder = folder,
+                                                         .study = study,
+                                                         .rho = limits.rho,
+                                                         .rows = rows,
+                                                         .seed = seed,
+                                                         .log = log}));
     TRY(quick ? ERR_OK : release_errors(folder, made.model, &refits, log));
     progress_end(&progress);
     if (method->rows)
@@ -245,7 +248,7 @@ static enum err execute(struct sources *from, const char *folder, size_t rows, u
 
 #define FOR_ROWS 4 /* options that say what rows are drawn, the last ones: training draws none */
 
-static enum err run(int argc, char **argv, bool trains, struct log *log)
+static enum err run_either(int argc, char **argv, bool trains, struct log *log)
 {
     const char *files[FILES_MAX + 1], *out = NULL, *delimiter = NULL, *decimal = NULL;
     int64_t rows = 0, seed = 1;
@@ -275,12 +278,12 @@ static enum err run(int argc, char **argv, bool trains, struct log *log)
 
 static enum err run_aim(int argc, char **argv, struct log *log)
 {
-    return run(argc, argv, false, log);
+    return run_either(argc, argv, false, log);
 }
 
 static enum err run_train(int argc, char **argv, struct log *log)
 {
-    return run(argc, argv, true, log);
+    return run_either(argc, argv, true, log);
 }
 
 const struct command cmd_aim = {.name = "aim",

@@ -1,7 +1,6 @@
 #include "aim/table/csv.h"
 #include "aim/train/classifier.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "parties/command/command.h"
 
 #include <math.h>

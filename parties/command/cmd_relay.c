@@ -1,11 +1,9 @@
-#include "base/secret.h"
 #include "parties/command/command.h"
 #include "parties/display/owner_page.h"
 #include "parties/server/relay.h"
 #include "parties/study/roster.h"
 
 #include <signal.h>
-#include <unistd.h>
 
 static const char help[] =
     "usage: trefoil relay STUDY --listen [ADDRESS:]PORT\n"

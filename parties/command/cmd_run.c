@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "parties/analyst/release.h"
 #include "parties/analyst/remote.h"
-#include "parties/analyst/run_stats.h"
 #include "parties/command/adviser.h"
 #include "parties/command/command.h"
 #include "parties/command/methods.h"
@@ -19,7 +18,6 @@
 
 #include <math.h>
 #include <sodium.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -226,11 +224,8 @@ static enum err play_rounds(struct run_asked *r, struct ledger_limits *limits, i
 
 static struct run_stats stats_of(const struct run_asked *r)
 {
-    return (struct run_stats){
+    struct run_stats stats = {
         .study = r->study,
-        .result = r->made.model,
-        .copula = r->made.copula,
-        .trained = r->made.trained,
         .look = r->remote.look,
         .linked = r->linked,
         .run = run_state_run(r->state),
@@ -240,6 +235,8 @@ static struct run_stats stats_of(const struct run_asked *r)
         .total_s = r->total_s,
         .analyst = client_traffic(r->client),
     };
+    methods_of(r->study)->stats(&r->made, &stats);
+    return stats;
 }
 
 /* What the servers signed is kept beside the key and in the folder, since one may be lost. */
@@ -259,16 +256,20 @@ static enum err call_witness(struct run_asked *r, const struct run_terms *t)
 static enum err release_data(struct run_asked *r, const struct run_terms *t)
 {
     progress_wait(&r->progress, "writing what was opened, and what follows from it");
-    return methods_of(r->study)->release(
-        &r->made, &(struct methods_release){t->folder, r->study, r->rho, (size_t)t->rows,
-                                            (uint64_t)t->seed, r->log});
+    return methods_of(r->study)->release(&r->made,
+                                         &(struct methods_release){.folder = t->folder,
+                                                                   .study = r->study,
+                                                                   .rho = r->rho,
+                                                                   .rows = (size_t)t->rows,
+                                                                   .seed = (uint64_t)t->seed,
+                                                                   .log = r->log});
 }
 
 /* Makes the rest, some of it from what the servers counted. */
 static enum err release(struct run_asked *r, const struct run_terms *t)
 {
     const struct errors_progress refits = {.fitted = progress_refits, .self = &r->progress};
-    const struct run_stats stats = stats_of(r);
+    struct run_stats stats CLEAN(run_stats_clear) = stats_of(r);
     const bool errors = !t->quick && methods_of(r->study)->errors;
     const bool rows = methods_of(r->study)->rows;
     struct bytes verdict CLEAN(bytes_clear) = {0};

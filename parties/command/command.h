@@ -6,8 +6,7 @@
  * exit code and the last line of the log, which says what to do about a failure.
  * To add one: write parties/command/cmd_<name>.c, and list it in parties/command/commands.c.
  */
-#ifndef TREFOIL_PARTIES_COMMAND_COMMAND_H
-#define TREFOIL_PARTIES_COMMAND_COMMAND_H
+#pragma once
 
 #include "base/array.h"
 #include "base/error.h"
@@ -101,5 +100,3 @@ extern const struct command cmd_keygen, cmd_init, cmd_check, cmd_serve, cmd_shar
     cmd_roster, cmd_demo, cmd_plan, cmd_synth, cmd_query, cmd_explore, cmd_eval, cmd_refit,
     cmd_audit, cmd_recover, cmd_backup, cmd_restore, cmd_complete, cmd_admit, cmd_train,
     cmd_predict, cmd_distill, cmd_page, cmd_relay, cmd_send, cmd_approve;
-
-#endif

@@ -1,6 +1,5 @@
 /* parties/command/demo.h - the demo's folder and processes, and what it shows at the end. */
-#ifndef TREFOIL_PARTIES_COMMAND_DEMO_H
-#define TREFOIL_PARTIES_COMMAND_DEMO_H
+#pragma once
 
 #include "aim/table/table.h"
 #include "base/file.h"
@@ -39,5 +38,3 @@ void demo_path(const struct demo *d, char path[FILE_PATH], const char *format, .
 
 /* After the run: shows its cost and how good the result is; writes the report with the truth. */
 enum err demo_show(const struct demo *d) MUST_CHECK;
-
-#endif

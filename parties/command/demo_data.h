@@ -7,8 +7,7 @@
  * most of whom are at both. Each has its own order, and its file says in its own way who a patient
  * is.
  */
-#ifndef TREFOIL_PARTIES_COMMAND_DEMO_DATA_H
-#define TREFOIL_PARTIES_COMMAND_DEMO_DATA_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -36,5 +35,3 @@ enum err demo_data_write(const char *folder, unsigned hospitals, uint64_t seed,
 
 /* The `domain:` block of a study file that fits the data, line ends included. */
 const char *demo_data_domain_yaml(void);
-
-#endif

@@ -2,8 +2,7 @@
  * parties/command/evaluating.h - compares synthetic rows with real ones and prints how far apart
  * they are: for `trefoil eval`, and for `trefoil plan --simulate`, whose real rows are invented.
  */
-#ifndef TREFOIL_PARTIES_COMMAND_EVALUATING_H
-#define TREFOIL_PARTIES_COMMAND_EVALUATING_H
+#pragma once
 
 #include "aim/answer/released.h"
 #include "aim/sql/database.h"
@@ -29,5 +28,3 @@ struct evaluating {
 /* Reads, compares and prints. The caller clears it, whatever this returns. */
 enum err evaluating_run(struct evaluating *e) MUST_CHECK;
 void evaluating_clear(struct evaluating *e);
-
-#endif

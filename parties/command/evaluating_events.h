@@ -6,8 +6,7 @@
  * events; of events and the one before. Beside them are those of as many real persons drawn once
  * more, with all of their events, and of a table in which each pair is dealt at random.
  */
-#ifndef TREFOIL_PARTIES_COMMAND_EVALUATING_EVENTS_H
-#define TREFOIL_PARTIES_COMMAND_EVALUATING_EVENTS_H
+#pragma once
 
 #include "parties/owner/source.h"
 
@@ -32,5 +31,3 @@ struct evaluating_events {
 };
 
 enum err evaluating_events(const struct evaluating_events *e, struct log *log) MUST_CHECK;
-
-#endif

@@ -5,8 +5,7 @@
  * between, then at least two spaces and its words. Values are in capitals: FILE and DIR are paths.
  * Choices are in the usage line, as --name one|other.
  */
-#ifndef TREFOIL_PARTIES_COMMAND_HELP_H
-#define TREFOIL_PARTIES_COMMAND_HELP_H
+#pragma once
 
 #include "parties/command/command.h"
 
@@ -20,5 +19,3 @@ struct help_option {
 };
 
 size_t help_options(const char *help, struct help_option option[HELP_OPTIONS_MAX]);
-
-#endif

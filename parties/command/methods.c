@@ -45,6 +45,11 @@ static enum err central_aim(struct methods_made *made, const struct study *study
     return ERR_OK;
 }
 
+static void stats_aim(const struct methods_made *made, struct run_stats *stats)
+{
+    run_stats_aim(stats, made->model);
+}
+
 static enum err release_aim(const struct methods_made *made, const struct methods_release *r)
 {
     return release_write(r->folder, r->study, made->model, r->rho, r->rows, r->seed, r->log);
@@ -74,6 +79,11 @@ static enum err copula_of(struct methods_made *made, const struct study *study,
     return ERR_OK;
 }
 
+static void stats_copula(const struct methods_made *made, struct run_stats *stats)
+{
+    run_stats_copula(stats, made->copula);
+}
+
 static enum err release_made_copula(const struct methods_made *made,
                                     const struct methods_release *r)
 {
@@ -100,6 +110,11 @@ static enum err train_of(struct methods_made *made, const struct study *study,
     return central_train(&made->trained, study, table, noise, progress_step, progress, log);
 }
 
+static void stats_train(const struct methods_made *made, struct run_stats *stats)
+{
+    run_stats_train(stats, made->trained);
+}
+
 static enum err release_trained(const struct methods_made *made, const struct methods_release *r)
 {
     struct classifier *c CLEAN(classifier_free) = NULL;
@@ -111,17 +126,20 @@ static enum err release_trained(const struct methods_made *made, const struct me
 static const struct methods methods[STUDY_METHODS] = {
     [STUDY_AIM] = {.run = run_aim,
                    .central = central_aim,
+                   .stats = stats_aim,
                    .release = release_aim,
                    .plan = plan_aim,
                    .errors = true,
                    .rows = true},
     [STUDY_COPULA] = {.run = run_copula,
                       .central = copula_of,
+                      .stats = stats_copula,
                       .release = release_made_copula,
                       .plan = plan_copula,
                       .rows = true},
     [STUDY_TRAIN] = {.run = run_train,
                      .central = train_of,
+                     .stats = stats_train,
                      .release = release_trained,
                      .plan = plan_train},
 };

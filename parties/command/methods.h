@@ -2,8 +2,7 @@
  * parties/command/methods.h - what commands do in each method: `run`, `aim` and `plan`. A table by
  * enum study_method; parties/study/method.h says what a run may open.
  */
-#ifndef TREFOIL_PARTIES_COMMAND_METHODS_H
-#define TREFOIL_PARTIES_COMMAND_METHODS_H
+#pragma once
 
 #include "aim/run/copula_run.h"
 #include "aim/run/loop.h"
@@ -12,6 +11,7 @@
 #include "aim/table/table.h"
 #include "parties/analyst/remote.h"
 #include "parties/analyst/run_state.h"
+#include "parties/analyst/run_stats.h"
 #include "parties/command/plan.h"
 #include "parties/display/progress.h"
 
@@ -51,6 +51,8 @@ struct methods {
     enum err (*central)(struct methods_made *made, const struct study *study,
                         const struct table *table, const struct plaintext_noise *noise,
                         struct progress *progress, struct log *log);
+    /* What a run says of its rounds. */
+    void (*stats)(const struct methods_made *made, struct run_stats *stats);
     /* Writes what was opened, and the model and rows that follow from it. */
     enum err (*release)(const struct methods_made *made, const struct methods_release *r);
     enum err (*plan)(struct plan_asked *p, double rho);
@@ -59,5 +61,3 @@ struct methods {
 };
 
 const struct methods *methods_of(const struct study *study);
-
-#endif

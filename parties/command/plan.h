@@ -1,6 +1,5 @@
 /* parties/command/plan.h - what `trefoil plan` says, by parts: plan_servers.c and so on. */
-#ifndef TREFOIL_PARTIES_COMMAND_PLAN_H
-#define TREFOIL_PARTIES_COMMAND_PLAN_H
+#pragma once
 
 #include "aim/run/loop.h"
 #include "parties/exchange/bounds.h"
@@ -68,5 +67,3 @@ struct plan_noise {
 
 /* Prints noise by epsilon and by rounds, the best number of rounds, and bins that are too fine. */
 void plan_noise(const struct plan_noise *p);
-
-#endif

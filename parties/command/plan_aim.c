@@ -9,7 +9,6 @@
 #include "parties/exchange/price.h"
 #include "parties/study/expect.h"
 #include "parties/study/method.h"
-#include "parties/study/study_uploads.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,7 +2,6 @@
 
 #include "aim/budget/forms.h"
 #include "aim/run/copula_run.h"
-#include "base/memory.h"
 #include "base/words.h"
 #include "parties/exchange/price.h"
 #include "parties/study/method.h"

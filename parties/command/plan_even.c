@@ -1,6 +1,5 @@
 #include "parties/command/plan_even.h"
 
-#include "aim/budget/forms.h"
 #include "base/memory.h"
 
 #include <math.h>

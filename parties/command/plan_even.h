@@ -2,8 +2,7 @@
  * parties/command/plan_even.h - how much noise a copula of a study will have, before anything is
  * known of its rows.
  */
-#ifndef TREFOIL_PARTIES_COMMAND_PLAN_EVEN_H
-#define TREFOIL_PARTIES_COMMAND_PLAN_EVEN_H
+#pragma once
 
 #include "parties/command/plan.h"
 
@@ -28,5 +27,3 @@ enum err plan_even_noise(const struct plan_even *e, const struct study *s, doubl
 /* How far off noise puts a copula's correlations of numbers, for a budget of rho of one row. */
 enum err plan_even_expect(const struct study *s, double rho, double rows,
                           double *correlation) MUST_CHECK;
-
-#endif

@@ -7,6 +7,7 @@
 #include "parties/exchange/price.h"
 #include "parties/settings/three/tally.h"
 #include "parties/study/study_uploads.h"
+#include "protocols/tape.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -75,7 +76,7 @@ static enum err add_up(struct ranks_work *w, const struct study *s)
 {
     const struct workload *load = s->workload;
     const struct price_noise noise = price_noise(s);
-    const bool discrete = s->noise == NOISE_DISCRETE;
+    const bool first = tape_cost(s->noise, NOISE_GAUSS)->first; /* lane that makes Gaussians */
     double cells = 0, record;
     for (size_t q = 0; q < load->queries; q++)
         cells += tally_counts(s, q) ? (double)load->query[q].cells : 0;
@@ -85,9 +86,9 @@ static enum err add_up(struct ranks_work *w, const struct study *s)
     if (s->open.most > 0)
         add_owner(w, s, s->owners, (double)s->open.most, cells, record);
     w->group = fmin(w->uploads, fmax(w->group, GROUP_BYTES));
-    w->noise = MACHINE_SAMPLE_S * (double)(noise.gumbel + (discrete ? 0 : noise.gauss));
+    w->noise = MACHINE_SAMPLE_S * (double)(noise.gumbel + (first ? 0 : noise.gauss));
     w->choose = MACHINE_SELECT_CELL_S * (double)load->cells * (s->rounds + s->sweeps) +
-                (discrete ? MACHINE_SAMPLE_S * (double)noise.gauss : 0);
+                (first ? MACHINE_SAMPLE_S * (double)noise.gauss : 0);
     w->sums = 16 * cells;
     w->samples = 16 * w->noise / MACHINE_SAMPLE_S;
     w->near = s->enforce_person || s->link.on;

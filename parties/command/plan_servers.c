@@ -229,16 +229,6 @@ static enum err print_distances(const struct plan_asked *p)
     return ERR_OK;
 }
 
-/*
- * Seconds of a core, as bench_fhaim measured them: for each ciphertext at its owner and at the
- * provider; for each product of two; for each result, hidden and decrypted.
- */
-#define ENCRYPT_S 0.9e-3
-#define PREPARE_S 0.5e-3
-#define MULTIPLY_S 0.2e-3
-#define HIDE_S 2.4e-3
-#define DECRYPT_S 0.9e-3
-
 /* What counting encrypted rows takes, once for each upload (mpc/lattice/lattice.h). */
 static void print_encrypted(const struct study *s)
 {
@@ -248,14 +238,15 @@ static void print_encrypted(const struct study *s)
         const double sent = (double)(e->bytes / LATTICE_POLY_SIZE), of = (double)e->results;
         results += of;
         longest = fmax(longest, sent);
-        provider += PREPARE_S * sent + MULTIPLY_S * of * (double)e->blocks + HIDE_S * of;
+        provider += MACHINE_PREPARE_S * sent + MACHINE_MULTIPLY_S * of * (double)e->blocks +
+                    MACHINE_HIDE_S * of;
     }
     printf("encrypted rows are counted once, when a session first has them: the provider\n"
            "sends the keeper %s. On one core that takes it about %.2g s, and the\n"
            "keeper %.2g s; an owner encrypts for %.2g s at most. Counts are exact. What the\n"
            "keeper decrypts costs a delta of %.2g, which is set aside.\n",
-           words_bytes((uint64_t)results * LATTICE_RESULT_SIZE).text, provider, DECRYPT_S * results,
-           ENCRYPT_S * longest, price_rows_slack(s));
+           words_bytes((uint64_t)results * LATTICE_RESULT_SIZE).text, provider,
+           MACHINE_DECRYPT_S * results, MACHINE_ENCRYPT_S * longest, price_rows_slack(s));
 }
 
 /* But for distances and statements, two servers send a word for each value that they open. */

@@ -138,7 +138,7 @@ static enum err find_rows(struct simulating *s, struct table **rows)
     return ERR_OK;
 }
 
-static enum err run(struct simulating *s, double rho)
+static enum err simulate(struct simulating *s, double rho)
 {
     const struct plan_asked *p = s->asked;
     const struct methods *method = methods_of(p->study);
@@ -151,8 +151,12 @@ static enum err run(struct simulating *s, double rho)
     progress = progress_start(stdout, &s->alone, rho);
     TRY(method->central(&made, &s->alone, rows, &noise, &progress, p->log));
     progress_end(&progress);
-    return method->release(&made, &(struct methods_release){s->folder, &s->alone, rho, rows->rows,
-                                                            (uint64_t)p->seed, p->log});
+    return method->release(&made, &(struct methods_release){.folder = s->folder,
+                                                            .study = &s->alone,
+                                                            .rho = rho,
+                                                            .rows = rows->rows,
+                                                            .seed = (uint64_t)p->seed,
+                                                            .log = p->log});
 }
 
 enum err plan_simulate(const struct plan_asked *p, double rho)
@@ -169,7 +173,7 @@ enum err plan_simulate(const struct plan_asked *p, double rho)
                         "your own");
     s.alone.enforce_person = false;
     TRY(make_folder(&s));
-    TRY(run(&s, rho));
+    TRY(simulate(&s, rho));
     TRY(file_path(s.synthetic, p->log, "%s/synthetic.csv", s.folder));
     if (!file_is_there(s.synthetic)) {
         printf("\nThis method makes no rows that could be compared.\n");

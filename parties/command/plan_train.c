@@ -80,10 +80,10 @@ static void print_test(const struct plan_asked *p)
 static void print_slack(const struct study *s)
 {
     const double slack = price_slack(s).marginal * s->train_steps * features_weights(s->features);
-    if (s->noise == NOISE_BOX_MULLER && slack > 0.01 * s->epsilon)
-        printf("box-muller noise takes %.2g of epsilon for its rounding: noise: discrete takes\n"
+    if (!noise_exact[s->noise] && slack > 0.01 * s->epsilon)
+        printf("%s noise takes %.2g of epsilon for its rounding: noise: discrete takes\n"
                "hardly any, and more time\n",
-               slack);
+               noise_words[s->noise], slack);
 }
 
 enum err plan_train(struct plan_asked *p, double rho)

@@ -1,6 +1,5 @@
 /* parties/command/process.h - child processes of the demo: started, waited for, ended by id. */
-#ifndef TREFOIL_PARTIES_COMMAND_PROCESS_H
-#define TREFOIL_PARTIES_COMMAND_PROCESS_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -28,5 +27,3 @@ enum err process_wait(pid_t *pid, const char *what, const char *output, int64_t 
 
 /* Sends SIGTERM, then SIGKILL after five seconds. Does nothing if it has ended. */
 void process_end(pid_t *pid);
-
-#endif

@@ -2,12 +2,9 @@
  * parties/command/settings.h - which settings there are. Nothing else of the program knows: the
  * store, owners' code and servers use a setting through its tables (parties/setting/).
  */
-#ifndef TREFOIL_PARTIES_COMMAND_SETTINGS_H
-#define TREFOIL_PARTIES_COMMAND_SETTINGS_H
+#pragma once
 
 #include "parties/setting/setting.h"
 
 /* The setting of a study that was read: the one with so many servers. */
 const struct setting *settings_of(const struct study *study);
-
-#endif

@@ -2,8 +2,7 @@
  * parties/command/share.h - `trefoil share`, in three files: cmd_share.c reads data and makes the
  * upload, share_servers.c sends it, share_parcel.c has it carried.
  */
-#ifndef TREFOIL_PARTIES_COMMAND_SHARE_H
-#define TREFOIL_PARTIES_COMMAND_SHARE_H
+#pragma once
 
 #include "base/file.h"
 #include "parties/display/progress.h"
@@ -88,5 +87,3 @@ enum err share_may_seal(const struct share *s) MUST_CHECK;
 enum err share_to(struct share *s, bool known) MUST_CHECK;
 /* Keeps what the servers answered to the last parcel, once somebody has carried it. */
 enum err share_keep(struct share *s) MUST_CHECK;
-
-#endif

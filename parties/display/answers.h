@@ -19,8 +19,7 @@
  *     "level": 0.95,          of the intervals; absent, with low and high, if there are none
  *     "together": false }     whether measured marginals contain all columns of each item
  */
-#ifndef TREFOIL_PARTIES_DISPLAY_ANSWERS_H
-#define TREFOIL_PARTIES_DISPLAY_ANSWERS_H
+#pragma once
 
 #include "aim/answer/answer.h"
 #include "aim/table/csv.h"
@@ -47,5 +46,3 @@ enum err answers_csv(struct bytes *out, const struct answers_entry *e) MUST_CHEC
 enum err answers_json(json_t *list, const struct answers_entry *e) MUST_CHECK;
 /* Writes the list with as few digits as give each number back. */
 enum err answers_put_json(struct bytes *out, const json_t *list) MUST_CHECK;
-
-#endif

@@ -2,9 +2,6 @@
 
 #include "aim/table/lists.h"
 #include "base/memory.h"
-#include "base/text.h"
-
-#include <string.h>
 
 static json_t *code_json(const struct domain_attribute *a, uint32_t code)
 {
@@ -62,11 +59,7 @@ static json_t *value_json(const struct answers_entry *e, size_t item, const stru
         failed |= json_object_set_new(o, "approximate", json_true());
     if (!e->item[item])
         failed |= json_object_set_new(o, "together", json_false());
-    if (failed != 0) {
-        json_decref(o);
-        return NULL;
-    }
-    return o;
+    return list_unless(failed, o);
 }
 
 static json_t *line_json(const struct answers_entry *e, size_t line)
@@ -87,11 +80,7 @@ static json_t *line_json(const struct answers_entry *e, size_t line)
     json_decref(group);
     failed |= json_object_set_new(o, "rows", json_real(a->rows[line])) |
               json_object_set_new(o, "answers", answers);
-    if (failed != 0) {
-        json_decref(o);
-        return NULL;
-    }
-    return o;
+    return list_unless(failed, o);
 }
 
 enum err answers_json(json_t *list, const struct answers_entry *e)

@@ -5,8 +5,7 @@
  * A page may run its own script, whose hash its policy names, and the module, in a worker; it may
  * reach what `connect` says and nothing else. Names reach it as data, and go into text nodes.
  */
-#ifndef TREFOIL_PARTIES_DISPLAY_APP_H
-#define TREFOIL_PARTIES_DISPLAY_APP_H
+#pragma once
 
 #include "base/bytes.h"
 #include "base/log.h"
@@ -31,5 +30,3 @@ enum err app_policy(const struct app *app, struct bytes *out) MUST_CHECK;
 /* ERR_SYSTEM, logged: this program was built without the module. */
 enum err app_page(const struct app *app, const struct app_part *part, size_t parts,
                   struct bytes *out, struct log *log) MUST_CHECK;
-
-#endif

@@ -3,8 +3,7 @@
  * CSVW metadata. From the study file alone; result/README.md adds what a run opened
  * (report_card.c).
  */
-#ifndef TREFOIL_PARTIES_DISPLAY_CARD_H
-#define TREFOIL_PARTIES_DISPLAY_CARD_H
+#pragma once
 
 #include "base/bytes.h"
 #include "parties/study/study.h"
@@ -28,5 +27,3 @@ enum err card_board(struct bytes *out, const struct study *s) MUST_CHECK;
  */
 enum err card_csvw(const char *folder, const struct study *s, const char *finished,
                    struct log *log) MUST_CHECK;
-
-#endif

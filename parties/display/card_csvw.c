@@ -3,7 +3,6 @@
 #include "aim/table/series.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "parties/display/card.h"
 
 #include <jansson.h>

@@ -14,9 +14,7 @@ void evaluation_clear(struct evaluation *e)
         table_free(&e->side[i]);
         memory_free(&e->each[i]);
     }
-    memory_free(&e->column);
-    memory_free(&e->pair);
-    memory_free(&e->deviation);
+    memory_free_all(&e->column, &e->pair, &e->deviation);
     for (size_t i = 0; i < SIDES; i++)
         evaluate_answers_clear(&e->answers[i]);
 }

@@ -19,8 +19,7 @@
  *
  * `likelihood`, and `model` among the questions, are there if a model was given.
  */
-#ifndef TREFOIL_PARTIES_DISPLAY_EVALUATION_H
-#define TREFOIL_PARTIES_DISPLAY_EVALUATION_H
+#pragma once
 
 #include "aim/answer/evaluate.h"
 #include "aim/answer/evaluate_answers.h"
@@ -67,5 +66,3 @@ void evaluation_clear(struct evaluation *e);
 /* `worst`: how many marginals and correlations to show, the worst first; 0: all. */
 enum err evaluation_text(FILE *out, const struct evaluation *e, size_t worst) MUST_CHECK;
 enum err evaluation_json(FILE *out, const struct evaluation *e) MUST_CHECK;
-
-#endif

@@ -3,8 +3,6 @@
 #include "base/embed.h"
 #include "parties/display/app.h"
 
-#include <string.h>
-
 extern const char explore_script[], explore_body[];
 EMBED_TEXT(explore_script, "parties/display/explore.js");
 EMBED_TEXT(explore_body, "parties/display/explore.html");

@@ -5,8 +5,7 @@
  * The page may run its own script, whose hash its policy names, and the module; it may fetch and
  * send nothing. Names from a study reach it as data, and go into text nodes.
  */
-#ifndef TREFOIL_PARTIES_DISPLAY_EXPLORE_H
-#define TREFOIL_PARTIES_DISPLAY_EXPLORE_H
+#pragma once
 
 #include "base/bytes.h"
 #include "base/log.h"
@@ -19,5 +18,3 @@ struct explore_files {
 /* ERR_SYSTEM, logged: this program was built without the module (tools/small.sh). */
 enum err explore_page(struct bytes *out, const char *title, const struct explore_files *files,
                       struct log *log) MUST_CHECK;
-
-#endif

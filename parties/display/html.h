@@ -4,8 +4,7 @@
  * text_put() (base/text.h) is for the program's own words and numbers; whatever comes from a study
  * file or from data goes through html_text().
  */
-#ifndef TREFOIL_PARTIES_DISPLAY_HTML_H
-#define TREFOIL_PARTIES_DISPLAY_HTML_H
+#pragma once
 
 #include "base/bytes.h"
 
@@ -20,5 +19,3 @@
 void html_text(struct bytes *out, const char *text);
 /* The same, cut to so many characters, with ".." where it was cut. */
 void html_text_cut(struct bytes *out, const char *text, size_t characters);
-
-#endif

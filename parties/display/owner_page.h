@@ -4,8 +4,7 @@
  * trefoil's own commands as a module of WebAssembly. It follows from these files' bytes and this
  * program alone.
  */
-#ifndef TREFOIL_PARTIES_DISPLAY_OWNER_PAGE_H
-#define TREFOIL_PARTIES_DISPLAY_OWNER_PAGE_H
+#pragma once
 
 #include "base/bytes.h"
 #include "base/log.h"
@@ -26,5 +25,3 @@ enum err owner_page(const struct study *study, const struct bytes *file, const s
                     struct bytes *out, struct bytes *policy, struct log *log) MUST_CHECK;
 /* The study file in such a page: ERR_FORMAT, not logged, if this is none. */
 enum err owner_page_study(const struct bytes *page, struct bytes *file) MUST_CHECK;
-
-#endif

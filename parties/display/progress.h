@@ -6,8 +6,7 @@
  * was and is from what was measured, `noise` is the error expected from noise alone. (In round 0
  * they are means over the one-ways.) All are computed from opened values.
  */
-#ifndef TREFOIL_PARTIES_DISPLAY_PROGRESS_H
-#define TREFOIL_PARTIES_DISPLAY_PROGRESS_H
+#pragma once
 
 #include "aim/run/copula_run.h"
 #include "aim/run/loop.h"
@@ -78,5 +77,3 @@ void progress_reading_begin(struct progress_reading *r, struct rows_options *row
 void progress_reading_end(struct progress_reading *r);
 /* For rows_options.tell. */
 void progress_rows(void *self, const char *source, size_t rows, double part);
-
-#endif

@@ -182,17 +182,6 @@ static void what_was_run(const struct report *r, const char *verdict)
                                                     : "that nobody knows");
 }
 
-static const char *how_noise_is_made(enum noise_kind noise)
-{
-    switch (noise) {
-    case NOISE_BOX_MULLER:
-        return "in finite precision";
-    case NOISE_DISCRETE:
-        return "by exact coins";
-    }
-    return "";
-}
-
 static const char *whether_servers_prove(enum study_security security)
 {
     switch (security) {
@@ -224,7 +213,7 @@ static void what_is_guaranteed(const struct report *r)
              : s->domain->series != NULL ? study_unit(s)
                                          : "all rows of any one person",
              s->epsilon, exp(s->epsilon), row ? "that row" : "that person", delta.text,
-             how_noise_is_made(s->noise));
+             noise_made[s->noise]);
     if (s->enforce_person)
         text_put(
             r->out,

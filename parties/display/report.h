@@ -5,8 +5,7 @@
  * Nothing in them comes from data except through noise. The one exception is `truth`, which a demo
  * with invented data gives, and which the page marks wherever it shows.
  */
-#ifndef TREFOIL_PARTIES_DISPLAY_REPORT_H
-#define TREFOIL_PARTIES_DISPLAY_REPORT_H
+#pragma once
 
 #include "base/bytes.h"
 #include "parties/study/study.h"
@@ -43,5 +42,3 @@ enum err report_write(const char *folder, const struct study *study,
  * reports of all methods.
  */
 void report_head(struct bytes *out, const struct study *study);
-
-#endif

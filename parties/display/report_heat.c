@@ -38,16 +38,14 @@ struct heat {
 static void side_clear(struct heat_side *s)
 {
     report_slots_clear(&s->slots);
-    memory_free(&s->at);
-    memory_free(&s->rows);
+    memory_free_all(&s->at, &s->rows);
 }
 
 static void clear(struct heat *h)
 {
     side_clear(&h->across);
     side_clear(&h->down);
-    memory_free(&h->cell);
-    memory_free(&h->codes);
+    memory_free_all(&h->cell, &h->codes);
 }
 
 /* Places ranges to scale, then names, each with the same room. */

@@ -12,8 +12,7 @@
 
 void report_pairs_clear(struct report_pairs *p)
 {
-    memory_free(&p->pair);
-    memory_free(&p->list);
+    memory_free_all(&p->pair, &p->list);
 }
 
 /* --- what was measured ------------------------------------------------------------------------ */

@@ -1,6 +1,5 @@
 /* parties/display/report_private.h - what the pieces of a report share. */
-#ifndef TREFOIL_PARTIES_DISPLAY_REPORT_PRIVATE_H
-#define TREFOIL_PARTIES_DISPLAY_REPORT_PRIVATE_H
+#pragma once
 
 #include "aim/answer/association.h"
 #include "aim/answer/released.h"
@@ -155,5 +154,3 @@ static inline size_t report_pair_place(uint16_t x, uint16_t y)
 {
     return (size_t)y * (y - 1u) / 2 + x;
 }
-
-#endif

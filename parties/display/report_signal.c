@@ -20,19 +20,11 @@ static enum err shares_of(const struct report *r, uint16_t attribute, double *sh
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-static unsigned place_of(const struct clique *c, uint16_t attribute)
-{
-    unsigned i = 0;
-    while (i < c->n && c->attribute[i] != attribute)
-        i++;
-    return i;
-}
-
 static enum err signal_of_pair(const struct report *r, struct report_pair *p)
 {
     const struct measurement *m = &r->found.measurement[p->best];
     const struct domain_attribute *a = r->of->domain->attribute;
-    const unsigned place[2] = {place_of(&m->clique, p->x), place_of(&m->clique, p->y)};
+    const unsigned place[2] = {clique_place(&m->clique, p->x), clique_place(&m->clique, p->y)};
     const double sigma[2] = {r->found.measurement[p->x].sigma, r->found.measurement[p->y].sigma};
     double *x CLEAN(memory_release) = NULL, *y CLEAN(memory_release) = NULL;
     TRY(memory_new(&x, a[p->x].size));
@@ -61,8 +53,7 @@ static void clear(struct signal_sums *s)
 {
     for (size_t i = 0; i < s->sides && s->side != NULL; i++)
         signal_side_clear(&s->side[i]);
-    memory_free(&s->side);
-    memory_free(&s->of);
+    memory_free_all(&s->side, &s->of);
 }
 
 /* Scores and groups as they were used. */

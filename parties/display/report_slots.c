@@ -170,8 +170,7 @@ enum err report_slots_new(struct report_slots *s, const struct domain_attribute 
 
 void report_slots_clear(struct report_slots *s)
 {
-    memory_free(&s->slot);
-    memory_free(&s->of);
+    memory_free_all(&s->slot, &s->of);
 }
 
 static void put_range(const struct report_slots *s, const struct report_slot *slot,

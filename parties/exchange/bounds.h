@@ -8,8 +8,7 @@
  * codes that a run merges (aim/workload/merge.h): merges that would need more than counts.room are
  * refused. All these numbers are public and come from the study.
  */
-#ifndef TREFOIL_PARTIES_EXCHANGE_BOUNDS_H
-#define TREFOIL_PARTIES_EXCHANGE_BOUNDS_H
+#pragma once
 
 #include "aim/budget/score.h"
 #include "parties/study/study.h"
@@ -22,5 +21,3 @@ struct bounds {
 /* ERR_RANGE, logged with what to change, if a bound is more than the arithmetic can hold. */
 enum err bounds_new(struct bounds **bounds, const struct study *study, struct log *log) MUST_CHECK;
 void bounds_free(struct bounds **bounds);
-
-#endif

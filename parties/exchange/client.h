@@ -5,8 +5,7 @@
  * so no single server can forge it. As long as a client exists, it tells the servers that its run
  * is alive (parties/exchange/pulse.h).
  */
-#ifndef TREFOIL_PARTIES_EXCHANGE_CLIENT_H
-#define TREFOIL_PARTIES_EXCHANGE_CLIENT_H
+#pragma once
 
 #include "parties/exchange/cost.h"
 #include "parties/exchange/dials.h"
@@ -66,5 +65,3 @@ enum err client_close(struct client *client, struct net_counters stats[][NET_PHA
 
 /* The traffic so far between the analyst and all servers. */
 struct dials_traffic client_traffic(const struct client *client);
-
-#endif

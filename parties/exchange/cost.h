@@ -5,8 +5,7 @@
  * On the wire, for each of NET_PHASES: exchanges, payload sent and received, bytes on the wire sent
  * and received (u64 each), seconds (double).
  */
-#ifndef TREFOIL_PARTIES_EXCHANGE_COST_H
-#define TREFOIL_PARTIES_EXCHANGE_COST_H
+#pragma once
 
 #include "base/bytes.h"
 #include "netio/net.h"
@@ -14,5 +13,3 @@
 void cost_put(struct bytes *out, const struct net *net);
 /* Frames are not sent, and are read as 0. */
 enum err cost_read(struct net_counters cost[NET_PHASES], const void *p, size_t n) MUST_CHECK;
-
-#endif

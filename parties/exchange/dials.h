@@ -1,6 +1,5 @@
 /* parties/exchange/dials.h - how owners, analysts and operators reach the servers' gates. */
-#ifndef TREFOIL_PARTIES_EXCHANGE_DIALS_H
-#define TREFOIL_PARTIES_EXCHANGE_DIALS_H
+#pragma once
 
 #include "netio/dial.h"
 #include "parties/exchange/message.h"
@@ -37,5 +36,3 @@ struct dials {
 void dials_end(struct dials *l, unsigned server);
 /* Over all dials, including those that have ended. */
 struct dials_traffic dials_traffic(const struct dials *l);
-
-#endif

@@ -1,6 +1,5 @@
 /* parties/exchange/failures.h - reports in few words what went wrong at several servers at once. */
-#ifndef TREFOIL_PARTIES_EXCHANGE_FAILURES_H
-#define TREFOIL_PARTIES_EXCHANGE_FAILURES_H
+#pragma once
 
 #include "parties/exchange/message.h"
 #include "parties/study/study.h"
@@ -17,5 +16,3 @@ bool failures_say_more(enum err e, enum err than);
  */
 enum err failures_tell(const struct study *study, unsigned missing, const enum err failed[],
                        const struct reply reply[], enum err worst, struct log *log) MUST_CHECK;
-
-#endif

@@ -7,8 +7,7 @@
  * was there. So a client that keeps one statement from each server (parties/exchange/witness.h)
  * notices a ledger that was rolled back or replaced.
  */
-#ifndef TREFOIL_PARTIES_EXCHANGE_HEAD_H
-#define TREFOIL_PARTIES_EXCHANGE_HEAD_H
+#pragma once
 
 #include "base/bytes.h"
 #include "parties/study/study.h"
@@ -44,5 +43,3 @@ void head_line(const struct study *study, unsigned index, const struct head *hea
  */
 enum err head_parse(const struct study *study, const char *line, unsigned *index,
                     struct head *head) MUST_CHECK;
-
-#endif

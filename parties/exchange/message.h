@@ -5,8 +5,7 @@
  * docs/formats.md has the payloads byte by byte. handlers[] in parties/server/front.c says from
  * whom servers take a message, which of them do, and what they do with it.
  */
-#ifndef TREFOIL_PARTIES_EXCHANGE_MESSAGE_H
-#define TREFOIL_PARTIES_EXCHANGE_MESSAGE_H
+#pragma once
 
 #include "parties/exchange/reply.h"
 #include "parties/study/study.h"
@@ -35,5 +34,3 @@ enum message_kind {
 
 /* A token and what follows it: what a key that the server does not know may send. */
 #define MESSAGE_TOKEN_MOST ((size_t)2048)
-
-#endif

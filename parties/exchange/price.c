@@ -214,7 +214,7 @@ static enum err check_epsilon(const struct study *study, const struct ask_slack 
                     "an epsilon of %g is more than the noise circuits allow: at most %.1f with a "
                     "delta of %g and %llu measured marginals; lower epsilon or raise delta%s",
                     study->epsilon, limit, study->delta, (unsigned long long)measured(study),
-                    study->noise == NOISE_BOX_MULLER ? "; noise: discrete allows more" : "");
+                    noise_exact[study->noise] ? "" : "; noise: discrete allows more");
 }
 
 enum err price_limits(const struct study *study, struct ledger_limits *limits, struct log *log)
@@ -272,13 +272,13 @@ enum err price_schedule(const struct study *study, struct schedule *start)
 {
     struct look look;
     double rho;
-    const struct schedule_terms terms = {study->accounting,
-                                         study->annealed,
-                                         study->rounds,
-                                         study->workload->one_ways,
-                                         workload_one_way_cells(study->workload),
-                                         study_rows(study, false),
-                                         study->sweeps};
+    const struct schedule_terms terms = {.accounting = study->accounting,
+                                         .annealed = study->annealed,
+                                         .rounds = study->rounds,
+                                         .one_ways = study->workload->one_ways,
+                                         .cells = workload_one_way_cells(study->workload),
+                                         .rows = study_rows(study, false),
+                                         .sweeps = study->sweeps};
     TRY(look_and_rest(study, &look, &rho));
     *start = schedule_start(&terms, rho);
     return ERR_OK;

@@ -4,8 +4,7 @@
  *
  * All from the study alone: servers, analysts and anybody else compute the same numbers.
  */
-#ifndef TREFOIL_PARTIES_EXCHANGE_PRICE_H
-#define TREFOIL_PARTIES_EXCHANGE_PRICE_H
+#pragma once
 
 #include "aim/budget/schedule.h"
 #include "aim/run/look.h"
@@ -95,5 +94,3 @@ struct price_ahead {
     size_t samples[NOISE_LAWS], blocks[NOISE_LAWS];
 };
 struct price_ahead price_ahead(const struct study *study);
-
-#endif

@@ -7,13 +7,11 @@
 
 #include <math.h>
 
-/*
- * In Gaussian terms discrete noise has to be compared with rounded Gaussians: of a sample, the two
- * laws differ by a factor of at most e^(2^-32.5) either way (docs/protocols.md).
- */
-static double discrete_epsilon(const struct study *study)
+/* What a marginal costs in Gaussian terms beside that. */
+static double gaussian_epsilon(const struct study *study)
 {
-    return study->accounting == ACCOUNTING_GAUSSIAN && study->noise == NOISE_DISCRETE ? 0x1p-30 : 0;
+    return study->accounting == ACCOUNTING_GAUSSIAN ? tape_slack(study->noise, NOISE_GAUSS).gaussian
+                                                    : 0;
 }
 
 /* e^epsilon; trefoil 0.2 took it as it came. */
@@ -27,7 +25,7 @@ struct ask_slack price_by_variation(const struct study *study)
     const struct tape_slack gauss = tape_slack(study->noise, NOISE_GAUSS),
                             gumbel = tape_slack(study->noise, NOISE_GUMBEL);
     const double factor = 1 + ratio_of(study);
-    return (struct ask_slack){.marginal = gauss.epsilon + discrete_epsilon(study),
+    return (struct ask_slack){.marginal = gauss.epsilon + gaussian_epsilon(study),
                               .select = gumbel.epsilon,
                               .measured = {factor, gauss.tau},
                               .candidate = {factor, gumbel.tau + ARGMAX_TAU}};
@@ -39,7 +37,7 @@ struct ask_slack price_by_ratio(const struct study *study)
     const struct tape_ratio gauss = tape_ratio(study->noise),
                             gumbel = tape_select_ratio((double)study->workload->queries,
                                                        sqrt(8 * study->epsilon));
-    return (struct ask_slack){.marginal = gauss.epsilon + discrete_epsilon(study),
+    return (struct ask_slack){.marginal = gauss.epsilon + gaussian_epsilon(study),
                               .select = gumbel.epsilon,
                               .measured = {ratio_of(study), gauss.tail},
                               .candidate = {1, ARGMAX_TAU + gumbel.tail}};
@@ -62,7 +60,7 @@ struct ask_slack price_of_two(const struct study *study)
 {
     const double factor = 1 + ratio_of(study);
     const double tau = study->noise_by == NOISE_BY_JOINT ? JOINT_TAU : 0; /* own ones are exact */
-    return (struct ask_slack){.marginal = discrete_epsilon(study),
+    return (struct ask_slack){.marginal = gaussian_epsilon(study),
                               .select = 8 * OWN_GUMBEL_ERROR, /* the range of such factors */
                               .measured = {factor, tau},
                               .candidate = {factor, OWN_GUMBEL_TAU}};

@@ -9,8 +9,7 @@
  * So a run whose program has died soon gives its place to another, and a slow one keeps it. LEAKS:
  * that the program runs.
  */
-#ifndef TREFOIL_PARTIES_EXCHANGE_PULSE_H
-#define TREFOIL_PARTIES_EXCHANGE_PULSE_H
+#pragma once
 
 #include "netio/context.h"
 #include "parties/exchange/request.h"
@@ -30,5 +29,3 @@ void pulse_stop(struct pulse **pulse);
 
 /* How much of the uploads server 0 has added up, 0 to 1; below 0 if it has not said. */
 double pulse_adding(const struct pulse *pulse);
-
-#endif

@@ -7,8 +7,7 @@
  * Three statements make a receipt, which anybody with the study file can verify. A server that
  * signs two states does not contradict itself: the later time counts.
  */
-#ifndef TREFOIL_PARTIES_EXCHANGE_RECEIPT_H
-#define TREFOIL_PARTIES_EXCHANGE_RECEIPT_H
+#pragma once
 
 #include "base/bytes.h"
 #include "parties/study/study.h"
@@ -56,5 +55,3 @@ enum err receipt_load(struct receipt *r, const struct study *study, const char *
 
 /* In words, after it has been verified. */
 void receipt_describe(FILE *out, const struct study *study, const struct receipt *r);
-
-#endif

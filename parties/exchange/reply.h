@@ -1,6 +1,5 @@
 /* parties/exchange/reply.h - what a gate answers to a message. docs/formats.md has the bytes. */
-#ifndef TREFOIL_PARTIES_EXCHANGE_REPLY_H
-#define TREFOIL_PARTIES_EXCHANGE_REPLY_H
+#pragma once
 
 #include "base/bytes.h"
 
@@ -17,5 +16,3 @@ enum err reply_write(uint8_t kind, enum err status, const char *text, const void
                      struct bytes *out) MUST_CHECK;
 /* ERR_MISMATCH, with words in r->text, for an answer in another version. */
 enum err reply_read(struct reply *r, const struct bytes *message) MUST_CHECK;
-
-#endif

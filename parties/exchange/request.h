@@ -10,8 +10,7 @@
  * and sensitivity are not in it: servers compute them from the study. Formats are versioned and
  * bounded; a reader refuses whatever is too long, out of order or left over.
  */
-#ifndef TREFOIL_PARTIES_EXCHANGE_REQUEST_H
-#define TREFOIL_PARTIES_EXCHANGE_REQUEST_H
+#pragma once
 
 #include "aim/run/ask.h"
 #include "base/bytes.h"
@@ -51,5 +50,3 @@ void request_digest(const void *p, size_t n, uint8_t digest[REQUEST_DIGEST_SIZE]
 /* The same request may be sent again: a fresh random attempt tells them apart. */
 #define REQUEST_ATTEMPT_SIZE 16
 #define REQUEST_HEAD_SIZE (1 + REQUEST_ATTEMPT_SIZE + 8) /* kind, attempt, debits (u64) */
-
-#endif

@@ -14,8 +14,7 @@
  * The serial orders what changes an owner's upload: UPLOAD, REPLACE, WITHDRAW. It is the owner's
  * clock in ms, but above its last. PARTs have their upload's; other messages have 0.
  */
-#ifndef TREFOIL_PARTIES_EXCHANGE_SEALED_H
-#define TREFOIL_PARTIES_EXCHANGE_SEALED_H
+#pragma once
 
 #include "parties/exchange/message.h"
 #include "parties/study/sealing.h"
@@ -68,5 +67,3 @@ enum err sealed_answer(const struct identity *server, const uint8_t digest[32],
  */
 enum err sealed_check_answer(const struct study *study, unsigned server, const uint8_t digest[32],
                              const struct bytes *message, struct reply *reply) MUST_CHECK;
-
-#endif

@@ -13,8 +13,7 @@
  *
  * It covers only the server's own store. The operator has to delete any backups.
  */
-#ifndef TREFOIL_PARTIES_EXCHANGE_STATEMENT_H
-#define TREFOIL_PARTIES_EXCHANGE_STATEMENT_H
+#pragma once
 
 #include "base/bytes.h"
 #include "parties/setting/upload.h"
@@ -39,5 +38,3 @@ enum err statement_write(const struct statement *s, const struct study *study,
  */
 enum err statement_read(struct statement *s, const struct study *study, const char *path,
                         const void *text, size_t n, struct log *log) MUST_CHECK;
-
-#endif

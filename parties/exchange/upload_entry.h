@@ -1,6 +1,5 @@
 /* parties/exchange/upload_entry.h - what a server holds from an owner, as stated in its status. */
-#ifndef TREFOIL_PARTIES_EXCHANGE_UPLOAD_ENTRY_H
-#define TREFOIL_PARTIES_EXCHANGE_UPLOAD_ENTRY_H
+#pragma once
 
 #include "base/bytes.h"
 
@@ -16,5 +15,3 @@ struct upload_entry {
 void upload_entry_put(struct bytes *out, const struct upload_entry *entry);
 /* An unknown state, or too few bytes, fails the reader. */
 void upload_entry_read(struct reader *in, struct upload_entry *entry);
-
-#endif

@@ -8,8 +8,7 @@
  * one that an honest other has not staged, and whoever has made it can show that to any other.
  * docs/protocols.md ("The ledgers agree") proves what follows.
  */
-#ifndef TREFOIL_PARTIES_EXCHANGE_VOUCHER_H
-#define TREFOIL_PARTIES_EXCHANGE_VOUCHER_H
+#pragma once
 
 #include "parties/study/study.h"
 
@@ -23,5 +22,3 @@ enum err voucher_sign(const struct study *study, const struct identity *me, cons
 /* Whether all servers have signed the head `next`; if not, the first server that has not. */
 bool vouchers_good(const struct study *study, const uint8_t next[32], const struct vouchers *v,
                    unsigned *without) MUST_CHECK;
-
-#endif

@@ -10,8 +10,7 @@
  * Files are text, and lines are only ever appended (docs/formats.md). For each server the longest
  * ledger counts. A line that a crash cut is ignored. Empty ledgers are not kept.
  */
-#ifndef TREFOIL_PARTIES_EXCHANGE_WITNESS_H
-#define TREFOIL_PARTIES_EXCHANGE_WITNESS_H
+#pragma once
 
 #include "base/file.h"
 #include "parties/exchange/head.h"
@@ -47,5 +46,3 @@ enum err witness_take(struct witness *w, unsigned server, const struct head *hea
                       struct log *log) MUST_CHECK;
 /* Call once after ledgers were refused: logs what that means and what to do. */
 void witness_advise(const struct witness *w);
-
-#endif

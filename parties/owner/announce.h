@@ -1,6 +1,5 @@
 /* parties/owner/announce.h - what an owner is told about an upload before it leaves. */
-#ifndef TREFOIL_PARTIES_OWNER_ANNOUNCE_H
-#define TREFOIL_PARTIES_OWNER_ANNOUNCE_H
+#pragma once
 
 #include "parties/setting/upload.h"
 #include "parties/study/study.h"
@@ -14,5 +13,3 @@ struct announce {
     const char *person;         /* the column by which rows per person were checked, or NULL */
 };
 void announce_upload(const struct announce *a);
-
-#endif

@@ -7,8 +7,7 @@
  * its last line counts. A line is written before the first byte leaves, so that no crash can leave
  * out what was sent.
  */
-#ifndef TREFOIL_PARTIES_OWNER_BOOK_H
-#define TREFOIL_PARTIES_OWNER_BOOK_H
+#pragma once
 
 #include "aim/budget/ledger.h"
 #include "base/words.h"
@@ -71,5 +70,3 @@ void book_describe(FILE *out, const struct book *b, const char *path);
 /* Before an upload of the entry's study: what others were sent, and the sum with this one. */
 void book_announce(FILE *out, const struct book *b, const char *path,
                    const struct book_entry *entry);
-
-#endif

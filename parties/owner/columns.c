@@ -28,15 +28,6 @@ struct columns_column {
 
 /* --- counting --------------------------------------------------------------------------------- */
 
-/* An attribute's place in a clique, or the clique's size if it is not there. */
-static unsigned place_in(const struct clique *c, size_t attribute)
-{
-    unsigned i = 0;
-    while (i < c->n && c->attribute[i] != attribute)
-        i++;
-    return i;
-}
-
 /* From the counts of any maximal marginal with the attribute; there always is one. */
 static void count_of_counts(const struct source *s, const struct workload *w, size_t attribute,
                             int64_t *rows)
@@ -44,7 +35,7 @@ static void count_of_counts(const struct source *s, const struct workload *w, si
     const int64_t *cells = s->counts;
     for (size_t q = 0; q < w->queries; q++) {
         const struct clique *c = &w->query[q].clique;
-        unsigned place = place_in(c, attribute);
+        unsigned place = clique_place(c, (uint32_t)attribute);
         size_t stride = 1;
         if (!w->query[q].maximal)
             continue;

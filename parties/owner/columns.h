@@ -3,8 +3,7 @@
  *
  * All of it is exact, and none of it is ever sent or kept.
  */
-#ifndef TREFOIL_PARTIES_OWNER_COLUMNS_H
-#define TREFOIL_PARTIES_OWNER_COLUMNS_H
+#pragma once
 
 #include "parties/owner/source.h"
 
@@ -24,5 +23,3 @@ enum err columns_print(FILE *out, struct source *s, const struct workload *w,
  * ERR_DATA, logged, if not.
  */
 enum err columns_accept(const struct source *s, bool accepted, struct log *log) MUST_CHECK;
-
-#endif

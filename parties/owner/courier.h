@@ -7,8 +7,7 @@
  * disk, and goes on where it was cut. A failure that cannot pass (other terms, a refused key) ends
  * the upload, and is told in the server's words.
  */
-#ifndef TREFOIL_PARTIES_OWNER_COURIER_H
-#define TREFOIL_PARTIES_OWNER_COURIER_H
+#pragma once
 
 #include "parties/display/progress.h"
 #include "parties/exchange/dials.h"
@@ -68,5 +67,3 @@ enum err courier_carry(struct courier *courier, const struct parcel *parcel, uns
 
 /* The traffic so far. */
 struct dials_traffic courier_traffic(const struct courier *courier);
-
-#endif

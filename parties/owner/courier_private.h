@@ -1,6 +1,5 @@
 /* parties/owner/courier_private.h - the courier, shared by courier.c and carrier.c. */
-#ifndef TREFOIL_PARTIES_OWNER_COURIER_PRIVATE_H
-#define TREFOIL_PARTIES_OWNER_COURIER_PRIVATE_H
+#pragma once
 
 #include "parties/owner/courier.h"
 
@@ -30,5 +29,3 @@ enum err courier_persist(struct courier *c, unsigned server, courier_errand go,
 
 /* How many bytes of a vector a server has. */
 void courier_show(const struct courier *c, unsigned server, uint64_t done, uint64_t all);
-
-#endif

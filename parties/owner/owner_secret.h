@@ -6,8 +6,7 @@
  * the secret cannot tell which table was uploaded (parties/setting/upload.h). If the secret is
  * lost, the same table gives another upload, which can replace the first until the run begins.
  */
-#ifndef TREFOIL_PARTIES_OWNER_OWNER_SECRET_H
-#define TREFOIL_PARTIES_OWNER_OWNER_SECRET_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -23,5 +22,3 @@ enum err owner_secret_load(uint8_t **secret, const char *path, const struct stud
 /* The same; if there is no file, makes one, which is on disk when this returns. */
 enum err owner_secret_take(uint8_t **secret, const char *path, const struct study *study,
                            struct log *log) MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* parties/owner/pack.h - an owner's table before it is masked: counts or padded records. */
-#ifndef TREFOIL_PARTIES_OWNER_PACK_H
-#define TREFOIL_PARTIES_OWNER_PACK_H
+#pragma once
 
 #include "aim/table/table.h"
 #include "base/bytes.h"
@@ -28,5 +27,3 @@ enum err pack_counts(const struct study *study, size_t owner, const int64_t *cou
  */
 enum err pack_choose_form(const struct study *study, size_t owner, const char *as, unsigned *form,
                           struct log *log) MUST_CHECK;
-
-#endif

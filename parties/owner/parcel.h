@@ -12,8 +12,7 @@
  *   file    "trefoil-answers-1\n", SHA-256 of the parcel, for each server: block of the answer to
  *           HEAD, u32 number of another block, block of the answer to that; both empty: none yet
  */
-#ifndef TREFOIL_PARTIES_OWNER_PARCEL_H
-#define TREFOIL_PARTIES_OWNER_PARCEL_H
+#pragma once
 
 #include "parties/exchange/sealed.h"
 #include "parties/setting/upload.h"
@@ -83,5 +82,3 @@ enum err parcel_answers_write(const struct parcel *p, const struct parcel_answer
  */
 enum err parcel_answers_read(const struct parcel *p, struct parcel_answers *a, const void *file,
                              size_t n) MUST_CHECK;
-
-#endif

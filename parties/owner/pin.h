@@ -5,8 +5,7 @@
  * (hospital-a.key: hospital-a.pins). Later the same name with other terms is refused: somebody has
  * changed what was agreed on, or sent another file.
  */
-#ifndef TREFOIL_PARTIES_OWNER_PIN_H
-#define TREFOIL_PARTIES_OWNER_PIN_H
+#pragma once
 
 #include "base/file.h"
 #include "parties/study/study.h"
@@ -30,5 +29,3 @@ enum err pin_check(const char *key_path, const struct study *study, const char *
                    bool *known, struct log *log) MUST_CHECK;
 /* Remembers the study's terms, instead of others under its name. */
 enum err pin_set(const char *key_path, const struct study *study, struct log *log) MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* parties/owner/self.h - which owner has a key: a listed one, or one by a token. */
-#ifndef TREFOIL_PARTIES_OWNER_SELF_H
-#define TREFOIL_PARTIES_OWNER_SELF_H
+#pragma once
 
 #include "parties/study/token.h"
 
@@ -17,5 +16,3 @@ struct self {
  */
 enum err self_find(struct self *self, const struct study *study, const struct public_identity *me,
                    const char *path, bool asks, struct log *log) MUST_CHECK;
-
-#endif

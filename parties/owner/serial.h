@@ -4,8 +4,7 @@
  * Servers take sealed acts in the order of their serials (parties/server/order.h). The file,
  * NAME.STUDY.serial beside the key, has the last one; it is on disk before anything leaves.
  */
-#ifndef TREFOIL_PARTIES_OWNER_SERIAL_H
-#define TREFOIL_PARTIES_OWNER_SERIAL_H
+#pragma once
 
 #include "parties/exchange/receipt.h"
 
@@ -20,5 +19,3 @@ enum err serial_load(struct serial *s, const char *path, struct log *log) MUST_C
 /* What follows the last: the clock in ms, but above it. So a clock put back undoes nothing. */
 uint64_t serial_next(const struct serial *last);
 enum err serial_save(const struct serial *s, const char *path, struct log *log) MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* parties/owner/server_status.h - what a server says it holds from all owners, also in words. */
-#ifndef TREFOIL_PARTIES_OWNER_SERVER_STATUS_H
-#define TREFOIL_PARTIES_OWNER_SERVER_STATUS_H
+#pragma once
 
 #include "parties/exchange/message.h"
 #include "parties/exchange/upload_entry.h"
@@ -22,5 +21,3 @@ void server_status_clear(struct server_status *h);
 /* In words, for 80 columns: an upload that may be incomplete is told server by server. */
 void server_status_describe(FILE *out, const struct study *study, const struct split *split,
                             const struct server_status status[]);
-
-#endif

@@ -2,8 +2,7 @@
  * parties/owner/source.h - where an owner's rows are, and what is read from there: a table or, if a
  * database can count for an owner of counts, only the counts.
  */
-#ifndef TREFOIL_PARTIES_OWNER_SOURCE_H
-#define TREFOIL_PARTIES_OWNER_SOURCE_H
+#pragma once
 
 #include "aim/sql/database.h"
 #include "aim/table/csv.h"
@@ -71,5 +70,3 @@ enum err source_check_impossible(struct source *s, const struct study *study,
 /* Packs what was loaded, as it is uploaded. */
 enum err source_pack(const struct source *s, const struct study *study, size_t owner, unsigned form,
                      struct bytes *packed) MUST_CHECK;
-
-#endif

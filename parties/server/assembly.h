@@ -4,8 +4,7 @@
  * request in assembly at a time. It may be no longer than the study's longest request, and is
  * dropped if it stops growing.
  */
-#ifndef TREFOIL_PARTIES_SERVER_ASSEMBLY_H
-#define TREFOIL_PARTIES_SERVER_ASSEMBLY_H
+#pragma once
 
 #include "netio/gate.h"
 #include "parties/study/study.h"
@@ -28,5 +27,3 @@ const struct bytes *assembly_whole(const struct assembly *assembly, uint32_t who
 void assembly_drop(struct assembly *assembly, uint32_t who);
 /* Drops requests that have stopped growing. */
 void assembly_tend(struct assembly *assembly);
-
-#endif

@@ -6,8 +6,7 @@
  * session at their next step (netio/net.h); otherwise it is only noted. Work that must not be cut
  * short, like a check whose tries are counted, is done with the bell disarmed.
  */
-#ifndef TREFOIL_PARTIES_SERVER_BELL_H
-#define TREFOIL_PARTIES_SERVER_BELL_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -28,5 +27,3 @@ void bell_disarm(struct bell *bell);
 bool bell_has_rung(struct bell *bell);
 /* To be called before the worker checks whether anything waits for it. */
 void bell_forget(struct bell *bell);
-
-#endif

@@ -13,8 +13,7 @@
  * Nothing that all have alike is sent. A difference in a list of n items costs about
  * log16(n) rounds of 576 bytes to each neighbour. LEAKS: to the neighbours, what the lists have.
  */
-#ifndef TREFOIL_PARTIES_SERVER_BRANCHES_H
-#define TREFOIL_PARTIES_SERVER_BRANCHES_H
+#pragma once
 
 #include "netio/net.h"
 
@@ -39,5 +38,3 @@ bool branch_alike(const struct branch_card *a, const struct branch_card *b);
  */
 enum err branches_meet(struct net *net, const void *own, size_t count, size_t size,
                        const struct branch_card card[2], void *theirs[2]) MUST_CHECK;
-
-#endif

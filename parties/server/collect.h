@@ -3,8 +3,7 @@
  * of them, then add them up a group at a time, so that memory depends on the largest uploads and
  * not on their number.
  */
-#ifndef TREFOIL_PARTIES_SERVER_COLLECT_H
-#define TREFOIL_PARTIES_SERVER_COLLECT_H
+#pragma once
 
 #include "parties/server/play.h"
 
@@ -26,5 +25,3 @@ enum err collect_late(struct play *play, uint8_t *late) MUST_CHECK;
  * What each server says of that: rows join once all have some. Who has none is named, once.
  */
 void collect_hear_late(struct play *play, const bool *late);
-
-#endif

@@ -6,8 +6,7 @@
  * that one is down, or has not heard of the owner yet, the thread tries again, less and less often
  * unless something new comes. It forgets nothing when it is restarted.
  */
-#ifndef TREFOIL_PARTIES_SERVER_FORWARD_H
-#define TREFOIL_PARTIES_SERVER_FORWARD_H
+#pragma once
 
 #include "parties/server/site.h"
 
@@ -15,5 +14,3 @@ enum err forward_start(struct forward **forward, const struct site *site) MUST_C
 /* Something new may be there: look at once. NULL is fine. */
 void forward_wake(struct forward *forward);
 void forward_stop(struct forward **forward);
-
-#endif

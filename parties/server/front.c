@@ -438,9 +438,7 @@ void front_free(struct front **front)
 {
     if (*front == NULL)
         return;
-    memory_free(&(*front)->intake.waiting);
-    memory_free(&(*front)->held);
-    memory_free(&(*front)->site->status.owner);
+    memory_free_all(&(*front)->intake.waiting, &(*front)->held, &(*front)->site->status.owner);
     assembly_free(&(*front)->assembly);
     parcels_free(&(*front)->parcels);
     seats_free(&(*front)->seats);

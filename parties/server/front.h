@@ -5,8 +5,7 @@
  * Messages that come at the same time form one transaction of the store, and are answered when that
  * is on disk. Owners' messages go to parties/server/intake.h, an analyst's requests to the worker.
  */
-#ifndef TREFOIL_PARTIES_SERVER_FRONT_H
-#define TREFOIL_PARTIES_SERVER_FRONT_H
+#pragma once
 
 #include "parties/server/site.h"
 
@@ -17,5 +16,3 @@ void front_free(struct front **front);
 
 /* Runs until *stop. If a message fails, only its sender is told; nothing else ends. */
 enum err front_run(struct front *front) MUST_CHECK;
-
-#endif

@@ -3,8 +3,7 @@
  * have no password, so they are on the loopback address unless another is named. There they answer
  * only requests for this machine (Host: localhost, 127.0.0.1, [::1]); elsewhere for any name.
  */
-#ifndef TREFOIL_PARTIES_SERVER_HTTP_H
-#define TREFOIL_PARTIES_SERVER_HTTP_H
+#pragma once
 
 #include "parties/server/status.h"
 
@@ -26,5 +25,3 @@ void http_stop(struct http **http);
 
 /* Asks /healthz of a server there. ERR_PEER, logged, if it does not say that all is well. */
 enum err http_probe(const char *where, struct log *log) MUST_CHECK;
-
-#endif

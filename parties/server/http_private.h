@@ -1,8 +1,7 @@
 /*
  * parties/server/http_private.h - answers over HTTP, as the status pages and the relay give them.
  */
-#ifndef TREFOIL_PARTIES_SERVER_HTTP_PRIVATE_H
-#define TREFOIL_PARTIES_SERVER_HTTP_PRIVATE_H
+#pragma once
 
 #include "parties/server/http.h"
 
@@ -19,5 +18,3 @@ enum MHD_Result http_answer(struct MHD_Connection *connection, unsigned code, co
 
 /* The library's own messages are dropped: every peer that leaves early would cause one. */
 void http_ignore(void *self, const char *format, va_list args);
-
-#endif

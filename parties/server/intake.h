@@ -5,8 +5,7 @@
  * A server says `stored`, and signs it, when all that it holds of the upload is on disk: one to
  * which the vector is passed on answers an owner when that has come.
  */
-#ifndef TREFOIL_PARTIES_SERVER_INTAKE_H
-#define TREFOIL_PARTIES_SERVER_INTAKE_H
+#pragma once
 
 #include "parties/exchange/message.h"
 #include "parties/exchange/receipt.h"
@@ -82,5 +81,3 @@ enum err intake_withdraw(struct intake *in, const struct intake_message *m) MUST
 enum err intake_status(struct intake *in, const struct intake_message *m) MUST_CHECK;
 /* MESSAGE_HEAD: terms digest, debits that the client has seen (u64). */
 enum err intake_head(struct intake *in, const struct intake_message *m) MUST_CHECK;
-
-#endif

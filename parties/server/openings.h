@@ -6,8 +6,7 @@
  * whether an upload is sorted, which an honest owner's always is. The line is on disk before
  * anything is sent.
  */
-#ifndef TREFOIL_PARTIES_SERVER_OPENINGS_H
-#define TREFOIL_PARTIES_SERVER_OPENINGS_H
+#pragma once
 
 #include "parties/audit/audit.h"
 #include "parties/server/round.h"
@@ -63,5 +62,3 @@ enum err openings_keep(struct openings *o, const struct net *net, const struct a
 
 /* At the end of a run: has the neighbours sign this server's audit log as it is; signs theirs. */
 enum err openings_sign_logs(struct openings *o, struct net *net) MUST_CHECK;
-
-#endif

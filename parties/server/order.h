@@ -7,8 +7,7 @@
  * it would shut out later acts, and so is one of 30 days ago, when memory of what came since may be
  * lost. What is refused moves nothing.
  */
-#ifndef TREFOIL_PARTIES_SERVER_ORDER_H
-#define TREFOIL_PARTIES_SERVER_ORDER_H
+#pragma once
 
 #include "parties/server/intake.h"
 
@@ -24,5 +23,3 @@ enum err order_check(const struct intake *in, const struct intake_message *m,
  */
 enum err order_note(const struct intake *in, const struct intake_message *m,
                     const uint8_t digest[32]) MUST_CHECK;
-
-#endif

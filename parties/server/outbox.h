@@ -2,8 +2,7 @@
  * parties/server/outbox.h - answers that wait until the transaction that they depend on is on disk.
  * If the transaction is lost, an answer of success becomes one of failure.
  */
-#ifndef TREFOIL_PARTIES_SERVER_OUTBOX_H
-#define TREFOIL_PARTIES_SERVER_OUTBOX_H
+#pragma once
 
 #include "netio/gate.h"
 #include "parties/study/identity.h"
@@ -31,5 +30,3 @@ enum err outbox_put(struct outbox *o, const struct gate_client *to, uint8_t kind
 size_t outbox_refusals(const struct outbox *o, enum err stored);
 /* Sends all answers and empties the outbox; `stored` is how the transaction ended. */
 enum err outbox_send(struct outbox *o, struct gate *gate, enum err stored) MUST_CHECK;
-
-#endif

@@ -7,8 +7,7 @@
  * parcels alone. What owners have sealed has a rate for each, apart from that of the owner's own
  * link: whoever shows an owner's block again and again does not keep the owner from sending.
  */
-#ifndef TREFOIL_PARTIES_SERVER_PARCELS_H
-#define TREFOIL_PARTIES_SERVER_PARCELS_H
+#pragma once
 
 #include "parties/server/intake.h"
 #include "parties/server/seats.h"
@@ -33,5 +32,3 @@ bool parcels_may(const struct parcels *parcels);
 void parcels_spent(struct parcels *parcels, double seconds);
 /* Whether an owner's blocks come no faster than its own messages may. */
 bool parcels_rate(struct parcels *parcels, uint32_t owner, double per_second, double at_once);
-
-#endif

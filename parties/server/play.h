@@ -32,8 +32,7 @@
  * round is lost (ERR_LOST): paid for, and never answered. Under a check a round opens the same
  * values however often, and checks are counted instead (parties/settings/three/guard.h).
  */
-#ifndef TREFOIL_PARTIES_SERVER_PLAY_H
-#define TREFOIL_PARTIES_SERVER_PLAY_H
+#pragma once
 
 #include "parties/server/openings.h"
 #include "parties/setting/engine.h"
@@ -74,5 +73,3 @@ struct play {
  */
 enum err play_round(struct play *play, const struct request *request,
                     const uint8_t digest[REQUEST_DIGEST_SIZE], struct bytes *result) MUST_CHECK;
-
-#endif

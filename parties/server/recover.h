@@ -17,8 +17,7 @@
  * only what this server has sent no part of an opening for, even if both lie. Of two servers
  * neither drops anything: each takes over what the other has.
  */
-#ifndef TREFOIL_PARTIES_SERVER_RECOVER_H
-#define TREFOIL_PARTIES_SERVER_RECOVER_H
+#pragma once
 
 #include "netio/context.h"
 #include "parties/audit/audit.h"
@@ -43,5 +42,3 @@ struct recover_terms {
  * goes on from there. ERR_MISMATCH, logged, if the ledgers have different pasts.
  */
 enum err recover_ledger(const struct recover_terms *terms, uint64_t *from, uint64_t *to) MUST_CHECK;
-
-#endif

@@ -10,8 +10,7 @@
  * open owner brings them. If it lies, it withholds. A proxy in front of it has TLS, and limits
  * clients.
  */
-#ifndef TREFOIL_PARTIES_SERVER_RELAY_H
-#define TREFOIL_PARTIES_SERVER_RELAY_H
+#pragma once
 
 #include "base/bytes.h"
 #include "base/log.h"
@@ -29,5 +28,3 @@ struct relay_options {
 
 enum err relay_start(struct relay **relay, const struct relay_options *options) MUST_CHECK;
 void relay_stop(struct relay **relay);
-
-#endif

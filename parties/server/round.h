@@ -23,8 +23,7 @@
  * ERR_CHEAT, logged, from any of these functions: a server states what no server can have, whatever
  * it was asked, restored from, or left by a crash. What can have such a cause is another error.
  */
-#ifndef TREFOIL_PARTIES_SERVER_ROUND_H
-#define TREFOIL_PARTIES_SERVER_ROUND_H
+#pragma once
 
 #include "base/log.h"
 #include "netio/net.h"
@@ -154,5 +153,3 @@ enum err round_values(struct net *net, const struct round_agreement *agreement,
 enum err round_heads(struct net *net, const struct audit_head *own,
                      struct audit_head theirs[2]) MUST_CHECK;
 enum err round_signatures(struct net *net, uint8_t signature[2][64]) MUST_CHECK;
-
-#endif

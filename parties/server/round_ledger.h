@@ -6,8 +6,7 @@
  *
  * LEAKS: nothing secret; ledgers are public.
  */
-#ifndef TREFOIL_PARTIES_SERVER_ROUND_LEDGER_H
-#define TREFOIL_PARTIES_SERVER_ROUND_LEDGER_H
+#pragma once
 
 #include "base/log.h"
 #include "netio/net.h"
@@ -32,5 +31,3 @@ struct round_ledger {
  */
 enum err round_ledger(struct net *net, const uint8_t open[32], const struct round_ledger *own,
                       bool *adopt, struct vouchers *vouchers, struct log *log) MUST_CHECK;
-
-#endif

@@ -20,8 +20,7 @@
  * do not find out here, but they mask with different streams, and differ in what they agree on
  * next.
  */
-#ifndef TREFOIL_PARTIES_SERVER_ROUND_UPLOADS_H
-#define TREFOIL_PARTIES_SERVER_ROUND_UPLOADS_H
+#pragma once
 
 #include "base/log.h"
 #include "netio/net.h"
@@ -51,5 +50,3 @@ enum err round_uploads(struct net *net, struct round_uploads *u, uint8_t digest[
 /* A digest of what is kept, and of where in the session the servers are, for party_topic(). */
 void round_uploads_topic(const struct net *net, const uint8_t digest[32],
                          uint8_t topic[SESSION_ID_SIZE]);
-
-#endif

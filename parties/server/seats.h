@@ -13,8 +13,7 @@
  * not taken yet, or that shows another, is heard only SEATS_AT_ONCE times at once, and
  * SEATS_PER_SECOND in the long run.
  */
-#ifndef TREFOIL_PARTIES_SERVER_SEATS_H
-#define TREFOIL_PARTIES_SERVER_SEATS_H
+#pragma once
 
 #include "netio/gate.h"
 #include "parties/store/store.h"
@@ -52,5 +51,3 @@ bool seats_hear(struct seats *seats, const struct gate_client *guest);
 /* Whether a guest sends no faster than our programs do. */
 bool seats_rate(struct seats *seats, const struct gate_client *guest, unsigned per_second,
                 unsigned at_once);
-
-#endif

@@ -16,9 +16,6 @@
 #include "parties/study/sealing.h"
 #include "parties/study/study_ports.h"
 
-#include <stdio.h>
-#include <string.h>
-
 struct server {
     struct server_options o;
     struct log log; /* like the options' log, with a meter */

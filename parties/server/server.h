@@ -2,8 +2,7 @@
  * parties/server/server.h - one compute server: the front thread at the gate, the worker, and where
  * owners' vectors are passed on to another server the forwarder.
  */
-#ifndef TREFOIL_PARTIES_SERVER_SERVER_H
-#define TREFOIL_PARTIES_SERVER_SERVER_H
+#pragma once
 
 #include "parties/study/identity.h"
 #include "parties/study/study.h"
@@ -34,5 +33,3 @@ enum err server_run(const struct server_options *options) MUST_CHECK;
 
 /* Ends a study at this server (store_purge()); writes the statement to purge.txt in the folder. */
 enum err server_purge(const struct server_options *options) MUST_CHECK;
-
-#endif

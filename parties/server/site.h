@@ -3,8 +3,7 @@
  * start, and they borrow it. A part that fails to start leaves the cleanup to the call that ends
  * it.
  */
-#ifndef TREFOIL_PARTIES_SERVER_SITE_H
-#define TREFOIL_PARTIES_SERVER_SITE_H
+#pragma once
 
 #include "aim/budget/ledger.h"
 #include "netio/gate.h"
@@ -57,5 +56,3 @@ bool site_is_spent(const struct site *site);
 
 /* Signs the ledger's head for a client that has seen `seen` of its debits; from any thread. */
 enum err site_head(const struct site *site, uint64_t seen, struct head *head) MUST_CHECK;
-
-#endif

@@ -8,8 +8,7 @@
  * paid: once it leaves them out, another run may begin with what is left, like one of a study with
  * that budget and without a look. Looks alone leave the budget to others, until all are taken.
  */
-#ifndef TREFOIL_PARTIES_SERVER_START_H
-#define TREFOIL_PARTIES_SERVER_START_H
+#pragma once
 
 #include "parties/store/store_rounds.h"
 
@@ -31,5 +30,3 @@ enum err start_of(struct start *start, struct store *store, const struct study *
  */
 enum err start_allows(struct store *store, const struct study *study, const struct request *request,
                       struct log *log) MUST_CHECK;
-
-#endif

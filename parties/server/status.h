@@ -6,8 +6,7 @@
  * spent, bytes. Any thread may write or read a field at any time. Each field is right by itself,
  * but two may be from different moments.
  */
-#ifndef TREFOIL_PARTIES_SERVER_STATUS_H
-#define TREFOIL_PARTIES_SERVER_STATUS_H
+#pragma once
 
 #include "base/bytes.h"
 #include "netio/transport.h"
@@ -78,5 +77,3 @@ uint64_t status_memory(void);
 /* The status in the text format of Prometheus; and as a single page, without scripts or links. */
 enum err status_metrics(const struct status *s, struct bytes *out) MUST_CHECK;
 enum err status_page(const struct status *s, struct bytes *out) MUST_CHECK;
-
-#endif

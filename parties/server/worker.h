@@ -7,8 +7,7 @@
  * workers of servers 1 and 2 join it. Any other request goes to the open session, or is refused.
  * Any failure ends the session at all servers; what was debited stays debited.
  */
-#ifndef TREFOIL_PARTIES_SERVER_WORKER_H
-#define TREFOIL_PARTIES_SERVER_WORKER_H
+#pragma once
 
 #include "parties/server/site.h"
 #include "parties/setting/setting.h"
@@ -23,5 +22,3 @@ enum err worker_start(struct worker **worker, struct site *site,
                       const struct setting *setting) MUST_CHECK;
 /* After *stop; returns what the worker ended with. */
 enum err worker_stop(struct worker **worker);
-
-#endif

@@ -5,8 +5,7 @@
  * when there is time to make noise for a later run (worker_ahead.c). What a session is, the
  * setting knows (parties/setting/setting.h).
  */
-#ifndef TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
-#define TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
+#pragma once
 
 #include "base/thread.h"
 #include "parties/exchange/request.h"
@@ -158,4 +157,3 @@ enum err worker_handle(struct worker *w, const struct worker_ask *ask,
  */
 void worker_answer(struct worker *w, const struct worker_ask *ask, enum err e, const void *result,
                    size_t n);
-#endif

@@ -19,8 +19,7 @@
  *
  * Functions with LEAKS are protocols: all servers call them alike. The others send nothing.
  */
-#ifndef TREFOIL_PARTIES_SETTING_ENGINE_H
-#define TREFOIL_PARTIES_SETTING_ENGINE_H
+#pragma once
 
 #include "aim/run/ask.h"
 #include "parties/setting/stake.h"
@@ -135,5 +134,3 @@ struct engine {
     const struct engine_ops *ops;
     void *self;
 };
-
-#endif

@@ -3,8 +3,7 @@
  * method opens. An engine judges a request by these, whatever it computes the answer with, before
  * it prices it (aim/run/ask.h).
  */
-#ifndef TREFOIL_PARTIES_SETTING_JUDGE_H
-#define TREFOIL_PARTIES_SETTING_JUDGE_H
+#pragma once
 
 #include "aim/run/ask.h"
 #include "parties/study/study.h"
@@ -23,5 +22,3 @@ enum err judge_candidates(const struct study *study, const struct ask *ask,
 enum err judge_merges(const struct study *study, const struct score_bounds *counts,
                       const struct merges *merges, struct score_bounds *merged,
                       struct log *log) MUST_CHECK;
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Functions with LEAKS are protocols: all servers call them alike. The others send nothing.
  */
-#ifndef TREFOIL_PARTIES_SETTING_SETTING_H
-#define TREFOIL_PARTIES_SETTING_SETTING_H
+#pragma once
 
 #include "netio/net.h"
 #include "parties/setting/engine.h"
@@ -79,5 +78,3 @@ struct setting {
     void (*show)(void *self);
     void (*drop)(void *self);
 };
-
-#endif

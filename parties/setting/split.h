@@ -7,8 +7,7 @@
  * one server alone, if need be in parts, and that one passes it on if another holds it too. What
  * follows from this table (parties/setting/upload.h) is the same in every setting.
  */
-#ifndef TREFOIL_PARTIES_SETTING_SPLIT_H
-#define TREFOIL_PARTIES_SETTING_SPLIT_H
+#pragma once
 
 #include "base/bytes.h"
 #include "parties/study/study_uploads.h"
@@ -45,5 +44,3 @@ static inline unsigned split_vector(const struct split *s)
 {
     return s->components - 1;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * parties/setting/stake.h - which of a session's noise belongs to a round: so much of each kind,
  * from there on. What of, and in which units, the setting knows (parties/setting/engine.h).
  */
-#ifndef TREFOIL_PARTIES_SETTING_STAKE_H
-#define TREFOIL_PARTIES_SETTING_STAKE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ struct stake_place {
     uint8_t of[32];
     uint64_t from[STAKE_KINDS], count[STAKE_KINDS];
 };
-
-#endif

@@ -20,8 +20,7 @@
  * Servers tell everybody whom they admit an upload's digest. Somebody who guesses the table can
  * check the guess against it only with both keys.
  */
-#ifndef TREFOIL_PARTIES_SETTING_UPLOAD_H
-#define TREFOIL_PARTIES_SETTING_UPLOAD_H
+#pragma once
 
 #include "base/bytes.h"
 #include "parties/setting/split.h"
@@ -81,5 +80,3 @@ enum err upload_check(const struct upload *u, unsigned index, const uint8_t term
 
 /* What servers compare: everything public about an upload. */
 void upload_digest(const struct upload *u, const uint8_t terms[32], uint8_t digest[32]);
-
-#endif

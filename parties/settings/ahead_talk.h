@@ -9,8 +9,7 @@
  *
  * LEAKS: nothing secret; names are digests of public values, or random.
  */
-#ifndef TREFOIL_PARTIES_SETTINGS_AHEAD_TALK_H
-#define TREFOIL_PARTIES_SETTINGS_AHEAD_TALK_H
+#pragma once
 
 #include "netio/net.h"
 #include "parties/server/site.h"
@@ -38,5 +37,3 @@ void ahead_digest(const struct ahead_talk *talk, uint8_t digest[32]);
 /* Shows in a server's status how much is here; deletes all of it if the budget is spent. */
 void ahead_show(struct site *site);
 void ahead_drop(struct site *site);
-
-#endif

@@ -5,8 +5,7 @@
  * reader. The first failure is logged and remembered, and later calls do nothing, so that a caller
  * checks only query_end(). A query holds the store's lock until then.
  */
-#ifndef TREFOIL_PARTIES_STORE_QUERY_H
-#define TREFOIL_PARTIES_STORE_QUERY_H
+#pragma once
 
 #include "base/bytes.h"
 
@@ -52,5 +51,3 @@ void query_copy(struct query *q, void *out, size_t n);
 
 /* Runs a statement without result rows, and ends it; `changed` (or NULL): if it changed any row. */
 enum err query_run(struct query *q, bool *changed) MUST_CHECK;
-
-#endif

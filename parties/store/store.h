@@ -14,8 +14,7 @@
  *
  * Two threads may use one store at the same time.
  */
-#ifndef TREFOIL_PARTIES_STORE_STORE_H
-#define TREFOIL_PARTIES_STORE_STORE_H
+#pragma once
 
 #include "parties/exchange/upload_entry.h"
 #include "parties/setting/upload.h"
@@ -126,5 +125,3 @@ enum err store_unforwarded(struct store *store, const uint8_t after[UPLOAD_ID_SI
 /* Notes whether it has been passed on, or still must be. */
 enum err store_forwarded(struct store *store, const uint8_t id[UPLOAD_ID_SIZE],
                          bool forwarded) MUST_CHECK;
-
-#endif

@@ -11,8 +11,7 @@
  * Or blocks are an owner's, and its shares of them in the form in which it sends them
  * (parties/setting/split.h).
  */
-#ifndef TREFOIL_PARTIES_STORE_STORE_AHEAD_H
-#define TREFOIL_PARTIES_STORE_STORE_AHEAD_H
+#pragma once
 
 #include "parties/exchange/price.h"
 #include "parties/store/store.h"
@@ -41,5 +40,3 @@ enum err store_ahead_take(struct store *store, enum noise_law kind, const uint8_
                           struct bytes *noise) MUST_CHECK;
 /* Deletes all blocks except these. */
 enum err store_ahead_keep(struct store *store, const struct ahead_blocks *keep) MUST_CHECK;
-
-#endif

@@ -4,8 +4,7 @@
  * The file is an SQLite database like the one in the folder, as it was at one moment, with the
  * audit log in it; what is sealed stays sealed. A running server need not stop for a backup.
  */
-#ifndef TREFOIL_PARTIES_STORE_STORE_BACKUP_H
-#define TREFOIL_PARTIES_STORE_STORE_BACKUP_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -22,5 +21,3 @@ enum err store_backup(const char *folder, const char *file, struct store_content
 /* ERR_FORMAT, logged, if the file is damaged or not a backup; ERR_MISMATCH if it is too new. */
 enum err store_restore(const char *file, const char *folder, struct store_contents *contents,
                        struct log *log) MUST_CHECK;
-
-#endif

@@ -6,8 +6,7 @@
  * check, none begins any more until the server's operator lifts the guard. Each call except the
  * last is one transaction, on disk when it returns.
  */
-#ifndef TREFOIL_PARTIES_STORE_STORE_GUARD_H
-#define TREFOIL_PARTIES_STORE_STORE_GUARD_H
+#pragma once
 
 #include "parties/store/store.h"
 
@@ -25,5 +24,3 @@ enum err store_guard_fail(struct store *store) MUST_CHECK;
 enum err store_guard_lift(struct store *store) MUST_CHECK;
 enum err store_guard(struct store *store, struct store_guard *guard) MUST_CHECK;
 bool store_guard_refuses(const struct store_guard *guard);
-
-#endif

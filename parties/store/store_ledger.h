@@ -5,8 +5,7 @@
  * It is a chain of entries: head_n = SHA-256(head_(n-1), entry_n). An entry is the round as it was
  * bound, and the budget after it (docs/formats.md). Opening the store checks the whole chain.
  */
-#ifndef TREFOIL_PARTIES_STORE_STORE_LEDGER_H
-#define TREFOIL_PARTIES_STORE_STORE_LEDGER_H
+#pragma once
 
 #include "aim/budget/ledger.h"
 #include "parties/exchange/request.h"
@@ -37,5 +36,3 @@ enum err store_debits(struct store *store, uint64_t *count) MUST_CHECK;
 /* The n-th entry, from 1 on, and the head after it. ERR_RANGE if there are fewer. */
 enum err store_entry(struct store *store, uint64_t number, struct bytes *entry,
                      uint8_t head[32]) MUST_CHECK;
-
-#endif

@@ -5,8 +5,7 @@
  * The lock is recursive. A query, a batch and a savepoint hold it from beginning to end, so other
  * code takes it only to use the other members.
  */
-#ifndef TREFOIL_PARTIES_STORE_STORE_PRIVATE_H
-#define TREFOIL_PARTIES_STORE_STORE_PRIVATE_H
+#pragma once
 
 #include "parties/store/query.h"
 #include "parties/store/store_rounds.h"
@@ -140,5 +139,3 @@ enum err store_wipe_noise(struct store *s, const uint8_t run[REQUEST_RUN_SIZE], 
 /* Within a transaction: adds a round that a neighbour bound as debit `number` (store_rounds.c). */
 enum err store_adopt_round(struct store *s, const struct store_round *round,
                            uint64_t number) MUST_CHECK;
-
-#endif

@@ -19,8 +19,7 @@
  * others open something else from the same noise. So a round is tried at most ROUND_ATTEMPTS times,
  * and each attempt is on disk before this server sends its first part of an opening.
  */
-#ifndef TREFOIL_PARTIES_STORE_STORE_ROUNDS_H
-#define TREFOIL_PARTIES_STORE_STORE_ROUNDS_H
+#pragma once
 
 #include "parties/exchange/voucher.h"
 #include "parties/store/store_ledger.h"
@@ -123,5 +122,3 @@ enum err store_adopt(struct store *store, const struct bytes *entry, const struc
                      const uint8_t next[32], const struct ledger *before) MUST_CHECK;
 /* Takes back the last debit, with its round and noise. ERR_LOST if its round is not only bound. */
 enum err store_drop_last(struct store *store, uint64_t number) MUST_CHECK;
-
-#endif

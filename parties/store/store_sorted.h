@@ -6,8 +6,7 @@
  * replaces or withdraws it, and with a purge. How often rows of an owner were counted is named
  * after the owner, and goes with a purge alone.
  */
-#ifndef TREFOIL_PARTIES_STORE_STORE_SORTED_H
-#define TREFOIL_PARTIES_STORE_STORE_SORTED_H
+#pragma once
 
 #include "parties/store/store.h"
 
@@ -31,5 +30,3 @@ enum err store_counted(struct store *store, const uint8_t digest[32],
 /* After an attempt: replaces that. */
 enum err store_put_counted(struct store *store, const uint8_t digest[32],
                            const struct bytes *counted) MUST_CHECK;
-
-#endif

@@ -8,8 +8,7 @@
  * where w is the part of each of the marginal's cells that the condition takes in. Where the study
  * has no such marginal, the answer will rest on smaller ones, and its error cannot be predicted.
  */
-#ifndef TREFOIL_PARTIES_STUDY_EXPECT_H
-#define TREFOIL_PARTIES_STUDY_EXPECT_H
+#pragma once
 
 #include "parties/study/study.h"
 
@@ -37,5 +36,3 @@ enum err expect_questions(struct expect **list, size_t *count, const struct stud
 /* For people: a summary with the questions that are not answered well; or a table of all, cut. */
 void expect_summary(FILE *out, const struct study *s, const struct expect *list, size_t count);
 void expect_table(FILE *out, const struct study *s, const struct expect *list, size_t count);
-
-#endif

@@ -5,8 +5,7 @@
  * Judged from the study alone, as if rows were spread evenly: where they are not, some bins stand
  * out and the others are worse.
  */
-#ifndef TREFOIL_PARTIES_STUDY_FINE_H
-#define TREFOIL_PARTIES_STUDY_FINE_H
+#pragma once
 
 #include "parties/study/study.h"
 
@@ -26,5 +25,3 @@ uint32_t fine_values_most(double rows, double sigma);
  */
 void fine_print(FILE *out, const struct study *study, const struct domain *grouped, double rows,
                 double sigma);
-
-#endif

@@ -10,8 +10,7 @@
  * docs/formats.md describes a public identity's text, which is unique, and key files, whose parts
  * must belong together, so that damage is noticed.
  */
-#ifndef TREFOIL_PARTIES_STUDY_IDENTITY_H
-#define TREFOIL_PARTIES_STUDY_IDENTITY_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -105,5 +104,3 @@ struct words_text public_identity_fingerprint(const struct public_identity *who)
  * with dashes. At most 6 groups.
  */
 struct words_text identity_groups(const uint8_t digest[32], unsigned groups);
-
-#endif

@@ -11,8 +11,7 @@
  * whoever has it signs an owner's key, which makes a token of that (token.h). A server takes the
  * first key of a number, on that day or before, and from then on that key alone.
  */
-#ifndef TREFOIL_PARTIES_STUDY_INVITE_H
-#define TREFOIL_PARTIES_STUDY_INVITE_H
+#pragma once
 
 #include "parties/study/study.h"
 
@@ -45,5 +44,3 @@ enum err invite_parse(struct invite *i, const char *text) MUST_CHECK;
 /* The same for a link: a page's address may come before it, up to a '#'. */
 enum err invite_parse_link(struct invite *i, uint8_t seed[INVITE_SEED_SIZE],
                            const char *text) MUST_CHECK;
-
-#endif

@@ -41,7 +41,7 @@ struct rounds_choice method_choose_rounds(const struct study *s)
         .rho = budget_rho(s->accounting, s->epsilon, s->delta) / (k * k),
         .accounting = s->accounting,
         .l1 = s->score == AIM_L1,
-        .box_muller = s->noise == NOISE_BOX_MULLER,
+        .exact = noise_exact[s->noise],
     });
 }
 

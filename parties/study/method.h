@@ -15,8 +15,7 @@
  *
  * docs/results.md shows what this was compared with.
  */
-#ifndef TREFOIL_PARTIES_STUDY_METHOD_H
-#define TREFOIL_PARTIES_STUDY_METHOD_H
+#pragma once
 
 #include "aim/run/loop.h"
 #include "base/bytes.h"
@@ -90,5 +89,3 @@ void method_settle(struct study *study);
 
 /* The advice in words. */
 enum err method_print(FILE *out, const struct study *study, double rows, double rho) MUST_CHECK;
-
-#endif

@@ -45,8 +45,7 @@ void outline_came(struct outline *o, const char *what, const char *path)
 void outline_clear(struct outline *o)
 {
     for (size_t i = 0; i < o->count; i++) {
-        memory_free(&o->column[i].name);
-        memory_free(&o->column[i].file);
+        memory_free_all(&o->column[i].name, &o->column[i].file);
         bytes_clear(&o->column[i].values.text);
         bytes_clear(&o->column[i].missing.text);
     }

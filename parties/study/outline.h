@@ -5,8 +5,7 @@
  * are public. What it does not say is left as FILL-IN, which `trefoil check` names; columns that
  * are no use in a table, such as free text and keys, become comments.
  */
-#ifndef TREFOIL_PARTIES_STUDY_OUTLINE_H
-#define TREFOIL_PARTIES_STUDY_OUTLINE_H
+#pragma once
 
 #include "aim/sql/database.h"
 #include "base/bytes.h"
@@ -68,5 +67,3 @@ bool outline_range(const char *text, bool dates, double *min, double *max);
 /* The keys `columns_from` and `domain` of a study file. */
 void outline_write(const struct outline *o, struct bytes *out);
 void outline_clear(struct outline *o);
-
-#endif

@@ -12,8 +12,7 @@
  * The first roster needs none: it is agreed on with the terms. A server that has run with one
  * roster takes only a later one with three good signatures (parties/store/store.h).
  */
-#ifndef TREFOIL_PARTIES_STUDY_ROSTER_H
-#define TREFOIL_PARTIES_STUDY_ROSTER_H
+#pragma once
 
 #include "parties/study/study.h"
 
@@ -72,5 +71,3 @@ void roster_describe(FILE *out, const struct study *study);
 /* What it changes in an earlier one; ERR_MISMATCH, logged with the part, if the terms differ. */
 enum err roster_compare(FILE *out, const struct study *earlier, const struct study *study,
                         struct log *log) MUST_CHECK;
-
-#endif

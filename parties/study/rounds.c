@@ -74,7 +74,7 @@ static bool has_sweeps(const struct rounds_terms *t, unsigned sweeps)
     const struct schedule_sweep s = schedule_sweep(&start, w->one_ways, t->rho);
     const double least = ledger_deviation((double)w->one_ways, s.most_scores),
                  most = ledger_deviation((double)w->queries, s.first_scores),
-                 slack = t->box_muller ? 2.0 * sweeps * (double)w->queries * SCORE_SLACK : 0;
+                 slack = t->exact ? 0 : 2.0 * sweeps * (double)w->queries * SCORE_SLACK;
     double cells = 1;
     for (size_t q = 0; q < w->queries; q++)
         cells = fmax(cells, (double)w->query[q].cells);

@@ -14,8 +14,7 @@
  * be best. The figures were chosen on six tables: docs/results.md compares the advice for each
  * with actual runs.
  */
-#ifndef TREFOIL_PARTIES_STUDY_ROUNDS_H
-#define TREFOIL_PARTIES_STUDY_ROUNDS_H
+#pragma once
 
 #include "aim/budget/ledger.h"
 #include "aim/workload/workload.h"
@@ -66,8 +65,8 @@ struct rounds_terms {
     double rows, rows_most; /* as expected, and the most that there can be */
     double epsilon, rho;    /* of one row: the study's over k and over k^2 */
     enum ledger_accounting accounting;
-    bool l1;         /* the score */
-    bool box_muller; /* the noise */
+    bool l1;    /* the score */
+    bool exact; /* the noise (base/noise.h) */
 };
 
 struct rounds_choice {
@@ -82,5 +81,3 @@ struct rounds_choice rounds_choose(const struct rounds_terms *terms);
 
 /* "sweeps 4", "annealed" or "10". */
 struct words_text rounds_word(const struct rounds_choice *choice);
-
-#endif

@@ -9,8 +9,7 @@
  * Seals do not have forward secrecy: whoever has copies of them and two servers' sealing keys has
  * the rows. So that file is never in a backup, and `serve --purge` deletes it.
  */
-#ifndef TREFOIL_PARTIES_STUDY_SEALING_H
-#define TREFOIL_PARTIES_STUDY_SEALING_H
+#pragma once
 
 #include "parties/study/study.h"
 
@@ -38,5 +37,3 @@ enum err sealing_check(const struct study *study, unsigned server) MUST_CHECK;
 
 /* Whether all servers have one: owners then seal whatever changes what servers hold of them. */
 bool study_seals(const struct study *study);
-
-#endif

@@ -9,8 +9,6 @@
 #include "parties/study/method.h"
 #include "parties/study/study_parse.h"
 
-#include <string.h>
-
 /* The nodes of the file's keys. */
 struct study_top {
     const yaml_node_t *read, *computed, *events;
@@ -89,7 +87,7 @@ static enum err read_kinds(struct study_reading *r, const struct study_top *t)
     const char *methods[STUDY_METHODS];
     size_t kind[5] = {r->study->noise, AIM_L1, STUDY_SEMI_HONEST, 0, STUDY_AIM};
     unsigned before;
-    TRY(choose(r, t->noise, "noise", COUNTED(study_noise_words), &kind[0]));
+    TRY(choose(r, t->noise, "noise", COUNTED(noise_words), &kind[0]));
     TRY(choose(r, t->score, "score", COUNTED(study_score_words), &kind[1]));
     TRY(choose(r, t->security, "security", COUNTED(study_security_words), &kind[2]));
     TRY(choose(r, t->late, "late_uploads", COUNTED(late), &kind[3]));
@@ -398,10 +396,7 @@ void study_free(struct study **study)
         memory_free(&s->zero[k].cell);
     for (size_t i = 0; i < STUDY_SERVERS_MOST; i++)
         memory_free(&s->server[i].rank);
-    memory_free(&s->zero);
-    memory_free(&s->questions);
-    memory_free(&s->columns_from);
-    memory_free(&s->relay);
+    memory_free_all(&s->zero, &s->questions, &s->columns_from, &s->relay);
     bytes_clear(&s->beside);
     for (size_t i = 0; i < STUDY_ABOUT; i++)
         memory_free(&s->about[i]);
@@ -410,13 +405,7 @@ void study_free(struct study **study)
     workload_free(&s->workload);
     features_free(&s->features);
     domain_free(&s->domain);
-    memory_free(&s->owner);
-    memory_free(&s->open.each.column);
-    memory_free(&s->open.revoked);
-    memory_free(&s->analyst);
-    memory_free(&s->approvers.who);
-    memory_free(&s->approvers.revoked);
-    memory_free(&s->apart);
-    memory_free(&s->revoked);
+    memory_free_all(&s->owner, &s->open.each.column, &s->open.revoked, &s->analyst,
+                    &s->approvers.who, &s->approvers.revoked, &s->apart, &s->revoked);
     memory_free(study);
 }

@@ -10,8 +10,7 @@
  * amended. Comments, quotes, the order of a mapping's keys and defaults written out change neither.
  * Any value except a signature changes one, and a server's whole key changes both.
  */
-#ifndef TREFOIL_PARTIES_STUDY_STUDY_H
-#define TREFOIL_PARTIES_STUDY_STUDY_H
+#pragma once
 
 #include "aim/budget/ledger.h"
 #include "aim/budget/score.h"
@@ -59,9 +58,7 @@ enum study_security { STUDY_SEMI_HONEST, STUDY_ABORT };
 /* The words in the file, which are also what is hashed. */
 #define STUDY_NOISE_BY 3 /* how two servers may make noise: NOISE_BY_BOTH comes first */
 extern const char *const study_noise_by_words[STUDY_NOISE_BY],
-    *const study_noise_words[NOISE_KINDS], *const study_score_words[2],
-                                               *const study_accounting_words[2],
-                                                   *const study_security_words[2];
+    *const study_score_words[2], *const study_accounting_words[2], *const study_security_words[2];
 
 /* What the study says of itself for people and catalogues; the words are the file's keys. */
 enum study_about {
@@ -302,5 +299,3 @@ size_t study_candidates_most(const struct study *study);
 const char *study_part_words(const char *part);
 /* The terms in six groups of five characters, for people to compare. */
 struct words_text study_fingerprint(const struct study *study);
-
-#endif

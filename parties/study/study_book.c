@@ -19,8 +19,7 @@ struct book_reading {
 
 static void forget(struct book_reading *b)
 {
-    memory_free(&b->text[0]);
-    memory_free(&b->text[1]);
+    memory_free_all(&b->text[0], &b->text[1]);
 }
 
 static enum err take_field(void *self, char *text, size_t length)

@@ -1,6 +1,5 @@
 /* parties/study/study_column.h - a column of the domain while it is read. */
-#ifndef TREFOIL_PARTIES_STUDY_STUDY_COLUMN_H
-#define TREFOIL_PARTIES_STUDY_STUDY_COLUMN_H
+#pragma once
 
 #include "parties/study/study_parse.h"
 
@@ -89,5 +88,3 @@ enum err study_add_date(struct study_reading *r, const struct column *c) MUST_CH
 /* A date as a number: its first unit, or its last one (study_column.c). */
 enum err study_read_date(struct study_reading *r, const yaml_node_t *node, const char *what,
                          enum calendar_unit unit, bool last, double *x) MUST_CHECK;
-
-#endif

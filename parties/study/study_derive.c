@@ -7,7 +7,6 @@
 #include "parties/study/method.h"
 #include "parties/study/study_parse.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

@@ -3,8 +3,7 @@
  * its parts. Each reader takes the node of its part, NULL if an optional one is not there, and
  * reports errors with their place.
  */
-#ifndef TREFOIL_PARTIES_STUDY_STUDY_PARSE_H
-#define TREFOIL_PARTIES_STUDY_STUDY_PARSE_H
+#pragma once
 
 #include "aim/table/derive.h"
 #include "base/file.h"
@@ -173,5 +172,3 @@ enum err study_check_sealing(struct study_reading *r) MUST_CHECK;
 
 /* Fills in `terms` and `roster` (study_terms.c). */
 enum err study_digest(struct study *study) MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* parties/study/study_ports.h - which ports a server has, and where others reach them. */
-#ifndef TREFOIL_PARTIES_STUDY_STUDY_PORTS_H
-#define TREFOIL_PARTIES_STUDY_STUDY_PORTS_H
+#pragma once
 
 #include "parties/study/study.h"
 
@@ -42,5 +41,3 @@ void study_listen(const struct study *study, size_t server, unsigned port, const
  * server on the same host.
  */
 unsigned study_lanes_most(const struct study *study, uint16_t first);
-
-#endif

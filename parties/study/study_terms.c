@@ -78,8 +78,6 @@ const char *const study_about_words[STUDY_ABOUT] = {
     [ABOUT_TITLE] = "title",     [ABOUT_DESCRIPTION] = "description", [ABOUT_PURPOSE] = "purpose",
     [ABOUT_LICENCE] = "licence", [ABOUT_CONTACT] = "contact",
 };
-const char *const study_noise_words[NOISE_KINDS] = {
-    [NOISE_BOX_MULLER] = "box-muller", [NOISE_DISCRETE] = "discrete"};
 const char *const study_score_words[] = {[AIM_L1] = "l1", [AIM_L2] = "l2"};
 const char *const study_accounting_words[] = {
     [ACCOUNTING_ZCDP] = "zcdp", [ACCOUNTING_GAUSSIAN] = "gaussian"};
@@ -88,7 +86,7 @@ const char *const study_security_words[] = {
 
 static void put_noise(const struct study *s, struct bytes *b)
 {
-    bytes_put_string(b, study_noise_words[s->noise]);
+    bytes_put_string(b, noise_words[s->noise]);
     if (s->noise_by != NOISE_BY_ALL) /* studies with three servers keep their terms */
         bytes_put_string(b, study_noise_by_words[s->noise_by - NOISE_BY_BOTH]);
 }

@@ -8,8 +8,6 @@
 #include "parties/study/roster.h"
 #include "parties/study/study_uploads.h"
 
-#include <string.h>
-
 static void describe_impossible(FILE *out, const struct study *s)
 {
     if (s->zeros > 0)

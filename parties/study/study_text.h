@@ -1,6 +1,5 @@
 /* parties/study/study_text.h - a study in words, for people; and an example to start from. */
-#ifndef TREFOIL_PARTIES_STUDY_STUDY_TEXT_H
-#define TREFOIL_PARTIES_STUDY_STUDY_TEXT_H
+#pragma once
 
 #include "parties/study/outline.h"
 #include "parties/study/study.h"
@@ -48,5 +47,3 @@ enum err study_suggest(FILE *out, const struct study *study) MUST_CHECK;
 enum err study_write_template(const char *path, const struct outline *columns, bool provider,
                               bool force, struct log *log) MUST_CHECK;
 extern const char study_example[];
-
-#endif

@@ -2,8 +2,7 @@
  * parties/study/study_uploads.h - what an owner uploads, counts or records: in which form, how many
  * bytes, and how long servers keep it.
  */
-#ifndef TREFOIL_PARTIES_STUDY_STUDY_UPLOADS_H
-#define TREFOIL_PARTIES_STUDY_STUDY_UPLOADS_H
+#pragma once
 
 #include "base/lattice_plan.h"
 #include "parties/study/study.h"
@@ -53,5 +52,3 @@ uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form
 
 /* When uploads are due to be purged if the last came then; 0 if the study does not say. */
 int64_t study_purge_due(const struct study *study, int64_t last);
-
-#endif

@@ -12,8 +12,7 @@
  * belongs to an identity (identity.h), which may renew its CURVE key. To the servers a number is
  * one owner with one upload. It belongs to the key that shows it first.
  */
-#ifndef TREFOIL_PARTIES_STUDY_TOKEN_H
-#define TREFOIL_PARTIES_STUDY_TOKEN_H
+#pragma once
 
 #include "parties/study/invite.h"
 
@@ -54,5 +53,3 @@ enum err token_load(struct token *t, const struct study *study, const char *path
                     const uint8_t sign[32], struct log *log) MUST_CHECK;
 /* ERR_FORMAT if it is not such a text, ERR_MISMATCH if it has a later version. */
 enum err token_parse(struct token *t, const char *text) MUST_CHECK;
-
-#endif

@@ -15,8 +15,7 @@
  * it. As the share bounds the whole ledger, another run or a second warrant adds nothing to it. Its
  * number is the SHA-256 of what is signed; the roster may revoke that.
  */
-#ifndef TREFOIL_PARTIES_STUDY_WARRANT_H
-#define TREFOIL_PARTIES_STUDY_WARRANT_H
+#pragma once
 
 #include "base/bytes.h"
 #include "parties/study/study.h"
@@ -64,5 +63,3 @@ enum err warrant_allows(const struct warrant *w, double spent, double rho, uint3
 
 /* In words: what it permits whom, and who has signed. */
 void warrant_describe(FILE *out, const struct warrant *w, const struct study *study);
-
-#endif

@@ -10,8 +10,7 @@
  * `what` in the calls below is the name of the thing for messages, such as "budget.epsilon".
  * The call decides what a scalar is: read as text, `no` is the text "no".
  */
-#ifndef TREFOIL_PARTIES_STUDY_YAML_H
-#define TREFOIL_PARTIES_STUDY_YAML_H
+#pragma once
 
 #include "base/array.h"
 #include "base/error.h"
@@ -87,5 +86,3 @@ enum err yaml_number(const struct yaml_file *file, const yaml_node_t *node, cons
 /* The index of one of some words, unchanged if `node` is NULL. An error suggests the nearest. */
 enum err yaml_choice(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                      const char *const *words, size_t count, size_t *index) MUST_CHECK;
-
-#endif

@@ -3,8 +3,7 @@
  *
  * In the tree, aliases are only further edges to the same node and can no longer be recognised.
  */
-#ifndef TREFOIL_PARTIES_STUDY_YAML_SCAN_H
-#define TREFOIL_PARTIES_STUDY_YAML_SCAN_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -18,5 +17,3 @@ enum err yaml_error_at(const char *path, struct log *log, yaml_mark_t mark,
 
 /* ERR_STUDY, logged, if it is not YAML, or uses more of YAML than parties/study/yaml.h allows. */
 enum err yaml_scan(const char *path, const uint8_t *text, size_t n, struct log *log) MUST_CHECK;
-
-#endif

@@ -5,8 +5,7 @@
  * feeds it its seeds and every file of tests/corpus/NAME. A target checks more than that nothing
  * crashes: what it accepts reads the same after it is written.
  */
-#ifndef TREFOIL_TESTS_FUZZ_FUZZ_H
-#define TREFOIL_TESTS_FUZZ_FUZZ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ static inline int fuzz_file(const void *data, size_t size, char path[64])
     snprintf(path, 64, "/proc/self/fd/%d", fd);
     return fd;
 }
-
-#endif

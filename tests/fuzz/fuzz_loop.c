@@ -10,8 +10,6 @@
 #include "base/file.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 #define HEAD (15 + 32) /* "trefoil-loop-1\n", digest of the options */
 #define DIGEST 32
 

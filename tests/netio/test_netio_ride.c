@@ -6,7 +6,6 @@
 #include "base/memory.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #define SIZE ((size_t)3 << 20) /* of a payload: several frames */
 
@@ -148,8 +147,7 @@ static enum err ride_twice(struct party *p, void *shared)
     all->result[i] = e;
     all->rounds[i] = net_exchanges(p->net);
     for (unsigned k = 0; k < 2; k++) {
-        memory_free(&r.in[k]);
-        memory_free(&r.out[k]);
+        memory_free_all(&r.in[k], &r.out[k]);
     }
     return right && !r.early && (e != ERR_OK || r.heard == 2) ? ERR_OK : ERR_DATA;
 }

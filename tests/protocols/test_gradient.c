@@ -75,8 +75,7 @@ TEST(the_clamp_is_right_for_every_z)
         for (unsigned i = 0; i < 3; i++)
             assert_int_equal(costs.sent[i], ands[j] * CLAMP_LANES / 8);
         three_result_free(&s.out);
-        memory_free(&s.z);
-        memory_free(&s.own);
+        memory_free_all(&s.z, &s.own);
     }
 }
 
@@ -291,11 +290,9 @@ static void scene_free(struct gradient_scene *s)
 {
     for (size_t i = 0; i < BATCHES; i++)
         for (size_t k = 0; k < s->parts; k++) {
-            memory_free(&s->vector[i][k]);
-            memory_free(&s->plain[i][k]);
+            memory_free_all(&s->vector[i][k], &s->plain[i][k]);
         }
-    memory_free(&s->weight);
-    memory_free(&s->expected);
+    memory_free_all(&s->weight, &s->expected);
     three_result_free(&s->out);
     three_result_free(&s->cells);
 }

@@ -1,6 +1,5 @@
 /* tests/protocols/test_link.h - tables of several owners, in the clear and as shares. */
-#ifndef TREFOIL_TESTS_PROTOCOLS_TEST_LINK_H
-#define TREFOIL_TESTS_PROTOCOLS_TEST_LINK_H
+#pragma once
 
 #include "base/memory.h"
 #include "harness/three.h"
@@ -75,5 +74,3 @@ static inline enum err tables_share(const struct party *p, const struct link_tab
     }
     return ERR_OK;
 }
-
-#endif

@@ -14,8 +14,6 @@
 #include "protocols/measure.h"
 #include "protocols/select.h"
 
-#include <string.h>
-
 /* --- counts ----------------------------------------------------------------------------------- */
 
 #define OWNERS 7

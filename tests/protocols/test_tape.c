@@ -236,8 +236,7 @@ TEST(what_a_range_did_not_use_is_used_once_later)
             at++;
         assert_true(at < c.made && all[at] == some[i]);
     }
-    memory_free(&all);
-    memory_free(&some);
+    memory_free_all(&all, &some);
     three_result_free(&c.all);
     three_result_free(&c.used);
 }

@@ -12,7 +12,6 @@
 
 #include <jansson.h>
 #include <math.h>
-#include <string.h>
 
 #define GUESTS 4
 #define ROWS 40 /* of each guest; the listed owner has ten times as many */

@@ -212,8 +212,7 @@ static void tell_populations(struct scene *c, const struct table *some, const ch
         letters[k + 1] = '\0';
     }
     json_decref(doc);
-    memory_free(&counts[0]);
-    memory_free(&counts[1]);
+    memory_free_all(&counts[0], &counts[1]);
 }
 
 /* The third owner uploads in the middle of a run, which counts its rows from the next round on. */

@@ -5,7 +5,6 @@
 #include "harness/patience.h"
 #include "tests/support/scene.h"
 
-#include <signal.h>
 #include <sqlite3.h>
 #include <unistd.h>
 

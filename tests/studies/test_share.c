@@ -17,7 +17,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <pty.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -2,8 +2,7 @@
  * tests/support/all.h - every protocol of mpc/ once, and some of protocols/, on the same secrets:
  * for tests of what the servers receive and of what their control flow depends on.
  */
-#ifndef TREFOIL_TESTS_SUPPORT_ALL_H
-#define TREFOIL_TESTS_SUPPORT_ALL_H
+#pragma once
 
 #include "harness/three.h"
 
@@ -41,5 +40,3 @@ struct all_protocol {
 extern const struct all_protocol all_protocols[];
 extern const size_t all_protocols_count;
 #define ALL_PROTOCOLS all_protocols_count
-
-#endif

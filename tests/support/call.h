@@ -1,6 +1,5 @@
 /* tests/support/call.h - what tests of single protocols of mpc/ share: a case and its results. */
-#ifndef TREFOIL_TESTS_SUPPORT_CALL_H
-#define TREFOIL_TESTS_SUPPORT_CALL_H
+#pragma once
 
 #include "harness/cmocka.h"
 #include "harness/three.h"
@@ -44,5 +43,3 @@ static const uint64_t edges[] = {0,
 struct call *fresh(size_t n, uint64_t seed);
 void finish(struct call *c);
 uint64_t mask_of(unsigned width);
-
-#endif

@@ -2,8 +2,7 @@
  * tests/support/caller.h - one key that speaks to one server's gate, message by message, as no
  * program of ours would.
  */
-#ifndef TREFOIL_TESTS_SUPPORT_CALLER_H
-#define TREFOIL_TESTS_SUPPORT_CALLER_H
+#pragma once
 
 #include "harness/study.h"
 #include "parties/exchange/dials.h"
@@ -28,5 +27,3 @@ void support_caller_send(struct support_caller *c);
 enum err support_caller_hear(struct support_caller *c);
 /* Both. */
 enum err support_call(struct support_caller *c);
-
-#endif

@@ -2,8 +2,7 @@
  * tests/support/check.h - protocols under a check, run by three servers of which one may cheat.
  * What each sends is recorded, and a test may alter it, knowing all that was sent before.
  */
-#ifndef TREFOIL_TESTS_SUPPORT_CHECK_H
-#define TREFOIL_TESTS_SUPPORT_CHECK_H
+#pragma once
 
 #include "base/bytes.h"
 #include "harness/three.h"
@@ -111,5 +110,3 @@ bool play_has_sent(struct check_play *play, unsigned server, uint64_t round, enu
 
 /* The stream of weights from a round's coin, once all three have sent their messages of it. */
 enum err play_coin(struct check_play *play, uint64_t round, struct prg **weights) MUST_CHECK;
-
-#endif

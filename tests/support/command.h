@@ -2,8 +2,7 @@
  * tests/support/command.h - a command of trefoil in a child, since commands write to the process's
  * own output.
  */
-#ifndef TREFOIL_TESTS_SUPPORT_COMMAND_H
-#define TREFOIL_TESTS_SUPPORT_COMMAND_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@ void support_command(struct command_outcome *o, const char *out, const char *err
 
 /* A whole file, which must fit, as a string. */
 void support_text(const char *path, char *to, size_t size);
-
-#endif

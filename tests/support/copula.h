@@ -1,6 +1,5 @@
 /* tests/support/copula.h - a table from which copulas are made in the clear, noisy or exact. */
-#ifndef TREFOIL_TESTS_SUPPORT_COPULA_H
-#define TREFOIL_TESTS_SUPPORT_COPULA_H
+#pragma once
 
 #include "aim/run/copula_run.h"
 #include "aim/run/plaintext.h"
@@ -19,5 +18,3 @@ enum err copula_stage_run(struct copula_result **result, const struct copula_sta
 
 /* For a noise_source: zeros. */
 enum err support_no_noise(void *self, size_t n, int64_t *out);
-
-#endif

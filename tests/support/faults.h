@@ -6,8 +6,7 @@
  * TREFOIL_LONG=1 tries every fault, otherwise it is one or two of each kind. TREFOIL_SWEEP may name
  * one kind, or one fault, such as link@87; an argument of the program selects the tests.
  */
-#ifndef TREFOIL_TESTS_SUPPORT_FAULTS_H
-#define TREFOIL_TESTS_SUPPORT_FAULTS_H
+#pragma once
 
 #include "harness/process.h"
 
@@ -71,5 +70,3 @@ void faults_show(const char *log);
 
 /* main() of such a program. */
 int faults_main(int argc, char **argv);
-
-#endif

@@ -2,8 +2,7 @@
  * tests/support/gates.h - the gates of three servers, whose answers come from a test, so that they
  * refuse, lie or cheat.
  */
-#ifndef TREFOIL_TESTS_SUPPORT_GATES_H
-#define TREFOIL_TESTS_SUPPORT_GATES_H
+#pragma once
 
 #include "base/bytes.h"
 #include "harness/study.h"
@@ -25,5 +24,3 @@ void gates_free(struct gates **gates);
 
 /* An answer to a request that went well, whose statement of the ledger is all zeros. */
 enum err gates_write_answer(uint8_t kind, const void *p, size_t n, struct bytes *out) MUST_CHECK;
-
-#endif

@@ -4,8 +4,7 @@
  * The product knows nothing of this: programs of tests are linked with --wrap (Makefile), so that
  * exchanges of moves pass through here. A party's hooks end with it.
  */
-#ifndef TREFOIL_TESTS_SUPPORT_HOOKS_H
-#define TREFOIL_TESTS_SUPPORT_HOOKS_H
+#pragma once
 
 #include "mpc/party/party.h"
 
@@ -40,5 +39,3 @@ struct hooks_tamper {
 void hooks_watch(const struct party *p, const struct hooks_watch *watch);
 void hooks_tamper(const struct party *p, const struct hooks_tamper *tamper);
 bool hooks_watched(const struct party *p);
-
-#endif

@@ -6,8 +6,7 @@
  * undefined value is then an error that valgrind reports through its exit code. Without valgrind
  * nothing is marked, and the tests show none of this.
  */
-#ifndef TREFOIL_TESTS_SUPPORT_MARKS_H
-#define TREFOIL_TESTS_SUPPORT_MARKS_H
+#pragma once
 
 #include "harness/three.h"
 
@@ -33,5 +32,3 @@ struct transport marks_wrap(struct transport *inner);
  * and whether a key opens a result is not. For tests that wrap its samplers (Makefile).
  */
 void marks_lattice(bool on);
-
-#endif

@@ -1,6 +1,5 @@
 /* tests/support/pair_ends.h - both ends of mpc/pair/ in one thread: messages are handed over. */
-#ifndef TREFOIL_TESTS_SUPPORT_PAIR_ENDS_H
-#define TREFOIL_TESTS_SUPPORT_PAIR_ENDS_H
+#pragma once
 
 #include "mpc/pair/garbled.h"
 
@@ -12,5 +11,3 @@ void pair_runs_free(struct pair_run *(*run)[2]);
 /* Hands over the matrix, then the tables, in tiles of so many bytes. */
 enum err pair_ends_matrix(struct pair_run *run[2], size_t tile) MUST_CHECK;
 enum err pair_ends_tables(struct pair_run *run[2], size_t tile) MUST_CHECK;
-
-#endif

@@ -2,8 +2,7 @@
  * tests/support/parse.h - a study file, edits of it, and keys. All cases are edits of one
  * file: a text is found (once) and replaced. @0 .. @9 stand for keys.
  */
-#ifndef TREFOIL_TESTS_SUPPORT_PARSE_H
-#define TREFOIL_TESTS_SUPPORT_PARSE_H
+#pragma once
 
 #include "harness/cmocka.h"
 
@@ -90,5 +89,3 @@ void differing(const struct study *a, const struct study *b, char *text, size_t 
     "trefoil-sig1-"                                                                                \
     "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"             \
     "AAAAAA"
-
-#endif

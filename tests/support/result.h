@@ -2,8 +2,7 @@
  * tests/support/result.h - commands on a study, and the folders with results that they leave in its
  * folder.
  */
-#ifndef TREFOIL_TESTS_SUPPORT_RESULT_H
-#define TREFOIL_TESTS_SUPPORT_RESULT_H
+#pragma once
 
 #include "harness/study.h"
 #include "tests/support/command.h"
@@ -17,5 +16,3 @@
 void support_drop_result(const struct support_study *s, const char *folder);
 /* Whether two files have the same bytes. */
 bool support_same_files(const char *a, const char *b);
-
-#endif

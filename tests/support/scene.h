@@ -1,6 +1,5 @@
 /* tests/support/scene.h - a study over real processes: its folder, its programs, its tables. */
-#ifndef TREFOIL_TESTS_SUPPORT_SCENE_H
-#define TREFOIL_TESTS_SUPPORT_SCENE_H
+#pragma once
 
 #include "harness/cmocka.h"
 #include "harness/process.h"
@@ -65,5 +64,3 @@ void scene_bound(struct scene *c, unsigned without);
 /* What the server answers to an upload; ERR_TIMEOUT if it waits for the vector. */
 enum err scene_send(struct scene *c, const struct identity *me, unsigned server,
                     const struct upload *part);
-
-#endif

@@ -1,6 +1,5 @@
 /* tests/support/socket.h - a client that knows nothing but TCP. */
-#ifndef TREFOIL_TESTS_SUPPORT_SOCKET_H
-#define TREFOIL_TESTS_SUPPORT_SOCKET_H
+#pragma once
 
 #include "base/bytes.h"
 
@@ -17,5 +16,3 @@ const char *support_answer(int fd, struct bytes *answer);
 const char *support_ask(uint16_t port, const char *request, struct bytes *answer);
 /* Whether this machine's loopback has [::1]. */
 bool support_has_ipv6(void);
-
-#endif

@@ -5,8 +5,7 @@
  * All are functions of the samples alone, so that they can be tried on samples that are wrong in a
  * known way (tests/protocols/test_statistics.c). With fixed seeds a verdict does not change.
  */
-#ifndef TREFOIL_TESTS_SUPPORT_STATISTICS_H
-#define TREFOIL_TESTS_SUPPORT_STATISTICS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ void statistics_pairs(struct statistics_verdict *v, const struct statistics_dist
 /* ones[k] of n independent digits that are 1 with probability p[k]. */
 void statistics_digits(struct statistics_verdict *v, const double *ones, const double *p,
                        size_t digits, double n);
-
-#endif

@@ -1,10 +1,7 @@
 /* tests/support/store.h - a server's store as other programs, and failing disks, leave it. */
-#ifndef TREFOIL_TESTS_SUPPORT_STORE_H
-#define TREFOIL_TESTS_SUPPORT_STORE_H
+#pragma once
 
 #include "harness/study.h"
 
 /* Runs SQL on the store in server<i> of the study's folder, which a server may be running on. */
 void support_alter(const struct support_study *s, unsigned i, const char *sql);
-
-#endif

@@ -1,6 +1,5 @@
 /* tests/support/stores.h - a server's folder, stores in it, and ledgers for them. */
-#ifndef TREFOIL_TESTS_SUPPORT_STORES_H
-#define TREFOIL_TESTS_SUPPORT_STORES_H
+#pragma once
 
 #include "harness/cmocka.h"
 #include "harness/study.h"
@@ -41,5 +40,3 @@ enum err debit(struct store *store, const struct store_round *r, unsigned price)
 
 /* Debits a store once for each i: the i-th costs i + 1. */
 void debit_times(struct stores_bench *b, unsigned server, unsigned from, unsigned to);
-
-#endif

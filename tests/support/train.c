@@ -24,8 +24,7 @@ void train_start(struct train_scene *s, uint32_t classes, unsigned norm, uint32_
 
 void train_end(struct train_scene *s)
 {
-    memory_free(&s->sums);
-    memory_free(&s->weight);
+    memory_free_all(&s->sums, &s->weight);
     table_free(&s->table);
     features_free(&s->f);
     domain_free(&s->domain);

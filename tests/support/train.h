@@ -1,6 +1,5 @@
 /* tests/support/train.h - rows that a small classifier is trained on. */
-#ifndef TREFOIL_TESTS_SUPPORT_TRAIN_H
-#define TREFOIL_TESTS_SUPPORT_TRAIN_H
+#pragma once
 
 #include "aim/table/table.h"
 #include "aim/train/slope.h"
@@ -22,5 +21,3 @@ void train_end(struct train_scene *s);
 void train_keep(struct train_scene *s, uint32_t code);
 /* Adds a row, of any codes: even those that no honest owner sends. */
 void train_row(struct train_scene *s, uint16_t a, uint16_t y, uint16_t b);
-
-#endif

@@ -372,8 +372,7 @@ void whole_free(struct whole *w)
 {
     for (unsigned i = 0; i < 3; i++) {
         aim_result_free(&w->result[i]);
-        memory_free(&w->noise[0][i]);
-        memory_free(&w->noise[1][i]);
+        memory_free_all(&w->noise[0][i], &w->noise[1][i]);
         for (unsigned o = 0; o < OWNERS; o++)
             upload_clear(&w->parts[o][i]);
     }

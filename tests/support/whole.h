@@ -2,8 +2,7 @@
  * tests/support/whole.h - three parties with engines: owners, a backend for the AIM loop, and a
  * whole run.
  */
-#ifndef TREFOIL_TESTS_SUPPORT_WHOLE_H
-#define TREFOIL_TESTS_SUPPORT_WHOLE_H
+#pragma once
 
 #include "harness/cmocka.h"
 #include "harness/study.h"
@@ -116,5 +115,3 @@ static const char wide_domain[] = "domain:\n"
 
 static const char wide_workload[] =
     "\n  - {attributes: [age, sex, ward]}\n  - {attributes: [age, dose]}\n";
-
-#endif

@@ -5,8 +5,7 @@
  * that a server sends, in the clear: each round's number, to whom, and the bytes, in order. It does
  * not depend on how they are cut into frames.
  */
-#ifndef TREFOIL_TESTS_SUPPORT_WIRE_H
-#define TREFOIL_TESTS_SUPPORT_WIRE_H
+#pragma once
 
 #include "harness/three.h"
 
@@ -15,5 +14,3 @@
  * once.
  */
 enum err wire_run(uint64_t seed, three_job job, void *shared, uint32_t digest[3]);
-
-#endif

@@ -1,6 +1,5 @@
 /* tests/support/withhold.h - an attack: messages whose end never comes, from one admitted key. */
-#ifndef TREFOIL_TESTS_SUPPORT_WITHHOLD_H
-#define TREFOIL_TESTS_SUPPORT_WITHHOLD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ bool support_withhold_end(pid_t child);
 
 /* Bytes of a process that are in memory. */
 uint64_t support_resident(pid_t pid);
-
-#endif

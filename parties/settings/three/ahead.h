@@ -15,8 +15,7 @@
  *
  * LEAKS: nothing secret; names are digests of public values.
  */
-#ifndef TREFOIL_PARTIES_SETTINGS_THREE_AHEAD_H
-#define TREFOIL_PARTIES_SETTINGS_THREE_AHEAD_H
+#pragma once
 
 #include "parties/settings/ahead_talk.h"
 #include "protocols/tape.h"
@@ -30,5 +29,3 @@ enum err ahead_take(struct ahead *ahead, struct store *store, const struct study
 
 /* The name of the i-th block of a kind that a session made. */
 void ahead_name(const uint8_t session[32], enum noise_law kind, size_t i, uint8_t name[AHEAD_NAME]);
-
-#endif

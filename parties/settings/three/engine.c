@@ -5,15 +5,11 @@
 #include "mpc/move/crew.h"
 #include "parties/server/openings.h"
 #include "parties/setting/judge.h"
-#include "parties/settings/three/engine_forms.h"
-#include "parties/settings/three/engine_merge.h"
-#include "parties/settings/three/engine_stake.h"
-#include "parties/settings/three/engine_train.h"
+#include "parties/settings/three/engine_private.h"
 #include "parties/study/study_uploads.h"
 #include "protocols/measure.h"
 
 #include <math.h>
-#include <string.h>
 
 static void start_tape(struct three *g, const uint8_t id[TAPE_ID_SIZE])
 {
@@ -282,9 +278,7 @@ void three_step_clear(struct engine_step *step)
     if (own == NULL)
         return;
     ask_price_clear(&step->price);
-    memory_free(&own->select.candidate);
-    memory_free(&own->multiplier);
-    memory_free(&own);
+    memory_free_all(&own->select.candidate, &own->multiplier, &own);
     *step = (struct engine_step){0};
 }
 

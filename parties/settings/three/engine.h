@@ -6,8 +6,7 @@
  * copula's owners send records, forms are made from the uploads, which are read again, as are the
  * rows that a classifier learns from.
  */
-#ifndef TREFOIL_PARTIES_SETTINGS_THREE_ENGINE_H
-#define TREFOIL_PARTIES_SETTINGS_THREE_ENGINE_H
+#pragma once
 
 #include "mpc/check/check.h"
 #include "parties/exchange/bounds.h"
@@ -18,7 +17,7 @@
 #include "protocols/range.h"
 #include "protocols/select.h"
 
-/* The cells that a request counts in: the study's, or merged ones (engine_merge.h). */
+/* The cells that a request counts in: the study's, or merged ones (engine_merge.c). */
 struct three_scope {
     const struct merges *merges; /* NULL: none */
     struct counts *counts;
@@ -40,7 +39,7 @@ struct three {
     struct counts *counts; /* of the tally; NULL until they are made */
     size_t owners;         /* whose rows the counts include */
     struct three_merged merged;
-    struct three_train *train; /* rows as gradients take them (engine_train.h); NULL: not made */
+    struct three_train *train; /* rows as gradients take them (engine_train.c); NULL: not made */
     struct tape tape;
     struct ask_slack slack; /* of the study's noise */
     struct engine_uploads uploads;
@@ -91,5 +90,3 @@ enum err three_select(void *self, const struct engine_step *step, void *range, c
                       size_t *selected) MUST_CHECK;
 enum err three_measure(void *self, const struct engine_step *step, void *range, size_t selected,
                        int64_t *values, size_t *measured) MUST_CHECK;
-
-#endif

@@ -1,6 +1,4 @@
-#include "parties/settings/three/engine_again.h"
-
-#include "parties/study/study_uploads.h"
+#include "parties/settings/three/engine_private.h"
 
 /* Who takes what uploads hold. */
 struct reading_again {

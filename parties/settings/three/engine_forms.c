@@ -1,8 +1,7 @@
-#include "parties/settings/three/engine_forms.h"
+#include "parties/settings/three/engine_private.h"
 
 #include "aim/budget/forms.h"
 #include "base/memory.h"
-#include "parties/settings/three/engine_again.h"
 #include "parties/study/study_uploads.h"
 #include "protocols/measure.h"
 

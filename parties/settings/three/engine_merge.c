@@ -1,4 +1,4 @@
-#include "parties/settings/three/engine_merge.h"
+#include "parties/settings/three/engine_private.h"
 
 #include "base/memory.h"
 #include "mpc/circuits/ring.h"

@@ -1,4 +1,4 @@
-#include "parties/settings/three/engine_stake.h"
+#include "parties/settings/three/engine_private.h"
 
 #include "base/memory.h"
 #include "base/secret.h"

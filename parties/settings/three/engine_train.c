@@ -1,7 +1,6 @@
-#include "parties/settings/three/engine_train.h"
+#include "parties/settings/three/engine_private.h"
 
 #include "base/memory.h"
-#include "parties/settings/three/engine_again.h"
 #include "protocols/measure.h"
 #include "protocols/train_gradient.h"
 
@@ -18,8 +17,7 @@ void three_train_free(struct three_train **train)
     if (*train == NULL)
         return;
     train_rows_free(&(*train)->rows);
-    memory_free(&(*train)->size);
-    memory_free(&(*train)->column);
+    memory_free_all(&(*train)->size, &(*train)->column);
     memory_free(train);
 }
 

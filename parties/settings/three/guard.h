@@ -15,8 +15,7 @@
  *
  * A statement that no server can make (parties/server/round.h) counts as a check that failed.
  */
-#ifndef TREFOIL_PARTIES_SETTINGS_THREE_GUARD_H
-#define TREFOIL_PARTIES_SETTINGS_THREE_GUARD_H
+#pragma once
 
 #include "mpc/check/check.h"
 #include "parties/audit/audit.h"
@@ -60,5 +59,3 @@ enum err guard_allows(struct guard *guard, struct log *log) MUST_CHECK;
 /* The operator lets it go on, once that is in the audit log. `before`: what was noted until now. */
 enum err guard_lift(struct store *store, struct audit *audit,
                     struct store_guard *before) MUST_CHECK;
-
-#endif

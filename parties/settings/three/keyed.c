@@ -51,10 +51,7 @@ void keyed_free(struct keyed *x)
 {
     free_tables(x);
     keyed_forget(x);
-    memory_free(&x->table);
-    memory_free(&x->known);
-    memory_free(&x->left_out);
-    memory_free(&x->rows);
+    memory_free_all(&x->table, &x->known, &x->left_out, &x->rows);
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -111,9 +108,7 @@ struct keyed_source {
 
 static void source_clear(struct keyed_source *s)
 {
-    memory_free(&s->owner);
-    memory_free(&s->table);
-    memory_free(&s->sorted);
+    memory_free_all(&s->owner, &s->table, &s->sorted);
 }
 
 /* Adds owner i's table, if it is here. */

@@ -7,8 +7,7 @@
  * owners. A batch with an upload that is not sorted has no rows. Rows are kept for as long as they
  * may be counted again. Whether an upload is sorted is opened once (round_sorted.h).
  */
-#ifndef TREFOIL_PARTIES_SETTINGS_THREE_KEYED_H
-#define TREFOIL_PARTIES_SETTINGS_THREE_KEYED_H
+#pragma once
 
 #include "mpc/party/party.h"
 #include "parties/settings/three/split.h"
@@ -63,5 +62,3 @@ bool keyed_lacks(const struct keyed *x, size_t owner);
 
 /* Forgets the rows once nobody counts them again, but not that they were made. */
 void keyed_forget(struct keyed *x);
-
-#endif

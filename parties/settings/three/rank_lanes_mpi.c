@@ -15,7 +15,6 @@
 #include "protocols/tape.h"
 
 #include <stdio.h>
-#include <string.h>
 
 struct lane {
     struct transport *transport; /* of all sessions */

@@ -20,8 +20,7 @@
  * died. Waiting is a short sleep, never a spin. One thread at a time calls MPI. A build without MPI
  * has only ranks_start() (no_ranks.c).
  */
-#ifndef TREFOIL_PARTIES_SETTINGS_THREE_RANKS_H
-#define TREFOIL_PARTIES_SETTINGS_THREE_RANKS_H
+#pragma once
 
 #include "mpc/move/crew.h"
 #include "netio/session.h"
@@ -79,5 +78,3 @@ enum err ranks_open(struct ranks *ranks, const struct ranks_session *s) MUST_CHE
 void ranks_close(struct ranks *ranks);
 /* Of the open session. */
 const struct crew_far *ranks_far(struct ranks *ranks);
-
-#endif

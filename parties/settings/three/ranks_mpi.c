@@ -374,7 +374,6 @@ void ranks_stop(struct ranks **ranks)
         secret_free(&r->end[k].masks);
     }
     bytes_clear(&r->message);
-    memory_free(&r->end);
-    memory_free(&r->place);
+    memory_free_all(&r->end, &r->place);
     memory_free(ranks);
 }

@@ -1,6 +1,5 @@
 /* parties/settings/three/ranks_mpi.h - what the files behind ranks.h share in a build with MPI. */
-#ifndef TREFOIL_PARTIES_SETTINGS_THREE_RANKS_MPI_H
-#define TREFOIL_PARTIES_SETTINGS_THREE_RANKS_MPI_H
+#pragma once
 
 #include "netio/seal.h"
 #include "parties/settings/three/ranks.h"
@@ -67,5 +66,3 @@ enum err ranks_reduce(struct ranks *r, struct share64 sums) MUST_CHECK;
 void ranks_abort(const struct ranks *r, enum err e);
 /* Agrees with all on keys, names and lanes. */
 enum err ranks_meet(struct ranks *r) MUST_CHECK;
-
-#endif

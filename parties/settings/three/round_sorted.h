@@ -18,8 +18,7 @@
  * SORTED_ATTEMPTS times for an upload. Under a check the bit cannot be altered, and checks are
  * counted instead. LEAKS: the bits.
  */
-#ifndef TREFOIL_PARTIES_SETTINGS_THREE_ROUND_SORTED_H
-#define TREFOIL_PARTIES_SETTINGS_THREE_ROUND_SORTED_H
+#pragma once
 
 #include "netio/net.h"
 #include "parties/settings/three/keyed.h"
@@ -43,5 +42,3 @@ struct round_sorted {
 enum err round_sorted(struct round_sorted *r, const struct upload_name *upload, size_t count,
                       const uint8_t uploads[32], struct keyed *keyed) MUST_CHECK;
 void round_sorted_clear(struct round_sorted *r);
-
-#endif

@@ -7,8 +7,7 @@
  *   owner -> server 2   id, form, commitments, salts 2 and 0, seed 0
  *   server 1 -> 2       id, the vector
  */
-#ifndef TREFOIL_PARTIES_SETTINGS_THREE_SPLIT_H
-#define TREFOIL_PARTIES_SETTINGS_THREE_SPLIT_H
+#pragma once
 
 #include "parties/setting/upload.h"
 
@@ -16,5 +15,3 @@ extern const struct split three_split;
 
 /* The seeds that server `index` holds; NULL for the component that is the vector. */
 void three_seeds(const struct upload *u, unsigned index, const uint8_t *seed[2]);
-
-#endif

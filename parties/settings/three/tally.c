@@ -51,9 +51,7 @@ struct tally_work {
 
 static void work_free(struct tally_work *w)
 {
-    memory_free(&w->upload);
-    memory_free(&w->batch);
-    memory_free(&w->part);
+    memory_free_all(&w->upload, &w->batch, &w->part);
     planes_free(&w->packed);
 }
 

@@ -8,8 +8,7 @@
  * have keys of persons, uploads are only loaded, and tally_finish() counts the rows that servers
  * make from all of them together (parties/settings/three/keyed.h): nothing can be added later.
  */
-#ifndef TREFOIL_PARTIES_SETTINGS_THREE_TALLY_H
-#define TREFOIL_PARTIES_SETTINGS_THREE_TALLY_H
+#pragma once
 
 #include "mpc/party/party.h"
 #include "parties/exchange/bounds.h"
@@ -66,5 +65,3 @@ enum err tally_again(struct party *p, const struct tally *t, const struct upload
 /* The same for the rows that were made from uploads with keys, if any. */
 enum err tally_made_again(struct party *p, const struct tally *t, tally_take *take,
                           void *self) MUST_CHECK;
-
-#endif

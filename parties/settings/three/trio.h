@@ -3,8 +3,7 @@
  * state that its files share: those that look after sessions (trio.c), their lanes (trio_lanes.c),
  * and noise for a later run (trio_idle.c).
  */
-#ifndef TREFOIL_PARTIES_SETTINGS_THREE_TRIO_H
-#define TREFOIL_PARTIES_SETTINGS_THREE_TRIO_H
+#pragma once
 
 #include "mpc/move/crew.h"
 #include "parties/exchange/request.h"
@@ -70,5 +69,3 @@ enum err trio_idle(void *self, bool *done) MUST_CHECK;
 
 /* trio_lanes.c. */
 struct setting_failure trio_failed(void *self, enum err e);
-
-#endif

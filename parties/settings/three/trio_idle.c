@@ -19,8 +19,6 @@
 #include "parties/settings/three/trio.h"
 #include "protocols/range.h"
 
-#include <string.h>
-
 /* --- what is there ---------------------------------------------------------------------------- */
 
 void trio_show(void *self)

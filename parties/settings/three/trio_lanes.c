@@ -99,9 +99,7 @@ struct places {
 
 static void places_free(struct places *x)
 {
-    memory_free(&x->own);
-    memory_free(&x->of[NET_PREV]);
-    memory_free(&x->of[NET_NEXT]);
+    memory_free_all(&x->own, &x->of[NET_PREV], &x->of[NET_NEXT]);
 }
 
 /* Lanes of this process listen where the study says, as do all lanes of a server without ranks. */

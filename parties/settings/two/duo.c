@@ -24,7 +24,7 @@ struct duo {
 
 /* --- a server's life -------------------------------------------------------------------------- */
 
-static enum err check(const struct site *site)
+static enum err check_site(const struct site *site)
 {
     (void)site;
     return ERR_OK;
@@ -188,7 +188,7 @@ static void drop(void *self)
 
 const struct setting duo_setting = {.split = &two_split,
                                     .lanes = 1,
-                                    .check = check,
+                                    .check = check_site,
                                     .start = start,
                                     .stop = stop,
                                     .resume = resume,

@@ -4,11 +4,8 @@
  * A session has one lane, and makes its noise itself: each server its own (own_tape.h). Or it has
  * the owner's (owner_noise.h).
  */
-#ifndef TREFOIL_PARTIES_SETTINGS_TWO_DUO_H
-#define TREFOIL_PARTIES_SETTINGS_TWO_DUO_H
+#pragma once
 
 #include "parties/setting/setting.h"
 
 extern const struct setting duo_setting;
-
-#endif

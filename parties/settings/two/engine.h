@@ -14,8 +14,7 @@
  * everybody else, who sees less. Likewise of a selection: given its own Gumbels, the winner is that
  * of an exponential mechanism whose noise the server does not know.
  */
-#ifndef TREFOIL_PARTIES_SETTINGS_TWO_ENGINE_H
-#define TREFOIL_PARTIES_SETTINGS_TWO_ENGINE_H
+#pragma once
 
 #include "netio/net.h"
 #include "parties/exchange/bounds.h"
@@ -48,5 +47,3 @@ enum err two_new(struct two **engine, const struct two *from) MUST_CHECK;
 void two_free(struct two **engine);
 /* The same as a table; borrowed. */
 struct engine two_table(struct two *engine);
-
-#endif

@@ -9,8 +9,7 @@
  * how long a whole batch takes: when a session begins, as many as a run of the study takes, and
  * OWN_TAPE_LEAST at least; and as many again whenever that was too little.
  */
-#ifndef TREFOIL_PARTIES_SETTINGS_TWO_OWN_TAPE_H
-#define TREFOIL_PARTIES_SETTINGS_TWO_OWN_TAPE_H
+#pragma once
 
 #include "base/bytes.h"
 #include "base/random.h"
@@ -71,5 +70,3 @@ enum err own_stake_write(const struct own_stake *stake, struct bytes *out) MUST_
 enum err own_stake_read(struct own_stake **stake, const struct stake_place *place,
                         const struct bytes *kept) MUST_CHECK;
 void own_stake_free(struct own_stake **stake);
-
-#endif

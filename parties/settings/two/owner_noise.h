@@ -13,8 +13,7 @@
  *
  * LEAKS: nothing. A share of a sample is uniform, and the other share is at the other server.
  */
-#ifndef TREFOIL_PARTIES_SETTINGS_TWO_OWNER_NOISE_H
-#define TREFOIL_PARTIES_SETTINGS_TWO_OWNER_NOISE_H
+#pragma once
 
 #include "mpc/pair/pair.h"
 #include "parties/settings/ahead_talk.h"
@@ -32,5 +31,3 @@ size_t owner_noise_bytes(unsigned server, size_t n);
 enum err owner_noise_take(struct ahead *ahead, struct store *store, const struct study *study,
                           enum pair_end end, struct own_tape *tape, const size_t count[STAKE_KINDS],
                           struct log *log) MUST_CHECK;
-
-#endif

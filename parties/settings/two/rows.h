@@ -17,8 +17,7 @@
  * LEAKS: which uploads the other has counted; to the keeper, the number of results, which is
  * public; whether each key opens them, as it does if the owner ran trefoil share.
  */
-#ifndef TREFOIL_PARTIES_SETTINGS_TWO_ROWS_H
-#define TREFOIL_PARTIES_SETTINGS_TWO_ROWS_H
+#pragma once
 
 #include "mpc/lattice/lattice.h"
 #include "netio/net.h"
@@ -51,5 +50,3 @@ enum err two_rows_meet(const struct two_rows *rows, const struct upload *uploads
  */
 enum err two_rows_share(struct two_rows *rows, const struct upload *upload, bool kept,
                         uint64_t *word, bool *opens) MUST_CHECK;
-
-#endif

@@ -104,8 +104,7 @@ static void candidates_free(struct score_candidates *c)
     for (size_t k = 0; c->own != NULL && k < c->n; k++)
         if (c->own[k] != NULL)
             memory_wipe_free(&c->own[k], c->candidate[k].cells * sizeof *c->own[k]);
-    memory_free(&c->own);
-    memory_free(&c->candidate);
+    memory_free_all(&c->own, &c->candidate);
 }
 
 static enum err take(struct score_candidates *c, const struct sums *sums, const struct ask *a,

@@ -10,8 +10,7 @@
  * Each arrow is an exchange. Statements ride on the first two of a selection, so that its tables,
  * which open the index, come after both. If a message cannot be made, the session ends.
  */
-#ifndef TREFOIL_PARTIES_SETTINGS_TWO_SCORE_H
-#define TREFOIL_PARTIES_SETTINGS_TWO_SCORE_H
+#pragma once
 
 #include "aim/run/ask.h"
 #include "mpc/pair/pair.h"
@@ -36,5 +35,3 @@ enum err score_distances(struct pair *pair, struct net *net, const struct sums *
 /* Of n shared scores of this width the index of the largest. 3 exchanges. LEAKS: the index. */
 enum err score_largest(struct pair *pair, struct net *net, const uint64_t *score, size_t n,
                        unsigned width, size_t *index) MUST_CHECK;
-
-#endif

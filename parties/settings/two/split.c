@@ -63,7 +63,7 @@ static enum err mask(const struct study *study, size_t owner, unsigned form,
                                     : subtract(seed[0], vector->data, vector->size);
 }
 
-static enum err check(unsigned form, const struct bytes *vector)
+static enum err check_vector(unsigned form, const struct bytes *vector)
 {
     struct lattice_ring *ring CLEAN(lattice_ring_free) = NULL;
     if (form != UPLOAD_ENCRYPTED)
@@ -83,7 +83,7 @@ const struct split two_split = {
     .gets = {{"the masked counts", "a random seed"}, {"the encrypted rows", "the key's seed"}},
     .bytes = study_form_bytes,
     .mask = mask,
-    .check = check,
+    .check = check_vector,
     .noise = owner_noise_draw,
     .noise_bytes = owner_noise_bytes};
 

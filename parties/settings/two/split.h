@@ -8,8 +8,7 @@
  * Each commitment has a salt that only the owner and its holder know: the keeper, which knows the
  * mask, could test a guessed table by a bare digest of the vector.
  */
-#ifndef TREFOIL_PARTIES_SETTINGS_TWO_SPLIT_H
-#define TREFOIL_PARTIES_SETTINGS_TWO_SPLIT_H
+#pragma once
 
 #include "mpc/pair/pair.h"
 #include "parties/setting/upload.h"
@@ -19,5 +18,3 @@ extern const struct split two_split;
 /* Adds this server's share of an upload's counts to `n` words; ERR_MISUSE: its vector is cut. */
 enum err two_split_add(const struct upload *u, enum pair_end end, uint64_t *words,
                        size_t n) MUST_CHECK;
-
-#endif

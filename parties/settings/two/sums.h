@@ -4,8 +4,7 @@
  * what rows.h does is local: sums, smaller marginals and merged cells of shares are shares of
  * those.
  */
-#ifndef TREFOIL_PARTIES_SETTINGS_TWO_SUMS_H
-#define TREFOIL_PARTIES_SETTINGS_TWO_SUMS_H
+#pragma once
 
 #include "aim/workload/merge.h"
 #include "parties/settings/two/rows.h"
@@ -35,5 +34,3 @@ enum err sums_spread(struct sums *s) MUST_CHECK;
  */
 enum err sums_query(const struct sums *s, uint32_t query, const struct merges *merges,
                     const uint64_t **word, uint64_t **own) MUST_CHECK;
-
-#endif

@@ -7,7 +7,6 @@
 #include "base/random.h"
 
 #include <math.h>
-#include <string.h>
 
 #define SIGMA 20.0
 #define SIZE 4

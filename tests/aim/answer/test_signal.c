@@ -7,7 +7,6 @@
 #include "aim/answer/signal.h"
 #include "base/random.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #define DRAWS 1500

@@ -6,7 +6,6 @@
 #include "base/random.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Computed with 40 digits by bisection in mpmath. */
 TEST(conversions_agree_with_forty_digits)
@@ -197,8 +196,7 @@ TEST(a_ledger_survives_as_text)
         assert_int_equal(ledger_parse(&none, bad[i], NULL), ERR_FORMAT);
         assert_null(none);
     }
-    memory_free(&text);
-    memory_free(&again);
+    memory_free_all(&text, &again);
     ledger_free(&l);
     ledger_free(&back);
     ledger_free(&copy);

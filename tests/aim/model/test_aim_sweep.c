@@ -189,11 +189,9 @@ static void stream_clear(struct stream *s)
 {
     for (size_t k = 0; k < FLOWS; k++) {
         projection_clear(&s->by[k]);
-        memory_free(&s->in[k]);
-        memory_free(&s->out[k]);
+        memory_free_all(&s->in[k], &s->out[k]);
     }
-    memory_free(&s->node.inflow);
-    memory_free(&s->node.outflow);
+    memory_free_all(&s->node.inflow, &s->node.outflow);
     ladder_clear(&s->node.ladder);
 }
 

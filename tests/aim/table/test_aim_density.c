@@ -6,8 +6,6 @@
 #include "aim/table/step.h"
 #include "base/random.h"
 
-#include <string.h>
-
 /* A column of every kind of bin: a spike, narrow and wide ones, a spike at the end. */
 static const double edges[] = {0, 0, 1, 2, 5, 10, 40, 99, 99};
 static const double counts[] = {900, 50, 60, 120, 100, 300, 100, 5};

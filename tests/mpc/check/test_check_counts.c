@@ -20,8 +20,6 @@
 #include "protocols/select.h"
 #include "tests/support/check.h"
 
-#include <string.h>
-
 #define N_MAX 300
 #define BITS 9
 

@@ -11,7 +11,6 @@
 #include "tests/support/check.h"
 
 #include <limits.h>
-#include <string.h>
 
 #define ATTRIBUTES 4
 #define SIZE(array) (sizeof(array) / sizeof *(array))

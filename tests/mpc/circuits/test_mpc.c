@@ -169,9 +169,7 @@ TEST(slicing_is_undone_by_unslicing)
             for (size_t i = 0; i < c->n; i++)
                 assert_true(wide[i] == (width == 128 ? c->wide[i]
                                                      : (c->wide[i] & (((word128)1 << width) - 1))));
-            memory_free(&planes);
-            memory_free(&back);
-            memory_free(&wide);
+            memory_free_all(&planes, &back, &wide);
             finish(c);
         }
 }

@@ -5,8 +5,6 @@
 #include "harness/three.h"
 #include "mpc/circuits/cached.h"
 
-#include <string.h>
-
 #define SPANS 3
 
 struct cached_call {
@@ -87,9 +85,7 @@ static struct cached_call *fresh(unsigned l, size_t cells)
 static void finish(struct cached_call *c)
 {
     three_result_free(&c->out);
-    memory_free(&c->x);
-    memory_free(&c->c);
-    memory_free(&c);
+    memory_free_all(&c->x, &c->c, &c);
 }
 
 static void run(struct cached_call *c)

@@ -13,8 +13,6 @@
 
 #include <gmp.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 /* --- at 320 bits ------------------------------------------------------------------------------ */
 

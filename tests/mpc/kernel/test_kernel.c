@@ -364,10 +364,7 @@ TEST(slices)
                 three_unslice128(planes, words, n, width, wide_back);
                 for (size_t i = 0; i < n; i++)
                     assert_true(wide_back[i] == wide[i] << (128 - width) >> (128 - width));
-                memory_free(&planes);
-                memory_free(&wide);
-                memory_free(&wide_back);
-                memory_free(&r.memory);
+                memory_free_all(&planes, &wide, &wide_back, &r.memory);
             }
 }
 

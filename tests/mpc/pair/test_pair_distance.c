@@ -27,14 +27,9 @@ struct shared_tables {
 
 static void table_free(struct shared_tables *t)
 {
-    memory_free(&t->size);
-    memory_free(&t->x);
-    memory_free(&t->estimate);
-    memory_free(&t->most);
+    memory_free_all(&t->size, &t->x, &t->estimate, &t->most);
     for (int i = 0; i < 2; i++) {
-        memory_free(&t->share[i]);
-        memory_free(&t->out[i]);
-        memory_free(&t->candidate[i]);
+        memory_free_all(&t->share[i], &t->out[i], &t->candidate[i]);
     }
 }
 

@@ -154,9 +154,7 @@ TEST(samples_have_the_deviation_of_all_three_parts)
     statistics_pairs(&v, &statistics_gaussian, x, SAMPLES);
     assert_true(v.p >= 1e-9); /* seeds are fresh */
     assert_true(seen[0] == UINT64_MAX && seen[1] == UINT64_MAX);
-    memory_free(&x);
-    memory_free(&out[0]);
-    memory_free(&out[1]);
+    memory_free_all(&x, &out[0], &out[1]);
 }
 
 /*

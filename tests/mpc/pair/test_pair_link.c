@@ -15,8 +15,6 @@
 #include "mpc/pair/pick.h"
 #include "netio/net.h"
 
-#include <string.h>
-
 #define CANDIDATES 55
 #define CELLS 917
 #define BITS 8

@@ -94,8 +94,7 @@ TEST(gumbels_have_their_law)
     own_gumbel(&r, word, SAMPLES);
     g = scaled(word, 0x1p-24);
     assert_verdict(&statistics_gumbel, g);
-    memory_free(&word);
-    memory_free(&g);
+    memory_free_all(&word, &g);
 }
 
 /* -ln(-ln(1 - u)) of both ends of a cell, U / 2^128 and (U + 1) / 2^128. */

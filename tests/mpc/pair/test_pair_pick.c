@@ -9,8 +9,6 @@
 #include "mpc/pair/pick.h"
 #include "tests/support/pair_ends.h"
 
-#include <string.h>
-
 #define MOST 300
 #define PROOF (9 * 16)
 

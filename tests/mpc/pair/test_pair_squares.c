@@ -9,8 +9,6 @@
 #include "mpc/pair/squares.h"
 #include "tests/support/pair_ends.h"
 
-#include <string.h>
-
 #define CELLS 9000 /* more than two portions */
 
 struct squared_cells {

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "parties/command/command.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

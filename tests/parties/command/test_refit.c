@@ -13,7 +13,6 @@
 
 #include <jansson.h>
 #include <string.h>
-#include <unistd.h>
 
 struct refit_stage {
     struct support_study s;

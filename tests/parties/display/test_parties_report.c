@@ -127,10 +127,10 @@ static void write_result(struct report_stage *g)
 {
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct net_counters server[STUDY_SERVERS_MOST][NET_PHASES];
-    struct run_stats stats = {.study = g->s.study,
-                              .mpc_s = 2,
-                              .total_s = 3.5,
-                              .analyst = {.sent = 45200, .received = 5400}};
+    struct run_stats stats CLEAN(run_stats_clear) = {.study = g->s.study,
+                                                     .mpc_s = 2,
+                                                     .total_s = 3.5,
+                                                     .analyst = {.sent = 45200, .received = 5400}};
     struct ledger_limits limits;
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         for (unsigned k = 0; k < NET_PHASES; k++)
@@ -145,7 +145,7 @@ static void write_result(struct report_stage *g)
             count_a_third(g, &result->measurement[i], model_total(result->model) / 3);
     }
     note_error(g, result);
-    stats.result = result;
+    run_stats_aim(&stats, result);
     stats.run = g->run;
     stats.server = (const struct net_counters(*)[NET_PHASES])server;
     stats.rho = limits.rho;

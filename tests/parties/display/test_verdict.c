@@ -59,7 +59,8 @@ static const char *verdict_of(struct verdict_stage *g)
     static const struct net_counters none[STUDY_SERVERS_MOST][NET_PHASES];
     static const uint8_t run[REQUEST_RUN_SIZE];
     const struct study *s = g->s.study;
-    struct run_stats stats = {.study = s, .run = run, .server = none, .rho = 1};
+    struct run_stats stats CLEAN(run_stats_clear) = {
+        .study = s, .run = run, .server = none, .rho = 1};
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct copula_result *copula CLEAN(copula_result_free) = NULL;
     char folder[SUPPORT_PATH];
@@ -68,14 +69,14 @@ static const char *verdict_of(struct verdict_stage *g)
     if (method_of(s)->forms) {
         assert_int_equal(central_copula(&copula, s, g->table, NULL, &quiet), ERR_OK);
         assert_int_equal(release_copula(folder, s, copula, 1, 10, 1, &quiet), ERR_OK);
+        run_stats_copula(&stats, copula);
     } else {
         assert_int_equal(central_run(&result, s, g->table, NULL, NULL, NULL, &quiet), ERR_OK);
         for (size_t i = 0; i < result->measurements; i++)
             result->population[i] = s->owners;
         assert_int_equal(release_write(folder, s, result, 1, 10, 1, &quiet), ERR_OK);
+        run_stats_aim(&stats, result);
     }
-    stats.result = result;
-    stats.copula = copula;
     assert_int_equal(run_stats_write(folder, &stats, &quiet), ERR_OK);
     bytes_clear(&g->text);
     assert_int_equal(report_write(folder, s, NULL, &g->text, &quiet), ERR_OK);

@@ -181,8 +181,7 @@ static void stage_free(struct play_stage *c)
         upload_clear(&c->parts[i]);
         bytes_clear(&c->opened[i]);
     }
-    memory_free(&c->query);
-    memory_free(&c->estimate);
+    memory_free_all(&c->query, &c->estimate);
     bounds_free(&c->bounds);
     support_study_free(&c->s);
 }

@@ -102,7 +102,7 @@ struct made {
     unsigned columns, most; /* rounds that the budget allows for */
 };
 
-static bool noise_made(const void *self, unsigned rounds, double *noise)
+static bool noise_bought(const void *self, unsigned rounds, double *noise)
 {
     const struct made *m = self;
     *noise = m->factor * sqrt((double)rounds + m->columns);
@@ -132,10 +132,11 @@ TEST(rounds_are_advised_where_errors_are_least)
     struct rounds_advice a;
     for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
         const struct made *m = &made[i];
-        assert_true(rounds_advise(&a, &(struct rounds_noise){noise_made, m}, m->columns));
+        assert_true(rounds_advise(&a, &(struct rounds_noise){noise_bought, m}, m->columns));
         assert_true(a.least <= a.about && a.about <= a.most && a.most <= m->most);
         expect_best(m, a.least, 0.05, 0.6 * m->columns);
         expect_best(m, a.most, 0.5, 1.2 * m->columns);
     }
-    assert_false(rounds_advise(&a, &(struct rounds_noise){noise_made, &(struct made){1, 5, 0}}, 5));
+    assert_false(
+        rounds_advise(&a, &(struct rounds_noise){noise_bought, &(struct made){1, 5, 0}}, 5));
 }

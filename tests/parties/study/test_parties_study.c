@@ -559,7 +559,7 @@ static const struct rounds_terms usual = {.rows = 10000,
                                           .rho = 0.036,
                                           .accounting = ACCOUNTING_GAUSSIAN,
                                           .l1 = true,
-                                          .box_muller = true};
+                                          .exact = false};
 
 static void expect_kind(const char *word, size_t columns, unsigned of, struct rounds_terms t)
 {
@@ -599,7 +599,7 @@ TEST(auto_chooses_nothing_that_a_study_cannot_have)
 {
     KIND("annealed", 9, 3, t.l1 = false);
     KIND("annealed", 26, 3, t.epsilon = 0.05); /* slack of 2951 scores and of a set */
-    KIND("sweeps 2", 26, 3, t.epsilon = 0.05; t.box_muller = false);
+    KIND("sweeps 2", 26, 3, t.epsilon = 0.05; t.exact = true);
     KIND("annealed", 9, 3, t.rows_most = 1e12);                     /* sums beyond 63 bits */
     KIND("10", 9, 3, t.rho = 1e-7; t.epsilon = 1e-3; t.l1 = false); /* selections lost in slack */
 }

@@ -6,7 +6,6 @@
 #include "parties/study/study_text.h"
 #include "parties/study/study_uploads.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char three[] = "servers:\n"

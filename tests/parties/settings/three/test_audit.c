@@ -510,9 +510,7 @@ static double audit_of(const struct study_options *o, enum flaw flaw)
     if (o->sweeps > 0 && noise_of_scores(a) < 0.96) /* five deviations of 9,000 scores below 1 */
         loss = INFINITY;
     print_message("# promised: epsilon %.2f at delta %g; shown: %.2f\n", promise, DELTA, loss);
-    memory_free(&a->both[0]);
-    memory_free(&a->both[1]);
-    memory_free(&a->counts);
+    memory_free_all(&a->both[0], &a->both[1], &a->counts);
     bounds_free(&a->bounds);
     support_study_free(&a->s);
     return loss / promise;
@@ -544,8 +542,8 @@ TEST(the_promise_is_kept_by_scores)
 {
     for (size_t k = 0; k < NOISE_KINDS; k++) {
         double share;
-        assert_non_null(study_noise_words[k]);
-        share = audit_scores(study_noise_words[k], NONE);
+        assert_non_null(noise_words[k]);
+        share = audit_scores(noise_words[k], NONE);
         assert_true(share <= 1);
         assert_true(share > 0.35);
     }
@@ -561,7 +559,7 @@ TEST(scores_with_half_the_noise_break_it)
 TEST(scores_with_a_tenth_less_noise_break_it)
 {
     for (size_t k = 0; k < NOISE_KINDS; k++)
-        assert_true(audit_scores(study_noise_words[k], TENTH_LESS_NOISE) > 1);
+        assert_true(audit_scores(noise_words[k], TENTH_LESS_NOISE) > 1);
 }
 
 /* And some loss is shown, as it must be when the whole budget is spent. */

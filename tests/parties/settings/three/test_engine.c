@@ -23,8 +23,6 @@
 #include "parties/setting/upload.h"
 #include "parties/settings/three/engine.h"
 
-#include <string.h>
-
 /* --- the plaintext twin ----------------------------------------------------------------------- */
 
 /* A backend for each population, all with the same noise. */

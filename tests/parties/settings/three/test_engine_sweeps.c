@@ -17,8 +17,7 @@ struct engine_sweeps_scored {
 
 static void scored_clear(struct engine_sweeps_scored *s)
 {
-    memory_free(&s->query);
-    memory_free(&s->estimate);
+    memory_free_all(&s->query, &s->estimate);
 }
 
 static struct engine_sweeps_scored scored_new(const struct workload *w, uint64_t multiplier)

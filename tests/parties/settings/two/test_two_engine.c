@@ -1152,8 +1152,7 @@ static void audit(const char *noise_by)
         if (v.p < 1e-9)
             fail_msg("%s: what server %u sees has other noise, p %g", noise_by, i, v.p);
     }
-    memory_free(&x);
-    memory_free(&rest);
+    memory_free_all(&x, &rest);
     duet_free(d);
     memory_free(&d);
 }
