@@ -17,7 +17,7 @@
 #define NOISE_LEAST 0.01
 #define COLUMNS_CLEAR 3 /* of a marginal */
 #define SWEEPS_CLEAR 4
-#define SWEEPS_CLEAREST 6
+#define SWEEPS_CLEAREST 5
 #define MIB_CLEAR 40
 #define MARGINALS_FEW 1000 /* for more, estimates from such a model take minutes */
 #define ROUNDS_PLAIN 10

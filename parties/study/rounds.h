@@ -43,7 +43,7 @@ bool rounds_advise(struct rounds_advice *advice, const struct rounds_noise *nois
  *
  *   annealed   if a marginal of the workload has more than 3 columns, or noise is above 0.5 and
  *              there are more than 1000 marginals
- *   sweeps 6   else, if noise is at most 0.01, with a model of 40 MiB instead of 8 if there are
+ *   sweeps 5   else, if noise is at most 0.01, with a model of 40 MiB instead of 8 if there are
  *              at most 1000 marginals
  *   sweeps 4   else, if noise is at most 0.02, with such a model
  *   sweeps 2   else, if noise is at most 0.05
