@@ -409,8 +409,13 @@ $(OUT)/tests/test_cheat: WRAP := $(addprefix -Wl$(comma)--wrap=,party_new conver
 	measure_open round_agree round_confirm round_signatures round_heads round_broadcast round_ledger round_uploads \
 	net_stream play_round usleep)
 
-# What opens an index says that it is public.
-$(OUT)/tests/test_two_engine: WRAP := -Wl,--wrap=pair_pick_verify
+# What a key, an error or a mask is drawn as is marked as secret; what opens an index says that it is public.
+LATTICE_MARKS := $(addprefix -Wl$(comma)--wrap=lattice_,ternary errors flood low)
+$(OUT)/tests/test_lattice: WRAP := $(LATTICE_MARKS)
+$(OUT)/tests/test_two_engine: WRAP := $(LATTICE_MARKS) -Wl,--wrap=pair_pick_verify,--wrap=store_seal
+
+# Pauses are counted, and not waited for.
+$(OUT)/tests/test_run: WRAP := -Wl,--wrap=clock_pause
 
 # One of two servers alters a message.
 $(OUT)/tests/test_tampered: WRAP := -Wl,--wrap=seal_frame

@@ -186,7 +186,9 @@ function doubts(lines) {
 }
 
 function rows(lines) {
-  const shown = lines.filter(l => l !== '').slice(0, 6).map(l => cells(l, character()));
+  const bad = $('encoding').value === 'windows-1252' ? new TextDecoder().decode(raw).split(/\r?\n/) : [];
+  const odd = lines.filter((l, i) => i > 5 && bad[i]?.includes('\ufffd')); // what is not UTF-8
+  const shown = [...lines.slice(0, 6), ...odd.slice(0, 6)].filter(l => l !== '').map(l => cells(l, character()));
   $('first').replaceChildren(...shown.map((r, i) => make('tr', {}, ...r.slice(0, 40).map(c => make(i === 0 ? 'th' : 'td', {}, c.slice(0, 80))))));
 }
 
@@ -278,8 +280,18 @@ function blocks() {
 
 // An answer's words and payload; whether a server signed it is for `share --keep` to say.
 function reply(answer) {
+  try {
+    return take(answer);
+  } catch { // a RangeError
+    throw new Error('its answer does not fit');
+  }
+}
+
+function take(answer) {
   const view = new DataView(answer.buffer, answer.byteOffset);
   const n = view.getUint32(3, true), m = view.getUint32(7 + n, true);
+  if (answer.length < 11 + n + m)
+    throw new RangeError();
   return {status: answer[2], words: text(answer.subarray(7, 7 + n)), payload: answer.subarray(11 + n, 11 + n + m)};
 }
 
@@ -358,7 +370,7 @@ function receipts() {
   save('owner.json', ownerFile());
 }
 
-const words = () => relay !== '' ? `It goes to the servers by ${relay}, which sees how much, and nothing else.`
+const words = () => relay !== '' ? `It goes to the servers by ${relay}, which sees from where, when and how much, and no rows.`
   : 'This study has no relay: save the parcel, and have somebody bring it to the servers with trefoil send.';
 
 async function begin() {

@@ -203,7 +203,9 @@ struct study {
         uint8_t bytes[64];
     } signature
         [STUDY_SERVERS_MOST]; /* over terms and roster; roster.h says whether they are good */
-    double left; /* of rho, for a run that begins with what others left; not from the file; or 0 */
+    /* of its run, not from the file: */
+    double left;  /* rho that others left it to begin with, or 0 */
+    bool earlier; /* trefoil 0.2 began it: limits are those of then */
 };
 
 /* ERR_STUDY, logged, for anything wrong in it; ERR_SYSTEM if the file cannot be read. */

@@ -9,10 +9,15 @@ mkdir "$folder/a.key.files"
 {
     echo age,sex,ward
     awk 'BEGIN { srand(5); for (i = 0; i < 300; i++) printf "%d,%s,%s\n", 20 * rand(), rand() < 0.4 ? "f" : "m", rand() < 0.5 ? "Süd" : "Nord" }'
+    echo "7,f,<img src=x onerror=document.body.dataset.broken=1>"
+    echo "9,m,</pre></script><b onclick=x>"
 } >"$folder/table.csv"
+{ cat "$folder/table.csv"; printf '4,m,S\xff\n'; } >"$folder/byte.csv"
+printf 'age;sex;ward\n3;f;Nord\n1,234;m;Nord\n' >"$folder/thousands.csv"
+printf 'age,sex,ward\n3,f,Nord\n"1,234",m,Nord\n' >"$folder/points.csv"
 { iconv -f utf-8 -t windows-1252 "$folder/table.csv"; printf ',,\n,,\n'; } >"$folder/odd.csv"
 printf 'age;ward\n3;Nord\n' >"$folder/wrong.csv"
-for name in north east west a office; do
+for name in north east west a office registry; do
     "$trefoil" keygen "$folder/$name.key" --name $name >"$folder/$name.public" 2>/dev/null
 done
 key() { sed -n 's/.*key: *//p' "$folder/$1.public"; }
@@ -21,7 +26,7 @@ study: pages
 domain:
   - {name: age, kind: integer, min: 0, max: 19}
   - {name: sex, kind: categorical, values: [m, f]}
-  - {name: ward, kind: categorical, values: [Nord, Süd]}
+  - {name: ward, kind: categorical, values: [Nord, Süd, '<img src=x onerror=document.body.dataset.broken=1>', '</pre></script><b onclick=x>']}
 workload: {all: 2}
 rounds: 2
 security: semi-honest
@@ -32,6 +37,8 @@ servers:
   - {name: west, endpoint: "tcp://127.0.0.1:$((port + 10))", key: $(key west)}
 owners:
   - {name: a, key: $(key a), max_rows: 1000}
+open_owners: {issuer: $(key registry), max: 5, max_rows: 1000}
+min_owners: 1
 analysts:
   - {name: office, key: $(key office)}
 relay: "http://127.0.0.1:$relay"
@@ -120,14 +127,25 @@ post 1 "$folder/junk" >"$folder/said" 2>"$folder/status"
 grep -qx 413 "$folder/status" && ! post 7 "$folder/odd.csv" >"$folder/said" 2>"$folder/status" && grep -qx 405 "$folder/status"
 result $? "nor does one that is too long, or for no server"
 
+play() { # how many steps, what, arguments..
+    local steps=$1
+    node tests/owner_page.mjs "$2" "$folder/page.html" "$folder" "${@:3}" >"$folder/played" 2>&1
+    sed 's/^/# /' "$folder/played"
+    [ "$(grep -c '^ok' "$folder/played")" -eq "$steps" ]
+}
 if [ -n "${PICTURES:-}" ]; then
     cp "$folder/a.key" "$folder/owner.key"
-    node tests/owner_page.mjs page "$folder/page.html" "$folder" "$PICTURES" >"$folder/played" 2>&1
-    cat "$folder/played" | sed 's/^/# /'
-    [ "$(grep -c '^ok' "$folder/played")" -eq 19 ]
+    play 26 page "$PICTURES"
     result $? "an owner shares from Chromium"
     "$trefoil" share "$folder/study.yaml" --key "$folder/a.key" --status >"$folder/said" 2>&1
     ! grep -q 'nothing yet' "$folder/said"
     result $? "and the servers hold it"
+    "$trefoil" admit "$folder/study.yaml" --invite 1 --until 2999-12-31 --links "$folder/link" --key "$folder/registry.key" \
+        --tokens "$folder/tokens" --page https://share.example/ >"$folder/said" 2>&1
+    play 13 invited "$PICTURES"
+    result $? "a link lets one person share, and not a second"
+    kill "${pids[3]}" && wait "${pids[3]}"
+    play 8 lies "$relay"
+    result $? "a relay that is closed, or lies, is told"
 fi
 end_test
