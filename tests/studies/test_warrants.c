@@ -284,8 +284,8 @@ static int audit(struct warrants_scene *c)
 }
 
 /*
- * A share is a ceiling for all runs, restarts and warrants together: a run ends at it with a result;
- * another run, or another warrant of that share, adds nothing; a larger one lets it go on.
+ * A share is a ceiling for all runs, restarts and warrants together: a run ends at it with a
+ * result; another run, or another warrant of that share, adds nothing; a larger one lets it go on.
  */
 TEST(the_share_is_a_ceiling)
 {
