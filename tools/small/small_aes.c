@@ -1,5 +1,6 @@
 /*
- * What base/prg.c asks of OpenSSL, for modules: AES-128-CTR without a cipher library, without tables and without branches on the key: bit-sliced,
+ * What base/prg.c asks of OpenSSL, for small sets: AES-128-CTR without a cipher library, without
+ * tables and without branches on the key: bit-sliced,
  * 64 blocks at a time. Bit b of byte p of all blocks is one word, plane[p][b]; b = 0 is the lowest.
  */
 #include "base/secret.h"
