@@ -2,8 +2,21 @@
 const text = bytes => new TextDecoder().decode(bytes);
 const bytes = string => new TextEncoder().encode(string);
 const study = data('study'), relay = $('relay') ? text(data('relay')) : '';
-const NONE = ['study.yaml', 'table.csv', 'a.parcel', 'a.parcel.answers'];
-let files = {'study.yaml': study};
+const given = {'study.yaml': study, ...($('beside') ? named(data('beside')) : {})};
+const NONE = [...Object.keys(given), 'table.csv', 'a.parcel', 'a.parcel.answers'];
+let files = {...given};
+
+// The files that the study names: parties/display/owner_page.h.
+function named(all) {
+  const view = new DataView(all.buffer), found = {};
+  const take = at => all.subarray(at + 4, at + 4 + view.getUint32(at, true));
+  for (let at = 0; at < all.length;) {
+    const name = take(at), content = take(at + 4 + name.length);
+    found[text(name)] = content;
+    at += 8 + name.length + content.length;
+  }
+  return found;
+}
 let raw = null, parcel = null, asked = 0;
 
 // --- what trefoil says
@@ -60,7 +73,7 @@ async function takeKey() {
   files = {...found};
   for (const name of NONE)
     delete files[name];
-  files['study.yaml'] = study;
+  Object.assign(files, given);
   noteToken();
   if (content && !found)
     put('who', 'This is neither an owner file nor a key.', 'bad');
@@ -164,16 +177,22 @@ async function takeTable() {
   await look();
 }
 
+const isEmpty = l => l !== '' && /^["\s;,]*$/.test(l) && cells(l, character()).every(c => c.trim() === '');
+
 // What could be read in two ways gets a box to tick.
 function doubts(lines) {
   const between = character(), comma = $('decimal').value === ',';
   const found = [];
   if ($('encoding').value === 'windows-1252')
     found.push(['odd', 'This is not UTF-8. Read as windows-1252, its letters are those in the rows below: they are right.']);
-  const empty = lines.filter((l, i) => i > 0 && l !== '' && cells(l, between).every(c => c.trim() === ''));
+  const empty = lines.filter((l, i) => i > 0 && isEmpty(l));
   if (empty.length > 0)
     found.push(['empty', `${empty.length} ${empty.length === 1 ? 'row has' : 'rows have'} nothing in any cell: leave ${empty.length === 1 ? 'it' : 'them'} out.`]);
-  const thousands = lines.slice(1).flatMap(l => cells(l, between)).find(c => (comma ? /^-?\d{1,3}(\.\d{3})+(,\d+)?$|^-?\d{1,3},\d{3}$/ : /^-?\d{1,3}(,\d{3})+(\.\d+)?$/).test(c.trim()));
+  const many = comma ? /^-?\d{1,3}(\.\d{3})+(,\d+)?$|^-?\d{1,3},\d{3}$/ : /^-?\d{1,3}(,\d{3})+(\.\d+)?$/;
+  let thousands;
+  for (let i = 1; i < lines.length && thousands === undefined; i++)
+    if (/\d[.,]\d{3}/.test(lines[i])) // lines that cannot have one are not taken apart
+      thousands = cells(lines[i], between).find(c => many.test(c.trim()));
   if (thousands !== undefined)
     found.push(['thousands', `A cell says ${thousands}: that is ${comma ? thousands.replace(/\./g, '').replace(',', '.') : 'no number here; it counts as any other text'}.`]);
   const before = new Set([...document.querySelectorAll('#doubts input:checked')].map(e => e.name));
@@ -186,7 +205,9 @@ function doubts(lines) {
 }
 
 function rows(lines) {
-  const shown = lines.filter(l => l !== '').slice(0, 6).map(l => cells(l, character()));
+  const bad = $('encoding').value === 'windows-1252' ? new TextDecoder().decode(raw).split(/\r?\n/) : [];
+  const odd = lines.filter((l, i) => i > 5 && bad[i]?.includes('\ufffd')); // what is not UTF-8
+  const shown = [...lines.slice(0, 6), ...odd.slice(0, 6)].filter(l => l !== '').map(l => cells(l, character()));
   $('first').replaceChildren(...shown.map((r, i) => make('tr', {}, ...r.slice(0, 40).map(c => make(i === 0 ? 'th' : 'td', {}, c.slice(0, 80))))));
 }
 
@@ -212,7 +233,7 @@ async function look() {
   if (!answered)
     return put('state', 'Tick what is right above, or correct the file.', 'warn');
   if (document.querySelector('#doubts input[name=empty]:checked'))
-    lines = lines.filter((l, i) => i === 0 || l === '' || cells(l, character()).some(c => c.trim() !== ''));
+    lines = lines.filter((l, i) => i === 0 || !isEmpty(l));
   files['table.csv'] = bytes(lines.join('\n'));
   put('state', 'Reading ..', '');
   const options = [...asOwner(), '--delimiter', $('delimiter').value];
@@ -278,8 +299,18 @@ function blocks() {
 
 // An answer's words and payload; whether a server signed it is for `share --keep` to say.
 function reply(answer) {
+  try {
+    return take(answer);
+  } catch { // a RangeError
+    throw new Error('its answer does not fit');
+  }
+}
+
+function take(answer) {
   const view = new DataView(answer.buffer, answer.byteOffset);
   const n = view.getUint32(3, true), m = view.getUint32(7 + n, true);
+  if (answer.length < 11 + n + m)
+    throw new RangeError();
   return {status: answer[2], words: text(answer.subarray(7, 7 + n)), payload: answer.subarray(11 + n, 11 + n + m)};
 }
 
@@ -345,7 +376,7 @@ async function send() {
   files['a.parcel.answers'] = join([bytes('trefoil-answers-1\n'), digest,
     ...answers.flatMap(a => [block(a.head), u32(a.k), block(a.act)])]);
   const r = await trefoil('share', '/study.yaml', ...asOwner(), '--keep', '/a.parcel');
-  put('end', r.code === 0 ? r.out + r.err : problem(r), r.code === 0 ? '' : 'bad');
+  put('end', r.code === 0 ? 'All servers have signed that they hold it: save the receipts.\n' + r.err : problem(r), r.code === 0 ? '' : 'bad');
   $('receipts').disabled = r.code !== 0;
   if (r.code === 0)
     document.body.dataset.sent = 'yes';
@@ -358,7 +389,7 @@ function receipts() {
   save('owner.json', ownerFile());
 }
 
-const words = () => relay !== '' ? `It goes to the servers by ${relay}, which sees how much, and nothing else.`
+const words = () => relay !== '' ? `It goes to the servers by ${relay}, which sees from where, when and how much, and no rows.`
   : 'This study has no relay: save the parcel, and have somebody bring it to the servers with trefoil send.';
 
 async function begin() {

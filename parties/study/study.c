@@ -396,6 +396,7 @@ void study_free(struct study **study)
     for (size_t i = 0; i < STUDY_SERVERS_MOST; i++)
         memory_free(&s->server[i].rank);
     memory_free_all(&s->zero, &s->questions, &s->columns_from, &s->relay);
+    bytes_clear(&s->beside);
     for (size_t i = 0; i < STUDY_ABOUT; i++)
         memory_free(&s->about[i]);
     if (s->asked != s->workload)
