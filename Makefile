@@ -282,7 +282,7 @@ deb:
 # Where scdoc is absent and cannot be installed, the manual is left out, with a message.
 install: all install-library
 	install -D -m 0755 $(PROGRAM) "$(DESTDIR)$(PREFIX)/bin/trefoil"
-	$(PUT) -t "$(SHARE)/doc/trefoil" README.md docs/*.md
+	$(PUT) -t "$(SHARE)/doc/trefoil" README.md docs/*.md docs/*.png
 	sed 's|@PREFIX@|$(subst $(space),\\x20,$(PREFIX))|' tools/trefoil@.service | $(PUT) /dev/stdin "$(UNIT)"
 	$(PROGRAM) complete bash | $(PUT) /dev/stdin "$(BASH_COMPLETION)"
 	$(PROGRAM) complete zsh | $(PUT) /dev/stdin "$(ZSH_COMPLETION)"
@@ -405,8 +405,13 @@ $(OUT)/tests/test_cheat: WRAP := $(addprefix -Wl$(comma)--wrap=,party_new conver
 	measure_open round_agree round_confirm round_signatures round_heads round_broadcast round_ledger round_uploads \
 	net_stream play_round usleep)
 
-# What opens an index says that it is public.
-$(OUT)/tests/test_two_engine: WRAP := -Wl,--wrap=pair_pick_verify
+# What a key, an error or a mask is drawn as is marked as secret; what opens an index says that it is public.
+LATTICE_MARKS := $(addprefix -Wl$(comma)--wrap=lattice_,ternary errors flood low)
+$(OUT)/tests/test_lattice: WRAP := $(LATTICE_MARKS)
+$(OUT)/tests/test_two_engine: WRAP := $(LATTICE_MARKS) -Wl,--wrap=pair_pick_verify,--wrap=store_seal
+
+# Pauses are counted, and not waited for.
+$(OUT)/tests/test_run: WRAP := -Wl,--wrap=clock_pause
 
 # One of two servers alters a message.
 $(OUT)/tests/test_tampered: WRAP := -Wl,--wrap=seal_frame

@@ -90,22 +90,45 @@ size_t lattice_upload_size(const struct lattice_plan *plan)
     return LATTICE_SEED + (1 + lattice_plan_fresh(plan)) * LATTICE_POLY_SIZE;
 }
 
+/* No tiles of these sizes take fewer polynomials: each result has at most left x right pairs. */
+static size_t least_polys(const struct lattice_plan *p, const struct lattice_wanted *w)
+{
+    const size_t pairs = *wanted_at(w, w->columns, w->columns);
+    return lattice_plan_fresh(p) + RESULT_POLYS * parts(pairs, p->left * p->right);
+}
+
+static size_t polys_of(struct lattice_plan *p, const struct lattice_wanted *w)
+{
+    count_results(p, w);
+    return lattice_plan_fresh(p) + RESULT_POLYS * p->results;
+}
+
+/*
+ * The first sizes of the fewest polynomials. To count results takes long: it is done only where
+ * there may be fewer than those of the sizes that promise most.
+ */
 static void choose(struct lattice_plan *p, const struct lattice_wanted *w)
 {
+    const size_t most = w->columns < LATTICE_TILE ? w->columns : LATTICE_TILE;
     size_t best = SIZE_MAX, left = 1, right = 1;
-    for (size_t u = 1; u <= LATTICE_TILE && u <= w->columns; u++)
-        for (size_t v = 1; v <= LATTICE_TILE && v <= w->columns; v++) {
-            lay_out(p, w, u, v);
-            if (lattice_plan_fresh(p) >= best)
-                continue;
-            count_results(p, w);
-            const size_t polys = lattice_plan_fresh(p) + RESULT_POLYS * p->results;
-            if (polys < best) {
-                best = polys;
-                left = u;
-                right = v;
-            }
-        }
+    for (size_t k = 0; k < most * most; k++) {
+        lay_out(p, w, 1 + k / most, 1 + k % most);
+        if (least_polys(p, w) >= best)
+            continue;
+        best = least_polys(p, w);
+        left = p->left;
+        right = p->right;
+    }
+    lay_out(p, w, left, right);
+    best = polys_of(p, w) + 1;
+    for (size_t k = 0; k < most * most; k++) {
+        lay_out(p, w, 1 + k / most, 1 + k % most);
+        if (least_polys(p, w) >= best || polys_of(p, w) >= best)
+            continue;
+        best = polys_of(p, w);
+        left = p->left;
+        right = p->right;
+    }
     lay_out(p, w, left, right);
     count_results(p, w);
 }

@@ -1,7 +1,9 @@
 #include "harness/study.h"
 
 #include "aim/table/csv.h"
+#include "aim/table/series.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/secret.h"
 #include "base/text.h"
 #include "harness/patience.h"
@@ -259,6 +261,16 @@ void support_study_free(struct support_study *s)
         nftw(s->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+enum err support_units(struct table *t)
+{
+    if (t->domain->series == NULL)
+        return ERR_OK;
+    if (t->weight == NULL)
+        TRY(memory_new(&t->weight, t->capacity));
+    memset(t->weight, (int)series_units(t->domain), t->rows);
+    return ERR_OK;
+}
+
 enum err support_table(struct table **t, const struct domain *d, size_t rows, uint64_t seed)
 {
     uint16_t codes[DOMAIN_ATTRIBUTES_MAX];
@@ -273,7 +285,7 @@ enum err support_table(struct table **t, const struct domain *d, size_t rows, ui
         }
         TRY(table_append(*t, codes));
     }
-    return ERR_OK;
+    return support_units(*t);
 }
 
 enum err support_csv(const char *path, const struct domain *d, size_t rows, uint64_t seed)

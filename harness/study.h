@@ -81,6 +81,8 @@ void support_study_file(const struct support_study *s, const char *name, char pa
 
 enum err support_copy(const char *from, const char *to) MUST_CHECK;
 
+/* Where rows are of persons with events, each has all of its person's unit. */
+enum err support_units(struct table *t) MUST_CHECK;
 /* n rows with dependent columns, the same for a seed. */
 enum err support_table(struct table **t, const struct domain *d, size_t rows,
                        uint64_t seed) MUST_CHECK;

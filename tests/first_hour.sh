@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A stranger's first two hours in a bare Debian (debootstrap) with make and the tree as it is committed. The first:
-# the two commands of the README, its study, and all of docs/operating.md except what needs systemd. The second: each
-# page of docs/examples, in the order of its README, and docs/python.md. It does only what those pages say.
+# the two commands of the README, docs/first_study.md, and all of docs/operating.md except what needs systemd. The
+# second: each page of docs/examples, in the order of its README, and docs/python.md. It does only what those pages say.
 # Needs root, debootstrap and a mirror; says so where it skips.
 # The folder is removed at the end; FIRST_HOUR=DIR uses an existing one and keeps it. DEBIAN_SUITE=trixie takes Debian 13.
 #
@@ -85,7 +85,7 @@ first() {
     step "make demo" "make demo"
     step "make test" "make test"
     codebook
-    document README.md 'A study of your own' 'What is guaranteed'
+    document docs/first_study.md
     document docs/operating.md
 }
 second() {

@@ -2,7 +2,11 @@
 //
 //   node tests/owner_page.mjs module PAGE KEY TABLE     makes a parcel in the page's own worker, in this process
 //   node tests/owner_page.mjs page PAGE FOLDER PICTURES   plays an owner in Chromium, with FOLDER/owner.key and tables there
+//   node tests/owner_page.mjs invited PAGE FOLDER PICTURES   two people who open one link, FOLDER/link
+//   node tests/owner_page.mjs long PAGE FOLDER     a long table; prints what it takes
+//   node tests/owner_page.mjs lies PAGE FOLDER PORT   a relay at PORT that is closed, and then lies
 import fs from 'node:fs';
+import http from 'node:http';
 import vm from 'node:vm';
 import {webcrypto} from 'node:crypto';
 import {browser} from './chromium.mjs';
@@ -12,6 +16,14 @@ const html = fs.readFileSync(page, 'utf8');
 const part = id => (html.match(new RegExp(`<script type="[^"]*" id="${id}">([^]*?)</script>`)) || [])[1];
 const bytes = id => new Uint8Array(Buffer.from(part(id), 'base64'));
 
+function beside() {
+  const all = Buffer.from(part('beside') || '', 'base64'), found = {};
+  const take = at => all.subarray(at + 4, at + 4 + all.readUInt32LE(at));
+  for (let at = 0; at < all.length; at += 8 + take(at).length + take(at + 4 + take(at).length).length)
+    found[take(at).toString()] = new Uint8Array(take(at + 4 + take(at).length));
+  return found;
+}
+
 async function inModule(key, table) {
   const waiting = [];
   const world = {WebAssembly, TextDecoder, TextEncoder, Uint8Array, DataView, Map, BigInt, Date, Math, String, Object, crypto: webcrypto,
@@ -20,7 +32,7 @@ async function inModule(key, table) {
   const call = message => new Promise(done => (waiting.push(done), world.onmessage({data: {id: 1, ...message}})));
   await call({module: bytes('module'), files: {}});
   const begun = Date.now();
-  const r = await call({files: {'study.yaml': bytes('study'), 'owner.key': new Uint8Array(fs.readFileSync(key)),
+  const r = await call({files: {...beside(), 'study.yaml': bytes('study'), 'owner.key': new Uint8Array(fs.readFileSync(key)),
     'table.csv': new Uint8Array(fs.readFileSync(table)), ...Object.fromEntries(fs.readdirSync(key + '.files', {withFileTypes: false})
       .map(name => [name, new Uint8Array(fs.readFileSync(`${key}.files/${name}`))]))},
     args: ['share', '/study.yaml', '/table.csv', '--key', '/owner.key', '--to', '/a.parcel'], want: '*'});
@@ -32,7 +44,8 @@ async function inModule(key, table) {
   process.exitCode = r.code;
 }
 
-async function inBrowser(folder, pictures) {
+// A person at the page.
+async function person(folder) {
   const b = await browser(folder + '/profile');
   const downloads = folder + '/downloads';
   let bad = false;
@@ -52,11 +65,39 @@ async function inBrowser(folder, pictures) {
       await new Promise(r => setTimeout(r, 50));
     return fs.existsSync(`${downloads}/${name}`);
   };
+  // A person's other windows have nothing of this one.
+  const open = async (after = '') => {
+    await b.at('Page.navigate', {url: 'about:blank'});
+    await b.at('Page.navigate', {url: 'file://' + fs.realpathSync(page) + after});
+    return b.until("document.body.dataset.ready === 'yes'");
+  };
+  // Nothing that people wrote became markup, let alone ran.
+  const unbroken = () => b.run("!document.querySelector('img, b[onclick], iframe') && document.body.dataset.broken === undefined");
+  // The dialogs between a table and Send.
+  const prepare = async table => {
+    fs.rmSync(downloads + '/owner.json', {force: true});
+    await choose('table', table);
+    await b.until("!document.querySelector('#save').disabled");
+    await click('save');
+    await saved('owner.json');
+    await choose('proof', downloads + '/owner.json');
+    return b.until("!document.querySelector('#send').disabled");
+  };
+  const end = async () => {
+    if (bad)
+      console.log((await b.run('document.body.innerText')).replace(/^/gm, '# '));
+    b.end();
+    process.exitCode = bad ? 1 : 0;
+  };
   fs.mkdirSync(downloads, {recursive: true});
   await b.at('Browser.setDownloadBehavior', {behavior: 'allow', downloadPath: downloads}).catch(() => {});
   await b.at('Page.setDownloadBehavior', {behavior: 'allow', downloadPath: downloads}).catch(() => {});
-  await b.at('Page.navigate', {url: 'file://' + fs.realpathSync(page)});
-  is(await b.until("document.body.dataset.ready === 'yes'"), 'it starts from a disk');
+  return {b, is, says, choose, click, saved, open, unbroken, prepare, end, downloads};
+}
+
+async function inBrowser(folder, pictures) {
+  const {b, is, says, choose, click, saved, open, unbroken, end, downloads} = await person(folder);
+  is(await open(), 'it starts from a disk');
   is((await b.run("document.querySelector('#about').textContent")).includes('Terms ' + await b.run("document.querySelector('#terms').textContent")),
     'it says the terms, and explains the study');
   is(await b.run("document.querySelector('#send').disabled && document.querySelector('#save').disabled"), 'nothing can be sent yet');
@@ -74,7 +115,17 @@ async function inBrowser(folder, pictures) {
   is(await says('state', 'fits the study') && await b.until("!document.querySelector('#save').disabled"), 'then the table fits');
   await b.run("document.querySelector('#save').disabled = true"); // until the next table is read
 
+  await choose('table', folder + '/byte.csv');
+  is(await says('doubts', 'windows-1252') && await says('first', 'Sÿ') && await b.run("document.querySelector('#save').disabled"),
+    'one bad byte among good ones is asked about, and shown');
+  await choose('table', folder + '/thousands.csv');
+  is(await says('doubts', 'A cell says 1,234: that is 1.234') && await b.run("document.querySelector('#save').disabled"),
+    '1,234, which may be thousands, is asked about');
+  await choose('table', folder + '/points.csv');
+  is(await says('doubts', 'A cell says 1,234: that is no number here') && await b.run("document.querySelector('#save').disabled"),
+    'and where numbers have points');
   await choose('table', folder + '/table.csv');
+  is(await b.until("document.querySelector('#doubts').textContent === ''"), 'nothing is asked about a table without doubts');
   is(await b.until("!document.querySelector('#save').disabled") && await says('said', 'nothing was sent'), 'the dry run of trefoil share is shown');
   await click('save');
   is(await saved('owner.json'), 'the owner file is saved');
@@ -86,8 +137,6 @@ async function inBrowser(folder, pictures) {
   await click('send');
   is(await b.until("document.body.dataset.sent === 'yes'", 1200), 'all servers have taken it');
   is(await says('end', 'receipt'), 'and receipts are verified');
-  if (bad)
-    console.log((await b.run("document.querySelector('#servers').innerText + document.querySelector('#end').innerText + document.querySelector('#state').innerText")).replace(/^/gm, '# '));
   await b.picture(pictures + '/page-3.png', 900, 1700);
   fs.rmSync(downloads + '/owner.json', {force: true});
   await click('receipts');
@@ -95,9 +144,102 @@ async function inBrowser(folder, pictures) {
   await b.picture(pictures + '/page-phone.png', 360, 2200);
   is(await b.run('document.documentElement.scrollWidth <= 360'), 'a phone shows it without scrolling sideways');
   is(await b.run("[...document.querySelectorAll('input, select, textarea')].every(e => e.type === 'checkbox' || e.labels.length > 0)"), 'all fields have names');
+  is((await names(b)).length === 0, 'a screen reader has a name for all that can be used: ' + await names(b));
+  is(await walk(b), 'the keyboard reaches all that can be used, in the order of the page');
   is(await b.run("fetch('http://127.0.0.1:1/').then(() => 'fetched', e => 'refused')") === 'refused', 'it reaches nothing but the relay');
-  b.end();
-  process.exitCode = bad ? 1 : 0;
+  is(await b.run("(() => { const e = document.createElement('script'); e.textContent = 'document.body.dataset.broken = 1'; document.body.append(e); return document.body.dataset.broken; })()") === undefined,
+    'and no script but its own runs');
+  is(await unbroken(), 'labels of the study and of the table are text');
+  await end();
 }
 
-await (what === 'module' ? inModule(...rest) : inBrowser(...rest));
+// What a screen reader would have to call "button" or "edit".
+async function names(b) {
+  const {nodes} = await b.at('Accessibility.getFullAXTree', {});
+  const used = ['button', 'textbox', 'combobox', 'checkbox', 'link', 'DisclosureTriangle'];
+  return nodes.filter(n => !n.ignored && used.includes(n.role?.value) && !(n.name?.value || '').trim()).map(n => n.role.value);
+}
+
+// Tab, from the page's beginning.
+async function walk(b) {
+  await b.run("document.activeElement.blur(), document.body.tabIndex = -1, document.body.focus(), document.body.removeAttribute('tabindex')");
+  const wanted = await b.run(`[...document.querySelectorAll('input, select, button, summary, a')]
+    .filter(e => !e.disabled && e.checkVisibility()).map((e, i) => (e.dataset.turn = i))`);
+  const found = [];
+  for (let i = 0; i < wanted.length + 12 && found.length < wanted.length; i++) {
+    for (const type of ['rawKeyDown', 'keyUp'])
+      await b.at('Input.dispatchKeyEvent', {type, key: 'Tab', code: 'Tab', windowsVirtualKeyCode: 9});
+    const turn = await b.run("document.activeElement.dataset.turn === undefined ? -1 : Number(document.activeElement.dataset.turn)");
+    if (turn >= 0 && turn !== found.at(-1)) // what scrolls has a stop, too
+      found.push(turn);
+  }
+  return found.length > 5 && found.join() === wanted.join() ? true : console.log("# " + found + " of " + wanted);
+}
+
+async function invited(folder, pictures) {
+  const {b, is, says, click, open, unbroken, prepare, end} = await person(folder);
+  const link = fs.readFileSync(folder + '/link', 'utf8').trim();
+  const secret = link.slice(link.indexOf('#'));
+  for (const evil of ['#trefoil-<img src=x onerror="document.body.dataset.broken=1">', '#<img src=x onerror="document.body.dataset.broken=1">',
+    "#trefoil-link1-';document.body.dataset.broken=1;'", '#javascript:document.body.dataset.broken=1'])
+    is(await open(evil) && await unbroken() && await b.run("document.querySelector('#who').textContent === ''"), `an address with ${evil} does nothing`);
+  is(await open(secret), 'a link is opened');
+  is(await says('admits', 'for the first who takes it up') && await says('who', 'holder of this key'), 'it says what it is, and a key is made');
+  is(await b.run("location.hash === '' && !location.href.includes('link1') && !history.state"), 'the secret leaves the address');
+  is(await prepare(folder + '/table.csv'), 'the table is taken');
+  await b.picture(pictures + '/page-invited.png', 900, 1500);
+  await click('send');
+  is(await b.until("document.body.dataset.sent === 'yes'", 1200), 'all servers have taken it');
+  is(await open(secret) && await says('admits', 'for the first who takes it up'), 'a second person opens the same link');
+  is(await prepare(folder + '/table.csv'), 'and gets as far as Send');
+  await click('send');
+  is(await says('servers', 'taken up the invitation'), 'but is refused, in words');
+  is(await b.run("document.body.dataset.sent === undefined && document.querySelector('#receipts').disabled"), 'and has no receipts');
+  await b.picture(pictures + '/page-refused.png', 900, 1500);
+  await end();
+}
+
+async function long(folder) {
+  const {b, is, says, choose, click, open, prepare, end} = await person(folder);
+  await open();
+  await choose('key', folder + '/owner.key');
+  await says('who', 'holder of this key');
+  const begun = Date.now();
+  is(await prepare(folder + '/long.csv'), 'a long table is taken');
+  const read = Date.now();
+  await click('send');
+  is(await b.until("document.body.dataset.sent === 'yes'", 2400), 'and sent');
+  const used = (await b.processes('renderer')).sort((x, y) => y.most - x.most)[0];
+  console.log(`# ${(read - begun) / 1000} s to read it, ask and save, ${(Date.now() - read) / 1000} s from Send to receipts; ` +
+    `the tab took ${used.seconds.toFixed(1)} s of a processor, and ${used.most.toFixed(0)} MB at most`);
+  is(used.most < 300, 'the tab stays below 300 MB');
+  await end();
+}
+
+// An answer that no server signed: "I have taken it".
+const claimed = Buffer.concat([Buffer.from([1, 14, 0, 0, 0, 0, 0, 9, 0, 0, 0, 1]), Buffer.alloc(8), Buffer.alloc(64)]);
+
+async function lies(folder, port) {
+  const {b, is, says, choose, click, open, prepare, end} = await person(folder);
+  is(await open(), 'it starts');
+  await choose('key', folder + '/owner.key');
+  await says('who', 'holder of this key');
+  is(await prepare(folder + '/table.csv'), 'the table is taken');
+  await click('send');
+  is(await says('servers', 'Press Send to go on'), 'a closed relay is told, and Send is there again');
+  let answer = claimed;
+  const liar = http.createServer((request, response) => request.resume().on('end', () =>
+    response.writeHead(200, {'Access-Control-Allow-Origin': '*', 'Access-Control-Allow-Headers': 'Content-Type'}).end(answer)));
+  await new Promise(done => liar.listen(Number(port), '127.0.0.1', done));
+  await click('send');
+  is(await says('end', 'is not what the servers answered') && await b.run("document.body.dataset.sent === undefined && document.querySelector('#receipts').disabled"),
+    'a relay that makes up answers gets no receipt');
+  for (answer of [Buffer.alloc(0), Buffer.from([1, 14]), Buffer.alloc(3, 255), Buffer.from([1, 14, 0, 255, 255, 255, 255])]) {
+    await click('send');
+    is(await says('servers', 'its answer does not fit') && await b.until("!document.querySelector('#send').disabled"), `nor does one whose answer has ${answer.length} bytes`);
+  }
+  liar.close();
+  await end();
+}
+
+await {module: inModule, page: inBrowser, invited, long, lies}[what](...rest);

@@ -110,7 +110,8 @@ struct aim_options {
     size_t zeros;
     const uint16_t *apart; /* attributes that are never merged */
     size_t apart_columns;
-    bool grows; /* rows not yet known may come during the run: nothing is merged */
+    bool grows;   /* rows not yet known may come during the run: nothing is merged */
+    bool earlier; /* a run that trefoil 0.2 began: candidates are those of then */
     const struct measurement *known; /* of aim_refit(): counts that the model is to have exactly */
     size_t knowns;
     const char *state_file; /* NULL: nothing is kept. Written after each round */

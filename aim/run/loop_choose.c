@@ -42,7 +42,7 @@ static bool can_gain(const struct loop *l, size_t query)
     const double sigma = l->ask.sigma;
     const uint64_t cells = merges_query_cells(r->merges, &l->options->workload->query[query]);
     double known = 0; /* in measurements like this round's */
-    if (l->ask.kind != ASK_SELECT || l->options->grows)
+    if (l->ask.kind != ASK_SELECT || l->options->grows || l->options->earlier)
         return true;
     for (size_t i = 0; i < r->measurements; i++)
         if (r->query[i] == query)
@@ -65,12 +65,34 @@ static void find(struct loop *l, size_t queries, uint64_t limit, bool all)
     }
 }
 
+static bool is_measured(const struct aim_result *r, uint32_t query)
+{
+    for (size_t i = 0; i < r->measurements; i++)
+        if (r->query[i] == query)
+            return true;
+    return false;
+}
+
+/* Of those found. */
+static bool any_is_new(const struct loop *l)
+{
+    for (uint32_t k = 0; k < l->ask.queries; k++)
+        if (!is_measured(l->result, l->ask.query[k]))
+            return true;
+    return false;
+}
+
 void loop_find_candidates(struct loop *l, double share)
 {
     const struct workload *w = l->options->workload;
-    const uint64_t limit = (uint64_t)(fmin(share, 1) * (double)loop_model_limit(l->options));
+    const uint64_t most = loop_model_limit(l->options);
+    const uint64_t limit = (uint64_t)(fmin(share, 1) * (double)most);
     l->ask.queries = 0;
     find(l, w->queries, limit, false);
+    if (!any_is_new(l) && !l->options->earlier) {
+        l->ask.queries = 0;
+        find(l, w->queries, most, false);
+    }
     if (l->ask.queries == 0)
         find(l, w->one_ways, limit, true);
 }

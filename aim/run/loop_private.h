@@ -65,7 +65,10 @@ enum err loop_merge(struct loop *l) MUST_CHECK;
 enum err loop_price(struct loop *l, struct log *log) MUST_CHECK;
 /* Debits the request once more for each time it could not be answered. */
 enum err loop_debit_lost(struct loop *l, unsigned lost) MUST_CHECK;
-/* Finds the candidates of a round that may use up to this share of what a model may hold. */
+/*
+ * Finds the candidates of a round that may use up to this share of what a model may hold, or all of
+ * it if only what was measured before fits the share.
+ */
 void loop_find_candidates(struct loop *l, double share);
 /* Asks for what is priced and debited, with estimates if it needs them; debits lost rounds. */
 enum err loop_ask(struct loop *l, struct ask_told *told) MUST_CHECK;

@@ -97,8 +97,12 @@ static enum err check_source(const struct database_source *s, struct log *log)
 {
     if (s->ordered && (s->query == NULL || !database_orders(s->query)))
         return log_fail(log, ERR_USAGE,
-                        "row i belongs to row i of the batch's other owners, so the rows need an "
-                        "order on which all of them agree: give --query with an ORDER BY");
+                        s->rows != NULL ? "%s without dates follow each other as their rows come: "
+                                          "give a SELECT with an ORDER BY"
+                                        : "%s belongs to row i of the batch's other owners, so the "
+                                          "rows need an order on which all of them agree: give "
+                                          "--query with an ORDER BY",
+                        s->rows != NULL ? s->rows : "row i");
     return ERR_OK;
 }
 
@@ -400,10 +404,16 @@ static enum err restrain_sqlite(struct bytes *connection)
 static enum err start(struct database *db)
 {
     const char *table = db->source.table;
-    char shown[DATABASE_NAME - 8];
+    char shown[DATABASE_NAME - 16];
     TRY(check_source(&db->source, db->log));
     encoding_printable(table != NULL ? table : "", shown, sizeof shown);
-    snprintf(db->name, sizeof db->name, table != NULL ? "table %s" : "the query", shown);
+    if (table == NULL && db->source.rows != NULL)
+        encoding_printable(db->source.rows, shown, sizeof shown);
+    snprintf(db->name, sizeof db->name, "%s%s",
+             table != NULL             ? "table "
+             : db->source.rows != NULL ? "the query of "
+                                       : "the query",
+             shown);
     TRY(connection_text(db->source.connection, &db->connection, db->log));
     TRY(restrain_sqlite(&db->connection));
     TRY(memory_new(&db->of, db->domain->attributes));

@@ -20,6 +20,7 @@ struct database_source {
     const char *table;      /* as SQL has it, such as clinic.visits; quoted if it has to be */
     const char *query;      /* a SELECT */
     bool ordered;           /* the order of rows matters: only a query can set it */
+    const char *rows;       /* NULL, or what the rows are, where another query gives others */
 };
 
 struct database;

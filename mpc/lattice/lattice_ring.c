@@ -220,7 +220,10 @@ void lattice_small(const struct lattice_ring *ring, struct lattice_poly *x, cons
     }
 }
 
-/* x = sum of y_k q / p_k - (some multiple) q, y_k its remainder times the inverse of q / p_k. */
+/*
+ * x = sum of y_k q / p_k - (some multiple) q, y_k its remainder times the inverse of q / p_k.
+ * Conversions are of signed words: those of unsigned ones branch on the top bit.
+ */
 bool lattice_low(const struct lattice_ring *ring, const struct lattice_poly *x,
                  uint64_t low[LATTICE_N])
 {
@@ -231,11 +234,11 @@ bool lattice_low(const struct lattice_ring *ring, const struct lattice_poly *x,
         for (unsigned k = 0; k < LATTICE_PRIMES; k++) {
             const struct lattice_modulus *m = &ring->of[k];
             const uint64_t y = prime_below(&m->f, times(&m->f, x->w[k][i], &m->lift));
-            parts += (double)y / (double)m->f.p;
+            parts += (double)(int64_t)y / (double)m->f.p;
             low[i] += y * m->cofactor;
         }
-        low[i] -= (uint64_t)parts * ring->q;
-        parts -= (double)(uint64_t)parts + 0.5;
+        low[i] -= (uint64_t)(int64_t)parts * ring->q;
+        parts -= (double)(int64_t)parts + 0.5;
         outside |= (unsigned)(parts < -0.25) | (unsigned)(parts > 0.25);
     }
     return outside == 0;

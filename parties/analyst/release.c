@@ -23,6 +23,7 @@ enum err release_loop_options(const struct study *study, const struct bounds *bo
     const struct ask_slack slack = price_slack(study);
     *options = method_aim(study);
     options->bounds = bounds->counts;
+    options->earlier = study->earlier;
     options->slack = (struct ask_slack){.marginal = slack.marginal, .select = slack.select};
     TRY(price_limits(study, &options->limits, log));
     TRY(price_look(study, &options->limits, &options->look, log));

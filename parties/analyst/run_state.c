@@ -14,7 +14,7 @@
 
 #define STATE_MAX ((size_t)1 << 32)
 
-static const char magic[] = "trefoil-run-4\n";
+static const char magic[] = "trefoil-run-4\n", earlier_magic[] = "trefoil-run-3\n";
 
 struct state_asked {
     uint32_t round;
@@ -31,7 +31,7 @@ struct run_state {
     struct state_asked last, before;
     struct state_asked *asked; /* the one of these that is asked now */
     uint32_t sequence;         /* of the last */
-    bool ended;
+    bool ended, earlier;
     const uint8_t *lost; /* borrowed; NULL unless it is a lost run */
     struct log *log;
 };
@@ -59,10 +59,11 @@ static void read_asked(struct state_asked *a, struct reader *in)
 static enum err save(const struct run_state *s)
 {
     struct bytes out CLEAN(bytes_clear) = {0};
-    bytes_put_text(&out, magic);
+    bytes_put_text(&out, s->earlier ? earlier_magic : magic);
     bytes_put(&out, s->study->terms.digest, 32);
     bytes_put(&out, s->run, sizeof s->run);
-    bytes_put_double(&out, s->left);
+    if (!s->earlier)
+        bytes_put_double(&out, s->left);
     write_asked(&s->last, &out);
     write_asked(&s->before, &out);
     bytes_put_u32(&out, s->sequence);
@@ -74,14 +75,15 @@ static enum err read_state(struct run_state *s, const struct bytes *text)
 {
     struct reader in = reader_of(text->data, text->size);
     const uint8_t *terms;
-    TRY(digest_check(&in, magic));
+    s->earlier = version_of(text->data, text->size, magic) == 3;
+    TRY(digest_check(&in, s->earlier ? earlier_magic : magic));
     terms = reader_bytes(&in, 32);
     if (terms == NULL)
         return ERR_FORMAT;
     if (memcmp(terms, s->study->terms.digest, 32) != 0)
         return ERR_MISMATCH;
     reader_copy(&in, s->run, sizeof s->run);
-    s->left = reader_double(&in);
+    s->left = s->earlier ? 0 : reader_double(&in);
     read_asked(&s->last, &in);
     read_asked(&s->before, &in);
     s->sequence = reader_u32(&in);
@@ -96,7 +98,7 @@ static enum err load(struct run_state *s)
     struct bytes text CLEAN(bytes_clear) = {0};
     enum err e;
     TRY(file_read(s->path, STATE_MAX, &text, s->log));
-    TRY(version_check(s->path, text.data, text.size, magic, 4, s->log));
+    TRY(version_check(s->path, text.data, text.size, magic, 3, s->log));
     e = read_state(s, &text);
     if (e == ERR_MISMATCH)
         return log_fail(s->log, e, "%s belongs to a run of another study; use another --out",
@@ -208,6 +210,11 @@ double run_state_left(const struct run_state *s)
 void run_state_take_left(struct run_state *s, double left)
 {
     s->left = left;
+}
+
+bool run_state_earlier(const struct run_state *s)
+{
+    return s->earlier;
 }
 
 bool run_state_lost(const struct run_state *s)

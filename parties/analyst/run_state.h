@@ -12,7 +12,8 @@
  *                   runs left it, 0: all; for the last request and the one before: u32 round of
  *                   the loop, u32 how often the servers have lost that round, block request, empty
  *                   where there is none; u32 sequence of the last; u8 whether the run was ended at
- *                   the servers; 32 bytes, BLAKE2b-256 of all before
+ *                   the servers; 32 bytes, BLAKE2b-256 of all before. A run that trefoil 0.2 began
+ *                   keeps version 3, which lacks the f64
  *   DIR/loop.state  aim/run/loop.h
  *   DIR/look.state  what a look opened, as parties/analyst/replies.h
  *   DIR/run.lock    locked while a run works here
@@ -41,6 +42,8 @@ bool run_state_lost(const struct run_state *state);
 /* The budget rho that earlier runs left it; 0: it has all. Kept with the next request. */
 double run_state_left(const struct run_state *state);
 void run_state_take_left(struct run_state *state, double left);
+/* Whether trefoil 0.2 began it, whose limits counted one-ways once. */
+bool run_state_earlier(const struct run_state *state);
 /* Whether a request may have been sent. */
 bool run_state_begun(const struct run_state *state);
 /* Whether the servers know that the run has ended; run_state_end() notes that they do. */

@@ -158,7 +158,9 @@ static void list(const struct audit_file *f, const struct audit_file *before, FI
         else if (e->kind == AUDIT_RESUMED)
             describe_resumption(e, out);
         else if (e->kind == AUDIT_LEFT_OUT && (before == NULL || !tells(before, e)))
-            fprintf(out, "  %s  the upload of %s was left out: it is not sorted by person\n",
+            fprintf(out,
+                    "  %s  the upload of %s was left out: it is not sorted by person, or are rows "
+                    "that its key does not open\n",
                     e->time, e->left_out.owner);
         else if (e->kind == AUDIT_LOST && (before == NULL || !tells(before, e)))
             fprintf(out,

@@ -53,7 +53,7 @@ struct audit_caught {
 };
 #define AUDIT_STATEMENT "statement"
 
-/* An upload that no round of a session counts, as its rows are not sorted by person. */
+/* An upload that no round of a session counts: its rows are not sorted, or its key is another. */
 struct audit_left_out {
     uint8_t run[AUDIT_RUN_SIZE];
     char owner[STUDY_NAME_SIZE];

@@ -2,6 +2,7 @@
 #include "aim/table/series.h"
 #include "base/date.h"
 #include "base/file.h"
+#include "base/line.h"
 #include "base/memory.h"
 #include "base/words.h"
 #include "parties/command/command.h"
@@ -18,9 +19,11 @@
 #include "parties/study/sealing.h"
 #include "parties/study/study_text.h"
 #include "parties/study/study_uploads.h"
+#include "parties/study/token.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <sodium.h>
 #include <string.h>
 
 #define STATEMENT_MAX ((size_t)256 << 20)
@@ -33,6 +36,7 @@ static const char help[] =
     "       trefoil check STUDY --receipt FILE\n"
     "       trefoil check STUDY --statement FILE\n"
     "       trefoil check STUDY --page FILE\n"
+    "       trefoil check STUDY --token FILE\n"
     "       trefoil check --server PORT\n"
     "\n"
     "Explains a study file in words: who takes part and who sees what, what is\n"
@@ -53,6 +57,8 @@ static const char help[] =
     "  --statement FILE   only verify what a server signed when it purged the study\n"
     "  --page FILE     only compare an owner's page (trefoil page) with this study\n"
     "                  and this trefoil, byte for byte\n"
+    "  --token FILE    only say what tokens and invitations in a file are good for\n"
+    "                  (trefoil admit)\n"
     "  --server PORT   only ask a running server, at its --status (PORT, or\n"
     "                  ADDRESS:PORT), whether all is well; prints nothing if it is\n"
     "\n"
@@ -73,7 +79,7 @@ static enum err check_arithmetic(const struct study *study, double *rho, struct 
 }
 
 struct check_wish {
-    const char *file, *key, *receipt, *statement, *page, *server;
+    const char *file, *key, *receipt, *statement, *page, *token, *server;
     bool fingerprint, board;
 };
 
@@ -215,28 +221,75 @@ static enum err check_statement(const struct study *study, const char *path, str
 }
 
 /* Other bytes of the file than ours may still be this study: comments, the order of keys. */
-static enum err check_page(const struct study *study, const char *path, struct log *log)
+static enum err check_page(const struct study *study, const struct check_wish *w, struct log *log)
 {
     struct bytes page CLEAN(bytes_clear) = {0}, ours CLEAN(bytes_clear) = {0};
-    struct bytes file CLEAN(bytes_clear) = {0};
+    struct bytes own CLEAN(bytes_clear) = {0}, file CLEAN(bytes_clear) = {0};
+    struct bytes beside CLEAN(bytes_clear) = {0};
     struct study *theirs CLEAN(study_free) = NULL;
+    const char *path = w->page;
+    TRY(owner_page_files(study, w->file, &own, &beside, log));
     TRY(file_read(path, PAGE_MAX, &page, log));
     if (owner_page_study(&page, &file) != ERR_OK)
         return log_fail(log, ERR_FORMAT, "%s is no owner's page", path);
-    TRY(study_parse(&theirs, path, file.data, file.size, log));
+    TRY(study_parse(&theirs, w->file, file.data, file.size, log));
     if (memcmp(theirs->terms.digest, study->terms.digest, sizeof study->terms.digest) != 0)
         return log_fail(log, ERR_MISMATCH, "%s is a page of other terms: %s", path,
                         study_fingerprint(theirs).text);
     if (memcmp(theirs->roster, study->roster, sizeof study->roster) != 0)
         return log_fail(log, ERR_MISMATCH, "%s is a page of another roster (version %u)", path,
                         theirs->roster_version);
-    TRY(owner_page(theirs, &file, &ours, NULL, log));
+    TRY(owner_page(theirs, &file, &beside, &ours, NULL, log));
     if (page.size != ours.size || memcmp(page.data, ours.data, ours.size) != 0)
         return log_fail(log, ERR_MISMATCH,
                         "%s is not the page that trefoil %s makes of its study: do not use it, "
                         "unless another version made it",
                         path, TREFOIL_VERSION);
     printf("%s is the page of this study, as trefoil %s makes it.\n", path, TREFOIL_VERSION);
+    return ERR_OK;
+}
+
+/* Whether a token's, or an invitation's, number can still be taken: its name, and until when. */
+static enum err tell_token(const struct study *study, const struct line_reader *in,
+                           const char *line)
+{
+    struct token t;
+    uint8_t seed[INVITE_SEED_SIZE];
+    enum err e = token_parse(&t, line);
+    if (e == ERR_FORMAT) {
+        t = (struct token){.invited = true};
+        e = invite_parse_link(&t.by, seed, line);
+        sodium_memzero(seed, sizeof seed);
+        if (e == ERR_FORMAT)
+            e = invite_parse(&t.by, line);
+        if (e == ERR_OK)
+            e = invite_check(&t.by, study);
+        t.number = t.by.number;
+    } else if (e == ERR_OK)
+        e = token_check(&t, study);
+    if (e != ERR_OK)
+        return line_fail(in, e, "%s", token_hint(e));
+    if (token_late(&t, date_today()))
+        return line_fail(in, ERR_REFUSED,
+                         "the last day of this invitation, %s, is over: only a key that has taken "
+                         "it up before can go on; ask the issuer for another",
+                         date_day_text(t.by.last_day).text);
+    printf("%s of study %s, signed by its issuer",
+           study_owner_name(study, study->owners + t.number).text, study->name);
+    if (t.invited)
+        printf(": for the first who takes it up,\nuntil the end of %s",
+               date_day_text(t.by.last_day).text);
+    puts("");
+    return ERR_OK;
+}
+
+static enum err check_tokens(const struct study *study, const char *path, struct log *log)
+{
+    struct line_reader in CLEAN(line_clear) = {0};
+    TRY(line_file(&in, path, TOKEN_FILE_MOST, log));
+    for (const char *line; (line = line_next(&in)) != NULL;)
+        if (!line_says_nothing(line))
+            TRY(tell_token(study, &in, line));
     return ERR_OK;
 }
 
@@ -257,7 +310,9 @@ static enum err check_study(const struct check_wish *w, struct log *log)
     if (w->statement != NULL)
         return check_statement(study, w->statement, log);
     if (w->page != NULL)
-        return check_page(study, w->page, log);
+        return check_page(study, w, log);
+    if (w->token != NULL)
+        return check_tokens(study, w->token, log);
     if (!w->fingerprint && !w->board)
         return explain(study, w->key, log);
     TRY(check_arithmetic(study, &rho, log));
@@ -278,6 +333,7 @@ static enum err run_check(int argc, char **argv, struct log *log)
         {.name = "receipt", .value = &w.receipt},
         {.name = "statement", .value = &w.statement},
         {.name = "page", .value = &w.page},
+        {.name = "token", .value = &w.token},
         {.name = "server", .value = &w.server},
         {.name = "fingerprint", .flag = &w.fingerprint},
         {.name = "board", .flag = &w.board},

@@ -78,16 +78,13 @@ static enum err run_eval(int argc, char **argv, struct log *log)
     log_warn(log, "THE OUTPUT BELOW IS NOT PRIVATE: it is computed from real rows without "
                   "noise. Keep it where the real rows are.");
     if (study->domain->series != NULL || events != NULL) {
-        if (e.model != NULL || e.queries != NULL || e.sql.connection != NULL)
+        const struct source_options real = {
+            .csv = count > 2 ? files[1] : NULL, .options = e.csv, .sql = e.sql, .events = events};
+        if (e.model != NULL || e.queries != NULL)
             return log_fail(log, ERR_USAGE,
-                            "with --events eval compares tables of CSV files: leave --model, "
-                            "--queries and --sql out");
+                            "with --events eval compares tables: leave --model and --queries out");
         return evaluating_events(
-            &(const struct evaluating_events){study,
-                                              {.csv = files[1], .options = e.csv, .events = events},
-                                              files[count - 1],
-                                              e.json},
-            log);
+            &(const struct evaluating_events){study, real, files[count - 1], e.json}, log);
     }
     e.study = study;
     e.real = files[1];

@@ -168,12 +168,12 @@ static enum err find_budget(struct run_asked *r, struct ledger_limits *limits)
     const double all = r->rho;
     TRY(remote_begin(&r->remote));
     r->study->left = run_state_left(r->state);
-    if (!(r->study->left > 0))
-        return ERR_OK;
+    r->study->earlier = run_state_earlier(r->state);
     TRY(price_limits(r->study, limits, r->log));
     r->rho = r->progress.rho = limits->rho;
-    progress_say(&r->progress, "earlier runs left this one a rho of %.4g of the study's %.4g",
-                 r->rho, all);
+    if (r->study->left > 0)
+        progress_say(&r->progress, "earlier runs left this one a rho of %.4g of the study's %.4g",
+                     r->rho, all);
     return ERR_OK;
 }
 

@@ -1,3 +1,4 @@
+#include "base/date.h"
 #include "base/secret.h"
 #include "parties/command/command.h"
 #include "parties/command/settings.h"
@@ -41,7 +42,8 @@ static const char help[] =
     "was used for: they add up for people whose rows are in several.\n"
     "\n"
     "  DATA.csv         a file, or - for standard input\n"
-    "  --events FILE    in a study with events: these, DATA.csv being the persons\n"
+    "  --events FILE    in a study with events: these, DATA.csv being the persons.\n"
+    "                   With --sql a table or a SELECT, T or Q being the persons\n"
     "  --sql CONNECTION   take the rows from a database that has an ODBC driver: the\n"
     "                   name of a data source in odbc.ini, or a file with lines such\n"
     "                   as Driver=.., Server=.., UID=.., PWD=.. that nobody else may\n"
@@ -67,7 +69,8 @@ static const char help[] =
     "                   the terms are remembered beside the key the first time, and\n"
     "                   must stay the same\n"
     "  --token FILE     for an owner that the study does not list: a file written by\n"
-    "                   trefoil admit, in which one line is the token of this key\n"
+    "                   trefoil admit, in which one line is the token of this key, or\n"
+    "                   an invitation\n"
     "  --secret FILE    a random secret, which the first share makes. The upload\n"
     "                   follows from it, the key and the data, so that somebody who\n"
     "                   steals the key cannot find out by trying which data were\n"
@@ -97,6 +100,7 @@ static const char help[] =
     "example:\n"
     "  trefoil share study.yaml patients.csv --key hospital-a.key\n"
     "  trefoil share study.yaml --sql clinic --table visits --key hospital-a.key\n"
+    "  trefoil share study.yaml --sql clinic --table patients --events visits --key ..\n"
     "  trefoil share study.yaml patients.csv --key hospital-a.key --to a.parcel\n";
 
 static enum err load(struct share *s)
@@ -168,11 +172,22 @@ static enum err load_data(struct share *s)
     return source_load(&s->source, s->study, s->self.owner, s->form, &s->data, s->log);
 }
 
+/* What no server would take does not get into the book. */
+static enum err may_come(const struct share *s)
+{
+    if (!token_late(&s->self.token, date_today()) || book_counts(&s->book, &s->entry))
+        return ERR_OK;
+    return log_fail(s->log, ERR_REFUSED,
+                    "the last day of this invitation, %s, is over; ask the issuer for another",
+                    date_day_text(s->self.token.by.last_day).text);
+}
+
 static enum err share_data(struct share *s)
 {
     bool known;
     TRY(pin_check(s->key, s->study, s->fingerprint, &known, s->log));
     TRY(share_load_book(s));
+    TRY(may_come(s));
     TRY(s->to != NULL ? share_may_seal(s) : ERR_OK);
     TRY(pack_choose_form(s->study, s->self.owner, s->as, &s->form, s->log));
     s->bytes = s->split->bytes(s->study, s->self.owner, s->form);

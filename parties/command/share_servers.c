@@ -32,12 +32,13 @@ enum err share_note(const struct share *s, enum book_state state)
     return book_add(s->book_path, &entry, s->log);
 }
 
-/* If server 0 took nothing because of the terms or its ledger, the others were not asked. */
+/* If server 0 refused for good, or because of the terms or its ledger, nobody else was asked. */
 static enum err note_end(const struct share *s, enum err e, const struct receipt *receipt)
 {
     if (e == ERR_OK)
         return share_note(s, BOOK_SENT);
-    if (e == ERR_MISMATCH && receipt->part[0].time == 0 && !book_counts(&s->book, &s->entry))
+    if ((e == ERR_MISMATCH || e == ERR_REFUSED) && receipt->part[0].time == 0 &&
+        !book_counts(&s->book, &s->entry))
         return share_note(s, BOOK_REFUSED);
     return ERR_OK;
 }

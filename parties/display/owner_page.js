@@ -2,8 +2,21 @@
 const text = bytes => new TextDecoder().decode(bytes);
 const bytes = string => new TextEncoder().encode(string);
 const study = data('study'), relay = $('relay') ? text(data('relay')) : '';
-const NONE = ['study.yaml', 'table.csv', 'a.parcel', 'a.parcel.answers'];
-let files = {'study.yaml': study};
+const given = {'study.yaml': study, ...($('beside') ? named(data('beside')) : {})};
+const NONE = [...Object.keys(given), 'table.csv', 'a.parcel', 'a.parcel.answers'];
+let files = {...given};
+
+// The files that the study names: parties/display/owner_page.h.
+function named(all) {
+  const view = new DataView(all.buffer), found = {};
+  const take = at => all.subarray(at + 4, at + 4 + view.getUint32(at, true));
+  for (let at = 0; at < all.length;) {
+    const name = take(at), content = take(at + 4 + name.length);
+    found[text(name)] = content;
+    at += 8 + name.length + content.length;
+  }
+  return found;
+}
 let raw = null, parcel = null, asked = 0;
 
 // --- what trefoil says
@@ -60,7 +73,8 @@ async function takeKey() {
   files = {...found};
   for (const name of NONE)
     delete files[name];
-  files['study.yaml'] = study;
+  Object.assign(files, given);
+  noteToken();
   if (content && !found)
     put('who', 'This is neither an owner file nor a key.', 'bad');
   else if (found)
@@ -72,6 +86,39 @@ async function identify() {
   const r = await trefoil('keygen', '--show', '/owner.key');
   put('who', r.code === 0 ? 'You are the holder of this key: ' + r.out.trim().split('\n').pop().replace(/^# /, '') : problem(r),
     r.code === 0 ? 'good' : 'bad');
+}
+
+// --- invitations and tokens: the link has a secret, which leaves the address at once
+
+function noteToken() {
+  const lines = $('token').value.split(/\s+/).filter(word => word !== '');
+  if (lines.length > 0)
+    files['owner.token'] = bytes(lines.join('\n') + '\n');
+}
+
+const asOwner = () => ['--key', '/owner.key', ...(files['owner.token'] ? ['--token', '/owner.token'] : [])];
+
+// Whom an issuer admits needs no key before: it is made here, and saved in the owner file.
+async function takeToken() {
+  delete files['owner.token'];
+  noteToken();
+  put('admits', '');
+  if (files['owner.token']) {
+    const r = await trefoil('check', '/study.yaml', '--token', '/owner.token');
+    put('admits', r.code === 0 ? r.out.trim() : problem(r), r.code === 0 ? 'good' : 'bad');
+    if (r.code === 0 && r.out.includes('takes it up') && !files['owner.key'] && (await trefoil('keygen', '/owner.key')).code === 0)
+      await identify();
+  }
+  await look();
+}
+
+async function takeLink() {
+  const secret = location.hash.slice(1);
+  if (!secret.startsWith('trefoil-'))
+    return;
+  history.replaceState(null, '', location.pathname + location.search);
+  $('token').value = secret;
+  await takeToken();
 }
 
 async function makeKey() {
@@ -130,16 +177,22 @@ async function takeTable() {
   await look();
 }
 
+const isEmpty = l => l !== '' && /^["\s;,]*$/.test(l) && cells(l, character()).every(c => c.trim() === '');
+
 // What could be read in two ways gets a box to tick.
 function doubts(lines) {
   const between = character(), comma = $('decimal').value === ',';
   const found = [];
   if ($('encoding').value === 'windows-1252')
     found.push(['odd', 'This is not UTF-8. Read as windows-1252, its letters are those in the rows below: they are right.']);
-  const empty = lines.filter((l, i) => i > 0 && l !== '' && cells(l, between).every(c => c.trim() === ''));
+  const empty = lines.filter((l, i) => i > 0 && isEmpty(l));
   if (empty.length > 0)
     found.push(['empty', `${empty.length} ${empty.length === 1 ? 'row has' : 'rows have'} nothing in any cell: leave ${empty.length === 1 ? 'it' : 'them'} out.`]);
-  const thousands = lines.slice(1).flatMap(l => cells(l, between)).find(c => (comma ? /^-?\d{1,3}(\.\d{3})+(,\d+)?$|^-?\d{1,3},\d{3}$/ : /^-?\d{1,3}(,\d{3})+(\.\d+)?$/).test(c.trim()));
+  const many = comma ? /^-?\d{1,3}(\.\d{3})+(,\d+)?$|^-?\d{1,3},\d{3}$/ : /^-?\d{1,3}(,\d{3})+(\.\d+)?$/;
+  let thousands;
+  for (let i = 1; i < lines.length && thousands === undefined; i++)
+    if (/\d[.,]\d{3}/.test(lines[i])) // lines that cannot have one are not taken apart
+      thousands = cells(lines[i], between).find(c => many.test(c.trim()));
   if (thousands !== undefined)
     found.push(['thousands', `A cell says ${thousands}: that is ${comma ? thousands.replace(/\./g, '').replace(',', '.') : 'no number here; it counts as any other text'}.`]);
   const before = new Set([...document.querySelectorAll('#doubts input:checked')].map(e => e.name));
@@ -152,7 +205,9 @@ function doubts(lines) {
 }
 
 function rows(lines) {
-  const shown = lines.filter(l => l !== '').slice(0, 6).map(l => cells(l, character()));
+  const bad = $('encoding').value === 'windows-1252' ? new TextDecoder().decode(raw).split(/\r?\n/) : [];
+  const odd = lines.filter((l, i) => i > 5 && bad[i]?.includes('\ufffd')); // what is not UTF-8
+  const shown = [...lines.slice(0, 6), ...odd.slice(0, 6)].filter(l => l !== '').map(l => cells(l, character()));
   $('first').replaceChildren(...shown.map((r, i) => make('tr', {}, ...r.slice(0, 40).map(c => make(i === 0 ? 'th' : 'td', {}, c.slice(0, 80))))));
 }
 
@@ -178,17 +233,12 @@ async function look() {
   if (!answered)
     return put('state', 'Tick what is right above, or correct the file.', 'warn');
   if (document.querySelector('#doubts input[name=empty]:checked'))
-    lines = lines.filter((l, i) => i === 0 || l === '' || cells(l, character()).some(c => c.trim() !== ''));
+    lines = lines.filter((l, i) => i === 0 || !isEmpty(l));
   files['table.csv'] = bytes(lines.join('\n'));
   put('state', 'Reading ..', '');
-  const options = ['--key', '/owner.key', '--delimiter', $('delimiter').value];
+  const options = [...asOwner(), '--delimiter', $('delimiter').value];
   if ($('decimal').value === ',')
     options.push('--decimal', ',');
-  if ($('token').value.trim() !== '') {
-    files['owner.token'] = bytes($('token').value.trim() + '\n');
-    options.push('--token', '/owner.token');
-  } else if (files['owner.token'])
-    options.push('--token', '/owner.token');
   const accept = document.querySelector('#warnings:checked') ? ['--accept-warnings'] : [];
   const said = await trefoil('share', '/study.yaml', '/table.csv', ...options, '--dry-run');
   if (turn !== asked)
@@ -249,8 +299,18 @@ function blocks() {
 
 // An answer's words and payload; whether a server signed it is for `share --keep` to say.
 function reply(answer) {
+  try {
+    return take(answer);
+  } catch { // a RangeError
+    throw new Error('its answer does not fit');
+  }
+}
+
+function take(answer) {
   const view = new DataView(answer.buffer, answer.byteOffset);
   const n = view.getUint32(3, true), m = view.getUint32(7 + n, true);
+  if (answer.length < 11 + n + m)
+    throw new RangeError();
   return {status: answer[2], words: text(answer.subarray(7, 7 + n)), payload: answer.subarray(11 + n, 11 + n + m)};
 }
 
@@ -315,8 +375,8 @@ async function send() {
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', parcel));
   files['a.parcel.answers'] = join([bytes('trefoil-answers-1\n'), digest,
     ...answers.flatMap(a => [block(a.head), u32(a.k), block(a.act)])]);
-  const r = await trefoil('share', '/study.yaml', '--key', '/owner.key', '--keep', '/a.parcel');
-  put('end', r.code === 0 ? r.out + r.err : problem(r), r.code === 0 ? '' : 'bad');
+  const r = await trefoil('share', '/study.yaml', ...asOwner(), '--keep', '/a.parcel');
+  put('end', r.code === 0 ? 'All servers have signed that they hold it: save the receipts.\n' + r.err : problem(r), r.code === 0 ? '' : 'bad');
   $('receipts').disabled = r.code !== 0;
   if (r.code === 0)
     document.body.dataset.sent = 'yes';
@@ -329,12 +389,12 @@ function receipts() {
   save('owner.json', ownerFile());
 }
 
-const words = () => relay !== '' ? `It goes to the servers by ${relay}, which sees how much, and nothing else.`
+const words = () => relay !== '' ? `It goes to the servers by ${relay}, which sees from where, when and how much, and no rows.`
   : 'This study has no relay: save the parcel, and have somebody bring it to the servers with trefoil send.';
 
 async function begin() {
   $('key').onchange = takeKey;
-  $('token').onchange = look;
+  $('token').onchange = takeToken;
   $('make').onclick = makeKey;
   $('table').onchange = takeTable;
   for (const id of ['encoding', 'delimiter', 'decimal'])
@@ -349,6 +409,7 @@ async function begin() {
   put('about', about.out + about.err);
   put('terms', terms.out.trim());
   put('where', words());
+  await takeLink();
   document.body.dataset.ready = 'yes';
 }
 begin();

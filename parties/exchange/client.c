@@ -7,6 +7,7 @@
 #include "parties/exchange/failures.h"
 #include "parties/exchange/pulse.h"
 #include "parties/study/roster.h"
+#include "parties/study/study_text.h"
 
 #include <string.h>
 
@@ -375,9 +376,9 @@ static enum err name_left_out(const struct client *c, struct reader *in)
         const uint32_t owner = reader_u32(in);
         if (!in->failed && owner < c->study->owners)
             log_warn(c->log,
-                     "the upload of %s is not sorted by person, and is left out: whoever sent it "
-                     "did not use trefoil share, or altered it",
-                     c->study->owner[owner].name);
+                     "the upload of %s %s, and is left out: whoever sent it did not use trefoil "
+                     "share, or altered it",
+                     c->study->owner[owner].name, study_left_out(c->study));
     }
     return reader_done(in);
 }

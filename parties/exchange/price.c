@@ -40,7 +40,7 @@ static uint64_t one_ways_of(const struct study *study)
 /* A sweep opens all scores, and may measure all marginals. */
 static uint64_t aim_measures(const struct study *study)
 {
-    return one_ways_of(study) + study->rounds +
+    return one_ways_of(study) / (study->earlier ? 2 : 1) + study->rounds +
            2 * (uint64_t)study->sweeps * study->workload->queries +
            (study->assess > 0 ? 2 * assess_pairs(study->workload) : 0);
 }

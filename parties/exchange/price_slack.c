@@ -16,11 +16,17 @@ static double discrete_epsilon(const struct study *study)
     return study->accounting == ACCOUNTING_GAUSSIAN && study->noise == NOISE_DISCRETE ? 0x1p-30 : 0;
 }
 
+/* e^epsilon; trefoil 0.2 took it as it came. */
+static double ratio_of(const struct study *study)
+{
+    return study->earlier ? exp(study->epsilon) : tape_rounded_up(exp(study->epsilon));
+}
+
 struct ask_slack price_by_variation(const struct study *study)
 {
     const struct tape_slack gauss = tape_slack(study->noise, NOISE_GAUSS),
                             gumbel = tape_slack(study->noise, NOISE_GUMBEL);
-    const double factor = 1 + tape_rounded_up(exp(study->epsilon));
+    const double factor = 1 + ratio_of(study);
     return (struct ask_slack){.marginal = gauss.epsilon + discrete_epsilon(study),
                               .select = gumbel.epsilon,
                               .measured = {factor, gauss.tau},
@@ -35,7 +41,7 @@ struct ask_slack price_by_ratio(const struct study *study)
                                                        sqrt(8 * study->epsilon));
     return (struct ask_slack){.marginal = gauss.epsilon + discrete_epsilon(study),
                               .select = gumbel.epsilon,
-                              .measured = {tape_rounded_up(exp(study->epsilon)), gauss.tail},
+                              .measured = {ratio_of(study), gauss.tail},
                               .candidate = {1, ARGMAX_TAU + gumbel.tail}};
 }
 
@@ -54,7 +60,7 @@ double price_rows_slack(const struct study *study)
 /* An own Gumbel's error moves the chance of any winner by e^(2 error) at most, either way. */
 struct ask_slack price_of_two(const struct study *study)
 {
-    const double factor = 1 + tape_rounded_up(exp(study->epsilon));
+    const double factor = 1 + ratio_of(study);
     const double tau = study->noise_by == NOISE_BY_JOINT ? JOINT_TAU : 0; /* own ones are exact */
     return (struct ask_slack){.marginal = discrete_epsilon(study),
                               .select = 8 * OWN_GUMBEL_ERROR, /* the range of such factors */

@@ -1,5 +1,6 @@
 #include "parties/owner/self.h"
 
+#include "base/date.h"
 #include "parties/study/roster.h"
 
 static enum err find_listed(struct self *self, const struct study *study,
@@ -19,6 +20,10 @@ enum err self_find(struct self *self, const struct study *study, const struct pu
     enum err e;
     *self = (struct self){.admitted = path != NULL};
     if (path != NULL) {
+        if (public_identity_expired(me, date_today()))
+            return log_fail(log, ERR_AUTH,
+                            "the last day of this key, %s, is over: trefoil keygen --renew",
+                            date_day_text(me->last_day).text);
         TRY(token_load(&self->token, study, path, me->sign, log));
         self->owner = study->owners + self->token.number;
         self->name = study_owner_name(study, self->owner);

@@ -57,14 +57,14 @@ static enum err count_marginals(struct source *s, const struct workload *w, stru
     return ERR_OK;
 }
 
-static enum err load_sql(struct source *s, const struct study *study, unsigned form,
+static enum err read_sql(struct source *s, const struct workload *counted,
                          const struct source_options *o, struct log *log)
 {
     TRY(database_open(&s->database, s->columns, &o->sql, &o->options.rows, log));
     snprintf(s->name, sizeof s->name, "%s", database_name(s->database));
-    if (!upload_is_records(form) && database_counts(s->database) && s->columns->derived == NULL) {
+    if (counted != NULL && database_counts(s->database) && s->columns->derived == NULL) {
         TRY(database_snapshot(s->database));
-        TRY(count_marginals(s, study->workload, log));
+        TRY(count_marginals(s, counted, log));
         TRY(database_check(s->database, &s->rows));
         return o->look ? database_extremes(s->database) : ERR_OK;
     }
@@ -74,8 +74,11 @@ static enum err load_sql(struct source *s, const struct study *study, unsigned f
     return ERR_OK;
 }
 
-static enum err load_csv(struct source *s, const struct source_options *o, struct log *log)
+enum err source_read(struct source *s, const struct workload *counted,
+                     const struct source_options *o, struct log *log)
 {
+    if (o->sql.connection != NULL)
+        return read_sql(s, counted, o, log);
     snprintf(s->name, sizeof s->name, "%s", table_csv_name(o->csv));
     TRY(table_read_csv(&s->table, s->columns, o->csv, &o->options, log));
     s->rows = s->table->rows;
@@ -85,11 +88,10 @@ static enum err load_csv(struct source *s, const struct source_options *o, struc
 static enum err load(struct source *s, const struct study *study, unsigned form,
                      const struct source_options *o, struct log *log)
 {
-    return o->sql.connection != NULL ? load_sql(s, study, form, o, log) : load_csv(s, o, log);
+    return source_read(s, upload_is_records(form) ? NULL : study->workload, o, log);
 }
 
-/* Rows of a person stay in the order in which they come; a table of SQL has no order. */
-static void say_order(const struct source *s, const struct database_source *sql, size_t repeated,
+void source_say_order(const struct source *s, const struct database_source *sql, size_t repeated,
                       unsigned most, struct log *log)
 {
     if (sql->connection == NULL || repeated == 0 ||
@@ -121,7 +123,7 @@ static enum err load_keyed(struct source *s, const struct study *study, size_t o
     o->options.rows.key = &rule;
     TRY(load(s, study, form, o, log));
     TRY(table_sort(s->table, 1, &repeated));
-    say_order(s, &o->sql, repeated, most, log);
+    source_say_order(s, &o->sql, repeated, most, log);
     TRY(table_sort(s->table, most, &surplus));
     if (surplus > 0 && linked)
         log_warn(log,

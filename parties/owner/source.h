@@ -14,8 +14,12 @@ struct source_options {
     const char *csv;
     struct table_csv_options options;
     struct database_source sql;
-    const char *events; /* in a study with `events`: their CSV file; `csv` has the persons */
-    bool look;          /* for columns_print() */
+    /*
+     * In a study with `events`, theirs, the others being of persons: a CSV file, or with sql a
+     * table or a SELECT.
+     */
+    const char *events;
+    bool look; /* for columns_print() */
 };
 
 struct source {
@@ -42,6 +46,18 @@ struct source {
 enum err source_load(struct source *s, const struct study *study, size_t owner, unsigned form,
                      const struct source_options *options, struct log *log) MUST_CHECK;
 void source_clear(struct source *s);
+/*
+ * Reads the rows of `columns`, or has a database that can count the maximal marginals, if `counted`
+ * is not NULL.
+ */
+enum err source_read(struct source *s, const struct workload *counted,
+                     const struct source_options *options, struct log *log) MUST_CHECK;
+/*
+ * Warns if persons have more rows than `most` and come from a database in any order: rows of a
+ * person stay in the order in which they come.
+ */
+void source_say_order(const struct source *s, const struct database_source *sql, size_t repeated,
+                      unsigned most, struct log *log);
 /* ERR_USAGE, logged, unless there is a file of events exactly where the study has `events`. */
 enum err source_suits(const struct source_options *options, const struct study *study,
                       struct log *log) MUST_CHECK;

@@ -1,26 +1,50 @@
-/* An owner's persons and their events, from two CSV files. */
+/* An owner's persons and their events: two CSV files, or two tables or queries of a database. */
 #include "aim/table/series.h"
 #include "base/memory.h"
 #include "parties/owner/source.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <strings.h>
 
-static enum err read_part(struct source **out, struct domain **columns, const char *path,
-                          const struct source_options *o, struct log *log)
+/* Whether it is a SELECT, and no table's name. */
+static bool is_query(const char *events)
 {
-    struct table_csv_options options = o->options;
+    static const char *const first[] = {"select", "with"};
+    events += strspn(events, " \t\r\n(");
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
+        const size_t n = strlen(first[i]);
+        if (strncasecmp(events, first[i], n) == 0 && strchr(" \t\r\n*\"'(", events[n]) != NULL)
+            return true;
+    }
+    return false;
+}
+
+/* Where the events are, once the persons have been read. */
+static void turn_to_events(struct source_options *o, const struct series *series)
+{
+    const bool query = is_query(o->events);
+    o->csv = o->events;
+    o->sql.table = query ? NULL : o->events;
+    o->sql.query = query ? o->events : NULL;
+    o->sql.rows = series->name;
+    o->sql.ordered = series->when == SERIES_NO;
+    o->options.rows.max = 0;
+    o->options.rows.numbers = true;
+}
+
+static enum err read_part(struct source **out, struct domain **columns, struct source_options o,
+                          struct log *log)
+{
     struct source *s;
     TRY(memory_new(&s, 1));
     *out = s; /* which source_clear() frees */
     s->columns = *columns;
     *columns = NULL;
-    if (o->look)
+    if (o.look)
         TRY(memory_new(&s->moments, s->columns->attributes));
-    options.rows.moments = s->moments;
-    snprintf(s->name, sizeof s->name, "%s", table_csv_name(path));
-    TRY(table_read_csv(&s->table, s->columns, path, &options, log));
-    s->rows = s->table->rows;
-    return ERR_OK;
+    o.options.rows.moments = s->moments;
+    return source_read(s, NULL, &o, log);
 }
 
 static void tell(const struct source *s, const struct series *series,
@@ -49,15 +73,16 @@ enum err source_suits(const struct source_options *o, const struct study *study,
         return o->events == NULL
                    ? ERR_OK
                    : log_fail(log, ERR_USAGE, "this study has no `events`; leave out --events");
-    if (o->sql.connection != NULL || o->options.rows.person != NULL)
+    if (o->options.rows.person != NULL)
         return log_fail(log, ERR_USAGE,
-                        "this study has events of persons, who are told apart by the column %s of "
-                        "two CSV files; leave out --sql and --person",
+                        "this study has events of persons, who are told apart by the column %s; "
+                        "leave out --person",
                         series->by);
-    if (o->events == NULL || o->csv == NULL)
+    if (o->events == NULL || (o->sql.connection == NULL) == (o->csv == NULL))
         return log_fail(log, ERR_USAGE,
                         "this study has events of persons: name the CSV file of the persons, and "
-                        "that of their events with --events");
+                        "that of their events with --events; or, with --sql, their table or SELECT "
+                        "with --table or --query, and that of their events with --events");
     return ERR_OK;
 }
 
@@ -71,14 +96,16 @@ enum err source_load_events(struct source *s, const struct study *study,
     struct series_found found;
     TRY(series_domains(study->domain, &persons, &events));
     o.options.rows.key = &rule;
-    TRY(read_part(&s->persons, &persons, o.csv, &o, log));
-    o.options.rows.max = 0;
-    o.options.rows.numbers = true;
-    TRY(read_part(&s->events, &events, o.events, &o, log));
+    o.sql.rows = "persons";
+    o.sql.ordered = o.sql.query != NULL && database_orders(o.sql.query);
+    TRY(read_part(&s->persons, &persons, o, log));
+    turn_to_events(&o, series);
+    TRY(read_part(&s->events, &events, o, log));
     TRY(series_flat(&s->table, study->domain, s->persons->table, s->events->table, &found));
     s->rows = found.persons;
     s->persons->rows = s->persons->table->rows;
     tell(s, series, &found, log);
+    source_say_order(s->persons, &options->sql, found.repeated, 1, log);
     snprintf(s->name, sizeof s->name, "%s", s->persons->name);
     return ERR_OK;
 }

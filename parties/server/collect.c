@@ -281,16 +281,15 @@ static void clear(struct round_uploads *u)
     bytes_clear(&u->lacking);
 }
 
-/* Uploads that are not sorted by person are not counted: the others have to be enough. */
-static enum err enough_are_sorted(const struct play *p)
+/* Those that are not left out have to be enough. */
+static enum err enough_are_counted(const struct play *p)
 {
     const struct engine_counted counted = p->engine.ops->counted(p->engine.self);
     const size_t left = counted.owners;
-    if (!counted.at_end || left >= p->study->min_owners)
+    if (counted.left_out == NULL || left >= p->study->min_owners)
         return ERR_OK;
-    return log_fail(p->log, ERR_AGAIN,
-                    "uploads here that are sorted by person: %zu; a run needs %u", left,
-                    p->study->min_owners);
+    return log_fail(p->log, ERR_AGAIN, "uploads here that are not left out: %zu; a run needs %u",
+                    left, p->study->min_owners);
 }
 
 enum err collect_uploads(struct play *p, const uint8_t run[REQUEST_RUN_SIZE], bool late)
@@ -320,7 +319,7 @@ enum err collect_uploads(struct play *p, const uint8_t run[REQUEST_RUN_SIZE], bo
     TRY(count_alike(p));
     TRY(p->engine.ops->hold(p->engine.self, u.upload, u.kept, p->uploads));
     TRY(add_all(p, &u));
-    return enough_are_sorted(p);
+    return enough_are_counted(p);
 }
 
 /* --- between rounds --------------------------------------------------------------------------- */

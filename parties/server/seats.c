@@ -164,11 +164,16 @@ static enum err check_token(const struct seats *s, const uint8_t key[32], struct
 static enum err take_number(struct seats *s, const struct token *t, uint32_t *owner,
                             const char **words)
 {
-    const enum err e = store_seat(s->store, t->number, t->sign);
+    const bool late = token_late(t, date_today());
+    const enum err e = store_seat(s->store, t->number, t->sign, !late);
     *owner = (uint32_t)(s->study->owners + t->number);
-    return e == ERR_REFUSED
-               ? refuse(e, "another key has shown a token of this number; ask the issuer", words)
-               : e;
+    return e != ERR_REFUSED ? e
+                            : refuse(e,
+                                     late ? "the invitation's last day is over, and this key has "
+                                            "not taken it up before; ask the issuer for another"
+                                          : "another key has shown a token of this number, or "
+                                            "taken up the invitation; ask the issuer",
+                                     words);
 }
 
 enum err seats_take(struct seats *s, const struct gate_client *guest, struct reader *message,

@@ -5,9 +5,11 @@
  * strings; then the message that it goes on with, if that is short). A good token whose number no
  * other key has taken makes the guest that owner. On disk the number belongs to the key for ever;
  * memory holds the last SEATS keys, however many there are. A guest that was forgotten shows its
- * token again, as after a cut. So does a key whose last day has passed, and is then refused.
+ * token again, as after a cut. So does a key whose last day has passed, and is then refused. An
+ * invitation (parties/study/invite.h) whose last day has passed makes an owner of no other key than
+ * the one that had its number before.
  *
- * Checking a token takes two verifications, and costs its sender nothing. So a key whose token is
+ * Checking a token takes two verifications, or three, and costs its sender nothing. So a key whose token is
  * not taken yet, or that shows another, is heard only SEATS_AT_ONCE times at once, and
  * SEATS_PER_SECOND in the long run.
  */

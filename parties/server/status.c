@@ -108,7 +108,7 @@ static void of_front(const struct status *s, struct bytes *out)
     text_put(out, "trefoil_uploads{state=\"partial\"} %" PRIuFAST64 "\n",
              atomic_load(&s->uploads_partial));
     count(out, "trefoil_uploads_left_out", "gauge",
-          "Uploads that the last session left out, since they are not sorted by person.",
+          "Uploads that the last session left out, not being as trefoil share makes them.",
           left_out(s));
     count(out, "trefoil_purge_due_timestamp_seconds", "gauge",
           "When the uploads are to be purged, as the study says; 0 if it does not.",

@@ -21,7 +21,7 @@ struct status_owner {
     atomic_int state;           /* an enum upload_state */
     atomic_int_fast64_t time;   /* of the last change */
     atomic_uint_fast64_t bytes; /* how many are here, of an upload in part */
-    atomic_bool left_out;       /* of the last session: not sorted by person */
+    atomic_bool left_out;       /* of the last session */
 };
 
 /* A server beside this one, by enum net_peer: the one before it, and the one after. */

@@ -205,8 +205,8 @@ static void owner_row(const struct status *s, size_t i, struct bytes *out)
         text_put(out, "&hellip; in part, %s", words_bytes(atomic_load(&s->owner[i].bytes)).text);
         break;
     case UPLOAD_COMPLETE:
-        text_put(out, "%s here%s", moods[mood].sign,
-                 left_out ? ", left out: not sorted by person" : "");
+        text_put(out, "%s here%s%s", moods[mood].sign, left_out ? ", left out: it " : "",
+                 left_out ? study_left_out(s->study) : "");
         break;
     case UPLOAD_WITHDRAWN:
         text_put(out, "&ndash; withdrawn");

@@ -67,6 +67,8 @@ static void let_late_join(struct worker *w)
     before = worker_counted(w).owners;
     w->words[0] = '\0';
     e = collect_uploads(&w->play, w->run, true);
+    if (e == ERR_OK)
+        e = worker_name_left_out(w, false);
     if (e == ERR_OK && worker_counted(w).owners > before)
         log_info(w->site->log, "the rows of %zu more %s are counted from now on",
                  worker_counted(w).owners - before,

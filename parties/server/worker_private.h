@@ -142,6 +142,11 @@ void worker_show_neighbours(struct worker *w);
  * writes to the audit log that a check failed, or what was stated.
  */
 void worker_catch(struct worker *w, uint32_t round, enum err e);
+/*
+ * Names owners whose uploads the session leaves out: in the log, the audit log, the status; those
+ * that have been named only if `again`.
+ */
+enum err worker_name_left_out(struct worker *w, bool again) MUST_CHECK;
 /* Shows whether this server still takes part. */
 void worker_show_guard(struct worker *w);
 /* Handles an analyst's request; a failure ends the session. */

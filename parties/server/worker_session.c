@@ -8,6 +8,7 @@
 #include "parties/server/round_ledger.h"
 #include "parties/server/start.h"
 #include "parties/study/roster.h"
+#include "parties/study/study_text.h"
 
 #include <string.h>
 
@@ -228,20 +229,19 @@ static enum err begin_openings(struct worker *w, const uint8_t open[32])
     return store_run(w->site->store, w->run, &o->round, NULL);
 }
 
-/* Names owners whose uploads are not sorted by person: in the log, the audit log, the status. */
-static enum err name_left_out(struct worker *w)
+enum err worker_name_left_out(struct worker *w, bool again)
 {
     const struct study *study = w->site->study;
     const bool *left_out = worker_counted(w).left_out;
     for (size_t i = 0; left_out != NULL && i < study->owners; i++) {
         struct audit_entry line = {.kind = AUDIT_LEFT_OUT};
-        atomic_store(&w->site->status.owner[i].left_out, left_out[i]);
-        if (!left_out[i])
+        const bool named = atomic_exchange(&w->site->status.owner[i].left_out, left_out[i]);
+        if (!left_out[i] || (named && !again))
             continue;
         log_warn(&w->log,
-                 "the upload of %s is not sorted by person, and is left out; its owner should run "
-                 "trefoil share --replace, before a run has paid for anything",
-                 study->owner[i].name);
+                 "the upload of %s %s, and is left out; its owner should run trefoil share "
+                 "--replace, before a run has paid for anything",
+                 study->owner[i].name, study_left_out(study));
         memcpy(line.left_out.run, w->run, sizeof w->run);
         memcpy(line.left_out.owner, study->owner[i].name, sizeof line.left_out.owner);
         TRY(audit_note(w->site->audit, &line));
@@ -271,7 +271,7 @@ static enum err handle_open(struct worker *w, const uint8_t digest[32], struct b
     TRY(begin(w));
     TRY(begin_openings(w, digest));
     loaded = load_uploads(w);
-    TRY(name_left_out(w)); /* also if too few are left */
+    TRY(worker_name_left_out(w, true)); /* also if too few are left */
     TRY(loaded);
     TRY(tell_budget(w, result));
     tell_left_out(w, result);

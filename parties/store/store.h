@@ -68,8 +68,12 @@ enum err store_withdraw(struct store *store, uint32_t owner) MUST_CHECK;
 /* Says whether a session counts the uploads: meanwhile none can be replaced or withdrawn. */
 void store_use(struct store *store, bool in_use);
 
-/* A token's number belongs to this key from now on. ERR_REFUSED if it belongs to another. */
-enum err store_seat(struct store *store, uint32_t number, const uint8_t sign[32]) MUST_CHECK;
+/*
+ * A token's number belongs to this key from now on; unless `may_take`, only if it did before.
+ * ERR_REFUSED if it belongs to another, or to none.
+ */
+enum err store_seat(struct store *store, uint32_t number, const uint8_t sign[32],
+                    bool may_take) MUST_CHECK;
 
 /* The last sealed act of an owner: its serial (0: none), message's kind, upload's digest. */
 struct store_serial {

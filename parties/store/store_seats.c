@@ -1,13 +1,19 @@
 /* Which key has which token's number (parties/server/seats.h). */
 #include "parties/store/store_private.h"
 
-enum err store_seat(struct store *store, uint32_t number, const uint8_t sign[32])
+static enum err take(struct store *store, uint32_t number, const uint8_t sign[32], bool *taken)
 {
     struct query q = query_of(store, "INSERT OR IGNORE INTO seats VALUES(?, ?)");
-    bool taken;
     query_put_u64(&q, number);
     query_put(&q, sign, 32);
-    TRY(query_run(&q, &taken));
+    return query_run(&q, taken);
+}
+
+enum err store_seat(struct store *store, uint32_t number, const uint8_t sign[32], bool may_take)
+{
+    struct query q;
+    bool taken = false;
+    TRY(may_take ? take(store, number, sign, &taken) : ERR_OK);
     if (taken)
         return ERR_OK;
     q = query_of(store, "SELECT 1 FROM seats WHERE number = ? AND sign = ?");

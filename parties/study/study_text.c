@@ -312,6 +312,12 @@ const char *study_all_servers(const struct study *study)
     return study->servers == 2 ? "both" : "all three";
 }
 
+const char *study_left_out(const struct study *study)
+{
+    return study->servers == 2 ? "does not open under the key that came with it"
+                               : "is not sorted by person";
+}
+
 const char *study_neighbours(const struct study *study)
 {
     return study->servers == 2 ? "the other server" : "both neighbours";

@@ -22,6 +22,8 @@ const char *study_plural(size_t n, const char *one, const char *many);
 /* For messages. Its servers: "all three", or "both"; of one of them: "both neighbours", or .. */
 const char *study_all_servers(const struct study *study);
 const char *study_neighbours(const struct study *study);
+/* Of an upload that they leave out: "is not sorted by person", or of encrypted rows .. */
+const char *study_left_out(const struct study *study);
 
 /* The unit of the guarantee where that is a person, who is .. "with at most 2 rows". */
 const char *study_unit(const struct study *study);

@@ -78,7 +78,7 @@ result $status "links and files that texts name are there"
 
 awk '/^```/ { fence = !fence }
     !fence && /^    (trefoil|sudo|systemctl|runuser) / { print FILENAME ":" FNR ":" $0 }' \
-    README.md docs/operating.md >"$folder/unrun"
+    README.md docs/first_study.md docs/operating.md >"$folder/unrun"
 sed 's/^/# not in a block that runs: /' "$folder/unrun"
 [ ! -s "$folder/unrun" ]
 result $? "commands stand in blocks that run"

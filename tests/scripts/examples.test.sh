@@ -52,7 +52,20 @@ stay=$(sed -n 's/.*; a mean stay of \(.*\) days$/\1/p' "$folder/output")
 awk -v a="${stay:-0}" 'BEGIN { exit !(a >= 4.3 && a <= 4.8) }'
 result $? "the mean stay is near the 4.54 days of the rows: $stay"
 rows stays/result/synthetic.csv 19000 21000
+
+# A PostgreSQL of our own for the next page: it does not run as root.
+unprivileged() { if [ "$(id -u)" -eq 0 ]; then setpriv --reuid nobody --regid nogroup --clear-groups -- "$@"; else "$@"; fi; }
+postgres=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)
+if ldd "$trefoil" | grep -q libodbc && odbcinst -q -d -n 'PostgreSQL Unicode' >/dev/null 2>&1 && [ -n "$postgres" ]; then
+    export PGHOST PGDATABASE=postgres PGUSER=trefoil
+    PGHOST=$(mktemp -d) && [ "$(id -u)" -ne 0 ] || chown nobody "$PGHOST"
+    trap 'unprivileged "$postgres/pg_ctl" -D "$PGHOST/data" -m immediate stop >/dev/null 2>&1; rm -rf "$folder" "$PGHOST"' EXIT
+    unprivileged "$postgres/initdb" -D "$PGHOST/data" -U "$PGUSER" -A trust -E UTF8 -N --locale=C >/dev/null 2>&1 &&
+        unprivileged "$postgres/pg_ctl" -D "$PGHOST/data" -w -l "$PGHOST/log" \
+            -o "-k $PGHOST -c listen_addresses= -c fsync=off" start >/dev/null 2>&1 && HAVE="${HAVE:-} postgresql"
+fi
 example visits
+[[ " $HAVE " != *" postgresql "* ]] || says 'the query of visits: '
 says 'adding or removing one person with all events'
 says 'stage x previous.department: 14 of 25 combinations'
 says ' 0 out of order'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What people see: the demo and README's study on a terminal of 80 columns (tmux), where no line wraps and progress is
+# What people see: the demo and the first study on a terminal of 80 columns (tmux), where no line wraps and progress is
 # drawn over; and piped, where all is plain lines. Writes TAP.
 set -u
 . tests/scripts/support.sh
@@ -9,7 +9,7 @@ no_wider() { # file
     awk 'length > 80 && !/trefoil[12]-|trefoil-sig1-/ { print "# " length ": " $0; bad = 1 } END { exit bad }' "$1"
 }
 
-tests/scripts/commands.sh README.md 'A study of your own' 'What is guaranteed' |
+tests/scripts/commands.sh docs/first_study.md |
     sed -e "s|127.0.0.1:7100|127.0.0.1:$port|; s|127.0.0.1:7110|127.0.0.1:$((port + 5))|" \
         -e "s|127.0.0.1:7120|127.0.0.1:$((port + 10))|" -e "s|^cd \"\$(mktemp -d)\"|cd \"\$1\"|" \
         -e "s|^export PATH=.*|export PATH=\"$(dirname "$trefoil"):\$PATH\"|" >"$folder/commands"
@@ -18,7 +18,7 @@ echo "trefoil demo --folder demo" >>"$folder/commands"
 mkdir -p "$folder/piped/demo/result" # as from an earlier demo, which is replaced
 touch "$folder/piped/demo/.trefoil-demo" "$folder/piped/demo/result/earlier"
 timeout "$(patience 30)" bash -e "$folder/commands" "$folder/piped" >"$folder/plain" 2>&1
-result $? "piped: README's study and a demo run"
+result $? "piped: the first study and a demo run"
 [ ! -e "$folder/piped/demo/result/earlier" ] && [ -s "$folder/piped/demo/result/report.html" ]
 result $? "piped: an earlier demo is replaced"
 ! grep -q $'[\r\033]' "$folder/plain"
@@ -56,7 +56,7 @@ X
 "${tmux[@]}" wait-for -S end
 
 [ "$(cat "$folder/status")" = 0 ]
-result $? "terminal: README's study and a demo run"
+result $? "terminal: the first study and a demo run"
 no_wider "$folder/joined"
 result $? "terminal: no line wraps"
 grep -q $'fitting the model\r\033\\[K' "$folder/raw" && ! grep -q 'fitting the model' "$folder/screen"

@@ -8,15 +8,8 @@ have xz xz-utils || { skip 'what an earlier trefoil made' 'xz is absent'; end_te
 tar -xJf "$tree/tests/data/5998601/made.tar.xz" -C "$folder" || exit 1
 cd "$folder/made" || exit 1
 
-# says STATUS WORDS COMMAND...
-says() {
-    local expected=$1 words=$2 status
-    shift 2
-    timeout "$(patience 30)" "$trefoil" "$@" >said 2>&1
-    status=$?
-    [ "$status" -eq "$expected" ] && tr '\n' ' ' <said | grep -qF -- "$words" || { sed 's/^/# /' said; false; }
-    result $? "$1: $words"
-}
+text=moved.yaml
+. "$tree/tests/scripts/support_upgrade.sh"
 
 # A server that is refused leaves its folder so that the earlier program can go on with it: for a run that is not over,
 # or for another study.
@@ -61,23 +54,7 @@ says 6 'stopped/result/run.state is of an earlier trefoil: its format is trefoil
 
 # --- servers go on from the folders that earlier ones left
 
-start() { # FOLDER NAME
-    "$trefoil" serve moved.yaml --key "$2.key" --folder "$1" --listen 127.0.0.1 --noise-ahead off >"$2.log" 2>&1 &
-    pid[$2]=$!
-    until grep -q 'is ready' "$2.log" || ! kill -0 $! 2>/dev/null; do sleep 0.05; done
-}
-stop() {
-    kill "$1" && wait "$1"
-    result $? 'a server ends'
-}
-declare -A pid
-trap 'kill "${pid[@]}" 2>/dev/null; rm -rf "$folder"' EXIT
-
-# at other ports, which all three sign
-sed -e "s/^study: .*/&\nroster: 2/; s/:17100/:$port/; s/:17105/:$((port + 5))/; s/:17110/:$((port + 10))/" study.yaml >moved.yaml
-for name in north east west; do
-    "$trefoil" roster sign moved.yaml --key $name.key >/dev/null || exit 1
-done
+move study.yaml 17100
 
 # over is over: what the run spent stays so
 says 0 '4 debits' restore finished/north.backup over

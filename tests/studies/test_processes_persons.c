@@ -71,7 +71,7 @@ TEST(an_owner_that_does_not_sort_is_named_by_all)
     /* too few are left: nothing is paid, and another owner may join */
     expect_code(run_study(&c, "a.key", 0), 1, file(&c, "run%u.log", 0));
     file_says(file(&c, "run%u.log", 0), "the upload of o1 is not sorted");
-    file_says(file(&c, "run%u.log", 0), "uploads here that are sorted by person: 1;");
+    file_says(file(&c, "run%u.log", 0), "uploads here that are not left out: 1;");
     expect_code(share_own(&c, 2), 0, file(&c, "share%u.log", 2));
     expect_code(run_study(&c, "a.key", 1), 0, file(&c, "run%u.log", 1));
     file_says(file(&c, "run%u.log", 1),

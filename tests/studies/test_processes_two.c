@@ -6,10 +6,14 @@
 #include "harness/process.h"
 #include "mpc/pair/pair.h"
 #include "parties/exchange/price.h"
+#include "parties/owner/courier.h"
+#include "parties/owner/pack.h"
 #include "parties/server/round.h"
+#include "parties/settings/two/split.h"
 #include "tests/support/caller.h"
 #include "tests/support/scene.h"
 
+#include <signal.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -289,6 +293,131 @@ TEST(rows_that_come_late_join_a_run_of_two)
     expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
     file_says(file(&c, "out.log"), "owners: the rows of 3 of 3 are counted");
     check_logs(&c);
+}
+
+static size_t times(const char *path, const char *words)
+{
+    struct bytes text CLEAN(bytes_clear) = {0};
+    size_t n = 0;
+    assert_int_equal(file_read(path, 1 << 20, &text, NULL), ERR_OK);
+    bytes_put_u8(&text, 0);
+    assert_int_equal(bytes_ok(&text), ERR_OK);
+    for (const char *at = (const char *)text.data; (at = strstr(at, words)) != NULL; at++)
+        n++;
+    return n;
+}
+
+/* What the provider gets is not under the key that the keeper gets. */
+static enum err under_another_key(const struct study *study, size_t owner, unsigned form,
+                                  const uint8_t seed[][SPLIT_SEED], struct bytes *vector)
+{
+    uint8_t other[SPLIT_SEEDS_MOST][SPLIT_SEED];
+    memcpy(other, seed, two_split.seeds * sizeof *other);
+    other[0][0] ^= 1;
+    return two_split.mask(study, owner, form, other, vector);
+}
+
+static void send_lie(struct scene *c, unsigned owner)
+{
+    struct split liar = two_split;
+    struct identity *me CLEAN(identity_free) = NULL;
+    struct table *t CLEAN(table_free) = NULL;
+    struct bytes packed CLEAN(bytes_clear) = {0};
+    struct courier *courier CLEAN(courier_free) = NULL;
+    struct witness witness = {.study = c->s.study, .log = &quiet};
+    FILE *said = fopen(file(c, "said"), "w");
+    struct progress progress = progress_start(said, c->s.study, 0);
+    struct receipt receipt;
+    struct upload parts[2];
+    liar.mask = under_another_key;
+    assert_int_equal(identity_load(&me, file(c, "o%u.key", owner), &quiet), ERR_OK);
+    assert_int_equal(support_table(&t, c->s.study->domain, 50, 1), ERR_OK);
+    assert_int_equal(pack_table(c->s.study, owner, UPLOAD_ENCRYPTED, t, &packed), ERR_OK);
+    assert_int_equal(upload_make(parts, &liar, me, owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+                                 c->s.study, UPLOAD_ENCRYPTED, &packed),
+                     ERR_OK);
+    assert_int_equal(witness_add(&witness, file(c, "heads")), ERR_OK);
+    assert_int_equal(courier_new(&courier, &(const struct courier_options){.study = c->s.study,
+                                                                           .me = me,
+                                                                           .witness = &witness,
+                                                                           .owner = owner,
+                                                                           .progress = &progress,
+                                                                           .log = &quiet}),
+                     ERR_OK);
+    assert_int_equal(courier_upload(courier, parts, false, &receipt), ERR_OK);
+    for (unsigned i = 0; i < 2; i++)
+        upload_clear(&parts[i]);
+    fclose(said);
+}
+
+/*
+ * A run that such rows would join goes on without them; both servers name the owner, and so does
+ * the run that begins, or goes on, after that.
+ */
+TEST(rows_under_another_key_end_no_session)
+{
+    static const char *const last[OWNERS] = {NULL, NULL, "    max_rows: 100\n    as: records\n"};
+    static const char says[] = "the upload of o2 does not open under the key";
+    struct scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .two = true, .rounds = 30, .epsilon = 8, .part = last,
+                .more = "late_uploads: join\nmin_owners: 2\n"));
+    pid_t run;
+    for (unsigned o = 0; o < 2; o++)
+        expect_code(share_own(&c, o), 0, file(&c, "share%u.log", o));
+    run = START(file(&c, "out.log"), "run", c.s.path, "--key", file(&c, "a.key"), "--out",
+                file(&c, "out"));
+    assert_true(support_wait_for(file(&c, "out.log"), "\n3/30 ", 20));
+    assert_int_equal(kill(run, SIGSTOP), 0); /* while the lie is on its way */
+    send_lie(&c, 2);
+    assert_int_equal(kill(run, SIGCONT), 0);
+    expect_code(support_wait(run, 60), 0, file(&c, "out.log"));
+    leave_out(&c, 2);
+    check_measurements(&c, file(&c, "out/measurements.json"), 5 + 30);
+    check_logs(&c);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(times(file(&c, "server%u.log", i), says), 1);
+        file_says(file(&c, "server%u/audit.log", i), " left-out run ");
+        assert_false(support_contains(file(&c, "server%u.log", i), "could not be counted"));
+    }
+    assert_false(support_contains(file(&c, "out.log"), "trying again"));
+    expect_code(run_study(&c, "a.key", 1), 5, file(&c, "run%u.log", 1)); /* nothing is left */
+    file_says(file(&c, "run%u.log", 1), says);
+}
+
+/*
+ * Nobody waits for a deadline, which is longer than the test may take: the other server notices at
+ * once, and once the victim is back the run goes on at the analyst's next try, or the one after it
+ * if that was under way. Pauses are 5 s at most (tests/parties/analyst/test_run.c): 10 s in all.
+ */
+TEST(a_killed_server_of_two_is_met_again)
+{
+    static const char trying[] = "trying again in ";
+    for (unsigned victim = 0; victim < 2; victim++) {
+        struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .two = true,
+                                                             .rounds = 30, .connect_s = 900,
+                                                             .round_s = 900, .epsilon = 8));
+        size_t tries;
+        pid_t run;
+        char words[64], out[SUPPORT_PATH], log[SUPPORT_PATH];
+        snprintf(words, sizeof words, "server%u.log", !victim);
+        support_study_file(&c.s, words, log);
+        support_study_file(&c.s, "out.log", out);
+        share_everything(&c);
+        run = START(out, "run", c.s.path, "--key", file(&c, "a.key"), "--out", file(&c, "out"));
+        assert_true(support_wait_for(out, "\n3/30 ", 20));
+        support_kill(&c.server[victim]);
+        snprintf(words, sizeof words, "server %u closed its connection", victim);
+        assert_true(support_wait_for(log, words, 20));
+        assert_true(support_wait_for(out, trying, 20));
+        unlink(file(&c, "server%u.log", victim));
+        start_server(&c, victim, c.s.path);
+        tries = times(out, trying);
+        expect_code(support_wait(run, 60), 0, out);
+        assert_in_range(times(out, trying), 1, tries + 1);
+        assert_false(support_contains(log, "silent") || support_contains(out, "did not answer"));
+        check_measurements(&c, file(&c, "out/measurements.json"), 5 + 30);
+        expect_code(run_study(&c, "a.key", 1), 5, file(&c, "run%u.log", 1)); /* nothing is left */
+    }
 }
 
 /* What a killed keeper had, the provider has too: its debits, and that they are bound. */

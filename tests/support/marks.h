@@ -28,4 +28,10 @@ enum err marks_begin(struct party *p) MUST_CHECK;
 /* For three_run_wrapped(): a transport whose messages are public. */
 struct transport marks_wrap(struct transport *inner);
 
+/*
+ * From now on, or no longer: keys, errors and masks of mpc/lattice/ are secret once they are drawn,
+ * and whether a key opens a result is not. For tests that wrap its samplers (Makefile).
+ */
+void marks_lattice(bool on);
+
 #endif

@@ -38,6 +38,10 @@ static enum err columns_of(const struct whole *w, unsigned o, const struct table
             codes[c] = all->column[owner->column[c]][i];
         TRY(table_append(*t, codes));
     }
+    if (all->weight != NULL) {
+        TRY(memory_new(&(*t)->weight, all->rows));
+        memcpy((*t)->weight, all->weight, all->rows);
+    }
     if (all->key == NULL)
         return ERR_OK;
     TRY(table_keep_keys(*t));
@@ -120,6 +124,8 @@ static enum err share_all(struct whole *w, struct log *log)
             e = table_new(&w->stage[o], w->s.study->domain, 0);
         if (e == ERR_OK)
             e = central_append(w->stage[o], w->all);
+        if (e == ERR_OK)
+            e = support_units(w->stage[o]);
     }
     return e;
 }

@@ -106,7 +106,8 @@ static enum err finish(void *self)
 static struct engine_counted counted(const void *self)
 {
     const struct two *g = self;
-    return (struct engine_counted){.owners = g->sums.owners, .counted = g->sums.counted};
+    return (struct engine_counted){
+        .owners = g->sums.owners, .counted = g->sums.counted, .left_out = g->sums.left_out};
 }
 
 static void watch(void *self, void (*show)(void *to, uint64_t done, uint64_t all), void *to)

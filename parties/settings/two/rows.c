@@ -21,35 +21,48 @@ static bool is_provider(const struct two_rows *r)
 
 /* --- what is kept ----------------------------------------------------------------------------- */
 
-/* On disk: the session, then the share. What does not unseal is not there. */
+/*
+ * On disk: the session, then the share, unless the key does not open the rows. What was altered is
+ * as good as gone.
+ */
 static enum err recall(const struct two_rows *r, const struct upload *u, struct bytes *counted)
 {
+    const size_t whole = TWO_ROWS_SESSION + 8 * r->study->workload->maximal_cells;
     uint8_t digest[32];
     enum err e;
     upload_digest(u, r->study->terms.digest, digest);
     e = store_counted(r->store, digest, counted);
-    if (e == ERR_AUTH || counted->size != TWO_ROWS_SESSION + 8 * r->study->workload->maximal_cells)
-        counted->size = 0;
-    return e == ERR_AUTH ? ERR_OK : e;
+    if (e == ERR_OK &&
+        (counted->size == 0 || counted->size == TWO_ROWS_SESSION || counted->size == whole))
+        return ERR_OK;
+    counted->size = 0;
+    if (e != ERR_OK && e != ERR_AUTH)
+        return e;
+    log_error(r->log,
+              "what was counted of the rows of %s does not unseal in this server's store, which "
+              "was altered; they are counted again",
+              study_owner_name(r->study, u->owner).text);
+    return ERR_OK;
 }
 
 static enum err keep(const struct two_rows *r, const uint8_t digest[32], const uint64_t *word)
 {
     struct bytes counted CLEAN(bytes_clear) = {0};
     bytes_put(&counted, r->session, TWO_ROWS_SESSION);
-    for (uint64_t i = 0; i < r->study->workload->maximal_cells; i++)
+    for (uint64_t i = 0; word != NULL && i < r->study->workload->maximal_cells; i++)
         bytes_put_u64(&counted, word[i]);
     TRY(bytes_ok(&counted));
     return store_put_counted(r->store, digest, &counted);
 }
 
-static enum err take(const struct two_rows *r, const struct upload *u, uint64_t *word)
+static enum err take(const struct two_rows *r, const struct upload *u, uint64_t *word, bool *opens)
 {
     struct bytes counted CLEAN(bytes_clear) = {0};
     TRY(recall(r, u, &counted));
     if (counted.size == 0)
         return ERR_MISUSE;
-    for (uint64_t i = 0; i < r->study->workload->maximal_cells; i++)
+    *opens = counted.size > TWO_ROWS_SESSION;
+    for (uint64_t i = 0; *opens && i < r->study->workload->maximal_cells; i++)
         word[i] = integer_get(counted.data + TWO_ROWS_SESSION + 8 * i, 8);
     return ERR_OK;
 }
@@ -102,6 +115,7 @@ struct two_rows_work {
     struct lattice_products *products; /* the provider's, as is the stream */
     struct prg *prg;
     struct lattice_key *key; /* the keeper's */
+    bool opens;              /* all results so far */
     uint8_t *result;
     uint64_t *share, **cell; /* by pair: where its cells are */
     size_t at, results;
@@ -141,9 +155,12 @@ static enum err hide_next(struct two_rows_work *w)
 
 static enum err open_next(struct two_rows_work *w)
 {
-    TRY(lattice_open(w->key, w->result, w->share));
-    lattice_plan_take(w->plan, w->results++, w->share, w->cell);
-    return ERR_OK;
+    const enum err e = w->opens ? lattice_open(w->key, w->result, w->share) : ERR_DATA;
+    w->opens = w->opens && e == ERR_OK;
+    if (w->opens)
+        lattice_plan_take(w->plan, w->results, w->share, w->cell);
+    w->results++;
+    return e == ERR_DATA ? ERR_OK : e; /* the stream goes on, and both hear of it */
 }
 
 /* How many of n bytes belong to the result in hand; it is done after the last of them. */
@@ -225,9 +242,22 @@ static enum err send_results(const struct two_rows *r, struct two_rows_work *w)
     return net_stream(r->net, &flow, 1);
 }
 
-static enum err count(struct two_rows *r, const struct upload *u, uint64_t *word)
+/* The keeper tells the provider. */
+static enum err agree(const struct two_rows *r, bool *opens)
 {
-    struct two_rows_work w CLEAN(work_free) = {0};
+    uint8_t said = *opens, came = 0;
+    if (!is_provider(r))
+        return net_exchange(r->net,
+                            &(const struct net_exchange){.send = {&said}, .send_size = {1}});
+    TRY(net_exchange(r->net,
+                     &(const struct net_exchange){.receive = {&came}, .receive_size = {1}}));
+    *opens = came == 1;
+    return ERR_OK;
+}
+
+static enum err count(struct two_rows *r, const struct upload *u, uint64_t *word, bool *opens)
+{
+    struct two_rows_work w CLEAN(work_free) = {.opens = true};
     uint8_t digest[32];
     enum err e;
     if (r->ring == NULL)
@@ -235,19 +265,20 @@ static enum err count(struct two_rows *r, const struct upload *u, uint64_t *word
     upload_digest(u, r->study->terms.digest, digest);
     TRY(work_new(&w, r, u->owner, word));
     e = is_provider(r) ? begin(&w, r, u) : lattice_key_new(&w.key, r->ring, u->seed[0]);
-    if (e == ERR_OK)
-        e = send_results(r, &w);
     if (e == ERR_DATA)
         return log_fail(r->log, e,
-                        "%s sent encrypted rows that %s; nothing was counted. It should run "
-                        "trefoil share --replace, before a run has paid for anything",
-                        study_owner_name(r->study, u->owner).text,
-                        is_provider(r) ? "are malformed" : "its key does not open");
+                        "%s sent encrypted rows that are malformed; nothing was counted. It should "
+                        "run trefoil share --replace, before a run has paid for anything",
+                        study_owner_name(r->study, u->owner).text);
     TRY(e);
-    return keep(r, digest, word);
+    TRY(send_results(r, &w));
+    TRY(agree(r, &w.opens));
+    *opens = w.opens;
+    return keep(r, digest, w.opens ? word : NULL);
 }
 
-enum err two_rows_share(struct two_rows *r, const struct upload *u, bool kept, uint64_t *word)
+enum err two_rows_share(struct two_rows *r, const struct upload *u, bool kept, uint64_t *word,
+                        bool *opens)
 {
-    return kept ? take(r, u, word) : count(r, u, word);
+    return kept ? take(r, u, word, opens) : count(r, u, word, opens);
 }

@@ -8,6 +8,7 @@ enum err sums_new(struct sums *s, const struct study *study, enum pair_end end)
 {
     *s = (struct sums){.study = study, .end = end};
     TRY(memory_new(&s->counted, study_owners_most(study)));
+    TRY(memory_new(&s->left_out, study_owners_most(study)));
     return memory_new(&s->word, study->workload->cells);
 }
 
@@ -16,6 +17,7 @@ void sums_free(struct sums *s)
     if (s->study != NULL)
         memory_wipe_free(&s->word, s->study->workload->cells * sizeof *s->word);
     memory_free(&s->counted);
+    memory_free(&s->left_out);
 }
 
 /* An upload has the maximal marginals, in the closure's order. */
@@ -24,11 +26,15 @@ static enum err add_one(struct sums *s, struct two_rows *rows, const struct uplo
     const struct workload *w = s->study->workload;
     uint64_t *share = NULL;
     uint64_t at = 0;
+    bool opens = true;
     enum err e = memory_new(&share, w->maximal_cells);
     if (e == ERR_OK)
-        e = u->form == UPLOAD_ENCRYPTED ? two_rows_share(rows, u, kept, share)
+        e = u->form == UPLOAD_ENCRYPTED ? two_rows_share(rows, u, kept, share, &opens)
                                         : two_split_add(u, s->end, share, w->maximal_cells);
-    for (size_t q = 0; e == ERR_OK && q < w->queries; q++) {
+    s->left_out[u->owner] = e == ERR_OK && !opens;
+    s->counted[u->owner] = e == ERR_OK && opens;
+    s->owners += s->counted[u->owner];
+    for (size_t q = 0; s->counted[u->owner] && q < w->queries; q++) {
         if (!w->query[q].maximal)
             continue;
         for (uint64_t i = 0; i < w->query[q].cells; i++)
@@ -46,8 +52,6 @@ enum err sums_add(struct sums *s, struct two_rows *rows, const struct upload *up
         if (s->counted[uploads[k].owner])
             continue;
         TRY(add_one(s, rows, &uploads[k], kept[k]));
-        s->counted[uploads[k].owner] = true;
-        s->owners++;
         s->spread = false;
     }
     return ERR_OK;

@@ -16,6 +16,7 @@ struct sums {
     enum pair_end end;         /* whose shares they are */
     uint64_t *word;            /* of the whole closure, a query from its offset on */
     bool *counted;             /* by owner: its upload is in */
+    bool *left_out;            /* by owner: its key does not open it, and it is not */
     size_t owners;             /* how many are */
     bool spread;               /* smaller marginals have been summed from their parents */
 };

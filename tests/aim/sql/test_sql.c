@@ -387,6 +387,177 @@ TEST(an_upload_from_postgresql_is_that_of_its_csv)
     support_study_free(&c.s);
 }
 
+/* --- persons and events ----------------------------------------------------------------------- */
+
+#define EVENTS_COLUMNS                                                                             \
+    "domain:\n"                                                                                    \
+    "  - {name: age, kind: integer, min: 0, max: 99, bins: 5}\n"                                   \
+    "  - {name: ward, kind: categorical, values: [a, b, c], missing: \"\"}\n"                      \
+    "  - {name: number, kind: integer, edges: [0, 1, 2, 3, 5, 30]}\n"
+#define EVENTS_KEYS "events: {name: stays, by: patient, number: number, columns: [ward]"
+static const char dated[] = EVENTS_COLUMNS
+    "  - {name: admitted, kind: date, from: 2024-01-01, to: 2024-12-31, bins: quarter}\n"
+    "  - {name: gap, kind: integer, edges: [0, 7, 30, 366]}\n" EVENTS_KEYS
+    ", when: admitted, gap: gap}\n";
+static const char in_lines[] = EVENTS_COLUMNS EVENTS_KEYS "}\n";
+
+/* Of 60 persons, and of two whom nobody knows, up to 6 stays; some without date, or outside. */
+static void put_stays(struct bytes *sql)
+{
+    static const char *const ward[] = {"'a'", "'b'", "'c'", "NULL"};
+    uint64_t seed = 11;
+    bytes_put_text(sql, "DROP TABLE IF EXISTS patients; DROP TABLE IF EXISTS stays;\n"
+                        "CREATE TABLE patients (patient INTEGER, age INTEGER);\n"
+                        "CREATE TABLE stays (line INTEGER, patient INTEGER, admitted DATE,"
+                        " ward TEXT);\n");
+    for (unsigned i = 0, line = 0; i < 62; i++) {
+        if (i < 60)
+            text_put(sql, "INSERT INTO patients VALUES (%u, %u);\n", i, draw(&seed, 100));
+        for (unsigned n = draw(&seed, 7); n > 0; n--) {
+            const unsigned year = 2024 + (draw(&seed, 20) == 0), day = draw(&seed, 336);
+            const bool undated = draw(&seed, 20) == 0;
+            text_put(sql, "INSERT INTO stays VALUES (%u, %u, ", line++, i);
+            text_put(sql, undated ? "NULL" : "'%u-%02u-%02u'", year, 1 + day / 28, 1 + day % 28);
+            text_put(sql, ", %s);\n", ward[draw(&seed, 4)]);
+        }
+    }
+    bytes_put_u8(sql, 0);
+    assert_int_equal(bytes_ok(sql), ERR_OK);
+}
+
+static void scene_events(struct sql_scene *c, const char *study)
+{
+    uint8_t *secret CLEAN(secret_release) = NULL;
+    memset(c, 0, sizeof *c);
+    c->log = (struct log){.level = LOG_ERROR};
+    NEW_STUDY(&c->s, &c->log, .domain = study, .owners = 1);
+    assert_int_equal(owner_secret_take(&secret, file(c, "o0.test.secret"), c->s.study, NULL),
+                     ERR_OK);
+}
+
+static const char all_patients[] = "SELECT * FROM patients";
+static const char all_stays[] = "SELECT * FROM stays ORDER BY line";
+
+/* Two tables, and two queries in another order, make the upload of two CSV files. */
+static void same_events(struct sql_scene *c, const char *connection)
+{
+    char expected[65], got[65];
+    SHARE(c, 0, file(c, "p.csv"), "--events", file(c, "e.csv"));
+    upload_of(c, expected);
+    support_says(c->o.err, "left out, by the column patient: events without a date");
+    SHARE(c, 0, "--sql", connection, "--table", "patients", "--events", "stays");
+    upload_of(c, got);
+    assert_string_equal(got, expected);
+    support_says(c->o.err, "table stays: ");
+    support_says(c->o.err, "events of persons who are not in the table of persons");
+    support_says(c->o.out, "admitted: from ");
+    SHARE(c, 0, "--sql", connection, "--query", "SELECT * FROM patients ORDER BY -age", "--events",
+          "\n (select patient, ward, admitted FROM stays ORDER BY -line)");
+    upload_of(c, got);
+    assert_string_equal(got, expected);
+    SHARE(c, 0, "--sql", connection, "--table", "patients", "--events",
+          "WITH s AS (SELECT * FROM stays WHERE line <> 40) SELECT * FROM s");
+    upload_of(c, got);
+    assert_string_not_equal(got, expected);
+}
+
+/* Where events have no dates, the order of rows is theirs. */
+static void in_order(struct sql_scene *c, const char *connection)
+{
+    char expected[65], got[65];
+    SHARE(c, 0, file(c, "p.csv"), "--events", file(c, "e.csv"));
+    upload_of(c, expected);
+    SHARE(c, 0, "--sql", connection, "--table", "patients", "--events", all_stays);
+    upload_of(c, got);
+    assert_string_equal(got, expected);
+    SHARE(c, 0, "--sql", connection, "--table", "patients", "--events",
+          "SELECT * FROM stays ORDER BY -line");
+    upload_of(c, got);
+    assert_string_not_equal(got, expected);
+    SHARE(c, 0, "--sql", connection, "--table", "patients", "--events", "stays");
+    support_says(c->o.err, "error: stays without dates follow each other as their rows come: give "
+                           "a SELECT with an ORDER BY");
+    assert_int_equal(c->o.code, 2);
+}
+
+TEST(events_in_sqlite_are_those_of_their_csv)
+{
+    static void (*const same[])(struct sql_scene *, const char *) = {same_events, in_order};
+    struct bytes sql CLEAN(bytes_clear) = {0};
+    struct sql_scene c;
+    char connection[SUPPORT_PATH + 64];
+    if (!has_sqlite)
+        skip();
+    put_stays(&sql);
+    for (int i = 0; i < 2; i++) {
+        scene_events(&c, i == 0 ? dated : in_lines);
+        run_sqlite(&c, (const char *)sql.data);
+        csv_of_sqlite(&c, all_patients, file(&c, "p.csv"));
+        csv_of_sqlite(&c, all_stays, file(&c, "e.csv"));
+        connect_sqlite(&c, connection, sizeof connection);
+        same[i](&c, connection);
+        support_study_free(&c.s);
+    }
+}
+
+TEST(events_in_postgresql_are_those_of_their_csv)
+{
+    static void (*const same[])(struct sql_scene *, const char *) = {same_events, in_order};
+    struct bytes sql CLEAN(bytes_clear) = {0};
+    struct sql_scene c;
+    char connection[256];
+    if (!has_postgres)
+        skip();
+    put_stays(&sql);
+    support_postgres_connection(&postgres, connection, sizeof connection);
+    for (int i = 0; i < 2; i++) {
+        scene_events(&c, i == 0 ? dated : in_lines);
+        write_text(file(&c, "d.sql"), (const char *)sql.data);
+        assert_true(support_postgres_run(&postgres, file(&c, "d.sql")));
+        assert_true(support_postgres_csv(&postgres, all_patients, file(&c, "p.csv")));
+        assert_true(support_postgres_csv(&postgres, all_stays, file(&c, "e.csv")));
+        same[i](&c, connection);
+        write_text(file(&c, "d.sql"), "DROP TABLE patients; DROP TABLE stays");
+        assert_true(support_postgres_run(&postgres, file(&c, "d.sql")));
+        support_study_free(&c.s);
+    }
+}
+
+TEST(what_is_wrong_with_events_in_a_database_is_said)
+{
+    static const struct {
+        const char *words[6], *says;
+    } wrong[] = {
+        {{"--table", "patients"}, "name the CSV file of the persons, and that of their events"},
+        {{"--table", "patients", "--events", "nowhere"}, "table nowhere: the database says: "},
+        {{"--table", "patients", "--events", "SELECT 1/"}, "the query of stays: the database says"},
+        {{"--table", "patients", "--events", "SELECT patient, ward FROM stays"},
+         "the query of stays:0: no column is named admitted"},
+        {{"--query", "SELECT 3 AS age", "--events", "stays"},
+         "the query of persons:0: no column is named patient, which should say whose a row is"},
+    };
+    struct bytes sql CLEAN(bytes_clear) = {0};
+    struct sql_scene c;
+    char connection[SUPPORT_PATH + 64];
+    if (!has_sqlite)
+        skip();
+    put_stays(&sql);
+    scene_events(&c, dated);
+    run_sqlite(&c, (const char *)sql.data);
+    connect_sqlite(&c, connection, sizeof connection);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const char *const *w = wrong[i].words;
+        SHARE(&c, 0, "--sql", connection, w[0], w[1], w[2], w[3]);
+        support_says(c.o.err, wrong[i].says);
+        assert_int_not_equal(c.o.code, 0);
+    }
+    run_sqlite(&c, "INSERT INTO patients VALUES (7, 50)");
+    SHARE(&c, 0, "--sql", connection, "--table", "patients", "--events", "stays");
+    support_says(c.o.err, "persons who were there before (1)");
+    support_says(c.o.err, "the database may give them in any order");
+    support_study_free(&c.s);
+}
+
 /* --- what does not fit ------------------------------------------------------------------------ */
 
 static const char strict[] =

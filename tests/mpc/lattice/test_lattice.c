@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "harness/three.h"
 #include "mpc/lattice/lattice_private.h"
+#include "tests/support/marks.h"
 
 #include <gmp.h>
 #include <stdlib.h>
@@ -358,6 +359,65 @@ TEST(plans_have_the_bytes_that_they_say)
     assert_int_equal(plan->results * LATTICE_RESULT_SIZE, 18 * 217088);
 }
 
+/* Results of tiles of u and v columns: those in which some wanted pair is. */
+static size_t results_with(const struct lattice_plan *plan, size_t u, size_t v)
+{
+    const size_t columns = plan->first[plan->shape.attributes];
+    const size_t rights = (columns + v - 1) / v;
+    bool *in = calloc(((columns + u - 1) / u) * rights, sizeof *in);
+    size_t results = 0;
+    for (size_t p = 0; p < plan->shape.pairs; p++) {
+        const uint32_t *pair = plan->shape.pair[p];
+        for (size_t a = plan->first[pair[0]]; a < plan->first[pair[0] + 1]; a++)
+            for (size_t b = plan->first[pair[1]]; b < plan->first[pair[1] + 1]; b++) {
+                results += !in[a / u * rights + b / v];
+                in[a / u * rights + b / v] = true;
+            }
+    }
+    free(in);
+    return results;
+}
+
+/* What an owner sends and the keeper gets with such tiles, in polynomials. */
+static size_t polys_with(const struct lattice_plan *plan, size_t u, size_t v)
+{
+    const size_t columns = plan->first[plan->shape.attributes], rows = plan->shape.rows;
+    const size_t n = LATTICE_N / (u * v) < rows ? LATTICE_N / (u * v) : rows;
+    return (rows + n - 1) / n * ((columns + u - 1) / u + (columns + v - 1) / v) +
+           3 * results_with(plan, u, v);
+}
+
+/* Of all sizes, the first that take the fewest bytes: both servers and the owner find the same. */
+static void is_first_of_fewest(size_t rows, const uint32_t *size, size_t attributes, bool all)
+{
+    struct lattice_table t CLEAN(table_free);
+    struct lattice_plan *plan CLEAN(lattice_plan_free) = NULL;
+    size_t least;
+    table_new(&t, rows, size, attributes, all, true);
+    assert_int_equal(lattice_plan_new(&plan, &t.shape), ERR_OK);
+    least = polys_with(plan, plan->left, plan->right);
+    assert_int_equal(least, lattice_plan_fresh(plan) + 3 * plan->results);
+    for (size_t u = 1; u <= LATTICE_TILE && u <= plan->first[attributes]; u++)
+        for (size_t v = 1; v <= LATTICE_TILE && v <= plan->first[attributes]; v++) {
+            const bool before = u < plan->left || (u == plan->left && v < plan->right);
+            assert_true(polys_with(plan, u, v) >= least + before);
+        }
+}
+
+TEST(plans_take_the_fewest_bytes)
+{
+    is_first_of_fewest(228, (const uint32_t[]){2, 6, 3, 11, 7, 2, 3, 2, 5, 4}, 10, true);
+    is_first_of_fewest(5000, (const uint32_t[]){3, 17, 2, 5}, 4, false);
+    is_first_of_fewest(3, (const uint32_t[]){1, 1}, 2, true);
+    is_first_of_fewest(100, (const uint32_t[]){60, 1, 40}, 3, false);
+    for (uint64_t seed = 1, k = 0; k < 40; k++) {
+        uint32_t some[4];
+        for (unsigned a = 0; a < 4; a++)
+            some[a] = 1 + (uint32_t)(three_random(&seed) % 12);
+        is_first_of_fewest(1 + three_random(&seed) % 3000, some, 2 + k % 3, k % 2 == 0);
+    }
+}
+
 TEST(shapes_without_room_are_refused)
 {
     static const uint32_t size[] = {4000, 97}, pair[][2] = {{0, 1}}, backwards[][2] = {{1, 0}};
@@ -606,4 +666,39 @@ TEST(words_that_are_none_are_refused)
     assert_int_equal(lattice_open(v.key, v.hidden[0], share), ERR_DATA);
     memset(v.upload + lattice_upload_size(v.plan) - 7, 255, 7);
     assert_int_equal(lattice_upload_check(ring, v.upload, lattice_upload_size(v.plan)), ERR_DATA);
+}
+
+/* --- secrets under memcheck ------------------------------------------------------------------- */
+
+/*
+ * Keys, errors and masks are marked as soon as they are drawn: no branch and no index depends on
+ * them, at the owner, the provider or the keeper. The marks reach what is sent and both shares.
+ */
+TEST(no_branch_depends_on_a_key_or_a_mask)
+{
+    struct lattice_view v CLEAN(view_free);
+    static uint64_t share[2][LATTICE_N];
+    view_new(&v);
+    assert_int_equal(v.plan->results, 1);
+    lattice_key_free(&v.key);
+    lattice_products_free(&v.products);
+    marks_lattice(true);
+    assert_int_equal(lattice_encrypt(ring, v.plan, v.t.codes, &seeds, v.upload), ERR_OK);
+    assert_int_equal(lattice_key_new(&v.key, ring, seeds.key), ERR_OK);
+    assert_true(marks_reach(v.upload + LATTICE_SEED, 64) == marks_on());
+    assert_true(marks_reach(&v.key->square, 64) == marks_on());
+    marks_public(v.upload, lattice_upload_size(v.plan));
+    assert_int_equal(lattice_multiply(&v.products, ring, v.plan, v.upload), ERR_OK);
+    assert_int_equal(lattice_hide(v.products, 0, v.prg, v.hidden[0], share[0]), ERR_OK);
+    for (unsigned part = 0; part < 2; part++)
+        assert_true(marks_reach(v.hidden[0] + part * LATTICE_POLY_SIZE, 64) == marks_on());
+    marks_public(v.hidden[0], LATTICE_RESULT_SIZE);
+    assert_int_equal(lattice_open(v.key, v.hidden[0], share[1]), ERR_OK);
+    marks_lattice(false);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_true(marks_reach(share[i], 64) == marks_on());
+        marks_public(share[i], sizeof share[i]);
+        add_share(&v.t, v.plan, 0, share[i]);
+    }
+    assert_memory_equal(v.t.sum[0], v.t.right[0], cells_of(&v.t, 0) * sizeof(uint64_t));
 }

@@ -392,6 +392,47 @@ TEST(a_round_that_is_lost_is_asked_until_it_is_not)
     end(&c);
 }
 
+/* Pauses between tries, in a test that does not wait for them. */
+static _Thread_local struct run_pauses {
+    int64_t ms[STEPS];
+    size_t count;
+} * pauses;
+
+void __real_clock_pause(int64_t ms), __wrap_clock_pause(int64_t ms);
+void __wrap_clock_pause(int64_t ms)
+{
+    if (pauses == NULL) {
+        __real_clock_pause(ms);
+        return;
+    }
+    assert_true(pauses->count < STEPS);
+    pauses->ms[pauses->count++] = ms;
+}
+
+/*
+ * However long a server is away, it is asked again 5 s later at most: with a second for its links
+ * (tests/netio/test_netio_gate.c) a server that comes back is met within 10 s.
+ */
+TEST(tries_are_never_more_than_five_seconds_apart)
+{
+    static const int64_t right[] = {500, 1000, 2000, 4000, 5000, 5000, 5000};
+    const size_t tries = sizeof right / sizeof *right;
+    struct run_pauses made = {.count = 0};
+    struct run_scene c;
+    begin(&c, NULL);
+    c.remote.wait_ms = INT64_C(1000) * 3600 * 24;
+    for (size_t i = 0; i < tries; i++)
+        add_step(&c, ERR_PEER, "server 1 is away");
+    add_opened(&c, RHO, 0);
+    hand_over(&c);
+    pauses = &made;
+    assert_int_equal(remote_begin(&c.remote), ERR_OK);
+    pauses = NULL;
+    assert_int_equal(made.count, tries);
+    assert_memory_equal(made.ms, right, sizeof right);
+    end(&c);
+}
+
 /*
  * A server that breaks every round must not use up the whole budget: the run stops, and goes on
  * when it is told to.

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define TOKEN_LINE 150 /* with the line's end, in a register */
 #define OPEN "rounds: 4\nmin_owners: 1\nopen_owners: {issuer: @7, max: 5, max_rows: 2}"
 
 static struct study *open_study(struct parse_fixture *f, const char *text)
@@ -32,21 +33,21 @@ TEST(a_token_is_of_one_study_key_and_number)
     struct study *s CLEAN(study_free) = open_study(f, OPEN);
     struct study *other CLEAN(study_free) = NULL;
     struct token t, again;
-    char text[TOKEN_TEXT_SIZE + 1];
+    char text[TOKEN_TEXT_SIZE];
     assert_int_equal(token_make(&t, s, f->identity[7], 4, f->identity[8]->public.sign), ERR_OK);
     assert_int_equal(token_check(&t, s), ERR_OK);
     token_text(&t, text);
-    assert_int_equal(strlen(text), TOKEN_TEXT_SIZE - 1);
+    assert_int_equal(strlen(text), TOKEN_LINE - 1);
     assert_int_equal(token_parse(&again, text), ERR_OK);
     assert_memory_equal(&again, &t, sizeof t);
-    for (size_t i = 0; i < TOKEN_TEXT_SIZE - 1; i++) { /* any other text is no token, or bad */
+    for (size_t i = 0; i < TOKEN_LINE - 1; i++) { /* any other text is no token, or bad */
         const char was = text[i];
         text[i] = was == 'A' ? 'Q' : 'A';
         assert_true(token_parse(&again, text) == ERR_FORMAT || token_check(&again, s) != ERR_OK);
         text[i] = was;
     }
-    text[TOKEN_TEXT_SIZE - 1] = 'A';
-    text[TOKEN_TEXT_SIZE] = '\0';
+    text[TOKEN_LINE - 1] = 'A';
+    text[TOKEN_LINE] = '\0';
     assert_int_equal(token_parse(&again, text), ERR_FORMAT);
     text[sizeof "trefoil-token" - 1] = '9';
     assert_int_equal(token_parse(&again, text), ERR_MISMATCH);
@@ -195,8 +196,8 @@ static void take_file(const struct office *w, const char *name, char text[256])
     char path[128];
     path_in(path, w, name);
     support_text(path, text, 256);
-    assert_int_equal(strlen(text), TOKEN_TEXT_SIZE);
-    text[TOKEN_TEXT_SIZE - 1] = '\0';
+    assert_int_equal(strlen(text), TOKEN_LINE);
+    text[TOKEN_LINE - 1] = '\0';
     assert_int_equal(unlink(path), 0);
 }
 
@@ -250,8 +251,8 @@ TEST(another_issuer_goes_on_where_the_first_ended)
     support_text(w.path[TOKENS], then, sizeof then);
     for (unsigned i = 0; i < 2; i++) {
         struct token t;
-        then[(i + 1) * TOKEN_TEXT_SIZE - 1] = '\0';
-        assert_int_equal(token_parse(&t, then + i * TOKEN_TEXT_SIZE), ERR_OK);
+        then[(i + 1) * TOKEN_LINE - 1] = '\0';
+        assert_int_equal(token_parse(&t, then + i * TOKEN_LINE), ERR_OK);
         assert_int_equal(t.number, i);
         assert_memory_equal(t.sign, f->identity[8 + i]->public.sign, 32);
         assert_int_equal(token_check(&t, now), ERR_OK);
@@ -263,7 +264,7 @@ TEST(another_issuer_goes_on_where_the_first_ended)
     take_file(&w, "each/0.token", text);
     assert_string_equal(text, then);
     take_file(&w, "each/1.token", text);
-    assert_string_equal(text, then + TOKEN_TEXT_SIZE);
+    assert_string_equal(text, then + TOKEN_LINE);
     assert_int_equal(rmdir(folder), 0);
     assert_int_equal(unlink(earlier), 0);
 }
@@ -280,7 +281,7 @@ TEST(the_register_gives_each_key_one_number)
     support_says(w.o.out, "1 new tokens, 3 in ");
     support_text(w.path[TOKENS], then, sizeof then);
     assert_memory_equal(then, first, strlen(first)); /* whoever has a token keeps it */
-    assert_int_equal(strlen(then), 3 * TOKEN_TEXT_SIZE);
+    assert_int_equal(strlen(then), 3 * TOKEN_LINE);
     assert_int_not_equal(admit(&w, "4"), 0);
     support_says(w.o.err, "keys:3: the key of o1, whom the study lists");
     assert_int_equal(admit(&w, "87"), 6);
@@ -290,8 +291,8 @@ TEST(the_register_gives_each_key_one_number)
     for (unsigned i = 0; i < 3; i++) { /* in order, of these keys */
         static const unsigned who[] = {8, 9, 6};
         struct token t;
-        then[(i + 1) * TOKEN_TEXT_SIZE - 1] = '\0';
-        assert_int_equal(token_parse(&t, then + i * TOKEN_TEXT_SIZE), ERR_OK);
+        then[(i + 1) * TOKEN_LINE - 1] = '\0';
+        assert_int_equal(token_parse(&t, then + i * TOKEN_LINE), ERR_OK);
         assert_int_equal(t.number, i);
         assert_memory_equal(t.sign, w.f->identity[who[i]]->public.sign, 32);
     }
@@ -311,16 +312,16 @@ TEST(the_register_is_checked)
     support_command(&w.o, w.path[OUT], w.path[ERRORS], all);
     support_says(w.o.out, "2 tokens of study test, signed by its issuer; 0 of them revoked");
     support_text(w.path[TOKENS], text, sizeof text);
-    memcpy(text + TOKEN_TEXT_SIZE, text, TOKEN_TEXT_SIZE);
+    memcpy(text + TOKEN_LINE, text, TOKEN_LINE);
     assert_int_equal(file_write(w.path[TOKENS], 0600, text, strlen(text), &quiet), ERR_OK);
     assert_int_not_equal(admit(&w, "6"), 0);
     support_says(w.o.err, "a number was given twice");
     support_text(w.path[TOKENS], text, sizeof text);
-    text[TOKEN_TEXT_SIZE + 130] ^= 'A' ^ 'B'; /* in some signature, no matter whose */
+    text[TOKEN_LINE + 130] ^= 'A' ^ 'B'; /* in some signature, no matter whose */
     assert_int_equal(file_write(w.path[TOKENS], 0600, text, strlen(text), &quiet), ERR_OK);
     assert_int_not_equal(admit(&w, "6"), 0);
     support_says(w.o.err, "tokens:2: ");
-    text[TOKEN_TEXT_SIZE + 40] = '?';
+    text[TOKEN_LINE + 40] = '?';
     assert_int_equal(file_write(w.path[TOKENS], 0600, text, strlen(text), &quiet), ERR_OK);
     assert_int_not_equal(admit(&w, "6"), 0);
     support_says(w.o.err, "tokens:2: this is no token");
@@ -334,8 +335,8 @@ TEST(a_register_with_a_hole_is_refused)
     office_new(&w, *state);
     assert_int_equal(admit(&w, "89"), 0);
     support_text(w.path[TOKENS], text, sizeof text);
-    text[TOKEN_TEXT_SIZE] = '\0';
-    assert_int_equal(file_write(w.path[TOKENS], 0600, text, 2 * (size_t)TOKEN_TEXT_SIZE, &quiet),
+    text[TOKEN_LINE] = '\0';
+    assert_int_equal(file_write(w.path[TOKENS], 0600, text, 2 * (size_t)TOKEN_LINE, &quiet),
                      ERR_OK);
     assert_int_not_equal(admit(&w, "6"), 0);
     support_says(w.o.err, "tokens:2: this is no token");

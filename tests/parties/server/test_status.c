@@ -168,7 +168,7 @@ TEST(owners_are_named_with_what_is_here)
         static const char *const number[] = {"trefoil_uploads_left_out 1\n",
                                              "trefoil_uploads_left_out 0\n"};
         assert_int_equal(strstr(made(&r, status_page),
-                                "<span class=\"bad\">&#10007; here, left out: not sorted by "
+                                "<span class=\"bad\">&#10007; here, left out: it is not sorted by "
                                 "person</span>") != NULL,
                          again == 0);
         support_says(made(&r, status_metrics), number[again]);

@@ -352,12 +352,15 @@ TEST(a_folder_belongs_to_one_server_and_study)
     assert_null(store);
     /* terms are frozen with the first upload; tokens belong to their terms, and so do numbers */
     assert_int_equal(open_store(&b, 0), ERR_OK);
-    assert_int_equal(store_seat(b.store[0], 3, (const uint8_t[32]){1}), ERR_OK);
-    assert_int_equal(store_seat(b.store[0], 3, (const uint8_t[32]){2}), ERR_REFUSED);
+    assert_int_equal(store_seat(b.store[0], 3, (const uint8_t[32]){1}, false), ERR_REFUSED);
+    assert_int_equal(store_seat(b.store[0], 3, (const uint8_t[32]){1}, true), ERR_OK);
+    assert_int_equal(store_seat(b.store[0], 3, (const uint8_t[32]){1}, false), ERR_OK);
+    assert_int_equal(store_seat(b.store[0], 3, (const uint8_t[32]){2}, true), ERR_REFUSED);
+    assert_int_equal(store_seat(b.store[0], 3, (const uint8_t[32]){2}, false), ERR_REFUSED);
     store_close(&b.store[0]);
     b.s.study->terms.digest[6] ^= 1;
     assert_int_equal(open_store(&b, 0), ERR_OK);
-    assert_int_equal(store_seat(b.store[0], 3, (const uint8_t[32]){2}), ERR_OK);
+    assert_int_equal(store_seat(b.store[0], 3, (const uint8_t[32]){2}, true), ERR_OK);
     store_close(&b.store[0]);
     b.s.study->terms.digest[6] ^= 1;
     assert_int_equal(open_store(&b, 0), ERR_OK);

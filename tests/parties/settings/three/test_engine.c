@@ -232,7 +232,7 @@ TEST(a_run_over_rows_and_columns_of_several_owners_equals_too)
     mpc_equals_plaintext(OPTIONS(.owners = OWNERS, .rounds = 4, .part = columns));
 }
 
-/* Rows of one unit each: requests, prices and bounds are in units, what comes out is in persons. */
+/* Requests, prices and bounds are in units, what comes out is in persons. */
 TEST(a_run_over_events_of_persons_equals_too)
 {
     static const char domain[] =

@@ -55,7 +55,8 @@ struct duet_seat {
     int64_t seen[WORDS];  /* and so many values that were opened */
     size_t values;
     uint64_t word[WORDS]; /* of what is only counted */
-    bool marked;          /* shares are */
+    bool left_out[OWNERS];
+    bool marked; /* shares are */
     enum err e;
     char words[1024];
     struct log log;
@@ -93,6 +94,7 @@ static void share(struct duet *d, const struct split *split, unsigned o, size_t 
         assert_int_equal(packed.size, 8 * study->workload->maximal_cells);
     assert_int_equal(upload_make(d->part[o], split, me, o, secret, study, form, &packed), ERR_OK);
     assert_int_equal(central_append(d->all, t), ERR_OK);
+    assert_int_equal(support_units(d->all), ERR_OK);
 }
 
 /* Blocks of noise, as an owner's share sends them. */
@@ -174,6 +176,18 @@ enum err __wrap_pair_pick_verify(const struct pair_run *run, const uint8_t *proo
     const struct pair_pick *p = program_of(run);
     marks_public((void *)(uintptr_t)program_outputs(run), pair_pick_proof(p->candidates));
     return __real_pair_pick_verify(run, proof);
+}
+
+/* What is sealed may be on disk. */
+enum err __real_store_seal(struct store *s, const void *binding, size_t binding_size,
+                           const struct bytes *plain, struct bytes *sealed);
+__typeof__(__real_store_seal) __wrap_store_seal;
+enum err __wrap_store_seal(struct store *s, const void *binding, size_t binding_size,
+                           const struct bytes *plain, struct bytes *sealed)
+{
+    TRY(__real_store_seal(s, binding, binding_size, plain, sealed));
+    marks_public(sealed->data, sealed->size);
+    return ERR_OK;
 }
 
 /* Selects, if the request does, and measures, with a stake. */
@@ -304,9 +318,9 @@ static enum err count_all(struct duet_seat *s)
     const size_t owners = s->d->s.study->owners;
     for (size_t o = 0; o < owners; o++) {
         held[o] = s->d->part[o][s->index];
-        if (held[o].form != UPLOAD_WORDS) /* samplers of a key branch on what they draw */
-            continue;
         s->marked = marks_on();
+        if (held[o].form != UPLOAD_WORDS) /* what is drawn from seeds is: run_session() */
+            continue;
         marks_secret(held[o].seed, sizeof held[o].seed);
         marks_secret(held[o].vector.data, held[o].vector.size);
     }
@@ -356,8 +370,7 @@ static enum err run_method(const struct duet *d, const struct aim_backend *backe
 static enum err run_one(struct duet_seat *s)
 {
     struct duet *d = s->d;
-    struct two from = {.session = {d->sessions},
-                       .store = d->store[s->index],
+    struct two from = {.store = d->store[s->index],
                        .study = d->s.study,
                        .bounds = d->bounds,
                        .net = s->net,
@@ -366,6 +379,7 @@ static enum err run_one(struct duet_seat *s)
                        .log = &s->log};
     const struct aim_backend backend = {.self = s, .ask = seat_ask};
     const struct own_reel *parts;
+    from.session[d->sessions % PAIR_ID_SIZE] = 1; /* ids differ anywhere */
     if (d->s.study->noise_by == NOISE_BY_OWNER)
         TRY(store_ahead(from.store, &from.ahead.blocks));
     TRY(two_new(&s->engine, &from));
@@ -374,7 +388,9 @@ static enum err run_one(struct duet_seat *s)
     TRY(count_all(s));
     memcpy(s->word, s->engine->sums.word,
            (d->counted ? d->s.study->workload->cells : 0) * sizeof *s->word);
+    marks_public(s->word, sizeof s->word);
     if (d->counted) {
+        memcpy(s->left_out, s->engine->sums.left_out, sizeof s->left_out);
         s->sent = net_total(s->net).payload_sent;
         return ERR_OK;
     }
@@ -410,10 +426,12 @@ static void run_session(struct duet *d)
         o.session = d->session[i];
         assert_int_equal(net_new(&s->net, &o), ERR_OK);
     }
+    marks_lattice(true);
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(pthread_create(&thread[i], NULL, run_seat, &d->seat[i]), 0);
     for (unsigned i = 0; i < 2; i++)
         pthread_join(thread[i], NULL);
+    marks_lattice(false);
     for (unsigned i = 0; i < 2; i++) {
         net_free(&d->seat[i].net);
         session_free(&d->session[i]);
@@ -619,6 +637,24 @@ TEST(a_run_of_two_that_merges_values_equals_too)
     equals(OPTIONS(.owners = OWNERS, .two = true, .rounds = 3, .domain = many_ages));
 }
 
+/* Requests, prices, bounds and noise are in units of a person; what comes out is in persons. */
+TEST(a_run_of_two_over_events_of_persons_equals_too)
+{
+    static const char visits[] =
+        "domain:\n"
+        "  - {name: age, kind: integer, min: 0, max: 8}\n"
+        "  - {name: number, kind: integer, min: 0, max: 6}\n"
+        "  - {name: ward, kind: categorical, values: [a, b, c]}\n"
+        "  - {name: outcome, kind: categorical, values: [home, died]}\n"
+        "events: {name: visits, by: who, number: number, columns: [ward, outcome],\n"
+        "         ends: {outcome: [died]}}\n";
+    equals(OPTIONS(.owners = OWNERS, .two = true, .rounds = 3, .epsilon = 10, .domain = visits,
+                   .accounting = ACCOUNTING_GAUSSIAN, .noise = "discrete"));
+    equals(OPTIONS(.owners = OWNERS, .two = true, .sweeps = 1, .epsilon = 10, .domain = visits,
+                   .accounting = ACCOUNTING_GAUSSIAN, .noise = "discrete",
+                   .more = "noise_by: joint\n"));
+}
+
 TEST(sweeps_of_two_equal_the_plaintext_sweeps)
 {
     equals(OPTIONS(.owners = OWNERS, .two = true, .sweeps = 2, .epsilon = 2));
@@ -653,8 +689,8 @@ static void duet_release(struct duet **d)
     memory_free(d);
 }
 
-/* A session's counts are those of the rows, and so many results are sent for that. */
-static void adds_up(struct duet *d, size_t results)
+/* A session's counts are those of the rows; so many results of so many owners are sent for that. */
+static void adds_up(struct duet *d, size_t results, size_t owners)
 {
     const struct workload *w = d->s.study->workload;
     int64_t right[WORDS];
@@ -663,7 +699,7 @@ static void adds_up(struct duet *d, size_t results)
     for (size_t c = 0; c < w->cells; c++)
         assert_int_equal(d->seat[0].word[c] + d->seat[1].word[c], right[c]);
     assert_int_equal(d->seat[0].sent, 2 * 32 + results * 651264);
-    assert_int_equal(d->seat[1].sent, 2 * 32);
+    assert_int_equal(d->seat[1].sent, 2 * 32 + owners);
 }
 
 static size_t results_of(const struct duet *d, unsigned o)
@@ -695,19 +731,19 @@ TEST(encrypted_rows_are_counted_once)
     struct bytes first CLEAN(bytes_clear) = {0}, lost CLEAN(bytes_clear) = {0},
                        second CLEAN(bytes_clear) = {0};
     assert_true(results_of(d, 0) > 1);
-    adds_up(d, results_of(d, 0) + results_of(d, 2));
-    adds_up(d, 0);
+    adds_up(d, results_of(d, 0) + results_of(d, 2), 2);
+    adds_up(d, 0, 0);
     kept(d, 0, 0, &first, NULL);
     assert_int_equal(first.size, 32 + 8 * d->s.study->workload->maximal_cells);
     for (size_t at = 32; at < first.size; at += 8)
         for (size_t to = 32; to < at; to += 8)
             assert_memory_not_equal(first.data + at, first.data + to, 8);
     kept(d, 1, 0, &lost, &nothing);
-    adds_up(d, results_of(d, 0));
+    adds_up(d, results_of(d, 0), 1);
     kept(d, 0, 0, &second, &first);
     for (size_t at = 32; at < first.size; at += 8)
         assert_memory_not_equal(first.data + at, second.data + at, 8);
-    adds_up(d, results_of(d, 0));
+    adds_up(d, results_of(d, 0), 1);
 }
 
 /* An upload comes to the provider in parts. */
@@ -742,7 +778,7 @@ TEST(encrypted_rows_are_not_sent_for_ever)
     struct ledger_limits limits, plain;
     double most = 0;
     for (unsigned k = 0; k < PRICE_COUNTINGS; k++) {
-        adds_up(d, results_of(d, 0) + (k == 0 ? results_of(d, 2) : 0));
+        adds_up(d, results_of(d, 0) + (k == 0 ? results_of(d, 2) : 0), k == 0 ? 2 : 1);
         kept(d, 1, 0, &lost, &nothing);
     }
     run_session(d);
@@ -786,8 +822,8 @@ static enum err spoil(const struct study *study, size_t owner, unsigned form,
 }
 
 /*
- * Whoever commits to a word that is none, or gives the keeper another key, is not believed: the one
- * is not stored, and not counted where it is stored all the same; the other is named.
+ * Whoever commits to a word that is none is not believed: it is not stored, and not counted where
+ * it is stored all the same.
  */
 TEST(rows_that_nobody_encrypts_are_refused)
 {
@@ -807,10 +843,63 @@ TEST(rows_that_nobody_encrypts_are_refused)
     for (unsigned i = 0; i < 2; i++)
         upload_clear(&d->part[0][i]);
     memcpy(d->part[0], good, sizeof good);
+}
+
+/* The sum without owner 0, which both leave out; so many of its results are sent. */
+static void adds_up_without(struct duet *d, size_t results, size_t owners)
+{
+    const struct workload *w = d->s.study->workload;
+    struct table *rest CLEAN(table_free) = NULL;
+    int64_t right[WORDS];
+    assert_int_equal(table_new(&rest, d->s.study->domain, 0), ERR_OK);
+    for (unsigned o = 1; o < OWNERS; o++) {
+        struct table *t CLEAN(table_free) = NULL;
+        assert_int_equal(support_table(&t, d->s.study->domain, 300 + 200 * o, o), ERR_OK);
+        assert_int_equal(central_append(rest, t), ERR_OK);
+    }
+    assert_int_equal(tabulate_closure(rest, w, right), ERR_OK);
+    run_duet(d);
+    for (size_t c = 0; c < w->cells; c++)
+        assert_int_equal(d->seat[0].word[c] + d->seat[1].word[c], right[c]);
+    for (unsigned i = 0; i < 2; i++)
+        for (unsigned o = 0; o < OWNERS; o++)
+            assert_int_equal(d->seat[i].left_out[o], o == 0);
+    /* it is asked about twice: count_all() */
+    assert_int_equal(d->seat[0].sent, 3 * 32 + results * 651264);
+    assert_int_equal(d->seat[1].sent, 3 * 32 + owners);
+}
+
+/*
+ * An owner that gives the keeper another key is left out at both, and the others are counted. That
+ * is kept: another session sends nothing again, unless one of the two lost it.
+ */
+TEST(rows_that_their_key_does_not_open_are_left_out)
+{
+    static const struct bytes nothing = {0};
+    struct duet *d CLEAN(duet_release) = duet_of_rows();
+    struct bytes lost CLEAN(bytes_clear) = {0};
     d->part[0][1].seed[0][5] ^= 1;
-    run_session(d);
-    assert_int_equal(d->seat[1].e, ERR_DATA);
-    support_says(d->seat[1].words, "o0 sent encrypted rows that its key does not open");
+    adds_up_without(d, results_of(d, 0) + results_of(d, 2), 2);
+    adds_up_without(d, 0, 0);
+    kept(d, 1, 0, &lost, &nothing);
+    assert_int_equal(lost.size, 32);
+    adds_up_without(d, results_of(d, 0), 1);
+}
+
+/* What somebody alters in a store is named, and made again. */
+TEST(an_altered_share_is_counted_again_and_named)
+{
+    struct duet *d CLEAN(duet_release) = duet_of_rows();
+    adds_up(d, results_of(d, 0) + results_of(d, 2), 2);
+    for (unsigned i = 0; i < 2; i++) {
+        struct bytes share CLEAN(bytes_clear) = {0};
+        kept(d, i, 0, &share, NULL);
+        share.size -= 8; /* of another study, say */
+        kept(d, i, 0, &(struct bytes){0}, &share);
+        adds_up(d, results_of(d, 0), 1);
+        support_says(d->seat[i].words, "what was counted of the rows of o0 does not unseal");
+        assert_null(strstr(d->seat[!i].words, "unseal"));
+    }
 }
 
 /* Neither a key nor what is shown of one table is used for another; the same is the same again. */

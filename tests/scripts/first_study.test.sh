@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# README's study, command by command as written there, in one shell in an empty folder; then what it promises about
-# the results. Only the three servers' ports are changed to free ones. Writes TAP.
+# The study of docs/first_study.md, command by command as written there, in one shell in an empty folder; then what
+# it promises about the results. Only the three servers' ports are changed to free ones. Writes TAP.
 set -u
 tree=$PWD
 . tests/scripts/support.sh
 
 # a folder of our own instead of a new temporary one
-tests/scripts/commands.sh README.md 'A study of your own' 'What is guaranteed' |
+tests/scripts/commands.sh docs/first_study.md |
     sed -e "s|127.0.0.1:7100|127.0.0.1:$port|; s|127.0.0.1:7110|127.0.0.1:$((port + 5))|" \
         -e "s|127.0.0.1:7120|127.0.0.1:$((port + 10))|" -e "s|^cd \"\$(mktemp -d)\"|cd \"$folder\"|" \
         -e "s|^export PATH=.*|export PATH=\"$(dirname "$trefoil"):\$PATH\"|" >"$folder/commands"
@@ -14,7 +14,7 @@ tests/scripts/commands.sh README.md 'A study of your own' 'What is guaranteed' |
 localedef -i de_DE -f UTF-8 "$folder/de_DE.UTF-8" 2>/dev/null &&
     sed -i "1i export LOCPATH='$folder' LC_ALL=de_DE.UTF-8" "$folder/commands"
 [ "$(grep -c '^trefoil' "$folder/commands")" -ge 8 ]
-result $? "README has a study's commands"
+result $? "the page has a study's commands"
 timeout "$(patience 30)" bash -e "$folder/commands" >"$folder/output" 2>&1
 status=$?
 [ $status -eq 0 ] || sed 's/^/# /' "$folder/output"
