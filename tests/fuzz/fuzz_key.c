@@ -1,11 +1,12 @@
 /*
- * A private key file and a public key's text: no crash; what is accepted is written back as it was.
+ * A private key file, a public key's text, and those of tokens and invitations: no crash; what is
+ * accepted is written back as it was.
  * A file whose keys do not fit each other is refused, so mutations rarely get further than that.
  */
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/secret.h"
-#include "parties/study/identity.h"
+#include "parties/study/token.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -33,11 +34,35 @@ static void as_text(const uint8_t *data, size_t size)
     never(strcmp(text, back) != 0);
 }
 
+/* A link may have an address before it, up to the last '#'. */
+static void as_token(const uint8_t *data, size_t size)
+{
+    char text[512] = "", back[TOKEN_TEXT_SIZE];
+    const char *mark;
+    struct token t;
+    uint8_t seed[INVITE_SEED_SIZE];
+    memcpy(text, data, size < sizeof text ? size : sizeof text - 1);
+    if (token_parse(&t, text) == ERR_OK) {
+        token_text(&t, back);
+        never(strcmp(text, back) != 0);
+    }
+    if (invite_parse(&t.by, text) == ERR_OK) {
+        invite_text(&t.by, back);
+        never(strcmp(text, back) != 0);
+    }
+    if (invite_parse_link(&t.by, seed, text) != ERR_OK)
+        return;
+    mark = strrchr(text, '#');
+    invite_link(&t.by, seed, back);
+    never(strcmp(mark != NULL ? mark + 1 : text, back) != 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     never(secret_start() != ERR_OK);
     as_file(data, size);
     as_text(data, size);
+    as_token(data, size);
     return 0;
 }
 
@@ -54,4 +79,16 @@ void fuzz_seeds(fuzz_put put, void *self)
     put(self, file.data, file.size);
     public_identity_text(&id->public, text);
     put(self, text, strlen(text));
+    for (unsigned k = 0; k < 4; k++) { /* both kinds of token, an invitation and its link */
+        const uint8_t seed[INVITE_SEED_SIZE] = {1};
+        const struct token t = {.number = 7, .invited = k == 1, .by = {.number = 7, .last_day = 9}};
+        char one[TOKEN_TEXT_SIZE + 16] = "https://x/#";
+        if (k < 2)
+            token_text(&t, one);
+        else if (k == 2)
+            invite_text(&t.by, one);
+        else
+            invite_link(&t.by, seed, one + strlen(one));
+        put(self, one, strlen(one));
+    }
 }
