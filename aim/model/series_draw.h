@@ -25,7 +25,7 @@ struct series_drawn {
 enum err series_draw(struct series_drawn *drawn, const struct model *m,
                      const struct densities *inside, size_t persons, uint64_t seed,
                      struct log *log) MUST_CHECK;
-/* The same of these persons: rows of the model's domain, whose columns of events are overwritten. */
+/* The same of these persons, rows of the model's domain; columns of events are overwritten. */
 enum err series_draw_of(struct series_drawn *drawn, const struct model *m,
                         const struct densities *inside, struct table *flat, uint64_t seed,
                         struct log *log) MUST_CHECK;

@@ -25,7 +25,7 @@ static int in_order(const void *x, const void *y)
     return order != 0 ? order : (a->code > b->code) - (a->code < b->code);
 }
 
-/* Whether each cell of the clique cannot occur, the cells of each code of its i-th column together. */
+/* Whether each cell cannot occur, the cells of each code of the clique's i-th column together. */
 static enum err slice_cells(bool **barred, const struct domain *d, const struct workload_zeros *z,
                             unsigned i)
 {

@@ -207,8 +207,8 @@ static bool are_alike(const struct domain *d, const struct workload_zeros *zero,
 }
 
 /*
- * Nobody joins codes of which one cannot occur where the other can; of the others, what is left with
- * few rows has none that it could join.
+ * Nobody joins codes of which one cannot occur where the other can; of the others, what is left
+ * with few rows has none that it could join.
  */
 TEST(codes_that_differ_in_what_cannot_occur_stay_apart)
 {
