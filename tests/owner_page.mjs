@@ -97,6 +97,7 @@ async function person(folder) {
 
 async function inBrowser(folder, pictures) {
   const {b, is, says, choose, click, saved, open, unbroken, end, downloads} = await person(folder);
+  const waits = async () => await says('state', 'Tick what is right above') && await b.run("document.querySelector('#save').disabled");
   is(await open(), 'it starts from a disk');
   is((await b.run("document.querySelector('#about').textContent")).includes('Terms ' + await b.run("document.querySelector('#terms').textContent")),
     'it says the terms, and explains the study');
@@ -109,20 +110,20 @@ async function inBrowser(folder, pictures) {
   is(await says('state', 'sex') && !(await b.run("document.querySelector('#state').className")).includes('good'), 'a table of another kind is refused in words');
   await choose('table', folder + '/odd.csv');
   is(await says('doubts', 'windows-1252') && await says('doubts', 'nothing in any cell'), 'one bad byte and empty rows are asked about');
-  is(await b.run("document.querySelector('#save').disabled"), 'and nothing goes on before they are answered');
+  is(await waits(), 'and nothing goes on before they are answered');
   await b.picture(pictures + '/page-2.png', 900, 1300);
   await b.run("document.querySelectorAll('#doubts input').forEach(e => e.click())");
   is(await says('state', 'fits the study') && await b.until("!document.querySelector('#save').disabled"), 'then the table fits');
   await b.run("document.querySelector('#save').disabled = true"); // until the next table is read
 
   await choose('table', folder + '/byte.csv');
-  is(await says('doubts', 'windows-1252') && await says('first', 'Sÿ') && await b.run("document.querySelector('#save').disabled"),
+  is(await says('doubts', 'windows-1252') && await says('first', 'Sÿ') && await waits(),
     'one bad byte among good ones is asked about, and shown');
   await choose('table', folder + '/thousands.csv');
-  is(await says('doubts', 'A cell says 1,234: that is 1.234') && await b.run("document.querySelector('#save').disabled"),
+  is(await says('doubts', 'A cell says 1,234: that is 1.234') && await waits(),
     '1,234, which may be thousands, is asked about');
   await choose('table', folder + '/points.csv');
-  is(await says('doubts', 'A cell says 1,234: that is no number here') && await b.run("document.querySelector('#save').disabled"),
+  is(await says('doubts', 'A cell says 1,234: that is no number here') && await waits(),
     'and where numbers have points');
   await choose('table', folder + '/table.csv');
   is(await b.until("document.querySelector('#doubts').textContent === ''"), 'nothing is asked about a table without doubts');
@@ -149,7 +150,7 @@ async function inBrowser(folder, pictures) {
   is(await b.run("fetch('http://127.0.0.1:1/').then(() => 'fetched', e => 'refused')") === 'refused', 'it reaches nothing but the relay');
   is(await b.run("(() => { const e = document.createElement('script'); e.textContent = 'document.body.dataset.broken = 1'; document.body.append(e); return document.body.dataset.broken; })()") === undefined,
     'and no script but its own runs');
-  is(await unbroken(), 'labels of the study and of the table are text');
+  is(await says('said', '<img src=x>') && await says('first', '<img src=x>') && await unbroken(), 'names and labels of the study and of the table are text');
   await end();
 }
 
@@ -234,7 +235,7 @@ async function lies(folder, port) {
   await click('send');
   is(await says('end', 'is not what the servers answered') && await b.run("document.body.dataset.sent === undefined && document.querySelector('#receipts').disabled"),
     'a relay that makes up answers gets no receipt');
-  for (answer of [Buffer.alloc(0), Buffer.from([1, 14]), Buffer.alloc(3, 255), Buffer.from([1, 14, 0, 255, 255, 255, 255])]) {
+  for (answer of [Buffer.alloc(0), Buffer.from([1, 14]), Buffer.alloc(3, 255), Buffer.from([1, 14, 0, 255, 255, 255, 255]), claimed.subarray(0, 15)]) {
     await click('send');
     is(await says('servers', 'its answer does not fit') && await b.until("!document.querySelector('#send').disabled"), `nor does one whose answer has ${answer.length} bytes`);
   }

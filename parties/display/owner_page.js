@@ -166,6 +166,8 @@ const character = () => $('delimiter').value === 'tab' ? '\t' : $('delimiter').v
 async function takeTable() {
   raw = await chosen($('table'));
   parcel = null;
+  $('doubts').replaceChildren(); // what was right of another table says nothing of this one
+  $('doubts').dataset.asks = '';
   if (!raw)
     return;
   const best = decode();

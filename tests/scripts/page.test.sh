@@ -6,7 +6,7 @@ set -u
 
 relay=$((port + 20))
 mkdir "$folder/a.key.files"
-more=$(printf ',c%d' {1..11})
+more=$(printf ',c%d' {1..10}),'<img src=x>'
 tail=,1,2,3,4,5,6,7,8,9,8,7
 rows() { # how many, of 14 columns
     echo "age,sex,ward$more"
@@ -35,7 +35,8 @@ domain:
   - {name: age, kind: integer, min: 0, max: 19}
   - {name: sex, kind: categorical, values: [m, f]}
   - {name: ward, kind: categorical, values: {file: wards.csv, column: ward}}
-$(printf '  - {name: c%d, kind: integer, min: 0, max: 9}\n' {1..11})
+$(printf '  - {name: c%d, kind: integer, min: 0, max: 9}\n' {1..10})
+  - {name: '<img src=x>', kind: integer, min: 0, max: 9}
 workload: {all: 2}
 rounds: 2
 security: semi-honest
@@ -199,7 +200,7 @@ if [ -n "${PICTURES:-}" ]; then
     play 3 long
     result $? "100,000 rows of 14 columns go from a browser to receipts, within 300 MB"
     kill "${pids[3]}" && wait "${pids[3]}"
-    play 8 lies "$relay"
+    play 9 lies "$relay"
     result $? "a relay that is closed, or lies, is told"
 fi
 kill "${pids[0]}" && wait "${pids[0]}"
