@@ -40,5 +40,8 @@ export async function browser(profile) {
     const shot = await at('Page.captureScreenshot', {format: 'png'});
     fs.writeFileSync(file, Buffer.from(shot.data, 'base64'));
   };
-  return {at, run, until, picture, end: () => p.kill()};
+  // The processes of a kind: what each has used of processors, in seconds, and its most memory, in MB.
+  const processes = async kind => (await send('SystemInfo.getProcessInfo')).processInfo.filter(one => one.type === kind).map(one => ({
+    seconds: one.cpuTime, most: Number((fs.readFileSync(`/proc/${one.id}/status`, 'utf8').match(/VmHWM:\s*(\d+)/) || [0, 0])[1]) / 1024}));
+  return {at, run, until, picture, processes, end: () => p.kill()};
 }

@@ -3,6 +3,7 @@
 //   node tests/owner_page.mjs module PAGE KEY TABLE     makes a parcel in the page's own worker, in this process
 //   node tests/owner_page.mjs page PAGE FOLDER PICTURES   plays an owner in Chromium, with FOLDER/owner.key and tables there
 //   node tests/owner_page.mjs invited PAGE FOLDER PICTURES   two people who open one link, FOLDER/link
+//   node tests/owner_page.mjs long PAGE FOLDER     a long table; prints what it takes
 //   node tests/owner_page.mjs lies PAGE FOLDER PORT   a relay at PORT that is closed, and then lies
 import fs from 'node:fs';
 import http from 'node:http';
@@ -15,6 +16,14 @@ const html = fs.readFileSync(page, 'utf8');
 const part = id => (html.match(new RegExp(`<script type="[^"]*" id="${id}">([^]*?)</script>`)) || [])[1];
 const bytes = id => new Uint8Array(Buffer.from(part(id), 'base64'));
 
+function beside() {
+  const all = Buffer.from(part('beside') || '', 'base64'), found = {};
+  const take = at => all.subarray(at + 4, at + 4 + all.readUInt32LE(at));
+  for (let at = 0; at < all.length; at += 8 + take(at).length + take(at + 4 + take(at).length).length)
+    found[take(at).toString()] = new Uint8Array(take(at + 4 + take(at).length));
+  return found;
+}
+
 async function inModule(key, table) {
   const waiting = [];
   const world = {WebAssembly, TextDecoder, TextEncoder, Uint8Array, DataView, Map, BigInt, Date, Math, String, Object, crypto: webcrypto,
@@ -23,7 +32,7 @@ async function inModule(key, table) {
   const call = message => new Promise(done => (waiting.push(done), world.onmessage({data: {id: 1, ...message}})));
   await call({module: bytes('module'), files: {}});
   const begun = Date.now();
-  const r = await call({files: {'study.yaml': bytes('study'), 'owner.key': new Uint8Array(fs.readFileSync(key)),
+  const r = await call({files: {...beside(), 'study.yaml': bytes('study'), 'owner.key': new Uint8Array(fs.readFileSync(key)),
     'table.csv': new Uint8Array(fs.readFileSync(table)), ...Object.fromEntries(fs.readdirSync(key + '.files', {withFileTypes: false})
       .map(name => [name, new Uint8Array(fs.readFileSync(`${key}.files/${name}`))]))},
     args: ['share', '/study.yaml', '/table.csv', '--key', '/owner.key', '--to', '/a.parcel'], want: '*'});
@@ -138,6 +147,8 @@ async function inBrowser(folder, pictures) {
   is((await names(b)).length === 0, 'a screen reader has a name for all that can be used: ' + await names(b));
   is(await walk(b), 'the keyboard reaches all that can be used, in the order of the page');
   is(await b.run("fetch('http://127.0.0.1:1/').then(() => 'fetched', e => 'refused')") === 'refused', 'it reaches nothing but the relay');
+  is(await b.run("(() => { const e = document.createElement('script'); e.textContent = 'document.body.dataset.broken = 1'; document.body.append(e); return document.body.dataset.broken; })()") === undefined,
+    'and no script but its own runs');
   is(await unbroken(), 'labels of the study and of the table are text');
   await end();
 }
@@ -188,6 +199,23 @@ async function invited(folder, pictures) {
   await end();
 }
 
+async function long(folder) {
+  const {b, is, says, choose, click, open, prepare, end} = await person(folder);
+  await open();
+  await choose('key', folder + '/owner.key');
+  await says('who', 'holder of this key');
+  const begun = Date.now();
+  is(await prepare(folder + '/long.csv'), 'a long table is taken');
+  const read = Date.now();
+  await click('send');
+  is(await b.until("document.body.dataset.sent === 'yes'", 2400), 'and sent');
+  const used = (await b.processes('renderer')).sort((x, y) => y.most - x.most)[0];
+  console.log(`# ${(read - begun) / 1000} s to read it, ask and save, ${(Date.now() - read) / 1000} s from Send to receipts; ` +
+    `the tab took ${used.seconds.toFixed(1)} s of a processor, and ${used.most.toFixed(0)} MB at most`);
+  is(used.most < 300, 'the tab stays below 300 MB');
+  await end();
+}
+
 // An answer that no server signed: "I have taken it".
 const claimed = Buffer.concat([Buffer.from([1, 14, 0, 0, 0, 0, 0, 9, 0, 0, 0, 1]), Buffer.alloc(8), Buffer.alloc(64)]);
 
@@ -214,4 +242,4 @@ async function lies(folder, port) {
   await end();
 }
 
-await {module: inModule, page: inBrowser, invited, lies}[what](...rest);
+await {module: inModule, page: inBrowser, invited, long, lies}[what](...rest);

@@ -221,22 +221,25 @@ static enum err check_statement(const struct study *study, const char *path, str
 }
 
 /* Other bytes of the file than ours may still be this study: comments, the order of keys. */
-static enum err check_page(const struct study *study, const char *path, struct log *log)
+static enum err check_page(const struct study *study, const struct check_wish *w, struct log *log)
 {
     struct bytes page CLEAN(bytes_clear) = {0}, ours CLEAN(bytes_clear) = {0};
-    struct bytes file CLEAN(bytes_clear) = {0};
+    struct bytes own CLEAN(bytes_clear) = {0}, file CLEAN(bytes_clear) = {0};
+    struct bytes beside CLEAN(bytes_clear) = {0};
     struct study *theirs CLEAN(study_free) = NULL;
+    const char *path = w->page;
+    TRY(owner_page_files(study, w->file, &own, &beside, log));
     TRY(file_read(path, PAGE_MAX, &page, log));
     if (owner_page_study(&page, &file) != ERR_OK)
         return log_fail(log, ERR_FORMAT, "%s is no owner's page", path);
-    TRY(study_parse(&theirs, path, file.data, file.size, log));
+    TRY(study_parse(&theirs, w->file, file.data, file.size, log));
     if (memcmp(theirs->terms.digest, study->terms.digest, sizeof study->terms.digest) != 0)
         return log_fail(log, ERR_MISMATCH, "%s is a page of other terms: %s", path,
                         study_fingerprint(theirs).text);
     if (memcmp(theirs->roster, study->roster, sizeof study->roster) != 0)
         return log_fail(log, ERR_MISMATCH, "%s is a page of another roster (version %u)", path,
                         theirs->roster_version);
-    TRY(owner_page(theirs, &file, &ours, NULL, log));
+    TRY(owner_page(theirs, &file, &beside, &ours, NULL, log));
     if (page.size != ours.size || memcmp(page.data, ours.data, ours.size) != 0)
         return log_fail(log, ERR_MISMATCH,
                         "%s is not the page that trefoil %s makes of its study: do not use it, "
@@ -307,7 +310,7 @@ static enum err check_study(const struct check_wish *w, struct log *log)
     if (w->statement != NULL)
         return check_statement(study, w->statement, log);
     if (w->page != NULL)
-        return check_page(study, w->page, log);
+        return check_page(study, w, log);
     if (w->token != NULL)
         return check_tokens(study, w->token, log);
     if (!w->fingerprint && !w->board)

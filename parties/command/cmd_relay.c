@@ -26,7 +26,7 @@ static enum err run_relay(int argc, char **argv, struct log *log)
     const char *path, *listen = NULL;
     struct study *study CLEAN(study_free) = NULL;
     struct bytes file CLEAN(bytes_clear) = {0}, page CLEAN(bytes_clear) = {0};
-    struct bytes policy CLEAN(bytes_clear) = {0};
+    struct bytes beside CLEAN(bytes_clear) = {0}, policy CLEAN(bytes_clear) = {0};
     struct relay *relay CLEAN(relay_stop) = NULL;
     struct relay_options o = {.page = &page, .log = log};
     const struct command_option options[] = {
@@ -38,8 +38,8 @@ static enum err run_relay(int argc, char **argv, struct log *log)
     TRY(study_load(&study, path, log));
     TRY(roster_check(study, log));
     TRY(roster_servers_current(study, log));
-    TRY(owner_page_file(path, &file, log));
-    TRY(owner_page(study, &file, &page, &policy, log));
+    TRY(owner_page_files(study, path, &file, &beside, log));
+    TRY(owner_page(study, &file, &beside, &page, &policy, log));
     bytes_put_u8(&policy, 0);
     TRY(bytes_ok(&policy));
     if (study->relay == NULL)

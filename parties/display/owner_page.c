@@ -22,22 +22,38 @@ EMBED_BYTES(owner_module, owner_module_end, OWNER_MODULE);
 #define owner_module_end owner_body
 #endif
 
-/* In the page the study is in a folder of its own, with nothing beside it. */
-enum err owner_page_file(const char *path, struct bytes *file, struct log *log)
+/* Other names that files have in a page. */
+static bool is_taken(const char *name)
 {
-    static const char alone[] = "/nowhere/study.yaml";
-    struct study *study CLEAN(study_free) = NULL;
-    TRY(file_read(path, YAML_FILE_MAX, file, log));
-    if (study_parse(&study, alone, file->data, file->size, NULL) == ERR_OK)
-        return ERR_OK;
-    return log_fail(log, ERR_STUDY,
-                    "%s names other files (of codes or questions), which a page does not carry; "
-                    "write what they say into the study, or have owners use trefoil share",
-                    path);
+    return strncmp(name, "owner.", 6) == 0 || strncmp(name, "a.parcel", 8) == 0 ||
+           strcmp(name, "table.csv") == 0 || strcmp(name, "study.yaml") == 0;
 }
 
-enum err owner_page(const struct study *study, const struct bytes *file, struct bytes *out,
-                    struct bytes *policy, struct log *log)
+enum err owner_page_files(const struct study *study, const char *path, struct bytes *file,
+                          struct bytes *beside, struct log *log)
+{
+    struct reader in = reader_of(study->beside.data, study->beside.size);
+    const char *slash = strrchr(path, '/');
+    char name[FILE_PATH], other[FILE_PATH];
+    TRY(file_read(path, YAML_FILE_MAX, file, log));
+    while (in.left > 0) {
+        struct bytes text CLEAN(bytes_clear) = {0};
+        reader_string(&in, name, sizeof name);
+        if (is_taken(name))
+            return log_fail(log, ERR_STUDY,
+                            "%s names the file %s, which has another meaning in a page; rename it",
+                            path, name);
+        TRY(file_path(other, log, "%.*s%s", slash != NULL ? (int)(slash - path) + 1 : 0, path,
+                      name));
+        TRY(file_read(other, YAML_FILE_MAX, &text, log));
+        bytes_put_string(beside, name);
+        bytes_put_block(beside, text.data, text.size);
+    }
+    return bytes_ok(beside);
+}
+
+enum err owner_page(const struct study *study, const struct bytes *file, const struct bytes *beside,
+                    struct bytes *out, struct bytes *policy, struct log *log)
 {
     const char *relay = study->relay != NULL ? study->relay : "";
     const struct app app = {.title = study->name,
@@ -47,15 +63,16 @@ enum err owner_page(const struct study *study, const struct bytes *file, struct 
                             .module = owner_module,
                             .module_end = owner_module_end};
     const struct app_part part[] = {{"study", file->data, file->size},
+                                    {"beside", beside->data, beside->size},
                                     {"relay", relay, strlen(relay)}};
-    if (!study_seals(study))
-        return log_fail(log, ERR_STUDY,
-                        "the study has no sealing keys, so nothing can be sealed for its servers: "
-                        "each operator makes one with trefoil keygen --sealing");
     if (study->domain->series != NULL)
         return log_fail(log, ERR_STUDY,
                         "a page takes one table, and owners of this study have two: use trefoil "
                         "share --events");
+    if (!study_seals(study))
+        return log_fail(log, ERR_STUDY,
+                        "the study has no sealing keys, so nothing can be sealed for its servers: "
+                        "each operator makes one with trefoil keygen --sealing");
     if (policy != NULL)
         TRY(app_policy(&app, policy));
     return app_page(&app, part, sizeof part / sizeof *part, out, log);

@@ -1,7 +1,8 @@
 /*
  * parties/display/owner_page.h - one file with which an owner of data who has nothing but a browser
- * makes a parcel (parties/owner/parcel.h) and sends it: the study file, and trefoil's own commands
- * as a module of WebAssembly. It follows from the study file's bytes and this program alone.
+ * makes a parcel (parties/owner/parcel.h) and sends it: the study file, those that it names, and
+ * trefoil's own commands as a module of WebAssembly. It follows from these files' bytes and this
+ * program alone.
  */
 #ifndef TREFOIL_PARTIES_DISPLAY_OWNER_PAGE_H
 #define TREFOIL_PARTIES_DISPLAY_OWNER_PAGE_H
@@ -11,17 +12,18 @@
 #include "parties/study/study.h"
 
 /*
- * Reads the study file at `path` for a page. ERR_STUDY, logged, if it names other files, which a
- * page does not carry.
+ * Reads the study's file, at `path`, for a page, and those that it names: of each its name, as a
+ * string, and its bytes, as a block.
  */
-enum err owner_page_file(const char *path, struct bytes *file, struct log *log) MUST_CHECK;
+enum err owner_page_files(const struct study *study, const char *path, struct bytes *file,
+                          struct bytes *beside, struct log *log) MUST_CHECK;
 
 /*
- * `file`: the study file. `policy` may be NULL. ERR_STUDY, logged, where a study has no sealing
+ * The page with these files. `policy` may be NULL. ERR_STUDY, logged, where a study has no sealing
  * keys; ERR_SYSTEM if this program was built without the module.
  */
-enum err owner_page(const struct study *study, const struct bytes *file, struct bytes *out,
-                    struct bytes *policy, struct log *log) MUST_CHECK;
+enum err owner_page(const struct study *study, const struct bytes *file, const struct bytes *beside,
+                    struct bytes *out, struct bytes *policy, struct log *log) MUST_CHECK;
 /* The study file in such a page: ERR_FORMAT, not logged, if this is none. */
 enum err owner_page_study(const struct bytes *page, struct bytes *file) MUST_CHECK;
 

@@ -2,8 +2,21 @@
 const text = bytes => new TextDecoder().decode(bytes);
 const bytes = string => new TextEncoder().encode(string);
 const study = data('study'), relay = $('relay') ? text(data('relay')) : '';
-const NONE = ['study.yaml', 'table.csv', 'a.parcel', 'a.parcel.answers'];
-let files = {'study.yaml': study};
+const given = {'study.yaml': study, ...($('beside') ? named(data('beside')) : {})};
+const NONE = [...Object.keys(given), 'table.csv', 'a.parcel', 'a.parcel.answers'];
+let files = {...given};
+
+// The files that the study names: parties/display/owner_page.h.
+function named(all) {
+  const view = new DataView(all.buffer), found = {};
+  const take = at => all.subarray(at + 4, at + 4 + view.getUint32(at, true));
+  for (let at = 0; at < all.length;) {
+    const name = take(at), content = take(at + 4 + name.length);
+    found[text(name)] = content;
+    at += 8 + name.length + content.length;
+  }
+  return found;
+}
 let raw = null, parcel = null, asked = 0;
 
 // --- what trefoil says
@@ -60,7 +73,7 @@ async function takeKey() {
   files = {...found};
   for (const name of NONE)
     delete files[name];
-  files['study.yaml'] = study;
+  Object.assign(files, given);
   noteToken();
   if (content && !found)
     put('who', 'This is neither an owner file nor a key.', 'bad');
@@ -164,16 +177,22 @@ async function takeTable() {
   await look();
 }
 
+const isEmpty = l => l !== '' && /^["\s;,]*$/.test(l) && cells(l, character()).every(c => c.trim() === '');
+
 // What could be read in two ways gets a box to tick.
 function doubts(lines) {
   const between = character(), comma = $('decimal').value === ',';
   const found = [];
   if ($('encoding').value === 'windows-1252')
     found.push(['odd', 'This is not UTF-8. Read as windows-1252, its letters are those in the rows below: they are right.']);
-  const empty = lines.filter((l, i) => i > 0 && l !== '' && cells(l, between).every(c => c.trim() === ''));
+  const empty = lines.filter((l, i) => i > 0 && isEmpty(l));
   if (empty.length > 0)
     found.push(['empty', `${empty.length} ${empty.length === 1 ? 'row has' : 'rows have'} nothing in any cell: leave ${empty.length === 1 ? 'it' : 'them'} out.`]);
-  const thousands = lines.slice(1).flatMap(l => cells(l, between)).find(c => (comma ? /^-?\d{1,3}(\.\d{3})+(,\d+)?$|^-?\d{1,3},\d{3}$/ : /^-?\d{1,3}(,\d{3})+(\.\d+)?$/).test(c.trim()));
+  const many = comma ? /^-?\d{1,3}(\.\d{3})+(,\d+)?$|^-?\d{1,3},\d{3}$/ : /^-?\d{1,3}(,\d{3})+(\.\d+)?$/;
+  let thousands;
+  for (let i = 1; i < lines.length && thousands === undefined; i++)
+    if (/\d[.,]\d{3}/.test(lines[i])) // lines that cannot have one are not taken apart
+      thousands = cells(lines[i], between).find(c => many.test(c.trim()));
   if (thousands !== undefined)
     found.push(['thousands', `A cell says ${thousands}: that is ${comma ? thousands.replace(/\./g, '').replace(',', '.') : 'no number here; it counts as any other text'}.`]);
   const before = new Set([...document.querySelectorAll('#doubts input:checked')].map(e => e.name));
@@ -214,7 +233,7 @@ async function look() {
   if (!answered)
     return put('state', 'Tick what is right above, or correct the file.', 'warn');
   if (document.querySelector('#doubts input[name=empty]:checked'))
-    lines = lines.filter((l, i) => i === 0 || l === '' || cells(l, character()).some(c => c.trim() !== ''));
+    lines = lines.filter((l, i) => i === 0 || !isEmpty(l));
   files['table.csv'] = bytes(lines.join('\n'));
   put('state', 'Reading ..', '');
   const options = [...asOwner(), '--delimiter', $('delimiter').value];
@@ -357,7 +376,7 @@ async function send() {
   files['a.parcel.answers'] = join([bytes('trefoil-answers-1\n'), digest,
     ...answers.flatMap(a => [block(a.head), u32(a.k), block(a.act)])]);
   const r = await trefoil('share', '/study.yaml', ...asOwner(), '--keep', '/a.parcel');
-  put('end', r.code === 0 ? r.out + r.err : problem(r), r.code === 0 ? '' : 'bad');
+  put('end', r.code === 0 ? 'All servers have signed that they hold it: save the receipts.\n' + r.err : problem(r), r.code === 0 ? '' : 'bad');
   $('receipts').disabled = r.code !== 0;
   if (r.code === 0)
     document.body.dataset.sent = 'yes';

@@ -1,5 +1,6 @@
 #include "parties/server/relay.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "parties/exchange/dials.h"
 #include "parties/server/http_private.h"
@@ -11,6 +12,7 @@
 #define CONNECTIONS 256
 #define IDLE_S 75
 #define WAIT_MS 60000
+#define STEP_MS 200 /* how soon a relay ends that waits for a server */
 #define BLOCK_MAX (2 * MESSAGE_PART_MAX)
 
 struct relay {
@@ -18,6 +20,7 @@ struct relay {
     struct MHD_Daemon *daemon;
     struct netio *netio;
     atomic_uint on_their_way[STUDY_SERVERS_MOST];
+    atomic_bool stopping;
 };
 
 /* Who may read the answers: a page from a disk has no origin, so all may. */
@@ -40,8 +43,23 @@ static enum MHD_Result say(struct MHD_Connection *connection, unsigned code, con
                   strlen(text));
 }
 
+/* Waits for the server's answer, or, without `answer`, until it admits us, in short steps. */
+static enum err wait_for(const struct relay *r, struct dial *dial, struct bytes *answer)
+{
+    const int64_t end = clock_now_ms() + WAIT_MS / 2;
+    int64_t until;
+    enum err e;
+    do {
+        until = clock_now_ms() + STEP_MS;
+        until = until < end ? until : end;
+        e = answer == NULL ? dial_reach(dial, until) : dial_receive(dial, answer, until);
+    } while (e == ERR_TIMEOUT && until < end && clock_now_ms() >= until &&
+             !atomic_load(&r->stopping));
+    return e;
+}
+
 /* As somebody whom the server does not know: a key for this block alone. */
-static enum err bring(struct relay *r, unsigned server, struct bytes *message)
+static enum err bring(const struct relay *r, unsigned server, struct bytes *message)
 {
     struct log quiet = {.level = LOG_ERROR};
     struct identity *stranger CLEAN(identity_free) = NULL;
@@ -50,7 +68,10 @@ static enum err bring(struct relay *r, unsigned server, struct bytes *message)
     TRY(identity_new(&stranger, &quiet));
     TRY(dials_new(&dial, r->netio, r->o.study, stranger, server, &quiet));
     TRY(dial_watch(dial)); /* a server cuts who brings junk */
-    return dials_ask(dial, message, &reply, WAIT_MS / 2, WAIT_MS / 2);
+    TRY(wait_for(r, dial, NULL));
+    TRY(dial_send(dial, false, message->data, message->size, clock_now_ms() + WAIT_MS / 2));
+    TRY(wait_for(r, dial, message));
+    return reply_read(&reply, message);
 }
 
 static enum MHD_Result carry(struct relay *r, struct MHD_Connection *connection, unsigned server,
@@ -159,8 +180,9 @@ void relay_stop(struct relay **relay)
     struct relay *r = *relay;
     if (r == NULL)
         return;
+    atomic_store(&r->stopping, true);
     if (r->daemon != NULL)
-        MHD_stop_daemon(r->daemon);
+        MHD_stop_daemon(r->daemon); /* after all that it carries */
     netio_free(&r->netio);
     memory_free(relay);
 }

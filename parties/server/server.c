@@ -283,7 +283,8 @@ static enum err purge_sealing(const struct server_options *o, unsigned index, st
                  o->sealing);
         return ERR_OK;
     }
-    TRY(sealing_load(&key, o->study, index, o->sealing, o->log)); /* no other file is deleted */
+    if (!sealing_is_overwritten(o->sealing)) /* no other file is deleted */
+        TRY(sealing_load(&key, o->study, index, o->sealing, o->log));
     return sealing_destroy(o->sealing, o->log);
 }
 

@@ -6,9 +6,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sodium.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define DESTROY_MAX 4096 /* bytes of a key's file */
 
 static const char prefix[] = "trefoil-sealing1-", label[] = "trefoil-sealing-1";
 
@@ -92,9 +95,17 @@ enum err sealing_load(struct identity **secret, const struct study *study, unsig
                     path, study->server[server].name);
 }
 
+bool sealing_is_overwritten(const char *path)
+{
+    struct bytes text CLEAN(bytes_clear) = {0};
+    struct log quiet = {.level = LOG_ERROR};
+    return file_read(path, DESTROY_MAX, &text, &quiet) == ERR_OK && text.size > 0 &&
+           sodium_is_zero(text.data, text.size);
+}
+
 enum err sealing_destroy(const char *path, struct log *log)
 {
-    static const uint8_t zeros[4096];
+    static const uint8_t zeros[DESTROY_MAX];
     struct stat st;
     const int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
     bool gone;

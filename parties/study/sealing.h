@@ -28,6 +28,8 @@ enum err sealing_load(struct identity **secret, const struct study *study, unsig
                       const char *path, struct log *log) MUST_CHECK;
 /* Overwrites the file and removes it; none is fine. ERR_SYSTEM, logged. */
 enum err sealing_destroy(const char *path, struct log *log) MUST_CHECK;
+/* Whether that was cut short between the two, which leaves zeros: they are no key any more. */
+bool sealing_is_overwritten(const char *path);
 
 /* ERR_FORMAT for any other text, ERR_MISMATCH for a later version; not logged. */
 enum err sealing_parse(struct study_sealing *key, const char *text) MUST_CHECK;

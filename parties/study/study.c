@@ -402,6 +402,7 @@ void study_free(struct study **study)
     memory_free(&s->questions);
     memory_free(&s->columns_from);
     memory_free(&s->relay);
+    bytes_clear(&s->beside);
     for (size_t i = 0; i < STUDY_ABOUT; i++)
         memory_free(&s->about[i]);
     if (s->asked != s->workload)

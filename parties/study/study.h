@@ -19,6 +19,7 @@
 #include "aim/table/person_key.h"
 #include "aim/train/features.h"
 #include "aim/workload/workload.h"
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/noise.h"
@@ -204,6 +205,7 @@ struct study {
     unsigned count_bits; /* l, the least with the sum of 2^b - 1 over owners below 2^l */
     struct terms terms;
     uint32_t roster_version; /* 1: as first agreed */
+    struct bytes beside; /* names of files that it names, once each, as strings (base/bytes.h) */
     char *relay; /* where the owner's page brings parcels: https://HOST[:PORT]; NULL: nowhere */
     uint8_t roster[32];
     size_t revoked_count;

@@ -44,6 +44,20 @@ enum err study_find_file(struct study_reading *r, const yaml_node_t *node, const
     return study_beside(r, node, what, name, path);
 }
 
+/* Once each, so that a page can have them all. */
+static enum err note_beside(struct study *study, const char *name)
+{
+    struct reader in = reader_of(study->beside.data, study->beside.size);
+    char other[FILE_PATH];
+    while (in.left > 0) {
+        reader_string(&in, other, sizeof other);
+        if (strcmp(other, name) == 0)
+            return ERR_OK;
+    }
+    bytes_put_string(&study->beside, name);
+    return bytes_ok(&study->beside);
+}
+
 enum err study_beside(struct study_reading *r, const yaml_node_t *node, const char *what,
                       const char *name, char path[FILE_PATH])
 {
@@ -60,7 +74,7 @@ enum err study_beside(struct study_reading *r, const yaml_node_t *node, const ch
                           "there is no %.200s beside the study file; whoever has the study needs "
                           "it too",
                           name);
-    return ERR_OK;
+    return note_beside(r->study, name);
 }
 
 enum err study_read_name(struct study_reading *r, const yaml_node_t *node, const char *what,

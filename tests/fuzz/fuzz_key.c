@@ -1,13 +1,14 @@
 /*
- * A private key file, of a sealing key too, a public key's text, and that of a sealing key: no
- * crash; what is accepted is written back as it was. A file whose keys do not fit each other is
- * refused, so mutations rarely get further than that.
+ * A private key file, of a sealing key too, and the texts of a public key, a sealing key, tokens and
+ * invitations: no crash; what is accepted is written back as it was. A file whose keys do not fit
+ * each other is refused, so mutations rarely get further than that.
  */
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/secret.h"
 #include "base/text.h"
 #include "parties/study/sealing.h"
+#include "parties/study/token.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -45,12 +46,36 @@ static void as_sealing(const uint8_t *data, size_t size)
         never(sealing_check(&study, 0) == ERR_OK); /* no server of this key has signed it */
 }
 
+/* A link may have an address before it, up to the last '#'. */
+static void as_token(const uint8_t *data, size_t size)
+{
+    char text[512] = "", back[TOKEN_TEXT_SIZE];
+    const char *mark;
+    struct token t;
+    uint8_t seed[INVITE_SEED_SIZE];
+    memcpy(text, data, size < sizeof text ? size : sizeof text - 1);
+    if (token_parse(&t, text) == ERR_OK) {
+        token_text(&t, back);
+        never(strcmp(text, back) != 0);
+    }
+    if (invite_parse(&t.by, text) == ERR_OK) {
+        invite_text(&t.by, back);
+        never(strcmp(text, back) != 0);
+    }
+    if (invite_parse_link(&t.by, seed, text) != ERR_OK)
+        return;
+    mark = strrchr(text, '#');
+    invite_link(&t.by, seed, back);
+    never(strcmp(mark != NULL ? mark + 1 : text, back) != 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     never(secret_start() != ERR_OK);
     as_file(data, size);
     as_text(data, size);
     as_sealing(data, size);
+    as_token(data, size);
     return 0;
 }
 
@@ -72,5 +97,17 @@ void fuzz_seeds(fuzz_put put, void *self)
         char line[SEALING_TEXT_SIZE];
         text_put_base64(line, "trefoil-sealing1-", raw, sizeof raw);
         put(self, line, strlen(line));
+    }
+    for (unsigned k = 0; k < 4; k++) { /* both kinds of token, an invitation and its link */
+        const uint8_t seed[INVITE_SEED_SIZE] = {1};
+        const struct token t = {.number = 7, .invited = k == 1, .by = {.number = 7, .last_day = 9}};
+        char one[TOKEN_TEXT_SIZE + 16] = "https://x/#";
+        if (k < 2)
+            token_text(&t, one);
+        else if (k == 2)
+            invite_text(&t.by, one);
+        else
+            invite_link(&t.by, seed, one + strlen(one));
+        put(self, one, strlen(one));
     }
 }

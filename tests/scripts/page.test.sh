@@ -6,18 +6,26 @@ set -u
 
 relay=$((port + 20))
 mkdir "$folder/a.key.files"
+more=$(printf ',c%d' {1..11})
+tail=,1,2,3,4,5,6,7,8,9,8,7
+rows() { # how many, of 14 columns
+    echo "age,sex,ward$more"
+    awk -v n="$1" 'BEGIN { srand(5); for (i = 0; i < n; i++) {
+        printf "%d,%s,%s", 20 * rand(), rand() < 0.4 ? "f" : "m", rand() < 0.5 ? "Süd" : "Nord"
+        for (j = 0; j < 11; j++) printf ",%d", 10 * rand(); print "" } }'
+}
 {
-    echo age,sex,ward
-    awk 'BEGIN { srand(5); for (i = 0; i < 300; i++) printf "%d,%s,%s\n", 20 * rand(), rand() < 0.4 ? "f" : "m", rand() < 0.5 ? "Süd" : "Nord" }'
-    echo "7,f,<img src=x onerror=document.body.dataset.broken=1>"
-    echo "9,m,</pre></script><b onclick=x>"
+    rows 300
+    echo "7,f,<img src=x onerror=document.body.dataset.broken=1>$tail"
+    echo "9,m,</pre></script><b onclick=x>$tail"
 } >"$folder/table.csv"
-{ cat "$folder/table.csv"; printf '4,m,S\xff\n'; } >"$folder/byte.csv"
+printf '%s\n' no,ward 1,Nord 2,Süd '3,<img src=x onerror=document.body.dataset.broken=1>' '4,</pre></script><b onclick=x>' >"$folder/wards.csv"
+{ cat "$folder/table.csv"; printf '4,m,S\xff%s\n' "$tail"; } >"$folder/byte.csv"
 printf 'age;sex;ward\n3;f;Nord\n1,234;m;Nord\n' >"$folder/thousands.csv"
 printf 'age,sex,ward\n3,f,Nord\n"1,234",m,Nord\n' >"$folder/points.csv"
 { iconv -f utf-8 -t windows-1252 "$folder/table.csv"; printf ',,\n,,\n'; } >"$folder/odd.csv"
 printf 'age;ward\n3;Nord\n' >"$folder/wrong.csv"
-for name in north east west a office registry; do
+for name in north east west a owner office registry; do
     "$trefoil" keygen "$folder/$name.key" --name $name >"$folder/$name.public" 2>/dev/null
 done
 key() { sed -n 's/.*key: *//p' "$folder/$1.public"; }
@@ -26,7 +34,8 @@ study: pages
 domain:
   - {name: age, kind: integer, min: 0, max: 19}
   - {name: sex, kind: categorical, values: [m, f]}
-  - {name: ward, kind: categorical, values: [Nord, Süd, '<img src=x onerror=document.body.dataset.broken=1>', '</pre></script><b onclick=x>']}
+  - {name: ward, kind: categorical, values: {file: wards.csv, column: ward}}
+$(printf '  - {name: c%d, kind: integer, min: 0, max: 9}\n' {1..11})
 workload: {all: 2}
 rounds: 2
 security: semi-honest
@@ -37,6 +46,7 @@ servers:
   - {name: west, endpoint: "tcp://127.0.0.1:$((port + 10))", key: $(key west)}
 owners:
   - {name: a, key: $(key a), max_rows: 1000}
+  - {name: owner, key: $(key owner), max_rows: 100000}
 open_owners: {issuer: $(key registry), max: 5, max_rows: 1000}
 min_owners: 1
 analysts:
@@ -63,6 +73,10 @@ fi
 result $made "a page is written"
 "$trefoil" check "$folder/study.yaml" --page "$folder/page.html" >"$folder/said" 2>&1
 result $? "check compares it"
+sed 's/^1,/5,/' "$folder/wards.csv" >"$folder/wards.old" && mv "$folder/wards.csv" "$folder/kept.csv" && mv "$folder/wards.old" "$folder/wards.csv"
+! "$trefoil" check "$folder/study.yaml" --page "$folder/page.html" >"$folder/said" 2>&1 && grep -q 'is not the page that' "$folder/said"
+result $? "also the files that the study names"
+mv "$folder/kept.csv" "$folder/wards.csv"
 sed 's/connect-src/connect-src https: /' "$folder/page.html" >"$folder/altered.html"
 "$trefoil" check "$folder/study.yaml" --page "$folder/altered.html" >"$folder/said" 2>&1
 [ $? -eq 3 ] && grep -q 'is not the page that' "$folder/said"
@@ -74,6 +88,35 @@ for bad in 'https://a b' 'https://x; script-src *' 'http://relay.example' "https
 done
 [ "$bad" = 'https://x:99999999' ]
 result $? "a relay that could leave the page's policy is refused"
+sed 's/wards.csv/owner.csv/' "$folder/study.yaml" >"$folder/bad.yaml"
+cp "$folder/wards.csv" "$folder/owner.csv"
+"$trefoil" page "$folder/bad.yaml" --out "$folder/bad.html" >"$folder/said" 2>&1
+[ $? -eq 3 ] && grep -q 'which has another meaning in a page; rename it' "$folder/said" && [ ! -e "$folder/bad.html" ]
+result $? "a file whose name the page needs itself is refused"
+{
+    sed -n '/^servers/,/^owners/p' "$folder/study.yaml" | sed '$d'
+    cat <<END
+study: events
+domain:
+  - {name: age, kind: integer, min: 0, max: 19}
+  - {name: visits, kind: integer, min: 0, max: 9}
+  - {name: admitted, kind: date, from: 2021-01-01, to: 2023-12-31, bins: quarter}
+  - {name: gap, kind: integer, edges: [0, 7, 30, 90, 365, 1095]}
+  - {name: outcome, kind: categorical, values: [home, died]}
+events: {name: visits, by: patient, number: visits, when: admitted, gap: gap, columns: [outcome]}
+workload: {all: 2}
+rounds: 2
+security: semi-honest
+budget: {epsilon: 5, delta: 1e-6}
+owners:
+  - {name: a, key: $(key a), max_rows: 1000}
+analysts:
+  - {name: office, key: $(key office)}
+END
+} | sed 's/, sealing: [^},]*//' >"$folder/events.yaml"
+"$trefoil" page "$folder/events.yaml" --out "$folder/bad.html" >"$folder/said" 2>&1
+[ $? -eq 3 ] && grep -q 'owners of this study have two: use trefoil share --events' "$folder/said" && [ ! -e "$folder/bad.html" ]
+result $? "nor has a study with events a page, which says what to use"
 if ! command -v node >/dev/null; then
     skip "what the page makes" "node is absent"
     end_test
@@ -108,6 +151,7 @@ result $? "the relay says that it is there"
 node -e 'fetch(process.argv[1]).then(async r => process.stdout.write(Buffer.from(await r.arrayBuffer())))' "http://127.0.0.1:$relay/" |
     cmp - "$folder/page.html"
 result $? "it shows the page"
+gone() { ! kill -0 "$1" 2>/dev/null; }
 post() { # server file
     node -e 'fetch(process.argv[1], {method: "POST", body: require("fs").readFileSync(process.argv[2])}).then(async r => {
         process.stdout.write(Buffer.from(await r.arrayBuffer())); process.exitCode = r.ok ? 0 : 1; console.error(r.status); })' \
@@ -134,18 +178,40 @@ play() { # how many steps, what, arguments..
     [ "$(grep -c '^ok' "$folder/played")" -eq "$steps" ]
 }
 if [ -n "${PICTURES:-}" ]; then
+    mv "$folder/owner.key" "$folder/b.key"
     cp "$folder/a.key" "$folder/owner.key"
-    play 26 page "$PICTURES"
+    play 27 page "$PICTURES"
     result $? "an owner shares from Chromium"
     "$trefoil" share "$folder/study.yaml" --key "$folder/a.key" --status >"$folder/said" 2>&1
-    ! grep -q 'nothing yet' "$folder/said"
+    grep -E '^  a ' "$folder/said" >"$folder/one" && ! grep -q 'nothing yet' "$folder/one"
     result $? "and the servers hold it"
+    node -e 'const fs = require("fs"), o = JSON.parse(fs.readFileSync(process.argv[1])).files;
+        fs.writeFileSync(process.argv[2], Buffer.from(o[Object.keys(o).find(name => name.endsWith(".secret"))], "base64"), {mode: 0o600})' \
+        "$folder/downloads/owner.json" "$folder/a.browsers.secret"
+    "$trefoil" share "$folder/study.yaml" "$folder/table.csv" --key "$folder/a.key" --secret "$folder/a.browsers.secret" >"$folder/said" 2>&1
+    result $? "it is the upload that trefoil share makes: another would be refused"
     "$trefoil" admit "$folder/study.yaml" --invite 1 --until 2999-12-31 --links "$folder/link" --key "$folder/registry.key" \
         --tokens "$folder/tokens" --page https://share.example/ >"$folder/said" 2>&1
     play 13 invited "$PICTURES"
     result $? "a link lets one person share, and not a second"
+    mv "$folder/b.key" "$folder/owner.key"
+    rows 100000 >"$folder/long.csv"
+    play 3 long
+    result $? "100,000 rows of 14 columns go from a browser to receipts, within 300 MB"
     kill "${pids[3]}" && wait "${pids[3]}"
     play 8 lies "$relay"
     result $? "a relay that is closed, or lies, is told"
 fi
+kill "${pids[0]}" && wait "${pids[0]}"
+node -e 'require("net").createServer(() => {}).listen(process.argv[1], "127.0.0.1", () => console.log("listens"))' "$port" >"$folder/silent" &
+pids[0]=$!
+"$trefoil" relay "$folder/study.yaml" --listen "$((relay + 1))" 2>"$folder/relay2.log" &
+second=$!
+within 10 grep -q listens "$folder/silent"
+within 10 "$trefoil" check --server "$((relay + 1))" 2>/dev/null
+node -e 'const s = require("net").connect(process.argv[1], "127.0.0.1", () => { s.write("POST /0 HTTP/1.0\r\nContent-Length: 1\r\n\r\nx");
+    setTimeout(() => process.exit(), 500); })' "$((relay + 1))"
+kill "$second"
+within 1 gone "$second"
+result $? "a relay that waits for a silent server ends when it is told"
 end_test

@@ -211,7 +211,9 @@ TEST(two_servers_take_parcels_and_delete_their_keys)
     EXPECT(0, file(&c, "serve.log"), 10, "serve", c.s.path, "--key", key, "--folder", folder,
            "--sealing", file(&c, "another"), "--purge");
     file_says(file(&c, "serve.log"), "there is no sealing key");
-    for (unsigned again = 0; again < 2; again++) {
+    for (unsigned again = 0; again < 3; again++) {
+        if (again == 2) /* as a crash leaves it that came between its two steps */
+            assert_int_equal(file_write(seal, 0600, (const char[396]){0}, 396, &quiet), ERR_OK);
         EXPECT(0, file(&c, "serve.log"), 10, "serve", c.s.path, "--key", key, "--folder", folder,
                "--sealing", seal, "--purge");
         assert_false(file_is_there(seal));

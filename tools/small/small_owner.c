@@ -74,11 +74,23 @@ enum err owner_page_study(const struct bytes *page, struct bytes *file)
     return ERR_FORMAT;
 }
 
-enum err owner_page(const struct study *study, const struct bytes *file, struct bytes *out,
-                    struct bytes *policy, struct log *log)
+enum err owner_page_files(const struct study *study, const char *path, struct bytes *file,
+                          struct bytes *beside, struct log *log)
+{
+    (void)study;
+    (void)path;
+    (void)file;
+    (void)beside;
+    (void)log;
+    return ERR_SYSTEM;
+}
+
+enum err owner_page(const struct study *study, const struct bytes *file, const struct bytes *beside,
+                    struct bytes *out, struct bytes *policy, struct log *log)
 {
     (void)study;
     (void)file;
+    (void)beside;
     (void)out;
     (void)policy;
     (void)log;

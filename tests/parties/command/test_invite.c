@@ -221,6 +221,11 @@ TEST(numbers_are_given_once_to_keys_and_links)
     assert_int_equal(CALL(&w, "admit", w.path[STUDY], "--tokens", w.path[TOKENS]), 0);
     support_says(w.o.out, "5 tokens of study test, signed by its issuer; 0 of them revoked\n"
                           "4 of them are invitations");
+    assert_int_equal(token_accept(&t, w.f->base, &i, seed, t.sign), ERR_OK);
+    token_text(&t, line);
+    write_text(w.path[TOKENS], line); /* what an owner has made of a link is none of the issuer's */
+    assert_int_not_equal(CALL(&w, "admit", w.path[STUDY], "--tokens", w.path[TOKENS]), 0);
+    support_says(w.o.err, "tokens:1: this is no token and no invitation");
     then[30] = then[30] == 'A' ? 'B' : 'A';
     write_text(w.path[TOKENS], then);
     assert_int_not_equal(CALL(&w, "admit", w.path[STUDY], "--tokens", w.path[TOKENS]), 0);
