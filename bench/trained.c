@@ -17,7 +17,7 @@ void trained_clear(struct trained_rows *r)
     workload_free(&r->columns);
 }
 
-/* Row i goes to `last` if i modulo 5 is 4, or, where rows stay in order, if it is of the last fifth. */
+/* Row i goes to `last` if i modulo 5 is 4; where rows stay in order, if it is of the last fifth. */
 static enum err deal(const struct domain *d, const struct table *all, bool in_order,
                      struct table **first, struct table **last)
 {

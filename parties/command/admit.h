@@ -8,7 +8,7 @@
 #include "parties/study/token.h"
 
 /* A key that asks, and its line in the file. */
-struct asker {
+struct admit_asker {
     uint8_t sign[32];
     size_t line;
     bool known; /* it has a token, or comes twice */
@@ -30,7 +30,7 @@ struct admit {
     struct admit_entry *entry; /* those of the register, then the new ones */
     size_t count, room, before;
     size_t renewed; /* that an earlier issuer had signed */
-    struct asker *asker;
+    struct admit_asker *asker;
     size_t askers, asker_room;
     int lock; /* of the register; -1: there is none */
     struct log *log;

@@ -70,13 +70,13 @@ static void clear(struct admit *a)
 static enum err take_key(struct admit *a, const struct line_reader *in, const char *line)
 {
     struct public_identity who;
-    struct asker *asker;
+    struct admit_asker *asker;
     const enum err e = public_identity_parse(&who, line);
     if (e != ERR_OK)
         return line_fail(in, e, "%s", identity_parse_hint(e));
     TRY(memory_room(&a->asker, &a->asker_room, a->askers + 1));
     asker = &a->asker[a->askers++];
-    *asker = (struct asker){.line = in->number};
+    *asker = (struct admit_asker){.line = in->number};
     memcpy(asker->sign, who.sign, sizeof who.sign);
     return ERR_OK;
 }
@@ -84,14 +84,14 @@ static enum err take_key(struct admit *a, const struct line_reader *in, const ch
 /* If two lines have the same key, the earlier comes first. */
 static int by_key(const void *a, const void *b)
 {
-    const struct asker *x = a, *y = b;
+    const struct admit_asker *x = a, *y = b;
     const int order = memcmp(x->sign, y->sign, sizeof x->sign);
     return order != 0 ? order : (x->line > y->line) - (x->line < y->line);
 }
 
 static int by_line(const void *a, const void *b)
 {
-    const struct asker *x = a, *y = b;
+    const struct admit_asker *x = a, *y = b;
     return (x->line > y->line) - (x->line < y->line);
 }
 

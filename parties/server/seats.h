@@ -9,8 +9,8 @@
  * invitation (parties/study/invite.h) whose last day has passed makes an owner of no other key than
  * the one that had its number before.
  *
- * Checking a token takes two verifications, or three, and costs its sender nothing. So a key whose token is
- * not taken yet, or that shows another, is heard only SEATS_AT_ONCE times at once, and
+ * Checking a token takes two verifications, or three, and costs its sender nothing. So a key whose
+ * token is not taken yet, or that shows another, is heard only SEATS_AT_ONCE times at once, and
  * SEATS_PER_SECOND in the long run.
  */
 #pragma once

@@ -3,8 +3,8 @@
  * signed by the issuer that the study names, or by whom it has invited (invite.h).
  *
  *   trefoil-token1-...    base64url of number (u32), key (32), signature (64)
- *   trefoil-token2-...    base64url of number (u32), last day (u32), key of the invitation (32), the
- *                         issuer's signature on that (64), key (32), signature (64)
+ *   trefoil-token2-...    base64url of number (u32), last day (u32), key of the invitation (32),
+ *                         the issuer's signature on that (64), key (32), signature (64)
  *
  * The signature is the issuer's Ed25519, with the label "trefoil-token-1", over the digest of the
  * study's terms, the number and the key; or the invitation's, with "trefoil-token-2". So a token is

@@ -12,19 +12,19 @@
 
 #define GUESTS 3
 
-struct party {
+struct invited {
     struct scene c;
     struct identity *issuer;
 };
 
-static void party_free(struct party *p)
+static void invited_free(struct invited *p)
 {
     identity_free(&p->issuer);
     scene_free(&p->c);
 }
 
 /* The link of an invitation, in a file. */
-static void invite(struct party *p, const char *path, uint32_t number, uint32_t last_day)
+static void invite(struct invited *p, const char *path, uint32_t number, uint32_t last_day)
 {
     struct invite i;
     uint8_t seed[INVITE_SEED_SIZE];
@@ -34,10 +34,10 @@ static void invite(struct party *p, const char *path, uint32_t number, uint32_t 
     assert_int_equal(file_write(path, 0600, text, strlen(text), &quiet), ERR_OK);
 }
 
-static void party_new(struct party *p, bool seals)
+static void party_new(struct invited *p, bool seals)
 {
     char key[IDENTITY_TEXT_SIZE], more[IDENTITY_TEXT_SIZE + 80];
-    *p = (struct party){0};
+    *p = (struct invited){0};
     assert_int_equal(identity_new(&p->issuer, &quiet), ERR_OK);
     public_identity_text(&p->issuer->public, key);
     snprintf(more, sizeof more, "min_owners: 1\nopen_owners: {issuer: %s, max: 9, max_rows: 40}\n",
@@ -60,7 +60,7 @@ static void party_new(struct party *p, bool seals)
 
 static void expect_one_key(bool seals)
 {
-    struct party p CLEAN(party_free);
+    struct invited p CLEAN(invited_free);
     const char *mine, *theirs;
     party_new(&p, seals);
     mine = file(&p.c, "g0.csv");
@@ -95,7 +95,7 @@ TEST(sealed_uploads_obey_links_too)
 }
 
 /* What a server answers to the first two blocks of a parcel. */
-static enum err bring(struct party *p, const char *path, unsigned server)
+static enum err bring(struct invited *p, const char *path, unsigned server)
 {
     struct support_caller x CLEAN(support_caller_free);
     struct parcel parcel CLEAN(parcel_clear) = {0};
@@ -117,7 +117,7 @@ static enum err bring(struct party *p, const char *path, unsigned server)
 /* A link was passed on: one parcel came first at one server, the other at the others. */
 TEST(two_who_race_with_one_link_have_nothing_together)
 {
-    struct party p CLEAN(party_free);
+    struct invited p CLEAN(invited_free);
     const char *parcel[2];
     party_new(&p, true);
     for (unsigned k = 0; k < 2; k++) {

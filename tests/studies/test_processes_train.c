@@ -164,7 +164,7 @@ static void find_run(struct scene *c, char number[2 * AUDIT_RUN_SIZE + 1])
     sodium_bin2hex(number, 2 * AUDIT_RUN_SIZE + 1, log->entry[k].opening.run, AUDIT_RUN_SIZE);
 }
 
-/* What is set aside for the test stays there until somebody goes on, in the folder or without it. */
+/* What is set aside for the test stays until somebody goes on, in the folder or without it. */
 TEST(a_run_that_dies_after_its_last_step_still_has_its_test)
 {
     for (unsigned k = 0; k < 2; k++) {

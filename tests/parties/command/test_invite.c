@@ -124,7 +124,7 @@ TEST(a_link_makes_a_token_of_one_key)
 
 enum { STUDY, TOKENS, KEYS_FILE, ISSUER, OUT, ERRORS, LOCK, LINKS, GUEST, ROWS, BOOK, FILES };
 
-struct office {
+struct invite_office {
     struct parse_fixture *f;
     char folder[64], path[FILES][96];
     struct command_outcome o;
@@ -135,14 +135,14 @@ static void write_text(const char *path, const char *text)
     assert_int_equal(file_write(path, 0600, text, strlen(text), &quiet), ERR_OK);
 }
 
-static void office_new(struct office *w, struct parse_fixture *f)
+static void invite_office_new(struct invite_office *w, struct parse_fixture *f)
 {
     static const char *const names[] = {"study.yaml", "tokens",   "keys",        "issuer.key",
                                         "out",        "err",      "tokens.lock", "links",
                                         "guest.key",  "rows.csv", "guest.book"};
     struct bytes text CLEAN(bytes_clear) = edited(base_text, "rounds: 4", OPEN);
     struct bytes full CLEAN(bytes_clear) = with_keys(f, (const char *)text.data);
-    *w = (struct office){.f = f, .folder = "/tmp/trefoil-invite-XXXXXX"};
+    *w = (struct invite_office){.f = f, .folder = "/tmp/trefoil-invite-XXXXXX"};
     assert_non_null(mkdtemp(w->folder));
     for (unsigned i = 0; i < FILES; i++)
         snprintf(w->path[i], sizeof w->path[i], "%s/%s", w->folder, names[i]);
@@ -153,14 +153,14 @@ static void office_new(struct office *w, struct parse_fixture *f)
     assert_int_equal(identity_save(f->identity[8], w->path[GUEST], false, &quiet), ERR_OK);
 }
 
-static void office_free(struct office *w)
+static void invite_office_free(struct invite_office *w)
 {
     for (unsigned i = 0; i < FILES; i++)
         unlink(w->path[i]);
     assert_int_equal(rmdir(w->folder), 0); /* nothing else was written */
 }
 
-static int call(struct office *w, const char *const *arguments)
+static int call(struct invite_office *w, const char *const *arguments)
 {
     support_command(&w->o, w->path[OUT], w->path[ERRORS], arguments);
     return w->o.code;
@@ -182,13 +182,13 @@ static void line_of(const char *path, unsigned number, char line[512])
 
 TEST(numbers_are_given_once_to_keys_and_links)
 {
-    struct office w CLEAN(office_free);
+    struct invite_office w CLEAN(invite_office_free);
     char line[512], first[4096], then[4096];
     struct invite i;
     struct token t;
     uint8_t seed[INVITE_SEED_SIZE];
     struct stat st;
-    office_new(&w, *state);
+    invite_office_new(&w, *state);
     assert_int_equal(INVITE(&w, "2", LATER, "--page", "https://x.example/p"), 0);
     support_says(w.o.out, "2 invitations are in ");
     assert_int_equal(stat(w.path[LINKS], &st), 0);
@@ -238,8 +238,8 @@ TEST(an_address_cannot_break_out_of_its_link)
     static const char *const bad[] = {"ftp://x",     "javascript:alert(1)", "https://x#y",
                                       "https://x y", "https://x\ny",        "https://x\"><script>",
                                       "https://x'",  "https://\xc3\xa9",    ""};
-    struct office w CLEAN(office_free);
-    office_new(&w, *state);
+    struct invite_office w CLEAN(invite_office_free);
+    invite_office_new(&w, *state);
     for (unsigned k = 0; k < sizeof bad / sizeof *bad; k++) {
         assert_int_equal(INVITE(&w, "1", LATER, "--page", bad[k]), 2);
         support_says(w.o.err, "--page is an address such as");
@@ -257,14 +257,14 @@ TEST(an_address_cannot_break_out_of_its_link)
 /* The links that people have got bear the earlier signature; the register's line mends that. */
 TEST(another_issuer_keeps_invitations)
 {
-    struct office w CLEAN(office_free);
+    struct invite_office w CLEAN(invite_office_free);
     struct parse_fixture *f = *state;
     char earlier[128], text[8192], both[1024];
     struct bytes study CLEAN(bytes_clear) = {0};
     struct study *now CLEAN(study_free) = NULL;
     struct token t;
     const uint8_t *const key = f->identity[8]->public.sign;
-    office_new(&w, f);
+    invite_office_new(&w, f);
     snprintf(earlier, sizeof earlier, "%s/earlier.yaml", w.folder);
     assert_int_equal(INVITE(&w, "1", LATER, "--page", "https://x"), 0);
     support_text(w.path[STUDY], text, sizeof text);
@@ -290,13 +290,13 @@ TEST(another_issuer_keeps_invitations)
 /* Before the budget book, the secret, the servers. */
 TEST(an_invitation_that_is_over_is_refused_before_anything_is_noted)
 {
-    struct office w CLEAN(office_free);
+    struct invite_office w CLEAN(invite_office_free);
     struct parse_fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
     uint8_t seed[INVITE_SEED_SIZE];
     char text[INVITE_TEXT_SIZE];
     struct invite i;
-    office_new(&w, f);
+    invite_office_new(&w, f);
     assert_int_equal(study_load(&s, w.path[STUDY], &quiet), ERR_OK);
     assert_int_equal(invite_make(&i, seed, s, f->identity[7], 0, date_today() - 1), ERR_OK);
     invite_link(&i, seed, text);
@@ -320,10 +320,10 @@ TEST(an_invitation_that_is_over_is_refused_before_anything_is_noted)
 /* The servers of a study that seals know no last day of a guest's key: its owner's program does. */
 TEST(an_expired_key_does_not_come_by_a_token)
 {
-    struct office w CLEAN(office_free);
+    struct invite_office w CLEAN(invite_office_free);
     struct parse_fixture *f = *state;
     struct identity *old CLEAN(identity_free) = NULL;
-    office_new(&w, f);
+    invite_office_new(&w, f);
     assert_int_equal(INVITE(&w, "1", LATER, "--page", "https://x"), 0);
     assert_int_equal(identity_renew(&old, f->identity[8], date_today() - 1, &quiet), ERR_OK);
     assert_int_equal(identity_save(old, w.path[GUEST], true, &quiet), ERR_OK);
