@@ -34,7 +34,7 @@ static void invite(struct invited *p, const char *path, uint32_t number, uint32_
     assert_int_equal(file_write(path, 0600, text, strlen(text), &quiet), ERR_OK);
 }
 
-static void party_new(struct invited *p, bool seals)
+static void invited_new(struct invited *p, bool seals)
 {
     char key[IDENTITY_TEXT_SIZE], more[IDENTITY_TEXT_SIZE + 80];
     *p = (struct invited){0};
@@ -62,7 +62,7 @@ static void expect_one_key(bool seals)
 {
     struct invited p CLEAN(invited_free);
     const char *mine, *theirs;
-    party_new(&p, seals);
+    invited_new(&p, seals);
     mine = file(&p.c, "g0.csv");
     theirs = file(&p.c, "g1.csv");
     SHARE(&p, 0, 0, "link", mine);
@@ -119,7 +119,7 @@ TEST(two_who_race_with_one_link_have_nothing_together)
 {
     struct invited p CLEAN(invited_free);
     const char *parcel[2];
-    party_new(&p, true);
+    invited_new(&p, true);
     for (unsigned k = 0; k < 2; k++) {
         parcel[k] = file(&p.c, "g%u.parcel", k);
         SHARE(&p, 0, k, "link", file(&p.c, "g%u.csv", k), "--to", parcel[k]);
