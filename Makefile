@@ -119,6 +119,7 @@ PKG_CFLAGS = $(call once,PKG_CFLAGS,$(PKG_CONFIG) --cflags $(PACKAGES) $(TEST_PA
 PACKAGE_LIBS = $(call once,PACKAGE_LIBS,$(PKG_CONFIG) --libs $(PACKAGES))
 PKG_LIBS = -Wl,--as-needed $(PACKAGE_LIBS) $(if $(IPSEC),-lIPSec_MB) -lcsv -lm
 TEST_LIBS = $(call once,TEST_LIBS,$(PKG_CONFIG) --libs $(TEST_PACKAGES))
+MPI_CFLAGS = $(call once,MPI_CFLAGS,$(PKG_CONFIG) --cflags-only-I ompi-c)
 MPI_LIBS = $(call once,MPI_LIBS,$(PKG_CONFIG) --libs ompi-c)
 
 comma := ,
@@ -322,7 +323,7 @@ $(OUT)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(PKG_CFLAGS) -MMD -MP -c $< -o $@
 
-$(OUT)/mpi/%.o: FLAGS += -DTREFOIL_MPI $(patsubst -I%,-isystem %,$(if $(RANKS),$(shell $(PKG_CONFIG) --cflags-only-I ompi-c)))
+$(OUT)/mpi/%.o: FLAGS += -DTREFOIL_MPI $(patsubst -I%,-isystem %,$(if $(RANKS),$(MPI_CFLAGS)))
 $(OUT)/mpi/%.o: %.c Makefile
 	$(say) CC $<
 	@mkdir -p $(@D)

@@ -81,14 +81,17 @@ enum err trained_try(const struct trained_rows *rows, const struct train_result 
     return ERR_OK;
 }
 
+/* A rate at which scores wrap is not taken, and its wraps are not the caller's. */
 static enum err choose(const struct trained_rows *held, const struct trained_plan *plan,
                        unsigned seeds, double *rate, struct log *log)
 {
     struct trained_plan p = *plan;
     double best = 0;
     for (size_t k = 0; k < sizeof rates / sizeof *rates; k++) {
+        uint64_t wrapped = 0;
         double mean = 0;
         p.rate = rates[k];
+        p.wrapped = &wrapped;
         for (p.seed = 1; p.seed <= seeds; p.seed++) {
             struct train_result *result CLEAN(train_result_free) = NULL;
             double good;
@@ -96,8 +99,10 @@ static enum err choose(const struct trained_rows *held, const struct trained_pla
             TRY(trained_try(held, result, &good));
             mean += good / seeds;
         }
-        *rate = mean > best ? p.rate : *rate;
-        best = mean > best ? mean : best;
+        if (wrapped > 0 || mean <= best)
+            continue;
+        *rate = p.rate;
+        best = mean;
     }
     return ERR_OK;
 }

@@ -100,7 +100,8 @@ static const char help[] =
     "example:\n"
     "  trefoil share study.yaml patients.csv --key hospital-a.key\n"
     "  trefoil share study.yaml --sql clinic --table visits --key hospital-a.key\n"
-    "  trefoil share study.yaml --sql clinic --table patients --events visits --key ..\n"
+    "  trefoil share study.yaml --sql clinic --table patients --events visits \\\n"
+    "      --key hospital-a.key\n"
     "  trefoil share study.yaml patients.csv --key hospital-a.key --to a.parcel\n";
 
 static enum err load(struct share *s)

@@ -155,7 +155,7 @@ static const struct terms_part {
     {"study", put_study, "study, retain_days, title, description, purpose, licence, contact"},
     {"domain", put_domain, NULL},
     {"workload", put_workload, NULL},
-    {"budget", put_budget, "budget, person, approvers (names, signing keys)"},
+    {"budget", put_budget, "budget, person, approvers"},
     {"noise", put_noise, "noise, noise_by"},
     {"rounds", put_rounds, "rounds, score, method, copula, train, assess"},
     {"bounds", put_bounds,

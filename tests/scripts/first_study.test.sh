@@ -94,7 +94,7 @@ for a in doc["attributes"]:
              "numeric": lambda: len(a["edges"]) - 1}[a["kind"]]() + ("missing" in a)
     assert codes == a["size"] == doc["domain"][a["name"]]
 assert len(doc["measurements"]) > 5 and ["age", "diagnosis"] in [m["attributes"] for m in doc["measurements"]]
-assert [len(s["attributes"]) for s in doc["scores"]] == 4 * [15]
+assert [len(s["attributes"]) for s in doc["scores"]] == 5 * [15]
 for m in doc["measurements"]:
     assert "merged" in m or len(m["attributes"]) == 1 or not set(m["attributes"]) & set(groups)
     cells = math.prod(max(groups[name]) + 1 if name in groups and "merged" in m else doc["domain"][name]

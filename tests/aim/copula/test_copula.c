@@ -914,14 +914,18 @@ TEST(the_better_method_is_advised)
 }
 
 /*
- * Advice is about cells as a run merges them: columns in pairs that `impossible` names stay fine.
+ * Advice is about cells as a run merges them: values of which each has another that it never goes
+ * with have nothing alike to be merged with, and stay fine.
  */
 TEST(advice_merges_what_a_run_does)
 {
-    static const uint32_t size[] = {200, 200, 2}, cell[] = {7};
-    const struct workload_zeros zero[] = {{{2, {0, 1}}, 1, cell}, {{1, {2}}, 1, cell}};
+    static const uint32_t size[] = {200, 200, 2}, missing[] = {1};
+    uint32_t cell[200];
+    const struct workload_zeros zero[] = {{{2, {0, 1}}, 200, cell}, {{1, {2}}, 1, missing}};
     struct study study = {.rows_per_person = 1, .domain = support_domain(size, 3)};
     struct method_advice merged, apart;
+    for (uint32_t k = 0; k < 200; k++)
+        cell[k] = 201 * k;
     assert_int_equal(method_advise(&merged, &study, 1000, 0.1), ERR_OK);
     study.zero = memory_array(2, sizeof *study.zero);
     memcpy(study.zero, zero, sizeof zero);

@@ -573,7 +573,7 @@ TEST(from_nothing_to_a_checked_study)
     assert_string_equal(o.err, "");
     EACH(support_says, o.out, "differential privacy", "You are the owner hospital-b", "j^2 rho",
          "Costs: owners upload",
-         "as private as one count with Gaussian noise of standard deviation\n  4.22",
+         "as private as one count with Gaussian noise of standard deviation\n  4.2",
          "Roster 1 of study example");
     /* a renewed key is recognised as different from the one that the study lists */
     TREFOIL(&o, "keygen", "renewed", "--renew", "hospital-b", "--until", "2199-01-01");
