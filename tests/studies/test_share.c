@@ -418,7 +418,8 @@ TEST(terms_are_pinned_and_their_difference_named)
     /* different from the servers': reported with the key that differs, and not remembered */
     edit(c.s.path, altered, "epsilon: 1", "epsilon: 1.5");
     assert_int_equal(share_with(&c, altered, (const char *const[]){csv, "--key", key, NULL}), 3);
-    says(&c, "it has other terms than your study file, which was refused: budget, person, approvers;");
+    says(&c, "it has other terms than your study file, which was refused: budget, person, "
+             "approvers;");
     assert_int_equal(SHARE(&c, csv, "--key", key, "--dry-run"), 0);
     assert_int_equal(access(file(&c, "o0.pins"), F_OK), -1);
     assert_int_equal(SHARE(&c, csv, "--key", key, "--fingerprint", "00000-00000"), 3);
