@@ -35,6 +35,8 @@
  * is left alone.
  */
 #define ALLOWANCE 4096
+/* Both have more than this, with CURVE: 64 + 202 + 266 bytes, and what a peer says of itself. */
+#define HANDSHAKE 512
 
 struct guest {
     int fd;
@@ -208,7 +210,8 @@ static void recognise(struct porter *p, struct guest *g, uint32_t user)
 
 /*
  * Messages that were taken. They may be of a connection that has gone, whose descriptor another one
- * has by now: that has its own number once it was heard, and before has brought less than they are.
+ * has by now: that has its own number once it was heard, and is not cut for another's; before, it
+ * has brought less than they and its handshake are.
  */
 static void apply(struct porter *p, struct note *note)
 {
@@ -216,9 +219,10 @@ static void apply(struct porter *p, struct note *note)
     if (g == NULL || note->bytes == 0)
         return;
     if (g->number == 0 || g->number != note->line.number) {
+        const uint64_t least = g->taken + note->bytes + (g->number == 0 ? HANDSHAKE : 0);
         measure(g, clock_now_ms());
-        note->cut = note->cut && g->received >= g->taken + note->bytes;
-        if (g->received < g->taken + note->bytes)
+        note->cut = note->cut && g->number == 0 && g->received >= least;
+        if (g->received < least)
             return;
     }
     g->number = note->line.number;

@@ -1,5 +1,5 @@
 #!/usr/bin/awk -f
-# The Markdown of docs/study.md as scdoc: headings, paragraphs, lists, indented blocks, `code`, *emphasis*.
+# The Markdown of docs/study.md as scdoc: headings, paragraphs, lists, tables, indented blocks, `code`, *emphasis*.
 # The page's own title is left out.
 
 function inline(s,    out, part, n, i, code, link) {
@@ -34,5 +34,13 @@ function inline(s,    out, part, n, i, code, link) {
 block { print "```"; block = 0 }
 /^# / { next }
 /^## / { print "# " toupper(substr($0, 4)); next }
+/^\|[-| ]+\|$/ { next }
+/^\|/ { # a row of a table becomes a line of a list
+    gsub(/^\| *| *\| *$/, "")
+    gsub(/( *\|)+ *$/, "")
+    gsub(/ *\| */, ": ")
+    print "- " inline($0)
+    next
+}
 /^  / { sub(/^ +/, ""); print "  " inline($0); next }
 { print inline($0) }

@@ -62,8 +62,9 @@ enum err lattice_key_new(struct lattice_key **key, const struct lattice_ring *ri
                          const uint8_t seed[LATTICE_SEED]) MUST_CHECK;
 void lattice_key_free(struct lattice_key **key);
 /*
- * Its share of a result, N words. ERR_DATA for words that are not below their primes, and for a
- * result of q / 4 or more: the owner did not encrypt under this key.
+ * Its share of a result, N words. ERR_FORMAT for words that are not below their primes, which the
+ * provider does not send; ERR_DATA for a result of q / 4 or more: the owner did not encrypt under
+ * this key.
  */
 enum err lattice_open(const struct lattice_key *key, const uint8_t in[LATTICE_RESULT_SIZE],
                       uint64_t *share) MUST_CHECK;

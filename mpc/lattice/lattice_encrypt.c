@@ -131,13 +131,19 @@ enum err lattice_encrypt(const struct lattice_ring *ring, const struct lattice_p
 
 /* --- decryption ------------------------------------------------------------------------------- */
 
+/* A provider that follows the protocol sends no other words, whatever the owner did. */
+static enum err unpack(const struct lattice_key *key, const uint8_t *in, struct lattice_poly *to)
+{
+    return lattice_unpack(key->ring, in, to) == ERR_OK ? ERR_OK : ERR_FORMAT;
+}
+
 static enum err decrypt(const struct lattice_key *key, const uint8_t *in, struct lattice_poly *sum,
                         struct lattice_poly *part, uint64_t *share)
 {
-    TRY(lattice_unpack(key->ring, in, sum));
-    TRY(lattice_unpack(key->ring, in + LATTICE_POLY_SIZE, part));
+    TRY(unpack(key, in, sum));
+    TRY(unpack(key, in + LATTICE_POLY_SIZE, part));
     lattice_add_product(key->ring, sum, part, &key->s);
-    TRY(lattice_unpack(key->ring, in + 2 * LATTICE_POLY_SIZE, part));
+    TRY(unpack(key, in + 2 * LATTICE_POLY_SIZE, part));
     lattice_add_product(key->ring, sum, part, &key->square);
     lattice_coefficients(key->ring, sum);
     return lattice_low(key->ring, sum, share) ? ERR_OK : ERR_DATA;

@@ -9,6 +9,7 @@
 #include "parties/study/study_ports.h"
 #include "parties/study/study_text.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -91,16 +92,17 @@ static void print_approvers(const struct study *s, const struct ledger_limits *l
 {
     const double k = limits->rows_per_person > 0 ? limits->rows_per_person : 1;
     struct price_first first;
-    double m;
+    double m, look, rho;
     if (s->approvers.at_least == 0 || price_first(s, &first) != ERR_OK)
         return;
     m = k * (double)first.one_ways;
+    look = k * (double)first.look;
+    rho = ((s->features != NULL ? 1 : (double)s->workload->one_ways) * m * m + look * look) /
+          0x1p41;
     printf("Servers open nothing without a warrant of %u of %zu approvers (trefoil approve).\n"
            "The whole run takes a share of 100 %%; with less it ends early, and with less than\n"
-           "%.3g %%, which the first counts take, before it has anything.\n",
-           s->approvers.at_least, s->approvers.count,
-           100 * (s->features != NULL ? 1 : (double)s->workload->one_ways) * m * m / 0x1p41 /
-               limits->rho);
+           "%.4f %%, which the first counts take, before it has anything.\n",
+           s->approvers.at_least, s->approvers.count, ceil(1e6 * rho / limits->rho) / 1e4);
 }
 
 static enum err plan(struct plan_asked *p, const char *path)

@@ -112,13 +112,14 @@ async function takeToken() {
   await look();
 }
 
-async function takeLink() {
+// A link's secret leaves the address at once.
+function hideLink() {
   const secret = location.hash.slice(1);
   if (!secret.startsWith('trefoil-'))
-    return;
+    return false;
   history.replaceState(null, '', location.pathname + location.search);
   $('token').value = secret;
-  await takeToken();
+  return true;
 }
 
 async function makeKey() {
@@ -395,6 +396,7 @@ const words = () => relay !== '' ? `It goes to the servers by ${relay}, which se
   : 'This study has no relay: save the parcel, and have somebody bring it to the servers with trefoil send.';
 
 async function begin() {
+  const linked = hideLink();
   $('key').onchange = takeKey;
   $('token').onchange = takeToken;
   $('make').onclick = makeKey;
@@ -411,7 +413,9 @@ async function begin() {
   put('about', about.out + about.err);
   put('terms', terms.out.trim());
   put('where', words());
-  await takeLink();
+  if (linked)
+    await takeToken();
+  addEventListener('hashchange', () => hideLink() && takeToken());
   document.body.dataset.ready = 'yes';
 }
 begin();

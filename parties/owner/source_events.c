@@ -14,7 +14,8 @@ static bool is_query(const char *events)
     events += strspn(events, " \t\r\n(");
     for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
         const size_t n = strlen(first[i]);
-        if (strncasecmp(events, first[i], n) == 0 && strchr(" \t\r\n*\"'(", events[n]) != NULL)
+        if (strncasecmp(events, first[i], n) == 0 && events[n] != '\0' &&
+            strchr(" \t\r\n*\"'(", events[n]) != NULL)
             return true;
     }
     return false;

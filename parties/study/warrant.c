@@ -177,6 +177,17 @@ static bool is_revoked(const struct study *study, const uint8_t sign[32])
     return false;
 }
 
+/* Whoever is named has signed it: what counts for nothing now would still be read as a signature. */
+static bool is_genuine(const struct warrant_signature *s, const struct bytes *words,
+                       const struct study *study)
+{
+    for (size_t i = 0; i < study->approvers.count; i++)
+        if (strcmp(s->name, study->approvers.who[i].name) == 0)
+            return public_identity_verify(&study->approvers.who[i].key, label, words->data,
+                                          words->size, s->bytes) == ERR_OK;
+    return false;
+}
+
 /* Whether approver i has signed it, with a key that is not revoked. */
 static bool has_signed(const struct warrant *w, const struct bytes *words,
                        const struct study *study, size_t i)
@@ -184,9 +195,7 @@ static bool has_signed(const struct warrant *w, const struct bytes *words,
     const struct study_analyst *who = &study->approvers.who[i];
     for (size_t k = 0; k < w->signatures; k++)
         if (strcmp(w->signature[k].name, who->name) == 0)
-            return !is_revoked(study, who->key.sign) &&
-                   public_identity_verify(&who->key, label, words->data, words->size,
-                                          w->signature[k].bytes) == ERR_OK;
+            return !is_revoked(study, who->key.sign) && is_genuine(&w->signature[k], words, study);
     return false;
 }
 
@@ -197,6 +206,12 @@ static enum err check_signatures(const struct warrant *w, const struct study *st
     char missing[STUDY_APPROVERS_MAX * (STUDY_NAME_SIZE + 2) + 1] = "";
     unsigned count = 0;
     TRY(write_words(w, &words));
+    for (size_t k = 0; k < w->signatures; k++)
+        if (!is_genuine(&w->signature[k], &words, study))
+            return log_fail(log, ERR_REFUSED,
+                            "the warrant's signature of %s is not that of an approver of this "
+                            "study; take its line out",
+                            w->signature[k].name);
     for (size_t i = 0; i < study->approvers.count; i++) {
         const size_t n = strlen(missing);
         if (has_signed(w, &words, study, i))

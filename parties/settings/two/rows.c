@@ -239,7 +239,12 @@ static enum err send_results(const struct two_rows *r, struct two_rows_work *w)
                                   .produce = produce,
                                   .consume = consume,
                                   .self = w};
-    return net_stream(r->net, &flow, 1);
+    const enum err e = net_stream(r->net, &flow, 1);
+    return e != ERR_FORMAT
+               ? e
+               : log_fail(r->log, e,
+                          "the provider sent what is no result of encrypted rows: it departs from "
+                          "the protocol, or its memory is faulty; the session ends");
 }
 
 /* The keeper tells the provider. */

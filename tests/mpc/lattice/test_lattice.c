@@ -724,8 +724,12 @@ TEST(words_that_are_none_are_refused)
     static uint64_t share[LATTICE_N];
     view_new(&v);
     assert_int_equal(lattice_hide(v.products, 0, v.prg, v.hidden[0], share), ERR_OK);
-    memset(v.hidden[0] + LATTICE_POLY_SIZE, 255, 7);
-    assert_int_equal(lattice_open(v.key, v.hidden[0], share), ERR_DATA);
+    for (size_t part = 0; part < 3; part++) { /* the provider's doing, not the owner's */
+        static uint8_t wrong[LATTICE_RESULT_SIZE];
+        memcpy(wrong, v.hidden[0], sizeof wrong);
+        memset(wrong + part * LATTICE_POLY_SIZE, 255, 7);
+        assert_int_equal(lattice_open(v.key, wrong, share), ERR_FORMAT);
+    }
     memset(v.upload + lattice_upload_size(v.plan) - 7, 255, 7);
     assert_int_equal(lattice_upload_check(ring, v.upload, lattice_upload_size(v.plan)), ERR_DATA);
 }

@@ -174,6 +174,14 @@ TEST(only_so_many_approvers_permit)
     c.w = good;
     assert_int_equal(warrant_sign(&c.w, c.study, c.approver[1], &c.log), ERR_OK);
     assert_int_equal(c.w.signatures, 2);
+    c.w.signature[c.w.signatures++] = (struct warrant_signature){.name = "p2"}; /* beyond enough */
+    assert_int_equal(check(&c, c.study), ERR_REFUSED);
+    support_says(c.words, "the warrant's signature of p2 is not that of an approver");
+    c.w = good;
+    c.w.signature[c.w.signatures] = c.w.signature[0];
+    memcpy(c.w.signature[c.w.signatures++].name, "p9", 3);
+    assert_int_equal(check(&c, c.study), ERR_REFUSED);
+    c.w = good;
     c.w.purpose[0] ^= 1;
     assert_int_equal(check(&c, c.study), ERR_REFUSED);
     c.w = good;
