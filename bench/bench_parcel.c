@@ -57,7 +57,7 @@ static void begin(struct parcel_bench *b, unsigned owners, unsigned records, boo
 {
     char lines[64];
     const char **part = parts(owners, records, lines);
-    *b = (struct parcel_bench){.s = {{0}}};
+    memset(b, 0, sizeof *b);
     cast_done(support_study_new(&b->s,
                                 OPTIONS(.owners = owners, .part = (const char *const *)part,
                                         .seals = seals, .lanes = 1),

@@ -48,7 +48,7 @@ enum err parser_made(struct parser *p, struct parser_made *m)
     struct question_group g = {0};
     m->as.missing = m->none;
     if (parser_is_part(p)) {
-        TRY(parser_group(p, &g));
+        TRY(parser_part_group(p, &g));
         m->base = g.column;
         m->part = g.part;
     } else if (e != NULL) {

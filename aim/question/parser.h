@@ -64,6 +64,7 @@ enum err parser_made_group(struct parser *p, struct question_group *g) MUST_CHEC
 enum err parser_fill_book(struct parser *p, struct question_group *g) MUST_CHECK;
 /* Whether such a part begins at the token. */
 bool parser_is_part(const struct parser *p);
+enum err parser_part_group(struct parser *p, struct question_group *g) MUST_CHECK; /* if it is */
 const struct question_part *parser_part(enum calendar_part value);
 /* Reads a part of dates, or the name of a computed column that is one or is from a book. */
 enum err parser_made(struct parser *p, struct parser_made *m) MUST_CHECK;

@@ -177,7 +177,7 @@ static bool is_revoked(const struct study *study, const uint8_t sign[32])
     return false;
 }
 
-/* Whoever is named has signed it: what counts for nothing now would still be read as a signature. */
+/* Whoever is named has signed it: what counts for nothing would still be read as a signature. */
 static bool is_genuine(const struct warrant_signature *s, const struct bytes *words,
                        const struct study *study)
 {
