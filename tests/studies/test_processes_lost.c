@@ -279,7 +279,7 @@ TEST(a_refused_server_leaves_nothing)
  * The analyst's disk is lost in the middle of a run: the servers give again what they opened, and
  * the run goes on.
  */
-/* A program that dies while it asks leaves servers that it asked waiting for one that it did not. */
+/* A program that dies while it asks leaves servers that it asked waiting for another. */
 static void wait_for_the_end(struct scene *c, unsigned i)
 {
     const double end = support_deadline(20);
