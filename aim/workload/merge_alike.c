@@ -43,18 +43,26 @@ static enum err slice_cells(bool **barred, const struct domain *d, const struct 
     return ERR_OK;
 }
 
+/* A column's parts; at first all codes are in one. */
+static enum err part_of(struct merges_alike *x, const struct domain *d, uint16_t attribute,
+                        uint32_t **part)
+{
+    if (x->part[attribute] == NULL)
+        TRY(memory_new(&x->part[attribute], d->attribute[attribute].size));
+    *part = x->part[attribute];
+    return ERR_OK;
+}
+
 /* Parts the codes of the clique's i-th column that it treats differently. */
 static enum err part_by(struct merges_alike *x, const struct domain *d,
                         const struct workload_zeros *z, unsigned i)
 {
     const uint16_t attribute = z->clique.attribute[i];
     const uint32_t size = d->attribute[attribute].size;
-    uint32_t *part = x->part[attribute], parts = 0;
+    uint32_t *part, parts = 0;
     struct slice *slice CLEAN(memory_release) = NULL;
     bool *barred CLEAN(memory_release) = NULL;
-    if (part == NULL)
-        TRY(memory_new(&x->part[attribute], size));
-    part = x->part[attribute];
+    TRY(part_of(x, d, attribute, &part));
     TRY(slice_cells(&barred, d, z, i));
     TRY(memory_new(&slice, size));
     for (uint32_t code = 0; code < size; code++) {
@@ -82,10 +90,10 @@ enum err merges_alike(struct merges_alike *x, const struct domain *d,
 
 enum err merges_apart(struct merges_alike *x, const struct domain *d, uint16_t attribute)
 {
-    if (x->part[attribute] == NULL)
-        TRY(memory_new(&x->part[attribute], d->attribute[attribute].size));
+    uint32_t *part;
+    TRY(part_of(x, d, attribute, &part));
     for (uint32_t code = 0; code < d->attribute[attribute].size; code++)
-        x->part[attribute][code] = code;
+        part[code] = code;
     return ERR_OK;
 }
 

@@ -45,10 +45,7 @@ static enum err joining_new(struct merge_joining *j, uint32_t codes, const doubl
 
 static void joining_clear(struct merge_joining *j)
 {
-    memory_free(&j->count);
-    memory_free(&j->before);
-    memory_free(&j->after);
-    memory_free(&j->winner);
+    memory_free_all(&j->count, &j->before, &j->after, &j->winner);
 }
 
 /* The group at `code` takes in the one after it. */

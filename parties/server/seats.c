@@ -192,23 +192,15 @@ enum err seats_take(struct seats *s, const struct gate_client *guest, struct rea
 
 /*
  * Whoever has stolen a key file has both keys in it. A renewed identity has another CURVE key, but
- * signs with the same one, so it is no longer good for blocks.
+ * signs with the same one, so once any of its keys is revoked it is no longer good for blocks.
  */
-static bool is_revoked(const struct study *study, const uint8_t sign[32])
-{
-    for (size_t i = 0; i < study->revoked_count; i++)
-        if (memcmp(study->revoked[i].sign, sign, 32) == 0)
-            return true;
-    return false;
-}
-
 enum err seats_own(struct seats *s, const uint8_t sign[32], const struct token *token,
                    uint32_t *owner, const char **words)
 {
     struct roster_person p = {0};
     enum err e;
     *words = "";
-    if (is_revoked(s->study, sign))
+    if (study_revoked_signer(s->study, sign))
         return refuse(ERR_REFUSED,
                       "the study's roster revokes a key of this identity; its owner needs another "
                       "identity, and an amended roster",

@@ -121,14 +121,6 @@ static void compare_analysts(FILE *out, const struct study *a, const struct stud
             fprintf(out, "  analyst %s: no longer\n", a->analyst[i].name);
 }
 
-static bool voids(const struct study *s, const uint8_t number[32])
-{
-    for (size_t i = 0; i < s->approvers.revoked_count; i++)
-        if (memcmp(s->approvers.revoked[i], number, 32) == 0)
-            return true;
-    return false;
-}
-
 static void compare_approvers(FILE *out, const struct study *a, const struct study *b)
 {
     const struct study *const by[] = {b, a};
@@ -138,7 +130,7 @@ static void compare_approvers(FILE *out, const struct study *a, const struct stu
                     &b->approvers.who[i].key);
     for (unsigned k = 0; k < 2; k++)
         for (size_t i = 0; i < by[k]->approvers.revoked_count; i++)
-            if (!voids(by[1 - k], by[k]->approvers.revoked[i]))
+            if (!study_revoked_warrant(by[1 - k], by[k]->approvers.revoked[i]))
                 fprintf(out, "  %s: warrant %s\n", words[k],
                         identity_groups(by[k]->approvers.revoked[i], 4).text);
 }

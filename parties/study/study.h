@@ -242,6 +242,10 @@ bool study_good_name(const char *text);
 
 /* Whether the roster revokes this key, wherever else the key is listed. */
 bool study_revoked(const struct study *study, const struct public_identity *who);
+/* Whether it revokes any key of the identity that signs with this one. */
+bool study_revoked_signer(const struct study *study, const uint8_t sign[32]);
+/* Whether it revokes the warrant of this number. */
+bool study_revoked_warrant(const struct study *study, const uint8_t number[32]);
 
 /*
  * Owners are numbered: first those that the study lists, then those that tokens admit, in the order

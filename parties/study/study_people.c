@@ -375,3 +375,19 @@ bool study_revoked(const struct study *study, const struct public_identity *who)
             return true;
     return false;
 }
+
+bool study_revoked_signer(const struct study *study, const uint8_t sign[32])
+{
+    for (size_t i = 0; i < study->revoked_count; i++)
+        if (memcmp(study->revoked[i].sign, sign, 32) == 0)
+            return true;
+    return false;
+}
+
+bool study_revoked_warrant(const struct study *study, const uint8_t number[32])
+{
+    for (size_t i = 0; i < study->approvers.revoked_count; i++)
+        if (memcmp(study->approvers.revoked[i], number, 32) == 0)
+            return true;
+    return false;
+}

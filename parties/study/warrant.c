@@ -168,15 +168,6 @@ enum err warrant_sign(struct warrant *w, const struct study *study, const struct
     return identity_sign(me, label, words.data, words.size, w->signature[k].bytes);
 }
 
-/* Whether the roster revokes any key of this identity. */
-static bool is_revoked(const struct study *study, const uint8_t sign[32])
-{
-    for (size_t i = 0; i < study->revoked_count; i++)
-        if (memcmp(study->revoked[i].sign, sign, 32) == 0)
-            return true;
-    return false;
-}
-
 /* Whoever is named has signed it: what counts for nothing would still be read as a signature. */
 static bool is_genuine(const struct warrant_signature *s, const struct bytes *words,
                        const struct study *study)
@@ -195,7 +186,7 @@ static bool has_signed(const struct warrant *w, const struct bytes *words,
     const struct study_analyst *who = &study->approvers.who[i];
     for (size_t k = 0; k < w->signatures; k++)
         if (strcmp(w->signature[k].name, who->name) == 0)
-            return !is_revoked(study, who->key.sign) && is_genuine(&w->signature[k], words, study);
+            return !study_revoked_signer(study, who->key.sign) && is_genuine(&w->signature[k], words, study);
     return false;
 }
 
@@ -228,14 +219,6 @@ static enum err check_signatures(const struct warrant *w, const struct study *st
                     count, study->approvers.at_least, missing);
 }
 
-static bool is_void(const struct study *study, const uint8_t number[32])
-{
-    for (size_t i = 0; i < study->approvers.revoked_count; i++)
-        if (memcmp(study->approvers.revoked[i], number, 32) == 0)
-            return true;
-    return false;
-}
-
 enum err warrant_check(const struct warrant *w, const struct study *study,
                        const uint8_t analyst[32], struct log *log)
 {
@@ -252,7 +235,7 @@ enum err warrant_check(const struct warrant *w, const struct study *study,
     if (analyst != NULL && memcmp(w->analyst, analyst, 32) != 0)
         return log_fail(log, ERR_REFUSED, "the warrant is for another analyst's key");
     TRY(warrant_number(w, number));
-    if (is_void(study, number))
+    if (study_revoked_warrant(study, number))
         return log_fail(log, ERR_REFUSED, "the study's roster revokes this warrant");
     return check_signatures(w, study, log);
 }
