@@ -186,7 +186,8 @@ static bool has_signed(const struct warrant *w, const struct bytes *words,
     const struct study_analyst *who = &study->approvers.who[i];
     for (size_t k = 0; k < w->signatures; k++)
         if (strcmp(w->signature[k].name, who->name) == 0)
-            return !study_revoked_signer(study, who->key.sign) && is_genuine(&w->signature[k], words, study);
+            return !study_revoked_signer(study, who->key.sign) &&
+                   is_genuine(&w->signature[k], words, study);
     return false;
 }
 
