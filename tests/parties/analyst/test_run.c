@@ -676,11 +676,10 @@ TEST(a_gradient_that_is_lost_is_kept_as_lost)
     struct run_scene c;
     struct replies *replies = NULL;
     unsigned lost = 0;
-    char path[SUPPORT_PATH];
     begin(&c, NULL);
-    support_study_file(&c.s, "out/loop.state", path);
     for (unsigned k = 0; k < 2; k++) {
-        assert_int_equal(replies_open(&replies, path, c.s.study, run_state_run(c.state), &c.log),
+        assert_int_equal(replies_open(&replies, file(&c, "out/loop.state"), c.s.study,
+                                      run_state_run(c.state), &c.log),
                          ERR_OK);
         c.remote.replies = replies;
         if (k == 0) { /* the second time all is in the file */

@@ -24,27 +24,16 @@ struct audit_log_bench {
     struct audit *audit[STUDY_SERVERS_MOST];
 };
 
-static void path_of(const struct audit_log_bench *b, unsigned i, char path[SUPPORT_PATH])
-{
-    char name[32];
-    snprintf(name, sizeof name, "server%u", i);
-    support_study_file(&b->s, name, path);
-    assert_int_equal(file_folder(path, &quiet), ERR_OK);
-}
-
 static enum err open_log(struct audit_log_bench *b, unsigned i)
 {
-    char path[SUPPORT_PATH];
-    path_of(b, i, path);
-    return audit_open(&b->audit[i], path, b->s.study, b->server[i], i, &quiet);
+    const char *folder = file(b, "server%u", i);
+    assert_int_equal(file_folder(folder, &quiet), ERR_OK);
+    return audit_open(&b->audit[i], folder, b->s.study, b->server[i], i, &quiet);
 }
 
 static void log_path(const struct audit_log_bench *b, unsigned i, char path[SUPPORT_PATH])
 {
-    size_t n;
-    path_of(b, i, path);
-    n = strlen(path);
-    snprintf(path + n, SUPPORT_PATH - n, "/audit.log");
+    snprintf(path, SUPPORT_PATH, "%s", file(b, "server%u/audit.log", i));
 }
 
 static struct audit_log_bench bench_new(void)
@@ -52,10 +41,7 @@ static struct audit_log_bench bench_new(void)
     struct audit_log_bench b = {0};
     NEW_STUDY(&b.s, &quiet, .owners = 2);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        char name[16], path[SUPPORT_PATH];
-        snprintf(name, sizeof name, "s%u.key", i);
-        support_study_file(&b.s, name, path);
-        assert_int_equal(identity_load(&b.server[i], path, &quiet), ERR_OK);
+        assert_int_equal(identity_load(&b.server[i], file(&b, "s%u.key", i), &quiet), ERR_OK);
         assert_int_equal(open_log(&b, i), ERR_OK);
     }
     return b;

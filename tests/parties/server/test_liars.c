@@ -32,10 +32,7 @@ static void open_stores(struct stores_bench *b, const char *more)
     static const char *const part[] = {"    max_rows: 900\n", "    max_rows: 900\n"};
     NEW_STUDY(&b->s, &quiet, .owners = 2, .part = part, .more = more);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        char name[16], path[SUPPORT_PATH];
-        snprintf(name, sizeof name, "s%u.key", i);
-        support_study_file(&b->s, name, path);
-        assert_int_equal(identity_load(&b->server[i], path, &quiet), ERR_OK);
+        assert_int_equal(identity_load(&b->server[i], file(b, "s%u.key", i), &quiet), ERR_OK);
         assert_int_equal(open_store(b, i), ERR_OK);
     }
 }
@@ -44,10 +41,7 @@ static void make_part(struct liars_lists *l, unsigned owner)
 {
     struct identity *me CLEAN(identity_free) = NULL;
     struct bytes packed CLEAN(bytes_clear) = {0};
-    char name[16], path[SUPPORT_PATH];
-    snprintf(name, sizeof name, "o%u.key", owner);
-    support_study_file(&l->b.s, name, path);
-    assert_int_equal(identity_load(&me, path, &quiet), ERR_OK);
+    assert_int_equal(identity_load(&me, support_path(&l->b.s, "o%u.key", owner), &quiet), ERR_OK);
     bytes_extend(&packed, study_upload_bytes(l->b.s.study, owner));
     memset(packed.data, 0, packed.size);
     assert_int_equal(upload_make(l->parts[owner], &three_split, me, owner,

@@ -128,9 +128,7 @@ static void make_upload(struct play_stage *c)
 {
     struct identity *owner CLEAN(identity_free) = NULL;
     struct bytes packed CLEAN(bytes_clear) = {0};
-    char path[SUPPORT_PATH];
-    support_study_file(&c->s, "o0.key", path);
-    assert_int_equal(identity_load(&owner, path, &quiet), ERR_OK);
+    assert_int_equal(identity_load(&owner, file(c, "o0.key"), &quiet), ERR_OK);
     bytes_extend(&packed, study_upload_bytes(c->s.study, 0));
     memset(packed.data, 0, packed.size);
     packed.data[3] = 7;
@@ -150,10 +148,7 @@ static void stage_of(struct play_stage *c, const char *more)
     assert_int_equal(price_limits(c->s.study, &c->limits, &quiet), ERR_OK);
     w = c->s.study->workload;
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        char name[16], path[SUPPORT_PATH];
-        snprintf(name, sizeof name, "s%u.key", i);
-        support_study_file(&c->s, name, path);
-        assert_int_equal(identity_load(&c->server[i], path, &quiet), ERR_OK);
+        assert_int_equal(identity_load(&c->server[i], file(c, "s%u.key", i), &quiet), ERR_OK);
         open_folder(c, i, "server", &c->store[i]);
         open_folder(c, i, "forged", &c->forged[i]);
         forge_debit(c->forged[i], &c->limits);
@@ -528,22 +523,14 @@ TEST(noise_that_was_altered_is_not_bound)
 /* A server's store as it was before an opening; its audit log has gone on, as it would. */
 static void put_back(struct play_stage *c, unsigned i, const char *state)
 {
-    char name[48], from[SUPPORT_PATH], to[SUPPORT_PATH];
     store_close(&c->store[i]);
     audit_close(&c->audit[i]);
-    snprintf(name, sizeof name, "%s%u", state, i);
-    support_study_file(&c->s, name, from);
-    snprintf(name, sizeof name, "server%u/store.sqlite", i);
-    support_study_file(&c->s, name, to);
-    assert_int_equal(support_copy(from, to), ERR_OK);
-    snprintf(name, sizeof name, "%s%u-wal", state, i);
-    support_study_file(&c->s, name, from);
-    snprintf(name, sizeof name, "server%u/store.sqlite-wal", i);
-    support_study_file(&c->s, name, to);
-    assert_int_equal(support_copy(from, to), ERR_OK);
-    snprintf(name, sizeof name, "server%u/store.sqlite-shm", i);
-    support_study_file(&c->s, name, to);
-    (void)remove(to);
+    assert_int_equal(support_copy(file(c, "%s%u", state, i), file(c, "server%u/store.sqlite", i)),
+                     ERR_OK);
+    assert_int_equal(
+        support_copy(file(c, "%s%u-wal", state, i), file(c, "server%u/store.sqlite-wal", i)),
+        ERR_OK);
+    (void)remove(file(c, "server%u/store.sqlite-shm", i));
     open_folder(c, i, "server", &c->store[i]);
 }
 
@@ -552,10 +539,7 @@ static void expect_signatures(const struct play_stage *c, unsigned i)
 {
     struct audit_file *log CLEAN(audit_file_free) = NULL;
     unsigned seen = 0, kept = 0;
-    char name[32], path[SUPPORT_PATH];
-    snprintf(name, sizeof name, "server%u/audit.log", i);
-    support_study_file(&c->s, name, path);
-    assert_int_equal(audit_file_read(&log, path, &quiet), ERR_OK);
+    assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
     for (size_t k = 0; k < log->entries; k++) {
         seen += log->entry[k].kind == AUDIT_SEEN;
         kept += log->entry[k].kind == AUDIT_SIGNED;
@@ -792,10 +776,7 @@ static unsigned lost_lines(const struct play_stage *c, unsigned i, unsigned serv
 {
     struct audit_file *log CLEAN(audit_file_free) = NULL;
     unsigned lines = 0;
-    char name[32], path[SUPPORT_PATH];
-    snprintf(name, sizeof name, "server%u/audit.log", i);
-    support_study_file(&c->s, name, path);
-    assert_int_equal(audit_file_read(&log, path, &quiet), ERR_OK);
+    assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
     for (size_t k = 0; k < log->entries; k++)
         lines += log->entry[k].kind == AUDIT_LOST && log->entry[k].lost.run[0] == 1 &&
                  log->entry[k].lost.round == 0 && log->entry[k].lost.server == server &&

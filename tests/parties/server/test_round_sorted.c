@@ -45,10 +45,7 @@ static void make_parts(struct sorted_sorting *s, unsigned owner)
     const struct study *study = s->b.s.study;
     struct identity *me CLEAN(identity_free) = NULL;
     struct bytes packed CLEAN(bytes_clear) = {0};
-    char name[16], path[SUPPORT_PATH];
-    snprintf(name, sizeof name, "o%u.key", owner);
-    support_study_file(&s->b.s, name, path);
-    assert_int_equal(identity_load(&me, path, &quiet), ERR_OK);
+    assert_int_equal(identity_load(&me, support_path(&s->b.s, "o%u.key", owner), &quiet), ERR_OK);
     bytes_extend(&packed, study_upload_bytes(study, owner));
     memset(packed.data, 0, packed.size);
     packed.data[0] = owner == 0 ? 1 : 2;
@@ -75,10 +72,8 @@ static void sorting_new(struct sorted_sorting *s, const char *more)
     memset(s, 0, sizeof *s);
     NEW_STUDY(&s->b.s, &quiet, .owners = OWNERS, .part = part, .enforce = 1, .more = more);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        char name[16], path[SUPPORT_PATH];
-        snprintf(name, sizeof name, "s%u.key", i);
-        support_study_file(&s->b.s, name, path);
-        assert_int_equal(identity_load(&s->b.server[i], path, &quiet), ERR_OK);
+        assert_int_equal(
+            identity_load(&s->b.server[i], support_path(&s->b.s, "s%u.key", i), &quiet), ERR_OK);
         assert_int_equal(open_store(&s->b, i), ERR_OK);
     }
     assert_int_equal(bounds_new(&s->bounds, s->b.s.study, &quiet), ERR_OK);

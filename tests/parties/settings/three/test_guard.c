@@ -22,12 +22,10 @@ struct guard_watch {
 
 static void open_guard(struct guard_watch *w, unsigned i)
 {
-    char path[SUPPORT_PATH], name[16];
-    snprintf(name, sizeof name, "server%u", i);
-    support_study_file(&w->b.s, name, path);
     if (w->b.store[i] == NULL)
         assert_int_equal(open_store(&w->b, i), ERR_OK);
-    assert_int_equal(audit_open(&w->audit[i], path, w->b.s.study, w->b.server[i], i, &quiet),
+    assert_int_equal(audit_open(&w->audit[i], support_path(&w->b.s, "server%u", i), w->b.s.study,
+                                w->b.server[i], i, &quiet),
                      ERR_OK);
     guard_start(&w->guard[i], w->b.store[i], &quiet);
 }
@@ -73,12 +71,10 @@ static void expect(const struct guard_watch *w, unsigned i, uint64_t begun, uint
 
 static unsigned lines_of(const struct guard_watch *w, unsigned i, enum audit_kind kind)
 {
-    char path[SUPPORT_PATH], name[32];
     struct audit_file *f CLEAN(audit_file_free) = NULL;
     unsigned n = 0;
-    snprintf(name, sizeof name, "server%u/audit.log", i);
-    support_study_file(&w->b.s, name, path);
-    assert_int_equal(audit_file_read(&f, path, &quiet), ERR_OK);
+    assert_int_equal(audit_file_read(&f, support_path(&w->b.s, "server%u/audit.log", i), &quiet),
+                     ERR_OK);
     for (size_t k = 0; k < f->entries; k++)
         n += f->entry[k].kind == kind;
     return n;
