@@ -281,12 +281,12 @@ static enum err read_assess(struct study_reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
-static enum err read_aim(struct study_reading *r, const struct method_nodes *n)
+static enum err read_aim(struct study_reading *r)
 {
-    TRY(study_go_on(r, read_assess(r, n->assess)));
-    TRY(refuse_of(r, n->copula, STUDY_COPULA));
-    TRY(refuse_of(r, n->train, STUDY_TRAIN));
-    return n->rounds != NULL ? read_rounds(r, n->rounds) : study_lacks(r, "rounds");
+    TRY(study_go_on(r, read_assess(r, r->at.assess)));
+    TRY(refuse_of(r, r->at.copula, STUDY_COPULA));
+    TRY(refuse_of(r, r->at.train, STUDY_TRAIN));
+    return r->at.rounds != NULL ? read_rounds(r, r->at.rounds) : study_lacks(r, "rounds");
 }
 
 /* The parameters of a copula. */
@@ -306,23 +306,23 @@ static enum err read_copula_numbers(struct study_reading *r, const yaml_node_t *
 }
 
 /* It has no rounds. */
-static enum err read_copula(struct study_reading *r, const struct method_nodes *n)
+static enum err read_copula(struct study_reading *r)
 {
-    TRY(refuse_of(r, n->train, STUDY_TRAIN));
-    TRY(refuse_of(r, n->assess, STUDY_AIM));
-    if (n->rounds != NULL)
-        return yaml_error(r->file, n->rounds, "method: copula has no rounds; take this key out");
-    if (n->score != NULL)
-        return yaml_error(r->file, n->score,
+    TRY(refuse_of(r, r->at.train, STUDY_TRAIN));
+    TRY(refuse_of(r, r->at.assess, STUDY_AIM));
+    if (r->at.rounds != NULL)
+        return yaml_error(r->file, r->at.rounds, "method: copula has no rounds; take this key out");
+    if (r->at.score != NULL)
+        return yaml_error(r->file, r->at.score,
                           "method: copula selects nothing, so nothing has a score; take this key "
                           "out");
-    if (n->impossible != NULL)
-        return yaml_error(r->file, n->impossible,
+    if (r->at.impossible != NULL)
+        return yaml_error(r->file, r->at.impossible,
                           "method: copula cannot leave out what is impossible; take this key out");
     if (r->study->late_join)
-        return yaml_error(r->file, n->late,
+        return yaml_error(r->file, r->at.late_uploads,
                           "method: copula cannot take rows that come during a run; write wait");
-    return read_copula_numbers(r, n->copula);
+    return read_copula_numbers(r, r->at.copula);
 }
 
 static void put_copula(const struct study *s, struct bytes *b)

@@ -42,11 +42,6 @@ struct method_advice {
     double error; /* expected in its table, as sum |p - q|, with the whole budget spent on it */
 };
 
-/* Keys of the file that some methods have, and others refuse; NULL: not given. */
-struct method_nodes {
-    const yaml_node_t *rounds, *copula, *train, *score, *late, *impossible, *workload, *assess;
-};
-
 struct study_reading;
 
 struct method {
@@ -55,7 +50,7 @@ struct method {
     bool with_two;  /* a provider and a keeper can do it */
     bool forms;     /* runs open numbers of pairs of attributes; the workload then has every pair */
     bool gradients; /* runs open gradients of a classifier, from records; no marginals but one */
-    enum err (*read)(struct study_reading *r, const struct method_nodes *nodes);
+    enum err (*read)(struct study_reading *r); /* its keys, and no other method's */
     /* Its own terms, after the word; NULL, which AIM alone may have: not even that. */
     void (*put)(const struct study *study, struct bytes *b);
     /* What a run does, in words. */

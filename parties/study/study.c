@@ -9,21 +9,9 @@
 #include "parties/study/method.h"
 #include "parties/study/study_parse.h"
 
-/* The nodes of the file's keys. */
-struct study_top {
-    const yaml_node_t *read, *computed, *events;
-    const yaml_node_t *name, *from, *domain, *impossible, *workload, *budget, *noise, *score,
-        *method, *copula, *train, *assess, *rounds, *security, *servers, *provider, *keeper,
-        *noise_by, *owners, *least, *late, *analysts, *retain, *deadlines, *model, *version,
-        *revoked, *signatures, *person, *link, *open, *title, *description, *purpose, *licence,
-        *contact, *relay, *approvers;
-};
-
 /* --- budget, noise, deadlines, model ---------------------------------------------------------- */
 
-static enum err read_budget(struct study_reading *r, const yaml_node_t *node,
-                            const yaml_node_t *person, const yaml_node_t *link,
-                            const yaml_node_t *late)
+static enum err read_budget(struct study_reading *r)
 {
     struct study *s = r->study;
     size_t kind = ACCOUNTING_ZCDP;
@@ -33,10 +21,10 @@ static enum err read_budget(struct study_reading *r, const yaml_node_t *node,
                                     {"rows_per_person", false, &rows},
                                     {"enforce_person", false, &enforce},
                                     {"accounting", false, &accounting}};
-    TRY(yaml_mapping(r->file, node, "budget", COUNTED(keys)));
-    TRY(study_go_on(r, study_read_person(r, person, enforce, link)));
+    TRY(yaml_mapping(r->file, r->at.budget, "budget", COUNTED(keys)));
+    TRY(study_go_on(r, study_read_person(r, enforce)));
     if (s->enforce_person && s->late_join)
-        TRY(study_go_on(r, yaml_error(r->file, late,
+        TRY(study_go_on(r, yaml_error(r->file, r->at.late_uploads,
                                       "which of a person's rows count must not change during a "
                                       "run, as it may where rows come late; with enforce_person "
                                       "write wait")));
@@ -53,21 +41,20 @@ static enum err read_budget(struct study_reading *r, const yaml_node_t *node,
  * What a run makes, and the marginals that matter. Forms are of all pairs, whatever these are; a
  * classifier counts columns alone, and refuses a workload.
  */
-static enum err read_method(struct study_reading *r, const yaml_node_t *method,
-                            const yaml_node_t *workload)
+static enum err read_method(struct study_reading *r)
 {
     const bool pairs = method_of(r->study)->forms, columns = method_of(r->study)->gradients;
     if ((pairs || columns) && r->study->domain->attributes < 2)
-        return yaml_error(r->file, method, "method: %s needs two attributes at least",
+        return yaml_error(r->file, r->at.method, "method: %s needs two attributes at least",
                           method_of(r->study)->word);
-    if (workload != NULL && !columns)
-        TRY(study_read_workload(r, workload));
+    if (r->at.workload != NULL && !columns)
+        TRY(study_read_workload(r));
     else if (pairs || columns)
-        TRY(study_own_workload(r, method, pairs ? 2 : 1));
+        TRY(study_own_workload(r, pairs ? 2 : 1));
     else
         TRY(study_lacks(r, "workload"));
     r->study->asked = r->study->workload;
-    return pairs && workload != NULL ? study_own_workload(r, method, 2) : ERR_OK;
+    return pairs && r->at.workload != NULL ? study_own_workload(r, 2) : ERR_OK;
 }
 
 /* A key whose value is one of a few words; after a mistake it keeps its default. */
@@ -81,20 +68,20 @@ static enum err choose(struct study_reading *r, const yaml_node_t *node, const c
 }
 
 /* The first of the words is the default. */
-static enum err read_kinds(struct study_reading *r, const struct study_top *t)
+static enum err read_kinds(struct study_reading *r)
 {
     static const char *const late[] = {"wait", "join"};
     const char *methods[STUDY_METHODS];
     size_t kind[5] = {r->study->noise, AIM_L1, STUDY_SEMI_HONEST, 0, STUDY_AIM};
     unsigned before;
-    TRY(choose(r, t->noise, "noise", COUNTED(noise_words), &kind[0]));
-    TRY(choose(r, t->score, "score", COUNTED(study_score_words), &kind[1]));
-    TRY(choose(r, t->security, "security", COUNTED(study_security_words), &kind[2]));
-    TRY(choose(r, t->late, "late_uploads", COUNTED(late), &kind[3]));
+    TRY(choose(r, r->at.noise, "noise", COUNTED(noise_words), &kind[0]));
+    TRY(choose(r, r->at.score, "score", COUNTED(study_score_words), &kind[1]));
+    TRY(choose(r, r->at.security, "security", COUNTED(study_security_words), &kind[2]));
+    TRY(choose(r, r->at.late_uploads, "late_uploads", COUNTED(late), &kind[3]));
     before = r->mistakes;
     for (size_t k = 0; k < STUDY_METHODS; k++)
         methods[k] = method_row((enum study_method)k)->word;
-    TRY(choose(r, t->method, "method", COUNTED(methods), &kind[4]));
+    TRY(choose(r, r->at.method, "method", COUNTED(methods), &kind[4]));
     r->method_known = r->mistakes == before;
     r->study->method = (enum study_method)kind[4];
     r->study->noise = (enum noise_kind)kind[0];
@@ -118,14 +105,14 @@ size_t study_candidates_most(const struct study *study)
 /*
  * Every marginal of the closure may be a candidate, and what a selection costs is paid before it.
  */
-static enum err check_candidates(struct study_reading *r, const yaml_node_t *workload)
+static enum err check_candidates(struct study_reading *r)
 {
     const struct study *s = r->study;
     const size_t most = study_candidates_most(s);
     if (!method_of(s)->selects || s->workload->queries <= most)
         return ERR_OK;
     return yaml_error(
-        r->file, workload,
+        r->file, r->at.workload,
         "the workload has %zu marginals with the smaller ones they contain; with "
         "security: %s a round selects from at most %zu. List fewer marginals, or ones "
         "of fewer attributes",
@@ -145,21 +132,21 @@ static enum err read_date(struct study_reading *r, const yaml_node_t *node, cons
     return ERR_OK;
 }
 
-static enum err read_deadlines(struct study_reading *r, const yaml_node_t *node)
+static enum err read_deadlines(struct study_reading *r)
 {
     struct study *s = r->study;
     const yaml_node_t *connect, *round, *uploads;
     const struct yaml_key keys[] = {
         {"connect", false, &connect}, {"round", false, &round}, {"uploads", false, &uploads}};
-    if (node == NULL)
+    if (r->at.deadlines == NULL)
         return ERR_OK;
-    TRY(yaml_mapping(r->file, node, "deadlines", COUNTED(keys)));
+    TRY(yaml_mapping(r->file, r->at.deadlines, "deadlines", COUNTED(keys)));
     TRY(study_go_on(r, study_read_unsigned(r, connect, "connect", 1, 3600, &s->connect_s)));
     TRY(study_go_on(r, study_read_unsigned(r, round, "round", 1, 86400, &s->round_s)));
     return read_date(r, uploads, "uploads", &s->uploads_until);
 }
 
-static enum err read_model(struct study_reading *r, const yaml_node_t *node)
+static enum err read_model(struct study_reading *r)
 {
     struct study *s = r->study;
     const yaml_node_t *mib, *iterations, *final, *apart;
@@ -167,9 +154,9 @@ static enum err read_model(struct study_reading *r, const yaml_node_t *node)
                                     {"iterations", false, &iterations},
                                     {"final_iterations", false, &final},
                                     {"apart", false, &apart}};
-    if (node == NULL)
+    if (r->at.model == NULL)
         return ERR_OK;
-    TRY(yaml_mapping(r->file, node, "model", COUNTED(keys)));
+    TRY(yaml_mapping(r->file, r->at.model, "model", COUNTED(keys)));
     TRY(study_go_on(r, study_read_unsigned(r, mib, "max_mib", 1, 65536, &s->max_mib)));
     TRY(study_go_on(r,
                     study_read_unsigned(r, iterations, "iterations", 1, 1000000, &s->iterations)));
@@ -185,138 +172,111 @@ static enum err read_model(struct study_reading *r, const yaml_node_t *node)
 /* --- the whole -------------------------------------------------------------------------------- */
 
 /* By default all listed owners; nobody knows how many owners with tokens will come. */
-static enum err read_least(struct study_reading *r, const yaml_node_t *least,
-                           const yaml_node_t *open)
+static enum err read_least(struct study_reading *r)
 {
     struct study *s = r->study;
-    if (open != NULL && least == NULL)
-        return yaml_error(r->file, open,
+    if (r->at.open_owners != NULL && r->at.min_owners == NULL)
+        return yaml_error(r->file, r->at.open_owners,
                           "open_owners needs the key min_owners: how many owners, listed or not, "
                           "must have uploaded before a run begins");
     s->min_owners = (unsigned)s->owners;
-    return study_read_unsigned(r, least, "min_owners", 1, (unsigned)study_owners_most(s),
+    return study_read_unsigned(r, r->at.min_owners, "min_owners", 1, (unsigned)study_owners_most(s),
                                &s->min_owners);
 }
 
-static enum err read_keys(struct study_reading *r, struct study_top *t)
+#define KEY(name, needed) ((struct yaml_key){#name, needed, &r->at.name})
+
+static enum err read_keys(struct study_reading *r)
 {
     const yaml_node_t *root = yaml_root(r->file);
     const bool two = yaml_is_mapping(root) &&
                      (yaml_has(r->file, root, "provider") || yaml_has(r->file, root, "keeper"));
     const struct yaml_key keys[] = {
-        {"study", true, &t->name},           {"columns_from", false, &t->from},
-        {"domain", true, &t->domain},        {"impossible", false, &t->impossible},
-        {"workload", false, &t->workload},   {"budget", true, &t->budget},
-        {"person", false, &t->person},       {"link", false, &t->link},
-        {"noise", false, &t->noise},         {"score", false, &t->score},
-        {"method", false, &t->method},       {"copula", false, &t->copula},
-        {"rounds", false, &t->rounds},       {"security", false, &t->security},
-        {"servers", !two, &t->servers},      {"owners", false, &t->owners},
-        {"open_owners", false, &t->open},    {"min_owners", false, &t->least},
-        {"late_uploads", false, &t->late},   {"analysts", true, &t->analysts},
-        {"retain_days", false, &t->retain},  {"deadlines", false, &t->deadlines},
-        {"model", false, &t->model},         {"roster", false, &t->version},
-        {"revoked", false, &t->revoked},     {"signatures", false, &t->signatures},
-        {"title", false, &t->title},         {"description", false, &t->description},
-        {"purpose", false, &t->purpose},     {"licence", false, &t->licence},
-        {"read", false, &t->read},           {"computed", false, &t->computed},
-        {"contact", false, &t->contact},     {"provider", two, &t->provider},
-        {"keeper", two, &t->keeper},         {"noise_by", false, &t->noise_by},
-        {"train", false, &t->train},         {"assess", false, &t->assess},
-        {"relay", false, &t->relay},         {"events", false, &t->events},
-        {"approvers", false, &t->approvers},
-    };
+        KEY(study, true),         KEY(columns_from, false), KEY(domain, true),
+        KEY(impossible, false),   KEY(workload, false),     KEY(budget, true),
+        KEY(person, false),       KEY(link, false),         KEY(noise, false),
+        KEY(score, false),        KEY(method, false),       KEY(copula, false),
+        KEY(rounds, false),       KEY(security, false),     KEY(servers, !two),
+        KEY(owners, false),       KEY(open_owners, false),  KEY(min_owners, false),
+        KEY(late_uploads, false), KEY(analysts, true),      KEY(retain_days, false),
+        KEY(deadlines, false),    KEY(model, false),        KEY(roster, false),
+        KEY(revoked, false),      KEY(signatures, false),   KEY(title, false),
+        KEY(description, false),  KEY(purpose, false),      KEY(licence, false),
+        KEY(read, false),         KEY(computed, false),     KEY(contact, false),
+        KEY(provider, two),       KEY(keeper, two),         KEY(noise_by, false),
+        KEY(train, false),        KEY(assess, false),       KEY(relay, false),
+        KEY(events, false),       KEY(approvers, false)};
     r->misspelt = true;
     if (!yaml_is_mapping(root))
         return yaml_error(r->file, root,
                           "this is no study file; trefoil init writes an example of one");
     TRY(yaml_mapping(r->file, root, "the study file", COUNTED(keys)));
     r->misspelt = false;
-    return t->owners == NULL && t->open == NULL ? study_lacks(r, "owners") : ERR_OK;
+    return r->at.owners == NULL && r->at.open_owners == NULL ? study_lacks(r, "owners") : ERR_OK;
 }
 
-static enum err read_about(struct study_reading *r, const struct study_top *t)
+static enum err read_about(struct study_reading *r)
 {
-    const yaml_node_t *about[] = {t->title, t->description, t->purpose, t->licence, t->contact};
+    const yaml_node_t *about[] = {r->at.title, r->at.description, r->at.purpose, r->at.licence,
+                                  r->at.contact};
     for (size_t i = 0; i < STUDY_ABOUT; i++)
         TRY(study_read_text(r, about[i], study_about_words[i], &r->study->about[i]));
     return ERR_OK;
 }
 
 /* The columns, and what refers to them: that waits until they are sound. */
-static enum err read_columns(struct study_reading *r, const struct study_top *t)
+static enum err read_columns(struct study_reading *r)
 {
     const unsigned before = r->mistakes;
-    if (t->domain == NULL)
-        return read_kinds(r, t);
-    TRY(study_go_on(r, study_read_domain(r, t->domain)));
+    if (r->at.domain == NULL)
+        return read_kinds(r);
+    TRY(study_go_on(r, study_read_domain(r)));
     if (r->mistakes > before)
-        return read_kinds(r, t);
-    TRY(study_go_on(r, study_read_derived(r, t->read, t->computed)));
-    TRY(study_go_on(r, study_read_events(r, t->events)));
+        return read_kinds(r);
+    TRY(study_go_on(r, study_read_derived(r)));
+    TRY(study_go_on(r, study_read_events(r)));
     if (r->mistakes > before)
-        return read_kinds(r, t);
-    TRY(study_go_on(r, study_read_impossible(r, t->impossible)));
-    TRY(read_kinds(r, t));
+        return read_kinds(r);
+    TRY(study_go_on(r, study_read_impossible(r)));
+    TRY(read_kinds(r));
     TRY(study_go_on(r, study_check_ties(r)));
     if (r->method_known)
-        TRY(study_go_on(r, read_method(r, t->method, t->workload)));
-    return r->study->workload != NULL ? study_go_on(r, check_candidates(r, t->workload)) : ERR_OK;
-}
-
-static struct study_pair_nodes pair_of(const struct study_top *t)
-{
-    return (struct study_pair_nodes){.provider = t->provider,
-                                     .keeper = t->keeper,
-                                     .noise_by = t->noise_by,
-                                     .servers = t->servers,
-                                     .security = t->security,
-                                     .noise = t->noise,
-                                     .link = t->link,
-                                     .budget = t->budget,
-                                     .method = t->method,
-                                     .score = t->score,
-                                     .owners = t->owners};
+        TRY(study_go_on(r, read_method(r)));
+    return r->study->workload != NULL ? study_go_on(r, check_candidates(r)) : ERR_OK;
 }
 
 /* A part with a mistake leaves the others to be read, so that people see all mistakes at once. */
 static enum err read_study(struct study_reading *r)
 {
     struct study *s = r->study;
-    struct study_top t = {0};
-    struct study_pair_nodes pair;
-    TRY(study_go_on(r, read_keys(r, &t)));
-    pair = pair_of(&t);
-    TRY(study_go_on(r, study_read_pair(r, &pair)));
-    if (t.name != NULL)
-        TRY(study_go_on(r, study_read_name(r, t.name, "study", s->name)));
-    TRY(study_go_on(r, study_read_text(r, t.from, "columns_from", &s->columns_from)));
-    TRY(study_go_on(r, read_about(r, &t)));
-    TRY(read_columns(r, &t));
-    TRY(study_go_on(r, study_read_link(r, t.link, t.late)));
-    if (t.budget != NULL)
-        TRY(study_go_on(r, read_budget(r, t.budget, t.person, t.link, t.late)));
-    TRY(study_go_on(r, study_check_events(r, t.events, t.person, t.link)));
+    TRY(study_go_on(r, read_keys(r)));
+    TRY(study_go_on(r, study_read_pair(r)));
+    if (r->at.study != NULL)
+        TRY(study_go_on(r, study_read_name(r, r->at.study, "study", s->name)));
+    TRY(study_go_on(r, study_read_text(r, r->at.columns_from, "columns_from", &s->columns_from)));
+    TRY(study_go_on(r, read_about(r)));
+    TRY(read_columns(r));
+    TRY(study_go_on(r, study_read_link(r)));
+    if (r->at.budget != NULL)
+        TRY(study_go_on(r, read_budget(r)));
+    TRY(study_go_on(r, study_check_events(r)));
     if (r->method_known)
-        TRY(study_go_on(r, method_of(s)->read(r, &(const struct method_nodes){
-                                                     t.rounds, t.copula, t.train, t.score, t.late,
-                                                     t.impossible, t.workload, t.assess})));
-    TRY(study_go_on(r, study_read_people(r, &(const struct study_people_nodes){
-                                                t.servers, t.provider, t.keeper, t.owners, t.open,
-                                                t.link, t.analysts, t.approvers})));
+        TRY(study_go_on(r, method_of(s)->read(r)));
+    TRY(study_go_on(r, study_read_people(r)));
     if (study_sound(r))
         method_settle(s);
-    TRY(study_go_on(r, study_read_unsigned(r, t.retain, "retain_days", 1, 3650, &s->retain_days)));
-    TRY(study_go_on(r, read_deadlines(r, t.deadlines)));
+    TRY(study_go_on(
+        r, study_read_unsigned(r, r->at.retain_days, "retain_days", 1, 3650, &s->retain_days)));
+    TRY(study_go_on(r, read_deadlines(r)));
     if (s->domain != NULL && s->domain->series != NULL) {
         s->iterations = AIM_SERIES_FIT;
         s->final_iterations = AIM_SERIES_FIT_FINAL;
     }
-    TRY(study_go_on(r, read_model(r, t.model)));
+    TRY(study_go_on(r, read_model(r)));
     if (study_sound(r))
-        TRY(study_go_on(r, read_least(r, t.least, t.open)));
-    TRY(study_go_on(r, study_check_pair(r, &pair)));
-    TRY(study_go_on(r, study_read_roster(r, t.version, t.revoked, t.signatures, t.relay)));
+        TRY(study_go_on(r, read_least(r)));
+    TRY(study_go_on(r, study_check_pair(r)));
+    TRY(study_go_on(r, study_read_roster(r)));
     if (!study_sound(r))
         return ERR_STUDY;
     TRY(study_digest(s));

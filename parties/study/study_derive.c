@@ -290,43 +290,40 @@ static enum err find_ties(struct study_reading *r)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-static enum err read_all(struct study_reading *r, const yaml_node_t *read,
-                         const yaml_node_t *computed)
+static enum err read_all(struct study_reading *r)
 {
     struct domain *d = r->study->domain;
     TRY(memory_new(&d->derived, 1));
-    TRY(read_list(r, read, "read", read_read));
+    TRY(read_list(r, r->at.read, "read", read_read));
     for (size_t a = 0; a < d->attributes; a++)
         if (r->derives[a] != NULL)
             TRY(add_expression(r, &d->derived->from, d->attribute[a].name, r->derives[a]));
-    return read_list(r, computed, "computed", read_computed);
+    return read_list(r, r->at.computed, "computed", read_computed);
 }
 
 /* Where the expression of a column stands. */
-static const yaml_node_t *place_of(const struct study_reading *r, const struct derive *bad,
-                                   const yaml_node_t *computed)
+static const yaml_node_t *place_of(const struct study_reading *r, const struct derive *bad)
 {
     const uint32_t a = bad != NULL ? domain_find(r->study->domain, bad->name) : DOMAIN_NO_CODE;
-    return a != DOMAIN_NO_CODE && r->derives[a] != NULL ? r->derives[a] : computed;
+    return a != DOMAIN_NO_CODE && r->derives[a] != NULL ? r->derives[a] : r->at.computed;
 }
 
-enum err study_read_derived(struct study_reading *r, const yaml_node_t *read,
-                            const yaml_node_t *computed)
+enum err study_read_derived(struct study_reading *r)
 {
     struct domain *d = r->study->domain;
     const struct derive *bad = NULL;
-    const yaml_node_t *first = computed != NULL ? computed : read;
+    const yaml_node_t *first = r->at.computed != NULL ? r->at.computed : r->at.read;
     enum err e;
     for (size_t a = d->attributes; a-- > 0;)
         first = r->derives[a] != NULL ? r->derives[a] : first;
     if (first == NULL)
         return ERR_OK;
-    TRY(read_all(r, read, computed));
+    TRY(read_all(r));
     e = derive_check_computed(d, &bad, &r->quiet); /* their types, for what `from` reads of them */
-    TRY(study_note(r, e, place_of(r, bad, computed)));
+    TRY(study_note(r, e, place_of(r, bad)));
     TRY(add_reads(d));
     e = derive_check(d, &bad, &r->quiet);
-    TRY(study_note(r, e, place_of(r, bad, computed)));
+    TRY(study_note(r, e, place_of(r, bad)));
     return study_note(r, find_ties(r), first);
 }
 

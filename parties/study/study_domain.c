@@ -247,8 +247,9 @@ static enum err read_domain_mapping(struct study_reading *r, const yaml_node_t *
     return ERR_OK;
 }
 
-enum err study_read_domain(struct study_reading *r, const yaml_node_t *node)
+enum err study_read_domain(struct study_reading *r)
 {
+    const yaml_node_t *node = r->at.domain;
     size_t count;
     TRY(domain_new(&r->study->domain));
     if (yaml_is_mapping(node))

@@ -360,8 +360,9 @@ static enum err read_events(struct study_reading *r, const struct event_nodes *n
     return read_previous(r, n, e);
 }
 
-enum err study_read_events(struct study_reading *r, const yaml_node_t *node)
+enum err study_read_events(struct study_reading *r)
 {
+    const yaml_node_t *node = r->at.events;
     struct event_nodes n;
     const struct yaml_key keys[] = {
         {"name", true, &n.name},          {"by", true, &n.by},      {"columns", true, &n.columns},
@@ -413,16 +414,17 @@ enum err study_leave_large(struct study_reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
-enum err study_check_events(struct study_reading *r, const yaml_node_t *node,
-                            const yaml_node_t *person, const yaml_node_t *link)
+enum err study_check_events(struct study_reading *r)
 {
+    const yaml_node_t *node = r->at.events,
+                      *other = r->at.person != NULL ? r->at.person : r->at.link;
     struct study *s = r->study;
     if (s->domain == NULL || s->domain->series == NULL)
         return ERR_OK;
     if (s->method != STUDY_AIM)
         return yaml_error(r->file, node, "events need method: aim");
-    if (person != NULL || link != NULL)
-        return yaml_error(r->file, person != NULL ? person : link,
+    if (other != NULL)
+        return yaml_error(r->file, other,
                           "with `events` owners send counts, which have no rows to join or to "
                           "bound: take out person and link; `by` says whose an event is");
     if ((uint64_t)s->rows_per_person * s->domain->series->units > LEDGER_ROWS_PER_PERSON_MAX)

@@ -260,8 +260,9 @@ enum err study_add_cells(struct study *s, const struct clique *clique, const uin
     return ERR_OK;
 }
 
-enum err study_read_impossible(struct study_reading *r, const yaml_node_t *node)
+enum err study_read_impossible(struct study_reading *r)
 {
+    const yaml_node_t *node = r->at.impossible;
     size_t count;
     if (node == NULL)
         return ERR_OK;
@@ -278,14 +279,13 @@ enum err study_add_impossible(struct study *study, const char *path, struct log 
     struct bytes text CLEAN(bytes_clear) = {0};
     struct yaml_file *file CLEAN(yaml_close) = NULL;
     struct study_reading r = {.study = study};
-    const yaml_node_t *node;
-    const struct yaml_key keys[] = {{"impossible", true, &node}};
+    const struct yaml_key keys[] = {{"impossible", true, &r.at.impossible}};
     TRY(file_read(path, YAML_FILE_MAX, &text, log));
     TRY(yaml_parse(&file, path, text.data, text.size, log));
     TRY(yaml_mapping(file, yaml_root(file), "the file of what is impossible", COUNTED(keys)));
     r.file = file;
     r.path = path;
     r.log = log;
-    TRY(study_read_impossible(&r, node));
+    TRY(study_read_impossible(&r));
     return study_sound(&r) ? ERR_OK : ERR_STUDY;
 }

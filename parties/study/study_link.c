@@ -82,8 +82,9 @@ static enum err read_mapping(struct study_reading *r, const yaml_node_t *node)
     return yaml_number(r->file, look, "look", 0.0001, 0.5, &link->look);
 }
 
-enum err study_read_link(struct study_reading *r, const yaml_node_t *node, const yaml_node_t *late)
+enum err study_read_link(struct study_reading *r)
 {
+    const yaml_node_t *node = r->at.link;
     static const char *const words[] = {"false", "true"};
     struct study *s = r->study;
     size_t on = 0;
@@ -96,7 +97,7 @@ enum err study_read_link(struct study_reading *r, const yaml_node_t *node, const
     }
     s->link.on = on == 1;
     if (s->link.on && s->late_join)
-        return yaml_error(r->file, late,
+        return yaml_error(r->file, r->at.late_uploads,
                           "with link the owners of a batch are joined once, before the run; write "
                           "wait");
     return ERR_OK;
@@ -104,7 +105,7 @@ enum err study_read_link(struct study_reading *r, const yaml_node_t *node, const
 
 /* --- what goes with it ------------------------------------------------------------------------ */
 
-static enum err find_kept(struct study_reading *r, const yaml_node_t *owners)
+static enum err find_kept(struct study_reading *r)
 {
     struct study *s = r->study;
     const char *name;
@@ -123,7 +124,7 @@ static enum err find_kept(struct study_reading *r, const yaml_node_t *owners)
         for (size_t c = 0; s->owner[k].batch == s->owner[i].batch && c < s->owner[k].columns; c++) {
             const struct domain_attribute *a = &s->domain->attribute[s->owner[k].column[c]];
             if (k != i && a->missing == NULL)
-                return yaml_error(r->file, yaml_item(r->file, owners, k),
+                return yaml_error(r->file, yaml_item(r->file, r->at.owners, k),
                                   "rows of %s are kept where %s lacks the person, and the column "
                                   "%.64s has no value for that; give it `missing` in the domain",
                                   name, s->owner[k].name, a->name);
@@ -140,8 +141,9 @@ static bool one_batch(const struct study *s)
     return study_linked(s, 0);
 }
 
-static enum err check_persons(struct study_reading *r, const yaml_node_t *node)
+static enum err check_persons(struct study_reading *r)
 {
+    const yaml_node_t *node = r->at.link;
     struct study *s = r->study;
     if (one_batch(s) && s->rows_per_person > 1)
         return yaml_error(r->file, node,
@@ -157,7 +159,7 @@ static enum err check_persons(struct study_reading *r, const yaml_node_t *node)
 }
 
 /* The owners of the batch that begins here. */
-static enum err check_owners(struct study_reading *r, const yaml_node_t *owners, size_t first)
+static enum err check_owners(struct study_reading *r, size_t first)
 {
     const struct study *s = r->study;
     size_t count = 0;
@@ -165,14 +167,14 @@ static enum err check_owners(struct study_reading *r, const yaml_node_t *owners,
         count += s->owner[i].batch == first;
     return count <= STUDY_LINKED_MAX
                ? ERR_OK
-               : yaml_error(r->file, yaml_item(r->file, owners, first),
+               : yaml_error(r->file, yaml_item(r->file, r->at.owners, first),
                             "the batch of %s has %zu owners, of which at most %d can be linked",
                             s->owner[first].name, count, STUDY_LINKED_MAX);
 }
 
-enum err study_check_link(struct study_reading *r, const yaml_node_t *node,
-                          const yaml_node_t *owners)
+enum err study_check_link(struct study_reading *r)
 {
+    const yaml_node_t *node = r->at.link;
     struct study *s = r->study;
     uint64_t most = 0;
     size_t linked = 0;
@@ -181,7 +183,7 @@ enum err study_check_link(struct study_reading *r, const yaml_node_t *node,
         return ERR_OK;
     for (size_t i = 0; i < s->owners; i++)
         if (s->owner[i].batch == i && study_linked(s, i)) {
-            TRY(check_owners(r, owners, i));
+            TRY(check_owners(r, i));
             linked++;
         }
     if (linked == 0)
@@ -189,7 +191,7 @@ enum err study_check_link(struct study_reading *r, const yaml_node_t *node,
                           "nobody is to be linked: give the owners that hold different columns of "
                           "the same persons a common batch, and say which columns each has");
     if (r->keep != NULL)
-        TRY(find_kept(r, owners));
+        TRY(find_kept(r));
     for (size_t i = 0; i < s->owners; i++)
         most += s->owner[i].batch == i && study_linked(s, i) ? study_batch_rows(s, i, false) : 0;
     if (s->link.min_linked > most)
@@ -197,5 +199,5 @@ enum err study_check_link(struct study_reading *r, const yaml_node_t *node,
                           "min_linked is %u, and by the owners' max_rows at most %llu rows can be "
                           "linked",
                           s->link.min_linked, (unsigned long long)most);
-    return check_persons(r, node);
+    return check_persons(r);
 }

@@ -82,19 +82,19 @@ static enum err read_revoked(struct study_reading *r, const yaml_node_t *node)
 }
 
 /* An owner of one row need not say whose it is: the issuer ensures that a person has only one. */
-static enum err check_persons(struct study_reading *r, const yaml_node_t *node)
+static enum err check_persons(struct study_reading *r)
 {
     const struct study *s = r->study;
     if (s->person.columns == 0)
         return ERR_OK;
-    return yaml_error(r->file, node,
+    return yaml_error(r->file, r->at.open_owners,
                       "owners that the study does not list send no keys of persons; leave out "
                       "person, and have the issuer admit each person once");
 }
 
-enum err study_read_open(struct study_reading *r, const yaml_node_t *node,
-                         struct study_people *people)
+enum err study_read_open(struct study_reading *r, struct study_people *people)
 {
+    const yaml_node_t *node = r->at.open_owners;
     struct study_open *o = &r->study->open;
     struct study_owner *each = &o->each;
     const yaml_node_t *issuer, *most, *rows, *revoked;
@@ -104,7 +104,7 @@ enum err study_read_open(struct study_reading *r, const yaml_node_t *node,
                                     {"revoked", false, &revoked}};
     unsigned number = 0;
     TRY(yaml_mapping(r->file, node, "open_owners", COUNTED(keys)));
-    TRY(check_persons(r, node));
+    TRY(check_persons(r));
     TRY(study_read_unsigned(r, most, "max", 1, STUDY_OPEN_MAX, &number));
     o->most = number;
     *each = (struct study_owner){.name = "open_owners", .max_rows = 1, .batch = SIZE_MAX};

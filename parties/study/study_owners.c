@@ -194,9 +194,9 @@ static enum err read_owner(struct study_reading *r, const yaml_node_t *node, str
                                o->max_rows, &o->expected_rows);
 }
 
-enum err study_read_owners(struct study_reading *r, const yaml_node_t *node,
-                           struct study_people *people)
+enum err study_read_owners(struct study_reading *r, struct study_people *people)
 {
+    const yaml_node_t *node = r->at.owners;
     struct study *s = r->study;
     struct batch_part *parts CLEAN(memory_release) = NULL;
     size_t count;

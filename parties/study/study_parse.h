@@ -1,7 +1,7 @@
 /*
  * parties/study/study_parse.h - a study file while it is read, shared by study.c and the files for
- * its parts. Each reader takes the node of its part, NULL if an optional one is not there, and
- * reports errors with their place.
+ * its parts. The reader of a part finds the nodes of its keys in `at`, does nothing if an optional
+ * one is not there, and reports errors with their place.
  */
 #pragma once
 
@@ -10,12 +10,24 @@
 #include "parties/study/study.h"
 #include "parties/study/yaml.h"
 
+/* The nodes of the file's keys, by their names; NULL: not given. */
+struct study_keys {
+    const yaml_node_t *study, *title, *description, *purpose, *licence, *contact;
+    const yaml_node_t *columns_from, *domain, *read, *computed, *events, *impossible, *workload;
+    const yaml_node_t *budget, *person, *link, *noise, *noise_by, *score, *security;
+    const yaml_node_t *method, *rounds, *assess, *copula, *train, *model;
+    const yaml_node_t *servers, *provider, *keeper, *owners, *open_owners, *min_owners;
+    const yaml_node_t *late_uploads, *analysts, *approvers, *retain_days, *deadlines;
+    const yaml_node_t *roster, *revoked, *signatures, *relay;
+};
+
 /* What every reader works on. */
 struct study_reading {
     struct yaml_file *file;
     const char *path; /* of the study file; other files are next to it */
     struct log *log;
     struct study *study;
+    struct study_keys at;
     const yaml_node_t *keep;                        /* in `link`, until the owners are known */
     const yaml_node_t *sealing[STUDY_SERVERS_MOST]; /* until the terms are */
     bool draft;                                     /* people may have no keys yet */
@@ -60,22 +72,20 @@ enum err study_read_unsigned(struct study_reading *r, const yaml_node_t *node, c
 
 /* --- the domain and what refers to it: study_domain.c, study_impossible.c, study_workload.c --- */
 
-enum err study_read_domain(struct study_reading *r, const yaml_node_t *node) MUST_CHECK;
+enum err study_read_domain(struct study_reading *r) MUST_CHECK;
 /* The unit and the formats of a column of dates (study_date.c). */
 enum err study_read_calendar(struct study_reading *r, const char *name, const yaml_node_t *units,
                              const yaml_node_t *formats, struct calendar *calendar) MUST_CHECK;
 /* What follows from what: `from` of columns, `read` and `computed` (study_derive.c). */
-enum err study_read_derived(struct study_reading *r, const yaml_node_t *read,
-                            const yaml_node_t *computed) MUST_CHECK;
+enum err study_read_derived(struct study_reading *r) MUST_CHECK;
 /*
  * The key `events`, after the domain, to which it adds columns, and what cannot occur. Later:
  * whether the rest of the study suits it; counts then are in units (study_events.c).
  */
-enum err study_read_events(struct study_reading *r, const yaml_node_t *node) MUST_CHECK;
+enum err study_read_events(struct study_reading *r) MUST_CHECK;
 /* Leaves marginals above STUDY_EVENTS_CELLS out of a workload that is a rule. */
 enum err study_leave_large(struct study_reading *r, const yaml_node_t *node) MUST_CHECK;
-enum err study_check_events(struct study_reading *r, const yaml_node_t *node,
-                            const yaml_node_t *person, const yaml_node_t *link) MUST_CHECK;
+enum err study_check_events(struct study_reading *r) MUST_CHECK;
 /* Columns that follow from each other need a model that has zeros; once the method is known. */
 enum err study_check_ties(struct study_reading *r) MUST_CHECK;
 /*
@@ -93,37 +103,28 @@ enum err study_read_attributes(struct study_reading *r, const yaml_node_t *node,
 /* The error that no attribute has this name. */
 enum err study_unknown_attribute(struct study_reading *r, const yaml_node_t *node,
                                  const char *text) MUST_CHECK;
-enum err study_read_impossible(struct study_reading *r, const yaml_node_t *node) MUST_CHECK;
-enum err study_read_workload(struct study_reading *r, const yaml_node_t *node) MUST_CHECK;
+enum err study_read_impossible(struct study_reading *r) MUST_CHECK;
+enum err study_read_workload(struct study_reading *r) MUST_CHECK;
 /* A workload made from a file of questions (study_questions.c); `most` is optional. */
 enum err study_read_questions(struct study_reading *r, const yaml_node_t *node,
                               const yaml_node_t *most) MUST_CHECK;
 /* All marginals of so many attributes, in a study that needs no workload. */
-enum err study_own_workload(struct study_reading *r, const yaml_node_t *node,
-                            unsigned attributes) MUST_CHECK;
+enum err study_own_workload(struct study_reading *r, unsigned attributes) MUST_CHECK;
 
 /* --- whose rows are whose: study_person.c, study_link.c --------------------------------------- */
 
 /* The keys `person`, and `enforce_person` of the budget; after `link`. */
-enum err study_read_person(struct study_reading *r, const yaml_node_t *person,
-                           const yaml_node_t *enforce, const yaml_node_t *link) MUST_CHECK;
+enum err study_read_person(struct study_reading *r, const yaml_node_t *enforce) MUST_CHECK;
 /* The key `link`, after late_uploads; then the parts that need the owners (study_link.c). */
-enum err study_read_link(struct study_reading *r, const yaml_node_t *node,
-                         const yaml_node_t *late) MUST_CHECK;
-enum err study_check_link(struct study_reading *r, const yaml_node_t *node,
-                          const yaml_node_t *owners) MUST_CHECK;
+enum err study_read_link(struct study_reading *r) MUST_CHECK;
+enum err study_check_link(struct study_reading *r) MUST_CHECK;
 
 /* --- two servers: study_pair.c ---------------------------------------------------------------- */
 
-/* The keys that say so, and those that do not go with them; NULL: not given. */
-struct study_pair_nodes {
-    const yaml_node_t *provider, *keeper, *noise_by, *servers, *security, *noise, *link, *budget,
-        *method, *score, *owners;
-};
 /* How many servers there are, and their noise: before any other part. */
-enum err study_read_pair(struct study_reading *r, const struct study_pair_nodes *nodes) MUST_CHECK;
+enum err study_read_pair(struct study_reading *r) MUST_CHECK;
 /* After all other parts: whether the study asks for something that needs three servers. */
-enum err study_check_pair(struct study_reading *r, const struct study_pair_nodes *nodes) MUST_CHECK;
+enum err study_check_pair(struct study_reading *r) MUST_CHECK;
 
 /* --- who takes part, after the workload: study_people.c --------------------------------------- */
 
@@ -140,32 +141,23 @@ struct study_people {
     size_t count, room;
 };
 
-struct study_people_nodes {
-    const yaml_node_t *servers, *provider, *keeper, *owners, *open, *link, *analysts, *approvers;
-};
 /* The key of somebody, `called` so, and into `people`; in a draft the key may not be there yet. */
 enum err study_read_member(struct study_reading *r, const yaml_node_t *name, const yaml_node_t *key,
                            const char *called, struct public_identity *who,
                            struct study_people *people) MUST_CHECK;
-enum err study_read_people(struct study_reading *r,
-                           const struct study_people_nodes *nodes) MUST_CHECK;
+enum err study_read_people(struct study_reading *r) MUST_CHECK;
 /* The key `open_owners`, whose issuer is added to `people` (study_open.c). */
-enum err study_read_open(struct study_reading *r, const yaml_node_t *node,
-                         struct study_people *people) MUST_CHECK;
+enum err study_read_open(struct study_reading *r, struct study_people *people) MUST_CHECK;
 /* The study's `owners`, added to `people` (study_owners.c). */
-enum err study_read_owners(struct study_reading *r, const yaml_node_t *node,
-                           struct study_people *people) MUST_CHECK;
+enum err study_read_owners(struct study_reading *r, struct study_people *people) MUST_CHECK;
 /* By which form each owner is bounded, counts or records: from public values (study_uploads.c). */
-enum err study_choose_forms(struct study_reading *r, const yaml_node_t *owners) MUST_CHECK;
+enum err study_choose_forms(struct study_reading *r) MUST_CHECK;
 /* The least l with all owners' largest counts together below 2^l: no count wraps in l bits. */
-enum err study_find_count_bits(struct study_reading *r, const yaml_node_t *owners) MUST_CHECK;
+enum err study_find_count_bits(struct study_reading *r) MUST_CHECK;
 /* The key `train` (study_train.c); and that one owner holds the numbers of a row. */
-struct method_nodes;
-enum err study_read_train(struct study_reading *r, const struct method_nodes *nodes) MUST_CHECK;
-enum err study_check_numbers(struct study_reading *r, const yaml_node_t *owners) MUST_CHECK;
-enum err study_read_roster(struct study_reading *r, const yaml_node_t *version,
-                           const yaml_node_t *revoked, const yaml_node_t *signatures,
-                           const yaml_node_t *relay) MUST_CHECK;
+enum err study_read_train(struct study_reading *r) MUST_CHECK;
+enum err study_check_numbers(struct study_reading *r) MUST_CHECK;
+enum err study_read_roster(struct study_reading *r) MUST_CHECK;
 
 /* That servers have signed their sealing keys, once the terms are known. */
 enum err study_check_sealing(struct study_reading *r) MUST_CHECK;

@@ -241,35 +241,34 @@ static enum err check_unique(struct study_reading *r, struct study_people *peopl
     return ERR_OK;
 }
 
-static enum err read_everybody(struct study_reading *r, const struct study_people_nodes *nodes,
-                               struct study_people *people)
+static enum err read_everybody(struct study_reading *r, struct study_people *people)
 {
-    TRY(read_alone(r, nodes->provider, 0, people));
-    TRY(read_alone(r, nodes->keeper, 1, people));
-    if (nodes->servers != NULL && r->study->servers == 3)
-        TRY(study_go_on(r, read_servers(r, nodes->servers, people)));
-    if (nodes->owners != NULL)
-        TRY(study_go_on(r, study_read_owners(r, nodes->owners, people)));
-    if (nodes->open != NULL && r->study->workload != NULL)
-        TRY(study_go_on(r, study_read_open(r, nodes->open, people)));
-    if (nodes->analysts != NULL)
-        TRY(study_go_on(r, read_analysts(r, nodes->analysts, people)));
-    if (nodes->approvers != NULL)
-        TRY(study_go_on(r, read_approvers(r, nodes->approvers, people)));
+    TRY(read_alone(r, r->at.provider, 0, people));
+    TRY(read_alone(r, r->at.keeper, 1, people));
+    if (r->at.servers != NULL && r->study->servers == 3)
+        TRY(study_go_on(r, read_servers(r, r->at.servers, people)));
+    if (r->at.owners != NULL)
+        TRY(study_go_on(r, study_read_owners(r, people)));
+    if (r->at.open_owners != NULL && r->study->workload != NULL)
+        TRY(study_go_on(r, study_read_open(r, people)));
+    if (r->at.analysts != NULL)
+        TRY(study_go_on(r, read_analysts(r, r->at.analysts, people)));
+    if (r->at.approvers != NULL)
+        TRY(study_go_on(r, read_approvers(r, r->at.approvers, people)));
     return check_unique(r, people);
 }
 
-enum err study_read_people(struct study_reading *r, const struct study_people_nodes *nodes)
+enum err study_read_people(struct study_reading *r)
 {
     struct study_people people = {0};
-    enum err e = read_everybody(r, nodes, &people);
+    enum err e = read_everybody(r, &people);
     memory_free(&people.person);
     TRY(e);
     if (!study_sound(r))
         return ERR_OK;
-    TRY(study_check_link(r, nodes->link, nodes->owners));
-    TRY(study_choose_forms(r, nodes->owners));
-    return study_find_count_bits(r, nodes->owners != NULL ? nodes->owners : nodes->open);
+    TRY(study_check_link(r));
+    TRY(study_choose_forms(r));
+    return study_find_count_bits(r);
 }
 
 /* --- the roster's own parts ------------------------------------------------------------------- */
@@ -358,14 +357,12 @@ static enum err read_relay(struct study_reading *r, const yaml_node_t *node)
                             "https://HOST:PORT, of letters, digits, dots and hyphens");
 }
 
-enum err study_read_roster(struct study_reading *r, const yaml_node_t *version,
-                           const yaml_node_t *revoked, const yaml_node_t *signatures,
-                           const yaml_node_t *relay)
+enum err study_read_roster(struct study_reading *r)
 {
-    TRY(study_read_unsigned(r, version, "roster", 1, 1000000, &r->study->roster_version));
-    TRY(study_go_on(r, read_relay(r, relay)));
-    TRY(read_revoked(r, revoked));
-    return read_signatures(r, signatures);
+    TRY(study_read_unsigned(r, r->at.roster, "roster", 1, 1000000, &r->study->roster_version));
+    TRY(study_go_on(r, read_relay(r, r->at.relay)));
+    TRY(read_revoked(r, r->at.revoked));
+    return read_signatures(r, r->at.signatures);
 }
 
 bool study_revoked(const struct study *study, const struct public_identity *who)

@@ -54,9 +54,9 @@ static enum err read_normalise(struct study_reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
-enum err study_read_person(struct study_reading *r, const yaml_node_t *person,
-                           const yaml_node_t *enforce, const yaml_node_t *link)
+enum err study_read_person(struct study_reading *r, const yaml_node_t *enforce)
 {
+    const yaml_node_t *person = r->at.person;
     static const char *const words[] = {"false", "true"};
     const yaml_node_t *columns, *normalise;
     const struct yaml_key keys[] = {{"columns", true, &columns}, {"normalise", false, &normalise}};
@@ -68,7 +68,7 @@ enum err study_read_person(struct study_reading *r, const yaml_node_t *person,
                           "servers can bound a person's rows only where the study says whose a row "
                           "is; add person: {columns: [..]}");
     if (person == NULL && r->study->link.on)
-        return yaml_error(r->file, link,
+        return yaml_error(r->file, r->at.link,
                           "owners are linked by whose their rows are, and the study does not say "
                           "it; add person: {columns: [..]}");
     if (person == NULL)

@@ -4,23 +4,24 @@
 #include "parties/study/study_parse.h"
 
 /* What a classifier has no use for. */
-static enum err refuse_others(struct study_reading *r, const struct method_nodes *n)
+static enum err refuse_others(struct study_reading *r)
 {
     const struct {
         const yaml_node_t *node;
         const char *why;
-    } others[] = {{n->rounds, "method: train has steps, which train: {steps: ..} sets"},
-                  {n->score, "method: train selects nothing, so nothing has a score"},
-                  {n->copula, "this is for method: copula alone"},
-                  {n->assess, "this is for method: aim alone"},
-                  {n->impossible, "method: train has no use for what is impossible"},
-                  {n->workload, "method: train measures the target's counts and gradients alone"}};
+    } others[] = {
+        {r->at.rounds, "method: train has steps, which train: {steps: ..} sets"},
+        {r->at.score, "method: train selects nothing, so nothing has a score"},
+        {r->at.copula, "this is for method: copula alone"},
+        {r->at.assess, "this is for method: aim alone"},
+        {r->at.impossible, "method: train has no use for what is impossible"},
+        {r->at.workload, "method: train measures the target's counts and gradients alone"}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i].node != NULL)
             TRY(study_go_on(
                 r, yaml_error(r->file, others[i].node, "%s; take this key out", others[i].why)));
     if (r->study->late_join)
-        return yaml_error(r->file, n->late,
+        return yaml_error(r->file, r->at.late_uploads,
                           "method: train cannot take rows that come during a run; write wait");
     return ERR_OK;
 }
@@ -64,7 +65,7 @@ static enum err read_test(struct study_reading *r, const yaml_node_t *test,
     return ERR_OK;
 }
 
-enum err study_read_train(struct study_reading *r, const struct method_nodes *n)
+enum err study_read_train(struct study_reading *r)
 {
     static const char *const all[] = {"all"};
     const yaml_node_t *target, *numbers, *norm, *steps, *rate, *test;
@@ -73,16 +74,16 @@ enum err study_read_train(struct study_reading *r, const struct method_nodes *n)
                                     {"rate", false, &rate},    {"test", false, &test}};
     struct features_terms terms = {0};
     size_t kind = 0;
-    TRY(refuse_others(r, n));
-    if (n->train == NULL)
+    TRY(refuse_others(r));
+    if (r->at.train == NULL)
         return study_lacks(r, "train");
-    TRY(yaml_mapping(r->file, n->train, "train", COUNTED(keys)));
+    TRY(yaml_mapping(r->file, r->at.train, "train", COUNTED(keys)));
     TRY(read_steps(r, steps, rate));
     TRY(yaml_choice(r->file, numbers, "numbers", COUNTED(all), &kind));
     TRY(study_read_unsigned(r, norm, "norm", 1, FEATURES_NORM_MAX, &terms.norm));
     terms.numbers = numbers != NULL;
     if (terms.numbers != (norm != NULL))
-        return yaml_error(r->file, n->train,
+        return yaml_error(r->file, r->at.train,
                           "numbers: all and norm go together: norm is the most that the root of "
                           "the sum of a row's squares may be");
     if (r->study->workload == NULL)
@@ -95,7 +96,7 @@ enum err study_read_train(struct study_reading *r, const struct method_nodes *n)
 }
 
 /* Rows that are too long for `norm` are shrunk by their owner, who has to see all of a row. */
-enum err study_check_numbers(struct study_reading *r, const yaml_node_t *owners)
+enum err study_check_numbers(struct study_reading *r)
 {
     const struct study *s = r->study;
     const struct features *f = s->features;
@@ -105,13 +106,13 @@ enum err study_check_numbers(struct study_reading *r, const yaml_node_t *owners)
         for (size_t c = 0; c < o->columns; c++)
             numbers += f->column[o->column[c]].kind == FEATURES_NUMBER;
         if (numbers > 0 && numbers < f->count - 1)
-            return yaml_error(r->file, yaml_item(r->file, owners, i),
+            return yaml_error(r->file, yaml_item(r->file, r->at.owners, i),
                               "%s holds %zu of the %u columns of numbers; with numbers: all one "
                               "owner of a batch holds them all, since it shrinks rows above norm",
                               o->name, numbers, f->count - 1);
         if (numbers > 0 && s->link.keep < s->owners && s->link.keep != i &&
             s->owner[s->link.keep].batch == o->batch)
-            return yaml_error(r->file, yaml_item(r->file, owners, i),
+            return yaml_error(r->file, yaml_item(r->file, r->at.owners, i),
                               "%s holds the columns of numbers, which cannot be missing; link.keep "
                               "has to name it, or nobody",
                               o->name);

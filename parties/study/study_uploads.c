@@ -228,21 +228,21 @@ static bool is_smaller_as_records(const struct study *s, size_t owner)
     return s->servers == 3 && study_records_bytes(s, owner) < study_counts_bytes(s, owner);
 }
 
-enum err study_choose_forms(struct study_reading *r, const yaml_node_t *owners)
+enum err study_choose_forms(struct study_reading *r)
 {
     struct study *s = r->study;
     for (size_t i = 0; i < s->owners; i++) {
         struct study_owner *o = &s->owner[i];
-        TRY(check_form(r, yaml_item(r->file, owners, i), i));
+        TRY(check_form(r, yaml_item(r->file, r->at.owners, i), i));
         o->records = o->as == STUDY_RECORDS || method_of(s)->gradients || study_sends_keys(s, i) ||
                      o->columns < s->domain->attributes ||
                      (o->as == STUDY_AUTO && is_smaller_as_records(s, i));
         if (s->servers == 2 && o->as == STUDY_RECORDS)
-            TRY(plan_encrypted(r, yaml_item(r->file, owners, i), i));
+            TRY(plan_encrypted(r, yaml_item(r->file, r->at.owners, i), i));
     }
     if (s->open.most > 0)
         s->open.each.records = method_of(s)->gradients || is_smaller_as_records(s, s->owners);
-    return study_check_numbers(r, owners);
+    return study_check_numbers(r);
 }
 
 /* The most that one owner, or the first for its batch, can add to a cell, in either form. */
@@ -253,7 +253,7 @@ static uint64_t largest_count(const struct study *s, size_t owner)
     return o->records && rows > cell ? rows : cell;
 }
 
-enum err study_find_count_bits(struct study_reading *r, const yaml_node_t *owners)
+enum err study_find_count_bits(struct study_reading *r)
 {
     struct study *s = r->study;
     uint64_t sum = 0;
@@ -264,7 +264,7 @@ enum err study_find_count_bits(struct study_reading *r, const yaml_node_t *owner
     while ((sum >> s->count_bits) != 0)
         s->count_bits++;
     if (s->count_bits > STUDY_COUNT_BITS_MAX)
-        return yaml_error(r->file, owners,
+        return yaml_error(r->file, r->at.owners != NULL ? r->at.owners : r->at.open_owners,
                           "all owners' bounds together need %u bits; at most %d are allowed: lower "
                           "some max_rows (each counts as the next power of two)",
                           s->count_bits, STUDY_COUNT_BITS_MAX);

@@ -99,14 +99,15 @@ static enum err read_cliques(struct study_reading *r, const yaml_node_t *node,
         node);
 }
 
-enum err study_own_workload(struct study_reading *r, const yaml_node_t *node, unsigned attributes)
+enum err study_own_workload(struct study_reading *r, unsigned attributes)
 {
     return study_note(r, workload_all(&r->study->workload, r->study->domain, attributes, &r->quiet),
-                      node);
+                      r->at.method);
 }
 
-enum err study_read_workload(struct study_reading *r, const yaml_node_t *node)
+enum err study_read_workload(struct study_reading *r)
 {
+    const yaml_node_t *node = r->at.workload;
     struct clique *cliques CLEAN(memory_release) = NULL;
     double *weights CLEAN(memory_release) = NULL;
     size_t count;
