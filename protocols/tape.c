@@ -20,10 +20,11 @@ struct maker {
 };
 static const struct maker gumbel = {gumbel_sample,
                                     {65536, {GUMBEL_EXCHANGES, 838}, {97, 878}, false}};
-static const struct maker gauss[NOISE_KINDS] = {
+static const struct maker gauss[] = {
     [NOISE_BOX_MULLER] = {gauss_sample, {131072, {GAUSS_EXCHANGES, 640}, {135, 706}, false}},
     [NOISE_DISCRETE] = {discrete_sample, {36864, {DISCRETE_EXCHANGES, 983}, {82, 993}, true}},
 };
+_Static_assert(sizeof gauss / sizeof *gauss == NOISE_KINDS, "each kind of noise is made somewhere");
 
 static const struct maker *maker_of(enum noise_kind noise, enum noise_law kind)
 {
@@ -113,10 +114,11 @@ static struct tape_ratio discrete_ratios(void)
 static const struct {
     struct tape_slack (*slack)(void);
     struct tape_ratio (*ratio)(void);
-} distance[NOISE_KINDS] = {
+} distance[] = {
     [NOISE_BOX_MULLER] = {box_muller_slack, box_muller_ratio},
     [NOISE_DISCRETE] = {discrete_slack, discrete_ratios},
 };
+_Static_assert(sizeof distance / sizeof *distance == NOISE_KINDS, "each kind of noise has a price");
 
 struct tape_slack tape_slack(enum noise_kind noise, enum noise_law kind)
 {

@@ -65,10 +65,7 @@ struct answer_line {
     struct answer_cut cut;
 };
 
-/*
- * --- aim/answer/answer_events.c
- * ------------------------------------------------------------------------
- */
+/* --- aim/answer/answer_events.c --------------------------------------------------------------- */
 
 /* Adds to mass[cell], which is 0, how many events the weights leave there; like model_weigh(). */
 enum err answer_weigh_events(const struct answer_state *w, struct model_sums *m,
@@ -83,10 +80,7 @@ enum err answer_check_events(const struct question *q, const struct scope *colum
 /* Adds the stage, which says how much an event counts, in a question about events. */
 void answer_events_columns(const struct question *q, struct scope *s);
 
-/*
- * --- aim/answer/answer_sums.c
- * ------------------------------------------------------------------------
- */
+/* --- aim/answer/answer_sums.c ----------------------------------------------------------------- */
 
 /* The part of a code that is in a set, below a bound. */
 struct density_part answer_part(const struct answer_state *w, uint16_t column, struct values v,
@@ -110,10 +104,7 @@ struct answer_sums answer_sums(const struct answer_state *w, const struct answer
 /* The code with the most rows. */
 double answer_mode(const struct answer_state *w, const struct answer_line *l);
 
-/*
- * --- aim/answer/answer_quantile.c
- * --------------------------------------------------------------------
- */
+/* --- aim/answer/answer_quantile.c ------------------------------------------------------------- */
 
 /* The number at or below which so many rows lie; there must be some. */
 double answer_quantile(const struct answer_state *w, const struct answer_line *l, double rows);
@@ -121,10 +112,7 @@ double answer_quantile(const struct answer_state *w, const struct answer_line *l
 double answer_percentile(const struct answer_state *w, const struct answer_line *l, double rows,
                          double p);
 
-/*
- * --- aim/answer/answer_cut.c
- * -------------------------------------------------------------------------
- */
+/* --- aim/answer/answer_cut.c ------------------------------------------------------------------ */
 
 /* Adds what a case's conditions cut to w->cell; the weights are those of all its columns. */
 enum err answer_cut_case(const struct answer_state *w, struct model_sums *m,
@@ -136,10 +124,7 @@ enum err answer_cut_groups(const struct answer_state *w, const struct answer *a,
 /* The relative variance of this many rows, or of a part of them among the others. */
 double answer_cut_variance(const struct answer_cut *cut, double rows, bool count);
 
-/*
- * --- aim/answer/answer_parts.c
- * -----------------------------------------------------------------------
- */
+/* --- aim/answer/answer_parts.c ---------------------------------------------------------------- */
 
 /* Of two counts, each of which has what is uncertain about a count. */
 struct answer_value answer_share(const struct answer_value *yes, const struct answer_value *no);
@@ -149,10 +134,7 @@ struct answer_value answer_arithmetic(const struct question_item *item,
 /* Of a line, each value of y: COUNT, AVG and VARIANCE of z, AVG and VARIANCE of y. */
 struct answer_value answer_correlation(const struct answer_value *of, size_t codes);
 
-/*
- * --- aim/answer/answer_counted.c
- * ---------------------------------------------------------------------
- */
+/* --- aim/answer/answer_counted.c -------------------------------------------------------------- */
 
 /* What measured marginals say of a line, all that hold its columns: sums, and their noise. */
 struct answer_counted {
@@ -167,10 +149,7 @@ enum err answer_counted(const struct answer_terms *t, const struct answer *a, si
 bool answer_counted_interval(const struct answer_counted *l, enum question_aggregate aggregate,
                              double z, double *low, double *high);
 
-/*
- * --- aim/answer/answer_disturb.c; they do nothing without a draw
- * -------------------------------------
- */
+/* --- aim/answer/answer_disturb.c; they do nothing without a draw ------------------------------ */
 
 /* Another share of a bin of a column, which is as likely. */
 double answer_disturb_share(const struct answer_state *w, uint16_t column, double share);

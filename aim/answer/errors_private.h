@@ -15,10 +15,7 @@ struct errors_list {
     struct errors_seen *one;
 };
 
-/*
- * --- aim/answer/errors_learn.c: where nothing was measured
- * -------------------------------------------
- */
+/* --- aim/answer/errors_learn.c: where nothing was measured ------------------------------------ */
 
 /* Compares a model with a measurement held back from its fit, over boxes drawn with the seed. */
 enum err errors_look(struct errors_list *list, const struct model *m,
@@ -28,10 +25,7 @@ enum err errors_look(struct errors_list *list, const struct model *m,
 /* The size of errors of this wave: the mean of likely ones. */
 struct errors_size errors_likely(const struct errors_list *lists, size_t n, unsigned wave);
 
-/*
- * --- aim/answer/errors_inside.c: inside bins
- * ---------------------------------------------------------
- */
+/* --- aim/answer/errors_inside.c: inside bins -------------------------------------------------- */
 
 /* Compares what the model says of neighbouring bins with what the density inside bins would say. */
 enum err errors_inside(double *inside, const struct model *m, const struct measurement *one_ways,

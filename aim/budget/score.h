@@ -19,6 +19,7 @@
 #pragma once
 
 #include "aim/budget/grid.h"
+#include "aim/budget/measure.h"
 #include "aim/workload/merge.h"
 #include "aim/workload/workload.h"
 #include "base/noise.h"
@@ -78,7 +79,7 @@ double measure_spread(enum noise_by by);
  * The same for scores that are opened (aim/run/ask.h), from 2^5 on, where sigma is 2^15. Those that
  * would wrap are another matter: the most that m may be is scores_most().
  */
-enum err scores_multiplier(double sigma, uint64_t *multiplier, struct log *log) MUST_CHECK;
+enum err measure_scores_multiplier(double sigma, uint64_t *multiplier, struct log *log) MUST_CHECK;
 /* The largest m with m (S_q + 2^(l+1)) + 2^26 < 2^63 for this query. */
 uint64_t scores_most(const struct score_bounds *b, uint32_t query);
 

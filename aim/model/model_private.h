@@ -115,10 +115,7 @@ struct model {
     uint64_t limit_cells;
 };
 
-/*
- * --- aim/model/model_shares.c
- * -----------------------------------------------------------------------
- */
+/* --- aim/model/model_shares.c ----------------------------------------------------------------- */
 
 /*
  * Shares out groups by what was measured of each merged attribute alone, at its codes. Shares are
@@ -127,10 +124,7 @@ struct model {
 enum err shares_learn(struct model *m, const struct measurement *measured, size_t count,
                       struct random *draw) MUST_CHECK;
 
-/*
- * --- aim/model/model_groups.c
- * -----------------------------------------------------------------------
- */
+/* --- aim/model/model_groups.c ----------------------------------------------------------------- */
 
 /* Sets how the domain's codes are merged; NULL: not at all. Groups are shared out evenly. */
 enum err groups_new(struct model *m, const struct merges *merges) MUST_CHECK;
@@ -163,10 +157,7 @@ enum err groups_spread(const struct model *m, const struct clique *c, const doub
 enum err groups_sum(const struct model *m, const struct clique *c, const double *counts,
                     double *grouped, double *codes) MUST_CHECK;
 
-/*
- * --- aim/model/model_marginal.c
- * ---------------------------------------------------------------------
- */
+/* --- aim/model/model_marginal.c --------------------------------------------------------------- */
 
 #define MARGINAL_MATTERS_MAX 64 /* attributes that are asked or weighted */
 

@@ -65,8 +65,8 @@ struct ask {
     struct merges *merges; /* measure, select, scores; NULL: every code by itself */
     uint32_t queries;
     uint32_t *query; /* measure: what to measure; select, scores: the candidates */
-    uint64_t
-        multiplier; /* m: of a measurement, a look, what is selected, scores, a gradient, a test */
+    /* m: of a measurement, a look, what is selected, scores, a gradient, a test */
+    uint64_t multiplier;
     double epsilon, sigma; /* select: eps_t, and the sigma that penalties follow from */
     size_t estimates;
     uint64_t *estimate; /* select, scores: the candidates' c_j, one candidate after the other */
@@ -83,8 +83,8 @@ struct ask_told {
     uint64_t population; /* the number of the set of rows, if it grows */
     unsigned lost;       /* how often the request was paid for in vain before */
     size_t values;
-    int64_t *value; /* the cells of one query after the other, row-major; forms; scores; a look; G;
-                 * a test's tables */
+    /* the cells of one query after the other, row-major; forms; scores; a look; G; or tables */
+    int64_t *value;
 };
 void told_clear(struct ask_told *t);
 

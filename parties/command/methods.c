@@ -123,7 +123,7 @@ static enum err release_trained(const struct methods_made *made, const struct me
     return report_train(r->folder, r->study, made->trained, c, r->log);
 }
 
-static const struct methods methods[STUDY_METHODS] = {
+static const struct methods methods[] = {
     [STUDY_AIM] = {.run = run_aim,
                    .central = central_aim,
                    .stats = stats_aim,
@@ -143,6 +143,7 @@ static const struct methods methods[STUDY_METHODS] = {
                      .release = release_trained,
                      .plan = plan_train},
 };
+_Static_assert(sizeof methods / sizeof *methods == STUDY_METHODS, "each method can be run");
 
 const struct methods *methods_of(const struct study *study)
 {

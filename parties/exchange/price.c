@@ -135,11 +135,12 @@ static const struct price_method {
     enum err (*first)(const struct study *study, double rho, double *sigma);
     /* whether the budget buys noise of at most the largest sigma, and a selection */
     bool (*buys)(const struct study *study);
-} methods[STUDY_METHODS] = {
+} methods[] = {
     [STUDY_AIM] = {.measures = aim_measures, .first = aim_first, .buys = aim_buys},
     [STUDY_COPULA] = {.measures = copula_measures, .first = copula_first, .buys = copula_buys},
     [STUDY_TRAIN] = {.measures = train_measures, .first = train_first, .buys = train_buys},
 };
+_Static_assert(sizeof methods / sizeof *methods == STUDY_METHODS, "each method has a price");
 
 static const struct price_method *price_of(const struct study *study)
 {

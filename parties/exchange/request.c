@@ -18,11 +18,12 @@ enum err request_write(const struct request *r, struct bytes *out)
 
 static enum err read_kind(struct request *r, uint8_t kind)
 {
-    switch (kind) {
-    case REQUEST_OPEN:
-    case REQUEST_CLOSE:
+    if (kind == REQUEST_OPEN || kind == REQUEST_CLOSE) {
         r->kind = (enum request_kind)kind;
         return ERR_OK;
+    }
+    r->ask.kind = (enum ask_kind)kind;
+    switch (r->ask.kind) {
     case ASK_MEASURE:
     case ASK_SELECT:
     case ASK_FORMS:
@@ -30,11 +31,9 @@ static enum err read_kind(struct request *r, uint8_t kind)
     case ASK_SCORES:
     case ASK_GRADIENT:
     case ASK_TEST:
-        r->ask.kind = (enum ask_kind)kind;
         return ERR_OK;
-    default:
-        return ERR_FORMAT;
     }
+    return ERR_FORMAT;
 }
 
 static enum err read_body(struct request *r, const struct domain *d, const struct workload *w,

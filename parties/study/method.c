@@ -343,7 +343,7 @@ static void put_train(const struct study *s, struct bytes *b)
     }
 }
 
-static const struct method methods[STUDY_METHODS] = {
+static const struct method methods[] = {
     [STUDY_AIM] = {.word = "aim",
                    .selects = true,
                    .with_two = true,
@@ -361,6 +361,7 @@ static const struct method methods[STUDY_METHODS] = {
                      .put = put_train,
                      .describe = describe_train},
 };
+_Static_assert(sizeof methods / sizeof *methods == STUDY_METHODS, "each method can be read");
 
 const struct method *method_row(enum study_method method)
 {

@@ -45,10 +45,7 @@ static void check(const char *name, size_t n, const uint32_t digest[3])
     fail_msg("%s of %zu is not recorded", name, n);
 }
 
-/*
- * --- mpc/
- * ------------------------------------------------------------------------------------------
- */
+/* --- mpc/ ------------------------------------------------------------------------------------- */
 
 struct wire_one {
     size_t protocol, n;
@@ -83,10 +80,7 @@ TEST(protocols_of_mpc_send_what_they_sent)
     }
 }
 
-/*
- * --- openings and noise
- * ----------------------------------------------------------------------------
- */
+/* --- openings and noise ----------------------------------------------------------------------- */
 
 static enum err open_some(struct party *p, struct share64 x)
 {
@@ -123,10 +117,7 @@ TEST(openings_and_noise_send_what_they_sent)
     }
 }
 
-/*
- * --- studies
- * ---------------------------------------------------------------------------------------
- */
+/* --- studies ---------------------------------------------------------------------------------- */
 
 /* The uploads again, with seeds that do not depend on the owners' keys. */
 static void fix_uploads(struct whole *w)

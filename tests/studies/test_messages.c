@@ -101,10 +101,23 @@ static const struct odd {
     {"o0.key", 0, MESSAGE_NOISE, OTHERS, 0, 33, ERR_MISMATCH, other_terms},
     {"o0.key", 0, MESSAGE_NOISE, OURS, 1, 33, ERR_REFUSED, "in this study servers make the noise"},
     {"a.key", 2, MESSAGE_HEAD, NONE, 0, 3, ERR_FORMAT, ""},
+    {"o0.key", 0, MESSAGE_STATUS, NONE, 0, 0, ERR_OK, ""}, /* anybody may ask */
+    {"o0.key", 0, MESSAGE_PARCEL, OURS, 0, 99, ERR_REFUSED, no_right},
     {"a.key", 0, MESSAGE_REQUEST, NONE, 9, 99, ERR_FORMAT, "the request is of version 9, and this"},
     {"a.key", 0, MESSAGE_REQUEST, NONE, REQUEST_VERSION, 99, ERR_FORMAT, "the request is damaged"},
     {"a.key", 1, MESSAGE_REQUEST, NONE, REQUEST_VERSION, 99, ERR_FORMAT, "the request is damaged"},
 };
+
+TEST(every_kind_of_message_is_among_them)
+{
+    bool sent[UINT8_MAX + 1] = {false};
+    (void)state;
+    for (size_t k = 0; k < sizeof odds / sizeof *odds; k++)
+        sent[odds[k].kind] = true;
+    for (size_t kind = 0; kind < MESSAGE_KINDS; kind++)
+        if (!sent[kind])
+            fail_msg("odds[] has no message of kind %zu", kind);
+}
 
 TEST(what_is_not_for_a_server_is_refused_in_words)
 {
