@@ -438,7 +438,7 @@ $(OUT)/tests/test_lanes: WRAP := -Wl,--wrap=ranks_lanes,--wrap=ranks_place
 $(OUT)/tests/test_ranks: WRAP := -Wl,--wrap=party_new
 
 # One of its servers takes whatever is asked as permitted.
-$(OUT)/tests/test_warrants: WRAP := -Wl,--wrap=warrant_check,--wrap=warrant_allows
+$(OUT)/tests/test_warrants: WRAP := -Wl,--wrap=warrant_check,--wrap=warrant_allows,--wrap=warrant_write
 
 # Two of its servers state an index other than the one they have.
 $(OUT)/tests/test_play: WRAP := -Wl,--wrap=round_agree

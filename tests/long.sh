@@ -4,14 +4,15 @@
 # fails; the last lines say what failed, and the status is 1 if anything did. Stage "onecore" pins the
 # protocols' tests to one core, where nothing may deadlock; stage "browser" looks at a report; "net" is
 # tests/net.sh, which needs root; "soak" is tests/soak.sh; "first_hour" is a bare Debian; "containers" is the image of
-# tools/oci.sh; "arm64" is a study with a server and an owner of another processor.
+# tools/oci.sh; "arm64" is a study with a server and an owner of another processor; "small" builds the modules and
+# programs of tools/small.sh twice.
 #
 #   STAGES="address memcheck" tests/long.sh    only some of:
-#       address undefined thread memcheck onecore long browser net soak first_hour containers arm64
+#       address undefined thread memcheck onecore long small browser net soak first_hour containers arm64
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-stages=${STAGES:-address undefined thread memcheck onecore long browser net soak first_hour containers arm64}
+stages=${STAGES:-address undefined thread memcheck onecore long small browser net soak first_hour containers arm64}
 # Under valgrind one thread runs at a time and everything is some 30 times slower: programs that
 # time out for that reason alone are named here.
 memcheck_skip=${MEMCHECK_SKIP:-}
@@ -105,6 +106,7 @@ for stage in $stages; do
     soak) run_script soak tests/soak.sh build/gcc ;;
     first_hour) run_script first_hour tests/first_hour.sh ;;
     containers) run_script containers tests/containers.sh build/gcc/trefoil ;;
+    small) run_script small tests/small_twice.sh ;;
     arm64) run_script arm64 tests/arm64_study.sh build/gcc/trefoil ;;
     *)
         echo "there is no stage $stage" >&2

@@ -8,6 +8,7 @@
 #   tools/small.sh x86-64|arm64   build/small/trefoil-small-x86-64, build/small/trefoil-small-arm64
 #   SOURCES=DIR                   where the tarballs are, or go; default build/small/sources
 set -euo pipefail
+export LC_ALL=C # the linker takes objects as they are sorted
 cd "$(dirname "$0")/.."
 target=${1:-reader}
 [[ $target =~ ^(reader|owner|x86-64|arm64)$ ]] || { echo "usage: tools/small.sh reader|owner|x86-64|arm64" >&2; exit 2; }

@@ -426,7 +426,7 @@ enum err audit_warrant(const struct audit_entry *entry, struct warrant *w)
     for (size_t i = 0; i < text.size; i++)
         if (text.data[i] == '|')
             text.data[i] = '\n';
-    return warrant_parse(w, text.data, text.size) == ERR_OK ? ERR_OK : ERR_DATA;
+    return warrant_parse(w, text.data, text.size);
 }
 
 bool audit_file_of(const struct audit_file *f, const struct study *study)

@@ -115,7 +115,7 @@ void audit_file_free(struct audit_file **file);
 /* Whether it belongs to this study's terms and three servers. */
 bool audit_file_of(const struct audit_file *file, const struct study *study);
 
-/* The warrant in a line of that kind. ERR_DATA if it has none. */
+/* The warrant in a line of that kind; as warrant_parse(). */
 enum err audit_warrant(const struct audit_entry *entry, struct warrant *w) MUST_CHECK;
 
 /* Adds a line's words to `line`, which has its number and time; of any kind but AUDIT_LOG. */

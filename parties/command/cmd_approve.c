@@ -116,10 +116,23 @@ static enum err sign(struct approve *a)
     return file_write(a->path, 0644, text.data, text.size, a->log);
 }
 
+/* What it permits: before anybody signs that. */
+static enum err tell(const struct approve *a)
+{
+    uint8_t number[32];
+    warrant_describe(stdout, &a->warrant, a->study);
+    TRY(warrant_number(&a->warrant, number));
+    fputs("  number   ", stdout);
+    for (size_t i = 0; i < sizeof number; i++)
+        printf("%02x", number[i]);
+    putchar('\n');
+    fflush(stdout);
+    return ERR_OK;
+}
+
 static enum err run_approve(int argc, char **argv, struct log *log)
 {
     struct approve a CLEAN(clear) = {.log = log};
-    uint8_t number[32];
     const struct command_option options[] = {
         {.name = "to", .value = &a.path, .needed = "FILE"},
         {.name = "analyst", .value = &a.analyst},
@@ -134,16 +147,12 @@ static enum err run_approve(int argc, char **argv, struct log *log)
         return log_fail(log, ERR_STUDY, "%s has no approvers, so no run needs a warrant",
                         a.study_path);
     TRY(load(&a));
+    if (a.key == NULL && a.warrant.signatures == 0)
+        return log_fail(log, ERR_USAGE, "a new warrant needs --key of the approver who signs it");
+    TRY(tell(&a));
     if (a.key != NULL)
         TRY(sign(&a));
-    else if (a.warrant.signatures == 0)
-        return log_fail(log, ERR_USAGE, "a new warrant needs --key of the approver who signs it");
-    warrant_describe(stdout, &a.warrant, a.study);
-    TRY(warrant_number(&a.warrant, number));
-    fputs("  number   ", stdout);
-    for (size_t i = 0; i < sizeof number; i++)
-        printf("%02x", number[i]);
-    putchar('\n');
+    warrant_describe_signatures(stdout, &a.warrant, a.study);
     if (warrant_check(&a.warrant, a.study, NULL, NULL) != ERR_OK)
         puts("It is not good yet, or no longer: see above, and the study's roster.");
     return ERR_OK;

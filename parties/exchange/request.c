@@ -46,7 +46,7 @@ static enum err read_body(struct request *r, const struct domain *d, const struc
         return ERR_FORMAT;
     TRY(read_kind(r, kind));
     if (kind == REQUEST_OPEN && version_of(in->p, in->left, "trefoil-warrant-1") > 0)
-        return warrant_parse(&r->warrant, in->p, in->left) == ERR_OK ? ERR_OK : ERR_FORMAT;
+        return warrant_parse(&r->warrant, in->p, in->left);
     return ask_read(&r->ask, d, w, in);
 }
 

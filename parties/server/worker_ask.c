@@ -41,6 +41,12 @@ static enum err read(struct worker *w, struct request *r, const uint8_t *p, size
         log_error(&w->log, "the request merges values that the study does not permit: numbers may "
                            "be merged only with their neighbours, a missing value never, and only "
                            "where marginals are measured or selected");
+    else if (e == ERR_MISMATCH)
+        log_error(
+            &w->log,
+            "the warrant is of a later trefoil than this server's, %s; have the approvers sign "
+            "with the version that the servers run",
+            TREFOIL_VERSION);
     else if (e != ERR_OK)
         log_error(&w->log, "the request is damaged");
     return e;

@@ -141,7 +141,7 @@ enum err token_parse(struct token *t, const char *text)
 struct find {
     const struct study *study;
     const uint8_t *sign;
-    bool linked; /* to an invitation: */
+    bool linked, several; /* to an invitation, or to more: */
     struct invite by;
     uint8_t seed[INVITE_SEED_SIZE];
 };
@@ -150,22 +150,32 @@ struct find {
 static enum err find_in_line(struct find *f, const char *line, struct token *t)
 {
     struct invite anew;
+    uint8_t seed[INVITE_SEED_SIZE];
     enum err e = token_parse(t, line);
     if (e == ERR_OK)
         return memcmp(t->sign, f->sign, sizeof t->sign) == 0 ? ERR_OK : ERR_AGAIN;
-    if (e == ERR_FORMAT && !f->linked) {
-        e = invite_parse_link(&f->by, f->seed, line);
-        f->linked = e == ERR_OK;
-    } else if (e == ERR_FORMAT) {
+    if (e == ERR_FORMAT)
+        e = invite_parse_link(&anew, seed, line);
+    if (e == ERR_OK && f->linked) {
+        f->several = f->several || memcmp(anew.key, f->by.key, sizeof anew.key) != 0;
+    } else if (e == ERR_OK) {
+        f->linked = true;
+        f->by = anew;
+        memcpy(f->seed, seed, sizeof seed);
+    } else if (e == ERR_FORMAT && f->linked) {
         e = invite_parse(&anew, line);
         if (e == ERR_OK && memcmp(anew.key, f->by.key, sizeof anew.key) == 0 &&
             invite_check(&anew, f->study) == ERR_OK)
             f->by = anew;
     }
+    sodium_memzero(seed, sizeof seed);
     return e == ERR_OK || e == ERR_FORMAT ? ERR_AGAIN : e;
 }
 
-/* The first line that is a token for the key, or else the first link; ERR_DATA without either. */
+/*
+ * The first line that is a token for the key, or else the link; ERR_DATA without either, ERR_USAGE
+ * for links of several invitations: which of them is this owner's?
+ */
 static enum err find_line(struct token *t, struct line_reader *in, struct find *f)
 {
     for (const char *line; (line = line_next(in)) != NULL;) {
@@ -173,6 +183,8 @@ static enum err find_line(struct token *t, struct line_reader *in, struct find *
         if (e != ERR_AGAIN)
             return e;
     }
+    if (f->several)
+        return ERR_USAGE;
     return f->linked ? token_accept(t, f->study, &f->by, f->seed, f->sign) : ERR_DATA;
 }
 
@@ -192,6 +204,11 @@ enum err token_load(struct token *t, const struct study *study, const char *path
     if (e == ERR_DATA)
         return log_fail(
             log, e, "%s has no token of this key, nor an invitation; ask the study's issuer", path);
+    if (e == ERR_USAGE)
+        return log_fail(log, e,
+                        "%s has several invitations, and no token of this key: leave only the link "
+                        "that is yours in it",
+                        path);
     if (e == ERR_OK)
         e = token_check(t, study);
     return e == ERR_OK ? ERR_OK : log_fail(log, e, "%s: %s", path, token_hint(e));

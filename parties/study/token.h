@@ -47,7 +47,7 @@ void token_text(const struct token *t, char text[TOKEN_TEXT_SIZE]);
 /*
  * Finds a key's token in a file with one a line, or takes up the invitation whose link is there. If
  * another issuer has signed that invitation anew, its line (invite_text()) stands there, too.
- * ERR_DATA, logged, if there is neither.
+ * ERR_DATA, logged, if there is neither; ERR_USAGE for the links of several invitations.
  */
 enum err token_load(struct token *t, const struct study *study, const char *path,
                     const uint8_t sign[32], struct log *log) MUST_CHECK;

@@ -36,10 +36,27 @@ enum err warrant_write(const struct warrant *w, struct bytes *out)
     return bytes_ok(out);
 }
 
+/*
+ * Whether characters that nobody sees change the order of others, or end a line: U+061C, U+200E,
+ * U+200F, U+2028 to U+202E, U+2066 to U+2069. What is signed would read as something else.
+ */
+static bool reorders(const char *text)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    for (; *p != 0; p++)
+        if ((p[0] == 0xd8 && p[1] == 0x9c) ||
+            (p[0] == 0xe2 && p[1] == 0x80 && (p[2] == 0x8e || p[2] == 0x8f)) ||
+            (p[0] == 0xe2 && p[1] == 0x80 && p[2] >= 0xa8 && p[2] <= 0xae) ||
+            (p[0] == 0xe2 && p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9))
+            return true;
+    return false;
+}
+
 /* The audit log has it in one line, with | for line ends. */
 static bool good_purpose(const char *text)
 {
-    return text[0] != '\0' && strchr(text, '|') == NULL && !encoding_steers(text);
+    return text[0] != '\0' && strchr(text, '|') == NULL && !encoding_steers(text) &&
+           !reorders(text);
 }
 
 enum err warrant_sound(const struct warrant *w, struct log *log)
@@ -47,7 +64,9 @@ enum err warrant_sound(const struct warrant *w, struct log *log)
     if (w->share == 0 || w->share > WARRANT_ALL)
         return log_fail(log, ERR_DATA, "a warrant's share is above 0 and at most 100 %%");
     if (!good_purpose(w->purpose))
-        return log_fail(log, ERR_DATA, "a warrant's purpose is a text of one line, without |");
+        return log_fail(log, ERR_DATA,
+                        "a warrant's purpose is a text of one line, without | and without "
+                        "marks that turn the direction of text");
     return ERR_OK;
 }
 
@@ -262,7 +281,6 @@ enum err warrant_allows(const struct warrant *w, double spent, double rho, uint3
 
 void warrant_describe(FILE *out, const struct warrant *w, const struct study *study)
 {
-    struct bytes words CLEAN(bytes_clear) = {0};
     const char *analyst = "a key that this study does not list";
     for (size_t i = 0; i < study->analysts; i++)
         if (memcmp(study->analyst[i].key.sign, w->analyst, 32) == 0)
@@ -275,6 +293,11 @@ void warrant_describe(FILE *out, const struct warrant *w, const struct study *st
             "  purpose  %s\n",
             study->name, analyst, w->share / 10000, w->share % 10000,
             date_day_text(w->last_day).text, w->purpose);
+}
+
+void warrant_describe_signatures(FILE *out, const struct warrant *w, const struct study *study)
+{
+    struct bytes words CLEAN(bytes_clear) = {0};
     if (write_words(w, &words) != ERR_OK)
         return;
     for (size_t i = 0; i < study->approvers.count; i++)

@@ -61,5 +61,6 @@ enum err warrant_check(const struct warrant *w, const struct study *study,
 enum err warrant_allows(const struct warrant *w, double spent, double rho, uint32_t today,
                         struct log *log) MUST_CHECK;
 
-/* In words: what it permits whom, and who has signed. */
+/* In words: what it permits whom; and who has signed. */
 void warrant_describe(FILE *out, const struct warrant *w, const struct study *study);
+void warrant_describe_signatures(FILE *out, const struct warrant *w, const struct study *study);

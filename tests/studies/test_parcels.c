@@ -510,6 +510,13 @@ TEST(a_part_counts_only_for_its_upload)
 
 /* --- crowds ----------------------------------------------------------------------------------- */
 
+static void carry(struct support_caller *x, const struct bytes *block)
+{
+    support_caller_begin(x, MESSAGE_PARCEL);
+    bytes_put(&x->message, block->data, block->size);
+    support_caller_send(x);
+}
+
 /* Each is cut, and owners are served all the time: their own messages, and others' parcels. */
 TEST(keys_that_send_junk_keep_nobody_out)
 {
@@ -533,4 +540,49 @@ TEST(keys_that_send_junk_keep_nobody_out)
         OK(support_call(&own));
     }
     OK(upload(&b, b.me, b.now, b.parts, false));
+}
+
+/*
+ * More blocks that owner 2 has sealed than a server answers: owner 1 is heard all the time, and what
+ * strangers carry for owner 0 comes late, but is taken.
+ */
+TEST(ten_thousand_blocks_at_once_keep_nobody_out)
+{
+    enum { CARRIERS = 50, EACH_BRINGS = 200, LATE = 500 };
+    struct blocks b CLEAN(blocks_free);
+    struct support_caller own CLEAN(support_caller_free), carrier[CARRIERS];
+    struct bytes block[2] = {{0}, {0}};
+    blocks_new(&b, NULL);
+    for (unsigned k = 0; k < 2; k++) {
+        const struct sealed_from from = {
+            .study = b.c.s.study, .me = k == 0 ? b.other : b.me, .serial = b.now};
+        struct bytes message CLEAN(bytes_clear) = {0};
+        assert_int_equal(parcel_put_upload(from.study, &b.parts[0], 0, false, &message), ERR_OK);
+        assert_int_equal(sealed_make(&from, 0, &message, &block[k]), ERR_OK);
+    }
+    support_caller_new(&own, &b.c.s, "o1.key", 0);
+    for (unsigned k = 0; k < CARRIERS; k++) {
+        struct identity *id CLEAN(identity_free) = NULL;
+        assert_int_equal(identity_new(&id, &quiet), ERR_OK);
+        assert_int_equal(identity_save(id, file(&b.c, "carrier.key"), true, &quiet), ERR_OK);
+        support_caller_new(&carrier[k], &b.c.s, "carrier.key", 0);
+    }
+    for (unsigned i = 0; i < CARRIERS * EACH_BRINGS; i++) {
+        carry(&carrier[i % CARRIERS], &block[0]);
+        if (i % LATE == LATE - 1) {
+            support_caller_begin(&own, MESSAGE_STATUS);
+            assert_int_equal(support_call(&own), ERR_OK);
+        }
+    }
+    for (const double end = support_deadline(60);;) {
+        carry(&b.to, &block[1]);
+        if (support_caller_hear(&b.to) != ERR_AGAIN)
+            break;
+        assert_true(support_again(end));
+    }
+    assert_int_equal(b.to.reply.status, ERR_OK);
+    for (unsigned k = 0; k < CARRIERS; k++)
+        support_caller_free(&carrier[k]);
+    for (unsigned k = 0; k < 2; k++)
+        bytes_clear(&block[k]);
 }

@@ -171,6 +171,19 @@ static void first_request(const struct warrants_scene *c, const uint8_t run[REQU
     OK(request_write(&r, bytes));
 }
 
+/* As a later program would have written it. */
+static bool of_later;
+
+__typeof__(warrant_write) __real_warrant_write, __wrap_warrant_write;
+enum err __wrap_warrant_write(const struct warrant *w, struct bytes *out)
+{
+    const size_t before = out->size;
+    const enum err e = __real_warrant_write(w, out);
+    if (e == ERR_OK && of_later)
+        out->data[before + 16] = '2';
+    return e;
+}
+
 /* Asks for the first round by this warrant, or none: what the servers say. */
 static enum err ask(struct warrants_scene *c, const struct warrant *w)
 {
@@ -217,6 +230,11 @@ TEST(without_a_good_warrant_nothing_is_opened)
     refused(&c, &w, "the warrant is for another analyst's key");
     w = made(&c, WARRANT_ALL, "2020-02-29", 2);
     refused(&c, &w, "the warrant was good until 2020-02-29; nothing more was spent");
+    w = made(&c, WARRANT_ALL, "9999-12-31", 2);
+    of_later = true;
+    assert_int_equal(ask(&c, &w), ERR_MISMATCH);
+    of_later = false;
+    support_says(c.words, "the warrant is of a later trefoil than this server's");
     w = made(&c, 1, "9999-12-31", 2);
     assert_int_equal(ask(&c, &w), ERR_BUDGET);
     support_says(c.words, "the warrant permits 0.0001 % of the study's budget");
@@ -324,4 +342,29 @@ TEST(the_share_is_a_ceiling)
     assert_int_equal(audit(&c), 0);
     EACH(file_says, file(&c, "said.log"), "for 50.0000 % of the budget, until 9999-12-31: Wards,",
          "signed by p0, p2", "for 100.0000 % of the budget");
+}
+
+/* Whoever signs has seen what, whatever comes of it; a key that has expired signs nothing. */
+TEST(approvers_see_what_they_sign)
+{
+    struct warrants_scene c CLEAN(scene_free);
+    struct identity *late CLEAN(identity_free) = NULL;
+    char was[IDENTITY_TEXT_SIZE], is[IDENTITY_TEXT_SIZE];
+    struct bytes before CLEAN(bytes_clear) = {0}, after CLEAN(bytes_clear) = {0};
+    scene_new(&c);
+    approve(&c, "w", "50%");
+    assert_int_equal(file_read(file(&c, "w"), WARRANT_TEXT_MOST, &before, &quiet), ERR_OK);
+    assert_int_equal(identity_renew(&late, c.approver[1], date_today() - 1, &quiet), ERR_OK);
+    assert_int_equal(identity_save(late, file(&c, "late.key"), true, &quiet), ERR_OK);
+    public_identity_text(&c.approver[1]->public, was);
+    public_identity_text(&late->public, is);
+    assert_true(
+        support_edit(c.s.path, file(&c, "late.yaml"), (const char *const[]){was, is, NULL}));
+    assert_int_equal(TREFOIL(&c, "approve", file(&c, "late.yaml"), "--to", file(&c, "w"), "--key",
+                             file(&c, "late.key")),
+                     3);
+    EACH(file_says, file(&c, "said.log"), "purpose  Wards", "the key of p1 was good until ");
+    assert_int_equal(file_read(file(&c, "w"), WARRANT_TEXT_MOST, &after, &quiet), ERR_OK);
+    assert_int_equal(before.size, after.size);
+    assert_memory_equal(before.data, after.data, before.size);
 }

@@ -9,7 +9,9 @@
 #include "harness/study.h"
 #include "parties/audit/audit.h"
 #include "parties/audit/audit_compare.h"
+#include "parties/exchange/price.h"
 
+#include <math.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -822,53 +824,58 @@ TEST(what_is_no_file_is_no_log)
     assert_int_equal(rmdir(path), 0);
 }
 
+/* Server i notes a warrant, signed by server 2 as the only approver, for a run. */
+static void permit(struct audit_log_bench *b, unsigned i, struct warrant w, uint8_t run)
+{
+    struct audit_entry line = {.kind = AUDIT_WARRANT, .permit.run = {run}};
+    struct bytes text CLEAN(bytes_clear) = {0};
+    if (w.signatures == 0)
+        OK(warrant_sign(&w, b->s.study, b->server[2], &quiet));
+    OK(warrant_write(&w, &text));
+    for (size_t k = 0; k < text.size; k++)
+        text.data[k] = text.data[k] == '\n' ? '|' : text.data[k];
+    bytes_put_u8(&text, 0);
+    line.what = (char *)text.data;
+    OK(audit_note(b->audit[i], &line));
+}
+
+static struct warrant for_approved(struct audit_log_bench *b, struct study_analyst *who)
+{
+    struct warrant w = {
+        .share = WARRANT_ALL, .last_day = 99999, .purpose = "A test, of what is | permitted"};
+    *who = (struct study_analyst){.name = "board", .key = b->server[2]->public};
+    b->s.study->approvers = (struct study_approvers){.at_least = 1, .count = 1, .who = who};
+    memcpy(w.terms, b->s.study->terms.digest, 32);
+    assert_int_equal(warrant_sound(&w, &quiet), ERR_DATA);
+    *strchr(w.purpose, '|') = '/';
+    OK(warrant_sound(&w, &quiet));
+    return w;
+}
+
 /* Where a study has approvers, what a run opens follows a line with a warrant that they signed. */
 TEST(an_opening_without_a_warrant_is_told)
 {
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
-    struct study_analyst who = {.name = "board", .key = b.server[2]->public};
-    struct warrant w = {.share = WARRANT_ALL, .purpose = "A test, of what is | permitted"};
-    struct audit_entry line = {.kind = AUDIT_WARRANT, .permit.run = {1}};
-    struct bytes text CLEAN(bytes_clear) = {0};
+    struct study_analyst who;
+    struct warrant w = for_approved(&b, &who);
     char words[8192] = "";
-    b.s.study->approvers = (struct study_approvers){.at_least = 1, .count = 1, .who = &who};
-    memcpy(w.terms, b.s.study->terms.digest, 32);
-    assert_int_equal(warrant_sound(&w, &quiet), ERR_DATA);
-    *strchr(w.purpose, '|') = '/';
-    OK(warrant_sound(&w, &quiet));
-    OK(warrant_sign(&w, b.s.study, b.server[2], &quiet));
-    OK(warrant_write(&w, &text));
-    for (size_t i = 0; i < text.size; i++)
-        text.data[i] = text.data[i] == '\n' ? '|' : text.data[i];
-    bytes_put_u8(&text, 0);
-    line.what = (char *)text.data;
     open_one(&b, 0, 0, "REJECT_BIT"); /* of noise, for no run */
     OK(compare(&b, 1, words, sizeof words));
     open_one(&b, 1, 0, "SORTED");
     assert_int_equal(compare(&b, 2, words, sizeof words), ERR_DATA);
     for (unsigned i = 0; i < 3; i += 2) {
-        OK(audit_note(b.audit[i], &line)); /* of another run */
+        permit(&b, i, w, 1); /* another run */
         open_one(&b, i, 0, "NOISY_MARGINAL");
     }
     assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
     b.s.study->approvers = (struct study_approvers){0};
     bench_free(&b);
     b = bench_new();
-    who.key = b.server[2]->public;
-    memcpy(w.terms, b.s.study->terms.digest, 32);
-    b.s.study->approvers = (struct study_approvers){.at_least = 1, .count = 1, .who = &who};
+    w = for_approved(&b, &who);
+    OK(warrant_sign(&w, b.s.study, b.server[2], &quiet));
     for (unsigned i = 0; i < 3; i++) {
-        w.signatures = 0;
-        OK(warrant_sign(&w, b.s.study, b.server[2], &quiet));
         w.share -= i == 2; /* which is not what was signed */
-        bytes_clear(&text);
-        OK(warrant_write(&w, &text));
-        for (size_t k = 0; k < text.size; k++)
-            text.data[k] = text.data[k] == '\n' ? '|' : text.data[k];
-        bytes_put_u8(&text, 0);
-        line.what = (char *)text.data;
-        line.permit.run[0] = 0;
-        OK(audit_note(b.audit[i], &line));
+        permit(&b, i, w, 0);
         open_one(&b, i, 0, "NOISY_MARGINAL");
     }
     OK(compare(&b, 2, words, sizeof words));
@@ -877,4 +884,40 @@ TEST(an_opening_without_a_warrant_is_told)
     assert_int_equal(times(words, "for 100.0000 % of the budget"), 1);
     assert_int_equal(times(words, "signed by board"), 2); /* the one that says another share */
     b.s.study->approvers = (struct study_approvers){0};
+}
+
+/* Nor is more debited than the warrant's share, or after its last day. */
+TEST(a_debit_beyond_its_warrant_is_told)
+{
+    static const struct {
+        double share; /* .. of all that is spent after round 1 */
+        uint32_t last_day;
+        const char *words;
+    } is[] = {{1, 99999, NULL},
+              {0.9999, 99999, "(line 5 of its log) beyond its warrant's share"},
+              {0.4, 99999, "(line 3 of its log) beyond its warrant's share"},
+              {1, 10000, "(line 3 of its log) after the last day"}};
+    for (size_t k = 0; k < sizeof is / sizeof *is; k++) {
+        struct audit_log_bench b CLEAN(bench_free) = bench_new();
+        struct study_analyst who;
+        struct warrant w = for_approved(&b, &who);
+        struct ledger_limits limits;
+        char words[8192] = "", said[512] = "";
+        b.s.study->epsilon = 10;
+        OK(price_limits(b.s.study, &limits, &quiet));
+        w.share = (uint32_t)ceil(is[k].share * 0.5 / limits.rho * WARRANT_ALL);
+        w.last_day = is[k].last_day;
+        permit(&b, 0, w, 0);
+        open_one(&b, 0, 0, "NOISY_MARGINAL"); /* 0.25 is spent */
+        permit(&b, 0, w, 0);
+        open_one(&b, 0, 1, "NOISY_MARGINAL"); /* 0.5 */
+        quiet.buffer = said;
+        quiet.buffer_size = sizeof said;
+        assert_int_equal(compare(&b, 1, words, sizeof words),
+                         is[k].words != NULL ? ERR_DATA : ERR_OK);
+        quiet.buffer = NULL;
+        if (is[k].words != NULL)
+            support_says(said, is[k].words);
+        b.s.study->approvers = (struct study_approvers){0};
+    }
 }

@@ -287,6 +287,26 @@ TEST(another_issuer_keeps_invitations)
     assert_int_equal(unlink(earlier), 0);
 }
 
+/* Which of them a person has taken up is not for the order of lines to say. */
+TEST(several_links_are_nobodys)
+{
+    struct invite_office w CLEAN(invite_office_free);
+    struct parse_fixture *f = *state;
+    char text[512], twice[1200];
+    invite_office_new(&w, f);
+    assert_int_equal(INVITE(&w, "2", LATER, "--page", "https://x"), 0);
+    assert_int_equal(CALL(&w, "share", w.path[STUDY], w.path[ROWS], "--key", w.path[GUEST],
+                          "--token", w.path[LINKS], "--dry-run"),
+                     2);
+    support_says(w.o.err, "has several invitations, and no token of this key");
+    line_of(w.path[LINKS], 1, text);
+    snprintf(twice, sizeof twice, "%s\n%s\n", text, text); /* one, pasted twice */
+    write_text(w.path[LINKS], twice);
+    assert_int_equal(CALL(&w, "share", w.path[STUDY], w.path[ROWS], "--key", w.path[GUEST],
+                          "--token", w.path[LINKS], "--dry-run"),
+                     0);
+}
+
 /* Before the budget book, the secret, the servers. */
 TEST(an_invitation_that_is_over_is_refused_before_anything_is_noted)
 {

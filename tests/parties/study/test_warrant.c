@@ -127,6 +127,16 @@ TEST(other_texts_are_refused)
                                            {"until 2026-12-31", "until 2026-12-31 "},
                                            {"purpose Wards", "purpose Wa|ds"},
                                            {"purpose Wards", "purpose Wa\x1b[1mds"},
+                                           {"purpose Wards", "purpose Wa\xe2\x80\xae"
+                                                             "ds"},
+                                           {"purpose Wards", "purpose Wa\xe2\x81\xa7"
+                                                             "ds"},
+                                           {"purpose Wards", "purpose Wa\xe2\x80\xa8"
+                                                             "ds"},
+                                           {"purpose Wards", "purpose Wa\xe2\x80\x8f"
+                                                             "ds"},
+                                           {"purpose Wards", "purpose Wa\xd8\x9c"
+                                                             "ds"},
                                            {"signed p1", "signed p0"},
                                            {"signed p1", "signed P1"},
                                            {"\nterms ", "\nTerms "}};
