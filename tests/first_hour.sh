@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# A stranger's first two hours in a bare Debian (debootstrap) with make and the tree as it is committed. The first:
+# A stranger's first three hours in a bare Debian (debootstrap) with make and the tree as it is committed. The first:
 # the two commands of the README, docs/first_study.md, and all of docs/operating.md except what needs systemd. The
-# second: each page of docs/examples, in the order of its README, and docs/python.md. It does only what those pages say.
+# second: each page of docs/examples, in the order of its README, and docs/python.md. The third: the pages in a browser
+# (docs/explore.md, and an owner whose parcel goes through a relay) and docs/r.md. It does only what those pages say.
 # Needs root, debootstrap and a mirror; says so where it skips.
 # The folder is removed at the end; FIRST_HOUR=DIR uses an existing one and keeps it. DEBIAN_SUITE=trixie takes Debian 13.
 #
-#   tests/first_hour.sh [second]     second: the second hour alone
+#   tests/first_hour.sh [second | third]     that hour alone
 set -u
-hours=${1:-first second}
-[[ " first second " == *" $hours "* ]] || { echo "first_hour.sh: there is no hour $hours" >&2; exit 2; }
+hours=${1:-first second third}
+[[ " first second third " == *" $hours "* ]] || { echo "first_hour.sh: there is no hour $hours" >&2; exit 2; }
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 root=${FIRST_HOUR:-}
 made=
@@ -96,7 +97,17 @@ second() {
     done
     step "docs/python.md" "tests/scripts/python.test.sh"
 }
-step "make is installed" "apt-get update -qq && apt-get install -y -qq --no-install-recommends make"
+install="DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends"
+third() {
+    step "the module of the pages (docs/explore.md)" "make small && make"
+    step "a browser" "$install chromium poppler-utils nodejs"
+    step "a parcel through a relay from Chromium; a report; an explorer" \
+        "tests/browser.sh build/gcc/trefoil >/root/browser.log 2>&1; grep -E '^not ok|# SKIP' /root/browser.log
+         grep -q 'ok .* - the owner.s page: all of it was played' /root/browser.log && ! grep -qE '^not ok|# SKIP' /root/browser.log"
+    step "R (docs/r.md)" "$install r-base-core r-cran-tinytest r-cran-jsonlite && make install-library && ldconfig &&
+        R CMD INSTALL tools/r/trefoil && ! tests/scripts/r.test.sh | grep -E '^not ok|# SKIP'"
+}
+step "make is installed" "apt-get update -qq && $install make"
 for hour in $hours; do
     $hour
 done
