@@ -30,14 +30,6 @@ int support_run_each(CMFixtureFunction setup, CMFixtureFunction teardown)
     return support_run_tests(NULL, NULL);
 }
 
-void support_ok(enum err e, const char *call, const char *file, int line)
-{
-    if (e == ERR_OK)
-        return;
-    print_error("%s: %s\n", call, error_text(e));
-    _fail(file, line);
-}
-
 void support_says(const char *text, const char *words)
 {
     if (strstr(text, words) == NULL)
