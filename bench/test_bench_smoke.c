@@ -175,12 +175,11 @@ static void invent(const char *name)
     char path[SUPPORT_PATH];
     struct domain *d CLEAN(domain_free) = NULL;
     FILE *f = create(name, ".domain.json");
-    assert_int_equal(domain_new(&d), ERR_OK);
+    OK(domain_new(&d));
     for (int a = 0; a < 5; a++) {
         const char column[] = {(char)('a' + a), '\0'};
         fprintf(f, "%c\"%s\": %d", a == 0 ? '{' : ',', column, sizes[a]);
-        assert_int_equal(domain_add_integer(d, column, 0, sizes[a] - 1, NULL, DOMAIN_REJECT, NULL),
-                         ERR_OK);
+        OK(domain_add_integer(d, column, 0, sizes[a] - 1, NULL, DOMAIN_REJECT, NULL));
     }
     fputs("}\n", f);
     fclose(f);
@@ -193,7 +192,7 @@ static void invent(const char *name)
         fprintf(f, "%d\n", i % CLIENTS);
     fclose(f);
     path_of(path, name, ".csv");
-    assert_int_equal(support_csv(path, d, ROWS, 7), ERR_OK);
+    OK(support_csv(path, d, ROWS, 7));
 }
 
 /* The input of bench_copula: a table with numbers, whose last column is a class. */

@@ -1,6 +1,8 @@
 /* harness/cmocka.h - cmocka, with the headers that it needs before it; the list of tests. */
 #pragma once
 
+#include "base/error.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,6 +35,10 @@ int support_run_each(CMFixtureFunction setup, CMFixtureFunction teardown);
     {                                                                                              \
         return run;                                                                                \
     }
+
+/* Fails the test, and names the error, unless the call returns ERR_OK. */
+#define OK(call) support_ok((call), #call, __FILE__, __LINE__)
+void support_ok(enum err e, const char *call, const char *file, int line);
 
 /* Fails the test, and shows the text, unless the words are in it. */
 void support_says(const char *text, const char *words);

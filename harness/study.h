@@ -48,8 +48,7 @@ struct study_options {
 };
 /* Options where they are used: scene_new(OPTIONS(.owners = 2)). A study of such, or no test. */
 #define OPTIONS(...) (&(const struct study_options){__VA_ARGS__})
-#define NEW_STUDY(s, log, ...)                                                                     \
-    assert_int_equal(support_study_new(s, OPTIONS(__VA_ARGS__), log), ERR_OK)
+#define NEW_STUDY(s, log, ...) OK(support_study_new(s, OPTIONS(__VA_ARGS__), log))
 
 /* For owners of different columns: values of the last three may be missing. */
 #define SUPPORT_LINKED_DOMAIN                                                                      \

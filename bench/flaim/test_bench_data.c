@@ -57,10 +57,10 @@ TEST(assignments_are_as_even_as_asked)
     assign_evenly(to, ROWS, 30, &r);
     most = largest(to, ROWS, 30, &least);
     assert_true(most - least <= 1);
-    assert_int_equal(assign_by_label(to, s->table, 3, 30, 1000, &r), ERR_OK);
+    OK(assign_by_label(to, s->table, 3, 30, 1000, &r));
     most = largest(to, ROWS, 30, &least);
     assert_true(most < 45 && least > 8);
-    assert_int_equal(assign_by_label(to, s->table, 3, 30, 0.02, &r), ERR_OK);
+    OK(assign_by_label(to, s->table, 3, 30, 0.02, &r));
     most = largest(to, ROWS, 30, &least);
     assert_true(most > 150 && least >= 1);
 }
@@ -87,7 +87,7 @@ TEST(synthfs_clients_have_features_of_their_own)
     struct bench_data d CLEAN(bench_data_clear);
     uint32_t *to CLEAN(memory_release) = NULL;
     double within = 0, all = 0;
-    assert_int_equal(synthfs_new(&d, &to, 1, NULL), ERR_OK);
+    OK(synthfs_new(&d, &to, 1, NULL));
     assert_int_equal(d.table->rows, SYNTHFS_ROWS);
     assert_int_equal(d.domain->attributes, 10);
     assert_int_equal(d.workload->cliques, 64);
@@ -122,7 +122,7 @@ TEST(a_target_of_three_columns_shows_in_no_two_of_them)
     static const struct clique whole = {4, {2, 5, 9, 12}},
                                parts[] = {{3, {2, 5, 12}}, {3, {2, 9, 12}}, {3, {5, 9, 12}}};
     struct bench_data c CLEAN(bench_data_clear) = {0};
-    assert_int_equal(generated_make(&c, "parity", GENERATED_ROWS, NULL), ERR_OK);
+    OK(generated_make(&c, "parity", GENERATED_ROWS, NULL));
     assert_true(shown(&c, &whole) > 1.4);
     for (size_t i = 0; i < 3; i++)
         assert_true(shown(&c, &parts[i]) < 0.3);
@@ -143,17 +143,17 @@ TEST(trees_learn_what_can_be_learned)
     s = stage_new();
     r = random_of(3);
     for (int k = 0; k < 2; k++) {
-        assert_int_equal(table_new(&t[k], s->domain, 2000), ERR_OK);
+        OK(table_new(&t[k], s->domain, 2000));
         for (int i = 0; i < 2000; i++) {
             uint16_t c[4] = {(uint16_t)random_below(&r, 3), (uint16_t)random_below(&r, 4), 0, 0};
             c[2] = c[1] >= 2;                     /* two values, from b */
             c[3] = (uint16_t)random_below(&r, 3); /* three, from nothing */
-            assert_int_equal(table_append(t[k], c), ERR_OK);
+            OK(table_append(t[k], c));
         }
     }
-    assert_int_equal(trees_auc(t[0], t[1], 2, &auc, NULL), ERR_OK);
+    OK(trees_auc(t[0], t[1], 2, &auc, NULL));
     assert_true(auc > 0.999);
-    assert_int_equal(trees_auc(t[0], t[1], 3, &auc, NULL), ERR_OK);
+    OK(trees_auc(t[0], t[1], 3, &auc, NULL));
     assert_true(fabs(auc - 0.5) < 0.05);
     table_free(&t[0]);
     table_free(&t[1]);

@@ -134,16 +134,15 @@ static struct model *fit(struct sketch *s, const struct measurement *own, size_t
         x[n++] = own[i];
     for (size_t i = 0; i < n; i++)
         c[i] = x[i].clique;
-    assert_int_equal(model_new(&m,
-                               &(struct model_terms){.domain = s->o->split->train->domain,
-                                                     .clique = c,
-                                                     .cliques = n,
-                                                     .limit_cells = 1 << 20,
-                                                     .warm = warm},
-                               NULL),
-                     ERR_OK);
+    OK(model_new(&m,
+                 &(struct model_terms){.domain = s->o->split->train->domain,
+                                       .clique = c,
+                                       .cliques = n,
+                                       .limit_cells = 1 << 20,
+                                       .warm = warm},
+                 NULL));
     model_set_total(m, (double)s->o->split->train->rows);
-    assert_int_equal(model_fit(m, x, n, s->o->fit_round, &fitted, NULL), ERR_OK);
+    OK(model_fit(m, x, n, s->o->fit_round, &fitted, NULL));
     return m;
 }
 
@@ -153,7 +152,7 @@ static double utility(struct sketch *s, const struct model *m, const struct tabl
     const struct workload_query *q = &s->w->query[query];
     double mine[CELLS_MOST], other[CELLS_MOST], u, tau = 0;
     shares(t, &q->clique, q->cells, mine);
-    assert_int_equal(model_marginal(m, &q->clique, other, NULL), ERR_OK);
+    OK(model_marginal(m, &q->clique, other, NULL));
     for (uint64_t i = 0; i < q->cells; i++)
         other[i] /= model_total(m);
     u = l1(mine, other, q->cells) -
@@ -167,7 +166,7 @@ static double utility(struct sketch *s, const struct model *m, const struct tabl
             const struct workload_query *way = &s->w->query[j];
             shares(t, &way->clique, way->cells, mine);
             if (s->o->hetero == FLAIM_MODEL) { /* of the model that the server sent */
-                assert_int_equal(model_marginal(s->model, &way->clique, other, NULL), ERR_OK);
+                OK(model_marginal(s->model, &way->clique, other, NULL));
                 for (uint64_t k = 0; k < way->cells; k++)
                     other[k] /= model_total(s->model);
             }
@@ -309,7 +308,7 @@ static double loss(const struct flaim_options *o, const struct history *h, const
         double mu[CELLS_MOST], alpha = h->at[i].people / sigma;
         if (!h->at[i].to_model)
             continue;
-        assert_int_equal(model_marginal(m, &q->clique, mu, NULL), ERR_OK);
+        OK(model_marginal(m, &q->clique, mu, NULL));
         for (uint64_t k = 0; k < q->cells; k++) {
             double off = alpha * (mu[k] / model_total(m) - h->at[i].y[k] / h->at[i].people);
             sum += off * off / 2;
@@ -330,7 +329,7 @@ static void compare(const struct stage *s, struct flaim_options variant, uint64_
     prepare(&p, s, seed);
     p.o.measured = remember;
     p.o.self = mine;
-    assert_int_equal(flaim_run(&r, &p.o, NULL), ERR_OK);
+    OK(flaim_run(&r, &p.o, NULL));
     m = transcribe(&p.o, seed, other);
     assert_int_equal(mine->count, other->count);
     for (size_t i = 0; i < mine->count; i++) {
@@ -399,7 +398,7 @@ TEST(the_budget_is_spent_and_no_more)
             p.o.annealed = annealed != 0;
             prepare(&p, s, 50);
             p.o.fit_round = p.o.fit_final = 50;
-            assert_int_equal(flaim_run(&r, &p.o, NULL), ERR_OK);
+            OK(flaim_run(&r, &p.o, NULL));
             assert_true(r->spent <= p.o.rho && r->spent > 0.999 * p.o.rho);
             if (!p.o.annealed)
                 assert_int_equal(r->rounds, 4);
@@ -416,7 +415,7 @@ TEST(messages_for_real_change_nothing_but_time)
         struct program p = {.o = flaim_aug_private()};
         p.o.real_messages = real != 0;
         prepare(&p, s, 60);
-        assert_int_equal(flaim_run(&r[real], &p.o, NULL), ERR_OK);
+        OK(flaim_run(&r[real], &p.o, NULL));
     }
     for (size_t k = 0; k < CLIENTS; k++) {
         assert_int_equal(r[0]->wire[k].sent, r[1]->wire[k].sent);
@@ -442,7 +441,7 @@ TEST(the_papers_bytes_are_as_it_counts_them)
     p.o.participation = 1;
     p.o.measured = remember;
     p.o.self = h;
-    assert_int_equal(flaim_run(&r, &p.o, NULL), ERR_OK);
+    OK(flaim_run(&r, &p.o, NULL));
     for (size_t i = 4; i < h->count; i++)
         if (h->at[i].query >= 4)
             chosen += h->at[i].clients * s->workload->query[h->at[i].query].cells;
@@ -490,7 +489,7 @@ TEST(populations_grow_by_who_was_drawn)
         coins = random_of(9);
         same = random_of(9);
         noise = random_of(10);
-        assert_int_equal(joining_new(&j, &terms, NULL), ERR_OK);
+        OK(joining_new(&j, &terms, NULL));
         backend = joining_backend(j);
         for (unsigned round = 0; round < 6; round++) {
             uint32_t query = 0;
@@ -509,7 +508,7 @@ TEST(populations_grow_by_who_was_drawn)
             for (size_t k = 0; k < CLIENTS; k++)
                 if (kind == JOINING_ROUND ? now[k] : here[k])
                     rows += (double)s->split.client[k]->rows;
-            assert_int_equal(backend.ask(backend.self, &ask, &told), ERR_OK);
+            OK(backend.ask(backend.self, &ask, &told));
             for (uint64_t i = 0; i < w->query[0].cells; i++)
                 opened += (double)told.value[i] * 0x1p-30;
             assert_true(fabs(opened - rows) < 0.5);

@@ -26,7 +26,7 @@ static void add(struct results *r, unsigned seed, double l1)
     struct trial_figures f = {.l1 = l1, .auc = NAN, .clients = 0.5};
     char name[TRIAL_NAME];
     trial_name(&t, name);
-    assert_int_equal(results_add(r, name, figures_json(&f)), ERR_OK);
+    OK(results_add(r, name, figures_json(&f)));
 }
 
 TEST(results_outlive_a_cut_and_the_last_counts)
@@ -39,7 +39,7 @@ TEST(results_outlive_a_cut_and_the_last_counts)
     FILE *f;
     assert_true(fd >= 0);
     close(fd);
-    assert_int_equal(results_open(&r, path, NULL), ERR_OK);
+    OK(results_open(&r, path, NULL));
     assert_int_equal(results_mean(r, &t, "l1").seeds, 0);
     add(r, 1, 9);
     add(r, 2, 2);
@@ -49,10 +49,10 @@ TEST(results_outlive_a_cut_and_the_last_counts)
     assert_non_null(f);
     fputs("{\"name\": \"synthfs", f);
     fclose(f);
-    assert_int_equal(results_open(&r, path, NULL), ERR_OK);
+    OK(results_open(&r, path, NULL));
     add(r, 3, 3);
     results_free(&r);
-    assert_int_equal(results_open(&r, path, NULL), ERR_OK);
+    OK(results_open(&r, path, NULL));
     m = results_mean(r, &t, "l1");
     assert_int_equal(m.seeds, 3);
     assert_true(fabs(m.mean - 2) < 1e-12);
@@ -68,7 +68,7 @@ TEST(names_tell_trials_apart)
     const struct plan_options all = {0};
     size_t distinct = 0;
     json_t *seen = json_object();
-    assert_int_equal(plan_new(&p, &all), ERR_OK);
+    OK(plan_new(&p, &all));
     for (size_t i = 0; i < p.trials; i++) {
         char name[TRIAL_NAME];
         assert_true(trial_method_known(p.trial[i].method));
@@ -93,13 +93,13 @@ TEST(a_trial_can_be_repeated)
     struct trial t = trial_of(4);
     struct trial_figures a, b, c;
     t.rounds = 2;
-    assert_int_equal(trial_run(&t, &a, NULL), ERR_OK);
-    assert_int_equal(trial_run(&t, &b, NULL), ERR_OK);
+    OK(trial_run(&t, &a, NULL));
+    OK(trial_run(&t, &b, NULL));
     assert_true(a.l1 == b.l1 && a.nll == b.nll && a.clients == b.clients);
     assert_true(a.l1 > 0.05 && a.l1 < 0.8 && a.nll > 8 && a.nll < 40);
     assert_true(a.clients > 0.1 && a.clients < 0.5); /* three draws at p = 0.1 */
     t.seed = 5;
-    assert_int_equal(trial_run(&t, &c, NULL), ERR_OK);
+    OK(trial_run(&t, &c, NULL));
     assert_true(a.l1 != c.l1);
 }
 
@@ -109,7 +109,7 @@ static void put_servers(struct results *r, double sent, double received, double 
     struct servers_figures f = {.sent = sent, .received = received, .server_bytes = servers};
     char name[TRIAL_NAME];
     costs_servers_name(&t, name);
-    assert_int_equal(results_add(r, name, servers_json(&f)), ERR_OK);
+    OK(results_add(r, name, servers_json(&f)));
 }
 
 TEST(a_clients_bytes_are_its_uploads_times_who_uploads)
@@ -121,7 +121,7 @@ TEST(a_clients_bytes_are_its_uploads_times_who_uploads)
     struct costs c;
     assert_true(fd >= 0);
     close(fd);
-    assert_int_equal(results_open(&r, path, NULL), ERR_OK);
+    OK(results_open(&r, path, NULL));
     add(r, 1, 0.1);
     assert_true(isnan(costs_of(r, &t).wire));
     put_servers(r, 900, 100, 5e6);
@@ -149,16 +149,16 @@ TEST(servers_tell_what_an_upload_costs)
     struct servers_figures f;
     struct log log = {.file = stderr, .level = LOG_WARN};
     double vector = 0;
-    assert_int_equal(domain_new(&d), ERR_OK);
+    OK(domain_new(&d));
     for (int a = 0; a < 5; a++) {
         char name[] = {'a', '>', (char)('0' + a), 0}; /* quoted in the study */
-        assert_int_equal(domain_add_integer(d, name, 0, 3, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+        OK(domain_add_integer(d, name, 0, 3, NULL, DOMAIN_REJECT, NULL));
     }
-    assert_int_equal(workload_all(&w, d, 3, NULL), ERR_OK);
-    assert_int_equal(support_table(&t, d, rows, 3), ERR_OK);
+    OK(workload_all(&w, d, 3, NULL));
+    OK(support_table(&t, d, rows, 3));
     for (uint32_t i = 0; i < rows; i++)
         assignment[i] = i % clients;
-    assert_int_equal(split_new(&split, t, assignment, clients, 1), ERR_OK);
+    OK(split_new(&split, t, assignment, clients, 1));
     terms = (struct servers_terms){.workload = w,
                                    .split = &split,
                                    .here = here,
@@ -166,7 +166,7 @@ TEST(servers_tell_what_an_upload_costs)
                                    .delta = 1e-5,
                                    .rounds = 2,
                                    .model_mib = 4};
-    assert_int_equal(servers_run(&terms, &f, &log), ERR_OK);
+    OK(servers_run(&terms, &f, &log));
     assert_true(f.uploads == 3 && f.records == 1);
     for (size_t k = 0; k < clients; k++) /* planes: validity and two bits a column */
         vector += here[k] ? (double)((split.client[k]->rows + 7) / 8 * 11) / 3 : 0;

@@ -60,7 +60,7 @@ TEST(bytes_round_trip)
     bytes_put_u64(&b, 0xfedcba9876543210);
     bytes_put_double(&b, -0.1);
     bytes_put_string(&b, "trefoil");
-    assert_int_equal(bytes_ok(&b), ERR_OK);
+    OK(bytes_ok(&b));
     assert_int_equal(b.size, 1 + 2 + 4 + 8 + 8 + 4 + 7);
     assert_int_equal(b.data[1], 0xdc); /* little-endian */
     r = reader_of(b.data, b.size);
@@ -71,7 +71,7 @@ TEST(bytes_round_trip)
     assert_true(reader_double(&r) == -0.1);
     reader_string(&r, text, sizeof text);
     assert_string_equal(text, "trefoil");
-    assert_int_equal(reader_done(&r), ERR_OK);
+    OK(reader_done(&r));
 }
 
 TEST(small_numbers_take_few_bytes)
@@ -84,7 +84,7 @@ TEST(small_numbers_take_few_bytes)
         assert_int_equal(b.size, bits == 0 ? 1 : (bits + 6) / 7);
         r = reader_of(b.data, b.size);
         assert_true(reader_small(&r) == v);
-        assert_int_equal(reader_done(&r), ERR_OK);
+        OK(reader_done(&r));
         r = reader_of(b.data, b.size - 1);
         (void)reader_small(&r);
         assert_true(r.failed);
@@ -165,15 +165,15 @@ TEST(what_grows_keeps_what_it_has)
     uint32_t *p CLEAN(memory_release) = NULL, *before;
     size_t room = 0;
     for (uint32_t i = 0; i < 1000; i++) {
-        assert_int_equal(memory_room(&p, &room, i + (size_t)1), ERR_OK);
+        OK(memory_room(&p, &room, i + (size_t)1));
         assert_true(room > i);
         p[i] = i;
     }
     before = p;
-    assert_int_equal(memory_room(&p, &room, room), ERR_OK);
+    OK(memory_room(&p, &room, room));
     assert_ptr_equal(p, before);
     assert_int_equal(memory_extend(&p, SIZE_MAX / 2), ERR_NOMEM);
-    assert_int_equal(memory_extend(&p, 2000), ERR_OK);
+    OK(memory_extend(&p, 2000));
     for (uint32_t i = 0; i < 1000; i++)
         assert_int_equal(p[i], i);
 }
@@ -181,7 +181,7 @@ TEST(what_grows_keeps_what_it_has)
 TEST(secrets_are_zeroed_and_freed)
 {
     uint8_t *p;
-    assert_int_equal(secret_start(), ERR_OK);
+    OK(secret_start());
     p = secret_new(33);
     assert_non_null(p);
     for (int i = 0; i < 33; i++)
@@ -200,11 +200,11 @@ TEST(files_are_whole_or_untouched)
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/file", folder);
-    assert_int_equal(file_write(path, 0600, "first", 5, NULL), ERR_OK);
-    assert_int_equal(file_write(path, 0600, "second", 6, NULL), ERR_OK);
+    OK(file_write(path, 0600, "first", 5, NULL));
+    OK(file_write(path, 0600, "second", 6, NULL));
     assert_int_equal(stat(path, &s), 0);
     assert_int_equal(s.st_mode & 0777, 0600);
-    assert_int_equal(file_read(path, 100, &b, NULL), ERR_OK);
+    OK(file_read(path, 100, &b, NULL));
     assert_int_equal(b.size, 6);
     assert_memory_equal(b.data, "second", 6);
     assert_int_equal(file_read(path, 5, &b, &log), ERR_RANGE);
@@ -212,11 +212,11 @@ TEST(files_are_whole_or_untouched)
     sink[0] = '\0';
     assert_int_equal(file_write_new(path, 0600, "third", 5, &log), ERR_REFUSED);
     assert_string_equal(sink, "");
-    assert_int_equal(file_read(path, 100, &b, NULL), ERR_OK);
+    OK(file_read(path, 100, &b, NULL));
     assert_memory_equal(b.data, "second", 6);
     unlink(path);
-    assert_int_equal(file_write_new(path, 0600, "third", 5, &log), ERR_OK);
-    assert_int_equal(file_read(path, 100, &b, NULL), ERR_OK);
+    OK(file_write_new(path, 0600, "third", 5, &log));
+    OK(file_read(path, 100, &b, NULL));
     assert_memory_equal(b.data, "third", 5);
     unlink(path);
     assert_int_equal(file_read(path, 5, &b, &log), ERR_SYSTEM);
@@ -238,14 +238,14 @@ TEST(what_is_no_file_is_written_to_and_not_replaced)
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_int_equal(symlink("pipe", link_to), 0);
     fd = open(path, O_RDWR | O_CLOEXEC);
-    assert_int_equal(file_write(link_to, 0600, "first", 5, &log), ERR_OK);
+    OK(file_write(link_to, 0600, "first", 5, &log));
     assert_int_equal(read(fd, got, 5), 5);
     assert_string_equal(got, "first");
     assert_int_equal(file_write_new(link_to, 0600, "x", 1, &log), ERR_REFUSED);
     close(fd);
     unlink(path);
-    assert_int_equal(file_write(path, 0600, "a", 1, &log), ERR_OK);
-    assert_int_equal(file_write(link_to, 0640, "second", 6, &log), ERR_OK); /* to a file */
+    OK(file_write(path, 0600, "a", 1, &log));
+    OK(file_write(link_to, 0640, "second", 6, &log)); /* to a file */
     assert_true(lstat(link_to, &st) == 0 && S_ISLNK(st.st_mode));
     assert_true(lstat(path, &st) == 0 && st.st_size == 6);
     assert_string_equal(sink, "");
@@ -274,7 +274,7 @@ TEST(pipes_are_read_as_long_as_somebody_writes)
         if (!waits)
             assert_int_equal(waitpid(child, &ended, 0), child);
         snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
-        assert_int_equal(file_read(path, 100, &b, &log), ERR_OK);
+        OK(file_read(path, 100, &b, &log));
         assert_int_equal(b.size, 9);
         assert_memory_equal(b.data, "some rows", 9);
         if (waits)
@@ -284,7 +284,7 @@ TEST(pipes_are_read_as_long_as_somebody_writes)
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/pipe", folder);
     assert_int_equal(mkfifo(path, 0600), 0);
-    assert_int_equal(file_read(path, 100, &b, &log), ERR_OK);
+    OK(file_read(path, 100, &b, &log));
     assert_int_equal(b.size, 0);
     assert_string_equal(sink, "");
     unlink(path);
@@ -296,7 +296,7 @@ TEST(text_is_put_whole)
     struct bytes b CLEAN(bytes_clear) = {0};
     text_put(&b, "a %s %0*d;", "word", 5000, 1); /* more than any buffer holds */
     text_put_hex(&b, "\x00\xfa", 2);
-    assert_int_equal(bytes_ok(&b), ERR_OK);
+    OK(bytes_ok(&b));
     assert_int_equal(b.size, 7 + 5000 + 1 + 4);
     assert_memory_equal(b.data, "a word 000", 10);
     assert_memory_equal(b.data + b.size - 7, "01;00fa", 7);
@@ -309,7 +309,7 @@ TEST(lines_are_taken_whole_and_named)
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     struct line_reader r CLEAN(line_clear) = {0};
     char *line;
-    assert_int_equal(line_text(&r, "file", text, sizeof text - 1, &log), ERR_OK);
+    OK(line_text(&r, "file", text, sizeof text - 1, &log));
     assert_string_equal(line = line_next(&r), "word one");
     assert_string_equal(line_value(line, "word"), "one");
     assert_null(line_value(line, "wor"));
@@ -323,7 +323,7 @@ TEST(lines_are_taken_whole_and_named)
     assert_int_equal(line_fail(&r, ERR_DATA, "%s", "wrong"), ERR_DATA);
     assert_string_equal(said, "error: file:4: wrong\n");
     assert_null(line_next(&r));
-    assert_int_equal(line_text(&r, "none", NULL, 0, &log), ERR_OK);
+    OK(line_text(&r, "none", NULL, 0, &log));
     assert_null(line_next(&r));
     assert_true(line_says_nothing("") && line_says_nothing("# a comment"));
     assert_false(line_says_nothing("word") || line_says_nothing("# a \x01"));
@@ -334,9 +334,9 @@ TEST(paths_are_whole_or_refused)
 {
     char path[FILE_PATH], sink[256] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
-    assert_int_equal(file_path(path, &log, "%s/%s", "folder", "file"), ERR_OK);
+    OK(file_path(path, &log, "%s/%s", "folder", "file"));
     assert_string_equal(path, "folder/file");
-    assert_int_equal(file_path(path, &log, "%0*d", FILE_PATH - 1, 1), ERR_OK);
+    OK(file_path(path, &log, "%0*d", FILE_PATH - 1, 1));
     assert_string_equal(sink, "");
     assert_int_equal(file_path(path, &log, "/long%0*d", FILE_PATH - 5, 1), ERR_SYSTEM);
     support_says(sink, "this path is too long: /long000");

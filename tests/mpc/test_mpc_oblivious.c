@@ -65,7 +65,7 @@ static void one(size_t protocol)
 {
     struct oblivious_run r = {.protocol = protocol};
     assert_true(protocol < ALL_PROTOCOLS);
-    assert_int_equal(three_run_wrapped(9, job, &r, NULL, marks_wrap), ERR_OK);
+    OK(three_run_wrapped(9, job, &r, NULL, marks_wrap));
     for (int s = 0; s < 3; s++)
         assert_true(r.tainted[s] == marks_on());
 }
@@ -103,7 +103,7 @@ static enum err checked(struct party *p, void *shared)
 TEST(with_a_check)
 {
     struct oblivious_run r = {0};
-    assert_int_equal(three_run_wrapped(9, checked, &r, NULL, marks_wrap), ERR_OK);
+    OK(three_run_wrapped(9, checked, &r, NULL, marks_wrap));
     for (int s = 0; s < 3; s++)
         assert_true(r.tainted[s] == marks_on());
 }

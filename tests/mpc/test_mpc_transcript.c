@@ -92,7 +92,7 @@ static struct transcript listen(size_t protocol, const uint64_t *values, unsigne
 {
     struct transcript t = {
         .values = values, .protocol = protocol, .repeats = repeats, .mutant = mutant};
-    assert_int_equal(three_run(9, job, &t, NULL), ERR_OK);
+    OK(three_run(9, job, &t, NULL));
     return t;
 }
 
@@ -230,8 +230,8 @@ TEST(masks_that_cancel_are_caught)
 {
     struct transcript sound CLEAN(transcript_free) = {0},
                             mutant CLEAN(transcript_free) = {.mutant = MASKS_CANCEL};
-    assert_int_equal(three_run(9, plain_product, &sound, NULL), ERR_OK);
-    assert_int_equal(three_run(9, plain_product, &mutant, NULL), ERR_OK);
+    OK(three_run(9, plain_product, &sound, NULL));
+    OK(three_run(9, plain_product, &mutant, NULL));
     for (int s = 0; s < 3; s++) {
         assert_true(worst_byte(&sound.received[s]) <= LIMIT);
         assert_true(worst_byte(&mutant.received[s]) > LIMIT);
@@ -268,7 +268,7 @@ TEST(who_computes_something_else_masks_with_something_else)
         struct topics t = {.of = {1, 1, 1}};
         if (other < 3)
             t.of[other] = 2;
-        assert_int_equal(three_run(1, draw, &t, NULL), ERR_OK);
+        OK(three_run(1, draw, &t, NULL));
         for (unsigned i = 0; i < 3; i++)
             assert_int_equal(t.b[i] == t.a[(i + 1) % 3], t.of[i] == t.of[(i + 1) % 3]);
         seen[other] = t.a[1];

@@ -77,7 +77,7 @@ TEST(protocols_of_mpc_send_what_they_sent)
         for (size_t k = 0; k < ALL_PROTOCOLS; k++) {
             struct wire_one o = {k, sizes[size], values};
             uint32_t digest[3];
-            assert_int_equal(wire_run(11, run_one, &o, digest), ERR_OK);
+            OK(wire_run(11, run_one, &o, digest));
             check(all_protocols[k].name, sizes[size], digest);
         }
     }
@@ -118,7 +118,7 @@ TEST(openings_and_noise_send_what_they_sent)
     for (size_t k = 0; k < sizeof makings / sizeof *makings; k++) {
         struct making m = makings[k];
         uint32_t digest[3];
-        assert_int_equal(wire_run(12, make_some, &m, digest), ERR_OK);
+        OK(wire_run(12, make_some, &m, digest));
         check(m.name, m.n, digest);
     }
 }
@@ -138,11 +138,8 @@ static void fix_uploads(struct whole *w)
         memcpy(was[1], w->parts[o][0].seed[1], sizeof was[1]);
         memset(seed[0], (int)(2 * o + 1), sizeof seed[0]);
         memset(seed[1], (int)(2 * o + 2), sizeof seed[1]);
-        assert_int_equal(
-            mask_vector((const uint8_t(*)[MASK_SEED_SIZE])was, vector->data, vector->size), ERR_OK);
-        assert_int_equal(
-            mask_vector((const uint8_t(*)[MASK_SEED_SIZE])seed, vector->data, vector->size),
-            ERR_OK);
+        OK(mask_vector((const uint8_t(*)[MASK_SEED_SIZE])was, vector->data, vector->size));
+        OK(mask_vector((const uint8_t(*)[MASK_SEED_SIZE])seed, vector->data, vector->size));
         memcpy(w->parts[o][2].vector.data, vector->data, vector->size);
         memcpy(w->parts[o][0].seed, seed, sizeof seed);
         memcpy(w->parts[o][1].seed[0], seed[1], sizeof seed[1]);
@@ -241,7 +238,7 @@ TEST(whole_studies_send_what_they_sent)
         o.epsilon = 3;
         whole_new(w, &o);
         fix_uploads(w);
-        assert_int_equal(wire_run(13, run_study, w, digest), ERR_OK);
+        OK(wire_run(13, run_study, w, digest));
         check("study", k, digest);
         whole_free(w);
     }

@@ -62,17 +62,17 @@ static void build_at(struct gate_house *h, const char *host)
     h->outside_log = (struct log){
         .buffer = h->outside_sink, .buffer_size = sizeof h->outside_sink, .level = LOG_DEBUG};
     h->server = new_key_pair();
-    assert_int_equal(netio_new(&h->inside, NULL), ERR_OK);
-    assert_int_equal(netio_new(&h->outside, NULL), ERR_OK);
+    OK(netio_new(&h->inside, NULL));
+    OK(netio_new(&h->outside, NULL));
     for (uint32_t i = 0; i < 3; i++) {
         h->client[i] = new_key_pair();
-        assert_int_equal(netio_allow(h->inside, "gate", h->client[i].public, 100 + i), ERR_OK);
+        OK(netio_allow(h->inside, "gate", h->client[i].public, 100 + i));
     }
     free_endpoints(h->endpoint, 1);
     snprintf(port, sizeof port, "%s", strrchr(h->endpoint[0], ':') + 1);
     snprintf(h->endpoint[0], ENDPOINT_SIZE, "tcp://%s:%s", host, port);
     o = gate_of(h);
-    assert_int_equal(gate_new(&h->gate, &o), ERR_OK);
+    OK(gate_new(&h->gate, &o));
 }
 
 static void build(struct gate_house *h)
@@ -106,7 +106,7 @@ static struct dial *knock(struct gate_house *h, const struct netio_key_pair *key
     struct dial_options o = dial_as(h, key);
     struct dial *d;
     o.server_public = server;
-    assert_int_equal(dial_new(&d, &o), ERR_OK);
+    OK(dial_new(&d, &o));
     return d;
 }
 
@@ -118,13 +118,13 @@ static void expect_message(const struct bytes *b, const char *text)
 
 static void say(struct dial *d, const char *text)
 {
-    assert_int_equal(dial_send(d, false, text, strlen(text), support_end_ms(10)), ERR_OK);
+    OK(dial_send(d, false, text, strlen(text), support_end_ms(10)));
 }
 
 /* The next message from anybody: with that text, or with any if it is NULL. */
 static void hear(struct gate_house *h, const char *text)
 {
-    assert_int_equal(gate_receive(h->gate, &h->from, &h->b, support_end_ms(10)), ERR_OK);
+    OK(gate_receive(h->gate, &h->from, &h->b, support_end_ms(10)));
     if (text != NULL)
         expect_message(&h->b, text);
 }
@@ -136,7 +136,7 @@ static void hear_nothing(struct gate_house *h, int64_t ms)
 
 static void expect_answer(struct gate_house *h, struct dial *d, const char *text)
 {
-    assert_int_equal(dial_receive(d, &h->b, support_end_ms(10)), ERR_OK);
+    OK(dial_receive(d, &h->b, support_end_ms(10)));
     expect_message(&h->b, text);
 }
 
@@ -145,7 +145,7 @@ static void ask_and_answer(struct gate_house *h, struct dial *d, uint32_t user)
     say(d, "who?");
     hear(h, NULL);
     assert_int_equal(h->from.user, user);
-    assert_int_equal(gate_reply(h->gate, &h->from, "you", 3), ERR_OK);
+    OK(gate_reply(h->gate, &h->from, "you", 3));
     expect_answer(h, d, "you");
 }
 
@@ -159,15 +159,15 @@ TEST(users_are_known_by_their_keys)
     for (uint32_t i = 0; i < 3; i++) {
         d[i] = knock(&h, &h.client[i], h.server.public);
         snprintf(text, sizeof text, "I am %u", i);
-        assert_int_equal(dial_send(d[i], false, text, strlen(text), support_end_ms(10)), ERR_OK);
-        assert_int_equal(gate_receive(h.gate, &from[i], &h.b, support_end_ms(10)), ERR_OK);
+        OK(dial_send(d[i], false, text, strlen(text), support_end_ms(10)));
+        OK(gate_receive(h.gate, &from[i], &h.b, support_end_ms(10)));
         expect_message(&h.b, text);
         assert_int_equal(from[i].user, 100 + i);
     }
     /* answers find their way in any order */
     for (uint32_t i = 3; i-- > 0;) {
         snprintf(text, sizeof text, "you are %u", i);
-        assert_int_equal(gate_reply(h.gate, &from[i], text, strlen(text)), ERR_OK);
+        OK(gate_reply(h.gate, &from[i], text, strlen(text)));
     }
     for (uint32_t i = 0; i < 3; i++) {
         uint64_t sent = 0, received = 0;
@@ -192,10 +192,9 @@ TEST(what_a_watch_sees_has_room)
     void *socket;
     int bound = -1;
     size_t size = sizeof bound;
-    assert_int_equal(netio_new(&netio, NULL), ERR_OK);
+    OK(netio_new(&netio, NULL));
     socket = zmq_socket(netio_zmq(netio), ZMQ_DEALER);
-    assert_int_equal(watch_new(&watch, netio_zmq(netio), socket, "tcp://127.0.0.1:1", NULL),
-                     ERR_OK);
+    OK(watch_new(&watch, netio_zmq(netio), socket, "tcp://127.0.0.1:1", NULL));
     assert_int_equal(zmq_getsockopt(watch_socket(watch), ZMQ_RCVHWM, &bound, &size), 0);
     assert_int_equal(bound, 0);
     watch_free(&watch);
@@ -210,8 +209,8 @@ TEST(links_are_dialled_again_within_a_second)
     void *socket;
     int first = 0, most = 0;
     size_t size = sizeof first;
-    assert_int_equal(netio_new(&netio, NULL), ERR_OK);
-    assert_int_equal(socket_new(&socket, netio_zmq(netio), &o, NULL), ERR_OK);
+    OK(netio_new(&netio, NULL));
+    OK(socket_new(&socket, netio_zmq(netio), &o, NULL));
     assert_int_equal(zmq_getsockopt(socket, ZMQ_RECONNECT_IVL, &first, &size), 0);
     assert_int_equal(zmq_getsockopt(socket, ZMQ_RECONNECT_IVL_MAX, &most, &size), 0);
     assert_in_range(first, 1, 100);
@@ -229,16 +228,16 @@ TEST(a_watched_dial_notices_and_comes_back)
     double end = support_deadline(10);
     build(&h);
     d = knock(&h, &late, h.server.public);
-    assert_int_equal(dial_watch(d), ERR_OK);
+    OK(dial_watch(d));
     assert_int_equal(dial_send(d, false, "let me in", 9, support_moment(300)), ERR_TIMEOUT);
     /* the list is amended: the same dial gets through */
-    assert_int_equal(netio_allow(h.inside, "gate", late.public, 9), ERR_OK);
+    OK(netio_allow(h.inside, "gate", late.public, 9));
     while (e == ERR_TIMEOUT && support_again(end))
         e = dial_send(d, false, "now?", 4, support_moment(500));
-    assert_int_equal(e, ERR_OK);
+    OK(e);
     hear(&h, NULL);
     assert_int_equal(h.from.user, 9);
-    assert_int_equal(gate_reply(h.gate, &h.from, "yes", 3), ERR_OK);
+    OK(gate_reply(h.gate, &h.from, "yes", 3));
     expect_answer(&h, d, "yes");
     assert_int_equal(dial_receive(d, &h.b, support_moment(50)), ERR_TIMEOUT);
     /* the gate ends before it answers */
@@ -255,8 +254,8 @@ TEST(a_break_is_told_to_one_who_watches_late)
     struct dial *d CLEAN(dial_free) = NULL;
     build(&h);
     d = knock(&h, &h.client[0], h.server.public);
-    assert_int_equal(dial_reach(d, support_end_ms(10)), ERR_OK);
-    assert_int_equal(dial_watch(d), ERR_OK);
+    OK(dial_reach(d, support_end_ms(10)));
+    OK(dial_watch(d));
     say(d, "still there?");
     hear(&h, NULL);
     gate_free(&h.gate);
@@ -291,11 +290,11 @@ TEST(a_break_is_told_until_something_is_sent)
         enum err e = ERR_OK;
         build(&h);
         d = knock(&h, &h.client[0], h.server.public);
-        assert_int_equal(dial_watch(d), ERR_OK);
+        OK(dial_watch(d));
         say(d, "both, please");
         hear(&h, NULL);
-        assert_int_equal(gate_reply(h.gate, &h.from, "1", 1), ERR_OK);
-        assert_int_equal(gate_reply(h.gate, &h.from, "2", 1), ERR_OK);
+        OK(gate_reply(h.gate, &h.from, "1", 1));
+        OK(gate_reply(h.gate, &h.from, "2", 1));
         for (int i = 1; i <= already; i++) {
             expect_answer(&h, d, i == 1 ? "1" : "2");
         }
@@ -328,7 +327,7 @@ TEST(strangers_get_nothing)
     hear_nothing(&h, 20);
 
     /* admitted later, and dismissed again: the list may change while the gate stands */
-    assert_int_equal(netio_allow(h.inside, "gate", stranger.public, 7), ERR_OK);
+    OK(netio_allow(h.inside, "gate", stranger.public, 7));
     d = knock(&h, &stranger, h.server.public);
     say(d, "now?");
     hear(&h, NULL);
@@ -340,7 +339,7 @@ TEST(strangers_get_nothing)
     assert_int_equal(dial_send(d, false, "still?", 6, support_moment(200)), ERR_TIMEOUT);
     dial_free(&d);
     /* and a key of another domain is not a key of the gate */
-    assert_int_equal(netio_allow(h.inside, "cellar", stranger.public, 7), ERR_OK);
+    OK(netio_allow(h.inside, "cellar", stranger.public, 7));
     d = knock(&h, &stranger, h.server.public);
     assert_int_equal(dial_send(d, false, "and now?", 8, support_moment(200)), ERR_TIMEOUT);
     dial_free(&d);
@@ -375,13 +374,13 @@ TEST(an_impatient_dial_hears_why)
     build(&h);
     o = dial_as(&h, &stranger);
     o.impatient = true;
-    assert_int_equal(dial_new(&d, &o), ERR_OK);
-    assert_int_equal(dial_watch(d), ERR_OK);
+    OK(dial_new(&d, &o));
+    OK(dial_watch(d));
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(dial_send(d, false, "hello", 5, support_end_ms(10)), ERR_AUTH);
     support_says(h.outside_sink, "does not admit this key: it is revoked");
     /* let in a moment later, it gets through */
-    assert_int_equal(netio_allow(h.inside, "gate", stranger.public, 103), ERR_OK);
+    OK(netio_allow(h.inside, "gate", stranger.public, 103));
     ask_and_answer(&h, d, 103);
     gate_free(&h.gate);
     wait_until_closed(h.endpoint[0]);
@@ -392,8 +391,8 @@ TEST(an_impatient_dial_hears_why)
     support_says(h.outside_sink, ": nobody listens there");
     dial_free(&d);
     o.endpoint = "tcp://no-such-host.invalid:7100";
-    assert_int_equal(dial_new(&d, &o), ERR_OK);
-    assert_int_equal(dial_watch(d), ERR_OK);
+    OK(dial_new(&d, &o));
+    OK(dial_watch(d));
     assert_int_equal(dial_send(d, false, "hello", 5, support_end_ms(10)), ERR_TIMEOUT);
     support_says(h.outside_sink, "tcp://no-such-host.invalid:7100: nobody");
     dial_free(&d);
@@ -501,11 +500,11 @@ TEST(many_clients_are_served)
     for (unsigned i = 0; i < 3; i++)
         pthread_join(customer[i], NULL);
     pthread_join(worker, NULL);
-    assert_int_equal(e, ERR_OK);
-    assert_int_equal(w.e, ERR_OK);
+    OK(e);
+    OK(w.e);
     assert_int_equal(w.seen, 601);
     for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(c[i].e, ERR_OK);
+        OK(c[i].e);
         assert_true(c[i].right);
         dial_free(&c[i].dial);
     }
@@ -522,14 +521,14 @@ TEST(a_thousand_messages_wait_for_their_reader)
         if (i % (GATE_REPLIES / 4) == 0)
             support_pause_ms(
                 2); /* ZeroMQ checks no more often how many answers have left the gate */
-        assert_int_equal(dial_send(d, false, &i, sizeof i, support_end_ms(10)), ERR_OK);
+        OK(dial_send(d, false, &i, sizeof i, support_end_ms(10)));
         hear(&h, NULL);
         assert_int_equal(h.b.size, sizeof i);
         assert_memory_equal(h.b.data, &i, sizeof i);
-        assert_int_equal(gate_reply(h.gate, &h.from, &i, sizeof i), ERR_OK);
+        OK(gate_reply(h.gate, &h.from, &i, sizeof i));
     }
     for (uint32_t i = 0; i < 1000; i++) {
-        assert_int_equal(dial_receive(d, &h.b, support_end_ms(10)), ERR_OK);
+        OK(dial_receive(d, &h.b, support_end_ms(10)));
         assert_memory_equal(h.b.data, &i, sizeof i);
     }
 }
@@ -543,18 +542,18 @@ TEST(a_client_that_never_reads_holds_nobody)
     build(&h);
     d = knock(&h, &h.client[0], h.server.public);
     say(d, "x");
-    assert_int_equal(gate_receive(h.gate, &lazy, &h.b, support_end_ms(10)), ERR_OK);
+    OK(gate_receive(h.gate, &lazy, &h.b, support_end_ms(10)));
     for (int i = 0; i < 20000; i++) /* 80 MB: far beyond what any queue on the way holds */
-        assert_int_equal(gate_reply(h.gate, &lazy, big, sizeof big), ERR_OK);
+        OK(gate_reply(h.gate, &lazy, big, sizeof big));
     other = knock(&h, &h.client[1], h.server.public);
     say(other, "y");
-    assert_int_equal(gate_receive(h.gate, &keen, &h.b, support_end_ms(10)), ERR_OK);
-    assert_int_equal(gate_reply(h.gate, &keen, "z", 1), ERR_OK);
+    OK(gate_receive(h.gate, &keen, &h.b, support_end_ms(10)));
+    OK(gate_reply(h.gate, &keen, "z", 1));
     expect_answer(&h, other, "z");
     dial_free(&other);
     dial_free(&d);
     /* nor does one that has left */
-    assert_int_equal(gate_reply(h.gate, &lazy, "z", 1), ERR_OK);
+    OK(gate_reply(h.gate, &lazy, "z", 1));
 }
 
 /*
@@ -573,23 +572,23 @@ TEST(what_fails_leaves_nothing_behind)
     a = knock(&h, &h.client[0], h.server.public);
     other = knock(&h, &h.client[1], h.server.public);
     say(a, "x");
-    assert_int_equal(gate_receive(h.gate, &alice, &h.b, support_end_ms(10)), ERR_OK);
+    OK(gate_receive(h.gate, &alice, &h.b, support_end_ms(10)));
     say(other, "x");
-    assert_int_equal(gate_receive(h.gate, &bob, &h.b, support_end_ms(10)), ERR_OK);
+    OK(gate_receive(h.gate, &bob, &h.b, support_end_ms(10)));
 
     assert_int_equal(gate_reply(h.gate, &alice, "x", SIZE_MAX), ERR_NOMEM);
-    assert_int_equal(gate_reply(h.gate, &bob, "for bob", 7), ERR_OK);
+    OK(gate_reply(h.gate, &bob, "for bob", 7));
     expect_answer(&h, other, "for bob");
-    assert_int_equal(gate_reply(h.gate, &alice, "for alice", 9), ERR_OK);
+    OK(gate_reply(h.gate, &alice, "for alice", 9));
     expect_answer(&h, a, "for alice");
 
     assert_int_equal(gate_pass(h.gate, &alice, "x", SIZE_MAX), ERR_NOMEM);
-    assert_int_equal(gate_pass(h.gate, &bob, "of bob", 6), ERR_OK);
-    assert_int_equal(gate_port_receive(port, &from, &h.b, NULL, support_end_ms(10)), ERR_OK);
+    OK(gate_pass(h.gate, &bob, "of bob", 6));
+    OK(gate_port_receive(port, &from, &h.b, NULL, support_end_ms(10)));
     assert_int_equal(from.user, bob.user);
     expect_message(&h.b, "of bob");
     assert_int_equal(gate_port_reply(port, &alice, "x", SIZE_MAX), ERR_NOMEM);
-    assert_int_equal(gate_port_reply(port, &bob, "again", 5), ERR_OK);
+    OK(gate_port_reply(port, &bob, "again", 5));
     assert_int_equal(gate_receive(h.gate, &from, &h.b, support_moment(100)), ERR_TIMEOUT);
     expect_answer(&h, other, "again");
     assert_int_equal(dial_receive(a, &h.b, support_moment(20)), ERR_TIMEOUT);
@@ -613,13 +612,12 @@ TEST(the_worker_may_be_busy_or_gone)
         size_t passed = 0;
         for (from.user = 1; passed < GATE_BACKLOG; from.user++) {
             for (unsigned i = 0; i < GATE_WAITING_OF_A_KEY; i++, passed++)
-                assert_int_equal(gate_pass(h.gate, &from, "x", 1), ERR_OK);
+                OK(gate_pass(h.gate, &from, "x", 1));
             assert_int_equal(gate_pass(h.gate, &from, "x", 1), ERR_AGAIN);
         }
         assert_int_equal(gate_pass(h.gate, &from, "x", 1), ERR_AGAIN);
         for (; passed > 0; passed--)
-            assert_int_equal(gate_port_receive(port, &other, &h.b, NULL, support_end_ms(10)),
-                             ERR_OK);
+            OK(gate_port_receive(port, &other, &h.b, NULL, support_end_ms(10)));
     }
 }
 
@@ -663,8 +661,7 @@ TEST(garbage_ends_the_connection)
         void *s = raw_client(&h, route, route != NULL ? strlen(route) : 0), *watch;
         uint16_t kind = 0;
         int32_t value;
-        assert_int_equal(events_new(&watch, netio_zmq(h.outside), s, ZMQ_EVENT_DISCONNECTED, NULL),
-                         ERR_OK);
+        OK(events_new(&watch, netio_zmq(h.outside), s, ZMQ_EVENT_DISCONNECTED, NULL));
         h.sink[0] = '\0';
         for (unsigned i = 1; i <= kinds[k].frames; i++)
             zmq_send(s, "part", kinds[k].size, i < kinds[k].frames ? ZMQ_SNDMORE : 0);
@@ -717,11 +714,11 @@ TEST(what_is_too_long_does_not_arrive)
     struct dial *d CLEAN(dial_free) = NULL;
     build(&h);
     d = knock(&h, &h.client[0], h.server.public);
-    assert_int_equal(dial_send(d, false, big, MAX_MESSAGE, support_end_ms(10)), ERR_OK);
+    OK(dial_send(d, false, big, MAX_MESSAGE, support_end_ms(10)));
     hear(&h, NULL);
     assert_int_equal(h.b.size, MAX_MESSAGE);
-    assert_int_equal(dial_watch(d), ERR_OK);
-    assert_int_equal(dial_send(d, false, big, MAX_MESSAGE + 1, support_end_ms(10)), ERR_OK);
+    OK(dial_watch(d));
+    OK(dial_send(d, false, big, MAX_MESSAGE + 1, support_end_ms(10)));
     assert_int_equal(dial_receive(d, &h.b, support_end_ms(10)), ERR_PEER);
     hear_nothing(&h, 20);
     /* the library cut that connection; a new one is made, and the gate stands */
@@ -797,7 +794,7 @@ static void crowd_at(const char *host, const char *crowded, bool apart, unsigned
     build_at(&h, host);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     early = knock(&h, &h.client[0], h.server.public);
-    assert_int_equal(dial_watch(early), ERR_OK);
+    OK(dial_watch(early));
     ask_and_answer(&h, early, 100);
     for (size_t i = 0; i < CROWD; i++) {
         crowd[i] = stranger_from(&h, crowded, i % 2 == 0 ? 0 : i % 64);
@@ -859,7 +856,7 @@ TEST(only_the_connection_that_was_named_is_cut)
     gone = h.from;
     dial_free(&first);
     second = knock(&h, &h.client[1], h.server.public);
-    assert_int_equal(dial_watch(second), ERR_OK);
+    OK(dial_watch(second));
     ask_and_answer(&h, second, 101);
     assert_int_not_equal(memcmp(gone.route, h.from.route, gone.route_size), 0);
     stays = h.from;
@@ -891,7 +888,7 @@ TEST(a_newcomer_is_not_cut_for_another)
         dial_free(&first);
         hear_nothing(&h, 20);
         second = knock(&h, &h.client[1], h.server.public);
-        assert_int_equal(dial_watch(second), ERR_OK);
+        OK(dial_watch(second));
         say(second, "hello");
         gate_cut(h.gate, &gone);
         assert_int_equal(dial_receive(second, &h.b, support_end_ms(0.2)), ERR_TIMEOUT);
@@ -922,7 +919,7 @@ TEST(a_chosen_number_of_a_line_is_of_no_use)
     assert_memory_equal(h.from.route, route, sizeof route);
     hear_nothing(&h, 200);
     second = knock(&h, &h.client[1], h.server.public);
-    assert_int_equal(dial_watch(second), ERR_OK);
+    OK(dial_watch(second));
     ask_and_answer(&h, second, 101);
     gate_cut(h.gate, &h.from);
     assert_int_equal(dial_receive(second, &h.b, support_end_ms(10)), ERR_PEER);
@@ -954,11 +951,11 @@ TEST(a_key_has_so_many_connections)
     unsigned cut = 0;
     build_at(&h, "127.0.0.1");
     other = knock(&h, &h.client[1], h.server.public);
-    assert_int_equal(dial_watch(other), ERR_OK);
+    OK(dial_watch(other));
     ask_and_answer(&h, other, 101);
     for (size_t i = 0; i < MINE; i++) {
         d[i] = knock(&h, &h.client[0], h.server.public);
-        assert_int_equal(dial_watch(d[i]), ERR_OK);
+        OK(dial_watch(d[i]));
         ask_and_answer(&h, d[i], 100);
         hear_nothing(&h, 120);
     }
@@ -1004,12 +1001,12 @@ TEST(a_message_has_a_time_to_arrive)
     build_at(&h, "127.0.0.1");
     h.message_ms = 0;
     honest = knock(&h, &h.client[0], h.server.public);
-    assert_int_equal(dial_watch(honest), ERR_OK);
+    OK(dial_watch(honest));
     ask_and_answer(&h, honest, 100);
     /* every byte of whole messages is accounted for, whatever their length */
     for (size_t i = 0; i < 2000; i++) {
         static const uint8_t some[MAX_MESSAGE];
-        assert_int_equal(dial_send(honest, false, some, 150 + i % 150, support_end_ms(10)), ERR_OK);
+        OK(dial_send(honest, false, some, 150 + i % 150, support_end_ms(10)));
         hear(&h, NULL);
     }
     fd = stranger_from(&h, "127.0.0.1", 0);
@@ -1131,8 +1128,8 @@ TEST(only_a_whole_request_admits)
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
     struct netio *netio;
     void *asker;
-    assert_int_equal(netio_new(&netio, &log), ERR_OK);
-    assert_int_equal(netio_allow(netio, far_too_long, key.public, 7), ERR_OK);
+    OK(netio_new(&netio, &log));
+    OK(netio_allow(netio, far_too_long, key.public, 7));
     memset(name, 'd', sizeof name - 1);
     assert_int_equal(netio_allow(netio, name, key.public, 7), ERR_RANGE);
     asker = zmq_socket(netio_zmq(netio), ZMQ_REQ);
@@ -1204,8 +1201,8 @@ TEST(admission_outlives_what_fails)
     void *asker;
     char user[16];
     int call = 0;
-    assert_int_equal(netio_new(&netio, NULL), ERR_OK);
-    assert_int_equal(netio_allow(netio, "gate", key.public, 7), ERR_OK);
+    OK(netio_new(&netio, NULL));
+    OK(netio_allow(netio, "gate", key.public, 7));
     asker = zmq_socket(netio_zmq(netio), ZMQ_REQ);
     assert_int_equal(zmq_setsockopt(asker, ZMQ_RCVTIMEO, &soon, sizeof soon), 0);
     assert_int_equal(zmq_connect(asker, "inproc://zeromq.zap.01"), 0);
@@ -1233,7 +1230,7 @@ TEST(a_gate_without_keys_hears_nobody)
     wait_until_closed(h.endpoint[0]);
     o = gate_of(&h);
     o.curve_public = NULL;
-    assert_int_equal(gate_new(&h.gate, &o), ERR_OK);
+    OK(gate_new(&h.gate, &o));
     plain = zmq_socket(netio_zmq(h.outside), ZMQ_DEALER);
     zmq_setsockopt(plain, ZMQ_LINGER, &linger, sizeof linger);
     assert_int_equal(zmq_connect(plain, h.endpoint[0]), 0);
@@ -1299,7 +1296,7 @@ TEST(a_gate_that_is_closed_under_us_says_so)
     t.port = gate_port(h.gate);
     assert_non_null(t.port);
     d = knock(&h, &h.client[0], h.server.public);
-    assert_int_equal(dial_watch(d), ERR_OK);
+    OK(dial_watch(d));
     ask_and_answer(&h, d, 100);
     assert_int_equal(pthread_create(&worker, NULL, talk, &t), 0);
     while (atomic_load(&t.taken) < TAKEN_LEAST)
@@ -1392,6 +1389,6 @@ TEST(descriptors_may_run_out)
         if (e != ERR_OK && strstr(h.outside_sink, "Too many open files") == NULL)
             fail_msg("with %u: %s\n%s", (unsigned)more, error_text(e), h.outside_sink);
     }
-    assert_int_equal(e, ERR_OK);
+    OK(e);
     assert_true(failures > 2);
 }

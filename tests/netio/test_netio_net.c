@@ -299,7 +299,7 @@ static void start(struct net_party party[3], struct transport *t[3], const struc
 static void start_in_memory(struct net_party party[3], struct transport *t[3], size_t depth,
                             const struct net_plan *plan)
 {
-    assert_int_equal(transport_memory_new(t, depth), ERR_OK);
+    OK(transport_memory_new(t, depth));
     start(party, t, plan);
 }
 
@@ -307,11 +307,9 @@ static struct net *net_of(struct transport *t, const struct session *session, in
                           struct log *log)
 {
     struct net *net;
-    assert_int_equal(net_new(&net, &(struct net_options){.transport = t,
-                                                         .session = session,
-                                                         .deadline_ms = deadline_ms,
-                                                         .log = log}),
-                     ERR_OK);
+    OK(net_new(&net,
+               &(struct net_options){
+                   .transport = t, .session = session, .deadline_ms = deadline_ms, .log = log}));
     return net;
 }
 
@@ -404,7 +402,7 @@ TEST(frames_of_other_sessions_are_dropped_and_counted)
     run_damaged(p, &small_rounds, 0,
                 &(struct net_relay){.to = NET_NEXT, .damage = STRANGER, .which = SIZE_MAX});
     for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(p[i].e, ERR_OK);
+        OK(p[i].e);
         assert_true(p[i].intact);
         assert_int_equal(p[i].strangers, i == 1 ? 8 : 0);
         assert_int_equal(p[i].total.frames_received, 8);
@@ -528,9 +526,9 @@ TEST(all_sizes_go_over_zeromq)
     struct netio *netio CLEAN(netio_free) = NULL;
     struct transport *t[3] CLEAN(links_free) = {0};
     struct net_party p[3];
-    assert_int_equal(netio_new(&netio, &log), ERR_OK);
+    OK(netio_new(&netio, &log));
     /* bare links while admission runs: it must not be asked about them */
-    assert_int_equal(three_zmq(t, netio, 1, NULL, NULL, &log), ERR_OK);
+    OK(three_zmq(t, netio, 1, NULL, NULL, &log));
     start(p, t, &plan);
     run_three(run_party, p, sizeof *p);
     expect_varied(p, &plan);
@@ -543,7 +541,7 @@ TEST(counters_are_exact)
     start_in_memory(p, t, 8, &small_rounds);
     run_three(run_party, p, sizeof *p);
     for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(p[i].e, ERR_OK);
+        OK(p[i].e);
         assert_int_equal(p[i].total.exchanges, 4);
         assert_int_equal(p[i].select.exchanges, 2);
         assert_int_equal(p[i].total.payload_sent, 800);
@@ -572,7 +570,7 @@ TEST(empty_rounds_count)
     start_in_memory(p, t, 1, &plan);
     run_three(run_party, p, sizeof *p);
     for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(p[i].e, ERR_OK);
+        OK(p[i].e);
         assert_int_equal(p[i].counted, 5);
         assert_int_equal(p[i].total.frames_sent, i == 2 ? 1 : 0);
         assert_int_equal(p[i].total.frames_received, i == 1 ? 1 : 0);
@@ -615,13 +613,13 @@ TEST(a_dead_neighbour_is_noticed)
     struct transport *t[3];
     struct netio *netio CLEAN(netio_free) = NULL;
     int64_t patience = 100;
-    assert_int_equal(transport_memory_new(t, 4), ERR_OK);
+    OK(transport_memory_new(t, 4));
     assert_true(notice_death(t, patience, 0));
-    assert_int_equal(netio_new(&netio, &log), ERR_OK);
+    OK(netio_new(&netio, &log));
     do {
         patience *= 4;
         assert_true(patience < support_patience_ms(60));
-        assert_int_equal(three_zmq(t, netio, 4, NULL, NULL, &log), ERR_OK);
+        OK(three_zmq(t, netio, 4, NULL, NULL, &log));
     } while (!notice_death(t, patience, 2));
 }
 
@@ -630,12 +628,12 @@ TEST(a_neighbour_that_leaves_is_noticed_at_once)
 {
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct netio *netio CLEAN(netio_free) = NULL;
-    assert_int_equal(netio_new(&netio, &log), ERR_OK);
+    OK(netio_new(&netio, &log));
     for (size_t rounds = 1; rounds < 3; rounds++) {
         struct transport *t[3] CLEAN(links_free) = {0};
         bool seen = false;
         struct net_party p[3];
-        assert_int_equal(three_zmq(t, netio, 4, NULL, NULL, &log), ERR_OK);
+        OK(three_zmq(t, netio, 4, NULL, NULL, &log));
         start(p, t, &small_rounds);
         p[2].rounds = rounds;
         p[2].closes = true;
@@ -663,15 +661,15 @@ TEST(one_that_leaves_between_rounds_is_noticed_too)
     struct transport *t[3] CLEAN(links_free) = {0};
     struct net *net CLEAN(net_free);
     struct bytes b CLEAN(bytes_clear) = {0};
-    assert_int_equal(netio_new(&netio, &log), ERR_OK);
-    assert_int_equal(three_zmq(t, netio, 4, NULL, NULL, &log), ERR_OK);
-    assert_int_equal(session_for_test(&session, 0, 11), ERR_OK);
+    OK(netio_new(&netio, &log));
+    OK(three_zmq(t, netio, 4, NULL, NULL, &log));
+    OK(session_for_test(&session, 0, 11));
     net = net_of(t[0], session, 0, &log);
-    assert_int_equal(transport_send_by(t[0], NET_NEXT, "there?", 6, support_end_ms(5)), ERR_OK);
-    assert_int_equal(transport_receive_by(t[1], NET_PREV, &b, support_end_ms(5)), ERR_OK);
-    assert_int_equal(net_listen(net), ERR_OK);
+    OK(transport_send_by(t[0], NET_NEXT, "there?", 6, support_end_ms(5)));
+    OK(transport_receive_by(t[1], NET_PREV, &b, support_end_ms(5)));
+    OK(net_listen(net));
     transport_free(&t[1]);
-    assert_int_equal(transport_wait(t[0], TRANSPORT_NEWS, 0, support_end_ms(5)), ERR_OK);
+    OK(transport_wait(t[0], TRANSPORT_NEWS, 0, support_end_ms(5)));
     assert_int_equal(net_listen(net), ERR_PEER);
     support_says(sink, "server 1 closed its connection");
     assert_int_equal(net_listen(net), ERR_MISUSE);
@@ -741,8 +739,8 @@ static enum err hear_beside_silence(const struct session *session, enum news new
     struct net *net CLEAN(net_free) = NULL;
     size_t n = write_news(news, session, message);
     enum err e;
-    assert_int_equal(transport_memory_new(t, 4), ERR_OK);
-    assert_int_equal(transport_send(t[0], NET_NEXT, message, n), ERR_OK);
+    OK(transport_memory_new(t, 4));
+    OK(transport_send(t[0], NET_NEXT, message, n));
     net = net_of(t[1], session, patience_ms, log);
     e = net_exchange(net, &r);
     *strangers = net->strangers;
@@ -768,7 +766,7 @@ TEST(while_one_is_silent_the_other_is_heard)
         [FALSE_ABORT] = {ERR_AUTH, "that says ABORT and does not authenticate", 0},
     };
     struct session *session CLEAN(session_free) = NULL;
-    assert_int_equal(session_for_test(&session, 1, 11), ERR_OK);
+    OK(session_for_test(&session, 1, 11));
     for (enum news news = GARBAGE_AHEAD; news <= FALSE_ABORT; news++) {
         const bool ends = expected[news].e != ERR_TIMEOUT;
         uint64_t strangers = UINT64_MAX;
@@ -820,7 +818,7 @@ TEST(a_flood_of_strangers_ends_with_our_patience)
         {.receive = {word, word + 1}, .receive_size = {1, 1}},
     };
     struct session *session CLEAN(session_free) = NULL;
-    assert_int_equal(session_for_test(&session, 1, 11), ERR_OK);
+    OK(session_for_test(&session, 1, 11));
     for (int i = 0; i < 2; i++) {
         uint64_t strangers = 0;
         for (int64_t ms = 60; strangers == 0; ms *= 4) { /* more, until it has looked at them */
@@ -828,7 +826,7 @@ TEST(a_flood_of_strangers_ends_with_our_patience)
             struct transport *t[3] CLEAN(links_free) = {0}, outer = {.ops = &ops, .self = &flood};
             struct net *net;
             assert_true(ms < support_patience_ms(60));
-            assert_int_equal(transport_memory_new(t, 4), ERR_OK);
+            OK(transport_memory_new(t, 4));
             flood.inner = t[1];
             net = net_of(&outer, session, ms, &log);
             assert_int_equal(net_exchange(net, &rounds[i]), ERR_TIMEOUT);
@@ -852,9 +850,9 @@ TEST(a_short_patience_ends_as_well)
     struct session *session CLEAN(session_free) = NULL;
     struct transport *t[3] CLEAN(links_free) = {0};
     struct net *net CLEAN(net_free);
-    assert_int_equal(session_for_test(&session, 1, 11), ERR_OK);
-    assert_int_equal(transport_memory_new(t, 1), ERR_OK);
-    assert_int_equal(transport_send(t[1], NET_PREV, "no room is left", 15), ERR_OK);
+    OK(session_for_test(&session, 1, 11));
+    OK(transport_memory_new(t, 1));
+    OK(transport_send(t[1], NET_PREV, "no room is left", 15));
     net = net_of(t[1], session, 5, &log);
     assert_int_equal(net_exchange(net, &r), ERR_TIMEOUT);
     EACH(support_says, sink, "server 0 took nothing for 5 ms", "server 2 was silent for 5 ms");
@@ -870,21 +868,21 @@ TEST(queues_keep_order_and_bounds)
     assert_int_equal(transport_memory_new(t, 0), ERR_RANGE);
     assert_int_equal(transport_memory_new(t, SIZE_MAX), ERR_NOMEM);
     assert_null(t[0]);
-    assert_int_equal(transport_memory_new(t, 2), ERR_OK);
+    OK(transport_memory_new(t, 2));
     assert_int_equal(transport_receive(t[1], NET_PREV, &b), ERR_AGAIN);
-    assert_int_equal(transport_send(t[0], NET_NEXT, "abc", 3), ERR_OK);
-    assert_int_equal(transport_send(t[0], NET_NEXT, "d", 1), ERR_OK);
+    OK(transport_send(t[0], NET_NEXT, "abc", 3));
+    OK(transport_send(t[0], NET_NEXT, "d", 1));
     assert_int_equal(transport_send(t[0], NET_NEXT, "e", 1), ERR_AGAIN);
     assert_int_equal(transport_wait(t[0], 0, 1u << NET_NEXT, clock_now_ms()), ERR_TIMEOUT);
-    assert_int_equal(transport_wait(t[0], 0, 1u << NET_PREV, clock_now_ms()), ERR_OK);
-    assert_int_equal(transport_wait(t[1], 1u << NET_PREV, 0, clock_now_ms()), ERR_OK);
-    assert_int_equal(transport_receive(t[1], NET_PREV, &b), ERR_OK);
+    OK(transport_wait(t[0], 0, 1u << NET_PREV, clock_now_ms()));
+    OK(transport_wait(t[1], 1u << NET_PREV, 0, clock_now_ms()));
+    OK(transport_receive(t[1], NET_PREV, &b));
     assert_int_equal(b.size, 3);
     assert_memory_equal(b.data, "abc", 3);
-    assert_int_equal(transport_send(t[0], NET_NEXT, NULL, 0), ERR_OK);
-    assert_int_equal(transport_receive(t[1], NET_PREV, &b), ERR_OK);
+    OK(transport_send(t[0], NET_NEXT, NULL, 0));
+    OK(transport_receive(t[1], NET_PREV, &b));
     assert_memory_equal(b.data, "d", 1);
-    assert_int_equal(transport_receive(t[1], NET_PREV, &b), ERR_OK);
+    OK(transport_receive(t[1], NET_PREV, &b));
     assert_int_equal(b.size, 0);
     assert_int_equal(transport_receive(t[2], NET_NEXT, &b), ERR_AGAIN);
     soon = support_moment(60);
@@ -913,7 +911,7 @@ static void be_lonely(struct lonely *l)
     memset(l, 0, sizeof *l);
     l->log = (struct log){.buffer = l->sink, .buffer_size = sizeof l->sink, .level = LOG_WARN};
     free_endpoints(l->endpoint, 4);
-    assert_int_equal(netio_new(&l->netio, &l->log), ERR_OK);
+    OK(netio_new(&l->netio, &l->log));
     l->o = (struct transport_zmq_options){.netio = l->netio,
                                           .servers = 3,
                                           .listen = {l->endpoint[0], l->endpoint[1]},
@@ -921,8 +919,8 @@ static void be_lonely(struct lonely *l)
                                           .max_message = 1000,
                                           .depth = 1,
                                           .log = &l->log};
-    assert_int_equal(transport_zmq_new(&l->t, &l->o), ERR_OK);
-    assert_int_equal(open_bare(l->t, 0), ERR_OK);
+    OK(transport_zmq_new(&l->t, &l->o));
+    OK(open_bare(l->t, 0));
 }
 
 static void be_gone(struct lonely *l)
@@ -1000,7 +998,7 @@ TEST(messages_in_parts_are_dropped)
     for (int part = 0; part < 1000; part++)
         assert_int_equal(zmq_send(foreign, "part", 4, part < 999 ? ZMQ_SNDMORE : 0), 4);
     assert_int_equal(zmq_send(foreign, "whole", 5, 0), 5);
-    assert_int_equal(transport_receive_by(l.t, NET_NEXT, &b, support_end_ms(5)), ERR_OK);
+    OK(transport_receive_by(l.t, NET_NEXT, &b, support_end_ms(5)));
     assert_int_equal(b.size, 5);
     assert_memory_equal(b.data, "whole", 5);
     support_says(l.sink, "dropped a message in parts on link 0 from 1");
@@ -1044,9 +1042,7 @@ TEST(what_zeromq_refuses_is_said)
         assert_null(socket);
         support_says(l.sink, bad[i].words);
     }
-    assert_int_equal(
-        socket_new(&socket, netio_zmq(l.netio), &(struct socket_options){.type = ZMQ_PULL}, &l.log),
-        ERR_OK);
+    OK(socket_new(&socket, netio_zmq(l.netio), &(struct socket_options){.type = ZMQ_PULL}, &l.log));
     assert_int_equal(socket_option(socket, 9999, 1, &l.log), ERR_SYSTEM);
     support_says(l.sink, "ZeroMQ refused option 9999: Invalid argument");
     zmq_close(socket);
@@ -1069,7 +1065,7 @@ TEST(links_that_are_closed_under_us_say_so)
     struct lonely l CLEAN(be_gone);
     struct net *net;
     be_lonely(&l);
-    assert_int_equal(session_for_test(&session, 0, 11), ERR_OK);
+    OK(session_for_test(&session, 0, 11));
     watch.inner = l.t;
     watch.ends = netio_zmq(l.netio);
     net = net_of(&watched, session, support_patience_ms(60), &l.log);

@@ -47,13 +47,13 @@ static void link_up(struct pair_server s[2], struct netio *netio)
                                           .dial = {endpoint[3 - i]},
                                           .max_message = (size_t)2 << 20,
                                           .depth = 4};
-        assert_int_equal(transport_zmq_new(&s[i].bulk, &o), ERR_OK);
+        OK(transport_zmq_new(&s[i].bulk, &o));
         o.listen[NET_PREV] = endpoint[i];
         o.dial[NET_PREV] = endpoint[1 - i];
         o.curve_public = key[i].public;
         o.curve_secret = key[i].secret;
         o.peer_public[NET_PREV] = key[1 - i].public;
-        assert_int_equal(transport_zmq_new(&s[i].control, &o), ERR_OK);
+        OK(transport_zmq_new(&s[i].control, &o));
     }
 }
 
@@ -93,7 +93,7 @@ struct both {
 static void run_pair(struct both *p, enum err (*job)(struct pair_server *s), uint8_t other_terms)
 {
     pthread_t thread[2];
-    assert_int_equal(netio_new(&p->netio, NULL), ERR_OK);
+    OK(netio_new(&p->netio, NULL));
     for (unsigned i = 0; i < 2; i++)
         p->at[i] = (struct pair_server){.index = i,
                                         .terms = {.parts = 1, .digest = {i == 1 ? other_terms : 0}},
@@ -144,16 +144,14 @@ TEST(two_agree_on_a_session_and_its_keys)
     assert_int_equal(b->offer.lanes, 2);
     assert_int_equal(b->offer.most, 3);
     for (unsigned sending = 0; sending < 2; sending++) {
-        assert_int_equal(session_bulk_key(a->session, NET_PREV, sending, 0, key[0][sending]),
-                         ERR_OK);
-        assert_int_equal(session_bulk_key(b->session, NET_PREV, !sending, 0, key[1][sending]),
-                         ERR_OK);
+        OK(session_bulk_key(a->session, NET_PREV, sending, 0, key[0][sending]));
+        OK(session_bulk_key(b->session, NET_PREV, !sending, 0, key[1][sending]));
         assert_memory_equal(key[0][sending], key[1][sending], 16);
     }
     assert_memory_not_equal(key[0][0], key[0][1], 16);
     for (unsigned k = 0; k < 2; k++) { /* two servers have no secret from each other in these */
-        assert_int_equal(session_prg_key(a->session, k, 0, "x", key[0][k]), ERR_OK);
-        assert_int_equal(session_prg_key(b->session, k, 0, "x", key[1][k]), ERR_OK);
+        OK(session_prg_key(a->session, k, 0, "x", key[0][k]));
+        OK(session_prg_key(b->session, k, 0, "x", key[1][k]));
         assert_memory_equal(key[0][k], key[1][k], 16);
     }
     assert_memory_not_equal(key[0][0], key[0][1], 16);

@@ -156,9 +156,9 @@ TEST(statements_cost_no_round_where_there_is_something_to_move)
 {
     for (enum payload payload = NOTHING; payload <= STREAM; payload++) {
         struct ride all = {.payload = payload, .refuses = 3};
-        assert_int_equal(three_run(1, ride_twice, &all, NULL), ERR_OK);
+        OK(three_run(1, ride_twice, &all, NULL));
         for (unsigned i = 0; i < 3; i++) {
-            assert_int_equal(all.result[i], ERR_OK);
+            OK(all.result[i]);
             assert_int_equal(all.rounds[i], payload == NOTHING ? 2 : 3);
         }
     }
@@ -169,7 +169,7 @@ TEST(who_refuses_what_it_hears_ends_the_session)
     for (enum payload payload = NOTHING; payload <= STREAM; payload++)
         for (unsigned who = 0; who < 3; who++) {
             struct ride all = {.payload = payload, .refuses = who};
-            assert_int_equal(three_run(1, ride_twice, &all, NULL), ERR_OK);
+            OK(three_run(1, ride_twice, &all, NULL));
             for (unsigned i = 0; i < 3; i++)
                 assert_int_equal(all.result[i], i == who ? ERR_REFUSED : ERR_PEER);
         }
@@ -224,7 +224,7 @@ static enum err refuse_both(struct party *p, void *shared)
 TEST(what_a_third_server_says_is_heard_before_another_gives_up)
 {
     enum err result[2];
-    assert_int_equal(three_run(1, refuse_both, result, NULL), ERR_OK);
+    OK(three_run(1, refuse_both, result, NULL));
     assert_int_equal(result[0], ERR_REFUSED);
     assert_int_equal(result[1], ERR_REFUSED);
 }
@@ -288,8 +288,8 @@ TEST(a_statement_is_heard_when_the_own_one_has_left)
 {
     struct ride all = {.payload = BLOCKS, .refuses = 3};
     narrow = (struct ride_narrow){0};
-    assert_int_equal(three_run_wrapped(1, ride_twice, &all, NULL, wrap_first), ERR_OK);
+    OK(three_run_wrapped(1, ride_twice, &all, NULL, wrap_first));
     for (unsigned i = 0; i < 3; i++)
-        assert_int_equal(all.result[i], ERR_OK);
+        OK(all.result[i]);
     assert_true(narrow.tries > 1);
 }

@@ -121,11 +121,11 @@ static void expect_agreement(struct session_server s[3])
                             s[next].session->pair_secret[NET_PREV], SESSION_SECRET_SIZE);
         assert_memory_not_equal(s[i].session->pair_secret[NET_NEXT],
                                 s[i].session->pair_secret[NET_PREV], SESSION_SECRET_SIZE);
-        assert_int_equal(session_bulk_key(s[i].session, NET_NEXT, true, 0, a), ERR_OK);
-        assert_int_equal(session_bulk_key(s[next].session, NET_PREV, false, 0, b), ERR_OK);
+        OK(session_bulk_key(s[i].session, NET_NEXT, true, 0, a));
+        OK(session_bulk_key(s[next].session, NET_PREV, false, 0, b));
         assert_memory_equal(a, b, 16);
-        assert_int_equal(session_prg_key(s[i].session, next, 0, "zero", a), ERR_OK);
-        assert_int_equal(session_prg_key(s[next].session, next, 0, "zero", b), ERR_OK);
+        OK(session_prg_key(s[i].session, next, 0, "zero", a));
+        OK(session_prg_key(s[next].session, next, 0, "zero", b));
         assert_memory_equal(a, b, 16);
     }
 }
@@ -133,7 +133,7 @@ static void expect_agreement(struct session_server s[3])
 static void in_memory(struct session_server s[3])
 {
     struct transport *t[3];
-    assert_int_equal(transport_memory_new(t, 16), ERR_OK);
+    OK(transport_memory_new(t, 16));
     stand_up(s, t);
 }
 
@@ -348,10 +348,10 @@ TEST(leftovers_are_skipped)
         for (unsigned p = 0; p < 2; p++) {
             struct transport *t = s[i].transport;
             enum net_peer to = (enum net_peer)p;
-            assert_int_equal(transport_send(t, to, old.data, old.size), ERR_OK);
-            assert_int_equal(transport_send(t, to, secret.data, secret.size), ERR_OK);
-            assert_int_equal(transport_send(t, to, "what?", 5), ERR_OK);
-            assert_int_equal(transport_send(t, to, NULL, 0), ERR_OK);
+            OK(transport_send(t, to, old.data, old.size));
+            OK(transport_send(t, to, secret.data, secret.size));
+            OK(transport_send(t, to, "what?", 5));
+            OK(transport_send(t, to, NULL, 0));
         }
     }
     run_three(run_server, s, sizeof *s);
@@ -526,11 +526,9 @@ static enum err hear(struct session_server s[3], unsigned who, const struct line
     for (size_t i = 0; i < lines && line[i].word != 0; i++) {
         struct bytes b CLEAN(bytes_clear) = {0};
         write_line(&b, &line[i]);
-        assert_int_equal(
-            transport_send(s[line[i].from].transport,
-                           net_index_of(line[i].from, NET_NEXT) == who ? NET_NEXT : NET_PREV,
-                           b.data, b.size),
-            ERR_OK);
+        OK(transport_send(s[line[i].from].transport,
+                          net_index_of(line[i].from, NET_NEXT) == who ? NET_NEXT : NET_PREV, b.data,
+                          b.size));
     }
     raw_prefix(&propose, 1, SESSION_PROTOCOL, attempt_a);
     transport_memory_hurry(s[who].transport);
@@ -616,7 +614,7 @@ TEST(what_cannot_be_sent_is_named)
     struct session_server s[3];
     char sink[4096] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
-    assert_int_equal(transport_memory_new(t, 1), ERR_OK);
+    OK(transport_memory_new(t, 1));
     stand_up(s, t);
     assert_int_equal(hear(s, 1, hellos, 2), ERR_TIMEOUT);
     support_says(s[1].sink, "cannot send SECRET to server 0");
@@ -642,8 +640,8 @@ static void over_curve(struct session_server s[3], bool impostor, struct netio *
         shown[i] = key[i] = new_key_pair();
     if (impostor)
         shown[2] = new_key_pair();
-    assert_int_equal(netio_new(netio, log), ERR_OK);
-    assert_int_equal(three_zmq(t, *netio, 16, key, shown, log), ERR_OK);
+    OK(netio_new(netio, log));
+    OK(three_zmq(t, *netio, 16, key, shown, log));
     stand_up(s, t);
 }
 
@@ -704,7 +702,7 @@ TEST(one_that_leaves_meanwhile_is_not_waited_for)
     struct session_server s[3];
     over_curve(s, false, &netio, &log);
     run_three(leave_or_run, s, sizeof *s);
-    assert_int_equal(s[2].e, ERR_OK);
+    OK(s[2].e);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(s[i].e, ERR_PEER);
         support_says(s[i].sink, "server 2 closed its connection");

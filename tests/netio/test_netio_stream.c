@@ -315,7 +315,7 @@ static bool stall(struct netio *netio, size_t k, int64_t patience_ms)
     struct transport *t[3];
     struct stream_party p[3];
     bool in_time;
-    assert_int_equal(three_zmq(t, netio, 4, NULL, NULL, &log), ERR_OK);
+    OK(three_zmq(t, netio, 4, NULL, NULL, &log));
     start(p, t, &plan);
     p[2].stop_at = k + 1;
     run_three(run_party, p, sizeof *p);
@@ -344,7 +344,7 @@ TEST(a_new_session_follows_a_stalled_one)
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct netio *netio CLEAN(netio_free) = NULL;
     int64_t patience = 100;
-    assert_int_equal(netio_new(&netio, &log), ERR_OK);
+    OK(netio_new(&netio, &log));
     for (size_t k = 0; k < 6; k += k < 2 ? 1 : 3)
         for (; !stall(netio, k, patience); patience *= 2)
             assert_true(patience < support_patience_ms(10));
@@ -366,7 +366,7 @@ TEST(streams_of_all_sizes_go_through_one_slot)
     struct stream_party p[3];
     for (enum stream_shape shape = RING; shape <= BOTH; shape++) {
         struct stream_plan plan = {shape, SIZES, TILE, varied, 0};
-        assert_int_equal(transport_memory_new(t, 1), ERR_OK);
+        OK(transport_memory_new(t, 1));
         start(p, t, &plan);
         run_three(run_party, p, sizeof *p);
         expect_fine(p, &plan);
@@ -396,10 +396,10 @@ TEST(streams_go_over_zeromq)
     struct transport *t[3];
     struct netio *netio CLEAN(netio_free) = NULL;
     struct stream_party p[3];
-    assert_int_equal(netio_new(&netio, &log), ERR_OK);
+    OK(netio_new(&netio, &log));
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
         struct stream_plan plan = {BOTH, 3, tiles[i], big, 0};
-        assert_int_equal(three_zmq(t, netio, i == 0 ? 1 : 4, NULL, NULL, &log), ERR_OK);
+        OK(three_zmq(t, netio, i == 0 ? 1 : 4, NULL, NULL, &log));
         start(p, t, &plan);
         run_three(run_party, p, sizeof *p);
         expect_fine(p, &plan);
@@ -413,7 +413,7 @@ TEST(a_stream_meets_an_exchange)
     static const struct stream_plan plan = {BOTH, 3, NET_FRAME_BODY, big, 0};
     struct transport *t[3];
     struct stream_party p[3];
-    assert_int_equal(transport_memory_new(t, 2), ERR_OK);
+    OK(transport_memory_new(t, 2));
     start(p, t, &plan);
     p[1].whole = true;
     run_three(run_party, p, sizeof *p);
@@ -426,7 +426,7 @@ TEST(other_tiles_are_a_mismatch)
     static const struct stream_plan plan = {RING, 2, TILE, big, 0};
     struct transport *t[3];
     struct stream_party p[3];
-    assert_int_equal(transport_memory_new(t, 4), ERR_OK);
+    OK(transport_memory_new(t, 4));
     start(p, t, &plan);
     p[0].tile = 2 * TILE;
     run_three(run_party, p, sizeof *p);
@@ -445,7 +445,7 @@ TEST(a_callback_that_fails_ends_the_session)
     struct transport *t[3];
     struct stream_party p[3];
     for (int consuming = 0; consuming < 2; consuming++) {
-        assert_int_equal(transport_memory_new(t, 4), ERR_OK);
+        OK(transport_memory_new(t, 4));
         start(p, t, &plan);
         p[1].fail_at = 40;
         p[1].fail_consuming = consuming;
@@ -473,7 +473,7 @@ TEST(computing_is_not_silence)
     static const struct stream_plan hasty = {RING, 1, TILE, few_tiles, 60};
     struct transport *t[3];
     struct stream_party p[3];
-    assert_int_equal(transport_memory_new(t, 8), ERR_OK);
+    OK(transport_memory_new(t, 8));
     start(p, t, &plan);
     p[1].plan = &hasty;
     p[1].pause_ms = 100;
@@ -499,12 +499,11 @@ TEST(wrong_flows_are_refused)
     struct session *session CLEAN(session_free) = NULL;
     struct transport *t[3];
     struct net *net;
-    assert_int_equal(session_for_test(&session, 0, 1), ERR_OK);
+    OK(session_for_test(&session, 0, 1));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        assert_int_equal(transport_memory_new(t, 4), ERR_OK);
-        assert_int_equal(
-            net_new(&net, &(struct net_options){.transport = t[0], .session = session}), ERR_OK);
-        assert_int_equal(net_stream(net, NULL, 0), ERR_OK); /* a round that moves nothing */
+        OK(transport_memory_new(t, 4));
+        OK(net_new(&net, &(struct net_options){.transport = t[0], .session = session}));
+        OK(net_stream(net, NULL, 0)); /* a round that moves nothing */
         assert_int_equal(net_exchanges(net), 1);
         assert_int_equal(net_stream(net, wrong[i].flow, wrong[i].count), wrong[i].e);
         assert_int_equal(net_stream(net, NULL, 0), ERR_MISUSE);
@@ -547,11 +546,11 @@ TEST(lanes_run_side_by_side)
     struct transport *t[LANES][3];
     struct netio *netio CLEAN(netio_free) = NULL;
     for (int lane = 0; lane < LANES; lane++)
-        assert_int_equal(transport_memory_new(t[lane], 2), ERR_OK);
+        OK(transport_memory_new(t[lane], 2));
     run_lanes(t);
-    assert_int_equal(netio_new(&netio, &log), ERR_OK);
+    OK(netio_new(&netio, &log));
     for (int lane = 0; lane < LANES; lane++)
-        assert_int_equal(three_zmq(t[lane], netio, 2, NULL, NULL, &log), ERR_OK);
+        OK(three_zmq(t[lane], netio, 2, NULL, NULL, &log));
     run_lanes(t);
 }
 
@@ -616,14 +615,14 @@ TEST(a_long_stream_takes_little_memory)
     struct flood f[3];
     struct netio *netio CLEAN(netio_free) = NULL;
     size_t before;
-    assert_int_equal(netio_new(&netio, &log), ERR_OK);
-    assert_int_equal(three_zmq(t, netio, 8, NULL, NULL, &log), ERR_OK);
+    OK(netio_new(&netio, &log));
+    OK(three_zmq(t, netio, 8, NULL, NULL, &log));
     before = resident();
     for (unsigned i = 0; i < 3; i++)
         f[i] = (struct flood){.index = i, .transport = t[i]};
     run_three(run_flood, f, sizeof *f);
     for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(f[i].e, ERR_OK);
+        OK(f[i].e);
         assert_true(f[i].most > 0);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
         assert_true(f[i].most < before + 40 * MIB);
@@ -714,7 +713,7 @@ TEST(an_abort_is_heard_beside_a_silent_neighbour)
     struct transport *t[3];
     struct actor a[3];
     for (enum conduct c = GIVES_UP_AT_ONCE; c <= GIVES_UP_LATER; c++) {
-        assert_int_equal(transport_memory_new(t, 4), ERR_OK);
+        OK(transport_memory_new(t, 4));
         memset(a, 0, sizeof a);
         for (unsigned i = 0; i < 3; i++)
             a[i] = (struct actor){.index = i, .conduct = c, .transport = t[i]};
@@ -723,7 +722,7 @@ TEST(an_abort_is_heard_beside_a_silent_neighbour)
         if (c != GIVES_UP_AT_ONCE) /* the round that can be finished is */
             assert_int_equal(a[1].got[0], 12);
         if (c == RUNS_AHEAD) { /* and what arrived early is read when its turn comes */
-            assert_int_equal(a[1].e[1], ERR_OK);
+            OK(a[1].e[1]);
             assert_int_equal(a[1].got[1], 10);
         }
         if (c == GIVES_UP_LATER)

@@ -58,14 +58,14 @@ TEST(the_clamp_is_right_for_every_z)
     for (unsigned j = 2; j <= 5; j++) {
         struct clamp_scene s = {.j = j};
         struct three_costs costs;
-        assert_int_equal(memory_new(&s.z, CLAMP_LANES), ERR_OK);
-        assert_int_equal(memory_new(&s.own, CLAMP_LANES), ERR_OK);
-        assert_int_equal(three_result_new(&s.out, CLAMP_LANES), ERR_OK);
+        OK(memory_new(&s.z, CLAMP_LANES));
+        OK(memory_new(&s.own, CLAMP_LANES));
+        OK(three_result_new(&s.out, CLAMP_LANES));
         for (size_t i = 0; i < CLAMP_LANES; i++) {
             s.z[i] = i & 0xffff;
             s.own[i] = i >> 16 == 0 ? 0 : i >> 16 == 1 ? 1 : 3;
         }
-        assert_int_equal(three_run(2, clamp_all, &s, &costs), ERR_OK);
+        OK(three_run(2, clamp_all, &s, &costs));
         assert_true(three_replicated(&s.out, TRAIN_PLANES));
         for (size_t i = 0; i < CLAMP_LANES; i++) {
             const int z = (int16_t)(uint16_t)i, top = i >> 16 == 2 ? 31 : (1 << j) - 1;
@@ -159,9 +159,8 @@ static void fill(struct gradient_scene *s, uint64_t seed)
                 s->plain[i][k][b] = (uint8_t)three_random(&seed);
             memcpy(s->vector[i][k], s->plain[i][k], bytes);
             secret_random(s->seed[i][k], sizeof s->seed[i][k]);
-            assert_int_equal(mask_vector((const uint8_t(*)[MASK_SEED_SIZE])s->seed[i][k],
-                                         s->vector[i][k], bytes),
-                             ERR_OK);
+            OK(mask_vector((const uint8_t(*)[MASK_SEED_SIZE])s->seed[i][k], s->vector[i][k],
+                           bytes));
         }
 }
 
@@ -271,8 +270,8 @@ static void scene_new(struct gradient_scene *s, const struct gradient_kind *kind
     memcpy(s->count, count, sizeof s->count);
     fill(s, seed);
     s->weights = train_outputs(&s->shape) * train_features(&s->shape);
-    assert_int_equal(memory_new(&s->weight, s->weights), ERR_OK);
-    assert_int_equal(memory_new(&s->expected, s->weights), ERR_OK);
+    OK(memory_new(&s->weight, s->weights));
+    OK(memory_new(&s->expected, s->weights));
     for (size_t k = 0; k < s->weights; k++)
         s->weight[k] = (int64_t)(three_random(&seed) % (uint64_t)(2 * most + 1)) - most;
     for (size_t i = 0; i < BATCHES; i++)
@@ -282,8 +281,8 @@ static void scene_new(struct gradient_scene *s, const struct gradient_kind *kind
             if (read_row(s, i, r, code))
                 add_row(s, code);
         }
-    assert_int_equal(three_result_new(&s->out, s->weights), ERR_OK);
-    assert_int_equal(three_result_new(&s->cells, SIZE(s->table)), ERR_OK);
+    OK(three_result_new(&s->out, s->weights));
+    OK(three_result_new(&s->cells, SIZE(s->table)));
 }
 
 static void scene_free(struct gradient_scene *s)
@@ -359,7 +358,7 @@ static enum err sum_gradient(struct party *p, void *shared)
 /* On so many lanes, all but `near` of which do only jobs; 0: all do everything. */
 static void expect_dealt(struct gradient_scene *s, size_t lanes, size_t near)
 {
-    assert_int_equal(three_run_dealt(4, lanes, near, sum_gradient, s, &s->costs, NULL), ERR_OK);
+    OK(three_run_dealt(4, lanes, near, sum_gradient, s, &s->costs, NULL));
     assert_true(three_replicated(&s->out, 64));
     for (size_t k = 0; k < s->weights; k++)
         if ((int64_t)three_sum64(&s->out, k) != s->expected[k])
@@ -486,5 +485,5 @@ TEST(what_does_not_fit_is_refused)
     static const size_t counts[BATCHES] = {8, 8, 8};
     struct gradient_scene s CLEAN(scene_free);
     scene_new(&s, &wide, counts, 1, 1);
-    assert_int_equal(three_run(4, make_wrongly, &s, NULL), ERR_OK);
+    OK(three_run(4, make_wrongly, &s, NULL));
 }

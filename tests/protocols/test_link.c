@@ -60,8 +60,8 @@ static void execute(struct linking *l, size_t lanes)
     l->rows = 0;
     for (size_t o = 0; o < l->t.owners; o++)
         l->rows += (l->t.n[o] + 63) / 64 * 64;
-    assert_int_equal(three_result_new(&l->out, l->rows), ERR_OK);
-    assert_int_equal(three_run_lanes(5, lanes, 64, run, l, &l->costs, NULL), ERR_OK);
+    OK(three_result_new(&l->out, l->rows));
+    OK(three_run_lanes(5, lanes, 64, run, l, &l->costs, NULL));
     assert_true(three_replicated(&l->out, width_of(l)));
     assert_int_equal(l->costs.opened_calls[OPEN_SORTED], 1);
     assert_int_equal(l->costs.opened_values[OPEN_SORTED], l->t.owners);
@@ -408,9 +408,9 @@ static struct link_cost cost_of(const struct linking *l)
 {
     struct link_cost cost;
     if (l->most > 0)
-        assert_int_equal(link_bound_cost(&cost, l->t.n, l->t.owners, l->t.columns[0]), ERR_OK);
+        OK(link_bound_cost(&cost, l->t.n, l->t.owners, l->t.columns[0]));
     else
-        assert_int_equal(link_join_cost(&cost, l->t.n, l->t.columns, l->t.owners, l->keep), ERR_OK);
+        OK(link_join_cost(&cost, l->t.n, l->t.columns, l->t.owners, l->keep));
     return cost;
 }
 

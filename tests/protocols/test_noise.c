@@ -72,12 +72,12 @@ static void batch_new(struct noise_batch *b, size_t pairs)
 {
     memset(b, 0, sizeof *b);
     b->pairs = pairs;
-    assert_int_equal(three_result_new(&b->low, pairs), ERR_OK);
-    assert_int_equal(three_result_new(&b->high, pairs), ERR_OK);
-    assert_int_equal(three_result_new(&b->u, pairs), ERR_OK);
-    assert_int_equal(three_result_new(&b->z, 2 * pairs), ERR_OK);
-    assert_int_equal(three_result_new(&b->rounded, 2 * pairs), ERR_OK);
-    assert_int_equal(three_result_new(&b->gumbel, pairs), ERR_OK);
+    OK(three_result_new(&b->low, pairs));
+    OK(three_result_new(&b->high, pairs));
+    OK(three_result_new(&b->u, pairs));
+    OK(three_result_new(&b->z, 2 * pairs));
+    OK(three_result_new(&b->rounded, 2 * pairs));
+    OK(three_result_new(&b->gumbel, pairs));
 }
 
 static void batch_free(struct noise_batch *b)
@@ -234,7 +234,7 @@ TEST(gaussians_are_right_to_their_stated_error)
     for (size_t round = 0; round < batches(); round++) {
         struct noise_batch b CLEAN(batch_free);
         batch_new(&b, PAIRS);
-        assert_int_equal(three_run(1000 + round, make_gauss, &b, NULL), ERR_OK);
+        OK(three_run(1000 + round, make_gauss, &b, NULL));
         assert_true(three_replicated(&b.z, 128) && three_replicated(&b.rounded, 64));
         for (size_t i = 0; i < PAIRS; i++) {
             worst = fmax(worst, (double)gauss_off_by(&b, i, &digits));
@@ -291,7 +291,7 @@ TEST(gaussians_hold_over_the_whole_range)
 {
     struct noise_batch b CLEAN(batch_free);
     batch_new(&b, EDGES);
-    assert_int_equal(three_run(1, edge_gauss, &b, NULL), ERR_OK);
+    OK(three_run(1, edge_gauss, &b, NULL));
     for (size_t i = 0; i < b.pairs; i++)
         assert_true((double)gauss_off_by(&b, i, NULL) < edge_error(i));
 }
@@ -312,8 +312,8 @@ TEST(partners_stand_side_by_side)
 {
     struct noise_batch b CLEAN(batch_free);
     batch_new(&b, 100);
-    assert_int_equal(three_run(5, make_gauss, &b, NULL), ERR_OK);
-    assert_int_equal(three_run(5, make_sample, &b, NULL), ERR_OK);
+    OK(three_run(5, make_gauss, &b, NULL));
+    OK(three_run(5, make_sample, &b, NULL));
     for (size_t i = 0; i < b.pairs; i++)
         for (size_t k = 0; k < 2; k++)
             assert_true(three_sum64(&b.z, 2 * i + k) == three_sum64(&b.rounded, k * b.pairs + i));
@@ -341,7 +341,7 @@ TEST(discrete_gaussians_have_their_distribution)
         struct noise_batch b CLEAN(batch_free);
         struct three_costs costs;
         batch_new(&b, PAIRS);
-        assert_int_equal(three_run(3000 + round, make_discrete, &b, &costs), ERR_OK);
+        OK(three_run(3000 + round, make_discrete, &b, &costs));
         assert_true(three_replicated(&b.rounded, 64));
         candidates += (double)costs.opened_values[OPEN_REJECT_BIT];
         for (size_t i = 0; i < 2 * PAIRS; i++)
@@ -408,8 +408,8 @@ TEST(candidates_are_accepted_by_their_coins_and_but_one_zero)
     assert_non_null(j);
     for (size_t i = 0; i < CANDIDATES; i++)
         choose_candidate(j, i, &random);
-    assert_int_equal(three_result_new(&j->accept, CANDIDATES), ERR_OK);
-    assert_int_equal(three_run(8, run_judge, j, &costs), ERR_OK);
+    OK(three_result_new(&j->accept, CANDIDATES));
+    OK(three_run(8, run_judge, j, &costs));
     for (size_t i = 0; i < CANDIDATES; i++) {
         const bool fails = (j->square[i] & ~j->coins[i]) != 0,
                    second_zero = j->sign[i] == 1 && j->digits[i] == 0;
@@ -432,7 +432,7 @@ TEST(gumbels_are_right_to_their_stated_error)
     for (size_t round = 0; round < 2 * batches(); round++) {
         struct noise_batch b CLEAN(batch_free);
         batch_new(&b, PAIRS);
-        assert_int_equal(three_run(2000 + round, make_gumbel, &b, NULL), ERR_OK);
+        OK(three_run(2000 + round, make_gumbel, &b, NULL));
         assert_true(three_replicated(&b.gumbel, 64));
         for (size_t i = 0; i < PAIRS; i++) {
             long double exact = -logl(exponential_of(&b, i, &digits));
@@ -491,7 +491,7 @@ TEST(gumbels_of_the_smallest)
 {
     struct noise_batch b CLEAN(batch_free);
     batch_new(&b, SMALLEST);
-    assert_int_equal(three_run(1, smallest_gumbels, &b, NULL), ERR_OK);
+    OK(three_run(1, smallest_gumbels, &b, NULL));
     for (size_t i = 0; i < b.pairs; i++) {
         long double e = exponential_of(&b, i, NULL);
         double g = (double)(int64_t)three_sum64(&b.gumbel, i) * 0x1p-24;
@@ -505,7 +505,7 @@ TEST(gumbels_hold_over_the_whole_range)
     struct noise_batch b CLEAN(batch_free);
     double worst = 0;
     batch_new(&b, 3 * (68 + EXPONENTIAL_TOP + 1));
-    assert_int_equal(three_run(1, edge_gumbels, &b, NULL), ERR_OK);
+    OK(three_run(1, edge_gumbels, &b, NULL));
     for (size_t i = 0; i < b.pairs; i++) {
         double g = (double)(int64_t)three_sum64(&b.gumbel, i) * 0x1p-24;
         worst = fmax(worst, (double)fabsl(g + logl(exponential_of(&b, i, NULL))));

@@ -61,15 +61,14 @@ TEST(counts_add_up)
                 uint64_t r = three_random(&s), max = ((uint64_t)1 << a->bits[i]) - 1;
                 a->counts[i][k] = (int64_t)(k == 0 ? max : r & max);
             }
-            assert_int_equal(counts_pack(a->counts[i], CELLS, a->bits[i], a->vector[i]), ERR_OK);
-            assert_int_equal(mask_vector((const uint8_t(*)[MASK_SEED_SIZE])a->seed[i], a->vector[i],
-                                         counts_bytes(CELLS, a->bits[i])),
-                             ERR_OK);
+            OK(counts_pack(a->counts[i], CELLS, a->bits[i], a->vector[i]));
+            OK(mask_vector((const uint8_t(*)[MASK_SEED_SIZE])a->seed[i], a->vector[i],
+                           counts_bytes(CELLS, a->bits[i])));
         }
         while (largest >> a->sum_bits != 0)
             a->sum_bits++;
-        assert_int_equal(three_result_new(&a->out, CELLS), ERR_OK);
-        assert_int_equal(three_run(owners, sum_counts, a, NULL), ERR_OK);
+        OK(three_result_new(&a->out, CELLS));
+        OK(three_run(owners, sum_counts, a, NULL));
         assert_true(three_replicated(&a->out, 64));
         for (size_t k = 0; k < CELLS; k++) {
             int64_t sum = 0;
@@ -92,7 +91,7 @@ TEST(an_owner_cannot_share_what_does_not_fit)
     counts[2] = -1;
     assert_int_equal(counts_pack(counts, 3, 3, vector), ERR_DATA);
     counts[2] = 7;
-    assert_int_equal(counts_pack(counts, 3, 3, vector), ERR_OK);
+    OK(counts_pack(counts, 3, 3, vector));
 }
 
 /* --- rounds ----------------------------------------------------------------------------------- */
@@ -213,9 +212,9 @@ TEST(select_and_measure_equal_plain_arithmetic)
             }
         }
         r->estimate[0][0] = (uint64_t)1 << (BITS + SCORE_BITS); /* the bound itself */
-        assert_int_equal(three_result_new(&r->gumbels, QUERIES), ERR_OK);
-        assert_int_equal(three_result_new(&r->gausses, 266), ERR_OK);
-        assert_int_equal(three_run(seed, play, r, &r->costs), ERR_OK);
+        OK(three_result_new(&r->gumbels, QUERIES));
+        OK(three_result_new(&r->gausses, 266));
+        OK(three_run(seed, play, r, &r->costs));
         for (size_t k = 0; k < QUERIES; k++) {
             size_t q = QUERIES - 1 - k;
             int64_t score = plain_score(r, q);
@@ -315,7 +314,7 @@ TEST(squared_scores_are_local_and_exact)
             r->estimate[q][j] = three_random(&s) % ((uint64_t)2 << (BITS + SCORE_BITS)) / cells[q];
         }
     r->estimate[0][0] = (uint64_t)1 << (BITS + SCORE_BITS); /* the bound itself */
-    assert_int_equal(three_run(4, square, r, NULL), ERR_OK);
+    OK(three_run(4, square, r, NULL));
     for (size_t q = 0; q < QUERIES; q++) {
         int64_t sum = 0;
         for (size_t j = 0; j < cells[q]; j++) {
@@ -330,7 +329,7 @@ TEST(squared_scores_are_local_and_exact)
 TEST(estimates_out_of_bounds_are_refused)
 {
     struct round *r CLEAN(memory_release) = memory_array(1, sizeof *r);
-    assert_int_equal(three_run(1, over_the_bound, r, NULL), ERR_OK);
+    OK(three_run(1, over_the_bound, r, NULL));
 }
 
 /* --- forms ------------------------------------------------------------------------------------ */
@@ -390,8 +389,8 @@ TEST(forms_are_sums_of_counts_and_noise)
         for (size_t j = 0; j < 200; j++)
             l->weight[k][j] = j == 0 ? (k % 2 == 0 ? 1000 : -1000)
                                      : (int64_t)(three_random(&s) % 2001) - 1000;
-    assert_int_equal(three_result_new(&l->noise, FORMS), ERR_OK);
-    assert_int_equal(three_run(1, linear, l, &l->costs), ERR_OK);
+    OK(three_result_new(&l->noise, FORMS));
+    OK(three_run(1, linear, l, &l->costs));
     for (size_t k = 0; k < FORMS; k++) {
         int64_t sum = (int64_t)three_sum64(&l->noise, k);
         for (size_t j = 0; j < cells[query_of[k]]; j++)
@@ -480,7 +479,7 @@ TEST(a_round_of_a_thousand_candidates_takes_at_most_eleven)
         }
         c->counts[700] = most; /* by far the worst, so that noise does not matter */
         c->estimate[700] = 0;
-        assert_int_equal(three_run(k, select_of_many, c, NULL), ERR_OK);
+        OK(three_run(k, select_of_many, c, NULL));
         for (unsigned i = 0; i < 3; i++) {
             assert_int_equal(c->index[i], 700);
             assert_int_equal(c->rounds[i], widths[k].rounds);

@@ -56,15 +56,13 @@ TEST(counts_add_up)
         for (size_t k = 0; k < CELLS; k++)
             a->counts[i][k] = (int64_t)(three_random(&s) & ((1 << BITS) - 1));
         a->seed[i][0][0] = a->seed[i][1][1] = (uint8_t)(i + 1);
-        assert_int_equal(counts_pack(a->counts[i], CELLS, BITS, a->vector[i]), ERR_OK);
-        assert_int_equal(mask_vector((const uint8_t(*)[MASK_SEED_SIZE])a->seed[i], a->vector[i],
-                                     counts_bytes(CELLS, BITS)),
-                         ERR_OK);
+        OK(counts_pack(a->counts[i], CELLS, BITS, a->vector[i]));
+        OK(mask_vector((const uint8_t(*)[MASK_SEED_SIZE])a->seed[i], a->vector[i],
+                       counts_bytes(CELLS, BITS)));
     }
-    assert_int_equal(three_result_new(&a->out, CELLS), ERR_OK);
+    OK(three_result_new(&a->out, CELLS));
     for (size_t k = 0; k < 3; k++) {
-        assert_int_equal(three_run_lanes(3, lane_counts[k], 8, sum_counts, a, &cost[k], NULL),
-                         ERR_OK);
+        OK(three_run_lanes(3, lane_counts[k], 8, sum_counts, a, &cost[k], NULL));
         assert_true(three_replicated(&a->out, 64));
         for (size_t i = 0; i < CELLS; i++)
             assert_int_equal(three_sum64(&a->out, i),
@@ -129,10 +127,9 @@ TEST(scores_are_made_by_all_lanes)
             expected[q] += grid > s->estimate[q][i] ? grid - s->estimate[q][i]
                                                     : s->estimate[q][i] - grid;
         }
-    assert_int_equal(three_result_new(&s->out, QUERIES), ERR_OK);
+    OK(three_result_new(&s->out, QUERIES));
     for (size_t k = 0; k < 3; k++) {
-        assert_int_equal(three_run_lanes(8, lane_counts[k], 8, score_all, s, &cost[k], NULL),
-                         ERR_OK);
+        OK(three_run_lanes(8, lane_counts[k], 8, score_all, s, &cost[k], NULL));
         assert_true(three_replicated(&s->out, 64));
         for (size_t q = 0; q < QUERIES; q++)
             assert_true(three_sum64(&s->out, q) == expected[q]);
@@ -198,7 +195,7 @@ static void pack(struct records *r)
                     set_bit(r, plane, i);
     }
     for (unsigned k = 0; k < 2; k++)
-        assert_int_equal(prg_xor_once(r->seed[k], r->vector, 13 * (RECORDS / 8)), ERR_OK);
+        OK(prg_xor_once(r->seed[k], r->vector, 13 * (RECORDS / 8)));
 }
 
 TEST(records_are_counted_by_all_lanes)
@@ -217,10 +214,9 @@ TEST(records_are_counted_by_all_lanes)
                 expected[pair++] += (uint64_t)(scores[a][r->code[a][i]] * scores[b][r->code[b][i]]);
     }
     pack(r);
-    assert_int_equal(three_result_new(&r->out, COUNTED + PAIRS), ERR_OK);
+    OK(three_result_new(&r->out, COUNTED + PAIRS));
     for (size_t k = 0; k < 3; k++) {
-        assert_int_equal(three_run_lanes(12, lane_counts[k], 8, count_records, r, &cost[k], NULL),
-                         ERR_OK);
+        OK(three_run_lanes(12, lane_counts[k], 8, count_records, r, &cost[k], NULL));
         assert_true(three_replicated(&r->out, 64));
         for (size_t i = 0; i < COUNTED + PAIRS; i++)
             assert_int_equal(three_sum64(&r->out, i), expected[i]);
@@ -269,13 +265,12 @@ TEST(a_lane_may_have_an_attribute_of_one_value_alone)
     memset(r->vector, 0xff, sizeof r->vector);
     for (unsigned k = 0; k < 2; k++) {
         r->seed[k][0] = (uint8_t)(k + 1);
-        assert_int_equal(prg_xor_once(r->seed[k], r->vector, sizeof r->vector), ERR_OK);
+        OK(prg_xor_once(r->seed[k], r->vector, sizeof r->vector));
     }
-    assert_int_equal(three_result_new(&r->out, 1), ERR_OK);
+    OK(three_result_new(&r->out, 1));
     for (size_t k = 0; k < 6; k++) {
         r->checked = k >= 3;
-        assert_int_equal(three_run_lanes(13, lane_counts[k % 3], 8, sum_narrow, r, NULL, NULL),
-                         ERR_OK);
+        OK(three_run_lanes(13, lane_counts[k % 3], 8, sum_narrow, r, NULL, NULL));
         assert_true(three_replicated(&r->out, 64));
         assert_int_equal(three_sum64(&r->out, 0), 64 * 7 * 3);
     }
@@ -383,10 +378,9 @@ TEST(portions_add_up_to_the_whole)
             expected[k] += (uint64_t)a->counts[i][k];
         }
         a->seed[i][0][0] = a->seed[i][1][1] = (uint8_t)(i + 1);
-        assert_int_equal(counts_pack(a->counts[i], CELLS, BITS, a->vector[i]), ERR_OK);
-        assert_int_equal(mask_vector((const uint8_t(*)[MASK_SEED_SIZE])a->seed[i], a->vector[i],
-                                     counts_bytes(CELLS, BITS)),
-                         ERR_OK);
+        OK(counts_pack(a->counts[i], CELLS, BITS, a->vector[i]));
+        OK(mask_vector((const uint8_t(*)[MASK_SEED_SIZE])a->seed[i], a->vector[i],
+                       counts_bytes(CELLS, BITS)));
     }
     for (size_t i = 0; i < RECORDS; i++) {
         for (size_t k = 0; k < COLUMNS; k++)
@@ -395,13 +389,12 @@ TEST(portions_add_up_to_the_whole)
         expected[CELLS + 5 * 16 * 9 + r->code[2][i] * 9 + r->code[3][i]]++;
     }
     pack(r);
-    assert_int_equal(three_result_new(&x.out, PORTIONS_CELLS), ERR_OK);
+    OK(three_result_new(&x.out, PORTIONS_CELLS));
     for (size_t k = 0; k < 5; k++) {
         const size_t lanes = k >= 3 ? 3 : lane_counts[k];
         x.checked = k == 4;
-        assert_int_equal(k >= 3 ? three_run_dealt(5, lanes, 1, count_both, &x, NULL, NULL)
-                                : three_run_lanes(5, lanes, 8, count_both, &x, NULL, NULL),
-                         ERR_OK);
+        OK(k >= 3 ? three_run_dealt(5, lanes, 1, count_both, &x, NULL, NULL)
+                  : three_run_lanes(5, lanes, 8, count_both, &x, NULL, NULL));
         assert_true(three_replicated(&x.out, 64));
         for (size_t i = 0; i < PORTIONS_CELLS; i++)
             assert_int_equal(three_sum64(&x.out, i), expected[i]);
@@ -460,10 +453,10 @@ TEST(noise_is_made_by_all_lanes)
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         struct noise n = kinds[k];
         struct three_costs cost[3];
-        assert_int_equal(three_result_new(&n.out, SAMPLES), ERR_OK);
+        OK(three_result_new(&n.out, SAMPLES));
         for (size_t l = 0; l < 3; l++) {
             const size_t lanes = lane_counts[l], part = SAMPLES / lanes;
-            assert_int_equal(three_run_lanes(4, lanes, 8, make_noise, &n, &cost[l], NULL), ERR_OK);
+            OK(three_run_lanes(4, lanes, 8, make_noise, &n, &cost[l], NULL));
             assert_true(three_replicated(&n.out, 64));
             for (size_t lane = 0; lane < lanes; lane++)
                 expect_samples(&n.out, lane * part, part, n.kind == NOISE_GUMBEL);
@@ -490,7 +483,7 @@ static enum err measure_tiles(struct party *p, void *shared)
 
 TEST(lanes_of_one_process_share_its_memory)
 {
-    assert_int_equal(three_run_dealt(15, 8, 1, measure_tiles, NULL, NULL, NULL), ERR_OK);
+    OK(three_run_dealt(15, 8, 1, measure_tiles, NULL, NULL, NULL));
 }
 
 TEST(noise_does_not_depend_on_who_has_the_lanes)
@@ -500,10 +493,10 @@ TEST(noise_does_not_depend_on_who_has_the_lanes)
         const enum noise_law kind = (enum noise_law)(i / 2);
         for (size_t k = 0; k < 2; k++) {
             n[k] = (struct noise){.kind = kind, .checked = i % 2 != 0};
-            assert_int_equal(three_result_new(&n[k].out, SAMPLES), ERR_OK);
+            OK(three_result_new(&n[k].out, SAMPLES));
         }
-        assert_int_equal(three_run_lanes(14, 3, 8, make_noise, &n[0], NULL, NULL), ERR_OK);
-        assert_int_equal(three_run_dealt(14, 3, 1, make_noise, &n[1], NULL, NULL), ERR_OK);
+        OK(three_run_lanes(14, 3, 8, make_noise, &n[0], NULL, NULL));
+        OK(three_run_dealt(14, 3, 1, make_noise, &n[1], NULL, NULL));
         for (size_t s = 0; s < SAMPLES; s++)
             assert_int_equal(three_sum64(&n[0].out, s), three_sum64(&n[1].out, s));
         for (size_t k = 0; k < 2; k++)

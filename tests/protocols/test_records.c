@@ -138,9 +138,7 @@ static enum err count_them(struct party *p, void *shared)
 
 static void mask(struct sent *part)
 {
-    assert_int_equal(
-        mask_vector((const uint8_t(*)[MASK_SEED_SIZE])part->seed, part->vector, part->bytes),
-        ERR_OK);
+    OK(mask_vector((const uint8_t(*)[MASK_SEED_SIZE])part->seed, part->vector, part->bytes));
 }
 
 /*
@@ -161,7 +159,7 @@ static void share_part(struct records_scene *s, size_t i, size_t k)
     part->bytes = records_bytes(&own, s->records[i]);
     if (part->vector == NULL)
         part->vector = memory_array(part->bytes, 1);
-    assert_int_equal(records_pack(&own, column, part->rows, s->records[i], part->vector), ERR_OK);
+    OK(records_pack(&own, column, part->rows, s->records[i], part->vector));
     mask(part);
 }
 
@@ -202,7 +200,7 @@ static void scene_of(struct records_scene *s, const struct records_kind *kind,
         share_rows(s, i);
     }
     for (size_t q = 0; q < kind->queries; q++)
-        assert_int_equal(three_result_new(&s->out[q], cells_of(s, q)), ERR_OK);
+        OK(three_result_new(&s->out[q], cells_of(s, q)));
 }
 
 static void scene_new(struct records_scene *s, const size_t rows[BATCHES],
@@ -255,7 +253,7 @@ static void expect_plain_counts(struct records_scene *s)
     uint64_t rows = 0;
     for (size_t i = 0; i < BATCHES; i++)
         rows += valid_rows(s, i);
-    assert_int_equal(three_run(3, count_them, s, &s->costs), ERR_OK);
+    OK(three_run(3, count_them, s, &s->costs));
     for (size_t q = 0; q < s->kind->queries; q++) {
         uint64_t *plain CLEAN(memory_release) = plain_counts(s, q), all = 0;
         assert_true(three_replicated(&s->out[q], 64));
@@ -474,7 +472,7 @@ TEST(a_hostile_owner_moves_no_more_than_its_records)
             for (size_t i = 0; i < part->bytes; i++)
                 part->vector[i] = noise ? (uint8_t)three_random(&seed) : 0xff;
             mask(part);
-            assert_int_equal(three_run(9, count_them, &s, NULL), ERR_OK);
+            OK(three_run(9, count_them, &s, NULL));
             for (size_t q = 0; q < few.queries; q++) {
                 uint64_t more = 0, *honest CLEAN(memory_release) = plain_counts(&s, q);
                 uint64_t *others CLEAN(memory_release) = NULL;
@@ -519,7 +517,7 @@ static enum err count_wrongly_split(struct party *p, void *shared)
 TEST(a_batch_holds_each_attribute_once)
 {
     uint8_t seed[64] = {0};
-    assert_int_equal(three_run(1, count_wrongly_split, seed, NULL), ERR_OK);
+    OK(three_run(1, count_wrongly_split, seed, NULL));
 }
 
 TEST(an_owner_cannot_share_what_does_not_fit)
@@ -532,7 +530,7 @@ TEST(an_owner_cannot_share_what_does_not_fit)
     assert_int_equal(records_pack(&few.shape, column, 1, 9, vector), ERR_DATA);
     codes[0] = 4;
     assert_int_equal(records_pack(&few.shape, column, 1, 0, vector), ERR_DATA);
-    assert_int_equal(records_pack(&few.shape, column, 1, 1, vector), ERR_OK);
+    OK(records_pack(&few.shape, column, 1, 1, vector));
 }
 
 /* --- moments ---------------------------------------------------------------------------------- */
@@ -591,7 +589,7 @@ static void moments_new(struct records_moments *m, struct records_scene *s, size
         sums += before * m->groups[a];
         before += m->groups[a];
     }
-    assert_int_equal(three_result_new(&m->out, sums), ERR_OK);
+    OK(three_result_new(&m->out, sums));
 }
 
 /* Scores up to `most` in size. */
@@ -625,7 +623,7 @@ static void expect_plain_moments(struct records_moments *m)
 {
     const size_t d = m->scene->kind->shape.attributes;
     size_t at = 0;
-    assert_int_equal(three_run(4, sum_moments, m, &m->costs), ERR_OK);
+    OK(three_run(4, sum_moments, m, &m->costs));
     assert_true(three_replicated(&m->out, 64));
     for (size_t a = 0; a < d; a++)
         for (size_t b = a + 1; b < d; b++) {
@@ -685,11 +683,11 @@ TEST(scores_may_be_zero_but_not_too_large)
     expect_plain_moments(&m);
     m.score[2][7] = -RECORDS_SCORE_MAX - 1;
     m.expected = ERR_RANGE;
-    assert_int_equal(three_run(4, sum_moments, &m, NULL), ERR_OK);
+    OK(three_run(4, sum_moments, &m, NULL));
     m.score[2][7] = 3;
     m.grouped = true;
     m.group[2][7] = 8; /* of 8 values */
-    assert_int_equal(three_run(4, sum_moments, &m, NULL), ERR_OK);
+    OK(three_run(4, sum_moments, &m, NULL));
     three_result_free(&m.out);
 }
 

@@ -77,7 +77,7 @@ static void scene_free(struct records_plan_scene *s)
 
 static void plan(struct records_plan_scene *s, const struct records_shape *shape)
 {
-    assert_int_equal(records_plans_new(&s->party, &s->plans, shape, s->query, s->queries), ERR_OK);
+    OK(records_plans_new(&s->party, &s->plans, shape, s->query, s->queries));
 }
 
 static void ask_triples(struct records_plan_scene *s, const struct records_plan_table *t,
@@ -116,7 +116,7 @@ static void expect_each_cell_once(struct records_plan_scene *s, const struct rec
     uint8_t *found CLEAN(memory_release) = memory_array(q->out.n, 1);
     for (size_t i = 0; i < left->rows * right->rows; i++)
         parts[i] = (uint16_t)(i * 40503 >> 3);
-    assert_int_equal(records_place(&s->party, shape, &s->plans, p, parts, cells), ERR_OK);
+    OK(records_place(&s->party, shape, &s->plans, p, parts, cells));
     for (size_t i = 0; i < left->rows * right->rows; i++) {
         size_t value[RECORDS_ORDER_MAX] = {0}, at = 0;
         bool right_value = true;

@@ -75,8 +75,8 @@ TEST(a_plan_is_made_in_batches)
                                .kind = NOISE_GAUSS,
                                .steps = 2,
                                .step = {{3, 3, 128, 1}, {100, 100, 128, 0}}};
-    assert_int_equal(three_run(1, play, &small, NULL), ERR_OK);
-    assert_int_equal(three_run(2, play, &none, NULL), ERR_OK);
+    OK(three_run(1, play, &small, NULL));
+    OK(three_run(2, play, &none, NULL));
 }
 
 /* Whole batches, and a plan's last part; what a server sends for each. */
@@ -98,7 +98,7 @@ TEST(a_batch_costs_what_is_stated)
             .steps = 3,
             .step = {{1, 0, batch, 1}, {batch, batch, batch, 0}, {1, 1, batch + 5120, 1}}};
         assert_int_equal(batch % 128, 0);
-        assert_int_equal(three_run(k, play, &s, NULL), ERR_OK);
+        OK(three_run(k, play, &s, NULL));
         assert_true(fabs(fmax(s.bytes[0], fmax(s.bytes[1], s.bytes[2])) / cost->plain.bytes - 1) <
                     0.01);
     }
@@ -136,7 +136,7 @@ TEST(a_batch_that_is_proved_costs_what_is_stated)
     for (size_t k = 0; k < 3; k++) {
         struct proved s = kinds[k];
         const struct tape_messages *stated = &tape_cost(s.noise, s.kind)->proved;
-        assert_int_equal(three_run(k, make_proved, &s, NULL), ERR_OK);
+        OK(three_run(k, make_proved, &s, NULL));
         for (unsigned i = 0; i < 3; i++)
             assert_int_equal(s.rounds[i], stated->exchanges);
         assert_true(fabs(fmax(s.bytes[0], fmax(s.bytes[1], s.bytes[2])) / stated->bytes - 1) <
@@ -221,9 +221,9 @@ TEST(what_a_range_did_not_use_is_used_once_later)
     struct cuts c = {.made = 1024};
     uint64_t *all, *some;
     size_t at = 0;
-    assert_int_equal(three_result_new(&c.all, c.made), ERR_OK);
-    assert_int_equal(three_result_new(&c.used, used), ERR_OK);
-    assert_int_equal(three_run(4, cut_and_return, &c, NULL), ERR_OK);
+    OK(three_result_new(&c.all, c.made));
+    OK(three_result_new(&c.used, used));
+    OK(three_run(4, cut_and_return, &c, NULL));
     assert_true(three_replicated(&c.used, 64));
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(c.batches[i], 1); /* 4000 Gaussians were bound, fewer than 1024 used */

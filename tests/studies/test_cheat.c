@@ -381,7 +381,7 @@ static struct lines lines_of(struct scene *c, unsigned i, enum net_phase phase)
 {
     struct audit_file *log CLEAN(audit_file_free) = NULL;
     struct lines lines = {0};
-    assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
+    OK(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet));
     for (size_t k = 0; k < log->entries; k++) {
         lines.opened += log->entry[k].kind == AUDIT_OPEN;
         lines.lost += log->entry[k].kind == AUDIT_LOST;

@@ -30,7 +30,7 @@ static void set_clock(struct clock_scene *c, unsigned i, int64_t ahead)
 {
     char text[32];
     int n = snprintf(text, sizeof text, "%lld\n", (long long)ahead);
-    assert_int_equal(file_write(file(c, "clock%u", i), 0644, text, (size_t)n, &quiet), ERR_OK);
+    OK(file_write(file(c, "clock%u", i), 0644, text, (size_t)n, &quiet));
 }
 
 static void set_clocks(struct clock_scene *c, int64_t ahead)
@@ -64,10 +64,9 @@ static void start(struct clock_scene *c, unsigned i)
 static void scene_new(struct clock_scene *c, const struct study_options *o)
 {
     memset(c, 0, sizeof *c);
-    assert_int_equal(support_study_new(&c->s, o, &quiet), ERR_OK);
+    OK(support_study_new(&c->s, o, &quiet));
     for (unsigned i = 0; i < OWNERS; i++) {
-        assert_int_equal(
-            support_csv(file(c, "o%u.csv", i), c->s.study->domain, 400 + 500 * i, 10 + i), ERR_OK);
+        OK(support_csv(file(c, "o%u.csv", i), c->s.study->domain, 400 + 500 * i, 10 + i));
     }
     set_clocks(c, 0);
 }
@@ -164,9 +163,9 @@ TEST(a_key_expires_by_the_servers_clock)
     char was[IDENTITY_TEXT_SIZE], is[IDENTITY_TEXT_SIZE];
     struct clock_scene c CLEAN(scene_free);
     scene_new(&c, OPTIONS(.owners = OWNERS));
-    assert_int_equal(identity_load(&old, file(&c, "o0.key"), &quiet), ERR_OK);
-    assert_int_equal(identity_renew(&renewed, old, date_today() + 30, &quiet), ERR_OK);
-    assert_int_equal(identity_save(renewed, file(&c, "o0.key"), true, &quiet), ERR_OK);
+    OK(identity_load(&old, file(&c, "o0.key"), &quiet));
+    OK(identity_renew(&renewed, old, date_today() + 30, &quiet));
+    OK(identity_save(renewed, file(&c, "o0.key"), true, &quiet));
     public_identity_text(&old->public, was);
     public_identity_text(&renewed->public, is);
     identity_free(&old);

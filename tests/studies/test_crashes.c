@@ -176,11 +176,8 @@ static void restore(struct crashes_stage *c)
         char name[24];
         snprintf(name, sizeof name, "server%u", i);
         forget(c, name);
-        assert_int_equal(
-            support_copy(file(c, "base%u/store.sqlite", i), file(c, "server%u/store.sqlite", i)),
-            ERR_OK);
-        assert_int_equal(
-            support_copy(file(c, "base%u/audit.log", i), file(c, "server%u/audit.log", i)), ERR_OK);
+        OK(support_copy(file(c, "base%u/store.sqlite", i), file(c, "server%u/store.sqlite", i)));
+        OK(support_copy(file(c, "base%u/audit.log", i), file(c, "server%u/audit.log", i)));
     }
 }
 
@@ -410,9 +407,7 @@ static void check(struct crashes_stage *c)
 
 static void share(struct crashes_stage *c, unsigned owner)
 {
-    assert_int_equal(
-        support_csv(file(c, "o%u.csv", owner), c->s.study->domain, 400 + 500 * owner, 10 + owner),
-        ERR_OK);
+    OK(support_csv(file(c, "o%u.csv", owner), c->s.study->domain, 400 + 500 * owner, 10 + owner));
     EXPECT(0, file(c, "share.log"), 30, "share", c->s.path, file(c, "o%u.csv", owner), "--key",
            file(c, "o%u.key", owner));
 }
@@ -437,7 +432,7 @@ static void take_count(struct crashes_stage *c)
         if (i >= servers_of(c) && i != ANALYST)
             continue;
         support_stop(&c->pid[i]);
-        assert_int_equal(file_read(file(c, "tally%u", i), 1 << 20, &b, &quiet), ERR_OK);
+        OK(file_read(file(c, "tally%u", i), 1 << 20, &b, &quiet));
         for (size_t k = 0; k < b.size; k++)
             *(b.data[k] == 's' ? &c->syncs[i] : &c->writes[i]) += 1;
     }
@@ -474,11 +469,8 @@ static int stage_of(void **state, enum crashes_kind kind)
     for (unsigned i = 0; i < servers_of(c); i++) {
         assert_int_equal(support_stop(&c->pid[i]), 0);
         assert_int_equal(mkdir(file(c, "base%u", i), 0700), 0);
-        assert_int_equal(
-            support_copy(file(c, "server%u/store.sqlite", i), file(c, "base%u/store.sqlite", i)),
-            ERR_OK);
-        assert_int_equal(
-            support_copy(file(c, "server%u/audit.log", i), file(c, "base%u/audit.log", i)), ERR_OK);
+        OK(support_copy(file(c, "server%u/store.sqlite", i), file(c, "base%u/store.sqlite", i)));
+        OK(support_copy(file(c, "server%u/audit.log", i), file(c, "base%u/audit.log", i)));
     }
     take_count(c);
     return 0;

@@ -29,7 +29,7 @@ static void serve(struct doors_scene *c, unsigned i)
 static void scene_new(struct doors_scene *c, const struct study_options *o)
 {
     *c = (struct doors_scene){0};
-    assert_int_equal(support_study_new(&c->s, o, &quiet), ERR_OK);
+    OK(support_study_new(&c->s, o, &quiet));
 }
 
 static void scene_free(struct doors_scene *c)
@@ -70,7 +70,7 @@ TEST(a_stolen_key_fills_no_memory)
         uint64_t now = support_resident(c.server[1]);
         most = now > most ? now : most;
         support_caller_begin(&honest, MESSAGE_STATUS);
-        assert_int_equal(support_call(&honest), ERR_OK);
+        OK(support_call(&honest));
         support_pause_ms(10); /* as often as a key may ask without limit */
     }
     assert_true(support_withhold_end(child));
@@ -85,7 +85,7 @@ static unsigned lines_with(const char *path, const char *words)
 {
     struct bytes text CLEAN(bytes_clear) = {0};
     unsigned n = 0;
-    assert_int_equal(file_read(path, (size_t)1 << 20, &text, &quiet), ERR_OK);
+    OK(file_read(path, (size_t)1 << 20, &text, &quiet));
     bytes_put_u8(&text, 0);
     for (const char *p = (const char *)text.data; (p = strstr(p, words)) != NULL; p++)
         n++;
@@ -96,8 +96,8 @@ static void dial_as_stranger(struct doors_scene *c, struct netio *netio)
 {
     struct identity *stranger CLEAN(identity_free) = NULL;
     struct dial *d CLEAN(dial_free) = NULL;
-    assert_int_equal(identity_new(&stranger, &quiet), ERR_OK);
-    assert_int_equal(dials_new(&d, netio, c->s.study, stranger, 1, NULL), ERR_OK);
+    OK(identity_new(&stranger, &quiet));
+    OK(dials_new(&d, netio, c->s.study, stranger, 1, NULL));
     assert_int_not_equal(dial_reach(d, support_moment(100)), ERR_OK);
 }
 
@@ -122,7 +122,7 @@ TEST(nobody_fills_the_log)
         assert_int_equal(support_call(&odd), ERR_REFUSED);
     }
     support_caller_free(&odd);
-    assert_int_equal(netio_new(&netio, NULL), ERR_OK);
+    OK(netio_new(&netio, NULL));
     for (; lines_with(file(&c, "server1.log"), away) < LINES; dialled++) {
         assert_true(support_again(end));
         dial_as_stranger(&c, netio);
@@ -204,7 +204,7 @@ TEST(a_long_request_comes_in_pieces)
     assert_true(c.s.study->workload->cells * 8 > 2 * MESSAGE_PART_MAX);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         serve(&c, i);
-    assert_int_equal(support_csv(file(&c, "o0.csv"), c.s.study->domain, 200, 1), ERR_OK);
+    OK(support_csv(file(&c, "o0.csv"), c.s.study->domain, 200, 1));
     EXPECT(0, file(&c, "share.log"), 60, "share", c.s.path, file(&c, "o0.csv"), "--key",
            file(&c, "o0.key"));
     EXPECT(0, file(&c, "run.log"), 120, "run", c.s.path, "--key", file(&c, "a.key"), "--out",

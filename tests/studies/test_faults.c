@@ -31,8 +31,7 @@ TEST(studies_are_read_or_refused)
     const char *const columns[] = {"init", file(c, "work/new.yaml"), "--columns",
                                    file(c, "codebook.csv"), NULL};
     static const char book[] = "name,kind,values,missing\nage,integer,0-99,\nsex,,a|b,?\n";
-    assert_int_equal(file_write(file(c, "codebook.csv"), 0600, book, sizeof book - 1, NULL),
-                     ERR_OK);
+    OK(file_write(file(c, "codebook.csv"), 0600, book, sizeof book - 1, NULL));
     faults_command(c, &(struct faults_command){init, 1, 1, NULL});
     faults_command(c, &(struct faults_command){columns, 1, 1, NULL});
     faults_command(c, &(struct faults_command){check, 0, 7, NULL});
@@ -47,7 +46,7 @@ TEST(a_roster_is_signed_or_as_it_was)
     char amendment[256], key[IDENTITY_TEXT_SIZE];
     struct identity *revoked = NULL;
     const char *const show[] = {"roster", "show", amended, "--since", c->s.path, NULL};
-    assert_int_equal(identity_new(&revoked, NULL), ERR_OK);
+    OK(identity_new(&revoked, NULL));
     public_identity_text(&revoked->public, key);
     identity_free(&revoked);
     snprintf(amendment, sizeof amendment, "roster: 2\nrevoked: [%s]\nstudy:", key);
@@ -65,14 +64,14 @@ TEST(tokens_are_made_or_not)
         NULL};
     char open[256], key[IDENTITY_TEXT_SIZE];
     struct identity *issuer = NULL, *asks = NULL;
-    assert_int_equal(identity_new(&issuer, NULL), ERR_OK);
-    assert_int_equal(identity_new(&asks, NULL), ERR_OK);
+    OK(identity_new(&issuer, NULL));
+    OK(identity_new(&asks, NULL));
     public_identity_text(&issuer->public, key);
     snprintf(open, sizeof open, "min_owners: 1\nopen_owners: {issuer: %s, max: 9}\nstudy:", key);
     assert_true(support_edit(c->s.path, opened, (const char *const[]){"study:", open, NULL}));
     public_identity_text(&asks->public, key);
-    assert_int_equal(file_write(keys, 0600, key, strlen(key), NULL), ERR_OK);
-    assert_int_equal(identity_save(issuer, file(c, "issuer.key"), false, NULL), ERR_OK);
+    OK(file_write(keys, 0600, key, strlen(key), NULL));
+    OK(identity_save(issuer, file(c, "issuer.key"), false, NULL));
     identity_free(&issuer);
     identity_free(&asks);
     faults_command(c, &(struct faults_command){a, 2, 13, NULL}); /* with the lock */
@@ -166,11 +165,11 @@ TEST(a_book_is_listed_or_refused)
     const char *const a[] = {"share", "--key", file(c, "o0.key"), "--book", NULL};
     struct ledger_limits limits;
     struct book_entry entry;
-    assert_int_equal(price_limits(c->s.study, &limits, NULL), ERR_OK);
+    OK(price_limits(c->s.study, &limits, NULL));
     entry = book_entry_of(c->s.study, &limits, BOOK_SENT);
-    assert_int_equal(book_add(file(c, "o0.book"), &entry, NULL), ERR_OK);
+    OK(book_add(file(c, "o0.book"), &entry, NULL));
     entry.terms.text[0] = entry.terms.text[0] == 'b' ? 'c' : 'b'; /* belongs to another study */
-    assert_int_equal(book_add(file(c, "o0.book"), &entry, NULL), ERR_OK);
+    OK(book_add(file(c, "o0.book"), &entry, NULL));
     faults_command(c, &(struct faults_command){a, 0, 1, NULL});
 }
 

@@ -232,7 +232,7 @@ static bool upload_survives(struct faults_scene *c, unsigned victim, const char 
 /* How far ahead the clock is at the server with the fault. */
 static void set_clock(struct faults_scene *c, const char *seconds)
 {
-    assert_int_equal(file_write(file(c, "clock"), 0600, seconds, strlen(seconds), NULL), ERR_OK);
+    OK(file_write(file(c, "clock"), 0600, seconds, strlen(seconds), NULL));
 }
 
 /* A vector that comes in parts, without a run. */
@@ -587,7 +587,7 @@ TEST(withdrawals_survive_faults)
     static const struct faults_sweep of[] = {
         {"sync:", 0, 5}, {"sql@", 2, 55}, {"alloc@", 1, 91}, {"library@", 1, 31}};
     struct faults_scene *c = *state;
-    assert_int_equal(support_csv(file(c, "other.csv"), c->s.study->domain, 150, 2), ERR_OK);
+    OK(support_csv(file(c, "other.csv"), c->s.study->domain, 150, 2));
     faults_sweep(c, withdrawal_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
 }
 
@@ -596,9 +596,9 @@ static void amend_study(struct faults_scene *c)
 {
     struct identity *old = NULL, *renewed = NULL;
     char was[IDENTITY_TEXT_SIZE], is[IDENTITY_TEXT_SIZE];
-    assert_int_equal(identity_load(&old, file(c, "o0.key"), NULL), ERR_OK);
-    assert_int_equal(identity_renew(&renewed, old, date_today() + 30, NULL), ERR_OK);
-    assert_int_equal(identity_save(renewed, file(c, "o0.key"), true, NULL), ERR_OK);
+    OK(identity_load(&old, file(c, "o0.key"), NULL));
+    OK(identity_renew(&renewed, old, date_today() + 30, NULL));
+    OK(identity_save(renewed, file(c, "o0.key"), true, NULL));
     public_identity_text(&old->public, was);
     public_identity_text(&renewed->public, is);
     identity_free(&old);

@@ -29,26 +29,25 @@ static void invite(struct invited *p, const char *path, uint32_t number, uint32_
     struct invite i;
     uint8_t seed[INVITE_SEED_SIZE];
     char text[INVITE_TEXT_SIZE];
-    assert_int_equal(invite_make(&i, seed, p->c.s.study, p->issuer, number, last_day), ERR_OK);
+    OK(invite_make(&i, seed, p->c.s.study, p->issuer, number, last_day));
     invite_link(&i, seed, text);
-    assert_int_equal(file_write(path, 0600, text, strlen(text), &quiet), ERR_OK);
+    OK(file_write(path, 0600, text, strlen(text), &quiet));
 }
 
 static void invited_new(struct invited *p, bool seals)
 {
     char key[IDENTITY_TEXT_SIZE], more[IDENTITY_TEXT_SIZE + 80];
     *p = (struct invited){0};
-    assert_int_equal(identity_new(&p->issuer, &quiet), ERR_OK);
+    OK(identity_new(&p->issuer, &quiet));
     public_identity_text(&p->issuer->public, key);
     snprintf(more, sizeof more, "min_owners: 1\nopen_owners: {issuer: %s, max: 9, max_rows: 40}\n",
              key);
     p->c = scene_new(OPTIONS(.owners = 1, .seals = seals, .more = more));
     for (unsigned k = 0; k < GUESTS; k++) {
         struct identity *guest CLEAN(identity_free) = NULL;
-        assert_int_equal(identity_new(&guest, &quiet), ERR_OK);
-        assert_int_equal(identity_save(guest, file(&p->c, "g%u.key", k), false, &quiet), ERR_OK);
-        assert_int_equal(support_csv(file(&p->c, "g%u.csv", k), p->c.s.study->domain, 30, 5 + k),
-                         ERR_OK);
+        OK(identity_new(&guest, &quiet));
+        OK(identity_save(guest, file(&p->c, "g%u.key", k), false, &quiet));
+        OK(support_csv(file(&p->c, "g%u.csv", k), p->c.s.study->domain, 30, 5 + k));
     }
     invite(p, file(&p->c, "link"), 4, date_today() + 9);
 }
@@ -101,8 +100,8 @@ static enum err bring(struct invited *p, const char *path, unsigned server)
     struct parcel parcel CLEAN(parcel_clear) = {0};
     struct bytes b CLEAN(bytes_clear) = {0};
     enum err e = ERR_OK;
-    assert_int_equal(file_read(path, PARCEL_MAX, &b, &quiet), ERR_OK);
-    assert_int_equal(parcel_parse(&parcel, p->c.s.study, path, &b, &quiet), ERR_OK);
+    OK(file_read(path, PARCEL_MAX, &b, &quiet));
+    OK(parcel_parse(&parcel, p->c.s.study, path, &b, &quiet));
     support_caller_new(&x, &p->c.s, "a.key", server);
     for (size_t k = PARCEL_HEAD; k <= PARCEL_ACT && e == ERR_OK; k++) {
         size_t n;
@@ -124,9 +123,9 @@ TEST(two_who_race_with_one_link_have_nothing_together)
         parcel[k] = file(&p.c, "g%u.parcel", k);
         SHARE(&p, 0, k, "link", file(&p.c, "g%u.csv", k), "--to", parcel[k]);
     }
-    assert_int_equal(bring(&p, parcel[0], 0), ERR_OK);
-    assert_int_equal(bring(&p, parcel[1], 1), ERR_OK);
-    assert_int_equal(bring(&p, parcel[1], 2), ERR_OK);
+    OK(bring(&p, parcel[0], 0));
+    OK(bring(&p, parcel[1], 1));
+    OK(bring(&p, parcel[1], 2));
     assert_int_equal(bring(&p, parcel[0], 1), ERR_REFUSED);
     assert_int_equal(bring(&p, parcel[1], 0), ERR_REFUSED);
     assert_int_equal(share_own(&p.c, 0), 0);

@@ -141,7 +141,7 @@ TEST(merges_that_a_study_does_not_permit_are_refused_in_words)
     support_caller_begin(&caller, MESSAGE_REQUEST);
     for (unsigned i = 1; i < REQUEST_HEAD_SIZE; i++)
         bytes_put_u8(&caller.message, 0);
-    assert_int_equal(request_write(&r, &caller.message), ERR_OK);
+    OK(request_write(&r, &caller.message));
     assert_int_equal(support_call(&caller), ERR_REFUSED);
     support_says(caller.reply.text, "merges values that the study does not permit");
 }
@@ -158,7 +158,7 @@ TEST(a_worker_that_is_busy_says_so)
         support_caller_begin(&caller, MESSAGE_REQUEST);
         for (unsigned i = 1; i < REQUEST_HEAD_SIZE; i++)
             bytes_put_u8(&caller.message, (uint8_t)k);
-        assert_int_equal(request_write(&open, &caller.message), ERR_OK);
+        OK(request_write(&open, &caller.message));
         support_caller_send(&caller);
     }
     while (told == 0 || busy == 0) {
@@ -191,10 +191,8 @@ static void owner_new(struct owner *w, struct messages_scene *c, unsigned owner,
         support_caller_new(&w->at[i], &c->s, key, i);
     memset(bytes_extend(&packed, study_upload_bytes(study, owner)), 0,
            study_upload_bytes(study, owner));
-    assert_int_equal(upload_make(w->part, &three_split, w->at[0].me, of,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study,
-                                 study_upload_form(study, owner), &packed),
-                     ERR_OK);
+    OK(upload_make(w->part, &three_split, w->at[0].me, of, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+                   study, study_upload_form(study, owner), &packed));
 }
 
 static void owner_free(struct owner *w)
@@ -210,7 +208,7 @@ static void say_upload(struct owner *w, struct messages_scene *c, unsigned serve
     struct support_caller *at = &w->at[server];
     support_caller_begin(at, MESSAGE_UPLOAD);
     bytes_put(&at->message, c->s.study->terms.digest, 32);
-    assert_int_equal(upload_write(&w->part[server], server, false, &at->message), ERR_OK);
+    OK(upload_write(&w->part[server], server, false, &at->message));
     support_caller_send(at);
 }
 
@@ -237,7 +235,7 @@ TEST(a_vector_that_does_not_fit_is_refused_for_good)
             w.part[2].form = UPLOAD_RECORDS;
         say_upload(&w, c, 2); /* answered when the vector is there */
         say_upload(&w, c, 1);
-        assert_int_equal(support_caller_hear(&w.at[1]), ERR_OK);
+        OK(support_caller_hear(&w.at[1]));
         assert_int_equal(support_caller_hear(&w.at[2]), kind == 0 ? ERR_DATA : ERR_FORMAT);
         assert_string_equal(w.at[2].reply.text,
                             "the vector from server 1 does not fit what came to this server");
@@ -247,7 +245,7 @@ TEST(a_vector_that_does_not_fit_is_refused_for_good)
                       : "server 2 refused the vector of o1 for good: it does not fit",
             10));
         for (unsigned i = 1; i < STUDY_SERVERS_MOST; i++)
-            assert_int_equal(withdraw(&w, c, i), ERR_OK);
+            OK(withdraw(&w, c, i));
     }
 }
 
@@ -263,18 +261,18 @@ TEST(an_id_is_taken_from_its_owner_alone)
     owner_new(&thief, c, 1, 0);
     for (unsigned i = STUDY_SERVERS_MOST;
          i-- > 0;) { /* server 2 knows of it when the vector comes */
-        assert_int_equal(upload_check(&thief.part[i], i, c->s.study->terms.digest), ERR_OK);
+        OK(upload_check(&thief.part[i], i, c->s.study->terms.digest));
         say_upload(&thief, c, i);
         assert_int_equal(support_caller_hear(&thief.at[i]), ERR_DATA);
         support_says(thief.at[i].reply.text, "or is made for another owner");
         say_upload(&w, c, i);
     }
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        assert_int_equal(support_caller_hear(&w.at[i]), ERR_OK);
+        OK(support_caller_hear(&w.at[i]));
         assert_string_equal(w.at[i].reply.text, "stored");
     }
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        assert_int_equal(withdraw(&w, c, i), ERR_OK);
+        OK(withdraw(&w, c, i));
 }
 
 static enum err say_part(struct owner *w, uint64_t first, const uint8_t *p, size_t n)
@@ -305,9 +303,9 @@ TEST(parts_that_do_not_fit_begin_anew)
     n = w.part[1].vector.size;
     w.part[1].whole = false;
     say_upload(&w, c, 1);
-    assert_int_equal(support_caller_hear(&w.at[1]), ERR_OK);
+    OK(support_caller_hear(&w.at[1]));
     assert_true(held(&w) == 0 && w.at[1].reply.payload[0] == 0);
-    assert_int_equal(say_part(&w, 0, p, 5), ERR_OK);
+    OK(say_part(&w, 0, p, 5));
     assert_true(held(&w) == 5);
     assert_int_equal(say_part(&w, 0, p, 5), ERR_AGAIN);
     assert_true(held(&w) == 5);
@@ -319,9 +317,9 @@ TEST(parts_that_do_not_fit_begin_anew)
         w.at[1].reply.text,
         "the parts do not make up what the upload committed to, or are malformed; they begin anew");
     assert_true(held(&w) == 0);
-    assert_int_equal(say_part(&w, 0, p, n), ERR_OK);
+    OK(say_part(&w, 0, p, n));
     assert_true(w.at[1].reply.payload[0] == 1);
-    assert_int_equal(withdraw(&w, c, 1), ERR_OK);
+    OK(withdraw(&w, c, 1));
 }
 
 /*
@@ -337,7 +335,7 @@ TEST(a_damaged_vector_keeps_no_other_from_server_2)
     for (unsigned i = 0; i < OWNERS; i++) {
         owner_new(&w[i], c, i, i);
         say_upload(&w[i], c, 1);
-        assert_int_equal(support_caller_hear(&w[i].at[1]), ERR_OK);
+        OK(support_caller_hear(&w[i].at[1]));
     }
     /* in the order of ids it comes before the other */
     first = memcmp(w[0].part[1].id, w[1].part[1].id, UPLOAD_ID_SIZE) < 0 ? 0 : 1;
@@ -346,7 +344,7 @@ TEST(a_damaged_vector_keeps_no_other_from_server_2)
     support_alter(&c->s, 1, sql);
     for (unsigned i = 0; i < OWNERS; i++)
         say_upload(&w[i], c, 2);
-    assert_int_equal(support_caller_hear(&w[1 - first].at[2]), ERR_OK);
+    OK(support_caller_hear(&w[1 - first].at[2]));
     assert_string_equal(w[1 - first].at[2].reply.text, "stored");
     snprintf(sql, sizeof sql, "the upload of owner %u on disk does not unseal", first);
     assert_true(support_wait_for(file(c, "server1.log"), sql, 10));
@@ -362,7 +360,7 @@ TEST(a_damaged_vector_keeps_no_other_from_server_2)
         "the server could not store the upload; its operator should look at its log");
     for (unsigned i = 0; i < OWNERS; i++) {
         for (unsigned k = 1; k < STUDY_SERVERS_MOST; k++)
-            assert_int_equal(withdraw(&w[i], c, k), ERR_OK);
+            OK(withdraw(&w[i], c, k));
         owner_free(&w[i]);
     }
 }

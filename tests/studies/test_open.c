@@ -40,18 +40,17 @@ static void make_guests(struct open_scene *c)
     for (unsigned k = 0; k < GUESTS; k++) {
         struct token t;
         char text[TOKEN_TEXT_SIZE];
-        assert_int_equal(identity_new(&c->guest[k], NULL), ERR_OK);
+        OK(identity_new(&c->guest[k], NULL));
         if (k == GUESTS - 1)
             break;
-        assert_int_equal(identity_save(c->guest[k], file(c, "p%u.key", k), false, NULL), ERR_OK);
-        assert_int_equal(support_csv(file(c, "p%u.csv", k), c->study->domain, ROWS, 70 + k),
-                         ERR_OK);
-        assert_int_equal(token_make(&t, c->study, c->issuer, k, c->guest[k]->public.sign), ERR_OK);
+        OK(identity_save(c->guest[k], file(c, "p%u.key", k), false, NULL));
+        OK(support_csv(file(c, "p%u.csv", k), c->study->domain, ROWS, 70 + k));
+        OK(token_make(&t, c->study, c->issuer, k, c->guest[k]->public.sign));
         token_text(&t, text);
         bytes_put_text(&tokens, text);
         bytes_put_text(&tokens, "\n");
     }
-    assert_int_equal(file_write(file(c, "tokens"), 0600, tokens.data, tokens.size, NULL), ERR_OK);
+    OK(file_write(file(c, "tokens"), 0600, tokens.data, tokens.size, NULL));
 }
 
 static void scene_new(struct open_scene *c, bool two)
@@ -59,7 +58,7 @@ static void scene_new(struct open_scene *c, bool two)
     char open[512], key[IDENTITY_TEXT_SIZE];
     *c = (struct open_scene){0};
     NEW_STUDY(&c->s, &quiet, .owners = 1, .rounds = 1, .epsilon = 40, .two = two);
-    assert_int_equal(identity_new(&c->issuer, NULL), ERR_OK);
+    OK(identity_new(&c->issuer, NULL));
     public_identity_text(&c->issuer->public, key);
     snprintf(open, sizeof open,
              "min_owners: 3\nopen_owners: {issuer: %s, max: 1000, max_rows: %d, revoked: [9]}\n"
@@ -67,7 +66,7 @@ static void scene_new(struct open_scene *c, bool two)
              key, ROWS);
     assert_true(
         support_edit(c->s.path, file(c, "open.yaml"), (const char *const[]){"study:", open, NULL}));
-    assert_int_equal(study_load(&c->study, file(c, "open.yaml"), &quiet), ERR_OK);
+    OK(study_load(&c->study, file(c, "open.yaml"), &quiet));
     make_guests(c);
     assert_true(support_serve_all(&c->s, file(c, "open.yaml"), c->server));
 }
@@ -89,16 +88,16 @@ static void stranger_free(struct stranger *x)
 static void stranger_new(struct stranger *x, const struct open_scene *c, const struct identity *me)
 {
     x->c = c;
-    assert_int_equal(netio_new(&x->netio, &quiet), ERR_OK);
-    assert_int_equal(dials_new(&x->dial, x->netio, c->study, me, 0, &quiet), ERR_OK);
-    assert_int_equal(dial_watch(x->dial), ERR_OK);
+    OK(netio_new(&x->netio, &quiet));
+    OK(dials_new(&x->dial, x->netio, c->study, me, 0, &quiet));
+    OK(dial_watch(x->dial));
 }
 
 static enum err ask(struct stranger *x, struct bytes *message)
 {
     struct reply reply;
     const int64_t ms = support_patience_ms(10);
-    assert_int_equal(dials_ask(x->dial, message, &reply, ms, ms), ERR_OK);
+    OK(dials_ask(x->dial, message, &reply, ms, ms));
     bytes_clear(message);
     return reply.status;
 }
@@ -118,10 +117,10 @@ static enum err show_and_ask(struct stranger *x, const struct identity *who,
     struct token t;
     struct reply reply;
     const int64_t ms = support_patience_ms(10);
-    assert_int_equal(token_make(&t, x->c->study, issuer, 5, who->public.sign), ERR_OK);
+    OK(token_make(&t, x->c->study, issuer, 5, who->public.sign));
     bytes_put_u8(&message, kind);
-    assert_int_equal(dials_token(&who->public, &t, &message), ERR_OK);
-    assert_int_equal(dials_ask(x->dial, &message, &reply, ms, ms), ERR_OK);
+    OK(dials_token(&who->public, &t, &message));
+    OK(dials_ask(x->dial, &message, &reply, ms, ms));
     *answered = reply.kind;
     return reply.status;
 }
@@ -132,8 +131,8 @@ static enum err show(struct stranger *x, const struct identity *who, const struc
 {
     struct bytes message CLEAN(bytes_clear) = {0};
     struct token t;
-    assert_int_equal(token_make(&t, x->c->study, issuer, number, whose->public.sign), ERR_OK);
-    assert_int_equal(dials_token(&who->public, &t, &message), ERR_OK);
+    OK(token_make(&t, x->c->study, issuer, number, whose->public.sign));
+    OK(dials_token(&who->public, &t, &message));
     return ask(x, &message);
 }
 
@@ -158,13 +157,13 @@ static void expect_turned_away(const struct open_scene *c)
     assert_int_equal(ask_status(&x), ERR_AGAIN);
     assert_int_equal(show_and_ask(&x, me, me, MESSAGE_STATUS, &kind), ERR_AUTH);
     assert_int_equal(kind, MESSAGE_TOKEN);
-    assert_int_equal(show_and_ask(&x, me, c->issuer, MESSAGE_STATUS, &kind), ERR_OK);
+    OK(show_and_ask(&x, me, c->issuer, MESSAGE_STATUS, &kind));
     assert_int_equal(kind, MESSAGE_STATUS);
-    assert_int_equal(ask_status(&x), ERR_OK);
+    OK(ask_status(&x));
     /* a token inside is none, and what only others may say stays theirs */
     assert_int_equal(show_and_ask(&x, me, c->issuer, MESSAGE_TOKEN, &kind), ERR_REFUSED);
     assert_int_equal(show_and_ask(&x, me, c->issuer, MESSAGE_REQUEST, &kind), ERR_REFUSED);
-    assert_int_equal(show(&x, me, me, c->issuer, 5), ERR_OK);
+    OK(show(&x, me, me, c->issuer, 5));
 }
 
 TEST(a_long_message_does_not_go_with_a_token)
@@ -172,9 +171,9 @@ TEST(a_long_message_does_not_go_with_a_token)
     struct identity *me CLEAN(identity_free) = NULL;
     const struct token t = {.number = 1};
     struct bytes message CLEAN(bytes_clear) = {0};
-    assert_int_equal(identity_new(&me, NULL), ERR_OK);
+    OK(identity_new(&me, NULL));
     assert_non_null(bytes_extend(&message, 1000));
-    assert_int_equal(dials_token(&me->public, &t, &message), ERR_OK);
+    OK(dials_token(&me->public, &t, &message));
     assert_in_range(message.size, 1001, MESSAGE_TOKEN_MOST);
     message.size = 0;
     assert_non_null(bytes_extend(&message, MESSAGE_TOKEN_MOST));
@@ -189,21 +188,21 @@ static void expect_chatter_cut(const struct open_scene *c)
     struct identity *noisy CLEAN(identity_free) = NULL;
     struct bytes message CLEAN(bytes_clear) = {0};
     enum err e = ERR_OK;
-    assert_int_equal(identity_new(&noisy, NULL), ERR_OK);
+    OK(identity_new(&noisy, NULL));
     stranger_new(&x, c, noisy);
     for (unsigned k = 0; k < 200 && e == ERR_OK; k++) { /* bad tokens: each costs a signature */
         struct token t;
-        assert_int_equal(token_make(&t, c->study, noisy, k, noisy->public.sign), ERR_OK);
+        OK(token_make(&t, c->study, noisy, k, noisy->public.sign));
         message.size = 0;
-        assert_int_equal(dials_token(&noisy->public, &t, &message), ERR_OK);
+        OK(dials_token(&noisy->public, &t, &message));
         e = dial_send(x.dial, false, message.data, message.size, support_end_ms(10));
         if (e == ERR_OK)
             e = dial_receive(x.dial, &message, support_end_ms(10));
     }
     assert_int_equal(e, ERR_PEER);
     stranger_new(&y, c, c->guest[1]);
-    assert_int_equal(show(&y, c->guest[1], c->guest[1], c->issuer, 1), ERR_OK);
-    assert_int_equal(ask_status(&y), ERR_OK);
+    OK(show(&y, c->guest[1], c->guest[1], c->issuer, 1));
+    OK(ask_status(&y));
 }
 
 /* --- uploads ---------------------------------------------------------------------------------- */
@@ -227,7 +226,7 @@ static void strangers_are_counted(bool two)
 {
     struct open_scene c CLEAN(scene_free);
     scene_new(&c, two);
-    assert_int_equal(support_csv(file(&c, "o0.csv"), c.study->domain, 10 * ROWS, 7), ERR_OK);
+    OK(support_csv(file(&c, "o0.csv"), c.study->domain, 10 * ROWS, 7));
     EXPECT(0, file(&c, "o0.log"), 60, "share", file(&c, "open.yaml"), file(&c, "o0.csv"), "--key",
            file(&c, "o0.key"));
     for (unsigned k = 0; k < 3; k++)

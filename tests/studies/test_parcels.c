@@ -36,7 +36,7 @@ static const char *value_of(const char *path, const char *word)
     static unsigned next;
     struct bytes text CLEAN(bytes_clear) = {0};
     char *line = lines[next++ % 8], *value;
-    assert_int_equal(file_read(path, 1 << 20, &text, &quiet), ERR_OK);
+    OK(file_read(path, 1 << 20, &text, &quiet));
     bytes_put_u8(&text, 0);
     value = text_value((char *)text.data, word);
     assert_non_null(value);
@@ -47,8 +47,8 @@ static const char *value_of(const char *path, const char *word)
 static void load_parcel(struct scene *c, const char *path, struct parcel *p)
 {
     struct bytes b CLEAN(bytes_clear) = {0};
-    assert_int_equal(file_read(path, PARCEL_MAX, &b, &quiet), ERR_OK);
-    assert_int_equal(parcel_parse(p, c->s.study, path, &b, &quiet), ERR_OK);
+    OK(file_read(path, PARCEL_MAX, &b, &quiet));
+    OK(parcel_parse(p, c->s.study, path, &b, &quiet));
 }
 
 static void cut_file(const char *path, size_t n)
@@ -109,17 +109,17 @@ TEST(send_goes_on_where_it_was_cut)
         const uint8_t *block = parcel_block(&p, 1, k, &n);
         support_caller_begin(&x, MESSAGE_PARCEL);
         bytes_put(&x.message, block, n);
-        assert_int_equal(support_call(&x), ERR_OK);
+        OK(support_call(&x));
     }
     SEND(&c, 0, parcel);
-    assert_int_equal(file_read(answers, PARCEL_MAX, &whole, &quiet), ERR_OK);
+    OK(file_read(answers, PARCEL_MAX, &whole, &quiet));
     for (size_t n = 1; n < whole.size; n += whole.size / 4) {
         cut_file(answers, n);
         SEND(&c, 0, parcel);
         file_says(file(&c, "send.log"), "is damaged, or of another parcel");
     }
     SHARE(&c, 0, BIG, "--keep", parcel);
-    assert_int_equal(support_copy(parcel, copy), ERR_OK);
+    OK(support_copy(parcel, copy));
     cut_file(copy, p.file.size - 1);
     SEND(&c, 6, copy);
     file_says(file(&c, "send.log"), "is no parcel, or it is cut");
@@ -131,7 +131,7 @@ TEST(a_fast_clock_does_not_undo_a_withdrawal)
     struct scene c CLEAN(scene_free) = scene_new(SEALED(.lanes = 1));
     const char *parcel = file(&c, "a.parcel"), *path = file(&c, "o0.test.serial");
     struct serial fast = {.last = 1000 * (uint64_t)(date_now() + 43200)};
-    assert_int_equal(serial_save(&fast, path, &quiet), ERR_OK);
+    OK(serial_save(&fast, path, &quiet));
     SHARE(&c, 0, 0, file(&c, "o0.csv"), "--to", parcel);
     SHARE(&c, 0, 0, "--withdraw");
     SEND(&c, 5, parcel);
@@ -159,20 +159,20 @@ TEST(owners_by_token_may_have_parcels)
     const char *parcel, *data;
     struct token t;
     struct scene c CLEAN(scene_free) = {0};
-    assert_int_equal(secret_start(), ERR_OK);
-    assert_int_equal(identity_new(&issuer, &quiet), ERR_OK);
-    assert_int_equal(identity_new(&guest, &quiet), ERR_OK);
+    OK(secret_start());
+    OK(identity_new(&issuer, &quiet));
+    OK(identity_new(&guest, &quiet));
     public_identity_text(&issuer->public, key);
     snprintf(more, sizeof more, "min_owners: 1\nopen_owners: {issuer: %s, max: 9, max_rows: 40}\n",
              key);
     c = scene_new(OPTIONS(.owners = 1, .seals = true, .more = more));
-    assert_int_equal(identity_save(guest, file(&c, "g.key"), false, &quiet), ERR_OK);
-    assert_int_equal(token_make(&t, c.s.study, issuer, 4, guest->public.sign), ERR_OK);
+    OK(identity_save(guest, file(&c, "g.key"), false, &quiet));
+    OK(token_make(&t, c.s.study, issuer, 4, guest->public.sign));
     token_text(&t, text);
-    assert_int_equal(file_write(file(&c, "tokens"), 0600, text, strlen(text), &quiet), ERR_OK);
+    OK(file_write(file(&c, "tokens"), 0600, text, strlen(text), &quiet));
     parcel = file(&c, "g.parcel");
     data = file(&c, "g.csv");
-    assert_int_equal(support_csv(data, c.s.study->domain, 30, 5), ERR_OK);
+    OK(support_csv(data, c.s.study->domain, 30, 5));
     for (unsigned direct = 0; direct < 2; direct++) {
         EXPECT(0, file(&c, "share.log"), 60, "share", c.s.path, data, "--key", file(&c, "g.key"),
                "--token", file(&c, "tokens"), direct == 0 ? "--to" : NULL, parcel);
@@ -213,7 +213,7 @@ TEST(two_servers_take_parcels_and_delete_their_keys)
     file_says(file(&c, "serve.log"), "there is no sealing key");
     for (unsigned again = 0; again < 3; again++) {
         if (again == 2) /* as a crash leaves it that came between its two steps */
-            assert_int_equal(file_write(seal, 0600, (const char[396]){0}, 396, &quiet), ERR_OK);
+            OK(file_write(seal, 0600, (const char[396]){0}, 396, &quiet));
         EXPECT(0, file(&c, "serve.log"), 10, "serve", c.s.path, "--key", key, "--folder", folder,
                "--sealing", seal, "--purge");
         assert_false(file_is_there(seal));
@@ -242,11 +242,10 @@ static void make_upload(struct blocks *b, uint64_t seed, struct upload parts[3])
     const unsigned form = study_upload_form(study, 0);
     struct table *t CLEAN(table_free) = NULL;
     struct bytes packed CLEAN(bytes_clear) = {0};
-    assert_int_equal(support_table(&t, study->domain, 100, seed), ERR_OK);
-    assert_int_equal(pack_table(study, 0, form, t, &packed), ERR_OK);
-    assert_int_equal(upload_make(parts, &three_split, b->me, 0,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study, form, &packed),
-                     ERR_OK);
+    OK(support_table(&t, study->domain, 100, seed));
+    OK(pack_table(study, 0, form, t, &packed));
+    OK(upload_make(parts, &three_split, b->me, 0, (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study,
+                   form, &packed));
 }
 
 static void blocks_free(struct blocks *b)
@@ -267,12 +266,12 @@ static void blocks_new(struct blocks *b, const char *more)
     *b = (struct blocks){.c = scene_without_servers(SEALED(.more = more)),
                          .now = 1000 * (uint64_t)date_now()};
     start_server(&b->c, 0, b->c.s.path);
-    assert_int_equal(identity_load(&b->me, file(&b->c, "o0.key"), &quiet), ERR_OK);
-    assert_int_equal(identity_load(&b->other, file(&b->c, "o2.key"), &quiet), ERR_OK);
-    assert_int_equal(identity_new(&stranger, &quiet), ERR_OK);
-    assert_int_equal(identity_save(stranger, file(&b->c, "x.key"), true, &quiet), ERR_OK);
+    OK(identity_load(&b->me, file(&b->c, "o0.key"), &quiet));
+    OK(identity_load(&b->other, file(&b->c, "o2.key"), &quiet));
+    OK(identity_new(&stranger, &quiet));
+    OK(identity_save(stranger, file(&b->c, "x.key"), true, &quiet));
     support_caller_new(&b->to, &b->c.s, "x.key", 0);
-    assert_int_equal(dial_watch(b->to.dial), ERR_OK);
+    OK(dial_watch(b->to.dial));
     make_upload(b, 1, b->parts);
     make_upload(b, 2, b->changed);
 }
@@ -290,12 +289,12 @@ static enum err bring(struct blocks *b, const struct bytes *block)
     e = dials_ask(x->dial, &x->message, &x->reply, ms, ms);
     if (e != ERR_OK) { /* as a courier does */
         dial_free(&x->dial);
-        assert_int_equal(dials_new(&x->dial, x->netio, b->c.s.study, x->me, 0, &quiet), ERR_OK);
-        assert_int_equal(dial_watch(x->dial), ERR_OK);
+        OK(dials_new(&x->dial, x->netio, b->c.s.study, x->me, 0, &quiet));
+        OK(dial_watch(x->dial));
         return e;
     }
     assert_non_null(x->reply.signature);
-    assert_int_equal(sealed_check_answer(b->c.s.study, 0, digest, &x->message, &x->reply), ERR_OK);
+    OK(sealed_check_answer(b->c.s.study, 0, digest, &x->message, &x->reply));
     assert_int_not_equal(x->reply.size == 0, x->reply.status == ERR_OK);
     return x->reply.status;
 }
@@ -306,7 +305,7 @@ static enum err seal_and_bring(struct blocks *b, const struct identity *me, uint
 {
     const struct sealed_from from = {.study = b->c.s.study, .me = me, .serial = serial};
     struct bytes block CLEAN(bytes_clear) = {0};
-    assert_int_equal(sealed_make(&from, 0, message, &block), ERR_OK);
+    OK(sealed_make(&from, 0, message, &block));
     return bring(b, &block);
 }
 
@@ -314,14 +313,14 @@ static enum err upload(struct blocks *b, const struct identity *me, uint64_t ser
                        const struct upload parts[3], bool replace)
 {
     struct bytes m CLEAN(bytes_clear) = {0};
-    assert_int_equal(parcel_put_upload(b->c.s.study, &parts[0], 0, replace, &m), ERR_OK);
+    OK(parcel_put_upload(b->c.s.study, &parts[0], 0, replace, &m));
     return seal_and_bring(b, me, serial, &m);
 }
 
 static enum err withdraw(struct blocks *b, uint64_t serial)
 {
     struct bytes m CLEAN(bytes_clear) = {0};
-    assert_int_equal(parcel_put_withdraw(b->c.s.study, &m), ERR_OK);
+    OK(parcel_put_withdraw(b->c.s.study, &m));
     return seal_and_bring(b, b->me, serial, &m);
 }
 
@@ -333,22 +332,22 @@ TEST(acts_count_in_their_order)
     assert_int_equal(upload(&b, b.me, b.now + 2 * day, b.parts, false), ERR_REFUSED);
     assert_int_equal(upload(&b, b.me, UINT64_C(1) << 63, b.parts, false), ERR_REFUSED);
     assert_int_equal(upload(&b, b.me, b.now - 31 * day, b.parts, false), ERR_REFUSED);
-    assert_int_equal(upload(&b, b.me, b.now, b.parts, false), ERR_OK);
-    assert_int_equal(upload(&b, b.me, b.now, b.parts, false), ERR_OK); /* the same again */
+    OK(upload(&b, b.me, b.now, b.parts, false));
+    OK(upload(&b, b.me, b.now, b.parts, false)); /* the same again */
     assert_int_equal(upload(&b, b.me, b.now, b.parts, true), ERR_REFUSED);
     assert_int_equal(upload(&b, b.me, b.now, b.changed, false), ERR_REFUSED);
     assert_int_equal(withdraw(&b, b.now), ERR_REFUSED);
     /* what is refused moves nothing */
     assert_int_equal(upload(&b, b.me, b.now + 9, b.changed, false), ERR_REFUSED);
-    assert_int_equal(upload(&b, b.me, b.now + 2, b.changed, true), ERR_OK);
+    OK(upload(&b, b.me, b.now + 2, b.changed, true));
     assert_int_equal(upload(&b, b.me, b.now + 2, b.parts, true), ERR_REFUSED);
     assert_int_equal(upload(&b, b.me, b.now, b.parts, true), ERR_REFUSED);
-    assert_int_equal(withdraw(&b, b.now + 4), ERR_OK);
+    OK(withdraw(&b, b.now + 4));
     assert_int_equal(upload(&b, b.me, b.now, b.parts, false), ERR_REFUSED);
     assert_int_equal(upload(&b, b.me, b.now + 2, b.changed, true), ERR_REFUSED);
     start_again(&b.c, 0, b.c.s.path); /* it is on disk */
     assert_int_equal(upload(&b, b.me, b.now + 3, b.parts, false), ERR_REFUSED);
-    assert_int_equal(upload(&b, b.me, b.now + 5, b.parts, false), ERR_OK);
+    OK(upload(&b, b.me, b.now + 5, b.parts, false));
 }
 
 /* Whose rows they are is in the seal: nobody sends another's as its own, or for another server. */
@@ -361,18 +360,18 @@ TEST(what_its_owner_did_not_seal_for_this_server_is_cut)
     struct token t = {.number = 0};
     struct identity *nobody CLEAN(identity_free) = NULL;
     blocks_new(&b, NULL);
-    assert_int_equal(identity_new(&nobody, &quiet), ERR_OK);
+    OK(identity_new(&nobody, &quiet));
     other = *b.c.s.study;
     other.terms.digest[0] ^= 1;
     from = (struct sealed_from){.study = &other, .me = b.me, .serial = b.now};
-    assert_int_equal(parcel_put_upload(&other, &b.parts[0], 0, false, &m), ERR_OK);
-    assert_int_equal(sealed_make(&from, 0, &m, &block), ERR_OK);
+    OK(parcel_put_upload(&other, &b.parts[0], 0, false, &m));
+    OK(sealed_make(&from, 0, &m, &block));
     assert_int_equal(bring(&b, &block), ERR_PEER); /* of another study */
     other.terms.digest[0] ^= 1;
     block.size = m.size = 0;
-    assert_int_equal(parcel_put_upload(&other, &b.parts[0], 0, false, &m), ERR_OK);
+    OK(parcel_put_upload(&other, &b.parts[0], 0, false, &m));
     memcpy(other.server[1].sealing.key, other.server[0].sealing.key, 32);
-    assert_int_equal(sealed_make(&from, 1, &m, &block), ERR_OK);
+    OK(sealed_make(&from, 1, &m, &block));
     assert_int_equal(bring(&b, &block), ERR_PEER); /* to another server, and sealed to this one */
     assert_int_equal(seal_and_bring(&b, nobody, b.now, &m), ERR_PEER);
     memcpy(nobody->public.sign, b.me->public.sign, 32);
@@ -383,18 +382,18 @@ TEST(what_its_owner_did_not_seal_for_this_server_is_cut)
     memcpy(t.sign, nobody->public.sign, 32);
     from = (struct sealed_from){.study = &other, .me = nobody, .token = &t, .serial = b.now};
     block.size = 0;
-    assert_int_equal(sealed_make(&from, 0, &m, &block), ERR_OK);
+    OK(sealed_make(&from, 0, &m, &block));
     assert_int_equal(bring(&b, &block), ERR_PEER); /* by a token that nobody has issued */
     for (unsigned k = 0; k < 5; k++) {
         from = (struct sealed_from){.study = &other, .me = b.me, .serial = b.now};
         block.size = 0;
-        assert_int_equal(sealed_make(&from, 0, &m, &block), ERR_OK);
+        OK(sealed_make(&from, 0, &m, &block));
         block.data[k * (block.size - 1) / 4] ^= 0x40;
         assert_int_equal(bring(&b, &block), ERR_PEER);
     }
     /* signed by another owner as its own: the id says whose it is */
     assert_int_equal(upload(&b, b.other, b.now, b.parts, false), ERR_DATA);
-    assert_int_equal(upload(&b, b.me, b.now, b.parts, false), ERR_OK);
+    OK(upload(&b, b.me, b.now, b.parts, false));
     file_says(file(&b.c, "server0.log"), "no owner has sealed what it sent");
 }
 
@@ -405,17 +404,16 @@ TEST(bare_messages_change_nothing)
     struct bytes m CLEAN(bytes_clear) = {0};
     blocks_new(&b, NULL);
     support_caller_new(&own, &b.c.s, "o0.key", 0);
-    assert_int_equal(upload(&b, b.me, b.now, b.parts, false), ERR_OK);
+    OK(upload(&b, b.me, b.now, b.parts, false));
     for (unsigned k = 0; k < 3; k++) {
         m.size = 0;
-        assert_int_equal(k == 0 ? parcel_put_withdraw(b.c.s.study, &m)
-                                : parcel_put_upload(b.c.s.study, &b.changed[0], 0, k == 2, &m),
-                         ERR_OK);
+        OK(k == 0 ? parcel_put_withdraw(b.c.s.study, &m)
+                  : parcel_put_upload(b.c.s.study, &b.changed[0], 0, k == 2, &m));
         bytes_set(&own.message, m.data, m.size);
         assert_int_equal(support_call(&own), ERR_REFUSED);
         support_says(own.reply.text, "come sealed");
     }
-    assert_int_equal(withdraw(&b, b.now + 1), ERR_OK);
+    OK(withdraw(&b, b.now + 1));
     assert_int_equal(b.to.reply.payload[0], 1); /* it was there */
 }
 
@@ -446,18 +444,18 @@ TEST(a_bare_withdrawal_is_not_undone_once_there_are_sealing_keys_again)
     struct support_caller own CLEAN(support_caller_free);
     struct bytes m CLEAN(bytes_clear) = {0};
     blocks_new(&b, NULL);
-    assert_int_equal(upload(&b, b.me, b.now, b.parts, false), ERR_OK);
+    OK(upload(&b, b.me, b.now, b.parts, false));
     start_amended(&b, 2, false);
     support_caller_new(&own, &b.c.s, "o0.key", 0);
-    assert_int_equal(parcel_put_withdraw(b.c.s.study, &m), ERR_OK);
+    OK(parcel_put_withdraw(b.c.s.study, &m));
     bytes_set(&own.message, m.data, m.size);
-    assert_int_equal(support_call(&own), ERR_OK);
+    OK(support_call(&own));
     start_amended(&b, 3, true);
     support_caller_free(&b.to); /* strangers were not admitted */
     support_caller_new(&b.to, &b.c.s, "x.key", 0);
-    assert_int_equal(dial_watch(b.to.dial), ERR_OK);
+    OK(dial_watch(b.to.dial));
     assert_int_equal(upload(&b, b.me, b.now, b.parts, false), ERR_REFUSED);
-    assert_int_equal(upload(&b, b.me, b.now + 2, b.parts, false), ERR_OK);
+    OK(upload(&b, b.me, b.now + 2, b.parts, false));
 }
 
 /* A thief of the old key file has the signing key, which a renewed identity keeps. */
@@ -468,12 +466,12 @@ TEST(a_renewed_identity_whose_key_is_revoked_seals_nothing)
     char text[IDENTITY_TEXT_SIZE], more[IDENTITY_TEXT_SIZE + 32];
     const char *amended;
     blocks_new(&b, NULL);
-    assert_int_equal(identity_renew(&old, b.me, 0, &quiet), ERR_OK);
+    OK(identity_renew(&old, b.me, 0, &quiet));
     public_identity_text(&old->public, text);
     snprintf(more, sizeof more, "revoked: [%s]\nstudy:", text);
     amended = file(&b.c, "amended.yaml");
     assert_true(support_edit(b.c.s.path, amended, (const char *const[]){"study:", more, NULL}));
-    assert_int_equal(upload(&b, b.me, b.now, b.parts, false), ERR_OK);
+    OK(upload(&b, b.me, b.now, b.parts, false));
     assert_int_equal(rename(file(&b.c, "server0"), file(&b.c, "before")), 0);
     start_again(&b.c, 0, amended);
     assert_int_equal(withdraw(&b, b.now + 1), ERR_REFUSED);
@@ -523,8 +521,8 @@ TEST(keys_that_send_junk_keep_nobody_out)
     for (unsigned k = 0; k < KEYS; k++) {
         struct support_caller junk CLEAN(support_caller_free);
         struct identity *id CLEAN(identity_free) = NULL;
-        assert_int_equal(identity_new(&id, &quiet), ERR_OK);
-        assert_int_equal(identity_save(id, file(&b.c, "junk.key"), true, &quiet), ERR_OK);
+        OK(identity_new(&id, &quiet));
+        OK(identity_save(id, file(&b.c, "junk.key"), true, &quiet));
         support_caller_new(&junk, &b.c.s, "junk.key", 0);
         for (unsigned i = 0; i < 4; i++) {
             support_caller_begin(&junk, MESSAGE_PARCEL);
@@ -532,7 +530,7 @@ TEST(keys_that_send_junk_keep_nobody_out)
             support_caller_send(&junk);
         }
         support_caller_begin(&own, MESSAGE_STATUS);
-        assert_int_equal(support_call(&own), ERR_OK);
+        OK(support_call(&own));
     }
-    assert_int_equal(upload(&b, b.me, b.now, b.parts, false), ERR_OK);
+    OK(upload(&b, b.me, b.now, b.parts, false));
 }

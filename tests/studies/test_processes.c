@@ -74,9 +74,8 @@ TEST(a_study_over_real_processes)
     check_audit(&c, 3, 4);
     {
         struct table *synthetic CLEAN(table_free) = NULL;
-        assert_int_equal(table_read_csv(&synthetic, c.s.study->domain,
-                                        file(&c, "out%u/synthetic.csv", 2), NULL, &quiet),
-                         ERR_OK);
+        OK(table_read_csv(&synthetic, c.s.study->domain, file(&c, "out%u/synthetic.csv", 2), NULL,
+                          &quiet));
         assert_in_range(synthetic->rows, c.all->rows - 500, c.all->rows + 500);
     }
     /* the budget is spent, and stays spent after a restart of all servers */
@@ -192,7 +191,7 @@ static void tell_populations(struct scene *c, const struct table *some, const ch
     assert_non_null(doc);
     for (unsigned t = 0; t < 2; t++) {
         counts[t] = memory_array(w->cells, sizeof *counts[t]);
-        assert_int_equal(tabulate_closure(table[t], w, counts[t]), ERR_OK);
+        OK(tabulate_closure(table[t], w, counts[t]));
     }
     json_array_foreach(json_object_get(doc, "measurements"), k, m)
     {
@@ -242,11 +241,11 @@ TEST(late_rows_join_a_run)
     unlink(file(&c, "server1.log"));
     start_server(&c, 1, c.s.path);
     expect_code(support_wait(run, 120), 0, file(&c, "run.log"));
-    assert_int_equal(table_new(&some, c.s.study->domain, 0), ERR_OK);
+    OK(table_new(&some, c.s.study->domain, 0));
     for (unsigned i = 0; i < 2; i++) {
         struct table *t CLEAN(table_free) = NULL;
-        assert_int_equal(support_table(&t, c.s.study->domain, 400 + 500 * i, 10 + i), ERR_OK);
-        assert_int_equal(central_append(some, t), ERR_OK);
+        OK(support_table(&t, c.s.study->domain, 400 + 500 * i, 10 + i));
+        OK(central_append(some, t));
     }
     file_says(file(&c, "run.log"), "the rows of 3 of 3 are counted; 1 of them came during the run");
     tell_populations(&c, some, support_path(&c.s, "out/measurements.json"), letters,
@@ -259,9 +258,8 @@ TEST(late_rows_join_a_run)
     assert_int_equal(strspn(letters + first, "a"), n - first);
     {
         struct table *synthetic CLEAN(table_free) = NULL;
-        assert_int_equal(table_read_csv(&synthetic, c.s.study->domain,
-                                        support_path(&c.s, "out/synthetic.csv"), NULL, &quiet),
-                         ERR_OK);
+        OK(table_read_csv(&synthetic, c.s.study->domain, support_path(&c.s, "out/synthetic.csv"),
+                          NULL, &quiet));
         assert_in_range(synthetic->rows, c.all->rows - 300, c.all->rows + 300);
     }
 }
@@ -371,7 +369,7 @@ TEST(late_rows_that_are_damaged_stop_no_run)
     support_alter(&c.s, 1,
                   "UPDATE uploads SET complete = 1, sealed = zeroblob(200) WHERE owner = 2");
     expect_code(support_wait(run, 120), 0, file(&c, "run.log"));
-    assert_int_equal(file_read(file(&c, "server1.log"), 1 << 20, &log, &quiet), ERR_OK);
+    OK(file_read(file(&c, "server1.log"), 1 << 20, &log, &quiet));
     bytes_put_u8(&log, 0);
     for (const char *at = (const char *)log.data;
          (at = strstr(at, "the upload of o2 cannot be read here, and is left out")) != NULL; at++)

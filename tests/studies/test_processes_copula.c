@@ -21,7 +21,7 @@ static int run_into(struct scene *c, const char *out, const char *more, const ch
 static struct copula *model_of(struct scene *c, const char *out, struct domain **d)
 {
     struct copula *model = NULL;
-    assert_int_equal(copula_load(&model, d, file(c, "%s/model", out), &quiet), ERR_OK);
+    OK(copula_load(&model, d, file(c, "%s/model", out), &quiet));
     return model;
 }
 
@@ -77,7 +77,7 @@ static void check_openings(struct scene *c)
         struct audit_file *log CLEAN(audit_file_free) = NULL;
         const struct audit_opening *line[2] = {0};
         size_t lines_read = 0;
-        assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
+        OK(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet));
         for (size_t k = 0; k < log->entries; k++)
             if (log->entry[k].kind == AUDIT_OPEN) {
                 assert_in_range(lines_read, 0, 1);
@@ -129,10 +129,10 @@ TEST(a_copula_comes_of_three_servers)
     assert_false(support_contains(file(&c, "out/report.html"), "chose the marginal"));
     assert_false(support_contains(file(&c, "out/report.html"), "nan"));
     /* again without a server: rows and model come from what is there */
-    assert_int_equal(file_read(file(&c, "out/synthetic.csv"), 1 << 20, &first, NULL), ERR_OK);
+    OK(file_read(file(&c, "out/synthetic.csv"), 1 << 20, &first, NULL));
     assert_true(support_stop_all(c.server));
     expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
-    assert_int_equal(file_read(file(&c, "out/synthetic.csv"), 1 << 20, &again, NULL), ERR_OK);
+    OK(file_read(file(&c, "out/synthetic.csv"), 1 << 20, &again, NULL));
     assert_int_equal(first.size, again.size);
     assert_memory_equal(first.data, again.data, first.size);
     /* and from the servers' stores, if the folder is lost */

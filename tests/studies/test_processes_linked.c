@@ -31,23 +31,23 @@ static size_t link_all(struct scene *c)
     struct table *own[OWNERS];
     size_t linked, surplus;
     table_free(&c->all);
-    assert_int_equal(table_new(&c->all, c->s.study->domain, 0), ERR_OK);
+    OK(table_new(&c->all, c->s.study->domain, 0));
     for (unsigned o = 0; o < OWNERS; o++) {
         const struct study_owner *owner = &c->s.study->owner[o];
         struct table *t CLEAN(table_free) = NULL;
         uint16_t codes[DOMAIN_ATTRIBUTES_MAX];
-        assert_int_equal(support_table(&t, c->s.study->domain, 400, 10), ERR_OK);
-        assert_int_equal(pack_domain(&columns[o], c->s.study, o), ERR_OK);
-        assert_int_equal(table_new(&own[o], columns[o], 0), ERR_OK);
-        assert_int_equal(table_keep_keys(own[o]), ERR_OK);
+        OK(support_table(&t, c->s.study->domain, 400, 10));
+        OK(pack_domain(&columns[o], c->s.study, o));
+        OK(table_new(&own[o], columns[o], 0));
+        OK(table_keep_keys(own[o]));
         for (size_t i = 0; i < t->rows; i++) {
             for (size_t k = 0; k < owner->columns; k++)
                 codes[k] = t->column[owner->column[k]][i];
-            assert_int_equal(table_append(own[o], codes), ERR_OK);
+            OK(table_append(own[o], codes));
             own[o]->key[i] = person_of(o, i);
         }
     }
-    assert_int_equal(central_link(c->all, c->s.study, own, &linked, &surplus), ERR_OK);
+    OK(central_link(c->all, c->s.study, own, &linked, &surplus));
     for (unsigned o = 0; o < OWNERS; o++) {
         table_free(&own[o]);
         domain_free(&columns[o]);
@@ -67,7 +67,7 @@ static unsigned looks(struct scene *c)
 {
     struct audit_file *f CLEAN(audit_file_free) = NULL;
     unsigned found = 0;
-    assert_int_equal(audit_file_read(&f, file(c, "server0/audit.log"), &quiet), ERR_OK);
+    OK(audit_file_read(&f, file(c, "server0/audit.log"), &quiet));
     for (size_t i = 0; i < f->entries; i++)
         found += f->entry[i].kind == AUDIT_OPEN && f->entry[i].opening.cost > 0 &&
                  strcmp(f->entry[i].opening.what, "linked-rows") == 0;
@@ -78,14 +78,14 @@ static unsigned looks(struct scene *c)
 static void unname_persons(struct scene *c, unsigned owner)
 {
     struct bytes from CLEAN(bytes_clear) = {0}, to CLEAN(bytes_clear) = {0};
-    assert_int_equal(file_read(file(c, "o%u.csv", owner), 1 << 20, &from, NULL), ERR_OK);
+    OK(file_read(file(c, "o%u.csv", owner), 1 << 20, &from, NULL));
     bytes_put_u8(&from, 0);
     for (const char *line = (const char *)from.data, *end; (end = strchr(line, '\n')) != NULL;
          line = end + 1) {
         const char *rest = strchr(line, ',') + 1;
         bytes_put(&to, rest, (size_t)(end + 1 - rest));
     }
-    assert_int_equal(file_write(file(c, "o%u.csv", owner), 0600, to.data, to.size, NULL), ERR_OK);
+    OK(file_write(file(c, "o%u.csv", owner), 0600, to.data, to.size, NULL));
 }
 
 static int share_changed(struct scene *c)

@@ -134,7 +134,7 @@ static unsigned count_reason(struct scene *c, unsigned server, const char *reaso
 {
     struct audit_file *log CLEAN(audit_file_free) = NULL;
     unsigned count = 0;
-    assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", server), &quiet), ERR_OK);
+    OK(audit_file_read(&log, file(c, "server%u/audit.log", server), &quiet));
     for (size_t k = 0; k < log->entries; k++)
         count += log->entry[k].kind == AUDIT_OPEN && log->entry[k].opening.cost > 0 &&
                  strcmp(log->entry[k].opening.reason, reason) == 0;
@@ -239,7 +239,7 @@ TEST(an_interrupted_run_says_how_to_go_on)
     assert_true(support_wait_for(file(&c, "it's out.log"), "\n2/200 ", 20));
     assert_int_equal(kill(run, SIGINT), 0);
     assert_int_equal(support_wait(run, 10), -1);
-    assert_int_equal(file_read(file(&c, "it's out.log"), 1 << 20, &said, &quiet), ERR_OK);
+    OK(file_read(file(&c, "it's out.log"), 1 << 20, &said, &quiet));
     bytes_put_u8(&said, 0);
     at = strstr((char *)said.data, before);
     assert_non_null(at);
@@ -266,7 +266,7 @@ TEST(a_refused_server_leaves_nothing)
                          0); /* its ports are in use */
     assert_int_not_equal(access(file(&c, "second"), F_OK), 0);
     assert_int_equal(access(file(&c, "server%u", 0), F_OK), 0);
-    assert_int_equal(file_read(file(&c, "server%u.log", 0), 1 << 20, &said, &quiet), ERR_OK);
+    OK(file_read(file(&c, "server%u.log", 0), 1 << 20, &said, &quiet));
     bytes_put_u8(&said, 0);
     memcpy(date, said.data, DATE_SIZE - 1);
     date[DATE_SIZE - 1] = '\0';
@@ -311,7 +311,7 @@ TEST(a_run_whose_folder_is_lost_goes_on)
     /* without a number, the right one is printed */
     run = start_run(&c, "other", NULL);
     expect_code(support_wait(run, 30), 5, file(&c, "other.log"));
-    assert_int_equal(file_read(file(&c, "other.log"), 1 << 20, &words, &quiet), ERR_OK);
+    OK(file_read(file(&c, "other.log"), 1 << 20, &words, &quiet));
     bytes_put_u8(&words, 0);
     at = strstr((const char *)words.data, option);
     assert_non_null(at);
@@ -325,8 +325,7 @@ TEST(a_run_whose_folder_is_lost_goes_on)
     file_says(file(&c, "again.log"), "to another run than the one that --continue names");
     /* and once more when it has ended: the same to the last digit */
     expect_code(support_wait(start_run(&c, "more", text), 60), 0, file(&c, "more.log"));
-    assert_int_equal(file_read(file(&c, "again/measurements.json"), 1 << 24, &words, &quiet),
-                     ERR_OK);
+    OK(file_read(file(&c, "again/measurements.json"), 1 << 24, &words, &quiet));
     bytes_put_u8(&words, 0);
     file_says(file(&c, "more/measurements.json"), (const char *)words.data);
     bytes_clear(&words);
@@ -338,11 +337,9 @@ TEST(a_run_whose_folder_is_lost_goes_on)
 /* The folder of a server that is stopped, to another place or back. */
 static void copy_folder(struct scene *c, const char *from, const char *to)
 {
-    assert_int_equal(file_folder(file(c, "%s", to), &quiet), ERR_OK);
-    assert_int_equal(support_copy(file(c, "%s/store.sqlite", from), file(c, "%s/store.sqlite", to)),
-                     ERR_OK);
-    assert_int_equal(support_copy(file(c, "%s/audit.log", from), file(c, "%s/audit.log", to)),
-                     ERR_OK);
+    OK(file_folder(file(c, "%s", to), &quiet));
+    OK(support_copy(file(c, "%s/store.sqlite", from), file(c, "%s/store.sqlite", to)));
+    OK(support_copy(file(c, "%s/audit.log", from), file(c, "%s/audit.log", to)));
     unlink(file(c, "%s/store.sqlite-wal", to));
 }
 
@@ -421,15 +418,13 @@ static void mislead(struct scene *c, unsigned i)
     mpq_set_ui(cost, 1, 1000000);
     bytes_put_string(&noise, "noise");
     bytes_extend(&ids, UPLOAD_ID_SIZE);
-    assert_int_equal(identity_load(&me, file(c, "s%u.key", i), &quiet), ERR_OK);
-    assert_int_equal(
-        store_open(&store, file(c, "server%u", i), c->s.study, &three_split, me, i, &quiet),
-        ERR_OK);
-    assert_int_equal(price_limits(c->s.study, &limits, &quiet), ERR_OK);
-    assert_int_equal(store_ledger(store, &limits, &ledger, &head), ERR_OK);
-    assert_int_equal(ledger_debit(ledger, cost, &quiet), ERR_OK);
-    assert_int_equal(store_stage(store, &round, ledger, &ids, &noise, next), ERR_OK);
-    assert_int_equal(store_bind(store, &round, &none, &head), ERR_OK);
+    OK(identity_load(&me, file(c, "s%u.key", i), &quiet));
+    OK(store_open(&store, file(c, "server%u", i), c->s.study, &three_split, me, i, &quiet));
+    OK(price_limits(c->s.study, &limits, &quiet));
+    OK(store_ledger(store, &limits, &ledger, &head));
+    OK(ledger_debit(ledger, cost, &quiet));
+    OK(store_stage(store, &round, ledger, &ids, &noise, next));
+    OK(store_bind(store, &round, &none, &head));
     store_close(&store);
     identity_free(&me);
     mpq_clear(cost);
@@ -625,13 +620,11 @@ static void make_upload(struct scene *c, size_t rows, struct identity **me, stru
     const struct study *study = c->s.study;
     struct table *t CLEAN(table_free) = NULL;
     struct bytes packed CLEAN(bytes_clear) = {0};
-    assert_int_equal(identity_load(me, file(c, "o1.key"), &quiet), ERR_OK);
-    assert_int_equal(support_table(&t, study->domain, rows, 77), ERR_OK);
-    assert_int_equal(pack_table(study, 1, study_upload_form(study, 1), t, &packed), ERR_OK);
-    assert_int_equal(upload_make(parts, &three_split, *me, 1,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study,
-                                 study_upload_form(study, 1), &packed),
-                     ERR_OK);
+    OK(identity_load(me, file(c, "o1.key"), &quiet));
+    OK(support_table(&t, study->domain, rows, 77));
+    OK(pack_table(study, 1, study_upload_form(study, 1), t, &packed));
+    OK(upload_make(parts, &three_split, *me, 1, (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study,
+                   study_upload_form(study, 1), &packed));
 }
 
 static void parts_clear(struct upload parts[3], struct identity **me)
@@ -669,8 +662,8 @@ static void two_uploads_under_one_id(struct scene *c)
     make_upload(c, 100, &me, one);
     make_upload(c, 900, &again, other);
     take_on_id(other, c->s.study->terms.digest, one[0].id);
-    assert_int_equal(scene_send(c, me, 0, &other[0]), ERR_OK);
-    assert_int_equal(scene_send(c, me, 1, &one[1]), ERR_OK);
+    OK(scene_send(c, me, 0, &other[0]));
+    OK(scene_send(c, me, 1, &one[1]));
     scene_send(c, me, 2, &one[2]); /* stored; answered when the vector has arrived */
     assert_true(support_wait_for(file(c, "server2.log"), "is complete", 10));
     parts_clear(one, &me);
@@ -681,7 +674,7 @@ static unsigned how_often(const char *path, const char *text)
 {
     struct bytes b CLEAN(bytes_clear) = {0};
     unsigned count = 0;
-    assert_int_equal(file_read(path, 1 << 20, &b, NULL), ERR_OK);
+    OK(file_read(path, 1 << 20, &b, NULL));
     bytes_put_u8(&b, 0);
     for (const char *at = (const char *)b.data; (at = strstr(at, text)) != NULL; at++)
         count++;

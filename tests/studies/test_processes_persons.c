@@ -17,13 +17,12 @@ static void send_unsorted(struct scene *c)
     struct bytes packed CLEAN(bytes_clear) = {0};
     struct identity *me CLEAN(identity_free) = NULL;
     struct upload parts[3];
-    assert_int_equal(identity_load(&me, file(c, "o1.key"), &quiet), ERR_OK);
-    assert_int_equal(pack_table(c->s.study, 1, UPLOAD_RECORDS, t, &packed), ERR_OK);
-    assert_int_equal(upload_make(parts, &three_split, me, 1, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                                 c->s.study, UPLOAD_RECORDS, &packed),
-                     ERR_OK);
-    assert_int_equal(scene_send(c, me, 0, &parts[0]), ERR_OK);
-    assert_int_equal(scene_send(c, me, 1, &parts[1]), ERR_OK);
+    OK(identity_load(&me, file(c, "o1.key"), &quiet));
+    OK(pack_table(c->s.study, 1, UPLOAD_RECORDS, t, &packed));
+    OK(upload_make(parts, &three_split, me, 1, (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->s.study,
+                   UPLOAD_RECORDS, &packed));
+    OK(scene_send(c, me, 0, &parts[0]));
+    OK(scene_send(c, me, 1, &parts[1]));
     (void)!scene_send(c, me, 2, &parts[2]); /* stored; answered when the vector has arrived */
     assert_true(support_wait_for(file(c, "server2.log"), "is complete", 10));
     for (unsigned i = 0; i < 3; i++)
@@ -35,7 +34,7 @@ static unsigned sorted_of(struct scene *c, unsigned server)
 {
     struct audit_file *log CLEAN(audit_file_free) = NULL;
     unsigned digits = 0;
-    assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", server), &quiet), ERR_OK);
+    OK(audit_file_read(&log, file(c, "server%u/audit.log", server), &quiet));
     for (size_t k = 0; k < log->entries; k++)
         if (log->entry[k].kind == AUDIT_OPEN && strcmp(log->entry[k].opening.reason, "SORTED") == 0)
             digits = 10 * digits + (unsigned)log->entry[k].opening.values;

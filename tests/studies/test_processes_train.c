@@ -28,8 +28,8 @@ static void check_step(struct slope *rows, const json_t *step, const char *key,
     const json_t *weights = json_object_get(step, "weights"), *opened = json_object_get(step, key);
     const size_t n = features_weights(slope_features(rows));
     int64_t *weight CLEAN(memory_release) = NULL, *sums CLEAN(memory_release) = NULL;
-    assert_int_equal(memory_new(&weight, n), ERR_OK);
-    assert_int_equal(memory_new(&sums, sums_of), ERR_OK);
+    OK(memory_new(&weight, n));
+    OK(memory_new(&sums, sums_of));
     assert_int_equal(json_array_size(weights), n);
     assert_int_equal(json_array_size(opened), sums_of);
     for (size_t k = 0; k < n; k++)
@@ -49,7 +49,7 @@ static void check_trajectory(struct scene *c, const char *path)
     json_t *doc = json_load_file(path, JSON_REJECT_DUPLICATES, NULL), *step;
     double squares = 0, n;
     size_t k;
-    assert_int_equal(slope_new(&rows, c->s.study->features, c->all), ERR_OK);
+    OK(slope_new(&rows, c->s.study->features, c->all));
     assert_int_equal(json_array_size(json_object_get(doc, "steps")), STEPS);
     json_array_foreach(json_object_get(doc, "steps"), k, step)
         check_step(rows, step, "gradient", slope_sum, features_weights(f), &squares);
@@ -63,7 +63,7 @@ static void check_trajectory(struct scene *c, const char *path)
 static double rho_of(const struct scene *c)
 {
     struct ledger_limits limits;
-    assert_int_equal(price_limits(c->s.study, &limits, &quiet), ERR_OK);
+    OK(price_limits(c->s.study, &limits, &quiet));
     return limits.rho;
 }
 
@@ -79,7 +79,7 @@ static void check_openings(struct scene *c, bool over)
         struct audit_file *log CLEAN(audit_file_free) = NULL;
         size_t lines = 0;
         double cost = 0;
-        assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
+        OK(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet));
         for (size_t k = 0; k < log->entries; k++) {
             const struct audit_opening *o = &log->entry[k].opening;
             if (log->entry[k].kind != AUDIT_OPEN)
@@ -101,8 +101,8 @@ static void check_openings(struct scene *c, bool over)
 static void same_classifiers(struct scene *c, const char *a, const char *b)
 {
     struct bytes first CLEAN(bytes_clear) = {0}, second CLEAN(bytes_clear) = {0};
-    assert_int_equal(file_read(file(c, "%s/classifier.json", a), 1 << 20, &first, NULL), ERR_OK);
-    assert_int_equal(file_read(file(c, "%s/classifier.json", b), 1 << 20, &second, NULL), ERR_OK);
+    OK(file_read(file(c, "%s/classifier.json", a), 1 << 20, &first, NULL));
+    OK(file_read(file(c, "%s/classifier.json", b), 1 << 20, &second, NULL));
     assert_int_equal(first.size, second.size);
     assert_memory_equal(first.data, second.data, first.size);
 }
@@ -158,7 +158,7 @@ static void find_run(struct scene *c, char number[2 * AUDIT_RUN_SIZE + 1])
 {
     struct audit_file *log CLEAN(audit_file_free) = NULL;
     size_t k = 0;
-    assert_int_equal(audit_file_read(&log, file(c, "server0/audit.log"), &quiet), ERR_OK);
+    OK(audit_file_read(&log, file(c, "server0/audit.log"), &quiet));
     while (k + 1 < log->entries && log->entry[k].kind != AUDIT_OPEN)
         k++;
     sodium_bin2hex(number, 2 * AUDIT_RUN_SIZE + 1, log->entry[k].opening.run, AUDIT_RUN_SIZE);

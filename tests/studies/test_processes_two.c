@@ -87,9 +87,9 @@ TEST(a_provider_and_a_keeper_make_a_copula)
          "Gaussian noise of each, which the other does not know");
     /* again without a server: all is in the folder */
     assert_true(support_stop_all(c.server));
-    assert_int_equal(file_read(file(&c, "out/synthetic.csv"), 1 << 20, &first, NULL), ERR_OK);
+    OK(file_read(file(&c, "out/synthetic.csv"), 1 << 20, &first, NULL));
     expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
-    assert_int_equal(file_read(file(&c, "out/synthetic.csv"), 1 << 20, &again, NULL), ERR_OK);
+    OK(file_read(file(&c, "out/synthetic.csv"), 1 << 20, &again, NULL));
     assert_int_equal(first.size, again.size);
     assert_memory_equal(first.data, again.data, first.size);
 }
@@ -299,9 +299,9 @@ static size_t times(const char *path, const char *words)
 {
     struct bytes text CLEAN(bytes_clear) = {0};
     size_t n = 0;
-    assert_int_equal(file_read(path, 1 << 20, &text, NULL), ERR_OK);
+    OK(file_read(path, 1 << 20, &text, NULL));
     bytes_put_u8(&text, 0);
-    assert_int_equal(bytes_ok(&text), ERR_OK);
+    OK(bytes_ok(&text));
     for (const char *at = (const char *)text.data; (at = strstr(at, words)) != NULL; at++)
         n++;
     return n;
@@ -330,21 +330,19 @@ static void send_lie(struct scene *c, unsigned owner)
     struct receipt receipt;
     struct upload parts[2];
     liar.mask = under_another_key;
-    assert_int_equal(identity_load(&me, file(c, "o%u.key", owner), &quiet), ERR_OK);
-    assert_int_equal(support_table(&t, c->s.study->domain, 50, 1), ERR_OK);
-    assert_int_equal(pack_table(c->s.study, owner, UPLOAD_ENCRYPTED, t, &packed), ERR_OK);
-    assert_int_equal(upload_make(parts, &liar, me, owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                                 c->s.study, UPLOAD_ENCRYPTED, &packed),
-                     ERR_OK);
-    assert_int_equal(witness_add(&witness, file(c, "heads")), ERR_OK);
-    assert_int_equal(courier_new(&courier, &(const struct courier_options){.study = c->s.study,
-                                                                           .me = me,
-                                                                           .witness = &witness,
-                                                                           .owner = owner,
-                                                                           .progress = &progress,
-                                                                           .log = &quiet}),
-                     ERR_OK);
-    assert_int_equal(courier_upload(courier, parts, false, &receipt), ERR_OK);
+    OK(identity_load(&me, file(c, "o%u.key", owner), &quiet));
+    OK(support_table(&t, c->s.study->domain, 50, 1));
+    OK(pack_table(c->s.study, owner, UPLOAD_ENCRYPTED, t, &packed));
+    OK(upload_make(parts, &liar, me, owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->s.study,
+                   UPLOAD_ENCRYPTED, &packed));
+    OK(witness_add(&witness, file(c, "heads")));
+    OK(courier_new(&courier, &(const struct courier_options){.study = c->s.study,
+                                                             .me = me,
+                                                             .witness = &witness,
+                                                             .owner = owner,
+                                                             .progress = &progress,
+                                                             .log = &quiet}));
+    OK(courier_upload(courier, parts, false, &receipt));
     for (unsigned i = 0; i < 2; i++)
         upload_clear(&parts[i]);
     fclose(said);

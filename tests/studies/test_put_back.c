@@ -22,12 +22,11 @@ static const char *const kept[] = {"store.sqlite", "audit.log"};
 static void copy_folders(const struct support_study *s, const char *name, bool back)
 {
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        assert_int_equal(file_folder(support_path(s, "%s%u", name, i), NULL), ERR_OK);
+        OK(file_folder(support_path(s, "%s%u", name, i), NULL));
         for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
             const char *folder = support_path(s, "server%u/%s", i, kept[k]),
                        *copy = support_path(s, "%s%u/%s", name, i, kept[k]);
-            assert_int_equal(back ? support_copy(copy, folder) : support_copy(folder, copy),
-                             ERR_OK);
+            OK(back ? support_copy(copy, folder) : support_copy(folder, copy));
         }
         unlink(support_path(s, "server%u/store.sqlite-wal", i));
         unlink(support_path(s, "server%u/store.sqlite-shm", i));
@@ -103,8 +102,7 @@ TEST(three_folders_from_one_copy_give_no_budget_back)
     NEW_STUDY(&s, NULL, .owners = 2);
     assert_true(support_serve_all(&s, s.path, server));
     for (unsigned i = 0; i < 2; i++) {
-        assert_int_equal(support_csv(support_path(&s, "o%u.csv", i), s.study->domain, 300, i),
-                         ERR_OK);
+        OK(support_csv(support_path(&s, "o%u.csv", i), s.study->domain, 300, i));
         assert_int_equal(TREFOIL(&s, "share", s.path, support_path(&s, "o%u.csv", i), "--key",
                                  support_path(&s, "o%u.key", i)),
                          0);

@@ -115,7 +115,7 @@ static pid_t pid_of_rank(struct scene *c, unsigned server)
 {
     char *text = NULL;
     struct bytes log CLEAN(bytes_clear) = {0};
-    assert_int_equal(file_read(file(c, "server%u.log", server), 1 << 20, &log, &quiet), ERR_OK);
+    OK(file_read(file(c, "server%u.log", server), 1 << 20, &log, &quiet));
     bytes_put_u8(&log, 0);
     text = strstr((char *)log.data, "rank 1 is on ");
     assert_non_null(text);
@@ -246,7 +246,7 @@ static unsigned lines_of(struct scene *c, unsigned i, enum audit_kind kind)
 {
     struct audit_file *log CLEAN(audit_file_free) = NULL;
     unsigned lines = 0;
-    assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
+    OK(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet));
     for (size_t k = 0; k < log->entries; k++)
         lines += log->entry[k].kind == kind;
     return lines;

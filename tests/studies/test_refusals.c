@@ -34,19 +34,19 @@ struct refusals_scene {
 static void scene_new(struct refusals_scene *c, const struct study_options *o)
 {
     memset(c, 0, sizeof *c);
-    assert_int_equal(support_study_new(&c->s, o, &quiet), ERR_OK);
+    OK(support_study_new(&c->s, o, &quiet));
     assert_true(support_serve_all(&c->s, c->s.path, c->server));
     for (unsigned i = 0; i < c->s.owners; i++) {
-        assert_int_equal(support_csv(file(c, "o.csv"), c->s.study->domain, 400, 10 + i), ERR_OK);
+        OK(support_csv(file(c, "o.csv"), c->s.study->domain, 400, 10 + i));
         EXPECT(0, file(c, "share.log"), 30, "share", c->s.path, file(c, "o.csv"), "--key",
                file(c, "o%u.key", i));
     }
-    assert_int_equal(bounds_new(&c->bounds, c->s.study, &quiet), ERR_OK);
-    assert_int_equal(release_loop_options(c->s.study, c->bounds, &c->options, &quiet), ERR_OK);
-    assert_int_equal(identity_load(&c->me, file(c, "a.key"), &quiet), ERR_OK);
-    assert_int_equal(netio_new(&c->netio, &quiet), ERR_OK);
+    OK(bounds_new(&c->bounds, c->s.study, &quiet));
+    OK(release_loop_options(c->s.study, c->bounds, &c->options, &quiet));
+    OK(identity_load(&c->me, file(c, "a.key"), &quiet));
+    OK(netio_new(&c->netio, &quiet));
     secret_random(c->run, sizeof c->run);
-    assert_int_equal(client_new(&c->client, c->netio, c->s.study, c->me, c->run, &quiet), ERR_OK);
+    OK(client_new(&c->client, c->netio, c->s.study, c->me, c->run, &quiet));
 }
 
 static void scene_free(struct refusals_scene *c)
@@ -66,7 +66,7 @@ static void scene_free(struct refusals_scene *c)
 static double remaining(struct refusals_scene *c)
 {
     struct client_opened opened;
-    assert_int_equal(client_open(c->client, &opened), ERR_OK);
+    OK(client_open(c->client, &opened));
     return opened.remaining;
 }
 
@@ -74,7 +74,7 @@ static enum err ask(struct refusals_scene *c, struct request *r, struct bytes *r
 {
     struct bytes bytes CLEAN(bytes_clear) = {0};
     memcpy(r->run, c->run, sizeof r->run);
-    assert_int_equal(request_write(r, &bytes), ERR_OK);
+    OK(request_write(r, &bytes));
     return client_result(c->client, &bytes, result);
 }
 
@@ -98,8 +98,7 @@ static struct request selection(struct refusals_scene *c, uint32_t sequence)
                         .ask = {.kind = ASK_SELECT,
                                 .queries = (uint32_t)(w->queries - w->one_ways),
                                 .epsilon = aim_epsilon(&c->options)}};
-    assert_int_equal(measure_multiplier(aim_sigma_later(&c->options), &r.ask.multiplier, &quiet),
-                     ERR_OK);
+    OK(measure_multiplier(aim_sigma_later(&c->options), &r.ask.multiplier, &quiet));
     r.ask.sigma = measure_sigma(r.ask.multiplier, NOISE_BY_ALL);
     r.ask.query = memory_array(r.ask.queries, sizeof *r.ask.query);
     for (uint32_t k = 0; k < r.ask.queries; k++) {
@@ -117,7 +116,7 @@ static struct request one_ways(struct refusals_scene *c)
     struct request r = {
         .ask = {.kind = ASK_MEASURE, .queries = (uint32_t)c->s.study->workload->one_ways}};
     struct price_first first;
-    assert_int_equal(price_first(c->s.study, &first), ERR_OK);
+    OK(price_first(c->s.study, &first));
     r.ask.multiplier = first.one_ways;
     r.ask.query = memory_array(r.ask.queries, sizeof *r.ask.query);
     for (uint32_t k = 0; k < r.ask.queries; k++)
@@ -130,7 +129,7 @@ static size_t openings(struct refusals_scene *c, unsigned i)
 {
     struct audit_file *f CLEAN(audit_file_free) = NULL;
     size_t n = 0;
-    assert_int_equal(audit_file_read(&f, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
+    OK(audit_file_read(&f, file(c, "server%u/audit.log", i), &quiet));
     for (size_t k = 0; k < f->entries; k++)
         n += f->entry[k].kind == AUDIT_OPEN;
     return n;
@@ -223,13 +222,13 @@ static void the_price_is_the_servers_own(struct refusals_scene *c)
     struct bytes first CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
     double whole = remaining(c), cost, paid;
     cost = r.ask.queries * ldexp((double)(r.ask.multiplier * r.ask.multiplier), -41);
-    assert_int_equal(ask(c, &r, &first), ERR_OK);
-    assert_int_equal(ask(c, &r, &again), ERR_OK); /* in the same session */
+    OK(ask(c, &r, &first));
+    OK(ask(c, &r, &again)); /* in the same session */
     paid = whole - remaining(c);
     assert_true(fabs(paid - cost) < 1e-12);
     assert_int_equal(first.size, again.size);
     assert_memory_equal(first.data, again.data, first.size);
-    assert_int_equal(ask(c, &r, &again), ERR_OK); /* and in another */
+    OK(ask(c, &r, &again)); /* and in another */
     assert_memory_equal(first.data, again.data, first.size);
     assert_true(whole - remaining(c) == paid);
 }
@@ -240,7 +239,7 @@ static void a_bound_round_has_one_request(struct refusals_scene *c)
     struct request r CLEAN(request_clear) = selection(c, 1);
     struct bytes first CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
     remaining(c);
-    assert_int_equal(ask(c, &r, &first), ERR_OK);
+    OK(ask(c, &r, &first));
     r.ask.estimate[3]++;
     refused(c, &r, ERR_REFUSED);
     r.ask.estimate[3]--;
@@ -255,7 +254,7 @@ static void a_bound_round_has_one_request(struct refusals_scene *c)
     refused(c, &r, ERR_REFUSED);
     r.sequence = 1;
     remaining(c);
-    assert_int_equal(ask(c, &r, &again), ERR_OK);
+    OK(ask(c, &r, &again));
     assert_int_equal(first.size, again.size);
     assert_memory_equal(first.data, again.data, first.size);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -272,20 +271,20 @@ static void a_request_that_is_another_at_one_server_opens_nothing(struct refusal
     double before = remaining(c);
     memcpy(r.run, c->run, sizeof r.run);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        assert_int_equal(dials_new(&dial[i], c->netio, c->s.study, c->me, i, &quiet), ERR_OK);
+        OK(dials_new(&dial[i], c->netio, c->s.study, c->me, i, &quiet));
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         struct bytes message CLEAN(bytes_clear) = {0};
         bytes_put_u8(&message, MESSAGE_REQUEST);
         bytes_extend(&message, REQUEST_HEAD_SIZE - 1);
         memset(message.data + 1, 0, REQUEST_HEAD_SIZE - 1);
         r.ask.estimate[0] += i == 2 ? 1024 : 0;
-        assert_int_equal(request_write(&r, &message), ERR_OK);
-        assert_int_equal(dial_send(dial[i], false, message.data, message.size, deadline), ERR_OK);
+        OK(request_write(&r, &message));
+        OK(dial_send(dial[i], false, message.data, message.size, deadline));
     }
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         struct bytes message CLEAN(bytes_clear) = {0};
-        assert_int_equal(dial_receive(dial[i], &message, deadline), ERR_OK);
-        assert_int_equal(reply_read(&reply, &message), ERR_OK);
+        OK(dial_receive(dial[i], &message, deadline));
+        OK(reply_read(&reply, &message));
         assert_int_equal(reply.status, ERR_MISMATCH);
         support_says(reply.text, "has another request");
     }
@@ -307,7 +306,7 @@ static void the_budget_ends(struct refusals_scene *c)
     for (uint32_t round = 2; round < 4; round++) {
         r = selection(c, round);
         remaining(c);
-        assert_int_equal(ask(c, &r, &result), ERR_OK);
+        OK(ask(c, &r, &result));
         request_clear(&r);
     }
     r = selection(c, 4);
@@ -370,13 +369,13 @@ static void forms_are_bound(struct refusals_scene *c, uint32_t sequence, int64_t
     const double whole = remaining(c), u = (double)factor;
     struct bytes first CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
     struct request r CLEAN(request_clear) = products(c, sequence, factor);
-    assert_int_equal(ask(c, &r, &first), ERR_OK);
+    OK(ask(c, &r, &first));
     assert_true(fabs(whole - remaining(c) - pairs * u * u * u * u / 0x1p41) < 1e-12);
     r.ask.weight[0]++;
     refused(c, &r, ERR_REFUSED);
     r.ask.weight[0]--;
     remaining(c);
-    assert_int_equal(ask(c, &r, &again), ERR_OK);
+    OK(ask(c, &r, &again));
     assert_int_equal(first.size, again.size);
     assert_memory_equal(first.data, again.data, first.size);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)

@@ -51,12 +51,11 @@ static void start(struct serve_house *h, unsigned i)
 static struct serve_house house_new(const struct study_options *o)
 {
     struct serve_house h = {0};
-    assert_int_equal(support_study_new(&h.s, o, &quiet), ERR_OK);
+    OK(support_study_new(&h.s, o, &quiet));
     h.status = support_ports(STUDY_SERVERS_MOST * STUDY_PORTS + STUDY_SERVERS_MOST);
     h.status = (uint16_t)(h.status + STUDY_SERVERS_MOST * STUDY_PORTS);
     for (unsigned i = 0; i < h.s.owners; i++) {
-        assert_int_equal(
-            support_csv(file(&h, "o%u.csv", i), h.s.study->domain, 300 + 100 * i, 10 + i), ERR_OK);
+        OK(support_csv(file(&h, "o%u.csv", i), h.s.study->domain, 300 + 100 * i, 10 + i));
     }
     return h;
 }
@@ -408,7 +407,7 @@ static void ask_many(struct support_caller *c, unsigned *served, unsigned *refus
         if (e == ERR_AGAIN)
             assert_string_equal(c->reply.text, "too many messages from this key");
         else
-            assert_int_equal(e, ERR_OK);
+            OK(e);
     }
 }
 
@@ -460,7 +459,7 @@ TEST(an_upload_of_another_version_is_told_which_is_taken)
     file_says(file(&h, "server1.log"), "the upload is of version 3");
     assert_true(metric(&h, 1, "trefoil_uploads{state=\"partial\"}") == 0);
     /* an answer of another version is not accepted */
-    assert_int_equal(ask_status(&c), ERR_OK);
+    OK(ask_status(&c));
     c.message.data[0]++;
     assert_int_equal(reply_read(&c.reply, &c.message), ERR_MISMATCH);
     expect(c.reply.text, "its answer is of version 2, and this trefoil (");
@@ -700,15 +699,15 @@ TEST(what_is_purged_is_gone_and_signed_for)
     sealed_of(file(&h, "server1/store.sqlite"), &before);
     assert_true(before.size > 200);
     assert_int_equal(serve_purge(&h, 1), 0);
-    assert_int_equal(file_read(file(&h, "server1/store.sqlite"), 1 << 24, &after, &quiet), ERR_OK);
+    OK(file_read(file(&h, "server1/store.sqlite"), 1 << 24, &after, &quiet));
     for (size_t at = 0; at + 32 <= before.size; at += 32)
         assert_null(memmem(after.data, after.size, before.data + at, 32));
     assert_int_equal(access(file(&h, "server1/store.sqlite-wal"), F_OK), -1);
     /* doing it again gives the same statement; the study is over here */
     assert_int_equal(rename(file(&h, "server1/purge.txt"), file(&h, "first.txt")), 0);
     assert_int_equal(serve_purge(&h, 1), 0);
-    assert_int_equal(file_read(file(&h, "first.txt"), 1 << 20, &before, &quiet), ERR_OK);
-    assert_int_equal(file_read(file(&h, "server1/purge.txt"), 1 << 20, &after, &quiet), ERR_OK);
+    OK(file_read(file(&h, "first.txt"), 1 << 20, &before, &quiet));
+    OK(file_read(file(&h, "server1/purge.txt"), 1 << 20, &after, &quiet));
     assert_int_equal(before.size, after.size);
     assert_memory_equal(before.data, after.data, before.size);
     EXPECT(5, file(&h, "serve.log"), 30, "serve", h.s.path, "--key", file(&h, "s1.key"), "--folder",

@@ -41,10 +41,9 @@ static void scene_new(struct share_scene *c, const struct study_options *o)
 {
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
-    assert_int_equal(support_study_new(&c->s, o, &c->log), ERR_OK);
+    OK(support_study_new(&c->s, o, &c->log));
     for (unsigned i = 0; i < c->s.owners; i++) {
-        assert_int_equal(support_csv(file(c, "o%u.csv", i), c->s.study->domain, 400 + 100 * i, i),
-                         ERR_OK);
+        OK(support_csv(file(c, "o%u.csv", i), c->s.study->domain, 400 + 100 * i, i));
     }
 }
 
@@ -121,7 +120,7 @@ static void receipts_are_verified(struct share_scene *c)
     assert_int_equal(check_receipt(c, file(c, "other.yaml"), path), 3);
     file_says(file(c, "check.log"), "with other terms");
     /* any digit of what was signed, or of the time */
-    assert_int_equal(file_read(path, 1 << 16, &text, NULL), ERR_OK);
+    OK(file_read(path, 1 << 16, &text, NULL));
     for (size_t i = 0; i < text.size; i++) {
         uint8_t was = text.data[i];
         struct receipt r;
@@ -142,7 +141,7 @@ static void the_dry_run_says_what_the_receipt_is_of(struct share_scene *c, const
     char line[96] = "";
     const char *at;
     assert_int_equal(SHARE(c, csv, "--key", key, "--dry-run"), 0);
-    assert_int_equal(file_read(file(c, "o0.test.receipt"), 1 << 16, &receipt, NULL), ERR_OK);
+    OK(file_read(file(c, "o0.test.receipt"), 1 << 16, &receipt, NULL));
     bytes_put_u8(&receipt, 0);
     at = strstr((const char *)receipt.data, "\nupload ");
     assert_non_null(at);
@@ -222,7 +221,7 @@ static void another_study(struct share_scene *c, const char *book)
              "2026-01-02T03:04:05Z sent earlier %s epsilon 2 delta 0.0009765625 rho 0.125 slack 0 "
              "0\n",
              study_fingerprint(c->s.study).text);
-    assert_int_equal(file_append(book, line, &c->log), ERR_OK);
+    OK(file_append(book, line, &c->log));
 }
 
 TEST(the_budget_book_says_what_a_key_has_sent)
@@ -266,7 +265,7 @@ TEST(the_budget_book_says_what_a_key_has_sent)
     EACH(says, &c, "Z, withdrawn; does not count\n    epsilon 1 with", "1 study counts. ");
 
     /* a damaged book stops an upload before it begins */
-    assert_int_equal(file_append(book, "what is this\n", &c.log), ERR_OK);
+    OK(file_append(book, "what is this\n", &c.log));
     assert_int_equal(SHARE(&c, csv, "--key", key), 3);
     EACH(says, &c, "o0.book:", "this is not an entry of a book of budgets");
     assert_int_equal(list_book(&c, key), 3);
@@ -291,7 +290,7 @@ static void upload_named_in(struct share_scene *c, const char *path, const char 
 {
     struct bytes text CLEAN(bytes_clear) = {0};
     const char *at;
-    assert_int_equal(file_read(path, 1 << 16, &text, &c->log), ERR_OK);
+    OK(file_read(path, 1 << 16, &text, &c->log));
     bytes_put_u8(&text, 0);
     at = strstr((const char *)text.data, word);
     assert_non_null(at);
@@ -306,10 +305,10 @@ static void upload_named_in(struct share_scene *c, const char *path, const char 
 static void a_stolen_key_confirms_no_guess(struct share_scene *c, const char *csv)
 {
     char key[SUPPORT_PATH], uploaded[65], guessed[65];
-    assert_int_equal(file_folder(file(c, "thief"), &c->log), ERR_OK);
+    OK(file_folder(file(c, "thief"), &c->log));
     support_study_file(&c->s, "thief/o0.key", key);
     upload_named_in(c, file(c, "o0.test.receipt"), "\nupload ", uploaded);
-    assert_int_equal(support_copy(file(c, "o0.key"), key), ERR_OK);
+    OK(support_copy(file(c, "o0.key"), key));
     assert_int_equal(chmod(key, 0600), 0);
     assert_int_equal(SHARE(c, csv, "--key", key, "--dry-run"), 0);
     says(c, "upload: its name is known after the first share");
@@ -392,14 +391,14 @@ static void write_otherwise(struct share_scene *c, const char *altered)
     struct study *study CLEAN(study_free) = NULL;
     struct bytes b CLEAN(bytes_clear) = {0}, crlf CLEAN(bytes_clear) = {0};
     edit(c->s.path, altered, "study: test\n", "# another copy\nstudy: test # as agreed\n");
-    assert_int_equal(file_read(altered, 1 << 20, &b, NULL), ERR_OK);
+    OK(file_read(altered, 1 << 20, &b, NULL));
     for (size_t i = 0; i < b.size; i++) {
         if (b.data[i] == '\n')
             bytes_put_u8(&crlf, '\r');
         bytes_put_u8(&crlf, b.data[i]);
     }
-    assert_int_equal(file_write(altered, 0644, crlf.data, crlf.size, NULL), ERR_OK);
-    assert_int_equal(study_load(&study, altered, NULL), ERR_OK);
+    OK(file_write(altered, 0644, crlf.data, crlf.size, NULL));
+    OK(study_load(&study, altered, NULL));
     assert_memory_equal(study->terms.digest, c->s.study->terms.digest, 32);
 }
 
@@ -430,7 +429,7 @@ TEST(terms_are_pinned_and_their_difference_named)
     /* now other terms are refused before anything is read or sent, unless they are given */
     assert_int_equal(share_with(&c, altered, (const char *const[]){csv, "--key", key, NULL}), 3);
     says(&c, "this key knows the study test by other terms");
-    assert_int_equal(study_load(&study, altered, NULL), ERR_OK);
+    OK(study_load(&study, altered, NULL));
     print = study_fingerprint(study);
     study_free(&study);
     assert_int_equal(
@@ -450,7 +449,7 @@ TEST(terms_are_pinned_and_their_difference_named)
     says(&c, "sent as records");
     assert_int_equal(SHARE(&c, csv, "--key", key, "--as", "anwsers"), 2);
     edit(c.s.path, altered, "max_rows: 1000", "max_rows: 1000\n    as: records");
-    assert_int_equal(study_load(&study, altered, NULL), ERR_OK);
+    OK(study_load(&study, altered, NULL));
     assert_int_equal(
         share_with(&c, altered,
                    (const char *const[]){csv, "--key", key, "--as", "counts", "--fingerprint",
@@ -614,7 +613,7 @@ static void lossy_new(struct lossy *l)
     snprintf(replace, sizeof replace, "max_rows: 2000\n    as: records\n    pad_to: %d\n", PADDED);
     edit(l->c.s.path, big, "max_rows: 2000\n", replace);
     assert_int_equal(rename(big, l->c.s.path), 0);
-    assert_int_equal(study_load(&study, l->c.s.path, NULL), ERR_OK);
+    OK(study_load(&study, l->c.s.path, NULL));
     study_free(&l->c.s.study);
     l->c.s.study = study;
     assert_true(study_upload_bytes(study, 1) > 2 * MESSAGE_PART_MAX &&
@@ -846,7 +845,7 @@ TEST(lines_fit_a_terminal_and_a_pipe_has_no_control_characters)
         assert_in_range(widest(text), 20, 80);
     }
     assert_int_equal(SHARE(&l.c, l.csv, "--key", l.key), 0);
-    assert_int_equal(file_read(file(&l.c, "share.log"), 1 << 16, &piped, NULL), ERR_OK);
+    OK(file_read(file(&l.c, "share.log"), 1 << 16, &piped, NULL));
     assert_null(memchr(piped.data, '\r', piped.size));
     assert_null(memchr(piped.data, '\033', piped.size));
     bytes_put_u8(&piped, 0);

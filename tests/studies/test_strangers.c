@@ -49,7 +49,7 @@ static void scene_new(struct strangers_scene *c, const struct study_options *o,
 {
     struct rlimit before, limit;
     *c = (struct strangers_scene){.status = support_ports(1)};
-    assert_int_equal(support_study_new(&c->s, o, &quiet), ERR_OK);
+    OK(support_study_new(&c->s, o, &quiet));
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     limit = before;
     if (descriptors > 0)
@@ -71,7 +71,7 @@ static void share_all(struct strangers_scene *c)
 {
     for (unsigned i = 0; i < c->s.owners; i++) {
         const char *data = file(c, "o%u.csv", i);
-        assert_int_equal(support_csv(data, c->s.study->domain, 400, 10 + i), ERR_OK);
+        OK(support_csv(data, c->s.study->domain, 400, 10 + i));
         EXPECT(0, file(c, "share.log"), 30, "share", c->s.path, data, "--key",
                file(c, "o%u.key", i));
     }
@@ -112,17 +112,15 @@ static void flood(const struct strangers_scene *c, struct netio *netio)
         secret_random(pass, sizeof pass);
         snprintf(endpoint, sizeof endpoint, "tcp://127.0.0.1:%u",
                  port_of(c, i % 4 < 2 ? STUDY_BULK_PREV : STUDY_BULK_NEXT));
-        assert_int_equal(socket_new(&socket[i], netio_zmq(netio), &o, &quiet), ERR_OK);
-        assert_int_equal(
-            events_new(&events[i], netio_zmq(netio), socket[i], ZMQ_EVENT_DISCONNECTED, &quiet),
-            ERR_OK);
-        assert_int_equal(socket_dial(socket[i], endpoint, &quiet), ERR_OK);
+        OK(socket_new(&socket[i], netio_zmq(netio), &o, &quiet));
+        OK(events_new(&events[i], netio_zmq(netio), socket[i], ZMQ_EVENT_DISCONNECTED, &quiet));
+        OK(socket_dial(socket[i], endpoint, &quiet));
         for (unsigned k = 0; k < MESSAGES; k++)
             (void)!socket_send(socket[i], junk, sizeof junk);
     }
     for (unsigned i = 0; i < SOCKETS; i++) {
         const struct socket_wait w = {.socket = events[i], .readable = true};
-        assert_int_equal(socket_wait(&w, 1, support_end_ms(10)), ERR_OK);
+        OK(socket_wait(&w, 1, support_end_ms(10)));
         events_free(events[i], socket[i]);
         zmq_close(socket[i]);
     }
@@ -137,7 +135,7 @@ TEST(strangers_fill_no_memory)
     scene_new(&c, OPTIONS(.owners = 2, .rounds = 30, .connect_s = 20, .round_s = 20, .epsilon = 8),
               0);
     share_all(&c);
-    assert_int_equal(netio_new(&netio, &quiet), ERR_OK);
+    OK(netio_new(&netio, &quiet));
     before = resident(&c);
     flood(&c, netio);
     assert_true(resident(&c) < before + 32 * MIB); /* of 192 */
@@ -209,19 +207,17 @@ TEST(who_is_settled_stays)
     struct bytes b = {0};
     void *in, *out;
     int fd[CROWD];
-    assert_int_equal(netio_new(&netio, &quiet), ERR_OK);
+    OK(netio_new(&netio, &quiet));
     free_endpoints(endpoint, 1);
-    assert_int_equal(socket_new(&in, netio_zmq(netio), &pull, &quiet), ERR_OK);
-    assert_int_equal(socket_new(&out, netio_zmq(netio), &push, &quiet), ERR_OK);
+    OK(socket_new(&in, netio_zmq(netio), &pull, &quiet));
+    OK(socket_new(&out, netio_zmq(netio), &push, &quiet));
     o.context = netio_zmq(netio);
     o.socket = in;
-    assert_int_equal(porter_new(&porter, &o), ERR_OK);
-    assert_int_equal(socket_bind(in, endpoint[0], &quiet), ERR_OK);
-    assert_int_equal(socket_dial(out, endpoint[0], &quiet), ERR_OK);
-    assert_int_equal(socket_send(out, "first", 5), ERR_OK);
-    assert_int_equal(
-        socket_wait(&(struct socket_wait){.socket = in, .readable = true}, 1, support_end_ms(5)),
-        ERR_OK);
+    OK(porter_new(&porter, &o));
+    OK(socket_bind(in, endpoint[0], &quiet));
+    OK(socket_dial(out, endpoint[0], &quiet));
+    OK(socket_send(out, "first", 5));
+    OK(socket_wait(&(struct socket_wait){.socket = in, .readable = true}, 1, support_end_ms(5)));
     support_pause_ms(400);
     for (unsigned i = 0; i < CROWD; i++)
         fd[i] = support_connect("127.0.0.1", (uint16_t)atoi(strrchr(endpoint[0], ':') + 1));
@@ -231,11 +227,11 @@ TEST(who_is_settled_stays)
     assert_int_equal(count_cut(fd, CROWD), CROWD - 2);
     for (unsigned i = 0; i < CROWD; i++)
         close(fd[i]);
-    assert_int_equal(socket_send(out, "second", 6), ERR_OK);
+    OK(socket_send(out, "second", 6));
     for (unsigned k = 0; k < 2; k++) {
         const struct socket_wait w = {.socket = in, .readable = true};
-        assert_int_equal(socket_wait(&w, 1, support_end_ms(5)), ERR_OK);
-        assert_int_equal(socket_receive(in, &b, "link", &quiet), ERR_OK);
+        OK(socket_wait(&w, 1, support_end_ms(5)));
+        OK(socket_receive(in, &b, "link", &quiet));
     }
     assert_memory_equal(b.data, "second", 6);
     bytes_clear(&b);

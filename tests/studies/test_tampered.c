@@ -84,7 +84,7 @@ static struct had look(struct scene *c, unsigned i)
     }
     sqlite3_finalize(row);
     sqlite3_close(db);
-    assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
+    OK(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet));
     for (size_t k = 0; k < log->entries; k++)
         if (log->entry[k].kind == AUDIT_OPEN && log->entry[k].opening.what[0] != '-')
             h.openings[log->entry[k].opening.round]++;

@@ -32,11 +32,11 @@ static void scene_of(struct turns_scene *c, const char *domain, unsigned connect
     NEW_STUDY(&c->s, &quiet, .owners = 1, .rounds = 2, .round_s = round_s, .connect_s = connect_s,
               .domain = domain);
     assert_true(support_serve_all(&c->s, c->s.path, c->server));
-    assert_int_equal(support_csv(file(c, "o.csv"), c->s.study->domain, 400, 10), ERR_OK);
+    OK(support_csv(file(c, "o.csv"), c->s.study->domain, 400, 10));
     EXPECT(0, file(c, "share.log"), 30, "share", c->s.path, file(c, "o.csv"), "--key",
            file(c, "o0.key"));
-    assert_int_equal(identity_load(&c->me, file(c, "a.key"), &quiet), ERR_OK);
-    assert_int_equal(netio_new(&c->netio, &quiet), ERR_OK);
+    OK(identity_load(&c->me, file(c, "a.key"), &quiet));
+    OK(netio_new(&c->netio, &quiet));
 }
 
 static void scene_with(struct turns_scene *c, const char *domain, unsigned connect_s)
@@ -68,8 +68,8 @@ static void connect_all(struct turns_scene *c, struct analyst *a)
 {
     secret_random(a->run, sizeof a->run);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        assert_int_equal(dials_new(&a->dial[i], c->netio, c->s.study, c->me, i, &quiet), ERR_OK);
-        assert_int_equal(dial_reach(a->dial[i], support_end_ms(10)), ERR_OK);
+        OK(dials_new(&a->dial[i], c->netio, c->s.study, c->me, i, &quiet));
+        OK(dial_reach(a->dial[i], support_end_ms(10)));
     }
 }
 
@@ -87,9 +87,8 @@ static void tell(struct analyst *a, unsigned server, const uint8_t *attempt,
     bytes_put_u8(&message, MESSAGE_REQUEST);
     bytes_put(&message, attempt, REQUEST_ATTEMPT_SIZE);
     bytes_put_u64(&message, 0);
-    assert_int_equal(request_write(r, &message), ERR_OK);
-    assert_int_equal(
-        dial_send(a->dial[server], false, message.data, message.size, support_end_ms(5)), ERR_OK);
+    OK(request_write(r, &message));
+    OK(dial_send(a->dial[server], false, message.data, message.size, support_end_ms(5)));
 }
 
 /* The message to server `lost` does not reach it. */
@@ -114,8 +113,8 @@ static enum err answer_of(struct analyst *a, unsigned server)
     struct bytes message CLEAN(bytes_clear) = {0};
     struct reply reply;
     enum err e = dial_receive(a->dial[server], &message, support_end_ms(20));
-    assert_int_equal(e, ERR_OK);
-    assert_int_equal(reply_read(&reply, &message), ERR_OK);
+    OK(e);
+    OK(reply_read(&reply, &message));
     return reply.status;
 }
 
@@ -125,9 +124,9 @@ static void wait_until_heard(struct analyst *a, unsigned server)
     static const uint8_t status = MESSAGE_STATUS;
     struct bytes message CLEAN(bytes_clear) = {0};
     struct reply reply;
-    assert_int_equal(dial_send(a->dial[server], false, &status, 1, support_end_ms(5)), ERR_OK);
-    assert_int_equal(dial_receive(a->dial[server], &message, support_end_ms(20)), ERR_OK);
-    assert_int_equal(reply_read(&reply, &message), ERR_OK);
+    OK(dial_send(a->dial[server], false, &status, 1, support_end_ms(5)));
+    OK(dial_receive(a->dial[server], &message, support_end_ms(20)));
+    OK(reply_read(&reply, &message));
     assert_int_equal(reply.kind, MESSAGE_STATUS);
 }
 
@@ -144,7 +143,7 @@ static void open_at_last(struct analyst *a)
     }
     while (--asked > 0)
         (void)answer_of(a, 0);
-    assert_int_equal(answer_of(a, 0), ERR_OK);
+    OK(answer_of(a, 0));
 }
 
 static int withdraw(struct turns_scene *c, unsigned owner)
@@ -174,7 +173,7 @@ TEST(a_failure_is_told_to_whom_it_concerns)
     assert_int_equal(answer_of(&first, 0), ERR_TIMEOUT);
     assert_int_equal(kill(c.server[2], SIGCONT), 0);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        assert_int_equal(answer_of(&next, i), ERR_OK);
+        OK(answer_of(&next, i));
     disconnect_all(&first);
     disconnect_all(&next);
 }
@@ -207,7 +206,7 @@ TEST(a_request_has_to_be_of_the_session)
         assert_int_equal(answer_of(&first, i), ERR_PEER);
     ask(&first, REQUEST_OPEN);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        assert_int_equal(answer_of(&first, i), ERR_OK);
+        OK(answer_of(&first, i));
     ask(&other, REQUEST_CLOSE);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(answer_of(&other, i), ERR_BUSY); /* the first one has the place */
@@ -276,14 +275,14 @@ TEST(a_request_that_was_lost_is_not_waited_for)
     for (unsigned lost = 1; lost < STUDY_SERVERS_MOST; lost++) {
         ask(&a, REQUEST_OPEN);
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-            assert_int_equal(answer_of(&a, i), ERR_OK);
+            OK(answer_of(&a, i));
         ask_without(&a, REQUEST_CLOSE, lost);
         support_pause_ms(500); /* the other two wait for it */
         ask(&a, REQUEST_OPEN);
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             if (i != lost)
                 assert_int_equal(answer_of(&a, i), ERR_PEER);
-            assert_int_equal(answer_of(&a, i), ERR_OK);
+            OK(answer_of(&a, i));
         }
     }
     disconnect_all(&a);
@@ -309,15 +308,15 @@ TEST(a_run_keeps_its_place_while_its_program_lives)
     double end;
     int code;
     scene_new(&c, NULL);
-    assert_int_equal(client_new(&client, c.netio, c.s.study, c.me, run, &quiet), ERR_OK);
-    assert_int_equal(client_open(client, &opened), ERR_OK);
+    OK(client_new(&client, c.netio, c.s.study, c.me, run, &quiet));
+    OK(client_open(client, &opened));
     /* it asks for nothing, like one whose estimator takes long */
     support_pause_ms((int64_t)c.s.study->connect_s * 2000);
     assert_int_equal(run_into(&c, "second"), 5);
     EACH(file_says, file(&c, "second.log"), "another run, of analyst a, is in progress since 20",
          "or continue that run");
     assert_false(support_contains(file(&c, "second.log"), "did not answer"));
-    assert_int_equal(client_open(client, &opened), ERR_OK); /* it has lost nothing */
+    OK(client_open(client, &opened)); /* it has lost nothing */
     client_free(&client);
     end = support_deadline(30);
     while ((code = run_into(&c, "second")) == 5 && support_again(end))
@@ -335,8 +334,8 @@ TEST(a_session_that_pays_for_nothing_ends)
     bool closed = false;
     double limit;
     scene_of(&c, NULL, 1, 3);
-    assert_int_equal(client_new(&client, c.netio, c.s.study, c.me, run, &quiet), ERR_OK);
-    assert_int_equal(client_open(client, &opened), ERR_OK);
+    OK(client_new(&client, c.netio, c.s.study, c.me, run, &quiet));
+    OK(client_open(client, &opened));
     limit = support_deadline(20);
     while (!closed && support_again(limit)) {
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) /* where it ends first */
@@ -355,8 +354,8 @@ TEST(a_withdrawal_ends_a_session)
     struct client_opened opened;
     struct net_counters stats[STUDY_SERVERS_MOST][NET_PHASES];
     scene_with(&c, NULL, 20); /* nothing else ends it */
-    assert_int_equal(client_new(&client, c.netio, c.s.study, c.me, run, &quiet), ERR_OK);
-    assert_int_equal(client_open(client, &opened), ERR_OK);
+    OK(client_new(&client, c.netio, c.s.study, c.me, run, &quiet));
+    OK(client_open(client, &opened));
     assert_int_equal(withdraw(&c, 0), 0);
     file_says(file(&c, "server0.log"), "an owner withdraws or replaces an upload: the session");
     assert_int_equal(client_close(client, stats), ERR_PEER);  /* there is no session */
@@ -375,7 +374,7 @@ TEST(a_run_that_is_not_heard_of_ends)
     connect_all(&c, &dead);
     ask(&dead, REQUEST_OPEN);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        assert_int_equal(answer_of(&dead, i), ERR_OK);
+        OK(answer_of(&dead, i));
     disconnect_all(&dead);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_true(support_wait_for(file(&c, "server%u.log", i),
@@ -395,8 +394,8 @@ TEST(a_run_that_has_paid_goes_on_before_others)
     struct client_opened opened;
     scene_new(&c, NULL);
     assert_int_equal(run_rounds(&c, "first", "--rounds=1"), 0);
-    assert_int_equal(client_new(&client, c.netio, c.s.study, c.me, run, &quiet), ERR_OK);
-    assert_int_equal(client_open(client, &opened), ERR_OK);
+    OK(client_new(&client, c.netio, c.s.study, c.me, run, &quiet));
+    OK(client_open(client, &opened));
     assert_int_equal(run_into(&c, "first"), 0);
 }
 

@@ -236,7 +236,7 @@ static long tally(struct uploads_stage *c, char kind)
 {
     struct bytes b CLEAN(bytes_clear) = {0};
     long n = 0;
-    assert_int_equal(file_read(file(c, "tally"), 1 << 24, &b, &quiet), ERR_OK);
+    OK(file_read(file(c, "tally"), 1 << 24, &b, &quiet));
     for (size_t i = 0; i < b.size; i++)
         n += b.data[i] == kind;
     return n;
@@ -484,8 +484,8 @@ static int stage_new(void **state)
                                                   "    pad_to: 310000\n"});
     for (unsigned i = 0; i < OWNERS; i++) {
         struct table *t CLEAN(table_free) = NULL;
-        assert_int_equal(support_table(&t, c.s.study->domain, 400 + 500 * i, 10 + i), ERR_OK);
-        assert_int_equal(table_write_csv(file(&c, "o%u.csv", i), t, NULL, 1, &quiet), ERR_OK);
+        OK(support_table(&t, c.s.study->domain, 400 + 500 * i, 10 + i));
+        OK(table_write_csv(file(&c, "o%u.csv", i), t, NULL, 1, &quiet));
         c.rows += t->rows;
     }
     support_study_file(&c.s, "done", c.done);

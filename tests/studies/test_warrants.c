@@ -60,24 +60,24 @@ static void add_approvers(struct warrants_scene *c)
     for (unsigned i = 0; i < APPROVERS; i++) {
         char key[IDENTITY_TEXT_SIZE], line[IDENTITY_TEXT_SIZE + 64];
         assert_int_equal(TREFOIL(c, "keygen", file(c, "p%u.key", i)), 0);
-        assert_int_equal(identity_load(&c->approver[i], file(c, "p%u.key", i), &quiet), ERR_OK);
+        OK(identity_load(&c->approver[i], file(c, "p%u.key", i), &quiet));
         public_identity_text(&c->approver[i]->public, key);
         snprintf(line, sizeof line, "    - {name: p%u, key: %s}\n", i, key);
         bytes_put_text(&lines, line);
     }
     bytes_put_text(&lines, "analysts:\n");
     bytes_put_u8(&lines, 0);
-    assert_int_equal(bytes_ok(&lines), ERR_OK);
-    assert_int_equal(support_copy(c->s.path, file(c, "first.yaml")), ERR_OK);
+    OK(bytes_ok(&lines));
+    OK(support_copy(c->s.path, file(c, "first.yaml")));
     assert_true(support_edit(file(c, "first.yaml"), c->s.path,
                              (const char *const[]){"analysts:\n", (char *)lines.data, NULL}));
     study_free(&c->s.study);
-    assert_int_equal(study_load(&c->s.study, c->s.path, &quiet), ERR_OK);
+    OK(study_load(&c->s.study, c->s.path, &quiet));
 }
 
 static void send_rows(struct warrants_scene *c)
 {
-    assert_int_equal(support_csv(file(c, "o0.csv"), c->s.study->domain, 400, 1), ERR_OK);
+    OK(support_csv(file(c, "o0.csv"), c->s.study->domain, 400, 1));
     assert_int_equal(TREFOIL(c, "share", c->s.path, file(c, "o0.csv"), "--key", file(c, "o0.key")),
                      0);
 }
@@ -88,8 +88,8 @@ static void scene_of(struct warrants_scene *c, bool two)
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
     NEW_STUDY(&c->s, &quiet, .owners = 1, .rounds = 8, .two = two, .round_s = 20, .connect_s = 20);
     add_approvers(c);
-    assert_int_equal(identity_load(&c->me, file(c, "a.key"), &quiet), ERR_OK);
-    assert_int_equal(netio_new(&c->netio, &quiet), ERR_OK);
+    OK(identity_load(&c->me, file(c, "a.key"), &quiet));
+    OK(netio_new(&c->netio, &quiet));
 }
 
 static void scene_new(struct warrants_scene *c)
@@ -116,7 +116,7 @@ static struct warrant made(const struct warrants_scene *c, uint32_t share, const
     memcpy(w.analyst, c->me->public.sign, 32);
     assert_true(date_parse_day(until, &w.last_day));
     for (unsigned i = 0; i < count; i++)
-        assert_int_equal(warrant_sign(&w, c->s.study, c->approver[i], &quiet), ERR_OK);
+        OK(warrant_sign(&w, c->s.study, c->approver[i], &quiet));
     return w;
 }
 
@@ -147,7 +147,7 @@ static void nothing_opened(struct warrants_scene *c)
 {
     for (unsigned i = 0; i < c->s.study->servers; i++) {
         struct audit_file *log CLEAN(audit_file_free) = NULL;
-        assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
+        OK(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet));
         for (size_t k = 0; k < log->entries; k++)
             assert_int_not_equal(log->entry[k].kind, AUDIT_OPEN);
     }
@@ -161,14 +161,14 @@ static void first_request(const struct warrants_scene *c, const uint8_t run[REQU
 {
     struct request r CLEAN(request_clear) = {.ask.kind = ASK_MEASURE};
     struct price_first first;
-    assert_int_equal(price_first(c->s.study, &first), ERR_OK);
+    OK(price_first(c->s.study, &first));
     memcpy(r.run, run, sizeof r.run);
     r.ask.multiplier = first.one_ways;
     r.ask.queries = (uint32_t)c->s.study->workload->one_ways;
     r.ask.query = memory_array(r.ask.queries, sizeof *r.ask.query);
     for (uint32_t k = 0; k < r.ask.queries; k++)
         r.ask.query[k] = k;
-    assert_int_equal(request_write(&r, bytes), ERR_OK);
+    OK(request_write(&r, bytes));
 }
 
 /* Asks for the first round by this warrant, or none: what the servers say. */
@@ -180,7 +180,7 @@ static enum err ask(struct warrants_scene *c, const struct warrant *w)
     struct bytes first CLEAN(bytes_clear) = {0}, result CLEAN(bytes_clear) = {0};
     c->words[0] = '\0';
     first_request(c, run, &first);
-    assert_int_equal(client_new(&client, c->netio, c->s.study, c->me, run, &c->log), ERR_OK);
+    OK(client_new(&client, c->netio, c->s.study, c->me, run, &c->log));
     client_permit(client, w);
     TRY(client_open(client, &opened));
     return client_result(client, &first, &result);
@@ -208,12 +208,12 @@ TEST(without_a_good_warrant_nothing_is_opened)
     w = made(&c, WARRANT_ALL, "9999-12-31", 0);
     w.terms[0] ^= 1;
     for (unsigned i = 0; i < 2; i++)
-        assert_int_equal(warrant_sign(&w, c.s.study, c.approver[i], &quiet), ERR_OK);
+        OK(warrant_sign(&w, c.s.study, c.approver[i], &quiet));
     refused(&c, &w, "the warrant is for another study");
     w = made(&c, WARRANT_ALL, "9999-12-31", 0);
     memcpy(w.analyst, c.approver[0]->public.sign, 32);
     for (unsigned i = 0; i < 2; i++)
-        assert_int_equal(warrant_sign(&w, c.s.study, c.approver[i], &quiet), ERR_OK);
+        OK(warrant_sign(&w, c.s.study, c.approver[i], &quiet));
     refused(&c, &w, "the warrant is for another analyst's key");
     w = made(&c, WARRANT_ALL, "2020-02-29", 2);
     refused(&c, &w, "the warrant was good until 2020-02-29; nothing more was spent");
@@ -222,7 +222,7 @@ TEST(without_a_good_warrant_nothing_is_opened)
     support_says(c.words, "the warrant permits 0.0001 % of the study's budget");
     nothing_opened(&c);
     w = made(&c, WARRANT_ALL, "9999-12-31", 2); /* and all of that was why */
-    assert_int_equal(ask(&c, &w), ERR_OK);
+    OK(ask(&c, &w));
     spent(&c, 1);
 }
 
@@ -250,7 +250,7 @@ static void with_liar(unsigned liar, bool two)
     assert_int_not_equal(ask(&c, &w), ERR_OK);
     nothing_opened(&c);
     w = made(&c, WARRANT_ALL, "9999-12-31", 3);
-    assert_int_equal(ask(&c, &w), ERR_OK);
+    OK(ask(&c, &w));
     support_kill(&c.server[liar]);
 }
 

@@ -45,19 +45,19 @@ static void scene_new(struct whose_run_scene *c)
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
     NEW_STUDY(&c->s, &quiet, .owners = 1, .round_s = 5, .connect_s = CONNECT_S);
     assert_int_equal(TREFOIL(c, "keygen", file(c, "b.key")), 0);
-    assert_int_equal(identity_load(&c->me[0], file(c, "a.key"), &quiet), ERR_OK);
-    assert_int_equal(identity_load(&c->me[1], file(c, "b.key"), &quiet), ERR_OK);
+    OK(identity_load(&c->me[0], file(c, "a.key"), &quiet));
+    OK(identity_load(&c->me[1], file(c, "b.key"), &quiet));
     public_identity_text(&c->me[1]->public, key);
     snprintf(analysts, sizeof analysts, "analysts:\n  - name: b\n    key: %s\n", key);
     support_study_file(&c->s, "two.yaml", c->path);
     assert_true(
         support_edit(c->s.path, c->path, (const char *const[]){"analysts:\n", analysts, NULL}));
-    assert_int_equal(study_load(&c->study, c->path, &quiet), ERR_OK);
+    OK(study_load(&c->study, c->path, &quiet));
     assert_true(support_serve_all(&c->s, c->path, c->server));
-    assert_int_equal(support_csv(file(c, "o0.csv"), c->study->domain, 400, 1), ERR_OK);
+    OK(support_csv(file(c, "o0.csv"), c->study->domain, 400, 1));
     assert_int_equal(TREFOIL(c, "share", c->path, file(c, "o0.csv"), "--key", file(c, "o0.key")),
                      0);
-    assert_int_equal(netio_new(&c->netio, &quiet), ERR_OK);
+    OK(netio_new(&c->netio, &quiet));
 }
 
 static void scene_free(struct whose_run_scene *c)
@@ -100,7 +100,7 @@ static void run_number(struct whose_run_scene *c, char hex[2 * REQUEST_RUN_SIZE 
 {
     struct bytes text CLEAN(bytes_clear) = {0};
     const char *at;
-    assert_int_equal(file_read(file(c, "server0/audit.log"), 1 << 20, &text, &quiet), ERR_OK);
+    OK(file_read(file(c, "server0/audit.log"), 1 << 20, &text, &quiet));
     bytes_put_u8(&text, 0);
     at = strstr((const char *)text.data, " open run ");
     assert_non_null(at);
@@ -117,7 +117,7 @@ static void first_request(struct whose_run_scene *c, const uint8_t run[REQUEST_R
     struct study planned = *c->study;
     struct price_first first;
     planned.left = left;
-    assert_int_equal(price_first(&planned, &first), ERR_OK);
+    OK(price_first(&planned, &first));
     memcpy(r.run, run, sizeof r.run);
     r.ask.multiplier = first.one_ways;
     r.ask.queries = (uint32_t)c->study->workload->one_ways;
@@ -125,7 +125,7 @@ static void first_request(struct whose_run_scene *c, const uint8_t run[REQUEST_R
     for (uint32_t k = 0; k < r.ask.queries; k++)
         r.ask.query[k] = k;
     bytes_clear(bytes);
-    assert_int_equal(request_write(&r, bytes), ERR_OK);
+    OK(request_write(&r, bytes));
 }
 
 static void measure(const uint8_t run[REQUEST_RUN_SIZE], uint32_t sequence, uint32_t query,
@@ -136,7 +136,7 @@ static void measure(const uint8_t run[REQUEST_RUN_SIZE], uint32_t sequence, uint
         .ask = {.kind = ASK_MEASURE, .queries = 1, .query = &query, .multiplier = 4096}};
     memcpy(r.run, run, sizeof r.run);
     bytes_clear(bytes);
-    assert_int_equal(request_write(&r, bytes), ERR_OK);
+    OK(request_write(&r, bytes));
 }
 
 static void refused(struct whose_run_scene *c, enum err e)
@@ -160,26 +160,25 @@ TEST(another_cannot_ask_for_it_or_end_it)
     struct bytes first CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
     struct bytes result CLEAN(bytes_clear) = {0};
     scene_new(&c);
-    assert_int_equal(client_new(&a, c.netio, c.study, c.me[0], run, &quiet), ERR_OK);
-    assert_int_equal(client_new(&b, c.netio, c.study, c.me[1], run, &c.log), ERR_OK);
+    OK(client_new(&a, c.netio, c.study, c.me[0], run, &quiet));
+    OK(client_new(&b, c.netio, c.study, c.me[1], run, &c.log));
     first_request(&c, run, 0, &first);
     measure(run, 0, 1, &other);
-    assert_int_equal(client_open(a, &opened), ERR_OK);
+    OK(client_open(a, &opened));
     refused(&c, client_open(b, &opened));
     refused(&c, client_result(b, &other, &result));
     spent(&c, 0);
-    assert_int_equal(client_result(a, &first, &result), ERR_OK); /* its session is there */
+    OK(client_result(a, &first, &result)); /* its session is there */
     spent(&c, 1);
     measure(run, 1, 1, &other);
     refused(&c, client_result(b, &other, &result));
-    assert_int_equal(client_close(a, stats), ERR_OK);
+    OK(client_close(a, stats));
     refused(&c, client_open(b, &opened));
     spent(&c, 1);
-    assert_int_equal(client_open(a, &opened), ERR_OK);
+    OK(client_open(a, &opened));
     assert_int_equal(opened.rounds, 1);
     measure(run, 1, 2, &first);
-    assert_int_equal(client_result(a, &first, &result),
-                     ERR_OK); /* nothing was bound in its place */
+    OK(client_result(a, &first, &result)); /* nothing was bound in its place */
     spent(&c, 2);
 }
 
@@ -193,9 +192,9 @@ TEST(another_cannot_keep_its_place)
     double end;
     int code;
     scene_new(&c);
-    assert_int_equal(client_new(&a, c.netio, c.study, c.me[0], run, &quiet), ERR_OK);
-    assert_int_equal(client_open(a, &opened), ERR_OK);
-    assert_int_equal(client_new(&b, c.netio, c.study, c.me[1], run, &c.log), ERR_OK);
+    OK(client_new(&a, c.netio, c.study, c.me[0], run, &quiet));
+    OK(client_open(a, &opened));
+    OK(client_new(&b, c.netio, c.study, c.me[1], run, &c.log));
     client_free(&a);
     end = support_deadline(20);
     do
@@ -219,8 +218,8 @@ TEST(another_gets_its_turn)
     pid_t b, ended;
     int code;
     scene_new(&c);
-    assert_int_equal(client_new(&a, c.netio, c.study, c.me[0], run, &quiet), ERR_OK);
-    assert_int_equal(client_open(a, &opened), ERR_OK);
+    OK(client_new(&a, c.netio, c.study, c.me[0], run, &quiet));
+    OK(client_open(a, &opened));
     b = support_start(file(&c, "b.log"),
                       (const char *const[]){"run", c.path, "--key", file(&c, "b.key"), "--out",
                                             file(&c, "out"), NULL});
@@ -293,13 +292,13 @@ TEST(another_run_begins_with_what_is_left)
     const char *amended;
     char left[32];
     scene_new(&c);
-    assert_int_equal(client_new(&a, c.netio, c.study, c.me[0], run, &quiet), ERR_OK);
-    assert_int_equal(client_open(a, &opened), ERR_OK);
+    OK(client_new(&a, c.netio, c.study, c.me[0], run, &quiet));
+    OK(client_open(a, &opened));
     assert_true(opened.may && !(opened.left > 0));
     first_request(&c, run, 0, &first);
-    assert_int_equal(client_result(a, &first, &result), ERR_OK);
-    assert_int_equal(client_close(a, stats), ERR_OK);
-    assert_int_equal(client_open(a, &opened), ERR_OK);
+    OK(client_result(a, &first, &result));
+    OK(client_close(a, stats));
+    OK(client_open(a, &opened));
     assert_true(opened.may && !(opened.left > 0)); /* its own run goes on as it began */
     snprintf(left, sizeof left, "%.17g", opened.remaining);
     client_free(&a);

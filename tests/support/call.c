@@ -11,8 +11,8 @@ void execute(struct call *c, enum err (*run)(struct party *, struct call *))
     c->run = run;
     three_result_free(&c->out);
     memset(&c->out, 0, sizeof c->out);
-    assert_int_equal(three_result_new(&c->out, c->n), ERR_OK);
-    assert_int_equal(three_run(c->n + 1, job, c, &c->costs), ERR_OK);
+    OK(three_result_new(&c->out, c->n));
+    OK(three_run(c->n + 1, job, c, &c->costs));
 }
 
 struct call *fresh(size_t n, uint64_t seed)

@@ -7,9 +7,9 @@ void support_caller_new(struct support_caller *c, const struct support_study *s,
                         unsigned server)
 {
     *c = (struct support_caller){.me = NULL};
-    assert_int_equal(identity_load(&c->me, support_path(s, "%s", key), NULL), ERR_OK);
-    assert_int_equal(netio_new(&c->netio, NULL), ERR_OK);
-    assert_int_equal(dials_new(&c->dial, c->netio, s->study, c->me, server, NULL), ERR_OK);
+    OK(identity_load(&c->me, support_path(s, "%s", key), NULL));
+    OK(netio_new(&c->netio, NULL));
+    OK(dials_new(&c->dial, c->netio, s->study, c->me, server, NULL));
 }
 
 void support_caller_free(struct support_caller *c)
@@ -28,14 +28,13 @@ void support_caller_begin(struct support_caller *c, uint8_t kind)
 
 void support_caller_send(struct support_caller *c)
 {
-    assert_int_equal(
-        dial_send(c->dial, false, c->message.data, c->message.size, support_end_ms(10)), ERR_OK);
+    OK(dial_send(c->dial, false, c->message.data, c->message.size, support_end_ms(10)));
 }
 
 enum err support_caller_hear(struct support_caller *c)
 {
-    assert_int_equal(dial_receive(c->dial, &c->message, support_end_ms(10)), ERR_OK);
-    assert_int_equal(reply_read(&c->reply, &c->message), ERR_OK);
+    OK(dial_receive(c->dial, &c->message, support_end_ms(10)));
+    OK(reply_read(&c->reply, &c->message));
     return c->reply.status;
 }
 

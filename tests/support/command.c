@@ -16,7 +16,7 @@
 void support_text(const char *path, char *to, size_t size)
 {
     struct bytes b CLEAN(bytes_clear) = {0};
-    assert_int_equal(file_read(path, size - 1, &b, NULL), ERR_OK);
+    OK(file_read(path, size - 1, &b, NULL));
     if (b.size > 0)
         memcpy(to, b.data, b.size);
     to[b.size] = '\0';

@@ -28,7 +28,7 @@ enum err copula_stage_run(struct copula_result **result, const struct copula_sta
 {
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;
-    assert_int_equal(plaintext_new(&p, s->pairs, s->table, noise, NULL), ERR_OK);
+    OK(plaintext_new(&p, s->pairs, s->table, noise, NULL));
     backend = plaintext_backend(p);
     return copula_run(result, o, &backend, NULL);
 }

@@ -51,15 +51,14 @@ static void open_one(struct gates_one *s, const struct support_study *study,
 {
     char listen[STUDY_ENDPOINT_SIZE];
     struct gate_options o = {.listen = listen, .max_message = (size_t)1 << 20, .log = &quiet};
-    assert_int_equal(identity_load(&s->me, support_path(study, "s%u.key", s->index), &quiet),
-                     ERR_OK);
-    assert_int_equal(netio_new(&s->netio, &quiet), ERR_OK);
-    assert_int_equal(netio_allow(s->netio, "gate", client->curve, 0), ERR_OK);
+    OK(identity_load(&s->me, support_path(study, "s%u.key", s->index), &quiet));
+    OK(netio_new(&s->netio, &quiet));
+    OK(netio_allow(s->netio, "gate", client->curve, 0));
     study_endpoint(study->study, s->index, STUDY_GATE, listen);
     o.netio = s->netio;
     o.curve_public = s->me->public.curve;
     o.curve_secret = s->me->curve_secret;
-    assert_int_equal(gate_new(&s->gate, &o), ERR_OK);
+    OK(gate_new(&s->gate, &o));
     assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
 }
 

@@ -10,7 +10,7 @@ struct bytes with_keys(const struct parse_fixture *f, const char *text)
         } else
             bytes_put_u8(&b, (uint8_t)*text);
     }
-    assert_int_equal(bytes_ok(&b), ERR_OK);
+    OK(bytes_ok(&b));
     return b;
 }
 
@@ -25,7 +25,7 @@ struct bytes edited(const char *text, const char *find, const char *replace)
     if (*replace != '\0')
         bytes_put(&b, replace, strlen(replace));
     bytes_put(&b, at + strlen(find), strlen(at + strlen(find)) + 1);
-    assert_int_equal(bytes_ok(&b), ERR_OK);
+    OK(bytes_ok(&b));
     return b;
 }
 

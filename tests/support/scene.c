@@ -33,16 +33,15 @@ int run_study(struct scene *c, const char *key, unsigned number)
 struct scene scene_without_servers(const struct study_options *o)
 {
     struct scene c = {0};
-    assert_int_equal(support_study_new(&c.s, o, &quiet), ERR_OK);
-    assert_int_equal(table_new(&c.all, c.s.study->domain, 0), ERR_OK);
+    OK(support_study_new(&c.s, o, &quiet));
+    OK(table_new(&c.all, c.s.study->domain, 0));
     for (unsigned i = 0; i < c.s.owners; i++) {
         size_t batch = c.s.study->owner[i].batch; /* its owners have the same rows */
         struct table *t CLEAN(table_free) = NULL;
-        assert_int_equal(support_table(&t, c.s.study->domain, 400 + 500 * batch, 10 + batch),
-                         ERR_OK);
-        assert_int_equal(table_write_csv(file(&c, "o%u.csv", i), t, NULL, 1, &quiet), ERR_OK);
+        OK(support_table(&t, c.s.study->domain, 400 + 500 * batch, 10 + batch));
+        OK(table_write_csv(file(&c, "o%u.csv", i), t, NULL, 1, &quiet));
         if (batch == i)
-            assert_int_equal(central_append(c.all, t), ERR_OK);
+            OK(central_append(c.all, t));
     }
     return c;
 }
@@ -77,11 +76,11 @@ static void read_merges(struct merges *m, const struct domain *d, json_t *merged
     const char *name;
     json_t *list, *group;
     size_t k;
-    assert_int_equal(merges_none(m, d), ERR_OK);
+    OK(merges_none(m, d));
     json_object_foreach(merged, name, list)
     {
         const uint32_t a = domain_find(d, name), size = d->attribute[a].size;
-        assert_int_equal(memory_new(&m->group[a], size), ERR_OK);
+        OK(memory_new(&m->group[a], size));
         assert_int_equal(json_array_size(list), size);
         m->groups[a] = 0;
         json_array_foreach(list, k, group)
@@ -118,7 +117,7 @@ void check_measurements(struct scene *c, const char *path, size_t expected)
     size_t k, j;
     assert_non_null(doc);
     read_merges(&merges, c->s.study->domain, json_object_get(doc, "merged"));
-    assert_int_equal(tabulate_closure(c->all, w, all), ERR_OK);
+    OK(tabulate_closure(c->all, w, all));
     assert_int_equal(json_array_size(json_object_get(doc, "measurements")), expected);
     json_array_foreach(json_object_get(doc, "measurements"), k, m)
     {
@@ -162,7 +161,7 @@ void check_audit(struct scene *c, unsigned selections, unsigned measurements)
         struct audit_file *log CLEAN(audit_file_free) = NULL;
         unsigned count[2] = {0, 0};
         double paid = 0;
-        assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
+        OK(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet));
         for (size_t k = 0; k < log->entries; k++) {
             const struct audit_opening *o = &log->entry[k].opening;
             if (log->entry[k].kind != AUDIT_OPEN)
@@ -186,12 +185,12 @@ void check_audit(struct scene *c, unsigned selections, unsigned measurements)
 void leave_out(struct scene *c, unsigned owner)
 {
     table_free(&c->all);
-    assert_int_equal(table_new(&c->all, c->s.study->domain, 0), ERR_OK);
+    OK(table_new(&c->all, c->s.study->domain, 0));
     for (unsigned i = 0; i < OWNERS; i++) {
         struct table *t CLEAN(table_free) = NULL;
-        assert_int_equal(support_table(&t, c->s.study->domain, 400 + 500 * i, 10 + i), ERR_OK);
+        OK(support_table(&t, c->s.study->domain, 400 + 500 * i, 10 + i));
         if (i != owner)
-            assert_int_equal(central_append(c->all, t), ERR_OK);
+            OK(central_append(c->all, t));
     }
 }
 
@@ -209,11 +208,11 @@ enum err scene_send(struct scene *c, const struct identity *me, unsigned server,
     struct bytes message CLEAN(bytes_clear) = {0};
     struct reply reply = {0};
     const int64_t wait_ms = server == 2 ? 500 : 10000;
-    assert_int_equal(netio_new(&netio, &quiet), ERR_OK);
-    assert_int_equal(dials_new(&dial, netio, c->s.study, me, server, &quiet), ERR_OK);
+    OK(netio_new(&netio, &quiet));
+    OK(dials_new(&dial, netio, c->s.study, me, server, &quiet));
     bytes_put_u8(&message, MESSAGE_UPLOAD);
     bytes_put(&message, c->s.study->terms.digest, 32);
-    assert_int_equal(upload_write(part, server, false, &message), ERR_OK);
+    OK(upload_write(part, server, false, &message));
     TRY(dials_ask(dial, &message, &reply, wait_ms, wait_ms));
     return reply.status;
 }
@@ -231,8 +230,8 @@ static size_t person_of(unsigned owner, size_t row)
 struct table *scene_rows(const struct scene *c, unsigned owner)
 {
     struct table *t = NULL;
-    assert_int_equal(support_table(&t, c->s.study->domain, 400 + 500 * owner, 10 + owner), ERR_OK);
-    assert_int_equal(table_keep_keys(t), ERR_OK);
+    OK(support_table(&t, c->s.study->domain, 400 + 500 * owner, 10 + owner));
+    OK(table_keep_keys(t));
     for (size_t i = 0; i < t->rows; i++)
         t->key[i] = person_of(owner, i);
     return t;
@@ -243,7 +242,7 @@ void scene_name_rows(struct scene *c, unsigned owner, size_t (*person)(unsigned 
     struct bytes from CLEAN(bytes_clear) = {0}, to CLEAN(bytes_clear) = {0};
     const char *line;
     size_t i = 0;
-    assert_int_equal(file_read(file(c, "o%u.csv", owner), 1 << 20, &from, NULL), ERR_OK);
+    OK(file_read(file(c, "o%u.csv", owner), 1 << 20, &from, NULL));
     bytes_put_u8(&from, 0);
     line = (const char *)from.data;
     for (const char *end; (end = strchr(line, '\n')) != NULL; line = end + 1, i++) {
@@ -253,21 +252,21 @@ void scene_name_rows(struct scene *c, unsigned owner, size_t (*person)(unsigned 
         bytes_put_text(&to, name);
         bytes_put(&to, line, (size_t)(end + 1 - line));
     }
-    assert_int_equal(file_write(file(c, "o%u.csv", owner), 0600, to.data, to.size, NULL), ERR_OK);
+    OK(file_write(file(c, "o%u.csv", owner), 0600, to.data, to.size, NULL));
 }
 
 void scene_bound(struct scene *c, unsigned without)
 {
     size_t surplus;
     table_free(&c->all);
-    assert_int_equal(table_new(&c->all, c->s.study->domain, 0), ERR_OK);
-    assert_int_equal(table_keep_keys(c->all), ERR_OK);
+    OK(table_new(&c->all, c->s.study->domain, 0));
+    OK(table_keep_keys(c->all));
     for (unsigned o = 0; o < OWNERS; o++) {
         struct table *t CLEAN(table_free) = scene_rows(c, o);
         if (o != without)
-            assert_int_equal(central_append(c->all, t), ERR_OK);
+            OK(central_append(c->all, t));
     }
-    assert_int_equal(table_bound(c->all, c->s.study->rows_per_person, &surplus), ERR_OK);
+    OK(table_bound(c->all, c->s.study->rows_per_person, &surplus));
     assert_true(surplus > 0);
 }
 

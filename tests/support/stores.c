@@ -18,19 +18,16 @@ struct stores_bench bench_of(const struct study_options *o)
 {
     struct stores_bench b = {0};
     struct bytes packed CLEAN(bytes_clear) = {0};
-    assert_int_equal(support_study_new(&b.s, o, &quiet), ERR_OK);
+    OK(support_study_new(&b.s, o, &quiet));
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        assert_int_equal(identity_load(&b.server[i], support_path(&b.s, "s%u.key", i), &quiet),
-                         ERR_OK);
-        assert_int_equal(open_store(&b, i), ERR_OK);
+        OK(identity_load(&b.server[i], support_path(&b.s, "s%u.key", i), &quiet));
+        OK(open_store(&b, i));
     }
-    assert_int_equal(identity_load(&b.owner, support_path(&b.s, "o1.key"), &quiet), ERR_OK);
+    OK(identity_load(&b.owner, support_path(&b.s, "o1.key"), &quiet));
     bytes_extend(&packed, study_upload_bytes(b.s.study, 1));
     packed.data[3] = 7;
-    assert_int_equal(upload_make(b.parts, &three_split, b.owner, 1,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, b.s.study,
-                                 study_upload_form(b.s.study, 1), &packed),
-                     ERR_OK);
+    OK(upload_make(b.parts, &three_split, b.owner, 1, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+                   b.s.study, study_upload_form(b.s.study, 1), &packed));
     return b;
 }
 
@@ -115,8 +112,8 @@ void staged_head(struct store *store, uint8_t next[32])
     struct store_round round;
     struct store_head head;
     struct bytes entry CLEAN(bytes_clear) = {0};
-    assert_int_equal(store_ledger(store, &limits, &ledger, &head), ERR_OK);
-    assert_int_equal(store_staged(store, &round, &entry), ERR_OK);
+    OK(store_ledger(store, &limits, &ledger, &head));
+    OK(store_staged(store, &round, &entry));
     memcpy(next, head.head, 32);
     store_chain(entry.data, entry.size, next);
 }
@@ -125,7 +122,7 @@ struct vouchers vouchers_of(const struct stores_bench *b, const uint8_t next[32]
 {
     struct vouchers v;
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        assert_int_equal(voucher_sign(b->s.study, b->server[i], next, v.by[i]), ERR_OK);
+        OK(voucher_sign(b->s.study, b->server[i], next, v.by[i]));
     return v;
 }
 
@@ -135,9 +132,9 @@ void debit_times(struct stores_bench *b, unsigned server, unsigned from, unsigne
         const struct store_round r = round_of(1, i);
         struct vouchers v;
         uint8_t next[32];
-        assert_int_equal(stage_at(b->store[server], &r, i + 1), ERR_OK);
+        OK(stage_at(b->store[server], &r, i + 1));
         staged_head(b->store[server], next);
         v = vouchers_of(b, next);
-        assert_int_equal(bind(b->store[server], &r, &v), ERR_OK);
+        OK(bind(b->store[server], &r, &v));
     }
 }

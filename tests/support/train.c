@@ -9,17 +9,14 @@ void train_start(struct train_scene *s, uint32_t classes, unsigned norm, uint32_
     const struct features_terms terms = {.target = 1, .numbers = norm > 0, .norm = norm};
     const char *missing = norm > 0 ? NULL : "";
     *s = (struct train_scene){0};
-    assert_int_equal(domain_new(&s->domain), ERR_OK);
-    assert_int_equal(domain_add_integer(s->domain, "a", 0, size - 1, missing, DOMAIN_CLIP, NULL),
-                     ERR_OK);
-    assert_int_equal(domain_add_integer(s->domain, "y", 0, classes - 1, "?", DOMAIN_CLIP, NULL),
-                     ERR_OK);
-    assert_int_equal(domain_add_integer(s->domain, "b", 5, 4 + size, NULL, DOMAIN_CLIP, NULL),
-                     ERR_OK);
-    assert_int_equal(features_new(&s->f, s->domain, &terms, NULL), ERR_OK);
-    assert_int_equal(table_new(&s->table, s->domain, 0), ERR_OK);
-    assert_int_equal(memory_new(&s->weight, features_weights(s->f)), ERR_OK);
-    assert_int_equal(memory_new(&s->sums, features_weights(s->f)), ERR_OK);
+    OK(domain_new(&s->domain));
+    OK(domain_add_integer(s->domain, "a", 0, size - 1, missing, DOMAIN_CLIP, NULL));
+    OK(domain_add_integer(s->domain, "y", 0, classes - 1, "?", DOMAIN_CLIP, NULL));
+    OK(domain_add_integer(s->domain, "b", 5, 4 + size, NULL, DOMAIN_CLIP, NULL));
+    OK(features_new(&s->f, s->domain, &terms, NULL));
+    OK(table_new(&s->table, s->domain, 0));
+    OK(memory_new(&s->weight, features_weights(s->f)));
+    OK(memory_new(&s->sums, features_weights(s->f)));
 }
 
 void train_end(struct train_scene *s)
@@ -39,7 +36,7 @@ void train_keep(struct train_scene *s, uint32_t code)
     terms.norm = norm;
     terms.numbers = norm > 0;
     features_free(&s->f);
-    assert_int_equal(features_new(&s->f, s->domain, &terms, NULL), ERR_OK);
+    OK(features_new(&s->f, s->domain, &terms, NULL));
 }
 
 /* Codes that no honest owner sends are put in afterwards. */
@@ -47,7 +44,7 @@ void train_row(struct train_scene *s, uint16_t a, uint16_t y, uint16_t b)
 {
     const uint16_t zero[TRAIN_COLUMNS] = {0};
     const size_t row = s->table->rows;
-    assert_int_equal(table_append(s->table, zero), ERR_OK);
+    OK(table_append(s->table, zero));
     s->table->column[0][row] = a;
     s->table->column[1][row] = y;
     s->table->column[2][row] = b;

@@ -358,9 +358,9 @@ void whole_new_persons(struct whole *w, const struct study_options *o,
     memset(w, 0, sizeof *w);
     w->persons = *persons;
     w->lacking = o->link == NULL && persons->unsorted > 0;
-    assert_int_equal(support_study_new(&w->s, o, &log), ERR_OK);
-    assert_int_equal(bounds_new(&w->bounds, w->s.study, &log), ERR_OK);
-    assert_int_equal(share_all(w, &log), ERR_OK);
+    OK(support_study_new(&w->s, o, &log));
+    OK(bounds_new(&w->bounds, w->s.study, &log));
+    OK(share_all(w, &log));
     for (unsigned kind = 0; kind < 2; kind++)
         for (unsigned i = 0; i < 3; i++) {
             w->noise[kind][i] = memory_array(NOISE_MAX, sizeof(uint64_t));

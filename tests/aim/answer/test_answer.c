@@ -73,15 +73,13 @@ static struct domain *make_domain(void)
     static const char *const wards[] = {"a", "it's"}, *const flags[] = {"no", "yes"};
     static const double days[] = {0, 0, 3, 6}, loads[] = {0, 2, 5, 10};
     struct domain *d;
-    assert_int_equal(domain_new(&d), ERR_OK);
-    assert_int_equal(domain_add_categorical(d, "ward", wards, 2, "?", DOMAIN_AS_MISSING, NULL),
-                     ERR_OK);
-    assert_int_equal(domain_add_integer(d, "n", 2, 4, NULL, DOMAIN_REJECT, NULL), ERR_OK);
-    assert_int_equal(domain_add_numeric(d, "days", days, 4, "", DOMAIN_AS_MISSING, NULL), ERR_OK);
-    assert_int_equal(domain_set_step(d, 1, false, NULL), ERR_OK);
-    assert_int_equal(domain_add_numeric(d, "PM2.5", loads, 4, NULL, DOMAIN_REJECT, NULL), ERR_OK);
-    assert_int_equal(domain_add_categorical(d, "flag", flags, 2, NULL, DOMAIN_REJECT, NULL),
-                     ERR_OK);
+    OK(domain_new(&d));
+    OK(domain_add_categorical(d, "ward", wards, 2, "?", DOMAIN_AS_MISSING, NULL));
+    OK(domain_add_integer(d, "n", 2, 4, NULL, DOMAIN_REJECT, NULL));
+    OK(domain_add_numeric(d, "days", days, 4, "", DOMAIN_AS_MISSING, NULL));
+    OK(domain_set_step(d, 1, false, NULL));
+    OK(domain_add_numeric(d, "PM2.5", loads, 4, NULL, DOMAIN_REJECT, NULL));
+    OK(domain_add_categorical(d, "flag", flags, 2, NULL, DOMAIN_REJECT, NULL));
     return d;
 }
 
@@ -90,13 +88,13 @@ static struct domain *make_domain(void)
 static void world_model(struct answer_world *w, const struct clique *cliques, size_t n,
                         size_t cells, struct random *r)
 {
-    assert_int_equal(model_plain(&w->model, w->domain, cliques, n, cells, NULL), ERR_OK);
+    OK(model_plain(&w->model, w->domain, cliques, n, cells, NULL));
     for (size_t i = 0; r && i < w->model->parameters; i++)
         w->model->theta[i] = 3 * random_double(r);
     model_propagate(w->model, true);
     model_set_total(w->model, ROWS);
-    assert_int_equal(model_densities(&w->inside, w->model, NULL), ERR_OK);
-    assert_int_equal(model_sums_new(&w->sums, w->model), ERR_OK);
+    OK(model_densities(&w->inside, w->model, NULL));
+    OK(model_sums_new(&w->sums, w->model));
 }
 
 static void world_new(struct answer_world *w, struct random *r)
@@ -459,7 +457,7 @@ static bool compare(const struct answer_world *w, unsigned y, unsigned group,
         support_says(said, "cases");
         return false;
     }
-    assert_int_equal(answer_new(&a, w->sums, &w->inside, q, NULL), ERR_OK);
+    OK(answer_new(&a, w->sums, &w->inside, q, NULL));
     enumerate(w, c, y, group, &t);
     for (size_t line = 0; line < a->lines; line++)
         for (size_t i = 0; i < q->items; i++) {
@@ -497,8 +495,8 @@ static struct answer *answered(const struct answer_world *w, const char *text, s
 {
     struct answer *a;
     struct question_text from = {.text = text};
-    assert_int_equal(question_parse(q, w->domain, &from, NULL), ERR_OK);
-    assert_int_equal(answer_new(&a, w->sums, &w->inside, *q, NULL), ERR_OK);
+    OK(question_parse(q, w->domain, &from, NULL));
+    OK(answer_new(&a, w->sums, &w->inside, *q, NULL));
     return a;
 }
 
@@ -534,7 +532,7 @@ static size_t check_lines(const struct answer_world *w)
              w->domain->attribute[1].name);
     snprintf(text, sizeof text, "SELECT COUNT(*) FROM t GROUP BY %s", columns);
     all = answered(w, text, &q);
-    assert_int_equal(answer_shown(all, &shown, &m), ERR_OK);
+    OK(answer_shown(all, &shown, &m));
     for (size_t i = 0; i < m; i++)
         mean += all->rows[shown[i]] / (double)m;
     for (size_t i = 0; i < m; i++)
@@ -544,7 +542,7 @@ static size_t check_lines(const struct answer_world *w)
              "LIMIT 3",
              columns, mean, w->domain->attribute[1].name);
     some = answered(w, text, &ordered);
-    assert_int_equal(answer_shown(some, &lines, &n), ERR_OK);
+    OK(answer_shown(some, &lines, &n));
     assert_int_equal(n, above < 3 ? above : 3);
     for (size_t i = 0; i < n; i++) {
         const double rows = some->rows[lines[i]];
@@ -581,9 +579,8 @@ TEST(numbers_of_a_step_are_exact)
     struct question *q CLEAN(question_free) = NULL;
     struct answer *a CLEAN(answer_free) = NULL;
     world_new(&w, &r);
-    assert_int_equal(question_parse(&q, w.domain, &(struct question_text){.text = text}, NULL),
-                     ERR_OK);
-    assert_int_equal(answer_new(&a, w.sums, &w.inside, q, NULL), ERR_OK);
+    OK(question_parse(&q, w.domain, &(struct question_text){.text = text}, NULL));
+    OK(answer_new(&a, w.sums, &w.inside, q, NULL));
     for (size_t i = 0; i < a->lines * q->items; i++)
         assert_true(a->value[i].number == rint(a->value[i].number));
 }
@@ -611,8 +608,8 @@ TEST(shares_are_those_of_counts)
         bytes_put_u8(&text, 0);
         from = (struct question_text){.text = (const char *)text.data};
         for (size_t k = 0; k < 3; k++) {
-            assert_int_equal(question_parse(&q[k], w.domain, &from, NULL), ERR_OK);
-            assert_int_equal(answer_new(&a[k], w.sums, &w.inside, q[k], NULL), ERR_OK);
+            OK(question_parse(&q[k], w.domain, &from, NULL));
+            OK(answer_new(&a[k], w.sums, &w.inside, q[k], NULL));
         }
         for (size_t line = 0; line < a[0]->lines; line++) {
             const struct answer_value *v = &a[0]->value[line];
@@ -711,8 +708,8 @@ TEST(correlations_are_those_of_all_pairs)
                          n, days, flag ? "yes" : "no");
                 bytes_put_u8(&one, 0);
                 from = (struct question_text){.text = (const char *)one.data};
-                assert_int_equal(question_parse(&asked, w.domain, &from, NULL), ERR_OK);
-                assert_int_equal(answer_new(&b, w.sums, &w.inside, asked, NULL), ERR_OK);
+                OK(question_parse(&asked, w.domain, &from, NULL));
+                OK(answer_new(&b, w.sums, &w.inside, asked, NULL));
                 c = b->rows[0];
                 values[0] = n;
                 values[1] = days;
@@ -728,8 +725,8 @@ TEST(correlations_are_those_of_all_pairs)
                         "days IS NOT NULL AND \"PM2.5\" > 1 GROUP BY flag");
         bytes_put_u8(&text, 0);
         from = (struct question_text){.text = (const char *)text.data};
-        assert_int_equal(question_parse(&q, w.domain, &from, NULL), ERR_OK);
-        assert_int_equal(answer_new(&a, w.sums, &w.inside, q, NULL), ERR_OK);
+        OK(question_parse(&q, w.domain, &from, NULL));
+        OK(answer_new(&a, w.sums, &w.inside, q, NULL));
         for (int i = 0; i < 3; i++) {
             const int k = i == 0 ? 1 : 2;
             const struct answer_value *v = &a->value[3 * flag + i];
@@ -757,8 +754,7 @@ TEST(correlations_that_were_not_measured_are_refused)
         struct answer *a CLEAN(answer_free) = NULL;
         char said[1024] = "";
         struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
-        assert_int_equal(
-            question_parse(&q, w.domain, &(struct question_text){.text = texts[i]}, NULL), ERR_OK);
+        OK(question_parse(&q, w.domain, &(struct question_text){.text = texts[i]}, NULL));
         assert_int_equal(answer_new(&a, w.sums, &w.inside, q, &log),
                          i == 0 ? ERR_OK : ERR_QUESTION);
         if (i == 0) /* independent */
@@ -776,12 +772,11 @@ TEST(what_no_double_holds_is_not_known)
     struct answer_world w CLEAN(world_free) = {.model = NULL};
     struct question *q CLEAN(question_free) = NULL;
     struct answer *a CLEAN(answer_free) = NULL;
-    assert_int_equal(domain_new(&w.domain), ERR_OK);
-    assert_int_equal(domain_add_numeric(w.domain, "x", edges, 3, NULL, DOMAIN_CLIP, NULL), ERR_OK);
+    OK(domain_new(&w.domain));
+    OK(domain_add_numeric(w.domain, "x", edges, 3, NULL, DOMAIN_CLIP, NULL));
     world_model(&w, &all, 1, 1 << 20, NULL);
-    assert_int_equal(question_parse(&q, w.domain, &(struct question_text){.text = text}, NULL),
-                     ERR_OK);
-    assert_int_equal(answer_new(&a, w.sums, &w.inside, q, NULL), ERR_OK);
+    OK(question_parse(&q, w.domain, &(struct question_text){.text = text}, NULL));
+    OK(answer_new(&a, w.sums, &w.inside, q, NULL));
     assert_true(a->value[0].known);
     assert_false(a->value[1].known);
 }
@@ -798,13 +793,11 @@ TEST(answers_of_many_cells_and_cases_are_refused)
     struct answer *a;
     char said[1024] = "";
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
-    assert_int_equal(domain_new(&w.domain), ERR_OK);
+    OK(domain_new(&w.domain));
     for (int i = 0; i < 3; i++)
-        assert_int_equal(domain_add_integer(w.domain, names[i], 0, 299, NULL, DOMAIN_CLIP, NULL),
-                         ERR_OK);
+        OK(domain_add_integer(w.domain, names[i], 0, 299, NULL, DOMAIN_CLIP, NULL));
     world_model(&w, single, 3, 1 << 26, NULL);
-    assert_int_equal(question_parse(&q, w.domain, &(struct question_text){.text = text}, NULL),
-                     ERR_OK);
+    OK(question_parse(&q, w.domain, &(struct question_text){.text = text}, NULL));
     assert_int_equal(answer_new(&a, w.sums, &w.inside, q, &log), ERR_RANGE);
     support_says(said, "27000000 cells in each of 3 cases");
 }

@@ -75,13 +75,10 @@ static void make_domain(struct answer_cut_world *w)
                         c[C] = {500, 500, 18, 18, 18}, *const counts[] = {a, b, c};
     const char *const names[] = {"a", "b", "c"};
     const int sizes[] = {A, B, C};
-    assert_int_equal(domain_new(&w->domain), ERR_OK);
+    OK(domain_new(&w->domain));
     for (int i = 0; i < 3; i++)
-        assert_int_equal(
-            domain_add_integer(w->domain, names[i], 0, sizes[i] - 1, NULL, DOMAIN_REJECT, NULL),
-            ERR_OK);
-    assert_int_equal(
-        merges_choose(&w->merges, w->domain, counts, &(struct merges_least){50, 50}, NULL), ERR_OK);
+        OK(domain_add_integer(w->domain, names[i], 0, sizes[i] - 1, NULL, DOMAIN_REJECT, NULL));
+    OK(merges_choose(&w->merges, w->domain, counts, &(struct merges_least){50, 50}, NULL));
     assert_int_equal(w->merges.groups[0], 6);
     assert_null(w->merges.group[1]);
     assert_int_equal(w->merges.groups[2], 3);
@@ -109,12 +106,12 @@ static void world_new(struct answer_cut_world *w, uint64_t seed, double sigma)
                              .clique = cliques,
                              .cliques = MEASURED,
                              .limit_cells = 1 << 20};
-    assert_int_equal(model_new(&w->model, &t, NULL), ERR_OK);
+    OK(model_new(&w->model, &t, NULL));
     model_set_total(w->model, model_estimate_total(w->domain, w->x, MEASURED));
-    assert_int_equal(model_fit(w->model, w->x, MEASURED, 300, &result, NULL), ERR_OK);
-    assert_int_equal(model_densities(&w->inside, w->model, NULL), ERR_OK);
-    assert_int_equal(model_sums_new(&w->sums, w->model), ERR_OK);
-    assert_int_equal(model_marginal(w->model, &all, w->joint, NULL), ERR_OK);
+    OK(model_fit(w->model, w->x, MEASURED, 300, &result, NULL));
+    OK(model_densities(&w->inside, w->model, NULL));
+    OK(model_sums_new(&w->sums, w->model));
+    OK(model_marginal(w->model, &all, w->joint, NULL));
 }
 
 static void world_free(struct answer_cut_world *w)
@@ -170,7 +167,7 @@ static struct question *parse(const struct answer_cut_world *w, const char *text
 {
     struct question_text t = {.text = text};
     struct question *q;
-    assert_int_equal(question_parse(&q, w->domain, &t, NULL), ERR_OK);
+    OK(question_parse(&q, w->domain, &t, NULL));
     return q;
 }
 
@@ -189,7 +186,7 @@ static void cut_of(const struct answer_cut_world *w, const double *by[3], bool b
         if (by[i] != NULL)
             weight[weights++] = (struct model_weight){i, by[i]};
     memset(cell, 0, all.cells * sizeof *cell);
-    assert_int_equal(answer_cut_case(&all, w->sums, weight, weights, NULL), ERR_OK);
+    OK(answer_cut_case(&all, w->sums, weight, weights, NULL));
 }
 
 static bool near(double x, double y)
@@ -245,8 +242,8 @@ static struct answer_value ask(const struct answer_cut_world *w, const char *tex
         .model = w->sums, .inside = &w->inside, .errors = w->errors, .level = 0.95};
     struct question *q CLEAN(question_free) = parse(w, text);
     struct answer *a CLEAN(answer_free) = NULL;
-    assert_int_equal(answer_new(&a, w->sums, &w->inside, q, NULL), ERR_OK);
-    assert_int_equal(answer_intervals(&a, 1, &terms), ERR_OK);
+    OK(answer_new(&a, w->sums, &w->inside, q, NULL));
+    OK(answer_intervals(&a, 1, &terms));
     assert_true(a->value[line].bounded);
     return a->value[line];
 }
@@ -284,7 +281,7 @@ TEST(intervals_of_cut_groups_hold_what_was_drawn)
     for (uint64_t seed = 1; seed <= WORLDS; seed++) {
         struct answer_cut_world w CLEAN(world_free);
         world_new(&w, seed, 0.05);
-        assert_int_equal(errors_new(&w.errors, w.model, w.x, MEASURED, NULL, NULL), ERR_OK);
+        OK(errors_new(&w.errors, w.model, w.x, MEASURED, NULL, NULL));
         for (unsigned i = 0; i < ASKED; i++) {
             const struct answer_value v = ask(&w, asked[i].text, asked[i].line);
             double sum[3], truth;
@@ -303,7 +300,7 @@ TEST(what_was_counted_has_its_noise_alone)
     struct answer_cut_world w CLEAN(world_free);
     struct answer_value cut, not ;
     world_new(&w, 3, 0.05);
-    assert_int_equal(errors_new(&w.errors, w.model, w.x, MEASURED, NULL, NULL), ERR_OK);
+    OK(errors_new(&w.errors, w.model, w.x, MEASURED, NULL, NULL));
     cut = ask(&w, "SELECT COUNT(*) FROM t WHERE a = 10", 0);
     assert_true(cut.high - cut.low < 0.5);
     cut = ask(&w, "SELECT COUNT(*) FROM t GROUP BY a", 10);

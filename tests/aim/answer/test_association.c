@@ -37,15 +37,13 @@ static void room_new(struct association_room *r, uint16_t x, uint16_t y)
     memset(r, 0, sizeof *r);
     r->x = x;
     r->y = y;
-    assert_int_equal(domain_new(&r->d), ERR_OK);
-    assert_int_equal(domain_add_integer(r->d, "age", 10, 13, "?", DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(domain_add_categorical(r->d, "ward", wards, 3, "?", DOMAIN_REJECT, NULL),
-                     ERR_OK);
-    assert_int_equal(domain_add_numeric(r->d, "pay", edges, 5, NULL, DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(domain_add_categorical(r->d, "sex", sexes, 3, NULL, DOMAIN_REJECT, NULL),
-                     ERR_OK);
-    assert_int_equal(domain_add_numeric(r->d, "level", levels, 6, NULL, DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(densities_even(&r->inside, r->d), ERR_OK);
+    OK(domain_new(&r->d));
+    OK(domain_add_integer(r->d, "age", 10, 13, "?", DOMAIN_CLIP, NULL));
+    OK(domain_add_categorical(r->d, "ward", wards, 3, "?", DOMAIN_REJECT, NULL));
+    OK(domain_add_numeric(r->d, "pay", edges, 5, NULL, DOMAIN_CLIP, NULL));
+    OK(domain_add_categorical(r->d, "sex", sexes, 3, NULL, DOMAIN_REJECT, NULL));
+    OK(domain_add_numeric(r->d, "level", levels, 6, NULL, DOMAIN_CLIP, NULL));
+    OK(densities_even(&r->inside, r->d));
     random = random_of(7u * x + y);
     for (uint32_t i = 0; i < r->d->attribute[x].size; i++)
         for (uint32_t k = 0; k < r->d->attribute[y].size; k++)
@@ -56,7 +54,7 @@ static void room_new(struct association_room *r, uint16_t x, uint16_t y)
 static struct association of(const struct association_room *r, double sigma)
 {
     struct association a;
-    assert_int_equal(association_of(&a, r->d, r->x, r->y, r->counts, sigma, &r->inside), ERR_OK);
+    OK(association_of(&a, r->d, r->x, r->y, r->counts, sigma, &r->inside));
     return a;
 }
 

@@ -30,11 +30,10 @@ static void world_new(struct errors_world *w, size_t columns)
 {
     *w = (struct errors_world){.n = 0};
     w->random = random_of(5);
-    assert_int_equal(domain_new(&w->domain), ERR_OK);
+    OK(domain_new(&w->domain));
     for (size_t i = 0; i < columns; i++) {
         const char name[] = {(char)('a' + i), '\0'};
-        assert_int_equal(
-            domain_add_integer(w->domain, name, 0, SIZE - 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+        OK(domain_add_integer(w->domain, name, 0, SIZE - 1, NULL, DOMAIN_REJECT, NULL));
     }
 }
 
@@ -64,9 +63,9 @@ static void fit(struct errors_world *w)
     struct model_fitted result;
     for (size_t i = 0; i < w->n; i++)
         c[i] = w->x[i].clique;
-    assert_int_equal(model_plain(&w->model, w->domain, c, w->n, 1 << 20, NULL), ERR_OK);
+    OK(model_plain(&w->model, w->domain, c, w->n, 1 << 20, NULL));
     model_set_total(w->model, model_estimate_total(w->domain, w->x, w->n));
-    assert_int_equal(model_fit(w->model, w->x, w->n, 1000, &result, NULL), ERR_OK);
+    OK(model_fit(w->model, w->x, w->n, 1000, &result, NULL));
 }
 
 /* One pair of columns, with counts far above the noise. */
@@ -82,7 +81,7 @@ static void one_pair(struct errors_world *w)
 
 static void make(struct errors **e, const struct errors_world *w)
 {
-    assert_int_equal(errors_new(e, w->model, w->x, w->n, NULL, NULL), ERR_OK);
+    OK(errors_new(e, w->model, w->x, w->n, NULL, NULL));
     assert_non_null(*e);
 }
 
@@ -99,11 +98,11 @@ TEST(refits_differ_by_the_noise)
     one_pair(&w);
     make(&e, &w);
     assert_int_equal(e->refits, ERRORS_REFITS);
-    assert_int_equal(model_copy(&copy, w.model, NULL), ERR_OK);
-    assert_int_equal(model_marginal(w.model, &pair, counts, NULL), ERR_OK);
+    OK(model_copy(&copy, w.model, NULL));
+    OK(model_marginal(w.model, &pair, counts, NULL));
     for (size_t r = 0; r < e->refits; r++) {
         errors_apply(e, r, w.model, copy);
-        assert_int_equal(model_marginal(copy, &pair, again, NULL), ERR_OK);
+        OK(model_marginal(copy, &pair, again, NULL));
         for (int i = 0; i < CELLS; i++)
             square += (again[i] - counts[i]) * (again[i] - counts[i]);
     }
@@ -131,7 +130,7 @@ TEST(links_are_counted)
     const bool without[] = {false, true, false};
     struct errors_world w CLEAN(world_free);
     world_new(&w, 4);
-    assert_int_equal(model_plain(&w.model, w.domain, c, 3, 1 << 20, NULL), ERR_OK);
+    OK(model_plain(&w.model, w.domain, c, 3, 1 << 20, NULL));
     assert_int_equal(errors_links(w.model, &none), 0);
     assert_int_equal(errors_links(w.model, &near), 0);
     assert_int_equal(errors_links(w.model, &far), 1);
@@ -202,12 +201,12 @@ TEST(bins_tell_of_what_is_inside)
             y[i] = 10000 * pow(0.8, i) * (rough && i % 3 == 0 ? 3 : 1);
         }
         edges[12] = 12;
-        assert_int_equal(domain_new(&d), ERR_OK);
-        assert_int_equal(domain_add_numeric(d, "n", edges, 13, NULL, DOMAIN_REJECT, NULL), ERR_OK);
-        assert_int_equal(model_plain(&m, d, &c, 1, 1 << 20, NULL), ERR_OK);
+        OK(domain_new(&d));
+        OK(domain_add_numeric(d, "n", edges, 13, NULL, DOMAIN_REJECT, NULL));
+        OK(model_plain(&m, d, &c, 1, 1 << 20, NULL));
         model_set_total(m, model_estimate_total(d, &x, 1));
-        assert_int_equal(model_fit(m, &x, 1, 1000, &result, NULL), ERR_OK);
-        assert_int_equal(errors_inside(&inside[rough], m, &x, 1, NULL), ERR_OK);
+        OK(model_fit(m, &x, 1, 1000, &result, NULL));
+        OK(errors_inside(&inside[rough], m, &x, 1, NULL));
     }
     assert_true(inside[0] < 0.05);
     assert_true(inside[1] > 0.3 && inside[1] <= 1);
@@ -243,7 +242,7 @@ TEST(what_noise_hides_is_not_taken_for_nothing)
 
 static void read_back(struct bytes *b)
 {
-    assert_int_equal(file_read(PATH, ERRORS_FILE_MAX, b, NULL), ERR_OK);
+    OK(file_read(PATH, ERRORS_FILE_MAX, b, NULL));
 }
 
 TEST(a_file_reads_back_to_the_same_bytes)
@@ -255,14 +254,14 @@ TEST(a_file_reads_back_to_the_same_bytes)
     ring(&w, 0.2);
     make(&e, &w);
     make(&same, &w);
-    assert_int_equal(errors_save(PATH, e, w.model, NULL), ERR_OK);
+    OK(errors_save(PATH, e, w.model, NULL));
     read_back(&first);
-    assert_int_equal(errors_save(PATH, same, w.model, NULL), ERR_OK);
+    OK(errors_save(PATH, same, w.model, NULL));
     read_back(&second);
     assert_int_equal(first.size, second.size);
     assert_memory_equal(first.data, second.data, first.size);
-    assert_int_equal(errors_load(&loaded, w.model, PATH, NULL), ERR_OK);
-    assert_int_equal(errors_save(PATH, loaded, w.model, NULL), ERR_OK);
+    OK(errors_load(&loaded, w.model, PATH, NULL));
+    OK(errors_save(PATH, loaded, w.model, NULL));
     read_back(&second);
     assert_memory_equal(first.data, second.data, first.size);
     unlink(PATH);
@@ -277,16 +276,16 @@ TEST(a_file_without_counts_is_still_read)
     size_t counts = 4 + 2 + 2 * 2 + 1 + 8 + 8 * CELLS;
     one_pair(&w);
     make(&e, &w);
-    assert_int_equal(errors_save(PATH, e, w.model, NULL), ERR_OK);
-    assert_int_equal(errors_load(&loaded, w.model, PATH, NULL), ERR_OK);
+    OK(errors_save(PATH, e, w.model, NULL));
+    OK(errors_load(&loaded, w.model, PATH, NULL));
     assert_int_equal(loaded->counts, 1);
     assert_true(loaded->count[0].sigma == SIGMA && loaded->count[0].y[3] == w.y[0][3]);
     errors_free(&loaded);
     read_back(&all);
     bytes_put(&older, all.data, all.size - DIGEST_SIZE - counts);
     memcpy(strchr((char *)older.data, '3'), "1", 1);
-    assert_int_equal(digest_write(PATH, 0600, &older, NULL), ERR_OK);
-    assert_int_equal(errors_load(&loaded, w.model, PATH, NULL), ERR_OK);
+    OK(digest_write(PATH, 0600, &older, NULL));
+    OK(errors_load(&loaded, w.model, PATH, NULL));
     assert_true(loaded->counts == 0 && loaded->refits == e->refits);
     assert_true(loaded->inside[1] == e->inside[1]);
     unlink(PATH);
@@ -299,21 +298,21 @@ TEST(a_file_that_is_damaged_or_of_another_model_is_refused)
     struct bytes b CLEAN(bytes_clear) = {0};
     one_pair(&w);
     make(&e, &w);
-    assert_int_equal(errors_save(PATH, e, w.model, NULL), ERR_OK);
+    OK(errors_save(PATH, e, w.model, NULL));
     read_back(&b);
     for (size_t i = 0; i < b.size; i += b.size / 50) {
         b.data[i] ^= 4;
-        assert_int_equal(file_write(PATH, 0600, b.data, b.size, NULL), ERR_OK);
+        OK(file_write(PATH, 0600, b.data, b.size, NULL));
         assert_int_equal(errors_load(&loaded, w.model, PATH, NULL), ERR_FORMAT);
         b.data[i] ^= 4;
-        assert_int_equal(file_write(PATH, 0600, b.data, i, NULL), ERR_OK);
+        OK(file_write(PATH, 0600, b.data, i, NULL));
         assert_int_equal(errors_load(&loaded, w.model, PATH, NULL), ERR_FORMAT);
     }
-    assert_int_equal(file_write(PATH, 0600, b.data, b.size, NULL), ERR_OK);
+    OK(file_write(PATH, 0600, b.data, b.size, NULL));
     w.model->theta[0] += 1;
     assert_int_equal(errors_load(&loaded, w.model, PATH, NULL), ERR_FORMAT);
     w.model->theta[0] -= 1;
-    assert_int_equal(errors_load(&loaded, w.model, PATH, NULL), ERR_OK);
+    OK(errors_load(&loaded, w.model, PATH, NULL));
     errors_free(&loaded);
     unlink(PATH);
 }

@@ -24,13 +24,12 @@ static struct domain *make_domain(void)
     static const char *const wards[] = {"a", "b", "c"};
     static const double days[] = {0, 0, 2, 5, 9}, loads[] = {0, 1, 4, 10};
     struct domain *d;
-    assert_int_equal(domain_new(&d), ERR_OK);
-    assert_int_equal(domain_add_categorical(d, "ward", wards, 3, "?", DOMAIN_AS_MISSING, NULL),
-                     ERR_OK);
-    assert_int_equal(domain_add_integer(d, "age", 20, 29, NULL, DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(domain_add_numeric(d, "days", days, 5, "", DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(domain_set_step(d, 0.5, false, NULL), ERR_OK);
-    assert_int_equal(domain_add_numeric(d, "load", loads, 4, NULL, DOMAIN_CLIP, NULL), ERR_OK);
+    OK(domain_new(&d));
+    OK(domain_add_categorical(d, "ward", wards, 3, "?", DOMAIN_AS_MISSING, NULL));
+    OK(domain_add_integer(d, "age", 20, 29, NULL, DOMAIN_CLIP, NULL));
+    OK(domain_add_numeric(d, "days", days, 5, "", DOMAIN_CLIP, NULL));
+    OK(domain_set_step(d, 0.5, false, NULL));
+    OK(domain_add_numeric(d, "load", loads, 4, NULL, DOMAIN_CLIP, NULL));
     return d;
 }
 
@@ -45,8 +44,8 @@ static struct table *make_table(const struct domain *d, size_t rows)
 {
     struct table *t;
     struct random r = random_of(3);
-    assert_int_equal(table_new(&t, d, 0), ERR_OK);
-    assert_int_equal(table_keep_numbers(t), ERR_OK);
+    OK(table_new(&t, d, 0));
+    OK(table_keep_numbers(t));
     for (size_t i = 0; i < rows; i++) {
         double age = 20 + (double)random_below(&r, 12);
         double days = i % 5 == 0 ? 0 : 0.5 * (double)random_below(&r, 18);
@@ -56,7 +55,7 @@ static struct table *make_table(const struct domain *d, size_t rows)
                                   lacks ? (uint16_t)d->attribute[DAYS].values
                                         : code_of(&d->attribute[DAYS], days),
                                   code_of(&d->attribute[LOAD], load)};
-        assert_int_equal(table_append(t, codes), ERR_OK);
+        OK(table_append(t, codes));
         assert_true(isnan(t->number[AGE][i]));
         t->number[AGE][i] = age;
         t->number[LOAD][i] = load;
@@ -174,9 +173,8 @@ TEST(rows_answer_exactly)
                  "SELECT COUNT(*), COUNT(load), SUM(load), AVG(load), VARIANCE(load), "
                  "MEDIAN(load), PERCENTILE(load, 0.9), MIN(load), RANGE(load) %s %s",
                  of->text, grouped ? "GROUP BY ward, days" : "");
-        assert_int_equal(question_parse(&q, d, &(struct question_text){.text = text}, NULL),
-                         ERR_OK);
-        assert_int_equal(rows_answer_new(&a, t, q), ERR_OK);
+        OK(question_parse(&q, d, &(struct question_text){.text = text}, NULL));
+        OK(rows_answer_new(&a, t, q));
         assert_int_equal(a->lines, grouped ? 4 * d->attribute[DAYS].size : 1);
         for (size_t line = 0; line < a->lines; line++) {
             size_t n = 0;
@@ -201,8 +199,8 @@ TEST(modes_and_missing_values)
     struct rows_answer *a CLEAN(rows_answer_free) = NULL;
     struct question *q CLEAN(question_free) = NULL;
     size_t wards[4] = {0}, days[8] = {0}, known = 0;
-    assert_int_equal(question_parse(&q, d, &(struct question_text){.text = text}, NULL), ERR_OK);
-    assert_int_equal(rows_answer_new(&a, t, q), ERR_OK);
+    OK(question_parse(&q, d, &(struct question_text){.text = text}, NULL));
+    OK(rows_answer_new(&a, t, q));
     for (size_t i = 0; i < ROWS; i++) {
         wards[t->column[WARD][i]]++;
         days[t->column[DAYS][i]]++;
@@ -243,18 +241,18 @@ TEST(errors_are_relative)
     struct table *t[2];
     struct rows_answer *a[2];
     struct question *q CLEAN(question_free) = NULL;
-    assert_int_equal(question_parse(&q, d, &(struct question_text){.text = text}, NULL), ERR_OK);
+    OK(question_parse(&q, d, &(struct question_text){.text = text}, NULL));
     for (size_t k = 0; k < 2; k++) {
-        assert_int_equal(table_new(&t[k], d, 0), ERR_OK);
-        assert_int_equal(table_keep_numbers(t[k]), ERR_OK);
+        OK(table_new(&t[k], d, 0));
+        OK(table_keep_numbers(t[k]));
         for (size_t i = 0; i < (k == 0 ? 6 : 3); i++) {
             const uint16_t codes[] = {wards[k][i], ages[k][i], 0, 0};
-            assert_int_equal(table_append(t[k], codes), ERR_OK);
+            OK(table_append(t[k], codes));
             t[k]->number[LOAD][i] = loads[k][i];
         }
-        assert_int_equal(rows_answer_new(&a[k], t[k], q), ERR_OK);
+        OK(rows_answer_new(&a[k], t[k], q));
     }
-    assert_int_equal(evaluate_rows_answer(&e, a[0], a[1], 2), ERR_OK);
+    OK(evaluate_rows_answer(&e, a[0], a[1], 2));
     evaluate_answers_sort(&e);
     near(e.of[AGGREGATE_COUNT][0].error[0], should_be[0]);
     near(e.of[AGGREGATE_SUM][0].error[0], should_be[1]);
@@ -276,11 +274,11 @@ TEST(densities_at_numbers)
     for (int stepped = 0; stepped < 2; stepped++) {
         struct domain *d CLEAN(domain_free) = NULL;
         struct density *density CLEAN(density_free) = NULL;
-        assert_int_equal(domain_new(&d), ERR_OK);
-        assert_int_equal(domain_add_numeric(d, "x", edges, 5, NULL, DOMAIN_CLIP, NULL), ERR_OK);
+        OK(domain_new(&d));
+        OK(domain_add_numeric(d, "x", edges, 5, NULL, DOMAIN_CLIP, NULL));
         if (stepped)
-            assert_int_equal(domain_set_step(d, 0.5, false, NULL), ERR_OK);
-        assert_int_equal(density_new(&density, &d->attribute[0], counts), ERR_OK);
+            OK(domain_set_step(d, 0.5, false, NULL));
+        OK(density_new(&density, &d->attribute[0], counts));
         for (double x = 0.5; x < 9; x += 0.5) {
             uint32_t code = domain_bin(&d->attribute[0], x);
             double wide = stepped ? 0.5 : 1e-6;
@@ -303,15 +301,15 @@ TEST(likelihoods_of_numbers)
     struct model *m CLEAN(model_free) = NULL;
     struct densities inside CLEAN(densities_clear) = {0};
     double *p, sum = 0, mean, unit[4] = {0};
-    assert_int_equal(model_plain(&m, d, c, 3, 1 << 20, NULL), ERR_OK);
+    OK(model_plain(&m, d, c, 3, 1 << 20, NULL));
     for (size_t i = 0; i < m->parameters; i++)
         m->theta[i] = (double)(i * 7 % 5) * 0.3;
     model_propagate(m, true);
     model_set_total(m, 1);
     p = calloc(clique_cells(&all, d), sizeof *p);
     assert_non_null(p);
-    assert_int_equal(model_marginal(m, &all, p, NULL), ERR_OK);
-    assert_int_equal(model_densities(&inside, m, NULL), ERR_OK);
+    OK(model_marginal(m, &all, p, NULL));
+    OK(model_densities(&inside, m, NULL));
     for (uint16_t a = AGE; a <= LOAD; a++) {
         double n = 0, first = 0, second = 0;
         for (size_t i = 0; i < t->rows; i++)
@@ -330,7 +328,7 @@ TEST(likelihoods_of_numbers)
             if (!isnan(t->number[a][i]))
                 sum += log(unit[a]) + density_log(inside.of[a], t->column[a][i], t->number[a][i]);
     }
-    assert_int_equal(evaluate_likelihood(m, t, &mean, NULL), ERR_OK);
+    OK(evaluate_likelihood(m, t, &mean, NULL));
     near(evaluate_inside(t, &inside) - mean, sum / (double)t->rows);
     free(p);
 }
@@ -355,8 +353,8 @@ TEST(baselines_are_drawn_from_the_rows)
     real = evaluate_correlation(t, AGE, LOAD);
     near(real, xy / sqrt(xx * yy));
     assert_true(real > 0.3);
-    assert_int_equal(evaluate_draw(&rows, t, EVALUATE_ROWS, 4 * ROWS, 1), ERR_OK);
-    assert_int_equal(evaluate_draw(&columns, t, EVALUATE_COLUMNS, 4 * ROWS, 1), ERR_OK);
+    OK(evaluate_draw(&rows, t, EVALUATE_ROWS, 4 * ROWS, 1));
+    OK(evaluate_draw(&columns, t, EVALUATE_COLUMNS, 4 * ROWS, 1));
     assert_int_equal(rows->rows, 4 * ROWS);
     assert_true(fabs(evaluate_correlation(rows, AGE, LOAD) - real) < 0.05);
     assert_true(fabs(evaluate_correlation(columns, AGE, LOAD)) < 0.08);
@@ -364,7 +362,7 @@ TEST(baselines_are_drawn_from_the_rows)
     for (size_t i = 0; i < rows->rows; i++) /* codes and numbers belong to the same row */
         assert_int_equal(rows->column[LOAD][i],
                          code_of(&d->attribute[LOAD], rows->number[LOAD][i]));
-    assert_int_equal(evaluate_alone(t, &alone), ERR_OK);
+    OK(evaluate_alone(t, &alone));
     for (uint16_t a = 0; a < 4; a++)
         for (uint32_t k = 0; k < d->attribute[a].size; k++) {
             double n = 0;

@@ -34,11 +34,10 @@ static void world_new(struct intervals_world *w, double dependence, uint64_t see
     struct model_fitted result;
     struct random r = random_of(seed);
     *w = (struct intervals_world){.domain = NULL};
-    assert_int_equal(domain_new(&w->domain), ERR_OK);
+    OK(domain_new(&w->domain));
     for (int i = 0; i < 4; i++) {
         const char name[] = {(char)('a' + i), '\0'};
-        assert_int_equal(
-            domain_add_integer(w->domain, name, 0, SIZE - 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+        OK(domain_add_integer(w->domain, name, 0, SIZE - 1, NULL, DOMAIN_REJECT, NULL));
     }
     for (int i = 0; i < CELLS; i++)
         w->truth[i] = 1000 * (i / SIZE == i % SIZE ? 1 + 3 * dependence : 1 - dependence);
@@ -48,12 +47,12 @@ static void world_new(struct intervals_world *w, double dependence, uint64_t see
             w->y[k][i] = (k < 4 ? 1000 * SIZE : w->truth[i]) +
                          SIGMA * ldexp((double)random_gauss(&r), -RANDOM_GAUSS_BITS);
     }
-    assert_int_equal(model_plain(&w->model, w->domain, c, MEASURED, 1 << 20, NULL), ERR_OK);
+    OK(model_plain(&w->model, w->domain, c, MEASURED, 1 << 20, NULL));
     model_set_total(w->model, model_estimate_total(w->domain, w->x, MEASURED));
-    assert_int_equal(model_fit(w->model, w->x, MEASURED, 1000, &result, NULL), ERR_OK);
-    assert_int_equal(errors_new(&w->errors, w->model, w->x, MEASURED, NULL, NULL), ERR_OK);
-    assert_int_equal(model_densities(&w->inside, w->model, NULL), ERR_OK);
-    assert_int_equal(model_sums_new(&w->sums, w->model), ERR_OK);
+    OK(model_fit(w->model, w->x, MEASURED, 1000, &result, NULL));
+    OK(errors_new(&w->errors, w->model, w->x, MEASURED, NULL, NULL));
+    OK(model_densities(&w->inside, w->model, NULL));
+    OK(model_sums_new(&w->sums, w->model));
 }
 
 static void world_free(struct intervals_world *w)
@@ -73,10 +72,10 @@ static struct answer_value ask(const struct intervals_world *w, const char *text
     struct question *q CLEAN(question_free) = NULL;
     struct answer *a CLEAN(answer_free) = NULL;
     struct question_text t = {.text = text};
-    assert_int_equal(question_parse(&q, w->domain, &t, NULL), ERR_OK);
-    assert_int_equal(answer_new(&a, w->sums, &w->inside, q, NULL), ERR_OK);
+    OK(question_parse(&q, w->domain, &t, NULL));
+    OK(answer_new(&a, w->sums, &w->inside, q, NULL));
     assert_false(a->value[0].bounded);
-    assert_int_equal(answer_intervals(&a, 1, &terms), ERR_OK);
+    OK(answer_intervals(&a, 1, &terms));
     return a->value[0];
 }
 
@@ -269,21 +268,20 @@ TEST(quantiles_of_refits_stay_within_conditions)
     struct question *q CLEAN(question_free) = NULL;
     struct model_fitted result;
     int known = 0;
-    assert_int_equal(domain_new(&w.domain), ERR_OK);
-    assert_int_equal(domain_add_numeric(w.domain, "x", edges, 5, NULL, DOMAIN_REJECT, NULL),
-                     ERR_OK);
-    assert_int_equal(model_plain(&w.model, w.domain, &c, 1, 1 << 20, NULL), ERR_OK);
+    OK(domain_new(&w.domain));
+    OK(domain_add_numeric(w.domain, "x", edges, 5, NULL, DOMAIN_REJECT, NULL));
+    OK(model_plain(&w.model, w.domain, &c, 1, 1 << 20, NULL));
     model_set_total(w.model, 6500);
-    assert_int_equal(model_fit(w.model, &x, 1, 1000, &result, NULL), ERR_OK);
-    assert_int_equal(errors_new(&w.errors, w.model, &x, 1, NULL, NULL), ERR_OK);
-    assert_int_equal(model_densities(&w.inside, w.model, NULL), ERR_OK);
-    assert_int_equal(model_sums_new(&w.sums, w.model), ERR_OK);
-    assert_int_equal(question_parse(&q, w.domain, &t, NULL), ERR_OK);
+    OK(model_fit(w.model, &x, 1, 1000, &result, NULL));
+    OK(errors_new(&w.errors, w.model, &x, 1, NULL, NULL));
+    OK(model_densities(&w.inside, w.model, NULL));
+    OK(model_sums_new(&w.sums, w.model));
+    OK(question_parse(&q, w.domain, &t, NULL));
     for (uint64_t seed = 1; seed <= 50; seed++) {
         struct answer *a CLEAN(answer_free) = NULL;
         struct random r = random_of(seed);
         const struct answer_draw draw = {.errors = w.errors, .random = &r};
-        assert_int_equal(answer_make(&a, w.sums, &w.inside, q, &draw, NULL, NULL), ERR_OK);
+        OK(answer_make(&a, w.sums, &w.inside, q, &draw, NULL, NULL));
         if (a->value[0].known)
             assert_true(13 <= a->value[0].number && a->value[0].number <= 16);
         known += a->value[0].known;

@@ -42,7 +42,7 @@ static const char *const books[][2] = {
 static void add_computed(struct derive_list *list)
 {
     struct derive *e;
-    assert_int_equal(memory_new(&list->of, 2), ERR_OK);
+    OK(memory_new(&list->of, 2));
     list->count = 2;
     e = &list->of[0];
     *e = (struct derive){.name = memory_string("region"),
@@ -50,8 +50,8 @@ static void add_computed(struct derive_list *list)
                          .op = DERIVE_LOOKUP,
                          .columns = 1,
                          .column = {memory_string("city")}};
-    assert_int_equal(memory_new(&e->key, 5), ERR_OK);
-    assert_int_equal(memory_new(&e->value, 5), ERR_OK);
+    OK(memory_new(&e->key, 5));
+    OK(memory_new(&e->value, 5));
     for (; e->keys < 5; e->keys++) {
         e->key[e->keys] = memory_string(books[e->keys][0]);
         e->value[e->keys] = memory_string(books[e->keys][1]);
@@ -73,11 +73,11 @@ static void add_stay(struct domain *d)
                        .columns = 2,
                        .column = {memory_string("went"), memory_string("came")},
                        .sign = {1, -1}};
-    assert_int_equal(memory_new(&d->derived, 1), ERR_OK);
-    assert_int_equal(memory_new(&d->derived->from.of, 1), ERR_OK);
+    OK(memory_new(&d->derived, 1));
+    OK(memory_new(&d->derived->from.of, 1));
     d->derived->from.of[d->derived->from.count++] = e;
     add_computed(&d->derived->computed);
-    assert_int_equal(derive_check(d, &bad, NULL), ERR_OK);
+    OK(derive_check(d, &bad, NULL));
 }
 
 static struct domain *make_domain(void)
@@ -87,16 +87,15 @@ static struct domain *make_domain(void)
     static const double months[] = {18628, 18659, 18687, 18700}, stays[] = {0, 1, 3, 20};
     static const struct calendar days = {.unit = CALENDAR_DAY};
     struct domain *d;
-    assert_int_equal(domain_new(&d), ERR_OK);
-    assert_int_equal(domain_add_numeric(d, "age", ages, 5, "", DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(domain_set_step(d, 1, true, NULL), ERR_OK);
-    assert_int_equal(domain_add_categorical(d, "city", cities, 6, NULL, DOMAIN_REJECT, NULL),
-                     ERR_OK);
-    assert_int_equal(domain_add_numeric(d, "weight", weights, 5, NULL, DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(domain_add_date(d, "came", &days, months, 4, "", DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(domain_add_date(d, "went", &days, months, 4, "", DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(domain_add_numeric(d, "stay", stays, 4, "", DOMAIN_AS_MISSING, NULL), ERR_OK);
-    assert_int_equal(domain_set_step(d, 1, true, NULL), ERR_OK);
+    OK(domain_new(&d));
+    OK(domain_add_numeric(d, "age", ages, 5, "", DOMAIN_CLIP, NULL));
+    OK(domain_set_step(d, 1, true, NULL));
+    OK(domain_add_categorical(d, "city", cities, 6, NULL, DOMAIN_REJECT, NULL));
+    OK(domain_add_numeric(d, "weight", weights, 5, NULL, DOMAIN_CLIP, NULL));
+    OK(domain_add_date(d, "came", &days, months, 4, "", DOMAIN_CLIP, NULL));
+    OK(domain_add_date(d, "went", &days, months, 4, "", DOMAIN_CLIP, NULL));
+    OK(domain_add_numeric(d, "stay", stays, 4, "", DOMAIN_AS_MISSING, NULL));
+    OK(domain_set_step(d, 1, true, NULL));
     add_stay(d);
     return d;
 }
@@ -128,23 +127,23 @@ static void world_new(struct rows_world *w)
                             .limit_cells = 10000};
     struct random r = random_of(8);
     t.domain = w->r.domain = make_domain();
-    assert_int_equal(derive_new(&w->plan, t.domain), ERR_OK);
-    assert_int_equal(derive_cells(w->plan, 0, mark, seen, NULL), ERR_OK);
+    OK(derive_new(&w->plan, t.domain));
+    OK(derive_cells(w->plan, 0, mark, seen, NULL));
     for (uint32_t i = 0; i < 64; i++)
         if (!seen[i])
             cell[zero.cells++] = i;
-    assert_int_equal(merges_none(&merges, t.domain), ERR_OK);
-    assert_int_equal(memory_new(&merges.group[CITY], 6), ERR_OK);
+    OK(merges_none(&merges, t.domain));
+    OK(memory_new(&merges.group[CITY], 6));
     memcpy(merges.group[CITY], group, sizeof group);
     merges.groups[CITY] = 2;
-    assert_int_equal(merges_sort(&merges, CITY), ERR_OK);
-    assert_int_equal(model_new(&w->r.model, &t, NULL), ERR_OK);
+    OK(merges_sort(&merges, CITY));
+    OK(model_new(&w->r.model, &t, NULL));
     groups_share(w->r.model, CITY, counts);
     for (size_t i = 0; i < w->r.model->parameters; i++)
         w->r.model->theta[i] = 2 * random_double(&r);
     model_propagate(w->r.model, true);
     model_set_total(w->r.model, 50000);
-    assert_int_equal(model_densities(&w->r.inside, w->r.model, NULL), ERR_OK);
+    OK(model_densities(&w->r.inside, w->r.model, NULL));
 }
 
 /* --- rows with their numbers ------------------------------------------------------------------ */
@@ -164,7 +163,7 @@ static struct rows_row *rows_of(const struct rows_world *w, const struct table *
             row[i].code[a] = t->column[a][i];
             row[i].x[a] = table_number(t, a, i);
         }
-        assert_int_equal(derive_draw(w->plan, row[i].code, row[i].x, &w->r.inside, &r), ERR_OK);
+        OK(derive_draw(w->plan, row[i].code, row[i].x, &w->r.inside, &r));
         for (size_t a = 0; a < COLUMNS; a++)
             row[i].x[a] = derive_number(w->plan, a);
     }
@@ -262,7 +261,7 @@ TEST(rows_on_condition_are_like_filtered_ones)
     struct table *all CLEAN(table_free) = NULL;
     struct rows_row *many;
     world_new(&w);
-    assert_int_equal(sample_independent(&all, w.r.model, MANY, 1, NULL), ERR_OK);
+    OK(sample_independent(&all, w.r.model, MANY, 1, NULL));
     many = rows_of(&w, all);
     for (size_t k = 0; k < sizeof conditions / sizeof *conditions; k++) {
         struct table *t CLEAN(table_free) = NULL, *whole CLEAN(table_free) = NULL;
@@ -271,7 +270,7 @@ TEST(rows_on_condition_are_like_filtered_ones)
         for (size_t i = 0; i < MANY; i++)
             if (conditions[k].holds(&many[i]))
                 left[n++] = many[i];
-        assert_int_equal(rows_where(&t, &w.r, conditions[k].text, SOME, 2, NULL), ERR_OK);
+        OK(rows_where(&t, &w.r, conditions[k].text, SOME, 2, NULL));
         some = rows_of(&w, t);
         for (size_t i = 0; i < SOME; i++)
             assert_true(conditions[k].holds(&some[i]));
@@ -280,7 +279,7 @@ TEST(rows_on_condition_are_like_filtered_ones)
         memcpy(some, many, SOME / 10 * sizeof *some);
         assert_true(compare(&w, some, SOME, left, n) > 5.5);
         /* as many as there are */
-        assert_int_equal(rows_where(&whole, &w.r, conditions[k].text, 0, 2, NULL), ERR_OK);
+        OK(rows_where(&whole, &w.r, conditions[k].text, 0, 2, NULL));
         assert_true(fabs((double)whole->rows - 50000.0 / MANY * (double)n) <
                     0.02 * (double)whole->rows + 5 * sqrt((double)n) * 50000 / MANY);
         free(some);
@@ -298,25 +297,25 @@ TEST(conditions_on_books_of_numbers_are_sets)
     struct question *a CLEAN(question_free) = NULL, *b CLEAN(question_free) = NULL;
     struct derive *e;
     const struct derive *bad;
-    assert_int_equal(domain_new(&d), ERR_OK);
-    assert_int_equal(domain_add_integer(d, "ward", 2, 8, NULL, DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(memory_new(&d->derived, 1), ERR_OK);
-    assert_int_equal(memory_new(&d->derived->computed.of, 1), ERR_OK);
+    OK(domain_new(&d));
+    OK(domain_add_integer(d, "ward", 2, 8, NULL, DOMAIN_CLIP, NULL));
+    OK(memory_new(&d->derived, 1));
+    OK(memory_new(&d->derived->computed.of, 1));
     e = &d->derived->computed.of[d->derived->computed.count++];
     *e = (struct derive){.name = memory_string("wing"),
                          .text = memory_string("lookup"),
                          .op = DERIVE_LOOKUP,
                          .columns = 1,
                          .column = {memory_string("ward")}};
-    assert_int_equal(memory_new(&e->key, 4), ERR_OK);
-    assert_int_equal(memory_new(&e->value, 4), ERR_OK);
+    OK(memory_new(&e->key, 4));
+    OK(memory_new(&e->value, 4));
     for (; e->keys < 4; e->keys++) {
         e->key[e->keys] = memory_string(book[e->keys][0]);
         e->value[e->keys] = memory_string(book[e->keys][1]);
     }
-    assert_int_equal(derive_check(d, &bad, NULL), ERR_OK);
-    assert_int_equal(question_condition(&a, d, "wing = 'north' OR wing IS NULL", NULL), ERR_OK);
-    assert_int_equal(question_condition(&b, d, "NOT ward = 5", NULL), ERR_OK);
+    OK(derive_check(d, &bad, NULL));
+    OK(question_condition(&a, d, "wing = 'north' OR wing IS NULL", NULL));
+    OK(question_condition(&b, d, "NOT ward = 5", NULL));
     assert_true(a->where.n == 1 && b->where.n == 1);
     assert_int_equal(a->where.one[0].part[0].values.spans, 2);
     assert_memory_equal(a->pool.span + a->where.one[0].part[0].values.first,
@@ -341,7 +340,7 @@ TEST(lines_are_by_what_a_book_says)
     struct question *q CLEAN(question_free) = NULL, *by CLEAN(question_free) = NULL;
     char words[1000], name[QUESTION_ITEM_NAME];
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
-    assert_int_equal(question_parse(&q, d, &text, NULL), ERR_OK);
+    OK(question_parse(&q, d, &text, NULL));
     assert_int_equal(q->groups, 1);
     for (uint32_t code = 0; code < 6; code++) {
         assert_int_equal(question_group_code(&q->group[0], code), first[code]);
@@ -353,7 +352,7 @@ TEST(lines_are_by_what_a_book_says)
     question_group_name(q, 0, name, sizeof name);
     assert_string_equal(name, "region");
     assert_true(q->orders == 1 && q->order[0].group && q->order[0].down);
-    assert_int_equal(question_parse(&by, d, &text, NULL), ERR_OK);
+    OK(question_parse(&by, d, &text, NULL));
     assert_true(by->group[0].part != NULL && by->group[0].part->value == CALENDAR_MONTH);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct question *none = NULL;
@@ -385,8 +384,8 @@ TEST(conditions_on_what_follows_are_sets)
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         struct question *a CLEAN(question_free) = NULL, *b CLEAN(question_free) = NULL;
-        assert_int_equal(question_condition(&a, d, same[i][0], NULL), ERR_OK);
-        assert_int_equal(question_condition(&b, d, same[i][1], NULL), ERR_OK);
+        OK(question_condition(&a, d, same[i][0], NULL));
+        OK(question_condition(&b, d, same[i][1], NULL));
         assert_int_equal(a->where.n, b->where.n);
         for (unsigned k = 0; k < a->where.n; k++) {
             const struct values x = a->where.one[k].part[0].values;
@@ -421,12 +420,12 @@ TEST(completed_rows_are_like_filtered_ones)
     const uint16_t zeros[COLUMNS] = {0};
     size_t n = 0, never;
     world_new(&w);
-    assert_int_equal(sample_independent(&all, w.r.model, MANY, 1, NULL), ERR_OK);
+    OK(sample_independent(&all, w.r.model, MANY, 1, NULL));
     many = rows_of(&w, all);
-    assert_int_equal(table_new(&known, w.r.domain, SOME), ERR_OK);
-    assert_int_equal(table_keep_numbers(known), ERR_OK);
+    OK(table_new(&known, w.r.domain, SOME));
+    OK(table_keep_numbers(known));
     for (size_t i = 0; i < SOME; i++) {
-        assert_int_equal(table_append(known, zeros), ERR_OK);
+        OK(table_append(known, zeros));
         for (size_t a = 0; a < COLUMNS; a++)
             known->column[a][i] = ROWS_ANY;
         if (i >= SOME / 2)
@@ -438,7 +437,7 @@ TEST(completed_rows_are_like_filtered_ones)
     for (size_t i = 0; i < MANY; i++)
         if (of_the_day(&many[i]))
             left[n++] = many[i];
-    assert_int_equal(rows_complete(&t, &w.r, known, 3, &never, NULL), ERR_OK);
+    OK(rows_complete(&t, &w.r, known, 3, &never, NULL));
     some = rows_of(&w, t);
     for (size_t i = 0; i < SOME / 2; i++)
         assert_true(of_the_day(&some[i]));
@@ -448,11 +447,11 @@ TEST(completed_rows_are_like_filtered_ones)
     table_free(&t);
     known->column[CAME][SOME - 1] = 2;
     known->number[CAME][SOME - 1] = 18750; /* after the last one */
-    assert_int_equal(rows_complete(&t, &w.r, known, 3, &never, NULL), ERR_OK);
+    OK(rows_complete(&t, &w.r, known, 3, &never, NULL));
     assert_true(t->number[CAME][SOME - 1] == 18700);
     table_free(&t);
     known->column[WENT][7] = 0; /* the month before */
-    assert_int_equal(rows_complete(&t, &w.r, known, 3, &never, NULL), ERR_OK);
+    OK(rows_complete(&t, &w.r, known, 3, &never, NULL));
     table_free(&t);
     known->column[STAY][7] = 1; /* and went a day or two later */
     assert_int_equal(rows_complete(&t, &w.r, known, 3, &never, NULL), ERR_DATA);

@@ -37,14 +37,12 @@ static void scene_new(struct signal_scene *s, const struct clique *c, double sig
 {
     static const char *const ward[] = {"a", "b", "c"}, *const sex[] = {"f", "m"};
     *s = (struct signal_scene){.random = random_of(7)};
-    assert_int_equal(domain_new(&s->d), ERR_OK);
-    assert_int_equal(domain_add_integer(s->d, "grade", 1, 8, "", DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(domain_add_categorical(s->d, "ward", ward, 3, NULL, DOMAIN_REJECT, NULL),
-                     ERR_OK);
-    assert_int_equal(domain_add_categorical(s->d, "sex", sex, 2, NULL, DOMAIN_REJECT, NULL),
-                     ERR_OK);
+    OK(domain_new(&s->d));
+    OK(domain_add_integer(s->d, "grade", 1, 8, "", DOMAIN_CLIP, NULL));
+    OK(domain_add_categorical(s->d, "ward", ward, 3, NULL, DOMAIN_REJECT, NULL));
+    OK(domain_add_categorical(s->d, "sex", sex, 2, NULL, DOMAIN_REJECT, NULL));
     s->m = (struct measurement){.clique = *c, .sigma = sigma, .y = s->y};
-    assert_int_equal(merges_none(&s->merges, s->d), ERR_OK);
+    OK(merges_none(&s->merges, s->d));
     if (!merged)
         return;
     s->merges.group[GRADE] = calloc(9, sizeof(uint32_t));
@@ -99,10 +97,8 @@ static double deviations_of(struct signal_scene *s, bool ranked, double own)
         for (uint32_t i = 0; i < s->d->attribute[attribute].size; i++)
             share[side][i] = all[attribute][i] + noise[i] * own / ROWS;
     }
-    assert_int_equal(signal_of_table(&deviations, &s->m, s->d, place,
-                                     (const double *const[]){share[0], share[1]},
-                                     (const double[]){own, own}, ROWS, ranked),
-                     ERR_OK);
+    OK(signal_of_table(&deviations, &s->m, s->d, place, (const double *const[]){share[0], share[1]},
+                       (const double[]){own, own}, ROWS, ranked));
     return deviations;
 }
 

@@ -11,12 +11,12 @@
 TEST(multipliers_are_floors)
 {
     uint64_t m;
-    assert_int_equal(measure_multiplier(20.889, &m, NULL), ERR_OK);
+    OK(measure_multiplier(20.889, &m, NULL));
     assert_int_equal(m, 50197);
-    assert_int_equal(measure_multiplier(4096, &m, NULL), ERR_OK);
+    OK(measure_multiplier(4096, &m, NULL));
     assert_int_equal(m, 256);
     assert_int_equal(measure_multiplier(nextafter(4096, 5000), &m, NULL), ERR_RANGE);
-    assert_int_equal(measure_multiplier(0x1p-10, &m, NULL), ERR_OK);
+    OK(measure_multiplier(0x1p-10, &m, NULL));
     assert_int_equal(m, 1 << 30);
     assert_int_equal(measure_multiplier(0, &m, NULL), ERR_RANGE);
     assert_int_equal(measure_multiplier(NAN, &m, NULL), ERR_RANGE);
@@ -24,7 +24,7 @@ TEST(multipliers_are_floors)
     /* 2^20 / sigma rounds up to a whole number in doubles, but is less */
     for (uint64_t whole = 300; whole < 100000; whole += 77) {
         double sigma = nextafter(1048576.0 / (double)whole, INFINITY);
-        assert_int_equal(measure_multiplier(sigma, &m, NULL), ERR_OK);
+        OK(measure_multiplier(sigma, &m, NULL));
         assert_true((long double)sigma * (long double)m <= 1048576.0L);
         assert_true((long double)sigma * (long double)(m + 1) > 1048576.0L);
         assert_true(measure_sigma(m, NOISE_BY_ALL) >= sigma);
@@ -65,7 +65,7 @@ TEST(plans_cover_their_extremes)
     struct workload *w CLEAN(workload_free) = NULL;
     struct random r = random_of(11);
     unsigned planned = 0, narrow = 0, wide = 0;
-    assert_int_equal(workload_all(&w, d, 3, NULL), ERR_OK);
+    OK(workload_all(&w, d, 3, NULL));
     for (int run = 0; run < 2000; run++) {
         uint32_t query[14];
         uint64_t m[14], p[14], total[14];
@@ -124,7 +124,7 @@ TEST(plans_of_squares_cover_their_extremes)
     struct workload *w CLEAN(workload_free) = NULL;
     struct random r = random_of(12);
     unsigned planned = 0;
-    assert_int_equal(workload_all(&w, d, 3, NULL), ERR_OK);
+    OK(workload_all(&w, d, 3, NULL));
     for (int run = 0; run < 2000; run++) {
         uint32_t query[14];
         uint64_t m[14], p[14];
@@ -193,7 +193,7 @@ TEST(every_selection_has_a_plan_where_there_is_room)
         struct score_plan plan;
         struct score_terms t = {.domain = d, .query = query}, one;
         double most, asked;
-        assert_int_equal(workload_new(&w, d, given, weight, 4, NULL), ERR_OK);
+        OK(workload_new(&w, d, given, weight, 4, NULL));
         assert_in_range(w->queries, 1, 8);
         t.workload = w;
         t.score = run % 3 == 2 ? AIM_L2 : AIM_L1;
@@ -225,7 +225,7 @@ TEST(every_selection_has_a_plan_where_there_is_room)
             one.bounds.bits += (unsigned)random_below(&r, room - t.bounds.bits + 1);
             one.epsilon = k == 0 ? t.epsilon : k == 1 ? most : between(&r, t.epsilon, most);
             one.sigma = between(&r, 1e-3, t.sigma);
-            assert_int_equal(score_plan(&one, m, p, &plan, NULL), ERR_OK);
+            OK(score_plan(&one, m, p, &plan, NULL));
         }
         if (room + 3 <= SCORE_BITS_MAX) { /* three more bits, and all candidates */
             one = t;
@@ -281,7 +281,7 @@ TEST(hopeless_plans_are_refused)
     char sink[600] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
     struct score_terms t;
-    assert_int_equal(workload_new(&w, d, given, weight, 2, NULL), ERR_OK);
+    OK(workload_new(&w, d, given, weight, 2, NULL));
     t = (struct score_terms){.domain = d,
                              .workload = w,
                              .query = query,
@@ -292,7 +292,7 @@ TEST(hopeless_plans_are_refused)
     assert_int_equal(score_plan(&t, m, p, &plan, &log), ERR_RANGE);
     support_says(sink, "too small to weigh a1");
     t.candidates = 1;
-    assert_int_equal(score_plan(&t, m, p, &plan, NULL), ERR_OK);
+    OK(score_plan(&t, m, p, &plan, NULL));
     assert_int_equal(plan.shift, 26); /* m = floor(2^16 x 0.05 / 2) = 1638 */
     t.bounds.bits = 41;
     assert_int_equal(score_plan(&t, m, p, &plan, NULL), ERR_RANGE);
@@ -317,9 +317,9 @@ TEST(estimates_are_held_to_their_bounds)
     char sink[300] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
     uint64_t c[4] = {32 << 10, 32 << 10, 0, 0};
-    assert_int_equal(workload_all(&w, d, 2, NULL), ERR_OK);
+    OK(workload_all(&w, d, 2, NULL));
     t.workload = w;
-    assert_int_equal(select_check_estimates(&t, 2, 1 << AIM_ESTIMATE_BITS, c, &log), ERR_OK);
+    OK(select_check_estimates(&t, 2, 1 << AIM_ESTIMATE_BITS, c, &log));
     c[3] = 1;
     assert_int_equal(select_check_estimates(&t, 2, 1 << AIM_ESTIMATE_BITS, c, &log), ERR_REFUSED);
     support_says(sink, "a0 x a1");

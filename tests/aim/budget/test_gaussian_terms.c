@@ -179,7 +179,7 @@ static void price_of(double range, uint64_t m, double *both, double *measuring)
     const struct ask_terms terms = {.slack.select = range / 2, .accounting = ACCOUNTING_GAUSSIAN};
     struct ask_price p CLEAN(ask_price_clear);
     ask_price_new(&p);
-    assert_int_equal(ask_price(&p, &ask, &terms, NULL), ERR_OK);
+    OK(ask_price(&p, &ask, &terms, NULL));
     *both = mpq_get_d(p.cost);
     *measuring = mpq_get_d(p.measuring);
 }
@@ -257,16 +257,15 @@ TEST(a_ledger_stays_short)
     char *text;
     mpq_t cost;
     mpq_init(cost);
-    assert_int_equal(ledger_new(&l, &limits, NULL), ERR_OK);
+    OK(ledger_new(&l, &limits, NULL));
     for (uint64_t k = 0; k < 2000; k++) {
-        assert_int_equal(ledger_select_cost(cost, ACCOUNTING_GAUSSIAN, 0.01 + 1e-6 * (double)k,
-                                            1e-7, 20001 + 2 * k),
-                         ERR_OK);
-        assert_int_equal(ledger_debit(l, cost, NULL), ERR_OK);
+        OK(ledger_select_cost(cost, ACCOUNTING_GAUSSIAN, 0.01 + 1e-6 * (double)k, 1e-7,
+                              20001 + 2 * k));
+        OK(ledger_debit(l, cost, NULL));
     }
-    assert_int_equal(ledger_text(l, &text), ERR_OK);
+    OK(ledger_text(l, &text));
     assert_true(strlen(text) < 200);
-    assert_int_equal(ledger_parse(&back, text, NULL), ERR_OK);
+    OK(ledger_parse(&back, text, NULL));
     memory_free(&text);
     ledger_free(&back);
     ledger_free(&l);

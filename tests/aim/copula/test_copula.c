@@ -52,7 +52,7 @@ static void some_clear(struct some_forms *s)
 static void some_new(struct some_forms *s, unsigned ways)
 {
     *s = (struct some_forms){.domain = support_domain(sizes, COLUMNS)};
-    assert_int_equal(workload_all(&s->workload, s->domain, ways, NULL), ERR_OK);
+    OK(workload_all(&s->workload, s->domain, ways, NULL));
 }
 
 #define CODES_OF_ALL (3 + 2 + 4 + 1)
@@ -120,7 +120,7 @@ TEST(products_of_pairs_are_exact)
             for (size_t q = 0; q < s.workload->queries; q++)
                 counts[start[q] + cell_of(&s.workload->query[q].clique, codes)]++;
         }
-        assert_int_equal(forms_add(&p, counts, start, (uint64_t *)found), ERR_OK);
+        OK(forms_add(&p, counts, start, (uint64_t *)found));
         assert_memory_equal(found, expected, sizeof found);
         mpz_init(squared);
         forms_sensitivity(squared, &p);
@@ -150,7 +150,7 @@ TEST(groups_that_are_not_there_are_refused)
     group[5] = 3; /* the column of four codes */
     u[5] = 7;
     u[0] = 5; /* beside two codes of 0, in the one group of its column */
-    assert_int_equal(forms_check(&of, s.domain, &bounds, NULL), ERR_OK);
+    OK(forms_check(&of, s.domain, &bounds, NULL));
     assert_int_equal(forms_count(&of), 1 + 4 + 1 + 4 + 1 + 4);
     u[8] = 1; /* of two others, in the first group, it is 0 */
     assert_int_equal(forms_check(&of, s.domain, &bounds, NULL), ERR_REFUSED);
@@ -167,10 +167,10 @@ TEST(products_that_could_wrap_are_refused)
     struct some_forms s CLEAN(some_clear);
     int64_t u[CODES_OF_ALL] = {0, 1000, 0, -2000};
     some_new(&s, 2);
-    assert_int_equal(check_products(&s, u, most / 2000000), ERR_OK);
+    OK(check_products(&s, u, most / 2000000));
     assert_int_equal(check_products(&s, u, most / 2000000 + 1), ERR_REFUSED);
     u[9] = -FORMS_FACTOR_MAX; /* of the last column; now -2000 is the second largest */
-    assert_int_equal(check_products(&s, u, (most >> 24) / 2000), ERR_OK);
+    OK(check_products(&s, u, (most >> 24) / 2000));
     assert_int_equal(check_products(&s, u, (most >> 24) / 2000 + 1), ERR_REFUSED);
     u[9]--;
     assert_int_equal(check_products(&s, u, 1), ERR_REFUSED);
@@ -246,10 +246,10 @@ static void column_new(struct copula_column *c, const double *counts, uint32_t s
     double total = 0;
     for (uint32_t a = 0; a < size; a++)
         total += counts[a];
-    assert_int_equal(ordered_new(c, size), ERR_OK);
-    assert_int_equal(copula_set_shares(c, counts, total), ERR_OK);
-    assert_int_equal(copula_set_scores(c, clip), ERR_OK);
-    assert_int_equal(copula_set_hermite(c), ERR_OK);
+    OK(ordered_new(c, size));
+    OK(copula_set_shares(c, counts, total));
+    OK(copula_set_scores(c, clip));
+    OK(copula_set_hermite(c));
 }
 
 /* Scores as they are, and off centre because of rounding: the mean is taken into account. */
@@ -265,8 +265,8 @@ TEST(correlations_come_back_from_integrals)
             x.score[a] = ceil(10 * x.score[a]) / 10;
             y.score[a] = ceil(10 * y.score[a]) / 10;
         }
-        assert_int_equal(copula_set_hermite(&x), ERR_OK);
-        assert_int_equal(copula_set_hermite(&y), ERR_OK);
+        OK(copula_set_hermite(&x));
+        OK(copula_set_hermite(&y));
         assert_true(!off || (x.mean > 0.02 && y.mean > 0.02));
         for (size_t k = 0; k < sizeof r / sizeof *r; k++) {
             const double back = copula_correlation(&x, &y,
@@ -320,8 +320,8 @@ TEST(shares_are_the_nearest_that_there_are)
     static const double nearest[] = {0.5625, 0, 0.2625, 0, 0.0425}; /* each less by 3.75; 2 to 0 */
     struct copula_column x CLEAN(copula_column_clear), y CLEAN(copula_column_clear);
     struct copula_column z CLEAN(copula_column_clear);
-    assert_int_equal(ordered_new(&x, CODES), ERR_OK);
-    assert_int_equal(copula_set_shares(&x, counts, 86.75), ERR_OK);
+    OK(ordered_new(&x, CODES));
+    OK(copula_set_shares(&x, counts, 86.75));
     for (size_t a = 0; a < CODES; a++)
         assert_true(fabs(x.share[a] * 86.75 - 100 * nearest[a]) < 1e-9);
     column_new(&y, one, 3, 2.5); /* codes without rows get the ends of their intervals */
@@ -335,10 +335,10 @@ TEST(shares_are_the_nearest_that_there_are)
 TEST(no_share_is_above_1)
 {
     struct copula_column x CLEAN(copula_column_clear);
-    assert_int_equal(ordered_new(&x, 1), ERR_OK);
+    OK(ordered_new(&x, 1));
     for (double total = 1; total < 1000; total += 0.37) {
         const double count = total + 13.77;
-        assert_int_equal(copula_set_shares(&x, &count, total), ERR_OK);
+        OK(copula_set_shares(&x, &count, total));
         assert_true(x.share[0] <= 1 && x.share[0] > 1 - 1e-12);
     }
 }
@@ -351,18 +351,18 @@ TEST(a_repaired_matrix_is_one_of_correlations)
     double good[9] = {1, 0.5, 0.2, 0.5, 1, -0.3, 0.2, -0.3, 1}, same[9];
     memcpy(root, bad, sizeof bad);
     assert_int_equal(copula_root(root, 3), ERR_RANGE);
-    assert_int_equal(copula_repair(bad, each, 3, NULL), ERR_OK);
+    OK(copula_repair(bad, each, 3, NULL));
     /* eigenvalues 1.9, 1.9, -0.8: the last becomes 0.001, and the diagonal 3.801 / 3 */
     assert_true(fabs(bad[1] - (1.9 - 0.001) / 3 / (3.801 / 3)) < 1e-12);
     assert_true(bad[1] == bad[3] && fabs(bad[1] + bad[2]) < 1e-12 && bad[4] == 1);
-    assert_int_equal(copula_root(bad, 3), ERR_OK);
+    OK(copula_root(bad, 3));
     bad[3] = NAN;
     assert_int_equal(copula_repair(bad, each, 3, NULL), ERR_RANGE);
     memcpy(same, good, sizeof good);
-    assert_int_equal(copula_repair(good, each, 3, NULL), ERR_OK);
+    OK(copula_repair(good, each, 3, NULL));
     for (size_t i = 0; i < 9; i++)
         assert_true(fabs(good[i] - same[i]) < 1e-12);
-    assert_int_equal(copula_root(good, 3), ERR_OK);
+    OK(copula_root(good, 3));
     for (size_t i = 0; i < 3; i++)
         for (size_t j = 0; j < 3; j++) {
             double sum = 0;
@@ -409,7 +409,7 @@ static void errors_of(enum copula_kind kind, double s, double *noisy, double *sh
                                                           -RANDOM_GAUSS_BITS);
             *noisy += fabs(m[i * MANY + j] - t[i * MANY + j]) / (CELLS_OF_MANY / 2);
         }
-    assert_int_equal(copula_shrink(m, MANY, s, NULL), ERR_OK);
+    OK(copula_shrink(m, MANY, s, NULL));
     for (size_t i = 0; i < MANY; i++) {
         assert_true(m[i * MANY + i] == 0);
         for (size_t j = 0; j < i; j++) {
@@ -445,7 +445,7 @@ TEST(the_clip_follows_from_noise)
     for (size_t i = 0; i < MANY; i++)
         column_new(&c[i], counts, 8, 2.5);
     for (size_t k = 0; k < 3; k++) {
-        assert_int_equal(copula_noise_clip(c, MANY, rho[k], 1e4, 2.5, &clip), ERR_OK);
+        OK(copula_noise_clip(c, MANY, rho[k], 1e4, 2.5, &clip));
         assert_true(k == 0 ? clip == 2.5 : clip < before);
         assert_true(fabs(c[7].score[7] - fmin(clip, 2.3)) < 0.1);
         before = clip;
@@ -467,7 +467,7 @@ static struct table *linked_rows(const struct domain *d, uint64_t seed)
 {
     struct table *t;
     struct random r = random_of(seed);
-    assert_int_equal(table_new(&t, d, ROWS), ERR_OK);
+    OK(table_new(&t, d, ROWS));
     for (size_t i = 0; i < ROWS; i++) {
         uint16_t codes[WIDE];
         const double shared = ldexp((double)random_gauss(&r), -RANDOM_GAUSS_BITS);
@@ -476,7 +476,7 @@ static struct table *linked_rows(const struct domain *d, uint64_t seed)
             const double z = (a % 2 == 0 ? shared : -shared) * 0.8 + own * 0.6;
             codes[a] = (uint16_t)(below(z) * wide_sizes[a]);
         }
-        assert_int_equal(table_append(t, codes), ERR_OK);
+        OK(table_append(t, codes));
     }
     return t;
 }
@@ -484,7 +484,7 @@ static struct table *linked_rows(const struct domain *d, uint64_t seed)
 static void stage_new(struct copula_stage *s)
 {
     *s = (struct copula_stage){.domain = support_domain(wide_sizes, WIDE)};
-    assert_int_equal(workload_all(&s->pairs, s->domain, 2, NULL), ERR_OK);
+    OK(workload_all(&s->pairs, s->domain, 2, NULL));
     s->table = linked_rows(s->domain, 1);
 }
 
@@ -497,7 +497,7 @@ TEST(without_noise_the_numbers_are_the_tables)
     struct copula_options o;
     stage_new(&s);
     o = copula_stage_options(&s, 0.05, 13);
-    assert_int_equal(copula_stage_run(&r, &s, &o, &none), ERR_OK);
+    OK(copula_stage_run(&r, &s, &o, &none));
     assert_true(fabs(r->model->total - ROWS) < 1e-6);
     for (size_t a = 0; a < WIDE; a++) {
         double counts[30] = {0};
@@ -537,7 +537,7 @@ TEST(a_run_pays_for_what_a_row_can_move)
         o.limits.rows_per_person = k;
         random = random_of(k);
         noise = noise_from_random(&random);
-        assert_int_equal(copula_stage_run(&r, &s, &o, &noise), ERR_OK);
+        OK(copula_stage_run(&r, &s, &o, &noise));
         for (size_t f = 0; f < r->forms; f++) {
             double most = 0;
             for (uint32_t a = 0; a < wide_sizes[r->form[f].first]; a++)
@@ -579,13 +579,13 @@ TEST(forms_have_the_noise_that_they_say)
     stage_new(&s);
     random = random_of(7);
     ask.weights = 2 * forms_codes(s.pairs);
-    assert_int_equal(memory_new(&ask.weight, ask.weights), ERR_OK);
+    OK(memory_new(&ask.weight, ask.weights));
     ask.weight[3] = 5;
-    assert_int_equal(plaintext_new(&p, s.pairs, s.table, &noise, NULL), ERR_OK);
+    OK(plaintext_new(&p, s.pairs, s.table, &noise, NULL));
     backend = plaintext_backend(p);
     for (size_t i = 0; i < RUNS; i++) {
         struct ask_told told CLEAN(told_clear) = {0};
-        assert_int_equal(backend.ask(backend.self, &ask, &told), ERR_OK);
+        OK(backend.ask(backend.self, &ask, &told));
         assert_int_equal(told.values, PAIRS);
         for (size_t k = 0; k < PAIRS; k++)
             opened[i * PAIRS + k] = (double)told.value[k] * 0x1p-20;
@@ -603,7 +603,7 @@ TEST(the_same_noise_gives_the_same_copula)
     for (uint64_t i = 0; i < 3; i++) {
         struct random random = random_of(i / 2);
         const struct plaintext_noise noise = noise_from_random(&random);
-        assert_int_equal(copula_stage_run(&r[i], &s, &o, &noise), ERR_OK);
+        OK(copula_stage_run(&r[i], &s, &o, &noise));
     }
     assert_memory_equal(r[0]->model->correlation, r[1]->model->correlation,
                         WIDE * WIDE * sizeof(double));
@@ -634,7 +634,7 @@ static struct copula *fitted(const struct copula_stage *s, struct copula_result 
 {
     const struct plaintext_noise none = {.gauss = support_no_noise, .gumbel = support_no_noise};
     const struct copula_options o = copula_stage_options(s, 0.05, 13);
-    assert_int_equal(copula_stage_run(keep, s, &o, &none), ERR_OK);
+    OK(copula_stage_run(keep, s, &o, &none));
     return (*keep)->model;
 }
 
@@ -650,26 +650,26 @@ TEST(a_copula_comes_back_from_its_file)
     m = fitted(&s, &r);
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/model", folder);
-    assert_int_equal(copula_save(path, m, NULL), ERR_OK);
+    OK(copula_save(path, m, NULL));
     assert_true(copula_is_file(path));
-    assert_int_equal(copula_load(&back, &d, path, NULL), ERR_OK);
+    OK(copula_load(&back, &d, path, NULL));
     assert_true(back->total == m->total);
     assert_memory_equal(back->correlation, m->correlation, WIDE * WIDE * sizeof(double));
     for (size_t i = 0; i < WIDE; i++)
         assert_memory_equal(back->share[i], m->share[i], wide_sizes[i] * sizeof(double));
     copula_free(&back);
     domain_free(&d);
-    assert_int_equal(file_read(path, 1 << 20, &text, NULL), ERR_OK);
+    OK(file_read(path, 1 << 20, &text, NULL));
     for (size_t i = 0; i < text.size; i += 149) {
         text.data[i] ^= 1;
-        assert_int_equal(file_write(path, 0600, text.data, text.size, NULL), ERR_OK);
+        OK(file_write(path, 0600, text.data, text.size, NULL));
         assert_int_equal(copula_load(&back, &d, path, NULL), ERR_FORMAT);
         assert_null(back);
         assert_null(d);
         text.data[i] ^= 1;
     }
     m->total = 1e300; /* nobody draws so many rows from it, and 0 is not an answer */
-    assert_int_equal(copula_save(path, m, NULL), ERR_OK);
+    OK(copula_save(path, m, NULL));
     assert_int_equal(copula_load(&back, &d, path, NULL), ERR_FORMAT);
     unlink(path);
     assert_false(copula_is_file(path));
@@ -687,16 +687,15 @@ TEST(a_copula_with_dates_is_of_a_version_of_its_own)
     struct bytes text CLEAN(bytes_clear) = {0};
     const int fd = mkstemp(path);
     assert_true(fd >= 0 && close(fd) == 0);
-    assert_int_equal(domain_new(&d), ERR_OK);
-    assert_int_equal(domain_add_date(d, "day", &calendar, days, 3, NULL, DOMAIN_CLIP, NULL),
-                     ERR_OK);
-    assert_int_equal(copula_new(&c, d), ERR_OK);
+    OK(domain_new(&d));
+    OK(domain_add_date(d, "day", &calendar, days, 3, NULL, DOMAIN_CLIP, NULL));
+    OK(copula_new(&c, d));
     c->total = 10;
     c->share[0][0] = 1;
-    assert_int_equal(copula_save(path, c, NULL), ERR_OK);
-    assert_int_equal(file_read(path, 1 << 20, &text, NULL), ERR_OK);
+    OK(copula_save(path, c, NULL));
+    OK(file_read(path, 1 << 20, &text, NULL));
     assert_memory_equal(text.data, "trefoil-copula-3\n", 17);
-    assert_int_equal(copula_load(&back, &also, path, NULL), ERR_OK);
+    OK(copula_load(&back, &also, path, NULL));
     assert_true(back->share[0][0] == 1);
     unlink(path);
 }
@@ -712,8 +711,8 @@ TEST(rows_follow_the_copula)
     struct copula *m;
     stage_new(&s);
     m = fitted(&s, &r);
-    assert_int_equal(copula_rows(&t, m, n, 5, NULL), ERR_OK);
-    assert_int_equal(copula_rows(&same, m, n, 5, NULL), ERR_OK);
+    OK(copula_rows(&t, m, n, 5, NULL));
+    OK(copula_rows(&same, m, n, 5, NULL));
     assert_int_equal(t->rows, n);
     for (size_t i = 0; i < n; i++) {
         const bool low = t->column[0][i] < 6, other = t->column[2][i] < 5;
@@ -743,13 +742,12 @@ TEST(a_copula_is_asked)
     stage_new(&s);
     m = fitted(&s, &r);
     a = m->domain->attribute;
-    assert_int_equal(copula_sums(&sums, m, NULL), ERR_OK);
-    assert_int_equal(memory_new(&half, a[0].size), ERR_OK);
-    assert_int_equal(memory_new(&counts, a[3].size), ERR_OK);
+    OK(copula_sums(&sums, m, NULL));
+    OK(memory_new(&half, a[0].size));
+    OK(memory_new(&counts, a[3].size));
     for (uint32_t code = 0; code < a[0].size; code++)
         half[code] = 0.5;
-    assert_int_equal(model_weigh(sums, &asked, &(struct model_weight){0, half}, 1, counts, NULL),
-                     ERR_OK);
+    OK(model_weigh(sums, &asked, &(struct model_weight){0, half}, 1, counts, NULL));
     for (uint32_t code = 0; code < a[3].size; code++) {
         assert_true(fabs(counts[code] / m->total - m->share[3][code] / 2) < 0.002);
         rows += counts[code];
@@ -764,7 +762,7 @@ TEST(tables_of_two_follow_the_copula)
     static const uint16_t pair[] = {0, 1}, skew[] = {0, 2};
     struct domain *d CLEAN(domain_free) = support_domain(coins, 3);
     struct copula *c CLEAN(copula_free) = NULL;
-    assert_int_equal(copula_new(&c, d), ERR_OK);
+    OK(copula_new(&c, d));
     c->total = 1000;
     for (size_t i = 0; i < 3; i++)
         c->correlation[i * 3 + i] = 1;
@@ -774,11 +772,11 @@ TEST(tables_of_two_follow_the_copula)
     for (double r = -0.9; r <= 0.95; r += 0.3) {
         double both[4], other[6];
         c->correlation[1] = c->correlation[3] = c->correlation[2] = c->correlation[6] = r;
-        assert_int_equal(copula_marginal(c, NULL, pair, 2, both), ERR_OK);
+        OK(copula_marginal(c, NULL, pair, 2, both));
         assert_true(fabs(both[0] / 1000 - (0.25 + asin(r) / (2 * M_PI))) < 1e-9);
         assert_true(fabs(both[1] / 1000 - (0.25 - asin(r) / (2 * M_PI))) < 1e-9);
         assert_true(fabs(both[0] - both[3]) < 1e-6 && fabs(both[1] - both[2]) < 1e-6);
-        assert_int_equal(copula_marginal(c, NULL, skew, 2, other), ERR_OK);
+        OK(copula_marginal(c, NULL, skew, 2, other));
         assert_true(fabs(other[0] + other[3] - 100) < 1e-6);
         assert_true(fabs(other[1]) < 1e-6 && fabs(other[4]) < 1e-6);
         assert_true(fabs(other[0] + other[2] - 500) < 1e-6);
@@ -794,9 +792,8 @@ TEST(tables_of_two_follow_the_copula)
 
 static void copula_study(struct support_study *s, const char *lines)
 {
-    assert_int_equal(
-        support_study_new(s, &(struct study_options){.owners = 1, .copula = lines}, NULL), ERR_OK);
-    assert_int_equal(support_csv(support_path(s, "rows.csv"), s->study->domain, 900, 1), ERR_OK);
+    OK(support_study_new(s, &(struct study_options){.owners = 1, .copula = lines}, NULL));
+    OK(support_csv(support_path(s, "rows.csv"), s->study->domain, 900, 1));
 }
 
 TEST(trefoil_aim_makes_a_copula)
@@ -893,8 +890,8 @@ static enum study_method advised(size_t i)
             size[a] = (uint32_t)ceil(size[a] * measured[i].finer);
     }
     study.domain = support_domain(size, measured[i].columns);
-    assert_int_equal(budget_plan(&terms, &budget, NULL), ERR_OK);
-    assert_int_equal(method_advise(&advice, &study, measured[i].rows, budget.limits.rho), ERR_OK);
+    OK(budget_plan(&terms, &budget, NULL));
+    OK(method_advise(&advice, &study, measured[i].rows, budget.limits.rho));
     domain_free(&study.domain);
     return advice.better;
 }
@@ -926,11 +923,11 @@ TEST(advice_merges_what_a_run_does)
     struct method_advice merged, apart;
     for (uint32_t k = 0; k < 200; k++)
         cell[k] = 201 * k;
-    assert_int_equal(method_advise(&merged, &study, 1000, 0.1), ERR_OK);
+    OK(method_advise(&merged, &study, 1000, 0.1));
     study.zero = memory_array(2, sizeof *study.zero);
     memcpy(study.zero, zero, sizeof zero);
     study.zeros = 2;
-    assert_int_equal(method_advise(&apart, &study, 1000, 0.1), ERR_OK);
+    OK(method_advise(&apart, &study, 1000, 0.1));
     assert_true(merged.merged && fabs(merged.cells - (100 * 100 + 2 * 100 * 2) / 3.) < 1e-9);
     assert_false(apart.merged);
     assert_true(fabs(apart.cells - (200 * 200 + 2 * 200 * 2) / 3.) < 1e-9);

@@ -42,7 +42,7 @@ TEST(utilities_give_the_shares)
     for (size_t k = 0; k < 3; k++) {
         double utility[GROUPS], slope[GROUPS * GROUPS], found[GROUPS] = {0}, more[GROUPS] = {0};
         struct random r;
-        assert_int_equal(nominal_utilities(cases[k], GROUPS, utility, slope), ERR_OK);
+        OK(nominal_utilities(cases[k], GROUPS, utility, slope));
         r = random_of(k);
         for (size_t i = 0; i < DRAWN; i++) {
             double u[GROUPS];
@@ -89,18 +89,18 @@ TEST(rare_labels_share_a_group)
     static const double share[] = {0.02, 0.5, 0.02, 0.3, 0.15, 0.01};
     uint16_t group[6];
     size_t groups;
-    assert_int_equal(nominal_groups(share, 6, 0, 64, group, &groups), ERR_OK);
+    OK(nominal_groups(share, 6, 0, 64, group, &groups));
     assert_int_equal(groups, 6);
     assert_memory_equal(group, ((uint16_t[]){0, 1, 2, 3, 4, 5}), sizeof group);
-    assert_int_equal(nominal_groups(share, 6, 0.1, 64, group, &groups), ERR_OK);
+    OK(nominal_groups(share, 6, 0.1, 64, group, &groups));
     assert_int_equal(groups, 4);
     assert_memory_equal(group, ((uint16_t[]){3, 0, 3, 1, 2, 3}), sizeof group);
-    assert_int_equal(nominal_groups(share, 6, 0, 3, group, &groups), ERR_OK);
+    OK(nominal_groups(share, 6, 0, 3, group, &groups));
     assert_int_equal(groups, 3);
     assert_memory_equal(group, ((uint16_t[]){2, 0, 2, 1, 2, 2}), sizeof group);
-    assert_int_equal(nominal_groups(share, 6, 9, 64, group, &groups), ERR_OK);
+    OK(nominal_groups(share, 6, 9, 64, group, &groups));
     assert_int_equal(groups, 2);
-    assert_int_equal(nominal_groups((const double[]){0.6, 0.4}, 2, 0, 2, group, &groups), ERR_OK);
+    OK(nominal_groups((const double[]){0.6, 0.4}, 2, 0, 2, group, &groups));
     assert_int_equal(groups, 2);
 }
 
@@ -118,10 +118,10 @@ static struct copula_column column_of(const struct column_kind *kind, uint32_t s
 {
     const struct domain_attribute a = {.kind = kind, .size = size};
     struct copula_column c;
-    assert_int_equal(copula_column_new(&c, &a, 64), ERR_OK);
-    assert_int_equal(copula_set_shares(&c, share, 1), ERR_OK);
-    assert_int_equal(copula_set_scores(&c, 2.5), ERR_OK);
-    assert_int_equal(copula_set_hermite(&c), ERR_OK);
+    OK(copula_column_new(&c, &a, 64));
+    OK(copula_set_shares(&c, share, 1));
+    OK(copula_set_scores(&c, 2.5));
+    OK(copula_set_hermite(&c));
     assert_int_equal(c.nominal, kind == &column_labels);
     for (uint32_t v = 0; c.nominal && v < size; v++)
         c.group[v] = (uint16_t)v;
@@ -142,7 +142,7 @@ TEST(links_come_back_from_sums)
         even[v] = 1.0 / FINE;
     x = column_of(&column_labels, GROUPS, share);
     y = column_of(&column_whole, FINE, even);
-    assert_int_equal(nominal_utilities(share, GROUPS, utility, NULL), ERR_OK);
+    OK(nominal_utilities(share, GROUPS, utility, NULL));
     r = random_of(3);
     for (size_t g = 0; g < GROUPS; g++)
         rest -= link[g] * link[g];
@@ -152,9 +152,9 @@ TEST(links_come_back_from_sums)
             v += link[g] * (u[g] = normal(&r));
         sums[largest(utility, u)] += 2.5 * y.score[(size_t)(below(v) * FINE)] / (4 * DRAWN);
     }
-    assert_int_equal(copula_side_new(&a, &x, NULL), ERR_OK);
-    assert_int_equal(copula_side_new(&b, &y, NULL), ERR_OK);
-    assert_int_equal(copula_link(&a, &b, sums, 0, found, 1), ERR_OK);
+    OK(copula_side_new(&a, &x, NULL));
+    OK(copula_side_new(&b, &y, NULL));
+    OK(copula_link(&a, &b, sums, 0, found, 1));
     nominal_basis(GROUPS, basis);
     for (size_t z = 0; z < GROUPS - 1; z++) {
         double expected = 0;
@@ -162,7 +162,7 @@ TEST(links_come_back_from_sums)
             expected += basis[z * GROUPS + g] * link[g];
         assert_true(fabs(found[z] - expected) < 0.02);
     }
-    assert_int_equal(copula_link(&a, &b, sums, 10, found, 1), ERR_OK); /* all may be noise */
+    OK(copula_link(&a, &b, sums, 10, found, 1)); /* all may be noise */
     for (size_t z = 0; z < GROUPS - 1; z++)
         assert_true(found[z] == 0);
 }
@@ -176,7 +176,7 @@ TEST(a_repaired_matrix_keeps_columns_whole)
         m[i * 6] = 1;
     m[2] = m[10] = m[7] = m[11] = 0.9; /* the third with both of the first column: too much */
     m[4] = m[20] = -0.8;
-    assert_int_equal(copula_repair(m, first, 3, NULL), ERR_OK);
+    OK(copula_repair(m, first, 3, NULL));
     for (size_t i = 0; i < 5; i++)
         for (size_t j = 0; j < 5; j++) {
             const bool same = (i < 2 && j < 2) || (i > 2 && j > 2) || i == j;
@@ -184,7 +184,7 @@ TEST(a_repaired_matrix_keeps_columns_whole)
             assert_true(!same || m[i * 5 + j] == (i == j));
         }
     assert_true(m[2] > 0.6 && m[2] < 0.75 && fabs(m[2] - m[7]) < 0.1);
-    assert_int_equal(copula_root(m, 5), ERR_OK);
+    OK(copula_root(m, 5));
 }
 
 /* --- runs ------------------------------------------------------------------------------------- */
@@ -198,23 +198,20 @@ static void stage_new(struct copula_stage *s, const uint16_t *place)
     static const char *const labels[] = {"a", "b", "c", "d", "e"};
     struct random r;
     *s = (struct copula_stage){0};
-    assert_int_equal(domain_new(&s->domain), ERR_OK);
-    assert_int_equal(domain_add_integer(s->domain, "x", 0, 15, NULL, DOMAIN_REJECT, NULL), ERR_OK);
-    assert_int_equal(
-        domain_add_categorical(s->domain, "label", labels, LABELS, NULL, DOMAIN_REJECT, NULL),
-        ERR_OK);
-    assert_int_equal(domain_add_integer(s->domain, "y", 0, 9, NULL, DOMAIN_REJECT, NULL), ERR_OK);
-    assert_int_equal(domain_add_integer(s->domain, "coin", 0, 1, NULL, DOMAIN_REJECT, NULL),
-                     ERR_OK);
-    assert_int_equal(workload_all(&s->pairs, s->domain, 2, NULL), ERR_OK);
-    assert_int_equal(table_new(&s->table, s->domain, ROWS), ERR_OK);
+    OK(domain_new(&s->domain));
+    OK(domain_add_integer(s->domain, "x", 0, 15, NULL, DOMAIN_REJECT, NULL));
+    OK(domain_add_categorical(s->domain, "label", labels, LABELS, NULL, DOMAIN_REJECT, NULL));
+    OK(domain_add_integer(s->domain, "y", 0, 9, NULL, DOMAIN_REJECT, NULL));
+    OK(domain_add_integer(s->domain, "coin", 0, 1, NULL, DOMAIN_REJECT, NULL));
+    OK(workload_all(&s->pairs, s->domain, 2, NULL));
+    OK(table_new(&s->table, s->domain, ROWS));
     r = random_of(11);
     for (size_t i = 0; i < ROWS; i++) {
         const double z = normal(&r), own = normal(&r);
         const double grade = below(0.9 * z + sqrt(0.19) * normal(&r));
         const uint16_t codes[] = {(uint16_t)(below(z) * 16), place[(size_t)(grade * LABELS)],
                                   (uint16_t)(below(0.6 * z + 0.8 * own) * 10), z + own > 0.5};
-        assert_int_equal(table_append(s->table, codes), ERR_OK);
+        OK(table_append(s->table, codes));
     }
 }
 
@@ -222,7 +219,7 @@ static void run_of(struct copula_result **result, const struct copula_stage *s,
                    const struct plaintext_noise *noise, double rho)
 {
     const struct copula_options o = copula_stage_options(s, rho, 15);
-    assert_int_equal(copula_stage_run(result, s, &o, noise), ERR_OK);
+    OK(copula_stage_run(result, s, &o, noise));
 }
 
 /* Half of sum |p - q| over the table of x and the label. */
@@ -230,7 +227,7 @@ static double error_of(const struct copula_stage *s, const struct copula *c)
 {
     struct table *t CLEAN(table_free) = NULL;
     double p[16 * LABELS] = {0}, sum = 0;
-    assert_int_equal(copula_rows(&t, c, ROWS, 5, NULL), ERR_OK);
+    OK(copula_rows(&t, c, ROWS, 5, NULL));
     for (size_t i = 0; i < ROWS; i++) {
         p[s->table->column[0][i] * LABELS + s->table->column[1][i]] += 1.0 / ROWS;
         p[t->column[0][i] * LABELS + t->column[1][i]] -= 1.0 / ROWS;
@@ -272,20 +269,19 @@ static void pair_new(struct copula_stage *s, uint64_t seed)
     static const char *const labels[] = {"a", "b", "c"};
     struct random r;
     *s = (struct copula_stage){0};
-    assert_int_equal(domain_new(&s->domain), ERR_OK);
+    OK(domain_new(&s->domain));
     for (unsigned k = 0; k < 2; k++)
-        assert_int_equal(domain_add_categorical(s->domain, k == 0 ? "one" : "other", labels, 3,
-                                                NULL, DOMAIN_REJECT, NULL),
-                         ERR_OK);
-    assert_int_equal(domain_add_integer(s->domain, "x", 0, 9, NULL, DOMAIN_REJECT, NULL), ERR_OK);
-    assert_int_equal(workload_all(&s->pairs, s->domain, 2, NULL), ERR_OK);
-    assert_int_equal(table_new(&s->table, s->domain, ROWS), ERR_OK);
+        OK(domain_add_categorical(s->domain, k == 0 ? "one" : "other", labels, 3, NULL,
+                                  DOMAIN_REJECT, NULL));
+    OK(domain_add_integer(s->domain, "x", 0, 9, NULL, DOMAIN_REJECT, NULL));
+    OK(workload_all(&s->pairs, s->domain, 2, NULL));
+    OK(table_new(&s->table, s->domain, ROWS));
     r = random_of(seed);
     for (size_t i = 0; i < ROWS; i++) {
         const uint16_t label = (uint16_t)random_below(&r, 3);
         const uint16_t codes[] = {label, (uint16_t)((label + 1) % 3),
                                   (uint16_t)random_below(&r, 10)};
-        assert_int_equal(table_append(s->table, codes), ERR_OK);
+        OK(table_append(s->table, codes));
     }
 }
 
@@ -344,15 +340,15 @@ TEST(models_of_labels_come_back)
     n = r->model->first[4];
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/model", folder);
-    assert_int_equal(copula_save(path, r->model, NULL), ERR_OK);
-    assert_int_equal(copula_load(&back, &d, path, NULL), ERR_OK);
+    OK(copula_save(path, r->model, NULL));
+    OK(copula_load(&back, &d, path, NULL));
     assert_memory_equal(back->group[1], r->model->group[1], LABELS * sizeof(uint16_t));
     assert_int_equal(back->first[4], n);
     assert_memory_equal(back->correlation, r->model->correlation, n * n * sizeof(double));
     copula_free(&back);
     domain_free(&d);
     r->model->group[1][0] = LABELS; /* a group that does not exist */
-    assert_int_equal(copula_save(path, r->model, NULL), ERR_OK);
+    OK(copula_save(path, r->model, NULL));
     assert_int_equal(copula_load(&back, &d, path, NULL), ERR_FORMAT);
     bytes_put_text(&old, "trefoil-copula-1\n");
     domain_write(s.domain, &old);
@@ -362,9 +358,9 @@ TEST(models_of_labels_come_back)
             bytes_put_double(&old, 1.0 / s.domain->attribute[i].size);
     for (size_t i = 0; i < 6; i++)
         bytes_put_double(&old, 0.25);
-    assert_int_equal(digest_write(path, 0600, &old, NULL), ERR_OK);
+    OK(digest_write(path, 0600, &old, NULL));
     assert_true(copula_is_file(path));
-    assert_int_equal(copula_load(&back, &d, path, NULL), ERR_OK);
+    OK(copula_load(&back, &d, path, NULL));
     assert_true(back->groups[1] == 1 && back->first[4] == 4 && back->correlation[7] == 0.25);
     copula_free(&back);
     domain_free(&d);
@@ -376,7 +372,7 @@ static enum err loaded_again(const char *path, const struct copula *c)
 {
     struct domain *d CLEAN(domain_free) = NULL;
     struct copula *back CLEAN(copula_free) = NULL;
-    assert_int_equal(copula_save(path, c, NULL), ERR_OK);
+    OK(copula_save(path, c, NULL));
     return copula_load(&back, &d, path, NULL);
 }
 
@@ -389,20 +385,20 @@ TEST(models_that_no_run_makes_are_refused)
     struct domain *d CLEAN(domain_free) = support_domain(sizes, 2);
     struct copula *c CLEAN(copula_free) = NULL;
     size_t n;
-    assert_int_equal(copula_new(&c, d), ERR_OK);
+    OK(copula_new(&c, d));
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/model", folder);
     c->total = 10;
     c->share[0][1] = c->share[1][0] = 1;
     for (uint16_t a = 0; a < sizes[1]; a++)
         group[a] = a;
-    assert_int_equal(copula_set_groups(c, 1, group, sizes[1]), ERR_OK);
+    OK(copula_set_groups(c, 1, group, sizes[1]));
     assert_int_equal(loaded_again(path, c), ERR_FORMAT);
     group[COPULA_GROUPS_MOST] = 0;
-    assert_int_equal(copula_set_groups(c, 1, group, COPULA_GROUPS_MOST), ERR_OK);
+    OK(copula_set_groups(c, 1, group, COPULA_GROUPS_MOST));
     n = c->first[2];
     c->correlation[1 * n] = c->correlation[(n - 1) * n] = 0.5; /* with the other attribute */
-    assert_int_equal(loaded_again(path, c), ERR_OK);
+    OK(loaded_again(path, c));
     for (size_t z = 2; z < n; z += n - 3) {
         c->correlation[z * n + 1] = 0.1;
         assert_int_equal(loaded_again(path, c), ERR_FORMAT);

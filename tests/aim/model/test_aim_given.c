@@ -44,20 +44,20 @@ static void world_new(struct given_world *w)
                             .limit_cells = 1000};
     struct random r = random_of(4);
     t.domain = w->domain = support_domain(sizes, COLUMNS);
-    assert_int_equal(merges_none(&merges, w->domain), ERR_OK);
-    assert_int_equal(memory_new(&merges.group[2], 5), ERR_OK);
+    OK(merges_none(&merges, w->domain));
+    OK(memory_new(&merges.group[2], 5));
     for (uint32_t i = 0; i < 5; i++) /* codes 0, 2 and 4; 1 and 3 */
         merges.group[2][i] = i % 2;
     merges.groups[2] = 2;
-    assert_int_equal(merges_sort(&merges, 2), ERR_OK);
-    assert_int_equal(model_new(&w->model, &t, NULL), ERR_OK);
+    OK(merges_sort(&merges, 2));
+    OK(model_new(&w->model, &t, NULL));
     groups_share(w->model, 2, counts);
     for (size_t i = 0; i < w->model->parameters; i++)
         w->model->theta[i] = 3 * random_double(&r);
     model_propagate(w->model, true);
     model_set_total(w->model, 1);
-    assert_int_equal(model_marginal(w->model, &everything, w->p, NULL), ERR_OK);
-    assert_int_equal(given_new(&w->given, w->model), ERR_OK);
+    OK(model_marginal(w->model, &everything, w->p, NULL));
+    OK(given_new(&w->given, w->model));
 }
 
 static void world_free(struct given_world *w)
@@ -104,7 +104,7 @@ static double judge(const struct given_world *w, const uint32_t *told, const uin
         column[i] = (i % ROWS % 3 == 0 ? other : told)[i / ROWS];
     for (uint16_t a = 0; a < COLUMNS; a++)
         known[a] = (struct given_column){a, column + a * ROWS, weight[a]};
-    assert_int_equal(given_rows(&t, w->given, known, COLUMNS, ROWS, 5, chance, NULL), ERR_OK);
+    OK(given_rows(&t, w->given, known, COLUMNS, ROWS, 5, chance, NULL));
     for (size_t i = 0; i < CELLS; i++)
         all += p[i] = w->p[i] * factor(code, weight, i);
     for (size_t row = 0; row < ROWS; row++) {
@@ -159,7 +159,7 @@ TEST(what_cannot_occur_is_told_row_by_row)
     struct table *t CLEAN(table_free) = NULL;
     double chance[4];
     world_new(&w);
-    assert_int_equal(given_rows(&t, w.given, known, 3, 4, 1, chance, NULL), ERR_OK);
+    OK(given_rows(&t, w.given, known, 3, 4, 1, chance, NULL));
     assert_true(chance[0] == -INFINITY && isfinite(chance[1])); /* the structural zero */
     assert_true(chance[2] == -INFINITY && isfinite(chance[3])); /* a code without a share */
     assert_int_equal(t->column[1][1], 3);
@@ -186,14 +186,14 @@ TEST(much_evidence_does_not_underflow)
         known[a - 1] = (struct given_column){a, &one, NULL};
     }
     terms.domain = d = support_domain(size, MANY);
-    assert_int_equal(model_new(&m, &terms, NULL), ERR_OK);
+    OK(model_new(&m, &terms, NULL));
     for (size_t k = 0; k < m->potentials; k++)
         for (size_t i = 0; i < 6; i++) /* p(1 | a0) is .001, .0001 or .0003 */
             m->theta[m->potential[k].offset + i] = log(
                 (const double[]){0.999, 0.001, 0.9999, 0.0001, 0.9997, 0.0003}[i]);
     model_propagate(m, true);
-    assert_int_equal(given_new(&g, m), ERR_OK);
-    assert_int_equal(given_rows(&t, g, known, MANY - 1, 1, 1, &chance, NULL), ERR_OK);
+    OK(given_new(&g, m));
+    OK(given_rows(&t, g, known, MANY - 1, 1, 1, &chance, NULL));
     expected = log(1.0 / 3) + (MANY - 1) * log(0.001);
     assert_true(fabs(chance - expected) < 1e-6);
     assert_int_equal(t->column[0][0], 0);

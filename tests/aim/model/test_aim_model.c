@@ -74,7 +74,7 @@ static void world_free(struct model_world *w)
 static struct model *model_of(const struct model_world *w)
 {
     struct model *m;
-    assert_int_equal(model_plain(&m, w->domain, w->clique, w->cliques, 1 << 20, NULL), ERR_OK);
+    OK(model_plain(&m, w->domain, w->clique, w->cliques, 1 << 20, NULL));
     return m;
 }
 
@@ -101,7 +101,7 @@ TEST(running_intersection_holds)
         struct model_world w CLEAN(world_free);
         struct junction *j CLEAN(junction_free);
         world_new(&w, &r);
-        assert_int_equal(junction_new(&j, w.domain, w.clique, w.cliques), ERR_OK);
+        OK(junction_new(&j, w.domain, w.clique, w.cliques));
         assert_true(j->cells == junction_cells(w.domain, w.domain, w.clique, w.cliques, NULL));
         for (size_t k = 0; k < w.cliques; k++) {
             struct scope s = scope_of(&w.clique[k]);
@@ -131,7 +131,7 @@ TEST(beliefs_and_marginals_match_the_joint)
         struct model_memo *memo CLEAN(model_memo_free) = NULL;
         world_new(&w, &r);
         m = model_of(&w);
-        assert_int_equal(model_memo_new(&memo, m), ERR_OK);
+        OK(model_memo_new(&memo, m));
         model_set_total(m, 1000);
         for (size_t i = 0; i < m->parameters; i++) /* some runs with very sharp potentials */
             m->theta[i] = (run % 3 == 0 ? 400 : 3) * (random_double(&r) - 0.5);
@@ -145,10 +145,10 @@ TEST(beliefs_and_marginals_match_the_joint)
             for (size_t i = 0; i < w.joint; i++)
                 expected[index[i]] += 1000 * p[i];
             assert_true(model_marginal_cells(m, &c) >= cells);
-            assert_int_equal(model_memo_marginal(memo, &c, counts, NULL), ERR_OK);
+            OK(model_memo_marginal(memo, &c, counts, NULL));
             for (uint64_t i = 0; i < cells; i++)
                 assert_true(fabs(counts[i] - expected[i]) < 1e-8);
-            assert_int_equal(model_marginal(m, &c, alone, NULL), ERR_OK);
+            OK(model_marginal(m, &c, alone, NULL));
             assert_memory_equal(counts, alone, cells * sizeof *counts);
         }
     }
@@ -250,7 +250,7 @@ TEST(mirror_descent_follows_its_twin)
         t.fit = &f;
         t.total = model_total(m);
         loss = twin_fit(&t, 60);
-        assert_int_equal(mirror_fit(m, f.measurement, w.cliques, 60, &result), ERR_OK);
+        OK(mirror_fit(m, f.measurement, w.cliques, 60, &result));
         assert_int_equal(result.iterations, 60);
         assert_true(fabs(result.loss - loss) < 1e-6 * loss);
         for (size_t k = 0; k < w.cliques; k++) {
@@ -271,15 +271,15 @@ TEST(a_perfect_fit_stops_without_harm)
     struct model_fitted result;
     struct domain *d CLEAN(domain_free) = NULL;
     struct model *m CLEAN(model_free) = NULL;
-    assert_int_equal(domain_new(&d), ERR_OK);
-    assert_int_equal(domain_add_integer(d, "a", 0, 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
-    assert_int_equal(model_plain(&m, d, &c, 1, 100, NULL), ERR_OK);
+    OK(domain_new(&d));
+    OK(domain_add_integer(d, "a", 0, 1, NULL, DOMAIN_REJECT, NULL));
+    OK(model_plain(&m, d, &c, 1, 100, NULL));
     model_set_total(m, 100);
-    assert_int_equal(model_fit(m, &x, 1, 1000, &result, NULL), ERR_OK);
+    OK(model_fit(m, &x, 1, 1000, &result, NULL));
     assert_true(result.loss < 1e-20);
     y[0] = 120;
     y[1] = -20;
-    assert_int_equal(model_fit(m, &x, 1, 1000, &result, NULL), ERR_OK);
+    OK(model_fit(m, &x, 1, 1000, &result, NULL));
     assert_true(fabs(result.loss - 400) < 4); /* the boundary: (100, 0) */
     x.sigma = 0;
     assert_int_equal(model_fit(m, &x, 1, 1000, &result, NULL), ERR_RANGE);
@@ -305,17 +305,16 @@ TEST(a_warm_start_keeps_the_distribution)
             larger[0].attribute[1] = larger[0].attribute[0] > 0 ? larger[0].attribute[0] : 1;
             larger[0].attribute[0] = larger[0].attribute[0] > 0 ? 0 : larger[0].attribute[0];
         }
-        assert_int_equal(model_new(&next,
-                                   &(struct model_terms){.domain = w.domain,
-                                                         .clique = larger,
-                                                         .cliques = CLIQUES,
-                                                         .limit_cells = 1 << 20,
-                                                         .warm = m},
-                                   NULL),
-                         ERR_OK);
+        OK(model_new(&next,
+                     &(struct model_terms){.domain = w.domain,
+                                           .clique = larger,
+                                           .cliques = CLIQUES,
+                                           .limit_cells = 1 << 20,
+                                           .warm = m},
+                     NULL));
         cells = clique_cells(&w.all, w.domain);
-        assert_int_equal(model_marginal(m, &w.all, before, NULL), ERR_OK);
-        assert_int_equal(model_marginal(next, &w.all, after, NULL), ERR_OK);
+        OK(model_marginal(m, &w.all, before, NULL));
+        OK(model_marginal(next, &w.all, after, NULL));
         for (uint64_t i = 0; i < cells; i++)
             assert_true(fabs(before[i] - after[i]) < 1e-9);
     }
@@ -331,7 +330,7 @@ TEST(totals_weigh_by_inverse_variance)
     struct model *m CLEAN(model_free) = NULL;
     struct model_fitted result;
     static const struct clique c[] = {{1, {0}}, {1, {1}}};
-    assert_int_equal(domain_new(&d), ERR_OK);
+    OK(domain_new(&d));
     assert_int_equal(domain_add_integer(d, "a", 0, size[0] - 1, NULL, DOMAIN_REJECT, NULL), 0);
     assert_int_equal(domain_add_integer(d, "b", 0, size[1] - 1, NULL, DOMAIN_REJECT, NULL), 0);
     /* variances 2 and 16: (100 / 2 + 130 / 16) / (1 / 2 + 1 / 16) */
@@ -344,9 +343,9 @@ TEST(totals_weigh_by_inverse_variance)
     assert_true(fabs(model_estimate_total(d, x, 2) - 130) < 1e-9);
     y[1][0] = y[1][1] = y[1][2] = 15;
     y[1][3] = 20;
-    assert_int_equal(model_plain(&m, d, c, 2, 100, NULL), ERR_OK);
+    OK(model_plain(&m, d, c, 2, 100, NULL));
     model_set_total(m, 130);
-    assert_int_equal(model_fit(m, x, 2, 300, &result, NULL), ERR_OK);
+    OK(model_fit(m, x, 2, 300, &result, NULL));
     assert_true(result.loss < 1e-6);
     assert_true(fabs(m->total * m->potential[1].mu[3] - 40) < 1e-2);
 }
@@ -366,7 +365,7 @@ TEST(sizes_are_refused_by_name)
     assert_int_equal(model_plain(&m, d, pairs, 3, 299, &log), ERR_RANGE);
     assert_null(m);
     support_says(sink, "a0 x a1");
-    assert_int_equal(model_plain(&m, d, pairs, 3, 300, NULL), ERR_OK);
+    OK(model_plain(&m, d, pairs, 3, 300, NULL));
     assert_int_equal(model_cells(m), 300);
     assert_int_equal(model_cells_with(m, &inside), 300);
     assert_int_equal(model_cells_with(m, &ends), 2000); /* a ring of four: two triangles */
@@ -398,7 +397,7 @@ TEST(structural_zeros_are_exact)
         t.domain = w.domain;
         t.clique = w.clique;
         t.cliques = w.cliques;
-        assert_int_equal(model_new(&m, &t, NULL), ERR_OK);
+        OK(model_new(&m, &t, NULL));
         for (size_t i = 0; i < m->parameters; i++)
             m->theta[i] = (run % 3 == 0 ? 400 : 3) * (random_double(&r) - 0.5);
         model_propagate(m, run % 2 == 0);
@@ -415,11 +414,11 @@ TEST(structural_zeros_are_exact)
             memset(expected, 0, sizeof expected);
             for (size_t i = 0; i < w.joint; i++)
                 expected[index[i]] += p[i] / sum;
-            assert_int_equal(model_marginal(m, &c, counts, NULL), ERR_OK);
+            OK(model_marginal(m, &c, counts, NULL));
             for (uint64_t i = 0; i < cells; i++)
                 assert_true(fabs(counts[i] - expected[i]) < 1e-9);
         }
-        assert_int_equal(model_marginal(m, &zeros.clique, counts, NULL), ERR_OK);
+        OK(model_marginal(m, &zeros.clique, counts, NULL));
         assert_true(counts[cell[0]] == 0 && counts[cell[1]] == 0);
     }
 }
@@ -433,8 +432,8 @@ TEST(impossible_zeros_are_refused)
         .clique = &c, .cliques = 1, .zero = &zeros, .zeros = 1, .limit_cells = 100};
     struct domain *d CLEAN(domain_free) = NULL;
     struct model *m;
-    assert_int_equal(domain_new(&d), ERR_OK);
-    assert_int_equal(domain_add_integer(d, "a", 0, 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+    OK(domain_new(&d));
+    OK(domain_add_integer(d, "a", 0, 1, NULL, DOMAIN_REJECT, NULL));
     t.domain = d;
     assert_int_equal(model_new(&m, &t, NULL), ERR_RANGE);
     zeros = (struct workload_zeros){.clique = {1, {0}}, .cells = 1, .cell = outside};
@@ -457,11 +456,11 @@ TEST(the_fit_agrees_with_plain_descent)
         n = model_of(&w);
         model_set_total(m, model_estimate_total(w.domain, f.measurement, w.cliques));
         model_set_total(n, model_total(m));
-        assert_int_equal(mirror_fit(m, f.measurement, w.cliques, 20000, &a), ERR_OK);
-        assert_int_equal(model_fit(n, f.measurement, w.cliques, 10000, &b, NULL), ERR_OK);
+        OK(mirror_fit(m, f.measurement, w.cliques, 20000, &a));
+        OK(model_fit(n, f.measurement, w.cliques, 10000, &b, NULL));
         assert_true(b.loss < a.loss * (1 + 1e-6) && b.trials < a.trials / 4);
-        assert_int_equal(model_marginal(m, &w.all, x, NULL), ERR_OK);
-        assert_int_equal(model_marginal(n, &w.all, y, NULL), ERR_OK);
+        OK(model_marginal(m, &w.all, x, NULL));
+        OK(model_marginal(n, &w.all, y, NULL));
         for (size_t i = 0; i < w.joint; i++)
             assert_true(fabs(x[i] - y[i]) < 1e-3 * model_total(m));
     }
@@ -486,16 +485,16 @@ TEST(files_keep_models_to_the_last_bit)
         t.domain = w.domain;
         t.clique = w.clique;
         t.cliques = w.cliques;
-        assert_int_equal(model_new(&m, &t, NULL), ERR_OK);
+        OK(model_new(&m, &t, NULL));
         for (size_t i = 0; i < m->parameters; i++)
             m->theta[i] = random_double(&r);
         model_propagate(m, true);
         model_set_total(m, 123.25);
-        assert_int_equal(model_save(path, m, NULL), ERR_OK);
-        assert_int_equal(model_load(&again, &d, path, 1 << 20, NULL), ERR_OK);
+        OK(model_save(path, m, NULL));
+        OK(model_load(&again, &d, path, 1 << 20, NULL));
         assert_true(model_total(again) == 123.25);
-        assert_int_equal(model_marginal(m, &w.all, x, NULL), ERR_OK);
-        assert_int_equal(model_marginal(again, &w.all, y, NULL), ERR_OK);
+        OK(model_marginal(m, &w.all, x, NULL));
+        OK(model_marginal(again, &w.all, y, NULL));
         assert_memory_equal(x, y, w.joint * sizeof *x);
         model_free(&again);
         domain_free(&d);
@@ -504,15 +503,15 @@ TEST(files_keep_models_to_the_last_bit)
         assert_null(d);
         model_set_total(m, 1e300); /* nobody draws so many rows from it, and 0 is not an answer */
         if (run == 0)
-            assert_int_equal(model_save(path, m, NULL), ERR_OK);
+            OK(model_save(path, m, NULL));
         assert_true(run != 0 || model_load(&again, &d, path, 1 << 20, NULL) == ERR_FORMAT);
     }
-    assert_int_equal(file_read(path, 1 << 20, &text, NULL), ERR_OK);
+    OK(file_read(path, 1 << 20, &text, NULL));
     for (size_t i = 0; i < text.size; i += 7) {
         struct domain *d;
         struct model *m;
         text.data[i] ^= 1;
-        assert_int_equal(file_write(path, 0600, text.data, i % 2 ? i : text.size, NULL), ERR_OK);
+        OK(file_write(path, 0600, text.data, i % 2 ? i : text.size, NULL));
         assert_int_equal(model_load(&m, &d, path, 1 << 20, NULL), ERR_FORMAT);
         text.data[i] ^= 1;
     }

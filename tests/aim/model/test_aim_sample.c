@@ -153,11 +153,11 @@ static double selection_chi(size_t m, size_t trials, double error)
         weight[i] = exp(-(double)penalty[i] / 1024 * error);
         sum += weight[i];
     }
-    assert_int_equal(plaintext_new_counts(&p, &w, counts, &noise, NULL), ERR_OK);
+    OK(plaintext_new_counts(&p, &w, counts, &noise, NULL));
     backend = plaintext_backend(p);
     for (size_t i = 0; i < trials; i++) {
         struct ask_told told CLEAN(told_clear) = {0};
-        assert_int_equal(backend.ask(backend.self, &ask, &told), ERR_OK);
+        OK(backend.ask(backend.self, &ask, &told));
         seen[told.selected]++;
     }
     for (size_t i = 0; i < m; i++) {
@@ -194,12 +194,12 @@ static struct sample_world world_new(void)
     w.domain = support_domain(size, 5);
     for (unsigned a = 0; a < 5; a++)
         w.cells *= size[a];
-    assert_int_equal(model_plain(&w.model, w.domain, c, 4, 1000, NULL), ERR_OK);
+    OK(model_plain(&w.model, w.domain, c, 4, 1000, NULL));
     for (size_t i = 0; i < w.model->parameters; i++)
         w.model->theta[i] = 2 * random_double(&r);
     model_propagate(w.model, true);
     model_set_total(w.model, 1);
-    assert_int_equal(model_marginal(w.model, &w.all, w.expected, NULL), ERR_OK);
+    OK(model_marginal(w.model, &w.all, w.expected, NULL));
     return w;
 }
 
@@ -216,9 +216,8 @@ static double rows_chi(const struct sample_world *w, bool independent, size_t ro
     double sum[256] = {0}, chi = 0, n = (double)(rows * tables);
     for (uint64_t seed = 0; seed < tables; seed++) {
         struct table *t CLEAN(table_free) = NULL;
-        assert_int_equal(independent ? sample_independent(&t, w->model, rows, seed, NULL)
-                                     : sample_rows(&t, w->model, rows, seed, NULL),
-                         ERR_OK);
+        OK(independent ? sample_independent(&t, w->model, rows, seed, NULL)
+                       : sample_rows(&t, w->model, rows, seed, NULL));
         tabulate_marginal(t, &w->all, counts);
         for (size_t i = 0; i < w->cells; i++)
             sum[i] += (double)counts[i];
@@ -233,11 +232,11 @@ static void check_rounding(const struct sample_world *w)
 {
     static const struct clique c[] = {{2, {0, 1}}, {2, {1, 2}}, {2, {2, 3}}, {1, {4}}};
     struct table *t CLEAN(table_free) = NULL;
-    assert_int_equal(sample_rows(&t, w->model, 50000, 1, NULL), ERR_OK);
+    OK(sample_rows(&t, w->model, 50000, 1, NULL));
     for (int k = 0; k < 4; k++) {
         double expected[12];
         int64_t counts[12];
-        assert_int_equal(model_marginal(w->model, &c[k], expected, NULL), ERR_OK);
+        OK(model_marginal(w->model, &c[k], expected, NULL));
         tabulate_marginal(t, &c[k], counts);
         for (uint64_t i = 0; i < clique_cells(&c[k], w->domain); i++)
             assert_true(fabs((double)counts[i] - 50000 * expected[i]) < 3);
@@ -271,9 +270,8 @@ TEST(the_same_seed_gives_the_same_rows)
     for (int independent = 0; independent < 2; independent++) {
         struct table *t[3];
         for (int i = 0; i < 3; i++)
-            assert_int_equal(independent ? sample_independent(&t[i], w.model, 500, i == 2, NULL)
-                                         : sample_rows(&t[i], w.model, 500, i == 2, NULL),
-                             ERR_OK);
+            OK(independent ? sample_independent(&t[i], w.model, 500, i == 2, NULL)
+                           : sample_rows(&t[i], w.model, 500, i == 2, NULL));
         for (int a = 0; a < 5; a++)
             assert_memory_equal(t[0]->column[a], t[1]->column[a], 500 * sizeof(uint16_t));
         assert_memory_not_equal(t[0]->column[3], t[2]->column[3], 500 * sizeof(uint16_t));

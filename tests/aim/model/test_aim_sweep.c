@@ -89,7 +89,7 @@ static void check_shape(const struct sweep_shape *s, const struct sweep *k, stru
     struct model_projection p CLEAN(projection_clear);
     struct scope_walk w;
     assert_true(cell && part && sum && most && out && top && cells % chunk == 0);
-    assert_int_equal(projection_new(&p, &s->whole, chunk, &s->part, s->domain), ERR_OK);
+    OK(projection_new(&p, &s->whole, chunk, &s->part, s->domain));
     for (size_t i = 0; i < cells; i++)
         cell[i] = (double)random_below(r, 1000); /* whole numbers: sums are exact */
     for (size_t i = 0; i < parts; i++)
@@ -159,8 +159,7 @@ static void add(struct stream *s, size_t k, const struct scope *part, struct ran
     s->cells[k] = scope_cells(part, shape->domain);
     s->in[k] = memory_array(s->cells[k], sizeof(double));
     s->out[k] = memory_array(s->cells[k], sizeof(double));
-    assert_int_equal(projection_new(&s->by[k], &shape->whole, s->node.chunk, part, shape->domain),
-                     ERR_OK);
+    OK(projection_new(&s->by[k], &shape->whole, s->node.chunk, part, shape->domain));
     for (size_t i = 0; i < s->cells[k]; i++)
         s->in[k][i] = (double)random_below(r, 1000);
     s->node.inflow[k] = (struct model_flow){
@@ -182,7 +181,7 @@ static void stream_new(struct stream *s, const struct sweep_shape *shape, struct
         const struct scope part = part_of(&shape->whole, r);
         add(s, k, &part, r);
     }
-    assert_int_equal(ladder_new(&s->node, &shape->whole, shape->domain), ERR_OK);
+    OK(ladder_new(&s->node, &shape->whole, shape->domain));
 }
 
 static void stream_clear(struct stream *s)
@@ -291,7 +290,7 @@ static struct scope some_of(struct random *r, unsigned attributes)
 
 static void fill(struct factor *f, const struct scope *s, const struct domain *d, struct random *r)
 {
-    assert_int_equal(factor_new(f, s, d), ERR_OK);
+    OK(factor_new(f, s, d));
     for (uint64_t i = 0; i < f->cells; i++)
         f->value[i] = (double)random_below(r, 100); /* whole numbers: sums are exact */
 }
@@ -338,9 +337,9 @@ TEST(products_of_tables_are_those_of_their_cells)
         all = scope_union(&f.scope, &g.scope);
         keep = some_of(&r, 5);
         all = scope_intersect(&all, &keep);
-        assert_int_equal(factor_new(&out, &all, s.domain), ERR_OK);
+        OK(factor_new(&out, &all, s.domain));
         multiply_plainly(&f, &g, &out, s.domain);
-        assert_int_equal(factor_contract(&f, &g, &keep, s.domain), ERR_OK);
+        OK(factor_contract(&f, &g, &keep, s.domain));
         assert_memory_equal(&f.scope, &out.scope, sizeof f.scope);
         assert_memory_equal(f.value, out.value, out.cells * sizeof *out.value);
         domain_free(&s.domain);
@@ -356,7 +355,7 @@ TEST(beliefs_are_the_same_on_all)
     struct model *m CLEAN(model_free) = NULL;
     double *first CLEAN(memory_release) = NULL;
     size_t cells;
-    assert_int_equal(model_plain(&m, d, c, 4, 1 << 20, NULL), ERR_OK);
+    OK(model_plain(&m, d, c, 4, 1 << 20, NULL));
     for (size_t i = 0; i < m->parameters; i++)
         m->theta[i] = (double)(i * 7919 % 1000) * 0.01;
     cells = m->node[0].cells;

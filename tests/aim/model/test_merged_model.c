@@ -42,11 +42,11 @@ static struct domain *make_domain(void)
     static const char *const labels[] = {"a", "b", "c"};
     static const double edges[] = {0, 1, 2, 3, 5, 9};
     struct domain *d;
-    assert_int_equal(domain_new(&d), ERR_OK);
-    assert_int_equal(domain_add_integer(d, "n", 0, 5, "", DOMAIN_REJECT, NULL), ERR_OK);
-    assert_int_equal(domain_add_categorical(d, "l", labels, 2, NULL, DOMAIN_REJECT, NULL), ERR_OK);
-    assert_int_equal(domain_add_numeric(d, "x", edges, 6, NULL, DOMAIN_REJECT, NULL), ERR_OK);
-    assert_int_equal(domain_add_categorical(d, "m", labels, 3, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+    OK(domain_new(&d));
+    OK(domain_add_integer(d, "n", 0, 5, "", DOMAIN_REJECT, NULL));
+    OK(domain_add_categorical(d, "l", labels, 2, NULL, DOMAIN_REJECT, NULL));
+    OK(domain_add_numeric(d, "x", edges, 6, NULL, DOMAIN_REJECT, NULL));
+    OK(domain_add_categorical(d, "m", labels, 3, NULL, DOMAIN_REJECT, NULL));
     return d;
 }
 
@@ -96,8 +96,7 @@ static struct merges make_merges(const struct domain *d, bool merge)
     const double *const counts[] = {n, l, x, m};
     const struct merges_least least = {10, 10};
     struct merges merges;
-    assert_int_equal(
-        merge ? merges_choose(&merges, d, counts, &least, NULL) : merges_none(&merges, d), ERR_OK);
+    OK(merge ? merges_choose(&merges, d, counts, &least, NULL) : merges_none(&merges, d));
     return merges;
 }
 
@@ -129,14 +128,14 @@ static void world_make(struct merged_model_world *w, bool merge)
         for (uint64_t i = measurement_cells(x, w->domain); i-- > 0;)
             w->y[k][i] = -20 + 300 * random_double(&r);
     }
-    assert_int_equal(model_of(w, &w->model, NULL, 0), ERR_OK);
+    OK(model_of(w, &w->model, NULL, 0));
     model_set_total(w->model, ROWS);
 }
 
 static struct model_fitted fit(struct merged_model_world *w)
 {
     struct model_fitted result;
-    assert_int_equal(model_fit(w->model, w->x, MEASURED, 300, &result, NULL), ERR_OK);
+    OK(model_fit(w->model, w->x, MEASURED, 300, &result, NULL));
     enumerate(w);
     return result;
 }
@@ -189,7 +188,7 @@ TEST(two_measurements_count_by_their_noise)
     world_make(&w, true);
     x[1].merges = &w.merges;
     model_set_total(w.model, ROWS);
-    assert_int_equal(model_fit(w.model, x, 2, 1000, &result, NULL), ERR_OK);
+    OK(model_fit(w.model, x, 2, 1000, &result, NULL));
     for (unsigned g = 0; g < 4; g++) {
         static const unsigned from[] = {0, 1, 4, 6, 7};
         const double n = from[g + 1] - from[g], w1 = 1 / (100 * n), w2 = 1. / 225;
@@ -200,7 +199,7 @@ TEST(two_measurements_count_by_their_noise)
         sum += pooled[g];
         slack += 1 / weight[g];
     }
-    assert_int_equal(model_marginal(w.model, &c, counts, NULL), ERR_OK);
+    OK(model_marginal(w.model, &c, counts, NULL));
     assert_true(fabs(counts[0] - pooled[0] - (ROWS - sum) / slack / weight[0]) < 0.01);
     assert_true(fabs(counts[1] + counts[2] + counts[3] - pooled[1] -
                      (ROWS - sum) / slack / weight[1]) < 0.01);
@@ -217,7 +216,7 @@ TEST(marginals_are_those_of_all_combinations)
         for (uint16_t a = 0; a < COLUMNS; a++)
             if ((set >> a & 1) != 0)
                 c.attribute[c.n++] = a;
-        assert_int_equal(model_marginal(w.model, &c, counts, NULL), ERR_OK);
+        OK(model_marginal(w.model, &c, counts, NULL));
         for (size_t i = 0; i < JOINT; i++)
             naive[cell_of(&w, &c, i, false)] += ROWS * w.joint[i];
         for (uint64_t i = clique_cells(&c, w.domain); i-- > 0;)
@@ -233,7 +232,7 @@ TEST(rows_that_are_weighed_are_those_of_all_combinations)
     world_make(&w, true);
     r = random_of(8);
     fit(&w);
-    assert_int_equal(model_sums_new(&sums, w.model), ERR_OK);
+    OK(model_sums_new(&sums, w.model));
     for (int run = 0; run < 200; run++) {
         double of[COLUMNS][8], counts[JOINT], naive[JOINT] = {0};
         struct model_weight weight[COLUMNS];
@@ -247,7 +246,7 @@ TEST(rows_that_are_weighed_are_those_of_all_combinations)
             if (random_below(&r, 3) == 0)
                 c.attribute[c.n++] = a;
         }
-        assert_int_equal(model_weigh(sums, &c, weight, weights, counts, NULL), ERR_OK);
+        OK(model_weigh(sums, &c, weight, weights, counts, NULL));
         for (size_t i = 0; i < JOINT; i++) {
             double p = ROWS * w.joint[i];
             for (size_t k = 0; k < weights; k++)
@@ -277,20 +276,20 @@ TEST(rows_are_drawn_and_judged_by_codes)
     double likelihood, naive = 0;
     world_make(&w, true);
     fit(&w);
-    assert_int_equal(sample_rows(&t, w.model, 5000, 3, NULL), ERR_OK);
+    OK(sample_rows(&t, w.model, 5000, 3, NULL));
     assert_ptr_equal(t->domain, w.domain);
     for (uint16_t a = 0; a < COLUMNS; a++) {
         const struct clique c = {1, {a}};
         int64_t rows[8];
         double counts[8];
         tabulate_marginal(t, &c, rows);
-        assert_int_equal(model_marginal(w.model, &c, counts, NULL), ERR_OK);
+        OK(model_marginal(w.model, &c, counts, NULL));
         for (uint32_t i = 0; i < w.domain->attribute[a].size; i++)
             assert_true(fabs((double)rows[i] - 5 * counts[i]) < 8); /* rounded step by step */
     }
     for (size_t row = 0; row < t->rows; row++)
         naive -= log(w.joint[table_cell(t, (const uint16_t[]){0, 1, 2, 3}, COLUMNS, row)]);
-    assert_int_equal(evaluate_likelihood(w.model, t, &likelihood, NULL), ERR_OK);
+    OK(evaluate_likelihood(w.model, t, &likelihood, NULL));
     assert_true(fabs(likelihood - naive / 5000) < NEAR);
 }
 
@@ -298,7 +297,7 @@ static struct bytes written(const struct model *m)
 {
     struct bytes b = {0};
     model_write(m, &b);
-    assert_int_equal(bytes_ok(&b), ERR_OK);
+    OK(bytes_ok(&b));
     return b;
 }
 
@@ -321,13 +320,13 @@ TEST(models_and_their_errors_are_read_back)
     fit(&w);
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/x", folder);
-    assert_int_equal(model_save(path, w.model, NULL), ERR_OK);
-    assert_int_equal(model_load(&m, &d, path, 1 << 20, NULL), ERR_OK);
+    OK(model_save(path, w.model, NULL));
+    OK(model_load(&m, &d, path, 1 << 20, NULL));
     assert_same(w.model, m);
-    assert_int_equal(errors_new(&e, w.model, w.x, MEASURED, NULL, NULL), ERR_OK);
-    assert_int_equal(errors_save(path, e, w.model, NULL), ERR_OK);
-    assert_int_equal(errors_load(&f, m, path, NULL), ERR_OK);
-    assert_int_equal(model_copy(&copy, m, NULL), ERR_OK);
+    OK(errors_new(&e, w.model, w.x, MEASURED, NULL, NULL));
+    OK(errors_save(path, e, w.model, NULL));
+    OK(errors_load(&f, m, path, NULL));
+    OK(model_copy(&copy, m, NULL));
     assert_same(copy, m);
     for (size_t k = 0; k < e->refits; k++) { /* shares are refitted too */
         errors_apply(f, k, m, copy);
@@ -350,12 +349,12 @@ TEST(what_is_known_of_codes_is_met)
                              pair = {.clique = {2, {0, 1}}, .y = y};
     world_make(&w, true);
     model_free(&w.model);
-    assert_int_equal(model_of(&w, &w.model, &none, 1), ERR_OK);
+    OK(model_of(&w, &w.model, &none, 1));
     model_set_total(w.model, ROWS);
     fit(&w);
     assert_true(model_share(w.model, 0)[1] == 0); /* cannot occur, whatever was measured */
-    assert_int_equal(model_meet(w.model, &known, 1, &off, NULL), ERR_OK);
-    assert_int_equal(model_marginal(w.model, &known.clique, counts, NULL), ERR_OK);
+    OK(model_meet(w.model, &known, 1, &off, NULL));
+    OK(model_marginal(w.model, &known.clique, counts, NULL));
     for (int i = 0; i < 7; i++)
         assert_true(fabs(counts[i] - y[i]) < 1e-5);
     assert_int_equal(model_meet(w.model, &pair, 1, &off, NULL), ERR_MISMATCH);
@@ -372,11 +371,11 @@ TEST(zeros_bar_what_is_merged_as_a_whole)
     struct model *m CLEAN(model_free) = NULL;
     world_make(&w, true);
     assert_int_equal(model_of(&w, &m, &some, 1), ERR_RANGE);
-    assert_int_equal(model_of(&w, &m, &whole, 1), ERR_OK);
-    assert_int_equal(model_marginal(m, &whole.clique, counts, NULL), ERR_OK);
+    OK(model_of(&w, &m, &whole, 1));
+    OK(model_marginal(m, &whole.clique, counts, NULL));
     for (int i = 0; i < 14; i++)
         assert_int_equal(counts[i] > 0, i != 2 && i != 4 && i != 6);
-    assert_int_equal(model_zeros(m, &zero, &zeros), ERR_OK);
+    OK(model_zeros(m, &zero, &zeros));
     assert_int_equal(zeros, 1);
     assert_int_equal(zero->cells, 3);
     assert_memory_equal(zero->cell, group, sizeof group);
@@ -393,9 +392,9 @@ TEST(without_merges_nothing_changes)
     world_make(&w, false);
     t.domain = w.domain;
     fit(&w);
-    assert_int_equal(model_new(&m, &t, NULL), ERR_OK);
+    OK(model_new(&m, &t, NULL));
     model_set_total(m, ROWS);
-    assert_int_equal(model_fit(m, w.x, MEASURED, 300, &result, NULL), ERR_OK);
+    OK(model_fit(m, w.x, MEASURED, 300, &result, NULL));
     assert_same(w.model, m);
     assert_null(model_share(m, 0));
 }

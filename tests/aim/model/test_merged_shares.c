@@ -35,8 +35,7 @@ static void scene_model(struct merged_shares_scene *c, const double *few,
     const double *const counts[] = {few};
     const struct clique clique = {1, {0}};
     struct model_terms t;
-    assert_int_equal(
-        merges_choose(&c->merges, c->domain, counts, &(struct merges_least){9, 9}, NULL), ERR_OK);
+    OK(merges_choose(&c->merges, c->domain, counts, &(struct merges_least){9, 9}, NULL));
     assert_int_equal(c->merges.groups[0], 2);
     t = (struct model_terms){.domain = c->domain,
                              .merges = &c->merges,
@@ -45,7 +44,7 @@ static void scene_model(struct merged_shares_scene *c, const double *few,
                              .zero = zero,
                              .zeros = zero != NULL,
                              .limit_cells = 1 << 20};
-    assert_int_equal(model_new(&c->model, &t, NULL), ERR_OK);
+    OK(model_new(&c->model, &t, NULL));
     model_set_total(c->model, ROWS);
     for (unsigned k = 0; k < 2; k++)
         c->x[k] = (struct measurement){.clique = clique, .sigma = 10, .y = c->y};
@@ -54,9 +53,8 @@ static void scene_model(struct merged_shares_scene *c, const double *few,
 static void scene_new(struct merged_shares_scene *c, const struct workload_zeros *zero)
 {
     static const double few[CODES + 1] = {1, 1, 1, 1, 1, 4, 900};
-    assert_int_equal(domain_new(&c->domain), ERR_OK);
-    assert_int_equal(domain_add_integer(c->domain, "n", 0, CODES, NULL, DOMAIN_REJECT, NULL),
-                     ERR_OK);
+    OK(domain_new(&c->domain));
+    OK(domain_add_integer(c->domain, "n", 0, CODES, NULL, DOMAIN_REJECT, NULL));
     scene_model(c, few, zero);
 }
 
@@ -102,7 +100,7 @@ TEST(codes_have_what_is_expected_of_them_above_0)
             double mean[CODES], sum = 0, less;
             memcpy(c.y, measured[k], sizeof measured[k]);
             less = naive_less(c.y, s);
-            assert_int_equal(shares_learn(c.model, c.x, times, NULL), ERR_OK);
+            OK(shares_learn(c.model, c.x, times, NULL));
             for (unsigned i = 0; i < CODES; i++)
                 sum += mean[i] = naive_mean(c.y[i] - less, s);
             for (unsigned i = 0; i < CODES; i++)
@@ -134,7 +132,7 @@ TEST(what_may_be_of_codes_is_drawn)
         less = naive_less(c.y, 10);
         for (unsigned n = 0; n < DRAWS; n++) {
             double x[CODES], sum = 0;
-            assert_int_equal(shares_learn(c.model, c.x, 1, &r), ERR_OK);
+            OK(shares_learn(c.model, c.x, 1, &r));
             for (unsigned i = 0; i < CODES; i++)
                 sum += x[i] = rejected(c.y[i] - less, 10, &r);
             for (unsigned i = 0; i < CODES; i++) {
@@ -161,7 +159,7 @@ TEST(a_group_of_noise_is_shared_out_evenly)
     for (double y = 100; y > -1e5; y -= 40 + fabs(y)) {
         for (unsigned i = 0; i < CODES; i++)
             c.y[i] = y + (i == 3 ? 1e-3 : 0);
-        assert_int_equal(shares_learn(c.model, c.x, 1, NULL), ERR_OK);
+        OK(shares_learn(c.model, c.x, 1, NULL));
         for (unsigned i = 0; i < CODES; i++)
             assert_true(fabs(model_share(c.model, 0)[i] - 1. / CODES) < 1e-4);
     }
@@ -182,7 +180,7 @@ TEST(shares_are_some_whatever_was_measured)
             c.y[i] = i * y;
         for (unsigned n = 0; n < 20; n++) {
             double sum = 0;
-            assert_int_equal(shares_learn(c.model, c.x, 1, n > 0 ? &r : NULL), ERR_OK);
+            OK(shares_learn(c.model, c.x, 1, n > 0 ? &r : NULL));
             for (unsigned i = 0; i < CODES; i++) {
                 const double share = model_share(c.model, 0)[i];
                 assert_true(i == 2 ? share == 0 : n > 0 ? share >= 0 : share > 0);
@@ -194,10 +192,10 @@ TEST(shares_are_some_whatever_was_measured)
             break;
     }
     memcpy(c.y, measured[0], sizeof measured[0]);
-    assert_int_equal(shares_learn(c.model, c.x, 1, NULL), ERR_OK);
+    OK(shares_learn(c.model, c.x, 1, NULL));
     memcpy(before, model_share(c.model, 0), sizeof before);
     c.y[2] = 500;
-    assert_int_equal(shares_learn(c.model, c.x, 1, NULL), ERR_OK);
+    OK(shares_learn(c.model, c.x, 1, NULL));
     assert_memory_equal(before, model_share(c.model, 0), sizeof before);
 }
 
@@ -206,12 +204,11 @@ TEST(labels_of_a_group_need_not_be_neighbours)
     static const char *const labels[] = {"a", "b", "c"};
     static const double few[] = {1, 900, 3};
     struct merged_shares_scene c CLEAN(scene_clear) = {0};
-    assert_int_equal(domain_new(&c.domain), ERR_OK);
-    assert_int_equal(domain_add_categorical(c.domain, "l", labels, 3, NULL, DOMAIN_REJECT, NULL),
-                     ERR_OK);
+    OK(domain_new(&c.domain));
+    OK(domain_add_categorical(c.domain, "l", labels, 3, NULL, DOMAIN_REJECT, NULL));
     scene_model(&c, few, NULL);
     memcpy(c.y, (double[]){100, 700, 300}, 3 * sizeof *c.y);
-    assert_int_equal(shares_learn(c.model, c.x, 1, NULL), ERR_OK);
+    OK(shares_learn(c.model, c.x, 1, NULL));
     assert_true(fabs(model_share(c.model, 0)[0] - 0.25) < 1e-3);
     assert_true(model_share(c.model, 0)[1] == 1);
     assert_true(fabs(model_share(c.model, 0)[2] - 0.75) < 1e-3);

@@ -12,14 +12,12 @@ static int make_domain(void **state)
     static const char *const labels[] = {"female", "male"}, *const codes[] = {"1", "2"};
     static const double edges[] = {0, 10, 20};
     struct domain *d;
-    assert_int_equal(domain_new(&d), ERR_OK);
-    assert_int_equal(domain_add_categorical(d, "sex", labels, 2, "NA", DOMAIN_AS_MISSING, NULL),
-                     ERR_OK);
-    assert_int_equal(domain_add_integer(d, "Age", 0, 99, NULL, DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(domain_add_numeric(d, "PM2.5", edges, 3, "", DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(domain_add_categorical(d, "code", codes, 2, NULL, DOMAIN_REJECT, NULL),
-                     ERR_OK);
-    assert_int_equal(domain_add_integer(d, "Group", 0, 9, NULL, DOMAIN_CLIP, NULL), ERR_OK);
+    OK(domain_new(&d));
+    OK(domain_add_categorical(d, "sex", labels, 2, "NA", DOMAIN_AS_MISSING, NULL));
+    OK(domain_add_integer(d, "Age", 0, 99, NULL, DOMAIN_CLIP, NULL));
+    OK(domain_add_numeric(d, "PM2.5", edges, 3, "", DOMAIN_CLIP, NULL));
+    OK(domain_add_categorical(d, "code", codes, 2, NULL, DOMAIN_REJECT, NULL));
+    OK(domain_add_integer(d, "Group", 0, 9, NULL, DOMAIN_CLIP, NULL));
     *state = d;
     return 0;
 }
@@ -179,11 +177,10 @@ TEST(lines_are_ordered_by_places_after_select)
 {
     char said[1024];
     struct question *q CLEAN(question_free) = NULL;
-    assert_int_equal(parse(*state,
-                           "SELECT code, COUNT(*), sex, AVG(Age) FROM t GROUP BY sex, code "
-                           "ORDER BY 4 DESC, 3, 1, 2",
-                           &q, said),
-                     ERR_OK);
+    OK(parse(*state,
+             "SELECT code, COUNT(*), sex, AVG(Age) FROM t GROUP BY sex, code "
+             "ORDER BY 4 DESC, 3, 1, 2",
+             &q, said));
     assert_int_equal(q->orders, 4);
     assert_true(!q->order[0].group && q->order[0].index == 1 && q->order[0].down);
     assert_true(q->order[1].group && q->order[1].index == 0 && !q->order[1].down);
@@ -195,13 +192,13 @@ TEST(several_questions_stand_in_one_text)
 {
     struct question_text from = {.text = ";; SELECT COUNT(*) FROM t; ;SELECT AVG(Age) FROM t\n;\n"};
     struct question *q;
-    assert_int_equal(question_parse(&q, *state, &from, NULL), ERR_OK);
+    OK(question_parse(&q, *state, &from, NULL));
     assert_true(q->item[0].rows);
     question_free(&q);
-    assert_int_equal(question_parse(&q, *state, &from, NULL), ERR_OK);
+    OK(question_parse(&q, *state, &from, NULL));
     assert_int_equal(q->item[0].aggregate, AGGREGATE_AVG);
     question_free(&q);
-    assert_int_equal(question_parse(&q, *state, &from, NULL), ERR_OK);
+    OK(question_parse(&q, *state, &from, NULL));
     assert_null(q);
 }
 
@@ -228,7 +225,7 @@ TEST(conditions_fall_into_few_cases)
         char text[256], said[1024];
         struct question *q CLEAN(question_free) = NULL;
         snprintf(text, sizeof text, "SELECT COUNT(*) FROM t WHERE %s", shapes[i].condition);
-        assert_int_equal(parse(*state, text, &q, said), ERR_OK);
+        OK(parse(*state, text, &q, said));
         if (q->where.n != shapes[i].cases)
             fail_msg("%s: %u cases", text, q->where.n);
     }
@@ -281,11 +278,10 @@ TEST(a_single_number_without_a_step_is_warned_of)
 {
     char said[1024];
     struct question *q CLEAN(question_free) = NULL;
-    assert_int_equal(parse(*state, "SELECT COUNT(*) FROM t WHERE \"PM2.5\" = 3", &q, said), ERR_OK);
+    OK(parse(*state, "SELECT COUNT(*) FROM t WHERE \"PM2.5\" = 3", &q, said));
     support_says(said, "`step`");
     question_free(&q);
-    assert_int_equal(parse(*state, "SELECT COUNT(*) FROM t WHERE \"PM2.5\" IN (3, 4)", &q, said),
-                     ERR_OK);
+    OK(parse(*state, "SELECT COUNT(*) FROM t WHERE \"PM2.5\" IN (3, 4)", &q, said));
     support_says(said, "`step`");
     assert_null(strstr(strstr(said, "`step`") + 1, "`step`")); /* once */
 }

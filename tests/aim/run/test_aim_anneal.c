@@ -31,21 +31,20 @@ static struct anneal_stage stage_new(size_t rows)
     static const int64_t size[ATTRIBUTES] = {3, 4, 2, 5};
     struct anneal_stage s = {.folder = "/tmp/trefoil-test-XXXXXX"};
     struct random r = random_of(1);
-    assert_int_equal(domain_new(&s.domain), ERR_OK);
+    OK(domain_new(&s.domain));
     for (int a = 0; a < ATTRIBUTES; a++) {
         char name[] = {(char)('a' + a), 0};
-        assert_int_equal(
-            domain_add_integer(s.domain, name, 0, size[a] - 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+        OK(domain_add_integer(s.domain, name, 0, size[a] - 1, NULL, DOMAIN_REJECT, NULL));
     }
-    assert_int_equal(workload_all(&s.workload, s.domain, 2, NULL), ERR_OK);
-    assert_int_equal(table_new(&s.table, s.domain, rows), ERR_OK);
+    OK(workload_all(&s.workload, s.domain, 2, NULL));
+    OK(table_new(&s.table, s.domain, rows));
     for (size_t i = 0; i < rows; i++) {
         uint16_t c[ATTRIBUTES];
         c[0] = (uint16_t)random_below(&r, 3);
         c[1] = random_below(&r, 4) > 0 ? c[0] : (uint16_t)random_below(&r, 4);
         c[2] = (uint16_t)(c[0] > 0 && random_below(&r, 5) > 0);
         c[3] = (uint16_t)((c[1] + c[2]) % 5);
-        assert_int_equal(table_append(s.table, c), ERR_OK);
+        OK(table_append(s.table, c));
     }
     assert_non_null(mkdtemp(s.folder));
     snprintf(s.path, sizeof s.path, "%s/state", s.folder);
@@ -131,7 +130,7 @@ static enum err run_rounds(const struct anneal_stage *s, const struct aim_option
     struct aim_backend backend = {
         .self = rounds, .keeps = rounds->keeps, .ask = rounds_ask, .meanwhile = rounds_meanwhile};
     struct plaintext *p CLEAN(plaintext_free) = NULL;
-    assert_int_equal(plaintext_new(&p, s->workload, s->table, &noise, NULL), ERR_OK);
+    OK(plaintext_new(&p, s->workload, s->table, &noise, NULL));
     rounds->inner = plaintext_backend(p);
     return aim_run(result, o, &backend, NULL);
 }
@@ -153,7 +152,7 @@ TEST(annealing_follows_its_schedule)
         struct aim_result *a CLEAN(aim_result_free) = NULL;
         double sigma = first, epsilon = sqrt(8 * 0.1 * 0.05 / (16 * ATTRIBUTES));
         bool last = false;
-        assert_int_equal(run(&s, &o, seed, 0, &a), ERR_OK);
+        OK(run(&s, &o, seed, 0, &a));
         assert_true(fabs(a->round[0].sigma / first - 1) < 1e-4);
         assert_true(fabs(a->round[0].cost / (ATTRIBUTES / (2 * first * first)) - 1) < 1e-4);
         for (size_t i = 1; i < a->rounds; i++) {
@@ -190,7 +189,7 @@ TEST(selections_have_no_more_than_scores_have_room_for)
     const double first = sqrt(8 * 0.1 * 0.05 / (16 * ATTRIBUTES));
     unsigned capped = 0;
     o.bounds.epsilon = 1.5 * first;
-    assert_int_equal(run(&s, &o, 1, 0, &a), ERR_OK);
+    OK(run(&s, &o, 1, 0, &a));
     for (size_t i = 1; i < a->rounds; i++) {
         assert_true(a->round[i].epsilon <= o.bounds.epsilon);
         capped += a->round[i].epsilon == o.bounds.epsilon;
@@ -214,7 +213,7 @@ TEST(a_rest_that_selects_nothing_is_left)
         struct rounds rounds = {.seed = 1, .lost = all - ATTRIBUTES - 1 - rest};
         for (unsigned again = 0; again < 2; again++) {
             struct aim_result *a CLEAN(aim_result_free) = NULL;
-            assert_int_equal(run_rounds(&s, &o, &rounds, &a), ERR_OK);
+            OK(run_rounds(&s, &o, &rounds, &a));
             assert_int_equal(a->rounds, rest < 2 ? 2 : 3);
             assert_true(a->round[a->rounds - 1].last);
             assert_true(a->round[a->rounds - 1].spent > 0.0439);
@@ -243,11 +242,11 @@ TEST(random_schedules_never_exceed_the_budget)
         struct ledger *l;
         mpq_t cost, more;
         uint64_t m;
-        assert_int_equal(ledger_new(&l, &limits, NULL), ERR_OK);
+        OK(ledger_new(&l, &limits, NULL));
         mpq_inits(cost, more, (mpq_ptr)NULL);
         if (measure_multiplier(s.alone, &m, NULL) == ERR_OK) {
             ledger_measure_cost(cost, m, d);
-            assert_int_equal(ledger_debit(l, cost, NULL), ERR_OK);
+            OK(ledger_debit(l, cost, NULL));
         } else {
             s.finished = true;
         }
@@ -255,10 +254,9 @@ TEST(random_schedules_never_exceed_the_budget)
             if (measure_multiplier(s.sigma, &m, NULL) != ERR_OK)
                 break;
             ledger_measure_cost(cost, m, 1);
-            assert_int_equal(ledger_select_cost(more, accounting, s.epsilon - slack, slack, m),
-                             ERR_OK);
+            OK(ledger_select_cost(more, accounting, s.epsilon - slack, slack, m));
             mpq_add(cost, cost, more);
-            assert_int_equal(ledger_debit(l, cost, NULL), ERR_OK);
+            OK(ledger_debit(l, cost, NULL));
             schedule_next(&s, random_below(&r, 4) < fire ? 0 : 1e30, 10,
                           ledger_remaining(l) / (k * k));
             longest = s.done > longest && annealed ? s.done : longest;
@@ -328,8 +326,8 @@ static void check_same(const struct aim_result *a, const struct aim_result *b,
         assert_true(p->asked == q->asked && p->marginals == q->marginals);
     }
     assert_true(a->loss == b->loss);
-    assert_int_equal(model_marginal(a->model, &all, x, NULL), ERR_OK);
-    assert_int_equal(model_marginal(b->model, &all, y, NULL), ERR_OK);
+    OK(model_marginal(a->model, &all, x, NULL));
+    OK(model_marginal(b->model, &all, y, NULL));
     assert_memory_equal(x, y, sizeof x);
 }
 
@@ -343,7 +341,7 @@ TEST(a_cut_run_goes_on_as_if_nothing_had_been)
         o.annealed = kind == 1;
         o.rounds = kind < 2 ? 5 : 0;
         o.sweeps = kind == 2 ? 3 : 0;
-        assert_int_equal(run(&s, &o, 7, 0, &whole), ERR_OK);
+        OK(run(&s, &o, 7, 0, &whole));
         calls = (unsigned)whole->rounds;
         o.state_file = s.path;
         o.resume = true;
@@ -353,11 +351,11 @@ TEST(a_cut_run_goes_on_as_if_nothing_had_been)
             assert_null(part);
             if (fail > 2 && fail < calls) /* cut again, one round later */
                 assert_int_equal(run(&s, &o, 7, 2, &part), ERR_PEER);
-            assert_int_equal(run(&s, &o, 7, 0, &part), ERR_OK);
+            OK(run(&s, &o, 7, 0, &part));
             check_same(whole, part, &s);
             aim_result_free(&part);
         }
-        assert_int_equal(run(&s, &o, 7, 1, &part), ERR_OK); /* all done: the backend is not asked */
+        OK(run(&s, &o, 7, 1, &part)); /* all done: the backend is not asked */
         check_same(whole, part, &s);
         aim_result_free(&part);
         o.limits.rho = 0.06;
@@ -385,7 +383,7 @@ static void crash_and_go_on(const struct anneal_stage *s, struct aim_options *o,
         assert_int_equal(status, 0);
         assert_int_equal(access(s->path, F_OK) == 0, crash > 2);
         rounds.fail_at = 0;
-        assert_int_equal(run_rounds(s, o, &rounds, &part), ERR_OK);
+        OK(run_rounds(s, o, &rounds, &part));
         assert_int_equal(rounds.calls, whole->rounds - (crash - 2));
         check_same(whole, part, s);
     }
@@ -402,7 +400,7 @@ TEST(a_crash_takes_one_round_that_is_asked_again)
         o.annealed = false;
         o.rounds = sweeps == 0 ? 4 : 0;
         o.sweeps = sweeps;
-        assert_int_equal(run(&s, &o, 7, 0, &whole), ERR_OK);
+        OK(run(&s, &o, 7, 0, &whole));
         crash_and_go_on(&s, &o, whole);
     }
 }
@@ -434,7 +432,7 @@ TEST(rounds_of_sweeps_are_shown_whenever_that_is)
             o.sweeps = 2;
             o.progress = note_round;
             o.self = &shown[keeps];
-            assert_int_equal(run_rounds(&s, &o, &rounds, &a), ERR_OK);
+            OK(run_rounds(&s, &o, &rounds, &a));
             assert_int_equal(a->rounds, 5);
             assert_int_equal(a->round[2].marginals > 0, k == 0);
             bytes_put_u8(&shown[keeps], 0);
@@ -455,12 +453,12 @@ TEST(a_state_that_cannot_be_written_is_tried_again)
     struct rounds rounds = {.seed = 7, .keeps = true, .full = s.folder};
     o.annealed = false;
     o.rounds = 3;
-    assert_int_equal(run(&s, &o, 7, 0, &whole), ERR_OK);
+    OK(run(&s, &o, 7, 0, &whole));
     o.state_file = s.path;
     o.resume = true;
     assert_int_equal(run_rounds(&s, &o, &rounds, &part), ERR_SYSTEM);
     rounds = (struct rounds){.seed = 7, .keeps = true};
-    assert_int_equal(run_rounds(&s, &o, &rounds, &part), ERR_OK);
+    OK(run_rounds(&s, &o, &rounds, &part));
     assert_int_equal(rounds.calls, 2);
     check_same(whole, part, &s);
 }
@@ -475,16 +473,16 @@ TEST(altered_states_are_refused)
     o.rounds = 2;
     o.state_file = s.path;
     o.resume = true;
-    assert_int_equal(run(&s, &o, 1, 0, &a), ERR_OK);
+    OK(run(&s, &o, 1, 0, &a));
     aim_result_free(&a);
-    assert_int_equal(file_read(s.path, 1 << 20, &text, NULL), ERR_OK);
+    OK(file_read(s.path, 1 << 20, &text, NULL));
     for (size_t i = 0; i < text.size; i += 1 + text.size / 60) {
         text.data[i] ^= 4;
-        assert_int_equal(file_write(s.path, 0600, text.data, text.size, NULL), ERR_OK);
+        OK(file_write(s.path, 0600, text.data, text.size, NULL));
         assert_int_equal(run(&s, &o, 1, 0, &a), ERR_FORMAT);
         text.data[i] ^= 4;
     }
-    assert_int_equal(file_write(s.path, 0600, text.data, text.size / 2, NULL), ERR_OK);
+    OK(file_write(s.path, 0600, text.data, text.size / 2, NULL));
     assert_int_equal(run(&s, &o, 1, 0, &a), ERR_FORMAT);
 }
 
@@ -522,11 +520,11 @@ static void grow(const struct anneal_stage *s, bool tells, double *share, double
     struct anneal_growing g = {.grows_at = 3, .tells = tells};
     assert_non_null(counts);
     *share = *pair = *total = 0;
-    assert_int_equal(tabulate_closure(s->table, s->workload, counts), ERR_OK);
-    assert_int_equal(plaintext_new_counts(&g.small, s->workload, counts, &noise, NULL), ERR_OK);
+    OK(tabulate_closure(s->table, s->workload, counts));
+    OK(plaintext_new_counts(&g.small, s->workload, counts, &noise, NULL));
     for (uint64_t i = 0; i < s->workload->cells; i++)
         counts[i] *= 10;
-    assert_int_equal(plaintext_new_counts(&g.large, s->workload, counts, &noise, NULL), ERR_OK);
+    OK(plaintext_new_counts(&g.large, s->workload, counts, &noise, NULL));
     o.annealed = false;
     o.rounds = 5;
     o.grows = true;
@@ -536,11 +534,11 @@ static void grow(const struct anneal_stage *s, bool tells, double *share, double
         struct aim_result *a CLEAN(aim_result_free) = NULL;
         double x[12];
         r = random_of(seed);
-        assert_int_equal(aim_run(&a, &o, &backend, NULL), ERR_OK);
+        OK(aim_run(&a, &o, &backend, NULL));
         *total += model_total(a->model) / SEEDS;
-        assert_int_equal(model_marginal(a->model, &one, x, NULL), ERR_OK);
+        OK(model_marginal(a->model, &one, x, NULL));
         *share += x[0] / model_total(a->model) / SEEDS;
-        assert_int_equal(model_marginal(a->model, &two, x, NULL), ERR_OK);
+        OK(model_marginal(a->model, &two, x, NULL));
         *pair += x[0] / model_total(a->model) / SEEDS;
     }
     plaintext_free(&g.small);

@@ -32,14 +32,13 @@ static struct loop_stage stage_new(size_t rows)
     static const int64_t size[] = {4, 4, 3, 3, 6};
     struct loop_stage s;
     struct random r = random_of(1);
-    assert_int_equal(domain_new(&s.domain), ERR_OK);
+    OK(domain_new(&s.domain));
     for (int a = 0; a < 5; a++) {
         char name[] = {(char)('a' + a), 0};
-        assert_int_equal(
-            domain_add_integer(s.domain, name, 0, size[a] - 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+        OK(domain_add_integer(s.domain, name, 0, size[a] - 1, NULL, DOMAIN_REJECT, NULL));
     }
-    assert_int_equal(workload_all(&s.workload, s.domain, 3, NULL), ERR_OK);
-    assert_int_equal(table_new(&s.table, s.domain, rows), ERR_OK);
+    OK(workload_all(&s.workload, s.domain, 3, NULL));
+    OK(table_new(&s.table, s.domain, rows));
     for (size_t i = 0; i < rows; i++) {
         uint16_t c[5];
         c[0] = (uint16_t)(random_below(&r, 4) & random_below(&r, 4));
@@ -47,7 +46,7 @@ static struct loop_stage stage_new(size_t rows)
         c[2] = (uint16_t)random_below(&r, 3);
         c[3] = random_below(&r, 10) < 7 ? (uint16_t)(2 - c[2]) : (uint16_t)random_below(&r, 3);
         c[4] = (uint16_t)((c[1] + c[3] + random_below(&r, 2)) % 6);
-        assert_int_equal(table_append(s.table, c), ERR_OK);
+        OK(table_append(s.table, c));
     }
     return s;
 }
@@ -78,9 +77,9 @@ static struct aim_result *run_seeded(const struct loop_stage *s, const struct ai
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;
     struct aim_result *result;
-    assert_int_equal(plaintext_new(&p, s->workload, s->table, &noise, NULL), ERR_OK);
+    OK(plaintext_new(&p, s->workload, s->table, &noise, NULL));
     backend = plaintext_backend(p);
-    assert_int_equal(aim_run(&result, o, &backend, NULL), ERR_OK);
+    OK(aim_run(&result, o, &backend, NULL));
     return result;
 }
 
@@ -89,7 +88,7 @@ TEST(closure_counts_are_the_tables)
     struct loop_stage s CLEAN(stage_free) = stage_new(500);
     int64_t *counts CLEAN(memory_release) = memory_array(s.workload->cells, sizeof *counts);
     int64_t direct[64];
-    assert_int_equal(tabulate_closure(s.table, s.workload, counts), ERR_OK);
+    OK(tabulate_closure(s.table, s.workload, counts));
     for (size_t i = 0; i < s.workload->queries; i++) {
         const struct workload_query *q = &s.workload->query[i];
         if (q->cells > 64)
@@ -198,7 +197,7 @@ static void strict_debit(struct strict *s, const mpq_t cost, unsigned round, uns
 {
     *lost = s->loses && round == s->lost_round ? 1 + s->more : 0;
     for (unsigned i = 0; i <= *lost; i++)
-        assert_int_equal(ledger_debit(s->ledger, cost, NULL), ERR_OK);
+        OK(ledger_debit(s->ledger, cost, NULL));
 }
 
 static void strict_measure(struct strict *s, const struct ask *a, struct ask_told *told)
@@ -224,7 +223,7 @@ static void strict_scores(struct strict *s, const struct ask *a, struct ask_told
     const struct ask_terms terms = {
         .domain = s->stage->domain, .workload = s->stage->workload, .bounds = s->options->bounds};
     mpq_t cost;
-    assert_int_equal(ask_check_estimates(a, &terms, NULL), ERR_OK);
+    OK(ask_check_estimates(a, &terms, NULL));
     assert_in_range(a->multiplier, SCORES_MULTIPLIER_MIN, SCORE_MULTIPLIER_MAX);
     s->last_round = a->round + 1;
     s->scores += a->queries;
@@ -253,18 +252,16 @@ static void strict_select(struct strict *s, const struct ask *a, struct ask_told
     mpq_init(cost);
     s->last_round = a->round;
     assert_in_range(a->queries, 1, 64);
-    assert_int_equal(score_plan(&terms, scale, penalty, &plan, NULL), ERR_OK);
+    OK(score_plan(&terms, scale, penalty, &plan, NULL));
     assert_int_equal(plan.shift, a->price->plan.shift);
     for (uint32_t i = 0; i < a->queries; i++) {
         assert_true(a->price->scale[i] == scale[i] && a->price->penalty[i] == penalty[i]);
-        assert_int_equal(select_check_estimates(&terms, a->query[i], ask_grid(a), estimate, NULL),
-                         ERR_OK);
+        OK(select_check_estimates(&terms, a->query[i], ask_grid(a), estimate, NULL));
         estimate += merges_query_cells(a->merges, &s->stage->workload->query[a->query[i]]);
     }
     assert_ptr_equal(estimate, a->estimate + a->estimates);
-    assert_int_equal(ledger_select_cost(cost, s->options->accounting, a->epsilon,
-                                        s->options->slack.select, a->multiplier),
-                     ERR_OK);
+    OK(ledger_select_cost(cost, s->options->accounting, a->epsilon, s->options->slack.select,
+                          a->multiplier));
     strict_debit(s, cost, a->round, &told->lost);
     ledger_measure_cost(cost, a->multiplier, 1);
     strict_debit(s, cost, a->round, &told->lost);
@@ -297,9 +294,9 @@ TEST(servers_would_accept_every_request)
         o.accounting = k == 2 ? ACCOUNTING_ZCDP : ACCOUNTING_GAUSSIAN;
         o.bounds.bits = k == 1 ? 12 : 13; /* 12: the sum of estimates is just below its bound */
         strict.random = random_of(k);
-        assert_int_equal(ledger_new(&strict.ledger, &o.limits, NULL), ERR_OK);
-        assert_int_equal(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL), ERR_OK);
-        assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_OK);
+        OK(ledger_new(&strict.ledger, &o.limits, NULL));
+        OK(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL));
+        OK(aim_run(&result, &o, &backend, NULL));
         assert_true(ledger_spent(strict.ledger) == result->round[o.rounds].spent);
         assert_true(ledger_remaining(strict.ledger) < 0.01 * o.limits.rho);
         assert_int_equal(strlen(strict.order), 5 + 2 * o.rounds);
@@ -327,9 +324,9 @@ TEST(servers_would_accept_sweeps)
         o.limits.rows_per_person = k;
         o.accounting = k == 2 ? ACCOUNTING_ZCDP : ACCOUNTING_GAUSSIAN;
         strict.random = random_of(k);
-        assert_int_equal(ledger_new(&strict.ledger, &o.limits, NULL), ERR_OK);
-        assert_int_equal(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL), ERR_OK);
-        assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_OK);
+        OK(ledger_new(&strict.ledger, &o.limits, NULL));
+        OK(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL));
+        OK(aim_run(&result, &o, &backend, NULL));
         assert_int_equal(result->rounds, 1 + 2 * k);
         assert_int_equal(result->sweeps, k);
         assert_int_equal(strict.scores, k * s.workload->queries);
@@ -338,7 +335,7 @@ TEST(servers_would_accept_sweeps)
                     ledger_remaining(strict.ledger) < 1e-3 * o.limits.rho);
         assert_true(fabs(result->round[0].spent / o.limits.rho - (k < 4 ? 0.15 : 0.3)) < 1e-3);
         assert_null(strchr(strict.order, 'u'));
-        assert_int_equal(model_error(result->model, s.workload, s.table, &error, NULL), ERR_OK);
+        OK(model_error(result->model, s.workload, s.table, &error, NULL));
         assert_true(error < 0.2); /* 0.62 if columns were independent */
         plaintext_free(&strict.inner);
         ledger_free(&strict.ledger);
@@ -369,8 +366,8 @@ TEST(what_is_lost_is_spent)
         o.sweeps = sweeps ? 2 : 0;
         o.stop_when_spent = stops;
         strict.random = random_of(k);
-        assert_int_equal(ledger_new(&strict.ledger, &o.limits, NULL), ERR_OK);
-        assert_int_equal(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL), ERR_OK);
+        OK(ledger_new(&strict.ledger, &o.limits, NULL));
+        OK(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL));
         assert_int_equal(aim_run(&result, &o, &backend, NULL), expected);
         if (expected == ERR_OK) {
             const struct aim_round *last = &result->round[result->rounds - 1];
@@ -404,8 +401,8 @@ TEST(too_little_for_scores_is_spent)
         o.limits.epsilon_slack = 1;
         o.stop_when_spent = k > 0;
         strict.random = random_of(k);
-        assert_int_equal(ledger_new(&strict.ledger, &o.limits, NULL), ERR_OK);
-        assert_int_equal(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL), ERR_OK);
+        OK(ledger_new(&strict.ledger, &o.limits, NULL));
+        OK(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL));
         assert_int_equal(aim_run(&result, &o, &backend, NULL), k > 0 ? ERR_OK : ERR_BUDGET);
         plaintext_free(&strict.inner);
         ledger_free(&strict.ledger);
@@ -419,7 +416,7 @@ TEST(budgets_that_cannot_work_are_refused)
     struct aim_backend backend;
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct aim_options o = options_of(&s, 1e-9, 4);
-    assert_int_equal(plaintext_new(&p, s.workload, s.table, NULL, NULL), ERR_OK);
+    OK(plaintext_new(&p, s.workload, s.table, NULL, NULL));
     backend = plaintext_backend(p);
     assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_RANGE); /* sigma above 4096 */
     assert_null(result);
@@ -434,7 +431,7 @@ TEST(budgets_that_cannot_work_are_refused)
     o.model_bytes = 8 * 19; /* the one-ways alone take 20 cells */
     assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_RANGE);
     o.model_bytes = 8 * 22; /* the smallest pair makes it 23: the one-ways stay candidates */
-    assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_OK);
+    OK(aim_run(&result, &o, &backend, NULL));
     assert_int_equal(result->round[4].candidates, 5);
     assert_int_equal(result->round[4].model_cells, 20);
 }
@@ -498,11 +495,11 @@ TEST(the_lowest_index_wins_ties)
         .kind = ASK_SELECT, .queries = 3, .query = query, .estimate = estimate, .price = &price};
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;
-    assert_int_equal(plaintext_new(&p, s.workload, s.table, &noise, NULL), ERR_OK);
+    OK(plaintext_new(&p, s.workload, s.table, &noise, NULL));
     backend = plaintext_backend(p);
     for (size_t first = 1;; first--) {
         struct ask_told told CLEAN(told_clear) = {0};
-        assert_int_equal(backend.ask(backend.self, &ask, &told), ERR_OK);
+        OK(backend.ask(backend.self, &ask, &told));
         assert_int_equal(told.selected, first);
         if (first == 0)
             break;
@@ -534,11 +531,11 @@ TEST(selection_follows_the_softmax)
         weight[i] = exp(-(double)penalty[i] / 1024);
         sum += weight[i];
     }
-    assert_int_equal(plaintext_new_counts(&p, s.workload, counts, &noise, NULL), ERR_OK);
+    OK(plaintext_new_counts(&p, s.workload, counts, &noise, NULL));
     backend = plaintext_backend(p);
     for (int i = 0; i < TRIALS; i++) {
         struct ask_told told CLEAN(told_clear) = {0};
-        assert_int_equal(backend.ask(backend.self, &ask, &told), ERR_OK);
+        OK(backend.ask(backend.self, &ask, &told));
         seen[told.selected]++;
     }
     for (int i = 0; i < 3; i++) {
@@ -555,20 +552,20 @@ TEST(samples_follow_the_model)
     struct aim_result *a CLEAN(aim_result_free) = run_seeded(&s, &o, 1);
     struct table *rows, *again, *other;
     double error, small;
-    assert_int_equal(sample_rows(&rows, a->model, 20000, 1, NULL), ERR_OK);
+    OK(sample_rows(&rows, a->model, 20000, 1, NULL));
     assert_int_equal(rows->rows, 20000);
-    assert_int_equal(model_error(a->model, s.workload, rows, &error, NULL), ERR_OK);
+    OK(model_error(a->model, s.workload, rows, &error, NULL));
     assert_true(error < 0.03); /* independent draws would give about 0.04 */
-    assert_int_equal(sample_rows(&again, a->model, 20000, 1, NULL), ERR_OK);
-    assert_int_equal(sample_rows(&other, a->model, 20000, 2, NULL), ERR_OK);
-    assert_int_equal(evaluate_tables(s.workload, rows, again, NULL, &error), ERR_OK);
+    OK(sample_rows(&again, a->model, 20000, 1, NULL));
+    OK(sample_rows(&other, a->model, 20000, 2, NULL));
+    OK(evaluate_tables(s.workload, rows, again, NULL, &error));
     assert_true(error <= 0);
-    assert_int_equal(evaluate_tables(s.workload, rows, other, NULL, &small), ERR_OK);
+    OK(evaluate_tables(s.workload, rows, other, NULL, &small));
     assert_true(small > 0 && small < 0.05);
     table_free(&again);
     table_free(&other);
     table_free(&rows);
-    assert_int_equal(sample_rows(&rows, a->model, 0, 1, NULL), ERR_OK);
+    OK(sample_rows(&rows, a->model, 0, 1, NULL));
     assert_int_equal(rows->rows, 0);
     table_free(&rows);
     /* one row at a time, many times: unbiased */
@@ -576,11 +573,11 @@ TEST(samples_follow_the_model)
         double mean[4] = {0}, truth[4];
         static const struct clique first = {1, {0}};
         for (uint64_t seed = 0; seed < 4000; seed++) {
-            assert_int_equal(sample_rows(&rows, a->model, 1, seed, NULL), ERR_OK);
+            OK(sample_rows(&rows, a->model, 1, seed, NULL));
             mean[rows->column[0][0]] += 1.0 / 4000;
             table_free(&rows);
         }
-        assert_int_equal(model_marginal(a->model, &first, truth, NULL), ERR_OK);
+        OK(model_marginal(a->model, &first, truth, NULL));
         for (int i = 0; i < 4; i++)
             assert_true(fabs(mean[i] - truth[i] / model_total(a->model)) < 0.036);
     }
@@ -591,14 +588,14 @@ TEST(errors_of_tables_are_sums_of_differences)
     struct loop_stage s CLEAN(stage_free) = stage_new(0);
     struct table *t CLEAN(table_free) = NULL;
     double each[10], mean;
-    assert_int_equal(table_append(s.table, (uint16_t[]){0, 0, 0, 0, 0}), ERR_OK);
-    assert_int_equal(table_append(s.table, (uint16_t[]){0, 0, 0, 0, 0}), ERR_OK);
-    assert_int_equal(table_new(&t, s.domain, 0), ERR_OK);
-    assert_int_equal(table_append(t, (uint16_t[]){0, 0, 0, 0, 0}), ERR_OK);
-    assert_int_equal(evaluate_tables(s.workload, s.table, t, each, &mean), ERR_OK);
+    OK(table_append(s.table, (uint16_t[]){0, 0, 0, 0, 0}));
+    OK(table_append(s.table, (uint16_t[]){0, 0, 0, 0, 0}));
+    OK(table_new(&t, s.domain, 0));
+    OK(table_append(t, (uint16_t[]){0, 0, 0, 0, 0}));
+    OK(evaluate_tables(s.workload, s.table, t, each, &mean));
     assert_true(mean <= 0);
-    assert_int_equal(table_append(t, (uint16_t[]){1, 0, 0, 0, 0}), ERR_OK);
-    assert_int_equal(evaluate_tables(s.workload, s.table, t, each, &mean), ERR_OK);
+    OK(table_append(t, (uint16_t[]){1, 0, 0, 0, 0}));
+    OK(evaluate_tables(s.workload, s.table, t, each, &mean));
     for (int i = 0; i < 10; i++) /* six of the ten three-ways hold attribute a */
         assert_true(fabs(each[i] - (s.workload->clique[i].attribute[0] == 0 ? 1 : 0)) < 1e-15);
     assert_true(fabs(mean - 0.6) < 1e-15);
@@ -622,8 +619,8 @@ TEST(measurements_are_written_as_documented)
     json_t *root, *m;
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/m.json", folder);
-    assert_int_equal(output_measurements(path, &terms, NULL), ERR_OK);
-    assert_int_equal(file_read(path, 1 << 20, &text, NULL), ERR_OK);
+    OK(output_measurements(path, &terms, NULL));
+    OK(file_read(path, 1 << 20, &text, NULL));
     bytes_put_u8(&text, 0);
     assert_non_null(
         strstr((const char *)text.data, "\"epsilon\":1.0,\"delta\":1e-05,\"rho\":0.1,"));

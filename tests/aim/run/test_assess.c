@@ -30,14 +30,13 @@ static struct assess_stage stage_new(void)
 {
     struct assess_stage s;
     struct random r = random_of(1);
-    assert_int_equal(domain_new(&s.domain), ERR_OK);
+    OK(domain_new(&s.domain));
     for (int a = 0; a < COLUMNS; a++) {
         const char name[] = {(char)('a' + a), '\0'};
-        assert_int_equal(
-            domain_add_integer(s.domain, name, 0, CODES - 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+        OK(domain_add_integer(s.domain, name, 0, CODES - 1, NULL, DOMAIN_REJECT, NULL));
     }
-    assert_int_equal(workload_all(&s.workload, s.domain, 2, NULL), ERR_OK);
-    assert_int_equal(table_new(&s.table, s.domain, ROWS), ERR_OK);
+    OK(workload_all(&s.workload, s.domain, 2, NULL));
+    OK(table_new(&s.table, s.domain, ROWS));
     for (size_t i = 0; i < ROWS; i++) {
         uint16_t c[COLUMNS];
         for (int a = 0; a < COLUMNS; a++)
@@ -45,7 +44,7 @@ static struct assess_stage stage_new(void)
         c[1] = random_below(&r, 3) > 0 ? c[0] : c[1];
         c[2] = random_below(&r, 3) > 0 ? c[1] : c[2];
         c[3] = random_below(&r, 3) == 0 ? (uint16_t)((c[0] + c[2]) % CODES) : c[3];
-        assert_int_equal(table_append(s.table, c), ERR_OK);
+        OK(table_append(s.table, c));
     }
     return s;
 }
@@ -90,9 +89,7 @@ static double cost_of(const struct ask *a, const struct aim_options *o)
     double rho = 0;
     if (a->kind == ASK_SELECT) {
         mpq_init(cost);
-        assert_int_equal(
-            ledger_select_cost(cost, o->accounting, a->epsilon, o->slack.select, a->multiplier),
-            ERR_OK);
+        OK(ledger_select_cost(cost, o->accounting, a->epsilon, o->slack.select, a->multiplier));
         rho = mpq_get_d(cost) + m * m * 0x1p-41;
         mpq_clear(cost);
         return rho;
@@ -139,8 +136,8 @@ static struct aim_result *run(const struct assess_stage *s, const struct aim_opt
     const struct telling t = {x, o};
     const struct aim_backend backend = {.self = (void *)(uintptr_t)&t, .ask = tell};
     struct aim_result *result;
-    assert_int_equal(plaintext_new(&x->inner, s->workload, s->table, &noise, NULL), ERR_OK);
-    assert_int_equal(aim_run(&result, o, &backend, NULL), ERR_OK);
+    OK(plaintext_new(&x->inner, s->workload, s->table, &noise, NULL));
+    OK(aim_run(&result, o, &backend, NULL));
     plaintext_free(&x->inner);
     return result;
 }
@@ -152,9 +149,9 @@ static double distance(const struct assess_stage *s, const struct aim_result *r,
     const struct clique one[2] = {{1, {pair->attribute[0]}}, {1, {pair->attribute[1]}}};
     double model[CODES * CODES], side[2][CODES], sum = 0;
     int64_t counts[CODES * CODES];
-    assert_int_equal(model_marginal(r->model, pair, model, NULL), ERR_OK);
+    OK(model_marginal(r->model, pair, model, NULL));
     for (int i = 0; i < 2; i++)
-        assert_int_equal(model_marginal(r->model, &one[i], side[i], NULL), ERR_OK);
+        OK(model_marginal(r->model, &one[i], side[i], NULL));
     tabulate_marginal(s->table, pair, counts);
     for (int i = 0; i < CODES * CODES; i++)
         sum += fabs(

@@ -18,11 +18,10 @@ struct loop_links_stage {
 static struct loop_links_stage stage_new(void)
 {
     struct loop_links_stage s = {0};
-    assert_int_equal(domain_new(&s.domain), ERR_OK);
+    OK(domain_new(&s.domain));
     for (char name[] = "a"; name[0] < 'a' + COLUMNS; name[0]++)
-        assert_int_equal(domain_add_integer(s.domain, name, 0, 4, NULL, DOMAIN_REJECT, NULL),
-                         ERR_OK);
-    assert_int_equal(workload_all(&s.workload, s.domain, 3, NULL), ERR_OK);
+        OK(domain_add_integer(s.domain, name, 0, 4, NULL, DOMAIN_REJECT, NULL));
+    OK(workload_all(&s.workload, s.domain, 3, NULL));
     s.r = calloc(s.workload->queries, sizeof *s.r);
     assert_non_null(s.r);
     return s;
@@ -59,7 +58,7 @@ TEST(a_chain_explains_its_ends)
     *of(&s, PAIR(0, 3)) = 490;
     *of(&s, PAIR(1, 3)) = 100;
     *of(&s, TRIPLE(0, 1, 2)) = 1000;
-    assert_int_equal(links_begin(&links, s.workload, s.r, ROWS), ERR_OK);
+    OK(links_begin(&links, s.workload, s.r, ROWS));
     links_join(&links, &PAIR(0, 1), s.r);
     expect(&s, PAIR(0, 2), 500); /* nothing leads there yet */
     expect(&s, PAIR(0, 1), 800); /* what it says of itself is not this file's matter */
@@ -81,7 +80,7 @@ TEST(a_joined_triple_leads_on)
     *of(&s, PAIR(1, 2)) = 400;
     *of(&s, PAIR(2, 3)) = 1000;
     *of(&s, PAIR(1, 3)) = 500;
-    assert_int_equal(links_begin(&links, s.workload, s.r, ROWS), ERR_OK);
+    OK(links_begin(&links, s.workload, s.r, ROWS));
     links_join(&links, &TRIPLE(0, 1, 2), s.r);
     expect(&s, PAIR(1, 2), 400);
     links_join(&links, &PAIR(2, 3), s.r);

@@ -26,19 +26,18 @@ static struct set_stage stage_new(unsigned columns)
 {
     struct set_stage s = {0};
     struct random r = random_of(1);
-    assert_int_equal(domain_new(&s.domain), ERR_OK);
+    OK(domain_new(&s.domain));
     for (unsigned a = 0; a < columns; a++) {
         const char name[] = {(char)('a' + a), 0};
-        assert_int_equal(
-            domain_add_integer(s.domain, name, 0, CODES - 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+        OK(domain_add_integer(s.domain, name, 0, CODES - 1, NULL, DOMAIN_REJECT, NULL));
     }
-    assert_int_equal(workload_all(&s.workload, s.domain, 3, NULL), ERR_OK);
-    assert_int_equal(table_new(&s.table, s.domain, ROWS), ERR_OK);
+    OK(workload_all(&s.workload, s.domain, 3, NULL));
+    OK(table_new(&s.table, s.domain, ROWS));
     for (size_t i = 0; i < ROWS; i++) {
         uint16_t c[8];
         for (unsigned a = 0; a < columns; a++)
             c[a] = (uint16_t)random_below(&r, CODES);
-        assert_int_equal(table_append(s.table, c), ERR_OK);
+        OK(table_append(s.table, c));
     }
     return s;
 }
@@ -84,9 +83,9 @@ static struct aim_result *run(struct set_stage *s, const struct aim_options *o)
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     const struct aim_backend backend = {.self = s, .ask = ask};
     struct aim_result *result;
-    assert_int_equal(plaintext_new(&p, s->workload, s->table, &noise, NULL), ERR_OK);
+    OK(plaintext_new(&p, s->workload, s->table, &noise, NULL));
     s->inner = plaintext_backend(p);
-    assert_int_equal(aim_run(&result, o, &backend, NULL), ERR_OK);
+    OK(aim_run(&result, o, &backend, NULL));
     return result;
 }
 

@@ -53,8 +53,7 @@ static void stage_new(struct merged_run_stage *g)
                   "  - {name: hours, kind: numeric, min: 0, max: 10, bins: 10, missing: \"\"}\n"
                   "  - {name: sex, kind: categorical, values: [f, m, x, y]}\n");
     put_rows(&g->csv);
-    assert_int_equal(
-        file_write(support_path(&g->s, "rows.csv"), 0600, g->csv.data, g->csv.size, NULL), ERR_OK);
+    OK(file_write(support_path(&g->s, "rows.csv"), 0600, g->csv.data, g->csv.size, NULL));
 }
 
 static void stage_free(struct merged_run_stage *g)
@@ -104,14 +103,12 @@ static struct aim_result *run(const struct merged_run_stage *g, struct aim_optio
     const struct aim_backend watching = {.self = w, .ask = watch};
     struct aim_backend backend;
     struct aim_result *result;
-    assert_int_equal(
-        table_read_csv(&t, g->s.study->domain, support_path(&g->s, "rows.csv"), NULL, NULL),
-        ERR_OK);
-    assert_int_equal(plaintext_new(&p, g->s.study->workload, t, &noise, NULL), ERR_OK);
+    OK(table_read_csv(&t, g->s.study->domain, support_path(&g->s, "rows.csv"), NULL, NULL));
+    OK(plaintext_new(&p, g->s.study->workload, t, &noise, NULL));
     backend = plaintext_backend(p);
     if (w != NULL)
         *w = (struct merged_run_watch){backend, g->s.study->domain, g->s.study->workload, 0};
-    assert_int_equal(aim_run(&result, o, w != NULL ? &watching : &backend, NULL), ERR_OK);
+    OK(aim_run(&result, o, w != NULL ? &watching : &backend, NULL));
     return result;
 }
 
@@ -149,8 +146,8 @@ TEST(a_run_merges_after_the_first_round_and_goes_on_from_its_state)
     rest = run(&g, &o, &w, &r);
     assert_int_equal(w.selections, 2);
     assert_true(merges_equal(whole->merges, rest->merges));
-    assert_int_equal(model_save(path("a"), whole->model, NULL), ERR_OK);
-    assert_int_equal(model_save(path("b"), rest->model, NULL), ERR_OK);
+    OK(model_save(path("a"), whole->model, NULL));
+    OK(model_save(path("b"), rest->model, NULL));
     assert_true(support_same_files(path("a"), path("b")));
     assert_int_equal(merges_query_cells(whole->merges, &o.workload->query[5]),
                      3 * whole->merges->groups[1]);
@@ -184,13 +181,12 @@ TEST(nothing_is_merged_before_all_have_come)
     struct output_found found CLEAN(output_found_clear) = {0};
     struct bytes study CLEAN(bytes_clear) = {0};
     stage_new(&g);
-    assert_int_equal(file_read(g.s.path, 1 << 20, &study, NULL), ERR_OK);
+    OK(file_read(g.s.path, 1 << 20, &study, NULL));
     bytes_put_text(&study, late);
-    assert_int_equal(file_write(path("s.yaml"), 0600, study.data, study.size, NULL), ERR_OK);
+    OK(file_write(path("s.yaml"), 0600, study.data, study.size, NULL));
     TREFOIL(&g, "aim", path("s.yaml"), path("rows.csv"), "--out", path("more"), "--quick");
     assert_int_equal(g.o.code, EXIT_OK);
-    assert_int_equal(output_read(&found, path("more/measurements.json"), g.s.study->domain, NULL),
-                     ERR_OK);
+    OK(output_read(&found, path("more/measurements.json"), g.s.study->domain, NULL));
     assert_false(found.merges != NULL && merges_any(found.merges));
 }
 
@@ -218,9 +214,9 @@ TEST(a_run_merges_what_scores_have_room_for)
         r = random_of(3);
         result = run(&g, &o, NULL, &r);
         if (kept.attributes == 0)
-            assert_int_equal(merges_copy(&kept, result->merges), ERR_OK);
+            OK(merges_copy(&kept, result->merges));
         for (;; merges_part(&kept)) {
-            assert_int_equal(score_merged(&merged, &o.bounds, o.workload, &kept), ERR_OK);
+            OK(score_merged(&merged, &o.bounds, o.workload, &kept));
             if (merged.bits <= room || !merges_any(&kept))
                 break;
         }
@@ -257,7 +253,7 @@ TEST(a_state_with_merges_beyond_the_room_is_refused)
     o.bounds.room = o.bounds.bits;
     assert_int_equal(aim_run(&rest, &o, &nobody, NULL), ERR_MISMATCH);
     o.bounds.room = 16;
-    assert_int_equal(aim_run(&rest, &o, &nobody, NULL), ERR_OK);
+    OK(aim_run(&rest, &o, &nobody, NULL));
 }
 
 /* --- files and commands ----------------------------------------------------------------------- */
@@ -276,7 +272,7 @@ TEST(the_runs_model_comes_again)
     struct bytes json CLEAN(bytes_clear) = {0};
     stage_new(&g);
     aim(&g);
-    assert_int_equal(file_read(path("result/measurements.json"), 1 << 20, &json, NULL), ERR_OK);
+    OK(file_read(path("result/measurements.json"), 1 << 20, &json, NULL));
     bytes_put_u8(&json, 0);
     EACH(support_says, (const char *)json.data, "\"format\":\"trefoil-measurements-2\"",
          "\"merged\":{\"age\":[0,1,2,3,3,", "\"merged\":true");
@@ -305,15 +301,15 @@ TEST(known_totals_of_a_merged_column_are_met_alone)
     text_put(&text, "age,count\n");
     for (int i = 0; i < 16; i++)
         text_put(&text, "%d,%g\n", i, truth[i]);
-    assert_int_equal(file_write(path("k.csv"), 0600, text.data, text.size, NULL), ERR_OK);
+    OK(file_write(path("k.csv"), 0600, text.data, text.size, NULL));
     for (int i = 0; i < 2; i++) { /* and again, from the results of the first */
         TREFOIL(&g, "refit", path(i == 0 ? "result" : "again"), "--out",
                 path(i == 0 ? "again" : "more"), i == 0 ? "--known" : "--quick",
                 i == 0 ? path("k.csv") : NULL);
         assert_int_equal(g.o.code, EXIT_OK);
     }
-    assert_int_equal(model_load(&m, &d, path("more/model"), 1 << 20, NULL), ERR_OK);
-    assert_int_equal(model_marginal(m, &age, counts, NULL), ERR_OK);
+    OK(model_load(&m, &d, path("more/model"), 1 << 20, NULL));
+    OK(model_marginal(m, &age, counts, NULL));
     for (int i = 0; i < 16; i++)
         assert_true(fabs(counts[i] - truth[i]) < 1e-5);
     assert_true(
@@ -326,7 +322,7 @@ TEST(known_totals_of_a_merged_column_are_met_alone)
     text_put(&text, "age,sex,count\n");
     for (int i = 0; i < 64; i++)
         text_put(&text, "%d,%c,%d\n", i / 4, "fmxy"[i % 4], i % 4 < 2 ? 94 : 0);
-    assert_int_equal(file_write(path("k.csv"), 0600, text.data, text.size, NULL), ERR_OK);
+    OK(file_write(path("k.csv"), 0600, text.data, text.size, NULL));
     TREFOIL(&g, "refit", path("result"), "--out", path("more"), "--known", path("k.csv"));
     assert_int_equal(g.o.code, EXIT_BAD_DATA);
     support_says(g.o.err, "the known counts of age x sex cannot be met: the run measured");
@@ -340,19 +336,18 @@ TEST(combinations_that_cannot_occur_are_not_merged)
     static const char zeros[] = "impossible: [{age: 9, sex: f}]\n";
     struct bytes study CLEAN(bytes_clear) = {0};
     stage_new(&g);
-    assert_int_equal(file_write(path("z.yaml"), 0600, zeros, sizeof zeros - 1, NULL), ERR_OK);
+    OK(file_write(path("z.yaml"), 0600, zeros, sizeof zeros - 1, NULL));
     aim(&g);
     TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--impossible", path("z.yaml"));
     assert_int_equal(g.o.code, EXIT_BAD_DATA); /* too late */
     support_says(g.o.err, "merged values with few rows");
-    assert_int_equal(file_read(g.s.path, 1 << 20, &study, NULL), ERR_OK);
+    OK(file_read(g.s.path, 1 << 20, &study, NULL));
     bytes_put_text(&study, zeros);
     bytes_put_text(&study, "model: {apart: [sex]}\n");
-    assert_int_equal(file_write(path("s.yaml"), 0600, study.data, study.size, NULL), ERR_OK);
+    OK(file_write(path("s.yaml"), 0600, study.data, study.size, NULL));
     TREFOIL(&g, "aim", path("s.yaml"), path("rows.csv"), "--out", path("more"), "--quick");
     assert_int_equal(g.o.code, EXIT_OK);
-    assert_int_equal(output_read(&found, path("more/measurements.json"), g.s.study->domain, NULL),
-                     ERR_OK);
+    OK(output_read(&found, path("more/measurements.json"), g.s.study->domain, NULL));
     /* of those beside 9, with next to no rows, none joins it, nor another across it */
     assert_non_null(found.merges->group[0]);
     assert_true(found.merges->group[0][8] == found.merges->group[0][7]);
@@ -388,7 +383,7 @@ static size_t lines_of(const struct merged_run_stage *g, const char *name, const
     struct bytes text CLEAN(bytes_clear) = {0};
     size_t lines = 0;
     char *rest, *line;
-    assert_int_equal(file_read(support_path(&g->s, "%s", name), 1 << 20, &text, NULL), ERR_OK);
+    OK(file_read(support_path(&g->s, "%s", name), 1 << 20, &text, NULL));
     bytes_put_u8(&text, 0);
     rest = strchr((char *)text.data, '\n') + 1;
     while ((line = strsep(&rest, "\n")) != NULL && *line != '\0') {
@@ -440,12 +435,12 @@ TEST(events_are_merged_where_what_cannot_occur_allows_it)
     ward = domain_find(d, "ward");
     before = domain_find(d, "previous.ward");
     put_stays(&persons, &stays);
-    assert_int_equal(file_write(path("p.csv"), 0600, persons.data, persons.size, NULL), ERR_OK);
-    assert_int_equal(file_write(path("v.csv"), 0600, stays.data, stays.size, NULL), ERR_OK);
+    OK(file_write(path("p.csv"), 0600, persons.data, persons.size, NULL));
+    OK(file_write(path("v.csv"), 0600, stays.data, stays.size, NULL));
     TREFOIL(&g, "aim", g.s.path, path("p.csv"), "--events", path("v.csv"), "--out", path("more"),
             "--quick");
     assert_int_equal(g.o.code, EXIT_OK);
-    assert_int_equal(output_read(&found, path("more/measurements.json"), d, NULL), ERR_OK);
+    OK(output_read(&found, path("more/measurements.json"), d, NULL));
     assert_null(found.merges->group[d->series->number]);
     assert_null(found.merges->group[d->series->stage]);
     assert_null(found.merges->group[domain_find(d, "end")]);

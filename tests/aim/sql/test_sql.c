@@ -201,7 +201,7 @@ static void put_script(struct bytes *sql, const struct sql_column *column, const
         text_put(sql, ", ' p%u ');\n", row);
     }
     bytes_put_u8(sql, 0);
-    assert_int_equal(bytes_ok(sql), ERR_OK);
+    OK(bytes_ok(sql));
 }
 
 static void scene_new_for(struct sql_scene *c, const char *columns, bool two)
@@ -220,8 +220,7 @@ static void scene_new_for(struct sql_scene *c, const char *columns, bool two)
         fail_msg("%s", c->words);
     for (unsigned i = 0; i < 3; i++) {
         uint8_t *secret CLEAN(secret_release) = NULL;
-        assert_int_equal(
-            owner_secret_take(&secret, file(c, "o%u.test.secret", i), c->s.study, NULL), ERR_OK);
+        OK(owner_secret_take(&secret, file(c, "o%u.test.secret", i), c->s.study, NULL));
     }
 }
 
@@ -232,7 +231,7 @@ static void scene_new(struct sql_scene *c, const char *columns)
 
 static void write_text(const char *path, const char *text)
 {
-    assert_int_equal(file_write(path, 0600, text, strlen(text), NULL), ERR_OK);
+    OK(file_write(path, 0600, text, strlen(text), NULL));
 }
 
 /* --- SQLite ----------------------------------------------------------------------------------- */
@@ -274,8 +273,8 @@ static void csv_of_sqlite(struct sql_scene *c, const char *select, const char *p
         }
     sqlite3_finalize(s);
     sqlite3_close(db);
-    assert_int_equal(bytes_ok(&csv), ERR_OK);
-    assert_int_equal(file_write(path, 0600, csv.data, csv.size, NULL), ERR_OK);
+    OK(bytes_ok(&csv));
+    OK(file_write(path, 0600, csv.data, csv.size, NULL));
 }
 
 static void connect_sqlite(struct sql_scene *c, char *text, size_t size)
@@ -434,7 +433,7 @@ static void put_stays(struct bytes *sql)
         }
     }
     bytes_put_u8(sql, 0);
-    assert_int_equal(bytes_ok(sql), ERR_OK);
+    OK(bytes_ok(sql));
 }
 
 static void scene_events(struct sql_scene *c, const char *study)
@@ -443,8 +442,7 @@ static void scene_events(struct sql_scene *c, const char *study)
     memset(c, 0, sizeof *c);
     c->log = (struct log){.level = LOG_ERROR};
     NEW_STUDY(&c->s, &c->log, .domain = study, .owners = 1);
-    assert_int_equal(owner_secret_take(&secret, file(c, "o0.test.secret"), c->s.study, NULL),
-                     ERR_OK);
+    OK(owner_secret_take(&secret, file(c, "o0.test.secret"), c->s.study, NULL));
 }
 
 static const char all_patients[] = "SELECT * FROM patients";
@@ -587,7 +585,7 @@ static void put_visits(struct bytes *sql, const char *more)
                  i % 3 == 0 ? "f" : "m", i % 2, i);
     bytes_put_text(sql, more);
     bytes_put_u8(sql, 0);
-    assert_int_equal(bytes_ok(sql), ERR_OK);
+    OK(bytes_ok(sql));
 }
 
 static void scene_sqlite(struct sql_scene *c, const char *columns, const char *more,
@@ -814,8 +812,7 @@ TEST(rows_of_a_batch_need_an_order)
     if (!has_sqlite)
         skip();
     NEW_STUDY(&c.s, &c.log, .domain = strict, .owners = 2, .part = part);
-    assert_int_equal(owner_secret_take(&secret, file(&c, "o0.test.secret"), c.s.study, NULL),
-                     ERR_OK);
+    OK(owner_secret_take(&secret, file(&c, "o0.test.secret"), c.s.study, NULL));
     secret_release(&secret);
     put_visits(&sql, "");
     run_sqlite(&c, (const char *)sql.data);

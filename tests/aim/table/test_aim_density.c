@@ -25,13 +25,12 @@ static void column_free(struct density_column *c)
 static struct density_column column_new(double step, enum domain_tail tail, const double *rows)
 {
     struct density_column c = {0};
-    assert_int_equal(domain_new(&c.d), ERR_OK);
-    assert_int_equal(domain_add_numeric(c.d, "x", edges, BINS + 1, NULL, DOMAIN_CLIP, NULL),
-                     ERR_OK);
+    OK(domain_new(&c.d));
+    OK(domain_add_numeric(c.d, "x", edges, BINS + 1, NULL, DOMAIN_CLIP, NULL));
     if (step > 0)
-        assert_int_equal(domain_set_step(c.d, step, false, NULL), ERR_OK);
-    assert_int_equal(domain_set_tail(c.d, tail, 55, NULL), ERR_OK);
-    assert_int_equal(density_new(&c.density, c.d->attribute, rows), ERR_OK);
+        OK(domain_set_step(c.d, step, false, NULL));
+    OK(domain_set_tail(c.d, tail, 55, NULL));
+    OK(density_new(&c.density, c.d->attribute, rows));
     return c;
 }
 
@@ -260,10 +259,10 @@ TEST(an_exponential_column_keeps_its_mean)
     double rows[6];
     for (int i = 0; i < 6; i++)
         rows[i] = 1e9 * (exp(-rate * ends[i]) - exp(-rate * ends[i + 1]));
-    assert_int_equal(domain_new(&c.d), ERR_OK);
-    assert_int_equal(domain_add_numeric(c.d, "stay", ends, 7, NULL, DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(domain_set_tail(c.d, DOMAIN_TAIL_EXPONENTIAL, 0, NULL), ERR_OK);
-    assert_int_equal(density_new(&c.density, c.d->attribute, rows), ERR_OK);
+    OK(domain_new(&c.d));
+    OK(domain_add_numeric(c.d, "stay", ends, 7, NULL, DOMAIN_CLIP, NULL));
+    OK(domain_set_tail(c.d, DOMAIN_TAIL_EXPONENTIAL, 0, NULL));
+    OK(density_new(&c.density, c.d->attribute, rows));
     for (uint32_t i = 0; i < 4; i++) {
         double true_mean = (ends[i] + 1 / rate - (ends[i + 1] + 1 / rate) * exp(-rate * 2)) /
                            (1 - exp(-rate * 2));
@@ -284,11 +283,11 @@ TEST(tilts_follow_neighbours)
     assert_true(density_tilt(c.density, 5) == 0 || density_tilt(c.density, 5) < 0);
     assert_true(density_tilt(c.density, 7) == 0);
     density_free(&c.density); /* a peak, then a valley */
-    assert_int_equal(density_new(&c.density, c.d->attribute, peak), ERR_OK);
+    OK(density_new(&c.density, c.d->attribute, peak));
     assert_true(density_tilt(c.density, 4) == 0);
     assert_true(density_tilt(c.density, 5) == 0);
     density_free(&c.density);
-    assert_int_equal(density_new(&c.density, c.d->attribute, NULL), ERR_OK);
+    OK(density_new(&c.density, c.d->attribute, NULL));
     for (uint32_t i = 0; i < BINS; i++)
         assert_true(density_tilt(c.density, i) == 0);
 }
@@ -297,19 +296,19 @@ TEST(steps_and_tails_that_cannot_be_are_refused)
 {
     static const double one[] = {0, 1, 2}, fine[] = {0, 1e15};
     struct domain *d CLEAN(domain_free) = NULL;
-    assert_int_equal(domain_new(&d), ERR_OK);
-    assert_int_equal(domain_add_numeric(d, "x", one, 3, NULL, DOMAIN_CLIP, NULL), ERR_OK);
+    OK(domain_new(&d));
+    OK(domain_add_numeric(d, "x", one, 3, NULL, DOMAIN_CLIP, NULL));
     assert_int_equal(domain_set_step(d, 0, false, NULL), ERR_STUDY);
     assert_int_equal(domain_set_step(d, 3, false, NULL), ERR_STUDY);
-    assert_int_equal(domain_set_step(d, 0.5, false, NULL), ERR_OK);
+    OK(domain_set_step(d, 0.5, false, NULL));
     assert_int_equal(domain_set_tail(d, DOMAIN_TAIL_TYPICAL, 1, NULL), ERR_STUDY);
     assert_int_equal(domain_set_tail(d, DOMAIN_TAIL_TYPICAL, 2, NULL), ERR_STUDY);
-    assert_int_equal(domain_set_tail(d, DOMAIN_TAIL_TYPICAL, 1.2, NULL), ERR_OK);
-    assert_int_equal(domain_add_numeric(d, "y", one, 2, NULL, DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(domain_set_step(d, 2, true, NULL), ERR_OK); /* 0 alone */
+    OK(domain_set_tail(d, DOMAIN_TAIL_TYPICAL, 1.2, NULL));
+    OK(domain_add_numeric(d, "y", one, 2, NULL, DOMAIN_CLIP, NULL));
+    OK(domain_set_step(d, 2, true, NULL)); /* 0 alone */
     assert_int_equal(domain_set_tail(d, DOMAIN_TAIL_EXPONENTIAL, 0, NULL), ERR_STUDY);
     assert_int_equal(domain_code(&d->attribute[1], "0.5"), DOMAIN_NO_CODE);
     assert_int_equal(domain_code(&d->attribute[1], "1.0"), 0);
-    assert_int_equal(domain_add_numeric(d, "z", fine, 2, NULL, DOMAIN_CLIP, NULL), ERR_OK);
+    OK(domain_add_numeric(d, "z", fine, 2, NULL, DOMAIN_CLIP, NULL));
     assert_int_equal(domain_set_step(d, 0.01, false, NULL), ERR_STUDY);
 }

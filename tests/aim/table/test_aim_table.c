@@ -39,7 +39,7 @@ static struct domain *three(void)
     static const char *const labels[] = {"red", "a, b", "say \"x\""};
     static const double edges[] = {0, 0.001, 1, 1e6};
     struct domain *d;
-    assert_int_equal(domain_new(&d), ERR_OK);
+    OK(domain_new(&d));
     assert_int_equal(domain_add_categorical(d, "colour", labels, 3, NULL, DOMAIN_REJECT, NULL), 0);
     assert_int_equal(domain_add_integer(d, "age", -1, 3, "", DOMAIN_REJECT, NULL), 0);
     assert_int_equal(domain_add_numeric(d, "dose", edges, 4, "NA", DOMAIN_REJECT, NULL), 0);
@@ -137,12 +137,12 @@ TEST(rows_come_from_anywhere)
         struct domain *d CLEAN(domain_free) = NULL;
         struct table *t;
         struct rows *r;
-        assert_int_equal(domain_new(&d), ERR_OK);
+        OK(domain_new(&d));
         assert_int_equal(domain_add_integer(d, "age", 0, problem == 1 ? 3 : 9, "", 0, NULL), 0);
-        assert_int_equal(rows_begin(&r, d, &o, &source, &log), ERR_OK);
-        assert_int_equal(give(r, field[0], true), ERR_OK);
+        OK(rows_begin(&r, d, &o, &source, &log));
+        OK(give(r, field[0], true));
         for (row = 1; row < 4; row++)
-            assert_int_equal(give(r, field[row], false), ERR_OK);
+            OK(give(r, field[row], false));
         assert_int_equal(rows_finish(&r, problem == 2 ? ERR_SYSTEM : ERR_OK, &t),
                          problem == 2 ? ERR_SYSTEM : ERR_DATA);
         assert_null(t);
@@ -166,7 +166,7 @@ TEST(files_as_people_write_them)
     struct domain *d CLEAN(domain_free) = three();
     struct table *t CLEAN(table_free) = NULL;
     char sink[2000];
-    assert_int_equal(read_text(&t, d, text, sizeof text - 1, NULL, sink, sizeof sink), ERR_OK);
+    OK(read_text(&t, d, text, sizeof text - 1, NULL, sink, sizeof sink));
     assert_int_equal(t->rows, 3);
     support_says(sink, "ignored: name, x");
     assert_int_equal(t->column[0][0], 0);
@@ -250,13 +250,13 @@ TEST(what_does_not_fit_is_taken_and_told)
     struct domain *d CLEAN(domain_free) = NULL;
     struct table *t = NULL;
     char sink[2048];
-    assert_int_equal(domain_new(&d), ERR_OK);
+    OK(domain_new(&d));
     assert_int_equal(domain_add_categorical(d, "colour", labels, 2, "?", DOMAIN_AS_MISSING, NULL),
                      0);
     assert_int_equal(domain_add_integer(d, "age", -1, 3, "?", DOMAIN_CLIP, NULL), 0);
     assert_int_equal(domain_add_numeric(d, "dose", edges, 3, "", DOMAIN_CLIP, NULL), 0);
     assert_int_equal(domain_add_integer(d, "year", 2000, 2001, NULL, DOMAIN_CLIP, NULL), 0);
-    assert_int_equal(read_text(&t, d, text, sizeof text - 1, NULL, sink, sizeof sink), ERR_OK);
+    OK(read_text(&t, d, text, sizeof text - 1, NULL, sink, sizeof sink));
     assert_int_equal(t->rows, 4);
     for (size_t a = 0; a < 4; a++)
         for (size_t i = 0; i < 4; i++)
@@ -291,7 +291,7 @@ TEST(numbers_are_summed_up)
     struct domain *d CLEAN(domain_free) = three();
     struct table *t CLEAN(table_free) = NULL;
     char sink[2000];
-    assert_int_equal(read_text(&t, d, text, sizeof text - 1, &o, sink, sizeof sink), ERR_OK);
+    OK(read_text(&t, d, text, sizeof text - 1, &o, sink, sizeof sink));
     assert_int_equal(moments[0].count, 0);
     assert_int_equal(moments[1].count, 3);
     assert_true(fabs(moments[1].mean - 1) < 1e-12);
@@ -311,15 +311,15 @@ TEST(multiples_are_written_as_people_write_them)
     char text[20], line[64];
     size_t lines = 0;
     FILE *f;
-    assert_int_equal(domain_new(&d), ERR_OK);
-    assert_int_equal(domain_add_numeric(d, "x", edges, 5, "NA", DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(domain_set_missing(d, zero, 1, NULL), ERR_OK);
-    assert_int_equal(domain_set_step(d, 0.1, false, NULL), ERR_OK);
-    assert_int_equal(table_new(&t, d, 0), ERR_OK);
+    OK(domain_new(&d));
+    OK(domain_add_numeric(d, "x", edges, 5, "NA", DOMAIN_CLIP, NULL));
+    OK(domain_set_missing(d, zero, 1, NULL));
+    OK(domain_set_step(d, 0.1, false, NULL));
+    OK(table_new(&t, d, 0));
     for (uint16_t i = 0; i < 500; i++)
-        assert_int_equal(table_append(t, (uint16_t[]){i % 5}), ERR_OK);
-    assert_int_equal(table_write_csv(p.path, t, NULL, 7, NULL), ERR_OK);
-    assert_int_equal(table_read_csv(&back, d, p.path, NULL, NULL), ERR_OK);
+        OK(table_append(t, (uint16_t[]){i % 5}));
+    OK(table_write_csv(p.path, t, NULL, 7, NULL));
+    OK(table_read_csv(&back, d, p.path, NULL, NULL));
     assert_memory_equal(t->column[0], back->column[0], t->rows * sizeof(uint16_t));
     f = fopen(p.path, "r");
     assert_non_null(f);
@@ -390,7 +390,7 @@ TEST(options_are_followed)
     struct domain *d CLEAN(domain_free) = three();
     struct table *t;
     char sink[2000];
-    assert_int_equal(read_text(&t, d, text, sizeof text - 1, &o, sink, sizeof sink), ERR_OK);
+    OK(read_text(&t, d, text, sizeof text - 1, &o, sink, sizeof sink));
     assert_int_equal(t->rows, 2);
     assert_int_equal(t->column[1][0], 5);
     table_free(&t);
@@ -483,7 +483,7 @@ TEST(decimals_may_begin_with_a_comma)
     struct domain *d CLEAN(domain_free) = three();
     struct table *t;
     char sink[1000];
-    assert_int_equal(read_text(&t, d, text, sizeof text - 1, &comma, sink, sizeof sink), ERR_OK);
+    OK(read_text(&t, d, text, sizeof text - 1, &comma, sink, sizeof sink));
     assert_int_equal(t->rows, 3);
     assert_int_equal(t->column[0][0], 1);
     assert_int_equal(t->column[1][0], 4);
@@ -512,20 +512,20 @@ TEST(what_is_written_reads_back)
         {.delimiter = ','}, {.delimiter = ';', .rows = {.decimal = ','}}};
     struct table *t CLEAN(table_free) = NULL;
     struct random r;
-    assert_int_equal(domain_add_integer(d, "a \"b\", c", 5, 5, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+    OK(domain_add_integer(d, "a \"b\", c", 5, 5, NULL, DOMAIN_REJECT, NULL));
     r = random_of(1);
-    assert_int_equal(table_new(&t, d, 0), ERR_OK);
+    OK(table_new(&t, d, 0));
     for (int i = 0; i < 12000; i++) {
         uint16_t codes[4];
         for (int a = 0; a < 4; a++)
             codes[a] = (uint16_t)random_below(&r, d->attribute[a].size);
-        assert_int_equal(table_append(t, codes), ERR_OK);
+        OK(table_append(t, codes));
     }
     assert_int_equal(table_append(t, (uint16_t[]){3, 0, 0, 0}), ERR_DATA);
     for (int i = 0; i < 2; i++) {
         struct table *back CLEAN(table_free) = NULL;
-        assert_int_equal(table_write_csv_form(p.path, t, NULL, 7, &form[i], NULL), ERR_OK);
-        assert_int_equal(table_read_csv(&back, d, p.path, &options[i], NULL), ERR_OK);
+        OK(table_write_csv_form(p.path, t, NULL, 7, &form[i], NULL));
+        OK(table_read_csv(&back, d, p.path, &options[i], NULL));
         assert_int_equal(back->rows, t->rows);
         for (int a = 0; a < 4; a++)
             assert_memory_equal(t->column[a], back->column[a], t->rows * sizeof(uint16_t));
@@ -537,13 +537,13 @@ TEST(a_lone_missing_value_is_not_a_blank_line)
     struct table_place p CLEAN(place_free) = place_new("", 0);
     struct domain *d CLEAN(domain_free) = NULL;
     struct table *t CLEAN(table_free) = NULL, *back CLEAN(table_free) = NULL;
-    assert_int_equal(domain_new(&d), ERR_OK);
-    assert_int_equal(domain_add_integer(d, "age", 0, 3, "", DOMAIN_REJECT, NULL), ERR_OK);
-    assert_int_equal(table_new(&t, d, 3), ERR_OK);
-    assert_int_equal(table_append(t, (uint16_t[]){4}), ERR_OK);
-    assert_int_equal(table_append(t, (uint16_t[]){0}), ERR_OK);
-    assert_int_equal(table_write_csv(p.path, t, NULL, 7, NULL), ERR_OK);
-    assert_int_equal(table_read_csv(&back, d, p.path, NULL, NULL), ERR_OK);
+    OK(domain_new(&d));
+    OK(domain_add_integer(d, "age", 0, 3, "", DOMAIN_REJECT, NULL));
+    OK(table_new(&t, d, 3));
+    OK(table_append(t, (uint16_t[]){4}));
+    OK(table_append(t, (uint16_t[]){0}));
+    OK(table_write_csv(p.path, t, NULL, 7, NULL));
+    OK(table_read_csv(&back, d, p.path, NULL, NULL));
     assert_int_equal(back->rows, 2);
     assert_int_equal(back->column[0][0], 4);
 }
@@ -554,10 +554,10 @@ TEST(marginals_count_rows)
     struct domain *d CLEAN(domain_free) = three();
     struct table *t CLEAN(table_free) = NULL;
     int64_t cells[12];
-    assert_int_equal(table_new(&t, d, 0), ERR_OK);
-    assert_int_equal(table_append(t, (uint16_t[]){1, 0, 3}), ERR_OK);
-    assert_int_equal(table_append(t, (uint16_t[]){1, 5, 3}), ERR_OK);
-    assert_int_equal(table_append(t, (uint16_t[]){2, 5, 0}), ERR_OK);
+    OK(table_new(&t, d, 0));
+    OK(table_append(t, (uint16_t[]){1, 0, 3}));
+    OK(table_append(t, (uint16_t[]){1, 5, 3}));
+    OK(table_append(t, (uint16_t[]){2, 5, 0}));
     tabulate_marginal(t, &c, cells);
     for (int i = 0; i < 12; i++)
         assert_int_equal(cells[i], i == 7 ? 2 : i == 8 ? 1 : 0);

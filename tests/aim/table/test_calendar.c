@@ -219,13 +219,13 @@ static struct domain *domain_of(bool dates)
     static const struct calendar c = {
         .unit = CALENDAR_DAY, .formats = 2, .format = {"%d.%m.%Y", "%Y-%m-%d"}};
     struct domain *d;
-    assert_int_equal(domain_new(&d), ERR_OK);
+    OK(domain_new(&d));
     if (dates)
-        assert_int_equal(domain_add_date(d, "d", &c, edges, EDGES, "", DOMAIN_CLIP, NULL), ERR_OK);
+        OK(domain_add_date(d, "d", &c, edges, EDGES, "", DOMAIN_CLIP, NULL));
     else
-        assert_int_equal(domain_add_numeric(d, "d", edges, EDGES, "", DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(domain_set_step(d, 1, true, NULL), ERR_OK);
-    assert_int_equal(domain_add_categorical(d, "l", labels, 2, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+        OK(domain_add_numeric(d, "d", edges, EDGES, "", DOMAIN_CLIP, NULL));
+    OK(domain_set_step(d, 1, true, NULL));
+    OK(domain_add_categorical(d, "l", labels, 2, NULL, DOMAIN_REJECT, NULL));
     return d;
 }
 
@@ -248,8 +248,8 @@ TEST(texts_have_the_codes_of_their_days)
     assert_int_equal(domain_code(a, ""), 6);
     domain_write(d, &bytes);
     r = reader_of(bytes.data, bytes.size);
-    assert_int_equal(domain_read(&back, &r, NULL), ERR_OK);
-    assert_int_equal(domain_compare(d, back, &same), ERR_OK);
+    OK(domain_read(&back, &r, NULL));
+    OK(domain_compare(d, back, &same));
     assert_true(same);
     for (size_t n = 0; n < bytes.size; n++) {
         struct domain *cut = NULL;
@@ -258,8 +258,8 @@ TEST(texts_have_the_codes_of_their_days)
         domain_free(&cut);
     }
     domain_free(&back);
-    assert_int_equal(domain_pick(&back, d, (const uint16_t[]){0}, 1), ERR_OK);
-    assert_int_equal(domain_set_missing(back, none, 1, NULL), ERR_OK);
+    OK(domain_pick(&back, d, (const uint16_t[]){0}, 1));
+    OK(domain_set_missing(back, none, 1, NULL));
     assert_int_equal(domain_code(back->attribute, "31.12.1899"), 6); /* the same day */
     assert_int_not_equal(domain_set_missing(back, none, 1, NULL), ERR_OK);
 }
@@ -274,9 +274,9 @@ static struct model *model_of(const struct domain *d)
     struct model *m;
     for (int i = 0; i < 14; i++)
         y[i] = i == 5 ? 0 : 20 + 37 * i % 90;
-    assert_int_equal(model_plain(&m, d, &pair, 1, 1000, NULL), ERR_OK);
+    OK(model_plain(&m, d, &pair, 1, 1000, NULL));
     model_set_total(m, 600);
-    assert_int_equal(model_fit(m, &x, 1, 500, &fitted, NULL), ERR_OK);
+    OK(model_fit(m, &x, 1, 500, &fitted, NULL));
     return m;
 }
 
@@ -291,8 +291,8 @@ static struct calendar_asked ask_of(bool dates)
 {
     struct calendar_asked w = {.domain = domain_of(dates)};
     w.model = model_of(w.domain);
-    assert_int_equal(densities_even(&w.inside, w.domain), ERR_OK);
-    assert_int_equal(model_sums_new(&w.sums, w.model), ERR_OK);
+    OK(densities_even(&w.inside, w.domain));
+    OK(model_sums_new(&w.sums, w.model));
     return w;
 }
 
@@ -340,10 +340,10 @@ TEST(questions_equal_those_on_the_numbers)
                                                         asked[i][asked[i][1] != NULL]);
         struct answer *a CLEAN(answer_free) = NULL, *b CLEAN(answer_free) = NULL;
         size_t *of_a CLEAN(memory_release) = NULL, *of_b CLEAN(memory_release) = NULL, n, m;
-        assert_int_equal(answer_new(&a, dates.sums, &dates.inside, p, NULL), ERR_OK);
-        assert_int_equal(answer_new(&b, numbers.sums, &numbers.inside, q, NULL), ERR_OK);
-        assert_int_equal(answer_shown(a, &of_a, &n), ERR_OK);
-        assert_int_equal(answer_shown(b, &of_b, &m), ERR_OK);
+        OK(answer_new(&a, dates.sums, &dates.inside, p, NULL));
+        OK(answer_new(&b, numbers.sums, &numbers.inside, q, NULL));
+        OK(answer_shown(a, &of_a, &n));
+        OK(answer_shown(b, &of_b, &m));
         assert_int_equal(n, m);
         if (n == 0)
             fail_msg("%s has no line", asked[i][0]);
@@ -369,9 +369,9 @@ TEST(parts_of_dates_have_the_rows_of_their_bins)
                      *c CLEAN(answer_free) = NULL;
     char name[QUESTION_ITEM_NAME];
     double rows = 0;
-    assert_int_equal(answer_new(&a, w.sums, &w.inside, whole, NULL), ERR_OK);
-    assert_int_equal(answer_new(&b, w.sums, &w.inside, year, NULL), ERR_OK);
-    assert_int_equal(answer_new(&c, w.sums, &w.inside, known, NULL), ERR_OK);
+    OK(answer_new(&a, w.sums, &w.inside, whole, NULL));
+    OK(answer_new(&b, w.sums, &w.inside, year, NULL));
+    OK(answer_new(&c, w.sums, &w.inside, known, NULL));
     for (uint32_t code = 0; code < 6; code++)
         rows += a->rows[code];
     assert_true(fabs(b->rows[0] - rows) < 1e-9 * rows);
@@ -421,12 +421,11 @@ TEST(files_have_dates)
     const int fd = mkstemp(path);
     FILE *file;
     assert_true(fd >= 0 && close(fd) == 0);
-    assert_int_equal(table_new(&t, w.domain, 0), ERR_OK);
+    OK(table_new(&t, w.domain, 0));
     for (int i = 0; i < 2000; i++)
-        assert_int_equal(table_append(t, (const uint16_t[]){(uint16_t)random_below(&r, 7), 0}),
-                         ERR_OK);
-    assert_int_equal(table_write_csv(path, t, NULL, 1, NULL), ERR_OK);
-    assert_int_equal(table_read_csv(&back, w.domain, path, NULL, NULL), ERR_OK);
+        OK(table_append(t, (const uint16_t[]){(uint16_t)random_below(&r, 7), 0}));
+    OK(table_write_csv(path, t, NULL, 1, NULL));
+    OK(table_read_csv(&back, w.domain, path, NULL, NULL));
     assert_memory_equal(back->column[0], t->column[0], 2000 * sizeof **t->column);
     file = fopen(path, "r");
     assert_non_null(file);
@@ -435,8 +434,8 @@ TEST(files_have_dates)
     assert_int_equal(fclose(file), 0);
     assert_int_equal(start[2], '.');
     assert_int_equal(start[5], '.');
-    assert_int_equal(model_save(path, w.model, NULL), ERR_OK);
-    assert_int_equal(model_load(&m, &d, path, 1000, NULL), ERR_OK);
+    OK(model_save(path, w.model, NULL));
+    OK(model_load(&m, &d, path, 1000, NULL));
     file = fopen(path, "r");
     assert_non_null(file);
     assert_int_equal(fread(start, 1, 16, file), 16);

@@ -53,9 +53,9 @@ static struct domain *five_days(void)
     assert_true(date_parse_day("2024-02-27", &day));
     a.min = day;
     a.max = day + 4;
-    assert_int_equal(domain_new(&d), ERR_OK);
-    assert_int_equal(domain_check_new(d, &a, "seen", "never", NULL), ERR_OK);
-    assert_int_equal(domain_append(d, &a, 5, "seen", "never", NULL), ERR_OK);
+    OK(domain_new(&d));
+    OK(domain_check_new(d, &a, "seen", "never", NULL));
+    OK(domain_append(d, &a, 5, "seen", "never", NULL));
     return d;
 }
 
@@ -84,14 +84,14 @@ TEST(neighbours_merge_and_ranges_are_sets)
     struct merges m CLEAN(merges_clear) = {0};
     struct densities even CLEAN(densities_clear) = {0};
     struct values known;
-    assert_int_equal(merges_choose(&m, d, all, &least, NULL), ERR_OK);
+    OK(merges_choose(&m, d, all, &least, NULL));
     assert_int_equal(m.groups[0], 4); /* the rare two join each other, then the day before */
     assert_int_equal(m.group[0][1], m.group[0][2]);
     known = values_known(&pool, d->attribute);
     assert_int_equal(known.spans, 1);
     assert_true(pool.span[known.first].from == domain_number(d->attribute, 0) - 0.5);
     assert_true(pool.span[known.first].below == domain_last(d->attribute) + 0.5);
-    assert_int_equal(densities_even(&even, d), ERR_OK);
+    OK(densities_even(&even, d));
     assert_true(density_whole(even.of[0], 2).mean == domain_number(d->attribute, 2));
 }
 
@@ -105,9 +105,9 @@ TEST(files_give_back_the_same_days)
     FILE *file;
     assert_true(fd >= 0 && write(fd, text, sizeof text - 1) == (ssize_t)sizeof text - 1);
     assert_int_equal(close(fd), 0);
-    assert_int_equal(table_read_csv(&t, d, path, NULL, NULL), ERR_OK);
+    OK(table_read_csv(&t, d, path, NULL, NULL));
     assert_int_equal(t->rows, 4);
-    assert_int_equal(table_write_csv(path, t, NULL, 1, NULL), ERR_OK);
+    OK(table_write_csv(path, t, NULL, 1, NULL));
     file = fopen(path, "r");
     assert_non_null(file);
     assert_int_equal(fread(back, 1, sizeof back, file),

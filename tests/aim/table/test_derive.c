@@ -25,7 +25,7 @@ static struct derive *add(struct derive_list *list, const char *name, enum deriv
                           const char *one, const char *other, int sign)
 {
     struct derive *e;
-    assert_int_equal(memory_extend(&list->of, list->count + 1), ERR_OK);
+    OK(memory_extend(&list->of, list->count + 1));
     e = &list->of[list->count++];
     *e = (struct derive){.name = memory_string(name), .text = memory_string("as it is"), .op = op};
     for (const char *const *c = (const char *const[]){one, other, NULL}; *c != NULL; c++) {
@@ -37,8 +37,8 @@ static struct derive *add(struct derive_list *list, const char *name, enum deriv
 
 static void add_book(struct derive *e, const char *const (*book)[2], size_t rows)
 {
-    assert_int_equal(memory_new(&e->key, rows), ERR_OK);
-    assert_int_equal(memory_new(&e->value, rows), ERR_OK);
+    OK(memory_new(&e->key, rows));
+    OK(memory_new(&e->value, rows));
     for (; e->keys < rows; e->keys++) {
         e->key[e->keys] = memory_string(book[e->keys][0]);
         e->value[e->keys] = memory_string(book[e->keys][1]);
@@ -60,16 +60,16 @@ static void add_columns(struct domain *d)
         months[i] = (double)at;
     months[7] = months[6] + 13 * 24 - 1; /* half a month */
 #define MISSING "", DOMAIN_AS_MISSING, NULL
-    assert_int_equal(domain_add_date(d, "in", &hours, months, 8, "?", DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(domain_add_date(d, "out", &hours, months, 8, "", DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(domain_add_integer(d, "weekday", 1, 7, MISSING), ERR_OK);
-    assert_int_equal(domain_add_numeric(d, "hour", parts, 4, MISSING), ERR_OK);
-    assert_int_equal(domain_set_step(d, 1, true, NULL), ERR_OK);
-    assert_int_equal(domain_add_categorical(d, "city", cities, 4, MISSING), ERR_OK);
-    assert_int_equal(domain_add_categorical(d, "region", regions, 2, MISSING), ERR_OK);
-    assert_int_equal(domain_add_numeric(d, "stay", stays, 5, MISSING), ERR_OK);
-    assert_int_equal(domain_set_step(d, 1, true, NULL), ERR_OK);
-    assert_int_equal(domain_add_integer(d, "age", 0, 20, MISSING), ERR_OK);
+    OK(domain_add_date(d, "in", &hours, months, 8, "?", DOMAIN_CLIP, NULL));
+    OK(domain_add_date(d, "out", &hours, months, 8, "", DOMAIN_CLIP, NULL));
+    OK(domain_add_integer(d, "weekday", 1, 7, MISSING));
+    OK(domain_add_numeric(d, "hour", parts, 4, MISSING));
+    OK(domain_set_step(d, 1, true, NULL));
+    OK(domain_add_categorical(d, "city", cities, 4, MISSING));
+    OK(domain_add_categorical(d, "region", regions, 2, MISSING));
+    OK(domain_add_numeric(d, "stay", stays, 5, MISSING));
+    OK(domain_set_step(d, 1, true, NULL));
+    OK(domain_add_integer(d, "age", 0, 20, MISSING));
 }
 
 static struct domain *make_domain(void)
@@ -77,9 +77,9 @@ static struct domain *make_domain(void)
     struct domain *d;
     struct derive *e;
     const struct derive *bad;
-    assert_int_equal(domain_new(&d), ERR_OK);
+    OK(domain_new(&d));
     add_columns(d);
-    assert_int_equal(memory_new(&d->derived, 1), ERR_OK);
+    OK(memory_new(&d->derived, 1));
     add(&d->derived->from, "weekday", DERIVE_PART, "in", NULL, 1)->part = CALENDAR_WEEK;
     add(&d->derived->from, "hour", DERIVE_PART, "in", NULL, 1)->part = CALENDAR_OF_HOUR;
     add_book(add(&d->derived->from, "region", DERIVE_LOOKUP, "city", NULL, 1), places, 4);
@@ -95,7 +95,7 @@ static struct domain *make_domain(void)
     add(&d->derived->computed, "leaves", DERIVE_SUM, "in", "stay", 1)->constant = 5;
     add(&d->derived->computed, "year", DERIVE_PART, "leaves", NULL, 1)->part = CALENDAR_YEAR;
     add_book(add(&d->derived->computed, "land", DERIVE_LOOKUP, "region", NULL, 1), countries, 2);
-    assert_int_equal(derive_check(d, &bad, NULL), ERR_OK);
+    OK(derive_check(d, &bad, NULL));
     return d;
 }
 
@@ -149,7 +149,7 @@ static void keep(void *to, const uint32_t *code)
     for (size_t i = 0; i < s->n; i++)
         if (memcmp(s->cell[i], code, sizeof *s->cell) == 0)
             return;
-    assert_int_equal(memory_room(&s->cell, &s->room, s->n + 1), ERR_OK);
+    OK(memory_room(&s->cell, &s->room, s->n + 1));
     memcpy(s->cell[s->n++], code, sizeof *s->cell);
 }
 
@@ -160,11 +160,11 @@ static struct table *random_rows(const struct domain *d, size_t rows)
     struct codes_seen seen = {0};
     struct random r = random_of(5);
     struct table *t;
-    assert_int_equal(derive_new(&p, d), ERR_OK);
+    OK(derive_new(&p, d));
     assert_int_equal(derive_ties(p), 2); /* in with weekday and hour; city with region */
-    assert_int_equal(derive_cells(p, 0, keep, &seen, NULL), ERR_OK);
+    OK(derive_cells(p, 0, keep, &seen, NULL));
     assert_int_equal(seen.n, 7 * 7 * 3 + 1); /* a week and more in each bin, and missing ones */
-    assert_int_equal(table_new(&t, d, rows), ERR_OK);
+    OK(table_new(&t, d, rows));
     for (size_t i = 0; i < rows; i++) {
         static const uint16_t region[] = {1, 0, 1, 2, 2}; /* ulm has none, nor has a missing city */
         const uint32_t *cell = seen.cell[random_below(&r, seen.n)];
@@ -177,7 +177,7 @@ static struct table *random_rows(const struct domain *d, size_t rows)
                                 region[city],
                                 (uint16_t)random_below(&r, 5),
                                 (uint16_t)random_below(&r, 22)};
-        assert_int_equal(table_append(t, row), ERR_OK);
+        OK(table_append(t, row));
     }
     memory_free(&seen.cell);
     return t;
@@ -193,7 +193,7 @@ TEST(no_row_breaks_what_it_follows_from)
     size_t rows = 0, broken = 0;
     FILE *file;
     assert_true(fd >= 0 && close(fd) == 0);
-    assert_int_equal(table_write_csv(path, t, NULL, 1, NULL), ERR_OK);
+    OK(table_write_csv(path, t, NULL, 1, NULL));
     file = fopen(path, "r");
     assert_non_null(file);
     assert_non_null(fgets(line, sizeof line, file));
@@ -204,7 +204,7 @@ TEST(no_row_breaks_what_it_follows_from)
     assert_int_equal(rows, ROWS);
     assert_int_equal(broken, 0);
     /* and each value is in the bin that it was drawn for */
-    assert_int_equal(table_read_csv(&back, d, path, &written, NULL), ERR_OK);
+    OK(table_read_csv(&back, d, path, &written, NULL));
     for (size_t a = 0; a < d->attributes; a++)
         assert_memory_equal(back->column[a], t->column[a], ROWS * sizeof **t->column);
     unlink(path);
@@ -221,14 +221,14 @@ TEST(numbers_keep_the_density_of_their_bin)
     struct random r = random_of(9);
     double seen[28 * 24] = {0}, sum = 0, chi = 0;
     size_t solutions = 0;
-    assert_int_equal(densities_even(&inside, d), ERR_OK);
+    OK(densities_even(&inside, d));
     density_free(&inside.of[0]);
-    assert_int_equal(density_new(&inside.of[0], &d->attribute[0], counts), ERR_OK);
+    OK(density_new(&inside.of[0], &d->attribute[0], counts));
     assert_true(fabs(density_tilt(inside.of[0], 1)) > 0.3);
-    assert_int_equal(derive_new(&p, d), ERR_OK);
+    OK(derive_new(&p, d));
     for (int i = 0; i < 40000; i++) {
         int64_t x, high;
-        assert_int_equal(derive_draw(p, row, NULL, &inside, &r), ERR_OK);
+        OK(derive_draw(p, row, NULL, &inside, &r));
         assert_true(calendar_read(derive_text(p, 0), CALENDAR_HOUR, true, &x, &high));
         seen[x - (int64_t)d->attribute[0].edges[1]]++;
     }
@@ -273,7 +273,7 @@ TEST(rows_are_computed_as_they_are_read)
     const int fd = mkstemp(path);
     assert_true(fd >= 0 && write(fd, text, sizeof text - 1) == (ssize_t)sizeof text - 1);
     assert_int_equal(close(fd), 0);
-    assert_int_equal(table_read_csv(&t, d, path, NULL, &log), ERR_OK);
+    OK(table_read_csv(&t, d, path, NULL, &log));
     assert_int_equal(t->rows, 5);
     for (size_t row = 0; row < 5; row++)
         for (size_t a = 0; a < 8; a++)
@@ -320,16 +320,16 @@ TEST(a_difference_of_two_measured_dates_holds)
     struct random r = random_of(2);
     const struct derive *bad;
     bool seen[4 * 4 * 4] = {false}, naive[4 * 4 * 4] = {false};
-    assert_int_equal(domain_new(&d), ERR_OK);
-    assert_int_equal(domain_add_date(d, "a", &days, months, 4, "", DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(domain_add_date(d, "b", &days, months, 4, "", DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(domain_add_numeric(d, "stay", stays, 4, MISSING), ERR_OK);
-    assert_int_equal(domain_set_step(d, 1, true, NULL), ERR_OK);
-    assert_int_equal(memory_new(&d->derived, 1), ERR_OK);
+    OK(domain_new(&d));
+    OK(domain_add_date(d, "a", &days, months, 4, "", DOMAIN_CLIP, NULL));
+    OK(domain_add_date(d, "b", &days, months, 4, "", DOMAIN_CLIP, NULL));
+    OK(domain_add_numeric(d, "stay", stays, 4, MISSING));
+    OK(domain_set_step(d, 1, true, NULL));
+    OK(memory_new(&d->derived, 1));
     add(&d->derived->from, "stay", DERIVE_SUM, "b", "a", -1);
-    assert_int_equal(derive_check(d, &bad, NULL), ERR_OK);
-    assert_int_equal(derive_new(&p, d), ERR_OK);
-    assert_int_equal(derive_cells(p, 0, mark, seen, NULL), ERR_OK);
+    OK(derive_check(d, &bad, NULL));
+    OK(derive_new(&p, d));
+    OK(derive_cells(p, 0, mark, seen, NULL));
     for (int a = 18628; a <= 18701; a++)
         for (int b = 18628; b <= 18701; b++) {
             const int i = a > 18700 ? 3 : (a >= 18659) + (a >= 18687);
@@ -338,14 +338,14 @@ TEST(a_difference_of_two_measured_dates_holds)
             naive[(i * 4 + k) * 4 + stay] = true;
         }
     assert_memory_equal(seen, naive, sizeof seen);
-    assert_int_equal(densities_even(&even, d), ERR_OK);
+    OK(densities_even(&even, d));
     for (int i = 0; i < 20000; i++) {
         uint16_t row[3] = {(uint16_t)random_below(&r, 4), (uint16_t)random_below(&r, 4),
                            (uint16_t)random_below(&r, 4)};
         int64_t a, b, high;
         if (!seen[(row[0] * 4 + row[1]) * 4 + row[2]])
             continue;
-        assert_int_equal(derive_draw(p, row, NULL, &even, &r), ERR_OK);
+        OK(derive_draw(p, row, NULL, &even, &r));
         if (row[2] == 3)
             continue;
         assert_true(calendar_read(derive_text(p, 0), CALENDAR_DAY, true, &a, &high));
@@ -366,8 +366,8 @@ TEST(a_domain_keeps_what_follows_from_what)
     bool same;
     domain_write(d, &bytes);
     r = reader_of(bytes.data, bytes.size);
-    assert_int_equal(domain_read(&back, &r, NULL), ERR_OK);
-    assert_int_equal(domain_compare(d, back, &same), ERR_OK);
+    OK(domain_read(&back, &r, NULL));
+    OK(domain_compare(d, back, &same));
     assert_true(same);
     for (size_t n = 0; n < bytes.size; n++) {
         struct domain *cut = NULL;
@@ -386,10 +386,10 @@ TEST(a_domain_keeps_what_follows_from_what)
         domain_free(&altered);
         bytes.data[n] ^= 0x15;
     }
-    assert_int_equal(domain_pick(&part, d, (const uint16_t[]){4, 5}, 2), ERR_OK);
+    OK(domain_pick(&part, d, (const uint16_t[]){4, 5}, 2));
     assert_int_equal(part->derived->from.count, 1);
     assert_string_equal(part->derived->from.of[0].name, "region");
     domain_free(&part);
-    assert_int_equal(domain_pick(&part, d, (const uint16_t[]){0, 1}, 2), ERR_OK);
+    OK(domain_pick(&part, d, (const uint16_t[]){0, 1}, 2));
     assert_null(part->derived);
 }

@@ -14,7 +14,7 @@
 static void sum(struct train_scene *s, int64_t *sums)
 {
     struct slope *g;
-    assert_int_equal(slope_new(&g, s->f, s->table), ERR_OK);
+    OK(slope_new(&g, s->f, s->table));
     slope_sum(g, s->weight, sums);
     slope_free(&g);
 }
@@ -73,24 +73,24 @@ TEST(columns_that_a_classifier_cannot_have_are_refused)
 {
     static const double edges[] = {0, 1, 2};
     struct domain *d;
-    assert_int_equal(domain_new(&d), ERR_OK);
-    assert_int_equal(domain_add_numeric(d, "bins", edges, 3, NULL, DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(domain_add_integer(d, "many", 0, 64, NULL, DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(domain_add_integer(d, "y", 0, 1, NULL, DOMAIN_CLIP, NULL), ERR_OK);
+    OK(domain_new(&d));
+    OK(domain_add_numeric(d, "bins", edges, 3, NULL, DOMAIN_CLIP, NULL));
+    OK(domain_add_integer(d, "many", 0, 64, NULL, DOMAIN_CLIP, NULL));
+    OK(domain_add_integer(d, "y", 0, 1, NULL, DOMAIN_CLIP, NULL));
     refuses(d, &(struct features_terms){.target = 0}, "target bins is a number in bins");
     refuses(d, &(struct features_terms){.target = 1}, "has 65 values");
     refuses(d, &(struct features_terms){.target = 2, .numbers = true, .norm = 20},
             "bins is not of kind integer");
     refuses(d, &(struct features_terms){.target = 2, .numbers = true}, "norm of 1 to 240");
     domain_free(&d);
-    assert_int_equal(domain_new(&d), ERR_OK);
-    assert_int_equal(domain_add_integer(d, "n", 0, 16, NULL, DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(domain_add_integer(d, "y", 0, 1, NULL, DOMAIN_CLIP, NULL), ERR_OK);
+    OK(domain_new(&d));
+    OK(domain_add_integer(d, "n", 0, 16, NULL, DOMAIN_CLIP, NULL));
+    OK(domain_add_integer(d, "y", 0, 1, NULL, DOMAIN_CLIP, NULL));
     refuses(d, &(struct features_terms){.target = 1, .numbers = true, .norm = 20},
             "n has more values");
     domain_free(&d);
-    assert_int_equal(domain_new(&d), ERR_OK);
-    assert_int_equal(domain_add_integer(d, "y", 0, 1, NULL, DOMAIN_CLIP, NULL), ERR_OK);
+    OK(domain_new(&d));
+    OK(domain_add_integer(d, "y", 0, 1, NULL, DOMAIN_CLIP, NULL));
     refuses(d, &(struct features_terms){.target = 0}, "one column at least");
     domain_free(&d);
 }
@@ -139,7 +139,7 @@ static void compare(uint32_t classes, unsigned norm, uint32_t size, size_t rows)
     struct train_scene s;
     int64_t *expected;
     train_start(&s, classes, norm, size);
-    assert_int_equal(memory_new(&expected, features_weights(s.f)), ERR_OK);
+    OK(memory_new(&expected, features_weights(s.f)));
     draw_rows(&s, &r, rows);
     for (unsigned how = 0; how < 3; how++) {
         draw_weights(&s, &r, how);
@@ -248,7 +248,7 @@ static void slope(uint32_t classes)
     struct train_scene s;
     double *w;
     train_start(&s, classes, 22, 16);
-    assert_int_equal(memory_new(&w, features_weights(s.f)), ERR_OK);
+    OK(memory_new(&w, features_weights(s.f)));
     draw_rows(&s, &r, 40);
     for (size_t i = 0; i < s.table->rows; i++)
         s.table->column[1][i] %= (uint16_t)classes;
@@ -273,7 +273,7 @@ static void slope(uint32_t classes)
 static void add_up(const struct train_scene *s, int64_t *sums, int64_t *cells)
 {
     struct slope *g;
-    assert_int_equal(slope_new(&g, s->f, s->table), ERR_OK);
+    OK(slope_new(&g, s->f, s->table));
     slope_sum(g, s->weight, sums);
     slope_test(g, s->weight, cells);
     slope_free(&g);
@@ -354,7 +354,7 @@ TEST(how_rows_are_split_changes_no_bit)
     sum(&whole, whole.sums);
     for (size_t k = 0; k < 3; k++) {
         int64_t *all;
-        assert_int_equal(memory_new(&all, features_weights(whole.f)), ERR_OK);
+        OK(memory_new(&all, features_weights(whole.f)));
         for (size_t p = 0; p < parts[k]; p++) {
             train_start(&part, 10, 15, 16);
             memcpy(part.weight, whole.weight, features_weights(whole.f) * sizeof *part.weight);

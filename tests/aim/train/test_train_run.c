@@ -51,16 +51,15 @@ run_with(struct train_scene *s, struct train_options *o, unsigned lost, unsigned
     struct slope *g;
     struct train_result *result;
     struct train_lossy lossy;
-    assert_int_equal(workload_all(&w, s->domain, 1, NULL), ERR_OK);
-    assert_int_equal(plaintext_new(&p, w, s->table, &noise, NULL), ERR_OK);
-    assert_int_equal(slope_new(&g, s->f, s->table), ERR_OK);
+    OK(workload_all(&w, s->domain, 1, NULL));
+    OK(plaintext_new(&p, w, s->table, &noise, NULL));
+    OK(slope_new(&g, s->f, s->table));
     plaintext_train(p, g);
     lossy = (struct train_lossy){plaintext_backend(p), lost, counts_lost};
     o->features = s->f;
     o->workload = w;
     o->bounds = (struct score_bounds){.bits = 20};
-    assert_int_equal(train_run(&result, o, &(struct aim_backend){.self = &lossy, .ask = ask}, NULL),
-                     ERR_OK);
+    OK(train_run(&result, o, &(struct aim_backend){.self = &lossy, .ask = ask}, NULL));
     slope_free(&g);
     plaintext_free(&p);
     workload_free(&w);
@@ -104,9 +103,9 @@ static void check_ledger(const struct train_scene *s, const struct train_result 
     mpz_t moves;
     mpq_inits(cost, all, (mpq_ptr)NULL);
     mpz_init(moves);
-    assert_int_equal(ledger_new(&l, limits, NULL), ERR_OK);
+    OK(ledger_new(&l, limits, NULL));
     ledger_measure_cost(cost, (uint64_t)llround(0x1p20 / r->sigma), 1);
-    assert_int_equal(ledger_debit(l, cost, NULL), ERR_OK);
+    OK(ledger_debit(l, cost, NULL));
     assert_true(mpq_get_d(cost) == r->counts_cost);
     for (unsigned t = 0; t < r->steps; t++) {
         const uint64_t m = r->step[t].multiplier;
@@ -114,7 +113,7 @@ static void check_ledger(const struct train_scene *s, const struct train_result 
         mpz_mul_ui(moves, moves, s->f->r2 * s->f->q2);
         mpq_set_z(cost, moves);
         mpq_div_2exp(cost, cost, 41);
-        assert_int_equal(ledger_debit(l, cost, NULL), ERR_OK);
+        OK(ledger_debit(l, cost, NULL));
         assert_true(ledger_spent(l) == r->step[t].spent);
     }
     assert_int_equal(ledger_debit(l, cost, NULL), ERR_BUDGET);
@@ -223,8 +222,8 @@ TEST(a_run_learns_and_the_order_of_rows_changes_no_bit)
         }
     again = run(&s, &o, UINT32_MAX);
     assert_memory_equal(r->weight, again->weight, r->weights * sizeof *r->weight);
-    assert_int_equal(classifier_new(&c, s.f, r->weight), ERR_OK);
-    assert_int_equal(classifier_check(&check, c, s.table), ERR_OK);
+    OK(classifier_new(&c, s.f, r->weight));
+    OK(classifier_check(&check, c, s.table));
     assert_true(check.auc > 0.99 && (double)check.right > 0.85 * (double)check.rows);
     assert_int_equal(check.confused[0] + check.confused[3], check.right);
     classifier_check_clear(&check);
@@ -317,7 +316,7 @@ TEST(figures_of_a_test_are_right_and_so_are_their_errors)
         int64_t value[FEATURES_CELLS];
         struct tested *t;
         draw_test(&r, multiplier, value);
-        assert_int_equal(tested_new(&t, s.f, multiplier, value), ERR_OK);
+        OK(tested_new(&t, s.f, multiplier, value));
         const struct tested_figure f[] = {t->auc[0], t->accuracy, tested_share(t, 0, 5)};
         for (unsigned k = 0; k < 3; k++) {
             sum[k] += f[k].value / DRAWS;
@@ -347,7 +346,7 @@ TEST(a_request_with_other_weights_is_refused)
 {
     struct train_scene s;
     train_start(&s, 3, 0, 4);
-    assert_int_equal(features_check(s.f, 1, s.weight, 30, 1000, NULL), ERR_OK);
+    OK(features_check(s.f, 1, s.weight, 30, 1000, NULL));
     assert_int_equal(features_check(s.f, 1, s.weight, 29, 1000, NULL), ERR_REFUSED);
     assert_int_equal(features_check(s.f, 0, s.weight, 30, 1000, NULL), ERR_REFUSED);
     assert_int_equal(features_check(s.f, 1 << 30, s.weight, 30, 1000, NULL), ERR_REFUSED);
@@ -399,14 +398,14 @@ static void distill_at(uint32_t classes)
         rows[i] = random_double(&r) - 0.5;
     for (uint32_t i = 0; i < 9; i++)
         label[i] = i % classes;
-    assert_int_equal(distill_slope(&t, 0, rows, label, 9, slope, &loss), ERR_OK);
+    OK(distill_slope(&t, 0, rows, label, 9, slope, &loss));
     for (size_t i = 0; i < n; i++) {
         const double at = rows[i], h = 1e-6;
         double up = 0, down = 0;
         rows[i] = at + h;
-        assert_int_equal(distill_slope(&t, 0, rows, label, 9, none, &up), ERR_OK);
+        OK(distill_slope(&t, 0, rows, label, 9, none, &up));
         rows[i] = at - h;
-        assert_int_equal(distill_slope(&t, 0, rows, label, 9, none, &down), ERR_OK);
+        OK(distill_slope(&t, 0, rows, label, 9, none, &down));
         rows[i] = at;
         assert_true(fabs((up - down) / (2 * h) - slope[i]) < 1e-4 * fmax(1, fabs(slope[i])));
     }
@@ -434,27 +433,26 @@ TEST(rows_are_distilled_from_a_trajectory)
     train_start(&s, 2, 22, 16);
     draw_sums(&s, 3000);
     r = run(&s, &o, 7);
-    assert_int_equal(trajectory_save(path, r, s.f, NULL), ERR_OK);
-    assert_int_equal(trajectory_load(&t, path, s.f, NULL), ERR_OK);
+    OK(trajectory_save(path, r, s.f, NULL));
+    OK(trajectory_load(&t, path, s.f, NULL));
     assert_int_equal(t.steps, 11); /* one was lost */
     assert_true(t.rows == r->rows && t.weight[3][1] == r->step[3].weight[1]);
     assert_true(fabs(t.gradient[6][0] * r->rows * (double)r->step[7].multiplier -
                      (double)r->step[7].value[0]) < 1);
-    assert_int_equal(distill(&d, &(struct distill_terms){.features = s.f,
-                                                         .steps = t.steps,
-                                                         .weight = t.weight,
-                                                         .gradient = t.gradient,
-                                                         .per_class = 5,
-                                                         .iterations = 3000,
-                                                         .seed = 1}),
-                     ERR_OK);
+    OK(distill(&d, &(struct distill_terms){.features = s.f,
+                                           .steps = t.steps,
+                                           .weight = t.weight,
+                                           .gradient = t.gradient,
+                                           .per_class = 5,
+                                           .iterations = 3000,
+                                           .seed = 1}));
     assert_int_equal(d.rows, 10);
     assert_int_equal(d.count, 2);
     assert_int_equal(d.label[4] + 10 * d.label[5], 10);
     assert_true(d.loss < 0.05);
     distill_clear(&d);
     trajectory_clear(&t);
-    assert_int_equal(file_write(path, 0600, "{\"format\":\"x\"}", 14, NULL), ERR_OK);
+    OK(file_write(path, 0600, "{\"format\":\"x\"}", 14, NULL));
     assert_int_equal(trajectory_load(&t, path, s.f, &log), ERR_FORMAT);
     support_says(said, "format must be");
     train_result_free(&r);
@@ -471,17 +469,17 @@ static void damaged(const char *path, const char *from, const char *to, const ch
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     struct classifier *c;
     const char *at;
-    assert_int_equal(file_read(path, 1 << 20, &text, NULL), ERR_OK);
+    OK(file_read(path, 1 << 20, &text, NULL));
     bytes_put_u8(&text, 0);
     at = strstr((const char *)text.data, from);
     assert_non_null(at);
     bytes_put(&other, text.data, (size_t)(at - (const char *)text.data));
     bytes_put_text(&other, to);
     bytes_put_text(&other, at + strlen(from));
-    assert_int_equal(file_write(path, 0600, other.data, other.size, NULL), ERR_OK);
+    OK(file_write(path, 0600, other.data, other.size, NULL));
     assert_int_equal(classifier_load(&c, path, &log), ERR_FORMAT);
     support_says(said, words);
-    assert_int_equal(file_write(path, 0600, text.data, text.size - 1, NULL), ERR_OK);
+    OK(file_write(path, 0600, text.data, text.size - 1, NULL));
     bytes_clear(&text);
     bytes_clear(&other);
 }
@@ -500,10 +498,10 @@ TEST(a_classifier_that_was_tested_is_one_without_the_column)
     train_keep(&s, 4);
     assert_int_equal(features_weights(s.f), 18); /* of a, that may be missing, and the bias */
     w[3] = 2048;
-    assert_int_equal(classifier_new(&c, s.f, w), ERR_OK);
-    assert_int_equal(tested_new(&c->tested, s.f, 1 << 10, value), ERR_OK);
-    assert_int_equal(classifier_save(path, c, NULL), ERR_OK);
-    assert_int_equal(classifier_load(&back, path, NULL), ERR_OK);
+    OK(classifier_new(&c, s.f, w));
+    OK(tested_new(&c->tested, s.f, 1 << 10, value));
+    OK(classifier_save(path, c, NULL));
+    OK(classifier_load(&back, path, NULL));
     assert_int_equal(back->domain->attributes, 2);
     assert_true(back->coef[3] == 2 && back->coef[17] == 0.5);
     root = json_load_file(path, 0, NULL);
@@ -530,14 +528,14 @@ TEST(a_classifier_is_read_back_and_a_damaged_one_is_refused)
     double *w;
     close(mkstemp(path));
     train_start(&s, 3, 0, 4);
-    assert_int_equal(memory_new(&w, features_weights(s.f)), ERR_OK);
+    OK(memory_new(&w, features_weights(s.f)));
     for (uint32_t i = 0; i < features_weights(s.f); i++)
         w[i] = 1000 * random_double(&r) / 3;
-    assert_int_equal(classifier_new(&c, s.f, w), ERR_OK);
+    OK(classifier_new(&c, s.f, w));
     c->epsilon = 1;
     c->sigma = 1.0 / 3;
-    assert_int_equal(classifier_save(path, c, NULL), ERR_OK);
-    assert_int_equal(classifier_load(&back, path, NULL), ERR_OK);
+    OK(classifier_save(path, c, NULL));
+    OK(classifier_load(&back, path, NULL));
     assert_memory_equal(c->coef, back->coef, features_weights(s.f) * sizeof *w);
     assert_int_equal(back->features->target, 1);
     assert_true(back->sigma == c->sigma && back->epsilon == 1);

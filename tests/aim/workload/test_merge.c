@@ -17,11 +17,10 @@ static struct domain *domain_of(uint32_t values)
     static const char *const labels[LABELS] = {"a", "b", "c", "d", "e", "f"};
     static const double edges[] = {0, 1, 1, 2, 5, 9};
     struct domain *d;
-    assert_int_equal(domain_new(&d), ERR_OK);
-    assert_int_equal(domain_add_categorical(d, "label", labels, LABELS, NULL, DOMAIN_REJECT, NULL),
-                     ERR_OK);
-    assert_int_equal(domain_add_integer(d, "n", 0, values - 1, "", DOMAIN_REJECT, NULL), ERR_OK);
-    assert_int_equal(domain_add_numeric(d, "x", edges, 6, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+    OK(domain_new(&d));
+    OK(domain_add_categorical(d, "label", labels, LABELS, NULL, DOMAIN_REJECT, NULL));
+    OK(domain_add_integer(d, "n", 0, values - 1, "", DOMAIN_REJECT, NULL));
+    OK(domain_add_numeric(d, "x", edges, 6, NULL, DOMAIN_REJECT, NULL));
     return d;
 }
 
@@ -116,7 +115,7 @@ TEST(small_groups_join_as_the_rule_says)
             x[i] = (double)random_below(&r, 40);
         for (int i = 0; i < LABELS; i++)
             label[i] = (double)random_below(&r, 12) - 1;
-        assert_int_equal(merges_choose(&m, d, counts, &(struct merges_least){10, 6}, NULL), ERR_OK);
+        OK(merges_choose(&m, d, counts, &(struct merges_least){10, 6}, NULL));
         groups = naive_labels(label, 6, group);
         check_groups(&m, 0, group, LABELS, groups);
         groups = naive(n, values, 10, group);
@@ -135,11 +134,11 @@ static struct merges merges_made(const struct domain *d, bool keep_label, bool k
     const bool keep[] = {keep_label, keep_n, keep_x};
     struct merges_alike alike CLEAN(merges_alike_clear);
     struct merges m;
-    assert_int_equal(merges_alike(&alike, d, NULL, 0), ERR_OK);
+    OK(merges_alike(&alike, d, NULL, 0));
     for (uint16_t a = 0; a < 3; a++)
         if (keep[a])
-            assert_int_equal(merges_apart(&alike, d, a), ERR_OK);
-    assert_int_equal(merges_choose(&m, d, counts, &(struct merges_least){4, 4}, &alike), ERR_OK);
+            OK(merges_apart(&alike, d, a));
+    OK(merges_choose(&m, d, counts, &(struct merges_least){4, 4}, &alike));
     return m;
 }
 
@@ -161,7 +160,7 @@ TEST(cells_of_a_marginal_are_those_of_groups)
             for (uint32_t c = 0; c < 5; c++)
                 assert_int_equal(index[(a * 5 + b) * 5 + c],
                                  (label[a] * 4 + m.group[1][b]) * 3 + m.group[2][c]);
-    assert_int_equal(merges_copy(&copy, &m), ERR_OK);
+    OK(merges_copy(&copy, &m));
     assert_true(merges_equal(&m, &copy));
     merges_clear(&copy);
     copy = merges_made(d, true, false, false);
@@ -235,8 +234,8 @@ TEST(codes_that_differ_in_what_cannot_occur_stay_apart)
             x[i] = (double)random_below(&r, 12);
         for (int i = 0; i < LABELS; i++)
             label[i] = (double)random_below(&r, 12);
-        assert_int_equal(merges_alike(&alike, d, zero, 2), ERR_OK);
-        assert_int_equal(merges_choose(&m, d, counts, &least, &alike), ERR_OK);
+        OK(merges_alike(&alike, d, zero, 2));
+        OK(merges_choose(&m, d, counts, &least, &alike));
         for (uint16_t a = 0; a < 3; a++)
             for (uint32_t i = 0; i < d->attribute[a].size; i++)
                 for (uint32_t j = 0; j < i; j++) {
@@ -272,7 +271,7 @@ TEST(few_rows_are_few_of_all_and_near_the_noise)
 static uint32_t expect(const struct domain_attribute *a, double rows, double sigma)
 {
     uint32_t groups;
-    assert_int_equal(merges_expect(a, NULL, rows, sigma, &groups), ERR_OK);
+    OK(merges_expect(a, NULL, rows, sigma, &groups));
     return groups;
 }
 
@@ -294,8 +293,7 @@ TEST(as_many_groups_are_expected_as_even_rows_have)
             label[i] = 1000. / LABELS;
         for (int i = 0; i < 5; i++)
             x[i] = 200;
-        assert_int_equal(merges_choose(&m, d, counts, &(struct merges_least){least, least}, NULL),
-                         ERR_OK);
+        OK(merges_choose(&m, d, counts, &(struct merges_least){least, least}, NULL));
         expected = expect(&d->attribute[1], 1000, least / MERGE_NOISE);
         assert_in_range(m.groups[1], (expected + 1) / 2, expected);
         assert_int_equal(m.groups[1] == values + 1, expected == values + 1);
@@ -374,7 +372,7 @@ TEST(bytes_are_read_back_and_nothing_else_is)
                                                           (k & 2) != 0),
                         read;
         merges_write(&m, &b);
-        assert_int_equal(read_back(&b, d, &read), ERR_OK);
+        OK(read_back(&b, d, &read));
         assert_true(merges_equal(&m, &read));
         merges_clear(&read);
         for (; b.size > 0; b.size--) { /* cut */

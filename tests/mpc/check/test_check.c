@@ -138,7 +138,7 @@ TEST(every_word_is_masked)
             assert_true(sent->size >= 8 * messages[k].words);
             bytes_put(&all, sent->data, 8 * messages[k].words);
         }
-    assert_int_equal(bytes_ok(&all), ERR_OK);
+    OK(bytes_ok(&all));
     qsort(all.data, all.size / 8, 8, compare_words);
     for (size_t i = 8; i < all.size; i += 8)
         assert_memory_not_equal(all.data + i - 8, all.data + i, 8);

@@ -54,7 +54,7 @@ static void stays_below(enum err (*job)(struct party *p), size_t limit, const ch
 {
     const struct watched each = {.job = job, .limit = limit};
     struct watched w[3] = {each, each, each};
-    assert_int_equal(three_run(3, sit, w, NULL), ERR_OK);
+    OK(three_run(3, sit, w, NULL));
     for (unsigned s = 0; s < 3; s++) {
         if (w[s].flushes < 2 || w[s].most < limit)
             fail_msg("%s: only %u flushes of at most %zu bytes", name, w[s].flushes, w[s].most);

@@ -29,8 +29,8 @@ struct check_coins_attack {
 static void draw(struct check_play *play, uint64_t round, uint64_t *to, size_t n)
 {
     struct prg *weights CLEAN(prg_free);
-    assert_int_equal(play_coin(play, round, &weights), ERR_OK);
-    assert_int_equal(prg_fill(weights, to, n * sizeof *to), ERR_OK);
+    OK(play_coin(play, round, &weights));
+    OK(prg_fill(weights, to, n * sizeof *to));
 }
 
 /* The weight at r of point 0, which is row 0's. */
@@ -141,7 +141,7 @@ TEST(nobody_knows_a_coin_early)
             assert_int_equal(play.altered, 1);
             assert_false(h.before_came);
             for (unsigned s = 0; s < 3; s++)
-                assert_int_equal(play.result[s], ERR_OK);
+                OK(play.result[s]);
         }
 }
 

@@ -118,8 +118,8 @@ TEST(what_a_check_adds)
         struct three_costs without = {0}, with = {0};
         uint64_t bytes = SCRIPTS + 8 * moves[k].bits * bits_words(plain.n);
         checked.checked = true;
-        assert_int_equal(three_run(7, sit, &plain, &without), ERR_OK);
-        assert_int_equal(three_run(7, sit, &checked, &with), ERR_OK);
+        OK(three_run(7, sit, &plain, &without));
+        OK(three_run(7, sit, &checked, &with));
         for (unsigned s = 0; s < 3; s++)
             bytes += without.sent[s];
         if (with.rounds != without.rounds + moves[k].rounds ||

@@ -106,7 +106,7 @@ TEST(lanes_prove_side_by_side)
     run(&plain, results);
     run(&checked, results);
     for (unsigned s = 0; s < 3; s++) {
-        assert_int_equal(results[s], ERR_OK);
+        OK(results[s]);
         assert_memory_equal(checked.opened[s], plain.x, sizeof plain.x);
     }
     assert_int_equal(checked.rounds, plain.rounds + 6);
@@ -202,7 +202,7 @@ TEST(results_of_jobs_are_taken_once_all_lanes_have_proved_them)
         (void)three_run_dealt(7, LANES, 1, do_jobs, &b, NULL, results);
         for (unsigned s = 0; s < 3; s++)
             if (b.lane == LANES) {
-                assert_int_equal(results[s], ERR_OK);
+                OK(results[s]);
                 assert_int_equal(b.taken[s], LANES + LANES * (LANES - 1) / 2);
             } else if (s != b.cheat) {
                 assert_true(results[s] == ERR_CHEAT || results[s] == ERR_PEER);
@@ -286,7 +286,7 @@ static enum err note_and_flush(struct party *p, void *shared)
 
 TEST(what_another_lane_notes_is_proved_too)
 {
-    assert_int_equal(three_run_lanes(7, LANES, 4, note_and_flush, NULL, NULL, NULL), ERR_OK);
+    OK(three_run_lanes(7, LANES, 4, note_and_flush, NULL, NULL, NULL));
 }
 
 static enum err fail_twice(void *self, struct party *lane, size_t tile)
@@ -313,7 +313,7 @@ static enum err be_caught_first(struct party *p, void *shared)
 TEST(a_failure_before_any_flush_and_of_any_lane_is_told)
 {
     struct check_failure failure[3] = {{0}};
-    assert_int_equal(three_run_lanes(7, LANES, 4, be_caught_first, failure, NULL, NULL), ERR_OK);
+    OK(three_run_lanes(7, LANES, 4, be_caught_first, failure, NULL, NULL));
     for (unsigned s = 0; s < 3; s++) {
         assert_true(failure[s].failed);
         assert_int_equal(failure[s].phase, NET_COMPUTE);
@@ -324,8 +324,8 @@ TEST(a_failure_before_any_flush_and_of_any_lane_is_told)
 TEST(lanes_compare_what_they_heard_before_others_use_it)
 {
     struct check_lanes_bench plain = {.cheat = 3}, checked = {.checked = true, .cheat = 3};
-    assert_int_equal(three_run_lanes(7, LANES, 4, pass_on, &plain, NULL, NULL), ERR_OK);
-    assert_int_equal(three_run_lanes(7, LANES, 4, pass_on, &checked, NULL, NULL), ERR_OK);
+    OK(three_run_lanes(7, LANES, 4, pass_on, &plain, NULL, NULL));
+    OK(three_run_lanes(7, LANES, 4, pass_on, &checked, NULL, NULL));
     assert_int_equal(checked.rounds, plain.rounds + 1);
 }
 

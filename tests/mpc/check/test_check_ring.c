@@ -272,8 +272,8 @@ static struct prg *coin_of(struct check_play *play, uint64_t round, size_t skipp
 {
     uint64_t words[8];
     struct prg *coin;
-    assert_int_equal(play_coin(play, round, &coin), ERR_OK);
-    assert_int_equal(prg_fill(coin, words, skipped * sizeof *words), ERR_OK);
+    OK(play_coin(play, round, &coin));
+    OK(prg_fill(coin, words, skipped * sizeof *words));
     return coin;
 }
 
@@ -281,10 +281,10 @@ static void take_coins(struct check_play *play, struct attacking *a)
 {
     uint64_t theta[2 * N_MAX];
     struct prg *coin = coin_of(play, FIRST_CHOICE, 6);
-    assert_int_equal(prime_choose(&a->old, coin), ERR_OK);
+    OK(prime_choose(&a->old, coin));
     prg_free(&coin);
     coin = coin_of(play, COIN, 6);
-    assert_int_equal(prg_fill(coin, theta, 2 * play->n * sizeof *theta), ERR_OK);
+    OK(prg_fill(coin, theta, 2 * play->n * sizeof *theta));
     prg_free(&coin);
     a->theta = theta[ATTACKED];
     a->wide = theta[play->n + ATTACKED];
@@ -303,9 +303,9 @@ static void take_choice(struct check_play *play, struct attacking *a)
 {
     struct prg *coin = coin_of(play, CHOICE, 6);
     uint64_t y, kappa, sum = 0;
-    assert_int_equal(prime_choose(&a->field, coin), ERR_OK);
-    assert_int_equal(prime_draw(&a->field, coin, &y, 1), ERR_OK);
-    assert_int_equal(prime_draw(&a->field, coin, &kappa, 1), ERR_OK);
+    OK(prime_choose(&a->field, coin));
+    OK(prime_draw(&a->field, coin, &y, 1));
+    OK(prime_draw(&a->field, coin, &kappa, 1));
     prg_free(&coin);
     for (unsigned t = 64; t-- > 0;)
         sum = prime_add(&a->field, prime_times(&a->field, sum, y), a->theta >> t & 1);
@@ -321,7 +321,7 @@ static void alter_opened(struct check_play *play, const struct attacking *a, voi
     struct prg *coin = coin_of(play, LAST, 7);
     const size_t columns = 4 * ((2 * play->n + 63) / 64);
     uint64_t r[4], error = a->error;
-    assert_int_equal(prime_draw(&a->field, coin, r, 4), ERR_OK);
+    OK(prime_draw(&a->field, coin, r, 4));
     prg_free(&coin);
     if (a->attack == CLAIMED) {
         add_modulo(&a->field, p, 3 + 2 * columns + 1, prime_less(&a->field, 0, error));

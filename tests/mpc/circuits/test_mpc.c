@@ -336,8 +336,8 @@ TEST(top_bits_of_few_and_of_many)
         c.x = memory_array(c.n, sizeof *c.x);
         for (size_t i = 0; i < c.n; i++) /* long runs of ones and of zeros too */
             c.x[i] = i % 3 == 0 ? three_random(&seed) : ((uint64_t)1 << i % 64) - (i % 3 == 1);
-        assert_int_equal(three_result_new(&c.out, c.n), ERR_OK);
-        assert_int_equal(three_run(k, compare_many, &c, &costs), ERR_OK);
+        OK(three_result_new(&c.out, c.n));
+        OK(three_run(k, compare_many, &c, &costs));
         assert_true(three_replicated(&c.out, 1));
         for (size_t i = 0; i < c.n; i++)
             if ((uint64_t)three_xor(&c.out, i) != (c.x[i] >> (c.width - 1) & 1))

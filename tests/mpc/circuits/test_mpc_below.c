@@ -73,12 +73,12 @@ static void check(struct below *b)
     uint64_t state = b->width, ands = 0, rounds = 0;
     for (unsigned c = 0; c < b->constants; c++) {
         choose_lanes(b, c, &state);
-        assert_int_equal(three_result_new(&b->out[c], LANES), ERR_OK);
+        OK(three_result_new(&b->out[c], LANES));
         ands += below_ands(b->constant[c], b->width);
         if (log2_ceil(below_positions(b->constant[c], b->width)) > rounds)
             rounds = log2_ceil(below_positions(b->constant[c], b->width));
     }
-    assert_int_equal(three_run(b->width, run, b, &b->costs), ERR_OK);
+    OK(three_run(b->width, run, b, &b->costs));
     for (unsigned c = 0; c < b->constants; c++) {
         assert_true(three_replicated(&b->out[c], 1));
         for (size_t i = 0; i < LANES; i++)

@@ -90,8 +90,8 @@ static void finish(struct cached_call *c)
 
 static void run(struct cached_call *c)
 {
-    assert_int_equal(three_result_new(&c->out, SPANS), ERR_OK);
-    assert_int_equal(three_run(c->lanes, job, c, NULL), ERR_OK);
+    OK(three_result_new(&c->out, SPANS));
+    OK(three_run(c->lanes, job, c, NULL));
     assert_true(three_replicated(&c->out, 64));
     for (size_t k = 0; k < SPANS; k++) {
         uint64_t sum = 0;
@@ -183,8 +183,8 @@ TEST(every_number_with_every_bound)
                 c->x[i] = i;
                 c->c[k][i] = (k << CACHED_GRID) - (k > 0 ? i % 3 * 511 : 0);
             }
-        assert_int_equal(three_result_new(&c->out, n + 1), ERR_OK);
-        assert_int_equal(three_run(l, compare_every, c, NULL), ERR_OK);
+        OK(three_result_new(&c->out, n + 1));
+        OK(three_run(l, compare_every, c, NULL));
         for (size_t k = 0; k <= n; k++) {
             uint64_t sum = 0;
             for (size_t i = 0; i < n; i++) {
@@ -208,8 +208,8 @@ TEST(a_dense_cell_costs_what_is_stated)
     for (size_t i = 0; i < cells; i++)
         c->c[64 + i] = ((uint64_t)2 << CACHED_GRID) + i;
     c->spans[1].cells = c->spans[2].cells = 0;
-    assert_int_equal(three_result_new(&c->out, SPANS), ERR_OK);
-    assert_int_equal(three_run(c->lanes, job, c, NULL), ERR_OK);
+    OK(three_result_new(&c->out, SPANS));
+    OK(three_run(c->lanes, job, c, NULL));
     for (int s = 0; s < 3; s++) {
         all += sent(c, s);
         assert_true(10 * sent(c, s) <= 112 * cells);
@@ -270,11 +270,11 @@ TEST(what_could_wrap_is_refused)
 {
     struct cached_call *c = fresh(5, 100);
     c->c[70] = ((uint64_t)32 << CACHED_GRID) + 1;
-    assert_int_equal(three_run(1, out_of_range, c, NULL), ERR_OK);
+    OK(three_run(1, out_of_range, c, NULL));
     finish(c);
     c = fresh(5, 100);
     c->unit = (UINT64_C(1) << 57) + 1;
-    assert_int_equal(three_run(1, out_of_range, c, NULL), ERR_OK);
+    OK(three_run(1, out_of_range, c, NULL));
     finish(c);
 }
 

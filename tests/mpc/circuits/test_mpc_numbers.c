@@ -143,8 +143,8 @@ TEST(numbers_that_bits_choose_add_up)
             lanes = c->start[k] = starts[l][k] > lanes ? starts[l][k] : lanes;
         c->n = lanes;
         c->run = run_choose;
-        assert_int_equal(three_result_new(&c->out, SUMS), ERR_OK);
-        assert_int_equal(three_run(l, job, c, &c->costs), ERR_OK);
+        OK(three_result_new(&c->out, SUMS));
+        OK(three_run(l, job, c, &c->costs));
         assert_true(three_replicated(&c->out, 64));
         for (size_t k = 0; k < SUMS; k++) {
             uint64_t sum = 0;
@@ -346,8 +346,8 @@ static enum err seed_job(struct party *p, void *shared)
 TEST(argmax_reads_its_seed_when_pairs_are_compared)
 {
     struct seeding early = {.late = false}, late = {.late = true};
-    assert_int_equal(three_run(3, seed_job, &early, NULL), ERR_OK);
-    assert_int_equal(three_run(3, seed_job, &late, NULL), ERR_OK);
+    OK(three_run(3, seed_job, &early, NULL));
+    OK(three_run(3, seed_job, &late, NULL));
     assert_true(early.opened[0][0] != 0);
     assert_memory_equal(early.opened, late.opened, sizeof early.opened);
 }

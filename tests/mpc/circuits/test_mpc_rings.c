@@ -121,7 +121,7 @@ TEST(words_are_added_and_scaled)
 static void execute(struct rings_call *c, enum err (*run)(struct party *, struct rings_call *))
 {
     c->run = run;
-    assert_int_equal(three_run(c->n + 1, job, c, &c->costs), ERR_OK);
+    OK(three_run(c->n + 1, job, c, &c->costs));
     for (unsigned s = 0; s < 3; s++)
         assert_memory_equal(c->out[s][1], c->out[(s + 1) % 3][0], 8 * c->n);
 }

@@ -176,8 +176,8 @@ TEST(a_flood_is_as_wide_as_it_says)
     unsigned negative = 0, high = 0;
     mpz_inits(v, bound, NULL);
     mpz_ui_pow_ui(bound, 2, 209);
-    assert_int_equal(prg_new(&prg, key), ERR_OK);
-    assert_int_equal(lattice_flood(ring, prg, x, low), ERR_OK);
+    OK(prg_new(&prg, key));
+    OK(lattice_flood(ring, prg, x, low));
     lattice_low(ring, x, again);
     for (size_t i = 0; i < LATTICE_N; i++) {
         join(v, x, i);
@@ -202,13 +202,13 @@ TEST(small_samples_have_their_laws)
     unsigned third[3] = {0};
     double square = 0, sum = 0;
     struct prg *prg;
-    assert_int_equal(prg_new(&prg, key), ERR_OK);
-    assert_int_equal(lattice_ternary(prg, x), ERR_OK);
+    OK(prg_new(&prg, key));
+    OK(lattice_ternary(prg, x));
     for (size_t i = 0; i < LATTICE_N; i++)
         third[x[i] + 1]++;
     for (unsigned k = 0; k < 3; k++)
         assert_in_range(third[k], 2731 - 256, 2731 + 256);
-    assert_int_equal(lattice_errors(prg, x), ERR_OK);
+    OK(lattice_errors(prg, x));
     for (size_t i = 0; i < LATTICE_N; i++) {
         assert_in_range(x[i] + LATTICE_COINS, 0, 2 * LATTICE_COINS);
         sum += x[i];
@@ -307,15 +307,15 @@ static void play(struct lattice_table *t, const struct lattice_plan *plan)
     struct lattice_products *products CLEAN(lattice_products_free) = NULL;
     struct lattice_key *key CLEAN(lattice_key_free) = NULL;
     struct prg *prg CLEAN(prg_free) = NULL;
-    assert_int_equal(lattice_encrypt(ring, plan, t->codes, &seeds, upload), ERR_OK);
-    assert_int_equal(lattice_upload_check(ring, upload, lattice_upload_size(plan)), ERR_OK);
-    assert_int_equal(lattice_multiply(&products, ring, plan, upload), ERR_OK);
-    assert_int_equal(lattice_key_new(&key, ring, seeds.key), ERR_OK);
-    assert_int_equal(prg_new(&prg, fresh), ERR_OK);
+    OK(lattice_encrypt(ring, plan, t->codes, &seeds, upload));
+    OK(lattice_upload_check(ring, upload, lattice_upload_size(plan)));
+    OK(lattice_multiply(&products, ring, plan, upload));
+    OK(lattice_key_new(&key, ring, seeds.key));
+    OK(prg_new(&prg, fresh));
     for (size_t k = 0; k < plan->results; k++) {
-        assert_int_equal(lattice_hide(products, k, prg, hidden, share), ERR_OK);
+        OK(lattice_hide(products, k, prg, hidden, share));
         add_share(t, plan, k, share);
-        assert_int_equal(lattice_open(key, hidden, share), ERR_OK);
+        OK(lattice_open(key, hidden, share));
         add_share(t, plan, k, share);
     }
     free(upload);
@@ -327,7 +327,7 @@ static void counts_fit(size_t rows, const uint32_t *size, size_t attributes, boo
     struct lattice_table t CLEAN(table_free);
     struct lattice_plan *plan CLEAN(lattice_plan_free) = NULL;
     table_new(&t, rows, size, attributes, all, same);
-    assert_int_equal(lattice_plan_new(&plan, &t.shape), ERR_OK);
+    OK(lattice_plan_new(&plan, &t.shape));
     assert_true(plan->left * plan->right * plan->rows <= LATTICE_N);
     play(&t, plan);
     for (size_t p = 0; p < t.shape.pairs; p++)
@@ -351,7 +351,7 @@ TEST(plans_have_the_bytes_that_they_say)
     struct lattice_table t CLEAN(table_free);
     struct lattice_plan *plan CLEAN(lattice_plan_free) = NULL;
     table_new(&t, 228, size, 10, true, false);
-    assert_int_equal(lattice_plan_new(&plan, &t.shape), ERR_OK);
+    OK(lattice_plan_new(&plan, &t.shape));
     assert_int_equal(LATTICE_POLY_SIZE, 217088);
     assert_int_equal(lattice_plan_fresh(plan), 42);
     assert_int_equal(plan->results, 6);
@@ -394,7 +394,7 @@ static void is_first_of_fewest(size_t rows, const uint32_t *size, size_t attribu
     struct lattice_plan *plan CLEAN(lattice_plan_free) = NULL;
     size_t least;
     table_new(&t, rows, size, attributes, all, true);
-    assert_int_equal(lattice_plan_new(&plan, &t.shape), ERR_OK);
+    OK(lattice_plan_new(&plan, &t.shape));
     least = polys_with(plan, plan->left, plan->right);
     assert_int_equal(least, lattice_plan_fresh(plan) + 3 * plan->results);
     for (size_t u = 1; u <= LATTICE_TILE && u <= plan->first[attributes]; u++)
@@ -462,12 +462,12 @@ static void view_new(struct lattice_view *v)
     static const uint8_t fresh[16] = {8};
     memset(v, 0, sizeof *v);
     table_new(&v->t, 40, (const uint32_t[]){3, 4}, 2, true, false);
-    assert_int_equal(lattice_plan_new(&v->plan, &v->t.shape), ERR_OK);
+    OK(lattice_plan_new(&v->plan, &v->t.shape));
     v->upload = malloc(lattice_upload_size(v->plan));
-    assert_int_equal(lattice_encrypt(ring, v->plan, v->t.codes, &seeds, v->upload), ERR_OK);
-    assert_int_equal(lattice_multiply(&v->products, ring, v->plan, v->upload), ERR_OK);
-    assert_int_equal(lattice_key_new(&v->key, ring, seeds.key), ERR_OK);
-    assert_int_equal(prg_new(&v->prg, fresh), ERR_OK);
+    OK(lattice_encrypt(ring, v->plan, v->t.codes, &seeds, v->upload));
+    OK(lattice_multiply(&v->products, ring, v->plan, v->upload));
+    OK(lattice_key_new(&v->key, ring, seeds.key));
+    OK(prg_new(&v->prg, fresh));
     v->hidden[0] = malloc(LATTICE_RESULT_SIZE);
     v->hidden[1] = malloc(LATTICE_RESULT_SIZE);
 }
@@ -476,8 +476,8 @@ static size_t differing(const uint8_t *x, const uint8_t *y)
 {
     struct lattice_poly *p = polys(2);
     size_t n = 0;
-    assert_int_equal(lattice_unpack(ring, x, p), ERR_OK);
-    assert_int_equal(lattice_unpack(ring, y, p + 1), ERR_OK);
+    OK(lattice_unpack(ring, x, p));
+    OK(lattice_unpack(ring, y, p + 1));
     for (size_t i = 0; i < LATTICE_PRIMES * LATTICE_N; i++)
         n += p[0].w[i / LATTICE_N][i % LATTICE_N] != p[1].w[i / LATTICE_N][i % LATTICE_N];
     memory_free(&p);
@@ -489,8 +489,8 @@ static void decrypted(const struct lattice_view *v, size_t index, struct lattice
                       struct lattice_poly *x)
 {
     const uint8_t *c0 = v->upload + LATTICE_SEED + index * LATTICE_POLY_SIZE;
-    assert_int_equal(lattice_unpack(ring, c0, x), ERR_OK);
-    assert_int_equal(lattice_shown(ring, seeds.shown, index, c1), ERR_OK);
+    OK(lattice_unpack(ring, c0, x));
+    OK(lattice_shown(ring, seeds.shown, index, c1));
     lattice_add_product(ring, x, c1, &v->key->s);
 }
 
@@ -551,8 +551,8 @@ TEST(one_column_does_not_give_another)
     lattice_add_product(ring, both, x + 2, x + 1);
     tell(&v, &v.products->part[0][1], &v.products->part[0][2], told);
     assert_memory_equal(both, told, sizeof *both);
-    assert_int_equal(lattice_hide(v.products, 0, v.prg, v.hidden[0], share), ERR_OK);
-    assert_int_equal(lattice_unpack(ring, v.hidden[0] + LATTICE_POLY_SIZE, got), ERR_OK);
+    OK(lattice_hide(v.products, 0, v.prg, v.hidden[0], share));
+    OK(lattice_unpack(ring, v.hidden[0] + LATTICE_POLY_SIZE, got));
     tell(&v, got, &v.products->part[0][2], told);
     for (size_t i = 0; i < LATTICE_PRIMES * LATTICE_N; i++)
         assert_int_not_equal(both->w[i / LATTICE_N][i % LATTICE_N],
@@ -575,9 +575,9 @@ static void errors_of(struct lattice_view *v, const struct lattice_seeds *of, si
     struct lattice_poly *x = polys(2);
     mpz_t m;
     mpz_init(m);
-    assert_int_equal(lattice_encrypt(ring, v->plan, v->t.codes, of, v->upload), ERR_OK);
+    OK(lattice_encrypt(ring, v->plan, v->t.codes, of, v->upload));
     lattice_key_free(&v->key);
-    assert_int_equal(lattice_key_new(&v->key, ring, of->key), ERR_OK);
+    OK(lattice_key_new(&v->key, ring, of->key));
     decrypted(v, index, x + 1, x);
     lattice_coefficients(ring, x);
     for (size_t i = 0; i < LATTICE_N; i++) {
@@ -613,7 +613,7 @@ TEST(each_ciphertext_has_a_c1_and_errors_of_its_own)
     view_new(&v);
     for (size_t k = 0; k < 3; k++) {
         errors_of(&v, &seeds, k, e[k]);
-        assert_int_equal(lattice_shown(ring, seeds.shown, k, &c1[k]), ERR_OK);
+        OK(lattice_shown(ring, seeds.shown, k, &c1[k]));
         for (size_t o = 0; o < k; o++) {
             are_strangers(e[k], e[o]);
             for (size_t i = 0; i < LATTICE_PRIMES * LATTICE_N; i++)
@@ -640,8 +640,8 @@ TEST(what_the_keeper_gets_is_fresh)
     static uint64_t mine[2][LATTICE_N], theirs[2][LATTICE_N];
     view_new(&v);
     for (unsigned k = 0; k < 2; k++) {
-        assert_int_equal(lattice_hide(v.products, 0, v.prg, v.hidden[k], mine[k]), ERR_OK);
-        assert_int_equal(lattice_open(v.key, v.hidden[k], theirs[k]), ERR_OK);
+        OK(lattice_hide(v.products, 0, v.prg, v.hidden[k], mine[k]));
+        OK(lattice_open(v.key, v.hidden[k], theirs[k]));
     }
     for (unsigned part = 0; part < 3; part++)
         assert_int_equal(differing(v.hidden[0] + part * LATTICE_POLY_SIZE,
@@ -688,11 +688,10 @@ TEST(what_the_keeper_decrypts_is_flooded)
     mpz_t x;
     view_new(&v);
     mpz_init(x);
-    assert_int_equal(lattice_hide(v.products, 0, v.prg, v.hidden[0], share), ERR_OK);
-    assert_int_equal(lattice_unpack(ring, v.hidden[0], d), ERR_OK);
+    OK(lattice_hide(v.products, 0, v.prg, v.hidden[0], share));
+    OK(lattice_unpack(ring, v.hidden[0], d));
     for (unsigned part = 1; part < 3; part++) {
-        assert_int_equal(lattice_unpack(ring, v.hidden[0] + part * LATTICE_POLY_SIZE, d + 1),
-                         ERR_OK);
+        OK(lattice_unpack(ring, v.hidden[0] + part * LATTICE_POLY_SIZE, d + 1));
         lattice_add_product(ring, d, d + 1, part == 1 ? &v.key->s : &v.key->square);
     }
     lattice_coefficients(ring, d);
@@ -713,8 +712,8 @@ TEST(another_key_opens_nothing)
     struct lattice_key *other CLEAN(lattice_key_free) = NULL;
     static uint64_t share[LATTICE_N];
     view_new(&v);
-    assert_int_equal(lattice_hide(v.products, 0, v.prg, v.hidden[0], share), ERR_OK);
-    assert_int_equal(lattice_key_new(&other, ring, seeds.shown), ERR_OK);
+    OK(lattice_hide(v.products, 0, v.prg, v.hidden[0], share));
+    OK(lattice_key_new(&other, ring, seeds.shown));
     assert_int_equal(lattice_open(other, v.hidden[0], share), ERR_DATA);
 }
 
@@ -723,7 +722,7 @@ TEST(words_that_are_none_are_refused)
     struct lattice_view v CLEAN(view_free);
     static uint64_t share[LATTICE_N];
     view_new(&v);
-    assert_int_equal(lattice_hide(v.products, 0, v.prg, v.hidden[0], share), ERR_OK);
+    OK(lattice_hide(v.products, 0, v.prg, v.hidden[0], share));
     for (size_t part = 0; part < 3; part++) { /* the provider's doing, not the owner's */
         static uint8_t wrong[LATTICE_RESULT_SIZE];
         memcpy(wrong, v.hidden[0], sizeof wrong);
@@ -749,17 +748,17 @@ TEST(no_branch_depends_on_a_key_or_a_mask)
     lattice_key_free(&v.key);
     lattice_products_free(&v.products);
     marks_lattice(true);
-    assert_int_equal(lattice_encrypt(ring, v.plan, v.t.codes, &seeds, v.upload), ERR_OK);
-    assert_int_equal(lattice_key_new(&v.key, ring, seeds.key), ERR_OK);
+    OK(lattice_encrypt(ring, v.plan, v.t.codes, &seeds, v.upload));
+    OK(lattice_key_new(&v.key, ring, seeds.key));
     assert_true(marks_reach(v.upload + LATTICE_SEED, 64) == marks_on());
     assert_true(marks_reach(&v.key->square, 64) == marks_on());
     marks_public(v.upload, lattice_upload_size(v.plan));
-    assert_int_equal(lattice_multiply(&v.products, ring, v.plan, v.upload), ERR_OK);
-    assert_int_equal(lattice_hide(v.products, 0, v.prg, v.hidden[0], share[0]), ERR_OK);
+    OK(lattice_multiply(&v.products, ring, v.plan, v.upload));
+    OK(lattice_hide(v.products, 0, v.prg, v.hidden[0], share[0]));
     for (unsigned part = 0; part < 2; part++)
         assert_true(marks_reach(v.hidden[0] + part * LATTICE_POLY_SIZE, 64) == marks_on());
     marks_public(v.hidden[0], LATTICE_RESULT_SIZE);
-    assert_int_equal(lattice_open(v.key, v.hidden[0], share[1]), ERR_OK);
+    OK(lattice_open(v.key, v.hidden[0], share[1]));
     marks_lattice(false);
     for (unsigned i = 0; i < 2; i++) {
         assert_true(marks_reach(share[i], 64) == marks_on());

@@ -111,7 +111,7 @@ TEST(many_lanes_do_what_one_does)
     struct three_costs cost;
     for (size_t k = 0; k < sizeof lanes / sizeof *lanes; k++) {
         const size_t used = lanes[k] < TILES ? lanes[k] : TILES;
-        assert_int_equal(three_run_lanes(5, lanes[k], 64, product_job, b, &cost, NULL), ERR_OK);
+        OK(three_run_lanes(5, lanes[k], 64, product_job, b, &cost, NULL));
         expect_product(b, used);
         assert_int_equal(cost.rounds, (TILES + used - 1) / used + 1);
         for (unsigned s = 0; s < 3; s++)
@@ -133,7 +133,7 @@ TEST(lanes_of_opposite_speed_do_not_wait_for_each_other)
     struct crew_bench *b CLEAN(memory_release) = bench_new();
     b->slow = 1;
     for (size_t lanes = 2; lanes < 5; lanes++) {
-        assert_int_equal(three_run_lanes(6, lanes, 1, product_job, b, NULL, NULL), ERR_OK);
+        OK(three_run_lanes(6, lanes, 1, product_job, b, NULL, NULL));
         expect_product(b, lanes);
     }
 }
@@ -210,13 +210,13 @@ static enum err tiles_job(struct party *p, void *shared)
 TEST(tiles_bound_the_memory_of_all_lanes)
 {
     size_t tile[5];
-    assert_int_equal(three_run_lanes(9, 3, 4, tiles_job, tile, NULL, NULL), ERR_OK);
+    OK(three_run_lanes(9, 3, 4, tiles_job, tile, NULL, NULL));
     assert_int_equal(tile[0], (100000 / 21 + 63) / 64 * 64);
     assert_int_equal(tile[1], (1000 + 63) / 64 * 64);
     assert_int_equal(tile[2], 64);
     assert_int_equal(tile[3], 64);
     assert_int_equal(tile[4], (16384 / 3 + 63) / 64 * 64);
-    assert_int_equal(three_run_lanes(9, 1, 4, tiles_job, tile, NULL, NULL), ERR_OK);
+    OK(three_run_lanes(9, 1, 4, tiles_job, tile, NULL, NULL));
     for (size_t k = 0; k < 5; k++)
         assert_int_equal(tile[k], 16384);
 }
@@ -249,7 +249,7 @@ static enum err topics_job(struct party *p, void *shared)
 TEST(a_topic_begins_the_streams_of_all_lanes)
 {
     uint64_t drawn[3][3][3];
-    assert_int_equal(three_run_lanes(10, 3, 4, topics_job, drawn, NULL, NULL), ERR_OK);
+    OK(three_run_lanes(10, 3, 4, topics_job, drawn, NULL, NULL));
     for (unsigned s = 0; s < 3; s++)
         for (size_t lane = 0; lane < 3; lane++) {
             assert_true(drawn[s][0][lane] == drawn[s][1][lane]);
@@ -292,7 +292,7 @@ TEST(scratch_that_a_lane_frees_goes_back_to_the_system)
     skip();
 #endif
     assert_true(mallopt(M_MMAP_THRESHOLD, 32 << 20) && mallopt(M_TRIM_THRESHOLD, 64 << 20));
-    assert_int_equal(thread_start(&lane, take_and_free, most, NULL), ERR_OK);
+    OK(thread_start(&lane, take_and_free, most, NULL));
     thread_join(&lane);
     assert_true(most[0] >= most[1] + 15 * MIB);
 }

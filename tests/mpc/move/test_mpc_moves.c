@@ -110,7 +110,7 @@ TEST(both_holders_hold_the_same_words)
         for (size_t k = 0; k < ALL_PROTOCOLS; k++) {
             struct moves_run r CLEAN(run_free) = {
                 .protocol = k, .n = lengths[l], .values = three_values(), .cheat = 3};
-            assert_int_equal(three_run(7, job, &r, NULL), ERR_OK);
+            OK(three_run(7, job, &r, NULL));
             for (unsigned s = 0; s < 3; s++) {
                 const struct bytes *next = &r.a[(s + 1) % 3];
                 assert_int_equal(r.b[s].size, next->size);
@@ -145,7 +145,7 @@ TEST(an_altered_word_shows)
                                                        .cheat = cheat,
                                                        .round = UINT64_MAX};
             unsigned tried = 0;
-            assert_int_equal(three_run(7, job, &honest, NULL), ERR_OK);
+            OK(three_run(7, job, &honest, NULL));
             assert_int_equal(honest.altered, 0);
             assert_true(honest.rounds > 0 && honest.rounds <= ROUNDS);
             for (size_t t = 0; t < 12 * honest.rounds; t++) {
@@ -161,7 +161,7 @@ TEST(an_altered_word_shows)
                                                       .word = t % 2 == 0 ? 0 : (bytes - 1) / 8};
                 if (bytes == 0)
                     continue;
-                assert_int_equal(three_run(7, job, &r, NULL), ERR_OK);
+                OK(three_run(7, job, &r, NULL));
                 assert_int_equal(r.altered, 1);
                 assert_false(same(&r, &honest));
                 tried++;
@@ -198,7 +198,7 @@ TEST(an_altered_opening_reaches_one_neighbour)
 {
     for (unsigned cheat = 0; cheat < 3; cheat++) {
         struct moves_opening o = {.run = {.cheat = cheat, .to = NET_NEXT}};
-        assert_int_equal(three_run(8, open_one, &o, NULL), ERR_OK);
+        OK(three_run(8, open_one, &o, NULL));
         assert_int_equal(o.run.altered, 1);
         for (unsigned s = 0; s < 3; s++)
             assert_int_equal(o.opened[s] == 42, s != (cheat + 1) % 3);
@@ -228,15 +228,15 @@ TEST(an_altered_argmax_ends_in_an_error)
 {
     struct moves_opening honest = {.run = {.cheat = 0, .round = UINT64_MAX}};
     struct moves_opening o = {.run = {.cheat = 0, .both = true, .word = 2}};
-    assert_int_equal(three_run(8, choose, &honest, NULL), ERR_OK);
+    OK(three_run(8, choose, &honest, NULL));
     for (unsigned s = 0; s < 3; s++) {
-        assert_int_equal(honest.result[s], ERR_OK);
+        OK(honest.result[s]);
         assert_int_equal(honest.index[s], 2);
     }
     o.run.round = honest.run.rounds - 1;
-    assert_int_equal(three_run(8, choose, &o, NULL), ERR_OK);
+    OK(three_run(8, choose, &o, NULL));
     assert_int_equal(o.run.altered, 2); /* it goes to both */
-    assert_int_equal(o.result[0], ERR_OK);
+    OK(o.result[0]);
     assert_int_equal(o.result[1], ERR_RANGE);
     assert_int_equal(o.result[2], ERR_RANGE);
 }

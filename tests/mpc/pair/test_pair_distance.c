@@ -39,15 +39,15 @@ static struct shared_tables table_of(const size_t *size, size_t candidates, unsi
     struct shared_tables t = {.candidates = candidates, .bits = bits, .unit = unit};
     for (size_t k = 0; k < candidates; k++)
         t.cells += size[k];
-    assert_int_equal(memory_new(&t.size, candidates), ERR_OK);
+    OK(memory_new(&t.size, candidates));
     memcpy(t.size, size, candidates * sizeof *size);
-    assert_int_equal(memory_new(&t.x, t.cells), ERR_OK);
-    assert_int_equal(memory_new(&t.estimate, t.cells), ERR_OK);
-    assert_int_equal(memory_new(&t.most, candidates), ERR_OK);
+    OK(memory_new(&t.x, t.cells));
+    OK(memory_new(&t.estimate, t.cells));
+    OK(memory_new(&t.most, candidates));
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(memory_new(&t.share[i], t.cells), ERR_OK);
-        assert_int_equal(memory_new(&t.out[i], candidates), ERR_OK);
-        assert_int_equal(memory_new(&t.candidate[i], candidates), ERR_OK);
+        OK(memory_new(&t.share[i], t.cells));
+        OK(memory_new(&t.out[i], candidates));
+        OK(memory_new(&t.candidate[i], candidates));
     }
     for (size_t k = 0; k < candidates; k++)
         t.most[k] = (uint64_t)4 << bits; /* S_q + 2^(l+1) of one row's worth and more */
@@ -93,11 +93,11 @@ static enum err start(struct shared_tables *t, struct pair *end[2], struct pair_
 static void run_table(struct shared_tables *t, struct pair *end[2], size_t tile)
 {
     struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
-    assert_int_equal(start(t, end, run), ERR_OK);
+    OK(start(t, end, run));
     assert_int_equal(pair_run_matrix(run[1]), t->matrix);
     assert_int_equal(pair_run_tables(run[1]), t->tables);
-    assert_int_equal(pair_ends_matrix(run, tile), ERR_OK);
-    assert_int_equal(pair_ends_tables(run, tile), ERR_OK);
+    OK(pair_ends_matrix(run, tile));
+    OK(pair_ends_tables(run, tile));
 }
 
 /* On the circle of 2^(l + ceil(log2 u) + 1), as the header says; of real counts |u x - c|. */
@@ -129,7 +129,7 @@ TEST(distances_are_those_of_integers_at_every_width)
 {
     struct pair *end[2] CLEAN(pair_ends_free);
     struct random r = random_of(1);
-    assert_int_equal(pair_ends_new(end), ERR_OK);
+    OK(pair_ends_new(end));
     for (unsigned bits = 1; bits <= 40; bits += bits < 12 ? 1 : 7) {
         struct shared_tables t CLEAN(table_free) = table_of(COUNTED(sizes), bits, UNIT);
         fill(&t, &r);
@@ -151,7 +151,7 @@ TEST(any_unit_will_do)
     static const uint64_t units[] = {1, 2, 3, 32, 300, 1023, 4096, 1 << 20, 999999};
     struct pair *end[2] CLEAN(pair_ends_free);
     struct random r = random_of(2);
-    assert_int_equal(pair_ends_new(end), ERR_OK);
+    OK(pair_ends_new(end));
     for (size_t k = 0; k < sizeof units / sizeof *units; k++) {
         struct shared_tables t CLEAN(table_free) = table_of(COUNTED(sizes), 9, units[k]);
         fill(&t, &r);
@@ -166,7 +166,7 @@ TEST(the_largest_sums_do_not_wrap)
 {
     struct pair *end[2] CLEAN(pair_ends_free);
     struct random r = random_of(3);
-    assert_int_equal(pair_ends_new(end), ERR_OK);
+    OK(pair_ends_new(end));
     for (unsigned bits = 1; bits <= 40; bits += 13) {
         struct shared_tables t CLEAN(table_free) = table_of(COUNTED(sizes), bits, UNIT);
         for (size_t i = 0; i < t.cells; i++)
@@ -192,7 +192,7 @@ TEST(sums_may_be_wider_than_a_word)
     static const uint64_t most[] = {UINT64_C(1) << 52, 77, 12345, (UINT64_C(1) << 53) - 1};
     struct pair *end[2] CLEAN(pair_ends_free);
     struct random r = random_of(12);
-    assert_int_equal(pair_ends_new(end), ERR_OK);
+    OK(pair_ends_new(end));
     struct shared_tables t CLEAN(table_free) = table_of(COUNTED(size), 52, UNIT);
     for (size_t i = 4; i < t.cells; i++)
         t.estimate[i] = UNIT << 52;
@@ -213,7 +213,7 @@ TEST(the_minimum_is_exact)
                                         3071, 1,    3072, 1,    1,    3071};
     struct pair *end[2] CLEAN(pair_ends_free);
     struct random r = random_of(10);
-    assert_int_equal(pair_ends_new(end), ERR_OK);
+    OK(pair_ends_new(end));
     struct shared_tables t CLEAN(table_free) = table_of(COUNTED(size), 5, UNIT);
     memcpy(t.estimate, estimate, sizeof estimate);
     for (size_t k = 0; k < t.candidates; k++) {
@@ -232,7 +232,7 @@ TEST(a_row_more_or_less_of_junk_moves_a_distance_by_at_most_one_row)
     struct pair *end[2] CLEAN(pair_ends_free);
     struct random r = random_of(4);
     unsigned moved = 0;
-    assert_int_equal(pair_ends_new(end), ERR_OK);
+    OK(pair_ends_new(end));
     for (unsigned round = 0; round < 30; round++) {
         struct shared_tables t CLEAN(table_free) = table_of(COUNTED(sizes), 5, UNIT);
         struct shared_tables u CLEAN(table_free) = table_of(COUNTED(sizes), 5, UNIT);
@@ -263,7 +263,7 @@ TEST(masks_are_fresh_and_cover_the_word)
     struct pair *end[2] CLEAN(pair_ends_free);
     struct random r = random_of(5);
     uint64_t seen[2] = {0}, before[10];
-    assert_int_equal(pair_ends_new(end), ERR_OK);
+    OK(pair_ends_new(end));
     for (unsigned round = 0; round < 4; round++) {
         struct shared_tables t CLEAN(table_free) = table_of(COUNTED(sizes), 4, UNIT);
         share(&t, &r);
@@ -285,15 +285,15 @@ TEST(keys_and_seeds_come_once)
     struct pair *end[2] CLEAN(pair_ends_free);
     struct random r = random_of(11);
     uint8_t begin[6][32], *all;
-    assert_int_equal(pair_ends_new(end), ERR_OK);
+    OK(pair_ends_new(end));
     struct shared_tables t CLEAN(table_free) = table_of(COUNTED(large), 1, UNIT);
     share(&t, &r);
     for (unsigned k = 0; k < 2; k++) {
         struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
-        assert_int_equal(start(&t, end, run), ERR_OK);
-        assert_int_equal(pair_ends_matrix(run, 1 << 20), ERR_OK);
-        assert_int_equal(memory_new(&all, t.tables), ERR_OK);
-        assert_int_equal(pair_send_tables(run[0], 0, all, t.tables), ERR_OK);
+        OK(start(&t, end, run));
+        OK(pair_ends_matrix(run, 1 << 20));
+        OK(memory_new(&all, t.tables));
+        OK(pair_send_tables(run[0], 0, all, t.tables));
         for (unsigned i = 0; i < 3; i++)
             memcpy(begin[3 * k + i], all + i * (t.tables / 3), 32);
         memory_free(&all);
@@ -337,10 +337,8 @@ static uint64_t ands_of(const size_t *size, size_t n, unsigned bits)
 static void assert_cost(const struct shared_tables *t, uint64_t ands)
 {
     struct pair_cost cost;
-    assert_int_equal(
-        pair_distance_cost(
-            &(struct pair_distance){t->candidate[1], t->candidates, t->bits, t->unit, NULL}, &cost),
-        ERR_OK);
+    OK(pair_distance_cost(
+        &(struct pair_distance){t->candidate[1], t->candidates, t->bits, t->unit, NULL}, &cost));
     assert_int_equal(cost.matrix, t->matrix);
     assert_int_equal(cost.tables, t->tables);
     assert_int_equal(cost.ands, ands);
@@ -355,7 +353,7 @@ TEST(breast_cancer_costs_what_it_should)
     assert_int_equal(pairs_of(COUNTED(values), size), 55);
     struct shared_tables t CLEAN(table_free) = table_of(size, 55, 8, UNIT);
     assert_int_equal(t.cells, 917);
-    assert_int_equal(pair_ends_new(end), ERR_OK);
+    OK(pair_ends_new(end));
     fill(&t, &r);
     share(&t, &r);
     run_table(&t, end, 4096);
@@ -373,7 +371,7 @@ TEST(portions_follow_one_another)
     struct pair *end[2] CLEAN(pair_ends_free);
     struct random r = random_of(7);
     uint64_t ands = 0;
-    assert_int_equal(pair_ends_new(end), ERR_OK);
+    OK(pair_ends_new(end));
     struct shared_tables t CLEAN(table_free) = table_of(COUNTED(large), 3, UNIT);
     fill(&t, &r);
     share(&t, &r);
@@ -395,7 +393,7 @@ TEST(what_does_not_fit_is_refused)
     struct pair_candidate c = {1, word, word, 1};
     struct pair_distance d = {&c, 1, 40, UNIT, word};
     struct pair_cost cost;
-    assert_int_equal(pair_ends_new(end), ERR_OK);
+    OK(pair_ends_new(end));
     c.cells = 0;
     assert_int_equal(pair_distance_new(&run, end[0], &d), ERR_RANGE);
     c.cells = 1;
@@ -416,12 +414,12 @@ TEST(messages_pass_once_and_in_order)
     struct pair *end[2] CLEAN(pair_ends_free);
     struct random r = random_of(8);
     uint8_t byte[1] = {0};
-    assert_int_equal(pair_ends_new(end), ERR_OK);
+    OK(pair_ends_new(end));
     struct shared_tables t CLEAN(table_free) = table_of(COUNTED(sizes), 3, UNIT);
     share(&t, &r);
     for (unsigned fault = 0; fault < 6; fault++) {
         struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
-        assert_int_equal(start(&t, end, run), ERR_OK);
+        OK(start(&t, end, run));
         if (fault == 0) /* tables before the matrix */
             assert_int_equal(pair_send_tables(run[0], 0, byte, 1), ERR_MISUSE);
         if (fault == 1)
@@ -431,11 +429,11 @@ TEST(messages_pass_once_and_in_order)
         if (fault == 3)
             assert_int_equal(pair_take_tables(run[1], 0, byte, 1), ERR_MISUSE);
         if (fault >= 4)
-            assert_int_equal(pair_ends_matrix(run, 999), ERR_OK);
+            OK(pair_ends_matrix(run, 999));
         if (fault == 4)
             assert_int_equal(pair_send_matrix(run[1], 0, byte, 1), ERR_MISUSE);
         if (fault == 5) {
-            assert_int_equal(pair_ends_tables(run, 999), ERR_OK);
+            OK(pair_ends_tables(run, 999));
             assert_int_equal(pair_send_tables(run[0], t.tables, byte, 1), ERR_MISUSE);
         }
         if (fault < 3) /* and nothing passes after it */
@@ -448,13 +446,13 @@ TEST(after_half_a_matrix_the_pair_is_of_no_use)
     struct pair *end[2] CLEAN(pair_ends_free);
     struct random r = random_of(9);
     uint8_t byte[1];
-    assert_int_equal(pair_ends_new(end), ERR_OK);
+    OK(pair_ends_new(end));
     struct shared_tables t CLEAN(table_free) = table_of(COUNTED(sizes), 3, UNIT);
     share(&t, &r);
     for (unsigned k = 0; k < 2; k++) {
         struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
         assert_int_equal(start(&t, end, run), k == 0 ? ERR_OK : ERR_MISUSE);
         if (k == 0)
-            assert_int_equal(pair_send_matrix(run[1], 0, byte, 1), ERR_OK);
+            OK(pair_send_matrix(run[1], 0, byte, 1));
     }
 }

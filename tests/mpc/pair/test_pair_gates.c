@@ -24,15 +24,15 @@
 TEST(of_each_two_keys_the_provider_has_the_one_it_chose)
 {
     struct pair *end[2] CLEAN(pair_ends_free);
-    assert_int_equal(pair_ends_new(end), ERR_OK);
+    OK(pair_ends_new(end));
     for (unsigned j = 0; j < LABELS_BITS; j++) {
         const struct pair_wire delta = end[0]->delta;
         const uint64_t bit = (j < 64 ? delta.low : delta.high) >> (j % 64) & 1;
         uint8_t chosen[16], of_zero[16], of_one[16];
         assert_null(end[0]->stream[1][j]);
-        assert_int_equal(prg_fill(end[0]->stream[0][j], chosen, 16), ERR_OK);
-        assert_int_equal(prg_fill(end[1]->stream[0][j], of_zero, 16), ERR_OK);
-        assert_int_equal(prg_fill(end[1]->stream[1][j], of_one, 16), ERR_OK);
+        OK(prg_fill(end[0]->stream[0][j], chosen, 16));
+        OK(prg_fill(end[1]->stream[0][j], of_zero, 16));
+        OK(prg_fill(end[1]->stream[1][j], of_one, 16));
         assert_memory_equal(chosen, bit ? of_one : of_zero, 16);
         assert_memory_not_equal(of_one, of_zero, 16);
     }
@@ -43,7 +43,7 @@ TEST(delta_is_odd_and_of_this_session_alone)
     struct pair_wire seen = {0, 0}, last = {0, 0};
     for (unsigned k = 0; k < 8; k++) {
         struct pair *end[2] CLEAN(pair_ends_free);
-        assert_int_equal(pair_ends_new(end), ERR_OK);
+        OK(pair_ends_new(end));
         assert_int_equal(end[0]->delta.low & 1, 1);
         assert_true(k == 0 || (end[0]->delta.low != last.low && end[0]->delta.high != last.high));
         last = end[0]->delta;
@@ -57,14 +57,14 @@ TEST(keys_are_of_one_session)
     const uint8_t id[2][PAIR_ID_SIZE] = {{1}, {2}};
     struct pair *end[2] CLEAN(pair_ends_free) = {NULL};
     uint8_t hello[PAIR_HELLO_SIZE], choices[PAIR_CHOICES_SIZE], key[3][16];
-    assert_int_equal(pair_new(&end[0], PAIR_PROVIDER, id[0]), ERR_OK);
-    assert_int_equal(pair_new(&end[1], PAIR_KEEPER, id[1]), ERR_OK);
-    assert_int_equal(pair_hello(end[1], hello), ERR_OK);
-    assert_int_equal(pair_choose(end[0], hello, choices), ERR_OK);
-    assert_int_equal(pair_chosen(end[1], choices), ERR_OK);
-    assert_int_equal(prg_fill(end[0]->stream[0][0], key[0], 16), ERR_OK);
-    assert_int_equal(prg_fill(end[1]->stream[0][0], key[1], 16), ERR_OK);
-    assert_int_equal(prg_fill(end[1]->stream[1][0], key[2], 16), ERR_OK);
+    OK(pair_new(&end[0], PAIR_PROVIDER, id[0]));
+    OK(pair_new(&end[1], PAIR_KEEPER, id[1]));
+    OK(pair_hello(end[1], hello));
+    OK(pair_choose(end[0], hello, choices));
+    OK(pair_chosen(end[1], choices));
+    OK(prg_fill(end[0]->stream[0][0], key[0], 16));
+    OK(prg_fill(end[1]->stream[0][0], key[1], 16));
+    OK(prg_fill(end[1]->stream[1][0], key[2], 16));
     assert_memory_not_equal(key[0], key[1], 16);
     assert_memory_not_equal(key[0], key[2], 16);
 }
@@ -76,20 +76,20 @@ TEST(base_transfers_are_made_once_and_in_order)
     struct pair *end[2] CLEAN(pair_ends_free) = {NULL}, *other[2] CLEAN(pair_ends_free);
     struct pair_wire labels[128];
     uint64_t bits[2] = {0};
-    assert_int_equal(pair_ends_new(other), ERR_OK);
+    OK(pair_ends_new(other));
     assert_int_equal(pair_hello(other[1], hello), ERR_MISUSE);
     assert_int_equal(pair_choose(other[0], hello, choices), ERR_MISUSE);
     assert_int_equal(pair_chosen(other[1], choices), ERR_MISUSE);
     for (unsigned i = 0; i < 2; i++)
-        assert_int_equal(pair_new(&end[i], i == 0 ? PAIR_PROVIDER : PAIR_KEEPER, id), ERR_OK);
+        OK(pair_new(&end[i], i == 0 ? PAIR_PROVIDER : PAIR_KEEPER, id));
     assert_int_equal(pair_hello(end[0], hello), ERR_MISUSE);
     assert_int_equal(pair_chosen(end[0], choices), ERR_MISUSE);
     assert_int_equal(pair_choose(end[1], hello, choices), ERR_MISUSE);
     assert_int_equal(labels_of_bits(end[1], bits, 1, matrix, labels), ERR_MISUSE);
     assert_int_equal(labels_of_matrix(end[0], matrix, 1, labels), ERR_MISUSE);
-    assert_int_equal(pair_hello(end[1], hello), ERR_OK);
-    assert_int_equal(pair_choose(end[0], hello, choices), ERR_OK);
-    assert_int_equal(pair_chosen(end[1], choices), ERR_OK);
+    OK(pair_hello(end[1], hello));
+    OK(pair_choose(end[0], hello, choices));
+    OK(pair_chosen(end[1], choices));
 }
 
 /* No point at all, the neutral one, and B = A, of which the keeper could make no second key. */
@@ -99,15 +99,15 @@ TEST(what_is_no_point_is_refused)
     for (unsigned fault = 0; fault < 5; fault++) {
         struct pair *end[2] CLEAN(pair_ends_free) = {NULL};
         uint8_t hello[PAIR_HELLO_SIZE], choices[PAIR_CHOICES_SIZE];
-        assert_int_equal(pair_new(&end[0], PAIR_PROVIDER, id), ERR_OK);
-        assert_int_equal(pair_new(&end[1], PAIR_KEEPER, id), ERR_OK);
-        assert_int_equal(pair_hello(end[1], hello), ERR_OK);
+        OK(pair_new(&end[0], PAIR_PROVIDER, id));
+        OK(pair_new(&end[1], PAIR_KEEPER, id));
+        OK(pair_hello(end[1], hello));
         if (fault < 2) {
             memset(hello, fault == 0 ? 0xff : 0, sizeof hello);
             assert_int_equal(pair_choose(end[0], hello, choices), ERR_FORMAT);
             continue;
         }
-        assert_int_equal(pair_choose(end[0], hello, choices), ERR_OK);
+        OK(pair_choose(end[0], hello, choices));
         if (fault == 4)
             memcpy(choices + 32 * 127, hello, 32);
         else
@@ -124,7 +124,7 @@ TEST(labels_differ_by_delta_where_the_bit_is_one_and_never_come_again)
     struct pair *end[2] CLEAN(pair_ends_free);
     struct random r = random_of(1);
     struct pair_wire first = {0, 0};
-    assert_int_equal(pair_ends_new(end), ERR_OK);
+    OK(pair_ends_new(end));
     for (size_t n = 1; n < MOST; n += 137) {
         uint64_t bits[MOST / 64 + 3] = {0};
         struct pair_wire zero[MOST + 128], active[MOST + 128];
@@ -132,8 +132,8 @@ TEST(labels_differ_by_delta_where_the_bit_is_one_and_never_come_again)
         for (size_t i = 0; i < n; i++)
             bits[i / 64] |= (random_u64(&r) & 1) << (i % 64);
         assert_int_equal(labels_matrix(n), 16 * ((n + 127) / 128 * 128));
-        assert_int_equal(labels_of_bits(end[1], bits, n, matrix, active), ERR_OK);
-        assert_int_equal(labels_of_matrix(end[0], matrix, n, zero), ERR_OK);
+        OK(labels_of_bits(end[1], bits, n, matrix, active));
+        OK(labels_of_matrix(end[0], matrix, n, zero));
         for (size_t i = 0; i < n; i++) {
             const struct pair_wire d = wire_xor(zero[i], active[i]);
             const struct pair_wire want = wire_if(bits[i / 64] >> (i % 64) & 1, end[0]->delta);
@@ -195,8 +195,8 @@ TEST(rows_are_those_of_a_twin_and_open_to_the_product)
     struct pair_wire a[GATES], b[GATES], out[GATES], x[GATES], y[GATES], got[GATES];
     struct pair_wire rows[GATES][2];
     struct pair_gates garble CLEAN(pair_gates_free), evaluate CLEAN(pair_gates_free);
-    assert_int_equal(pair_gates_garble(&garble, NULL, key, odd, (uint8_t *)rows, GATES), ERR_OK);
-    assert_int_equal(pair_gates_evaluate(&evaluate, NULL, key, (uint8_t *)rows, GATES), ERR_OK);
+    OK(pair_gates_garble(&garble, NULL, key, odd, (uint8_t *)rows, GATES));
+    OK(pair_gates_evaluate(&evaluate, NULL, key, (uint8_t *)rows, GATES));
     for (size_t k = 0; k < GATES; k++) {
         a[k] = some_wire(&r);
         b[k] = some_wire(&r);
@@ -205,8 +205,8 @@ TEST(rows_are_those_of_a_twin_and_open_to_the_product)
     }
     pair_gates_and(&garble, out, a, b, GATES);
     pair_gates_and(&evaluate, got, x, y, GATES);
-    assert_int_equal(pair_gates_done(&garble), ERR_OK);
-    assert_int_equal(pair_gates_done(&evaluate), ERR_OK);
+    OK(pair_gates_done(&garble));
+    OK(pair_gates_done(&evaluate));
     for (size_t k = 0; k < GATES; k++) {
         struct pair_wire row[2], zero = twin(key, odd, a[k], b[k], 2 * k, row);
         const struct pair_wire want = wire_xor(zero, wire_if(k & k >> 1 & 1, odd));
@@ -225,7 +225,7 @@ TEST(no_two_hashes_have_the_same_number)
     struct pair_gates g CLEAN(pair_gates_free);
     delta.low |= 1;
     a[0] = a[1] = a[2] = a[3] = some_wire(&r);
-    assert_int_equal(pair_gates_garble(&g, NULL, key, delta, (uint8_t *)row, 4), ERR_OK);
+    OK(pair_gates_garble(&g, NULL, key, delta, (uint8_t *)row, 4));
     pair_gates_and(&g, out, a, a, 3);
     pair_gates_and(&g, out + 3, a, a, 1);
     for (unsigned k = 0; k < 8; k++) {
@@ -252,10 +252,10 @@ TEST(words_that_bits_choose_have_numbers_of_their_own)
     delta.low |= 1;
     for (unsigned k = 0; k < GATES_CHOSEN; k++)
         a[k] = k == 0 ? some_wire(&r) : a[0];
-    assert_int_equal(pair_gates_garble(&g, NULL, key, delta, (uint8_t *)more, ROWS), ERR_OK);
+    OK(pair_gates_garble(&g, NULL, key, delta, (uint8_t *)more, ROWS));
     for (unsigned k = 0; k < 2; k++)
-        assert_int_equal(pair_gates_choose(&g, &share, a, 0, none), ERR_OK);
-    assert_int_equal(pair_gates_done(&g), ERR_OK);
+        OK(pair_gates_choose(&g, &share, a, 0, none));
+    OK(pair_gates_done(&g));
     assert_int_equal(pair_gates_choose(&g, &share, a, 0, none), ERR_RANGE);
     for (unsigned k = 0; k < ROWS; k++) { /* the differences of two hashes under ANDs' numbers */
         const uint64_t i = 2 * k;
@@ -281,11 +281,11 @@ TEST(the_key_is_another_after_so_many)
         a[k] = some_wire(&r);
         b[k] = some_wire(&r);
     }
-    assert_int_equal(pair_gates_garble(&g, NULL, key, delta, (uint8_t *)rows, every + 4), ERR_OK);
+    OK(pair_gates_garble(&g, NULL, key, delta, (uint8_t *)rows, every + 4));
     pair_gates_and(&g, out, a, b, 1);
     g.ands = every - 4; /* as if they had been made */
     pair_gates_and(&g, out, a, b, 8);
-    assert_int_equal(pair_gates_done(&g), ERR_OK);
+    OK(pair_gates_done(&g));
     integer_put(number, 1, sizeof number);
     hash_labelled(next, "trefoil-pair-gates-1", key, sizeof key, number, sizeof number);
     for (unsigned k = 0; k < 8; k++) {
@@ -300,12 +300,11 @@ TEST(a_table_has_exactly_its_ands)
     const struct pair_wire w[3] = {{5, 5}, {6, 6}, {7, 7}};
     struct pair_wire out[3], row[3][2];
     struct pair_gates g CLEAN(pair_gates_free);
-    assert_int_equal(pair_gates_garble(&g, NULL, key, (struct pair_wire){1, 1}, (uint8_t *)row, 2),
-                     ERR_OK);
+    OK(pair_gates_garble(&g, NULL, key, (struct pair_wire){1, 1}, (uint8_t *)row, 2));
     pair_gates_and(&g, out, w, w, 1);
     assert_int_equal(pair_gates_done(&g), ERR_RANGE);
     pair_gates_and(&g, out, w, w, 1);
-    assert_int_equal(pair_gates_done(&g), ERR_OK);
+    OK(pair_gates_done(&g));
     pair_gates_and(&g, out, w, w, 1);
     assert_int_equal(pair_gates_done(&g), ERR_RANGE);
 }
@@ -322,7 +321,7 @@ TEST(no_branch_depends_on_a_secret)
     struct pair_candidate c[2][2];
     struct pair_pick pick[2];
     uint8_t proof[16];
-    assert_int_equal(pair_ends_new(end), ERR_OK);
+    OK(pair_ends_new(end));
     struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
     marks_secret(&end[0]->delta, sizeof end[0]->delta);
     for (unsigned i = 0; i < 2; i++) {
@@ -331,21 +330,20 @@ TEST(no_branch_depends_on_a_secret)
         marks_secret(share[i], sizeof share[i]);
         c[i][0] = (struct pair_candidate){CELLS / 2, share[i], estimate, 100};
         c[i][1] = (struct pair_candidate){CELLS / 4, share[i] + CELLS / 2, estimate, 1000};
-        assert_int_equal(pair_distance_new(&run[i], end[i],
-                                           &(struct pair_distance){c[i], 2, 8, 1 << 10, out[i]}),
-                         ERR_OK);
+        OK(pair_distance_new(&run[i], end[i],
+                             &(struct pair_distance){c[i], 2, 8, 1 << 10, out[i]}));
     }
-    assert_int_equal(pair_ends_matrix(run, 999), ERR_OK);
-    assert_int_equal(pair_ends_tables(run, 999), ERR_OK);
+    OK(pair_ends_matrix(run, 999));
+    OK(pair_ends_tables(run, 999));
     for (unsigned i = 0; i < 2; i++) {
         pair_run_free(&run[i]);
         pick[i] = (struct pair_pick){out[i], 2, 30, 2};
-        assert_int_equal(pair_pick_new(&run[i], end[i], &pick[i]), ERR_OK);
+        OK(pair_pick_new(&run[i], end[i], &pick[i]));
     }
-    assert_int_equal(pair_ends_matrix(run, 999), ERR_OK);
-    assert_int_equal(pair_ends_tables(run, 999), ERR_OK);
+    OK(pair_ends_matrix(run, 999));
+    OK(pair_ends_tables(run, 999));
     assert_true(marks_reach(&pick[1].index, sizeof pick[1].index) == marks_on());
-    assert_int_equal(pair_pick_prove(run[1], proof), ERR_OK);
+    OK(pair_pick_prove(run[1], proof));
     marks_public(&pick[1].index, sizeof pick[1].index);
     assert_int_equal(pick[1].index, 1);
 }

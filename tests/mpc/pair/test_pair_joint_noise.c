@@ -127,10 +127,10 @@ static void make(struct pair *end[2], uint64_t *out[2], size_t n)
         random_fresh(&own);
         own_gauss(&own, &own_sigma_fifth, out[i], n);
         random_wipe(&own);
-        assert_int_equal(pair_joint_new(&run[i], end[i], &(struct pair_joint){n, out[i]}), ERR_OK);
+        OK(pair_joint_new(&run[i], end[i], &(struct pair_joint){n, out[i]}));
     }
-    assert_int_equal(pair_ends_matrix(run, 1 << 18), ERR_OK);
-    assert_int_equal(pair_ends_tables(run, 1 << 18), ERR_OK);
+    OK(pair_ends_matrix(run, 1 << 18));
+    OK(pair_ends_tables(run, 1 << 18));
 }
 
 #define SAMPLES ((size_t)1 << 13)
@@ -142,7 +142,7 @@ TEST(samples_have_the_deviation_of_all_three_parts)
     double *x = memory_array(SAMPLES, sizeof *x);
     struct statistics_verdict v = {.p = 1};
     uint64_t seen[2] = {0};
-    assert_int_equal(pair_ends_new(end), ERR_OK);
+    OK(pair_ends_new(end));
     assert_true(out[0] != NULL && out[1] != NULL && x != NULL);
     make(end, out, SAMPLES);
     for (size_t i = 0; i < SAMPLES; i++) {
@@ -168,17 +168,17 @@ TEST(what_is_shared_is_a_multiple_of_h)
     uint64_t out[2][200], own[2][200];
     struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
     double count[256] = {0}, square = 0;
-    assert_int_equal(pair_ends_new(end), ERR_OK);
+    OK(pair_ends_new(end));
     for (int i = 0; i < 2; i++) {
         struct random r = random_of(7 + (uint64_t)i);
         own_gauss(&r, &own_sigma_fifth, own[i], n);
         memcpy(out[i], own[i], sizeof own[i]);
-        assert_int_equal(pair_joint_new(&run[i], end[i], &(struct pair_joint){n, out[i]}), ERR_OK);
+        OK(pair_joint_new(&run[i], end[i], &(struct pair_joint){n, out[i]}));
     }
     assert_int_equal(pair_run_matrix(run[0]), 16 * 512 * n);
     assert_int_equal(pair_run_tables(run[0]), 2 * 32 + 32 * 684 * n + 47 * n / 8);
-    assert_int_equal(pair_ends_matrix(run, 1 << 18), ERR_OK);
-    assert_int_equal(pair_ends_tables(run, 1 << 18), ERR_OK);
+    OK(pair_ends_matrix(run, 1 << 18));
+    OK(pair_ends_tables(run, 1 << 18));
     for (size_t i = 0; i < n; i++) {
         const int64_t z = (int64_t)(out[0][i] - own[0][i] + out[1][i] - own[1][i]);
         assert_int_equal((out[0][i] - own[0][i]) % (uint64_t)H, 0);
@@ -195,6 +195,6 @@ TEST(no_samples_are_refused)
 {
     struct pair *end[2] CLEAN(pair_ends_free);
     struct pair_run *run = NULL;
-    assert_int_equal(pair_ends_new(end), ERR_OK);
+    OK(pair_ends_new(end));
     assert_int_equal(pair_joint_new(&run, end[0], &(struct pair_joint){0}), ERR_RANGE);
 }

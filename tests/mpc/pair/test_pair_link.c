@@ -153,12 +153,12 @@ static void link_up(struct selection *s, struct netio *netio)
                                                 .max_message = (size_t)2 << 20,
                                                 .depth = 4};
         static const uint8_t pass[2][TRANSPORT_PASS_SIZE] = {{1}, {1}};
-        assert_int_equal(transport_zmq_new(&s->at[i].link, &o), ERR_OK);
-        assert_int_equal(transport_zmq_admit(s->at[i].link, pass), ERR_OK);
+        OK(transport_zmq_new(&s->at[i].link, &o));
+        OK(transport_zmq_admit(s->at[i].link, pass));
     }
     for (unsigned i = 0; i < 2; i++) {
         static const uint8_t pass[2][TRANSPORT_PASS_SIZE] = {{1}, {1}};
-        assert_int_equal(transport_zmq_dial(s->at[i].link, pass), ERR_OK);
+        OK(transport_zmq_dial(s->at[i].link, pass));
     }
 }
 
@@ -208,8 +208,8 @@ static void select_over_a_link(struct selection *s)
 {
     struct netio *netio = NULL;
     pthread_t thread[2];
-    assert_int_equal(secret_start(), ERR_OK);
-    assert_int_equal(netio_new(&netio, NULL), ERR_OK);
+    OK(secret_start());
+    OK(netio_new(&netio, NULL));
     link_up(s, netio);
     for (unsigned i = 0; i < 2; i++) {
         s->at[i].index = i;
@@ -219,7 +219,7 @@ static void select_over_a_link(struct selection *s)
     for (unsigned i = 0; i < 2; i++)
         pthread_join(thread[i], NULL);
     for (unsigned i = 0; i < 2; i++) {
-        assert_int_equal(s->at[i].e, ERR_OK);
+        OK(s->at[i].e);
         transport_free(&s->at[i].link);
     }
     netio_free(&netio);

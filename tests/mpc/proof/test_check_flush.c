@@ -133,8 +133,8 @@ static uint64_t point_weight(const uint64_t r[6], unsigned c)
 static void draw(struct check_play *play, uint64_t round, uint64_t *to, size_t n)
 {
     struct prg *weights CLEAN(prg_free);
-    assert_int_equal(play_coin(play, round, &weights), ERR_OK);
-    assert_int_equal(prg_fill(weights, to, n * sizeof *to), ERR_OK);
+    OK(play_coin(play, round, &weights));
+    OK(prg_fill(weights, to, n * sizeof *to));
 }
 
 /* Elements: of each group of each product, 64 rows (lanes of the words) of 8 columns. */

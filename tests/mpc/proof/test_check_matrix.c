@@ -163,9 +163,9 @@ static void claim(struct check_matrix_scene *s, fold_fn *fold)
     for (unsigned i = 0; i < 3; i++) {
         struct party *p = &s->party[i];
         struct prg *weights CLEAN(prg_free);
-        assert_int_equal(prg_new(&weights, key), ERR_OK);
-        assert_int_equal(check_plans(p, &s->plans[i]), ERR_OK);
-        assert_int_equal(fold(p, &s->folded[i], &s->m[i], weights), ERR_OK);
+        OK(prg_new(&weights, key));
+        OK(check_plans(p, &s->plans[i]));
+        OK(fold(p, &s->folded[i], &s->m[i], weights));
         check_matrix_claims(p, &s->folded[i], s->claim[i]);
     }
 }
@@ -396,7 +396,7 @@ TEST(every_word_is_masked)
     play_run(&play);
     play_run(&other);
     for (unsigned i = 0; i < 3; i++)
-        assert_int_equal(play.result[i], ERR_OK);
+        OK(play.result[i]);
     play_masked(&play, &other, 1, NET_PREV, 2, 0); /* claims */
     play_masked(&play, &other, 5, NET_NEXT, 0, 8); /* U*, V* */
 }
@@ -434,7 +434,7 @@ static enum err misuse(struct party *p, void *shared)
 TEST(what_matrices_owe_nothing_else_proves)
 {
     struct check_matrix_scene *s CLEAN(scene_free) = scene_new();
-    assert_int_equal(three_run(3, misuse, s, NULL), ERR_OK);
+    OK(three_run(3, misuse, s, NULL));
 }
 
 MAIN(three_each_kernel())

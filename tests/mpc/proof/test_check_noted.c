@@ -108,7 +108,7 @@ static enum err sit(struct party *p, void *shared)
         e = f->job(p, &x, &bits);
     if (e == ERR_OK) {
         size_t count;
-        assert_int_equal(record_agree(p), ERR_OK);
+        OK(record_agree(p));
         read_numbers(&check_of(p)->numbers, f->off[p->index]);
         count = read_bits(&check_of(p)->bits, f->next, f->off[p->index][RING_BITS]);
         if (p->index == 0)
@@ -123,7 +123,7 @@ static void run(struct found *f)
 {
     for (unsigned k = 0; k < 3 * NUMBERS_RINGS; k++)
         assert_non_null(f->off[k % 3][k / 3] = memory_array(RELATIONS, sizeof(word128)));
-    assert_int_equal(three_run(7, sit, f, NULL), ERR_OK);
+    OK(three_run(7, sit, f, NULL));
 }
 
 static void forget(struct found *f)

@@ -483,8 +483,8 @@ static struct prg *coin_of(struct check_play *play, uint64_t round, size_t skipp
 {
     uint64_t words[8];
     struct prg *coin;
-    assert_int_equal(play_coin(play, round, &coin), ERR_OK);
-    assert_int_equal(prg_fill(coin, words, 8 * skipped), ERR_OK);
+    OK(play_coin(play, round, &coin));
+    OK(prg_fill(coin, words, 8 * skipped));
     return coin;
 }
 
@@ -492,7 +492,7 @@ static uint64_t drawn(struct prg *coin)
 {
     uint64_t x;
     do {
-        assert_int_equal(prg_fill(coin, &x, 8), ERR_OK);
+        OK(prg_fill(coin, &x, 8));
         x >>= 5;
     } while (x >= P);
     return x;
@@ -527,13 +527,13 @@ TEST(a_flush_of_numbers_sends_what_its_definition_says)
     assert_int_equal(play.rounds, 6);
     coin = coin_of(&play, 0, 6);
     for (unsigned ring = 1; ring < RINGS; ring++)
-        assert_int_equal(prg_fill(coin, theta[ring], 8 * relations[ring]), ERR_OK);
+        OK(prg_fill(coin, theta[ring], 8 * relations[ring]));
     prg_free(&coin);
     assert_int_equal(list_elements(calls, &theta, e), ELEMENTS);
     claims_are_whole_sums(&play, e, ELEMENTS, &theta);
     coin = coin_of(&play, 2, 6);
     do {
-        assert_int_equal(prg_fill(coin, &P, 8), ERR_OK);
+        OK(prg_fill(coin, &P, 8));
         P = P >> 6 | (uint64_t)1 << 58 | 1;
     } while (!prime_is(P));
     y = drawn(coin);

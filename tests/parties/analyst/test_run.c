@@ -52,7 +52,7 @@ static void scene_new(struct run_scene *c)
     pthread_mutex_init(&c->lock, NULL);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_WARN};
     NEW_STUDY(&c->s, &c->log, .owners = 1, .rounds = 2, .connect_s = support_slow(3), .round_s = 1);
-    assert_int_equal(file_folder(file(c, "out"), &c->log), ERR_OK);
+    OK(file_folder(file(c, "out"), &c->log));
 }
 
 static void scene_free(struct run_scene *c)
@@ -94,10 +94,10 @@ static void expect_refused(struct run_scene *c, enum err expected, const char *w
 static void state_of_one_round(struct run_scene *c, char path[SUPPORT_PATH], struct bytes *whole)
 {
     support_study_file(&c->s, "out/run.state", path);
-    assert_int_equal(open_state(c, NULL), ERR_OK);
+    OK(open_state(c, NULL));
     ask_for(c, 0, 1000, ERR_OK);
     run_state_close(&c->state);
-    assert_int_equal(file_read(path, 1 << 20, whole, &c->log), ERR_OK);
+    OK(file_read(path, 1 << 20, whole, &c->log));
 }
 
 TEST(a_state_that_was_cut_or_altered_is_refused)
@@ -108,15 +108,15 @@ TEST(a_state_that_was_cut_or_altered_is_refused)
     scene_new(&c);
     state_of_one_round(&c, path, &whole);
     for (size_t i = 0; i < whole.size; i += 3) {
-        assert_int_equal(file_write(path, 0600, whole.data, i, &c.log), ERR_OK);
+        OK(file_write(path, 0600, whole.data, i, &c.log));
         expect_refused(&c, ERR_FORMAT, "run.state is ");
         whole.data[i] ^= 1;
-        assert_int_equal(file_write(path, 0600, whole.data, whole.size, &c.log), ERR_OK);
+        OK(file_write(path, 0600, whole.data, whole.size, &c.log));
         expect_refused(&c, ERR_FORMAT, "run.state is ");
         whole.data[i] ^= 1;
     }
-    assert_int_equal(file_write(path, 0600, whole.data, whole.size, &c.log), ERR_OK);
-    assert_int_equal(open_state(&c, NULL), ERR_OK);
+    OK(file_write(path, 0600, whole.data, whole.size, &c.log));
+    OK(open_state(&c, NULL));
     assert_true(run_state_begun(c.state));
     run_state_close(&c.state);
 }
@@ -127,7 +127,7 @@ static void write_state(const char *path, const struct bytes *from, size_t n)
     struct bytes out CLEAN(bytes_clear) = {0};
     bytes_put(&out, from->data, n);
     digest_append(&out);
-    assert_int_equal(file_write(path, 0600, out.data, out.size, NULL), ERR_OK);
+    OK(file_write(path, 0600, out.data, out.size, NULL));
 }
 
 /* From another version of the program, say: whole, but not readable. */
@@ -151,7 +151,7 @@ TEST(a_state_of_another_form_is_refused)
     whole.data[14 + 32 + 16 + 8 + 2 * 4 +
                4]++; /* the version of the request, which is then invalid */
     write_state(path, &whole, n);
-    assert_int_equal(open_state(&c, NULL), ERR_OK);
+    OK(open_state(&c, NULL));
     ask_for(&c, 0, 1000, ERR_MISMATCH);
     support_says(c.words, "continue with the version of trefoil that began this run");
     run_state_close(&c.state);
@@ -165,15 +165,15 @@ TEST(a_run_keeps_its_look)
     const struct ask look = {.kind = ASK_LOOK, .multiplier = 1000};
     scene_new(&c);
     c.s.study->link.min_linked = 5;
-    assert_int_equal(open_state(&c, NULL), ERR_OK);
-    assert_int_equal(run_state_request(c.state, &look, &bytes), ERR_OK);
+    OK(open_state(&c, NULL));
+    OK(run_state_request(c.state, &look, &bytes));
     run_state_close(&c.state);
-    assert_int_equal(open_state(&c, NULL), ERR_OK);
+    OK(open_state(&c, NULL));
     ask_for(&c, 0, 1000, ERR_OK);
     run_state_close(&c.state);
     expect_refused(&c, ERR_DATA, "look.state is gone, so this run cannot go on; what it spent");
-    assert_int_equal(file_write(file(&c, "out/look.state"), 0600, "", 0, NULL), ERR_OK);
-    assert_int_equal(open_state(&c, NULL), ERR_OK);
+    OK(file_write(file(&c, "out/look.state"), 0600, "", 0, NULL));
+    OK(open_state(&c, NULL));
     run_state_close(&c.state);
 }
 
@@ -184,7 +184,7 @@ TEST(a_folder_has_one_run_of_one_study)
     struct run_state *second = NULL;
     struct study *other = NULL;
     scene_new(&c);
-    assert_int_equal(open_state(&c, NULL), ERR_OK);
+    OK(open_state(&c, NULL));
     assert_int_equal(run_state_open(&second, file(&c, "out"), c.s.study, NULL, &c.log),
                      ERR_REFUSED);
     support_says(c.words, "another trefoil run works in");
@@ -196,7 +196,7 @@ TEST(a_folder_has_one_run_of_one_study)
     run_state_close(&c.state);
 
     /* only the last request may be repeated, or the one before, whose answer may be lost */
-    assert_int_equal(open_state(&c, NULL), ERR_OK);
+    OK(open_state(&c, NULL));
     ask_for(&c, 0, 1000, ERR_OK);
     ask_for(&c, 1, 1001, ERR_MISMATCH);
     ask_for(&c, 2, 1000, ERR_OK);
@@ -215,7 +215,7 @@ TEST(a_folder_has_one_run_of_one_study)
     support_says(c.words, "belongs to another run than the one that --continue names");
     assert_true(support_edit(c.s.path, file(&c, "other.yaml"),
                              (const char *const[]){"rounds: 2", "rounds: 3", NULL}));
-    assert_int_equal(study_load(&other, file(&c, "other.yaml"), &c.log), ERR_OK);
+    OK(study_load(&other, file(&c, "other.yaml"), &c.log));
     assert_int_equal(run_state_open(&second, file(&c, "out"), other, NULL, &c.log), ERR_MISMATCH);
     support_says(c.words, "belongs to a run of another study; use another --out");
     study_free(&other);
@@ -248,7 +248,7 @@ static void answer(void *self, unsigned i, const struct bytes *message, struct b
     else
         e = gates_write_answer(message->data[0], digest, sizeof digest, out);
     pthread_mutex_unlock(&c->lock);
-    assert_int_equal(e, ERR_OK);
+    OK(e);
 }
 
 static struct run_step *add_step(struct run_scene *c, enum err status, const char *text)
@@ -287,13 +287,11 @@ static void add_values(struct run_scene *c, const uint64_t *head, uint64_t n)
 static void begin(struct run_scene *c, const uint8_t *lost)
 {
     scene_new(c);
-    assert_int_equal(identity_load(&c->analyst, file(c, "a.key"), &c->log), ERR_OK);
-    assert_int_equal(netio_new(&c->netio, &c->log), ERR_OK);
+    OK(identity_load(&c->analyst, file(c, "a.key"), &c->log));
+    OK(netio_new(&c->netio, &c->log));
     gates_new(&c->gates, &c->s, &c->analyst->public, answer, c);
-    assert_int_equal(open_state(c, lost), ERR_OK);
-    assert_int_equal(
-        client_new(&c->client, c->netio, c->s.study, c->analyst, run_state_run(c->state), &c->log),
-        ERR_OK);
+    OK(open_state(c, lost));
+    OK(client_new(&c->client, c->netio, c->s.study, c->analyst, run_state_run(c->state), &c->log));
     c->remote = (struct remote){
         .study = c->s.study, .client = c->client, .state = c->state, .log = &c->log};
 }
@@ -379,7 +377,7 @@ TEST(a_round_that_is_lost_is_asked_until_it_is_not)
         add_opened(&c, RHO, 0);
     }
     add_values(&c, NULL, c.s.study->workload->query[0].cells);
-    assert_int_equal(measure(&c, &lost), ERR_OK);
+    OK(measure(&c, &lost));
     assert_int_equal(lost, 2);
     support_says(c.words, "round 0 is lost: what it took of the budget is spent");
     support_says(c.words, "it is asked anew, at the same price");
@@ -387,7 +385,7 @@ TEST(a_round_that_is_lost_is_asked_until_it_is_not)
     support_says(c.words, "round 0 was asked before for other marginals");
     /* also with the program that goes on after a crash */
     run_state_close(&c.state);
-    assert_int_equal(open_state(&c, NULL), ERR_OK);
+    OK(open_state(&c, NULL));
     assert_int_equal(run_state_skipped(c.state), 2);
     end(&c);
 }
@@ -426,7 +424,7 @@ TEST(tries_are_never_more_than_five_seconds_apart)
     add_opened(&c, RHO, 0);
     hand_over(&c);
     pauses = &made;
-    assert_int_equal(remote_begin(&c.remote), ERR_OK);
+    OK(remote_begin(&c.remote));
     pauses = NULL;
     assert_int_equal(made.count, tries);
     assert_memory_equal(made.ms, right, sizeof right);
@@ -455,7 +453,7 @@ TEST(a_run_that_loses_round_after_round_stops)
     add_step(&c, ERR_LOST, "round 0 stays without an answer");
     add_opened(&c, RHO, 0);
     add_values(&c, NULL, c.s.study->workload->query[0].cells);
-    assert_int_equal(measure(&c, &lost), ERR_OK);
+    OK(measure(&c, &lost));
     assert_int_equal(lost, 3);
     end(&c);
 }
@@ -471,7 +469,7 @@ TEST(a_run_that_waited_for_its_turn_goes_on_waiting)
     add_step(&c, ERR_AGAIN, "this server is busy with other requests, or about to end");
     add_opened(&c, RHO, 0);
     add_values(&c, NULL, c.s.study->workload->query[0].cells);
-    assert_int_equal(measure(&c, &lost), ERR_OK);
+    OK(measure(&c, &lost));
     end(&c);
 }
 
@@ -524,12 +522,10 @@ static size_t reply_end(const struct bytes *text, size_t from)
 static void check_had(struct run_scene *c, const char *path)
 {
     unsigned lost;
-    assert_int_equal(
-        replies_open(&c->remote.replies, path, c->s.study, run_state_run(c->state), &c->log),
-        ERR_OK);
+    OK(replies_open(&c->remote.replies, path, c->s.study, run_state_run(c->state), &c->log));
     c->remote.open = false;
-    assert_int_equal(measure(c, &lost), ERR_OK);
-    assert_int_equal(open_forms(c, 5), ERR_OK);
+    OK(measure(c, &lost));
+    OK(open_forms(c, 5));
     clear_steps(c);
     replies_free(&c->remote.replies);
 }
@@ -541,7 +537,7 @@ static void check_goes_on(struct run_scene *c, const char *path, const struct by
     add_opened(c, RHO, 0);
     add_values(c, NULL, forms_pairs(c->s.study->workload->one_ways));
     check_had(c, path);
-    assert_int_equal(file_read(path, 1 << 20, &now, &c->log), ERR_OK);
+    OK(file_read(path, 1 << 20, &now, &c->log));
     assert_int_equal(now.size, text->size);
     assert_memory_equal(now.data, text->data, now.size);
 }
@@ -552,8 +548,7 @@ static void check_broken(struct run_scene *c, const char *path, struct bytes *te
     for (unsigned altered = 0; altered < 2; altered++) {
         struct replies *replies = NULL;
         text->data[i] ^= (uint8_t)altered;
-        assert_int_equal(file_write(path, 0600, text->data, altered ? text->size : i, &c->log),
-                         ERR_OK);
+        OK(file_write(path, 0600, text->data, altered ? text->size : i, &c->log));
         text->data[i] ^= (uint8_t)altered;
         if (i >= reply_end(text, REPLIES_HEAD) + DIGEST_SIZE) {
             check_goes_on(c, path, text);
@@ -597,8 +592,7 @@ TEST(replies_are_kept_and_had_again)
     cells = c.s.study->workload->query[0].cells;
     support_study_file(&c.s, "out/loop.state", path);
     for (unsigned k = 0; k < 3; k++) {
-        assert_int_equal(replies_open(&replies, path, c.s.study, run_state_run(c.state), &c.log),
-                         ERR_OK);
+        OK(replies_open(&replies, path, c.s.study, run_state_run(c.state), &c.log));
         c.remote.replies = replies;
         if (k < 2) { /* one that does not fit, then one that is lost before it arrives */
             add_opened(&c, RHO, 0);
@@ -627,21 +621,21 @@ TEST(replies_are_kept_and_had_again)
     add_opened(&c, RHO, 0);
     add_values(&c, NULL, forms_pairs(c.s.study->workload->one_ways));
     c.remote.open = false;
-    assert_int_equal(open_forms(&c, 5), ERR_OK);
+    OK(open_forms(&c, 5));
     clear_steps(&c);
-    assert_int_equal(open_forms(&c, 5), ERR_OK);
+    OK(open_forms(&c, 5));
     assert_int_equal(open_forms(&c, 6), ERR_MISMATCH);
     support_says(c.words, "has an answer to another request");
     replies_free(&replies);
-    assert_int_equal(file_read(path, 1 << 20, &text, &c.log), ERR_OK);
+    OK(file_read(path, 1 << 20, &text, &c.log));
     for (size_t i = 0; i < text.size; i += 61)
         check_broken(&c, path, &text, i);
     check_first_version(&c, path, &text);
-    assert_int_equal(file_write(path, 0600, text.data, text.size, &c.log), ERR_OK);
+    OK(file_write(path, 0600, text.data, text.size, &c.log));
     assert_int_equal(replies_open(&replies, path, c.s.study, (const uint8_t[16]){9}, &c.log),
                      ERR_DATA); /* of another run */
     text.data[sizeof "trefoil-replies-" - 1] = '9';
-    assert_int_equal(file_write(path, 0600, text.data, text.size, &c.log), ERR_OK);
+    OK(file_write(path, 0600, text.data, text.size, &c.log));
     assert_int_equal(replies_open(&replies, path, c.s.study, run_state_run(c.state), &c.log),
                      ERR_FORMAT);
     support_says(c.words, "its format is trefoil-replies-9, and this one, " TREFOIL_VERSION);
@@ -678,9 +672,8 @@ TEST(a_gradient_that_is_lost_is_kept_as_lost)
     unsigned lost = 0;
     begin(&c, NULL);
     for (unsigned k = 0; k < 2; k++) {
-        assert_int_equal(replies_open(&replies, file(&c, "out/loop.state"), c.s.study,
-                                      run_state_run(c.state), &c.log),
-                         ERR_OK);
+        OK(replies_open(&replies, file(&c, "out/loop.state"), c.s.study, run_state_run(c.state),
+                        &c.log));
         c.remote.replies = replies;
         if (k == 0) { /* the second time all is in the file */
             add_opened(&c, RHO, 0);
@@ -690,13 +683,13 @@ TEST(a_gradient_that_is_lost_is_kept_as_lost)
             add_values(&c, NULL, 5);
             add_step(&c, ERR_LOST, "the noise is gone");
         }
-        assert_int_equal(measure(&c, &lost), ERR_OK);
+        OK(measure(&c, &lost));
         assert_int_equal(lost, 0);
-        assert_int_equal(open_gradient(&c, 1, &lost), ERR_OK);
+        OK(open_gradient(&c, 1, &lost));
         assert_int_equal(lost, 1);
-        assert_int_equal(open_gradient(&c, 2, &lost), ERR_OK);
+        OK(open_gradient(&c, 2, &lost));
         assert_int_equal(lost, 0);
-        assert_int_equal(open_test(&c, 3, &lost), ERR_OK);
+        OK(open_test(&c, 3, &lost));
         assert_int_equal(lost, 1);
         assert_int_equal(strstr(c.words, "the test is lost") != NULL, k == 0);
         assert_int_equal(strstr(c.words, "step 1 is lost") != NULL, k == 0);
@@ -749,7 +742,7 @@ TEST(answers_that_do_not_fit_are_refused)
     add_opened(&c, RHO, 0);
     add_values(&c, &second, cells);
     c.remote.open = false;
-    assert_int_equal(select_of_two(&c), ERR_OK);
+    OK(select_of_two(&c));
     end(&c);
 }
 
@@ -796,7 +789,7 @@ TEST(a_run_is_ended_once)
 {
     struct run_scene c;
     begin(&c, NULL);
-    assert_int_equal(close_run(&c), ERR_OK); /* nothing was begun */
+    OK(close_run(&c)); /* nothing was begun */
     ask_for(&c, 0, 1000, ERR_OK);
     add_opened(&c, RHO, 1);
     add_step(&c, ERR_SYSTEM, "the disk is full");
@@ -809,11 +802,11 @@ TEST(a_run_is_ended_once)
     add_step(&c, ERR_PEER, "a server has gone"); /* may pass */
     add_opened(&c, RHO, 1);
     add_costs(&c);
-    assert_int_equal(close_run(&c), ERR_OK);
+    OK(close_run(&c));
     support_says(c.words, "trying again in 0.5 s");
     assert_true(run_state_ended(c.state));
     clear_steps(&c);
-    assert_int_equal(close_run(&c), ERR_OK); /* nobody is asked */
+    OK(close_run(&c)); /* nobody is asked */
     end(&c);
 }
 
@@ -844,8 +837,8 @@ TEST(results_that_cannot_be_written_are_told)
     char folder[SUPPORT_PATH], longer[FILE_PATH];
     scene_new(&c);
     support_study_file(&c.s, "out", folder);
-    assert_int_equal(support_table(&t, c.s.study->domain, 300, 1), ERR_OK);
-    assert_int_equal(central_run(&result, c.s.study, t, NULL, NULL, NULL, &c.log), ERR_OK);
+    OK(support_table(&t, c.s.study->domain, 300, 1));
+    OK(central_run(&result, c.s.study, t, NULL, NULL, NULL, &c.log));
     for (size_t i = 0; i < 3; i++) {
         char said[128];
         c.words[0] = '\0';
@@ -855,7 +848,7 @@ TEST(results_that_cannot_be_written_are_told)
         support_says(c.words, said);
         assert_int_equal(rmdir(file(&c, "out/%s", names[i])), 0);
     }
-    assert_int_equal(release_write(folder, c.s.study, result, RHO, 0, 1, &c.log), ERR_OK);
+    OK(release_write(folder, c.s.study, result, RHO, 0, 1, &c.log));
     memset(longer, 'x', sizeof longer);
     for (size_t room = 5; room < 12; room += 6) { /* no name fits; only the shortest one does */
         longer[FILE_PATH - room] = '\0';

@@ -27,7 +27,7 @@ struct audit_log_bench {
 static enum err open_log(struct audit_log_bench *b, unsigned i)
 {
     const char *folder = file(b, "server%u", i);
-    assert_int_equal(file_folder(folder, &quiet), ERR_OK);
+    OK(file_folder(folder, &quiet));
     return audit_open(&b->audit[i], folder, b->s.study, b->server[i], i, &quiet);
 }
 
@@ -41,8 +41,8 @@ static struct audit_log_bench bench_new(void)
     struct audit_log_bench b = {0};
     NEW_STUDY(&b.s, &quiet, .owners = 2);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        assert_int_equal(identity_load(&b.server[i], file(&b, "s%u.key", i), &quiet), ERR_OK);
-        assert_int_equal(open_log(&b, i), ERR_OK);
+        OK(identity_load(&b.server[i], file(&b, "s%u.key", i), &quiet));
+        OK(open_log(&b, i));
     }
     return b;
 }
@@ -62,16 +62,15 @@ static void sign_all(struct audit_log_bench *b)
     struct audit_head head[STUDY_SERVERS_MOST];
     uint8_t signature[STUDY_SERVERS_MOST][STUDY_SERVERS_MOST][64]; /* by whom, of whom */
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        assert_int_equal(audit_head(b->audit[i], &head[i]), ERR_OK);
+        OK(audit_head(b->audit[i], &head[i]));
     for (unsigned by = 0; by < STUDY_SERVERS_MOST; by++)
         for (unsigned of = 0; of < STUDY_SERVERS_MOST; of++)
             if (by != of)
-                assert_int_equal(audit_see(b->audit[by], of, &head[of], signature[by][of]), ERR_OK);
+                OK(audit_see(b->audit[by], of, &head[of], signature[by][of]));
     for (unsigned of = 0; of < STUDY_SERVERS_MOST; of++)
         for (unsigned by = 0; by < STUDY_SERVERS_MOST; by++)
             if (by != of)
-                assert_int_equal(audit_keep(b->audit[of], by, &head[of], signature[by][of]),
-                                 ERR_OK);
+                OK(audit_keep(b->audit[of], by, &head[of], signature[by][of]));
 }
 
 static void open_one(struct audit_log_bench *b, unsigned i, uint32_t round, const char *reason)
@@ -87,9 +86,7 @@ static void open_one(struct audit_log_bench *b, unsigned i, uint32_t round, cons
         o.what = "290.05:sex*age,ward";
     snprintf(o.reason, sizeof o.reason, "%s", reason);
     memset(o.request, (int)round, sizeof o.request);
-    assert_int_equal(
-        audit_note(b->audit[i], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = o}),
-        ERR_OK);
+    OK(audit_note(b->audit[i], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = o}));
 }
 
 /* Two rounds at all three, with signatures around each. */
@@ -135,22 +132,22 @@ TEST(logs_hold_alone_and_together)
     struct audit_file *f = NULL;
     char words[4096] = "", path[SUPPORT_PATH];
     fill(&b);
-    assert_int_equal(compare(&b, 1, words, sizeof words), ERR_OK);
-    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
+    OK(compare(&b, 1, words, sizeof words));
+    OK(compare(&b, 3, words, sizeof words));
     assert_string_equal(words, ""); /* not even a note */
     log_path(&b, 1, path);
-    assert_int_equal(audit_file_read(&f, path, &quiet), ERR_OK);
+    OK(audit_file_read(&f, path, &quiet));
     assert_int_equal(f->entries, 1 + 3 * 4 + 3);
     assert_int_equal(f->server, 1);
     assert_string_equal(f->entry[5].opening.what, "sex*age,ward");
     audit_file_free(&f);
     /* and goes on after a restart */
     audit_close(&b.audit[1]);
-    assert_int_equal(open_log(&b, 1), ERR_OK);
+    OK(open_log(&b, 1));
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         open_one(&b, i, 2, "NOISY_MARGINAL");
     sign_all(&b);
-    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
+    OK(compare(&b, 3, words, sizeof words));
 }
 
 static void write_file(const char *path, const struct bytes *b, size_t n)
@@ -170,7 +167,7 @@ TEST(no_byte_can_be_changed)
     size_t step = getenv("TREFOIL_LONG") != NULL ? 1 : 7, newline;
     fill(&b);
     log_path(&b, 0, path);
-    assert_int_equal(file_read(path, 1 << 20, &whole, &quiet), ERR_OK);
+    OK(file_read(path, 1 << 20, &whole, &quiet));
     for (size_t k = 0; k < whole.size; k += step) {
         uint8_t was = whole.data[k];
         struct bytes less CLEAN(bytes_clear) = {0};
@@ -207,7 +204,7 @@ TEST(no_byte_can_be_changed)
         while (whole.data[--newline] != '\n')
             ;
         write_file(path, &whole, newline + 1);
-        assert_int_equal(compare(&b, 1, words, sizeof words), ERR_OK);
+        OK(compare(&b, 1, words, sizeof words));
         /* the last four lines are the signatures of the last exchange, which nobody has seen */
         assert_int_equal(compare(&b, 3, words, sizeof words), lines < 4 ? ERR_OK : ERR_DATA);
     }
@@ -225,10 +222,10 @@ TEST(a_log_written_anew_is_not_what_was_seen)
     log_path(&b, 2, path);
     audit_close(&b.audit[2]);
     assert_int_equal(remove(path), 0);
-    assert_int_equal(open_log(&b, 2), ERR_OK);
+    OK(open_log(&b, 2));
     for (uint32_t round = 0; round < 9; round++) /* the same length, but with other openings */
         open_one(&b, 2, round, "NOISY_MARGINAL");
-    assert_int_equal(compare(&b, 2, words, sizeof words), ERR_OK); /* the two others */
+    OK(compare(&b, 2, words, sizeof words)); /* the two others */
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_DATA);
 }
 
@@ -237,13 +234,13 @@ TEST(a_foreign_signature_is_not_kept)
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct audit_head head;
     uint8_t signature[64];
-    assert_int_equal(audit_head(b.audit[0], &head), ERR_OK);
-    assert_int_equal(audit_see(b.audit[1], 0, &head, signature), ERR_OK);
+    OK(audit_head(b.audit[0], &head));
+    OK(audit_see(b.audit[1], 0, &head, signature));
     assert_int_equal(audit_keep(b.audit[0], 2, &head, signature), ERR_AUTH); /* not server 2's */
     head.entries++;
     assert_int_equal(audit_keep(b.audit[0], 1, &head, signature), ERR_AUTH); /* not of this head */
     head.entries--;
-    assert_int_equal(audit_keep(b.audit[0], 1, &head, signature), ERR_OK);
+    OK(audit_keep(b.audit[0], 1, &head, signature));
 }
 
 /* Else a server that lost its power would lack lines that others saw, and seem to have cut them. */
@@ -252,7 +249,7 @@ TEST(what_is_shown_of_a_log_is_on_disk)
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct audit_head shown, lasting;
     sign_all(&b); /* lines that are not synced */
-    assert_int_equal(audit_head(b.audit[0], &shown), ERR_OK);
+    OK(audit_head(b.audit[0], &shown));
     audit_lasting(b.audit[0], &lasting);
     assert_int_equal(lasting.entries, shown.entries);
     assert_memory_equal(lasting.hash, shown.hash, sizeof shown.hash);
@@ -266,12 +263,12 @@ TEST(half_a_line_of_a_crash_is_cut_off)
     fill(&b);
     audit_close(&b.audit[0]);
     log_path(&b, 0, path);
-    assert_int_equal(file_read(path, 1 << 20, &whole, &quiet), ERR_OK);
+    OK(file_read(path, 1 << 20, &whole, &quiet));
     bytes_put(&whole, "16 2026-11-20T", 14);
     write_file(path, &whole, whole.size);
     assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
-    assert_int_equal(open_log(&b, 0), ERR_OK);
-    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
+    OK(open_log(&b, 0));
+    OK(compare(&b, 3, words, sizeof words));
     /* an altered line is not repaired: the server does not start */
     audit_close(&b.audit[0]);
     whole.data[whole.size / 2] ^= 1;
@@ -279,7 +276,7 @@ TEST(half_a_line_of_a_crash_is_cut_off)
     assert_int_equal(open_log(&b, 0), ERR_DATA);
     /* nor is another server's log accepted */
     log_path(&b, 1, path);
-    assert_int_equal(file_read(path, 1 << 20, &whole, &quiet), ERR_OK);
+    OK(file_read(path, 1 << 20, &whole, &quiet));
     log_path(&b, 0, path);
     write_file(path, &whole, whole.size);
     assert_int_equal(open_log(&b, 0), ERR_MISMATCH);
@@ -293,17 +290,15 @@ TEST(a_recovery_explains_lost_lines)
     char path[SUPPORT_PATH], words[4096] = "";
     sign_all(&b);
     log_path(&b, 0, path);
-    assert_int_equal(file_read(path, 1 << 20, &before, &quiet), ERR_OK);
+    OK(file_read(path, 1 << 20, &before, &quiet));
     fill(&b);
     audit_close(&b.audit[0]);
     write_file(path, &before, before.size); /* the backup */
-    assert_int_equal(open_log(&b, 0), ERR_OK);
+    OK(open_log(&b, 0));
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_DATA);
-    assert_int_equal(
-        audit_note(b.audit[0],
-                   &(const struct audit_entry){.kind = AUDIT_RECOVERED, .from = 1, .to = 2}),
-        ERR_OK);
-    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
+    OK(audit_note(b.audit[0],
+                  &(const struct audit_entry){.kind = AUDIT_RECOVERED, .from = 1, .to = 2}));
+    OK(compare(&b, 3, words, sizeof words));
     support_says(words, "was recovered since");
 }
 
@@ -337,7 +332,7 @@ static void first_line(const struct audit_log_bench *b, char line[1024])
     char path[SUPPORT_PATH];
     size_t n;
     log_path(b, 0, path);
-    assert_int_equal(file_read(path, 1 << 20, &text, &quiet), ERR_OK);
+    OK(file_read(path, 1 << 20, &text, &quiet));
     n = (size_t)((uint8_t *)memchr(text.data, '\n', text.size) - text.data) - 65;
     assert_true(n < 1024);
     memcpy(line, text.data, n);
@@ -464,8 +459,8 @@ TEST(what_a_line_claims_is_checked)
     const char *const forged[] = {first, line[0]};
     first_line(&b, first);
     support_study_file(&b.s, "forged.log", path);
-    assert_int_equal(audit_head(b.audit[0], &head), ERR_OK);
-    assert_int_equal(audit_see(b.audit[1], 0, &head, signature), ERR_OK);
+    OK(audit_head(b.audit[0], &head));
+    OK(audit_see(b.audit[1], 0, &head, signature));
     sodium_bin2hex(hex, sizeof hex, signature, sizeof signature);
     sodium_bin2hex(at, sizeof at, head.hash, sizeof head.hash);
     snprintf(line[0], sizeof line[0], "1 now signed server 1 entries 1 head %s signature %s", at,
@@ -473,7 +468,7 @@ TEST(what_a_line_claims_is_checked)
     forge(path, forged, 2);
     {
         struct audit_file *f = NULL; /* this one is correct */
-        assert_int_equal(audit_file_read(&f, path, &quiet), ERR_OK);
+        OK(audit_file_read(&f, path, &quiet));
         audit_file_free(&f);
     }
     snprintf(line[0], sizeof line[0], "1 now signed server 2 entries 1 head %s signature %s", at,
@@ -511,16 +506,12 @@ TEST(logs_that_do_not_belong_together_are_told)
     b = bench_new();
     other = bench_new();
     snprintf(o.reason, sizeof o.reason, "NOISY_MARGINAL");
-    assert_int_equal(
-        audit_note(b.audit[0], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = o}),
-        ERR_OK);
+    OK(audit_note(b.audit[0], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = o}));
     o.values = 5;
-    assert_int_equal(
-        audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = o}),
-        ERR_OK);
+    OK(audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = o}));
     for (unsigned i = 0; i < 3; i++) {
         log_path(i < 2 ? &b : &other, i, path);
-        assert_int_equal(audit_file_read(&f[i], path, &quiet), ERR_OK);
+        OK(audit_file_read(&f[i], path, &quiet));
     }
     said[0] = '\0';
     assert_int_equal(audit_compare(f, 2, stdout, &log), ERR_DATA);
@@ -560,7 +551,7 @@ TEST(openings_are_described)
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         open_one(&b, 0, 3, reasons[i][0]);
     log_path(&b, 0, path);
-    assert_int_equal(audit_file_read(&f, path, &quiet), ERR_OK);
+    OK(audit_file_read(&f, path, &quiet));
     out = fmemopen(words, sizeof words, "w");
     assert_non_null(out);
     audit_describe(&f, 1, out);
@@ -586,7 +577,7 @@ static void describe_all(struct audit_log_bench *b, char *words, size_t size)
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         char path[SUPPORT_PATH];
         log_path(b, i, path);
-        assert_int_equal(audit_file_read(&files[i], path, &quiet), ERR_OK);
+        OK(audit_file_read(&files[i], path, &quiet));
     }
     audit_describe(files, STUDY_SERVERS_MOST, out);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -602,7 +593,7 @@ TEST(a_recovery_from_nothing_explains_the_first_line)
     const struct audit_head first = {.entries = 1, .hash = {1}};
     FILE *out = tmpfile();
     assert_non_null(out);
-    assert_int_equal(audit_continues(&f, &first, "that day", out, &quiet), ERR_OK);
+    OK(audit_continues(&f, &first, "that day", out, &quiet));
     entry[1].kind = AUDIT_OPEN;
     assert_int_equal(audit_continues(&f, &first, "that day", out, NULL), ERR_DATA);
     fclose(out);
@@ -624,15 +615,13 @@ TEST(nothing_is_told_twice)
     log_path(&b, 0, path);
     audit_close(&b.audit[0]);
     assert_int_equal(remove(path), 0);
-    assert_int_equal(open_log(&b, 0), ERR_OK);
-    assert_int_equal(
-        audit_note(b.audit[0],
-                   &(const struct audit_entry){.kind = AUDIT_RECOVERED, .from = 1, .to = 2}),
-        ERR_OK);
+    OK(open_log(&b, 0));
+    OK(audit_note(b.audit[0],
+                  &(const struct audit_entry){.kind = AUDIT_RECOVERED, .from = 1, .to = 2}));
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         open_one(&b, i, 2, "NOISY_MARGINAL");
     open_one(&b, 2, 3, "NOISY_MARGINAL"); /* which the others did not reach */
-    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
+    OK(compare(&b, 3, words, sizeof words));
     assert_int_equal(times(words, "recovered since"), 1);
     assert_int_equal(times(words, "note:"), 3);
     assert_int_equal(times(words, "server 0 (s0) lacks 4 openings, of rounds 0 to 3"), 1);
@@ -654,18 +643,14 @@ TEST(a_check_that_failed_is_listed)
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     char words[8192];
     fill(&b);
-    assert_int_equal(
-        audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_CAUGHT, .caught = caught}),
-        ERR_OK);
+    OK(audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_CAUGHT, .caught = caught}));
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 1);
     assert_int_equal(times(words, "says the same"), 1);
-    assert_int_equal(
-        audit_note(b.audit[0], &(const struct audit_entry){.kind = AUDIT_CAUGHT, .caught = caught}),
-        ERR_OK);
+    OK(audit_note(b.audit[0], &(const struct audit_entry){.kind = AUDIT_CAUGHT, .caught = caught}));
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 2);
-    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
+    OK(compare(&b, 3, words, sizeof words));
 }
 
 /* What a server stated has no phase. */
@@ -675,9 +660,7 @@ TEST(a_statement_that_cannot_be_is_listed)
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     char words[8192];
     fill(&b);
-    assert_int_equal(
-        audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_CAUGHT, .caught = caught}),
-        ERR_OK);
+    OK(audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_CAUGHT, .caught = caught}));
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, "round 4    a server stated what cannot be so: it departed"), 1);
 }
@@ -692,20 +675,16 @@ TEST(a_round_that_was_lost_is_listed)
     char words[8192];
     fill(&b);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        assert_int_equal(
-            audit_note(b.audit[i], &(const struct audit_entry){.kind = AUDIT_LOST, .lost = lost}),
-            ERR_OK);
+        OK(audit_note(b.audit[i], &(const struct audit_entry){.kind = AUDIT_LOST, .lost = lost}));
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 1);
     assert_int_equal(times(words, "says the same"), 2);
     lost.round = 5;
-    assert_int_equal(
-        audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_LOST, .lost = lost}),
-        ERR_OK);
+    OK(audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_LOST, .lost = lost}));
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, "round 5    is lost"), 1);
     assert_int_equal(times(words, "says the same"), 1);
-    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
+    OK(compare(&b, 3, words, sizeof words));
 }
 
 /* A debit that was dropped is listed, and what was spent may be less after it. */
@@ -716,12 +695,9 @@ TEST(a_debit_that_was_dropped_is_listed)
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     char words[8192];
     fill(&b);
-    assert_int_equal(audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_DROPPED,
-                                                                        .head = {4, {7}}}),
-                     ERR_OK);
-    assert_int_equal(
-        audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = less}),
-        ERR_OK);
+    OK(audit_note(b.audit[1],
+                  &(const struct audit_entry){.kind = AUDIT_DROPPED, .head = {4, {7}}}));
+    OK(audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = less}));
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 1);
 }
@@ -734,22 +710,19 @@ TEST(an_upload_that_was_left_out_is_listed)
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     char words[8192];
     fill(&b);
-    assert_int_equal(audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_LEFT_OUT,
-                                                                        .left_out = left_out}),
-                     ERR_OK);
+    OK(audit_note(b.audit[1],
+                  &(const struct audit_entry){.kind = AUDIT_LEFT_OUT, .left_out = left_out}));
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 1);
     assert_int_equal(times(words, "says the same"), 1);
-    assert_int_equal(audit_note(b.audit[0], &(const struct audit_entry){.kind = AUDIT_LEFT_OUT,
-                                                                        .left_out = left_out}),
-                     ERR_OK);
-    assert_int_equal(audit_note(b.audit[2], &(const struct audit_entry){.kind = AUDIT_LEFT_OUT,
-                                                                        .left_out = left_out}),
-                     ERR_OK);
+    OK(audit_note(b.audit[0],
+                  &(const struct audit_entry){.kind = AUDIT_LEFT_OUT, .left_out = left_out}));
+    OK(audit_note(b.audit[2],
+                  &(const struct audit_entry){.kind = AUDIT_LEFT_OUT, .left_out = left_out}));
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 1);
     assert_int_equal(times(words, "says the same"), 2);
-    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
+    OK(compare(&b, 3, words, sizeof words));
 }
 
 /* A log says that its study's servers prove what they compute; it says nothing of others. */
@@ -778,7 +751,7 @@ TEST(the_first_line_has_the_security)
     audit_close(&b.audit[0]);
     assert_int_equal(remove(path), 0);
     b.s.study->security = STUDY_ABORT;
-    assert_int_equal(open_log(&b, 0), ERR_OK);
+    OK(open_log(&b, 0));
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, "study test (security: abort): 1 lines, the chain holds"), 1);
     assert_int_equal(times(words, "study test (security: semi-honest): 1 lines"), 2);
@@ -814,7 +787,7 @@ TEST(a_line_that_is_not_written_whole_is_taken_back)
     support_says(said, "audit.log: File too large; nothing is opened without it");
     signal(SIGXFSZ, handler);
     open_one(&b, 0, 0, "NOISY_MARGINAL");
-    assert_int_equal(compare(&b, 1, words, sizeof words), ERR_OK);
+    OK(compare(&b, 1, words, sizeof words));
     /* half a line that could not be removed at once goes before the next line */
     half = fopen(path, "a");
     assert_non_null(half);
@@ -822,9 +795,9 @@ TEST(a_line_that_is_not_written_whole_is_taken_back)
     assert_int_equal(fclose(half), 0);
     assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
     open_one(&b, 0, 1, "NOISY_MARGINAL");
-    assert_int_equal(compare(&b, 1, words, sizeof words), ERR_OK);
+    OK(compare(&b, 1, words, sizeof words));
     audit_close(&b.audit[0]);
-    assert_int_equal(open_log(&b, 0), ERR_OK);
+    OK(open_log(&b, 0));
     /* and what others have cut off is noticed at once */
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(truncate(path, st.st_size - 1), 0);
@@ -862,19 +835,19 @@ TEST(an_opening_without_a_warrant_is_told)
     memcpy(w.terms, b.s.study->terms.digest, 32);
     assert_int_equal(warrant_sound(&w, &quiet), ERR_DATA);
     *strchr(w.purpose, '|') = '/';
-    assert_int_equal(warrant_sound(&w, &quiet), ERR_OK);
-    assert_int_equal(warrant_sign(&w, b.s.study, b.server[2], &quiet), ERR_OK);
-    assert_int_equal(warrant_write(&w, &text), ERR_OK);
+    OK(warrant_sound(&w, &quiet));
+    OK(warrant_sign(&w, b.s.study, b.server[2], &quiet));
+    OK(warrant_write(&w, &text));
     for (size_t i = 0; i < text.size; i++)
         text.data[i] = text.data[i] == '\n' ? '|' : text.data[i];
     bytes_put_u8(&text, 0);
     line.what = (char *)text.data;
     open_one(&b, 0, 0, "REJECT_BIT"); /* of noise, for no run */
-    assert_int_equal(compare(&b, 1, words, sizeof words), ERR_OK);
+    OK(compare(&b, 1, words, sizeof words));
     open_one(&b, 1, 0, "SORTED");
     assert_int_equal(compare(&b, 2, words, sizeof words), ERR_DATA);
     for (unsigned i = 0; i < 3; i += 2) {
-        assert_int_equal(audit_note(b.audit[i], &line), ERR_OK); /* of another run */
+        OK(audit_note(b.audit[i], &line)); /* of another run */
         open_one(&b, i, 0, "NOISY_MARGINAL");
     }
     assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
@@ -886,19 +859,19 @@ TEST(an_opening_without_a_warrant_is_told)
     b.s.study->approvers = (struct study_approvers){.at_least = 1, .count = 1, .who = &who};
     for (unsigned i = 0; i < 3; i++) {
         w.signatures = 0;
-        assert_int_equal(warrant_sign(&w, b.s.study, b.server[2], &quiet), ERR_OK);
+        OK(warrant_sign(&w, b.s.study, b.server[2], &quiet));
         w.share -= i == 2; /* which is not what was signed */
         bytes_clear(&text);
-        assert_int_equal(warrant_write(&w, &text), ERR_OK);
+        OK(warrant_write(&w, &text));
         for (size_t k = 0; k < text.size; k++)
             text.data[k] = text.data[k] == '\n' ? '|' : text.data[k];
         bytes_put_u8(&text, 0);
         line.what = (char *)text.data;
         line.permit.run[0] = 0;
-        assert_int_equal(audit_note(b.audit[i], &line), ERR_OK);
+        OK(audit_note(b.audit[i], &line));
         open_one(&b, i, 0, "NOISY_MARGINAL");
     }
-    assert_int_equal(compare(&b, 2, words, sizeof words), ERR_OK);
+    OK(compare(&b, 2, words, sizeof words));
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_DATA);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, "for 100.0000 % of the budget"), 1);

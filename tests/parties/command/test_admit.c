@@ -23,7 +23,7 @@
 static struct study *open_study(struct parse_fixture *f, const char *text)
 {
     struct study *s;
-    assert_int_equal(parse_edit(f, "rounds: 4", text, &s), ERR_OK);
+    OK(parse_edit(f, "rounds: 4", text, &s));
     return s;
 }
 
@@ -34,11 +34,11 @@ TEST(a_token_is_of_one_study_key_and_number)
     struct study *other CLEAN(study_free) = NULL;
     struct token t, again;
     char text[TOKEN_TEXT_SIZE];
-    assert_int_equal(token_make(&t, s, f->identity[7], 4, f->identity[8]->public.sign), ERR_OK);
-    assert_int_equal(token_check(&t, s), ERR_OK);
+    OK(token_make(&t, s, f->identity[7], 4, f->identity[8]->public.sign));
+    OK(token_check(&t, s));
     token_text(&t, text);
     assert_int_equal(strlen(text), TOKEN_LINE - 1);
-    assert_int_equal(token_parse(&again, text), ERR_OK);
+    OK(token_parse(&again, text));
     assert_memory_equal(&again, &t, sizeof t);
     for (size_t i = 0; i < TOKEN_LINE - 1; i++) { /* any other text is no token, or bad */
         const char was = text[i];
@@ -53,12 +53,12 @@ TEST(a_token_is_of_one_study_key_and_number)
     assert_int_equal(token_parse(&again, text), ERR_MISMATCH);
     assert_non_null(
         strstr(token_hint(ERR_MISMATCH), "of a later trefoil; this one, " TREFOIL_VERSION));
-    assert_int_equal(parse_edit(f, "rounds: 4", OPEN "\nretain_days: 9", &other), ERR_OK);
+    OK(parse_edit(f, "rounds: 4", OPEN "\nretain_days: 9", &other));
     assert_int_equal(token_check(&t, other), ERR_AUTH);
     again = t;
     again.number = 5;
     assert_int_equal(token_check(&again, s), ERR_RANGE);
-    assert_int_equal(token_make(&again, s, f->identity[8], 4, t.sign), ERR_OK);
+    OK(token_make(&again, s, f->identity[8], 4, t.sign));
     assert_int_equal(token_check(&again, s), ERR_AUTH);
 }
 
@@ -72,12 +72,12 @@ TEST(an_issuer_admits_not_itself)
     struct token t;
     assert_int_equal(token_make(&t, s, f->identity[7], 4, f->identity[7]->public.sign), ERR_DATA);
     /* the issuer is no term: what is signed is the same */
-    assert_int_equal(token_make(&t, other, f->identity[7], 4, f->identity[7]->public.sign), ERR_OK);
+    OK(token_make(&t, other, f->identity[7], 4, f->identity[7]->public.sign));
     assert_int_equal(token_check(&t, s), ERR_DATA);
     assert_string_equal(token_hint(ERR_DATA),
                         "the token is for the issuer's own key; an owner needs another key");
-    assert_int_equal(token_make(&t, other, f->identity[7], 4, f->identity[6]->public.sign), ERR_OK);
-    assert_int_equal(token_check(&t, s), ERR_OK);
+    OK(token_make(&t, other, f->identity[7], 4, f->identity[6]->public.sign));
+    OK(token_check(&t, s));
 }
 
 TEST(a_roster_revokes_tokens)
@@ -88,9 +88,9 @@ TEST(a_roster_revokes_tokens)
            "open_owners: {issuer: @7, max: 9, revoked: [7, 2, 5]}");
     for (uint32_t i = 0; i < 9; i++) {
         struct token t;
-        assert_int_equal(token_make(&t, s, f->identity[7], i, f->identity[8]->public.sign), ERR_OK);
+        OK(token_make(&t, s, f->identity[7], i, f->identity[8]->public.sign));
         assert_int_equal(token_check(&t, s), i == 2 || i == 5 || i == 7 ? ERR_REFUSED : ERR_OK);
-        assert_int_equal(token_make(&t, s, f->identity[6], i, t.sign), ERR_OK);
+        OK(token_make(&t, s, f->identity[6], i, t.sign));
         assert_int_equal(token_check(&t, s), ERR_AUTH); /* and is not reported as the issuer's */
     }
 }
@@ -102,11 +102,10 @@ TEST(open_owners_are_owners)
     struct study *s CLEAN(study_free) = open_study(
         f, "rounds: 4\nmin_owners: 1\nopen_owners: {issuer: @7, max: 2, max_rows: 2}");
     struct study *listed CLEAN(study_free) = NULL;
-    assert_int_equal(parse_edit(f, "analysts:",
-                                "  - {name: p0, max_rows: 2, as: auto, key: @6}\n"
-                                "  - {name: p1, max_rows: 2, as: auto, key: @8}\nanalysts:",
-                                &listed),
-                     ERR_OK);
+    OK(parse_edit(f, "analysts:",
+                  "  - {name: p0, max_rows: 2, as: auto, key: @6}\n"
+                  "  - {name: p1, max_rows: 2, as: auto, key: @8}\nanalysts:",
+                  &listed));
     assert_int_equal(study_owners_most(s), listed->owners);
     for (unsigned form = 0; form < 4; form++)
         assert_int_equal(study_form_bytes(s, 3, form), study_form_bytes(listed, 3, form));
@@ -140,9 +139,9 @@ static void office_new(struct office *w, struct parse_fixture *f)
     assert_non_null(mkdtemp(w->folder));
     for (unsigned i = 0; i < 7; i++)
         snprintf(w->path[i], sizeof w->path[i], "%s/%s", w->folder, names[i]);
-    assert_int_equal(bytes_ok(&full), ERR_OK);
-    assert_int_equal(file_write(w->path[STUDY], 0600, full.data, full.size, &quiet), ERR_OK);
-    assert_int_equal(identity_save(f->identity[7], w->path[ISSUER], false, &quiet), ERR_OK);
+    OK(bytes_ok(&full));
+    OK(file_write(w->path[STUDY], 0600, full.data, full.size, &quiet));
+    OK(identity_save(f->identity[7], w->path[ISSUER], false, &quiet));
 }
 
 static void office_free(struct office *w)
@@ -165,7 +164,7 @@ static int admit_more(struct office *w, const char *who, const char *const more[
         bytes_put_text(&keys, w->f->key[*who - '0']);
         bytes_put_text(&keys, "\r\n");
     }
-    assert_int_equal(file_write(w->path[KEYS_FILE], 0600, keys.data, keys.size, &quiet), ERR_OK);
+    OK(file_write(w->path[KEYS_FILE], 0600, keys.data, keys.size, &quiet));
     support_command(&w->o, w->path[OUT], w->path[ERRORS], all);
     return w->o.code;
 }
@@ -234,12 +233,10 @@ TEST(another_issuer_goes_on_where_the_first_ended)
     assert_int_equal(admit(&w, "89"), 0);
     support_text(w.path[TOKENS], first, sizeof first);
     support_text(w.path[STUDY], then, sizeof then);
-    assert_int_equal(file_write(earlier, 0600, then, strlen(then), &quiet), ERR_OK);
+    OK(file_write(earlier, 0600, then, strlen(then), &quiet));
     study = edited(then, f->key[7], f->key[6]);
-    assert_int_equal(
-        file_write(w.path[STUDY], 0600, study.data, strlen((const char *)study.data), &quiet),
-        ERR_OK);
-    assert_int_equal(identity_save(f->identity[6], w.path[ISSUER], true, &quiet), ERR_OK);
+    OK(file_write(w.path[STUDY], 0600, study.data, strlen((const char *)study.data), &quiet));
+    OK(identity_save(f->identity[6], w.path[ISSUER], true, &quiet));
     assert_int_not_equal(admit(&w, "9"), 0);
     support_says(w.o.err, "tokens:1: a token of another study, other terms or another issuer");
     assert_int_not_equal(admit_with(&w, "9", "--earlier", w.path[STUDY]), 0);
@@ -247,15 +244,15 @@ TEST(another_issuer_goes_on_where_the_first_ended)
     assert_string_equal(then, first);
     assert_int_equal(admit_with(&w, "9", "--earlier", earlier), 0);
     support_says(w.o.out, "2 of them had the earlier issuer's signature");
-    assert_int_equal(study_load(&now, w.path[STUDY], &quiet), ERR_OK);
+    OK(study_load(&now, w.path[STUDY], &quiet));
     support_text(w.path[TOKENS], then, sizeof then);
     for (unsigned i = 0; i < 2; i++) {
         struct token t;
         then[(i + 1) * TOKEN_LINE - 1] = '\0';
-        assert_int_equal(token_parse(&t, then + i * TOKEN_LINE), ERR_OK);
+        OK(token_parse(&t, then + i * TOKEN_LINE));
         assert_int_equal(t.number, i);
         assert_memory_equal(t.sign, f->identity[8 + i]->public.sign, 32);
-        assert_int_equal(token_check(&t, now), ERR_OK);
+        OK(token_check(&t, now));
     }
     assert_int_equal(admit_with(&w, "8", "--earlier", earlier), 0); /* again is fine */
     support_says(w.o.out, "0 of them had");
@@ -292,7 +289,7 @@ TEST(the_register_gives_each_key_one_number)
         static const unsigned who[] = {8, 9, 6};
         struct token t;
         then[(i + 1) * TOKEN_LINE - 1] = '\0';
-        assert_int_equal(token_parse(&t, then + i * TOKEN_LINE), ERR_OK);
+        OK(token_parse(&t, then + i * TOKEN_LINE));
         assert_int_equal(t.number, i);
         assert_memory_equal(t.sign, w.f->identity[who[i]]->public.sign, 32);
     }
@@ -313,16 +310,16 @@ TEST(the_register_is_checked)
     support_says(w.o.out, "2 tokens of study test, signed by its issuer; 0 of them revoked");
     support_text(w.path[TOKENS], text, sizeof text);
     memcpy(text + TOKEN_LINE, text, TOKEN_LINE);
-    assert_int_equal(file_write(w.path[TOKENS], 0600, text, strlen(text), &quiet), ERR_OK);
+    OK(file_write(w.path[TOKENS], 0600, text, strlen(text), &quiet));
     assert_int_not_equal(admit(&w, "6"), 0);
     support_says(w.o.err, "a number was given twice");
     support_text(w.path[TOKENS], text, sizeof text);
     text[TOKEN_LINE + 130] ^= 'A' ^ 'B'; /* in some signature, no matter whose */
-    assert_int_equal(file_write(w.path[TOKENS], 0600, text, strlen(text), &quiet), ERR_OK);
+    OK(file_write(w.path[TOKENS], 0600, text, strlen(text), &quiet));
     assert_int_not_equal(admit(&w, "6"), 0);
     support_says(w.o.err, "tokens:2: ");
     text[TOKEN_LINE + 40] = '?';
-    assert_int_equal(file_write(w.path[TOKENS], 0600, text, strlen(text), &quiet), ERR_OK);
+    OK(file_write(w.path[TOKENS], 0600, text, strlen(text), &quiet));
     assert_int_not_equal(admit(&w, "6"), 0);
     support_says(w.o.err, "tokens:2: this is no token");
 }
@@ -336,8 +333,7 @@ TEST(a_register_with_a_hole_is_refused)
     assert_int_equal(admit(&w, "89"), 0);
     support_text(w.path[TOKENS], text, sizeof text);
     text[TOKEN_LINE] = '\0';
-    assert_int_equal(file_write(w.path[TOKENS], 0600, text, 2 * (size_t)TOKEN_LINE, &quiet),
-                     ERR_OK);
+    OK(file_write(w.path[TOKENS], 0600, text, 2 * (size_t)TOKEN_LINE, &quiet));
     assert_int_not_equal(admit(&w, "6"), 0);
     support_says(w.o.err, "tokens:2: this is no token");
 }

@@ -36,12 +36,12 @@ static void save_model(const struct tools_stage *g, const struct domain *d, doub
 {
     const struct clique c = {.n = d->attributes > 1 ? 2 : 1, .attribute = {0, 1}};
     struct model *m CLEAN(model_free) = NULL;
-    assert_int_equal(model_plain(&m, d, &c, 1, 1 << 20, NULL), ERR_OK);
+    OK(model_plain(&m, d, &c, 1, 1 << 20, NULL));
     for (size_t i = 0; i < m->parameters; i++)
         m->theta[i] = i == 0 ? first : (double)(i % 5) * 0.3;
     model_propagate(m, true);
     model_set_total(m, 321.4);
-    assert_int_equal(model_save(g->model, m, NULL), ERR_OK);
+    OK(model_save(g->model, m, NULL));
 }
 
 /* A study, 400 rows, and the model of independent attributes with a little added. */
@@ -49,22 +49,21 @@ static void stage_new(struct tools_stage *g, const struct study_options *o)
 {
     struct table *t CLEAN(table_free) = NULL;
     struct model *m CLEAN(model_free) = NULL;
-    assert_int_equal(support_study_new(&g->s, o, NULL), ERR_OK);
+    OK(support_study_new(&g->s, o, NULL));
     support_study_file(&g->s, "real.csv", g->real);
     support_study_file(&g->s, "rows.csv", g->rows);
     support_study_file(&g->s, "model", g->model);
     support_study_file(&g->s, "out", g->out);
     support_study_file(&g->s, "err", g->err);
-    assert_int_equal(support_table(&t, g->s.study->domain, 400, 1), ERR_OK);
-    assert_int_equal(table_write_csv(g->real, t, NULL, 1, NULL), ERR_OK);
-    assert_int_equal(model_plain(&m, g->s.study->domain, g->s.study->workload->clique,
-                                 g->s.study->workload->cliques > 2 ? 2 : 1, 1 << 20, NULL),
-                     ERR_OK);
+    OK(support_table(&t, g->s.study->domain, 400, 1));
+    OK(table_write_csv(g->real, t, NULL, 1, NULL));
+    OK(model_plain(&m, g->s.study->domain, g->s.study->workload->clique,
+                   g->s.study->workload->cliques > 2 ? 2 : 1, 1 << 20, NULL));
     for (size_t i = 0; i < m->parameters; i++)
         m->theta[i] = (double)(i % 5) * 0.3;
     model_propagate(m, true);
     model_set_total(m, 321.4);
-    assert_int_equal(model_save(g->model, m, NULL), ERR_OK);
+    OK(model_save(g->model, m, NULL));
 }
 
 static void stage_free(struct tools_stage *g)
@@ -82,16 +81,16 @@ TEST(rows_are_made_from_a_file)
     TREFOIL(&a, &g, "synth", g.model, "--out", g.rows);
     assert_int_equal(a.code, EXIT_OK);
     support_says(a.out, "wrote 321 rows");
-    assert_int_equal(table_read_csv(&t, g.s.study->domain, g.rows, NULL, NULL), ERR_OK);
+    OK(table_read_csv(&t, g.s.study->domain, g.rows, NULL, NULL));
     assert_int_equal(t->rows, 321);
     table_free(&t);
     TREFOIL(&a, &g, "synth", g.model, "--out", g.rows, "--rows", "50", "--seed", "7", "--sampling",
             "independent");
     assert_int_equal(a.code, EXIT_OK);
-    assert_int_equal(file_read(g.rows, 1 << 20, &first, NULL), ERR_OK);
+    OK(file_read(g.rows, 1 << 20, &first, NULL));
     TREFOIL(&a, &g, "synth", g.model, "--out", g.rows, "--rows", "50", "--seed", "7", "--sampling",
             "independent");
-    assert_int_equal(file_read(g.rows, 1 << 20, &second, NULL), ERR_OK);
+    OK(file_read(g.rows, 1 << 20, &second, NULL));
     assert_int_equal(first.size, second.size);
     assert_memory_equal(first.data, second.data, first.size);
     TREFOIL(&a, &g, "synth", g.real, "--out", g.rows);
@@ -133,7 +132,7 @@ TEST(csv_is_written_for_other_programs)
     assert_int_equal(a.code, EXIT_USAGE);
     support_says(a.err, "are for --csv");
     TREFOIL(&a, &g, "synth", g.model, "--out", g.rows);
-    assert_int_equal(file_read(g.rows, 1 << 20, &first, NULL), ERR_OK);
+    OK(file_read(g.rows, 1 << 20, &first, NULL));
     for (size_t i = 0; i < 2; i++) {
         TREFOIL(&a, &g, "synth", g.model, "--out", g.rows, refused[i][0], refused[i][1],
                 refused[i][2], refused[i][3]);
@@ -141,7 +140,7 @@ TEST(csv_is_written_for_other_programs)
     }
     TREFOIL(&a, &g, "synth", g.model, "--out", g.rows, "--delimiter", "tab", "--bom");
     assert_int_equal(a.code, EXIT_OK);
-    assert_int_equal(file_read(g.rows, 1 << 20, &second, NULL), ERR_OK);
+    OK(file_read(g.rows, 1 << 20, &second, NULL));
     assert_memory_equal(second.data, "\xef\xbb\xbf", 3);
     assert_int_equal(second.size, first.size + 3);
     for (size_t i = 0; i < first.size; i++)
@@ -272,14 +271,14 @@ TEST(evaluation_bounds_persons)
     unsigned row = 0;
     stage_new(&g, OPTIONS(.owners = 2, .enforce = 1));
     support_study_file(&g.s, "twice.csv", path);
-    assert_int_equal(file_read(g.real, 1 << 20, &real, NULL), ERR_OK);
+    OK(file_read(g.real, 1 << 20, &real, NULL));
     bytes_put_u8(&real, 0);
     rest = (char *)real.data;
     text_put(&twice, "who,%s\n", strtok_r(rest, "\n", &rest));
     for (char *first = rest; (line = strtok_r(rest, "\n", &rest)) != NULL; row++)
         text_put(&twice, "P %u,%s\np%u,%s\n", row, line, row,
                  first); /* its first row's once more */
-    assert_int_equal(file_write(path, 0600, twice.data, twice.size, NULL), ERR_OK);
+    OK(file_write(path, 0600, twice.data, twice.size, NULL));
     TREFOIL(&a, &g, "eval", g.s.path, path, g.real);
     assert_int_equal(a.code, EXIT_OK);
     support_says(a.err, "rows beyond the first 1 of their person, which are not counted: 400");
@@ -315,12 +314,12 @@ TEST(evaluation_takes_other_files_results_and_questions)
     stage_new(&g, OPTIONS(.owners = 2));
     support_study_file(&g.s, "synthetic.csv", path);
     support_study_file(&g.s, "q.sql", queries);
-    assert_int_equal(support_copy(g.real, path), ERR_OK);
-    assert_int_equal(file_write(queries, 0600, sql, sizeof sql - 1, NULL), ERR_OK);
-    assert_int_equal(file_read(g.real, 1 << 20, &real, NULL), ERR_OK);
+    OK(support_copy(g.real, path));
+    OK(file_write(queries, 0600, sql, sizeof sql - 1, NULL));
+    OK(file_read(g.real, 1 << 20, &real, NULL));
     for (size_t i = 0; i < real.size; i++)
         real.data[i] = real.data[i] == ',' ? ';' : real.data[i] == '.' ? ',' : real.data[i];
-    assert_int_equal(file_write(g.real, 0600, real.data, real.size, NULL), ERR_OK);
+    OK(file_write(g.real, 0600, real.data, real.size, NULL));
     TREFOIL(&a, &g, "eval", g.s.path, g.real, g.s.folder, "--json", "--delimiter", ";", "--decimal",
             ",", "--queries", queries);
     assert_int_equal(a.code, EXIT_OK);
@@ -443,21 +442,21 @@ TEST(likelihoods_match_the_joint)
     struct domain *d CLEAN(domain_free) = support_domain(size, 4);
     struct model *m CLEAN(model_free) = NULL;
     struct table *t CLEAN(table_free) = NULL;
-    assert_int_equal(model_plain(&m, d, c, 3, 1000, NULL), ERR_OK);
+    OK(model_plain(&m, d, c, 3, 1000, NULL));
     for (size_t i = 0; i < m->parameters; i++)
         m->theta[i] = (double)(i * 7 % 5) * 0.5;
     model_propagate(m, true);
     model_set_total(m, 1);
-    assert_int_equal(model_marginal(m, &all, p, NULL), ERR_OK);
-    assert_int_equal(sample_independent(&t, m, 300, 1, NULL), ERR_OK);
+    OK(model_marginal(m, &all, p, NULL));
+    OK(sample_independent(&t, m, 300, 1, NULL));
     for (size_t row = 0; row < 300; row++)
         sum -= log(p[((t->column[0][row] * 3u + t->column[1][row]) * 4u + t->column[2][row]) * 5u +
                      t->column[3][row]]);
-    assert_int_equal(evaluate_likelihood(m, t, &mean, &impossible), ERR_OK);
+    OK(evaluate_likelihood(m, t, &mean, &impossible));
     assert_true(fabs(mean - sum / 300) < 1e-9);
     assert_int_equal(impossible, 0);
     m->theta[m->potential[2].offset] = -2000; /* the first value of the last attribute */
     model_propagate(m, true);
-    assert_int_equal(evaluate_likelihood(m, t, &mean, &impossible), ERR_OK);
+    OK(evaluate_likelihood(m, t, &mean, &impossible));
     assert_true(impossible > 10 && isfinite(mean));
 }

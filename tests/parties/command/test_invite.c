@@ -20,7 +20,7 @@
 static struct study *open_study(struct parse_fixture *f, const char *text)
 {
     struct study *s;
-    assert_int_equal(parse_edit(f, "rounds: 4", text, &s), ERR_OK);
+    OK(parse_edit(f, "rounds: 4", text, &s));
     return s;
 }
 
@@ -50,28 +50,28 @@ TEST(an_invitation_is_of_one_study_number_and_day)
     struct invite i, again = {0};
     uint8_t seed[INVITE_SEED_SIZE], found[INVITE_SEED_SIZE];
     char text[INVITE_TEXT_SIZE], address[INVITE_TEXT_SIZE + 40];
-    assert_int_equal(invite_make(&i, seed, s, f->identity[7], 4, 20000), ERR_OK);
-    assert_int_equal(invite_check(&i, s), ERR_OK);
+    OK(invite_make(&i, seed, s, f->identity[7], 4, 20000));
+    OK(invite_check(&i, s));
     assert_int_equal(invite_check(&i, other), ERR_AUTH);
     assert_int_equal(invite_check(&i, revoked), ERR_REFUSED);
     invite_text(&i, text);
     assert_int_equal(strlen(text), INVITE_TEXT_SIZE - 1);
-    assert_int_equal(invite_parse(&again, text), ERR_OK);
+    OK(invite_parse(&again, text));
     assert_memory_equal(&again, &i, sizeof i);
     expect_no_other(text, s, false);
     invite_link(&i, seed, text);
     snprintf(address, sizeof address, "https://x.example/a#b#%s", text);
     again = (struct invite){0};
-    assert_int_equal(invite_parse_link(&again, found, address), ERR_OK);
+    OK(invite_parse_link(&again, found, address));
     assert_memory_equal(&again, &i, sizeof i);
     assert_memory_equal(found, seed, sizeof seed);
     expect_no_other(text, s, true);
     assert_int_equal(invite_parse(&again, text), ERR_FORMAT); /* each for its purpose */
     text[sizeof "trefoil-link" - 1] = '2';
     assert_int_equal(invite_parse_link(&again, found, text), ERR_MISMATCH);
-    assert_int_equal(invite_make(&i, seed, s, f->identity[7], 5, 20000), ERR_OK);
+    OK(invite_make(&i, seed, s, f->identity[7], 5, 20000));
     assert_int_equal(invite_check(&i, s), ERR_RANGE);
-    assert_int_equal(invite_make(&i, seed, s, f->identity[8], 4, 20000), ERR_OK);
+    OK(invite_make(&i, seed, s, f->identity[8], 4, 20000));
     assert_int_equal(invite_check(&i, s), ERR_AUTH);
 }
 
@@ -87,15 +87,15 @@ TEST(a_link_makes_a_token_of_one_key)
     struct token t, again;
     uint8_t seed[INVITE_SEED_SIZE];
     char text[TOKEN_TEXT_SIZE];
-    assert_int_equal(invite_make(&i, seed, s, f->identity[7], 4, 20000), ERR_OK);
-    assert_int_equal(token_accept(&t, s, &i, seed, key), ERR_OK);
-    assert_int_equal(token_check(&t, s), ERR_OK);
+    OK(invite_make(&i, seed, s, f->identity[7], 4, 20000));
+    OK(token_accept(&t, s, &i, seed, key));
+    OK(token_check(&t, s));
     assert_int_equal(token_check(&t, revoked), ERR_REFUSED);
     assert_false(token_late(&t, 20000)); /* the last day belongs to it */
     assert_true(token_late(&t, 20001));
     token_text(&t, text);
     assert_int_equal(strlen(text), TOKEN_TEXT_SIZE - 1);
-    assert_int_equal(token_parse(&again, text), ERR_OK);
+    OK(token_parse(&again, text));
     assert_memory_equal(&again, &t, sizeof t);
     for (size_t k = 0; k < sizeof text - 1; k++) {
         const char was = text[k];
@@ -110,13 +110,13 @@ TEST(a_link_makes_a_token_of_one_key)
     memcpy(again.sign, f->identity[9]->public.sign, 32);
     assert_int_equal(token_check(&again, s), ERR_AUTH);
     seed[0] ^= 1;
-    assert_int_equal(token_accept(&again, s, &i, seed, key), ERR_OK);
+    OK(token_accept(&again, s, &i, seed, key));
     assert_int_equal(token_check(&again, s), ERR_AUTH);
     again = t;
     again.invited = false;
     assert_int_equal(token_check(&again, s), ERR_AUTH);
     seed[0] ^= 1;
-    assert_int_equal(token_accept(&again, s, &i, seed, f->identity[7]->public.sign), ERR_OK);
+    OK(token_accept(&again, s, &i, seed, f->identity[7]->public.sign));
     assert_int_equal(token_check(&again, s), ERR_DATA); /* the issuer's own key */
 }
 
@@ -132,7 +132,7 @@ struct invite_office {
 
 static void write_text(const char *path, const char *text)
 {
-    assert_int_equal(file_write(path, 0600, text, strlen(text), &quiet), ERR_OK);
+    OK(file_write(path, 0600, text, strlen(text), &quiet));
 }
 
 static void invite_office_new(struct invite_office *w, struct parse_fixture *f)
@@ -146,11 +146,11 @@ static void invite_office_new(struct invite_office *w, struct parse_fixture *f)
     assert_non_null(mkdtemp(w->folder));
     for (unsigned i = 0; i < FILES; i++)
         snprintf(w->path[i], sizeof w->path[i], "%s/%s", w->folder, names[i]);
-    assert_int_equal(file_write(w->path[STUDY], 0600, full.data, full.size, &quiet), ERR_OK);
+    OK(file_write(w->path[STUDY], 0600, full.data, full.size, &quiet));
     write_text(w->path[KEYS_FILE], f->key[9]);
     write_text(w->path[ROWS], "age,ward,bmi,dose\n3,a,1,12\n");
-    assert_int_equal(identity_save(f->identity[7], w->path[ISSUER], false, &quiet), ERR_OK);
-    assert_int_equal(identity_save(f->identity[8], w->path[GUEST], false, &quiet), ERR_OK);
+    OK(identity_save(f->identity[7], w->path[ISSUER], false, &quiet));
+    OK(identity_save(f->identity[8], w->path[GUEST], false, &quiet));
 }
 
 static void invite_office_free(struct invite_office *w)
@@ -195,7 +195,7 @@ TEST(numbers_are_given_once_to_keys_and_links)
     assert_int_equal(st.st_mode & 077, 0);
     line_of(w.path[LINKS], 1, line);
     assert_int_equal(strncmp(line, "https://x.example/p#trefoil-link1-", 34), 0);
-    assert_int_equal(invite_parse_link(&i, seed, line), ERR_OK);
+    OK(invite_parse_link(&i, seed, line));
     assert_int_equal(i.number, 1);
     support_text(w.path[TOKENS], first, sizeof first);
     assert_null(strstr(first, "link1")); /* the register has no secret */
@@ -211,17 +211,17 @@ TEST(numbers_are_given_once_to_keys_and_links)
     assert_false(file_is_there(w.path[LINKS]));
     assert_int_equal(INVITE(&w, "2", LATER, "--page", "http://x"), 0);
     line_of(w.path[LINKS], 0, line);
-    assert_int_equal(invite_parse_link(&i, seed, line), ERR_OK);
+    OK(invite_parse_link(&i, seed, line));
     assert_int_equal(i.number, 3);
     line_of(w.path[TOKENS], 2, line);
-    assert_int_equal(token_parse(&t, line), ERR_OK);
+    OK(token_parse(&t, line));
     assert_int_equal(t.number, 2);
     support_text(w.path[TOKENS], then, sizeof then);
     assert_memory_equal(then, first, strlen(first));
     assert_int_equal(CALL(&w, "admit", w.path[STUDY], "--tokens", w.path[TOKENS]), 0);
     support_says(w.o.out, "5 tokens of study test, signed by its issuer; 0 of them revoked\n"
                           "4 of them are invitations");
-    assert_int_equal(token_accept(&t, w.f->base, &i, seed, t.sign), ERR_OK);
+    OK(token_accept(&t, w.f->base, &i, seed, t.sign));
     token_text(&t, line);
     write_text(w.path[TOKENS], line); /* what an owner has made of a link is none of the issuer's */
     assert_int_not_equal(CALL(&w, "admit", w.path[STUDY], "--tokens", w.path[TOKENS]), 0);
@@ -271,8 +271,8 @@ TEST(another_issuer_keeps_invitations)
     write_text(earlier, text);
     study = edited(text, f->key[7], f->key[6]);
     write_text(w.path[STUDY], (const char *)study.data);
-    assert_int_equal(identity_save(f->identity[6], w.path[ISSUER], true, &quiet), ERR_OK);
-    assert_int_equal(study_load(&now, w.path[STUDY], &quiet), ERR_OK);
+    OK(identity_save(f->identity[6], w.path[ISSUER], true, &quiet));
+    OK(study_load(&now, w.path[STUDY], &quiet));
     assert_int_equal(CALL(&w, "admit", w.path[STUDY], w.path[KEYS_FILE], "--key", w.path[ISSUER],
                           "--tokens", w.path[TOKENS], "--earlier", earlier),
                      0);
@@ -282,7 +282,7 @@ TEST(another_issuer_keeps_invitations)
     strcat(both, "\n");
     line_of(w.path[TOKENS], 0, both + strlen(both));
     write_text(w.path[LINKS], both);
-    assert_int_equal(token_load(&t, now, w.path[LINKS], key, &quiet), ERR_OK);
+    OK(token_load(&t, now, w.path[LINKS], key, &quiet));
     assert_int_equal(t.number, 0);
     assert_int_equal(unlink(earlier), 0);
 }
@@ -297,8 +297,8 @@ TEST(an_invitation_that_is_over_is_refused_before_anything_is_noted)
     char text[INVITE_TEXT_SIZE];
     struct invite i;
     invite_office_new(&w, f);
-    assert_int_equal(study_load(&s, w.path[STUDY], &quiet), ERR_OK);
-    assert_int_equal(invite_make(&i, seed, s, f->identity[7], 0, date_today() - 1), ERR_OK);
+    OK(study_load(&s, w.path[STUDY], &quiet));
+    OK(invite_make(&i, seed, s, f->identity[7], 0, date_today() - 1));
     invite_link(&i, seed, text);
     write_text(w.path[LINKS], text);
     assert_int_equal(CALL(&w, "share", w.path[STUDY], w.path[ROWS], "--key", w.path[GUEST],
@@ -307,7 +307,7 @@ TEST(an_invitation_that_is_over_is_refused_before_anything_is_noted)
     support_says(w.o.err, "the last day of this invitation, ");
     assert_int_equal(CALL(&w, "check", w.path[STUDY], "--token", w.path[LINKS]), 5);
     support_says(w.o.err, "links:1: the last day of this invitation, ");
-    assert_int_equal(invite_make(&i, seed, s, f->identity[7], 0, date_today() + 1), ERR_OK);
+    OK(invite_make(&i, seed, s, f->identity[7], 0, date_today() + 1));
     invite_link(&i, seed, text);
     write_text(w.path[LINKS], text);
     assert_int_equal(CALL(&w, "check", w.path[STUDY], "--token", w.path[LINKS]), 0);
@@ -325,8 +325,8 @@ TEST(an_expired_key_does_not_come_by_a_token)
     struct identity *old CLEAN(identity_free) = NULL;
     invite_office_new(&w, f);
     assert_int_equal(INVITE(&w, "1", LATER, "--page", "https://x"), 0);
-    assert_int_equal(identity_renew(&old, f->identity[8], date_today() - 1, &quiet), ERR_OK);
-    assert_int_equal(identity_save(old, w.path[GUEST], true, &quiet), ERR_OK);
+    OK(identity_renew(&old, f->identity[8], date_today() - 1, &quiet));
+    OK(identity_save(old, w.path[GUEST], true, &quiet));
     assert_int_equal(CALL(&w, "share", w.path[STUDY], w.path[ROWS], "--key", w.path[GUEST],
                           "--token", w.path[LINKS], "--dry-run"),
                      3);

@@ -50,15 +50,14 @@ TEST(known_counts_are_met_as_in_the_joint)
     struct model *m CLEAN(model_free) = NULL;
     double p[CELLS], met[CELLS], truth[CELLS], y[2][20] = {{0}}, off, total = 0;
     struct measurement known[2] = {{.clique = c[0], .y = y[0]}, {.clique = c[1], .y = y[1]}};
-    assert_int_equal(model_new(&m,
-                               &(struct model_terms){.domain = d,
-                                                     .clique = c,
-                                                     .cliques = 4,
-                                                     .zero = &zeros,
-                                                     .zeros = 1,
-                                                     .limit_cells = 1000},
-                               NULL),
-                     ERR_OK);
+    OK(model_new(&m,
+                 &(struct model_terms){.domain = d,
+                                       .clique = c,
+                                       .cliques = 4,
+                                       .zero = &zeros,
+                                       .zeros = 1,
+                                       .limit_cells = 1000},
+                 NULL));
     for (size_t i = 0; i < m->parameters; i++)
         m->theta[i] = (double)(i * 7 % 5) * 0.5;
     model_propagate(m, true);
@@ -69,13 +68,13 @@ TEST(known_counts_are_met_as_in_the_joint)
             y[k][pair_cell(size, &c[k], i)] += truth[i];
     }
     model_set_total(m, total);
-    assert_int_equal(model_marginal(m, &all, p, NULL), ERR_OK);
+    OK(model_marginal(m, &all, p, NULL));
     for (int sweep = 0; sweep < 200; sweep++)
         for (unsigned k = 0; k < 2; k++)
             meet_joint(p, size, &c[k], y[k]);
-    assert_int_equal(model_meet(m, known, 2, &off, NULL), ERR_OK);
+    OK(model_meet(m, known, 2, &off, NULL));
     assert_true(off <= 2 * MODEL_MET * total);
-    assert_int_equal(model_marginal(m, &all, met, NULL), ERR_OK);
+    OK(model_marginal(m, &all, met, NULL));
     for (size_t i = 0; i < CELLS; i++)
         assert_true(fabs(met[i] - p[i]) < 1e-6 * total);
     known[1].clique = (struct clique){2, {1, 3}};
@@ -96,9 +95,9 @@ static void stage_new(struct known_stage *g)
 {
     const char *rows;
     NEW_STUDY(&g->s, NULL, .owners = 1, .rounds = 4);
-    assert_int_equal(support_table(&g->rows, g->s.study->domain, 400, 1), ERR_OK);
+    OK(support_table(&g->rows, g->s.study->domain, 400, 1));
     rows = support_path(&g->s, "rows.csv");
-    assert_int_equal(support_csv(rows, g->s.study->domain, 400, 1), ERR_OK);
+    OK(support_csv(rows, g->s.study->domain, 400, 1));
     TREFOIL(g, "aim", g->s.path, rows, "--out", support_path(&g->s, "result"));
     assert_int_equal(g->o.code, EXIT_OK);
 }
@@ -132,8 +131,7 @@ static void put_margin(struct bytes *out, const struct known_stage *g, bool bmi)
 
 static void write_text(const struct known_stage *g, const char *text)
 {
-    assert_int_equal(file_write(support_path(&g->s, "k.csv"), 0600, text, strlen(text), NULL),
-                     ERR_OK);
+    OK(file_write(support_path(&g->s, "k.csv"), 0600, text, strlen(text), NULL));
 }
 
 static void check_margin(const struct known_stage *g, const char *model, const struct clique *c)
@@ -142,8 +140,8 @@ static void check_margin(const struct known_stage *g, const char *model, const s
     struct model *m CLEAN(model_free) = NULL;
     double counts[16];
     int64_t truth[16];
-    assert_int_equal(model_load(&m, &d, model, 1 << 20, NULL), ERR_OK);
-    assert_int_equal(model_marginal(m, c, counts, NULL), ERR_OK);
+    OK(model_load(&m, &d, model, 1 << 20, NULL));
+    OK(model_marginal(m, c, counts, NULL));
     tabulate_marginal(g->rows, c, truth);
     assert_true(fabs(model_total(m) - 400) < 1e-9);
     for (uint64_t i = 0; i < clique_cells(c, d); i++)
@@ -167,7 +165,7 @@ TEST(what_is_known_is_in_the_model)
     check_margin(&g, path("again/model"), &sex_died);
     check_margin(&g, path("again/model"), &only_bmi);
     check_margin(&g, path("again/model"), &sex);
-    assert_int_equal(file_read(path("again/measurements.json"), 1 << 20, &json, NULL), ERR_OK);
+    OK(file_read(path("again/measurements.json"), 1 << 20, &json, NULL));
     bytes_put_u8(&json, 0);
     support_says((const char *)json.data,
                  "\"known\":[{\"attributes\":[\"sex\",\"died\"],\"values\"");

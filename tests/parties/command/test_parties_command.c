@@ -325,8 +325,7 @@ static enum err parse(struct parsed *p, int argc, const char *const *arguments)
 TEST(options_in_every_form)
 {
     struct parsed p = {0};
-    assert_int_equal(PARSE(&p, "cmd", "--text", "a", "one", "--other=b=c", "--flag", "two"),
-                     ERR_OK);
+    OK(PARSE(&p, "cmd", "--text", "a", "one", "--other=b=c", "--flag", "two"));
     assert_string_equal(p.text, "a");
     assert_string_equal(p.other, "b=c");
     assert_true(p.flag);
@@ -335,13 +334,13 @@ TEST(options_in_every_form)
     assert_string_equal(p.rest[1], "two");
 
     p = (struct parsed){.text = "default"};
-    assert_int_equal(PARSE(&p, "cmd", "--", "--flag", "-x"), ERR_OK);
+    OK(PARSE(&p, "cmd", "--", "--flag", "-x"));
     assert_string_equal(p.text, "default");
     assert_false(p.flag);
     assert_string_equal(p.rest[0], "--flag");
 
     p = (struct parsed){0};
-    assert_int_equal(PARSE(&p, "cmd", "-", "--text="), ERR_OK);
+    OK(PARSE(&p, "cmd", "-", "--text="));
     assert_string_equal(p.rest[0], "-");
     assert_string_equal(p.text, "");
 }
@@ -371,7 +370,7 @@ TEST(mistakes_in_options)
     p.needs = "FILE";
     assert_int_equal(PARSE(&p, "cmd", "one", "--text", "--file"), ERR_USAGE);
     support_says(p.sink, "cmd needs --file FILE");
-    assert_int_equal(PARSE(&p, "cmd", "one", "--file", "a"), ERR_OK);
+    OK(PARSE(&p, "cmd", "one", "--file", "a"));
     assert_int_equal(command_options(0, NULL, NULL, 33, p.rest, 0, 0, &p.given, NULL), ERR_MISUSE);
 }
 
@@ -381,7 +380,7 @@ TEST(numbers_in_options)
     char sink[256];
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
     int64_t n;
-    assert_int_equal(command_integer("rows", "10", 1, 10, &n, &log), ERR_OK);
+    OK(command_integer("rows", "10", 1, 10, &n, &log));
     assert_int_equal(n, 10);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         sink[0] = '\0';
@@ -443,9 +442,9 @@ TEST(an_expired_key_is_shown_as_such)
 {
     struct identity *base CLEAN(identity_free) = NULL, *made CLEAN(identity_free) = NULL;
     struct command_outcome o;
-    assert_int_equal(identity_new(&base, NULL), ERR_OK);
-    assert_int_equal(identity_renew(&made, base, 20000, NULL), ERR_OK);
-    assert_int_equal(identity_save(made, "my.key", false, NULL), ERR_OK);
+    OK(identity_new(&base, NULL));
+    OK(identity_renew(&made, base, 20000, NULL));
+    OK(identity_save(made, "my.key", false, NULL));
     TREFOIL(&o, "keygen", "--show", "my.key", "--name", "office");
     assert_int_equal(o.code, EXIT_OK);
     support_says(o.out, "# good until the end of 2024-10-04: it has expired");
@@ -497,14 +496,14 @@ static void check_warns(const char *words, const char *others, const char *warni
     struct command_outcome o;
     struct bytes text CLEAN(bytes_clear) = {0}, changed CLEAN(bytes_clear) = {0};
     const char *at;
-    assert_int_equal(file_read("study.yaml", 1 << 20, &text, NULL), ERR_OK);
+    OK(file_read("study.yaml", 1 << 20, &text, NULL));
     bytes_put_u8(&text, 0);
     at = strstr((const char *)text.data, words);
     assert_non_null(at);
     bytes_put(&changed, text.data, (size_t)(at - (const char *)text.data));
     bytes_put_text(&changed, others);
     bytes_put_text(&changed, at + strlen(words));
-    assert_int_equal(file_write("unwise.yaml", 0644, changed.data, changed.size, NULL), ERR_OK);
+    OK(file_write("unwise.yaml", 0644, changed.data, changed.size, NULL));
     TREFOIL(&o, "check", "unwise.yaml");
     if (o.code != EXIT_OK)
         fail_msg("%s: %s", others, o.err);
@@ -560,7 +559,7 @@ TEST(from_nothing_to_a_checked_study)
     assert_int_equal(o.code, EXIT_USAGE);
     /* what somebody else's keygen printed */
     TREFOIL(&o, "keygen", "office");
-    assert_int_equal(file_write("mail.txt", 0644, o.out, strlen(o.out), NULL), ERR_OK);
+    OK(file_write("mail.txt", 0644, o.out, strlen(o.out), NULL));
     TREFOIL(&o, "keygen", "--show", "mail.txt", "--name", "nobody", "--into", "study.yaml");
     assert_int_equal(o.code, EXIT_CONFIG);
     support_says(o.err, "study.yaml has nobody named nobody");
@@ -602,7 +601,7 @@ TEST(init_replaces_nothing)
 {
     struct command_outcome o;
     char text[64];
-    assert_int_equal(file_write("other.yaml", 0644, "mine", 4, NULL), ERR_OK);
+    OK(file_write("other.yaml", 0644, "mine", 4, NULL));
     TREFOIL(&o, "init", "other.yaml");
     assert_int_equal(o.code, EXIT_RUNTIME);
     support_says(o.err, "left alone");
@@ -624,7 +623,7 @@ TEST(check_explains_mistakes)
     TREFOIL(&o, "check", "nowhere.yaml");
     assert_int_equal(o.code, EXIT_RUNTIME);
     support_says(o.err, "nowhere.yaml");
-    assert_int_equal(file_write("other.yaml", 0644, "study: x\nfoo: 1\n", 16, NULL), ERR_OK);
+    OK(file_write("other.yaml", 0644, "study: x\nfoo: 1\n", 16, NULL));
     TREFOIL(&o, "check", "other.yaml");
     assert_int_equal(o.code, EXIT_CONFIG);
     support_says(o.err, "error: other.yaml:2:1: ");

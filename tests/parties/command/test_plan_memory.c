@@ -78,7 +78,7 @@ static void write_pairs(struct scene *c, unsigned rows)
         char line[32];
         bytes_put(&text, line, (size_t)snprintf(line, sizeof line, "%u,%u\n", i % 500, i % 500));
     }
-    assert_int_equal(file_write(file(c, "o0.csv"), 0600, text.data, text.size, &quiet), ERR_OK);
+    OK(file_write(file(c, "o0.csv"), 0600, text.data, text.size, &quiet));
 }
 
 /* "the analyst's program about 9.4 MB" */
@@ -89,7 +89,7 @@ static double planned_bytes(struct scene *c)
     double bytes;
     char *at, *unit;
     EXPECT(0, file(c, "plan.txt"), 10, "plan", c->s.path);
-    assert_int_equal(file_read(file(c, "plan.txt"), 1 << 20, &b, NULL), ERR_OK);
+    OK(file_read(file(c, "plan.txt"), 1 << 20, &b, NULL));
     bytes_put_u8(&b, 0);
     at = strstr((char *)b.data, before);
     assert_non_null(at);

@@ -27,7 +27,7 @@ static void stage_of(struct refit_stage *g, const char *more, unsigned sweeps)
     const char *rows;
     NEW_STUDY(&g->s, NULL, .owners = 1, .rounds = 6, .sweeps = sweeps, .more = more);
     rows = support_path(&g->s, "rows.csv");
-    assert_int_equal(support_csv(rows, g->s.study->domain, 300, 1), ERR_OK);
+    OK(support_csv(rows, g->s.study->domain, 300, 1));
     TREFOIL(g, "aim", g->s.path, rows, "--out", support_path(&g->s, "result"));
     assert_int_equal(g->o.code, EXIT_OK);
 }
@@ -115,7 +115,7 @@ TEST(answers_have_intervals)
         assert_int_equal(g.o.code, EXIT_USAGE);
         support_says(g.o.err, "--level must be a number from 0.5 to 0.9999");
     }
-    assert_int_equal(file_write(path("result/errors"), 0600, "x", 1, NULL), ERR_OK);
+    OK(file_write(path("result/errors"), 0600, "x", 1, NULL));
     TREFOIL(&g, "query", path("result"), text);
     assert_int_equal(g.o.code, EXIT_BAD_DATA);
     support_says(g.o.err, "trefoil refit makes it anew");
@@ -127,9 +127,9 @@ static double cell(const char *model, uint16_t a, uint16_t b, uint32_t at)
     struct domain *d CLEAN(domain_free) = NULL;
     struct model *m CLEAN(model_free) = NULL;
     double counts[64];
-    assert_int_equal(model_load(&m, &d, model, 1 << 20, NULL), ERR_OK);
+    OK(model_load(&m, &d, model, 1 << 20, NULL));
     assert_true(clique_cells(&c, d) <= 64);
-    assert_int_equal(model_marginal(m, &c, counts, NULL), ERR_OK);
+    OK(model_marginal(m, &c, counts, NULL));
     return counts[at];
 }
 
@@ -137,7 +137,7 @@ static double cell(const char *model, uint16_t a, uint16_t b, uint32_t at)
 static void refit_impossible(struct refit_stage *g, const char *zeros)
 {
     const char *const file = support_path(&g->s, "z.yaml");
-    assert_int_equal(file_write(file, 0600, zeros, strlen(zeros), NULL), ERR_OK);
+    OK(file_write(file, 0600, zeros, strlen(zeros), NULL));
     TREFOIL(g, "refit", support_path(&g->s, "result"), "--out", support_path(&g->s, "again"),
             "--impossible", file);
 }
@@ -202,12 +202,12 @@ static void joining_new(struct refit_joining *j, const struct refit_stage *g)
 {
     const struct study *study = g->s.study;
     struct table *few CLEAN(table_free) = NULL, *many CLEAN(table_free) = NULL;
-    assert_int_equal(support_table(&few, study->domain, 300, 1), ERR_OK);
-    assert_int_equal(support_table(&many, study->domain, 900, 2), ERR_OK);
+    OK(support_table(&few, study->domain, 300, 1));
+    OK(support_table(&many, study->domain, 900, 2));
     j->random = random_of(1);
     j->noise = noise_from_random(&j->random);
-    assert_int_equal(plaintext_new(&j->few, study->workload, few, &j->noise, NULL), ERR_OK);
-    assert_int_equal(plaintext_new(&j->many, study->workload, many, &j->noise, NULL), ERR_OK);
+    OK(plaintext_new(&j->few, study->workload, few, &j->noise, NULL));
+    OK(plaintext_new(&j->many, study->workload, many, &j->noise, NULL));
 }
 
 /* What a run writes into the folder `joined`, except synthetic rows. */
@@ -220,13 +220,12 @@ static void run_joining(const struct refit_stage *g)
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct aim_options options;
     joining_new(&j, g);
-    assert_int_equal(bounds_new(&bounds, study, NULL), ERR_OK);
-    assert_int_equal(release_loop_options(study, bounds, &options, NULL), ERR_OK);
-    assert_int_equal(aim_run(&result, &options, &backend, NULL), ERR_OK);
+    OK(bounds_new(&bounds, study, NULL));
+    OK(release_loop_options(study, bounds, &options, NULL));
+    OK(aim_run(&result, &options, &backend, NULL));
     assert_true(result->measurement[0].total > 0);
-    assert_int_equal(file_folder(support_path(&g->s, "joined"), NULL), ERR_OK);
-    assert_int_equal(release_write(support_path(&g->s, "joined"), study, result, 1, 0, 1, NULL),
-                     ERR_OK);
+    OK(file_folder(support_path(&g->s, "joined"), NULL));
+    OK(release_write(support_path(&g->s, "joined"), study, result, 1, 0, 1, NULL));
 }
 
 TEST(who_joined_is_counted_as_in_the_run)
@@ -288,7 +287,7 @@ TEST(bad_files_name_their_field)
     };
     struct refit_stage g CLEAN(stage_free);
     stage_new(&g, NULL);
-    assert_int_equal(support_copy(path("result/measurements.json"), path("whole")), ERR_OK);
+    OK(support_copy(path("result/measurements.json"), path("whole")));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_true(support_edit(path("whole"), path("result/measurements.json"),
                                  (const char *const[]){cases[i].find, cases[i].put, NULL}));
@@ -319,8 +318,7 @@ TEST(mistakes_are_answered)
     TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--study", g.s.path);
     assert_int_equal(g.o.code, EXIT_USAGE); /* aim keeps no numbers of a run */
     support_says(g.o.err, "result/stats.json, of which the report of a run is made");
-    assert_int_equal(file_write(path("result/stats.json"), 0600, other, sizeof other - 1, NULL),
-                     ERR_OK);
+    OK(file_write(path("result/stats.json"), 0600, other, sizeof other - 1, NULL));
     TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--study", g.s.path);
     assert_int_equal(g.o.code, EXIT_CONFIG);
     support_says(g.o.err, "result does not belong to study");

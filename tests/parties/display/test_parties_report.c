@@ -72,9 +72,9 @@ static struct log silent = {.buffer = said, .buffer_size = sizeof said};
 static void write_page(struct report_stage *g, const char *folder, const struct report_truth *truth)
 {
     char path[SUPPORT_PATH + 16];
-    assert_int_equal(report_write(folder, g->s.study, truth, NULL, &silent), ERR_OK);
+    OK(report_write(folder, g->s.study, truth, NULL, &silent));
     snprintf(path, sizeof path, "%s/report.html", folder);
-    assert_int_equal(file_read(path, 1 << 24, &g->page, NULL), ERR_OK);
+    OK(file_read(path, 1 << 24, &g->page, NULL));
     bytes_put_u8(&g->page, 0);
     check_markup((const char *)g->page.data);
 }
@@ -136,8 +136,8 @@ static void write_result(struct report_stage *g)
         for (unsigned k = 0; k < NET_PHASES; k++)
             server[i][k] = (struct net_counters){
                 .exchanges = 3, .wire_sent = 1000000, .seconds = 0.25};
-    assert_int_equal(price_limits(g->s.study, &limits, &silent), ERR_OK);
-    assert_int_equal(central_run(&result, g->s.study, g->table, NULL, NULL, NULL, &silent), ERR_OK);
+    OK(price_limits(g->s.study, &limits, &silent));
+    OK(central_run(&result, g->s.study, g->table, NULL, NULL, NULL, &silent));
     for (size_t i = 0; i < result->measurements; i++) { /* what the servers would have reported */
         bool early = i < g->s.study->workload->one_ways + 1;
         result->population[i] = early ? g->began_with : g->ended_with;
@@ -151,9 +151,8 @@ static void write_result(struct report_stage *g)
     stats.rho = limits.rho;
     result->known = given;
     result->knowns = g->knowns;
-    assert_int_equal(release_write(g->folder, g->s.study, result, limits.rho, 10, 1, &silent),
-                     ERR_OK);
-    assert_int_equal(run_stats_write(g->folder, &stats, &silent), ERR_OK);
+    OK(release_write(g->folder, g->s.study, result, limits.rho, 10, 1, &silent));
+    OK(run_stats_write(g->folder, &stats, &silent));
 }
 
 /*
@@ -168,9 +167,9 @@ static void stage_joined(struct report_stage *g, const struct study_options *o, 
         fail_msg("%s", said);
     g->began_with = began_with > 0 ? began_with : g->s.study->owners;
     g->ended_with = ended_with > 0 ? ended_with : g->s.study->owners;
-    assert_int_equal(support_table(&g->table, g->s.study->domain, 3000, 5), ERR_OK);
+    OK(support_table(&g->table, g->s.study->domain, 3000, 5));
     support_study_file(&g->s, "result", g->folder);
-    assert_int_equal(file_folder(g->folder, &silent), ERR_OK);
+    OK(file_folder(g->folder, &silent));
     write_result(g);
 }
 
@@ -287,9 +286,9 @@ static void copy_file(const char *from, const char *to, const char *name)
     struct bytes b CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH + 32];
     snprintf(path, sizeof path, "%s/%s", from, name);
-    assert_int_equal(file_read(path, 1 << 24, &b, NULL), ERR_OK);
+    OK(file_read(path, 1 << 24, &b, NULL));
     snprintf(path, sizeof path, "%s/%s", to, name);
-    assert_int_equal(file_write(path, 0600, b.data, b.size, NULL), ERR_OK);
+    OK(file_write(path, 0600, b.data, b.size, NULL));
 }
 
 /*
@@ -306,7 +305,7 @@ TEST(it_is_made_of_opened_values_alone)
     bytes_put(&first, g.page.data, g.page.size);
     table_free(&g.table);
     support_study_file(&g.s, "other", other);
-    assert_int_equal(file_folder(other, &silent), ERR_OK);
+    OK(file_folder(other, &silent));
     for (size_t i = 0; i < 3; i++) {
         assert_int_not_equal(report_write(other, g.s.study, NULL, NULL, &silent), ERR_OK);
         copy_file(g.folder, other, inputs[i]);
@@ -359,16 +358,16 @@ TEST(damaged_files_are_refused)
         char path[SUPPORT_PATH + 32];
         struct bytes whole CLEAN(bytes_clear) = {0};
         snprintf(path, sizeof path, "%s/%s", g.folder, cases[i].file);
-        assert_int_equal(file_read(path, 1 << 24, &whole, NULL), ERR_OK);
+        OK(file_read(path, 1 << 24, &whole, NULL));
         assert_true(
             support_edit(path, path, (const char *const[]){cases[i].find, cases[i].put, NULL}));
         said_now[0] = '\0';
         assert_int_equal(report_write(g.folder, g.s.study, NULL, NULL, &log), cases[i].e);
         if (strstr(said_now, cases[i].words) == NULL)
             fail_msg("%s for %s: %s", cases[i].put, cases[i].find, said_now);
-        assert_int_equal(file_write(path, 0600, whole.data, whole.size, NULL), ERR_OK);
+        OK(file_write(path, 0600, whole.data, whole.size, NULL));
     }
-    assert_int_equal(report_write(g.folder, g.s.study, NULL, NULL, &log), ERR_OK);
+    OK(report_write(g.folder, g.s.study, NULL, NULL, &log));
 }
 
 /* A measured pair instead of a one-way: no chart has its counts. */
@@ -478,18 +477,18 @@ static void open_result(struct report_opened *o, const struct report_stage *g)
     char path[SUPPORT_PATH + 32];
     memset(o, 0, sizeof *o);
     snprintf(path, sizeof path, "%s/model", g->folder);
-    assert_int_equal(model_load(&o->m, &o->d, path, MODEL_FILE_CELLS, &silent), ERR_OK);
+    OK(model_load(&o->m, &o->d, path, MODEL_FILE_CELLS, &silent));
     snprintf(path, sizeof path, "%s/measurements.json", g->folder);
-    assert_int_equal(output_read(&o->found, path, o->d, &silent), ERR_OK);
-    assert_int_equal(model_densities(&o->inside, o->m, &silent), ERR_OK);
+    OK(output_read(&o->found, path, o->d, &silent));
+    OK(model_densities(&o->inside, o->m, &silent));
 }
 
 /* The model's counts of one or two attributes. */
 static double *counts_of(const struct report_opened *o, const struct clique *c)
 {
     double *counts;
-    assert_int_equal(memory_new(&counts, clique_cells(c, o->d)), ERR_OK);
-    assert_int_equal(model_marginal(o->m, c, counts, &silent), ERR_OK);
+    OK(memory_new(&counts, clique_cells(c, o->d)));
+    OK(model_marginal(o->m, c, counts, &silent));
     return counts;
 }
 
@@ -619,7 +618,7 @@ static void expect_marks(const struct report_stage *g, const struct report_opene
         round = i - o->d->attributes + 1;
         times++;
     }
-    assert_int_equal(association_of(&without, o->d, x, y, counts, 0, &o->inside), ERR_OK);
+    OK(association_of(&without, o->d, x, y, counts, 0, &o->inside));
     snprintf(words, sizeof words, "<title>%s and %s: %s, %s %.2f</title>", a, b,
              times == 0  ? "not measured"
              : alone > 0 ? "measured"
@@ -628,8 +627,7 @@ static void expect_marks(const struct report_stage *g, const struct report_opene
     expect(g, words);
     if (times != 1)
         return;
-    assert_int_equal(association_of(&with, o->d, x, y, counts, sqrt(1 / weight), &o->inside),
-                     ERR_OK);
+    OK(association_of(&with, o->d, x, y, counts, sqrt(1 / weight), &o->inside));
     snprintf(words, sizeof words, "%s &times; %s<small>measured in round %zu%s</small></th>", a, b,
              round, alone > 0 ? "" : ", with others");
     expect(g, words);

@@ -36,8 +36,8 @@ static void stage_clear(struct verdict_stage *g)
 static void stage_new(struct verdict_stage *g, const struct study_options *o)
 {
     *g = (struct verdict_stage){0};
-    assert_int_equal(support_study_new(&g->s, o, &quiet), ERR_OK);
-    assert_int_equal(support_table(&g->table, g->s.study->domain, 3000, 5), ERR_OK);
+    OK(support_study_new(&g->s, o, &quiet));
+    OK(support_table(&g->table, g->s.study->domain, 3000, 5));
 }
 
 /* As many rows of each value, but nothing joins the columns. */
@@ -65,21 +65,21 @@ static const char *verdict_of(struct verdict_stage *g)
     struct copula_result *copula CLEAN(copula_result_free) = NULL;
     char folder[SUPPORT_PATH];
     support_study_file(&g->s, "result", folder);
-    assert_int_equal(file_folder(folder, &quiet), ERR_OK);
+    OK(file_folder(folder, &quiet));
     if (method_of(s)->forms) {
-        assert_int_equal(central_copula(&copula, s, g->table, NULL, &quiet), ERR_OK);
-        assert_int_equal(release_copula(folder, s, copula, 1, 10, 1, &quiet), ERR_OK);
+        OK(central_copula(&copula, s, g->table, NULL, &quiet));
+        OK(release_copula(folder, s, copula, 1, 10, 1, &quiet));
         run_stats_copula(&stats, copula);
     } else {
-        assert_int_equal(central_run(&result, s, g->table, NULL, NULL, NULL, &quiet), ERR_OK);
+        OK(central_run(&result, s, g->table, NULL, NULL, NULL, &quiet));
         for (size_t i = 0; i < result->measurements; i++)
             result->population[i] = s->owners;
-        assert_int_equal(release_write(folder, s, result, 1, 10, 1, &quiet), ERR_OK);
+        OK(release_write(folder, s, result, 1, 10, 1, &quiet));
         run_stats_aim(&stats, result);
     }
-    assert_int_equal(run_stats_write(folder, &stats, &quiet), ERR_OK);
+    OK(run_stats_write(folder, &stats, &quiet));
     bytes_clear(&g->text);
-    assert_int_equal(report_write(folder, s, NULL, &g->text, &quiet), ERR_OK);
+    OK(report_write(folder, s, NULL, &g->text, &quiet));
     return (const char *)g->text.data;
 }
 
@@ -192,7 +192,7 @@ TEST(a_page_for_the_board)
     struct verdict_stage g CLEAN(stage_clear);
     struct bytes page CLEAN(bytes_clear) = {0};
     stage_new(&g, OPTIONS(.rounds = 2, .more = "purpose: research\nretain_days: 30\n"));
-    assert_int_equal(card_board(&page, g.s.study), ERR_OK);
+    OK(card_board(&page, g.s.study));
     bytes_put_u8(&page, 0);
     EACH(support_says, (const char *)page.data, "# Study test\n", "Purpose: research\n",
          study_fingerprint(g.s.study).text, "- Owner o0: ", "30 days", "- unit: one row\n",

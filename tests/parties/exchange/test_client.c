@@ -50,7 +50,7 @@ static void answer(void *self, unsigned i, const struct bytes *message, struct b
 {
     struct client_house *h = self;
     if (message->data[0] != MESSAGE_ALIVE)
-        assert_int_equal(write_answer(h, i, message->data[0], out), ERR_OK);
+        OK(write_answer(h, i, message->data[0], out));
     else if (message->size == 1 + REQUEST_RUN_SIZE &&
              memcmp(message->data + 1, h->run, REQUEST_RUN_SIZE) == 0)
         atomic_fetch_add(&h->alive[i], 1);
@@ -64,8 +64,8 @@ static void house_new(struct client_house *h)
     atomic_store(&h->refuses, STUDY_SERVERS_MOST);
     atomic_store(&h->refusal, ERR_REFUSED);
     NEW_STUDY(&h->s, &quiet, .owners = 1, .connect_s = support_slow(3), .round_s = 1);
-    assert_int_equal(identity_load(&h->analyst, support_path(&h->s, "a.key"), &quiet), ERR_OK);
-    assert_int_equal(netio_new(&h->netio, &quiet), ERR_OK);
+    OK(identity_load(&h->analyst, support_path(&h->s, "a.key"), &quiet));
+    OK(netio_new(&h->netio, &quiet));
     gates_new(&h->gates, &h->s, &h->analyst->public, answer, h);
 }
 
@@ -88,7 +88,7 @@ static enum err ask_and_keep(struct client_house *h, struct witness *witness, ch
     struct bytes request CLEAN(bytes_clear) = {0}, result CLEAN(bytes_clear) = {0};
     words[0] = '\0';
     bytes_put_string(&request, "any bytes do");
-    assert_int_equal(client_new(&client, h->netio, h->s.study, h->analyst, h->run, &log), ERR_OK);
+    OK(client_new(&client, h->netio, h->s.study, h->analyst, h->run, &log));
     if (witness != NULL)
         client_watch(client, witness);
     TRY(client_result(client, &request, &result));
@@ -121,7 +121,7 @@ TEST(a_result_that_one_server_forges_is_noticed)
     char words[2048];
     struct client_house h CLEAN(house_free);
     house_new(&h);
-    assert_int_equal(ask(&h, words, sizeof words), ERR_OK);
+    OK(ask(&h, words, sizeof words));
     assert_string_equal(words, "");
     for (unsigned liar = 1; liar < STUDY_SERVERS_MOST; liar++) {
         char named[64];
@@ -169,7 +169,7 @@ TEST(a_run_is_said_to_live_as_long_as_it_does)
     struct client *client CLEAN(client_free) = NULL;
     double end;
     house_new(&h);
-    assert_int_equal(client_new(&client, h.netio, h.s.study, h.analyst, h.run, &quiet), ERR_OK);
+    OK(client_new(&client, h.netio, h.s.study, h.analyst, h.run, &quiet));
     end = support_deadline(30);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         while (atomic_load(&h.alive[i]) < 3)

@@ -30,10 +30,8 @@ static void desk_new(struct exchange_desk *d)
     NEW_STUDY(&d->s, &quiet, .owners = 2);
     d->receipt = (struct receipt){.owner = 1, .state = RECEIPT_HELD, .digest = {7}};
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        assert_int_equal(identity_load(&d->server[i], support_path(&d->s, "s%u.key", i), &quiet),
-                         ERR_OK);
-        assert_int_equal(receipt_sign(d->s.study, d->server[i], &d->receipt, &d->receipt.part[i]),
-                         ERR_OK);
+        OK(identity_load(&d->server[i], support_path(&d->s, "s%u.key", i), &quiet));
+        OK(receipt_sign(d->s.study, d->server[i], &d->receipt, &d->receipt.part[i]));
     }
 }
 
@@ -131,7 +129,7 @@ static void saved_receipt(struct exchange_desk *d, struct bytes *text)
     FILE *f;
     int c;
     support_study_file(&d->s, "receipt", path);
-    assert_int_equal(receipt_save(path, d->s.study, &d->receipt, &quiet), ERR_OK);
+    OK(receipt_save(path, d->s.study, &d->receipt, &quiet));
     assert_non_null(f = fopen(path, "rb"));
     while ((c = fgetc(f)) != EOF)
         bytes_put_u8(text, (uint8_t)c);
@@ -175,7 +173,7 @@ TEST(a_receipt_needs_three_signatures)
 {
     struct exchange_desk d CLEAN(desk_free);
     desk_new(&d);
-    assert_int_equal(receipt_verify(d.s.study, &d.receipt, &quiet), ERR_OK);
+    OK(receipt_verify(d.s.study, &d.receipt, &quiet));
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         struct receipt r = d.receipt;
         char named[64];
@@ -240,7 +238,7 @@ TEST(a_statement_that_was_changed_is_none)
     struct exchange_desk d CLEAN(desk_free);
     struct bytes text CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
     desk_new(&d);
-    assert_int_equal(statement_write(&s, d.s.study, d.server[1], &text), ERR_OK);
+    OK(statement_write(&s, d.s.study, d.server[1], &text));
     expect(read_statement(&d, &text), ERR_OK, "", "whole");
     for (size_t k = 0; k < sizeof statements / sizeof *statements; k++) {
         rewrite(&text, &statements[k], &other);
@@ -285,9 +283,9 @@ TEST(a_request_that_is_cut_or_changed_is_none)
     w = d.s.study->workload;
     r.ask.estimates = w->query[1].cells + w->query[2].cells;
     r.ask.estimate = memory_array(r.ask.estimates, sizeof *r.ask.estimate);
-    assert_int_equal(request_write(&r, &text), ERR_OK);
+    OK(request_write(&r, &text));
     assert_in_range(text.size, 1, request_longest(w));
-    assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, text.size), ERR_OK);
+    OK(request_read(&back, d.s.study->domain, w, text.data, text.size));
     assert_int_equal(back.ask.query[1], 2);
     request_clear(&back);
     for (size_t n = 0; n < text.size; n++)
@@ -295,7 +293,7 @@ TEST(a_request_that_is_cut_or_changed_is_none)
     {
         const struct request measure = {.ask = {.kind = ASK_MEASURE, .queries = 2, .query = query}};
         struct bytes other CLEAN(bytes_clear) = {0};
-        assert_int_equal(request_write(&measure, &other), ERR_OK);
+        OK(request_write(&measure, &other));
         for (size_t n = 0; n < other.size; n++)
             assert_int_equal(request_read(&back, d.s.study->domain, w, other.data, n), ERR_FORMAT);
     }
@@ -331,7 +329,7 @@ TEST(a_request_of_a_set_comes_back)
         struct bytes text CLEAN(bytes_clear) = {0};
         r.ask.weights = k == 2 ? 1 : k == 3 ? 3 : 2;
         r.ask.multiplier = k == 1 ? 300 : 0;
-        assert_int_equal(request_write(&r, &text), ERR_OK);
+        OK(request_write(&r, &text));
         assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, text.size),
                          k == 0 ? ERR_OK : ERR_FORMAT);
         if (k == 0)
@@ -355,11 +353,11 @@ static void write_merged(const struct request *r, const struct bytes *merges, st
 {
     const size_t at = 2 + REQUEST_RUN_SIZE + 4;
     struct bytes plain CLEAN(bytes_clear) = {0};
-    assert_int_equal(request_write(r, &plain), ERR_OK);
+    OK(request_write(r, &plain));
     bytes_put(out, plain.data, at);
     bytes_put_block(out, merges->data, merges->size);
     bytes_put(out, plain.data + at + 4, plain.size - at - 4);
-    assert_int_equal(bytes_ok(out), ERR_OK);
+    OK(bytes_ok(out));
 }
 
 /* Reads a request for the first marginal with these merges, and writes it again. */
@@ -372,7 +370,7 @@ static enum err read_merged_as(const struct exchange_desk *d, const struct reque
     e = request_read(back, d->s.study->domain, d->s.study->workload, text.data, text.size);
     if (e != ERR_OK)
         return e;
-    assert_int_equal(request_write(back, &again), ERR_OK);
+    OK(request_write(back, &again));
     assert_int_equal(again.size, text.size);
     assert_memory_equal(again.data, text.data, text.size);
     assert_true(text.size <= request_longest(d->s.study->workload));
@@ -406,16 +404,16 @@ TEST(merges_of_a_request_are_checked)
     domain = d.s.study->domain;
     bytes_put_u16(&merges, 1);
     put_merged(&merges, ordered, &domain->attribute[ordered], 1);
-    assert_int_equal(read_merged(&d, &merges, &back), ERR_OK);
-    assert_int_equal(read_merged(&d, &(struct bytes){0}, &none), ERR_OK);
-    assert_int_equal(read_merged(&d, &merges, &same), ERR_OK);
+    OK(read_merged(&d, &merges, &back));
+    OK(read_merged(&d, &(struct bytes){0}, &none));
+    OK(read_merged(&d, &merges, &same));
     assert_true(ask_alike(&back.ask, &same.ask));
     assert_false(ask_alike(&back.ask, &none.ask) || ask_alike(&none.ask, &back.ask));
     request_clear(&same);
     bytes_clear(&merges);
     bytes_put_u16(&merges, 1);
     put_merged(&merges, ordered, &domain->attribute[ordered], 2);
-    assert_int_equal(read_merged(&d, &merges, &same), ERR_OK);
+    OK(read_merged(&d, &merges, &same));
     assert_false(ask_alike(&back.ask, &same.ask));
     request_clear(&same);
     request_clear(&back);
@@ -484,9 +482,9 @@ TEST(a_request_of_forms_comes_back)
     r.ask.weights = 2 * forms_codes(w);
     r.ask.weight = memory_array(w->cells + r.ask.weights, sizeof *r.ask.weight);
     r.ask.weight[r.ask.weights - 1] = -7;
-    assert_int_equal(request_write(&r, &text), ERR_OK);
+    OK(request_write(&r, &text));
     assert_in_range(text.size, 1, request_longest(w));
-    assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, text.size), ERR_OK);
+    OK(request_read(&back, d.s.study->domain, w, text.data, text.size));
     assert_int_equal(back.ask.weights, r.ask.weights);
     assert_memory_equal(back.ask.weight, r.ask.weight, r.ask.weights * sizeof *r.ask.weight);
     assert_int_equal(back.ask.estimates, 0);
@@ -497,7 +495,7 @@ TEST(a_request_of_forms_comes_back)
     assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, text.size), ERR_FORMAT);
     r.ask.queries = 1;
     r.ask.weights = w->query[1].cells;
-    assert_int_equal(request_write(&r, &named), ERR_OK);
+    OK(request_write(&r, &named));
     assert_int_equal(request_read(&back, d.s.study->domain, w, named.data, named.size), ERR_FORMAT);
     memory_free(&r.ask.weight);
 }
@@ -506,8 +504,8 @@ TEST(an_answer_that_is_cut_says_nothing)
 {
     struct bytes text CLEAN(bytes_clear) = {0};
     struct reply r;
-    assert_int_equal(reply_write(7, ERR_BUDGET, "it is spent", "payload", 7, &text), ERR_OK);
-    assert_int_equal(reply_read(&r, &text), ERR_OK);
+    OK(reply_write(7, ERR_BUDGET, "it is spent", "payload", 7, &text));
+    OK(reply_read(&r, &text));
     assert_true(r.kind == 7 && r.status == ERR_BUDGET && r.size == 7);
     for (size_t n = 0; n < text.size; n++) {
         const struct bytes part = {.data = text.data, .size = n};

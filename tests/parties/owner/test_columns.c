@@ -56,13 +56,12 @@ static void scene_of(struct columns_scene *c, const char *columns, const char *h
     for (unsigned i = 0; i < rows; i++)
         put(&csv, i);
     from.csv = support_path(&c->s, "t.csv");
-    assert_int_equal(file_write(from.csv, 0600, csv.data, csv.size, NULL), ERR_OK);
-    assert_int_equal(source_load(&c->source, c->s.study, 0, UPLOAD_RECORDS, &from, &c->log),
-                     ERR_OK);
+    OK(file_write(from.csv, 0600, csv.data, csv.size, NULL));
+    OK(source_load(&c->source, c->s.study, 0, UPLOAD_RECORDS, &from, &c->log));
     c->words[0] = '\0';
     out = open_memstream(&c->text, &size);
     assert_non_null(out);
-    assert_int_equal(columns_print(out, &c->source, c->s.study->workload, &c->log), ERR_OK);
+    OK(columns_print(out, &c->source, c->s.study->workload, &c->log));
     assert_int_equal(fclose(out), 0);
 }
 
@@ -163,7 +162,7 @@ TEST(what_seems_wrong_is_sent_only_if_accepted)
     assert_int_equal(c.source.doubts, 1);
     assert_int_equal(columns_accept(&c.source, false, &c.log), ERR_DATA);
     support_says(c.words, "nothing was sent: correct what the warnings above name");
-    assert_int_equal(columns_accept(&c.source, true, &c.log), ERR_OK);
+    OK(columns_accept(&c.source, true, &c.log));
 }
 
 /* What an owner who types this on a terminal has sent, or not. */
@@ -193,10 +192,10 @@ TEST(on_a_terminal_the_owner_is_asked)
     struct columns_scene c CLEAN(scene_free);
     scene_new(&c, 60, comma);
     assert_int_equal(answered(&c.source, "n\n", &c.log), ERR_DATA);
-    assert_int_equal(answered(&c.source, "y\n", &c.log), ERR_OK);
+    OK(answered(&c.source, "y\n", &c.log));
     assert_int_equal(answered(&c.source, "\n", &c.log), ERR_DATA);
     c.source.doubts = 0;
-    assert_int_equal(answered(&c.source, "n\n", &c.log), ERR_OK);
+    OK(answered(&c.source, "n\n", &c.log));
 }
 
 static void few(struct bytes *csv, unsigned row)
@@ -210,7 +209,7 @@ TEST(a_few_rows_are_not_judged)
     struct columns_scene c CLEAN(scene_free);
     scene_new(&c, 19, few);
     assert_int_equal(c.source.doubts, 0);
-    assert_int_equal(columns_accept(&c.source, false, &c.log), ERR_OK);
+    OK(columns_accept(&c.source, false, &c.log));
 }
 
 TEST(an_empty_table_is_not_warned_of_again)
@@ -249,10 +248,8 @@ TEST(reading_tells_how_far_it_is)
     bytes_put_text(&csv, "sex,age,dose,a column of quite a long name,one\n");
     for (unsigned i = 0; i < 20000; i++)
         mixed(&csv, i);
-    assert_int_equal(file_write(support_path(&c.s, "t.csv"), 0600, csv.data, csv.size, NULL),
-                     ERR_OK);
-    assert_int_equal(
-        table_read_csv(&table, c.s.study->domain, support_path(&c.s, "t.csv"), &o, NULL), ERR_OK);
+    OK(file_write(support_path(&c.s, "t.csv"), 0600, csv.data, csv.size, NULL));
+    OK(table_read_csv(&table, c.s.study->domain, support_path(&c.s, "t.csv"), &o, NULL));
     assert_int_equal(t.calls, 4);
     assert_int_equal(t.rows, 16384);
     assert_true(t.part > 0.7 && t.part < 1);

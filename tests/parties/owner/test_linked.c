@@ -41,7 +41,7 @@ TEST(a_study_says_who_is_linked)
         LAB, "    max_rows: 60\n    batch: x\n    columns: [age, sex, died]\n"};
     static const char *const whole[] = {CLINIC, LAB, REGISTRY, NULL};
     struct support_study s;
-    assert_int_equal(study_of(&s, "true", three, 3, NULL, &quiet), ERR_OK);
+    OK(study_of(&s, "true", three, 3, NULL, &quiet));
     assert_true(s.study->enforce_person && s.study->link.on);
     assert_int_equal(s.study->link.keep, 3);
     for (size_t i = 0; i < 3; i++)
@@ -53,12 +53,12 @@ TEST(a_study_says_who_is_linked)
     assert_int_equal(study_of(&s, "{keep: o2, min_linked: 200}", three, 3, NULL, &quiet),
                      ERR_STUDY); /* a column of the clinic cannot be missing */
     support_study_free(&s);
-    assert_int_equal(study_of(&s, "{keep: o0, min_linked: 90}", three, 3, NULL, &quiet), ERR_OK);
+    OK(study_of(&s, "{keep: o0, min_linked: 90}", three, 3, NULL, &quiet));
     assert_int_equal(s.study->link.keep, 0);
     assert_int_equal(study_batch_rows(s.study, 0, true), 100);
     assert_true(s.study->link.look == 0.02);
     support_study_free(&s);
-    assert_int_equal(study_of(&s, "true", whole, 4, NULL, &quiet), ERR_OK);
+    OK(study_of(&s, "true", whole, 4, NULL, &quiet));
     assert_false(s.study->enforce_person);
     assert_false(study_linked(s.study, 3) || study_sends_keys(s.study, 3));
     support_study_free(&s);
@@ -121,14 +121,14 @@ static void terms_of(const struct support_study *s, const char *find, const char
     struct bytes text CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
     struct study *study CLEAN(study_free) = NULL;
     const char *at;
-    assert_int_equal(file_read(s->path, 1 << 20, &text, NULL), ERR_OK);
+    OK(file_read(s->path, 1 << 20, &text, NULL));
     bytes_put_u8(&text, 0);
     at = strstr((const char *)text.data, find);
     assert_non_null(at);
     bytes_put(&other, text.data, (size_t)(at - (const char *)text.data));
     bytes_put(&other, replace, strlen(replace));
     bytes_put(&other, at + strlen(find), strlen(at + strlen(find)));
-    assert_int_equal(study_parse(&study, "t", other.data, other.size, NULL), ERR_OK);
+    OK(study_parse(&study, "t", other.data, other.size, NULL));
     memcpy(digest, study->terms.digest, 32);
 }
 
@@ -148,7 +148,7 @@ TEST(how_owners_are_linked_is_a_term)
     };
     struct support_study s;
     uint8_t digest[32];
-    assert_int_equal(study_of(&s, find + strlen("link: "), three, 3, NULL, &quiet), ERR_OK);
+    OK(study_of(&s, find + strlen("link: "), three, 3, NULL, &quiet));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         terms_of(&s, find, cases[i].replace, digest);
         assert_int_equal(memcmp(digest, s.study->terms.digest, 32) == 0, cases[i].same);
@@ -185,7 +185,7 @@ TEST(what_is_linked_is_described)
     static const char *const more[] = {CLINIC, LAB, REGISTRY, NULL};
     struct support_study s;
     char *text;
-    assert_int_equal(study_of(&s, "{keep: o0, min_linked: 9}", three, 3, NULL, &quiet), ERR_OK);
+    OK(study_of(&s, "{keep: o0, min_linked: 9}", three, 3, NULL, &quiet));
     text = described(s.study);
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (strstr(text, kept[i]) == NULL)
@@ -193,7 +193,7 @@ TEST(what_is_linked_is_described)
     assert_null(strstr(text, "row i of one belongs"));
     free(text);
     support_study_free(&s);
-    assert_int_equal(study_of(&s, "true", more, 4, NULL, &quiet), ERR_OK);
+    OK(study_of(&s, "true", more, 4, NULL, &quiet));
     s.study->rows_per_person = 2;
     text = described(s.study);
     for (size_t i = 0; i < sizeof inner / sizeof *inner; i++)
@@ -224,13 +224,13 @@ struct linked_owned {
 static void fill(struct linked_owned *o, size_t part, size_t rows, uint64_t keys, uint64_t *state)
 {
     const size_t columns = part == 1 ? 2 : 1;
-    assert_int_equal(domain_pick(&o->columns[part], o->all, attribute_of[part], columns), ERR_OK);
-    assert_int_equal(table_new(&o->table[part], o->columns[part], rows), ERR_OK);
-    assert_int_equal(table_keep_keys(o->table[part]), ERR_OK);
+    OK(domain_pick(&o->columns[part], o->all, attribute_of[part], columns));
+    OK(table_new(&o->table[part], o->columns[part], rows));
+    OK(table_keep_keys(o->table[part]));
     for (size_t i = 0; i < rows; i++) {
         const uint16_t codes[] = {(uint16_t)(three_random(state) % 4),
                                   (uint16_t)(three_random(state) % 4)};
-        assert_int_equal(table_append(o->table[part], codes), ERR_OK);
+        OK(table_append(o->table[part], codes));
         o->table[part]->key[i] = three_random(state) % keys * 0x9e3779b97f4a7c15;
     }
 }
@@ -283,8 +283,8 @@ TEST(a_join_is_that_of_a_search)
                 part[p] = (struct join_part){o.table[p], attribute_of[p]};
             }
             found = naive(&o, keep, cases[c].keys, expected);
-            assert_int_equal(table_new(&t, o.all, 0), ERR_OK);
-            assert_int_equal(table_join(t, part, PARTS, keep, &linked, &surplus), ERR_OK);
+            OK(table_new(&t, o.all, 0));
+            OK(table_join(t, part, PARTS, keep, &linked, &surplus));
             assert_int_equal(linked, found);
             memset(counts, 0, sizeof counts);
             for (size_t i = 0; i < t->rows; i++)
@@ -308,7 +308,7 @@ static enum err pack_csv(const struct support_study *s, size_t owner, const char
 {
     struct source source CLEAN(source_clear) = {.rows = 0};
     const struct source_options o = {.csv = support_path(s, "rows.csv")};
-    assert_int_equal(file_write(o.csv, 0600, csv, strlen(csv), NULL), ERR_OK);
+    OK(file_write(o.csv, 0600, csv, strlen(csv), NULL));
     TRY(source_load(&source, s->study, owner, UPLOAD_RECORDS, &o, log));
     return source_pack(&source, s->study, owner, UPLOAD_RECORDS, packed);
 }
@@ -319,18 +319,15 @@ TEST(a_linked_owner_sends_sorted_keys_of_its_columns)
     struct bytes one CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
     char words[1000] = "";
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_WARN};
-    assert_int_equal(study_of(&s, "true", three, 3, NULL, &log), ERR_OK);
-    assert_int_equal(
-        pack_csv(&s, 1, "who,ward,bmi\nann,a,20\nbob,b,\ncy,?,59\ndee,d,10\n", &one, &log), ERR_OK);
+    OK(study_of(&s, "true", three, 3, NULL, &log));
+    OK(pack_csv(&s, 1, "who,ward,bmi\nann,a,20\nbob,b,\ncy,?,59\ndee,d,10\n", &one, &log));
     assert_int_equal(one.size, study_upload_bytes(s.study, 1));
     assert_string_equal(words, "");
-    assert_int_equal(/* order, case and spaces do not matter */
-                     pack_csv(&s, 1, "bmi,who,ward\n10,D e e,d\n,BOB,b\n20, ann,a\n59,cy,?\n",
-                              &other, &log),
-                     ERR_OK);
+    OK(/* order, case and spaces do not matter */
+       pack_csv(&s, 1, "bmi,who,ward\n10,D e e,d\n,BOB,b\n20, ann,a\n59,cy,?\n", &other, &log));
     assert_int_equal(one.size, other.size);
     assert_memory_equal(one.data, other.data, one.size);
     bytes_clear(&other);
-    assert_int_equal(pack_csv(&s, 2, "who,died\nann,no\nANN,yes\nbob,no\n", &other, &log), ERR_OK);
+    OK(pack_csv(&s, 2, "who,died\nann,no\nANN,yes\nbob,no\n", &other, &log));
     support_says(words, "rows of persons who have an earlier row (1 of 3)");
 }

@@ -77,7 +77,7 @@ static void put_statement(struct owner_scene *c, unsigned i, enum receipt_state 
     struct receipt r = {.state = state};
     memcpy(r.digest, c->digest, sizeof r.digest);
     r.digest[0] ^= forged;
-    assert_int_equal(receipt_sign(c->s.study, c->server[i], &r, &r.part[i]), ERR_OK);
+    OK(receipt_sign(c->s.study, c->server[i], &r, &r.part[i]));
     receipt_part_write(&r.part[i], out);
 }
 
@@ -151,15 +151,14 @@ static void head(const struct owner_scene *c, unsigned i, enum owner_cheat cheat
     }
     if (cheat == OTHER_END)
         h.ledger = ledger_at(5, 100);
-    assert_int_equal(reader_done(&in), ERR_OK);
+    OK(reader_done(&in));
     assert_memory_equal(terms, c->s.study->terms.digest, 32);
     h.past.length += cheat == OTHER_QUESTION;
-    assert_int_equal(head_sign(c->s.study, c->server[i], i, &h), ERR_OK);
+    OK(head_sign(c->s.study, c->server[i], i, &h));
     h.log.length += cheat == HEAD_FORGED;
     head_put(&payload, &h);
     payload.size -= cheat == HEAD_CUT;
-    assert_int_equal(reply_write(MESSAGE_HEAD, ERR_OK, "", payload.data, payload.size, out),
-                     ERR_OK);
+    OK(reply_write(MESSAGE_HEAD, ERR_OK, "", payload.data, payload.size, out));
 }
 
 static void answer(void *self, unsigned i, const struct bytes *message, struct bytes *out)
@@ -200,8 +199,7 @@ static void answer(void *self, unsigned i, const struct bytes *message, struct b
         bytes_put(&payload, c->digest, 32);
         bytes_put_string(&payload, "domain"); /* and no digest */
     }
-    assert_int_equal(
-        reply_write(kind, e, e == ERR_DATA ? "" : "no", payload.data, payload.size, out), ERR_OK);
+    OK(reply_write(kind, e, e == ERR_DATA ? "" : "no", payload.data, payload.size, out));
 }
 
 /* --- the owner -------------------------------------------------------------------------------- */
@@ -214,19 +212,17 @@ static void scene_new(struct owner_scene *c)
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_WARN};
     NEW_STUDY(&c->s, &c->log, .owners = 2, .connect_s = support_slow(5),
               .round_s = support_slow(5));
-    assert_int_equal(identity_load(&c->me, file(c, "o0.key"), &c->log), ERR_OK);
+    OK(identity_load(&c->me, file(c, "o0.key"), &c->log));
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        assert_int_equal(identity_load(&c->server[i], file(c, "s%u.key", i), &c->log), ERR_OK);
+        OK(identity_load(&c->server[i], file(c, "s%u.key", i), &c->log));
     assert_non_null(p);
-    assert_int_equal(upload_make(c->parts, &three_split, c->me, 0,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->s.study, UPLOAD_RECORDS,
-                                 &packed),
-                     ERR_OK);
+    OK(upload_make(c->parts, &three_split, c->me, 0, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+                   c->s.study, UPLOAD_RECORDS, &packed));
     upload_digest(&c->parts[0], c->s.study->terms.digest, c->digest);
     bytes_clear(&packed);
     gates_new(&c->gates, &c->s, &c->me->public, answer, c);
     c->witness = (struct witness){.study = c->s.study, .log = &c->log};
-    assert_int_equal(witness_add(&c->witness, file(c, "heads")), ERR_OK);
+    OK(witness_add(&c->witness, file(c, "heads")));
     c->out = fopen(file(c, "said"), "w");
     assert_non_null(c->out);
     c->progress = progress_start(c->out, c->s.study, 0);
@@ -256,7 +252,7 @@ static void meet(struct owner_scene *c, unsigned who, enum owner_cheat cheat)
     atomic_store(&c->held, 0);
     atomic_store(&c->misses, 0);
     c->words[0] = '\0';
-    assert_int_equal(courier_new(&c->courier, &o), ERR_OK);
+    OK(courier_new(&c->courier, &o));
 }
 
 TEST(an_upload_to_servers_that_cheat)
@@ -295,7 +291,7 @@ TEST(an_upload_to_servers_that_cheat)
         support_says(c.words, cases[i].words);
         assert_ptr_equal(strchr(c.words, '\n'), strrchr(c.words, '\n')); /* one line */
         if (cases[i].expected == ERR_OK)
-            assert_int_equal(receipt_verify(c.s.study, &receipt, &c.log), ERR_OK);
+            OK(receipt_verify(c.s.study, &receipt, &c.log));
         courier_free(&c.courier);
     }
 }
@@ -347,7 +343,7 @@ TEST(the_status_of_servers_that_cheat)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct server_status status[STUDY_SERVERS_MOST];
         meet(&c, 1, cases[i].cheat);
-        assert_int_equal(courier_status(c.courier, status), ERR_OK);
+        OK(courier_status(c.courier, status));
         for (unsigned k = 0; k < STUDY_SERVERS_MOST; k++) {
             assert_int_equal(status[k].answered, k != 1 || cases[i].cheat == NONE);
             server_status_clear(&status[k]);
@@ -397,24 +393,24 @@ TEST(a_ledger_that_was_put_back_is_refused)
         /* and the next time, from the file */
         c.witness = (struct witness){.study = c.s.study, .log = &c.log};
         c.words[0] = '\0';
-        assert_int_equal(witness_add(&c.witness, file(&c, "heads")), ERR_OK);
+        OK(witness_add(&c.witness, file(&c, "heads")));
         assert_string_equal(c.words, "");
     }
     /* an owner who has withdrawn from such servers needs that all the more */
     meet(&c, 1, PUT_BACK);
     bool whole;
     struct receipt receipt;
-    assert_int_equal(courier_withdraw(c.courier, &receipt, &whole), ERR_OK);
+    OK(courier_withdraw(c.courier, &receipt, &whole));
     courier_free(&c.courier);
     /* both signatures are kept */
-    assert_int_equal(file_read(file(&c, "heads"), 1 << 20, &text, &c.log), ERR_OK);
+    OK(file_read(file(&c, "heads"), 1 << 20, &text, &c.log));
     bytes_put_u8(&text, 0);
     for (char *line = strtok((char *)text.data, "\n"); line != NULL; line = strtok(NULL, "\n")) {
         struct head h;
         unsigned server;
         const char *told = strncmp(line, "against ", 8) == 0 ? line + 8 : NULL;
         if (told != NULL)
-            assert_int_equal(head_parse(c.s.study, told, &server, &h), ERR_OK);
+            OK(head_parse(c.s.study, told, &server, &h));
         kept += told != NULL && server == 1 && h.ledger.length != 7;
     }
     assert_int_equal(kept, 8);
@@ -433,11 +429,11 @@ TEST(what_was_kept_of_ledgers_is_read_with_care)
     scene_new(&c);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         struct head first = {.ledger = ledger_at(5, 0)};
-        assert_int_equal(head_sign(c.s.study, c.server[i], i, &first), ERR_OK);
-        assert_int_equal(witness_take(&c.witness, i, &first, &c.log), ERR_OK);
+        OK(head_sign(c.s.study, c.server[i], i, &first));
+        OK(witness_take(&c.witness, i, &first, &c.log));
         assert_int_equal(witness_debits(&c.witness, i), 5);
     }
-    assert_int_equal(file_read(file(&c, "heads"), 1 << 20, &text, &c.log), ERR_OK);
+    OK(file_read(file(&c, "heads"), 1 << 20, &text, &c.log));
     end = text.size;
     for (size_t k = 0; k < end; k++) {
         struct witness w = {.study = c.s.study, .log = &c.log};
@@ -445,8 +441,8 @@ TEST(what_was_kept_of_ledgers_is_read_with_care)
         bool comment;
         c.words[0] = '\0';
         text.data[k] ^= 1;
-        assert_int_equal(file_write(file(&c, "altered"), 0600, text.data, end, &c.log), ERR_OK);
-        assert_int_equal(witness_add(&w, file(&c, "altered")), ERR_OK);
+        OK(file_write(file(&c, "altered"), 0600, text.data, end, &c.log));
+        OK(witness_add(&w, file(&c, "altered")));
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             known += witness_debits(&w, i) == 5;
         comment = known == 3;
@@ -457,24 +453,24 @@ TEST(what_was_kept_of_ledgers_is_read_with_care)
         text.data[k] ^= 1;
     }
     /* cut in its last line; the next one begins on a new line */
-    assert_int_equal(file_write(file(&c, "heads"), 0600, text.data, end - 20, &c.log), ERR_OK);
+    OK(file_write(file(&c, "heads"), 0600, text.data, end - 20, &c.log));
     c.witness = (struct witness){.study = c.s.study, .log = &c.log};
     c.words[0] = '\0';
-    assert_int_equal(witness_add(&c.witness, file(&c, "heads")), ERR_OK);
+    OK(witness_add(&c.witness, file(&c, "heads")));
     support_says(c.words, "heads:5: this is not what a server has signed: it was cut or altered");
     assert_int_equal(witness_debits(&c.witness, 1), 5);
     assert_int_equal(witness_debits(&c.witness, 2), 0);
-    assert_int_equal(head_sign(c.s.study, c.server[1], 1, &h), ERR_OK);
-    assert_int_equal(witness_take(&c.witness, 1, &h, &c.log), ERR_OK);
+    OK(head_sign(c.s.study, c.server[1], 1, &h));
+    OK(witness_take(&c.witness, 1, &h, &c.log));
     c.witness = (struct witness){.study = c.s.study, .log = &c.log};
-    assert_int_equal(witness_add(&c.witness, file(&c, "heads")), ERR_OK);
+    OK(witness_add(&c.witness, file(&c, "heads")));
     assert_int_equal(witness_debits(&c.witness, 1), 6);
     /* what cannot be stored is reported, and ends nothing; what cannot be read does */
     c.witness = (struct witness){.study = c.s.study, .log = &c.log};
-    assert_int_equal(witness_add(&c.witness, file(&c, "no/heads")), ERR_OK);
+    OK(witness_add(&c.witness, file(&c, "no/heads")));
     h.past = ledger_at(0, 0);
-    assert_int_equal(head_sign(c.s.study, c.server[1], 1, &h), ERR_OK);
-    assert_int_equal(witness_take(&c.witness, 1, &h, &c.log), ERR_OK);
+    OK(head_sign(c.s.study, c.server[1], 1, &h));
+    OK(witness_take(&c.witness, 1, &h, &c.log));
     support_says(c.words, "a ledger that is put back may go unnoticed");
     assert_int_equal(witness_add(&c.witness, file(&c, ".")), ERR_SYSTEM);
 }
@@ -520,8 +516,8 @@ TEST(more_rows_than_agreed_are_not_packed)
     struct table *t CLEAN(table_free) = NULL;
     struct bytes packed = {0};
     NEW_STUDY(&s, NULL, .owners = 1);
-    assert_int_equal(pack_domain(&columns, s.study, 0), ERR_OK);
-    assert_int_equal(support_table(&t, columns, s.study->owner[0].max_rows + 1, 1), ERR_OK);
+    OK(pack_domain(&columns, s.study, 0));
+    OK(support_table(&t, columns, s.study->owner[0].max_rows + 1, 1));
     assert_int_equal(pack_table(s.study, 0, UPLOAD_RECORDS, t, &packed), ERR_DATA);
     assert_int_equal(pack_table(s.study, 0, s.study->owner[0].bits, t, &packed), ERR_DATA);
     assert_int_equal(packed.size, 0);
@@ -547,37 +543,37 @@ TEST(pins_are_replaced_and_kept)
                              (const char *const[]){"rounds: 3", "rounds: 4", NULL}));
     assert_true(support_edit(s.path, support_path(&s, "other.yaml"),
                              (const char *const[]){"study: test\n", other_name, NULL}));
-    assert_int_equal(study_load(&changed, support_path(&s, "changed.yaml"), &log), ERR_OK);
-    assert_int_equal(study_load(&other, support_path(&s, "other.yaml"), &log), ERR_OK);
+    OK(study_load(&changed, support_path(&s, "changed.yaml"), &log));
+    OK(study_load(&other, support_path(&s, "other.yaml"), &log));
     print[0] = study_fingerprint(s.study);
     print[1] = study_fingerprint(changed);
     print[2] = study_fingerprint(other);
 
-    assert_int_equal(pin_check(key, s.study, NULL, &known, &log), ERR_OK);
+    OK(pin_check(key, s.study, NULL, &known, &log));
     assert_false(known);
-    assert_int_equal(pin_set(key, s.study, &log), ERR_OK);
-    assert_int_equal(pin_set(key, other, &log), ERR_OK);
-    assert_int_equal(pin_check(key, s.study, NULL, &known, &log), ERR_OK);
+    OK(pin_set(key, s.study, &log));
+    OK(pin_set(key, other, &log));
+    OK(pin_check(key, s.study, NULL, &known, &log));
     assert_true(known);
     assert_int_equal(pin_check(key, changed, NULL, &known, &log), ERR_MISMATCH);
     support_says(said, "this key knows the study test by other terms");
-    assert_int_equal(pin_check(key, changed, print[1].text, &known, &log), ERR_OK);
+    OK(pin_check(key, changed, print[1].text, &known, &log));
     assert_false(known);
-    assert_int_equal(pin_set(key, changed, &log), ERR_OK); /* replaces the first */
-    assert_int_equal(file_read(pins, 4096, &text, &log), ERR_OK);
+    OK(pin_set(key, changed, &log)); /* replaces the first */
+    OK(file_read(pins, 4096, &text, &log));
     bytes_put_u8(&text, 0);
     snprintf(expected, sizeof expected, "(trefoil share).\nother %s\ntest %s\n", print[2].text,
              print[1].text);
     support_says((const char *)text.data, expected);
 
     /* a last line that an editor left without a line end */
-    assert_int_equal(file_write(pins, 0600, text.data, text.size - 2, &log), ERR_OK);
-    assert_int_equal(pin_check(key, changed, NULL, &known, &log), ERR_OK);
+    OK(file_write(pins, 0600, text.data, text.size - 2, &log));
+    OK(pin_check(key, changed, NULL, &known, &log));
     assert_true(known);
-    assert_int_equal(pin_set(key, other, &log), ERR_OK);
-    assert_int_equal(pin_check(key, changed, NULL, &known, &log), ERR_OK);
+    OK(pin_set(key, other, &log));
+    OK(pin_check(key, changed, NULL, &known, &log));
     assert_true(known);
-    assert_int_equal(pin_check(key, other, NULL, &known, &log), ERR_OK);
+    OK(pin_check(key, other, NULL, &known, &log));
     assert_true(known);
 }
 
@@ -588,11 +584,11 @@ TEST(pins_that_cannot_be_read_or_written_are_told)
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     bool known;
     NEW_STUDY(&s, &log, .owners = 1);
-    assert_int_equal(pin_beside("here/key", ".pins", path, &log), ERR_OK);
+    OK(pin_beside("here/key", ".pins", path, &log));
     assert_string_equal(path, "here/key.pins");
-    assert_int_equal(pin_beside("here/a.key", ".pins", path, &log), ERR_OK);
+    OK(pin_beside("here/a.key", ".pins", path, &log));
     assert_string_equal(path, "here/a.pins");
-    assert_int_equal(pin_beside(".key", ".pins", path, &log), ERR_OK);
+    OK(pin_beside(".key", ".pins", path, &log));
     assert_string_equal(path, ".key.pins");
     memset(longer, 'x', sizeof longer);
     longer[FILE_PATH - 5] = '\0';
@@ -629,14 +625,14 @@ static struct book_entry entry(const char *study, enum book_state state, double 
 static void in_book(const char *path, const char *study, enum book_state state, double epsilon)
 {
     const struct book_entry e = entry(study, state, epsilon);
-    assert_int_equal(book_add(path, &e, NULL), ERR_OK);
+    OK(book_add(path, &e, NULL));
 }
 
 static struct book_sum sum_of(const char *path, const struct book_entry *but,
                               const struct book_entry *also)
 {
     struct book b CLEAN(book_clear) = {0};
-    assert_int_equal(book_load(&b, path, NULL), ERR_OK);
+    OK(book_load(&b, path, NULL));
     return book_add_up(&b, but, also);
 }
 
@@ -665,11 +661,11 @@ TEST(a_book_counts_each_study_once)
     assert_int_equal(sum_of(path, &one, &one).studies, 1);
     /* other terms are another study, and so is another name */
     changed.terms.text[0] = 'B';
-    assert_int_equal(book_add(path, &changed, NULL), ERR_OK);
+    OK(book_add(path, &changed, NULL));
     assert_int_equal(sum_of(path, NULL, NULL).studies, 2);
     assert_int_equal(sum_of(path, &one, &other).studies, 2);
     changed.state = BOOK_WITHDRAWN;
-    assert_int_equal(book_add(path, &changed, NULL), ERR_OK);
+    OK(book_add(path, &changed, NULL));
     in_book(path, "third", BOOK_REFUSED, 5);
     assert_int_equal(sum_of(path, NULL, NULL).studies, 1);
 
@@ -730,7 +726,7 @@ TEST(a_book_that_is_damaged_is_refused_by_its_line)
     support_study_file(&s, "book", path);
     in_book(path, "one", BOOK_SENT, 1);
     in_book(path, "two", BOOK_SENT, 2);
-    assert_int_equal(book_edited(&s, " two ", " three ", said), ERR_OK);
+    OK(book_edited(&s, " two ", " three ", said));
     for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
         assert_int_equal(book_edited(&s, damage[i][0], damage[i][1], said), ERR_STUDY);
         support_says(said, "edited:5: this is not an entry of a book of budgets");
@@ -742,7 +738,7 @@ TEST(a_book_that_is_damaged_is_refused_by_its_line)
     support_says(said, "edited:3: \"format trefoil-book-1\" should stand before this line");
 
     /* cut anywhere except after a line, it is refused */
-    assert_int_equal(file_read(path, 4096, &text, NULL), ERR_OK);
+    OK(file_read(path, 4096, &text, NULL));
     for (size_t n = 0; n < text.size; n++) {
         const bool whole = n == 0 || text.data[n - 1] == '\n';
         const enum err e = book_parse(&b, "cut", text.data, n, NULL);
@@ -755,7 +751,7 @@ TEST(a_book_that_is_damaged_is_refused_by_its_line)
      * a line that a crash has cut stays an error when more is written, and never takes another with
      * it
      */
-    assert_int_equal(file_write(path, 0600, text.data, text.size - 9, NULL), ERR_OK);
+    OK(file_write(path, 0600, text.data, text.size - 9, NULL));
     in_book(path, "three", BOOK_SENT, 1);
     assert_int_equal(book_load(&b, path, &log), ERR_STUDY);
     support_says(said, "book:5: this is not an entry");
@@ -786,16 +782,16 @@ TEST(a_secret_is_made_once_and_only_a_whole_one_is_taken)
     struct bytes text = {0};
     NEW_STUDY(&s, &log, .owners = 1);
     const char *path = support_path(&s, "secret");
-    assert_int_equal(owner_secret_load(&first, path, s.study, &log), ERR_OK);
+    OK(owner_secret_load(&first, path, s.study, &log));
     assert_null(first);
-    assert_int_equal(owner_secret_take(&first, path, s.study, &log), ERR_OK);
-    assert_int_equal(owner_secret_take(&again, path, s.study, &log), ERR_OK);
+    OK(owner_secret_take(&first, path, s.study, &log));
+    OK(owner_secret_take(&again, path, s.study, &log));
     assert_memory_equal(first, again, UPLOAD_SECRET_SIZE);
     secret_free(&again);
-    assert_int_equal(owner_secret_load(&again, path, s.study, &log), ERR_OK);
+    OK(owner_secret_load(&again, path, s.study, &log));
     assert_memory_equal(first, again, UPLOAD_SECRET_SIZE);
     secret_free(&again);
-    assert_int_equal(owner_secret_take(&again, support_path(&s, "other"), s.study, &log), ERR_OK);
+    OK(owner_secret_take(&again, support_path(&s, "other"), s.study, &log));
     assert_memory_not_equal(first, again, UPLOAD_SECRET_SIZE);
     secret_free(&again);
     secret_free(&first);
@@ -806,14 +802,14 @@ TEST(a_secret_is_made_once_and_only_a_whole_one_is_taken)
     assert_int_equal(load_edited(&s, "secret-1", "secret-2", &log), ERR_FORMAT);
     assert_int_equal(load_edited(&s, "\nsecret ", "\nsecret  ", &log), ERR_STUDY);
     assert_int_equal(load_edited(&s, "\nsecret ", "\nsecret", &log), ERR_STUDY);
-    assert_int_equal(file_read(path, 4096, &text, &log), ERR_OK);
+    OK(file_read(path, 4096, &text, &log));
     for (size_t n = 0; n < text.size; n++) {
-        assert_int_equal(file_write(path, 0600, text.data, n, &log), ERR_OK);
+        OK(file_write(path, 0600, text.data, n, &log));
         assert_int_equal(owner_secret_take(&again, path, s.study, &log), ERR_STUDY);
         assert_null(again);
     }
     text.data[text.size - 5] = '+'; /* not in base64url */
-    assert_int_equal(file_write(path, 0600, text.data, text.size, &log), ERR_OK);
+    OK(file_write(path, 0600, text.data, text.size, &log));
     assert_int_equal(owner_secret_take(&again, path, s.study, &log), ERR_STUDY);
     bytes_clear(&text);
     assert_int_equal(owner_secret_take(&again, support_path(&s, "no/secret"), s.study, &log),

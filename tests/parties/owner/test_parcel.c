@@ -30,17 +30,14 @@ static void scene_new(struct parcel_scene *c)
     c->log.buffer = c->words;
     c->log.buffer_size = sizeof c->words;
     NEW_STUDY(&c->s, &quiet, .owners = 2, .seals = true);
-    assert_int_equal(identity_load(&c->me, file(c, "o0.key"), &quiet), ERR_OK);
+    OK(identity_load(&c->me, file(c, "o0.key"), &quiet));
     for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(identity_load(&c->server[i], file(c, "s%u.key", i), &quiet), ERR_OK);
-        assert_int_equal(sealing_load(&c->secret[i], c->s.study, i, file(c, "s%u.seal", i), &quiet),
-                         ERR_OK);
+        OK(identity_load(&c->server[i], file(c, "s%u.key", i), &quiet));
+        OK(sealing_load(&c->secret[i], c->s.study, i, file(c, "s%u.seal", i), &quiet));
     }
     assert_non_null(bytes_extend(&packed, MESSAGE_PART_MAX + 9));
-    assert_int_equal(upload_make(c->parts, &three_split, c->me, 0,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->s.study, UPLOAD_RECORDS,
-                                 &packed),
-                     ERR_OK);
+    OK(upload_make(c->parts, &three_split, c->me, 0, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+                   c->s.study, UPLOAD_RECORDS, &packed));
 }
 
 static void scene_free(struct parcel_scene *c)
@@ -65,7 +62,7 @@ static void make(struct parcel_scene *c, uint64_t serial, struct bytes *file)
 {
     const struct sealed_from from = {.study = c->s.study, .me = c->me, .serial = serial};
     const uint64_t debits[STUDY_SERVERS_MOST] = {1, 2, 3};
-    assert_int_equal(parcel_make(&from, c->parts, false, debits, file), ERR_OK);
+    OK(parcel_make(&from, c->parts, false, debits, file));
 }
 
 static enum err parse(struct parcel_scene *c, struct parcel *p, const struct bytes *file, size_t n)
@@ -82,7 +79,7 @@ TEST(a_parcel_has_the_messages_that_share_sends)
     struct parcel p CLEAN(parcel_clear) = {0};
     scene_new(&c);
     make(&c, 77, &file);
-    assert_int_equal(parse(&c, &p, &file, file.size), ERR_OK);
+    OK(parse(&c, &p, &file, file.size));
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(p.blocks[i], i == three_split.given ? 4 : 2);
         for (size_t k = 0; k < p.blocks[i]; k++) {
@@ -90,17 +87,13 @@ TEST(a_parcel_has_the_messages_that_share_sends)
             struct sealed_found found;
             size_t n;
             const uint8_t *block = parcel_block(&p, i, k, &n);
-            assert_int_equal(
-                sealed_open(c.s.study, i, c.secret[i]->curve_secret, block, n, &plain, &found),
-                ERR_OK);
+            OK(sealed_open(c.s.study, i, c.secret[i]->curve_secret, block, n, &plain, &found));
             if (k == PARCEL_HEAD)
-                assert_int_equal(parcel_put_head(c.s.study, i + 1, &message), ERR_OK);
+                OK(parcel_put_head(c.s.study, i + 1, &message));
             else if (k == PARCEL_ACT)
-                assert_int_equal(parcel_put_upload(c.s.study, &c.parts[i], i, false, &message),
-                                 ERR_OK);
+                OK(parcel_put_upload(c.s.study, &c.parts[i], i, false, &message));
             else
-                assert_int_equal(parcel_put_part(&c.parts[i], (k - 2) * MESSAGE_PART_MAX, &message),
-                                 ERR_OK);
+                OK(parcel_put_part(&c.parts[i], (k - 2) * MESSAGE_PART_MAX, &message));
             assert_int_equal(found.size, message.size);
             assert_memory_equal(found.message, message.data, message.size);
             assert_memory_equal(found.sign, c.me->public.sign, 32);
@@ -150,8 +143,8 @@ static void answer(struct parcel_scene *c, const struct parcel *p, bool fails,
             size_t n;
             const uint8_t *block = parcel_block(p, i, k == 0 ? PARCEL_HEAD : a->of[i].block, &n);
             sealed_digest(block, n, digest);
-            assert_int_equal(reply_write(MESSAGE_PARCEL, e, "stored", "held", 4, to[k]), ERR_OK);
-            assert_int_equal(sealed_answer(c->server[i], digest, to[k]), ERR_OK);
+            OK(reply_write(MESSAGE_PARCEL, e, "stored", "held", 4, to[k]));
+            OK(sealed_answer(c->server[i], digest, to[k]));
         }
     }
 }
@@ -165,7 +158,7 @@ TEST(an_old_answer_is_none_to_a_new_block)
     scene_new(&c);
     for (unsigned k = 0; k < 2; k++) { /* the second with the same serial, even */
         make(&c, 1, &file[k]);
-        assert_int_equal(parse(&c, &p[k], &file[k], file[k].size), ERR_OK);
+        OK(parse(&c, &p[k], &file[k], file[k].size));
     }
     for (unsigned fails = 0; fails < 2; fails++) {
         struct parcel_answers a CLEAN(parcel_answers_clear) = {0};
@@ -173,14 +166,14 @@ TEST(an_old_answer_is_none_to_a_new_block)
         for (unsigned k = 0; k < 2; k++) {
             struct parcel_answers again CLEAN(parcel_answers_clear);
             kept.size = 0;
-            assert_int_equal(parcel_answers_write(&p[k], &a, &kept), ERR_OK);
+            OK(parcel_answers_write(&p[k], &a, &kept));
             assert_int_equal(parcel_answers_read(&p[k], &again, kept.data, kept.size),
                              fails == 1 && k == 0 ? ERR_FORMAT
                              : k == 1             ? ERR_AUTH
                                                   : ERR_OK);
         }
         kept.size = 0;
-        assert_int_equal(parcel_answers_write(&p[0], &a, &kept), ERR_OK);
+        OK(parcel_answers_write(&p[0], &a, &kept));
         for (size_t n = 0; n < kept.size; n++) {
             struct parcel_answers cut CLEAN(parcel_answers_clear);
             assert_int_equal(parcel_answers_read(&p[0], &cut, kept.data, n), ERR_FORMAT);
@@ -220,11 +213,11 @@ TEST(a_sealing_key_is_for_one_server_and_study)
     assert_int_equal(chmod(file(&c, "s0.seal"), 0644), 0);
     assert_int_equal(sealing_load(&secret, c.s.study, 0, file(&c, "s0.seal"), &c.log), ERR_STUDY);
     says(&c, "may be read or written by others (mode 0644)");
-    assert_int_equal(sealing_destroy(file(&c, "s0.seal"), &c.log), ERR_OK);
+    OK(sealing_destroy(file(&c, "s0.seal"), &c.log));
     assert_false(file_is_there(file(&c, "s0.seal")));
-    assert_int_equal(sealing_destroy(file(&c, "s0.seal"), &c.log), ERR_OK); /* again */
+    OK(sealing_destroy(file(&c, "s0.seal"), &c.log)); /* again */
     /* in the study file: another server's, and damaged */
-    assert_int_equal(file_read(c.s.path, 1 << 20, &text, &quiet), ERR_OK);
+    OK(file_read(c.s.path, 1 << 20, &text, &quiet));
     bytes_put_u8(&text, 0);
     first = strstr((char *)text.data, "trefoil-sealing1-");
     second = strstr(first + 1, "trefoil-sealing1-");
@@ -245,12 +238,12 @@ TEST(serials_grow_whatever_the_clock_says)
     const char *path;
     scene_new(&c);
     path = file(&c, "o0.test.serial");
-    assert_int_equal(serial_load(&s, path, &c.log), ERR_OK);
+    OK(serial_load(&s, path, &c.log));
     assert_int_equal(s.last, 0);
     assert_true(serial_next(&s) > UINT64_C(1700000000000));
     assert_int_equal(serial_next(&later), later.last + 1);
-    assert_int_equal(serial_save(&later, path, &c.log), ERR_OK);
-    assert_int_equal(serial_load(&s, path, &c.log), ERR_OK);
+    OK(serial_save(&later, path, &c.log));
+    OK(serial_load(&s, path, &c.log));
     assert_int_equal(s.last, later.last);
     assert_memory_equal(s.upload, later.upload, 32);
     assert_int_equal(truncate(path, 100), 0);
@@ -265,7 +258,7 @@ TEST(strangers_and_carriers_have_bounds_of_their_own)
     struct study study = {.owners = 2};
     const struct site site = {.study = &study};
     struct parcels *p CLEAN(parcels_free) = NULL;
-    assert_int_equal(parcels_new(&p, &site, NULL), ERR_OK);
+    OK(parcels_new(&p, &site, NULL));
     assert_true(parcels_may(p));
     parcels_spent(p, 0.1);
     assert_true(parcels_may(p));

@@ -125,24 +125,21 @@ TEST(a_key_is_of_the_person_the_columns_and_the_study)
     struct person_rule rule = rule_of(CASE | SPACES, 2);
     struct table *t CLEAN(table_free) = NULL, *other CLEAN(table_free) = NULL;
     char words[400];
-    assert_int_equal(read_rows(&t, d,
-                               "a0,who,born\n0,Ann Lee,1990\n1,annlee, 1990 \n2,annlee1,990\n"
-                               "3,1990,annlee\n0,bob,1990\n",
-                               &rule, words, sizeof words),
-                     ERR_OK);
+    OK(read_rows(&t, d,
+                 "a0,who,born\n0,Ann Lee,1990\n1,annlee, 1990 \n2,annlee1,990\n"
+                 "3,1990,annlee\n0,bob,1990\n",
+                 &rule, words, sizeof words));
     assert_int_equal(t->rows, 5);
     assert_true(t->key[0] == t->key[1]);
     for (size_t i = 1; i < 5; i++)
         for (size_t k = i + 1; k < 5; k++)
             assert_true(t->key[i] != t->key[k]);
     rule.secret[31] = 1;
-    assert_int_equal(
-        read_rows(&other, d, "born,a0,who\n1990,0,annlee\n", &rule, words, sizeof words), ERR_OK);
+    OK(read_rows(&other, d, "born,a0,who\n1990,0,annlee\n", &rule, words, sizeof words));
     assert_true(other->key[0] != t->key[0]);
     table_free(&other);
     rule.secret[31] = 0;
-    assert_int_equal(
-        read_rows(&other, d, "born,a0,who\n1990,0,annlee\n", &rule, words, sizeof words), ERR_OK);
+    OK(read_rows(&other, d, "born,a0,who\n1990,0,annlee\n", &rule, words, sizeof words));
     assert_true(other->key[0] == t->key[0]);
 }
 
@@ -180,19 +177,19 @@ TEST(a_table_is_sorted_and_bounded_by_key)
     for (size_t most = 1; most < 5; most++) {
         struct table *t CLEAN(table_free) = NULL;
         size_t beyond, at = 0, rank = 0;
-        assert_int_equal(table_new(&t, d, 0), ERR_OK);
-        assert_int_equal(table_keep_keys(t), ERR_OK);
+        OK(table_new(&t, d, 0));
+        OK(table_keep_keys(t));
         for (uint16_t i = 0; i < 8; i++) {
-            assert_int_equal(table_append(t, &i), ERR_OK);
+            OK(table_append(t, &i));
             t->key[i] = key[i];
         }
-        assert_int_equal(table_sort(t, most, &beyond), ERR_OK);
+        OK(table_sort(t, most, &beyond));
         assert_int_equal(beyond, surplus[most]);
         for (size_t i = 0; i < 8; i++) {
             assert_int_equal(t->column[0][i], sorted[i]);
             assert_true(t->key[i] == key[sorted[i]]);
         }
-        assert_int_equal(table_bound(t, most, &beyond), ERR_OK);
+        OK(table_bound(t, most, &beyond));
         assert_int_equal(beyond, surplus[most]);
         assert_int_equal(t->rows, left[most]);
         for (size_t i = 0; i < 8; i++) {
@@ -224,8 +221,7 @@ static void make_rows(const struct support_study *s, const char *name)
                      quote, k == 0 ? "" : ");");
         }
     bytes_put_u8(&sql, 0);
-    assert_int_equal(file_write(support_path(s, "rows.csv"), 0600, csv.data, csv.size, NULL),
-                     ERR_OK);
+    OK(file_write(support_path(s, "rows.csv"), 0600, csv.data, csv.size, NULL));
     assert_int_equal(sqlite3_open(support_path(s, "rows.sqlite"), &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, (const char *)sql.data, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
@@ -271,7 +267,7 @@ TEST(an_upload_has_sorted_keys_and_is_that_of_the_same_rows_in_sql)
     assert_int_equal(study_records_bytes(s.study, 0),
                      study_records_bytes(plain.study, 0) + records_key_bytes(130));
     make_rows(&s, "pid");
-    assert_int_equal(pack_source(&s, false, "pid", &csv, &log), ERR_OK);
+    OK(pack_source(&s, false, "pid", &csv, &log));
     support_says(words, "rows beyond the first 4 of their person (18 of 70)");
     assert_int_equal(csv.size, study_upload_bytes(s.study, 0));
     for (size_t i = 0; i < 130; i++) {
@@ -303,7 +299,7 @@ TEST(a_column_of_ones_own_makes_a_key_once)
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
     assert_int_equal(study_person_rule(&study, twice, &rule, &log), ERR_USAGE);
     support_says(words, "--person names pid twice");
-    assert_int_equal(study_person_rule(&study, once, &rule, &log), ERR_OK);
+    OK(study_person_rule(&study, once, &rule, &log));
     assert_string_equal(rule.column[1], "born");
 }
 

@@ -32,8 +32,8 @@ static void open_stores(struct stores_bench *b, const char *more)
     static const char *const part[] = {"    max_rows: 900\n", "    max_rows: 900\n"};
     NEW_STUDY(&b->s, &quiet, .owners = 2, .part = part, .more = more);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        assert_int_equal(identity_load(&b->server[i], file(b, "s%u.key", i), &quiet), ERR_OK);
-        assert_int_equal(open_store(b, i), ERR_OK);
+        OK(identity_load(&b->server[i], file(b, "s%u.key", i), &quiet));
+        OK(open_store(b, i));
     }
 }
 
@@ -41,13 +41,11 @@ static void make_part(struct liars_lists *l, unsigned owner)
 {
     struct identity *me CLEAN(identity_free) = NULL;
     struct bytes packed CLEAN(bytes_clear) = {0};
-    assert_int_equal(identity_load(&me, support_path(&l->b.s, "o%u.key", owner), &quiet), ERR_OK);
+    OK(identity_load(&me, support_path(&l->b.s, "o%u.key", owner), &quiet));
     bytes_extend(&packed, study_upload_bytes(l->b.s.study, owner));
     memset(packed.data, 0, packed.size);
-    assert_int_equal(upload_make(l->parts[owner], &three_split, me, owner,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, l->b.s.study,
-                                 study_upload_form(l->b.s.study, owner), &packed),
-                     ERR_OK);
+    OK(upload_make(l->parts[owner], &three_split, me, owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+                   l->b.s.study, study_upload_form(l->b.s.study, owner), &packed));
 }
 
 /* All servers hold both uploads. */
@@ -56,12 +54,12 @@ static void lists_new(struct liars_lists *l, const char *more)
     bool complete;
     memset(l, 0, sizeof *l);
     open_stores(&l->b, more);
-    assert_int_equal(bounds_new(&l->bounds, l->b.s.study, &quiet), ERR_OK);
+    OK(bounds_new(&l->bounds, l->b.s.study, &quiet));
     for (unsigned o = 0; o < 2; o++) {
         make_part(l, o);
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             l->parts[o][i].owner = o;
-            assert_int_equal(store_put(l->b.store[i], &l->parts[o][i], false, &complete), ERR_OK);
+            OK(store_put(l->b.store[i], &l->parts[o][i], false, &complete));
             assert_true(complete);
         }
         upload_digest(&l->parts[o][0], l->b.s.study->terms.digest, l->digest[o]);
@@ -182,9 +180,9 @@ TEST(who_is_told_of_other_uploads_masks_with_other_streams)
         struct liars_lists l CLEAN(lists_free);
         lists_new(&l, NULL);
         l.lies = lies;
-        assert_int_equal(three_run(5, sit, &l, NULL), ERR_OK);
+        OK(three_run(5, sit, &l, NULL));
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-            assert_int_equal(l.result[i], ERR_OK);
+            OK(l.result[i]);
         assert_int_equal(l.kept[1], lies ? 1 : 2);
         assert_int_equal(l.kept[2], l.kept[1]);
         assert_int_equal(memcmp(l.counted[1], l.counted[2], 32) != 0, lies);
@@ -200,7 +198,7 @@ TEST(who_proves_does_not_count_other_uploads)
         unsigned caught = 0;
         lists_new(&l, "security: abort\n");
         l.lies = lies;
-        assert_int_equal(three_run(5, sit, &l, NULL), ERR_OK);
+        OK(three_run(5, sit, &l, NULL));
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             caught += i != LIAR && l.result[i] == ERR_CHEAT;
             assert_int_equal(l.result[i] != ERR_OK, lies);

@@ -102,11 +102,9 @@ static void open_folder(struct play_stage *c, unsigned i, const char *kind, stru
     char name[24], path[SUPPORT_PATH];
     snprintf(name, sizeof name, "%s%u", kind, i);
     support_study_file(&c->s, name, path);
-    assert_int_equal(store_open(store, path, c->s.study, &three_split, c->server[i], i, &quiet),
-                     ERR_OK);
+    OK(store_open(store, path, c->s.study, &three_split, c->server[i], i, &quiet));
     if (strcmp(kind, "server") == 0)
-        assert_int_equal(audit_open(&c->audit[i], path, c->s.study, c->server[i], i, &quiet),
-                         ERR_OK);
+        OK(audit_open(&c->audit[i], path, c->s.study, c->server[i], i, &quiet));
 }
 
 /* A debit unknown to the other servers. */
@@ -119,23 +117,21 @@ static void forge_debit(struct store *store, const struct ledger_limits *limits)
     uint8_t next[32] = {0};
     bytes_put_string(&noise, "noise");
     bytes_extend(&ids, UPLOAD_ID_SIZE);
-    assert_int_equal(store_ledger(store, limits, &ledger, &head), ERR_OK);
-    assert_int_equal(store_stage(store, &round, ledger, &ids, &noise, next), ERR_OK);
-    assert_int_equal(store_bind(store, &round, &(const struct vouchers){0}, &head), ERR_OK);
+    OK(store_ledger(store, limits, &ledger, &head));
+    OK(store_stage(store, &round, ledger, &ids, &noise, next));
+    OK(store_bind(store, &round, &(const struct vouchers){0}, &head));
 }
 
 static void make_upload(struct play_stage *c)
 {
     struct identity *owner CLEAN(identity_free) = NULL;
     struct bytes packed CLEAN(bytes_clear) = {0};
-    assert_int_equal(identity_load(&owner, file(c, "o0.key"), &quiet), ERR_OK);
+    OK(identity_load(&owner, file(c, "o0.key"), &quiet));
     bytes_extend(&packed, study_upload_bytes(c->s.study, 0));
     memset(packed.data, 0, packed.size);
     packed.data[3] = 7;
-    assert_int_equal(upload_make(c->parts, &three_split, owner, 0,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->s.study,
-                                 study_upload_form(c->s.study, 0), &packed),
-                     ERR_OK);
+    OK(upload_make(c->parts, &three_split, owner, 0, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+                   c->s.study, study_upload_form(c->s.study, 0), &packed));
 }
 
 static void stage_of(struct play_stage *c, const char *more)
@@ -144,11 +140,11 @@ static void stage_of(struct play_stage *c, const char *more)
     const struct workload *w;
     memset(c, 0, sizeof *c);
     NEW_STUDY(&c->s, &quiet, .owners = 1, .rounds = 3, .epsilon = 4, .more = more);
-    assert_int_equal(bounds_new(&c->bounds, c->s.study, &quiet), ERR_OK);
-    assert_int_equal(price_limits(c->s.study, &c->limits, &quiet), ERR_OK);
+    OK(bounds_new(&c->bounds, c->s.study, &quiet));
+    OK(price_limits(c->s.study, &c->limits, &quiet));
     w = c->s.study->workload;
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        assert_int_equal(identity_load(&c->server[i], file(c, "s%u.key", i), &quiet), ERR_OK);
+        OK(identity_load(&c->server[i], file(c, "s%u.key", i), &quiet));
         open_folder(c, i, "server", &c->store[i]);
         open_folder(c, i, "forged", &c->forged[i]);
         forge_debit(c->forged[i], &c->limits);
@@ -423,7 +419,7 @@ static void play(struct play_stage *c, enum play_cheat cheat, unsigned who)
     c->cheat = cheat;
     c->who = who;
     c->seed++;
-    assert_int_equal(three_run(c->seed, play_one, c, NULL), ERR_OK);
+    OK(three_run(c->seed, play_one, c, NULL));
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_false(c->waits[i]); /* otherwise a failure in the next round would not count */
 }
@@ -431,7 +427,7 @@ static void play(struct play_stage *c, enum play_cheat cheat, unsigned who)
 static uint64_t debits(struct play_stage *c, unsigned i)
 {
     uint64_t n = 0;
-    assert_int_equal(store_debits(c->store[i], &n), ERR_OK);
+    OK(store_debits(c->store[i], &n));
     return n;
 }
 
@@ -464,7 +460,7 @@ TEST(whoever_departs_is_named_and_nothing_is_opened)
     /* and nothing of all this remains: the round is played, and paid for once */
     play(&c, HONEST, 0);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        assert_int_equal(c.result[i], ERR_OK);
+        OK(c.result[i]);
         assert_int_equal(debits(&c, i), 1);
         assert_int_equal(c.openings[i], 2);
         assert_int_equal(c.opened[i].size, c.opened[0].size);
@@ -514,7 +510,7 @@ TEST(noise_that_was_altered_is_not_bound)
             assert_int_equal(debits(&c, i), 0);
         play(&c, HONEST, 0); /* with other noise */
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-            assert_int_equal(c.result[i], ERR_OK);
+            OK(c.result[i]);
             assert_int_equal(debits(&c, i), 1);
         }
     }
@@ -525,11 +521,8 @@ static void put_back(struct play_stage *c, unsigned i, const char *state)
 {
     store_close(&c->store[i]);
     audit_close(&c->audit[i]);
-    assert_int_equal(support_copy(file(c, "%s%u", state, i), file(c, "server%u/store.sqlite", i)),
-                     ERR_OK);
-    assert_int_equal(
-        support_copy(file(c, "%s%u-wal", state, i), file(c, "server%u/store.sqlite-wal", i)),
-        ERR_OK);
+    OK(support_copy(file(c, "%s%u", state, i), file(c, "server%u/store.sqlite", i)));
+    OK(support_copy(file(c, "%s%u-wal", state, i), file(c, "server%u/store.sqlite-wal", i)));
     (void)remove(file(c, "server%u/store.sqlite-shm", i));
     open_folder(c, i, "server", &c->store[i]);
 }
@@ -539,7 +532,7 @@ static void expect_signatures(const struct play_stage *c, unsigned i)
 {
     struct audit_file *log CLEAN(audit_file_free) = NULL;
     unsigned seen = 0, kept = 0;
-    assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
+    OK(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet));
     for (size_t k = 0; k < log->entries; k++) {
         seen += log->entry[k].kind == AUDIT_SEEN;
         kept += log->entry[k].kind == AUDIT_SIGNED;
@@ -558,9 +551,9 @@ static void play_and_keep_as(struct play_stage *c, const char *more, struct byte
     play(c, HONEST, 0);
     c->keep = false;
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        assert_int_equal(c->result[i], ERR_OK);
+        OK(c->result[i]);
         expect_signatures(c, i);
-        assert_int_equal(keep_store(c, i, "opened"), ERR_OK);
+        OK(keep_store(c, i, "opened"));
     }
     bytes_clear(first);
     bytes_put(first, c->opened[0].data, c->opened[0].size);
@@ -653,7 +646,7 @@ TEST(nothing_is_opened_before_all_have_confirmed)
 {
     struct play_stage c CLEAN(stage_free);
     stage_new(&c);
-    assert_int_equal(three_run(1, open_unbound, &c, NULL), ERR_OK);
+    OK(three_run(1, open_unbound, &c, NULL));
 }
 
 /*
@@ -728,14 +721,14 @@ TEST(wrong_counts_end_a_round_that_is_proved)
     }
     play(&c, HONEST, 0); /* it pays for what nobody has opened */
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        assert_int_equal(c.result[i], ERR_OK);
+        OK(c.result[i]);
 }
 
 static struct store_found found_of(const struct play_stage *c, unsigned i)
 {
     struct store_found found;
     const uint8_t run[REQUEST_RUN_SIZE] = {1};
-    assert_int_equal(store_find_round(c->store[i], run, 0, &found), ERR_OK);
+    OK(store_find_round(c->store[i], run, 0, &found));
     return found;
 }
 
@@ -776,7 +769,7 @@ static unsigned lost_lines(const struct play_stage *c, unsigned i, unsigned serv
 {
     struct audit_file *log CLEAN(audit_file_free) = NULL;
     unsigned lines = 0;
-    assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
+    OK(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet));
     for (size_t k = 0; k < log->entries; k++)
         lines += log->entry[k].kind == AUDIT_LOST && log->entry[k].lost.run[0] == 1 &&
                  log->entry[k].lost.round == 0 && log->entry[k].lost.server == server &&
@@ -789,10 +782,10 @@ static void alter_noise(struct play_stage *c, unsigned i)
 {
     const struct store_found found = found_of(c, i);
     struct bytes noise CLEAN(bytes_clear) = {0};
-    assert_int_equal(store_noise(c->store[i], &found.round, &noise), ERR_OK);
+    OK(store_noise(c->store[i], &found.round, &noise));
     noise.data[sizeof(uint64_t) + 3] ^= 16;
-    assert_int_equal(store_execute(c->store[i], "DELETE FROM noise"), ERR_OK);
-    assert_int_equal(store_put_noise(c->store[i], &found.round, &noise), ERR_OK);
+    OK(store_execute(c->store[i], "DELETE FROM noise"));
+    OK(store_put_noise(c->store[i], &found.round, &noise));
 }
 
 /*
@@ -828,7 +821,7 @@ TEST(noise_that_was_altered_loses_its_round_alone)
         c.sequence = 1;
         play(&c, HONEST, 0);
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-            assert_int_equal(c.result[i], ERR_OK);
+            OK(c.result[i]);
             assert_int_equal(debits(&c, i), 2);
         }
     }
@@ -997,9 +990,9 @@ TEST(a_debit_has_three_vouchers)
         struct vouchers vouchers;
         uint8_t head[32];
         unsigned without;
-        assert_int_equal(c.result[i], ERR_OK);
-        assert_int_equal(store_entry(c.store[i], 1, &entry, head), ERR_OK);
-        assert_int_equal(store_vouchers(c.store[i], &vouchers), ERR_OK);
+        OK(c.result[i]);
+        OK(store_entry(c.store[i], 1, &entry, head));
+        OK(store_vouchers(c.store[i], &vouchers));
         assert_true(vouchers_good(c.s.study, head, &vouchers, &without));
     }
 }
@@ -1017,7 +1010,7 @@ TEST(who_keeps_rows_out_is_named_once)
         play(&c, HONEST, 0);
         told.late = 0;
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-            assert_int_equal(c.result[i], ERR_OK);
+            OK(c.result[i]);
             assert_int_equal(c.late[i], late[k] == 7);
             for (unsigned s = 0; s < STUDY_SERVERS_MOST; s++) {
                 char says[64];
@@ -1102,9 +1095,7 @@ TEST(who_has_an_index_takes_no_other)
         noticed += c.result[has] == ERR_MISMATCH;
         assert_true(c.result[has] == ERR_MISMATCH || c.result[has] == ERR_RANGE); /* or none */
         assert_int_equal(c.openings[has], 1);
-        assert_int_equal(
-            store_find_round(c.store[has], (const uint8_t[REQUEST_RUN_SIZE]){1}, 0, &found),
-            ERR_OK);
+        OK(store_find_round(c.store[has], (const uint8_t[REQUEST_RUN_SIZE]){1}, 0, &found));
         assert_int_equal(found.standing, STANDING_INDEX);
         assert_memory_equal(&found.selected, first.data, sizeof found.selected);
     }
@@ -1143,7 +1134,7 @@ TEST(a_round_is_tried_a_few_times)
     c.sequence = 1;
     play(&c, HONEST, 0);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        assert_int_equal(c.result[i], ERR_OK);
+        OK(c.result[i]);
         assert_int_equal(debits(&c, i), 2);
     }
 }
@@ -1167,7 +1158,7 @@ TEST(a_link_that_is_lost_before_is_free)
         snprintf(name, sizeof name, "server%u/audit.log", who);
         support_study_file(&c.s, name, path);
         bytes_clear(&log);
-        assert_int_equal(file_read(path, 1 << 20, &log, &quiet), ERR_OK);
+        OK(file_read(path, 1 << 20, &log, &quiet));
         assert_int_equal(truncate(path, 0), 0);
         play(&c, HONEST, 0);
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
@@ -1175,7 +1166,7 @@ TEST(a_link_that_is_lost_before_is_free)
             assert_int_equal(c.openings[i], 0);
             assert_int_equal(found_of(&c, i).attempts, before[i]);
         }
-        assert_int_equal(file_write(path, 0600, log.data, log.size, &quiet), ERR_OK);
+        OK(file_write(path, 0600, log.data, log.size, &quiet));
     }
     bytes_clear(&log);
 }

@@ -71,10 +71,10 @@ static void bind_small(struct recover_scene *c, unsigned server, const struct st
     mpq_t cost;
     mpq_init(cost);
     mpq_set_ui(cost, 1, 1000000);
-    assert_int_equal(store_ledger(store, &c->limits, &ledger, &head), ERR_OK);
-    assert_int_equal(ledger_debit(ledger, cost, &quiet), ERR_OK);
-    assert_int_equal(stage_with(store, r, ledger), ERR_OK);
-    assert_int_equal(store_bind(store, r, &(const struct vouchers){0}, &head), ERR_OK);
+    OK(store_ledger(store, &c->limits, &ledger, &head));
+    OK(ledger_debit(ledger, cost, &quiet));
+    OK(stage_with(store, r, ledger));
+    OK(store_bind(store, r, &(const struct vouchers){0}, &head));
     ledger_free(&ledger);
     mpq_clear(cost);
 }
@@ -89,8 +89,8 @@ static void debit_small(struct recover_scene *c, unsigned server, unsigned from,
         struct bytes values CLEAN(bytes_clear) = {0};
         bind_small(c, server, &r);
         bytes_put_u64(&values, 100 + i);
-        assert_int_equal(store_put_index(store, &r, i), ERR_OK);
-        assert_int_equal(store_put_values(store, &r, &values), ERR_OK);
+        OK(store_put_index(store, &r, i));
+        OK(store_put_values(store, &r, &values));
     }
 }
 
@@ -103,11 +103,11 @@ static void fresh_entry(struct recover_scene *c, struct bytes *entry, uint8_t ne
     struct ledger *fresh CLEAN(ledger_free) = NULL;
     char *text CLEAN(memory_release) = NULL;
     bytes_clear(entry);
-    assert_int_equal(store_entry(c->b.store[1], 1, entry, next), ERR_OK); /* of the head */
+    OK(store_entry(c->b.store[1], 1, entry, next)); /* of the head */
     bytes_clear(entry);
-    assert_int_equal(ledger_new(&fresh, &c->limits, &quiet), ERR_OK);
-    assert_int_equal(ledger_text(fresh, &text), ERR_OK);
-    assert_int_equal(store_write_entry(&r, text, entry), ERR_OK);
+    OK(ledger_new(&fresh, &c->limits, &quiet));
+    OK(ledger_text(fresh, &text));
+    OK(store_write_entry(&r, text, entry));
     store_chain(entry->data, entry->size, next);
 }
 
@@ -122,7 +122,7 @@ static void change(struct recover_scene *c, const struct recover_lie *lie, struc
     uint8_t next[32], opened = reader_u8(&in);
     selected = reader_u64(&in);
     v = reader_block(&in, &values);
-    assert_int_equal(reader_done(&in), ERR_OK);
+    OK(reader_done(&in));
     bytes_put(&entry, p, n);
     memcpy(next, head, sizeof next);
     if (lie->kind == ENTRY)
@@ -187,15 +187,13 @@ static void neighbour_new(struct recover_scene *c, unsigned peer)
     n->c = c;
     n->index = 1 + peer;
     debit_small(c, n->index, 0, DEBITS, 1);
-    assert_int_equal(netio_new(&n->netio, &quiet), ERR_OK);
-    assert_int_equal(
-        netio_allow(n->netio, "gate", c->b.server[0]->public.curve, role_user(ROLE_SERVER, 0)),
-        ERR_OK);
+    OK(netio_new(&n->netio, &quiet));
+    OK(netio_allow(n->netio, "gate", c->b.server[0]->public.curve, role_user(ROLE_SERVER, 0)));
     study_endpoint(c->b.s.study, n->index, STUDY_GATE, listen);
     o.netio = n->netio;
     o.curve_public = c->b.server[n->index]->public.curve;
     o.curve_secret = c->b.server[n->index]->curve_secret;
-    assert_int_equal(gate_new(&n->gate, &o), ERR_OK);
+    OK(gate_new(&n->gate, &o));
     assert_int_equal(pthread_create(&n->thread, NULL, serve, n), 0);
 }
 
@@ -205,10 +203,9 @@ static void scene_of(struct recover_scene *c, const struct recover_lie *lie, boo
     c->lie = lie;
     c->b = bench_new();
     c->b.s.study->servers = two ? 2 : 3;
-    assert_int_equal(price_limits(c->b.s.study, &c->limits, &quiet), ERR_OK);
-    assert_int_equal(audit_open(&c->audit, support_path(&c->b.s, "server0"), c->b.s.study,
-                                c->b.server[0], 0, &quiet),
-                     ERR_OK);
+    OK(price_limits(c->b.s.study, &c->limits, &quiet));
+    OK(audit_open(&c->audit, support_path(&c->b.s, "server0"), c->b.s.study, c->b.server[0], 0,
+                  &quiet));
     debit_small(c, 0, 0, lie->own, lie->run);
     for (unsigned peer = 0; peer < 2; peer++)
         neighbour_new(c, peer);
@@ -236,7 +233,7 @@ static enum err recover(struct recover_scene *c, uint64_t *from, uint64_t *to, c
     struct netio *netio CLEAN(netio_free) = NULL;
     struct log log = {.buffer = words, .buffer_size = 4096, .level = LOG_WARN};
     enum err e;
-    assert_int_equal(netio_new(&netio, &quiet), ERR_OK);
+    OK(netio_new(&netio, &quiet));
     {
         const struct recover_terms terms = {.study = c->b.s.study,
                                             .me = c->b.server[0],
@@ -291,7 +288,7 @@ TEST(only_what_both_say_and_follows_is_taken)
         e = recover(&c, &from, &to, words);
         if (e != lie->e || strstr(words, lie->says) == NULL)
             fail_msg("row %zu: %s: %s", k, error_text(e), words);
-        assert_int_equal(store_debits(c.b.store[0], &count), ERR_OK);
+        OK(store_debits(c.b.store[0], &count));
         if (count != lie->to || (to != count && lie->of != 0))
             fail_msg("row %zu: %u debits, %u told", k, (unsigned)count, (unsigned)to);
     }
@@ -336,24 +333,21 @@ TEST(a_debit_that_nobody_else_has_is_dropped)
         scene_new(&c, &a->lie);
         bind_small(&c, 0, &r);
         if (a->tried)
-            assert_int_equal(store_attempt(c.b.store[0], &r), ERR_OK);
+            OK(store_attempt(c.b.store[0], &r));
         snprintf(line.reason, sizeof line.reason, a->made ? "REJECT_BIT" : "SELECTED_INDEX");
         memcpy(line.run, r.run, sizeof line.run);
         if (a->made || a->opened)
-            assert_int_equal(audit_note(c.audit, &(const struct audit_entry){.kind = AUDIT_OPEN,
-                                                                             .opening = line}),
-                             ERR_OK);
+            OK(audit_note(c.audit,
+                          &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = line}));
         e = recover(&c, &from, &to, words);
         if (e != a->lie.e || strstr(words, a->lie.says) == NULL)
             fail_msg("row %zu: %s: %s", k, error_text(e), words);
-        assert_int_equal(store_debits(c.b.store[0], &count), ERR_OK);
+        OK(store_debits(c.b.store[0], &count));
         if (count != a->lie.to || (strstr(words, "dropped debit") != NULL) != a->dropped)
             fail_msg("row %zu: %u debits: %s", k, (unsigned)count, words);
         /* less is spent than before, and the log says why */
         line.spent = 0;
-        assert_int_equal(
-            audit_note(c.audit, &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = line}),
-            ERR_OK);
+        OK(audit_note(c.audit, &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = line}));
         e = audit_file_read(&log, support_path(&c.b.s, "server0/audit.log"), &quiet);
         assert_int_equal(e, a->dropped || !(a->made || a->opened) ? ERR_OK : ERR_DATA);
         assert_int_equal(a->dropped,
@@ -370,7 +364,7 @@ TEST(of_two_servers_one_takes_what_the_other_has)
     char words[4096] = "";
     uint64_t from = 9, to = 9;
     scene_of(&c, &truth, true);
-    assert_int_equal(recover(&c, &from, &to, words), ERR_OK);
+    OK(recover(&c, &from, &to, words));
     assert_int_equal(from, truth.own);
     assert_int_equal(to, truth.to);
 }
@@ -388,8 +382,8 @@ TEST(of_two_servers_no_debit_is_dropped)
     uint64_t from = 9, to = 9, count = 9;
     scene_of(&c, &truth, true);
     bind_small(&c, 0, &r);
-    assert_int_equal(recover(&c, &from, &to, words), ERR_OK);
+    OK(recover(&c, &from, &to, words));
     assert_string_equal(words, "");
-    assert_int_equal(store_debits(c.b.store[0], &count), ERR_OK);
+    OK(store_debits(c.b.store[0], &count));
     assert_int_equal(count, truth.to);
 }

@@ -48,15 +48,15 @@ struct table_for_two {
 static void sit_down(struct table_for_two *t)
 {
     memset(t, 0, sizeof *t);
-    assert_int_equal(transport_memory_pair(t->transport, 16), ERR_OK);
+    OK(transport_memory_pair(t->transport, 16));
     for (unsigned i = 0; i < 2; i++) {
         struct pair_side *s = &t->at[i];
         struct net_options o = {.transport = t->transport[i], .log = &s->log};
         s->index = i;
         s->log = (struct log){.buffer = s->words, .buffer_size = sizeof s->words};
-        assert_int_equal(session_of_two_for_test(&t->session[i], i, 5), ERR_OK);
+        OK(session_of_two_for_test(&t->session[i], i, 5));
         o.session = t->session[i];
-        assert_int_equal(net_new(&s->net, &o), ERR_OK);
+        OK(net_new(&s->net, &o));
         s->talk = (struct round_talk){.net = s->net, .log = &s->log};
     }
 }
@@ -256,7 +256,7 @@ TEST(one_of_two_takes_over_a_debit_that_both_have_staged)
     struct identity *me[2] = {NULL};
     struct study study = {.servers = 2};
     for (unsigned i = 0; i < 2; i++) {
-        assert_int_equal(identity_new(&me[i], NULL), ERR_OK);
+        OK(identity_new(&me[i], NULL));
         study.server[i].key = me[i]->public;
     }
     for (unsigned missing = 0; missing < 3; missing++) { /* 2: none is */
@@ -266,13 +266,12 @@ TEST(one_of_two_takes_over_a_debit_that_both_have_staged)
         store_chain(entry, sizeof entry, ahead.head.head);
         for (unsigned i = 0; i < 2; i++)
             if (i != missing)
-                assert_int_equal(voucher_sign(&study, me[i], ahead.head.head, ahead.vouchers.by[i]),
-                                 ERR_OK);
+                OK(voucher_sign(&study, me[i], ahead.head.head, ahead.vouchers.by[i]));
         t.at[0].ledger = (struct round_ledger){.study = &study,
                                                .staged = {.data = entry, .size = sizeof entry}};
         t.at[1].ledger = ahead;
         meet(&t, compare_ledgers);
-        assert_int_equal(t.at[1].e, ERR_OK);
+        OK(t.at[1].e);
         assert_false(t.at[1].adopts);
         assert_int_equal(t.at[0].e, missing == 2 ? ERR_OK : ERR_MISMATCH);
         assert_int_equal(t.at[0].adopts, missing == 2);

@@ -45,14 +45,12 @@ static void make_parts(struct sorted_sorting *s, unsigned owner)
     const struct study *study = s->b.s.study;
     struct identity *me CLEAN(identity_free) = NULL;
     struct bytes packed CLEAN(bytes_clear) = {0};
-    assert_int_equal(identity_load(&me, support_path(&s->b.s, "o%u.key", owner), &quiet), ERR_OK);
+    OK(identity_load(&me, support_path(&s->b.s, "o%u.key", owner), &quiet));
     bytes_extend(&packed, study_upload_bytes(study, owner));
     memset(packed.data, 0, packed.size);
     packed.data[0] = owner == 0 ? 1 : 2;
-    assert_int_equal(upload_make(s->parts[owner], &three_split, me, owner,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study, UPLOAD_RECORDS,
-                                 &packed),
-                     ERR_OK);
+    OK(upload_make(s->parts[owner], &three_split, me, owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+                   study, UPLOAD_RECORDS, &packed));
 }
 
 static void store_parts(struct sorted_sorting *s, unsigned owner)
@@ -60,7 +58,7 @@ static void store_parts(struct sorted_sorting *s, unsigned owner)
     bool complete;
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         s->parts[owner][i].owner = owner;
-        assert_int_equal(store_put(s->b.store[i], &s->parts[owner][i], false, &complete), ERR_OK);
+        OK(store_put(s->b.store[i], &s->parts[owner][i], false, &complete));
         assert_true(complete);
     }
     upload_digest(&s->parts[owner][0], s->b.s.study->terms.digest, s->digest[owner]);
@@ -72,11 +70,10 @@ static void sorting_new(struct sorted_sorting *s, const char *more)
     memset(s, 0, sizeof *s);
     NEW_STUDY(&s->b.s, &quiet, .owners = OWNERS, .part = part, .enforce = 1, .more = more);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        assert_int_equal(
-            identity_load(&s->b.server[i], support_path(&s->b.s, "s%u.key", i), &quiet), ERR_OK);
-        assert_int_equal(open_store(&s->b, i), ERR_OK);
+        OK(identity_load(&s->b.server[i], support_path(&s->b.s, "s%u.key", i), &quiet));
+        OK(open_store(&s->b, i));
     }
-    assert_int_equal(bounds_new(&s->bounds, s->b.s.study, &quiet), ERR_OK);
+    OK(bounds_new(&s->bounds, s->b.s.study, &quiet));
     for (unsigned owner = 0; owner < OWNERS; owner++) {
         make_parts(s, owner);
         store_parts(s, owner);
@@ -197,9 +194,9 @@ static enum err sit(struct party *p, void *shared)
 static void goes_well(struct sorted_sorting *s, unsigned opened)
 {
     s->lie = NONE;
-    assert_int_equal(three_run(5, sit, s, NULL), ERR_OK);
+    OK(three_run(5, sit, s, NULL));
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        assert_int_equal(s->result[i], ERR_OK);
+        OK(s->result[i]);
         assert_int_equal(s->opened[i], opened);
         assert_false(s->left_out[i][0]);
         assert_true(s->left_out[i][1]);
@@ -213,7 +210,7 @@ static uint64_t goes_wrong(struct sorted_sorting *s, enum round_sorted_lie lie, 
     unsigned told = 0;
     s->lie = lie;
     memset(s->said, 0, sizeof s->said);
-    assert_int_equal(three_run(5, sit, s, NULL), ERR_OK);
+    OK(three_run(5, sit, s, NULL));
     for (unsigned i = 1; i < STUDY_SERVERS_MOST; i++) {
         told += s->result[i] == e && strstr(s->said[i], words) != NULL;
         if (s->result[i] != e && s->result[i] != ERR_PEER)
@@ -228,7 +225,7 @@ static uint64_t goes_wrong(struct sorted_sorting *s, enum round_sorted_lie lie, 
 static struct store_sorted known(const struct sorted_sorting *s, unsigned server, unsigned owner)
 {
     struct store_sorted found;
-    assert_int_equal(store_sorted(s->b.store[server], s->digest[owner], &found), ERR_OK);
+    OK(store_sorted(s->b.store[server], s->digest[owner], &found));
     return found;
 }
 
@@ -244,7 +241,7 @@ static void expect_known(const struct sorted_sorting *s, unsigned servers)
 /* As if a server had crashed before it could write anything down. */
 static void forgets(struct sorted_sorting *s, unsigned server)
 {
-    assert_int_equal(store_execute(s->b.store[server], "DELETE FROM sorted"), ERR_OK);
+    OK(store_execute(s->b.store[server], "DELETE FROM sorted"));
 }
 
 #define ONE "min_owners: 1\n"
@@ -261,12 +258,12 @@ TEST(what_is_sorted_is_opened_once)
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             assert_int_equal(known(&s, i, 0).attempts, k == 0);
             store_close(&s.b.store[i]);
-            assert_int_equal(open_store(&s.b, i), ERR_OK);
+            OK(open_store(&s.b, i));
         }
         goes_well(&s, 0);
         /* only what comes anew is opened */
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-            assert_int_equal(store_withdraw(s.b.store[i], 0), ERR_OK);
+            OK(store_withdraw(s.b.store[i], 0));
         store_parts(&s, 0);
         assert_false(known(&s, 1, 0).known);
         goes_well(&s, 1);
@@ -324,7 +321,7 @@ TEST(two_honest_servers_open_the_same)
     forgets(&s, LIAR);
     forgets(&s, 2);
     for (unsigned o = 0; o < OWNERS; o++) /* so that what the liar says fits */
-        assert_int_equal(store_put_sorted(s.b.store[1], s.digest[o], true), ERR_OK);
+        OK(store_put_sorted(s.b.store[1], s.digest[o], true));
     assert_int_equal(goes_wrong(&s, TWO_FACED, ERR_CHEAT, "was told of other uploads"), 0);
     for (unsigned i = 1; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(known(&s, i, 0).attempts, i == 1);
@@ -341,7 +338,7 @@ TEST(what_was_known_stays)
     goes_well(&s, OWNERS);
     forgets(&s, LIAR);
     forgets(&s, 2);
-    assert_int_equal(store_put_sorted(s.b.store[1], s.digest[1], true), ERR_OK);
+    OK(store_put_sorted(s.b.store[1], s.digest[1], true));
     assert_int_equal(goes_wrong(&s, NONE, ERR_CHEAT, "was opened otherwise"), OWNERS);
     assert_false(known(&s, 2, 0).known);
     assert_false(known(&s, 2, 1).known);

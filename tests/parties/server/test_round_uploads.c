@@ -108,7 +108,7 @@ static enum err meet(struct party *p, void *shared)
 
 static void run(struct round_uploads_world *w)
 {
-    assert_int_equal(three_run(1, meet, w, NULL), ERR_OK);
+    OK(three_run(1, meet, w, NULL));
 }
 
 /* The digest of what `of` has counted, or of all that is alike. */
@@ -137,7 +137,7 @@ static void expect_kept(const struct round_uploads_world *w, unsigned i, unsigne
                          w->there[k] && has_of(k, i) != NOTHING && has_of(k, 2) == NOTHING);
     }
     digest_of(w, of, closed, digest);
-    assert_int_equal(w->result[i], ERR_OK);
+    OK(w->result[i]);
     assert_memory_equal(w->digest[i], digest, sizeof digest);
 }
 
@@ -353,7 +353,7 @@ static struct round_uploads_lists *make_lists(unsigned n, unsigned missing, unsi
                                               bool crowded)
 {
     struct round_uploads_lists *l;
-    assert_int_equal(memory_new(&l, 1), ERR_OK);
+    OK(memory_new(&l, 1));
     for (unsigned k = 0; k < n; k++)
         for (unsigned i = 0; i < 3; i++) {
             uint8_t *item = l->item[i][l->count[i]];
@@ -402,9 +402,9 @@ TEST(neighbours_lists_come_whole)
         const unsigned n = cases[k / 2].n;
         struct round_uploads_lists *l CLEAN(memory_release) = make_lists(
             n, cases[k / 2].missing, cases[k / 2].altered, k % 2);
-        assert_int_equal(three_run(1, bring_together, l, NULL), ERR_OK);
+        OK(three_run(1, bring_together, l, NULL));
         for (unsigned i = 0; i < 3; i++)
-            assert_int_equal(l->result[i], ERR_OK);
+            OK(l->result[i]);
     }
 }
 
@@ -432,7 +432,7 @@ static struct round_uploads_lists *draw_lists(uint64_t seed)
     const unsigned n = (unsigned)(draw(&seed) % 1500), keep = 1 + (unsigned)(draw(&seed) % 40);
     struct round_uploads_lists *l;
     size_t repeats;
-    assert_int_equal(memory_new(&l, 1), ERR_OK);
+    OK(memory_new(&l, 1));
     for (unsigned k = 0; k < n; k++) {
         const size_t like = draw(&seed) % 4 * (draw(&seed) % 4);
         for (size_t i = 0; i < ITEM; i++)
@@ -453,9 +453,9 @@ TEST(lists_drawn_by_lot_come_whole)
 {
     for (uint64_t seed = 0; seed < 16; seed++) {
         struct round_uploads_lists *l CLEAN(memory_release) = draw_lists(seed);
-        assert_int_equal(three_run(1, bring_together, l, NULL), ERR_OK);
+        OK(three_run(1, bring_together, l, NULL));
         for (unsigned i = 0; i < 3; i++)
-            assert_int_equal(l->result[i], ERR_OK);
+            OK(l->result[i]);
     }
 }
 
@@ -464,7 +464,7 @@ TEST(what_is_alike_does_not_move)
 {
     struct round_uploads_lists *l CLEAN(memory_release) = make_lists(3000, 2999, 0, false);
     struct three_costs costs;
-    assert_int_equal(three_run(1, bring_together, l, &costs), ERR_OK);
+    OK(three_run(1, bring_together, l, &costs));
     assert_int_equal(costs.rounds, 3);
     for (unsigned i = 0; i < 3; i++)
         assert_true(costs.sent[i] < 2 * (3 * 16 * 36 + 32 * ITEM));
@@ -474,7 +474,7 @@ TEST(branches_have_to_add_up)
 {
     struct round_uploads_lists *l CLEAN(memory_release) = make_lists(200, 3, 0, false);
     l->lies = true;
-    assert_int_equal(three_run(1, bring_together, l, NULL), ERR_OK);
+    OK(three_run(1, bring_together, l, NULL));
     for (unsigned i = 1; i < 3; i++)
         assert_int_equal(l->result[i], ERR_CHEAT);
 }
@@ -523,7 +523,7 @@ TEST(lists_that_are_not_in_order_are_refused)
             c.list[i][UPLOAD_ID_SIZE + 32] = i == 1 ? cases[k].owner : 0;
             c.list[i][ENTRY - 1] = 1; /* held */
         }
-        assert_int_equal(three_run(1, hear_claim, &c, NULL), ERR_OK);
+        OK(three_run(1, hear_claim, &c, NULL));
         for (unsigned i = 1; i < 3; i++)
             assert_int_equal(c.result[i], cases[k].expected);
     }
@@ -549,7 +549,7 @@ TEST(lists_that_are_alike_do_not_move)
 {
     struct round_uploads_world w = empty_world();
     struct three_costs costs;
-    assert_int_equal(three_run(1, hold_alike, &w, &costs), ERR_OK);
+    OK(three_run(1, hold_alike, &w, &costs));
     assert_int_equal(costs.rounds, 1);
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(costs.sent[i], 2 * 40);

@@ -24,7 +24,7 @@ static void pay(struct stores_bench *b, uint8_t run, uint32_t sequence, bool loo
     memcpy(r.analyst, by != NULL ? by : b->s.study->analyst[0].key.sign, sizeof r.analyst);
     if (look)
         r.stake.count[STAKE_MEASURE] = 1;
-    assert_int_equal(debit(b->store[0], &r, 1), ERR_OK);
+    OK(debit(b->store[0], &r, 1));
 }
 
 /* What the servers say to run `run` that asks for the plan's look, or its one-ways; or for less. */
@@ -37,7 +37,7 @@ static enum err asks(struct stores_bench *b, uint8_t run, uint32_t sequence, boo
                                              .ask.kind = look ? ASK_LOOK : ASK_MEASURE};
     enum err e;
     planned.left = left;
-    assert_int_equal(price_first(&planned, &first), ERR_OK);
+    OK(price_first(&planned, &first));
     memset(r.run, run, sizeof r.run);
     r.ask.multiplier = look ? first.look : first.one_ways;
     r.ask.queries = look ? 0 : (uint32_t)study->workload->one_ways;
@@ -55,10 +55,10 @@ TEST(looks_come_first_and_leave_the_budget_to_others)
     struct stores_bench b CLEAN(bench_free) = bench_of(&looking);
     assert_int_equal(asks(&b, 1, 0, false, 0), ERR_REFUSED);
     for (uint8_t run = 1; run <= LOOK_TRIES; run++) {
-        assert_int_equal(asks(&b, run, 0, true, 0), ERR_OK);
+        OK(asks(&b, run, 0, true, 0));
         pay(&b, run, 0, true, NULL);
-        assert_int_equal(asks(&b, run, 1, true, 0), ERR_OK); /* the first was lost */
-        assert_int_equal(asks(&b, run, 1, false, 0), ERR_OK);
+        OK(asks(&b, run, 1, true, 0)); /* the first was lost */
+        OK(asks(&b, run, 1, false, 0));
     }
     assert_int_equal(asks(&b, 9, 0, true, 0), ERR_REFUSED); /* all are taken */
     assert_int_equal(asks(&b, 9, 0, false, 97), ERR_REFUSED);
@@ -73,18 +73,18 @@ TEST(what_is_left_is_for_others_once_the_roster_leaves_out_who_paid)
     struct stores_bench b CLEAN(bench_free) = bench_of(&looking);
     struct start start;
     pay(&b, 1, 0, true, gone);
-    assert_int_equal(asks(&b, 9, 0, true, 0), ERR_OK);
+    OK(asks(&b, 9, 0, true, 0));
     pay(&b, 1, 1, false, gone);
     assert_int_equal(asks(&b, 9, 0, true, 0), ERR_REFUSED);
-    assert_int_equal(asks(&b, 9, 0, false, 98), ERR_OK);
-    assert_int_equal(start_of(&start, b.store[0], b.s.study, round_of(9, 0).run), ERR_OK);
+    OK(asks(&b, 9, 0, false, 98));
+    OK(start_of(&start, b.store[0], b.s.study, round_of(9, 0).run));
     assert_true(start.may && start.left > 97.9 && start.left <= 98);
     pay(&b, 9, 0, false, NULL);
     pay(&b, 9, 1, false, NULL);
-    assert_int_equal(start_of(&start, b.store[0], b.s.study, round_of(9, 0).run), ERR_OK);
+    OK(start_of(&start, b.store[0], b.s.study, round_of(9, 0).run));
     assert_true(start.may && start.begun && start.left > 97.9); /* it began with that */
     assert_int_equal(asks(&b, 8, 0, false, 96), ERR_REFUSED);
-    assert_int_equal(start_of(&start, b.store[0], b.s.study, round_of(8, 0).run), ERR_OK);
+    OK(start_of(&start, b.store[0], b.s.study, round_of(8, 0).run));
     assert_string_equal(start.owner, b.s.study->analyst[0].name);
     pay(&b, 7, 0, false, nobody); /* as before ledgers noted who paid */
     b.s.study->analysts = 0;
@@ -95,7 +95,7 @@ TEST(a_copula_begins_with_its_share)
 {
     struct stores_bench b CLEAN(bench_free) = bench_of(
         &(const struct study_options){.owners = 2, .copula = "method: copula\n"});
-    assert_int_equal(asks(&b, 1, 0, false, 0), ERR_OK);
+    OK(asks(&b, 1, 0, false, 0));
     pay(&b, 1, 0, false, NULL);
     assert_int_equal(asks(&b, 2, 0, false, 99), ERR_REFUSED);
 }

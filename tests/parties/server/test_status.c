@@ -45,7 +45,7 @@ static const char *made(struct status_room *r,
                         enum err (*make)(const struct status *, struct bytes *))
 {
     bytes_clear(&r->text);
-    assert_int_equal(make(&r->status, &r->text), ERR_OK);
+    OK(make(&r->status, &r->text));
     bytes_put_u8(&r->text, 0);
     return (const char *)r->text.data;
 }
@@ -265,7 +265,7 @@ TEST(the_pages_may_be_on_ipv6)
     }
     room_new(&r);
     snprintf(where, sizeof where, "[::1]:%u", port);
-    assert_int_equal(http_start(&http, where, &r.status, &log), ERR_OK);
+    OK(http_start(&http, where, &r.status, &log));
     assert_string_equal(words, "");
     fd = support_connect("::1", port);
     assert_int_equal(write(fd, "POST /healthz HTTP/1.0\r\nContent-Length: 2\r\n\r\nhi", 47), 47);
@@ -285,7 +285,7 @@ static uint16_t pages_start(struct http **http, struct status_room *r, const cha
     char where[32];
     room_new(r);
     snprintf(where, sizeof where, "%s:%u", address, port);
-    assert_int_equal(http_start(http, where, &r->status, &log), ERR_OK);
+    OK(http_start(http, where, &r->status, &log));
     return port;
 }
 
@@ -348,7 +348,7 @@ TEST(a_probe_says_what_the_page_says)
     char where[32], words[512] = "";
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_INFO};
     snprintf(where, sizeof where, "%u", pages_start(&http, &r, "127.0.0.1"));
-    assert_int_equal(http_probe(where, &log), ERR_OK);
+    OK(http_probe(where, &log));
     assert_string_equal(words, "");
     atomic_store(&r.status.worker_ended, true);
     assert_int_equal(http_probe(where, &log), ERR_PEER);

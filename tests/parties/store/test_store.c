@@ -37,18 +37,18 @@ TEST(uploads_come_back)
             first.whole = false; /* the vector comes from server 1 */
         if (i == 2)
             assert_int_equal(pass_on(b.store[i], &first, 0, "x", 1, false), ERR_AGAIN);
-        assert_int_equal(store_put(b.store[i], &first, false, &complete), ERR_OK);
+        OK(store_put(b.store[i], &first, false, &complete));
         assert_int_equal(complete, i != 2);
-        assert_int_equal(store_put(b.store[i], &first, false, &complete), ERR_OK); /* again */
+        OK(store_put(b.store[i], &first, false, &complete)); /* again */
         if (i == 2) {
             struct bytes wrong CLEAN(bytes_clear) = {0};
-            assert_int_equal(store_owners(b.store[i], has), ERR_OK);
+            OK(store_owners(b.store[i], has));
             assert_false(has[1]);
             bytes_put(&wrong, b.parts[2].vector.data, b.parts[2].vector.size);
             wrong.data[0] ^= 1;
             assert_int_equal(pass_on(b.store[i], &first, 0, wrong.data, wrong.size, false),
                              ERR_DATA);
-            assert_int_equal(store_owners(b.store[i], has), ERR_OK);
+            OK(store_owners(b.store[i], has));
             assert_false(has[1]);
             assert_int_equal(pass_on(b.store[i], &first, 0, wrong.data, 0, false), ERR_FORMAT);
             first.vector.size--; /* claims that there are fewer */
@@ -56,21 +56,20 @@ TEST(uploads_come_back)
             first.vector.size++;
             wrong.data[0] ^= 1;
             /* in parts, as long ones are */
-            assert_int_equal(pass_on(b.store[i], &first, 0, wrong.data, 3, false), ERR_OK);
-            assert_int_equal(pass_on(b.store[i], &first, 3, wrong.data + 3, wrong.size - 3, true),
-                             ERR_OK);
-            assert_int_equal(store_owners(b.store[i], has), ERR_OK);
+            OK(pass_on(b.store[i], &first, 0, wrong.data, 3, false));
+            OK(pass_on(b.store[i], &first, 3, wrong.data + 3, wrong.size - 3, true));
+            OK(store_owners(b.store[i], has));
             assert_true(has[1]);
         }
         /* after a restart */
         store_close(&b.store[i]);
-        assert_int_equal(open_store(&b, i), ERR_OK);
-        assert_int_equal(store_owners(b.store[i], has), ERR_OK);
+        OK(open_store(&b, i));
+        OK(store_owners(b.store[i], has));
         assert_true(has[1] && !has[0]);
-        assert_int_equal(store_uploads(b.store[i], &list, &count), ERR_OK);
+        OK(store_uploads(b.store[i], &list, &count));
         assert_int_equal(count, 1);
         assert_int_equal(list[0].owner, 1);
-        assert_int_equal(store_upload(b.store[i], &list[0], &back), ERR_OK);
+        OK(store_upload(b.store[i], &list[0], &back));
         assert_memory_equal(back.salt, b.parts[i].salt, sizeof back.salt);
         assert_memory_equal(back.seed, b.parts[i].seed, sizeof back.seed);
         assert_int_equal(back.vector.size, b.parts[i].vector.size);
@@ -86,7 +85,7 @@ TEST(one_upload_an_owner_and_no_other_words)
     struct stores_bench b CLEAN(bench_free) = bench_new();
     struct upload other;
     bool complete;
-    assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
+    OK(store_put(b.store[0], &b.parts[0], false, &complete));
     other = b.parts[0];
     other.id[0] ^= 1;
     assert_int_equal(store_put(b.store[0], &other, false, &complete), ERR_REFUSED);
@@ -110,15 +109,15 @@ TEST(a_batch_is_kept_whole_or_not_at_all)
     other.id[0] ^= 1;
     other.vector.size = study_form_bytes(b.s.study, other.owner, other.form);
     for (int lost = 1; lost >= 0; lost--) {
-        assert_int_equal(store_batch(b.store[1]), ERR_OK);
-        assert_int_equal(store_put(b.store[1], &b.parts[1], false, &complete), ERR_OK);
-        assert_int_equal(store_put(b.store[1], &other, false, &complete), ERR_OK);
+        OK(store_batch(b.store[1]));
+        OK(store_put(b.store[1], &b.parts[1], false, &complete));
+        OK(store_put(b.store[1], &other, false, &complete));
         assert_int_equal(store_batch_end(b.store[1], lost ? ERR_SYSTEM : ERR_OK),
                          lost ? ERR_SYSTEM : ERR_OK);
-        assert_int_equal(store_owners(b.store[1], has), ERR_OK);
+        OK(store_owners(b.store[1], has));
         assert_int_equal(has[0], !lost);
         assert_int_equal(has[1], !lost);
-        assert_int_equal(store_unforwarded(b.store[1], first, &next, &found), ERR_OK);
+        OK(store_unforwarded(b.store[1], first, &next, &found));
         assert_int_equal(found, !lost);
         if (found)
             upload_clear(&next);
@@ -128,7 +127,7 @@ TEST(a_batch_is_kept_whole_or_not_at_all)
 static struct upload_entry entry_of(struct stores_bench *b, unsigned server)
 {
     struct upload_entry entries[2];
-    assert_int_equal(store_upload_entries(b->store[server], entries), ERR_OK);
+    OK(store_upload_entries(b->store[server], entries));
     assert_int_equal(entries[0].state, UPLOAD_NOTHING);
     return entries[1];
 }
@@ -151,11 +150,11 @@ TEST(a_vector_may_come_in_parts)
     p = b.parts[1].vector.data;
     n = b.parts[1].vector.size;
     assert_int_equal(store_put_part(b.store[1], 1, head.id, 0, p, 5, &held, &complete), ERR_AGAIN);
-    assert_int_equal(store_put(b.store[1], &head, false, &complete), ERR_OK);
+    OK(store_put(b.store[1], &head, false, &complete));
     assert_false(complete);
     for (unsigned round = 0; round < 2; round++) {
         struct bytes wrong CLEAN(bytes_clear) = {0};
-        assert_int_equal(store_put_part(b.store[1], 1, head.id, 0, p, 5, &held, &complete), ERR_OK);
+        OK(store_put_part(b.store[1], 1, head.id, 0, p, 5, &held, &complete));
         assert_true(held == 5 && !complete);
         /* the same again, with a gap, another upload's, too long, empty */
         assert_int_equal(store_put_part(b.store[1], 1, head.id, 0, p, 5, &held, &complete),
@@ -172,8 +171,8 @@ TEST(a_vector_may_come_in_parts)
         assert_int_equal(entry_of(&b, 1).state, UPLOAD_INCOMPLETE);
         assert_true(entry_of(&b, 1).bytes == 5);
         store_close(&b.store[1]);
-        assert_int_equal(open_store(&b, 1), ERR_OK);
-        assert_int_equal(store_unforwarded(b.store[1], first_id, &back, &found), ERR_OK);
+        OK(open_store(&b, 1));
+        OK(store_unforwarded(b.store[1], first_id, &back, &found));
         assert_false(found);
         if (round == 1)
             break;
@@ -184,12 +183,11 @@ TEST(a_vector_may_come_in_parts)
             ERR_DATA);
         assert_true(held == 0 && !complete && entry_of(&b, 1).bytes == 0);
     }
-    assert_int_equal(store_put_part(b.store[1], 1, head.id, 5, p + 5, n - 5, &held, &complete),
-                     ERR_OK);
+    OK(store_put_part(b.store[1], 1, head.id, 5, p + 5, n - 5, &held, &complete));
     assert_true(complete && held == n);
-    assert_int_equal(store_put_part(b.store[1], 1, head.id, 0, p, 5, &held, &complete), ERR_OK);
+    OK(store_put_part(b.store[1], 1, head.id, 0, p, 5, &held, &complete));
     assert_true(complete && held == n);
-    assert_int_equal(store_unforwarded(b.store[1], first_id, &back, &found), ERR_OK);
+    OK(store_unforwarded(b.store[1], first_id, &back, &found));
     assert_true(found);
     assert_int_equal(back.vector.size, n);
     assert_memory_equal(back.vector.data, p, n);
@@ -202,7 +200,7 @@ static void expect_counts(struct store *s, const uint8_t *has, unsigned first, u
     uint64_t whole, part, count[3] = {0};
     for (unsigned i = first; i < owners; i++)
         count[has[i]]++;
-    assert_int_equal(ask(s, &whole, &part), ERR_OK);
+    OK(ask(s, &whole, &part));
     assert_int_equal(whole, count[2]);
     assert_int_equal(part, count[1]);
 }
@@ -223,11 +221,11 @@ TEST(uploads_are_counted_as_if_one_looked_at_each)
         before = has[u.owner];
         u.whole = to == 2;
         memcpy(u.id, &k, sizeof k);
-        assert_int_equal(store_batch(b.store[1]), ERR_OK);
+        OK(store_batch(b.store[1]));
         if (before != 0) /* replaced by another, or gone */
-            assert_int_equal(store_withdraw(b.store[1], u.owner), ERR_OK);
+            OK(store_withdraw(b.store[1], u.owner));
         if (to != 0)
-            assert_int_equal(store_write_upload(b.store[1], &u), ERR_OK);
+            OK(store_write_upload(b.store[1], &u));
         has[u.owner] = to;
         expect_counts(b.store[1], has, 0, PEOPLE, store_count);
         if (undone)
@@ -258,13 +256,11 @@ TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
     bool complete;
     bytes_extend(&packed, study_upload_bytes(b.s.study, 1));
     packed.data[4] = 9;
-    assert_int_equal(upload_make(other, &three_split, b.owner, 1,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, b.s.study,
-                                 study_upload_form(b.s.study, 1), &packed),
-                     ERR_OK);
-    assert_int_equal(store_withdraw(b.store[0], 1), ERR_OK); /* nothing is there: fine */
+    OK(upload_make(other, &three_split, b.owner, 1, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+                   b.s.study, study_upload_form(b.s.study, 1), &packed));
+    OK(store_withdraw(b.store[0], 1)); /* nothing is there: fine */
     assert_int_equal(entry_of(&b, 0).state, UPLOAD_NOTHING);
-    assert_int_equal(store_put(b.store[0], &b.parts[0], true, &complete), ERR_OK);
+    OK(store_put(b.store[0], &b.parts[0], true, &complete));
     before = entry_of(&b, 0);
     assert_int_equal(before.state, UPLOAD_COMPLETE);
     assert_int_equal(store_put(b.store[0], &other[0], false, &complete), ERR_REFUSED);
@@ -273,31 +269,31 @@ TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
     store_use(b.store[0], true);
     assert_int_equal(store_put(b.store[0], &other[0], true, &complete), ERR_BUSY);
     assert_int_equal(store_withdraw(b.store[0], 1), ERR_BUSY);
-    assert_int_equal(store_put(b.store[0], &b.parts[0], true, &complete), ERR_OK); /* the same */
+    OK(store_put(b.store[0], &b.parts[0], true, &complete)); /* the same */
     store_use(b.store[0], false);
 
-    assert_int_equal(store_put(b.store[0], &other[0], true, &complete), ERR_OK);
+    OK(store_put(b.store[0], &other[0], true, &complete));
     after = entry_of(&b, 0);
     assert_int_equal(after.state, UPLOAD_COMPLETE);
     assert_memory_not_equal(after.digest, before.digest, 32);
-    assert_int_equal(store_uploads(b.store[0], &list, &count), ERR_OK);
+    OK(store_uploads(b.store[0], &list, &count));
     assert_int_equal(count, 1);
     assert_memory_equal(list[0].id, other[0].id, UPLOAD_ID_SIZE);
     memory_free(&list);
 
-    assert_int_equal(store_batch(b.store[0]), ERR_OK);
-    assert_int_equal(store_withdraw(b.store[0], 1), ERR_OK);
-    assert_int_equal(store_batch_end(b.store[0], ERR_OK), ERR_OK);
+    OK(store_batch(b.store[0]));
+    OK(store_withdraw(b.store[0], 1));
+    OK(store_batch_end(b.store[0], ERR_OK));
     assert_int_equal(log_size(&b), 0);
-    assert_int_equal(store_withdraw(b.store[0], 1), ERR_OK); /* again is fine */
+    OK(store_withdraw(b.store[0], 1)); /* again is fine */
     before = entry_of(&b, 0);
     assert_int_equal(before.state, UPLOAD_WITHDRAWN);
     assert_memory_equal(before.digest, after.digest, 32);
-    assert_int_equal(store_uploads(b.store[0], &list, &count), ERR_OK);
+    OK(store_uploads(b.store[0], &list, &count));
     assert_int_equal(count, 0);
     memory_free(&list);
     /* and it may be sent again, until there is a debit */
-    assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
+    OK(store_put(b.store[0], &b.parts[0], false, &complete));
     assert_int_equal(entry_of(&b, 0).state, UPLOAD_COMPLETE);
     debit_times(&b, 0, 0, 1);
     assert_int_equal(store_put(b.store[0], &other[0], true, &complete), ERR_MISUSE);
@@ -327,14 +323,14 @@ TEST(an_upload_may_be_changed_after_looks_alone)
         struct store_round round = round_of(1, 0);
         bool complete;
         round.stake.count[STAKE_MEASURE] = 1;
-        assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
-        assert_int_equal(debit(b.store[0], &round, 3), ERR_OK);
+        OK(store_put(b.store[0], &b.parts[0], false, &complete));
+        OK(debit(b.store[0], &round, 3));
         assert_int_equal(store_withdraw(b.store[0], 1), looked);
         if (k > 0)
             continue;
-        assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
+        OK(store_put(b.store[0], &b.parts[0], false, &complete));
         round = round_of(1, 1);
-        assert_int_equal(debit(b.store[0], &round, 3), ERR_OK); /* far more than looks may cost */
+        OK(debit(b.store[0], &round, 3)); /* far more than looks may cost */
         assert_int_equal(store_withdraw(b.store[0], 1), ERR_MISUSE);
     }
 }
@@ -351,25 +347,25 @@ TEST(a_folder_belongs_to_one_server_and_study)
                      ERR_MISMATCH);
     assert_null(store);
     /* terms are frozen with the first upload; tokens belong to their terms, and so do numbers */
-    assert_int_equal(open_store(&b, 0), ERR_OK);
+    OK(open_store(&b, 0));
     assert_int_equal(store_seat(b.store[0], 3, (const uint8_t[32]){1}, false), ERR_REFUSED);
-    assert_int_equal(store_seat(b.store[0], 3, (const uint8_t[32]){1}, true), ERR_OK);
-    assert_int_equal(store_seat(b.store[0], 3, (const uint8_t[32]){1}, false), ERR_OK);
+    OK(store_seat(b.store[0], 3, (const uint8_t[32]){1}, true));
+    OK(store_seat(b.store[0], 3, (const uint8_t[32]){1}, false));
     assert_int_equal(store_seat(b.store[0], 3, (const uint8_t[32]){2}, true), ERR_REFUSED);
     assert_int_equal(store_seat(b.store[0], 3, (const uint8_t[32]){2}, false), ERR_REFUSED);
     store_close(&b.store[0]);
     b.s.study->terms.digest[6] ^= 1;
-    assert_int_equal(open_store(&b, 0), ERR_OK);
-    assert_int_equal(store_seat(b.store[0], 3, (const uint8_t[32]){2}, true), ERR_OK);
+    OK(open_store(&b, 0));
+    OK(store_seat(b.store[0], 3, (const uint8_t[32]){2}, true));
     store_close(&b.store[0]);
     b.s.study->terms.digest[6] ^= 1;
-    assert_int_equal(open_store(&b, 0), ERR_OK);
-    assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
+    OK(open_store(&b, 0));
+    OK(store_put(b.store[0], &b.parts[0], false, &complete));
     store_close(&b.store[0]);
     b.s.study->terms.digest[5] ^= 1;
     assert_int_equal(open_store(&b, 0), ERR_MISMATCH);
     b.s.study->terms.digest[5] ^= 1;
-    assert_int_equal(open_store(&b, 0), ERR_OK);
+    OK(open_store(&b, 0));
     /* and by one process at a time */
     assert_int_equal(store_open(&store, path, b.s.study, &three_split, b.server[0], 0, &quiet),
                      ERR_SYSTEM);
@@ -404,7 +400,7 @@ TEST(a_store_of_a_later_program_is_refused_and_an_older_one_migrated)
     struct stores_bench b CLEAN(bench_free) = bench_new();
     bool complete, has[2];
     const char *words;
-    assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
+    OK(store_put(b.store[0], &b.parts[0], false, &complete));
     store_close(&b.store[0]);
     support_alter(&b.s, 0, "PRAGMA user_version = 1000");
     words = words_of_opening(&b, ERR_MISMATCH);
@@ -414,8 +410,8 @@ TEST(a_store_of_a_later_program_is_refused_and_an_older_one_migrated)
     assert_null(b.store[0]);
     support_alter(&b.s, 0, before_versions);
     support_alter(&b.s, 0, "INSERT INTO about VALUES('format version', x'31')");
-    assert_int_equal(open_store(&b, 0), ERR_OK);
-    assert_int_equal(store_owners(b.store[0], has), ERR_OK);
+    OK(open_store(&b, 0));
+    OK(store_owners(b.store[0], has));
     assert_true(has[1]);
     store_close(&b.store[0]);
     /* debits of the old kind must not be forgotten */
@@ -440,16 +436,16 @@ TEST(an_upload_of_another_version_is_not_read)
     size_t count;
     memcpy(binding, b.parts[0].id, UPLOAD_ID_SIZE);
     binding[UPLOAD_ID_SIZE] = 1; /* the owner */
-    assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
-    assert_int_equal(upload_write(&b.parts[0], 0, true, &plain), ERR_OK);
+    OK(store_put(b.store[0], &b.parts[0], false, &complete));
+    OK(upload_write(&b.parts[0], 0, true, &plain));
     plain.data[0] = UPLOAD_VERSION + 1;
-    assert_int_equal(store_seal(b.store[0], binding, sizeof binding, &plain, &sealed), ERR_OK);
+    OK(store_seal(b.store[0], binding, sizeof binding, &plain, &sealed));
     q = query_of(b.store[0], "UPDATE uploads SET sealed = ?");
     query_put_bytes(&q, &sealed);
-    assert_int_equal(query_run(&q, NULL), ERR_OK);
+    OK(query_run(&q, NULL));
     quiet.buffer = words;
     quiet.buffer_size = sizeof words;
-    assert_int_equal(store_uploads(b.store[0], &list, &count), ERR_OK);
+    OK(store_uploads(b.store[0], &list, &count));
     assert_int_equal(store_upload(b.store[0], &list[0], &back), ERR_MISMATCH);
     memory_free(&list);
     quiet.buffer = NULL;

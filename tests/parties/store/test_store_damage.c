@@ -214,8 +214,8 @@ TEST(what_is_damaged_is_noticed_where_it_is_read)
         struct stores_bench b CLEAN(bench_free) = bench_new();
         bool complete;
         enum err e;
-        assert_int_equal(store_put(b.store[1], &b.parts[1], false, &complete), ERR_OK);
-        assert_int_equal(debit(b.store[1], &r, 1), ERR_OK);
+        OK(store_put(b.store[1], &b.parts[1], false, &complete));
+        OK(debit(b.store[1], &r, 1));
         support_alter(&b.s, 1, h->sql);
         listen_from_here();
         e = h->notices(&b);
@@ -242,8 +242,8 @@ TEST(parts_that_are_damaged_come_again)
     head.whole = false;
     p = b.parts[1].vector.data;
     n = b.parts[1].vector.size;
-    assert_int_equal(store_put(b.store[1], &head, false, &complete), ERR_OK);
-    assert_int_equal(store_put_part(b.store[1], 1, head.id, 0, p, 5, &held, &complete), ERR_OK);
+    OK(store_put(b.store[1], &head, false, &complete));
+    OK(store_put_part(b.store[1], 1, head.id, 0, p, 5, &held, &complete));
     support_alter(&b.s, 1, "UPDATE parts SET sealed = zeroblob(length(sealed))");
     listen_from_here();
     assert_int_equal(store_put_part(b.store[1], 1, head.id, 5, p + 5, n - 5, &held, &complete),
@@ -251,7 +251,7 @@ TEST(parts_that_are_damaged_come_again)
     quiet.buffer = NULL;
     expect_words("the parts of the upload of o1 on disk do not unseal; they begin anew");
     assert_true(held == 0 && !complete);
-    assert_int_equal(store_put_part(b.store[1], 1, head.id, 0, p, n, &held, &complete), ERR_OK);
+    OK(store_put_part(b.store[1], 1, head.id, 0, p, n, &held, &complete));
     assert_true(held == n && complete);
 }
 
@@ -270,7 +270,7 @@ TEST(a_ledger_of_other_words_is_none)
     snprintf(sql + n, sizeof sql - (size_t)n, "'");
     support_alter(&b.s, 1, sql);
     store_close(&b.store[1]);
-    assert_int_equal(open_store(&b, 1), ERR_OK);
+    OK(open_store(&b, 1));
     listen_from_here();
     assert_int_equal(ledger(&b), ERR_FORMAT);
     quiet.buffer = NULL;
@@ -289,7 +289,7 @@ TEST(a_neighbours_debit_has_to_be_one)
     struct stores_bench b CLEAN(bench_free) = bench_new();
     bytes_put_string(&garbage, "you owe me one");
     store_chain(garbage.data, garbage.size, next);
-    assert_int_equal(ledger_new(&before, &limits, &quiet), ERR_OK);
+    OK(ledger_new(&before, &limits, &quiet));
     listen_from_here();
     assert_int_equal(store_adopt(b.store[0], &garbage, &head, next, before), ERR_FORMAT);
     expect_words("what a neighbour passes on as its last debit is not one");
@@ -297,7 +297,7 @@ TEST(a_neighbours_debit_has_to_be_one)
     assert_int_equal(store_adopt(b.store[0], &garbage, &head, next, before), ERR_MISMATCH);
     expect_words("does not follow the ones here");
     quiet.buffer = NULL;
-    assert_int_equal(store_debits(b.store[0], &count), ERR_OK);
+    OK(store_debits(b.store[0], &count));
     assert_true(count == 0);
 }
 
@@ -372,9 +372,7 @@ static enum err backup(struct stores_bench *b, const char *folder, const char *f
 
 static void write_log(struct stores_bench *b, const char *text)
 {
-    assert_int_equal(
-        file_write(support_path(&b->s, "server0/audit.log"), 0600, text, strlen(text), &quiet),
-        ERR_OK);
+    OK(file_write(support_path(&b->s, "server0/audit.log"), 0600, text, strlen(text), &quiet));
 }
 
 /* A failed attempt leaves nothing behind, so that the next one can succeed. */
@@ -383,13 +381,13 @@ TEST(a_backup_that_is_none_is_not_restored)
     struct stores_bench b CLEAN(bench_free) = bench_new();
     struct bytes text CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH];
-    assert_int_equal(backup(&b, "server0", "bare"), ERR_OK); /* a server that never got so far */
-    assert_int_equal(restore(&b, "bare", "empty"), ERR_OK);
+    OK(backup(&b, "server0", "bare")); /* a server that never got so far */
+    OK(restore(&b, "bare", "empty"));
     assert_false(there(&b, "empty/audit.log"));
     write_log(&b, "a line\nand half a");
     for (size_t k = 0; k < sizeof ruins / sizeof *ruins; k++) {
         sqlite3 *db;
-        assert_int_equal(backup(&b, "server0", "backup"), ERR_OK);
+        OK(backup(&b, "server0", "backup"));
         support_study_file(&b.s, "backup", path);
         assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
         assert_int_equal(sqlite3_exec(db, ruins[k].sql, NULL, NULL, NULL), SQLITE_OK);
@@ -401,9 +399,9 @@ TEST(a_backup_that_is_none_is_not_restored)
         assert_false(there(&b, "again/audit.log"));
         assert_int_equal(unlink(path), 0);
     }
-    assert_int_equal(backup(&b, "server0", "backup"), ERR_OK);
-    assert_int_equal(restore(&b, "backup", "again"), ERR_OK);
-    assert_int_equal(file_read(support_path(&b.s, "again/audit.log"), 100, &text, &quiet), ERR_OK);
+    OK(backup(&b, "server0", "backup"));
+    OK(restore(&b, "backup", "again"));
+    OK(file_read(support_path(&b.s, "again/audit.log"), 100, &text, &quiet));
     assert_int_equal(text.size, 7); /* a line that was being written is not in it */
     assert_memory_equal(text.data, "a line\n", 7);
     /* nor is an audit log replaced */
@@ -440,8 +438,7 @@ TEST(a_backup_needs_places)
     /* a file that is not a database is not copied */
     assert_int_equal(mkdir(support_path(&b.s, "text"), 0700), 0);
     memset(far, 'x', sizeof far);
-    assert_int_equal(
-        file_write(support_path(&b.s, "text/store.sqlite"), 0600, far, sizeof far, &quiet), ERR_OK);
+    OK(file_write(support_path(&b.s, "text/store.sqlite"), 0600, far, sizeof far, &quiet));
     assert_int_equal(backup(&b, "text", "b"), ERR_SYSTEM);
     expect_words("file is not a database");
     assert_false(there(&b, "b") || there(&b, "b.partial"));

@@ -64,7 +64,7 @@ static void stage_third(struct store *store, enum staged staged)
     struct store_round third = round_of(1, 2);
     third.request[0] ^= staged == OTHER_REQUEST;
     if (staged != NOTHING)
-        assert_int_equal(stage_at(store, &third, staged == OTHER_PRICE ? 2 : 3), ERR_OK);
+        OK(stage_at(store, &third, staged == OTHER_PRICE ? 2 : 3));
 }
 
 /* A neighbour's debit is taken over only if it is, byte for byte, the staged one. */
@@ -82,14 +82,14 @@ TEST(a_debit_is_taken_over_by_who_has_staged_it)
                 if (!(have >> i & 1))
                     stage_third(b.store[i], staged);
             }
-            assert_int_equal(three_run(have, meet, &m, NULL), ERR_OK);
+            OK(three_run(have, meet, &m, NULL));
             for (unsigned i = 0; i < 3; i++) {
                 bool has = staged == SAME || (have >> i & 1);
                 char names[64];
                 snprintf(names, sizeof names, "has made debit 3, which server %u has not", i);
                 assert_int_equal(m.result[i], has ? ERR_OK : ERR_MISMATCH);
                 assert_true(m.spent[i] == (has ? 6 : 3));
-                assert_int_equal(store_find_round(b.store[i], third.run, 2, &found), ERR_OK);
+                OK(store_find_round(b.store[i], third.run, 2, &found));
                 assert_int_equal(found.standing == STANDING_BOUND, has);
                 if (!has && (strstr(m.words[i], names) == NULL ||
                              strstr(m.words[i], "trefoil recover STUDY --key") == NULL))
@@ -115,18 +115,17 @@ TEST(a_debit_is_taken_over_with_all_vouchers)
         v = vouchers_of(&b, next);
         next[0] ^= 1; /* signed, but another debit; or not signed at all */
         if (k < STUDY_SERVERS_MOST)
-            assert_int_equal(voucher_sign(b.s.study, b.server[without], next, v.by[without]),
-                             ERR_OK);
+            OK(voucher_sign(b.s.study, b.server[without], next, v.by[without]));
         else
             v.by[without][7] ^= 1;
         {
             const struct store_round third = round_of(1, 2);
             struct ledger *ledger CLEAN(ledger_free) = NULL;
             struct store_head head;
-            assert_int_equal(store_ledger(b.store[0], &limits, &ledger, &head), ERR_OK);
-            assert_int_equal(store_bind(b.store[0], &third, &v, &head), ERR_OK);
+            OK(store_ledger(b.store[0], &limits, &ledger, &head));
+            OK(store_bind(b.store[0], &third, &v, &head));
         }
-        assert_int_equal(three_run(k, meet, &m, NULL), ERR_OK);
+        OK(three_run(k, meet, &m, NULL));
         for (unsigned i = 1; i < STUDY_SERVERS_MOST; i++) {
             char says[64];
             snprintf(says, sizeof says, "does not show that server %u had prepared it", without);
@@ -180,7 +179,7 @@ TEST(no_server_makes_two_others_debit_different_things)
             debit_times(&b, i, 0, 2);
         stage_third(b.store[1], SAME);
         stage_third(b.store[2], alike ? SAME : OTHER_REQUEST);
-        assert_int_equal(three_run(alike, tell_both, &m, NULL), ERR_OK);
+        OK(three_run(alike, tell_both, &m, NULL));
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             assert_int_equal(m.result[i], i == 0 || alike ? ERR_OK : ERR_MISMATCH);
         assert_int_equal(m.head[1].number, alike ? 3 : 2);
@@ -199,9 +198,9 @@ TEST(a_last_debit_can_be_dropped)
         struct bytes noise CLEAN(bytes_clear) = {0};
         debit_times(&b, 0, 0, 2);
         if (k == 1)
-            assert_int_equal(store_put_index(b.store[0], &second, 3), ERR_OK);
+            OK(store_put_index(b.store[0], &second, 3));
         assert_int_equal(store_drop_last(b.store[0], 2), k == 1 ? ERR_LOST : ERR_OK);
-        assert_int_equal(store_ledger(b.store[0], &limits, &ledger, &head), ERR_OK);
+        OK(store_ledger(b.store[0], &limits, &ledger, &head));
         assert_int_equal(head.number, 1 + k);
         assert_int_equal(store_noise(b.store[0], &second, &noise), k == 1 ? ERR_OK : ERR_LOST);
         if (k == 1)
@@ -209,7 +208,7 @@ TEST(a_last_debit_can_be_dropped)
         assert_int_equal(store_drop_last(b.store[0], 2), ERR_LOST);
         debit_times(&b, 0, 1, 2); /* the same again */
         store_close(&b.store[0]);
-        assert_int_equal(open_store(&b, 0), ERR_OK);
+        OK(open_store(&b, 0));
     }
 }
 
@@ -221,9 +220,9 @@ static void stage_forged(struct store *store, const struct store_round *r,
     mpq_t cost;
     mpq_init(cost);
     mpq_set_ui(cost, spent, 1);
-    assert_int_equal(ledger_new(&after, with, &quiet), ERR_OK);
-    assert_int_equal(ledger_debit(after, cost, &quiet), ERR_OK);
-    assert_int_equal(stage_with(store, r, after), ERR_OK);
+    OK(ledger_new(&after, with, &quiet));
+    OK(ledger_debit(after, cost, &quiet));
+    OK(stage_with(store, r, after));
     ledger_free(&after);
     mpq_clear(cost);
 }
@@ -243,10 +242,10 @@ TEST(ledgers_that_differ_by_more_are_refused)
         else { /* one behind, of another past: the debit is staged, and does not follow */
             const struct store_round other = round_of(2, 1), third = round_of(1, 2);
             debit_times(&b, 2, 0, 1);
-            assert_int_equal(debit(b.store[2], &other, 4), ERR_OK);
+            OK(debit(b.store[2], &other, 4));
             stage_forged(b.store[2], &third, &limits, 6);
         }
-        assert_int_equal(three_run(kind, meet, &m, NULL), ERR_OK);
+        OK(three_run(kind, meet, &m, NULL));
         assert_int_equal(m.result[2], ERR_MISMATCH);
         assert_true(m.spent[0] == 6 && m.spent[1] == 6);
         assert_true(m.spent[2] == (kind == 0 ? 1 : kind == 1 ? 9 : 5));
@@ -271,11 +270,11 @@ TEST(a_neighbour_cannot_give_budget_back)
         b = bench_new();
         for (unsigned i = 0; i < 3; i++)
             debit_times(&b, i, 0, 2);
-        assert_int_equal(store_ledger(b.store[0], &limits, &before, &head), ERR_OK);
+        OK(store_ledger(b.store[0], &limits, &before, &head));
         stage_forged(b.store[0], &r, kind == 0 ? &limits : &wide, kind == 0 ? 1 : 50);
-        assert_int_equal(store_bind(b.store[0], &r, &(const struct vouchers){0}, &head), ERR_OK);
-        assert_int_equal(three_run(kind, meet, &m, NULL), ERR_OK);
-        assert_int_equal(store_entry(b.store[0], 3, &entry, next), ERR_OK);
+        OK(store_bind(b.store[0], &r, &(const struct vouchers){0}, &head));
+        OK(three_run(kind, meet, &m, NULL));
+        OK(store_entry(b.store[0], 3, &entry, next));
         for (unsigned i = 1; i < 3; i++) {
             assert_int_equal(m.result[i], ERR_MISMATCH);
             assert_true(m.spent[i] == 3);
@@ -296,7 +295,7 @@ TEST(an_altered_ledger_does_not_open)
         struct stores_bench b CLEAN(bench_free) = bench_new();
         debit_times(&b, 0, 0, 3);
         store_close(&b.store[0]);
-        assert_int_equal(open_store(&b, 0), ERR_OK);
+        OK(open_store(&b, 0));
         store_close(&b.store[0]);
         support_alter(&b.s, 0, harm[i]);
         assert_int_equal(open_store(&b, 0), ERR_MISMATCH);
@@ -308,7 +307,7 @@ TEST(an_altered_ledger_does_not_open)
 static enum store_standing standing_of(struct store *store, const struct store_round *r)
 {
     struct store_found found;
-    assert_int_equal(store_find_round(store, r->run, r->sequence, &found), ERR_OK);
+    OK(store_find_round(store, r->run, r->sequence, &found));
     return found.standing;
 }
 
@@ -317,7 +316,7 @@ TEST(a_bound_range_is_refused_for_any_other_request)
     const struct store_round first = round_of(1, 0);
     struct store_round other = first;
     struct stores_bench b CLEAN(bench_free) = bench_new();
-    assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
+    OK(debit(b.store[0], &first, 1));
     other.request[0] ^= 1; /* the same round, another request */
     assert_int_equal(stage(b.store[0], &other), ERR_REFUSED);
     other = first;
@@ -326,10 +325,10 @@ TEST(a_bound_range_is_refused_for_any_other_request)
     other.stake.from[STAKE_MEASURE] = 9; /* or one of them */
     assert_int_equal(stage(b.store[0], &other), ERR_REFUSED);
     other.stake.from[STAKE_MEASURE] = 10;
-    assert_int_equal(stage(b.store[0], &other), ERR_OK);
+    OK(stage(b.store[0], &other));
     /* not even after a restart; only what was staged can be bound */
     store_close(&b.store[0]);
-    assert_int_equal(open_store(&b, 0), ERR_OK);
+    OK(open_store(&b, 0));
     assert_int_equal(standing_of(b.store[0], &other), STANDING_STAGED);
     other.stake.from[STAKE_MEASURE] = 0;
     assert_int_equal(stage(b.store[0], &other), ERR_REFUSED);
@@ -337,9 +336,9 @@ TEST(a_bound_range_is_refused_for_any_other_request)
         struct ledger *ledger CLEAN(ledger_free) = NULL;
         struct store_head head;
         other = round_of(1, 1);
-        assert_int_equal(stage(b.store[0], &other), ERR_OK);
+        OK(stage(b.store[0], &other));
         other.request[0] ^= 1;
-        assert_int_equal(store_ledger(b.store[0], &limits, &ledger, &head), ERR_OK);
+        OK(store_ledger(b.store[0], &limits, &ledger, &head));
         assert_int_equal(store_bind(b.store[0], &other, &(const struct vouchers){0}, &head),
                          ERR_LOST);
         assert_int_equal(head.number, 1);
@@ -367,8 +366,8 @@ TEST(noise_is_sealed_and_wiped_once_the_next_is_bound)
     sqlite3_stmt *row;
     sqlite3 *db;
     b = bench_new();
-    assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
-    assert_int_equal(store_noise(b.store[0], &first, &noise), ERR_OK);
+    OK(debit(b.store[0], &first, 1));
+    OK(store_noise(b.store[0], &first, &noise));
     assert_int_equal(noise.size, 20);
     assert_memory_equal(noise.data, "these are the shares", 20);
     wrong.uploads[0] ^= 1;
@@ -385,25 +384,25 @@ TEST(noise_is_sealed_and_wiped_once_the_next_is_bound)
     sqlite3_close(db);
     assert_false(on_disk(&b, "server0/store.sqlite", "these are the shares", 20));
     assert_true(on_disk(&b, "server0/store.sqlite", sealed, 60));
-    assert_int_equal(open_store(&b, 0), ERR_OK);
-    assert_int_equal(debit(b.store[0], &second, 1), ERR_OK);
+    OK(open_store(&b, 0));
+    OK(debit(b.store[0], &second, 1));
     assert_false(on_disk(&b, "server0/store.sqlite", sealed, 60));
     assert_false(on_disk(&b, "server0/store.sqlite-wal", sealed, 60));
     bytes_clear(&noise);
     assert_int_equal(store_noise(b.store[0], &first, &noise), ERR_LOST);
-    assert_int_equal(store_noise(b.store[0], &second, &noise), ERR_OK);
-    assert_int_equal(store_end_run(b.store[0], second.run), ERR_OK);
+    OK(store_noise(b.store[0], &second, &noise));
+    OK(store_end_run(b.store[0], second.run));
     bytes_clear(&noise);
     assert_int_equal(store_noise(b.store[0], &second, &noise), ERR_LOST);
     /* what a round opened stays, and cannot change */
     bytes_put_u64(&values, 17);
-    assert_int_equal(store_put_index(b.store[0], &second, 3), ERR_OK);
-    assert_int_equal(store_put_index(b.store[0], &second, 3), ERR_OK);
+    OK(store_put_index(b.store[0], &second, 3));
+    OK(store_put_index(b.store[0], &second, 3));
     assert_int_equal(store_put_index(b.store[0], &second, 4), ERR_MISMATCH);
     assert_int_equal(standing_of(b.store[0], &second), STANDING_INDEX);
-    assert_int_equal(store_put_values(b.store[0], &second, &values), ERR_OK);
+    OK(store_put_values(b.store[0], &second, &values));
     assert_int_equal(standing_of(b.store[0], &second), STANDING_OPENED);
-    assert_int_equal(store_put_index(b.store[0], &second, 3), ERR_OK);
+    OK(store_put_index(b.store[0], &second, 3));
     assert_int_equal(standing_of(b.store[0], &second), STANDING_OPENED);
     values.data[0]++;
     assert_int_equal(store_put_values(b.store[0], &second, &values), ERR_MISMATCH);
@@ -412,7 +411,7 @@ TEST(noise_is_sealed_and_wiped_once_the_next_is_bound)
 static uint32_t attempts_of(struct store *store, const struct store_round *r)
 {
     struct store_found found;
-    assert_int_equal(store_find_round(store, r->run, r->sequence, &found), ERR_OK);
+    OK(store_find_round(store, r->run, r->sequence, &found));
     return found.attempts;
 }
 
@@ -421,15 +420,15 @@ TEST(attempts_are_counted_on_disk)
 {
     const struct store_round first = round_of(1, 0), second = round_of(1, 1);
     struct stores_bench b CLEAN(bench_free) = bench_new();
-    assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
+    OK(debit(b.store[0], &first, 1));
     assert_int_equal(attempts_of(b.store[0], &first), 0);
     for (unsigned k = 1; k < 4; k++) {
-        assert_int_equal(store_attempt(b.store[0], &first), ERR_OK);
+        OK(store_attempt(b.store[0], &first));
         store_close(&b.store[0]);
-        assert_int_equal(open_store(&b, 0), ERR_OK);
+        OK(open_store(&b, 0));
         assert_int_equal(attempts_of(b.store[0], &first), k);
     }
-    assert_int_equal(debit(b.store[0], &second, 1), ERR_OK);
+    OK(debit(b.store[0], &second, 1));
     assert_int_equal(attempts_of(b.store[0], &second), 0);
 }
 
@@ -446,13 +445,13 @@ TEST(what_an_older_store_has_staged_has_no_entry)
     struct store_round staged;
     struct bytes entry CLEAN(bytes_clear) = {0};
     struct stores_bench b CLEAN(bench_free) = bench_new();
-    assert_int_equal(stage(b.store[0], &(struct store_round){.run = {9}}), ERR_OK);
-    assert_int_equal(store_staged(b.store[0], &staged, &entry), ERR_OK);
+    OK(stage(b.store[0], &(struct store_round){.run = {9}}));
+    OK(store_staged(b.store[0], &staged, &entry));
     assert_true(entry.size > 0 && staged.run[0] == 9);
     store_close(&b.store[0]);
     support_alter(&b.s, 0, to_version_6);
-    assert_int_equal(open_store(&b, 0), ERR_OK);
-    assert_int_equal(store_staged(b.store[0], &staged, &entry), ERR_OK);
+    OK(open_store(&b, 0));
+    OK(store_staged(b.store[0], &staged, &entry));
     assert_int_equal(entry.size, 0);
 }
 
@@ -471,15 +470,15 @@ TEST(an_older_store_waits_for_its_run)
         struct stores_bench b CLEAN(bench_free) = bench_new();
         struct store_round first = round_of(1, 0), second = round_of(1, 1);
         second.stake.count[STAKE_SELECT] = 5;
-        assert_int_equal(debit(b.store[0], &first, cases[i].one_ways), ERR_OK);
+        OK(debit(b.store[0], &first, cases[i].one_ways));
         if (cases[i].selection > 0)
-            assert_int_equal(debit(b.store[0], &second, cases[i].selection), ERR_OK);
+            OK(debit(b.store[0], &second, cases[i].selection));
         store_close(&b.store[0]);
         support_alter(&b.s, 0, to_version_6);
         assert_int_equal(open_store(&b, 0), cases[i].expected);
         support_alter(&b.s, 0, "INSERT INTO about VALUES('purged', x'31')"); /* ended by 0.1 */
         store_close(&b.store[0]);
-        assert_int_equal(open_store(&b, 0), ERR_OK);
+        OK(open_store(&b, 0));
     }
 }
 
@@ -495,28 +494,28 @@ TEST(a_run_is_of_the_analyst_who_paid_last)
     bool known = true;
     memset(first.analyst, 5, sizeof first.analyst);
     memset(second.analyst, 6, sizeof second.analyst);
-    assert_int_equal(store_analyst(b.store[0], first.run, analyst, &known), ERR_OK);
+    OK(store_analyst(b.store[0], first.run, analyst, &known));
     assert_false(known);
-    assert_int_equal(stage(b.store[0], &first), ERR_OK);
-    assert_int_equal(store_analyst(b.store[0], first.run, analyst, &known), ERR_OK);
+    OK(stage(b.store[0], &first));
+    OK(store_analyst(b.store[0], first.run, analyst, &known));
     assert_false(known); /* nothing is paid */
     for (unsigned k = 0; k < 2; k++) {
         const struct store_round *r = k == 0 ? &first : &second;
-        assert_int_equal(debit(b.store[0], r, 1), ERR_OK);
-        assert_int_equal(store_analyst(b.store[0], first.run, analyst, &known), ERR_OK);
+        OK(debit(b.store[0], r, 1));
+        OK(store_analyst(b.store[0], first.run, analyst, &known));
         assert_true(known);
         memset(own, 5 + (int)k, sizeof own);
         assert_memory_equal(analyst, own, sizeof own);
     }
     /* nobody's, as in earlier rounds */
-    assert_int_equal(debit(b.store[0], &before, 1), ERR_OK);
-    assert_int_equal(store_analyst(b.store[0], before.run, analyst, &known), ERR_OK);
+    OK(debit(b.store[0], &before, 1));
+    OK(store_analyst(b.store[0], before.run, analyst, &known));
     assert_true(known && sodium_is_zero(analyst, sizeof analyst));
 
-    assert_int_equal(ledger_new(&empty, &limits, &quiet), ERR_OK);
-    assert_int_equal(store_entry(b.store[0], 1, &entry, next), ERR_OK);
-    assert_int_equal(store_adopt(b.store[1], &entry, &head, next, empty), ERR_OK);
-    assert_int_equal(store_analyst(b.store[1], first.run, analyst, &known), ERR_OK);
+    OK(ledger_new(&empty, &limits, &quiet));
+    OK(store_entry(b.store[0], 1, &entry, next));
+    OK(store_adopt(b.store[1], &entry, &head, next, empty));
+    OK(store_analyst(b.store[1], first.run, analyst, &known));
     memset(own, 5, sizeof own);
     assert_true(known);
     assert_memory_equal(analyst, own, sizeof own);
@@ -528,19 +527,19 @@ TEST(what_is_staged_can_be_dropped)
     struct bytes ids CLEAN(bytes_clear) = {0};
     struct stores_bench b CLEAN(bench_free) = bench_new();
     uint32_t rounds;
-    assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
-    assert_int_equal(stage(b.store[0], &second), ERR_OK);
+    OK(debit(b.store[0], &first, 1));
+    OK(stage(b.store[0], &second));
     {
         uint8_t head[32];
         assert_int_equal(store_entry(b.store[0], 2, &ids, head), ERR_RANGE); /* there is one */
     }
-    assert_int_equal(store_run(b.store[0], first.run, &rounds, &ids), ERR_OK);
+    OK(store_run(b.store[0], first.run, &rounds, &ids));
     assert_int_equal(rounds, 1);
     assert_int_equal(ids.size, UPLOAD_ID_SIZE);
     assert_int_equal(store_put_index(b.store[0], &second, 0), ERR_LOST); /* nothing is spent */
     assert_int_equal(store_put_values(b.store[0], &second, &ids), ERR_LOST);
     assert_int_equal(standing_of(b.store[0], &second), STANDING_STAGED);
-    assert_int_equal(store_unstage(b.store[0]), ERR_OK);
+    OK(store_unstage(b.store[0]));
     assert_int_equal(standing_of(b.store[0], &second), STANDING_NONE);
     assert_int_equal(standing_of(b.store[0], &first), STANDING_BOUND);
 }
@@ -555,9 +554,9 @@ TEST(a_list_of_uploads_is_stored_once)
     for (unsigned i = 0; i < 4; i++) {
         round[i] = round_of(1, i);
         round[i].uploads[0] = i == 2; /* one that came late, and is then lost */
-        assert_int_equal(debit(b.store[0], &round[i], 1), ERR_OK);
+        OK(debit(b.store[0], &round[i], 1));
     }
-    assert_int_equal(store_run(b.store[0], round[0].run, &rounds, &ids), ERR_OK);
+    OK(store_run(b.store[0], round[0].run, &rounds, &ids));
     assert_int_equal(rounds, 4);
     assert_int_equal(ids.size, UPLOAD_ID_SIZE);
     store_close(&b.store[0]);
@@ -604,7 +603,7 @@ static void all_alike(struct saying *s, enum store_standing standing)
 
 static void expect_agreement(struct saying *s, enum err expected)
 {
-    assert_int_equal(three_run(1, say, s, NULL), ERR_OK);
+    OK(three_run(1, say, s, NULL));
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(s->result[i], expected);
 }
@@ -632,7 +631,7 @@ TEST(one_server_can_refuse)
             unsigned notice = 0;
             all_alike(&s, STANDING_NONE);
             *differs[k] ^= changed[k];
-            assert_int_equal(three_run(1, say, &s, NULL), ERR_OK);
+            OK(three_run(1, say, &s, NULL));
             /* the streams of masks differ if what is computed on may differ */
             assert_int_equal(memcmp(s.topic[i], s.topic[(i + 1) % 3], 32) != 0, k < 7);
             for (unsigned j = 0; j < 3; j++)
@@ -721,7 +720,7 @@ TEST(what_a_server_says_has_bounds)
     };
     for (unsigned kind = VERDICT; kind <= LIST; kind++) {
         struct oddity o = {.kind = kind};
-        assert_int_equal(three_run(kind, be_odd, &o, NULL), ERR_OK);
+        OK(three_run(kind, be_odd, &o, NULL));
         for (unsigned i = 1; i < 3; i++) {
             assert_int_equal(o.result[i], expected[kind].e);
             support_says(o.words[i], expected[kind].says);
@@ -809,13 +808,13 @@ TEST(what_no_server_can_have_is_a_lie)
                     {&liar->intent, ROUND_BIND + 1}, {&liar->late, 2}};
         all_alike(&s, STANDING_BOUND);
         *lies[k].word = lies[k].value;
-        assert_int_equal(three_run(1, say, &s, NULL), ERR_OK);
+        OK(three_run(1, say, &s, NULL));
         for (unsigned i = 1; i < 3; i++)
             assert_int_equal(s.result[i], ERR_CHEAT);
     }
     all_alike(&s, STANDING_NONE);
     s.by[0].obstacle = ROUND_TRIED; /* a new round has not been tried */
-    assert_int_equal(three_run(1, say, &s, NULL), ERR_OK);
+    OK(three_run(1, say, &s, NULL));
     assert_int_equal(s.result[1], ERR_CHEAT);
 }
 
@@ -898,10 +897,10 @@ TEST(who_says_two_things_or_chooses_last_is_named)
             struct trickery t = {.trick = trick, .who = who};
             unsigned a = (who + 1) % 3, b = (who + 2) % 3;
             char says[2][64];
-            assert_int_equal(three_run(trick, agree_and_confirm, &t, NULL), ERR_OK);
+            OK(three_run(trick, agree_and_confirm, &t, NULL));
             if (trick == NO_TRICK) {
                 for (unsigned i = 0; i < 3; i++) {
-                    assert_int_equal(t.result[i], ERR_OK);
+                    OK(t.result[i]);
                     assert_memory_equal(t.seed[i], t.seed[0], 32);
                 }
                 assert_true(who == 0 || memcmp(first, t.seed[0], 32) != 0); /* others each time */
@@ -961,7 +960,7 @@ TEST(who_lacks_values_takes_what_two_say_they_have)
         for (unsigned wrong = 0; wrong < 2; wrong++) {
             struct handing h = {.lacks = lacks, .wrong = wrong != 0};
             char says[64];
-            assert_int_equal(three_run(lacks, hand_over, &h, NULL), ERR_OK);
+            OK(three_run(lacks, hand_over, &h, NULL));
             assert_int_equal(h.result[lacks], wrong ? ERR_CHEAT : ERR_OK);
             if (!wrong)
                 assert_int_equal(h.got[lacks], 4711);

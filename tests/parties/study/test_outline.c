@@ -50,8 +50,8 @@ static void expect(struct fixture *f, outline_reader *read, const char *csv, con
     struct outline o CLEAN(outline_clear) = {0};
     struct bytes out CLEAN(bytes_clear) = {0};
     const char *domain;
-    assert_int_equal(file_write(f->path, 0600, csv, strlen(csv), NULL), ERR_OK);
-    assert_int_equal(read(&o, f->path, &f->log), ERR_OK);
+    OK(file_write(f->path, 0600, csv, strlen(csv), NULL));
+    OK(read(&o, f->path, &f->log));
     assert_string_equal(o.from, from);
     outline_write(&o, &out);
     bytes_put_u8(&out, 0);
@@ -176,8 +176,7 @@ TEST(what_is_none_of_these_is_refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct outline o CLEAN(outline_clear) = {0};
         f->said[0] = '\0';
-        assert_int_equal(file_write(f->path, 0600, cases[i].csv, strlen(cases[i].csv), NULL),
-                         ERR_OK);
+        OK(file_write(f->path, 0600, cases[i].csv, strlen(cases[i].csv), NULL));
         assert_int_equal(cases[i].read(&o, f->path, &f->log), ERR_DATA);
         assert_non_null(strstr(f->said, cases[i].words));
     }
@@ -220,7 +219,7 @@ static void clause_says(const char *clause, const char *expected)
     char said[256] = "";
     for (size_t i = 0; i < 3; i++) {
         struct outline_column *c;
-        assert_int_equal(outline_next(&o, names[i], &c), ERR_OK);
+        OK(outline_next(&o, names[i], &c));
         c->kind = kinds[i];
         outline_add(&c->missing, "");
     }
@@ -275,8 +274,8 @@ TEST(a_definition_is_taken_apart)
     struct outline_column *c;
     char text[] = "CREATE TABLE \"v, (w)\" (a integer, t text CHECK (t IN ('x, y', 'z)')), "
                   "CONSTRAINT n CHECK (a > 0 AND a <= 5))";
-    assert_int_equal(outline_next(&o, "a", &c), ERR_OK);
-    assert_int_equal(outline_next(&o, "t", &c), ERR_OK);
+    OK(outline_next(&o, "a", &c));
+    OK(outline_next(&o, "t", &c));
     o.column[0].kind = OUTLINE_WHOLE;
     outline_definition(&o, text);
     assert_true(o.column[0].min == 1);
@@ -294,10 +293,10 @@ static void written_from_a_codebook(struct fixture *f, bool provider)
     struct study *s CLEAN(study_free) = NULL;
     char path[80];
     snprintf(path, sizeof path, "%s/study.yaml", f->folder);
-    assert_int_equal(file_write(f->path, 0600, csv, strlen(csv), NULL), ERR_OK);
-    assert_int_equal(outline_codebook(&o, f->path, &f->log), ERR_OK);
-    assert_int_equal(study_write_template(path, &o, provider, true, &f->log), ERR_OK);
-    assert_int_equal(study_load_draft(&s, path, &f->log), ERR_OK);
+    OK(file_write(f->path, 0600, csv, strlen(csv), NULL));
+    OK(outline_codebook(&o, f->path, &f->log));
+    OK(study_write_template(path, &o, provider, true, &f->log));
+    OK(study_load_draft(&s, path, &f->log));
     assert_string_equal(s->columns_from, "the codebook t.csv");
     assert_int_equal(s->domain->attributes, 2);
     assert_int_equal(s->domain->attribute[0].values, 10);
@@ -323,7 +322,7 @@ static enum err wards(struct fixture *f, const char *values, struct study **s)
              "\"tcp://b:7100\"}\n  - {name: c, endpoint: \"tcp://c:7100\"}\n"
              "owners: [{max_rows: 9}]\nanalysts: [{name: d}]\n",
              values);
-    assert_int_equal(file_write(path, 0600, text, strlen(text), NULL), ERR_OK);
+    OK(file_write(path, 0600, text, strlen(text), NULL));
     f->said[0] = '\0';
     return study_load_draft(s, path, &f->log);
 }
@@ -335,21 +334,21 @@ TEST(values_come_from_a_file)
     struct fixture *f = *state;
     struct study *listed CLEAN(study_free) = NULL, *read CLEAN(study_free) = NULL,
                          *other CLEAN(study_free) = NULL;
-    assert_int_equal(wards(f, "[surgery, the ward, A00]", &listed), ERR_OK);
-    assert_int_equal(file_write(f->path, 0600, lines, strlen(lines), NULL), ERR_OK);
-    assert_int_equal(wards(f, "{file: t.csv}", &read), ERR_OK);
+    OK(wards(f, "[surgery, the ward, A00]", &listed));
+    OK(file_write(f->path, 0600, lines, strlen(lines), NULL));
+    OK(wards(f, "{file: t.csv}", &read));
     assert_memory_equal(read->terms.digest, listed->terms.digest, 32);
-    assert_int_equal(file_write(f->path, 0600, "surgery\nthe ward\nA01", 20, NULL), ERR_OK);
-    assert_int_equal(wards(f, "{file: t.csv}", &other), ERR_OK);
+    OK(file_write(f->path, 0600, "surgery\nthe ward\nA01", 20, NULL));
+    OK(wards(f, "{file: t.csv}", &other));
     assert_memory_not_equal(other->terms.digest, listed->terms.digest, 32);
     study_free(&other);
-    assert_int_equal(file_write(f->path, 0600, "\n \n", 3, NULL), ERR_OK);
+    OK(file_write(f->path, 0600, "\n \n", 3, NULL));
     assert_int_equal(wards(f, "{file: t.csv}", &other), ERR_STUDY);
     assert_non_null(strstr(f->said, "t.csv has no value"));
-    assert_int_equal(file_write(f->path, 0600, "a\n\xff\n", 4, NULL), ERR_OK);
+    OK(file_write(f->path, 0600, "a\n\xff\n", 4, NULL));
     assert_int_equal(wards(f, "{file: t.csv}", &other), ERR_STUDY);
     assert_non_null(strstr(f->said, "line 2 of"));
-    assert_int_equal(file_write(f->path, 0600, "a\na\n", 4, NULL), ERR_OK);
+    OK(file_write(f->path, 0600, "a\na\n", 4, NULL));
     assert_int_equal(wards(f, "{file: t.csv}", &other), ERR_STUDY);
     assert_non_null(strstr(f->said, "label 'a' is listed twice"));
 }

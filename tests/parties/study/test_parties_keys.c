@@ -51,7 +51,7 @@ TEST(text_round_trip)
     public_identity_text(&f->id->public, text);
     assert_int_equal(strlen(text), 180);
     assert_memory_equal(text, "trefoil1-", 9);
-    assert_int_equal(public_identity_parse(&back, text), ERR_OK);
+    OK(public_identity_parse(&back, text));
     assert_true(public_identity_equal(&back, &f->id->public));
     public_identity_text(&back, again);
     assert_string_equal(text, again);
@@ -72,7 +72,7 @@ TEST(every_altered_character_is_noticed)
         assert_int_equal(public_identity_parse(&back, text), ERR_FORMAT);
         text[i] = was;
     }
-    assert_int_equal(public_identity_parse(&back, text), ERR_OK);
+    OK(public_identity_parse(&back, text));
 }
 
 TEST(what_is_not_a_key_is_refused)
@@ -115,7 +115,7 @@ TEST(one_identity_cannot_vouch_for_anothers_curve_key)
     struct identity *other;
     struct public_identity mixed, back;
     char text[IDENTITY_TEXT_SIZE];
-    assert_int_equal(identity_new(&other, NULL), ERR_OK);
+    OK(identity_new(&other, NULL));
     assert_false(public_identity_equal(&other->public, &f->id->public));
     mixed = f->id->public;
     memcpy(mixed.curve, other->public.curve, sizeof mixed.curve);
@@ -152,7 +152,7 @@ TEST(a_key_may_be_renewed_and_expire)
     struct identity *renewed CLEAN(identity_free) = NULL, *back CLEAN(identity_free) = NULL;
     struct public_identity parsed;
     char text[IDENTITY_TEXT_SIZE];
-    assert_int_equal(identity_renew(&renewed, f->id, 20800, &f->log), ERR_OK);
+    OK(identity_renew(&renewed, f->id, 20800, &f->log));
     assert_memory_equal(renewed->public.sign, f->id->public.sign, 32);
     assert_memory_equal(renewed->sign_secret, f->id->sign_secret, 64);
     assert_memory_not_equal(renewed->public.curve, f->id->public.curve, 32);
@@ -162,7 +162,7 @@ TEST(a_key_may_be_renewed_and_expire)
     public_identity_text(&renewed->public, text);
     assert_memory_equal(text, "trefoil2-", 9);
     assert_int_equal(strlen(text), IDENTITY_TEXT_SIZE - 1);
-    assert_int_equal(public_identity_parse(&parsed, text), ERR_OK);
+    OK(public_identity_parse(&parsed, text));
     assert_true(public_identity_equal(&parsed, &renewed->public));
     for (size_t i = 0; text[i] != '\0'; i++) {
         char was = text[i];
@@ -182,8 +182,8 @@ TEST(a_key_may_be_renewed_and_expire)
     assert_false(public_identity_expired(&renewed->public, 20800));
     assert_true(public_identity_expired(&renewed->public, 20801));
     assert_false(public_identity_expired(&f->id->public, UINT32_MAX));
-    assert_int_equal(identity_save(renewed, f->path, false, &f->log), ERR_OK);
-    assert_int_equal(identity_load(&back, f->path, &f->log), ERR_OK);
+    OK(identity_save(renewed, f->path, false, &f->log));
+    OK(identity_load(&back, f->path, &f->log));
     assert_memory_equal(back, renewed, sizeof *back);
 }
 
@@ -192,8 +192,8 @@ TEST(signatures_keep_to_their_label)
     struct keys_fixture *f = *state;
     const struct public_identity *who = &f->id->public;
     uint8_t signature[64];
-    assert_int_equal(identity_sign(f->id, "receipt", "abc", 3, signature), ERR_OK);
-    assert_int_equal(public_identity_verify(who, "receipt", "abc", 3, signature), ERR_OK);
+    OK(identity_sign(f->id, "receipt", "abc", 3, signature));
+    OK(public_identity_verify(who, "receipt", "abc", 3, signature));
     assert_int_equal(public_identity_verify(who, "receipt", "abd", 3, signature), ERR_AUTH);
     assert_int_equal(public_identity_verify(who, "receip", "tabc", 4, signature), ERR_AUTH);
     assert_int_equal(public_identity_verify(who, "receipt", "ab", 2, signature), ERR_AUTH);
@@ -206,10 +206,10 @@ TEST(file_round_trip)
     struct keys_fixture *f = *state;
     struct identity *back CLEAN(identity_free) = NULL;
     struct stat st;
-    assert_int_equal(identity_save(f->id, f->path, false, &f->log), ERR_OK);
+    OK(identity_save(f->id, f->path, false, &f->log));
     assert_int_equal(stat(f->path, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0600);
-    assert_int_equal(identity_load(&back, f->path, &f->log), ERR_OK);
+    OK(identity_load(&back, f->path, &f->log));
     assert_memory_equal(back, f->id, sizeof *back);
 }
 
@@ -217,15 +217,15 @@ TEST(a_key_is_never_replaced_by_accident)
 {
     struct keys_fixture *f = *state;
     struct identity *other CLEAN(identity_free) = NULL, *back CLEAN(identity_free) = NULL;
-    assert_int_equal(identity_new(&other, NULL), ERR_OK);
-    assert_int_equal(identity_save(f->id, f->path, false, &f->log), ERR_OK);
+    OK(identity_new(&other, NULL));
+    OK(identity_save(f->id, f->path, false, &f->log));
     assert_int_equal(identity_save(other, f->path, false, &f->log), ERR_SYSTEM);
     support_says(f->sink, "left alone");
-    assert_int_equal(identity_load(&back, f->path, &f->log), ERR_OK);
+    OK(identity_load(&back, f->path, &f->log));
     assert_true(public_identity_equal(&back->public, &f->id->public));
     identity_free(&back);
-    assert_int_equal(identity_save(other, f->path, true, &f->log), ERR_OK);
-    assert_int_equal(identity_load(&back, f->path, &f->log), ERR_OK);
+    OK(identity_save(other, f->path, true, &f->log));
+    OK(identity_load(&back, f->path, &f->log));
     assert_true(public_identity_equal(&back->public, &other->public));
 }
 
@@ -234,7 +234,7 @@ TEST(a_file_that_others_may_read_is_refused)
     static const mode_t open_modes[] = {0640, 0604, 0620, 0602, 0610, 0601, 0644, 0666};
     struct keys_fixture *f = *state;
     struct identity *back CLEAN(identity_free) = NULL;
-    assert_int_equal(identity_save(f->id, f->path, false, &f->log), ERR_OK);
+    OK(identity_save(f->id, f->path, false, &f->log));
     for (size_t i = 0; i < sizeof open_modes / sizeof open_modes[0]; i++) {
         f->sink[0] = '\0';
         assert_int_equal(chmod(f->path, open_modes[i]), 0);
@@ -243,7 +243,7 @@ TEST(a_file_that_others_may_read_is_refused)
         support_says(f->sink, "chmod 600");
     }
     assert_int_equal(chmod(f->path, 0400), 0);
-    assert_int_equal(identity_load(&back, f->path, &f->log), ERR_OK);
+    OK(identity_load(&back, f->path, &f->log));
 }
 
 TEST(a_file_of_another_user_may_be_for_our_group)
@@ -267,7 +267,7 @@ TEST(a_file_of_another_user_may_be_for_our_group)
 static void expect_damaged(struct keys_fixture *f, const void *p, size_t n)
 {
     struct identity *back;
-    assert_int_equal(file_write(f->path, 0600, p, n, NULL), ERR_OK);
+    OK(file_write(f->path, 0600, p, n, NULL));
     f->sink[0] = '\0';
     assert_int_equal(identity_load(&back, f->path, &f->log), ERR_STUDY);
     assert_null(back);
@@ -279,8 +279,8 @@ TEST(a_damaged_file_is_refused)
     struct keys_fixture *f = *state;
     struct bytes file CLEAN(bytes_clear) = {0};
     const char *at;
-    assert_int_equal(identity_save(f->id, f->path, false, &f->log), ERR_OK);
-    assert_int_equal(file_read(f->path, 4096, &file, NULL), ERR_OK);
+    OK(identity_save(f->id, f->path, false, &f->log));
+    OK(file_read(f->path, 4096, &file, NULL));
     bytes_put_u8(&file, 0);
     at = strstr((const char *)file.data, "\nsecret ");
     assert_non_null(at);
@@ -325,15 +325,15 @@ TEST(line_ends_and_order_do_not_matter)
     struct bytes file CLEAN(bytes_clear) = {0};
     char text[1024], secret[128] = "", public[256] = "";
     const char *at;
-    assert_int_equal(identity_save(f->id, f->path, false, &f->log), ERR_OK);
-    assert_int_equal(file_read(f->path, 4096, &file, NULL), ERR_OK);
+    OK(identity_save(f->id, f->path, false, &f->log));
+    OK(file_read(f->path, 4096, &file, NULL));
     bytes_put_u8(&file, 0);
     at = strstr((const char *)file.data, "\nsecret ");
     assert_non_null(at);
     assert_int_equal(sscanf(at, "\nsecret %127s\npublic %255s", secret, public), 2);
     snprintf(text, sizeof text, "public %s\r\nsecret %s\r\n", public, secret);
-    assert_int_equal(file_write(f->path, 0600, text, strlen(text), NULL), ERR_OK);
-    assert_int_equal(identity_load(&back, f->path, &f->log), ERR_OK);
+    OK(file_write(f->path, 0600, text, strlen(text), NULL));
+    OK(identity_load(&back, f->path, &f->log));
     assert_memory_equal(back, f->id, sizeof *back);
 }
 
@@ -360,7 +360,7 @@ TEST(fingerprints_are_short_and_stable)
     const struct words_text a = public_identity_fingerprint(&f->id->public);
     assert_int_equal(strlen(a.text), 23);
     assert_int_equal(strspn(a.text, "0123456789abcdefghjkmnpqrstvwxyz-"), 23);
-    assert_int_equal(identity_new(&other, NULL), ERR_OK);
+    OK(identity_new(&other, NULL));
     assert_string_not_equal(a.text, public_identity_fingerprint(&other->public).text);
     identity_free(&other);
     memset(digest, 0xff, sizeof digest);

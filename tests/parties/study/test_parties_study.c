@@ -82,7 +82,7 @@ TEST(bins_are_read)
         struct study *s CLEAN(study_free) = NULL;
         const struct domain_attribute *a;
         uint64_t count;
-        assert_int_equal(parse_edit(f, bins[i].find, bins[i].replace, &s), ERR_OK);
+        OK(parse_edit(f, bins[i].find, bins[i].replace, &s));
         a = &s->domain->attribute[i < 7 ? 0 : 2];
         assert_ptr_equal(a->kind, &column_bins);
         assert_int_equal(a->whole, i < 7);
@@ -103,7 +103,7 @@ static void assert_edges(struct parse_fixture *f, size_t column, const char *fin
     struct study *s CLEAN(study_free) = NULL;
     char text[100];
     snprintf(text, sizeof text, "%s\n    bins: %d", replace, n);
-    assert_int_equal(parse_edit(f, find, text, &s), ERR_OK);
+    OK(parse_edit(f, find, text, &s));
     for (int k = 0; k < n; k++)
         assert_true(s->domain->attribute[column].edges[k] == edge(k, n));
 }
@@ -134,11 +134,10 @@ TEST(what_is_missing_is_read)
     struct parse_fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
     const struct domain_attribute *a;
-    assert_int_equal(parse_edit(f, "    max: 9",
-                                "    max: 9\n    missing: [\"\", NA, \"-1\"]\n"
-                                "    write: NA\n",
-                                &s),
-                     ERR_OK);
+    OK(parse_edit(f, "    max: 9",
+                  "    max: 9\n    missing: [\"\", NA, \"-1\"]\n"
+                  "    write: NA\n",
+                  &s));
     a = &s->domain->attribute[0];
     assert_string_equal(a->missing, "NA");
     assert_int_equal(a->missing_too_count, 2);
@@ -160,7 +159,7 @@ TEST(what_is_impossible_of_bins_is_read)
         (const char *)b.data, "workload:",
         "impossible:\n  - {bmi: [0, 3], ward: a}\n  - {bmi: {from: 1, to: 3}, ward: b}\nworkload:");
     static const uint32_t cells[] = {0, 3, 4 + 1, 4 + 2, 4 + 3};
-    assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_OK);
+    OK(parse_text(f, (const char *)c.data, &s));
     assert_int_equal(s->domain->attribute[2].values, 4); /* 0, 1, 2, 3 */
     assert_int_equal(s->zeros, 1);
     assert_int_equal(s->zero[0].cells, 5);
@@ -184,7 +183,7 @@ TEST(what_is_impossible_is_read)
     for (size_t i = 0; i < 2; i++) {
         struct study *s CLEAN(study_free) = NULL;
         const struct workload_zeros *two, *one;
-        assert_int_equal(parse_edit(f, "workload:", same[i], &s), ERR_OK);
+        OK(parse_edit(f, "workload:", same[i], &s));
         assert_int_equal(s->zeros, 2);
         two = &s->zero[i];
         one = &s->zero[1 - i];
@@ -293,7 +292,7 @@ TEST(bounds_give_the_bits_of_counts)
         char text[64];
         struct study *s CLEAN(study_free) = NULL;
         snprintf(text, sizeof text, "max_rows: %s", cases[i].rows);
-        assert_int_equal(parse_edit(f, "max_rows: 500", text, &s), ERR_OK);
+        OK(parse_edit(f, "max_rows: 500", text, &s));
         assert_int_equal(s->owner[0].bits, cases[i].bits);
         assert_int_equal(s->count_bits, cases[i].count_bits);
     }
@@ -310,7 +309,7 @@ TEST(defaults_are_the_documented_ones)
         "");
     struct bytes c CLEAN(bytes_clear) = edited((const char *)b.data,
                                                "  rows_per_person: 2\nnoise: box-muller\n", "");
-    assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_OK);
+    OK(parse_text(f, (const char *)c.data, &s));
     assert_int_equal(s->rows_per_person, 1);
     assert_int_equal(s->connect_s, 30);
     assert_int_equal(s->round_s, 120);
@@ -330,16 +329,16 @@ TEST(the_forms_that_bounds_carry)
     assert_int_equal(study_form_bytes(f->base, 0, 9), answers);
     assert_int_equal(study_form_bytes(f->base, 0, 0), records);
     assert_int_equal(study_form_bytes(f->base, 0, 8), 0);
-    assert_int_equal(parse_edit(f, "max_rows: 500", "max_rows: 500, as: records", &s), ERR_OK);
+    OK(parse_edit(f, "max_rows: 500", "max_rows: 500, as: records", &s));
     assert_int_equal(study_upload_form(s, 0), 0);
     assert_int_equal(study_form_bytes(s, 0, 0), records);
     assert_int_equal(study_form_bytes(s, 0, 9), 0);
     study_free(&s);
     /* more padding than a cell of counts could hold */
-    assert_int_equal(parse_edit(f, "max_rows: 500", "max_rows: 500, pad_to: 512", &s), ERR_OK);
+    OK(parse_edit(f, "max_rows: 500", "max_rows: 500, pad_to: 512", &s));
     assert_int_equal(study_form_bytes(s, 0, 0), 0);
     study_free(&s);
-    assert_int_equal(parse_edit(f, "max_rows: 500", "max_rows: 500, pad_to: 511", &s), ERR_OK);
+    OK(parse_edit(f, "max_rows: 500", "max_rows: 500, pad_to: 511", &s));
     assert_int_equal(study_form_bytes(s, 0, 0), study_records_bytes(s, 0));
     assert_true(study_form_bytes(s, 0, 0) > records);
 }
@@ -358,7 +357,7 @@ TEST(large_marginals_have_no_records)
         "  - {name: c, kind: integer, min: 0, max: 1}\nworkload:");
     struct bytes d CLEAN(bytes_clear) = edited((const char *)c.data, "max_rows: 300",
                                                "max_rows: 300, as: records");
-    assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_OK);
+    OK(parse_text(f, (const char *)c.data, &s));
     assert_int_equal(study_records_bytes(s, 0), UINT64_MAX);
     assert_false(s->owner[0].records);
     assert_int_equal(study_form_bytes(s, 0, 0), 0);
@@ -374,12 +373,9 @@ TEST(a_random_workload_is_the_same_for_its_seed)
                                "  - {attributes: [bmi, dose]}\n";
     struct parse_fixture *f = *state;
     struct study *s[3];
-    assert_int_equal(parse_edit(f, list, "workload: {random: 2, count: 3, seed: 5}\n", &s[0]),
-                     ERR_OK);
-    assert_int_equal(parse_edit(f, list, "workload: {seed: 5, count: 3, random: 2}\n", &s[1]),
-                     ERR_OK);
-    assert_int_equal(parse_edit(f, list, "workload: {random: 2, count: 6, seed: 0}\n", &s[2]),
-                     ERR_OK);
+    OK(parse_edit(f, list, "workload: {random: 2, count: 3, seed: 5}\n", &s[0]));
+    OK(parse_edit(f, list, "workload: {seed: 5, count: 3, random: 2}\n", &s[1]));
+    OK(parse_edit(f, list, "workload: {random: 2, count: 6, seed: 0}\n", &s[2]));
     assert_int_equal(s[0]->workload->cliques, 3);
     assert_int_equal(s[2]->workload->cliques, 6); /* all that exist */
     assert_memory_equal(s[0]->terms.digest, s[1]->terms.digest, 32);
@@ -403,7 +399,7 @@ static enum err bounds_of(struct parse_fixture *f, unsigned first, unsigned seco
     b = edited(base_text, "workload:\n", domain);
     c = edited((const char *)b.data, "max_rows: 500", "max_rows: 1073741823, as: counts");
     d = edited((const char *)c.data, "rounds: 4\n", rounds);
-    assert_int_equal(parse_text(f, (const char *)d.data, &s), ERR_OK);
+    OK(parse_text(f, (const char *)d.data, &s));
     return bounds_new(bounds, s, &f->log);
 }
 
@@ -434,13 +430,13 @@ TEST(scores_that_the_arithmetic_cannot_carry_are_refused)
                     "scores of counts of up to 2^37 could need more than 63 bits");
     expect_too_much(*state, 512, 64, "rounds: 4\n", "scores need 64 bits even at the coarsest");
     expect_too_much(*state, 512, 64, "rounds: annealed\n", "a round is too small to weigh age");
-    assert_int_equal(bounds_of(*state, 32, 64, "rounds: 4\n", &b), ERR_OK);
+    OK(bounds_of(*state, 32, 64, "rounds: 4\n", &b));
     assert_int_equal(b->counts.bits, 37);
     assert_int_equal(b->counts.room, 39); /* less than the arithmetic carries otherwise */
     bounds_free(&b);
     expect_too_much(*state, 1000, 1000, "rounds: sweeps 2\n",
                     "scores of counts of up to 2^40 could be more than the arithmetic carries");
-    assert_int_equal(bounds_of(*state, 500, 500, "rounds: sweeps 2\n", &b), ERR_OK);
+    OK(bounds_of(*state, 500, 500, "rounds: sweeps 2\n", &b));
 }
 
 /* --- prices ----------------------------------------------------------------------------------- */
@@ -451,7 +447,7 @@ static struct ledger_limits limits_at(const struct study *study, double epsilon)
     struct study s = *study;
     struct ledger_limits limits = {0};
     s.epsilon = epsilon;
-    assert_int_equal(price_limits(&s, &limits, NULL), ERR_OK);
+    OK(price_limits(&s, &limits, NULL));
     assert_true(limits.delta_slack <= 0.01 * s.delta);
     assert_true(limits.rho < epsilon); /* the proof of the selection's ratios needs it */
     return limits;
@@ -517,12 +513,11 @@ TEST(slack_does_not_grow_with_a_large_epsilon)
 static struct workload *all_of(struct domain **d, size_t columns, unsigned of)
 {
     struct workload *w;
-    assert_int_equal(domain_new(d), ERR_OK);
+    OK(domain_new(d));
     for (size_t a = 0; a < columns; a++)
-        assert_int_equal(domain_add_integer(*d, (const char[]){(char)('a' + a), '\0'}, 0, 3, NULL,
-                                            DOMAIN_REJECT, NULL),
-                         ERR_OK);
-    assert_int_equal(workload_all(&w, *d, of, NULL), ERR_OK);
+        OK(domain_add_integer(*d, (const char[]){(char)('a' + a), '\0'}, 0, 3, NULL, DOMAIN_REJECT,
+                              NULL));
+    OK(workload_all(&w, *d, of, NULL));
     return w;
 }
 
@@ -536,18 +531,18 @@ TEST(an_assessment_is_set_aside)
     struct price_noise noise;
     struct bounds *bounds CLEAN(bounds_free) = NULL;
     struct schedule start, with;
-    assert_int_equal(parse_text(f, base_text, &base), ERR_OK);
+    OK(parse_text(f, base_text, &base));
     s = *base;
     noise = price_noise(&s);
-    assert_int_equal(bounds_new(&bounds, &s, &f->log), ERR_OK);
-    assert_int_equal(price_schedule(&s, &start), ERR_OK);
+    OK(bounds_new(&bounds, &s, &f->log));
+    OK(price_schedule(&s, &start));
     s.assess = 0.2;
-    assert_int_equal(price_limits(&s, &whole, &f->log), ERR_OK);
+    OK(price_limits(&s, &whole, &f->log));
     limits = whole;
     assert_true(fabs(price_reserve(&s, &limits) - 0.2 * whole.rho) < 1e-12);
-    assert_int_equal(release_loop_options(&s, bounds, &o, &f->log), ERR_OK);
+    OK(release_loop_options(&s, bounds, &o, &f->log));
     assert_true(o.limits.rho == limits.rho && fabs(o.assess + o.limits.rho - whole.rho) < 1e-12);
-    assert_int_equal(price_schedule(&s, &with), ERR_OK);
+    OK(price_schedule(&s, &with));
     assert_true(aim_sigma(&o) == with.alone && with.alone > 1.1 * start.alone);
     assert_int_equal(price_noise(&s).gauss,
                      noise.gauss + 2 * (assess_pairs(s.workload) + assess_pairs(s.workload) % 2));
@@ -620,8 +615,8 @@ TEST(auto_is_what_it_stands_for)
                                                          "rounds: auto");
         struct bytes by_hand CLEAN(bytes_clear) = edited((const char *)text.data, "rounds: 4",
                                                          rounds);
-        assert_int_equal(parse_text(f, (const char *)by_rule.data, &study), ERR_OK);
-        assert_int_equal(parse_text(f, (const char *)by_hand.data, &same), ERR_OK);
+        OK(parse_text(f, (const char *)by_rule.data, &study));
+        OK(parse_text(f, (const char *)by_hand.data, &same));
         assert_true(study->rounds_auto && !same->rounds_auto);
         assert_string_equal(study_fingerprint(study).text, study_fingerprint(same).text);
         assert_int_equal(study->rounds, same->rounds);
@@ -668,10 +663,10 @@ TEST(an_epsilon_that_buys_no_noise_is_refused)
         assert_true(least > 1.5 * before || k == 3);
         before = least;
         s.epsilon = least;
-        assert_int_equal(price_check_noise(&s, NULL), ERR_OK);
-        assert_int_equal(price_limits(&s, &limits, NULL), ERR_OK);
-        assert_int_equal(price_schedule(&s, &start), ERR_OK);
-        assert_int_equal(measure_multiplier(start.sigma, &multiplier, NULL), ERR_OK);
+        OK(price_check_noise(&s, NULL));
+        OK(price_limits(&s, &limits, NULL));
+        OK(price_schedule(&s, &start));
+        OK(measure_multiplier(start.sigma, &multiplier, NULL));
         assert_in_range(multiplier, SCORE_MULTIPLIER_MIN, 1.01 * SCORE_MULTIPLIER_MIN);
         s.epsilon = 0.99 * least;
         f->log.buffer[0] = '\0';
@@ -679,7 +674,7 @@ TEST(an_epsilon_that_buys_no_noise_is_refused)
         support_says(f->sink, "than the noise circuits allow: at least 0.0");
         s.epsilon = strtod(strstr(f->sink, "at least ") + 9, NULL);
         assert_in_range(1e6 * s.epsilon, 1e6 * least, 1.11e6 * least);
-        assert_int_equal(price_check_noise(&s, NULL), ERR_OK);
+        OK(price_check_noise(&s, NULL));
     }
     s.epsilon = 1;
     s.rounds = 10;
@@ -690,13 +685,13 @@ TEST(an_epsilon_that_buys_no_noise_is_refused)
         assert_int_equal(price_check_noise(&s, &f->log), ERR_STUDY);
         support_says(f->sink, "lower rows_per_person");
         s.rows_per_person = 1;
-        assert_int_equal(price_check_noise(&s, NULL), ERR_OK);
+        OK(price_check_noise(&s, NULL));
         s.method = STUDY_COPULA;
         s.rounds = 0;
     }
     s.epsilon = price_epsilon_least(&s);
     assert_true(s.epsilon > 0);
-    assert_int_equal(price_check_noise(&s, NULL), ERR_OK);
+    OK(price_check_noise(&s, NULL));
     s.epsilon *= 0.99;
     assert_int_equal(price_check_noise(&s, NULL), ERR_STUDY);
 }

@@ -126,7 +126,7 @@ TEST(any_value_changes_its_part)
         struct study *s CLEAN(study_free) = NULL;
         char got[256];
         bool terms;
-        assert_int_equal(parse_edit(f, changes[i].find, changes[i].replace, &s), ERR_OK);
+        OK(parse_edit(f, changes[i].find, changes[i].replace, &s));
         differing(f->base, s, got, sizeof got);
         terms = changes[i].changes[0] != '\0' && strcmp(changes[i].changes, "roster") != 0;
         if (strcmp(got, changes[i].changes) != 0 || same_terms(f->base, s) == terms) {
@@ -146,7 +146,7 @@ TEST(an_attributes_name_changes_the_domain)
     struct bytes c CLEAN(bytes_clear) = edited((const char *)b.data, "[age, ward]", "[old, ward]");
     struct study *s CLEAN(study_free) = NULL;
     char got[256];
-    assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_OK);
+    OK(parse_text(f, (const char *)c.data, &s));
     differing(f->base, s, got, sizeof got);
     assert_string_equal(got, "domain");
 }
@@ -168,7 +168,7 @@ TEST(a_new_curve_key_is_a_matter_of_the_roster)
     public_identity_text(&mixed, key);
     snprintf(edit, sizeof edit, "key: %s", key);
     text = edited(base_text, "key: @0", edit);
-    assert_int_equal(parse_text(f, (const char *)text.data, &s), ERR_OK);
+    OK(parse_text(f, (const char *)text.data, &s));
     differing(f->base, s, got, sizeof got);
     assert_string_equal(got, "roster");
 }
@@ -241,7 +241,7 @@ TEST(line_ends_and_top_order_change_nothing)
             bytes_put_u8(&b, '\r');
         bytes_put_u8(&b, (uint8_t)base_text[i]);
     }
-    assert_int_equal(parse_text(f, (const char *)b.data, &s), ERR_OK);
+    OK(parse_text(f, (const char *)b.data, &s));
     assert_true(same_terms(f->base, s));
     assert_true(same_roster(f->base, s));
 }
@@ -263,7 +263,7 @@ TEST(a_domain_as_mapping_is_ordered_by_name)
         bytes_put(&text, "study: x\nworkload: {all: 2}\ndomain:\n", 36);
         bytes_put(&text, forms[i], strlen(forms[i]));
         bytes_put(&text, rest, strlen(rest) + 1);
-        assert_int_equal(parse_text(f, (const char *)text.data, &s[i]), ERR_OK);
+        OK(parse_text(f, (const char *)text.data, &s[i]));
         assert_string_equal(s[i]->domain->attribute[0].name, "a");
         assert_true(same_terms(s[0], s[i]));
     }
@@ -277,11 +277,11 @@ TEST(the_fingerprint_is_of_the_terms)
     struct study *s CLEAN(study_free) = NULL;
     const struct words_text a = study_fingerprint(f->base);
     assert_int_equal(strlen(a.text), 35);
-    assert_int_equal(parse_edit(f, "connect: 10", "connect: 11", &s), ERR_OK);
+    OK(parse_edit(f, "connect: 10", "connect: 11", &s));
     const struct words_text b = study_fingerprint(s);
     assert_string_equal(a.text, b.text);
     study_free(&s);
-    assert_int_equal(parse_edit(f, "rounds: 4", "rounds: 5", &s), ERR_OK);
+    OK(parse_edit(f, "rounds: 4", "rounds: 5", &s));
     assert_string_not_equal(a.text, study_fingerprint(s).text);
 }
 
@@ -298,15 +298,13 @@ TEST(open_owners_are_terms_and_their_tokens_roster)
     struct parse_fixture *f = *state;
     struct study *base CLEAN(study_free) = NULL;
     static const char before[] = "rounds: 4\nmin_owners: 2\nopen_owners: ";
-    assert_int_equal(parse_edit(f, "rounds: 4",
-                                "rounds: 4\nmin_owners: 2\nopen_owners: {issuer: @9, max: 9}",
-                                &base),
-                     ERR_OK);
+    OK(parse_edit(f, "rounds: 4", "rounds: 4\nmin_owners: 2\nopen_owners: {issuer: @9, max: 9}",
+                  &base));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         struct study *s CLEAN(study_free) = NULL;
         char text[256], got[256];
         snprintf(text, sizeof text, "%s%s", before, others[i].open);
-        assert_int_equal(parse_edit(f, "rounds: 4", text, &s), ERR_OK);
+        OK(parse_edit(f, "rounds: 4", text, &s));
         differing(base, s, got, sizeof got);
         assert_string_equal(got, others[i].changes);
     }

@@ -603,7 +603,7 @@ TEST(a_draft_needs_no_keys)
     }
     assert_int_equal(parse_text(f, (const char *)b.data, &s), ERR_STUDY);
     text = with_keys(f, (const char *)b.data);
-    assert_int_equal(study_parse_draft(&s, "t.yaml", text.data, text.size, &f->log), ERR_OK);
+    OK(study_parse_draft(&s, "t.yaml", text.data, text.size, &f->log));
     bytes_clear(&text);
     assert_int_equal(s->keyless, 4);
     assert_string_equal(s->owner[1].name, "owner-2");
@@ -759,7 +759,7 @@ TEST(a_batchs_owners_fit_together)
         }
         bool has[2] = {true, false};
         char got[256];
-        assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_OK);
+        OK(parse_text(f, (const char *)c.data, &s));
         differing(f->base, s, got, sizeof got);
         assert_string_equal(got, "bounds");
         assert_int_equal(s->owner[1].batch, 0);
@@ -798,7 +798,7 @@ TEST(columns_apart_need_marginals_that_servers_can_count)
                "max_rows: 500, batch: x, columns: [a, b]");
     c = edited((const char *)b.data, "max_rows: 300",
                "max_rows: 500, batch: x, columns: [c, d, e]");
-    assert_int_equal(parse_text(f, (const char *)text.data, &s), ERR_OK);
+    OK(parse_text(f, (const char *)text.data, &s));
     study_free(&s);
     assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_STUDY);
     support_says(f->sink, "in marginals of at most 4 columns");
@@ -811,7 +811,7 @@ TEST(a_mapping_has_its_bound)
     struct yaml_file *file;
     size_t count;
     f->sink[0] = '\0';
-    assert_int_equal(yaml_parse(&file, "t.yaml", text, strlen(text), &f->log), ERR_OK);
+    OK(yaml_parse(&file, "t.yaml", text, strlen(text), &f->log));
     assert_int_equal(yaml_entries(file, yaml_item(file, yaml_root(file), 1), "x", 1, &count),
                      ERR_STUDY);
     assert_true(message_is(f->sink, "1:8", "has 2 entries; at most 1"));

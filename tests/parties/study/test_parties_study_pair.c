@@ -41,7 +41,7 @@ TEST(a_provider_and_a_keeper_take_the_place_of_servers)
 {
     struct parse_fixture *f = *state;
     struct study *s = NULL;
-    assert_int_equal(parse_two(f, "study: test", "study: test", &s), ERR_OK);
+    OK(parse_two(f, "study: test", "study: test", &s));
     assert_int_equal(s->servers, 2);
     assert_string_equal(s->server[0].name, "s0");
     assert_string_equal(s->server[1].name, "s1");
@@ -76,14 +76,14 @@ TEST(terms_say_who_is_the_provider)
     struct bytes b CLEAN(bytes_clear) = text_of_two(
         two, "keeper: {name: s0, endpoint: tcp://here:7100, key: @0}\n"
              "provider: {name: s1, endpoint: tcp://here:7110, key: @1}\n");
-    assert_int_equal(parse_two(f, "study: test", "study: test", &s), ERR_OK);
+    OK(parse_two(f, "study: test", "study: test", &s));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(parse_two(f, cases[i].find, cases[i].replace, &other), ERR_OK);
+        OK(parse_two(f, cases[i].find, cases[i].replace, &other));
         differing(s, other, text, sizeof text);
         assert_string_equal(text, cases[i].differ);
         study_free(&other);
     }
-    assert_int_equal(parse_text(f, (const char *)b.data, &turned), ERR_OK);
+    OK(parse_text(f, (const char *)b.data, &turned));
     differing(s, turned, text, sizeof text);
     assert_true(strstr(text, "servers") != NULL);
     study_free(&turned);

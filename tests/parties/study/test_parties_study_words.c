@@ -86,12 +86,12 @@ TEST(bins_are_described_and_judged)
         char *text, *suggested = NULL;
         size_t n;
         FILE *out = open_memstream(&suggested, &n);
-        assert_int_equal(parse_edit(f, cases[i].find, cases[i].replace, &s), ERR_OK);
+        OK(parse_edit(f, cases[i].find, cases[i].replace, &s));
         text = description(s, NULL);
         if (strstr(text, cases[i].says) == NULL)
             fail_msg("does not say \"%s\":\n%s", cases[i].says, text);
         free(text);
-        assert_int_equal(study_suggest(out, s), ERR_OK);
+        OK(study_suggest(out, s));
         fclose(out);
         if (cases[i].suggests != NULL && strstr(suggested, cases[i].suggests) == NULL)
             fail_msg("does not suggest \"%s\":\n%s", cases[i].suggests, suggested);
@@ -107,12 +107,11 @@ TEST(what_may_be_said_besides)
     struct parse_fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
     char *text;
-    assert_int_equal(parse_edit(f, "rounds: 4\n",
-                                "rounds: annealed\nscore: l2\nlate_uploads: join\n"
-                                "security: abort\n"
-                                "impossible: [{age: [1, 2], ward: a}]\n",
-                                &s),
-                     ERR_OK);
+    OK(parse_edit(f, "rounds: 4\n",
+                  "rounds: annealed\nscore: l2\nlate_uploads: join\n"
+                  "security: abort\n"
+                  "impossible: [{age: [1, 2], ward: a}]\n",
+                  &s));
     text = description(s, NULL);
     support_says(text, "Impossible, by public knowledge");
     support_says(text, "  age x ward: 2 of 40 combinations\n");
@@ -130,9 +129,7 @@ TEST(a_servers_other_machines_are_described)
 {
     struct study *s CLEAN(study_free) = NULL;
     char *text;
-    assert_int_equal(
-        parse_edit(*state, "tcp://here:7100", "tcp://here:7100, ranks: [calc1, calc2]", &s),
-        ERR_OK);
+    OK(parse_edit(*state, "tcp://here:7100", "tcp://here:7100, ranks: [calc1, calc2]", &s));
     text = description(s, NULL);
     support_says(text, "ranks calc1, calc2\n");
     free(text);
@@ -155,7 +152,7 @@ TEST(columns_are_described)
                                                "rounds: 4\nmin_owners: 1");
     struct study *s CLEAN(study_free) = NULL;
     char *text;
-    assert_int_equal(parse_text(f, (const char *)d.data, &s), ERR_OK);
+    OK(parse_text(f, (const char *)d.data, &s));
     text = description(s, NULL);
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
         if (strstr(text, said[i]) == NULL)
@@ -205,7 +202,7 @@ static void columns_of(const struct study *s, const struct demo_hospital *h,
     for (uint16_t a = 0; a < s->domain->attributes; a++)
         if (h->columns == NULL || strstr(h->columns, s->domain->attribute[a].name) != NULL)
             attribute[count++] = a;
-    assert_int_equal(domain_pick(columns, s->domain, attribute, count), ERR_OK);
+    OK(domain_pick(columns, s->domain, attribute, count));
 }
 
 TEST(the_demos_data_fit_its_domain)
@@ -214,7 +211,7 @@ TEST(the_demos_data_fit_its_domain)
     char folder[] = "/tmp/trefoil-demo-XXXXXX";
     struct study *s CLEAN(study_free) = demo_study(f);
     assert_non_null(mkdtemp(folder));
-    assert_int_equal(demo_data_write(folder, DEMO_HOSPITALS, DEMO_SEED, &f->log), ERR_OK);
+    OK(demo_data_write(folder, DEMO_HOSPITALS, DEMO_SEED, &f->log));
     for (size_t i = 0; i < DEMO_HOSPITALS; i++) {
         const struct demo_hospital *h = &demo_hospitals[i];
         struct domain *columns CLEAN(domain_free) = NULL;
@@ -255,8 +252,8 @@ TEST(the_demos_data_hang_on_their_seed_alone)
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/island.csv", folder);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(demo_data_write(folder, DEMO_HOSPITALS, seeds[i], &f->log), ERR_OK);
-        assert_int_equal(file_read(path, 1 << 20, &text[i], &f->log), ERR_OK);
+        OK(demo_data_write(folder, DEMO_HOSPITALS, seeds[i], &f->log));
+        OK(file_read(path, 1 << 20, &text[i], &f->log));
     }
     assert_int_equal(text[0].size, text[1].size);
     assert_memory_equal(text[0].data, text[1].data, text[0].size);

@@ -28,8 +28,7 @@ static void scene_new(struct roster_scene *c)
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
     NEW_STUDY(&c->s, &c->log, .owners = 3, .round_s = 40, .connect_s = 30);
     for (unsigned i = 0; i < c->s.owners; i++) {
-        assert_int_equal(support_csv(file(c, "o%u.csv", i), c->s.study->domain, 400 + 100 * i, i),
-                         ERR_OK);
+        OK(support_csv(file(c, "o%u.csv", i), c->s.study->domain, 400 + 100 * i, i));
     }
 }
 
@@ -54,7 +53,7 @@ static void sign_with(struct roster_scene *c, const char *study, unsigned server
 static void key_text(const char *path, char text[IDENTITY_TEXT_SIZE])
 {
     struct identity *id CLEAN(identity_free) = NULL;
-    assert_int_equal(identity_load(&id, path, NULL), ERR_OK);
+    OK(identity_load(&id, path, NULL));
     public_identity_text(&id->public, text);
 }
 
@@ -64,7 +63,7 @@ static struct study *load(struct roster_scene *c, const char *path)
 {
     struct study *study = NULL;
     c->words[0] = '\0';
-    assert_int_equal(study_load(&study, path, &c->log), ERR_OK);
+    OK(study_load(&study, path, &c->log));
     return study;
 }
 
@@ -139,11 +138,11 @@ TEST(any_form_of_the_block_is_replaced)
         enum err e;
         snprintf(head, sizeof head, "roster: 2\n%sstudy: test\n", forms[i]);
         amend(c.s.path, file(&c, "form.yaml"), (const char *const[]){"study: test\n", head, NULL});
-        assert_int_equal(identity_load(&me, file(&c, "s1.key"), NULL), ERR_OK);
+        OK(identity_load(&me, file(&c, "s1.key"), NULL));
         e = roster_sign_file(file(&c, "form.yaml"), me, text, &c.log);
         identity_free(&me);
         if (i == 0) {
-            assert_int_equal(e, ERR_OK);
+            OK(e);
             expect_signatures(&c, file(&c, "form.yaml"), ROSTER_UNSIGNED, ROSTER_SIGNED,
                               ROSTER_UNSIGNED);
         } else /* no study to begin with: nothing is written */
@@ -168,18 +167,18 @@ TEST(what_cannot_be_signed_is_left_alone)
     char path[SUPPORT_PATH], text[IDENTITY_SIGNATURE_TEXT_SIZE];
     scene_new(&c);
     support_study_file(&c.s, "form.yaml", path);
-    assert_int_equal(identity_load(&me, file(&c, "s1.key"), NULL), ERR_OK);
+    OK(identity_load(&me, file(&c, "s1.key"), NULL));
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct bytes before CLEAN(bytes_clear) = {0}, after CLEAN(bytes_clear) = {0};
         amend(c.s.path, path,
               (const char *const[]){"study: test\n", "study: test\nroster: 2\n", cases[i].find,
                                     cases[i].by, NULL});
-        assert_int_equal(file_read(path, 1 << 20, &before, NULL), ERR_OK);
+        OK(file_read(path, 1 << 20, &before, NULL));
         c.words[0] = '\0';
         assert_int_equal(roster_sign_file(path, me, text, &c.log), ERR_STUDY);
         support_says(c.words, "which was left alone; put the printed line");
         assert_memory_equal(text, "trefoil-sig1-", 13);
-        assert_int_equal(file_read(path, 1 << 20, &after, NULL), ERR_OK);
+        OK(file_read(path, 1 << 20, &after, NULL));
         assert_int_equal(before.size, after.size);
         assert_memory_equal(before.data, after.data, before.size);
     }
@@ -197,11 +196,10 @@ TEST(the_last_line_is_ended_before_it_is_signed)
     scene_new(&c);
     amend(c.s.path, file(&c, "cut.yaml"),
           (const char *const[]){"study: test\n", "study: test\nroster: 2\n", NULL});
-    assert_int_equal(file_read(file(&c, "cut.yaml"), 1 << 20, &text, NULL), ERR_OK);
-    assert_int_equal(file_write(file(&c, "cut.yaml"), 0600, text.data, text.size - 1, NULL),
-                     ERR_OK);
-    assert_int_equal(identity_load(&me, file(&c, "s2.key"), NULL), ERR_OK);
-    assert_int_equal(roster_sign_file(file(&c, "cut.yaml"), me, signature, &c.log), ERR_OK);
+    OK(file_read(file(&c, "cut.yaml"), 1 << 20, &text, NULL));
+    OK(file_write(file(&c, "cut.yaml"), 0600, text.data, text.size - 1, NULL));
+    OK(identity_load(&me, file(&c, "s2.key"), NULL));
+    OK(roster_sign_file(file(&c, "cut.yaml"), me, signature, &c.log));
     expect_signatures(&c, file(&c, "cut.yaml"), ROSTER_UNSIGNED, ROSTER_UNSIGNED, ROSTER_SIGNED);
 }
 
@@ -212,10 +210,10 @@ TEST(only_servers_sign)
     scene_new(&c);
     amend(c.s.path, file(&c, "a.yaml"),
           (const char *const[]){"study: test\n", "study: test\nroster: 2\n", NULL});
-    assert_int_equal(file_read(file(&c, "a.yaml"), 1 << 20, &before, NULL), ERR_OK);
+    OK(file_read(file(&c, "a.yaml"), 1 << 20, &before, NULL));
     EXPECT(3, file(&c, "sign.log"), 10, "roster", "sign", file(&c, "a.yaml"), "--key",
            file(&c, "o0.key"));
-    assert_int_equal(file_read(file(&c, "a.yaml"), 1 << 20, &after, NULL), ERR_OK);
+    OK(file_read(file(&c, "a.yaml"), 1 << 20, &after, NULL));
     assert_int_equal(before.size, after.size);
     assert_memory_equal(before.data, after.data, before.size);
 }
@@ -266,7 +264,7 @@ static void compare(struct roster_scene *c, const char *from, const char *to, ch
     struct study *a CLEAN(study_free) = load(c, from), *b CLEAN(study_free) = load(c, to);
     FILE *out = fmemopen(words, 4096, "w");
     assert_non_null(out);
-    assert_int_equal(roster_compare(out, a, b, &c->log), ERR_OK);
+    OK(roster_compare(out, a, b, &c->log));
     roster_describe(out, b);
     fclose(out);
 }
@@ -494,9 +492,9 @@ static void knock(struct roster_scene *c, const char *study_path, const char *ke
     struct bytes message CLEAN(bytes_clear) = {0};
     struct reply reply = {0};
     bytes_put_u8(&message, MESSAGE_STATUS);
-    assert_int_equal(identity_load(&me, file(c, "%s", key), NULL), ERR_OK);
-    assert_int_equal(netio_new(&netio, NULL), ERR_OK);
-    assert_int_equal(dials_new(&dial, netio, study, me, 0, NULL), ERR_OK);
+    OK(identity_load(&me, file(c, "%s", key), NULL));
+    OK(netio_new(&netio, NULL));
+    OK(dials_new(&dial, netio, study, me, 0, NULL));
     if (dials_ask(dial, &message, &reply, 1500, 1500) == ERR_OK)
         snprintf(text, 512, "%s: %.400s", reply.status == ERR_OK ? "ok" : "refused", reply.text);
     else
@@ -514,9 +512,9 @@ TEST(keys_that_were_good_are_turned_away)
     key_text(file(&c, "o0.key"), o0);
     key_text(file(&c, "o1.key"), o1);
     key_text(file(&c, "s1.key"), s1);
-    assert_int_equal(identity_load(&old, file(&c, "o1.key"), NULL), ERR_OK);
-    assert_int_equal(identity_renew(&expired, old, date_today() - 1, NULL), ERR_OK);
-    assert_int_equal(identity_save(expired, file(&c, "o1-new.key"), false, NULL), ERR_OK);
+    OK(identity_load(&old, file(&c, "o1.key"), NULL));
+    OK(identity_renew(&expired, old, date_today() - 1, NULL));
+    OK(identity_save(expired, file(&c, "o1-new.key"), false, NULL));
     identity_free(&old);
     identity_free(&expired);
     key_text(file(&c, "o1-new.key"), o1_new);
@@ -548,9 +546,9 @@ TEST(keys_that_were_good_are_turned_away)
     file_says(file(&c, "share.log"), "the key of o1 was good until");
 
     /* a server with an expired key does not serve, and nobody uses it */
-    assert_int_equal(identity_load(&old, file(&c, "s1.key"), NULL), ERR_OK);
-    assert_int_equal(identity_renew(&expired, old, 20000, NULL), ERR_OK);
-    assert_int_equal(identity_save(expired, file(&c, "s1.key"), true, NULL), ERR_OK);
+    OK(identity_load(&old, file(&c, "s1.key"), NULL));
+    OK(identity_renew(&expired, old, 20000, NULL));
+    OK(identity_save(expired, file(&c, "s1.key"), true, NULL));
     identity_free(&old);
     identity_free(&expired);
     key_text(file(&c, "s1.key"), s1_new);

@@ -64,8 +64,8 @@ static enum err load(const char *find, const char *replace, const char *book, st
     bytes_put_text(&text, at + strlen(find));
     snprintf(path, sizeof path, "%s/study.yaml", folder);
     snprintf(other, sizeof other, "%s/places.csv", folder);
-    assert_int_equal(file_write(path, 0600, text.data, text.size, NULL), ERR_OK);
-    assert_int_equal(file_write(other, 0600, book, strlen(book), NULL), ERR_OK);
+    OK(file_write(path, 0600, text.data, text.size, NULL));
+    OK(file_write(other, 0600, book, strlen(book), NULL));
     e = study_load_draft(study, path, &log);
     unlink(path);
     unlink(other);
@@ -113,9 +113,9 @@ TEST(terms_have_what_is_used_of_a_book)
         struct study *s CLEAN(study_free) = NULL, *t CLEAN(study_free) = NULL;
         char words[2000];
         bool same;
-        assert_int_equal(load("study: derived", "study: derived", places, &s, words), ERR_OK);
-        assert_int_equal(load("study: derived", "study: derived", books[i], &t, words), ERR_OK);
-        assert_int_equal(domain_compare(s->domain, t->domain, &same), ERR_OK);
+        OK(load("study: derived", "study: derived", places, &s, words));
+        OK(load("study: derived", "study: derived", books[i], &t, words));
+        OK(domain_compare(s->domain, t->domain, &same));
         assert_int_equal(same, i == 0);
     }
 }

@@ -120,9 +120,9 @@ TEST(what_events_are_is_a_part_of_the_terms_and_of_files)
     bool same;
     domain_write(s->domain, &bytes);
     r = reader_of(bytes.data, bytes.size);
-    assert_int_equal(domain_read(&d, &r, NULL), ERR_OK);
-    assert_int_equal(reader_done(&r), ERR_OK);
-    assert_int_equal(domain_compare(s->domain, d, &same), ERR_OK);
+    OK(domain_read(&d, &r, NULL));
+    OK(reader_done(&r));
+    OK(domain_compare(s->domain, d, &same));
     assert_true(same && d->series->column[1].previous == s->domain->series->column[1].previous);
     for (size_t i = 0; i < bytes.size; i++) { /* whatever a byte becomes, nothing is read beyond */
         struct domain *cut CLEAN(domain_free) = NULL;
@@ -132,8 +132,8 @@ TEST(what_events_are_is_a_part_of_the_terms_and_of_files)
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
         struct study *t CLEAN(study_free) = NULL;
         char words[2000];
-        assert_int_equal(load(other[i][0], other[i][1], &t, words), ERR_OK);
-        assert_int_equal(domain_compare(s->domain, t->domain, &same), ERR_OK);
+        OK(load(other[i][0], other[i][1], &t, words));
+        OK(domain_compare(s->domain, t->domain, &same));
         assert_false(same);
         assert_memory_not_equal(s->terms.digest, t->terms.digest, 32);
     }
@@ -222,18 +222,18 @@ static void make(struct tables *t, const struct study *s, size_t persons, size_t
 {
     struct random r = random_of(7), by = random_of(shuffle);
     const uint16_t when = 3;
-    assert_int_equal(series_domains(s->domain, &t->of_persons, &t->of_events), ERR_OK);
-    assert_int_equal(table_new(&t->persons, t->of_persons, 0), ERR_OK);
-    assert_int_equal(table_new(&t->events, t->of_events, 0), ERR_OK);
-    assert_int_equal(table_keep_keys(t->persons), ERR_OK);
-    assert_int_equal(table_keep_keys(t->events), ERR_OK);
-    assert_int_equal(table_keep_numbers(t->events), ERR_OK);
+    OK(series_domains(s->domain, &t->of_persons, &t->of_events));
+    OK(table_new(&t->persons, t->of_persons, 0));
+    OK(table_new(&t->events, t->of_events, 0));
+    OK(table_keep_keys(t->persons));
+    OK(table_keep_keys(t->events));
+    OK(table_keep_numbers(t->events));
     for (size_t i = 0; i < persons; i++) {
         const uint16_t age = (uint16_t)random_below(&r, 5);
         const uint64_t kind = random_below(&r, 3);
         const size_t n = (size_t)random_below(&r, kind == 0 ? 4 : kind == 1 ? 20 : EVENTS_MOST + 1);
         if (i != without) {
-            assert_int_equal(table_append(t->persons, &age), ERR_OK);
+            OK(table_append(t->persons, &age));
             t->persons->key[t->persons->rows - 1] = i + 1;
         }
         for (size_t k = 0; k < n; k++) {
@@ -244,7 +244,7 @@ static void make(struct tables *t, const struct study *s, size_t persons, size_t
                                      (uint16_t)domain_bin(a, date)};
             if (i == without)
                 continue;
-            assert_int_equal(table_append(t->events, code), ERR_OK);
+            OK(table_append(t->events, code));
             t->events->key[t->events->rows - 1] = i + 1;
             t->events->number[when][t->events->rows - 1] = date;
         }
@@ -271,15 +271,15 @@ static struct table *flat_of(const struct study *s, size_t persons, size_t witho
     struct tables t CLEAN(tables_clear) = {0};
     struct table *flat = NULL;
     make(&t, s, persons, without, shuffle);
-    assert_int_equal(series_flat(&flat, s->domain, t.persons, t.events, found), ERR_OK);
+    OK(series_flat(&flat, s->domain, t.persons, t.events, found));
     return flat;
 }
 
 static int64_t *counts_of(const struct study *s, const struct table *flat)
 {
     int64_t *counts;
-    assert_int_equal(memory_new(&counts, s->workload->cells), ERR_OK);
-    assert_int_equal(tabulate_closure(flat, s->workload, counts), ERR_OK);
+    OK(memory_new(&counts, s->workload->cells));
+    OK(tabulate_closure(flat, s->workload, counts));
     return counts;
 }
 
@@ -368,13 +368,13 @@ TEST(what_has_no_place_is_left_out_and_counted)
     t.persons->key[500] = 1;                               /* a second person 1 */
     t.events->number[3][0] = t.events->number[3][1] = NAN; /* no date */
     t.events->key[t.events->rows - 1] = 99999;             /* of nobody */
-    assert_int_equal(series_flat(&flat, s->domain, t.persons, t.events, &found), ERR_OK);
+    OK(series_flat(&flat, s->domain, t.persons, t.events, &found));
     assert_int_equal(found.persons, 500);
     assert_int_equal(found.repeated, 1);
     assert_int_equal(found.undated, 2);
     assert_true(found.strangers > 0);
     assert_int_equal(found.events + found.strangers + found.undated + found.ended, t.events->rows);
-    assert_int_equal(pack_table(s, 0, study_upload_form(s, 0), flat, &packed), ERR_OK);
+    OK(pack_table(s, 0, study_upload_form(s, 0), flat, &packed));
     flat->weight[0]++; /* one unit more than 500 persons have */
     assert_int_equal(pack_table(s, 0, study_upload_form(s, 0), flat, &packed), ERR_DATA);
 }
@@ -390,11 +390,11 @@ TEST(an_ending_is_the_last_of_its_day)
     make(&t, s, 1, SIZE_MAX, 0);
     t.events->rows = 0;
     for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(table_append(t.events, code[i]), ERR_OK);
+        OK(table_append(t.events, code[i]));
         t.events->key[i] = 1;
         t.events->number[3][i] = t.of_events->attribute[3].edges[0];
     }
-    assert_int_equal(series_flat(&flat, s->domain, t.persons, t.events, &found), ERR_OK);
+    OK(series_flat(&flat, s->domain, t.persons, t.events, &found));
     assert_true(found.events == 2 && found.ended == 0);
     assert_int_equal(flat->column[s->domain->series->column[2].column][1], 1);
 }
@@ -420,22 +420,21 @@ static struct model *model_of(const struct study *s, const struct table *flat)
         clique[i] = (struct clique){2, {a < b ? a : b, a < b ? b : a}};
         cells = clique_cells(&clique[i], s->domain);
         x[i] = (struct measurement){.clique = clique[i], .sigma = 1};
-        assert_int_equal(memory_new(&x[i].y, cells), ERR_OK);
-        assert_int_equal(tabulate_counts(flat, &clique[i], x[i].y), ERR_OK);
+        OK(memory_new(&x[i].y, cells));
+        OK(tabulate_counts(flat, &clique[i], x[i].y));
         for (uint64_t c = 0; c < cells; c++)
             x[i].y[c] /= 60;
     }
-    assert_int_equal(model_new(&m,
-                               &(const struct model_terms){.domain = s->domain,
-                                                           .clique = clique,
-                                                           .cliques = PAIRS,
-                                                           .zero = s->zero,
-                                                           .zeros = s->zeros,
-                                                           .limit_cells = 1 << 20},
-                               NULL),
-                     ERR_OK);
+    OK(model_new(&m,
+                 &(const struct model_terms){.domain = s->domain,
+                                             .clique = clique,
+                                             .cliques = PAIRS,
+                                             .zero = s->zero,
+                                             .zeros = s->zeros,
+                                             .limit_cells = 1 << 20},
+                 NULL));
     model_set_total(m, (double)table_weight(flat) / 60);
-    assert_int_equal(model_fit(m, x, PAIRS, 1000, &fitted, NULL), ERR_OK);
+    OK(model_fit(m, x, PAIRS, 1000, &fitted, NULL));
     for (size_t i = 0; i < PAIRS; i++)
         memory_free(&x[i].y);
     return m;
@@ -452,8 +451,8 @@ static size_t draw(const struct study *s)
     struct series_drawn d CLEAN(series_drawn_clear) = {0};
     double last = 0, by = 0, died = 0;
     size_t with_events = 0, wards[4] = {0};
-    assert_int_equal(model_densities(&inside, m, NULL), ERR_OK);
-    assert_int_equal(series_draw(&d, m, &inside, 2000, 3, NULL), ERR_OK);
+    OK(model_densities(&inside, m, NULL));
+    OK(series_draw(&d, m, &inside, 2000, 3, NULL));
     assert_int_equal(d.persons->rows, 2000);
     for (size_t i = 0; i < d.events->rows; i++) {
         const double date = d.events->number[1][i];
@@ -500,9 +499,9 @@ static enum err ask(const struct model *m, const char *text, double *value, char
     struct model_sums *sums CLEAN(model_sums_free) = NULL;
     struct densities inside CLEAN(densities_clear) = {0};
     enum err e;
-    assert_int_equal(model_densities(&inside, m, NULL), ERR_OK);
-    assert_int_equal(model_sums_new(&sums, m), ERR_OK);
-    assert_int_equal(question_parse(&q, model_domain(m), &from, NULL), ERR_OK);
+    OK(model_densities(&inside, m, NULL));
+    OK(model_sums_new(&sums, m));
+    OK(question_parse(&q, model_domain(m), &from, NULL));
     e = answer_new(&a, sums, &inside, q, &log);
     if (e == ERR_OK)
         *value = a->value[0].number;
@@ -520,7 +519,7 @@ TEST(questions_are_about_persons_or_about_events)
     char words[400];
     double value = 0, inside = 0, lone = 0, persons = 0;
     make(&t, s, 2000, SIZE_MAX, 0);
-    assert_int_equal(series_flat(&flat, s->domain, t.persons, t.events, &found), ERR_OK);
+    OK(series_flat(&flat, s->domain, t.persons, t.events, &found));
     m = model_of(s, flat);
 
     for (size_t row = 0; row < flat->rows; row++) {
@@ -529,13 +528,13 @@ TEST(questions_are_about_persons_or_about_events)
         lone += stage == SERIES_ONLY;
         persons += stage == SERIES_NONE || stage == SERIES_ONLY || stage == SERIES_FIRST;
     }
-    assert_int_equal(ask(m, "SELECT COUNT(*) FROM Visits", &value, words), ERR_OK);
+    OK(ask(m, "SELECT COUNT(*) FROM Visits", &value, words));
     assert_true(fabs(value / (double)found.events - 1) < 0.02);
-    assert_int_equal(ask(m, "SELECT COUNT(*) FROM visits WHERE ward = 'b'", &value, words), ERR_OK);
+    OK(ask(m, "SELECT COUNT(*) FROM visits WHERE ward = 'b'", &value, words));
     assert_true(fabs(value / inside - 1) < 0.03);
-    assert_int_equal(ask(m, "SELECT COUNT(*) FROM visits WHERE number = 1", &value, words), ERR_OK);
+    OK(ask(m, "SELECT COUNT(*) FROM visits WHERE number = 1", &value, words));
     assert_true(fabs(value - lone) < 1);
-    assert_int_equal(ask(m, "SELECT COUNT(*) FROM persons WHERE age >= 0", &value, words), ERR_OK);
+    OK(ask(m, "SELECT COUNT(*) FROM persons WHERE age >= 0", &value, words));
     assert_true(fabs(value - persons) < 1);
     assert_int_equal(ask(m, "SELECT COUNT(*) FROM anything WHERE ward = 'a'", &value, words),
                      ERR_QUESTION);

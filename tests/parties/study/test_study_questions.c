@@ -24,11 +24,10 @@ static enum err load(struct support_study *s, const char *workload, const char *
     const char *at, *end;
     *study = NULL;
     said[0] = '\0';
-    assert_int_equal(support_study_new(s, &o, NULL), ERR_OK);
+    OK(support_study_new(s, &o, NULL));
     if (questions != NULL)
-        assert_int_equal(
-            file_write(support_path(s, "q.sql"), 0600, questions, strlen(questions), NULL), ERR_OK);
-    assert_int_equal(file_read(s->path, 1 << 20, &text, NULL), ERR_OK);
+        OK(file_write(support_path(s, "q.sql"), 0600, questions, strlen(questions), NULL));
+    OK(file_read(s->path, 1 << 20, &text, NULL));
     bytes_put_u8(&text, 0);
     at = strstr((const char *)text.data, "workload:");
     assert_non_null(at);
@@ -37,7 +36,7 @@ static enum err load(struct support_study *s, const char *workload, const char *
     bytes_put_text(&changed, "workload: ");
     bytes_put_text(&changed, workload);
     bytes_put_text(&changed, end);
-    assert_int_equal(file_write(s->path, 0600, changed.data, changed.size, NULL), ERR_OK);
+    OK(file_write(s->path, 0600, changed.data, changed.size, NULL));
     return study_load(study, s->path, &log);
 }
 
@@ -63,7 +62,7 @@ TEST(questions_make_the_workload)
     struct support_study s;
     struct study *study CLEAN(study_free) = NULL, *other CLEAN(study_free) = NULL;
     char said[1024];
-    assert_int_equal(load(&s, "{queries: q.sql}", questions, said, sizeof said, &study), ERR_OK);
+    OK(load(&s, "{queries: q.sql}", questions, said, sizeof said, &study));
     assert_int_equal(study->workload->cliques, 4);
     assert_true(WEIGHT(study, 0, 1) == 1);    /* COUNT of the first */
     assert_true(WEIGHT(study, 0, 1, 3) == 2); /* AVG of both */
@@ -71,8 +70,7 @@ TEST(questions_make_the_workload)
     assert_true(WEIGHT(study, 2) == 1); /* nobody asks about it */
     support_study_free(&s);
     /* 9 * 2 * 4 = 72 cells are too many: takes pairs; 9 * 4 are not too many */
-    assert_int_equal(
-        load(&s, "{queries: q.sql, max_cells: 36}", questions, said, sizeof said, &other), ERR_OK);
+    OK(load(&s, "{queries: q.sql, max_cells: 36}", questions, said, sizeof said, &other));
     assert_true(WEIGHT(other, 0, 1) == 3);
     assert_true(WEIGHT(other, 0, 3) == 2);
     assert_true(WEIGHT(other, 1, 3) == 2);
@@ -94,7 +92,7 @@ TEST(the_terms_are_the_marginals)
     for (size_t i = 0; i < 3; i++) {
         struct support_study s CLEAN(support_study_free);
         struct study *study CLEAN(study_free) = NULL;
-        assert_int_equal(load(&s, "{queries: q.sql}", texts[i], said, sizeof said, &study), ERR_OK);
+        OK(load(&s, "{queries: q.sql}", texts[i], said, sizeof said, &study));
         w[i] = study->workload;
         workload_write(w[i], &bytes[i]);
     }
@@ -158,9 +156,9 @@ TEST(noise_is_of_the_cells_that_a_condition_takes_in)
     double share = 0, squares = 0, rows, weights = 0;
     size_t count;
     char said[1024];
-    assert_int_equal(load(&s, "{queries: q.sql}", questions, said, sizeof said, &study), ERR_OK);
-    assert_int_equal(expect_questions(&list, &count, study, 10, NULL), ERR_OK);
-    assert_int_equal(densities_even(&even, study->domain), ERR_OK);
+    OK(load(&s, "{queries: q.sql}", questions, said, sizeof said, &study));
+    OK(expect_questions(&list, &count, study, 10, NULL));
+    OK(densities_even(&even, study->domain));
     assert_int_equal(count, 3);
     grouped = strstr(list[0].text, "GROUP BY") != NULL ? &list[0] : &list[1];
     either = grouped == &list[0] ? &list[1] : &list[0];
@@ -194,9 +192,8 @@ TEST(what_is_not_answered_well_is_said)
     char said[1024], *text = NULL;
     FILE *out = open_memstream(&text, &n);
     assert_non_null(out);
-    assert_int_equal(
-        load(&s, "{queries: q.sql, max_cells: 100}", questions, said, sizeof said, &study), ERR_OK);
-    assert_int_equal(expect_questions(&list, &count, study, 8, NULL), ERR_OK);
+    OK(load(&s, "{queries: q.sql, max_cells: 100}", questions, said, sizeof said, &study));
+    OK(expect_questions(&list, &count, study, 8, NULL));
     expect_summary(out, study, list, count);
     expect_table(out, study, list, count);
     fclose(out);

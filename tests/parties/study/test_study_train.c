@@ -58,7 +58,7 @@ static struct study *parsed(const char *find, const char *replace)
 {
     struct bytes text CLEAN(bytes_clear) = edit(find, replace);
     struct study *study;
-    assert_int_equal(study_parse_draft(&study, "t.yaml", text.data, text.size, NULL), ERR_OK);
+    OK(study_parse_draft(&study, "t.yaml", text.data, text.size, NULL));
     return study;
 }
 
@@ -175,8 +175,8 @@ TEST(a_study_pays_for_its_target_and_its_steps)
     struct price_first first;
     const uint32_t weights = features_weights(s->features);
     assert_int_equal(weights, 33);
-    assert_int_equal(price_limits(s, &limits, NULL), ERR_OK);
-    assert_int_equal(price_first(s, &first), ERR_OK);
+    OK(price_limits(s, &limits, NULL));
+    OK(price_first(s, &first));
     assert_true(
         fabs((double)first.one_ways * (double)first.one_ways / 0x1p41 / (0.02 * limits.rho) - 1) <
         1e-2);
@@ -184,7 +184,7 @@ TEST(a_study_pays_for_its_target_and_its_steps)
     assert_int_equal(price_noise(s).gumbel, 0);
     assert_true(s->owner[0].records && s->owner[1].records);
     assert_int_equal(method_train_bytes(s), 4 * 33 * 2 * 3008);
-    assert_int_equal(method_served(s, NULL), ERR_OK);
+    OK(method_served(s, NULL));
     s->owner[0].pad_to = 1 << 25;
     assert_int_equal(method_served(s, NULL), ERR_STUDY);
     study_free(&s);
@@ -201,13 +201,13 @@ TEST(a_study_pays_for_its_test)
     assert_int_equal(features_weights(s->features), 17);
     assert_int_equal(s->features->test_code, 4);
     assert_memory_not_equal(s->terms.digest, other->terms.digest, 32);
-    assert_int_equal(price_limits(s, &limits, NULL), ERR_OK);
-    assert_int_equal(price_steps(s, &steps, NULL), ERR_OK);
+    OK(price_limits(s, &limits, NULL));
+    OK(price_steps(s, &steps, NULL));
     assert_true(fabs(steps.rho / (0.95 * limits.rho) - 1) < 1e-9);
     assert_true(fabs(steps.sigma / sqrt(1 / (2 * 0.03 * limits.rho)) - 1) < 1e-9);
     assert_int_equal(price_noise(s).gauss, 4 + 20 * 18 + 16);
     s->left = limits.rho * (0.98 - 7 * 0.95 / 20); /* a run with 7 steps was before */
-    assert_int_equal(price_steps(s, &steps, NULL), ERR_OK);
+    OK(price_steps(s, &steps, NULL));
     assert_int_equal(steps.steps, 13);
     s->left = 0.03 * limits.rho;
     assert_int_equal(price_steps(s, &steps, NULL), ERR_BUDGET);
@@ -226,12 +226,12 @@ static void leave_after(struct study *s, const struct price_steps *own, unsigned
     mpz_t moves;
     mpq_init(cost);
     mpz_init(moves);
-    assert_int_equal(price_limits(s, &limits, NULL), ERR_OK);
-    assert_int_equal(price_first(s, &first), ERR_OK);
-    assert_int_equal(ledger_new(&l, &limits, NULL), ERR_OK);
+    OK(price_limits(s, &limits, NULL));
+    OK(price_first(s, &first));
+    OK(ledger_new(&l, &limits, NULL));
     ledger_measure_cost(cost, first.one_ways, 1);
     for (unsigned t = 0; t <= steps; t++) {
-        assert_int_equal(ledger_debit(l, cost, NULL), ERR_OK);
+        OK(ledger_debit(l, cost, NULL));
         const unsigned more = t < steps ? own->steps - t : 1;
         features_moves(moves, s->features,
                        train_multiplier(s->features, more, ledger_remaining(l) / (k * k)));
@@ -250,7 +250,7 @@ TEST(a_run_takes_the_steps_that_others_left)
         struct study *s = parsed("{target: y}", "{target: y, steps: 20}");
         struct price_steps own;
         s->rows_per_person = 1 + done % 2;
-        assert_int_equal(price_steps(s, &own, NULL), ERR_OK);
+        OK(price_steps(s, &own, NULL));
         assert_int_equal(own.steps, 20);
         leave_after(s, &own, done);
         assert_int_equal(price_steps(s, &own, NULL), done < 20 ? ERR_OK : ERR_BUDGET);
@@ -258,7 +258,7 @@ TEST(a_run_takes_the_steps_that_others_left)
         for (unsigned all = done; own.steps > 5;) { /* and a third, and a fourth */
             leave_after(s, &own, 3);
             all += 3;
-            assert_int_equal(price_steps(s, &own, NULL), ERR_OK);
+            OK(price_steps(s, &own, NULL));
             assert_in_range(own.steps, 20 - all - 2, 20 - all);
         }
         study_free(&s);
@@ -314,8 +314,8 @@ static void stage(struct train_stage *g, const char *train)
         const unsigned a = (unsigned)random_below(&r, 16), b = (unsigned)random_below(&r, 16);
         text_put(&rows, "%u,%u,%s\n", a, b, i % 100 == 7 ? "?" : a + b > 15 ? "yes" : "no");
     }
-    assert_int_equal(file_write(g->study, 0600, study.data, study.size, NULL), ERR_OK);
-    assert_int_equal(file_write(g->rows, 0600, rows.data, rows.size, NULL), ERR_OK);
+    OK(file_write(g->study, 0600, study.data, study.size, NULL));
+    OK(file_write(g->rows, 0600, rows.data, rows.size, NULL));
 }
 
 static void leave(struct train_stage *g)
@@ -406,7 +406,7 @@ TEST(rows_are_kept_back_to_see_how_good_it_is)
          line = strtok_r(NULL, "\n", &rest)) /* those that were kept back; b is not needed */
         if (strstr(line, ",9,") != NULL)
             text_put(&kept, "%.*s%s\n", (int)strcspn(line, ","), line, strrchr(line, ','));
-    assert_int_equal(file_write(g.rows, 0600, kept.data, kept.size, NULL), ERR_OK);
+    OK(file_write(g.rows, 0600, kept.data, kept.size, NULL));
     TREFOIL(&g, "predict", g.result, g.rows, "--check");
     assert_int_equal(g.a.code, 0);
     assert_true(fabs(figure(&g, "accuracy ") - tested) < 5 * error);
@@ -432,7 +432,7 @@ TEST(rows_of_labels_are_trained_on_and_predicted)
     support_says(g.a.out, "of 3960 rows: "); /* 40 have no class */
     assert_true(figure(&g, "accuracy ") > 0.85 && figure(&g, "AUC ") > 0.97);
     support_says(g.a.out, "not private");
-    assert_int_equal(file_write(g.rows, 0600, "b,a\n15,15\n0,0\n", 14, NULL), ERR_OK);
+    OK(file_write(g.rows, 0600, "b,a\n15,15\n0,0\n", 14, NULL));
     TREFOIL(&g, "predict", g.result, g.rows, "--out", g.predicted);
     assert_int_equal(g.a.code, 0);
     support_text(g.predicted, text, sizeof text);
@@ -463,7 +463,7 @@ TEST(rows_of_numbers_are_shrunk_trained_on_and_distilled)
     support_text(path, text, sizeof text);
     EACH(support_says, text, "a,b,y\n", ",no\n", ",yes\n");
     snprintf(path, sizeof path, "%s/classifier.json", g.result);
-    assert_int_equal(file_write(path, 0600, "{}", 2, NULL), ERR_OK);
+    OK(file_write(path, 0600, "{}", 2, NULL));
     TREFOIL(&g, "predict", g.result, g.rows, "--check");
     assert_int_equal(g.a.code, 6);
     support_says(g.a.err, "format must be trefoil-classifier-1");

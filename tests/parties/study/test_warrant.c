@@ -31,9 +31,9 @@ static enum err load(struct warrant_scene *c, const char *lines, struct study **
     struct bytes text CLEAN(bytes_clear) = {0}, file CLEAN(bytes_clear) = {0};
     const char *at;
     c->words[0] = '\0';
-    assert_int_equal(file_read(c->s.path, 1 << 20, &file, NULL), ERR_OK);
+    OK(file_read(c->s.path, 1 << 20, &file, NULL));
     bytes_put_u8(&file, 0);
-    assert_int_equal(bytes_ok(&file), ERR_OK);
+    OK(bytes_ok(&file));
     at = strstr((char *)file.data, "analysts:\n");
     assert_non_null(at);
     bytes_put(&text, file.data, (size_t)(at - (char *)file.data));
@@ -46,7 +46,7 @@ static enum err load(struct warrant_scene *c, const char *lines, struct study **
             bytes_put_u8(&text, (uint8_t)*p);
         }
     bytes_put_text(&text, at);
-    assert_int_equal(bytes_ok(&text), ERR_OK);
+    OK(bytes_ok(&text));
     return study_parse(study, "study.yaml", text.data, text.size, &c->log);
 }
 
@@ -58,8 +58,8 @@ static void scene_new(struct warrant_scene *c)
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
     NEW_STUDY(&c->s, &quiet, .owners = 1);
     for (unsigned i = 0; i < APPROVERS; i++)
-        assert_int_equal(identity_new(&c->approver[i], &quiet), ERR_OK);
-    assert_int_equal(load(c, "approvers: {at_least: 2, people: " PEOPLE "}\n", &c->study), ERR_OK);
+        OK(identity_new(&c->approver[i], &quiet));
+    OK(load(c, "approvers: {at_least: 2, people: " PEOPLE "}\n", &c->study));
     c->w = (struct warrant){.share = 500000,
                             .purpose = "Wards, \xc3\xbc"
                                        "ber 2026"};
@@ -67,7 +67,7 @@ static void scene_new(struct warrant_scene *c)
     memcpy(c->w.analyst, c->study->analyst[0].key.sign, 32);
     assert_true(date_parse_day("2026-12-31", &c->w.last_day));
     for (unsigned i = 0; i < 2; i++)
-        assert_int_equal(warrant_sign(&c->w, c->study, c->approver[i], &c->log), ERR_OK);
+        OK(warrant_sign(&c->w, c->study, c->approver[i], &c->log));
 }
 
 static void scene_free(struct warrant_scene *c)
@@ -89,7 +89,7 @@ static enum err check(struct warrant_scene *c, const struct study *study)
 static void text_of(const struct warrant *w, struct bytes *text)
 {
     bytes_clear(text);
-    assert_int_equal(warrant_write(w, text), ERR_OK);
+    OK(warrant_write(w, text));
 }
 
 TEST(a_warrant_is_one_text)
@@ -99,7 +99,7 @@ TEST(a_warrant_is_one_text)
     struct bytes text CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
     scene_new(&c);
     text_of(&c.w, &text);
-    assert_int_equal(warrant_parse(&back, text.data, text.size), ERR_OK);
+    OK(warrant_parse(&back, text.data, text.size));
     text_of(&back, &again);
     assert_int_equal(again.size, text.size);
     assert_memory_equal(again.data, text.data, text.size);
@@ -135,7 +135,7 @@ TEST(other_texts_are_refused)
     struct bytes text CLEAN(bytes_clear) = {0};
     scene_new(&c);
     text_of(&c.w, &text);
-    assert_int_equal(file_write(file(&c, "w"), 0644, text.data, text.size, &quiet), ERR_OK);
+    OK(file_write(file(&c, "w"), 0644, text.data, text.size, &quiet));
     for (size_t k = 0; k < sizeof edits / sizeof *edits; k++) {
         struct bytes other CLEAN(bytes_clear) = {0};
         const char *at;
@@ -150,7 +150,7 @@ TEST(other_texts_are_refused)
     }
     text.data[16] = '2';
     assert_int_equal(warrant_parse(&back, text.data, text.size), ERR_MISMATCH);
-    assert_int_equal(warrant_load(&back, file(&c, "w"), &c.log), ERR_OK);
+    OK(warrant_load(&back, file(&c, "w"), &c.log));
 }
 
 /* --- who may sign what ------------------------------------------------------------------------ */
@@ -159,7 +159,7 @@ TEST(only_so_many_approvers_permit)
 {
     struct warrant_scene c CLEAN(scene_free);
     const struct warrant good = (scene_new(&c), c.w);
-    assert_int_equal(check(&c, c.study), ERR_OK);
+    OK(check(&c, c.study));
     assert_int_equal(warrant_check(&c.w, c.study, c.approver[0]->public.sign, &c.log), ERR_REFUSED);
     support_says(c.words, "for another analyst's key");
     c.w.signatures = 1;
@@ -172,7 +172,7 @@ TEST(only_so_many_approvers_permit)
     c.w.signature[1] = c.w.signature[0];
     assert_int_equal(check(&c, c.study), ERR_REFUSED);
     c.w = good;
-    assert_int_equal(warrant_sign(&c.w, c.study, c.approver[1], &c.log), ERR_OK);
+    OK(warrant_sign(&c.w, c.study, c.approver[1], &c.log));
     assert_int_equal(c.w.signatures, 2);
     c.w.signature[c.w.signatures++] = (struct warrant_signature){.name = "p2"}; /* beyond enough */
     assert_int_equal(check(&c, c.study), ERR_REFUSED);
@@ -193,7 +193,7 @@ TEST(only_so_many_approvers_permit)
     support_says(c.words, "for another study");
     c.w = (struct warrant){0};
     assert_int_equal(check(&c, c.study), ERR_REFUSED);
-    assert_int_equal(check(&c, c.s.study), ERR_OK); /* which has no approvers */
+    OK(check(&c, c.s.study)); /* which has no approvers */
 }
 
 TEST(the_roster_revokes_warrants_and_keys)
@@ -206,26 +206,25 @@ TEST(the_roster_revokes_warrants_and_keys)
     FILE *out;
     char said[1024];
     scene_new(&c);
-    assert_int_equal(warrant_number(&c.w, number), ERR_OK);
+    OK(warrant_number(&c.w, number));
     for (size_t i = 0; i < sizeof number; i++)
         n += (size_t)snprintf(lines + n, sizeof lines - n, "%02x", number[i]);
     snprintf(lines + n, sizeof lines - n, "]}\nroster: 2\n");
-    assert_int_equal(load(&c, lines, &other), ERR_OK);
+    OK(load(&c, lines, &other));
     assert_int_equal(check(&c, other), ERR_REFUSED);
     support_says(c.words, "the study's roster revokes this warrant");
-    assert_int_equal(warrant_sign(&c.w, other, c.approver[2], &c.log), ERR_OK);
+    OK(warrant_sign(&c.w, other, c.approver[2], &c.log));
     assert_int_equal(check(&c, other), ERR_REFUSED); /* another signature makes no other warrant */
     out = fmemopen(said, sizeof said, "w");
-    assert_int_equal(roster_compare(out, c.study, other, &c.log), ERR_OK);
+    OK(roster_compare(out, c.study, other, &c.log));
     fclose(out);
     support_says(said, "  revoked: warrant ");
     study_free(&other);
-    assert_int_equal(load(&c,
-                          "approvers: {at_least: 2, people: " PEOPLE "}\nroster: 2\n"
-                          "revoked: [%2]\n",
-                          &other),
-                     ERR_OK);
-    assert_int_equal(check(&c, other), ERR_OK); /* p0 and p1 */
+    OK(load(&c,
+            "approvers: {at_least: 2, people: " PEOPLE "}\nroster: 2\n"
+            "revoked: [%2]\n",
+            &other));
+    OK(check(&c, other)); /* p0 and p1 */
     c.w.signature[1] = c.w.signature[2];
     c.w.signatures = 2;
     assert_int_equal(check(&c, other), ERR_REFUSED);
@@ -248,7 +247,7 @@ TEST(approvers_are_terms)
     struct study *other CLEAN(study_free) = NULL;
     scene_new(&c);
     assert_memory_not_equal(c.study->terms.digest, c.s.study->terms.digest, 32);
-    assert_int_equal(load(&c, "approvers: {at_least: 3, people: " PEOPLE "}\n", &other), ERR_OK);
+    OK(load(&c, "approvers: {at_least: 3, people: " PEOPLE "}\n", &other));
     assert_memory_not_equal(c.study->terms.digest, other->terms.digest, 32);
     study_free(&other);
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
@@ -261,11 +260,11 @@ TEST(a_debit_is_within_share_and_day)
 {
     struct warrant_scene c CLEAN(scene_free);
     scene_new(&c);
-    assert_int_equal(warrant_allows(&c.w, 0.5, 1, c.w.last_day, &c.log), ERR_OK);
+    OK(warrant_allows(&c.w, 0.5, 1, c.w.last_day, &c.log));
     assert_int_equal(warrant_allows(&c.w, 0.5, 1, c.w.last_day + 1, &c.log), ERR_REFUSED);
     support_says(c.words, "the warrant was good until 2026-12-31");
     assert_int_equal(warrant_allows(&c.w, 0.500001, 1, 0, &c.log), ERR_BUDGET);
     assert_int_equal(warrant_allows(&c.w, NAN, 1, 0, &c.log), ERR_BUDGET);
     c.w.share = WARRANT_ALL; /* the ledger's own limit is exact */
-    assert_int_equal(warrant_allows(&c.w, 1.0000000001, 1, 0, &c.log), ERR_OK);
+    OK(warrant_allows(&c.w, 1.0000000001, 1, 0, &c.log));
 }

@@ -30,14 +30,13 @@ static void put(struct store *store, unsigned kind, size_t i)
 {
     struct bytes noise CLEAN(bytes_clear) = {0};
     bytes_put_text(&noise, "these are shares of a block, and there are some");
-    assert_int_equal(store_ahead_put(store, (enum noise_law)kind, name_of(kind, i), &noise),
-                     ERR_OK);
+    OK(store_ahead_put(store, (enum noise_law)kind, name_of(kind, i), &noise));
 }
 
 static size_t count_of(struct store *store, unsigned kind)
 {
     struct ahead_blocks blocks;
-    assert_int_equal(store_ahead(store, &blocks), ERR_OK);
+    OK(store_ahead(store, &blocks));
     return blocks.count[kind];
 }
 
@@ -57,12 +56,11 @@ TEST(the_newest_blocks_of_an_owner_stay)
     put(b.store[0], NOISE_GUMBEL, 0);
     for (size_t i = 0; i < AHEAD_BLOCKS + 2; i++)
         for (unsigned again = 0; again < 2; again++)
-            assert_int_equal(
-                store_ahead_push(b.store[0], NOISE_GAUSS, name_of(NOISE_GAUSS, i), &noise), ERR_OK);
+            OK(store_ahead_push(b.store[0], NOISE_GAUSS, name_of(NOISE_GAUSS, i), &noise));
     assert_int_equal(count_of(b.store[0], NOISE_GAUSS), AHEAD_BLOCKS);
     assert_int_equal(count_of(b.store[0], NOISE_GUMBEL), 1);
     assert_int_equal(take(b.store[0], NOISE_GAUSS, 1, &back), ERR_LOST);
-    assert_int_equal(take(b.store[0], NOISE_GAUSS, 2, &back), ERR_OK);
+    OK(take(b.store[0], NOISE_GAUSS, 2, &back));
     assert_int_equal(back.size, noise.size);
 }
 
@@ -75,7 +73,7 @@ static struct bytes sealed_of(struct stores_bench *b)
     struct query q = query_of(b->store[0], "SELECT sealed FROM ahead");
     assert_true(query_row(&q));
     query_bytes(&q, &sealed);
-    assert_int_equal(query_end(&q), ERR_OK);
+    OK(query_end(&q));
     return sealed;
 }
 
@@ -95,9 +93,9 @@ TEST(what_is_taken_is_nowhere_on_the_disk)
     sealed = sealed_of(&b);
     assert_true(file_has(&b, "store.sqlite", &sealed) || file_has(&b, "store.sqlite-wal", &sealed));
     store_close(&b.store[0]);
-    assert_int_equal(open_store(&b, 0), ERR_OK); /* a restarted server */
+    OK(open_store(&b, 0)); /* a restarted server */
     assert_int_equal(count_of(b.store[0], NOISE_GAUSS), 1);
-    assert_int_equal(take(b.store[0], NOISE_GAUSS, 0, &noise), ERR_OK);
+    OK(take(b.store[0], NOISE_GAUSS, 0, &noise));
     assert_memory_equal(noise.data, "these are shares", 16);
     assert_false(file_has(&b, "store.sqlite", &sealed));
     assert_false(file_has(&b, "store.sqlite-wal", &sealed));
@@ -119,10 +117,9 @@ TEST(a_block_that_was_altered_or_moved_is_refused_once)
         char words[1024] = "";
         const bool kind = k == 2, other = k == 3;
         put(b.store[0], NOISE_GAUSS, 0);
-        assert_int_equal(store_execute(b.store[0], "CREATE TABLE other AS SELECT * FROM ahead"),
-                         ERR_OK);
+        OK(store_execute(b.store[0], "CREATE TABLE other AS SELECT * FROM ahead"));
         if (other)
-            assert_int_equal(store_execute(b.store[0], "DELETE FROM ahead"), ERR_OK);
+            OK(store_execute(b.store[0], "DELETE FROM ahead"));
         if (other)
             put(b.store[0], NOISE_GAUSS, 1);
         support_alter(&b.s, 0, harm[k]);
@@ -148,22 +145,18 @@ TEST(what_is_not_kept_is_gone_and_so_is_all_at_the_end)
         put(b.store[0], NOISE_GAUSS, i);
     put(b.store[0], NOISE_GUMBEL, 0);
     memcpy(keep.name[0][0], name_of(NOISE_GAUSS, 1), AHEAD_NAME);
-    assert_int_equal(store_ahead_keep(b.store[0], &keep), ERR_OK);
+    OK(store_ahead_keep(b.store[0], &keep));
     assert_int_equal(count_of(b.store[0], NOISE_GAUSS), 1);
     assert_int_equal(count_of(b.store[0], NOISE_GUMBEL), 0);
     /* a backup has none: restored blocks may have been used meanwhile */
-    assert_int_equal(store_backup(support_path(&b.s, "server0"), support_path(&b.s, "backup"),
-                                  &contents, &quiet),
-                     ERR_OK);
-    assert_int_equal(
-        store_restore(support_path(&b.s, "backup"), support_path(&b.s, "again"), &contents, &quiet),
-        ERR_OK);
-    assert_int_equal(store_open(&restored, support_path(&b.s, "again"), b.s.study, &three_split,
-                                b.server[0], 0, &quiet),
-                     ERR_OK);
+    OK(store_backup(support_path(&b.s, "server0"), support_path(&b.s, "backup"), &contents,
+                    &quiet));
+    OK(store_restore(support_path(&b.s, "backup"), support_path(&b.s, "again"), &contents, &quiet));
+    OK(store_open(&restored, support_path(&b.s, "again"), b.s.study, &three_split, b.server[0], 0,
+                  &quiet));
     assert_int_equal(count_of(restored, NOISE_GAUSS), 0);
     store_close(&restored);
-    assert_int_equal(store_purge(b.store[0], b.server[0], &statement), ERR_OK);
+    OK(store_purge(b.store[0], b.server[0], &statement));
     assert_int_equal(count_of(b.store[0], NOISE_GAUSS), 0);
 }
 
@@ -178,7 +171,7 @@ TEST(blocks_of_other_terms_are_dropped)
     put(b.store[0], NOISE_GAUSS, 0);
     store_close(&b.store[0]);
     study->terms.digest[0] ^= 1;
-    assert_int_equal(open_store(&b, 0), ERR_OK);
+    OK(open_store(&b, 0));
     assert_int_equal(count_of(b.store[0], NOISE_GAUSS), 0);
     study->terms.digest[0] ^= 1;
 }
@@ -216,7 +209,7 @@ TEST(what_all_three_have_is_common)
         struct ahead_comparing c = {.has = {a & 7, a >> 3 & 7, a >> 6}};
         const unsigned all = c.has[0] & c.has[1] & c.has[2];
         size_t n = 0;
-        assert_int_equal(three_run(a, compare, &c, NULL), ERR_OK);
+        OK(three_run(a, compare, &c, NULL));
         for (unsigned i = 0; i < 3; i++) {
             n = 0;
             for (unsigned bit = 0; bit < 3; bit++)
@@ -295,9 +288,9 @@ static struct sessions sessions_new(size_t blocks)
 {
     struct sessions s = {.b = bench_new(), .blocks = blocks};
     s.samples = price_ahead(s.b.s.study).samples[NOISE_GAUSS];
-    assert_int_equal(three_result_new(&s.made, blocks * s.samples), ERR_OK);
-    assert_int_equal(three_result_new(&s.taken, blocks * s.samples), ERR_OK);
-    assert_int_equal(three_run(1, make_blocks, &s, NULL), ERR_OK);
+    OK(three_result_new(&s.made, blocks * s.samples));
+    OK(three_result_new(&s.taken, blocks * s.samples));
+    OK(three_run(1, make_blocks, &s, NULL));
     return s;
 }
 
@@ -327,10 +320,10 @@ TEST(blocks_are_taken_once_as_they_were_made)
     bool seen[4] = {false};
     s.wanted = s.samples + 1;
     for (unsigned session = 0; session < 3; session++) {
-        assert_int_equal(three_run(2 + session, take_blocks, &s, NULL), ERR_OK);
+        OK(three_run(2 + session, take_blocks, &s, NULL));
         assert_int_equal(s.took, session < 2 ? 2 * s.samples : 0);
         for (unsigned i = 0; i < 3; i++) {
-            assert_int_equal(s.result[i], ERR_OK);
+            OK(s.result[i]);
             assert_int_equal(s.left[i], session == 0 ? 2 : 0);
         }
         s.taken.n = s.took;
@@ -350,16 +343,15 @@ TEST(a_restored_backup_brings_nothing_back)
         struct sessions s CLEAN(sessions_free) = sessions_new(2);
         for (unsigned i = 0; i < 3; i++)
             if (who >> i & 1)
-                assert_int_equal(
-                    store_execute(s.b.store[i], "CREATE TABLE old AS SELECT * FROM ahead"), ERR_OK);
+                OK(store_execute(s.b.store[i], "CREATE TABLE old AS SELECT * FROM ahead"));
         s.wanted = s.samples;
-        assert_int_equal(three_run(2, take_blocks, &s, NULL), ERR_OK);
+        OK(three_run(2, take_blocks, &s, NULL));
         assert_int_equal(s.took, s.samples);
         for (unsigned i = 0; i < 3; i++)
             if (who >> i & 1)
                 support_alter(&s.b.s, i, "DELETE FROM ahead; INSERT INTO ahead SELECT * FROM old");
         s.wanted = 2 * s.samples;
-        assert_int_equal(three_run(3, take_blocks, &s, NULL), ERR_OK);
+        OK(three_run(3, take_blocks, &s, NULL));
         assert_int_equal(s.took, s.samples); /* the one block that nobody has used */
         for (unsigned i = 0; i < 3; i++)
             assert_int_equal(s.left[i], 0);
@@ -374,13 +366,13 @@ TEST(altered_blocks_cost_one_session)
     struct sessions s CLEAN(sessions_free) = sessions_new(3);
     s.wanted = s.samples;
     support_alter(&s.b.s, 1, "UPDATE ahead SET sealed = CAST(sealed || x'00' AS BLOB)");
-    assert_int_equal(three_run(2, take_blocks, &s, NULL), ERR_OK);
-    assert_int_equal(s.result[0], ERR_OK);
+    OK(three_run(2, take_blocks, &s, NULL));
+    OK(s.result[0]);
     assert_int_equal(s.result[1], ERR_AGAIN);
-    assert_int_equal(three_run(3, take_blocks, &s, NULL), ERR_OK);
+    OK(three_run(3, take_blocks, &s, NULL));
     assert_int_equal(s.took, 0);
     for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(s.result[i], ERR_OK);
+        OK(s.result[i]);
         assert_int_equal(s.left[i], 0);
     }
 }
@@ -395,18 +387,18 @@ TEST(blocks_of_another_size_cost_one_session)
     s.wanted = s.samples;
     for (unsigned i = 0; i < 3; i++) {
         const struct ahead_blocks none = {.count = {0}};
-        assert_int_equal(store_ahead_keep(s.b.store[i], &none), ERR_OK);
+        OK(store_ahead_keep(s.b.store[i], &none));
         for (size_t k = 0; k < 3; k++)
             put(s.b.store[i], NOISE_GAUSS, k);
     }
-    assert_int_equal(three_run(2, take_blocks, &s, NULL), ERR_OK);
+    OK(three_run(2, take_blocks, &s, NULL));
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(s.result[i], ERR_AGAIN);
         assert_int_equal(s.left[i], 0);
     }
-    assert_int_equal(three_run(3, take_blocks, &s, NULL), ERR_OK);
+    OK(three_run(3, take_blocks, &s, NULL));
     for (unsigned i = 0; i < 3; i++)
-        assert_int_equal(s.result[i], ERR_OK);
+        OK(s.result[i]);
     assert_int_equal(s.took, 0);
 }
 

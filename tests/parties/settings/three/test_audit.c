@@ -403,21 +403,20 @@ static void price(struct audit_running *a, struct log *log)
     struct ledger_limits limits;
     mpq_t cost, one;
     mpq_inits(cost, one, NULL);
-    assert_int_equal(price_limits(a->s.study, &limits, log), ERR_OK);
-    assert_int_equal(price_schedule(a->s.study, &a->schedule), ERR_OK);
-    assert_int_equal(measure_multiplier(a->schedule.alone, &a->alone, log), ERR_OK);
+    OK(price_limits(a->s.study, &limits, log));
+    OK(price_schedule(a->s.study, &a->schedule));
+    OK(measure_multiplier(a->schedule.alone, &a->alone, log));
     if (sweeps) /* all the rest for one request of scores */
         a->schedule.sigma = sqrt(CANDIDATES / (2 * 0.84 * limits.rho));
-    assert_int_equal(measure_multiplier(a->schedule.sigma, &a->multiplier, log), ERR_OK);
+    OK(measure_multiplier(a->schedule.sigma, &a->multiplier, log));
     ledger_measure_cost(cost, a->alone, 2);
     ledger_measure_cost(one, a->multiplier, sweeps ? CANDIDATES : 1);
     mpq_add(cost, cost, one);
     mpq_set_ui(one, 0, 1);
     if (!sweeps)
-        assert_int_equal(ledger_select_cost(one, a->s.study->accounting,
-                                            a->schedule.epsilon - price_slack(a->s.study).select,
-                                            price_slack(a->s.study).select, a->multiplier),
-                         ERR_OK);
+        OK(ledger_select_cost(one, a->s.study->accounting,
+                              a->schedule.epsilon - price_slack(a->s.study).select,
+                              price_slack(a->s.study).select, a->multiplier));
     mpq_add(cost, cost, one);
     a->rho = mpq_get_d(cost);
     assert_true(a->rho <= limits.rho && a->rho > 0.9 * limits.rho);
@@ -432,9 +431,8 @@ static void plan_form(struct audit_running *a, struct log *log)
 {
     struct ledger_limits limits;
     double most;
-    assert_int_equal(price_limits(a->s.study, &limits, log), ERR_OK);
-    assert_int_equal(measure_multiplier(ledger_deviation(2, limits.rho / 2), &a->alone, log),
-                     ERR_OK);
+    OK(price_limits(a->s.study, &limits, log));
+    OK(measure_multiplier(ledger_deviation(2, limits.rho / 2), &a->alone, log));
     most = floor(sqrt(0x1p20 * sqrt(limits.rho)));
     a->factor[0] = (int64_t)most; /* a = 0 */
     a->factor[1] = -(int64_t)most / 3;
@@ -488,8 +486,8 @@ static double audit_of(const struct study_options *o, enum flaw flaw)
     a->flaw = flaw;
     a->runs = flaw == NONE || flaw == HALF_NOISE ? runs()
                                                  : runs() / 2; /* the others show clearly */
-    assert_int_equal(support_study_new(&a->s, o, &log), ERR_OK);
-    assert_int_equal(bounds_new(&a->bounds, a->s.study, &log), ERR_OK);
+    OK(support_study_new(&a->s, o, &log));
+    OK(bounds_new(&a->bounds, a->s.study, &log));
     a->counts = memory_array(a->s.study->workload->cells, sizeof *a->counts);
     if (o->copula != NULL)
         plan_form(a, &log);
@@ -497,9 +495,8 @@ static double audit_of(const struct study_options *o, enum flaw flaw)
         price(a, &log);
     for (unsigned t = 0; t < 2; t++) {
         a->outcome = a->both[t] = memory_array(a->runs, sizeof *a->outcome);
-        assert_int_equal(o->owners == OWNERS ? share_rows(a, t == 1) : count_rows(a, t == 1),
-                         ERR_OK);
-        assert_int_equal(three_run(40 + t, run_all, a, NULL), ERR_OK);
+        OK(o->owners == OWNERS ? share_rows(a, t == 1) : count_rows(a, t == 1));
+        OK(three_run(40 + t, run_all, a, NULL));
         forget_uploads(a);
     }
     if (o->copula != NULL)

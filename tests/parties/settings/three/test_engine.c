@@ -154,8 +154,8 @@ static void equals(const struct study_options *o, const struct whole_persons *pe
     whole_new_persons(w, o, persons);
     looks = w->s.study->link.min_linked > 0;
     w->coming = coming;
-    assert_int_equal(three_run_wrapped(77, run_mpc, w, &costs, marks_wrap), ERR_OK);
-    assert_int_equal(run_plain(w, &plain, &replay, &log), ERR_OK);
+    OK(three_run_wrapped(77, run_mpc, w, &costs, marks_wrap));
+    OK(run_plain(w, &plain, &replay, &log));
     for (unsigned i = 0; i < 3; i++)
         same_release(w->result[i], plain, w->s.study->domain);
     /* every sample was used on both sides */
@@ -361,8 +361,8 @@ TEST(an_engine_does_not_run_unproved)
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     struct support_study both[2];
     for (unsigned k = 0; k < 2; k++)
-        assert_int_equal(support_study_new(&both[k], &o[k], &log), ERR_OK);
-    assert_int_equal(three_run(1, make_engines, both, NULL), ERR_OK);
+        OK(support_study_new(&both[k], &o[k], &log));
+    OK(three_run(1, make_engines, both, NULL));
     for (unsigned k = 0; k < 2; k++)
         support_study_free(&both[k]);
 }
@@ -493,7 +493,7 @@ TEST(what_is_counted_is_not_counted_again)
         whole_new(w, k == 0 ? OPTIONS(.owners = OWNERS)
                             : OPTIONS(.owners = OWNERS, .domain = wide_domain,
                                       .workload = wide_workload));
-        assert_int_equal(three_run(3, add_more, w, NULL), ERR_OK);
+        OK(three_run(3, add_more, w, NULL));
         whole_free(w);
     }
 }
@@ -535,14 +535,14 @@ TEST(what_is_impossible_has_no_part_in_a_run)
     struct whole *w = memory_array(1, sizeof *w);
     struct table *rows = NULL;
     whole_new(w, &o);
-    assert_int_equal(three_run_wrapped(77, run_mpc, w, NULL, marks_wrap), ERR_OK);
-    assert_int_equal(sample_rows(&rows, w->result[0]->model, 5000, 1, &log), ERR_OK);
+    OK(three_run_wrapped(77, run_mpc, w, NULL, marks_wrap));
+    OK(sample_rows(&rows, w->result[0]->model, 5000, 1, &log));
     for (size_t k = 0; k < w->s.study->zeros; k++) {
         const struct workload_zeros *zero = &w->s.study->zero[k];
         double counts[64] = {0};
         int64_t sampled[64] = {0};
         assert_in_range(clique_cells(&zero->clique, w->s.study->domain), 1, 64);
-        assert_int_equal(model_marginal(w->result[0]->model, &zero->clique, counts, &log), ERR_OK);
+        OK(model_marginal(w->result[0]->model, &zero->clique, counts, &log));
         tabulate_marginal(rows, &zero->clique, sampled);
         for (size_t i = 0; i < zero->cells; i++) {
             assert_true(counts[zero->cell[i]] == 0);

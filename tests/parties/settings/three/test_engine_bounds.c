@@ -45,15 +45,13 @@ static void replace_upload(struct whole *w, unsigned o, bool noise)
     uint8_t *at = bytes_extend(&packed, n);
     for (size_t i = 0; i < n; i++)
         at[i] = noise ? (uint8_t)three_random(&seed) : 0xff;
-    assert_int_equal(identity_load(&me, support_path(&w->s, "o%u.key", o), &log), ERR_OK);
+    OK(identity_load(&me, support_path(&w->s, "o%u.key", o), &log));
     for (unsigned i = 0; i < 3; i++)
         upload_clear(&w->parts[o][i]);
-    assert_int_equal(upload_make(w->parts[o], &three_split, me, o,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, w->s.study,
-                                 study_upload_form(w->s.study, o), &packed),
-                     ERR_OK);
+    OK(upload_make(w->parts[o], &three_split, me, o, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+                   w->s.study, study_upload_form(w->s.study, o), &packed));
     for (unsigned i = 0; i < 3; i++)
-        assert_int_equal(upload_check(&w->parts[o][i], i, w->s.study->terms.digest), ERR_OK);
+        OK(upload_check(&w->parts[o][i], i, w->s.study->terms.digest));
 }
 
 /* The counts of the owners of other batches in a marginal. */
@@ -68,7 +66,7 @@ static void others_have(const struct whole *w, unsigned hostile, const struct cl
         struct table *t CLEAN(table_free) = NULL;
         if (owner[o].batch == owner[hostile].batch)
             continue;
-        assert_int_equal(rows_of(w, o, &t), ERR_OK);
+        OK(rows_of(w, o, &t));
         tabulate_marginal(t, clique, one);
         for (size_t i = 0; i < cells; i++)
             counts[i] += one[i];
@@ -87,11 +85,11 @@ static void moves_no_more_than_its_bound(const struct study_options *o, unsigned
     const struct workload *load;
     whole_new(h.w, o);
     load = h.w->s.study->workload;
-    assert_int_equal(three_result_new(&h.sums, load->maximal_cells), ERR_OK);
+    OK(three_result_new(&h.sums, load->maximal_cells));
     for (unsigned noise = 0; noise < 2; noise++) {
         size_t at = 0;
         replace_upload(h.w, hostile, noise);
-        assert_int_equal(three_run(5, tally_up, &h, NULL), ERR_OK);
+        OK(three_run(5, tally_up, &h, NULL));
         for (size_t q = 0; q < load->queries; q++) {
             int64_t *others;
             uint64_t total = 0;
@@ -139,7 +137,7 @@ TEST(a_round_played_again_opens_the_same)
     struct three_costs costs;
     whole_new(w, OPTIONS(.owners = OWNERS, .rounds = 4, .epsilon = 2));
     w->twice = true;
-    assert_int_equal(three_run_wrapped(78, run_mpc, w, &costs, marks_wrap), ERR_OK);
+    OK(three_run_wrapped(78, run_mpc, w, &costs, marks_wrap));
     assert_int_equal(costs.opened_calls[OPEN_SELECTED_INDEX], 2 * w->s.study->rounds);
     whole_free(w);
 }
@@ -184,7 +182,7 @@ static enum err compare_ranges(struct party *p, void *shared)
 TEST(shares_of_noise_can_be_compared)
 {
     uint8_t digest[3][2][32];
-    assert_int_equal(three_run(5, compare_ranges, digest, NULL), ERR_OK);
+    OK(three_run(5, compare_ranges, digest, NULL));
     for (unsigned i = 0; i < 3; i++)
         assert_memory_equal(digest[i][1], digest[(i + 1) % 3][0], 32);
 }
@@ -263,7 +261,7 @@ TEST(requests_outside_the_study_are_refused)
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     struct three_costs costs;
     whole_new(w, OPTIONS(.owners = OWNERS));
-    assert_int_equal(three_run(3, refuse_bad_requests, w, &costs), ERR_OK);
+    OK(three_run(3, refuse_bad_requests, w, &costs));
     for (unsigned r = 0; r < OPEN_REASONS; r++)
         assert_int_equal(costs.opened_calls[r], 0);
     whole_free(w);
@@ -282,7 +280,7 @@ TEST(an_upload_is_the_same_again_and_cannot_be_altered)
     bytes = study_upload_bytes(w->s.study, 0);
     for (int changed = 0; changed < 2; changed++) {
         struct upload again[3];
-        assert_int_equal(share_one(w, 0, changed, again, &log), ERR_OK);
+        OK(share_one(w, 0, changed, again, &log));
         for (unsigned i = 0; i < 3; i++) {
             struct upload back;
             struct bytes b = {0};
@@ -295,8 +293,8 @@ TEST(an_upload_is_the_same_again_and_cannot_be_altered)
                 for (unsigned slot = 0; slot < 2; slot++)
                     assert_true((i + slot) % 3 == 2 ||
                                 memcmp(again[i].seed[slot], first->seed[slot], SPLIT_SEED) != 0);
-            assert_int_equal(upload_check(&again[i], i, terms), ERR_OK);
-            assert_int_equal(upload_write(&again[i], i, true, &b), ERR_OK);
+            OK(upload_check(&again[i], i, terms));
+            OK(upload_write(&again[i], i, true, &b));
             for (size_t k = 0; k < b.size; k += k < 300 ? 1 : 37) { /* any altered byte is found */
                 enum err e;
                 b.data[k] ^= 1;

@@ -78,8 +78,8 @@ static void equals(const struct study_options *o, const struct whole_persons *pe
     size_t cells;
     whole_new_persons(&c->w, o, persons);
     c->w.twice = twice;
-    assert_int_equal(three_run_wrapped(78, run_copula, c, &costs, marks_wrap), ERR_OK);
-    assert_int_equal(run_plain(c, &plain, &replay), ERR_OK);
+    OK(three_run_wrapped(78, run_copula, c, &costs, marks_wrap));
+    OK(run_plain(c, &plain, &replay));
     for (unsigned i = 0; i < 3; i++)
         same_result(c->result[i], plain);
     /* one opening of all one-ways and one of all forms, nothing else */
@@ -191,13 +191,11 @@ static void at_desk(const char *method, const char *const *part, void (*ask)(str
     struct support_study s CLEAN(support_study_free);
     struct bounds *bounds CLEAN(bounds_free) = NULL;
     struct engine_forms_desk d = {.s = &s, .ask = ask};
-    assert_int_equal(
-        support_study_new(&s, &(struct study_options){.owners = 1, .copula = method, .part = part},
-                          NULL),
-        ERR_OK);
-    assert_int_equal(bounds_new(&bounds, s.study, NULL), ERR_OK);
+    OK(support_study_new(&s, &(struct study_options){.owners = 1, .copula = method, .part = part},
+                         NULL));
+    OK(bounds_new(&bounds, s.study, NULL));
     d.bounds = bounds;
-    assert_int_equal(three_run(1, sit, &d, NULL), ERR_OK);
+    OK(three_run(1, sit, &d, NULL));
 }
 
 /* `moved`: the most forms that a row moves. */
@@ -250,7 +248,7 @@ static void ask_products(struct three *g)
     r.weight = memory_array(r.weights, sizeof *r.weight);
     for (size_t k = 0; k < codes; k++)
         r.weight[k] = (int64_t)(k * k * 7919 % 2003) - 1001;
-    assert_int_equal(prepare(g, &r, &cost, &forms, pairs), ERR_OK);
+    OK(prepare(g, &r, &cost, &forms, pairs));
     assert_int_equal(forms, pairs);
     assert_true(cost == most_moved(w, r.weight));
     /* more forms at the same price, if a row moves no more of them; a group has one factor */
@@ -260,7 +258,7 @@ static void ask_products(struct three *g)
         r.weight[k] = k == 1 ? -700 : 500;
     r.weight[codes + 1] = 1;
     r.weight[codes + w->query[1].offset] = 1;
-    assert_int_equal(prepare(g, &r, &cost, &forms, pairs), ERR_OK);
+    OK(prepare(g, &r, &cost, &forms, pairs));
     assert_int_equal(forms, pairs + 1 + 2 + 2 * (w->one_ways - 2));
     assert_true(cost == most_moved(w, r.weight));
     r.weight[codes + 1] = (int64_t)w->query[0].cells;
@@ -293,7 +291,7 @@ static void ask_other(struct three *g)
     r.kind = ASK_MEASURE;
     assert_int_equal(three_prepare(g, &r, &step), ERR_REFUSED); /* a multiplier each, of one? */
     r.weights = 0;
-    assert_int_equal(three_prepare(g, &r, &step), ERR_OK);
+    OK(three_prepare(g, &r, &step));
 }
 
 /* What has not been counted cannot be measured. */
@@ -322,7 +320,7 @@ static void ask_look_price(struct three *g)
     size_t numbers;
     study.link.min_linked = 5;
     g->study = &study;
-    assert_int_equal(prepare(g, &r, &cost, &numbers, 1), ERR_OK);
+    OK(prepare(g, &r, &cost, &numbers, 1));
     assert_int_equal(numbers, 1);
     assert_true(cost == 50000.0 * 50000.0);
     r.multiplier = MEASURE_MULTIPLIER_MIN - 1;

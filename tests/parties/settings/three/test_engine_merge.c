@@ -21,19 +21,19 @@
  */
 static void merge_by(struct merges *m, const struct domain *d, uint32_t codes)
 {
-    assert_int_equal(merges_none(m, d), ERR_OK);
+    OK(merges_none(m, d));
     for (size_t i = 0; i < d->attributes; i++) {
         const struct domain_attribute *a = &d->attribute[i];
         const uint32_t groups = (a->values + codes - 1) / codes;
         if (groups == a->values)
             continue;
-        assert_int_equal(memory_new(&m->group[i], a->size), ERR_OK);
+        OK(memory_new(&m->group[i], a->size));
         for (uint32_t code = 0; code < a->size; code++)
             m->group[i][code] = code >= a->values      ? groups
                                 : !domain_has_order(a) ? code % groups
                                                        : code / codes;
         m->groups[i] = groups + (a->size - a->values);
-        assert_int_equal(merges_sort(m, i), ERR_OK);
+        OK(merges_sort(m, i));
     }
 }
 
@@ -197,12 +197,10 @@ static void equals(const struct study_options *o, enum whole_coming coming)
     w->coming = coming;
     w->twice = coming == AT_ONCE;
     a->w = w;
-    assert_int_equal(three_run_wrapped(77, act, a, NULL, marks_wrap), ERR_OK);
+    OK(three_run_wrapped(77, act, a, NULL, marks_wrap));
     for (unsigned i = 0; i < OWNERS; i++)
-        assert_int_equal(
-            plaintext_new(&stages.plain[i], w->s.study->workload, w->stage[i], &noise, &quiet),
-            ERR_OK);
-    assert_int_equal(play(&twin, w, plain), ERR_OK);
+        OK(plaintext_new(&stages.plain[i], w->s.study->workload, w->stage[i], &noise, &quiet));
+    OK(play(&twin, w, plain));
     assert_in_range(plain->values, 1, VALUES_MAX);
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(a->opened[i].values, plain->values);
@@ -288,9 +286,9 @@ TEST(merges_beyond_the_room_of_scores_are_refused)
     whole_new(w, OPTIONS(.owners = OWNERS, .domain = large, .part = part));
     f->w = w;
     assert_in_range(w->bounds->counts.room, w->bounds->counts.bits + 1, SCORE_BITS_MAX - 1);
-    assert_int_equal(three_run(5, refuse, f, &costs), ERR_OK);
+    OK(three_run(5, refuse, f, &costs));
     for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(f->within[i], ERR_OK);
+        OK(f->within[i]);
         assert_int_equal(f->beyond[i], ERR_REFUSED);
         assert_true(f->kept[i]);
         support_says(f->said[i], "the request merges too many values");
@@ -341,8 +339,7 @@ TEST(merged_cells_have_the_bits_that_owners_can_fill)
             struct score_bounds merged;
             struct merges m CLEAN(merges_clear);
             merge_by(&m, w->s.study->domain, codes);
-            assert_int_equal(score_merged(&merged, &w->bounds->counts, w->s.study->workload, &m),
-                             ERR_OK);
+            OK(score_merged(&merged, &w->bounds->counts, w->s.study->workload, &m));
             assert_int_equal(merged.bits, naive_bits(w, &m));
             assert_true(merged.total == w->bounds->counts.total);
         }

@@ -113,7 +113,7 @@ TEST(a_sweep_has_few_exchanges)
     cells = load->cells;
     of_set = load->query[0].cells + load->query[7].cells + load->query[9].cells;
     assert_in_range(w->bounds->counts.bits, 4, 20);
-    assert_int_equal(three_run(9, cost, c, NULL), ERR_OK);
+    OK(three_run(9, cost, c, NULL));
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(c->rounds[1][i], 3 + 1);
         assert_int_equal(c->rounds[2][i], 1);
@@ -149,7 +149,7 @@ TEST(scores_cost_what_marginals_cost)
     {
         struct engine_sweeps_scored s CLEAN(scored_clear) = scored_new(w->s.study->workload, 3001);
         const uint64_t candidates = s.ask.queries;
-        assert_int_equal(ask_price(&price, &s.ask, &terms, NULL), ERR_OK);
+        OK(ask_price(&price, &s.ask, &terms, NULL));
         mpq_set_ui(expected, candidates * 3001 * 3001, 1);
         mpq_div_2exp(expected, expected, 41);
         assert_int_equal(mpq_cmp(price.cost, expected), 0);
@@ -159,7 +159,7 @@ TEST(scores_cost_what_marginals_cost)
         assert_true(price.epsilon_slack == (double)candidates * terms.slack.marginal);
         assert_true(price.delta_slack == ask_delta(terms.slack.measured, (double)candidates));
     }
-    assert_int_equal(ask_price(&price, &set, &terms, NULL), ERR_OK);
+    OK(ask_price(&price, &set, &terms, NULL));
     mpq_set_ui(expected, 300 * 300 + UINT64_C(70000) * 70000, 1);
     mpq_div_2exp(expected, expected, 41);
     assert_int_equal(mpq_cmp(price.cost, expected), 0);
@@ -189,7 +189,7 @@ TEST(scores_that_could_wrap_are_refused)
             total[q] = 5;
         total[s.ask.queries - 1] = UINT64_C(1) << (41 + k); /* one is enough */
         s.ask.multiplier = most / ((UINT64_C(1) << (41 + k)) + (UINT64_C(1) << 41));
-        assert_int_equal(ask_price(&price, &s.ask, &terms, NULL), ERR_OK);
+        OK(ask_price(&price, &s.ask, &terms, NULL));
         s.ask.multiplier++;
         assert_int_equal(ask_price(&price, &s.ask, &terms, NULL), ERR_REFUSED);
         s.ask.multiplier--;
@@ -222,9 +222,9 @@ TEST(merges_leave_room_for_all_scores)
         uint64_t scores, set;
         bool fits[2];
         whole_new(w, &o);
-        assert_int_equal(price_sweep(w->s.study, &sweep), ERR_OK);
-        assert_int_equal(scores_multiplier(sweep.least_sigma, &scores, NULL), ERR_OK);
-        assert_int_equal(measure_multiplier(sweep.least_sigma_of_set, &set, NULL), ERR_OK);
+        OK(price_sweep(w->s.study, &sweep));
+        OK(scores_multiplier(sweep.least_sigma, &scores, NULL));
+        OK(measure_multiplier(sweep.least_sigma_of_set, &set, NULL));
         b = w->bounds->counts;
         for (unsigned above = 0; above < 2; above++) {
             b.bits = w->bounds->counts.room + above;
@@ -301,7 +301,7 @@ TEST(what_is_no_sweep_is_refused)
     struct three_costs costs;
     whole_new(w, &o);
     r->w = w;
-    assert_int_equal(three_run(5, refuse, r, &costs), ERR_OK);
+    OK(three_run(5, refuse, r, &costs));
     for (unsigned i = 0; i < 3; i++)
         assert_true(r->right[i]);
     for (unsigned k = 0; k < OPEN_REASONS; k++)
@@ -330,7 +330,7 @@ TEST(other_studies_open_no_scores)
         struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
         whole_new(w, &o[k]);
         r->w = w;
-        assert_int_equal(three_run(5, refuse_scores, r, NULL), ERR_OK);
+        OK(three_run(5, refuse_scores, r, NULL));
         for (unsigned i = 0; i < 3; i++)
             assert_true(r->right[i]);
         whole_free(w);

@@ -104,8 +104,8 @@ static void equals(const struct study_options *o, const struct whole_persons *pe
     weights = features_weights(t->w.s.study->features);
     cells = t->w.s.study->features->tests ? features_cells(t->w.s.study->features) : 0;
     codes = t->w.s.study->domain->attribute[t->w.s.study->features->target].size;
-    assert_int_equal(three_run_wrapped(78, run_steps, t, &costs, marks_wrap), ERR_OK);
-    assert_int_equal(run_plain(t, &plain, &replay), ERR_OK);
+    OK(three_run_wrapped(78, run_steps, t, &costs, marks_wrap));
+    OK(run_plain(t, &plain, &replay));
     for (unsigned i = 0; i < 3; i++)
         same_result(t->result[i], plain, cells);
     assert_int_equal(costs.opened_calls[OPEN_NOISY_MARGINAL], (1 + twice) * (1 + (cells > 0)));
@@ -220,7 +220,7 @@ static void ask_for_gradients(struct three *g)
     int64_t *weight CLEAN(memory_release) = NULL;
     uint32_t query = 0;
     struct ask a = {.kind = ASK_GRADIENT, .multiplier = 1000, .weights = weights};
-    assert_int_equal(memory_new(&weight, weights + 1), ERR_OK);
+    OK(memory_new(&weight, weights + 1));
     a.weight = weight;
     assert_false(refuses(g, &a));
     weight[3] = -32768;
@@ -277,8 +277,8 @@ TEST(servers_refuse_gradients_that_are_not_of_the_study)
     for (unsigned k = 0; k < 3; k++) {
         struct engine_train_desk d = {.bounds = NULL};
         NEW_STUDY(&d.s, NULL, .owners = 1, .train = train[k]);
-        assert_int_equal(bounds_new(&d.bounds, d.s.study, NULL), ERR_OK);
-        assert_int_equal(three_run(1, sit, &d, NULL), ERR_OK);
+        OK(bounds_new(&d.bounds, d.s.study, NULL));
+        OK(three_run(1, sit, &d, NULL));
         bounds_free(&d.bounds);
         support_study_free(&d.s);
     }

@@ -23,10 +23,9 @@ struct guard_watch {
 static void open_guard(struct guard_watch *w, unsigned i)
 {
     if (w->b.store[i] == NULL)
-        assert_int_equal(open_store(&w->b, i), ERR_OK);
-    assert_int_equal(audit_open(&w->audit[i], support_path(&w->b.s, "server%u", i), w->b.s.study,
-                                w->b.server[i], i, &quiet),
-                     ERR_OK);
+        OK(open_store(&w->b, i));
+    OK(audit_open(&w->audit[i], support_path(&w->b.s, "server%u", i), w->b.s.study, w->b.server[i],
+                  i, &quiet));
     guard_start(&w->guard[i], w->b.store[i], &quiet);
 }
 
@@ -56,7 +55,7 @@ static void open_again(struct guard_watch *w, unsigned i)
 static struct store_guard found(const struct guard_watch *w, unsigned i)
 {
     struct store_guard g;
-    assert_int_equal(store_guard(w->b.store[i], &g), ERR_OK);
+    OK(store_guard(w->b.store[i], &g));
     return g;
 }
 
@@ -73,8 +72,7 @@ static unsigned lines_of(const struct guard_watch *w, unsigned i, enum audit_kin
 {
     struct audit_file *f CLEAN(audit_file_free) = NULL;
     unsigned n = 0;
-    assert_int_equal(audit_file_read(&f, support_path(&w->b.s, "server%u/audit.log", i), &quiet),
-                     ERR_OK);
+    OK(audit_file_read(&f, support_path(&w->b.s, "server%u/audit.log", i), &quiet));
     for (size_t k = 0; k < f->entries; k++)
         n += f->entry[k].kind == kind;
     return n;
@@ -90,15 +88,15 @@ TEST(tries_are_counted_on_disk)
     struct check_guard g;
     watch_new(&w);
     g = guard_of(&w.guard[0]);
-    assert_int_equal(g.begin(g.self), ERR_OK);
-    assert_int_equal(g.end(g.self), ERR_OK);
-    assert_int_equal(g.begin(g.self), ERR_OK);
+    OK(g.begin(g.self));
+    OK(g.end(g.self));
+    OK(g.begin(g.self));
     open_again(&w, 0);
     expect(&w, 0, 2, 1, false);
-    assert_int_equal(guard_allows(&w.guard[0], &quiet), ERR_OK);
+    OK(guard_allows(&w.guard[0], &quiet));
     for (unsigned k = 1; k < STORE_GUARD_TRIES; k++) {
         g = guard_of(&w.guard[0]); /* of another session */
-        assert_int_equal(g.begin(g.self), ERR_OK);
+        OK(g.begin(g.self));
         if (k % 100 == 0)
             open_again(&w, 0);
     }
@@ -119,19 +117,19 @@ TEST(checks_of_lanes_that_run_together_are_one_try)
     for (unsigned session = 0; session < 3; session++) {
         g = guard_of(&w.guard[2]);
         for (unsigned lane = 0; lane < 4; lane++) {
-            assert_int_equal(g.begin(g.self), ERR_OK);
+            OK(g.begin(g.self));
             expect(&w, 2, 2 * session + 1, session + 1, false);
         }
         for (unsigned lane = 0; lane < 3; lane++)
-            assert_int_equal(g.end(g.self), ERR_OK);
-        assert_int_equal(g.begin(g.self), ERR_OK); /* its next one, while another still runs */
-        assert_int_equal(g.end(g.self), ERR_OK);
+            OK(g.end(g.self));
+        OK(g.begin(g.self)); /* its next one, while another still runs */
+        OK(g.end(g.self));
         expect(&w, 2, 2 * session + 1, session + 1, false);
-        assert_int_equal(g.end(g.self), ERR_OK);
+        OK(g.end(g.self));
         expect(&w, 2, 2 * session + 1, session, false);
         for (unsigned lane = 0; lane < 4; lane++)
-            assert_int_equal(g.begin(g.self), ERR_OK);
-        assert_int_equal(g.end(g.self), ERR_OK);
+            OK(g.begin(g.self));
+        OK(g.end(g.self));
         expect(&w, 2, 2 * session + 2, session + 1, false);
     }
 }
@@ -163,7 +161,7 @@ TEST(no_check_of_another_lane_begins_before_all_agree)
         expect(&w, k, 0, 0, false);
         lane.guard.failed(lane.guard.self);
         expect(&w, k, 0, 0, false);
-        assert_int_equal(guard_verdict(&w.guard[k]), ERR_OK);
+        OK(guard_verdict(&w.guard[k]));
         if (k == 0)
             atomic_store(&ended, true);
         else
@@ -172,9 +170,9 @@ TEST(no_check_of_another_lane_begins_before_all_agree)
         assert_int_equal(lane.result, k == 0 ? ERR_PEER : ERR_OK);
         expect(&w, k, k > 0, k > 0, false);
         if (k > 0)
-            assert_int_equal(lane.guard.end(lane.guard.self), ERR_OK);
+            OK(lane.guard.end(lane.guard.self));
         guard_expects(&w.guard[k], &ended); /* the first lane hears this before it gets that far */
-        assert_int_equal(lane.guard.begin(lane.guard.self), ERR_OK);
+        OK(lane.guard.begin(lane.guard.self));
         guard_hears(&w.guard[k]);
         lane.guard.failed(lane.guard.self);
         assert_int_equal(guard_verdict(&w.guard[k]), ERR_CHEAT);
@@ -193,7 +191,7 @@ TEST(what_ends_a_session_with_a_catch_is_remembered)
     g.failed(g.self);
     guard_hears(&w.guard[0]);
     guard_catches(&w.guard[0]);
-    assert_int_equal(guard_verdict(&w.guard[0]), ERR_OK);
+    OK(guard_verdict(&w.guard[0]));
     (void)guard_of(&w.guard[0]); /* the next session */
     guard_catches(&w.guard[0]);
     assert_int_equal(guard_verdict(&w.guard[0]), ERR_CHEAT);
@@ -210,7 +208,7 @@ TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
     struct guard_watch w CLEAN(watch_free);
     watch_new(&w);
     g = guard_of(&w.guard[1]);
-    assert_int_equal(g.begin(g.self), ERR_OK);
+    OK(g.begin(g.self));
     g.failed(g.self);
     open_again(&w, 1);
     g = guard_of(&w.guard[1]);
@@ -219,16 +217,16 @@ TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
     assert_int_equal(guard_allows(&w.guard[1], &log), ERR_CHEAT);
     support_says(words, "because a check failed: another server departs");
     support_says(words, "trefoil recover STUDY --key KEY --folder FOLDER --resume");
-    assert_int_equal(guard_lift(w.b.store[1], w.audit[1], &before), ERR_OK);
+    OK(guard_lift(w.b.store[1], w.audit[1], &before));
     assert_true(before.failed && before.begun == 1 && before.tries == 1);
     open_again(&w, 1);
     g = guard_of(&w.guard[1]);
     expect(&w, 1, 1, 0, false);
-    assert_int_equal(guard_allows(&w.guard[1], &quiet), ERR_OK);
-    assert_int_equal(g.begin(g.self), ERR_OK);
+    OK(guard_allows(&w.guard[1], &quiet));
+    OK(g.begin(g.self));
     assert_int_equal(lines_of(&w, 1, AUDIT_RESUMED), 1);
     /* if nothing was wrong, nothing is logged */
-    assert_int_equal(guard_lift(w.b.store[1], w.audit[1], &before), ERR_OK);
+    OK(guard_lift(w.b.store[1], w.audit[1], &before));
     expect(&w, 1, 2, 1, false);
     assert_int_equal(lines_of(&w, 1, AUDIT_RESUMED), 1);
 }
@@ -429,7 +427,7 @@ TEST(a_server_that_stopped_serves_no_run)
         server[i] = i == 2 ? serve_with_status(&s, status) : support_serve(&s, i, s.path);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_true(support_wait_for(support_path(&s, "server%u.log", i), "is ready", 60));
-    assert_int_equal(support_csv(support_path(&s, "o.csv"), s.study->domain, 400, 10), ERR_OK);
+    OK(support_csv(support_path(&s, "o.csv"), s.study->domain, 400, 10));
     EXPECT(0, support_path(&s, "share.log"), 30, "share", s.path, support_path(&s, "o.csv"),
            "--key", support_path(&s, "o0.key"));
     support_alter(&s, 2, "UPDATE guard SET begun = 9, tries = 1, failed = 1");

@@ -31,13 +31,12 @@ static void share(struct tally_scene *c, const struct identity *me, unsigned gue
     const unsigned form = study_upload_form(c->study, owner);
     struct bytes packed CLEAN(bytes_clear) = {0};
     struct table *t CLEAN(table_free) = NULL;
-    assert_int_equal(support_table(&t, c->study->domain, rows, guest), ERR_OK);
-    assert_int_equal(pack_table(c->study, owner, form, t, &packed), ERR_OK);
+    OK(support_table(&t, c->study->domain, rows, guest));
+    OK(pack_table(c->study, owner, form, t, &packed));
     assert_int_equal(form, UPLOAD_RECORDS);
-    assert_int_equal(upload_make(c->parts[guest], &three_split, me, (uint32_t)owner,
-                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->study, form, &packed),
-                     ERR_OK);
-    assert_int_equal(central_append(c->all, t), ERR_OK);
+    OK(upload_make(c->parts[guest], &three_split, me, (uint32_t)owner,
+                   (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->study, form, &packed));
+    OK(central_append(c->all, t));
 }
 
 /* `more`: top-level lines of the study. */
@@ -47,15 +46,15 @@ static void scene_new(struct tally_scene *c, unsigned rows, const char *more)
     char open[512], key[IDENTITY_TEXT_SIZE];
     *c = (struct tally_scene){0};
     NEW_STUDY(&c->s, &quiet, .owners = 1, .more = more);
-    assert_int_equal(identity_new(&issuer, NULL), ERR_OK);
+    OK(identity_new(&issuer, NULL));
     public_identity_text(&issuer->public, key);
     snprintf(open, sizeof open,
              "min_owners: 1\nopen_owners: {issuer: %s, max: 200, max_rows: %u}\nstudy:", key, rows);
     assert_true(support_edit(c->s.path, support_path(&c->s, "open.yaml"),
                              (const char *const[]){"study:", open, NULL}));
-    assert_int_equal(study_load(&c->study, support_path(&c->s, "open.yaml"), &quiet), ERR_OK);
-    assert_int_equal(bounds_new(&c->bounds, c->study, &quiet), ERR_OK);
-    assert_int_equal(table_new(&c->all, c->study->domain, 0), ERR_OK);
+    OK(study_load(&c->study, support_path(&c->s, "open.yaml"), &quiet));
+    OK(bounds_new(&c->bounds, c->study, &quiet));
+    OK(table_new(&c->all, c->study->domain, 0));
     for (unsigned k = 0; k < GUESTS; k++)
         share(c, issuer, k, k % (rows + 1));
 }
@@ -95,8 +94,8 @@ static void expect_counts(struct tally_scene *c)
     size_t cells = 0, at = 0;
     for (size_t q = 0; q < load->queries; q++)
         cells += tally_counts(c->study, q) ? load->query[q].cells : 0;
-    assert_int_equal(three_result_new(&c->sums, cells), ERR_OK);
-    assert_int_equal(three_run(5, count, c, NULL), ERR_OK);
+    OK(three_result_new(&c->sums, cells));
+    OK(three_run(5, count, c, NULL));
     for (size_t q = 0; q < load->queries; q++) {
         int64_t *true_counts CLEAN(memory_release) = NULL;
         if (!tally_counts(c->study, q))

@@ -87,14 +87,14 @@ static void share(struct duet *d, const struct split *split, unsigned o, size_t 
     struct bytes packed CLEAN(bytes_clear) = {0};
     const uint8_t secret[UPLOAD_SECRET_SIZE] = {(uint8_t)o};
     const unsigned form = study_upload_form(study, o);
-    assert_int_equal(identity_load(&me, file(d, "o%u.key", o), &quiet), ERR_OK);
-    assert_int_equal(support_table(&t, study->domain, rows, o), ERR_OK);
-    assert_int_equal(pack_table(study, o, form, t, &packed), ERR_OK);
+    OK(identity_load(&me, file(d, "o%u.key", o), &quiet));
+    OK(support_table(&t, study->domain, rows, o));
+    OK(pack_table(study, o, form, t, &packed));
     if (form == UPLOAD_WORDS)
         assert_int_equal(packed.size, 8 * study->workload->maximal_cells);
-    assert_int_equal(upload_make(d->part[o], split, me, o, secret, study, form, &packed), ERR_OK);
-    assert_int_equal(central_append(d->all, t), ERR_OK);
-    assert_int_equal(support_units(d->all), ERR_OK);
+    OK(upload_make(d->part[o], split, me, o, secret, study, form, &packed));
+    OK(central_append(d->all, t));
+    OK(support_units(d->all));
 }
 
 /* Blocks of noise, as an owner's share sends them. */
@@ -105,10 +105,10 @@ static void give_noise(struct duet *d)
         for (uint8_t b = 0; b < plan.blocks[k]; b++) {
             struct bytes part[2] = {{0}};
             const uint8_t name[AHEAD_NAME] = {1, b};
-            assert_int_equal(two_split.noise(k, plan.samples[k], part), ERR_OK);
+            OK(two_split.noise(k, plan.samples[k], part));
             for (unsigned i = 0; i < 2; i++) {
                 assert_int_equal(part[i].size, two_split.noise_bytes(i, plan.samples[k]));
-                assert_int_equal(store_ahead_push(d->store[i], k, name, &part[i]), ERR_OK);
+                OK(store_ahead_push(d->store[i], k, name, &part[i]));
                 bytes_clear(&part[i]);
             }
         }
@@ -116,15 +116,13 @@ static void give_noise(struct duet *d)
 
 static void duet_new(struct duet *d, const struct study_options *o)
 {
-    assert_int_equal(support_study_new(&d->s, o, &quiet), ERR_OK);
-    assert_int_equal(bounds_new(&d->bounds, d->s.study, &quiet), ERR_OK);
-    assert_int_equal(table_new(&d->all, d->s.study->domain, 0), ERR_OK);
+    OK(support_study_new(&d->s, o, &quiet));
+    OK(bounds_new(&d->bounds, d->s.study, &quiet));
+    OK(table_new(&d->all, d->s.study->domain, 0));
     for (unsigned i = 0; i < 2; i++) {
         struct identity *me CLEAN(identity_free) = NULL;
-        assert_int_equal(identity_load(&me, file(d, "s%u.key", i), &quiet), ERR_OK);
-        assert_int_equal(
-            store_open(&d->store[i], file(d, "server%u", i), d->s.study, &two_split, me, i, &quiet),
-            ERR_OK);
+        OK(identity_load(&me, file(d, "s%u.key", i), &quiet));
+        OK(store_open(&d->store[i], file(d, "server%u", i), d->s.study, &two_split, me, i, &quiet));
     }
     for (unsigned i = 0; i < d->s.study->owners; i++)
         share(d, &two_split, i, 300 + 200 * i);
@@ -263,8 +261,7 @@ static size_t most_of(const struct duet_seat *s, const struct ask *a)
         return 0;
     if (s->d->s.study->score == AIM_L2)
         return 1536 * a->estimates + 12000 * (size_t)a->queries;
-    assert_int_equal(
-        score_merged(&merged, &s->d->bounds->counts, s->d->s.study->workload, a->merges), ERR_OK);
+    OK(score_merged(&merged, &s->d->bounds->counts, s->d->s.study->workload, a->merges));
     bits = merged.bits + (size_t)ceil(log2((double)unit)) + 1;
     own = bits - (size_t)__builtin_ctzll(unit);
     return a->estimates * (32 * (own + bits) + 16 * own) + 12000 * (size_t)a->queries;
@@ -426,7 +423,7 @@ static void run_session(struct duet *d)
 {
     pthread_t thread[2];
     d->sessions++;
-    assert_int_equal(transport_memory_pair(d->transport, 16), ERR_OK);
+    OK(transport_memory_pair(d->transport, 16));
     for (unsigned i = 0; i < 2; i++) {
         struct duet_seat *s = &d->seat[i];
         struct net_options o = {.transport = &d->wrapped[i], .log = &s->log};
@@ -435,9 +432,9 @@ static void run_session(struct duet *d)
         s->index = i;
         s->words[0] = '\0';
         s->log = (struct log){.buffer = s->words, .buffer_size = sizeof s->words};
-        assert_int_equal(session_of_two_for_test(&d->session[i], i, 5), ERR_OK);
+        OK(session_of_two_for_test(&d->session[i], i, 5));
         o.session = d->session[i];
-        assert_int_equal(net_new(&s->net, &o), ERR_OK);
+        OK(net_new(&s->net, &o));
     }
     marks_lattice(true);
     for (unsigned i = 0; i < 2; i++)
@@ -484,7 +481,7 @@ static struct plaintext *twin_new(struct duet *d)
 {
     const struct plaintext_noise noise = {d, replay_gauss, replay_gumbel};
     struct plaintext *p = NULL;
-    assert_int_equal(plaintext_new(&p, d->s.study->workload, d->all, &noise, &quiet), ERR_OK);
+    OK(plaintext_new(&p, d->s.study->workload, d->all, &noise, &quiet));
     return p;
 }
 
@@ -511,8 +508,8 @@ TEST(a_copula_of_two_equals_the_plaintext_copula)
     run_duet(d);
     p = twin_new(d);
     backend = plaintext_backend(p);
-    assert_int_equal(release_copula_options(d->s.study, d->bounds, &options, &quiet), ERR_OK);
-    assert_int_equal(run_method(d, &backend, &plain, NULL, &quiet), ERR_OK);
+    OK(release_copula_options(d->s.study, d->bounds, &options, &quiet));
+    OK(run_method(d, &backend, &plain, NULL, &quiet));
     for (size_t q = 0; q < d->s.study->workload->one_ways; q++)
         cells += d->s.study->workload->query[q].cells;
     for (unsigned i = 0; i < 2; i++) {
@@ -562,7 +559,7 @@ static void equals(const struct study_options *o)
     run_duet(d);
     p = twin_new(d);
     backend = plaintext_backend(p);
-    assert_int_equal(run_method(d, &backend, NULL, &plain, &quiet), ERR_OK);
+    OK(run_method(d, &backend, NULL, &plain, &quiet));
     for (size_t k = 0; k < plain->measurements; k++)
         cells += measurement_cells(&plain->measurement[k], d->s.study->domain);
     for (size_t k = 0; k < plain->sweeps; k++)
@@ -727,7 +724,7 @@ static void adds_up(struct duet *d, size_t results, size_t owners)
     const struct workload *w = d->s.study->workload;
     int64_t right[WORDS];
     run_duet(d);
-    assert_int_equal(tabulate_closure(d->all, w, right), ERR_OK);
+    OK(tabulate_closure(d->all, w, right));
     for (size_t c = 0; c < w->cells; c++)
         assert_int_equal(d->seat[0].word[c] + d->seat[1].word[c], right[c]);
     assert_int_equal(d->seat[0].sent, 2 * 32 + results * 651264);
@@ -746,9 +743,9 @@ static void kept(struct duet *d, unsigned i, unsigned o, struct bytes *out,
     uint8_t digest[32];
     upload_digest(&d->part[o][i], d->s.study->terms.digest, digest);
     out->size = 0;
-    assert_int_equal(store_counted(d->store[i], digest, out), ERR_OK);
+    OK(store_counted(d->store[i], digest, out));
     if (instead != NULL)
-        assert_int_equal(store_put_counted(d->store[i], digest, instead), ERR_OK);
+        OK(store_put_counted(d->store[i], digest, instead));
 }
 
 /*
@@ -816,8 +813,8 @@ TEST(encrypted_rows_are_not_sent_for_ever)
     run_session(d);
     assert_int_equal(d->seat[0].e, ERR_REFUSED);
     support_says(d->seat[0].words, "the rows of o0 were sent to the keeper 8 times");
-    assert_int_equal(receive(d, &d->part[0][0]), ERR_OK);
-    assert_int_equal(store_withdraw(d->store[0], 0), ERR_OK);
+    OK(receive(d, &d->part[0][0]));
+    OK(store_withdraw(d->store[0], 0));
     run_session(d); /* with the same rows, sent again */
     assert_int_equal(d->seat[0].e, ERR_REFUSED);
     for (unsigned i = 0; i < 2; i++)
@@ -833,13 +830,13 @@ TEST(encrypted_rows_are_not_sent_for_ever)
         owner[o].encrypted = (struct study_encrypted){0};
     }
     assert_true(fabs(price_rows_slack(&study) / (8 * (1 + M_E) * most * 0x1p-59) - 1) < 1e-6);
-    assert_int_equal(price_limits(&study, &limits, &quiet), ERR_OK);
+    OK(price_limits(&study, &limits, &quiet));
     study.owner = owner;
-    assert_int_equal(price_limits(&study, &plain, &quiet), ERR_OK);
+    OK(price_limits(&study, &plain, &quiet));
     assert_true(limits.delta_slack == plain.delta_slack && limits.rho < plain.rho);
     study.epsilon = 15; /* needs more of delta than there is */
     study.delta = 1e-9;
-    assert_int_equal(price_limits(&study, &plain, &quiet), ERR_OK);
+    OK(price_limits(&study, &plain, &quiet));
     study.owner = d->s.study->owner;
     assert_int_equal(price_limits(&study, &limits, &quiet), ERR_STUDY);
 }
@@ -867,7 +864,7 @@ TEST(rows_that_nobody_encrypts_are_refused)
     liar.mask = spoil;
     share(d, &liar, 0, 300);
     assert_int_equal(receive(d, &d->part[0][0]), ERR_DATA);
-    assert_int_equal(store_count(d->store[0], &whole, &part), ERR_OK);
+    OK(store_count(d->store[0], &whole, &part));
     assert_int_equal(whole, 0);
     run_session(d);
     assert_int_equal(d->seat[0].e, ERR_DATA);
@@ -883,13 +880,13 @@ static void adds_up_without(struct duet *d, size_t results, size_t owners)
     const struct workload *w = d->s.study->workload;
     struct table *rest CLEAN(table_free) = NULL;
     int64_t right[WORDS];
-    assert_int_equal(table_new(&rest, d->s.study->domain, 0), ERR_OK);
+    OK(table_new(&rest, d->s.study->domain, 0));
     for (unsigned o = 1; o < OWNERS; o++) {
         struct table *t CLEAN(table_free) = NULL;
-        assert_int_equal(support_table(&t, d->s.study->domain, 300 + 200 * o, o), ERR_OK);
-        assert_int_equal(central_append(rest, t), ERR_OK);
+        OK(support_table(&t, d->s.study->domain, 300 + 200 * o, o));
+        OK(central_append(rest, t));
     }
-    assert_int_equal(tabulate_closure(rest, w, right), ERR_OK);
+    OK(tabulate_closure(rest, w, right));
     run_duet(d);
     for (size_t c = 0; c < w->cells; c++)
         assert_int_equal(d->seat[0].word[c] + d->seat[1].word[c], right[c]);
@@ -972,8 +969,8 @@ TEST(what_a_provider_gets_is_counts_less_a_stream)
     sum = memory_array(2 * cells, sizeof *sum);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(d->part[1][i].vector.size, i == 0 ? 8 * cells : 0);
-        assert_int_equal(two_split_add(&d->part[1][i], i, sum, cells), ERR_OK);
-        assert_int_equal(upload_check(&d->part[1][i], i, d->s.study->terms.digest), ERR_OK);
+        OK(two_split_add(&d->part[1][i], i, sum, cells));
+        OK(upload_check(&d->part[1][i], i, d->s.study->terms.digest));
         if (i == 0)
             memcpy(sum + cells, sum, cells * sizeof *sum);
     }
@@ -1005,10 +1002,10 @@ TEST(a_word_of_noise_is_taken_once)
     struct own_tape t CLEAN(own_tape_free);
     struct own_stake *first CLEAN(own_stake_free) = NULL, *second CLEAN(own_stake_free) = NULL;
     uint64_t unused;
-    assert_int_equal(own_tape_start(&t, id, run), ERR_OK);
+    OK(own_tape_start(&t, id, run));
     assert_true(own_tape_has(&t, some) && !own_tape_has(&t, more));
     assert_int_equal(own_tape_cut(&t, more, &first), ERR_MISUSE);
-    assert_int_equal(own_tape_cut(&t, some, &first), ERR_OK);
+    OK(own_tape_cut(&t, some, &first));
     for (unsigned k = 0; k < STAKE_KINDS; k++)
         for (size_t i = 0; i < some[k]; i++)
             assert_int_equal(t.reel[k].word[i], 0); /* wiped */
@@ -1019,8 +1016,8 @@ TEST(a_word_of_noise_is_taken_once)
     own_tape_return(&t, first);
     own_tape_return(&t, first); /* which gives nothing back twice */
     assert_int_equal(first->word[STAKE_MEASURE][least - 1], 0);
-    assert_int_equal(own_tape_make(&t, more), ERR_OK);
-    assert_int_equal(own_tape_cut(&t, more, &second), ERR_OK);
+    OK(own_tape_make(&t, more));
+    OK(own_tape_cut(&t, more, &second));
     assert_int_equal(second->place.from[STAKE_MEASURE], least);
     assert_int_equal(second->place.from[STAKE_SELECT], least);
     assert_true(second->word[STAKE_MEASURE][0] == unused);
@@ -1038,12 +1035,12 @@ struct duet_draw {
 static void draw_owners(struct duet_draw *x, enum noise_law kind)
 {
     struct bytes part[2] = {{0}};
-    assert_int_equal(owner_noise_draw(kind, WORDS, part), ERR_OK);
+    OK(owner_noise_draw(kind, WORDS, part));
     for (unsigned i = 0; i < 2; i++) {
         struct upload u = {.vector = part[PAIR_PROVIDER]};
         memset(x->word[i], 0, sizeof x->word[i]);
         memcpy(u.seed[0], part[PAIR_KEEPER].data, SPLIT_SEED);
-        assert_int_equal(two_split_add(&u, i, x->word[i], WORDS), ERR_OK);
+        OK(two_split_add(&u, i, x->word[i], WORDS));
     }
     for (size_t c = 0; c < WORDS; c++)
         x->sum[c] = (double)(int64_t)(x->word[0][c] + x->word[1][c]) *
@@ -1090,13 +1087,13 @@ TEST(an_owners_noise_is_taken_once_and_ends)
     size_t some[STAKE_KINDS] = {1, 1}, more[STAKE_KINDS] = {1};
     duet_new(d, OPTIONS(.owners = 1, .two = true, .rounds = 2, .more = "noise_by: owner\n"));
     plan = price_ahead(d->s.study);
-    assert_int_equal(store_ahead(d->store[0], &a.blocks), ERR_OK);
+    OK(store_ahead(d->store[0], &a.blocks));
     again = a;
     more[STAKE_SELECT] = plan.blocks[NOISE_GUMBEL] * plan.samples[NOISE_GUMBEL] + 1;
     assert_int_equal(owner_noise_take(&a, d->store[0], d->s.study, 0, &t, more, &quiet),
                      ERR_REFUSED);
     assert_false(own_tape_has(&t, (const size_t[]){1, 0}));
-    assert_int_equal(owner_noise_take(&a, d->store[0], d->s.study, 0, &t, some, &quiet), ERR_OK);
+    OK(owner_noise_take(&a, d->store[0], d->s.study, 0, &t, some, &quiet));
     assert_true(own_tape_has(&t, plan.samples));
     /* who names a block that is gone gets none */
     own_tape_free(&t);
@@ -1135,7 +1132,7 @@ static void audit(const char *noise_by)
         has_all_parts(d);
     cells = d->s.study->workload->cells;
     x = memory_array(cells, sizeof *x);
-    assert_int_equal(tabulate_closure(d->all, d->s.study->workload, x), ERR_OK);
+    OK(tabulate_closure(d->all, d->s.study->workload, x));
     for (unsigned i = 0; i < 2; i++) {
         const struct duet_seat *s = &d->seat[i];
         const uint64_t *own = d->s.study->noise_by == NOISE_BY_BOTH    ? s->noise[STAKE_MEASURE]
@@ -1172,10 +1169,10 @@ TEST(own_parts_of_joint_noise_are_drawn_ahead)
     struct own_tape t CLEAN(own_tape_free);
     const struct own_reel *r = &t.reel[OWN_PARTS];
     uint64_t part[2][4] = {{0}}, drawn;
-    assert_int_equal(own_tape_start(&t, id, run), ERR_OK);
+    OK(own_tape_start(&t, id, run));
     for (size_t i = 0; i < 3 * OWN_TAPE_LEAST / 4; i++) {
         drawn = r->before + r->words;
-        assert_int_equal(own_tape_parts(&t, part[i % 2], 4), ERR_OK);
+        OK(own_tape_parts(&t, part[i % 2], 4));
         assert_memory_not_equal(part[0], part[1], sizeof part[0]);
         assert_true(r->before + r->words == drawn ||
                     r->before + r->words >= drawn + OWN_TAPE_LEAST);
